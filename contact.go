@@ -1,0 +1,53 @@
+package nudgewire
+
+import "strings"
+
+// A Phone is a number in the only shape the messaging service takes: digits that start with
+// the country code, no plus sign and no separators ("447700900123"). "" is no phone.
+//
+// Source: Messaging Automation Service API v1, section 2, "Phone number format".
+type Phone string
+
+// Masked is the phone as it may appear in logs, metrics and error texts: the first four
+// digits and the last two, the rest hidden ("4477******23"). A number of fewer than nine digits shows
+// nothing but its length.
+func (p Phone) Masked() string {
+	const head, tail = 4, 2
+	if len(p) < head+tail+3 {
+		return strings.Repeat("*", len(p))
+	}
+	return string(p[:head]) + strings.Repeat("*", len(p)-head-tail) + string(p[len(p)-tail:])
+}
+
+// A Contact is the person an event is about, as far as the sender told.
+type Contact struct {
+	Phone        Phone  `expr:"phone"`
+	PhoneProblem string `expr:"-"` // why Phone is empty, in words; "" when there is a phone
+
+	ID        string `expr:"id"` // the sender's own identifier
+	Name      string `expr:"name"`
+	FirstName string `expr:"first_name"`
+	LastName  string `expr:"last_name"`
+	Email     string `expr:"email"`
+	Language  string `expr:"language"` // as the sender writes it: "en", "pt_BR", "de-AT"
+	Country   string `expr:"country"`  // ISO 3166-1 alpha-2, upper case
+	Timezone  string `expr:"timezone"` // IANA name
+	Tags      Tags   `expr:"tags"`
+
+	// AcceptsMarketing is the sender's own consent flag; Consent tells it apart from silence.
+	AcceptsMarketing bool `expr:"accepts_marketing"`
+	Consent          bool `expr:"consent_known"`
+}
+
+// Tags are free labels of a contact, compared without regard to case or outer space.
+type Tags []string
+
+// Has reports whether one of the tags is tag.
+func (t Tags) Has(tag string) bool {
+	for _, one := range t {
+		if strings.EqualFold(strings.TrimSpace(one), strings.TrimSpace(tag)) {
+			return true
+		}
+	}
+	return false
+}

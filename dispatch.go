@@ -1,0 +1,130 @@
+package nudgewire
+
+import "time"
+
+// A DispatchID is the row number of a stored dispatch, from 1.
+type DispatchID int64
+
+// A Dispatch is one message owed to one phone because of one event and one trigger. It is
+// stored in the same commit as its event and claimed by one sender at a time.
+type Dispatch struct {
+	ID      DispatchID
+	EventID EventID
+	Trigger string // name in config.yaml
+	Key     string // the affair within the trigger
+	Phone   Phone
+
+	Category Category
+	Send     Send
+
+	State     State
+	Reason    string    // why it is in this state, where that needs words
+	DueAt     time.Time // UTC; claimed no earlier
+	ExpiresAt time.Time // past this it is dropped, never late; zero is never
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Attempt   int       // sends begun so far; 0 before the first
+	Restarts  int       // times a later event of the affair renewed it
+	Owner     string    // who holds the claim while sending
+	LeaseEnds time.Time // a claim older than this is in doubt
+	Config    string    // version of the config that planned it
+}
+
+// Send is what to ask of the messaging service: exactly one of Template, Campaign and Text.
+type Send struct {
+	Template  string   `json:"template,omitempty"` // approved template's name
+	Language  string   `json:"language,omitempty"`
+	Variables []string `json:"variables,omitempty"` // in order, already filled in
+	Header    *Header  `json:"header,omitempty"`
+	Campaign  string   `json:"campaign,omitempty"` // campaign_id; the service fills it in itself
+	Text      string   `json:"text,omitempty"`
+}
+
+// What names the send for people: `template "cart_reminder"`, `campaign "417"`, "text".
+func (s Send) What() string {
+	switch {
+	case s.Template != "":
+		return `template "` + s.Template + `"`
+	case s.Campaign != "":
+		return `campaign "` + s.Campaign + `"`
+	default:
+		return "text"
+	}
+}
+
+// A Header is the media above a template's text.
+type Header struct {
+	Type     string `json:"type"` // image, video or document
+	URL      string `json:"url"`  // publicly reachable
+	Filename string `json:"filename,omitempty"`
+}
+
+// A Category is the messaging network's class of a message; it decides the lane it travels
+// in and what may be done when nobody knows whether it was taken.
+type Category string
+
+// The categories, as the messaging network names them.
+const (
+	Marketing      Category = "marketing"
+	Utility        Category = "utility"
+	Authentication Category = "authentication"
+)
+
+// Urgent reports whether the category travels in the lane that marketing cannot fill.
+func (c Category) Urgent() bool { return c != Marketing }
+
+// ResendsInDoubt reports whether a send with an unknown end is tried again by itself: a
+// login code that comes twice does no harm, one that never comes locks a person out.
+func (c Category) ResendsInDoubt() bool { return c == Authentication }
+
+// A State is where a dispatch stands. docs/states.md holds the law; the schema repeats it.
+type State string
+
+// The states of a dispatch.
+const (
+	StateWaiting   State = "waiting"   // for DueAt; the sender claims it
+	StateSending   State = "sending"   // claimed; a crash here makes it in doubt
+	StateAccepted  State = "accepted"  // taken by the service; final, goes on as a Message
+	StateRejected  State = "rejected"  // the service said no; final
+	StateInDoubt   State = "in_doubt"  // may have been taken; a person decides, or the category
+	StateCancelled State = "cancelled" // a cancelling event or a person ended it; final
+	StateDropped   State = "dropped"   // expired or given up; final
+)
+
+// States lists every state in the order of a dispatch's life.
+var States = []State{
+	StateWaiting, StateSending, StateAccepted, StateRejected, StateInDoubt, StateCancelled, StateDropped,
+}
+
+// Final reports whether no one leaves the state.
+func (s State) Final() bool {
+	switch s {
+	case StateAccepted, StateRejected, StateCancelled, StateDropped:
+		return true
+	default:
+		return false
+	}
+}
+
+// An Attempt is how one claimed send ended, as the sender reports it to the store.
+type Attempt struct {
+	DispatchID DispatchID
+	Owner      string // must still hold the claim
+	Number     int    // Dispatch.Attempt of the claim
+	State      State  // accepted, rejected, in_doubt, dropped, or waiting to try again
+	Reason     string // the service's words or ours; "" for a plain acceptance
+	RetryAt    time.Time
+	Answer     string // the raw answer, first 4 KB
+	Message    *Message
+	At         time.Time
+}
+
+// A Resolution is a person's word on a dispatch in doubt.
+type Resolution string
+
+// The resolutions, as "messages resolve" takes them.
+const (
+	ResolveAccepted Resolution = "accepted" // it did arrive; nothing is sent
+	ResolveResend   Resolution = "resend"   // it did not; send it again
+	ResolveDrop     Resolution = "drop"     // let it be
+)

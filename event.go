@@ -1,0 +1,93 @@
+package nudgewire
+
+import "time"
+
+// An EventID is the row number of a stored event, from 1; 0 before it is stored.
+type EventID int64
+
+// An Event is one fact from a connector: what happened, to whom, with what. It is made by
+// package connectors out of one item of a verified webhook and never changed afterwards.
+type Event struct {
+	ID        EventID
+	Connector string // name under "connectors:" in config.yaml
+	Kind      string // canonical, without the connector: "cart.updated", "order.paid"
+	Topic     string // the sender's own word for it: "checkouts/update"
+	DedupeKey string // unique within the connector and its window; never ""
+
+	OccurredAt time.Time // by the sender's clock; zero when it does not say
+	ReceivedAt time.Time // by ours, UTC
+
+	Contact Contact
+	Cart    Cart
+	Order   Order
+	Deal    Deal
+	Form    Form
+
+	// Payload is this event's part of the request body, byte for byte (one item of a batch, or
+	// all of it), and ContentType what that is: "application/json" for what was sent as a form,
+	// too, because it is stored as the tree that mapping saw.
+	Payload     []byte
+	ContentType string
+}
+
+// Ref is the name triggers listen by: connector and kind, "shopify.cart.updated".
+func (e *Event) Ref() string { return e.Connector + "." + e.Kind }
+
+// Time is when the fact happened: the sender's word for it, else when it reached us.
+func (e *Event) Time() time.Time {
+	if e.OccurredAt.IsZero() {
+		return e.ReceivedAt
+	}
+	return e.OccurredAt
+}
+
+// A Cart is a basket or checkout that may become an order.
+type Cart struct {
+	ID        string    `expr:"id"` // joins cart, checkout and order; "" when the sender has none
+	URL       string    `expr:"url"`
+	Total     Amount    `expr:"total"`
+	Currency  string    `expr:"currency"`
+	Items     []Item    `expr:"items"`
+	ExpiresAt time.Time `expr:"expires_at"`
+}
+
+// An Item is one line of a cart or an order.
+type Item struct {
+	ID       string `expr:"id"`
+	SKU      string `expr:"sku"`
+	Title    string `expr:"title"`
+	Quantity int    `expr:"quantity"`
+	Price    Amount `expr:"price"`
+	URL      string `expr:"url"`
+	Image    string `expr:"image"`
+}
+
+// An Order is a purchase.
+type Order struct {
+	ID       string `expr:"id"`
+	Name     string `expr:"name"`   // as the customer sees it: "#1001"
+	Number   int    `expr:"number"` // the how-manieth order of this customer, where the sender tells; else 0
+	Status   string `expr:"status"`
+	URL      string `expr:"url"` // status page, or the page to pay at
+	Total    Amount `expr:"total"`
+	Currency string `expr:"currency"`
+	Items    []Item `expr:"items"`
+}
+
+// A Deal is a sale in a CRM's pipeline.
+type Deal struct {
+	ID       string `expr:"id"`
+	Name     string `expr:"name"`
+	Stage    string `expr:"stage"`
+	Amount   Amount `expr:"amount"`
+	Currency string `expr:"currency"`
+	Owner    string `expr:"owner"`
+}
+
+// A Form is a filled-in form, survey or booking page.
+type Form struct {
+	ID      string            `expr:"id"` // of this submission
+	Name    string            `expr:"name"`
+	URL     string            `expr:"url"`
+	Answers map[string]string `expr:"answers"`
+}

@@ -1,0 +1,175 @@
+package nudgewire
+
+import "time"
+
+// An Outcome is what a trigger answered to an event.
+type Outcome string
+
+// The outcomes of a decision. docs/states.md says what each leads to.
+const (
+	Planned    Outcome = "planned"    // a dispatch waits for its time
+	Restarted  Outcome = "restarted"  // the dispatch already waiting took this event's content
+	Refused    Outcome = "refused"    // a clause or a rule said no
+	Cancelled  Outcome = "cancelled"  // a cancelling event had come before this one
+	Cancelling Outcome = "cancelling" // this event ends what waits for the same affair
+	Shadowed   Outcome = "shadowed"   // would have been planned, but the trigger is in mode shadow
+)
+
+// A Decision is what one trigger said to one event, and why. It is stored with the event
+// and never changed.
+type Decision struct {
+	EventID    EventID
+	Trigger    string // name in config.yaml, kept as text: history outlives the trigger
+	Outcome    Outcome
+	Reason     string     // one sentence for people
+	Clauses    []Clause   // the "if" lines in order, up to and with the first that failed
+	Key        string     // the affair within the trigger; "" when it has none
+	DispatchID DispatchID // what was planned or restarted; 0 for none
+	Config     string     // version of the config that decided
+	At         time.Time
+}
+
+// A Clause is one condition as it was met: its text, whether it held, and the values it saw.
+type Clause struct {
+	Text   string  `json:"text"`
+	Held   bool    `json:"held"`
+	Values []Value `json:"values,omitempty"`
+	Error  string  `json:"error,omitempty"` // why it could not be evaluated; then it did not hold
+}
+
+// A Value is one name in a clause and what it was, as text.
+type Value struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// A Plan is one event with what every listening trigger wants because of it. It is made by
+// package triggers from the event alone; what the ledger already holds is met later, when
+// the store settles each Wish inside the commit that stores the event.
+type Plan struct {
+	Event  Event
+	Wishes []Wish
+}
+
+// A Wish is what one trigger wants because of one event. Decision.Outcome is Planned,
+// Cancelling, Shadowed or Refused; only the first two have an affair to settle.
+type Wish struct {
+	Decision Decision
+	Affair   Affair
+	Owe      Dispatch // for Planned: the dispatch as it would be stored
+	Again    Again
+	Every    Every
+	Forget   time.Time // for Cancelling: when its tombstone expires
+	EventAt  time.Time // when the fact happened, for rules of order
+}
+
+// An Affair is what makes two events about the same thing to one trigger: the key, or the
+// phone where there is no key.
+type Affair struct {
+	Trigger string
+	Key     string // "" means by phone
+	Phone   Phone
+}
+
+// Ordered reports whether the affair goes on after a cancellation: a cart is over once it is
+// ordered, but a phone's next cart is another matter, so a tombstone that names a phone
+// ends only what happened before it.
+func (a Affair) Ordered() bool { return a.Key == "" || a.Key == string(a.Phone) }
+
+// Again says what a second event of an affair does to a dispatch that still waits.
+type Again struct {
+	Mode   AgainMode
+	Max    int           // restarts of one dispatch at the most; 0 is no bound
+	Within time.Duration // restarts no later than this after the first event; 0 is no bound
+}
+
+// An AgainMode is one of the words of "again:" in a trigger.
+type AgainMode string
+
+// The modes of Again.
+const (
+	Restart  AgainMode = "restart"  // fresh content, timer anew
+	Ignore   AgainMode = "ignore"   // the first one stands
+	Parallel AgainMode = "parallel" // each event owes a dispatch of its own
+)
+
+// Every says when an affair that already got its message may get another.
+type Every struct {
+	Mode     EveryMode
+	Cooldown time.Duration // for EveryCooldown
+}
+
+// An EveryMode is the kind of rule in "every:" of a trigger.
+type EveryMode string
+
+// The modes of Every.
+const (
+	EveryAlways   EveryMode = "always"
+	EveryOnce     EveryMode = "once"
+	EveryCooldown EveryMode = "cooldown"
+)
+
+// Facts are what the ledger holds about an affair at the moment of settling.
+type Facts struct {
+	Waiting   []Waiting  // dispatches in state waiting, oldest first
+	Last      *Sent      // the newest dispatch that may have reached the phone; nil for none
+	Tombstone *Tombstone // nil for none, or expired
+}
+
+// Waiting is a dispatch of the affair that has not been claimed.
+type Waiting struct {
+	ID        DispatchID
+	DueAt     time.Time
+	CreatedAt time.Time
+	EventAt   time.Time // when the fact whose content it holds happened; zero when not known
+	Restarts  int
+}
+
+// Sent is a dispatch of the affair that was accepted, is being sent, or is in doubt.
+type Sent struct {
+	ID    DispatchID
+	State State
+	At    time.Time
+}
+
+// A Tombstone is the memory of a cancelling event, so that an order which arrives before its
+// cart still cancels it.
+type Tombstone struct {
+	EventID   EventID
+	Ref       string    // connector and kind of the cancelling event
+	EventAt   time.Time // when the cancelling fact happened
+	ExpiresAt time.Time
+}
+
+// A Settlement is what to do about a Wish, now that the facts are known. The store carries
+// it out as it stands.
+type Settlement struct {
+	Outcome Outcome
+	Reason  string
+	Insert  bool         // store Wish.Owe as a new dispatch
+	Restart DispatchID   // give this waiting dispatch the content of Wish.Owe; 0 for none
+	DueAt   time.Time    // for Restart: its due time from now on
+	Cancel  []DispatchID // end these waiting dispatches
+	Bury    bool         // remember the cancelling event until Wish.Forget
+}
+
+// A Receipt says what became of one event of a Plan.
+type Receipt struct {
+	EventID   EventID
+	Duplicate bool // seen before: nothing was stored, EventID is the first one's
+	Decisions []Decision
+}
+
+// A Refusal is a request to a hook that was not taken, kept without its secrets so that
+// "why did nothing arrive" has an answer.
+type Refusal struct {
+	ID        int64
+	Connector string // as in the URL, at most 100 bytes; it may not exist
+	Status    int    // the HTTP status answered
+	Stage     string // where it ended: connector, method, size, address, verify, content, body, map
+	Reason    string // what was wrong, for the operator; never a secret
+	Method    string
+	Bytes     int
+	Sample    string // first 512 bytes of a body that passed verification; "" otherwise
+	At        time.Time
+}
