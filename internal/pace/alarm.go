@@ -1,0 +1,99 @@
+package pace
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// An Alarm remembers the earliest of the times it was told and wakes one sleeper then. It is
+// how a commit that made work due reaches the loop that does the work, without a queue
+// between them: ten thousand calls of At are one wake-up.
+//
+// Times to come are remembered only as their minimum. Whoever takes a planned time therefore
+// looks up the following one where the work is stored; a time that had already come when it
+// was told spares that look.
+type Alarm struct {
+	due     atomic.Bool
+	planned atomic.Int64 // Unix nanoseconds; never when nothing was told
+	ring    chan struct{}
+}
+
+const never = math.MaxInt64
+
+// NewAlarm makes an Alarm that has been told nothing.
+func NewAlarm() *Alarm {
+	a := &Alarm{ring: make(chan struct{}, 1)}
+	a.planned.Store(never)
+	return a
+}
+
+// At asks for a wake-up at t, or at once when t has come. It never blocks and may be called
+// from any goroutine.
+func (a *Alarm) At(t time.Time) {
+	if !t.After(time.Now()) {
+		if !a.due.Load() { // a flag that is up has rung
+			a.due.Store(true)
+			a.Ring()
+		}
+		return
+	}
+	at := int64(never - 1)
+	if t.Year() < 2262 { // beyond, nanoseconds overflow
+		at = t.UnixNano()
+	}
+	for {
+		was := a.planned.Load()
+		if at >= was {
+			return // whoever told of was has rung
+		}
+		if a.planned.CompareAndSwap(was, at) {
+			a.Ring()
+			return
+		}
+	}
+}
+
+// Ring ends the present Sleep, or the next one, without telling a time: something else that
+// the sleeper looks at has changed.
+func (a *Alarm) Ring() {
+	select {
+	case a.ring <- struct{}{}:
+	default:
+	}
+}
+
+// Take forgets what has come by now: due is a time that had come when it was told, planned one
+// that lay ahead then. It belongs before the look at the work itself, because what is told
+// after Take rings anew.
+func (a *Alarm) Take(now time.Time) (due, planned bool) {
+	due = a.due.Load() && a.due.Swap(false)
+	at := a.planned.Load()
+	for at != never && at <= now.UnixNano() {
+		if a.planned.CompareAndSwap(at, never) {
+			return due, true
+		}
+		at = a.planned.Load()
+	}
+	return due, false
+}
+
+// Sleep returns when ctx is done, at until, at the earliest planned time, or at a ring. One
+// sleeper at a time.
+func (a *Alarm) Sleep(ctx context.Context, until time.Time) {
+	wait := time.Until(until)
+	if at := a.planned.Load(); at != never {
+		wait = min(wait, time.Until(time.Unix(0, at)))
+	}
+	if wait <= 0 {
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-a.ring:
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,163 @@
+package secret
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// maxFile is how much of a file named by ${file:…} may be there, in bytes: keys and PEM
+// blocks are far below it, a wrong path to a log file is far above.
+const maxFile = 64 << 10
+
+// A Lookup finds a variable by name; os.LookupEnv is one.
+type Lookup func(name string) (value string, ok bool)
+
+// An Error is a reference that could not be replaced. It names what was referred to and never
+// what was found there.
+type Error struct {
+	Ref  string // "${NAME}" as written
+	Msg  string
+	Cure string
+	Err  error // the cause, for a file that could not be read
+}
+
+// Error is the sentence without the cure.
+func (e *Error) Error() string { return e.Msg }
+
+// Hint is what to do about it.
+func (e *Error) Hint() string { return e.Cure }
+
+// Unwrap is the cause, if there is one.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Expand replaces the references in text: ${NAME} by the variable, ${NAME:-x} by x where the
+// variable is not set or empty, ${file:/path} by the file's content without one trailing line
+// end. "$$" stands for one "$"; a "$" before anything else is itself.
+//
+// What it puts in is not looked at again. The error is an *Error about the first reference
+// that could not be replaced, and text is then returned as it was.
+func Expand(text string, look Lookup) (string, error) {
+	if !strings.Contains(text, "$") {
+		return text, nil
+	}
+	var b strings.Builder
+	for rest := text; ; {
+		i := strings.IndexByte(rest, '$')
+		if i < 0 || i+1 == len(rest) {
+			b.WriteString(rest)
+			return b.String(), nil
+		}
+		b.WriteString(rest[:i])
+		switch rest[i+1] {
+		case '$':
+			b.WriteByte('$')
+			rest = rest[i+2:]
+		case '{':
+			end := strings.IndexByte(rest[i:], '}')
+			if end < 0 {
+				return text, &Error{Ref: rest[i:], Msg: "${ has no closing }", Cure: "write ${NAME}, or $${ for the characters themselves"}
+			}
+			value, err := resolve(rest[i+2:i+end], look)
+			if err != nil {
+				return text, err
+			}
+			b.WriteString(value)
+			rest = rest[i+end+1:]
+		default:
+			b.WriteByte('$')
+			rest = rest[i+1:]
+		}
+	}
+}
+
+// refers reports whether text holds a reference.
+func refers(text string) bool {
+	return strings.Contains(strings.ReplaceAll(text, "$$", ""), "${")
+}
+
+// resolve finds what stands for the inside of one ${…}.
+func resolve(inside string, look Lookup) (string, error) {
+	ref := "${" + inside + "}"
+	if path, ok := strings.CutPrefix(inside, "file:"); ok {
+		return fromFile(ref, path)
+	}
+	name, other, hasOther := strings.Cut(inside, ":-")
+	if !isName(name) {
+		return "", &Error{
+			Ref: ref, Msg: fmt.Sprintf("%s does not name a variable", ref),
+			Cure: "a name has letters, digits and _; write ${NAME}, ${NAME:-otherwise} or ${file:/path}",
+		}
+	}
+	value, ok := "", false
+	if look != nil {
+		value, ok = look(name)
+	}
+	switch {
+	case value != "":
+		return value, nil
+	case hasOther:
+		return other, nil
+	case ok:
+		return "", &Error{
+			Ref: ref, Msg: fmt.Sprintf("the environment variable %s is empty", name),
+			Cure: fmt.Sprintf("give it a value, or write ${%s:-} if empty is meant", name),
+		}
+	default:
+		return "", &Error{
+			Ref: ref, Msg: fmt.Sprintf("the environment variable %s is not set", name),
+			Cure: fmt.Sprintf("set it for the daemon (export %s=…), or write ${%s:-otherwise} or ${file:/path}", name, name),
+		}
+	}
+}
+
+func isName(name string) bool {
+	for i, r := range name {
+		switch {
+		case r == '_', r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z':
+		case i > 0 && r >= '0' && r <= '9':
+		default:
+			return false
+		}
+	}
+	return name != ""
+}
+
+func fromFile(ref, path string) (string, error) {
+	fail := func(msg, cure string, err error) (string, error) {
+		return "", &Error{Ref: ref, Msg: fmt.Sprintf("%s: %s", ref, msg), Cure: cure, Err: err}
+	}
+	if path == "" {
+		return fail("names no file", "write ${file:/path/to/it}", nil)
+	}
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fail("there is no such file", "create it, or correct the path", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fail("may not be read by this user", "let the daemon's user read it", err)
+	case err != nil:
+		return fail("cannot be opened", "check the path", err)
+	}
+	defer func() { _ = f.Close() }() // read only: nothing can be lost by a bad close
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return fail("is a directory", "name the file in it", nil)
+	}
+	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return fail("cannot be read", "check the file", err)
+	}
+	if len(content) > maxFile {
+		return fail("is larger than 64 KiB", "a secret is short; check the path", nil)
+	}
+	content = bytes.TrimSuffix(content, []byte("\n"))
+	content = bytes.TrimSuffix(content, []byte("\r"))
+	if len(content) == 0 {
+		return fail("is empty", "put the value into it", nil)
+	}
+	return string(content), nil
+}

@@ -1,0 +1,116 @@
+package secret
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestASecretPrintsAsNothingButItsKind(t *testing.T) {
+	s := New("hunter2")
+	type holder struct {
+		Key  Secret
+		Keys []Secret
+	}
+	h := holder{s, []Secret{s}}
+	encoded, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := string(encoded) + string(text) + s.String()
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%t", "%5.2s"} {
+		all += fmt.Sprintf(verb, s) + fmt.Sprintf(verb, h) + fmt.Sprintf(verb, &h)
+	}
+	for _, leak := range []string{"hunter2", fmt.Sprintf("%x", "hunter2"), "104 117", "68756e74"} {
+		if strings.Contains(strings.ToLower(all), leak) {
+			t.Errorf("%q leaks through %s", leak, all)
+		}
+	}
+	if string(encoded) != `{"Key":"[secret]","Keys":["[secret]"]}` {
+		t.Errorf("JSON is %s", encoded)
+	}
+	if s.Reveal() != "hunter2" || s.IsZero() || !s.Equal(New("hunter2")) || s.Equal(New("hunter3")) {
+		t.Error("the secret itself is wrong")
+	}
+	if none := (Secret{}); none.String() != "" || !none.IsZero() {
+		t.Error("no secret prints as one")
+	}
+}
+
+func TestExpand(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	key, crlf := file("key", "s3cret\n\n"), file("crlf", "s3cret\r\n")
+	large, empty := file("large", strings.Repeat("x", maxFile+1)), file("empty", "\n")
+	env := map[string]string{"A": "one", "B_2": "$$ ${A}", "EMPTY": ""}
+	look := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	tests := map[string]struct{ text, want string }{
+		"no reference":                       {"plain", "plain"},
+		"a variable":                         {"${A}", "one"},
+		"between other text":                 {"x-${A}-${A}", "x-one-one"},
+		"what is put in is not looked at":    {"${B_2}", "$$ ${A}"},
+		"otherwise, for one not set":         {"${NO:-two}", "two"},
+		"otherwise, for an empty one":        {"${EMPTY:-two}", "two"},
+		"otherwise, empty":                   {"${NO:-}", ""},
+		"otherwise is not used when set":     {"${A:-two}", "one"},
+		"a dollar before anything else":      {"$5 a$ $A $", "$5 a$ $A $"},
+		"two dollars are one":                {"$$5 $${A}", "$5 ${A}"},
+		"a file without one line end":        {"${file:" + key + "}", "s3cret\n"},
+		"a file with the line end of DOS":    {"${file:" + crlf + "}", "s3cret"},
+		"a variable that is not set":         {"${NO}", "the environment variable NO is not set; set it for the daemon (export NO=…), or write ${NO:-otherwise} or ${file:/path}"},
+		"a variable that is empty":           {"${EMPTY}", "the environment variable EMPTY is empty; give it a value, or write ${EMPTY:-} if empty is meant"},
+		"a brace that is not closed":         {"a ${NO", "${ has no closing }; write ${NAME}, or $${ for the characters themselves"},
+		"a name with a dash":                 {"${MY-KEY}", "${MY-KEY} does not name a variable; a name has letters, digits and _; write ${NAME}, ${NAME:-otherwise} or ${file:/path}"},
+		"no name":                            {"${}", "${} does not name a variable; a name has letters, digits and _; write ${NAME}, ${NAME:-otherwise} or ${file:/path}"},
+		"a file that does not exist":         {"${file:/no/such}", "${file:/no/such}: there is no such file; create it, or correct the path"},
+		"a file without a name":              {"${file:}", "${file:}: names no file; write ${file:/path/to/it}"},
+		"a directory":                        {"${file:" + dir + "}", "${file:" + dir + "}: is a directory; name the file in it"},
+		"a file that is too large":           {"${file:" + large + "}", "${file:" + large + "}: is larger than 64 KiB; a secret is short; check the path"},
+		"a file with nothing in it":          {"${file:" + empty + "}", "${file:" + empty + "}: is empty; put the value into it"},
+		"the first that fails is told about": {"${A} ${NO} ${NOR}", "the environment variable NO is not set; set it for the daemon (export NO=…), or write ${NO:-otherwise} or ${file:/path}"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := Expand(tt.text, look)
+			if err != nil {
+				if got != tt.text {
+					t.Errorf("with the error came %q", got)
+				}
+				if bad, ok := errors.AsType[*Error](err); ok {
+					got = bad.Error() + "; " + bad.Hint()
+				}
+			}
+			if got != tt.want {
+				t.Errorf("Expand(%q) is %q, want %q", tt.text, got, tt.want)
+			}
+		})
+	}
+	if _, err := Expand("${A}", nil); err == nil {
+		t.Error("without an environment a variable was found")
+	}
+}
+
+func TestASecretWrittenIntoTheFileIsAdvisedAgainst(t *testing.T) {
+	for raw, want := range map[string]bool{
+		"": false, "${A}": false, "Bearer ${A}": false, "hunter2": true, "$${A}": true, "pa$$word": true,
+	} {
+		msg, hint := Secret{}.CheckWritten(raw)
+		if (msg != "") != want || (hint != "") != want {
+			t.Errorf("CheckWritten(%q) is %q, %q", raw, msg, hint)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package units
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Duration is a length of time as people write it: a number and a unit, several in a row
+// ("1h30m", "2w 3d"). Units are ms, s, m, h, d (24 hours) and w (7 days). It is never
+// negative; "0" needs no unit.
+type Duration time.Duration
+
+// D is the duration for the standard library.
+func (d Duration) D() time.Duration { return time.Duration(d) }
+
+const durationCure = "write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m"
+
+var durationUnits = []struct {
+	name string
+	is   time.Duration
+}{
+	{"d", 24 * time.Hour},
+	{"h", time.Hour},
+	{"m", time.Minute},
+	{"s", time.Second},
+	{"ms", time.Millisecond},
+	{"w", 7 * 24 * time.Hour}, // read, never written: "14d" is clearer than "2w" beside "10d"
+}
+
+// ParseDuration reads what Duration describes. The error is an *Error.
+func ParseDuration(text string) (Duration, error) {
+	bad := func(msg string) (Duration, error) {
+		return 0, &Error{Text: text, Msg: msg, Cure: durationCure}
+	}
+	rest := strings.TrimSpace(text)
+	switch {
+	case rest == "":
+		return bad("is empty, wants a duration")
+	case rest == "0":
+		return 0, nil
+	case strings.HasPrefix(rest, "-"):
+		return bad(fmt.Sprintf("%q is negative; a duration is not", text))
+	}
+	var total float64
+	for rest != "" {
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789."))
+		number, err := strconv.ParseFloat(rest[:digits], 64)
+		if err != nil {
+			return bad(fmt.Sprintf("%q is not a duration", text))
+		}
+		rest = strings.TrimLeft(rest[digits:], " ")
+		letters := len(rest) - len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZµ"))
+		unit := rest[:letters]
+		rest = strings.TrimLeft(rest[letters:], " ")
+		if unit == "" {
+			return bad(fmt.Sprintf("%q has no unit", text))
+		}
+		is, ok := durationUnit(unit)
+		if !ok {
+			return bad(fmt.Sprintf("%q has an unknown unit %q", text, unit))
+		}
+		total += number * float64(is)
+	}
+	if total >= math.MaxInt64 {
+		return bad(fmt.Sprintf("%q is longer than 292 years", text))
+	}
+	return Duration(math.Round(total)), nil
+}
+
+func durationUnit(name string) (time.Duration, bool) {
+	for _, u := range durationUnits {
+		if u.name == name {
+			return u.is, true
+		}
+	}
+	return 0, false
+}
+
+// String writes the duration in the units it is read in, largest first: "3d", "1h30m", "0s".
+// What is shorter than a millisecond is written as Go does.
+func (d Duration) String() string {
+	if d == 0 {
+		return "0s"
+	}
+	left := time.Duration(d)
+	if left < 0 || left%time.Millisecond != 0 {
+		return left.String()
+	}
+	var b strings.Builder
+	for _, u := range durationUnits[:5] {
+		if n := left / u.is; n > 0 {
+			fmt.Fprintf(&b, "%d%s", n, u.name)
+			left %= u.is
+		}
+	}
+	return b.String()
+}
+
+// MarshalText writes what String does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what ParseDuration reads.
+func (d *Duration) UnmarshalText(text []byte) (err error) {
+	*d, err = ParseDuration(string(text))
+	return err
+}
+
+// Schema describes the text to editors.
+func (Duration) Schema() map[string]any {
+	return map[string]any{
+		"type":    []string{"string", "integer"},
+		"pattern": `^(0|(\s*[0-9.]+\s*(ms|s|m|h|d|w))+\s*|.*\$\{.*)$`,
+	}
+}

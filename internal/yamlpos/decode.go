@@ -1,0 +1,365 @@
+package yamlpos
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/nearest"
+)
+
+// A Decoder decodes itself from a node and reports what is wrong with it there. It is not
+// called for values that are missing or null.
+type Decoder interface{ DecodeYAML(n *Node) }
+
+// Decode reads the one document of src into the struct v points to, by its yaml tags. It
+// reports every fault it can find in one pass; what could be decoded is in v all the same.
+//
+// Tags of a field: yaml:"name", yaml:",inline" for embedded structs; doc:"one sentence";
+// default:"text" for a key that is absent (items of a list parted by commas);
+// required:"true"; enum:"a|b"; min:"1s" max:"1h" in the field's own notation; example:"text".
+//
+// A type with DecodeYAML(*Node) decodes itself; encoding.TextUnmarshaler is used for scalars.
+// A pointer stays nil, and a map or list empty, when its key is absent; a struct gets the
+// defaults of its fields. A single value is taken for a list of one. The Doc is never nil and
+// takes further reports; Doc.Problems has these and the returned ones.
+func Decode(file string, src []byte, v any, opts ...Option) (*Doc, Problems) {
+	d := Parse(file, src, opts...)
+	if d.root != nil {
+		d.root.Decode(v)
+	}
+	return d, d.Problems()
+}
+
+// Decode reads n into the value v points to and reports what does not fit.
+func (n *Node) Decode(v any) {
+	target := reflect.ValueOf(v)
+	if target.Kind() != reflect.Pointer || target.IsNil() {
+		panic(fmt.Sprintf("yamlpos: Decode into %T, wants a pointer", v))
+	}
+	n.into(target.Elem(), field{})
+}
+
+var (
+	nodeType    = reflect.TypeFor[*Node]()
+	decoderType = reflect.TypeFor[Decoder]()
+	textType    = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// into decodes n into v; f holds the checks that came with the field.
+func (n *Node) into(v reflect.Value, f field) {
+	t := v.Type()
+	if t == nodeType {
+		v.Set(reflect.ValueOf(n))
+		return
+	}
+	if n.failed {
+		return // its problem is reported already, and its text is not the real one
+	}
+	if t.Kind() == reflect.Pointer && !reflect.PointerTo(t).Implements(decoderType) {
+		if n.kind == Null {
+			return
+		}
+		p := reflect.New(t.Elem())
+		n.into(p.Elem(), f)
+		v.Set(p)
+		return
+	}
+	switch {
+	case reflect.PointerTo(t).Implements(decoderType):
+		setDefaults(v)
+		if n.kind == Null {
+			n.noValue()
+			return
+		}
+		v.Addr().Interface().(Decoder).DecodeYAML(n)
+		n.check(v, f)
+	case reflect.PointerTo(t).Implements(textType):
+		if n.wantScalar() {
+			n.byText(v, f)
+		}
+	default:
+		n.byKind(v, f)
+	}
+}
+
+func (n *Node) byKind(v reflect.Value, f field) {
+	switch t := v.Type(); t.Kind() {
+	case reflect.Struct:
+		n.intoStruct(v)
+	case reflect.Map:
+		n.intoMap(v, f)
+	case reflect.Slice:
+		n.intoSlice(v, f)
+	case reflect.Interface:
+		if plain := n.plain(); plain != nil {
+			v.Set(reflect.ValueOf(plain))
+		}
+	default:
+		if n.wantScalar() && n.byBasic(v) {
+			n.check(v, f)
+			n.checkWritten(v)
+		}
+	}
+}
+
+// wantScalar reports whether n is a single value, and says so where it is not.
+func (n *Node) wantScalar() bool {
+	switch n.kind {
+	case Scalar:
+		return true
+	case Null:
+		n.noValue()
+	default:
+		n.wants(Scalar)
+	}
+	return false
+}
+
+func (n *Node) noValue() {
+	n.Report("has no value", "give it one, or remove the line")
+}
+
+func (n *Node) wants(k Kind) {
+	hint := ""
+	switch {
+	case k == Sequence:
+		hint = "begin each item with \"- \", or write [a, b]"
+	case k == Mapping && n.kind == Sequence:
+		hint = "write \"key: value\" lines, without \"- \""
+	case k == Mapping:
+		hint = "write \"key: value\" lines, indented below it"
+	}
+	n.Report(fmt.Sprintf("wants %s, has %s", k, n.has()), hint)
+}
+
+func (n *Node) byText(v reflect.Value, f field) {
+	if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.text)); err != nil {
+		msg, hint := words(err)
+		n.Report(msg, hint)
+		return
+	}
+	n.check(v, f)
+	n.checkWritten(v)
+}
+
+// byBasic decodes into Go's own kinds and reports whether it could.
+func (n *Node) byBasic(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(n.text)
+	case reflect.Bool:
+		b, ok := truth(n.text)
+		if !ok {
+			n.Report(fmt.Sprintf("%q is neither true nor false", n.text), "write true or false")
+			return false
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		i, err := strconv.ParseInt(n.text, 10, v.Type().Bits())
+		if err != nil {
+			n.Report(fmt.Sprintf("%q is not a whole number", n.text), "write digits only")
+			return false
+		}
+		v.SetInt(i)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		u, err := strconv.ParseUint(n.text, 10, v.Type().Bits())
+		if err != nil {
+			n.Report(fmt.Sprintf("%q is not a whole number from 0", n.text), "write digits only")
+			return false
+		}
+		v.SetUint(u)
+	case reflect.Float32, reflect.Float64:
+		f, err := strconv.ParseFloat(n.text, v.Type().Bits())
+		if err != nil || f != f || f-f != 0 {
+			n.Report(fmt.Sprintf("%q is not a number", n.text), "write it as 2 or 2.5")
+			return false
+		}
+		v.SetFloat(f)
+	default:
+		panic(fmt.Sprintf("yamlpos: cannot decode into %s", v.Type()))
+	}
+	return true
+}
+
+// truth reads the words for a bool; case does not count.
+func truth(text string) (value, ok bool) {
+	switch strings.ToLower(text) {
+	case "true", "yes", "on":
+		return true, true
+	case "false", "no", "off":
+		return false, true
+	default:
+		return false, false
+	}
+}
+
+func (n *Node) intoStruct(v reflect.Value) {
+	setDefaults(v)
+	switch n.kind {
+	case Mapping:
+	case Null: // a section with nothing in it has its defaults
+	default:
+		n.wants(Mapping)
+		return
+	}
+	fields := fieldsOf(v.Type())
+	known := map[string]field{}
+	for _, f := range fields {
+		known[f.name] = f
+	}
+	given := map[string]bool{}
+	for _, at := range n.fields {
+		f, ok := known[at.Key]
+		if !ok {
+			n.doc.unknownKey(at, names(fields))
+			continue
+		}
+		given[f.name] = true
+		at.Value.into(v.FieldByIndex(f.index), f)
+	}
+	for _, f := range fields {
+		if f.required && !given[f.name] {
+			n.missing(f)
+		}
+	}
+}
+
+// missing reports a required key at the key above it, where the section begins.
+func (n *Node) missing(f field) {
+	hint := "add it"
+	if f.example != "" {
+		hint = "add " + f.name + ": " + f.example
+	}
+	at := n
+	if n.key != nil {
+		at = n.key
+	}
+	n.doc.report(Problem{Line: at.line, Col: at.col, Path: Join(n.path, f.name), Msg: "is missing", Hint: hint})
+}
+
+func (d *Doc) unknownKey(at Field, known []string) {
+	if d.opts.unknown != nil {
+		if msg, hint := d.opts.unknown(at.KeyNode.path, at.Key); msg != "" {
+			at.KeyNode.Report(msg, hint)
+			return
+		}
+	}
+	const few = 12
+	hint := ""
+	if near := nearest.Of(at.Key, known); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	} else if len(known) > 0 && len(known) <= few {
+		hint = "known here: " + strings.Join(known, ", ")
+	}
+	at.KeyNode.Report("unknown key", hint)
+}
+
+// UnknownKeys reports every key of the mapping n that is not in known, for types that decode
+// themselves.
+func (n *Node) UnknownKeys(known ...string) {
+next:
+	for _, f := range n.fields {
+		for _, k := range known {
+			if f.Key == k {
+				continue next
+			}
+		}
+		n.doc.unknownKey(f, known)
+	}
+}
+
+func (n *Node) intoMap(v reflect.Value, f field) {
+	switch n.kind {
+	case Mapping:
+	case Null:
+		return
+	default:
+		n.wants(Mapping)
+		return
+	}
+	t := v.Type()
+	if t.Key().Kind() != reflect.String {
+		panic(fmt.Sprintf("yamlpos: cannot decode into %s: keys are text", t))
+	}
+	m := reflect.MakeMapWithSize(t, len(n.fields))
+	for _, at := range n.fields {
+		one := reflect.New(t.Elem()).Elem()
+		at.Value.into(one, f.item())
+		m.SetMapIndex(reflect.ValueOf(at.Key).Convert(t.Key()), one)
+	}
+	v.Set(m)
+}
+
+// intoSlice keeps a place for items that do not fit, so that the others keep their index.
+func (n *Node) intoSlice(v reflect.Value, f field) {
+	switch {
+	case n.kind == Null:
+		return
+	case n.kind == Sequence, n.kind == Scalar && takesScalar(v.Type().Elem()):
+	default:
+		n.wants(Sequence)
+		return
+	}
+	items := n.Items()
+	s := reflect.MakeSlice(v.Type(), len(items), len(items))
+	for i, item := range items {
+		item.into(s.Index(i), f.item())
+	}
+	v.Set(s)
+}
+
+// item is what the checks of a list or map say about each of its values.
+func (f field) item() field { return field{enum: f.enum, min: f.min, max: f.max} }
+
+// takesScalar reports whether a type can be decoded from a single value.
+func takesScalar(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer && t != nodeType {
+		t = t.Elem()
+	}
+	if p := reflect.PointerTo(t); t == nodeType || p.Implements(decoderType) || p.Implements(textType) {
+		return true
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map, reflect.Slice:
+		return false
+	default:
+		return true
+	}
+}
+
+// plain is n as Go's own types, for fields of type any: map[string]any, []any, string, bool,
+// int64, float64, nil. Numbers that would not come back as they were written stay text.
+func (n *Node) plain() any {
+	switch n.kind {
+	case Mapping:
+		m := make(map[string]any, len(n.fields))
+		for _, f := range n.fields {
+			m[f.Key] = f.Value.plain()
+		}
+		return m
+	case Sequence:
+		s := make([]any, len(n.items))
+		for i, item := range n.items {
+			s[i] = item.plain()
+		}
+		return s
+	case Null:
+		return nil
+	}
+	if n.style != plainStyle || n.Expanded() {
+		return n.text
+	}
+	if b, err := strconv.ParseBool(n.text); err == nil && n.tag == "!!bool" {
+		return b
+	}
+	if i, err := strconv.ParseInt(n.text, 10, 64); err == nil && strconv.FormatInt(i, 10) == n.text {
+		return i
+	}
+	if f, err := strconv.ParseFloat(n.text, 64); err == nil && strconv.FormatFloat(f, 'f', -1, 64) == n.text {
+		return f
+	}
+	return n.text
+}

@@ -1,0 +1,77 @@
+package yamlpos
+
+import (
+	"regexp"
+	"strings"
+)
+
+// hide stars out the value of n wherever its line is shown.
+func (d *Doc) hide(n *Node) {
+	n.secret = true
+	if n.Expanded() || n.text == "" {
+		return // what stands in the file is only the name of the secret
+	}
+	last := n.line
+	if n.style != plainStyle {
+		last += strings.Count(n.raw, "\n") + 1 // generous: a block's lines follow its header
+	}
+	for line := n.line; line <= last && line <= len(d.lines); line++ {
+		from := 1
+		if line == n.line {
+			from = n.col
+		}
+		to := len([]rune(d.lines[line-1])) + 1
+		if line == n.line && n.style == plainStyle {
+			to = min(to, from+len([]rune(n.raw)))
+		}
+		d.hidden[line] = append(d.hidden[line], span{from, to})
+	}
+}
+
+// line is a line of the source as it may be shown, secrets starred out.
+func (d *Doc) line(number int) string {
+	if number < 1 || number > len(d.lines) {
+		return ""
+	}
+	if d.root == nil {
+		return guessSecrets(d.lines[number-1])
+	}
+	spans := d.hidden[number]
+	if len(spans) == 0 {
+		return d.lines[number-1]
+	}
+	runes := []rune(d.lines[number-1])
+	for _, s := range spans {
+		for i := s.from - 1; i < min(s.to-1, len(runes)); i++ {
+			runes[i] = '*'
+		}
+	}
+	return string(runes)
+}
+
+// Without a tree nobody knows what is a secret, so what follows the usual names of one is
+// taken for it, unless it is a reference.
+var (
+	secretKey = regexp.MustCompile(`(?i)\b(?:secrets?|passwords?|tokens?|[a-z_]+_(?:secret|password|token|key)|key)["']?\s*:\s*`)
+	plainPath = regexp.MustCompile(`^[a-z_]+(\.[a-z_]+)*(\[\d+\])?$`) // "key: cart.id" is no secret
+)
+
+// guessSecrets stars out what looks like a secret in a line that could not be parsed.
+func guessSecrets(line string) string {
+	at := secretKey.FindStringIndex(line)
+	if at == nil {
+		return line
+	}
+	name, rest := line[:at[1]], line[at[1]:]
+	end := strings.IndexAny(rest, ",#")
+	if end < 0 {
+		end = len(rest)
+	}
+	value := strings.TrimRight(rest[:end], " \t}")
+	shown := strings.Repeat("*", len([]rune(value)))
+	isKey := strings.EqualFold(strings.Trim(line[at[0]:at[1]], "\"': \t"), "key")
+	if strings.Contains(value, "${") || (isKey && plainPath.MatchString(value)) {
+		shown = value
+	}
+	return name + shown + guessSecrets(rest[len(value):])
+}

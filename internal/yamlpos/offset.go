@@ -1,0 +1,201 @@
+package yamlpos
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Offset is the place of byte offset of Text in the file, for problems inside a value. Quotes,
+// escapes, folded lines and blocks are followed; where that fails (and behind a reference that
+// was replaced) it is the place where the value begins, as it is for every other kind of node.
+func (n *Node) Offset(offset int) (line, col int) {
+	if n.kind != Scalar || offset < 0 || n.line < 1 || n.line > len(n.doc.lines) {
+		return n.line, n.col
+	}
+	if n.Expanded() {
+		if i := strings.IndexByte(n.raw, '$'); i >= 0 && offset > i {
+			offset = i // behind it nothing in the file corresponds
+		}
+	}
+	a := aligner{lines: n.doc.lines, line: n.line - 1, col: byteCol(n.doc.lines[n.line-1], n.col), style: n.style}
+	if !a.begin() || !a.advance(n.raw, min(offset, len(n.raw))) {
+		return n.line, n.col
+	}
+	return a.line + 1, utf8.RuneCountInString(a.lines[a.line][:a.col]) + 1
+}
+
+// byteCol is the byte index of a column that counts characters.
+func byteCol(line string, col int) int {
+	for i := range line {
+		if col--; col == 0 {
+			return i
+		}
+	}
+	return len(line)
+}
+
+// An aligner walks a scalar's text and its source side by side.
+type aligner struct {
+	lines     []string
+	line, col int // 0-based, the column in bytes
+	style     style
+	indent    int // of a block's lines
+}
+
+// begin steps over anchor, tag and the opening quote or the header of a block.
+func (a *aligner) begin() bool {
+	for {
+		rest := a.lines[a.line][a.col:]
+		if rest == "" || (rest[0] != '&' && rest[0] != '!') {
+			break
+		}
+		end := strings.IndexAny(rest, " \t")
+		if end < 0 {
+			return false
+		}
+		a.col += end
+		a.col += len(rest[end:]) - len(strings.TrimLeft(rest[end:], " \t"))
+	}
+	switch a.style {
+	case singleQuoted, doubleQuoted:
+		quote := byte('\'')
+		if a.style == doubleQuoted {
+			quote = '"'
+		}
+		if !strings.HasPrefix(a.lines[a.line][a.col:], string(quote)) {
+			return false
+		}
+		a.col++
+	case literalBlock, foldedBlock:
+		return a.beginBlock()
+	}
+	return true
+}
+
+// beginBlock goes to the first line of a block's content.
+func (a *aligner) beginBlock() bool {
+	if a.line+1 >= len(a.lines) {
+		return false
+	}
+	a.line++
+	for i := a.line; i < len(a.lines); i++ {
+		if trimmed := strings.TrimLeft(a.lines[i], " "); trimmed != "" {
+			a.indent = len(a.lines[i]) - len(trimmed)
+			break
+		}
+	}
+	a.col = min(a.indent, len(a.lines[a.line]))
+	return true
+}
+
+// advance moves to byte offset of text; false when text and source do not match.
+func (a *aligner) advance(text string, offset int) bool {
+	for i := 0; i < offset; {
+		line := a.lines[a.line]
+		rest := line[a.col:]
+		block := a.style == literalBlock || a.style == foldedBlock
+		switch {
+		case block && rest == "":
+			if (text[i] != '\n' && text[i] != ' ') || !a.next() {
+				return false
+			}
+			i++
+		case !block && strings.TrimLeft(rest, " \t") == "" || a.style == doubleQuoted && rest == `\`:
+			// The end of a line within a flow scalar: blank lines are line ends, one alone is
+			// a space, and a backslash before it is nothing.
+			n, ok := a.fold(text[i:], rest == `\`)
+			if !ok {
+				return false
+			}
+			i += n
+		case a.style == singleQuoted && strings.HasPrefix(rest, "''"):
+			if text[i] != '\'' {
+				return false
+			}
+			a.col += 2
+			i++
+		case a.style == doubleQuoted && rest[0] == '\\':
+			got, width, ok := unescape(rest)
+			if !ok || !strings.HasPrefix(text[i:], got) {
+				return false
+			}
+			a.col += width
+			i += len(got)
+		case rest[0] == text[i]:
+			a.col++
+			i++
+		default:
+			return false
+		}
+	}
+	// A place at the very end of a line belongs to the next one's begin only inside blocks.
+	for a.col < len(a.lines[a.line]) && !utf8.RuneStart(a.lines[a.line][a.col]) {
+		a.col--
+	}
+	return true
+}
+
+// next goes to the following line of a block.
+func (a *aligner) next() bool {
+	if a.line+1 >= len(a.lines) {
+		return false
+	}
+	a.line++
+	a.col = min(a.indent, len(a.lines[a.line]))
+	return true
+}
+
+// fold steps over the end of a line and the blank lines after it, and tells how many bytes of
+// text stand for them.
+func (a *aligner) fold(text string, escaped bool) (width int, ok bool) {
+	blank := 0
+	for {
+		if a.line+1 >= len(a.lines) {
+			return 0, false
+		}
+		a.line++
+		trimmed := strings.TrimLeft(a.lines[a.line], " \t")
+		if trimmed != "" {
+			a.col = len(a.lines[a.line]) - len(trimmed)
+			break
+		}
+		blank++
+	}
+	switch {
+	case escaped && blank == 0:
+		return 0, true
+	case blank > 0:
+		return blank, strings.HasPrefix(text, strings.Repeat("\n", blank))
+	default:
+		return 1, strings.HasPrefix(text, " ")
+	}
+}
+
+// unescape reads one escape of a double-quoted scalar: what it stands for, and its own width.
+func unescape(rest string) (got string, width int, ok bool) {
+	if len(rest) < 2 {
+		return "", 0, false
+	}
+	if s, ok := escapes[rest[1]]; ok {
+		return s, 2, true
+	}
+	digits := hexDigits[rest[1]]
+	if digits == 0 || len(rest) < 2+digits {
+		return "", 0, false
+	}
+	code, err := strconv.ParseUint(rest[2:2+digits], 16, 32)
+	if err != nil {
+		return "", 0, false
+	}
+	return string(rune(code)), 2 + digits, true
+}
+
+// escapes are the characters behind a backslash in double quotes and what they stand for.
+var escapes = map[byte]string{
+	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
+	' ': " ", '"': `"`, '/': "/", '\\': `\`, 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
+}
+
+// hexDigits is how many digits follow \x, \u and \U.
+var hexDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}

@@ -1,0 +1,57 @@
+package yamlpos
+
+import "reflect"
+
+// An Ordered is a mapping that keeps the order of the file and knows where its keys stand.
+type Ordered[T any] []Entry[T]
+
+// An Entry is one key of an Ordered with its value. Line and Col are those of the key.
+type Entry[T any] struct {
+	Key       string
+	Value     T
+	Line, Col int
+}
+
+// DecodeYAML reads a mapping. A value that does not fit keeps its place.
+func (o *Ordered[T]) DecodeYAML(n *Node) {
+	if n.kind != Mapping {
+		n.wants(Mapping)
+		return
+	}
+	*o = make(Ordered[T], len(n.fields))
+	for i, f := range n.fields {
+		e := &(*o)[i]
+		e.Key = f.Key
+		e.Line, e.Col = f.KeyNode.Pos()
+		f.Value.into(reflect.ValueOf(&e.Value).Elem(), field{})
+	}
+}
+
+// Get is the value under key; ok is false where there is none.
+func (o Ordered[T]) Get(key string) (value T, ok bool) {
+	for _, e := range o {
+		if e.Key == key {
+			return e.Value, true
+		}
+	}
+	return value, false
+}
+
+// Keys are the keys in the order of the file.
+func (o Ordered[T]) Keys() []string {
+	keys := make([]string, len(o))
+	for i, e := range o {
+		keys[i] = e.Key
+	}
+	return keys
+}
+
+// elem is the type of the values, for Schema and Reference.
+func (o Ordered[T]) elem() reflect.Type { return reflect.TypeFor[T]() }
+
+// each visits the values in the order of the file, for Effective.
+func (o Ordered[T]) each(visit func(key string, v reflect.Value)) {
+	for i := range o {
+		visit(o[i].Key, reflect.ValueOf(&o[i].Value).Elem())
+	}
+}

@@ -1,0 +1,112 @@
+package yamlpos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Problem is one thing wrong in a YAML file, at the place to fix it. It prints as
+//
+//	config.yaml:4:5: triggers.remind.templat: unknown key; did you mean "template"?
+type Problem struct {
+	File string `json:"file"`
+	Line int    `json:"line"` // 1-based; 0 when the file as a whole is meant
+	Col  int    `json:"col"`  // 1-based, in characters, of the key or value to look at
+	Path string `json:"path,omitempty"`
+	Msg  string `json:"msg"`
+	Hint string `json:"hint,omitempty"` // what to do; "" when there is no good advice
+
+	Warning bool `json:"warning,omitempty"` // valid, but likely not what was meant
+
+	// Source is the line as it may be shown: what it holds of secrets is starred out. Empty
+	// when the problem did not come from a decoded document.
+	Source string `json:"-"`
+}
+
+// Error is the problem on one line.
+func (p Problem) Error() string {
+	var b strings.Builder
+	b.WriteString(p.headline())
+	if p.Hint != "" {
+		b.WriteString("; ")
+		b.WriteString(p.Hint)
+	}
+	return b.String()
+}
+
+// headline is the problem without its hint.
+func (p Problem) headline() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Col)
+	}
+	if b.Len() > 0 {
+		b.WriteString(": ")
+	}
+	if p.Warning {
+		b.WriteString("warning: ")
+	}
+	if p.Path != "" {
+		b.WriteString(p.Path)
+		b.WriteString(": ")
+	}
+	b.WriteString(p.Msg)
+	return b.String()
+}
+
+// Problems are problems in the order of the files they are about.
+type Problems []Problem
+
+// Sort puts the problems in order of file, line and column; what stands at one place stays in
+// the order it was found, errors before warnings.
+func (ps Problems) Sort() {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		return cmp.Or(
+			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
+			cmp.Compare(rank(a), rank(b)),
+		)
+	})
+}
+
+func rank(p Problem) int {
+	if p.Warning {
+		return 1
+	}
+	return 0
+}
+
+// Faults are the problems that are not warnings.
+func (ps Problems) Faults() Problems {
+	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return p.Warning })
+}
+
+// Warnings are the problems that are only warnings.
+func (ps Problems) Warnings() Problems {
+	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return !p.Warning })
+}
+
+// Error is all problems, one a line; "no problems" for none.
+func (ps Problems) Error() string {
+	if len(ps) == 0 {
+		return "no problems"
+	}
+	lines := make([]string, len(ps))
+	for i, p := range ps {
+		lines[i] = p.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err is the problems as an error, or nil when none of them is more than a warning.
+func (ps Problems) Err() error {
+	if bad := ps.Faults(); len(bad) > 0 {
+		return bad
+	}
+	return nil
+}
+
+// Errors is how many of the problems are more than warnings.
+func (ps Problems) Errors() int { return len(ps.Faults()) }
