@@ -1,0 +1,148 @@
+package apiclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// A Status is where the service says a message stands.
+type Status struct {
+	MessageID string // digits
+	Status    string // queued, sent, delivered, read or failed; other words are kept as they came
+	Delivered bool
+	Timestamp time.Time // of delivery, UTC; zero when the answer carries none that can be read
+	Error     string    // the reason when Status is failed
+	Raw       string    // the first 4 KB of the answer, as valid text
+}
+
+// MessageStatus asks where a message stands.
+//
+// Source: Messaging Automation Service API v1, 4.5 (GET /message-status/{message_id}). id is
+// the digits of Answer.MessageID.
+//
+// Every error is a *CallError. Asking changes nothing, so its Outcome matters less than what
+// errors.Is finds: ErrUnauthorized (the key), ErrNotFound (not known, or not yet),
+// ErrUnreadable (an answer in no known shape, or about another message), ErrBadMessageID
+// (nothing was asked). A connection that the service had closed is replaced silently.
+func (c *Client) MessageStatus(ctx context.Context, id string) (Status, error) {
+	e := c.status
+	if len(id) > maxDigits || !digits(id) {
+		return Status{}, &CallError{Call: e.name, Outcome: Rejected, Err: ErrBadMessageID}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	req := e.pattern.WithContext(ctx)
+	u := *e.pattern.URL
+	u.Path += id
+	req.URL = &u
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return Status{}, e.broken(err, nil, c.timeout)
+	}
+	defer resp.Body.Close()
+	page := buffers.Get().(*[]byte)
+	defer giveBack(page)
+	err = readBounded(resp.Body, page)
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return Status{Raw: rawText(string(*page))}, c.refused(e, resp, *page)
+	}
+	unreadable := func(why error) (Status, error) {
+		return Status{Raw: rawText(string(*page))}, &CallError{
+			Call: e.name, Outcome: InDoubt, HTTPStatus: resp.StatusCode, Err: why,
+		}
+	}
+	if err != nil {
+		return unreadable(errors.Join(ErrUnreadable, err))
+	}
+	s, err := readStatus(string(*page), id)
+	if err != nil {
+		return unreadable(err)
+	}
+	return s, nil
+}
+
+// readStatus reads a status answer, at the top or under "data". The message's own id may be
+// missing there, but it must not be another one.
+func readStatus(text, id string) (Status, error) {
+	if !gjson.Valid(text) {
+		return Status{}, fmt.Errorf("%w: not JSON", ErrUnreadable)
+	}
+	place := gjson.Parse(text)
+	if place.Get("status").Type != gjson.String {
+		place = place.Get("data")
+	}
+	if !place.IsObject() {
+		return Status{}, fmt.Errorf("%w: it names no status", ErrUnreadable)
+	}
+	s := Status{MessageID: id}
+	var clock string
+	var told gjson.Result
+	place.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "message_id":
+			told = value
+		case "status":
+			if value.Type == gjson.String {
+				s.Status = value.Str
+			}
+		case "delivered":
+			s.Delivered = value.Type == gjson.True
+		case "timestamp":
+			clock = value.String()
+		case "error":
+			s.Error = sentence(value)
+		}
+		return true
+	})
+	if told.Exists() && identifier(told) != id {
+		return Status{}, fmt.Errorf("%w: it is about another message", ErrUnreadable)
+	}
+	if s.Status = strings.TrimSpace(s.Status); s.Status == "" || len(s.Status) > maxDigits {
+		return Status{}, fmt.Errorf("%w: it names no status", ErrUnreadable)
+	}
+	s.Status = canonical(s.Status)
+	s.Timestamp = parseTime(clock)
+	s.Raw = rawText(text)
+	return s, nil
+}
+
+// canonical is a known status without a new string, and in lower case as the API writes it.
+func canonical(text string) string {
+	for _, known := range [...]string{"queued", "sent", "delivered", "read", "failed"} {
+		if strings.EqualFold(text, known) {
+			return known
+		}
+	}
+	return text
+}
+
+// sentence is an error field as text, be it a string or an object with a message.
+func sentence(r gjson.Result) string {
+	if r.IsObject() {
+		if m := r.Get("message"); m.Type == gjson.String {
+			return m.Str
+		}
+		return r.Raw
+	}
+	return r.String()
+}
+
+// parseTime reads an ISO 8601 instant. One without a zone is UTC, as the API promises.
+func parseTime(text string) time.Time {
+	if text == "" {
+		return time.Time{}
+	}
+	for _, layout := range [...]string{
+		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05", "20060102T150405Z0700",
+	} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
