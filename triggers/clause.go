@@ -1,0 +1,72 @@
+package triggers
+
+import (
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A clause is one line under "if:", compiled.
+type clause struct {
+	text  string
+	test  eval
+	paths []*path
+}
+
+// compileClause reads a condition.
+func compileClause(text string) (*clause, []fault) {
+	node, bad := parse(text)
+	if bad != nil {
+		return nil, []fault{*bad}
+	}
+	c := &compiler{text: text}
+	test := c.flag(node)
+	return &clause{text: strings.TrimSpace(text), test: test, paths: c.paths}, c.faults
+}
+
+// hold evaluates the condition and keeps the values it saw. A condition that cannot be
+// decided, because a value is missing or unfit, does not hold and says why.
+func (c *clause) hold(s *scope) nudgewire.Clause {
+	s.begin()
+	answer, known := c.test(s).(bool)
+	result := nudgewire.Clause{Text: c.text, Held: known && answer}
+	if !known {
+		if result.Error = s.why(); result.Error == "" {
+			result.Error = "it is neither true nor false"
+		}
+	}
+	result.Values = s.values(c.paths)
+	return result
+}
+
+// values are what names are, as a decision keeps them; objects are left out.
+func (s *scope) values(paths []*path) []nudgewire.Value {
+	if len(paths) == 0 {
+		return nil
+	}
+	values := make([]nudgewire.Value, 0, len(paths))
+	for _, p := range paths {
+		s.begin()
+		v := p.read(s)
+		if v != nil && kindOf(v) == kindObject {
+			continue
+		}
+		values = append(values, nudgewire.Value{Name: p.text, Value: show(v, p.masked)})
+	}
+	return values
+}
+
+// why says what made the last value unknown; "" when nothing did.
+func (s *scope) why() string {
+	switch {
+	case s.fault != "":
+		return s.fault
+	case s.lost == nil:
+		return ""
+	case s.count >= 0:
+		list := s.lost.text[:max(0, strings.LastIndexByte(s.lost.text, '['))]
+		return s.lost.text + " is missing: " + list + " has " + entries(s.count)
+	default:
+		return s.lost.text + " is missing"
+	}
+}

@@ -1,0 +1,160 @@
+package triggers
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// zones remembers the locations that were found, because time.LoadLocation reads a file for
+// each. Names that are none are not remembered: they come from payloads and have no bound.
+var zones sync.Map // name → *time.Location
+
+// zoneOf is the IANA zone called name, else home. Names come from payloads.
+func zoneOf(name string, home *time.Location) *time.Location {
+	if zone, ok := zones.Load(name); ok {
+		return zone.(*time.Location)
+	}
+	if name == "" || name == "Local" || len(name) > 64 || strings.Contains(name, "//") || strings.Contains(name, ".") {
+		return home // the last two spell one zone in endless ways
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return home
+	}
+	zones.Store(name, zone)
+	return zone
+}
+
+// dateWords are the parts of a date pattern, longest first among those that share a start.
+// They are the ones of spreadsheets and calendars. Names of months and days are English.
+var dateWords = []struct{ pattern, layout string }{
+	{"YYYY", "2006"},
+	{"YY", "06"},
+	{"MMMM", "January"},
+	{"MMM", "Jan"},
+	{"MM", "01"},
+	{"M", "1"},
+	{"dddd", "Monday"},
+	{"ddd", "Mon"},
+	{"DD", "02"},
+	{"D", "2"},
+	{"HH", "15"},
+	{"hh", "03"},
+	{"h", "3"},
+	{"mm", "04"},
+	{"ss", "05"},
+	{"A", "PM"},
+	{"a", "pm"},
+}
+
+const defaultDate = "D MMM YYYY"
+
+// formatDate writes t by a pattern such as "dddd D MMMM, HH:mm". A word that is not made of
+// those parts stands for itself ("at", "Uhr"), and so does text in [brackets].
+func formatDate(t time.Time, pattern string) string {
+	var b strings.Builder
+	for pattern != "" {
+		if rest, ok := strings.CutPrefix(pattern, "["); ok {
+			if text, after, ok := strings.Cut(rest, "]"); ok {
+				b.WriteString(text)
+				pattern = after
+				continue
+			}
+		}
+		word := pattern[:len(pattern)-len(strings.TrimLeftFunc(pattern, unicode.IsLetter))]
+		if word == "" {
+			_, size := utf8.DecodeRuneInString(pattern)
+			b.WriteString(pattern[:size])
+			pattern = pattern[size:]
+			continue
+		}
+		b.WriteString(dateWord(t, word))
+		pattern = pattern[len(word):]
+	}
+	return b.String()
+}
+
+// dateWord is one word of a pattern filled in; the word itself where it is none.
+func dateWord(t time.Time, word string) string {
+	var b strings.Builder
+next:
+	for rest := word; rest != ""; {
+		for _, w := range dateWords {
+			if after, ok := strings.CutPrefix(rest, w.pattern); ok {
+				b.WriteString(t.Format(w.layout))
+				rest = after
+				continue next
+			}
+		}
+		return word
+	}
+	return b.String()
+}
+
+func runDate(s *scope, a []any) any {
+	pattern := defaultDate
+	if len(a) > 1 {
+		pattern = a[1].(string)
+	}
+	if len(pattern) > 100 {
+		return s.fail("the pattern of a date is longer than 100 bytes")
+	}
+	return formatDate(a[0].(time.Time).In(s.zone()), pattern)
+}
+
+// A clock is a time of day, as in `until: "09:00"`.
+type clock struct{ hour, minute int }
+
+func parseClock(text string) (clock, error) {
+	t, err := time.Parse("15:04", text)
+	if err != nil {
+		return clock{}, fmt.Errorf("%q is not a time of day such as 09:00", text)
+	}
+	return clock{t.Hour(), t.Minute()}, nil
+}
+
+// next is the first moment at or after from when the clock on the wall of zone shows c. On
+// the day when the wall clock jumps over c it is the first minute after the jump; on the day
+// when it shows c twice, the first of both.
+func (c clock) next(from time.Time, zone *time.Location) time.Time {
+	local := from.In(zone)
+	for day := 0; ; day++ {
+		t := time.Date(local.Year(), local.Month(), local.Day()+day, c.hour, c.minute, 0, 0, zone)
+		if t.Hour() != c.hour || t.Minute() != c.minute {
+			t = afterGap(t)
+		} else if earlier := t.Add(-time.Hour); sameWall(earlier, t) {
+			t = earlier
+		}
+		if !t.Before(from) {
+			return t.UTC()
+		}
+	}
+}
+
+func sameWall(a, b time.Time) bool {
+	return a.Hour() == b.Hour() && a.Minute() == b.Minute() && a.Day() == b.Day()
+}
+
+// afterGap finds the jump near t, a moment that time.Date gave for a time that does not
+// exist: it is within a day of it, where the offset changes.
+func afterGap(t time.Time) time.Time {
+	from, to := t.Add(-12*time.Hour).Truncate(time.Minute), t.Add(12*time.Hour)
+	_, before := from.Zone()
+	for from.Before(to) {
+		if _, offset := from.Zone(); offset != before {
+			return from
+		}
+		from = from.Add(time.Minute)
+	}
+	return t
+}
+
+// blank reports whether r is white space, a control character, or invisible.
+func blank(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || r == '\u200b' || r == '\ufeff' || r == '\u2060' ||
+		'\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069' // these turn the direction of what follows
+}

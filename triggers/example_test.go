@@ -1,0 +1,55 @@
+package triggers_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/triggers"
+)
+
+// A rule, an event, and why nothing is sent.
+func ExampleSet_Match() {
+	set, problems := triggers.Compile([]triggers.Rule{{
+		Name: "abandoned-cart",
+		On:   []string{"shopify.cart.updated"},
+		If:   []string{"cart.total >= 50", "customer.accepts_marketing"},
+		Wait: triggers.Wait{For: 45 * time.Minute},
+		Send: triggers.Send{Template: "cart_reminder", Variables: []string{`{{ customer.first_name | default: "there" }}`}},
+	}}, triggers.Env{Language: "en", Connectors: map[string]triggers.ConnectorInfo{"shopify": {}}})
+	if len(problems) > 0 {
+		fmt.Println(problems)
+		return
+	}
+	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	event := nudgewire.Event{
+		Connector: "shopify", Kind: "cart.updated", ReceivedAt: now,
+		Contact: nudgewire.Contact{Phone: "447700900123"},
+		Cart:    nudgewire.Cart{ID: "c1", Total: nudgewire.AmountOf(80)},
+	}
+	for _, wish := range set.Match(&event, now).Wishes {
+		fmt.Println(strings.Join(triggers.Explain(wish.Decision), "\n"))
+	}
+	// Output:
+	// ✓ cart.total >= 50 (cart.total = 80)
+	// ✗ customer.accepts_marketing (false)
+	// → refused: customer.accepts_marketing does not hold (false)
+}
+
+// Every mistake is reported at once, each with its place and a cure.
+func ExampleCompile_problems() {
+	_, problems := triggers.Compile([]triggers.Rule{{
+		Name: "abandoned-cart",
+		On:   []string{"shopfy.cart.updated"},
+		If:   []string{"cart.totl >= 50", `cart.total contains "x"`},
+		Send: triggers.Send{Campaign: "417"},
+	}}, triggers.Env{Connectors: map[string]triggers.ConnectorInfo{"shopify": {}}})
+	for _, p := range problems {
+		fmt.Println(p.Error())
+	}
+	// Output:
+	// abandoned-cart.on[0]: there is no connector "shopfy"; did you mean "shopify"?
+	// abandoned-cart.if[0]: unknown name "totl" in cart; did you mean "total"?
+	// abandoned-cart.if[1]: cart.total is an amount, not text
+}

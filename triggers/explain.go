@@ -1,0 +1,100 @@
+package triggers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/nearest"
+)
+
+// Explain is a decision in lines for people: the conditions as they were met, then what came
+// of them.
+//
+//	✓ cart.total >= 50 (cart.total = 79.90)
+//	✗ customer.accepts_marketing (false)
+//	→ refused: customer.accepts_marketing does not hold (false)
+func Explain(d nudgewire.Decision) []string {
+	lines := make([]string, 0, len(d.Clauses)+1)
+	for _, c := range d.Clauses {
+		lines = append(lines, ClauseLine(c))
+	}
+	last := "→ " + string(d.Outcome)
+	if d.Reason != "" {
+		last += ": " + d.Reason
+	}
+	return append(lines, last)
+}
+
+// ClauseLine is one condition with what it saw.
+func ClauseLine(c nudgewire.Clause) string {
+	mark := "✗ "
+	if c.Held {
+		mark = "✓ "
+	}
+	line := mark + c.Text + valueWords(c)
+	if c.Error != "" {
+		line += ": " + c.Error
+	}
+	return line
+}
+
+// valueWords are the values of a condition in brackets; "" where it saw none.
+func valueWords(c nudgewire.Clause) string {
+	if len(c.Values) == 1 && c.Values[0].Name == c.Text {
+		return " (" + c.Values[0].Value + ")"
+	}
+	says := make([]string, len(c.Values))
+	for i, v := range c.Values {
+		says[i] = v.Name + " = " + v.Value
+	}
+	if len(says) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(says, ", ") + ")"
+}
+
+// A Silence is a trigger that says nothing to an event, and why.
+type Silence struct {
+	Trigger string
+	Reason  string
+}
+
+// Silent are the triggers that do not listen to an event, in the order of the config: what
+// "try" shows below the ones that do.
+func (s *Set) Silent(connector, kind string) []Silence {
+	var found []Silence
+	e := ref{connector, kind}
+	for _, r := range s.rules {
+		hears := matchesAny(r.on, e) || matchesAny(r.cancelOn, e)
+		switch {
+		case hears && r.Mode == Off:
+			found = append(found, Silence{r.Name, "mode: off"})
+		case !hears:
+			found = append(found, Silence{r.Name, "listens to " + strings.Join(r.On, ", ") + endedBy(r)})
+		}
+	}
+	return found
+}
+
+func endedBy(r *rule) string {
+	if len(r.CancelOn) == 0 {
+		return ""
+	}
+	return ", is cancelled by " + strings.Join(r.CancelOn, ", ")
+}
+
+// NearestRef is the event, among all that the triggers name in full, that somebody may have
+// meant by text; "" for none.
+func (s *Set) NearestRef(text string) string {
+	var known []string
+	for _, r := range s.rules {
+		for _, p := range slices.Concat(r.on, r.cancelOn) {
+			if p.connector != "*" && !p.open {
+				known = append(known, fmt.Sprintf("%s.%s", p.connector, p.kind))
+			}
+		}
+	}
+	return nearest.Of(text, known)
+}

@@ -1,0 +1,155 @@
+package triggers
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/nudgewire/nudgewire/internal/nearest"
+)
+
+// A function is one word of the expression language that takes arguments. None has a side
+// effect, and none gives more than maxText.
+type function struct {
+	form   string // how it is written, for advice
+	least  int    // arguments at the least; len(takes) at the most
+	takes  []accept
+	gives  *shape
+	run    func(s *scope, args []any) any // args are never nil, and of the kinds taken
+	repeat func(c *compiler, n ast.Node, args []ast.Node) typed
+}
+
+// accept says which values an argument may be.
+type accept struct {
+	words string
+	kinds []kind
+}
+
+var (
+	takesText   = accept{"text", []kind{kindText}}
+	takesScalar = accept{"one value", []kind{kindText, kindWhole, kindAmount, kindFlag, kindTime, kindSpan}}
+	takesNumber = accept{"a number", []kind{kindWhole, kindAmount}}
+	takesTime   = accept{"a time", []kind{kindTime}}
+	takesList   = accept{"a list", []kind{kindList}}
+	takesSized  = accept{"a list or text", []kind{kindList, kindText, kindTable}}
+	takesDigits = accept{"text or a number", []kind{kindText, kindWhole, kindAmount}}
+)
+
+// functions are all of them by name. Filled in init, because loops compile expressions,
+// which look functions up here.
+var functions map[string]*function
+
+func init() {
+	functions = map[string]*function{
+		"len":      {form: "len(list)", least: 1, takes: []accept{takesSized}, gives: wholeShape, run: runLen},
+		"upper":    {form: "upper(text)", least: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.ToUpper)},
+		"lower":    {form: "lower(text)", least: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.ToLower)},
+		"trim":     {form: "trim(text)", least: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.TrimSpace)},
+		"text":     {form: "text(value)", least: 1, takes: []accept{takesScalar}, gives: textShape, run: func(s *scope, a []any) any { return s.print(a[0]) }},
+		"number":   {form: "number(text)", least: 1, takes: []accept{takesDigits}, gives: amountShape, run: runNumber},
+		"time":     {form: "time(text)", least: 1, takes: []accept{takesDigits}, gives: timeShape, run: runTime},
+		"duration": {form: `duration("2h")`, least: 1, takes: []accept{takesText}, gives: spanShape, run: runDuration},
+		"date":     {form: `date(time, "D MMM YYYY")`, least: 1, takes: []accept{takesTime, takesText}, gives: textShape, run: runDate},
+		"round":    {form: "round(number, digits)", least: 1, takes: []accept{takesNumber, takesNumber}, gives: amountShape, run: runRound},
+		"join":     {form: `join(list, ", ")`, least: 1, takes: []accept{takesList, takesText}, gives: textShape, run: runJoin},
+		"split":    {form: `split(text, ",")`, least: 2, takes: []accept{takesText, takesText}, gives: textList, run: runSplit},
+		"replace":  {form: `replace(text, "old", "new")`, least: 3, takes: []accept{takesText, takesText, takesText}, gives: textShape, run: runReplace},
+	}
+	for name, l := range loops {
+		functions[name] = &function{form: l.form, repeat: func(c *compiler, n ast.Node, args []ast.Node) typed { return c.loop(n, l, args) }}
+	}
+}
+
+func functionNames() []string {
+	names := make([]string, 0, len(functions))
+	for name := range functions {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// call compiles a function with its arguments.
+func (c *compiler) call(n ast.Node, name string, args []ast.Node) typed {
+	f := functions[name]
+	if f == nil {
+		return c.unknownFunction(n, name)
+	}
+	if f.repeat != nil {
+		return f.repeat(c, n, args)
+	}
+	if len(args) < f.least || len(args) > len(f.takes) {
+		return c.report(n, "", "%s takes %s, not %d: write %s", name, arity(f.least, len(f.takes)), len(args), f.form)
+	}
+	evals, texts, bad := make([]eval, len(args)), make([]string, len(args)), false
+	for i, arg := range args {
+		t := c.expr(arg)
+		evals[i], texts[i] = t.eval, describe(arg)
+		if t.shape.kind != kindAny && !f.takes[i].takes(t.shape.kind) {
+			c.report(arg, "", "%s is %s; %s wants %s", texts[i], t.shape.words(), name, f.takes[i].words)
+			bad = true
+		}
+	}
+	if bad {
+		return unknown
+	}
+	return typed{shape: f.gives, eval: func(s *scope) any {
+		values := make([]any, len(evals))
+		for i, e := range evals {
+			v := e(s)
+			if v == nil {
+				return nil
+			}
+			if !f.takes[i].takes(kindOf(v)) {
+				return s.fail(fmt.Sprintf("%s is %s; %s wants %s", texts[i], wordsFor(v), name, f.takes[i].words))
+			}
+			if text, ok := v.(string); ok && !s.spend(1+len(text)/1000) {
+				return nil
+			}
+			values[i] = v
+		}
+		return f.run(s, values)
+	}}
+}
+
+func (c *compiler) unknownFunction(n ast.Node, name string) typed {
+	hint := "the functions are " + strings.Join(functionNames(), ", ")
+	switch _, isName := roots[name]; {
+	case name == "default":
+		hint = `write | default: "…"`
+	case isName:
+		hint = fmt.Sprintf("%s is a name: write it without brackets", name)
+	case nearest.Of(name, functionNames()) != "":
+		hint = fmt.Sprintf("did you mean %q?", nearest.Of(name, functionNames()))
+	}
+	return c.reportAt(n.Location().From, hint, "unknown function %q", name)
+}
+
+func arity(least, most int) string {
+	switch {
+	case least < most:
+		return fmt.Sprintf("%d to %d arguments", least, most)
+	case most == 1:
+		return "one argument"
+	default:
+		return fmt.Sprintf("%d arguments", most)
+	}
+}
+
+func (a accept) takes(k kind) bool {
+	for _, one := range a.kinds {
+		if one == k {
+			return true
+		}
+	}
+	return false
+}
+
+func crop(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}

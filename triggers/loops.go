@@ -1,0 +1,258 @@
+package triggers
+
+import (
+	"github.com/expr-lang/expr/ast"
+	"github.com/tidwall/gjson"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A loop is a function that looks at every entry of a list: any(cart.items, .price > 100).
+type loop struct {
+	form  string
+	tests bool                                                        // its body is true or false
+	gives func(elem, body *shape) *shape                              // elem is the list's, body nil where there is none
+	run   func(s *scope, list any, body eval) any                     // body is never nil
+	bare  bool                                                        // may be written without a body
+	check func(c *compiler, n ast.Node, elem *shape, body typed) bool // nil for no more checks
+}
+
+var loops = map[string]loop{
+	"any":    {form: "any(cart.items, .price > 100)", tests: true, gives: isFlag, run: runAny},
+	"all":    {form: "all(cart.items, .price > 100)", tests: true, gives: isFlag, run: runAll},
+	"none":   {form: "none(cart.items, .price > 100)", tests: true, gives: isFlag, run: runNone},
+	"one":    {form: "one(cart.items, .price > 100)", tests: true, gives: isFlag, run: runOne},
+	"count":  {form: "count(cart.items, .price > 100)", tests: true, gives: isWhole, run: runCount},
+	"filter": {form: "filter(cart.items, .price > 100)", tests: true, gives: sameList, run: runFilter},
+	"find":   {form: "find(cart.items, .price > 100)", tests: true, gives: oneElement, run: runFind},
+	"map":    {form: "map(cart.items, .title)", gives: bodyList, run: runMap},
+	"sum":    {form: "sum(cart.items, .quantity)", gives: isAmount, run: runSum, bare: true, check: sumsNumbers},
+}
+
+func isFlag(_, _ *shape) *shape        { return flagShape }
+func isWhole(_, _ *shape) *shape       { return wholeShape }
+func isAmount(_, _ *shape) *shape      { return amountShape }
+func oneElement(elem, _ *shape) *shape { return elem }
+func sameList(elem, _ *shape) *shape   { return &shape{kind: kindList, elem: elem} }
+func bodyList(_, body *shape) *shape   { return &shape{kind: kindList, elem: body} }
+
+// loop compiles a loop with its list and body.
+func (c *compiler) loop(n ast.Node, l loop, args []ast.Node) typed {
+	if len(args) != 2 && !(l.bare && len(args) == 1) {
+		return c.report(n, "", "a list and what to ask of each entry are expected: write %s", l.form)
+	}
+	list := c.expr(args[0])
+	elem := anyShape
+	switch list.shape.kind {
+	case kindList:
+		elem = list.shape.elem
+	case kindAny:
+	default:
+		return c.report(args[0], "", "%s is %s, not a list", describe(args[0]), list.shape.words())
+	}
+	body := typed{shape: elem, eval: func(s *scope) any { return s.here[len(s.here)-1] }}
+	if len(args) == 2 {
+		inner := args[1]
+		if p, ok := inner.(*ast.PredicateNode); ok {
+			inner = p.Node
+		}
+		c.elems = append(c.elems, elem)
+		if l.tests {
+			body = typed{shape: flagShape, eval: c.flag(inner)}
+		} else {
+			body = c.expr(inner)
+		}
+		c.elems = c.elems[:len(c.elems)-1]
+	}
+	if l.check != nil && !l.check(c, n, elem, body) {
+		return unknown
+	}
+	text := describe(args[0])
+	return typed{shape: l.gives(elem, body.shape), eval: func(s *scope) any {
+		v := list.eval(s)
+		if v == nil {
+			return nil
+		}
+		if length(v) < 0 {
+			return s.fail(text + " is " + wordsFor(v) + ", not a list")
+		}
+		return l.run(s, v, body.eval)
+	}}
+}
+
+func sumsNumbers(c *compiler, n ast.Node, _ *shape, body typed) bool {
+	if body.shape.number() || body.shape.kind == kindAny {
+		return true
+	}
+	c.report(n, "write sum(cart.items, .quantity)", "sum adds numbers, and this is %s", body.shape.words())
+	return false
+}
+
+// each visits the entries of a list, a step for each; it is false when it was stopped by
+// the visitor or by the budget.
+func each(s *scope, list any, visit func(any) bool) bool {
+	step := func(v any) bool { return s.spend(1) && visit(v) }
+	switch list := list.(type) {
+	case []nudgewire.Item:
+		for i := range list {
+			if !step(&list[i]) {
+				return false
+			}
+		}
+	case nudgewire.Tags:
+		for _, tag := range list {
+			if !step(tag) {
+				return false
+			}
+		}
+	case []any:
+		for _, v := range list {
+			if !step(v) {
+				return false
+			}
+		}
+	case gjson.Result:
+		done := true
+		rawElements(list, func(v any) bool {
+			done = step(v)
+			return done
+		})
+		return done
+	}
+	return true
+}
+
+// turn runs body with v as "#".
+func (s *scope) turn(body eval, v any) any {
+	s.here = append(s.here, v)
+	result := body(s)
+	s.here = s.here[:len(s.here)-1]
+	return result
+}
+
+// tally asks body of every entry. It stops at the first answer equal to stop.
+type tally struct {
+	yes, no, unknown int
+	stopped          bool // by the answer that was waited for
+	cut              bool // by the budget
+}
+
+func ask(s *scope, list any, body eval, stop any) (t tally) {
+	whole := each(s, list, func(v any) bool {
+		answer := s.turn(body, v)
+		switch answer {
+		case true:
+			t.yes++
+		case false:
+			t.no++
+		default:
+			t.unknown++
+		}
+		t.stopped = stop != nil && answer == stop
+		return !t.stopped
+	})
+	t.cut = !whole && !t.stopped
+	return t
+}
+
+func runAny(s *scope, list any, body eval) any {
+	switch t := ask(s, list, body, true); {
+	case t.stopped:
+		return true
+	case t.cut || t.unknown > 0:
+		return nil
+	default:
+		return false
+	}
+}
+
+func runAll(s *scope, list any, body eval) any {
+	switch t := ask(s, list, body, false); {
+	case t.stopped:
+		return false
+	case t.cut || t.unknown > 0:
+		return nil
+	default:
+		return true
+	}
+}
+
+func runNone(s *scope, list any, body eval) any {
+	if found, ok := runAny(s, list, body).(bool); ok {
+		return !found
+	}
+	return nil
+}
+
+func runOne(s *scope, list any, body eval) any {
+	t := ask(s, list, body, nil)
+	if t.cut || t.unknown > 0 {
+		return nil
+	}
+	return t.yes == 1
+}
+
+func runCount(s *scope, list any, body eval) any {
+	t := ask(s, list, body, nil)
+	if t.cut || t.unknown > 0 {
+		return nil
+	}
+	return t.yes
+}
+
+func runFilter(s *scope, list any, body eval) any {
+	kept := []any{}
+	if !each(s, list, func(v any) bool {
+		if s.turn(body, v) == true {
+			kept = append(kept, v)
+		}
+		return true
+	}) {
+		return nil
+	}
+	return kept
+}
+
+func runFind(s *scope, list any, body eval) any {
+	var found any
+	each(s, list, func(v any) bool {
+		if s.turn(body, v) == true {
+			found = v
+		}
+		return found == nil
+	})
+	if found == nil {
+		return s.fail("no entry of the list fits")
+	}
+	return found
+}
+
+// runMap leaves out what is unknown: the title of an item that has none is no entry.
+func runMap(s *scope, list any, body eval) any {
+	out := []any{}
+	if !each(s, list, func(v any) bool {
+		if r := s.turn(body, v); r != nil {
+			out = append(out, r)
+		}
+		return true
+	}) {
+		return nil
+	}
+	return out
+}
+
+func runSum(s *scope, list any, body eval) any {
+	total := any(0)
+	if !each(s, list, func(v any) bool {
+		r := s.turn(body, v)
+		if r == nil {
+			total = nil
+			return false
+		}
+		total = calculate(s, "+", total, r, "the sum", "an entry")
+		return total != nil
+	}) {
+		return nil
+	}
+	return total
+}

@@ -1,0 +1,224 @@
+package triggers
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// Match holds the event against every rule that listens to it. Each leaves at least one wish,
+// in the order of the config: Planned with the dispatch as it would be stored, Cancelling,
+// Shadowed, or Refused with the reason. A rule that both cancels and plans on an event
+// cancels first. The event must not change afterwards: the plan holds a copy that shares its
+// slices.
+func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
+	plan := nudgewire.Plan{Event: *e}
+	listening, ok := s.exact[ref{e.Connector, e.Kind}]
+	if !ok { // nobody names it in full: ask the patterns
+		listening = s.listeners(ref{e.Connector, e.Kind})
+	}
+	if len(listening) == 0 {
+		return plan
+	}
+	scope := newScope(e, now, s.home)
+	defer scope.free()
+	m := matching{scope: scope, now: now.UTC(), version: s.version}
+	plan.Wishes = make([]nudgewire.Wish, 0, len(listening))
+	for _, l := range listening {
+		if l.cancels {
+			plan.Wishes = m.cancel(plan.Wishes, l)
+		}
+		if l.plans {
+			plan.Wishes = append(plan.Wishes, m.plan(l.rule))
+		}
+	}
+	return plan
+}
+
+// A matching is one event on its way through the rules.
+type matching struct {
+	scope   *scope
+	now     time.Time
+	version string
+}
+
+func (m *matching) wish(r *rule) nudgewire.Wish {
+	return nudgewire.Wish{
+		Decision: nudgewire.Decision{Trigger: r.Name, Config: m.version, At: m.now},
+		Affair:   nudgewire.Affair{Trigger: r.Name, Phone: m.scope.event.Contact.Phone},
+		Again:    r.Again.Again,
+		Every:    r.Every.Every,
+		EventAt:  happened(m.scope.event),
+	}
+}
+
+func refused(w nudgewire.Wish, reason string) nudgewire.Wish {
+	w.Decision.Outcome, w.Decision.Reason = nudgewire.Refused, reason
+	return w
+}
+
+// plan is what the rule wants because of the event. The tests come in the order in which
+// they speak to the reader: is it about this event at all (if), is it too old, is there somebody to
+// send to, when, what.
+func (m *matching) plan(r *rule) nudgewire.Wish {
+	e, w := m.scope.event, m.wish(r)
+	if len(r.clauses) > 0 {
+		w.Decision.Clauses = make([]nudgewire.Clause, 0, len(r.clauses))
+	}
+	for _, c := range r.clauses {
+		met := c.hold(m.scope)
+		w.Decision.Clauses = append(w.Decision.Clauses, met)
+		if !met.Held {
+			return refused(w, saysNo(met))
+		}
+	}
+	if age := m.now.Sub(happened(e)); r.maxAge > 0 && age > r.maxAge {
+		return refused(w, fmt.Sprintf("the event is %s old; max_age is %s", span(age), span(r.maxAge)))
+	}
+	if e.Contact.Phone == "" {
+		return refused(w, noPhone(e))
+	}
+	key, trouble := m.keyFor(r, familyOf(e.Kind))
+	if trouble != "" {
+		return refused(w, trouble)
+	}
+	w.Affair.Key, w.Decision.Key = key, key
+	if w.Every.Mode == "" {
+		w.Every.Mode = nudgewire.EveryOnce
+		if key == "" { // by phone: its next event is another matter
+			w.Every.Mode = nudgewire.EveryAlways
+		}
+	}
+	due, expires, trouble := r.due(m.scope, m.now)
+	if trouble != "" {
+		return refused(w, trouble)
+	}
+	send, trouble := r.send.fill(m.scope)
+	if trouble != "" {
+		return refused(w, trouble)
+	}
+	w.Owe = nudgewire.Dispatch{
+		Trigger: r.Name, Key: key, Phone: e.Contact.Phone, Category: r.category, Send: send,
+		State: nudgewire.StateWaiting, DueAt: due, ExpiresAt: expires,
+		CreatedAt: m.now, UpdatedAt: m.now, Config: m.version,
+	}
+	w.Decision.Outcome = nudgewire.Planned
+	if r.Mode == Shadow {
+		w.Decision.Outcome = nudgewire.Shadowed
+		w.Decision.Reason = fmt.Sprintf("mode: shadow; it would send %s, %s", send.What(), dueWords(due, m.now))
+	}
+	return w
+}
+
+func noPhone(e *nudgewire.Event) string {
+	if e.Contact.PhoneProblem != "" {
+		return e.Contact.PhoneProblem
+	}
+	return "the event names no phone"
+}
+
+// saysNo is a failed clause as the reason of a refusal.
+func saysNo(c nudgewire.Clause) string {
+	if c.Error != "" {
+		return "cannot tell whether " + c.Text + ": " + c.Error
+	}
+	return c.Text + " does not hold" + valueWords(c)
+}
+
+// cancel appends what the rule wants ended because of the event: one wish for each key it may
+// have, which is one unless "on" names several sorts of event. An event that the rule also
+// plans on is not remembered, or it would end the very dispatch that it owes.
+func (m *matching) cancel(wishes []nudgewire.Wish, l listener) []nudgewire.Wish {
+	r, w := l.rule, m.wish(l.rule)
+	w.Decision.Outcome = nudgewire.Cancelling
+	if !l.plans {
+		w.Forget = m.now.Add(r.remember)
+	}
+	families := r.families
+	if r.key != nil {
+		families = families[:min(1, len(families))]
+	}
+	before := len(wishes)
+	for _, family := range families {
+		key, trouble := m.keyFor(r, family)
+		if key == "" || trouble != "" {
+			continue
+		}
+		w.Affair.Key, w.Decision.Key = key, key
+		wishes = append(wishes, w)
+	}
+	if len(wishes) > before {
+		return wishes
+	}
+	if w.Affair.Phone == "" {
+		return append(wishes, refused(w, "cancels nothing: neither key nor phone"))
+	}
+	return append(wishes, w)
+}
+
+// maxKey bounds what a sender can make the ledger index.
+const maxKey = 255
+
+// keyFor is the key of the event's affair: what the rule's expression gives, or the identifier
+// of the family. It is "" where the affair goes by phone. Where "on" names several families, the
+// family is part of the key, so that order 17 is not cart 17.
+func (m *matching) keyFor(r *rule, family string) (key, trouble string) {
+	if r.key != nil {
+		m.scope.begin()
+		key = strings.TrimSpace(m.scope.print(r.key(m.scope)))
+	} else if key = identifier(m.scope.event, family); key != "" && len(r.families) > 1 {
+		key = family + ":" + key
+	}
+	if len(key) > maxKey {
+		return "", fmt.Sprintf("the key is %d bytes long; at most %d are kept", len(key), maxKey)
+	}
+	if key == string(m.scope.event.Contact.Phone) {
+		return "", ""
+	}
+	return key, ""
+}
+
+// families are the sorts of thing that have an identifier of their own.
+var families = []string{"cart", "order", "deal", "form"}
+
+// familyOf is what a kind is about: the word before its first dot.
+func familyOf(kind string) string {
+	family, _, _ := strings.Cut(kind, ".")
+	return family
+}
+
+// familiesOf are those that a rule listening so may keep keys of, in a fixed order; at least
+// one, so that everything has a place to look at.
+func familiesOf(on []pattern) []string {
+	var found []string
+	for _, f := range families {
+		for _, p := range on {
+			if p.kind == "" && p.open || familyOf(p.kind) == f {
+				found = append(found, f)
+				break
+			}
+		}
+	}
+	if len(found) == 0 {
+		return []string{""}
+	}
+	return found
+}
+
+// identifier is the event's own identifier of a family; "" for a family that has none.
+func identifier(e *nudgewire.Event, family string) string {
+	switch family {
+	case "cart":
+		return e.Cart.ID
+	case "order":
+		return e.Order.ID
+	case "deal":
+		return e.Deal.ID
+	case "form":
+		return e.Form.ID
+	default:
+		return ""
+	}
+}

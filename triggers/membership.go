@@ -1,0 +1,189 @@
+package triggers
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/tidwall/gjson"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// textual compiles an expression that must be text; its value is a string or nil.
+func (c *compiler) textual(n ast.Node) eval {
+	t := c.expr(n)
+	switch t.shape.kind {
+	case kindText:
+		return t.eval
+	case kindAny:
+		text := describe(n)
+		return func(s *scope) any {
+			switch v := t.eval(s).(type) {
+			case nil, string:
+				return v
+			default:
+				return s.fail(text + " is " + wordsFor(v) + ", not text")
+			}
+		}
+	default:
+		hint := ""
+		if t.shape.number() {
+			hint = fmt.Sprintf("text(%s) is its digits", describe(n))
+		}
+		c.report(n, hint, "%s is %s, not text", describe(n), t.shape.words())
+		return unknown.eval
+	}
+}
+
+// contains is "text contains text" or "list contains entry".
+func (c *compiler) contains(container, member ast.Node) typed {
+	in, what := c.expr(container), c.expr(member)
+	switch in.shape.kind {
+	case kindText:
+		if what.shape.kind != kindText && what.shape.kind != kindAny {
+			return c.report(member, "", "%s is %s, not text", describe(member), what.shape.words())
+		}
+	case kindList:
+		if in.shape.elem.kind == kindObject {
+			return c.report(container, fmt.Sprintf(`ask any(%s, .title == "…")`, describe(container)), "%s is a list of whole items", describe(container))
+		}
+		if in.shape.tags && what.shape.kind != kindText && what.shape.kind != kindAny {
+			return c.report(member, "", "%s is %s, not text", describe(member), what.shape.words())
+		}
+	case kindAny:
+	default:
+		return c.report(container, "", "%s is %s, not text", describe(container), in.shape.words())
+	}
+	if !what.shape.scalar() {
+		return c.report(member, "", "%s is %s, not one value", describe(member), what.shape.words())
+	}
+	text := describe(container)
+	return typed{shape: flagShape, eval: func(s *scope) any { return has(s, in.eval(s), what.eval(s), text) }}
+}
+
+// within is "entry in list" or "key in table".
+func (c *compiler) within(n *ast.BinaryNode) typed {
+	if list, ok := n.Right.(*ast.ArrayNode); ok {
+		return c.oneOf(n, list)
+	}
+	in := c.node(n.Right)
+	switch in.shape.kind {
+	case kindText:
+		return c.report(n, fmt.Sprintf("write %s contains %s", describe(n.Right), describe(n.Left)), `"in" asks for an entry of a list, and %s is text`, describe(n.Right))
+	case kindTable:
+		key := c.textual(n.Left)
+		return typed{shape: flagShape, eval: func(s *scope) any {
+			k, ok := key(s).(string)
+			table, _ := in.eval(s).(map[string]string)
+			if !ok {
+				return nil
+			}
+			_, found := table[k]
+			return found
+		}}
+	default:
+		return c.contains(n.Right, n.Left)
+	}
+}
+
+// oneOf is "country in [\"GB\", \"IE\"]": each written entry is checked against the left side.
+func (c *compiler) oneOf(n *ast.BinaryNode, list *ast.ArrayNode) typed {
+	left := c.expr(n.Left)
+	entries := make([]eval, len(list.Nodes))
+	for i, one := range list.Nodes {
+		t := c.expr(one)
+		if !c.together(&ast.BinaryNode{Operator: "==", Left: n.Left, Right: one}, left.shape, t.shape, false) {
+			return unknown
+		}
+		entries[i] = t.eval
+	}
+	return typed{shape: flagShape, eval: func(s *scope) any {
+		v := left.eval(s)
+		if v == nil {
+			return nil
+		}
+		result := any(false)
+		for _, e := range entries {
+			switch other := e(s); {
+			case other == nil:
+				result = nil
+			case same(v, other):
+				return true
+			}
+		}
+		return result
+	}}
+}
+
+// has looks for member in a text or list. Members of another kind are simply not in it.
+func has(s *scope, in, member any, text string) any {
+	if in == nil || member == nil {
+		return nil
+	}
+	switch in := in.(type) {
+	case string:
+		what, ok := member.(string)
+		if !ok {
+			return s.fail(text + " is text and can contain only text")
+		}
+		if !s.spend(1 + len(in)/1000) {
+			return nil
+		}
+		return strings.Contains(in, what)
+	case nudgewire.Tags:
+		what, ok := member.(string)
+		if !s.spend(1 + len(in)/20) {
+			return nil
+		}
+		return ok && in.Has(what)
+	case []any:
+		if !s.spend(1 + len(in)/20) {
+			return nil
+		}
+		for _, one := range in {
+			if one != nil && same(one, member) {
+				return true
+			}
+		}
+		return false
+	case gjson.Result:
+		if !in.IsArray() {
+			break
+		}
+		found := any(false)
+		rawElements(in, func(one any) bool {
+			switch {
+			case !s.spend(1):
+				found = nil
+			case one != nil && same(one, member):
+				found = true
+			default:
+				return true
+			}
+			return false
+		})
+		return found
+	}
+	return s.fail(text + " is " + wordsFor(in) + ", neither text nor a list")
+}
+
+func (c *compiler) matches(n *ast.BinaryNode) typed {
+	left := c.textual(n.Left)
+	pattern, ok := n.Right.(*ast.StringNode)
+	if !ok {
+		return c.report(n.Right, "", "the pattern after \"matches\" is written out in quotes; %s is not", describe(n.Right))
+	}
+	re, err := regexp.Compile(pattern.Value)
+	if err != nil {
+		return c.report(n.Right, "", "%q is not a regular expression: %s", pattern.Value, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	return typed{shape: flagShape, eval: func(s *scope) any {
+		text, ok := left(s).(string)
+		if !ok || !s.spend(1+len(text)/100) {
+			return nil
+		}
+		return re.MatchString(text)
+	}}
+}

@@ -1,0 +1,219 @@
+package triggers
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// says is the expression in a sentence; "#" where it is a loop's element itself.
+func (t typed) says() string {
+	if t.path.text == "" {
+		return "#"
+	}
+	return t.path.text
+}
+
+// A path is a name as it is written, "cart.items[0].title", and how to read it.
+type path struct {
+	text   string
+	read   eval
+	masked bool
+}
+
+func (c *compiler) name(n *ast.IdentifierNode) typed {
+	if n.Value != "" && digit(n.Value[0]) { // put there by uncover
+		d, err := units.ParseDuration(n.Value)
+		if err != nil {
+			return c.report(n, "", "%v", err)
+		}
+		return constant(spanShape, d.D())
+	}
+	r, ok := roots[n.Value]
+	if !ok {
+		return c.unknownName(n)
+	}
+	return typed{shape: r.shape, eval: r.read, path: &path{text: n.Value, read: r.read}}
+}
+
+func (c *compiler) unknownName(n *ast.IdentifierNode) typed {
+	hint := "names begin with " + strings.Join(rootNames, ", ")
+	switch {
+	case strings.EqualFold(n.Value, "previous") || strings.EqualFold(n.Value, "run"):
+		hint = "it is known in steps and jobs only"
+	case nearest.Of(n.Value, rootNames) != "":
+		hint = fmt.Sprintf("did you mean %q?", nearest.Of(n.Value, rootNames))
+	case functions[n.Value] != nil:
+		hint = "it is a function: write " + n.Value + "(…)"
+	default:
+		if owner := ownerOf(n.Value); owner != "" {
+			hint = fmt.Sprintf("did you mean %q?", owner+"."+n.Value)
+		}
+	}
+	return c.report(n, hint, "unknown name %q", n.Value)
+}
+
+// ownerOf finds the first root that has a field of this name: "total" is the cart's.
+func ownerOf(name string) string {
+	for _, r := range rootNames {
+		if r == "event" || r == "contact" {
+			continue // "name" means the customer's before anything else
+		}
+		if _, ok := roots[r].shape.fields[name]; ok {
+			return r
+		}
+	}
+	return ""
+}
+
+// element is "#", the entry that the innermost loop stands at, or "#index".
+func (c *compiler) element(n *ast.PointerNode) typed {
+	if len(c.elems) == 0 || n.Name != "" {
+		return c.report(n, "", "%q is not known here", "#"+n.Name)
+	}
+	read := func(s *scope) any { return s.here[len(s.here)-1] }
+	return typed{shape: c.elems[len(c.elems)-1], eval: read, path: &path{read: read}, looped: true}
+}
+
+// member is "a.b", `a["b"]` or "a[0]".
+func (c *compiler) member(n *ast.MemberNode) typed {
+	property, fixed := n.Property.(*ast.StringNode)
+	index, number := n.Property.(*ast.IntegerNode)
+	if !fixed && !number {
+		return c.computed(n)
+	}
+	in := c.node(n.Node)
+	if in.path == nil { // not a chain of names: note what it reads, then go on without a path of our own
+		in.path, in.looped = &path{text: "(" + describe(n.Node) + ")"}, true
+	}
+	if number {
+		return c.at(n, in, index.Value)
+	}
+	name := property.Value
+	switch in.shape.kind {
+	case kindObject:
+		f, ok := in.shape.fields[name]
+		if !ok {
+			return c.unknownField(n, in, name)
+		}
+		p := &path{text: in.path.text + "." + name, masked: f.masked}
+		p.read = func(s *scope) any {
+			object := in.eval(s)
+			if object == nil {
+				return nil
+			}
+			v := f.read(object)
+			if v == nil {
+				s.miss(p, -1)
+			}
+			return v
+		}
+		return typed{f.shape, p.read, p, in.looped}
+	case kindTable, kindAny:
+		return c.keyed(in, name)
+	case kindList:
+		return c.report(n, fmt.Sprintf("take one entry, %s[0].%s, or ask any(%s, .%s …)", in.path.text, name, in.path.text, name),
+			"%s is a list and has no %q", in.says(), name)
+	default:
+		return c.report(n, "", "%s is %s and has no %q", in.says(), in.shape.words(), name)
+	}
+}
+
+func (c *compiler) unknownField(n *ast.MemberNode, in typed, name string) typed {
+	hint := "there are " + strings.Join(in.shape.names(), ", ")
+	if near := nearest.Of(name, in.shape.names()); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	where := in.path.text
+	if where == "" {
+		where = in.shape.noun
+	}
+	return c.reportAt(n.Property.Location().From, hint, "unknown name %q in %s", name, where)
+}
+
+// keyed reads a key of the payload or of a table.
+func (c *compiler) keyed(in typed, key string) typed {
+	p := &path{text: in.path.text + "." + key}
+	if !plainName(key) {
+		p.text = in.path.text + "[" + strconv.Quote(key) + "]"
+	}
+	p.read = func(s *scope) any {
+		v := valueUnder(s, in.eval(s), key)
+		if v == nil {
+			s.miss(p, -1)
+		}
+		return v
+	}
+	elem := anyShape
+	if in.shape.kind == kindTable {
+		elem = textShape
+	}
+	return typed{elem, p.read, p, in.looped}
+}
+
+func plainName(key string) bool {
+	return key != "" && !digit(key[0]) && letter(key) && wordLength(key) == len(key)
+}
+
+// computed is a member whose key is an expression of its own: form.answers[customer.language].
+func (c *compiler) computed(n *ast.MemberNode) typed {
+	in, key := c.expr(n.Node), c.expr(n.Property)
+	switch {
+	case in.shape.kind == kindList:
+		if !key.shape.number() && key.shape.kind != kindAny {
+			return c.report(n.Property, "", "%s is %s, not the number of an entry", describe(n.Property), key.shape.words())
+		}
+	case in.shape.kind == kindTable:
+		if key.shape.kind != kindText && key.shape.kind != kindAny {
+			return c.report(n.Property, "", "%s is %s, not text", describe(n.Property), key.shape.words())
+		}
+	case in.shape.kind == kindAny:
+	default:
+		return c.report(n, "", "%s is %s and has no entries", describe(n.Node), in.shape.words())
+	}
+	elem := anyShape
+	if in.shape.elem != nil {
+		elem = in.shape.elem
+	}
+	lost := &path{text: describe(n)}
+	return typed{shape: elem, eval: func(s *scope) any {
+		var v any
+		count := -1
+		switch k := key.eval(s).(type) {
+		case string:
+			v = valueUnder(s, in.eval(s), k)
+		case int:
+			v, count = entry(in.eval(s), k)
+		}
+		if v == nil {
+			return s.miss(lost, count)
+		}
+		return v
+	}}
+}
+
+// at is one entry of a list, counted from 0, or from the end where the number is negative.
+func (c *compiler) at(n ast.Node, in typed, i int) typed {
+	elem := anyShape
+	switch in.shape.kind {
+	case kindList:
+		elem = in.shape.elem
+	case kindAny:
+	default:
+		return c.report(n, "", "%s is %s, not a list", in.says(), in.shape.words())
+	}
+	p := &path{text: in.path.text + "[" + strconv.Itoa(i) + "]"}
+	p.read = func(s *scope) any {
+		v, count := entry(in.eval(s), i)
+		if v == nil {
+			s.miss(p, count)
+		}
+		return v
+	}
+	return typed{elem, p.read, p, in.looped}
+}

@@ -1,0 +1,228 @@
+package triggers
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// A Rule is one trigger as it is written in config.yaml. Compile checks what needs more than
+// the shape of the YAML.
+type Rule struct {
+	Name string `yaml:"-"` // the key under "triggers:"
+
+	On       []string           `yaml:"on" doc:"Events that may owe a message: connector.kind, *.kind, connector.*, or a list of these." example:"shopify.cart.updated"`
+	If       []string           `yaml:"if" doc:"Conditions; all of them have to hold." example:"cart.total >= 50"`
+	Wait     Wait               `yaml:"wait" doc:"How long after the event to send: a duration, {until: a time of day} or {until: an expression that gives a time}." example:"45m"`
+	CancelOn []string           `yaml:"cancel_on" doc:"Events that end what waits for the same key, also when they arrive first." example:"shopify.order.created"`
+	Key      string             `yaml:"key" doc:"What makes two events the same affair. Default: the identifier of the cart, order, deal or form that the event is about, else the phone." example:"cart.id"`
+	Again    Again              `yaml:"again" doc:"What a second event of an affair does while the first one's message waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}." example:"restart"`
+	Every    Every              `yaml:"every" doc:"When an affair that got its message may get another: once, always, or a cooldown. Default: once by key, always by phone." example:"3d"`
+	Expires  Lifetime           `yaml:"expires" doc:"Past due by more than this, a message is dropped; off for never. Default: 24h, for authentication 10m." example:"6h"`
+	MaxAge   Lifetime           `yaml:"max_age" doc:"An event that happened longer ago than this sends nothing. Default: off." example:"72h"`
+	Remember units.Duration     `yaml:"remember" doc:"How long a cancelling event is remembered, for those that arrive after it. Default: 24h." example:"48h"`
+	Send     Send               `yaml:"send" doc:"What to send: a template, a campaign or a text."`
+	Category nudgewire.Category `yaml:"category" enum:"marketing|utility|authentication" doc:"The messaging network's class of the message. Default: defaults.category."`
+	Mode     Mode               `yaml:"mode" enum:"live|shadow|off" doc:"live sends; shadow decides and sends nothing; off does not listen. Default: live."`
+}
+
+// A Mode is whether a trigger acts, only decides, or sleeps. "" is Live.
+type Mode string
+
+// The modes of a trigger.
+const (
+	Live   Mode = "live"
+	Shadow Mode = "shadow"
+	Off    Mode = "off"
+)
+
+// Send is what a trigger asks to send, with {{ }} still in it.
+type Send struct {
+	Template  string   `yaml:"template" doc:"Name of an approved template." example:"cart_reminder"`
+	Language  string   `yaml:"language" doc:"Language code of the template; may hold {{ }}. Default: defaults.language." example:"en"`
+	Variables []string `yaml:"variables" doc:"The template's variables in order; {{ }} holds an expression, with | default: \"…\"." example:"{{ customer.first_name | default: \"there\" }}"`
+	Header    *Header  `yaml:"header" doc:"Media above the template's text."`
+	Campaign  string   `yaml:"campaign" doc:"Identifier of a campaign that the service fills in by itself." example:"417"`
+	Text      string   `yaml:"text" doc:"A plain text; {{ }} holds an expression. Needs api.text_path."`
+}
+
+// A Header is a template's media: one address, which must come out as an absolute http or
+// https URL.
+type Header struct {
+	Image    string `yaml:"image" doc:"Address of an image; may hold {{ }}." example:"{{ cart.items[0].image }}"`
+	Video    string `yaml:"video" doc:"Address of a video; may hold {{ }}."`
+	Document string `yaml:"document" doc:"Address of a document; may hold {{ }}."`
+	Filename string `yaml:"filename" doc:"Name under which a document is shown; may hold {{ }}." example:"invoice.pdf"`
+}
+
+// Wait is how long a message waits: For after the event, or Until a time of day ("09:00", in
+// the contact's zone) or a moment that an expression gives.
+type Wait struct {
+	For   time.Duration
+	Until string
+}
+
+// DecodeYAML reads 45m or {until: …}.
+func (w *Wait) DecodeYAML(n *yamlpos.Node) {
+	if n.Kind() == yamlpos.Mapping {
+		n.UnknownKeys("until")
+		if until := n.Get("until"); until != nil {
+			until.Decode(&w.Until)
+		} else if len(n.Fields()) == 0 {
+			n.Report("does not say until when", `write {until: "09:00"}, {until: 'cart.expires_at - 2h'} or a duration`)
+		}
+		return
+	}
+	if _, err := parseClock(n.Text()); err == nil && n.Kind() == yamlpos.Scalar {
+		n.Report(strconv.Quote(n.Text())+" is a time of day, not a duration", `to wait for it, write {until: "`+n.Text()+`"}`)
+		return
+	}
+	var d units.Duration
+	n.Decode(&d)
+	w.For = d.D()
+}
+
+// Schema describes a wait to editors.
+func (Wait) Schema() map[string]any {
+	return anyOf(units.Duration(0).Schema(), map[string]any{
+		"type": "object", "additionalProperties": false, "required": []string{"until"},
+		"properties": map[string]any{"until": map[string]any{"type": "string"}},
+	})
+}
+
+// Again is nudgewire.Again as YAML writes it: a word, or its parts.
+type Again struct{ nudgewire.Again }
+
+var againModes = []string{string(nudgewire.Restart), string(nudgewire.Ignore), string(nudgewire.Parallel)}
+
+// DecodeYAML reads restart, or {mode: restart, max: 20, within: 24h}; the mode may be left out.
+func (a *Again) DecodeYAML(n *yamlpos.Node) {
+	a.Mode = nudgewire.Restart
+	if n.Kind() != yamlpos.Mapping {
+		var w againWord
+		n.Decode(&w)
+		a.Mode = nudgewire.AgainMode(w.Mode)
+		return
+	}
+	var parts struct {
+		Mode   againWord      `yaml:"mode"`
+		Max    int            `yaml:"max" min:"0"`
+		Within units.Duration `yaml:"within"`
+	}
+	n.Decode(&parts)
+	if parts.Mode.Mode != "" {
+		a.Mode = nudgewire.AgainMode(parts.Mode.Mode)
+	}
+	a.Max, a.Within = parts.Max, parts.Within.D()
+	if a.Mode != nudgewire.Restart && (a.Max != 0 || a.Within != 0) {
+		n.Report("max and within bound restarts, and mode is "+string(a.Mode), "remove them")
+	}
+}
+
+// againWord is one of the modes.
+type againWord struct{ Mode string }
+
+func (w *againWord) UnmarshalText(text []byte) error {
+	for _, m := range againModes {
+		if string(text) == m {
+			w.Mode = m
+			return nil
+		}
+	}
+	return wrongWord(string(text), againModes, "")
+}
+
+// Schema describes it to editors.
+func (Again) Schema() map[string]any {
+	word := map[string]any{"enum": againModes}
+	return anyOf(word, map[string]any{
+		"type": "object", "additionalProperties": false,
+		"properties": map[string]any{"mode": word, "max": map[string]any{"type": "integer", "minimum": 0}, "within": units.Duration(0).Schema()},
+	})
+}
+
+// Every is nudgewire.Every as YAML writes it. The zero value leaves the choice to the key.
+type Every struct{ nudgewire.Every }
+
+// UnmarshalText reads once, always or a cooldown.
+func (e *Every) UnmarshalText(text []byte) error {
+	switch word := nudgewire.EveryMode(text); word {
+	case nudgewire.EveryOnce, nudgewire.EveryAlways:
+		e.Mode = word
+		return nil
+	}
+	d, err := units.ParseDuration(string(text))
+	if err != nil {
+		return wrongWord(string(text), []string{"once", "always"}, " or a duration such as 3d")
+	}
+	if d == 0 {
+		e.Mode = nudgewire.EveryAlways
+		return nil
+	}
+	e.Mode, e.Cooldown = nudgewire.EveryCooldown, d.D()
+	return nil
+}
+
+// String is Every as it is read.
+func (e Every) String() string { return everyWords(e.Every) }
+
+func everyWords(e nudgewire.Every) string {
+	if e.Mode == nudgewire.EveryCooldown {
+		return units.Duration(e.Cooldown).String()
+	}
+	return string(e.Mode)
+}
+
+// Schema describes it to editors.
+func (Every) Schema() map[string]any {
+	return anyOf(map[string]any{"enum": []string{"once", "always"}}, units.Duration(0).Schema())
+}
+
+// A Lifetime is a duration that can be switched off. The zero value was not written.
+type Lifetime struct {
+	Set bool
+	Off bool
+	For time.Duration
+}
+
+// UnmarshalText reads a duration, or off; 0 is off, too.
+func (l *Lifetime) UnmarshalText(text []byte) error {
+	l.Set = true
+	switch strings.ToLower(string(text)) {
+	case "off", "never", "0":
+		l.Off = true
+		return nil
+	}
+	d, err := units.ParseDuration(string(text))
+	l.For, l.Off = d.D(), err == nil && d == 0
+	return err
+}
+
+// or is the duration, 0 for off, and otherwise where nothing was written.
+func (l Lifetime) or(otherwise time.Duration) time.Duration {
+	switch {
+	case !l.Set:
+		return otherwise
+	case l.Off:
+		return 0
+	default:
+		return l.For
+	}
+}
+
+// Schema describes it to editors.
+func (Lifetime) Schema() map[string]any {
+	return anyOf(map[string]any{"enum": []any{"off", "never", false}}, units.Duration(0).Schema())
+}
+
+func anyOf(schemas ...map[string]any) map[string]any {
+	ways := make([]any, len(schemas))
+	for i, s := range schemas {
+		ways[i] = s
+	}
+	return map[string]any{"anyOf": ways}
+}

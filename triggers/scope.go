@@ -1,0 +1,131 @@
+package triggers
+
+import (
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// eventFacts is what expressions see under the name "event".
+type eventFacts struct {
+	Connector  string    `expr:"connector"`
+	Kind       string    `expr:"kind"`
+	Topic      string    `expr:"topic"`
+	ID         string    `expr:"id"`          // the key by which a second delivery is known
+	OccurredAt time.Time `expr:"occurred_at"` // received_at where the sender does not say
+	ReceivedAt time.Time `expr:"received_at"`
+}
+
+// A scope is one event as expressions see it, with the bounds of one evaluation. It is used
+// by one goroutine at a time.
+type scope struct {
+	event *nudgewire.Event
+	facts eventFacts
+	now   time.Time
+	home  *time.Location // where the contact's own zone is unknown
+
+	raw     gjson.Result // of the payload, parsed when first asked for
+	rawRead bool
+	here    []any // the elements that the loops around us stand at, outermost first
+
+	budget
+}
+
+// A budget bounds one evaluation and keeps the first thing that went wrong in it. An
+// unknown value is nil and spreads through an expression the way NULL does in SQL; these
+// two fields say afterwards where it came from.
+type budget struct {
+	steps int    // left
+	fault string // what could not be done, in words; "" for nothing
+	lost  *path  // the first name that was missing; nil for none
+	count int    // for lost: how many entries the list had; -1 where it was no list
+}
+
+// maxSteps bounds one evaluation. A step is one turn of a loop or one kilobyte of text
+// looked at, so the worst payload costs milliseconds.
+const maxSteps = 20_000
+
+var scopes = sync.Pool{New: func() any { return new(scope) }}
+
+func newScope(e *nudgewire.Event, now time.Time, home *time.Location) *scope {
+	s := scopes.Get().(*scope)
+	s.event, s.now, s.home = e, now, home
+	s.facts = eventFacts{e.Connector, e.Kind, e.Topic, e.DedupeKey, e.Time(), e.ReceivedAt}
+	return s
+}
+
+// free gives the scope back and lets go of everything it pointed to.
+func (s *scope) free() {
+	clear(s.here[:cap(s.here)])
+	*s = scope{here: s.here[:0]}
+	scopes.Put(s)
+}
+
+func (s *scope) begin() { s.budget = budget{steps: maxSteps}; s.here = s.here[:0] }
+
+// spend takes n steps and reports whether the evaluation may go on.
+func (s *scope) spend(n int) bool {
+	if s.steps -= n; s.steps < 0 {
+		s.fail("it looks at more of the payload than one condition may")
+		return false
+	}
+	return true
+}
+
+// fail notes the first fault; the value is unknown.
+func (s *scope) fail(words string) any {
+	if s.fault == "" {
+		s.fault = words
+	}
+	return nil
+}
+
+// miss notes the first name that was missing; the value is unknown.
+func (s *scope) miss(p *path, count int) any {
+	if s.lost == nil {
+		s.lost, s.count = p, count
+	}
+	return nil
+}
+
+// payload is the sender's own document; it does not exist where the payload is no JSON.
+func (s *scope) payload() gjson.Result {
+	if !s.rawRead {
+		s.rawRead = true
+		if gjson.ValidBytes(s.event.Payload) {
+			s.raw = gjson.ParseBytes(s.event.Payload)
+		}
+	}
+	return s.raw
+}
+
+// zone is the contact's own zone, else the one of the defaults.
+func (s *scope) zone() *time.Location { return zoneOf(s.event.Contact.Timezone, s.home) }
+
+// A root is a name that an expression may begin with.
+type root struct {
+	shape *shape
+	read  func(*scope) any
+}
+
+// roots are all of them. "customer" is the contact under the name that shops use.
+var roots = map[string]root{
+	"event":    {objectShape(reflect.TypeFor[eventFacts]()), func(s *scope) any { return &s.facts }},
+	"contact":  {contactShape, func(s *scope) any { return &s.event.Contact }},
+	"customer": {contactShape, func(s *scope) any { return &s.event.Contact }},
+	"cart":     {objectShape(reflect.TypeFor[nudgewire.Cart]()), func(s *scope) any { return &s.event.Cart }},
+	"order":    {objectShape(reflect.TypeFor[nudgewire.Order]()), func(s *scope) any { return &s.event.Order }},
+	"deal":     {objectShape(reflect.TypeFor[nudgewire.Deal]()), func(s *scope) any { return &s.event.Deal }},
+	"form":     {objectShape(reflect.TypeFor[nudgewire.Form]()), func(s *scope) any { return &s.event.Form }},
+	"raw":      {anyShape, func(s *scope) any { return rawValue(s.payload()) }},
+	"now":      {timeShape, func(s *scope) any { return s.now }},
+}
+
+var contactShape = objectShape(reflect.TypeFor[nudgewire.Contact]())
+
+// rootNames are the names in the order in which advice lists them.
+var rootNames = []string{"event", "contact", "customer", "cart", "order", "deal", "form", "raw", "now"}

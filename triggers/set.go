@@ -1,0 +1,102 @@
+package triggers
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// Env is what rules depend on outside of themselves.
+type Env struct {
+	Version     string // of the config; every decision carries it
+	Connectors  map[string]ConnectorInfo
+	Language    string             // of templates whose trigger names none
+	Timezone    string             // IANA name, for contacts without one of their own; "" is UTC
+	Category    nudgewire.Category // "" is marketing
+	TextAllowed bool               // api.text_path is set
+}
+
+// ConnectorInfo is what a rule may listen for.
+type ConnectorInfo struct {
+	Kinds []string // all that it can send; none for a connector that may send any
+}
+
+// A Set is every rule, ready to meet events. It is immutable and safe for concurrent use.
+type Set struct {
+	version string
+	home    *time.Location
+	rules   []*rule
+	exact   map[ref][]listener // what listens to each event that a rule names in full
+}
+
+// A listener is a rule with the part that an event plays in it.
+type listener struct {
+	*rule
+	plans   bool
+	cancels bool
+}
+
+// Compile checks the rules and makes a Set of them, in their order. It reports every problem
+// of every rule at once; the Set is nil when one of them is more than a warning.
+func Compile(rules []Rule, env Env) (*Set, []Problem) {
+	b := &builder{env: env}
+	s := &Set{version: env.Version, home: time.UTC}
+	if env.Timezone != "" {
+		zone, err := time.LoadLocation(env.Timezone)
+		if err != nil || env.Timezone == "Local" {
+			b.problems = append(b.problems, Problem{
+				Path: "defaults.timezone", Msg: fmt.Sprintf("%q is not a time zone", env.Timezone),
+				Hint: "write a name such as Europe/London",
+			})
+		} else {
+			s.home = zone
+		}
+	}
+	for _, r := range rules {
+		s.rules = append(s.rules, b.rule(r))
+	}
+	for _, p := range b.problems {
+		if !p.Warning {
+			return nil, b.problems
+		}
+	}
+	s.index()
+	return s, b.problems
+}
+
+// index gathers, for every event that is named in full, who listens to it.
+func (s *Set) index() {
+	s.exact = map[ref][]listener{}
+	for _, r := range s.rules {
+		for _, p := range slices.Concat(r.on, r.cancelOn) {
+			if p.connector != "*" && !p.open {
+				s.exact[ref{p.connector, p.kind}] = nil
+			}
+		}
+	}
+	for one := range s.exact {
+		s.exact[one] = s.listeners(one)
+	}
+}
+
+// listeners asks every rule.
+func (s *Set) listeners(e ref) (found []listener) {
+	for _, r := range s.rules {
+		l := listener{r, matchesAny(r.on, e), matchesAny(r.cancelOn, e)}
+		if r.Mode != Off && (l.plans || l.cancels) {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+// Names are the triggers in the order of the config.
+func (s *Set) Names() []string {
+	names := make([]string, len(s.rules))
+	for i, r := range s.rules {
+		names[i] = r.Name
+	}
+	return names
+}

@@ -1,0 +1,164 @@
+package triggers
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// Settle decides what becomes of a wish, now that the facts about its affair are known. The
+// store calls it inside the commit that stores the event and carries the answer out as it
+// stands. It is pure; the only time it knows is the wish's own.
+//
+// For a planned wish the questions come in this order: was the affair cancelled, does a
+// dispatch of it still wait (again), did it get its message already (every). What waits is asked
+// before what was sent, because a waiting dispatch was allowed when it was planned: it is sent
+// in any case, and better with fresh content.
+func Settle(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+	switch w.Decision.Outcome {
+	case nudgewire.Planned:
+		return settlePlanned(w, f)
+	case nudgewire.Cancelling:
+		return settleCancelling(w, f)
+	default:
+		return nudgewire.Settlement{Outcome: w.Decision.Outcome, Reason: w.Decision.Reason}
+	}
+}
+
+func settlePlanned(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+	if t := f.Tombstone; t != nil && (!w.Affair.Ordered() || !w.EventAt.After(t.EventAt)) {
+		return nudgewire.Settlement{
+			Outcome: nudgewire.Cancelled,
+			Reason: fmt.Sprintf("cancelled before it was planned: %s (event %d) came at %s",
+				t.Ref, t.EventID, clockWords(t.EventAt, w.Decision.At)),
+		}
+	}
+	if n := len(f.Waiting); n > 0 && w.Again.Mode != nudgewire.Parallel {
+		return settleAgain(w, f.Waiting[n-1])
+	}
+	if reason := settleEvery(w, f.Last); reason != "" {
+		return nudgewire.Settlement{Outcome: nudgewire.Refused, Reason: reason}
+	}
+	return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: planned(w)}
+}
+
+// settleAgain meets a dispatch of the affair that still waits.
+func settleAgain(w nudgewire.Wish, waiting nudgewire.Waiting) nudgewire.Settlement {
+	if w.Again.Mode == nudgewire.Ignore {
+		return nudgewire.Settlement{
+			Outcome: nudgewire.Refused,
+			Reason:  fmt.Sprintf("already waiting (dispatch %d, due %s); again: ignore", waiting.ID, stamp(waiting.DueAt)),
+		}
+	}
+	if !waiting.EventAt.IsZero() && w.EventAt.Before(waiting.EventAt) {
+		return nudgewire.Settlement{
+			Outcome: nudgewire.Refused,
+			Reason: fmt.Sprintf("dispatch %d waits with newer content: its event happened at %s, this one before it at %s",
+				waiting.ID, stamp(waiting.EventAt), stamp(w.EventAt)),
+		}
+	}
+	s := nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: waiting.ID, DueAt: w.Owe.DueAt}
+	bound := ""
+	switch {
+	case w.Again.Max > 0 && waiting.Restarts >= w.Again.Max:
+		bound = fmt.Sprintf("it was restarted %d times, the most that again allows", waiting.Restarts)
+	case w.Again.Within > 0 && w.Decision.At.Sub(waiting.CreatedAt) > w.Again.Within:
+		bound = fmt.Sprintf("its first event came more than %s ago, the longest that again allows", span(w.Again.Within))
+	}
+	if bound != "" {
+		s.DueAt = waiting.DueAt
+		s.Reason = fmt.Sprintf("dispatch %d takes this event's content; its timer stays at %s: %s", waiting.ID, stamp(waiting.DueAt), bound)
+		return s
+	}
+	s.Reason = fmt.Sprintf("dispatch %d takes this event's content and waits anew, until %s", waiting.ID, stamp(s.DueAt))
+	return s
+}
+
+// settleEvery is why an affair that got its message gets no other one; "" when it may.
+func settleEvery(w nudgewire.Wish, last *nudgewire.Sent) string {
+	if last == nil {
+		return ""
+	}
+	was := fmt.Sprintf("dispatch %d for %s %s at %s", last.ID, affair(w.Affair), sentWords(last.State), stamp(last.At))
+	switch w.Every.Mode {
+	case nudgewire.EveryOnce:
+		return was + "; every: once"
+	case nudgewire.EveryCooldown:
+		if ends := last.At.Add(w.Every.Cooldown); w.Decision.At.Before(ends) {
+			return fmt.Sprintf("%s; every: %s ends %s", was, everyWords(w.Every), stamp(ends))
+		}
+	}
+	return ""
+}
+
+func settleCancelling(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+	s := nudgewire.Settlement{Outcome: nudgewire.Cancelling, Bury: w.Forget.After(w.Decision.At)}
+	var ended, spared []string
+	for _, one := range f.Waiting {
+		if w.Affair.Ordered() && one.EventAt.After(w.EventAt) {
+			spared = append(spared, fmt.Sprintf("dispatch %d", one.ID))
+			continue
+		}
+		s.Cancel = append(s.Cancel, one.ID)
+		ended = append(ended, fmt.Sprintf("dispatch %d (due %s)", one.ID, stamp(one.DueAt)))
+	}
+	var says []string
+	if len(ended) > 0 {
+		says = append(says, "cancels "+strings.Join(ended, ", "))
+	} else {
+		says = append(says, "nothing waits for "+affair(w.Affair))
+	}
+	if len(spared) > 0 {
+		says = append(says, strings.Join(spared, ", ")+" stays: its event happened later")
+	}
+	if f.Last != nil && len(ended) == 0 {
+		says = append(says, fmt.Sprintf("dispatch %d %s at %s", f.Last.ID, sentWords(f.Last.State), stamp(f.Last.At)))
+	}
+	if s.Bury {
+		says = append(says, "remembered until "+stamp(w.Forget))
+	}
+	s.Reason = strings.Join(says, "; ")
+	return s
+}
+
+// affair names what is settled without showing a phone.
+func affair(a nudgewire.Affair) string {
+	if a.Key == "" || a.Key == string(a.Phone) {
+		return "this phone"
+	}
+	return "key " + crop(flat(a.Key), 60)
+}
+
+func sentWords(s nudgewire.State) string {
+	switch s {
+	case nudgewire.StateSending:
+		return "began to be sent"
+	case nudgewire.StateInDoubt:
+		return "is in doubt, it may have arrived; sent"
+	default:
+		return "was " + string(s)
+	}
+}
+
+// planned is the reason of a plain plan.
+func planned(w nudgewire.Wish) string {
+	return w.Owe.Send.What() + " " + dueWords(w.Owe.DueAt, w.Decision.At)
+}
+
+func dueWords(due, now time.Time) string {
+	if !due.After(now) {
+		return "due at once"
+	}
+	return "due " + stamp(due) + " (in " + span(due.Sub(now)) + ")"
+}
+
+// clockWords is a moment as people say it: the time alone where it is the day of now.
+func clockWords(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	if t.Year() == now.Year() && t.YearDay() == now.YearDay() {
+		return t.Format("15:04:05") + " UTC"
+	}
+	return stamp(t)
+}

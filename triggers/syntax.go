@@ -1,0 +1,167 @@
+package triggers
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+)
+
+// Bounds of one expression. They are far beyond what a person writes and keep a generated
+// config from becoming a load; the first also bounds how deep the parser can recurse.
+const (
+	maxExpression = 2000 // bytes
+	maxNodes      = 300
+)
+
+// A fault is one mistake in an expression: where, what, and the cure.
+type fault struct {
+	offset int // byte in the expression
+	msg    string
+	hint   string
+}
+
+// parse reads an expression into a tree whose identifiers may also be durations ("2h"). The
+// offsets in the tree count characters; see byteOffset.
+func parse(text string) (ast.Node, *fault) {
+	if strings.TrimSpace(text) == "" {
+		return nil, &fault{0, "the expression is empty", ""}
+	}
+	if len(text) > maxExpression {
+		return nil, &fault{0, fmt.Sprintf("the expression is %d bytes long; at most %d are read", len(text), maxExpression), ""}
+	}
+	if i := strings.Index(text, "{{"); i >= 0 && outsideQuotes(text, i) {
+		return nil, &fault{i, "{{ }} does not belong here", "an expression is written without it; templates alone have it"}
+	}
+	if i := strings.IndexAny(text, "“”„‘’«»"); i >= 0 && outsideQuotes(text, i) {
+		return nil, &fault{i, "a typographic quote is no quote here", `write plain quotes: "text"`}
+	}
+	covered, durations := hideDurations(text)
+	config := conf.CreateNew()
+	config.MaxNodes = maxNodes
+	tree, err := parser.ParseWithConfig(covered, config)
+	if err != nil {
+		return nil, syntaxFault(text, err)
+	}
+	if len(durations) > 0 {
+		ast.Walk(&tree.Node, &uncover{text: text, durations: durations})
+	}
+	return tree.Node, nil
+}
+
+// uncover puts the durations back where hideDurations left names.
+type uncover struct {
+	text      string
+	durations []literal
+}
+
+func (u *uncover) Visit(node *ast.Node) {
+	name, ok := (*node).(*ast.IdentifierNode)
+	if !ok {
+		return
+	}
+	at := byteOffset(u.text, name.Location().From)
+	for _, d := range u.durations {
+		if d.from == at {
+			name.Value = d.text
+		}
+	}
+}
+
+// byteOffset turns the parser's count of characters into bytes.
+func byteOffset(text string, runes int) int {
+	at := 0
+	for ; runes > 0 && at < len(text); runes-- {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		at += size
+	}
+	return at
+}
+
+func outsideQuotes(text string, at int) bool {
+	for i := 0; i < at; {
+		switch text[i] {
+		case '\'', '"', '`', '/':
+			i = skipQuoted(text, i)
+			if i > at {
+				return false
+			}
+		default:
+			i++
+		}
+	}
+	return true
+}
+
+// syntaxFault says the parser's error in the words of somebody who writes a rule.
+func syntaxFault(text string, err error) *fault {
+	var e *file.Error
+	if !errors.As(err, &e) {
+		return &fault{0, err.Error(), ""}
+	}
+	f := &fault{offset: byteOffset(text, e.From), msg: e.Message}
+	token, isToken := strings.CutPrefix(e.Message, "unexpected token ")
+	kind, word, _ := strings.Cut(strings.TrimSuffix(token, ")"), "(")
+	word = strings.Trim(word, `"`)
+	switch {
+	case isToken && kind == "EOF", e.Message == "unexpected end of expression":
+		f.offset, f.msg, f.hint = len(text), "the expression ends too early", "something is missing after its last word, or a bracket is not closed"
+	case isToken && word == "=" && strings.HasPrefix(text[f.offset:], "=>"):
+		f.msg, f.hint = `"=>" is not understood here`, `write ">="`
+	case isToken && word == "=":
+		f.msg, f.hint = `a single "=" compares nothing`, `write "==" to compare`
+	case isToken && meant[word] != "":
+		f.msg, f.hint = fmt.Sprintf("%q is not understood here", word), "write "+meant[word]
+	case isToken && word == ">" && strings.HasSuffix(text[:f.offset], "<"):
+		f.offset, f.msg, f.hint = f.offset-1, `"<>" is not understood here`, `write "!="`
+	case isToken && word == ":" && strings.HasSuffix(strings.TrimRight(text[:f.offset], " "), "default"):
+		f.msg, f.hint = `"| default:" stands only inside {{ }}`, `write (customer.language ?? "en")`
+	case isToken && word == ",":
+		f.msg, f.hint = `"," does not fit here`, "numbers are written without commas; several conditions are several lines, or joined by \"and\""
+	case isToken && kind == "Identifier" && strings.ToLower(word) != word && keyword(strings.ToLower(word)):
+		f.msg, f.hint = fmt.Sprintf("%q is not understood here", word), fmt.Sprintf("write %q in small letters", strings.ToLower(word))
+	case isToken && kind == "Bracket":
+		f.msg, f.hint = fmt.Sprintf("%q does not fit here", word), "see whether every bracket is opened and closed"
+	case isToken && (kind == "Identifier" || kind == "Number" || kind == "String"):
+		f.msg, f.hint = fmt.Sprintf("%q does not fit here", word), `an operator such as "and", "==" or "+" is missing before it`
+	case isToken:
+		f.msg = fmt.Sprintf("%q does not fit here", word)
+	case e.Message == "literal not terminated":
+		f.offset, f.msg, f.hint = min(f.offset, len(text)), "a quote is not closed", ""
+	case strings.HasPrefix(e.Message, "bad number syntax"):
+		f.msg, f.hint = strings.TrimPrefix(e.Message, "bad number syntax: ")+" is not a number", "a length of time is written 90s, 45m, 2h, 3d or 1h30m"
+	case strings.Contains(e.Message, "exceeds maximum allowed nodes"):
+		f.msg, f.hint = "the expression is too long", "write it as several lines: all of them have to hold"
+	case strings.HasPrefix(e.Message, "expected at least"):
+		f.msg, f.hint = "a list and what to ask of each entry are expected", "as in any(cart.items, .price > 100)"
+	case strings.Contains(e.Message, "coalesce expressions"):
+		f.msg, f.hint = `"??" stands beside another operator without brackets`, `write (customer.language ?? "en") == "de"`
+	case strings.HasPrefix(e.Message, "unrecognized character"):
+		r, _ := utf8.DecodeRuneInString(text[min(f.offset, len(text)):])
+		f.msg = fmt.Sprintf("%q means nothing here", string(r))
+		if unicode.Is(unicode.Sc, r) {
+			f.hint = "amounts are written without a currency; cart.currency is its own name"
+		}
+	}
+	return f
+}
+
+// meant is what people write who know another language, and how it is said in this one.
+var meant = map[string]string{
+	"is": `"=="`, "equals": `"=="`, "has": `"contains"`, "includes": `"contains"`, "like": `"contains" or "matches"`,
+	"&": `"and"`, "then": `"and", or condition ? value : value`, "if": "condition ? value : value",
+}
+
+func keyword(word string) bool {
+	switch word {
+	case "and", "or", "not", "in", "contains", "matches", "true", "false", "nil":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,236 @@
+package triggers
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxVariable is how many characters of one variable are sent. The messaging network cuts or refuses
+// longer ones.
+const maxVariable = 1024
+
+// A template is text with {{ expressions }} in it. What an expression gives is put in as it
+// is and never read again, so a name that contains {{ }} stays those characters.
+type template struct {
+	source string
+	parts  []part
+}
+
+// A part is text, or a value with what stands in for it.
+type part struct {
+	text     string
+	value    eval // nil for text
+	fallback eval // nil for none
+	source   string
+}
+
+// compileTemplate reads a template; the faults count bytes of text.
+func compileTemplate(text string) (*template, []fault) {
+	t := &template{source: text}
+	var faults []fault
+	for at := 0; at < len(text); {
+		open := strings.Index(text[at:], "{{")
+		literal := text[at:]
+		if open >= 0 {
+			literal = text[at : at+open]
+		}
+		if i := strings.Index(literal, "}}"); i >= 0 {
+			faults = append(faults, fault{at + i, `"}}" closes nothing`, `a value is written {{ … }}, with both brackets twice`})
+		}
+		if literal != "" {
+			t.parts = append(t.parts, part{text: literal})
+		}
+		if open < 0 {
+			break
+		}
+		begin := at + open
+		end := closing(text, begin+2)
+		if end < 0 {
+			faults = append(faults, fault{begin, `"{{" is not closed`, `write }} after the value; quotes inside have to be closed, too`})
+			break
+		}
+		p, bad := compileValue(text[begin+2 : end])
+		p.source = text[begin : end+2]
+		for _, f := range bad {
+			f.offset += begin + 2
+			faults = append(faults, f)
+		}
+		t.parts = append(t.parts, p)
+		at = end + 2
+	}
+	return t, faults
+}
+
+// closing is where "}}" ends the expression that begins at from; -1 for nowhere. Quotes and
+// braces of the expression itself are passed over.
+func closing(text string, from int) int {
+	depth := 0
+	for i := from; i < len(text); {
+		switch text[i] {
+		case '\'', '"', '`':
+			i = skipQuoted(text, i)
+			continue
+		case '{':
+			depth++
+		case '}':
+			if depth == 0 && strings.HasPrefix(text[i:], "}}") {
+				return i
+			}
+			depth = max(0, depth-1)
+		}
+		i++
+	}
+	return -1
+}
+
+// compileValue reads what stands between the brackets: expression | default: expression.
+func compileValue(text string) (part, []fault) {
+	var p part
+	main, rest, found := cutDefault(text)
+	if strings.TrimSpace(main) == "" {
+		return p, []fault{{0, "there is nothing between {{ and }}", "write a value: {{ customer.first_name }}"}}
+	}
+	value, c := compileText(main)
+	faults := c.faults
+	faults = append(faults, printable(main, value)...)
+	p.value = value.eval
+	if !found {
+		return p, faults
+	}
+	if strings.TrimSpace(rest) == "" {
+		return p, append(faults, fault{len(text) - len(rest), "there is nothing after default:", `write a text in quotes: | default: "there"`})
+	}
+	fallback, c := compileText(rest)
+	for _, f := range append(c.faults, printable(rest, fallback)...) {
+		f.offset += len(text) - len(rest)
+		faults = append(faults, f)
+	}
+	p.fallback = fallback.eval
+	return p, faults
+}
+
+// cutDefault splits at the "| default:" that is outside quotes and brackets.
+func cutDefault(text string) (main, fallback string, found bool) {
+	depth := 0
+	for i := 0; i < len(text); {
+		switch text[i] {
+		case '\'', '"', '`':
+			i = skipQuoted(text, i)
+			continue
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case '|':
+			if strings.HasPrefix(text[i:], "||") {
+				i += 2
+				continue
+			}
+			word := strings.TrimLeft(text[i+1:], " \t\r\n")
+			if after, ok := strings.CutPrefix(word, "default"); ok && depth == 0 {
+				if after, ok = strings.CutPrefix(strings.TrimLeft(after, " \t\r\n"), ":"); ok {
+					return text[:i], after, true
+				}
+			}
+		}
+		i++
+	}
+	return text, "", false
+}
+
+// printable reports a value that is no text for a message.
+func printable(text string, t typed) []fault {
+	text = strings.TrimSpace(text)
+	switch t.shape.kind {
+	case kindList:
+		if t.shape.elem.kind == kindObject {
+			return []fault{{0, text + " is a list and cannot be printed", fmt.Sprintf(`print one entry, %s[0].title, or all: join(map(%s, .title), ", ")`, text, text)}}
+		}
+		return []fault{{0, text + " is a list and cannot be printed", fmt.Sprintf(`join(%s, ", ") makes a text of it`, text)}}
+	case kindObject, kindTable:
+		hint := "name one of its entries"
+		if len(t.shape.fields) > 0 {
+			hint = "name one of its fields: " + strings.Join(t.shape.names(), ", ")
+		}
+		return []fault{{0, fmt.Sprintf("%s is %s and cannot be printed", text, t.shape.words()), hint}}
+	case kindNil:
+		return []fault{{0, "nil prints nothing", ""}}
+	default:
+		return nil
+	}
+}
+
+// constant reports whether the template holds no expression at all.
+func (t *template) constant() bool {
+	for _, p := range t.parts {
+		if p.value != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// render fills the template in. empty names the first value that came out empty and has no
+// default, with the reason where there is one.
+func (t *template) render(s *scope) (text, empty string) {
+	if len(t.parts) == 1 {
+		return t.parts[0].render(s)
+	}
+	var b strings.Builder
+	for i := range t.parts {
+		one, gap := t.parts[i].render(s)
+		if gap != "" && empty == "" {
+			empty = gap
+		}
+		b.WriteString(one)
+	}
+	return b.String(), empty
+}
+
+func (p *part) render(s *scope) (text, empty string) {
+	if p.value == nil {
+		return p.text, ""
+	}
+	s.begin()
+	if text = s.print(p.value(s)); strings.TrimSpace(text) != "" {
+		return text, ""
+	}
+	if p.fallback != nil {
+		why := s.why()
+		s.begin()
+		text = s.print(p.fallback(s))
+		if s.fault == "" && s.lost == nil {
+			return text, ""
+		}
+		return text, p.source + because(why)
+	}
+	return "", p.source + because(s.why())
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
+}
+
+// variable is the template as one variable of a message: one line, not empty, not too long.
+// trouble is why it cannot be one.
+func (t *template) variable(s *scope) (text, trouble string) {
+	text, empty := t.render(s)
+	if empty != "" {
+		return "", "is empty: " + empty + "; give it a default"
+	}
+	text = flat(text)
+	if text == "" {
+		return "", "is empty: " + t.source + "; give it a default"
+	}
+	if n := utf8.RuneCountInString(text); n > maxVariable {
+		if strings.Contains(text, "://") {
+			return "", fmt.Sprintf("is %d characters long: at most %d are sent, and a link cannot be cut", n, maxVariable)
+		}
+		text = string([]rune(text)[:maxVariable-1]) + "…"
+	}
+	return text, ""
+}

@@ -1,0 +1,168 @@
+package triggers
+
+import (
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// eval gives the value of an expression: nil (unknown), bool, int, nudgewire.Amount, string,
+// time.Time, time.Duration, a list (nudgewire.Tags, []nudgewire.Item, []any, gjson.Result),
+// map[string]string, gjson.Result, or a pointer to one of the nouns.
+type eval func(*scope) any
+
+func amountOf(v any) (nudgewire.Amount, bool) {
+	switch v := v.(type) {
+	case nudgewire.Amount:
+		return v, true
+	case int:
+		return nudgewire.AmountOf(int64(v)), true
+	default:
+		return nudgewire.Amount{}, false
+	}
+}
+
+// wordsFor names what a value turned out to be.
+func wordsFor(v any) string {
+	switch v := v.(type) {
+	case bool:
+		return flagShape.words()
+	case int:
+		return wholeShape.words()
+	case nudgewire.Amount:
+		return amountShape.words()
+	case string:
+		return "text"
+	case time.Time:
+		return timeShape.words()
+	case time.Duration:
+		return spanShape.words()
+	case map[string]string:
+		return "a table of texts"
+	case gjson.Result:
+		if v.IsObject() {
+			return "an object"
+		}
+		return "a list"
+	case nil:
+		return "missing"
+	default:
+		return "a list"
+	}
+}
+
+// told reports whether a value is there and says something.
+func told(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case string:
+		return v != ""
+	case nudgewire.Amount:
+		return v.Told()
+	default:
+		return length(v) != 0
+	}
+}
+
+// quietly evaluates what may be missing without that being a reason for anything.
+func quietly(s *scope, e eval) any {
+	before := s.budget
+	v := e(s)
+	before.steps = s.steps
+	s.budget = before
+	return v
+}
+
+// valueUnder is what an object of the payload or a table holds under key; nil for nothing.
+// Finding a key reads the whole object, so a condition in a loop pays for its length.
+func valueUnder(s *scope, object any, key string) any {
+	switch object := object.(type) {
+	case gjson.Result:
+		if !s.spend(1 + len(object.Raw)/1000) {
+			return nil
+		}
+		return rawValue(rawMember(object, key))
+	case map[string]string:
+		if text, ok := object[key]; ok {
+			return text
+		}
+	}
+	return nil
+}
+
+// entry is list[i], nil where there is none, with how many entries the list has; -1 for what
+// is no list.
+func entry(list any, i int) (v any, count int) {
+	count = length(list)
+	if i < 0 {
+		i += count
+	}
+	if i < 0 || i >= count {
+		return nil, count
+	}
+	switch list := list.(type) {
+	case []nudgewire.Item:
+		return &list[i], count
+	case nudgewire.Tags:
+		return list[i], count
+	case []any:
+		return list[i], count
+	case gjson.Result:
+		n := 0
+		rawElements(list, func(e any) bool {
+			if n == i {
+				v = e
+			}
+			n++
+			return n <= i
+		})
+	}
+	return v, count
+}
+
+// length is how many entries a list has; -1 for what is no list.
+func length(list any) int {
+	switch list := list.(type) {
+	case []nudgewire.Item:
+		return len(list)
+	case nudgewire.Tags:
+		return len(list)
+	case []any:
+		return len(list)
+	case gjson.Result:
+		if list.IsArray() {
+			n := 0
+			list.ForEach(func(_, _ gjson.Result) bool { n++; return true })
+			return n
+		}
+	}
+	return -1
+}
+
+// kindOf is the kind of a value that is there.
+func kindOf(v any) kind {
+	switch v := v.(type) {
+	case bool:
+		return kindFlag
+	case int:
+		return kindWhole
+	case nudgewire.Amount:
+		return kindAmount
+	case string:
+		return kindText
+	case time.Time:
+		return kindTime
+	case time.Duration:
+		return kindSpan
+	case map[string]string:
+		return kindTable
+	default:
+		if length(v) >= 0 {
+			return kindList
+		}
+		return kindObject
+	}
+}
