@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/nudgewire/nudgewire"
 )
 
 // conditions are the sentences of the language. Each holds for aCart, does not hold, or
