@@ -108,21 +108,23 @@ func maskPhones(text string) string {
 			i++
 			continue
 		}
-		end, count, plain := i, 0, true
+		end, count, row, longest := i, 0, 0, 0
 		for end < len(text) {
 			if isDigit(text[end]) {
 				count++
+				row++
+				longest = max(longest, row)
 				end++
 				continue
 			}
 			if end+1 < len(text) && strings.IndexByte(" -.()/", text[end]) >= 0 && (isDigit(text[end+1]) || opens(text, end+1)) {
-				plain = false
+				row = 0
 				end++
 				continue
 			}
 			break
 		}
-		if count >= 9 || (plain && count >= 7) {
+		if count >= 9 || longest >= 7 {
 			if out == nil {
 				out = []byte(text)
 			}

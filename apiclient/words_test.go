@@ -30,6 +30,7 @@ func TestWords(t *testing.T) {
 		"a phone":                                   {"447700900123 is blocked", "4477******23 is blocked"},
 		"a phone with plus and separators":          {"+44 (7700) 900-123 is blocked", "+44 (77**) ***-*23 is blocked"},
 		"a short phone loses every digit":           {"call 7009001 now", "call ******* now"},
+		"a short phone before a number":             {"7009001 3 times", "******* * times"},
 		"ids and amounts stay":                      {"template 1042 costs 0.40 of 123456 points", "template 1042 costs 0.40 of 123456 points"},
 		"a text that is too long":                   {strings.Repeat("é", 400), strings.Repeat("é", 299) + "…"},
 		"a text that just fits":                     {strings.Repeat("é", 300), strings.Repeat("é", 300)},

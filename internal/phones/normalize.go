@@ -133,22 +133,17 @@ func international(digits string, trunk bool) (string, error) {
 	if phonenumbers.IsValidNumber(n) {
 		return read, nil
 	}
-	if n.GetCountryCode() == 1 && !areaCode(n) {
-		return "", errors.New("has an area code that begins with 0 or 1, which no number of country code 1 does")
-	}
 	if trunk {
 		digits = read
 	}
 	reason := phonenumbers.IsPossibleNumberWithReason(n)
-	if reason == phonenumbers.IS_POSSIBLE {
-		if trunk || len(digits) <= mostDigits {
-			return digits, nil
-		}
+	if len(digits) > mostDigits || (reason != phonenumbers.IS_POSSIBLE && len(digits) < fewestLenient) {
+		return "", length(reason, place(n))
 	}
-	if len(digits) >= fewestLenient && len(digits) <= mostDigits {
-		return digits, nil
+	if n.GetCountryCode() == 1 && !areaCode(n) {
+		return "", errors.New("has an area code that begins with 0 or 1, which no number of country code 1 does")
 	}
-	return "", length(reason, place(n))
+	return digits, nil
 }
 
 // national reads a number without plus sign: as one of the country, else, where it can only
@@ -171,14 +166,14 @@ func national(text, digits, country string) (string, error) {
 	if m, err := phonenumbers.Parse("+"+digits, ""); err == nil && phonenumbers.IsValidNumber(m) {
 		return digits, nil
 	}
-	if n.GetCountryCode() == 1 && !areaCode(n) {
+	reason := phonenumbers.IsPossibleNumberWithReason(n)
+	switch {
+	case reason != phonenumbers.IS_POSSIBLE || len(read) > mostDigits:
+		return "", length(reason, country)
+	case n.GetCountryCode() == 1 && !areaCode(n):
 		return "", fmt.Errorf("is no number of %s: no area code begins with 0 or 1", country)
 	}
-	reason := phonenumbers.IsPossibleNumberWithReason(n)
-	if reason == phonenumbers.IS_POSSIBLE && len(read) <= mostDigits {
-		return read, nil
-	}
-	return "", length(reason, country)
+	return read, nil
 }
 
 // areaCode reports whether a number of country code 1 has an area code that can exist: the

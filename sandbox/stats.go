@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"sort"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// A Record is one API request as Options.OnRequest is told of it.
+type Record struct {
+	At         time.Time
+	Took       time.Duration
+	Endpoint   string // by the names in Stats
+	Phone      string // "" when the request has none, or none that can be read
+	Kind       string // template, campaign, text or upload
+	Name       string // of the template, the campaign or the upload
+	HTTPStatus int    // of the answer, also when a fault keeps it from being told; 0 when cut before
+	MessageID  string // that was accepted, or asked about
+	Messages   int    // accepted by this request
+	Words      string // why not; for a status look-up, why the message failed
+	Fault      string // what broke: "rate limit", "error", "cut before", "cut after", "hang", "junk"; "" for nothing
+}
+
+func (ask *request) record(a reply, fault string, end time.Time) Record {
+	r := Record{
+		At: ask.now, Took: end.Sub(ask.now), Endpoint: names[ask.endpoint], Phone: ask.phone,
+		Kind: ask.subject.kind, Name: ask.subject.name, HTTPStatus: a.status, Messages: ask.messages,
+		Words: a.words, Fault: fault,
+	}
+	if a.messageID != 0 {
+		r.MessageID = strconv.FormatInt(a.messageID, 10)
+	}
+	return r
+}
+
+// Counts is how the requests to one endpoint ended.
+type Counts struct {
+	Requests int64 `json:"requests"`
+	OK       int64 `json:"ok"`      // processed; some of them were then cut, hung or junk
+	Refused  int64 `json:"refused"` // 3xx and 4xx but 429
+	Limited  int64 `json:"limited"` // 429
+	Errors   int64 `json:"errors"`  // 5xx
+	Cut      int64 `json:"cut"`     // closed before or after processing
+	Hung     int64 `json:"hung"`
+	Junk     int64 `json:"junk"`
+}
+
+// A Repeat is a message that was accepted more than once.
+type Repeat struct {
+	Phone     string   `json:"phone"`
+	Kind      string   `json:"kind"`
+	Name      string   `json:"name,omitempty"`
+	Variables []string `json:"variables,omitempty"`
+	Times     int      `json:"times"`
+}
+
+// Stats is what the sandbox counted since it began, or was reset.
+type Stats struct {
+	Endpoints  map[string]Counts `json:"endpoints"`
+	Messages   int               `json:"messages"`   // accepted
+	Phones     int               `json:"phones"`     // that were sent to, or are contacts
+	Contacts   int               `json:"contacts"`   // created by uploads
+	Duplicates int               `json:"duplicates"` // accepted again: same phone, same template or campaign, same variables
+	Repeated   []Repeat          `json:"repeated"`   // the first 100 of those, by phone
+	Uploads    int               `json:"uploads"`
+	Points     float64           `json:"points"` // left; below 0 for no end
+}
+
+// counter is Counts while it is counted.
+type counter struct {
+	requests, ok, refused, limited, errors, cut, hung, junk atomic.Int64
+}
+
+func (c *counter) ended(status int, fault string) {
+	switch {
+	case status == 429:
+		c.limited.Add(1)
+	case status >= 500:
+		c.errors.Add(1)
+	case status >= 300:
+		c.refused.Add(1)
+	case status >= 200:
+		c.ok.Add(1)
+	}
+	switch fault {
+	case faultCutBefore, faultCutAfter:
+		c.cut.Add(1)
+	case faultHang:
+		c.hung.Add(1)
+	case faultJunk:
+		c.junk.Add(1)
+	}
+}
+
+func (c *counter) read() Counts {
+	return Counts{
+		c.requests.Load(), c.ok.Load(), c.refused.Load(), c.limited.Load(),
+		c.errors.Load(), c.cut.Load(), c.hung.Load(), c.junk.Load(),
+	}
+}
+
+func (c *counter) clear() {
+	for _, n := range []*atomic.Int64{&c.requests, &c.ok, &c.refused, &c.limited, &c.errors, &c.cut, &c.hung, &c.junk} {
+		n.Store(0)
+	}
+}
+
+// Stats returns the counts so far. Endpoints that were never asked are left out.
+func (s *Sandbox) Stats() Stats {
+	st := Stats{Endpoints: map[string]Counts{}, Repeated: []Repeat{}}
+	for e := range s.counts {
+		if c := s.counts[e].read(); c.Requests > 0 {
+			st.Endpoints[names[e]] = c
+		}
+	}
+	l := s.book.Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	st.Messages, st.Phones, st.Contacts = int(l.next), len(l.people), l.contacts
+	st.Duplicates, st.Points = l.duplicates, l.points
+	for _, r := range l.repeated {
+		st.Repeated = append(st.Repeated, *r)
+	}
+	sort.Slice(st.Repeated, func(i, j int) bool {
+		a, b := st.Repeated[i], st.Repeated[j]
+		return a.Phone < b.Phone || (a.Phone == b.Phone && a.Name < b.Name)
+	})
+	for _, c := range l.campaigns {
+		if !c.Predefined {
+			st.Uploads++
+		}
+	}
+	return st
+}
+
+// Accepted returns how many messages a phone got.
+func (s *Sandbox) Accepted(phone string) int {
+	n, ok := parseNumber(phone)
+	if !ok {
+		return 0
+	}
+	l := s.book.Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int(l.people[n].accepted)
+}
+
+// byPhone returns the messages of at most limit phones, and whether that is all of them.
+func (s *Sandbox) byPhone(limit int) (counts map[string]int, whole bool) {
+	l := s.book.Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counts = make(map[string]int, min(limit, len(l.people)))
+	for n, p := range l.people {
+		if len(counts) == limit {
+			return counts, false
+		}
+		counts[n.String()] = int(p.accepted)
+	}
+	return counts, true
+}

@@ -1,0 +1,319 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// MaxFile is the most bytes of an uploaded CSV file: "10 MB", read as the smaller of its two
+// meanings.
+const MaxFile = 10_000_000
+
+// maxForm is what the rest of an upload's form may add.
+const maxForm = 64 << 10
+
+// A Campaign is a pre-defined one, or one made from an upload.
+type Campaign struct {
+	ID         string    `json:"campaign_id"`
+	Predefined bool      `json:"predefined,omitempty"`
+	Name       string    `json:"name,omitempty"`
+	TemplateID int64     `json:"template_id,omitempty"`
+	File       string    `json:"file,omitempty"`
+	Bytes      int64     `json:"bytes,omitempty"`
+	Rows       int       `json:"rows,omitempty"`
+	NewPeople  int       `json:"new_contacts,omitempty"`
+	SHA256     string    `json:"sha256,omitempty"`
+	Repeat     bool      `json:"repeat,omitempty"` // the same file came before
+	CreatedAt  time.Time `json:"created_at,omitzero"`
+}
+
+// Campaigns returns the pre-defined campaigns and then the uploads in their order.
+func (s *Sandbox) Campaigns() []Campaign {
+	l := s.book.Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Campaign{}, l.campaigns...)
+}
+
+func (s *Sandbox) knowsCampaign(id string) bool {
+	for _, known := range s.options.Campaigns {
+		if known == "*" || known == id {
+			return true
+		}
+	}
+	l := s.book.Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.campaign[id]
+	return ok
+}
+
+// A refusal is an error that is an answer.
+type refusal struct {
+	status int
+	words  string
+}
+
+func (r *refusal) Error() string { return r.words }
+
+func refuse(format string, args ...any) error {
+	return &refusal{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+func (s *Sandbox) createWithCSV(ask *request) reply {
+	u, err := s.readUpload(ask)
+	if err != nil {
+		if no, ok := errors.AsType[*refusal](err); ok {
+			return say(no.status, no.words)
+		}
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return say(http.StatusRequestEntityTooLarge, tooLarge)
+		}
+		return say(http.StatusBadRequest, "form was cut or is broken")
+	}
+	l := s.book.Load()
+	var ids []int64
+	created := l.acceptAll(u.rows, ask.now, func(id int64) {
+		if s.options.ListIDs {
+			ids = append(ids, id)
+		}
+	})
+	c := Campaign{
+		Name: u.name, TemplateID: u.templateID, File: u.file, Bytes: u.bytes, Rows: len(u.rows), NewPeople: created,
+		SHA256: hex.EncodeToString(u.sum[:]), CreatedAt: ask.now.UTC(),
+	}
+	l.mu.Lock()
+	for n := len(l.campaigns) + 5001; ; n++ {
+		c.ID = strconv.Itoa(n)
+		if _, taken := l.campaign[c.ID]; !taken {
+			break
+		}
+	}
+	c.Repeat = l.uploads[u.sum] > 0
+	l.uploads[u.sum]++
+	l.campaign[c.ID] = len(l.campaigns)
+	l.campaigns = append(l.campaigns, c)
+	l.mu.Unlock()
+	ask.messages = len(u.rows)
+	ask.subject = subject{kind: "upload", name: u.name}
+	return s.created(c, ids)
+}
+
+// An upload is a form whose every row was found good; nothing is accepted before that.
+type upload struct {
+	name       string
+	templateID int64
+	file       string
+	bytes      int64
+	sum        [sha256.Size]byte
+	variables  int // columns beside phone
+	rows       []parcel
+
+	hasName, hasTemplate, hasFile bool
+}
+
+const tooLarge = "file is larger than 10 MB (10,000,000 bytes)"
+
+// readUpload reads the form as it streams in.
+func (s *Sandbox) readUpload(ask *request) (*upload, error) {
+	if ask.http.ContentLength > MaxFile+maxForm {
+		return nil, &refusal{http.StatusRequestEntityTooLarge, tooLarge}
+	}
+	ask.http.Body = http.MaxBytesReader(ask.writer, ask.http.Body, MaxFile+maxForm)
+	form, err := ask.http.MultipartReader()
+	if err != nil {
+		return nil, &refusal{http.StatusUnsupportedMediaType, "Content-Type must be multipart/form-data with a boundary"}
+	}
+	u := new(upload)
+	for {
+		part, err := form.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := u.take(part); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case !u.hasName:
+		return nil, refuse("part %q is missing", "name")
+	case !u.hasTemplate:
+		return nil, refuse("part %q is missing", "template_id")
+	case !u.hasFile:
+		return nil, refuse("part %q is missing", "file")
+	}
+	t, ok := s.byID[u.templateID]
+	if !ok {
+		if t, ok = s.templates[templateKey{"*", "*"}]; !ok || t.ID != 0 {
+			return nil, refuse("template_id %d does not exist", u.templateID)
+		}
+	}
+	if words := t.wants(u.variables); words != "" {
+		return nil, refuse("%s", words)
+	}
+	about := subject{"upload", t.Name, t.Language}
+	for i := range u.rows {
+		u.rows[i].subject = about
+	}
+	return u, nil
+}
+
+// take reads one part of the form.
+func (u *upload) take(part *multipart.Part) error {
+	name := part.FormName()
+	var seen *bool
+	switch name {
+	case "name":
+		seen = &u.hasName
+	case "template_id":
+		seen = &u.hasTemplate
+	case "file":
+		seen = &u.hasFile
+	default:
+		return refuse("part %q is not known: known are name, template_id, file", clip(name))
+	}
+	if *seen {
+		return refuse("part %q is given twice", name)
+	}
+	*seen = true
+	if name == "file" {
+		return u.takeFile(part)
+	}
+	const most = 1000
+	text, err := io.ReadAll(io.LimitReader(part, most+1))
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(text) > most:
+		return refuse("part %q is longer than %d bytes", name, most)
+	case name == "name":
+		if u.name = strings.TrimSpace(string(text)); u.name == "" {
+			return refuse("part %q is empty", "name")
+		}
+	default:
+		if u.templateID, err = strconv.ParseInt(string(text), 10, 64); err != nil {
+			return refuse("template_id must be an integer")
+		}
+	}
+	return nil
+}
+
+// metered reads a file, counts and hashes it, and stops one byte beyond the limit.
+type metered struct {
+	r    io.Reader
+	read int64
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	if m.read += int64(n); m.read > MaxFile {
+		return 0, &refusal{http.StatusRequestEntityTooLarge, tooLarge}
+	}
+	return n, err
+}
+
+// takeFile reads the CSV file row by row.
+func (u *upload) takeFile(part *multipart.Part) error {
+	u.file = part.FileName()
+	if !strings.HasSuffix(strings.ToLower(u.file), ".csv") {
+		return refuse("file name must end in .csv")
+	}
+	sum := sha256.New()
+	in := &metered{r: io.TeeReader(part, sum)}
+	table := csv.NewReader(in)
+	table.ReuseRecord = true
+	header, err := table.Read()
+	if errors.Is(err, io.EOF) {
+		return refuse("file is empty")
+	}
+	if err != nil {
+		return inFile(err)
+	}
+	if words := badHeader(header); words != "" {
+		return refuse("%s", words)
+	}
+	u.variables = len(header) - 1
+	for {
+		row, err := table.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return inFile(err)
+		}
+		p, words := parseRow(row)
+		if words != "" {
+			line, _ := table.FieldPos(0)
+			return refuse("file, line %d: %s", line, words)
+		}
+		u.rows = append(u.rows, p)
+	}
+	if len(u.rows) == 0 {
+		return refuse("file has a header, but no rows")
+	}
+	u.bytes = in.read
+	sum.Sum(u.sum[:0])
+	return nil
+}
+
+// parseRow reads one row. Its variables share one copy of the text.
+func parseRow(row []string) (parcel, string) {
+	phone, ok := parseNumber(row[0])
+	if !ok {
+		return parcel{}, "phone must be 7 to 15 digits with the country code, without plus sign and separators"
+	}
+	p := parcel{phone: phone, contact: true}
+	if len(row) > 1 {
+		p.variables = make([]string, len(row)-1)
+		for i, v := range row[1:] {
+			if !utf8.ValidString(v) {
+				return parcel{}, "text is not UTF-8"
+			}
+			p.variables[i] = strings.Clone(v)
+		}
+	}
+	return p, ""
+}
+
+// badHeader says what is wrong with the first line, "" when nothing is.
+func badHeader(header []string) string {
+	switch {
+	case strings.HasPrefix(header[0], "\uFEFF"):
+		return "file begins with a byte order mark: save it as UTF-8 without one"
+	case len(header) == 1 && strings.Contains(header[0], ";"):
+		return "columns must be separated by commas, not semicolons"
+	case header[0] != "phone":
+		return fmt.Sprintf("first column must be phone, not %q", clip(header[0]))
+	}
+	for i, name := range header[1:] {
+		if want := "var_" + strconv.Itoa(i+1); name != want {
+			return fmt.Sprintf("column %d must be %s, not %q", i+2, want, clip(name))
+		}
+	}
+	return ""
+}
+
+// inFile puts a fault of the CSV syntax into words.
+func inFile(err error) error {
+	if p, ok := errors.AsType[*csv.ParseError](err); ok {
+		if errors.Is(p.Err, csv.ErrFieldCount) {
+			return refuse("file, line %d: number of columns differs from the header's", p.Line)
+		}
+		return refuse("file, line %d, column %d: %v", p.Line, p.Column, p.Err)
+	}
+	return err
+}
