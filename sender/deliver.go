@@ -1,0 +1,142 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/pace"
+)
+
+// work takes claims one by one to their recorded end. ctx done means give back what was not
+// sent; calling bounds calls, recording commits.
+func (s *Sender) work(ctx, calling, recording context.Context) {
+	for c := range s.hands {
+		urgent := c.Category.Urgent()
+		outcome := s.deliver(ctx, calling, &c)
+		s.called(urgent)
+		s.record(recording, &c.Dispatch, outcome)
+		s.stored()
+	}
+}
+
+// deliver makes the one call of a claim, or says why it was not made. A panic on the way
+// leaves the dispatch in doubt: nobody knows whether the call had begun.
+func (s *Sender) deliver(ctx, calling context.Context, c *claim) (a nudgewire.Attempt) {
+	queued, class := true, pace.Send
+	if c.Category.Urgent() {
+		class = pace.Urgent
+	}
+	leave := func() {
+		if queued {
+			queued = false
+			s.left(c.Category.Urgent())
+		}
+	}
+	defer func() {
+		leave()
+		if broken := recover(); broken != nil {
+			s.Log.Error("a panic while sending", s.about(&c.Dispatch,
+				zap.Any("panic", broken), zap.ByteString("stack", debug.Stack()))...)
+			a = c.attempt(time.Now(), nudgewire.StateInDoubt, "may have been taken: the sender broke while sending, and its log says how")
+		}
+	}()
+	slot := s.slots.take(ctx, c.Category.Urgent())
+	if slot == nil {
+		return s.giveBack(c, time.Now(), "stopping before it was sent")
+	}
+	defer func() { <-slot }()
+	now := time.Now()
+	by := now.Add(holdMost)
+	if latest := c.ends.Add(-s.Timeout); latest.Before(by) {
+		by = latest
+	}
+	if err := s.Budget.Wait(ctx, class, by); errors.Is(err, pace.ErrTooLate) {
+		_, again := s.Budget.Room(pace.Send, window)
+		return s.giveBack(c, again, "not sent: no room in the rate before the claim would end")
+	} else if err != nil {
+		return s.giveBack(c, time.Now(), "stopping before it was sent")
+	}
+	leave()
+	now = time.Now()
+	if until, _ := s.halt.State(now); until.After(now) {
+		return s.giveBack(c, until, "not sent: "+s.halt.Why())
+	}
+	if expired(c.ExpiresAt, now) {
+		return c.attempt(now, nudgewire.StateDropped, "expired at "+stamp(c.ExpiresAt)+", before it could be sent")
+	}
+	if now.Add(s.Timeout).After(c.ends) {
+		return s.giveBack(c, now, "not sent: the claim would have ended before the call")
+	}
+	answer, err := s.call(calling, &c.Dispatch)
+	s.learn(calling, now, err)
+	return s.judge(c, time.Now(), answer, err)
+}
+
+// call asks the service for what the dispatch says.
+func (s *Sender) call(ctx context.Context, d *nudgewire.Dispatch) (apiclient.Answer, error) {
+	s.counts.calls.Add(1)
+	s.counts.underWay.Add(1)
+	defer s.counts.underWay.Add(-1)
+	api := *s.api.Load()
+	switch {
+	case d.Send.Template != "":
+		m := apiclient.TemplateMessage{
+			Phone: string(d.Phone), Template: d.Send.Template, Language: d.Send.Language, Variables: d.Send.Variables,
+		}
+		if h := d.Send.Header; h != nil {
+			m.HeaderMediaType, m.HeaderMediaURL, m.Filename = h.Type, h.URL, h.Filename
+		}
+		return api.SendTemplate(ctx, m)
+	case d.Send.Campaign != "":
+		return api.SendCampaign(ctx, string(d.Phone), d.Send.Campaign)
+	case d.Send.Text != "":
+		return api.SendText(ctx, string(d.Phone), d.Send.Text)
+	default:
+		return apiclient.Answer{}, &apiclient.CallError{Call: "send", Outcome: apiclient.Rejected, Words: "it names neither a template nor a campaign nor a text"}
+	}
+}
+
+// learn tells the budget and the halt switch what a call begun at began showed about the
+// service as a whole.
+func (s *Sender) learn(calling context.Context, began time.Time, err error) {
+	refusal, _ := errors.AsType[*apiclient.CallError](err)
+	switch {
+	case err == nil:
+		s.Budget.Took()
+		s.recovered()
+	case refusal == nil: // not of the service
+	case keyRefused(refusal):
+		s.Budget.Took()
+		if until, first := s.halt.Strike(began, time.Now(), "the service refuses the API key: "+refusal.Error()); first {
+			s.Log.Error("the service refuses the API key; nothing is sent until it takes it",
+				zap.Int("http_status", refusal.HTTPStatus), zap.String("words", refusal.Words), zap.Time("again_at", until))
+		}
+	case overloaded(refusal):
+		if calling.Err() == nil { // else it was us who cut the call
+			s.Budget.Slow(began, refusal.RetryAfter)
+		}
+	case refusal.HTTPStatus != 0:
+		s.Budget.Took()
+		s.recovered()
+	}
+}
+
+func (s *Sender) recovered() {
+	if s.halt.Lift() {
+		s.Log.Info("the service takes the API key again")
+		s.alarm.Ring()
+	}
+}
+
+func (s *Sender) about(d *nudgewire.Dispatch, more ...zap.Field) []zap.Field {
+	return append([]zap.Field{
+		zap.Int64("dispatch", int64(d.ID)), zap.String("trigger", d.Trigger), zap.String("phone", d.Phone.Masked()),
+		zap.String("what", d.Send.What()), zap.Int("attempt", d.Attempt),
+	}, more...)
+}

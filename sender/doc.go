@@ -1,0 +1,14 @@
+// Package sender delivers dispatches: it claims each one when it falls due, calls the
+// messaging service once, and records how that ended.
+//
+// The claim is committed before the request leaves, so what a crash leaves behind is known
+// to be in doubt. A dispatch in doubt is not sent again by itself, with one exception:
+// nudgewire.Category.ResendsInDoubt. Everything else that may be sent again was surely not
+// taken by the service.
+//
+// It decides neither who gets a message nor when, and it does not follow a message once the
+// service took it.
+//
+// Before here: package store, which wakes the sender after its commits. After here: package
+// tracker.
+package sender

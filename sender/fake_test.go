@@ -1,0 +1,348 @@
+package sender
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+const phone nudgewire.Phone = "447700900123"
+
+// memory is a Ledger that holds everybody to the law of states.
+type memory struct {
+	mu       sync.Mutex
+	rows     map[nudgewire.DispatchID]*nudgewire.Dispatch
+	messages map[nudgewire.DispatchID]nudgewire.Message
+	attempts map[nudgewire.DispatchID][]nudgewire.Attempt
+	claims   []int // rows of each claim that got any
+	asked    int   // claims altogether
+	dueAsked int
+
+	commit     time.Duration                 // each write takes so long
+	slowClaim  time.Duration                 // the next claim takes so long on top
+	slowFinish time.Duration                 // every outcome takes so long on top
+	claimFails func() error                  // nil error is no failure
+	finish     func(nudgewire.Attempt) error // the same
+}
+
+func newMemory(rows ...nudgewire.Dispatch) *memory {
+	m := &memory{
+		rows:     make(map[nudgewire.DispatchID]*nudgewire.Dispatch),
+		messages: make(map[nudgewire.DispatchID]nudgewire.Message),
+		attempts: make(map[nudgewire.DispatchID][]nudgewire.Attempt),
+	}
+	m.add(rows...)
+	return m
+}
+
+// add stores rows, waiting, and numbers those without a number.
+func (m *memory) add(rows ...nudgewire.Dispatch) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, d := range rows {
+		if d.ID == 0 {
+			d.ID = nudgewire.DispatchID(len(m.rows) + 1)
+		}
+		if d.State == "" {
+			d.State = nudgewire.StateWaiting
+		}
+		m.rows[d.ID] = &d
+	}
+}
+
+func (m *memory) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error) {
+	m.mu.Lock()
+	slow := m.slowClaim
+	m.slowClaim = 0
+	m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	time.Sleep(m.commit + slow) // a commit that was begun is not undone because nobody waits for it
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked++
+	if m.claimFails != nil {
+		if err := m.claimFails(); err != nil {
+			return nil, err
+		}
+	}
+	var due []*nudgewire.Dispatch
+	for _, d := range m.rows {
+		if d.State == nudgewire.StateWaiting && !d.DueAt.After(now) {
+			due = append(due, d)
+		}
+	}
+	slices.SortFunc(due, func(a, b *nudgewire.Dispatch) int {
+		if c := a.DueAt.Compare(b.DueAt); c != 0 {
+			return c
+		}
+		return int(a.ID - b.ID)
+	})
+	var got []nudgewire.Dispatch
+	left := map[bool]int{true: urgent, false: marketing}
+	for _, d := range due {
+		if left[d.Category.Urgent()] == 0 {
+			continue
+		}
+		left[d.Category.Urgent()]--
+		d.State, d.Owner, d.LeaseEnds, d.Attempt = nudgewire.StateSending, owner, now.Add(lease), d.Attempt+1
+		got = append(got, *d)
+	}
+	if len(got) > 0 {
+		m.claims = append(m.claims, len(got))
+	}
+	return got, ctx.Err()
+}
+
+func (m *memory) Finish(ctx context.Context, a nudgewire.Attempt) error {
+	if d := m.commit + m.slowFinish; d > 0 {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.finish != nil {
+		if err := m.finish(a); err != nil {
+			return err
+		}
+	}
+	d := m.rows[a.DispatchID]
+	if d.State != nudgewire.StateSending || d.Owner != a.Owner || d.Attempt != a.Number {
+		return fmt.Errorf("dispatch %d: %w", a.DispatchID, store.ErrClaimLost)
+	}
+	m.attempts[d.ID] = append(m.attempts[d.ID], a)
+	d.State, d.Reason, d.Owner, d.LeaseEnds, d.UpdatedAt = a.State, a.Reason, "", time.Time{}, a.At
+	switch a.State {
+	case nudgewire.StateWaiting:
+		d.DueAt = a.RetryAt
+	case nudgewire.StateAccepted:
+		m.messages[d.ID] = *a.Message
+	}
+	return nil
+}
+
+func (m *memory) NextDue(context.Context) (time.Time, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dueAsked++
+	var next time.Time
+	for _, d := range m.rows {
+		if d.State == nudgewire.StateWaiting && (next.IsZero() || d.DueAt.Before(next)) {
+			next = d.DueAt
+		}
+	}
+	return next, !next.IsZero(), nil
+}
+
+func (m *memory) Abandon(_ context.Context, now time.Time, _ string) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, d := range m.rows {
+		if d.State == nudgewire.StateSending && d.LeaseEnds.Before(now) {
+			d.State, d.Reason, n = nudgewire.StateInDoubt, "its sender died", n+1
+		}
+	}
+	return n, nil
+}
+
+func (m *memory) row(id nudgewire.DispatchID) nudgewire.Dispatch {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return *m.rows[id]
+}
+
+// in counts the rows in a state.
+func (m *memory) in(state nudgewire.State) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, d := range m.rows {
+		if d.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// service is an API: answer decides, after taking its time.
+type service struct {
+	mu     sync.Mutex
+	calls  []made
+	answer func(ctx context.Context, n int, m made) (apiclient.Answer, error) // n counts from 1; nil accepts
+}
+
+// made is one call as the service saw it.
+type made struct {
+	at               time.Time
+	phone, what      string
+	variables        []string
+	header, filename string
+}
+
+func (s *service) take(ctx context.Context, m made) (apiclient.Answer, error) {
+	m.at = time.Now()
+	s.mu.Lock()
+	s.calls = append(s.calls, m)
+	n := len(s.calls)
+	s.mu.Unlock()
+	if s.answer != nil {
+		return s.answer(ctx, n, m)
+	}
+	return accepts(n), nil
+}
+
+func accepts(n int) apiclient.Answer {
+	id := strconv.Itoa(1000 + n)
+	return apiclient.Answer{MessageID: id, Raw: `{"message_id":` + id + `}`, HTTPStatus: 200}
+}
+
+func (s *service) SendTemplate(ctx context.Context, m apiclient.TemplateMessage) (apiclient.Answer, error) {
+	return s.take(ctx, made{
+		phone: m.Phone, what: "template " + m.Template + " " + m.Language, variables: m.Variables,
+		header: m.HeaderMediaType + " " + m.HeaderMediaURL, filename: m.Filename,
+	})
+}
+
+func (s *service) SendCampaign(ctx context.Context, phone, id string) (apiclient.Answer, error) {
+	return s.take(ctx, made{phone: phone, what: "campaign " + id})
+}
+
+func (s *service) SendText(ctx context.Context, phone, text string) (apiclient.Answer, error) {
+	return s.take(ctx, made{phone: phone, what: "text " + text})
+}
+
+func (s *service) made() []made {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+// takes answers after d, or with what a cut call brings.
+func takes(d time.Duration) func(context.Context, int, made) (apiclient.Answer, error) {
+	return func(ctx context.Context, n int, _ made) (apiclient.Answer, error) {
+		select {
+		case <-time.After(d):
+			return accepts(n), nil
+		case <-ctx.Done():
+			return apiclient.Answer{}, &apiclient.CallError{Call: "send-template", Outcome: apiclient.InDoubt, Err: ctx.Err()}
+		}
+	}
+}
+
+// fails answers the first times with err and accepts what comes after; times < 0 is always.
+func fails(times int, err error) func(context.Context, int, made) (apiclient.Answer, error) {
+	return func(_ context.Context, n int, _ made) (apiclient.Answer, error) {
+		if times < 0 || n <= times {
+			return apiclient.Answer{Raw: "no"}, err
+		}
+		return accepts(n), nil
+	}
+}
+
+func refusal(outcome apiclient.Outcome, status int, wait time.Duration, words string) error {
+	return &apiclient.CallError{Call: "send-template", Outcome: outcome, HTTPStatus: status, RetryAfter: wait, Words: words}
+}
+
+// owed is a dispatch due now.
+func owed(c nudgewire.Category) nudgewire.Dispatch {
+	return nudgewire.Dispatch{
+		Trigger: "abandoned-cart", Phone: phone, Category: c, DueAt: time.Now(),
+		Send: nudgewire.Send{Template: "cart_reminder", Language: "en", Variables: []string{"Ada"}},
+	}
+}
+
+func many(n int, c nudgewire.Category) []nudgewire.Dispatch {
+	rows := make([]nudgewire.Dispatch, n)
+	for i := range rows {
+		rows[i] = owed(c)
+	}
+	return rows
+}
+
+// running is a Sender at work, to be stopped by the test's end.
+type running struct {
+	*Sender
+	ledger  *memory
+	service *service
+	logs    *observer.ObservedLogs
+	stop    func() time.Duration // stops, and says how long that took
+}
+
+func start(t *testing.T, ledger *memory, api *service, change func(*Options)) *running {
+	t.Helper()
+	core, logs := observer.New(zap.DebugLevel)
+	o := Options{
+		Ledger: ledger, API: api, Budget: pace.NewBudget(0), Log: zap.New(core), Owner: "node-1",
+		Concurrency: 8, Jitter: func() float64 { return 0 },
+	}
+	if change != nil {
+		change(&o)
+	}
+	s := New(o)
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := s.Run(ctx); err != nil {
+			t.Errorf("Run = %v", err)
+		}
+	})
+	r := &running{Sender: s, ledger: ledger, service: api, logs: logs}
+	r.stop = func() time.Duration {
+		began := time.Now()
+		cancel()
+		wg.Wait()
+		return time.Since(began)
+	}
+	t.Cleanup(func() {
+		r.stop()
+		if s := r.Stats(); s.InHand != 0 || s.UnderWay != 0 {
+			t.Errorf("after the stop: %d in hand and %d calls under way", s.InHand, s.UnderWay)
+		}
+		for _, entry := range logs.All() {
+			if line := fmt.Sprint(entry.Message, entry.ContextMap()); containsPhone(line) {
+				t.Errorf("a whole phone number in the log: %s", line)
+			}
+		}
+	})
+	return r
+}
+
+func containsPhone(line string) bool {
+	digits := 0
+	for _, c := range line {
+		if c < '0' || c > '9' {
+			digits = 0
+			continue
+		}
+		if digits++; digits == len(phone) {
+			return true
+		}
+	}
+	return false
+}
+
+// pass lets d go by, and what it set in motion come to rest.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}

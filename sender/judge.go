@@ -1,0 +1,162 @@
+package sender
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/backoff"
+)
+
+const (
+	// maxAttempts is how many calls the service may surely not take before a dispatch is
+	// dropped: with the pauses below that is some ten hours, four minutes for a code.
+	maxAttempts = 20
+
+	// maxInDoubt is how many attempts a dispatch whose category is sent again in doubt may have
+	// had when it is: a person who gets a code three times is served, thirty times annoyed.
+	maxInDoubt = 3
+
+	// maxRowRetry bounds a Retry-After for the dispatch it was answered to.
+	maxRowRetry = 24 * time.Hour
+)
+
+// pauses are the shortest and the longest wait before another attempt. A login code is worth
+// nothing an hour later.
+func pauses(c nudgewire.Category) (base, most time.Duration) {
+	if c == nudgewire.Authentication {
+		return time.Second, 15 * time.Second
+	}
+	return 5 * time.Second, time.Hour
+}
+
+// judge turns the end of a call into what is recorded of it. It is the table "outcome of a
+// call" of the rules of sending, and docs/states.md repeats it.
+func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err error) nudgewire.Attempt {
+	refusal, _ := errors.AsType[*apiclient.CallError](err)
+	var a nudgewire.Attempt
+	switch outcome := apiclient.OutcomeOf(err); {
+	case err == nil:
+		a = c.attempt(now, nudgewire.StateAccepted, "")
+		a.Message = s.message(c, now, answer)
+	case refusal != nil && keyRefused(refusal):
+		a = s.again(c, now, refusal)
+	case outcome == apiclient.NotAccepted:
+		if c.Attempt >= maxAttempts {
+			a = c.attempt(now, nudgewire.StateDropped, fmt.Sprintf("given up after %d attempts: %v", c.Attempt, err))
+			break
+		}
+		a = s.again(c, now, refusal)
+	case outcome == apiclient.Rejected:
+		a = c.attempt(now, nudgewire.StateRejected, refused(refusal))
+	default:
+		a = s.doubt(c, now, err)
+	}
+	a.Answer = answer.Raw
+	return a
+}
+
+// message is what the service accepted.
+func (s *Sender) message(c *claim, now time.Time, answer apiclient.Answer) *nudgewire.Message {
+	m := &nudgewire.Message{
+		DispatchID: c.ID, ID: nudgewire.MessageID(answer.MessageID), Phone: c.Phone, Category: c.Category,
+		Status: nudgewire.StatusAccepted, AcceptedAt: now, StatusAt: now,
+	}
+	if m.Tracked() {
+		m.NextPollAt = s.FirstPoll(now)
+	} else {
+		m.Status, m.Final = nudgewire.StatusUntracked, true
+	}
+	return m
+}
+
+// again sends a dispatch back to wait that the service surely did not take.
+func (s *Sender) again(c *claim, now time.Time, refusal *apiclient.CallError) nudgewire.Attempt {
+	base, most := pauses(c.Category)
+	pause := backoff.Next(c.Attempt, base, most, s.Jitter())
+	if wait := min(refusal.RetryAfter, maxRowRetry); wait > pause {
+		pause = wait
+	}
+	return c.retry(now, now.Add(pause), fmt.Sprintf("not taken by the service: %v", refusal))
+}
+
+// doubt is for a call that may have been taken.
+func (s *Sender) doubt(c *claim, now time.Time, err error) nudgewire.Attempt {
+	if !c.Category.ResendsInDoubt() || c.Attempt >= maxInDoubt {
+		return c.attempt(now, nudgewire.StateInDoubt, fmt.Sprintf("may have been taken: %v", err))
+	}
+	base, most := pauses(c.Category)
+	at := now.Add(backoff.Next(c.Attempt, base, most, s.Jitter()))
+	if expired(c.ExpiresAt, at) {
+		return c.attempt(now, nudgewire.StateInDoubt,
+			fmt.Sprintf("may have been taken, and expires before it could be sent again: %v", err))
+	}
+	return c.retry(now, at, fmt.Sprintf("may have been taken; sent again because its category is %s: %v", c.Category, err))
+}
+
+// giveBack returns a claim that was surely not sent to the waiting ones.
+func (s *Sender) giveBack(c *claim, at time.Time, why string) nudgewire.Attempt {
+	s.counts.givenBack.Add(1)
+	now := time.Now()
+	if at.Before(now) {
+		at = now
+	}
+	return c.retry(now, at, why)
+}
+
+// retry is the attempt of a claim that waits again until at, or is dropped when it expires
+// before.
+func (c *claim) retry(now, at time.Time, why string) nudgewire.Attempt {
+	if expired(c.ExpiresAt, at) {
+		return c.attempt(now, nudgewire.StateDropped, "expires at "+stamp(c.ExpiresAt)+", before it may be tried again: "+why)
+	}
+	a := c.attempt(now, nudgewire.StateWaiting, why)
+	a.RetryAt = at
+	return a
+}
+
+func (c *claim) attempt(now time.Time, state nudgewire.State, reason string) nudgewire.Attempt {
+	return nudgewire.Attempt{
+		DispatchID: c.ID, Owner: c.Owner, Number: c.Attempt, State: state, Reason: reason, At: now,
+	}
+}
+
+// refused is a rejection in words.
+func refused(r *apiclient.CallError) string {
+	switch {
+	case r.Words != "" && r.HTTPStatus != 0:
+		return fmt.Sprintf("refused by the service (%d): %s", r.HTTPStatus, r.Words)
+	case r.Words != "":
+		return "refused: " + r.Words
+	default:
+		return "refused: " + r.Error()
+	}
+}
+
+// keyRefused reports whether the answer is about us rather than about the message. The API
+// document does not show the answer to a bad key, so 401 and 403 are taken by their meaning
+// in HTTP: nothing was accepted, and the next dispatch would fare no better.
+func keyRefused(r *apiclient.CallError) bool {
+	return r.HTTPStatus == http.StatusUnauthorized || r.HTTPStatus == http.StatusForbidden
+}
+
+// overloaded reports whether the end of a call asks for a slower pace: 429, 5xx, or no answer
+// at all although a request was tried.
+func overloaded(r *apiclient.CallError) bool {
+	switch r.HTTPStatus {
+	case 0:
+		return r.Outcome == apiclient.NotAccepted || r.Outcome == apiclient.InDoubt
+	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusTooEarly:
+		return true
+	default:
+		return r.HTTPStatus >= 500
+	}
+}
+
+// expired reports whether something that expires at the first time is too late at the second.
+func expired(at, now time.Time) bool { return !at.IsZero() && now.After(at) }
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

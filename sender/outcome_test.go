@@ -1,0 +1,267 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+)
+
+// kept is what a test looks at of a dispatch after its first call.
+type kept struct {
+	State  nudgewire.State
+	Reason string
+	Retry  time.Duration // from the call; 0 for none
+	Answer string
+}
+
+func TestTheFirstCallEnds(t *testing.T) {
+	timeout := &apiclient.CallError{Call: "send-template", Outcome: apiclient.InDoubt, Err: context.DeadlineExceeded}
+	dial := &apiclient.CallError{Call: "send-template", Outcome: apiclient.NotAccepted, Err: errors.New("connection refused")}
+	tests := map[string]struct {
+		category nudgewire.Category
+		attempt  int           // had before
+		expires  time.Duration // from now; 0 is never
+		err      error
+		want     kept
+	}{
+		"accepted": {
+			nudgewire.Marketing, 0, 0, nil,
+			kept{nudgewire.StateAccepted, "", 0, `{"message_id":1001}`},
+		},
+		"rejected with the service's words": {
+			nudgewire.Marketing, 0, 0, refusal(apiclient.Rejected, 400, 0, "template not approved"),
+			kept{nudgewire.StateRejected, "refused by the service (400): template not approved", 0, "no"},
+		},
+		"rejected without words": {
+			nudgewire.Marketing, 0, 0, refusal(apiclient.Rejected, 422, 0, ""),
+			kept{nudgewire.StateRejected, "refused: send-template: 422 Unprocessable Entity", 0, "no"},
+		},
+		"not reached: again in five seconds": {
+			nudgewire.Marketing, 0, 0, dial,
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: not sent: connection refused", 5 * time.Second, "no"},
+		},
+		"not reached for the third time: four times as long": {
+			nudgewire.Utility, 2, 0, dial,
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: not sent: connection refused", 20 * time.Second, "no"},
+		},
+		"a login code is tried again sooner": {
+			nudgewire.Authentication, 0, 0, dial,
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: not sent: connection refused", time.Second, "no"},
+		},
+		"too many requests: again when the service says": {
+			nudgewire.Marketing, 0, 0, refusal(apiclient.NotAccepted, 429, 90*time.Second, "slow down"),
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 429 Too Many Requests: slow down; try again in 1m30s", 90 * time.Second, "no"},
+		},
+		"a Retry-After shorter than our pause does not shorten it": {
+			nudgewire.Marketing, 5, 0, refusal(apiclient.NotAccepted, 429, time.Second, ""),
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 429 Too Many Requests; try again in 1s", 160 * time.Second, "no"},
+		},
+		"not taken for the twentieth time: dropped": {
+			nudgewire.Marketing, 19, 0, dial,
+			kept{nudgewire.StateDropped, "given up after 20 attempts: send-template: not sent: connection refused", 0, "no"},
+		},
+		"not taken and too late for another try: dropped": {
+			nudgewire.Marketing, 0, 3 * time.Second, dial,
+			kept{nudgewire.StateDropped, "expires at 2000-01-01 00:00:03 UTC, before it may be tried again: not taken by the service: send-template: not sent: connection refused", 0, "no"},
+		},
+		"in doubt stays in doubt": {
+			nudgewire.Marketing, 0, 0, timeout,
+			kept{nudgewire.StateInDoubt, "may have been taken: send-template: sent, but not answered: context deadline exceeded", 0, "no"},
+		},
+		"in doubt after a 500": {
+			nudgewire.Utility, 0, 0, refusal(apiclient.InDoubt, 500, 0, "oops"),
+			kept{nudgewire.StateInDoubt, "may have been taken: send-template: 500 Internal Server Error: oops", 0, "no"},
+		},
+		"an error of unknown kind proves nothing": {
+			nudgewire.Marketing, 0, 0, errors.New("odd"),
+			kept{nudgewire.StateInDoubt, "may have been taken: odd", 0, "no"},
+		},
+		"a login code in doubt is sent again": {
+			nudgewire.Authentication, 0, 0, timeout,
+			kept{nudgewire.StateWaiting, "may have been taken; sent again because its category is authentication: send-template: sent, but not answered: context deadline exceeded", time.Second, "no"},
+		},
+		"a login code in doubt for the third time waits for a person": {
+			nudgewire.Authentication, 2, 0, timeout,
+			kept{nudgewire.StateInDoubt, "may have been taken: send-template: sent, but not answered: context deadline exceeded", 0, "no"},
+		},
+		"a login code in doubt is not sent again past its expiry": {
+			nudgewire.Authentication, 0, 500 * time.Millisecond, timeout,
+			kept{nudgewire.StateInDoubt, "may have been taken, and expires before it could be sent again: send-template: sent, but not answered: context deadline exceeded", 0, "no"},
+		},
+		"a refused key is not the dispatch's fault": {
+			nudgewire.Marketing, 0, 0, refusal(apiclient.Rejected, 401, 0, "invalid key"),
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 401 Unauthorized: invalid key", 5 * time.Second, "no"},
+		},
+		"nor after twenty attempts": {
+			nudgewire.Authentication, 40, 0, refusal(apiclient.Rejected, 403, 0, "invalid key"),
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 403 Forbidden: invalid key", 15 * time.Second, "no"},
+		},
+		"a text without a path is refused by us": {
+			nudgewire.Marketing, 0, 0, &apiclient.CallError{Call: "text", Outcome: apiclient.Rejected, Err: apiclient.ErrNoTextPath},
+			kept{nudgewire.StateRejected, "refused: text: the path of the text endpoint is not known: set api.text_path", 0, "no"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := owed(tt.category)
+				d.Attempt = tt.attempt
+				if tt.expires > 0 {
+					d.ExpiresAt = time.Now().Add(tt.expires)
+				}
+				began := time.Now()
+				api := &service{}
+				if tt.err != nil {
+					api.answer = fails(1, tt.err)
+				}
+				r := start(t, newMemory(d), api, nil)
+				synctest.Wait()
+				attempts := r.ledger.attempts[1]
+				if len(attempts) != 1 {
+					t.Fatalf("%d attempts recorded, want 1", len(attempts))
+				}
+				a := attempts[0]
+				got := kept{a.State, a.Reason, 0, a.Answer}
+				if !a.RetryAt.IsZero() {
+					got.Retry = a.RetryAt.Sub(began)
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("recorded (-want +got):\n%s", diff)
+				}
+				if a.Owner != "node-1" || a.Number != tt.attempt+1 || !a.At.Equal(began) {
+					t.Errorf("signed by %q, number %d, at %v", a.Owner, a.Number, a.At)
+				}
+				if (a.Message != nil) != (tt.want.State == nudgewire.StateAccepted) {
+					t.Errorf("message %+v with state %s", a.Message, a.State)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatWaitsAgainIsSentAgainAtItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newMemory(owed(nudgewire.Marketing)), &service{answer: fails(3, refusal(apiclient.NotAccepted, 429, 0, ""))}, nil)
+		pass(time.Hour)
+		calls, began := r.service.made(), r.ledger.attempts[1][0].At
+		var at []time.Duration
+		for _, c := range calls {
+			at = append(at, c.at.Sub(began))
+		}
+		want := []time.Duration{0, 5 * time.Second, 15 * time.Second, 35 * time.Second}
+		if diff := cmp.Diff(want, at); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if d := r.ledger.row(1); d.State != nudgewire.StateAccepted || d.Attempt != 4 {
+			t.Errorf("%s after %d attempts, want accepted after 4", d.State, d.Attempt)
+		}
+	})
+}
+
+func TestTheMessageOfAnAcceptedDispatch(t *testing.T) {
+	tests := map[string]struct {
+		answer apiclient.Answer
+		want   nudgewire.Message // times as set below
+	}{
+		"with an id it is tracked from its first poll on": {
+			apiclient.Answer{MessageID: "9007199254740993123"},
+			nudgewire.Message{ID: "9007199254740993123", Status: nudgewire.StatusAccepted, NextPollAt: time.Unix(7, 0)},
+		},
+		"without an id it is untracked and final": {
+			apiclient.Answer{Raw: "OK"},
+			nudgewire.Message{Status: nudgewire.StatusUntracked, Final: true},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := &service{answer: func(context.Context, int, made) (apiclient.Answer, error) { return tt.answer, nil }}
+				r := start(t, newMemory(owed(nudgewire.Utility)), api, func(o *Options) {
+					o.FirstPoll = func(time.Time) time.Time { return time.Unix(7, 0) }
+				})
+				synctest.Wait()
+				tt.want.DispatchID, tt.want.Phone, tt.want.Category = 1, phone, nudgewire.Utility
+				tt.want.AcceptedAt, tt.want.StatusAt = time.Now(), time.Now()
+				if diff := cmp.Diff(tt.want, r.ledger.messages[1]); diff != "" {
+					t.Errorf("message (-want +got):\n%s", diff)
+				}
+				if r.ledger.attempts[1][0].Answer != tt.answer.Raw {
+					t.Errorf("raw answer %q was not kept", tt.answer.Raw)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatIsAskedOfTheService(t *testing.T) {
+	tests := map[string]struct {
+		send nudgewire.Send
+		want made
+	}{
+		"a template with a document": {
+			nudgewire.Send{Template: "invoice", Language: "de", Variables: []string{"A", "B"}, Header: &nudgewire.Header{Type: "document", URL: "https://shop.example/1.pdf", Filename: "1.pdf"}},
+			made{what: "template invoice de", variables: []string{"A", "B"}, header: "document https://shop.example/1.pdf", filename: "1.pdf"},
+		},
+		"a template without a header": {
+			nudgewire.Send{Template: "hello", Language: "en"},
+			made{what: "template hello en", header: " "},
+		},
+		"a campaign": {nudgewire.Send{Campaign: "417"}, made{what: "campaign 417"}},
+		"a text":     {nudgewire.Send{Text: "{{ as it is }}"}, made{what: "text {{ as it is }}"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := owed(nudgewire.Marketing)
+				d.Send = tt.send
+				r := start(t, newMemory(d), &service{}, nil)
+				synctest.Wait()
+				tt.want.phone, tt.want.at = string(phone), time.Now()
+				if diff := cmp.Diff([]made{tt.want}, r.service.made(), cmp.AllowUnexported(made{})); diff != "" {
+					t.Errorf("calls (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestADispatchThatSaysNothingIsRejectedWithoutACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := owed(nudgewire.Marketing)
+		d.Send = nudgewire.Send{}
+		r := start(t, newMemory(d), &service{}, nil)
+		synctest.Wait()
+		if got := r.ledger.row(1); got.State != nudgewire.StateRejected || got.Reason != "refused: it names neither a template nor a campaign nor a text" {
+			t.Errorf("%s: %q", got.State, got.Reason)
+		}
+		if n := len(r.service.made()); n != 0 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+func TestAPanicIsContainedAndLeavesItsDispatchInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &service{answer: func(_ context.Context, n int, _ made) (apiclient.Answer, error) {
+			if n == 2 {
+				panic("nil map, say")
+			}
+			return accepts(n), nil
+		}}
+		r := start(t, newMemory(many(20, nudgewire.Marketing)...), api, func(o *Options) { o.Concurrency = 1 })
+		pass(time.Minute)
+		if doubt, accepted := r.ledger.in(nudgewire.StateInDoubt), r.ledger.in(nudgewire.StateAccepted); doubt != 1 || accepted != 19 {
+			t.Errorf("%d in doubt and %d accepted, want 1 and 19", doubt, accepted)
+		}
+		if n := r.logs.FilterMessage("a panic while sending").Len(); n != 1 {
+			t.Errorf("%d log lines about it, want 1", n)
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// record stores how a claim ended, again and again while the ledger is in trouble: what is
+// known here is known nowhere else. It gives up only when ctx ends; then the lease ends too,
+// and the dispatch is in doubt.
+func (s *Sender) record(ctx context.Context, d *nudgewire.Dispatch, a nudgewire.Attempt) {
+	for failures := 1; ; failures++ {
+		err := s.Ledger.Finish(ctx, a)
+		if err == nil {
+			break
+		}
+		if errors.Is(err, store.ErrClaimLost) {
+			s.lost(d, &a, "the claim ended before its outcome could be stored", err)
+			return
+		}
+		if ctx.Err() != nil {
+			s.lost(d, &a, "the outcome of a claim could not be stored in time", err)
+			return
+		}
+		pause := backoff.Next(failures, 20*time.Millisecond, 5*time.Second, s.Jitter())
+		if failures == 1 {
+			s.Log.Error("storing the outcome of a claim", s.about(d, zap.Error(err), zap.Duration("again_in", pause))...)
+		}
+		s.sleep(ctx, pause)
+	}
+	s.note(d, &a)
+}
+
+// lost logs an outcome that the ledger does not hold, with what a person needs to resolve the
+// dispatch in doubt.
+func (s *Sender) lost(d *nudgewire.Dispatch, a *nudgewire.Attempt, what string, err error) {
+	s.counts.lost.Add(1)
+	fields := s.about(d, zap.Error(err), zap.String("outcome", string(a.State)), zap.String("reason", a.Reason))
+	if a.Message != nil {
+		fields = append(fields, zap.String("message_id", string(a.Message.ID)))
+	}
+	s.Log.Error(what, fields...)
+}
+
+// note tells everybody else about a recorded outcome.
+func (s *Sender) note(d *nudgewire.Dispatch, a *nudgewire.Attempt) {
+	level := zap.WarnLevel
+	switch a.State {
+	case nudgewire.StateAccepted:
+		level = zap.DebugLevel
+		s.counts.accepted.Add(1)
+		if !a.Message.Tracked() {
+			s.counts.untracked.Add(1)
+		}
+	case nudgewire.StateWaiting:
+		level = zap.InfoLevel
+		s.counts.retried.Add(1)
+		s.alarm.At(a.RetryAt)
+	case nudgewire.StateRejected:
+		s.counts.rejected.Add(1)
+	case nudgewire.StateInDoubt:
+		s.counts.inDoubt.Add(1)
+	case nudgewire.StateDropped:
+		s.counts.dropped.Add(1)
+	}
+	if entry := s.Log.Check(level, "dispatch "+string(a.State)); entry != nil {
+		entry.Write(s.about(d, zap.String("reason", a.Reason))...)
+	}
+}

@@ -1,0 +1,611 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+func TestADispatchIsSentWhenItFallsDueAndNotBefore(t *testing.T) {
+	tests := map[string]struct {
+		due  time.Duration // from the start
+		wake bool          // the store tells of it
+		want time.Duration
+	}{
+		"due already":              {-time.Hour, true, 0},
+		"due in 45 minutes":        {45 * time.Minute, true, 45 * time.Minute},
+		"due soon":                 {10 * time.Millisecond, true, 10 * time.Millisecond},
+		"stored by somebody else":  {3 * time.Minute, false, 3 * time.Minute},
+		"due now, but nobody told": {0, false, lookAgain},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, began := start(t, newMemory(), &service{}, nil), time.Now()
+				synctest.Wait() // it has looked, found nothing and sleeps
+				d := owed(nudgewire.Marketing)
+				d.DueAt = began.Add(tt.due)
+				r.ledger.add(d)
+				if tt.wake {
+					r.Wake(d.DueAt)
+				}
+				pass(time.Hour)
+				calls := r.service.made()
+				if len(calls) != 1 {
+					t.Fatalf("%d calls, want 1", len(calls))
+				}
+				if at := calls[0].at.Sub(began); at != tt.want {
+					t.Errorf("called after %v, want %v", at, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestManyDueTimesAreAllMet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, began := start(t, newMemory(), &service{}, nil), time.Now()
+		synctest.Wait()
+		for i := range 500 {
+			d := owed(nudgewire.Utility)
+			d.DueAt = began.Add(time.Duration(rand.IntN(3600)) * time.Second)
+			d.Key = fmt.Sprint(i)
+			r.ledger.add(d)
+			r.Wake(d.DueAt)
+		}
+		pass(time.Hour)
+		for id := range nudgewire.DispatchID(500) {
+			d := r.ledger.row(id + 1)
+			if d.State != nudgewire.StateAccepted || !d.UpdatedAt.Equal(d.DueAt) {
+				t.Fatalf("dispatch %d due %v: %s %v", d.ID, d.DueAt, d.State, d.UpdatedAt)
+			}
+		}
+		if r.ledger.asked > 1500 {
+			t.Errorf("%d claims for 500 dispatches", r.ledger.asked)
+		}
+	})
+}
+
+func TestAnIdleSenderHardlyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newMemory(), &service{}, nil)
+		pass(time.Hour)
+		if most := int(time.Hour/lookAgain) + 2; r.ledger.asked > most || r.ledger.dueAsked > most {
+			t.Errorf("in an idle hour: %d claims and %d looks ahead, want %d at the most", r.ledger.asked, r.ledger.dueAsked, most)
+		}
+	})
+}
+
+func TestABacklogKeepsAllCallsBusyAndIsClaimedInBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := newMemory(many(2000, nudgewire.Utility)...)
+		ledger.commit = 2 * time.Millisecond
+		began := time.Now()
+		api := &service{answer: func(ctx context.Context, n int, m made) (apiclient.Answer, error) {
+			return takes(time.Duration(5+n%11)*time.Millisecond)(ctx, n, m) // 10 ms on average
+		}}
+		r := start(t, ledger, api, func(o *Options) { o.Concurrency = 20 })
+		for ledger.in(nudgewire.StateAccepted) < 2000 {
+			pass(time.Millisecond)
+			if n := r.Stats().UnderWay; n > 20 {
+				t.Fatalf("%d calls under way, want at most 20", n)
+			}
+			if n := r.Stats().InHand; n > 80 {
+				t.Fatalf("%d in hand, want at most four for each call", n)
+			}
+		}
+		// 2,000 calls of 10 ms, 20 at a time: one second when no call waits for a commit.
+		if d := time.Since(began); d > 1100*time.Millisecond {
+			t.Errorf("took %v, want hardly more than 1s", d)
+		}
+		if n := len(ledger.claims); n > 2000/10 {
+			t.Errorf("%d claims for 2,000 dispatches, want ten or more at a time", n)
+		}
+	})
+}
+
+func TestASlowLedgerIsKeptBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := newMemory(many(1000, nudgewire.Marketing)...)
+		ledger.slowFinish = 50 * time.Millisecond
+		start(t, ledger, &service{}, nil)
+		// 32 outcomes at a time, 50 ms each, are 640 a second.
+		pass(2 * time.Second)
+		if n := ledger.in(nudgewire.StateAccepted); n != 1000 {
+			t.Errorf("%d of 1000 accepted within 2s of a ledger that takes 50ms for an outcome", n)
+		}
+	})
+}
+
+func TestMarketingCannotFillTheLaneOfUrgentOnes(t *testing.T) {
+	tests := map[string]struct {
+		rate float64
+		wait time.Duration // a rate makes everybody wait for a request or two
+	}{
+		"without a rate": {0, 20 * time.Millisecond},
+		"with a rate":    {8, 300 * time.Millisecond},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				// Eight slots, and a service that hangs over every marketing message.
+				slow, quick := takes(9*time.Second), takes(10*time.Millisecond)
+				api := &service{answer: func(ctx context.Context, n int, m made) (apiclient.Answer, error) {
+					if m.phone == string(phone) {
+						return slow(ctx, n, m)
+					}
+					return quick(ctx, n, m)
+				}}
+				ledger := newMemory(many(1000, nudgewire.Marketing)...)
+				r := start(t, ledger, api, func(o *Options) { o.Budget = pace.NewBudget(tt.rate) })
+				for i := range 50 {
+					pass(777 * time.Millisecond)
+					code := owed(nudgewire.Authentication)
+					code.Phone = nudgewire.Phone(fmt.Sprint("code ", i))
+					ledger.add(code)
+					r.Wake(code.DueAt)
+					pass(tt.wait)
+					if d := ledger.row(nudgewire.DispatchID(1001 + i)); d.State != nudgewire.StateAccepted {
+						t.Fatalf("code %d is %s %v after it fell due, behind a backlog of marketing", i, d.State, tt.wait)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestUrgentOnesMayFillEverySlotWhenMarketingHasNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newMemory(many(100, nudgewire.Utility)...), &service{answer: takes(time.Second)}, nil)
+		synctest.Wait()
+		if n := r.Stats().UnderWay; n != 8 {
+			t.Errorf("%d calls under way, want all 8", n)
+		}
+	})
+}
+
+func TestUrgentOnesDoNotStarveMarketing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := newMemory(append(many(2000, nudgewire.Utility), many(100, nudgewire.Marketing)...)...)
+		start(t, ledger, &service{answer: takes(100 * time.Millisecond)}, nil)
+		pass(10 * time.Second)
+		ledger.mu.Lock()
+		defer ledger.mu.Unlock()
+		marketing := 0
+		for id := nudgewire.DispatchID(2001); id <= 2100; id++ {
+			if ledger.rows[id].State == nudgewire.StateAccepted {
+				marketing++
+			}
+		}
+		if marketing < 20 {
+			t.Errorf("%d marketing messages left beside an urgent backlog, want some", marketing)
+		}
+	})
+}
+
+func TestTheRateBoundsCallsAndClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := newMemory(many(200, nudgewire.Marketing)...)
+		r := start(t, ledger, &service{}, func(o *Options) { o.Budget, o.Concurrency = pace.NewBudget(20), 64 })
+		for range 500 {
+			pass(10 * time.Millisecond)
+			if n := ledger.in(nudgewire.StateSending); n > 6 {
+				t.Fatalf("%d claimed at a rate of 20/s, want no more than may leave within 250ms", n)
+			}
+		}
+		if n := len(r.service.made()); n < 99 || n > 101 {
+			t.Errorf("%d calls in 5s at 20/s, want 100", n)
+		}
+		if n := r.Stats().GivenBack; n != 0 {
+			t.Errorf("%d given back", n)
+		}
+	})
+}
+
+func TestRetryAfterHoldsTheWholeSender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		api := &service{answer: fails(1, refusal(apiclient.NotAccepted, 429, 30*time.Second, ""))}
+		r := start(t, newMemory(many(100, nudgewire.Marketing)...), api, func(o *Options) { o.Budget = pace.NewBudget(20) })
+		pass(29 * time.Second)
+		calls := len(api.made())
+		if calls > 2 {
+			t.Errorf("%d calls during the pause, want the one that met it", calls)
+		}
+		if n := r.ledger.in(nudgewire.StateSending); n != 0 {
+			t.Errorf("%d dispatches held through the pause, want none: a crash would put them in doubt", n)
+		}
+		pass(10 * time.Second)
+		calls = len(api.made())
+		if calls < 80 || calls > 130 {
+			t.Errorf("%d calls within 9s after the pause, want about 90 at half the rate and rising", calls)
+		}
+		for _, c := range api.made()[1:] {
+			if c.at.Sub(began) < 30*time.Second {
+				t.Errorf("a call after %v", c.at.Sub(began))
+			}
+		}
+		pass(time.Minute)
+		if n := r.ledger.in(nudgewire.StateAccepted); n != 100 {
+			t.Errorf("%d accepted, want 100", n)
+		}
+	})
+}
+
+func TestAStop(t *testing.T) {
+	tests := map[string]struct {
+		call     time.Duration // what each takes
+		want     time.Duration // until Run returns
+		accepted int
+		inDoubt  int
+	}{
+		"waits for calls under way":            {5 * time.Second, 3 * time.Second, 8, 0},
+		"cuts what is left after the grace":    {time.Hour, 20 * time.Second, 0, 8},
+		"takes no time when nothing is called": {0, 0, 100, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ledger := newMemory(many(100, nudgewire.Utility)...)
+				api := &service{}
+				if tt.call > 0 {
+					api.answer = takes(tt.call)
+				}
+				r := start(t, ledger, api, nil)
+				pass(2 * time.Second)
+				if took := r.stop(); took != tt.want {
+					t.Errorf("Run returned after %v, want %v", took, tt.want)
+				}
+				if a, d := ledger.in(nudgewire.StateAccepted), ledger.in(nudgewire.StateInDoubt); a != tt.accepted || d != tt.inDoubt {
+					t.Errorf("%d accepted and %d in doubt, want %d and %d", a, d, tt.accepted, tt.inDoubt)
+				}
+				if n := ledger.in(nudgewire.StateWaiting); n != 100-tt.accepted-tt.inDoubt {
+					t.Errorf("%d waiting, want all that were not called", n)
+				}
+				if n := r.Budget.State().Cuts; n != 0 {
+					t.Errorf("the calls that were cut slowed the budget %d times: that was us, not the service", n)
+				}
+				if n := len(api.made()); n != tt.accepted+tt.inDoubt {
+					t.Errorf("%d calls, want %d: none after the stop", n, tt.accepted+tt.inDoubt)
+				}
+			})
+		})
+	}
+}
+
+func TestAStopGivesBackAtOnceWhatWasNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := newMemory(many(100, nudgewire.Utility)...)
+		r := start(t, ledger, &service{answer: takes(time.Hour)}, nil)
+		synctest.Wait()
+		if n := ledger.in(nudgewire.StateSending); n != 16 {
+			t.Fatalf("%d claimed, want 16", n)
+		}
+		go r.stop()
+		synctest.Wait()
+		if n := ledger.in(nudgewire.StateSending); n != 8 {
+			t.Errorf("%d still claimed right after the stop, want the 8 under way", n)
+		}
+		pass(time.Minute)
+	})
+}
+
+func TestAStopDuringAClaimGivesItsRowsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := newMemory(many(10, nudgewire.Utility)...)
+		ledger.commit = time.Second
+		r := start(t, ledger, &service{}, nil)
+		pass(500 * time.Millisecond) // the claim is being committed
+		r.stop()
+		if w, calls := ledger.in(nudgewire.StateWaiting), len(r.service.made()); w != 10 || calls != 0 {
+			t.Errorf("%d waiting after %d calls, want 10 and none", w, calls)
+		}
+	})
+}
+
+func TestAStopDuringAPauseOfTheRateDoesNotWaitForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := pace.NewBudget(0.2)
+		r := start(t, newMemory(many(10, nudgewire.Utility)...), &service{}, func(o *Options) { o.Budget = budget })
+		pass(8 * time.Second)
+		budget.Slow(time.Now(), time.Hour)
+		if took := r.stop(); took != 0 {
+			t.Errorf("the stop took %v", took)
+		}
+		if n := r.ledger.in(nudgewire.StateSending); n != 0 {
+			t.Errorf("%d still claimed", n)
+		}
+	})
+}
+
+func TestRunTwiceAtATimeIsRefusedAndAfterAStopIsFine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, newMemory(many(5, nudgewire.Utility)...), &service{}, nil)
+		synctest.Wait()
+		if err := r.Run(t.Context()); !errors.Is(err, ErrRunning) {
+			t.Errorf("second Run = %v, want %v", err, ErrRunning)
+		}
+		r.stop()
+		r.ledger.add(owed(nudgewire.Utility))
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if err := r.Run(ctx); err != nil {
+			t.Errorf("Run after a stop = %v", err)
+		}
+		if n := r.ledger.in(nudgewire.StateAccepted); n != 6 {
+			t.Errorf("%d accepted, want 6", n)
+		}
+	})
+}
+
+func TestAnOutcomeThatCannotBeStored(t *testing.T) {
+	trouble := errors.New("disk is full")
+	tests := map[string]struct {
+		finish func(n int) error // for the n-th try
+		stop   time.Duration     // when the sender is stopped
+		state  nudgewire.State
+		tries  int // at least
+		lost   uint64
+	}{
+		"is stored when the trouble ends": {func(n int) error {
+			if n < 20 {
+				return trouble
+			}
+			return nil
+		}, time.Hour, nudgewire.StateAccepted, 20, 0},
+		"is tried until the stop's end and then left to recovery": {func(int) error { return trouble }, 10 * time.Second, nudgewire.StateSending, 5, 1},
+		"is not tried again when the claim is lost":               {func(int) error { return fmt.Errorf("dispatch 1: %w", store.ErrClaimLost) }, time.Second, nudgewire.StateSending, 1, 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ledger := newMemory(owed(nudgewire.Marketing))
+				tries := 0
+				ledger.finish = func(nudgewire.Attempt) error { tries++; return tt.finish(tries) }
+				r := start(t, ledger, &service{}, func(o *Options) { o.Lease = 2 * time.Hour })
+				pass(tt.stop)
+				if took := r.stop(); took > DefaultGrace+lastWords {
+					t.Errorf("the stop took %v", took)
+				}
+				if got := ledger.row(1).State; got != tt.state {
+					t.Errorf("state %s, want %s", got, tt.state)
+				}
+				if tries < tt.tries || (tt.tries == 1 && tries > 1) {
+					t.Errorf("tried %d times, want %d", tries, tt.tries)
+				}
+				if n := r.Stats().Lost; n != tt.lost {
+					t.Errorf("Lost = %d, want %d", n, tt.lost)
+				}
+				if n := len(r.service.made()); n != 1 {
+					t.Errorf("%d calls, want 1", n)
+				}
+				if tt.lost == 1 && r.logs.FilterFieldKey("message_id").Len() != 1 {
+					t.Error("the log does not name the message id that only the sender knew")
+				}
+			})
+		})
+	}
+}
+
+func TestTroubleWithClaimsIsWaitedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := newMemory(owed(nudgewire.Marketing))
+		began := time.Now()
+		ledger.claimFails = func() error {
+			if time.Since(began) < time.Minute {
+				return errors.New("database is locked")
+			}
+			return nil
+		}
+		r := start(t, ledger, &service{}, nil)
+		pass(2 * time.Minute)
+		if d := ledger.row(1); d.State != nudgewire.StateAccepted {
+			t.Errorf("state %s", d.State)
+		}
+		if n := r.logs.FilterMessage("claiming dispatches").Len(); n < 3 || n > 20 {
+			t.Errorf("%d log lines within a minute of trouble, want a few", n)
+		}
+	})
+}
+
+func TestLapsedLeasesOfTheDeadArePutInDoubtNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dead := owed(nudgewire.Marketing)
+		dead.State, dead.Owner, dead.Attempt, dead.LeaseEnds = nudgewire.StateSending, "node-0", 1, time.Now().Add(30*time.Second)
+		r := start(t, newMemory(dead), &service{}, nil)
+		synctest.Wait()
+		if got := r.ledger.row(1).State; got != nudgewire.StateSending {
+			t.Fatalf("%s before the lease ended", got)
+		}
+		pass(30*time.Second + DefaultLease/2)
+		synctest.Wait()
+		if got := r.ledger.row(1).State; got != nudgewire.StateInDoubt {
+			t.Errorf("%s after the lease ended", got)
+		}
+		if r.Stats().Abandoned != 1 || len(r.service.made()) != 0 {
+			t.Errorf("Abandoned = %d after %d calls", r.Stats().Abandoned, len(r.service.made()))
+		}
+	})
+}
+
+func TestAClaimThatCameLateIsGivenBackUnsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := newMemory(owed(nudgewire.Marketing))
+		ledger.slowClaim = DefaultLease - 5*time.Second // leaves less than a call may take
+		r := start(t, ledger, &service{}, nil)
+		pass(DefaultLease - time.Second)
+		first := ledger.attempts[1][0]
+		if first.State != nudgewire.StateWaiting || first.Reason != "not sent: the claim would have ended before the call" {
+			t.Errorf("%s: %q", first.State, first.Reason)
+		}
+		pass(time.Minute)
+		calls := r.service.made()
+		if len(calls) != 1 || ledger.row(1).State != nudgewire.StateAccepted {
+			t.Fatalf("%d calls and %s, want it sent once under its second claim", len(calls), ledger.row(1).State)
+		}
+		if number := ledger.attempts[1][1].Number; number != 2 {
+			t.Errorf("sent under claim %d, want 2", number)
+		}
+	})
+}
+
+func TestWhatExpiredInHandIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := newMemory(many(8, nudgewire.Utility)...)
+		r := start(t, ledger, &service{answer: takes(5 * time.Second)}, nil)
+		synctest.Wait() // every slot is taken
+		late := owed(nudgewire.Utility)
+		late.ExpiresAt = time.Now().Add(3 * time.Second)
+		ledger.add(late)
+		r.Wake(late.DueAt)
+		pass(time.Minute)
+		if d := ledger.row(9); d.State != nudgewire.StateDropped || d.Reason != "expired at 2000-01-01 00:00:03 UTC, before it could be sent" {
+			t.Errorf("%s: %q", d.State, d.Reason)
+		}
+		if n := len(r.service.made()); n != 8 {
+			t.Errorf("%d calls, want 8", n)
+		}
+	})
+}
+
+func TestARefusedKeyHaltsTheSenderInsteadOfRejectingEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		api := &service{answer: func(_ context.Context, n int, _ made) (apiclient.Answer, error) {
+			if time.Since(began) < 10*time.Minute {
+				time.Sleep(time.Second) // long enough for a second probe, were there one
+				return apiclient.Answer{}, refusal(apiclient.Rejected, 401, 0, "invalid API key")
+			}
+			return accepts(n), nil
+		}}
+		r := start(t, newMemory(many(1000, nudgewire.Marketing)...), api, nil)
+		pass(9 * time.Minute)
+		if n := len(api.made()); n > 8+10 {
+			t.Errorf("%d calls with a bad key in 9 minutes, want one wave and a few probes", n)
+		}
+		if n := r.ledger.in(nudgewire.StateWaiting); n != 1000 {
+			t.Errorf("%d of 1000 wait", n)
+		}
+		s := r.Stats()
+		if s.Halted != "the service refuses the API key: send-template: 401 Unauthorized: invalid API key" || !s.HaltedUntil.After(time.Now()) {
+			t.Errorf("Stats: halted %q until %v", s.Halted, s.HaltedUntil)
+		}
+		pass(6 * time.Minute)
+		if n := r.ledger.in(nudgewire.StateAccepted); n < 990 {
+			t.Errorf("%d accepted after the key was taken again, want nearly all", n)
+		}
+		if s := r.Stats(); s.Halted != "" || !s.HaltedUntil.IsZero() {
+			t.Errorf("Stats still say %q until %v", s.Halted, s.HaltedUntil)
+		}
+		if n := r.logs.FilterMessageSnippet("refuses the API key").Len(); n != 1 {
+			t.Errorf("%d errors logged about it, want 1", n)
+		}
+		if n := r.logs.FilterMessageSnippet("takes the API key again").Len(); n != 1 {
+			t.Errorf("%d lines about its end, want 1", n)
+		}
+	})
+}
+
+func TestRetuneLiftsTheHaltAndUsesTheNewAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := &service{answer: fails(-1, refusal(apiclient.Rejected, 403, 0, ""))}
+		r := start(t, newMemory(many(50, nudgewire.Utility)...), bad, nil)
+		pass(time.Second)
+		good := &service{}
+		r.Retune(good)
+		synctest.Wait()
+		if n := len(good.made()); n < 34 {
+			t.Errorf("%d calls with the new key at once, want all that were not tried with the old one", n)
+		}
+		pass(time.Minute)
+		if n := r.ledger.in(nudgewire.StateAccepted); n != 50 {
+			t.Errorf("%d accepted, want 50", n)
+		}
+	})
+}
+
+// TestNothingIsSentTwiceAndNothingIsLost throws every kind of ending at two senders that share
+// a ledger, for some hours of a service that answers one call in five with 429.
+func TestNothingIsSentTwiceAndNothingIsLost(t *testing.T) {
+	synctest.Test(t, nothingTwiceNothingLost)
+}
+
+func nothingTwiceNothingLost(t *testing.T) {
+	const n = 800
+	rows := many(n, nudgewire.Marketing)
+	for i := range rows {
+		rows[i].Phone = nudgewire.Phone(fmt.Sprint(i + 1))
+		rows[i].Category = []nudgewire.Category{nudgewire.Marketing, nudgewire.Utility}[i%2]
+	}
+	ledger := newMemory(rows...)
+	var finishes atomic.Int64
+	ledger.finish = func(nudgewire.Attempt) error {
+		if finishes.Add(1)%13 == 0 {
+			return errors.New("disk is slow")
+		}
+		return nil
+	}
+	var mu sync.Mutex
+	mayHaveArrived := make(map[string]int)
+	api := &service{answer: func(_ context.Context, i int, m made) (apiclient.Answer, error) {
+		surelyNot := i%5 == 1
+		if !surelyNot {
+			mu.Lock()
+			mayHaveArrived[m.phone]++
+			mu.Unlock()
+		}
+		switch {
+		case surelyNot:
+			return apiclient.Answer{}, refusal(apiclient.NotAccepted, 429, 0, "")
+		case i%17 == 0:
+			return apiclient.Answer{}, refusal(apiclient.InDoubt, 500, 0, "")
+		case i%19 == 0:
+			return apiclient.Answer{}, refusal(apiclient.Rejected, 400, 0, "no")
+		case i%23 == 0:
+			panic("broken")
+		default:
+			return accepts(i), nil
+		}
+	}}
+	var senders sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	for _, owner := range []string{"a", "b"} {
+		s := New(Options{Ledger: ledger, API: api, Budget: pace.NewBudget(0), Owner: owner, Concurrency: 16})
+		senders.Go(func() {
+			if err := s.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	pass(20 * time.Minute)
+	stop()
+	senders.Wait()
+	states := make(map[nudgewire.State]int)
+	for id := range nudgewire.DispatchID(n) {
+		d := ledger.row(id + 1)
+		states[d.State]++
+		arrived := mayHaveArrived[string(d.Phone)]
+		switch {
+		case arrived > 1:
+			t.Fatalf("dispatch %d may have arrived %d times", d.ID, arrived)
+		case arrived == 1 && d.State == nudgewire.StateWaiting:
+			t.Fatalf("dispatch %d may have arrived and waits to be sent again", d.ID)
+		case arrived == 0 && d.State != nudgewire.StateWaiting:
+			t.Fatalf("dispatch %d never left and is %s", d.ID, d.State)
+		}
+	}
+	if states[nudgewire.StateSending] != 0 || states[nudgewire.StateAccepted] == 0 || states[nudgewire.StateInDoubt] == 0 {
+		t.Errorf("states after the stop: %v", states)
+	}
+}

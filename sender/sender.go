@@ -1,0 +1,238 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/pace"
+)
+
+// A Ledger is what the sender needs of package store.
+type Ledger interface {
+	// Claim moves waiting dispatches that are due at now to sending, under owner's name and
+	// with a lease that ends at now+lease: at most urgent rows of an urgent category and at
+	// most marketing others, the longest due first. Fewer rows than asked for in a lane means
+	// that nothing more is due there.
+	Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error)
+	// Finish records how a claim ended, together with the message in a.Message. It answers
+	// store.ErrClaimLost when the claim is not held any more.
+	Finish(ctx context.Context, a nudgewire.Attempt) error
+	// NextDue is the earliest DueAt among waiting dispatches; ok is false when there is none.
+	NextDue(ctx context.Context) (due time.Time, ok bool, err error)
+	// Abandon ends the claims that nobody will finish, those of dead owners and those whose
+	// lease ended before now, and says how many there were. owner is the one who asks.
+	Abandon(ctx context.Context, now time.Time, owner string) (int, error)
+}
+
+// An API makes the calls; *apiclient.Client is one. It bounds each call by Options.Timeout
+// itself, and its errors answer to apiclient.OutcomeOf.
+type API interface {
+	SendTemplate(ctx context.Context, m apiclient.TemplateMessage) (apiclient.Answer, error)
+	SendCampaign(ctx context.Context, phone, campaignID string) (apiclient.Answer, error)
+	SendText(ctx context.Context, phone, text string) (apiclient.Answer, error)
+}
+
+// Defaults for the fields of Options that are left zero.
+const (
+	DefaultConcurrency = 32
+	DefaultUrgentShare = 0.125
+	DefaultTimeout     = 10 * time.Second
+	DefaultGrace       = 20 * time.Second
+	DefaultLease       = 2 * time.Minute
+)
+
+// Options say what a Sender works with.
+type Options struct {
+	Ledger Ledger
+	API    API
+	Budget *pace.Budget // shared with everybody who calls the service
+	Log    *zap.Logger  // nil for none
+
+	// Owner signs the claims. It is unique to this run of this process; Senders of one process,
+	// such as the one before a reload and the one after, share it, or one would take the
+	// other's claims for those of a dead process.
+	Owner string
+	// Concurrency is the most calls at a time.
+	Concurrency int
+	// UrgentShare is the part of Concurrency that marketing cannot fill, from 0 to 1: at least
+	// one call of two or more, and never all.
+	UrgentShare float64
+	// Timeout is the most time that one call of API takes.
+	Timeout time.Duration
+	// Grace is how long calls under way may go on once Run is told to stop.
+	Grace time.Duration
+	// Lease is how long a claim holds; it is raised where it would not cover a call.
+	Lease time.Duration
+	// FirstPoll says when a message that was accepted at the given time is first asked about.
+	// Nil is five seconds later.
+	FirstPoll func(accepted time.Time) time.Time
+	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.
+	Jitter func() float64
+}
+
+const (
+	// ahead is how many dispatches may be claimed for each call that may be under way, counted
+	// until the call ends: those beyond the first wait, so that no call waits for the commit of
+	// a claim. Each of them is one more dispatch that a crash puts in doubt without need.
+	ahead = 2
+
+	// storing is how many more may wait for the commit of their outcome. They cost nothing but
+	// a goroutine, and the more of them there are the more share one commit.
+	storing = 2
+
+	// window is how far ahead of the rate budget dispatches are claimed.
+	window = 250 * time.Millisecond
+
+	// holdMost is how long a claimed dispatch waits for the rate budget before it goes back:
+	// longer than window, so only after the budget shrank with the claim already made.
+	holdMost = 5 * time.Second
+
+	// lookAgain bounds the sleep of a sender that knows of nothing due: another process may
+	// have stored something and told nobody here.
+	lookAgain = 10 * time.Second
+
+	// lastWords is how long after Grace the outcomes of calls cut then may take to be stored.
+	lastWords = 5 * time.Second
+)
+
+// A Sender delivers what is due. Make it with New.
+type Sender struct {
+	Options
+
+	api     atomic.Pointer[API]
+	alarm   *pace.Alarm
+	slots   slots
+	hands   chan claim
+	holding holding
+	halt    pace.Halt
+	counts  counts
+	running atomic.Bool
+}
+
+// A claim is a dispatch in hand.
+type claim struct {
+	nudgewire.Dispatch
+	ends time.Time // of the lease, by our own clock and never later than the ledger's word
+}
+
+// New makes a Sender. Options.Ledger, API and Budget must be set.
+func New(o Options) *Sender {
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
+	}
+	if o.UrgentShare <= 0 {
+		o.UrgentShare = DefaultUrgentShare
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Grace <= 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.Lease <= 0 {
+		o.Lease = DefaultLease
+	}
+	o.Lease = max(o.Lease, 2*(o.Timeout+holdMost))
+	if o.FirstPoll == nil {
+		o.FirstPoll = func(accepted time.Time) time.Time { return accepted.Add(5 * time.Second) }
+	}
+	if o.Jitter == nil {
+		o.Jitter = backoff.Jitter
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	reserved := reserve(o.Concurrency, o.UrgentShare)
+	s := &Sender{
+		Options: o,
+		alarm:   pace.NewAlarm(),
+		slots:   newSlots(o.Concurrency-reserved, reserved),
+		hands:   make(chan claim, (ahead+storing)*o.Concurrency),
+	}
+	s.holding.workers = cap(s.hands)
+	s.holding.seats = lanes{urgent: ahead * o.Concurrency, marketing: ahead * (o.Concurrency - reserved)}
+	if o.Concurrency == 1 {
+		s.holding.seats.marketing = 1
+	}
+	s.Retune(o.API)
+	return s
+}
+
+// ErrRunning refuses a second Run of one Sender.
+var ErrRunning = errors.New("the sender is running already")
+
+// Run delivers what falls due until ctx is done. Then it claims nothing more, gives back what
+// it holds and has not sent, waits for calls under way for Options.Grace, cuts those that are
+// left and records them as in doubt. It returns at most five seconds after the grace. A stop
+// is no error; trouble with the ledger is logged and waited out.
+func (s *Sender) Run(ctx context.Context) error {
+	if !s.running.CompareAndSwap(false, true) {
+		return ErrRunning
+	}
+	defer s.running.Store(false)
+	// Neither calls nor commits end with ctx: a call cut half-way may have reached the phone,
+	// and a claim whose commit nobody waited for would end in doubt without a call.
+	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	recording, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+
+	var rooms sync.WaitGroup
+	rooms.Go(func() {
+		var workers sync.WaitGroup
+		for range cap(s.hands) {
+			workers.Go(func() { s.work(ctx, calling, recording) })
+		}
+		s.dispatch(ctx, recording)
+		close(s.hands)
+		workers.Wait()
+		s.hands = make(chan claim, cap(s.hands))
+	})
+	rooms.Go(func() { s.abandon(ctx, recording) })
+	<-ctx.Done()
+	defer time.AfterFunc(s.Grace, cut).Stop()
+	defer time.AfterFunc(s.Grace+lastWords, leave).Stop()
+	rooms.Wait()
+	return nil
+}
+
+// Wake tells that a dispatch falls due at the given time. It never blocks; a time that has
+// passed leads to a claim at once.
+func (s *Sender) Wake(at time.Time) { s.alarm.At(at) }
+
+// Retune replaces the API for calls to come, and forgets that the old one's key was refused.
+// The rate is the Budget's matter; another concurrency needs another Sender.
+func (s *Sender) Retune(api API) {
+	s.api.Store(&api)
+	s.halt.Lift()
+	s.alarm.At(time.Time{})
+}
+
+// abandon puts in doubt, now and then, what dead senders left behind. ctx ends it.
+func (s *Sender) abandon(ctx, recording context.Context) {
+	every := time.NewTicker(s.Lease / 2)
+	defer every.Stop()
+	for {
+		n, err := s.Ledger.Abandon(recording, time.Now(), s.Owner)
+		switch {
+		case err != nil:
+			s.Log.Error("looking for claims of dead senders", zap.Error(err))
+		case n > 0:
+			s.counts.abandoned.Add(uint64(n))
+			s.Log.Warn("claims that nobody will finish were ended: what they held may have been sent", zap.Int("count", n))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+	}
+}

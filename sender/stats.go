@@ -1,0 +1,45 @@
+package sender
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+type counts struct {
+	calls, accepted, untracked, rejected, inDoubt, dropped, retried, givenBack, lost, abandoned atomic.Uint64
+
+	underWay atomic.Int64
+}
+
+// Stats say what a Sender did since it was made, and what it is doing.
+type Stats struct {
+	Calls     uint64 `json:"calls"`      // made to the service
+	Accepted  uint64 `json:"accepted"`   // recorded so; Untracked of them without a message id
+	Untracked uint64 `json:"untracked"`  //
+	Rejected  uint64 `json:"rejected"`   //
+	InDoubt   uint64 `json:"in_doubt"`   //
+	Dropped   uint64 `json:"dropped"`    // expired or given up
+	Retried   uint64 `json:"retried"`    // sent back to wait, GivenBack of them without a call
+	GivenBack uint64 `json:"given_back"` //
+	Lost      uint64 `json:"lost"`       // outcomes that could not be stored
+	Abandoned uint64 `json:"abandoned"`  // claims ended that nobody would have finished
+
+	InHand   int `json:"in_hand"`   // dispatches claimed and not recorded yet
+	UnderWay int `json:"under_way"` // calls
+
+	// Halted says why nothing is sent, "" while things are sent; HaltedUntil is the next probe.
+	Halted      string    `json:"halted,omitempty"`
+	HaltedUntil time.Time `json:"halted_until,omitzero"`
+}
+
+// Stats tells how the sender fares.
+func (s *Sender) Stats() Stats {
+	until, _ := s.halt.State(time.Now())
+	return Stats{
+		Calls: s.counts.calls.Load(), Accepted: s.counts.accepted.Load(), Untracked: s.counts.untracked.Load(),
+		Rejected: s.counts.rejected.Load(), InDoubt: s.counts.inDoubt.Load(), Dropped: s.counts.dropped.Load(),
+		Retried: s.counts.retried.Load(), GivenBack: s.counts.givenBack.Load(), Lost: s.counts.lost.Load(),
+		Abandoned: s.counts.abandoned.Load(), InHand: s.holding.hands(), UnderWay: int(s.counts.underWay.Load()),
+		Halted: s.halt.Why(), HaltedUntil: until,
+	}
+}

@@ -1,0 +1,185 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/pace"
+)
+
+// A Ledger is what the tracker needs of package store.
+type Ledger interface {
+	// ClaimPolls takes up to n messages whose NextPollAt has come by now, the longest waiting
+	// first, and puts it off to now+lease. Fewer than n means that nothing more is due.
+	ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error)
+	// FinishPoll records what a look brought.
+	FinishPoll(ctx context.Context, p nudgewire.Poll) error
+	// NextPoll is the earliest NextPollAt, past or future; ok is false when there is none.
+	NextPoll(ctx context.Context) (at time.Time, ok bool, err error)
+}
+
+// An API looks up one message; *apiclient.Client is one. It bounds each call by
+// Options.Timeout itself.
+type API interface {
+	MessageStatus(ctx context.Context, id string) (apiclient.Status, error)
+}
+
+// Defaults for the fields of Options that are left zero.
+const (
+	DefaultConcurrency = 16
+	DefaultTimeout     = 10 * time.Second
+	DefaultGrace       = 5 * time.Second
+	DefaultLease       = time.Minute
+)
+
+// Options say what a Tracker works with.
+type Options struct {
+	Ledger Ledger
+	API    API
+	Budget *pace.Budget // shared with everybody who calls the service
+	Log    *zap.Logger  // nil for none
+
+	// Plan says when to ask; its zero fields take the defaults.
+	Plan Plan
+	// Concurrency is the most calls at a time.
+	Concurrency int
+	// Timeout is the most time that one call of API takes.
+	Timeout time.Duration
+	// Grace is how long calls under way may go on once Run is told to stop. Little is lost with
+	// a look that is cut: it is due again when its lease ends.
+	Grace time.Duration
+	// Lease is how long a claimed look is kept from others; it is raised where it would not
+	// cover a call.
+	Lease time.Duration
+	// Jitter spreads polls: a number from 0 up to but not including 1. Nil is random.
+	Jitter func() float64
+}
+
+const (
+	// ahead is how many messages are claimed for each call that may be under way. Those beyond
+	// the first wait for a call to end or for the commit of their own outcome, so that no call
+	// waits for a commit; a crash makes their look late, no more.
+	ahead = 4
+
+	// window is how far ahead of the rate budget messages are claimed.
+	window = 250 * time.Millisecond
+
+	// holdMost is how long a claimed message waits for the rate budget. After that it is left
+	// to its lease.
+	holdMost = 15 * time.Second
+
+	// lookAgain bounds the sleep of a tracker that knows of nothing due.
+	lookAgain = 10 * time.Second
+
+	// recordTries is how often the outcome of a look is offered to a ledger in trouble before
+	// the look is left to its lease: it can be made again.
+	recordTries = 4
+)
+
+// A Tracker follows messages. Make it with New.
+type Tracker struct {
+	Options
+
+	api     atomic.Pointer[API]
+	plan    atomic.Pointer[Plan]
+	alarm   *pace.Alarm
+	slots   chan struct{}
+	hands   chan nudgewire.Message
+	halt    pace.Halt
+	counts  counts
+	running atomic.Bool
+
+	held     atomic.Int32 // claimed and not recorded yet
+	queued   atomic.Int32 // claimed and not let go by the budget yet
+	wantIdle atomic.Int32 // ring when so many seats are idle; 0 for never
+	cramped  atomic.Bool  // ring when nothing is queued
+}
+
+// New makes a Tracker. Options.Ledger, API and Budget must be set.
+func New(o Options) *Tracker {
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Grace <= 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.Lease <= 0 {
+		o.Lease = DefaultLease
+	}
+	o.Lease = max(o.Lease, 2*(o.Timeout+holdMost))
+	if o.Jitter == nil {
+		o.Jitter = backoff.Jitter
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	t := &Tracker{
+		Options: o,
+		alarm:   pace.NewAlarm(),
+		slots:   make(chan struct{}, o.Concurrency),
+		hands:   make(chan nudgewire.Message, ahead*o.Concurrency),
+	}
+	t.Retune(o.API, o.Plan)
+	return t
+}
+
+// ErrRunning refuses a second Run of one Tracker.
+var ErrRunning = errors.New("the tracker is running already")
+
+// Run asks about messages as they fall due until ctx is done. Then it claims nothing more,
+// waits for calls under way for Options.Grace, and cuts those that are left; what it did not
+// ask about is due again when its lease ends. A stop is no error; trouble with the ledger is
+// logged and waited out.
+func (t *Tracker) Run(ctx context.Context) error {
+	if !t.running.CompareAndSwap(false, true) {
+		return ErrRunning
+	}
+	defer t.running.Store(false)
+	working, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	var rooms sync.WaitGroup
+	rooms.Go(func() {
+		var workers sync.WaitGroup
+		for range cap(t.hands) {
+			workers.Go(func() { t.work(ctx, working) })
+		}
+		t.follow(ctx, working)
+		close(t.hands)
+		workers.Wait()
+		t.hands = make(chan nudgewire.Message, cap(t.hands))
+	})
+	<-ctx.Done()
+	defer time.AfterFunc(t.Grace, cut).Stop()
+	rooms.Wait()
+	return nil
+}
+
+// Wake tells that a message is to be asked about at the given time. It never blocks.
+func (t *Tracker) Wake(at time.Time) { t.alarm.At(at) }
+
+// Retune replaces the API and the plan for looks to come, and forgets that the old API's key
+// was refused. Polls that are planned already keep their times.
+func (t *Tracker) Retune(api API, plan Plan) {
+	plan = plan.withDefaults()
+	t.api.Store(&api)
+	t.plan.Store(&plan)
+	t.halt.Lift()
+	t.alarm.At(time.Time{})
+}
+
+// First is when a message accepted at the given time is asked about first. It is for the
+// sender, who stores the message.
+func (t *Tracker) First(accepted time.Time) time.Time {
+	return t.plan.Load().First(accepted, t.Jitter())
+}
