@@ -1,0 +1,188 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// A checker reports what the tags of the sections cannot say.
+type checker struct {
+	doc   *yamlpos.Doc
+	known yamlpos.Problems // the faults found before the rooms were asked
+}
+
+func (k *checker) bad(path, msg, hint string)  { k.doc.Report(path, 0, msg, hint, false) }
+func (k *checker) warn(path, msg, hint string) { k.doc.Report(path, 0, msg, hint, true) }
+
+// written reports whether the file has a usable value at path: what is missing or could not be
+// decoded has its problem already.
+func (k *checker) written(path string) bool {
+	n := k.doc.Node(path)
+	return n != nil && n.Kind() == yamlpos.Scalar && n.Usable()
+}
+
+func (k *checker) api(a *API) {
+	if k.written("api.base_url") {
+		if u := k.url("api.base_url", a.BaseURL); u != nil {
+			a.BaseURL = strings.TrimRight(a.BaseURL, "/")
+			if !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/api/v1") {
+				k.warn("api.base_url", "does not end in /api/v1, the version this program speaks", "copy the base address from the service's dashboard")
+			}
+		}
+	}
+	if k.written("api.key") && a.Key.IsZero() {
+		k.bad("api.key", "is empty", "write ${NAME} and set the variable NAME for the daemon")
+	}
+	if k.written("api.text_path") && !textPath.MatchString(a.TextPath) {
+		k.bad("api.text_path", fmt.Sprintf("%q is not a path", a.TextPath), "write what follows base_url, such as /send-message")
+	}
+}
+
+var textPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-])+$`)
+
+// url reads an address of a web service and reports what is wrong with it; nil for a bad one.
+func (k *checker) url(path, text string) *url.URL {
+	u, err := url.Parse(text)
+	hint := "write it like https://api.example.com"
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
+		k.bad(path, fmt.Sprintf("%q is not a web address", text), hint)
+	case u.User != nil:
+		// The text is not repeated: it holds a password.
+		k.bad(path, "an address with a user name or password in it", hint)
+	case u.RawQuery != "" || u.Fragment != "":
+		k.bad(path, fmt.Sprintf("%q has more behind its path", text), "leave out ? and # and what follows them")
+	default:
+		if u.Scheme == "http" && !loopback(u.Hostname()) {
+			k.warn(path, "http:// lets everybody on the way read and change what is sent", "write https://")
+		}
+		return u
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback()
+}
+
+func (k *checker) defaults(d *Defaults) {
+	k.place("defaults", d.Country, d.Timezone, d.Language)
+	d.Country = strings.ToUpper(d.Country)
+}
+
+func (k *checker) tracking(t *Tracking) {
+	if len(t.Poll) == 0 {
+		k.bad("tracking.poll", "is an empty list", "write the waits, such as [5s, 1m, 10m], or remove the line")
+	}
+	for i := 1; i < len(t.Poll); i++ {
+		if t.Poll[i] > 0 && t.Poll[i] < t.Poll[i-1] {
+			k.warn(fmt.Sprintf("tracking.poll[%d]", i), fmt.Sprintf("%s comes after %s: waits usually grow", t.Poll[i], t.Poll[i-1]), "write the short waits first")
+		}
+	}
+	if len(t.Poll) > 0 && t.GiveUp < t.Poll[0] {
+		k.bad("tracking.give_up", fmt.Sprintf("%s is over before the first question after %s", t.GiveUp, t.Poll[0]), "give it days; the default is 30d")
+	}
+}
+
+func (k *checker) storage(dsn *string) {
+	if k.doc.Node("storage") != nil && !k.written("storage") {
+		*dsn = "" // whoever asks only for the storage must not be led to the default
+		return
+	}
+	scheme, path, found := strings.Cut(*dsn, ":")
+	hint := "write sqlite: and the file's path, such as sqlite:./data/nudgewire.db"
+	switch {
+	case scheme == "postgres" || scheme == "postgresql":
+		k.bad("storage", "PostgreSQL is not in this version", hint)
+	case !found || scheme != "sqlite":
+		k.bad("storage", "is no storage this version knows", hint) // the text may hold a password
+	case strings.Trim(path, "/") == "" || strings.HasPrefix(strings.TrimPrefix(path, "//"), ":memory:"):
+		k.bad("storage", "names no file", hint)
+	default:
+		return
+	}
+	*dsn = ""
+}
+
+func (k *checker) server(s *Server) {
+	if err := listenAddress(s.Listen); err != nil {
+		k.bad("server.listen", err.Error(), "write :8080 for all addresses, or 127.0.0.1:8080 behind a proxy on this machine")
+	}
+	if k.written("server.public_url") {
+		if k.url("server.public_url", s.PublicURL) != nil {
+			s.PublicURL = strings.TrimRight(s.PublicURL, "/")
+		}
+	}
+	if s.MaxInFlight < s.MaxBody {
+		k.bad("server.max_in_flight", fmt.Sprintf("%s is less than one body of max_body, %s", s.MaxInFlight, s.MaxBody), "make it many times max_body")
+	}
+}
+
+// listenAddress says what is wrong with an address to listen on.
+func listenAddress(text string) error {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return fmt.Errorf("%q is not an address with a port", text)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%q is not a port from 0 to 65535", port)
+	} else if strconv.FormatUint(n, 10) != port {
+		return fmt.Errorf("%q is not a port written plainly", port)
+	}
+	if strings.ContainsAny(host, " /") {
+		return fmt.Errorf("%q is not a host", host)
+	}
+	return nil
+}
+
+// place checks a country, zone and language, wherever they stand.
+func (k *checker) place(at, country, timezone, language string) {
+	if p := at + ".country"; k.written(p) && !phones.IsCountry(strings.ToUpper(country)) {
+		hint := "write the two letters of ISO 3166, such as GB"
+		if strings.EqualFold(country, "UK") {
+			hint = `did you mean "GB"?`
+		}
+		k.bad(p, fmt.Sprintf("%q is not a country", country), hint)
+	}
+	if p := at + ".timezone"; k.written(p) {
+		if _, err := time.LoadLocation(timezone); err != nil || timezone == "" || timezone == "Local" {
+			k.bad(p, fmt.Sprintf("%q is not a time zone", timezone), "write an IANA name, such as Europe/London or America/New_York")
+		}
+	}
+	if p := at + ".language"; k.written(p) && !languageCode.MatchString(language) {
+		k.bad(p, fmt.Sprintf("%q is not a language code", language), "write it as the template has it, such as en or pt_BR")
+	}
+}
+
+var languageCode = regexp.MustCompile(`^[a-z]{2,3}([_-][A-Za-z0-9]{2,8})*$`)
+
+// names that stand in a URL and before the dot of "connector.kind".
+var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// name checks the name of a connector or trigger.
+func (k *checker) name(path, what, name string) {
+	if plainName.MatchString(name) {
+		return
+	}
+	slug := strings.Trim(unplain.ReplaceAllString(strings.ToLower(name), "-"), "-_")
+	hint := "use small letters, digits, - and _"
+	if plainName.MatchString(slug) {
+		hint = fmt.Sprintf("write %s", slug)
+	}
+	k.doc.ReportKey(path, fmt.Sprintf("%q is not a name for a %s", name, what), hint, false)
+}
+
+var unplain = regexp.MustCompile(`[^a-z0-9_-]+`)

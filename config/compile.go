@@ -1,0 +1,164 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/triggers"
+)
+
+// compile makes receivers and rules of the file's connectors and triggers, and puts the
+// problems that the rooms find where they stand in the file.
+func (c *Config) compile(k *checker) {
+	c.Receivers = map[string]*connectors.Connector{}
+	for i := range c.in.Connectors {
+		e := &c.in.Connectors[i]
+		k.place(yamlpos.Join("connectors", e.Key)+".defaults", e.Value.Defaults.Country, e.Value.Defaults.Timezone, e.Value.Defaults.Language)
+	}
+	k.known = slices.DeleteFunc(k.doc.Problems().Faults(), func(p yamlpos.Problem) bool {
+		return strings.HasPrefix(p.Msg, "duplicate key") // what stands there first was read whole
+	})
+	infos := map[string]triggers.ConnectorInfo{}
+	for i := range c.in.Connectors {
+		e := &c.in.Connectors[i]
+		at := yamlpos.Join("connectors", e.Key)
+		k.name(at, "connector", e.Key)
+		r, problems := connectors.Compile(e.Key, e.Value, connectors.Options{
+			PublicURL: c.Server.PublicURL, Country: c.Defaults.Country, Language: c.Defaults.Language,
+			Timezone: c.Defaults.Timezone, MaxBody: c.Server.MaxBody.Bytes(),
+		})
+		for _, p := range problems {
+			k.found(below(at, p.Path), p.Offset, p.Msg, p.Hint, p.Warning)
+		}
+		// One that did not compile is there all the same: triggers that listen to it are not
+		// at fault.
+		infos[e.Key] = triggers.ConnectorInfo{}
+		if r != nil {
+			c.Receivers[e.Key] = r
+			infos[e.Key] = triggers.ConnectorInfo{Kinds: r.Kinds()}
+		}
+	}
+	c.compileTriggers(k, infos)
+}
+
+func (c *Config) compileTriggers(k *checker, infos map[string]triggers.ConnectorInfo) {
+	rules := make([]triggers.Rule, len(c.in.Triggers))
+	for i := range c.in.Triggers {
+		e := &c.in.Triggers[i]
+		at := yamlpos.Join("triggers", e.Key)
+		k.name(at, "trigger", e.Key)
+		e.Value.Name = e.Key
+		c.Defaults.fill(&e.Value, func(key string) bool { return k.doc.Node(yamlpos.Join(at, key)) != nil })
+		rules[i] = e.Value
+		if len(c.in.Connectors) == 0 && k.topLevelFault() {
+			// The section is there under a name that was not understood.
+			for _, ref := range append(append([]string{}, e.Value.On...), e.Value.CancelOn...) {
+				connector, _, _ := strings.Cut(ref, ".")
+				infos[connector] = triggers.ConnectorInfo{}
+			}
+		}
+	}
+	set, problems := triggers.Compile(rules, triggers.Env{
+		Version: c.Version, Connectors: infos, Language: c.Defaults.Language, Timezone: c.Defaults.Timezone,
+		Category: c.Defaults.Category, TextAllowed: c.API.TextPath != "",
+	})
+	for _, p := range problems {
+		at := p.Path
+		if p.Trigger != "" {
+			at = below(yamlpos.Join("triggers", p.Trigger), p.Path)
+		}
+		k.found(at, p.Offset, p.Msg, p.Hint, p.Warning)
+	}
+	c.Triggers = set
+}
+
+// fill gives a rule what it does not say itself; written reports whether it says a key.
+func (d *Defaults) fill(r *triggers.Rule, written func(key string) bool) {
+	if !written("category") {
+		r.Category = d.Category
+	}
+	if !written("again") {
+		r.Again = d.Again
+	}
+	if !written("every") {
+		r.Every = d.Every
+	}
+	// A login code must not be late because reminders may be.
+	if !written("expires") && !r.Category.ResendsInDoubt() {
+		r.Expires = d.Expires
+	}
+	if !written("max_age") {
+		r.MaxAge = d.MaxAge
+	}
+	if !written("remember") {
+		r.Remember = d.Remember
+	}
+	if !written("mode") {
+		r.Mode = d.Mode
+	}
+}
+
+// below is the path of something within at.
+func below(at, path string) string {
+	if path == "" || strings.HasPrefix(path, "[") {
+		return at + path
+	}
+	return at + "." + path
+}
+
+// found passes on what a room says about the value at path, unless something is known to be
+// wrong with that value, with a part of it or with what it is in: then the room saw only the
+// half that could be read, and what it says about it would lead astray.
+func (k *checker) found(path string, offset int, msg, hint string, warning bool) {
+	for _, p := range k.known {
+		if within(path, p.Path) || within(p.Path, path) {
+			return
+		}
+		// Advice about a connector or trigger waits until all of it could be read.
+		if e := entry(path); warning && e != "" && within(p.Path, e) {
+			return
+		}
+	}
+	if n := k.doc.Node(path); n != nil && !n.Usable() {
+		return
+	}
+	k.doc.Report(path, offset, msg, hint, warning)
+}
+
+// within reports whether path is at or below outer.
+func within(path, outer string) bool {
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && outer != "" && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// entry is the connector or trigger that path is in: "triggers.remind" for
+// "triggers.remind.if[0]"; "" for a path outside of them.
+func entry(path string) string {
+	section := strings.IndexAny(path, ".[")
+	if section < 0 || (path[:section] != "triggers" && path[:section] != "connectors") {
+		return ""
+	}
+	rest := path[section+1:]
+	if path[section] == '[' { // a name that needed quotes
+		if end := strings.Index(rest, `"]`); end >= 0 {
+			return path[:section+1+end+2]
+		}
+		return path
+	}
+	if end := strings.IndexAny(rest, ".["); end >= 0 {
+		return path[:section+1+end]
+	}
+	return path
+}
+
+// topLevelFault reports whether a section as a whole could not be read.
+func (k *checker) topLevelFault() bool {
+	for _, p := range k.known {
+		if !strings.ContainsAny(p.Path, ".[") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,83 @@
+package config
+
+import (
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/triggers"
+)
+
+// A Config is a config file ready to run. It is never changed: a reload makes another one.
+type Config struct {
+	// Version is the first 12 hex digits of the SHA-256 of the file's bytes. Decisions and
+	// dispatches carry it, so that each can be held against the rules that made it. Values
+	// from the environment are not part of it.
+	Version string
+
+	API      API
+	Defaults Defaults
+	Tracking Tracking
+	Storage  string // "sqlite:./data/nudgewire.db"
+	Server   Server
+
+	Receivers map[string]*connectors.Connector // by name; those that compiled
+	Triggers  *triggers.Set
+
+	doc *yamlpos.Doc
+	in  file
+}
+
+// A file is config.yaml as it is written: one field for each section.
+type file struct {
+	API        API                                `yaml:"api" required:"true" doc:"The messaging service that sends."`
+	Defaults   Defaults                           `yaml:"defaults" doc:"What every trigger starts from."`
+	Connectors yamlpos.Ordered[connectors.Config] `yaml:"connectors" doc:"Who may post to /hooks/<name>: a preset of that name, or one described here."`
+	Triggers   yamlpos.Ordered[triggers.Rule]     `yaml:"triggers" doc:"Who gets which message when."`
+	Tracking   Tracking                           `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
+	Storage    string                             `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder the daemon is started in."`
+	Server     Server                             `yaml:"server" doc:"The door that webhooks come in by."`
+}
+
+// API is the messaging service and how hard it may be pressed.
+type API struct {
+	BaseURL     string         `yaml:"base_url" required:"true" example:"https://api.example.com/api/v1" doc:"Address of the service, with its version segment /api/v1."`
+	Key         secret.Secret  `yaml:"key" required:"true" example:"${MESSAGING_API_KEY}" doc:"The account's API key."`
+	Rate        units.Rate     `yaml:"rate" default:"20/s" min:"1/min" max:"10000/s" doc:"Most requests, sends and status questions together."`
+	Concurrency int            `yaml:"concurrency" default:"32" min:"1" max:"1024" doc:"Most requests under way at a time."`
+	Timeout     units.Duration `yaml:"timeout" default:"10s" min:"100ms" max:"5m" doc:"Longest wait for one answer. A send that takes longer is in doubt, so too short hurts more than too long."`
+	TextPath    string         `yaml:"text_path" example:"/send-message" doc:"Path of the endpoint for plain texts, below base_url. The service's document does not show it; texts are refused until it is set."`
+}
+
+// Defaults are what every trigger starts from, and what holds for contacts of whom a sender
+// does not say it.
+type Defaults struct {
+	Country  string `yaml:"country" example:"GB" doc:"Two-letter country that phone numbers without a country code belong to. Without it, only numbers written with one can be read."`
+	Timezone string `yaml:"timezone" default:"UTC" example:"Europe/London" doc:"Time zone of contacts whose own is not known."`
+	Language string `yaml:"language" example:"en" doc:"Language of templates, as the service names it."`
+
+	Category nudgewire.Category `yaml:"category" default:"marketing" enum:"marketing|utility|authentication" doc:"The messaging network's class of messages."`
+	Again    triggers.Again     `yaml:"again" default:"restart" doc:"What a second event of an affair does while the first one's message waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}."`
+	Every    triggers.Every     `yaml:"every" example:"3d" doc:"When an affair that got its message may get another: once, always, or a cooldown. Unless set: once by key, always by phone."`
+	Expires  triggers.Lifetime  `yaml:"expires" example:"6h" doc:"Past due by more than this, a message is dropped; off for never. Unless set: 24h. Triggers of category authentication keep their 10m: a login code must not be late because reminders may be."`
+	MaxAge   triggers.Lifetime  `yaml:"max_age" default:"off" example:"72h" doc:"An event that happened longer ago than this sends nothing; off for no limit."`
+	Remember units.Duration     `yaml:"remember" default:"24h" min:"1m" max:"90d" doc:"How long a cancelling event is remembered, for those that arrive after it."`
+	Mode     triggers.Mode      `yaml:"mode" default:"live" enum:"live|shadow|off" doc:"live sends; shadow decides and sends nothing; off does not listen. shadow here tries out a whole config."`
+}
+
+// Tracking says how long and how often the service is asked what became of a message.
+type Tracking struct {
+	Poll       []units.Duration `yaml:"poll" default:"5s, 15s, 1m, 5m, 30m, 6h" min:"1s" max:"7d" doc:"When to ask, counted from acceptance; after the last one, again and again at its distance."`
+	GiveUp     units.Duration   `yaml:"give_up" default:"30d" min:"10s" max:"400d" doc:"A message without a final status for this long is expired."`
+	CompleteAt nudgewire.Status `yaml:"complete_at" default:"delivered" enum:"delivered|read" doc:"The status after which nobody asks any more. read costs many more questions."`
+}
+
+// Server is the public door.
+type Server struct {
+	Listen         string     `yaml:"listen" default:":8080" example:"127.0.0.1:8080" doc:"Address and port for webhooks."`
+	PublicURL      string     `yaml:"public_url" example:"https://hooks.example.com" doc:"The address that senders know, where a proxy stands before the daemon. Senders that sign the URL cannot be verified without it."`
+	MaxBody        units.Size `yaml:"max_body" default:"1MB" min:"1kB" max:"50MB" doc:"Longest body of a webhook; a longer one is answered 413. A connector may set its own."`
+	MaxInFlight    units.Size `yaml:"max_in_flight" default:"64MB" min:"1MB" max:"4GB" doc:"Most bytes of webhooks held at a time; beyond it senders are told to come back (503)."`
+	TrustedProxies Networks   `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks whose X-Forwarded-* headers are believed."`
+}

@@ -1,0 +1,251 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/triggers"
+)
+
+// lint warns of what is allowed and likely not meant. It says nothing about sections that have
+// faults: these come first.
+func (c *Config) lint(k *checker) {
+	k.known = k.doc.Problems().Faults()
+	c.lintSections(k)
+	c.lintConnectors(k)
+	seen := map[string]string{}
+	for i := range c.in.Triggers {
+		e := &c.in.Triggers[i]
+		at := yamlpos.Join("triggers", e.Key)
+		k.lintLists(at, &e.Value)
+		k.lintTimes(at, &e.Value)
+		c.lintCancel(k, at, &e.Value)
+		c.lintReach(k, at, &e.Value)
+		same := strings.Join([]string{sorted(e.Value.On), e.Value.Key, e.Value.Send.Template, e.Value.Send.Campaign, e.Value.Send.Text}, "\x00")
+		if other, twice := seen[same]; twice && e.Value.Mode != triggers.Off && len(e.Value.If) == 0 {
+			k.lintKey(at, fmt.Sprintf("sends the same for the same events as %s", other), "remove one, or give it an if")
+		}
+		seen[same] = e.Key
+	}
+	c.lintVariables(k)
+}
+
+// lint warns at the value at path, unless a fault is known there.
+func (k *checker) lint(path, msg, hint string) { k.found(path, 0, msg, hint, true) }
+
+// lintKey warns at the key of the value at path.
+func (k *checker) lintKey(path, msg, hint string) {
+	for _, p := range k.known {
+		if within(p.Path, path) || within(path, p.Path) {
+			return
+		}
+	}
+	k.doc.ReportKey(path, msg, hint, true)
+}
+
+func (c *Config) lintSections(k *checker) {
+	if len(c.in.Connectors) == 0 && !k.topLevelFault() {
+		k.lint("connectors", "there are no connectors: nobody can post webhooks", "write connectors: {shopify: {secret: ${SHOPIFY_WEBHOOK_SECRET}}}")
+	}
+	if len(c.in.Triggers) == 0 && !k.topLevelFault() {
+		k.lint("triggers", "there are no triggers: events are stored and nothing is sent", "see config.yaml for one to start from")
+	}
+	if c.Defaults.Country == "" {
+		for _, e := range c.in.Connectors {
+			if e.Value.Defaults.Country == "" && k.doc.Node("defaults.country") == nil {
+				k.lintKey("defaults.country", "is not set: phone numbers without a country code cannot be read", "set it to where most customers are, such as country: GB")
+				break
+			}
+		}
+	}
+	if c.Tracking.CompleteAt == nudgewire.StatusRead && c.Tracking.GiveUp.D() > 30*24*time.Hour {
+		k.lint("tracking.give_up", "with complete_at: read, every unread message is asked about for that long", "30d is plenty")
+	}
+}
+
+func (c *Config) lintConnectors(k *checker) {
+	for i := range c.in.Connectors {
+		e := &c.in.Connectors[i]
+		at := yamlpos.Join("connectors", e.Key)
+		if c.Receivers[e.Key] == nil {
+			continue
+		}
+		if c.Server.PublicURL == "" && signsURL(e.Key, &e.Value) && !k.topLevelFault() {
+			k.lintKey(at, "its sender signs the URL, and server.public_url is not set", "set it to the address as registered there; behind a proxy nothing would verify otherwise")
+		}
+		if len(c.in.Triggers) > 0 && !slices.ContainsFunc(c.in.Triggers, func(t yamlpos.Entry[triggers.Rule]) bool {
+			return listens(t.Value.On, e.Key) || listens(t.Value.CancelOn, e.Key)
+		}) {
+			k.lintKey(at, "no trigger listens to it: its events are stored and send nothing", "remove it, or name it in a trigger's on")
+		}
+	}
+}
+
+// signsURL reports whether a connector's requests are proven by a signature over the URL, in
+// the entry's own words or its preset's.
+func signsURL(name string, c *connectors.Config) bool {
+	if c.Verify != nil && (c.Verify.Kind != "" || len(c.Verify.AnyOf)+len(c.Verify.AllOf) > 0) {
+		return signed(c.Verify)
+	}
+	if c.Preset != "" {
+		name = c.Preset
+	}
+	base, _ := connectors.Preset(name)
+	return signed(base.Verify)
+}
+
+func signed(v *connectors.Verify) bool {
+	if v == nil {
+		return false
+	}
+	return slices.Contains(v.Parts, "url") || slices.ContainsFunc(v.AnyOf, signed) || slices.ContainsFunc(v.AllOf, signed)
+}
+
+// listens reports whether one of the events is a connector's.
+func listens(events []string, connector string) bool {
+	return slices.ContainsFunc(events, func(ref string) bool {
+		c, _, _ := strings.Cut(ref, ".")
+		return c == connector || c == "*"
+	})
+}
+
+// lintLists warns of entries that stand twice, and of events that cancel what they cause.
+func (k *checker) lintLists(at string, r *triggers.Rule) {
+	for _, l := range []struct {
+		key   string
+		items []string
+	}{{"on", r.On}, {"if", r.If}, {"cancel_on", r.CancelOn}} {
+		for i, item := range l.items {
+			if slices.Index(l.items, item) < i {
+				k.lint(fmt.Sprintf("%s.%s[%d]", at, l.key, i), "stands here twice", "remove one of the two")
+			}
+		}
+	}
+	for i, item := range r.CancelOn {
+		if slices.Contains(r.On, item) {
+			k.lint(fmt.Sprintf("%s.cancel_on[%d]", at, i), item+" both owes a message and cancels it", "take it out of on or out of cancel_on")
+		}
+	}
+}
+
+// Bounds beyond which a time is likely a slip.
+const (
+	longWait     = 90 * 24 * time.Hour
+	shortExpires = 30 * time.Second
+)
+
+// lintTimes warns of times that make no sense together.
+func (k *checker) lintTimes(at string, r *triggers.Rule) {
+	if r.Wait.For > longWait {
+		k.lint(at+".wait", fmt.Sprintf("%s is a very long wait", span(r.Wait.For)), "check the unit: m is minutes, d is days")
+	}
+	if r.Expires.Set && !r.Expires.Off && r.Expires.For < shortExpires {
+		k.lint(at+".expires", fmt.Sprintf("%s leaves hardly a moment to send: a busy minute drops the message", span(r.Expires.For)), "give it some minutes")
+	}
+	if r.Every.Mode == nudgewire.EveryCooldown && r.Every.Cooldown < r.Wait.For {
+		k.lint(at+".every", fmt.Sprintf("a cooldown of %s is over before the wait of %s is", span(r.Every.Cooldown), span(r.Wait.For)), "make it longer than the wait")
+	}
+	if r.MaxAge.Set && !r.MaxAge.Off && r.MaxAge.For < time.Minute {
+		k.lint(at+".max_age", fmt.Sprintf("%s is less than senders need to repeat a webhook that was lost", span(r.MaxAge.For)), "give it hours")
+	}
+	if len(r.CancelOn) > 0 && r.Wait.For > 0 && r.Again.Mode == nudgewire.Parallel && r.Key == "" {
+		k.lint(at+".again", "every event waits for itself, and one cancelling event ends them all", "restart is what carts want")
+	}
+}
+
+// lintCancel warns of reminders about carts that nothing ends when the cart is bought.
+func (c *Config) lintCancel(k *checker, at string, r *triggers.Rule) {
+	waits := r.Wait.For > 0 || r.Wait.Until != ""
+	if r.Mode != triggers.Live || r.Category != nudgewire.Marketing || !waits || len(r.CancelOn) > 0 {
+		return
+	}
+	for _, on := range r.On {
+		if connector, kind, _ := strings.Cut(on, "."); strings.HasPrefix(kind, "cart.") {
+			k.lintKey(at, "nothing cancels it: who buys while it waits is reminded all the same", fmt.Sprintf("add cancel_on: %s.order.created", connector))
+			return
+		}
+	}
+}
+
+// lintReach warns of *.kind that no connector here can send.
+func (c *Config) lintReach(k *checker, at string, r *triggers.Rule) {
+	for _, l := range []struct {
+		key   string
+		items []string
+	}{{"on", r.On}, {"cancel_on", r.CancelOn}} {
+		for i, ref := range l.items {
+			kind, ok := strings.CutPrefix(ref, "*.")
+			if !ok || kind == "*" {
+				continue
+			}
+			if !c.anySends(kind) {
+				k.lint(fmt.Sprintf("%s.%s[%d]", at, l.key, i), "no connector of this config sends "+kind, "see the kinds of each in docs/connectors.md")
+			}
+		}
+	}
+}
+
+// anySends reports whether a connector can send a kind; one whose kinds are not known can.
+func (c *Config) anySends(kind string) bool {
+	if len(c.Receivers) < len(c.in.Connectors) || len(c.in.Connectors) == 0 {
+		return true // some did not compile: what they send is not known
+	}
+	begins, open := strings.CutSuffix(kind, "*")
+	for _, r := range c.Receivers {
+		kinds := r.Kinds()
+		if len(kinds) == 0 || slices.Contains(kinds, kind) {
+			return true
+		}
+		if open && slices.ContainsFunc(kinds, func(k string) bool { return strings.HasPrefix(k, begins) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// lintVariables warns of triggers that give one template different numbers of variables: the
+// service answers one of them with an error, for every message.
+func (c *Config) lintVariables(k *checker) {
+	type use struct {
+		trigger string
+		count   int
+	}
+	first := map[string]use{}
+	for i := range c.in.Triggers {
+		e := &c.in.Triggers[i]
+		s := &e.Value.Send
+		if s.Template == "" {
+			continue
+		}
+		u, known := first[s.Template]
+		if !known {
+			first[s.Template] = use{e.Key, len(s.Variables)}
+			continue
+		}
+		if u.count != len(s.Variables) {
+			k.lint(yamlpos.Join("triggers", e.Key)+".send.template",
+				fmt.Sprintf("%s gets %s here and %s in %s", s.Template, counted(len(s.Variables)), counted(u.count), u.trigger), "a template has one number of variables")
+		}
+	}
+}
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 variable"
+	}
+	return fmt.Sprintf("%d variables", n)
+}
+
+func sorted(items []string) string {
+	s := slices.Clone(items)
+	slices.Sort(s)
+	return strings.Join(s, ",")
+}
+
+func span(d time.Duration) string { return units.Duration(d).String() }

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
+	_, behindAPI, _ := strings.Cut(base, "defaults:")
+	both, _, _ := strings.Cut(behindAPI, "triggers:")
+	more := func(lines string) [2]string { return [2]string{"triggers:\n", "triggers:\n" + lines} }
+	tests := map[string]struct {
+		change [2]string
+		want   []string
+	}{
+		"nothing but an api": {
+			[2]string{"defaults:" + behindAPI, ""},
+			[]string{
+				"1:1: warning: connectors: there are no connectors: nobody can post webhooks; write connectors: {shopify: {secret: ${SHOPIFY_WEBHOOK_SECRET}}}",
+				"1:1: warning: triggers: there are no triggers: events are stored and nothing is sent; see config.yaml for one to start from",
+			},
+		},
+		"no country": {
+			[2]string{"country: GB, ", ""},
+			[]string{"4:1: warning: defaults.country: is not set: phone numbers without a country code cannot be read; set it to where most customers are, such as country: GB"},
+		},
+		"a country of every connector is enough": {
+			[2]string{"defaults:" + both, "defaults: {language: en}\nconnectors:\n  shopify: {secret: \"${SHOP_SECRET}\", defaults: {country: GB}}\n"}, nil,
+		},
+		"a connector nobody listens to": {
+			[2]string{"connectors:\n", "connectors:\n  idle: {preset: woocommerce, secret: \"${WOO_SECRET}\"}\n"},
+			[]string{"6:3: warning: connectors.idle: no trigger listens to it: its events are stored and send nothing; remove it, or name it in a trigger's on"},
+		},
+		"what stands twice": {
+			[2]string{"on: shopify.cart.updated", "on: [shopify.cart.updated, shopify.cart.updated]\n    if: [cart.total > 1, cart.total > 1]"},
+			[]string{
+				"9:32: warning: triggers.remind.on[1]: stands here twice; remove one of the two",
+				"10:26: warning: triggers.remind.if[1]: stands here twice; remove one of the two",
+			},
+		},
+		"an event that owes and cancels": {
+			[2]string{"cancel_on: shopify.order.created", "cancel_on: [shopify.order.created, shopify.cart.updated]"},
+			[]string{"11:40: warning: triggers.remind.cancel_on[1]: shopify.cart.updated both owes a message and cancels it; take it out of on or out of cancel_on"},
+		},
+		"a reminder that nothing ends": {
+			[2]string{"    cancel_on: shopify.order.created\n", ""},
+			[]string{"8:3: warning: triggers.remind: nothing cancels it: who buys while it waits is reminded all the same; add cancel_on: shopify.order.created"},
+		},
+		"in mode shadow it may try":  {[2]string{"    cancel_on: shopify.order.created\n", "    mode: shadow\n"}, nil},
+		"at once there is no reason": {[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", ""}, nil},
+		"a wait of half a year":      {[2]string{"45m", "180d"}, []string{"10:11: warning: triggers.remind.wait: 180d is a very long wait; check the unit: m is minutes, d is days"}},
+		"a moment to send in": {
+			[2]string{"    wait:", "    expires: 5s\n    wait:"},
+			[]string{"10:14: warning: triggers.remind.expires: 5s leaves hardly a moment to send: a busy minute drops the message; give it some minutes"},
+		},
+		"a cooldown within the wait": {
+			[2]string{"    wait:", "    every: 10m\n    wait:"},
+			[]string{"10:12: warning: triggers.remind.every: a cooldown of 10m is over before the wait of 45m is; make it longer than the wait"},
+		},
+		"too young to repeat": {
+			[2]string{"    wait:", "    max_age: 10s\n    wait:"},
+			[]string{"10:14: warning: triggers.remind.max_age: 10s is less than senders need to repeat a webhook that was lost; give it hours"},
+		},
+		"the same message twice": {
+			more("  first: {on: shopify.cart.updated, wait: 5m, cancel_on: shopify.order.created, send: {template: cart_reminder}}\n"),
+			[]string{"9:3: warning: triggers.remind: sends the same for the same events as first; remove one, or give it an if"},
+		},
+		"a template with two numbers of variables": {
+			more("  first: {on: shopify.order.paid, send: {template: cart_reminder, variables: [a]}}\n"),
+			[]string{"13:22: warning: triggers.remind.send.template: cart_reminder gets 0 variables here and 1 variable in first; a template has one number of variables"},
+		},
+		"a kind that nobody sends": {
+			more("  first: {on: \"*.form.submitted\", send: {template: form}}\n"),
+			[]string{"8:15: warning: triggers.first.on: no connector of this config sends form.submitted; see the kinds of each in docs/connectors.md"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(base, tt.change[0]) {
+				t.Fatalf("base has no %q", tt.change[0])
+			}
+			c, ps := Parse("config.yaml", []byte(strings.Replace(base, tt.change[0], tt.change[1], 1)), environ)
+			if diff := cmp.Diff(tt.want, said(ps)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+			if ps.Errors() == 0 && c.Triggers == nil {
+				t.Error("warnings kept the config from running")
+			}
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// Load reads and compiles the config file at path; env finds the variables it refers to
+// (os.LookupEnv). Problems that are not warnings forbid running it. The Config is nil only
+// when there was no file to read; with problems it holds what could be understood, so that
+// commands which need only the storage still work.
+func Load(path string, env secret.Lookup) (*Config, yamlpos.Problems) {
+	src, err := read(path)
+	if err != nil {
+		return nil, yamlpos.Problems{*err}
+	}
+	return Parse(path, src, env)
+}
+
+// read is the file's bytes, one more than are allowed at the most: Parse refuses those.
+func read(path string) ([]byte, *yamlpos.Problem) {
+	bad := func(msg, hint string) ([]byte, *yamlpos.Problem) {
+		return nil, &yamlpos.Problem{File: path, Msg: msg, Hint: hint}
+	}
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return bad("there is no such file", `make one with "nudgewire init", or name yours with --config`)
+	case errors.Is(err, fs.ErrPermission):
+		return bad("may not be read by this user", "check the file's owner and mode")
+	case err != nil:
+		return bad(fmt.Sprintf("cannot be opened: %v", err), "")
+	}
+	defer func() { _ = f.Close() }() // read only: nothing can be lost by a bad close
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return bad("is a directory", "name the file in it")
+	}
+	src, err := io.ReadAll(io.LimitReader(f, yamlpos.MaxBytes+1))
+	if err != nil {
+		return bad(fmt.Sprintf("cannot be read: %v", err), "")
+	}
+	return src, nil
+}
+
+// Parse is Load for a file's bytes; file is its name in problems.
+func Parse(file string, src []byte, env secret.Lookup) (*Config, yamlpos.Problems) {
+	sum := sha256.Sum256(src)
+	c := &Config{Version: hex.EncodeToString(sum[:])[:12]}
+	c.doc, _ = yamlpos.Decode(file, src, &c.in,
+		yamlpos.WithExpand(func(text string) (string, error) { return secret.Expand(text, env) }),
+		yamlpos.WithUnknown(laterKey))
+	if c.doc.Root() == nil {
+		return c, c.doc.Problems()
+	}
+	c.API, c.Defaults, c.Tracking, c.Storage, c.Server = c.in.API, c.in.Defaults, c.in.Tracking, c.in.Storage, c.in.Server
+	k := checker{doc: c.doc}
+	k.api(&c.API)
+	k.defaults(&c.Defaults)
+	k.tracking(&c.Tracking)
+	k.storage(&c.Storage)
+	k.server(&c.Server)
+	c.compile(&k)
+	c.lint(&k)
+	return c, c.doc.Problems()
+}

@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Print writes the config as the daemon understands it, as YAML: defaults filled in, secrets
+// as [secret], and ${NAME} where a value came from a reference.
+func (c *Config) Print(w io.Writer) error {
+	out, err := c.effective()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(out); err != nil {
+		return fmt.Errorf("print the config: %w", err)
+	}
+	return nil
+}
+
+// Redacted is what Print writes, to be kept with the decisions that were made under it.
+func (c *Config) Redacted() string {
+	out, err := c.effective()
+	if err != nil {
+		return "# " + err.Error() + "\n"
+	}
+	return string(out)
+}
+
+func (c *Config) effective() ([]byte, error) {
+	out, err := c.doc.Effective(&c.in, takenFrom)
+	if err != nil {
+		return nil, fmt.Errorf("print the config: %w", err)
+	}
+	return append([]byte("# version "+c.Version+"\n"), out...), nil
+}
+
+// takenFrom is where a trigger takes a key from that it does not say itself.
+func takenFrom(path string) string {
+	rest, ok := strings.CutPrefix(path, "triggers.")
+	i := strings.LastIndexByte(rest, '.')
+	if !ok || i < 0 || strings.ContainsRune(rest[:i], '.') {
+		return ""
+	}
+	return "defaults." + rest[i+1:]
+}

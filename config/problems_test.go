@@ -1,0 +1,156 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEachFaultHasItsWords(t *testing.T) {
+	tests := map[string]struct {
+		old, new string // a change of base
+		want     []string
+	}{
+		"no api at all": {
+			"api:\n  base_url: https://api.example.com/api/v1\n  key: ${API_KEY}\n", "",
+			[]string{"1:1: api: is missing; add it"},
+		},
+		"an api without a key": {
+			"  key: ${API_KEY}\n", "",
+			[]string{"1:1: api.key: is missing; add key: ${MESSAGING_API_KEY}"},
+		},
+		"a base address that is none": {
+			"https://api.example.com/api/v1", "api.example.com",
+			[]string{`2:13: api.base_url: "api.example.com" is not a web address; write it like https://api.example.com`},
+		},
+		"a base address with a password": {
+			"https://api", "https://me:hunter2@api",
+			[]string{"2:13: api.base_url: an address with a user name or password in it; write it like https://api.example.com"},
+		},
+		"a base address with a query": {
+			"/api/v1", "/api/v1?key=1",
+			[]string{`2:13: api.base_url: "https://api.example.com/api/v1?key=1" has more behind its path; leave out ? and # and what follows them`},
+		},
+		"a base address of another version": {
+			"/api/v1", "/api/v2",
+			[]string{"2:13: warning: api.base_url: does not end in /api/v1, the version this program speaks; copy the base address from the service's dashboard"},
+		},
+		"a base address without encryption": {
+			"https://", "http://",
+			[]string{"2:13: warning: api.base_url: http:// lets everybody on the way read and change what is sent; write https://"},
+		},
+		"on this machine encryption is not needed": {"https://api.example.com", "http://127.0.0.1:9000", nil},
+		"a key written into the file": {
+			"${API_KEY}", "sk_live_0123456789abcdef",
+			[]string{"3:8: warning: api.key: is a secret written into the file; write ${NAME} and set the variable NAME for the daemon, or ${file:/path/to/it}"},
+		},
+		"a key that is not set": {
+			"${API_KEY}", "${NO_KEY}",
+			[]string{"3:8: api.key: the environment variable NO_KEY is not set; set it for the daemon (export NO_KEY=…), or write ${NO_KEY:-otherwise} or ${file:/path}"},
+		},
+		"a key with nothing in it": {
+			"${API_KEY}", "${NO_KEY:-}",
+			[]string{"3:8: api.key: is empty; write ${NAME} and set the variable NAME for the daemon"},
+		},
+		"a text path that is no path": {
+			"  key:", "  text_path: send message\n  key:",
+			[]string{`3:14: api.text_path: "send message" is not a path; write what follows base_url, such as /send-message`},
+		},
+		"values out of their range": {
+			"  key:", "  rate: 20000/s\n  concurrency: 0\n  timeout: 1h\n  key:",
+			[]string{
+				`3:9: api.rate: "20000/s" is more than 10000/s; it is between 1/min and 10000/s`,
+				`4:16: api.concurrency: "0" is less than 1; it is between 1 and 1024`,
+				`5:12: api.timeout: "1h" is more than 5m; it is between 100ms and 5m`,
+			},
+		},
+		"a country in small letters":      {"country: GB", "country: gb", nil},
+		"a country that is usually meant": {"country: GB", "country: UK", []string{`4:21: defaults.country: "UK" is not a country; did you mean "GB"?`}},
+		"a country that is none":          {"country: GB", "country: Britain", []string{`4:21: defaults.country: "Britain" is not a country; write the two letters of ISO 3166, such as GB`}},
+		"a zone that is none": {
+			"language: en", "language: en, timezone: London",
+			[]string{`4:49: defaults.timezone: "London" is not a time zone; write an IANA name, such as Europe/London or America/New_York`},
+		},
+		"a language that is none": {"language: en", "language: English", []string{`4:35: defaults.language: "English" is not a language code; write it as the template has it, such as en or pt_BR`}},
+		"a connector's country":   {`{secret: "${SHOP_SECRET}"}`, `{secret: "${SHOP_SECRET}", defaults: {country: EN}}`, []string{`6:59: connectors.shopify.defaults.country: "EN" is not a country; write the two letters of ISO 3166, such as GB`}},
+		"a name with spaces":      {"  remind:", "  Remind me:", []string{`8:3: triggers["Remind me"]: "Remind me" is not a name for a trigger; write remind-me`}},
+		"an empty list of polls":  {"triggers:", "tracking: {poll: []}\ntriggers:", []string{"7:18: tracking.poll: is an empty list; write the waits, such as [5s, 1m, 10m], or remove the line"}},
+		"polls that shrink":       {"triggers:", "tracking: {poll: [1m, 5s]}\ntriggers:", []string{"7:23: warning: tracking.poll[1]: 5s comes after 1m: waits usually grow; write the short waits first"}},
+		"giving up at once":       {"triggers:", "tracking: {poll: 1m, give_up: 30s}\ntriggers:", []string{"7:31: tracking.give_up: 30s is over before the first question after 1m; give it days; the default is 30d"}},
+		"following until read, for years": {
+			"triggers:", "tracking: {complete_at: read, give_up: 365d}\ntriggers:",
+			[]string{"7:40: warning: tracking.give_up: with complete_at: read, every unread message is asked about for that long; 30d is plenty"},
+		},
+		"PostgreSQL":          {"triggers:", "storage: postgres://u:secret@h/db\ntriggers:", []string{"7:10: storage: PostgreSQL is not in this version; write sqlite: and the file's path, such as sqlite:./data/nudgewire.db"}},
+		"another storage":     {"triggers:", "storage: ./data.db\ntriggers:", []string{"7:10: storage: is no storage this version knows; write sqlite: and the file's path, such as sqlite:./data/nudgewire.db"}},
+		"storage in memory":   {"triggers:", "storage: \"sqlite::memory:\"\ntriggers:", []string{"7:10: storage: names no file; write sqlite: and the file's path, such as sqlite:./data/nudgewire.db"}},
+		"a port alone":        {"triggers:", "server: {listen: 8080}\ntriggers:", []string{`7:18: server.listen: "8080" is not an address with a port; write :8080 for all addresses, or 127.0.0.1:8080 behind a proxy on this machine`}},
+		"a port that is none": {"triggers:", "server: {listen: ':http'}\ntriggers:", []string{`7:18: server.listen: "http" is not a port from 0 to 65535; write :8080 for all addresses, or 127.0.0.1:8080 behind a proxy on this machine`}},
+		"a public address that is none": {
+			"triggers:", "server: {public_url: hooks.example.com}\ntriggers:",
+			[]string{`7:22: server.public_url: "hooks.example.com" is not a web address; write it like https://api.example.com`},
+		},
+		"less memory than a body": {
+			"triggers:", "server: {max_body: 10MB, max_in_flight: 5MB}\ntriggers:",
+			[]string{"7:41: server.max_in_flight: 5MB is less than one body of max_body, 10MB; make it many times max_body"},
+		},
+		"proxies that are none": {
+			"triggers:", "server: {trusted_proxies: [10.0.0.0/8, proxy, 10.0.0.0/40, {a: b}]}\ntriggers:",
+			[]string{
+				`7:40: server.trusted_proxies[1]: "proxy" is no network and no address; write 10.0.0.0/8, 2001:db8::/32 or an address`,
+				`7:47: server.trusted_proxies[2]: "10.0.0.0/40" is no network and no address; write 10.0.0.0/8, 2001:db8::/32 or an address`,
+				"7:60: server.trusted_proxies[3]: wants a network, has keys with values; write 10.0.0.0/8 or an address",
+			},
+		},
+		"a proxy that is everybody": {
+			"triggers:", "server: {trusted_proxies: 0.0.0.0/0}\ntriggers:",
+			[]string{"7:27: warning: server.trusted_proxies: trusts everybody: any sender can claim any address; name the proxy's own network"},
+		},
+		"sections of later versions": {
+			"triggers:", "jobs: {weekly: {cron: '0 10 * * MON'}}\nretention: {messages: 400d}\ntriggers:",
+			[]string{
+				"7:1: jobs: is not known to this version: scheduled campaigns will come later; take jobs out; docs/config.md lists what this version knows",
+				"8:1: retention: is not known to this version: deleting old data will come later; take retention out; docs/config.md lists what this version knows",
+			},
+		},
+		"keys of later versions in a trigger": {
+			"    wait: 45m\n", "    wait: 45m\n    quiet_hours: off\n    steps: []\n",
+			[]string{
+				"11:5: triggers.remind.quiet_hours: is not known to this version: quiet hours will come later; take quiet_hours out; docs/config.md lists what this version knows",
+				"12:5: triggers.remind.steps: is not known to this version: several steps in one trigger will come later; take steps out; docs/config.md lists what this version knows",
+			},
+		},
+		"an event that no connector has": {
+			"on: shopify.cart.updated", "on: shopfy.cart.updated",
+			[]string{`9:9: triggers.remind.on: there is no connector "shopfy"; did you mean "shopify"?`},
+		},
+		"a caret inside an expression": {
+			"    wait: 45m\n", "    if: 'cart.total >= 50 and cart.totl < 9'\n    wait: 45m\n",
+			[]string{`10:36: triggers.remind.if: unknown name "totl" in cart; did you mean "total"?`},
+		},
+		"a misspelt section does not blame the triggers": {
+			"connectors:", "conectors:",
+			[]string{`5:1: conectors: unknown key; did you mean "connectors"?`},
+		},
+		"a value that could not be read is not blamed twice": {
+			"    wait: 45m\n", "    wait: soon\n",
+			[]string{`10:11: triggers.remind.wait: "soon" is not a duration; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`},
+		},
+		"a misspelt key of send is not blamed twice": {
+			"send: {template:", "send: {templat:",
+			[]string{`12:12: triggers.remind.send.templat: unknown key; did you mean "template"?`},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(base, tt.old) {
+				t.Fatalf("base has no %q", tt.old)
+			}
+			_, ps := Parse("config.yaml", []byte(strings.Replace(base, tt.old, tt.new, 1)), environ)
+			if diff := cmp.Diff(tt.want, said(ps)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

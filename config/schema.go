@@ -1,0 +1,52 @@
+package config
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// Schema is the JSON Schema of config.yaml (draft 2020-12), for editors that complete keys and
+// mark mistakes while typing. "check" knows more than a schema can say.
+func Schema() []byte {
+	s := yamlpos.Schema(file{})
+	s["$id"] = "https://github.com/nudgewire/nudgewire/config.schema.json"
+	s["title"] = "nudgewire config.yaml"
+	out, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		panic(err) // made of maps, lists and texts only
+	}
+	return append(out, '\n')
+}
+
+// Reference is docs/config.md: every key with its meaning and default, and the friendly types.
+func Reference() []byte {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	b.WriteString(yamlpos.Reference(file{}))
+	return []byte(b.String())
+}
+
+const referenceHead = `# config.yaml: every key
+
+Made by ` + "`nudgewire schema --docs`" + ` from the program itself; do not edit. The annotated
+[config.yaml](../config.yaml) shows the keys in use, ` + "`nudgewire check`" + ` says what is wrong with yours.
+
+## How values are written
+
+| Kind | Written as | Notes |
+| --- | --- | --- |
+| duration | ` + "`90s` `45m` `2h` `3d` `1w` `1h30m`" + ` | a day is 24 hours |
+| size | ` + "`500kB` `10MB` `1MiB`" + ` | 10MB is 10,000,000 bytes |
+| rate | ` + "`20/s` `600/min` `1000/h`" + ` | |
+| yes or no | ` + "`true` `false` `yes` `no` `on` `off`" + ` | in any case |
+| list | ` + "`[a, b]`" + ` or lines with ` + "`- `" + ` | a single value is a list of one |
+| secret | ` + "`${NAME}` `${NAME:-otherwise}` `${file:/path}`" + ` | replaced inside any value, after the file was parsed; ` + "`$$`" + ` is one ` + "`$`" + ` |
+
+Text is kept as it is written: ` + "`0123`, `+4479` and `1.10`" + ` need no quotes. Anchors, aliases and ` + "`<<`" + ` work.
+A file is one document of at most 1 MB.
+
+## Keys
+
+`

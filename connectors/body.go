@@ -1,0 +1,115 @@
+package connectors
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"unicode/utf8"
+)
+
+// A bodyReader is a compiled Body.
+type bodyReader struct {
+	content  string
+	accept   []string
+	empty    bool // an empty body is an object without fields
+	brackets bool
+	repeated string
+	jsonIn   [][]string // names down to fields that hold JSON as text
+	max      int64
+}
+
+// A document is a body as one JSON text, whatever it came as.
+type document struct {
+	text  string
+	bytes []byte // the same, for payloads that are parts of it
+	typ   string // content type of the payload
+}
+
+// read makes a document of the request's body. Only JSON is not checked yet: mapping checks
+// while it looks for fields.
+func (b *bodyReader) read(r *Request) (document, *Refused) {
+	body := r.Body
+	if len(bytes.TrimSpace(body)) == 0 {
+		if !b.empty {
+			return document{}, badBody("is empty")
+		}
+		return document{text: "{}", bytes: []byte("{}"), typ: jsonType}, nil
+	}
+	sort := b.sort(r)
+	switch sort {
+	case contentJSON:
+		body = trimBOM(body)
+	case contentText:
+		if b.content != contentText {
+			return document{}, badBody("is plain text, neither JSON nor a form")
+		}
+		if !utf8.Valid(body) {
+			return document{}, badBody("is not UTF-8 text")
+		}
+		return document{text: string(appendQuoted(nil, string(body))), bytes: body, typ: "text/plain; charset=utf-8"}, nil
+	default:
+		tree, err := b.tree(sort, r)
+		if err != nil {
+			return document{}, badBody(err.Error())
+		}
+		body = tree.appendJSON(nil)
+	}
+	d := document{text: string(body), bytes: body, typ: jsonType}
+	if len(b.jsonIn) > 0 {
+		return b.unwrap(d)
+	}
+	return d, nil
+}
+
+const jsonType = "application/json"
+
+func badBody(what string) *Refused {
+	return refuse(http.StatusBadRequest, StageBody, "the body "+what)
+}
+
+// badJSON says where a body stops being JSON, with the text around the place.
+func badJSON(text string, err error) *Refused {
+	f, ok := errors.AsType[*jsonFault](err)
+	if !ok {
+		return badBody("is not JSON: " + err.Error())
+	}
+	from := max(0, min(f.At, len(text))-20)
+	near := text[from:min(len(text), f.At+20)]
+	return badBody(fmt.Sprintf("is not JSON: %s, near %q", f, short(near)))
+}
+
+func (b *bodyReader) tree(sort string, r *Request) (*node, error) {
+	switch sort {
+	case contentForm:
+		return readForm(string(r.Body), b.brackets, b.repeated)
+	case contentMultipart:
+		return readMultipart(r.Body, boundary(r.Header), b.brackets, b.repeated)
+	default:
+		return readXML(r.Body)
+	}
+}
+
+// unwrap replaces fields that hold JSON as text by that JSON. A field that is missing, or
+// whose text is no JSON, stays as it is: the others may still be of use.
+func (b *bodyReader) unwrap(d document) (document, *Refused) {
+	for _, names := range b.jsonIn {
+		p := newProgram()
+		p.add(names)
+		found := make([]span, p.slots)
+		if err := p.run(d.text, found); err != nil {
+			return d, badJSON(d.text, err)
+		}
+		at := found[0]
+		if at.to == 0 || d.text[at.from] != '"' {
+			continue
+		}
+		inside := unquote(d.text[at.from:at.to])
+		if checkJSON(inside) != nil {
+			continue
+		}
+		d.text = d.text[:at.from] + inside + d.text[at.to:]
+	}
+	d.bytes = []byte(d.text)
+	return d, nil
+}

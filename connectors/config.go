@@ -1,0 +1,220 @@
+package connectors
+
+import (
+	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// A Config is one entry under connectors: in config.yaml or, with more of the describing
+// fields, a preset. An entry that names a preset, or is named as one, starts from it: each
+// field it sets itself takes the place of the preset's.
+type Config struct {
+	Preset   string `yaml:"preset" doc:"The preset to start from; without it the entry's own name." example:"woocommerce"`
+	Title    string `yaml:"title" doc:"The sender's name for people."`
+	Version  int    `yaml:"version" doc:"Counts the changes of a preset."`
+	Docs     string `yaml:"docs" doc:"Link to the sender's page about its webhooks."`
+	Setup    string `yaml:"setup" doc:"What to do at the sender, step by step, for people."`
+	Verified string `yaml:"verified" doc:"What was proven about the preset, and what only its makers' or others' text says."`
+
+	Secret      secret.Secret   `yaml:"secret" doc:"What proves requests: the signing secret, the token, or user:password." example:"${SHOPIFY_WEBHOOK_SECRET}"`
+	Secrets     []secret.Secret `yaml:"secrets" doc:"Several secrets, all accepted, while one is being replaced by another; the newest first."`
+	VerifyToken secret.Secret   `yaml:"verify_token" doc:"What the sender repeats when it tries out the URL, where it asks for such a word."`
+	Defaults    Defaults        `yaml:"defaults" doc:"What holds for this sender's contacts where a payload does not say it."`
+
+	Methods   []string                 `yaml:"methods" doc:"HTTP methods of events; POST unless said otherwise." enum:"POST|PUT|PATCH|GET"`
+	Verify    *Verify                  `yaml:"verify" doc:"How a request proves where it comes from."`
+	Handshake []Handshake              `yaml:"handshake" doc:"Requests that only try out the URL: answered without proof, leading to nothing."`
+	Body      Body                     `yaml:"body" doc:"How the body is read."`
+	Items     string                   `yaml:"items" doc:"Path to the items of a batch; each becomes one event. The whole body is one item without it." example:"[*]"`
+	Event     EventRule                `yaml:"event" doc:"What happened, when, and what tells one event from another."`
+	Dedupe    Dedupe                   `yaml:"dedupe" doc:"When two requests are the same event."`
+	Map       Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form stand in an item." example:"{phone: customer.phone, cart.total: total_price}"`
+	MapFor    yamlpos.Ordered[Mapping] `yaml:"map_for" doc:"More of map, for some kinds or topics only; * stands for any letters. Later ones win." example:"{order.*: {cart.id: checkout_token}}"`
+	SkipIf    []string                 `yaml:"skip_if" doc:"Items for which one of these holds become no event." example:"test == true"`
+	Reply     *ReplyRule               `yaml:"reply" doc:"The answer to a request that was taken; 200 without a body unless said otherwise."`
+	Sender    Sender                   `yaml:"sender" doc:"What is known about how the sender waits and repeats."`
+	Kinds     []string                 `yaml:"kinds" doc:"The kinds of event the sender can make, for completion and checks."`
+	Samples   []SampleRule             `yaml:"samples" doc:"Invented requests in the sender's shape, for trying out."`
+
+	before []layer // the maps of the preset this entry starts from
+}
+
+// Defaults hold for a sender's contacts where a payload does not say it.
+type Defaults struct {
+	Country  string `yaml:"country" doc:"Two-letter country that phone numbers without a country code belong to." example:"GB"`
+	Language string `yaml:"language" doc:"Language of contacts." example:"en"`
+	Timezone string `yaml:"timezone" doc:"Time zone of contacts." example:"Europe/London"`
+}
+
+// A Verify says how a request proves where it comes from. Which fields count depends on kind.
+type Verify struct {
+	Kind string `yaml:"kind" doc:"The sort of proof." enum:"signed|standard_webhooks|token|basic|jwt|none|any_of|all_of"`
+	Name string `yaml:"name" doc:"A name to speak of it by, in prefer and in reasons."`
+
+	Algorithm string     `yaml:"algorithm" doc:"For signed: what makes the signature. sha256 is the plain hash, with the secret as one of the parts." enum:"hmac-sha1|hmac-sha256|hmac-sha384|hmac-sha512|sha256|ed25519|rsa-sha256|ecdsa-p256-sha256"`
+	Signature *Signature `yaml:"signature" doc:"For signed: where the signature stands and how it is written."`
+	Parts     []string   `yaml:"parts" doc:"For signed: what is signed, in order: body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, header:NAME or a text in 'quotes'."`
+	Timestamp *Timestamp `yaml:"timestamp" doc:"For signed: the time that is signed, and how old it may be."`
+	Freshness *Timestamp `yaml:"freshness" doc:"For signed: where the time to check stands, if that is not the one that is signed."`
+	ID        string     `yaml:"id" doc:"For signed: the header behind the part id."`
+	Key       *Key       `yaml:"key" doc:"For signed and standard_webhooks: how the secret becomes a key, or the public keys."`
+	URL       *URLRule   `yaml:"url" doc:"For signed: how the part url is written."`
+
+	BodyRequired *bool `yaml:"body_required" doc:"For signed: refuse a request without a body even when its signature is right."`
+
+	Headers string `yaml:"headers" doc:"For standard_webhooks: the spelling of the three headers." enum:"auto|webhook|svix"`
+
+	From   string `yaml:"from" doc:"For token: where it stands." enum:"header|bearer|query|path|body"`
+	Field  string `yaml:"field" doc:"For token: the name of the header or parameter, or the path in the body."`
+	Prefix string `yaml:"prefix" doc:"For token: what stands in front of it." example:"Token "`
+
+	User     string        `yaml:"user" doc:"For basic: the user's name."`
+	Password secret.Secret `yaml:"password" doc:"For basic: the password."`
+
+	Claims   yamlpos.Ordered[string] `yaml:"claims" doc:"For jwt: claims that must have these values." example:"{aud: nudgewire}"`
+	BodyHash string                  `yaml:"body_hash" doc:"For jwt: the claim that holds the SHA-256 of the body, in hex or base64."`
+
+	AnyOf  []*Verify `yaml:"any_of" doc:"Proofs of which the first that a request carries decides; the strongest comes first."`
+	Prefer []string  `yaml:"prefer" doc:"For any_of: the names that are accepted, in this order; the others are refused." example:"[v3]"`
+	AllOf  []*Verify `yaml:"all_of" doc:"Proofs that a request must carry all of."`
+	When   *When     `yaml:"when" doc:"For a member of any_of: what the request must look like for this proof to be the one it carries."`
+
+	Secret  secret.Secret   `yaml:"secret" doc:"The secret of this proof, if it is not the connector's."`
+	Secrets []secret.Secret `yaml:"secrets" doc:"Several of them, the newest first."`
+
+	AllowIPs []string `yaml:"allow_ips" doc:"Addresses and networks that requests may come from; all unless set." example:"[192.0.2.0/24]"`
+	Mode     string   `yaml:"mode" doc:"enforce refuses what is not proven; monitor takes it and says what was wrong." enum:"enforce|monitor"`
+}
+
+// A Signature says where a signature stands and how it is written.
+type Signature struct {
+	Header   []string `yaml:"header" doc:"The header; of several the first that the request has." required:"true" example:"X-Signature"`
+	Encoding string   `yaml:"encoding" doc:"How its bytes are written." enum:"hex|base64|base64url" required:"true"`
+	Prefix   string   `yaml:"prefix" doc:"What stands in front of it." example:"sha256="`
+	List     *List    `yaml:"list" doc:"Where one header holds several signatures."`
+}
+
+// A List is a header of the form t=1,v1=aa,v1=bb.
+type List struct {
+	Separator string   `yaml:"separator" doc:"What parts the entries." required:"true" example:"','"`
+	Assign    string   `yaml:"assign" doc:"What parts an entry's name from its value." required:"true" example:"="`
+	Pick      []string `yaml:"pick" doc:"The names of the entries that hold signatures." required:"true" example:"v1"`
+}
+
+// A Timestamp says where the time of a request stands and how old it may be. Exactly one of
+// Header, List and Body is set.
+type Timestamp struct {
+	Header string `yaml:"header" doc:"The header that holds it."`
+	List   string `yaml:"list" doc:"The entry of the signature's list that holds it." example:"t"`
+	Body   string `yaml:"body" doc:"The path in a JSON body that holds it; it is read after the signature was found right."`
+	Unit   string `yaml:"unit" doc:"How it is written; auto tells seconds from milliseconds by size." enum:"s|ms|rfc3339|http_date|auto"`
+
+	Optional  bool            `yaml:"optional" doc:"For freshness: a request without a time is taken."`
+	Tolerance units.Duration  `yaml:"tolerance" doc:"How old it may be; 5m unless said otherwise." example:"5m"`
+	Skew      *units.Duration `yaml:"skew" doc:"How far in the future it may be, as clocks differ; as much as tolerance unless said otherwise."`
+}
+
+// A Key says how secrets become keys. In YAML a word alone is its encoding.
+type Key struct {
+	Encoding   string          `yaml:"encoding" doc:"raw: the text itself; hex or base64: decoded; base64_or_whsec: base64 with or without whsec_ in front." enum:"raw|hex|base64|base64_or_whsec|whsec"`
+	Secrets    []secret.Secret `yaml:"secrets" doc:"The secrets, if they are not the connector's."`
+	PublicKeys []string        `yaml:"public_keys" doc:"For ed25519, rsa and ecdsa: PEM, base64 of the DER form, or whpk_ with base64."`
+	PrivateKey secret.Secret   `yaml:"private_key" doc:"For sign and trigger only, where the sender signs with a private key: PEM or whsk_ with base64. Receiving never needs it."`
+}
+
+// A URLRule says how the part url is written.
+type URLRule struct {
+	Decode string `yaml:"decode" doc:"hubspot: twelve percent sequences are decoded before signing." enum:"none|hubspot"`
+}
+
+// A When is what a request must look like. All that is set must hold; nothing set always does.
+type When struct {
+	Method []string                `yaml:"method" doc:"One of these methods."`
+	Query  yamlpos.Ordered[string] `yaml:"query" doc:"These URL parameters; the value * stands for any, $verify_token for the connector's."`
+	Header yamlpos.Ordered[string] `yaml:"header" doc:"These headers; the value * stands for any."`
+	Form   *FormShape              `yaml:"form" doc:"A form body of this shape."`
+	JSON   *JSONShape              `yaml:"json" doc:"A JSON body of this shape."`
+}
+
+// A FormShape describes a form body.
+type FormShape struct {
+	Only []string `yaml:"only" doc:"It has exactly these fields." required:"true"`
+}
+
+// A JSONShape describes a JSON body.
+type JSONShape struct {
+	Has []string `yaml:"has" doc:"These paths have a value." required:"true"`
+}
+
+// A Handshake is a request that only tries out the URL, and its answer.
+type Handshake struct {
+	Name  string    `yaml:"name" doc:"What to call it." required:"true"`
+	When  When      `yaml:"when" doc:"How it is recognised." required:"true"`
+	Reply ReplyRule `yaml:"reply" doc:"The answer."`
+}
+
+// A ReplyRule is an answer. Body and the values of JSON may repeat parts of the request:
+// {{query.name}}, {{header.name}} and {{body.path}}, and nothing else in double braces.
+type ReplyRule struct {
+	Status  int                     `yaml:"status" doc:"HTTP status; 200 unless said otherwise." min:"200" max:"299"`
+	Type    string                  `yaml:"type" doc:"Content type of the body."`
+	Body    string                  `yaml:"body" doc:"The body, as it is."`
+	JSON    yamlpos.Ordered[string] `yaml:"json" doc:"The body as a JSON object with these texts."`
+	CORS    string                  `yaml:"cors" doc:"Origins whose pages may read the answer." example:"*"`
+	Headers yamlpos.Ordered[string] `yaml:"headers" doc:"More headers."`
+}
+
+// A Body says how the body of a request is read.
+type Body struct {
+	Content     string     `yaml:"content" doc:"What it is, whatever the content type says; auto goes by content type and then by looks." enum:"auto|json|form|multipart|xml|text"`
+	Accept      []string   `yaml:"accept" doc:"Content types that are taken; others are answered 415. A request without a content type is taken." enum:"json|form|multipart|xml|text"`
+	Empty       string     `yaml:"empty" doc:"What an empty body is: refused, or an object without fields." enum:"refuse|object"`
+	FormNesting string     `yaml:"form_nesting" doc:"brackets reads contact[fields][12] as fields inside contact; flat does not." enum:"brackets|flat"`
+	Repeated    string     `yaml:"repeated" doc:"Which of several form fields with one name counts." enum:"first|last|all"`
+	JSONIn      []string   `yaml:"json_in" doc:"Fields that hold JSON written as text." example:"rawRequest"`
+	MaxBytes    units.Size `yaml:"max_bytes" doc:"Longest body; server.max_body unless said otherwise." example:"5MB"`
+}
+
+// An EventRule says what happened, when, and what tells one event from another.
+type EventRule struct {
+	Type     []string                `yaml:"type" doc:"Where the sender's word for it stands: a path, header:NAME, or {a}.{b} joined; of several the first that has a value."`
+	Kind     string                  `yaml:"kind" doc:"The kind of all events, where the sender has no word for it." example:"form.submitted"`
+	Kinds    []KindRule              `yaml:"kinds" doc:"Kinds that depend on more than the sender's word; the first rule that holds decides, before aliases."`
+	Aliases  yamlpos.Ordered[string] `yaml:"aliases" doc:"Kinds by the sender's words." example:"{orders/create: order.created}"`
+	ID       []string                `yaml:"id" doc:"What tells events apart: paths or headers, joined if several; a part may be a else b. With ? behind it a part may be missing; if another one is, or none is given, the hash of the item counts."`
+	Time     []string                `yaml:"time" doc:"Where the time of the event stands; of several the first that can be read."`
+	TimeZone string                  `yaml:"time_zone" doc:"Zone of times that are written without one; UTC unless said otherwise." example:"Europe/London"`
+	TimeUnit string                  `yaml:"time_unit" doc:"How it is written; auto knows them all." enum:"s|ms|rfc3339|http_date|auto"`
+}
+
+// A KindRule gives a kind to events for which all of its conditions hold.
+type KindRule struct {
+	When []string `yaml:"when" doc:"Conditions such as status == won." required:"true"`
+	Kind string   `yaml:"kind" doc:"The kind." required:"true"`
+}
+
+// Dedupe says when two requests are the same event.
+type Dedupe struct {
+	Key    []string       `yaml:"key" doc:"What makes the key: event.id unless said otherwise; event.type, event.kind and paths may be added."`
+	Window units.Duration `yaml:"window" doc:"How long an event is remembered; 7d unless said otherwise."`
+}
+
+// Sender is what is known about a sender, for people and for doctor; it changes nothing.
+type Sender struct {
+	Timeout  units.Duration `yaml:"timeout" doc:"How long it waits for the answer."`
+	Retries  string         `yaml:"retries" doc:"How often it repeats what was not taken."`
+	Disables string         `yaml:"disables" doc:"When it gives the webhook up."`
+}
+
+// A SampleRule is an invented request in the sender's shape. In Header and Body <<now>> is the
+// time as RFC 3339, <<unix>> and <<millis>> as a number, <<n>> a number that differs from
+// request to request, and <<secret>> the connector's first secret.
+type SampleRule struct {
+	Name   string                  `yaml:"name" doc:"What to call it." required:"true"`
+	Kind   string                  `yaml:"kind" doc:"The kind of the event it becomes." required:"true"`
+	Topic  string                  `yaml:"topic" doc:"The sender's word for it."`
+	Method string                  `yaml:"method" doc:"HTTP method; POST unless said otherwise."`
+	Header yamlpos.Ordered[string] `yaml:"header" doc:"Headers."`
+	Body   string                  `yaml:"body" doc:"The body." required:"true"`
+}

@@ -1,0 +1,324 @@
+package connectors
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha1" //nolint:gosec // two senders sign with HMAC-SHA1, which its collisions do not break
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"hash"
+	"strings"
+	"sync"
+)
+
+// A key compares signatures of one secret or public key. Keys are safe for concurrent use.
+type key interface {
+	// matches reports whether sig is the key's signature over what write feeds it.
+	matches(m *message, sig []byte) bool
+	// sign is the key's own signature, where it can make one.
+	sign(m *message) ([]byte, error)
+}
+
+// A message is what is signed: parts that write themselves, in order, for one request.
+type message struct {
+	parts   []partWriter
+	request *Request
+	stamp   string
+	id      string
+}
+
+// A partWriter appends one part to a digest. secret is the key's, for plain hashes.
+type partWriter func(m *message, to *digest)
+
+// A digest is a hash with the buffers that its use needs, kept in a pool: after the first
+// requests verification allocates nothing.
+type digest struct {
+	hash   hash.Hash
+	sum    []byte
+	buf    []byte
+	secret []byte
+}
+
+// text writes s without a copy on the heap.
+func (d *digest) text(s string) {
+	for len(s) > 0 {
+		n := copy(d.buf[:cap(d.buf)], s)
+		_, _ = d.hash.Write(d.buf[:n]) // a hash never fails
+		s = s[n:]
+	}
+}
+
+func (d *digest) bytes(b []byte) { _, _ = d.hash.Write(b) }
+
+// macKey signs with HMAC, or with a plain hash in which the secret is one of the parts.
+type macKey struct{ pool sync.Pool }
+
+func newMacKey(algorithm string, secret []byte) *macKey {
+	fresh := hashes[algorithm]
+	return &macKey{pool: sync.Pool{New: func() any {
+		d := &digest{buf: make([]byte, 0, 256), sum: make([]byte, 0, 64), secret: secret}
+		if algorithm == algorithmPlain {
+			d.hash = fresh()
+		} else {
+			d.hash = hmac.New(fresh, secret)
+		}
+		return d
+	}}}
+}
+
+func (k *macKey) digest(m *message) *digest {
+	d := k.pool.Get().(*digest) // the pool holds nothing else
+	d.hash.Reset()
+	for _, write := range m.parts {
+		write(m, d)
+	}
+	d.sum = d.hash.Sum(d.sum[:0])
+	return d
+}
+
+func (k *macKey) matches(m *message, sig []byte) bool {
+	d := k.digest(m)
+	equal := hmac.Equal(d.sum, sig)
+	k.pool.Put(d)
+	return equal
+}
+
+func (k *macKey) sign(m *message) ([]byte, error) {
+	d := k.digest(m)
+	defer k.pool.Put(d)
+	return bytes.Clone(d.sum), nil
+}
+
+// The algorithms of signatures.
+const (
+	algorithmPlain   = "sha256"
+	algorithmEd25519 = "ed25519"
+	algorithmRSA     = "rsa-sha256"
+	algorithmECDSA   = "ecdsa-p256-sha256"
+)
+
+var hashes = map[string]func() hash.Hash{
+	"hmac-sha1":    sha1.New,
+	"hmac-sha256":  sha256.New,
+	"hmac-sha384":  sha512.New384,
+	"hmac-sha512":  sha512.New,
+	algorithmPlain: sha256.New,
+}
+
+func asymmetric(algorithm string) bool {
+	return algorithm == algorithmEd25519 || algorithm == algorithmRSA || algorithm == algorithmECDSA
+}
+
+// publicKey checks signatures that only the sender can make.
+type publicKey struct {
+	algorithm string
+	public    crypto.PublicKey
+	private   crypto.Signer // nil but for trials
+}
+
+// collect is the whole message, as asymmetric signatures need it or its hash.
+func (k *publicKey) collect(m *message) []byte {
+	w := &gather{}
+	d := &digest{hash: w, buf: make([]byte, 0, 256)}
+	for _, write := range m.parts {
+		write(m, d)
+	}
+	return w.Bytes()
+}
+
+// gather is a hash.Hash that only keeps what it is given.
+type gather struct{ bytes.Buffer }
+
+func (*gather) Sum(b []byte) []byte { return b }
+func (*gather) Size() int           { return 0 }
+func (*gather) BlockSize() int      { return 1 }
+
+func (k *publicKey) matches(m *message, sig []byte) bool {
+	text := k.collect(m)
+	switch public := k.public.(type) {
+	case ed25519.PublicKey:
+		return len(sig) == ed25519.SignatureSize && ed25519.Verify(public, text, sig)
+	case *rsa.PublicKey:
+		sum := sha256.Sum256(text)
+		return rsa.VerifyPKCS1v15(public, crypto.SHA256, sum[:], sig) == nil
+	case *ecdsa.PublicKey:
+		sum := sha256.Sum256(text)
+		return ecdsa.VerifyASN1(public, sum[:], sig)
+	default:
+		return false
+	}
+}
+
+var errNoPrivateKey = errors.New("only the sender holds the private key that signs; for trials set verify.key.private_key and its public half in public_keys")
+
+func (k *publicKey) sign(m *message) ([]byte, error) {
+	if k.private == nil {
+		return nil, errNoPrivateKey
+	}
+	text := k.collect(m)
+	if k.algorithm == algorithmEd25519 {
+		return k.private.Sign(rand.Reader, text, crypto.Hash(0))
+	}
+	sum := sha256.Sum256(text)
+	return k.private.Sign(rand.Reader, sum[:], crypto.SHA256)
+}
+
+// The ways a secret becomes the bytes of a key.
+const (
+	keyRaw           = "raw"
+	keyHex           = "hex"
+	keyBase64        = "base64"
+	keyBase64OrWhsec = "base64_or_whsec"
+	keyWhsec         = "whsec"
+)
+
+var keyEncodings = []string{keyRaw, keyHex, keyBase64, keyBase64OrWhsec, keyWhsec}
+
+// decodeKey is a secret's bytes. The error never holds the secret.
+func decodeKey(secret, encoding string) ([]byte, error) {
+	if strings.TrimSpace(secret) == "" {
+		return nil, errors.New("is empty")
+	}
+	var raw []byte
+	var err error
+	switch encoding {
+	case keyHex:
+		if raw, err = hex.DecodeString(strings.TrimSpace(secret)); err != nil {
+			return nil, errors.New("is not hexadecimal, which this sender's secrets are")
+		}
+	case keyBase64, keyBase64OrWhsec, keyWhsec:
+		text := strings.TrimSpace(secret)
+		if encoding != keyBase64 {
+			text = strings.TrimPrefix(text, "whsec_")
+		}
+		if raw, err = anyBase64(text); err != nil {
+			return nil, errors.New("is not base64, which this sender's secrets are (with or without whsec_ in front)")
+		}
+	default:
+		raw = []byte(secret)
+	}
+	if len(bytes.Trim(raw, "\x00")) == 0 {
+		return nil, errors.New("is a key of zeros")
+	}
+	return raw, nil
+}
+
+func anyBase64(text string) ([]byte, error) {
+	bare := strings.TrimRight(text, "=")
+	if strings.ContainsAny(bare, "-_") {
+		return base64.RawURLEncoding.DecodeString(bare)
+	}
+	return base64.RawStdEncoding.DecodeString(bare)
+}
+
+// parsePublicKey reads PEM, base64 of the DER form (SPKI), or whpk_ with base64 of the 32
+// bytes of an Ed25519 key.
+func parsePublicKey(text, algorithm string) (crypto.PublicKey, error) {
+	text = strings.TrimSpace(text)
+	var der []byte
+	if block, _ := pem.Decode([]byte(text)); block != nil {
+		der = block.Bytes
+	} else {
+		raw, err := anyBase64(strings.TrimPrefix(strings.Join(strings.Fields(text), ""), "whpk_"))
+		if err != nil {
+			return nil, errors.New("is neither PEM nor base64")
+		}
+		if algorithm == algorithmEd25519 && len(raw) == ed25519.PublicKeySize {
+			return checkedEd25519(raw)
+		}
+		der = raw
+	}
+	public, err := x509.ParsePKIXPublicKey(der)
+	if err != nil {
+		if one, err := x509.ParsePKCS1PublicKey(der); err == nil {
+			public = one
+		} else if cert, err := x509.ParseCertificate(der); err == nil {
+			public = cert.PublicKey
+		} else {
+			return nil, errors.New("is not a public key")
+		}
+	}
+	switch k := public.(type) {
+	case ed25519.PublicKey:
+		if algorithm == algorithmEd25519 {
+			return checkedEd25519(k)
+		}
+	case *rsa.PublicKey:
+		if algorithm == algorithmRSA {
+			if k.N.BitLen() < 2048 {
+				return nil, fmt.Errorf("is an RSA key of %d bits; fewer than 2048 can be broken", k.N.BitLen())
+			}
+			return k, nil
+		}
+	case *ecdsa.PublicKey:
+		if algorithm == algorithmECDSA && k.Curve == elliptic.P256() {
+			return k, nil
+		}
+	}
+	return nil, fmt.Errorf("is a key of another sort than %s", algorithm)
+}
+
+// checkedEd25519 refuses the keys of small order, for which one signature fits any message.
+func checkedEd25519(raw []byte) (crypto.PublicKey, error) {
+	low := bytes.Clone(raw)
+	low[31] &= 0x7f
+	for _, bad := range smallOrder {
+		if bytes.Equal(low, bad) {
+			return nil, errors.New("is an Ed25519 key that fits any signature")
+		}
+	}
+	return ed25519.PublicKey(bytes.Clone(raw)), nil
+}
+
+// smallOrder are the y coordinates, sign bit cleared, of the points whose order divides 8.
+var smallOrder = func() [][]byte {
+	var out [][]byte
+	for _, text := range []string{
+		"0000000000000000000000000000000000000000000000000000000000000000",
+		"0100000000000000000000000000000000000000000000000000000000000000",
+		"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+		"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+		"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+	} {
+		raw, err := hex.DecodeString(text)
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, raw)
+	}
+	return out
+}()
+
+// parsePrivateKey reads PEM (PKCS 8) or whsk_ with base64 of an Ed25519 seed or key.
+func parsePrivateKey(text string) (crypto.Signer, error) {
+	bad := errors.New("is not a private key: write PEM (PKCS 8), or whsk_ with base64")
+	if block, _ := pem.Decode([]byte(text)); block != nil {
+		k, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+		if signer, ok := k.(crypto.Signer); ok && err == nil {
+			return signer, nil
+		}
+		return nil, bad
+	}
+	raw, err := anyBase64(strings.TrimPrefix(strings.TrimSpace(text), "whsk_"))
+	switch {
+	case err == nil && len(raw) == ed25519.SeedSize:
+		return ed25519.NewKeyFromSeed(raw), nil
+	case err == nil && len(raw) == ed25519.PrivateKeySize:
+		return ed25519.PrivateKey(raw), nil
+	}
+	return nil, bad
+}

@@ -1,0 +1,131 @@
+package connectors
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// A KindInfo is one kind of the canonical vocabulary, the words that all senders share.
+type KindInfo struct {
+	Kind string
+	Says string
+}
+
+// CanonicalKinds is the vocabulary: what presets translate the senders' words into. What a
+// sender says beyond it keeps its own word, cleaned (see cleanKind), so that triggers can
+// listen to it as well.
+func CanonicalKinds() []KindInfo { return slices.Clone(canonicalKinds) }
+
+var canonicalKinds = []KindInfo{
+	{"cart.created", "somebody began a cart or checkout"},
+	{"cart.updated", "its content, or what is known about the person, changed"},
+	{"cart.abandoned", "the sender itself judged it abandoned"},
+	{"cart.converted", "it became an order"},
+	{"cart.deleted", "it is gone without an order"},
+	{"order.created", "an order was placed, paid or not"},
+	{"order.updated", "something about it changed"},
+	{"order.paid", "its money arrived"},
+	{"order.fulfilled", "all of it was sent out or handed over"},
+	{"order.cancelled", "it will not be carried out"},
+	{"order.refunded", "money went back, all or some of it"},
+	{"order.deleted", "it was removed from the sender's books"},
+	{"payment.failed", "money was asked for and did not come"},
+	{"checkout.expired", "a payment page ran out unpaid"},
+	{"contact.created", "the sender learned of a person"},
+	{"contact.updated", "something about the person changed"},
+	{"contact.deleted", "the person was removed, or merged into another"},
+	{"contact.subscribed", "the person agreed to be written to"},
+	{"contact.unsubscribed", "the person no longer wants to be written to"},
+	{"deal.created", "a sale entered the pipeline"},
+	{"deal.updated", "its stage, amount or another field changed"},
+	{"deal.won", "it was closed with success"},
+	{"deal.lost", "it was closed without"},
+	{"deal.deleted", "it was removed"},
+	{"form.submitted", "somebody filled in a form"},
+	{"booking.created", "somebody made an appointment"},
+	{"booking.cancelled", "an appointment will not take place"},
+	{"message.received", "the person wrote"},
+}
+
+// unknownKind is the kind of an event whose sender did not say what it is.
+const unknownKind = "unknown"
+
+// longestKind keeps kinds fit for names in config and columns in the store.
+const longestKind = 100
+
+// cleanKind makes a kind of a sender's own word: lower case, its parts joined by dots.
+// "products_create", "Products/Create" and "ProductsCreate" become "products.create".
+func cleanKind(topic string) string {
+	var b strings.Builder
+	var last rune
+	for i, r := range topic {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			// A capital begins a part after a small letter, and before one: HTMLPage, webPage.
+			if unicode.IsUpper(r) && last != 0 && (unicode.IsLower(last) || unicode.IsDigit(last) || (unicode.IsUpper(last) && lowerFollows(topic[i:]))) {
+				b.WriteByte('.')
+			}
+			b.WriteRune(unicode.ToLower(r))
+			last = r
+		default:
+			if last != 0 {
+				b.WriteByte('.')
+			}
+			last = 0
+		}
+	}
+	kind := strings.Trim(b.String(), ".")
+	if len(kind) > longestKind {
+		kind = strings.ToValidUTF8(kind[:longestKind], "")
+	}
+	if kind == "" {
+		return unknownKind
+	}
+	return kind
+}
+
+func lowerFollows(from string) bool {
+	for i, r := range from {
+		if i > 0 {
+			return unicode.IsLower(r)
+		}
+	}
+	return false
+}
+
+// isKind reports whether text can be a kind: small letters, digits and underscores in parts
+// joined by dots.
+func isKind(text string) bool {
+	if text == "" || len(text) > longestKind {
+		return false
+	}
+	for part := range strings.SplitSeq(text, ".") {
+		if part == "" {
+			return false
+		}
+		for _, r := range part {
+			if r != '_' && !unicode.IsDigit(r) && !unicode.IsLower(r) && !(unicode.IsLetter(r) && !unicode.IsUpper(r)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// matchesPattern reports whether word fits pattern, in which * stands for any letters.
+func matchesPattern(pattern, word string) bool {
+	if before, after, ok := strings.Cut(pattern, "*"); ok {
+		if !strings.HasPrefix(word, before) {
+			return false
+		}
+		word = word[len(before):]
+		for i := 0; i <= len(word); i++ {
+			if matchesPattern(after, word[i:]) {
+				return true
+			}
+		}
+		return false
+	}
+	return pattern == word
+}

@@ -1,0 +1,283 @@
+package connectors
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A view is what expressions can see while one item of a request is mapped.
+type view struct {
+	item, root       string // JSON, checked
+	inItem, inRoot   []span // what their programs found
+	header           http.Header
+	rawQuery         string
+	query            url.Values // parsed on first use
+	typ, kind, event string     // event.type, event.kind and event.id, once they are known
+	entry            *view      // for the entries of lists, used again for each
+}
+
+// views are used again for request after request: with the places for what a program finds
+// they are the largest thing that mapping needs.
+var views = sync.Pool{New: func() any { return &view{} }}
+
+// free gives the view back without what it held of the request.
+func (v *view) free() {
+	*v = view{inItem: v.inItem[:0], inRoot: v.inRoot[:0], entry: v.entry}
+	if v.entry != nil {
+		*v.entry = view{inItem: v.entry.inItem[:0]}
+	}
+	views.Put(v)
+}
+
+// spansFor is a clean place for every slot of p, in the memory of old where it fits.
+func spansFor(p *program, old []span) []span {
+	if p.slots > cap(old) {
+		return make([]span, p.slots)
+	}
+	old = old[:p.slots]
+	clear(old)
+	return old
+}
+
+// link gives the expression its slots in the programs of items and of the whole body.
+func (e *expr) link(item, root *program) {
+	switch e.from {
+	case fromItem:
+		e.slot = item.add(e.path.names)
+	case fromRoot:
+		e.slot = root.add(e.path.names)
+	case fromPieces:
+		for _, p := range e.pieces {
+			if p.expr != nil {
+				p.expr.link(item, root)
+			}
+		}
+	}
+	if e.country != nil {
+		e.country.link(item, root)
+	}
+}
+
+// raw is the JSON that a path leads to; "" for nothing. For paths with [*] it is the first.
+func (e *expr) raw(v *view) string {
+	text, found := v.item, v.inItem
+	if e.from == fromRoot {
+		text, found = v.root, v.inRoot
+	}
+	at := found[e.slot]
+	if at.to == 0 {
+		return ""
+	}
+	if len(e.path.steps) == 0 {
+		return text[at.from:at.to]
+	}
+	first := ""
+	follow(text[at.from:at.to], e.path.steps, func(raw string) bool {
+		first = raw
+		return false
+	})
+	return first
+}
+
+// every yields all values that a path with [*] leads to; one for a path without.
+func (e *expr) every(v *view) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		text, found := v.item, v.inItem
+		if e.from == fromRoot {
+			text, found = v.root, v.inRoot
+		}
+		if at := found[e.slot]; at.to > 0 {
+			follow(text[at.from:at.to], e.path.steps, yield)
+		}
+	}
+}
+
+// text is the expression's value as text, outer space removed; "" where there is none.
+func (e *expr) text(v *view) string {
+	if e.when != nil && !e.when.holds(v) {
+		return ""
+	}
+	out := ""
+	switch e.from {
+	case fromLiteral:
+		out = e.name
+	case fromHeader:
+		out = strings.TrimSpace(headerText(v.header, e.name))
+	case fromQuery:
+		if v.query == nil {
+			v.query, _ = url.ParseQuery(v.rawQuery) // what it could read stays, the rest is absent
+		}
+		out = strings.TrimSpace(v.query.Get(e.name))
+	case fromEvent:
+		switch e.name {
+		case "event.type":
+			out = v.typ
+		case "event.kind":
+			out = v.kind
+		default:
+			out = v.event
+		}
+	case fromPieces:
+		out = e.join(v)
+	default:
+		if raw := e.raw(v); raw != "" {
+			out = strings.TrimSpace(textOf(raw))
+		}
+	}
+	return e.piped(out)
+}
+
+func (e *expr) piped(text string) string {
+	if text == "" {
+		return ""
+	}
+	for _, p := range e.pipes {
+		if p.run != nil {
+			text = p.run(text)
+		}
+	}
+	return text
+}
+
+// texts yields every text that the expression leads to, empty ones left out.
+func (e *expr) texts(v *view) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		if (e.from != fromItem && e.from != fromRoot) || len(e.path.steps) == 0 || e.when != nil {
+			if text := e.text(v); text != "" {
+				yield(text)
+			}
+			return
+		}
+		for raw := range e.every(v) {
+			if text := e.piped(strings.TrimSpace(textOf(raw))); text != "" && !yield(text) {
+				return
+			}
+		}
+	}
+}
+
+// join is the joined text; nothing when one of its expressions has nothing, because half of
+// "{action}.{entity}" would be another word.
+func (e *expr) join(v *view) string {
+	var b strings.Builder
+	for _, p := range e.pieces {
+		if p.expr == nil {
+			b.WriteString(p.literal)
+			continue
+		}
+		text := p.expr.text(v)
+		if text == "" {
+			return ""
+		}
+		b.WriteString(text)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// headerText is a request header by its name in any case.
+func headerText(h http.Header, name string) string {
+	if values := h[http.CanonicalHeaderKey(name)]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// follow leads steps through checked JSON and yields where they end. It reports whether to
+// go on.
+func follow(raw string, steps []step, yield func(string) bool) bool {
+	if len(steps) == 0 {
+		return yield(raw)
+	}
+	s, rest := steps[0], steps[1:]
+	switch s.kind {
+	case stepName:
+		// A list of one stands for its only element, as relays wrap single values.
+		for raw != "" && raw[0] == '[' {
+			only := onlyElement(raw)
+			if only == "" {
+				return true
+			}
+			raw = only
+		}
+		if found := member(raw, s.name); found != "" {
+			return follow(found, rest, yield)
+		}
+	case stepIndex:
+		if found := place(raw, s.index); found != "" {
+			return follow(found, rest, yield)
+		}
+	case stepEvery:
+		for element := range entriesOf(raw) {
+			if !follow(element, rest, yield) {
+				return false
+			}
+		}
+	case stepEqual, stepContains:
+		for element := range elements(raw) {
+			if s.matches(element) {
+				// Only the first match counts, but where it lacks what comes behind, the
+				// next one is tried: [type=phone].number of a phone that has none.
+				hit := false
+				goOn := follow(element, rest, func(found string) bool {
+					hit = true
+					return yield(found)
+				})
+				if hit || !goOn {
+					return goOn
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (s *step) matches(element string) bool {
+	for _, name := range s.where {
+		element = member(element, name)
+	}
+	if element == "" {
+		return false
+	}
+	if s.kind == stepContains {
+		return strings.Contains(strings.ToLower(textOf(element)), s.value)
+	}
+	return textOf(element) == s.value
+}
+
+func onlyElement(raw string) string {
+	only, n := "", 0
+	for element := range elements(raw) {
+		only = element
+		n++
+	}
+	if n != 1 {
+		return ""
+	}
+	return only
+}
+
+// place is the n-th element of a list, from behind for negative n. An object whose names are
+// numbers, as PHP writes lists with holes, is taken for a list too.
+func place(raw string, n int) string {
+	if raw != "" && raw[0] == '{' {
+		return member(raw, strconv.Itoa(n))
+	}
+	if n < 0 {
+		count := 0
+		for range elements(raw) {
+			count++
+		}
+		n += count
+	}
+	i := 0
+	for element := range elements(raw) {
+		if i == n {
+			return element
+		}
+		i++
+	}
+	return ""
+}

@@ -1,0 +1,475 @@
+package connectors
+
+import (
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/phones"
+)
+
+// A mapper fills events from items. Which of its layers count depends on the event's kind
+// and topic; each combination met is worked out once.
+type mapper struct {
+	layers   []mapLayer
+	plans    sync.Map // layer mask (uint64) to *plan
+	country  string   // for phones, where the payload names none
+	language string
+	zone     string         // of contacts
+	location *time.Location // of times without one
+}
+
+type mapLayer struct {
+	pattern string
+	fields  []assignment
+}
+
+// A plan is what to fill for one sort of event.
+type plan struct {
+	assignments    []assignment
+	contact, phone bool // whether it fills a contact, and its phone
+}
+
+// An assignment is a target and where its value comes from.
+type assignment struct {
+	target int
+	paths  []*expr
+	each   *eachList
+}
+
+// An eachList reads the entries of a list by a program of their own.
+type eachList struct {
+	from    *expr
+	program *program
+	parts   [len(eachParts)][]*expr
+}
+
+// eachParts names the parts of an entry, in the order of eachList.parts.
+var eachParts = [...]string{"id", "sku", "title", "quantity", "price", "url", "image", "name", "value"}
+
+const (
+	partID = iota
+	partSKU
+	partTitle
+	partQuantity
+	partPrice
+	partURL
+	partImage
+	partName
+	partValue
+)
+
+// mostLayers is how many layers fit into a mask.
+const mostLayers = 64
+
+// plan is the assignments for an event: of several layers that set a target the last counts.
+func (m *mapper) plan(kind, topic string) *plan {
+	var mask uint64
+	for i := range m.layers {
+		if p := m.layers[i].pattern; p == "" || matchesPattern(p, kind) || matchesPattern(p, topic) {
+			mask |= 1 << i
+		}
+	}
+	if known, ok := m.plans.Load(mask); ok {
+		return known.(*plan) // the map holds nothing else
+	}
+	var byTarget [64]*assignment
+	for i := range m.layers {
+		if mask&(1<<i) == 0 {
+			continue
+		}
+		for j := range m.layers[i].fields {
+			byTarget[m.layers[i].fields[j].target] = &m.layers[i].fields[j]
+		}
+	}
+	out := &plan{}
+	for i, a := range byTarget {
+		if a != nil {
+			out.assignments = append(out.assignments, *a)
+			out.contact = out.contact || strings.HasPrefix(targets[i].name, "contact.")
+			out.phone = out.phone || targets[i].kind == takesPhone
+		}
+	}
+	m.plans.Store(mask, out)
+	return out
+}
+
+// fill maps the item that v sees into e, whose Kind and Topic are known.
+func (m *mapper) fill(e *nudgewire.Event, v *view) {
+	p := m.plan(e.Kind, e.Topic)
+	for i := range p.assignments {
+		m.assign(e, v, &p.assignments[i])
+	}
+	if p.contact {
+		m.complete(e)
+	}
+	if !p.phone {
+		e.Contact.PhoneProblem = "the connector reads no phone number from " + e.Kind
+	}
+	e.Cart.Currency = strings.ToUpper(e.Cart.Currency)
+	e.Order.Currency = strings.ToUpper(e.Order.Currency)
+	e.Deal.Currency = strings.ToUpper(e.Deal.Currency)
+}
+
+func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
+	t := &targets[a.target]
+	switch t.kind {
+	case takesPhone:
+		m.phone(e, v, a.paths)
+		return
+	case takesConsent:
+		consent(e, v, a.paths)
+		return
+	case takesTags:
+		e.Contact.Tags = tagList(v, a.paths)
+		return
+	case takesItems:
+		*t.items(e) = a.each.items(v, t.currency(e))
+		return
+	case takesAnswers:
+		e.Form.Answers = answers(v, a)
+		return
+	}
+	for _, p := range a.paths {
+		text := p.text(v)
+		if text != "" && m.take(e, t, p, text) {
+			return
+		}
+	}
+}
+
+// take gives the target one text; it reports false where the text is nothing the target can
+// be, so that the next path has its chance.
+func (m *mapper) take(e *nudgewire.Event, t *target, p *expr, text string) bool {
+	switch t.kind {
+	case takesText:
+		*t.text(e) = text
+	case takesName:
+		*t.text(e) = personName(text)
+		return *t.text(e) != ""
+	case takesAmount:
+		a, ok := amount(text, p.minor(), t.currency(e))
+		if ok {
+			*t.amount(e) = a
+		}
+		return ok
+	case takesTime:
+		when, ok := anyTime(text, m.location)
+		if ok {
+			e.Cart.ExpiresAt = when
+		}
+		return ok
+	case takesNumber:
+		n, ok := wholeNumber(text)
+		if ok {
+			e.Order.Number = n
+		}
+		return ok
+	case takesCountry:
+		code := strings.ToUpper(text)
+		if !phones.IsCountry(code) {
+			return false
+		}
+		e.Contact.Country = code
+	case takesZone:
+		if !strings.Contains(text, "/") || strings.ContainsAny(text, " (") {
+			return false
+		}
+		e.Contact.Timezone = text
+	}
+	return true
+}
+
+// personName is a name without the control characters and line ends that would change how a
+// message looks.
+func personName(text string) string {
+	space := true
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c > ' ' && c < 0x7f, c == ' ' && !space:
+			space = c == ' '
+		default: // another script, control characters, double space: the long way
+			return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+				return unicode.IsSpace(r) || unicode.IsControl(r)
+			}), " ")
+		}
+	}
+	return strings.TrimSuffix(text, " ")
+}
+
+// mostTried bounds what is said about numbers that were none.
+const mostTried = 8
+
+// phone takes the first path whose text is a phone number, and remembers why the ones before
+// were not.
+func (m *mapper) phone(e *nudgewire.Event, v *view, paths []*expr) {
+	var tried []string
+	try := func(p *expr, text string) (found bool) {
+		digits, err := phones.Normalize(text, m.countryFor(e, v, p))
+		if err == nil {
+			e.Contact.Phone = nudgewire.Phone(digits)
+			return true
+		}
+		if len(tried) < mostTried {
+			tried = append(tried, p.source+" "+err.Error())
+		}
+		return false
+	}
+	for _, p := range paths {
+		if len(p.path.steps) == 0 {
+			if text := p.text(v); text != "" && try(p, text) {
+				return
+			}
+			continue
+		}
+		for text := range p.texts(v) {
+			if try(p, text) {
+				return
+			}
+		}
+	}
+	if len(tried) > 0 {
+		e.Contact.PhoneProblem = strings.Join(tried, "; ")
+		return
+	}
+	sources := make([]string, len(paths))
+	for i, p := range paths {
+		sources[i] = p.source
+	}
+	e.Contact.PhoneProblem = "no phone number in " + strings.Join(sources, ", ")
+}
+
+// countryFor is where a number without country code belongs: next to it, else the contact's
+// country, else the default.
+func (m *mapper) countryFor(e *nudgewire.Event, v *view, p *expr) string {
+	if p.country != nil {
+		if code := strings.ToUpper(p.country.text(v)); phones.IsCountry(code) {
+			return code
+		}
+	}
+	if e.Contact.Country != "" {
+		return e.Contact.Country
+	}
+	return m.country
+}
+
+var (
+	yesWords = words("true yes y 1 on subscribed opted_in opt_in opt-in optin single_opt_in confirmed_opt_in granted accepted accepts allowed")
+	noWords  = words("false no n 0 off not_subscribed unsubscribed opted_out opt_out opt-out optout denied declined refused pending redacted invalid cleaned")
+)
+
+func words(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		out[w] = true
+	}
+	return out
+}
+
+// consent is given when any of the paths says yes; it is known when any says something.
+func consent(e *nudgewire.Event, v *view, paths []*expr) {
+	for _, p := range paths {
+		word := strings.ToLower(p.text(v))
+		switch {
+		case yesWords[word]:
+			e.Contact.AcceptsMarketing, e.Contact.Consent = true, true
+			return
+		case noWords[word]:
+			e.Contact.Consent = true
+		}
+	}
+}
+
+// tagList is the tags of the first path that has some: a list of texts, or one text with
+// commas.
+func tagList(v *view, paths []*expr) nudgewire.Tags {
+	for _, p := range paths {
+		if (p.from != fromItem && p.from != fromRoot) || len(p.path.steps) == 0 {
+			raw := ""
+			if p.from == fromItem || p.from == fromRoot {
+				raw = p.raw(v)
+			}
+			if raw == "" || raw[0] != '[' {
+				if text := p.text(v); text != "" {
+					return splitTags(text)
+				}
+				continue
+			}
+		}
+		var out nudgewire.Tags
+		for raw := range p.every(v) {
+			if raw[0] != '[' {
+				out = append(out, splitTags(textOf(raw))...)
+				continue
+			}
+			for one := range elements(raw) {
+				if text := strings.TrimSpace(textOf(one)); text != "" {
+					out = append(out, text)
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+func splitTags(text string) nudgewire.Tags {
+	out := make(nudgewire.Tags, 0, strings.Count(text, ",")+1)
+	for tag := range strings.SplitSeq(text, ",") {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			out = append(out, tag)
+		}
+	}
+	return out
+}
+
+// items reads the lines of a cart or an order.
+func (l *eachList) items(v *view, currency string) []nudgewire.Item {
+	if l == nil {
+		return nil
+	}
+	out := make([]nudgewire.Item, 0, 4)
+	l.run(v, func(entry *view) {
+		one := nudgewire.Item{
+			ID: l.part(entry, partID), SKU: l.part(entry, partSKU), Title: l.part(entry, partTitle),
+			URL: l.part(entry, partURL), Image: l.part(entry, partImage), Quantity: 1,
+		}
+		if n, ok := wholeNumber(l.part(entry, partQuantity)); ok {
+			one.Quantity = n
+		}
+		for _, p := range l.parts[partPrice] {
+			if a, ok := amount(p.text(entry), p.minor(), currency); ok {
+				one.Price = a
+				break
+			}
+		}
+		out = append(out, one)
+	})
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// run shows each entry of the list to do.
+func (l *eachList) run(v *view, do func(*view)) {
+	if v.entry == nil {
+		v.entry = &view{}
+	}
+	entry := v.entry
+	*entry = view{
+		root: v.root, inRoot: v.inRoot, header: v.header, rawQuery: v.rawQuery, query: v.query,
+		inItem: spansFor(l.program, entry.inItem),
+	}
+	visit := func(one string) {
+		clear(entry.inItem)
+		if l.program.run(one, entry.inItem) == nil {
+			entry.item = one
+			do(entry)
+		}
+	}
+	if len(l.from.path.steps) == 0 {
+		for one := range entriesOf(l.from.raw(v)) {
+			visit(one)
+		}
+		return
+	}
+	for raw := range l.from.every(v) {
+		for one := range entriesOf(raw) {
+			visit(one)
+		}
+	}
+}
+
+// entriesOf is a list's elements; one object is a list of one, as XML writes it.
+func entriesOf(raw string) func(yield func(string) bool) {
+	if raw != "" && raw[0] == '[' {
+		return elements(raw)
+	}
+	return func(yield func(string) bool) {
+		if raw != "" && raw[0] == '{' {
+			yield(raw)
+		}
+	}
+}
+
+func (l *eachList) part(entry *view, which int) string {
+	for _, p := range l.parts[which] {
+		if text := p.text(entry); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// mostAnswers bounds the answers of one form.
+const mostAnswers = 500
+
+// answers reads a form's answers: by entries with a name and a value each, or from an object
+// whose members are the answers.
+func answers(v *view, a *assignment) map[string]string {
+	out := map[string]string{}
+	put := func(name, value string) {
+		if name != "" && value != "" && len(out) < mostAnswers {
+			out[name] = value
+		}
+	}
+	if a.each != nil {
+		a.each.run(v, func(entry *view) {
+			put(a.each.part(entry, partName), a.each.part(entry, partValue))
+		})
+	}
+	for _, p := range a.paths {
+		if p.from != fromItem && p.from != fromRoot {
+			continue
+		}
+		for name, value := range members(p.raw(v)) {
+			put(name, strings.TrimSpace(answerText(value)))
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// answerText is an answer as text: choices of several are joined by commas.
+func answerText(raw string) string {
+	if raw == "" || raw[0] != '[' {
+		return textOf(raw)
+	}
+	var parts []string
+	for one := range elements(raw) {
+		if text := textOf(one); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// complete derives what the payload left out from what it told.
+func (m *mapper) complete(e *nudgewire.Event) {
+	c := &e.Contact
+	switch {
+	case c.Name == "":
+		c.Name = strings.TrimSpace(c.FirstName + " " + c.LastName)
+	case c.FirstName == "" && c.LastName == "":
+		c.FirstName, c.LastName, _ = strings.Cut(c.Name, " ")
+	}
+	if c.Country == "" && c.Phone != "" {
+		c.Country = phones.CountryOf(string(c.Phone))
+	}
+	if c.Country == "" {
+		c.Country = m.country
+	}
+	if c.Language == "" {
+		c.Language = m.language
+	}
+	if c.Timezone == "" {
+		c.Timezone = m.zone
+	}
+}

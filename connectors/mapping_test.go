@@ -1,0 +1,295 @@
+package connectors_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/connectors"
+)
+
+// amounts are equal when they are written alike: 75.9 and 75.90 are not the same text.
+var amounts = cmp.Options{
+	cmp.Transformer("amount", func(a nudgewire.Amount) string { return a.String() }),
+	cmp.Transformer("decimal", func(d decimal.Decimal) string { return d.String() }),
+}
+
+func price(t testing.TB, text string) nudgewire.Amount {
+	t.Helper()
+	a, err := nudgewire.ParseAmount(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// mapped is the only event of a body under a preset, proven.
+func mapped(t testing.TB, preset, body string, headers ...string) nudgewire.Event {
+	t.Helper()
+	c := ownConfig(t, preset, testSecret)
+	con := mustCompile(t, preset, c, connectors.Options{})
+	r := request(body, headers...)
+	if r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	header, url, err := con.Sign(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := con.Receive(moved(r, header, url))
+	if err != nil || len(got.Events) != 1 {
+		t.Fatalf("Receive = %+v, %v", got, err)
+	}
+	return got.Events[0]
+}
+
+func TestAShopifyCheckoutIsMappedWhole(t *testing.T) {
+	con, r := signedSample(t, "shopify", "checkout")
+	got, err := con.Receive(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := nudgewire.Event{
+		Connector: "shopify", Kind: "cart.updated", Topic: "checkouts/update", DedupeKey: "a7d1c0de-0000-4000-8000-000000001001",
+		OccurredAt: mutationNow, ReceivedAt: mutationNow,
+		Contact: nudgewire.Contact{
+			Phone: "447700900123", ID: "55001122334455661001", Name: "Ada River", FirstName: "Ada", LastName: "River",
+			Email: "ada.river@example.com", Language: "en-GB", Country: "GB", Tags: nudgewire.Tags{"vip", "newsletter"},
+			AcceptsMarketing: true, Consent: true,
+		},
+		Cart: nudgewire.Cart{
+			ID: "chk-1001", URL: "https://lantern-lane.example.com/checkouts/chk-1001/recover?key=try", Total: price(t, "75.90"), Currency: "GBP",
+			Items: []nudgewire.Item{
+				{ID: "8800112233441", SKU: "LAMP-OAK", Title: "Oak table lamp", Quantity: 2, Price: price(t, "34.50")},
+				{ID: "8800112233442", SKU: "BULB-W", Title: "Warm bulb", Quantity: 1, Price: price(t, "6.90")},
+			},
+		},
+		Payload: r.Body, ContentType: "application/json",
+	}
+	if diff := cmp.Diff(want, got.Events[0], amounts); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestShopify(t *testing.T) {
+	topic := func(name string) []string { return []string{"X-Shopify-Topic", name} }
+	t.Run("an order knows the checkout it came from and its place in the customer's life", func(t *testing.T) {
+		e := mapped(t, "shopify", `{"id":820982911946154508,"token":"own","checkout_token":"chk-1","name":"#1001","financial_status":"paid","total_price":"10.00","currency":"GBP","order_status_url":"https://o","customer":{"id":1,"orders_count":2}}`, topic("orders/create")...)
+		if e.Kind != "order.created" || e.Cart.ID != "chk-1" || e.Order.ID != "820982911946154508" || e.Order.Number != 2 || e.Order.Name != "#1001" || e.Order.Total.String() != "10.00" || e.Order.URL != "https://o" || e.Order.Status != "paid" {
+			t.Errorf("%+v", e)
+		}
+	})
+	t.Run("an order without a checkout joins none", func(t *testing.T) {
+		if e := mapped(t, "shopify", `{"id":1,"token":"own","checkout_token":null}`, topic("orders/create")...); e.Cart.ID != "" {
+			t.Errorf("cart %q", e.Cart.ID)
+		}
+	})
+	t.Run("a cart is named by its token", func(t *testing.T) {
+		if e := mapped(t, "shopify", `{"id":"c1","token":"c1","line_items":[]}`, topic("carts/update")...); e.Cart.ID != "c1" || e.Kind != "cart.updated" || e.Contact.PhoneProblem != "the connector reads no phone number from cart.updated" {
+			t.Errorf("%+v", e)
+		}
+	})
+	t.Run("a paid checkout is a converted cart", func(t *testing.T) {
+		if e := mapped(t, "shopify", `{"token":"c1","completed_at":"2026-11-20T09:00:00Z"}`, topic("checkouts/update")...); e.Kind != "cart.converted" {
+			t.Errorf("kind %s", e.Kind)
+		}
+	})
+	t.Run("the shop's own phone is nobody's", func(t *testing.T) {
+		e := mapped(t, "shopify", `{"id":5,"phone":"3213213210","country":"US","customer_email":"shop@example.com"}`, topic("app/uninstalled")...)
+		if e.Kind != "app.uninstalled" || e.Contact.Phone != "" || e.Contact.Email != "" {
+			t.Errorf("%+v", e.Contact)
+		}
+	})
+	t.Run("who asks to be forgotten is written to by nobody", func(t *testing.T) {
+		for _, name := range []string{"customers/redact", "customers/data_request", "shop/redact"} {
+			e := mapped(t, "shopify", `{"shop_id":1,"customer":{"id":2,"email":"a@example.com","phone":"+442079460958"}}`, topic(name)...)
+			if e.Contact.Phone != "" || e.Contact.Email != "" || e.Contact.ID != "" {
+				t.Errorf("%s: %+v", name, e.Contact)
+			}
+		}
+	})
+	t.Run("a phone that is none gives way to the next, and each is explained", func(t *testing.T) {
+		e := mapped(t, "shopify", `{"token":"c","phone":null,"customer":{"phone":"123","default_address":{"phone":"123-123-1234","country_code":"CA"}},"shipping_address":{"phone":"555-555-SHIP","country_code":"US"},"billing_address":{"phone":"555-555-BILL"}}`, topic("checkouts/create")...)
+		const want = "customer.phone is too short for US; shipping_address.phone has letters; billing_address.phone has letters; customer.default_address.phone is no number of CA: no area code begins with 0 or 1"
+		if e.Contact.Phone != "" || e.Contact.PhoneProblem != want {
+			t.Errorf("phone %q, problem %q", e.Contact.Phone, e.Contact.PhoneProblem)
+		}
+		e = mapped(t, "shopify", `{"token":"c","phone":"555-555-SHIP","shipping_address":{"phone":"020 7946 0958","country_code":"GB"}}`, topic("checkouts/create")...)
+		if e.Contact.Phone != "442079460958" || e.Contact.PhoneProblem != "" {
+			t.Errorf("phone %q, problem %q", e.Contact.Phone, e.Contact.PhoneProblem)
+		}
+	})
+	t.Run("each number is read in its own address's country", func(t *testing.T) {
+		e := mapped(t, "shopify", `{"token":"c","shipping_address":{"phone":null,"country_code":"US"},"billing_address":{"phone":"030 901820","country_code":"DE"}}`, topic("checkouts/create")...)
+		if e.Contact.Phone != "4930901820" || e.Contact.Country != "US" {
+			t.Errorf("phone %q, country %q", e.Contact.Phone, e.Contact.Country)
+		}
+	})
+	t.Run("no phone at all is said with the places looked at", func(t *testing.T) {
+		e := mapped(t, "shopify", `{"token":"c"}`, topic("checkouts/create")...)
+		const want = "no phone number in phone, sms_marketing_phone, customer.phone, shipping_address.phone, billing_address.phone, customer.default_address.phone"
+		if e.Contact.PhoneProblem != want {
+			t.Errorf("problem %q", e.Contact.PhoneProblem)
+		}
+	})
+	t.Run("consent is known only when it is told", func(t *testing.T) {
+		for body, want := range map[string][2]bool{
+			`{"token":"c"}`: {false, false},
+			`{"token":"c","buyer_accepts_marketing":false}`:                                                         {false, true},
+			`{"token":"c","buyer_accepts_marketing":true}`:                                                          {true, true},
+			`{"token":"c","buyer_accepts_marketing":false,"buyer_accepts_sms_marketing":true}`:                      {true, true},
+			`{"token":"c","customer":{"sms_marketing_consent":{"state":"subscribed"}}}`:                             {true, true},
+			`{"token":"c","customer":{"sms_marketing_consent":{"state":"not_subscribed"}}}`:                         {false, true},
+			`{"token":"c","customer":{"sms_marketing_consent":null,"email_marketing_consent":{"state":"mystery"}}}`: {false, false},
+		} {
+			c := mapped(t, "shopify", body, topic("checkouts/create")...).Contact
+			if got := [2]bool{c.AcceptsMarketing, c.Consent}; got != want {
+				t.Errorf("%s: accepts, known = %v, want %v", body, got, want)
+			}
+		}
+	})
+	t.Run("the spelling of headers without X-", func(t *testing.T) {
+		e := mapped(t, "shopify", `{"token":"c"}`, "Shopify-Topic", "checkouts/create", "Shopify-Webhook-Id", "w1")
+		if e.Topic != "checkouts/create" || e.DedupeKey != "w1" {
+			t.Errorf("topic %q, key %q", e.Topic, e.DedupeKey)
+		}
+	})
+}
+
+func TestWooCommerce(t *testing.T) {
+	const order = `{"id":727,"number":"727","status":"%","total":"29.35","currency":"USD","date_modified_gmt":"2026-11-20T08:00:00","billing":{"first_name":"John","last_name":"Doe","country":"US","phone":"(212) 555-0142"},"payment_url":"https://pay","line_items":[{"product_id":93,"variation_id":0,"name":"Woo","quantity":2,"price":3}]}`
+	kind := func(topic, status string) string {
+		body := ""
+		for _, c := range order {
+			if c == '%' {
+				body += status
+				continue
+			}
+			body += string(c)
+		}
+		return mapped(t, "woocommerce", body, "X-WC-Webhook-Topic", topic).Kind
+	}
+	for _, tt := range []struct{ topic, status, want string }{
+		{"order.created", "pending", "order.created"},
+		{"order.created", "processing", "order.created"},
+		{"order.updated", "processing", "order.paid"},
+		{"order.updated", "completed", "order.fulfilled"},
+		{"order.updated", "refunded", "order.refunded"},
+		{"order.updated", "cancelled", "order.cancelled"},
+		{"order.updated", "failed", "payment.failed"},
+		{"order.updated", "on-hold", "order.updated"},
+	} {
+		if got := kind(tt.topic, tt.status); got != tt.want {
+			t.Errorf("%s of an order that is %s: %s, want %s", tt.topic, tt.status, got, tt.want)
+		}
+	}
+	e := mapped(t, "woocommerce", order, "X-WC-Webhook-Topic", "order.created")
+	if e.Contact.Phone != "12125550142" || e.Order.Total.String() != "29.35" || e.Cart.ID != "727" || e.Cart.URL != "https://pay" || e.DedupeKey != "order.created:727:2026-11-20T08:00:00" ||
+		!e.OccurredAt.Equal(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)) || len(e.Order.Items) != 1 || e.Order.Items[0].Title != "Woo" {
+		t.Errorf("%+v", e)
+	}
+	if e := mapped(t, "woocommerce", `{"id":5}`, "X-WC-Webhook-Topic", "order.deleted"); e.Kind != "order.deleted" || e.Order.ID != "5" {
+		t.Errorf("a deletion: %+v", e)
+	}
+}
+
+func TestMoneyInTheSmallestUnit(t *testing.T) {
+	session := func(total, currency string) nudgewire.Event {
+		return mapped(t, "stripe", `{"id":"e","type":"checkout.session.completed","data":{"object":{"id":"cs","amount_total":`+total+`,"currency":"`+currency+`"}}}`)
+	}
+	for _, tt := range []struct{ total, currency, want string }{
+		{"5390", "eur", "53.90"}, {"5000", "jpy", "5000"}, {"1234", "kwd", "1.234"}, {"0", "usd", "0.00"}, {"1", "usd", "0.01"},
+	} {
+		e := session(tt.total, tt.currency)
+		if got := e.Order.Total.String(); got != tt.want {
+			t.Errorf("%s of %s: %q, want %q", tt.total, tt.currency, got, tt.want)
+		}
+	}
+	if e := session("5390", "eur"); e.Order.Currency != "EUR" || e.Cart.ID != "cs" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestCartFlowsSendsMoneyForPeople(t *testing.T) {
+	for written, want := range map[string]string{
+		"%C2%A320": "20", "%C2%A31%2C234.50": "1234.50", "1.234%2C50+%E2%82%AC": "1234.50", "1%2C234": "1234", "12%2C5": "12.5", "%26pound%3B20.00": "20.00",
+		"%3Cspan%3E%24%3C%2Fspan%3E9.99": "9.99", "CHF+1%27234.50": "1234.50", "-5": "-5", "free": "", "1.234.567": "1234567",
+	} {
+		e := mapped(t, "cartflows", "order_status=abandoned&email=a%40example.com&cart_total="+written, "Content-Type", "application/x-www-form-urlencoded")
+		if got := e.Cart.Total.String(); got != want {
+			t.Errorf("%s is read as %q, want %q", written, got, want)
+		}
+	}
+}
+
+func TestHubSpot(t *testing.T) {
+	t.Run("a changed phone is the contact's", func(t *testing.T) {
+		e := mapped(t, "hubspot", `[{"portalId":1,"subscriptionId":2,"objectId":3,"occurredAt":1795163400000,"subscriptionType":"contact.propertyChange","propertyName":"phone","propertyValue":"+442079460958"}]`)
+		if e.Contact.Phone != "442079460958" || e.Contact.ID != "3" || e.Kind != "contact.updated" || e.DedupeKey != "1:2:3:1795163400000:phone" {
+			t.Errorf("%+v", e)
+		}
+	})
+	t.Run("another property is not taken for a phone", func(t *testing.T) {
+		e := mapped(t, "hubspot", `[{"portalId":1,"subscriptionId":2,"objectId":3,"occurredAt":1795163400000,"subscriptionType":"contact.propertyChange","propertyName":"fax","propertyValue":"+442079460958"}]`)
+		if e.Contact.Phone != "" {
+			t.Errorf("phone %q", e.Contact.Phone)
+		}
+	})
+	t.Run("two runs of a workflow on one deal are two events", func(t *testing.T) {
+		const deal = `{"portalId":1,"objectType":"DEAL","objectId":7,"properties":{"dealname":{"value":"Big"},"amount":{"value":"500.5"},"dealstage":{"value":"`
+		a := mapped(t, "hubspot", deal+`one"}}}`)
+		b := mapped(t, "hubspot", deal+`two"}}}`)
+		if a.DedupeKey == b.DedupeKey || a.Kind != "deal.updated" || a.Deal.Name != "Big" || a.Deal.Stage != "one" || a.Deal.Amount.String() != "500.5" {
+			t.Errorf("%+v\n%+v", a, b)
+		}
+	})
+}
+
+func TestNamesAndLanguagesAndCountries(t *testing.T) {
+	contact := func(body string) nudgewire.Contact {
+		t.Helper()
+		con := connector(t, openVerify+"map: {phone: phone, name: name, first_name: first, last_name: last, country: [country, {default: FR}], language: lang, timezone: tz, tags: tags}\ndefaults: {country: DE, language: de, timezone: Europe/Berlin}")
+		got, err := con.Receive(request(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Events[0].Contact
+	}
+	c := contact(`{"name":"  Ana  María\tde la Cruz\n","tags":["a"," b ",1,null]}`)
+	if c.Name != "Ana María de la Cruz" || c.FirstName != "Ana" || c.LastName != "María de la Cruz" || len(c.Tags) != 3 || c.Tags[1] != "b" || c.Country != "FR" || c.Language != "de" || c.Timezone != "Europe/Berlin" {
+		t.Errorf("%+v", c)
+	}
+	c = contact(`{"first":"Zoë","last":"Ng","country":"us","lang":"fr","tz":"America/New_York","phone":"(212) 555-0142","tags":"x, y,,z"}`)
+	if c.Name != "Zoë Ng" || c.Country != "US" || c.Language != "fr" || c.Timezone != "America/New_York" || c.Phone != "12125550142" || len(c.Tags) != 3 {
+		t.Errorf("%+v", c)
+	}
+	c = contact(`{"country":"Narnia","tz":"(GMT-05:00) Eastern"}`)
+	if c.Country != "FR" || c.Timezone != "Europe/Berlin" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestFormsKeepTheirAnswers(t *testing.T) {
+	con, r := signedSample(t, "typeform", "response")
+	got, err := con.Receive(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := nudgewire.Form{ID: "tok1001", Name: "Call me back", Answers: map[string]string{"first_name": "Bela", "phone": "+36201234567"}}
+	if diff := cmp.Diff(want, got.Events[0].Form); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if c := got.Events[0].Contact; c.Phone != "36201234567" || c.FirstName != "Bela" || c.Country != "HU" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestADeletedPersonIsNotWrittenTo(t *testing.T) {
+	e := mapped(t, "pipedrive", `{"meta":{"action":"deleted","object":"person","id":2,"timestamp_micro":1},"current":null,"previous":{"id":2,"phone":[{"value":"+442079460958","primary":true}]},"event":"deleted.person"}`)
+	if e.Kind != "contact.deleted" || e.Contact.Phone != "" || e.Contact.ID != "2" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,86 @@
+package connectors
+
+import (
+	"html"
+	"regexp"
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// minorPlaces is how many decimal places a currency's smallest unit has.
+//
+// Source: ISO 4217; the currencies that are not listed have two.
+func minorPlaces(currency string) int32 {
+	switch strings.ToUpper(currency) {
+	case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF", "XOF", "XPF":
+		return 0
+	case "BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND":
+		return 3
+	default:
+		return 2
+	}
+}
+
+// amount reads the text that e led to; minor amounts become units of the currency.
+func amount(text string, minor bool, currency string) (nudgewire.Amount, bool) {
+	a, err := nudgewire.ParseAmount(text)
+	if err != nil || !a.Told() {
+		return nudgewire.Amount{}, false
+	}
+	if minor {
+		a = a.Shift(-minorPlaces(currency))
+	}
+	return a, true
+}
+
+var tags = regexp.MustCompile(`<[^<>]*>`)
+
+// plainText is HTML without its tags and with its entities read.
+func plainText(text string) string {
+	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(text, " "))), " ")
+}
+
+// plainAmount is an amount without the currency signs, letters, spaces and separators of
+// thousands around its digits: "£1,234.50", "1.234,50 €" and "CHF 1'234.50" are 1234.50.
+// The last dot or comma parts the decimals, unless exactly three digits follow it and it is
+// the only sort there: 1,234 is more often a thousand than one and a bit.
+func plainAmount(text string) string {
+	text = plainText(text)
+	var digits strings.Builder
+	negative := false
+	for i, r := range text {
+		switch {
+		case r >= '0' && r <= '9', r == '.', r == ',':
+			digits.WriteRune(r)
+		case (r == '-' || r == '−') && digits.Len() == 0 && i < len(text)-1:
+			negative = true
+		}
+	}
+	number := strings.Trim(digits.String(), ".,")
+	if number == "" {
+		return ""
+	}
+	dot, comma := strings.LastIndexByte(number, '.'), strings.LastIndexByte(number, ',')
+	point := max(dot, comma)
+	if point >= 0 {
+		mark := number[point]
+		alone := dot < 0 || comma < 0
+		if alone && (strings.Count(number, string(mark)) > 1 || (len(number)-point == 4 && mark == ',')) {
+			point = -1
+		}
+	}
+	var out strings.Builder
+	if negative {
+		out.WriteByte('-')
+	}
+	for i := range len(number) {
+		switch c := number[i]; {
+		case i == point:
+			out.WriteByte('.')
+		case c != '.' && c != ',':
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
+}

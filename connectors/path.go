@@ -1,0 +1,382 @@
+package connectors
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The path language, for people who write presets:
+//
+//	customer.phone               a member of a member
+//	"utm source".first           a name with spaces, dots or brackets, in quotes
+//	line_items[0].title          a place in a list, from 0; [-1] is the last
+//	entry[*].changes[*].value    every one of a list
+//	phones[primary=true].value   the first of a list whose member has that value
+//	fields[label~=phone].value   the first whose member contains it, case aside
+//	.                            the whole item
+//	header:X-Shopify-Topic       a header of the request
+//	query:source                 a parameter of the URL
+//	root:meta.topic              a path from the top of the body, where items are parts of it
+//	'text'                       the text itself
+//	{meta.action}.{meta.entity}  texts joined
+//	total | minor                a value through a function; see pipes
+//
+// It has no arithmetic and no conditions on purpose: what needs them is a trigger's business.
+
+// An expr is one compiled expression of the path language.
+type expr struct {
+	source  string // as written
+	from    exprFrom
+	name    string // of a header or parameter, or the literal
+	path    path
+	slot    int // of the path's leading names in the program of its text; set by link
+	pieces  []piece
+	pipes   []pipe
+	country *expr // for phones: where the country of this very number stands
+	when    *rule // nil, or what must hold for the expression to say anything
+}
+
+type exprFrom int
+
+const (
+	fromItem exprFrom = iota
+	fromRoot
+	fromHeader
+	fromQuery
+	fromLiteral
+	fromPieces
+	fromEvent // event.type, event.kind, event.id: only in conditions and dedupe keys
+)
+
+// A piece of a joined text is a literal or, if that is nil, an expression.
+type piece struct {
+	literal string
+	expr    *expr
+}
+
+// A path is the way to a value: first member names only, then steps of any sort.
+type path struct {
+	names []string
+	steps []step
+}
+
+type stepKind int
+
+const (
+	stepName stepKind = iota
+	stepIndex
+	stepEvery
+	stepEqual
+	stepContains
+)
+
+type step struct {
+	kind  stepKind
+	name  string   // stepName
+	index int      // stepIndex
+	where []string // names down to the member that a filter compares
+	value string   // what it is compared with
+}
+
+// A syntaxFault is the place where an expression stops making sense.
+type syntaxFault struct {
+	At   int // byte offset in the expression
+	Msg  string
+	Hint string
+}
+
+func (f *syntaxFault) Error() string { return f.Msg }
+
+const pathHint = `write a path such as customer.phone, items[0].title or phones[primary=true].value; a header as header:X-Name; a text of its own as 'text'`
+
+// parseExpr reads one expression. The error is a *syntaxFault.
+func parseExpr(text string) (*expr, error) { return parseExprAbout(text, false) }
+
+// parseExprAbout reads one expression; in those about an event, event.type, event.kind and
+// event.id are what was found out already (root:event.type is still the body's).
+func parseExprAbout(text string, event bool) (*expr, error) {
+	p := &exprParser{text: text, event: event}
+	e, err := p.expr()
+	if err != nil {
+		return nil, err
+	}
+	e.source = text
+	return e, nil
+}
+
+type exprParser struct {
+	text  string
+	at    int
+	event bool
+}
+
+func (p *exprParser) fault(format string, args ...any) error {
+	return &syntaxFault{At: min(p.at, len(p.text)), Msg: fmt.Sprintf(format, args...), Hint: pathHint}
+}
+
+func (p *exprParser) space() {
+	for p.at < len(p.text) && p.text[p.at] == ' ' {
+		p.at++
+	}
+}
+
+func (p *exprParser) expr() (*expr, error) {
+	p.space()
+	e := &expr{slot: -1}
+	rest := p.text[p.at:]
+	var err error
+	switch {
+	case rest == "":
+		return nil, p.fault("an empty path")
+	case rest[0] == '\'':
+		e.from = fromLiteral
+		e.name, err = p.quoted('\'')
+	case rest[0] == '{':
+		e.from = fromPieces
+		e.pieces, err = p.joined()
+	case prefixed(rest, "header:"):
+		e.from = fromHeader
+		e.name, err = p.word("header:", "a header's name")
+	case prefixed(rest, "query:"):
+		e.from = fromQuery
+		e.name, err = p.word("query:", "a parameter's name")
+	case prefixed(rest, "root:"):
+		p.at += len("root:")
+		e.from = fromRoot
+		e.path, err = p.path()
+	case p.event && (rest == "event.type" || rest == "event.kind" || rest == "event.id"):
+		e.from, e.name = fromEvent, rest
+		p.at = len(p.text)
+	default:
+		e.path, err = p.path()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, p.pipes(e)
+}
+
+func prefixed(text, prefix string) bool {
+	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
+}
+
+// quoted reads a text in quotes, in which a doubled quote stands for one.
+func (p *exprParser) quoted(quote byte) (string, error) {
+	start := p.at
+	var b strings.Builder
+	for p.at++; p.at < len(p.text); p.at++ {
+		c := p.text[p.at]
+		if c != quote {
+			b.WriteByte(c)
+			continue
+		}
+		if p.at+1 < len(p.text) && p.text[p.at+1] == quote {
+			b.WriteByte(c)
+			p.at++
+			continue
+		}
+		p.at++
+		return b.String(), nil
+	}
+	p.at = start
+	return "", p.fault("a quote that is never closed")
+}
+
+func (p *exprParser) word(prefix, what string) (string, error) {
+	p.at += len(prefix)
+	start := p.at
+	for p.at < len(p.text) && p.text[p.at] != ' ' && p.text[p.at] != '|' {
+		p.at++
+	}
+	if p.at == start {
+		return "", p.fault("%s should follow %s", what, prefix)
+	}
+	return p.text[start:p.at], nil
+}
+
+// joined reads "{path} text {path}" up to the end or a pipe outside of braces.
+func (p *exprParser) joined() ([]piece, error) {
+	var pieces []piece
+	literal := func(start int) {
+		if p.at > start {
+			pieces = append(pieces, piece{literal: p.text[start:p.at]})
+		}
+	}
+	start := p.at
+	for p.at < len(p.text) {
+		switch p.text[p.at] {
+		case '{':
+			literal(start)
+			end := strings.IndexByte(p.text[p.at:], '}')
+			if end < 0 {
+				return nil, p.fault("a { that is never closed")
+			}
+			e, err := parseExpr(p.text[p.at+1 : p.at+end])
+			if err != nil {
+				p.at += 1 + faultAt(err)
+				return nil, p.fault("%s", err)
+			}
+			pieces = append(pieces, piece{expr: e})
+			p.at += end + 1
+			start = p.at
+		case '}':
+			return nil, p.fault("a } without its {")
+		default:
+			p.at++
+		}
+	}
+	literal(start)
+	return pieces, nil
+}
+
+func faultAt(err error) int {
+	if f, ok := errors.AsType[*syntaxFault](err); ok {
+		return f.At
+	}
+	return 0
+}
+
+// path reads names, places and filters. "." alone is the whole.
+func (p *exprParser) path() (path, error) {
+	var out path
+	if p.at < len(p.text) && p.text[p.at] == '.' {
+		p.at++
+		if p.at < len(p.text) && p.text[p.at] != ' ' && p.text[p.at] != '[' && p.text[p.at] != '|' {
+			p.at--
+			return out, p.fault("a path does not begin with a dot")
+		}
+	}
+	for first := true; ; first = false {
+		if p.at >= len(p.text) || p.text[p.at] == ' ' || p.text[p.at] == '|' {
+			return out, nil
+		}
+		var s step
+		var err error
+		switch c := p.text[p.at]; {
+		case c == '[':
+			s, err = p.bracket()
+		case c == '.' && !first:
+			p.at++
+			s, err = p.name()
+		case first:
+			s, err = p.name()
+		default:
+			return out, p.fault("%q should be a dot, a bracket or the end", p.rune())
+		}
+		if err != nil {
+			return out, err
+		}
+		if s.kind == stepName && len(out.steps) == 0 {
+			out.names = append(out.names, s.name)
+		} else {
+			out.steps = append(out.steps, s)
+		}
+	}
+}
+
+func (p *exprParser) rune() rune {
+	r, _ := utf8.DecodeRuneInString(p.text[p.at:])
+	return r
+}
+
+func (p *exprParser) name() (step, error) {
+	if p.at < len(p.text) && p.text[p.at] == '"' {
+		name, err := p.quoted('"')
+		return step{kind: stepName, name: name}, err
+	}
+	start := p.at
+	for p.at < len(p.text) && strings.IndexByte(".[]|\"'{} ", p.text[p.at]) < 0 {
+		p.at++
+	}
+	if p.at == start {
+		return step{}, p.fault("a name should be here")
+	}
+	return step{kind: stepName, name: p.text[start:p.at]}, nil
+}
+
+// bracket reads [n], [*], [name=value] and [name~=value].
+func (p *exprParser) bracket() (step, error) {
+	open := p.at
+	p.at++
+	end := closing(p.text, p.at)
+	if end < 0 {
+		p.at = open
+		return step{}, p.fault("a [ that is never closed")
+	}
+	inside := p.text[p.at:end]
+	defer func() { p.at = end + 1 }()
+	if inside == "*" {
+		return step{kind: stepEvery}, nil
+	}
+	if n, err := strconv.Atoi(inside); err == nil {
+		return step{kind: stepIndex, index: n}, nil
+	}
+	eq := strings.IndexByte(inside, '=')
+	if eq <= 0 {
+		err := p.fault("[%s] is neither a place such as [0], nor [*], nor a filter such as [type=phone]", inside)
+		return step{}, err
+	}
+	s := step{kind: stepEqual, value: inside[eq+1:]}
+	where := inside[:eq]
+	if strings.HasSuffix(where, "~") {
+		s.kind, where = stepContains, where[:len(where)-1]
+		s.value = strings.ToLower(s.value)
+	}
+	if n := len(s.value); n >= 2 && (s.value[0] == '\'' || s.value[0] == '"') && s.value[n-1] == s.value[0] {
+		s.value = s.value[1 : n-1]
+	}
+	sub := &exprParser{text: where}
+	w, err := sub.path()
+	if err != nil || len(w.steps) > 0 || len(w.names) == 0 {
+		err := p.fault("%q is no name to filter by", where)
+		return step{}, err
+	}
+	s.where = w.names
+	return s, nil
+}
+
+// closing finds the ] that ends a bracket, quotes left aside; -1 for none.
+func closing(text string, at int) int {
+	quote := byte(0)
+	for ; at < len(text); at++ {
+		switch c := text[at]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case (c == '\'' || c == '"') && text[at-1] == '=':
+			quote = c
+		case c == ']':
+			return at
+		}
+	}
+	return -1
+}
+
+func (p *exprParser) pipes(e *expr) error {
+	for {
+		p.space()
+		if p.at >= len(p.text) {
+			return nil
+		}
+		if p.text[p.at] != '|' {
+			return p.fault("%q behind the end of the path", p.rune())
+		}
+		p.at++
+		p.space()
+		start := p.at
+		for p.at < len(p.text) && p.text[p.at] != '|' {
+			p.at++
+		}
+		call := strings.TrimSpace(p.text[start:p.at])
+		one, fault := parsePipe(call)
+		if fault != nil {
+			fault.At += start
+			return fault
+		}
+		e.pipes = append(e.pipes, one)
+	}
+}

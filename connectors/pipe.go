@@ -1,0 +1,117 @@
+package connectors
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/nearest"
+)
+
+// A pipe is a function behind a path: "title | lower". Functions take and give text.
+//
+//	lower, upper     the case of letters
+//	minor            an amount in cents, paise or whatever the currency's smallest unit is
+//	money            an amount with currency signs and separators around it ("£1,234.50")
+//	first            what comes before the first comma
+//	before X         what comes before the first X
+//	after X          what comes after the last X
+//	is A|B           true where the text is one of A, B; else false; nothing stays nothing
+//	map A=x B=y      x for A, y for B; any other text stays
+//	plain            HTML without its tags and entities
+//
+// (Write the alternatives of "is" and "map" with spaces: "is paid settled".)
+type pipe struct {
+	name string
+	run  func(string) string // nil for minor, which needs the currency
+}
+
+var pipeNames = []string{"lower", "upper", "minor", "money", "first", "before", "after", "is", "map", "plain"}
+
+// parsePipe reads what stands between two |. The fault is nil for a good one.
+func parsePipe(call string) (pipe, *syntaxFault) {
+	name, arg, _ := strings.Cut(call, " ")
+	arg = strings.TrimSpace(arg)
+	p := pipe{name: name}
+	needs := func() *syntaxFault {
+		if arg == "" {
+			return &syntaxFault{Msg: fmt.Sprintf("| %s wants something behind it", name), Hint: fmt.Sprintf("for example: | %s", pipeExample(name))}
+		}
+		return nil
+	}
+	switch name {
+	case "lower":
+		p.run = strings.ToLower
+	case "upper":
+		p.run = strings.ToUpper
+	case "minor":
+	case "money":
+		p.run = plainAmount
+	case "plain":
+		p.run = plainText
+	case "first":
+		p.run = func(s string) string { before, _, _ := strings.Cut(s, ","); return strings.TrimSpace(before) }
+	case "before":
+		p.run = func(s string) string { before, _, _ := strings.Cut(s, arg); return strings.TrimSpace(before) }
+		return p, needs()
+	case "after":
+		p.run = func(s string) string {
+			if i := strings.LastIndex(s, arg); i >= 0 {
+				return strings.TrimSpace(s[i+len(arg):])
+			}
+			return ""
+		}
+		return p, needs()
+	case "is":
+		words := strings.Fields(arg)
+		p.run = func(s string) string {
+			if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, s) }) {
+				return "true"
+			}
+			return "false"
+		}
+		return p, needs()
+	case "map":
+		table := map[string]string{}
+		for _, pair := range strings.Fields(arg) {
+			from, to, ok := strings.Cut(pair, "=")
+			if !ok {
+				return p, &syntaxFault{Msg: fmt.Sprintf("%q is no pair of old=new", pair), Hint: "for example: | map 3=paid 4=refunded"}
+			}
+			table[strings.ToLower(from)] = to
+		}
+		p.run = func(s string) string {
+			if to, ok := table[strings.ToLower(s)]; ok {
+				return to
+			}
+			return s
+		}
+		return p, needs()
+	default:
+		f := &syntaxFault{Msg: fmt.Sprintf("%q is no function", name), Hint: "the functions are " + strings.Join(pipeNames, ", ")}
+		if near := nearest.Of(name, pipeNames); near != "" {
+			f.Hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return p, f
+	}
+	if arg != "" {
+		return p, &syntaxFault{Msg: fmt.Sprintf("| %s takes nothing behind it", name), Hint: "remove " + arg}
+	}
+	return p, nil
+}
+
+func pipeExample(name string) string {
+	switch name {
+	case "before", "after":
+		return name + " /"
+	case "is":
+		return "is subscribed opted_in"
+	default:
+		return "map 3=paid 4=refunded"
+	}
+}
+
+// minor reports whether the expression's amount is in the currency's smallest unit.
+func (e *expr) minor() bool {
+	return slices.ContainsFunc(e.pipes, func(p pipe) bool { return p.run == nil })
+}

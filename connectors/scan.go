@@ -1,0 +1,256 @@
+package connectors
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// maxDepth is how deep objects and arrays of a body may lie in each other. Senders' bodies
+// stay below 20; a body of brackets alone must not exhaust the stack.
+const maxDepth = 100
+
+// A jsonFault is the place where a text stops being JSON.
+type jsonFault struct {
+	At  int // byte offset
+	Msg string
+}
+
+func (f *jsonFault) Error() string { return fmt.Sprintf("byte %d: %s", f.At+1, f.Msg) }
+
+// The functions below walk over JSON text without building anything. Each takes the offset
+// of a value's first byte and returns the offset behind its last. They check the grammar as
+// they go (RFC 8259), so that one pass both proves a body well-formed and finds its fields.
+
+func skipSpace(s string, i int) int {
+	for i < len(s) {
+		switch s[i] {
+		case ' ', '\n', '\t', '\r':
+			i++
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+func skipValue(s string, i, depth int) (int, error) {
+	if i >= len(s) {
+		return i, &jsonFault{i, "the text ends where a value should be"}
+	}
+	switch c := s[i]; {
+	case c == '"':
+		return skipString(s, i)
+	case c == '{':
+		return skipObject(s, i, depth)
+	case c == '[':
+		return skipArray(s, i, depth)
+	case c == '-', c >= '0' && c <= '9':
+		return skipNumber(s, i)
+	case c == 't':
+		return skipWord(s, i, "true")
+	case c == 'f':
+		return skipWord(s, i, "false")
+	case c == 'n':
+		return skipWord(s, i, "null")
+	case c == '\'':
+		return i, &jsonFault{i, "a single quote where JSON wants a double one"}
+	default:
+		r, _ := utf8.DecodeRuneInString(s[i:])
+		return i, &jsonFault{i, fmt.Sprintf("%q where a value should be", r)}
+	}
+}
+
+func skipObject(s string, i, depth int) (int, error) {
+	if depth >= maxDepth {
+		return i, &jsonFault{i, "is nested too deep"}
+	}
+	i = skipSpace(s, i+1)
+	if i < len(s) && s[i] == '}' {
+		return i + 1, nil
+	}
+	for {
+		end, err := skipKey(s, i)
+		if err != nil {
+			return end, err
+		}
+		if i, err = skipValue(s, skipColon(s, end), depth+1); err != nil {
+			return i, err
+		}
+		var done bool
+		if i, done, err = skipComma(s, i, '}'); err != nil || done {
+			return i, err
+		}
+	}
+}
+
+func skipArray(s string, i, depth int) (int, error) {
+	if depth >= maxDepth {
+		return i, &jsonFault{i, "is nested too deep"}
+	}
+	i = skipSpace(s, i+1)
+	if i < len(s) && s[i] == ']' {
+		return i + 1, nil
+	}
+	for {
+		var err error
+		if i, err = skipValue(s, i, depth+1); err != nil {
+			return i, err
+		}
+		var done bool
+		if i, done, err = skipComma(s, i, ']'); err != nil || done {
+			return i, err
+		}
+	}
+}
+
+// skipKey walks over a member's name and the space behind it, up to its colon.
+func skipKey(s string, i int) (int, error) {
+	if i >= len(s) || s[i] != '"' {
+		if i < len(s) && s[i] == '\'' {
+			return i, &jsonFault{i, "a single quote where JSON wants a double one"}
+		}
+		return i, &jsonFault{i, "a name in double quotes should be here"}
+	}
+	end, err := skipString(s, i)
+	if err != nil {
+		return end, err
+	}
+	if at := skipSpace(s, end); at >= len(s) || s[at] != ':' {
+		return at, &jsonFault{at, "a colon should be here"}
+	}
+	return end, nil
+}
+
+// skipColon goes from behind a key, known to be followed by a colon, to its value.
+func skipColon(s string, i int) int { return skipSpace(s, skipSpace(s, i)+1) }
+
+// skipComma goes from behind a member to the next one, or over the closing bracket.
+func skipComma(s string, i int, closing byte) (next int, done bool, err error) {
+	i = skipSpace(s, i)
+	if i >= len(s) {
+		return i, false, &jsonFault{i, fmt.Sprintf("the text ends before %q", closing)}
+	}
+	switch s[i] {
+	case closing:
+		return i + 1, true, nil
+	case ',':
+		i = skipSpace(s, i+1)
+		if i < len(s) && s[i] == closing {
+			return i, false, &jsonFault{i, "a comma before the closing bracket"}
+		}
+		return i, false, nil
+	default:
+		return i, false, &jsonFault{i, fmt.Sprintf("a comma or %q should be here", closing)}
+	}
+}
+
+func skipString(s string, i int) (int, error) {
+	for i++; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			return i + 1, nil
+		case c == '\\':
+			i++
+			if i >= len(s) {
+				return len(s), &jsonFault{len(s), "a text without its closing quote"}
+			}
+			switch s[i] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			case 'u':
+				if _, ok := hex4(s, i+1); !ok {
+					return i, &jsonFault{i, "\\u without four hexadecimal digits"}
+				}
+				i += 4
+			default:
+				return i, &jsonFault{i, fmt.Sprintf("\\%c is no escape of JSON", s[i])}
+			}
+		case c < 0x20:
+			return i, &jsonFault{i, "a control character inside a text"}
+		}
+	}
+	return len(s), &jsonFault{len(s), "a text without its closing quote"}
+}
+
+func skipNumber(s string, i int) (int, error) {
+	start := i
+	if s[i] == '-' {
+		i++
+	}
+	switch {
+	case i < len(s) && s[i] == '0':
+		i++
+		if i < len(s) && s[i] >= '0' && s[i] <= '9' {
+			return start, &jsonFault{start, "a number with a zero in front"}
+		}
+	default:
+		at := i
+		if i = skipDigits(s, i); i == at {
+			return i, &jsonFault{i, "a digit should be here"}
+		}
+	}
+	if i < len(s) && s[i] == '.' {
+		at := i + 1
+		if i = skipDigits(s, at); i == at {
+			return i, &jsonFault{i, "a digit should be here"}
+		}
+	}
+	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
+		i++
+		if i < len(s) && (s[i] == '+' || s[i] == '-') {
+			i++
+		}
+		at := i
+		if i = skipDigits(s, i); i == at {
+			return i, &jsonFault{i, "a digit should be here"}
+		}
+	}
+	return i, nil
+}
+
+func skipDigits(s string, i int) int {
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+func skipWord(s string, i int, word string) (int, error) {
+	if len(s)-i >= len(word) && s[i:i+len(word)] == word {
+		return i + len(word), nil
+	}
+	return i, &jsonFault{i, "a word other than true, false and null"}
+}
+
+func hex4(s string, i int) (rune, bool) {
+	if i+4 > len(s) {
+		return 0, false
+	}
+	var r rune
+	for _, c := range []byte(s[i : i+4]) {
+		switch {
+		case c >= '0' && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			r = r<<4 | rune(c|0x20-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return r, true
+}
+
+// checkJSON proves that s is one JSON value.
+func checkJSON(s string) error {
+	i, err := skipValue(s, skipSpace(s, 0), 0)
+	if err != nil {
+		return err
+	}
+	return atEnd(s, i)
+}
+
+func atEnd(s string, i int) error {
+	if i = skipSpace(s, i); i < len(s) {
+		return &jsonFault{i, "more text behind the end of the value"}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package connectors
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+)
+
+// longestSignature is the longest written signature that is looked at, in characters: RSA of
+// 8192 bits in hexadecimal.
+const longestSignature = 2048
+
+// mostSignatures bounds how many entries of a list are tried: each costs a comparison, and
+// senders send one per secret.
+const mostSignatures = 32
+
+// entries yields the names and values of a header such as t=1,v1=aa,v1=bb. Entries without
+// the assign mark are yielded with an empty name.
+func entries(header, separator, assign string) func(yield func(name, value string) bool) {
+	return func(yield func(string, string) bool) {
+		rest := header
+		for n := 0; rest != "" && n < mostSignatures; n++ {
+			entry, after, _ := strings.Cut(rest, separator)
+			rest = after
+			name, value, ok := strings.Cut(strings.TrimSpace(entry), assign)
+			if !ok {
+				name, value = "", name
+			}
+			if !yield(strings.TrimSpace(name), strings.TrimSpace(value)) {
+				return
+			}
+		}
+	}
+}
+
+// decodeSignature appends the bytes of a written signature; ok is false for what is not
+// written that way. Padding of base64 may be there or not, and both alphabets are read where
+// base64 is asked for: what counts is the comparison of bytes that follows.
+func decodeSignature(to []byte, written, encoding string) (decoded []byte, ok bool) {
+	if written == "" || len(written) > longestSignature {
+		return to, false
+	}
+	at := len(to)
+	if encoding == encodingHex {
+		to = append(to, make([]byte, hex.DecodedLen(len(written)))...)
+		if _, err := hex.Decode(to[at:], []byte(written)); err != nil {
+			return to[:at], false
+		}
+		return to, true
+	}
+	bare := strings.TrimRight(written, "=")
+	if len(written)-len(bare) > 2 {
+		return to, false
+	}
+	alphabet := base64.RawStdEncoding
+	if strings.ContainsAny(bare, "-_") {
+		alphabet = base64.RawURLEncoding
+	}
+	to = append(to, make([]byte, alphabet.DecodedLen(len(bare)))...)
+	n, err := alphabet.Strict().Decode(to[at:], []byte(bare))
+	if err != nil {
+		return to[:at], false
+	}
+	return to[:at+n], true
+}
+
+func encodeSignature(raw []byte, encoding string) string {
+	switch encoding {
+	case encodingHex:
+		return hex.EncodeToString(raw)
+	case encodingBase64URL:
+		return base64.URLEncoding.EncodeToString(raw)
+	default:
+		return base64.StdEncoding.EncodeToString(raw)
+	}
+}
+
+// The ways to write bytes as text.
+const (
+	encodingHex       = "hex"
+	encodingBase64    = "base64"
+	encodingBase64URL = "base64url"
+)
+
+// looksLike helps a reason along: what a signature that did not decode seems to be.
+func looksLike(written string) string {
+	switch {
+	case written == "":
+		return "empty"
+	case len(written) > longestSignature:
+		return "longer than any signature"
+	case strings.Trim(written, "0123456789abcdefABCDEF") == "" && len(written)%2 == 0:
+		return "written in hexadecimal"
+	case strings.Trim(strings.TrimRight(written, "="), "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_") == "":
+		return "written in base64 or something like it"
+	default:
+		return "neither hexadecimal nor base64"
+	}
+}

@@ -1,0 +1,71 @@
+package connectors
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Sign makes the headers, and where the proof is part of it the URL, with which Receive says
+// yes to r: for trying a connector out without its sender. The headers of r are kept.
+//
+// Errors: senders that sign with a private key cannot be imitated without one, and a token
+// that is part of the body must already be there.
+func (c *Connector) Sign(r Request) (http.Header, string, error) {
+	out := signing{header: r.Header.Clone(), url: r.URL}
+	if out.header == nil {
+		out.header = http.Header{}
+	}
+	r.Header = out.header
+	if err := c.gate.proof.sign(&r, &out); err != nil {
+		return nil, "", err
+	}
+	return out.header, out.url, nil
+}
+
+// A Sample is an invented request in the sender's shape.
+type Sample struct {
+	Name   string
+	Kind   string
+	Topic  string
+	Method string
+	Header map[string]string
+	Body   []byte
+}
+
+// Samples are the connector's samples at a moment that never changes, so that their bytes
+// can be compared.
+func (c *Connector) Samples() []Sample {
+	return c.SamplesAt(time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC), 1)
+}
+
+// SamplesAt are the connector's samples as sent at now. n goes into their ids: samples with
+// different n are different events, samples with the same n belong together (a cart and the
+// order that follows it).
+func (c *Connector) SamplesAt(now time.Time, n int) []Sample {
+	secret := ""
+	if len(c.secrets) > 0 {
+		secret = c.secrets[0]
+	}
+	fill := strings.NewReplacer(
+		"<<now>>", now.UTC().Format(time.RFC3339),
+		"<<unix>>", strconv.FormatInt(now.Unix(), 10),
+		"<<millis>>", strconv.FormatInt(now.UnixMilli(), 10),
+		"<<n>>", strconv.Itoa(n),
+		"<<secret>>", secret,
+	)
+	out := make([]Sample, 0, len(c.config.Samples))
+	for _, s := range c.config.Samples {
+		one := Sample{Name: s.Name, Kind: s.Kind, Topic: s.Topic, Method: s.Method, Header: map[string]string{}}
+		if one.Method == "" {
+			one.Method = http.MethodPost
+		}
+		for _, h := range s.Header {
+			one.Header[http.CanonicalHeaderKey(h.Key)] = fill.Replace(h.Value)
+		}
+		one.Body = []byte(fill.Replace(strings.TrimSuffix(s.Body, "\n")))
+		out = append(out, one)
+	}
+	return out
+}

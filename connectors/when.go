@@ -1,0 +1,101 @@
+package connectors
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"net/http"
+	"net/url"
+	"slices"
+)
+
+// longestHandshake bounds the bodies that handshakes are looked for in: they run before the
+// proof, on what anybody may send.
+const longestHandshake = 4096
+
+// A condition is a compiled When.
+type condition struct {
+	methods []string
+	query   []wanted
+	header  []wanted
+	form    []string // sorted; nil for any
+	json    []*expr
+	program *program // of json
+}
+
+// wanted is a name with the value it must have; "" for any value.
+type wanted struct {
+	name  string
+	value string
+}
+
+func (c *condition) holds(r *Request) bool {
+	if len(c.methods) > 0 && !slices.Contains(c.methods, r.Method) {
+		return false
+	}
+	for _, w := range c.header {
+		got, reason := only(r.Header, w.name)
+		if reason != "" || got == "" || (w.value != "" && !sameText(got, w.value)) {
+			return false
+		}
+	}
+	if len(c.query) > 0 {
+		query := r.query()
+		for _, w := range c.query {
+			if got := query.Get(w.name); got == "" || (w.value != "" && !sameText(got, w.value)) {
+				return false
+			}
+		}
+	}
+	if len(c.form) > 0 && !c.holdsForm(r) {
+		return false
+	}
+	return len(c.json) == 0 || c.holdsJSON(r)
+}
+
+// sameText compares without telling where the texts differ: one of them may be a secret.
+func sameText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+func (c *condition) holdsForm(r *Request) bool {
+	if len(r.Body) == 0 || len(r.Body) > longestHandshake || contentOf(r.Header) != contentForm {
+		return false
+	}
+	form, err := url.ParseQuery(string(r.Body))
+	if err != nil || len(form) != len(c.form) {
+		return false
+	}
+	for _, name := range c.form {
+		if len(form[name]) != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *condition) holdsJSON(r *Request) bool {
+	if len(r.Body) == 0 || len(r.Body) > longestHandshake || !bytes.HasPrefix(bytes.TrimLeft(r.Body, " \r\n\t\ufeff"), []byte("{")) {
+		return false
+	}
+	found := make([]span, c.program.slots)
+	text := string(trimBOM(r.Body))
+	if c.program.run(text, found) != nil {
+		return false
+	}
+	v := &view{item: text, inItem: found}
+	for _, e := range c.json {
+		if e.text(v) == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// imitate puts the wanted headers into a request that is being signed.
+func (c *condition) imitate(h http.Header) {
+	for _, w := range c.header {
+		if w.value != "" {
+			h.Set(w.name, w.value)
+		}
+	}
+}
+
+func trimBOM(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\ufeff")) }

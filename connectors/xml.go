@@ -1,0 +1,98 @@
+package connectors
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// readXML makes of XML what a mapping can walk: elements become members by their local names
+// (senders change prefixes between elements), repeated ones a list, attributes members with
+// @ in front, and text the value. A byte order mark in front is dropped.
+func readXML(body []byte) (*node, error) {
+	d := xml.NewDecoder(bytes.NewReader(trimBOM(body)))
+	d.CharsetReader = latinReader
+	root := &node{members: map[string]*node{}}
+	stack := []*node{root}
+	texts := []*strings.Builder{{}}
+	elements := 0
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("is broken XML: %w", err)
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if elements++; elements > mostFields {
+				return nil, fmt.Errorf("has more than %d elements", mostFields)
+			}
+			if len(stack) > maxDepth {
+				return nil, errors.New("is nested too deep")
+			}
+			one := &node{}
+			for _, a := range t.Attr {
+				if a.Name.Space == "xmlns" || a.Name.Local == "xmlns" {
+					continue
+				}
+				one.set("@"+a.Name.Local, &node{text: a.Value})
+			}
+			stack[len(stack)-1].addElement(t.Name.Local, one)
+			stack, texts = append(stack, one), append(texts, &strings.Builder{})
+		case xml.EndElement:
+			one, text := stack[len(stack)-1], strings.TrimSpace(texts[len(texts)-1].String())
+			switch {
+			case one.members == nil:
+				one.text = text
+			case text != "":
+				one.set("#text", &node{text: text})
+			}
+			stack, texts = stack[:len(stack)-1], texts[:len(texts)-1]
+		case xml.CharData:
+			texts[len(texts)-1].Write(t)
+		}
+	}
+	if len(root.names) == 0 {
+		return nil, errors.New("is XML without an element")
+	}
+	return root, nil
+}
+
+// addElement adds a child; a second one of the same name makes a list of both.
+func (n *node) addElement(name string, child *node) {
+	old := n.member(name)
+	switch {
+	case old == nil:
+		n.set(name, child)
+	case old.list != nil:
+		old.list = append(old.list, child)
+	default:
+		n.set(name, &node{list: []*node{old, child}})
+	}
+}
+
+// latinReader reads the one older character set that still comes, ISO 8859-1 (read as
+// Windows-1252 without its extras).
+func latinReader(charset string, input io.Reader) (io.Reader, error) {
+	switch strings.ToLower(charset) {
+	case "utf-8", "us-ascii":
+		return input, nil
+	case "iso-8859-1", "latin1", "windows-1252":
+		raw, err := io.ReadAll(input)
+		if err != nil {
+			return nil, err
+		}
+		runes := make([]rune, len(raw))
+		for i, b := range raw {
+			runes[i] = rune(b)
+		}
+		return strings.NewReader(string(runes)), nil
+	default:
+		return nil, fmt.Errorf("the character set %q is not read here", short(charset))
+	}
+}
