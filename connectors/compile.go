@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -152,6 +153,9 @@ func (k *compiler) compile() *Connector {
 	k.root = k.item
 	if c.Items != "" && c.Items != "." {
 		k.root = newProgram()
+	}
+	if u, err := url.Parse(c.Address); c.Address != "" && (err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.RawQuery != "") {
+		k.add("address", "is no whole URL without a query", "write it as it was registered at the sender: https://hooks.example.com/in/shop")
 	}
 	con.methods = k.methods()
 	con.body = k.body()

@@ -22,6 +22,7 @@ type Config struct {
 	VerifyToken secret.Secret   `yaml:"verify_token" doc:"What the sender repeats when it tries out the URL, where it asks for such a word."`
 	Defaults    Defaults        `yaml:"defaults" doc:"What holds for this sender's contacts where a payload does not say it."`
 
+	Address   string                   `yaml:"address" doc:"The whole URL as it was registered at the sender, where a proxy in front of the daemon changes it; server.public_url and /hooks/<name> unless set. Senders that sign the URL sign this one." example:"https://hooks.example.com/in/shop"`
 	Methods   []string                 `yaml:"methods" doc:"HTTP methods of events; POST unless said otherwise." enum:"POST|PUT|PATCH|GET"`
 	Verify    *Verify                  `yaml:"verify" doc:"How a request proves where it comes from."`
 	Handshake []Handshake              `yaml:"handshake" doc:"Requests that only try out the URL: answered without proof, leading to nothing."`

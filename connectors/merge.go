@@ -19,6 +19,7 @@ func (c Config) over(base Config) Config {
 	text(&out.Defaults.Country, c.Defaults.Country)
 	text(&out.Defaults.Language, c.Defaults.Language)
 	text(&out.Defaults.Timezone, c.Defaults.Timezone)
+	text(&out.Address, c.Address)
 	list(&out.Methods, c.Methods)
 	out.Verify = c.Verify.over(base.Verify)
 	list(&out.Handshake, c.Handshake)

@@ -17,6 +17,7 @@ import (
 // it. The error is always a *Refused. It does not change the request, and keeps parts of its
 // body in the events.
 func (c *Connector) Receive(r Request) (Received, error) {
+	r.URL = c.address(r)
 	if int64(len(r.Body)) > c.body.max {
 		return Received{}, refuse(http.StatusRequestEntityTooLarge, StageSize,
 			fmt.Sprintf("the body has %d bytes, more than %d", len(r.Body), c.body.max))

@@ -13,6 +13,7 @@ import (
 // Errors: senders that sign with a private key cannot be imitated without one, and a token
 // that is part of the body must already be there.
 func (c *Connector) Sign(r Request) (http.Header, string, error) {
+	r.URL = c.address(r)
 	out := signing{header: r.Header.Clone(), url: r.URL}
 	if out.header == nil {
 		out.header = http.Header{}
