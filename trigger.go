@@ -49,6 +49,9 @@ type Value struct {
 type Plan struct {
 	Event  Event
 	Wishes []Wish
+	// Later says that something is looked up before the event is planned: it is stored as a
+	// PendingLookup, with such wishes only that need not wait.
+	Later bool
 }
 
 // A Wish is what one trigger wants because of one event. Decision.Outcome is Planned,
@@ -139,6 +142,7 @@ type Tombstone struct {
 	Ref       string    // connector and kind of the cancelling event
 	EventAt   time.Time // when the cancelling fact happened
 	ExpiresAt time.Time
+	ByPhone   bool // the cancelling event had no key: it ends what happened to the phone before it
 }
 
 // A Settlement is what to do about a Wish, now that the facts are known. The store carries

@@ -28,7 +28,7 @@ func Settle(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
 }
 
 func settlePlanned(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
-	if t := f.Tombstone; t != nil && (!w.Affair.Ordered() || !w.EventAt.After(t.EventAt)) {
+	if t := f.Tombstone; t != nil && (!w.Affair.Ordered() && !t.ByPhone || !w.EventAt.After(t.EventAt)) {
 		return nudgewire.Settlement{
 			Outcome: nudgewire.Cancelled,
 			Reason: fmt.Sprintf("cancelled before it was planned: %s (event %d) came at %s",

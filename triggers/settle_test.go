@@ -51,6 +51,10 @@ func TestSettle(t *testing.T) {
 			wish: wished(), facts: nudgewire.Facts{Tombstone: stone},
 			want: nudgewire.Settlement{Outcome: nudgewire.Cancelled, Reason: "cancelled before it was planned: shopify.order.created (event 12) came at 10:41:07 UTC"},
 		},
+		"an order without a key spares a cart of the phone that was filled after it": {
+			wish: wished(), facts: nudgewire.Facts{Tombstone: &nudgewire.Tombstone{EventID: 12, Ref: "shopify.order.created", EventAt: noon.Add(-time.Minute), ByPhone: true}},
+			want: nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: `template "cart_reminder" due 2026-11-27 12:45:00 UTC (in 45m)`},
+		},
 		"an order of yesterday is named with its day": {
 			wish: wished(), facts: nudgewire.Facts{Tombstone: &nudgewire.Tombstone{EventID: 3, Ref: "shopify.order.created", EventAt: noon.Add(-20 * time.Hour)}},
 			want: nudgewire.Settlement{Outcome: nudgewire.Cancelled, Reason: "cancelled before it was planned: shopify.order.created (event 3) came at 2026-11-26 16:00:00 UTC"},

@@ -26,6 +26,10 @@ const (
 //
 // Errors are words for people ("has letters", "too short for GB") and never hold the number.
 func Normalize(raw, country string) (string, error) {
+	var room [maxFast]byte
+	if digits, ok := AppendFast(room[:0], raw, country); ok {
+		return string(digits), nil
+	}
 	if a, ok := seen.get(raw, country); ok {
 		return a.digits, a.err
 	}

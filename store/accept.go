@@ -1,0 +1,305 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// bucketShift groups neighbouring events for the index by phone: 2^14 events a bucket.
+const bucketShift = 14
+
+// Accept stores the events of one request, with everything that follows from them, in one
+// commit, and returns once that is on disk: receipts in the order of plans.
+//
+// An event whose connector and dedupe key were seen within the window is a duplicate: nothing
+// of it is stored, and its receipt names the first. For the others each wish that has an
+// affair is settled by Options.Settle with facts read in this same transaction, so what an earlier wish,
+// plan or neighbour in the group did is already seen.
+//
+// Errors: ErrOverloaded and ErrClosed (nothing was stored), a *PanicError from Settle, or
+// what the disk said.
+func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
+	room := packRoom.Get().(*[]byte)
+	defer func() {
+		// Whatever became of the write, nobody runs it any more. A huge body's room is let go.
+		if cap(*room) <= maxPackRoom {
+			packRoom.Put(room)
+		}
+	}()
+	*room = (*room)[:0]
+	ready := make([]readyPlan, len(plans))
+	for i := range plans {
+		if err := ready[i].prepare(&plans[i], s.hash, room); err != nil {
+			return nil, err
+		}
+	}
+	receipts := make([]nudgewire.Receipt, len(plans))
+	err := s.write(ctx, laneIngest, func(t *tx) error {
+		for i := range ready {
+			var err error
+			if receipts[i], err = t.accept(&ready[i], s.settle); err != nil {
+				return fmt.Errorf("accept %s: %w", ready[i].plan.Event.Ref(), err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return receipts, nil
+}
+
+// packRoom holds buffers for packed payloads: a commit needs them for a moment, and the
+// drivers copy what they bind.
+var packRoom = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxPackRoom = 64 << 10
+
+// A readyPlan is a plan with all that can be worked out before the commit, by the caller's
+// own processor: the flusher is one for all.
+type readyPlan struct {
+	plan     *nudgewire.Plan
+	hash     int64
+	received int64
+	body     []byte // packed
+	facts    []byte // packed
+	wishes   []readyWish
+	first    int // decisions that the event has already
+}
+
+type readyWish struct {
+	affair  int64 // hash
+	byPhone int64 // hash of what an event without a key would have cancelled
+	clauses string
+	send    string
+}
+
+// prepare packs into room, which grows.
+func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, room *[]byte) error {
+	e := &plan.Event
+	if e.DedupeKey == "" {
+		return fmt.Errorf("event %s has no dedupe key", e.Ref())
+	}
+	if e.ReceivedAt.IsZero() {
+		return fmt.Errorf("event %s does not say when it was received", e.Ref())
+	}
+	facts, err := encodeFacts(e)
+	if err != nil {
+		return err
+	}
+	p.plan, p.hash, p.received = plan, hash(e.Connector, e.DedupeKey), micro(e.ReceivedAt)
+	p.body, p.facts = packInto(room, e.Payload), packInto(room, facts)
+	p.wishes = make([]readyWish, len(plan.Wishes))
+	for i := range plan.Wishes {
+		if err := p.wishes[i].prepare(&plan.Wishes[i], hash); err != nil {
+			return fmt.Errorf("event %s, trigger %s: %w", e.Ref(), plan.Wishes[i].Decision.Trigger, err)
+		}
+	}
+	return nil
+}
+
+func (r *readyWish) prepare(w *nudgewire.Wish, hash func(...string) int64) error {
+	if len(w.Decision.Clauses) > 0 {
+		clauses, err := json.Marshal(w.Decision.Clauses)
+		if err != nil {
+			return fmt.Errorf("encode the clauses: %w", err)
+		}
+		r.clauses = string(clauses)
+	}
+	if !settles(w.Decision.Outcome) {
+		return nil
+	}
+	r.affair = affairHash(w.Affair, hash)
+	r.byPhone = affairHash(phoneAffair(w.Affair), hash)
+	if w.Decision.Outcome != nudgewire.Planned {
+		return nil
+	}
+	if w.Owe.DueAt.IsZero() {
+		return errors.New("a dispatch without a due time")
+	}
+	send, err := json.Marshal(w.Owe.Send)
+	if err != nil {
+		return fmt.Errorf("encode what to send: %w", err)
+	}
+	r.send = string(send)
+	return nil
+}
+
+// settles reports whether a wish with this outcome has an affair to settle.
+func settles(o nudgewire.Outcome) bool { return o == nudgewire.Planned || o == nudgewire.Cancelling }
+
+// accept stores one plan.
+func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
+	e := &p.plan.Event
+	today := p.received / dayMicros
+	t.hear(e.Connector, p.received)
+	first, slot, err := t.seen(e, p.hash, today)
+	if err != nil {
+		return nudgewire.Receipt{}, err
+	}
+	if first != 0 {
+		t.counts[countDuplicates]++
+		return nudgewire.Receipt{EventID: first, Duplicate: true}, nil
+	}
+	t.ids.event++
+	id := t.ids.event
+	if _, err := t.exec(stInsertEvent, id, id>>bucketShift, today, slot, e.Connector, e.Kind, e.Topic, e.DedupeKey,
+		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received); err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
+	}
+	t.days.add(today)
+	if _, err := t.exec(stInsertPayload, id, e.ContentType, p.body, p.facts); err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
+	}
+	t.counts[countEvents]++
+	if p.plan.Later {
+		if err := t.await(id, e, p.received); err != nil {
+			return nudgewire.Receipt{}, err
+		}
+	}
+	receipt := nudgewire.Receipt{EventID: nudgewire.EventID(id)}
+	if len(p.wishes) > 0 {
+		receipt.Decisions = make([]nudgewire.Decision, len(p.wishes))
+	}
+	for i := range p.wishes {
+		if receipt.Decisions[i], err = t.decide(p, i, receipt.EventID, settle); err != nil {
+			return nudgewire.Receipt{}, fmt.Errorf("trigger %s: %w", p.plan.Wishes[i].Decision.Trigger, err)
+		}
+	}
+	return receipt, nil
+}
+
+// decide settles wish i of p, carries the settlement out, and stores the decision.
+func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (nudgewire.Decision, error) {
+	wish, ready := &p.plan.Wishes[i], &p.wishes[i]
+	d := wish.Decision
+	d.EventID = id
+	if d.At.IsZero() {
+		d.At = moment(t.at)
+	}
+	if settles(d.Outcome) {
+		if settle == nil {
+			return d, errors.New("the store was opened without Options.Settle")
+		}
+		facts, err := t.facts(wish, ready)
+		if err != nil {
+			return d, err
+		}
+		done := settle(*wish, facts)
+		if d.DispatchID, err = t.carryOut(p, i, id, &done); err != nil {
+			return d, err
+		}
+		if done.Outcome != "" {
+			d.Outcome = done.Outcome
+		}
+		if done.Reason != "" {
+			d.Reason = done.Reason
+		}
+	}
+	if _, err := t.exec(stInsertDecision, int64(id), int64(p.first+i), d.Trigger, string(d.Outcome), d.Reason, ready.clauses,
+		d.Key, int64(d.DispatchID), d.Config, micro(d.At)); err != nil {
+		return d, fmt.Errorf("decision %q: %w", d.Outcome, err)
+	}
+	if c, ok := outcomeCounts[d.Outcome]; ok {
+		t.counts[c]++
+	}
+	return d, nil
+}
+
+var outcomeCounts = map[nudgewire.Outcome]counter{
+	nudgewire.Planned:    countPlanned,
+	nudgewire.Restarted:  countRestarted,
+	nudgewire.Refused:    countRefusedDecisions,
+	nudgewire.Cancelled:  countCancelledDecisions,
+	nudgewire.Cancelling: countCancelling,
+	nudgewire.Shadowed:   countShadowed,
+}
+
+// carryOut does what a settlement says, as it stands, and returns the dispatch that now holds
+// the event's content; 0 for none. An order about a dispatch that does not wait is a fault
+// of Settle and fails the whole plan.
+func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire.Settlement) (owed nudgewire.DispatchID, err error) {
+	wish, ready := &p.plan.Wishes[i], &p.wishes[i]
+	e := &p.plan.Event
+	for _, c := range done.Cancel {
+		reason := fmt.Sprintf("cancelled by %s (event %d)", e.Ref(), id)
+		if err := t.changeWaiting(stCancel, c, int64(c), reason, t.at); err != nil {
+			return 0, fmt.Errorf("cancel dispatch %d: %w", c, err)
+		}
+		t.counts[countCancelled]++
+	}
+	if done.Bury {
+		if err := t.bury(wish, ready.affair, id, e); err != nil {
+			return 0, err
+		}
+	}
+	if done.Restart != 0 {
+		if err := t.restart(wish, ready, id, done); err != nil {
+			return 0, fmt.Errorf("restart dispatch %d: %w", done.Restart, err)
+		}
+		owed = done.Restart
+	}
+	if done.Insert {
+		return t.insertDispatch(wish, ready, id)
+	}
+	return owed, nil
+}
+
+func (t *tx) changeWaiting(s stmt, id nudgewire.DispatchID, args ...any) error {
+	n, err := t.exec(s, args...)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("settled, but dispatch %d does not wait", id)
+	}
+	return err
+}
+
+func (t *tx) insertDispatch(wish *nudgewire.Wish, ready *readyWish, event nudgewire.EventID) (nudgewire.DispatchID, error) {
+	owe := &wish.Owe
+	t.ids.dispatch++
+	id := t.ids.dispatch
+	due, created := micro(owe.DueAt), micro(owe.CreatedAt)
+	if created == 0 {
+		created = t.at
+	}
+	if _, err := t.exec(stInsertDispatch, id, int64(event), micro(wish.EventAt), wish.Affair.Trigger, wish.Affair.Key, ready.affair, string(owe.Phone),
+		string(owe.Category), laneOf(owe.Category), ready.send, owe.Reason, due, micro(owe.ExpiresAt), created, owe.Config); err != nil {
+		return 0, fmt.Errorf("dispatch: %w", err)
+	}
+	t.counts[countDispatches]++
+	t.leavesDue(due)
+	return nudgewire.DispatchID(id), nil
+}
+
+// restart gives a waiting dispatch the content of the wish. Where it is due at another time than
+// the wish says, its expiry moves by as much.
+func (t *tx) restart(wish *nudgewire.Wish, ready *readyWish, event nudgewire.EventID, done *nudgewire.Settlement) error {
+	owe := &wish.Owe
+	due, expires := done.DueAt, owe.ExpiresAt
+	if due.IsZero() {
+		due = owe.DueAt
+	}
+	if !expires.IsZero() {
+		expires = expires.Add(due.Sub(owe.DueAt))
+	}
+	t.leavesDue(micro(due))
+	return t.changeWaiting(stRestart, done.Restart, int64(done.Restart), int64(event), string(owe.Phone), string(owe.Category),
+		laneOf(owe.Category), ready.send, owe.Reason, micro(due), micro(expires), owe.Config, t.at, micro(wish.EventAt))
+}
+
+// laneOf is the column that keeps marketing from filling the way of what is urgent.
+func laneOf(c nudgewire.Category) int64 {
+	if c.Urgent() {
+		return laneUrgent
+	}
+	return laneMarketing
+}
+
+const (
+	laneUrgent    int64 = 0
+	laneMarketing int64 = 1
+)

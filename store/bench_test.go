@@ -1,0 +1,220 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// The benchmarks answer one question each about the promises of design.md: what a commit
+// costs when many share it, and whether history makes anything slower. Numbers are only
+// worth comparing within one run on one machine.
+
+const benchCallers = 64
+
+var benchNow = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+
+var benchPayload = []byte(`{"id":"c0ffee","currency":"EUR","line_items":[` + strings.TrimSuffix(strings.Repeat(`{"title":"Enamel mug, 350 ml","quantity":1,"price":"18.50","sku":"MUG-350-BLUE","vendor":"Potters & Sons"},`, 18), ",") + `]}`)
+
+// benchPlan is a cart with one decision and one dispatch.
+func benchPlan(n int64, due time.Time) nudgewire.Plan {
+	phone := nudgewire.Phone(fmt.Sprintf("4477%08d", n%100_000_000))
+	key := fmt.Sprintf("cart-%d", n)
+	return nudgewire.Plan{
+		Event: nudgewire.Event{
+			Connector: "shopify", Kind: "cart.updated", Topic: "carts/update", DedupeKey: fmt.Sprintf("webhook-%d", n),
+			OccurredAt: benchNow, ReceivedAt: benchNow.Add(time.Duration(n) * time.Millisecond),
+			Contact: nudgewire.Contact{Phone: phone, FirstName: "Ana", LastName: "Example", Email: "ana@example.com", Country: "GB"},
+			Cart:    nudgewire.Cart{ID: key, Total: nudgewire.AmountOf(74), Currency: "EUR", Items: []nudgewire.Item{{Title: "Enamel mug", Quantity: 4}}},
+			Payload: benchPayload, ContentType: "application/json",
+		},
+		Wishes: []nudgewire.Wish{{
+			Decision: nudgewire.Decision{
+				Trigger: "abandoned-cart", Outcome: nudgewire.Planned, Reason: "waits 45m", Key: key, Config: "a1b2c3d4", At: benchNow,
+				Clauses: []nudgewire.Clause{{Text: "cart.total >= 50", Held: true, Values: []nudgewire.Value{{Name: "cart.total", Value: "74"}}}},
+			},
+			Affair: nudgewire.Affair{Trigger: "abandoned-cart", Key: key, Phone: phone},
+			Owe: nudgewire.Dispatch{
+				Trigger: "abandoned-cart", Key: key, Phone: phone, Category: nudgewire.Marketing, DueAt: due, ExpiresAt: due.Add(6 * time.Hour), Config: "a1b2c3d4",
+				Send: nudgewire.Send{Template: "cart_reminder", Language: "en", Variables: []string{"Ana", "Enamel mug", "https://shop.example.com/cart/c0ffee"}},
+			},
+		}},
+	}
+}
+
+func always(w nudgewire.Wish, _ nudgewire.Facts) nudgewire.Settlement {
+	return nudgewire.Settlement{Outcome: w.Decision.Outcome, Insert: w.Decision.Outcome == nudgewire.Planned}
+}
+
+func benchOpen(b *testing.B) *store.Store {
+	b.Helper()
+	s, err := store.Open(b.Context(), store.Options{DSN: "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), Settle: always, Now: func() time.Time { return benchNow }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return s
+}
+
+// together runs do b.N times from a number of callers.
+func together(b *testing.B, callers int, do func(n int64) error) {
+	b.Helper()
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	for range callers {
+		wg.Go(func() {
+			for {
+				n := next.Add(1)
+				if n > int64(b.N) {
+					return
+				}
+				if err := do(n); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "per_s")
+}
+
+func BenchmarkAccept(b *testing.B) {
+	for _, callers := range []int{1, 16, 64, 256} {
+		b.Run(fmt.Sprintf("%dcallers", callers), func(b *testing.B) {
+			s := benchOpen(b)
+			ctx := context.Background()
+			b.ReportAllocs()
+			together(b, callers, func(n int64) error {
+				_, err := s.Accept(ctx, []nudgewire.Plan{benchPlan(n, benchNow)})
+				return err
+			})
+			b.ReportMetric(float64(s.Stats().Operations)/float64(s.Stats().Groups), "ops/commit")
+		})
+	}
+}
+
+// BenchmarkAcceptOneCommitEach is the design without the group: callers in turn, an fsync each.
+func BenchmarkAcceptOneCommitEach(b *testing.B) {
+	s := benchOpen(b)
+	var turn sync.Mutex
+	together(b, benchCallers, func(n int64) error {
+		turn.Lock()
+		defer turn.Unlock()
+		_, err := s.Accept(context.Background(), []nudgewire.Plan{benchPlan(n, benchNow)})
+		return err
+	})
+}
+
+// fill stores n events with a dispatch each, due at due.
+func fill(b *testing.B, s *store.Store, n, from int, due time.Time) {
+	b.Helper()
+	var next atomic.Int64
+	next.Store(int64(from))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for {
+				last := next.Add(100)
+				if last > int64(from+n) {
+					return
+				}
+				plans := make([]nudgewire.Plan, 100)
+				for i := range plans {
+					plans[i] = benchPlan(last-int64(i), due)
+					plans[i].Event.Payload = benchPayload[:100]
+				}
+				if _, err := s.Accept(context.Background(), plans); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkClaimFinish(b *testing.B) {
+	s := benchOpen(b)
+	fill(b, s, (b.N+200)/100*100, 0, benchNow)
+	now := benchNow.Add(time.Second)
+	together(b, benchCallers, func(n int64) error {
+		got, err := s.Claim(context.Background(), store.ClaimRequest{Owner: "bench", Now: now, Lease: time.Minute, Marketing: 1})
+		if err != nil || len(got) != 1 {
+			return fmt.Errorf("claimed %d: %w", len(got), err)
+		}
+		return s.Finish(context.Background(), benchAttempt(got[0], now))
+	})
+	b.ReportMetric(float64(s.Stats().Operations)/float64(s.Stats().Groups), "ops/commit")
+}
+
+func benchAttempt(d nudgewire.Dispatch, now time.Time) nudgewire.Attempt {
+	return nudgewire.Attempt{
+		DispatchID: d.ID, Owner: "bench", Number: d.Attempt, State: nudgewire.StateAccepted, At: now, Answer: `{"message_id":1}`,
+		Message: &nudgewire.Message{
+			ID: nudgewire.MessageID(fmt.Sprintf("%d", 90071992547409930+int64(d.ID))), Phone: d.Phone, Category: d.Category, NextPollAt: now,
+		},
+	}
+}
+
+func BenchmarkPolls(b *testing.B) {
+	s := benchOpen(b)
+	n := (b.N + 200) / 100 * 100
+	fill(b, s, n, 0, benchNow)
+	now := benchNow.Add(time.Second)
+	drain(b, s, now)
+	var mu sync.Mutex
+	var held []nudgewire.Message
+	together(b, benchCallers, func(int64) error {
+		mu.Lock()
+		if len(held) == 0 {
+			got, err := s.ClaimPolls(context.Background(), store.PollRequest{Now: now, Lease: time.Hour, N: benchCallers})
+			if err != nil || len(got) == 0 {
+				mu.Unlock()
+				return fmt.Errorf("claimed %d: %w", len(got), err)
+			}
+			held = got
+		}
+		m := held[0]
+		held = held[1:]
+		mu.Unlock()
+		return s.FinishPoll(context.Background(), nudgewire.Poll{DispatchID: m.DispatchID, Status: nudgewire.StatusSent, At: now, NextPollAt: now.Add(time.Hour)})
+	})
+}
+
+// drain claims and finishes all that is due.
+func drain(b *testing.B, s *store.Store, now time.Time) {
+	b.Helper()
+	for {
+		got, err := s.Claim(context.Background(), store.ClaimRequest{Owner: "bench", Now: now, Lease: time.Hour, Marketing: 256})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(got) == 0 {
+			return
+		}
+		var wg sync.WaitGroup
+		for _, d := range got {
+			wg.Go(func() {
+				if err := s.Finish(context.Background(), benchAttempt(d, now)); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}

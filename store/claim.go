@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A ClaimRequest asks for due dispatches, at most as many as there are idle workers.
+type ClaimRequest struct {
+	Owner     string // unique to this run of this process; never ""
+	Now       time.Time
+	Lease     time.Duration // a claim without an outcome for so long is in doubt
+	Urgent    int           // how many of categories utility and authentication
+	Marketing int           // how many of category marketing
+}
+
+// maxExpiredPerClaim bounds what one claim clears away, so that a backlog of a long outage
+// does not hold up what is still in time.
+const maxExpiredPerClaim = 512
+
+// Claim takes due dispatches, urgent ones first and each lane by due time. It is the durable intent: when it
+// returns, the rows are on disk as sending, with their owner, the number of the attempt and
+// the end of the lease, and no other claim gets them. What is past its expiry is dropped on
+// the way, in the same commit.
+func (s *Store) Claim(ctx context.Context, q ClaimRequest) ([]nudgewire.Dispatch, error) {
+	if q.Owner == "" || q.Lease <= 0 {
+		return nil, errors.New("claim: needs an owner and a lease")
+	}
+	if q.Urgent <= 0 && q.Marketing <= 0 {
+		return nil, nil
+	}
+	var got []claimed
+	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		if got, err = t.claim(&q, laneUrgent, q.Urgent, got[:0]); err != nil {
+			return err
+		}
+		got, err = t.claim(&q, laneMarketing, q.Marketing, got)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim: %w", err)
+	}
+	return s.readable(ctx, got)
+}
+
+// claimed is a dispatch with what to send still encoded.
+type claimed struct {
+	nudgewire.Dispatch
+	send string
+}
+
+// readable decodes what to send. A row that cannot be read is given up here, or it would
+// come first in every claim to come.
+func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Dispatch, error) {
+	out := make([]nudgewire.Dispatch, 0, len(got))
+	var errs []error
+	for i := range got {
+		d := &got[i].Dispatch
+		err := decodeSend(d, got[i].send)
+		if err == nil {
+			out = append(out, *d)
+			continue
+		}
+		errs = append(errs, s.Finish(context.WithoutCancel(ctx), nudgewire.Attempt{
+			DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, State: nudgewire.StateDropped, Reason: err.Error(), At: d.UpdatedAt,
+		}))
+	}
+	if err := errors.Join(errs...); err != nil && len(out) == 0 {
+		return nil, fmt.Errorf("claim: %w", err)
+	}
+	return out, nil
+}
+
+// claim appends up to n claimed dispatches of one lane to got.
+func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed, error) {
+	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
+	expired := 0
+	for want := len(got) + n; len(got) < want && expired < maxExpiredPerClaim; {
+		ask, from := want-len(got), len(got)
+		err := t.query(stDue, func(r *row) error {
+			d, send := scanDispatch(r)
+			got = append(got, claimed{d, send})
+			return nil
+		}, lane, now, int64(ask))
+		if err != nil {
+			return nil, err
+		}
+		found := got[from:]
+		got = got[:from]
+		for i := range found {
+			d := &found[i]
+			if !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(q.Now) {
+				reason := "expired " + d.ExpiresAt.Format(time.DateTime) + " UTC, before it could be sent"
+				if _, err := t.exec(stExpire, int64(d.ID), reason, now); err != nil {
+					return nil, err
+				}
+				t.counts[countDropped]++
+				expired++
+				continue
+			}
+			d.State, d.Reason, d.Owner = nudgewire.StateSending, "", q.Owner
+			d.Attempt++
+			d.LeaseEnds, d.UpdatedAt = moment(leaseEnds), moment(now)
+			if _, err := t.exec(stClaim, int64(d.ID), q.Owner, int64(d.Attempt), leaseEnds, now); err != nil {
+				return nil, err
+			}
+			t.counts[countAttempts]++
+			got = append(got, *d)
+		}
+		if len(found) < ask {
+			break
+		}
+	}
+	return got, nil
+}
+
+// NextDue is the earliest due time of all that waits, past or future; ok is false when
+// nothing does.
+func (s *Store) NextDue(ctx context.Context) (at time.Time, ok bool, err error) {
+	for _, lane := range []int64{laneUrgent, laneMarketing} {
+		due, found, err := s.earliest(ctx, `SELECT due_at FROM dispatches WHERE state = 'waiting' AND lane = ?1 ORDER BY due_at LIMIT 1`, lane)
+		if err != nil {
+			return time.Time{}, false, fmt.Errorf("next due: %w", err)
+		}
+		if found && (!ok || due.Before(at)) {
+			at, ok = due, true
+		}
+	}
+	return at, ok, nil
+}

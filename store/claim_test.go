@@ -1,0 +1,33 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+func TestARowThatCannotBeReadDoesNotHoldUpTheOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	for i := range 3 {
+		if _, err := s.Accept(t.Context(), []nudgewire.Plan{testPlan(fmt.Sprint(i))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rawExec(t, path, `UPDATE dispatches SET send = '{"templ' WHERE id = 1`)
+	now := time.Now()
+	got, err := s.Claim(t.Context(), ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 2})
+	if err != nil || len(got) != 1 || got[0].ID != 2 || got[0].Send.Text != "hello" {
+		t.Fatalf("claimed %+v (%v)", got, err)
+	}
+	var state, reason string
+	if err := s.reads.QueryRowContext(t.Context(), `SELECT state, reason FROM dispatches WHERE id = 1`).Scan(&state, &reason); err != nil {
+		t.Fatal(err)
+	}
+	if state != "dropped" || reason != "dispatch 1: what to send: unexpected end of JSON input" {
+		t.Errorf("it is %s: %s", state, reason)
+	}
+}

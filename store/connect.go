@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// A connector opens connections to one SQLite file and sets each up by the same statements
+// whichever driver is compiled in (their DSN options have different names, and a setting that one of
+// them silently ignores, such as synchronous, would cost the promise of durability).
+type connector struct {
+	driver driver.Driver
+	uri    string
+	setup  []string
+}
+
+// Memory of a connection: -N is N KiB. One writer and at most four readers stay far below the
+// promised 150 MB together; the operating system's cache does the rest. No mmap: its pages
+// would count as ours.
+var (
+	writerSetup = []string{
+		"PRAGMA busy_timeout = 10000",
+		"PRAGMA journal_mode = WAL",
+		"PRAGMA synchronous = FULL", // the drivers' own choice may be NORMAL, which loses the last commits with the power
+		"PRAGMA wal_autocheckpoint = 4000",
+		"PRAGMA journal_size_limit = 67108864",
+		"PRAGMA cache_size = -32768",
+		"PRAGMA temp_store = MEMORY",
+	}
+	readerSetup = []string{
+		"PRAGMA busy_timeout = 10000",
+		"PRAGMA query_only = 1",
+		"PRAGMA cache_size = -4096",
+		"PRAGMA temp_store = MEMORY",
+	}
+)
+
+// sqliteDriver is the one driver registered as "sqlite3" (driver_cgo.go, driver_nocgo.go).
+func sqliteDriver() (driver.Driver, error) {
+	db, err := sql.Open("sqlite3", "") // opens nothing yet
+	if err != nil {
+		return nil, fmt.Errorf("sqlite driver: %w", err)
+	}
+	return db.Driver(), db.Close()
+}
+
+// Connect implements [driver.Connector].
+func (c *connector) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.driver.Open(c.uri)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	for _, statement := range c.setup {
+		if err := execOn(conn, statement); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", statement, err), conn.Close())
+		}
+	}
+	return conn, nil
+}
+
+// Driver implements [driver.Connector].
+func (c *connector) Driver() driver.Driver { return c.driver }
+
+// execOn runs one statement without arguments, rows or not.
+func execOn(conn driver.Conn, statement string) error {
+	execer, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return fmt.Errorf("driver %T cannot execute directly", conn)
+	}
+	_, err := execer.ExecContext(context.Background(), statement, nil)
+	return err
+}
+
+// createFile makes the folder and the empty database with permissions for its owner alone;
+// SQLite gives its side files those of the database.
+func createFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("storage folder: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("storage file: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("storage file: %w", err)
+	}
+	return nil
+}
+
+// layOut sets what SQLite can only choose before it writes its first page.
+func layOut(drv driver.Driver, uri, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("storage file: %w", err)
+	}
+	if info.Size() > 0 {
+		return nil
+	}
+	c := &connector{driver: drv, uri: uri, setup: []string{
+		"PRAGMA page_size = 8192",
+		"PRAGMA auto_vacuum = INCREMENTAL",
+		"PRAGMA journal_mode = WAL",
+	}}
+	conn, err := c.Connect(context.Background())
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

@@ -1,0 +1,76 @@
+package store
+
+import "fmt"
+
+// A counter is a total since the data began. Totals live in a table of their own and are
+// written once a group, because counting history grows slower with every row of it.
+type counter int
+
+const (
+	countEvents counter = iota // also the newest event's number
+	countDuplicates
+	countPlanned
+	countRestarted
+	countRefusedDecisions
+	countCancelledDecisions
+	countCancelling
+	countShadowed
+	countDispatches // also the newest dispatch's number
+	countAttempts
+	countRetries
+	countAccepted
+	countRejected
+	countInDoubt
+	countCancelled
+	countDropped
+	countMessages
+	countPolls
+	countSent
+	countDelivered
+	countRead
+	countFailed
+	countExpired
+	countRefusals
+	counterCount
+)
+
+// counterNames are what the rest of the program, and its metrics, know the counters by.
+var counterNames = [counterCount]string{
+	countEvents:             "events",
+	countDuplicates:         "events_duplicate",
+	countPlanned:            "decisions_planned",
+	countRestarted:          "decisions_restarted",
+	countRefusedDecisions:   "decisions_refused",
+	countCancelledDecisions: "decisions_cancelled",
+	countCancelling:         "decisions_cancelling",
+	countShadowed:           "decisions_shadowed",
+	countDispatches:         "dispatches",
+	countAttempts:           "attempts",
+	countRetries:            "attempts_again",
+	countAccepted:           "dispatches_accepted",
+	countRejected:           "dispatches_rejected",
+	countInDoubt:            "dispatches_in_doubt",
+	countCancelled:          "dispatches_cancelled",
+	countDropped:            "dispatches_dropped",
+	countMessages:           "messages",
+	countPolls:              "polls",
+	countSent:               "messages_sent",
+	countDelivered:          "messages_delivered",
+	countRead:               "messages_read",
+	countFailed:             "messages_failed",
+	countExpired:            "messages_expired",
+	countRefusals:           "refusals",
+}
+
+// writeCounts adds what the group counted.
+func (t *tx) writeCounts() error {
+	for c, n := range t.counts {
+		if n == 0 {
+			continue
+		}
+		if _, err := t.exec(stCount, counterNames[c], n); err != nil {
+			return fmt.Errorf("counter %s: %w", counterNames[c], err)
+		}
+	}
+	return nil
+}

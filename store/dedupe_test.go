@@ -1,0 +1,119 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// With a hash that has two values, nearly every event collides with others; still none may
+// be lost, none may be stored twice, and no affair may be taken for another.
+func TestCollidingHashesLoseNothing(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+		defer func() { _ = s.Close() }() // openAt's cleanup tells of an error
+		s.hash = func(parts ...string) int64 { return int64(len(parts[len(parts)-1])) % 2 }
+		first := map[string]time.Time{} // of the newest stored copy
+		day := 0
+		for range rapid.IntRange(1, 40).Draw(rt, "events") {
+			day += rapid.SampledFrom([]int{0, 0, 0, 1, 3, 9}).Draw(rt, "days later")
+			key := rapid.StringMatching(`[ab]{1,3}`).Draw(rt, "key")
+			p := testPlan(key)
+			at := p.Event.ReceivedAt.AddDate(0, 0, day)
+			p.Event.ReceivedAt = at
+			got, err := s.Accept(t.Context(), []nudgewire.Plan{p})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			before, known := first[key]
+			known = known && at.Sub(before) <= windowDays*24*time.Hour
+			if got[0].Duplicate != known {
+				rt.Fatalf("%q on day %d: duplicate %v, stored before %v", key, day, got[0].Duplicate, before)
+			}
+			if !known {
+				first[key] = at
+			}
+		}
+	})
+}
+
+func TestCollidingAffairsAreKeptApart(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	s.hash = func(parts ...string) int64 { return int64(len(parts[len(parts)-1])) } // dedupe keys differ in length, affairs do not
+	var facts []nudgewire.Facts
+	s.settle = func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+		facts = append(facts, f)
+		if w.Decision.Outcome == nudgewire.Cancelling {
+			return nudgewire.Settlement{Bury: true}
+		}
+		return planAll(w, f)
+	}
+	accept := func(key, dedupe string, outcome nudgewire.Outcome) {
+		t.Helper()
+		p := testPlan(key)
+		p.Event.DedupeKey, p.Wishes[0].Decision.Outcome, p.Wishes[0].Forget = dedupe, outcome, time.Now().AddDate(1, 0, 0)
+		if _, err := s.Accept(t.Context(), []nudgewire.Plan{p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accept("a", "1", nudgewire.Planned)
+	accept("b", "22", nudgewire.Cancelling)
+	accept("b", "333", nudgewire.Planned)
+	accept("a", "4444", nudgewire.Planned)
+	var got []string
+	for _, f := range facts {
+		got = append(got, fmt.Sprint(len(f.Waiting), f.Tombstone != nil))
+	}
+	if want := "[0 false 0 false 0 true 1 false]"; fmt.Sprint(got) != want {
+		t.Errorf("waiting and tombstone at each: %v, want %s", got, want)
+	}
+}
+
+func TestExpiredTombstonesAreClearedAwayAsNewOnesCome(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	s.settle = func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement { return nudgewire.Settlement{Bury: true} }
+	for i := range 40 {
+		p := testPlan(fmt.Sprint(i))
+		p.Wishes[0].Decision.Outcome = nudgewire.Cancelling
+		p.Wishes[0].Forget = time.Now().Add(-time.Second)
+		if i >= 20 {
+			p.Wishes[0].Forget = time.Now().Add(time.Hour)
+		}
+		if _, err := s.Accept(t.Context(), []nudgewire.Plan{p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var n int
+	if err := s.reads.QueryRowContext(t.Context(), `SELECT count(*) FROM tombstones`).Scan(&n); err != nil || n != 20 {
+		t.Errorf("%d tombstones left (%v)", n, err)
+	}
+}
+
+func TestRefusalsAreARing(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	s.ring = ring{perConnector: 20, total: 60, every: 5}
+	refuse := func(connector string) {
+		t.Helper()
+		if err := s.Refuse(t.Context(), nudgewire.Refusal{Connector: connector, At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		refuse("shop")
+	}
+	rows, err := s.Refusals(t.Context(), RefusalFilter{Limit: 1000})
+	if err != nil || len(rows) != 20 || rows[0].ID != 100 {
+		t.Fatalf("%d of one connector (%v)", len(rows), err)
+	}
+	for i := range 200 {
+		refuse(fmt.Sprint("guess ", i))
+	}
+	if rows, err = s.Refusals(t.Context(), RefusalFilter{Limit: 1000}); err != nil || len(rows) != 60 || rows[0].ID != 300 {
+		t.Fatalf("%d of all (%v)", len(rows), err)
+	}
+}

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// What a caller can decide on.
+var (
+	// ErrOverloaded means that too many requests already wait to be stored; nothing was stored.
+	ErrOverloaded = errors.New("too many events are waiting to be stored; try again in a moment")
+	// ErrClosed means that the store takes no more.
+	ErrClosed = errors.New("the store is closed")
+	// ErrReadOnly means that the store was opened for reading.
+	ErrReadOnly = errors.New("the store is open for reading only")
+	// ErrNotFound means that there is no such row.
+	ErrNotFound = errors.New("not found")
+	// ErrClaimLost means that the claim an Attempt reports on is not held any more; nothing was changed.
+	ErrClaimLost = errors.New("the claim is not held any more")
+)
+
+// A StateError says that a dispatch is not in the state that an order about it needs.
+type StateError struct {
+	ID    nudgewire.DispatchID
+	State nudgewire.State // where it stands
+	Want  nudgewire.State // where it would have to stand
+}
+
+// Error says where the dispatch stands and what that means for the order.
+func (e *StateError) Error() string {
+	words := map[nudgewire.State]string{
+		nudgewire.StateWaiting:   "still waits for its time",
+		nudgewire.StateSending:   "is being sent at this moment",
+		nudgewire.StateAccepted:  "was accepted by the service already",
+		nudgewire.StateRejected:  "was rejected by the service already",
+		nudgewire.StateInDoubt:   "may have been sent already; nobody knows",
+		nudgewire.StateCancelled: "was cancelled already",
+		nudgewire.StateDropped:   "was dropped already",
+	}
+	return fmt.Sprintf("dispatch %d %s (%s); this needs one that is %s", e.ID, words[e.State], e.State, e.Want)
+}
+
+// A NewerSchemaError says that the data was written by another version of nudgewire.
+type NewerSchemaError struct{ Found, Known int64 }
+
+// Error names both versions and the next step.
+func (e *NewerSchemaError) Error() string {
+	if e.Found < e.Known {
+		return fmt.Sprintf("the data has schema version %d and this nudgewire reads version %d; start the daemon once to bring it up to date", e.Found, e.Known)
+	}
+	return fmt.Sprintf("the data has schema version %d and this nudgewire knows versions up to %d; use the newer nudgewire that wrote it", e.Found, e.Known)
+}
+
+// A PanicError is a panic inside one operation of a group; its neighbours were not harmed.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+// Error leaves the stack out; it is there for the log.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }

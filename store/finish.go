@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// maxAnswer is how much of a raw answer is kept, in bytes.
+const maxAnswer = 4 << 10
+
+// Finish records how a claimed send ended, outcome and message row in one commit. It counts
+// only while the attempt's owner and number still hold the claim; else nothing is changed
+// and the error is ErrClaimLost.
+//
+// One exception: a claim that lapsed meanwhile (its dispatch is in doubt, or waits to be sent
+// again) is still settled by a definite late answer of the same attempt, accepted or
+// rejected, because knowing is better than doubt and keeps a second send from leaving.
+func (s *Store) Finish(ctx context.Context, a nudgewire.Attempt) error {
+	if err := checkAttempt(&a); err != nil {
+		return err
+	}
+	var lost bool
+	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		lost, err = t.finish(&a)
+		return err
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("finish dispatch %d: %w", a.DispatchID, err)
+	case lost:
+		return fmt.Errorf("dispatch %d, attempt %d: %w", a.DispatchID, a.Number, ErrClaimLost)
+	default:
+		return nil
+	}
+}
+
+// checkAttempt refuses what no sender may say, and gives silent outcomes words.
+func checkAttempt(a *nudgewire.Attempt) error {
+	if a.Owner == "" || a.Number < 1 || a.At.IsZero() {
+		return fmt.Errorf("finish dispatch %d: needs the claim's owner and number, and the time", a.DispatchID)
+	}
+	a.Answer = cut(a.Answer, maxAnswer)
+	var words string
+	switch a.State {
+	case nudgewire.StateAccepted, nudgewire.StateWaiting:
+	case nudgewire.StateRejected:
+		words = "the service gave no reason"
+	case nudgewire.StateInDoubt:
+		words = "the answer did not come; it may have been sent"
+	case nudgewire.StateDropped:
+		words = "given up by the sender"
+	default:
+		return fmt.Errorf("finish dispatch %d: no attempt ends as %q", a.DispatchID, a.State)
+	}
+	if a.Reason == "" {
+		a.Reason = words
+	}
+	if a.Message != nil && a.State != nudgewire.StateAccepted {
+		return errors.New("finish: only an accepted dispatch has a message")
+	}
+	return nil
+}
+
+func (t *tx) finish(a *nudgewire.Attempt) (lost bool, err error) {
+	var held int64
+	if a.State == nudgewire.StateWaiting {
+		due := micro(a.RetryAt)
+		if due == 0 {
+			due = micro(a.At)
+		}
+		held, err = t.exec(stRetry, int64(a.DispatchID), a.Owner, int64(a.Number), a.Reason, due, micro(a.At))
+		if held > 0 {
+			t.leavesDue(due)
+		}
+	} else {
+		held, err = t.exec(stFinish, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
+		if err == nil && held == 0 && (a.State == nudgewire.StateAccepted || a.State == nudgewire.StateRejected) {
+			held, err = t.exec(stFinishLate, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
+		}
+	}
+	if err != nil || held == 0 {
+		return held == 0, err
+	}
+	t.counts[stateCounts[a.State]]++
+	plain := a.State == nudgewire.StateAccepted && a.Reason == "" && a.Message != nil && a.Message.Tracked()
+	if !plain {
+		if err := t.insertAttempt(a); err != nil {
+			return false, err
+		}
+	}
+	if a.State != nudgewire.StateAccepted {
+		return false, nil
+	}
+	return false, t.insertMessage(a)
+}
+
+var stateCounts = map[nudgewire.State]counter{
+	nudgewire.StateWaiting:   countRetries,
+	nudgewire.StateAccepted:  countAccepted,
+	nudgewire.StateRejected:  countRejected,
+	nudgewire.StateInDoubt:   countInDoubt,
+	nudgewire.StateCancelled: countCancelled,
+	nudgewire.StateDropped:   countDropped,
+}
+
+func (t *tx) insertAttempt(a *nudgewire.Attempt) error {
+	_, err := t.exec(stInsertAttempt, int64(a.DispatchID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, micro(a.RetryAt), micro(a.At))
+	if err != nil {
+		return fmt.Errorf("attempt %d: %w", a.Number, err)
+	}
+	return nil
+}
+
+// insertMessage stores what the service accepted; without a message_id it cannot be followed,
+// and its row says so.
+func (t *tx) insertMessage(a *nudgewire.Attempt) error {
+	var m nudgewire.Message
+	if a.Message != nil {
+		m = *a.Message
+	}
+	m.DispatchID = a.DispatchID
+	if m.Phone == "" || m.Category == "" {
+		err := t.query(stRecipient, func(r *row) error {
+			m.Phone, m.Category = nudgewire.Phone(r.text()), nudgewire.Category(r.text())
+			return nil
+		}, int64(a.DispatchID))
+		if err != nil {
+			return fmt.Errorf("recipient: %w", err)
+		}
+	}
+	m = begin(m, a.At)
+	_, err := t.exec(stInsertMessage, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
+		micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls), flag(m.Final),
+		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
+	if err != nil {
+		return fmt.Errorf("message: %w", err)
+	}
+	t.counts[countMessages]++
+	t.countSeen(nudgewire.Message{}, m)
+	t.leavesPoll(micro(m.NextPollAt))
+	return nil
+}
+
+// cut shortens s to at most n bytes of whole characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// A LockedError says that another process has the data open for writing.
+type LockedError struct {
+	Path string // the lock file
+	PID  int    // the process that holds it; 0 when it does not say
+}
+
+// Error names the holder and the next step.
+func (e *LockedError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("another nudgewire already uses this data (it holds %s); stop it first, or give this one its own storage", e.Path)
+	}
+	return fmt.Sprintf("another nudgewire already uses this data (process %d holds %s); stop it first, or give this one its own storage", e.PID, e.Path)
+}
+
+// A dataLock is the right to write to one set of data. The operating system gives it back when the
+// process dies, however it dies, so there is never a stale lock to remove by hand.
+type dataLock struct{ file *os.File }
+
+// lockData takes the lock at path and writes our process id into it. It never waits.
+func lockData(path string) (*dataLock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock file: %w", err)
+	}
+	free, err := tryLock(f)
+	if err == nil && !free {
+		err = &LockedError{Path: path, PID: readPID(f)}
+	}
+	if err == nil {
+		err = writePID(f)
+	}
+	if err != nil {
+		_ = f.Close() // the first error is the one to tell
+		return nil, err
+	}
+	return &dataLock{f}, nil
+}
+
+func (l *dataLock) release() error {
+	if err := l.file.Close(); err != nil {
+		return fmt.Errorf("lock file: %w", err)
+	}
+	return nil
+}
+
+func readPID(f *os.File) int {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+func writePID(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return fmt.Errorf("lock file: %w", err)
+	}
+	if _, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0); err != nil {
+		return fmt.Errorf("lock file: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A LookupRequest asks for look-ups that are due, at most as many as there are idle workers.
+type LookupRequest struct {
+	Now   time.Time
+	Lease time.Duration // without an end for so long, a look-up is due again
+	N     int
+}
+
+// await stores that an accepted event is to be looked up before it is planned.
+func (t *tx) await(id int64, e *nudgewire.Event, received int64) error {
+	if _, err := t.exec(stInsertLookup, id, e.Connector, received); err != nil {
+		return fmt.Errorf("look-up: %w", err)
+	}
+	t.leavesLookup(received)
+	return nil
+}
+
+// leavesLookup notes that a look-up now waits for at.
+func (t *tx) leavesLookup(at int64) {
+	if t.lookup == 0 || at < t.lookup {
+		t.lookup = at
+	}
+}
+
+// ClaimLookups takes look-ups that are due, the longest due first, each with its event whole.
+// One whose event cannot be read any more is given up here.
+func (s *Store) ClaimLookups(ctx context.Context, q LookupRequest) ([]nudgewire.PendingLookup, error) {
+	if q.Lease <= 0 {
+		return nil, errors.New("claim look-ups: needs a lease")
+	}
+	if q.N <= 0 {
+		return nil, nil
+	}
+	var got []nudgewire.PendingLookup
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		got = got[:0]
+		err := t.query(stDueLookups, func(r *row) error {
+			got = append(got, scanLookup(r))
+			return nil
+		}, micro(q.Now), int64(q.N))
+		if err != nil {
+			return err
+		}
+		for i := range got {
+			l := &got[i]
+			l.Attempt++
+			l.UnderWay, l.NextAt = true, moment(micro(q.Now.Add(q.Lease)))
+			if _, err := t.exec(stClaimLookup, int64(l.EventID), int64(l.Attempt), micro(l.NextAt)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim look-ups: %w", err)
+	}
+	out := got[:0]
+	var errs []error
+	for _, l := range got {
+		if l.Event, err = s.Event(ctx, l.EventID); err == nil {
+			out = append(out, l)
+		} else if ctx.Err() == nil {
+			errs = append(errs, s.dropLookup(ctx, &l, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil && len(out) == 0 {
+		return nil, fmt.Errorf("claim look-ups: %w", err)
+	}
+	return out, nil
+}
+
+// dropLookup ends a look-up whose event is gone or broken, and reports that.
+func (s *Store) dropLookup(ctx context.Context, l *nudgewire.PendingLookup, why error) error {
+	err := s.write(context.WithoutCancel(ctx), laneWork, func(t *tx) error {
+		_, err := t.exec(stEndLookup, int64(l.EventID), int64(l.Attempt))
+		return err
+	})
+	return errors.Join(why, err)
+}
+
+// RetryLookup puts a claimed look-up off. ErrClaimLost when it is not claimed by that attempt
+// any more.
+func (s *Store) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error {
+	lost := false
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		attempts := int64(r.Attempt)
+		if r.Free {
+			attempts--
+		}
+		at := max(micro(r.At), 1)
+		n, err := t.exec(stRetryLookup, int64(r.EventID), int64(r.Attempt), attempts, at, cut(r.Reason, maxRefusalReason))
+		if lost = n == 0; lost || err != nil {
+			return err
+		}
+		t.leavesLookup(at)
+		return nil
+	})
+	if err == nil && lost {
+		err = ErrClaimLost
+	}
+	if err != nil {
+		return fmt.Errorf("put off the look-up of event %d: %w", r.EventID, err)
+	}
+	return nil
+}
+
+// Complete plans a stored event whose look-up has ended, well or not: what was found becomes
+// part of the event, the wishes are settled as Accept does it, and the look-up goes away, all
+// in one commit. A cancelling wish that was settled when the event was accepted is not settled
+// again. ErrClaimLost, and nothing is stored, when l is not claimed by that attempt any more:
+// somebody else has it, or has ended it.
+func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nudgewire.Plan) (nudgewire.Receipt, error) {
+	var ready readyPlan
+	var room []byte
+	if err := ready.prepare(&plan, s.hash, &room); err != nil {
+		return nudgewire.Receipt{}, err
+	}
+	var receipt nudgewire.Receipt
+	lost := false
+	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		receipt, lost = nudgewire.Receipt{}, false
+		n, err := t.exec(stEndLookup, int64(l.EventID), int64(l.Attempt))
+		if lost = n == 0; lost || err != nil {
+			return err
+		}
+		receipt, err = t.complete(l.EventID, &ready, s.settle)
+		return err
+	})
+	if err == nil && lost {
+		err = ErrClaimLost
+	}
+	if err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("plan event %d after its look-up: %w", l.EventID, err)
+	}
+	return receipt, nil
+}
+
+// complete writes what was found into the event and settles its wishes.
+func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
+	e := &p.plan.Event
+	if _, err := t.exec(stEnrichEvent, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem); err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
+	}
+	if _, err := t.exec(stEnrichPayload, int64(id), e.ContentType, p.body, p.facts); err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
+	}
+	type cancelled struct{ trigger, key string }
+	done := map[cancelled]bool{}
+	p.first = 0
+	err := t.query(stDecided, func(r *row) error {
+		done[cancelled{r.text(), r.text()}] = true
+		p.first++
+		return nil
+	}, int64(id))
+	if err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
+	}
+	receipt := nudgewire.Receipt{EventID: id}
+	for i := range p.wishes {
+		d := &p.plan.Wishes[i].Decision
+		if d.Outcome == nudgewire.Cancelling && done[cancelled{d.Trigger, d.Key}] {
+			continue
+		}
+		decided, err := t.decide(p, i, id, settle)
+		if err != nil {
+			return nudgewire.Receipt{}, fmt.Errorf("trigger %s: %w", d.Trigger, err)
+		}
+		receipt.Decisions = append(receipt.Decisions, decided)
+	}
+	return receipt, nil
+}
+
+// NextLookup is when the next look-up is due, past or future; ok is false when none waits.
+func (s *Store) NextLookup(ctx context.Context) (at time.Time, ok bool, err error) {
+	at, ok, err = s.earliest(ctx, `SELECT due_at FROM lookups ORDER BY due_at LIMIT 1`)
+	if err != nil {
+		return time.Time{}, false, fmt.Errorf("next look-up: %w", err)
+	}
+	return at, ok, nil
+}
+
+const lookupColumns = `event_id, connector, attempts, due_at, lease_ends, received_at, reason`
+
+func scanLookup(r *row) (l nudgewire.PendingLookup) {
+	l.EventID = nudgewire.EventID(r.int())
+	l.Connector = r.text()
+	l.Attempt = int(r.int())
+	l.NextAt = r.time()
+	l.UnderWay = r.int() != 0
+	l.Since = r.time()
+	l.Reason = r.text()
+	return l
+}
+
+// addLookups tells of those events that wait to be looked up.
+func (s *Store) addLookups(ctx context.Context, ids []nudgewire.EventID, at map[nudgewire.EventID]*EventRow) error {
+	for len(ids) > 0 {
+		n := min(len(ids), perList)
+		err := s.rows(ctx, `SELECT `+lookupColumns+` FROM lookups WHERE event_id IN `+in(ids[:n]), nil, func(r *row) error {
+			l := scanLookup(r)
+			at[l.EventID].Lookup = &l
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("look-ups: %w", err)
+		}
+		ids = ids[n:]
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A PollRequest asks for messages whose status is due to be looked at.
+type PollRequest struct {
+	Now   time.Time
+	Lease time.Duration // the look is due again after this if no FinishPoll comes
+	N     int
+}
+
+// ClaimPolls takes up to N messages that are due, longest waiting first, and puts their next
+// look off by the lease. Unlike a send, a look that is made twice does no harm, so this is
+// all the claim there is, and a crash only delays it.
+func (s *Store) ClaimPolls(ctx context.Context, q PollRequest) ([]nudgewire.Message, error) {
+	if q.Lease <= 0 {
+		return nil, errors.New("claim polls: needs a lease")
+	}
+	if q.N <= 0 {
+		return nil, nil
+	}
+	var got []nudgewire.Message
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		got = got[:0]
+		err := t.query(stDuePolls, func(r *row) error {
+			m, err := scanMessage(r)
+			got = append(got, m)
+			return err
+		}, micro(q.Now), int64(q.N))
+		if err != nil {
+			return err
+		}
+		again := micro(q.Now.Add(q.Lease))
+		for i := range got {
+			if _, err := t.exec(stClaimPoll, int64(got[i].DispatchID), again); err != nil {
+				return err
+			}
+			got[i].NextPollAt = moment(again)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim polls: %w", err)
+	}
+	return got, nil
+}
+
+// FinishPoll records what a look at a message's status brought, as far as the law of statuses
+// (law.go) lets it. ErrNotFound when there is no such message.
+func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
+	if p.At.IsZero() || (!p.Final && !ends(p.Status) && p.NextPollAt.IsZero()) {
+		return fmt.Errorf("poll of dispatch %d: needs its time, and the next one unless it is final", p.DispatchID)
+	}
+	var found bool
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		found = false
+		var before nudgewire.Message
+		err := t.query(stMessage, func(r *row) (err error) {
+			before, err = scanMessage(r)
+			found = true
+			return err
+		}, int64(p.DispatchID))
+		if err != nil || !found {
+			return err
+		}
+		m := follow(before, p)
+		t.counts[countPolls]++
+		t.countSeen(before, m)
+		t.leavesPoll(micro(m.NextPollAt))
+		_, err = t.exec(stUpdateMessage, int64(m.DispatchID), string(m.Status), m.Error, micro(m.StatusAt), micro(m.ToldAt),
+			micro(m.NextPollAt), int64(m.Polls), flag(m.Final), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
+		return err
+	})
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("poll of dispatch %d: %w", p.DispatchID, err)
+	}
+	return nil
+}
+
+// NextPoll is when the next look at any message is due, past or future; ok is false when
+// none is followed.
+func (s *Store) NextPoll(ctx context.Context) (at time.Time, ok bool, err error) {
+	at, ok, err = s.earliest(ctx, `SELECT next_poll_at FROM messages WHERE final = 0 ORDER BY next_poll_at LIMIT 1`)
+	if err != nil {
+		return time.Time{}, false, fmt.Errorf("next poll: %w", err)
+	}
+	return at, ok, nil
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrations lists the schema's versions in order. A released file is never edited again.
+var migrations = []string{
+	1: "migrations/00001_ledger.sql",
+	2: "migrations/00002_lookups.sql",
+}
+
+// migrate brings the schema behind db to this version. Each step is one transaction, so a
+// crash leaves the old version or the new one. The SQL passes through the dialect, which is
+// why the files are steps in Go and not read by goose itself.
+func migrate(ctx context.Context, db *sql.DB, d dialect) error {
+	var steps []*goose.Migration
+	for version, name := range migrations {
+		if name == "" {
+			continue
+		}
+		text, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("schema: %w", err)
+		}
+		up := &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, d.sql(string(text)))
+			return err
+		}}
+		steps = append(steps, goose.NewGoMigration(int64(version), up, nil))
+	}
+	provider, err := goose.NewProvider(d.goose, db, nil,
+		goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("schema: %w", err)
+	}
+	found, err := provider.GetDBVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("schema: %w", err)
+	}
+	if newest := int64(len(migrations) - 1); found > newest {
+		return &NewerSchemaError{Found: found, Known: newest}
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("schema: %w", err)
+	}
+	return nil
+}
+
+// checkSchema reports whether a reader can understand the data behind db, without changing it.
+func checkSchema(ctx context.Context, db *sql.DB) error {
+	var found sql.NullInt64
+	err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM "+goose.DefaultTablename+" WHERE is_applied").Scan(&found)
+	if err != nil {
+		return fmt.Errorf("no nudgewire data here: %w", err)
+	}
+	if newest := int64(len(migrations) - 1); found.Int64 != newest {
+		return &NewerSchemaError{Found: found.Int64, Known: newest}
+	}
+	return nil
+}

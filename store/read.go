@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// defaultLimit is the length of a list whose filter names none.
+const defaultLimit = 50
+
+// A select_ is one SELECT being put together: conditions are joined by AND, and their
+// arguments are numbered in the order in which they come.
+type select_ struct {
+	where []string
+	args  []any
+}
+
+// and adds a condition; each "?" in it stands for the next of args.
+func (q *select_) and(condition string, args ...any) {
+	for _, a := range args {
+		q.args = append(q.args, a)
+		condition = strings.Replace(condition, "?", "\x00"+strconv.Itoa(len(q.args)), 1)
+	}
+	q.where = append(q.where, strings.ReplaceAll(condition, "\x00", "?"))
+}
+
+// sql is the whole statement.
+func (q *select_) sql(columns, from, order string, limit int) string {
+	var b strings.Builder
+	b.WriteString("SELECT " + columns + " FROM " + from)
+	for i, w := range q.where {
+		b.WriteString([]string{" WHERE ", " AND "}[min(i, 1)])
+		b.WriteString(w)
+	}
+	if order != "" {
+		b.WriteString(" ORDER BY " + order)
+	}
+	if limit > 0 {
+		b.WriteString(" LIMIT " + strconv.Itoa(limit))
+	}
+	return b.String()
+}
+
+// rows runs a read and calls each on every row.
+func (s *Store) rows(ctx context.Context, query string, args []any, each func(*row) error) (err error) {
+	rows, err := s.reads.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	r := row{values: make([]driver.Value, len(columns))}
+	into := make([]any, len(columns))
+	for i := range into {
+		into[i] = &r.values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		r.next = 0
+		if err := each(&r); err != nil {
+			return err
+		}
+		if r.err != nil {
+			return r.err
+		}
+	}
+	return rows.Err()
+}
+
+// earliest reads one time; ok is false when there is no row.
+func (s *Store) earliest(ctx context.Context, query string, args ...any) (at time.Time, ok bool, err error) {
+	var us int64
+	err = s.reads.QueryRowContext(ctx, query, args...).Scan(&us)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, false, nil
+	}
+	return moment(us), err == nil, err
+}
+
+// sinceSlack is how much later a row may have got its number than its time says: the clock is
+// read when a request comes, the number given when it is stored.
+const sinceSlack = time.Minute
+
+// firstSince is a number before which no row of table has a time at or after since. Numbers
+// grow with time, so it is found by halving and needs no index on the time.
+func (s *Store) firstSince(ctx context.Context, table, column string, since time.Time) (int64, error) {
+	var low, high sql.NullInt64
+	err := s.reads.QueryRowContext(ctx, `SELECT (SELECT min(id) FROM `+table+`), (SELECT max(id) FROM `+table+`)`).Scan(&low, &high)
+	if err != nil || !low.Valid {
+		return 0, err
+	}
+	probe := `SELECT ` + column + ` FROM ` + table + ` WHERE id >= ?1 ORDER BY id LIMIT 1`
+	want := micro(since.Add(-sinceSlack))
+	lo, hi := low.Int64, high.Int64+1
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		var at int64
+		if err := s.reads.QueryRowContext(ctx, probe, mid).Scan(&at); err != nil {
+			return 0, err
+		}
+		if at < want {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo, nil
+}
+
+// in is an SQL list of numbers, which need no placeholders. An empty one, which only SQLite
+// takes, is a list of a number that no row has.
+func in[T ~int64](ids []T) string {
+	if len(ids) == 0 {
+		return "(0)"
+	}
+	b := []byte{'('}
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(id), 10)
+	}
+	return string(append(b, ')'))
+}
+
+// perList is how many numbers go into one list.
+const perList = 500
+
+// eventsOf finds the newest events of a phone below a number (0 is no bound), newest first, at
+// most limit of them. It walks the buckets of the index from the newest down: a look into each is
+// what it costs that inserts stay on few pages (see the schema).
+func (s *Store) eventsOf(ctx context.Context, phone nudgewire.Phone, below nudgewire.EventID, limit int) (ids []nudgewire.EventID, err error) {
+	var first, last sql.NullInt64
+	err = s.reads.QueryRowContext(ctx, `SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)`).Scan(&first, &last)
+	if err != nil || !first.Valid {
+		return nil, err
+	}
+	oldest, newest := first.Int64>>bucketShift, last.Int64>>bucketShift
+	for high := newest; high >= oldest && len(ids) < limit; high -= perList {
+		var buckets []int64
+		for b := high; b > high-perList && b >= oldest; b-- {
+			buckets = append(buckets, b)
+		}
+		var q select_
+		q.and("bucket IN " + in(buckets))
+		q.and("phone = ?", string(phone))
+		q.and("phone <> ''")
+		if below > 0 {
+			q.and("id < ?", int64(below))
+		}
+		err := s.rows(ctx, q.sql("id", "events", "id DESC", limit-len(ids)), q.args, func(r *row) error {
+			ids = append(ids, nudgewire.EventID(r.int()))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}

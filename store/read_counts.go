@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Counts is the ledger in numbers.
+type Counts struct {
+	// Totals since the data began, by the names in counters.go: events, dispatches_accepted, …
+	Totals map[string]int64
+	// What is alive now, counted in the partial indexes that hold just that.
+	Waiting, Sending, InDoubt int64
+	Tracking                  int64     // messages still asked about
+	Lookups                   int64     // events that wait for what their webhook left out
+	OldestDue                 time.Time // the earliest due time of all that waits; zero when nothing does
+}
+
+// Overdue is how long the oldest waiting dispatch is past its time; 0 when none is.
+func (c Counts) Overdue(now time.Time) time.Duration {
+	if c.OldestDue.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(c.OldestDue))
+}
+
+// Counts reads the totals and counts what is alive. History is never counted.
+func (s *Store) Counts(ctx context.Context) (c Counts, err error) {
+	if c.Totals, err = s.totals(ctx); err != nil {
+		return c, err
+	}
+	for _, q := range []struct {
+		into *int64
+		sql  string
+	}{
+		{&c.Waiting, `SELECT count(*) FROM dispatches WHERE state = 'waiting'`},
+		{&c.Sending, `SELECT count(*) FROM dispatches WHERE state = 'sending'`},
+		{&c.InDoubt, `SELECT count(*) FROM dispatches WHERE state = 'in_doubt'`},
+		{&c.Tracking, `SELECT count(*) FROM messages WHERE final = 0`},
+		{&c.Lookups, `SELECT count(*) FROM lookups`},
+	} {
+		if err := s.reads.QueryRowContext(ctx, q.sql).Scan(q.into); err != nil {
+			return c, fmt.Errorf("count: %w", err)
+		}
+	}
+	c.OldestDue, _, err = s.NextDue(ctx)
+	return c, err
+}
+
+// totals reads the counters; one that never counted is 0.
+func (s *Store) totals(ctx context.Context) (map[string]int64, error) {
+	totals := make(map[string]int64, counterCount)
+	for _, name := range counterNames {
+		totals[name] = 0
+	}
+	err := s.rows(ctx, `SELECT name, value FROM counters WHERE name NOT LIKE '%/%'`, nil, func(r *row) error {
+		name := r.text()
+		totals[name] = r.int()
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("counters: %w", err)
+	}
+	return totals, nil
+}
+
+// Check reads all the data and reports what is damaged in its structure. It takes about a
+// second a gigabyte.
+func (s *Store) Check(ctx context.Context) error {
+	var faults []error
+	err := s.rows(ctx, sqliteDialect.check, nil, func(r *row) error {
+		if words := r.text(); words != "ok" {
+			faults = append(faults, errors.New(words))
+		}
+		return nil
+	})
+	if err := errors.Join(append(faults, err)...); err != nil {
+		return fmt.Errorf("check the data: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A DispatchFilter narrows a list of dispatches. Zero fields do not.
+type DispatchFilter struct {
+	Since   time.Time // created at or after
+	Limit   int       // default 50
+	State   nudgewire.State
+	Status  nudgewire.Status // of its message
+	Trigger string
+	Phone   nudgewire.Phone
+	EventID nudgewire.EventID    // owed or renewed because of this event
+	Before  nudgewire.DispatchID // for the next page: the last one's ID
+}
+
+// A DispatchStory is a dispatch with how its attempts ended and what became of its message.
+type DispatchStory struct {
+	nudgewire.Dispatch
+	Attempts []nudgewire.Attempt
+	Message  *nudgewire.Message // nil before the service took it
+}
+
+// Dispatches lists dispatches, newest first.
+func (s *Store) Dispatches(ctx context.Context, f DispatchFilter) ([]DispatchStory, error) {
+	if f.Limit <= 0 {
+		f.Limit = defaultLimit
+	}
+	out, err := s.listDispatches(ctx, f)
+	if err == nil {
+		err = s.addEnds(ctx, out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list dispatches: %w", err)
+	}
+	return out, nil
+}
+
+func (s *Store) listDispatches(ctx context.Context, f DispatchFilter) (out []DispatchStory, err error) {
+	var q select_
+	if f.EventID != 0 {
+		decisions, err := s.Decisions(ctx, f.EventID)
+		if err != nil {
+			return nil, err
+		}
+		q.and("id IN " + in(owedBy(decisions)))
+	}
+	if f.Phone != "" {
+		// The phone's events lead to its dispatches, so there is no index by phone here.
+		ids, err := s.dispatchesOf(ctx, f.Phone)
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) > maxOfPhone {
+			ids = ids[len(ids)-maxOfPhone:]
+		}
+		q.and("id IN " + in(ids))
+		q.and("phone = ?", string(f.Phone))
+	}
+	if !f.Since.IsZero() {
+		first, err := s.firstSince(ctx, "dispatches", "created_at", f.Since)
+		if err != nil {
+			return nil, err
+		}
+		q.and("id >= ?", first)
+		q.and("created_at >= ?", micro(f.Since))
+	}
+	if f.State != "" {
+		if !slices.Contains(nudgewire.States, f.State) {
+			return nil, fmt.Errorf("unknown state %q", f.State)
+		}
+		q.and(stateCondition(f.State))
+	}
+	switch f.Status {
+	case "":
+	case nudgewire.StatusDelivered, nudgewire.StatusRead: // most of them: a walk from the newest soon finds enough
+		q.and("EXISTS (SELECT 1 FROM messages WHERE dispatch_id = dispatches.id AND status = ?)", string(f.Status))
+	default:
+		q.and("id IN (SELECT dispatch_id FROM messages WHERE status = ?)", string(f.Status))
+	}
+	if f.Trigger != "" {
+		q.and("trigger_name = ?", f.Trigger)
+	}
+	if f.Before > 0 {
+		q.and("id < ?", int64(f.Before))
+	}
+	err = s.rows(ctx, q.sql(dispatchColumns, "dispatches", "id DESC", f.Limit), q.args, func(r *row) error {
+		d, send := scanDispatch(r)
+		err := decodeSend(&d, send)
+		out = append(out, DispatchStory{Dispatch: d})
+		return err
+	})
+	return out, err
+}
+
+// stateCondition is spelt out, because an index on some states is used only where the
+// statement shows that it may be. What is alive is few among many, so it is taken from its
+// index first and ordered afterwards; a walk from the newest could pass all of history.
+func stateCondition(s nudgewire.State) string {
+	is := "state = '" + string(s) + "'"
+	if s == nudgewire.StateWaiting || s == nudgewire.StateSending {
+		return "id IN (SELECT id FROM dispatches WHERE " + is + ") AND " + is
+	}
+	return is
+}
+
+// maxOfPhone bounds the dispatches of one phone that are looked at, newest first.
+const maxOfPhone = 10_000
+
+// dispatchesOf lists the numbers of all dispatches that events of a phone led to, ascending.
+func (s *Store) dispatchesOf(ctx context.Context, phone nudgewire.Phone) (ids []nudgewire.DispatchID, err error) {
+	events, err := s.eventsOf(ctx, phone, 0, maxOfPhone)
+	if err != nil {
+		return nil, err
+	}
+	err = s.decisionsOf(ctx, events, func(d nudgewire.Decision) {
+		if d.DispatchID != 0 {
+			ids = append(ids, d.DispatchID)
+		}
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
+func owedBy(decisions []nudgewire.Decision) (ids []nudgewire.DispatchID) {
+	for _, d := range decisions {
+		if d.DispatchID != 0 {
+			ids = append(ids, d.DispatchID)
+		}
+	}
+	return ids
+}
+
+// Dispatch is one dispatch. ErrNotFound when there is none.
+func (s *Store) Dispatch(ctx context.Context, id nudgewire.DispatchID) (nudgewire.Dispatch, error) {
+	var d nudgewire.Dispatch
+	err := s.dispatchesByID(ctx, []nudgewire.DispatchID{id}, func(found nudgewire.Dispatch) { d = found })
+	if err == nil && d.ID == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return d, fmt.Errorf("dispatch %d: %w", id, err)
+	}
+	return d, nil
+}
+
+func (s *Store) dispatchesByID(ctx context.Context, ids []nudgewire.DispatchID, each func(nudgewire.Dispatch)) error {
+	for len(ids) > 0 {
+		n := min(len(ids), perList)
+		query := `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id IN ` + in(ids[:n]) + ` ORDER BY id`
+		err := s.rows(ctx, query, nil, func(r *row) error {
+			d, send := scanDispatch(r)
+			if err := decodeSend(&d, send); err != nil {
+				return err
+			}
+			each(d)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// DispatchStory is one dispatch with its attempts and message. ErrNotFound when there is none.
+func (s *Store) DispatchStory(ctx context.Context, id nudgewire.DispatchID) (DispatchStory, error) {
+	d, err := s.Dispatch(ctx, id)
+	if err != nil {
+		return DispatchStory{}, err
+	}
+	one := []DispatchStory{{Dispatch: d}}
+	if err := s.addEnds(ctx, one); err != nil {
+		return DispatchStory{}, fmt.Errorf("dispatch %d: %w", id, err)
+	}
+	return one[0], nil
+}
+
+// Attempts lists how the attempts at one dispatch ended, in their order. A plain acceptance
+// leaves no row of its own; it is told from the message.
+func (s *Store) Attempts(ctx context.Context, id nudgewire.DispatchID) ([]nudgewire.Attempt, error) {
+	d, err := s.DispatchStory(ctx, id)
+	return d.Attempts, err
+}
+
+// addEnds fills in the attempts and the message of each dispatch.
+func (s *Store) addEnds(ctx context.Context, list []DispatchStory) error {
+	for part := range slices.Chunk(list, perList) {
+		ids := make([]nudgewire.DispatchID, len(part))
+		at := make(map[nudgewire.DispatchID]*DispatchStory, len(part))
+		for i := range part {
+			ids[i] = part[i].ID
+			at[ids[i]] = &part[i]
+		}
+		err := s.rows(ctx, `SELECT dispatch_id, number, state, owner, reason, answer, retry_at, at FROM attempts
+			WHERE dispatch_id IN `+in(ids)+` ORDER BY dispatch_id, number, at`, nil, func(r *row) error {
+			a := nudgewire.Attempt{
+				DispatchID: nudgewire.DispatchID(r.int()), Number: int(r.int()), State: nudgewire.State(r.text()), Owner: r.text(),
+				Reason: r.text(), Answer: r.text(), RetryAt: r.time(), At: r.time(),
+			}
+			d := at[a.DispatchID]
+			d.Attempts = append(d.Attempts, a)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("attempts: %w", err)
+		}
+		err = s.rows(ctx, `SELECT `+messageColumns+` FROM messages WHERE dispatch_id IN `+in(ids), nil, func(r *row) error {
+			m, err := scanMessage(r)
+			at[m.DispatchID].Message = &m
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("messages: %w", err)
+		}
+		for i := range part {
+			part[i].addAcceptance()
+		}
+	}
+	return nil
+}
+
+// addAcceptance adds the plain acceptance that left no row of its own.
+func (d *DispatchStory) addAcceptance() {
+	if d.State != nudgewire.StateAccepted || d.Message == nil || !d.Message.Tracked() {
+		return
+	}
+	if n := len(d.Attempts); n > 0 && d.Attempts[n-1].State == nudgewire.StateAccepted {
+		return
+	}
+	d.Attempts = append(d.Attempts, nudgewire.Attempt{
+		DispatchID: d.ID, Number: d.Attempt, State: nudgewire.StateAccepted, At: d.Message.AcceptedAt,
+	})
+}

@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// An EventFilter narrows a list of events. Zero fields do not.
+type EventFilter struct {
+	Since     time.Time // received at or after
+	Limit     int       // default 50
+	Connector string
+	Kind      string
+	Phone     nudgewire.Phone
+	Before    nudgewire.EventID // for the next page: the last one's ID
+}
+
+// An EventRow is a stored event with what the triggers said to it. In a list its payload and
+// all that was mapped from it but the phone are left out.
+type EventRow struct {
+	nudgewire.Event
+	Decisions []nudgewire.Decision
+	Lookup    *nudgewire.PendingLookup // what it waits for before it is planned; nil for nothing
+}
+
+const eventColumns = `id, connector, kind, topic, dedupe_key, phone, phone_problem, occurred_at, received_at`
+
+func scanEvent(r *row) (e nudgewire.Event) {
+	e.ID = nudgewire.EventID(r.int())
+	e.Connector = r.text()
+	e.Kind = r.text()
+	e.Topic = r.text()
+	e.DedupeKey = r.text()
+	e.Contact.Phone = nudgewire.Phone(r.text())
+	e.Contact.PhoneProblem = r.text()
+	e.OccurredAt = r.time()
+	e.ReceivedAt = r.time()
+	return e
+}
+
+// Events lists events, newest first.
+func (s *Store) Events(ctx context.Context, f EventFilter) ([]EventRow, error) {
+	if f.Limit <= 0 {
+		f.Limit = defaultLimit
+	}
+	out, err := s.listEvents(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	return out, nil
+}
+
+func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, err error) {
+	var since int64
+	if !f.Since.IsZero() {
+		if since, err = s.firstSince(ctx, "events", "received_at", f.Since); err != nil {
+			return nil, err
+		}
+	}
+	for len(out) < f.Limit {
+		var q select_
+		last := true // this round ends the search
+		if f.Phone != "" {
+			ids, err := s.eventsOf(ctx, f.Phone, f.Before, perList)
+			if err != nil {
+				return nil, err
+			}
+			if len(ids) == 0 {
+				break
+			}
+			last = len(ids) < perList
+			f.Before = ids[len(ids)-1]
+			q.and("id IN " + in(ids))
+		} else if f.Before > 0 {
+			q.and("id < ?", int64(f.Before))
+		}
+		if since > 0 {
+			q.and("id >= ?", since)
+			q.and("received_at >= ?", micro(f.Since))
+		}
+		if f.Connector != "" {
+			q.and("connector = ?", f.Connector)
+		}
+		if f.Kind != "" {
+			q.and("kind = ?", f.Kind)
+		}
+		err := s.rows(ctx, q.sql(eventColumns, "events", "id DESC", f.Limit-len(out)), q.args, func(r *row) error {
+			out = append(out, EventRow{Event: scanEvent(r)})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if last {
+			break
+		}
+	}
+	return out, s.addDecisions(ctx, out)
+}
+
+// addDecisions fills in what the triggers said to each event.
+func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
+	at := make(map[nudgewire.EventID]*EventRow, len(events))
+	ids := make([]nudgewire.EventID, len(events))
+	for i := range events {
+		ids[i] = events[i].ID
+		at[ids[i]] = &events[i]
+	}
+	if err := s.addLookups(ctx, ids, at); err != nil {
+		return err
+	}
+	return s.decisionsOf(ctx, ids, func(d nudgewire.Decision) {
+		e := at[d.EventID]
+		e.Decisions = append(e.Decisions, d)
+	})
+}
+
+// decisionsOf reads the decisions about the events ids, each event's in their order.
+func (s *Store) decisionsOf(ctx context.Context, ids []nudgewire.EventID, each func(nudgewire.Decision)) error {
+	for len(ids) > 0 {
+		n := min(len(ids), perList)
+		query := `SELECT event_id, trigger_name, outcome, reason, clauses, affair_key, dispatch_id, config, at
+			FROM decisions WHERE event_id IN ` + in(ids[:n]) + ` ORDER BY event_id, seq`
+		err := s.rows(ctx, query, nil, func(r *row) error {
+			d := nudgewire.Decision{
+				EventID: nudgewire.EventID(r.int()), Trigger: r.text(), Outcome: nudgewire.Outcome(r.text()), Reason: r.text(),
+			}
+			if clauses := r.blob(); len(clauses) > 0 {
+				if err := json.Unmarshal(clauses, &d.Clauses); err != nil {
+					return fmt.Errorf("event %d: clauses: %w", d.EventID, err)
+				}
+			}
+			d.Key, d.DispatchID, d.Config, d.At = r.text(), nudgewire.DispatchID(r.int()), r.text(), r.time()
+			each(d)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("decisions: %w", err)
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// Decisions lists what the triggers said to one event, in their order; none when no trigger
+// listens to it.
+func (s *Store) Decisions(ctx context.Context, id nudgewire.EventID) (out []nudgewire.Decision, err error) {
+	err = s.decisionsOf(ctx, []nudgewire.EventID{id}, func(d nudgewire.Decision) { out = append(out, d) })
+	return out, err
+}
+
+// Event is one stored event, whole: with its payload and what was mapped from it, unless
+// retention has cleared those away. ErrNotFound when there is none.
+func (s *Store) Event(ctx context.Context, id nudgewire.EventID) (e nudgewire.Event, err error) {
+	found := false
+	err = s.rows(ctx, `SELECT `+eventColumns+` FROM events WHERE id = ?1`, []any{int64(id)}, func(r *row) error {
+		e, found = scanEvent(r), true
+		return nil
+	})
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	if err == nil {
+		err = s.addPayload(ctx, &e)
+	}
+	if err != nil {
+		return e, fmt.Errorf("event %d: %w", id, err)
+	}
+	return e, nil
+}
+
+func (s *Store) addPayload(ctx context.Context, e *nudgewire.Event) error {
+	return s.rows(ctx, `SELECT content_type, body, facts FROM payloads WHERE event_id = ?1`, []any{int64(e.ID)}, func(r *row) (err error) {
+		e.ContentType = r.text()
+		if e.Payload, err = unpack(r.blob()); err != nil {
+			return err
+		}
+		facts, err := unpack(r.blob())
+		if err != nil {
+			return err
+		}
+		return decodeFacts(facts, e)
+	})
+}
+
+// ConfigText is the text of the config that a decision or a dispatch names, without its secrets.
+func (s *Store) ConfigText(ctx context.Context, version string) (text string, err error) {
+	err = ErrNotFound
+	if e := s.rows(ctx, `SELECT text FROM configs WHERE version = ?1`, []any{version}, func(r *row) error {
+		text, err = r.text(), nil
+		return nil
+	}); e != nil {
+		err = e
+	}
+	if err != nil {
+		return "", fmt.Errorf("config %s: %w", version, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A Story is one event with all that came of it: what each trigger said, and the dispatches
+// that were owed or renewed because of it, with their attempts and messages. An event that
+// no trigger listens to is a story without decisions.
+type Story struct {
+	EventRow
+	Dispatches []DispatchStory
+}
+
+// Story tells what happened to a phone: its newest events, at most limit (0: 50), the newest
+// last. A dispatch that later events renewed is told with each of them.
+func (s *Store) Story(ctx context.Context, phone nudgewire.Phone, limit int) ([]Story, error) {
+	rows, err := s.Events(ctx, EventFilter{Phone: phone, Limit: limit})
+	if err == nil {
+		slices.Reverse(rows)
+		var out []Story
+		if out, err = s.tell(ctx, rows); err == nil {
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("story of %s: %w", phone.Masked(), err)
+}
+
+// EventStory is the story of one event, with its payload. ErrNotFound when there is none.
+func (s *Store) EventStory(ctx context.Context, id nudgewire.EventID) (Story, error) {
+	e, err := s.Event(ctx, id)
+	if err != nil {
+		return Story{}, err
+	}
+	rows := []EventRow{{Event: e}}
+	if err := s.addDecisions(ctx, rows); err != nil {
+		return Story{}, fmt.Errorf("event %d: %w", id, err)
+	}
+	out, err := s.tell(ctx, rows)
+	if err != nil {
+		return Story{}, fmt.Errorf("event %d: %w", id, err)
+	}
+	return out[0], nil
+}
+
+// tell adds to each event the dispatches that its decisions name.
+func (s *Store) tell(ctx context.Context, rows []EventRow) ([]Story, error) {
+	out := make([]Story, len(rows))
+	var ids []nudgewire.DispatchID
+	for i := range rows {
+		out[i].EventRow = rows[i]
+		ids = append(ids, owedBy(rows[i].Decisions)...)
+	}
+	slices.Sort(ids)
+	var found []DispatchStory
+	err := s.dispatchesByID(ctx, slices.Compact(ids), func(d nudgewire.Dispatch) { found = append(found, DispatchStory{Dispatch: d}) })
+	if err == nil {
+		err = s.addEnds(ctx, found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		for _, id := range owedBy(out[i].Decisions) {
+			at := slices.IndexFunc(found, func(d DispatchStory) bool { return d.ID == id })
+			if at >= 0 {
+				out[i].Dispatches = append(out[i].Dispatches, found[at])
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A ring bounds what strangers can make us keep: the newest refusals of each connector, and
+// the newest of all, because the connector's name is the stranger's, too. It is trimmed in
+// small batches now and then, so it may hold a little more.
+type ring struct{ perConnector, total, every int64 }
+
+var refusalRing = ring{perConnector: 10_000, total: 100_000, every: 100}
+
+// The longest texts of a refusal that are kept, in bytes.
+const (
+	maxRefusalName   = 100
+	maxRefusalReason = 1000
+	maxRefusalSample = 512
+)
+
+// Refuse keeps the trace of a request that was not taken. Its ID is given here.
+func (s *Store) Refuse(ctx context.Context, r nudgewire.Refusal) error {
+	err := s.write(ctx, laneIngest, func(t *tx) error {
+		t.ids.refusal++
+		id := t.ids.refusal
+		at := micro(r.At)
+		if at == 0 {
+			at = t.at
+		}
+		connector := cut(r.Connector, maxRefusalName)
+		if _, err := t.exec(stInsertRefusal, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxRefusalReason),
+			cut(r.Method, maxRefusalName), int64(r.Bytes), cut(r.Sample, maxRefusalSample), at); err != nil {
+			return err
+		}
+		t.counts[countRefusals]++
+		if id%s.ring.every != 0 {
+			return nil
+		}
+		return t.trimRefusals(connector, s.ring)
+	})
+	if err != nil {
+		return fmt.Errorf("keep a refusal: %w", err)
+	}
+	return nil
+}
+
+func (t *tx) trimRefusals(connector string, keep ring) error {
+	var oldest int64
+	err := t.query(stOldRefusal, func(r *row) error {
+		oldest = r.int()
+		return nil
+	}, connector, keep.perConnector)
+	if err != nil {
+		return err
+	}
+	if oldest > 0 {
+		if _, err := t.exec(stTrimConnector, connector, oldest); err != nil {
+			return err
+		}
+	}
+	_, err = t.exec(stTrimRefusals, t.ids.refusal-keep.total)
+	return err
+}
+
+// SaveConfig keeps the text of a config, its secrets already hidden, under the version that
+// decisions and dispatches name. Saving a version again renews its time.
+func (s *Store) SaveConfig(ctx context.Context, version, text string, at time.Time) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		_, err := t.exec(stSaveConfig, version, text, micro(at))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save config %s: %w", version, err)
+	}
+	return nil
+}

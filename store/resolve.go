@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// CancelDispatch ends a dispatch that waits, by a person's word. Errors: ErrNotFound, or a
+// *StateError when it does not wait any more.
+func (s *Store) CancelDispatch(ctx context.Context, id nudgewire.DispatchID, reason string) error {
+	if reason == "" {
+		reason = "cancelled by hand"
+	}
+	return s.order(ctx, id, nudgewire.StateWaiting, func(t *tx, _ *nudgewire.Dispatch) error {
+		t.counts[countCancelled]++
+		_, err := t.exec(stCancel, int64(id), reason, t.at)
+		return err
+	})
+}
+
+// Resolve settles a dispatch in doubt by a person's word: it did arrive, it shall be sent
+// again, or it is let be. One that is sent again is due at once and gets as long until its expiry
+// as it had at first. Errors: ErrNotFound, or a *StateError when it is not in doubt.
+func (s *Store) Resolve(ctx context.Context, id nudgewire.DispatchID, r nudgewire.Resolution, reason string) error {
+	switch r {
+	case nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop:
+	default:
+		return fmt.Errorf("resolve dispatch %d: unknown resolution %q; want %s, %s or %s",
+			id, r, nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop)
+	}
+	if reason == "" {
+		reason = "resolved by hand: " + string(r)
+	}
+	return s.order(ctx, id, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Dispatch) error {
+		switch r {
+		case nudgewire.ResolveResend:
+			expires := d.ExpiresAt
+			if !expires.IsZero() {
+				expires = moment(t.at).Add(d.ExpiresAt.Sub(d.DueAt))
+			}
+			t.counts[countRetries]++
+			t.leavesDue(t.at)
+			_, err := t.exec(stResend, int64(id), reason, t.at, micro(expires), t.at)
+			return err
+		case nudgewire.ResolveAccepted:
+			t.counts[countAccepted]++
+			if _, err := t.exec(stResolve, int64(id), string(nudgewire.StateAccepted), reason, t.at); err != nil {
+				return err
+			}
+			return t.insertMessage(&nudgewire.Attempt{DispatchID: id, At: moment(t.at)})
+		default:
+			t.counts[countDropped]++
+			_, err := t.exec(stResolve, int64(id), string(nudgewire.StateDropped), reason, t.at)
+			return err
+		}
+	})
+}
+
+// order carries out a person's word about a dispatch if it is in the state that the word is about.
+func (s *Store) order(ctx context.Context, id nudgewire.DispatchID, want nudgewire.State, do func(*tx, *nudgewire.Dispatch) error) error {
+	var refused error
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		refused = ErrNotFound
+		var found nudgewire.Dispatch
+		err := t.query(stDispatch, func(r *row) error {
+			found, _ = scanDispatch(r)
+			refused = nil
+			return nil
+		}, int64(id))
+		if err == nil && refused == nil && found.State != want {
+			refused = &StateError{ID: id, State: found.State, Want: want}
+		}
+		if err != nil || refused != nil {
+			return err
+		}
+		return do(t, &found)
+	})
+	if err == nil {
+		err = refused
+	}
+	if _, worded := errors.AsType[*StateError](err); err == nil || worded {
+		return err
+	}
+	return fmt.Errorf("dispatch %d: %w", id, err)
+}

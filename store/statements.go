@@ -1,0 +1,191 @@
+package store
+
+// A stmt names one of the writer's prepared statements.
+type stmt int
+
+const (
+	stBegin stmt = iota
+	stCommit
+	stRollback
+	stCount
+	stHeard
+
+	stSeenOneDay
+	stSeen
+	stInsertEvent
+	stInsertPayload
+	stInsertDecision
+
+	stAffair
+	stWaitingOfPhone
+	stTombstone
+	stBury
+	stExpiredTombstones
+	stUnbury
+	stInsertDispatch
+	stRestart
+	stCancel
+
+	stDue
+	stClaim
+	stExpire
+	stFinish
+	stRetry
+	stFinishLate
+	stInsertMessage
+	stInsertAttempt
+	stRecipient
+	stDispatch
+
+	stSending
+	stLapse
+	stResend
+	stResolve
+
+	stDuePolls
+	stClaimPoll
+	stMessage
+	stUpdateMessage
+
+	stInsertRefusal
+	stOldRefusal
+	stTrimConnector
+	stTrimRefusals
+	stSaveConfig
+
+	stInsertLookup
+	stDueLookups
+	stClaimLookup
+	stRetryLookup
+	stEndLookup
+	stEnrichEvent
+	stEnrichPayload
+	stDecided
+
+	stmtCount
+)
+
+// Columns in the order in which scan.go reads them.
+const (
+	dispatchColumns = `id, event_id, trigger_name, affair_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config`
+	messageColumns  = `dispatch_id, message_id, phone, category, status, error, accepted_at, status_at, told_at, next_poll_at, polls, final, sent_at, delivered_at, read_at, failed_at`
+)
+
+// statements is every statement that changes data, and every read inside a change, whole. Each is written for both
+// engines; dialect.go fills the marks.
+//
+// A limit is written ?3 + 0 and not ?3: SQLite plans a statement anew each time the bare
+// parameter of a LIMIT is bound, which took half the time of a claim.
+var statements = [stmtCount]string{
+	stBegin:    `BEGIN IMMEDIATE`,
+	stCommit:   `COMMIT`,
+	stRollback: `ROLLBACK`,
+	stCount: `INSERT INTO counters (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`,
+
+	stHeard: `INSERT INTO counters (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = CASE WHEN excluded.value > counters.value THEN excluded.value ELSE counters.value END`,
+
+	// One day is the usual case of a young ledger and needs no list.
+	stSeenOneDay: `SELECT id, day, connector, dedupe_key FROM events WHERE day = ?1 AND hash = ?2`,
+	stSeen: `SELECT id, day, connector, dedupe_key FROM events
+		WHERE day IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND hash = ?10`,
+	stInsertEvent: `INSERT INTO events (id, bucket, day, hash, connector, kind, topic, dedupe_key, phone, phone_problem, occurred_at, received_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
+	stInsertPayload: `INSERT INTO payloads (event_id, content_type, body, facts) VALUES (?1, ?2, ?3, ?4)`,
+	stInsertDecision: `INSERT INTO decisions (event_id, seq, trigger_name, outcome, reason, clauses, affair_key, dispatch_id, config, at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+
+	stAffair: `SELECT id, state, trigger_name, affair_key, phone, due_at, created_at, claimed_at, event_at, restarts
+		FROM dispatches WHERE affair = ?1 ORDER BY id`,
+	// A phone's dispatches are found through its events, one bucket of the index at a time.
+	stWaitingOfPhone: `SELECT DISTINCT d.id, d.due_at, d.created_at, d.event_at, d.restarts
+		FROM events e JOIN decisions c ON c.event_id = e.id JOIN dispatches d ON d.id = c.dispatch_id
+		WHERE e.bucket = ?1 AND e.phone = ?2 AND e.phone <> '' AND d.state = 'waiting' AND d.trigger_name = ?3 AND d.phone = ?2
+		ORDER BY d.id`,
+	stTombstone: `SELECT event_id, ref, event_at, expires_at FROM tombstones
+		WHERE affair = ?1 AND trigger_name = ?2 AND affair_key = ?3 AND phone = ?4 AND expires_at > ?5`,
+	// The newest fact is kept, and the longest memory.
+	stBury: `INSERT INTO tombstones (affair, trigger_name, affair_key, phone, event_id, ref, event_at, expires_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+		ON CONFLICT (affair, trigger_name, affair_key, phone) DO UPDATE SET
+			event_id   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_id ELSE tombstones.event_id END,
+			ref        = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.ref ELSE tombstones.ref END,
+			event_at   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_at ELSE tombstones.event_at END,
+			expires_at = CASE WHEN excluded.expires_at >= tombstones.expires_at THEN excluded.expires_at ELSE tombstones.expires_at END`,
+	stExpiredTombstones: `SELECT affair, trigger_name, affair_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2`,
+	stUnbury:            `DELETE FROM tombstones WHERE affair = ?1 AND trigger_name = ?2 AND affair_key = ?3 AND phone = ?4`,
+	stInsertDispatch: `INSERT INTO dispatches (id, event_id, event_at, trigger_name, affair_key, affair, phone, category, lane, send, state, reason,
+			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15)`,
+	stRestart: `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
+			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, owner = '', restarts = restarts + 1
+		WHERE id = ?1 AND state = 'waiting'`,
+	stCancel: `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = ''
+		WHERE id = ?1 AND state = 'waiting'`,
+
+	stDue: `SELECT ` + dispatchColumns + ` FROM dispatches
+		WHERE state = 'waiting' AND lane = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`,
+	stClaim: `UPDATE dispatches SET state = 'sending', reason = '', owner = ?2, attempt = ?3, lease_ends = ?4, claimed_at = ?5, updated_at = ?5
+		WHERE id = ?1 AND state = 'waiting'`,
+	stExpire: `UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = ''
+		WHERE id = ?1 AND state = 'waiting'`,
+	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.
+	stFinish: `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0
+		WHERE id = ?1 AND state = 'sending' AND owner = ?2 AND attempt = ?3`,
+	stRetry: `UPDATE dispatches SET state = 'waiting', reason = ?4, due_at = ?5, updated_at = ?6, lease_ends = 0, owner = ''
+		WHERE id = ?1 AND state = 'sending' AND owner = ?2 AND attempt = ?3`,
+	stFinishLate: `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6
+		WHERE id = ?1 AND state IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3`,
+	stInsertMessage: `INSERT INTO messages (` + messageColumns + `)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
+	stInsertAttempt: `INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
+	stRecipient: `SELECT phone, category FROM dispatches WHERE id = ?1`,
+	stDispatch:  `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1`,
+
+	stSending: `SELECT ` + dispatchColumns + ` FROM dispatches
+		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`,
+	stLapse: `UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, lease_ends = 0
+		WHERE id = ?1 AND state = 'sending'`,
+	// The owner stays here, too: a late answer may still come before the next claim.
+	stResend: `UPDATE dispatches SET state = 'waiting', reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5, lease_ends = 0
+		WHERE id = ?1 AND state IN ('sending', 'in_doubt')`,
+	stResolve: `UPDATE dispatches SET state = ?2, reason = ?3, updated_at = ?4 WHERE id = ?1 AND state = 'in_doubt'`,
+
+	stDuePolls: `SELECT ` + messageColumns + ` FROM messages
+		WHERE final = 0 AND next_poll_at <= ?1 ORDER BY next_poll_at, dispatch_id LIMIT ?2 + 0 {{skip locked}}`,
+	stClaimPoll: `UPDATE messages SET next_poll_at = ?2 WHERE dispatch_id = ?1 AND final = 0`,
+	stMessage:   `SELECT ` + messageColumns + ` FROM messages WHERE dispatch_id = ?1`,
+	stUpdateMessage: `UPDATE messages SET status = ?2, error = ?3, status_at = ?4, told_at = ?5, next_poll_at = ?6, polls = ?7, final = ?8,
+			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
+		WHERE dispatch_id = ?1`,
+
+	stInsertRefusal: `INSERT INTO refusals (id, connector, status, stage, reason, method, bytes, sample, at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
+	stOldRefusal:    `SELECT id FROM refusals WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0`,
+	stTrimConnector: `DELETE FROM refusals WHERE id IN (SELECT id FROM refusals WHERE connector = ?1 AND id <= ?2 ORDER BY id LIMIT 200)`,
+	stTrimRefusals:  `DELETE FROM refusals WHERE id IN (SELECT id FROM refusals WHERE id <= ?1 ORDER BY id LIMIT 200)`,
+	stSaveConfig: `INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
+		ON CONFLICT (version) DO UPDATE SET text = excluded.text, at = excluded.at`,
+
+	// The attempt's number guards a claim: whoever comes late finds another one, or no row.
+	stInsertLookup: `INSERT INTO lookups (event_id, connector, attempts, due_at, lease_ends, received_at, reason)
+		VALUES (?1, ?2, 0, ?3, 0, ?3, '')`,
+	stDueLookups:    `SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 {{skip locked}}`,
+	stClaimLookup:   `UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE event_id = ?1`,
+	stRetryLookup:   `UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`,
+	stEndLookup:     `DELETE FROM lookups WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`,
+	stEnrichEvent:   `UPDATE events SET phone = ?2, phone_problem = ?3 WHERE id = ?1`,
+	stEnrichPayload: `UPDATE payloads SET content_type = ?2, body = ?3, facts = ?4 WHERE event_id = ?1`,
+	stDecided:       `SELECT trigger_name, affair_key FROM decisions WHERE event_id = ?1`,
+}
+
+// columnsOf is how many columns each query returns.
+var columnsOf = [stmtCount]int{
+	stSeenOneDay: 4, stSeen: 4,
+	stAffair: 10, stWaitingOfPhone: 5, stTombstone: 4, stExpiredTombstones: 4,
+	stDue: 18, stRecipient: 2, stDispatch: 18, stSending: 18,
+	stDuePolls: 16, stMessage: 16, stOldRefusal: 1,
+	stDueLookups: 7, stDecided: 2,
+}

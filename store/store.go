@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// Settle decides what to do about a wish, now that the facts are known. It runs inside the
+// commit, for one group at a time, so it must be a quick pure function; it may be run
+// again when a neighbour's fault undoes the group.
+type Settle func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement
+
+// Options are what a store is opened with.
+type Options struct {
+	DSN      string // "sqlite:" and a path
+	ReadOnly bool   // beside a daemon that writes: no lock, no migration, no change
+	Settle   func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement
+
+	// OnDue, OnPoll and OnLookup are called after a commit that left a dispatch, a message or
+	// a look-up waiting, with the earliest of their times, before the commit's callers get their answers. They
+	// hold up all writers, so they should do no more than wake somebody. nil is nobody.
+	OnDue  func(at time.Time)
+	OnPoll func(at time.Time)
+
+	OnLookup func(at time.Time)
+
+	Now        func() time.Time // default time.Now
+	MaxWaiting int              // events and refusals that may wait for a group; default 4096
+}
+
+// A Store is open data. Its methods may be called from any goroutine.
+type Store struct {
+	settle Settle
+	hash   func(...string) int64
+	ring   ring
+	front  *front // nil when read-only
+	writer *writer
+	reads  *sql.DB
+	lock   *dataLock
+
+	closing sync.Once
+	closed  error
+}
+
+const (
+	defaultMaxWaiting = 4096
+	readers           = 4
+)
+
+// Path is the file that dsn names, or dsn itself where it names none.
+func Path(dsn string) string {
+	path, err := sqlitePath(dsn)
+	if err != nil {
+		return dsn
+	}
+	return path
+}
+
+// Open opens the data that o.DSN names and creates it where there is none, its folder and
+// file for their owner alone. Errors: a *LockedError when another process writes to it, a
+// *NewerSchemaError when another version does.
+func Open(ctx context.Context, o Options) (_ *Store, err error) {
+	path, err := sqlitePath(o.DSN)
+	if err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxWaiting == 0 {
+		o.MaxWaiting = defaultMaxWaiting
+	}
+	s := &Store{settle: o.Settle, hash: keyHash, ring: refusalRing}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("%s: %w", path, err), s.Close())
+		}
+	}()
+	drv, err := sqliteDriver()
+	if err != nil {
+		return nil, err
+	}
+	c := connector{driver: drv, uri: sqliteURI(path)}
+	if o.ReadOnly {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("no data here yet; the daemon makes it when it first starts: %w", err)
+		}
+		s.openReads(c)
+		if err := checkSchema(ctx, s.reads); err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	if err := createFile(path); err != nil {
+		return nil, err
+	}
+	if s.lock, err = lockData(path + ".lock"); err != nil {
+		return nil, err
+	}
+	if err := layOut(drv, c.uri, path); err != nil {
+		return nil, err
+	}
+	c.setup = writerSetup
+	if err := migrateOnce(ctx, c); err != nil {
+		return nil, err
+	}
+	if s.writer, err = openWriter(&c, sqliteDialect); err != nil {
+		return nil, err
+	}
+	s.writer.now, s.writer.hooks = o.Now, hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup}
+	s.openReads(c)
+	if err := s.resume(ctx); err != nil {
+		return nil, err
+	}
+	s.front = newFront(s.writer, o.MaxWaiting)
+	return s, nil
+}
+
+func (s *Store) openReads(c connector) {
+	c.setup = readerSetup
+	s.reads = sql.OpenDB(&c)
+	s.reads.SetMaxOpenConns(readers)
+	s.reads.SetMaxIdleConns(readers)
+}
+
+// migrateOnce brings the schema up to date on a connection of its own.
+func migrateOnce(ctx context.Context, c connector) error {
+	db := sql.OpenDB(&c)
+	db.SetMaxOpenConns(1)
+	return errors.Join(migrate(ctx, db, sqliteDialect), db.Close())
+}
+
+// resume finds out where the numbers go on. The counters remember what was given out even
+// after the newest rows were cleared away; a number is never given twice.
+func (s *Store) resume(ctx context.Context) error {
+	w := s.writer
+	for _, q := range []struct {
+		sql  string
+		into []any
+	}{
+		{`SELECT coalesce(max(id), 0) FROM events`, []any{&w.ids.event}},
+		{`SELECT coalesce(max(id), 0) FROM dispatches`, []any{&w.ids.dispatch}},
+		{`SELECT coalesce(max(id), 0) FROM refusals`, []any{&w.ids.refusal}},
+		{`SELECT coalesce(min(day), 0) FROM events`, []any{&w.days.first}},
+		{`SELECT coalesce(max(day), 0) FROM events`, []any{&w.days.last}},
+		{`SELECT count(*) > 0 FROM (SELECT 1 FROM tombstones WHERE affair_key = '' LIMIT 1) AS found`, []any{&w.phoneGraves}},
+	} {
+		if err := s.reads.QueryRowContext(ctx, q.sql).Scan(q.into...); err != nil {
+			return fmt.Errorf("resume: %w", err)
+		}
+	}
+	totals, err := s.totals(ctx)
+	if err != nil {
+		return err
+	}
+	w.ids.event = max(w.ids.event, totals[counterNames[countEvents]])
+	w.ids.dispatch = max(w.ids.dispatch, totals[counterNames[countDispatches]])
+	w.ids.refusal = max(w.ids.refusal, totals[counterNames[countRefusals]])
+	return nil
+}
+
+// write hands an operation to the group commit.
+func (s *Store) write(ctx context.Context, l lane, run op) error {
+	if s.front == nil {
+		return ErrReadOnly
+	}
+	return s.front.do(ctx, l, run)
+}
+
+// Stats is the state of the write queue. It is zero for a store that only reads.
+func (s *Store) Stats() Stats {
+	if s.front == nil {
+		return Stats{}
+	}
+	return s.front.stats()
+}
+
+// Ping reports whether the data can be read and changed at present.
+func (s *Store) Ping(ctx context.Context) error {
+	if s.front == nil {
+		return s.reads.PingContext(ctx)
+	}
+	return s.write(ctx, laneWork, func(*tx) error { return nil })
+}
+
+// Close takes no more, waits until what was taken is on disk, moves the log into the
+// database, and gives the lock back. Closing twice is harmless.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		var errs []error
+		if s.front != nil {
+			s.front.close()
+		}
+		if s.reads != nil {
+			errs = append(errs, s.reads.Close()) // first: a reader would hold the checkpoint up
+		}
+		if s.writer != nil {
+			errs = append(errs, execOn(s.writer.conn, "PRAGMA wal_checkpoint(TRUNCATE)"), s.writer.close())
+		}
+		if s.lock != nil {
+			errs = append(errs, s.lock.release())
+		}
+		s.closed = errors.Join(errs...)
+	})
+	return s.closed
+}

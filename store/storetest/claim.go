@@ -1,0 +1,124 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+func (s suite) claim(t *testing.T) {
+	t.Run("a claim is stored as sending with owner, attempt and lease", func(t *testing.T) {
+		l := s.open(t)
+		id := l.owe("1", expires(noon.Add(7*time.Hour)))
+		if got := l.mustClaim(noon.Add(time.Hour-time.Microsecond), 1); len(got) != 0 {
+			t.Errorf("claimed before its time: %+v", got)
+		}
+		at := noon.Add(time.Hour)
+		got := l.mustClaim(at, 5)
+		want := nudgewire.Dispatch{
+			ID: id, EventID: 1, Trigger: "remind", Key: "1", Phone: "447700900123", Category: nudgewire.Marketing,
+			Send: nudgewire.Send{Template: "reminder", Variables: []string{"Ana", "1"}}, State: nudgewire.StateSending,
+			DueAt: at, ExpiresAt: noon.Add(7 * time.Hour), CreatedAt: noon, UpdatedAt: at, Attempt: 1,
+			Owner: owner, LeaseEnds: at.Add(time.Minute), Config: "v1",
+		}
+		same(t, "claimed", []nudgewire.Dispatch{want}, got)
+		same(t, "stored", want, l.dispatch(id))
+		if got := l.mustClaim(at, 5); len(got) != 0 {
+			t.Errorf("claimed twice: %+v", got)
+		}
+		l.totals(map[string]int64{"attempts": 1})
+	})
+	t.Run("many claimers get each dispatch once", func(t *testing.T) {
+		l := s.open(t)
+		const n = 300
+		plans := make([]nudgewire.Plan, n)
+		for i := range plans {
+			plans[i] = cart(fmt.Sprint(i), category([]nudgewire.Category{nudgewire.Marketing, nudgewire.Utility}[i%2]))
+		}
+		if _, err := l.Accept(l.ctx, plans); err != nil {
+			t.Fatal(err)
+		}
+		var taken sync.Map
+		var count atomic.Int64
+		together(32, func(i int) {
+			for {
+				got, err := l.Claim(l.ctx, store.ClaimRequest{Owner: fmt.Sprint("owner ", i), Now: noon.Add(time.Hour), Lease: time.Minute, Urgent: 2, Marketing: 3})
+				if err != nil {
+					t.Error(err)
+				}
+				if len(got) == 0 {
+					return
+				}
+				for _, d := range got {
+					if by, loaded := taken.LoadOrStore(d.ID, i); loaded {
+						t.Errorf("dispatch %d went to %v and %d", d.ID, by, i)
+					}
+					count.Add(1)
+				}
+			}
+		})
+		if count.Load() != n {
+			t.Errorf("%d claimed of %d", count.Load(), n)
+		}
+	})
+	t.Run("each lane gives its own, by due time, urgent first", func(t *testing.T) {
+		l := s.open(t)
+		l.owe("m2", due(noon.Add(2*time.Second)))
+		l.owe("m1", due(noon.Add(time.Second)))
+		l.owe("u", category(nudgewire.Utility), due(noon.Add(3*time.Second)))
+		l.owe("a", category(nudgewire.Authentication), due(noon.Add(4*time.Second)))
+		claim := func(urgent, marketing int) (keys []string) {
+			got, err := l.Claim(l.ctx, store.ClaimRequest{Owner: owner, Now: noon.Add(time.Minute), Lease: time.Minute, Urgent: urgent, Marketing: marketing})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range got {
+				keys = append(keys, d.Key)
+			}
+			return keys
+		}
+		same(t, "none asked", []string{}, claim(0, 0))
+		same(t, "one of each", []string{"u", "m1"}, claim(1, 1))
+		same(t, "urgent only", []string{"a"}, claim(5, 0))
+		same(t, "the rest", []string{"m2"}, claim(5, 5))
+	})
+	t.Run("what has expired is dropped on the way and takes nobody's place", func(t *testing.T) {
+		l := s.open(t)
+		for i := range 20 {
+			l.owe(fmt.Sprint(i), due(noon.Add(time.Duration(i)*time.Second)), expires(noon.Add(time.Minute)))
+		}
+		live := l.owe("live", due(noon.Add(30*time.Second)))
+		got := l.mustClaim(noon.Add(time.Minute), 2)
+		if len(got) != 1 || got[0].ID != live {
+			t.Fatalf("claimed %+v", got)
+		}
+		d := l.dispatch(1)
+		if d.State != nudgewire.StateDropped || d.Reason != "expired 2026-03-02 12:01:00 UTC, before it could be sent" || d.Attempt != 0 {
+			t.Errorf("%s after %d attempts: %s", d.State, d.Attempt, d.Reason)
+		}
+		l.totals(map[string]int64{"dispatches_dropped": 20, "attempts": 1})
+	})
+	t.Run("what was cancelled is never claimed", func(t *testing.T) {
+		l := s.open(t)
+		l.owe("1")
+		l.mustAccept(order("1"))
+		if got := l.mustClaim(noon.Add(time.Hour), 1); len(got) != 0 {
+			t.Errorf("claimed %+v", got)
+		}
+		if _, ok, err := l.NextDue(l.ctx); ok || err != nil {
+			t.Errorf("NextDue finds something (%v)", err)
+		}
+	})
+	t.Run("a claim without an owner or a lease is refused", func(t *testing.T) {
+		l := s.open(t)
+		for _, q := range []store.ClaimRequest{{Now: noon, Lease: time.Minute, Urgent: 1}, {Owner: owner, Now: noon, Urgent: 1}} {
+			_, err := l.Claim(l.ctx, q)
+			wantErr(t, err, "claim: needs an owner and a lease")
+		}
+	})
+}

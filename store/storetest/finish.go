@@ -1,0 +1,416 @@
+package storetest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// attempt is how a claimed dispatch ended, a second after the claim.
+func attempt(d nudgewire.Dispatch, state nudgewire.State) nudgewire.Attempt {
+	a := nudgewire.Attempt{DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, State: state, At: d.UpdatedAt.Add(time.Second)}
+	switch state {
+	case nudgewire.StateAccepted:
+		a.Message = &nudgewire.Message{ID: "90071992547409931", Phone: d.Phone, Category: d.Category, NextPollAt: a.At.Add(5 * time.Second)}
+	case nudgewire.StateWaiting:
+		a.Reason, a.RetryAt = "429 slow down", a.At.Add(time.Minute)
+	default:
+		a.Reason = "as the test says"
+	}
+	return a
+}
+
+func (l *ledger) mustFinish(d nudgewire.Dispatch, state nudgewire.State) nudgewire.Attempt {
+	l.t.Helper()
+	a := attempt(d, state)
+	if err := l.Finish(l.ctx, a); err != nil {
+		l.t.Fatal(err)
+	}
+	return a
+}
+
+// claimed stores a dispatch and claims it.
+func (l *ledger) claimed(key string, changes ...change) nudgewire.Dispatch {
+	l.t.Helper()
+	id := l.owe(key, changes...)
+	got := l.mustClaim(noon.Add(time.Hour), 1)
+	if len(got) != 1 || got[0].ID != id {
+		l.t.Fatalf("claimed %+v, not dispatch %d", got, id)
+	}
+	return got[0]
+}
+
+func (s suite) finish(t *testing.T) {
+	t.Run("acceptance stores the message in the same commit", func(t *testing.T) {
+		l := s.open(t)
+		d := l.claimed("1")
+		a := l.mustFinish(d, nudgewire.StateAccepted)
+		got := l.dispatch(d.ID)
+		if got.State != nudgewire.StateAccepted || got.Reason != "" || got.Owner != "" || !got.LeaseEnds.IsZero() || !got.UpdatedAt.Equal(a.At) {
+			t.Errorf("dispatch %+v", got)
+		}
+		m, err := l.Message(l.ctx, d.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := nudgewire.Message{
+			DispatchID: d.ID, ID: "90071992547409931", Phone: d.Phone, Category: d.Category, Status: nudgewire.StatusAccepted,
+			AcceptedAt: a.At, StatusAt: a.At, NextPollAt: a.At.Add(5 * time.Second),
+		}
+		same(t, "message", want, m)
+		same(t, "OnPoll", want.NextPollAt, l.lastCall(&l.poll))
+		attempts, err := l.Attempts(l.ctx, d.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "attempts", []nudgewire.Attempt{{DispatchID: d.ID, Number: 1, State: nudgewire.StateAccepted, At: a.At}}, attempts)
+	})
+	t.Run("acceptance without a message id is kept with the answer and cannot be followed", func(t *testing.T) {
+		l := s.open(t)
+		d := l.claimed("1")
+		a := attempt(d, nudgewire.StateAccepted)
+		a.Message, a.Answer = nil, `{"ok": true}`+strings.Repeat(" ", 5000)
+		if err := l.Finish(l.ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		m, err := l.Message(l.ctx, d.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "message", nudgewire.Message{
+			DispatchID: d.ID, Phone: d.Phone, Category: d.Category, Status: nudgewire.StatusUntracked, AcceptedAt: a.At, StatusAt: a.At, Final: true,
+		}, m)
+		got, err := l.Attempts(l.ctx, d.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 1 || len(got[0].Answer) != 4096 || !strings.HasPrefix(got[0].Answer, `{"ok": true}`) {
+			t.Errorf("attempts %+v", got)
+		}
+	})
+	t.Run("each other end is kept with its words", func(t *testing.T) {
+		for _, state := range []nudgewire.State{nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateDropped} {
+			t.Run(string(state), func(t *testing.T) {
+				l := s.open(t)
+				d := l.claimed("1")
+				a := l.mustFinish(d, state)
+				got := l.dispatch(d.ID)
+				if got.State != state || got.Reason != a.Reason {
+					t.Errorf("%s: %s", got.State, got.Reason)
+				}
+				attempts, err := l.Attempts(l.ctx, d.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, "attempts", []nudgewire.Attempt{a}, attempts)
+				if _, err := l.Message(l.ctx, d.ID); !errors.Is(err, store.ErrNotFound) {
+					t.Errorf("it has a message (%v)", err)
+				}
+			})
+		}
+	})
+	t.Run("an end without words gets some", func(t *testing.T) {
+		tests := map[nudgewire.State]string{
+			nudgewire.StateRejected: "the service gave no reason",
+			nudgewire.StateInDoubt:  "the answer did not come; it may have been sent",
+			nudgewire.StateDropped:  "given up by the sender",
+		}
+		for state, words := range tests {
+			l := s.open(t)
+			d := l.claimed("1")
+			a := attempt(d, state)
+			a.Reason = ""
+			if err := l.Finish(l.ctx, a); err != nil {
+				t.Fatal(err)
+			}
+			same(t, string(state), words, l.dispatch(d.ID).Reason)
+		}
+	})
+	t.Run("put off, it is claimed again later as the next attempt", func(t *testing.T) {
+		l := s.open(t)
+		d := l.claimed("1")
+		a := l.mustFinish(d, nudgewire.StateWaiting)
+		same(t, "OnDue", a.RetryAt, l.lastCall(&l.due))
+		if got := l.mustClaim(a.RetryAt.Add(-time.Microsecond), 1); len(got) != 0 {
+			t.Error("claimed too early")
+		}
+		got := l.mustClaim(a.RetryAt, 1)
+		if len(got) != 1 || got[0].Attempt != 2 {
+			t.Fatalf("claimed %+v", got)
+		}
+		l.mustFinish(got[0], nudgewire.StateAccepted)
+		attempts, err := l.Attempts(l.ctx, d.ID)
+		if err != nil || len(attempts) != 2 || attempts[0].State != nudgewire.StateWaiting || attempts[1].State != nudgewire.StateAccepted {
+			t.Errorf("attempts %+v (%v)", attempts, err)
+		}
+	})
+	t.Run("only the holder of the claim is heard", func(t *testing.T) {
+		tests := map[string]func(*ledger, *nudgewire.Attempt){
+			"another owner":       func(_ *ledger, a *nudgewire.Attempt) { a.Owner = "somebody else" },
+			"another attempt":     func(_ *ledger, a *nudgewire.Attempt) { a.Number = 2 },
+			"no such dispatch":    func(_ *ledger, a *nudgewire.Attempt) { a.DispatchID = 99 },
+			"it said so before":   func(l *ledger, a *nudgewire.Attempt) { l.mustFinish(l.dispatch(a.DispatchID), nudgewire.StateRejected) },
+			"put off by itself":   func(l *ledger, a *nudgewire.Attempt) { l.mustFinish(l.dispatch(a.DispatchID), nudgewire.StateWaiting) },
+			"doubtful, and again": func(l *ledger, a *nudgewire.Attempt) { l.lapse(); a.State, a.Message = nudgewire.StateInDoubt, nil },
+			"late, and not definite": func(l *ledger, a *nudgewire.Attempt) {
+				l.lapse()
+				a.State, a.Message = nudgewire.StateWaiting, nil
+			},
+			"resolved by a person": func(l *ledger, a *nudgewire.Attempt) {
+				l.lapse()
+				if err := l.Resolve(l.ctx, a.DispatchID, nudgewire.ResolveDrop, "enough"); err != nil {
+					l.t.Fatal(err)
+				}
+			},
+		}
+		for name, meanwhile := range tests {
+			t.Run(name, func(t *testing.T) {
+				l := s.open(t)
+				d := l.claimed("1")
+				a := attempt(d, nudgewire.StateAccepted)
+				meanwhile(l, &a)
+				before := l.dispatch(d.ID)
+				err := l.Finish(l.ctx, a)
+				if !errors.Is(err, store.ErrClaimLost) {
+					t.Errorf("error %v", err)
+				}
+				same(t, "dispatch", before, l.dispatch(d.ID))
+				if _, err := l.Message(l.ctx, d.ID); !errors.Is(err, store.ErrNotFound) {
+					t.Errorf("it has a message (%v)", err)
+				}
+			})
+		}
+	})
+	t.Run("a definite late answer settles what lapsed", func(t *testing.T) {
+		for _, c := range []nudgewire.Category{nudgewire.Marketing, nudgewire.Authentication} {
+			for _, state := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected} {
+				t.Run(string(c)+" "+string(state), func(t *testing.T) {
+					l := s.open(t)
+					d := l.claimed("1", category(c))
+					l.lapse()
+					d.UpdatedAt = noon.Add(2 * time.Hour)
+					l.mustFinish(d, state)
+					if got := l.dispatch(d.ID); got.State != state {
+						t.Errorf("it is %s", got.State)
+					}
+					if got := l.mustClaim(noon.Add(9*time.Hour), 9); len(got) != 0 {
+						t.Errorf("sent again: %+v", got)
+					}
+					attempts, err := l.Attempts(l.ctx, d.ID)
+					if err != nil || len(attempts) != 2 || attempts[0].State != nudgewire.StateInDoubt || attempts[1].State != state {
+						t.Errorf("attempts %+v (%v)", attempts, err)
+					}
+				})
+			}
+		}
+	})
+	t.Run("a late answer to an attempt that was begun anew is not heard", func(t *testing.T) {
+		l := s.open(t)
+		first := l.claimed("1", category(nudgewire.Authentication))
+		l.lapse()
+		second := l.mustClaim(noon.Add(2*time.Hour), 1)[0]
+		if err := l.Finish(l.ctx, attempt(first, nudgewire.StateAccepted)); !errors.Is(err, store.ErrClaimLost) {
+			t.Errorf("error %v", err)
+		}
+		l.mustFinish(second, nudgewire.StateAccepted)
+	})
+	t.Run("a late answer to content that was renewed is not heard", func(t *testing.T) {
+		l := s.open(t)
+		d := l.claimed("1", category(nudgewire.Authentication))
+		l.lapse()
+		l.settleBy(func(_ nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+			return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID, DueAt: noon.Add(3 * time.Hour)}
+		})
+		l.mustAccept(cart("1", dedupe("again"), category(nudgewire.Authentication)))
+		if err := l.Finish(l.ctx, attempt(d, nudgewire.StateAccepted)); !errors.Is(err, store.ErrClaimLost) {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("what no sender may say is refused", func(t *testing.T) {
+		l := s.open(t)
+		d := l.claimed("1")
+		tests := map[string]func(*nudgewire.Attempt){
+			`finish dispatch 1: no attempt ends as "cancelled"`:                   func(a *nudgewire.Attempt) { a.State = nudgewire.StateCancelled },
+			`finish dispatch 1: needs the claim's owner and number, and the time`: func(a *nudgewire.Attempt) { a.Owner = "" },
+			`finish: only an accepted dispatch has a message`:                     func(a *nudgewire.Attempt) { a.State = nudgewire.StateRejected },
+		}
+		for words, change := range tests {
+			a := attempt(d, nudgewire.StateAccepted)
+			change(&a)
+			wantErr(t, l.Finish(l.ctx, a), words)
+		}
+	})
+}
+
+// lapse ends every claim by its lease.
+func (l *ledger) lapse() {
+	l.t.Helper()
+	if _, err := l.Abandon(l.ctx, noon.Add(90*time.Minute), owner); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (s suite) abandon(t *testing.T) {
+	const dead = "node:0:dead"
+	tests := map[string]struct {
+		category nudgewire.Category
+		attempts int // claims so far
+		owner    string
+		after    time.Duration
+		expires  time.Duration
+		want     nudgewire.State
+		words    string
+	}{
+		"a dead owner's marketing is in doubt": {
+			nudgewire.Marketing, 1, dead, 0, 0, nudgewire.StateInDoubt,
+			"the daemon ended during attempt 1; it may have been sent",
+		},
+		"a dead owner's utility is in doubt": {
+			nudgewire.Utility, 1, dead, 0, 0, nudgewire.StateInDoubt,
+			"the daemon ended during attempt 1; it may have been sent",
+		},
+		"a dead owner's login code waits again": {
+			nudgewire.Authentication, 1, dead, 0, 0, nudgewire.StateWaiting,
+			"the daemon ended during attempt 1; it may have been sent; sent again, as authentication may be",
+		},
+		"a login code is not tried a fourth time": {
+			nudgewire.Authentication, 3, dead, 0, 0, nudgewire.StateInDoubt,
+			"the daemon ended during attempt 3; it may have been sent",
+		},
+		"an expired login code is not sent again": {
+			nudgewire.Authentication, 1, dead, 2 * time.Minute, 2 * time.Minute, nudgewire.StateInDoubt,
+			"the daemon ended during attempt 1; it may have been sent",
+		},
+		"our own claim within its lease stays": {nudgewire.Marketing, 1, owner, time.Minute - time.Microsecond, 0, nudgewire.StateSending, ""},
+		"our own claim after its lease is in doubt": {
+			nudgewire.Marketing, 1, owner, time.Minute, 0, nudgewire.StateInDoubt,
+			"attempt 1 had no outcome within its lease; it may have been sent",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := s.open(t)
+			at := noon.Add(time.Hour)
+			changes := []change{category(tt.category)}
+			if tt.expires != 0 {
+				changes = append(changes, expires(at.Add(tt.expires)))
+			}
+			id := l.owe("1", changes...)
+			for n := range tt.attempts {
+				got, err := l.Claim(l.ctx, store.ClaimRequest{Owner: tt.owner, Now: at, Lease: time.Minute, Urgent: 1, Marketing: 1})
+				if err != nil || len(got) != 1 {
+					t.Fatalf("claimed %+v (%v)", got, err)
+				}
+				if n < tt.attempts-1 {
+					a := attempt(got[0], nudgewire.StateWaiting)
+					a.RetryAt = at
+					if err := l.Finish(l.ctx, a); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			n, err := l.Abandon(l.ctx, at.Add(tt.after), owner)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := l.dispatch(id)
+			if d.State != tt.want || d.Reason != tt.words {
+				t.Errorf("%s: %s", d.State, d.Reason)
+			}
+			if stays := tt.want == nudgewire.StateSending; stays != (n == 0) {
+				t.Errorf("Abandon says %d", n)
+			}
+		})
+	}
+	t.Run("a thousand are recovered, each once", func(t *testing.T) {
+		l := s.open(t)
+		plans := make([]nudgewire.Plan, 1000)
+		for i := range plans {
+			plans[i] = cart(strings.Repeat("k", i+1))
+		}
+		if _, err := l.Accept(l.ctx, plans); err != nil {
+			t.Fatal(err)
+		}
+		l.mustClaim(noon.Add(time.Hour), 1000)
+		n, err := l.Abandon(l.ctx, noon.Add(time.Hour), "a new owner")
+		if err != nil || n != 1000 {
+			t.Errorf("Abandon = %d, %v", n, err)
+		}
+		c, err := l.Counts(l.ctx)
+		if err != nil || c.InDoubt != 1000 || c.Sending != 0 {
+			t.Errorf("%+v (%v)", c, err)
+		}
+	})
+}
+
+func (s suite) people(t *testing.T) {
+	t.Run("a waiting dispatch is cancelled with the reason", func(t *testing.T) {
+		l := s.open(t)
+		id := l.owe("1")
+		if err := l.CancelDispatch(l.ctx, id, "by hand: wrong list"); err != nil {
+			t.Fatal(err)
+		}
+		d := l.dispatch(id)
+		if d.State != nudgewire.StateCancelled || d.Reason != "by hand: wrong list" {
+			t.Errorf("%s: %s", d.State, d.Reason)
+		}
+	})
+	t.Run("what does not wait cannot be cancelled", func(t *testing.T) {
+		l := s.open(t)
+		wantErr(t, l.CancelDispatch(l.ctx, 7, ""), "dispatch 7: not found")
+		d := l.claimed("1")
+		wantErr(t, l.CancelDispatch(l.ctx, d.ID, ""), "dispatch 1 is being sent at this moment (sending); this needs one that is waiting")
+		l.mustFinish(d, nudgewire.StateAccepted)
+		err := l.CancelDispatch(l.ctx, d.ID, "")
+		wantErr(t, err, "dispatch 1 was accepted by the service already (accepted); this needs one that is waiting")
+		var state *store.StateError
+		if !errors.As(err, &state) || state.ID != d.ID || state.State != nudgewire.StateAccepted || state.Want != nudgewire.StateWaiting {
+			t.Errorf("%#v", state)
+		}
+	})
+	t.Run("doubt is resolved as told", func(t *testing.T) {
+		tests := map[nudgewire.Resolution]nudgewire.State{
+			nudgewire.ResolveAccepted: nudgewire.StateAccepted,
+			nudgewire.ResolveResend:   nudgewire.StateWaiting,
+			nudgewire.ResolveDrop:     nudgewire.StateDropped,
+		}
+		for resolution, want := range tests {
+			t.Run(string(resolution), func(t *testing.T) {
+				l := s.open(t)
+				d := l.claimed("1", expires(noon.Add(7*time.Hour)))
+				l.lapse()
+				later := noon.Add(100 * time.Hour)
+				l.at(later)
+				if err := l.Resolve(l.ctx, d.ID, resolution, "she called"); err != nil {
+					t.Fatal(err)
+				}
+				got := l.dispatch(d.ID)
+				if got.State != want || got.Reason != "she called" {
+					t.Errorf("%s: %s", got.State, got.Reason)
+				}
+				_, err := l.Message(l.ctx, d.ID)
+				if has := err == nil; has != (want == nudgewire.StateAccepted) {
+					t.Errorf("message: %v", err)
+				}
+				if resolution != nudgewire.ResolveResend {
+					return
+				}
+				same(t, "due and expiry", []time.Time{later, later.Add(6 * time.Hour)}, []time.Time{got.DueAt, got.ExpiresAt})
+				if again := l.mustClaim(later, 1); len(again) != 1 || again[0].Attempt != 2 {
+					t.Errorf("claimed %+v", again)
+				}
+			})
+		}
+	})
+	t.Run("only doubt can be resolved, and only as one of three", func(t *testing.T) {
+		l := s.open(t)
+		id := l.owe("1")
+		wantErr(t, l.Resolve(l.ctx, id, nudgewire.ResolveDrop, ""), "dispatch 1 still waits for its time (waiting); this needs one that is in_doubt")
+		wantErr(t, l.Resolve(l.ctx, 9, nudgewire.ResolveDrop, ""), "dispatch 9: not found")
+		wantErr(t, l.Resolve(l.ctx, id, "maybe", ""), `resolve dispatch 1: unknown resolution "maybe"; want accepted, resend or drop`)
+	})
+}

@@ -1,0 +1,301 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// The model is the ledger as simply as it can be said: a list of dispatches and the law of
+// their states. Random orders go to both, and both must tell the same.
+
+type modelDispatch struct {
+	key      string
+	state    nudgewire.State
+	category nudgewire.Category
+	due      time.Time
+	expires  time.Time
+	attempt  int
+	owner    string // of the newest claim, as long as a late answer would be heard
+	lease    time.Time
+	restarts int
+	status   nudgewire.Status // of its message; "" for none
+	final    bool
+}
+
+type model struct {
+	l      *ledger
+	rows   []*modelDispatch // by number, from 1
+	events map[string]nudgewire.EventID
+	now    time.Time
+	owner  string
+}
+
+// modelSettle restarts what waits, and cancels what an order names.
+func modelSettle(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+	if w.Decision.Outcome == nudgewire.Planned && len(f.Waiting) > 0 {
+		return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID, DueAt: w.Owe.DueAt}
+	}
+	return insert(w, f)
+}
+
+func (s suite) model(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		l := s.open(t)
+		defer l.close()
+		l.settleBy(modelSettle)
+		m := &model{l: l, events: map[string]nudgewire.EventID{}, now: noon, owner: "run 1"}
+		rt.Repeat(map[string]func(*rapid.T){
+			"cart":    m.cart,
+			"order":   m.order,
+			"claim":   m.claim,
+			"finish":  m.finish,
+			"abandon": m.abandon,
+			"cancel":  m.cancel,
+			"resolve": m.resolve,
+			"poll":    m.poll,
+			"later":   m.later,
+		})
+		m.compare(rt)
+	})
+}
+
+var (
+	modelKeys       = rapid.SampledFrom([]string{"a", "b", "c"})
+	modelCategories = rapid.SampledFrom([]nudgewire.Category{nudgewire.Marketing, nudgewire.Utility, nudgewire.Authentication})
+)
+
+// waiting is the oldest dispatch of an affair that waits; there are several when one was put
+// off or is sent again while a later event owed another.
+func (m *model) waiting(key string) *modelDispatch {
+	for _, d := range m.rows {
+		if d.key == key && d.state == nudgewire.StateWaiting {
+			return d
+		}
+	}
+	return nil
+}
+
+// newKey draws a dedupe key, sometimes one that was used.
+func (m *model) newKey(t *rapid.T) string {
+	return fmt.Sprint("k", rapid.IntRange(0, len(m.events)+1).Draw(t, "dedupe"))
+}
+
+func (m *model) cart(t *rapid.T) {
+	key, event := modelKeys.Draw(t, "key"), m.newKey(t)
+	due := m.now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "wait")) * time.Hour)
+	category := modelCategories.Draw(t, "category")
+	p := cart(key, dedupe(event), func(p *nudgewire.Plan) {
+		p.Wishes[0].Owe.DueAt, p.Wishes[0].Owe.Category, p.Wishes[0].Owe.ExpiresAt = due, category, due.Add(2*time.Hour)
+	})
+	if !m.accept(t, event, p) {
+		return
+	}
+	if d := m.waiting(key); d != nil {
+		d.due, d.expires, d.category, d.owner = due, due.Add(2*time.Hour), category, ""
+		d.restarts++
+		return
+	}
+	m.rows = append(m.rows, &modelDispatch{key: key, state: nudgewire.StateWaiting, category: category, due: due, expires: due.Add(2 * time.Hour)})
+}
+
+func (m *model) order(t *rapid.T) {
+	key, event := modelKeys.Draw(t, "key"), m.newKey(t)
+	if m.accept(t, event, order(key, dedupe(event))) {
+		for d := m.waiting(key); d != nil; d = m.waiting(key) {
+			d.state = nudgewire.StateCancelled
+		}
+	}
+}
+
+// accept stores p and reports whether it was fresh.
+func (m *model) accept(t *rapid.T, event string, p nudgewire.Plan) bool {
+	got, err := m.l.Accept(m.l.ctx, []nudgewire.Plan{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, known := m.events[event]
+	if got[0].Duplicate != known || (known && got[0].EventID != first) {
+		t.Fatalf("event %s: known as %d, receipt %+v", event, first, got[0])
+	}
+	m.events[event] = got[0].EventID
+	return !known
+}
+
+func (m *model) claim(t *rapid.T) {
+	got, err := m.l.Claim(m.l.ctx, store.ClaimRequest{Owner: m.owner, Now: m.now, Lease: time.Hour, Urgent: 100, Marketing: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed := map[nudgewire.DispatchID]bool{}
+	for _, d := range got {
+		claimed[d.ID] = true
+	}
+	for i, d := range m.rows {
+		id := nudgewire.DispatchID(i + 1)
+		isDue := d.state == nudgewire.StateWaiting && !d.due.After(m.now)
+		if live := isDue && d.expires.After(m.now); claimed[id] != live {
+			t.Fatalf("dispatch %d claimed: %v, model %+v", id, claimed[id], d)
+		}
+		if !isDue {
+			continue
+		}
+		if !claimed[id] {
+			d.state, d.owner = nudgewire.StateDropped, ""
+			continue
+		}
+		d.state, d.owner, d.lease = nudgewire.StateSending, m.owner, m.now.Add(time.Hour)
+		d.attempt++
+	}
+}
+
+func (m *model) pick(t *rapid.T) (nudgewire.DispatchID, *modelDispatch) {
+	if len(m.rows) == 0 {
+		t.Skip("no dispatch yet")
+	}
+	i := rapid.IntRange(0, len(m.rows)-1).Draw(t, "dispatch")
+	return nudgewire.DispatchID(i + 1), m.rows[i]
+}
+
+func (m *model) finish(t *rapid.T) {
+	id, d := m.pick(t)
+	state := rapid.SampledFrom([]nudgewire.State{
+		nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateDropped, nudgewire.StateWaiting,
+	}).Draw(t, "state")
+	number := max(1, d.attempt-rapid.IntRange(0, 1).Draw(t, "stale by"))
+	by := rapid.SampledFrom([]string{m.owner, "run 1"}).Draw(t, "owner")
+	a := attempt(nudgewire.Dispatch{ID: id, Owner: by, Attempt: number, Phone: "447700900123", Category: d.category, UpdatedAt: m.now}, state)
+	err := m.l.Finish(m.l.ctx, a)
+
+	ours := d.owner == by && d.attempt == number && number > 0
+	definite := state == nudgewire.StateAccepted || state == nudgewire.StateRejected
+	late := definite && (d.state == nudgewire.StateInDoubt || d.state == nudgewire.StateWaiting)
+	if !ours || (d.state != nudgewire.StateSending && !late) {
+		if !errors.Is(err, store.ErrClaimLost) {
+			t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
+	}
+	d.state = state
+	if state == nudgewire.StateWaiting {
+		d.due, d.owner = a.RetryAt, ""
+	}
+	if state == nudgewire.StateAccepted {
+		d.status = nudgewire.StatusAccepted
+	}
+}
+
+func (m *model) abandon(t *rapid.T) {
+	if rapid.Bool().Draw(t, "restarted") {
+		m.owner = fmt.Sprint("run ", rapid.IntRange(1, 3).Draw(t, "run"))
+	}
+	n, err := m.l.Abandon(m.l.ctx, m.now, m.owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	for _, d := range m.rows {
+		if d.state != nudgewire.StateSending || (d.owner == m.owner && m.now.Before(d.lease)) {
+			continue
+		}
+		want++
+		d.state = nudgewire.StateInDoubt
+		if d.category == nudgewire.Authentication && d.attempt < 3 && m.now.Before(d.expires) {
+			d.state, d.due = nudgewire.StateWaiting, m.now
+		}
+	}
+	if n != want {
+		t.Fatalf("Abandon = %d, want %d", n, want)
+	}
+}
+
+func (m *model) cancel(t *rapid.T) {
+	id, d := m.pick(t)
+	err := m.l.CancelDispatch(m.l.ctx, id, "by hand")
+	if ok := d.state == nudgewire.StateWaiting; ok != (err == nil) {
+		t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
+	}
+	if err == nil {
+		d.state = nudgewire.StateCancelled
+	}
+}
+
+func (m *model) resolve(t *rapid.T) {
+	id, d := m.pick(t)
+	r := rapid.SampledFrom([]nudgewire.Resolution{nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop}).Draw(t, "resolution")
+	err := m.l.Resolve(m.l.ctx, id, r, "by hand")
+	if ok := d.state == nudgewire.StateInDoubt; ok != (err == nil) {
+		t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
+	}
+	if err != nil {
+		return
+	}
+	switch r {
+	case nudgewire.ResolveAccepted:
+		d.state, d.status, d.final = nudgewire.StateAccepted, nudgewire.StatusUntracked, true
+	case nudgewire.ResolveDrop:
+		d.state = nudgewire.StateDropped
+	default:
+		d.expires = m.now.Add(d.expires.Sub(d.due))
+		d.state, d.due = nudgewire.StateWaiting, m.now
+	}
+}
+
+func (m *model) poll(t *rapid.T) {
+	id, d := m.pick(t)
+	status := rapid.SampledFrom([]nudgewire.Status{"", "queued", "sent", "delivered", "read", "failed", "odd"}).Draw(t, "status")
+	final := rapid.Bool().Draw(t, "final")
+	err := m.l.FinishPoll(m.l.ctx, nudgewire.Poll{DispatchID: id, Status: status, Final: final, At: m.now, NextPollAt: m.now.Add(time.Hour)})
+	if has := d.status != ""; has != (err == nil) {
+		t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
+	}
+	if err != nil {
+		return
+	}
+	switch {
+	case d.status == nudgewire.StatusDelivered && status == nudgewire.StatusRead:
+		d.status = nudgewire.StatusRead
+	case d.status == nudgewire.StatusDelivered, d.final, status == "":
+	default:
+		d.status = status
+	}
+	d.final = d.final || final || d.status == nudgewire.StatusRead || d.status == nudgewire.StatusFailed
+}
+
+func (m *model) later(t *rapid.T) {
+	m.now = m.now.Add(time.Duration(rapid.IntRange(1, 120).Draw(t, "minutes")) * time.Minute)
+	m.l.at(m.now)
+}
+
+// compare reads all that the store holds and holds it against the model.
+func (m *model) compare(t *rapid.T) {
+	rows, err := m.l.Dispatches(m.l.ctx, store.DispatchFilter{Limit: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != len(m.rows) {
+		t.Fatalf("%d dispatches, model %d", len(rows), len(m.rows))
+	}
+	for _, got := range rows {
+		want := m.rows[got.ID-1]
+		var status nudgewire.Status
+		var final bool
+		if got.Message != nil {
+			status, final = got.Message.Status, got.Message.Final
+		}
+		if got.State != want.state || got.Attempt != want.attempt || got.Restarts != want.restarts || got.Key != want.key ||
+			!got.DueAt.Equal(want.due) || !got.ExpiresAt.Equal(want.expires) || status != want.status || final != want.final {
+			t.Fatalf("dispatch %+v, message %q final %v\nmodel %+v", got.Dispatch, status, final, want)
+		}
+	}
+	m.l.recount()
+}

@@ -1,0 +1,347 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+func (s suite) reads(t *testing.T) {
+	l := s.open(t)
+	const ana, ben = nudgewire.Phone("447700900123"), nudgewire.Phone("447700900999")
+	// Ten minutes apart: two phones in turn; the fourth has no phone, the fifth no trigger.
+	for i := range 12 {
+		p := cart(fmt.Sprint(i), received(noon.Add(time.Duration(i)*10*time.Minute)), phone([]nudgewire.Phone{ana, ben}[i%2]))
+		p.Wishes[0].Owe.CreatedAt = p.Event.ReceivedAt
+		switch i {
+		case 3:
+			p.Event.Contact = nudgewire.Contact{PhoneProblem: "too short"}
+			p.Wishes[0].Decision.Outcome = nudgewire.Refused
+		case 4:
+			p.Wishes = nil
+		case 5:
+			p.Event.Connector, p.Event.Kind = "crm", "deal.won"
+		}
+		l.mustAccept(p)
+	}
+	t.Run("lists of events", func(t *testing.T) {
+		tests := map[string]struct {
+			filter store.EventFilter
+			want   []nudgewire.EventID
+		}{
+			"are newest first":             {store.EventFilter{}, []nudgewire.EventID{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}},
+			"stop at the limit":            {store.EventFilter{Limit: 2}, []nudgewire.EventID{12, 11}},
+			"go on before an event":        {store.EventFilter{Limit: 2, Before: 11}, []nudgewire.EventID{10, 9}},
+			"go on before a phone's event": {store.EventFilter{Limit: 2, Before: 11, Phone: ana}, []nudgewire.EventID{9, 7}},
+			"are of one connector":         {store.EventFilter{Connector: "crm"}, []nudgewire.EventID{6}},
+			"are of one kind":              {store.EventFilter{Kind: "cart.updated", Limit: 3}, []nudgewire.EventID{12, 11, 10}},
+			"are of one phone":             {store.EventFilter{Phone: ben}, []nudgewire.EventID{12, 10, 8, 6, 2}},
+			"are of one phone and kind":    {store.EventFilter{Phone: ben, Kind: "deal.won"}, []nudgewire.EventID{6}},
+			"begin at a time":              {store.EventFilter{Since: noon.Add(100 * time.Minute)}, []nudgewire.EventID{12, 11}},
+			"begin before all":             {store.EventFilter{Since: noon.Add(-time.Hour), Limit: 1}, []nudgewire.EventID{12}},
+			"begin after all":              {store.EventFilter{Since: noon.Add(1000 * time.Hour)}, nil},
+			"are of nobody":                {store.EventFilter{Phone: "44"}, nil},
+		}
+		for name, tt := range tests {
+			t.Run(name, func(t *testing.T) {
+				rows, err := l.Events(l.ctx, tt.filter)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []nudgewire.EventID
+				for _, r := range rows {
+					got = append(got, r.ID)
+				}
+				same(t, "events", tt.want, got)
+			})
+		}
+	})
+	t.Run("a listed event shows its decisions and why it has no phone", func(t *testing.T) {
+		rows, err := l.Events(l.ctx, store.EventFilter{Before: 5, Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := rows[0]
+		if e.Contact.PhoneProblem != "too short" || len(e.Decisions) != 1 || e.Decisions[0].Outcome != nudgewire.Refused || e.Payload != nil {
+			t.Errorf("%+v", e)
+		}
+	})
+	at := noon.Add(3 * time.Hour)
+	sent := l.mustClaim(at, 3)
+	l.mustFinish(sent[0], nudgewire.StateAccepted)
+	l.mustFinish(sent[1], nudgewire.StateRejected)
+	l.mustFinish(sent[2], nudgewire.StateInDoubt)
+	if err := l.CancelDispatch(l.ctx, 10, "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("lists of dispatches", func(t *testing.T) {
+		tests := map[string]struct {
+			filter store.DispatchFilter
+			want   []nudgewire.DispatchID
+		}{
+			"are newest first":    {store.DispatchFilter{Limit: 3}, []nudgewire.DispatchID{10, 9, 8}},
+			"go on before one":    {store.DispatchFilter{Limit: 2, Before: 9}, []nudgewire.DispatchID{8, 7}},
+			"are waiting":         {store.DispatchFilter{State: nudgewire.StateWaiting, Limit: 2}, []nudgewire.DispatchID{9, 8}},
+			"are accepted":        {store.DispatchFilter{State: nudgewire.StateAccepted}, []nudgewire.DispatchID{1}},
+			"are rejected":        {store.DispatchFilter{State: nudgewire.StateRejected}, []nudgewire.DispatchID{2}},
+			"are in doubt":        {store.DispatchFilter{State: nudgewire.StateInDoubt}, []nudgewire.DispatchID{3}},
+			"are cancelled":       {store.DispatchFilter{State: nudgewire.StateCancelled}, []nudgewire.DispatchID{10}},
+			"are being sent":      {store.DispatchFilter{State: nudgewire.StateSending}, nil},
+			"have a status":       {store.DispatchFilter{Status: nudgewire.StatusAccepted}, []nudgewire.DispatchID{1}},
+			"have another status": {store.DispatchFilter{Status: nudgewire.StatusFailed}, nil},
+			"have an odd status":  {store.DispatchFilter{Status: "it's odd"}, nil},
+			"are of a trigger":    {store.DispatchFilter{Trigger: "remind", Limit: 1}, []nudgewire.DispatchID{10}},
+			"are of no trigger":   {store.DispatchFilter{Trigger: "other"}, nil},
+			"are of an event":     {store.DispatchFilter{EventID: 6}, []nudgewire.DispatchID{4}},
+			"are of no event":     {store.DispatchFilter{EventID: 5}, nil},
+			"are of a phone":      {store.DispatchFilter{Phone: ben}, []nudgewire.DispatchID{10, 8, 6, 4, 2}},
+			"begin at a time":     {store.DispatchFilter{Since: noon.Add(100 * time.Minute)}, []nudgewire.DispatchID{10, 9}},
+		}
+		for name, tt := range tests {
+			t.Run(name, func(t *testing.T) {
+				rows, err := l.Dispatches(l.ctx, tt.filter)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []nudgewire.DispatchID
+				for _, r := range rows {
+					got = append(got, r.ID)
+				}
+				same(t, "dispatches", tt.want, got)
+			})
+		}
+		_, err := l.Dispatches(l.ctx, store.DispatchFilter{State: "x' OR '1'='1"})
+		wantErr(t, err, `list dispatches: unknown state "x' OR '1'='1"`)
+	})
+	t.Run("lists of messages", func(t *testing.T) {
+		tests := map[string]struct {
+			filter store.MessageFilter
+			want   []nudgewire.DispatchID
+		}{
+			"are all":             {store.MessageFilter{}, []nudgewire.DispatchID{1}},
+			"are of a phone":      {store.MessageFilter{Phone: ana}, []nudgewire.DispatchID{1}},
+			"are of another":      {store.MessageFilter{Phone: ben}, nil},
+			"have a status":       {store.MessageFilter{Status: nudgewire.StatusAccepted}, []nudgewire.DispatchID{1}},
+			"have another status": {store.MessageFilter{Status: nudgewire.StatusFailed}, nil},
+			"have an odd status":  {store.MessageFilter{Status: "it's odd"}, nil},
+			"begin after all":     {store.MessageFilter{Since: at.Add(time.Hour)}, nil},
+		}
+		for name, tt := range tests {
+			t.Run(name, func(t *testing.T) {
+				rows, err := l.Messages(l.ctx, tt.filter)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []nudgewire.DispatchID
+				for _, r := range rows {
+					got = append(got, r.DispatchID)
+				}
+				same(t, "messages", tt.want, got)
+			})
+		}
+		m, err := l.MessageByID(l.ctx, "90071992547409931")
+		if err != nil || m.DispatchID != 1 {
+			t.Errorf("by the service's id: %+v (%v)", m, err)
+		}
+	})
+	t.Run("a story tells all events of a phone, the newest last, with what came of each", func(t *testing.T) {
+		stories, err := l.Story(l.ctx, ana, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type told struct {
+			Event    nudgewire.EventID
+			Outcomes []nudgewire.Outcome
+			Messages []nudgewire.State
+		}
+		var got []told
+		for _, s := range stories {
+			one := told{Event: s.ID}
+			for _, d := range s.Decisions {
+				one.Outcomes = append(one.Outcomes, d.Outcome)
+			}
+			for _, d := range s.Dispatches {
+				one.Messages = append(one.Messages, d.State)
+			}
+			got = append(got, one)
+		}
+		planned, waiting := []nudgewire.Outcome{nudgewire.Planned}, []nudgewire.State{nudgewire.StateWaiting}
+		same(t, "story", []told{
+			{1, planned, []nudgewire.State{nudgewire.StateAccepted}},
+			{3, planned, []nudgewire.State{nudgewire.StateInDoubt}},
+			{5, nil, nil},
+			{7, planned, waiting},
+			{9, planned, waiting},
+			{11, planned, waiting},
+		}, got)
+		first, second := stories[0].Dispatches[0], stories[1].Dispatches[0]
+		if first.Message == nil || first.Message.ID != "90071992547409931" || len(second.Attempts) != 1 || second.Message != nil {
+			t.Errorf("ends: %+v, %+v", first, second)
+		}
+		if stories, err = l.Story(l.ctx, ana, 2); err != nil || len(stories) != 2 || stories[1].ID != 11 {
+			t.Errorf("the newest two: %+v (%v)", stories, err)
+		}
+		if stories, err = l.Story(l.ctx, "44", 0); err != nil || len(stories) != 0 {
+			t.Errorf("a stranger's story: %+v (%v)", stories, err)
+		}
+	})
+	t.Run("an event's story has the payload", func(t *testing.T) {
+		story, err := l.EventStory(l.ctx, 2)
+		if err != nil || string(story.Payload) != `{"cart":"1"}` || len(story.Dispatches) != 1 || story.Dispatches[0].State != nudgewire.StateRejected {
+			t.Errorf("%+v (%v)", story, err)
+		}
+	})
+	t.Run("counts show what is alive", func(t *testing.T) {
+		c, err := l.Counts(l.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Totals = nil
+		same(t, "counts", store.Counts{Waiting: 6, InDoubt: 1, Tracking: 1, OldestDue: noon.Add(time.Hour)}, c)
+		same(t, "overdue", 2*time.Hour, c.Overdue(at))
+		same(t, "not yet", time.Duration(0), c.Overdue(noon))
+	})
+	t.Run("what is not there is not found", func(t *testing.T) {
+		tests := map[string]func() error{
+			"event 99: not found":               func() error { _, err := l.Event(l.ctx, 99); return err },
+			"dispatch 99: not found":            func() error { _, err := l.Dispatch(l.ctx, 99); return err },
+			"message of dispatch 99: not found": func() error { _, err := l.Message(l.ctx, 99); return err },
+			"message 99: not found":             func() error { _, err := l.MessageByID(l.ctx, "99"); return err },
+			"message : not found":               func() error { _, err := l.MessageByID(l.ctx, ""); return err },
+			"config 99: not found":              func() error { _, err := l.ConfigText(l.ctx, "99"); return err },
+		}
+		for words, read := range tests {
+			err := read()
+			wantErr(t, err, words)
+			if !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%v is not ErrNotFound", err)
+			}
+		}
+		if got, err := l.Decisions(l.ctx, 99); err != nil || len(got) != 0 {
+			t.Errorf("decisions %+v (%v)", got, err)
+		}
+	})
+}
+
+func (s suite) refusals(t *testing.T) {
+	t.Run("a refusal comes back, its long texts cut", func(t *testing.T) {
+		l := s.open(t)
+		want := nudgewire.Refusal{
+			Connector: "shop", Status: 401, Stage: "verify", Reason: "the signature does not match", Method: "POST", Bytes: 2048, Sample: "{", At: noon,
+		}
+		if err := l.Refuse(l.ctx, want); err != nil {
+			t.Fatal(err)
+		}
+		long := want
+		for range 12 {
+			long.Connector, long.Reason, long.Sample, long.Method = long.Connector+long.Connector, long.Reason+long.Reason, long.Sample+"éé"+long.Sample, long.Method+long.Method
+		}
+		if err := l.Refuse(l.ctx, long); err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.Refusals(l.ctx, store.RefusalFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.ID = 1
+		same(t, "refusal", want, got[1])
+		if r := got[0]; r.ID != 2 || len(r.Connector) != 100 || len(r.Reason) != 1000 || len(r.Sample) > 512 || len(r.Sample) < 510 || len(r.Method) != 100 {
+			t.Errorf("%+v", r)
+		}
+		l.totals(map[string]int64{"refusals": 2})
+	})
+	t.Run("lists narrow by connector and time", func(t *testing.T) {
+		l := s.open(t)
+		for i := range 6 {
+			if err := l.Refuse(l.ctx, nudgewire.Refusal{Connector: []string{"a", "b"}[i%2], At: noon.Add(time.Duration(i) * time.Minute)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for want, filter := range map[string]store.RefusalFilter{
+			"[6 5 4 3 2 1]": {}, "[6 5]": {Limit: 2}, "[5 3 1]": {Connector: "a"}, "[6 5 4]": {Since: noon.Add(3 * time.Minute)}, "[]": {Connector: "c"},
+		} {
+			rows, err := l.Refusals(l.ctx, filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []int64
+			for _, r := range rows {
+				ids = append(ids, r.ID)
+			}
+			if got := fmt.Sprint(ids); got != want {
+				t.Errorf("%+v: %s, want %s", filter, got, want)
+			}
+		}
+	})
+}
+
+func (s suite) configs(t *testing.T) {
+	l := s.open(t)
+	for _, text := range []string{"api: {}", "api: {rate: 20/s}"} {
+		if err := l.SaveConfig(l.ctx, "v1", text, noon); err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.ConfigText(l.ctx, "v1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "config", text, got)
+	}
+}
+
+func (s suite) life(t *testing.T) {
+	t.Run("numbers and memory go on after a restart", func(t *testing.T) {
+		l := s.open(t)
+		l.owe("1")
+		d := l.mustClaim(noon.Add(time.Hour), 1)[0]
+		l.mustAccept(order("2"))
+		l.close()
+
+		again := reopen(t, l.dsn)
+		if !again.mustAccept(cart("1")).Duplicate {
+			t.Error("the duplicate was forgotten")
+		}
+		if r := again.mustAccept(cart("2")); r.EventID != 3 || again.lastFacts().Tombstone == nil {
+			t.Errorf("event %d, facts %+v", r.EventID, again.lastFacts())
+		}
+		if got := again.dispatch(d.ID); got.State != nudgewire.StateSending {
+			t.Errorf("the claim is %s", got.State)
+		}
+		again.mustFinish(d, nudgewire.StateAccepted) // the claim's owner is the same, so it still holds
+	})
+	t.Run("a reader sees what a writer commits and changes nothing", func(t *testing.T) {
+		l := s.open(t)
+		l.owe("1")
+		r, err := store.Open(l.ctx, store.Options{DSN: l.dsn, ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		l.owe("2")
+		if rows, err := r.Events(l.ctx, store.EventFilter{}); err != nil || len(rows) != 2 {
+			t.Errorf("%d events (%v)", len(rows), err)
+		}
+		wantErr(t, r.CancelDispatch(l.ctx, 1, ""), "dispatch 1: the store is open for reading only")
+		if err := r.Ping(l.ctx); err != nil {
+			t.Error(err)
+		}
+		same(t, "stats", store.Stats{}, r.Stats())
+	})
+	t.Run("a live store answers a ping and a closed one does not", func(t *testing.T) {
+		l := s.open(t)
+		if err := l.Ping(l.ctx); err != nil {
+			t.Error(err)
+		}
+		l.close()
+		l.close() // twice is harmless
+		wantErr(t, l.Ping(l.ctx), "the store is closed")
+	})
+}

@@ -1,0 +1,234 @@
+package storetest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+func (s suite) settle(t *testing.T) {
+	t.Run("refused and shadowed wishes are not settled", func(t *testing.T) {
+		l := s.open(t)
+		l.settleBy(func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement { panic("asked") })
+		for _, o := range []nudgewire.Outcome{nudgewire.Refused, nudgewire.Shadowed} {
+			p := cart(string(o))
+			p.Wishes[0].Decision.Outcome = o
+			if d := l.mustAccept(p).Decisions[0]; d.Outcome != o || d.DispatchID != 0 {
+				t.Errorf("%+v", d)
+			}
+		}
+		l.totals(map[string]int64{"dispatches": 0, "decisions_refused": 1, "decisions_shadowed": 1})
+	})
+	t.Run("the settlement's words become the decision's", func(t *testing.T) {
+		l := s.open(t)
+		l.settleBy(func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement {
+			return nudgewire.Settlement{Outcome: nudgewire.Refused, Reason: "once only"}
+		})
+		d := l.mustAccept(cart("1")).Decisions[0]
+		if d.Outcome != nudgewire.Refused || d.Reason != "once only" || d.DispatchID != 0 {
+			t.Errorf("%+v", d)
+		}
+	})
+	s.facts(t)
+	t.Run("an order that follows its cart ends it", func(t *testing.T) {
+		l := s.open(t)
+		id := l.owe("1")
+		other := l.owe("2")
+		r := l.mustAccept(order("1"))
+		d := l.dispatch(id)
+		if d.State != nudgewire.StateCancelled || d.Reason != "cancelled by shop.order.created (event 3)" {
+			t.Errorf("%s: %s", d.State, d.Reason)
+		}
+		if d := l.dispatch(other); d.State != nudgewire.StateWaiting {
+			t.Errorf("the other cart's is %s", d.State)
+		}
+		same(t, "decision", nudgewire.Cancelling, r.Decisions[0].Outcome)
+		l.totals(map[string]int64{"dispatches_cancelled": 1, "decisions_cancelling": 1})
+	})
+	t.Run("an order that comes before its cart is remembered until told to forget", func(t *testing.T) {
+		l := s.open(t)
+		l.mustAccept(order("1"))
+		l.mustAccept(cart("1"))
+		want := &nudgewire.Tombstone{EventID: 1, Ref: "shop.order.created", EventAt: noon, ExpiresAt: noon.Add(24 * time.Hour)}
+		same(t, "tombstone", want, l.lastFacts().Tombstone)
+		l.mustAccept(cart("2"))
+		same(t, "tombstone of another affair", (*nudgewire.Tombstone)(nil), l.lastFacts().Tombstone)
+		l.at(noon.Add(24 * time.Hour))
+		l.mustAccept(cart("1", dedupe("later")))
+		same(t, "expired tombstone", (*nudgewire.Tombstone)(nil), l.lastFacts().Tombstone)
+	})
+	t.Run("of two cancelling events the later fact is remembered, whichever comes first", func(t *testing.T) {
+		later := func(p *nudgewire.Plan) {
+			p.Event.DedupeKey, p.Wishes[0].EventAt, p.Wishes[0].Forget = "later", noon.Add(time.Minute), noon.Add(time.Hour)
+		}
+		for _, swap := range []bool{false, true} {
+			l := s.open(t)
+			plans := []nudgewire.Plan{order("1"), order("1", later)}
+			if swap {
+				plans[0], plans[1] = plans[1], plans[0]
+			}
+			r, err := l.Accept(l.ctx, plans)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := r[1].EventID
+			if swap {
+				id = r[0].EventID
+			}
+			l.mustAccept(cart("1"))
+			want := &nudgewire.Tombstone{EventID: id, Ref: "shop.order.created", EventAt: noon.Add(time.Minute), ExpiresAt: noon.Add(24 * time.Hour)}
+			same(t, "tombstone", want, l.lastFacts().Tombstone)
+		}
+	})
+	t.Run("a restart renews the waiting dispatch in place", func(t *testing.T) {
+		l := s.open(t)
+		id := l.owe("1", expires(noon.Add(7*time.Hour)))
+		l.settleBy(func(_ nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+			return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID, DueAt: noon.Add(90 * time.Minute)}
+		})
+		p := cart("1", dedupe("again"), due(noon.Add(2*time.Hour)), expires(noon.Add(8*time.Hour)), phone("447700900999"))
+		p.Wishes[0].Owe.Config, p.Wishes[0].Owe.Send.Variables = "v2", []string{"Ana", "two mugs"}
+		l.at(noon.Add(time.Minute))
+		r := l.mustAccept(p)
+		if r.Decisions[0].Outcome != nudgewire.Restarted || r.Decisions[0].DispatchID != id {
+			t.Errorf("decision %+v", r.Decisions[0])
+		}
+		want := nudgewire.Dispatch{
+			ID: id, EventID: r.EventID, Trigger: "remind", Key: "1", Phone: "447700900999", Category: nudgewire.Marketing,
+			Send: p.Wishes[0].Owe.Send, State: nudgewire.StateWaiting, DueAt: noon.Add(90 * time.Minute), ExpiresAt: noon.Add(450 * time.Minute),
+			CreatedAt: noon, UpdatedAt: noon.Add(time.Minute), Restarts: 1, Config: "v2",
+		}
+		same(t, "dispatch", want, l.dispatch(id))
+		same(t, "OnDue", noon.Add(90*time.Minute), l.lastCall(&l.due))
+		l.totals(map[string]int64{"dispatches": 1, "decisions_restarted": 1})
+	})
+	t.Run("a settlement about a dispatch that does not wait stores nothing", func(t *testing.T) {
+		l := s.open(t)
+		id := l.owe("1")
+		l.mustClaim(noon.Add(time.Hour), 1)
+		for _, wrong := range []nudgewire.Settlement{
+			{Outcome: nudgewire.Restarted, Restart: id, DueAt: noon},
+			{Outcome: nudgewire.Cancelling, Cancel: []nudgewire.DispatchID{id}},
+		} {
+			l.settleBy(func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement { return wrong })
+			_, err := l.Accept(l.ctx, []nudgewire.Plan{cart("1", dedupe("x"))})
+			if err == nil || !strings.HasSuffix(err.Error(), "settled, but dispatch 1 does not wait") {
+				t.Errorf("error %v", err)
+			}
+		}
+		l.totals(map[string]int64{"events": 1})
+	})
+	t.Run("a panic in Settle is an error of its own event", func(t *testing.T) {
+		l := s.open(t)
+		l.settleBy(func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement { panic("a fault") })
+		_, err := l.Accept(l.ctx, []nudgewire.Plan{cart("1")})
+		wantErr(t, err, "panic: a fault")
+		l.settleBy(insert)
+		if l.mustAccept(cart("1")).Duplicate {
+			t.Error("the event of the panic had been stored")
+		}
+	})
+}
+
+// facts checks what Settle is told.
+func (s suite) facts(t *testing.T) {
+	t.Run("facts show what waits, oldest first, and no other affair's", func(t *testing.T) {
+		l := s.open(t)
+		l.owe("1", due(noon.Add(2*time.Hour)))
+		l.owe("2")
+		l.owe("1", dedupe("b"), due(noon.Add(time.Hour)))
+		l.owe("1", dedupe("c"), func(p *nudgewire.Plan) { p.Wishes[0].Affair.Trigger = "other" })
+		l.owe("1", dedupe("d"))
+		same(t, "facts", nudgewire.Facts{Waiting: []nudgewire.Waiting{
+			{ID: 1, DueAt: noon.Add(2 * time.Hour), CreatedAt: noon, EventAt: noon}, {ID: 3, DueAt: noon.Add(time.Hour), CreatedAt: noon, EventAt: noon},
+		}}, l.lastFacts())
+	})
+	t.Run("without a key the affair is the phone", func(t *testing.T) {
+		l := s.open(t)
+		l.owe("", dedupe("a"))
+		l.owe("", dedupe("b"), phone("447700900999"))
+		same(t, "facts of another phone", nudgewire.Facts{}, l.lastFacts())
+		l.owe("", dedupe("c"))
+		same(t, "waiting", []nudgewire.Waiting{{ID: 1, DueAt: noon.Add(time.Hour), CreatedAt: noon, EventAt: noon}}, l.lastFacts().Waiting)
+	})
+	t.Run("a cancelling event without a key sees what waits for the phone, whatever its key", func(t *testing.T) {
+		l := s.open(t)
+		l.owe("1")
+		l.owe("2")
+		l.owe("3", phone("447700900999"))
+		l.mustAccept(order("", dedupe("o")))
+		if w := l.lastFacts().Waiting; len(w) != 2 || w[0].ID != 1 || w[1].ID != 2 || !w[0].EventAt.Equal(noon) {
+			t.Errorf("waiting: %+v", w)
+		}
+	})
+	t.Run("and is remembered for the phone's carts that come later, and for no other's", func(t *testing.T) {
+		l := s.open(t)
+		l.mustAccept(order("", dedupe("o")))
+		l.owe("1", dedupe("late"))
+		if g := l.lastFacts().Tombstone; g == nil || !g.ByPhone || g.EventID != 1 {
+			t.Errorf("tombstone: %+v", g)
+		}
+		l.owe("2", dedupe("other"), phone("447700900999"))
+		if g := l.lastFacts().Tombstone; g != nil {
+			t.Errorf("another phone's tombstone: %+v", g)
+		}
+	})
+	t.Run("with a key the phone may differ", func(t *testing.T) {
+		l := s.open(t)
+		l.owe("1")
+		l.owe("1", dedupe("b"), phone("447700900999"))
+		if n := len(l.lastFacts().Waiting); n != 1 {
+			t.Errorf("%d waiting", n)
+		}
+	})
+	t.Run("facts show the newest that may have reached the phone", func(t *testing.T) {
+		at := noon.Add(2 * time.Hour)
+		tests := map[string]struct {
+			end  func(l *ledger, d nudgewire.Dispatch)
+			want nudgewire.State // "" for none
+		}{
+			"being sent": {func(*ledger, nudgewire.Dispatch) {}, nudgewire.StateSending},
+			"accepted":   {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateAccepted) }, nudgewire.StateAccepted},
+			"in doubt":   {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateInDoubt) }, nudgewire.StateInDoubt},
+			"rejected":   {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateRejected) }, ""},
+			"dropped":    {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateDropped) }, ""},
+			"put off":    {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateWaiting) }, ""},
+		}
+		for name, tt := range tests {
+			t.Run(name, func(t *testing.T) {
+				l := s.open(t)
+				id := l.owe("1")
+				tt.end(l, l.mustClaim(at, 1)[0])
+				l.mustAccept(cart("1", dedupe("b")))
+				var want *nudgewire.Sent
+				if tt.want != "" {
+					want = &nudgewire.Sent{ID: id, State: tt.want, At: at}
+				}
+				same(t, "last", want, l.lastFacts().Last)
+			})
+		}
+	})
+	t.Run("of several sent the one begun last counts, not the one owed last", func(t *testing.T) {
+		l := s.open(t)
+		l.owe("1", due(noon.Add(3*time.Hour)))
+		l.owe("1", dedupe("b"), due(noon.Add(time.Hour)))
+		l.mustClaim(noon.Add(time.Hour), 5)
+		l.mustClaim(noon.Add(3*time.Hour), 5)
+		l.mustAccept(cart("1", dedupe("c")))
+		same(t, "last", &nudgewire.Sent{ID: 1, State: nudgewire.StateSending, At: noon.Add(3 * time.Hour)}, l.lastFacts().Last)
+	})
+	t.Run("facts show what an earlier wish of the same event did", func(t *testing.T) {
+		l := s.open(t)
+		p := cart("1")
+		p.Wishes = append(p.Wishes, p.Wishes[0])
+		var seen []int
+		l.settleBy(func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+			seen = append(seen, len(f.Waiting))
+			return insert(w, f)
+		})
+		l.mustAccept(p)
+		same(t, "waiting at each", []int{0, 1}, seen)
+	})
+}

@@ -1,0 +1,311 @@
+// Package storetest is the suite that every engine of package store must pass: what the
+// ledger promises, told as tests against its exported methods alone. An engine joins by one
+// test that calls Run with a place for its data.
+//
+// It will not test speed (the benchmarks of package store do) or what is particular to one
+// engine, such as files and locks.
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// Run runs the suite. fresh returns the DSN of an empty place that is gone after the test.
+// Call it first in a test of its own: the crash test starts this test again in a child
+// process, and there Run does the child's work and does not return.
+func Run(t *testing.T, fresh func(t testing.TB) string) {
+	if dsn := os.Getenv(childDSN); dsn != "" {
+		child(dsn)
+	}
+	s := suite{fresh}
+	groups := []struct {
+		name string
+		test func(*testing.T)
+	}{
+		{"accept", s.accept},
+		{"settle", s.settle},
+		{"claim", s.claim},
+		{"finish", s.finish},
+		{"abandon", s.abandon},
+		{"people", s.people},
+		{"polls", s.polls},
+		{"group", s.group},
+		{"reads", s.reads},
+		{"refusals", s.refusals},
+		{"configs", s.configs},
+		{"life", s.life},
+		{"model", s.model},
+		{"crash", s.crash},
+	}
+	for _, g := range groups {
+		t.Run(g.name, g.test)
+	}
+}
+
+type suite struct {
+	fresh func(t testing.TB) string
+}
+
+// noon is when every test begins.
+var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+// A ledger is an open store with a clock and a Settle of its own.
+type ledger struct {
+	*store.Store
+	t   testing.TB
+	dsn string
+	ctx context.Context
+
+	mu     sync.Mutex
+	now    time.Time
+	settle store.Settle
+	due    []time.Time // calls of OnDue
+	poll   []time.Time // calls of OnPoll
+	facts  []nudgewire.Facts
+}
+
+// insert is the settlement of a ledger that has no other: what is planned is stored, what
+// cancels is remembered.
+func insert(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+	if w.Decision.Outcome == nudgewire.Cancelling {
+		s := nudgewire.Settlement{Outcome: nudgewire.Cancelling, Bury: true}
+		for _, one := range f.Waiting {
+			s.Cancel = append(s.Cancel, one.ID)
+		}
+		return s
+	}
+	return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true}
+}
+
+func (s suite) open(t testing.TB) *ledger {
+	t.Helper()
+	return reopen(t, s.fresh(t))
+}
+
+// reopen opens the data at dsn, which may hold some.
+func reopen(t testing.TB, dsn string) *ledger {
+	t.Helper()
+	l := &ledger{t: t, dsn: dsn, ctx: context.Background(), now: noon, settle: insert}
+	var err error
+	l.Store, err = store.Open(l.ctx, store.Options{
+		DSN: dsn,
+		Settle: func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+			l.mu.Lock()
+			settle := l.settle
+			l.facts = append(l.facts, f)
+			l.mu.Unlock()
+			return settle(w, f)
+		},
+		OnDue:  func(at time.Time) { l.mu.Lock(); l.due = append(l.due, at); l.mu.Unlock() },
+		OnPoll: func(at time.Time) { l.mu.Lock(); l.poll = append(l.poll, at); l.mu.Unlock() },
+		Now:    func() time.Time { l.mu.Lock(); defer l.mu.Unlock(); return l.now },
+	})
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(l.close)
+	return l
+}
+
+func (l *ledger) close() {
+	if err := l.Close(); err != nil {
+		l.t.Errorf("close: %v", err)
+	}
+}
+
+func (l *ledger) settleBy(s store.Settle) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settle = s
+}
+
+func (l *ledger) at(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now = now
+}
+
+// lastFacts are what Settle was told last.
+func (l *ledger) lastFacts() nudgewire.Facts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.facts) == 0 {
+		return nudgewire.Facts{}
+	}
+	return l.facts[len(l.facts)-1]
+}
+
+// lastCall is the newest time that a hook was given; zero for none.
+func (l *ledger) lastCall(calls *[]time.Time) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(*calls) == 0 {
+		return time.Time{}
+	}
+	return (*calls)[len(*calls)-1]
+}
+
+// A change edits a plan before it is stored.
+type change func(*nudgewire.Plan)
+
+// cart is an event about a cart, with the wish to remind its owner in an hour.
+func cart(key string, changes ...change) nudgewire.Plan {
+	const phone = "447700900123"
+	p := nudgewire.Plan{
+		Event: nudgewire.Event{
+			Connector: "shop", Kind: "cart.updated", Topic: "carts/update", DedupeKey: "d-" + key, ReceivedAt: noon,
+			Contact: nudgewire.Contact{Phone: phone}, Payload: []byte(`{"cart":"` + key + `"}`), ContentType: "application/json",
+		},
+		Wishes: []nudgewire.Wish{{
+			Decision: nudgewire.Decision{Trigger: "remind", Outcome: nudgewire.Planned, Reason: "waits an hour", Key: key, Config: "v1", At: noon},
+			Affair:   nudgewire.Affair{Trigger: "remind", Key: key, Phone: phone},
+			Owe: nudgewire.Dispatch{
+				Trigger: "remind", Key: key, Phone: phone, Category: nudgewire.Marketing,
+				Send: nudgewire.Send{Template: "reminder", Variables: []string{"Ana", key}}, DueAt: noon.Add(time.Hour), Config: "v1",
+			},
+			EventAt: noon,
+		}},
+	}
+	for _, c := range changes {
+		c(&p)
+	}
+	return p
+}
+
+// order is an event that cancels what waits for the cart key.
+func order(key string, changes ...change) nudgewire.Plan {
+	p := cart(key)
+	p.Event.Kind, p.Event.DedupeKey = "order.created", "o-"+key
+	w := &p.Wishes[0]
+	w.Decision.Outcome, w.Decision.Reason, w.Owe, w.Forget = nudgewire.Cancelling, "ends what waits", nudgewire.Dispatch{}, noon.Add(24*time.Hour)
+	for _, c := range changes {
+		c(&p)
+	}
+	return p
+}
+
+func dedupe(key string) change { return func(p *nudgewire.Plan) { p.Event.DedupeKey = key } }
+
+func due(at time.Time) change { return func(p *nudgewire.Plan) { p.Wishes[0].Owe.DueAt = at } }
+
+func expires(at time.Time) change { return func(p *nudgewire.Plan) { p.Wishes[0].Owe.ExpiresAt = at } }
+
+func category(c nudgewire.Category) change {
+	return func(p *nudgewire.Plan) { p.Wishes[0].Owe.Category = c }
+}
+
+func phone(n nudgewire.Phone) change {
+	return func(p *nudgewire.Plan) {
+		p.Event.Contact.Phone = n
+		for i := range p.Wishes {
+			p.Wishes[i].Affair.Phone, p.Wishes[i].Owe.Phone = n, n
+		}
+	}
+}
+
+func received(at time.Time) change { return func(p *nudgewire.Plan) { p.Event.ReceivedAt = at } }
+
+// mustAccept stores one plan.
+func (l *ledger) mustAccept(p nudgewire.Plan) nudgewire.Receipt {
+	l.t.Helper()
+	got, err := l.Accept(l.ctx, []nudgewire.Plan{p})
+	if err != nil {
+		l.t.Fatalf("accept: %v", err)
+	}
+	return got[0]
+}
+
+// owe stores a cart and returns the dispatch it owes.
+func (l *ledger) owe(key string, changes ...change) nudgewire.DispatchID {
+	l.t.Helper()
+	return l.mustAccept(cart(key, changes...)).Decisions[0].DispatchID
+}
+
+const owner = "node:1:abc"
+
+// mustClaim claims up to n in each lane at a time.
+func (l *ledger) mustClaim(at time.Time, n int) []nudgewire.Dispatch {
+	l.t.Helper()
+	got, err := l.Claim(l.ctx, store.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Urgent: n, Marketing: n})
+	if err != nil {
+		l.t.Fatalf("claim: %v", err)
+	}
+	return got
+}
+
+// dispatch is a stored dispatch.
+func (l *ledger) dispatch(id nudgewire.DispatchID) nudgewire.Dispatch {
+	l.t.Helper()
+	d, err := l.Dispatch(l.ctx, id)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return d
+}
+
+// totals checks some counters.
+func (l *ledger) totals(want map[string]int64) {
+	l.t.Helper()
+	c, err := l.Counts(l.ctx)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	got := make(map[string]int64)
+	for name := range want {
+		got[name] = c.Totals[name]
+	}
+	same(l.t, "totals", want, got)
+}
+
+// same compares, taking nil and empty for the same, and amounts digit by digit.
+func same(t testing.TB, what string, want, got any) {
+	t.Helper()
+	amounts := cmp.Comparer(func(a, b nudgewire.Amount) bool { return a.Told() == b.Told() && a.String() == b.String() })
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), amounts); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// wantErr checks an error's exact words.
+func wantErr(t testing.TB, err error, words string) {
+	t.Helper()
+	if got := fmt.Sprint(err); got != words {
+		t.Errorf("error:\n got %s\nwant %s", got, words)
+	}
+}
+
+// until waits for what another goroutine is about to do.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !ok(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("never happened: %s", what)
+		}
+	}
+}
+
+// together calls do(0) … do(n-1) at the same time and waits for all.
+func together(n int, do func(int)) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			do(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+}

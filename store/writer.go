@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// A writer is the one connection that changes the data, with its statements prepared once.
+//
+// It talks to the driver and not through database/sql, whose locks, conversions and
+// bookkeeping cost as much as SQLite's own work on statements this small. It belongs to the
+// flusher alone and needs no lock.
+type writer struct {
+	conn  driver.Conn
+	stmts [stmtCount]prepared
+	args  []driver.NamedValue
+	dest  []driver.Value
+
+	ids  ids
+	days days
+	// phoneGraves says that a cancelling event without a key may be remembered: seldom, and until then
+	// nobody looks for one.
+	phoneGraves bool
+	now         func() time.Time
+	hooks       hooks
+}
+
+type prepared struct {
+	driver.Stmt
+	exec  driver.StmtExecContext
+	query driver.StmtQueryContext
+}
+
+// hooks are called by the flusher after a commit, before its callers are answered.
+type hooks struct {
+	due, poll, lookup func(time.Time)
+}
+
+// ids are the newest row numbers given out. One writer can count by itself; numbers of a
+// group that was rolled back are given out again, so they have no gaps.
+type ids struct{ event, dispatch, refusal int64 }
+
+// openWriter prepares every statement on a new connection.
+func openWriter(c driver.Connector, d dialect) (*writer, error) {
+	conn, err := c.Connect(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{conn: conn, args: make([]driver.NamedValue, 0, 32), dest: make([]driver.Value, 32)}
+	for i := range w.stmts {
+		stmt, err := conn.Prepare(d.sql(statements[i]))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("prepare %q: %w", statements[i], err), w.close())
+		}
+		p := &w.stmts[i]
+		p.Stmt = stmt
+		var canExec, canQuery bool
+		p.exec, canExec = stmt.(driver.StmtExecContext)
+		p.query, canQuery = stmt.(driver.StmtQueryContext)
+		if !canExec || !canQuery {
+			return nil, errors.Join(fmt.Errorf("driver statement %T takes no context", stmt), w.close())
+		}
+	}
+	return w, nil
+}
+
+func (w *writer) close() error {
+	var errs []error
+	for _, p := range w.stmts {
+		if p.Stmt != nil {
+			errs = append(errs, p.Close())
+		}
+	}
+	return errors.Join(append(errs, w.conn.Close())...)
+}
+
+// A tx is one group's transaction as its ops see it.
+type tx struct {
+	*writer
+	at     int64 // one moment for the whole group, microseconds
+	counts [counterCount]int64
+	due    int64 // earliest due time of a dispatch left waiting; 0 for none
+	poll   int64 // same for messages
+	lookup int64 // same for look-ups
+	heard  []heard
+}
+
+// runGroup implements runner.
+func (w *writer) runGroup(ops []*waiting) (err error) {
+	before, beforeDays := w.ids, w.days
+	t := tx{writer: w, at: micro(w.now())}
+	if err := t.begin(); err != nil {
+		return err
+	}
+	for _, o := range ops {
+		if err = contain(o.run, &t); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = t.writeCounts()
+	}
+	if err == nil {
+		err = t.writeHeard()
+	}
+	if err == nil {
+		_, err = t.exec(stCommit)
+	}
+	if err != nil {
+		w.ids, w.days = before, beforeDays
+		// SQLite may have rolled back by itself (a full disk); then this has nothing to do.
+		_, _ = t.exec(stRollback)
+		return err
+	}
+	if t.due != 0 && w.hooks.due != nil {
+		w.hooks.due(moment(t.due))
+	}
+	if t.poll != 0 && w.hooks.poll != nil {
+		w.hooks.poll(moment(t.poll))
+	}
+	if t.lookup != 0 && w.hooks.lookup != nil {
+		w.hooks.lookup(moment(t.lookup))
+	}
+	return nil
+}
+
+func (t *tx) begin() error {
+	_, err := t.exec(stBegin)
+	if err != nil {
+		// A rollback that failed leaves its transaction open; end it and try once more.
+		_, _ = t.exec(stRollback)
+		if _, err = t.exec(stBegin); err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
+	}
+	return nil
+}
+
+// leavesDue notes that a dispatch now waits for at.
+func (t *tx) leavesDue(at int64) {
+	if t.due == 0 || at < t.due {
+		t.due = at
+	}
+}
+
+// leavesPoll notes that a message now waits to be asked about.
+func (t *tx) leavesPoll(at int64) {
+	if at != 0 && (t.poll == 0 || at < t.poll) {
+		t.poll = at
+	}
+}
+
+// bind puts args into the one argument list. Values are int64, string or []byte: the types
+// that every driver takes as they are.
+func (w *writer) bind(args []any) []driver.NamedValue {
+	w.args = w.args[:0]
+	for i, a := range args {
+		w.args = append(w.args, driver.NamedValue{Ordinal: i + 1, Value: a})
+	}
+	return w.args
+}
+
+// exec runs a statement that returns no rows and says how many it changed. The context is
+// never a caller's: an interrupt would roll back the whole group.
+func (w *writer) exec(s stmt, args ...any) (changed int64, err error) {
+	res, err := w.stmts[s].exec.ExecContext(context.Background(), w.bind(args))
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// query runs a statement and calls each on every row. The row is good until each returns; a
+// statement must not be run again inside its own query.
+func (w *writer) query(s stmt, each func(*row) error, args ...any) (err error) {
+	rows, err := w.stmts[s].query.QueryContext(context.Background(), w.bind(args))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := rows.Close(); err == nil {
+			err = e
+		}
+	}()
+	r := row{values: w.dest[:columnsOf[s]]}
+	for {
+		if err := rows.Next(r.values); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r.next = 0
+		if err := each(&r); err != nil {
+			return err
+		}
+		if r.err != nil {
+			return r.err
+		}
+	}
+}
