@@ -1,0 +1,247 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/enricher"
+	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/sender"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/tracker"
+	"github.com/nudgewire/nudgewire/triggers"
+)
+
+// grace is how long calls and requests under way may take to finish at a stop. It is longer
+// than the default api.timeout, so that a call cut by a stop is one that had hung anyway.
+const grace = 15 * time.Second
+
+// Options are what an App is made of besides its config.
+type Options struct {
+	ConfigFile string
+	Env        secret.Lookup    // where ${NAME} in the config comes from
+	Version    string           // of the program, for status
+	Log        *zap.Logger      // nil logs nothing
+	Now        func() time.Time // the clock that webhooks are judged by; nil is time.Now
+	Watch      Watch            // told of what was committed; its functions must be quick
+}
+
+// An App is the daemon: every room, built and wired, running while Run does.
+type App struct {
+	opt     Options
+	log     *zap.Logger
+	store   *store.Store
+	api     *apiclient.Client // swapped by reload
+	budget  *pace.Budget
+	sender  *sender.Sender
+	tracker *tracker.Tracker
+
+	enricher *enricher.Enricher
+	lookups  *enricher.Client
+
+	hooks   net.Listener
+	admin   net.Listener
+	rules   atomic.Pointer[server.Rules]
+	started time.Time
+
+	reloading sync.Mutex // one reload at a time
+	mu        sync.Mutex // guards what status shows of the config
+	cfg       *config.Config
+	loadedAt  time.Time
+	loadError string
+	restart   []string
+	silent    []server.SilentView
+}
+
+// New loads the config, opens the store and both listeners, and recovers what a dead owner
+// left behind. Nothing is sent or taken before Run. A bad config is a *ConfigError.
+func New(ctx context.Context, o Options) (_ *App, err error) {
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	cfg, err := load(o)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{opt: o, log: o.Log, cfg: cfg, loadedAt: time.Now(), started: time.Now()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+	if a.api, err = newService(cfg, o.Version); err != nil {
+		return nil, err
+	}
+	a.budget = pace.NewBudget(cfg.API.Rate.PerSecond())
+	a.rules.Store(rulesOf(cfg))
+	if err := a.openStore(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if err := a.listen(ctx, cfg); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
+	// The sender is made after the store that wakes it, so the wake goes through the app.
+	a.store, err = store.Open(ctx, store.Options{
+		DSN:    cfg.Storage,
+		Settle: triggers.Settle,
+		OnDue:  func(at time.Time) { a.sender.Wake(at) },
+		OnPoll: func(at time.Time) { a.tracker.Wake(at) },
+
+		OnLookup: func(at time.Time) { a.enricher.Wake(at) },
+	})
+	if err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
+	owner := ownerName()
+	a.tracker = tracker.New(tracker.Options{
+		Ledger: pollLedger{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("tracker"),
+		Plan: planOf(cfg), Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: grace,
+	})
+	a.sender = sender.New(sender.Options{
+		Ledger: sendLedger{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
+		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: grace, FirstPoll: a.tracker.First,
+	})
+	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version})
+	a.enricher = enricher.New(enricher.Options{
+		Ledger: lookLedger{a.store, a.opt.Watch}, Fetcher: a.lookups, Log: a.log.Named("enricher"), Grace: grace,
+		Rules: func() enricher.Rules {
+			r := a.rules.Load()
+			return enricher.Rules{Receivers: r.Receivers, Triggers: r.Triggers}
+		},
+	})
+	n, err := a.store.Abandon(ctx, time.Now(), owner)
+	if err != nil {
+		return fmt.Errorf("recover what was being sent: %w", err)
+	}
+	if n > 0 {
+		a.log.Warn("an earlier run ended while sending; what nobody can know is in doubt", zap.Int("dispatches", n))
+	}
+	return a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now())
+}
+
+func (a *App) listen(ctx context.Context, cfg *config.Config) (err error) {
+	var lc net.ListenConfig
+	if a.hooks, err = lc.Listen(ctx, "tcp", cfg.Server.Listen); err != nil {
+		return fmt.Errorf("listen for webhooks: %w", err)
+	}
+	path := SocketPath(cfg.Storage)
+	// The store's lock says that no other daemon lives beside this data, so a socket that is
+	// still there was left by one that died.
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the old socket: %w", err)
+	}
+	if a.admin, err = lc.Listen(ctx, "unix", path); err != nil {
+		return fmt.Errorf("listen for commands: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return fmt.Errorf("close the socket to others: %w", err)
+	}
+	return nil
+}
+
+// Addr is where webhooks are taken.
+func (a *App) Addr() net.Addr { return a.hooks.Addr() }
+
+// Run serves until ctx is done, then stops everything in order and closes the store. A clean
+// stop returns nil. Run is called once.
+func (a *App) Run(ctx context.Context) error {
+	cfg := a.config()
+	hooks := server.NewHooks(server.HooksOptions{
+		Rules: &a.rules, Ledger: hookLedger{a.store, a.opt.Watch}, Log: a.log.Named("hooks"), Now: a.opt.Now, Ready: a.ready,
+		Memory: cfg.Server.MaxInFlight.Bytes(),
+	})
+	admin := server.Admin(server.AdminOptions{
+		Store: a.store, Daemon: daemon{a}, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
+	})
+	a.log.Info("ready", zap.Stringer("hooks", a.hooks.Addr()), zap.String("config", cfg.Version))
+	err := runParts(ctx, []part{
+		{"sender", a.sender.Run},
+		{"tracker", a.tracker.Run},
+		{"enricher", a.enricher.Run},
+		{"silence", a.watchSilence},
+		{"admin", func(ctx context.Context) error { return server.Serve(ctx, a.admin, admin, grace, a.log.Named("admin")) }},
+		{"hooks", func(ctx context.Context) error {
+			return server.Serve(ctx, a.hooks, hooks.Handler(), grace, a.log.Named("hooks"))
+		}},
+	}, a.log)
+	return errors.Join(err, a.close())
+}
+
+// ready says why webhooks could not be stored at present.
+func (a *App) ready(ctx context.Context) error { return a.store.Ping(ctx) }
+
+func (a *App) close() error {
+	var errs []error
+	for _, l := range []net.Listener{a.hooks, a.admin} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if a.store != nil {
+		errs = append(errs, a.store.Close())
+	}
+	if a.api != nil {
+		a.api.Close()
+	}
+	if a.lookups != nil {
+		a.lookups.Close()
+	}
+	return errors.Join(errs...)
+}
+
+func (a *App) config() *config.Config {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.cfg
+}
+
+// ownerName is unique to this run of this process, so that the next one knows its claims
+// for a dead owner's.
+func ownerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	return fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text()[:8])
+}
+
+// maxSocketPath is what the kernel takes for a Unix socket's path, less the closing zero.
+const maxSocketPath = 103
+
+// SocketPath is where the daemon over the store dsn listens for commands: beside its
+// database, or in the temporary folder where that path is longer than a socket's may be.
+func SocketPath(dsn string) string {
+	path := store.Path(dsn) + ".sock"
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if len(path) <= maxSocketPath {
+		return path
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("nudgewire-%016x.sock", hash(path)))
+}

@@ -1,0 +1,197 @@
+package app_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+const manySenders = `
+defaults: {country: GB, language: en}
+connectors:
+  shopify: {secret: "${SHOP_SECRET}"}
+  stripe: {secret: "${SHOP_SECRET}"}
+  woocommerce: {secret: "${SHOP_SECRET}"}
+triggers:
+  thanks:
+    on: "*.order.created"
+    category: utility
+    send: {template: order_update, variables: ['{{ customer.first_name | default: "there" }}']}
+tracking: {poll: [1s]}
+`
+
+func TestWhatIsNotTakenHasAnAnswerAndATrace(t *testing.T) {
+	h := open(t, options{config: manySenders})
+	post := func(path, contentType string, body io.Reader, headers ...string) *http.Request {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", contentType)
+		for i := 0; i < len(headers); i += 2 {
+			req.Header.Set(headers[i], headers[i+1])
+		}
+		return req
+	}
+	forged := h.signed("orders/create", "", []byte(`{"id":1}`))
+	forged.Header.Set("X-Shopify-Hmac-Sha256", "AAAA"+forged.Header.Get("X-Shopify-Hmac-Sha256")[4:])
+	get := h.signed("orders/create", "", []byte(`{}`))
+	get.Method = http.MethodGet
+	plain := h.signed("orders/create", "", []byte(`{"id":1}`))
+	plain.Header.Set("Content-Type", "text/plain")
+	big := bytes.Repeat([]byte("x"), 2_000_000)
+	chunked := h.signed("orders/create", "", big)
+	chunked.Body, chunked.ContentLength = io.NopCloser(io.MultiReader(bytes.NewReader(big))), -1
+
+	tests := map[string]struct {
+		req    *http.Request
+		status int
+		stage  string
+		reason string
+	}{
+		"a forged signature": {forged, 401, "verify", "the signature does not match: 1 signature tried against 1 key, body of 8 bytes"},
+		"no signature": {
+			post("/hooks/shopify", "application/json", strings.NewReader("{}")), 401, "verify",
+			"there is no header X-Shopify-Hmac-Sha256 or Shopify-Hmac-Sha256",
+		},
+		"a timestamp of last year": {
+			post("/hooks/stripe", "application/json", strings.NewReader(`{"id":"evt_1"}`),
+				"Stripe-Signature", "t="+strconv.FormatInt(time.Now().AddDate(-1, 0, 0).Unix(), 10)+",v1=00"),
+			401, "verify", "",
+		},
+		"a connector that is not there": {post("/hooks/nobody", "application/json", strings.NewReader("{}")), 404, "connector", "no connector of this name in the config"},
+		"the wrong method":              {get, 405, "method", "the method is GET, and events come by POST"},
+		"the wrong content type":        {plain, 415, "content", ""},
+		"broken JSON":                   {h.signed("orders/create", "", []byte(`{"id":1`)), 400, "body", ""},
+		"an empty body":                 {h.signed("orders/create", "", nil), 400, "body", ""},
+		"two megabytes":                 {h.signed("orders/create", "", big), 413, "size", "the body is larger than 1000000 bytes; raise max_body if the sender is right"},
+		"two megabytes in chunks":       {chunked, 413, "size", "the body is larger than 1000000 bytes; raise max_body if the sender is right"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			before := refusals(t, h)
+			status, body := h.do(tt.req)
+			if status != tt.status {
+				t.Errorf("answered %d %s, want %d", status, body, tt.status)
+			}
+			if strings.Contains(body, shopSecret) || strings.Contains(body, "signature") {
+				t.Errorf("the answer tells too much: %s", body)
+			}
+			after := refusals(t, h)
+			if len(after) != len(before)+1 {
+				t.Fatalf("%d refusals were kept, want 1", len(after)-len(before))
+			}
+			if r := after[0]; r.Stage != tt.stage || r.Status != tt.status || r.Reason == "" || (tt.reason != "" && r.Reason != tt.reason) {
+				t.Errorf("kept %+v, want stage %s and reason %q", r, tt.stage, tt.reason)
+			}
+		})
+	}
+	if n := len(h.events()); n != 0 {
+		t.Errorf("%d events were stored", n)
+	}
+}
+
+func refusals(t *testing.T, h *house) []server.RefusalView {
+	t.Helper()
+	rows, err := h.ask.Refusals(t.Context(), server.ListQuery{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestWhatIsTakenButOwesNothingSaysWhy(t *testing.T) {
+	h := open(t, options{config: manySenders})
+	without := order("c1", phone(1), "10.00")
+	delete(without, "phone")
+	impossible := order("c2", "555-555-SHIP", "10.00")
+	tests := map[string]struct {
+		req    *http.Request
+		kind   string
+		reason string // of the decision; "" when no trigger listens
+	}{
+		"no phone":          {h.shopify("orders/create", "", without), "shopify.order.created", "no phone"},
+		"an impossible one": {h.shopify("orders/create", "", impossible), "shopify.order.created", "has letters"},
+		"an unknown kind":   {h.shopify("themes/publish", "", map[string]any{"id": 7}), "shopify.themes.publish", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			h.mustTake(tt.req)
+			e := h.events()[0]
+			if e.Event != tt.kind {
+				t.Errorf("event %s, want %s", e.Event, tt.kind)
+			}
+			switch {
+			case tt.reason == "" && len(e.Decisions) != 0:
+				t.Errorf("decisions: %+v", e.Decisions)
+			case tt.reason != "" && (len(e.Decisions) != 1 || e.Decisions[0].Outcome != nudgewire.Refused || !strings.Contains(e.Decisions[0].Reason, tt.reason)):
+				t.Errorf("decisions %+v, want a refusal with %q", e.Decisions, tt.reason)
+			}
+		})
+	}
+	if n := len(h.messages()); n != 0 {
+		t.Errorf("%d messages are owed", n)
+	}
+}
+
+func TestTheHooksListenerShowsNothingElse(t *testing.T) {
+	h := open(t, options{})
+	for _, path := range []string{"/", "/v1/status", "/metrics", "/debug/pprof/", "/hooks", "/hooks/", "/hooks/shopify/a/b"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, _ := h.do(req); status != http.StatusNotFound {
+			t.Errorf("GET %s is answered %d, want 404", path, status)
+		}
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, _ := h.do(req); status != http.StatusOK {
+			t.Errorf("GET %s is answered %d, want 200", path, status)
+		}
+	}
+}
+
+func TestMoreThanMemoryAllowsIsToldToComeBack(t *testing.T) {
+	h := open(t, options{config: plainConfig + "server: {listen: \"127.0.0.1:0\", max_in_flight: 1MB, max_body: 990kB}\n"})
+	// A sender that has promised a body and does not send it holds its place.
+	slow, feed := io.Pipe()
+	req := h.signed("orders/create", "", []byte("x"))
+	req.Body, req.ContentLength = slow, 980_000
+	held := make(chan error, 1)
+	go func() {
+		res, err := http.DefaultClient.Do(req)
+		if err == nil {
+			err = res.Body.Close()
+		}
+		held <- err
+	}()
+	if _, err := feed.Write([]byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("an answer of 503", func() bool {
+		res, err := http.DefaultClient.Do(h.shopify("orders/create", "", order("c1", phone(1), "10.00")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		return res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != ""
+	})
+	feed.CloseWithError(io.ErrUnexpectedEOF)
+	<-held
+	h.eventually("room again", func() bool {
+		status, _ := h.do(h.shopify("orders/create", "", order("c2", phone(2), "10.00")))
+		return status == http.StatusOK
+	})
+}

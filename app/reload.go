@@ -1,0 +1,160 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/tracker"
+)
+
+// A ConfigError is a config that cannot be used, with every problem in it.
+type ConfigError struct {
+	File     string
+	Problems yamlpos.Problems
+}
+
+func (e *ConfigError) Error() string {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s cannot be used:", e.File)
+	for _, p := range e.Problems {
+		if !p.Warning {
+			fmt.Fprintf(&out, "\n  %v", p)
+		}
+	}
+	return out.String()
+}
+
+func load(o Options) (*config.Config, error) {
+	cfg, problems := config.Load(o.ConfigFile, o.Env)
+	if slices.ContainsFunc(problems, func(p yamlpos.Problem) bool { return !p.Warning }) {
+		return nil, &ConfigError{File: o.ConfigFile, Problems: problems}
+	}
+	for _, p := range problems {
+		o.Log.Warn("config", zap.String("warning", p.Error()))
+	}
+	return cfg, nil
+}
+
+func rulesOf(cfg *config.Config) *server.Rules {
+	return &server.Rules{
+		Receivers: cfg.Receivers, Triggers: cfg.Triggers, PublicURL: cfg.Server.PublicURL, Proxies: cfg.Server.TrustedProxies,
+	}
+}
+
+func planOf(cfg *config.Config) tracker.Plan {
+	plan := tracker.Plan{GiveUp: cfg.Tracking.GiveUp.D(), CompleteAt: cfg.Tracking.CompleteAt}
+	for _, d := range cfg.Tracking.Poll {
+		plan.Schedule = append(plan.Schedule, d.D())
+	}
+	return plan
+}
+
+// Reload takes the config file as it is now, all of it or nothing: on any error the config in
+// force stays. What waits already is left as it was planned.
+func (a *App) Reload(ctx context.Context) error {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	cfg, err := load(a.opt)
+	if err == nil {
+		err = a.adopt(ctx, cfg)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil {
+		a.loadError = err.Error()
+		a.log.Error("reload refused; the config in force was kept", zap.Error(err))
+		return err
+	}
+	a.restart = needRestart(a.cfg, cfg)
+	a.cfg, a.loadedAt, a.loadError = cfg, time.Now(), ""
+	a.log.Info("config reloaded", zap.String("config", cfg.Version), zap.Strings("needs_restart", a.restart))
+	return nil
+}
+
+// adopt puts cfg in force. What can fail comes first, so that a failure leaves nothing half
+// done.
+func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
+	api, err := newService(cfg, a.opt.Version)
+	if err != nil {
+		return err
+	}
+	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
+		return err
+	}
+	a.rules.Store(rulesOf(cfg))
+	a.budget.SetRate(cfg.API.Rate.PerSecond())
+	a.sender.Retune(api)
+	a.tracker.Retune(api, planOf(cfg))
+	// Calls under way end on the old client; this only lets go of its idle connections.
+	a.api.Close()
+	a.api = api
+	return nil
+}
+
+// needRestart lists the settings that only a new process can take up.
+func needRestart(old, now *config.Config) []string {
+	var out []string
+	differs := func(name string, a, b any) {
+		if a != b {
+			out = append(out, fmt.Sprintf("%s is still %v", name, a))
+		}
+	}
+	differs("storage", old.Storage, now.Storage)
+	differs("server.listen", old.Server.Listen, now.Server.Listen)
+	differs("api.concurrency", old.API.Concurrency, now.API.Concurrency)
+	differs("api.timeout", old.API.Timeout, now.API.Timeout)
+	differs("server.max_in_flight", old.Server.MaxInFlight, now.Server.MaxInFlight)
+	return out
+}
+
+// daemon is the app as the admin API sees it.
+type daemon struct{ *App }
+
+// View is what status shows of the running process.
+func (d daemon) View() server.DaemonView {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	halted := d.sender.Stats().Halted
+	v := server.DaemonView{
+		Version: d.opt.Version, PID: os.Getpid(), StartedAt: d.started, Listen: d.hooks.Addr().String(),
+		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart,
+		API: d.cfg.API.BaseURL, Rate: rateWords(d.budget.State(), halted),
+	}
+	for name := range d.cfg.Receivers {
+		v.Connectors = append(v.Connectors, name)
+	}
+	slices.SortFunc(v.Connectors, strings.Compare)
+	v.Triggers = d.cfg.Triggers.Names()
+	v.Silent = d.silent
+	return v
+}
+
+// rateWords says how fast requests may leave, and what holds them up.
+func rateWords(s pace.State, halted string) string {
+	words := "no rate limit"
+	if s.Rate > 0 {
+		words = strconv.FormatFloat(s.Rate, 'f', -1, 64) + " requests a second"
+	}
+	if s.Slowed {
+		words += fmt.Sprintf(", slowed from %s after trouble at %s", strconv.FormatFloat(s.Configured, 'f', -1, 64), s.LastTrouble.Format(time.TimeOnly))
+	}
+	if !s.PausedUntil.IsZero() {
+		words += ", paused by the service until " + s.PausedUntil.Format(time.TimeOnly)
+	}
+	if halted != "" {
+		words += ", halted: " + halted
+	}
+	return words
+}

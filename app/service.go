@@ -1,0 +1,28 @@
+package app
+
+import (
+	"fmt"
+	"hash/fnv"
+
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/config"
+)
+
+// newService is the messaging service as the config describes it.
+func newService(cfg *config.Config, version string) (*apiclient.Client, error) {
+	c, err := apiclient.New(apiclient.Options{
+		BaseURL: cfg.API.BaseURL, Key: cfg.API.Key.Reveal(), TextPath: cfg.API.TextPath,
+		Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), UserAgent: "nudgewire/" + version,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("messaging service: %w", err)
+	}
+	return c, nil
+}
+
+// hash is a short name for a long path.
+func hash(text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return h.Sum64()
+}

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// Watch is told what the daemon has just committed. A nil function is not called. The calls
+// come from many goroutines, and what they are slow at, the daemon is slow at.
+type Watch struct {
+	// Accepted is told of an event that waits for a look-up twice: with Plan.Later when it is
+	// stored, and when it is planned.
+	Accepted func(plan nudgewire.Plan, receipt nudgewire.Receipt)
+	Refused  func(r nudgewire.Refusal)
+	Finished func(a nudgewire.Attempt)
+	Polled   func(p nudgewire.Poll)
+}
+
+// hookLedger is the store as the hooks see it.
+type hookLedger struct {
+	store *store.Store
+	watch Watch
+}
+
+func (l hookLedger) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
+	receipts, err := l.store.Accept(ctx, plans)
+	if err == nil && l.watch.Accepted != nil {
+		for i := range receipts {
+			l.watch.Accepted(plans[i], receipts[i])
+		}
+	}
+	return receipts, err
+}
+
+func (l hookLedger) Refuse(ctx context.Context, r nudgewire.Refusal) error {
+	err := l.store.Refuse(ctx, r)
+	if err == nil && l.watch.Refused != nil {
+		l.watch.Refused(r)
+	}
+	return err
+}
+
+// lookLedger is the store as the enricher sees it.
+type lookLedger struct {
+	store *store.Store
+	watch Watch
+}
+
+func (l lookLedger) ClaimLookups(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.PendingLookup, error) {
+	return l.store.ClaimLookups(ctx, store.LookupRequest{Now: now, Lease: lease, N: n})
+}
+
+func (l lookLedger) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error {
+	return l.store.RetryLookup(ctx, r)
+}
+
+func (l lookLedger) Complete(ctx context.Context, p nudgewire.PendingLookup, plan nudgewire.Plan) (nudgewire.Receipt, error) {
+	receipt, err := l.store.Complete(ctx, p, plan)
+	if err == nil && l.watch.Accepted != nil {
+		l.watch.Accepted(plan, receipt)
+	}
+	return receipt, err
+}
+
+func (l lookLedger) NextLookup(ctx context.Context) (time.Time, bool, error) {
+	return l.store.NextLookup(ctx)
+}
+
+// sendLedger is the store as the sender sees it.
+type sendLedger struct {
+	store *store.Store
+	watch Watch
+}
+
+func (l sendLedger) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error) {
+	return l.store.Claim(ctx, store.ClaimRequest{Owner: owner, Now: now, Lease: lease, Urgent: urgent, Marketing: marketing})
+}
+
+func (l sendLedger) Finish(ctx context.Context, a nudgewire.Attempt) error {
+	err := l.store.Finish(ctx, a)
+	if err == nil && l.watch.Finished != nil {
+		l.watch.Finished(a)
+	}
+	return err
+}
+
+func (l sendLedger) NextDue(ctx context.Context) (time.Time, bool, error) {
+	return l.store.NextDue(ctx)
+}
+
+func (l sendLedger) Abandon(ctx context.Context, now time.Time, owner string) (int, error) {
+	return l.store.Abandon(ctx, now, owner)
+}
+
+// pollLedger is the store as the tracker sees it.
+type pollLedger struct {
+	store *store.Store
+	watch Watch
+}
+
+func (l pollLedger) ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error) {
+	return l.store.ClaimPolls(ctx, store.PollRequest{Now: now, Lease: lease, N: n})
+}
+
+func (l pollLedger) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
+	err := l.store.FinishPoll(ctx, p)
+	if err == nil && l.watch.Polled != nil {
+		l.watch.Polled(p)
+	}
+	return err
+}
+
+func (l pollLedger) NextPoll(ctx context.Context) (time.Time, bool, error) {
+	return l.store.NextPoll(ctx)
+}

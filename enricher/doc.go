@@ -1,0 +1,16 @@
+// Package enricher fetches what webhooks leave out: most CRM systems post an id and no phone
+// number. It takes the events that wait for that from the ledger, makes the GETs that their
+// connector describes, joins the answers to the event, and only then has it planned.
+//
+// A GET changes nothing at the sender, so it may be made twice: after a crash a look-up is due
+// again when its lease ends. One that fails is tried again for a day at the most; then, or at
+// once where trying again cannot help, the event is planned without it and every trigger that
+// would have sent something says why it does not. No event is left waiting for good.
+//
+// It asks only the host that the connector names, never a private or loopback address unless
+// the connector allows it, follows no redirect to another host, and uses no proxy: the address
+// that is checked is the one that is called. It writes nothing to anybody's CRM, keeps renewed
+// OAuth tokens in memory only, and shows neither tokens nor answers in its words.
+//
+// Before here: package server, which stores the event. After here: package sender.
+package enricher

@@ -1,0 +1,203 @@
+package enricher
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/triggers"
+)
+
+// A Ledger is what the enricher needs of package store.
+type Ledger interface {
+	// ClaimLookups takes at most n look-ups that are due at now, with their events whole; they
+	// are due again at now+lease unless they end before.
+	ClaimLookups(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.PendingLookup, error)
+	// RetryLookup puts a claimed look-up off; store.ErrClaimLost when it is not held any more.
+	RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error
+	// Complete plans the event and ends its look-up in one commit; store.ErrClaimLost when it
+	// is not held any more.
+	Complete(ctx context.Context, l nudgewire.PendingLookup, plan nudgewire.Plan) (nudgewire.Receipt, error)
+	// NextLookup is when the next look-up is due; ok is false when none waits.
+	NextLookup(ctx context.Context) (at time.Time, ok bool, err error)
+}
+
+// A Fetcher makes one GET. *Client is one; its errors are *FetchError.
+type Fetcher interface {
+	Fetch(ctx context.Context, l connectors.Lookup) ([]byte, error)
+}
+
+// Rules are the part of the config in force that look-ups meet.
+type Rules struct {
+	Receivers map[string]*connectors.Connector
+	Triggers  *triggers.Set
+}
+
+// Defaults for the fields of Options that are left zero.
+const (
+	DefaultConcurrency = 8
+	DefaultTimeout     = 15 * time.Second
+	DefaultGrace       = 15 * time.Second
+	DefaultGiveUp      = 24 * time.Hour
+	DefaultAttempts    = 12
+)
+
+// Options say what an Enricher works with.
+type Options struct {
+	Ledger  Ledger
+	Fetcher Fetcher
+	Rules   func() Rules // the ones in force at the moment
+	Log     *zap.Logger  // nil for none
+
+	Concurrency int           // most look-ups at a time
+	Timeout     time.Duration // of one GET; the Fetcher keeps it
+	Grace       time.Duration // how long look-ups under way may go on once Run is told to stop
+	GiveUp      time.Duration // after which a look-up is not tried again, counted from the webhook
+	Attempts    int           // after which it is not either
+	Jitter      func() float64
+}
+
+const (
+	// Pauses between attempts: twelve of them take six hours when nobody says otherwise.
+	firstPause = 10 * time.Second
+	mostPause  = 6 * time.Hour
+
+	// mostSteps bounds how many look-ups one event can ask for.
+	mostSteps = 10
+
+	// lookAgain bounds the sleep of an enricher that knows of nothing due.
+	lookAgain = 10 * time.Second
+
+	// lastWords is how long after Grace what was found may take to be stored.
+	lastWords = 5 * time.Second
+)
+
+// An Enricher looks up what is pending. Make it with New.
+type Enricher struct {
+	Options
+
+	lease   time.Duration
+	alarm   *pace.Alarm
+	slots   chan struct{}
+	running atomic.Bool
+}
+
+// New makes an Enricher. Options.Ledger, Fetcher and Rules must be set.
+func New(o Options) *Enricher {
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Grace <= 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.GiveUp <= 0 {
+		o.GiveUp = DefaultGiveUp
+	}
+	if o.Attempts <= 0 {
+		o.Attempts = DefaultAttempts
+	}
+	if o.Jitter == nil {
+		o.Jitter = backoff.Jitter
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	return &Enricher{
+		Options: o, alarm: pace.NewAlarm(), slots: make(chan struct{}, o.Concurrency),
+		// Each step of a look-up may fetch a token and then the answer, twice.
+		lease: 4*o.Timeout + time.Minute,
+	}
+}
+
+// Wake tells that a look-up is due at the given time. It never blocks.
+func (n *Enricher) Wake(at time.Time) { n.alarm.At(at) }
+
+// ErrRunning refuses a second Run of one Enricher.
+var ErrRunning = errors.New("the enricher is running already")
+
+// Run looks up what falls due until ctx is done. Then it claims nothing more, waits for
+// look-ups under way for Options.Grace, and gives back those that are left. A stop is no
+// error; trouble with the ledger is logged and waited out.
+func (n *Enricher) Run(ctx context.Context) error {
+	if !n.running.CompareAndSwap(false, true) {
+		return ErrRunning
+	}
+	defer n.running.Store(false)
+	asking, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	recording, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(n.Grace, cut)
+		time.AfterFunc(n.Grace+lastWords, leave)
+	})()
+
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	for failures := 0; ctx.Err() == nil; {
+		n.alarm.Take(time.Now())
+		more, err := n.round(ctx, asking, recording, &workers)
+		if err != nil {
+			failures++
+			pause := backoff.Next(failures, 100*time.Millisecond, 10*time.Second, n.Jitter())
+			n.Log.Error("taking look-ups that are due", zap.Error(err), zap.Duration("again_in", pause))
+			sleep(ctx, pause)
+			continue
+		}
+		failures = 0
+		if more {
+			continue
+		}
+		until := time.Now().Add(lookAgain)
+		if at, ok, err := n.Ledger.NextLookup(recording); err == nil && ok && at.Before(until) {
+			until = at
+		}
+		n.alarm.Sleep(ctx, until)
+	}
+	return nil
+}
+
+// round takes as many look-ups as there are idle hands and sets them going. more means that
+// others may be due already.
+func (n *Enricher) round(ctx, asking, recording context.Context, workers *sync.WaitGroup) (more bool, err error) {
+	// One hand must be free before anything is claimed: a lease runs from the claim on.
+	select {
+	case n.slots <- struct{}{}:
+		<-n.slots
+	case <-ctx.Done():
+		return false, nil
+	}
+	free := cap(n.slots) - len(n.slots)
+	got, err := n.Ledger.ClaimLookups(recording, time.Now(), n.lease, free)
+	if err != nil {
+		return false, err
+	}
+	for i := range got {
+		n.slots <- struct{}{}
+		workers.Go(func() {
+			defer func() { <-n.slots }()
+			n.lookUp(ctx, asking, recording, got[i])
+		})
+	}
+	return len(got) == free, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

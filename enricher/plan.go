@@ -1,0 +1,63 @@
+package enricher
+
+import (
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/triggers"
+)
+
+// First is the plan of an event that has just arrived. Where something must be looked up
+// before the triggers can speak, it is a plan for Later, with those wishes only that need
+// not wait: a cancellation by key, which would be worthless if it came late.
+//
+// Nothing is looked up for events that no trigger listens to. What should be looked up and
+// cannot be, for want of a token, say, is planned at once, and the refusals say so.
+func First(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now time.Time) nudgewire.Plan {
+	plan := set.Match(e, now)
+	if !c.Enriches() {
+		return plan
+	}
+	var ready []nudgewire.Wish
+	for _, w := range plan.Wishes {
+		if w.Decision.Outcome == nudgewire.Cancelling && w.Affair.Key != "" {
+			ready = append(ready, w)
+		}
+	}
+	if len(ready) == len(plan.Wishes) {
+		return plan
+	}
+	_, needed, err := c.Lookup(*e)
+	switch {
+	case err != nil:
+		return without(set, e, err.Error(), now)
+	case needed:
+		plan.Wishes, plan.Later = ready, true
+	}
+	return plan
+}
+
+// without is the plan of an event whose look-up came to nothing: what a trigger would have
+// sent is refused, because it was to say what nobody knows now. reason goes on from "the
+// phone".
+func without(set *triggers.Set, e *nudgewire.Event, reason string, now time.Time) nudgewire.Plan {
+	if e.Contact.Phone == "" {
+		reason = "the phone " + reason
+		if had := e.Contact.PhoneProblem; had != "" {
+			reason += "; " + had
+		}
+		e.Contact.PhoneProblem = reason
+	} else {
+		reason = "what the webhook leaves out " + reason
+	}
+	plan := set.Match(e, now)
+	for i := range plan.Wishes {
+		w := &plan.Wishes[i]
+		if w.Decision.Outcome != nudgewire.Planned && w.Decision.Outcome != nudgewire.Shadowed {
+			continue
+		}
+		w.Decision.Outcome, w.Decision.Reason, w.Owe = nudgewire.Refused, reason, nudgewire.Dispatch{}
+	}
+	return plan
+}

@@ -1,0 +1,428 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// MaxRows is the longest list that one request may ask for.
+const MaxRows = 10_000
+
+// A Daemon is what the admin API asks of the running process.
+type Daemon interface {
+	View() DaemonView
+	// Reload takes the config file as it is now, or says why not and keeps the old one.
+	Reload(ctx context.Context) error
+}
+
+// AdminOptions are what the admin API is made of.
+type AdminOptions struct {
+	Store   *store.Store
+	Daemon  Daemon // nil when the store is read without a daemon; then nothing can be changed
+	Country string // reads phones without a country code
+	Now     func() time.Time
+	Log     *zap.Logger
+}
+
+type admin struct{ AdminOptions }
+
+// Admin returns the handler of the admin API. All its routes are on this page.
+func Admin(o AdminOptions) http.Handler {
+	a := admin{o}
+	mux := http.NewServeMux()
+	route := func(pattern string, do func(*http.Request) (any, error)) { mux.HandleFunc(pattern, answer(o.Log, do)) }
+	route("GET /v1/status", a.status)
+	route("GET /v1/events", a.events)
+	route("GET /v1/events/{id}", a.event)
+	route("GET /v1/refusals", a.refusals)
+	route("GET /v1/messages", a.messages)
+	route("GET /v1/messages/{id}", a.message)
+	route("GET /v1/why", a.why)
+	if o.Daemon != nil {
+		route("POST /v1/reload", a.reload)
+		route("POST /v1/messages/{id}/cancel", a.cancel)
+		route("POST /v1/messages/{id}/resolve", a.resolve)
+		route("POST /v1/send", a.send)
+	}
+	return mux
+}
+
+func (a admin) status(r *http.Request) (any, error) {
+	c, err := a.Store.Counts(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	v := StatusView{
+		Counts: c.Totals, Waiting: c.Waiting, Sending: c.Sending, InDoubt: c.InDoubt, Tracking: c.Tracking, Lookups: c.Lookups,
+	}
+	if v.LastEvents, err = a.Store.LastEvents(r.Context()); err != nil {
+		return nil, err
+	}
+	if due, ok, err := a.Store.NextDue(r.Context()); err != nil {
+		return nil, err
+	} else if late := a.Now().Sub(due); ok && late > time.Second {
+		v.Overdue = late.Round(time.Second).String()
+	}
+	if a.Daemon != nil {
+		d := a.Daemon.View()
+		v.Daemon = &d
+	}
+	return v, nil
+}
+
+func (a admin) reload(r *http.Request) (any, error) {
+	if err := a.Daemon.Reload(r.Context()); err != nil {
+		return nil, refusef(http.StatusUnprocessableEntity, "the config in force was kept", "%v", err)
+	}
+	return a.Daemon.View(), nil
+}
+
+// parseList reads what Client.List wrote.
+func (a admin) parseList(r *http.Request) (q ListQuery, phone nudgewire.Phone, err error) {
+	in := r.URL.Query()
+	bad := func(name, want string) error {
+		return refusef(http.StatusBadRequest, "", "%s %q: want %s", name, in.Get(name), want)
+	}
+	q = ListQuery{
+		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"),
+		Connector: in.Get("connector"), Kind: in.Get("kind"),
+	}
+	if s := in.Get("since"); s != "" {
+		if q.Since, err = time.Parse(time.RFC3339Nano, s); err != nil {
+			return q, "", bad("since", "a time in RFC 3339")
+		}
+	}
+	if s := in.Get("limit"); s != "" {
+		if q.Limit, err = strconv.Atoi(s); err != nil || q.Limit < 0 || q.Limit > MaxRows {
+			return q, "", bad("limit", fmt.Sprintf("1 to %d", MaxRows))
+		}
+		if q.Limit == 0 {
+			q.Limit = 50
+		}
+	}
+	if s := in.Get("event"); s != "" {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || n < 1 {
+			return q, "", bad("event", "an event's number")
+		}
+		q.Event = nudgewire.EventID(n)
+	}
+	if q.Phone != "" {
+		if phone, err = a.phone(q.Phone, a.Country); err != nil {
+			return q, "", err
+		}
+	}
+	return q, phone, nil
+}
+
+func (a admin) phone(text, country string) (nudgewire.Phone, error) {
+	// Digits alone are what the product prints itself: a number with its country code. Only
+	// a leading zero makes them a national one.
+	if text != "" && strings.Trim(text, "0123456789") == "" && text[0] != '0' {
+		text = "+" + text
+	}
+	digits, err := phones.Normalize(text, country)
+	if err != nil {
+		return "", refusef(http.StatusBadRequest, "write it with its country code: +447700900123", "that is not a phone number: %v", err)
+	}
+	return nudgewire.Phone(digits), nil
+}
+
+func (a admin) events(r *http.Request) (any, error) {
+	q, phone, err := a.parseList(r)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.Store.Events(r.Context(), store.EventFilter{
+		Since: q.Since, Limit: q.Limit, Connector: q.Connector, Kind: q.Kind, Phone: phone,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]EventView, len(rows))
+	for i := range rows {
+		out[i] = eventView(&rows[i].Event, rows[i].Decisions)
+		out[i].Payload, out[i].Lookup = "", lookupView(rows[i].Lookup)
+	}
+	return out, nil
+}
+
+func (a admin) event(r *http.Request) (any, error) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		return nil, refusef(http.StatusBadRequest, "", "%q is not an event's number", r.PathValue("id"))
+	}
+	s, err := a.Store.EventStory(r.Context(), nudgewire.EventID(id))
+	if err != nil {
+		return nil, err
+	}
+	return storyView(&s), nil
+}
+
+func storyView(s *store.Story) StoryView {
+	v := StoryView{Event: eventView(&s.Event, s.Decisions), Messages: make([]MessageView, 0, len(s.Dispatches))}
+	v.Event.Lookup = lookupView(s.Lookup)
+	for i := range s.Dispatches {
+		d := &s.Dispatches[i]
+		v.Messages = append(v.Messages, messageView(&d.Dispatch, d.Message, d.Attempts))
+	}
+	return v
+}
+
+func (a admin) refusals(r *http.Request) (any, error) {
+	q, _, err := a.parseList(r)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.Store.Refusals(r.Context(), store.RefusalFilter{Since: q.Since, Limit: q.Limit, Connector: q.Connector})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]RefusalView, len(rows))
+	for i, f := range rows {
+		out[i] = RefusalView{
+			ID: f.ID, Connector: f.Connector, Status: f.Status, Stage: f.Stage, Reason: f.Reason,
+			Method: f.Method, Bytes: f.Bytes, Sample: f.Sample, At: f.At.UTC(),
+		}
+	}
+	return out, nil
+}
+
+// StateWords lists what a list of messages can be narrowed to: our states and the service's
+// statuses.
+func StateWords() []string {
+	var words []string
+	for _, s := range nudgewire.States {
+		words = append(words, string(s))
+	}
+	for _, s := range nudgewire.Statuses {
+		if !slices.Contains(words, string(s)) {
+			words = append(words, string(s))
+		}
+	}
+	return words
+}
+
+func (a admin) messages(r *http.Request) (any, error) {
+	q, phone, err := a.parseList(r)
+	if err != nil {
+		return nil, err
+	}
+	f := store.DispatchFilter{Since: q.Since, Limit: q.Limit, Trigger: q.Trigger, Phone: phone, EventID: q.Event}
+	switch {
+	case slices.Contains(nudgewire.States, nudgewire.State(q.State)):
+		f.State = nudgewire.State(q.State)
+	case slices.Contains(nudgewire.Statuses, nudgewire.Status(q.State)):
+		f.Status = nudgewire.Status(q.State)
+	case q.State != "":
+		return nil, refusef(http.StatusBadRequest, "one of: "+strings.Join(StateWords(), ", "), "unknown state %q", q.State)
+	}
+	rows, err := a.Store.Dispatches(r.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]MessageView, len(rows))
+	for i := range rows {
+		out[i] = messageView(&rows[i].Dispatch, rows[i].Message, rows[i].Attempts)
+	}
+	return out, nil
+}
+
+func (a admin) message(r *http.Request) (any, error) {
+	return a.messageOf(r.Context(), r.PathValue("id"))
+}
+
+// messageOf finds a message by our number, or by the service's message_id.
+func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) {
+	nothing := refusef(http.StatusNotFound, `"nudgewire messages list" shows the numbers`, "no dispatch or message %s", text)
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err == nil {
+		d, err := a.Store.DispatchStory(ctx, nudgewire.DispatchID(id))
+		if err == nil {
+			return messageView(&d.Dispatch, d.Message, d.Attempts), nil
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return MessageView{}, err
+		}
+	}
+	m, err := a.Store.MessageByID(ctx, nudgewire.MessageID(text))
+	if errors.Is(err, store.ErrNotFound) {
+		return MessageView{}, nothing
+	}
+	if err != nil {
+		return MessageView{}, err
+	}
+	d, err := a.Store.DispatchStory(ctx, m.DispatchID)
+	if err != nil {
+		return MessageView{}, err
+	}
+	return messageView(&d.Dispatch, d.Message, d.Attempts), nil
+}
+
+func (a admin) why(r *http.Request) (any, error) {
+	q, phone, err := a.parseList(r)
+	if err != nil {
+		return nil, err
+	}
+	if phone == "" {
+		return nil, refusef(http.StatusBadRequest, "", "why needs a phone")
+	}
+	stories, err := a.Store.Story(r.Context(), phone, q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(stories) == 0 {
+		return nil, refusef(http.StatusNotFound, `"nudgewire events refused" shows requests that were not taken`,
+			"nothing is known about %s", phone.Masked())
+	}
+	out := make([]StoryView, len(stories))
+	for i := range stories {
+		out[i] = storyView(&stories[i])
+	}
+	return out, nil
+}
+
+// body reads a small JSON request strictly.
+func body(r *http.Request, into any) error {
+	dec := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return refusef(http.StatusBadRequest, "", "request body: %v", err)
+	}
+	return nil
+}
+
+func (a admin) cancel(r *http.Request) (any, error) {
+	var in struct {
+		Reason string `json:"reason"`
+	}
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		return nil, refusef(http.StatusBadRequest, "", "%q is not a dispatch's number", r.PathValue("id"))
+	}
+	reason := "by hand"
+	if in.Reason != "" {
+		reason += ": " + in.Reason
+	}
+	if err := a.Store.CancelDispatch(r.Context(), nudgewire.DispatchID(id), reason); err != nil {
+		return nil, err
+	}
+	return a.messageOf(r.Context(), r.PathValue("id"))
+}
+
+func (a admin) resolve(r *http.Request) (any, error) {
+	var in struct {
+		As     nudgewire.Resolution `json:"as"`
+		Reason string               `json:"reason"`
+	}
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		return nil, refusef(http.StatusBadRequest, "", "%q is not a dispatch's number", r.PathValue("id"))
+	}
+	switch in.As {
+	case nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop:
+	default:
+		return nil, refusef(http.StatusBadRequest, "", "as %q: want accepted, resend or drop", in.As)
+	}
+	reason := "resolved by hand as " + string(in.As)
+	if in.Reason != "" {
+		reason += ": " + in.Reason
+	}
+	if err := a.Store.Resolve(r.Context(), nudgewire.DispatchID(id), in.As, reason); err != nil {
+		return nil, err
+	}
+	return a.messageOf(r.Context(), r.PathValue("id"))
+}
+
+// byHand is the trigger's name in the records of what a person sent.
+const byHand = "(by hand)"
+
+// send owes one message to one phone at a person's word. It goes the way of every other
+// message: an event, a decision and a dispatch in one commit.
+func (a admin) send(r *http.Request) (any, error) {
+	var in SendRequest
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	phone, err := a.phone(in.Phone, cmp.Or(in.Country, a.Country))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSend(&in); err != nil {
+		return nil, err
+	}
+	now, config := a.Now().UTC(), a.Daemon.View().Config
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	event := nudgewire.Event{
+		Connector: "people", Kind: "message.requested", DedupeKey: rand.Text(), ReceivedAt: now,
+		Contact: nudgewire.Contact{Phone: phone}, Payload: raw, ContentType: "application/json",
+	}
+	owed := nudgewire.Dispatch{
+		Trigger: byHand, Key: event.DedupeKey, Phone: phone, Category: in.Category, Send: in.Send,
+		State: nudgewire.StateWaiting, DueAt: now, ExpiresAt: now.Add(time.Hour), CreatedAt: now, UpdatedAt: now, Config: config,
+	}
+	if in.DryRun {
+		return messageView(&owed, nil, nil), nil
+	}
+	receipts, err := a.Store.Accept(r.Context(), []nudgewire.Plan{{Event: event, Wishes: []nudgewire.Wish{{
+		Decision: nudgewire.Decision{
+			Trigger: byHand, Outcome: nudgewire.Planned, Reason: "asked for by hand", Key: event.DedupeKey, Config: config, At: now,
+		},
+		Affair: nudgewire.Affair{Trigger: byHand, Key: event.DedupeKey, Phone: phone},
+		Owe:    owed, Again: nudgewire.Again{Mode: nudgewire.Parallel}, Every: nudgewire.Every{Mode: nudgewire.EveryAlways}, EventAt: now,
+	}}}})
+	if err != nil {
+		return nil, err
+	}
+	return a.messageOf(r.Context(), strconv.FormatInt(int64(receipts[0].Decisions[0].DispatchID), 10))
+}
+
+// checkSend holds a message sent by hand to the rules of one made by a trigger.
+func checkSend(in *SendRequest) error {
+	if in.Category == "" {
+		in.Category = nudgewire.Marketing
+	}
+	switch in.Category {
+	case nudgewire.Marketing, nudgewire.Utility, nudgewire.Authentication:
+	default:
+		return refusef(http.StatusBadRequest, "", "category %q: want marketing, utility or authentication", in.Category)
+	}
+	kinds := 0
+	for _, s := range []string{in.Send.Template, in.Send.Campaign, in.Send.Text} {
+		if s != "" {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		return refusef(http.StatusBadRequest, "", "want exactly one of a template, a campaign and a text")
+	}
+	if in.Send.Template != "" && in.Send.Language == "" {
+		return refusef(http.StatusBadRequest, "", "a template needs a language")
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Limits on one connection. A sender that is slower than this is cut, so that many slow ones
+// cannot hold the memory of many fast ones. The tightest sender waits one second for an
+// answer and the most patient a minute; none needs fifteen seconds to write a megabyte.
+const (
+	headerTimeout = 5 * time.Second
+	readTimeout   = 15 * time.Second
+	writeTimeout  = 30 * time.Second
+	idleTimeout   = 90 * time.Second
+	maxHeader     = 32 << 10
+)
+
+// Serve answers on l until ctx is done, then lets requests under way finish for at most
+// grace. It closes l. A clean stop returns nil.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration, log *zap.Logger) error {
+	errorLog, err := zap.NewStdLogAt(log, zap.DebugLevel)
+	if err != nil {
+		return fmt.Errorf("server log: %w", err)
+	}
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          errorLog,
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := srv.Shutdown(stop); err != nil {
+		log.Warn("requests were cut at the end of the grace time", zap.Stringer("address", l.Addr()), zap.Error(err))
+		srv.Close()
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package server
+
+import (
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// The views are what the commands print with --json and what the admin API answers: one
+// stable shape each, with times in RFC 3339 and UTC, and an absent field for "not known".
+
+// An EventView is a stored event. Payload is filled for a single event only.
+type EventView struct {
+	ID         nudgewire.EventID `json:"id"`
+	Event      string            `json:"event"` // connector.kind
+	Topic      string            `json:"topic,omitempty"`
+	Phone      nudgewire.Phone   `json:"phone,omitempty"`
+	OccurredAt *time.Time        `json:"occurred_at,omitempty"`
+	ReceivedAt time.Time         `json:"received_at"`
+	DedupeKey  string            `json:"dedupe_key"`
+	Decisions  []DecisionView    `json:"decisions"`
+	Lookup     *LookupView       `json:"lookup,omitempty"` // what it waits for before it is planned
+	Payload    string            `json:"payload,omitempty"`
+}
+
+// A LookupView is an event's wait for what its webhook left out.
+type LookupView struct {
+	Attempt  int       `json:"attempt"` // begun so far
+	UnderWay bool      `json:"under_way,omitempty"`
+	NextAt   time.Time `json:"next_at"`
+	Reason   string    `json:"reason,omitempty"` // why the last attempt led to nothing
+}
+
+// A DecisionView is what one trigger said.
+type DecisionView struct {
+	Trigger string             `json:"trigger"`
+	Outcome nudgewire.Outcome  `json:"outcome"`
+	Reason  string             `json:"reason"`
+	Clauses []nudgewire.Clause `json:"clauses,omitempty"`
+	Key     string             `json:"key,omitempty"`
+	Message int64              `json:"message,omitempty"` // id as in MessageView
+	Config  string             `json:"config,omitempty"`
+	At      time.Time          `json:"at"`
+}
+
+// A MessageView is a dispatch and, once the service took it, its message. Its id is the
+// dispatch's: a message owed has one before the service gives it another.
+type MessageView struct {
+	ID        nudgewire.DispatchID `json:"id"`
+	EventID   nudgewire.EventID    `json:"event"`
+	Trigger   string               `json:"trigger"`
+	Key       string               `json:"key,omitempty"`
+	Phone     nudgewire.Phone      `json:"phone"`
+	Category  nudgewire.Category   `json:"category"`
+	What      string               `json:"what"`
+	Send      *nudgewire.Send      `json:"send,omitempty"`
+	State     nudgewire.State      `json:"state"`
+	Reason    string               `json:"reason,omitempty"`
+	CreatedAt time.Time            `json:"created_at"`
+	DueAt     time.Time            `json:"due_at"`
+	ExpiresAt *time.Time           `json:"expires_at,omitempty"`
+	UpdatedAt time.Time            `json:"updated_at"`
+	Attempt   int                  `json:"attempt"`
+	Restarts  int                  `json:"restarts,omitempty"`
+	Attempts  []AttemptView        `json:"attempts,omitempty"`
+
+	MessageID   nudgewire.MessageID `json:"message_id,omitempty"`
+	Status      nudgewire.Status    `json:"status,omitempty"`
+	Error       string              `json:"error,omitempty"`
+	AcceptedAt  *time.Time          `json:"accepted_at,omitempty"`
+	SentAt      *time.Time          `json:"sent_at,omitempty"`
+	DeliveredAt *time.Time          `json:"delivered_at,omitempty"`
+	ReadAt      *time.Time          `json:"read_at,omitempty"`
+	FailedAt    *time.Time          `json:"failed_at,omitempty"`
+	NextPollAt  *time.Time          `json:"next_poll_at,omitempty"`
+	Polls       int                 `json:"polls,omitempty"`
+}
+
+// An AttemptView is one send that did not end in a plain acceptance.
+type AttemptView struct {
+	Number int             `json:"number"`
+	At     time.Time       `json:"at"`
+	State  nudgewire.State `json:"state"`
+	Words  string          `json:"words"`
+}
+
+// A StoryView is one event of a phone with all that came of it.
+type StoryView struct {
+	Event    EventView     `json:"event"`
+	Messages []MessageView `json:"messages"`
+}
+
+// A RefusalView is a request to a hook that was not taken.
+type RefusalView struct {
+	ID        int64     `json:"id"`
+	Connector string    `json:"connector"`
+	Status    int       `json:"status"`
+	Stage     string    `json:"stage"`
+	Reason    string    `json:"reason"`
+	Method    string    `json:"method"`
+	Bytes     int       `json:"bytes"`
+	Sample    string    `json:"sample,omitempty"`
+	At        time.Time `json:"at"`
+}
+
+// A StatusView is the daemon's state in one look. Everything under Daemon is absent when the
+// answer comes from the database alone.
+type StatusView struct {
+	Daemon   *DaemonView      `json:"daemon,omitempty"`
+	Counts   map[string]int64 `json:"counts"` // since the database began
+	Waiting  int64            `json:"waiting"`
+	Overdue  string           `json:"overdue,omitempty"` // age of the oldest dispatch past its time
+	Sending  int64            `json:"sending"`
+	InDoubt  int64            `json:"in_doubt"`
+	Tracking int64            `json:"tracking"` // messages still asked about
+	Lookups  int64            `json:"lookups"`  // events that wait for what their webhook left out
+
+	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
+}
+
+// A DaemonView is what only the running process knows.
+type DaemonView struct {
+	Version    string    `json:"version"`
+	PID        int       `json:"pid"`
+	StartedAt  time.Time `json:"started_at"`
+	Listen     string    `json:"listen"`
+	Config     string    `json:"config"`
+	ConfigFile string    `json:"config_file"`
+	LoadedAt   time.Time `json:"loaded_at"`
+	LoadError  string    `json:"load_error,omitempty"` // why the last reload was not taken
+	// NeedsRestart lists settings that the last reload could not put in force.
+	NeedsRestart []string `json:"needs_restart,omitempty"`
+	API          string   `json:"api"`
+	Rate         string   `json:"rate"` // requests a second at present, and why when slowed
+	Connectors   []string `json:"connectors"`
+	Triggers     []string `json:"triggers"`
+
+	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
+}
+
+// A SendRequest asks for one message by hand.
+type SendRequest struct {
+	Phone    string             `json:"phone"`
+	Country  string             `json:"country,omitempty"`
+	Category nudgewire.Category `json:"category,omitempty"`
+	Send     nudgewire.Send     `json:"send"`
+	DryRun   bool               `json:"dry_run,omitempty"`
+}
+
+func optional(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func eventView(e *nudgewire.Event, decisions []nudgewire.Decision) EventView {
+	v := EventView{
+		ID: e.ID, Event: e.Ref(), Topic: e.Topic, Phone: e.Contact.Phone,
+		OccurredAt: optional(e.OccurredAt), ReceivedAt: e.ReceivedAt.UTC(), DedupeKey: e.DedupeKey,
+		Decisions: make([]DecisionView, 0, len(decisions)), Payload: string(e.Payload),
+	}
+	for _, d := range decisions {
+		v.Decisions = append(v.Decisions, DecisionView{
+			Trigger: d.Trigger, Outcome: d.Outcome, Reason: d.Reason, Clauses: d.Clauses,
+			Key: d.Key, Message: int64(d.DispatchID), Config: d.Config, At: d.At.UTC(),
+		})
+	}
+	return v
+}
+
+func lookupView(l *nudgewire.PendingLookup) *LookupView {
+	if l == nil {
+		return nil
+	}
+	return &LookupView{Attempt: l.Attempt, UnderWay: l.UnderWay, NextAt: l.NextAt.UTC(), Reason: l.Reason}
+}
+
+func messageView(d *nudgewire.Dispatch, m *nudgewire.Message, attempts []nudgewire.Attempt) MessageView {
+	v := MessageView{
+		ID: d.ID, EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, Category: d.Category,
+		What: d.Send.What(), Send: &d.Send, State: d.State, Reason: d.Reason,
+		CreatedAt: d.CreatedAt.UTC(), DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), UpdatedAt: d.UpdatedAt.UTC(),
+		Attempt: d.Attempt, Restarts: d.Restarts,
+	}
+	for _, a := range attempts {
+		v.Attempts = append(v.Attempts, AttemptView{Number: a.Number, At: a.At.UTC(), State: a.State, Words: a.Reason})
+	}
+	if m == nil {
+		return v
+	}
+	v.MessageID, v.Status, v.Error, v.Polls = m.ID, m.Status, m.Error, m.Polls
+	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(m.AcceptedAt), optional(m.SentAt), optional(m.DeliveredAt)
+	v.ReadAt, v.FailedAt, v.NextPollAt = optional(m.ReadAt), optional(m.FailedAt), optional(m.NextPollAt)
+	return v
+}
