@@ -34,7 +34,6 @@ var later = map[string]string{
 	"triggers.*.on_doubt":       "a choice of what is done in doubt",
 	"triggers.*.keep_variables": "forgetting variables after sending",
 
-	"connectors.*.enrich":   "looking things up at the sender",
 	"connectors.*.cancels":  "cancelling by connector; a trigger says it with cancel_on",
 	"connectors.*.body.xml": "settings of XML",
 }

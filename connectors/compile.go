@@ -50,6 +50,9 @@ type Connector struct {
 	window     time.Duration
 	warnings   []string
 	secrets    []string // for samples
+
+	lookups       []lookupRule
+	lookupProgram *program // of their conditions and addresses
 }
 
 // eventRule is a compiled EventRule and Dedupe.
@@ -112,11 +115,12 @@ func withPreset(name string, c Config, all *complaints) (Config, bool) {
 	wanted := c.Preset
 	if wanted == "" {
 		if base, ok := Preset(name); ok {
+			c.Preset = name
 			return c.over(base), true
 		}
 		if c.Verify == nil {
-			hint := `write "preset:" with one of ` + strings.Join(presetNames(), ", ") + `, or describe the sender: verify, event, map`
-			if near := nearest.Of(name, presetNames()); near != "" {
+			hint := `write "preset:" with one of ` + strings.Join(PresetNames(), ", ") + `, or describe the sender: verify, event, map`
+			if near := nearest.Of(name, PresetNames()); near != "" {
 				hint = fmt.Sprintf(`did you mean the preset %q? Name the entry so, or write preset: %s`, near, near)
 			}
 			all.add("", fmt.Sprintf("%q is no preset, and the entry does not say how requests are verified", name), hint)
@@ -126,7 +130,7 @@ func withPreset(name string, c Config, all *complaints) (Config, bool) {
 	}
 	base, ok := Preset(wanted)
 	if !ok {
-		all.unknown("preset", wanted, "preset", presetNames())
+		all.unknown("preset", wanted, "preset", PresetNames())
 		return c, false
 	}
 	return c.over(base), true
@@ -181,6 +185,7 @@ func (k *compiler) compile() *Connector {
 	for i := range c.Handshake {
 		con.handshakes = append(con.handshakes, k.handshake(fmt.Sprintf("handshake[%d]", i), &c.Handshake[i]))
 	}
+	k.lookups(con)
 	con.gate = k.gate(&con.body)
 	for _, s := range k.connectorSecrets() {
 		con.secrets = append(con.secrets, s.text)

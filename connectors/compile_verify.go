@@ -280,7 +280,7 @@ func (k *compiler) parts(path string, v *Verify, algorithm string, s *signed) {
 		has[name] = true
 		s.parts = append(s.parts, write)
 	}
-	s.needsURL = has["url"]
+	s.needsURL, s.needsMethod = has["url"], has["method"]
 	if has["timestamp"] && len(s.stamps) == 0 {
 		k.add(path+".parts", "names timestamp, but nothing says where the time stands", "write timestamp: {header: X-Timestamp, unit: s}")
 	}
@@ -611,6 +611,7 @@ func (k *compiler) basic(path, name string, v *Verify, secrets []located) proof 
 		}
 		k.adviseSecret(located{p.path, password}, []byte(password))
 		b.hashes = append(b.hashes, sha256.Sum256([]byte(p.text)))
+		b.users = append(b.users, user)
 		if b.first == "" {
 			b.first = p.text
 		}

@@ -22,21 +22,28 @@ type Config struct {
 	VerifyToken secret.Secret   `yaml:"verify_token" doc:"What the sender repeats when it tries out the URL, where it asks for such a word."`
 	Defaults    Defaults        `yaml:"defaults" doc:"What holds for this sender's contacts where a payload does not say it."`
 
-	Address   string                   `yaml:"address" doc:"The whole URL as it was registered at the sender, where a proxy in front of the daemon changes it; server.public_url and /hooks/<name> unless set. Senders that sign the URL sign this one." example:"https://hooks.example.com/in/shop"`
-	Methods   []string                 `yaml:"methods" doc:"HTTP methods of events; POST unless said otherwise." enum:"POST|PUT|PATCH|GET"`
-	Verify    *Verify                  `yaml:"verify" doc:"How a request proves where it comes from."`
-	Handshake []Handshake              `yaml:"handshake" doc:"Requests that only try out the URL: answered without proof, leading to nothing."`
-	Body      Body                     `yaml:"body" doc:"How the body is read."`
-	Items     string                   `yaml:"items" doc:"Path to the items of a batch; each becomes one event. The whole body is one item without it." example:"[*]"`
-	Event     EventRule                `yaml:"event" doc:"What happened, when, and what tells one event from another."`
-	Dedupe    Dedupe                   `yaml:"dedupe" doc:"When two requests are the same event."`
-	Map       Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form stand in an item." example:"{phone: customer.phone, cart.total: total_price}"`
-	MapFor    yamlpos.Ordered[Mapping] `yaml:"map_for" doc:"More of map, for some kinds or topics only; * stands for any letters. Later ones win." example:"{order.*: {cart.id: checkout_token}}"`
-	SkipIf    []string                 `yaml:"skip_if" doc:"Items for which one of these holds become no event." example:"test == true"`
-	Reply     *ReplyRule               `yaml:"reply" doc:"The answer to a request that was taken; 200 without a body unless said otherwise."`
-	Sender    Sender                   `yaml:"sender" doc:"What is known about how the sender waits and repeats."`
-	Kinds     []string                 `yaml:"kinds" doc:"The kinds of event the sender can make, for completion and checks."`
-	Samples   []SampleRule             `yaml:"samples" doc:"Invented requests in the sender's shape, for trying out."`
+	Address     string                   `yaml:"address" doc:"The whole URL as it was registered at the sender, where a proxy in front of the daemon changes it; server.public_url and /hooks/<name> unless set. Senders that sign the URL sign this one." example:"https://hooks.example.com/in/shop"`
+	Methods     []string                 `yaml:"methods" doc:"HTTP methods of events; POST unless said otherwise." enum:"POST|PUT|PATCH|GET"`
+	Verify      *Verify                  `yaml:"verify" doc:"How a request proves where it comes from."`
+	Handshake   []Handshake              `yaml:"handshake" doc:"Requests that only try out the URL: answered without proof, leading to nothing."`
+	Body        Body                     `yaml:"body" doc:"How the body is read."`
+	Items       string                   `yaml:"items" doc:"Path to the items of a batch; each becomes one event. The whole body is one item without it." example:"[*]"`
+	Event       EventRule                `yaml:"event" doc:"What happened, when, and what tells one event from another."`
+	Dedupe      Dedupe                   `yaml:"dedupe" doc:"When two requests are the same event."`
+	Map         Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form stand in an item." example:"{phone: customer.phone, cart.total: total_price}"`
+	MapFor      yamlpos.Ordered[Mapping] `yaml:"map_for" doc:"More of map, for some kinds or topics only; * stands for any letters. Later ones win." example:"{order.*: {cart.id: checkout_token}}"`
+	SkipIf      []string                 `yaml:"skip_if" doc:"Items for which one of these holds become no event." example:"test == true"`
+	Reply       *ReplyRule               `yaml:"reply" doc:"The answer to a request that was taken; 200 without a body unless said otherwise."`
+	SilentAfter units.Duration           `yaml:"silent_after" min:"1m" max:"90d" doc:"No event for longer than this is reported: a warning in the log, and in status and doctor. Without it silence is not judged." example:"24h"`
+	Sender      Sender                   `yaml:"sender" doc:"What is known about how the sender waits and repeats."`
+	Kinds       []string                 `yaml:"kinds" doc:"The kinds of event the sender can make, for completion and checks."`
+	Samples     []SampleRule             `yaml:"samples" doc:"Invented requests in the sender's shape, for trying out."`
+
+	Enrich       []EnrichRule  `yaml:"enrich" doc:"What is looked up at the sender's API after the webhook was answered, one after the other, because the webhook leaves it out."`
+	Token        secret.Secret `yaml:"token" doc:"What look-ups prove themselves by. Without it nothing is looked up." example:"${HUBSPOT_TOKEN}"`
+	OAuth        *OAuth        `yaml:"oauth" doc:"For senders whose look-ups need a token that is fetched and renewed."`
+	APIURL       string        `yaml:"api_url" doc:"The sender's API, for look-ups whose address begins with /." example:"https://www.zohoapis.eu"`
+	AllowPrivate bool          `yaml:"allow_private" doc:"Look-ups may go to private and loopback addresses, and by http://."`
 
 	before []layer // the maps of the preset this entry starts from
 }

@@ -221,12 +221,6 @@ func TestEveryPublishedBodyIsUnderstood(t *testing.T) {
 	for _, name := range publishedNames(t, dir) {
 		t.Run(name, func(t *testing.T) {
 			m, body := readPublished(t, dir, name)
-			if m.Platform == "paypal" {
-				t.Skip("PayPal's certificate check is not part of this package yet")
-			}
-			if _, ok := connectors.Preset(m.Platform); !ok && m.Platform == "paypal" {
-				t.Skip("no preset yet")
-			}
 			preset, c := publishedConfig(t, name, m)
 			con := mustCompile(t, preset, c, connectors.Options{})
 			r := publishedRequest(m, body)

@@ -17,6 +17,7 @@ type view struct {
 	query            url.Values // parsed on first use
 	typ, kind, event string     // event.type, event.kind and event.id, once they are known
 	entry            *view      // for the entries of lists, used again for each
+	origins          *[][]Origin
 }
 
 // views are used again for request after request: with the places for what a program finds

@@ -117,16 +117,19 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 	t := &targets[a.target]
 	switch t.kind {
 	case takesPhone:
-		m.phone(e, v, a.paths)
+		m.phone(e, v, t, a.paths)
 		return
 	case takesConsent:
-		consent(e, v, a.paths)
+		consent(e, v, t, a.paths)
 		return
 	case takesTags:
 		e.Contact.Tags = tagList(v, a.paths)
 		return
 	case takesItems:
 		*t.items(e) = a.each.items(v, t.currency(e))
+		if n := len(*t.items(e)); n > 0 && v.origins != nil {
+			v.came(t, a.each.from.source, count(n, "item"))
+		}
 		return
 	case takesAnswers:
 		e.Form.Answers = answers(v, a)
@@ -135,6 +138,7 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 	for _, p := range a.paths {
 		text := p.text(v)
 		if text != "" && m.take(e, t, p, text) {
+			v.came(t, p.source, text)
 			return
 		}
 	}
@@ -204,12 +208,13 @@ const mostTried = 8
 
 // phone takes the first path whose text is a phone number, and remembers why the ones before
 // were not.
-func (m *mapper) phone(e *nudgewire.Event, v *view, paths []*expr) {
+func (m *mapper) phone(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 	var tried []string
 	try := func(p *expr, text string) (found bool) {
 		digits, err := phones.Normalize(text, m.countryFor(e, v, p))
 		if err == nil {
 			e.Contact.Phone = nudgewire.Phone(digits)
+			v.came(t, p.source, text)
 			return true
 		}
 		if len(tried) < mostTried {
@@ -269,15 +274,17 @@ func words(text string) map[string]bool {
 }
 
 // consent is given when any of the paths says yes; it is known when any says something.
-func consent(e *nudgewire.Event, v *view, paths []*expr) {
+func consent(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 	for _, p := range paths {
 		word := strings.ToLower(p.text(v))
 		switch {
 		case yesWords[word]:
 			e.Contact.AcceptsMarketing, e.Contact.Consent = true, true
+			v.came(t, p.source, word)
 			return
 		case noWords[word]:
 			e.Contact.Consent = true
+			v.came(t, p.source, word)
 		}
 	}
 }

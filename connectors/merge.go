@@ -49,11 +49,17 @@ func (c Config) over(base Config) Config {
 	out.before = append(base.layers(), base.before...)
 	out.Map, out.MapFor = c.Map, c.MapFor
 	list(&out.SkipIf, c.SkipIf)
+	if c.SilentAfter != 0 {
+		out.SilentAfter = c.SilentAfter
+	}
 	if c.Reply != nil {
 		out.Reply = c.Reply
 	}
 	list(&out.Kinds, c.Kinds)
 	list(&out.Samples, c.Samples)
+	list(&out.Enrich, c.Enrich)
+	out.Token, out.OAuth, out.AllowPrivate = c.Token, c.OAuth.over(base.OAuth), c.AllowPrivate
+	text(&out.APIURL, c.APIURL)
 	return out
 }
 

@@ -3,7 +3,7 @@ package connectors
 import (
 	"embed"
 	"fmt"
-	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,67 +14,67 @@ import (
 //go:embed presets/*.yaml
 var presetFiles embed.FS
 
-// A PresetInfo is a preset as a list shows it.
-type PresetInfo struct {
-	Name     string
-	Title    string
-	Docs     string
-	Setup    string
-	Verified string
-	Kinds    []string
-	Proof    string // what the secret is, in words: "HMAC-SHA256 over the body"
-	Sender   Sender
-}
-
-// presets are read on first use: most runs of the program need few or none of them.
-var presets = sync.OnceValue(func() map[string]Config {
-	out := map[string]Config{}
-	files, err := fs.Glob(presetFiles, "presets/*.yaml")
+// presets are the embedded presets by name. Each is decoded when it is first asked for: most
+// runs of the program need one or two of them, and all together take longer than the rest of
+// a start.
+var presets = sync.OnceValue(func() map[string]func() Config {
+	files, err := presetFiles.ReadDir("presets")
 	if err != nil {
-		panic(err)
+		panic(err) // the folder is part of the program
 	}
+	out := make(map[string]func() Config, len(files))
 	for _, file := range files {
-		source, err := presetFiles.ReadFile(file)
-		if err != nil {
-			panic(err)
+		name, ok := strings.CutSuffix(file.Name(), ".yaml")
+		if ok {
+			out[name] = sync.OnceValue(func() Config { return decodePreset("presets/" + file.Name()) })
 		}
-		var c Config
-		if _, problems := yamlpos.Decode(file, source, &c); problems.Err() != nil {
-			panic(fmt.Sprintf("connectors: an embedded preset is broken: %s", problems.Err()))
-		}
-		name := strings.TrimSuffix(strings.TrimPrefix(file, "presets/"), ".yaml")
-		out[name] = c
 	}
 	return out
 })
 
-// Preset is the preset of that name.
-func Preset(name string) (Config, bool) {
-	c, ok := presets()[name]
-	return c, ok
+func decodePreset(file string) Config {
+	source, err := presetFiles.ReadFile(file)
+	if err != nil {
+		panic(err) // its name came from the same files
+	}
+	var c Config
+	if _, problems := yamlpos.Decode(file, source, &c); problems.Err() != nil {
+		panic(fmt.Sprintf("connectors: an embedded preset is broken: %s", problems.Err()))
+	}
+	return c
 }
 
-// Presets lists the presets by name.
-func Presets() []PresetInfo {
-	var out []PresetInfo
-	for _, name := range presetNames() {
-		c := presets()[name]
-		out = append(out, PresetInfo{
-			Name: name, Title: c.Title, Docs: c.Docs, Setup: c.Setup, Verified: c.Verified,
-			Kinds: kindsOf(&c), Proof: c.Verify.words(), Sender: c.Sender,
-		})
+// Preset is the preset of that name.
+func Preset(name string) (Config, bool) {
+	decode, ok := presets()[name]
+	if !ok {
+		return Config{}, false
+	}
+	return decode(), true
+}
+
+// Presets lists what there is to say of every preset, by name. It reads all of them.
+func Presets() []Info {
+	names := PresetNames()
+	out := make([]Info, len(names))
+	for i, name := range names {
+		c, _ := Preset(name)
+		out[i] = infoOf(name, &c)
 	}
 	return out
 }
 
-func presetNames() []string {
-	names := make([]string, 0, len(presets()))
-	for name := range presets() {
-		names = append(names, name)
+// PresetInfo is what there is to say of one preset.
+func PresetInfo(name string) (Info, bool) {
+	c, ok := Preset(name)
+	if !ok {
+		return Info{}, false
 	}
-	slices.Sort(names)
-	return names
+	return infoOf(name, &c), true
 }
+
+// PresetNames lists the presets' names, sorted, without reading the presets.
+func PresetNames() []string { return slices.Sorted(maps.Keys(presets())) }
 
 // kindsOf are the kinds a config can make, as far as it says: those it lists, and those its
 // rules and aliases name.

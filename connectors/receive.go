@@ -153,6 +153,9 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 		}
 	}
 	ev.DedupeKey = e.key(v, payload)
+	if v.origins = r.origins; v.origins != nil {
+		*v.origins = append(*v.origins, nil)
+	}
 	c.mapper.fill(ev, v)
 }
 
@@ -271,6 +274,15 @@ func (c *Connector) Proof() string { return c.config.Verify.words() }
 
 // Sender is what is known about how the sender waits and repeats.
 func (c *Connector) Sender() Sender { return c.config.Sender }
+
+// Verified says what was proven about the connector's description and what was not, for people.
+func (c *Connector) Verified() string { return strings.TrimSpace(c.config.Verified) }
+
+// SilentAfter is how long the sender may be silent before somebody should look; 0 for ever.
+func (c *Connector) SilentAfter() time.Duration { return c.config.SilentAfter.D() }
+
+// Preset is the preset that the connector starts from; "" for none.
+func (c *Connector) Preset() string { return c.config.Preset }
 
 // Warnings are what Compile found unwise.
 func (c *Connector) Warnings() []string { return slices.Clone(c.warnings) }

@@ -18,6 +18,8 @@ type Request struct {
 	Body     []byte
 	Remote   netip.Addr // of the sender, proxies already seen through
 	Now      time.Time
+
+	origins *[][]Origin // for Inspect
 }
 
 // Received is what a request led to.

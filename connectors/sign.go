@@ -38,8 +38,10 @@ type Sample struct {
 // Samples are the connector's samples at a moment that never changes, so that their bytes
 // can be compared.
 func (c *Connector) Samples() []Sample {
-	return c.SamplesAt(time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC), 1)
+	return c.SamplesAt(sampleTime, 1)
 }
+
+var sampleTime = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 
 // SamplesAt are the connector's samples as sent at now. n goes into their ids: samples with
 // different n are different events, samples with the same n belong together (a cart and the
@@ -49,6 +51,10 @@ func (c *Connector) SamplesAt(now time.Time, n int) []Sample {
 	if len(c.secrets) > 0 {
 		secret = c.secrets[0]
 	}
+	return samplesOf(&c.config, now, n, secret)
+}
+
+func samplesOf(c *Config, now time.Time, n int, secret string) []Sample {
 	fill := strings.NewReplacer(
 		"<<now>>", now.UTC().Format(time.RFC3339),
 		"<<unix>>", strconv.FormatInt(now.Unix(), 10),
@@ -56,8 +62,8 @@ func (c *Connector) SamplesAt(now time.Time, n int) []Sample {
 		"<<n>>", strconv.Itoa(n),
 		"<<secret>>", secret,
 	)
-	out := make([]Sample, 0, len(c.config.Samples))
-	for _, s := range c.config.Samples {
+	out := make([]Sample, 0, len(c.Samples))
+	for _, s := range c.Samples {
 		one := Sample{Name: s.Name, Kind: s.Kind, Topic: s.Topic, Method: s.Method, Header: map[string]string{}}
 		if one.Method == "" {
 			one.Method = http.MethodPost

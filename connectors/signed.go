@@ -7,24 +7,26 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // signed is a signature in a header over parts of the request.
 type signed struct {
-	name      string
-	headers   []string // canonical; the first that the request has counts
-	encoding  string
-	prefix    string
-	list      *List
-	parts     []partWriter
-	covered   []string // headers among the parts: each may come only once
-	needsURL  bool
-	idHeaders []string // the header behind the part id, in the same order as headers or one for all
-	stamps    []*stamp // the signed time; one for all headers, or one each
-	freshness *stamp   // the time to check, when it is not the signed one
-	keys      []key
-	extra     []tagged // keys for other entries of the list, such as v1a
-	needsBody bool
+	name        string
+	headers     []string // canonical; the first that the request has counts
+	encoding    string
+	prefix      string
+	list        *List
+	parts       []partWriter
+	covered     []string // headers among the parts: each may come only once
+	needsURL    bool
+	needsMethod bool
+	idHeaders   []string // the header behind the part id, in the same order as headers or one for all
+	stamps      []*stamp // the signed time; one for all headers, or one each
+	freshness   *stamp   // the time to check, when it is not the signed one
+	keys        []key
+	extra       []tagged // keys for other entries of the list, such as v1a
+	needsBody   bool
 
 	buffers sync.Pool // *[]byte for decoded signatures
 }
@@ -140,7 +142,7 @@ func (s *signed) compare(m *message, at int, written string) (reason string) {
 		if matchesAny(s.keys, m, sig) {
 			return ""
 		}
-		return s.mismatch(m, 1)
+		return s.mismatch(m, at, 1)
 	}
 
 	tried, unreadable := 0, 0
@@ -183,7 +185,7 @@ func (s *signed) compare(m *message, at int, written string) (reason string) {
 		names := strings.Join(s.names(), " or ")
 		return fmt.Sprintf("the header %s has no entry %s", s.headers[at], names)
 	}
-	return s.mismatch(m, tried)
+	return s.mismatch(m, at, tried)
 }
 
 func (s *signed) names() []string {
@@ -208,15 +210,27 @@ func matchesAny(keys []key, m *message, sig []byte) bool {
 
 // mismatch tells the operator what went into the comparison, so that the part that differs
 // can be found, and nothing that would help to forge one.
-func (s *signed) mismatch(m *message, signatures int) string {
+func (s *signed) mismatch(m *message, at, signatures int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the signature does not match: %s tried against %s, body of %d bytes",
 		count(signatures, "signature"), count(len(s.keys)+len(s.extra), "key"), len(m.request.Body))
+	if s.needsMethod {
+		fmt.Fprintf(&b, ", method %s", short(m.request.Method))
+	}
 	if s.needsURL {
 		fmt.Fprintf(&b, ", URL %s", urlForReason(m.request.URL))
 	}
+	if m.id != "" {
+		fmt.Fprintf(&b, ", id %s", short(m.id))
+	}
+	for _, name := range s.covered {
+		fmt.Fprintf(&b, ", %s of %s", name, count(len(headerText(m.request.Header, name)), "character"))
+	}
 	if m.stamp != "" {
 		fmt.Fprintf(&b, ", timestamp %s", short(m.stamp))
+		if when, ok := parseTime(m.stamp, s.stamp(at).unit, time.UTC); ok {
+			fmt.Fprintf(&b, " (%s)", ago(m.request.Now, when))
+		}
 	}
 	return b.String()
 }

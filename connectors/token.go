@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -151,6 +152,7 @@ func (r *Request) query() url.Values {
 type basic struct {
 	name   string
 	hashes [][32]byte // of "user:password"
+	users  []string
 	first  string
 }
 
@@ -180,9 +182,21 @@ func (b *basic) check(r *Request) string {
 		right |= subtle.ConstantTimeCompare(given[:], b.hashes[i][:])
 	}
 	if right != 1 {
-		return "the user name or the password is not the right one"
+		return b.mismatch(string(pair))
 	}
 	return ""
+}
+
+// mismatch says which half of the pair differs. A user name is no secret; the password is, and
+// of that only the length is told.
+func (b *basic) mismatch(given string) string {
+	user, password, _ := strings.Cut(given, ":")
+	half := "the user name"
+	if slices.Contains(b.users, user) {
+		half = "the password"
+	}
+	return fmt.Sprintf("%s is not the right one (a user name of %s, a password of %s; %s accepted)",
+		half, count(len(user), "character"), count(len(password), "character"), count(len(b.hashes), "pair"))
 }
 
 func (b *basic) sign(_ *Request, out *signing) error {

@@ -92,14 +92,14 @@ func TestSignedRequests(t *testing.T) {
 		"no prefix":                      {stamped, request(testBody, "X-Signature", withTime[7:], "X-Time", unix), "verify: the header X-Signature does not begin with sha256="},
 		"no time":                        {stamped, request(testBody, "X-Signature", withTime), "verify: there is no header X-Time"},
 		"two times":                      {stamped, request(testBody, "X-Signature", withTime, "X-Time", unix, "X-Time", "1"), "verify: the header X-Time came twice with different values"},
-		"another time":                   {stamped, request(testBody, "X-Signature", withTime, "X-Time", "1763600001"), "verify: the signature does not match: 1 signature tried against 1 key, body of 64 bytes, timestamp 1763600001"},
+		"another time":                   {stamped, request(testBody, "X-Signature", withTime, "X-Time", "1763600001"), "verify: the signature does not match: 1 signature tried against 1 key, body of 64 bytes, timestamp 1763600001 (8768h6m39s old)"},
 		"a list":                         {list, request(testBody, "X-Signature", "t="+unix+",v1="+signature+",v0="+zeros), ""},
 		"a list with the right one last": {list, request(testBody, "X-Signature", "t="+unix+", v1="+zeros+", v1=nothex, v1="+signature), ""},
 		"a list of another version":      {list, request(testBody, "X-Signature", "t="+unix+",v0="+signature), "verify: the header X-Signature has no entry v1"},
 		"a list without time":            {list, request(testBody, "X-Signature", "v1="+signature), "verify: the header X-Signature has no t="},
 		"a list with two times":          {list, request(testBody, "X-Signature", "t="+unix+",t=1,v1="+signature), "verify: the header X-Signature has two different t"},
 		"a list of nonsense":             {list, request(testBody, "X-Signature", "t="+unix+",v1=zz"), "verify: the header X-Signature holds no signature that can be read as hex"},
-		"a list of wrong ones":           {list, request(testBody, "X-Signature", "t="+unix+",v1="+zeros+",v1="+zeros), "verify: the signature does not match: 2 signatures tried against 1 key, body of 64 bytes, timestamp 1763629200"},
+		"a list of wrong ones":           {list, request(testBody, "X-Signature", "t="+unix+",v1="+zeros+",v1="+zeros), "verify: the signature does not match: 2 signatures tried against 1 key, body of 64 bytes, timestamp 1763629200 (0s old)"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -245,12 +245,12 @@ func TestAWeakerProofDoesNotHelpAWrongStrongerOne(t *testing.T) {
 		"a wrong v3 with a right v2": {
 			config,
 			[]string{"X-HubSpot-Signature", hexOf(v2), "X-HubSpot-Signature-Version", "v2", "X-HubSpot-Signature-v3", "AAAA", "X-HubSpot-Request-Timestamp", millis},
-			"verify: v3: the signature does not match: 1 signature tried against 1 key, body of 2 bytes, URL https://hooks.example.com/hooks/x?… (12 more bytes), timestamp " + millis,
+			"verify: v3: the signature does not match: 1 signature tried against 1 key, body of 2 bytes, method POST, URL https://hooks.example.com/hooks/x?… (12 more bytes), timestamp " + millis + " (0s old)",
 		},
 		"v1's signature called v2": {
 			config,
 			[]string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v2"},
-			"verify: v2: the signature does not match: 1 signature tried against 1 key, body of 2 bytes, URL https://hooks.example.com/hooks/x?… (12 more bytes)",
+			"verify: v2: the signature does not match: 1 signature tried against 1 key, body of 2 bytes, method POST, URL https://hooks.example.com/hooks/x?… (12 more bytes)",
 		},
 		"no version":              {config, []string{"X-HubSpot-Signature", hexOf(v1)}, "verify: the request carries none of the accepted proofs: v3, v2, v1"},
 		"v1 where v3 is demanded": {config + "\nverify: {prefer: [v3]}", []string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v1"}, "verify: the request carries none of the accepted proofs: v3"},
@@ -299,7 +299,8 @@ func TestTokens(t *testing.T) {
 		"a body that is no JSON":      {"verify: {kind: token, from: body, field: auth.word}" + secrets, request(`{'a`, "Content-Type", "application/json"), "verify: the body that should hold the token cannot be read: byte 2: a single quote where JSON wants a double one"},
 		"basic":                       {"verify: {kind: basic, user: ann, password: 'a:b:correct-horse'}", request(testBody, "Authorization", basic("ann:a:b:correct-horse")), ""},
 		"basic in one secret":         {"verify: {kind: basic}\nsecret: 'ann:a:b:correct-horse'", request(testBody, "Authorization", basic("ann:a:b:correct-horse")), ""},
-		"basic, wrong password":       {"verify: {kind: basic, user: ann, password: 'a:b:correct-horse'}", request(testBody, "Authorization", basic("ann:a:b")), "verify: the user name or the password is not the right one"},
+		"basic, wrong password":       {"verify: {kind: basic, user: ann, password: 'a:b:correct-horse'}", request(testBody, "Authorization", basic("ann:a:b")), "verify: the password is not the right one (a user name of 3 characters, a password of 3 characters; 1 pair accepted)"},
+		"basic, another user":         {"verify: {kind: basic, user: ann, password: 'a:b:correct-horse'}", request(testBody, "Authorization", basic("bob:a:b:correct-horse")), "verify: the user name is not the right one (a user name of 3 characters, a password of 17 characters; 1 pair accepted)"},
 		"basic without base64":        {"verify: {kind: basic, user: ann, password: 'a:b:correct-horse'}", request(testBody, "Authorization", "Basic ann:b"), "verify: the header Authorization cannot be read as base64"},
 		"another sort than basic":     {"verify: {kind: basic, user: ann, password: 'a:b:correct-horse'}", request(testBody, "Authorization", "Bearer x"), "verify: the header Authorization is not of the sort Basic"},
 		"nothing, where that is said": {"verify: {kind: none}", request(testBody), ""},

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func smallLab(t *testing.T) *lab {
+	t.Helper()
+	l, err := openLab(t.Context(), t.TempDir(), 150*time.Millisecond, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.backlog = 300
+	t.Cleanup(func() {
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// Whether the daemon did what is counted is checked by the contests themselves.
+func TestEveryContestBringsItsFigures(t *testing.T) {
+	l := smallLab(t)
+	for _, c := range contests(false) {
+		if strings.HasPrefix(c.name, "process") {
+			continue // builds the binary
+		}
+		t.Run(c.name, func(t *testing.T) {
+			for range 2 {
+				got, err := c.round(t.Context(), l)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range c.figures {
+					if got[f.name].value <= 0 {
+						t.Errorf("%s is %v", f.name, got[f.name].value)
+					}
+					delete(got, f.name)
+				}
+				if len(got) > 0 {
+					t.Errorf("figures without a row: %v", got)
+				}
+			}
+		})
+	}
+}
+
+func TestAHistoryIsDataOfTheStore(t *testing.T) {
+	l := smallLab(t)
+	folder, _, err := l.folder("history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 500
+	if err := history(t.Context(), l, folder, n); err != nil {
+		t.Fatal(err)
+	}
+	db := openData(t, folder)
+	if err := db.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, id := range []nudgewire.DispatchID{1, n / 2, n} {
+		m, err := db.Message(t.Context(), id)
+		if err != nil || m.Status != nudgewire.StatusDelivered {
+			t.Errorf("message %d: %+v, %v", id, m, err)
+		}
+		e, err := db.Event(t.Context(), nudgewire.EventID(id))
+		if err != nil || e.Cart.Items[0].Title != "Brass lantern, large" {
+			t.Errorf("event %d: %+v, %v", id, e, err)
+		}
+	}
+	if _, err := db.Message(t.Context(), n+1); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a message beyond the last: %v", err)
+	}
+}
+
+func TestDueDispatchesLieBesideFinishedOnes(t *testing.T) {
+	l := smallLab(t)
+	folder, _, err := l.folder("claim")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const finished = 1000
+	if err := dueBeside(t.Context(), l, folder, finished); err != nil {
+		t.Fatal(err)
+	}
+	db := openData(t, folder)
+	if err := db.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	total := 0
+	for state, want := range map[nudgewire.State]int{nudgewire.StateAccepted: finished, nudgewire.StateWaiting: claimSize * claimTimes} {
+		got, err := db.Dispatches(t.Context(), store.DispatchFilter{State: state, Limit: 1_000_000})
+		if err != nil || len(got) != want {
+			t.Errorf("%d dispatches are %s, want %d; %v", len(got), state, want, err)
+		}
+		total += len(got)
+	}
+	due, err := db.Claim(t.Context(), store.ClaimRequest{Owner: "test", Now: time.Now(), Lease: time.Minute, Marketing: total})
+	if err != nil || len(due) != claimSize*claimTimes {
+		t.Errorf("%d dispatches were due, want %d; %v", len(due), claimSize*claimTimes, err)
+	}
+}
+
+func openData(t *testing.T, folder string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + data(folder)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}

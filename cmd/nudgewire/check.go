@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/config"
+)
+
+func (c *cli) check() *cobra.Command {
+	var strict bool
+	cmd := &cobra.Command{
+		Use: "check [FILE]", Short: "Report everything that is wrong with the config, each with its line and cure",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				c.config = args[0]
+			}
+			cfg, problems := config.Load(c.config, os.LookupEnv)
+			if _, err := os.Stat(c.config); err != nil {
+				return c.badConfig(problems)
+			}
+			if c.json {
+				if err := printAll(c, problems); err != nil {
+					return err
+				}
+			} else if len(problems) > 0 {
+				c.render(problems)
+			}
+			if problems.Errors() > 0 || (strict && len(problems) > 0) {
+				return errSilent(exitConfig)
+			}
+			if !c.json {
+				fmt.Fprintf(c.out, "%s is good: %d connectors, %d triggers, version %s\n",
+					c.config, len(cfg.Receivers), len(cfg.Triggers.Names()), cfg.Version)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
+	return cmd
+}
+
+func (c *cli) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "config", Short: "The config as the daemon understands it", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use: "print", Short: "Print the config with every default filled in and every secret hidden", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := c.load()
+			if err != nil {
+				return err
+			}
+			return cfg.Print(c.out)
+		},
+	})
+	return cmd
+}
+
+func (c *cli) schema() *cobra.Command {
+	var docs bool
+	cmd := &cobra.Command{
+		Use: "schema", Short: "Print the config's JSON Schema, for editors that complete and check YAML", Args: cobra.NoArgs,
+		Long: `schema prints the JSON Schema of config.yaml. Save it beside your config and name it in the
+first line, and most editors complete keys and mark mistakes as you type:
+
+  nudgewire schema > config.schema.json
+  # yaml-language-server: $schema=./config.schema.json`,
+		RunE: func(*cobra.Command, []string) error {
+			text := config.Schema()
+			if docs {
+				text = config.Reference()
+			}
+			_, err := c.out.Write(text)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&docs, "docs", false, "print the reference for people instead")
+	return cmd
+}

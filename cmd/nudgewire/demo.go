@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+//go:embed demo.yaml
+var demoConfig string
+
+func (c *cli) demo() *cobra.Command {
+	var length time.Duration
+	var keep bool
+	cmd := &cobra.Command{
+		Use: "demo", Short: "Watch the whole thing work: a pretended shop and service, the real daemon, nothing to configure",
+		Long: `demo starts a pretended messaging service and the real daemon on this machine, lets invented
+customers of an invented shop fill carts and place orders, and tells what happens. Waits are
+seconds where a shop would have minutes. It ends at Ctrl-C, or after --for, and leaves nothing
+behind unless told to --keep.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			if length > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, length)
+				defer cancel()
+			}
+			return c.runDemo(ctx, keep)
+		},
+	}
+	cmd.Flags().DurationVar(&length, "for", 0, "end by itself after this long (60s)")
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the folder with the config and the database")
+	return cmd
+}
+
+// A stage is everything a demo runs on.
+type stage struct {
+	folder  string
+	service *sandbox.Sandbox
+	at      net.Listener // where the service listens
+	app     *app.App
+	secret  string
+}
+
+func (c *cli) runDemo(ctx context.Context, keep bool) error {
+	told := newNarrator(c)
+	s, err := setStage(ctx, told)
+	if err != nil {
+		return err
+	}
+	defer s.clear(c, keep)
+	c.note("the pretended messaging service listens on %s, the daemon on %s", s.at.Addr(), s.app.Addr())
+	c.note("config: %s", filepath.Join(s.folder, "config.yaml"))
+	c.note("stop with Ctrl-C\n")
+
+	// The shop stops first, so that the daemon's end is a calm one: it finishes what it holds.
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, running := errgroup.WithContext(running)
+	g.Go(func() error { return s.app.Run(running) })
+	g.Go(func() error { return server.Serve(running, s.at, s.service.Handler(), time.Second, zap.NewNop()) })
+	shop := &shop{base: "http://" + s.app.Addr().String(), secret: s.secret, told: told}
+	openErr := shop.open(ctx)
+	ask := server.Dial(app.SocketPath("sqlite:" + filepath.Join(s.folder, "nudgewire.db")))
+	defer ask.Close()
+	summaryErr := c.demoSummary(context.WithoutCancel(ctx), ask, told, s.service)
+	stop()
+	s.service.Close()
+	return errors.Join(openErr, summaryErr, g.Wait())
+}
+
+// setStage writes the config into a new folder, starts the service and builds the daemon.
+func setStage(ctx context.Context, told *narrator) (_ *stage, err error) {
+	s := &stage{secret: rand.Text()}
+	if s.folder, err = os.MkdirTemp("", "nudgewire-demo-"); err != nil {
+		return nil, fmt.Errorf("set the stage: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(s.folder))
+		}
+	}()
+	key := rand.Text()
+	s.service = sandbox.New(demoService(key))
+	var lc net.ListenConfig
+	if s.at, err = lc.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+		return nil, fmt.Errorf("set the stage: %w", err)
+	}
+	file := filepath.Join(s.folder, "config.yaml")
+	if err := os.WriteFile(file, []byte(demoConfig), 0o600); err != nil {
+		return nil, fmt.Errorf("set the stage: %w", err)
+	}
+	env := map[string]string{
+		"DEMO_SERVICE": "http://" + s.at.Addr().String() + "/api/v1", "DEMO_KEY": key,
+		"DEMO_SECRET": s.secret, "DEMO_FOLDER": s.folder,
+	}
+	s.app, err = app.New(ctx, app.Options{
+		ConfigFile: file, Version: versionText(), Watch: told.watch(),
+		Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set the stage: %w", err)
+	}
+	return s, nil
+}
+
+// clear takes the stage away.
+func (s *stage) clear(c *cli, keep bool) {
+	if keep {
+		c.note("kept: %s", s.folder)
+		return
+	}
+	if err := os.RemoveAll(s.folder); err != nil {
+		c.note("left behind: %v", err)
+	}
+}
+
+// demoSummary prints the totals, and the story of somebody who got no message.
+func (c *cli) demoSummary(ctx context.Context, ask *server.Client, told *narrator, service *sandbox.Sandbox) error {
+	status, err := ask.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("sum up: %w", err)
+	}
+	told.hush()
+	fmt.Fprintf(c.out, "\n%s\n", c.paint(c.out, "1", "In all"))
+	totals(c.out, status)
+	fmt.Fprintf(c.out, "  the service itself counts %d messages accepted, %d of them twice\n", service.Stats().Messages, service.Stats().Duplicates)
+	cancelled, err := ask.Messages(ctx, server.ListQuery{State: string(nudgewire.StateCancelled), Limit: 1})
+	if err != nil {
+		return fmt.Errorf("sum up: %w", err)
+	}
+	for _, m := range cancelled {
+		fmt.Fprintf(c.out, "\n%s\n", c.paint(c.out, "1", "nudgewire why +"+string(m.Phone)))
+		stories, err := ask.Why(ctx, string(m.Phone), 10)
+		if err != nil {
+			return fmt.Errorf("sum up: %w", err)
+		}
+		for _, s := range stories {
+			c.tell(s)
+		}
+	}
+	c.note("\nnext: \"nudgewire init\" writes a config to begin with")
+	return nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// A narrator tells the demo as it happens.
+type narrator struct {
+	c     *cli
+	start time.Time
+
+	mu    sync.Mutex
+	quiet bool
+	names map[nudgewire.DispatchID]string
+	seen  map[nudgewire.DispatchID]nudgewire.Status
+}
+
+func newNarrator(c *cli) *narrator {
+	return &narrator{
+		c: c, start: time.Now(),
+		names: map[nudgewire.DispatchID]string{},
+		seen:  map[nudgewire.DispatchID]nudgewire.Status{},
+	}
+}
+
+// say prints one line: the time since the curtain, who speaks, and what. The caller holds mu.
+func (n *narrator) say(who, color, format string, args ...any) {
+	if n.quiet {
+		return
+	}
+	fmt.Fprintf(n.c.out, "%6.1fs  %s  %s\n", time.Since(n.start).Seconds(),
+		n.c.paint(n.c.out, color, fmt.Sprintf("%-9s", who)), fmt.Sprintf(format, args...))
+}
+
+func (n *narrator) hush() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.quiet = true
+}
+
+func (n *narrator) shop(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.say("shop", "36", format, args...)
+}
+
+func (n *narrator) watch() app.Watch {
+	return app.Watch{Accepted: n.accepted, Refused: n.turnedAway, Finished: n.finished, Polled: n.polled}
+}
+
+func (n *narrator) accepted(p nudgewire.Plan, r nudgewire.Receipt) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if r.Duplicate {
+		n.say("nudgewire", "35", "  the same webhook as event %d: stored once, decided once", r.EventID)
+		return
+	}
+	who := p.Event.Contact.FirstName
+	for _, d := range r.Decisions {
+		n.say("nudgewire", "35", "  %s %s: %s", d.Trigger, d.Outcome, d.Reason)
+		if d.DispatchID != 0 {
+			n.names[d.DispatchID] = who
+		}
+	}
+}
+
+func (n *narrator) turnedAway(r nudgewire.Refusal) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.say("nudgewire", "35", "  refused with %d: %s", r.Status, r.Reason)
+}
+
+func (n *narrator) finished(a nudgewire.Attempt) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	text := fmt.Sprintf("dispatch %d to %s: %s", a.DispatchID, n.names[a.DispatchID], a.State)
+	if a.Message != nil && a.Message.Tracked() {
+		text += ", message_id " + string(a.Message.ID)
+	}
+	n.say("service", "34", "%s", withReason(text, a.Reason))
+}
+
+func (n *narrator) polled(p nudgewire.Poll) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p.Status == "" || n.seen[p.DispatchID] == p.Status {
+		return
+	}
+	n.seen[p.DispatchID] = p.Status
+	color := "34"
+	switch p.Status {
+	case nudgewire.StatusDelivered, nudgewire.StatusRead:
+		color = "32"
+	case nudgewire.StatusFailed:
+		color = "31"
+	default:
+	}
+	n.say("service", color, "%s", withReason(fmt.Sprintf("dispatch %d to %s: %s", p.DispatchID, n.names[p.DispatchID], p.Status), p.Error))
+}
+
+// totals prints what the ledger counted.
+func totals(w io.Writer, s server.StatusView) {
+	n := func(names ...string) (sum int64) {
+		for _, name := range names {
+			sum += s.Counts[name]
+		}
+		return sum
+	}
+	fmt.Fprintf(w, "  %d events stored, %d delivered twice and stored once, %d requests refused\n",
+		n("events"), n("events_duplicate"), n("refusals"))
+	fmt.Fprintf(w, "  %d messages delivered, %d failed, %d spared by an order, %d not owed\n",
+		n("messages_delivered"), n("messages_failed"), n("dispatches_cancelled", "decisions_cancelled"), n("decisions_refused"))
+	fmt.Fprintf(w, "  %d still wait, %d are being followed, %d are in doubt\n", s.Waiting, s.Tracking, s.InDoubt)
+}
+
+// demoService is the pretended service: two templates, statuses that move within seconds.
+func demoService(key string) sandbox.Options {
+	return sandbox.Options{
+		Keys: []string{key},
+		Templates: []sandbox.Template{
+			{Name: "cart_reminder", Language: "en", ID: 1041, Variables: 3, Category: "marketing"},
+			{Name: "order_update", Language: "en", ID: 1042, Variables: 3, Category: "utility"},
+		},
+		Points: 10_000,
+		Pace:   sandbox.Pace{Sent: 800 * time.Millisecond, Delivered: 1500 * time.Millisecond, Read: 5 * time.Second},
+	}
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// listFlags are the flags of every list.
+type listFlags struct {
+	since string
+	limit int
+}
+
+func (f *listFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.since, "since", "", "only from this long ago (2h, 3d) or this date on")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "most rows")
+}
+
+func (f *listFlags) query() (server.ListQuery, error) {
+	since, err := parseSince(f.since, time.Now())
+	if err != nil {
+		return server.ListQuery{}, err
+	}
+	if f.limit < 1 || f.limit > server.MaxRows {
+		return server.ListQuery{}, fail(exitUsage, "", "--limit %d: want 1 to %d", f.limit, server.MaxRows)
+	}
+	return server.ListQuery{Since: since, Limit: f.limit}, nil
+}
+
+func (c *cli) events() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "events", Short: "What arrived: events, and requests that were refused",
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.eventsList(), c.eventsShow(), c.eventsRefused())
+	return cmd
+}
+
+func (c *cli) eventsList() *cobra.Command {
+	var f listFlags
+	var connector, kind, phone string
+	cmd := &cobra.Command{
+		Use: "list", Short: "Events with what each trigger said, and refused requests, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q, err := f.query()
+			if err != nil {
+				return err
+			}
+			q.Connector, q.Kind, q.Phone = connector, kind, phone
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			events, err := ask.Events(cmd.Context(), q)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return printAll(c, events)
+			}
+			var refused []server.RefusalView
+			if kind == "" && phone == "" {
+				if refused, err = ask.Refusals(cmd.Context(), q); err != nil {
+					return err
+				}
+			}
+			if len(events)+len(refused) == 0 {
+				return fail(exitNothing, "", "no events")
+			}
+			return c.table("ID | RECEIVED | EVENT | PHONE | WHAT CAME OF IT", eventRows(events, refused, f.limit))
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&connector, "connector", "", "only from this connector")
+	cmd.Flags().StringVar(&kind, "kind", "", "only of this kind, such as cart.updated")
+	cmd.Flags().StringVar(&phone, "phone", "", "only about this phone")
+	return cmd
+}
+
+// eventRows merges events and refusals by time, newest first.
+func eventRows(events []server.EventView, refused []server.RefusalView, limit int) [][]string {
+	var rows [][]string
+	for len(rows) < limit && len(events)+len(refused) > 0 {
+		if len(refused) == 0 || (len(events) > 0 && !events[0].ReceivedAt.Before(refused[0].At)) {
+			e := events[0]
+			events = events[1:]
+			rows = append(rows, []string{
+				strconv.FormatInt(int64(e.ID), 10), clock(e.ReceivedAt), e.Event, orDash(e.Phone.Masked()), cameOf(&e),
+			})
+			continue
+		}
+		r := refused[0]
+		refused = refused[1:]
+		rows = append(rows, []string{"-", clock(r.At), r.Connector, "-", fmt.Sprintf("refused %d (%s): %s", r.Status, r.Stage, r.Reason)})
+	}
+	return rows
+}
+
+func cameOf(e *server.EventView) string {
+	switch {
+	case e.Lookup == nil:
+		return decisionsInShort(e.Decisions)
+	case len(e.Decisions) == 0:
+		return lookupWords(e.Lookup)
+	default:
+		return decisionsInShort(e.Decisions) + "; " + lookupWords(e.Lookup)
+	}
+}
+
+func decisionsInShort(ds []server.DecisionView) string {
+	if len(ds) == 0 {
+		return "no trigger listens"
+	}
+	var out []string
+	for _, d := range ds {
+		text := d.Trigger + ": " + string(d.Outcome)
+		if d.Outcome == nudgewire.Refused {
+			text += " (" + d.Reason + ")"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}
+
+func (c *cli) eventsRefused() *cobra.Command {
+	var f listFlags
+	var connector string
+	cmd := &cobra.Command{
+		Use: "refused", Short: "Requests to a hook that were not taken, and why", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q, err := f.query()
+			if err != nil {
+				return err
+			}
+			q.Connector = connector
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			rows, err := ask.Refusals(cmd.Context(), q)
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 && !c.json {
+				return fail(exitNothing, "", "no request was refused")
+			}
+			if c.json {
+				return printAll(c, rows)
+			}
+			var out [][]string
+			for _, r := range rows {
+				out = append(out, []string{clock(r.At), r.Connector, strconv.Itoa(r.Status), r.Stage, strconv.Itoa(r.Bytes), r.Reason})
+			}
+			return c.table("AT | CONNECTOR | ANSWER | STAGE | BYTES | REASON", out)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&connector, "connector", "", "only to this connector")
+	return cmd
+}
+
+func (c *cli) eventsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "One event: payload, decisions clause by clause, messages", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil || id < 1 {
+				return fail(exitUsage, `"nudgewire events list" shows the numbers`, "%q is not an event's number", args[0])
+			}
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			story, err := ask.Event(cmd.Context(), nudgewire.EventID(id))
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.print(story)
+			}
+			c.tell(story)
+			fmt.Fprintf(c.out, "\n  payload (%d bytes)\n%s\n", len(story.Event.Payload), indent(story.Event.Payload, "    "))
+			return nil
+		},
+	}
+}
+
+func indent(text, by string) string {
+	return by + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+by)
+}

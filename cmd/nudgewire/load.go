@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// load reads the config and prints what is wrong with it. Warnings are left to "check".
+func (c *cli) load() (*config.Config, error) {
+	cfg, problems := config.Load(c.config, os.LookupEnv)
+	if problems.Errors() == 0 {
+		return cfg, nil
+	}
+	return nil, c.badConfig(problems)
+}
+
+// badConfig prints every error of a config, with its line and cure.
+func (c *cli) badConfig(problems yamlpos.Problems) error {
+	if _, err := os.Stat(c.config); errors.Is(err, os.ErrNotExist) {
+		return fail(exitConfig, `make one with "nudgewire init", or name yours with --config`, "there is no %s", c.config)
+	}
+	c.render(problems)
+	return errSilent(exitConfig)
+}
+
+func (c *cli) render(problems yamlpos.Problems) {
+	err := problems.Render(c.err, func(file string) []byte {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil
+		}
+		return text
+	}, c.color(c.err))
+	if err != nil {
+		c.note("print the problems: %v", err)
+	}
+}
+
+// storage finds the database that the config names. A config with mistakes elsewhere will
+// do: the night when it is broken is the night when somebody asks why.
+func (c *cli) storage() (dsn, country string, err error) {
+	cfg, problems := config.Load(c.config, os.LookupEnv)
+	if cfg == nil || cfg.Storage == "" {
+		return "", "", c.badConfig(problems)
+	}
+	return cfg.Storage, cfg.Defaults.Country, nil
+}
+
+// daemon returns a client of the running daemon. The caller calls done.
+func (c *cli) daemon() (ask *server.Client, done func(), err error) {
+	dsn, _, err := c.storage()
+	if err != nil {
+		return nil, nil, err
+	}
+	ask = server.Dial(app.SocketPath(dsn))
+	return ask, ask.Close, nil
+}
+
+// reader returns a client of the running daemon, or of its database when none runs.
+func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err error) {
+	dsn, country, err := c.storage()
+	if err != nil {
+		return nil, nil, err
+	}
+	ask = server.Dial(app.SocketPath(dsn))
+	if _, err := ask.Status(ctx); !errors.Is(err, server.ErrNoDaemon) {
+		return ask, ask.Close, err
+	}
+	st, err := store.Open(ctx, store.Options{DSN: dsn, ReadOnly: true})
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, fail(exitNoDaemon, `start one with "nudgewire serve"`, "no daemon is running, and %s does not exist yet", store.Path(dsn))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	ask = server.Local(server.Admin(server.AdminOptions{Store: st, Country: country, Now: time.Now, Log: zap.NewNop()}))
+	return ask, func() {
+		if err := st.Close(); err != nil {
+			c.note("close the database: %v", err)
+		}
+	}, nil
+}
+
+// logger writes the daemon's log to standard error: lines for people on a terminal, JSON
+// otherwise.
+func (c *cli) logger(level string) (*zap.Logger, error) {
+	at, err := zapcore.ParseLevel(level)
+	if err != nil {
+		return nil, fail(exitUsage, "one of: debug, info, warn, error", "--log-level %q is unknown", level)
+	}
+	enc := zap.NewProductionEncoderConfig()
+	enc.EncodeTime = zapcore.ISO8601TimeEncoder
+	encoder := zapcore.NewJSONEncoder(enc)
+	if isTerminal(c.err) && !c.json {
+		enc.EncodeLevel = zapcore.CapitalLevelEncoder
+		enc.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
+		encoder = zapcore.NewConsoleEncoder(enc)
+	}
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(c.err)), at)), nil
+}
+
+// failApp gives the errors of building the daemon their exit statuses.
+func (c *cli) failApp(err error) error {
+	if bad, ok := errors.AsType[*app.ConfigError](err); ok {
+		return c.badConfig(bad.Problems)
+	}
+	if locked, ok := errors.AsType[*store.LockedError](err); ok {
+		return fail(exitTryLater, `"nudgewire status" shows the one that runs`, "%w", locked)
+	}
+	if err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	return nil
+}

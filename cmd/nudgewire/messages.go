@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) messages() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "messages", Short: "What is owed and what was sent: list, show, cancel, resolve",
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.messagesList(), c.messagesShow(), c.messagesCancel(), c.messagesResolve())
+	return cmd
+}
+
+func (c *cli) messagesList() *cobra.Command {
+	var f listFlags
+	var state, trigger, phone string
+	cmd := &cobra.Command{
+		Use: "list", Short: "Messages with where each stands, newest first", Args: cobra.NoArgs,
+		Example: "  nudgewire messages list --state in_doubt\n  nudgewire messages list --state failed --since 2h",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q, err := f.query()
+			if err != nil {
+				return err
+			}
+			q.State, q.Trigger, q.Phone = state, trigger, phone
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			rows, err := ask.Messages(cmd.Context(), q)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return printAll(c, rows)
+			}
+			if len(rows) == 0 {
+				return fail(exitNothing, "", "no messages")
+			}
+			var out [][]string
+			for _, m := range rows {
+				out = append(out, []string{
+					strconv.FormatInt(int64(m.ID), 10), clock(m.DueAt), m.Trigger, m.Phone.Masked(), m.What, stands(m), orDash(reasonOf(m)),
+				})
+			}
+			return c.table("DISPATCH | DUE | TRIGGER | PHONE | WHAT | STANDS | WHY", out)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&state, "state", "", "only in this state: "+strings.Join(server.StateWords(), ", "))
+	cmd.Flags().StringVar(&trigger, "trigger", "", "only of this trigger")
+	cmd.Flags().StringVar(&phone, "phone", "", "only to this phone")
+	return cmd
+}
+
+// stands is where a message is, in one word: the service's once it has it, ours before.
+func stands(m server.MessageView) string {
+	if m.State == nudgewire.StateAccepted && m.Status != "" {
+		return string(m.Status)
+	}
+	return string(m.State)
+}
+
+func reasonOf(m server.MessageView) string {
+	if m.Error != "" {
+		return m.Error
+	}
+	return m.Reason
+}
+
+func (c *cli) messagesShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "One message with its attempts; ID is the dispatch's number or the service's message_id", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			m, err := ask.Message(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.print(m)
+			}
+			c.tellMessage(m, "")
+			if m.Send != nil {
+				for i, v := range m.Send.Variables {
+					fmt.Fprintf(c.out, "  variable %d  %s\n", i+1, v)
+				}
+				if h := m.Send.Header; h != nil {
+					fmt.Fprintf(c.out, "  header      %s %s\n", h.Type, h.URL)
+				}
+			}
+			fmt.Fprintf(c.out, "  because of  event %d\n", m.EventID)
+			return nil
+		},
+	}
+}
+
+func dispatchID(text string) (nudgewire.DispatchID, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, fail(exitUsage, `"nudgewire messages list" shows the numbers`, "%q is not a dispatch's number", text)
+	}
+	return nudgewire.DispatchID(id), nil
+}
+
+func (c *cli) messagesCancel() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "cancel ID", Short: "End a message that still waits", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := dispatchID(args[0])
+			if err != nil {
+				return err
+			}
+			ask, done, err := c.daemon()
+			if err != nil {
+				return err
+			}
+			defer done()
+			m, err := ask.Cancel(cmd.Context(), id, reason)
+			if err != nil {
+				return err
+			}
+			return c.acted(m)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+func (c *cli) messagesResolve() *cobra.Command {
+	var as, reason string
+	cmd := &cobra.Command{
+		Use: "resolve ID --as accepted|resend|drop", Short: "Say what became of a message in doubt", Args: cobra.ExactArgs(1),
+		Long: `A message is in doubt when the request left and no readable answer came back: the service
+may have sent it or not, and offers no way to ask. Look at the phone or at the service's own
+pages, then say which it was:
+  accepted  it arrived; nothing is sent
+  resend    it did not; send it again
+  drop      let it be`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := dispatchID(args[0])
+			if err != nil {
+				return err
+			}
+			how := nudgewire.Resolution(as)
+			switch how {
+			case nudgewire.ResolveAccepted, nudgewire.ResolveDrop:
+			case nudgewire.ResolveResend:
+				if err := c.confirm(fmt.Sprintf("Send dispatch %d again? If it did arrive, the person gets it twice.", id)); err != nil {
+					return err
+				}
+			default:
+				return fail(exitUsage, "", "--as %q: want accepted, resend or drop", as)
+			}
+			ask, done, err := c.daemon()
+			if err != nil {
+				return err
+			}
+			defer done()
+			m, err := ask.Resolve(cmd.Context(), id, how, reason)
+			if err != nil {
+				return err
+			}
+			return c.acted(m)
+		},
+	}
+	cmd.Flags().StringVar(&as, "as", "", "accepted, resend or drop")
+	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")
+	return cmd
+}
+
+// acted prints a message after something was done to it.
+func (c *cli) acted(m server.MessageView) error {
+	if c.json {
+		return c.print(m)
+	}
+	c.tellMessage(m, "")
+	return nil
+}

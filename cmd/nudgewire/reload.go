@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) reload() *cobra.Command {
+	return &cobra.Command{
+		Use: "reload", Short: "Make the running daemon take the config as it is now; a bad one is refused and the old one kept",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ask, done, err := c.daemon()
+			if err != nil {
+				return err
+			}
+			defer done()
+			d, err := ask.Reload(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.print(d)
+			}
+			fmt.Fprintf(c.out, "config %s is in force: %d connectors, %d triggers\n", d.Config, len(d.Connectors), len(d.Triggers))
+			for _, note := range d.NeedsRestart {
+				c.note("needs a restart: %s", note)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/nearest"
+)
+
+// sampleFlags choose the webhook that try, trigger and sign work on: one of the connector's
+// own samples, or a file.
+type sampleFlags struct {
+	sample  string
+	topic   string
+	headers []string
+	method  string
+	number  int
+}
+
+func (f *sampleFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.sample, "sample", "", "which of the connector's samples (default: the first)")
+	cmd.Flags().IntVar(&f.number, "number", 0, "goes into the sample's ids: a cart and an order of one number belong together (default: a new one)")
+	cmd.Flags().StringVarP(&f.topic, "topic", "t", "", "the sender's topic, where it travels in a header (checkouts/update)")
+	cmd.Flags().StringArrayVarP(&f.headers, "header", "H", nil, "a header, as Name: value; may be given again")
+	cmd.Flags().StringVarP(&f.method, "method", "X", http.MethodPost, "HTTP method")
+}
+
+// receiver finds a connector of the config by name.
+func receiver(cfg *config.Config, name string) (*connectors.Connector, error) {
+	if r, ok := cfg.Receivers[name]; ok {
+		return r, nil
+	}
+	var names []string
+	for n := range cfg.Receivers {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	hint := "the config has: " + strings.Join(names, ", ")
+	if near := nearest.Of(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return nil, fail(exitUsage, hint, "no connector %q in the config", name)
+}
+
+// request builds the webhook, signed as its sender would sign it. file is a body to send, "-"
+// for standard input, "" for a sample.
+func (c *cli) request(cfg *config.Config, r *connectors.Connector, file string, f *sampleFlags) (connectors.Request, error) {
+	req := connectors.Request{
+		Method: f.method, Path: "/hooks/" + r.Name(), URL: hookURL(cfg, r.Name()), Header: http.Header{}, Now: time.Now(),
+	}
+	if err := c.content(&req, r, file, f); err != nil {
+		return req, err
+	}
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return req, fail(exitUsage, "", "--header %q: want Name: value", h)
+		}
+		req.Header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	signed, url, err := r.Sign(req)
+	if err != nil {
+		return req, fmt.Errorf("sign: %w", err)
+	}
+	for name, values := range signed {
+		req.Header[name] = values
+	}
+	req.URL = url
+	return req, nil
+}
+
+// content fills in the body with the headers that belong to it.
+func (c *cli) content(req *connectors.Request, r *connectors.Connector, file string, f *sampleFlags) (err error) {
+	switch {
+	case file == "-":
+		req.Body, err = io.ReadAll(c.in)
+	case file != "":
+		req.Body, err = os.ReadFile(file)
+	default:
+		sample, err := pickSample(r, f)
+		if err != nil {
+			return err
+		}
+		req.Method, req.Body = sample.Method, sample.Body
+		for name, value := range sample.Header {
+			req.Header.Set(name, value)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	if f.topic != "" {
+		name := r.TopicHeader()
+		if name == "" {
+			return fail(exitUsage, "", "connector %q takes the topic from the body, not from a header", r.Name())
+		}
+		req.Header.Set(name, f.topic)
+	}
+	if req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return nil
+}
+
+func pickSample(r *connectors.Connector, f *sampleFlags) (connectors.Sample, error) {
+	name, number := f.sample, f.number
+	if number == 0 {
+		number = 100_000 + rand.IntN(900_000)
+	}
+	samples := r.SamplesAt(time.Now(), number)
+	if len(samples) == 0 {
+		return connectors.Sample{}, fail(exitUsage, "name a file with a body", "connector %q has no samples", r.Name())
+	}
+	var names []string
+	for _, s := range samples {
+		if name == "" || s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return connectors.Sample{}, fail(exitUsage, "it has: "+strings.Join(names, ", "), "connector %q has no sample %q", r.Name(), name)
+}
+
+// hookURL is where the sender would post: the public address, else the listener's own.
+func hookURL(cfg *config.Config, name string) string {
+	base := strings.TrimSuffix(cfg.Server.PublicURL, "/")
+	if base == "" {
+		base = localURL(cfg)
+	}
+	return base + "/hooks/" + name
+}
+
+// localURL is the listener as this machine reaches it.
+func localURL(cfg *config.Config) string {
+	listen := cfg.Server.Listen
+	if strings.HasPrefix(listen, ":") {
+		listen = "127.0.0.1" + listen
+	}
+	return "http://" + strings.Replace(listen, "0.0.0.0", "127.0.0.1", 1)
+}
+
+// post sends the webhook to the daemon's own listener, whatever its public address is.
+func post(ctx context.Context, base string, req connectors.Request) (status int, body []byte, err error) {
+	target := strings.TrimSuffix(base, "/") + req.Path
+	if _, query, ok := strings.Cut(req.URL, "?"); ok {
+		target += "?" + query
+	}
+	r, err := http.NewRequestWithContext(ctx, req.Method, target, bytes.NewReader(req.Body))
+	if err != nil {
+		return 0, nil, fmt.Errorf("post the webhook: %w", err)
+	}
+	r.Header = req.Header
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, fail(exitNoDaemon, `start it with "nudgewire serve", or name it with --url`, "post the webhook: %w", err)
+	}
+	defer res.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	if err != nil {
+		return 0, nil, fmt.Errorf("read the answer: %w", err)
+	}
+	return res.StatusCode, body, nil
+}

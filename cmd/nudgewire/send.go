@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) send() *cobra.Command {
+	var in server.SendRequest
+	var category, image, video, document, filename string
+	cmd := &cobra.Command{
+		Use: "send PHONE", Short: "Send one message by hand, through the running daemon",
+		Example: `  nudgewire send +447700900123 --template order_update --var Ada --var "#1001"
+  nudgewire send 07700900123 --campaign 417 --dry-run`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.Phone, in.Category = args[0], nudgewire.Category(category)
+			header, err := headerOf(image, video, document, filename)
+			if err != nil {
+				return err
+			}
+			in.Send.Header = header
+			if !in.DryRun {
+				if err := c.confirm(fmt.Sprintf("Send %s to %s?", in.Send.What(), args[0])); err != nil {
+					return err
+				}
+			}
+			ask, done, err := c.daemon()
+			if err != nil {
+				return err
+			}
+			defer done()
+			m, err := ask.Send(cmd.Context(), in)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.print(m)
+			}
+			if in.DryRun {
+				fmt.Fprintf(c.out, "would send %s to %s as %s; nothing was stored\n", m.What, m.Phone, m.Category)
+				return nil
+			}
+			fmt.Fprintf(c.out, "dispatch %d: %s to %s\n", m.ID, m.What, m.Phone)
+			c.note(`follow it with "nudgewire messages show %d"`, m.ID)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&in.Send.Template, "template", "", "approved template's name")
+	f.StringVar(&in.Send.Language, "language", "en", "template's language")
+	f.StringArrayVar(&in.Send.Variables, "var", nil, "template variable, in order; may be given again")
+	f.StringVar(&in.Send.Campaign, "campaign", "", "campaign_id of a campaign at the service")
+	f.StringVar(&in.Send.Text, "text", "", "plain text; needs api.text_path in the config")
+	f.StringVar(&category, "category", "marketing", "marketing, utility or authentication")
+	f.StringVar(&in.Country, "country", "", "country of a number without its code (default: defaults.country)")
+	f.StringVar(&image, "image", "", "address of a header image")
+	f.StringVar(&video, "video", "", "address of a header video")
+	f.StringVar(&document, "document", "", "address of a header document")
+	f.StringVar(&filename, "filename", "", "name shown for the document")
+	f.BoolVar(&in.DryRun, "dry-run", false, "say what would be sent and send nothing")
+	return cmd
+}
+
+func headerOf(image, video, document, filename string) (*nudgewire.Header, error) {
+	var h *nudgewire.Header
+	for kind, url := range map[string]string{"image": image, "video": video, "document": document} {
+		if url == "" {
+			continue
+		}
+		if h != nil {
+			return nil, fail(exitUsage, "", "want one of --image, --video and --document")
+		}
+		h = &nudgewire.Header{Type: kind, URL: url}
+	}
+	if filename != "" {
+		if h == nil || h.Type != "document" {
+			return nil, fail(exitUsage, "", "--filename goes with --document")
+		}
+		h.Filename = filename
+	}
+	return h, nil
+}

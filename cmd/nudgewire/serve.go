@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/app"
+)
+
+func (c *cli) serve() *cobra.Command {
+	var level string
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run the daemon until it is told to stop", Args: cobra.NoArgs,
+		Long: `serve takes webhooks, decides, sends and follows messages until it gets SIGINT or SIGTERM.
+Then it takes no more, finishes what is under way and leaves the rest for the next start.
+SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := c.logger(level)
+			if err != nil {
+				return err
+			}
+			a, err := app.New(cmd.Context(), app.Options{
+				ConfigFile: c.config, Env: os.LookupEnv, Version: versionText(), Log: log,
+			})
+			if err != nil {
+				return c.failApp(err)
+			}
+			stopHUP := reloadOnHUP(cmd.Context(), a, log)
+			defer stopHUP()
+			return a.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&level, "log-level", envOr("NUDGEWIRE_LOG_LEVEL", "info"), "debug, info, warn or error (NUDGEWIRE_LOG_LEVEL)")
+	return cmd
+}
+
+// reloadOnHUP reloads a at each SIGHUP until the returned function is called.
+func reloadOnHUP(ctx context.Context, a *app.App, log *zap.Logger) (stop func()) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	var done sync.WaitGroup
+	done.Go(func() {
+		for range hup {
+			if err := a.Reload(ctx); err != nil {
+				log.Warn("SIGHUP changed nothing")
+			}
+		}
+	})
+	return func() {
+		signal.Stop(hup)
+		close(hup)
+		done.Wait()
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) status() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "How things stand: the daemon, what waits, what is in doubt, totals", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			s, err := ask.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if c.json {
+				err = c.print(s)
+			} else {
+				c.printStatus(s)
+			}
+			if err == nil && s.Daemon == nil {
+				return errSilent(exitNoDaemon)
+			}
+			return err
+		},
+	}
+}
+
+func (c *cli) printStatus(s server.StatusView) {
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(c.out, "%-11s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	if d := s.Daemon; d != nil {
+		row("daemon", "running for %s (pid %d, %s), hooks on %s", short(time.Since(d.StartedAt)), d.PID, d.Version, d.Listen)
+		row("config", "%s, version %s, in force since %s", d.ConfigFile, d.Config, clock(d.LoadedAt))
+		if d.LoadError != "" {
+			row("", "%s", c.paint(c.out, "31", "the last reload was refused: "+d.LoadError))
+		}
+		row("service", "%s, %s", d.API, d.Rate)
+		row("connectors", "%s", orDash(strings.Join(d.Connectors, ", ")))
+		for _, v := range d.Silent {
+			row("", "%s", c.paint(c.out, "33", v.Words()))
+		}
+		row("triggers", "%s", orDash(strings.Join(d.Triggers, ", ")))
+	} else {
+		row("daemon", "not running; this is what the database holds")
+	}
+	row("waiting", "%d", s.Waiting)
+	if s.Overdue != "" {
+		row("", "%s", c.paint(c.out, "33", "the oldest is "+s.Overdue+" past its time"))
+	}
+	row("sending", "%d", s.Sending)
+	row("in doubt", "%d%s", s.InDoubt, hintIf(s.InDoubt > 0, `   see "nudgewire messages list --state in_doubt"`))
+	row("tracking", "%d", s.Tracking)
+	if s.Lookups > 0 {
+		row("look-ups", "%d events wait for what their webhook left out", s.Lookups)
+	}
+	for _, group := range totalGroups {
+		var parts []string
+		for _, t := range group.totals {
+			if n := s.Counts[t.counter]; n > 0 || len(parts) == 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", n, t.word))
+			}
+		}
+		row(group.name, "%s", strings.Join(parts, ", "))
+	}
+}
+
+// totalGroups are the counters as status shows them: the first of each line always, the
+// others when they are not 0.
+var totalGroups = []struct {
+	name   string
+	totals []struct{ counter, word string }
+}{
+	{"events", []struct{ counter, word string }{
+		{"events", "stored"}, {"events_duplicate", "came again"}, {"refusals", "requests refused"},
+	}},
+	{"decisions", []struct{ counter, word string }{
+		{"decisions_planned", "planned"},
+		{"decisions_restarted", "restarted"},
+		{"decisions_refused", "refused"},
+		{"decisions_cancelled", "cancelled"},
+		{"decisions_cancelling", "cancelling"},
+		{"decisions_shadowed", "shadowed"},
+	}},
+	{"dispatches", []struct{ counter, word string }{
+		{"dispatches_accepted", "accepted"},
+		{"dispatches_rejected", "rejected"},
+		{"dispatches_in_doubt", "came in doubt"},
+		{"dispatches_cancelled", "cancelled"},
+		{"dispatches_dropped", "dropped"},
+		{"attempts_again", "attempts again"},
+	}},
+	{"messages", []struct{ counter, word string }{
+		{"messages_delivered", "delivered"}, {"messages_read", "read"}, {"messages_failed", "failed"}, {"messages_expired", "expired"},
+	}},
+}
+
+func hintIf(yes bool, hint string) string {
+	if yes {
+		return hint
+	}
+	return ""
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) trigger() *cobra.Command {
+	var f sampleFlags
+	var url string
+	var list bool
+	cmd := &cobra.Command{
+		Use: "trigger CONNECTOR [FILE]", Short: "Post a signed webhook to the running daemon, a sample or your own",
+		Example: `  nudgewire trigger shopify
+  nudgewire trigger shopify --list
+  nudgewire trigger shopify order.json --topic orders/create`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.load()
+			if err != nil {
+				return err
+			}
+			r, err := receiver(cfg, args[0])
+			if err != nil {
+				return err
+			}
+			if list {
+				var rows [][]string
+				for _, s := range r.Samples() {
+					rows = append(rows, []string{s.Name, s.Topic, r.Name() + "." + s.Kind})
+				}
+				return c.table("SAMPLE | TOPIC | EVENT", rows)
+			}
+			req, err := c.request(cfg, r, arg(args, 1), &f)
+			if err != nil {
+				return err
+			}
+			if url == "" {
+				url = localURL(cfg)
+			}
+			status, answer, err := post(cmd.Context(), url, req)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.print(map[string]any{"status": status, "answer": string(answer)})
+			}
+			fmt.Fprintf(c.out, "%d %s\n%s", status, http.StatusText(status), answer)
+			if status >= http.StatusBadRequest {
+				return fail(exitFailed, `"nudgewire events refused" says why`, "the webhook was refused")
+			}
+			c.note(`see what came of it with "nudgewire events list"`)
+			return nil
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&url, "url", "", "where the daemon listens (default: server.listen of the config)")
+	cmd.Flags().BoolVar(&list, "list", false, "list the connector's samples")
+	return cmd
+}
+
+func (c *cli) sign() *cobra.Command {
+	var f sampleFlags
+	var curl bool
+	cmd := &cobra.Command{
+		Use: "sign CONNECTOR [FILE]", Short: "Print the headers that a webhook of this connector would carry",
+		Long: `sign prints what a sender would put beside a body, made with the connector's own secret, so
+that a webhook can be posted by hand. --curl prints the whole command.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			cfg, err := c.load()
+			if err != nil {
+				return err
+			}
+			r, err := receiver(cfg, args[0])
+			if err != nil {
+				return err
+			}
+			req, err := c.request(cfg, r, arg(args, 1), &f)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.print(map[string]any{"method": req.Method, "url": req.URL, "headers": req.Header, "body": string(req.Body)})
+			}
+			if curl {
+				fmt.Fprintf(c.out, "curl -X %s %s", req.Method, quote(req.URL))
+			}
+			for _, name := range slices.Sorted(maps.Keys(req.Header)) {
+				for _, value := range req.Header[name] {
+					if curl {
+						fmt.Fprintf(c.out, " \\\n  -H %s", quote(name+": "+value))
+					} else {
+						fmt.Fprintf(c.out, "%s: %s\n", name, value)
+					}
+				}
+			}
+			if curl {
+				fmt.Fprintf(c.out, " \\\n  --data-binary %s\n", quote(string(req.Body)))
+			}
+			return nil
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&curl, "curl", false, "print a curl command with the body")
+	return cmd
+}
+
+// quote puts text into single quotes for a shell.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+func arg(args []string, i int) string {
+	if i < len(args) {
+		return args[i]
+	}
+	return ""
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) why() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use: "why PHONE", Short: "The whole story of a phone: what arrived, what was decided and why, what became of it",
+		Long: `why tells everything that is known about a phone, oldest first: each event, what each
+trigger that listens to it said clause by clause, and what became of each message, attempt
+by attempt. It tells of messages that were not sent, too.`,
+		Example: "  nudgewire why +447700900123\n  nudgewire why 447700900123 --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			stories, err := ask.Why(cmd.Context(), args[0], limit)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return printAll(c, stories)
+			}
+			for i, s := range stories {
+				if i > 0 {
+					fmt.Fprintln(c.out)
+				}
+				c.tell(s)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 50, "most events, the newest kept")
+	return cmd
+}
+
+// tell prints one event with all that came of it.
+func (c *cli) tell(s server.StoryView) {
+	e := s.Event
+	fmt.Fprintf(c.out, "%s  %s\n", clock(e.ReceivedAt), c.paint(c.out, "1", fmt.Sprintf("event %d  %s", e.ID, e.Event)))
+	if e.Topic != "" && e.Topic != strings.TrimPrefix(e.Event, e.Event[:strings.IndexByte(e.Event, '.')+1]) {
+		fmt.Fprintf(c.out, "  the sender calls it %q\n", e.Topic)
+	}
+	if e.OccurredAt != nil && e.ReceivedAt.Sub(*e.OccurredAt) > 2*time.Second {
+		fmt.Fprintf(c.out, "  happened %s before it arrived\n", short(e.ReceivedAt.Sub(*e.OccurredAt)))
+	}
+	if e.Lookup != nil {
+		fmt.Fprintf(c.out, "  %s\n", lookupWords(e.Lookup))
+	}
+	if len(e.Decisions) == 0 && e.Lookup == nil {
+		fmt.Fprintln(c.out, "  no trigger listens to it")
+	}
+	for _, d := range e.Decisions {
+		fmt.Fprintf(c.out, "  %s %s: %s\n", d.Trigger, c.outcome(d.Outcome), d.Reason)
+		for _, clause := range d.Clauses {
+			fmt.Fprintf(c.out, "    %s\n", c.clause(clause))
+		}
+	}
+	for _, m := range s.Messages {
+		c.tellMessage(m, "  ")
+	}
+}
+
+// lookupWords says how far the look-up of an event is.
+func lookupWords(l *server.LookupView) string {
+	switch {
+	case l.UnderWay:
+		return withReason(fmt.Sprintf("being looked up, attempt %d", l.Attempt), l.Reason)
+	case l.Attempt == 0:
+		return "to be looked up before it is planned"
+	default:
+		return withReason(fmt.Sprintf("being looked up, attempt %d at %s", l.Attempt+1, clock(l.NextAt)), "the last one: the phone "+l.Reason)
+	}
+}
+
+func (c *cli) outcome(o nudgewire.Outcome) string {
+	code := "33"
+	switch o {
+	case nudgewire.Planned, nudgewire.Restarted, nudgewire.Shadowed:
+		code = "32"
+	case nudgewire.Refused, nudgewire.Cancelled, nudgewire.Cancelling:
+	}
+	return c.paint(c.out, code, string(o))
+}
+
+// clause is one condition with its verdict and the values that made it.
+func (c *cli) clause(cl nudgewire.Clause) string {
+	mark := c.paint(c.out, "32", "yes")
+	if !cl.Held {
+		mark = c.paint(c.out, "31", "no ")
+	}
+	var values []string
+	for _, v := range cl.Values {
+		values = append(values, v.Name+" = "+v.Value)
+	}
+	text := mark + "  " + cl.Text
+	if len(values) > 0 {
+		text += "   (" + strings.Join(values, ", ") + ")"
+	}
+	if cl.Error != "" {
+		text += "   " + cl.Error
+	}
+	return text
+}
+
+// tellMessage prints the life of one message as lines of time and fact.
+func (c *cli) tellMessage(m server.MessageView, margin string) {
+	fmt.Fprintf(c.out, "%sdispatch %d  %s to %s for %s\n", margin, m.ID, m.What, m.Phone, m.Trigger)
+	line := func(at time.Time, text string) {
+		fmt.Fprintf(c.out, "%s  %s  %s\n", margin, clock(at), text)
+	}
+	line(m.CreatedAt, fmt.Sprintf("planned, due %s", clock(m.DueAt)))
+	for _, a := range m.Attempts {
+		if a.State == nudgewire.StateAccepted && a.Words == "" {
+			continue // told below, with its message_id
+		}
+		line(a.At, fmt.Sprintf("attempt %d: %s: %s", a.Number, a.State, a.Words))
+	}
+	switch m.State {
+	case nudgewire.StateWaiting:
+		line(m.UpdatedAt, withReason("waiting until "+clock(m.DueAt), m.Reason))
+	case nudgewire.StateAccepted:
+		accepted := "accepted by the service"
+		if m.MessageID != "" {
+			accepted += ", message_id " + string(m.MessageID)
+		} else {
+			accepted += " without a message_id, so it cannot be followed"
+		}
+		if m.AcceptedAt != nil {
+			line(*m.AcceptedAt, accepted)
+		}
+	default:
+		line(m.UpdatedAt, withReason(strings.ReplaceAll(string(m.State), "_", " "), m.Reason))
+	}
+	seen := []struct {
+		at   *time.Time
+		text string
+	}{{m.SentAt, "sent"}, {m.DeliveredAt, "delivered"}, {m.ReadAt, "read"}, {m.FailedAt, withReason("failed", m.Error)}}
+	for _, s := range seen {
+		if s.at != nil {
+			line(*s.at, s.text)
+		}
+	}
+	if m.NextPollAt != nil {
+		line(*m.NextPollAt, fmt.Sprintf("will be asked about again; now %s", m.Status))
+	}
+}
+
+func withReason(text, reason string) string {
+	if reason == "" {
+		return text
+	}
+	return text + ": " + reason
+}
+
+// short is a duration in its two largest units.
+func short(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh %dm", int(d.Hours()), int(d.Minutes())%60)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm %ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d >= time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	default:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+}

@@ -1,0 +1,275 @@
+package connectors
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/secret"
+)
+
+// A Lookup is one GET that fetches what a webhook left out. Package enricher makes it.
+type Lookup struct {
+	Connector    string
+	URL          string
+	Host         string // of URL, with its port where one is written
+	Into         string // for Join
+	Header       http.Header
+	Auth         Auth
+	Cache        time.Duration // how long the answer counts for the same URL; 0 for not at all
+	Rate         float64       // most requests a second to Host; 0 for no limit
+	AllowPrivate bool          // Host may be at a private or loopback address
+}
+
+// The kinds of Auth.
+const (
+	AuthBearer = "bearer"
+	AuthBasic  = "basic"
+	AuthHeader = "header"
+	AuthOAuth2 = "oauth2"
+)
+
+// Auth is how a Lookup proves who asks: Prefix and Token in Header, with AuthBasic User and
+// Token, with AuthOAuth2 Prefix and a token that OAuth gives. The zero value proves nothing.
+type Auth struct {
+	Kind   string
+	Header string
+	Prefix string
+	Token  secret.Secret
+	User   string
+	OAuth  OAuth
+}
+
+// Enriches reports whether the connector knows how to look anything up.
+func (c *Connector) Enriches() bool { return len(c.lookups) > 0 }
+
+// Asks lists the hosts that look-ups go to, each with the setting that is still missing for
+// it: "api.hubapi.com" or "api.hubapi.com (token is not set)".
+func (c *Connector) Asks() []string {
+	var out []string
+	for i := range c.lookups {
+		words := c.lookups[i].made.Host
+		if missing := c.lookups[i].missing; missing != "" {
+			words += " (" + missing + " is not set)"
+		}
+		if !slices.Contains(out, words) {
+			out = append(out, words)
+		}
+	}
+	return out
+}
+
+// Lookup is the next GET that the event needs; ok is false when it needs none any more. The
+// rules are asked in their order, and one whose answer has joined the event is done.
+//
+// An error means that a look-up is needed and cannot be made, however often it is tried: its
+// secret is not configured, or the payload lacks a value of the address.
+func (c *Connector) Lookup(e nudgewire.Event) (next Lookup, ok bool, err error) {
+	if len(c.lookups) == 0 {
+		return Lookup{}, false, nil
+	}
+	v, err := c.stored(&e, c.lookupProgram)
+	if err != nil {
+		return Lookup{}, false, err
+	}
+	for i := range c.lookups {
+		l := &c.lookups[i]
+		if v.item[0] == '{' && member(v.item, l.into) != "" || !l.needed(v, &e) {
+			continue
+		}
+		if l.missing != "" {
+			return Lookup{}, false, fmt.Errorf("was not looked up at %s: connectors.%s.%s is not set", l.made.Host, c.name, l.missing)
+		}
+		next = l.made
+		if next.URL, err = l.address(v); err != nil {
+			return Lookup{}, false, fmt.Errorf("was not looked up at %s: %w", l.made.Host, err)
+		}
+		next.Header = l.made.Header.Clone()
+		return next, true, nil
+	}
+	return Lookup{}, false, nil
+}
+
+// stored is the view of a stored event's item, searched by p. What stood around the item
+// (headers, parameters, the rest of a batch) is gone.
+func (c *Connector) stored(e *nudgewire.Event, p *program) (*view, error) {
+	item := string(bytes.TrimSpace(e.Payload))
+	if e.ContentType != jsonType {
+		item = string(appendQuoted(nil, item))
+	}
+	v := &view{item: item, typ: e.Topic, kind: e.Kind, event: e.DedupeKey}
+	if err := v.search(p); err != nil {
+		return nil, fmt.Errorf("the payload of the event cannot be read: %w", err)
+	}
+	if c.items == nil {
+		v.root, v.inRoot = v.item, v.inItem
+	} else {
+		v.inRoot = spansFor(c.root, nil)
+	}
+	return v, nil
+}
+
+func (v *view) search(p *program) error {
+	v.inItem = spansFor(p, nil)
+	return p.run(v.item, v.inItem)
+}
+
+func (l *lookupRule) needed(v *view, e *nudgewire.Event) bool {
+	for _, c := range l.when {
+		switch {
+		case c.phone && (e.Contact.Phone != "") != c.want:
+			return false
+		case !c.phone && !c.rule.holds(v):
+			return false
+		}
+	}
+	return true
+}
+
+// longestValue is the longest value that is put into an address, in bytes.
+const longestValue = 512
+
+// address fills the values in, each escaped for its place.
+func (l *lookupRule) address(v *view) (string, error) {
+	var b strings.Builder
+	for i, p := range l.url {
+		if p.expr == nil {
+			b.WriteString(p.literal)
+			continue
+		}
+		value := p.expr.text(v)
+		switch {
+		case value == "":
+			return "", fmt.Errorf("the address needs %s, which the event does not have", p.expr.source)
+		case len(value) > longestValue:
+			return "", fmt.Errorf("%s is longer than %d bytes", p.expr.source, longestValue)
+		case value == "." || value == "..":
+			return "", fmt.Errorf("%s is dots, which would lead to another address", p.expr.source)
+		case i >= l.query:
+			b.WriteString(url.QueryEscape(value))
+		default:
+			b.WriteString(url.PathEscape(value))
+		}
+	}
+	return b.String(), nil
+}
+
+// Join puts an answer into the event's item under the name into and maps the item anew: what
+// the mapping finds now takes the place of what it found before, and what it does not find
+// stays, as the headers of the request are not there any more. Connector, kind, topic, dedupe
+// key and times are kept. An item that is no object stands under "item" from then on.
+func (c *Connector) Join(e nudgewire.Event, into string, answer []byte) (nudgewire.Event, error) {
+	answer = bytes.TrimSpace(trimBOM(answer))
+	if len(answer) == 0 {
+		return e, errors.New("the answer is empty")
+	}
+	if err := checkJSON(string(answer)); err != nil {
+		return e, fmt.Errorf("the answer is not JSON: %w", err) // says where, and repeats nothing
+	}
+	v, err := c.stored(&e, c.item)
+	if err != nil {
+		return e, err
+	}
+	v.item = joinedItem(v.item, into, string(answer))
+	if err := v.search(c.item); err != nil {
+		return e, fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	if c.items == nil {
+		v.root, v.inRoot = v.item, v.inItem
+	}
+	out := e
+	out.Payload, out.ContentType = []byte(v.item), jsonType
+	now := nudgewire.Event{Kind: e.Kind, Topic: e.Topic, OccurredAt: e.OccurredAt, ReceivedAt: e.ReceivedAt}
+	if e.Contact.Country != c.mapper.country {
+		now.Contact.Country = e.Contact.Country // the sender's word, which a number may need
+	}
+	c.mapper.fill(&now, v)
+	c.mapper.lay(&out, &now)
+	return out, nil
+}
+
+func joinedItem(item, into, answer string) string {
+	var b strings.Builder
+	b.Grow(len(item) + len(into) + len(answer) + 16)
+	if item[0] == '{' {
+		body := strings.TrimRight(item[:len(item)-1], " \t\r\n")
+		b.WriteString(body)
+		if body != "{" {
+			b.WriteByte(',')
+		}
+	} else {
+		b.WriteString(`{"item":` + item + ",")
+	}
+	b.WriteString(`"` + into + `":` + answer + "}")
+	return b.String()
+}
+
+// lay puts what was mapped now over what e holds.
+func (m *mapper) lay(e, now *nudgewire.Event) {
+	a, b := &e.Contact, &now.Contact
+	told := func(out *string, set, otherwise string) {
+		if set != "" && (set != otherwise || *out == "") {
+			*out = set
+		}
+	}
+	told(&a.ID, b.ID, "")
+	told(&a.Name, b.Name, "")
+	told(&a.FirstName, b.FirstName, "")
+	told(&a.LastName, b.LastName, "")
+	told(&a.Email, b.Email, "")
+	told(&a.Language, b.Language, m.language)
+	told(&a.Country, b.Country, m.country)
+	told(&a.Timezone, b.Timezone, m.zone)
+	list(&a.Tags, b.Tags)
+	if b.Consent {
+		a.Consent, a.AcceptsMarketing = true, b.AcceptsMarketing
+	}
+	switch {
+	case b.Phone != "":
+		a.Phone, a.PhoneProblem = b.Phone, ""
+	case a.Phone == "":
+		a.PhoneProblem = b.PhoneProblem
+	}
+
+	amount := func(out *nudgewire.Amount, set nudgewire.Amount) {
+		if set.Told() {
+			*out = set
+		}
+	}
+	text(&e.Cart.ID, now.Cart.ID)
+	text(&e.Cart.URL, now.Cart.URL)
+	text(&e.Cart.Currency, now.Cart.Currency)
+	amount(&e.Cart.Total, now.Cart.Total)
+	list(&e.Cart.Items, now.Cart.Items)
+	if !now.Cart.ExpiresAt.IsZero() {
+		e.Cart.ExpiresAt = now.Cart.ExpiresAt
+	}
+	text(&e.Order.ID, now.Order.ID)
+	text(&e.Order.Name, now.Order.Name)
+	text(&e.Order.Status, now.Order.Status)
+	text(&e.Order.URL, now.Order.URL)
+	text(&e.Order.Currency, now.Order.Currency)
+	amount(&e.Order.Total, now.Order.Total)
+	list(&e.Order.Items, now.Order.Items)
+	if now.Order.Number != 0 {
+		e.Order.Number = now.Order.Number
+	}
+	text(&e.Deal.ID, now.Deal.ID)
+	text(&e.Deal.Name, now.Deal.Name)
+	text(&e.Deal.Stage, now.Deal.Stage)
+	text(&e.Deal.Currency, now.Deal.Currency)
+	text(&e.Deal.Owner, now.Deal.Owner)
+	amount(&e.Deal.Amount, now.Deal.Amount)
+	text(&e.Form.ID, now.Form.ID)
+	text(&e.Form.Name, now.Form.Name)
+	text(&e.Form.URL, now.Form.URL)
+	if len(now.Form.Answers) > 0 {
+		e.Form.Answers = now.Form.Answers
+	}
+}

@@ -1,0 +1,337 @@
+package connectors
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A lookupRule is a compiled EnrichRule.
+type lookupRule struct {
+	into    string
+	when    []lookupCondition
+	url     []piece // literals and expressions in turn
+	query   int     // the piece from which values are escaped for a query; len(url) for none
+	missing string  // the setting without which the request cannot prove who asks; "" for none
+	made    Lookup  // all but the URL
+}
+
+// A lookupCondition is a rule over the item, or one about the phone that was mapped.
+type lookupCondition struct {
+	rule  *rule
+	phone bool // about the mapped phone: want says whether it must be there
+	want  bool
+}
+
+var plainJoin = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
+
+// lookups compiles enrich: with a program of its own, so that receiving does not look for
+// what only look-ups need.
+func (k *compiler) lookups(con *Connector) {
+	con.lookupProgram = newProgram()
+	k.apiURL()
+	var names []string
+	for i := range k.config.Enrich {
+		at := fmt.Sprintf("enrich[%d]", i)
+		rule := &k.config.Enrich[i]
+		if !plainJoin.MatchString(rule.Into) {
+			k.add(at+".into", fmt.Sprintf("%q is no name for an answer", rule.Into), "use small letters, digits and _, such as lead")
+		} else if slices.Contains(names, rule.Into) {
+			k.add(at+".into", fmt.Sprintf("%q is the name of an earlier answer", rule.Into), "give each answer a name of its own")
+		}
+		names = append(names, rule.Into)
+		con.lookups = append(con.lookups, k.lookup(at, rule, con.lookupProgram))
+	}
+	// The rate is the host's, whichever rule asks it: the slowest one counts.
+	for i := range con.lookups {
+		for j := range con.lookups {
+			a, b := &con.lookups[i].made, &con.lookups[j].made
+			if a.Host == b.Host && b.Rate > 0 && (a.Rate == 0 || b.Rate < a.Rate) {
+				a.Rate = b.Rate
+			}
+		}
+	}
+}
+
+func (k *compiler) apiURL() {
+	text := k.config.APIURL
+	if text == "" {
+		return
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		k.add("api_url", "is no address of an API", "write it like https://api.example.com")
+		return
+	}
+	k.scheme("api_url", u)
+}
+
+// scheme complains about an address that would carry the token for everybody to read.
+func (k *compiler) scheme(path string, u *url.URL) {
+	if u.Scheme == "https" || (u.Scheme == "http" && k.config.AllowPrivate) {
+		return
+	}
+	k.add(path, "does not begin with https://, so that everybody on the way could read the token", "write https://; http:// is for allow_private: true")
+}
+
+func (k *compiler) lookup(at string, rule *EnrichRule, program *program) lookupRule {
+	out := lookupRule{into: rule.Into}
+	for i, text := range rule.When {
+		if c, ok := k.lookupWhen(fmt.Sprintf("%s.when[%d]", at, i), text, program); ok {
+			out.when = append(out.when, c)
+		}
+	}
+	if len(rule.When) == 0 {
+		out.when = []lookupCondition{{phone: true}}
+	}
+	out.made = Lookup{
+		Connector: k.name, Into: rule.Into, Header: http.Header{}, Cache: rule.Cache.D(), Rate: rule.Rate.PerSecond(),
+		AllowPrivate: k.config.AllowPrivate,
+	}
+	k.lookupURL(at+".get", rule, &out, program)
+	for _, h := range rule.Headers {
+		name := http.CanonicalHeaderKey(h.Key)
+		switch {
+		case !headerName(h.Key):
+			k.add(at+".headers."+h.Key, "is no name of a header", "write a name such as Accept-Language")
+		case name == "Authorization" || name == "Host" || name == "Content-Length":
+			k.add(at+".headers."+h.Key, "is not written here", "auth: says how the request proves who asks")
+		case strings.ContainsAny(h.Value, "\r\n"):
+			k.add(at+".headers."+h.Key, "has a line end in it", "write the value in one line")
+		default:
+			out.made.Header.Set(name, h.Value)
+		}
+	}
+	k.lookupAuth(at+".auth", rule.Auth, &out)
+	if out.missing != "" && len(k.own.Enrich) > 0 {
+		k.add(at+".auth", "has no secret to prove itself by: "+out.missing+" is not set", "add it to the connector as "+settingExample(out.missing))
+	}
+	return out
+}
+
+// lookupWhen reads a condition. "phone" is the number that was mapped, which no path can name.
+func (k *compiler) lookupWhen(at, text string, program *program) (lookupCondition, bool) {
+	r, err := parseRule(text)
+	if err != nil {
+		k.syntax(at, err)
+		return lookupCondition{}, false
+	}
+	if source := strings.TrimSpace(r.left.source); source == "phone" || source == "contact.phone" {
+		if r.op != "" && (!r.null || (r.op != "==" && r.op != "!=")) {
+			k.add(at, "compares the phone with something else than null", "write phone == null; a field of the item that is called phone is written \"phone\"")
+			return lookupCondition{}, false
+		}
+		return lookupCondition{phone: true, want: r.op != "=="}, true
+	}
+	if !k.kept(at, r.left) {
+		return lookupCondition{}, false
+	}
+	r.left.link(program, program)
+	return lookupCondition{rule: r}, true
+}
+
+// kept complains about what is not there any more when a look-up is made.
+func (k *compiler) kept(at string, e *expr) bool {
+	gone := ""
+	switch e.from {
+	case fromHeader, fromQuery:
+		gone = "the request's headers and parameters are not kept"
+	case fromRoot:
+		if k.root != k.item {
+			gone = "what stands around the items of a batch is not kept"
+		}
+	case fromPieces:
+		for _, p := range e.pieces {
+			if p.expr != nil && !k.kept(at, p.expr) {
+				return false
+			}
+		}
+	}
+	if gone != "" {
+		k.add(at, fmt.Sprintf("cannot use %s: %s until the look-up", e.source, gone), "use a path in the item, event.type or event.kind")
+	}
+	return gone == ""
+}
+
+// lookupURL splits the address into literals and values. Its host must be literal: a payload
+// must not choose whom the token is shown to.
+func (k *compiler) lookupURL(at string, rule *EnrichRule, out *lookupRule, program *program) {
+	text := rule.Get
+	if strings.HasPrefix(text, "/") {
+		if k.config.APIURL == "" {
+			k.add(at, "begins with /, but there is no api_url that it could follow", "write the whole address, or api_url: https://api.example.com")
+			return
+		}
+		text = strings.TrimRight(k.config.APIURL, "/") + text
+	}
+	head, _, templated := strings.Cut(text, "{")
+	u, err := url.Parse(head)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil:
+		k.add(at, fmt.Sprintf("%q is no address of an API", rule.Get), "write it like https://api.example.com/contacts/{id}, or /contacts/{id} behind api_url")
+		return
+	case templated && u.Path == "" && u.RawQuery == "":
+		k.add(at, "takes its host from the payload, which could send the token anywhere", "write the host in full; for another account or region set api_url")
+		return
+	case strings.Contains(text, "#"):
+		k.add(at, "has a # in it, behind which nothing is sent", "leave it out")
+		return
+	}
+	k.scheme(at, u)
+	out.made.Host = u.Host
+	named := k.own.APIURL != "" && strings.HasPrefix(rule.Get, "/")
+	if len(rule.AllowHosts) > 0 && !named && !slices.ContainsFunc(rule.AllowHosts, func(h string) bool {
+		return strings.EqualFold(h, u.Host) || strings.EqualFold(h, u.Hostname())
+	}) {
+		k.add(at, fmt.Sprintf("asks %s, which allow_hosts does not name", u.Host), "add it to allow_hosts if it is the sender's")
+	}
+	p := &exprParser{text: text}
+	start, query := 0, false
+	literal := func(to int) {
+		if to > start {
+			out.url = append(out.url, piece{literal: text[start:to]})
+			if !query && strings.Contains(text[start:to], "?") {
+				query = true
+				out.query = len(out.url)
+			}
+		}
+	}
+	for p.at < len(text) {
+		switch text[p.at] {
+		case '{':
+			literal(p.at)
+			end := strings.IndexByte(text[p.at:], '}')
+			if end < 0 {
+				k.add(at, "has a { that is never closed", "write {path} for a value of the item")
+				return
+			}
+			inside := text[p.at+1 : p.at+end]
+			e, err := parseExprAbout(inside, true)
+			if err != nil {
+				k.syntax(at, err)
+				return
+			}
+			if !k.kept(at, e) {
+				return
+			}
+			e.link(program, program)
+			out.url = append(out.url, piece{expr: e})
+			p.at += end + 1
+			start = p.at
+		case '}':
+			k.add(at, "has a } without its {", "write {path} for a value of the item")
+			return
+		default:
+			p.at++
+		}
+	}
+	literal(len(text))
+	if !query {
+		out.query = len(out.url)
+	}
+}
+
+func (k *compiler) lookupAuth(at string, rule *EnrichAuth, out *lookupRule) {
+	if rule == nil {
+		return
+	}
+	auth := Auth{Kind: rule.Kind, Header: http.CanonicalHeaderKey(rule.Header), Prefix: rule.Prefix}
+	token := rule.Token
+	if token.IsZero() {
+		token = k.config.Token
+	}
+	if auth.Header == "" {
+		auth.Header = "Authorization"
+	}
+	k.oneLine(at+".prefix", rule.Prefix)
+	switch rule.Kind {
+	case AuthBearer:
+		auth.Token, auth.Prefix, auth.Header = token, "Bearer ", "Authorization"
+	case AuthHeader:
+		auth.Token = token
+		if rule.Header == "" && rule.Prefix == "" {
+			k.add(at+".header", "is missing: which header holds the token?", "write header: X-Auth-Token")
+		}
+	case AuthBasic:
+		auth.User, auth.Token = rule.User, rule.Password
+		if auth.Token.IsZero() {
+			auth.Token = k.config.Token
+		}
+	case AuthOAuth2:
+		if auth.Prefix == "" {
+			auth.Prefix = "Bearer "
+		}
+		auth.OAuth = *k.config.OAuth.over(&rule.OAuth)
+		out.missing = k.oauth(at, &auth.OAuth)
+		out.made.Auth = auth
+		return
+	default:
+		k.unknown(at+".kind", rule.Kind, "way for a look-up to prove itself", []string{AuthBearer, AuthBasic, AuthHeader, AuthOAuth2})
+		return
+	}
+	k.oneLine("token", auth.Token.Reveal())
+	if auth.Token.IsZero() {
+		out.missing = "token"
+	}
+	out.made.Auth = auth
+}
+
+// oneLine complains about what would end a header early. It does not repeat the text.
+func (k *compiler) oneLine(at, text string) {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		k.add(at, "has a line end or another control character in it", "copy it again, in one line")
+	}
+}
+
+// The ways to get an access token, by their names in RFC 6749.
+const (
+	grantRefresh = "refresh_token"
+	grantClient  = "client_credentials"
+)
+
+// oauth returns the setting that is missing; "" for none.
+func (k *compiler) oauth(at string, o *OAuth) string {
+	if o.TokenURL == "" {
+		k.add(at+".token_url", "is missing: who gives the access tokens?", "write token_url: https://accounts.example.com/oauth/token")
+		return ""
+	}
+	u, err := url.Parse(o.TokenURL)
+	if err != nil || u.Host == "" || u.User != nil || strings.ContainsAny(o.TokenURL, "{}#") {
+		k.add(at+".token_url", "is no address", "write it like https://accounts.example.com/oauth/token")
+		return ""
+	}
+	k.scheme(at+".token_url", u)
+	switch {
+	case o.Grant == "" && o.RefreshToken.IsZero():
+		o.Grant = grantClient
+	case o.Grant == "":
+		o.Grant = grantRefresh
+	default:
+		o.Grant = k.oneOf(at+".grant", o.Grant, "way to get a token", []string{grantRefresh, grantClient})
+	}
+	for _, s := range []struct {
+		name string
+		has  bool
+	}{
+		{"oauth.client_id", o.ClientID != ""},
+		{"oauth.client_secret", !o.ClientSecret.IsZero()},
+	} {
+		if !s.has {
+			return s.name
+		}
+	}
+	if o.Grant == grantRefresh && o.RefreshToken.IsZero() {
+		return "oauth.refresh_token"
+	}
+	return ""
+}
+
+func settingExample(name string) string {
+	if rest, ok := strings.CutPrefix(name, "oauth."); ok {
+		return "oauth: {" + rest + ": ${NAME}}"
+	}
+	return name + ": ${NAME}"
+}

@@ -1,0 +1,176 @@
+package connectors
+
+import (
+	"slices"
+	"strings"
+)
+
+// An Info is a connector as people see it who are about to set it up: everything that can be
+// said without its secret.
+type Info struct {
+	Name     string
+	Title    string
+	Preset   string // that it starts from; for a preset its own name
+	Docs     string
+	Setup    string
+	Verified string
+	Kinds    []string
+	Proof    string // what proves requests, in words
+	Needs    []Need // what the config must say
+	Sender   Sender
+	Samples  []Sample // as Connector.Samples, with SECRET for the secret
+
+	query string // parameter of the URL that holds the token; "" for none
+	path  bool   // the token is the last part of the URL
+	must  bool   // there is no other place for the token than the URL
+	signs bool   // the URL itself is signed
+}
+
+// A Need is a key that an entry must set.
+type Need struct {
+	Key string // "secret"
+	Is  string // what it is, in words
+}
+
+// Info is what there is to say of the connector.
+func (c *Connector) Info() Info {
+	info := infoOf(c.name, &c.config)
+	info.Preset = c.config.Preset
+	return info
+}
+
+func infoOf(name string, c *Config) Info {
+	title := c.Title
+	if title == "" {
+		title = name
+	}
+	info := Info{
+		Name: name, Title: title, Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified),
+		Kinds: kindsOf(c), Proof: c.Verify.words(), Sender: c.Sender,
+		Samples: samplesOf(c, sampleTime, 1, "SECRET"),
+	}
+	info.look(c.Verify)
+	info.Needs = needsOf(c)
+	return info
+}
+
+// look finds what a proof has to do with the URL.
+func (i *Info) look(v *Verify) {
+	if v == nil {
+		return
+	}
+	switch {
+	case v.From == tokenQuery:
+		i.query, i.must = v.Field, true
+	case v.From == tokenPath:
+		i.path, i.must = true, true
+	}
+	i.signs = i.signs || slices.Contains(v.Parts, "url")
+	for _, one := range v.AllOf {
+		i.look(one)
+	}
+	for _, one := range v.AnyOf {
+		i.look(one)
+	}
+	if len(v.AnyOf) > 1 {
+		i.must = false
+	}
+}
+
+// TokenPlaceholder stands in URLs where the connector's secret belongs.
+const TokenPlaceholder = "YOUR_SECRET"
+
+// URL is the address to paste at the sender, below the public address base. Where the token
+// travels in it, TokenPlaceholder stands for it.
+func (i Info) URL(base string) string {
+	if !i.must {
+		return strings.TrimSuffix(base, "/") + "/hooks/" + i.Name
+	}
+	return i.tokenURL(base)
+}
+
+// TokenURL is an address with the token in it for senders that can set no headers; "" where
+// that is not taken, or where URL has it anyway.
+func (i Info) TokenURL(base string) string {
+	if i.must || (i.query == "" && !i.path) {
+		return ""
+	}
+	return i.tokenURL(base)
+}
+
+func (i Info) tokenURL(base string) string {
+	url := strings.TrimSuffix(base, "/") + "/hooks/" + i.Name
+	if i.path {
+		return url + "/" + TokenPlaceholder
+	}
+	return url + "?" + i.query + "=" + TokenPlaceholder
+}
+
+// SignsURL reports whether the sender signs the URL, so that the daemon must know how it is
+// called (server.public_url, or the connector's address).
+func (i Info) SignsURL() bool { return i.signs }
+
+func needsOf(c *Config) []Need {
+	var out []Need
+	v := c.Verify
+	switch {
+	case v == nil || v.Kind == "none":
+	case asymmetric(v.Algorithm):
+		if v.Key == nil || len(v.Key.PublicKeys) == 0 {
+			out = append(out, Need{"verify.key.public_keys", "the sender's public key, PEM or base64"})
+		}
+	case v.Kind == "basic":
+		out = append(out, Need{"secret", "user and password with a colon between them, as entered at the sender"})
+	case v.Kind == "token" || (len(v.AnyOf) > 0 && v.AnyOf[0].Kind == "token"):
+		out = append(out, Need{"secret", "a long random word of your own, the same at the sender"})
+	case v.Key != nil && v.Key.Encoding == "hex":
+		out = append(out, Need{"secret", "the sender's signing key, in hexadecimal as it shows it"})
+	default:
+		out = append(out, Need{"secret", "the sender's signing secret, as it shows it"})
+	}
+	for _, h := range c.Handshake {
+		for _, q := range h.When.Query {
+			if q.Value == verifyTokenWord {
+				out = append(out, Need{"verify_token", "a word of your own that the sender repeats when it tries out the URL"})
+			}
+		}
+	}
+	return out
+}
+
+// Snippet is a piece of config.yaml to start from: the connector, and a trigger that listens
+// to it. The variables it names hold the secrets.
+func (i Info) Snippet() string {
+	var b strings.Builder
+	variable := strings.ToUpper(strings.ReplaceAll(i.Name, "-", "_"))
+	b.WriteString("connectors:\n  " + i.Name + ":\n")
+	if i.Preset != "" && i.Preset != i.Name {
+		b.WriteString("    preset: " + i.Preset + "\n")
+	}
+	for _, n := range i.Needs {
+		switch n.Key {
+		case "secret":
+			b.WriteString("    secret: ${" + variable + "_SECRET}   # " + n.Is + "\n")
+		case "verify_token":
+			b.WriteString("    verify_token: ${" + variable + "_VERIFY_TOKEN}   # " + n.Is + "\n")
+		default:
+			b.WriteString("    verify: {key: {public_keys: [\"${" + variable + "_PUBLIC_KEY}\"]}}   # " + n.Is + "\n")
+		}
+	}
+	b.WriteString("    defaults: {country: GB}   # for phone numbers without a country code\n")
+	if len(i.Kinds) > 0 {
+		kind := i.Kinds[0]
+		if len(i.Samples) > 0 && i.Samples[0].Kind != "" {
+			kind = i.Samples[0].Kind
+		}
+		b.WriteString(i.Trigger(kind))
+	}
+	return b.String()
+}
+
+// Trigger is a rule to start from for one kind of event, as YAML.
+func (i Info) Trigger(kind string) string {
+	name := i.Name + "-" + strings.ReplaceAll(kind, ".", "-")
+	return "triggers:\n  " + strings.ReplaceAll(name, "_", "-") + ":\n    on: " + i.Name + "." + kind +
+		"\n    send: {template: your_template, language: en, variables: ['{{ customer.first_name | default: \"there\" }}']}\n"
+}
