@@ -18,6 +18,7 @@ type Info struct {
 	Proof    string // what proves requests, in words
 	Needs    []Need // what the config must say
 	Sender   Sender
+	Address  string   // the whole URL, where the config says it
 	Samples  []Sample // as Connector.Samples, with SECRET for the secret
 
 	query string // parameter of the URL that holds the token; "" for none
@@ -46,7 +47,7 @@ func infoOf(name string, c *Config) Info {
 	}
 	info := Info{
 		Name: name, Title: title, Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified),
-		Kinds: kindsOf(c), Proof: c.Verify.words(), Sender: c.Sender,
+		Address: c.Address, Kinds: kindsOf(c), Proof: c.Verify.words(), Sender: c.Sender,
 		Samples: samplesOf(c, sampleTime, 1, "SECRET"),
 	}
 	info.look(c.Verify)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -22,26 +21,18 @@ func (v SilentView) Words() string {
 	return fmt.Sprintf("%s: nothing for %s (%s)", v.Connector, v.For, last)
 }
 
-// ForText is a span as people say it: 26h, 3h20m, 12m.
+// ForText is a span as people say it: 26h, 3h20m, 12m. What is small beside the rest is left
+// out.
 func ForText(d time.Duration) string {
+	hours, minutes := int(d.Hours()), int(d.Minutes())%60
 	switch {
-	case d >= 10*time.Hour:
-		d = d.Truncate(time.Hour)
-	case d >= time.Minute:
-		d = d.Truncate(time.Minute)
+	case hours >= 10 || (hours > 0 && minutes == 0):
+		return fmt.Sprintf("%dh", hours)
+	case hours > 0:
+		return fmt.Sprintf("%dh%dm", hours, minutes)
+	case minutes > 0:
+		return fmt.Sprintf("%dm", minutes)
 	default:
 		return d.Truncate(time.Second).String()
 	}
-	text := strings.TrimSuffix(d.String(), "0s")
-	if d >= time.Hour {
-		text = strings.TrimSuffix(text, "h0m") + hourEnd(text)
-	}
-	return text
-}
-
-func hourEnd(text string) string {
-	if strings.HasSuffix(text, "h0m") {
-		return "h"
-	}
-	return ""
 }

@@ -54,9 +54,33 @@ func receiver(cfg *config.Config, name string) (*connectors.Connector, error) {
 	return nil, fail(exitUsage, hint, "no connector %q in the config", name)
 }
 
+// webhook is the request that a command line asks for: args are a connector of the config
+// and, where it is there, a file with the body.
+func (c *cli) webhook(args []string, f *sampleFlags) (*config.Config, *connectors.Connector, connectors.Request, error) {
+	cfg, err := c.load()
+	if err != nil {
+		return nil, nil, connectors.Request{}, err
+	}
+	r, err := receiver(cfg, args[0])
+	if err != nil {
+		return nil, nil, connectors.Request{}, err
+	}
+	req, err := c.request(cfg, r, arg(args, 1), f)
+	return cfg, r, req, err
+}
+
 // request builds the webhook, signed as its sender would sign it. file is a body to send, "-"
 // for standard input, "" for a sample.
 func (c *cli) request(cfg *config.Config, r *connectors.Connector, file string, f *sampleFlags) (connectors.Request, error) {
+	req, err := c.unsigned(cfg, r, file, f)
+	if err != nil {
+		return req, err
+	}
+	return req, sign(&req, r)
+}
+
+// unsigned is the request with the headers that were given, and no proof of ours.
+func (c *cli) unsigned(cfg *config.Config, r *connectors.Connector, file string, f *sampleFlags) (connectors.Request, error) {
 	req := connectors.Request{
 		Method: f.method, Path: "/hooks/" + r.Name(), URL: hookURL(cfg, r.Name()), Header: http.Header{}, Now: time.Now(),
 	}
@@ -70,15 +94,31 @@ func (c *cli) request(cfg *config.Config, r *connectors.Connector, file string, 
 		}
 		req.Header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
-	signed, url, err := r.Sign(req)
+	return req, nil
+}
+
+// sign gives the request what its sender would prove it by: headers, or a token in its URL.
+func sign(req *connectors.Request, r *connectors.Connector) error {
+	signed, url, err := r.Sign(*req)
 	if err != nil {
-		return req, fmt.Errorf("sign: %w", err)
+		return fmt.Errorf("sign: %w", err)
 	}
 	for name, values := range signed {
 		req.Header[name] = values
 	}
+	called(req, r, url)
+	return nil
+}
+
+// called makes req one to the address url. Its path stays the daemon's own, which a proxy's
+// may be another than.
+func called(req *connectors.Request, r *connectors.Connector, url string) {
 	req.URL = url
-	return req, nil
+	path, query, _ := strings.Cut(url, "?")
+	req.RawQuery = query
+	if r.TakesPath() {
+		req.Path = "/hooks/" + r.Name() + path[strings.LastIndexByte(path, '/'):]
+	}
 }
 
 // content fills in the body with the headers that belong to it.

@@ -21,22 +21,10 @@ func (c *cli) trigger() *cobra.Command {
   nudgewire trigger shopify order.json --topic orders/create`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := c.load()
-			if err != nil {
-				return err
-			}
-			r, err := receiver(cfg, args[0])
-			if err != nil {
-				return err
-			}
 			if list {
-				var rows [][]string
-				for _, s := range r.Samples() {
-					rows = append(rows, []string{s.Name, s.Topic, r.Name() + "." + s.Kind})
-				}
-				return c.table("SAMPLE | TOPIC | EVENT", rows)
+				return c.listSamples(args[0])
 			}
-			req, err := c.request(cfg, r, arg(args, 1), &f)
+			cfg, _, req, err := c.webhook(args, &f)
 			if err != nil {
 				return err
 			}
@@ -64,6 +52,22 @@ func (c *cli) trigger() *cobra.Command {
 	return cmd
 }
 
+func (c *cli) listSamples(connector string) error {
+	cfg, err := c.load()
+	if err != nil {
+		return err
+	}
+	r, err := receiver(cfg, connector)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, s := range r.Samples() {
+		rows = append(rows, []string{s.Name, s.Topic, r.Name() + "." + s.Kind})
+	}
+	return c.table("SAMPLE | TOPIC | EVENT", rows)
+}
+
 func (c *cli) sign() *cobra.Command {
 	var f sampleFlags
 	var curl bool
@@ -73,15 +77,7 @@ func (c *cli) sign() *cobra.Command {
 that a webhook can be posted by hand. --curl prints the whole command.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			cfg, err := c.load()
-			if err != nil {
-				return err
-			}
-			r, err := receiver(cfg, args[0])
-			if err != nil {
-				return err
-			}
-			req, err := c.request(cfg, r, arg(args, 1), &f)
+			_, _, req, err := c.webhook(args, &f)
 			if err != nil {
 				return err
 			}

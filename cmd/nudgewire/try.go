@@ -22,15 +22,7 @@ waits or was sent already is not considered.`,
 		Example: "  nudgewire try shopify\n  nudgewire try shopify checkout.json --topic checkouts/update",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			cfg, err := c.load()
-			if err != nil {
-				return err
-			}
-			r, err := receiver(cfg, args[0])
-			if err != nil {
-				return err
-			}
-			req, err := c.request(cfg, r, arg(args, 1), &f)
+			cfg, r, req, err := c.webhook(args, &f)
 			if err != nil {
 				return err
 			}
