@@ -10,8 +10,8 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// bucketShift groups neighbouring events for the index by phone: 2^14 events a bucket.
-const bucketShift = 14
+// bucketShift groups neighbouring events for the index by phone: 2^10 events a bucket.
+const bucketShift = 10
 
 // Accept stores the events of one request, with everything that follows from them, in one
 // commit, and returns once that is on disk: receipts in the order of plans.

@@ -88,9 +88,9 @@ func (t *tx) tombstone(a nudgewire.Affair, hash int64) (found *nudgewire.Tombsto
 	return found, nil
 }
 
-// maxBuckets is how far back a cancellation by phone looks: 1,024 buckets are 16 million
+// maxBuckets is how far back a cancellation by phone looks: 4,096 buckets are 4 million
 // events.
-const maxBuckets = 1024
+const maxBuckets = 4096
 
 // waitingOfPhone finds what a trigger still owes a phone, whatever the key. Only a cancelling
 // event without a key needs it, so it has no index of its own: that would cost every claim a

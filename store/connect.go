@@ -27,7 +27,7 @@ var (
 		"PRAGMA busy_timeout = 10000",
 		"PRAGMA journal_mode = WAL",
 		"PRAGMA synchronous = FULL", // the drivers' own choice may be NORMAL, which loses the last commits with the power
-		"PRAGMA wal_autocheckpoint = 4000",
+		"PRAGMA wal_autocheckpoint = 8000",
 		"PRAGMA journal_size_limit = 67108864",
 		"PRAGMA cache_size = -32768",
 		"PRAGMA temp_store = MEMORY",
@@ -102,7 +102,7 @@ func layOut(drv driver.Driver, uri, path string) error {
 		return nil
 	}
 	c := &connector{driver: drv, uri: uri, setup: []string{
-		"PRAGMA page_size = 8192",
+		"PRAGMA page_size = 4096",
 		"PRAGMA auto_vacuum = INCREMENTAL",
 		"PRAGMA journal_mode = WAL",
 	}}

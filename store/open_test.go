@@ -119,13 +119,13 @@ func TestConnectionsAreSetUp(t *testing.T) {
 		}
 		return got
 	}
-	for pragma, want := range map[string]string{"journal_mode": "wal", "page_size": "8192", "auto_vacuum": "2", "query_only": "1"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "page_size": "4096", "auto_vacuum": "2", "query_only": "1"} {
 		if got := ask(s.reads, pragma); got != want {
 			t.Errorf("reads: %s = %s, want %s", pragma, got, want)
 		}
 	}
 	w := s.writer
-	for pragma, want := range map[string]int64{"synchronous": 2, "wal_autocheckpoint": 4000, "busy_timeout": 10000} {
+	for pragma, want := range map[string]int64{"synchronous": 2, "wal_autocheckpoint": 8000, "busy_timeout": 10000} {
 		stmt, err := w.conn.Prepare("PRAGMA " + pragma)
 		if err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestDataOfANewerVersionIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	rawExec(t, path, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)`)
-	const words = "the data has schema version 99 and this nudgewire knows versions up to 2; use the newer nudgewire that wrote it"
+	const words = "the data has schema version 99 and this nudgewire knows versions up to 3; use the newer nudgewire that wrote it"
 	for _, readOnly := range []bool{false, true} {
 		_, err := Open(t.Context(), Options{DSN: "sqlite:" + path, ReadOnly: readOnly})
 		if fmt.Sprint(err) != path+": "+words {
