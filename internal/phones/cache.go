@@ -2,6 +2,7 @@ package phones
 
 import (
 	"hash/maphash"
+	"strings"
 	"sync"
 )
 
@@ -60,7 +61,8 @@ func (c *cache) put(raw, country, digits string, err error) {
 	s := c.of(raw)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put(key{raw, country}, answer{digits, err})
+	// A phone is mostly a piece of a webhook's body; kept as it is, it would keep the body.
+	s.put(key{strings.Clone(raw), strings.Clone(country)}, answer{digits, err})
 }
 
 func (s *shard) put(k key, a answer) {
