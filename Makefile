@@ -42,10 +42,13 @@ nocgo:
 generated:
 	go run ./cmd/nudgewire schema | diff -u config.schema.json - || { echo "run: make generate"; exit 1; }
 	go run ./cmd/nudgewire schema --docs | diff -u docs/config.md - || { echo "run: make generate"; exit 1; }
+	rm -rf $(LOGS)/connectors && go run ./cmd/nudgewire -q connectors docs $(LOGS)/connectors
+	diff -ru docs/connectors $(LOGS)/connectors || { echo "run: make generate"; exit 1; }
 
 generate:
 	go run ./cmd/nudgewire schema > config.schema.json
 	go run ./cmd/nudgewire schema --docs > docs/config.md
+	rm -rf docs/connectors && go run ./cmd/nudgewire -q connectors docs docs/connectors
 
 bench:
 	go run ./bench

@@ -6,7 +6,8 @@ import "time"
 type EventID int64
 
 // An Event is one fact from a connector: what happened, to whom, with what. It is made by
-// package connectors out of one item of a verified webhook and never changed afterwards.
+// package connectors out of one item of a verified webhook and never changed afterwards, except
+// that a look-up (PendingLookup) adds what the webhook left out before the event is planned.
 type Event struct {
 	ID        EventID
 	Connector string // name under "connectors:" in config.yaml
@@ -24,7 +25,7 @@ type Event struct {
 	Form    Form
 
 	// Payload is this event's part of the request body, byte for byte (one item of a batch, or
-	// all of it), and ContentType what that is: "application/json" for what was sent as a form,
+	// all of it) until the answers of look-ups join it, and ContentType what that is: "application/json" for what was sent as a form,
 	// too, because it is stored as the tree that mapping saw.
 	Payload     []byte
 	ContentType string

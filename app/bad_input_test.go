@@ -165,31 +165,33 @@ func TestTheHooksListenerShowsNothingElse(t *testing.T) {
 
 func TestMoreThanMemoryAllowsIsToldToComeBack(t *testing.T) {
 	h := open(t, options{config: plainConfig + "server: {listen: \"127.0.0.1:0\", max_in_flight: 1MB, max_body: 990kB}\n"})
-	// A sender that has promised a body and does not send it holds its place.
-	slow, feed := io.Pipe()
-	req := h.signed("orders/create", "", []byte("x"))
-	req.Body, req.ContentLength = slow, 980_000
-	held := make(chan error, 1)
-	go func() {
-		res, err := http.DefaultClient.Do(req)
-		if err == nil {
-			err = res.Body.Close()
-		}
-		held <- err
-	}()
-	if _, err := feed.Write([]byte("{")); err != nil {
-		t.Fatal(err)
-	}
 	h.eventually("an answer of 503", func() bool {
+		// A sender that has promised a body and does not send it holds its place, once its
+		// head has arrived; nothing else is under way until then.
+		slow, feed := io.Pipe()
+		req := h.signed("orders/create", "", []byte("x"))
+		req.Body, req.ContentLength = slow, 980_000
+		held := make(chan error, 1)
+		go func() {
+			res, err := http.DefaultClient.Do(req)
+			if err == nil {
+				err = res.Body.Close()
+			}
+			held <- err
+		}()
+		if _, err := feed.Write([]byte("{")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
 		res, err := http.DefaultClient.Do(h.shopify("orders/create", "", order("c1", phone(1), "10.00")))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer res.Body.Close()
+		feed.CloseWithError(io.ErrUnexpectedEOF)
+		<-held
 		return res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != ""
 	})
-	feed.CloseWithError(io.ErrUnexpectedEOF)
-	<-held
 	h.eventually("room again", func() bool {
 		status, _ := h.do(h.shopify("orders/create", "", order("c2", phone(2), "10.00")))
 		return status == http.StatusOK

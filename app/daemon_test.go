@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/sandbox"
@@ -54,6 +55,7 @@ type options struct {
 	folder  string // reused after a stop
 	now     func() time.Time
 	watch   app.Watch
+	log     *zap.Logger
 	sandbox sandbox.Options
 }
 
@@ -97,7 +99,7 @@ func open(t *testing.T, o options) *house {
 		"storage: sqlite:" + h.folder + "/nudgewire.db\n" + withServer(o.config))
 	a, err := app.New(t.Context(), app.Options{
 		ConfigFile: h.file(), Version: "test", Now: o.now, Watch: o.watch,
-		Env: testEnv,
+		Env: testEnv, Log: o.log,
 	})
 	if err != nil {
 		api.Close()

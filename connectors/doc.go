@@ -11,7 +11,8 @@
 // proof, because it carries none, and leads to nothing else.
 //
 // This package stores nothing, calls nobody and asks no clock: a Request carries its time. It
-// does not fetch what a webhook leaves out, does not notice that the same event came twice
+// does not fetch what a webhook leaves out (enrich.go says which GET would, and joins its answer
+// to the event), does not notice that the same event came twice
 // (it only names the event so that the store can), and evaluates nothing that a payload says:
 // "{{" in a customer's name is two characters.
 //

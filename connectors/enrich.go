@@ -80,7 +80,7 @@ func (c *Connector) Lookup(e nudgewire.Event) (next Lookup, ok bool, err error) 
 	}
 	for i := range c.lookups {
 		l := &c.lookups[i]
-		if v.item[0] == '{' && member(v.item, l.into) != "" || !l.needed(v, &e) {
+		if joins(v.item, l.into) || !l.needed(v, &e) {
 			continue
 		}
 		if l.missing != "" {
@@ -94,6 +94,15 @@ func (c *Connector) Lookup(e nudgewire.Event) (next Lookup, ok bool, err error) 
 		return next, true, nil
 	}
 	return Lookup{}, false, nil
+}
+
+// joins reports whether an answer stands in the item under that name already.
+func joins(item, into string) bool {
+	if item[0] != '{' {
+		return false
+	}
+	answer := member(item, into)
+	return answer != "" && answer != "null"
 }
 
 // stored is the view of a stored event's item, searched by p. What stood around the item
@@ -166,7 +175,7 @@ func (l *lookupRule) address(v *view) (string, error) {
 // key and times are kept. An item that is no object stands under "item" from then on.
 func (c *Connector) Join(e nudgewire.Event, into string, answer []byte) (nudgewire.Event, error) {
 	answer = bytes.TrimSpace(trimBOM(answer))
-	if len(answer) == 0 {
+	if len(answer) == 0 || string(answer) == "null" {
 		return e, errors.New("the answer is empty")
 	}
 	if err := checkJSON(string(answer)); err != nil {

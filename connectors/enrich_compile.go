@@ -156,6 +156,11 @@ func (k *compiler) kept(at string, e *expr) bool {
 	return gone == ""
 }
 
+const (
+	chosenHost     = "takes its host from the payload, which could send the token anywhere"
+	chosenHostHint = "write the host in full; for another account or region set api_url"
+)
+
 // lookupURL splits the address into literals and values. Its host must be literal: a payload
 // must not choose whom the token is shown to.
 func (k *compiler) lookupURL(at string, rule *EnrichRule, out *lookupRule, program *program) {
@@ -170,11 +175,15 @@ func (k *compiler) lookupURL(at string, rule *EnrichRule, out *lookupRule, progr
 	head, _, templated := strings.Cut(text, "{")
 	u, err := url.Parse(head)
 	switch {
+	case err == nil && templated && u.Scheme != "" && u.Host == "" && u.Path == "":
+		k.add(at, chosenHost, chosenHostHint)
+		return
 	case err != nil || u.Host == "" || u.User != nil:
-		k.add(at, fmt.Sprintf("%q is no address of an API", rule.Get), "write it like https://api.example.com/contacts/{id}, or /contacts/{id} behind api_url")
+		// The text is not repeated: it may hold a password.
+		k.add(at, "is no address of an API", "write it like https://api.example.com/contacts/{id}, or /contacts/{id} behind api_url")
 		return
 	case templated && u.Path == "" && u.RawQuery == "":
-		k.add(at, "takes its host from the payload, which could send the token anywhere", "write the host in full; for another account or region set api_url")
+		k.add(at, chosenHost, chosenHostHint)
 		return
 	case strings.Contains(text, "#"):
 		k.add(at, "has a # in it, behind which nothing is sent", "leave it out")

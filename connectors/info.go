@@ -19,6 +19,7 @@ type Info struct {
 	Needs    []Need // what the config must say
 	Sender   Sender
 	Address  string   // the whole URL, where the config says it
+	LooksUp  bool     // it can fetch what a webhook leaves out, when the config has a token for that
 	Samples  []Sample // as Connector.Samples, with SECRET for the secret
 
 	query string // parameter of the URL that holds the token; "" for none
@@ -47,7 +48,7 @@ func infoOf(name string, c *Config) Info {
 	}
 	info := Info{
 		Name: name, Title: title, Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified),
-		Address: c.Address, Kinds: kindsOf(c), Proof: c.Verify.words(), Sender: c.Sender,
+		Address: c.Address, LooksUp: len(c.Enrich) > 0, Kinds: kindsOf(c), Proof: c.Verify.words(), Sender: c.Sender,
 		Samples: samplesOf(c, sampleTime, 1, "SECRET"),
 	}
 	info.look(c.Verify)
@@ -157,6 +158,9 @@ func (i Info) Snippet() string {
 		default:
 			b.WriteString("    verify: {key: {public_keys: [\"${" + variable + "_PUBLIC_KEY}\"]}}   # " + n.Is + "\n")
 		}
+	}
+	if i.LooksUp {
+		b.WriteString("    # token: ${" + variable + "_TOKEN}   # fetches from the sender what its webhooks leave out, such as the phone\n")
 	}
 	b.WriteString("    defaults: {country: GB}   # for phone numbers without a country code\n")
 	if len(i.Kinds) > 0 {

@@ -85,7 +85,11 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 	if err != nil {
 		return nil, nil, err
 	}
-	ask = server.Local(server.Admin(server.AdminOptions{Store: st, Country: country, Now: time.Now, Log: zap.NewNop()}))
+	o := server.AdminOptions{Store: st, Country: country, Now: time.Now, Log: zap.NewNop()}
+	if cfg, _ := config.Load(c.config, os.LookupEnv); cfg != nil {
+		o.Jobs = app.JobsBeside(cfg, st, time.Now)
+	}
+	ask = server.Local(server.Admin(o))
 	return ask, func() {
 		if err := st.Close(); err != nil {
 			c.note("close the database: %v", err)

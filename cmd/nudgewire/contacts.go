@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) contacts() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "contacts", Short: "Whom campaigns leave out: block, allow, list, import",
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.contactsBlock(), c.contactsAllow(), c.contactsList(), c.contactsImport())
+	return cmd
+}
+
+func (c *cli) contactsBlock() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "block PHONE...", Short: "Leave contacts out of every campaign from now on", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask, done, err := c.daemon()
+			if err != nil {
+				return err
+			}
+			defer done()
+			a, err := ask.Block(cmd.Context(), server.BlockRequest{Phones: args, Reason: reason})
+			if err != nil {
+				return err
+			}
+			return c.blocked(a, func(row int) string { return args[row-1] })
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+// blocked prints what came of blocking; place says where a bad row stands.
+func (c *cli) blocked(a server.BlockAnswer, place func(row int) string) error {
+	if c.json {
+		if err := c.print(a); err != nil {
+			return err
+		}
+	} else {
+		for _, b := range a.Bad {
+			c.note("%s: %s", place(b.Row), b.Reason)
+		}
+		fmt.Fprintf(c.out, "%d blocked, %d were before, %d could not be read\n", a.Blocked, a.Before, len(a.Bad))
+	}
+	if len(a.Bad) > 0 {
+		return errSilent(exitFailed)
+	}
+	return nil
+}
+
+func (c *cli) contactsAllow() *cobra.Command {
+	return &cobra.Command{
+		Use: "allow PHONE", Short: "End a contact's block", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask, done, err := c.daemon()
+			if err != nil {
+				return err
+			}
+			defer done()
+			b, err := ask.Allow(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.print(b)
+			}
+			fmt.Fprintf(c.out, "%s is not blocked any more\n", b.Phone.Masked())
+			return nil
+		},
+	}
+}
+
+func (c *cli) contactsList() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Short: "Blocked contacts, with who blocked them and why", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q, err := (&listFlags{limit: limit}).query()
+			if err != nil {
+				return err
+			}
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			rows, err := ask.Blocks(cmd.Context(), q)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return printAll(c, rows)
+			}
+			if len(rows) == 0 {
+				return fail(exitNothing, "", "nobody is blocked")
+			}
+			var out [][]string
+			for _, b := range rows {
+				out = append(out, []string{b.Phone.Masked(), clock(b.At), b.Source, orDash(b.Reason)})
+			}
+			return c.table("PHONE | SINCE | BY | WHY", out)
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 50, "most rows")
+	return cmd
+}
+
+// importBatch is how many phones travel in one request.
+const importBatch = 5000
+
+func (c *cli) contactsImport() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Block every phone of a file, one a line; - is standard input", Args: cobra.ExactArgs(1),
+		Long: `import reads a list of phones that must not be messaged, such as an export of opt-outs: one
+a line, or a CSV whose first column is the phone. Empty lines, a header and lines that begin
+with # are passed over. A phone that cannot be read is named with its line, and the others are
+blocked all the same.`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			in, source := c.in, "standard input"
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return fail(exitUsage, "", "%w", err)
+				}
+				defer func() { _ = f.Close() }() // it was only read
+				in, source = f, filepath.Base(args[0])
+			}
+			phones, lines, err := readPhones(in)
+			if err != nil {
+				return fmt.Errorf("read %s: %w", source, err)
+			}
+			if len(phones) == 0 {
+				return fail(exitNothing, "", "no phones in %s", source)
+			}
+			ask, done, err := c.daemon()
+			if err != nil {
+				return err
+			}
+			defer done()
+			var all server.BlockAnswer
+			for at := 0; at < len(phones); at += importBatch {
+				some := phones[at:min(at+importBatch, len(phones))]
+				a, err := ask.Block(cmd.Context(), server.BlockRequest{Phones: some, Reason: reason, Source: source})
+				if err != nil {
+					return err
+				}
+				all.Blocked, all.Before = all.Blocked+a.Blocked, all.Before+a.Before
+				for _, b := range a.Bad {
+					b.Row += at
+					all.Bad = append(all.Bad, b)
+				}
+			}
+			return c.blocked(all, func(row int) string { return fmt.Sprintf("%s:%d", source, lines[row-1]) })
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+// readPhones reads the first column of each line, with the line's number. A first line without
+// a digit is a header.
+func readPhones(in io.Reader) (phones []string, lines []int, err error) {
+	s := bufio.NewScanner(in)
+	for n := 1; s.Scan(); n++ {
+		text := strings.TrimPrefix(s.Text(), "\uFEFF")
+		if i := strings.IndexAny(text, ",;\t"); i >= 0 {
+			text = text[:i]
+		}
+		text = strings.Trim(strings.TrimSpace(text), `"`)
+		if text == "" || text[0] == '#' || (n == 1 && !strings.ContainsAny(text, "0123456789")) {
+			continue
+		}
+		phones, lines = append(phones, text), append(lines, n)
+	}
+	return phones, lines, s.Err()
+}

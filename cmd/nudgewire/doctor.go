@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// How a finding is to be taken.
+const (
+	wellGood = "ok"
+	wellNote = "note" // worth knowing; nothing has to be done
+	wellBad  = "bad"  // needs a hand
+)
+
+// A finding is one line of the doctor's.
+type finding struct {
+	What  string `json:"what"`
+	State string `json:"state"`
+	Words string `json:"words"`
+	Cure  string `json:"cure,omitempty"`
+}
+
+// A doctor collects findings.
+type doctor struct {
+	cfg      *config.Config
+	problems yamlpos.Problems
+	findings []finding
+	client   http.Client
+}
+
+func (d *doctor) found(state, what, cure, format string, args ...any) {
+	d.findings = append(d.findings, finding{What: what, State: state, Words: fmt.Sprintf(format, args...), Cure: cure})
+}
+
+// doctorPatience bounds each of the doctor's questions.
+const doctorPatience = 5 * time.Second
+
+func (c *cli) doctor() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Look at everything that can be wrong, and say what needs a hand", Args: cobra.NoArgs,
+		Long: `doctor looks at the config and its secrets, the daemon and its door, the public address, each
+connector, the messaging service, the disk and the database. It changes nothing and sends
+nothing: the service is asked about a message that cannot be. Exit status 1 when something
+needs a hand.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			d := &doctor{client: http.Client{Timeout: doctorPatience}}
+			defer d.client.CloseIdleConnections()
+			d.cfg, d.problems = config.Load(c.config, os.LookupEnv)
+			if d.cfg == nil {
+				return c.badConfig(d.problems)
+			}
+			d.config(c.config)
+			if d.cfg.Server.Listen != "" {
+				d.address(ctx, "listener", localURL(d.cfg), "is the daemon running, and server.listen the right address?")
+				d.public(ctx)
+			}
+			if d.cfg.Storage != "" {
+				d.daemon(ctx)
+				d.disk(store.Path(d.cfg.Storage))
+				d.database(ctx)
+			}
+			d.service(ctx)
+			return c.tellDoctor(d.findings)
+		},
+	}
+}
+
+func (c *cli) tellDoctor(findings []finding) error {
+	bad := 0
+	for _, f := range findings {
+		if f.State == wellBad {
+			bad++
+		}
+		if c.json {
+			if err := c.print(f); err != nil {
+				return err
+			}
+			continue
+		}
+		color := map[string]string{wellGood: "32", wellNote: "33", wellBad: "31"}[f.State]
+		fmt.Fprintf(c.out, "%s  %-22s %s\n", c.paint(c.out, color, fmt.Sprintf("%-4s", f.State)), f.What, f.Words)
+		if f.Cure != "" {
+			fmt.Fprintf(c.out, "%30s%s\n", "", f.Cure)
+		}
+	}
+	if bad == 0 {
+		c.note("nothing needs a hand")
+		return nil
+	}
+	c.note("%s a hand", needs(bad))
+	return errSilent(exitFailed)
+}
+
+func needs(n int) string {
+	if n == 1 {
+		return "1 thing needs"
+	}
+	return fmt.Sprintf("%d things need", n)
+}
+
+// config reports the config's mistakes and the secrets that could be guessed.
+func (d *doctor) config(path string) {
+	if n := d.problems.Errors(); n > 0 {
+		d.found(wellBad, "config", `"nudgewire check" shows each with its cure`, "%s cannot be used: %d mistakes, the first: %s", path, n, d.problems.Faults()[0].Error())
+	} else {
+		d.found(wellGood, "config", "", "%s, version %s: %d connectors, %d triggers", path, d.cfg.Version, len(d.cfg.Receivers), len(d.cfg.Triggers.Names()))
+	}
+	weak := false
+	for _, p := range d.problems.Warnings() {
+		if strings.Contains(p.Msg, "could be guessed") {
+			weak = true
+			d.found(wellBad, "secrets", p.Hint, "%s %s", p.Path, p.Msg)
+			continue
+		}
+		d.found(wellNote, "config", p.Hint, "%s: %s", p.Path, p.Msg)
+	}
+	if !weak && len(d.cfg.Receivers) > 0 {
+		d.found(wellGood, "secrets", "", "none of them is short enough to be guessed")
+	}
+}
+
+// address asks for a sign of life of the public door at base.
+func (d *doctor) address(ctx context.Context, what, base, cure string) {
+	status, words, err := d.get(ctx, base+"/readyz")
+	switch {
+	case err != nil:
+		d.found(wellBad, what, cure, "%s does not answer: %v", base, err)
+	case status == http.StatusOK && strings.Contains(words, "ready"):
+		d.found(wellGood, what, "", "%s answers, and takes webhooks", base)
+	case status == http.StatusServiceUnavailable:
+		d.found(wellBad, what, "the daemon's log says why", "%s answers that it is not ready", base)
+	default:
+		d.found(wellNote, what, "that is fine when a proxy passes on /hooks/ alone; else it is another server's address", "%s answers %d, not as nudgewire does", base, status)
+	}
+}
+
+func (d *doctor) public(ctx context.Context) {
+	if d.cfg.Server.PublicURL == "" {
+		d.found(wellNote, "public address", "set server.public_url to the address that senders know", "is not set, so nobody can tell whether the internet reaches the daemon")
+		return
+	}
+	d.address(ctx, "public address", d.cfg.Server.PublicURL, "look at the name, the certificate, and the proxy or tunnel before the daemon")
+}
+
+// get is a GET's status and the beginning of its answer.
+func (d *doctor) get(ctx context.Context, url string) (status int, words string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0, "", err
+	}
+	res, err := d.client.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+	return res.StatusCode, string(text), err
+}
+
+// daemon asks the running process, or its database, about connectors and work.
+func (d *doctor) daemon(ctx context.Context) {
+	ask := server.Dial(app.SocketPath(d.cfg.Storage))
+	defer ask.Close()
+	s, err := ask.Status(ctx)
+	switch {
+	case errors.Is(err, server.ErrNoDaemon):
+		d.found(wellBad, "daemon", `start it with "nudgewire serve"`, "is not running")
+		return
+	case err != nil:
+		d.found(wellBad, "daemon", "", "does not say how it is: %v", err)
+		return
+	}
+	d.found(wellGood, "daemon", "", "running for %s (pid %d, %s)", short(time.Since(s.Daemon.StartedAt)), s.Daemon.PID, s.Daemon.Version)
+	if s.Daemon.LoadError != "" {
+		d.found(wellBad, "daemon", `"nudgewire check" shows the mistakes`, "the last reload was refused, and the config before it is in force")
+	} else if s.Daemon.Config != d.cfg.Version {
+		d.found(wellNote, "daemon", `"nudgewire reload" takes the file as it is now`, "runs version %s of the config, and the file is version %s", s.Daemon.Config, d.cfg.Version)
+	}
+	for _, words := range s.Daemon.NeedsRestart {
+		d.found(wellNote, "daemon", "start it anew when it suits", "%s", words)
+	}
+	if s.Overdue != "" {
+		d.found(wellBad, "messages", `"nudgewire status" shows what holds them up`, "the oldest that waits is %s past its time", s.Overdue)
+	}
+	if s.InDoubt > 0 {
+		d.found(wellBad, "messages", `"nudgewire messages list --state in_doubt"`, "%d in doubt: somebody must say what became of them", s.InDoubt)
+	}
+	d.connectors(ctx, ask, s)
+}
+
+// recently is how far back refusals are counted.
+const recently = 24 * time.Hour
+
+// connectors says of each when it was last heard of, and what was refused lately.
+func (d *doctor) connectors(ctx context.Context, ask *server.Client, s server.StatusView) {
+	silent := map[string]server.SilentView{}
+	for _, v := range s.Daemon.Silent {
+		silent[v.Connector] = v
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.cfg.Receivers)) {
+		what := "connector " + name
+		if v, ok := silent[name]; ok {
+			d.found(wellBad, what, `look at the sender's own list of deliveries; "nudgewire connectors show `+name+`" has its URL`, "%s", v.Words())
+		} else if at := s.LastEvents[name]; at.IsZero() {
+			d.found(wellNote, what, fmt.Sprintf(`"nudgewire trigger %s" posts a sample`, name), "no event yet")
+		} else {
+			d.found(wellGood, what, "", "last event %s ago (%s)", server.ForText(time.Since(at)), at.UTC().Format("2006-01-02 15:04 UTC"))
+		}
+		refused, err := ask.Refusals(ctx, server.ListQuery{Connector: name, Since: time.Now().Add(-recently), Limit: 1000})
+		if err != nil {
+			d.found(wellBad, what, "", "what was refused cannot be read: %v", err)
+			continue
+		}
+		if len(refused) > 0 {
+			last := refused[0]
+			since := 0
+			for _, r := range refused {
+				if r.At.After(s.LastEvents[name]) {
+					since++
+				}
+			}
+			// One refusal may be a stranger's knock. When nothing ever got through, or several
+			// in a row did not, it is the sender.
+			state := wellNote
+			if since >= 3 || (since > 0 && s.LastEvents[name].IsZero()) {
+				state = wellBad
+			}
+			d.found(state, what, "nudgewire events refused --connector "+name, "%d refused within a day, the last %s ago with %d at %s: %s",
+				len(refused), server.ForText(time.Since(last.At)), last.Status, last.Stage, last.Reason)
+		}
+	}
+}
+
+// leastFree is the disk space below which somebody should look, in bytes.
+const leastFree = 1 << 30
+
+func (d *doctor) disk(path string) {
+	folder := filepath.Dir(path)
+	free, all, err := diskSpace(folder)
+	for errors.Is(err, fs.ErrNotExist) && folder != filepath.Dir(folder) {
+		folder = filepath.Dir(folder) // the daemon makes the folders when it starts
+		free, all, err = diskSpace(folder)
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return
+	}
+	if err != nil {
+		d.found(wellNote, "disk", "", "the space at %s cannot be told: %v", folder, err)
+		return
+	}
+	state, cure := wellGood, ""
+	if free < leastFree {
+		state, cure = wellBad, "make room: when the disk is full, webhooks are answered 503"
+	}
+	d.found(state, "disk", cure, "%.1f of %.1f GB free at %s", float64(free)/1e9, float64(all)/1e9, folder)
+}
+
+// database reads the data's structure through a connection of its own, beside the daemon.
+func (d *doctor) database(ctx context.Context) {
+	path := store.Path(d.cfg.Storage)
+	info, err := os.Stat(path)
+	if err != nil {
+		d.found(wellNote, "database", "the daemon makes it when it starts", "%s does not exist yet", path)
+		return
+	}
+	st, err := store.Open(ctx, store.Options{DSN: d.cfg.Storage, ReadOnly: true})
+	if err != nil {
+		d.found(wellBad, "database", "", "%v", err)
+		return
+	}
+	err = st.Check(ctx)
+	if err := errors.Join(err, st.Close()); err != nil {
+		d.found(wellBad, "database", "stop the daemon, keep a copy of the file, and restore the last backup", "%v", err)
+		return
+	}
+	d.found(wellGood, "database", "", "%s is whole (%.1f MB)", path, float64(info.Size())/1e6)
+}
+
+// service asks about a message that cannot be: it costs nothing, and the answer shows whether
+// the key is taken.
+func (d *doctor) service(ctx context.Context) {
+	if d.cfg.API.BaseURL == "" || d.cfg.API.Key.IsZero() {
+		return
+	}
+	client, err := apiclient.New(apiclient.Options{
+		BaseURL: d.cfg.API.BaseURL, Key: d.cfg.API.Key.Reveal(), Timeout: doctorPatience, UserAgent: "nudgewire/" + versionText(),
+	})
+	if err != nil {
+		d.found(wellBad, "service", "see api: in the config", "%v", err)
+		return
+	}
+	defer client.Close()
+	_, err = client.MessageStatus(ctx, "0")
+	call, _ := errors.AsType[*apiclient.CallError](err)
+	switch {
+	case errors.Is(err, apiclient.ErrUnauthorized):
+		d.found(wellBad, "service", "copy the key anew from the service's dashboard, and set the variable that api.key names", "%s refuses the API key", d.cfg.API.BaseURL)
+	case call != nil && call.HTTPStatus == 0:
+		d.found(wellBad, "service", "look at api.base_url and the way to it", "%s cannot be asked: %v", d.cfg.API.BaseURL, err)
+	case call != nil && call.HTTPStatus >= 500:
+		d.found(wellBad, "service", "try again later; messages wait meanwhile", "%s is in trouble: %v", d.cfg.API.BaseURL, err)
+	default:
+		d.found(wellGood, "service", "", "%s answers, and takes the key", d.cfg.API.BaseURL)
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/sandbox"
+)
+
+// A ward is a daemon that the doctor comes to, with a pretended service before it.
+type ward struct {
+	t      *testing.T
+	config string
+	url    string
+}
+
+func newWard(t *testing.T) *ward {
+	t.Helper()
+	s := sandbox.New(sandbox.Options{Keys: []string{"key-of-the-tests-1234"}})
+	api := httptest.NewServer(s.Handler())
+	folder := t.TempDir()
+	w := &ward{t: t, config: filepath.Join(folder, "config.yaml")}
+	// The port is chosen by asking for any: the doctor must find it in the config.
+	probe := httptest.NewServer(http.NotFoundHandler())
+	address := strings.TrimPrefix(probe.URL, "http://")
+	probe.Close()
+	w.url = "http://" + address
+	text := "api: {base_url: \"" + api.URL + "/api/v1\", key: key-of-the-tests-1234}\ndefaults: {country: GB, language: en}\n" +
+		"storage: \"sqlite:" + filepath.Join(folder, "n.db") + "\"\nserver: {listen: \"" + address + "\", public_url: \"" + w.url + "\"}\n" +
+		"connectors:\n  shopify: {secret: a-long-enough-secret, silent_after: 24h}\n  paypal: {secret: a-long-enough-secret}\n" +
+		"triggers:\n  thanks: {on: shopify.order.created, send: {template: thanks}}\n"
+	if err := os.WriteFile(w.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(t.Context(), app.Options{ConfigFile: w.config, Env: os.LookupEnv, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the daemon: %v", err)
+		}
+		api.Close()
+		s.Close()
+	})
+	return w
+}
+
+// run is one command line, with what it wrote.
+func (w *ward) run(args ...string) (code int, out string) {
+	w.t.Helper()
+	var text bytes.Buffer
+	code = execute(w.t.Context(), streams{in: strings.NewReader(""), out: &text, err: &text}, append(args, "--config", w.config))
+	return code, text.String()
+}
+
+func (w *ward) wants(out string, lines ...string) {
+	w.t.Helper()
+	for _, line := range lines {
+		if !regexp.MustCompile(`(?m)` + line).MatchString(out) {
+			w.t.Errorf("no line like %q in\n%s", line, out)
+		}
+	}
+}
+
+func TestTheDoctorFindsAHealthyDaemonHealthy(t *testing.T) {
+	w := newWard(t)
+	if code, out := w.run("trigger", "shopify", "--sample", "order"); code != 0 {
+		t.Fatalf("trigger ended with %d: %s", code, out)
+	}
+	if code, out := w.run("trigger", "paypal"); code != 0 {
+		t.Fatalf("a token in the URL: trigger ended with %d: %s", code, out)
+	}
+	code, out := w.run("doctor")
+	w.wants(
+		out,
+		`^ok    config +.*: 2 connectors, 1 triggers$`, `^ok    secrets `, `^ok    listener +http://127.0.0.1:\d+ answers, and takes webhooks$`,
+		`^ok    public address `, `^ok    daemon +running for`, `^ok    connector shopify +last event \d+m?s ago`, `^ok    connector paypal `,
+		`^ok    database +.*n.db is whole`, `^ok    service +.* answers, and takes the key$`, `^nothing needs a hand$`,
+	)
+	if code != 0 || strings.Contains(out, "bad ") {
+		t.Errorf("ended with %d:\n%s", code, out)
+	}
+}
+
+func TestTheDoctorSaysWhatWasRefusedAndWhy(t *testing.T) {
+	w := newWard(t)
+	post := func(body string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/hooks/shopify", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Shopify-Hmac-Sha256", "AAAA")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, res.Body); err != nil {
+			t.Fatal(err)
+		}
+		if err := res.Body.Close(); err != nil || res.StatusCode != http.StatusUnauthorized {
+			t.Fatalf("answered %d, %v", res.StatusCode, err)
+		}
+	}
+	post(`{"id":1}`)
+	code, out := w.run("doctor")
+	w.wants(
+		out,
+		`^note  connector shopify +no event yet$`,
+		`^bad   connector shopify +1 refused within a day, the last \d+m?s ago with 401 at verify: the signature does not match: 1 signature tried against 1 key, body of 8 bytes$`,
+		`nudgewire events refused --connector shopify$`, `^1 thing needs a hand$`,
+	)
+	if code != exitFailed {
+		t.Errorf("ended with %d, want %d", code, exitFailed)
+	}
+	if strings.Contains(out, "a-long-enough-secret") {
+		t.Error("the secret is in what it says")
+	}
+
+	// Once something got through, one refusal before it is only worth a note.
+	if code, out := w.run("trigger", "shopify"); code != 0 {
+		t.Fatalf("trigger ended with %d: %s", code, out)
+	}
+	if code, out = w.run("doctor"); code != 0 {
+		t.Errorf("ended with %d:\n%s", code, out)
+	}
+	w.wants(out, `^note  connector shopify +1 refused within a day`)
+}
+
+func TestTheDoctorKnowsAWrongKey(t *testing.T) {
+	w := newWard(t)
+	text, err := os.ReadFile(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := strings.Replace(string(text), "key: key-of", "key: another-key-of", 1)
+	if err := os.WriteFile(w.config, []byte(wrong), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out := w.run("doctor")
+	w.wants(out, `^bad   service +.* refuses the API key$`, `^note  daemon +runs version [0-9a-f]+ of the config, and the file is version [0-9a-f]+$`)
+	if code != exitFailed || strings.Contains(out, "another-key-of") {
+		t.Errorf("ended with %d:\n%s", code, out)
+	}
+}

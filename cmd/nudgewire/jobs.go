@@ -1,0 +1,370 @@
+package main
+
+import (
+	"fmt"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) jobs() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "jobs", Short: "Scheduled campaigns: what runs when, what it would send, and every run with its counts",
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.jobsList(), c.jobsRun(), c.jobsForecast(), c.jobsHistory(), c.jobsShow(),
+		c.jobsOrder("approve", "Let a held run go", true), c.jobsOrder("pause", "Stop a run for now; the part on its way is taken to its end", false),
+		c.jobsOrder("resume", "Let a paused run go on exactly where it was", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
+		c.jobsRetry())
+	return cmd
+}
+
+func (c *cli) jobsList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "The jobs of the config: when each fires next, and how its last run ended", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			jobs, err := ask.Jobs(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return printAll(c, jobs)
+			}
+			if len(jobs) == 0 {
+				return fail(exitNothing, "see jobs: in docs/config.md", "no jobs in the config")
+			}
+			var rows [][]string
+			for _, j := range jobs {
+				next, last := "by hand", "never ran"
+				switch {
+				case j.Off:
+					next = "off"
+				case j.NextAt != nil:
+					next = clock(*j.NextAt)
+				}
+				if j.Last != nil {
+					last = fmt.Sprintf("run %d %s", j.Last.ID, j.Last.State)
+				}
+				rows = append(rows, []string{j.Name, orDash(j.Cron), j.Timezone, next, string(j.Deliver), j.Source, last})
+			}
+			return c.table("JOB | CRON | ZONE | NEXT | DELIVER | SOURCE | LAST", rows)
+		},
+	}
+}
+
+// who is the person at the keyboard, for the record.
+func who() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "somebody"
+}
+
+func (c *cli) jobsRun() *cobra.Command {
+	var dry, approve, wait bool
+	cmd := &cobra.Command{
+		Use: "run NAME", Short: "Run a job now, or with --dry-run say what it would send", Args: cobra.ExactArgs(1),
+		Example: "  nudgewire jobs run weekly-winback --dry-run\n  nudgewire jobs run weekly-winback --wait",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if dry {
+				return c.forecast(cmd, args[0])
+			}
+			if err := c.confirm(fmt.Sprintf("Run job %s now and send to its whole list?", args[0])); err != nil {
+				return err
+			}
+			ask, done, err := c.daemon()
+			if err != nil {
+				return err
+			}
+			defer done()
+			r, err := ask.RunJob(cmd.Context(), args[0], server.RunOrder{Who: who(), Approve: approve})
+			if err != nil {
+				return err
+			}
+			if !wait {
+				c.note("run %d has begun; follow it with: nudgewire jobs show %d --follow", r.ID, r.ID)
+				if c.json {
+					return c.print(r)
+				}
+				return nil
+			}
+			return c.follow(cmd.Context(), ask, r)
+		},
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "read the source and count; send nothing")
+	cmd.Flags().BoolVar(&approve, "approve", false, "let it pass its guard")
+	cmd.Flags().BoolVar(&wait, "wait", false, "stay until it ends, with its progress")
+	return cmd
+}
+
+func (c *cli) jobsForecast() *cobra.Command {
+	return &cobra.Command{
+		Use: "forecast NAME", Short: "What a run would send: rows, exclusions, parts, points, time, first rows", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.forecast(cmd, args[0]) },
+	}
+}
+
+func (c *cli) forecast(cmd *cobra.Command, name string) error {
+	ask, done, err := c.reader(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer done()
+	f, err := ask.Forecast(cmd.Context(), name)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.print(f)
+	}
+	fmt.Fprintf(c.out, "%s from %s\n", c.paint(c.out, "1", f.Job), f.Source)
+	c.tellTally(f.Tally, f.Priced)
+	if f.Seconds > 0 {
+		fmt.Fprintf(c.out, "  takes       about %s\n", roughly(f.Seconds))
+	}
+	for _, why := range f.Held {
+		fmt.Fprintf(c.out, "  would wait  for jobs approve: %s\n", why)
+	}
+	if len(f.First) > 0 {
+		head := "PHONE"
+		var rows [][]string
+		for _, p := range f.First {
+			rows = append(rows, append([]string{p.Phone.Masked()}, p.Variables...))
+		}
+		for i := range f.First[0].Variables {
+			head += fmt.Sprintf(" | VAR_%d", i+1)
+		}
+		fmt.Fprintln(c.out)
+		if err := c.table(head, rows); err != nil {
+			return err
+		}
+	}
+	c.note("\nnothing was sent")
+	return nil
+}
+
+// tellTally prints the counts of a run.
+func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
+	fmt.Fprintf(c.out, "  rows        %s, %s to send\n", grouped(t.Rows), grouped(t.Kept))
+	for _, x := range t.Exclusions {
+		fmt.Fprintf(c.out, "  left out    %s: %s (first in row %s)\n", grouped(x.Count), x.Reason, grouped(x.First))
+	}
+	fmt.Fprintf(c.out, "  parts       %d, %s bytes\n", t.Parts, grouped(t.Bytes))
+	if priced || t.Points > 0 {
+		fmt.Fprintf(c.out, "  points      %.1f\n", t.Points)
+	}
+}
+
+// grouped writes 1234567 as 1,234,567.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// roughly is a time for people.
+func roughly(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	if d < time.Minute {
+		return units.Duration(max(d.Round(time.Second), time.Second)).String()
+	}
+	return units.Duration(d.Round(time.Minute)).String()
+}
+
+func (c *cli) jobsHistory() *cobra.Command {
+	var f listFlags
+	var state string
+	cmd := &cobra.Command{
+		Use: "history [NAME]", Short: "Runs, newest first: those that sent, those that were skipped, and why", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := f.query()
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				q.Trigger = args[0]
+			}
+			q.State = state
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			runs, err := ask.Runs(cmd.Context(), q)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return printAll(c, runs)
+			}
+			if len(runs) == 0 {
+				return fail(exitNothing, "", "no runs")
+			}
+			var rows [][]string
+			for _, r := range runs {
+				rows = append(rows, []string{
+					strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, string(r.State), grouped(r.Tally.Kept), grouped(r.Tally.Excluded()),
+					strconv.Itoa(r.Tally.Parts), orDash(r.Reason),
+				})
+			}
+			return c.table("RUN | JOB | FOR | STATE | ROWS | LEFT OUT | PARTS | WHY", rows)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&state, "state", "", "only in this state: "+strings.Join(server.RunWords(), ", "))
+	return cmd
+}
+
+func runID(text string) (nudgewire.RunID, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, fail(exitUsage, `"nudgewire jobs history" shows the numbers`, "%q is not a run's number", text)
+	}
+	return nudgewire.RunID(id), nil
+}
+
+func (c *cli) jobsShow() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use: "show RUN", Short: "One run: source, counts, parts with their hashes and the service's answers", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := runID(args[0])
+			if err != nil {
+				return err
+			}
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			r, err := ask.Run(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			if follow {
+				return c.follow(cmd.Context(), ask, r)
+			}
+			return c.ran(r)
+		},
+	}
+	cmd.Flags().BoolVar(&follow, "follow", false, "stay until it ends, with its progress")
+	return cmd
+}
+
+// ran prints one run.
+func (c *cli) ran(r server.RunView) error {
+	if c.json {
+		return c.print(r)
+	}
+	fmt.Fprintf(c.out, "run %d of %s for %s: %s\n", r.ID, c.paint(c.out, "1", r.Job), r.Slot, r.State)
+	if r.Reason != "" {
+		fmt.Fprintf(c.out, "  because     %s\n", r.Reason)
+	}
+	fmt.Fprintf(c.out, "  source      %s\n", r.Source)
+	c.tellTally(r.Tally, false)
+	if r.Folder != "" && r.Tally.Excluded() > 0 {
+		fmt.Fprintf(c.out, "  rejects     %s/rejects.csv\n", r.Folder)
+	}
+	for _, p := range r.Parts {
+		line := fmt.Sprintf("  part %-6d %-9s %s rows, %s bytes, sha256 %.12s", p.Number, p.State, grouped(p.Rows), grouped(p.Bytes), p.SHA256)
+		if p.CampaignID != "" {
+			line += ", campaign " + p.CampaignID
+		}
+		if p.Reason != "" {
+			line += ": " + p.Reason
+		}
+		fmt.Fprintln(c.out, line)
+	}
+	words := make([]string, 0, len(r.Messages))
+	for word, n := range r.Messages {
+		words = append(words, fmt.Sprintf("%s %s", grouped(n), word))
+	}
+	if slices.Sort(words); len(words) > 0 {
+		fmt.Fprintf(c.out, "  messages    %s\n", strings.Join(words, ", "))
+	}
+	return nil
+}
+
+// jobsOrder is a command that says one word to a run.
+func (c *cli) jobsOrder(word, short string, asks bool) *cobra.Command {
+	return &cobra.Command{
+		Use: word + " RUN", Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := runID(args[0])
+			if err != nil {
+				return err
+			}
+			ask, done, err := c.daemon()
+			if err != nil {
+				return err
+			}
+			defer done()
+			r, err := ask.Run(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			if asks {
+				if err := c.confirm(fmt.Sprintf("%s run %d of %s: %s rows in %d parts?", strings.ToUpper(word[:1])+word[1:], id, r.Job, grouped(r.Tally.Kept), r.Tally.Parts)); err != nil {
+					return err
+				}
+			}
+			if r, err = ask.OrderRun(cmd.Context(), id, word, server.RunOrder{Who: who()}); err != nil {
+				return err
+			}
+			return c.ran(r)
+		},
+	}
+}
+
+func (c *cli) jobsRetry() *cobra.Command {
+	var only string
+	cmd := &cobra.Command{
+		Use: "retry RUN", Short: "Send the parts of an ended run again that were not accepted, as a new run", Args: cobra.ExactArgs(1),
+		Long: `retry makes a new run of those parts of an ended one that the service did not accept, from
+the same files. Parts in doubt are left out, because whoever is on them may have the message:
+look at the service's dashboard, and if they did not arrive, add --only in_doubt.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := runID(args[0])
+			if err != nil {
+				return err
+			}
+			if only != "retriable" && only != "in_doubt" {
+				return fail(exitUsage, "", "--only %q: want retriable or in_doubt", only)
+			}
+			question := fmt.Sprintf("Send what was left of run %d again?", id)
+			if only == "in_doubt" {
+				question = fmt.Sprintf("Send the parts of run %d again that are in doubt? If they did arrive, people get the message twice.", id)
+			}
+			if err := c.confirm(question); err != nil {
+				return err
+			}
+			ask, done, err := c.daemon()
+			if err != nil {
+				return err
+			}
+			defer done()
+			r, err := ask.OrderRun(cmd.Context(), id, "retry", server.RunOrder{Who: who(), InDoubt: only == "in_doubt"})
+			if err != nil {
+				return err
+			}
+			return c.ran(r)
+		},
+	}
+	cmd.Flags().StringVar(&only, "only", "retriable", "retriable: surely not accepted; in_doubt: those in doubt, too")
+	return cmd
+}
