@@ -52,6 +52,7 @@ type App struct {
 	tracker *tracker.Tracker
 
 	enricher *enricher.Enricher
+	jobs     *campaigns
 	lookups  *enricher.Client
 
 	hooks   net.Listener
@@ -131,6 +132,9 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 			return enricher.Rules{Receivers: r.Receivers, Triggers: r.Triggers}
 		},
 	})
+	if err := a.openJobs(ctx, cfg, owner); err != nil {
+		return err
+	}
 	n, err := a.store.Abandon(ctx, time.Now(), owner)
 	if err != nil {
 		return fmt.Errorf("recover what was being sent: %w", err)
@@ -173,12 +177,13 @@ func (a *App) Run(ctx context.Context) error {
 		Memory: cfg.Server.MaxInFlight.Bytes(),
 	})
 	admin := server.Admin(server.AdminOptions{
-		Store: a.store, Daemon: daemon{a}, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
+		Store: a.store, Daemon: daemon{a}, Jobs: a.jobs, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
 	})
 	a.log.Info("ready", zap.Stringer("hooks", a.hooks.Addr()), zap.String("config", cfg.Version))
 	err := runParts(ctx, []part{
 		{"sender", a.sender.Run},
 		{"tracker", a.tracker.Run},
+		{"scheduler", a.jobs.Run},
 		{"enricher", a.enricher.Run},
 		{"silence", a.watchSilence},
 		{"admin", func(ctx context.Context) error { return server.Serve(ctx, a.admin, admin, grace, a.log.Named("admin")) }},

@@ -97,6 +97,7 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	a.budget.SetRate(cfg.API.Rate.PerSecond())
 	a.sender.Retune(api)
 	a.tracker.Retune(api, planOf(cfg))
+	a.jobs.retune(api, cfg)
 	// Calls under way end on the old client; this only lets go of its idle connections.
 	a.api.Close()
 	a.api = api

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -17,6 +18,10 @@ type Watch struct {
 	Refused  func(r nudgewire.Refusal)
 	Finished func(a nudgewire.Attempt)
 	Polled   func(p nudgewire.Poll)
+
+	Run      func(r nudgewire.Run)  // a run that was stored or moved on
+	Part     func(p nudgewire.Part) // a part that is on its way, or whose upload ended
+	Progress func(p scheduler.Progress)
 }
 
 // hookLedger is the store as the hooks see it.

@@ -41,6 +41,7 @@ func (c *Config) compile(k *checker) {
 		}
 	}
 	c.compileTriggers(k, infos)
+	c.compileJobs(k)
 }
 
 func (c *Config) compileTriggers(k *checker, infos map[string]triggers.ConnectorInfo) {
@@ -133,11 +134,11 @@ func within(path, outer string) bool {
 	return ok && outer != "" && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// entry is the connector or trigger that path is in: "triggers.remind" for
+// entry is the connector, trigger or job that path is in: "triggers.remind" for
 // "triggers.remind.if[0]"; "" for a path outside of them.
 func entry(path string) string {
 	section := strings.IndexAny(path, ".[")
-	if section < 0 || (path[:section] != "triggers" && path[:section] != "connectors") {
+	if section < 0 || (path[:section] != "triggers" && path[:section] != "connectors" && path[:section] != "jobs") {
 		return ""
 	}
 	rest := path[section+1:]

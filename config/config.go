@@ -6,6 +6,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
@@ -24,6 +25,7 @@ type Config struct {
 
 	Receivers map[string]*connectors.Connector // by name; those that compiled
 	Triggers  *triggers.Set
+	Jobs      []*scheduler.Compiled // in the order of the file; those that compiled
 
 	doc *yamlpos.Doc
 	in  file
@@ -32,9 +34,10 @@ type Config struct {
 // A file is config.yaml as it is written: one field for each section.
 type file struct {
 	API        API                                `yaml:"api" required:"true" doc:"The messaging service that sends."`
-	Defaults   Defaults                           `yaml:"defaults" doc:"What every trigger starts from."`
+	Defaults   Defaults                           `yaml:"defaults" doc:"What every trigger and job starts from."`
 	Connectors yamlpos.Ordered[connectors.Config] `yaml:"connectors" doc:"Who may post to /hooks/<name>: a preset of that name, or one described here."`
 	Triggers   yamlpos.Ordered[triggers.Rule]     `yaml:"triggers" doc:"Who gets which message when."`
+	Jobs       yamlpos.Ordered[scheduler.Job]     `yaml:"jobs" doc:"Scheduled campaigns: which list is sent what, and when."`
 	Tracking   Tracking                           `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
 	Storage    string                             `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder the daemon is started in."`
 	Server     Server                             `yaml:"server" doc:"The door that webhooks come in by."`
@@ -47,6 +50,7 @@ type API struct {
 	Rate        units.Rate     `yaml:"rate" default:"20/s" min:"1/min" max:"10000/s" doc:"Most requests, sends and status questions together."`
 	Concurrency int            `yaml:"concurrency" default:"32" min:"1" max:"1024" doc:"Most requests under way at a time."`
 	Timeout     units.Duration `yaml:"timeout" default:"10s" min:"100ms" max:"5m" doc:"Longest wait for one answer. A send that takes longer is in doubt, so too short hurts more than too long."`
+	Price       *Price         `yaml:"price" doc:"Points that a message costs, for forecasts and guards of jobs. Without it points are not counted."`
 	TextPath    string         `yaml:"text_path" example:"/send-message" doc:"Path of the endpoint for plain texts, below base_url. The service's document does not show it; texts are refused until it is set."`
 }
 

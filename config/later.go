@@ -10,7 +10,6 @@ import (
 // of its path ("*" is one name). It is refused in plain words: a nearest known key would send
 // people the wrong way, and to ignore it would send messages that somebody meant to hold back.
 var later = map[string]string{
-	"jobs":                 "scheduled campaigns",
 	"limits":               "the account's limits",
 	"errors":               "classes of the service's error texts",
 	"retention":            "deleting old data",
@@ -18,7 +17,6 @@ var later = map[string]string{
 	"alerts":               "alerts",
 	"webhooks_out":         "outgoing webhooks",
 	"include":              "config in several files",
-	"api.price":            "price forecasts",
 	"api.ca_file":          "private certificate authorities",
 	"defaults.quiet_hours": "quiet hours",
 	"defaults.limit":       "limits per contact",

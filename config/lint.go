@@ -50,10 +50,10 @@ func (k *checker) lintKey(path, msg, hint string) {
 }
 
 func (c *Config) lintSections(k *checker) {
-	if len(c.in.Connectors) == 0 && !k.topLevelFault() {
+	if len(c.in.Connectors) == 0 && len(c.in.Jobs) == 0 && !k.topLevelFault() {
 		k.lint("connectors", "there are no connectors: nobody can post webhooks", "write connectors: {shopify: {secret: ${SHOPIFY_WEBHOOK_SECRET}}}")
 	}
-	if len(c.in.Triggers) == 0 && !k.topLevelFault() {
+	if len(c.in.Triggers) == 0 && (len(c.in.Jobs) == 0 || len(c.in.Connectors) > 0) && !k.topLevelFault() {
 		k.lint("triggers", "there are no triggers: events are stored and nothing is sent", "see config.yaml for one to start from")
 	}
 	if c.Defaults.Country == "" {

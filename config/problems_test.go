@@ -107,10 +107,25 @@ func TestEachFaultHasItsWords(t *testing.T) {
 			"triggers:", "server: {trusted_proxies: 0.0.0.0/0}\ntriggers:",
 			[]string{"7:27: warning: server.trusted_proxies: trusts everybody: any sender can claim any address; name the proxy's own network"},
 		},
-		"sections of later versions": {
-			"triggers:", "jobs: {weekly: {cron: '0 10 * * MON'}}\nretention: {messages: 400d}\ntriggers:",
+		"a job with mistakes in every part": {
+			"triggers:", "jobs:\n  Weekly:\n    cron: '0 10 * * MON'\n    source: {csv: a.csv}\n    campaign: {template_id: 7}\n  remind:\n    cron: 'a b'\n    source: {csv: a.csv, sheet: b}\n    columns: {phone: tel, var_1: '{{ uper(name) }}', var_3: x}\n    guard: {max_points: 5, max_change: 50%}\n    campain: {}\ntriggers:",
 			[]string{
-				"7:1: jobs: is not known to this version: scheduled campaigns will come later; take jobs out; docs/config.md lists what this version knows",
+				`8:3: jobs.Weekly: "Weekly" is not a name for a job; write weekly`,
+				`12:3: jobs.remind: "remind" is a trigger's name, too; give the job another name: messages say by it what caused them`,
+				"12:3: jobs.remind.campaign: is missing: deliver: csv creates a campaign; write campaign: {template_id: 1042}",
+				`13:11: jobs.remind.cron: "a b" has 2 fields, a cron line has 5; write minute, hour, day, month and weekday: "0 10 * * MON" is every Monday at 10:00`,
+				"14:33: jobs.remind.source.sheet: csv and sheet cannot be read together; keep one of them; write a job for each",
+				"15:14: jobs.remind.columns: var_2 is missing, and there is var_3; the service counts variables by their place: number them without a gap",
+				`15:38: jobs.remind.columns.var_1: unknown function "uper"; did you mean "upper"?`,
+				"16:25: jobs.remind.guard.max_points: points cannot be counted without a price table; set api.price, or remove it",
+				"16:40: jobs.remind.guard.max_change: 50% would hold every run; write more than 100%: 300% holds what is more than three times the last run, or less than a third",
+				`17:5: jobs.remind.campain: unknown key; did you mean "campaign"?`,
+			},
+		},
+		"sections of later versions": {
+			"triggers:", "console: {listen: 127.0.0.1:8090}\nretention: {messages: 400d}\ntriggers:",
+			[]string{
+				"7:1: console: is not known to this version: the web console will come later; take console out; docs/config.md lists what this version knows",
 				"8:1: retention: is not known to this version: deleting old data will come later; take retention out; docs/config.md lists what this version knows",
 			},
 		},

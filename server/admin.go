@@ -34,6 +34,7 @@ type Daemon interface {
 // AdminOptions are what the admin API is made of.
 type AdminOptions struct {
 	Store   *store.Store
+	Jobs    Jobs   // nil when nothing is known of scheduled campaigns but what the store holds
 	Daemon  Daemon // nil when the store is read without a daemon; then nothing can be changed
 	Country string // reads phones without a country code
 	Now     func() time.Time
@@ -60,6 +61,7 @@ func Admin(o AdminOptions) http.Handler {
 		route("POST /v1/messages/{id}/resolve", a.resolve)
 		route("POST /v1/send", a.send)
 	}
+	a.jobRoutes(mux, route)
 	return mux
 }
 

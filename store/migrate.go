@@ -16,6 +16,7 @@ var migrationFiles embed.FS
 var migrations = []string{
 	1: "migrations/00001_ledger.sql",
 	2: "migrations/00002_lookups.sql",
+	3: "migrations/00003_runs.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

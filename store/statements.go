@@ -62,6 +62,27 @@ const (
 	stEnrichPayload
 	stDecided
 
+	stInsertRun
+	stRunOfSlot
+	stRun
+	stOpenRuns
+	stUpdateRun
+	stLeaseRun
+	stFreeRuns
+	stSeeClock
+	stInsertPart
+	stDropParts
+	stCancelParts
+	stPart
+	stClaimPart
+	stFinishPart
+	stRowsOwed
+	stInsertRows
+	stCancelRows
+	stBlock
+	stBlocked
+	stAllow
+
 	stmtCount
 )
 

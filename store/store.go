@@ -149,6 +149,7 @@ func (s *Store) resume(ctx context.Context) error {
 		{`SELECT coalesce(max(id), 0) FROM events`, []any{&w.ids.event}},
 		{`SELECT coalesce(max(id), 0) FROM dispatches`, []any{&w.ids.dispatch}},
 		{`SELECT coalesce(max(id), 0) FROM refusals`, []any{&w.ids.refusal}},
+		{`SELECT coalesce(max(id), 0) FROM runs`, []any{&w.ids.run}},
 		{`SELECT coalesce(min(day), 0) FROM events`, []any{&w.days.first}},
 		{`SELECT coalesce(max(day), 0) FROM events`, []any{&w.days.last}},
 		{`SELECT count(*) > 0 FROM (SELECT 1 FROM tombstones WHERE affair_key = '' LIMIT 1) AS found`, []any{&w.phoneGraves}},

@@ -42,7 +42,7 @@ type hooks struct {
 
 // ids are the newest row numbers given out. One writer can count by itself; numbers of a
 // group that was rolled back are given out again, so they have no gaps.
-type ids struct{ event, dispatch, refusal int64 }
+type ids struct{ event, dispatch, refusal, run int64 }
 
 // openWriter prepares every statement on a new connection.
 func openWriter(c driver.Connector, d dialect) (*writer, error) {

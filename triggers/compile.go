@@ -25,8 +25,9 @@ import (
 type compiler struct {
 	text   string
 	faults []fault
-	elems  []*shape // what "#" is in the loops around us, innermost last
-	paths  []*path  // the names that the expression reads, each once, in order
+	elems  []*shape  // what "#" is in the loops around us, innermost last
+	paths  []*path   // the names that the expression reads, each once, in order
+	row    *rowNames // for the text of a list's row; nil for an event's
 }
 
 // typed is a checked expression.
@@ -41,9 +42,10 @@ type typed struct {
 var unknown = typed{shape: anyShape, eval: func(*scope) any { return nil }}
 
 // compileText parses and checks an expression; faults are in the order of the text.
-func compileText(text string) (typed, *compiler) {
-	c := &compiler{text: text}
-	node, bad := parse(text)
+func compileText(text string) (typed, *compiler) { return compileWith(&compiler{text: text}) }
+
+func compileWith(c *compiler) (typed, *compiler) {
+	node, bad := parse(c.text)
 	if bad != nil {
 		c.faults = append(c.faults, *bad)
 		return unknown, c

@@ -34,6 +34,9 @@ func (c *compiler) name(n *ast.IdentifierNode) typed {
 		}
 		return constant(spanShape, d.D())
 	}
+	if c.row != nil {
+		return c.row.name(n.Value)
+	}
 	r, ok := roots[n.Value]
 	if !ok {
 		return c.unknownName(n)

@@ -26,7 +26,10 @@ type part struct {
 }
 
 // compileTemplate reads a template; the faults count bytes of text.
-func compileTemplate(text string) (*template, []fault) {
+func compileTemplate(text string) (*template, []fault) { return readTemplate(text, compileText) }
+
+// readTemplate reads a template whose expressions are compiled by read.
+func readTemplate(text string, read func(string) (typed, *compiler)) (*template, []fault) {
 	t := &template{source: text}
 	var faults []fault
 	for at := 0; at < len(text); {
@@ -50,7 +53,7 @@ func compileTemplate(text string) (*template, []fault) {
 			faults = append(faults, fault{begin, `"{{" is not closed`, `write }} after the value; quotes inside have to be closed, too`})
 			break
 		}
-		p, bad := compileValue(text[begin+2 : end])
+		p, bad := compileValue(text[begin+2:end], read)
 		p.source = text[begin : end+2]
 		for _, f := range bad {
 			f.offset += begin + 2
@@ -85,13 +88,13 @@ func closing(text string, from int) int {
 }
 
 // compileValue reads what stands between the brackets: expression | default: expression.
-func compileValue(text string) (part, []fault) {
+func compileValue(text string, read func(string) (typed, *compiler)) (part, []fault) {
 	var p part
 	main, rest, found := cutDefault(text)
 	if strings.TrimSpace(main) == "" {
 		return p, []fault{{0, "there is nothing between {{ and }}", "write a value: {{ customer.first_name }}"}}
 	}
-	value, c := compileText(main)
+	value, c := read(main)
 	faults := c.faults
 	faults = append(faults, printable(main, value)...)
 	p.value = value.eval
@@ -101,7 +104,7 @@ func compileValue(text string) (part, []fault) {
 	if strings.TrimSpace(rest) == "" {
 		return p, append(faults, fault{len(text) - len(rest), "there is nothing after default:", `write a text in quotes: | default: "there"`})
 	}
-	fallback, c := compileText(rest)
+	fallback, c := read(rest)
 	for _, f := range append(c.faults, printable(rest, fallback)...) {
 		f.offset += len(text) - len(rest)
 		faults = append(faults, f)

@@ -41,6 +41,10 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"abandon", s.abandon},
 		{"people", s.people},
 		{"polls", s.polls},
+		{"runs", s.runs},
+		{"rows of runs", s.owe},
+		{"blocks", s.blocks},
+		{"lookups", s.lookups},
 		{"group", s.group},
 		{"reads", s.reads},
 		{"refusals", s.refusals},
@@ -73,6 +77,7 @@ type ledger struct {
 	settle store.Settle
 	due    []time.Time // calls of OnDue
 	poll   []time.Time // calls of OnPoll
+	look   []time.Time // calls of OnLookup
 	facts  []nudgewire.Facts
 }
 
@@ -110,7 +115,10 @@ func reopen(t testing.TB, dsn string) *ledger {
 		},
 		OnDue:  func(at time.Time) { l.mu.Lock(); l.due = append(l.due, at); l.mu.Unlock() },
 		OnPoll: func(at time.Time) { l.mu.Lock(); l.poll = append(l.poll, at); l.mu.Unlock() },
-		Now:    func() time.Time { l.mu.Lock(); defer l.mu.Unlock(); return l.now },
+
+		OnLookup: func(at time.Time) { l.mu.Lock(); l.look = append(l.look, at); l.mu.Unlock() },
+
+		Now: func() time.Time { l.mu.Lock(); defer l.mu.Unlock(); return l.now },
 	})
 	if err != nil {
 		t.Fatalf("open: %v", err)

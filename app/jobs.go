@@ -1,0 +1,369 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/scheduler"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// campaigns are the jobs of the config in force, with the scheduler that fires them. It is
+// server.Jobs.
+type campaigns struct {
+	*scheduler.Scheduler
+	store *store.Store
+	cfg   atomic.Pointer[config.Config]
+	api   atomic.Pointer[apiclient.Client] // swapped by reload; nil where nothing is sent
+	board board
+}
+
+// JobsBeside is what can be asked of the jobs of cfg without a daemon: they are listed and
+// forecast, and nothing is fired or changed.
+func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) server.Jobs {
+	c := &campaigns{store: st}
+	c.cfg.Store(cfg)
+	c.Scheduler = scheduler.New(scheduler.Options{
+		Ledger: runLedger{store: st}, Excluder: &excluder{store: st}, Folder: runsFolder(cfg), Owner: "nobody", Now: now,
+		Points: c.points(cfg), Rate: cfg.API.Rate.PerSecond,
+	})
+	return c
+}
+
+// openJobs builds the scheduler and clears up what an earlier process left in the middle.
+func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) error {
+	c := &campaigns{store: a.store}
+	c.cfg.Store(cfg)
+	c.api.Store(a.api)
+	ledger := runLedger{a.store, a.opt.Watch, a.log.Named("scheduler")}
+	c.Scheduler = scheduler.New(scheduler.Options{
+		Ledger: ledger, Owing: ledger, Uploader: uploader{c, a.budget}, Excluder: &excluder{store: a.store},
+		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.Now,
+		Points: c.points(cfg), Rate: func() float64 { return c.cfg.Load().API.Rate.PerSecond() },
+		Admit:    func(ctx context.Context) error { return a.budget.Wait(ctx, pace.Send, time.Time{}) },
+		Halted:   func(string) bool { s := a.sender.Stats(); return s.Halted != "" && time.Now().Before(s.HaltedUntil) },
+		Progress: func(p scheduler.Progress) { c.board.put(p); tell(a.opt.Watch.Progress, p) },
+	})
+	c.Use(cfg.Jobs)
+	a.jobs = c
+	// The store's lock says that no other daemon lives: whoever held a run is dead.
+	if err := a.store.FreeRuns(ctx, owner); err != nil {
+		return err
+	}
+	return ledger.finishCancelling(ctx)
+}
+
+// retune takes up another config. Runs under way keep the job that they were built from.
+func (c *campaigns) retune(api *apiclient.Client, cfg *config.Config) {
+	c.cfg.Store(cfg)
+	c.api.Store(api)
+	c.Use(cfg.Jobs)
+}
+
+// points is the price of a message by the config in force; nil where the config that the
+// process began with has no prices.
+func (c *campaigns) points(cfg *config.Config) func(nudgewire.Category, string) float64 {
+	if cfg.API.Price == nil {
+		return nil
+	}
+	return func(category nudgewire.Category, _ string) float64 {
+		if p := c.cfg.Load().API.Price; p != nil {
+			return p.Of(category)
+		}
+		return 0
+	}
+}
+
+// runsFolder is where runs keep their files: beside the database.
+func runsFolder(cfg *config.Config) string {
+	path := store.Path(cfg.Storage)
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return filepath.Join(filepath.Dir(path), "runs")
+}
+
+// Jobs are the jobs of the config in force, in its order.
+func (c *campaigns) Jobs(now time.Time) []nudgewire.Job {
+	cfg := c.cfg.Load()
+	out := make([]nudgewire.Job, len(cfg.Jobs))
+	for i, j := range cfg.Jobs {
+		out[i] = j.Noun(now)
+		out[i].Paused = j.Mode == scheduler.Off
+	}
+	return out
+}
+
+func (c *campaigns) job(name string) (*scheduler.Compiled, error) {
+	for _, j := range c.cfg.Load().Jobs {
+		if j.Name == name {
+			return j, nil
+		}
+	}
+	return nil, scheduler.ErrNoJob
+}
+
+// Fire runs a job by hand.
+func (c *campaigns) Fire(ctx context.Context, name, approved string) (nudgewire.RunID, error) {
+	j, err := c.job(name)
+	if err != nil {
+		return 0, err
+	}
+	return c.RunNow(ctx, j, c.Now(), approved)
+}
+
+// Forecast says what a run of a job would do.
+func (c *campaigns) Forecast(ctx context.Context, name string) (scheduler.Forecast, error) {
+	j, err := c.job(name)
+	if err != nil {
+		return scheduler.Forecast{}, err
+	}
+	return c.DryRun(ctx, j, c.Now(), nil)
+}
+
+// Retry sends the parts of an ended run again that were not accepted.
+func (c *campaigns) Retry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (nudgewire.RunID, error) {
+	r, err := c.store.Run(ctx, id)
+	if err != nil {
+		return 0, runError(err)
+	}
+	parts, err := c.store.Parts(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	again, left, err := scheduler.Again(r, parts, who, doubtful, c.Now())
+	if err != nil {
+		return 0, err
+	}
+	next, won, err := c.store.StartRunOf(ctx, again, left)
+	if err == nil && !won {
+		err = fmt.Errorf("run %d is that retry already", next)
+	}
+	if err != nil {
+		return 0, err
+	}
+	c.Wake()
+	return next, nil
+}
+
+// Progress is how far a run has come that is under way.
+func (c *campaigns) Progress(id nudgewire.RunID) (scheduler.Progress, bool) { return c.board.get(id) }
+
+// A board holds how far the runs under way have come.
+type board struct {
+	mu sync.Mutex
+	at map[nudgewire.RunID]scheduler.Progress
+}
+
+// mostOnBoard bounds the board: ended runs are never asked for, and the newest numbers matter.
+const mostOnBoard = 64
+
+func (b *board) put(p scheduler.Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.at == nil {
+		b.at = map[nudgewire.RunID]scheduler.Progress{}
+	}
+	b.at[p.Run] = p
+	if len(b.at) > mostOnBoard {
+		oldest := p.Run
+		for id := range b.at {
+			oldest = min(oldest, id)
+		}
+		delete(b.at, oldest)
+	}
+}
+
+func (b *board) get(id nudgewire.RunID) (scheduler.Progress, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p, ok := b.at[id]
+	return p, ok
+}
+
+// uploader is the client in force; what an upload shows about the service, the budget learns.
+type uploader struct {
+	c      *campaigns
+	budget *pace.Budget
+}
+
+func (u uploader) CreateCampaign(ctx context.Context, name string, templateID int64, fileName string, file io.Reader, size int64) (apiclient.Answer, error) {
+	began := time.Now()
+	answer, err := u.c.api.Load().CreateCampaign(ctx, name, templateID, fileName, file, size)
+	call, _ := errors.AsType[*apiclient.CallError](err)
+	switch {
+	case call != nil && (call.HTTPStatus == 429 || call.HTTPStatus >= 500 || call.HTTPStatus == 0):
+		if ctx.Err() == nil { // else it was us who cut the call
+			u.budget.Slow(began, call.RetryAfter)
+		}
+	default:
+		u.budget.Took()
+	}
+	return answer, err
+}
+
+func tell[T any](to func(T), what T) {
+	if to != nil {
+		to(what)
+	}
+}
+
+// A runLedger is the store as the scheduler sees it.
+type runLedger struct {
+	store *store.Store
+	watch Watch
+	log   *zap.Logger
+}
+
+// runError gives the store's errors the names that the scheduler knows them by.
+func runError(err error) error {
+	switch {
+	case errors.Is(err, store.ErrMoved):
+		return fmt.Errorf("%w (%v)", scheduler.ErrMoved, err) //nolint:errorlint // one name is enough
+	case errors.Is(err, store.ErrNotFound):
+		return scheduler.ErrNoRun
+	default:
+		return err
+	}
+}
+
+func (l runLedger) StartRun(ctx context.Context, r nudgewire.Run) (nudgewire.RunID, bool, error) {
+	id, won, err := l.store.StartRun(ctx, r)
+	if won {
+		r.ID = id
+		tell(l.watch.Run, r)
+	}
+	return id, won, err
+}
+
+func (l runLedger) Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, error) {
+	r, err := l.store.Run(ctx, id)
+	return r, runError(err)
+}
+
+func (l runLedger) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, error) {
+	return l.store.OpenRuns(ctx, job)
+}
+
+func (l runLedger) LastSent(ctx context.Context, job string) (nudgewire.Run, bool, error) {
+	return l.store.LastSent(ctx, job)
+}
+
+func (l runLedger) Attended(ctx context.Context, job, line string, now time.Time) (time.Time, error) {
+	return l.store.Attended(ctx, job, line, now)
+}
+
+// SetRun also ends the rows of a run that is cancelled. They are many, so they are not part
+// of its commit: a crash between the two is made good at the next start.
+func (l runLedger) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
+	if err := l.store.SetRun(ctx, by, r, from...); err != nil {
+		return runError(err)
+	}
+	tell(l.watch.Run, r)
+	return l.cancelRows(ctx, r)
+}
+
+func (l runLedger) cancelRows(ctx context.Context, r nudgewire.Run) error {
+	if r.State != nudgewire.RunCancelled || r.Deliver != nudgewire.DeliverPerMessage {
+		return nil
+	}
+	n, err := l.store.CancelRows(context.WithoutCancel(ctx), r.ID, r.Reason)
+	if n > 0 {
+		l.log.Info("rows of a cancelled run will not be sent", zap.Int64("run", int64(r.ID)), zap.Int64("rows", n))
+	}
+	return err
+}
+
+// finishCancelling ends the rows of runs that were cancelled just before the process was
+// killed.
+func (l runLedger) finishCancelling(ctx context.Context) error {
+	cancelled, err := l.store.Runs(ctx, store.RunFilter{State: nudgewire.RunCancelled, Limit: 10})
+	for i := 0; err == nil && i < len(cancelled); i++ {
+		err = l.cancelRows(ctx, cancelled[i])
+	}
+	return err
+}
+
+func (l runLedger) SaveParts(ctx context.Context, by string, r nudgewire.Run, parts []nudgewire.Part) error {
+	err := l.store.SaveParts(ctx, by, r, parts)
+	if err == nil {
+		tell(l.watch.Run, r)
+	}
+	return runError(err)
+}
+
+func (l runLedger) Parts(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error) {
+	return l.store.Parts(ctx, id)
+}
+
+func (l runLedger) ClaimPart(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error) {
+	p, err := l.store.ClaimPart(ctx, id, number, owner, now)
+	if err == nil {
+		tell(l.watch.Part, p)
+	}
+	return p, runError(err)
+}
+
+func (l runLedger) FinishPart(ctx context.Context, p nudgewire.Part) error {
+	err := l.store.FinishPart(ctx, p)
+	if err == nil {
+		tell(l.watch.Part, p)
+	}
+	return runError(err)
+}
+
+func (l runLedger) Adopt(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error) {
+	return l.store.Adopt(ctx, owner, now, until)
+}
+
+func (l runLedger) Renew(ctx context.Context, id nudgewire.RunID, owner string, until time.Time) (nudgewire.Run, error) {
+	r, err := l.store.Renew(ctx, id, owner, until)
+	return r, runError(err)
+}
+
+// mostAhead is how many rows of a run wait to be sent before more are handed over: enough for
+// a minute at a common rate, few enough that a pause or cancel finds the others at home.
+const mostAhead = 1024
+
+// Owe hands rows over no faster than they leave. A run that a person stopped meanwhile has
+// moved on.
+func (l runLedger) Owe(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
+	for {
+		waiting, err := l.store.Backlog(ctx, id)
+		if err != nil {
+			return err
+		}
+		if waiting <= mostAhead {
+			return runError(l.store.Owe(ctx, id, first, rows))
+		}
+		r, err := l.store.Run(ctx, id)
+		if err != nil {
+			return runError(err)
+		}
+		if r.State != nudgewire.RunUploading {
+			return scheduler.ErrMoved
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (l runLedger) Standing(ctx context.Context, id nudgewire.RunID) (ended, failed int64, err error) {
+	return l.store.Standing(ctx, id)
+}

@@ -1,0 +1,267 @@
+package app_test
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// jobConfig is a config with one job over list.csv in the house's folder.
+func jobConfig(folder, more string) string {
+	return `
+defaults: {country: GB, language: en}
+jobs:
+  winback:
+    source: {csv: "` + folder + `/list.csv"}
+    columns: {phone: mobile, var_1: '{{ first_name | default: "there" }}', var_2: city, var_3: '{{ upper(code) }}'}
+` + more
+}
+
+const byCSV = "    campaign: {name: 'Winback {{ run.date }}', template_id: 1042}\n"
+
+// list writes n rows, of which every 40th repeats the phone before it and every 40th has a bad
+// one: 5 % that must not be sent. It returns the phones that must.
+func list(t *testing.T, path string, n int) (wanted []string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriterSize(f, 1<<16)
+	fmt.Fprintln(w, "first_name,mobile,city,code")
+	for i := range n {
+		phone := fmt.Sprintf("+447%09d", 100_000_000+i)
+		switch i % 40 {
+		case 13:
+			phone = fmt.Sprintf("+447%09d", 100_000_000+i-1)
+		case 27:
+			phone = "4.47911E+11"
+		default:
+			wanted = append(wanted, phone[1:])
+		}
+		fmt.Fprintf(w, "Customer %d,%s,\"Stoke, on Trent\",spring-%d\n", i, phone, i%7)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return wanted
+}
+
+// ended waits until a run rests.
+func (h *house) ended(id nudgewire.RunID) server.RunView {
+	h.t.Helper()
+	var r server.RunView
+	h.eventually(fmt.Sprintf("run %d ends", id), func() bool {
+		var err error
+		if r, err = h.ask.Run(h.t.Context(), id); err != nil {
+			h.t.Fatal(err)
+		}
+		return r.State.Final() || r.State == nudgewire.RunHeld || r.State == nudgewire.RunPaused
+	})
+	return r
+}
+
+func (h *house) fire(job string) server.RunView {
+	h.t.Helper()
+	r, err := h.ask.RunJob(h.t.Context(), job, server.RunOrder{Who: "Ann"})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return h.ended(r.ID)
+}
+
+// phonesOn are the phones of a run's parts, in order.
+func phonesOn(t *testing.T, r server.RunView) (all []string) {
+	t.Helper()
+	for _, p := range r.Parts {
+		f, err := os.Open(filepath.Join(r.Folder, p.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := csv.NewReader(f)
+		rows.ReuseRecord = true
+		head, err := rows.Read()
+		if err != nil || strings.Join(head, ",") != "phone,var_1,var_2,var_3" {
+			t.Fatalf("part %d begins with %v, %v", p.Number, head, err)
+		}
+		for {
+			row, err := rows.Read()
+			if err != nil {
+				break
+			}
+			all = append(all, row[0])
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	return all
+}
+
+// A list of 350,000 rows, one in twenty of them bad or twice there, becomes parts of at most
+// 10,000,000 bytes whose union is exactly the valid rows, once each; the service takes every
+// one, and the forecast, the run and the service count the same.
+func TestALongListIsSentInParts(t *testing.T) {
+	const rows = 350_000
+	folder := t.TempDir()
+	wanted := list(t, filepath.Join(folder, "list.csv"), rows)
+	h := open(t, options{folder: folder, config: jobConfig(folder, byCSV)})
+	f, err := h.ask.Forecast(t.Context(), "winback")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(h.service.Campaigns()) - 1; n != 0 { // one is the pre-defined "*"
+		t.Fatalf("the forecast uploaded %d files", n)
+	}
+	r := h.fire("winback")
+	if r.State != nudgewire.RunDone {
+		t.Fatalf("the run is %s: %s", r.State, r.Reason)
+	}
+	if f.Tally.Rows != rows || f.Tally.Kept != int64(len(wanted)) || f.Tally.Kept != r.Tally.Kept || f.Tally.Bytes != r.Tally.Bytes ||
+		f.Tally.Parts != r.Tally.Parts || len(r.Parts) != r.Tally.Parts || len(r.Parts) < 2 {
+		t.Errorf("forecast %+v\nrun %+v with %d parts", f.Tally, r.Tally, len(r.Parts))
+	}
+	uploads := h.service.Campaigns()[1:]
+	if len(uploads) != len(r.Parts) {
+		t.Fatalf("the service took %d files of %d", len(uploads), len(r.Parts))
+	}
+	sent := 0
+	for i, u := range uploads {
+		p := r.Parts[i]
+		if u.Bytes > 10_000_000 || u.SHA256 != p.SHA256 || u.Bytes != p.Bytes || int64(u.Rows) != p.Rows || u.Repeat || u.TemplateID != 1042 || p.State != nudgewire.PartAccepted {
+			t.Errorf("upload %+v\npart %+v", u, p)
+		}
+		sent += u.Rows
+	}
+	if s := h.service.Stats(); sent != len(wanted) || s.Messages != len(wanted) || s.Phones != len(wanted) || s.Duplicates != 0 {
+		t.Errorf("the service counts %d rows, %d messages to %d phones, %d twice; want %d", sent, s.Messages, s.Phones, s.Duplicates, len(wanted))
+	}
+	if got := phonesOn(t, r); !slices.Equal(got, wanted) {
+		t.Errorf("the parts hold %d phones, want %d in their order", len(got), len(wanted))
+	}
+	var left int64
+	for _, x := range r.Tally.Exclusions {
+		left += x.Count
+	}
+	if left != rows-int64(len(wanted)) {
+		t.Errorf("%d rows were left out, with reasons %+v", left, r.Tally.Exclusions)
+	}
+}
+
+// A list that is suddenly five times as long is held, and goes out once a person approves it.
+func TestAListThatGrewIsHeldUntilApproved(t *testing.T) {
+	folder := t.TempDir()
+	list(t, filepath.Join(folder, "list.csv"), 1000)
+	h := open(t, options{folder: folder, config: jobConfig(folder, byCSV+"    guard: {max_change: 300%}\n")})
+	if r := h.fire("winback"); r.State != nudgewire.RunDone || r.Tally.Kept != 950 {
+		t.Fatalf("the first run is %s with %d rows: %s", r.State, r.Tally.Kept, r.Reason)
+	}
+	list(t, filepath.Join(folder, "list.csv"), 5000)
+	h.pass() // a run by hand is named by its second
+	r := h.fire("winback")
+	if want := "4,750 rows are 500% of the last run's 950, and guard.max_change is 300%"; r.State != nudgewire.RunHeld || r.Reason != want {
+		t.Fatalf("the second run is %s: %s", r.State, r.Reason)
+	}
+	if n := len(h.service.Campaigns()) - 1; n != 1 {
+		t.Errorf("%d uploads before it was approved", n)
+	}
+	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{Who: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Approved != "Ann" || len(h.service.Campaigns())-1 != 2 {
+		t.Errorf("approved, the run is %s by %q with %d uploads", r.State, r.Approved, len(h.service.Campaigns())-1)
+	}
+	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{}); err == nil || err.Error() != fmt.Sprintf("run %d is done: there is nothing to approve", r.ID) {
+		t.Errorf("a second approval: %v", err)
+	}
+}
+
+// pass waits for the next second.
+func (h *house) pass() {
+	now := nowSecond()
+	h.eventually("the next second", func() bool { return nowSecond() != now })
+}
+
+// Message by message, each row is a tracked message of the ordinary ledger, blocked contacts
+// are left out, and nobody who was messaged of late is asked again.
+func TestRowsBecomeMessagesOnce(t *testing.T) {
+	folder := t.TempDir()
+	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
+	h := open(t, options{folder: folder, config: jobConfig(folder, "    deliver: per_message\n    send: {template: winback}\n    skip: {messaged_within: 7d}\n") + "tracking: {poll: [1s]}\n"})
+	if a, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{"+" + wanted[0], "+" + wanted[7], "12"}}); err != nil || a.Blocked != 2 || len(a.Bad) != 1 {
+		t.Fatalf("block: %+v, %v", a, err)
+	}
+	r := h.fire("winback")
+	if r.State != nudgewire.RunDone || r.Tally.Kept != int64(len(wanted)-2) {
+		t.Fatalf("the run is %s with %d rows: %s", r.State, r.Tally.Kept, r.Reason)
+	}
+	h.eventually("all are delivered", func() bool {
+		got, err := h.ask.Run(t.Context(), r.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Messages["delivered"] == r.Tally.Kept
+	})
+	if s := h.service.Stats(); s.Messages != len(wanted)-2 || s.Duplicates != 0 || h.service.Accepted(wanted[0]) != 0 || h.service.Accepted(wanted[1]) != 1 {
+		t.Errorf("the service counts %d messages, %d twice; %d to the blocked one", s.Messages, s.Duplicates, h.service.Accepted(wanted[0]))
+	}
+	m := h.messages()
+	if len(m) != len(wanted)-2 || m[0].Trigger != "winback" || m[0].Category != nudgewire.Marketing {
+		t.Errorf("%d messages, the newest %+v", len(m), m[0])
+	}
+	h.pass()
+	if r = h.fire("winback"); r.State != nudgewire.RunDone || r.Tally.Kept != 0 || !strings.HasPrefix(r.Reason, "none of the") && !strings.HasPrefix(r.Reason, "nobody is left") {
+		t.Logf("tally %+v", r.Tally)
+	}
+	if r.Tally.Kept != 0 || h.service.Stats().Messages != len(wanted)-2 {
+		t.Errorf("a second run of the week kept %d rows: %s", r.Tally.Kept, r.Reason)
+	}
+}
+
+// What the service refused goes again as a run of its own, with the config reloaded in between.
+func TestWhatWasRefusedGoesAgain(t *testing.T) {
+	folder := t.TempDir()
+	list(t, filepath.Join(folder, "list.csv"), 100)
+	h := open(t, options{
+		folder: folder, config: jobConfig(folder, byCSV),
+		sandbox: sandbox.Options{Templates: []sandbox.Template{{Name: "winback", Language: "en", ID: 1042, Variables: 2}}},
+	})
+	r := h.fire("winback")
+	if want := "part 1 was not accepted: create-with-csv: 400 Bad Request: "; r.State != nudgewire.RunFailed || !strings.HasPrefix(r.Reason, want) {
+		t.Fatalf("the run is %s: %s", r.State, r.Reason)
+	}
+	again, err := h.ask.OrderRun(t.Context(), r.ID, "retry", server.RunOrder{Who: "Ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := h.ended(again.ID); got.ID == r.ID || got.State != nudgewire.RunFailed || got.Parts[0].SHA256 != r.Parts[0].SHA256 || got.Parts[0].Attempt != 1 {
+		t.Errorf("the retry is %s: %s", got.State, got.Reason)
+	}
+	h.edit("template_id: 1042", "template_id: 7")
+	h.edit("  winback:", "  spring:")
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := h.ask.Jobs(t.Context())
+	if err != nil || len(jobs) != 1 || jobs[0].Name != "spring" {
+		t.Errorf("after a reload the jobs are %+v, %v", jobs, err)
+	}
+	if _, err := h.ask.Forecast(t.Context(), "sprng"); err == nil || err.Error() != `no job "sprng" in the config` {
+		t.Errorf("a misspelt job: %v", err)
+	}
+}
+
+func nowSecond() int64 { return time.Now().Unix() }

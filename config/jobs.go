@@ -1,0 +1,56 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/scheduler"
+)
+
+// A Price is what one message costs, in points. The service shows no price list, so forecasts
+// and guards can only be as right as this.
+type Price struct {
+	Marketing      float64 `yaml:"marketing" min:"0" example:"1.0" doc:"Points for one marketing message."`
+	Utility        float64 `yaml:"utility" min:"0" example:"0.4" doc:"Points for one utility message."`
+	Authentication float64 `yaml:"authentication" min:"0" example:"0.4" doc:"Points for one authentication message."`
+}
+
+// Of is what a message of a category costs.
+func (p *Price) Of(c nudgewire.Category) float64 {
+	switch c {
+	case nudgewire.Utility:
+		return p.Utility
+	case nudgewire.Authentication:
+		return p.Authentication
+	default:
+		return p.Marketing
+	}
+}
+
+// compileJobs makes scheduled campaigns of the file's jobs. They come after the triggers,
+// whose names they must not share: a message says by one name what caused it.
+func (c *Config) compileJobs(k *checker) {
+	jobs := make([]scheduler.Job, len(c.in.Jobs))
+	for i := range c.in.Jobs {
+		e := &c.in.Jobs[i]
+		at := yamlpos.Join("jobs", e.Key)
+		k.name(at, "job", e.Key)
+		if _, twice := c.in.Triggers.Get(e.Key); twice {
+			k.doc.ReportKey(at, fmt.Sprintf("%q is a trigger's name, too", e.Key), "give the job another name: messages say by it what caused them", false)
+		}
+		e.Value.Name = e.Key
+		jobs[i] = e.Value
+	}
+	all, problems := scheduler.Compile(jobs, scheduler.Env{
+		Version: c.Version, Timezone: c.Defaults.Timezone, Country: c.Defaults.Country, Language: c.Defaults.Language,
+		Category: c.Defaults.Category, Priced: c.API.Price != nil, Texts: scheduler.Expressions{},
+	})
+	for _, p := range problems {
+		if p.Path == "defaults.timezone" {
+			continue // it was told where it stands
+		}
+		k.found(below(yamlpos.Join("jobs", p.Job), p.Path), p.Offset, p.Msg, p.Hint, p.Warning)
+	}
+	c.Jobs = all
+}

@@ -1,0 +1,183 @@
+package nudgewire
+
+import (
+	"slices"
+	"time"
+)
+
+// A Job is a scheduled campaign as the rest of the program speaks of it: what history, pages
+// and counters need to know of one entry under jobs: in config.yaml. How it is written, read
+// and run is package scheduler's matter.
+type Job struct {
+	Name     string
+	Cron     string // five fields, in the job's zone; "" for a job that is only run by hand
+	Timezone string // IANA name
+	Source   string // where the rows come from, without secrets: "csv ./lists/*.csv"
+	Campaign string // name of the campaign, with {{ }} in it
+	Deliver  Deliver
+	Paused   bool      // a person stopped its firing
+	NextAt   time.Time // zero when it does not fire by itself
+}
+
+// Deliver is how a run's rows reach the service.
+type Deliver string
+
+// The ways to deliver.
+const (
+	DeliverCSV        Deliver = "csv"         // one upload for each part; fast
+	DeliverPerMessage Deliver = "per_message" // one dispatch for each row; slower, tracked
+)
+
+// A RunID is the row number of a stored run, from 1.
+type RunID int64
+
+// A Run is one firing of a job. It is unique by job and slot: whoever gets the row stored
+// runs it, so that neither the hour that autumn repeats nor a second process sends twice.
+type Run struct {
+	ID     RunID
+	Job    string    // name in config.yaml, kept as text: history outlives the job
+	Slot   string    // local wall-clock time it stands for, "2026-11-01 01:30"; by hand with the seconds and a word
+	DueAt  time.Time // UTC, the instant of Slot
+	Cause  RunCause
+	Source string // where the rows came from, without secrets
+	Config string // version of the config that it began with
+
+	State  RunState
+	Reason string   // why it is in this state, where that needs words
+	Before RunState // for paused: where it goes on
+
+	Deliver      Deliver
+	CampaignName string // as filled in for this run
+	TemplateID   int64  // for DeliverCSV
+	Template     string // for DeliverPerMessage, with its language
+	Language     string
+	Category     Category
+	Expires      time.Duration // for DeliverPerMessage: how long a row may wait
+	Folder       string        // where its parts and rejects lie; "" before it was built
+
+	Tally    Tally
+	Approved string // who let a held run go; "" for nobody
+	Owner    string // who works on it; "" for nobody
+	LeaseEnd time.Time
+
+	CreatedAt, StartedAt, EndedAt time.Time // UTC; zero while it has not come so far
+}
+
+// A RunCause is what made a run.
+type RunCause string
+
+// The causes of a run.
+const (
+	CauseCron   RunCause = "cron"
+	CauseMissed RunCause = "missed" // its time passed while nothing ran, and on_missed had it run later
+	CauseHand   RunCause = "hand"
+)
+
+// A Tally counts the rows of a run. Rows is Kept and all Exclusions together.
+type Tally struct {
+	Rows       int64       `json:"rows"` // of the source, without its header
+	Kept       int64       `json:"kept"`
+	Parts      int         `json:"parts"`
+	Bytes      int64       `json:"bytes"`
+	Points     float64     `json:"points"` // by the price table; 0 where there is none
+	Exclusions []Exclusion `json:"exclusions,omitempty"`
+}
+
+// Excluded is how many rows were left out.
+func (t Tally) Excluded() int64 { return t.Rows - t.Kept }
+
+// An Exclusion is one reason for leaving rows out, and how many it met.
+type Exclusion struct {
+	Kind   string `json:"kind"`   // phone, variable, duplicate, skipped, row or size
+	Reason string `json:"reason"` // for people: "the phone is too short for GB"
+	Count  int64  `json:"count"`
+	First  int64  `json:"first"` // number of the first such row
+}
+
+// A RunState is where a run stands. docs/states.md holds the law; the schema repeats it.
+type RunState string
+
+// The states of a run.
+const (
+	RunPlanned   RunState = "planned"   // stored; nothing was read yet
+	RunBuilding  RunState = "building"  // the source is read and parts are written
+	RunHeld      RunState = "held"      // built, and a guard waits for a person
+	RunUploading RunState = "uploading" // its parts go out, one after the other
+	RunPaused    RunState = "paused"    // a person stopped it for now
+	RunDone      RunState = "done"      // every part was accepted, or there was nothing to send; final
+	RunPartial   RunState = "partial"   // some parts were not accepted or are in doubt; final
+	RunFailed    RunState = "failed"    // nothing was accepted and nothing is in doubt; final
+	RunSkipped   RunState = "skipped"   // its time came and it was not run; final
+	RunCancelled RunState = "cancelled" // a person or a later run ended it; final
+)
+
+// RunStates lists every state in the order of a run's life.
+var RunStates = []RunState{
+	RunPlanned, RunBuilding, RunHeld, RunUploading, RunPaused,
+	RunDone, RunPartial, RunFailed, RunSkipped, RunCancelled,
+}
+
+// runLaw says where a run may go from each state. The final ones are absent.
+var runLaw = map[RunState][]RunState{
+	RunPlanned:   {RunBuilding, RunPaused, RunCancelled, RunFailed, RunSkipped},
+	RunBuilding:  {RunBuilding, RunHeld, RunUploading, RunDone, RunPaused, RunCancelled, RunFailed},
+	RunHeld:      {RunUploading, RunPaused, RunCancelled},
+	RunUploading: {RunUploading, RunDone, RunPartial, RunFailed, RunPaused, RunCancelled},
+	RunPaused:    {RunPlanned, RunBuilding, RunHeld, RunUploading, RunCancelled},
+}
+
+// Final reports whether no one leaves the state.
+func (s RunState) Final() bool { return runLaw[s] == nil }
+
+// May reports whether a run in state s may become next.
+func (s RunState) May(next RunState) bool { return slices.Contains(runLaw[s], next) }
+
+// A Part is one CSV file of a run, uploaded at most once. Its numbers are stored before the
+// first upload of the run, so that a restart knows exactly what is left to do.
+type Part struct {
+	RunID  RunID
+	Number int // from 1
+	File   string
+	Rows   int64
+	First  int64 // number of its first row among the kept rows of the run, from 1
+	Bytes  int64
+	SHA256 string // of the file, hex
+
+	State      PartState
+	Reason     string // the service's words or ours; "" for a plain acceptance
+	Attempt    int    // uploads begun so far; 0 before the first
+	RetryAt    time.Time
+	CampaignID string   // where the answer names one
+	MessageIDs []string // where the answer lists them; else the rows cannot be followed
+	Answer     string   // the raw answer, first 4 KB
+	HTTPStatus int      // 0 when there was no answer
+	UpdatedAt  time.Time
+}
+
+// A PartState is where a part stands.
+type PartState string
+
+// The states of a part.
+const (
+	PartBuilt     PartState = "built"     // on disk, waiting for its turn, also after an upload that was surely not taken
+	PartUploading PartState = "uploading" // claimed; a crash here makes it in doubt
+	PartAccepted  PartState = "accepted"  // the service took it; final
+	PartRejected  PartState = "rejected"  // the service refused it, or it may not go out any more; final
+	PartInDoubt   PartState = "in_doubt"  // may have been taken: a person decides, nothing uploads it again by itself
+	PartCancelled PartState = "cancelled" // the run ended before its turn; final
+)
+
+// PartStates lists every state in the order of a part's life.
+var PartStates = []PartState{PartBuilt, PartUploading, PartAccepted, PartRejected, PartInDoubt, PartCancelled}
+
+var partLaw = map[PartState][]PartState{
+	PartBuilt:     {PartUploading, PartRejected, PartCancelled},
+	PartUploading: {PartBuilt, PartAccepted, PartRejected, PartInDoubt},
+	PartInDoubt:   {PartBuilt, PartAccepted, PartRejected}, // a person's word
+}
+
+// Final reports whether no one leaves the state.
+func (s PartState) Final() bool { return partLaw[s] == nil }
+
+// May reports whether a part in state s may become next.
+func (s PartState) May(next PartState) bool { return slices.Contains(partLaw[s], next) }

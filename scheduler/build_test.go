@@ -1,0 +1,215 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// built builds a job into dir.
+func built(t interface{ Fatal(args ...any) }, job *Compiled, dir string, excluder Excluder) ([]nudgewire.Part, *building) {
+	d, err := newDiskFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &building{job: job, now: monday, folder: d, excluder: excluder}
+	parts, err := b.run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parts, b
+}
+
+func TestPartsTogetherAreExactlyTheValidUniqueRows(t *testing.T) {
+	dir := t.TempDir()
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		l := listSource{header: []string{"phone", "a", "b"}}
+		cell := rapid.SampledFrom([]string{"x", "Zoë, Jo", `say "hi"`, "two\nlines", "cr\r\nlf", " space", "=1+1", `\.`, "€uro", strings.Repeat("long ", 30)})
+		phone := rapid.SampledFrom([]string{"+4479111%05d", "079111%05d", "4479111%05d", "12%d", "4.47E+%d"})
+		rows := rapid.IntRange(0, 400).Draw(rt, "rows")
+		for range rows {
+			l.rows = append(l.rows, []string{fmt.Sprintf(phone.Draw(rt, "phone"), rapid.IntRange(0, 300).Draw(rt, "n")), cell.Draw(rt, "a"), cell.Draw(rt, "b")})
+		}
+		limit := rapid.Int64Range(60, 5000).Draw(rt, "limit")
+		job := jobOf(t, l, Job{Columns: columns("phone", "phone", "var_1", "a", "var_2", "b")})
+		job.MaxSize = units.Size(limit)
+		// The yardstick: one row after the other, by the slow reader of phones.
+		header := "phone,var_1,var_2\n"
+		seen := map[string]bool{}
+		var want [][]string
+		for _, row := range l.rows {
+			digits, err := phones.Normalize(row[0], "GB")
+			if err != nil || seen[digits] {
+				continue
+			}
+			seen[digits] = true
+			one := []string{digits, strings.TrimSpace(row[1]), strings.TrimSpace(row[2])}
+			if int64(len(header)+len(line(one))) <= limit {
+				want = append(want, one)
+			}
+		}
+		folder := filepath.Join(dir, fmt.Sprint(n))
+		parts, b := built(rt, job, folder, nil)
+		var got [][]string
+		var size int64
+		for i, p := range parts {
+			text, err := os.ReadFile(filepath.Join(folder, p.File))
+			if err != nil {
+				rt.Fatal(err)
+			}
+			sum := sha256.Sum256(text)
+			if int64(len(text)) > limit || int64(len(text)) != p.Bytes || hex.EncodeToString(sum[:]) != p.SHA256 {
+				rt.Fatalf("part %d has %d bytes, told %d with hash %s, limit %d", p.Number, len(text), p.Bytes, p.SHA256, limit)
+			}
+			rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+			if err != nil || line(rows[0]) != header || int64(len(rows)-1) != p.Rows || p.First != int64(len(got))+1 || p.Number != i+1 {
+				rt.Fatalf("part %+v has %d rows: %v", p, len(rows), err)
+			}
+			// As few parts as possible: what begins this one did not fit into the one before.
+			if i > 0 && parts[i-1].Bytes+int64(len(line(want[len(got)]))) <= limit {
+				rt.Fatalf("the first row of part %d fits into the part before", p.Number)
+			}
+			got = append(got, rows[1:]...)
+			size += p.Bytes
+		}
+		for _, row := range want { // a reader of CSV gives CR LF back as LF
+			for i := range row {
+				row[i] = strings.ReplaceAll(row[i], "\r\n", "\n")
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("rows (-want +got):\n%s", diff)
+		}
+		t := b.tally
+		var left int64
+		for _, x := range t.Exclusions {
+			left += x.Count
+		}
+		if t.Rows != int64(rows) || t.Kept != int64(len(want)) || t.Excluded() != left || t.Bytes != size || t.Parts != len(parts) {
+			rt.Fatalf("tally %+v of %d rows, %d kept, %d bytes", t, rows, len(want), size)
+		}
+	})
+}
+
+func line(cells []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(cells)
+	w.Flush()
+	return b.String()
+}
+
+// blocked leaves out the phones it names.
+type blocked map[nudgewire.Phone]string
+
+func (b blocked) Excluded(_ context.Context, phones []nudgewire.Phone, within time.Duration, _ time.Time) ([]string, error) {
+	if len(phones) > 512 || within != 7*24*time.Hour {
+		return nil, fmt.Errorf("asked for %d phones within %s", len(phones), within)
+	}
+	reasons := make([]string, len(phones))
+	for i, p := range phones {
+		reasons[i] = b[p]
+	}
+	return reasons, nil
+}
+
+func TestWhoMustNotBeSentToIsLeftOut(t *testing.T) {
+	job := jobOf(t, people(2000), Job{Skip: Skip{MessagedWithin: units.Duration(7 * 24 * time.Hour)}})
+	_, b := built(t, job, t.TempDir(), blocked{"447911100000": "is blocked", "447911100511": "was messaged 2 days ago", "447911101999": "is blocked"})
+	want := []nudgewire.Exclusion{
+		{Kind: KindSkipped, Reason: "the contact is blocked", Count: 2, First: 2},
+		{Kind: KindSkipped, Reason: "the contact was messaged 2 days ago", Count: 1, First: 513},
+	}
+	if diff := cmp.Diff(want, b.tally.Exclusions); diff != "" || b.tally.Kept != 1997 {
+		t.Errorf("%d kept (-want +got):\n%s", b.tally.Kept, diff)
+	}
+	if b.first[0].Phone != "447911100001" || b.first[0].Variables[0] != "Name 1" {
+		t.Errorf("the first row is %+v", b.first[0])
+	}
+}
+
+func TestARowThatNoPartCanHold(t *testing.T) {
+	l := people(3)
+	l.rows[1][1] = strings.Repeat("x", 900)
+	job := jobOf(t, l, Job{})
+	job.MaxSize = 500
+	dir := t.TempDir()
+	_, b := built(t, job, dir, nil)
+	want := []nudgewire.Exclusion{{Kind: KindSize, Reason: "the row alone is larger than a part of 500B may be", Count: 1, First: 3}}
+	if diff := cmp.Diff(want, b.tally.Exclusions); diff != "" || b.tally.Kept != 2 {
+		t.Errorf("%d kept (-want +got):\n%s", b.tally.Kept, diff)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, rejectsFile))
+	if err != nil || string(text) != "row,reason,phone\n3,the row alone is larger than a part of 500B may be,+447911100001\n" {
+		t.Errorf("rejects %q, %v", text, err)
+	}
+}
+
+func TestVariablesTooLongOrOddAreHandled(t *testing.T) {
+	l := people(4)
+	l.rows[0][1] = strings.Repeat("é", 1024)
+	l.rows[1][1] = strings.Repeat("é", 1025)
+	l.rows[2][1] = "a\x00b\xffc"
+	l.rows[3][1] = strings.Repeat("x", 1<<20)
+	dir := t.TempDir()
+	_, b := built(t, jobOf(t, l, Job{}), dir, nil)
+	want := []nudgewire.Exclusion{{Kind: KindVariable, Reason: "var_1 is too long: at most 1024 characters are sent", Count: 2, First: 3}}
+	if diff := cmp.Diff(want, b.tally.Exclusions); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "part-0001.csv"))
+	if err != nil || !strings.HasSuffix(string(text), "447911100002,ab\uFFFDc\n") {
+		t.Errorf("part %.80q, %v", text[max(0, len(text)-80):], err)
+	}
+}
+
+func TestPhoneSetForgetsNothingAndMixesNothingUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s phoneSet
+		seen := map[string]bool{}
+		for _, p := range rapid.SliceOf(rapid.StringMatching(`[1-9][0-9]{5,14}`)).Draw(t, "phones") {
+			if fresh := s.add([]byte(p)); fresh == seen[p] {
+				t.Fatalf("%s is new: %v", p, fresh)
+			}
+			seen[p] = true
+		}
+	})
+	var s phoneSet
+	for i := range 300_000 {
+		if !s.add(fmt.Appendf(nil, "4479%08d", i)) {
+			t.Fatalf("%d passes for an earlier one", i)
+		}
+	}
+	for i := range 300_000 {
+		if s.add(fmt.Appendf(nil, "4479%08d", i)) {
+			t.Fatalf("%d was forgotten", i)
+		}
+	}
+}
+
+func TestExclusionsAreBounded(t *testing.T) {
+	var x exclusions
+	for i := range 1000 {
+		x.add(KindPhone, fmt.Sprintf("reason %d", i), int64(i))
+	}
+	all := x.list()
+	if len(all) != mostReasons+1 || all[0].Reason != "other reasons" || all[0].Count != 900 || x.count() != 1000 {
+		t.Errorf("%d reasons, the first %+v", len(all), all[0])
+	}
+}

@@ -1,0 +1,272 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A Schedule is a cron line in a zone. The cron library is asked about times on a wall, as if
+// the zone had no changes, and each wall time is then placed on the real line once: its first
+// occurrence where autumn repeats it, the first valid minute where spring leaves it out. The
+// library's own reading fires "30 1 * * *" twice on 2026-11-01 in New York and skips
+// "30 2 * * *" on 2026-03-08.
+type Schedule struct {
+	text string
+	cron cron.Schedule
+	zone *time.Location
+}
+
+// A Firing is one time at which a job runs. Slot is its identity: two wall times that fall
+// into the same gap share the minute at its end, and with it one firing.
+type Firing struct {
+	Slot string    // local wall-clock time of At, "2026-03-08 03:00"
+	At   time.Time // UTC
+	Told string    // the wall time that the cron line names, where spring left it out; else ""
+}
+
+const slotLayout = "2006-01-02 15:04"
+
+// A wordError is a text that cannot be used, and the cure.
+type wordError struct{ msg, hint string }
+
+func (e *wordError) Error() string { return e.msg }
+
+// Hint is what to do about it.
+func (e *wordError) Hint() string { return e.hint }
+
+func words(err error) (msg, hint string) {
+	if w, ok := errors.AsType[*wordError](err); ok {
+		return w.msg, w.hint
+	}
+	return err.Error(), ""
+}
+
+const cronHint = `write minute, hour, day, month and weekday: "0 10 * * MON" is every Monday at 10:00`
+
+// ParseSchedule reads a cron line of five fields, or @hourly, @daily, @weekly, @monthly and
+// @yearly. The error carries a Hint.
+func ParseSchedule(text string, zone *time.Location) (*Schedule, error) {
+	spec := strings.TrimSpace(text)
+	switch {
+	case spec == "":
+		return nil, &wordError{"is empty, wants a cron line", cronHint}
+	case strings.HasPrefix(spec, "@every"):
+		return nil, &wordError{`"@every" counts from the start of the program and knows no hour`, `write the minutes it runs at, such as "*/15 * * * *"`}
+	case strings.HasPrefix(spec, "TZ="), strings.HasPrefix(spec, "CRON_TZ="):
+		return nil, &wordError{"a time zone does not belong into the cron line", "set timezone beside it"}
+	case spec[0] != '@' && len(strings.Fields(spec)) != 5:
+		return nil, &wordError{fmt.Sprintf("%q has %d fields, a cron line has 5", spec, len(strings.Fields(spec))), cronHint}
+	}
+	plan, err := cron.ParseStandard(spec)
+	if err != nil {
+		return nil, &wordError{cronFault(spec, err), cronHint}
+	}
+	if s, ok := plan.(*cron.SpecSchedule); ok {
+		s.Location = time.UTC // wall time; the zone is ours
+	}
+	s := &Schedule{text: spec, cron: plan, zone: zone}
+	// The library looks five years ahead; 30 February is never found.
+	if plan.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return nil, &wordError{fmt.Sprintf("%q names a day that no month has", spec), cronHint}
+	}
+	return s, nil
+}
+
+// cronFault puts the library's words into ours.
+func cronFault(spec string, err error) string {
+	words := strings.TrimPrefix(err.Error(), "failed to ")
+	return fmt.Sprintf("%q is no cron line: %s", spec, words)
+}
+
+// String is the cron line.
+func (s *Schedule) String() string { return s.text }
+
+// Zone is the zone that the line is read in.
+func (s *Schedule) Zone() *time.Location { return s.zone }
+
+// Next is the first firing after the given instant; ok is false when there is none within
+// five years.
+func (s *Schedule) Next(after time.Time) (f Firing, ok bool) {
+	local := after.In(s.zone)
+	wall := wallOf(local)
+	for {
+		wall = s.cron.Next(wall)
+		if wall.IsZero() {
+			return Firing{}, false
+		}
+		at, shown := place(wall, s.zone)
+		if !at.After(after) {
+			continue // the second pass through an hour that autumn repeats, or the rest of a gap
+		}
+		f = Firing{Slot: at.In(s.zone).Format(slotLayout), At: at.UTC()}
+		if !shown {
+			f.Told = wall.Format(slotLayout)
+		}
+		return f, true
+	}
+}
+
+// wallOf is the time on the wall, kept as if it were UTC.
+func wallOf(local time.Time) time.Time {
+	y, mo, d := local.Date()
+	h, m, sec := local.Clock()
+	return time.Date(y, mo, d, h, m, sec, local.Nanosecond(), time.UTC)
+}
+
+// place finds the instant at which the clock on the wall shows the given time: the first of
+// two, or, where it never does, the first whole minute after the gap. exists is false then.
+func place(wall time.Time, zone *time.Location) (at time.Time, exists bool) {
+	guess := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), zone)
+	from, to := guess.ZoneBounds()
+	edges := make([]time.Time, 0, 2)
+	offsets := []int{offsetOf(guess)}
+	if !from.IsZero() {
+		edges = append(edges, from)
+		offsets = append(offsets, offsetOf(from.Add(-time.Nanosecond).In(zone)))
+	}
+	if !to.IsZero() {
+		edges = append(edges, to)
+		offsets = append(offsets, offsetOf(to.In(zone)))
+	}
+	for _, offset := range offsets {
+		one := wall.Add(-time.Duration(offset) * time.Second)
+		if wallOf(one.In(zone)).Equal(wall) && (!exists || one.Before(at)) {
+			at, exists = one, true
+		}
+	}
+	if exists {
+		return at, true
+	}
+	for _, edge := range edges {
+		before := wallOf(edge.Add(-time.Nanosecond).In(zone))
+		after := wallOf(edge.In(zone))
+		if before.Before(wall) && wall.Before(after) {
+			if rest := after.Sub(after.Truncate(time.Minute)); rest > 0 {
+				edge = edge.Add(time.Minute - rest)
+			}
+			return edge, false
+		}
+	}
+	return guess, false
+}
+
+func offsetOf(t time.Time) int {
+	_, offset := t.Zone()
+	return offset
+}
+
+// late is how long after its time a firing still counts as on time: the machine was busy, or
+// a process was being replaced.
+const late = time.Minute
+
+// mostMissed bounds how many missed times are counted one by one.
+const mostMissed = 10_000
+
+// Due is what a job's clock says at one moment.
+type Due struct {
+	Now    *Firing // to run now: on time, or missed and wanted all the same
+	Cause  nudgewire.RunCause
+	Missed []Firing // to record as skipped: at most the newest one
+	Reason string   // for Missed, or for a Now that comes late
+	Next   time.Time
+}
+
+// Look says what is due of the times after since and up to now. on says what to do about
+// those that passed while nothing ran.
+func (s *Schedule) Look(since, now time.Time, on OnMissed) Due {
+	var d Due
+	var last Firing
+	passed := 0
+	at := since
+	for passed < mostMissed {
+		f, ok := s.Next(at)
+		if !ok {
+			break
+		}
+		if f.At.After(now) {
+			d.Next = f.At
+			break
+		}
+		passed++
+		last, at = f, f.At
+	}
+	if passed == mostMissed { // only the newest counts: find it without walking there
+		last, d.Next = s.newest(last, now)
+	}
+	if passed == 0 {
+		return d
+	}
+	age := now.Sub(last.At)
+	more := ""
+	if passed > 1 {
+		more = fmt.Sprintf(", and %s earlier ones", count(passed-1, mostMissed-1))
+	}
+	switch {
+	case age <= late:
+		d.Now, d.Cause = &last, nudgewire.CauseCron
+		if passed > 1 {
+			d.Reason = fmt.Sprintf("%s earlier times passed while nudgewire was not running", count(passed-1, mostMissed-1))
+		}
+	case on.runs(age):
+		d.Now, d.Cause = &last, nudgewire.CauseMissed
+		d.Reason = fmt.Sprintf("missed at %s%s, run %s late because of on_missed", last.Slot, more, roughly(age))
+	default:
+		d.Missed = []Firing{last}
+		d.Reason = fmt.Sprintf("missed: nudgewire was not running at %s%s; on_missed is %s", last.Slot, more, on)
+	}
+	return d
+}
+
+// newest is the last firing up to now, found from a day before it, and the next one.
+func (s *Schedule) newest(known Firing, now time.Time) (last Firing, next time.Time) {
+	last = known
+	for _, back := range []time.Duration{time.Hour, 26 * time.Hour, 32 * 24 * time.Hour} {
+		from := now.Add(-back)
+		if from.Before(last.At) {
+			from = last.At
+		}
+		for {
+			f, ok := s.Next(from)
+			if !ok {
+				return last, next
+			}
+			if f.At.After(now) {
+				next = f.At
+				break
+			}
+			last, from = f, f.At
+		}
+		if last.At.After(known.At) {
+			break
+		}
+	}
+	return last, next
+}
+
+func count(n, most int) string {
+	if n >= most {
+		return fmt.Sprintf("more than %d", most-1)
+	}
+	return strconv.Itoa(n)
+}
+
+// roughly is a duration for a sentence.
+func roughly(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d days", int(d.Hours()/24))
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%d hours", int(d.Hours()))
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%d minutes", int(d.Minutes()))
+	default:
+		return fmt.Sprintf("%d seconds", int(d.Seconds()))
+	}
+}

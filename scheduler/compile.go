@@ -1,0 +1,427 @@
+package scheduler
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// Env is what jobs depend on outside of themselves.
+type Env struct {
+	Version  string // of the config
+	Timezone string // of jobs that name none; "" is UTC
+	Country  string // of numbers without a country code; "" is not known
+	Language string // of templates that name none
+	Category nudgewire.Category
+	Priced   bool     // there is a price table, so that points can be counted
+	Texts    Language // of columns and names; nil is Plain
+}
+
+// A Compiled is a job ready to run. It is never changed.
+type Compiled struct {
+	Job
+	Version  string
+	schedule *Schedule // nil for a job that only runs by hand
+	zone     *time.Location
+	country  string
+	category nudgewire.Category
+	language string
+	source   Source
+	columns  *mapping
+	title    Template
+}
+
+// Schedule is when the job fires; nil when it only runs by hand, or is off.
+func (c *Compiled) Schedule() *Schedule {
+	if c.Mode == Off {
+		return nil
+	}
+	return c.schedule
+}
+
+// Zone is the zone of the job's clock.
+func (c *Compiled) Zone() *time.Location { return c.zone }
+
+// Source is where its rows come from.
+func (c *Compiled) Source() Source { return c.source }
+
+// Noun is the job as the rest of the program speaks of it.
+func (c *Compiled) Noun(now time.Time) nudgewire.Job {
+	j := nudgewire.Job{
+		Name: c.Name, Cron: c.Cron, Timezone: c.zone.String(),
+		Source: c.source.String(), Deliver: c.Deliver,
+	}
+	if c.Campaign != nil {
+		j.Campaign = c.Campaign.Name
+	}
+	if s := c.Schedule(); s != nil {
+		if f, ok := s.Next(now); ok {
+			j.NextAt = f.At
+		}
+	}
+	return j
+}
+
+// Compile checks the jobs and makes them ready, in their order. It reports every problem at
+// once; a job with one that is more than a warning is left out.
+func Compile(jobs []Job, env Env) ([]*Compiled, []Problem) {
+	var all []*Compiled
+	var problems []Problem
+	for _, j := range jobs {
+		b := &builder{env: env, job: j}
+		c := b.build()
+		problems = append(problems, b.problems...)
+		if !b.failed {
+			all = append(all, c)
+		}
+	}
+	return all, problems
+}
+
+type builder struct {
+	env      Env
+	job      Job
+	problems []Problem
+	failed   bool
+}
+
+func (b *builder) bad(path, hint, format string, args ...any) {
+	b.failed = true
+	b.problems = append(b.problems, Problem{Job: b.job.Name, Path: path, Msg: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+func (b *builder) warn(path, hint, format string, args ...any) {
+	b.problems = append(b.problems, Problem{Job: b.job.Name, Path: path, Msg: fmt.Sprintf(format, args...), Hint: hint, Warning: true})
+}
+
+func (b *builder) err(path string, err error) {
+	msg, hint := words(err)
+	b.bad(path, hint, "%s", msg)
+}
+
+func (b *builder) build() *Compiled {
+	j := b.job
+	fill(&j)
+	c := &Compiled{Job: j, Version: b.env.Version, zone: b.zone(j.Timezone), category: j.Category, country: j.Country}
+	if c.category == "" {
+		c.category = b.env.Category
+	}
+	if c.category == "" {
+		c.category = nudgewire.Marketing
+	}
+	if c.country == "" {
+		c.country = b.env.Country
+	}
+	if j.Country != "" && !phones.IsCountry(j.Country) {
+		hint := "write the two capital letters of ISO 3166, such as GB"
+		if upper := strings.ToUpper(j.Country); phones.IsCountry(upper) {
+			hint = fmt.Sprintf("did you mean %q?", upper)
+		}
+		b.bad("country", hint, "%q is not a country", j.Country)
+	}
+	if j.Cron != "" {
+		s, err := ParseSchedule(j.Cron, c.zone)
+		if err != nil {
+			b.err("cron", err)
+		}
+		c.schedule = s
+	}
+	c.source = b.source(j.Source)
+	c.columns = b.columns(j.Columns)
+	b.deliver(c)
+	b.guard(j)
+	return c
+}
+
+// fill sets what the YAML decoder sets by default tags, for jobs that were made in Go.
+func fill(j *Job) {
+	if j.Deliver == "" {
+		j.Deliver = nudgewire.DeliverCSV
+	}
+	if j.Unique == "" {
+		j.Unique = UniquePhone
+	}
+	if j.Overlap == "" {
+		j.Overlap = OverlapSkip
+	}
+	if j.Mode == "" {
+		j.Mode = Live
+	}
+	if j.MaxSize == 0 {
+		j.MaxSize = apiclient.MaxFile
+	}
+}
+
+func (b *builder) zone(own string) *time.Location {
+	name, at := own, "timezone"
+	if name == "" {
+		name, at = b.env.Timezone, "defaults.timezone"
+	}
+	if name == "" {
+		return time.UTC
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		b.bad(at, "write an IANA name, such as Europe/London", "%q is not a time zone", name)
+		return time.UTC
+	}
+	return zone
+}
+
+func (b *builder) source(o Origin) Source {
+	ways := o.ways()
+	switch {
+	case len(ways) == 0:
+		b.bad("source", "name one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp", "does not say where the rows come from")
+		return nil
+	case len(ways) > 1:
+		b.bad("source."+ways[1], "keep one of them; write a job for each", "%s cannot be read together", strings.Join(ways, " and "))
+		return nil
+	}
+	way := ways[0]
+	database := way == "postgres" || way == "mysql" || way == "sqlite"
+	switch {
+	case database && strings.TrimSpace(o.Query) == "":
+		b.bad("source.query", "write what to select: select phone, first_name from customers", "is missing: a database needs a query")
+	case !database && o.Query != "":
+		b.bad("source.query", "remove it", "only a database has a query, and this is %s", way)
+	case database && writes.MatchString(o.Query):
+		b.warn("source.query", "the session is read-only, so it will fail: begin with select or with", "does not look like a question")
+	}
+	if d := o.Delimiter; d != "" && (len(d) != 1 && d != "tab" && d != `\t` || strings.ContainsAny(d, "\"\r\n")) {
+		b.bad("source.delimiter", "write one sign, or tab", "%q is not a delimiter", d)
+	}
+	switch {
+	case o.HTTP != nil:
+		b.web(o.HTTP)
+	case o.S3 != nil:
+		b.bucket(o.S3)
+	case o.SFTP != nil:
+		b.server(o.SFTP)
+	case way == "csv" || way == "xlsx":
+		if _, err := path.Match(o.CSV+o.XLSX, ""); err != nil {
+			b.bad("source."+way, "close the bracket, or put a \\ in front of it", "%q is not a pattern", o.CSV+o.XLSX)
+		}
+	}
+	s, err := newSource(o)
+	if err != nil {
+		b.err("source."+way, err)
+		return nil
+	}
+	return s
+}
+
+var writes = regexp.MustCompile(`(?is)^\s*(insert|update|delete|merge|drop|alter|create|truncate|grant|copy|replace)\b`)
+
+func (b *builder) web(h *HTTP) {
+	u, err := url.Parse(h.URL)
+	switch {
+	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "":
+		b.bad("source.http.url", "write it like https://crm.example.com/api/contacts", "is not a web address")
+	case u.User != nil:
+		b.bad("source.http.url", "use user and password beside it", "an address with a user name or password in it")
+	case u.Scheme == "http" && !h.AllowPrivate:
+		b.warn("source.http.url", "write https://", "http:// lets everybody on the way read and change the list")
+	}
+	if !h.Bearer.IsZero() && h.User != "" {
+		b.bad("source.http.user", "keep one of them", "bearer and user cannot be used together")
+	}
+	if p := h.Pages; p != nil {
+		if p.By == "cursor" && p.Cursor == "" {
+			b.bad("source.http.pages.cursor", "write the path of the next cursor, such as meta.next", "is missing")
+		}
+		if p.By != "cursor" && p.Cursor != "" {
+			b.bad("source.http.pages.cursor", "remove it, or write by: cursor", "pages are found by %s, which needs no cursor", p.By)
+		}
+		if h.Format == "csv" && p.By == "cursor" {
+			b.bad("source.http.pages.by", "use link, page or offset", "CSV holds no cursor")
+		}
+	}
+}
+
+func (b *builder) bucket(s *S3) {
+	if s.AccessKey.IsZero() != s.SecretKey.IsZero() {
+		b.bad("source.s3", "set both access_key and secret_key, or none for a public bucket", "has one key of the two")
+	}
+	if u, err := url.Parse(s.Endpoint); s.Endpoint != "" && (err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "") {
+		b.bad("source.s3.endpoint", "write it like https://s3.eu-central-1.amazonaws.com", "is not a web address")
+	}
+	if _, err := path.Match(s.Key, ""); err != nil {
+		b.bad("source.s3.key", "close the bracket, or put a \\ in front of it", "%q is not a pattern", s.Key)
+	}
+}
+
+func (b *builder) server(s *SFTP) {
+	if s.Password.IsZero() && s.Key.IsZero() {
+		b.bad("source.sftp", "set key: ${file:/path/to/key}, or password", "has neither key nor password")
+	}
+	if _, err := path.Match(s.Path, ""); err != nil {
+		b.bad("source.sftp.path", "close the bracket, or put a \\ in front of it", "%q is not a pattern", s.Path)
+	}
+}
+
+var variableName = regexp.MustCompile(`^var_([1-9][0-9]{0,2})$`)
+
+// columns reads phone and var_1 to var_n, which must be there without a gap.
+func (b *builder) columns(given yamlpos.Ordered[string]) *mapping {
+	m := &mapping{}
+	phone, found := given.Get("phone")
+	if !found {
+		phone = "phone"
+	}
+	m.tel = b.text("columns.phone", columnText(phone))
+	texts := map[int]string{}
+	most := 0
+	for _, one := range given {
+		if one.Key == "phone" {
+			if strings.TrimSpace(one.Value) == "" {
+				b.bad("columns.phone", "write the name of the column", "is empty")
+			}
+			continue
+		}
+		number := variableName.FindStringSubmatch(one.Key)
+		if number == nil {
+			b.bad("columns."+one.Key, "the service knows phone, var_1, var_2 and so on", "%q is not a column of a campaign", one.Key)
+			continue
+		}
+		n, _ := strconv.Atoi(number[1]) // three digits at most
+		if strings.TrimSpace(one.Value) == "" {
+			b.bad("columns."+one.Key, "write the name of the column", "is empty")
+		}
+		texts[n] = one.Value
+		most = max(most, n)
+	}
+	if most > mostVariables {
+		b.bad(fmt.Sprintf("columns.var_%d", most), "", "there are at most %d variables", mostVariables)
+		return m
+	}
+	for n := 1; n <= most; n++ {
+		name := fmt.Sprintf("var_%d", n)
+		text, ok := texts[n]
+		if !ok {
+			b.bad("columns", "the service counts variables by their place: number them without a gap", "%s is missing, and there is var_%d", name, most)
+			continue
+		}
+		m.names = append(m.names, name)
+		m.texts = append(m.texts, b.text("columns."+name, columnText(text)))
+	}
+	return m
+}
+
+// mostVariables bounds the columns of a part.
+const mostVariables = 100
+
+func (b *builder) deliver(c *Compiled) {
+	j := c.Job
+	switch j.Deliver {
+	case nudgewire.DeliverCSV:
+		if j.Campaign == nil {
+			b.bad("campaign", "write campaign: {template_id: 1042}", "is missing: deliver: csv creates a campaign")
+		} else if j.Campaign.TemplateID < 1 {
+			b.bad("campaign.template_id", "copy the template's number from the service's dashboard", "is not the number of a template")
+		}
+		if j.Send != nil {
+			b.bad("send", "remove it, or write deliver: per_message", "belongs to deliver: per_message")
+		}
+		if j.Canary != nil {
+			b.bad("canary", "remove it, or write deliver: per_message", "a file that is uploaded cannot be stopped: a canary needs deliver: per_message")
+		}
+	case nudgewire.DeliverPerMessage:
+		if j.Send == nil {
+			b.bad("send", "write send: {template: winback}", "is missing: deliver: per_message sends a template to each row")
+		} else {
+			c.language = j.Send.Language
+			if c.language == "" {
+				c.language = b.env.Language
+			}
+			if c.language == "" {
+				b.bad("send.language", "set it, or defaults.language", "the template's language is not known")
+			}
+		}
+		if j.Campaign != nil {
+			b.bad("campaign", "remove it, or write deliver: csv", "belongs to deliver: csv")
+		}
+	default:
+		b.bad("deliver", "write csv or per_message", "%q is not known here", j.Deliver)
+	}
+	name := "{{ run.job }} {{ run.date }} {{ run.time }}"
+	if j.Campaign != nil && j.Campaign.Name != "" {
+		name = j.Campaign.Name
+	}
+	c.title = b.text("campaign.name", name)
+	if c.title != nil {
+		if _, err := c.title.Bind(nil, factsOf(j.Name, time.Unix(0, 0), time.UTC)); err != nil {
+			b.bad("campaign.name", "run.date, run.time and run.job are known", "%s", strings.Replace(firstWords(err), "the source has no column", "there is no", 1))
+		}
+	}
+	if n := j.MaxSize.Bytes(); n < 0 || n > apiclient.MaxFile {
+		b.bad("max_size", "write 10MB or less", "%s is more than the service takes", j.MaxSize)
+	}
+}
+
+func firstWords(err error) string {
+	msg, _ := words(err)
+	return msg
+}
+
+func (b *builder) guard(j Job) {
+	if j.Guard.MaxPoints > 0 && !b.env.Priced {
+		b.bad("guard.max_points", "set api.price, or remove it", "points cannot be counted without a price table")
+	}
+	if p := j.Guard.MaxChange; p != 0 && p <= 1 {
+		b.bad("guard.max_change", "write more than 100%: 300% holds what is more than three times the last run, or less than a third", "%s would hold every run", p)
+	}
+	if j.Canary != nil && j.Canary.StopIf.Failed == 0 {
+		b.bad("canary.stop_if", `write stop_if: "failed > 10%"`, "is missing")
+	}
+}
+
+// text compiles one text and reports its faults.
+func (b *builder) text(path, text string) Template {
+	language := b.env.Texts
+	if language == nil {
+		language = Plain{}
+	}
+	t, faults := language.Compile(text)
+	for _, f := range faults {
+		b.failed = true
+		b.problems = append(b.problems, Problem{Job: b.job.Name, Path: path, Offset: f.Offset, Msg: f.Msg, Hint: f.Hint})
+	}
+	if len(faults) > 0 {
+		return nil
+	}
+	return t
+}
+
+// columnText is a column's text in the language of templates: a bare name is that column,
+// and a text in quotes is itself.
+func columnText(text string) string {
+	plain := strings.TrimSpace(text)
+	if strings.Contains(plain, "{{") {
+		return text
+	}
+	if n := len(plain); n >= 2 && (plain[0] == '"' || plain[0] == '\'') && plain[n-1] == plain[0] {
+		return plain[1 : n-1]
+	}
+	return "{{ " + plain + " }}"
+}
+
+// columnNames are the names of a part's columns.
+func columnNames(variables int) []string {
+	names := make([]string, 0, variables+1)
+	names = append(names, "phone")
+	for i := range variables {
+		names = append(names, fmt.Sprintf("var_%d", i+1))
+	}
+	return slices.Clip(names)
+}

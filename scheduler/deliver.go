@@ -1,0 +1,411 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/backoff"
+)
+
+const (
+	firstRetry = 5 * time.Second  // after an upload that was surely not taken
+	lastRetry  = 10 * time.Minute // and never later than this
+	giveUp     = 24 * time.Hour   // of trying, after which a part is not tried again
+	mostDoubts = 2                // uploads in a row without a readable answer: then a person should look
+
+	finishTries = 12 // of storing an outcome, half a minute in all
+)
+
+// deliver takes the parts of the run to where they go, one after the other, and ends the run.
+func (w *working) deliver(ctx context.Context) error {
+	parts, err := w.Ledger.Parts(ctx, w.run.ID)
+	if err != nil {
+		return err
+	}
+	if err := w.recover(ctx, parts); err != nil {
+		return err
+	}
+	m := newMeter(w.run, nil, w.Progress, w.Now)
+	w.begun = w.Now()
+	doubts := 0
+	for i := range parts {
+		p := &parts[i]
+		for p.State == nudgewire.PartBuilt {
+			if err := w.await(ctx, p.RetryAt); err != nil {
+				return err
+			}
+			if w.Admit != nil && w.run.Deliver == nudgewire.DeliverCSV {
+				if err := w.Admit(ctx); err != nil {
+					return err
+				}
+			}
+			claimed, err := w.Ledger.ClaimPart(ctx, w.run.ID, p.Number, w.Owner, w.Now().UTC())
+			if err != nil {
+				return err
+			}
+			*p = claimed
+			var stop string
+			if w.run.Deliver == nudgewire.DeliverPerMessage {
+				stop, err = w.owe(ctx, p, m)
+			} else {
+				stop, err = w.upload(ctx, p)
+			}
+			if err != nil {
+				return err
+			}
+			if doubts++; p.State != nudgewire.PartInDoubt {
+				doubts = 0
+			}
+			if doubts == mostDoubts && i < len(parts)-1 {
+				stop = fmt.Sprintf("%d uploads in a row got no readable answer; resume when the service is well", doubts)
+			}
+			if stop != "" {
+				return w.change(ctx, nudgewire.RunPaused, stop, func(r *nudgewire.Run) {
+					r.Before, r.Owner, r.LeaseEnd = nudgewire.RunUploading, "", time.Time{}
+				})
+			}
+		}
+		m.sent(settled(parts))
+	}
+	state, reason := verdict(w.run, parts)
+	return w.change(ctx, state, reason, nil)
+}
+
+// settled counts the rows that are with the service and the parts that need nothing more.
+func settled(parts []nudgewire.Part) (rows int64, done int) {
+	for _, p := range parts {
+		if p.State != nudgewire.PartBuilt && p.State != nudgewire.PartUploading {
+			done++
+		}
+		if p.State == nudgewire.PartAccepted {
+			rows += p.Rows
+		}
+	}
+	return rows, done
+}
+
+// recover settles parts that a crash left uploading. A file may have arrived, so it is in
+// doubt; rows that were being owed are owed again, because the ledger knows each of them.
+func (w *working) recover(ctx context.Context, parts []nudgewire.Part) error {
+	for i := range parts {
+		p := &parts[i]
+		if p.State != nudgewire.PartUploading {
+			continue
+		}
+		p.State, p.Reason = nudgewire.PartInDoubt, "nudgewire stopped while it was on its way"
+		if w.run.Deliver == nudgewire.DeliverPerMessage {
+			p.State, p.Reason = nudgewire.PartBuilt, "nudgewire stopped while its rows were handed over"
+		}
+		p.UpdatedAt = w.Now().UTC()
+		if err := w.Ledger.FinishPart(ctx, *p); err != nil {
+			return err
+		}
+		w.log.Warn("a part was cut off by a stop", zap.Int("part", p.Number), zap.String("state", string(p.State)))
+	}
+	return nil
+}
+
+// await sleeps until at, and while the job is halted. It keeps the lease and listens for a
+// person's word meanwhile.
+func (w *working) await(ctx context.Context, at time.Time) error {
+	for {
+		if err := w.keep(ctx); err != nil {
+			return err
+		}
+		left := at.Sub(w.Now())
+		if w.Halted != nil && w.Halted(w.run.Job) {
+			left = max(left, time.Second)
+		}
+		if left <= 0 {
+			return ctx.Err()
+		}
+		if err := w.Sleep(ctx, min(left, time.Second)); err != nil {
+			return err
+		}
+	}
+}
+
+// upload sends one claimed part. stop is why the run should pause after it.
+func (w *working) upload(ctx context.Context, p *nudgewire.Part) (stop string, err error) {
+	path := filepath.Join(w.run.Folder, p.File)
+	if why := intact(path, *p); why != "" {
+		p.State, p.Reason = nudgewire.PartRejected, why
+		return "", w.finish(ctx, p)
+	}
+	// A file cut half-way may be acted upon, so an upload outlives the end of ctx by the grace
+	// period. The lease is kept meanwhile: another process must not take it for dead.
+	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	stopping := context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(w.Grace, cut)
+		context.AfterFunc(sending, func() { t.Stop() })
+	})
+	defer stopping()
+	done := make(chan struct{})
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		w.hold(sending, done)
+	}()
+	answer, err := w.send(sending, path, *p)
+	close(done)
+	<-kept
+	return w.settle(ctx, p, answer, err)
+}
+
+// hold renews the lease every third of it until done.
+func (w *working) hold(ctx context.Context, done <-chan struct{}) {
+	every := time.NewTicker(w.Lease / 3)
+	defer every.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-every.C:
+			if _, err := w.Ledger.Renew(ctx, w.run.ID, w.Owner, w.Now().Add(w.Lease).UTC()); err != nil && ctx.Err() == nil {
+				w.log.Warn("keeping the claim during an upload", zap.Error(err))
+			}
+		}
+	}
+}
+
+func (w *working) send(ctx context.Context, path string, p nudgewire.Part) (apiclient.Answer, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return apiclient.Answer{}, &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.NotAccepted, Err: err}
+	}
+	name := w.run.CampaignName
+	if w.run.Tally.Parts > 1 {
+		name = fmt.Sprintf("%s (%d of %d)", name, p.Number, w.run.Tally.Parts)
+	}
+	answer, err := w.Uploader.CreateCampaign(ctx, name, w.run.TemplateID, fileName(w.run.Job)+"-"+p.File, f, p.Bytes)
+	if closed := f.Close(); closed != nil {
+		w.log.Debug("closing a part", zap.Error(closed)) // it was only read
+	}
+	return answer, err
+}
+
+// settle turns the outcome of an upload into the part's state, and stores it.
+func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclient.Answer, sent error) (stop string, err error) {
+	now := w.Now().UTC()
+	p.RetryAt, p.Reason = time.Time{}, ""
+	var call *apiclient.CallError
+	if errors.As(sent, &call) {
+		p.HTTPStatus = call.HTTPStatus
+	}
+	if sent != nil {
+		p.Reason = sent.Error()
+	}
+	switch apiclient.OutcomeOf(sent) {
+	case apiclient.Accepted:
+		p.State, p.HTTPStatus = nudgewire.PartAccepted, answer.HTTPStatus
+		p.CampaignID, p.MessageIDs, p.Answer = answer.CampaignID, answer.MessageIDs, answer.Raw
+	case apiclient.NotAccepted:
+		p.State = nudgewire.PartBuilt
+		wait := backoff.Next(p.Attempt, firstRetry, lastRetry, w.Jitter())
+		if call != nil {
+			wait = max(wait, call.RetryAfter)
+		}
+		p.RetryAt = now.Add(wait)
+		if p.RetryAt.Sub(w.begun) > giveUp {
+			p.State, p.RetryAt = nudgewire.PartRejected, time.Time{}
+			p.Reason = fmt.Sprintf("given up after %d attempts: %s", p.Attempt, p.Reason)
+		}
+	case apiclient.Rejected:
+		p.State = nudgewire.PartRejected
+		if errors.Is(sent, apiclient.ErrUnauthorized) {
+			// The next part would end the same way, and with the right key this one will not.
+			p.State, stop = nudgewire.PartBuilt, "the service refuses the API key; resume after correcting api.key"
+		}
+	default:
+		p.State = nudgewire.PartInDoubt
+	}
+	return stop, w.finish(ctx, p)
+}
+
+// finish stores a part's outcome, also when we are being stopped: what is known must not be
+// lost. It tries for a while, because a part left uploading ends in doubt.
+func (w *working) finish(ctx context.Context, p *nudgewire.Part) error {
+	p.UpdatedAt = w.Now().UTC()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	for try := 1; ; try++ {
+		err := w.Ledger.FinishPart(ctx, *p)
+		if err == nil || errors.Is(err, ErrMoved) {
+			return err
+		}
+		w.log.Error("storing how a part ended", zap.Int("part", p.Number), zap.Error(err))
+		if try == finishTries {
+			return err
+		}
+		if slept := w.Sleep(ctx, backoff.Next(try, 100*time.Millisecond, 5*time.Second, w.Jitter())); slept != nil {
+			return err
+		}
+	}
+}
+
+// intact says what is wrong with a part on disk; "" for nothing.
+func intact(path string, p nudgewire.Part) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "its file cannot be read: " + err.Error()
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "its file cannot be read: " + err.Error()
+	}
+	if n != p.Bytes || hex.EncodeToString(sum.Sum(nil)) != p.SHA256 {
+		return "its file was changed on disk after it was built"
+	}
+	return ""
+}
+
+// verdict is how a run ends by its parts.
+func verdict(r nudgewire.Run, parts []nudgewire.Part) (nudgewire.RunState, string) {
+	var accepted, doubt, ids int
+	first := ""
+	for _, p := range parts {
+		switch p.State {
+		case nudgewire.PartAccepted:
+			accepted++
+			ids += len(p.MessageIDs)
+		case nudgewire.PartInDoubt:
+			doubt++
+			if first == "" {
+				first = fmt.Sprintf("part %d is in doubt: %s", p.Number, p.Reason)
+			}
+		default:
+			if first == "" {
+				first = fmt.Sprintf("part %d was not accepted: %s", p.Number, p.Reason)
+			}
+		}
+	}
+	count := fmt.Sprintf("%d of %d parts were accepted", accepted, len(parts))
+	switch {
+	case accepted == len(parts):
+		if r.Deliver == nudgewire.DeliverCSV && ids == 0 {
+			return nudgewire.RunDone, "not tracked per recipient: the service's answer names no messages"
+		}
+		return nudgewire.RunDone, ""
+	case accepted == 0 && doubt == 0:
+		return nudgewire.RunFailed, first
+	default:
+		return nudgewire.RunPartial, count + "; " + first
+	}
+}
+
+// owe hands the rows of one claimed part over as dispatches.
+func (w *working) owe(ctx context.Context, p *nudgewire.Part, m *meter) (stop string, err error) {
+	path := filepath.Join(w.run.Folder, p.File)
+	if why := intact(path, *p); why != "" {
+		p.State, p.Reason = nudgewire.PartRejected, why
+		return "", w.finish(ctx, p)
+	}
+	stop, err = w.oweRows(ctx, path, *p, m)
+	if err != nil || stop != "" {
+		// Handing over again does no harm, so the part goes back.
+		p.State, p.Reason = nudgewire.PartBuilt, stop
+		return stop, errors.Join(err, w.finish(ctx, p))
+	}
+	p.State, p.Reason = nudgewire.PartAccepted, ""
+	return "", w.finish(ctx, p)
+}
+
+func (w *working) oweRows(ctx context.Context, path string, p nudgewire.Part, m *meter) (stop string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r := csv.NewReader(f)
+	if _, err := r.Read(); err != nil {
+		return "", fmt.Errorf("read %s: %w", p.File, err)
+	}
+	canary := int64(0)
+	if w.job != nil && w.job.Canary != nil && w.run.Approved == "" {
+		canary = w.job.Canary.First.of(w.run.Tally.Kept)
+	}
+	first, rows := p.First, []nudgewire.Dispatch(nil)
+	flush := func() error {
+		if len(rows) == 0 {
+			return nil
+		}
+		if err := w.Owing.Owe(ctx, w.run.ID, first, rows); err != nil {
+			return fmt.Errorf("hand rows over: %w", err)
+		}
+		first += int64(len(rows))
+		rows = nil
+		m.sent(first-1, p.Number-1)
+		return w.await(ctx, time.Time{})
+	}
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return "", flush()
+		}
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", p.File, err)
+		}
+		rows = append(rows, w.dispatch(row, first+int64(len(rows))))
+		n := first + int64(len(rows)) - 1
+		if n == canary {
+			if err := flush(); err != nil {
+				return "", err
+			}
+			if stop, err := w.canary(ctx, n); err != nil || stop != "" {
+				return stop, err
+			}
+		}
+		if len(rows) == batchRows {
+			if err := flush(); err != nil {
+				return "", err
+			}
+		}
+	}
+}
+
+// dispatch is one row as the ordinary ledger takes it.
+func (w *working) dispatch(row []string, number int64) nudgewire.Dispatch {
+	now := w.Now().UTC()
+	d := nudgewire.Dispatch{
+		Trigger: w.run.Job, Key: "run " + strconv.FormatInt(int64(w.run.ID), 10) + " row " + strconv.FormatInt(number, 10),
+		Phone: nudgewire.Phone(row[0]), Category: w.run.Category,
+		Send:  nudgewire.Send{Template: w.run.Template, Language: w.run.Language, Variables: row[1:]},
+		State: nudgewire.StateWaiting, DueAt: now, CreatedAt: now, UpdatedAt: now, Config: w.run.Config,
+	}
+	if w.run.Expires > 0 {
+		d.ExpiresAt = now.Add(w.run.Expires)
+	}
+	return d
+}
+
+// canary waits, and looks at what became of the first rows. After a restart it waits again:
+// a late campaign is better than one that nobody looked at.
+func (w *working) canary(ctx context.Context, sent int64) (stop string, err error) {
+	c := w.job.Canary
+	if err := w.await(ctx, w.Now().Add(c.Wait.D())); err != nil {
+		return "", err
+	}
+	ended, failed, err := w.Owing.Standing(ctx, w.run.ID)
+	if err != nil {
+		return "", fmt.Errorf("look at the first messages: %w", err)
+	}
+	if ended > 0 && float64(failed)/float64(ended) > float64(c.StopIf.Failed) {
+		return fmt.Sprintf("the canary stopped it: %d of the first %d messages have ended and %d of these failed, which is more than %s", ended, sent, failed, c.StopIf.Failed), nil
+	}
+	return "", nil
+}

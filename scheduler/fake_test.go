@@ -1,0 +1,470 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// book is a Ledger in memory. It holds every change against the law of states.
+type book struct {
+	t        testing.TB
+	mu       sync.Mutex
+	runs     []nudgewire.Run
+	parts    map[nudgewire.RunID][]nudgewire.Part
+	since    map[string]time.Time
+	owed     map[nudgewire.RunID]map[int64]nudgewire.Dispatch
+	ended    int64
+	failed   int64
+	crashAt  string // the name of the call after which the ledger is gone
+	crashed  bool
+	finishes int
+}
+
+var errCrash = errors.New("the process was killed")
+
+func newBook(t testing.TB) *book {
+	return &book{t: t, parts: map[nudgewire.RunID][]nudgewire.Part{}, since: map[string]time.Time{}, owed: map[nudgewire.RunID]map[int64]nudgewire.Dispatch{}}
+}
+
+// after ends a call: a crash comes behind the commit.
+func (b *book) after(call string) error {
+	if b.crashed || b.crashAt == call {
+		b.crashed = true
+		return errCrash
+	}
+	return nil
+}
+
+func (b *book) StartRun(_ context.Context, r nudgewire.Run) (nudgewire.RunID, bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, one := range b.runs {
+		if one.Job == r.Job && one.Slot == r.Slot {
+			return one.ID, false, nil
+		}
+	}
+	r.ID = nudgewire.RunID(len(b.runs) + 1)
+	b.runs = append(b.runs, r)
+	return r.ID, true, nil
+}
+
+func (b *book) Run(_ context.Context, id nudgewire.RunID) (nudgewire.Run, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if id < 1 || int(id) > len(b.runs) {
+		return nudgewire.Run{}, ErrNoRun
+	}
+	return b.runs[id-1], nil
+}
+
+func (b *book) OpenRuns(_ context.Context, job string) (open []nudgewire.Run, _ error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.runs {
+		if !r.State.Final() && (job == "" || r.Job == job) {
+			open = append(open, r)
+		}
+	}
+	return open, nil
+}
+
+func (b *book) LastSent(_ context.Context, job string) (nudgewire.Run, bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range slices.Backward(b.runs) {
+		if r.Job == job && (r.State == nudgewire.RunDone || r.State == nudgewire.RunPartial) && r.Tally.Kept > 0 {
+			return r, true, nil
+		}
+	}
+	return nudgewire.Run{}, false, nil
+}
+
+func (b *book) Attended(_ context.Context, job, line string, now time.Time) (time.Time, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := job + "\x00" + line
+	if b.since[key].IsZero() {
+		b.since[key] = now
+	}
+	last := b.since[key]
+	for _, r := range b.runs {
+		if r.Job == job && r.Cause != nudgewire.CauseHand && r.DueAt.After(last) {
+			last = r.DueAt
+		}
+	}
+	return last, nil
+}
+
+func (b *book) set(by string, r nudgewire.Run, from []nudgewire.RunState) error {
+	old := b.runs[r.ID-1]
+	if !slices.Contains(from, old.State) || (by != "" && old.Owner != by) {
+		return ErrMoved
+	}
+	if old.State != r.State && !old.State.May(r.State) {
+		b.t.Errorf("run %d went from %s to %s", r.ID, old.State, r.State)
+	}
+	b.runs[r.ID-1] = r
+	if r.State == nudgewire.RunCancelled {
+		for i := range b.parts[r.ID] {
+			if b.parts[r.ID][i].State == nudgewire.PartBuilt {
+				b.parts[r.ID][i].State = nudgewire.PartCancelled
+			}
+		}
+	}
+	return nil
+}
+
+func (b *book) SetRun(_ context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crashed {
+		return errCrash
+	}
+	if err := b.set(by, r, from); err != nil {
+		return err
+	}
+	return b.after("SetRun " + string(r.State))
+}
+
+func (b *book) SaveParts(_ context.Context, by string, r nudgewire.Run, parts []nudgewire.Part) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crashed {
+		return errCrash
+	}
+	if err := b.set(by, r, []nudgewire.RunState{nudgewire.RunBuilding}); err != nil {
+		return err
+	}
+	b.parts[r.ID] = slices.Clone(parts)
+	return b.after("SaveParts")
+}
+
+func (b *book) Parts(_ context.Context, id nudgewire.RunID) ([]nudgewire.Part, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.parts[id]), nil
+}
+
+func (b *book) ClaimPart(_ context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crashed {
+		return nudgewire.Part{}, errCrash
+	}
+	r, p := b.runs[id-1], &b.parts[id][number-1]
+	if r.State != nudgewire.RunUploading || r.Owner != owner || p.State != nudgewire.PartBuilt {
+		return nudgewire.Part{}, ErrMoved
+	}
+	p.State, p.UpdatedAt = nudgewire.PartUploading, now
+	p.Attempt++
+	return *p, b.after("ClaimPart " + fmt.Sprint(number))
+}
+
+func (b *book) FinishPart(_ context.Context, p nudgewire.Part) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crashed {
+		return errCrash
+	}
+	old := &b.parts[p.RunID][p.Number-1]
+	if (old.State != nudgewire.PartUploading && old.State != nudgewire.PartInDoubt) || old.Attempt != p.Attempt {
+		return ErrMoved
+	}
+	if !old.State.May(p.State) {
+		b.t.Errorf("part %d went from %s to %s", p.Number, old.State, p.State)
+	}
+	*old = p
+	b.finishes++
+	return b.after("FinishPart " + fmt.Sprint(p.Number))
+}
+
+func (b *book) Adopt(_ context.Context, owner string, now, until time.Time) (mine []nudgewire.Run, _ error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	open := map[string]bool{}
+	for i := range b.runs {
+		r := &b.runs[i]
+		if r.State.Final() {
+			continue
+		}
+		older := open[r.Job]
+		open[r.Job] = true
+		switch r.State {
+		case nudgewire.RunPlanned:
+			if older {
+				continue
+			}
+		case nudgewire.RunBuilding, nudgewire.RunUploading:
+		default:
+			continue
+		}
+		if r.Owner == "" || r.Owner == owner || r.LeaseEnd.Before(now) {
+			r.Owner, r.LeaseEnd = owner, until
+			mine = append(mine, *r)
+		}
+	}
+	return mine, nil
+}
+
+func (b *book) Renew(_ context.Context, id nudgewire.RunID, owner string, until time.Time) (nudgewire.Run, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crashed {
+		return nudgewire.Run{}, errCrash
+	}
+	r := &b.runs[id-1]
+	if r.Owner != owner {
+		return nudgewire.Run{}, ErrMoved
+	}
+	r.LeaseEnd = until
+	return *r, nil
+}
+
+func (b *book) Owe(_ context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.owed[id] == nil {
+		b.owed[id] = map[int64]nudgewire.Dispatch{}
+	}
+	for i, d := range rows {
+		if _, known := b.owed[id][first+int64(i)]; !known {
+			b.owed[id][first+int64(i)] = d
+		}
+	}
+	return b.after("Owe")
+}
+
+func (b *book) Standing(context.Context, nudgewire.RunID) (ended, failed int64, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended, b.failed, nil
+}
+
+// revive is what a new process finds.
+func (b *book) revive() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.crashed, b.crashAt = false, ""
+	for i := range b.runs {
+		b.runs[i].LeaseEnd = time.Time{}
+	}
+}
+
+// service is an Uploader that keeps what it gets.
+type service struct {
+	mu     sync.Mutex
+	got    []upload
+	answer func(n int) error // of the n-th upload, from 1; nil accepts
+	block  chan struct{}
+	begun  chan struct{}
+}
+
+type upload struct {
+	name, file string
+	template   int64
+	body       string
+}
+
+func (s *service) CreateCampaign(ctx context.Context, name string, templateID int64, fileName string, file io.Reader, size int64) (apiclient.Answer, error) {
+	text, err := io.ReadAll(file)
+	if err != nil || int64(len(text)) != size {
+		return apiclient.Answer{}, fmt.Errorf("read %d of %d: %w", len(text), size, err)
+	}
+	s.mu.Lock()
+	s.got = append(s.got, upload{name, fileName, templateID, string(text)})
+	n, block, begun := len(s.got), s.block, s.begun
+	s.mu.Unlock()
+	if begun != nil {
+		begun <- struct{}{}
+	}
+	if block != nil {
+		select {
+		case <-block:
+		case <-ctx.Done():
+			return apiclient.Answer{}, ctx.Err()
+		}
+	}
+	if s.answer != nil {
+		if err := s.answer(n); err != nil {
+			return apiclient.Answer{}, err
+		}
+	}
+	return apiclient.Answer{HTTPStatus: 200, CampaignID: fmt.Sprint(n), Raw: "{}"}, nil
+}
+
+func (s *service) uploads() []upload {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.got)
+}
+
+// phonesOf are the phones of all uploads, in order.
+func (s *service) phones(t testing.TB) (all []string) {
+	for _, u := range s.uploads() {
+		rows, err := csv.NewReader(strings.NewReader(u.body)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows[1:] {
+			all = append(all, row[0])
+		}
+	}
+	return all
+}
+
+// A desk is a Scheduler with its fakes and a clock that is set by hand; sleeping moves it on.
+type desk struct {
+	*Scheduler
+	*book
+	service *service
+	dir     string
+	mu      sync.Mutex
+	at      time.Time
+}
+
+func newDesk(t testing.TB, at time.Time) *desk {
+	d := &desk{book: newBook(t), service: &service{}, dir: t.TempDir(), at: at}
+	d.open("one")
+	return d
+}
+
+// open starts another process over the same ledger.
+func (d *desk) open(owner string) {
+	var jobs []*Compiled
+	if d.Scheduler != nil {
+		jobs = d.all()
+	}
+	d.Scheduler = New(Options{
+		Ledger: d.book, Uploader: d.service, Owing: d.book, Folder: filepath.Join(d.dir, "runs"), Owner: owner,
+		Now: d.now, Jitter: func() float64 { return 0 },
+		Sleep: func(ctx context.Context, by time.Duration) error { d.advance(by); return ctx.Err() },
+	})
+	d.Use(jobs)
+}
+
+func (d *desk) now() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.at
+}
+
+func (d *desk) advance(by time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.at = d.at.Add(by)
+}
+
+// settle works on whatever is open until nothing moves any more.
+func (d *desk) settle(t testing.TB) {
+	t.Helper()
+	for range 20 {
+		var runs sync.WaitGroup
+		before := len(d.service.uploads())
+		if err := d.start(t.Context(), &runs); err != nil {
+			t.Fatal(err)
+		}
+		runs.Wait()
+		open, _ := d.OpenRuns(t.Context(), "")
+		if len(open) == 0 || (before == len(d.service.uploads()) && !slices.ContainsFunc(open, func(r nudgewire.Run) bool { return r.State == nudgewire.RunPlanned })) {
+			return
+		}
+	}
+}
+
+// the is the newest run.
+func (d *desk) the(t testing.TB) nudgewire.Run {
+	t.Helper()
+	d.book.mu.Lock()
+	defer d.book.mu.Unlock()
+	if len(d.runs) == 0 {
+		t.Fatal("there is no run")
+	}
+	return d.runs[len(d.runs)-1]
+}
+
+func columns(pairs ...string) yamlpos.Ordered[string] {
+	var o yamlpos.Ordered[string]
+	for i := 0; i < len(pairs); i += 2 {
+		o = append(o, yamlpos.Entry[string]{Key: pairs[i], Value: pairs[i+1]})
+	}
+	return o
+}
+
+// compile makes one job ready, with what every job needs.
+func compile(t testing.TB, j Job) *Compiled {
+	t.Helper()
+	j.Name = cmp.Or(j.Name, "winback")
+	if j.Deliver != nudgewire.DeliverPerMessage && j.Campaign == nil {
+		j.Campaign = &Campaign{TemplateID: 1042}
+	}
+	all, problems := Compile([]Job{j}, Env{Country: "GB", Language: "en", Version: "v1", Priced: true})
+	for _, p := range problems {
+		if !p.Warning {
+			t.Fatal(p.Error())
+		}
+	}
+	return all[0]
+}
+
+// listSource is rows in memory; fail ends them early.
+type listSource struct {
+	header []string
+	rows   [][]string
+	fail   error
+}
+
+func (l listSource) String() string                     { return "list" }
+func (l listSource) Open(context.Context) (Rows, error) { return &listRows{l, 0}, nil }
+
+type listRows struct {
+	listSource
+	n int
+}
+
+func (l *listRows) Header() []string { return l.header }
+func (l *listRows) Close() error     { return nil }
+func (l *listRows) Next() (Row, int64, error) {
+	if l.n == len(l.rows) {
+		if l.fail != nil {
+			return nil, int64(l.n), l.fail
+		}
+		return nil, 0, io.EOF
+	}
+	l.n++
+	return l.rows[l.n-1], int64(l.n + 1), nil
+}
+
+// people are n rows with a phone and a name.
+func people(n int) listSource {
+	l := listSource{header: []string{"phone", "name"}}
+	for i := range n {
+		l.rows = append(l.rows, []string{fmt.Sprintf("+4479111%05d", i), fmt.Sprintf("Name %d", i)})
+	}
+	return l
+}
+
+// jobOf is a job over a list, in parts of the given size.
+func jobOf(t testing.TB, l Source, j Job) *Compiled {
+	t.Helper()
+	j.Source = Origin{CSV: "unused.csv"}
+	if j.Columns == nil {
+		j.Columns = columns("phone", "phone", "var_1", "name")
+	}
+	c := compile(t, j)
+	c.source = l
+	return c
+}

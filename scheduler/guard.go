@@ -1,0 +1,44 @@
+package scheduler
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// holds says why a run that was built waits for a person; nothing for one that may go. last
+// is the tally of the job's newest run that was sent, nil for none.
+func (g Guard) holds(t nudgewire.Tally, last *nudgewire.Tally) []string {
+	var why []string
+	if g.MaxRows > 0 && t.Kept > g.MaxRows {
+		why = append(why, fmt.Sprintf("%s rows are more than guard.max_rows, %s", grouped(t.Kept), grouped(g.MaxRows)))
+	}
+	if g.MaxChange > 0 && last != nil && last.Kept > 0 {
+		times := float64(t.Kept) / float64(last.Kept)
+		switch limit := float64(g.MaxChange); {
+		case times > limit:
+			why = append(why, fmt.Sprintf("%s rows are %s of the last run's %s, and guard.max_change is %s", grouped(t.Kept), Percent(times).round(), grouped(last.Kept), g.MaxChange))
+		case times < 1/limit:
+			why = append(why, fmt.Sprintf("%s rows are only %s of the last run's %s, and guard.max_change is %s", grouped(t.Kept), Percent(times).round(), grouped(last.Kept), g.MaxChange))
+		}
+	}
+	if g.MaxPoints > 0 && t.Points > g.MaxPoints {
+		why = append(why, fmt.Sprintf("%.0f points are more than guard.max_points, %.0f", t.Points, g.MaxPoints))
+	}
+	if g.ApproveOver > 0 && t.Kept > g.ApproveOver {
+		why = append(why, fmt.Sprintf("%s rows are more than guard.approve_over, %s", grouped(t.Kept), grouped(g.ApproveOver)))
+	}
+	return why
+}
+
+func (p Percent) round() string { return fmt.Sprintf("%.0f%%", float64(p)*100) }
+
+// grouped writes 1234567 as 1,234,567.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}

@@ -1,0 +1,512 @@
+package scheduler
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// A webSource reads a list behind a web address, page by page.
+type webSource struct {
+	name    string
+	http    HTTP
+	origin  Origin
+	pause   func(ctx context.Context, d time.Duration) error // between attempts
+	publish string                                           // what an HTML page in place of the list means
+}
+
+func newHTTP(o Origin) (Source, error) {
+	u, err := url.Parse(o.HTTP.URL)
+	if err != nil {
+		return nil, &wordError{"is not a web address", "write it like https://crm.example.com/api/contacts"}
+	}
+	return &webSource{name: "http " + u.Host + u.Path, http: *o.HTTP, origin: o, pause: pause}, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// String is host and path; parameters may hold secrets.
+func (s *webSource) String() string { return s.name }
+
+// Open asks for the first page.
+func (s *webSource) Open(ctx context.Context) (_ Rows, err error) {
+	timeout := s.origin.Timeout.D()
+	if timeout <= 0 {
+		timeout = 15 * time.Minute
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("took longer than %s", units.Duration(timeout)))
+	t := transport(s.http.AllowPrivate)
+	w := &webRows{ctx: ctx, source: s, cancel: cancel, transport: t, left: s.origin.MaxBytes.Bytes()}
+	if w.left <= 0 {
+		w.left = 4e9
+	}
+	w.client = &http.Client{Transport: t, CheckRedirect: w.redirect}
+	defer func() {
+		if err != nil {
+			err = errors.Join(w.explain(err), w.Close())
+		}
+	}()
+	if w.first, err = url.Parse(s.http.URL); err != nil {
+		return nil, errors.New("the address cannot be read")
+	}
+	w.next = w.firstPage()
+	if err := w.turn(); err != nil {
+		return nil, err
+	}
+	w.header = w.at.Header()
+	return w, nil
+}
+
+// webRows reads page after page.
+type webRows struct {
+	ctx       context.Context // one reading, bounded by it from Open to Close
+	source    *webSource
+	cancel    context.CancelFunc
+	client    *http.Client
+	transport *http.Transport
+	first     *url.URL
+	next      *url.URL // nil after the last page
+	page      int      // pages begun
+	at        page
+	link      *url.URL // the Link header of the page at hand
+	onPage    int64
+	header    []string
+	left      int64 // bytes
+	n         int64
+}
+
+// A page is what one answer holds.
+type page interface {
+	Rows
+	// cursor is the value at the path, once the page was read to its end.
+	cursor(path string) string
+}
+
+// Header are the columns of the first page.
+func (w *webRows) Header() []string { return w.header }
+
+// Next reads on, from page to page.
+func (w *webRows) Next() (Row, int64, error) {
+	for {
+		row, line, err := w.at.Next()
+		switch {
+		case err == nil:
+			w.n++
+			w.onPage++
+			if w.source.http.Pages == nil && w.source.csv(w.at) {
+				return row, line, nil
+			}
+			return row, w.n, nil
+		case !errors.Is(err, io.EOF):
+			if _, ok := errors.AsType[*RowError](err); ok {
+				w.n++
+				w.onPage++
+				return nil, w.n, err
+			}
+			return nil, w.n, w.explain(err)
+		}
+		if w.next, err = w.after(); err != nil {
+			return nil, w.n, w.explain(err)
+		}
+		if w.next == nil {
+			return nil, w.n, io.EOF
+		}
+		if err := w.turn(); err != nil {
+			return nil, w.n, w.explain(err)
+		}
+	}
+}
+
+func (s *webSource) csv(p page) bool { _, ok := p.(*csvPage); return ok }
+
+// explain names the source and the page.
+func (w *webRows) explain(err error) error {
+	if cause := context.Cause(w.ctx); cause != nil && errors.Is(w.ctx.Err(), context.DeadlineExceeded) {
+		err = cause
+	}
+	if w.source.http.Pages != nil && w.page > 0 {
+		err = fmt.Errorf("page %d: %w", w.page, err)
+	}
+	return within(w.source.name, err)
+}
+
+// Close ends the reading.
+func (w *webRows) Close() error {
+	var err error
+	if w.at != nil {
+		err = w.at.Close()
+		w.at = nil
+	}
+	w.cancel()
+	w.transport.CloseIdleConnections()
+	return err
+}
+
+// firstPage is the address with the parameters of the first page.
+func (w *webRows) firstPage() *url.URL {
+	p := w.source.http.Pages
+	if p == nil {
+		return w.first
+	}
+	set := map[string]string{}
+	if p.SizeBy != "" {
+		set[p.SizeBy] = strconv.Itoa(p.size())
+	}
+	switch p.By {
+	case "page":
+		set[p.param()] = strconv.Itoa(p.first())
+	case "offset":
+		set[p.param()] = "0"
+	}
+	return with(w.first, set)
+}
+
+func (p *Pages) size() int {
+	if p.Size > 0 {
+		return p.Size
+	}
+	return 100
+}
+
+func (p *Pages) first() int {
+	if p.First != nil {
+		return *p.First
+	}
+	return 1
+}
+
+func (p *Pages) param() string {
+	if p.Param != "" {
+		return p.Param
+	}
+	return p.By
+}
+
+// with is u with parameters set.
+func with(u *url.URL, set map[string]string) *url.URL {
+	if len(set) == 0 {
+		return u
+	}
+	next := *u
+	q := next.Query()
+	for k, v := range set {
+		q.Set(k, v)
+	}
+	next.RawQuery = q.Encode()
+	return &next
+}
+
+// after is the address of the page behind the one that was read; nil for none.
+func (w *webRows) after() (*url.URL, error) {
+	p := w.source.http.Pages
+	if p == nil {
+		return nil, nil // no further page is no error
+	}
+	most := p.Most
+	if most <= 0 {
+		most = 100_000
+	}
+	if w.page >= most {
+		return nil, fmt.Errorf("there are more than %d pages (source.http.pages.most)", most)
+	}
+	set := map[string]string{}
+	switch p.By {
+	case "link":
+		if w.link != nil && w.link.String() == w.next.String() {
+			return nil, errors.New("the Link header names the same page as the next one")
+		}
+		return w.link, nil
+	case "cursor":
+		cursor := w.at.cursor(p.Cursor)
+		if cursor == "" {
+			return nil, nil // the last page
+		}
+		if cursor == w.next.Query().Get(p.param()) {
+			return nil, errors.New("the cursor does not move on")
+		}
+		set[p.param()] = cursor
+	case "page":
+		if w.onPage == 0 || (p.SizeBy != "" && w.onPage < int64(p.size())) {
+			return nil, nil // the last page
+		}
+		set[p.param()] = strconv.Itoa(p.first() + w.page)
+	case "offset":
+		if w.onPage == 0 || (p.SizeBy != "" && w.onPage < int64(p.size())) {
+			return nil, nil // the last page
+		}
+		set[p.param()] = strconv.FormatInt(w.n, 10)
+	}
+	if p.SizeBy != "" {
+		set[p.SizeBy] = strconv.Itoa(p.size())
+	}
+	return with(w.first, set), nil
+}
+
+// mostTries is how often one page is asked for. Reading changes nothing, so asking again is
+// safe; an answer that broke off half-way is not asked for again, because rows of it are gone.
+const mostTries = 3
+
+// turn opens the next page.
+func (w *webRows) turn() error {
+	if w.at != nil {
+		err := w.at.Close()
+		w.at = nil
+		if err != nil {
+			return err
+		}
+	}
+	w.page++
+	w.onPage = 0
+	for try := 1; ; try++ {
+		answer, wait, err := w.ask()
+		if err == nil {
+			return w.open(answer)
+		}
+		if try == mostTries || wait < 0 || w.ctx.Err() != nil {
+			return err
+		}
+		if err := w.source.pause(w.ctx, max(wait, backoff.Next(try, time.Second, 10*time.Second, backoff.Jitter()))); err != nil {
+			return err
+		}
+	}
+}
+
+// ask makes one request. wait is how long to wait before another; -1 when that cannot help.
+func (w *webRows) ask() (answer *http.Response, wait time.Duration, err error) {
+	r, err := http.NewRequestWithContext(w.ctx, http.MethodGet, w.next.String(), nil)
+	if err != nil {
+		return nil, -1, errors.New("the address cannot be read")
+	}
+	h := &w.source.http
+	r.Header.Set("Accept", "application/json, text/csv;q=0.9, */*;q=0.1")
+	r.Header.Set("User-Agent", "nudgewire")
+	if sameHost(w.first, w.next) {
+		for _, one := range h.Headers {
+			r.Header.Set(one.Key, one.Value.Reveal())
+		}
+		switch {
+		case !h.Bearer.IsZero():
+			r.Header.Set("Authorization", "Bearer "+h.Bearer.Reveal())
+		case h.User != "":
+			r.SetBasicAuth(h.User, h.Password.Reveal())
+		}
+	}
+	answer, err = w.client.Do(r)
+	if err != nil {
+		if bad, ok := errors.AsType[*url.Error](err); ok {
+			err = bad.Err // the address may hold a secret
+		}
+		if errors.Is(err, ErrPrivate) || errors.Is(err, errElsewhere) {
+			return nil, -1, err
+		}
+		return nil, 0, err
+	}
+	if answer.StatusCode == http.StatusOK {
+		return answer, 0, nil
+	}
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 2048)) // only for the words of the error
+	_ = answer.Body.Close()
+	err = fmt.Errorf("the server answered %s%s", answer.Status, quoted(text))
+	switch {
+	case answer.StatusCode == http.StatusTooManyRequests, answer.StatusCode >= 500:
+		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // a date, or nothing, counts as 0
+		return nil, time.Duration(min(max(seconds, 0), 60)) * time.Second, err
+	case answer.StatusCode == http.StatusUnauthorized, answer.StatusCode == http.StatusForbidden:
+		return nil, -1, &wordError{err.Error(), "check bearer, user and password, or headers of the source"}
+	default:
+		return nil, -1, err
+	}
+}
+
+// quoted is the beginning of an answer's text for an error.
+func quoted(text []byte) string {
+	line := strings.Join(strings.Fields(clean(string(text))), " ")
+	if line == "" || line[0] == '<' {
+		return ""
+	}
+	if r := []rune(line); len(r) > 200 {
+		line = string(r[:199]) + "…"
+	}
+	return ": " + line
+}
+
+var errElsewhere = errors.New("leads to another host, which must not get the credentials")
+
+func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
+
+// redirect follows to other hosts only while there is nothing secret to carry there.
+func (w *webRows) redirect(r *http.Request, via []*http.Request) error {
+	if len(via) > 5 {
+		return errors.New("more than five redirects")
+	}
+	if !sameHost(w.first, r.URL) && w.source.secretive() {
+		return fmt.Errorf("a redirect %w", errElsewhere)
+	}
+	return nil
+}
+
+func (s *webSource) secretive() bool {
+	return !s.http.Bearer.IsZero() || s.http.User != "" || len(s.http.Headers) > 0
+}
+
+// open begins to read an answer.
+func (w *webRows) open(answer *http.Response) error {
+	w.link = nil
+	if p := w.source.http.Pages; p != nil && p.By == "link" {
+		if next := nextLink(answer.Header); next != "" {
+			u, err := w.next.Parse(next)
+			if err != nil {
+				return errors.Join(errors.New("the Link header holds no address"), answer.Body.Close())
+			}
+			if !sameHost(w.first, u) && w.source.secretive() {
+				return errors.Join(fmt.Errorf("the next page %w", errElsewhere), answer.Body.Close())
+			}
+			w.link = u
+		}
+	}
+	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // none is unknown
+	if kind == "text/html" {
+		what := "the answer is a web page, not a list"
+		if w.source.publish != "" {
+			what = w.source.publish
+		}
+		return errors.Join(errors.New(what), answer.Body.Close())
+	}
+	body := &limitedBody{limited{r: answer.Body, left: w.left, read: new(int64)}, answer.Body, w}
+	format := w.source.http.Format
+	if format == "" || format == "auto" {
+		format = "json"
+		if kind == "text/csv" || kind == "text/tab-separated-values" || strings.HasPrefix(kind, "text/comma") {
+			format = "csv"
+		}
+		if !strings.Contains(kind, "json") && format == "json" {
+			buffered := bufio.NewReader(body)
+			if c := firstSign(buffered); c != '[' && c != '{' {
+				format = "csv"
+			}
+			return w.openAs(format, buffered, body)
+		}
+	}
+	return w.openAs(format, bufio.NewReader(body), body)
+}
+
+func (w *webRows) openAs(format string, text *bufio.Reader, body io.Closer) (err error) {
+	if format == "csv" {
+		var rows Rows
+		rows, err = readTable(joined{text, body}, w.source.origin, new(int64))
+		if err == nil {
+			w.at = &csvPage{rows}
+		}
+	} else {
+		var p *jsonPage
+		p, err = readJSON(text, body, w.source.http.Items, w.header)
+		if err == nil {
+			w.at = p
+		}
+	}
+	if err != nil {
+		return errors.Join(err, body.Close())
+	}
+	if c, ok := w.at.(*csvPage); ok && w.header != nil && listed(c.Header()) != listed(w.header) {
+		return fmt.Errorf("has the columns %s, and the first page has %s", listed(c.Header()), listed(w.header))
+	}
+	return nil
+}
+
+type joined struct {
+	io.Reader
+	io.Closer
+}
+
+// limitedBody counts the bytes of a page against those of the whole list.
+type limitedBody struct {
+	limited
+	io.Closer
+	rows *webRows
+}
+
+func (b *limitedBody) Close() error {
+	b.rows.left -= *b.read
+	return b.Closer.Close()
+}
+
+// firstSign is the first character that is no space.
+func firstSign(r *bufio.Reader) byte {
+	head, _ := r.Peek(512) // a shorter answer is looked at as far as it goes
+	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\xef\xbb\xbf"), " \t\r\n")
+	if text == "" {
+		return 0
+	}
+	return text[0]
+}
+
+// nextLink is the target of rel="next" in Link headers (RFC 8288).
+func nextLink(h http.Header) string {
+	for _, line := range h.Values("Link") {
+		for line != "" {
+			_, rest, found := strings.Cut(line, "<")
+			if !found {
+				break
+			}
+			target, rest, found := strings.Cut(rest, ">")
+			if !found {
+				break
+			}
+			params := rest
+			if i := strings.Index(rest, ",<"); i >= 0 {
+				params, line = rest[:i], rest[i:]
+			} else if i := strings.Index(rest, ", <"); i >= 0 {
+				params, line = rest[:i], rest[i:]
+			} else {
+				line = ""
+			}
+			for param := range strings.SplitSeq(params, ";") {
+				key, value, _ := strings.Cut(strings.TrimSpace(param), "=")
+				value = strings.Trim(strings.TrimSpace(value), `"`)
+				if strings.EqualFold(strings.TrimSpace(key), "rel") && strings.EqualFold(value, "next") {
+					return target
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// csvPage is a page of CSV; it holds no cursor.
+type csvPage struct{ Rows }
+
+func (*csvPage) cursor(string) string { return "" }
+
+// plainValueOf is a JSON value as a cell: what is no text, number or flag keeps its JSON.
+func plainValueOf(r gjson.Result) string {
+	switch r.Type {
+	case gjson.Null:
+		return ""
+	case gjson.String:
+		return r.Str
+	default:
+		return r.Raw
+	}
+}

@@ -1,0 +1,267 @@
+package scheduler
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// A Job is one entry under jobs: in config.yaml. Compile checks what needs more than the
+// shape of the YAML.
+type Job struct {
+	Name string `yaml:"-"` // the key under "jobs:"
+
+	Cron     string `yaml:"cron" doc:"When it runs: minute, hour, day, month, weekday. Without it the job only runs by hand." example:"0 10 * * MON"`
+	Timezone string `yaml:"timezone" doc:"Zone that cron is read in. Default: defaults.timezone." example:"Europe/London"`
+
+	Source   Origin                  `yaml:"source" required:"true" doc:"Where the rows come from: exactly one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp."`
+	Columns  yamlpos.Ordered[string] `yaml:"columns" doc:"What each row needs: phone, and var_1, var_2 and so on. A value is a column's name, or text with {{ column }} in it." example:"{phone: phone, var_1: '{{ first_name | default: \"there\" }}'}"`
+	Country  string                  `yaml:"country" doc:"Two-letter country that numbers without a country code belong to. Default: defaults.country." example:"GB"`
+	Unique   Unique                  `yaml:"unique" default:"phone" enum:"phone|off" doc:"phone keeps the first row of each number; off keeps them all."`
+	Skip     Skip                    `yaml:"skip" doc:"Contacts to leave out."`
+	Campaign *Campaign               `yaml:"campaign" doc:"For deliver: csv, the campaign to create."`
+	Send     *Message                `yaml:"send" doc:"For deliver: per_message, the template that each row is sent as."`
+	Deliver  nudgewire.Deliver       `yaml:"deliver" default:"csv" enum:"csv|per_message" doc:"csv uploads files, one for each part: fast, and tracked only as far as the answer allows. per_message sends each row by itself: slower, tracked one by one."`
+	MaxSize  units.Size              `yaml:"max_size" default:"10MB" min:"1kB" max:"10MB" doc:"Largest part, in bytes of the file. The service takes no more than 10MB."`
+
+	OnMissed OnMissed           `yaml:"on_missed" doc:"When its time passed while nothing ran: skip, run_once, or {if_younger_than: 6h}. Default: skip."`
+	Overlap  Overlap            `yaml:"overlap" default:"skip" enum:"skip|queue|cancel_previous" doc:"When its time comes and the run before has not ended."`
+	Guard    Guard              `yaml:"guard" doc:"Beyond these a run is held until somebody approves it."`
+	Canary   *Canary            `yaml:"canary" doc:"For deliver: per_message, send a few first and look."`
+	Category nudgewire.Category `yaml:"category" enum:"marketing|utility|authentication" doc:"The messaging network's class of the messages. Default: defaults.category."`
+	Mode     Mode               `yaml:"mode" default:"live" enum:"live|off" doc:"off keeps the job from firing; it can still be run by hand."`
+}
+
+// A Mode is whether a job fires.
+type Mode string
+
+// The modes of a job.
+const (
+	Live Mode = "live"
+	Off  Mode = "off"
+)
+
+// Unique says what two rows may not share.
+type Unique string
+
+// The values of Unique.
+const (
+	UniquePhone Unique = "phone"
+	UniqueOff   Unique = "off"
+)
+
+// Skip names contacts to leave out. Blocked ones are always left out.
+type Skip struct {
+	MessagedWithin units.Duration `yaml:"messaged_within" doc:"Those who were sent anything for this long." example:"7d"`
+}
+
+// A Campaign is what the service is asked to create.
+type Campaign struct {
+	Name       string `yaml:"name" doc:"Name in the service's dashboard; {{ run.date }}, {{ run.time }} and {{ run.job }} are filled in. Default: the job's name and the time." example:"Winback {{ run.date }}"`
+	TemplateID int64  `yaml:"template_id" required:"true" min:"1" doc:"Number of the approved template." example:"1042"`
+}
+
+// A Message is what each row is sent as.
+type Message struct {
+	Template string         `yaml:"template" required:"true" doc:"Name of an approved template." example:"winback"`
+	Language string         `yaml:"language" doc:"Language code of the template. Default: defaults.language." example:"en"`
+	Expires  units.Duration `yaml:"expires" default:"24h" doc:"A row that waits longer than this is dropped."`
+}
+
+// Overlap says what to do when the run before has not ended.
+type Overlap string
+
+// The values of Overlap.
+const (
+	OverlapSkip   Overlap = "skip"
+	OverlapQueue  Overlap = "queue"
+	OverlapCancel Overlap = "cancel_previous"
+)
+
+// A Guard holds runs that look wrong. Zero is no bound.
+type Guard struct {
+	MaxRows     int64   `yaml:"max_rows" min:"1" doc:"Most rows to send."`
+	MaxChange   Percent `yaml:"max_change" doc:"Most rows against the last run that was sent, and, the other way around, least: 300% holds what is more than three times as large or less than a third." example:"300%"`
+	MaxPoints   float64 `yaml:"max_points" min:"0" doc:"Most points by the price table; needs api.price."`
+	ApproveOver int64   `yaml:"approve_over" min:"0" doc:"More rows than this always wait for a person."`
+}
+
+// A Canary sends the first rows, waits and looks at what became of them. An accepted message
+// whose end is not known yet counts as neither good nor bad.
+type Canary struct {
+	First  Share          `yaml:"first" required:"true" doc:"Rows to begin with: a number, or a share of them." example:"1%"`
+	Wait   units.Duration `yaml:"wait" default:"10m" doc:"How long to wait before looking."`
+	StopIf StopIf         `yaml:"stop_if" doc:"What ends the run: failed > 10%." example:"failed > 10%"`
+}
+
+// Percent is a share: "300%" is 3.
+type Percent float64
+
+// UnmarshalText reads a number with a % sign.
+func (p *Percent) UnmarshalText(text []byte) error {
+	number, found := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !found || err != nil || f < 0 || math.IsInf(f, 0) || math.IsNaN(f) {
+		return &wordError{fmt.Sprintf("%q is not a percentage", text), "write it as 300%"}
+	}
+	*p = Percent(f / 100)
+	return nil
+}
+
+// String is the share as it is read.
+func (p Percent) String() string {
+	return strconv.FormatFloat(math.Round(float64(p)*1e6)/1e4, 'f', -1, 64) + "%"
+}
+
+// MarshalText writes what String does.
+func (p Percent) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// Schema describes the text to editors.
+func (Percent) Schema() map[string]any {
+	return map[string]any{"type": "string", "pattern": `^[0-9.]+\s*%$`}
+}
+
+// A Share is a number of rows, or a part of them.
+type Share struct {
+	Rows int64
+	Of   Percent
+}
+
+// UnmarshalText reads 100 or 1%.
+func (s *Share) UnmarshalText(text []byte) error {
+	plain := strings.TrimSpace(string(text))
+	if strings.HasSuffix(plain, "%") {
+		if err := s.Of.UnmarshalText(text); err != nil {
+			return err
+		}
+		if s.Of <= 0 || s.Of > 1 {
+			return &wordError{fmt.Sprintf("%q is no share of the rows", plain), "write more than 0% and at most 100%"}
+		}
+		return nil
+	}
+	n, err := strconv.ParseInt(plain, 10, 64)
+	if err != nil || n < 1 {
+		return &wordError{fmt.Sprintf("%q is no number of rows", plain), "write 100, or 1%"}
+	}
+	s.Rows = n
+	return nil
+}
+
+// of is how many of n rows it is: one at the least.
+func (s Share) of(n int64) int64 {
+	if s.Rows > 0 {
+		return min(s.Rows, n)
+	}
+	return min(n, max(1, int64(math.Ceil(float64(n)*float64(s.Of)-1e-9))))
+}
+
+// String is the share as it is read.
+func (s Share) String() string {
+	if s.Rows > 0 {
+		return strconv.FormatInt(s.Rows, 10)
+	}
+	return s.Of.String()
+}
+
+// MarshalText writes what String does.
+func (s Share) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Schema describes the text to editors.
+func (Share) Schema() map[string]any {
+	return map[string]any{"type": []string{"string", "integer"}, "pattern": `^[0-9.]+\s*%?$`}
+}
+
+// StopIf is the canary's condition: failed messages above a share of those that have ended.
+type StopIf struct{ Failed Percent }
+
+// UnmarshalText reads failed > 10%.
+func (s *StopIf) UnmarshalText(text []byte) error {
+	what, share, found := strings.Cut(string(text), ">")
+	if !found || strings.TrimSpace(what) != "failed" {
+		return &wordError{fmt.Sprintf("%q is no condition of a canary", text), `write "failed > 10%"`}
+	}
+	return s.Failed.UnmarshalText([]byte(strings.TrimSpace(share)))
+}
+
+// String is the condition as it is read.
+func (s StopIf) String() string { return "failed > " + s.Failed.String() }
+
+// MarshalText writes what String does.
+func (s StopIf) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Schema describes the text to editors.
+func (StopIf) Schema() map[string]any {
+	return map[string]any{"type": "string", "pattern": `^failed\s*>\s*[0-9.]+\s*%$`}
+}
+
+// OnMissed says what becomes of a time that passed while nothing ran. The zero value skips.
+type OnMissed struct {
+	RunOnce bool
+	Younger time.Duration // run if it was missed by less than this
+}
+
+// DecodeYAML reads skip, run_once or {if_younger_than: 6h}.
+func (o *OnMissed) DecodeYAML(n *yamlpos.Node) {
+	if n.Kind() == yamlpos.Mapping {
+		n.UnknownKeys("if_younger_than")
+		at := n.Get("if_younger_than")
+		if at == nil {
+			if len(n.Fields()) == 0 {
+				n.Report("does not say how young", "write {if_younger_than: 6h}")
+			}
+			return
+		}
+		var d units.Duration
+		at.Decode(&d)
+		o.Younger = d.D()
+		return
+	}
+	switch word := n.Text(); {
+	case n.Kind() != yamlpos.Scalar:
+		n.Report("wants skip, run_once or {if_younger_than: 6h}", "")
+	case word == "skip":
+	case word == "run_once":
+		o.RunOnce = true
+	default:
+		hint := "write skip, run_once or {if_younger_than: 6h}"
+		if near := nearest.Of(word, []string{"skip", "run_once"}); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		n.Report(fmt.Sprintf("%q is not known here", word), hint)
+	}
+}
+
+func (o OnMissed) runs(age time.Duration) bool { return o.RunOnce || age < o.Younger }
+
+// String is the value as it is read.
+func (o OnMissed) String() string {
+	switch {
+	case o.RunOnce:
+		return "run_once"
+	case o.Younger > 0:
+		return "{if_younger_than: " + units.Duration(o.Younger).String() + "}"
+	default:
+		return "skip"
+	}
+}
+
+// MarshalText writes what String does.
+func (o OnMissed) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// Schema describes it to editors.
+func (OnMissed) Schema() map[string]any {
+	return map[string]any{"anyOf": []any{
+		map[string]any{"enum": []string{"skip", "run_once"}},
+		map[string]any{
+			"type": "object", "additionalProperties": false, "required": []string{"if_younger_than"},
+			"properties": map[string]any{"if_younger_than": units.Duration(0).Schema()},
+		},
+	}}
+}

@@ -1,0 +1,89 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+)
+
+// What a Ledger answers, for errors.Is.
+var (
+	// ErrMoved is a change to a run or part that is not where the caller believed it was:
+	// another process, or a person, was faster. Nothing was changed.
+	ErrMoved = errors.New("the run has moved on")
+	// ErrNoRun is a run that is not there.
+	ErrNoRun = errors.New("there is no such run")
+)
+
+// A Ledger is what a Scheduler needs of package store. Every method that changes something is
+// one commit, durable when it returns.
+type Ledger interface {
+	// StartRun stores a run unless there is one of the same job and slot, and gives it its ID.
+	// won is false when there is: whoever won runs it, and id is that one's.
+	StartRun(ctx context.Context, r nudgewire.Run) (id nudgewire.RunID, won bool, err error)
+
+	// Run is one run; ErrNoRun when it is not there.
+	Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, error)
+
+	// OpenRuns are the runs of a job that are not final, the oldest first; of all jobs for "".
+	OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, error)
+
+	// LastSent is the newest run of a job that is done or partial and kept at least one row.
+	LastSent(ctx context.Context, job string) (r nudgewire.Run, ok bool, err error)
+
+	// Attended is the time up to which a job's clock needs no more looking at: the newest
+	// DueAt among its runs by cron or missed, or, if that is later, when this cron line (with
+	// its zone) was first seen, which is now if it never was.
+	Attended(ctx context.Context, job, line string, now time.Time) (time.Time, error)
+
+	// SetRun stores r in place of the run of its ID (all but ID, Job, Slot, DueAt, Cause and
+	// CreatedAt) while that is in one of from and its Owner is by; ErrMoved otherwise. A
+	// person's word has no owner: by is "" then, and any will do. A run that becomes cancelled
+	// takes its parts that are built along, in the same commit.
+	SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error
+
+	// SaveParts stores r as SetRun does from building, and its parts in place of earlier ones.
+	SaveParts(ctx context.Context, by string, r nudgewire.Run, parts []nudgewire.Part) error
+
+	// Parts are the parts of a run by number.
+	Parts(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error)
+
+	// ClaimPart is the durable intent to upload: it makes a part that is built uploading and
+	// counts the attempt, while its run is uploading and owner's. ErrMoved otherwise.
+	ClaimPart(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error)
+
+	// FinishPart stores how an upload ended. The part must be uploading, or in doubt because
+	// somebody took the uploader for dead, with the same Attempt; else ErrMoved.
+	FinishPart(ctx context.Context, p nudgewire.Part) error
+
+	// Adopt gives owner the runs that are planned, building or uploading and nobody's, its own,
+	// or under a lease that ended before now, and makes their lease end at until. A planned run
+	// is passed over while an older one of its job is not final. The oldest come first.
+	Adopt(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error)
+
+	// Renew moves the lease of a run on and gives the run as it stands: a person may have
+	// paused or cancelled it. ErrMoved when it is not owner's any more.
+	Renew(ctx context.Context, id nudgewire.RunID, owner string, until time.Time) (nudgewire.Run, error)
+}
+
+// An Uploader creates campaigns; *apiclient.Client is one. Its errors answer to
+// apiclient.OutcomeOf.
+type Uploader interface {
+	CreateCampaign(ctx context.Context, name string, templateID int64, fileName string, file io.Reader, size int64) (apiclient.Answer, error)
+}
+
+// An Owing takes rows as dispatches, for jobs that deliver message by message.
+type Owing interface {
+	// Owe stores the dispatches of a run's rows in one commit: the row with the number first,
+	// counted among the kept rows from 1, and those after it. A row that the run already owes
+	// is passed over, so that a batch may be handed over again after a crash.
+	Owe(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error
+
+	// Standing counts the run's messages that have ended, and those of them that failed:
+	// rejected by the service, or failed on the way to the phone.
+	Standing(ctx context.Context, id nudgewire.RunID) (ended, failed int64, err error)
+}

@@ -1,0 +1,187 @@
+package scheduler
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"reflect"
+	"strconv"
+
+	"github.com/gocarina/gocsv"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A partWriter writes rows into as few files as hold them, none of them larger than max bytes
+// and each with the header. It is a gocsv.CSVWriter: gocsv gives it the cells of a row, and
+// it cuts by the bytes that they became, never through a row.
+type partWriter struct {
+	folder folder
+	max    int64
+	header []byte
+	parts  []nudgewire.Part
+	kept   int64 // rows written
+	refuse func(i int)
+
+	encoded bytes.Buffer // one row
+	csv     *csv.Writer
+
+	at  sink
+	buf *bufio.Writer
+	sum hash.Hash
+	i   int   // of the row within its batch
+	err error // the first failure; kept for gocsv's Error
+}
+
+func newPartWriter(to folder, limit int64, variables int, refuse func(i int)) (*partWriter, error) {
+	p := &partWriter{folder: to, max: limit, refuse: refuse, sum: sha256.New(), buf: bufio.NewWriterSize(nil, 256<<10)}
+	p.csv = csv.NewWriter(&p.encoded)
+	if err := p.encode(columnNames(variables)); err != nil {
+		return nil, err
+	}
+	p.header = bytes.Clone(p.encoded.Bytes())
+	return p, nil
+}
+
+func (p *partWriter) encode(row []string) error {
+	p.encoded.Reset()
+	if err := p.csv.Write(row); err != nil {
+		return err
+	}
+	p.csv.Flush()
+	return p.csv.Error()
+}
+
+// Write takes one row.
+func (p *partWriter) Write(row []string) error {
+	if p.err != nil {
+		return p.err
+	}
+	i := p.i
+	p.i++
+	if p.err = p.encode(row); p.err != nil {
+		return p.err
+	}
+	size := int64(p.encoded.Len())
+	if int64(len(p.header))+size > p.max {
+		p.refuse(i)
+		return nil
+	}
+	if p.at != nil && p.last().Bytes+size > p.max {
+		if p.err = p.finish(); p.err != nil {
+			return p.err
+		}
+	}
+	if p.at == nil {
+		if p.err = p.begin(); p.err != nil {
+			return p.err
+		}
+	}
+	if p.err = p.put(p.encoded.Bytes()); p.err != nil {
+		return p.err
+	}
+	p.last().Rows++
+	p.kept++
+	return nil
+}
+
+// Flush does nothing: parts are flushed when they are full.
+func (p *partWriter) Flush() {}
+
+// Error is the first failure.
+func (p *partWriter) Error() error { return p.err }
+
+func (p *partWriter) last() *nudgewire.Part { return &p.parts[len(p.parts)-1] }
+
+func (p *partWriter) put(b []byte) error {
+	if _, err := p.buf.Write(b); err != nil {
+		return p.failed(err)
+	}
+	p.last().Bytes += int64(len(b))
+	return nil
+}
+
+func (p *partWriter) begin() error {
+	number := len(p.parts) + 1
+	name := fmt.Sprintf("part-%04d.csv", number)
+	f, err := p.folder.create(name)
+	if err != nil {
+		return fmt.Errorf("create %s: %w", name, err)
+	}
+	p.at = f
+	p.sum.Reset()
+	p.buf.Reset(io.MultiWriter(f, p.sum))
+	p.parts = append(p.parts, nudgewire.Part{Number: number, File: name, First: p.kept + 1, State: nudgewire.PartBuilt})
+	return p.put(p.header)
+}
+
+// finish makes the part at hand durable. Its numbers are only right afterwards.
+func (p *partWriter) finish() error {
+	if p.at == nil {
+		return nil
+	}
+	f := p.at
+	p.at = nil
+	err := p.buf.Flush()
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return p.failed(err)
+	}
+	p.last().SHA256 = hex.EncodeToString(p.sum.Sum(nil))
+	return nil
+}
+
+func (p *partWriter) failed(err error) error {
+	return fmt.Errorf("write %s: %w", p.last().File, diskFull(err))
+}
+
+// abandon closes what is open, for a build that failed.
+func (p *partWriter) abandon() error {
+	if p.at == nil {
+		return nil
+	}
+	f := p.at
+	p.at = nil
+	return f.Close()
+}
+
+// An encoder hands batches of rows to gocsv. The columns of a job are known only when it is
+// compiled, so the struct that gocsv wants is made then: one text field for each.
+type encoder struct {
+	rows reflect.Value // a slice of the struct
+	out  *partWriter
+}
+
+func newEncoder(variables int, out *partWriter) *encoder {
+	var fields []reflect.StructField
+	for i, name := range columnNames(variables) {
+		fields = append(fields, reflect.StructField{
+			Name: "C" + strconv.Itoa(i), Type: reflect.TypeFor[string](),
+			Tag: reflect.StructTag(`csv:"` + name + `"`),
+		})
+	}
+	t := reflect.SliceOf(reflect.StructOf(fields))
+	return &encoder{rows: reflect.MakeSlice(t, batchRows, batchRows), out: out}
+}
+
+// write encodes a batch.
+func (e *encoder) write(b *batch) error {
+	e.out.i = 0
+	n := len(b.phones)
+	for i := range n {
+		row := e.rows.Index(i)
+		row.Field(0).SetString(b.phones[i])
+		for v := range b.width {
+			row.Field(v + 1).SetString(b.vars[i*b.width+v])
+		}
+	}
+	return gocsv.MarshalCSVWithoutHeaders(e.rows.Slice(0, n).Interface(), e.out)
+}

@@ -1,0 +1,218 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// errStopped ends work on a run that a person paused or cancelled, or that another process
+// took over: its row says what it is now.
+var errStopped = errors.New("the run was stopped")
+
+// A working is a run in hand.
+type working struct {
+	*Scheduler
+	run     nudgewire.Run
+	job     *Compiled // nil when it is not in the config any more
+	renewed time.Time
+	begun   time.Time // when this process began to deliver it
+	log     *zap.Logger
+}
+
+// work takes a run as far as it can go. It is called for runs that are ours: planned,
+// building (cut off by a crash, so built anew) or uploading. It reports whether the run came
+// to a rest.
+func (s *Scheduler) work(ctx context.Context, r nudgewire.Run) bool {
+	w := &working{Scheduler: s, run: r, job: s.job(r.Job), log: s.Log.With(zap.String("job", r.Job), zap.Int64("run", int64(r.ID)))}
+	err := w.advance(ctx)
+	switch {
+	case err == nil:
+		w.log.Info("run ended", zap.String("state", string(w.run.State)), zap.String("reason", w.run.Reason), zap.Int64("rows", w.run.Tally.Kept))
+	case errors.Is(err, errStopped), errors.Is(err, ErrMoved):
+		w.log.Info("run stopped")
+	case ctx.Err() != nil:
+		w.log.Info("run interrupted; it goes on with the next start")
+		w.release(context.WithoutCancel(ctx))
+	default:
+		w.log.Error("run", zap.Error(err))
+		w.release(context.WithoutCancel(ctx))
+	}
+	return err == nil || errors.Is(err, errStopped) || errors.Is(err, ErrMoved)
+}
+
+// release gives the run up to whoever looks next, without waiting for the lease to end.
+func (w *working) release(ctx context.Context) {
+	r := w.run
+	r.Owner, r.LeaseEnd = "", time.Time{}
+	if err := w.Ledger.SetRun(ctx, w.Owner, r, r.State); err != nil && !errors.Is(err, ErrMoved) {
+		w.log.Warn("giving up the claim", zap.Error(err))
+	}
+}
+
+func (w *working) advance(ctx context.Context) error {
+	if w.run.State == nudgewire.RunPlanned || w.run.State == nudgewire.RunBuilding {
+		if err := w.build(ctx); err != nil {
+			return err
+		}
+	}
+	if w.run.State == nudgewire.RunUploading {
+		return w.deliver(ctx)
+	}
+	return nil
+}
+
+// change moves the run on and keeps what was stored.
+func (w *working) change(ctx context.Context, next nudgewire.RunState, reason string, edit func(*nudgewire.Run)) error {
+	r := w.run
+	r.State, r.Reason = next, reason
+	if edit != nil {
+		edit(&r)
+	}
+	if next.Final() {
+		r.EndedAt, r.Owner, r.LeaseEnd = w.Now().UTC(), "", time.Time{}
+	}
+	if err := w.Ledger.SetRun(ctx, w.Owner, r, w.run.State); err != nil {
+		return err
+	}
+	w.run = r
+	return nil
+}
+
+// fail ends the run in words; nothing of it was uploaded.
+func (w *working) fail(ctx context.Context, err error) error {
+	msg, hint := words(err)
+	if wrapped := err.Error(); strings.Contains(wrapped, msg) && len(wrapped) > len(msg) {
+		msg = strings.SplitN(wrapped, "\n", 2)[0]
+	}
+	if hint != "" {
+		msg += "; " + hint
+	}
+	return w.change(ctx, nudgewire.RunFailed, msg, nil)
+}
+
+// keep renews the lease now and then, and notices a person's word.
+func (w *working) keep(ctx context.Context) error {
+	now := w.Now()
+	if now.Sub(w.renewed) < time.Second {
+		return nil
+	}
+	w.renewed = now
+	r, err := w.Ledger.Renew(ctx, w.run.ID, w.Owner, now.Add(w.Lease))
+	if err != nil {
+		return err
+	}
+	if r.State != w.run.State {
+		return errStopped
+	}
+	return nil
+}
+
+// build reads the source and stores the parts.
+func (w *working) build(ctx context.Context) error {
+	if w.job == nil {
+		return w.change(ctx, nudgewire.RunFailed, "the job is not in the config any more", nil)
+	}
+	last, err := w.lastTally(ctx, w.run.Job)
+	if err != nil {
+		return err
+	}
+	path := runFolder(w.Folder, w.run)
+	title, err := w.title()
+	if err != nil {
+		return w.fail(ctx, err)
+	}
+	err = w.change(ctx, nudgewire.RunBuilding, "", func(r *nudgewire.Run) {
+		r.Folder, r.Owner, r.LeaseEnd = path, w.Owner, w.Now().Add(w.Lease).UTC()
+		r.Source, r.Config, r.Deliver = w.job.source.String(), w.job.Version, w.job.Deliver
+		r.CampaignName, r.Category = title, w.job.category
+		if w.job.Campaign != nil {
+			r.TemplateID = w.job.Campaign.TemplateID
+		}
+		if m := w.job.Send; m != nil {
+			r.Template, r.Language, r.Expires = m.Template, w.job.language, m.Expires.D()
+		}
+		if r.StartedAt.IsZero() {
+			r.StartedAt = w.Now().UTC()
+		}
+	})
+	if err != nil {
+		return err
+	}
+	to, err := w.makeFolder(path)
+	if err != nil {
+		return w.fail(ctx, err)
+	}
+	m := newMeter(w.run, last, w.Progress, w.Now)
+	b := &building{job: w.job, now: w.Now(), folder: to, excluder: w.Excluder, points: w.Points, tick: func(rows, kept int64) error {
+		m.read(rows, kept)
+		return w.keep(ctx)
+	}}
+	parts, err := b.run(ctx)
+	switch {
+	case err == nil:
+	case errors.Is(err, errStopped), errors.Is(err, ErrMoved), ctx.Err() != nil:
+		return errors.Join(err, to.discard())
+	default:
+		return w.fail(ctx, errors.Join(err, to.discard()))
+	}
+	return w.judge(ctx, b.tally, last, parts)
+}
+
+// title is the campaign's name for this run.
+func (w *working) title() (string, error) {
+	f, err := w.job.title.Bind(nil, factsOf(w.job.Name, w.run.DueAt, w.job.zone))
+	if err != nil {
+		return "", err
+	}
+	text, trouble := f.Fill(nil)
+	if trouble != "" {
+		return "", errors.New("campaign.name " + trouble)
+	}
+	return text, nil
+}
+
+// judge decides what becomes of a run that was built.
+func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.Tally, parts []nudgewire.Part) error {
+	if t.Kept == 0 {
+		state, reason := nothingToSend(t)
+		return w.change(ctx, state, reason, func(r *nudgewire.Run) { r.Tally = t })
+	}
+	now := w.Now().UTC()
+	r := w.run
+	r.Tally, r.State, r.Reason = t, nudgewire.RunUploading, ""
+	if why := w.job.Guard.holds(t, last); len(why) > 0 && r.Approved == "" {
+		r.State, r.Reason = nudgewire.RunHeld, strings.Join(why, "; ")
+		r.Owner, r.LeaseEnd = "", time.Time{}
+	}
+	for i := range parts {
+		parts[i].RunID, parts[i].UpdatedAt = r.ID, now
+	}
+	if err := w.Ledger.SaveParts(ctx, w.Owner, r, parts); err != nil {
+		return err
+	}
+	w.run = r
+	return nil
+}
+
+// nothingToSend tells an empty list, which is well, from one in which no row can be used.
+func nothingToSend(t nudgewire.Tally) (nudgewire.RunState, string) {
+	if t.Rows == 0 {
+		return nudgewire.RunDone, "the source has no rows"
+	}
+	wanted := true
+	for _, x := range t.Exclusions {
+		wanted = wanted && x.Kind == KindSkipped
+	}
+	if wanted {
+		return nudgewire.RunDone, fmt.Sprintf("nobody is left to send to: all %s rows were skipped", grouped(t.Rows))
+	}
+	top := t.Exclusions[0]
+	return nudgewire.RunFailed, fmt.Sprintf("none of the %s rows can be sent: %s of them because %s (first in row %d)", grouped(t.Rows), grouped(top.Count), top.Reason, top.First)
+}

@@ -1,0 +1,719 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+var monday = time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+
+// fireDue ticks at the desk's time and takes all runs to their rest.
+func fireDue(t testing.TB, d *desk) {
+	t.Helper()
+	if _, err := d.Tick(t.Context(), d.now()); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+}
+
+// begin puts a job on the desk that fires every minute, has its line seen a minute ago, and
+// fires it.
+func begin(t testing.TB, j *Compiled) *desk {
+	t.Helper()
+	d := newDesk(t, monday)
+	d.Use([]*Compiled{j})
+	if _, err := d.Tick(t.Context(), monday.Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestARunUploadsEachPartOnce(t *testing.T) {
+	l := people(1000)
+	d := begin(t, jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 4000, Campaign: &Campaign{Name: "Winback {{ run.date }}", TemplateID: 7}}))
+	fireDue(t, d)
+	r := d.the(t)
+	if r.State != nudgewire.RunDone || r.Tally.Kept != 1000 || r.Reason != "not tracked per recipient: the service's answer names no messages" {
+		t.Fatalf("the run ended as %s %q with %+v", r.State, r.Reason, r.Tally)
+	}
+	got := d.service.uploads()
+	if len(got) != r.Tally.Parts || len(got) < 5 {
+		t.Fatalf("%d uploads of %d parts", len(got), r.Tally.Parts)
+	}
+	var bytes int64
+	for i, u := range got {
+		if int64(len(u.body)) > 4000 || !strings.HasPrefix(u.body, "phone,var_1\n") || u.template != 7 {
+			t.Errorf("upload %d: %d bytes, %.20q, template %d", i, len(u.body), u.body, u.template)
+		}
+		if want := fmt.Sprintf("Winback 2026-05-04 (%d of %d)", i+1, len(got)); u.name != want {
+			t.Errorf("name %q, want %q", u.name, want)
+		}
+		bytes += int64(len(u.body))
+	}
+	if bytes != r.Tally.Bytes {
+		t.Errorf("%d bytes were uploaded, the tally says %d", bytes, r.Tally.Bytes)
+	}
+	phones := d.service.phones(t)
+	if len(phones) != 1000 || phones[0] != "447911100000" || phones[999] != "447911100999" {
+		t.Errorf("%d phones from %s on", len(phones), phones[0])
+	}
+	fireDue(t, d)
+	if n := len(d.service.uploads()); n != len(got) || len(d.runs) != 1 {
+		t.Errorf("a second look led to %d uploads and %d runs", n, len(d.runs))
+	}
+}
+
+func TestACrashAnywhereUploadsNoPartTwice(t *testing.T) {
+	job := func(t testing.TB) *Compiled {
+		return jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000})
+	}
+	calls := []string{"SetRun building", "SaveParts", "ClaimPart 1", "FinishPart 1", "ClaimPart 3", "FinishPart 3", "FinishPart 4", "SetRun done"}
+	for _, call := range calls {
+		t.Run("behind "+call, func(t *testing.T) {
+			d := begin(t, job(t))
+			d.crashAt = call
+			fireDue(t, d)
+			d.revive()
+			d.open("two")
+			d.settle(t)
+			r := d.the(t)
+			parts := d.parts[r.ID]
+			seen := map[string]int{}
+			for _, u := range d.service.uploads() {
+				seen[u.file]++
+			}
+			accepted := 0
+			for _, p := range parts {
+				name := "winback-" + p.File
+				switch p.State {
+				case nudgewire.PartAccepted:
+					accepted++
+					if seen[name] != 1 {
+						t.Errorf("part %d is accepted and was uploaded %d times", p.Number, seen[name])
+					}
+				case nudgewire.PartInDoubt:
+					if seen[name] > 1 || p.Reason != "nudgewire stopped while it was on its way" {
+						t.Errorf("part %d is in doubt (%s) and was uploaded %d times", p.Number, p.Reason, seen[name])
+					}
+				default:
+					t.Errorf("part %d ended as %s", p.Number, p.State)
+				}
+			}
+			want := nudgewire.RunDone
+			if accepted < len(parts) {
+				want = nudgewire.RunPartial
+			}
+			if doubt := strings.HasPrefix(call, "ClaimPart"); r.State != want || (accepted < len(parts)) != doubt || len(parts) < 4 {
+				t.Errorf("the run ended as %s with %d of %d parts accepted: %s", r.State, accepted, len(parts), r.Reason)
+			}
+		})
+	}
+}
+
+func TestHowAnUploadEnds(t *testing.T) {
+	notSent := &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.NotAccepted, HTTPStatus: 429, RetryAfter: time.Minute}
+	lost := &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.InDoubt, Err: errors.New("connection reset")}
+	refused := &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.Rejected, HTTPStatus: 422, Words: "template 1042 is paused"}
+	key := &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.Rejected, HTTPStatus: 401}
+	on := func(errs map[int]error) func(int) error {
+		return func(n int) error { return errs[n] }
+	}
+	tests := map[string]struct {
+		answer  func(int) error
+		state   nudgewire.RunState
+		reason  string
+		uploads int
+	}{
+		"what was surely not taken goes again": {
+			on(map[int]error{1: notSent, 2: notSent}), nudgewire.RunDone,
+			"not tracked per recipient: the service's answer names no messages", 5,
+		},
+		"an answer that was lost is in doubt and not sent again": {
+			on(map[int]error{2: lost}), nudgewire.RunPartial,
+			"2 of 3 parts were accepted; part 2 is in doubt: create-with-csv: sent, but not answered: connection reset", 3,
+		},
+		"two lost answers in a row stop the run": {
+			on(map[int]error{1: lost, 2: lost}), nudgewire.RunPaused,
+			"2 uploads in a row got no readable answer; resume when the service is well", 2,
+		},
+		"a refused part leaves the others": {
+			on(map[int]error{1: refused}), nudgewire.RunPartial,
+			"2 of 3 parts were accepted; part 1 was not accepted: create-with-csv: 422 Unprocessable Entity: template 1042 is paused", 3,
+		},
+		"all refused is failed": {
+			func(int) error { return refused }, nudgewire.RunFailed,
+			"part 1 was not accepted: create-with-csv: 422 Unprocessable Entity: template 1042 is paused", 3,
+		},
+		"a wrong key waits for the right one": {
+			on(map[int]error{2: key}), nudgewire.RunPaused,
+			"the service refuses the API key; resume after correcting api.key", 2,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := begin(t, jobOf(t, people(200), Job{Cron: "0 10 * * *", MaxSize: 2000}))
+			d.service.answer = tt.answer
+			fireDue(t, d)
+			r := d.the(t)
+			if r.State != tt.state || r.Reason != tt.reason || len(d.service.uploads()) != tt.uploads {
+				t.Errorf("%s %q after %d uploads, want %s %q after %d", r.State, r.Reason, len(d.service.uploads()), tt.state, tt.reason, tt.uploads)
+			}
+		})
+	}
+	t.Run("the right key takes the rest", func(t *testing.T) {
+		d := begin(t, jobOf(t, people(200), Job{Cron: "0 10 * * *", MaxSize: 2000}))
+		d.service.answer = on(map[int]error{2: key})
+		fireDue(t, d)
+		if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
+			t.Fatal(err)
+		}
+		d.settle(t)
+		if r := d.the(t); r.State != nudgewire.RunDone || len(d.service.uploads()) != 4 {
+			t.Errorf("%s after %d uploads", r.State, len(d.service.uploads()))
+		}
+	})
+	t.Run("trying ends after a day", func(t *testing.T) {
+		d := begin(t, jobOf(t, people(10), Job{Cron: "0 10 * * *"}))
+		d.service.answer = func(int) error { return notSent }
+		fireDue(t, d)
+		r := d.the(t)
+		if r.State != nudgewire.RunFailed || !strings.Contains(r.Reason, "given up after") || d.now().Sub(monday) < 23*time.Hour {
+			t.Errorf("%s %q after %s", r.State, r.Reason, d.now().Sub(monday))
+		}
+	})
+}
+
+func TestAFileThatChangedOnDiskIsNotUploaded(t *testing.T) {
+	d := begin(t, jobOf(t, people(10), Job{Cron: "0 10 * * *", Guard: Guard{ApproveOver: 1}}))
+	fireDue(t, d)
+	r := d.the(t)
+	if err := os.WriteFile(filepath.Join(r.Folder, "part-0001.csv"), []byte("phone\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Approve(t.Context(), r.ID, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	if r = d.the(t); r.State != nudgewire.RunFailed || r.Reason != "part 1 was not accepted: its file was changed on disk after it was built" || len(d.service.uploads()) != 0 {
+		t.Errorf("%s %q, %d uploads", r.State, r.Reason, len(d.service.uploads()))
+	}
+}
+
+func TestAGuardHoldsUntilApproved(t *testing.T) {
+	job := jobOf(t, people(100), Job{Cron: "* * * * *", Guard: Guard{MaxChange: 3}})
+	d := begin(t, job)
+	fireDue(t, d)
+	if r := d.the(t); r.State != nudgewire.RunDone {
+		t.Fatalf("the first run: %s %s", r.State, r.Reason)
+	}
+	job.source = people(500)
+	d.advance(time.Minute)
+	fireDue(t, d)
+	r := d.the(t)
+	if r.State != nudgewire.RunHeld || r.Reason != "500 rows are 500% of the last run's 100, and guard.max_change is 300%" || len(d.service.uploads()) != 1 {
+		t.Fatalf("%s %q", r.State, r.Reason)
+	}
+	if err := d.Approve(t.Context(), r.ID, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	if r = d.the(t); r.State != nudgewire.RunDone || r.Approved != "Ann" || len(d.service.phones(t)) != 600 {
+		t.Errorf("%s, approved by %q, %d phones", r.State, r.Approved, len(d.service.phones(t)))
+	}
+	if err := d.Approve(t.Context(), r.ID, "Ann"); err == nil || err.Error() != "run 2 is done: there is nothing to approve" {
+		t.Errorf("a second approval: %v", err)
+	}
+}
+
+func TestWhatGuardsSay(t *testing.T) {
+	last := &nudgewire.Tally{Kept: 900}
+	tests := map[string]struct {
+		guard Guard
+		tally nudgewire.Tally
+		last  *nudgewire.Tally
+		want  []string
+	}{
+		"nothing set holds nothing":         {Guard{}, nudgewire.Tally{Kept: 1e6}, last, nil},
+		"too many rows":                     {Guard{MaxRows: 200000}, nudgewire.Tally{Kept: 200001}, nil, []string{"200,001 rows are more than guard.max_rows, 200,000"}},
+		"as many as allowed":                {Guard{MaxRows: 200000}, nudgewire.Tally{Kept: 200000}, nil, nil},
+		"too few against the last":          {Guard{MaxChange: 3}, nudgewire.Tally{Kept: 100}, last, []string{"100 rows are only 11% of the last run's 900, and guard.max_change is 300%"}},
+		"exactly three times":               {Guard{MaxChange: 3}, nudgewire.Tally{Kept: 2700}, last, nil},
+		"no last run":                       {Guard{MaxChange: 3}, nudgewire.Tally{Kept: 2700}, nil, nil},
+		"too many points, and over approve": {Guard{MaxPoints: 10, ApproveOver: 5}, nudgewire.Tally{Kept: 11, Points: 11}, nil, []string{"11 points are more than guard.max_points, 10", "11 rows are more than guard.approve_over, 5"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, tt.guard.holds(tt.tally, tt.last)); diff != "" {
+				t.Errorf("holds (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOverlap(t *testing.T) {
+	tests := map[string]struct {
+		overlap Overlap
+		first   nudgewire.RunState
+		second  nudgewire.RunState
+		reason  string
+	}{
+		"skip leaves a row with its reason":   {OverlapSkip, nudgewire.RunHeld, nudgewire.RunSkipped, "run 1 of 2026-05-04 10:00 is still held (overlap: skip)"},
+		"queue waits":                         {OverlapQueue, nudgewire.RunHeld, nudgewire.RunPlanned, "waits for run 1, which is held"},
+		"cancel_previous takes the old place": {OverlapCancel, nudgewire.RunCancelled, nudgewire.RunHeld, "10 rows are more than guard.approve_over, 1"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := begin(t, jobOf(t, people(10), Job{Cron: "* * * * *", Overlap: tt.overlap, Guard: Guard{ApproveOver: 1}}))
+			fireDue(t, d)
+			d.advance(time.Minute)
+			fireDue(t, d)
+			if d.runs[0].State != tt.first || d.runs[1].State != tt.second || d.runs[1].Reason != tt.reason {
+				t.Errorf("first %s, second %s %q", d.runs[0].State, d.runs[1].State, d.runs[1].Reason)
+			}
+			if tt.overlap == OverlapCancel {
+				if p := d.parts[1][0]; p.State != nudgewire.PartCancelled || d.runs[0].Reason != "the run of 2026-05-04 10:01 took its place (overlap: cancel_previous)" {
+					t.Errorf("part %s, %q", p.State, d.runs[0].Reason)
+				}
+			}
+			if tt.overlap == OverlapQueue {
+				if err := d.Cancel(t.Context(), 1, "Ann"); err != nil {
+					t.Fatal(err)
+				}
+				d.settle(t)
+				if d.runs[1].State != nudgewire.RunHeld {
+					t.Errorf("the queued run is %s", d.runs[1].State)
+				}
+			}
+		})
+	}
+}
+
+func TestANightInNewYork(t *testing.T) {
+	tests := map[string]struct {
+		cron, slot string
+		day        time.Time
+		told       string
+	}{
+		"autumn": {"30 1 * * *", "2026-11-01 01:30", time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), ""},
+		"spring": {"30 2 * * *", "2026-03-08 03:00", time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC), "02:30 does not exist on this day: the clock skips it"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, tt.day)
+			job := jobOf(t, people(3), Job{Cron: tt.cron, Timezone: "America/New_York"})
+			d.Use([]*Compiled{job})
+			for range 20 * 60 { // twenty hours, each minute
+				if _, err := d.Tick(t.Context(), d.now()); err != nil {
+					t.Fatal(err)
+				}
+				d.advance(time.Minute)
+			}
+			if len(d.runs) != 1 || d.runs[0].Slot != tt.slot || d.runs[0].Reason != tt.told {
+				t.Fatalf("runs: %+v", d.runs)
+			}
+			d.settle(t)
+			if n := len(d.service.uploads()); n != 1 {
+				t.Errorf("%d uploads", n)
+			}
+		})
+	}
+}
+
+func TestTwoProcessesFireARunOnce(t *testing.T) {
+	d := begin(t, jobOf(t, people(10), Job{Cron: "0 10 * * *", Overlap: OverlapCancel}))
+	other := &desk{book: d.book, service: d.service, dir: t.TempDir(), at: monday}
+	other.open("other")
+	other.Use(d.all())
+	for _, one := range []*desk{d, other, d} {
+		if _, err := one.Tick(t.Context(), monday); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.settle(t)
+	other.settle(t)
+	if len(d.runs) != 1 || len(d.service.uploads()) != 1 {
+		t.Errorf("%d runs, %d uploads", len(d.runs), len(d.service.uploads()))
+	}
+}
+
+func TestAMissedTimeIsRecorded(t *testing.T) {
+	d := newDesk(t, monday)
+	d.Use([]*Compiled{jobOf(t, people(3), Job{Cron: "0 10 * * *"})})
+	fireDue(t, d) // first seen; it has missed nothing
+	if len(d.runs) != 0 {
+		t.Fatalf("a new job fired at once: %+v", d.runs)
+	}
+	d.advance(26 * time.Hour)
+	fireDue(t, d)
+	r := d.the(t)
+	if r.State != nudgewire.RunSkipped || r.Cause != nudgewire.CauseMissed || r.Reason != "missed: nudgewire was not running at 2026-05-05 10:00; on_missed is skip" {
+		t.Errorf("%s %s %q", r.State, r.Cause, r.Reason)
+	}
+	fireDue(t, d)
+	if len(d.runs) != 1 {
+		t.Errorf("%d runs after a second look", len(d.runs))
+	}
+}
+
+func TestPauseAndResumeGoOnExactly(t *testing.T) {
+	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
+	d.service.begun, d.service.block = make(chan struct{}), make(chan struct{})
+	settled := make(chan struct{})
+	go func() {
+		defer close(settled)
+		fireDue(t, d)
+	}()
+	<-d.service.begun
+	if err := d.Pause(t.Context(), 1, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	close(d.service.block) // the part on its way is taken to its end
+	<-settled
+	r := d.the(t)
+	if r.State != nudgewire.RunPaused || r.Reason != "paused by Ann" || d.parts[1][0].State != nudgewire.PartAccepted || len(d.service.uploads()) != 1 {
+		t.Fatalf("%s %q, part 1 %s, %d uploads", r.State, r.Reason, d.parts[1][0].State, len(d.service.uploads()))
+	}
+	d.service.begun = nil
+	if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	phones := d.service.phones(t)
+	slices.Sort(phones)
+	if r = d.the(t); r.State != nudgewire.RunDone || len(phones) != 300 || len(slices.Compact(phones)) != 300 {
+		t.Errorf("%s with %d phones", r.State, len(phones))
+	}
+}
+
+func TestCancelKeepsTheRestHome(t *testing.T) {
+	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
+	d.service.begun, d.service.block = make(chan struct{}), make(chan struct{})
+	settled := make(chan struct{})
+	go func() {
+		defer close(settled)
+		fireDue(t, d)
+	}()
+	<-d.service.begun
+	if err := d.Cancel(t.Context(), 1, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	close(d.service.block)
+	<-settled
+	if r := d.the(t); r.State != nudgewire.RunCancelled || len(d.service.uploads()) != 1 || d.parts[1][0].State != nudgewire.PartAccepted || d.parts[1][1].State != nudgewire.PartCancelled {
+		t.Errorf("%s, %d uploads, parts %s %s", r.State, len(d.service.uploads()), d.parts[1][0].State, d.parts[1][1].State)
+	}
+	if err := d.Cancel(t.Context(), 1, "Ann"); err == nil || err.Error() != "run 1 is cancelled: there is nothing to cancel" {
+		t.Errorf("a second cancel: %v", err)
+	}
+}
+
+func TestAStopLetsTheUploadEnd(t *testing.T) {
+	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
+	if _, err := d.Tick(t.Context(), monday); err != nil {
+		t.Fatal(err)
+	}
+	d.service.begun, d.service.block = make(chan struct{}), make(chan struct{})
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan error)
+	go func() { stopped <- d.Scheduler.Run(ctx) }()
+	<-d.service.begun
+	stop()
+	close(d.service.block)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	if r := d.the(t); r.State != nudgewire.RunUploading || r.Owner != "" || d.parts[1][0].State != nudgewire.PartAccepted || len(d.service.uploads()) != 1 {
+		t.Fatalf("%s owned by %q, part 1 %s", r.State, r.Owner, d.parts[1][0].State)
+	}
+	d.service.begun = nil
+	d.open("two")
+	d.settle(t)
+	if r := d.the(t); r.State != nudgewire.RunDone || len(d.service.phones(t)) != 300 {
+		t.Errorf("%s with %d phones", r.State, len(d.service.phones(t)))
+	}
+}
+
+func TestAStopCutsAnUploadAfterTheGrace(t *testing.T) {
+	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
+	d.Grace = time.Millisecond
+	if _, err := d.Tick(t.Context(), monday); err != nil {
+		t.Fatal(err)
+	}
+	d.service.begun, d.service.block = make(chan struct{}), make(chan struct{})
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan error)
+	go func() { stopped <- d.Scheduler.Run(ctx) }()
+	<-d.service.begun
+	stop()
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	if p := d.parts[1][0]; p.State != nudgewire.PartInDoubt || p.Reason != "context canceled" {
+		t.Errorf("part 1 is %s %q", p.State, p.Reason)
+	}
+}
+
+// shortDisk is a folder that is full after some bytes.
+type shortDisk struct {
+	folder
+	left *int
+}
+
+func (s shortDisk) create(name string) (sink, error) {
+	f, err := s.folder.create(name)
+	return shortFile{f, s.left}, err
+}
+
+type shortFile struct {
+	sink
+	left *int
+}
+
+func (s shortFile) Write(p []byte) (int, error) {
+	if *s.left -= len(p); *s.left < 0 {
+		return 0, &os.PathError{Op: "write", Path: "part", Err: syscall.ENOSPC}
+	}
+	return s.sink.Write(p)
+}
+
+func TestBadInputEndsInAClearState(t *testing.T) {
+	header := []string{"phone", "name"}
+	broken := people(5000)
+	broken.fail = errors.New("connection reset")
+	tests := map[string]struct {
+		source Source
+		job    Job
+		disk   int
+		state  nudgewire.RunState
+		reason string
+	}{
+		"header only":     {listSource{header: header}, Job{}, 0, nudgewire.RunDone, "the source has no rows"},
+		"no phone":        {listSource{header: []string{"tel", "name"}}, Job{}, 0, nudgewire.RunFailed, `columns.phone: the source has no column "phone"; the source has tel, name`},
+		"two phones":      {listSource{header: []string{"phone", "name", "phone"}}, Job{}, 0, nudgewire.RunFailed, `columns.phone: the source has 2 columns named "phone", numbers 1 and 3; give one of them another name`},
+		"a misspelt one":  {listSource{header: []string{"phone", "nmae"}}, Job{}, 0, nudgewire.RunFailed, `columns.var_1: the source has no column "name"; did you mean "nmae"? The source has phone, nmae`},
+		"all bad":         {listSource{header: header, rows: [][]string{{"4.47911E+11", "A"}, {"12", "B"}, {"4.47911E+11", "C"}}}, Job{}, 0, nudgewire.RunFailed, "none of the 3 rows can be sent: 2 of them because the phone was shortened by a spreadsheet (4.47911E+11 lost its last digits); format that column as text (first in row 2)"},
+		"broken half way": {broken, Job{MaxSize: 2000}, 0, nudgewire.RunFailed, "connection reset"},
+		"disk full":       {people(50000), Job{MaxSize: 10_000}, 500_000, nudgewire.RunFailed, "write part-0051.csv: the disk is full: free some space, then run the job again; nothing was uploaded (write part: no space left on device)"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tt.job.Cron = "0 10 * * *"
+			d := begin(t, jobOf(t, tt.source, tt.job))
+			if tt.disk > 0 {
+				onDisk := d.makeFolder
+				d.makeFolder = func(path string) (folder, error) {
+					f, err := onDisk(path)
+					return shortDisk{f, &tt.disk}, err
+				}
+			}
+			fireDue(t, d)
+			r := d.the(t)
+			if r.State != tt.state || r.Reason != tt.reason || len(d.service.uploads()) != 0 {
+				t.Errorf("%s %q after %d uploads, want %s %q", r.State, r.Reason, len(d.service.uploads()), tt.state, tt.reason)
+			}
+			files, _ := filepath.Glob(filepath.Join(r.Folder, "part-*"))
+			if len(files) != 0 {
+				t.Errorf("%d parts were left behind", len(files))
+			}
+		})
+	}
+}
+
+func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
+	l := people(1000)
+	l.rows = append(l.rows, []string{"+447911100001", "again"}, []string{"12", "short"}, []string{"+447911200000", " "})
+	job := jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 5000, Guard: Guard{MaxRows: 10}})
+	d := begin(t, job)
+	d.Points = func(c nudgewire.Category, phone string) float64 {
+		if c != nudgewire.Marketing || !strings.HasPrefix(phone, "44") {
+			t.Errorf("a price is asked for %s %s", c, phone)
+		}
+		return 0.5
+	}
+	d.Rate = func() float64 { return 2 }
+	f, err := d.DryRun(t.Context(), job, monday, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(d.dir, "runs")); !os.IsNotExist(err) || len(d.runs) != 0 {
+		t.Errorf("the dry run left something behind: %v, %d runs", err, len(d.runs))
+	}
+	want := []nudgewire.Exclusion{
+		{Kind: KindDuplicate, Reason: "an earlier row has the same phone", Count: 1, First: 1002},
+		{Kind: KindPhone, Reason: "the phone is too short for GB", Count: 1, First: 1003},
+		{Kind: KindVariable, Reason: "var_1 is empty: {{ name }}; give it a default", Count: 1, First: 1004},
+	}
+	if diff := cmp.Diff(want, f.Tally.Exclusions); diff != "" {
+		t.Errorf("exclusions (-want +got):\n%s", diff)
+	}
+	if f.Tally.Rows != 1003 || f.Tally.Kept != 1000 || f.Tally.Points != 500 || len(f.Previews) != 10 || f.Previews[0].Variables[0] != "Name 0" {
+		t.Errorf("forecast %+v", f)
+	}
+	if diff := cmp.Diff([]string{"1,000 rows are more than guard.max_rows, 10"}, f.Held); diff != "" {
+		t.Error(diff)
+	}
+	if f.Takes < time.Duration(f.Tally.Parts)*time.Second/2 {
+		t.Errorf("it takes %s", f.Takes)
+	}
+	fireDue(t, d)
+	r := d.the(t)
+	if diff := cmp.Diff(f.Tally, r.Tally); diff != "" {
+		t.Errorf("run against forecast:\n%s", diff)
+	}
+	rejects, err := os.ReadFile(filepath.Join(r.Folder, rejectsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "row,reason,phone\n1002,an earlier row has the same phone,+447911100001\n1003,the phone is too short for GB,12\n1004,var_1 is empty: {{ name }}; give it a default,+447911200000\n"
+	if diff := cmp.Diff(text, string(rejects)); diff != "" {
+		t.Errorf("rejects (-want +got):\n%s", diff)
+	}
+}
+
+func TestPerMessageOwesEachRowOnce(t *testing.T) {
+	job := jobOf(t, people(2000), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, MaxSize: 10_000, Send: &Message{Template: "winback", Expires: units.Duration(time.Hour)}})
+	for _, call := range []string{"", "Owe", "ClaimPart 2"} {
+		t.Run("crash behind "+call, func(t *testing.T) {
+			d := begin(t, job)
+			d.crashAt = call
+			fireDue(t, d)
+			d.revive()
+			d.open("two")
+			d.settle(t)
+			r := d.the(t)
+			if r.State != nudgewire.RunDone || r.Reason != "" || len(d.owed[1]) != 2000 || len(d.service.uploads()) != 0 {
+				t.Fatalf("%s %q, %d rows owed", r.State, r.Reason, len(d.owed[1]))
+			}
+			want := nudgewire.Dispatch{
+				Trigger: "winback", Key: "run 1 row 2000", Phone: "447911101999", Category: nudgewire.Marketing,
+				Send:  nudgewire.Send{Template: "winback", Language: "en", Variables: []string{"Name 1999"}},
+				State: nudgewire.StateWaiting, DueAt: monday, CreatedAt: monday, UpdatedAt: monday, ExpiresAt: monday.Add(time.Hour), Config: "v1",
+			}
+			got := d.owed[1][2000]
+			if call != "" { // the clock went on while the ledger was gone
+				want.DueAt, want.CreatedAt, want.UpdatedAt, want.ExpiresAt = got.DueAt, got.DueAt, got.DueAt, got.DueAt.Add(time.Hour)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the last row (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestACanaryStopsAndAPersonLetsGo(t *testing.T) {
+	job := jobOf(t, people(1000), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "winback"}, Canary: &Canary{First: Share{Of: 0.01}, Wait: units.Duration(10 * time.Minute), StopIf: StopIf{0.1}}})
+	d := begin(t, job)
+	d.ended, d.failed = 8, 2
+	fireDue(t, d)
+	r := d.the(t)
+	if r.State != nudgewire.RunPaused || len(d.owed[1]) != 10 || r.Reason != "the canary stopped it: 8 of the first 10 messages have ended and 2 of these failed, which is more than 10%" {
+		t.Fatalf("%s %q, %d rows owed", r.State, r.Reason, len(d.owed[1]))
+	}
+	if d.now().Sub(monday) < 10*time.Minute {
+		t.Errorf("it looked after %s", d.now().Sub(monday))
+	}
+	if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	if r = d.the(t); r.State != nudgewire.RunDone || len(d.owed[1]) != 1000 {
+		t.Errorf("%s, %d rows owed", r.State, len(d.owed[1]))
+	}
+}
+
+func TestARunByHand(t *testing.T) {
+	job := jobOf(t, people(3), Job{})
+	d := newDesk(t, monday)
+	d.Use([]*Compiled{job})
+	id, err := d.RunNow(t.Context(), job, monday, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.RunNow(t.Context(), job, monday, ""); err == nil || err.Error() != "run 1 of 2026-05-04 10:00:00 by hand is still planned" {
+		t.Errorf("a second one: %v", err)
+	}
+	d.settle(t)
+	if r := d.the(t); r.ID != id || r.State != nudgewire.RunDone || r.Cause != nudgewire.CauseHand {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAHaltHoldsTheNextPart(t *testing.T) {
+	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
+	admitted := 0
+	d.Admit = func(context.Context) error { admitted++; return nil }
+	d.Halted = func(job string) bool {
+		return job == "winback" && len(d.service.uploads()) == 1 && d.now().Before(monday.Add(time.Hour))
+	}
+	fireDue(t, d)
+	if r := d.the(t); r.State != nudgewire.RunDone || d.now().Before(monday.Add(time.Hour)) || admitted != len(d.service.uploads()) {
+		t.Errorf("%s at %s, %d admitted", r.State, d.now(), admitted)
+	}
+}
+
+// brokenSource panics in its middle.
+type brokenSource struct{ listSource }
+
+func (b brokenSource) Open(context.Context) (Rows, error) {
+	return &brokenRows{listRows{b.listSource, 0}}, nil
+}
+
+type brokenRows struct{ listRows }
+
+func (b *brokenRows) Next() (Row, int64, error) {
+	if b.n == 700 {
+		panic("index out of range")
+	}
+	return b.listRows.Next()
+}
+
+func TestAReaderThatBreaksEndsItsRunOnly(t *testing.T) {
+	d := begin(t, jobOf(t, brokenSource{people(1000)}, Job{Cron: "0 10 * * *"}))
+	fireDue(t, d)
+	if r := d.the(t); r.State != nudgewire.RunFailed || r.Reason != "the source cannot be read: its reader broke: index out of range" || len(d.service.uploads()) != 0 {
+		t.Errorf("%s %q", r.State, r.Reason)
+	}
+}
+
+func TestProgressCountsUp(t *testing.T) {
+	d := begin(t, jobOf(t, people(2000), Job{Cron: "0 10 * * *", MaxSize: 20_000}))
+	var got []Progress
+	d.Progress = func(p Progress) { got = append(got, p) }
+	d.service.answer = func(int) error { d.advance(time.Second); return nil }
+	fireDue(t, d)
+	last := got[len(got)-1]
+	if last.State != nudgewire.RunUploading || last.Rows != 2000 || last.Of != 2000 || last.Parts != last.OfParts || last.OfParts < 2 || last.Left != 0 || last.PerSecond <= 0 {
+		t.Errorf("the last of %d reports: %+v", len(got), last)
+	}
+	for i := range got {
+		if i > 0 && got[i].State == got[i-1].State && got[i].Rows < got[i-1].Rows {
+			t.Errorf("report %d goes back: %+v", i, got[i])
+		}
+	}
+}
+
+func TestAJobThatLeftTheConfig(t *testing.T) {
+	d := begin(t, jobOf(t, people(3), Job{Cron: "0 10 * * *"}))
+	if _, err := d.Tick(t.Context(), monday); err != nil {
+		t.Fatal(err)
+	}
+	d.Use(nil)
+	d.settle(t)
+	if r := d.the(t); r.State != nudgewire.RunFailed || r.Reason != "the job is not in the config any more" {
+		t.Errorf("%s %q", r.State, r.Reason)
+	}
+}

@@ -1,0 +1,425 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/backoff"
+)
+
+// Defaults for the fields of Options that are left zero.
+const (
+	DefaultLease = 2 * time.Minute
+	DefaultGrace = 20 * time.Second
+	DefaultRuns  = 2
+)
+
+// Options say what a Scheduler works with.
+type Options struct {
+	Ledger   Ledger
+	Uploader Uploader // nil where no job delivers by CSV
+	Owing    Owing    // nil where no job delivers message by message
+	Excluder Excluder // nil excludes nobody
+	Folder   string   // where runs keep their files
+	Owner    string   // signs the claims; it must differ between processes, and between two runs of one
+	Log      *zap.Logger
+
+	// Points is the price of one message; nil where there is no price table.
+	Points func(category nudgewire.Category, phone string) float64
+	// Rate is how many requests a second are made, for forecasts; nil where it is not known.
+	Rate func() float64
+	// Admit waits until the budget of requests, which everybody who calls the service shares,
+	// has room for one more; nil where there is none.
+	Admit func(ctx context.Context) error
+	// Halted reports whether a person stopped the job, or everything: then no further part is
+	// claimed and no further row handed over. It is asked once a second; nil is never.
+	Halted func(job string) bool
+	// Progress is told how far runs have come, about five times a second. It must not block.
+	Progress func(Progress)
+
+	Runs  int           // most runs at a time
+	Lease time.Duration // how long a claim of a run holds without being renewed
+	Grace time.Duration // how long an upload may go on once Run is told to stop
+
+	// Now, Sleep and Jitter are the clock; nil is the real one.
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Jitter func() float64
+}
+
+// A Scheduler fires jobs and takes their runs to the end. Make it with New.
+type Scheduler struct {
+	Options
+
+	makeFolder func(path string) (folder, error)
+
+	mu    sync.Mutex
+	jobs  []*Compiled
+	wake  chan struct{}
+	slots chan struct{}
+	busy  map[nudgewire.RunID]bool
+}
+
+// New makes a Scheduler. Options.Ledger, Folder and Owner must be set.
+func New(o Options) *Scheduler {
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	if o.Lease <= 0 {
+		o.Lease = DefaultLease
+	}
+	if o.Grace <= 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.Runs <= 0 {
+		o.Runs = DefaultRuns
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Sleep == nil {
+		o.Sleep = pause
+	}
+	if o.Jitter == nil {
+		o.Jitter = backoff.Jitter
+	}
+	return &Scheduler{
+		Options:    o,
+		makeFolder: func(path string) (folder, error) { return newDiskFolder(path) },
+		wake:       make(chan struct{}, 1),
+		slots:      make(chan struct{}, o.Runs),
+		busy:       map[nudgewire.RunID]bool{},
+	}
+}
+
+// Use replaces the jobs, at the start and after a reload. Runs under way keep the job that
+// they were built from.
+func (s *Scheduler) Use(jobs []*Compiled) {
+	s.mu.Lock()
+	s.jobs = slices.Clone(jobs)
+	s.mu.Unlock()
+	s.Wake()
+}
+
+// Wake makes Run look at the ledger at once: a run was approved or resumed. It never blocks.
+func (s *Scheduler) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Scheduler) all() []*Compiled {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.jobs
+}
+
+func (s *Scheduler) job(name string) *Compiled {
+	for _, j := range s.all() {
+		if j.Name == name {
+			return j
+		}
+	}
+	return nil
+}
+
+// lookAgain bounds the sleep of a scheduler that knows of nothing due: another process may
+// have stored something, and a laptop may have slept.
+const lookAgain = 10 * time.Second
+
+// Run fires jobs and works on their runs until ctx is done, and returns when uploads under
+// way have ended or their grace is over. A stop is no error; trouble with the ledger is
+// logged and waited out.
+func (s *Scheduler) Run(ctx context.Context) error {
+	var runs sync.WaitGroup
+	defer runs.Wait()
+	failures := 0
+	for ctx.Err() == nil {
+		now := s.Now()
+		next, err := s.Tick(ctx, now)
+		if err == nil {
+			err = s.start(ctx, &runs)
+		}
+		wait := lookAgain
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			failures++
+			wait = backoff.Next(failures, 100*time.Millisecond, 10*time.Second, s.Jitter())
+			s.Log.Error("looking for jobs that are due", zap.Error(err), zap.Duration("again_in", wait))
+		default:
+			failures = 0
+			if !next.IsZero() {
+				wait = min(wait, max(0, next.Sub(s.Now())))
+			}
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-s.wake:
+		case <-t.C:
+		}
+		t.Stop()
+	}
+	return nil
+}
+
+// Tick stores a run for every job that is due at now, or a skipped one with its reason, and
+// says when the next one is due; zero for never. It starts nothing.
+func (s *Scheduler) Tick(ctx context.Context, now time.Time) (next time.Time, err error) {
+	var errs []error
+	for _, j := range s.all() {
+		sched := j.Schedule()
+		if sched == nil {
+			continue
+		}
+		since, err := s.Ledger.Attended(ctx, j.Name, sched.String()+" "+j.zone.String(), now.UTC())
+		if err != nil {
+			errs = append(errs, fmt.Errorf("job %s: %w", j.Name, err))
+			continue
+		}
+		due := sched.Look(since, now, j.OnMissed)
+		if !due.Next.IsZero() && (next.IsZero() || due.Next.Before(next)) {
+			next = due.Next
+		}
+		for _, f := range due.Missed {
+			errs = append(errs, s.record(ctx, j, f, nudgewire.CauseMissed, nudgewire.RunSkipped, due.Reason, now))
+		}
+		if due.Now != nil {
+			errs = append(errs, s.fire(ctx, j, *due.Now, due, now))
+		}
+	}
+	return next, errors.Join(errs...)
+}
+
+// fire stores the run of one firing, as overlap has it.
+func (s *Scheduler) fire(ctx context.Context, j *Compiled, f Firing, due Due, now time.Time) error {
+	open, err := s.Ledger.OpenRuns(ctx, j.Name)
+	if err != nil {
+		return err
+	}
+	state, reason := nudgewire.RunPlanned, due.Reason
+	if f.Told != "" {
+		reason = joinWords(fmt.Sprintf("%s does not exist on this day: the clock skips it", f.Told[len("2006-01-02 "):]), reason)
+	}
+	if len(open) > 0 {
+		before := open[len(open)-1]
+		switch j.Overlap {
+		case OverlapQueue:
+			reason = joinWords(reason, fmt.Sprintf("waits for run %d, which is %s", before.ID, before.State))
+		case OverlapCancel:
+			for _, r := range open {
+				if r.Slot == f.Slot {
+					continue // stored by another process a moment ago: it is this very firing
+				}
+				if err := s.cancel(ctx, r, fmt.Sprintf("the run of %s took its place (overlap: cancel_previous)", f.Slot)); err != nil {
+					return err
+				}
+			}
+		default:
+			state = nudgewire.RunSkipped
+			reason = joinWords(reason, fmt.Sprintf("run %d of %s is still %s (overlap: skip)", before.ID, before.Slot, before.State))
+		}
+	}
+	return s.record(ctx, j, f, due.Cause, state, reason, now)
+}
+
+func joinWords(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}
+
+func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause nudgewire.RunCause, state nudgewire.RunState, reason string, now time.Time) error {
+	r := nudgewire.Run{
+		Job: j.Name, Slot: f.Slot, DueAt: f.At, Cause: cause, Source: j.source.String(), Config: j.Version,
+		State: state, Reason: reason, Deliver: j.Deliver, Category: j.category, CreatedAt: now.UTC(),
+	}
+	if state.Final() {
+		r.EndedAt = r.CreatedAt
+	}
+	id, won, err := s.Ledger.StartRun(ctx, r)
+	if err != nil {
+		return fmt.Errorf("store the run of %s at %s: %w", j.Name, f.Slot, err)
+	}
+	if won {
+		s.Log.Info("run stored", zap.String("job", j.Name), zap.Int64("run", int64(id)), zap.String("slot", f.Slot), zap.String("state", string(state)), zap.String("reason", reason))
+	}
+	return nil
+}
+
+// start takes runs that are nobody's and works on them, as many at a time as there are slots.
+func (s *Scheduler) start(ctx context.Context, runs *sync.WaitGroup) error {
+	now := s.Now()
+	mine, err := s.Ledger.Adopt(ctx, s.Owner, now.UTC(), now.Add(s.Lease).UTC())
+	if err != nil {
+		return err
+	}
+	for _, r := range mine {
+		s.mu.Lock()
+		taken := s.busy[r.ID]
+		s.busy[r.ID] = true
+		s.mu.Unlock()
+		if taken {
+			continue
+		}
+		runs.Go(func() {
+			defer func() {
+				s.mu.Lock()
+				delete(s.busy, r.ID)
+				s.mu.Unlock()
+			}()
+			if !s.slot(ctx, r) {
+				return
+			}
+			defer func() { <-s.slots }()
+			if s.work(ctx, r) {
+				s.Wake() // a queued run may go on
+			}
+		})
+	}
+	return nil
+}
+
+// slot waits for one of the places to work in, and keeps the lease meanwhile.
+func (s *Scheduler) slot(ctx context.Context, r nudgewire.Run) bool {
+	every := time.NewTicker(s.Lease / 3)
+	defer every.Stop()
+	for {
+		select {
+		case s.slots <- struct{}{}:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-every.C:
+			if _, err := s.Ledger.Renew(ctx, r.ID, s.Owner, s.Now().Add(s.Lease).UTC()); err != nil {
+				return false
+			}
+		}
+	}
+}
+
+// lastTally is what the job's newest run that was sent counted; nil for none.
+func (s *Scheduler) lastTally(ctx context.Context, job string) (*nudgewire.Tally, error) {
+	last, ok, err := s.Ledger.LastSent(ctx, job)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &last.Tally, nil
+}
+
+// RunNow stores a run of the job by hand; Run works on it. approved names who lets it pass the
+// guards, "" for nobody.
+func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, approved string) (nudgewire.RunID, error) {
+	open, err := s.Ledger.OpenRuns(ctx, job.Name)
+	if err != nil {
+		return 0, err
+	}
+	if len(open) > 0 {
+		last := open[len(open)-1]
+		return 0, &wordError{fmt.Sprintf("run %d of %s is still %s", last.ID, last.Slot, last.State), "wait for it, or cancel it"}
+	}
+	id, won, err := s.Ledger.StartRun(ctx, nudgewire.Run{
+		Job: job.Name, Slot: now.In(job.zone).Format(time.DateTime) + " by hand", DueAt: now.UTC(), Cause: nudgewire.CauseHand,
+		Source: job.source.String(), Config: job.Version, State: nudgewire.RunPlanned, Approved: approved,
+		Deliver: job.Deliver, Category: job.category, CreatedAt: now.UTC(),
+	})
+	if err != nil {
+		return 0, err
+	}
+	if !won {
+		return 0, &wordError{"a run by hand was started in this very second", "look at jobs history"}
+	}
+	s.Wake()
+	return id, nil
+}
+
+// Approve lets a held run go.
+func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, who string) error {
+	return s.person(ctx, id, "approve", func(r *nudgewire.Run) {
+		r.State, r.Reason, r.Approved = nudgewire.RunUploading, "approved by "+who, who
+	}, nudgewire.RunHeld)
+}
+
+// Pause stops a run for now. A part that is on its way is taken to its end first.
+func (s *Scheduler) Pause(ctx context.Context, id nudgewire.RunID, who string) error {
+	return s.person(ctx, id, "pause", func(r *nudgewire.Run) {
+		r.Before = r.State
+		if r.State == nudgewire.RunBuilding {
+			r.Before = nudgewire.RunPlanned // what was read by half is read again
+		}
+		r.State, r.Reason = nudgewire.RunPaused, "paused by "+who
+	}, nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunHeld, nudgewire.RunUploading)
+}
+
+// Resume lets a paused run go on where it was. A run that its canary stopped is approved by it.
+func (s *Scheduler) Resume(ctx context.Context, id nudgewire.RunID, who string) error {
+	return s.person(ctx, id, "resume", func(r *nudgewire.Run) {
+		r.State, r.Reason = r.Before, "resumed by "+who
+		if r.Before == nudgewire.RunUploading {
+			r.Approved = who
+		}
+		r.Before = ""
+	}, nudgewire.RunPaused)
+}
+
+// Cancel ends a run. What was uploaded stays uploaded, and a part that is on its way is taken
+// to its end; the others never leave.
+func (s *Scheduler) Cancel(ctx context.Context, id nudgewire.RunID, who string) error {
+	r, err := s.Ledger.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	if r.State.Final() {
+		return notNow(r, "cancel")
+	}
+	return s.cancel(ctx, r, "cancelled by "+who)
+}
+
+func (s *Scheduler) cancel(ctx context.Context, r nudgewire.Run, reason string) error {
+	r.Reason = reason
+	from := r.State
+	r.State, r.EndedAt, r.Owner, r.LeaseEnd = nudgewire.RunCancelled, s.Now().UTC(), "", time.Time{}
+	err := s.Ledger.SetRun(ctx, "", r, from)
+	if errors.Is(err, ErrMoved) { // it moved on a moment ago: once more with what it is now
+		if r, err = s.Ledger.Run(ctx, r.ID); err != nil || r.State.Final() {
+			return err
+		}
+		from = r.State
+		r.State, r.Reason, r.EndedAt, r.Owner, r.LeaseEnd = nudgewire.RunCancelled, reason, s.Now().UTC(), "", time.Time{}
+		err = s.Ledger.SetRun(ctx, "", r, from)
+	}
+	return err
+}
+
+func (s *Scheduler) person(ctx context.Context, id nudgewire.RunID, what string, edit func(*nudgewire.Run), from ...nudgewire.RunState) error {
+	r, err := s.Ledger.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(from, r.State) {
+		return notNow(r, what)
+	}
+	was := r.State
+	edit(&r)
+	r.Owner, r.LeaseEnd = "", time.Time{}
+	if err := s.Ledger.SetRun(ctx, "", r, was); err != nil {
+		return err
+	}
+	s.Wake()
+	return nil
+}
+
+func notNow(r nudgewire.Run, what string) error {
+	return &wordError{fmt.Sprintf("run %d is %s: there is nothing to %s", r.ID, r.State, what), fmt.Sprintf("look at jobs show %d", r.ID)}
+}

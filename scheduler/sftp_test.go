@@ -1,0 +1,132 @@
+package scheduler
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pkg/sftp"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/nudgewire/nudgewire/internal/secret"
+)
+
+func newKey(t testing.TB) (ssh.Signer, string) {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer, string(pem.EncodeToMemory(block))
+}
+
+// sshServer serves this machine's files to whoever has the key.
+func sshServer(t testing.TB, host ssh.Signer, guest ssh.PublicKey) string {
+	t.Helper()
+	config := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+		if string(key.Marshal()) != string(guest.Marshal()) {
+			return nil, os.ErrPermission
+		}
+		return &ssh.Permissions{}, nil
+	}}
+	config.AddHostKey(host)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	serve := func(c net.Conn) {
+		defer c.Close()
+		conn, channels, requests, err := ssh.NewServerConn(c, config)
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		all.Go(func() { ssh.DiscardRequests(requests) })
+		for one := range channels {
+			channel, requests, err := one.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				for r := range requests {
+					_ = r.Reply(r.Type == "subsystem", nil)
+				}
+			})
+			all.Go(func() {
+				s, err := sftp.NewServer(channel, sftp.ReadOnly())
+				if err == nil {
+					_ = s.Serve()
+					_ = s.Close()
+				}
+				_ = channel.Close()
+			})
+		}
+	}
+	all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { serve(c) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); all.Wait() })
+	return l.Addr().String()
+}
+
+func TestSFTP(t *testing.T) {
+	host, _ := newKey(t)
+	guest, key := newKey(t)
+	address := sshServer(t, host, guest.PublicKey())
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "list.csv"), []byte("phone\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	known := put(t, "known_hosts", []byte(knownhosts.Line([]string{address}, host.PublicKey())+"\n"))
+	at := SFTP{Host: address, User: "ann", Key: secret.New(key), KnownHosts: known, Path: filepath.Join(dir, "*.csv"), AllowPrivate: true}
+	if diff := cmp.Diff(list{Header: []string{"phone"}, Rows: []string{"1"}, Lines: []int64{2}}, readAll(t, Origin{SFTP: &at})); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+	other, _ := newKey(t)
+	tests := map[string]struct {
+		edit func(*SFTP)
+		end  string
+	}{
+		"a server that is not known": {func(s *SFTP) { s.KnownHosts = put(t, "k", nil) }, "the server is not in known_hosts"},
+		"another key than known": {func(s *SFTP) {
+			s.KnownHosts = put(t, "k", []byte(knownhosts.Line([]string{address}, other.PublicKey())+"\n"))
+		}, "the server has another key than known_hosts says"},
+		"no known_hosts":    {func(s *SFTP) { s.KnownHosts = "/nowhere" }, "known_hosts: open /nowhere: no such file or directory"},
+		"no key":            {func(s *SFTP) { s.Key = secret.New("hush") }, "key is no private key that can be read, or its password is wrong"},
+		"no such file":      {func(s *SFTP) { s.Path = "/nowhere/*.csv" }, "no file has such a name"},
+		"a private address": {func(s *SFTP) { s.AllowPrivate = false }, "leads into a private network; set allow_private if that is meant"},
+		"a key not let in":  {func(s *SFTP) { _, k := newKey(t); s.Key = secret.New(k) }, "no supported methods remain"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			one := at
+			tt.edit(&one)
+			if got := readAll(t, Origin{SFTP: &one}); !strings.HasPrefix(got.End, "sftp "+address) || !strings.HasSuffix(got.End, tt.end) {
+				t.Errorf("it ended with %q, want %q", got.End, tt.end)
+			}
+		})
+	}
+}

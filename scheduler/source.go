@@ -1,0 +1,101 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// A Source is a list that can be read from the start as often as wanted.
+type Source interface {
+	// Open begins to read. ctx bounds all of the reading, not only Open.
+	Open(ctx context.Context) (Rows, error)
+	// String names the source for people, without secrets: "csv ./lists/*.csv".
+	String() string
+}
+
+// Rows are the rows of a list, read once from the front. Memory does not grow with them.
+type Rows interface {
+	// Header are the names of the columns.
+	Header() []string
+	// Next gives the next row and the number that people know it by: its line in a file, the
+	// row of a sheet, else its place in the list. The row holds until the next call; its texts
+	// may be kept. io.EOF ends the list when it was read whole and did not change meanwhile. A
+	// *RowError is about one row only: reading goes on. Any other error ends the reading, and
+	// what was read so far must not be used.
+	Next() (row Row, line int64, err error)
+	Close() error
+}
+
+// A Row is the cells of one row. It may be shorter than the header where a format leaves
+// trailing empty cells out.
+type Row []string
+
+// A RowError is one row that cannot be used, in words for the person whose list it is.
+type RowError struct{ Reason string }
+
+func (e *RowError) Error() string { return e.Reason }
+
+// What a source can end with, for errors.Is.
+var (
+	// ErrChanged is a list that was written to while it was read.
+	ErrChanged = errors.New("changed while it was read")
+	// ErrEmpty is a list without even a line of column names.
+	ErrEmpty = errors.New("is empty: it does not even have column names")
+	// ErrTooLarge is a list beyond source.max_bytes.
+	ErrTooLarge = errors.New("is larger than source.max_bytes")
+)
+
+// newSource makes the source that o describes; Compile has checked it.
+func newSource(o Origin) (Source, error) {
+	switch {
+	case o.CSV != "":
+		return &fileSource{kind: "csv", where: o.CSV, finder: localFiles{o.CSV}, origin: o}, nil
+	case o.XLSX != "":
+		return &fileSource{kind: "xlsx", where: o.XLSX, finder: localFiles{o.XLSX}, origin: o}, nil
+	case o.Sheet != "":
+		return newSheet(o)
+	case !o.Postgres.IsZero(), !o.MySQL.IsZero(), o.SQLite != "":
+		return newSQL(o)
+	case o.HTTP != nil:
+		return newHTTP(o)
+	case o.S3 != nil:
+		return &fileSource{kind: "s3", where: o.S3.Bucket + "/" + o.S3.Key, finder: newBucket(*o.S3), origin: o}, nil
+	case o.SFTP != nil:
+		return &fileSource{kind: "sftp", where: o.SFTP.Host + ":" + o.SFTP.Path, finder: sftpFiles{*o.SFTP}, origin: o}, nil
+	default:
+		return nil, errors.New("no source is named")
+	}
+}
+
+// ways lists the keys of an Origin that name a source and are set.
+func (o *Origin) ways() []string {
+	var set []string
+	for _, w := range []struct {
+		key string
+		is  bool
+	}{
+		{"csv", o.CSV != ""},
+		{"xlsx", o.XLSX != ""},
+		{"sheet", o.Sheet != ""},
+		{"postgres", !o.Postgres.IsZero()},
+		{"mysql", !o.MySQL.IsZero()},
+		{"sqlite", o.SQLite != ""},
+		{"http", o.HTTP != nil},
+		{"s3", o.S3 != nil},
+		{"sftp", o.SFTP != nil},
+	} {
+		if w.is {
+			set = append(set, w.key)
+		}
+	}
+	return set
+}
+
+// within names the source in an error.
+func within(source string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", source, err)
+}

@@ -1,0 +1,255 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/tls"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// A sqlSource is the result of one query, in a session that cannot write. SQLite comes under
+// the driver name "sqlite3", which package store registers.
+type sqlSource struct {
+	kind    string // for people: "postgres crm on db.example.com"
+	query   string
+	timeout time.Duration
+	connect func() (*sql.DB, error)
+	prepare func(ctx context.Context, c *sql.Conn, timeout time.Duration) error
+}
+
+func newSQL(o Origin) (Source, error) {
+	s := &sqlSource{query: o.Query, timeout: o.Timeout.D()}
+	if s.timeout <= 0 {
+		s.timeout = 15 * time.Minute
+	}
+	switch {
+	case !o.Postgres.IsZero():
+		config, err := pgx.ParseConfig(o.Postgres.Reveal())
+		if err != nil {
+			return nil, &wordError{"is not the address of a PostgreSQL database", "write postgres://user:password@host:5432/name"} // the text may hold a password
+		}
+		if config.RuntimeParams == nil {
+			config.RuntimeParams = map[string]string{}
+		}
+		config.RuntimeParams["default_transaction_read_only"] = "on"
+		config.RuntimeParams["application_name"] = "nudgewire"
+		config.RuntimeParams["statement_timeout"] = strconv.FormatInt(s.timeout.Milliseconds(), 10)
+		s.kind = "postgres " + config.Database + " on " + config.Host
+		s.connect = func() (*sql.DB, error) { return stdlib.OpenDB(*config), nil }
+		s.prepare = func(ctx context.Context, c *sql.Conn, _ time.Duration) error {
+			_, err := c.ExecContext(ctx, "BEGIN TRANSACTION READ ONLY")
+			return err
+		}
+	case !o.MySQL.IsZero():
+		config, err := mysql.ParseDSN(o.MySQL.Reveal())
+		if err != nil {
+			return nil, &wordError{"is not the address of a MySQL database", "write user:password@tcp(host:3306)/name"}
+		}
+		config.MultiStatements = false
+		config.AllowAllFiles = false
+		config.InterpolateParams = false
+		if config.TLSConfig == "" && config.TLS == nil {
+			config.TLSConfig = "preferred"
+		}
+		if config.TLS != nil && config.TLS.MinVersion == 0 {
+			config.TLS.MinVersion = tls.VersionTLS12
+		}
+		if config.Timeout == 0 {
+			config.Timeout = 30 * time.Second
+		}
+		s.kind = "mysql " + config.DBName + " on " + config.Addr
+		s.connect = func() (*sql.DB, error) {
+			connector, err := mysql.NewConnector(config)
+			if err != nil {
+				return nil, err
+			}
+			return sql.OpenDB(connector), nil
+		}
+		s.prepare = prepareMySQL
+	default:
+		path := o.SQLite
+		s.kind = "sqlite " + filepath.Base(path)
+		s.connect = func() (*sql.DB, error) {
+			if _, err := os.Stat(path); err != nil {
+				return nil, err // SQLite's own words are "unable to open database file"
+			}
+			return sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_query_only=true&_pragma=query_only(1)")
+		}
+		s.prepare = func(ctx context.Context, c *sql.Conn, _ time.Duration) error {
+			_, err := c.ExecContext(ctx, "BEGIN")
+			return err
+		}
+	}
+	return s, nil
+}
+
+// prepareMySQL begins a transaction that can only read. The two families of servers name the
+// limit of a statement differently; whichever does not know its name says so, and the context
+// bounds the query all the same.
+func prepareMySQL(ctx context.Context, c *sql.Conn, timeout time.Duration) error {
+	for _, limit := range []string{
+		fmt.Sprintf("SET SESSION max_execution_time = %d", timeout.Milliseconds()),
+		fmt.Sprintf("SET SESSION max_statement_time = %d", int64(timeout.Seconds())+1),
+	} {
+		if _, err := c.ExecContext(ctx, limit); err == nil {
+			break
+		} else if bad, ok := errors.AsType[*mysql.MySQLError](err); !ok || bad.Number != unknownVariable {
+			return err
+		}
+	}
+	_, err := c.ExecContext(ctx, "START TRANSACTION READ ONLY")
+	return err
+}
+
+const unknownVariable = 1193 // ER_UNKNOWN_SYSTEM_VARIABLE
+
+// String names the database, without user and password.
+func (s *sqlSource) String() string { return s.kind }
+
+// Open begins the query. The rows are taken from the driver itself: package database/sql
+// would convert and lock for each cell, which costs more than reading it.
+func (s *sqlSource) Open(ctx context.Context) (_ Rows, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("the query took longer than %s", units.Duration(s.timeout)))
+	r := &sqlRows{ctx: ctx, name: s.kind}
+	r.closers = append(r.closers, func() error { cancel(); return nil })
+	defer func() {
+		if err != nil {
+			err = errors.Join(r.explain(err), r.Close())
+		}
+	}()
+	db, err := s.connect()
+	if err != nil {
+		return nil, err
+	}
+	r.closers = append(r.closers, db.Close)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.closers = append(r.closers, conn.Close)
+	if err := s.prepare(ctx, conn, s.timeout); err != nil {
+		return nil, err
+	}
+	err = conn.Raw(func(raw any) error {
+		q, ok := raw.(driver.QueryerContext)
+		if !ok {
+			return errors.New("the driver cannot run a query")
+		}
+		rows, err := q.QueryContext(ctx, s.query, nil)
+		if err != nil {
+			return err
+		}
+		r.rows = rows
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.closers = append(r.closers, func() error {
+		if err := r.rows.Close(); !r.failed {
+			return err
+		}
+		return nil // drivers repeat what Next has said
+	})
+	r.header = r.rows.Columns()
+	r.values = make([]driver.Value, len(r.header))
+	r.row = make(Row, len(r.header))
+	return r, nil
+}
+
+type sqlRows struct {
+	ctx     context.Context // one query, bounded by it from Open to Close
+	name    string
+	rows    driver.Rows
+	header  []string
+	values  []driver.Value
+	row     Row
+	n       int64
+	failed  bool           // Next ended with more than the end of the rows
+	closers []func() error // in the order of opening
+}
+
+// Header are the names that the query gives its columns.
+func (r *sqlRows) Header() []string { return r.header }
+
+// Next reads one row of the result.
+func (r *sqlRows) Next() (Row, int64, error) {
+	if r.n&0xff == 0 && r.ctx.Err() != nil {
+		return nil, r.n, r.explain(r.ctx.Err())
+	}
+	if err := r.rows.Next(r.values); err != nil {
+		if errors.Is(err, io.EOF) {
+			if r.ctx.Err() != nil { // a driver may end an interrupted result quietly
+				return nil, r.n, r.explain(r.ctx.Err())
+			}
+			return nil, r.n, io.EOF
+		}
+		r.failed = true
+		return nil, r.n, r.explain(fmt.Errorf("after %d rows: %w", r.n, err))
+	}
+	r.n++
+	for i, v := range r.values {
+		r.row[i] = cellOf(v)
+	}
+	return r.row, r.n, nil
+}
+
+// explain names the source, and the limit where that is what ended it.
+func (r *sqlRows) explain(err error) error {
+	if cause := context.Cause(r.ctx); cause != nil && errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
+		err = cause
+	}
+	return within(r.name, err)
+}
+
+// Close ends the session; nothing is committed, as nothing was written.
+func (r *sqlRows) Close() error {
+	var errs []error
+	for i := len(r.closers) - 1; i >= 0; i-- {
+		if err := r.closers[i](); err != nil && !errors.Is(err, driver.ErrBadConn) && !errors.Is(err, sql.ErrConnDone) {
+			errs = append(errs, err)
+		}
+	}
+	r.closers = nil
+	return errors.Join(errs...)
+}
+
+// cellOf writes a value of a database as a list would: a number with all its digits, a day
+// without a time as a day.
+func cellOf(v driver.Value) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	case time.Time:
+		if v.Hour() == 0 && v.Minute() == 0 && v.Second() == 0 && v.Nanosecond() == 0 {
+			return v.Format(time.DateOnly)
+		}
+		return v.Format(time.RFC3339)
+	default:
+		return fmt.Sprint(v)
+	}
+}

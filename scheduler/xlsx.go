@@ -1,0 +1,149 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xuri/excelize/v2"
+)
+
+const (
+	workbookMagic = "PK\x03\x04"
+	// largestWorkbook bounds the zip file, which the library holds in memory; a worksheet
+	// beyond largestInMemory is unpacked to a temporary file and streamed from there.
+	largestWorkbook = 100 << 20
+	largestInMemory = 8 << 20
+	largestUnpacked = 4 << 30
+)
+
+// readWorkbook reads one worksheet. The rows own closer.
+func readWorkbook(r io.Reader, closer io.Closer, o Origin) (Rows, error) {
+	body := &limited{r: r, left: largestWorkbook, read: new(int64)}
+	book, err := excelize.OpenReader(body, excelize.Options{UnzipSizeLimit: largestUnpacked, UnzipXMLSizeLimit: largestInMemory})
+	if errors.Is(err, ErrTooLarge) {
+		return nil, errors.New("is a workbook of more than 100 MiB: save it as CSV")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("is no workbook that can be read: %w", err)
+	}
+	w := &bookRows{book: book, closer: closer}
+	sheets := book.GetSheetList()
+	name := o.Worksheet
+	if name == "" && len(sheets) > 0 {
+		name = sheets[0]
+	}
+	if !slices.Contains(sheets, name) {
+		return nil, errors.Join(&wordError{fmt.Sprintf("has no worksheet %q", name), "it has " + listed(sheets)}, book.Close())
+	}
+	if w.shown, err = book.Rows(name); err == nil {
+		w.stored, err = book.Rows(name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, book.Close())
+	}
+	if len(o.Header) > 0 {
+		w.header = slices.Clone(o.Header)
+		return w, nil
+	}
+	first, _, err := w.read()
+	if errors.Is(err, io.EOF) {
+		err = ErrEmpty
+	}
+	if err != nil {
+		return nil, errors.Join(err, book.Close())
+	}
+	for _, one := range first {
+		w.header = append(w.header, strings.TrimSpace(one))
+	}
+	return w, nil
+}
+
+// bookRows walks a worksheet twice at once: as its cells look, which makes dates readable,
+// and as they are stored, because a phone in a number cell looks like 4.47911E+11 while its
+// digits are all there.
+type bookRows struct {
+	book          *excelize.File
+	shown, stored *excelize.Rows
+	closer        io.Closer
+	header        []string
+	line          int64
+	row           []string
+}
+
+// Header are the names in the first row, or those that the job gives.
+func (w *bookRows) Header() []string { return w.header }
+
+// Next reads one row; empty ones are passed over.
+func (w *bookRows) Next() (Row, int64, error) {
+	row, line, err := w.read()
+	if err != nil {
+		return nil, line, err
+	}
+	if len(row) > len(w.header) {
+		if slices.ContainsFunc(row[len(w.header):], func(s string) bool { return strings.TrimSpace(s) != "" }) {
+			return nil, line, &RowError{fmt.Sprintf("the row has %d cells and the header %d", len(row), len(w.header))}
+		}
+		row = row[:len(w.header)]
+	}
+	return row, line, nil
+}
+
+func (w *bookRows) read() (Row, int64, error) {
+	for w.shown.Next() {
+		w.line++
+		if !w.stored.Next() {
+			return nil, w.line, errors.Join(errors.New("the worksheet ended early"), w.stored.Error())
+		}
+		shown, err := w.shown.Columns()
+		if err != nil {
+			return nil, w.line, fmt.Errorf("row %d: %w", w.line, err)
+		}
+		stored, err := w.stored.Columns(excelize.Options{RawCellValue: true})
+		if err != nil {
+			return nil, w.line, fmt.Errorf("row %d: %w", w.line, err)
+		}
+		w.row = w.row[:0]
+		filled := false
+		for i, cell := range shown {
+			if i < len(stored) && shortened.MatchString(cell) {
+				cell = unshorten(cell, stored[i])
+			}
+			filled = filled || strings.TrimSpace(cell) != ""
+			w.row = append(w.row, cell)
+		}
+		if filled {
+			return w.row, w.line, nil
+		}
+	}
+	if err := w.shown.Error(); err != nil {
+		return nil, w.line, err
+	}
+	return nil, w.line, io.EOF
+}
+
+// shortened is how a spreadsheet shows a long number.
+var shortened = regexp.MustCompile(`^-?\d+([.,]\d+)?E\+?\d+$`)
+
+// unshorten gives the stored digits of a number that is shown shortened, where they are all
+// there; else the cell as it looks, which will be refused in words.
+func unshorten(shown, stored string) string {
+	f, err := strconv.ParseFloat(stored, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) >= 1e15 {
+		return shown
+	}
+	if mantissa, _, found := strings.Cut(strings.ToUpper(stored), "E"); found && strings.EqualFold(stored, shown) && len(mantissa) < 12 {
+		return shown // this is all that was ever stored
+	}
+	return strconv.FormatFloat(f, 'f', 0, 64)
+}
+
+// Close closes the workbook and removes what was unpacked.
+func (w *bookRows) Close() error {
+	return errors.Join(w.shown.Close(), w.stored.Close(), w.book.Close(), w.closer.Close())
+}

@@ -1,0 +1,314 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/scheduler"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// Jobs is what the admin API asks of scheduled campaigns. Who is the person's name, for the
+// record.
+type Jobs interface {
+	Jobs(now time.Time) []nudgewire.Job
+	// Forecast and Fire answer scheduler.ErrNoJob for a name that is not in the config.
+	Forecast(ctx context.Context, job string) (scheduler.Forecast, error)
+	Fire(ctx context.Context, job, approved string) (nudgewire.RunID, error)
+	Approve(ctx context.Context, id nudgewire.RunID, who string) error
+	Pause(ctx context.Context, id nudgewire.RunID, who string) error
+	Resume(ctx context.Context, id nudgewire.RunID, who string) error
+	Cancel(ctx context.Context, id nudgewire.RunID, who string) error
+	Retry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (nudgewire.RunID, error)
+	Progress(id nudgewire.RunID) (scheduler.Progress, bool)
+}
+
+// jobRoutes are the routes of jobs and blocked contacts.
+func (a admin) jobRoutes(mux *http.ServeMux, route func(string, func(*http.Request) (any, error))) {
+	route("GET /v1/runs", a.runs)
+	route("GET /v1/runs/{id}", a.run)
+	route("GET /v1/blocks", a.blocks)
+	if a.Jobs != nil {
+		route("GET /v1/jobs", a.jobs)
+		forecast := answer(a.Log, a.forecast)
+		mux.HandleFunc("POST /v1/jobs/{name}/forecast", func(w http.ResponseWriter, r *http.Request) {
+			// A long list takes as long as it takes; the caller's patience is the bound. A writer
+			// that knows no deadline has none to lift.
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+			forecast(w, r)
+		})
+	}
+	if a.Jobs == nil || a.Daemon == nil {
+		return
+	}
+	route("POST /v1/jobs/{name}/run", a.fire)
+	for word, do := range map[string]func(context.Context, nudgewire.RunID, string) error{
+		"approve": a.Jobs.Approve, "pause": a.Jobs.Pause, "resume": a.Jobs.Resume, "cancel": a.Jobs.Cancel,
+	} {
+		route("POST /v1/runs/{id}/"+word, func(r *http.Request) (any, error) { return a.order(r, do) })
+	}
+	route("POST /v1/runs/{id}/retry", a.retry)
+	route("POST /v1/blocks", a.block)
+	route("DELETE /v1/blocks/{phone}", a.allow)
+}
+
+// jobError gives an error about jobs its status.
+func jobError(err error) error {
+	var hinted interface {
+		error
+		Hint() string
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, scheduler.ErrNoRun), errors.Is(err, store.ErrNotFound):
+		return refusef(http.StatusNotFound, `"nudgewire jobs history" shows the numbers`, "there is no such run")
+	case errors.Is(err, scheduler.ErrMoved):
+		return refusef(http.StatusConflict, "look at it with jobs show, then try again", "the run moved on in this very moment; nothing was changed")
+	case errors.As(err, &hinted):
+		return refusef(http.StatusConflict, hinted.Hint(), "%s", err.Error())
+	default:
+		return err
+	}
+}
+
+func (a admin) jobs(r *http.Request) (any, error) {
+	now := a.Now()
+	out := []JobView{}
+	for _, j := range a.Jobs.Jobs(now) {
+		v := JobView{
+			Name: j.Name, Cron: j.Cron, Timezone: j.Timezone, Source: j.Source, Campaign: j.Campaign, Deliver: j.Deliver,
+			Off: j.Paused, NextAt: optional(j.NextAt),
+		}
+		last, err := a.Store.Runs(r.Context(), store.RunFilter{Job: j.Name, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(last) > 0 {
+			run := runView(&last[0])
+			v.Last = &run
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// noJob names the nearest job.
+func (a admin) noJob(name string) error {
+	var names []string
+	for _, j := range a.Jobs.Jobs(a.Now()) {
+		names = append(names, j.Name)
+	}
+	hint := `there are none: see jobs: in docs/config.md`
+	if len(names) > 0 {
+		hint = "there are " + strings.Join(names, ", ")
+	}
+	if near := nearest.Of(name, names); near != "" {
+		hint = `did you mean "` + near + `"?`
+	}
+	return refusef(http.StatusNotFound, hint, "no job %q in the config", name)
+}
+
+func (a admin) forecast(r *http.Request) (any, error) {
+	f, err := a.Jobs.Forecast(r.Context(), r.PathValue("name"))
+	if errors.Is(err, scheduler.ErrNoJob) {
+		return nil, a.noJob(r.PathValue("name"))
+	}
+	if err != nil {
+		if hinted, ok := jobError(err).(*Error); ok { //nolint:errorlint // jobError wraps nothing
+			return nil, hinted
+		}
+		return nil, refusef(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
+	}
+	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Held: f.Held, Priced: f.Priced, Seconds: f.Takes.Seconds()}
+	for _, p := range f.Previews {
+		v.First = append(v.First, PreviewView{Phone: p.Phone, Variables: p.Variables})
+	}
+	return v, nil
+}
+
+func (a admin) fire(r *http.Request) (any, error) {
+	var in RunOrder
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	approved := ""
+	if in.Approve {
+		approved = cmp.Or(in.Who, "somebody")
+	}
+	id, err := a.Jobs.Fire(r.Context(), r.PathValue("name"), approved)
+	if errors.Is(err, scheduler.ErrNoJob) {
+		return nil, a.noJob(r.PathValue("name"))
+	}
+	if err != nil {
+		return nil, jobError(err)
+	}
+	return a.runOf(r.Context(), id)
+}
+
+func runNumber(r *http.Request) (nudgewire.RunID, error) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil || id < 1 {
+		return 0, refusef(http.StatusBadRequest, `"nudgewire jobs history" shows the numbers`, "%q is not a run's number", r.PathValue("id"))
+	}
+	return nudgewire.RunID(id), nil
+}
+
+func (a admin) order(r *http.Request, do func(context.Context, nudgewire.RunID, string) error) (any, error) {
+	var in RunOrder
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	id, err := runNumber(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := do(r.Context(), id, cmp.Or(in.Who, "somebody")); err != nil {
+		return nil, jobError(err)
+	}
+	return a.runOf(r.Context(), id)
+}
+
+func (a admin) retry(r *http.Request) (any, error) {
+	var in RunOrder
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	id, err := runNumber(r)
+	if err != nil {
+		return nil, err
+	}
+	again, err := a.Jobs.Retry(r.Context(), id, cmp.Or(in.Who, "somebody"), in.InDoubt)
+	if err != nil {
+		return nil, jobError(err)
+	}
+	return a.runOf(r.Context(), again)
+}
+
+func (a admin) runs(r *http.Request) (any, error) {
+	q, _, err := a.parseList(r)
+	if err != nil {
+		return nil, err
+	}
+	if q.State != "" && !slices.Contains(nudgewire.RunStates, nudgewire.RunState(q.State)) {
+		return nil, refusef(http.StatusBadRequest, "one of: "+strings.Join(RunWords(), ", "), "unknown state %q", q.State)
+	}
+	rows, err := a.Store.Runs(r.Context(), store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: nudgewire.RunState(q.State)})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]RunView, len(rows))
+	for i := range rows {
+		out[i] = runView(&rows[i])
+	}
+	return out, nil
+}
+
+// RunWords lists what a list of runs can be narrowed to.
+func RunWords() []string {
+	words := make([]string, len(nudgewire.RunStates))
+	for i, s := range nudgewire.RunStates {
+		words[i] = string(s)
+	}
+	return words
+}
+
+func (a admin) run(r *http.Request) (any, error) {
+	id, err := runNumber(r)
+	if err != nil {
+		return nil, err
+	}
+	return a.runOf(r.Context(), id)
+}
+
+// runOf is a run with its parts, its messages and how far it has come.
+func (a admin) runOf(ctx context.Context, id nudgewire.RunID) (RunView, error) {
+	run, err := a.Store.Run(ctx, id)
+	if err != nil {
+		return RunView{}, jobError(err)
+	}
+	v := runView(&run)
+	parts, err := a.Store.Parts(ctx, id)
+	if err != nil {
+		return v, err
+	}
+	for i := range parts {
+		v.Parts = append(v.Parts, partView(&parts[i]))
+	}
+	if run.Deliver == nudgewire.DeliverPerMessage {
+		if v.Messages, err = a.Store.RunMessages(ctx, id); err != nil {
+			return v, err
+		}
+	}
+	if a.Jobs != nil && !run.State.Final() {
+		if p, ok := a.Jobs.Progress(id); ok && p.State == run.State {
+			v.Progress = progressView(&p)
+		}
+	}
+	return v, nil
+}
+
+func (a admin) blocks(r *http.Request) (any, error) {
+	q, _, err := a.parseList(r)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.Store.Blocks(r.Context(), q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]BlockView, len(rows))
+	for i, b := range rows {
+		out[i] = BlockView{Phone: b.Phone, Reason: b.Reason, Source: b.Source, At: b.At.UTC()}
+	}
+	return out, nil
+}
+
+// maxBlocks bounds one request; a longer list comes in several.
+const maxBlocks = 10_000
+
+func (a admin) block(r *http.Request) (any, error) {
+	var in BlockRequest
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	if len(in.Phones) == 0 || len(in.Phones) > maxBlocks {
+		return nil, refusef(http.StatusBadRequest, "", "want 1 to %d phones, not %d", maxBlocks, len(in.Phones))
+	}
+	var blocks []store.Block
+	answer := BlockAnswer{}
+	for i, text := range in.Phones {
+		phone, err := a.phone(text, cmp.Or(in.Country, a.Country))
+		if err != nil {
+			answer.Bad = append(answer.Bad, BadRow{Row: i + 1, Reason: err.Error()})
+			continue
+		}
+		blocks = append(blocks, store.Block{Phone: phone, Reason: in.Reason, Source: cmp.Or(in.Source, "by hand"), At: a.Now()})
+	}
+	fresh, err := a.Store.Block(r.Context(), blocks)
+	if err != nil {
+		return nil, err
+	}
+	answer.Blocked, answer.Before = fresh, len(blocks)-fresh
+	return answer, nil
+}
+
+func (a admin) allow(r *http.Request) (any, error) {
+	phone, err := a.phone(r.PathValue("phone"), a.Country)
+	if err != nil {
+		return nil, err
+	}
+	err = a.Store.Allow(r.Context(), phone)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, refusef(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone.Masked())
+	}
+	return BlockView{Phone: phone}, err
+}

@@ -1,0 +1,156 @@
+package server
+
+import (
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/scheduler"
+)
+
+// A JobView is a scheduled campaign of the config in force.
+type JobView struct {
+	Name     string            `json:"name"`
+	Cron     string            `json:"cron,omitempty"`
+	Timezone string            `json:"timezone"`
+	Source   string            `json:"source"`
+	Campaign string            `json:"campaign,omitempty"`
+	Deliver  nudgewire.Deliver `json:"deliver"`
+	Off      bool              `json:"off,omitempty"` // mode: off
+	NextAt   *time.Time        `json:"next_at,omitempty"`
+	Last     *RunView          `json:"last,omitempty"`
+}
+
+// A RunView is one firing of a job. Parts, Messages and Progress are filled for a single run
+// only.
+type RunView struct {
+	ID         nudgewire.RunID    `json:"id"`
+	Job        string             `json:"job"`
+	Slot       string             `json:"slot"` // local time that it stands for
+	DueAt      time.Time          `json:"due_at"`
+	Cause      nudgewire.RunCause `json:"cause"`
+	State      nudgewire.RunState `json:"state"`
+	Reason     string             `json:"reason,omitempty"`
+	Source     string             `json:"source"`
+	Deliver    nudgewire.Deliver  `json:"deliver"`
+	Campaign   string             `json:"campaign,omitempty"`
+	TemplateID int64              `json:"template_id,omitempty"`
+	Template   string             `json:"template,omitempty"`
+	Tally      nudgewire.Tally    `json:"tally"`
+	Approved   string             `json:"approved,omitempty"`
+	Folder     string             `json:"folder,omitempty"`
+	Config     string             `json:"config"`
+	CreatedAt  time.Time          `json:"created_at"`
+	StartedAt  *time.Time         `json:"started_at,omitempty"`
+	EndedAt    *time.Time         `json:"ended_at,omitempty"`
+
+	Parts    []PartView       `json:"parts,omitempty"`
+	Messages map[string]int64 `json:"messages,omitempty"` // by status, for per_message
+	Progress *ProgressView    `json:"progress,omitempty"`
+}
+
+// A PartView is one file of a run.
+type PartView struct {
+	Number     int                 `json:"number"`
+	File       string              `json:"file"`
+	Rows       int64               `json:"rows"`
+	Bytes      int64               `json:"bytes"`
+	SHA256     string              `json:"sha256"`
+	State      nudgewire.PartState `json:"state"`
+	Reason     string              `json:"reason,omitempty"`
+	Attempt    int                 `json:"attempt"`
+	RetryAt    *time.Time          `json:"retry_at,omitempty"`
+	CampaignID string              `json:"campaign_id,omitempty"`
+	MessageIDs int                 `json:"message_ids,omitempty"` // how many the answer listed
+	Answer     string              `json:"answer,omitempty"`
+	HTTPStatus int                 `json:"http_status,omitempty"`
+	UpdatedAt  time.Time           `json:"updated_at"`
+}
+
+// A ProgressView is how far a run has come that is under way.
+type ProgressView struct {
+	Rows      int64   `json:"rows"`
+	Kept      int64   `json:"kept"`
+	Of        int64   `json:"of,omitempty"` // rows expected
+	Parts     int     `json:"parts"`
+	OfParts   int     `json:"of_parts,omitempty"`
+	PerSecond float64 `json:"per_second"`
+	Seconds   float64 `json:"seconds"`
+	Left      float64 `json:"seconds_left,omitempty"`
+}
+
+// A ForecastView says what a run would do.
+type ForecastView struct {
+	Job     string          `json:"job"`
+	Source  string          `json:"source"`
+	Tally   nudgewire.Tally `json:"tally"`
+	Held    []string        `json:"held,omitempty"` // why it would wait for a person
+	Priced  bool            `json:"priced"`
+	Seconds float64         `json:"seconds"` // of sending, at the configured rate
+	First   []PreviewView   `json:"first,omitempty"`
+}
+
+// A PreviewView is one of the first rows as it would be sent.
+type PreviewView struct {
+	Phone     nudgewire.Phone `json:"phone"`
+	Variables []string        `json:"variables,omitempty"`
+}
+
+// A RunOrder is a person's word about a job or run.
+type RunOrder struct {
+	Who     string `json:"who,omitempty"`
+	Approve bool   `json:"approve,omitempty"`  // for run: no guard holds it
+	InDoubt bool   `json:"in_doubt,omitempty"` // for retry: parts in doubt, too
+}
+
+// A BlockRequest asks for contacts to be blocked.
+type BlockRequest struct {
+	Phones  []string `json:"phones"`
+	Country string   `json:"country,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+	Source  string   `json:"source,omitempty"`
+}
+
+// A BlockAnswer says what came of it.
+type BlockAnswer struct {
+	Blocked int      `json:"blocked"`
+	Before  int      `json:"blocked_before"`
+	Bad     []BadRow `json:"bad,omitempty"`
+}
+
+// A BadRow is a phone that cannot be read, by its place in the request, from 1.
+type BadRow struct {
+	Row    int    `json:"row"`
+	Reason string `json:"reason"`
+}
+
+// A BlockView is a blocked contact.
+type BlockView struct {
+	Phone  nudgewire.Phone `json:"phone"`
+	Reason string          `json:"reason,omitempty"`
+	Source string          `json:"source,omitempty"`
+	At     time.Time       `json:"at,omitzero"`
+}
+
+func runView(r *nudgewire.Run) RunView {
+	return RunView{
+		ID: r.ID, Job: r.Job, Slot: r.Slot, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
+		Deliver: r.Deliver, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Template, Tally: r.Tally,
+		Approved: r.Approved, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
+		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
+	}
+}
+
+func partView(p *nudgewire.Part) PartView {
+	return PartView{
+		Number: p.Number, File: p.File, Rows: p.Rows, Bytes: p.Bytes, SHA256: p.SHA256, State: p.State, Reason: p.Reason,
+		Attempt: p.Attempt, RetryAt: optional(p.RetryAt), CampaignID: p.CampaignID, MessageIDs: len(p.MessageIDs),
+		Answer: p.Answer, HTTPStatus: p.HTTPStatus, UpdatedAt: p.UpdatedAt.UTC(),
+	}
+}
+
+func progressView(p *scheduler.Progress) *ProgressView {
+	return &ProgressView{
+		Rows: p.Rows, Kept: p.Kept, Of: p.Of, Parts: p.Parts, OfParts: p.OfParts,
+		PerSecond: p.PerSecond, Seconds: p.Elapsed.Seconds(), Left: p.Left.Seconds(),
+	}
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A Block says that nothing is sent to a phone.
+type Block struct {
+	Phone  nudgewire.Phone
+	Reason string // in a person's words; "" for none given
+	Source string // who said so: "by hand", or a file's name
+	At     time.Time
+}
+
+// perBlocks is how many blocks share one operation.
+const perBlocks = 256
+
+// Block blocks contacts, and says how many were not blocked before.
+func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error) {
+	for len(blocks) > 0 {
+		some := blocks[:min(len(blocks), perBlocks)]
+		blocks = blocks[len(some):]
+		var n int
+		err := s.write(ctx, laneWork, func(t *tx) error {
+			n = 0
+			for _, b := range some {
+				blocked, err := t.blocked(b.Phone)
+				if err != nil {
+					return err
+				}
+				if !blocked {
+					n++
+				}
+				at := micro(b.At)
+				if at == 0 {
+					at = t.at
+				}
+				if _, err := t.exec(stBlock, string(b.Phone), b.Reason, b.Source, at); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fresh, fmt.Errorf("block contacts: %w", err)
+		}
+		fresh += n
+	}
+	return fresh, nil
+}
+
+func (t *tx) blocked(phone nudgewire.Phone) (found bool, err error) {
+	err = t.query(stBlocked, func(r *row) error { r.int(); found = true; return nil }, string(phone))
+	return found, err
+}
+
+// Allow ends the block of a phone; ErrNotFound when there was none.
+func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
+	var n int64
+	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		n, err = t.exec(stAllow, string(phone))
+		return err
+	})
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("allow %s: %w", phone.Masked(), err)
+	}
+	return nil
+}
+
+// Blocks lists blocked contacts by phone, at most limit (0: 50).
+func (s *Store) Blocks(ctx context.Context, limit int) (out []Block, err error) {
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	var q select_
+	err = s.rows(ctx, q.sql("phone, reason, source, at", "blocks", "phone", limit), nil, func(r *row) error {
+		out = append(out, Block{nudgewire.Phone(r.text()), r.text(), r.text(), r.time()})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list blocked contacts: %w", err)
+	}
+	return out, nil
+}
+
+// Blocked is which of the phones are blocked.
+func (s *Store) Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error) {
+	out := map[nudgewire.Phone]bool{}
+	for len(phones) > 0 {
+		some := phones[:min(len(phones), perList)]
+		phones = phones[len(some):]
+		args := make([]any, len(some))
+		list := make([]byte, 0, 4*len(some))
+		for i, p := range some {
+			args[i] = string(p)
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = fmt.Appendf(list, "?%d", i+1)
+		}
+		err := s.rows(ctx, `SELECT phone FROM blocks WHERE phone IN (`+string(list)+`)`, args, func(r *row) error {
+			out[nudgewire.Phone(r.text())] = true
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("ask who is blocked: %w", err)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// Owe stores the dispatches of a run's rows in one commit: the row with the number first,
+// counted among the kept rows from 1, and those after it. A row that the run already owes is
+// passed over, so that a batch may be handed over again after a crash. ErrMoved, and nothing
+// is stored, when the run does not send any more.
+func (s *Store) Owe(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
+	sends := make([]string, len(rows))
+	affairs := make([]int64, len(rows))
+	for i := range rows {
+		if rows[i].DueAt.IsZero() || first < 1 {
+			return fmt.Errorf("owe row %d of run %d: without a due time or a number", first+int64(i), run)
+		}
+		text, err := json.Marshal(rows[i].Send)
+		if err != nil {
+			return fmt.Errorf("owe row %d of run %d: encode what to send: %w", first+int64(i), run, err)
+		}
+		sends[i], affairs[i] = string(text), s.hash(rows[i].Trigger, rows[i].Key)
+	}
+	moved := false
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		r, err := t.run(run)
+		if err != nil {
+			return err
+		}
+		if moved = r.State != nudgewire.RunUploading; moved {
+			return nil
+		}
+		known, err := t.rowsOwed(run, first, first+int64(len(rows)))
+		if err != nil {
+			return err
+		}
+		begin := -1 // of the range of rows that are stored now
+		for i := 0; i <= len(rows); i++ {
+			if i < len(rows) && !known.has(first+int64(i)) {
+				if begin < 0 {
+					begin = i
+				}
+				if err := t.oweRow(&rows[i], affairs[i], sends[i]); err != nil {
+					return fmt.Errorf("row %d: %w", first+int64(i), err)
+				}
+				continue
+			}
+			if begin >= 0 {
+				n := int64(i - begin)
+				if _, err := t.exec(stInsertRows, int64(run), first+int64(begin), n, t.ids.dispatch-n+1); err != nil {
+					return err
+				}
+				begin = -1
+			}
+		}
+		return nil
+	})
+	if err == nil && moved {
+		err = ErrMoved
+	}
+	if err != nil {
+		return fmt.Errorf("owe rows of run %d: %w", run, err)
+	}
+	return nil
+}
+
+func (t *tx) oweRow(d *nudgewire.Dispatch, affair int64, send string) error {
+	t.ids.dispatch++
+	due, created := micro(d.DueAt), micro(d.CreatedAt)
+	if created == 0 {
+		created = t.at
+	}
+	if _, err := t.exec(stInsertDispatch, t.ids.dispatch, int64(0), created, d.Trigger, d.Key, affair, string(d.Phone),
+		string(d.Category), laneOf(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config); err != nil {
+		return err
+	}
+	t.counts[countDispatches]++
+	t.leavesDue(due)
+	return nil
+}
+
+// A rowRange is rows of a run whose dispatches have numbers without a gap.
+type rowRange struct{ first, count, dispatch int64 }
+
+type rowRanges []rowRange
+
+func (rs rowRanges) has(row int64) bool {
+	for _, r := range rs {
+		if row >= r.first && row < r.first+r.count {
+			return true
+		}
+	}
+	return false
+}
+
+// mostRanges bounds the ranges that are looked at: more than a batch has rows.
+const mostRanges = 4096
+
+// rowsOwed are the ranges that may hold rows from first up to but not including end.
+func (t *tx) rowsOwed(run nudgewire.RunID, first, end int64) (found rowRanges, err error) {
+	err = t.query(stRowsOwed, func(r *row) error {
+		one := rowRange{r.int(), r.int(), r.int()}
+		if one.first+one.count > first {
+			found = append(found, one)
+		}
+		return nil
+	}, int64(run), end, int64(mostRanges))
+	return found, err
+}
+
+const ofRun = ` FROM run_rows r JOIN dispatches d ON d.id >= r.dispatch_id AND d.id < r.dispatch_id + r.row_count`
+
+// Standing counts the run's messages that have ended, and those of them that failed: rejected
+// by the service, or failed on the way to the phone. A message that is accepted and not yet
+// told of counts as neither.
+func (s *Store) Standing(ctx context.Context, run nudgewire.RunID) (ended, failed int64, err error) {
+	by, err := s.RunMessages(ctx, run)
+	if err != nil {
+		return 0, 0, err
+	}
+	for word, n := range by {
+		switch word {
+		case string(nudgewire.StateRejected), string(nudgewire.StatusFailed):
+			ended, failed = ended+n, failed+n
+		case string(nudgewire.StatusDelivered), string(nudgewire.StatusRead), string(nudgewire.StatusExpired), string(nudgewire.StateDropped):
+			ended += n
+		}
+	}
+	return ended, failed, nil
+}
+
+// RunMessages counts the messages of a run that delivers row by row: by the service's status
+// where it took them, by our state where it did not.
+func (s *Store) RunMessages(ctx context.Context, run nudgewire.RunID) (map[string]int64, error) {
+	by := map[string]int64{}
+	err := s.rows(ctx, `SELECT CASE WHEN m.status IS NULL THEN d.state ELSE m.status END AS word, count(*)`+ofRun+`
+		LEFT JOIN messages m ON m.dispatch_id = d.id WHERE r.run_id = ?1 GROUP BY word`, []any{int64(run)}, func(r *row) error {
+		by[r.text()] += r.int()
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("messages of run %d: %w", run, err)
+	}
+	return by, nil
+}
+
+// recentRanges is how many of a run's newest ranges Backlog looks at: what lies before them
+// has left, but for a few that are tried again.
+const recentRanges = 16
+
+// Backlog is how many of a run's newest rows still wait to be sent.
+func (s *Store) Backlog(ctx context.Context, run nudgewire.RunID) (waiting int64, err error) {
+	err = s.rows(ctx, `SELECT count(*) FROM (SELECT dispatch_id, row_count FROM run_rows WHERE run_id = ?1 ORDER BY first_row DESC LIMIT ?2) AS r
+		JOIN dispatches d ON d.id >= r.dispatch_id AND d.id < r.dispatch_id + r.row_count
+		WHERE d.state = 'waiting'`, []any{int64(run), recentRanges}, func(r *row) error {
+		waiting = r.int()
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("backlog of run %d: %w", run, err)
+	}
+	return waiting, nil
+}
+
+// CancelRows ends the rows of a run that still wait to be sent, some at a time so that others
+// get their turn, and says how many there were. Doing it again does no harm.
+func (s *Store) CancelRows(ctx context.Context, run nudgewire.RunID, reason string) (n int64, err error) {
+	if reason == "" {
+		return 0, errors.New("cancel rows: needs a reason")
+	}
+	var ranges rowRanges
+	err = s.rows(ctx, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 ORDER BY first_row`, []any{int64(run)}, func(r *row) error {
+		ranges = append(ranges, rowRange{r.int(), r.int(), r.int()})
+		return nil
+	})
+	for _, one := range ranges {
+		if err != nil {
+			break
+		}
+		var ended int64
+		err = s.write(ctx, laneWork, func(t *tx) (err error) {
+			ended, err = t.exec(stCancelRows, one.dispatch, one.dispatch+one.count, reason, t.at)
+			t.counts[countCancelled] += ended
+			return err
+		})
+		n += ended
+	}
+	if err != nil {
+		return n, fmt.Errorf("cancel rows of run %d: %w", run, err)
+	}
+	return n, nil
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A RunFilter narrows a list of runs. Zero fields do not.
+type RunFilter struct {
+	Since time.Time // created at or after
+	Limit int       // default 50
+	Job   string
+	State nudgewire.RunState
+}
+
+// Runs lists runs, newest first.
+func (s *Store) Runs(ctx context.Context, f RunFilter) ([]nudgewire.Run, error) {
+	if f.Limit <= 0 {
+		f.Limit = defaultLimit
+	}
+	var q select_
+	if f.Job != "" {
+		q.and("job = ?", f.Job)
+	}
+	if f.State != "" {
+		if !slices.Contains(nudgewire.RunStates, f.State) {
+			return nil, fmt.Errorf("unknown state %q", f.State)
+		}
+		q.and("state = ?", string(f.State))
+	}
+	if !f.Since.IsZero() {
+		q.and("created_at >= ?", micro(f.Since))
+	}
+	out, err := s.listRuns(ctx, &q, "id DESC", f.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return out, nil
+}
+
+func (s *Store) listRuns(ctx context.Context, q *select_, order string, limit int) (out []nudgewire.Run, err error) {
+	err = s.rows(ctx, q.sql(runColumns, "runs", order, limit), q.args, func(r *row) error {
+		one, err := scanRun(r)
+		out = append(out, one)
+		return err
+	})
+	return out, err
+}
+
+// Run is one run; ErrNotFound when there is none.
+func (s *Store) Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, error) {
+	var q select_
+	q.and("id = ?", int64(id))
+	found, err := s.listRuns(ctx, &q, "", 1)
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nudgewire.Run{}, fmt.Errorf("run %d: %w", id, err)
+	}
+	return found[0], nil
+}
+
+// OpenRuns are the runs of a job that are not final, the oldest first; of all jobs for "".
+func (s *Store) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, error) {
+	var q select_
+	q.and("ended_at = 0")
+	if job != "" {
+		q.and("job = ?", job)
+	}
+	out, err := s.listRuns(ctx, &q, "id", 0)
+	if err != nil {
+		return nil, fmt.Errorf("open runs: %w", err)
+	}
+	return out, nil
+}
+
+// LastSent is the newest run of a job that is done or partial and kept at least one row.
+func (s *Store) LastSent(ctx context.Context, job string) (r nudgewire.Run, ok bool, err error) {
+	var q select_
+	q.and("job = ?", job)
+	q.and("kept > 0")
+	q.and("(state = 'done' OR state = 'partial')")
+	found, err := s.listRuns(ctx, &q, "id DESC", 1)
+	if err != nil {
+		return r, false, fmt.Errorf("last run of %s: %w", job, err)
+	}
+	if len(found) == 0 {
+		return r, false, nil
+	}
+	return found[0], true, nil
+}
+
+// Parts are the parts of a run by number.
+func (s *Store) Parts(ctx context.Context, run nudgewire.RunID) (out []nudgewire.Part, err error) {
+	err = s.rows(ctx, `SELECT `+partColumns+` FROM parts WHERE run_id = ?1 ORDER BY number`, []any{int64(run)}, func(r *row) error {
+		p, err := scanPart(r)
+		out = append(out, p)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("parts of run %d: %w", run, err)
+	}
+	return out, nil
+}
+
+// PartsSince are the parts that were taken by the service, or may have been, since then, each
+// with the folder of its run: whoever is on them was messaged.
+func (s *Store) PartsSince(ctx context.Context, since time.Time, each func(folder string, p nudgewire.Part) error) error {
+	var q select_
+	q.and("deliver = ?", string(nudgewire.DeliverCSV))
+	q.and("(ended_at = 0 OR ended_at >= ?)", micro(since))
+	runs, err := s.listRuns(ctx, &q, "id", 0)
+	for i := 0; err == nil && i < len(runs); i++ {
+		var parts []nudgewire.Part
+		if parts, err = s.Parts(ctx, runs[i].ID); err != nil {
+			break
+		}
+		for _, p := range parts {
+			sent := p.State == nudgewire.PartAccepted || p.State == nudgewire.PartInDoubt || p.State == nudgewire.PartUploading
+			if sent && !p.UpdatedAt.Before(since) {
+				err = errors.Join(err, each(runs[i].Folder, p))
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("parts since %s: %w", since.Format(time.DateTime), err)
+	}
+	return nil
+}
+
+// MessagedSince calls each for every phone that was sent a message since then, or may have
+// been; a phone may come more than once.
+func (s *Store) MessagedSince(ctx context.Context, since time.Time, each func(nudgewire.Phone)) error {
+	visit := func(r *row) error { each(nudgewire.Phone(r.text())); return nil }
+	err := s.rows(ctx, `SELECT phone FROM messages WHERE accepted_at >= ?1`, []any{micro(since)}, visit)
+	if err == nil {
+		err = s.rows(ctx, `SELECT phone FROM dispatches WHERE (state = 'in_doubt' OR state = 'sending') AND claimed_at >= ?1`, []any{micro(since)}, visit)
+	}
+	if err != nil {
+		return fmt.Errorf("who was messaged since %s: %w", since.Format(time.DateTime), err)
+	}
+	return nil
+}

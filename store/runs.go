@@ -1,0 +1,289 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// ErrMoved is a change to a run or part that is not where the caller believed it was: another
+// process, or a person, was faster. Nothing was changed.
+var ErrMoved = errors.New("the run has moved on")
+
+// StartRun stores a run unless there is one of the same job and slot, and gives it its number.
+// won is false when there is, and id is that one's.
+func (s *Store) StartRun(ctx context.Context, r nudgewire.Run) (id nudgewire.RunID, won bool, err error) {
+	return s.StartRunOf(ctx, r, nil)
+}
+
+// StartRunOf is StartRun for a run whose parts are there already, in one commit.
+func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewire.Part) (id nudgewire.RunID, won bool, err error) {
+	args, err := runArgs(&r)
+	if err != nil {
+		return 0, false, fmt.Errorf("start a run of %s: %w", r.Job, err)
+	}
+	err = s.write(ctx, laneWork, func(t *tx) error {
+		id, won = 0, false
+		err := t.query(stRunOfSlot, func(row *row) error { id = nudgewire.RunID(row.int()); return nil }, r.Job, r.Slot)
+		if err != nil || id != 0 {
+			return err
+		}
+		t.ids.run++
+		id, won = nudgewire.RunID(t.ids.run), true
+		all := append([]any{int64(id), r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
+		if _, err = t.exec(stInsertRun, append(all, micro(r.CreatedAt), args[18], args[19])...); err != nil {
+			return err
+		}
+		for i := range parts {
+			if err := t.insertPart(id, &parts[i]); err != nil {
+				return fmt.Errorf("part %d: %w", parts[i].Number, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, false, fmt.Errorf("start a run of %s: %w", r.Job, err)
+	}
+	return id, won, nil
+}
+
+// runArgs are what SetRun may change of a run, in the order of stUpdateRun.
+func runArgs(r *nudgewire.Run) ([]any, error) {
+	before := r.Before
+	if r.State != nudgewire.RunPaused {
+		before = "" // it says where a paused run goes on, and nothing else
+	}
+	tally, err := json.Marshal(r.Tally)
+	if err != nil {
+		return nil, fmt.Errorf("encode the tally: %w", err)
+	}
+	return []any{
+		r.Source, r.Config, string(r.State), r.Reason, string(before), string(r.Deliver), r.CampaignName, r.TemplateID, r.Template,
+		r.Language, string(r.Category), int64(r.Expires / time.Microsecond), r.Folder, string(tally), r.Tally.Kept, r.Approved, r.Owner, micro(r.LeaseEnd),
+		micro(r.StartedAt), micro(r.EndedAt),
+	}, nil
+}
+
+// run reads one run inside a commit; its ID is 0 when there is none.
+func (t *tx) run(id nudgewire.RunID) (r nudgewire.Run, err error) {
+	err = t.query(stRun, func(row *row) (err error) { r, err = scanRun(row); return err }, int64(id))
+	return r, err
+}
+
+// SetRun stores r in place of the run of its ID (all but ID, Job, Slot, DueAt, Cause and
+// CreatedAt) while that is in one of from and its Owner is by; ErrMoved otherwise. For by ""
+// any owner will do: a person's word has none. A run that becomes cancelled takes its parts
+// that are built along, in the same commit. An order that the law of states forbids is
+// ErrMoved, too.
+func (s *Store) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
+	return s.changeRun(ctx, by, r, from, nil)
+}
+
+// SaveParts stores r as SetRun does from building, and its parts in place of earlier ones.
+func (s *Store) SaveParts(ctx context.Context, by string, r nudgewire.Run, parts []nudgewire.Part) error {
+	return s.changeRun(ctx, by, r, []nudgewire.RunState{nudgewire.RunBuilding}, func(t *tx) error {
+		if _, err := t.exec(stDropParts, int64(r.ID)); err != nil {
+			return err
+		}
+		for i := range parts {
+			if err := t.insertPart(r.ID, &parts[i]); err != nil {
+				return fmt.Errorf("part %d: %w", parts[i].Number, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from []nudgewire.RunState, more func(*tx) error) error {
+	args, err := runArgs(&r)
+	if err != nil {
+		return fmt.Errorf("change run %d: %w", r.ID, err)
+	}
+	moved := false
+	err = s.write(ctx, laneWork, func(t *tx) error {
+		old, err := t.run(r.ID)
+		if err != nil {
+			return err
+		}
+		allowed := old.ID != 0 && slices.Contains(from, old.State) && (by == "" || old.Owner == by) &&
+			(old.State == r.State || old.State.May(r.State))
+		if moved = !allowed; moved {
+			return nil
+		}
+		if _, err := t.exec(stUpdateRun, append([]any{int64(r.ID)}, args...)...); err != nil {
+			return err
+		}
+		if r.State == nudgewire.RunCancelled {
+			if _, err := t.exec(stCancelParts, int64(r.ID), r.Reason, t.at); err != nil {
+				return err
+			}
+		}
+		if more != nil {
+			return more(t)
+		}
+		return nil
+	})
+	if err == nil && moved {
+		err = ErrMoved
+	}
+	if err != nil {
+		return fmt.Errorf("change run %d: %w", r.ID, err)
+	}
+	return nil
+}
+
+// Adopt gives owner the runs that are planned, building or uploading and nobody's, its own,
+// or under a lease that ended before now, and makes their lease end at until. A planned run
+// is passed over while an older one of its job is not final. The oldest come first.
+func (s *Store) Adopt(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error) {
+	// Looking costs no commit, and mostly there is nothing.
+	if open, err := s.OpenRuns(ctx, ""); err != nil || len(open) == 0 {
+		return nil, err
+	}
+	var mine []nudgewire.Run
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		mine = mine[:0]
+		older := map[string]bool{}
+		err := t.query(stOpenRuns, func(row *row) error {
+			r, err := scanRun(row)
+			if err != nil {
+				return err
+			}
+			waits := older[r.Job]
+			older[r.Job] = true
+			switch r.State {
+			case nudgewire.RunPlanned:
+				if waits {
+					return nil
+				}
+			case nudgewire.RunBuilding, nudgewire.RunUploading:
+			default:
+				return nil
+			}
+			if r.Owner == "" || r.Owner == owner || r.LeaseEnd.Before(now) {
+				r.Owner, r.LeaseEnd = owner, moment(micro(until))
+				mine = append(mine, r)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i := range mine {
+			if _, err := t.exec(stLeaseRun, int64(mine[i].ID), owner, micro(until)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("adopt runs: %w", err)
+	}
+	return mine, nil
+}
+
+// Renew moves the lease of a run on and gives the run as it stands. ErrMoved when it is not
+// owner's any more.
+func (s *Store) Renew(ctx context.Context, id nudgewire.RunID, owner string, until time.Time) (r nudgewire.Run, err error) {
+	moved := false
+	err = s.write(ctx, laneWork, func(t *tx) (err error) {
+		if r, err = t.run(id); err != nil {
+			return err
+		}
+		if moved = r.ID == 0 || r.Owner != owner; moved {
+			return nil
+		}
+		r.LeaseEnd = moment(micro(until))
+		_, err = t.exec(stLeaseRun, int64(id), owner, micro(until))
+		return err
+	})
+	if err == nil && moved {
+		err = ErrMoved
+	}
+	if err != nil {
+		return nudgewire.Run{}, fmt.Errorf("keep run %d: %w", id, err)
+	}
+	return r, nil
+}
+
+// FreeRuns ends the claims of everybody but owner: those of a process that is gone. A store
+// has one daemon at a time, so it is called once, before that one works.
+func (s *Store) FreeRuns(ctx context.Context, owner string) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		_, err := t.exec(stFreeRuns, owner)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("free runs: %w", err)
+	}
+	return nil
+}
+
+// Attended is the time up to which a job's clock needs no more looking at: the newest DueAt
+// among its runs by cron or missed, or, if that is later, when this line was first seen,
+// which is now if it never was.
+func (s *Store) Attended(ctx context.Context, job, line string, now time.Time) (time.Time, error) {
+	last, _, err := s.earliest(ctx, `SELECT due_at FROM runs WHERE job = ?1 AND cause <> 'hand' ORDER BY due_at DESC LIMIT 1`, job)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("clock of %s: %w", job, err)
+	}
+	seen := `SELECT since FROM job_clocks WHERE job = ?1 AND line = ?2`
+	since, known, err := s.earliest(ctx, seen, job, line)
+	if err == nil && !known {
+		err = s.write(ctx, laneWork, func(t *tx) error {
+			_, err := t.exec(stSeeClock, job, line, micro(now))
+			return err
+		})
+		if err == nil {
+			since, _, err = s.earliest(ctx, seen, job, line)
+		}
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("clock of %s: %w", job, err)
+	}
+	if since.After(last) {
+		return since, nil
+	}
+	return last, nil
+}
+
+// scanRun reads runColumns.
+func scanRun(r *row) (v nudgewire.Run, err error) {
+	v.ID = nudgewire.RunID(r.int())
+	v.Job = r.text()
+	v.Slot = r.text()
+	v.DueAt = r.time()
+	v.Cause = nudgewire.RunCause(r.text())
+	v.Source = r.text()
+	v.Config = r.text()
+	v.State = nudgewire.RunState(r.text())
+	v.Reason = r.text()
+	v.Before = nudgewire.RunState(r.text())
+	v.Deliver = nudgewire.Deliver(r.text())
+	v.CampaignName = r.text()
+	v.TemplateID = r.int()
+	v.Template = r.text()
+	v.Language = r.text()
+	v.Category = nudgewire.Category(r.text())
+	v.Expires = time.Duration(r.int()) * time.Microsecond
+	v.Folder = r.text()
+	tally := r.text()
+	v.Approved = r.text()
+	v.Owner = r.text()
+	v.LeaseEnd = r.time()
+	v.CreatedAt = r.time()
+	v.StartedAt = r.time()
+	v.EndedAt = r.time()
+	if r.err != nil {
+		return v, r.err
+	}
+	if err := json.Unmarshal([]byte(tally), &v.Tally); err != nil {
+		return v, fmt.Errorf("run %d: tally: %w", v.ID, err)
+	}
+	return v, nil
+}

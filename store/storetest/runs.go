@@ -1,0 +1,476 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// aRun is a run of a job at a local time, as the scheduler stores it.
+func aRun(job, slot string) nudgewire.Run {
+	return nudgewire.Run{
+		Job: job, Slot: slot, DueAt: noon, Cause: nudgewire.CauseCron, Source: "csv list.csv", Config: "v1",
+		State: nudgewire.RunPlanned, Deliver: nudgewire.DeliverCSV, Category: nudgewire.Marketing, CreatedAt: noon,
+	}
+}
+
+func (l *ledger) mustStart(r nudgewire.Run) nudgewire.Run {
+	l.t.Helper()
+	id, won, err := l.StartRun(l.ctx, r)
+	if err != nil || !won {
+		l.t.Fatalf("start: won %v, %v", won, err)
+	}
+	r.ID = id
+	return r
+}
+
+// mustSet moves a run on.
+func (l *ledger) mustSet(r nudgewire.Run, to nudgewire.RunState) nudgewire.Run {
+	l.t.Helper()
+	from := r.State
+	r.State, r.Reason = to, "as the test says"
+	if to.Final() {
+		r.EndedAt, r.Owner = noon.Add(time.Minute), ""
+	}
+	if to == nudgewire.RunPaused {
+		r.Before = from
+	}
+	if err := l.SetRun(l.ctx, "", r, from); err != nil {
+		l.t.Fatalf("%s to %s: %v", from, to, err)
+	}
+	return r
+}
+
+// uploading is a run of n parts that go out.
+func (l *ledger) uploading(slot string, n int) nudgewire.Run {
+	l.t.Helper()
+	r := l.mustSet(l.mustStart(aRun("winback", slot)), nudgewire.RunBuilding)
+	r.State, r.Owner, r.Reason = nudgewire.RunUploading, "", ""
+	r.Tally = nudgewire.Tally{
+		Rows: 110, Kept: 100, Parts: n, Bytes: 4000, Points: 0.1,
+		Exclusions: []nudgewire.Exclusion{{Kind: "phone", Reason: "the phone is too short for GB", Count: 10, First: 7}},
+	}
+	if err := l.SaveParts(l.ctx, "", r, parts(r.ID, n)); err != nil {
+		l.t.Fatalf("save parts: %v", err)
+	}
+	return r
+}
+
+func parts(run nudgewire.RunID, n int) (out []nudgewire.Part) {
+	for i := range n {
+		out = append(out, nudgewire.Part{
+			RunID: run, Number: i + 1, File: fmt.Sprintf("part-%04d.csv", i+1), Rows: 10, First: int64(10*i + 1), Bytes: 400,
+			SHA256: "abc", State: nudgewire.PartBuilt, UpdatedAt: noon,
+		})
+	}
+	return out
+}
+
+func (l *ledger) run(id nudgewire.RunID) nudgewire.Run {
+	l.t.Helper()
+	r, err := l.Run(l.ctx, id)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return r
+}
+
+func (l *ledger) part(id nudgewire.RunID, number int) nudgewire.Part {
+	l.t.Helper()
+	ps, err := l.Parts(l.ctx, id)
+	if err != nil || len(ps) < number {
+		l.t.Fatalf("%d parts, %v", len(ps), err)
+	}
+	return ps[number-1]
+}
+
+func moved(t testing.TB, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, store.ErrMoved) {
+		t.Errorf("%s: %v, want ErrMoved", what, err)
+	}
+}
+
+func (s suite) runs(t *testing.T) {
+	t.Run("of many who start a run of one job and slot one wins, and all get its number", func(t *testing.T) {
+		l := s.open(t)
+		const n = 20
+		ids, wins := make([]nudgewire.RunID, n), make([]bool, n)
+		together(n, func(i int) {
+			var err error
+			if ids[i], wins[i], err = l.StartRun(l.ctx, aRun("winback", "2026-11-01 01:30")); err != nil {
+				t.Error(err)
+			}
+		})
+		won := 0
+		for i := range n {
+			if ids[i] != ids[0] {
+				t.Errorf("numbers %d and %d", ids[0], ids[i])
+			}
+			if wins[i] {
+				won++
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d won", won)
+		}
+		again := reopenAfter(t, l)
+		if _, won, err := again.StartRun(again.ctx, aRun("winback", "2026-11-01 01:30")); won || err != nil {
+			t.Errorf("after a restart: won %v, %v", won, err)
+		}
+		if next := again.mustStart(aRun("winback", "2026-11-02 01:30")); next.ID != ids[0]+1 {
+			t.Errorf("the next one is %d", next.ID)
+		}
+	})
+	t.Run("a run comes back as it was stored", func(t *testing.T) {
+		l := s.open(t)
+		r := l.uploading("2026-03-02 12:00", 2)
+		r.CampaignName, r.TemplateID, r.Template, r.Language, r.Expires, r.Folder = "Winback", 1042, "winback", "en", time.Hour, "runs/winback/1"
+		r.Approved, r.Owner, r.LeaseEnd, r.StartedAt = "Ann", owner, noon.Add(time.Minute), noon
+		if err := l.SetRun(l.ctx, "", r, nudgewire.RunUploading); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "run", r, l.run(r.ID))
+		open, err := l.OpenRuns(l.ctx, "winback")
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "open runs", []nudgewire.Run{r}, open)
+		r = l.mustSet(r, nudgewire.RunDone)
+		last, ok, err := l.LastSent(l.ctx, "winback")
+		if err != nil || !ok {
+			t.Fatalf("last sent: %v %v", ok, err)
+		}
+		same(t, "last sent", l.run(r.ID), last)
+		listed, err := l.Runs(l.ctx, store.RunFilter{Job: "winback", State: nudgewire.RunDone, Since: noon})
+		if err != nil || len(listed) != 1 {
+			t.Errorf("listed %d, %v", len(listed), err)
+		}
+		if _, err := l.Run(l.ctx, 99); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("run 99: %v", err)
+		}
+	})
+	t.Run("the law of states holds for every pair", func(t *testing.T) {
+		l := s.open(t)
+		paths := map[nudgewire.RunState][]nudgewire.RunState{
+			nudgewire.RunPlanned: {}, nudgewire.RunBuilding: {nudgewire.RunBuilding}, nudgewire.RunHeld: {nudgewire.RunBuilding, nudgewire.RunHeld},
+			nudgewire.RunUploading: {nudgewire.RunBuilding, nudgewire.RunUploading}, nudgewire.RunPaused: {nudgewire.RunPaused},
+			nudgewire.RunDone: {nudgewire.RunBuilding, nudgewire.RunDone}, nudgewire.RunPartial: {nudgewire.RunBuilding, nudgewire.RunUploading, nudgewire.RunPartial},
+			nudgewire.RunFailed: {nudgewire.RunFailed}, nudgewire.RunSkipped: {nudgewire.RunSkipped}, nudgewire.RunCancelled: {nudgewire.RunCancelled},
+		}
+		for i, from := range nudgewire.RunStates {
+			for k, to := range nudgewire.RunStates {
+				if from == to {
+					continue
+				}
+				r := l.mustStart(aRun("law", fmt.Sprintf("%d-%d", i, k)))
+				for _, next := range paths[from] {
+					r = l.mustSet(r, next)
+				}
+				r.State, r.Reason, r.EndedAt = to, "a test", time.Time{}
+				if to.Final() {
+					r.EndedAt = noon
+				}
+				if to == nudgewire.RunPaused {
+					r.Before = from
+				}
+				err := l.SetRun(l.ctx, "", r, from)
+				if from.May(to) && err != nil {
+					t.Errorf("%s to %s: %v", from, to, err)
+				}
+				if !from.May(to) {
+					moved(t, fmt.Sprintf("%s to %s", from, to), err)
+				}
+			}
+		}
+	})
+	t.Run("only its owner, or a person, changes a run", func(t *testing.T) {
+		l := s.open(t)
+		r := l.mustStart(aRun("winback", "1"))
+		mine, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute))
+		if err != nil || len(mine) != 1 || mine[0].Owner != owner {
+			t.Fatalf("adopted %v, %v", mine, err)
+		}
+		r = mine[0]
+		r.State = nudgewire.RunBuilding
+		moved(t, "another's", l.SetRun(l.ctx, "other", r, nudgewire.RunPlanned))
+		moved(t, "from another state", l.SetRun(l.ctx, owner, r, nudgewire.RunHeld))
+		if err := l.SetRun(l.ctx, owner, r, nudgewire.RunPlanned); err != nil {
+			t.Error(err)
+		}
+		if others, err := l.Adopt(l.ctx, "other", noon.Add(time.Second), noon.Add(time.Minute)); err != nil || len(others) != 0 {
+			t.Errorf("another adopted %v, %v", others, err)
+		}
+		_, err = l.Renew(l.ctx, r.ID, "other", noon.Add(time.Hour))
+		moved(t, "another's lease", err)
+		if kept, err := l.Renew(l.ctx, r.ID, owner, noon.Add(time.Hour)); err != nil || !kept.LeaseEnd.Equal(noon.Add(time.Hour)) {
+			t.Errorf("renewed: %v, %v", kept.LeaseEnd, err)
+		}
+		if others, err := l.Adopt(l.ctx, "other", noon.Add(2*time.Hour), noon.Add(3*time.Hour)); err != nil || len(others) != 1 {
+			t.Errorf("after the lease another adopted %v, %v", others, err)
+		}
+		if err := l.FreeRuns(l.ctx, "third"); err != nil {
+			t.Error(err)
+		}
+		if got := l.run(r.ID); got.Owner != "" || !got.LeaseEnd.IsZero() {
+			t.Errorf("freed: %q until %s", got.Owner, got.LeaseEnd)
+		}
+	})
+	t.Run("a planned run waits for the older one of its job", func(t *testing.T) {
+		l := s.open(t)
+		l.mustSet(l.mustSet(l.mustStart(aRun("winback", "1")), nudgewire.RunBuilding), nudgewire.RunHeld)
+		l.mustStart(aRun("winback", "2"))
+		other := l.mustStart(aRun("birthday", "1"))
+		mine, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute))
+		if err != nil || len(mine) != 1 || mine[0].ID != other.ID {
+			t.Errorf("adopted %v, %v", mine, err)
+		}
+	})
+	t.Run("a part is claimed once, and finished by the attempt that claimed it", func(t *testing.T) {
+		l := s.open(t)
+		r := l.uploading("1", 3)
+		_, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
+		moved(t, "a run that is nobody's", err)
+		if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
+		if err != nil || p.State != nudgewire.PartUploading || p.Attempt != 1 {
+			t.Fatalf("claimed %+v, %v", p, err)
+		}
+		same(t, "part", p, l.part(r.ID, 1))
+		_, err = l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
+		moved(t, "a second claim", err)
+		p.State, p.CampaignID, p.MessageIDs, p.Answer, p.HTTPStatus = nudgewire.PartAccepted, "417", []string{"9007199254740993"}, `{"ok":true}`, 200
+		late := p
+		late.Attempt = 2
+		moved(t, "another attempt's", l.FinishPart(l.ctx, late))
+		if err := l.FinishPart(l.ctx, p); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "part", p, l.part(r.ID, 1))
+		moved(t, "an accepted part", l.FinishPart(l.ctx, p))
+
+		p, err = l.ClaimPart(l.ctx, r.ID, 2, owner, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.State, p.Reason = nudgewire.PartInDoubt, "the answer was lost"
+		if err := l.FinishPart(l.ctx, p); err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.ClaimPart(l.ctx, r.ID, 2, owner, noon)
+		moved(t, "a part in doubt", err)
+		p.State, p.Reason = nudgewire.PartAccepted, "" // the late answer of the same attempt
+		if err := l.FinishPart(l.ctx, p); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a cancelled run takes its parts along, but not the one on its way", func(t *testing.T) {
+		l := s.open(t)
+		r := l.uploading("1", 3)
+		if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		onWay, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.mustSet(l.mustSet(r, nudgewire.RunPaused), nudgewire.RunCancelled)
+		if a, b := l.part(r.ID, 1).State, l.part(r.ID, 2).State; a != nudgewire.PartUploading || b != nudgewire.PartCancelled {
+			t.Errorf("parts are %s and %s", a, b)
+		}
+		onWay.State, onWay.Reason = nudgewire.PartBuilt, "surely not taken"
+		if err := l.FinishPart(l.ctx, onWay); err != nil {
+			t.Fatal(err)
+		}
+		if p := l.part(r.ID, 1); p.State != nudgewire.PartCancelled || p.Reason != "as the test says" {
+			t.Errorf("the part that came back is %s %q", p.State, p.Reason)
+		}
+	})
+	t.Run("a clock is attended from when it was first seen, then from its newest run", func(t *testing.T) {
+		l := s.open(t)
+		at := func(line string, now time.Time) time.Time {
+			got, err := l.Attended(l.ctx, "winback", line, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		if got := at("0 10 * * *", noon); !got.Equal(noon) {
+			t.Errorf("first seen: %s", got)
+		}
+		if got := at("0 10 * * *", noon.Add(time.Hour)); !got.Equal(noon) {
+			t.Errorf("seen again: %s", got)
+		}
+		r := aRun("winback", "1")
+		r.DueAt = noon.Add(2 * time.Hour)
+		l.mustStart(r)
+		hand := aRun("winback", "2")
+		hand.DueAt, hand.Cause = noon.Add(9*time.Hour), nudgewire.CauseHand
+		l.mustStart(hand)
+		if got := at("0 10 * * *", noon.Add(3*time.Hour)); !got.Equal(r.DueAt) {
+			t.Errorf("after a run: %s", got)
+		}
+		if got := at("0 11 * * *", noon.Add(5*time.Hour)); !got.Equal(noon.Add(5 * time.Hour)) {
+			t.Errorf("another line: %s", got)
+		}
+	})
+	t.Run("whose files went out is known by their parts", func(t *testing.T) {
+		l := s.open(t)
+		r := l.uploading("1", 2)
+		if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.ClaimPart(l.ctx, r.ID, 2, owner, noon); err != nil {
+			t.Fatal(err)
+		}
+		var files []string
+		if err := l.PartsSince(l.ctx, noon.Add(-time.Hour), func(_ string, p nudgewire.Part) error { files = append(files, p.File); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "files", []string{"part-0002.csv"}, files)
+	})
+}
+
+// reopenAfter closes a ledger and opens its data again.
+func reopenAfter(t *testing.T, l *ledger) *ledger {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return reopen(t, l.dsn)
+}
+
+// rowsOf are dispatches of a run's rows.
+func rowsOf(run nudgewire.RunID, first int64, n int) (out []nudgewire.Dispatch) {
+	for i := range int64(n) {
+		out = append(out, nudgewire.Dispatch{
+			Trigger: "winback", Key: fmt.Sprintf("run %d row %d", run, first+i), Phone: nudgewire.Phone(fmt.Sprintf("4479111%05d", first+i)),
+			Category: nudgewire.Marketing, Send: nudgewire.Send{Template: "winback", Language: "en", Variables: []string{"Ana"}},
+			State: nudgewire.StateWaiting, DueAt: noon, CreatedAt: noon, UpdatedAt: noon, ExpiresAt: noon.Add(time.Hour), Config: "v1",
+		})
+	}
+	return out
+}
+
+func (s suite) owe(t *testing.T) {
+	t.Run("each row is owed once, however often it is handed over", func(t *testing.T) {
+		l := s.open(t)
+		r := l.uploading("1", 1)
+		for _, batch := range []struct {
+			first int64
+			n     int
+		}{{1, 10}, {1, 10}, {21, 5}, {6, 25}} {
+			if err := l.Owe(l.ctx, r.ID, batch.first, rowsOf(r.ID, batch.first, batch.n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := l.mustClaim(noon, 100)
+		if len(got) != 30 {
+			t.Fatalf("%d dispatches, want 30", len(got))
+		}
+		seen := map[string]bool{}
+		for _, d := range got {
+			if seen[d.Key] {
+				t.Errorf("%s is owed twice", d.Key)
+			}
+			seen[d.Key] = true
+		}
+		want := rowsOf(r.ID, 1, 1)[0]
+		want.ID, want.State, want.Attempt, want.Owner, want.LeaseEnds = got[0].ID, nudgewire.StateSending, 1, owner, noon.Add(time.Minute)
+		same(t, "dispatch", want, got[0])
+		l.totals(map[string]int64{"dispatches": 30})
+	})
+	t.Run("rows of two runs are apart", func(t *testing.T) {
+		l := s.open(t)
+		a, b := l.uploading("1", 1), l.uploading("2", 1)
+		for _, r := range []nudgewire.Run{a, b} {
+			if err := l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, err := l.CancelRows(l.ctx, a.ID, "cancelled by Ann"); err != nil || n != 3 {
+			t.Errorf("cancelled %d, %v", n, err)
+		}
+		if n, err := l.Backlog(l.ctx, b.ID); err != nil || n != 3 {
+			t.Errorf("the other run's backlog is %d, %v", n, err)
+		}
+		by, err := l.RunMessages(l.ctx, a.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "messages", map[string]int64{"cancelled": 3}, by)
+	})
+	t.Run("a run that does not send owes nothing more", func(t *testing.T) {
+		l := s.open(t)
+		r := l.mustSet(l.uploading("1", 1), nudgewire.RunPaused)
+		moved(t, "paused", l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)))
+	})
+	t.Run("its standing counts what has ended", func(t *testing.T) {
+		l := s.open(t)
+		r := l.uploading("1", 1)
+		if err := l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)); err != nil {
+			t.Fatal(err)
+		}
+		for i, d := range l.mustClaim(noon, 3) {
+			a := nudgewire.Attempt{DispatchID: d.ID, Owner: owner, Number: 1, State: nudgewire.StateRejected, Reason: "no such phone", At: noon}
+			if i > 0 {
+				a.State, a.Reason, a.Message = nudgewire.StateAccepted, "", &nudgewire.Message{ID: nudgewire.MessageID(fmt.Sprint(100 + i)), Status: nudgewire.StatusAccepted}
+			}
+			if err := l.Finish(l.ctx, a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ended, failed, err := l.Standing(l.ctx, r.ID)
+		if err != nil || ended != 1 || failed != 1 {
+			t.Errorf("%d ended, %d failed, %v", ended, failed, err)
+		}
+		var told []nudgewire.Phone
+		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), func(p nudgewire.Phone) { told = append(told, p) }); err != nil || len(told) != 2 {
+			t.Errorf("messaged: %v, %v", told, err)
+		}
+	})
+}
+
+func (s suite) blocks(t *testing.T) {
+	l := s.open(t)
+	const ana, ben = "447700900101", "447700900102"
+	block := func(phones ...nudgewire.Phone) int {
+		var all []store.Block
+		for _, p := range phones {
+			all = append(all, store.Block{Phone: p, Reason: "asked for it", Source: "by hand", At: noon})
+		}
+		n, err := l.Block(l.ctx, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := block(ana, ben, ana); n != 2 {
+		t.Errorf("%d were new, want 2", n)
+	}
+	if n := block(ana); n != 0 {
+		t.Errorf("%d were new, want 0", n)
+	}
+	found, err := l.Blocked(l.ctx, []nudgewire.Phone{ana, "447700900199"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "blocked", map[nudgewire.Phone]bool{ana: true}, found)
+	if err := l.Allow(l.ctx, ana); err != nil {
+		t.Error(err)
+	}
+	if err := l.Allow(l.ctx, ana); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a second time: %v", err)
+	}
+	list, err := l.Blocks(l.ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "blocks", []store.Block{{Phone: ben, Reason: "asked for it", Source: "by hand", At: noon}}, list)
+}

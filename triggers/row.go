@@ -1,0 +1,242 @@
+package triggers
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A RowText is a text with {{ expressions }} over the row of a list: its names are the list's
+// columns, run.job, run.date and run.time, and now, which is the run's time on the wall.
+// Everything else is the language of triggers, so what somebody learned there holds here.
+//
+// Which columns there are is known only when the list is opened, so they are looked up by
+// Bind. Cells are text: number(total) * 2 counts with one.
+type RowText struct {
+	source string
+	parts  []rowPart
+	names  *rowNames
+}
+
+// A rowPart is a part of the text. whole is what stands in the brackets where that may be a
+// column's whole name, such as First Name or e-mail; Bind tries it before the expression.
+type rowPart struct {
+	part
+	whole    string
+	constant string // the default, where it is a text in quotes
+	quoted   bool
+	broken   []Fault // why the expression cannot be read, where the name alone may do
+}
+
+// A Fault is a mistake in a text, at a byte of it.
+type Fault struct {
+	Offset    int
+	Msg, Hint string
+}
+
+// rowNames are the columns that the expressions of one text name, by slot.
+type rowNames struct{ columns []string }
+
+// name compiles a name of the row's language.
+func (r *rowNames) name(name string) typed {
+	switch name {
+	case "run":
+		read := func(s *scope) any { return s.row.facts }
+		return typed{shape: runShape, eval: read, path: &path{text: "run", read: read}}
+	case "now":
+		read := func(s *scope) any { return s.now }
+		return typed{shape: timeShape, eval: read, path: &path{text: "now", read: read}}
+	}
+	slot := slices.Index(r.columns, name)
+	if slot < 0 {
+		slot = len(r.columns)
+		r.columns = append(r.columns, name)
+	}
+	read := func(s *scope) any { return s.row.cell(slot) }
+	return typed{shape: textShape, eval: read, path: &path{text: name, read: read}}
+}
+
+// runShape is what "run" holds. The facts come by their whole names: "run.date".
+var runShape = func() *shape {
+	s := &shape{kind: kindObject, noun: "the run", fields: map[string]field{}}
+	for _, name := range []string{"job", "date", "time"} {
+		s.fields[name] = field{shape: textShape, read: func(facts any) any { return facts.(map[string]string)["run."+name] }}
+	}
+	return s
+}()
+
+// wholeName is what a column may be called without being an expression.
+var wholeName = regexp.MustCompile(`^[\pL\pN_#](?:[\pL\pN_#&/ .-]| \([\pL\pN_ .-]*\))*$`)
+
+// quotedText is a default that is the same for every row.
+var quotedText = regexp.MustCompile(`^\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*$`)
+
+// CompileRow reads a text. A text without {{ is itself.
+func CompileRow(text string) (*RowText, []Fault) {
+	r := &RowText{source: text, names: &rowNames{}}
+	t, found := readTemplate(text, func(text string) (typed, *compiler) { return compileWith(&compiler{text: text, row: r.names}) })
+	var faults []Fault
+	at := 0
+	for _, p := range t.parts {
+		one := rowPart{part: p}
+		size := len(p.text)
+		if p.value != nil {
+			size = len(p.source)
+			inside := strings.TrimSuffix(strings.TrimPrefix(p.source, "{{"), "}}")
+			main, rest, defaulted := cutDefault(inside)
+			if m := quotedText.FindStringSubmatch(rest); defaulted && m != nil {
+				one.constant, one.quoted = m[1]+m[2], true
+			}
+			if name := strings.TrimSpace(main); wholeName.MatchString(name) && name != "now" && !strings.HasPrefix(name, "run.") && (!defaulted || one.quoted) {
+				one.whole = name
+			}
+		}
+		for len(found) > 0 && found[0].offset < at+size {
+			f := Fault{found[0].offset, found[0].msg, found[0].hint}
+			found = found[1:]
+			if one.whole != "" {
+				one.broken = append(one.broken, f)
+			} else {
+				faults = append(faults, f)
+			}
+		}
+		at += size
+		r.parts = append(r.parts, one)
+	}
+	for _, f := range found {
+		faults = append(faults, Fault{f.offset, f.msg, f.hint})
+	}
+	return r, faults
+}
+
+// Bind looks the names up: find gives a column's place by its name, or an error in words. facts
+// are the values that are the same for all rows, by their whole names: "run.date".
+func (r *RowText) Bind(find func(name string) (int, error), facts map[string]string) (*RowFiller, error) {
+	f := &RowFiller{row: boundRow{facts: facts}, source: r.source}
+	if at, err := time.Parse("2006-01-02 15:04", facts["run.date"]+" "+facts["run.time"]); err == nil {
+		f.now = at
+	}
+	expressions := false
+	for _, p := range r.parts {
+		b := boundPart{rowPart: p, at: -1}
+		if p.whole != "" {
+			at, err := find(p.whole)
+			switch {
+			case err == nil:
+				b.at, b.value = at, nil
+			case len(p.broken) > 0 || plainName(p.whole):
+				return nil, err
+			}
+		}
+		expressions = expressions || b.value != nil
+		f.parts = append(f.parts, b)
+	}
+	if !expressions {
+		return f, nil
+	}
+	f.row.at = make([]int, len(r.names.columns))
+	for slot, name := range r.names.columns {
+		at, err := find(name)
+		if err != nil && !r.replaced(f, name) {
+			return nil, err
+		}
+		f.row.at[slot] = at
+	}
+	return f, nil
+}
+
+// replaced reports whether a name is only part of whole names that were found: "e-mail" reads
+// as e minus mail, and nobody asks for a column e.
+func (r *RowText) replaced(f *RowFiller, name string) bool {
+	for _, p := range f.parts {
+		if p.value != nil && strings.Contains(p.source, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// A boundRow is a row as expressions see it.
+type boundRow struct {
+	cells []string
+	at    []int // of each slot
+	facts map[string]string
+}
+
+// cell is a row's value; a row may be shorter than the header. Outer space is not part of it.
+func (b *boundRow) cell(slot int) any {
+	if at := b.at[slot]; at < len(b.cells) {
+		return strings.TrimSpace(b.cells[at])
+	}
+	return ""
+}
+
+type boundPart struct {
+	rowPart
+	at int // the column, where the part is one; -1 otherwise
+}
+
+// A RowFiller fills a text in for one row. It is used by one goroutine at a time.
+type RowFiller struct {
+	source string
+	parts  []boundPart
+	row    boundRow
+	now    time.Time
+}
+
+// noEvent stands where expressions look for the event's zone.
+var noEvent = &nudgewire.Event{}
+
+var rowScopes = sync.Pool{New: func() any { return new(scope) }}
+
+// Fill gives the text; trouble is why the row has none, as the end of a sentence that begins
+// with the variable's name. Line breaks stay: what to do with them is the caller's matter.
+func (f *RowFiller) Fill(cells []string) (text, trouble string) {
+	f.row.cells = cells
+	if len(f.parts) == 1 {
+		return f.part(&f.parts[0])
+	}
+	var b strings.Builder
+	for i := range f.parts {
+		one, trouble := f.part(&f.parts[i])
+		if trouble != "" {
+			return "", trouble
+		}
+		b.WriteString(one)
+	}
+	return b.String(), ""
+}
+
+func (f *RowFiller) part(p *boundPart) (text, trouble string) {
+	switch {
+	case p.at >= 0:
+		if p.at < len(f.row.cells) {
+			text = strings.TrimSpace(f.row.cells[p.at])
+		}
+		switch {
+		case text != "":
+			return text, ""
+		case p.quoted:
+			return p.constant, ""
+		}
+		return "", "is empty: " + p.source + "; give it a default"
+	case p.value == nil:
+		return p.text, ""
+	}
+	s := rowScopes.Get().(*scope)
+	defer func() {
+		clear(s.here[:cap(s.here)])
+		*s = scope{here: s.here[:0]}
+		rowScopes.Put(s)
+	}()
+	s.event, s.now, s.home, s.row = noEvent, f.now, time.UTC, &f.row
+	text, empty := p.render(s)
+	if empty != "" {
+		return "", "is empty: " + empty + "; give it a default"
+	}
+	return text, ""
+}
