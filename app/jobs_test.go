@@ -40,10 +40,10 @@ func list(t *testing.T, path string, n int) (wanted []string) {
 	w := bufio.NewWriterSize(f, 1<<16)
 	fmt.Fprintln(w, "first_name,mobile,city,code")
 	for i := range n {
-		phone := fmt.Sprintf("+447%09d", 100_000_000+i)
+		phone := fmt.Sprintf("+447%09d", 100_001_000+i)
 		switch i % 40 {
 		case 13:
-			phone = fmt.Sprintf("+447%09d", 100_000_000+i-1)
+			phone = fmt.Sprintf("+447%09d", 100_001_000+i-1)
 		case 27:
 			phone = "4.47911E+11"
 		default:
@@ -123,7 +123,7 @@ func TestALongListIsSentInParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(h.service.Campaigns()) - 1; n != 0 { // one is the pre-defined "*"
+	if n := len(h.service.Campaigns()); n != 0 {
 		t.Fatalf("the forecast uploaded %d files", n)
 	}
 	r := h.fire("winback")
@@ -134,7 +134,7 @@ func TestALongListIsSentInParts(t *testing.T) {
 		f.Tally.Parts != r.Tally.Parts || len(r.Parts) != r.Tally.Parts || len(r.Parts) < 2 {
 		t.Errorf("forecast %+v\nrun %+v with %d parts", f.Tally, r.Tally, len(r.Parts))
 	}
-	uploads := h.service.Campaigns()[1:]
+	uploads := h.service.Campaigns()
 	if len(uploads) != len(r.Parts) {
 		t.Fatalf("the service took %d files of %d", len(uploads), len(r.Parts))
 	}
@@ -175,14 +175,14 @@ func TestAListThatGrewIsHeldUntilApproved(t *testing.T) {
 	if want := "4,750 rows are 500% of the last run's 950, and guard.max_change is 300%"; r.State != nudgewire.RunHeld || r.Reason != want {
 		t.Fatalf("the second run is %s: %s", r.State, r.Reason)
 	}
-	if n := len(h.service.Campaigns()) - 1; n != 1 {
+	if n := len(h.service.Campaigns()); n != 1 {
 		t.Errorf("%d uploads before it was approved", n)
 	}
 	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{Who: "Ann"}); err != nil {
 		t.Fatal(err)
 	}
-	if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Approved != "Ann" || len(h.service.Campaigns())-1 != 2 {
-		t.Errorf("approved, the run is %s by %q with %d uploads", r.State, r.Approved, len(h.service.Campaigns())-1)
+	if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Approved != "Ann" || len(h.service.Campaigns()) != 2 {
+		t.Errorf("approved, the run is %s by %q with %d uploads", r.State, r.Approved, len(h.service.Campaigns()))
 	}
 	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{}); err == nil || err.Error() != fmt.Sprintf("run %d is done: there is nothing to approve", r.ID) {
 		t.Errorf("a second approval: %v", err)
@@ -223,10 +223,7 @@ func TestRowsBecomeMessagesOnce(t *testing.T) {
 		t.Errorf("%d messages, the newest %+v", len(m), m[0])
 	}
 	h.pass()
-	if r = h.fire("winback"); r.State != nudgewire.RunDone || r.Tally.Kept != 0 || !strings.HasPrefix(r.Reason, "none of the") && !strings.HasPrefix(r.Reason, "nobody is left") {
-		t.Logf("tally %+v", r.Tally)
-	}
-	if r.Tally.Kept != 0 || h.service.Stats().Messages != len(wanted)-2 {
+	if r = h.fire("winback"); r.Tally.Kept != 0 || h.service.Stats().Messages != len(wanted)-2 {
 		t.Errorf("a second run of the week kept %d rows: %s", r.Tally.Kept, r.Reason)
 	}
 }

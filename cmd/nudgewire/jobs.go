@@ -139,16 +139,16 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 		fmt.Fprintf(c.out, "  would wait  for jobs approve: %s\n", why)
 	}
 	if len(f.First) > 0 {
-		head := "PHONE"
+		head := []string{"PHONE"}
 		var rows [][]string
 		for _, p := range f.First {
 			rows = append(rows, append([]string{p.Phone.Masked()}, p.Variables...))
 		}
 		for i := range f.First[0].Variables {
-			head += fmt.Sprintf(" | VAR_%d", i+1)
+			head = append(head, fmt.Sprintf("VAR_%d", i+1))
 		}
 		fmt.Fprintln(c.out)
-		if err := c.table(head, rows); err != nil {
+		if err := c.table(strings.Join(head, " | "), rows); err != nil {
 			return err
 		}
 	}

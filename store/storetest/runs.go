@@ -190,12 +190,12 @@ func (s suite) runs(t *testing.T) {
 	})
 	t.Run("only its owner, or a person, changes a run", func(t *testing.T) {
 		l := s.open(t)
-		r := l.mustStart(aRun("winback", "1"))
+		l.mustStart(aRun("winback", "1"))
 		mine, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute))
 		if err != nil || len(mine) != 1 || mine[0].Owner != owner {
 			t.Fatalf("adopted %v, %v", mine, err)
 		}
-		r = mine[0]
+		r := mine[0]
 		r.State = nudgewire.RunBuilding
 		moved(t, "another's", l.SetRun(l.ctx, "other", r, nudgewire.RunPlanned))
 		moved(t, "from another state", l.SetRun(l.ctx, owner, r, nudgewire.RunHeld))
