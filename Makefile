@@ -29,7 +29,8 @@ lint:
 # the tests over them may skip; in CI, and wherever the folder is there, nothing may.
 test:
 	@mkdir -p $(LOGS)
-	go test -race -timeout 15m -v ./... 2>&1 | tee $(LOGS)/test.log | { grep -vE '^\s*(=== (RUN|PAUSE|CONT|NAME)|--- PASS)' || true; }
+	@go test -race -timeout 15m -v ./... 2>&1 | tee $(LOGS)/test.log | grep --line-buffered -E '^(ok|FAIL|\?|panic)' || \
+		{ grep -E -A60 '^\s*--- FAIL|^panic|DATA RACE|build failed|^#' $(LOGS)/test.log | head -500; exit 1; }
 	@if [ -n "$${CI:-}" ] || [ -d "$${NUDGEWIRE_PAYLOADS:-../shared/payloads}" ]; then \
 		if grep -E '^\s*--- SKIP' $(LOGS)/test.log; then echo "check: the tests above were skipped and must run here"; exit 1; fi; fi
 

@@ -38,6 +38,7 @@ type Options struct {
 	Version    string           // of the program, for status
 	Log        *zap.Logger      // nil logs nothing
 	Now        func() time.Time // the clock that webhooks are judged by; nil is time.Now
+	JobClock   func() time.Time // the clock that fires jobs; nil is Now
 	Watch      Watch            // told of what was committed; its functions must be quick
 }
 
@@ -77,6 +78,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.JobClock == nil {
+		o.JobClock = o.Now
 	}
 	cfg, err := load(o)
 	if err != nil {

@@ -51,7 +51,7 @@ func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) er
 	ledger := runLedger{a.store, a.opt.Watch, a.log.Named("scheduler")}
 	c.Scheduler = scheduler.New(scheduler.Options{
 		Ledger: ledger, Owing: ledger, Uploader: uploader{c, a.budget}, Excluder: &excluder{store: a.store},
-		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.Now,
+		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock,
 		Points: c.points(cfg), Rate: func() float64 { return c.cfg.Load().API.Rate.PerSecond() },
 		Admit:    func(ctx context.Context) error { return a.budget.Wait(ctx, pace.Send, time.Time{}) },
 		Halted:   func(string) bool { s := a.sender.Stats(); return s.Halted != "" && time.Now().Before(s.HaltedUntil) },

@@ -50,10 +50,17 @@ func Again(r nudgewire.Run, parts []nudgewire.Part, who string, doubtful bool, n
 	if len(left) == 0 {
 		hint := ""
 		if doubts > 0 {
-			hint = fmt.Sprintf("%d parts are in doubt; --only in_doubt sends them again, and who got them gets them twice", doubts)
+			hint = fmt.Sprintf("%s in doubt; --only in_doubt sends what is in doubt again, and who got it gets it twice", are(doubts))
 		}
 		return r, nil, &wordError{fmt.Sprintf("run %d has nothing that can be sent again", r.ID), hint}
 	}
 	again.Tally.Rows, again.Tally.Parts = again.Tally.Kept, len(left)
 	return again, left, nil
+}
+
+func are(parts int) string {
+	if parts == 1 {
+		return "1 part is"
+	}
+	return fmt.Sprintf("%d parts are", parts)
 }

@@ -106,12 +106,15 @@ func setStage(ctx context.Context, told *narrator) (_ *stage, err error) {
 	if err := os.WriteFile(file, []byte(demoConfig), 0o600); err != nil {
 		return nil, fmt.Errorf("set the stage: %w", err)
 	}
+	if err := writeDemoList(filepath.Join(s.folder, "customers.csv")); err != nil {
+		return nil, fmt.Errorf("set the stage: %w", err)
+	}
 	env := map[string]string{
 		"DEMO_SERVICE": "http://" + s.at.Addr().String() + "/api/v1", "DEMO_KEY": key,
 		"DEMO_SECRET": s.secret, "DEMO_FOLDER": s.folder,
 	}
 	s.app, err = app.New(ctx, app.Options{
-		ConfigFile: file, Version: versionText(), Watch: told.watch(),
+		ConfigFile: file, Version: versionText(), Watch: told.watch(), JobClock: minuteSoon(time.Now()),
 		Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	})
 	if err != nil {

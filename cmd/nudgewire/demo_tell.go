@@ -21,6 +21,8 @@ type narrator struct {
 	quiet bool
 	names map[nudgewire.DispatchID]string
 	seen  map[nudgewire.DispatchID]nudgewire.Status
+	runs  map[nudgewire.RunID]nudgewire.Run
+	sent  map[nudgewire.RunID]int64 // rows of accepted parts
 }
 
 func newNarrator(c *cli) *narrator {
@@ -28,6 +30,8 @@ func newNarrator(c *cli) *narrator {
 		c: c, start: time.Now(),
 		names: map[nudgewire.DispatchID]string{},
 		seen:  map[nudgewire.DispatchID]nudgewire.Status{},
+		runs:  map[nudgewire.RunID]nudgewire.Run{},
+		sent:  map[nudgewire.RunID]int64{},
 	}
 }
 
@@ -53,7 +57,10 @@ func (n *narrator) shop(format string, args ...any) {
 }
 
 func (n *narrator) watch() app.Watch {
-	return app.Watch{Accepted: n.accepted, Refused: n.turnedAway, Finished: n.finished, Polled: n.polled}
+	return app.Watch{
+		Accepted: n.accepted, Refused: n.turnedAway, Finished: n.finished, Polled: n.polled,
+		Run: n.ran, Part: n.uploaded,
+	}
 }
 
 func (n *narrator) accepted(p nudgewire.Plan, r nudgewire.Receipt) {
@@ -128,6 +135,7 @@ func demoService(key string) sandbox.Options {
 		Templates: []sandbox.Template{
 			{Name: "cart_reminder", Language: "en", ID: 1041, Variables: 3, Category: "marketing"},
 			{Name: "order_update", Language: "en", ID: 1042, Variables: 3, Category: "utility"},
+			{Name: "spring_news", Language: "en", ID: 1043, Variables: 1, Category: "marketing"},
 		},
 		Points: 10_000,
 		Pace:   sandbox.Pace{Sent: 800 * time.Millisecond, Delivered: 1500 * time.Millisecond, Read: 5 * time.Second},

@@ -31,7 +31,7 @@ func (c *cli) jobsList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "The jobs of the config: when each fires next, and how its last run ended", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ask, done, err := c.reader(cmd.Context())
+			ask, done, err := c.jobsReader(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -118,7 +118,7 @@ func (c *cli) jobsForecast() *cobra.Command {
 }
 
 func (c *cli) forecast(cmd *cobra.Command, name string) error {
-	ask, done, err := c.reader(cmd.Context())
+	ask, done, err := c.jobsReader(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// demoRows is how long the demo's list is; a part of it is spoilt as real lists are.
+const demoRows = 300
+
+// writeDemoList writes the list of the demo's scheduled campaign: invented customers, some of
+// them twice, some with a phone that a spreadsheet has shortened.
+func writeDemoList(path string) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := csv.NewWriter(f)
+	rows := [][]string{{"first_name", "mobile"}}
+	names := []string{"Ada", "Ben", "Chloe", "Dev", "", "Farid", "Grace", "Hugo"}
+	for i := range demoRows {
+		phone := fmt.Sprintf("07700 93%04d", 1000+i)
+		switch i % 40 {
+		case 13:
+			phone = "4.47700E+11"
+		case 27:
+			phone = fmt.Sprintf("+44 7700 93%04d", 1000+i-1)
+		}
+		rows = append(rows, []string{names[i%len(names)], phone})
+	}
+	return errors.Join(w.WriteAll(rows), w.Error())
+}
+
+// firesAfter is how long into the demo its job fires.
+const firesAfter = 4 * time.Second
+
+// minuteSoon is a clock that runs ahead so far that a minute begins soon: cron knows nothing
+// shorter, and nobody should watch a demo for a minute to see it.
+func minuteSoon(now time.Time) func() time.Time {
+	ahead := now.Add(-firesAfter).Truncate(time.Minute).Add(time.Minute).Sub(now.Add(firesAfter))
+	if ahead < 0 {
+		ahead += time.Minute
+	}
+	return func() time.Time { return time.Now().Add(ahead) }
+}
+
+// ran tells of each state that a run comes to.
+func (n *narrator) ran(r nudgewire.Run) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.runs[r.ID].State == r.State {
+		return
+	}
+	n.runs[r.ID] = r
+	switch r.State {
+	case nudgewire.RunPlanned:
+		n.say("clock", "33", "%s is due: %s", r.Job, r.Slot)
+	case nudgewire.RunBuilding:
+		n.say("nudgewire", "35", "  %s building: %s", r.Job, r.Source)
+	case nudgewire.RunUploading:
+		n.say("nudgewire", "35", "  %s uploading: %s of %s rows in %d parts, %s bytes", r.Job, grouped(r.Tally.Kept), grouped(r.Tally.Rows), r.Tally.Parts, grouped(r.Tally.Bytes))
+		for _, x := range r.Tally.Exclusions {
+			n.say("nudgewire", "35", "    left out %s: %s", grouped(x.Count), x.Reason)
+		}
+	default:
+		text := fmt.Sprintf("  %s %s", r.Job, r.State)
+		if r.Reason != "" {
+			text += ": " + r.Reason
+		}
+		n.say("nudgewire", "35", "%s", text)
+	}
+}
+
+// uploaded tells of each part whose upload has ended, with the bar.
+func (n *narrator) uploaded(p nudgewire.Part) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p.State == nudgewire.PartUploading {
+		return
+	}
+	r := n.runs[p.RunID]
+	if p.State == nudgewire.PartAccepted {
+		n.sent[p.RunID] += p.Rows
+	}
+	bar := barOf("", &server.ProgressView{Rows: n.sent[p.RunID], Of: r.Tally.Kept, Parts: p.Number, OfParts: r.Tally.Parts})
+	n.say("service", "32", "  %s %s %s", r.Job, trimLeft(bar), p.State)
+}
+
+func trimLeft(bar string) string {
+	for bar != "" && bar[0] == ' ' {
+		bar = bar[1:]
+	}
+	return bar
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// jobsReader is reader for what the config alone can tell: a job can be forecast before the
+// daemon has run for the first time. Then an empty store in a folder of its own stands in,
+// which knows of no run, no message and no blocked contact.
+func (c *cli) jobsReader(ctx context.Context) (ask *server.Client, done func(), err error) {
+	ask, done, err = c.reader(ctx)
+	if exit, ok := errors.AsType[*exitError](err); !ok || exit.code != exitNoDaemon {
+		return ask, done, err
+	}
+	cfg, err := c.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	folder, err := os.MkdirTemp("", "nudgewire-forecast-")
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := store.Open(ctx, store.Options{DSN: "sqlite:" + filepath.Join(folder, "empty.db")})
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	ask = server.Local(server.Admin(server.AdminOptions{
+		Store: st, Country: cfg.Defaults.Country, Now: time.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, time.Now),
+	}))
+	return ask, func() {
+		if err := errors.Join(st.Close(), os.RemoveAll(folder)); err != nil {
+			c.note("clear up: %v", err)
+		}
+	}, nil
+}
