@@ -30,8 +30,8 @@ type Info struct {
 
 // A Need is a key that an entry must set.
 type Need struct {
-	Key string // "secret"
-	Is  string // what it is, in words
+	Key string `json:"key"` // "secret"
+	Is  string `json:"is"`  // what it is, in words
 }
 
 // Info is what there is to say of the connector.
