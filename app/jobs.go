@@ -38,7 +38,7 @@ func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) serve
 	c.cfg.Store(cfg)
 	c.Scheduler = scheduler.New(scheduler.Options{
 		Ledger: runLedger{store: st}, Excluder: &excluder{store: st}, Folder: runsFolder(cfg), Owner: "nobody", Now: now,
-		Points: c.points(cfg), Rate: cfg.API.Rate.PerSecond,
+		Points: c.points, Rate: cfg.API.Rate.PerSecond,
 	})
 	return c
 }
@@ -52,7 +52,7 @@ func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) er
 	c.Scheduler = scheduler.New(scheduler.Options{
 		Ledger: ledger, Owing: ledger, Uploader: uploader{c, a.budget}, Excluder: &excluder{store: a.store},
 		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock,
-		Points: c.points(cfg), Rate: func() float64 { return c.cfg.Load().API.Rate.PerSecond() },
+		Points: c.points, Rate: func() float64 { return c.cfg.Load().API.Rate.PerSecond() },
 		Admit:    func(ctx context.Context) error { return a.budget.Wait(ctx, pace.Send, time.Time{}) },
 		Halted:   func(string) bool { s := a.sender.Stats(); return s.Halted != "" && time.Now().Before(s.HaltedUntil) },
 		Progress: func(p scheduler.Progress) { c.board.put(p); tell(a.opt.Watch.Progress, p) },
@@ -73,18 +73,13 @@ func (c *campaigns) retune(api *apiclient.Client, cfg *config.Config) {
 	c.Use(cfg.Jobs)
 }
 
-// points is the price of a message by the config in force; nil where the config that the
-// process began with has no prices.
-func (c *campaigns) points(cfg *config.Config) func(nudgewire.Category, string) float64 {
-	if cfg.API.Price == nil {
-		return nil
+// points is the price of a message by the config in force, also after a reload; 0 where there
+// are no prices.
+func (c *campaigns) points(category nudgewire.Category, _ string) float64 {
+	if p := c.cfg.Load().API.Price; p != nil {
+		return p.Of(category)
 	}
-	return func(category nudgewire.Category, _ string) float64 {
-		if p := c.cfg.Load().API.Price; p != nil {
-			return p.Of(category)
-		}
-		return 0
-	}
+	return 0
 }
 
 // runsFolder is where runs keep their files: beside the database.
@@ -131,7 +126,9 @@ func (c *campaigns) Forecast(ctx context.Context, name string) (scheduler.Foreca
 	if err != nil {
 		return scheduler.Forecast{}, err
 	}
-	return c.DryRun(ctx, j, c.Now(), nil)
+	f, err := c.DryRun(ctx, j, c.Now(), nil)
+	f.Priced = c.cfg.Load().API.Price != nil
+	return f, err
 }
 
 // Retry sends the parts of an ended run again that were not accepted.

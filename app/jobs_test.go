@@ -262,3 +262,59 @@ func TestWhatWasRefusedGoesAgain(t *testing.T) {
 }
 
 func nowSecond() int64 { return time.Now().Unix() }
+
+// A run that sends row by row hands over no more than leaves, so that a pause holds it, a
+// resume goes on, and a cancel leaves the rest at home.
+func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
+	folder := t.TempDir()
+	list(t, filepath.Join(folder, "list.csv"), 6000)
+	h := open(t, options{folder: folder, config: jobConfig(folder, "    deliver: per_message\n    send: {template: winback}\n")})
+	h.edit("rate: 5000/s", "rate: 200/s")
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := func(word string, want nudgewire.RunState) server.RunView {
+		t.Helper()
+		got, err := h.ask.OrderRun(t.Context(), r.ID, word, server.RunOrder{Who: "Ann"})
+		if err != nil || got.State != want {
+			t.Fatalf("%s: the run is %s (%s), %v", word, got.State, got.Reason, err)
+		}
+		return got
+	}
+	h.eventually("rows leave", func() bool { return h.service.Stats().Messages > 100 })
+	order("pause", nudgewire.RunPaused)
+	owed := func() (n int64) {
+		got, err := h.ask.Run(t.Context(), r.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, count := range got.Messages {
+			n += count
+		}
+		return n
+	}
+	held := owed()
+	if held < 1000 || held > 3000 {
+		t.Errorf("%d of 5,700 rows were handed over when the run was paused", held)
+	}
+	h.eventually("what was handed over leaves", func() bool { return int64(h.service.Stats().Messages) > held/2 })
+	if now := owed(); now != held {
+		t.Errorf("a paused run handed over %d more rows", now-held)
+	}
+	order("resume", nudgewire.RunUploading)
+	h.eventually("it goes on", func() bool { return owed() > held })
+	if end := order("cancel", nudgewire.RunCancelled); end.Messages["waiting"] != 0 || end.Messages["cancelled"] == 0 || end.Parts[0].State == nudgewire.PartAccepted {
+		t.Errorf("cancelled, its messages are %v and part 1 is %s", end.Messages, end.Parts[0].State)
+	}
+	h.eventually("what was on its way has ended", func() bool {
+		got, err := h.ask.Run(t.Context(), r.ID)
+		return err == nil && got.Messages["sending"] == 0 && got.Parts[0].State == nudgewire.PartCancelled
+	})
+	if s := h.service.Stats(); s.Duplicates != 0 || int64(s.Messages) >= owed() {
+		t.Errorf("the service counts %d messages, %d twice, of %d rows handed over", s.Messages, s.Duplicates, owed())
+	}
+}

@@ -41,13 +41,15 @@ func writeDemoList(path string) (err error) {
 // firesAfter is how long into the demo its job fires.
 const firesAfter = 4 * time.Second
 
-// minuteSoon is a clock that runs ahead so far that a minute begins soon: cron knows nothing
-// shorter, and nobody should watch a demo for a minute to see it.
-func minuteSoon(now time.Time) func() time.Time {
-	ahead := now.Add(-firesAfter).Truncate(time.Minute).Add(time.Minute).Sub(now.Add(firesAfter))
-	if ahead < 0 {
-		ahead += time.Minute
+// tenSoon is a clock that runs ahead so far that it will be ten in the morning soon: the job
+// of the demo fires at ten, once, and nobody should have to wait for that.
+func tenSoon(now time.Time) func() time.Time {
+	begin := now.Add(firesAfter).UTC()
+	ten := time.Date(begin.Year(), begin.Month(), begin.Day(), 10, 0, 0, 0, time.UTC)
+	if ten.Before(begin) {
+		ten = ten.AddDate(0, 0, 1)
 	}
+	ahead := ten.Sub(begin)
 	return func() time.Time { return time.Now().Add(ahead) }
 }
 
