@@ -141,6 +141,30 @@ func TestWhatIsTakenButOwesNothingSaysWhy(t *testing.T) {
 	}
 }
 
+func TestAMonitoredConnectorTakesWhatItCannotProveAndSaysSo(t *testing.T) {
+	h := open(t, options{config: strings.Replace(manySenders, `shopify: {secret: "${SHOP_SECRET}"}`, `shopify: {secret: "${SHOP_SECRET}", verify: {mode: monitor}}`, 1)})
+	forged := h.shopify("orders/create", "", order("c1", phone(1), "10.00"))
+	forged.Header.Set("X-Shopify-Hmac-Sha256", "AAAA"+forged.Header.Get("X-Shopify-Hmac-Sha256")[4:])
+	h.mustTake(forged)
+	if n := len(h.events()); n != 1 {
+		t.Errorf("%d events, want 1", n)
+	}
+	kept := refusals(t, h)
+	if len(kept) != 1 || kept[0].Stage != "monitor" || kept[0].Status != http.StatusOK || !strings.HasPrefix(kept[0].Reason, "the signature does not match") {
+		t.Errorf("kept: %+v", kept)
+	}
+}
+
+func TestABodyThatWasProvenAndCannotBeReadIsKeptInPart(t *testing.T) {
+	h := open(t, options{config: manySenders})
+	if status, _ := h.do(h.signed("orders/create", "", []byte(`{"id":1`))); status != http.StatusBadRequest {
+		t.Fatalf("answered %d", status)
+	}
+	if kept := refusals(t, h); len(kept) != 1 || kept[0].Sample != `{"id":1` {
+		t.Errorf("kept: %+v", kept)
+	}
+}
+
 func TestTheHooksListenerShowsNothingElse(t *testing.T) {
 	h := open(t, options{})
 	for _, path := range []string{"/", "/v1/status", "/metrics", "/debug/pprof/", "/hooks", "/hooks/", "/hooks/shopify/a/b"} {

@@ -101,9 +101,9 @@ func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 
 // hook serves one webhook. The senders' own shapes of answer come from the connector.
 func (h *Hooks) hook(w http.ResponseWriter, r *http.Request) {
-	reply, err := h.take(w, r)
+	reply, body, err := h.take(w, r)
 	if err != nil {
-		h.refuse(w, r, err)
+		h.refuse(w, r, body, err)
 		return
 	}
 	for name, value := range reply.Header {
@@ -116,12 +116,13 @@ func (h *Hooks) hook(w http.ResponseWriter, r *http.Request) {
 	w.Write(reply.Body)
 }
 
-// take is the way of a webhook from the wire to the disk.
-func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (connectors.Reply, error) {
+// take is the way of a webhook from the wire to the disk. The body comes back, too, as far as
+// it was read.
+func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (reply connectors.Reply, body []byte, err error) {
 	rules := h.Rules.Load()
 	c, ok := rules.Receivers[r.PathValue("connector")]
 	if !ok {
-		return connectors.Reply{}, &connectors.Refused{
+		return reply, nil, &connectors.Refused{
 			Status: http.StatusNotFound, Stage: "connector", Public: "no such connector",
 			Reason: "no connector of this name in the config",
 		}
@@ -132,13 +133,13 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (connectors.Reply, 
 	}
 	if h.held.Add(charge) > h.Memory {
 		h.held.Add(-charge)
-		return connectors.Reply{}, errBusy
+		return reply, nil, errBusy
 	}
 	defer h.held.Add(-charge)
 
-	body, err := readBody(w, r, c.MaxBody())
+	body, err = readBody(w, r, c.MaxBody())
 	if err != nil {
-		return connectors.Reply{}, err
+		return reply, nil, err
 	}
 	now := h.Now()
 	got, err := c.Receive(connectors.Request{
@@ -146,10 +147,15 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (connectors.Reply, 
 		Header: r.Header, Body: body, Remote: remote(r, rules.Proxies), Now: now,
 	})
 	if err != nil {
-		return connectors.Reply{}, err
+		return reply, body, err
+	}
+	if got.Unproven != "" {
+		// Mode monitor: taken, and what would have been wrong is kept, so that one can tell when
+		// it is safe to enforce.
+		h.keep(r, nil, &connectors.Refused{Status: got.Reply.Status, Stage: "monitor", Reason: got.Unproven})
 	}
 	if len(got.Events) == 0 {
-		return got.Reply, nil
+		return got.Reply, body, nil
 	}
 	plans := make([]nudgewire.Plan, len(got.Events))
 	for i := range got.Events {
@@ -159,12 +165,12 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (connectors.Reply, 
 	// same: dropping it now would make its retry the first one we know of.
 	receipts, err := h.Ledger.Accept(context.WithoutCancel(r.Context()), plans)
 	if err != nil {
-		return connectors.Reply{}, err
+		return reply, body, err
 	}
 	if got.Reply.Body == nil && got.Reply.ContentType == "" {
 		got.Reply.ContentType, got.Reply.Body = "application/json", receiptBody(receipts)
 	}
-	return got.Reply, nil
+	return got.Reply, body, nil
 }
 
 // receiptBody tells a sender that reads answers which events it made:
@@ -223,7 +229,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 }
 
 // refuse answers a request that was not taken and keeps a trace of it.
-func (h *Hooks) refuse(w http.ResponseWriter, r *http.Request, err error) {
+func (h *Hooks) refuse(w http.ResponseWriter, r *http.Request, body []byte, err error) {
 	no, ok := errors.AsType[*connectors.Refused](err)
 	switch {
 	case errors.Is(err, store.ErrOverloaded):
@@ -242,25 +248,34 @@ func (h *Hooks) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if no.Status == http.StatusRequestEntityTooLarge {
 		w.Header().Set("Connection", "close") // what is left of the body is not worth reading
 	}
-	if no.Stage != "overload" && no.Stage != "store" && h.traces.Allow() {
-		h.trace(r, no)
+	if no.Stage != "overload" && no.Stage != "store" {
+		h.keep(r, body, no)
 	}
 	say(w, no.Status, no.Public)
 }
 
-func (h *Hooks) trace(r *http.Request, no *connectors.Refused) {
-	name := r.PathValue("connector")
-	if len(name) > 100 {
-		name = name[:100]
+// sampleSize is how much of a body is kept with its refusal.
+const sampleSize = 512
+
+// keep stores a trace of a request that was not taken, or was taken unproven. A part of the
+// body goes with it only where the request was proven and could not be read: a stranger's
+// words are not worth keeping.
+func (h *Hooks) keep(r *http.Request, body []byte, no *connectors.Refused) {
+	if !h.traces.Allow() {
+		return
 	}
-	err := h.Ledger.Refuse(context.WithoutCancel(r.Context()), nudgewire.Refusal{
-		Connector: strings.ToValidUTF8(name, "?"), Status: no.Status, Stage: no.Stage, Reason: no.Reason,
-		Method: r.Method, Bytes: int(max(0, r.ContentLength)), At: h.Now(),
-	})
-	if err != nil {
-		h.Log.Warn("refusal not stored", zap.String("connector", name), zap.Error(err))
+	name := strings.ToValidUTF8(r.PathValue("connector"), "?")
+	f := nudgewire.Refusal{
+		Connector: name[:min(len(name), 100)], Status: no.Status, Stage: no.Stage, Reason: no.Reason,
+		Method: r.Method, Bytes: int(max(0, r.ContentLength, int64(len(body)))), At: h.Now(),
 	}
-	h.Log.Info("webhook refused", zap.String("connector", name), zap.Int("status", no.Status),
+	if no.Stage == connectors.StageBody || no.Stage == connectors.StageMap {
+		f.Sample = strings.ToValidUTF8(string(body[:min(len(body), sampleSize)]), "?")
+	}
+	if err := h.Ledger.Refuse(context.WithoutCancel(r.Context()), f); err != nil {
+		h.Log.Warn("refusal not stored", zap.String("connector", f.Connector), zap.Error(err))
+	}
+	h.Log.Info("webhook refused", zap.String("connector", f.Connector), zap.Int("status", no.Status),
 		zap.String("stage", no.Stage), zap.String("reason", no.Reason))
 }
 

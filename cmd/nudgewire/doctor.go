@@ -231,6 +231,8 @@ func (d *doctor) connectors(ctx context.Context, ask *server.Client, s server.St
 			d.found(wellBad, what, "", "what was refused cannot be read: %v", err)
 			continue
 		}
+		// What a connector in mode monitor took unproven came through.
+		refused = slices.DeleteFunc(refused, func(r server.RefusalView) bool { return r.Status < http.StatusBadRequest })
 		if len(refused) > 0 {
 			last := refused[0]
 			since := 0

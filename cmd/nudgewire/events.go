@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -99,7 +100,7 @@ func eventRows(events []server.EventView, refused []server.RefusalView, limit in
 		}
 		r := refused[0]
 		refused = refused[1:]
-		rows = append(rows, []string{"-", clock(r.At), r.Connector, "-", fmt.Sprintf("refused %d (%s): %s", r.Status, r.Stage, r.Reason)})
+		rows = append(rows, []string{"-", clock(r.At), r.Connector, "-", refusal(r)})
 	}
 	return rows
 }
@@ -113,6 +114,15 @@ func cameOf(e *server.EventView) string {
 	default:
 		return decisionsInShort(e.Decisions) + "; " + lookupWords(e.Lookup)
 	}
+}
+
+// refusal is a request that was not taken, or was taken unproven because its connector only
+// watches.
+func refusal(r server.RefusalView) string {
+	if r.Status < http.StatusBadRequest {
+		return "taken, but not proven (" + r.Stage + "): " + r.Reason
+	}
+	return fmt.Sprintf("refused %d (%s): %s", r.Status, r.Stage, r.Reason)
 }
 
 func decisionsInShort(ds []server.DecisionView) string {
