@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/enricher"
@@ -127,6 +128,12 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	a.sender = sender.New(sender.Options{
 		Ledger: sendLedger{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
 		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: grace, FirstPoll: a.tracker.First,
+		Halted: func(d *nudgewire.Dispatch) string {
+			if h, halted := a.store.Halted(d); halted {
+				return h.What() + " is halted"
+			}
+			return ""
+		},
 	})
 	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version})
 	a.enricher = enricher.New(enricher.Options{

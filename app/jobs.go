@@ -53,8 +53,11 @@ func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) er
 		Ledger: ledger, Owing: ledger, Uploader: uploader{c, a.budget}, Excluder: &excluder{store: a.store},
 		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock,
 		Points: c.points, Rate: func() float64 { return c.cfg.Load().API.Rate.PerSecond() },
-		Admit:    func(ctx context.Context) error { return a.budget.Wait(ctx, pace.Send, time.Time{}) },
-		Halted:   func(string) bool { s := a.sender.Stats(); return s.Halted != "" && time.Now().Before(s.HaltedUntil) },
+		Admit: func(ctx context.Context) error { return a.budget.Wait(ctx, pace.Send, time.Time{}) },
+		Halted: func(job string) bool {
+			s := a.sender.Stats()
+			return a.store.JobHalted(job) || s.Halted != "" && time.Now().Before(s.HaltedUntil)
+		},
 		Progress: func(p scheduler.Progress) { c.board.put(p); tell(a.opt.Watch.Progress, p) },
 	})
 	c.Use(cfg.Jobs)

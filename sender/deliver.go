@@ -67,6 +67,11 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim) (a nudgewire.At
 	if until, _ := s.halt.State(now); until.After(now) {
 		return s.giveBack(c, until, "not sent: "+s.halt.Why())
 	}
+	if s.Halted != nil {
+		if why := s.Halted(&c.Dispatch); why != "" {
+			return s.giveBack(c, now, "not sent: "+why)
+		}
+	}
 	if expired(c.ExpiresAt, now) {
 		return c.attempt(now, nudgewire.StateDropped, "expired at "+stamp(c.ExpiresAt)+", before it could be sent")
 	}

@@ -74,6 +74,9 @@ type Options struct {
 	// FirstPoll says when a message that was accepted at the given time is first asked about.
 	// Nil is five seconds later.
 	FirstPoll func(accepted time.Time) time.Time
+	// Halted says why a person stopped what d is part of, "" when nobody did. It is asked just
+	// before the call, for claims made before the halt; nil is never.
+	Halted func(d *nudgewire.Dispatch) string
 	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
 }

@@ -62,6 +62,7 @@ func Admin(o AdminOptions) http.Handler {
 		route("POST /v1/send", a.send)
 	}
 	a.jobRoutes(mux, route)
+	a.haltRoutes(route)
 	return mux
 }
 
@@ -74,6 +75,9 @@ func (a admin) status(r *http.Request) (any, error) {
 		Counts: c.Totals, Waiting: c.Waiting, Sending: c.Sending, InDoubt: c.InDoubt, Tracking: c.Tracking, Lookups: c.Lookups,
 	}
 	if v.LastEvents, err = a.Store.LastEvents(r.Context()); err != nil {
+		return nil, err
+	}
+	if v.Halts, err = a.haltViews(r.Context()); err != nil {
 		return nil, err
 	}
 	if due, ok, err := a.Store.NextDue(r.Context()); err != nil {

@@ -114,6 +114,7 @@ type StatusView struct {
 	InDoubt  int64            `json:"in_doubt"`
 	Tracking int64            `json:"tracking"` // messages still asked about
 	Lookups  int64            `json:"lookups"`  // events that wait for what their webhook left out
+	Halts    []HaltView       `json:"halts,omitempty"`
 
 	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
 }

@@ -26,9 +26,9 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 		blocks = blocks[len(some):]
 		var n int
 		err := s.write(ctx, laneWork, func(t *tx) error {
-			n = 0
+			n, t.blocks = 0, true
 			for _, b := range some {
-				blocked, err := t.blocked(b.Phone)
+				_, blocked, err := t.blocked(b.Phone)
 				if err != nil {
 					return err
 				}
@@ -53,9 +53,26 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 	return fresh, nil
 }
 
-func (t *tx) blocked(phone nudgewire.Phone) (found bool, err error) {
-	err = t.query(stBlocked, func(r *row) error { r.int(); found = true; return nil }, string(phone))
-	return found, err
+func (t *tx) blocked(phone nudgewire.Phone) (reason string, found bool, err error) {
+	err = t.query(stBlocked, func(r *row) error { reason, found = r.text(), true; return nil }, string(phone))
+	return reason, found, err
+}
+
+// barred says why a due dispatch is dropped for a block of its phone, "" when it is not. A
+// code that the person asks for by logging in comes all the same.
+func (t *tx) barred(d *nudgewire.Dispatch) (why string, err error) {
+	if !t.blocks || d.Category == nudgewire.Authentication {
+		return "", nil
+	}
+	reason, found, err := t.blocked(d.Phone)
+	switch {
+	case err != nil || !found:
+		return "", err
+	case reason == "":
+		return "the contact is blocked", nil
+	default:
+		return "the contact is blocked: " + reason, nil
+	}
 }
 
 // Allow ends the block of a phone; ErrNotFound when there was none.

@@ -18,14 +18,15 @@ type ClaimRequest struct {
 	Marketing int           // how many of category marketing
 }
 
-// maxExpiredPerClaim bounds what one claim clears away, so that a backlog of a long outage
+// maxDroppedPerClaim bounds what one claim clears away, so that a backlog of a long outage
 // does not hold up what is still in time.
-const maxExpiredPerClaim = 512
+const maxDroppedPerClaim = 512
 
 // Claim takes due dispatches, urgent ones first and each lane by due time. It is the durable intent: when it
 // returns, the rows are on disk as sending, with their owner, the number of the attempt and
-// the end of the lease, and no other claim gets them. What is past its expiry is dropped on
-// the way, in the same commit.
+// the end of the lease, and no other claim gets them. What is past its expiry, and
+// what is owed to a blocked contact, is dropped on the way, in the same commit. What is halted
+// is passed over and keeps its due time.
 func (s *Store) Claim(ctx context.Context, q ClaimRequest) ([]nudgewire.Dispatch, error) {
 	if q.Owner == "" || q.Lease <= 0 {
 		return nil, errors.New("claim: needs an owner and a lease")
@@ -78,10 +79,13 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Dispat
 // claim appends up to n claimed dispatches of one lane to got.
 func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed, error) {
 	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
-	expired := 0
-	for want := len(got) + n; len(got) < want && expired < maxExpiredPerClaim; {
+	dropped, due := 0, stDue
+	if t.halts {
+		due = stDueUnhalted
+	}
+	for want := len(got) + n; len(got) < want && dropped < maxDroppedPerClaim; {
 		ask, from := want-len(got), len(got)
-		err := t.query(stDue, func(r *row) error {
+		err := t.query(due, func(r *row) error {
 			d, send := scanDispatch(r)
 			got = append(got, claimed{d, send})
 			return nil
@@ -93,13 +97,19 @@ func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed
 		got = got[:from]
 		for i := range found {
 			d := &found[i]
+			reason, err := t.barred(&d.Dispatch)
+			if err != nil {
+				return nil, err
+			}
 			if !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(q.Now) {
-				reason := "expired " + d.ExpiresAt.Format(time.DateTime) + " UTC, before it could be sent"
+				reason = "expired " + d.ExpiresAt.Format(time.DateTime) + " UTC, before it could be sent"
+			}
+			if reason != "" {
 				if _, err := t.exec(stExpire, int64(d.ID), reason, now); err != nil {
 					return nil, err
 				}
 				t.counts[countDropped]++
-				expired++
+				dropped++
 				continue
 			}
 			d.State, d.Reason, d.Owner = nudgewire.StateSending, "", q.Owner
@@ -118,11 +128,13 @@ func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed
 	return got, nil
 }
 
-// NextDue is the earliest due time of all that waits, past or future; ok is false when
-// nothing does.
+const nextDue = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND lane = ?1 AND ` + unhalted + ` ORDER BY due_at LIMIT 1`
+
+// NextDue is the earliest due time of all that waits and is not halted, past or future; ok is
+// false when nothing does.
 func (s *Store) NextDue(ctx context.Context) (at time.Time, ok bool, err error) {
 	for _, lane := range []int64{laneUrgent, laneMarketing} {
-		due, found, err := s.earliest(ctx, `SELECT due_at FROM dispatches WHERE state = 'waiting' AND lane = ?1 ORDER BY due_at LIMIT 1`, lane)
+		due, found, err := s.earliest(ctx, nextDue, lane)
 		if err != nil {
 			return time.Time{}, false, fmt.Errorf("next due: %w", err)
 		}

@@ -17,6 +17,7 @@ var migrations = []string{
 	1: "migrations/00001_ledger.sql",
 	2: "migrations/00002_lookups.sql",
 	3: "migrations/00003_runs.sql",
+	4: "migrations/00004_halts.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

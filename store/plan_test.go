@@ -30,7 +30,7 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	queries["message by id"] = `SELECT * FROM messages WHERE message_id = ?1 AND message_id <> '' ORDER BY dispatch_id DESC LIMIT 1`
 	queries["messages of a status"] = `SELECT * FROM messages WHERE status = ?1 ORDER BY accepted_at DESC, dispatch_id DESC LIMIT 50`
 	queries["messages"] = `SELECT * FROM messages ORDER BY accepted_at DESC, dispatch_id DESC LIMIT 50`
-	queries["next due"] = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND lane = ?1 ORDER BY due_at LIMIT 1`
+	queries["next due"] = nextDue
 	queries["next poll"] = `SELECT next_poll_at FROM messages WHERE final = 0 ORDER BY next_poll_at LIMIT 1`
 
 	walk := regexp.MustCompile(`^SCAN \w+$|TEMP B-TREE FOR (RIGHT PART|LAST)`)

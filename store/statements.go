@@ -82,6 +82,9 @@ const (
 	stBlock
 	stBlocked
 	stAllow
+	stHalt
+	stUnhalt
+	stDueUnhalted
 
 	stmtCount
 )

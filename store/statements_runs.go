@@ -6,7 +6,7 @@ const (
 	partColumns = `run_id, number, file, row_count, first_row, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at`
 )
 
-// The statements of runs, parts, rows of runs and blocks. Where a run or part may go is
+// The statements of runs, parts, rows of runs, blocks and halts. Where a run or part may go is
 // decided by the law of package nudgewire on the row as it is read in the same transaction;
 // the guards in WHERE are the second lock on that door.
 func init() {
@@ -45,8 +45,16 @@ func init() {
 
 		stBlock: {0, `INSERT INTO blocks (phone, reason, source, at) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source`},
-		stBlocked: {1, `SELECT at FROM blocks WHERE phone = ?1`},
+		stBlocked: {1, `SELECT reason FROM blocks WHERE phone = ?1`},
 		stAllow:   {0, `DELETE FROM blocks WHERE phone = ?1`},
+
+		stHalt: {0, `INSERT INTO halts (scope, name, mark, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)
+			ON CONFLICT (scope, name) DO UPDATE SET reason = excluded.reason`},
+		stUnhalt: {0, `DELETE FROM halts WHERE scope = ?1 AND name = ?2`},
+		// What is past its expiry is found all the same, to be dropped.
+		stDueUnhalted: {18, `SELECT ` + dispatchColumns + ` FROM dispatches
+			WHERE state = 'waiting' AND lane = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
+			ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
 	} {
 		statements[s], columnsOf[s] = q.sql, q.columns
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -45,6 +46,9 @@ type Store struct {
 	writer *writer
 	reads  *sql.DB
 	lock   *dataLock
+
+	halting sync.Mutex             // one change of halts at a time, with its reading back
+	halted  atomic.Pointer[[]Halt] // as Halts gives them; nil when read-only
 
 	closing sync.Once
 	closed  error
@@ -120,6 +124,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := s.resume(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.loadHalts(ctx); err != nil {
+		return nil, err
+	}
 	s.front = newFront(s.writer, o.MaxWaiting)
 	return s, nil
 }
@@ -152,6 +159,8 @@ func (s *Store) resume(ctx context.Context) error {
 		{`SELECT coalesce(max(id), 0) FROM runs`, []any{&w.ids.run}},
 		{`SELECT coalesce(min(day), 0) FROM events`, []any{&w.days.first}},
 		{`SELECT coalesce(max(day), 0) FROM events`, []any{&w.days.last}},
+		{`SELECT count(*) > 0 FROM (SELECT 1 FROM blocks LIMIT 1) AS found`, []any{&w.blocks}},
+		{`SELECT count(*) > 0 FROM (SELECT 1 FROM halts LIMIT 1) AS found`, []any{&w.halts}},
 		{`SELECT count(*) > 0 FROM (SELECT 1 FROM tombstones WHERE affair_key = '' LIMIT 1) AS found`, []any{&w.phoneGraves}},
 	} {
 		if err := s.reads.QueryRowContext(ctx, q.sql).Scan(q.into...); err != nil {

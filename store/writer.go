@@ -25,8 +25,11 @@ type writer struct {
 	// phoneGraves says that a cancelling event without a key may be remembered: seldom, and until then
 	// nobody looks for one.
 	phoneGraves bool
-	now         func() time.Time
-	hooks       hooks
+	// blocks says that a contact may be blocked, halts that something may be halted: until then
+	// no claim looks. They are never taken back, as a group that is undone could not.
+	blocks, halts bool
+	now           func() time.Time
+	hooks         hooks
 }
 
 type prepared struct {

@@ -55,6 +55,9 @@ func (c *cli) printStatus(s server.StatusView) {
 	} else {
 		row("daemon", "not running; this is what the database holds")
 	}
+	for i, h := range s.Halts {
+		row([]string{"halted", ""}[min(i, 1)], "%s", c.paint(c.out, "33", h.Words()))
+	}
 	row("waiting", "%d", s.Waiting)
 	if s.Overdue != "" {
 		row("", "%s", c.paint(c.out, "33", "the oldest is "+s.Overdue+" past its time"))

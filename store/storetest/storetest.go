@@ -44,6 +44,8 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"runs", s.runs},
 		{"rows of runs", s.owe},
 		{"blocks", s.blocks},
+		{"blocks hold", s.blocksHold},
+		{"halts", s.halts},
 		{"lookups", s.lookups},
 		{"group", s.group},
 		{"reads", s.reads},

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+func (c *cli) halt() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "halt [all|trigger NAME|template NAME|job NAME]", Short: "Stop sending now, until resume", Args: cobra.MaximumNArgs(2),
+		Long: `halt stops sending within a second, also over a restart of the daemon: everything, or what
+one trigger, template or job sends. Calls under way end as they would. What is halted waits
+and keeps its due time; what expires meanwhile is dropped. Webhooks are taken as before.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := haltRequest(args)
+			if err != nil {
+				return err
+			}
+			r.Reason = reason
+			return c.switchHalt(cmd.Context(), r, (*server.Client).Halt)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+func (c *cli) resume() *cobra.Command {
+	return &cobra.Command{
+		Use: "resume [all|trigger NAME|template NAME|job NAME]", Short: "End a halt", Args: cobra.MaximumNArgs(2),
+		Long: `resume ends the halt that was made with the same words. Other halts stay: "resume" after
+"halt" does not wake a trigger that was halted by its name.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := haltRequest(args)
+			if err != nil {
+				return err
+			}
+			return c.switchHalt(cmd.Context(), r, (*server.Client).Resume)
+		},
+	}
+}
+
+// haltRequest reads what to halt or to resume; nothing is all.
+func haltRequest(args []string) (r server.HaltRequest, err error) {
+	r.Scope = store.HaltAll
+	if len(args) > 0 {
+		r.Scope = store.HaltScope(args[0])
+	}
+	switch r.Scope {
+	case store.HaltAll:
+		if len(args) > 1 {
+			return r, fail(exitUsage, "", "all takes no name")
+		}
+	case store.HaltTrigger, store.HaltTemplate, store.HaltJob:
+		if len(args) < 2 || args[1] == "" {
+			return r, fail(exitUsage, "", "which %s?", r.Scope)
+		}
+		r.Name = args[1]
+	default:
+		return r, fail(exitUsage, "", "%q: want all, trigger NAME, template NAME or job NAME", args[0])
+	}
+	return r, nil
+}
+
+// switchHalt asks the daemon and tells what is halted then.
+func (c *cli) switchHalt(ctx context.Context, r server.HaltRequest,
+	do func(*server.Client, context.Context, server.HaltRequest) ([]server.HaltView, error),
+) error {
+	ask, done, err := c.daemon()
+	if err != nil {
+		return err
+	}
+	defer done()
+	halts, err := do(ask, ctx, r)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return printAll(c, halts)
+	}
+	for _, h := range halts {
+		fmt.Fprintf(c.out, "halted  %s\n", h.Words())
+	}
+	if len(halts) == 0 {
+		fmt.Fprintln(c.out, "nothing is halted")
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A HaltScope is what kind of thing a halt stops.
+type HaltScope string
+
+// The scopes, as the command takes them.
+const (
+	HaltAll      HaltScope = "all"
+	HaltTrigger  HaltScope = "trigger"
+	HaltTemplate HaltScope = "template"
+	HaltJob      HaltScope = "job"
+)
+
+// HaltScopes lists every scope.
+var HaltScopes = []HaltScope{HaltAll, HaltTrigger, HaltTemplate, HaltJob}
+
+// A Halt says that a person stopped something: it waits, and keeps its due time, until a
+// person lets it go on.
+type Halt struct {
+	Scope  HaltScope
+	Name   string // "" for HaltAll
+	Reason string // in a person's words; "" for none given
+	At     time.Time
+}
+
+// What names the halt for people: "everything", `trigger "reminder"`.
+func (h Halt) What() string {
+	if h.Scope == HaltAll {
+		return "everything"
+	}
+	return string(h.Scope) + ` "` + h.Name + `"`
+}
+
+// stops reports whether the halt keeps d back. unhalted says the same in SQL.
+func (h Halt) stops(d *nudgewire.Dispatch) bool {
+	switch h.Scope {
+	case HaltTrigger:
+		return d.EventID != 0 && d.Trigger == h.Name
+	case HaltTemplate:
+		return d.Send.Template == h.Name
+	case HaltJob:
+		return d.EventID == 0 && d.Trigger == h.Name
+	default:
+		return true
+	}
+}
+
+// unhalted is the condition on a dispatch that no halt keeps it back. A dispatch without an
+// event is a row of a job. Each look is a search by the key, and over an empty table it costs
+// next to nothing. The text that names a template holds quotes that are not escaped, so no
+// variable can contain it.
+const unhalted = `NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'all')
+	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = CASE WHEN event_id = 0 THEN 'job' ELSE 'trigger' END AND name = trigger_name)
+	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'template' AND replace(send, mark, '') <> send)`
+
+// Halt stops what h names. When it returns, no claim takes it any more. A second halt of the
+// same changes the reason and not the time.
+func (s *Store) Halt(ctx context.Context, h Halt) error {
+	if !slices.Contains(HaltScopes, h.Scope) || (h.Scope == HaltAll) != (h.Name == "") {
+		return fmt.Errorf("halt: %q %q is nothing that can be halted", h.Scope, h.Name)
+	}
+	mark := ""
+	if h.Scope == HaltTemplate {
+		name, err := json.Marshal(h.Name)
+		if err != nil {
+			return fmt.Errorf("halt: %w", err)
+		}
+		mark = `"template":` + string(name)
+	}
+	s.halting.Lock()
+	defer s.halting.Unlock()
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		at := micro(h.At)
+		if at == 0 {
+			at = t.at
+		}
+		t.halts = true
+		_, err := t.exec(stHalt, string(h.Scope), h.Name, mark, h.Reason, at)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("halt: %w", err)
+	}
+	return s.loadHalts(context.WithoutCancel(ctx))
+}
+
+// Resume ends a halt, and what waited for it is due at once; ErrNotFound when there was none.
+func (s *Store) Resume(ctx context.Context, scope HaltScope, name string) error {
+	s.halting.Lock()
+	defer s.halting.Unlock()
+	var n int64
+	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		n, err = t.exec(stUnhalt, string(scope), name)
+		t.leavesDue(t.at)
+		return err
+	})
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
+	return s.loadHalts(context.WithoutCancel(ctx))
+}
+
+// Halts lists what is halted, the longest first.
+func (s *Store) Halts(ctx context.Context) (out []Halt, err error) {
+	err = s.rows(ctx, `SELECT scope, name, reason, at FROM halts ORDER BY at, scope, name`, nil, func(r *row) error {
+		out = append(out, Halt{HaltScope(r.text()), r.text(), r.text(), r.time()})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list halts: %w", err)
+	}
+	return out, nil
+}
+
+// loadHalts renews what Halted and JobHalted look at without asking the database.
+func (s *Store) loadHalts(ctx context.Context) error {
+	all, err := s.Halts(ctx)
+	if err == nil {
+		s.halted.Store(&all)
+	}
+	return err
+}
+
+// Halted is the halt that keeps a dispatch back, for one that was claimed before it.
+func (s *Store) Halted(d *nudgewire.Dispatch) (Halt, bool) {
+	if all := s.halted.Load(); all != nil {
+		for _, h := range *all {
+			if h.stops(d) {
+				return h, true
+			}
+		}
+	}
+	return Halt{}, false
+}
+
+// JobHalted reports whether a job is halted, by its name or with everything.
+func (s *Store) JobHalted(name string) bool {
+	_, halted := s.Halted(&nudgewire.Dispatch{Trigger: name})
+	return halted
+}
