@@ -15,7 +15,7 @@ import (
 
 func (c *cli) contacts() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "contacts", Short: "Whom campaigns leave out: block, allow, list, import",
+		Use: "contacts", Short: "Who gets nothing: block, allow, list, import",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.contactsBlock(), c.contactsAllow(), c.contactsList(), c.contactsImport())
@@ -25,7 +25,7 @@ func (c *cli) contacts() *cobra.Command {
 func (c *cli) contactsBlock() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "block PHONE...", Short: "Leave contacts out of every campaign from now on", Args: cobra.MinimumNArgs(1),
+		Use: "block PHONE...", Short: "Send contacts nothing from now on, but for the codes of their own log-ins", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ask, done, err := c.daemon()
 			if err != nil {
