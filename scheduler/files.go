@@ -17,7 +17,8 @@ import (
 
 // A finder knows where files are: on this machine, in a bucket, on a server.
 type finder interface {
-	// find opens the place and lists the files that match, in the order of their names.
+	// find opens the place and lists the files that match, in the order of their names. done, where
+	// it is not nil, closes the place, also after an error.
 	find(ctx context.Context) (files []file, done func() error, err error)
 }
 
@@ -43,6 +44,9 @@ func (s *fileSource) String() string { return s.kind + " " + s.where }
 func (s *fileSource) Open(ctx context.Context) (Rows, error) {
 	files, done, err := s.finder.find(ctx)
 	if err != nil {
+		if done != nil { // the place was opened, and its list cannot be had
+			err = errors.Join(err, done())
+		}
 		return nil, within(s.String(), err)
 	}
 	r := &fileRows{ctx: ctx, source: s, files: files, done: done}

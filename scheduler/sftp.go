@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pkg/sftp"
@@ -33,6 +34,7 @@ func (s sftpFiles) find(ctx context.Context) (_ []file, done func() error, err e
 	if err != nil {
 		return nil, nil, err
 	}
+	config.HostKeyAlgorithms = knownAlgorithms(config.HostKeyCallback, address, conn.RemoteAddr())
 	// The protocol below knows no context: closing the connection ends all of it.
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
@@ -42,7 +44,7 @@ func (s sftpFiles) find(ctx context.Context) (_ []file, done func() error, err e
 	if err != nil {
 		stop()
 		_ = conn.Close() // the handshake has closed it already, most of the time
-		return nil, nil, handshake(err)
+		return nil, nil, handshake(err, s.User)
 	}
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return nil, nil, errors.Join(err, conn.Close())
@@ -98,15 +100,50 @@ func (s sftpFiles) config() (*ssh.ClientConfig, error) {
 		}
 		config.Auth = []ssh.AuthMethod{ssh.PublicKeys(key)}
 	case !s.Password.IsZero():
-		config.Auth = []ssh.AuthMethod{ssh.Password(s.Password.Reveal())}
+		password := s.Password.Reveal()
+		config.Auth = []ssh.AuthMethod{ssh.Password(password), ssh.KeyboardInteractive(func(_, _ string, questions []string, echo []bool) ([]string, error) {
+			// Many servers ask for a password in this way only. A question whose answer may be seen
+			// is another one.
+			if len(questions) == 1 && !echo[0] {
+				return []string{password}, nil
+			}
+			return make([]string, len(questions)), nil
+		})}
 	}
 	return config, nil
 }
 
-// handshake says what to do about a server that is not known.
-func handshake(err error) error {
+// knownAlgorithms are those of the server's keys that known_hosts holds. A server has keys of
+// several kinds and shows the one that is asked for first, so a file that holds another of them
+// would look like an impostor's trace. nil, for any, where the server is not known at all.
+func knownAlgorithms(check ssh.HostKeyCallback, address string, remote net.Addr) (algorithms []string) {
+	bad, ok := errors.AsType[*knownhosts.KeyError](check(address, remote, noKey{}))
+	if !ok {
+		return nil
+	}
+	for _, known := range bad.Want {
+		kind := known.Key.Type()
+		if kind == ssh.KeyAlgoRSA { // one kind of key, and three ways to sign with it
+			algorithms = append(algorithms, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256)
+		}
+		algorithms = append(algorithms, kind)
+	}
+	return algorithms
+}
+
+// noKey is a key that no server has.
+type noKey struct{}
+
+func (noKey) Type() string                        { return "none" }
+func (noKey) Marshal() []byte                     { return nil }
+func (noKey) Verify([]byte, *ssh.Signature) error { return errors.New("this is no key") }
+
+// handshake says what to do about a server that is not known, and about a user who is not let in.
+func handshake(err error, user string) error {
 	bad, ok := errors.AsType[*knownhosts.KeyError](err)
 	switch {
+	case !ok && refused(err):
+		return &wordError{fmt.Sprintf("the server does not let %s in", user), "check user, password and key; the server's log knows more"}
 	case !ok:
 		return err
 	case len(bad.Want) == 0:
@@ -114,6 +151,13 @@ func handshake(err error) error {
 	default:
 		return &wordError{"the server has another key than known_hosts says", "somebody may stand in between: ask its owner before changing the file"}
 	}
+}
+
+// refused reports a handshake that ended because no key or password was taken. The library has
+// no type for it; its second wording is that of a server which offers questions and asks none.
+func refused(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "unable to authenticate") || strings.Contains(text, "unexpected message type 51 (expected 60)")
 }
 
 // A remoteFile is one file on the server.

@@ -37,7 +37,7 @@ func newKey(t testing.TB) (ssh.Signer, string) {
 }
 
 // sshServer serves this machine's files to whoever has the key.
-func sshServer(t testing.TB, host ssh.Signer, guest ssh.PublicKey) string {
+func sshServer(t testing.TB, host ssh.Signer, guest ssh.PublicKey, edits ...func(*ssh.ServerConfig)) string {
 	t.Helper()
 	config := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
 		if string(key.Marshal()) != string(guest.Marshal()) {
@@ -46,6 +46,9 @@ func sshServer(t testing.TB, host ssh.Signer, guest ssh.PublicKey) string {
 		return &ssh.Permissions{}, nil
 	}}
 	config.AddHostKey(host)
+	for _, edit := range edits {
+		edit(config)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +121,7 @@ func TestSFTP(t *testing.T) {
 		"no key":            {func(s *SFTP) { s.Key = secret.New("hush") }, "key is no private key that can be read, or its password is wrong"},
 		"no such file":      {func(s *SFTP) { s.Path = "/nowhere/*.csv" }, "no file has such a name"},
 		"a private address": {func(s *SFTP) { s.AllowPrivate = false }, "leads into a private network; set allow_private if that is meant"},
-		"a key not let in":  {func(s *SFTP) { _, k := newKey(t); s.Key = secret.New(k) }, "no supported methods remain"},
+		"a key not let in":  {func(s *SFTP) { _, k := newKey(t); s.Key = secret.New(k) }, "the server does not let ann in"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -126,6 +129,50 @@ func TestSFTP(t *testing.T) {
 			tt.edit(&one)
 			if got := readAll(t, Origin{SFTP: &one}); !strings.HasPrefix(got.End, "sftp "+address) || !strings.HasSuffix(got.End, tt.end) {
 				t.Errorf("it ended with %q, want %q", got.End, tt.end)
+			}
+		})
+	}
+}
+
+// A server may want a password, and may ask for it as a question.
+func TestSFTPWithAPassword(t *testing.T) {
+	host, _ := newKey(t)
+	right := func(text string) (*ssh.Permissions, error) {
+		if text != "hush" {
+			return nil, os.ErrPermission
+		}
+		return &ssh.Permissions{}, nil
+	}
+	for name, edit := range map[string]func(*ssh.ServerConfig){
+		"as a password": func(c *ssh.ServerConfig) {
+			c.PasswordCallback = func(_ ssh.ConnMetadata, password []byte) (*ssh.Permissions, error) { return right(string(password)) }
+		},
+		"as a question": func(c *ssh.ServerConfig) {
+			c.KeyboardInteractiveCallback = func(_ ssh.ConnMetadata, ask ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
+				answers, err := ask("", "", []string{"Password: "}, []bool{false})
+				if err != nil || len(answers) != 1 {
+					return nil, os.ErrPermission
+				}
+				return right(answers[0])
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := sshServer(t, host, host.PublicKey(), edit)
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "list.csv"), []byte("phone\n1\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			at := SFTP{
+				Host: address, User: "ann", Password: secret.New("hush"), Path: filepath.Join(dir, "*.csv"), AllowPrivate: true,
+				KnownHosts: put(t, "known_hosts", []byte(knownhosts.Line([]string{address}, host.PublicKey())+"\n")),
+			}
+			if got := readAll(t, Origin{SFTP: &at}); got.End != "" || len(got.Rows) != 1 {
+				t.Errorf("with the right password: %+v", got)
+			}
+			at.Password = secret.New("wrong")
+			if got := readAll(t, Origin{SFTP: &at}); !strings.HasSuffix(got.End, "the server does not let ann in") || strings.Contains(got.End, "wrong") {
+				t.Errorf("with a wrong one it ended with %q", got.End)
 			}
 		})
 	}

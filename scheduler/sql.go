@@ -97,7 +97,7 @@ func newSQL(o Origin) (Source, error) {
 	return s, nil
 }
 
-// prepareMySQL begins a transaction that can only read. The two families of servers name the
+// prepareMySQL makes the session one that can only read, and begins a transaction in it. The two families of servers name the
 // limit of a statement differently; whichever does not know its name says so, and the context
 // bounds the query all the same.
 func prepareMySQL(ctx context.Context, c *sql.Conn, timeout time.Duration) error {
@@ -111,8 +111,14 @@ func prepareMySQL(ctx context.Context, c *sql.Conn, timeout time.Duration) error
 			return err
 		}
 	}
-	_, err := c.ExecContext(ctx, "START TRANSACTION READ ONLY")
-	return err
+	// The session before the transaction: a statement such as CREATE TABLE ends the transaction by
+	// itself and would run after it.
+	for _, statement := range []string{"SET SESSION TRANSACTION READ ONLY", "START TRANSACTION READ ONLY"} {
+		if _, err := c.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const unknownVariable = 1193 // ER_UNKNOWN_SYSTEM_VARIABLE
