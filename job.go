@@ -34,13 +34,14 @@ type RunID int64
 // A Run is one firing of a job. It is unique by job and slot: whoever gets the row stored
 // runs it, so that neither the hour that autumn repeats nor a second process sends twice.
 type Run struct {
-	ID     RunID
-	Job    string    // name in config.yaml, kept as text: history outlives the job
-	Slot   string    // local wall-clock time it stands for, "2026-11-01 01:30"; by hand with the seconds and a word
-	DueAt  time.Time // UTC, the instant of Slot
-	Cause  RunCause
-	Source string // where the rows came from, without secrets
-	Config string // version of the config that it began with
+	ID      RunID
+	Job     string    // name in config.yaml, kept as text: history outlives the job
+	Slot    string    // local wall-clock time it stands for, "2026-11-01 01:30"; by hand with the seconds and a word
+	DueAt   time.Time // UTC, the instant of Slot
+	Cause   RunCause
+	AgainOf RunID  // the run whose parts or rows it sends again; 0 for none
+	Source  string // where the rows came from, without secrets
+	Config  string // version of the config that it began with
 
 	State  RunState
 	Reason string   // why it is in this state, where that needs words
@@ -61,6 +62,8 @@ type Run struct {
 	LeaseEnd time.Time
 
 	CreatedAt, StartedAt, EndedAt time.Time // UTC; zero while it has not come so far
+
+	FilesRemovedAt time.Time // when Folder was cleared away; zero while it is there
 }
 
 // A RunCause is what made a run.
@@ -148,9 +151,12 @@ type Part struct {
 	Attempt    int    // uploads begun so far; 0 before the first
 	RetryAt    time.Time
 	CampaignID string   // where the answer names one
-	MessageIDs []string // where the answer lists them; else the rows cannot be followed
+	MessageIDs []string // that the answer lists and that are not followed yet
+	Phones     []string // whose each of MessageIDs is, "" where the answer does not say; nil where it says none
+	Followed   int64    // messages of the part that are followed; 0 where the answer lists none
 	Answer     string   // the raw answer, first 4 KB
 	HTTPStatus int      // 0 when there was no answer
+	Resolved   string   // a person's word on it when it was in doubt; "" for none
 	UpdatedAt  time.Time
 }
 

@@ -15,6 +15,7 @@ import (
 type Answer struct {
 	MessageID  string   // digits, exact however long; "" when the answer carries none that can be read
 	MessageIDs []string // when the answer carries a list of them, as one to an upload may
+	Phones     []string // digits, whose each of MessageIDs is, "" where the list does not say; nil where it says none
 	CampaignID string   // when the answer carries one, as one to an upload may
 	Raw        string   // the first 4 KB, as valid text
 	HTTPStatus int
@@ -56,12 +57,12 @@ func (a Answer) read(all gjson.Result) Answer {
 		}
 		for _, list := range []string{"message_ids", "messages"} {
 			if a.MessageIDs == nil {
-				a.MessageIDs = identifiers(place.Get(list))
+				a.MessageIDs, a.Phones = identifiers(place.Get(list))
 			}
 		}
 	}
 	if a.MessageIDs == nil {
-		a.MessageIDs = identifiers(data)
+		a.MessageIDs, a.Phones = identifiers(data)
 	}
 	a.denied = all.Get("success").Type == gjson.False && a.MessageID == "" && a.MessageIDs == nil
 	return a
@@ -85,22 +86,40 @@ func identifier(r gjson.Result) string {
 	return text
 }
 
-// identifiers reads a list of ids, or of objects with one each.
-func identifiers(r gjson.Result) []string {
+// identifiers reads a list of ids, or of objects with one each. Whose an id is is known only
+// where its object has a phone, too: the place in the list says nothing.
+func identifiers(r gjson.Result) (ids, phones []string) {
 	if !r.IsArray() {
-		return nil
+		return nil, nil
 	}
-	var ids []string
+	known, seen := false, map[string]bool{}
 	r.ForEach(func(_, one gjson.Result) bool {
+		phone := ""
 		if one.IsObject() {
-			one = one.Get("message_id")
+			phone, one = recipient(one.Get("phone")), one.Get("message_id")
 		}
-		if id := identifier(one); id != "" {
-			ids = append(ids, id)
+		if id := identifier(one); id != "" && !seen[id] {
+			seen[id] = true
+			ids, phones = append(ids, id), append(phones, phone)
+			known = known || phone != ""
 		}
 		return true
 	})
-	return ids
+	if !known {
+		phones = nil
+	}
+	return ids, phones
+}
+
+// maxPhone is the most digits of a phone with its country code (E.164).
+const maxPhone = 15
+
+// recipient reads a phone as the service writes them: digits, or "" for all else.
+func recipient(r gjson.Result) string {
+	if phone := identifier(r); len(phone) <= maxPhone {
+		return phone
+	}
+	return ""
 }
 
 // label reads a campaign id, which travels as a string in requests.
@@ -119,7 +138,7 @@ func rawText(text string) string {
 		for end > maxRaw-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 			end--
 		}
-		text = text[:end]
+		text = strings.Clone(text[:end]) // not to keep all of a long answer
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

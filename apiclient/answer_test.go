@@ -36,6 +36,8 @@ func TestReadAnswer(t *testing.T) {
 		"nothing":                                      {``, Answer{}},
 		"a list of ids":                                {`{"message_ids":[1,"2",null,9007199254740993]}`, Answer{MessageIDs: []string{"1", "2", "9007199254740993"}}},
 		"a list of messages under data":                {`{"data":{"messages":[{"message_id":1},{"message_id":"2"},{}]}}`, Answer{MessageIDs: []string{"1", "2"}}},
+		"a list that says whose each is":               {`{"messages":[{"message_id":1,"phone":"447700900101"},{"message_id":2,"phone":"+44"},3]}`, Answer{MessageIDs: []string{"1", "2", "3"}, Phones: []string{"447700900101", "", ""}}},
+		"an id that is listed twice is one message":    {`{"message_ids":[1,2,1]}`, Answer{MessageIDs: []string{"1", "2"}}},
 		"data as a list of messages":                   {`{"data":[{"message_id":1}]}`, Answer{MessageIDs: []string{"1"}}},
 		"a campaign's id as text":                      {`{"campaign_id":"abc-1"}`, Answer{CampaignID: "abc-1"}},
 		"a campaign's id as a number":                  {`{"data":{"campaign_id":9007199254740993}}`, Answer{CampaignID: "9007199254740993"}},

@@ -12,6 +12,7 @@ import (
 // Bounds of what is read of an answer, in bytes.
 const (
 	maxAnswer = 64 << 10  // looked at
+	maxList   = 64 << 20  // looked at of an answer to an upload, which may list a message for each row of 10 MB
 	maxDrain  = 256 << 10 // read beyond that to keep the connection; past it, the connection goes
 )
 
@@ -52,7 +53,7 @@ func (c *Client) post(ctx context.Context, e *endpoint, pattern *http.Request, b
 	defer giveBack(page)
 	// A 2xx whose body is cut was taken all the same, so the error says only that there is
 	// less to read.
-	whole := readBounded(resp.Body, page) == nil
+	whole := readBounded(resp.Body, page, e.longest) == nil
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return Answer{HTTPStatus: resp.StatusCode, Raw: rawText(string(*page))}, c.refused(e, resp, *page)
 	}
@@ -78,26 +79,26 @@ func (c *Client) refused(e *endpoint, resp *http.Response, page []byte) *CallErr
 
 var errTooLong = errors.New("answer longer than 64 KB")
 
-// readBounded reads at most maxAnswer bytes into page, and on to the end of the answer where
+// readBounded reads at most longest bytes into page, and on to the end of the answer where
 // that is near: a connection is used again only then.
-func readBounded(r io.Reader, page *[]byte) error {
+func readBounded(r io.Reader, page *[]byte, longest int) error {
 	p := (*page)[:0]
 	defer func() { *page = p }()
 	for {
 		if len(p) == cap(p) {
 			p = append(p, 0)[:len(p)]
 		}
-		n, err := r.Read(p[len(p):min(cap(p), maxAnswer+1)])
+		n, err := r.Read(p[len(p):min(cap(p), longest+1)])
 		p = p[:len(p)+n]
 		if err == io.EOF {
-			if len(p) > maxAnswer {
-				p = p[:maxAnswer]
+			if len(p) > longest {
+				p = p[:longest]
 				return errTooLong
 			}
 			return nil
 		}
-		if len(p) > maxAnswer {
-			p = p[:maxAnswer]
+		if len(p) > longest {
+			p = p[:longest]
 			if _, err := io.CopyN(io.Discard, r, maxDrain); err != nil && err != io.EOF { //nolint:errorlint // io.Reader's contract is the bare io.EOF
 				return err
 			}

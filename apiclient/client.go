@@ -73,6 +73,7 @@ type Client struct {
 type endpoint struct {
 	name    string
 	pattern *http.Request
+	longest int // most bytes of an answer that are looked at
 }
 
 // New returns a client, or what is wrong with the options in words for their writer.
@@ -119,12 +120,13 @@ func New(o Options) (*Client, error) {
 		return &endpoint{name, &http.Request{
 			Method: method, URL: &u, Host: u.Host, Header: header(contentType),
 			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		}}
+		}, maxAnswer}
 	}
 	const asJSON = "application/json"
 	c.template = at("send-template", http.MethodPost, "/send-template", asJSON)
 	c.campaign = at("send-campaign", http.MethodPost, "/send-campaign", asJSON)
 	c.upload = at("create-with-csv", http.MethodPost, "/campaigns/create-with-csv", "")
+	c.upload.longest = maxList
 	c.status = at("message-status", http.MethodGet, "/message-status/", "")
 	if o.TextPath != "" {
 		path, err := parseTextPath(o.TextPath)

@@ -47,7 +47,7 @@ func (c *Client) MessageStatus(ctx context.Context, id string) (Status, error) {
 	defer resp.Body.Close()
 	page := buffers.Get().(*[]byte)
 	defer giveBack(page)
-	err = readBounded(resp.Body, page)
+	err = readBounded(resp.Body, page, e.longest)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return Status{Raw: rawText(string(*page))}, c.refused(e, resp, *page)
 	}

@@ -115,7 +115,8 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		OnDue:  func(at time.Time) { a.sender.Wake(at) },
 		OnPoll: func(at time.Time) { a.tracker.Wake(at) },
 
-		OnLookup: func(at time.Time) { a.enricher.Wake(at) },
+		OnLookup:  func(at time.Time) { a.enricher.Wake(at) },
+		FirstPoll: a.firstPoll,
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
@@ -134,6 +135,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 			}
 			return ""
 		},
+		Barred: a.store.Barred,
 	})
 	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version})
 	a.enricher = enricher.New(enricher.Options{

@@ -29,6 +29,11 @@ type campaigns struct {
 	cfg   atomic.Pointer[config.Config]
 	api   atomic.Pointer[apiclient.Client] // swapped by reload; nil where nothing is sent
 	board board
+	watch Watch
+
+	// A retry and a word on a part look at the same files before they change anything: one at a
+	// time, or both would send the part.
+	afterwards sync.Mutex
 }
 
 // JobsBeside is what can be asked of the jobs of cfg without a daemon: they are listed and
@@ -45,12 +50,13 @@ func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) serve
 
 // openJobs builds the scheduler and clears up what an earlier process left in the middle.
 func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) error {
-	c := &campaigns{store: a.store}
+	c := &campaigns{store: a.store, watch: a.opt.Watch}
 	c.cfg.Store(cfg)
 	c.api.Store(a.api)
 	ledger := runLedger{a.store, a.opt.Watch, a.log.Named("scheduler")}
 	c.Scheduler = scheduler.New(scheduler.Options{
 		Ledger: ledger, Owing: ledger, Uploader: uploader{c, a.budget}, Excluder: &excluder{store: a.store},
+		Shelf: a.store, Keep: func() time.Duration { return c.cfg.Load().Retention.Lists.D() },
 		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock,
 		Points: c.points, Rate: func() float64 { return c.cfg.Load().API.Rate.PerSecond() },
 		Admit: func(ctx context.Context) error { return a.budget.Wait(ctx, pace.Send, time.Time{}) },
@@ -66,7 +72,21 @@ func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) er
 	if err := a.store.FreeRuns(ctx, owner); err != nil {
 		return err
 	}
+	if err := a.store.FollowRest(ctx); err != nil {
+		return err
+	}
 	return ledger.finishCancelling(ctx)
+}
+
+// firstPoll spreads the first look at the messages of a run that uploads files: they are
+// accepted all at once, and asked about no faster than half the rate, so that the other half
+// is left for whoever else calls.
+func (a *App) firstPoll(accepted time.Time, place int64) time.Time {
+	first := a.tracker.First(accepted)
+	if rate := a.jobs.cfg.Load().API.Rate.PerSecond(); rate > 0 {
+		first = first.Add(time.Duration(float64(place) / (rate / 2) * float64(time.Second)))
+	}
+	return first
 }
 
 // retune takes up another config. Runs under way keep the job that they were built from.
@@ -78,9 +98,9 @@ func (c *campaigns) retune(api *apiclient.Client, cfg *config.Config) {
 
 // points is the price of a message by the config in force, also after a reload; 0 where there
 // are no prices.
-func (c *campaigns) points(category nudgewire.Category, _ string) float64 {
+func (c *campaigns) points(category nudgewire.Category, phone string) float64 {
 	if p := c.cfg.Load().API.Price; p != nil {
-		return p.Of(category)
+		return p.Of(category, phone)
 	}
 	return 0
 }
@@ -132,31 +152,6 @@ func (c *campaigns) Forecast(ctx context.Context, name string) (scheduler.Foreca
 	f, err := c.DryRun(ctx, j, c.Now(), nil)
 	f.Priced = c.cfg.Load().API.Price != nil
 	return f, err
-}
-
-// Retry sends the parts of an ended run again that were not accepted.
-func (c *campaigns) Retry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (nudgewire.RunID, error) {
-	r, err := c.store.Run(ctx, id)
-	if err != nil {
-		return 0, runError(err)
-	}
-	parts, err := c.store.Parts(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	again, left, err := scheduler.Again(r, parts, who, doubtful, c.Now())
-	if err != nil {
-		return 0, err
-	}
-	next, won, err := c.store.StartRunOf(ctx, again, left)
-	if err == nil && !won {
-		err = fmt.Errorf("run %d is that retry already", next)
-	}
-	if err != nil {
-		return 0, err
-	}
-	c.Wake()
-	return next, nil
 }
 
 // Progress is how far a run has come that is under way.
@@ -318,11 +313,16 @@ func (l runLedger) ClaimPart(ctx context.Context, id nudgewire.RunID, number int
 }
 
 func (l runLedger) FinishPart(ctx context.Context, p nudgewire.Part) error {
-	err := l.store.FinishPart(ctx, p)
-	if err == nil {
-		tell(l.watch.Part, p)
+	if err := l.store.FinishPart(ctx, p); err != nil {
+		return runError(err)
 	}
-	return runError(err)
+	tell(l.watch.Part, p)
+	// How the upload ended is on disk, with the ids that its answer names. What cannot be made a
+	// message of them now is made one after the next upload, or at the next start.
+	if err := l.store.FollowRest(ctx); err != nil {
+		l.log.Error("following the messages of an upload", zap.Int64("run", int64(p.RunID)), zap.Int("part", p.Number), zap.Error(err))
+	}
+	return nil
 }
 
 func (l runLedger) Adopt(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error) {
@@ -338,16 +338,44 @@ func (l runLedger) Renew(ctx context.Context, id nudgewire.RunID, owner string, 
 // a minute at a common rate, few enough that a pause or cancel finds the others at home.
 const mostAhead = 1024
 
-// Owe hands rows over no faster than they leave. A run that a person stopped meanwhile has
-// moved on.
+// Owe hands rows over no faster than they leave.
 func (l runLedger) Owe(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
+	if err := l.room(ctx, id); err != nil {
+		return err
+	}
+	return runError(l.store.Owe(ctx, id, first, rows))
+}
+
+// rowsAgain is how many rows of an ended run are owed once more in one commit.
+const rowsAgain = 256
+
+// OweAgain hands over once more what may go again, no faster than it leaves.
+func (l runLedger) OweAgain(ctx context.Context, id nudgewire.RunID, after int64) (last, total int64, err error) {
+	if err := l.room(ctx, id); err != nil {
+		return 0, 0, err
+	}
+	r, err := l.store.Run(ctx, id)
+	if err != nil {
+		return 0, 0, runError(err)
+	}
+	of, last, err := l.store.RowsToGoAgain(ctx, r.AgainOf, after, rowsAgain)
+	if err != nil {
+		return 0, 0, err
+	}
+	total, err = l.store.OweAgain(ctx, id, of, time.Now().UTC())
+	return last, total, runError(err)
+}
+
+// room waits until few enough rows of a run wait to be sent. A run that a person stopped
+// meanwhile has moved on.
+func (l runLedger) room(ctx context.Context, id nudgewire.RunID) error {
 	for {
 		waiting, err := l.store.Backlog(ctx, id)
 		if err != nil {
 			return err
 		}
 		if waiting <= mostAhead {
-			return runError(l.store.Owe(ctx, id, first, rows))
+			return nil
 		}
 		r, err := l.store.Run(ctx, id)
 		if err != nil {

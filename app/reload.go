@@ -137,7 +137,7 @@ func (d daemon) View() server.DaemonView {
 		v.Connectors = append(v.Connectors, name)
 	}
 	slices.SortFunc(v.Connectors, strings.Compare)
-	v.Triggers = d.cfg.Triggers.Names()
+	v.Triggers, v.Templates = d.cfg.Triggers.Names(), templatesOf(d.cfg)
 	v.Silent = d.silent
 	return v
 }

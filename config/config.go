@@ -23,6 +23,8 @@ type Config struct {
 	Storage  string // "sqlite:./data/nudgewire.db"
 	Server   Server
 
+	Retention Retention
+
 	Receivers map[string]*connectors.Connector // by name; those that compiled
 	Triggers  *triggers.Set
 	Jobs      []*scheduler.Compiled // in the order of the file; those that compiled
@@ -39,6 +41,7 @@ type file struct {
 	Triggers   yamlpos.Ordered[triggers.Rule]     `yaml:"triggers" doc:"Who gets which message when."`
 	Jobs       yamlpos.Ordered[scheduler.Job]     `yaml:"jobs" doc:"Scheduled campaigns: which list is sent what, and when."`
 	Tracking   Tracking                           `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
+	Retention  Retention                          `yaml:"retention" doc:"How long what is no longer needed is kept."`
 	Storage    string                             `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder the daemon is started in."`
 	Server     Server                             `yaml:"server" doc:"The door that webhooks come in by."`
 }

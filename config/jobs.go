@@ -3,30 +3,9 @@ package config
 import (
 	"fmt"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
-
-// A Price is what one message costs, in points. The service shows no price list, so forecasts
-// and guards can only be as right as this.
-type Price struct {
-	Marketing      float64 `yaml:"marketing" min:"0" example:"1.0" doc:"Points for one marketing message."`
-	Utility        float64 `yaml:"utility" min:"0" example:"0.4" doc:"Points for one utility message."`
-	Authentication float64 `yaml:"authentication" min:"0" example:"0.4" doc:"Points for one authentication message."`
-}
-
-// Of is what a message of a category costs.
-func (p *Price) Of(c nudgewire.Category) float64 {
-	switch c {
-	case nudgewire.Utility:
-		return p.Utility
-	case nudgewire.Authentication:
-		return p.Authentication
-	default:
-		return p.Marketing
-	}
-}
 
 // compileJobs makes scheduled campaigns of the file's jobs. They come after the triggers,
 // whose names they must not share: a message says by one name what caused it.
@@ -40,6 +19,7 @@ func (c *Config) compileJobs(k *checker) {
 			k.doc.ReportKey(at, fmt.Sprintf("%q is a trigger's name, too", e.Key), "give the job another name: messages say by it what caused them", false)
 		}
 		e.Value.Name = e.Key
+		c.forgetful(k, &e.Value)
 		jobs[i] = e.Value
 	}
 	all, problems := scheduler.Compile(jobs, scheduler.Env{

@@ -12,7 +12,6 @@ import (
 var later = map[string]string{
 	"limits":               "the account's limits",
 	"errors":               "classes of the service's error texts",
-	"retention":            "deleting old data",
 	"console":              "the web console",
 	"alerts":               "alerts",
 	"webhooks_out":         "outgoing webhooks",
@@ -31,6 +30,10 @@ var later = map[string]string{
 	"triggers.*.on_change":      "a choice of what a changed rule does to who waits",
 	"triggers.*.on_doubt":       "a choice of what is done in doubt",
 	"triggers.*.keep_variables": "forgetting variables after sending",
+
+	"retention.payloads":  "deleting old webhooks",
+	"retention.decisions": "deleting old decisions",
+	"retention.messages":  "deleting old messages",
 
 	"connectors.*.cancels":  "cancelling by connector; a trigger says it with cancel_on",
 	"connectors.*.body.xml": "settings of XML",

@@ -61,6 +61,7 @@ func Parse(file string, src []byte, env secret.Lookup) (*Config, yamlpos.Problem
 		return c, c.doc.Problems()
 	}
 	c.API, c.Defaults, c.Tracking, c.Storage, c.Server = c.in.API, c.in.Defaults, c.in.Tracking, c.in.Storage, c.in.Server
+	c.Retention = c.in.Retention
 	k := checker{doc: c.doc}
 	k.api(&c.API)
 	k.defaults(&c.Defaults)

@@ -122,11 +122,35 @@ func TestEachFaultHasItsWords(t *testing.T) {
 				`17:5: jobs.remind.campain: unknown key; did you mean "campaign"?`,
 			},
 		},
+		"lists that are forgotten too early": {
+			"triggers:", "retention: {lists: 7d}\njobs:\n  winback:\n    source: {csv: a.csv}\n    skip: {messaged_within: 10d}\n    campaign: {template_id: 7}\ntriggers:",
+			[]string{"11:29: jobs.winback.skip.messaged_within: 10d is longer than the lists are kept that say who was messaged, 7d; set retention.lists to 10d or more"},
+		},
+		"lists that are kept for no time": {
+			"triggers:", "retention: {lists: 1m, list: 3d}\ntriggers:",
+			[]string{
+				`7:20: retention.lists: "1m" is less than 1h; it is between 1h and 3650d`,
+				`7:24: retention.list: unknown key; did you mean "lists"?`,
+			},
+		},
+		"prices by country": {"  key:", "  price: {marketing: {default: 1.0, GB: 0.8}, utility: 0.4}\n  key:", nil},
+		"prices by country with mistakes": {
+			"  key:", "  price:\n    marketing: {GB: 0.8, uk: 0.9, de: -1}\n    utility: {defalt: 1, default: x, Britain: 2}\n    authentication: -0.5\n  key:",
+			[]string{
+				"4:16: api.price.marketing: has no price for the other countries; add default: 1.0",
+				`4:26: api.price.marketing.uk: "uk" is not a country; did you mean "GB"?`,
+				`4:35: api.price.marketing.de: "de" is not a country; did you mean "DE"?`,
+				`5:15: api.price.utility.defalt: "defalt" is not a country; did you mean "default"?`,
+				`5:35: api.price.utility.default: "x" is not a number; write it as 2 or 2.5`,
+				`5:38: api.price.utility.Britain: "Britain" is not a country; write the two capital letters of ISO 3166, such as GB, or default for all others`,
+				`6:21: api.price.authentication: "-0.5" is no price; it is at least 0`,
+			},
+		},
 		"sections of later versions": {
 			"triggers:", "console: {listen: 127.0.0.1:8090}\nretention: {messages: 400d}\ntriggers:",
 			[]string{
 				"7:1: console: is not known to this version: the web console will come later; take console out; docs/config.md lists what this version knows",
-				"8:1: retention: is not known to this version: deleting old data will come later; take retention out; docs/config.md lists what this version knows",
+				"8:13: retention.messages: is not known to this version: deleting old messages will come later; take messages out; docs/config.md lists what this version knows",
 			},
 		},
 		"keys of later versions in a trigger": {

@@ -23,6 +23,7 @@ type Options struct {
 
 	Shape    Shape  // of the answers that the API document does not show; ShapeFlat when empty
 	ListIDs  bool   // the answer to an upload lists the message ids of its rows
+	Phones   bool   // that list says whose each message is; with ListIDs
 	TextPath string // path of the text endpoint below the base URL; "" for none
 	BigIDs   bool   // message ids begin beyond 2^53, where a float64 loses the last digit
 	Keep     int    // newest messages that can be looked up; DefaultKeep when 0

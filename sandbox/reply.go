@@ -65,8 +65,9 @@ func (s *Sandbox) accepted(id int64) reply {
 	return reply{status: http.StatusOK, body: b, messageID: id}
 }
 
-// created is the answer to an upload, in the account's shape.
-func (s *Sandbox) created(c Campaign, ids []int64) reply {
+// created is the answer to an upload, in the account's shape. ids are those of rows, one by one,
+// where they are listed.
+func (s *Sandbox) created(c Campaign, ids []int64, rows []parcel) reply {
 	if s.options.Shape == ShapeBare {
 		return reply{status: http.StatusOK, body: []byte(`{"success":true}`)}
 	}
@@ -80,21 +81,37 @@ func (s *Sandbox) created(c Campaign, ids []int64) reply {
 	b = append(appendText(append(b, `"campaign_id":`...), c.ID), `,"contacts":`...)
 	b = strconv.AppendInt(b, int64(c.Rows), 10)
 	if s.options.ListIDs {
-		b = append(b, `,"message_ids":[`...)
-		for i, id := range ids {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			if s.options.Shape == ShapeString {
-				b = append(strconv.AppendInt(append(b, '"'), id, 10), '"')
-			} else {
-				b = strconv.AppendInt(b, id, 10)
-			}
-		}
-		b = append(b, ']')
+		b = s.appendList(b, ids, rows)
 	}
 	if s.options.Shape == ShapeNested {
 		b = append(b, '}')
 	}
 	return reply{status: http.StatusOK, body: append(b, '}')}
+}
+
+// appendList appends the messages that an upload became: their ids, or one object each with its
+// phone.
+func (s *Sandbox) appendList(b []byte, ids []int64, rows []parcel) []byte {
+	name := `,"message_ids":[`
+	if s.options.Phones {
+		name = `,"messages":[`
+	}
+	b = append(b, name...)
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if s.options.Phones {
+			b = append(append(append(b, `{"phone":"`...), rows[i].phone.String()...), `","message_id":`...)
+		}
+		if s.options.Shape == ShapeString {
+			b = append(strconv.AppendInt(append(b, '"'), id, 10), '"')
+		} else {
+			b = strconv.AppendInt(b, id, 10)
+		}
+		if s.options.Phones {
+			b = append(b, '}')
+		}
+	}
+	return append(b, ']')
 }

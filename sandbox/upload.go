@@ -106,7 +106,7 @@ func (s *Sandbox) createWithCSV(ask *request) reply {
 	l.mu.Unlock()
 	ask.messages = len(u.rows)
 	ask.subject = subject{kind: "upload", name: u.name}
-	return s.created(c, ids)
+	return s.created(c, ids, u.rows)
 }
 
 // An upload is a form whose every row was found good; nothing is accepted before that.

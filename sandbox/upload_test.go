@@ -206,6 +206,20 @@ func (rows) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+func TestTheAnswerToAnUploadMaySayWhoseEachMessageIs(t *testing.T) {
+	o := account()
+	o.ListIDs, o.Phones = true, true
+	const csv = "phone,var_1,var_2\n447700900123,a,b\n447700900124,a,b\n"
+	const want = `{"success":true,"campaign_id":"5002","contacts":2,"messages":[{"phone":"447700900123","message_id":100001},{"phone":"447700900124","message_id":100002}]}`
+	a, err := serve(t, o).client.CreateCampaign(t.Context(), "n", 1042, "a.csv", strings.NewReader(csv), int64(len(csv)))
+	if err != nil || a.Raw != want {
+		t.Errorf("answer %s, error %v, want %s", a.Raw, err, want)
+	}
+	if len(a.MessageIDs) != 2 || len(a.Phones) != 2 || a.Phones[1] != "447700900124" {
+		t.Errorf("read as %+v", a)
+	}
+}
+
 func TestUploadAnswerShapes(t *testing.T) {
 	tests := map[sandbox.Shape]string{
 		sandbox.ShapeFlat:   `{"success":true,"campaign_id":"5002","contacts":1,"message_ids":[100001]}`,

@@ -11,28 +11,44 @@ import (
 // ErrNoJob is a job that is not in the config.
 var ErrNoJob = errors.New("there is no such job")
 
+// A Retry is what would be sent again of a run that has ended.
+type Retry struct {
+	Run    nudgewire.Run         // to be stored; it repeats Run.AgainOf
+	Parts  []nudgewire.Part      // the files that it uploads; none where it delivers message by message
+	Causes []nudgewire.Exclusion // what ended the messages that go again, for per_message
+}
+
 // Again makes a run of those parts of an ended one that were not accepted, over the same
 // files. Parts in doubt are left out unless doubtful says that a person has looked: whoever is
 // on them may have the message already.
-func Again(r nudgewire.Run, parts []nudgewire.Part, who string, doubtful bool, now time.Time) (nudgewire.Run, []nudgewire.Part, error) {
-	if !r.State.Final() {
-		return r, nil, &wordError{fmt.Sprintf("run %d is still %s", r.ID, r.State), "wait until it has ended, or resume it"}
+//
+// family are the parts of all runs over the same files, the oldest run first: a file is as it
+// stands in the newest of them, so that what a retry took up is not taken up again. nth is as in
+// Leavings.Retry.
+func Again(r nudgewire.Run, family []nudgewire.Part, who string, nth int, doubtful bool, now time.Time) (Retry, error) {
+	if err := MayRetry(r, doubtful); err != nil {
+		return Retry{}, err
 	}
-	if r.Deliver == nudgewire.DeliverPerMessage {
-		return r, nil, &wordError{fmt.Sprintf("run %d was delivered message by message", r.ID), fmt.Sprintf("its failed messages are listed by: nudgewire messages list --trigger %s --state failed", r.Job)}
-	}
-	again := nudgewire.Run{
-		Job: r.Job, Slot: now.UTC().Format(time.DateTime) + fmt.Sprintf(" retry of run %d", r.ID), DueAt: now.UTC(), Cause: nudgewire.CauseHand,
-		Source: r.Source, Config: r.Config, State: nudgewire.RunUploading, Reason: fmt.Sprintf("what was left of run %d, again for %s", r.ID, who),
-		Deliver: r.Deliver, CampaignName: r.CampaignName, TemplateID: r.TemplateID, Category: r.Category, Folder: r.Folder,
-		Approved: who, CreatedAt: now.UTC(), StartedAt: now.UTC(),
+	again := retryOf(r, who, nth, now)
+	again.Folder = r.Folder
+	newest := map[string]nudgewire.Part{}
+	for _, p := range family {
+		newest[p.File] = p
 	}
 	var left []nudgewire.Part
-	doubts := 0
-	for _, p := range parts {
-		switch p.State {
-		case nudgewire.PartRejected, nudgewire.PartCancelled:
-		case nudgewire.PartInDoubt:
+	doubts, elsewhere := 0, nudgewire.RunID(0)
+	for _, p := range family {
+		if p.RunID != r.ID {
+			continue
+		}
+		switch latest := newest[p.File]; {
+		case latest.RunID != r.ID:
+			if p.State != nudgewire.PartAccepted {
+				elsewhere = max(elsewhere, latest.RunID)
+			}
+			continue
+		case p.State == nudgewire.PartRejected, p.State == nudgewire.PartCancelled:
+		case p.State == nudgewire.PartInDoubt:
 			doubts++
 			if !doubtful {
 				continue
@@ -49,13 +65,56 @@ func Again(r nudgewire.Run, parts []nudgewire.Part, who string, doubtful bool, n
 	}
 	if len(left) == 0 {
 		hint := ""
-		if doubts > 0 {
+		switch {
+		case doubts > 0:
 			hint = fmt.Sprintf("%s in doubt; --only in_doubt sends what is in doubt again, and who got it gets it twice", are(doubts))
+		case elsewhere > 0:
+			hint = fmt.Sprintf("run %d has sent the rest of it again: look at jobs show %d", elsewhere, elsewhere)
 		}
-		return r, nil, &wordError{fmt.Sprintf("run %d has nothing that can be sent again", r.ID), hint}
+		return Retry{}, &wordError{fmt.Sprintf("run %d has nothing that can be sent again", r.ID), hint}
 	}
 	again.Tally.Rows, again.Tally.Parts = again.Tally.Kept, len(left)
-	return again, left, nil
+	return Retry{Run: again, Parts: left}, nil
+}
+
+// MayRetry says why nothing of a run can be sent again as it stands; nil where it can be looked
+// at. doubtful asks for what is in doubt, too.
+func MayRetry(r nudgewire.Run, doubtful bool) error {
+	if !r.State.Final() {
+		return &wordError{fmt.Sprintf("run %d is still %s", r.ID, r.State), "wait until it has ended, or resume it"}
+	}
+	if doubtful && r.Deliver == nudgewire.DeliverPerMessage {
+		return &wordError{
+			fmt.Sprintf("run %d was delivered message by message: what is in doubt is settled one by one", r.ID),
+			fmt.Sprintf("list it with messages list --trigger %s --state in_doubt, then say with messages resolve what became of each", r.Job),
+		}
+	}
+	if r.Deliver == nudgewire.DeliverCSV {
+		return filesRemoved(r)
+	}
+	return nil
+}
+
+// filesRemoved says that what a run would upload was cleared away.
+func filesRemoved(r nudgewire.Run) error {
+	if r.FilesRemovedAt.IsZero() {
+		return nil
+	}
+	return &wordError{
+		fmt.Sprintf("the files of run %d were removed on %s (retention.lists)", r.ID, r.FilesRemovedAt.UTC().Format(time.DateOnly)),
+		"run the job again: nudgewire jobs run " + r.Job,
+	}
+}
+
+// retryOf is a run that sends something of r again. Who asked for it has seen the counts, so no
+// guard and no canary stops it.
+func retryOf(r nudgewire.Run, who string, nth int, now time.Time) nudgewire.Run {
+	return nudgewire.Run{
+		Job: r.Job, Slot: fmt.Sprintf("retry %d of run %d", nth, r.ID), DueAt: now.UTC(), Cause: nudgewire.CauseHand, AgainOf: r.ID,
+		Source: r.Source, Config: r.Config, State: nudgewire.RunUploading, Reason: fmt.Sprintf("what was left of run %d, again for %s", r.ID, who),
+		Deliver: r.Deliver, CampaignName: r.CampaignName, TemplateID: r.TemplateID, Template: r.Template, Language: r.Language,
+		Category: r.Category, Expires: r.Expires, Approved: who, CreatedAt: now.UTC(), StartedAt: now.UTC(),
+	}
 }
 
 func are(parts int) string {

@@ -117,6 +117,37 @@ func BenchmarkPartsFromCSV(b *testing.B) {
 	}
 }
 
+// BenchmarkPartsWithExpressions is the same where each column is an expression, as a trigger
+// would write it.
+func BenchmarkPartsWithExpressions(b *testing.B) {
+	const rows = 1_000_000
+	dir := b.TempDir()
+	list := filepath.Join(dir, "list.csv")
+	writeList(b, list, rows)
+	all, problems := Compile([]Job{{
+		Name: "bench", Source: Origin{CSV: list}, Country: "GB", Campaign: &Campaign{TemplateID: 1},
+		Columns: yamlpos.Ordered[string]{
+			{Key: "phone", Value: "phone"},
+			{Key: "var_1", Value: `{{ first_name | default: "there" }}`},
+			{Key: "var_2", Value: "Your {{ last_item }}"},
+			{Key: "var_3", Value: `{{ upper(link) }}`},
+		},
+	}}, Env{Texts: Expressions{}})
+	if len(problems) > 0 {
+		b.Fatal(problems)
+	}
+	copyCSV(b, list, filepath.Join(dir, "warm.csv"))
+	for b.Loop() {
+		plain := copyCSV(b, list, filepath.Join(dir, "copy.csv"))
+		tally, took := buildInto(b, all[0], filepath.Join(dir, "run"))
+		if tally.Kept != rows {
+			b.Fatalf("%d rows kept: %+v", tally.Kept, tally)
+		}
+		b.ReportMetric(plain.Seconds()/took.Seconds(), "ratio")
+		b.ReportMetric(rows/took.Seconds(), "rows/s")
+	}
+}
+
 // BenchmarkPartsFromSQLite is the same from a table.
 func BenchmarkPartsFromSQLite(b *testing.B) {
 	const rows = 1_000_000

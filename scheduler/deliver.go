@@ -10,7 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -31,6 +31,9 @@ const (
 
 // deliver takes the parts of the run to where they go, one after the other, and ends the run.
 func (w *working) deliver(ctx context.Context) error {
+	if w.run.AgainOf != 0 && w.run.Deliver == nudgewire.DeliverPerMessage {
+		return w.oweAgain(ctx)
+	}
 	parts, err := w.Ledger.Parts(ctx, w.run.ID)
 	if err != nil {
 		return err
@@ -79,6 +82,13 @@ func (w *working) deliver(ctx context.Context) error {
 			}
 		}
 		m.sent(settled(parts))
+	}
+	// A person may have spoken about a part in doubt while the others went out.
+	if parts, err = w.Ledger.Parts(ctx, w.run.ID); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(parts, func(p nudgewire.Part) bool { return p.State == nudgewire.PartBuilt }) {
+		return w.deliver(ctx)
 	}
 	state, reason := verdict(w.run, parts)
 	return w.change(ctx, state, reason, nil)
@@ -212,7 +222,7 @@ func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclien
 	switch apiclient.OutcomeOf(sent) {
 	case apiclient.Accepted:
 		p.State, p.HTTPStatus = nudgewire.PartAccepted, answer.HTTPStatus
-		p.CampaignID, p.MessageIDs, p.Answer = answer.CampaignID, answer.MessageIDs, answer.Raw
+		p.CampaignID, p.MessageIDs, p.Phones, p.Answer = answer.CampaignID, answer.MessageIDs, answer.Phones, answer.Raw
 	case apiclient.NotAccepted:
 		p.State = nudgewire.PartBuilt
 		wait := backoff.Next(p.Attempt, firstRetry, lastRetry, w.Jitter())
@@ -244,6 +254,9 @@ func (w *working) finish(ctx context.Context, p *nudgewire.Part) error {
 	defer cancel()
 	for try := 1; ; try++ {
 		err := w.Ledger.FinishPart(ctx, *p)
+		if err == nil { // the ids are the ledger's now, and may be many
+			p.Followed, p.MessageIDs, p.Phones = p.Followed+int64(len(p.MessageIDs)), nil, nil
+		}
 		if err == nil || errors.Is(err, ErrMoved) {
 			return err
 		}
@@ -276,13 +289,14 @@ func intact(path string, p nudgewire.Part) string {
 
 // verdict is how a run ends by its parts.
 func verdict(r nudgewire.Run, parts []nudgewire.Part) (nudgewire.RunState, string) {
-	var accepted, doubt, ids int
+	var accepted, doubt int
+	var rows, followed int64
 	first := ""
 	for _, p := range parts {
 		switch p.State {
 		case nudgewire.PartAccepted:
 			accepted++
-			ids += len(p.MessageIDs)
+			rows, followed = rows+p.Rows, followed+p.Followed
 		case nudgewire.PartInDoubt:
 			doubt++
 			if first == "" {
@@ -297,10 +311,14 @@ func verdict(r nudgewire.Run, parts []nudgewire.Part) (nudgewire.RunState, strin
 	count := fmt.Sprintf("%d of %d parts were accepted", accepted, len(parts))
 	switch {
 	case accepted == len(parts):
-		if r.Deliver == nudgewire.DeliverCSV && ids == 0 {
+		switch {
+		case r.Deliver != nudgewire.DeliverCSV || followed >= rows:
+			return nudgewire.RunDone, ""
+		case followed == 0:
 			return nudgewire.RunDone, "not tracked per recipient: the service's answer names no messages"
+		default:
+			return nudgewire.RunDone, fmt.Sprintf("%s of %s rows are tracked: the service's answer names no more messages", grouped(followed), grouped(rows))
 		}
-		return nudgewire.RunDone, ""
 	case accepted == 0 && doubt == 0:
 		return nudgewire.RunFailed, first
 	default:
@@ -382,7 +400,7 @@ func (w *working) oweRows(ctx context.Context, path string, p nudgewire.Part, m 
 func (w *working) dispatch(row []string, number int64) nudgewire.Dispatch {
 	now := w.Now().UTC()
 	d := nudgewire.Dispatch{
-		Trigger: w.run.Job, Key: "run " + strconv.FormatInt(int64(w.run.ID), 10) + " row " + strconv.FormatInt(number, 10),
+		Trigger: w.run.Job, Key: nudgewire.RowKey(w.run.ID, number),
 		Phone: nudgewire.Phone(row[0]), Category: w.run.Category,
 		Send:  nudgewire.Send{Template: w.run.Template, Language: w.run.Language, Variables: row[1:]},
 		State: nudgewire.StateWaiting, DueAt: now, CreatedAt: now, UpdatedAt: now, Config: w.run.Config,
@@ -393,19 +411,35 @@ func (w *working) dispatch(row []string, number int64) nudgewire.Dispatch {
 	return d
 }
 
-// canary waits, and looks at what became of the first rows. After a restart it waits again:
-// a late campaign is better than one that nobody looked at.
+// canaryStopped begins the reason of a run that its canary stopped: Resume knows it by that.
+const canaryStopped = "the canary stopped it: "
+
+// canary waits, and looks at what became of the first rows. After a restart, and after a halt
+// that held the first rows at home, it waits again: a late campaign is better than one that
+// nobody looked at.
 func (w *working) canary(ctx context.Context, sent int64) (stop string, err error) {
 	c := w.job.Canary
-	if err := w.await(ctx, w.Now().Add(c.Wait.D())); err != nil {
-		return "", err
+	for until := w.Now().Add(c.Wait.D()); ; {
+		if w.Halted != nil && w.Halted(w.run.Job) {
+			if err := w.await(ctx, time.Time{}); err != nil {
+				return "", err
+			}
+			until = w.Now().Add(c.Wait.D())
+		}
+		left := until.Sub(w.Now())
+		if left <= 0 {
+			break
+		}
+		if err := errors.Join(w.keep(ctx), w.Sleep(ctx, min(left, time.Second))); err != nil {
+			return "", err
+		}
 	}
 	ended, failed, err := w.Owing.Standing(ctx, w.run.ID)
 	if err != nil {
 		return "", fmt.Errorf("look at the first messages: %w", err)
 	}
 	if ended > 0 && float64(failed)/float64(ended) > float64(c.StopIf.Failed) {
-		return fmt.Sprintf("the canary stopped it: %d of the first %d messages have ended and %d of these failed, which is more than %s", ended, sent, failed, c.StopIf.Failed), nil
+		return fmt.Sprintf(canaryStopped+"%d of the first %d messages have ended and %d of these failed, which is more than %s", ended, sent, failed, c.StopIf.Failed), nil
 	}
 	return "", nil
 }

@@ -27,6 +27,7 @@ type book struct {
 	parts    map[nudgewire.RunID][]nudgewire.Part
 	since    map[string]time.Time
 	owed     map[nudgewire.RunID]map[int64]nudgewire.Dispatch
+	again    map[int64]bool // rows that may go again
 	ended    int64
 	failed   int64
 	crashAt  string // the name of the call after which the ledger is gone
@@ -246,6 +247,28 @@ func (b *book) Owe(_ context.Context, id nudgewire.RunID, first int64, rows []nu
 		}
 	}
 	return b.after("Owe")
+}
+
+// OweAgain owes the dispatches of the run that id repeats, two at a time: those of rows in b.again.
+func (b *book) OweAgain(_ context.Context, id nudgewire.RunID, after int64) (last, total int64, _ error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	of := b.runs[id-1].AgainOf
+	if b.owed[id] == nil {
+		b.owed[id] = map[int64]nudgewire.Dispatch{}
+	}
+	for n := after + 1; n <= b.runs[of-1].Tally.Kept; n++ {
+		if !b.again[n] {
+			continue
+		}
+		delete(b.again, n)
+		b.owed[id][int64(len(b.owed[id])+1)] = b.owed[of][n]
+		last = n
+		if len(b.owed[id])%2 == 0 {
+			break
+		}
+	}
+	return last, int64(len(b.owed[id])), b.after("OweAgain")
 }
 
 func (b *book) Standing(context.Context, nudgewire.RunID) (ended, failed int64, err error) {

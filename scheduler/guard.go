@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -24,13 +25,16 @@ func (g Guard) holds(t nudgewire.Tally, last *nudgewire.Tally) []string {
 		}
 	}
 	if g.MaxPoints > 0 && t.Points > g.MaxPoints {
-		why = append(why, fmt.Sprintf("%.0f points are more than guard.max_points, %.0f", t.Points, g.MaxPoints))
+		why = append(why, fmt.Sprintf("%s points are more than guard.max_points, %s", tenths(t.Points), tenths(g.MaxPoints)))
 	}
 	if g.ApproveOver > 0 && t.Kept > g.ApproveOver {
 		why = append(why, fmt.Sprintf("%s rows are more than guard.approve_over, %s", grouped(t.Kept), grouped(g.ApproveOver)))
 	}
 	return why
 }
+
+// tenths writes points with a tenth where there is one: 29.5, 30.
+func tenths(points float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", points), ".0") }
 
 func (p Percent) round() string { return fmt.Sprintf("%.0f%%", float64(p)*100) }
 

@@ -32,7 +32,8 @@ type Ledger interface {
 	// OpenRuns are the runs of a job that are not final, the oldest first; of all jobs for "".
 	OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, error)
 
-	// LastSent is the newest run of a job that is done or partial and kept at least one row.
+	// LastSent is the newest run of a job that is done or partial and kept at least one row; one
+	// that repeats another is passed over.
 	LastSent(ctx context.Context, job string) (r nudgewire.Run, ok bool, err error)
 
 	// Attended is the time up to which a job's clock needs no more looking at: the newest
@@ -57,7 +58,8 @@ type Ledger interface {
 	ClaimPart(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error)
 
 	// FinishPart stores how an upload ended. The part must be uploading, or in doubt because
-	// somebody took the uploader for dead, with the same Attempt; else ErrMoved.
+	// somebody took the uploader for dead, with the same Attempt; else ErrMoved. The messages
+	// that p.MessageIDs names are followed from then on.
 	FinishPart(ctx context.Context, p nudgewire.Part) error
 
 	// Adopt gives owner the runs that are planned, building or uploading and nobody's, its own,
@@ -82,6 +84,12 @@ type Owing interface {
 	// counted among the kept rows from 1, and those after it. A row that the run already owes
 	// is passed over, so that a batch may be handed over again after a crash.
 	Owe(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error
+
+	// OweAgain owes once more, as rows of the run id, what may go again of the rows of the run
+	// that it repeats: some of those after the row after, in one commit. A row that was owed
+	// once more before is passed over. last is the row that it came to, 0 when none was left;
+	// total is how many rows the run owes by now.
+	OweAgain(ctx context.Context, id nudgewire.RunID, after int64) (last, total int64, err error)
 
 	// Standing counts the run's messages that have ended, and those of them that failed:
 	// rejected by the service, or failed on the way to the phone.

@@ -206,12 +206,30 @@ func nothingToSend(t nudgewire.Tally) (nudgewire.RunState, string) {
 	if t.Rows == 0 {
 		return nudgewire.RunDone, "the source has no rows"
 	}
-	wanted := true
+	var skipped, repeated, unusable int64
 	for _, x := range t.Exclusions {
-		wanted = wanted && x.Kind == KindSkipped
+		switch x.Kind {
+		case KindSkipped:
+			skipped += x.Count
+		case KindDuplicate:
+			repeated += x.Count
+		default:
+			unusable += x.Count
+		}
 	}
-	if wanted {
-		return nudgewire.RunDone, fmt.Sprintf("nobody is left to send to: all %s rows were skipped", grouped(t.Rows))
+	// A row that is skipped is a good row, and so is the one that a duplicate repeats.
+	if skipped > 0 {
+		words := fmt.Sprintf("all %s rows were skipped", grouped(t.Rows))
+		if skipped < t.Rows {
+			words = fmt.Sprintf("%s of %s rows were skipped", grouped(skipped), grouped(t.Rows))
+		}
+		if repeated > 0 {
+			words += fmt.Sprintf(", %s repeat an earlier one", grouped(repeated))
+		}
+		if unusable > 0 {
+			words += fmt.Sprintf(", %s cannot be used", grouped(unusable))
+		}
+		return nudgewire.RunDone, "nobody is left to send to: " + words
 	}
 	top := t.Exclusions[0]
 	return nudgewire.RunFailed, fmt.Sprintf("none of the %s rows can be sent: %s of them because %s (first in row %d)", grouped(t.Rows), grouped(top.Count), top.Reason, top.First)

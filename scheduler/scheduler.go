@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,9 +29,12 @@ type Options struct {
 	Owing    Owing    // nil where no job delivers message by message
 	Excluder Excluder // nil excludes nobody
 	Folder   string   // where runs keep their files
+	Shelf    Shelf    // nil keeps the files of all runs
 	Owner    string   // signs the claims; it must differ between processes, and between two runs of one
 	Log      *zap.Logger
 
+	// Keep is how long the files of a run are kept after its end; nil is for good.
+	Keep func() time.Duration
 	// Points is the price of one message; nil where there is no price table.
 	Points func(category nudgewire.Category, phone string) float64
 	// Rate is how many requests a second are made, for forecasts; nil where it is not known.
@@ -60,11 +64,12 @@ type Scheduler struct {
 
 	makeFolder func(path string) (folder, error)
 
-	mu    sync.Mutex
-	jobs  []*Compiled
-	wake  chan struct{}
-	slots chan struct{}
-	busy  map[nudgewire.RunID]bool
+	mu      sync.Mutex
+	jobs    []*Compiled
+	wake    chan struct{}
+	slots   chan struct{}
+	busy    map[nudgewire.RunID]bool
+	cleared time.Time // when old folders were looked for
 }
 
 // New makes a Scheduler. Options.Ledger, Folder and Owner must be set.
@@ -174,9 +179,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 }
 
 // Tick stores a run for every job that is due at now, or a skipped one with its reason, and
-// says when the next one is due; zero for never. It starts nothing.
+// says when the next one is due; zero for never. It starts nothing. Once an hour it also
+// removes the files of runs that ended long ago.
 func (s *Scheduler) Tick(ctx context.Context, now time.Time) (next time.Time, err error) {
-	var errs []error
+	errs := []error{s.clear(ctx, now)}
 	for _, j := range s.all() {
 		sched := j.Schedule()
 		if sched == nil {
@@ -362,13 +368,14 @@ func (s *Scheduler) Pause(ctx context.Context, id nudgewire.RunID, who string) e
 	}, nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunHeld, nudgewire.RunUploading)
 }
 
-// Resume lets a paused run go on where it was. A run that its canary stopped is approved by it.
+// Resume lets a paused run go on where it was. A run that its canary stopped is approved by it;
+// any other still has to pass its canary.
 func (s *Scheduler) Resume(ctx context.Context, id nudgewire.RunID, who string) error {
 	return s.person(ctx, id, "resume", func(r *nudgewire.Run) {
-		r.State, r.Reason = r.Before, "resumed by "+who
-		if r.Before == nudgewire.RunUploading {
+		if strings.HasPrefix(r.Reason, canaryStopped) {
 			r.Approved = who
 		}
+		r.State, r.Reason = r.Before, "resumed by "+who
 		r.Before = ""
 	}, nudgewire.RunPaused)
 }
@@ -421,5 +428,12 @@ func (s *Scheduler) person(ctx context.Context, id nudgewire.RunID, what string,
 }
 
 func notNow(r nudgewire.Run, what string) error {
-	return &wordError{fmt.Sprintf("run %d is %s: there is nothing to %s", r.ID, r.State, what), fmt.Sprintf("look at jobs show %d", r.ID)}
+	hint := fmt.Sprintf("look at jobs show %d", r.ID)
+	switch {
+	case r.State == nudgewire.RunPaused && what != "resume":
+		hint = fmt.Sprintf("it goes on with: nudgewire jobs resume %d", r.ID)
+	case r.State == nudgewire.RunHeld && what != "approve":
+		hint = fmt.Sprintf("it goes on with: nudgewire jobs approve %d", r.ID)
+	}
+	return &wordError{fmt.Sprintf("run %d is %s: there is nothing to %s", r.ID, r.State, what), hint}
 }

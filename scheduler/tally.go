@@ -16,6 +16,7 @@ const (
 	KindSkipped   = "skipped"   // blocked, or messaged lately
 	KindRow       = "row"       // the row itself is broken
 	KindSize      = "size"      // the row alone is larger than a part
+	KindAgain     = "again"     // no exclusion: why a row of an ended run is sent again
 )
 
 // mostReasons bounds how many reasons are told apart: a reason may quote a character.

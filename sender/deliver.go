@@ -69,7 +69,17 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim) (a nudgewire.At
 	}
 	if s.Halted != nil {
 		if why := s.Halted(&c.Dispatch); why != "" {
-			return s.giveBack(c, now, "not sent: "+why)
+			// With the due time that it had: a halt delays and puts nothing in another order.
+			s.counts.givenBack.Add(1)
+			return c.retry(now, c.DueAt, "not sent: "+why)
+		}
+	}
+	if s.Barred != nil {
+		// Not to know is no leave to send: the claim goes back and is looked at again.
+		if why, err := s.Barred(calling, &c.Dispatch); err != nil {
+			return s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error())
+		} else if why != "" {
+			return c.attempt(now, nudgewire.StateDropped, why)
 		}
 	}
 	if expired(c.ExpiresAt, now) {

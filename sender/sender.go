@@ -77,6 +77,9 @@ type Options struct {
 	// Halted says why a person stopped what d is part of, "" when nobody did. It is asked just
 	// before the call, for claims made before the halt; nil is never.
 	Halted func(d *nudgewire.Dispatch) string
+	// Barred says why d must not be sent at all, "" when it may: its contact was blocked after
+	// the claim. It is asked just before the call; nil is never.
+	Barred func(ctx context.Context, d *nudgewire.Dispatch) (why string, err error)
 	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
 }

@@ -145,7 +145,11 @@ func (a admin) phone(text, country string) (nudgewire.Phone, error) {
 	}
 	digits, err := phones.Normalize(text, country)
 	if err != nil {
-		return "", refusef(http.StatusBadRequest, "write it with its country code: +447700900123", "that is not a phone number: %v", err)
+		words := "that is not a phone number"
+		if why := err.Error(); why != "is not a phone number" {
+			words += ": " + why
+		}
+		return "", refusef(http.StatusBadRequest, "write it with its country code: +447700900123", "%s", words)
 	}
 	return nudgewire.Phone(digits), nil
 }
@@ -247,7 +251,15 @@ func (a admin) messages(r *http.Request) (any, error) {
 	for i := range rows {
 		out[i] = messageView(&rows[i].Dispatch, rows[i].Message, rows[i].Attempts)
 	}
-	return out, nil
+	followed, err := a.Store.Followed(r.Context(), f)
+	if err != nil || len(followed) == 0 {
+		return out, err
+	}
+	for i := range followed {
+		out = append(out, followedView(&followed[i]))
+	}
+	slices.SortFunc(out, func(a, b MessageView) int { return cmp.Compare(b.ID, a.ID) })
+	return out[:min(len(out), q.Limit)], nil
 }
 
 func (a admin) message(r *http.Request) (any, error) {
@@ -266,6 +278,13 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 		if !errors.Is(err, store.ErrNotFound) {
 			return MessageView{}, err
 		}
+		m, err := a.Store.FollowedMessage(ctx, nudgewire.DispatchID(id))
+		if err == nil {
+			return followedView(&m), nil
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return MessageView{}, err
+		}
 	}
 	m, err := a.Store.MessageByID(ctx, nudgewire.MessageID(text))
 	if errors.Is(err, store.ErrNotFound) {
@@ -275,6 +294,10 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 		return MessageView{}, err
 	}
 	d, err := a.Store.DispatchStory(ctx, m.DispatchID)
+	if errors.Is(err, store.ErrNotFound) {
+		m, err := a.Store.FollowedMessage(ctx, m.DispatchID)
+		return followedView(&m), err
+	}
 	if err != nil {
 		return MessageView{}, err
 	}
@@ -293,15 +316,30 @@ func (a admin) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(stories) == 0 {
+	rows, err := a.Store.PhoneRows(r.Context(), phone, q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	followed, err := a.Store.Followed(r.Context(), store.DispatchFilter{Phone: phone, Limit: q.Limit})
+	if err != nil {
+		return nil, err
+	}
+	if len(stories)+len(rows)+len(followed) == 0 {
 		return nil, refusef(http.StatusNotFound, `"nudgewire events refused" shows requests that were not taken`,
 			"nothing is known about %s", phone.Masked())
 	}
-	out := make([]StoryView, len(stories))
+	out := make([]StoryView, 0, len(stories)+len(rows))
 	for i := range stories {
-		out[i] = storyView(&stories[i])
+		out = append(out, storyView(&stories[i]))
 	}
-	return out, nil
+	for i := range rows {
+		out = append(out, rowStoryView(&rows[i]))
+	}
+	for i := range followed {
+		out = append(out, followedStoryView(&followed[i]))
+	}
+	slices.SortStableFunc(out, func(a, b StoryView) int { return a.at().Compare(b.at()) })
+	return out[max(0, len(out)-q.Limit):], nil
 }
 
 // body reads a small JSON request strictly.

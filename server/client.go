@@ -49,28 +49,6 @@ func Local(h http.Handler) *Client {
 	return &Client{http.Client{Transport: inProcess{h}}}
 }
 
-type inProcess struct{ h http.Handler }
-
-func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := &recorder{header: http.Header{}, status: http.StatusOK}
-	p.h.ServeHTTP(w, r)
-	return &http.Response{
-		StatusCode: w.status, Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status),
-		Header: w.header, Body: io.NopCloser(&w.body), Request: r,
-	}, nil
-}
-
-// A recorder is an answer that stays in memory.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (w *recorder) Header() http.Header         { return w.header }
-func (w *recorder) WriteHeader(status int)      { w.status = status }
-func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
-
 // Close lets go of idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
@@ -85,6 +63,10 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		body = bytes.NewReader(text)
 	}
 	u := url.URL{Scheme: "http", Host: "nudgewire", Path: path, RawQuery: query.Encode()}
+	// What people named is escaped already; a second time, a blank would arrive as %20.
+	if plain, err := url.PathUnescape(path); err == nil {
+		u.Path, u.RawPath = plain, path
+	}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
 	if err != nil {
 		return fmt.Errorf("ask the daemon: %w", err)

@@ -27,7 +27,11 @@ type Jobs interface {
 	Pause(ctx context.Context, id nudgewire.RunID, who string) error
 	Resume(ctx context.Context, id nudgewire.RunID, who string) error
 	Cancel(ctx context.Context, id nudgewire.RunID, who string) error
+	// ForecastRetry says what Retry would send.
+	ForecastRetry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (scheduler.Retry, error)
 	Retry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (nudgewire.RunID, error)
+	// ResolvePart settles a part in doubt: it was accepted, or it is sent again.
+	ResolvePart(ctx context.Context, id nudgewire.RunID, number int, as nudgewire.Resolution, who, reason string) error
 	Progress(id nudgewire.RunID) (scheduler.Progress, bool)
 }
 
@@ -35,9 +39,11 @@ type Jobs interface {
 func (a admin) jobRoutes(mux *http.ServeMux, route func(string, func(*http.Request) (any, error))) {
 	route("GET /v1/runs", a.runs)
 	route("GET /v1/runs/{id}", a.run)
+	mux.HandleFunc("GET /v1/runs/{id}/rows", a.export)
 	route("GET /v1/blocks", a.blocks)
 	if a.Jobs != nil {
 		route("GET /v1/jobs", a.jobs)
+		route("GET /v1/runs/{id}/retry", a.forecastRetry)
 		forecast := answer(a.Log, a.forecast)
 		mux.HandleFunc("POST /v1/jobs/{name}/forecast", func(w http.ResponseWriter, r *http.Request) {
 			// A long list takes as long as it takes; the caller's patience is the bound. A writer
@@ -56,6 +62,7 @@ func (a admin) jobRoutes(mux *http.ServeMux, route func(string, func(*http.Reque
 		route("POST /v1/runs/{id}/"+word, func(r *http.Request) (any, error) { return a.order(r, do) })
 	}
 	route("POST /v1/runs/{id}/retry", a.retry)
+	route("POST /v1/runs/{id}/parts/{number}/resolve", a.resolvePart)
 	route("POST /v1/blocks", a.block)
 	route("DELETE /v1/blocks/{phone}", a.allow)
 }
@@ -208,6 +215,12 @@ func (a admin) runs(r *http.Request) (any, error) {
 	out := make([]RunView, len(rows))
 	for i := range rows {
 		out[i] = runView(&rows[i])
+		if rows[i].StartedAt.IsZero() {
+			continue // it sent nothing
+		}
+		if out[i].Messages, err = a.Store.RunMessages(r.Context(), rows[i].ID); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -243,9 +256,19 @@ func (a admin) runOf(ctx context.Context, id nudgewire.RunID) (RunView, error) {
 	for i := range parts {
 		v.Parts = append(v.Parts, partView(&parts[i]))
 	}
-	if run.Deliver == nudgewire.DeliverPerMessage {
-		if v.Messages, err = a.Store.RunMessages(ctx, id); err != nil {
+	if v.Messages, err = a.Store.RunMessages(ctx, id); err != nil {
+		return v, err
+	}
+	if v.Retries, err = a.Store.RetriesOf(ctx, id); err != nil {
+		return v, err
+	}
+	if !run.State.Final() {
+		h, halted, err := a.Store.RunHalted(ctx, &run)
+		if err != nil {
 			return v, err
+		}
+		if halted {
+			v.Halted = haltView(h).Words()
 		}
 	}
 	if a.Jobs != nil && !run.State.Final() {

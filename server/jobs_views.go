@@ -25,7 +25,8 @@ type JobView struct {
 type RunView struct {
 	ID         nudgewire.RunID    `json:"id"`
 	Job        string             `json:"job"`
-	Slot       string             `json:"slot"` // local time that it stands for
+	Slot       string             `json:"slot"`               // local time that it stands for
+	AgainOf    nudgewire.RunID    `json:"again_of,omitempty"` // the run whose parts or rows it sends again
 	DueAt      time.Time          `json:"due_at"`
 	Cause      nudgewire.RunCause `json:"cause"`
 	State      nudgewire.RunState `json:"state"`
@@ -43,9 +44,13 @@ type RunView struct {
 	StartedAt  *time.Time         `json:"started_at,omitempty"`
 	EndedAt    *time.Time         `json:"ended_at,omitempty"`
 
+	FilesRemovedAt *time.Time `json:"files_removed_at,omitempty"` // when Folder was cleared away
+
 	Parts    []PartView       `json:"parts,omitempty"`
-	Messages map[string]int64 `json:"messages,omitempty"` // by status, for per_message
+	Messages map[string]int64 `json:"messages,omitempty"` // by status, where they are tracked; filled in lists of runs, too
 	Progress *ProgressView    `json:"progress,omitempty"`
+	Retries  int              `json:"retries,omitempty"` // runs that sent something of it again
+	Halted   string           `json:"halted,omitempty"`  // what holds the run back, in words
 }
 
 // A PartView is one file of a run.
@@ -60,9 +65,10 @@ type PartView struct {
 	Attempt    int                 `json:"attempt"`
 	RetryAt    *time.Time          `json:"retry_at,omitempty"`
 	CampaignID string              `json:"campaign_id,omitempty"`
-	MessageIDs int                 `json:"message_ids,omitempty"` // how many the answer listed
+	MessageIDs int64               `json:"message_ids,omitempty"` // how many the answer listed: each is followed
 	Answer     string              `json:"answer,omitempty"`
 	HTTPStatus int                 `json:"http_status,omitempty"`
+	Resolved   string              `json:"resolved,omitempty"` // a person's word on it when it was in doubt
 	UpdatedAt  time.Time           `json:"updated_at"`
 }
 
@@ -133,18 +139,19 @@ type BlockView struct {
 
 func runView(r *nudgewire.Run) RunView {
 	return RunView{
-		ID: r.ID, Job: r.Job, Slot: r.Slot, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
+		ID: r.ID, Job: r.Job, Slot: r.Slot, AgainOf: r.AgainOf, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
 		Deliver: r.Deliver, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Template, Tally: r.Tally,
 		Approved: r.Approved, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
+		FilesRemovedAt: optional(r.FilesRemovedAt),
 	}
 }
 
 func partView(p *nudgewire.Part) PartView {
 	return PartView{
 		Number: p.Number, File: p.File, Rows: p.Rows, Bytes: p.Bytes, SHA256: p.SHA256, State: p.State, Reason: p.Reason,
-		Attempt: p.Attempt, RetryAt: optional(p.RetryAt), CampaignID: p.CampaignID, MessageIDs: len(p.MessageIDs),
-		Answer: p.Answer, HTTPStatus: p.HTTPStatus, UpdatedAt: p.UpdatedAt.UTC(),
+		Attempt: p.Attempt, RetryAt: optional(p.RetryAt), CampaignID: p.CampaignID, MessageIDs: max(p.Followed, int64(len(p.MessageIDs))),
+		Answer: p.Answer, HTTPStatus: p.HTTPStatus, Resolved: p.Resolved, UpdatedAt: p.UpdatedAt.UTC(),
 	}
 }
 

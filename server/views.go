@@ -1,9 +1,11 @@
 package server
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // The views are what the commands print with --json and what the admin API answers: one
@@ -62,6 +64,8 @@ type MessageView struct {
 	UpdatedAt time.Time            `json:"updated_at"`
 	Attempt   int                  `json:"attempt"`
 	Restarts  int                  `json:"restarts,omitempty"`
+	Run       nudgewire.RunID      `json:"run,omitempty"`  // for a message that the answer to an upload named
+	Part      int                  `json:"part,omitempty"` // of that run
 	Attempts  []AttemptView        `json:"attempts,omitempty"`
 
 	MessageID   nudgewire.MessageID `json:"message_id,omitempty"`
@@ -84,10 +88,48 @@ type AttemptView struct {
 	Words  string          `json:"words"`
 }
 
-// A StoryView is one event of a phone with all that came of it.
+// A StoryView is one event of a phone, or one row of a run, with all that came of it.
 type StoryView struct {
-	Event    EventView     `json:"event"`
+	Event    EventView     `json:"event,omitzero"`
+	Row      *RunRowView   `json:"row,omitempty"` // instead of Event
 	Messages []MessageView `json:"messages"`
+}
+
+// A RunRowView is the row of a run that owed a phone a message.
+type RunRowView struct {
+	Job     string               `json:"job"`
+	Run     nudgewire.RunID      `json:"run"`
+	Slot    string               `json:"slot"`           // local time that the run stands for
+	Row     int64                `json:"row"`            // among those that the run kept; 0 where only its part is known
+	Part    int                  `json:"part,omitempty"` // that was uploaded
+	Source  string               `json:"source"`
+	AgainAs nudgewire.DispatchID `json:"again_as,omitempty"` // the dispatch that took its place
+	AgainOf nudgewire.DispatchID `json:"again_of,omitempty"` // the dispatch whose place it took
+}
+
+// at is when the story began.
+func (s *StoryView) at() time.Time {
+	if s.Row != nil {
+		return s.Messages[0].CreatedAt
+	}
+	return s.Event.ReceivedAt
+}
+
+func rowStoryView(r *store.RowStory) StoryView {
+	return StoryView{
+		Row: &RunRowView{
+			Job: r.Trigger, Run: r.Run.ID, Slot: r.Run.Slot, Row: r.Number, Source: r.Run.Source, AgainAs: r.AgainAs, AgainOf: r.AgainOf,
+		},
+		Messages: []MessageView{messageView(&r.Dispatch, r.Message, r.Attempts)},
+	}
+}
+
+// followedStoryView is the story of a message whose phone the answer to an upload told.
+func followedStoryView(m *store.FollowedMessage) StoryView {
+	return StoryView{
+		Row:      &RunRowView{Job: m.Job, Run: m.Run, Slot: m.Slot, Part: m.Part, Source: m.Source},
+		Messages: []MessageView{followedView(m)},
+	}
 }
 
 // A RefusalView is a request to a hook that was not taken.
@@ -135,6 +177,7 @@ type DaemonView struct {
 	Rate         string   `json:"rate"` // requests a second at present, and why when slowed
 	Connectors   []string `json:"connectors"`
 	Triggers     []string `json:"triggers"`
+	Templates    []string `json:"templates,omitempty"` // those that triggers and jobs name
 
 	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
 }
@@ -188,11 +231,27 @@ func messageView(d *nudgewire.Dispatch, m *nudgewire.Message, attempts []nudgewi
 	for _, a := range attempts {
 		v.Attempts = append(v.Attempts, AttemptView{Number: a.Number, At: a.At.UTC(), State: a.State, Words: a.Reason})
 	}
-	if m == nil {
-		return v
+	if m != nil {
+		v.follow(m)
 	}
+	return v
+}
+
+// followedView is a message without a dispatch. Its phone is known only where the service's
+// answer to the upload said whose it is.
+func followedView(m *store.FollowedMessage) MessageView {
+	v := MessageView{
+		ID: m.DispatchID, Trigger: m.Job, Key: fmt.Sprintf("run %d part %d", m.Run, m.Part), Phone: m.Phone, Category: m.Category,
+		What: "campaign \"" + m.CampaignName + "\"", State: nudgewire.StateAccepted,
+		CreatedAt: m.AcceptedAt.UTC(), DueAt: m.AcceptedAt.UTC(), UpdatedAt: m.AcceptedAt.UTC(), Run: m.Run, Part: m.Part,
+	}
+	v.follow(&m.Message)
+	return v
+}
+
+// follow fills in what the service says of a message.
+func (v *MessageView) follow(m *nudgewire.Message) {
 	v.MessageID, v.Status, v.Error, v.Polls = m.ID, m.Status, m.Error, m.Polls
 	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(m.AcceptedAt), optional(m.SentAt), optional(m.DeliveredAt)
 	v.ReadAt, v.FailedAt, v.NextPollAt = optional(m.ReadAt), optional(m.FailedAt), optional(m.NextPollAt)
-	return v
 }

@@ -21,6 +21,8 @@ const perBlocks = 256
 
 // Block blocks contacts, and says how many were not blocked before.
 func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error) {
+	s.blocking.RLock()
+	defer s.blocking.RUnlock()
 	for len(blocks) > 0 {
 		some := blocks[:min(len(blocks), perBlocks)]
 		blocks = blocks[len(some):]
@@ -48,6 +50,7 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 		if err != nil {
 			return fresh, fmt.Errorf("block contacts: %w", err)
 		}
+		s.lastBlock.Store(micro(time.Now()))
 		fresh += n
 	}
 	return fresh, nil
@@ -65,18 +68,44 @@ func (t *tx) barred(d *nudgewire.Dispatch) (why string, err error) {
 		return "", nil
 	}
 	reason, found, err := t.blocked(d.Phone)
-	switch {
-	case err != nil || !found:
+	if err != nil || !found {
 		return "", err
-	case reason == "":
-		return "the contact is blocked", nil
-	default:
-		return "the contact is blocked: " + reason, nil
 	}
+	return blockedWords(reason), nil
+}
+
+func blockedWords(reason string) string {
+	if reason == "" {
+		return "the contact is blocked"
+	}
+	return "the contact is blocked: " + reason
+}
+
+// clockSlack is how far the clock may be put back between a claim and a block without Barred
+// taking the block for older than the claim.
+const clockSlack = int64(time.Minute / time.Microsecond)
+
+// Barred says why a claimed dispatch must not be sent after all, "" when it may: its contact
+// was blocked while it waited for its call. A block that is older than the claim was seen by
+// the claim, so the database is asked only while blocks are fresh.
+func (s *Store) Barred(ctx context.Context, d *nudgewire.Dispatch) (why string, err error) {
+	if d.Category == nudgewire.Authentication || s.lastBlock.Load()+clockSlack < micro(d.UpdatedAt) {
+		return "", nil
+	}
+	err = s.rows(ctx, `SELECT reason FROM blocks WHERE phone = ?1`, []any{string(d.Phone)}, func(r *row) error {
+		why = blockedWords(r.text())
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("ask whether %s is blocked: %w", d.Phone.Masked(), err)
+	}
+	return why, nil
 }
 
 // Allow ends the block of a phone; ErrNotFound when there was none.
 func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
+	s.blocking.Lock()
+	defer s.blocking.Unlock()
 	var n int64
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
 		n, err = t.exec(stAllow, string(phone))
@@ -88,7 +117,18 @@ func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
 	if err != nil {
 		return fmt.Errorf("allow %s: %w", phone.Masked(), err)
 	}
-	return nil
+	return s.forgetBlocks(context.WithoutCancel(ctx))
+}
+
+// forgetBlocks spares the claims their look once nobody is blocked any more. No block is made
+// meanwhile, and the end of the last one is on disk, so a group that is undone takes nothing
+// of this back.
+func (s *Store) forgetBlocks(ctx context.Context) error {
+	left, err := s.Blocks(ctx, 1)
+	if err != nil || len(left) > 0 {
+		return err
+	}
+	return s.write(ctx, laneWork, func(t *tx) error { t.blocks = false; return nil })
 }
 
 // Blocks lists blocked contacts by phone, at most limit (0: 50).

@@ -15,7 +15,7 @@ const (
 	countCancelledDecisions
 	countCancelling
 	countShadowed
-	countDispatches // also the newest dispatch's number
+	countDispatches // with countFollowed also the newest number given to a dispatch
 	countAttempts
 	countRetries
 	countAccepted
@@ -24,6 +24,7 @@ const (
 	countCancelled
 	countDropped
 	countMessages
+	countFollowed // messages without a dispatch, which have a number of the same sequence
 	countPolls
 	countSent
 	countDelivered
@@ -53,6 +54,7 @@ var counterNames = [counterCount]string{
 	countCancelled:          "dispatches_cancelled",
 	countDropped:            "dispatches_dropped",
 	countMessages:           "messages",
+	countFollowed:           "messages_of_uploads",
 	countPolls:              "polls",
 	countSent:               "messages_sent",
 	countDelivered:          "messages_delivered",

@@ -132,7 +132,11 @@ func (t *tx) insertMessage(a *nudgewire.Attempt) error {
 			return fmt.Errorf("recipient: %w", err)
 		}
 	}
-	m = begin(m, a.At)
+	return t.insertBegun(begin(m, a.At))
+}
+
+// insertBegun stores a message as begin left it.
+func (t *tx) insertBegun(m nudgewire.Message) error {
 	_, err := t.exec(stInsertMessage, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
 		micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls), flag(m.Final),
 		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -71,11 +72,10 @@ func (s *Store) Halt(ctx context.Context, h Halt) error {
 	}
 	mark := ""
 	if h.Scope == HaltTemplate {
-		name, err := json.Marshal(h.Name)
-		if err != nil {
+		var err error
+		if mark, err = templateMark(h.Name); err != nil {
 			return fmt.Errorf("halt: %w", err)
 		}
-		mark = `"template":` + string(name)
 	}
 	s.halting.Lock()
 	defer s.halting.Unlock()
@@ -98,6 +98,12 @@ func (s *Store) Halt(ctx context.Context, h Halt) error {
 func (s *Store) Resume(ctx context.Context, scope HaltScope, name string) error {
 	s.halting.Lock()
 	defer s.halting.Unlock()
+	// The commit wakes the sender, and what it claims then must not meet a last look that still
+	// says no: the claim would come back at once, again and again.
+	if all := s.halted.Load(); all != nil {
+		others := slices.DeleteFunc(slices.Clone(*all), func(h Halt) bool { return h.Scope == scope && h.Name == name })
+		s.halted.Store(&others)
+	}
 	var n int64
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
 		n, err = t.exec(stUnhalt, string(scope), name)
@@ -107,10 +113,25 @@ func (s *Store) Resume(ctx context.Context, scope HaltScope, name string) error 
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}
+	ctx = context.WithoutCancel(ctx)
+	err = errors.Join(err, s.loadHalts(ctx))
+	if err == nil {
+		err = s.forgetHalts(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
-	return s.loadHalts(context.WithoutCancel(ctx))
+	return nil
+}
+
+// forgetHalts gives the claims their plain statement back once nothing is halted any more. The
+// caller holds halting and the end of the last halt is on disk, so a group that is undone takes
+// nothing of this back.
+func (s *Store) forgetHalts(ctx context.Context) error {
+	if all := s.halted.Load(); all == nil || len(*all) > 0 {
+		return nil
+	}
+	return s.write(ctx, laneWork, func(t *tx) error { t.halts = false; return nil })
 }
 
 // Halts lists what is halted, the longest first.
@@ -144,6 +165,65 @@ func (s *Store) Halted(d *nudgewire.Dispatch) (Halt, bool) {
 		}
 	}
 	return Halt{}, false
+}
+
+// RunHalted is the halt that keeps a run back: its job is halted, or everything, or the
+// template that its rows are sent with.
+func (s *Store) RunHalted(ctx context.Context, r *nudgewire.Run) (Halt, bool, error) {
+	all, err := s.Halts(ctx)
+	if err != nil {
+		return Halt{}, false, err
+	}
+	d := nudgewire.Dispatch{Trigger: r.Job, Send: nudgewire.Send{Template: r.Template}}
+	for _, h := range all {
+		if h.stops(&d) {
+			return h, true, nil
+		}
+	}
+	return Halt{}, false, nil
+}
+
+// Unsent reports whether anything that a halt of this scope and name would stop is not at its
+// end yet: what waits, what is on its way, what is in doubt and may be sent again, and for a
+// job also its open runs. It is how a name is known that has left the config.
+func (s *Store) Unsent(ctx context.Context, scope HaltScope, name string) (found bool, err error) {
+	var condition string
+	args := []any{name}
+	switch scope {
+	case HaltTrigger:
+		condition = `event_id <> 0 AND trigger_name = ?1`
+	case HaltJob:
+		condition = `event_id = 0 AND trigger_name = ?1`
+	case HaltTemplate:
+		mark, err := templateMark(name)
+		if err != nil {
+			return false, err
+		}
+		condition, args = `replace(send, ?1, '') <> send`, []any{mark}
+	default:
+		return false, fmt.Errorf("unsent of %q: nothing that has a name", scope)
+	}
+	// One search by index for each state: an OR of them would walk history.
+	var looks []string
+	for _, state := range []nudgewire.State{nudgewire.StateWaiting, nudgewire.StateSending, nudgewire.StateInDoubt} {
+		looks = append(looks, `SELECT 1 FROM dispatches WHERE `+stateCondition(state)+` AND `+condition)
+	}
+	if scope == HaltJob {
+		looks = append(looks, `SELECT 1 FROM runs WHERE ended_at = 0 AND job = ?1`)
+	}
+	for i := 0; i < len(looks) && err == nil && !found; i++ {
+		err = s.rows(ctx, looks[i]+` LIMIT 1`, args, func(*row) error { found = true; return nil })
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for what %s %q has not sent: %w", scope, name, err)
+	}
+	return found, nil
+}
+
+// templateMark is the piece of dispatches.send that names a template.
+func templateMark(name string) (string, error) {
+	text, err := json.Marshal(name)
+	return `"template":` + string(text), err
 }
 
 // JobHalted reports whether a job is halted, by its name or with everything.

@@ -18,6 +18,8 @@ var migrations = []string{
 	2: "migrations/00002_lookups.sql",
 	3: "migrations/00003_runs.sql",
 	4: "migrations/00004_halts.sql",
+	5: "migrations/00005_afterwards.sql",
+	6: "migrations/00006_follow.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

@@ -151,7 +151,7 @@ func TestDataOfANewerVersionIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	rawExec(t, path, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)`)
-	const words = "the data has schema version 99 and this nudgewire knows versions up to 4; use the newer nudgewire that wrote it"
+	const words = "the data has schema version 99 and this nudgewire knows versions up to 6; use the newer nudgewire that wrote it"
 	for _, readOnly := range []bool{false, true} {
 		_, err := Open(t.Context(), Options{DSN: "sqlite:" + path, ReadOnly: readOnly})
 		if fmt.Sprint(err) != path+": "+words {

@@ -134,8 +134,9 @@ func (s *Store) Standing(ctx context.Context, run nudgewire.RunID) (ended, faile
 	return ended, failed, nil
 }
 
-// RunMessages counts the messages of a run that delivers row by row: by the service's status
-// where it took them, by our state where it did not.
+// RunMessages counts the messages of a run by the service's status where it took them, and by
+// our state where it did not. Of a run that uploads files it counts those that the answers
+// named.
 func (s *Store) RunMessages(ctx context.Context, run nudgewire.RunID) (map[string]int64, error) {
 	by := map[string]int64{}
 	err := s.rows(ctx, `SELECT CASE WHEN m.status IS NULL THEN d.state ELSE m.status END AS word, count(*)`+ofRun+`
@@ -143,6 +144,9 @@ func (s *Store) RunMessages(ctx context.Context, run nudgewire.RunID) (map[strin
 		by[r.text()] += r.int()
 		return nil
 	})
+	if err == nil {
+		err = s.countFollowedOf(ctx, run, by)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("messages of run %d: %w", run, err)
 	}

@@ -11,25 +11,50 @@ import (
 )
 
 func (t *tx) insertPart(run nudgewire.RunID, p *nudgewire.Part) error {
-	ids, err := encodeIDs(p.MessageIDs)
+	ids, err := encodeIDs(p)
 	if err != nil {
 		return err
 	}
 	_, err = t.exec(stInsertPart, int64(run), int64(p.Number), p.File, p.Rows, p.First, p.Bytes, p.SHA256, string(p.State), p.Reason,
-		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt))
+		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt), p.Resolved)
 	return err
 }
 
-// encodeIDs keeps message ids as JSON; none is "".
-func encodeIDs(ids []string) (string, error) {
+// encodeIDs keeps message ids as JSON, each with a space and its phone where that is known;
+// none is "".
+func encodeIDs(p *nudgewire.Part) (string, error) {
+	ids := p.MessageIDs
 	if len(ids) == 0 {
 		return "", nil
+	}
+	if p.Phones != nil {
+		ids = make([]string, len(p.MessageIDs))
+		for i, id := range p.MessageIDs {
+			ids[i] = strings.TrimSuffix(id+" "+p.Phones[i], " ")
+		}
 	}
 	text, err := json.Marshal(ids)
 	if err != nil {
 		return "", fmt.Errorf("encode message ids: %w", err)
 	}
 	return string(text), nil
+}
+
+// decodeIDs is the other way.
+func decodeIDs(p *nudgewire.Part, text string) error {
+	if err := json.NewDecoder(strings.NewReader(text)).Decode(&p.MessageIDs); err != nil {
+		return fmt.Errorf("part %d of run %d: message ids: %w", p.Number, p.RunID, err)
+	}
+	for i, one := range p.MessageIDs {
+		id, phone, known := strings.Cut(one, " ")
+		if p.MessageIDs[i] = id; known {
+			if p.Phones == nil {
+				p.Phones = make([]string, len(p.MessageIDs))
+			}
+			p.Phones[i] = phone
+		}
+	}
+	return nil
 }
 
 func (t *tx) part(run nudgewire.RunID, number int) (p nudgewire.Part, err error) {
@@ -71,8 +96,17 @@ func (s *Store) ClaimPart(ctx context.Context, run nudgewire.RunID, number int, 
 //
 // A part that goes back to built while its run was cancelled is cancelled with it: nobody
 // would come for it any more.
+//
+// The messages of an accepted part are followed from then on: p.MessageIDs are kept in the same
+// commit, as messages as far as followAtOnce goes; FollowRest goes on with the others.
 func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
-	ids, err := encodeIDs(p.MessageIDs)
+	if p.State != nudgewire.PartAccepted {
+		p.MessageIDs, p.Phones = nil, nil
+	}
+	if p.Phones != nil && len(p.Phones) != len(p.MessageIDs) {
+		return fmt.Errorf("finish part %d of run %d: %d phones for %d messages", p.Number, p.RunID, len(p.Phones), len(p.MessageIDs))
+	}
+	ids, err := encodeIDs(&p)
 	if err != nil {
 		return fmt.Errorf("finish part %d of run %d: %w", p.Number, p.RunID, err)
 	}
@@ -87,11 +121,19 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		}
 		_, err = t.exec(stFinishPart, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),
 			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt))
-		if err != nil || p.State != nudgewire.PartBuilt {
+		if err != nil {
 			return err
 		}
+		follows := len(p.MessageIDs) > 0
+		if p.State != nudgewire.PartBuilt && !follows {
+			return nil
+		}
 		r, err := t.run(p.RunID)
-		if err == nil && r.State == nudgewire.RunCancelled {
+		switch {
+		case err != nil:
+		case follows:
+			_, err = t.follow(&r, &p, s.first)
+		case r.State == nudgewire.RunCancelled:
 			_, err = t.exec(stCancelParts, int64(p.RunID), r.Reason, t.at)
 		}
 		return err
@@ -123,13 +165,12 @@ func scanPart(r *row) (p nudgewire.Part, err error) {
 	p.Answer = r.text()
 	p.HTTPStatus = int(r.int())
 	p.UpdatedAt = r.time()
+	p.Resolved = r.text()
 	if r.err != nil {
 		return p, r.err
 	}
 	if ids != "" {
-		if err := json.NewDecoder(strings.NewReader(ids)).Decode(&p.MessageIDs); err != nil {
-			return p, fmt.Errorf("part %d of run %d: message ids: %w", p.Number, p.RunID, err)
-		}
+		return p, decodeIDs(&p, ids)
 	}
 	return p, nil
 }

@@ -30,6 +30,8 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	queries["message by id"] = `SELECT * FROM messages WHERE message_id = ?1 AND message_id <> '' ORDER BY dispatch_id DESC LIMIT 1`
 	queries["messages of a status"] = `SELECT * FROM messages WHERE status = ?1 ORDER BY accepted_at DESC, dispatch_id DESC LIMIT 50`
 	queries["messages"] = `SELECT * FROM messages ORDER BY accepted_at DESC, dispatch_id DESC LIMIT 50`
+	queries["row of a dispatch"], queries["rows of a phone"] = rowOfDispatch, rowsOfPhone
+	queries["whose place a dispatch took"], queries["retries of a run"] = placesOf, retriesOfRun
 	queries["next due"] = nextDue
 	queries["next poll"] = `SELECT next_poll_at FROM messages WHERE final = 0 ORDER BY next_poll_at LIMIT 1`
 

@@ -53,7 +53,7 @@ func (s *Store) listDispatches(ctx context.Context, f DispatchFilter) (out []Dis
 		q.and("id IN " + in(owedBy(decisions)))
 	}
 	if f.Phone != "" {
-		// The phone's events lead to its dispatches, so there is no index by phone here.
+		// The phone's events lead to their dispatches, so only rows of runs are indexed by phone.
 		ids, err := s.dispatchesOf(ctx, f.Phone)
 		if err != nil {
 			return nil, err
@@ -114,7 +114,8 @@ func stateCondition(s nudgewire.State) string {
 // maxOfPhone bounds the dispatches of one phone that are looked at, newest first.
 const maxOfPhone = 10_000
 
-// dispatchesOf lists the numbers of all dispatches that events of a phone led to, ascending.
+// dispatchesOf lists the numbers of all dispatches that events of a phone or rows of runs led to,
+// ascending.
 func (s *Store) dispatchesOf(ctx context.Context, phone nudgewire.Phone) (ids []nudgewire.DispatchID, err error) {
 	events, err := s.eventsOf(ctx, phone, 0, maxOfPhone)
 	if err != nil {
@@ -125,6 +126,11 @@ func (s *Store) dispatchesOf(ctx context.Context, phone nudgewire.Phone) (ids []
 			ids = append(ids, d.DispatchID)
 		}
 	})
+	if err == nil {
+		var rows []nudgewire.DispatchID
+		rows, err = s.rowsOf(ctx, phone, maxOfPhone)
+		ids = append(ids, rows...)
+	}
 	slices.Sort(ids)
 	return slices.Compact(ids), err
 }

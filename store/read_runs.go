@@ -80,11 +80,13 @@ func (s *Store) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, erro
 	return out, nil
 }
 
-// LastSent is the newest run of a job that is done or partial and kept at least one row.
+// LastSent is the newest run of a job that is done or partial and kept at least one row; one
+// that repeats another is passed over.
 func (s *Store) LastSent(ctx context.Context, job string) (r nudgewire.Run, ok bool, err error) {
 	var q select_
 	q.and("job = ?", job)
 	q.and("kept > 0")
+	q.and("again_of = 0") // what is sent again is no measure of the list
 	q.and("(state = 'done' OR state = 'partial')")
 	found, err := s.listRuns(ctx, &q, "id DESC", 1)
 	if err != nil {
@@ -103,6 +105,9 @@ func (s *Store) Parts(ctx context.Context, run nudgewire.RunID) (out []nudgewire
 		out = append(out, p)
 		return err
 	})
+	if err == nil {
+		err = s.addFollowed(ctx, run, out)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("parts of run %d: %w", run, err)
 	}
@@ -138,7 +143,7 @@ func (s *Store) PartsSince(ctx context.Context, since time.Time, each func(folde
 // been; a phone may come more than once.
 func (s *Store) MessagedSince(ctx context.Context, since time.Time, each func(nudgewire.Phone)) error {
 	visit := func(r *row) error { each(nudgewire.Phone(r.text())); return nil }
-	err := s.rows(ctx, `SELECT phone FROM messages WHERE accepted_at >= ?1`, []any{micro(since)}, visit)
+	err := s.rows(ctx, `SELECT phone FROM messages WHERE accepted_at >= ?1 AND phone <> ''`, []any{micro(since)}, visit)
 	if err == nil {
 		err = s.rows(ctx, `SELECT phone FROM dispatches WHERE (state = 'in_doubt' OR state = 'sending') AND claimed_at >= ?1`, []any{micro(since)}, visit)
 	}

@@ -36,7 +36,7 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 		t.ids.run++
 		id, won = nudgewire.RunID(t.ids.run), true
 		all := append([]any{int64(id), r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
-		if _, err = t.exec(stInsertRun, append(all, micro(r.CreatedAt), args[18], args[19])...); err != nil {
+		if _, err = t.exec(stInsertRun, append(all, micro(r.CreatedAt), args[18], args[19], int64(r.AgainOf))...); err != nil {
 			return err
 		}
 		for i := range parts {
@@ -279,6 +279,8 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 	v.CreatedAt = r.time()
 	v.StartedAt = r.time()
 	v.EndedAt = r.time()
+	v.AgainOf = nudgewire.RunID(r.int())
+	v.FilesRemovedAt = r.time()
 	if r.err != nil {
 		return v, r.err
 	}

@@ -79,6 +79,16 @@ const (
 	stRowsOwed
 	stInsertRows
 	stCancelRows
+	stInsertRetry
+	stRetried
+	stDoubts
+	stResolvePart
+	stReopenRun
+	stEndAnew
+	stFollowed
+	stInsertFollowed
+	stAllFollowed
+	stFilesRemoved
 	stBlock
 	stBlocked
 	stAllow

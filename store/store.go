@@ -33,6 +33,11 @@ type Options struct {
 
 	OnLookup func(at time.Time)
 
+	// FirstPoll is when a message is asked about first that an upload's answer named, by the
+	// time it was accepted and its place among those of its run, from 0. It is called inside the
+	// commit, so it must be quick. nil is at once.
+	FirstPoll func(accepted time.Time, place int64) time.Time
+
 	Now        func() time.Time // default time.Now
 	MaxWaiting int              // events and refusals that may wait for a group; default 4096
 }
@@ -40,6 +45,7 @@ type Options struct {
 // A Store is open data. Its methods may be called from any goroutine.
 type Store struct {
 	settle Settle
+	first  func(accepted time.Time, place int64) time.Time
 	hash   func(...string) int64
 	ring   ring
 	front  *front // nil when read-only
@@ -49,6 +55,9 @@ type Store struct {
 
 	halting sync.Mutex             // one change of halts at a time, with its reading back
 	halted  atomic.Pointer[[]Halt] // as Halts gives them; nil when read-only
+
+	blocking  sync.RWMutex // for reading while blocks are made, for writing while one ends
+	lastBlock atomic.Int64 // when the newest block of this process was stored, microseconds
 
 	closing sync.Once
 	closed  error
@@ -82,7 +91,10 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if o.MaxWaiting == 0 {
 		o.MaxWaiting = defaultMaxWaiting
 	}
-	s := &Store{settle: o.Settle, hash: keyHash, ring: refusalRing}
+	if o.FirstPoll == nil {
+		o.FirstPoll = func(accepted time.Time, _ int64) time.Time { return accepted }
+	}
+	s := &Store{settle: o.Settle, first: o.FirstPoll, hash: keyHash, ring: refusalRing}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("%s: %w", path, err), s.Close())
@@ -149,12 +161,14 @@ func migrateOnce(ctx context.Context, c connector) error {
 // after the newest rows were cleared away; a number is never given twice.
 func (s *Store) resume(ctx context.Context) error {
 	w := s.writer
+	var followed int64 // the newest number of a message without a dispatch
 	for _, q := range []struct {
 		sql  string
 		into []any
 	}{
 		{`SELECT coalesce(max(id), 0) FROM events`, []any{&w.ids.event}},
 		{`SELECT coalesce(max(id), 0) FROM dispatches`, []any{&w.ids.dispatch}},
+		{`SELECT coalesce(max(dispatch_id + id_count - 1), 0) FROM run_messages`, []any{&followed}},
 		{`SELECT coalesce(max(id), 0) FROM refusals`, []any{&w.ids.refusal}},
 		{`SELECT coalesce(max(id), 0) FROM runs`, []any{&w.ids.run}},
 		{`SELECT coalesce(min(day), 0) FROM events`, []any{&w.days.first}},
@@ -172,7 +186,7 @@ func (s *Store) resume(ctx context.Context) error {
 		return err
 	}
 	w.ids.event = max(w.ids.event, totals[counterNames[countEvents]])
-	w.ids.dispatch = max(w.ids.dispatch, totals[counterNames[countDispatches]])
+	w.ids.dispatch = max(w.ids.dispatch, followed, totals[counterNames[countDispatches]]+totals[counterNames[countFollowed]])
 	w.ids.refusal = max(w.ids.refusal, totals[counterNames[countRefusals]])
 	return nil
 }

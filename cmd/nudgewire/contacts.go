@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,16 +24,13 @@ func (c *cli) contactsBlock() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "block PHONE...", Short: "Send contacts nothing from now on, but for the codes of their own log-ins", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ask, done, err := c.daemon()
-			if err != nil {
-				return err
-			}
-			defer done()
-			a, err := ask.Block(cmd.Context(), server.BlockRequest{Phones: args, Reason: reason})
-			if err != nil {
-				return err
-			}
-			return c.blocked(a, func(row int) string { return args[row-1] })
+			return c.telling(func(ask *server.Client) error {
+				a, err := ask.Block(cmd.Context(), server.BlockRequest{Phones: args, Reason: reason})
+				if err != nil {
+					return err
+				}
+				return c.blocked(a, func(row int) string { return args[row-1] })
+			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
@@ -53,7 +47,7 @@ func (c *cli) blocked(a server.BlockAnswer, place func(row int) string) error {
 		for _, b := range a.Bad {
 			c.note("%s: %s", place(b.Row), b.Reason)
 		}
-		fmt.Fprintf(c.out, "%d blocked, %d were before, %d could not be read\n", a.Blocked, a.Before, len(a.Bad))
+		fmt.Fprintf(c.out, "%d blocked, %d blocked already, %d could not be read\n", a.Blocked, a.Before, len(a.Bad))
 	}
 	if len(a.Bad) > 0 {
 		return errSilent(exitFailed)
@@ -65,20 +59,17 @@ func (c *cli) contactsAllow() *cobra.Command {
 	return &cobra.Command{
 		Use: "allow PHONE", Short: "End a contact's block", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ask, done, err := c.daemon()
-			if err != nil {
-				return err
-			}
-			defer done()
-			b, err := ask.Allow(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return c.print(b)
-			}
-			fmt.Fprintf(c.out, "%s is not blocked any more\n", b.Phone.Masked())
-			return nil
+			return c.telling(func(ask *server.Client) error {
+				b, err := ask.Allow(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(b)
+				}
+				fmt.Fprintf(c.out, "%s is not blocked any more\n", b.Phone.Masked())
+				return nil
+			})
 		},
 	}
 }
@@ -92,26 +83,23 @@ func (c *cli) contactsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ask, done, err := c.reader(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer done()
-			rows, err := ask.Blocks(cmd.Context(), q)
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return printAll(c, rows)
-			}
-			if len(rows) == 0 {
-				return fail(exitNothing, "", "nobody is blocked")
-			}
-			var out [][]string
-			for _, b := range rows {
-				out = append(out, []string{b.Phone.Masked(), clock(b.At), b.Source, orDash(b.Reason)})
-			}
-			return c.table("PHONE | SINCE | BY | WHY", out)
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				rows, err := ask.Blocks(cmd.Context(), q)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return printAll(c, rows)
+				}
+				if len(rows) == 0 {
+					return fail(exitNothing, "", "nobody is blocked")
+				}
+				var out [][]string
+				for _, b := range rows {
+					out = append(out, []string{b.Phone.Masked(), clock(b.At), b.Source, orDash(b.Reason)})
+				}
+				return c.table("PHONE | SINCE | BY | WHY", out)
+			})
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 50, "most rows")
@@ -122,13 +110,14 @@ func (c *cli) contactsList() *cobra.Command {
 const importBatch = 5000
 
 func (c *cli) contactsImport() *cobra.Command {
-	var reason string
+	var reason, column string
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Block every phone of a file, one a line; - is standard input", Args: cobra.ExactArgs(1),
+		Use: "import FILE", Short: "Block every phone of a file; - is standard input", Args: cobra.ExactArgs(1),
 		Long: `import reads a list of phones that must not be messaged, such as an export of opt-outs: one
-a line, or a CSV whose first column is the phone. Empty lines, a header and lines that begin
-with # are passed over. A phone that cannot be read is named with its line, and the others are
-blocked all the same.`,
+a line, or a CSV file. Of a CSV file it reads the column whose header says phone, or --column,
+or the first one where there is no header. Empty lines and lines that begin with # are passed
+over. A phone that cannot be read is named with its line, and the others are blocked all the
+same; one that is there twice counts as blocked already the second time.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			in, source := c.in, "standard input"
 			if args[0] != "-" {
@@ -139,52 +128,33 @@ blocked all the same.`,
 				defer func() { _ = f.Close() }() // it was only read
 				in, source = f, filepath.Base(args[0])
 			}
-			phones, lines, err := readPhones(in)
-			if err != nil {
-				return fmt.Errorf("read %s: %w", source, err)
-			}
-			if len(phones) == 0 {
-				return fail(exitNothing, "", "no phones in %s", source)
-			}
-			ask, done, err := c.daemon()
+			list, err := readPhones(in, source, column)
 			if err != nil {
 				return err
 			}
-			defer done()
-			var all server.BlockAnswer
-			for at := 0; at < len(phones); at += importBatch {
-				some := phones[at:min(at+importBatch, len(phones))]
-				a, err := ask.Block(cmd.Context(), server.BlockRequest{Phones: some, Reason: reason, Source: source})
-				if err != nil {
-					return err
-				}
-				all.Blocked, all.Before = all.Blocked+a.Blocked, all.Before+a.Before
-				for _, b := range a.Bad {
-					b.Row += at
-					all.Bad = append(all.Bad, b)
-				}
+			phones, lines := list.phones, list.lines
+			if len(phones) == 0 {
+				return fail(exitNothing, "", "no phones in %s", source)
 			}
-			return c.blocked(all, func(row int) string { return fmt.Sprintf("%s:%d", source, lines[row-1]) })
+			return c.telling(func(ask *server.Client) error {
+				var all server.BlockAnswer
+				for at := 0; at < len(phones); at += importBatch {
+					some := phones[at:min(at+importBatch, len(phones))]
+					a, err := ask.Block(cmd.Context(), server.BlockRequest{Phones: some, Reason: reason, Source: source})
+					if err != nil {
+						return err
+					}
+					all.Blocked, all.Before = all.Blocked+a.Blocked, all.Before+a.Before
+					for _, b := range a.Bad {
+						b.Row = lines[at+b.Row-1]
+						all.Bad = append(all.Bad, b)
+					}
+				}
+				return c.blocked(all, func(row int) string { return fmt.Sprintf("%s:%d", source, row) })
+			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&column, "column", "", "header of the column that holds the phone")
 	return cmd
-}
-
-// readPhones reads the first column of each line, with the line's number. A first line without
-// a digit is a header.
-func readPhones(in io.Reader) (phones []string, lines []int, err error) {
-	s := bufio.NewScanner(in)
-	for n := 1; s.Scan(); n++ {
-		text := strings.TrimPrefix(s.Text(), "\uFEFF")
-		if i := strings.IndexAny(text, ",;\t"); i >= 0 {
-			text = text[:i]
-		}
-		text = strings.Trim(strings.TrimSpace(text), `"`)
-		if text == "" || text[0] == '#' || (n == 1 && !strings.ContainsAny(text, "0123456789")) {
-			continue
-		}
-		phones, lines = append(phones, text), append(lines, n)
-	}
-	return phones, lines, s.Err()
 }

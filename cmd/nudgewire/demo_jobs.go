@@ -80,6 +80,9 @@ func (n *narrator) ran(r nudgewire.Run) {
 	}
 }
 
+// leastTold is the room of a bar in the demo on a terminal so narrow that its lines break anyway.
+const leastTold = 20
+
 // uploaded tells of each part whose upload has ended, with the bar.
 func (n *narrator) uploaded(p nudgewire.Part) {
 	n.mu.Lock()
@@ -91,13 +94,10 @@ func (n *narrator) uploaded(p nudgewire.Part) {
 	if p.State == nudgewire.PartAccepted {
 		n.sent[p.RunID] += p.Rows
 	}
-	bar := barOf("", &server.ProgressView{Rows: n.sent[p.RunID], Of: r.Tally.Kept, Parts: p.Number, OfParts: r.Tally.Parts})
-	n.say("service", "32", "  %s %s %s", r.Job, trimLeft(bar), p.State)
-}
-
-func trimLeft(bar string) string {
-	for bar != "" && bar[0] == ' ' {
-		bar = bar[1:]
+	width := columns(n.c.out)
+	if width != noColumns {
+		width = max(leastTold, width-saysBefore-len("  ")-len(r.Job)-len(" ")-len(" ")-len(p.State))
 	}
-	return bar
+	bar := barOf("", &server.ProgressView{Rows: n.sent[p.RunID], Of: r.Tally.Kept, Parts: p.Number, OfParts: r.Tally.Parts}, false, width)
+	n.say("service", "32", "  %s %s %s", r.Job, bar, p.State)
 }

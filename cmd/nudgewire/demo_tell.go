@@ -35,6 +35,9 @@ func newNarrator(c *cli) *narrator {
 	}
 }
 
+// saysBefore is how many signs say puts before what is said.
+const saysBefore = len("1234.5s  nudgewire  ")
+
 // say prints one line: the time since the curtain, who speaks, and what. The caller holds mu.
 func (n *narrator) say(who, color, format string, args ...any) {
 	if n.quiet {

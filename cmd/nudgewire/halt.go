@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -62,7 +63,15 @@ func haltRequest(args []string) (r server.HaltRequest, err error) {
 		}
 		r.Name = args[1]
 	default:
-		return r, fail(exitUsage, "", "%q: want all, trigger NAME, template NAME or job NAME", args[0])
+		hint := ""
+		var known []string
+		for _, scope := range store.HaltScopes {
+			known = append(known, string(scope))
+		}
+		if near := nearest.Of(args[0], known); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return r, fail(exitUsage, hint, "%q: want all, trigger NAME, template NAME or job NAME", args[0])
 	}
 	return r, nil
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"os/user"
 	"slices"
 	"strconv"
@@ -23,7 +25,7 @@ func (c *cli) jobs() *cobra.Command {
 	cmd.AddCommand(c.jobsList(), c.jobsRun(), c.jobsForecast(), c.jobsHistory(), c.jobsShow(),
 		c.jobsOrder("approve", "Let a held run go", true), c.jobsOrder("pause", "Stop a run for now; the part on its way is taken to its end", false),
 		c.jobsOrder("resume", "Let a paused run go on exactly where it was", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
-		c.jobsRetry())
+		c.jobsRetry(), c.jobsResolve(), c.jobsExport())
 	return cmd
 }
 
@@ -85,23 +87,20 @@ func (c *cli) jobsRun() *cobra.Command {
 			if err := c.confirm(fmt.Sprintf("Run job %s now and send to its whole list?", args[0])); err != nil {
 				return err
 			}
-			ask, done, err := c.daemon()
-			if err != nil {
-				return err
-			}
-			defer done()
-			r, err := ask.RunJob(cmd.Context(), args[0], server.RunOrder{Who: who(), Approve: approve})
-			if err != nil {
-				return err
-			}
-			if !wait {
-				c.note("run %d has begun; follow it with: nudgewire jobs show %d --follow", r.ID, r.ID)
-				if c.json {
-					return c.print(r)
+			return c.telling(func(ask *server.Client) error {
+				r, err := ask.RunJob(cmd.Context(), args[0], server.RunOrder{Who: who(), Approve: approve})
+				if err != nil {
+					return err
 				}
-				return nil
-			}
-			return c.follow(cmd.Context(), ask, r)
+				if !wait {
+					c.note("run %d has begun; follow it with: nudgewire jobs show %d --follow", r.ID, r.ID)
+					if c.json {
+						return c.print(r)
+					}
+					return nil
+				}
+				return c.follow(cmd.Context(), ask, r)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "read the source and count; send nothing")
@@ -162,7 +161,9 @@ func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
 	for _, x := range t.Exclusions {
 		fmt.Fprintf(c.out, "  left out    %s: %s (first in row %s)\n", grouped(x.Count), x.Reason, grouped(x.First))
 	}
-	fmt.Fprintf(c.out, "  parts       %d, %s bytes\n", t.Parts, grouped(t.Bytes))
+	if t.Parts > 0 || t.Kept == 0 {
+		fmt.Fprintf(c.out, "  parts       %d, %s bytes\n", t.Parts, grouped(t.Bytes))
+	}
 	if priced || t.Points > 0 {
 		fmt.Fprintf(c.out, "  points      %.1f\n", t.Points)
 	}
@@ -200,29 +201,26 @@ func (c *cli) jobsHistory() *cobra.Command {
 				q.Trigger = args[0]
 			}
 			q.State = state
-			ask, done, err := c.reader(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer done()
-			runs, err := ask.Runs(cmd.Context(), q)
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return printAll(c, runs)
-			}
-			if len(runs) == 0 {
-				return fail(exitNothing, "", "no runs")
-			}
-			var rows [][]string
-			for _, r := range runs {
-				rows = append(rows, []string{
-					strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, string(r.State), grouped(r.Tally.Kept), grouped(r.Tally.Excluded()),
-					strconv.Itoa(r.Tally.Parts), orDash(r.Reason),
-				})
-			}
-			return c.table("RUN | JOB | FOR | STATE | ROWS | LEFT OUT | PARTS | WHY", rows)
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				runs, err := ask.Runs(cmd.Context(), q)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return printAll(c, runs)
+				}
+				if len(runs) == 0 {
+					return fail(exitNothing, "", "no runs")
+				}
+				var rows [][]string
+				for _, r := range runs {
+					rows = append(rows, []string{
+						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, string(r.State), grouped(r.Tally.Kept), grouped(r.Tally.Excluded()),
+						strconv.Itoa(r.Tally.Parts), orDash(byStatus(r.Messages)), orDash(r.Reason),
+					})
+				}
+				return c.table("RUN | JOB | FOR | STATE | ROWS | LEFT OUT | PARTS | MESSAGES | WHY", rows)
+			})
 		},
 	}
 	f.add(cmd)
@@ -247,19 +245,16 @@ func (c *cli) jobsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ask, done, err := c.reader(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer done()
-			r, err := ask.Run(cmd.Context(), id)
-			if err != nil {
-				return err
-			}
-			if follow {
-				return c.follow(cmd.Context(), ask, r)
-			}
-			return c.ran(r)
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				r, err := ask.Run(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				if follow {
+					return c.follow(cmd.Context(), ask, r)
+				}
+				return c.ran(r)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&follow, "follow", false, "stay until it ends, with its progress")
@@ -275,9 +270,18 @@ func (c *cli) ran(r server.RunView) error {
 	if r.Reason != "" {
 		fmt.Fprintf(c.out, "  because     %s\n", r.Reason)
 	}
+	if r.Halted != "" {
+		fmt.Fprintf(c.out, "  halted      %s\n", c.paint(c.out, "33", r.Halted))
+	}
+	if r.AgainOf != 0 {
+		fmt.Fprintf(c.out, "  again       what was left of run %d\n", r.AgainOf)
+	}
 	fmt.Fprintf(c.out, "  source      %s\n", r.Source)
 	c.tellTally(r.Tally, false)
-	if r.Folder != "" && r.Tally.Excluded() > 0 {
+	switch {
+	case r.FilesRemovedAt != nil:
+		fmt.Fprintf(c.out, "  files       removed %s (retention.lists)\n", clock(*r.FilesRemovedAt))
+	case r.Folder != "" && r.Tally.Excluded() > 0 && r.AgainOf == 0:
 		fmt.Fprintf(c.out, "  rejects     %s/rejects.csv\n", r.Folder)
 	}
 	for _, p := range r.Parts {
@@ -288,16 +292,29 @@ func (c *cli) ran(r server.RunView) error {
 		if p.Reason != "" {
 			line += ": " + p.Reason
 		}
+		if p.Resolved != "" && p.Resolved != p.Reason {
+			line += " (" + p.Resolved + ")"
+		}
 		fmt.Fprintln(c.out, line)
 	}
-	words := make([]string, 0, len(r.Messages))
-	for word, n := range r.Messages {
-		words = append(words, fmt.Sprintf("%s %s", grouped(n), word))
+	if len(r.Messages) > 0 {
+		fmt.Fprintf(c.out, "  messages    %s\n", byStatus(r.Messages))
 	}
-	if slices.Sort(words); len(words) > 0 {
-		fmt.Fprintf(c.out, "  messages    %s\n", strings.Join(words, ", "))
+	for _, step := range nextSteps(r) {
+		fmt.Fprintf(c.out, "  next        %s\n", step)
 	}
 	return nil
+}
+
+// byStatus says how many messages stand where, the most first.
+func byStatus(count map[string]int64) string {
+	words := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+	})
+	for i, word := range words {
+		words[i] = grouped(count[word]) + " " + word
+	}
+	return strings.Join(words, ", ")
 }
 
 // jobsOrder is a command that says one word to a run.
@@ -309,62 +326,21 @@ func (c *cli) jobsOrder(word, short string, asks bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ask, done, err := c.daemon()
-			if err != nil {
-				return err
-			}
-			defer done()
-			r, err := ask.Run(cmd.Context(), id)
-			if err != nil {
-				return err
-			}
-			if asks {
-				if err := c.confirm(fmt.Sprintf("%s run %d of %s: %s rows in %d parts?", strings.ToUpper(word[:1])+word[1:], id, r.Job, grouped(r.Tally.Kept), r.Tally.Parts)); err != nil {
+			return c.telling(func(ask *server.Client) error {
+				r, err := ask.Run(cmd.Context(), id)
+				if err != nil {
 					return err
 				}
-			}
-			if r, err = ask.OrderRun(cmd.Context(), id, word, server.RunOrder{Who: who()}); err != nil {
-				return err
-			}
-			return c.ran(r)
+				if asks {
+					if err := c.confirm(fmt.Sprintf("%s run %d of %s: %s?", strings.ToUpper(word[:1])+word[1:], id, r.Job, amount(r.Tally))); err != nil {
+						return err
+					}
+				}
+				if r, err = ask.OrderRun(cmd.Context(), id, word, server.RunOrder{Who: who()}); err != nil {
+					return err
+				}
+				return c.ran(r)
+			})
 		},
 	}
-}
-
-func (c *cli) jobsRetry() *cobra.Command {
-	var only string
-	cmd := &cobra.Command{
-		Use: "retry RUN", Short: "Send the parts of an ended run again that were not accepted, as a new run", Args: cobra.ExactArgs(1),
-		Long: `retry makes a new run of those parts of an ended one that the service did not accept, from
-the same files. Parts in doubt are left out, because whoever is on them may have the message:
-look at the service's dashboard, and if they did not arrive, add --only in_doubt.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := runID(args[0])
-			if err != nil {
-				return err
-			}
-			if only != "retriable" && only != "in_doubt" {
-				return fail(exitUsage, "", "--only %q: want retriable or in_doubt", only)
-			}
-			question := fmt.Sprintf("Send what was left of run %d again?", id)
-			if only == "in_doubt" {
-				question = fmt.Sprintf("Send the parts of run %d again that are in doubt? If they did arrive, people get the message twice.", id)
-			}
-			if err := c.confirm(question); err != nil {
-				return err
-			}
-			ask, done, err := c.daemon()
-			if err != nil {
-				return err
-			}
-			defer done()
-			r, err := ask.OrderRun(cmd.Context(), id, "retry", server.RunOrder{Who: who(), InDoubt: only == "in_doubt"})
-			if err != nil {
-				return err
-			}
-			return c.ran(r)
-		},
-	}
-	cmd.Flags().StringVar(&only, "only", "retriable", "retriable: surely not accepted; in_doubt: those in doubt, too")
-	return cmd
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -16,23 +15,31 @@ const lookEvery = 200 * time.Millisecond
 // follow stays with a run until it rests: a bar on a terminal, a line of JSON for each change
 // with --json, and the run itself at the end. A run that ends badly ends the command badly.
 func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) error {
-	bar := isTerminal(c.err) && !c.json && !c.quiet
-	told := ""
+	bar := redraws(c.err) && !c.json && !c.quiet
+	wipe := func() {
+		if bar {
+			fmt.Fprint(c.err, "\r\x1b[K")
+		}
+	}
+	told, halted := "", ""
 	for !r.State.Final() && r.State != nudgewire.RunHeld && r.State != nudgewire.RunPaused {
-		switch now := barOf(string(r.State), r.Progress); {
+		switch now := barOf(string(r.State), r.Progress, r.Halted != "", columns(c.err)); {
 		case bar:
-			fmt.Fprintf(c.err, "\r\x1b[K%s", now)
+			fmt.Fprintf(c.err, "\r%s\x1b[K", now)
 		case c.json && now != told:
 			if err := c.print(r); err != nil {
 				return err
 			}
 			told = now
 		}
+		if !bar && r.Halted != halted {
+			if halted = r.Halted; halted != "" {
+				c.note("run %d waits, halted: %s", r.ID, halted)
+			}
+		}
 		select {
 		case <-ctx.Done():
-			if bar {
-				fmt.Fprintln(c.err)
-			}
+			wipe()
 			c.note("the run goes on; look at it with: nudgewire jobs show %d", r.ID)
 			return nil
 		case <-time.After(lookEvery):
@@ -42,13 +49,12 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 			if ctx.Err() != nil {
 				continue
 			}
+			wipe()
 			return err
 		}
 		r = next
 	}
-	if bar {
-		fmt.Fprint(c.err, "\r\x1b[K")
-	}
+	wipe()
 	if err := c.ran(r); err != nil {
 		return err
 	}
@@ -62,30 +68,4 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 	default:
 		return nil
 	}
-}
-
-// barWidth is how many signs a whole bar has.
-const barWidth = 24
-
-// barOf is how far a run has come, in one line.
-func barOf(state string, p *server.ProgressView) string {
-	if p == nil {
-		return state
-	}
-	line := fmt.Sprintf("%-9s ", state)
-	if p.Of > 0 {
-		done := min(int(p.Rows*barWidth/p.Of), barWidth)
-		line += fmt.Sprintf("[%s%s] %3d%% ", strings.Repeat("=", done), strings.Repeat(" ", barWidth-done), min(p.Rows*100/p.Of, 100))
-	}
-	line += grouped(p.Rows) + " rows"
-	if p.OfParts > 0 {
-		line += fmt.Sprintf(", part %d of %d", p.Parts, p.OfParts)
-	}
-	if p.PerSecond >= 1 {
-		line += fmt.Sprintf(", %s/s", grouped(int64(p.PerSecond)))
-	}
-	if p.Left >= 1 {
-		line += ", " + roughly(p.Left) + " left"
-	}
-	return line
 }

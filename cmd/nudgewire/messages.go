@@ -32,28 +32,25 @@ func (c *cli) messagesList() *cobra.Command {
 				return err
 			}
 			q.State, q.Trigger, q.Phone = state, trigger, phone
-			ask, done, err := c.reader(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer done()
-			rows, err := ask.Messages(cmd.Context(), q)
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return printAll(c, rows)
-			}
-			if len(rows) == 0 {
-				return fail(exitNothing, "", "no messages")
-			}
-			var out [][]string
-			for _, m := range rows {
-				out = append(out, []string{
-					strconv.FormatInt(int64(m.ID), 10), clock(m.DueAt), m.Trigger, m.Phone.Masked(), m.What, stands(m), orDash(reasonOf(m)),
-				})
-			}
-			return c.table("DISPATCH | DUE | TRIGGER | PHONE | WHAT | STANDS | WHY", out)
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				rows, err := ask.Messages(cmd.Context(), q)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return printAll(c, rows)
+				}
+				if len(rows) == 0 {
+					return fail(exitNothing, "", "no messages")
+				}
+				var out [][]string
+				for _, m := range rows {
+					out = append(out, []string{
+						strconv.FormatInt(int64(m.ID), 10), clock(m.DueAt), m.Trigger, orDash(m.Phone.Masked()), m.What, stands(m), orDash(reasonOf(m)),
+					})
+				}
+				return c.table("DISPATCH | DUE | TRIGGER | PHONE | WHAT | STANDS | WHY", out)
+			})
 		},
 	}
 	f.add(cmd)
@@ -82,29 +79,30 @@ func (c *cli) messagesShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "One message with its attempts; ID is the dispatch's number or the service's message_id", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ask, done, err := c.reader(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer done()
-			m, err := ask.Message(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return c.print(m)
-			}
-			c.tellMessage(m, "")
-			if m.Send != nil {
-				for i, v := range m.Send.Variables {
-					fmt.Fprintf(c.out, "  variable %d  %s\n", i+1, v)
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				m, err := ask.Message(cmd.Context(), args[0])
+				if err != nil {
+					return err
 				}
-				if h := m.Send.Header; h != nil {
-					fmt.Fprintf(c.out, "  header      %s %s\n", h.Type, h.URL)
+				if c.json {
+					return c.print(m)
 				}
-			}
-			fmt.Fprintf(c.out, "  because of  event %d\n", m.EventID)
-			return nil
+				c.tellMessage(m, "")
+				if m.Send != nil {
+					for i, v := range m.Send.Variables {
+						fmt.Fprintf(c.out, "  variable %d  %s\n", i+1, v)
+					}
+					if h := m.Send.Header; h != nil {
+						fmt.Fprintf(c.out, "  header      %s %s\n", h.Type, h.URL)
+					}
+				}
+				cause := fmt.Sprintf("event %d", m.EventID)
+				if m.EventID == 0 { // a row of a run, or of an uploaded part
+					cause = m.Key
+				}
+				fmt.Fprintf(c.out, "  because of  %s\n", cause)
+				return nil
+			})
 		},
 	}
 }
@@ -126,16 +124,10 @@ func (c *cli) messagesCancel() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ask, done, err := c.daemon()
-			if err != nil {
-				return err
-			}
-			defer done()
-			m, err := ask.Cancel(cmd.Context(), id, reason)
-			if err != nil {
-				return err
-			}
-			return c.acted(m)
+			return c.telling(func(ask *server.Client) error {
+				m, err := ask.Cancel(cmd.Context(), id, reason)
+				return c.acted(m, err)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
@@ -167,16 +159,10 @@ pages, then say which it was:
 			default:
 				return fail(exitUsage, "", "--as %q: want accepted, resend or drop", as)
 			}
-			ask, done, err := c.daemon()
-			if err != nil {
-				return err
-			}
-			defer done()
-			m, err := ask.Resolve(cmd.Context(), id, how, reason)
-			if err != nil {
-				return err
-			}
-			return c.acted(m)
+			return c.telling(func(ask *server.Client) error {
+				m, err := ask.Resolve(cmd.Context(), id, how, reason)
+				return c.acted(m, err)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&as, "as", "", "accepted, resend or drop")
@@ -184,8 +170,11 @@ pages, then say which it was:
 	return cmd
 }
 
-// acted prints a message after something was done to it.
-func (c *cli) acted(m server.MessageView) error {
+// acted prints a message after something was done to it, unless that failed.
+func (c *cli) acted(m server.MessageView, err error) error {
+	if err != nil {
+		return err
+	}
 	if c.json {
 		return c.print(m)
 	}

@@ -57,6 +57,8 @@ While it runs, /_sandbox/faults changes what breaks, and /_sandbox/stats counts.
 	f.Float64Var(&o.Price, "price", 1, "points for each message")
 	f.Float64Var(&o.FailRate, "fail", 0, "share of messages that end as failed, 0 to 1")
 	f.StringVar(&shape, "shape", string(sandbox.ShapeFlat), "shape of the answers that the API document does not show: flat, string, nested, bare")
+	f.BoolVar(&o.ListIDs, "list-ids", false, "the answer to an upload lists the message ids of its rows")
+	f.BoolVar(&o.Phones, "list-phones", false, "with --list-ids: that list says whose each message is")
 	f.StringVar(&o.TextPath, "text-path", "/send-message", "path of the endpoint for plain texts")
 	f.BoolVar(&o.BigIDs, "big-ids", false, "message ids beyond 2^53")
 	f.Uint64Var(&o.Seed, "seed", 1, "decides every roll of the dice")

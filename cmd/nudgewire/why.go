@@ -16,8 +16,9 @@ func (c *cli) why() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "why PHONE", Short: "The whole story of a phone: what arrived, what was decided and why, what became of it",
 		Long: `why tells everything that is known about a phone, oldest first: each event, what each
-trigger that listens to it said clause by clause, and what became of each message, attempt
-by attempt. It tells of messages that were not sent, too.`,
+trigger that listens to it said clause by clause, each row of a job that delivers message by
+message, and what became of each message, attempt by attempt. It tells of messages that were
+not sent, too.`,
 		Example: "  nudgewire why +447700900123\n  nudgewire why 447700900123 --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,12 +43,16 @@ by attempt. It tells of messages that were not sent, too.`,
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 50, "most events, the newest kept")
+	cmd.Flags().IntVar(&limit, "limit", 50, "most events and rows, the newest kept")
 	return cmd
 }
 
 // tell prints one event with all that came of it.
 func (c *cli) tell(s server.StoryView) {
+	if s.Row != nil {
+		c.tellRow(s)
+		return
+	}
 	e := s.Event
 	fmt.Fprintf(c.out, "%s  %s\n", clock(e.ReceivedAt), c.paint(c.out, "1", fmt.Sprintf("event %d  %s", e.ID, e.Event)))
 	if e.Topic != "" && e.Topic != strings.TrimPrefix(e.Event, e.Event[:strings.IndexByte(e.Event, '.')+1]) {
@@ -70,6 +75,26 @@ func (c *cli) tell(s server.StoryView) {
 	}
 	for _, m := range s.Messages {
 		c.tellMessage(m, "  ")
+	}
+}
+
+// tellRow prints one row of a run with what became of it.
+func (c *cli) tellRow(s server.StoryView) {
+	r := s.Row
+	place := "row " + grouped(r.Row)
+	if r.Part > 0 {
+		place = fmt.Sprintf("part %d", r.Part)
+	}
+	fmt.Fprintf(c.out, "%s  %s\n", clock(s.Messages[0].CreatedAt), c.paint(c.out, "1", fmt.Sprintf("run %d of %s for %s  %s", r.Run, r.Job, r.Slot, place)))
+	fmt.Fprintf(c.out, "  on the list of %s\n", r.Source)
+	if r.AgainOf != 0 {
+		fmt.Fprintf(c.out, "  sent again for dispatch %d, which did not reach the phone\n", r.AgainOf)
+	}
+	for _, m := range s.Messages {
+		c.tellMessage(m, "  ")
+	}
+	if r.AgainAs != 0 {
+		fmt.Fprintf(c.out, "  sent again as dispatch %d\n", r.AgainAs)
 	}
 }
 
@@ -117,11 +142,20 @@ func (c *cli) clause(cl nudgewire.Clause) string {
 
 // tellMessage prints the life of one message as lines of time and fact.
 func (c *cli) tellMessage(m server.MessageView, margin string) {
-	fmt.Fprintf(c.out, "%sdispatch %d  %s to %s for %s\n", margin, m.ID, m.What, m.Phone, m.Trigger)
+	head := fmt.Sprintf("dispatch %d  %s to %s for %s", m.ID, m.What, m.Phone, m.Trigger)
+	switch {
+	case m.Part > 0 && m.Phone == "":
+		head = fmt.Sprintf("message %d  %s, run %d part %d of %s; the service did not say to whom", m.ID, m.What, m.Run, m.Part, m.Trigger)
+	case m.Part > 0:
+		head = fmt.Sprintf("message %d  %s to %s, run %d part %d of %s", m.ID, m.What, m.Phone, m.Run, m.Part, m.Trigger)
+	}
+	fmt.Fprintf(c.out, "%s%s\n", margin, head)
 	line := func(at time.Time, text string) {
 		fmt.Fprintf(c.out, "%s  %s  %s\n", margin, clock(at), text)
 	}
-	line(m.CreatedAt, fmt.Sprintf("planned, due %s", clock(m.DueAt)))
+	if m.Part == 0 {
+		line(m.CreatedAt, fmt.Sprintf("planned, due %s", clock(m.DueAt)))
+	}
 	for _, a := range m.Attempts {
 		if a.State == nudgewire.StateAccepted && a.Words == "" {
 			continue // told below, with its message_id

@@ -86,6 +86,82 @@ func (s suite) halts(t *testing.T) {
 		l.mustClaim(noon.Add(time.Hour), 9)
 		same(t, "state", nudgewire.StateDropped, l.dispatch(id).State)
 	})
+	t.Run("a name is known while something of it is unsent", s.unsent)
+	t.Run("a run is kept back by its job, its template, or everything", func(t *testing.T) {
+		l := s.open(t)
+		run := &nudgewire.Run{Job: "winback", Template: "offer"}
+		for _, c := range []struct {
+			halt store.Halt
+			want bool
+		}{
+			{store.Halt{Scope: store.HaltAll}, true},
+			{store.Halt{Scope: store.HaltJob, Name: "winback"}, true},
+			{store.Halt{Scope: store.HaltTemplate, Name: "offer"}, true},
+			{store.Halt{Scope: store.HaltTemplate, Name: "offer2"}, false},
+			{store.Halt{Scope: store.HaltTrigger, Name: "winback"}, false},
+			{store.Halt{Scope: store.HaltJob, Name: "spring"}, false},
+		} {
+			if err := l.Halt(l.ctx, c.halt); err != nil {
+				t.Fatal(err)
+			}
+			h, halted, err := l.RunHalted(l.ctx, run)
+			if err != nil || halted != c.want || (halted && h.What() != c.halt.What()) {
+				t.Errorf("%s: halted %v by %s, %v", c.halt.What(), halted, h.What(), err)
+			}
+			if err := l.Resume(l.ctx, c.halt.Scope, c.halt.Name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	t.Run("what is halted and what is not are claimed apart, after the last halt as before the first", func(t *testing.T) {
+		l := s.open(t)
+		l.owe("a", due(noon), template("offer"))
+		l.owe("b", due(noon))
+		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTemplate, Name: "offer"}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "while halted", 1, len(l.mustClaim(noon.Add(time.Minute), 9)))
+		if err := l.Resume(l.ctx, store.HaltTemplate, "offer"); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "resumed", 1, len(l.mustClaim(noon.Add(time.Minute), 9)))
+		l.owe("c", due(noon), template("offer"))
+		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTemplate, Name: "offer"}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "halted again", 0, len(l.mustClaim(noon.Add(time.Minute), 9)))
+	})
+	t.Run("a backlog that is halted hides nothing", func(t *testing.T) {
+		l := s.open(t)
+		keys := func(at time.Time) (got string) {
+			for _, d := range l.mustClaim(at, 99) {
+				got += d.Key
+			}
+			return got
+		}
+		for i, key := range []string{"a", "b", "c", "d"} {
+			l.owe(key, due(noon.Add(time.Duration(i)*time.Second)), template("offer"))
+		}
+		id := l.owe("e", due(noon), template("offer"), expires(noon.Add(10*time.Minute)))
+		l.owe("f", due(noon.Add(time.Minute)))
+		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTemplate, Name: "offer"}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "what stands behind the backlog", "f", keys(noon.Add(2*time.Minute)))
+		same(t, "nothing more", "", keys(noon.Add(2*time.Minute)))
+		l.owe("g", due(noon.Add(time.Second)))
+		same(t, "what falls due in front of it, later", "g", keys(noon.Add(3*time.Minute)))
+		l.owe("h", due(noon.Add(-time.Hour)), template("offer"))
+		same(t, "what is halted and falls due in front of it", "", keys(noon.Add(3*time.Minute)))
+		d := l.claimed("i", due(noon.Add(2*time.Second)))
+		l.mustFinish(d, nudgewire.StateWaiting)
+		same(t, "what is tried again", "i", keys(noon.Add(2*time.Hour)))
+		same(t, "what has expired in its midst", nudgewire.StateDropped, l.dispatch(id).State)
+		if err := l.Resume(l.ctx, store.HaltTemplate, "offer"); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "resumed, all of it by due time", "habcd", keys(noon.Add(2*time.Hour)))
+	})
 	t.Run("a scope without a name is refused", func(t *testing.T) {
 		l := s.open(t)
 		wantErr(t, l.Halt(l.ctx, store.Halt{Scope: store.HaltJob}), `halt: "job" "" is nothing that can be halted`)
@@ -113,5 +189,82 @@ func (s suite) blocksHold(t *testing.T) {
 	d := l.dispatch(blocked)
 	same(t, "state", nudgewire.StateDropped, d.State)
 	same(t, "reason", "the contact is blocked: asked for it", d.Reason)
+
+	// Who is blocked after the claim is found by the sender's last look.
+	late := l.owe("d", due(noon), phone("447700900102"))
+	claims := l.mustClaim(noon.Add(time.Minute), 9)
+	if len(claims) != 1 || claims[0].ID != late {
+		t.Fatalf("claimed %+v", claims)
+	}
+	for _, want := range []string{"", "the contact is blocked"} {
+		why, err := l.Barred(l.ctx, &claims[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "barred", want, why)
+		if _, err := l.Block(l.ctx, []store.Block{{Phone: "447700900102", Source: "by hand"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	l.totals(map[string]int64{"dispatches_dropped": 1})
+}
+
+// unsent is how a name is known that has left the config.
+func (s suite) unsent(t *testing.T) {
+	l := s.open(t)
+	unsent := func(scope store.HaltScope, name string) bool {
+		t.Helper()
+		found, err := l.Unsent(l.ctx, scope, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	id := l.owe("a", due(noon), template("offer"))
+	var held nudgewire.Dispatch
+	for _, stage := range []struct {
+		state nudgewire.State
+		reach func()
+		want  bool
+	}{
+		{nudgewire.StateWaiting, func() {}, true},
+		{nudgewire.StateSending, func() { held = l.mustClaim(noon.Add(time.Minute), 1)[0] }, true},
+		{nudgewire.StateInDoubt, func() { l.mustFinish(held, nudgewire.StateInDoubt) }, true},
+		{nudgewire.StateDropped, func() {
+			if err := l.Resolve(l.ctx, id, nudgewire.ResolveDrop, "let it be"); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+	} {
+		stage.reach()
+		same(t, "state", stage.state, l.dispatch(id).State)
+		for _, name := range []struct {
+			scope store.HaltScope
+			name  string
+			mine  bool
+		}{
+			{store.HaltTrigger, "remind", true},
+			{store.HaltTemplate, "offer", true},
+			{store.HaltJob, "remind", false},
+			{store.HaltTrigger, "remin", false},
+			{store.HaltTemplate, "offe", false},
+		} {
+			if got := unsent(name.scope, name.name); got != (stage.want && name.mine) {
+				t.Errorf("%s: unsent of %s %q: %v", stage.state, name.scope, name.name, got)
+			}
+		}
+	}
+	if unsent(store.HaltJob, "winback") {
+		t.Error("a job that never ran has something to send")
+	}
+	if _, _, err := l.StartRun(l.ctx, nudgewire.Run{
+		Job: "winback", Slot: "2026-03-02 12:00", DueAt: noon, Cause: nudgewire.CauseCron, State: nudgewire.RunPlanned, Deliver: nudgewire.DeliverCSV, CreatedAt: noon,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !unsent(store.HaltJob, "winback") {
+		t.Error("a job with an open run has nothing to send")
+	}
+	_, err := l.Unsent(l.ctx, store.HaltAll, "")
+	wantErr(t, err, `unsent of "all": nothing that has a name`)
 }

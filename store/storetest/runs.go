@@ -252,6 +252,7 @@ func (s suite) runs(t *testing.T) {
 		if err := l.FinishPart(l.ctx, p); err != nil {
 			t.Fatal(err)
 		}
+		p.MessageIDs, p.Followed = nil, 1 // it is a message now
 		same(t, "part", p, l.part(r.ID, 1))
 		moved(t, "an accepted part", l.FinishPart(l.ctx, p))
 

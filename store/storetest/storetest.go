@@ -43,6 +43,9 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"polls", s.polls},
 		{"runs", s.runs},
 		{"rows of runs", s.owe},
+		{"afterwards", s.afterwards},
+		{"follow", s.follow},
+		{"files", s.files},
 		{"blocks", s.blocks},
 		{"blocks hold", s.blocksHold},
 		{"halts", s.halts},
@@ -119,6 +122,10 @@ func reopen(t testing.TB, dsn string) *ledger {
 		OnPoll: func(at time.Time) { l.mu.Lock(); l.poll = append(l.poll, at); l.mu.Unlock() },
 
 		OnLookup: func(at time.Time) { l.mu.Lock(); l.look = append(l.look, at); l.mu.Unlock() },
+
+		FirstPoll: func(accepted time.Time, place int64) time.Time {
+			return accepted.Add(time.Second + time.Duration(place)*time.Millisecond)
+		},
 
 		Now: func() time.Time { l.mu.Lock(); defer l.mu.Unlock(); return l.now },
 	})

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// telling does something through the running daemon; without one it is an error.
+func (c *cli) telling(do func(*server.Client) error) error {
+	ask, done, err := c.daemon()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return do(ask)
+}
+
+// asking reads through the running daemon, or from its database when none runs.
+func (c *cli) asking(ctx context.Context, do func(*server.Client) error) error {
+	ask, done, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return do(ask)
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// TestAfterARun walks through what a person does once a campaign is out: count what failed,
+// send it again once, read every row back with and without a daemon, settle a part in doubt.
+func TestAfterARun(t *testing.T) {
+	service := sandbox.New(sandbox.Options{
+		Keys: []string{"key"}, Templates: []sandbox.Template{{Name: "*", Language: "*", Variables: -1}}, FailRate: 1,
+		Reasons: []string{"insufficient points"}, Pace: sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1},
+	})
+	defer service.Close()
+	api := httptest.NewServer(service.Handler())
+	defer api.Close()
+	c := &crash{t: t, folder: t.TempDir(), address: freeAddress(t)}
+	config := fmt.Sprintf(`
+api: {base_url: %s/api/v1, key: key, rate: 2000/s, timeout: 5s}
+defaults: {country: GB, language: en}
+jobs:
+  winback:
+    source: {csv: "%[2]s/list.csv"}
+    columns: {phone: phone, var_1: name}
+    deliver: per_message
+    send: {template: winback}
+  spring:
+    source: {csv: "%[2]s/list.csv"}
+    columns: {phone: phone, var_1: name}
+    campaign: {template_id: 1042}
+storage: sqlite:%[2]s/nudgewire.db
+server: {listen: "%[3]s"}
+tracking: {poll: [1s]}
+`, api.URL, c.folder, c.address)
+	const list = "phone,name\n+447700900101,Ada\n12,Ben\n+447700900103,\"Chloe, of Bath\"\n"
+	for name, text := range map[string]string{"config.yaml": config, "list.csv": list} {
+		if err := os.WriteFile(filepath.Join(c.folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// says runs a command and checks its status and that its output has each of the pieces.
+	says := func(want int, args string, pieces ...string) string {
+		t.Helper()
+		code, out := c.command(strings.Fields(args)...)
+		if code != want {
+			t.Fatalf("%s: status %d, want %d: %s", args, code, want, out)
+		}
+		for _, p := range pieces {
+			if !strings.Contains(out, p) {
+				t.Errorf("%s does not say %q:\n%s", args, p, out)
+			}
+		}
+		return out
+	}
+	daemon := c.start()
+	says(0, "jobs run winback --yes --wait", "run 1 of winback", "done")
+	failed := func(run string) {
+		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			if _, out := c.command("jobs", "show", run); strings.Contains(out, "2 failed") {
+				return
+			} else if time.Now().After(end) {
+				t.Fatalf("the messages never failed: %s", out)
+			}
+		}
+	}
+	failed("1")
+	says(0, "jobs show 1", "  messages    2 failed", "  next        what did not arrive may go again: nudgewire jobs retry 1 --dry-run")
+	says(0, "jobs retry 1 --dry-run", "retry of run 1 of winback", "rows        2, 2 to send", "goes again  2: failed at the service: insufficient points (first in row 1)")
+	says(exitUsage, "jobs retry 1", "Send 2 rows of run 1 of winback again?", "add --yes to go ahead")
+	if n := service.Stats().Messages; n != 2 {
+		t.Fatalf("%d messages before anybody said yes", n)
+	}
+	says(0, "jobs retry 1 --yes", "run 2 of winback for retry 1 of run 1", "again       what was left of run 1")
+	says(0, "jobs show 2 --follow", "done")
+	failed("2")
+	says(0, "jobs show 1", "  next        retried 1 times, as jobs history winback shows; what is left of it: nudgewire jobs retry 1 --dry-run")
+	says(exitFailed, "jobs retry 1 --yes", "run 1 has nothing that can be sent again", "2 of its rows went again before: look for its retry with jobs history winback")
+	says(exitFailed, "jobs retry 1 --only in_doubt --yes", "run 1 was delivered message by message: what is in doubt is settled one by one")
+	says(exitUsage, "jobs retry 1 --only all", `--only "all": want retriable or in_doubt`)
+	says(exitNothing, "jobs retry 77 --yes", "there is no such run")
+	says(0, "why +447700900101", "run 1 of winback for", "row 1", "on the list of csv", "failed: insufficient points", "sent again as dispatch 3", "sent again for dispatch 1, which did not reach the phone")
+
+	file := filepath.Join(c.folder, "run1.csv")
+	says(0, "jobs export 1 -o "+file, "3 rows in "+file)
+	checkExport(t, file, [][]string{
+		{"1", "", "1", "447700900101", "accepted", "", "failed", "insufficient points", "3"},
+		{"2", "", "1", "447700900103", "accepted", "", "failed", "insufficient points", "4"},
+		{"", "3", "", "12", "left_out", "the phone is too short for GB", "", "", ""},
+	})
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("who may read the list: %v, %v", info, err)
+	}
+
+	f := service.Faults()
+	f.CutAfter = 1
+	service.SetFaults(f)
+	says(exitFailed, "jobs run spring --yes --wait", "part 1 ", "in_doubt", "next        part 1: look for it on the service's dashboard, then: nudgewire jobs resolve 3 1 --as accepted|resend")
+	f.CutAfter = 0
+	service.SetFaults(f)
+	says(exitUsage, "jobs resolve 3 one --as resend", `"one" is not a part's number`)
+	says(exitUsage, "jobs resolve 3 1", `--as "": want accepted or resend`)
+	says(exitUsage, "jobs resolve 3 1 --as resend", "Upload part 1 of run 3 of spring, 2 rows, again? If it did arrive, everybody on it gets the message twice.")
+	says(exitUsage, "jobs resolve 3 1 --as accepted", "Count part 1 of run 3 of spring, 2 rows, as accepted? If it did not arrive, nobody on it gets the message, and nothing will tell.")
+	says(exitFailed, "jobs resolve 3 2 --as accepted --yes", "run 3 has no part 2")
+	says(0, "jobs resolve 3 1 --as resend --yes --reason nothing", "part 1 ")
+	says(0, "jobs show 3 --follow", "accepted", "said on", "was not accepted, and had it sent again: nothing")
+	if n := len(service.Campaigns()); n != 2 {
+		t.Errorf("the service has %d campaigns", n)
+	}
+
+	// Without a daemon, what only reads goes on.
+	if err := daemon.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.Wait(); err != nil {
+		t.Errorf("the daemon's end: %v", err)
+	}
+	lines := strings.Split(strings.TrimSpace(says(0, "jobs export 3 --json")), "\n")
+	var first server.RowView
+	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil || len(lines) != 3 || first.Phone != "447700900101" || first.State != "accepted" || first.Row != 1 {
+		t.Errorf("%v: %d lines, the first %s", err, len(lines), lines[0])
+	}
+	says(0, "jobs retry 2 --dry-run")
+	says(exitNoDaemon, "jobs retry 2 --yes", "no daemon is running")
+	if err := os.RemoveAll(filepath.Join(c.folder, "runs")); err != nil {
+		t.Fatal(err)
+	}
+	says(exitFailed, "jobs export 3 -o "+file+".gone", "part-0001.csv is gone from", "rejects.csv is gone from", "there is nothing left to export of run 3", "its counts are kept: nudgewire jobs show 3")
+	if left, err := filepath.Glob(filepath.Join(c.folder, "*.gone*")); err != nil || len(left) != 0 {
+		t.Errorf("a file without rows was left behind: %v, %v", left, err)
+	}
+	out := says(exitFailed, "jobs export 1", "447700900101", "rejects.csv is gone from", "the export of run 1 is not whole: it has 2 rows")
+	if strings.Contains(out, "part-0001.csv") {
+		t.Errorf("rows that have a dispatch need no file:\n%s", out)
+	}
+}
+
+// checkExport compares some columns of an exported file.
+func checkExport(t *testing.T, file string, want [][]string) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]int{}
+	for i, name := range rows[0] {
+		at[name] = i
+	}
+	if len(rows) != len(want)+1 {
+		t.Fatalf("%d rows: %v", len(rows)-1, rows)
+	}
+	for i, row := range rows[1:] {
+		for k, name := range []string{"row", "source_row", "part", "phone", "state", "reason", "status", "error", "again_as"} {
+			if row[at[name]] != want[i][k] {
+				t.Errorf("row %d: %s is %q, want %q", i+1, name, row[at[name]], want[i][k])
+			}
+		}
+		if sent := row[at["message_id"]]; want[i][0] != "" {
+			if _, err := strconv.ParseInt(sent, 10, 64); err != nil || row[at["failed_at"]] == "" || row[at["accepted_at"]] == "" {
+				t.Errorf("row %d: %v", i+1, row)
+			}
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) jobsExport() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: "export RUN", Short: "Every row of a run with what became of it, and the rows left out, as CSV or JSON lines", Args: cobra.ExactArgs(1),
+		Long: `export writes every row of a run: first those that it kept, numbered in the order in which they
+are sent, then those that it left out, with their place in the source and the reason. Phones are
+whole: it is your own list, so keep the file as you keep the list.
+
+The rows of a run that uploads files come from those files, and stand as their part stands; what
+became of one message is known only where the service's answer named it with its phone. A file
+that is gone or was changed is named, the others are told, and the command ends with status 1.`,
+		Example: "  nudgewire jobs export 12 -o winback.csv\n  nudgewire jobs export 12 --json | jq 'select(.status == \"failed\")'",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := runID(args[0])
+			if err != nil {
+				return err
+			}
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				to, err := c.openExport(file)
+				if err != nil {
+					return err
+				}
+				problems, err := ask.Rows(cmd.Context(), id, to.put)
+				if err = errors.Join(err, to.close(err == nil)); err != nil {
+					return err
+				}
+				return c.exported(id, to, problems)
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this file; it appears once it is whole")
+	return cmd
+}
+
+// exported says how an export ended.
+func (c *cli) exported(id nudgewire.RunID, to *export, problems []string) error {
+	for _, p := range problems {
+		c.note("run %d: %s", id, p)
+	}
+	switch {
+	case len(problems) > 0 && to.rows == 0:
+		return fail(exitFailed, fmt.Sprintf("its counts are kept: nudgewire jobs show %d", id), "there is nothing left to export of run %d", id)
+	case len(problems) > 0:
+		return fail(exitFailed, "what could not be read is named above", "the export of run %d is not whole: it has %s rows", id, grouped(to.rows))
+	case to.rows == 0:
+		return fail(exitNothing, "", "run %d has no rows", id)
+	}
+	if to.name != "" {
+		c.note("%s rows in %s", grouped(to.rows), to.name)
+	}
+	return nil
+}
+
+// An export writes rows as CSV, or as JSON lines with --json.
+type export struct {
+	rows int64
+	buf  *bufio.Writer
+	csv  *csv.Writer
+	json *json.Encoder
+	temp *os.File // nil for standard output
+	name string
+}
+
+func (c *cli) openExport(file string) (*export, error) {
+	e := &export{name: file}
+	var out io.Writer = c.out
+	if file != "" {
+		// It is made for its owner alone: who else may read the list is for them to say.
+		f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
+		if err != nil {
+			return nil, fail(exitUsage, "", "write %s: %w", file, err)
+		}
+		e.temp, out = f, f
+	}
+	e.buf = bufio.NewWriterSize(out, 1<<16)
+	if c.json {
+		e.json = json.NewEncoder(e.buf)
+		e.json.SetEscapeHTML(false)
+	} else {
+		e.csv = csv.NewWriter(e.buf)
+	}
+	return e, nil
+}
+
+// exportHead names the columns of the CSV, in the order of exportCells.
+var exportHead = []string{
+	"row", "source_row", "part", "phone", "state", "reason", "at", "dispatch", "message_id", "status", "error",
+	"accepted_at", "sent_at", "delivered_at", "read_at", "failed_at", "again_as", "again_of",
+}
+
+func exportCells(r *server.RowView) []string {
+	return []string{
+		orNothing(r.Row), orNothing(r.SourceRow), orNothing(int64(r.Part)), r.Phone, r.State, r.Reason, stamp(r.At), orNothing(int64(r.Dispatch)),
+		string(r.MessageID), string(r.Status), r.Error,
+		stamp(r.AcceptedAt), stamp(r.SentAt), stamp(r.DeliveredAt), stamp(r.ReadAt), stamp(r.FailedAt),
+		orNothing(int64(r.AgainAs)), orNothing(int64(r.AgainOf)),
+	}
+}
+
+func orNothing(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func stamp(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func (e *export) put(r *server.RowView) error {
+	e.rows++
+	if e.json != nil {
+		return e.json.Encode(r)
+	}
+	if e.rows == 1 {
+		if err := e.csv.Write(exportHead); err != nil {
+			return err
+		}
+	}
+	return e.csv.Write(exportCells(r))
+}
+
+// close keeps what was written when it is whole and holds a row; a file that is not goes away.
+func (e *export) close(whole bool) (err error) {
+	if e.csv != nil {
+		e.csv.Flush()
+		err = e.csv.Error()
+	}
+	if err == nil {
+		err = e.buf.Flush()
+	}
+	if e.temp != nil {
+		err = errors.Join(err, e.temp.Close())
+		if err == nil && whole && e.rows > 0 {
+			err = os.Rename(e.temp.Name(), e.name)
+		} else {
+			err = errors.Join(err, os.Remove(e.temp.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write the export: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) jobsResolve() *cobra.Command {
+	var as, reason string
+	cmd := &cobra.Command{
+		Use: "resolve RUN PART --as accepted|resend", Short: "Say what became of a part in doubt", Args: cobra.ExactArgs(2),
+		Long: `A part is in doubt when it was uploaded and no readable answer came back: the service may have
+its campaign or not, and offers no way to ask. Look for it among the campaigns on the service's
+own pages, then say which it was:
+  accepted  it is there; nothing is sent
+  resend    it is not; upload it again, and let the run go on
+Your name and your word are kept with the part.`,
+		Example: "  nudgewire jobs resolve 12 3 --as accepted --reason 'campaign 417 on the dashboard'",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := runID(args[0])
+			if err != nil {
+				return err
+			}
+			number, err := strconv.Atoi(args[1])
+			if err != nil || number < 1 {
+				return fail(exitUsage, fmt.Sprintf(`"nudgewire jobs show %d" shows the parts`, id), "%q is not a part's number", args[1])
+			}
+			how := nudgewire.Resolution(as)
+			if how != nudgewire.ResolveAccepted && how != nudgewire.ResolveResend {
+				return fail(exitUsage, "", "--as %q: want accepted or resend", as)
+			}
+			return c.telling(func(ask *server.Client) error {
+				r, err := ask.Run(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				if err := c.confirm(resolveQuestion(r, number, how)); err != nil {
+					return err
+				}
+				if r, err = ask.ResolvePart(cmd.Context(), id, number, server.PartWord{As: how, Who: who(), Reason: reason}); err != nil {
+					return err
+				}
+				return c.ran(r)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&as, "as", "", "accepted or resend")
+	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")
+	return cmd
+}
+
+// resolveQuestion says what happens, and what if the person is wrong.
+func resolveQuestion(r server.RunView, number int, how nudgewire.Resolution) string {
+	rows := ""
+	for _, p := range r.Parts {
+		if p.Number == number {
+			rows = ", " + grouped(p.Rows) + " rows"
+		}
+	}
+	what := fmt.Sprintf("part %d of run %d of %s%s", number, r.ID, r.Job, rows)
+	if how == nudgewire.ResolveResend {
+		return "Upload " + what + ", again? If it did arrive, everybody on it gets the message twice."
+	}
+	return "Count " + what + ", as accepted? If it did not arrive, nobody on it gets the message, and nothing will tell."
+}

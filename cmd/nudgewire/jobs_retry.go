@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) jobsRetry() *cobra.Command {
+	var only string
+	var dry bool
+	cmd := &cobra.Command{
+		Use: "retry RUN", Short: "Send again what of an ended run surely did not arrive, as a new run", Args: cobra.ExactArgs(1),
+		Long: `retry makes a new run of what an ended one did not bring to the phone. It counts first, and
+asks before it sends.
+
+A run that uploads files: the parts that the service did not accept, from the same files. Parts in
+doubt are left out, because whoever is on them may have the message: look at the service's
+dashboard, then use jobs resolve, or add --only in_doubt.
+
+A run that sends message by message: the rows whose message
+  was rejected by the service: read its reason, and mend it first
+  failed at the service, in its own words
+  was dropped before it was sent: it expired, or was given up
+Left out are rows in doubt, or that were once; rows that the service took and does not call
+failed; rows still on their way; what a person cancelled; blocked contacts; log-in codes.
+
+Asking twice sends nothing twice: a row goes again once, and what fails again is retried from the
+new run.`,
+		Example: "  nudgewire jobs retry 12 --dry-run\n  nudgewire jobs retry 12",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := runID(args[0])
+			if err != nil {
+				return err
+			}
+			if only != "retriable" && only != "in_doubt" {
+				return fail(exitUsage, "", "--only %q: want retriable or in_doubt", only)
+			}
+			doubtful := only == "in_doubt"
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				f, err := ask.ForecastRetry(cmd.Context(), id, doubtful)
+				if err != nil {
+					return err
+				}
+				if dry {
+					return c.wouldRetry(f)
+				}
+				if err := c.confirm(retryQuestion(f, doubtful)); err != nil {
+					return err
+				}
+				return c.telling(func(ask *server.Client) error {
+					r, err := ask.OrderRun(cmd.Context(), id, "retry", server.RunOrder{Who: who(), InDoubt: doubtful})
+					if err != nil {
+						return err
+					}
+					return c.ran(r)
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&only, "only", "retriable", "retriable: surely did not arrive; in_doubt: uploaded parts in doubt, too")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "count, and send nothing")
+	return cmd
+}
+
+func retryQuestion(f server.RetryView, doubtful bool) string {
+	what := amount(f.Tally)
+	if doubtful {
+		return fmt.Sprintf("Send %s of run %d of %s again, parts in doubt among them? If these did arrive, people get the message twice.", what, f.Run, f.Job)
+	}
+	return fmt.Sprintf("Send %s of run %d of %s again?", what, f.Run, f.Job)
+}
+
+// amount says how much a run sends.
+func amount(t nudgewire.Tally) string {
+	if t.Parts == 0 {
+		return grouped(t.Kept) + " rows"
+	}
+	return fmt.Sprintf("%s rows in %d parts", grouped(t.Kept), t.Parts)
+}
+
+// wouldRetry prints what a retry would send.
+func (c *cli) wouldRetry(f server.RetryView) error {
+	if c.json {
+		return c.print(f)
+	}
+	fmt.Fprintf(c.out, "retry of run %d of %s\n", f.Run, c.paint(c.out, "1", f.Job))
+	c.tellTally(f.Tally, false)
+	for _, x := range f.Causes {
+		fmt.Fprintf(c.out, "  goes again  %s: %s (first in row %s)\n", grouped(x.Count), x.Reason, grouped(x.First))
+	}
+	c.note("\nnothing was sent")
+	return nil
+}
+
+// nextSteps are what a person can do about a run that left something open.
+func nextSteps(r server.RunView) (steps []string) {
+	var left int64
+	for _, p := range r.Parts {
+		switch {
+		case p.State == nudgewire.PartInDoubt:
+			steps = append(steps, fmt.Sprintf("part %d: look for it on the service's dashboard, then: nudgewire jobs resolve %d %d --as accepted|resend", p.Number, r.ID, p.Number))
+		case p.State == nudgewire.PartRejected && r.Deliver == nudgewire.DeliverCSV:
+			left += p.Rows
+		}
+	}
+	if n := r.Messages[string(nudgewire.StateInDoubt)]; n > 0 {
+		steps = append(steps, fmt.Sprintf("%s in doubt: nudgewire messages list --trigger %s --state in_doubt, then messages resolve each", grouped(n), r.Job))
+	}
+	if r.Deliver == nudgewire.DeliverPerMessage {
+		left += r.Messages[string(nudgewire.StateRejected)] + r.Messages[string(nudgewire.StateDropped)] + r.Messages[string(nudgewire.StatusFailed)]
+	}
+	switch {
+	case left == 0 || !r.State.Final():
+	case r.Retries > 0:
+		steps = append(steps, fmt.Sprintf("retried %d times, as jobs history %s shows; what is left of it: nudgewire jobs retry %d --dry-run", r.Retries, r.Job, r.ID))
+	default:
+		steps = append(steps, fmt.Sprintf("what did not arrive may go again: nudgewire jobs retry %d --dry-run", r.ID))
+	}
+	return steps
+}

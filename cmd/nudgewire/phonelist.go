@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/nudgewire/nudgewire/internal/nearest"
+)
+
+// phoneColumns are what exports call the column of the phone.
+var phoneColumns = []string{
+	"phone", "phone number", "mobile", "mobile phone", "mobile number", "cell", "cell phone", "telephone", "tel", "msisdn", "number",
+}
+
+// A phoneList is the phones of a file, with the line of each.
+type phoneList struct {
+	phones []string
+	lines  []int
+}
+
+// readPhones reads one phone a line, or the phones of a CSV file: those of the named column, or
+// of the one whose header says phone, or of the first where there is no header. Lines that are
+// empty or begin with # are passed over. name is the file's, for errors.
+func readPhones(in io.Reader, name, column string) (list phoneList, err error) {
+	text := bufio.NewReaderSize(in, 1<<16)
+	if mark, err := text.Peek(3); err == nil && string(mark) == "\uFEFF" {
+		_, _ = text.Discard(3) // it was peeked
+	}
+	r := csv.NewReader(text)
+	r.Comma, r.Comment = delimiter(text), '#'
+	r.FieldsPerRecord, r.LazyQuotes, r.TrimLeadingSpace, r.ReuseRecord = -1, true, true, true
+	at := -1
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return list, nil
+		}
+		if err != nil {
+			return list, fmt.Errorf("read %s: %w", name, err)
+		}
+		line, _ := r.FieldPos(0)
+		if at < 0 { // the first line
+			header := !slices.ContainsFunc(row, phoneLike)
+			if at, err = phoneColumn(row, header, fmt.Sprintf("%s:%d", name, line), column); err != nil {
+				return list, err
+			}
+			if header {
+				continue
+			}
+		}
+		if at >= len(row) || strings.TrimSpace(row[at]) == "" {
+			continue
+		}
+		list.phones, list.lines = append(list.phones, strings.TrimSpace(row[at])), append(list.lines, line)
+	}
+}
+
+// delimiter is what parts the columns of the first lines; a comma where nothing does.
+func delimiter(text *bufio.Reader) rune {
+	begin, _ := text.Peek(1 << 12) // a shorter file is all there
+	best, most := ',', 0
+	for _, mark := range ",;\t|" {
+		if n := strings.Count(string(begin), string(mark)); n > most {
+			best, most = mark, n
+		}
+	}
+	return best
+}
+
+// phoneLike reports whether a cell of a first line is a phone, and the line therefore no header.
+func phoneLike(cell string) bool {
+	digits := 0
+	for _, c := range cell {
+		if unicode.IsDigit(c) {
+			digits++
+		}
+	}
+	return digits >= 5
+}
+
+// phoneColumn is the place of the phone in the rows, from 0.
+func phoneColumn(first []string, header bool, place, column string) (int, error) {
+	fold := func(s string) string {
+		return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(c rune) bool { return c == '_' || c == '-' || unicode.IsSpace(c) }), " ")
+	}
+	names := make([]string, len(first))
+	for i := range first {
+		names[i] = strings.TrimSpace(first[i])
+	}
+	switch {
+	case !header && column != "":
+		return 0, fail(exitUsage, "leave --column out: without a header the first column is read", "%s: there is no header, so no column is called %q", place, column)
+	case !header:
+		return 0, nil
+	case column != "":
+		if i := slices.IndexFunc(names, func(n string) bool { return fold(n) == fold(column) }); i >= 0 {
+			return i, nil
+		}
+		hint := "there are " + strings.Join(names, ", ")
+		if near := nearest.Of(column, names); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return 0, fail(exitUsage, hint, "%s: no column %q", place, column)
+	}
+	for _, known := range phoneColumns {
+		if i := slices.IndexFunc(names, func(n string) bool { return fold(n) == known }); i >= 0 {
+			return i, nil
+		}
+	}
+	if len(names) == 1 {
+		return 0, nil
+	}
+	return 0, fail(exitUsage, "name it, as in --column "+quoteIf(names[len(names)-1]), "%s: which column holds the phone? There are %s", place, strings.Join(names, ", "))
+}
+
+// quoteIf is a word as a shell takes it.
+func quoteIf(word string) string {
+	if strings.ContainsFunc(word, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '-' }) {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nudgewire/nudgewire/sandbox"
+)
+
+// attended starts a daemon with a trigger, a job and a pretended service, for commands.
+func attended(t *testing.T) *crash {
+	t.Helper()
+	service := sandbox.New(sandbox.Options{Keys: []string{"key"}, Templates: []sandbox.Template{{Name: "*", Language: "*", Variables: -1}}})
+	api := httptest.NewServer(service.Handler())
+	t.Cleanup(func() { service.Close(); api.Close() })
+	c := &crash{t: t, folder: t.TempDir(), address: freeAddress(t)}
+	config := fmt.Sprintf(`
+api: {base_url: %s/api/v1, key: key, rate: 100/s}
+defaults: {country: GB, language: en}
+connectors: {shopify: {secret: secret-of-the-crash}}
+triggers:
+  reminder: {on: shopify.order.created, send: {template: order_update}}
+jobs:
+  winback:
+    source: {csv: "%s/list.csv"}
+    columns: {phone: phone}
+    campaign: {template_id: 1042}
+storage: sqlite:%s/nudgewire.db
+server: {listen: "%s"}
+`, api.URL, c.folder, c.folder, c.address)
+	c.put("config.yaml", config)
+	c.put("list.csv", "phone\n+447700900101\n+447700900102\n")
+	daemon := c.start()
+	t.Cleanup(func() {
+		if err := daemon.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		if err := daemon.Wait(); err != nil {
+			t.Errorf("the daemon's end: %v", err)
+		}
+	})
+	return c
+}
+
+// program is what the test binary also is.
+func (c *crash) program() string {
+	c.t.Helper()
+	path, err := exec.LookPath("nudgewire")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return path
+}
+
+func (c *crash) put(name, text string) string {
+	c.t.Helper()
+	path := filepath.Join(c.folder, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	return path
+}
+
+var stamps = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
+
+// says runs a command and holds its exit status and its words to what is wanted; times are
+// written as <time>.
+func (c *crash) says(code int, want string, args ...string) {
+	c.t.Helper()
+	got, out := c.command(args...)
+	out = strings.ReplaceAll(stamps.ReplaceAllString(out, "<time>"), c.folder, "<folder>")
+	if got != code || strings.TrimSpace(out) != strings.TrimSpace(want) {
+		c.t.Errorf("nudgewire %s: exit status %d, want %d\ngot:\n%s\nwant:\n%s", strings.Join(args, " "), got, code, out, want)
+	}
+}
+
+func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
+	c := attended(t)
+	c.says(exitNothing, "nudgewire: everything is not halted\n  nothing is halted", "resume")
+	c.says(0, "halted  everything, since <time> UTC: wrong price", "halt", "--reason", "wrong price")
+	c.says(0, "halted  everything, since <time> UTC: wrong price\nhalted  trigger \"reminder\", since <time> UTC", "halt", "trigger", "reminder")
+	c.says(0, `{"scope":"all","reason":"wrong price","since":"<time>"}`+"\n"+`{"scope":"trigger","name":"reminder","since":"<time>"}`+"\n"+
+		`{"scope":"job","name":"winback","since":"<time>"}`, "halt", "job", "winback", "--json")
+	if _, out := c.command("status"); !strings.Contains(out, "halted      everything, since ") || !strings.Contains(out, `            trigger "reminder", since `) {
+		t.Errorf("status:\n%s", out)
+	}
+	c.says(exitNothing, "nudgewire: no trigger \"remidner\" in the config, and nothing of that name waits to be sent; nothing was halted\n  did you mean \"reminder\"?", "halt", "trigger", "remidner")
+	c.says(exitNothing, "nudgewire: no trigger \"winback\" in the config, and nothing of that name waits to be sent; nothing was halted\n  there is a job of that name: nudgewire halt job winback", "halt", "trigger", "winback")
+	c.says(exitUsage, "nudgewire: which template?", "halt", "template")
+	c.says(exitUsage, "nudgewire: all takes no name", "halt", "all", "reminder")
+	c.says(exitUsage, "nudgewire: \"trigers\": want all, trigger NAME, template NAME or job NAME\n  did you mean trigger?", "halt", "trigers", "reminder")
+	c.says(exitNothing, "nudgewire: trigger \"remidner\" is not halted\n  did you mean \"reminder\"?", "resume", "trigger", "remidner")
+	c.says(exitNothing, "nudgewire: template \"order_update\" is not halted\n  halted: everything, trigger \"reminder\", job \"winback\"", "resume", "template", "order_update")
+
+	// A run of a halted job is built and waits, and says what for.
+	if code, out := c.command("jobs", "run", "winback", "--yes"); code != 0 {
+		t.Fatalf("jobs run: %d %s", code, out)
+	}
+	waits := regexp.MustCompile(`(?m)^  halted      everything, since .* UTC: wrong price$`)
+	if _, out := c.command("jobs", "show", "1"); !waits.MatchString(out) {
+		t.Errorf("a run that is halted:\n%s", out)
+	}
+	follow := exec.CommandContext(t.Context(), c.program(), "jobs", "show", "1", "--follow", "--config", filepath.Join(c.folder, "config.yaml"))
+	words, err := follow.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := follow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	told, err := bufio.NewReader(words).ReadString('\n')
+	if want := "run 1 waits, halted: everything, since <time> UTC: wrong price\n"; err != nil || stamps.ReplaceAllString(told, "<time>") != want {
+		t.Errorf("who follows a halted run is told %q, %v", told, err)
+	}
+	defer func() {
+		if err := follow.Wait(); err != nil {
+			t.Errorf("who followed the run to its end: %v", err)
+		}
+	}()
+	c.says(0, "halted  trigger \"reminder\", since <time> UTC\nhalted  job \"winback\", since <time> UTC", "resume", "all")
+	if _, out := c.command("jobs", "show", "1"); !strings.Contains(out, `  halted      job "winback", since `) {
+		t.Errorf("everything is resumed, and the job is not:\n%s", out)
+	}
+	c.says(0, "halted  trigger \"reminder\", since <time> UTC", "resume", "job", "winback")
+	if code, out := c.command("jobs", "show", "1", "--follow"); code != 0 || !strings.Contains(out, "part 1      accepted") || strings.Contains(out, "halted") {
+		t.Errorf("resumed: %d\n%s", code, out)
+	}
+	c.says(0, "nothing is halted", "resume", "trigger", "reminder")
+}
+
+func TestContactsFromTheCommandLine(t *testing.T) {
+	c := attended(t)
+	c.says(exitNothing, "nudgewire: nobody is blocked", "contacts", "list")
+	c.says(0, "2 blocked, 0 blocked already, 0 could not be read", "contacts", "block", "+447700900101", "07700 900102", "--reason", "asked for it")
+	c.says(exitFailed, "CALL-ME: that is not a phone number: has letters\n1 blocked, 1 blocked already, 1 could not be read", "contacts", "block", "+447700900101", "CALL-ME", "+447700900103")
+	c.says(exitFailed, `{"blocked":0,"blocked_before":1,"bad":[{"row":2,"reason":"that is not a phone number: has letters"}]}`, "contacts", "block", "+447700900101", "CALL-ME", "--json")
+	c.says(0, "PHONE         SINCE     BY       WHY\n4477******01  <time>  by hand  -\n4477******02  <time>  by hand  asked for it\n4477******03  <time>  by hand  -", "contacts", "list")
+	c.says(0, "4477******03 is not blocked any more", "contacts", "allow", "07700 900103")
+	c.says(exitNothing, "nudgewire: 4477******03 is not blocked\n  \"nudgewire contacts list\" shows who is", "contacts", "allow", "+447700900103")
+	c.says(exitFailed, "nudgewire: that is not a phone number: has letters\n  write it with its country code: +447700900123", "contacts", "allow", "nobody")
+
+	optOuts := c.put("optouts.csv", "\uFEFFfirst_name;Mobile Phone;note\nAda;07700 900104;\"left; by mail\"\n# gone\n\nBen;12;\nChloe;+44 7700 900104;twice\nDev;;no phone\nEve;07700 900105;\n")
+	c.says(exitFailed, "optouts.csv:5: that is not a phone number\n2 blocked, 1 blocked already, 1 could not be read", "contacts", "import", optOuts, "--reason", "opted out")
+	c.says(exitFailed, `{"blocked":0,"blocked_before":3,"bad":[{"row":5,"reason":"that is not a phone number"}]}`, "contacts", "import", optOuts, "--json")
+	c.says(0, "0 blocked, 1 blocked already, 0 could not be read", "contacts", "import", c.put("plain.txt", "07700900105\n"))
+	c.says(exitUsage, "nudgewire: people.csv:1: which column holds the phone? There are name, contact\n  name it, as in --column contact", "contacts", "import", c.put("people.csv", "name,contact\nAda,07700900106\n"))
+	c.says(exitUsage, "nudgewire: people.csv:1: no column \"contct\"\n  did you mean \"contact\"?", "contacts", "import", filepath.Join(c.folder, "people.csv"), "--column", "contct")
+	c.says(0, "1 blocked, 0 blocked already, 0 could not be read", "contacts", "import", filepath.Join(c.folder, "people.csv"), "--column", "Contact")
+	c.says(exitUsage, "nudgewire: plain.txt:1: there is no header, so no column is called \"phone\"\n  leave --column out: without a header the first column is read", "contacts", "import", filepath.Join(c.folder, "plain.txt"), "--column", "phone")
+	c.says(exitNothing, "nudgewire: no phones in empty.csv", "contacts", "import", c.put("empty.csv", "phone\n\n"))
+	c.says(exitUsage, "nudgewire: open <folder>/none.csv: no such file or directory", "contacts", "import", filepath.Join(c.folder, "none.csv"))
+
+	// Whoever is blocked is left out of a run, and counted.
+	if code, out := c.command("jobs", "run", "winback", "--dry-run"); code != 0 || !strings.Contains(out, "left out    2: the contact is blocked") {
+		t.Errorf("a forecast: %d\n%s", code, out)
+	}
+}

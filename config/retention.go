@@ -1,0 +1,30 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/scheduler"
+)
+
+// Retention says how long what is no longer needed is kept.
+type Retention struct {
+	Lists units.Duration `yaml:"lists" default:"30d" min:"1h" max:"3650d" doc:"How long the files of a campaign's run are kept after it has ended: its parts and the list of rejects, which hold personal data. Counts, hashes and answers stay. Files of a run that has not ended, or has a part in doubt, are kept."`
+}
+
+// forgetful reports a job that leaves out who was messaged for longer than the lists that say so
+// are kept: who is on a file that is gone would be messaged again. Jobs that deliver message by
+// message leave no such files, but they ask those of the others.
+func (c *Config) forgetful(k *checker, j *scheduler.Job) {
+	within := j.Skip.MessagedWithin
+	uploads := func(e yamlpos.Entry[scheduler.Job]) bool { return e.Value.Deliver != nudgewire.DeliverPerMessage }
+	if within <= c.Retention.Lists || !slices.ContainsFunc(c.in.Jobs, uploads) {
+		return
+	}
+	k.found(below(yamlpos.Join("jobs", j.Name), "skip.messaged_within"), 0,
+		fmt.Sprintf("%s is longer than the lists are kept that say who was messaged, %s", within, c.Retention.Lists),
+		fmt.Sprintf("set retention.lists to %s or more", within), false)
+}

@@ -1,0 +1,60 @@
+package phones
+
+import "github.com/nyaruka/phonenumbers"
+
+// TariffCountry is the country by which a message to a number is priced, as an ISO 3166-1 alpha-2
+// code: the one that CountryOf tells, and where that is none (a number that no plan knows, or
+// that several countries of a code may have) the code's main country, GB for 44; "" when no
+// country has the code.
+//
+// It walks the same automata as AppendFast, because every row of a list is priced.
+func TariffCountry(digits string) string {
+	if digits == "" {
+		return ""
+	}
+	p, national := planOf([]byte(digits))
+	if p == nil {
+		return slowTariff(digits)
+	}
+	if len(p.regions) > 1 {
+		for _, r := range p.regions {
+			if r.hasLead {
+				if r.leading == nil {
+					return slowTariff(digits)
+				}
+				if r.leading.begins(national) {
+					return r.id
+				}
+				continue
+			}
+			known, ok := r.known(national)
+			if !ok {
+				return slowTariff(digits)
+			}
+			if known {
+				return r.id
+			}
+		}
+	}
+	return country(p.main.id)
+}
+
+// slowTariff asks the library.
+func slowTariff(digits string) string {
+	if found := CountryOf(digits); found != "" {
+		return found
+	}
+	n, err := phonenumbers.Parse("+"+digits, "")
+	if err != nil {
+		return ""
+	}
+	return country(phonenumbers.GetRegionCodeForCountryCode(int(n.GetCountryCode())))
+}
+
+// country is a region that is one, and "" for services that belong to none.
+func country(region string) string {
+	if region == "001" || region == "ZZ" {
+		return ""
+	}
+	return region
+}

@@ -1,0 +1,57 @@
+package phones
+
+import (
+	"testing"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+func TestACountryIsFoundForEveryPrice(t *testing.T) {
+	for digits, want := range map[string]string{
+		"442079460958":    "GB",
+		"447400123456":    "GB",
+		"447700900123":    "GB", // fiction: no plan knows it
+		"441481960194":    "GG", // Guernsey shares the code of Great Britain
+		"447781123456":    "GG",
+		"4915123456789":   "DE",
+		"12125550142":     "US",
+		"14165550142":     "CA",
+		"77012345678":     "KZ",
+		"79161234567":     "RU",
+		"5511999990000":   "BR",
+		"80012345678":     "", // free calls of the world belong to no country
+		"999123456789":    "",
+		"":                "",
+		"0":               "",
+		"44":              "GB",
+		"390212345678":    "IT",
+		"390669812345":    "VA", // the Vatican has a part of Rome
+		"393912345678901": "IT",
+	} {
+		if got := TariffCountry(digits); got != want {
+			t.Errorf("%s is priced as %q, want %q", digits, got, want)
+		}
+	}
+}
+
+// Where the library knows a number's country, the fast way finds the same.
+func TestTheCountryOfAPriceIsTheLibrarys(t *testing.T) {
+	for region := range phonenumbers.GetSupportedRegions() {
+		for _, kind := range []phonenumbers.PhoneNumberType{phonenumbers.MOBILE, phonenumbers.FIXED_LINE, phonenumbers.VOIP, phonenumbers.TOLL_FREE} {
+			n := phonenumbers.GetExampleNumberForType(region, kind)
+			if n == nil {
+				continue
+			}
+			digits := phonenumbers.Format(n, phonenumbers.E164)[1:]
+			if want := countryOf(digits); want != "" && TariffCountry(digits) != want {
+				t.Errorf("%s is priced as %q, want %q", digits, TariffCountry(digits), want)
+			}
+		}
+	}
+}
+
+func BenchmarkTariffCountry(b *testing.B) {
+	for b.Loop() {
+		TariffCountry("447400123456")
+	}
+}

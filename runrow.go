@@ -1,0 +1,72 @@
+package nudgewire
+
+import "strconv"
+
+// A RunRow is one row of a run that delivers message by message, and what became of it.
+type RunRow struct {
+	Run      RunID
+	Number   int64    // among the rows that the run kept, from 1
+	Dispatch Dispatch // Send is left empty in lists
+	Message  *Message // nil before the service took it
+	Doubted  []int    // attempts whose answer was lost, by number
+	Blocked  bool     // its phone gets nothing
+	AgainAs  DispatchID
+	AgainOf  DispatchID // the dispatch whose place this one took; 0 for none
+}
+
+// RowKey is the affair of a run's row: no two rows have the same, and no row is met by another
+// affair.
+func RowKey(run RunID, row int64) string {
+	return "run " + strconv.FormatInt(int64(run), 10) + " row " + strconv.FormatInt(row, 10)
+}
+
+// MayGoAgain reports whether the row surely did not reach the phone and may be owed once more,
+// and why: what ended it, or what keeps it from going. docs/states.md holds the table.
+//
+// What the service said no to may go again, although the same request would be refused again:
+// between the two a person has read the reason and mended it. A person's own no is not overruled.
+func (r *RunRow) MayGoAgain() (may bool, why string) {
+	d := &r.Dispatch
+	switch {
+	case r.AgainAs != 0:
+		return false, "was sent again already"
+	case d.Category.ResendsInDoubt():
+		return false, "is a code, which is worth nothing later"
+	}
+	switch d.State {
+	case StateWaiting, StateSending:
+		return false, "is still on its way"
+	case StateInDoubt:
+		return false, "is in doubt: the phone may have it"
+	case StateCancelled:
+		return false, "was cancelled by a person"
+	case StateAccepted:
+		if r.Message == nil || r.Message.Status != StatusFailed {
+			return false, "was taken by the service, which does not say that it failed"
+		}
+		why = "failed at the service" + colon(r.Message.Error)
+	case StateRejected:
+		why = "was rejected by the service" + colon(d.Reason)
+	case StateDropped:
+		why = "was dropped before it was sent"
+	default:
+		return false, "is " + string(d.State)
+	}
+	for _, number := range r.Doubted {
+		// The last attempt's own definite end clears its doubt; nothing clears an earlier one.
+		if number != d.Attempt || d.State == StateDropped {
+			return false, "was in doubt once: the phone may have it"
+		}
+	}
+	if r.Blocked {
+		return false, "goes to a contact that is blocked"
+	}
+	return true, why
+}
+
+func colon(words string) string {
+	if words == "" {
+		return ""
+	}
+	return ": " + words
+}

@@ -1,0 +1,367 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+)
+
+// skipsAll says of every phone that it was messaged.
+type skipsAll struct{}
+
+func (skipsAll) Excluded(_ context.Context, phones []nudgewire.Phone, _ time.Duration, _ time.Time) ([]string, error) {
+	out := make([]string, len(phones))
+	for i := range out {
+		out[i] = "was messaged 2 days ago"
+	}
+	return out, nil
+}
+
+func TestARunWhoseGoodRowsAreAllSkippedIsDone(t *testing.T) {
+	header := []string{"phone", "name"}
+	good, bad := []string{"+447911100001", "A"}, []string{"12", "B"}
+	tests := map[string]struct {
+		rows   [][]string
+		state  nudgewire.RunState
+		reason string
+	}{
+		"all skipped":                   {[][]string{good}, nudgewire.RunDone, "nobody is left to send to: all 1 rows were skipped"},
+		"all skipped but one bad phone": {[][]string{good, bad}, nudgewire.RunDone, "nobody is left to send to: 1 of 2 rows were skipped, 1 cannot be used"},
+		"one of them is there twice":    {[][]string{good, good}, nudgewire.RunDone, "nobody is left to send to: 1 of 2 rows were skipped, 1 repeat an earlier one"},
+		"no row can be used":            {[][]string{bad, bad}, nudgewire.RunFailed, "none of the 2 rows can be sent: 2 of them because the phone is too short for GB (first in row 2)"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := begin(t, jobOf(t, listSource{header: header, rows: tt.rows}, Job{Cron: "0 10 * * *"}))
+			d.Excluder = skipsAll{}
+			fireDue(t, d)
+			if r := d.the(t); r.State != tt.state || r.Reason != tt.reason {
+				t.Errorf("%s %q, want %s %q", r.State, r.Reason, tt.state, tt.reason)
+			}
+		})
+	}
+}
+
+func partsOf(run nudgewire.RunID, states ...nudgewire.PartState) (out []nudgewire.Part) {
+	for i, s := range states {
+		out = append(out, nudgewire.Part{
+			RunID: run, Number: i + 1, File: fmt.Sprintf("part-%04d.csv", i+1), Rows: 10, First: int64(10*i + 1), Bytes: 100, State: s, Attempt: 1, Reason: "why",
+		})
+	}
+	return out
+}
+
+func hinted(err error) string {
+	msg, hint := words(err)
+	return msg + " | " + hint
+}
+
+func TestARetryTakesUpEachFileOnce(t *testing.T) {
+	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, Folder: "runs/12", TemplateID: 7}
+	family := partsOf(12, nudgewire.PartAccepted, nudgewire.PartRejected, nudgewire.PartInDoubt, nudgewire.PartCancelled)
+	files := func(r Retry) (out []string) {
+		for _, p := range r.Parts {
+			out = append(out, fmt.Sprintf("%d %s from row %d", p.Number, p.File, p.First))
+		}
+		return out
+	}
+	first, err := Again(run, family, "Ann", 1, false, monday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"1 part-0002.csv from row 1", "2 part-0004.csv from row 11"}, files(first)); diff != "" {
+		t.Error(diff)
+	}
+	if r := first.Run; r.AgainOf != 12 || r.Slot != "retry 1 of run 12" || r.State != nudgewire.RunUploading || r.Tally.Kept != 20 || r.Approved != "Ann" || r.TemplateID != 7 {
+		t.Errorf("the new run is %+v", r)
+	}
+	doubtful, err := Again(run, family, "Ann", 1, true, monday)
+	if err != nil || len(doubtful.Parts) != 3 {
+		t.Errorf("with what is in doubt: %v, %v", files(doubtful), err)
+	}
+
+	// The retry has sent part 2, and part 4 was rejected once more.
+	retried := partsOf(15, nudgewire.PartAccepted, nudgewire.PartRejected)
+	retried[0].File, retried[1].File = "part-0002.csv", "part-0004.csv"
+	family = append(family, retried...)
+	_, err = Again(run, family, "Ann", 2, false, monday)
+	if want := "run 12 has nothing that can be sent again | 1 part is in doubt; --only in_doubt sends what is in doubt again, and who got it gets it twice"; hinted(err) != want {
+		t.Errorf("a second time: %s", hinted(err))
+	}
+	family[2].State = nudgewire.PartAccepted
+	_, err = Again(run, family, "Ann", 2, false, monday)
+	if want := "run 12 has nothing that can be sent again | run 15 has sent the rest of it again: look at jobs show 15"; hinted(err) != want {
+		t.Errorf("a second time: %s", hinted(err))
+	}
+	next, err := Again(nudgewire.Run{ID: 15, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, Folder: "runs/12"}, family, "Ann", 1, false, monday)
+	if err != nil || len(next.Parts) != 1 || next.Parts[0].File != "part-0004.csv" {
+		t.Errorf("the retry's own retry: %v, %v", files(next), err)
+	}
+}
+
+func TestWhatCannotBeRetriedSaysWhy(t *testing.T) {
+	tests := map[string]struct {
+		run      nudgewire.Run
+		doubtful bool
+		want     string
+	}{
+		"a run under way": {nudgewire.Run{ID: 1, State: nudgewire.RunPaused}, false, "run 1 is still paused | wait until it has ended, or resume it"},
+		"doubts of messages": {
+			nudgewire.Run{ID: 1, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage},
+			true,
+			"run 1 was delivered message by message: what is in doubt is settled one by one | list it with messages list --trigger winback --state in_doubt, then say with messages resolve what became of each",
+		},
+		"files that were cleared away": {
+			nudgewire.Run{ID: 1, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, FilesRemovedAt: monday},
+			false,
+			"the files of run 1 were removed on 2026-05-04 (retention.lists) | run the job again: nudgewire jobs run winback",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if err := MayRetry(tt.run, tt.doubtful); hinted(err) != tt.want {
+				t.Errorf("MayRetry: %s\nwant %s", hinted(err), tt.want)
+			}
+		})
+	}
+}
+
+func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
+	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage, Expires: time.Hour, Category: nudgewire.Marketing}
+	var left Leavings
+	for i, s := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateRejected, nudgewire.StateDropped} {
+		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Dispatch: nudgewire.Dispatch{State: s, Reason: "no points", Category: nudgewire.Marketing}})
+	}
+	got, err := left.Retry(run, "Ann", 1, 2, monday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := nudgewire.Tally{Rows: 5, Kept: 3, Points: 6, Exclusions: []nudgewire.Exclusion{
+		{Kind: KindSkipped, Reason: "the message was taken by the service, which does not say that it failed", Count: 1, First: 1},
+		{Kind: KindSkipped, Reason: "the message is in doubt: the phone may have it", Count: 1, First: 3},
+	}}
+	if diff := cmp.Diff(want, got.Run.Tally); diff != "" {
+		t.Error(diff)
+	}
+	causes := []nudgewire.Exclusion{
+		{Kind: KindAgain, Reason: "was rejected by the service: no points", Count: 2, First: 2},
+		{Kind: KindAgain, Reason: "was dropped before it was sent", Count: 1, First: 5},
+	}
+	if diff := cmp.Diff(causes, got.Causes); diff != "" {
+		t.Error(diff)
+	}
+	if got.Run.Expires != time.Hour || len(got.Parts) != 0 {
+		t.Errorf("the new run is %+v", got.Run)
+	}
+	var none Leavings
+	none.Add(&nudgewire.RunRow{Number: 1, Dispatch: nudgewire.Dispatch{State: nudgewire.StateWaiting}})
+	_, err = none.Retry(run, "Ann", 1, 0, monday)
+	if want := "run 12 has nothing that can be sent again | of 1 rows 1 cannot: the message is still on its way"; hinted(err) != want {
+		t.Errorf("nothing left: %s", hinted(err))
+	}
+}
+
+// A run that repeats the rows of another owes them some at a time, goes on after a crash where
+// it was, and counts what it sent in the end.
+func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
+	d := newDesk(t, monday)
+	old := nudgewire.Run{Job: "winback", Slot: "1", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage, Tally: nudgewire.Tally{Kept: 9}}
+	old.ID, _, _ = d.book.StartRun(t.Context(), old)
+	d.owed[old.ID] = map[int64]nudgewire.Dispatch{}
+	for n := range int64(9) {
+		d.owed[old.ID][n+1] = nudgewire.Dispatch{ID: nudgewire.DispatchID(n + 1)}
+	}
+	d.again = map[int64]bool{2: true, 3: true, 5: true, 8: true, 9: true}
+	again := retryOf(old, "Ann", 1, monday)
+	again.Tally = nudgewire.Tally{Rows: 9, Kept: 6, Exclusions: []nudgewire.Exclusion{{Kind: KindSkipped, Reason: "the message was taken", Count: 3, First: 1}}}
+	id, _, err := d.book.StartRun(t.Context(), again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.crashAt = "OweAgain"
+	d.settle(t)
+	if r := d.the(t); r.State != nudgewire.RunUploading || len(d.owed[id]) != 2 {
+		t.Fatalf("after the crash the run is %s with %d rows", r.State, len(d.owed[id]))
+	}
+	d.revive()
+	d.open("two")
+	d.settle(t)
+	r := d.the(t)
+	want := "what was left of run 1, again for Ann; 1 of 6 rows could not go again any more when their turn came"
+	if r.State != nudgewire.RunDone || r.Reason != want || r.Tally.Kept != 5 || r.Tally.Rows != 9 || r.Tally.Excluded() != 4 {
+		t.Errorf("the run is %s %q with %+v", r.State, r.Reason, r.Tally)
+	}
+	var ids []nudgewire.DispatchID
+	for n := range int64(len(d.owed[id])) {
+		ids = append(ids, d.owed[id][n+1].ID)
+	}
+	if diff := cmp.Diff([]nudgewire.DispatchID{2, 3, 5, 8, 9}, ids); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAWordOnAPartInDoubt(t *testing.T) {
+	partial := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, EndedAt: monday}
+	in := func(s nudgewire.RunState) nudgewire.Run { r := partial; r.State = s; return r }
+	one := partsOf(12, nudgewire.PartAccepted, nudgewire.PartInDoubt)
+	two := partsOf(12, nudgewire.PartInDoubt, nudgewire.PartInDoubt)
+	again := partsOf(15, nudgewire.PartUploading)
+	again[0].File = "part-0002.csv"
+	removed := partial
+	removed.FilesRemovedAt = monday
+	const yes = "Ann said on 2026-05-04 10:00 UTC that it was accepted: campaign 417"
+	const no = "Ann said on 2026-05-04 10:00 UTC that it was not accepted, and had it sent again: campaign 417"
+	tests := map[string]struct {
+		run    nudgewire.Run
+		family []nudgewire.Part
+		as     nudgewire.Resolution
+		state  nudgewire.RunState
+		reason string
+		part   nudgewire.PartState
+		word   string
+		err    string
+	}{
+		"the last doubt, accepted":   {partial, one, nudgewire.ResolveAccepted, nudgewire.RunDone, "part 2: " + yes + "; not tracked per recipient: the service's answer names no messages", nudgewire.PartAccepted, yes, ""},
+		"one doubt of two, accepted": {partial, two, nudgewire.ResolveAccepted, nudgewire.RunPartial, "1 of 2 parts were accepted; part 1 is in doubt: why", nudgewire.PartAccepted, yes, ""},
+		"sent again":                 {partial, one, nudgewire.ResolveResend, nudgewire.RunUploading, "part 2 goes out again: " + no, nudgewire.PartBuilt, no, ""},
+		"sent again once resumed":    {in(nudgewire.RunPaused), one, nudgewire.ResolveResend, nudgewire.RunPaused, "", nudgewire.PartBuilt, no, ""},
+		"accepted, though cancelled": {in(nudgewire.RunCancelled), one, nudgewire.ResolveAccepted, nudgewire.RunCancelled, "", nudgewire.PartAccepted, yes, ""},
+		"cancelled": {
+			run: in(nudgewire.RunCancelled), family: one, as: nudgewire.ResolveResend,
+			err: "run 12 is cancelled: it uploads nothing more | send the part as a run of its own: jobs retry 12 --only in_doubt",
+		},
+		"under way":         {run: in(nudgewire.RunUploading), family: one, as: nudgewire.ResolveResend, err: "run 12 is uploading and has its parts in hand | wait until it has ended, or pause it first"},
+		"not in doubt":      {run: partial, family: partsOf(12, nudgewire.PartInDoubt, nudgewire.PartAccepted), as: nudgewire.ResolveAccepted, err: "part 2 of run 12 is accepted, not in doubt | look at jobs show 12"},
+		"no such part":      {run: partial, family: partsOf(12, nudgewire.PartInDoubt), as: nudgewire.ResolveAccepted, err: "run 12 has no part 2 | it has 1: look at jobs show 12"},
+		"retried meanwhile": {run: partial, family: append(one[:2:2], again...), as: nudgewire.ResolveResend, err: "part 2 of run 12 went again as part 1 of run 15, which is uploading | look at jobs show 15"},
+		"its file is gone":  {run: removed, family: one, as: nudgewire.ResolveResend, err: "the files of run 12 were removed on 2026-05-04 (retention.lists) | run the job again: nudgewire jobs run winback"},
+		"another word":      {run: partial, family: one, as: nudgewire.ResolveDrop, err: `a part in doubt cannot be resolved as "drop" | want accepted or resend`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r, p, err := ResolvePart(tt.run, append([]nudgewire.Part(nil), tt.family...), 2, tt.as, "Ann", "campaign 417", monday)
+			if tt.err != "" {
+				if err == nil || hinted(err) != tt.err {
+					t.Errorf("error: %v\nwant %s", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.State != tt.state || r.Reason != tt.reason || p.State != tt.part || p.Resolved != tt.word {
+				t.Errorf("the run is %s %q, the part %s %q", r.State, r.Reason, p.State, p.Resolved)
+			}
+			if r.State.Final() != !r.EndedAt.IsZero() && r.State != nudgewire.RunPaused {
+				t.Errorf("a run that is %s ended at %s", r.State, r.EndedAt)
+			}
+		})
+	}
+}
+
+// Somebody has a part in doubt sent again while the run is paused; resumed, the run uploads it.
+func TestAResumedRunUploadsWhatAPersonSentAgain(t *testing.T) {
+	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
+	d.service.answer = func(n int) error {
+		if n <= 2 {
+			return &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.InDoubt}
+		}
+		return nil
+	}
+	fireDue(t, d)
+	r := d.the(t)
+	parts, err := d.Parts(t.Context(), r.ID)
+	if err != nil || r.State != nudgewire.RunPaused || parts[1].State != nudgewire.PartInDoubt {
+		t.Fatalf("the run is %s, %v", r.State, err)
+	}
+	_, p, err := ResolvePart(r, parts, 2, nudgewire.ResolveResend, "Ann", "", monday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.parts[r.ID][1] = p
+	if err := d.Resume(t.Context(), r.ID, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	r = d.the(t)
+	again := 0
+	for _, u := range d.service.uploads() {
+		if strings.HasSuffix(u.file, parts[1].File) {
+			again++
+		}
+	}
+	if want := fmt.Sprintf("%d of %d parts were accepted; part 1 is in doubt: ", len(parts)-1, len(parts)); r.State != nudgewire.RunPartial || !strings.HasPrefix(r.Reason, want) || again != 2 {
+		t.Errorf("the run is %s %q, and part 2 was uploaded %d times", r.State, r.Reason, again)
+	}
+}
+
+func TestTheFilesOfARunAreReadBack(t *testing.T) {
+	l := people(100)
+	l.rows = append(l.rows, []string{"12", "short"}, []string{"+447911100001", "again"})
+	d := begin(t, jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 1000}))
+	fireDue(t, d)
+	r := d.the(t)
+	parts, err := d.Parts(t.Context(), r.ID)
+	if err != nil || len(parts) < 2 {
+		t.Fatalf("%d parts, %v", len(parts), err)
+	}
+	next := int64(1)
+	for i := range parts {
+		err := ReadPart(r.Folder, &parts[i], func(n int64, phone nudgewire.Phone) error {
+			if want := nudgewire.Phone(l.rows[n-1][0][1:]); n != next || phone != want {
+				t.Fatalf("row %d is %s, want row %d with %s", n, phone, next, want)
+			}
+			next++
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if next != 101 {
+		t.Errorf("%d rows were read", next-1)
+	}
+	var left []Reject
+	if err := ReadRejects(r.Folder, func(x Reject) error { left = append(left, x); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	want := []Reject{{102, "the phone is too short for GB", "12"}, {103, "an earlier row has the same phone", "+447911100001"}}
+	if diff := cmp.Diff(want, left); diff != "" {
+		t.Error(diff)
+	}
+
+	stop := errors.New("enough")
+	if err := ReadPart(r.Folder, &parts[0], func(int64, nudgewire.Phone) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("a reader that has enough: %v", err)
+	}
+	path := filepath.Join(r.Folder, parts[0].File)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "Name 7", "Name 8", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := ReadPart(r.Folder, &parts[0], func(int64, nudgewire.Phone) error { return nil }); err == nil || err.Error() != "part-0001.csv was changed on disk after it was built" {
+		t.Errorf("a changed file: %v", err)
+	}
+	if err := os.RemoveAll(r.Folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := ReadPart(r.Folder, &parts[0], nil); err == nil || err.Error() != "part-0001.csv is gone from "+r.Folder {
+		t.Errorf("a file that is gone: %v", err)
+	}
+	if err := ReadRejects(r.Folder, nil); err == nil || err.Error() != "rejects.csv is gone from "+r.Folder {
+		t.Errorf("rejects that are gone: %v", err)
+	}
+}

@@ -1,0 +1,89 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// Leavings adds up what of a run's rows may go again, and what keeps the others from it. The
+// zero value is ready.
+type Leavings struct {
+	stay, causes exclusions
+	rows         int64
+	gone         int64 // that went again before
+}
+
+// Add takes the next row.
+func (l *Leavings) Add(r *nudgewire.RunRow) {
+	l.rows++
+	may, why := r.MayGoAgain()
+	if may {
+		l.causes.add(KindAgain, why, r.Number)
+		return
+	}
+	if r.AgainAs != 0 {
+		l.gone++
+	}
+	l.stay.add(KindSkipped, "the message "+why, r.Number)
+}
+
+// Retry is a run that owes what may go again of the rows of r, which has ended and was delivered
+// message by message. nth counts the retries of r, from 1: two that are asked for at the same
+// moment have the same number, and one of them is stored.
+func (l *Leavings) Retry(r nudgewire.Run, who string, nth int, price float64, now time.Time) (Retry, error) {
+	again := retryOf(r, who, nth, now)
+	again.Tally = nudgewire.Tally{Rows: l.rows, Kept: l.causes.count(), Points: price * float64(l.causes.count()), Exclusions: l.stay.list()}
+	if again.Tally.Kept == 0 {
+		hint := "no row of it was handed over"
+		switch {
+		case l.gone > 0:
+			hint = fmt.Sprintf("%s of its rows went again before: look for its retry with jobs history %s", grouped(l.gone), r.Job)
+		case l.rows > 0:
+			top := again.Tally.Exclusions[0]
+			hint = fmt.Sprintf("of %s rows %s cannot: %s", grouped(l.rows), grouped(top.Count), top.Reason)
+		}
+		return Retry{}, &wordError{fmt.Sprintf("run %d has nothing that can be sent again", r.ID), hint}
+	}
+	return Retry{Run: again, Causes: l.causes.list()}, nil
+}
+
+// oweAgain hands over once more what may go again of the rows of the run that this one repeats.
+// The ledger decides about each row as it takes it, so whatever happened since the rows were
+// counted is heeded, and going through them a second time after a crash does no harm.
+func (w *working) oweAgain(ctx context.Context) error {
+	m := newMeter(w.run, nil, w.Progress, w.Now)
+	for after := int64(0); ; {
+		if err := w.await(ctx, time.Time{}); err != nil {
+			return err
+		}
+		last, total, err := w.Owing.OweAgain(ctx, w.run.ID, after)
+		if err != nil {
+			return fmt.Errorf("hand rows over again: %w", err)
+		}
+		m.sent(total, 0)
+		if last == 0 {
+			return w.endAgain(ctx, total)
+		}
+		after = last
+	}
+}
+
+// endAgain ends a run that sent rows again. There may be fewer than were counted before.
+func (w *working) endAgain(ctx context.Context, total int64) error {
+	missing, reason := w.run.Tally.Kept-total, w.run.Reason
+	if missing > 0 {
+		reason += fmt.Sprintf("; %s of %s rows could not go again any more when their turn came", grouped(missing), grouped(w.run.Tally.Kept))
+	}
+	return w.change(ctx, nudgewire.RunDone, reason, func(r *nudgewire.Run) {
+		if missing > 0 {
+			r.Tally.Exclusions = append(r.Tally.Exclusions, nudgewire.Exclusion{Kind: KindSkipped, Reason: "could not go again any more when its turn came", Count: missing})
+		}
+		if missing < 0 { // more have failed since they were counted
+			r.Tally.Rows = max(r.Tally.Rows, total)
+		}
+		r.Tally.Kept = total
+	})
+}

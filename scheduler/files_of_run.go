@@ -1,0 +1,97 @@
+package scheduler
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// ReadPart calls each for the rows of a part's file, with their numbers among the kept rows of the
+// run. A file that is gone, or is not the one that was built, is an error in words; what was
+// read of it until then was told.
+func ReadPart(folder string, p *nudgewire.Part, each func(number int64, phone nudgewire.Phone) error) error {
+	f, err := os.Open(filepath.Join(folder, p.File))
+	if err != nil {
+		return gone(p.File, folder, err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	sum := sha256.New()
+	rows := csv.NewReader(bufio.NewReaderSize(io.TeeReader(f, sum), 1<<16))
+	rows.ReuseRecord = true
+	if _, err := rows.Read(); err != nil {
+		return fmt.Errorf("read %s: %w", p.File, err)
+	}
+	for n := p.First; ; n++ {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", p.File, err)
+		}
+		if err := each(n, nudgewire.Phone(row[0])); err != nil {
+			return err
+		}
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != p.SHA256 {
+		return fmt.Errorf("%s was changed on disk after it was built", p.File)
+	}
+	return nil
+}
+
+// A Reject is a row that a run left out.
+type Reject struct {
+	Row    int64 // of the source
+	Reason string
+	Phone  string // as it stands in the source
+}
+
+// ReadRejects calls each for the rows that a run left out, in the order in which it met them.
+func ReadRejects(folder string, each func(Reject) error) error {
+	f, err := os.Open(filepath.Join(folder, rejectsFile))
+	if err != nil {
+		return gone(rejectsFile, folder, err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	rows := csv.NewReader(bufio.NewReaderSize(f, 1<<16))
+	rows.ReuseRecord = true
+	if _, err := rows.Read(); err != nil {
+		return fmt.Errorf("read %s: %w", rejectsFile, err)
+	}
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", rejectsFile, err)
+		}
+		if len(row) < 3 {
+			return fmt.Errorf("%s was changed on disk after it was built", rejectsFile)
+		}
+		number, err := strconv.ParseInt(row[0], 10, 64)
+		if err != nil {
+			return fmt.Errorf("%s was changed on disk after it was built", rejectsFile)
+		}
+		if err := each(Reject{number, row[1], row[2]}); err != nil {
+			return err
+		}
+	}
+}
+
+func gone(file, folder string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is gone from %s", file, folder)
+	}
+	return fmt.Errorf("read %s: %w", file, err)
+}

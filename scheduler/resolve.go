@@ -1,0 +1,80 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// ResolvePart carries out a person's word on part number of a run that is in doubt. It gives the
+// run and the part as they are then: a part that was accepted after all may make a partial run
+// done; one that is to be sent again makes a partial run go on, and a paused one once it is
+// resumed.
+//
+// family are the parts of all runs over the same files, the oldest run first.
+func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgewire.Resolution, who, reason string, now time.Time) (nudgewire.Run, nudgewire.Part, error) {
+	var parts []nudgewire.Part
+	for _, p := range family {
+		if p.RunID == r.ID {
+			parts = append(parts, p)
+		}
+	}
+	at := slices.IndexFunc(parts, func(p nudgewire.Part) bool { return p.Number == number })
+	if at < 0 {
+		return r, nudgewire.Part{}, &wordError{fmt.Sprintf("run %d has no part %d", r.ID, number), fmt.Sprintf("it has %d: look at jobs show %d", len(parts), r.ID)}
+	}
+	p := &parts[at]
+	if p.State != nudgewire.PartInDoubt {
+		return r, *p, &wordError{fmt.Sprintf("part %d of run %d is %s, not in doubt", number, r.ID, p.State), fmt.Sprintf("look at jobs show %d", r.ID)}
+	}
+	switch r.State {
+	case nudgewire.RunPartial, nudgewire.RunPaused:
+	case nudgewire.RunCancelled:
+		if as == nudgewire.ResolveResend {
+			return r, *p, &wordError{fmt.Sprintf("run %d is cancelled: it uploads nothing more", r.ID), fmt.Sprintf("send the part as a run of its own: jobs retry %d --only in_doubt", r.ID)}
+		}
+	default:
+		return r, *p, &wordError{fmt.Sprintf("run %d is %s and has its parts in hand", r.ID, r.State), "wait until it has ended, or pause it first"}
+	}
+	for _, other := range family {
+		if other.RunID > r.ID && other.File == p.File {
+			return r, *p, &wordError{
+				fmt.Sprintf("part %d of run %d went again as part %d of run %d, which is %s", number, r.ID, other.Number, other.RunID, other.State),
+				fmt.Sprintf("look at jobs show %d", other.RunID),
+			}
+		}
+	}
+	if as == nudgewire.ResolveResend {
+		if err := filesRemoved(r); err != nil {
+			return r, *p, err
+		}
+	}
+	word := fmt.Sprintf("%s said on %s that it ", who, now.UTC().Format("2006-01-02 15:04 UTC"))
+	p.UpdatedAt, p.RetryAt = now.UTC(), time.Time{}
+	switch as {
+	case nudgewire.ResolveAccepted:
+		p.State, p.Resolved = nudgewire.PartAccepted, word+"was accepted"
+	case nudgewire.ResolveResend:
+		p.State, p.Resolved = nudgewire.PartBuilt, word+"was not accepted, and had it sent again"
+	default:
+		return r, *p, &wordError{fmt.Sprintf("a part in doubt cannot be resolved as %q", as), "want accepted or resend"}
+	}
+	if reason != "" {
+		p.Resolved += ": " + reason
+	}
+	p.Reason = p.Resolved
+	if r.State != nudgewire.RunPartial {
+		return r, *p, nil
+	}
+	if as == nudgewire.ResolveResend {
+		r.State, r.Reason, r.EndedAt = nudgewire.RunUploading, fmt.Sprintf("part %d goes out again: %s", number, p.Resolved), time.Time{}
+		return r, *p, nil
+	}
+	r.State, r.Reason = verdict(r, parts)
+	if r.State == nudgewire.RunDone {
+		r.Reason = joinWords(fmt.Sprintf("part %d: %s", number, p.Resolved), r.Reason)
+	}
+	return r, *p, nil
+}

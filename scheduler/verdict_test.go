@@ -1,0 +1,30 @@
+package scheduler
+
+import (
+	"testing"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// How a run ends says how far its messages can be followed.
+func TestARunSaysWhetherItsMessagesAreFollowed(t *testing.T) {
+	part := func(rows, followed int64) nudgewire.Part {
+		return nudgewire.Part{State: nudgewire.PartAccepted, Rows: rows, Followed: followed}
+	}
+	for name, tt := range map[string]struct {
+		deliver nudgewire.Deliver
+		parts   []nudgewire.Part
+		want    string
+	}{
+		"no answer names messages":     {nudgewire.DeliverCSV, []nudgewire.Part{part(5, 0), part(5, 0)}, "not tracked per recipient: the service's answer names no messages"},
+		"one of two does":              {nudgewire.DeliverCSV, []nudgewire.Part{part(5000, 5000), part(1500, 0)}, "5,000 of 6,500 rows are tracked: the service's answer names no more messages"},
+		"both do":                      {nudgewire.DeliverCSV, []nudgewire.Part{part(5, 5), part(5, 5)}, ""},
+		"each row is a dispatch":       {nudgewire.DeliverPerMessage, []nudgewire.Part{part(5, 0)}, ""},
+		"an answer names more than it": {nudgewire.DeliverCSV, []nudgewire.Part{part(5, 6)}, ""},
+	} {
+		state, reason := verdict(nudgewire.Run{Deliver: tt.deliver}, tt.parts)
+		if state != nudgewire.RunDone || reason != tt.want {
+			t.Errorf("%s: %s %q, want %q", name, state, reason, tt.want)
+		}
+	}
+}

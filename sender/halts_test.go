@@ -1,0 +1,154 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+)
+
+// passesOver is a ledger that gives out nothing while everything is halted.
+func passesOver(halted *atomic.Bool) func() error {
+	return func() error {
+		if halted.Load() {
+			return errors.New("halted")
+		}
+		return nil
+	}
+}
+
+// A halt reaches claims that were made before it: what waits for its call goes back with the
+// due time that it had, and only the calls that had begun end as they would.
+func TestTheLastLookSeesAHalt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var halted atomic.Bool
+		ledger := newMemory(many(20, nudgewire.Marketing)...)
+		ledger.claimFails = passesOver(&halted)
+		began := time.Now()
+		r := start(t, ledger, &service{answer: takes(time.Minute)}, func(o *Options) {
+			o.Concurrency = 4
+			o.Halted = func(d *nudgewire.Dispatch) string {
+				if halted.Load() && d.Trigger == "abandoned-cart" {
+					return `trigger "abandoned-cart" is halted`
+				}
+				return ""
+			}
+		})
+		synctest.Wait()
+		underWay := len(r.service.made())
+		if claimed := ledger.in(nudgewire.StateSending); underWay == 0 || claimed <= underWay {
+			t.Fatalf("%d calls of %d claims: the test needs claims that wait for their call", underWay, claimed)
+		}
+		halted.Store(true)
+		pass(2 * time.Minute)
+		if n := len(r.service.made()); n != underWay {
+			t.Errorf("%d calls began after the halt", n-underWay)
+		}
+		if a, w := ledger.in(nudgewire.StateAccepted), ledger.in(nudgewire.StateWaiting); a != underWay || w != 20-underWay {
+			t.Errorf("%d accepted and %d waiting, want %d and %d", a, w, underWay, 20-underWay)
+		}
+		for id := range nudgewire.DispatchID(20) {
+			d := ledger.row(id + 1)
+			if d.State != nudgewire.StateWaiting {
+				continue
+			}
+			if d.Attempt > 0 && d.Reason != `not sent: trigger "abandoned-cart" is halted` {
+				t.Errorf("dispatch %d came back: %q", d.ID, d.Reason)
+			}
+			if !d.DueAt.Equal(began) {
+				t.Errorf("dispatch %d was due at %v and is now at %v", d.ID, began, d.DueAt)
+			}
+		}
+		halted.Store(false)
+		r.Wake(time.Now())
+		pass(time.Hour)
+		if a := ledger.in(nudgewire.StateAccepted); a != 20 || len(r.service.made()) != 20 {
+			t.Errorf("resumed, %d are accepted after %d calls", a, len(r.service.made()))
+		}
+	})
+}
+
+// A block reaches claims that were made before it: they are dropped with its reason. Where the
+// ledger cannot tell, nothing is sent until it can.
+func TestTheLastLookSeesABlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const blocked nudgewire.Phone = "447700900199"
+		rows := many(3, nudgewire.Marketing)
+		rows[1].Phone = blocked
+		broken := 2
+		var asked []nudgewire.DispatchID
+		r := start(t, newMemory(rows...), &service{}, func(o *Options) {
+			o.Concurrency = 1 // one look at a time
+			o.Barred = func(_ context.Context, d *nudgewire.Dispatch) (string, error) {
+				asked = append(asked, d.ID)
+				if broken > 0 {
+					broken--
+					return "", errors.New("the disk does not answer")
+				}
+				if d.Phone == blocked {
+					return "the contact is blocked: asked for it", nil
+				}
+				return "", nil
+			}
+		})
+		pass(time.Minute)
+		d := r.ledger.row(2)
+		if d.State != nudgewire.StateDropped || d.Reason != "the contact is blocked: asked for it" {
+			t.Errorf("the blocked one is %s: %q", d.State, d.Reason)
+		}
+		calls := r.service.made()
+		if len(calls) != 2 || slices.ContainsFunc(calls, func(m made) bool { return m.phone == string(blocked) }) {
+			t.Errorf("%d calls: %+v", len(calls), calls)
+		}
+		if len(asked) != 5 {
+			t.Errorf("asked about %v; want each once, and two again", asked)
+		}
+		first := r.ledger.attempts[1][0]
+		if first.State != nudgewire.StateWaiting || first.Reason != "not sent: the disk does not answer" {
+			t.Errorf("not to know led to %s: %q", first.State, first.Reason)
+		}
+	})
+}
+
+// However many claims are in hand and whoever is under way, no call begins once a halt is there:
+// shown by order alone, the halt's return on one side and the begin of calls on the other.
+func TestNoCallBeginsAfterAHalt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var halted atomic.Bool
+		var late atomic.Int32
+		ledger := newMemory(many(500, nudgewire.Marketing)...)
+		ledger.claimFails = passesOver(&halted)
+		api := &service{}
+		api.answer = func(ctx context.Context, n int, m made) (apiclient.Answer, error) {
+			if halted.Load() {
+				late.Add(1)
+			}
+			if n == 100 { // somebody halts everything while calls begin and end all around
+				halted.Store(true)
+			}
+			return takes(time.Duration(n%7+1)*time.Millisecond)(ctx, n, m)
+		}
+		start(t, ledger, api, func(o *Options) {
+			o.Halted = func(*nudgewire.Dispatch) string {
+				if halted.Load() {
+					return "everything is halted"
+				}
+				return ""
+			}
+		})
+		pass(time.Minute)
+		// A call that had looked before the halt may still begin: at most one for each place.
+		if n := len(api.made()); late.Load() > 7 || n < 100 || n > 107 {
+			t.Errorf("%d calls, %d of them after the halt; want at most those that had looked already", n, late.Load())
+		}
+		if s := ledger.in(nudgewire.StateSending); s != 0 {
+			t.Errorf("%d are still held", s)
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A RetryView says what would be sent again of a run that has ended. In Tally, Rows are those
+// that were looked at, Kept those that would go, and Exclusions what keeps the others from it.
+type RetryView struct {
+	Run     nudgewire.RunID       `json:"run"`
+	Job     string                `json:"job"`
+	Deliver nudgewire.Deliver     `json:"deliver"`
+	Tally   nudgewire.Tally       `json:"tally"`
+	Causes  []nudgewire.Exclusion `json:"causes,omitempty"` // what ended the messages that would go again
+}
+
+// A PartWord is a person's word on a part in doubt.
+type PartWord struct {
+	As     nudgewire.Resolution `json:"as"` // accepted or resend
+	Who    string               `json:"who,omitempty"`
+	Reason string               `json:"reason,omitempty"`
+}
+
+func (a admin) forecastRetry(r *http.Request) (any, error) {
+	id, err := runNumber(r)
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.Jobs.ForecastRetry(r.Context(), id, "", r.URL.Query().Get("in_doubt") == "true")
+	if err != nil {
+		return nil, jobError(err)
+	}
+	return RetryView{Run: id, Job: f.Run.Job, Deliver: f.Run.Deliver, Tally: f.Run.Tally, Causes: f.Causes}, nil
+}
+
+func (a admin) resolvePart(r *http.Request) (any, error) {
+	var in PartWord
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	id, err := runNumber(r)
+	if err != nil {
+		return nil, err
+	}
+	number, err := strconv.Atoi(r.PathValue("number"))
+	if err != nil || number < 1 {
+		return nil, refusef(http.StatusBadRequest, `"nudgewire jobs show" shows the parts`, "%q is not a part's number", r.PathValue("number"))
+	}
+	if in.As != nudgewire.ResolveAccepted && in.As != nudgewire.ResolveResend {
+		return nil, refusef(http.StatusBadRequest, "", "as %q: want accepted or resend", in.As)
+	}
+	if err := a.Jobs.ResolvePart(r.Context(), id, number, in.As, cmp.Or(in.Who, "somebody"), in.Reason); err != nil {
+		return nil, jobError(err)
+	}
+	return a.runOf(r.Context(), id)
+}

@@ -1,0 +1,196 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/scheduler"
+)
+
+// A RowView is one row of a run and what became of it. The phone is whole: the list is its
+// reader's own.
+type RowView struct {
+	// Row counts the rows that the run kept, from 1; SourceRow is the place in the source of a
+	// row that it left out. A row has one of the two: what was kept does not remember where in
+	// the source it stood.
+	Row       int64  `json:"row,omitempty"`
+	SourceRow int64  `json:"source_row,omitempty"`
+	Part      int    `json:"part,omitempty"`
+	Phone     string `json:"phone"`
+	// State is that of the row's dispatch; of its part where it has none; left_out otherwise.
+	State    string               `json:"state"`
+	Reason   string               `json:"reason,omitempty"`
+	Dispatch nudgewire.DispatchID `json:"dispatch,omitempty"`
+	At       *time.Time           `json:"at,omitempty"` // of State
+
+	MessageID   nudgewire.MessageID  `json:"message_id,omitempty"`
+	Status      nudgewire.Status     `json:"status,omitempty"` // in the service's words
+	Error       string               `json:"error,omitempty"`
+	AcceptedAt  *time.Time           `json:"accepted_at,omitempty"`
+	SentAt      *time.Time           `json:"sent_at,omitempty"`
+	DeliveredAt *time.Time           `json:"delivered_at,omitempty"`
+	ReadAt      *time.Time           `json:"read_at,omitempty"`
+	FailedAt    *time.Time           `json:"failed_at,omitempty"`
+	AgainAs     nudgewire.DispatchID `json:"again_as,omitempty"` // the dispatch that took its place
+	AgainOf     nudgewire.DispatchID `json:"again_of,omitempty"` // the dispatch whose place it took
+}
+
+// StateLeftOut is the state of a row that the run never meant to send.
+const StateLeftOut = "left_out"
+
+// A rowLine is one line of the answer: a row, what could not be told, or the end, without which
+// the answer was cut short.
+type rowLine struct {
+	Row     *RowView `json:"row,omitempty"`
+	Problem string   `json:"problem,omitempty"`
+	End     bool     `json:"end,omitempty"`
+}
+
+// export streams every row of a run, as lines of JSON. No more than some hundreds of them are in
+// memory at a time, and the messages of one part where the answer to its upload named them.
+func (a admin) export(w http.ResponseWriter, r *http.Request) {
+	var run nudgewire.Run
+	var parts []nudgewire.Part
+	id, err := runNumber(r)
+	if err == nil {
+		if run, err = a.Store.Run(r.Context(), id); err != nil {
+			err = jobError(err)
+		}
+	}
+	if err == nil {
+		parts, err = a.Store.Parts(r.Context(), id)
+	}
+	if err != nil {
+		answer(a.Log, func(*http.Request) (any, error) { return nil, err })(w, r)
+		return
+	}
+	// A long list takes as long as its reader does. A writer that knows no deadline has none to lift.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	buf := bufio.NewWriterSize(w, 1<<16)
+	e := &exporting{admin: a, run: &run, parts: parts, out: json.NewEncoder(buf)}
+	err = e.all(r.Context())
+	switch {
+	case err == nil:
+		e.cut = e.out.Encode(rowLine{End: true})
+	case e.cut == nil && r.Context().Err() == nil:
+		a.Log.Error("exporting a run", zap.Int64("run", int64(id)), zap.Error(err))
+	}
+	if err := buf.Flush(); err != nil {
+		a.Log.Debug("export cut short", zap.Error(err))
+	}
+}
+
+// An exporting is one answer being written.
+type exporting struct {
+	admin
+	run   *nudgewire.Run
+	parts []nudgewire.Part
+	out   *json.Encoder
+	cut   error // of writing; it ends the answer
+}
+
+func (e *exporting) put(row *RowView) error {
+	e.cut = e.out.Encode(rowLine{Row: row})
+	return e.cut
+}
+
+// problem notes what a file could not tell; the rest is told all the same.
+func (e *exporting) problem(err error) error {
+	if err == nil || e.cut != nil {
+		return err
+	}
+	return e.out.Encode(rowLine{Problem: err.Error()})
+}
+
+func (e *exporting) all(ctx context.Context) error {
+	next := int64(1) // the first row that was not told
+	if e.run.Deliver == nudgewire.DeliverPerMessage {
+		err := e.Store.RunRows(ctx, e.run.ID, 0, func(r *nudgewire.RunRow) error {
+			if err := e.files(ctx, next, r.Number); err != nil {
+				return err
+			}
+			next = r.Number + 1
+			return e.put(e.owed(r))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := e.files(ctx, next, e.run.Tally.Kept+1); err != nil {
+		return err
+	}
+	if e.run.Folder == "" || e.run.AgainOf != 0 || e.run.Tally.Excluded() == 0 {
+		return nil
+	}
+	return e.problem(scheduler.ReadRejects(e.run.Folder, func(x scheduler.Reject) error {
+		return e.put(&RowView{SourceRow: x.Row, Phone: x.Phone, State: StateLeftOut, Reason: x.Reason})
+	}))
+}
+
+// owed is a row that has a dispatch.
+func (e *exporting) owed(r *nudgewire.RunRow) *RowView {
+	d := &r.Dispatch
+	v := &RowView{
+		Row: r.Number, Part: e.partOf(r.Number), Phone: string(d.Phone), State: string(d.State), Reason: d.Reason, Dispatch: d.ID, At: optional(d.UpdatedAt),
+		AgainAs: r.AgainAs, AgainOf: r.AgainOf,
+	}
+	v.follow(r.Message)
+	return v
+}
+
+func (v *RowView) follow(m *nudgewire.Message) {
+	if m == nil {
+		return
+	}
+	v.MessageID, v.Status, v.Error = m.ID, m.Status, m.Error
+	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(m.AcceptedAt), optional(m.SentAt), optional(m.DeliveredAt)
+	v.ReadAt, v.FailedAt = optional(m.ReadAt), optional(m.FailedAt)
+}
+
+func (e *exporting) partOf(row int64) int {
+	for i := range e.parts {
+		if p := &e.parts[i]; row >= p.First && row < p.First+p.Rows {
+			return p.Number
+		}
+	}
+	return 0
+}
+
+// files tells of the rows from first up to but not including end by the files of their parts:
+// they have no dispatch of their own.
+func (e *exporting) files(ctx context.Context, first, end int64) error {
+	if first >= end {
+		return nil // row after row has its dispatch: no file is opened
+	}
+	for i := range e.parts {
+		p := &e.parts[i]
+		if p.First >= end || p.First+p.Rows <= first {
+			continue
+		}
+		messages, err := e.Store.MessagesOfPart(ctx, e.run.ID, p.Number)
+		if err != nil {
+			return err
+		}
+		err = e.problem(scheduler.ReadPart(e.run.Folder, p, func(n int64, phone nudgewire.Phone) error {
+			if n < first || n >= end {
+				return ctx.Err()
+			}
+			v := &RowView{Row: n, Part: p.Number, Phone: string(phone), State: string(p.State), Reason: p.Reason, At: optional(p.UpdatedAt)}
+			if m, known := messages[phone]; known {
+				v.follow(&m)
+			}
+			return e.put(v)
+		}))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

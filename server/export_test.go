@@ -1,0 +1,53 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// An answer without its last line was cut short, and says so: half a list must not pass for a
+// whole one.
+func TestAnExportThatIsCutShortIsAnError(t *testing.T) {
+	tests := map[string]struct {
+		lines    string
+		rows     int
+		problems int
+		err      string
+	}{
+		"whole":             {`{"row":{"row":1,"phone":"44","state":"accepted"}}` + "\n" + `{"problem":"part-0002.csv is gone"}` + "\n" + `{"end":true}` + "\n", 1, 1, "<nil>"},
+		"cut between lines": {`{"row":{"row":1,"phone":"44","state":"accepted"}}` + "\n", 1, 0, "the daemon's answer was cut short: EOF"},
+		"cut in a line":     {`{"row":{"row":1,"pho`, 0, 0, "the daemon's answer was cut short: unexpected EOF"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			ask := Local(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, tt.lines) }))
+			rows := 0
+			problems, err := ask.Rows(t.Context(), 1, func(*RowView) error { rows++; return nil })
+			if rows != tt.rows || len(problems) != tt.problems || fmt.Sprint(err) != tt.err {
+				t.Errorf("%d rows, %q, %v", rows, problems, err)
+			}
+		})
+	}
+}
+
+// A reader that has enough ends the handler, and is told only once that has returned.
+func TestAReaderThatHasEnoughEndsTheHandler(t *testing.T) {
+	ended := false
+	ask := Local(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		line := `{"row":{"row":1,"phone":"44","state":"accepted"}}` + "\n"
+		for {
+			if _, err := io.WriteString(w, strings.Repeat(line, 1000)); err != nil {
+				ended = true
+				return
+			}
+		}
+	}))
+	enough := errors.New("enough")
+	if _, err := ask.Rows(t.Context(), 1, func(*RowView) error { return enough }); !errors.Is(err, enough) || !ended {
+		t.Errorf("%v; the handler ended: %v", err, ended)
+	}
+}

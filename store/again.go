@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// errEnough ends a walk early.
+var errEnough = errors.New("enough")
+
+// RowsToGoAgain are the dispatches of a run's rows after the row after that may go again, at
+// most limit, and the row of the last of them; 0 for none.
+func (s *Store) RowsToGoAgain(ctx context.Context, run nudgewire.RunID, after int64, limit int) (ids []nudgewire.DispatchID, last int64, err error) {
+	err = s.RunRows(ctx, run, after, func(r *nudgewire.RunRow) error {
+		if may, _ := r.MayGoAgain(); !may {
+			return nil
+		}
+		ids, last = append(ids, r.Dispatch.ID), r.Number
+		if len(ids) == limit {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return ids, last, err
+}
+
+// OweAgain owes the messages of the dispatches named once more, as further rows of the run,
+// in one commit. Each is looked at again inside of it: one that may not go again any more, or did
+// already, is passed over, so that no dispatch ever has two that took its place. total is how many
+// rows the run owes then. ErrMoved, and nothing is stored, when the run does not send.
+func (s *Store) OweAgain(ctx context.Context, run nudgewire.RunID, of []nudgewire.DispatchID, now time.Time) (total int64, err error) {
+	moved := false
+	err = s.write(ctx, laneWork, func(t *tx) error {
+		r, err := t.run(run)
+		if err != nil {
+			return err
+		}
+		if moved = r.State != nudgewire.RunUploading; moved {
+			return nil
+		}
+		newest, err := t.newestRow(run)
+		if err != nil {
+			return err
+		}
+		first := newest + 1
+		for _, id := range of {
+			d, send, err := t.mayGoAgain(id)
+			if err != nil {
+				return err
+			}
+			if d == nil {
+				continue
+			}
+			newest++
+			again := nudgewire.Dispatch{
+				Trigger: d.Trigger, Key: nudgewire.RowKey(run, newest), Phone: d.Phone, Category: d.Category,
+				DueAt: now, CreatedAt: now, Config: r.Config,
+			}
+			if r.Expires > 0 {
+				again.ExpiresAt = now.Add(r.Expires)
+			}
+			if err := t.oweRow(&again, s.hash(again.Trigger, again.Key), send); err != nil {
+				return fmt.Errorf("dispatch %d: %w", id, err)
+			}
+			if _, err := t.exec(stInsertRetry, int64(id), t.ids.dispatch); err != nil {
+				return fmt.Errorf("dispatch %d: %w", id, err)
+			}
+		}
+		total = newest
+		if n := newest - first + 1; n > 0 {
+			_, err = t.exec(stInsertRows, int64(run), first, n, t.ids.dispatch-n+1)
+		}
+		return err
+	})
+	if err == nil && moved {
+		err = ErrMoved
+	}
+	if err != nil {
+		return 0, fmt.Errorf("owe rows of run %d: %w", run, err)
+	}
+	return total, nil
+}
+
+// newestRow is the number of the last row that a run owes; 0 for none.
+func (t *tx) newestRow(run nudgewire.RunID) (n int64, err error) {
+	err = t.query(stRowsOwed, func(r *row) error {
+		n = r.int() + r.int() - 1
+		return nil
+	}, int64(run), int64(1)<<62, int64(1))
+	return n, err
+}
+
+// mayGoAgain is a dispatch with what it sends, or nil when it may not be owed once more.
+func (t *tx) mayGoAgain(id nudgewire.DispatchID) (d *nudgewire.Dispatch, send string, err error) {
+	var one nudgewire.RunRow
+	err = t.query(stDispatch, func(r *row) error { one.Dispatch, send = scanDispatch(r); return r.err }, int64(id))
+	if err == nil {
+		err = t.query(stMessage, func(r *row) error {
+			m, err := scanMessage(r)
+			one.Message = &m
+			return err
+		}, int64(id))
+	}
+	if err == nil {
+		err = t.query(stDoubts, func(r *row) error { one.Doubted = append(one.Doubted, int(r.int())); return nil }, int64(id))
+	}
+	if err == nil {
+		err = t.query(stRetried, func(r *row) error { one.AgainAs = nudgewire.DispatchID(r.int()); return nil }, int64(id))
+	}
+	if err == nil {
+		err = t.query(stBlocked, func(*row) error { one.Blocked = true; return nil }, string(one.Dispatch.Phone))
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if may, _ := one.MayGoAgain(); !may || one.Dispatch.ID == 0 {
+		return nil, "", nil
+	}
+	return &one.Dispatch, send, nil
+}
+
+// RetriesOf counts the runs that send a run again.
+func (s *Store) RetriesOf(ctx context.Context, run nudgewire.RunID) (n int, err error) {
+	err = s.rows(ctx, retriesOfRun, []any{int64(run)}, func(r *row) error { n = int(r.int()); return nil })
+	if err != nil {
+		return 0, fmt.Errorf("retries of run %d: %w", run, err)
+	}
+	return n, nil
+}
+
+// PartsOfFolder are the parts of all runs of a job that send the same files, the oldest run
+// first: a retry sends the files of the run before it.
+func (s *Store) PartsOfFolder(ctx context.Context, job, folder string) (out []nudgewire.Part, err error) {
+	var q select_
+	q.and("job = ?", job)
+	q.and("folder = ?", folder)
+	runs, err := s.listRuns(ctx, &q, "id", 0)
+	for i := 0; err == nil && i < len(runs); i++ {
+		var parts []nudgewire.Part
+		parts, err = s.Parts(ctx, runs[i].ID)
+		out = append(out, parts...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("parts in %s: %w", folder, err)
+	}
+	return out, nil
+}

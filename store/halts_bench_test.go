@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// haltedBacklog is a ledger in which n due dispatches of the trigger "reminder", which is
+// halted, stand before everything else, and one more halt that stops nothing.
+func haltedBacklog(b *testing.B, n int) string {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "nudgewire.db")
+	s := openBench(b, path)
+	for _, h := range []Halt{{Scope: HaltTrigger, Name: "reminder"}, {Scope: HaltTrigger, Name: "another"}} {
+		if err := s.Halt(b.Context(), h); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	drv, err := sqliteDriver()
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := connector{driver: drv, uri: sqliteURI(path), setup: []string{"PRAGMA synchronous = OFF", "PRAGMA cache_size = -262144", "PRAGMA temp_store = MEMORY"}}
+	conn, err := c.Connect(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	if n > 0 {
+		err = execOn(conn, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+			INSERT INTO dispatches (id, event_id, event_at, trigger_name, affair_key, affair, phone, category, lane, send, state, reason, due_at, expires_at,
+				created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config)
+			SELECT i, i, 1700000000000000 + i, 'reminder', 'cart-' || i, random(), '4477' || (10000000 + i), 'marketing', 1,
+				'{"template":"cart_reminder","language":"en","variables":["Ana","Enamel mug","https://shop.example.com/cart/c0ffee"]}',
+				'waiting', '', 1700000000000000 + i, 0, 1700000000000000 + i, 1700000000000000 + i, 0, 0, 0, '', 0, 'a1b2c3d4' FROM n`, n))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := execOn(conn, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := conn.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return path
+}
+
+// BenchmarkClaimBehindHalted takes one due dispatch at a time that stands behind a backlog of
+// halted ones. The question is whether p50_µs grows with the backlog.
+func BenchmarkClaimBehindHalted(b *testing.B) {
+	for _, rows := range []int{0, 10_000, 100_000, 1_000_000} {
+		b.Run(fmt.Sprintf("%d", rows), func(b *testing.B) {
+			if rows > 100_000 && testing.Short() {
+				b.Skip("fills a large ledger")
+			}
+			s := openBench(b, haltedBacklog(b, rows))
+			defer func() { _ = s.Close() }()
+			for i := 0; i < b.N; i += 100 {
+				plans := make([]nudgewire.Plan, 100)
+				for j := range plans {
+					plans[j] = testPlan(strconv.Itoa(i + j))
+				}
+				if _, err := s.Accept(b.Context(), plans); err != nil {
+					b.Fatal(err)
+				}
+			}
+			now := time.Now()
+			took := make([]time.Duration, 0, b.N)
+			b.ResetTimer()
+			for range b.N {
+				start := time.Now()
+				got, err := s.Claim(b.Context(), ClaimRequest{Owner: "o", Now: now, Lease: time.Hour, Urgent: 1, Marketing: 1})
+				if err != nil || len(got) != 1 {
+					b.Fatalf("claimed %d: %v", len(got), err)
+				}
+				took = append(took, time.Since(start))
+			}
+			b.StopTimer()
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50_µs")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99_µs")
+			start := time.Now()
+			if _, _, err := s.NextDue(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(time.Since(start).Microseconds()), "next_µs")
+		})
+	}
+}

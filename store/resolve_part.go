@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// ResolvePart stores a person's word on a part in doubt, and r where that word moves its run: a
+// partial one goes on uploading, or is done, or stays partial for another reason. from is
+// where the run must stand; ErrMoved when it does not, or when the part is not in doubt or
+// was tried again meanwhile.
+func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudgewire.Run, p nudgewire.Part) error {
+	moved := false
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		old, err := t.run(r.ID)
+		if err != nil {
+			return err
+		}
+		part, err := t.part(r.ID, p.Number)
+		if err != nil {
+			return err
+		}
+		stays := old.State == r.State && r.State != nudgewire.RunPartial
+		allowed := old.State == from && part.State == nudgewire.PartInDoubt && part.Attempt == p.Attempt && part.State.May(p.State) &&
+			(stays || old.State == nudgewire.RunPartial)
+		if moved = !allowed; moved {
+			return nil
+		}
+		if _, err := t.exec(stResolvePart, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
+			return err
+		}
+		switch {
+		case stays:
+		case r.State == nudgewire.RunUploading:
+			_, err = t.exec(stReopenRun, int64(r.ID), r.Reason)
+		default:
+			_, err = t.exec(stEndAnew, int64(r.ID), string(r.State), r.Reason)
+		}
+		return err
+	})
+	if err == nil && moved {
+		err = ErrMoved
+	}
+	if err != nil {
+		return fmt.Errorf("resolve part %d of run %d: %w", p.Number, r.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// RunRows tells what became of each row that a run delivers message by message, by number from
+// the one after after. It holds no more than some hundreds of them at a time, and no
+// transaction while each is called: a slow reader hinders nobody.
+func (s *Store) RunRows(ctx context.Context, run nudgewire.RunID, after int64, each func(*nudgewire.RunRow) error) error {
+	var ranges rowRanges
+	err := s.rows(ctx, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row + row_count > ?2 + 1 ORDER BY first_row`,
+		[]any{int64(run), after}, func(r *row) error {
+			ranges = append(ranges, rowRange{r.int(), r.int(), r.int()})
+			return nil
+		})
+	for _, one := range ranges {
+		if skip := after + 1 - one.first; skip > 0 {
+			one = rowRange{one.first + skip, one.count - skip, one.dispatch + skip}
+		}
+		for err == nil && one.count > 0 {
+			some := rowRange{one.first, min(one.count, perList), one.dispatch}
+			err = s.rowsOfRange(ctx, run, some, each)
+			one = rowRange{one.first + some.count, one.count - some.count, one.dispatch + some.count}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("rows of run %d: %w", run, err)
+	}
+	return nil
+}
+
+func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRange, each func(*nudgewire.RunRow) error) error {
+	args := []any{one.dispatch, one.dispatch + one.count}
+	of := func(id int64) int64 { return id - one.dispatch }
+	list := make([]nudgewire.RunRow, one.count)
+	phones := make([]nudgewire.Phone, 0, one.count)
+	err := s.rows(ctx, `SELECT `+dispatchColumns+` FROM dispatches WHERE id >= ?1 AND id < ?2 ORDER BY id`, args, func(r *row) error {
+		d, _ := scanDispatch(r)
+		at := of(int64(d.ID))
+		list[at] = nudgewire.RunRow{Run: run, Number: one.first + at, Dispatch: d}
+		phones = append(phones, d.Phone)
+		return nil
+	})
+	if err == nil {
+		err = s.rows(ctx, `SELECT `+messageColumns+` FROM messages WHERE dispatch_id >= ?1 AND dispatch_id < ?2`, args, func(r *row) error {
+			m, err := scanMessage(r)
+			list[of(int64(m.DispatchID))].Message = &m
+			return err
+		})
+	}
+	if err == nil {
+		err = s.rows(ctx, `SELECT dispatch_id, number FROM attempts WHERE dispatch_id >= ?1 AND dispatch_id < ?2 AND state = 'in_doubt'`, args, func(r *row) error {
+			one := &list[of(r.int())]
+			one.Doubted = append(one.Doubted, int(r.int()))
+			return nil
+		})
+	}
+	if err == nil {
+		err = s.rows(ctx, `SELECT dispatch_id, again_id FROM retries WHERE dispatch_id >= ?1 AND dispatch_id < ?2`, args, func(r *row) error {
+			list[of(r.int())].AgainAs = nudgewire.DispatchID(r.int())
+			return nil
+		})
+	}
+	if err == nil {
+		err = s.rows(ctx, `SELECT again_id, dispatch_id FROM retries WHERE again_id >= ?1 AND again_id < ?2`, args, func(r *row) error {
+			list[of(r.int())].AgainOf = nudgewire.DispatchID(r.int())
+			return nil
+		})
+	}
+	var blocked map[nudgewire.Phone]bool
+	if err == nil {
+		blocked, err = s.Blocked(ctx, phones)
+	}
+	for i := range list {
+		if err != nil {
+			return err
+		}
+		if list[i].Dispatch.ID == 0 {
+			continue // gone by retention
+		}
+		list[i].Blocked = blocked[list[i].Dispatch.Phone]
+		err = each(&list[i])
+	}
+	return err
+}
+
+// The reads that answer why, and must not walk history: plan_test.go holds them to it.
+const (
+	rowOfDispatch = `SELECT run_id, first_row, row_count, dispatch_id FROM run_rows WHERE dispatch_id <= ?1 ORDER BY dispatch_id DESC LIMIT 1`
+	rowsOfPhone   = `SELECT id FROM dispatches WHERE event_id = 0 AND phone = ?1 ORDER BY id DESC LIMIT ?2`
+	placesOf      = `SELECT dispatch_id, again_id FROM retries WHERE dispatch_id = ?1 OR again_id = ?1`
+	retriesOfRun  = `SELECT count(*) FROM runs WHERE again_of = ?1 AND again_of > 0`
+)
+
+// RowOf finds the row of a run behind a dispatch; ok is false for one that is of no run.
+func (s *Store) RowOf(ctx context.Context, id nudgewire.DispatchID) (run nudgewire.RunID, number int64, ok bool, err error) {
+	err = s.rows(ctx, rowOfDispatch, []any{int64(id)}, func(r *row) error {
+		of, one := nudgewire.RunID(r.int()), rowRange{r.int(), r.int(), r.int()}
+		if ok = int64(id) < one.dispatch+one.count; ok {
+			run, number = of, one.first+int64(id)-one.dispatch
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, 0, false, fmt.Errorf("row of dispatch %d: %w", id, err)
+	}
+	return run, number, ok, nil
+}
+
+// A RowStory is a row of a run with its attempts and its message.
+type RowStory struct {
+	DispatchStory
+	Run     nudgewire.Run
+	Number  int64                // of the row, among those that the run kept
+	AgainAs nudgewire.DispatchID // the dispatch that took its place; 0 for none
+	AgainOf nudgewire.DispatchID // the dispatch whose place it took; 0 for none
+}
+
+// PhoneRows tells of the rows of runs that owed a phone a message, at most limit (0: 50), the
+// newest last.
+func (s *Store) PhoneRows(ctx context.Context, phone nudgewire.Phone, limit int) (out []RowStory, err error) {
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	ids, err := s.rowsOf(ctx, phone, limit)
+	if err == nil && len(ids) > 0 {
+		err = s.dispatchesByID(ctx, ids, func(d nudgewire.Dispatch) { out = append(out, RowStory{DispatchStory: DispatchStory{Dispatch: d}}) })
+	}
+	runs := map[nudgewire.RunID]nudgewire.Run{}
+	for i := 0; err == nil && i < len(out); i++ {
+		one := []DispatchStory{out[i].DispatchStory}
+		if err = s.addEnds(ctx, one); err != nil {
+			break
+		}
+		out[i].DispatchStory = one[0]
+		id, number, ok, found := s.RowOf(ctx, out[i].ID)
+		if err = found; err != nil || !ok {
+			continue
+		}
+		out[i].Number = number
+		if _, known := runs[id]; !known {
+			if runs[id], err = s.Run(ctx, id); err != nil {
+				break
+			}
+		}
+		out[i].Run = runs[id]
+		out[i].AgainAs, out[i].AgainOf, err = s.againOf(ctx, out[i].ID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rows of %s: %w", phone.Masked(), err)
+	}
+	return out, nil
+}
+
+// againOf tells what took a dispatch's place, and whose place it took.
+func (s *Store) againOf(ctx context.Context, id nudgewire.DispatchID) (as, of nudgewire.DispatchID, err error) {
+	err = s.rows(ctx, placesOf, []any{int64(id)}, func(r *row) error {
+		from, to := nudgewire.DispatchID(r.int()), nudgewire.DispatchID(r.int())
+		if from == id {
+			as = to
+		} else {
+			of = from
+		}
+		return nil
+	})
+	return as, of, err
+}
+
+// rowsOf lists the newest dispatches of runs to a phone, ascending.
+func (s *Store) rowsOf(ctx context.Context, phone nudgewire.Phone, limit int) (ids []nudgewire.DispatchID, err error) {
+	err = s.rows(ctx, rowsOfPhone, []any{string(phone), int64(limit)}, func(r *row) error {
+		ids = append(ids, nudgewire.DispatchID(r.int()))
+		return nil
+	})
+	slices.Reverse(ids)
+	return ids, err
+}
+
+// MessagesOfPart are the messages of one uploaded part by phone, where the answer to the upload
+// said whose each of them is.
+func (s *Store) MessagesOfPart(ctx context.Context, run nudgewire.RunID, part int) (map[nudgewire.Phone]nudgewire.Message, error) {
+	var out map[nudgewire.Phone]nudgewire.Message
+	err := s.rows(ctx, `SELECT m.`+strings.ReplaceAll(messageColumns, ", ", ", m.")+` FROM run_messages r
+		JOIN messages m ON m.dispatch_id >= r.dispatch_id AND m.dispatch_id < r.dispatch_id + r.id_count
+		WHERE r.run_id = ?1 AND r.part = ?2 AND m.phone <> ''`, []any{int64(run), int64(part)}, func(r *row) error {
+		m, err := scanMessage(r)
+		if out == nil {
+			out = map[nudgewire.Phone]nudgewire.Message{}
+		}
+		out[m.Phone] = m
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("messages of part %d of run %d: %w", part, run, err)
+	}
+	return out, nil
+}

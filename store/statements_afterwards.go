@@ -1,0 +1,22 @@
+package store
+
+// The statements of what a person does after a run: rows that go again, and a word on a part in
+// doubt.
+func init() {
+	for s, q := range map[stmt]struct {
+		columns int
+		sql     string
+	}{
+		stInsertRetry: {0, `INSERT INTO retries (dispatch_id, again_id) VALUES (?1, ?2)`},
+		stRetried:     {1, `SELECT again_id FROM retries WHERE dispatch_id = ?1`},
+		stDoubts:      {1, `SELECT number FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt'`},
+
+		stResolvePart: {0, `UPDATE parts SET state = ?3, reason = ?4, resolved = ?5, retry_at = 0, updated_at = ?6
+			WHERE run_id = ?1 AND number = ?2 AND state = 'in_doubt'`},
+		// The one way back from an end, and only from partial.
+		stReopenRun: {0, `UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`},
+		stEndAnew:   {0, `UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`},
+	} {
+		statements[s], columnsOf[s] = q.sql, q.columns
+	}
+}

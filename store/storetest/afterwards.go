@@ -1,0 +1,377 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// afterwards is what a person does after a run.
+func (s suite) afterwards(t *testing.T) {
+	t.Run("what did not reach the phone is owed once more, once", s.oweAgain)
+	t.Run("many who retry the same rows owe each of them once", s.oweAgainTogether)
+	t.Run("the rows of a run are told with what became of them", s.runRows)
+	t.Run("a phone leads to the rows of runs", s.phoneRows)
+	t.Run("a person's word settles a part in doubt", s.resolvePart)
+	t.Run("a retry is no measure of a list", s.retryIsNoMeasure)
+	t.Run("the messages of a part are known by phone where the answer said whose they are", s.messagesOfPart)
+}
+
+// sevenRows is a run of seven rows that delivers message by message and has ended: accepted and
+// failed, accepted and delivered, rejected, in doubt, dropped, cancelled, still waiting.
+func (l *ledger) sevenRows() nudgewire.Run {
+	l.t.Helper()
+	r := l.uploading("1", 1)
+	if err := l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 7)); err != nil {
+		l.t.Fatal(err)
+	}
+	got := l.mustClaim(noon, 5)
+	for i, d := range got {
+		a := nudgewire.Attempt{DispatchID: d.ID, Owner: owner, Number: 1, At: noon, Reason: "the test's words"}
+		switch i {
+		case 0, 1:
+			a.State, a.Reason, a.Message = nudgewire.StateAccepted, "", &nudgewire.Message{ID: nudgewire.MessageID(fmt.Sprint(100 + i))}
+		case 2:
+			a.State = nudgewire.StateRejected
+		case 3:
+			a.State = nudgewire.StateInDoubt
+		case 4:
+			a.State = nudgewire.StateDropped
+		}
+		if err := l.Finish(l.ctx, a); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	for i, status := range []nudgewire.Status{nudgewire.StatusFailed, nudgewire.StatusDelivered} {
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: got[i].ID, Status: status, Error: "insufficient points", At: noon, NextPollAt: noon.Add(time.Hour)}); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	if err := l.CancelDispatch(l.ctx, got[0].ID+5, "by hand"); err != nil {
+		l.t.Fatal(err)
+	}
+	return l.mustSet(r, nudgewire.RunDone)
+}
+
+// retry is a run that repeats another.
+func (l *ledger) retry(of nudgewire.Run, slot string) nudgewire.Run {
+	l.t.Helper()
+	r := aRun("winback", slot)
+	r.State, r.AgainOf, r.Deliver, r.Expires, r.Cause, r.Tally = nudgewire.RunUploading, of.ID, nudgewire.DeliverPerMessage, time.Hour, nudgewire.CauseHand, nudgewire.Tally{Rows: 7, Kept: 3}
+	return l.mustStart(r)
+}
+
+func (l *ledger) rows(run nudgewire.RunID, after int64) (out []nudgewire.RunRow) {
+	l.t.Helper()
+	if err := l.RunRows(l.ctx, run, after, func(r *nudgewire.RunRow) error { out = append(out, *r); return nil }); err != nil {
+		l.t.Fatal(err)
+	}
+	return out
+}
+
+func (s suite) oweAgain(t *testing.T) {
+	l := s.open(t)
+	old := l.sevenRows()
+	again := l.retry(old, "retry 1 of run 1")
+	ids, last, err := l.RowsToGoAgain(l.ctx, old.ID, 0, 2)
+	if err != nil || len(ids) != 2 || last != 3 {
+		t.Fatalf("rows to go again: %v up to row %d, %v", ids, last, err)
+	}
+	rest, last, err := l.RowsToGoAgain(l.ctx, old.ID, last, 2)
+	if err != nil || len(rest) != 1 || last != 5 {
+		t.Fatalf("the rest of them: %v up to row %d, %v", rest, last, err)
+	}
+	// Whoever asks for all of them gets those that may go: the ledger decides.
+	all := []nudgewire.DispatchID{ids[0], ids[0] + 1, ids[1], ids[1] + 1, rest[0], rest[0] + 1, rest[0] + 2, 9999}
+	later := noon.Add(time.Hour)
+	total, err := l.OweAgain(l.ctx, again.ID, all, later)
+	if err != nil || total != 3 {
+		t.Fatalf("%d rows are owed, %v", total, err)
+	}
+	if total, err = l.OweAgain(l.ctx, again.ID, all, later); err != nil || total != 3 {
+		t.Errorf("a second time %d rows are owed, %v", total, err)
+	}
+	for i, r := range l.rows(again.ID, 0) {
+		of := l.dispatch(all[[]int{0, 2, 4}[i]])
+		want := nudgewire.Dispatch{
+			ID: r.Dispatch.ID, Trigger: of.Trigger, Key: nudgewire.RowKey(again.ID, int64(i+1)), Phone: of.Phone, Category: of.Category, Send: of.Send,
+			State: nudgewire.StateWaiting, DueAt: later, ExpiresAt: later.Add(time.Hour), CreatedAt: later, UpdatedAt: later, Config: "v1",
+		}
+		same(t, "dispatch", want, l.dispatch(r.Dispatch.ID))
+		if r.AgainOf != of.ID || r.Number != int64(i+1) {
+			t.Errorf("row %d takes the place of %d, want %d", r.Number, r.AgainOf, of.ID)
+		}
+	}
+	if ids, _, err := l.RowsToGoAgain(l.ctx, old.ID, 0, 10); err != nil || len(ids) != 0 {
+		t.Errorf("afterwards %v may go again, %v", ids, err)
+	}
+	// What failed again is retried from the new run, and from there alone.
+	for _, d := range l.mustClaim(later, 2) {
+		if d.EventID == 0 && d.DueAt.Equal(later) {
+			if err := l.Finish(l.ctx, nudgewire.Attempt{DispatchID: d.ID, Owner: owner, Number: 1, State: nudgewire.StateRejected, At: later}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if ids, _, err := l.RowsToGoAgain(l.ctx, again.ID, 0, 10); err != nil || len(ids) == 0 {
+		t.Errorf("of the new run %v may go again, %v", ids, err)
+	}
+	if n, err := l.RetriesOf(l.ctx, old.ID); err != nil || n != 1 {
+		t.Errorf("%d retries, %v", n, err)
+	}
+	l.mustSet(again, nudgewire.RunPaused)
+	_, err = l.OweAgain(l.ctx, again.ID, all, later)
+	moved(t, "a run that is paused", err)
+	reopened := reopenAfter(t, l)
+	if got := reopened.run(again.ID); got.AgainOf != old.ID {
+		t.Errorf("after a restart the run repeats run %d", got.AgainOf)
+	}
+}
+
+func (s suite) oweAgainTogether(t *testing.T) {
+	l := s.open(t)
+	old := l.sevenRows()
+	ids, _, err := l.RowsToGoAgain(l.ctx, old.ID, 0, 10)
+	if err != nil || len(ids) != 3 {
+		t.Fatalf("%v, %v", ids, err)
+	}
+	const n = 8
+	var runs [n]nudgewire.Run
+	for i := range runs {
+		runs[i] = l.retry(old, fmt.Sprintf("retry %d of run 1", i+1))
+	}
+	var totals [n]int64
+	together(n, func(i int) {
+		var err error
+		if totals[i], err = l.OweAgain(l.ctx, runs[i].ID, ids, noon); err != nil {
+			t.Error(err)
+		}
+	})
+	var sum int64
+	for _, one := range totals {
+		sum += one
+	}
+	if sum != 3 {
+		t.Errorf("%d rows are owed again by %v", sum, totals)
+	}
+}
+
+func (s suite) runRows(t *testing.T) {
+	l := s.open(t)
+	r := l.sevenRows()
+	if _, err := l.Block(l.ctx, []store.Block{{Phone: rowsOf(r.ID, 3, 1)[0].Phone, Source: "by hand", At: noon}}); err != nil {
+		t.Fatal(err)
+	}
+	rows := l.rows(r.ID, 0)
+	if len(rows) != 7 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	type end struct {
+		number  int64
+		state   nudgewire.State
+		status  nudgewire.Status
+		doubted int
+		blocked bool
+		may     bool
+	}
+	var got []end
+	for i := range rows {
+		one := end{number: rows[i].Number, state: rows[i].Dispatch.State, doubted: len(rows[i].Doubted), blocked: rows[i].Blocked}
+		if rows[i].Message != nil {
+			one.status = rows[i].Message.Status
+		}
+		one.may, _ = rows[i].MayGoAgain()
+		got = append(got, one)
+	}
+	want := []end{
+		{1, nudgewire.StateAccepted, nudgewire.StatusFailed, 0, false, true},
+		{2, nudgewire.StateAccepted, nudgewire.StatusDelivered, 0, false, false},
+		{3, nudgewire.StateRejected, "", 0, true, false},
+		{4, nudgewire.StateInDoubt, "", 1, false, false},
+		{5, nudgewire.StateDropped, "", 0, false, true},
+		{6, nudgewire.StateCancelled, "", 0, false, false},
+		{7, nudgewire.StateWaiting, "", 0, false, false},
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("row %d is %+v, want %+v", i+1, got[i], want[i])
+		}
+	}
+	if rest := l.rows(r.ID, 5); len(rest) != 2 || rest[0].Number != 6 {
+		t.Errorf("after row 5 come %d rows", len(rest))
+	}
+	by, err := l.RunMessages(l.ctx, r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "messages by status", map[string]int64{"failed": 1, "delivered": 1, "rejected": 1, "in_doubt": 1, "dropped": 1, "cancelled": 1, "waiting": 1}, by)
+	enough := errors.New("enough")
+	if err := l.RunRows(l.ctx, r.ID, 0, func(*nudgewire.RunRow) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("a reader that has enough: %v", err)
+	}
+	for i := range rows {
+		run, number, ok, err := l.RowOf(l.ctx, rows[i].Dispatch.ID)
+		if err != nil || !ok || run != r.ID || number != rows[i].Number {
+			t.Errorf("dispatch %d is row %d of run %d (%v), %v", rows[i].Dispatch.ID, number, run, ok, err)
+		}
+	}
+	ofEvent := l.owe("cart-1")
+	if _, _, ok, err := l.RowOf(l.ctx, ofEvent); ok || err != nil {
+		t.Errorf("a dispatch of an event is a row: %v, %v", ok, err)
+	}
+}
+
+func (s suite) phoneRows(t *testing.T) {
+	l := s.open(t)
+	old := l.sevenRows()
+	again := l.retry(old, "retry 1 of run 1")
+	ids, _, err := l.RowsToGoAgain(l.ctx, old.ID, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.OweAgain(l.ctx, again.ID, ids, noon.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	phone := rowsOf(old.ID, 3, 1)[0].Phone // rejected, and sent again as row 2
+	rows, err := l.PhoneRows(l.ctx, phone, 0)
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	first, second := rows[0], rows[1]
+	if first.Run.ID != old.ID || first.Number != 3 || first.State != nudgewire.StateRejected || first.AgainAs != second.ID || len(first.Attempts) != 1 {
+		t.Errorf("first %+v", first)
+	}
+	if second.Run.ID != again.ID || second.Number != 2 || second.State != nudgewire.StateWaiting || second.AgainOf != first.ID || second.AgainAs != 0 {
+		t.Errorf("then %+v", second)
+	}
+	if newest, err := l.PhoneRows(l.ctx, phone, 1); err != nil || len(newest) != 1 || newest[0].ID != second.ID {
+		t.Errorf("the newest one: %+v, %v", newest, err)
+	}
+	if none, err := l.PhoneRows(l.ctx, "447700900199", 0); err != nil || len(none) != 0 {
+		t.Errorf("another phone: %+v, %v", none, err)
+	}
+	listed, err := l.Dispatches(l.ctx, store.DispatchFilter{Phone: phone})
+	if err != nil || len(listed) != 2 {
+		t.Errorf("%d dispatches listed for the phone, %v", len(listed), err)
+	}
+}
+
+func (s suite) resolvePart(t *testing.T) {
+	l := s.open(t)
+	// doubtful is a run whose first of two parts is accepted and the second in doubt.
+	doubtful := func(slot string) (nudgewire.Run, nudgewire.Part) {
+		r := l.uploading(slot, 2)
+		if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		var p nudgewire.Part
+		for n, state := range []nudgewire.PartState{nudgewire.PartAccepted, nudgewire.PartInDoubt} {
+			var err error
+			if p, err = l.ClaimPart(l.ctx, r.ID, n+1, owner, noon); err != nil {
+				t.Fatal(err)
+			}
+			p.State, p.Reason = state, "the answer was lost"
+			if err := l.FinishPart(l.ctx, p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return l.run(r.ID), p
+	}
+	word := func(p nudgewire.Part, to nudgewire.PartState) nudgewire.Part {
+		p.State, p.Reason, p.Resolved = to, "by Ann", "by Ann"
+		return p
+	}
+
+	r, p := doubtful("1")
+	r = l.mustSet(r, nudgewire.RunPartial)
+	next := r
+	next.State, next.Reason = nudgewire.RunUploading, "part 2 goes out again"
+	stale := word(p, nudgewire.PartBuilt)
+	stale.Attempt++
+	moved(t, "a part of another attempt", l.ResolvePart(l.ctx, nudgewire.RunPartial, next, stale))
+	moved(t, "a run that stands elsewhere", l.ResolvePart(l.ctx, nudgewire.RunPaused, next, word(p, nudgewire.PartBuilt)))
+	if err := l.ResolvePart(l.ctx, nudgewire.RunPartial, next, word(p, nudgewire.PartBuilt)); err != nil {
+		t.Fatal(err)
+	}
+	got := l.run(r.ID)
+	if got.State != nudgewire.RunUploading || !got.EndedAt.IsZero() || got.Reason != "part 2 goes out again" {
+		t.Errorf("the run is %s since %s: %s", got.State, got.EndedAt, got.Reason)
+	}
+	same(t, "part", word(p, nudgewire.PartBuilt), l.part(r.ID, 2))
+	moved(t, "a second word", l.ResolvePart(l.ctx, nudgewire.RunUploading, got, word(p, nudgewire.PartAccepted)))
+	late := p
+	late.State, late.Reason = nudgewire.PartAccepted, ""
+	moved(t, "the late answer of the attempt that was in doubt", l.FinishPart(l.ctx, late))
+	mine, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute))
+	if err != nil || len(mine) != 1 || mine[0].ID != r.ID {
+		t.Fatalf("adopted %+v, %v", mine, err)
+	}
+	claimed, err := l.ClaimPart(l.ctx, r.ID, 2, owner, noon)
+	if err != nil || claimed.Attempt != 2 || claimed.Resolved != "by Ann" {
+		t.Errorf("claimed %+v, %v", claimed, err)
+	}
+
+	r, p = doubtful("2")
+	r = l.mustSet(r, nudgewire.RunPartial)
+	next = r
+	next.State, next.Reason = nudgewire.RunDone, "all there after all"
+	if err := l.ResolvePart(l.ctx, nudgewire.RunPartial, next, word(p, nudgewire.PartAccepted)); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.run(r.ID); got.State != nudgewire.RunDone || !got.EndedAt.Equal(r.EndedAt) || l.part(r.ID, 2).State != nudgewire.PartAccepted {
+		t.Errorf("the run is %s since %s, its part %s", got.State, got.EndedAt, l.part(r.ID, 2).State)
+	}
+
+	r, p = doubtful("3")
+	r = l.mustSet(r, nudgewire.RunCancelled)
+	next = r
+	next.State = nudgewire.RunUploading
+	moved(t, "a cancelled run", l.ResolvePart(l.ctx, nudgewire.RunCancelled, next, word(p, nudgewire.PartBuilt)))
+	if err := l.ResolvePart(l.ctx, nudgewire.RunCancelled, r, word(p, nudgewire.PartAccepted)); err != nil {
+		t.Errorf("a part of a cancelled run: %v", err)
+	}
+
+	family, err := l.PartsOfFolder(l.ctx, r.Job, r.Folder)
+	if err != nil || len(family) != 6 {
+		t.Errorf("%d parts of the same folder, %v", len(family), err)
+	}
+}
+
+func (s suite) retryIsNoMeasure(t *testing.T) {
+	l := s.open(t)
+	old := l.sevenRows()
+	l.mustSet(l.retry(old, "retry 1 of run 1"), nudgewire.RunDone)
+	last, ok, err := l.LastSent(l.ctx, "winback")
+	if err != nil || !ok || last.ID != old.ID {
+		t.Errorf("the last run that was sent is %d (%v), %v", last.ID, ok, err)
+	}
+}
+
+func (s suite) messagesOfPart(t *testing.T) {
+	l := s.open(t)
+	r := l.uploading("1", 2)
+	if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	for number, phones := range [][]string{{"447700900101", "", "447700900103"}, nil} {
+		p, err := l.ClaimPart(l.ctx, r.ID, number+1, owner, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.State, p.MessageIDs, p.Phones = nudgewire.PartAccepted, []string{"901", "902", "903"}, phones
+		if err := l.FinishPart(l.ctx, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := l.MessagesOfPart(l.ctx, r.ID, 1)
+	if err != nil || len(got) != 2 || got["447700900101"].ID != "901" || got["447700900103"].ID != "903" || got["447700900103"].Status != nudgewire.StatusAccepted {
+		t.Errorf("part 1: %+v, %v", got, err)
+	}
+	if got, err := l.MessagesOfPart(l.ctx, r.ID, 2); err != nil || len(got) != 0 {
+		t.Errorf("part 2, whose answer did not say whose they are: %+v, %v", got, err)
+	}
+}

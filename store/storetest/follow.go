@@ -1,0 +1,202 @@
+package storetest
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// accept ends the upload of a part with an answer that names messages.
+func (l *ledger) accept(r nudgewire.Run, number int, ids, phones []string) {
+	l.t.Helper()
+	if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		l.t.Fatal(err)
+	}
+	p, err := l.ClaimPart(l.ctx, r.ID, number, owner, noon)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	p.State, p.MessageIDs, p.Phones, p.HTTPStatus = nudgewire.PartAccepted, ids, phones, 200
+	if err := l.FinishPart(l.ctx, p); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// numbers are n ids from first on.
+func numbers(first, n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, strconv.Itoa(first+i))
+	}
+	return ids
+}
+
+func (l *ledger) runMessages(id nudgewire.RunID) map[string]int64 {
+	l.t.Helper()
+	by, err := l.RunMessages(l.ctx, id)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return by
+}
+
+func (s suite) follow(t *testing.T) {
+	t.Run("the ids that an upload's answer names are messages, in the commit of its end", func(t *testing.T) {
+		l := s.open(t)
+		r := l.uploading("1", 2)
+		l.accept(r, 1, []string{"9007199254740993", "7"}, []string{"", "447700900101"})
+		same(t, "messages", map[string]int64{"accepted": 2}, l.runMessages(r.ID))
+		got, err := l.ClaimPolls(l.ctx, store.PollRequest{Now: noon.Add(time.Hour), Lease: time.Minute, N: 10})
+		if err != nil || len(got) != 2 {
+			t.Fatalf("%d messages are asked about, %v", len(got), err)
+		}
+		want := nudgewire.Message{
+			DispatchID: 2, ID: "7", Phone: "447700900101", Category: nudgewire.Marketing, Status: nudgewire.StatusAccepted,
+			AcceptedAt: noon, StatusAt: noon, NextPollAt: noon.Add(time.Hour + time.Minute),
+		}
+		same(t, "message", want, got[1])
+		if got[0].ID != "9007199254740993" || got[0].Phone != "" {
+			t.Errorf("the first is %s to %q: whose it is, nobody said", got[0].ID, got[0].Phone)
+		}
+		l.mu.Lock()
+		woken := l.poll
+		l.mu.Unlock()
+		if len(woken) == 0 || !woken[0].Equal(noon.Add(time.Second)) {
+			t.Errorf("the tracker is woken for %v", woken)
+		}
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 2, Status: nudgewire.StatusDelivered, Final: true, At: noon.Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "messages", map[string]int64{"accepted": 1, "delivered": 1}, l.runMessages(r.ID))
+		ended, failed, err := l.Standing(l.ctx, r.ID)
+		if err != nil || ended != 1 || failed != 0 {
+			t.Errorf("%d ended, %d failed, %v", ended, failed, err)
+		}
+		l.totals(map[string]int64{"messages": 2, "messages_of_uploads": 2, "messages_delivered": 1, "polls": 1})
+		if p := l.part(r.ID, 1); p.Followed != 2 || p.MessageIDs != nil || p.Phones != nil {
+			t.Errorf("the part: %+v", p)
+		}
+		if p := l.part(r.ID, 2); p.Followed != 0 {
+			t.Errorf("the other part: %+v", p)
+		}
+	})
+	t.Run("a message without a dispatch is found by its number and in lists, with its run", func(t *testing.T) {
+		l := s.open(t)
+		r := l.uploading("1", 2)
+		if err := l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		l.accept(r, 1, numbers(100, 3), nil)
+		l.accept(r, 2, numbers(200, 2), []string{"447700900101", "447700900102"})
+		m, err := l.FollowedMessage(l.ctx, 4)
+		if err != nil || m.ID != "102" || m.Run != r.ID || m.Part != 1 || m.Job != "winback" {
+			t.Errorf("number 4 is %+v, %v", m, err)
+		}
+		for _, none := range []nudgewire.DispatchID{1, 7} {
+			if _, err := l.FollowedMessage(l.ctx, none); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("number %d: %v", none, err)
+			}
+		}
+		if _, err := l.DispatchStory(l.ctx, 4); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a dispatch 4: %v", err)
+		}
+		if m, err := l.MessageByID(l.ctx, "200"); err != nil || m.DispatchID != 5 {
+			t.Errorf("by the service's id: %+v, %v", m, err)
+		}
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 3, Status: nudgewire.StatusFailed, Error: "no such phone", At: noon.Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		lists := map[string]struct {
+			filter store.DispatchFilter
+			want   []nudgewire.DispatchID
+		}{
+			"all":                {store.DispatchFilter{}, []nudgewire.DispatchID{6, 5, 4, 3, 2}},
+			"the newest":         {store.DispatchFilter{Limit: 3}, []nudgewire.DispatchID{6, 5, 4}},
+			"the next page":      {store.DispatchFilter{Limit: 3, Before: 4}, []nudgewire.DispatchID{3, 2}},
+			"failed":             {store.DispatchFilter{Status: nudgewire.StatusFailed}, []nudgewire.DispatchID{3}},
+			"accepted by state":  {store.DispatchFilter{State: nudgewire.StateAccepted, Limit: 1}, []nudgewire.DispatchID{6}},
+			"waiting":            {store.DispatchFilter{State: nudgewire.StateWaiting}, nil},
+			"of an event":        {store.DispatchFilter{EventID: 1}, nil},
+			"of the job":         {store.DispatchFilter{Trigger: "winback", Limit: 1}, []nudgewire.DispatchID{6}},
+			"of another":         {store.DispatchFilter{Trigger: "birthday"}, nil},
+			"of a phone":         {store.DispatchFilter{Phone: "447700900101"}, []nudgewire.DispatchID{5}},
+			"since a later time": {store.DispatchFilter{Since: noon.Add(time.Minute)}, nil},
+		}
+		for name, tt := range lists {
+			found, err := l.Followed(l.ctx, tt.filter)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			var got []nudgewire.DispatchID
+			for _, m := range found {
+				got = append(got, m.DispatchID)
+			}
+			same(t, name, tt.want, got)
+		}
+		same(t, "messages of both kinds", map[string]int64{"waiting": 1, "accepted": 4, "failed": 1}, l.runMessages(r.ID))
+		var told []nudgewire.Phone
+		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), func(p nudgewire.Phone) { told = append(told, p) }); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "who was messaged", []nudgewire.Phone{"447700900101", "447700900102"}, told)
+	})
+	t.Run("a long list goes on after a restart, each id once, and its numbers are nobody else's", func(t *testing.T) {
+		l := s.open(t)
+		r := l.uploading("1", 1)
+		const n = 5000
+		l.accept(r, 1, numbers(1, n), nil)
+		first := l.runMessages(r.ID)["accepted"]
+		if first == 0 || first == n {
+			t.Fatalf("%d of %d messages came with the part's end", first, n)
+		}
+		if p := l.part(r.ID, 1); len(p.MessageIDs) != n || p.Followed != first {
+			t.Errorf("the part keeps %d ids, %d are followed", len(p.MessageIDs), p.Followed)
+		}
+		again := reopenAfter(t, l)
+		together(3, func(int) {
+			if err := again.FollowRest(again.ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		same(t, "messages", map[string]int64{"accepted": n}, again.runMessages(r.ID))
+		for _, id := range []string{"1", "2048", "2049", "5000"} {
+			m, err := again.MessageByID(again.ctx, nudgewire.MessageID(id))
+			if err != nil || id != strconv.Itoa(int(m.DispatchID)) {
+				t.Errorf("message %s has number %d, %v", id, m.DispatchID, err)
+			}
+		}
+		if p := again.part(r.ID, 1); p.MessageIDs != nil || p.Followed != n {
+			t.Errorf("the part keeps %d ids, %d are followed", len(p.MessageIDs), p.Followed)
+		}
+		last := reopenAfter(t, again)
+		if err := last.Owe(last.ctx, r.ID, 1, rowsOf(r.ID, 1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if d := last.mustClaim(noon, 1); d[0].ID != n+1 {
+			t.Errorf("the next dispatch is number %d", d[0].ID)
+		}
+	})
+	t.Run("an upload that was not accepted has no messages", func(t *testing.T) {
+		l := s.open(t)
+		r := l.uploading("1", 1)
+		if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.State, p.Reason, p.MessageIDs = nudgewire.PartInDoubt, "the answer was lost", []string{"1"}
+		if err := l.FinishPart(l.ctx, p); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "messages", map[string]int64{}, l.runMessages(r.ID))
+		p.State, p.Reason, p.Phones = nudgewire.PartAccepted, "", []string{"1", "2"}
+		if err := l.FinishPart(l.ctx, p); err == nil || err.Error() != "finish part 1 of run 1: 2 phones for 1 messages" {
+			t.Errorf("phones that do not fit: %v", err)
+		}
+	})
+}
