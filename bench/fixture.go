@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // A fixture is stored data to measure over. It is made by the daemon itself from one webhook,
@@ -76,9 +77,9 @@ var (
 	phoneOf    = "printf('" + phoneHead + "%08d', 99999999 - i)"
 	dispatches = rows{"id": "i", "event_id": "i", "affair": spread, "affair_key": "printf('cart-%d', i)", "phone": phoneOf}
 	messages   = rows{"dispatch_id": "i", "message_id": "printf('%d', 2000000000 + i)", "phone": phoneOf}
-	events     = rows{"id": "i", "bucket": "i >> 14", "hash": spread, "dedupe_key": "printf('delivery-%d', i)", "phone": phoneOf}
+	events     = rows{"id": "i", "bucket": "i >> 10", "hash": spread, "dedupe_key": "printf('delivery-%d', i)", "phone": phoneOf}
 	payloads   = rows{"event_id": "i"}
-	decisions  = rows{"event_id": "i", "dispatch_id": "i", "affair_key": "printf('cart-%d', i)"}
+	decisions  = rows{"event_id": "i"}
 )
 
 // multiply copies the only row of each table until there are n.
@@ -107,8 +108,15 @@ func multiply(ctx context.Context, file string, n int, tables map[string]rows) (
 			}
 		}
 	}
-	_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	return err
+	if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		return err
+	}
+	// Rows that came past the store get their keys when it is next opened.
+	s, err := store.Open(ctx, store.Options{DSN: "sqlite:" + file})
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // copyStatement inserts a copy of table's only row for each i from ?1 to ?2.

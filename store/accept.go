@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -24,13 +23,8 @@ const bucketShift = 10
 // Errors: ErrOverloaded and ErrClosed (nothing was stored), a *PanicError from Settle, or
 // what the disk said.
 func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
-	room := packRoom.Get().(*[]byte)
-	defer func() {
-		// Whatever became of the write, nobody runs it any more. A huge body's room is let go.
-		if cap(*room) <= maxPackRoom {
-			packRoom.Put(room)
-		}
-	}()
+	room := rooms.Get().(*[]byte)
+	defer rooms.Put(room) // whatever became of the write, nobody runs it any more
 	*room = (*room)[:0]
 	ready := make([]readyPlan, len(plans))
 	for i := range plans {
@@ -54,11 +48,8 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 	return receipts, nil
 }
 
-// packRoom holds buffers for packed payloads: a commit needs them for a moment, and the
-// drivers copy what they bind.
-var packRoom = sync.Pool{New: func() any { return new([]byte) }}
-
-const maxPackRoom = 64 << 10
+// rooms are where facts are encoded: a commit needs them for a moment.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
 
 // A readyPlan is a plan with all that can be worked out before the commit, by the caller's
 // own processor: the flusher is one for all.
@@ -66,20 +57,18 @@ type readyPlan struct {
 	plan     *nudgewire.Plan
 	hash     int64
 	received int64
-	body     []byte // packed
-	facts    []byte // packed
+	facts    []byte
 	wishes   []readyWish
-	first    int // decisions that the event has already
 }
 
 type readyWish struct {
 	affair  int64 // hash
 	byPhone int64 // hash of what an event without a key would have cancelled
-	clauses string
+	clauses []byte
 	send    string
 }
 
-// prepare packs into room, which grows.
+// prepare encodes into room, which grows; what was put there before stays good.
 func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, room *[]byte) error {
 	e := &plan.Event
 	if e.DedupeKey == "" {
@@ -88,12 +77,10 @@ func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, ro
 	if e.ReceivedAt.IsZero() {
 		return fmt.Errorf("event %s does not say when it was received", e.Ref())
 	}
-	facts, err := encodeFacts(e)
-	if err != nil {
-		return err
-	}
 	p.plan, p.hash, p.received = plan, hash(e.Connector, e.DedupeKey), micro(e.ReceivedAt)
-	p.body, p.facts = packInto(room, e.Payload), packInto(room, facts)
+	from := len(*room)
+	*room = appendFacts(*room, e)
+	p.facts = (*room)[from:len(*room):len(*room)]
 	p.wishes = make([]readyWish, len(plan.Wishes))
 	for i := range plan.Wishes {
 		if err := p.wishes[i].prepare(&plan.Wishes[i], hash); err != nil {
@@ -104,13 +91,7 @@ func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, ro
 }
 
 func (r *readyWish) prepare(w *nudgewire.Wish, hash func(...string) int64) error {
-	if len(w.Decision.Clauses) > 0 {
-		clauses, err := json.Marshal(w.Decision.Clauses)
-		if err != nil {
-			return fmt.Errorf("encode the clauses: %w", err)
-		}
-		r.clauses = string(clauses)
-	}
+	r.clauses = appendClauses(make([]byte, 0, 384), w.Decision.Clauses)
 	if !settles(w.Decision.Outcome) {
 		return nil
 	}
@@ -122,11 +103,7 @@ func (r *readyWish) prepare(w *nudgewire.Wish, hash func(...string) int64) error
 	if w.Owe.DueAt.IsZero() {
 		return errors.New("a dispatch without a due time")
 	}
-	send, err := json.Marshal(w.Owe.Send)
-	if err != nil {
-		return fmt.Errorf("encode what to send: %w", err)
-	}
-	r.send = string(send)
+	r.send = string(appendSend(make([]byte, 0, 256), &w.Owe.Send))
 	return nil
 }
 
@@ -138,7 +115,7 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	e := &p.plan.Event
 	today := p.received / dayMicros
 	t.hear(e.Connector, p.received)
-	first, slot, err := t.seen(e, p.hash, today)
+	first, err := t.seen(e, p.hash, today)
 	if err != nil {
 		return nudgewire.Receipt{}, err
 	}
@@ -148,12 +125,22 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	}
 	t.ids.event++
 	id := t.ids.event
-	if _, err := t.exec(stInsertEvent, id, id>>bucketShift, today, slot, e.Connector, e.Kind, e.Topic, e.DedupeKey,
+	if _, err := t.exec(stInsertEvent, id, id>>bucketShift, today, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey,
 		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
 	t.days.add(today)
-	if _, err := t.exec(stInsertPayload, id, e.ContentType, p.body, p.facts); err != nil {
+	t.keys.add(today, p.hash, id)
+	if p.plan.Later { // its payload is replaced later, so it stands alone
+		err = t.store(&t.payloads)
+	}
+	if err == nil {
+		err = t.add(&t.payloads, id, []byte(e.ContentType), e.Payload, p.facts)
+	}
+	if err == nil && p.plan.Later {
+		err = t.store(&t.payloads)
+	}
+	if err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
 	}
 	t.counts[countEvents]++
@@ -166,15 +153,19 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	if len(p.wishes) > 0 {
 		receipt.Decisions = make([]nudgewire.Decision, len(p.wishes))
 	}
+	t.said = t.said[:0]
 	for i := range p.wishes {
 		if receipt.Decisions[i], err = t.decide(p, i, receipt.EventID, settle); err != nil {
 			return nudgewire.Receipt{}, fmt.Errorf("trigger %s: %w", p.plan.Wishes[i].Decision.Trigger, err)
 		}
 	}
+	if err := t.add(&t.decisions, id, closeDecisions(t.said)); err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
+	}
 	return receipt, nil
 }
 
-// decide settles wish i of p, carries the settlement out, and stores the decision.
+// decide settles wish i of p, carries the settlement out, and adds the decision to what is said.
 func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (nudgewire.Decision, error) {
 	wish, ready := &p.plan.Wishes[i], &p.wishes[i]
 	d := wish.Decision
@@ -201,13 +192,13 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 			d.Reason = done.Reason
 		}
 	}
-	if _, err := t.exec(stInsertDecision, int64(id), int64(p.first+i), d.Trigger, string(d.Outcome), d.Reason, ready.clauses,
-		d.Key, int64(d.DispatchID), d.Config, micro(d.At)); err != nil {
-		return d, fmt.Errorf("decision %q: %w", d.Outcome, err)
+	c, known := outcomeCounts[d.Outcome]
+	owing := d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Restarted
+	if !known || owing && d.DispatchID == 0 {
+		return d, fmt.Errorf("no decision is %q with dispatch %d", d.Outcome, d.DispatchID)
 	}
-	if c, ok := outcomeCounts[d.Outcome]; ok {
-		t.counts[c]++
-	}
+	t.counts[c]++
+	t.said = appendDecision(t.said, &d, ready.clauses)
 	return d, nil
 }
 
@@ -270,6 +261,10 @@ func (t *tx) insertDispatch(wish *nudgewire.Wish, ready *readyWish, event nudgew
 		string(owe.Category), laneOf(owe.Category), ready.send, owe.Reason, due, micro(owe.ExpiresAt), created, owe.Config); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
+	t.keys.add(affairs, ready.affair, id)
+	if wish.Affair.Key != "" {
+		t.keys.add(affairs, ready.byPhone, id)
+	}
 	t.counts[countDispatches]++
 	t.leavesDue(due)
 	return nudgewire.DispatchID(id), nil
@@ -287,6 +282,9 @@ func (t *tx) restart(wish *nudgewire.Wish, ready *readyWish, event nudgewire.Eve
 		expires = expires.Add(due.Sub(owe.DueAt))
 	}
 	t.leavesDue(micro(due))
+	if wish.Affair.Key != "" {
+		t.keys.add(affairs, ready.byPhone, int64(done.Restart)) // the phone may be another one now
+	}
 	return t.changeWaiting(stRestart, done.Restart, int64(done.Restart), int64(event), string(owe.Phone), string(owe.Category),
 		laneOf(owe.Category), ready.send, owe.Reason, micro(due), micro(expires), owe.Config, t.at, micro(wish.EventAt))
 }

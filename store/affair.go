@@ -2,14 +2,15 @@ package store
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 )
 
-// An affair is looked up by an 8-byte hash and then by its texts. One index holds every
-// dispatch by that hash, whatever its state: it is written once, in the commit of the event, on the page
-// that the look-up has just read, and neither a claim nor an outcome touches it again.
-// Partial indexes by state would be smaller, but then every claim would write to a random page.
+// An affair is looked up by an 8-byte hash (keys.go) and then by its texts. Its key leads to
+// every dispatch that it ever had, whatever the state: it is written once, and neither a claim nor
+// an outcome touches it again. A dispatch with a key of its own is found by its phone, too, for the
+// cancelling events that have none.
 
 // identity is what an affair is found by: without a key, the phone.
 func identity(a nudgewire.Affair) (trigger, key, phone string) {
@@ -33,36 +34,33 @@ func affairHash(a nudgewire.Affair, hash func(...string) int64) int64 {
 // now.
 func (t *tx) facts(w *nudgewire.Wish, ready *readyWish) (f nudgewire.Facts, err error) {
 	a := w.Affair
+	cancelling := w.Decision.Outcome == nudgewire.Cancelling
 	var sent nudgewire.Sent
-	err = t.query(stAffair, func(r *row) error {
-		id, state := nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
-		trigger, key, phone := r.text(), r.text(), r.text()
-		due, created, claimed, at, restarts := r.time(), r.time(), r.time(), r.time(), r.int()
-		if trigger != a.Trigger || key != a.Key || (key == "" && phone != string(a.Phone)) {
-			return nil // another affair with the same hash
+	err = t.affair(ready.affair, func(d *affairRow) {
+		switch {
+		case d.trigger != a.Trigger || (a.Key == "" && d.phone != string(a.Phone)):
+			return // another affair with the same hash
+		case d.key != a.Key && (a.Key != "" || !cancelling || d.state != nudgewire.StateWaiting):
+			return // found by its phone; only who cancels without a key means it, too
 		}
-		switch state {
+		switch d.state {
 		case nudgewire.StateWaiting:
-			f.Waiting = append(f.Waiting, nudgewire.Waiting{ID: id, DueAt: due, CreatedAt: created, EventAt: at, Restarts: int(restarts)})
+			f.Waiting = append(f.Waiting, d.Waiting)
 		case nudgewire.StateSending, nudgewire.StateAccepted, nudgewire.StateInDoubt:
-			if !claimed.Before(sent.At) {
-				sent = nudgewire.Sent{ID: id, State: state, At: claimed}
+			if !d.claimed.Before(sent.At) {
+				sent = nudgewire.Sent{ID: d.ID, State: d.state, At: d.claimed}
 			}
 		default: // it never reached the phone
 		}
-		return nil
-	}, ready.affair)
+	})
 	if err != nil {
 		return f, fmt.Errorf("the affair so far: %w", err)
 	}
 	if sent.ID != 0 {
 		f.Last = &sent
 	}
-	if w.Decision.Outcome == nudgewire.Cancelling {
-		if a.Key == "" {
-			f.Waiting, err = t.waitingOfPhone(a)
-		}
-		return f, err // nobody cancels a cancellation
+	if cancelling || !t.graves {
+		return f, nil // nobody cancels a cancellation
 	}
 	if f.Tombstone, err = t.tombstone(a, ready.affair); err != nil || f.Tombstone != nil || a.Key == "" || !t.phoneGraves {
 		return f, err
@@ -73,6 +71,39 @@ func (t *tx) facts(w *nudgewire.Wish, ready *readyWish) (f nudgewire.Facts, err 
 		f.Tombstone.ByPhone = true
 	}
 	return f, err
+}
+
+// An affairRow is a dispatch as the affair sees it.
+type affairRow struct {
+	nudgewire.Waiting
+	state               nudgewire.State
+	trigger, key, phone string
+	claimed             time.Time
+}
+
+// affair calls each with the dispatches that have this hash, by number.
+func (t *tx) affair(hash int64, each func(*affairRow)) error {
+	var last nudgewire.DispatchID
+	read := func(r *row) error {
+		var d affairRow
+		d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
+		d.trigger, d.key, d.phone = r.text(), r.text(), r.text()
+		d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
+		if d.ID > last { // a restart adds its phone's key once more
+			last = d.ID
+			each(&d)
+		}
+		return r.err
+	}
+	if err := t.query(stAffair, read, hash); err != nil {
+		return err
+	}
+	return t.keys.shelved(hash, func(part, id int64) error {
+		if part != affairs {
+			return nil
+		}
+		return t.query(stAffairRow, read, id)
+	})
 }
 
 // tombstone is the memory of a cancelling event about exactly this affair; nil for none.
@@ -88,32 +119,6 @@ func (t *tx) tombstone(a nudgewire.Affair, hash int64) (found *nudgewire.Tombsto
 	return found, nil
 }
 
-// maxBuckets is how far back a cancellation by phone looks: 4,096 buckets are 4 million
-// events.
-const maxBuckets = 4096
-
-// waitingOfPhone finds what a trigger still owes a phone, whatever the key. Only a cancelling
-// event without a key needs it, so it has no index of its own: that would cost every claim a
-// write to a random page.
-func (t *tx) waitingOfPhone(a nudgewire.Affair) (found []nudgewire.Waiting, err error) {
-	seen := map[nudgewire.DispatchID]bool{}
-	newest := t.ids.event >> bucketShift
-	for bucket := newest; bucket >= 0 && bucket > newest-maxBuckets; bucket-- {
-		err := t.query(stWaitingOfPhone, func(r *row) error {
-			w := nudgewire.Waiting{ID: nudgewire.DispatchID(r.int()), DueAt: r.time(), CreatedAt: r.time(), EventAt: r.time(), Restarts: int(r.int())}
-			if !seen[w.ID] {
-				seen[w.ID] = true
-				found = append(found, w)
-			}
-			return nil
-		}, bucket, string(a.Phone), a.Trigger)
-		if err != nil {
-			return nil, fmt.Errorf("what waits for the phone: %w", err)
-		}
-	}
-	return found, nil
-}
-
 // bury remembers a cancelling event until the wish says to forget it, and clears away up to two memories
 // that have expired: twice as fast as new ones come, without a sweeper.
 func (t *tx) bury(wish *nudgewire.Wish, hash int64, id nudgewire.EventID, e *nudgewire.Event) error {
@@ -122,7 +127,7 @@ func (t *tx) bury(wish *nudgewire.Wish, hash int64, id nudgewire.EventID, e *nud
 	if at.IsZero() {
 		at = e.Time()
 	}
-	t.phoneGraves = t.phoneGraves || key == ""
+	t.graves, t.phoneGraves = true, t.phoneGraves || key == ""
 	if _, err := t.exec(stBury, hash, trigger, key, phone, int64(id), e.Ref(), micro(at), micro(wish.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
 	}

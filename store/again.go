@@ -66,7 +66,7 @@ func (s *Store) OweAgain(ctx context.Context, run nudgewire.RunID, of []nudgewir
 			if r.Expires > 0 {
 				again.ExpiresAt = now.Add(r.Expires)
 			}
-			if err := t.oweRow(&again, s.hash(again.Trigger, again.Key), send); err != nil {
+			if err := t.oweRow(&again, send); err != nil {
 				return fmt.Errorf("dispatch %d: %w", id, err)
 			}
 			if _, err := t.exec(stInsertRetry, int64(id), t.ids.dispatch); err != nil {

@@ -85,15 +85,24 @@ func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed
 	}
 	for want := len(got) + n; len(got) < want && dropped < maxDroppedPerClaim; {
 		ask, from := want-len(got), len(got)
-		err := t.query(due, func(r *row) error {
+		each := func(r *row) error {
 			d, send := scanDispatch(r)
 			got = append(got, claimed{d, send})
 			return nil
-		}, lane, now, int64(ask))
+		}
+		var err error
+		if t.halts {
+			err = t.query(due, each, lane, now, int64(ask), t.passed.from(lane, now))
+		} else {
+			err = t.query(due, each, lane, now, int64(ask))
+		}
 		if err != nil {
 			return nil, err
 		}
 		found := got[from:]
+		if t.halts {
+			t.passed.on(lane, now, found)
+		}
 		got = got[:from]
 		for i := range found {
 			d := &found[i]
@@ -128,13 +137,17 @@ func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed
 	return got, nil
 }
 
-const nextDue = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND lane = ?1 AND ` + unhalted + ` ORDER BY due_at LIMIT 1`
+const nextDue = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND lane = ?1 AND due_at >= ?2 AND ` + unhalted + ` ORDER BY due_at LIMIT 1`
 
 // NextDue is the earliest due time of all that waits and is not halted, past or future; ok is
 // false when nothing does.
 func (s *Store) NextDue(ctx context.Context) (at time.Time, ok bool, err error) {
 	for _, lane := range []int64{laneUrgent, laneMarketing} {
-		due, found, err := s.earliest(ctx, nextDue, lane)
+		var from int64 // a store that only reads walks
+		if s.writer != nil {
+			from = s.writer.passed.at[lane].Load()
+		}
+		due, found, err := s.earliest(ctx, nextDue, lane, from)
 		if err != nil {
 			return time.Time{}, false, fmt.Errorf("next due: %w", err)
 		}

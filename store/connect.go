@@ -26,8 +26,8 @@ var (
 	writerSetup = []string{
 		"PRAGMA busy_timeout = 10000",
 		"PRAGMA journal_mode = WAL",
-		"PRAGMA synchronous = FULL", // the drivers' own choice may be NORMAL, which loses the last commits with the power
-		"PRAGMA wal_autocheckpoint = 8000",
+		"PRAGMA synchronous = FULL",         // the drivers' own choice may be NORMAL, which loses the last commits with the power
+		"PRAGMA wal_autocheckpoint = 32000", // the net below checkpoint.go
 		"PRAGMA journal_size_limit = 67108864",
 		"PRAGMA cache_size = -32768",
 		"PRAGMA temp_store = MEMORY",

@@ -2,16 +2,17 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nudgewire/nudgewire"
 )
 
-// Deduplication has three parts: an 8-byte hash of connector and key, unique within a day;
-// a look at the earlier days of the window in the same transaction; and a comparison of the
-// texts wherever hashes meet, so that a true collision loses no event.
+// Deduplication has two parts: the key of the event, by an 8-byte hash of connector and
+// dedupe key and by the day (keys.go), looked for on the days of the window in the transaction
+// that stores it; and a comparison of the texts of what is found, so that a collision loses
+// no event. One flusher looks and stores, so nobody comes between.
 //
-// The index is by day first because an index on random keys alone is written all over: at two
-// million rows that cut inserts to a third. By day, inserts stay among today's pages.
+// Keys are by day first so that today's meet on few pages.
 
 const (
 	dayMicros = 24 * 3600 * 1_000_000
@@ -44,40 +45,36 @@ func (d *days) window(today int64, list []int64) []int64 {
 	return list
 }
 
-// seen looks for the event with this connector and key. When there is none, slot is the hash
-// to store it under today: its own, or the next free one where another key has taken that.
-func (t *tx) seen(e *nudgewire.Event, hash, today int64) (first nudgewire.EventID, slot int64, err error) {
-	var room, taken [windowDays + 2]int64
+// seen looks for the event with this connector and key; 0 when there is none.
+func (t *tx) seen(e *nudgewire.Event, hash, today int64) (first nudgewire.EventID, err error) {
+	var room [windowDays + 2]int64
 	open := t.days.window(today, room[:0])
-	slot = hash
-	for probe := hash; ; probe++ {
-		met := taken[:0] // days on which another key has this hash: there the chain goes on
-		each := func(r *row) error {
-			id, day, connector, key := r.int(), r.int(), r.text(), r.text()
-			if connector == e.Connector && key == e.DedupeKey {
-				first = nudgewire.EventID(id)
-			}
-			met = append(met, day)
-			if day == today {
-				slot = probe + 1
-			}
-			return nil
+	same := func(r *row) error {
+		id, connector, key := nudgewire.EventID(r.int()), r.text(), r.text()
+		if connector == e.Connector && key == e.DedupeKey {
+			first = id
 		}
-		if len(open) == 1 {
-			err = t.query(stSeenOneDay, each, open[0], probe)
-		} else {
-			var in [windowDays + 2]int64
-			for i := range in {
-				in[i] = open[min(i, len(open)-1)]
-			}
-			err = t.query(stSeen, each, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], probe)
-		}
-		if err != nil {
-			return 0, 0, fmt.Errorf("look for a duplicate: %w", err)
-		}
-		if first != 0 || len(met) == 0 {
-			return first, slot, nil
-		}
-		open = append(open[:0], met...)
+		return r.err
 	}
+	err = t.keys.shelved(hash, func(part, id int64) error {
+		if slices.Contains(open, part) {
+			return t.query(stEventKey, same, id)
+		}
+		return nil
+	})
+	switch {
+	case err != nil || first != 0:
+	case len(open) == 1:
+		err = t.query(stSeenOneDay, same, open[0], hash)
+	default:
+		var in [windowDays + 2]int64
+		for i := range in {
+			in[i] = open[min(i, len(open)-1)]
+		}
+		err = t.query(stSeen, same, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], hash)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look for a duplicate: %w", err)
+	}
+	return first, nil
 }

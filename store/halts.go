@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,10 +71,7 @@ func (s *Store) Halt(ctx context.Context, h Halt) error {
 	}
 	mark := ""
 	if h.Scope == HaltTemplate {
-		var err error
-		if mark, err = templateMark(h.Name); err != nil {
-			return fmt.Errorf("halt: %w", err)
-		}
+		mark = templateMark(h.Name)
 	}
 	s.halting.Lock()
 	defer s.halting.Unlock()
@@ -106,6 +102,7 @@ func (s *Store) Resume(ctx context.Context, scope HaltScope, name string) error 
 	}
 	var n int64
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		t.passed.back(0)
 		n, err = t.exec(stUnhalt, string(scope), name)
 		t.leavesDue(t.at)
 		return err
@@ -195,11 +192,7 @@ func (s *Store) Unsent(ctx context.Context, scope HaltScope, name string) (found
 	case HaltJob:
 		condition = `event_id = 0 AND trigger_name = ?1`
 	case HaltTemplate:
-		mark, err := templateMark(name)
-		if err != nil {
-			return false, err
-		}
-		condition, args = `replace(send, ?1, '') <> send`, []any{mark}
+		condition, args = `replace(send, ?1, '') <> send`, []any{templateMark(name)}
 	default:
 		return false, fmt.Errorf("unsent of %q: nothing that has a name", scope)
 	}
@@ -218,12 +211,6 @@ func (s *Store) Unsent(ctx context.Context, scope HaltScope, name string) (found
 		return false, fmt.Errorf("look for what %s %q has not sent: %w", scope, name, err)
 	}
 	return found, nil
-}
-
-// templateMark is the piece of dispatches.send that names a template.
-func templateMark(name string) (string, error) {
-	text, err := json.Marshal(name)
-	return `"template":` + string(text), err
 }
 
 // JobHalted reports whether a job is halted, by its name or with everything.

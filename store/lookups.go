@@ -151,20 +151,21 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 	if _, err := t.exec(stEnrichEvent, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
-	if _, err := t.exec(stEnrichPayload, int64(id), e.ContentType, p.body, p.facts); err != nil {
+	load := pack(nil, appendEntry(nil, []byte(e.ContentType), e.Payload, p.facts))
+	if _, err := t.exec(stEnrichPayload, int64(id), load); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
 	}
 	type cancelled struct{ trigger, key string }
 	done := map[cancelled]bool{}
-	p.first = 0
-	err := t.query(stDecided, func(r *row) error {
-		done[cancelled{r.text(), r.text()}] = true
-		p.first++
-		return nil
-	}, int64(id))
+	seq := 1
+	err := readDecisions(id, t.query, func(d nudgewire.Decision) {
+		done[cancelled{d.Trigger, d.Key}] = true
+		seq++
+	})
 	if err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
 	}
+	t.said = t.said[:0]
 	receipt := nudgewire.Receipt{EventID: id}
 	for i := range p.wishes {
 		d := &p.plan.Wishes[i].Decision
@@ -176,6 +177,11 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 			return nudgewire.Receipt{}, fmt.Errorf("trigger %s: %w", d.Trigger, err)
 		}
 		receipt.Decisions = append(receipt.Decisions, decided)
+	}
+	if len(t.said) > 0 {
+		if _, err := t.exec(stInsertLater, int64(id), int64(seq), pack(nil, appendEntry(nil, closeDecisions(t.said)))); err != nil {
+			return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
+		}
 	}
 	return receipt, nil
 }

@@ -125,7 +125,7 @@ func TestConnectionsAreSetUp(t *testing.T) {
 		}
 	}
 	w := s.writer
-	for pragma, want := range map[string]int64{"synchronous": 2, "wal_autocheckpoint": 8000, "busy_timeout": 10000} {
+	for pragma, want := range map[string]int64{"synchronous": 2, "wal_autocheckpoint": 32000, "busy_timeout": 10000} {
 		stmt, err := w.conn.Prepare("PRAGMA " + pragma)
 		if err != nil {
 			t.Fatal(err)
@@ -213,14 +213,11 @@ func TestSchemaRefusesUnlawfulRows(t *testing.T) {
 		"cancelled without a reason":          `UPDATE dispatches SET state = 'cancelled' WHERE id = 2`,
 		"an unknown category":                 `UPDATE dispatches SET category = 'gossip' WHERE id = 2`,
 		"marketing in the urgent lane":        `UPDATE dispatches SET lane = 0 WHERE id = 2`,
-		"an unknown outcome":                  `UPDATE decisions SET outcome = 'perhaps'`,
-		"planned without a dispatch":          `UPDATE decisions SET dispatch_id = 0`,
 		"a final message that is polled":      `UPDATE messages SET final = 1`,
 		"an open message that is not polled":  `UPDATE messages SET next_poll_at = 0`,
 		"a failed message that is open":       `UPDATE messages SET status = 'failed'`,
 		"an open message without an id":       `UPDATE messages SET message_id = ''`,
 		"an event without a dedupe key":       `UPDATE events SET dedupe_key = ''`,
-		"two events of a day with one hash":   `UPDATE events SET day = 1, hash = 1`,
 		"an attempt that ends in no such way": `INSERT INTO attempts VALUES (1, 1, 'sending', '', '', '', 0, 0)`,
 	} {
 		if err := tryExec(t, path, statement); err == nil || !strings.Contains(strings.ToLower(err.Error()), "constraint") {
@@ -258,5 +255,18 @@ func TestAWishNeedsSomebodyToSettleIt(t *testing.T) {
 	_, err = s.Accept(t.Context(), []nudgewire.Plan{testPlan("1")})
 	if want := "accept shop.cart.updated: trigger remind: the store was opened without Options.Settle"; fmt.Sprint(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestADecisionMustBeLawful(t *testing.T) {
+	for words, done := range map[string]nudgewire.Settlement{
+		`accept shop.cart.updated: trigger remind: no decision is "perhaps" with dispatch 0`: {Outcome: "perhaps"},
+		`accept shop.cart.updated: trigger remind: no decision is "planned" with dispatch 0`: {Outcome: nudgewire.Planned},
+	} {
+		s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+		s.settle = func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement { return done }
+		if _, err := s.Accept(t.Context(), []nudgewire.Plan{testPlan("1")}); fmt.Sprint(err) != words {
+			t.Errorf("got  %v\nwant %s", err, words)
+		}
 	}
 }

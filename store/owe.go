@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -15,16 +14,11 @@ import (
 // is stored, when the run does not send any more.
 func (s *Store) Owe(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
 	sends := make([]string, len(rows))
-	affairs := make([]int64, len(rows))
 	for i := range rows {
 		if rows[i].DueAt.IsZero() || first < 1 {
 			return fmt.Errorf("owe row %d of run %d: without a due time or a number", first+int64(i), run)
 		}
-		text, err := json.Marshal(rows[i].Send)
-		if err != nil {
-			return fmt.Errorf("owe row %d of run %d: encode what to send: %w", first+int64(i), run, err)
-		}
-		sends[i], affairs[i] = string(text), s.hash(rows[i].Trigger, rows[i].Key)
+		sends[i] = string(appendSend(nil, &rows[i].Send))
 	}
 	moved := false
 	err := s.write(ctx, laneWork, func(t *tx) error {
@@ -45,7 +39,7 @@ func (s *Store) Owe(ctx context.Context, run nudgewire.RunID, first int64, rows 
 				if begin < 0 {
 					begin = i
 				}
-				if err := t.oweRow(&rows[i], affairs[i], sends[i]); err != nil {
+				if err := t.oweRow(&rows[i], sends[i]); err != nil {
 					return fmt.Errorf("row %d: %w", first+int64(i), err)
 				}
 				continue
@@ -69,13 +63,14 @@ func (s *Store) Owe(ctx context.Context, run nudgewire.RunID, first int64, rows 
 	return nil
 }
 
-func (t *tx) oweRow(d *nudgewire.Dispatch, affair int64, send string) error {
+// oweRow stores a dispatch without an event. It has no affair: nobody looks for it by one.
+func (t *tx) oweRow(d *nudgewire.Dispatch, send string) error {
 	t.ids.dispatch++
 	due, created := micro(d.DueAt), micro(d.CreatedAt)
 	if created == 0 {
 		created = t.at
 	}
-	if _, err := t.exec(stInsertDispatch, t.ids.dispatch, int64(0), created, d.Trigger, d.Key, affair, string(d.Phone),
+	if _, err := t.exec(stInsertDispatch, t.ids.dispatch, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
 		string(d.Category), laneOf(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config); err != nil {
 		return err
 	}

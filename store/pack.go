@@ -38,14 +38,6 @@ func pack(dst, b []byte) []byte {
 	return dst[:at+1+len(packed)]
 }
 
-// packInto appends b as it is stored to room and returns that part. Parts returned before
-// stay good when room has to grow: they keep the array that they are in.
-func packInto(room *[]byte, b []byte) []byte {
-	from := len(*room)
-	*room = pack(*room, b)
-	return (*room)[from:len(*room):len(*room)]
-}
-
 // unpack undoes pack.
 func unpack(b []byte) ([]byte, error) {
 	if len(b) == 0 {
@@ -72,10 +64,9 @@ func unpack(b []byte) ([]byte, error) {
 	}
 }
 
-// The stored form of what an event was mapped to. The nouns carry no tags of their own, and
-// most of their fields are empty in most events, so these name each field once, briefly,
-// and leave out what was not told. A field added to a noun fails to compile here until it is
-// given a name.
+// The stored form of what an event was mapped to, as it is read: the nouns carry no tags of their
+// own. A field added to a noun fails to compile here until it is given a name, and the test of the
+// encoder until it is written (encode.go).
 type (
 	factsForm struct {
 		Contact *contactForm `json:"contact,omitempty"`
@@ -142,40 +133,7 @@ type (
 	}
 )
 
-// encodeFacts writes the typed part of e; nil when nothing was told.
-func encodeFacts(e *nudgewire.Event) ([]byte, error) {
-	var f factsForm
-	told := false
-	if c := &e.Contact; c.ID != "" || c.Name != "" || c.FirstName != "" || c.LastName != "" || c.Email != "" || c.Language != "" ||
-		c.Country != "" || c.Timezone != "" || len(c.Tags) > 0 || c.AcceptsMarketing || c.Consent {
-		form := contactForm(*c)
-		f.Contact, told = &form, true
-	}
-	if c := &e.Cart; c.ID != "" || c.URL != "" || c.Total.Told() || c.Currency != "" || len(c.Items) > 0 || !c.ExpiresAt.IsZero() {
-		f.Cart, told = &cartForm{c.ID, c.URL, c.Total, c.Currency, itemForms(c.Items), c.ExpiresAt}, true
-	}
-	if o := &e.Order; o.ID != "" || o.Name != "" || o.Number != 0 || o.Status != "" || o.URL != "" || o.Total.Told() || o.Currency != "" || len(o.Items) > 0 {
-		f.Order, told = &orderForm{o.ID, o.Name, o.Number, o.Status, o.URL, o.Total, o.Currency, itemForms(o.Items)}, true
-	}
-	if e.Deal != (nudgewire.Deal{}) {
-		form := dealForm(e.Deal)
-		f.Deal, told = &form, true
-	}
-	if o := &e.Form; o.ID != "" || o.Name != "" || o.URL != "" || len(o.Answers) > 0 {
-		form := formForm(*o)
-		f.Form, told = &form, true
-	}
-	if !told {
-		return nil, nil
-	}
-	b, err := json.Marshal(&f)
-	if err != nil {
-		return nil, fmt.Errorf("encode the event's facts: %w", err)
-	}
-	return b, nil
-}
-
-// decodeFacts fills the typed part of e from what encodeFacts wrote.
+// decodeFacts fills the typed part of e from what appendFacts wrote.
 func decodeFacts(b []byte, e *nudgewire.Event) error {
 	if len(b) == 0 {
 		return nil
@@ -206,17 +164,6 @@ func decodeFacts(b []byte, e *nudgewire.Event) error {
 	return nil
 }
 
-func itemForms(in []nudgewire.Item) []itemForm {
-	if len(in) == 0 {
-		return nil
-	}
-	out := make([]itemForm, len(in))
-	for i := range in {
-		out[i] = itemForm(in[i])
-	}
-	return out
-}
-
 func items(in []itemForm) []nudgewire.Item {
 	if len(in) == 0 {
 		return nil
@@ -226,4 +173,34 @@ func items(in []itemForm) []nudgewire.Item {
 		out[i] = nudgewire.Item(in[i])
 	}
 	return out
+}
+
+// decisionForm is the stored form of a decision, as it is read.
+type decisionForm struct {
+	Trigger  string               `json:"trigger"`
+	Outcome  nudgewire.Outcome    `json:"outcome"`
+	Reason   string               `json:"reason"`
+	Clauses  []nudgewire.Clause   `json:"clauses"`
+	Key      string               `json:"key"`
+	Dispatch nudgewire.DispatchID `json:"dispatch"`
+	Config   string               `json:"config"`
+	At       int64                `json:"at"` // microseconds
+}
+
+// decodeDecisions reads what appendDecision wrote about event id.
+func decodeDecisions(b []byte, id nudgewire.EventID, each func(nudgewire.Decision)) error {
+	if len(b) == 0 {
+		return nil
+	}
+	var forms []decisionForm
+	if err := json.Unmarshal(b, &forms); err != nil {
+		return fmt.Errorf("decode the decisions: %w", err)
+	}
+	for _, f := range forms {
+		each(nudgewire.Decision{
+			EventID: id, Trigger: f.Trigger, Outcome: f.Outcome, Reason: f.Reason, Clauses: f.Clauses, Key: f.Key,
+			DispatchID: f.Dispatch, Config: f.Config, At: moment(f.At),
+		})
+	}
+	return nil
 }

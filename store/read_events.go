@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -121,27 +120,30 @@ func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
 
 // decisionsOf reads the decisions about the events ids, each event's in their order.
 func (s *Store) decisionsOf(ctx context.Context, ids []nudgewire.EventID, each func(nudgewire.Decision)) error {
-	for len(ids) > 0 {
-		n := min(len(ids), perList)
-		query := `SELECT event_id, trigger_name, outcome, reason, clauses, affair_key, dispatch_id, config, at
-			FROM decisions WHERE event_id IN ` + in(ids[:n]) + ` ORDER BY event_id, seq`
-		err := s.rows(ctx, query, nil, func(r *row) error {
-			d := nudgewire.Decision{
-				EventID: nudgewire.EventID(r.int()), Trigger: r.text(), Outcome: nudgewire.Outcome(r.text()), Reason: r.text(),
-			}
-			if clauses := r.blob(); len(clauses) > 0 {
-				if err := json.Unmarshal(clauses, &d.Clauses); err != nil {
-					return fmt.Errorf("event %d: clauses: %w", d.EventID, err)
-				}
-			}
-			d.Key, d.DispatchID, d.Config, d.At = r.text(), nudgewire.DispatchID(r.int()), r.text(), r.time()
-			each(d)
-			return nil
-		})
-		if err != nil {
+	query := func(q stmt, each func(*row) error, args ...any) error { return s.rows(ctx, statements[q], args, each) }
+	for _, id := range ids {
+		if err := readDecisions(id, query, each); err != nil {
 			return fmt.Errorf("decisions: %w", err)
 		}
-		ids = ids[n:]
+	}
+	return nil
+}
+
+// readDecisions reads what was said about event id, in the order in which it was: its entry in
+// the bundle that begins with it or before it, and what was said later.
+func readDecisions(id nudgewire.EventID, query func(stmt, func(*row) error, ...any) error, each func(nudgewire.Decision)) error {
+	for _, q := range []stmt{stDecisions, stLater} {
+		err := query(q, func(r *row) error {
+			at, bundle := int64(id)-r.int(), r.blob()
+			var said []byte
+			if ok, err := entry(bundle, at, &said); err != nil || !ok {
+				return err
+			}
+			return decodeDecisions(said, id, each)
+		}, int64(id))
+		if err != nil {
+			return fmt.Errorf("event %d: %w", id, err)
+		}
 	}
 	return nil
 }
@@ -173,16 +175,16 @@ func (s *Store) Event(ctx context.Context, id nudgewire.EventID) (e nudgewire.Ev
 	return e, nil
 }
 
+// addPayload adds what the event carried, out of the bundle that begins with it or before it.
+// What is not kept any more is left out.
 func (s *Store) addPayload(ctx context.Context, e *nudgewire.Event) error {
-	return s.rows(ctx, `SELECT content_type, body, facts FROM payloads WHERE event_id = ?1`, []any{int64(e.ID)}, func(r *row) (err error) {
-		e.ContentType = r.text()
-		if e.Payload, err = unpack(r.blob()); err != nil {
+	return s.rows(ctx, `SELECT event_id, bundle FROM payloads WHERE event_id <= ?1 ORDER BY event_id DESC LIMIT 1`, []any{int64(e.ID)}, func(r *row) error {
+		at, bundle := int64(e.ID)-r.int(), r.blob()
+		var contentType, payload, facts []byte
+		if ok, err := entry(bundle, at, &contentType, &payload, &facts); err != nil || !ok {
 			return err
 		}
-		facts, err := unpack(r.blob())
-		if err != nil {
-			return err
-		}
+		e.ContentType, e.Payload = string(contentType), payload
 		return decodeFacts(facts, e)
 	})
 }

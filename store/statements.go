@@ -1,5 +1,10 @@
 package store
 
+import (
+	"fmt"
+	"strings"
+)
+
 // A stmt names one of the writer's prepared statements.
 type stmt int
 
@@ -10,14 +15,19 @@ const (
 	stCount
 	stHeard
 
+	stSetCount
+	stEventKey
 	stSeenOneDay
 	stSeen
 	stInsertEvent
-	stInsertPayload
-	stInsertDecision
+	stInsertPayloads
+	stInsertDecisions
+	stInsertLater
 
+	stInsertKey
+	stInsertKeys
 	stAffair
-	stWaitingOfPhone
+	stAffairRow
 	stTombstone
 	stBury
 	stExpiredTombstones
@@ -60,7 +70,8 @@ const (
 	stEndLookup
 	stEnrichEvent
 	stEnrichPayload
-	stDecided
+	stDecisions
+	stLater
 
 	stInsertRun
 	stRunOfSlot
@@ -105,6 +116,17 @@ const (
 	messageColumns  = `dispatch_id, message_id, phone, category, status, error, accepted_at, status_at, told_at, next_poll_at, polls, final, sent_at, delivered_at, read_at, failed_at`
 )
 
+const affairColumns = `d.id, d.state, d.trigger_name, d.affair_key, d.phone, d.due_at, d.created_at, d.claimed_at, d.event_at, d.restarts`
+
+// insertKeys takes n keys at once.
+func insertKeys(n int) string {
+	rows := make([]string, n)
+	for i := range rows {
+		rows[i] = fmt.Sprintf("(?%d, ?%d, ?%d)", 3*i+1, 3*i+2, 3*i+3)
+	}
+	return `INSERT INTO keys (part, hash, id) VALUES ` + strings.Join(rows, ", ") + ` ON CONFLICT DO NOTHING`
+}
+
 // statements is every statement that changes data, and every read inside a change, whole. Each is written for both
 // engines; dialect.go fills the marks.
 //
@@ -120,23 +142,25 @@ var statements = [stmtCount]string{
 	stHeard: `INSERT INTO counters (name, value) VALUES (?1, ?2)
 		ON CONFLICT (name) DO UPDATE SET value = CASE WHEN excluded.value > counters.value THEN excluded.value ELSE counters.value END`,
 
+	stSetCount: `INSERT INTO counters (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+
+	stEventKey: `SELECT id, connector, dedupe_key FROM events WHERE id = ?1`,
 	// One day is the usual case of a young ledger and needs no list.
-	stSeenOneDay: `SELECT id, day, connector, dedupe_key FROM events WHERE day = ?1 AND hash = ?2`,
-	stSeen: `SELECT id, day, connector, dedupe_key FROM events
-		WHERE day IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND hash = ?10`,
+	stSeenOneDay: `SELECT e.id, e.connector, e.dedupe_key FROM keys k JOIN events e ON e.id = k.id WHERE k.part = ?1 AND k.hash = ?2`,
+	stSeen: `SELECT e.id, e.connector, e.dedupe_key FROM keys k JOIN events e ON e.id = k.id
+		WHERE k.part IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND k.hash = ?10`,
 	stInsertEvent: `INSERT INTO events (id, bucket, day, hash, connector, kind, topic, dedupe_key, phone, phone_problem, occurred_at, received_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
-	stInsertPayload: `INSERT INTO payloads (event_id, content_type, body, facts) VALUES (?1, ?2, ?3, ?4)`,
-	stInsertDecision: `INSERT INTO decisions (event_id, seq, trigger_name, outcome, reason, clauses, affair_key, dispatch_id, config, at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+	stInsertPayloads:  `INSERT INTO payloads (event_id, bundle) VALUES (?1, ?2)`,
+	stInsertDecisions: `INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, 0, ?2)`,
+	stInsertLater:     `INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, ?2, ?3)`,
 
-	stAffair: `SELECT id, state, trigger_name, affair_key, phone, due_at, created_at, claimed_at, event_at, restarts
-		FROM dispatches WHERE affair = ?1 ORDER BY id`,
-	// A phone's dispatches are found through its events, one bucket of the index at a time.
-	stWaitingOfPhone: `SELECT DISTINCT d.id, d.due_at, d.created_at, d.event_at, d.restarts
-		FROM events e JOIN decisions c ON c.event_id = e.id JOIN dispatches d ON d.id = c.dispatch_id
-		WHERE e.bucket = ?1 AND e.phone = ?2 AND e.phone <> '' AND d.state = 'waiting' AND d.trigger_name = ?3 AND d.phone = ?2
-		ORDER BY d.id`,
+	// A key that was moved once already may be moved again after a crash.
+	stInsertKey:  insertKeys(1),
+	stInsertKeys: insertKeys(keysAtOnce),
+	stAffair:     `SELECT ` + affairColumns + ` FROM keys k JOIN dispatches d ON d.id = k.id WHERE k.part = 0 AND k.hash = ?1 ORDER BY k.id`,
+	stAffairRow:  `SELECT ` + affairColumns + ` FROM dispatches d WHERE d.id = ?1`,
 	stTombstone: `SELECT event_id, ref, event_at, expires_at FROM tombstones
 		WHERE affair = ?1 AND trigger_name = ?2 AND affair_key = ?3 AND phone = ?4 AND expires_at > ?5`,
 	// The newest fact is kept, and the longest memory.
@@ -211,15 +235,16 @@ var statements = [stmtCount]string{
 	stRetryLookup:   `UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`,
 	stEndLookup:     `DELETE FROM lookups WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`,
 	stEnrichEvent:   `UPDATE events SET phone = ?2, phone_problem = ?3 WHERE id = ?1`,
-	stEnrichPayload: `UPDATE payloads SET content_type = ?2, body = ?3, facts = ?4 WHERE event_id = ?1`,
-	stDecided:       `SELECT trigger_name, affair_key FROM decisions WHERE event_id = ?1`,
+	stEnrichPayload: `UPDATE payloads SET bundle = ?2 WHERE event_id = ?1`,
+	stDecisions:     `SELECT event_id, bundle FROM decisions WHERE event_id <= ?1 AND seq = 0 ORDER BY event_id DESC LIMIT 1`,
+	stLater:         `SELECT event_id, bundle FROM decisions WHERE event_id = ?1 AND seq > 0 ORDER BY seq`,
 }
 
 // columnsOf is how many columns each query returns.
 var columnsOf = [stmtCount]int{
-	stSeenOneDay: 4, stSeen: 4,
-	stAffair: 10, stWaitingOfPhone: 5, stTombstone: 4, stExpiredTombstones: 4,
+	stEventKey: 3, stSeenOneDay: 3, stSeen: 3,
+	stAffair: 10, stAffairRow: 10, stTombstone: 4, stExpiredTombstones: 4,
 	stDue: 18, stRecipient: 2, stDispatch: 18, stSending: 18,
 	stDuePolls: 16, stMessage: 16, stOldRefusal: 1,
-	stDueLookups: 7, stDecided: 2,
+	stDueLookups: 7, stDecisions: 2, stLater: 2,
 }

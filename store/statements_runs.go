@@ -53,7 +53,7 @@ func init() {
 		stUnhalt: {0, `DELETE FROM halts WHERE scope = ?1 AND name = ?2`},
 		// What is past its expiry is found all the same, to be dropped.
 		stDueUnhalted: {18, `SELECT ` + dispatchColumns + ` FROM dispatches
-			WHERE state = 'waiting' AND lane = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
+			WHERE state = 'waiting' AND lane = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
 			ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
 	} {
 		statements[s], columnsOf[s] = q.sql, q.columns

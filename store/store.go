@@ -132,6 +132,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.writer.now, s.writer.hooks = o.Now, hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup}
+	if s.writer.checkpoints, err = newCheckpointer(c); err != nil {
+		return nil, err
+	}
 	s.openReads(c)
 	if err := s.resume(ctx); err != nil {
 		return nil, err
@@ -175,6 +178,7 @@ func (s *Store) resume(ctx context.Context) error {
 		{`SELECT coalesce(max(day), 0) FROM events`, []any{&w.days.last}},
 		{`SELECT count(*) > 0 FROM (SELECT 1 FROM blocks LIMIT 1) AS found`, []any{&w.blocks}},
 		{`SELECT count(*) > 0 FROM (SELECT 1 FROM halts LIMIT 1) AS found`, []any{&w.halts}},
+		{`SELECT count(*) > 0 FROM (SELECT 1 FROM tombstones LIMIT 1) AS found`, []any{&w.graves}},
 		{`SELECT count(*) > 0 FROM (SELECT 1 FROM tombstones WHERE affair_key = '' LIMIT 1) AS found`, []any{&w.phoneGraves}},
 	} {
 		if err := s.reads.QueryRowContext(ctx, q.sql).Scan(q.into...); err != nil {
@@ -188,7 +192,7 @@ func (s *Store) resume(ctx context.Context) error {
 	w.ids.event = max(w.ids.event, totals[counterNames[countEvents]])
 	w.ids.dispatch = max(w.ids.dispatch, followed, totals[counterNames[countDispatches]]+totals[counterNames[countFollowed]])
 	w.ids.refusal = max(w.ids.refusal, totals[counterNames[countRefusals]])
-	return nil
+	return s.loadKeys(ctx)
 }
 
 // write hands an operation to the group commit.
@@ -222,11 +226,16 @@ func (s *Store) Close() error {
 		var errs []error
 		if s.front != nil {
 			s.front.close()
+			// What is not moved now is read again at the next start: no reason to fail.
+			_ = s.writer.runGroup([]*waiting{{run: (*tx).finishKeys}})
 		}
 		if s.reads != nil {
 			errs = append(errs, s.reads.Close()) // first: a reader would hold the checkpoint up
 		}
 		if s.writer != nil {
+			if s.writer.checkpoints != nil {
+				errs = append(errs, s.writer.checkpoints.close())
+			}
 			errs = append(errs, execOn(s.writer.conn, "PRAGMA wal_checkpoint(TRUNCATE)"), s.writer.close())
 		}
 		if s.lock != nil {

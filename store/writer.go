@@ -22,12 +22,22 @@ type writer struct {
 
 	ids  ids
 	days days
+	keys keys
+	// payloads and decisions of the open group.
+	payloads, decisions bundle
+	said                []byte
+
+	checkpoints *checkpointer
+	changes     int // since the last checkpoint
+	// graves says that a cancelling event may be remembered: until then nobody looks for one.
+	graves bool
 	// phoneGraves says that a cancelling event without a key may be remembered: seldom, and until then
 	// nobody looks for one.
 	phoneGraves bool
 	// blocks says that a contact may be blocked, halts that something may be halted: until then
 	// no claim looks. They are never taken back, as a group that is undone could not.
 	blocks, halts bool
+	passed        passed
 	now           func() time.Time
 	hooks         hooks
 }
@@ -53,7 +63,10 @@ func openWriter(c driver.Connector, d dialect) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{conn: conn, args: make([]driver.NamedValue, 0, 32), dest: make([]driver.Value, 32)}
+	w := &writer{
+		conn: conn, payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions},
+		args: make([]driver.NamedValue, 0, 32), dest: make([]driver.Value, 32),
+	}
 	for i := range w.stmts {
 		stmt, err := conn.Prepare(d.sql(statements[i]))
 		if err != nil {
@@ -96,6 +109,9 @@ type tx struct {
 func (w *writer) runGroup(ops []*waiting) (err error) {
 	before, beforeDays := w.ids, w.days
 	t := tx{writer: w, at: micro(w.now())}
+	w.keys.open()
+	w.payloads.clear()
+	w.decisions.clear()
 	if err := t.begin(); err != nil {
 		return err
 	}
@@ -103,6 +119,15 @@ func (w *writer) runGroup(ops []*waiting) (err error) {
 		if err = contain(o.run, &t); err != nil {
 			break
 		}
+	}
+	if err == nil {
+		err = t.store(&w.payloads)
+	}
+	if err == nil { // never after an error: SQLite may have ended the transaction by itself
+		err = t.store(&w.decisions)
+	}
+	if err == nil {
+		err = t.moveKeys()
 	}
 	if err == nil {
 		err = t.writeCounts()
@@ -115,10 +140,13 @@ func (w *writer) runGroup(ops []*waiting) (err error) {
 	}
 	if err != nil {
 		w.ids, w.days = before, beforeDays
+		w.keys.undo()
 		// SQLite may have rolled back by itself (a full disk); then this has nothing to do.
 		_, _ = t.exec(stRollback)
 		return err
 	}
+	w.keys.settle()
+	w.checkpoint()
 	if t.due != 0 && w.hooks.due != nil {
 		w.hooks.due(moment(t.due))
 	}
@@ -148,6 +176,7 @@ func (t *tx) leavesDue(at int64) {
 	if t.due == 0 || at < t.due {
 		t.due = at
 	}
+	t.passed.back(at)
 }
 
 // leavesPoll notes that a message now waits to be asked about.
@@ -170,6 +199,7 @@ func (w *writer) bind(args []any) []driver.NamedValue {
 // exec runs a statement that returns no rows and says how many it changed. The context is
 // never a caller's: an interrupt would roll back the whole group.
 func (w *writer) exec(s stmt, args ...any) (changed int64, err error) {
+	w.changes++
 	res, err := w.stmts[s].exec.ExecContext(context.Background(), w.bind(args))
 	if err != nil {
 		return 0, err

@@ -3,9 +3,9 @@
 -- The CHECKs spell out a = 'x' OR a = 'y' with the usual value first: for a longer IN list
 -- SQLite builds a table each time it runs a statement, which doubled the cost of an insert.
 
--- One fact from a connector. hash is of connector and dedupe key; uniqueness is by day so
--- that inserts stay in one part of the index (see dedupe.go). bucket groups neighbouring ids
--- for the same reason: a phone's events are found bucket by bucket (see read_events.go).
+-- One fact from a connector. hash is of connector and dedupe key; keys leads from it to the
+-- event (see dedupe.go). bucket groups neighbouring ids, so that inserts stay in one part of the
+-- index: a phone's events are found bucket by bucket (see read_events.go).
 CREATE TABLE events (
 	id            {{id}},
 	bucket        BIGINT NOT NULL,
@@ -20,31 +20,32 @@ CREATE TABLE events (
 	occurred_at   BIGINT NOT NULL,
 	received_at   BIGINT NOT NULL CHECK (received_at > 0)
 );
-CREATE UNIQUE INDEX events_dedupe ON events (day, hash);
 CREATE INDEX events_phone ON events (bucket, phone) WHERE phone <> '';
 
--- What an event carried, apart from its row because it is larger, is read rarely and is kept
--- for a shorter time.
+-- What leads from the hash of a text to rows: events by connector and dedupe key (part is their day), dispatches by
+-- their affair and by their phone (part is 0). Its rows are written in bundles of neighbours (see keys.go). Up
+-- to which rows every key is here stands among the counters; the keys of the others are read from
+-- their rows.
+CREATE TABLE keys (
+	part BIGINT NOT NULL,
+	hash BIGINT NOT NULL,
+	id   BIGINT NOT NULL,
+	PRIMARY KEY (part, hash, id)
+) {{clustered}};
+
+-- What events carried, apart from their rows because it is larger, is read rarely and is kept
+-- for a shorter time: bundles of neighbours, from event_id on (see bundle.go).
 CREATE TABLE payloads (
-	event_id     {{id}},
-	content_type TEXT   NOT NULL,
-	body         {{blob}} NOT NULL,
-	facts        {{blob}} NOT NULL
+	event_id {{id}},
+	bundle   {{blob}} NOT NULL
 );
 
--- What each listening trigger said to the event.
+-- What each listening trigger said to events: bundles of neighbours, from event_id on. What is said
+-- later to an event that was looked up follows under a seq of its own.
 CREATE TABLE decisions (
-	event_id     BIGINT NOT NULL,
-	seq          BIGINT NOT NULL,
-	trigger_name TEXT   NOT NULL,
-	outcome      TEXT   NOT NULL CHECK (outcome = 'planned' OR outcome = 'refused' OR outcome = 'restarted' OR outcome = 'cancelling' OR outcome = 'cancelled' OR outcome = 'shadowed'),
-	reason       TEXT   NOT NULL,
-	clauses      TEXT   NOT NULL,
-	affair_key   TEXT   NOT NULL,
-	dispatch_id  BIGINT NOT NULL,
-	config       TEXT   NOT NULL,
-	at           BIGINT NOT NULL,
-	CHECK (dispatch_id > 0 OR (outcome <> 'planned' AND outcome <> 'restarted')),
+	event_id BIGINT NOT NULL,
+	seq      BIGINT NOT NULL,
+	bundle   {{blob}} NOT NULL,
 	PRIMARY KEY (event_id, seq)
 ) {{clustered}};
 
@@ -79,7 +80,6 @@ CREATE TABLE dispatches (
 	CHECK ((attempt > 0 AND claimed_at > 0) OR state = 'waiting' OR state = 'cancelled' OR state = 'dropped'),
 	CHECK (reason <> '' OR state = 'waiting' OR state = 'sending' OR state = 'accepted')
 );
-CREATE INDEX dispatches_affair ON dispatches (affair);
 CREATE INDEX dispatches_due ON dispatches (lane, due_at) WHERE state = 'waiting';
 CREATE INDEX dispatches_lease ON dispatches (lease_ends) WHERE state = 'sending';
 CREATE INDEX dispatches_doubt ON dispatches (id) WHERE state = 'in_doubt';

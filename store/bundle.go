@@ -1,0 +1,85 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// What the events of a group carried, and what was decided about them, is stored in bundles of
+// neighbours: the webhooks of a shop are alike, so together they compress to a fraction of what they
+// take one by one, and they fill pages without the gaps that rows of a third of a page leave.
+// A bundle has the number of its first event, and each after it is the next entry.
+
+// maxBundle is how much a bundle may hold, in bytes before compression: whoever reads one entry unpacks
+// them all.
+const maxBundle = 128 << 10
+
+// A bundle is one in the making.
+type bundle struct {
+	insert       stmt
+	first, count int64
+	plain        []byte
+	packed       []byte
+}
+
+func (b *bundle) clear() { b.count, b.plain = 0, b.plain[:0] }
+
+// add appends the entry of event id, made of pieces, and stores what is there when it is enough.
+func (t *tx) add(b *bundle, id int64, pieces ...[]byte) error {
+	if b.count == 0 {
+		b.first = id
+	}
+	b.count++
+	b.plain = appendEntry(b.plain, pieces...)
+	if len(b.plain) > maxBundle {
+		return t.store(b)
+	}
+	return nil
+}
+
+// store stores what was added, at the latest when the group ends.
+func (t *tx) store(b *bundle) error {
+	if b.count == 0 {
+		return nil
+	}
+	b.packed = pack(b.packed[:0], b.plain)
+	if _, err := t.exec(b.insert, b.first, b.packed); err != nil {
+		return fmt.Errorf("bundle: %w", err)
+	}
+	if cap(b.plain) > 8*maxBundle { // a huge body's room is let go
+		b.plain, b.packed = nil, nil
+	}
+	b.clear()
+	return nil
+}
+
+// appendEntry appends an entry: each piece with its length before it.
+func appendEntry(b []byte, pieces ...[]byte) []byte {
+	for _, p := range pieces {
+		b = append(binary.AppendUvarint(b, uint64(len(p))), p...)
+	}
+	return b
+}
+
+// entry fills pieces with those of the entry that comes at places after the first; ok is false where the
+// bundle has none.
+func entry(packed []byte, at int64, pieces ...*[]byte) (ok bool, err error) {
+	plain, err := unpack(packed)
+	for ; err == nil && len(plain) > 0; at-- {
+		for _, p := range pieces {
+			size, n := binary.Uvarint(plain)
+			if n <= 0 || size > uint64(len(plain)-n) {
+				return false, errDamagedBundle
+			}
+			end := n + int(size)
+			*p, plain = plain[n:end:end], plain[end:]
+		}
+		if at == 0 {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+var errDamagedBundle = errors.New("unpack: a bundle that ends in the middle of an entry")

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"sync/atomic"
+)
+
+// A checkpoint moves what the log holds into the database, so that the log can begin anew.
+// SQLite does that inside the commit that made the log long: for 40 ms nobody was answered,
+// ten times a second at full load. Here a connection of its own does it while the flusher goes
+// on. What was written meanwhile is a small rest, and only that is moved between two groups:
+// the log cannot begin anew while it holds anything.
+//
+// Errors are not reported: a checkpoint that did not happen costs nothing but a longer log,
+// the next one is due soon, and a disk that is full tells whoever writes.
+
+// checkpointEvery is after how many changes a checkpoint is due: some 5,000 pages, 20 MB of log.
+const checkpointEvery = 16_000
+
+// checkpointNow waits for nobody.
+const checkpointNow = "PRAGMA wal_checkpoint(PASSIVE)"
+
+type checkpointer struct {
+	conn driver.Conn
+	due  chan struct{} // holds a token when a checkpoint is due
+	rest atomic.Bool   // what was written meanwhile is to be moved by the flusher
+	done chan struct{}
+}
+
+func newCheckpointer(c connector) (*checkpointer, error) {
+	conn, err := c.Connect(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	p := &checkpointer{conn: conn, due: make(chan struct{}, 1), done: make(chan struct{})}
+	go p.run()
+	return p, nil
+}
+
+func (p *checkpointer) run() {
+	defer close(p.done)
+	for range p.due {
+		if execOn(p.conn, checkpointNow) == nil {
+			p.rest.Store(true)
+		}
+	}
+}
+
+func (p *checkpointer) poke() {
+	select {
+	case p.due <- struct{}{}:
+	default: // one is due already, or under way
+	}
+}
+
+// close waits for a checkpoint that is under way.
+func (p *checkpointer) close() error {
+	close(p.due)
+	<-p.done
+	return p.conn.Close()
+}
+
+// checkpoint is the flusher's part, after a commit.
+func (w *writer) checkpoint() {
+	if w.checkpoints == nil {
+		return
+	}
+	if w.changes >= checkpointEvery {
+		w.changes = 0
+		w.checkpoints.poke()
+	}
+	if w.checkpoints.rest.CompareAndSwap(true, false) {
+		_ = execOn(w.conn, checkpointNow)
+	}
+}

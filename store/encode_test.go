@@ -1,0 +1,106 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// told fills every field below v with something, a different text each, so that a field that the
+// encoder forgets, or writes under another's name, is seen.
+func told(v reflect.Value, n *int) {
+	*n++
+	switch {
+	case v.Type() == reflect.TypeFor[time.Time]():
+		v.Set(reflect.ValueOf(time.Date(2026, 11, 21, 1, 2, 3, *n, time.UTC)))
+	case v.Type() == reflect.TypeFor[nudgewire.Amount]():
+		v.Set(reflect.ValueOf(nudgewire.AmountOf(int64(*n))))
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			told(v.Field(i), n)
+		}
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		told(v.Elem(), n)
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		told(v.Index(0), n)
+		told(v.Index(1), n)
+	case v.Kind() == reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		told(key, n)
+		told(value, n)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case v.Kind() == reflect.String:
+		v.SetString(fmt.Sprintf("text %d \"<ö>\"", *n))
+	case v.Kind() == reflect.Int:
+		v.SetInt(int64(*n))
+	case v.Kind() == reflect.Bool:
+		v.SetBool(true)
+	default:
+		panic(v.Type().String())
+	}
+}
+
+func TestEveryFactComesBack(t *testing.T) {
+	var e, got nudgewire.Event
+	n := 0
+	for _, noun := range []any{&e.Contact, &e.Cart, &e.Order, &e.Deal, &e.Form} {
+		told(reflect.ValueOf(noun).Elem(), &n)
+	}
+	got.Contact.Phone, got.Contact.PhoneProblem = e.Contact.Phone, e.Contact.PhoneProblem // columns of their own
+	if err := decodeFacts(appendFacts(nil, &e), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(e, got, cmp.Comparer(func(a, b nudgewire.Amount) bool { return a.String() == b.String() })); diff != "" {
+		t.Errorf("facts changed (-stored +read):\n%s", diff)
+	}
+	if b := appendFacts(nil, &nudgewire.Event{Contact: nudgewire.Contact{Phone: "447700900123"}}); len(b) != 0 {
+		t.Errorf("nothing told is stored as %s", b)
+	}
+}
+
+func TestClausesAndSendsComeBack(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "cart.total >= 50", "a\u2028b", "\x00\x1f", `"\\`}))
+		var clauses []nudgewire.Clause
+		for range rapid.IntRange(0, 3).Draw(rt, "clauses") {
+			c := nudgewire.Clause{Text: text.Draw(rt, "text"), Held: rapid.Bool().Draw(rt, "held"), Error: text.Draw(rt, "error")}
+			for range rapid.IntRange(0, 2).Draw(rt, "values") {
+				c.Values = append(c.Values, nudgewire.Value{Name: text.Draw(rt, "name"), Value: text.Draw(rt, "value")})
+			}
+			clauses = append(clauses, c)
+		}
+		send := nudgewire.Send{
+			Template: text.Draw(rt, "template"), Language: text.Draw(rt, "language"), Campaign: text.Draw(rt, "campaign"), Text: text.Draw(rt, "body"),
+			Variables: rapid.SliceOfN(text, 0, 3).Draw(rt, "variables"),
+		}
+		if len(send.Variables) == 0 {
+			send.Variables = nil
+		}
+		if rapid.Bool().Draw(rt, "header") {
+			send.Header = &nudgewire.Header{Type: text.Draw(rt, "type"), URL: text.Draw(rt, "url"), Filename: text.Draw(rt, "filename")}
+		}
+		var gotClauses []nudgewire.Clause
+		if b := appendClauses(nil, clauses); len(b) > 0 {
+			if err := json.Unmarshal(b, &gotClauses); err != nil {
+				rt.Fatalf("%s: %v", b, err)
+			}
+		}
+		var gotSend nudgewire.Send
+		if b := appendSend(nil, &send); json.Unmarshal(b, &gotSend) != nil {
+			rt.Fatalf("%s is no JSON", b)
+		}
+		if diff := cmp.Diff(clauses, gotClauses) + cmp.Diff(send, gotSend); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+}

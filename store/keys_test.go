@@ -1,0 +1,205 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// copyData copies the files of a store that is open and idle, as a crash would leave them.
+func copyData(t testing.TB, from string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), filepath.Base(from))
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(from + end)
+		if err == nil {
+			err = os.WriteFile(path+end, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// However the keys are spread over memory and table, and whatever happened to the process or
+// to a group, each event is known again and each affair finds what it has.
+func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		type known struct{ event, dispatch int64 }
+		var (
+			path   = filepath.Join(t.TempDir(), "nudgewire.db")
+			s      *Store
+			facts  nudgewire.Facts
+			events = map[string]known{} // by dedupe key
+			phones = map[string][]int64{}
+		)
+		open := func() {
+			s = openAt(t, path)
+			s.settle = func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+				if w.Decision.Key == "poison" {
+					panic("poison")
+				}
+				facts = f
+				return planAll(w, f)
+			}
+			s.writer.keys.limit = 6
+		}
+		// plan is an event whose cart has the key, of the phone.
+		plan := func(key, phone string) nudgewire.Plan {
+			p := testPlan(key)
+			p.Event.Contact.Phone = nudgewire.Phone(phone)
+			p.Wishes[0].Affair.Phone, p.Wishes[0].Owe.Phone = nudgewire.Phone(phone), nudgewire.Phone(phone)
+			return p
+		}
+		phone := rapid.SampledFrom([]string{"447700900101", "447700900102", "447700900103"})
+		open()
+		defer func() { _ = s.Close() }() // openAt's cleanup tells of an error
+		rt.Repeat(map[string]func(*rapid.T){
+			"accept": func(rt *rapid.T) {
+				key, to := fmt.Sprint("cart-", rapid.IntRange(0, 60).Draw(rt, "cart")), phone.Draw(rt, "phone")
+				got, err := s.Accept(t.Context(), []nudgewire.Plan{plan(key, to)})
+				if err != nil {
+					rt.Fatal(err)
+				}
+				before, again := events[key]
+				if got[0].Duplicate != again || again && int64(got[0].EventID) != before.event {
+					rt.Fatalf("%s: receipt %+v, known %v", key, got[0], before)
+				}
+				if !again {
+					id := int64(got[0].Decisions[0].DispatchID)
+					events[key] = known{int64(got[0].EventID), id}
+					phones[to] = append(phones[to], id)
+				}
+			},
+			"the affair finds its dispatch": func(rt *rapid.T) {
+				if len(events) == 0 {
+					rt.Skip()
+				}
+				key := rapid.SampledFrom(slices.Sorted(maps.Keys(events))).Draw(rt, "cart")
+				p := plan(key, phone.Draw(rt, "phone"))
+				p.Event.DedupeKey, p.Wishes[0].Decision.Outcome = "poison", nudgewire.Cancelling
+				p.Wishes = append(p.Wishes, plan("poison", "447700900104").Wishes...)
+				_, err := s.Accept(t.Context(), []nudgewire.Plan{p}) // nothing of it stays
+				if err == nil || !strings.Contains(err.Error(), "poison") {
+					rt.Fatal(err)
+				}
+				if len(facts.Waiting) != 1 || int64(facts.Waiting[0].ID) != events[key].dispatch {
+					rt.Fatalf("%s: facts %+v, want dispatch %d", key, facts, events[key].dispatch)
+				}
+			},
+			"a cancellation finds all that waits for its phone": func(rt *rapid.T) {
+				to := phone.Draw(rt, "phone")
+				p := plan("", to)
+				p.Event.DedupeKey, p.Wishes[0].Decision.Outcome = "by phone", nudgewire.Cancelling
+				p.Wishes = append(p.Wishes, plan("poison", "447700900104").Wishes...)
+				if _, err := s.Accept(t.Context(), []nudgewire.Plan{p}); err == nil {
+					rt.Fatal("the poison was taken")
+				}
+				var got []int64
+				for _, w := range facts.Waiting {
+					got = append(got, int64(w.ID))
+				}
+				if !slices.Equal(got, phones[to]) {
+					rt.Fatalf("phone %s: found %v, want %v", to, got, phones[to])
+				}
+			},
+			"restart": func(rt *rapid.T) {
+				if err := s.Close(); err != nil {
+					rt.Fatal(err)
+				}
+				open()
+				if n := s.writer.keys.held; n != 0 {
+					rt.Fatalf("%d keys were read again after a clean end", n)
+				}
+			},
+			"crash": func(*rapid.T) {
+				crashed := s
+				path = copyData(t, path)
+				open()
+				_ = crashed.Close()
+			},
+		})
+	})
+}
+
+// The mark of what need not be read again may only pass a row when every shelf was moved since.
+func TestACrashAnywhereInARoundLosesNoKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	s.writer.keys.limit = 400
+	stored, marked := 0, false
+	for range 12 {
+		for range 20 {
+			var plans []nudgewire.Plan
+			for range 12 {
+				plans = append(plans, testPlan(fmt.Sprint("cart-", stored)))
+				stored++
+			}
+			if _, err := s.Accept(t.Context(), plans); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := openAt(t, copyData(t, path))
+		again := make([]nudgewire.Plan, stored)
+		for i := range again {
+			again[i] = testPlan(fmt.Sprint("cart-", i))
+		}
+		got, err := after.Accept(t.Context(), again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range got {
+			if !r.Duplicate {
+				t.Fatalf("after %d events, event %d is forgotten", stored, i+1)
+			}
+		}
+		marked = marked || after.writer.keys.held < 2*stored
+		if err := after.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !marked {
+		t.Error("every start read all keys again: no round ended")
+	}
+}
+
+// Rows that came past the store, as in a ledger of an older version, get their keys when it
+// is opened, a bundle at a time.
+func TestOldRowsGetTheirKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	const n = 2*keysPage + 5
+	for i := 0; i < n; i += 512 {
+		plans := make([]nudgewire.Plan, 0, 512)
+		for j := i; j < min(i+512, n); j++ {
+			plans = append(plans, testPlan(fmt.Sprint(j)))
+		}
+		if _, err := s.Accept(t.Context(), plans); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{`DELETE FROM keys`, `DELETE FROM counters WHERE name LIKE 'keyed/%'`} {
+		if err := tryExec(t, path, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = openAt(t, path)
+	for _, i := range []int{0, keysPage - 1, keysPage, n - 1} {
+		got, err := s.Accept(t.Context(), []nudgewire.Plan{testPlan(fmt.Sprint(i))})
+		if err != nil || !got[0].Duplicate || int(got[0].EventID) != i+1 {
+			t.Errorf("event %d: %+v (%v)", i, got, err)
+		}
+	}
+}
