@@ -209,7 +209,9 @@ func (s *Store) loadKeys(ctx context.Context) error {
 	})
 	if err == nil {
 		err = s.loadPages(ctx, events, s.writer.ids.event, `SELECT day, hash, id FROM events WHERE id > ?1 AND id <= ?2`, func(r *row) error {
-			k.add(r.int(), r.int(), r.int())
+			day, hash, id := r.int(), r.int(), r.int()
+			s.writer.days.add(day)
+			k.add(day, hash, id)
 			return nil
 		})
 	}
