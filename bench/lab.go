@@ -25,8 +25,8 @@ type lab struct {
 	binary   string // of nudgewire; "" until it is built
 }
 
-// backlog is enough for a second or two.
-const backlog = 20_000
+// backlog is enough for two or three seconds.
+const backlog = 60_000
 
 func openLab(ctx context.Context, dir string, duration time.Duration, profiles string) (*lab, error) {
 	if profiles != "" {

@@ -200,12 +200,8 @@ var errBusy = &connectors.Refused{
 
 // readBody reads at most limit bytes, whether or not the sender said how many would come.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	tooLarge := &connectors.Refused{
-		Status: http.StatusRequestEntityTooLarge, Stage: "size", Public: "body too large",
-		Reason: "the body is larger than " + strconv.FormatInt(limit, 10) + " bytes; raise max_body if the sender is right",
-	}
 	if r.ContentLength > limit {
-		return nil, tooLarge
+		return nil, tooLarge(limit)
 	}
 	in := http.MaxBytesReader(w, r.Body, limit)
 	var body []byte
@@ -220,11 +216,18 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		return body, nil
 	}
 	if _, big := errors.AsType[*http.MaxBytesError](err); big {
-		return nil, tooLarge
+		return nil, tooLarge(limit)
 	}
 	return nil, &connectors.Refused{
 		Status: http.StatusBadRequest, Stage: "body", Public: "body cut short",
 		Reason: "the body ended early: " + err.Error(),
+	}
+}
+
+func tooLarge(limit int64) *connectors.Refused {
+	return &connectors.Refused{
+		Status: http.StatusRequestEntityTooLarge, Stage: "size", Public: "body too large",
+		Reason: "the body is larger than " + strconv.FormatInt(limit, 10) + " bytes; raise max_body if the sender is right",
 	}
 }
 

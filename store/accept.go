@@ -131,16 +131,7 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	}
 	t.days.add(today)
 	t.keys.add(today, p.hash, id)
-	if p.plan.Later { // its payload is replaced later, so it stands alone
-		err = t.store(&t.payloads)
-	}
-	if err == nil {
-		err = t.add(&t.payloads, id, []byte(e.ContentType), e.Payload, p.facts)
-	}
-	if err == nil && p.plan.Later {
-		err = t.store(&t.payloads)
-	}
-	if err != nil {
+	if err := t.addLoad(id, p); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
 	}
 	t.counts[countEvents]++
@@ -159,10 +150,27 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 			return nudgewire.Receipt{}, fmt.Errorf("trigger %s: %w", p.plan.Wishes[i].Decision.Trigger, err)
 		}
 	}
-	if err := t.add(&t.decisions, id, closeDecisions(t.said)); err != nil {
+	t.decisions.next(id)
+	t.decisions.plain = appendPiece(t.decisions.plain, closeDecisions(t.said))
+	if err := t.storeFull(&t.decisions); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
 	}
 	return receipt, nil
+}
+
+// addLoad adds what event id carried to the payloads of the group. That of an event which is
+// looked up is replaced later, so it stands alone.
+func (t *tx) addLoad(id int64, p *readyPlan) error {
+	b, store := &t.payloads, t.storeFull
+	if p.plan.Later {
+		store = t.store
+		if err := store(b); err != nil {
+			return err
+		}
+	}
+	b.next(id)
+	b.plain = appendLoad(b.plain, &p.plan.Event, p.facts)
+	return store(b)
 }
 
 // decide settles wish i of p, carries the settlement out, and adds the decision to what is said.

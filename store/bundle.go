@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/nudgewire/nudgewire"
 )
 
 // What the events of a group carried, and what was decided about them, is stored in bundles of
@@ -25,20 +27,23 @@ type bundle struct {
 
 func (b *bundle) clear() { b.count, b.plain = 0, b.plain[:0] }
 
-// add appends the entry of event id, made of pieces, and stores what is there when it is enough.
-func (t *tx) add(b *bundle, id int64, pieces ...[]byte) error {
+// next begins the entry of event id, which the caller appends to plain.
+func (b *bundle) next(id int64) {
 	if b.count == 0 {
 		b.first = id
 	}
 	b.count++
-	b.plain = appendEntry(b.plain, pieces...)
-	if len(b.plain) > maxBundle {
-		return t.store(b)
-	}
-	return nil
 }
 
-// store stores what was added, at the latest when the group ends.
+// storeFull stores the bundle when it holds enough.
+func (t *tx) storeFull(b *bundle) error {
+	if len(b.plain) <= maxBundle {
+		return nil
+	}
+	return t.store(b)
+}
+
+// store stores the bundle, at the latest when the group ends.
 func (t *tx) store(b *bundle) error {
 	if b.count == 0 {
 		return nil
@@ -54,12 +59,14 @@ func (t *tx) store(b *bundle) error {
 	return nil
 }
 
-// appendEntry appends an entry: each piece with its length before it.
-func appendEntry(b []byte, pieces ...[]byte) []byte {
-	for _, p := range pieces {
-		b = append(binary.AppendUvarint(b, uint64(len(p))), p...)
-	}
-	return b
+// appendPiece appends a piece of an entry with its length before it.
+func appendPiece[T string | []byte](b []byte, piece T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(piece))), piece...)
+}
+
+// appendLoad appends the entry of what an event carried.
+func appendLoad(b []byte, e *nudgewire.Event, facts []byte) []byte {
+	return appendPiece(appendPiece(appendPiece(b, e.ContentType), e.Payload), facts)
 }
 
 // entry fills pieces with those of the entry that comes at places after the first; ok is false where the

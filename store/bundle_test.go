@@ -14,7 +14,7 @@ func TestEntriesComeBack(t *testing.T) {
 		entries := rapid.SliceOfN(rapid.SliceOfN(bits, 2, 2), 1, 9).Draw(rt, "entries")
 		var plain []byte
 		for _, e := range entries {
-			plain = appendEntry(plain, e...)
+			plain = appendPiece(appendPiece(plain, e[0]), e[1])
 		}
 		packed := pack(nil, plain)
 		for i, e := range entries {
@@ -32,7 +32,7 @@ func TestEntriesComeBack(t *testing.T) {
 }
 
 func FuzzEntry(f *testing.F) {
-	f.Add(pack(nil, appendEntry(nil, []byte("application/json"), []byte("{}"))), int64(0))
+	f.Add(pack(nil, appendPiece(appendPiece(nil, "application/json"), "{}")), int64(0))
 	f.Add([]byte{packedPlain, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, int64(0))
 	f.Fuzz(func(t *testing.T, in []byte, at int64) {
 		var a, b []byte

@@ -132,20 +132,27 @@ func (f *front) withdraw(w *waiting) bool {
 }
 
 // gather takes the next group. Callers that the last commit released come back in a moment; on few
-// cores they are runnable now. Letting them go first, as long as it brings more, is no delay
-// where nobody is, and doubles the group where there are many.
+// cores they are runnable now, or will be as soon as the others are out of the way. Letting
+// them go first until nobody new came for some turns is no delay where nobody is (a turn is a tenth of a
+// microsecond then), and doubles the group where there are many.
 func (f *front) gather(group []*waiting) ([]*waiting, bool) {
-	for before := -1; ; {
+	for before, idle := 0, 0; ; {
 		runtime.Gosched()
 		f.mu.Lock()
 		n := len(f.lanes[laneWork]) + len(f.lanes[laneIngest])
 		f.mu.Unlock()
-		if n <= before || n >= maxGroup {
+		if n == before {
+			idle++
+		}
+		if before = n; idle == idleTurns || n >= maxGroup {
 			return f.take(group)
 		}
-		before = n
 	}
 }
+
+// idleTurns is how many turns without anybody new end the gathering. With one, groups at 64 callers were of
+// 22 and with four of 30, for a tenth more of them a second.
+const idleTurns = 4
 
 // take moves the next group from the queues into group.
 func (f *front) take(group []*waiting) (_ []*waiting, closed bool) {

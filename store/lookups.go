@@ -151,7 +151,7 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 	if _, err := t.exec(stEnrichEvent, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
-	load := pack(nil, appendEntry(nil, []byte(e.ContentType), e.Payload, p.facts))
+	load := pack(nil, appendLoad(nil, e, p.facts))
 	if _, err := t.exec(stEnrichPayload, int64(id), load); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
 	}
@@ -179,7 +179,7 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 		receipt.Decisions = append(receipt.Decisions, decided)
 	}
 	if len(t.said) > 0 {
-		if _, err := t.exec(stInsertLater, int64(id), int64(seq), pack(nil, appendEntry(nil, closeDecisions(t.said)))); err != nil {
+		if _, err := t.exec(stInsertLater, int64(id), int64(seq), pack(nil, appendPiece(nil, closeDecisions(t.said)))); err != nil {
 			return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
 		}
 	}
