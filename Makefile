@@ -24,6 +24,10 @@ setup:
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mariadb-server openssh-server; \
 		else echo "tests of MySQL and SFTP sources will skip (Debian: apt-get install mariadb-server openssh-server)"; fi; fi
+	@if ! PATH="$$PATH:$$(ls -d /usr/lib/postgresql/*/bin /usr/pgsql-*/bin 2>/dev/null | paste -sd:)" command -v initdb >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; \
+		else echo "tests of PostgreSQL sources will skip (Debian: apt-get install postgresql)"; fi; fi
 
 lint:
 	$(LINT) fmt --diff

@@ -28,7 +28,15 @@ import (
 func program(t testing.TB, names ...string) string {
 	t.Helper()
 	for _, name := range names {
-		for _, folder := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/local/sbin", "/usr/bin") {
+		folders := append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/local/sbin", "/usr/bin")
+		for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"} { // one folder for each version
+			versions, err := filepath.Glob(pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			folders = append(folders, versions...)
+		}
+		for _, folder := range folders {
 			path := filepath.Join(folder, name)
 			if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
 				return path
@@ -67,13 +75,19 @@ func asNobodySpecial(t testing.TB, folder, name string) *syscall.SysProcAttr {
 // serve starts a server and ends it with the test.
 func serve(t testing.TB, cmd *exec.Cmd) {
 	t.Helper()
+	serveUntil(t, cmd, syscall.SIGTERM)
+}
+
+// serveUntil starts a server and ends it with the test, by the signal that it takes for that.
+func serveUntil(t testing.TB, cmd *exec.Cmd, end os.Signal) {
+	t.Helper()
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		if err := cmd.Process.Signal(end); err != nil {
 			t.Errorf("end %s: %v", cmd.Path, err)
 		}
 		_ = cmd.Wait() // a server that is told to end ends with a signal, or not: both are well

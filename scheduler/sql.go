@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -29,30 +27,19 @@ type sqlSource struct {
 	timeout time.Duration
 	connect func() (*sql.DB, error)
 	prepare func(ctx context.Context, c *sql.Conn, timeout time.Duration) error
+	ask     func(ctx context.Context, raw any, query string) (driver.Rows, error) // raw is the driver's connection
+	words   func(error) error                                                     // what a driver says, for people
 }
 
 func newSQL(o Origin) (Source, error) {
-	s := &sqlSource{query: o.Query, timeout: o.Timeout.D()}
+	s := &sqlSource{query: o.Query, timeout: o.Timeout.D(), ask: askDriver, words: func(err error) error { return err }}
 	if s.timeout <= 0 {
 		s.timeout = 15 * time.Minute
 	}
 	switch {
 	case !o.Postgres.IsZero():
-		config, err := pgx.ParseConfig(o.Postgres.Reveal())
-		if err != nil {
-			return nil, &wordError{"is not the address of a PostgreSQL database", "write postgres://user:password@host:5432/name"} // the text may hold a password
-		}
-		if config.RuntimeParams == nil {
-			config.RuntimeParams = map[string]string{}
-		}
-		config.RuntimeParams["default_transaction_read_only"] = "on"
-		config.RuntimeParams["application_name"] = "nudgewire"
-		config.RuntimeParams["statement_timeout"] = strconv.FormatInt(s.timeout.Milliseconds(), 10)
-		s.kind = "postgres " + config.Database + " on " + config.Host
-		s.connect = func() (*sql.DB, error) { return stdlib.OpenDB(*config), nil }
-		s.prepare = func(ctx context.Context, c *sql.Conn, _ time.Duration) error {
-			_, err := c.ExecContext(ctx, "BEGIN TRANSACTION READ ONLY")
-			return err
+		if err := s.openPostgres(o.Postgres.Reveal()); err != nil {
+			return nil, err
 		}
 	case !o.MySQL.IsZero():
 		config, err := mysql.ParseDSN(o.MySQL.Reveal())
@@ -144,23 +131,15 @@ func (s *sqlSource) Open(ctx context.Context) (_ Rows, err error) {
 	r.closers = append(r.closers, db.Close)
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return nil, err
+		return nil, s.words(err)
 	}
 	r.closers = append(r.closers, conn.Close)
 	if err := s.prepare(ctx, conn, s.timeout); err != nil {
-		return nil, err
+		return nil, s.words(err)
 	}
-	err = conn.Raw(func(raw any) error {
-		q, ok := raw.(driver.QueryerContext)
-		if !ok {
-			return errors.New("the driver cannot run a query")
-		}
-		rows, err := q.QueryContext(ctx, s.query, nil)
-		if err != nil {
-			return err
-		}
-		r.rows = rows
-		return nil
+	err = conn.Raw(func(raw any) (err error) {
+		r.rows, err = s.ask(ctx, raw, s.query)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -175,6 +154,15 @@ func (s *sqlSource) Open(ctx context.Context) (_ Rows, err error) {
 	r.values = make([]driver.Value, len(r.header))
 	r.row = make(Row, len(r.header))
 	return r, nil
+}
+
+// askDriver begins the query in the way that all drivers have in common.
+func askDriver(ctx context.Context, raw any, query string) (driver.Rows, error) {
+	q, ok := raw.(driver.QueryerContext)
+	if !ok {
+		return nil, errors.New("the driver cannot run a query")
+	}
+	return q.QueryContext(ctx, query, nil)
 }
 
 type sqlRows struct {
@@ -216,8 +204,11 @@ func (r *sqlRows) Next() (Row, int64, error) {
 
 // explain names the source, and the limit where that is what ended it.
 func (r *sqlRows) explain(err error) error {
-	if cause := context.Cause(r.ctx); cause != nil && errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
-		err = cause
+	switch ended := r.ctx.Err(); {
+	case errors.Is(ended, context.DeadlineExceeded):
+		err = context.Cause(r.ctx)
+	case ended != nil:
+		err = ended // in a server's words a user asked for it
 	}
 	return within(r.name, err)
 }
