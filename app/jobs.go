@@ -392,6 +392,10 @@ func (l runLedger) room(ctx context.Context, id nudgewire.RunID) error {
 	}
 }
 
+func (l runLedger) CancelRows(ctx context.Context, id nudgewire.RunID, reason string) (int64, error) {
+	return l.store.CancelRows(context.WithoutCancel(ctx), id, reason)
+}
+
 func (l runLedger) Standing(ctx context.Context, id nudgewire.RunID) (ended, failed int64, err error) {
 	return l.store.Standing(ctx, id)
 }

@@ -3,6 +3,7 @@ package app_test
 import (
 	"bufio"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -316,5 +317,45 @@ func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
 	})
 	if s := h.service.Stats(); s.Duplicates != 0 || int64(s.Messages) >= owed() {
 		t.Errorf("the service counts %d messages, %d twice, of %d rows handed over", s.Messages, s.Duplicates, owed())
+	}
+}
+
+// A run of single messages is done when the last is handed over, and those may take an hour
+// to leave: a cancel ends what still waits, once.
+func TestACancelEndsWhatADoneRunStillOwes(t *testing.T) {
+	folder := t.TempDir()
+	list(t, filepath.Join(folder, "list.csv"), 400)
+	h := open(t, options{folder: folder, config: jobConfig(folder, "    deliver: per_message\n    send: {template: winback}\n")})
+	h.edit("rate: 5000/s", "rate: 2/s")
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("all rows are handed over", func() bool {
+		got, err := h.ask.Run(t.Context(), r.ID)
+		return err == nil && got.State == nudgewire.RunDone
+	})
+	order := server.RunOrder{Who: "Ann"}
+	said := func(err error) string {
+		refused, _ := errors.AsType[*server.Error](err)
+		if refused == nil {
+			return fmt.Sprint(err)
+		}
+		return refused.Words + "; " + refused.Hint
+	}
+	_, err = h.ask.OrderRun(t.Context(), r.ID, "pause", order)
+	const words = `run 1 is done: there is nothing to pause; its messages that still wait are held by "nudgewire halt job winback", and ended by "nudgewire jobs cancel 1"`
+	if said(err) != words {
+		t.Errorf("got  %s\nwant %s", said(err), words)
+	}
+	got, err := h.ask.OrderRun(t.Context(), r.ID, "cancel", order)
+	if err != nil || got.State != nudgewire.RunDone || got.Messages["waiting"] != 0 || got.Messages["cancelled"] < 100 {
+		t.Errorf("the run is %s with %v (%v)", got.State, got.Messages, err)
+	}
+	if _, err = h.ask.OrderRun(t.Context(), r.ID, "cancel", order); said(err) != "run 1 is done: there is nothing to cancel; look at jobs show 1" {
+		t.Errorf("a second time: %s", said(err))
 	}
 }

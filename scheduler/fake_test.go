@@ -271,6 +271,8 @@ func (b *book) OweAgain(_ context.Context, id nudgewire.RunID, after int64) (las
 	return last, int64(len(b.owed[id])), b.after("OweAgain")
 }
 
+func (b *book) CancelRows(context.Context, nudgewire.RunID, string) (int64, error) { return 0, nil }
+
 func (b *book) Standing(context.Context, nudgewire.RunID) (ended, failed int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -94,4 +94,7 @@ type Owing interface {
 	// Standing counts the run's messages that have ended, and those of them that failed:
 	// rejected by the service, or failed on the way to the phone.
 	Standing(ctx context.Context, id nudgewire.RunID) (ended, failed int64, err error)
+
+	// CancelRows ends the run's messages that still wait, and says how many there were.
+	CancelRows(ctx context.Context, id nudgewire.RunID, reason string) (n int64, err error)
 }

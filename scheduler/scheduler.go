@@ -365,6 +365,9 @@ func (s *Scheduler) Pause(ctx context.Context, id nudgewire.RunID, who string) e
 			r.Before = nudgewire.RunPlanned // what was read by half is read again
 		}
 		r.State, r.Reason = nudgewire.RunPaused, "paused by "+who
+		if r.Deliver == nudgewire.DeliverPerMessage && r.Before == nudgewire.RunUploading {
+			r.Reason += `; rows that were handed over before still go out, and "nudgewire halt job ` + r.Job + `" holds those, too`
+		}
 	}, nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunHeld, nudgewire.RunUploading)
 }
 
@@ -381,13 +384,19 @@ func (s *Scheduler) Resume(ctx context.Context, id nudgewire.RunID, who string) 
 }
 
 // Cancel ends a run. What was uploaded stays uploaded, and a part that is on its way is taken
-// to its end; the others never leave.
+// to its end; the others never leave. Of a run that is done with handing over its messages it ends
+// those that still wait.
 func (s *Scheduler) Cancel(ctx context.Context, id nudgewire.RunID, who string) error {
 	r, err := s.Ledger.Run(ctx, id)
 	if err != nil {
 		return err
 	}
 	if r.State.Final() {
+		if r.Deliver == nudgewire.DeliverPerMessage && s.Owing != nil {
+			if n, err := s.Owing.CancelRows(ctx, id, "cancelled by "+who); err != nil || n > 0 {
+				return err
+			}
+		}
 		return notNow(r, "cancel")
 	}
 	return s.cancel(ctx, r, "cancelled by "+who)
@@ -434,6 +443,9 @@ func notNow(r nudgewire.Run, what string) error {
 		hint = fmt.Sprintf("it goes on with: nudgewire jobs resume %d", r.ID)
 	case r.State == nudgewire.RunHeld && what != "approve":
 		hint = fmt.Sprintf("it goes on with: nudgewire jobs approve %d", r.ID)
+	}
+	if what == "pause" && r.State == nudgewire.RunDone && r.Deliver == nudgewire.DeliverPerMessage {
+		hint = fmt.Sprintf(`its messages that still wait are held by "nudgewire halt job %s", and ended by "nudgewire jobs cancel %d"`, r.Job, r.ID)
 	}
 	return &wordError{fmt.Sprintf("run %d is %s: there is nothing to %s", r.ID, r.State, what), hint}
 }

@@ -73,6 +73,7 @@ func (a admin) status(r *http.Request) (any, error) {
 	}
 	v := StatusView{
 		Counts: c.Totals, Waiting: c.Waiting, Sending: c.Sending, InDoubt: c.InDoubt, Tracking: c.Tracking, Lookups: c.Lookups,
+		Held: c.Held, PartsInDoubt: c.PartsInDoubt,
 	}
 	if v.LastEvents, err = a.Store.LastEvents(r.Context()); err != nil {
 		return nil, err

@@ -156,7 +156,10 @@ type StatusView struct {
 	InDoubt  int64            `json:"in_doubt"`
 	Tracking int64            `json:"tracking"` // messages still asked about
 	Lookups  int64            `json:"lookups"`  // events that wait for what their webhook left out
+	Held     int64            `json:"held"`     // runs that wait to be approved
 	Halts    []HaltView       `json:"halts,omitempty"`
+
+	PartsInDoubt int64 `json:"parts_in_doubt"` // files of runs of which nobody knows whether they were taken
 
 	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
 }

@@ -205,6 +205,13 @@ func (d *doctor) daemon(ctx context.Context) {
 	if s.InDoubt > 0 {
 		d.found(wellBad, "messages", `"nudgewire messages list --state in_doubt"`, "%d in doubt: somebody must say what became of them", s.InDoubt)
 	}
+	if s.PartsInDoubt > 0 {
+		d.found(wellBad, "campaigns", `"nudgewire jobs history" names the runs, and "nudgewire jobs show RUN" the next step`,
+			"%d uploaded files in doubt: somebody must say what became of them", s.PartsInDoubt)
+	}
+	if s.Held > 0 {
+		d.found(wellBad, "campaigns", `"nudgewire jobs history --state held" says why; "nudgewire jobs approve RUN" lets one go`, "%s to be approved", runsWait(s.Held))
+	}
 	d.connectors(ctx, ask, s)
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -157,4 +158,39 @@ func TestTheDoctorKnowsAWrongKey(t *testing.T) {
 	if code != exitFailed || strings.Contains(out, "another-key-of") {
 		t.Errorf("ended with %d:\n%s", code, out)
 	}
+}
+
+func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
+	w := newWard(t)
+	db, err := sql.Open("sqlite3", filepath.Join(filepath.Dir(w.config), "n.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		`INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
+			category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at)
+			VALUES (1, 'spring', '2026-11-21T10:00', 1, 'cron', 'csv', 'c', 'held', '500% of the last run', '', 'csv', 'Spring', 7, '', '',
+			'marketing', 0, '', '{}', 5, '', '', 0, 1, 1, 0)`,
+		`INSERT INTO parts (run_id, number, file, row_count, first_row, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids,
+			answer, http_status, updated_at)
+			VALUES (1, 1, 'part-1.csv', 5, 1, 50, 'aa', 'in_doubt', 'the answer did not come', 1, 0, '', '', '', 0, 1)`,
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	code, out := w.run("doctor")
+	w.wants(
+		out,
+		`^bad   campaigns +1 uploaded files in doubt: somebody must say what became of them$`, `"nudgewire jobs show RUN" the next step$`,
+		`^bad   campaigns +1 run waits to be approved$`, `"nudgewire jobs approve RUN" lets one go$`,
+	)
+	if code != exitFailed {
+		t.Errorf("ended with %d, want %d", code, exitFailed)
+	}
+	_, out = w.run("status")
+	w.wants(out, `parts in doubt +1   see "nudgewire jobs history"`, `held +1 run waits to be approved   see "nudgewire jobs history --state held"`)
 }

@@ -64,6 +64,12 @@ func (c *cli) printStatus(s server.StatusView) {
 	}
 	row("sending", "%d", s.Sending)
 	row("in doubt", "%d%s", s.InDoubt, hintIf(s.InDoubt > 0, `   see "nudgewire messages list --state in_doubt"`))
+	if s.PartsInDoubt > 0 {
+		row("parts in doubt", "%d   see \"nudgewire jobs history\" and \"nudgewire jobs show RUN\"", s.PartsInDoubt)
+	}
+	if s.Held > 0 {
+		row("held", "%s to be approved   see \"nudgewire jobs history --state held\"", runsWait(s.Held))
+	}
 	row("tracking", "%d", s.Tracking)
 	if s.Lookups > 0 {
 		row("look-ups", "%d events wait for what their webhook left out", s.Lookups)
@@ -107,6 +113,14 @@ var totalGroups = []struct {
 	{"messages", []struct{ counter, word string }{
 		{"messages_delivered", "delivered"}, {"messages_read", "read"}, {"messages_failed", "failed"}, {"messages_expired", "expired"},
 	}},
+}
+
+// runsWait is "1 run waits" or "2 runs wait".
+func runsWait(n int64) string {
+	if n == 1 {
+		return "1 run waits"
+	}
+	return fmt.Sprintf("%d runs wait", n)
 }
 
 func hintIf(yes bool, hint string) string {
