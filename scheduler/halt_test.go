@@ -107,7 +107,8 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 		return false
 	}
 	fireDue(t, d)
-	if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != "paused by Ann" {
+	const words = `paused by Ann; rows that were handed over before still go out, and "nudgewire halt job winback" holds those, too`
+	if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != words {
 		t.Fatalf("%s %q", r.State, r.Reason)
 	}
 	refused, ok := errors.AsType[*wordError](d.Approve(t.Context(), 1, "Ann"))
