@@ -290,8 +290,10 @@ func (t *tx) restart(wish *nudgewire.Wish, ready *readyWish, event nudgewire.Eve
 		expires = expires.Add(due.Sub(owe.DueAt))
 	}
 	t.leavesDue(micro(due))
-	if wish.Affair.Key != "" {
-		t.keys.add(affairs, ready.byPhone, int64(done.Restart)) // the phone may be another one now
+	if wish.Affair.Key != "" { // the phone may be another one now
+		if err := t.addOld(affairs, ready.byPhone, int64(done.Restart)); err != nil {
+			return err
+		}
 	}
 	return t.changeWaiting(stRestart, done.Restart, int64(done.Restart), int64(event), string(owe.Phone), string(owe.Category),
 		laneOf(owe.Category), ready.send, owe.Reason, micro(due), micro(expires), owe.Config, t.at, micro(wish.EventAt))

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -83,27 +85,34 @@ type affairRow struct {
 
 // affair calls each with the dispatches that have this hash, by number.
 func (t *tx) affair(hash int64, each func(*affairRow)) error {
-	var last nudgewire.DispatchID
+	var found []affairRow
 	read := func(r *row) error {
 		var d affairRow
 		d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
 		d.trigger, d.key, d.phone = r.text(), r.text(), r.text()
 		d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
-		if d.ID > last { // a restart adds its phone's key once more
-			last = d.ID
-			each(&d)
-		}
+		found = append(found, d)
 		return r.err
 	}
-	if err := t.query(stAffair, read, hash); err != nil {
+	err := t.query(stAffair, read, hash)
+	if err == nil {
+		err = t.keys.shelved(hash, func(part, id int64) error {
+			if part != affairs {
+				return nil
+			}
+			return t.query(stAffairRow, read, id)
+		})
+	}
+	if err != nil {
 		return err
 	}
-	return t.keys.shelved(hash, func(part, id int64) error {
-		if part != affairs {
-			return nil
-		}
-		return t.query(stAffairRow, read, id)
-	})
+	// A restart may have put a key into the table that waits on its shelf, too, or that is older than one there.
+	slices.SortFunc(found, func(a, b affairRow) int { return cmp.Compare(a.ID, b.ID) })
+	found = slices.CompactFunc(found, func(a, b affairRow) bool { return a.ID == b.ID })
+	for i := range found {
+		each(&found[i])
+	}
+	return nil
 }
 
 // tombstone is the memory of a cancelling event about exactly this affair; nil for none.

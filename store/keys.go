@@ -59,7 +59,7 @@ type keys struct {
 
 func shelfOf(hash int64) uint16 { return uint16(uint64(hash) >> (64 - shelfBits)) }
 
-// add makes the row known under the hash to this transaction and all after it.
+// add makes a new row known under the hash to this transaction and all after it.
 func (k *keys) add(part, hash, id int64) {
 	at := shelfOf(hash)
 	k.shelves[at] = append(k.shelves[at], key{part, hash, id})
@@ -90,8 +90,19 @@ func (k *keys) undo() {
 	k.next, k.begun = k.group.next, k.group.begun
 }
 
-// shelved calls each with the rows whose keys are in memory, the newest last. What is in the
-// table is older.
+// addOld makes a row known that is not new. Only rows behind the mark are read again after a
+// crash, so its key goes to the table at once.
+func (t *tx) addOld(part, hash, id int64) error {
+	if slices.Contains(t.keys.shelves[shelfOf(hash)], key{part, hash, id}) {
+		return nil // the row is behind the mark
+	}
+	if _, err := t.exec(stInsertKey, part, hash, id); err != nil {
+		return fmt.Errorf("key: %w", err)
+	}
+	return nil
+}
+
+// shelved calls each with the rows whose keys are in memory.
 func (k *keys) shelved(hash int64, each func(part, id int64) error) error {
 	for _, one := range k.shelves[shelfOf(hash)] {
 		if one.hash == hash {

@@ -159,7 +159,7 @@ var statements = [stmtCount]string{
 	// A key that was moved once already may be moved again after a crash.
 	stInsertKey:  insertKeys(1),
 	stInsertKeys: insertKeys(keysAtOnce),
-	stAffair:     `SELECT ` + affairColumns + ` FROM keys k JOIN dispatches d ON d.id = k.id WHERE k.part = 0 AND k.hash = ?1 ORDER BY k.id`,
+	stAffair:     `SELECT ` + affairColumns + ` FROM keys k JOIN dispatches d ON d.id = k.id WHERE k.part = 0 AND k.hash = ?1`,
 	stAffairRow:  `SELECT ` + affairColumns + ` FROM dispatches d WHERE d.id = ?1`,
 	stTombstone: `SELECT event_id, ref, event_at, expires_at FROM tombstones
 		WHERE affair = ?1 AND trigger_name = ?2 AND affair_key = ?3 AND phone = ?4 AND expires_at > ?5`,

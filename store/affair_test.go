@@ -1,0 +1,74 @@
+package store
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A fresher cart may bring another phone. A cancellation of that phone must find its reminder
+// among those of the phone, whatever the numbers, wherever their keys are, and after a crash.
+func TestACancellationByPhoneFindsWhatWasRestartedForIt(t *testing.T) {
+	const first, second = nudgewire.Phone("447700900101"), nudgewire.Phone("447700900102")
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	var s *Store
+	var found []nudgewire.DispatchID
+	open := func() {
+		s = openAt(t, path)
+		s.settle = func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+			switch {
+			case w.Decision.Outcome == nudgewire.Cancelling:
+				found = nil
+				for _, one := range f.Waiting {
+					found = append(found, one.ID)
+				}
+				return nudgewire.Settlement{Outcome: nudgewire.Cancelling}
+			case len(f.Waiting) > 0:
+				return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID}
+			default:
+				return planAll(w, f)
+			}
+		}
+	}
+	send := func(dedupe, cart string, phone nudgewire.Phone, outcome nudgewire.Outcome) {
+		t.Helper()
+		p := testPlan(cart)
+		p.Event.DedupeKey, p.Event.Contact.Phone = dedupe, phone
+		p.Wishes[0].Decision.Outcome, p.Wishes[0].Affair.Phone, p.Wishes[0].Owe.Phone = outcome, phone, phone
+		if _, err := s.Accept(t.Context(), []nudgewire.Plan{p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finds := func(when, dedupe string) {
+		t.Helper()
+		send(dedupe, "", second, nudgewire.Cancelling)
+		if want := []nudgewire.DispatchID{1, 2, 3}; !slices.Equal(found, want) {
+			t.Errorf("%s: found %v, want %v", when, found, want)
+		}
+	}
+	open()
+	send("a", "cart-a", first, nudgewire.Planned)
+	send("b", "cart-b", first, nudgewire.Planned)
+	if err := s.Close(); err != nil { // both keys are in the table, and the mark behind them
+		t.Fatal(err)
+	}
+	open()
+	send("c", "cart-c", second, nudgewire.Planned)
+	send("a again", "cart-a", second, nudgewire.Planned)
+	send("b again", "cart-b", second, nudgewire.Planned)
+	finds("in memory", "1")
+	crashed := s
+	path = copyData(t, path)
+	open()
+	finds("after a crash", "2")
+	if err := crashed.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open()
+	finds("after a clean end", "3")
+}
