@@ -275,10 +275,7 @@ func (l runLedger) cancelRows(ctx context.Context, r nudgewire.Run) error {
 	if r.State != nudgewire.RunCancelled || r.Deliver != nudgewire.DeliverPerMessage {
 		return nil
 	}
-	n, err := l.store.CancelRows(context.WithoutCancel(ctx), r.ID, r.Reason)
-	if n > 0 {
-		l.log.Info("rows of a cancelled run will not be sent", zap.Int64("run", int64(r.ID)), zap.Int64("rows", n))
-	}
+	_, err := l.CancelRows(ctx, r.ID, r.Reason)
 	return err
 }
 
@@ -393,7 +390,11 @@ func (l runLedger) room(ctx context.Context, id nudgewire.RunID) error {
 }
 
 func (l runLedger) CancelRows(ctx context.Context, id nudgewire.RunID, reason string) (int64, error) {
-	return l.store.CancelRows(context.WithoutCancel(ctx), id, reason)
+	n, err := l.store.CancelRows(context.WithoutCancel(ctx), id, reason)
+	if n > 0 {
+		l.log.Info("rows of a cancelled run will not be sent", zap.Int64("run", int64(id)), zap.Int64("rows", n))
+	}
+	return n, err
 }
 
 func (l runLedger) Standing(ctx context.Context, id nudgewire.RunID) (ended, failed int64, err error) {

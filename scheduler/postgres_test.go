@@ -218,45 +218,9 @@ func TestPostgresAgainstAServer(t *testing.T) {
 	})
 	t.Run("a result of many rows is streamed", func(t *testing.T) {
 		const rows = 200_000
-		s, err := newSource(from(fmt.Sprintf("select i, '+4477' || lpad(i::text, 8, '0') as phone, repeat('x', 200) as text from generate_series(1, %d) i", rows)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := s.Open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n := int64(1); n <= rows; n++ {
-			row, line, err := all.Next()
-			if err != nil || line != n || row[0] != strconv.FormatInt(n, 10) {
-				t.Fatalf("row %d: %v, %v", n, row, err)
-			}
-		}
-		if err := all.Close(); err != nil {
-			t.Error(err)
-		}
+		streams(t, from(fmt.Sprintf("select i, '+4477' || lpad(i::text, 8, '0') as phone, repeat('x', 200) as text from generate_series(1, %d) i", rows)), rows)
 	})
 	t.Run("a reading that is given up ends the query", func(t *testing.T) {
-		s, err := newSource(from("with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000000000) select i from n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := s.Open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := all.Next(); err != nil {
-			t.Fatal(err)
-		}
-		closed := make(chan error, 1)
-		go func() { closed <- all.Close() }()
-		select {
-		case err := <-closed:
-			if err != nil {
-				t.Errorf("close: %v", err)
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatal("closing reads the whole result")
-		}
+		closesAtOnce(t, from("with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000000000) select i from n"))
 	})
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
@@ -25,6 +26,12 @@ func newKey(t testing.TB) (ssh.Signer, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return asSSH(t, key)
+}
+
+// asSSH is a private key as a signer and as the text of a key file.
+func asSSH(t testing.TB, key crypto.PrivateKey) (ssh.Signer, string) {
+	t.Helper()
 	signer, err := ssh.NewSignerFromKey(key)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"encoding/pem"
 	"fmt"
 	"net"
 	"os"
@@ -66,15 +65,7 @@ func newECDSAKey(t testing.TB) (ssh.Signer, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer, err := ssh.NewSignerFromKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, err := ssh.MarshalPrivateKey(key, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return signer, string(pem.EncodeToMemory(block))
+	return asSSH(t, key)
 }
 
 // The source against OpenSSH itself: the lists come in their order, a wrong key and a server with

@@ -170,21 +170,19 @@ func runNumber(r *http.Request) (nudgewire.RunID, error) {
 }
 
 func (a admin) order(r *http.Request, do func(context.Context, nudgewire.RunID, string) error) (any, error) {
-	var in RunOrder
-	if err := body(r, &in); err != nil {
-		return nil, err
-	}
-	id, err := runNumber(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := do(r.Context(), id, cmp.Or(in.Who, "somebody")); err != nil {
-		return nil, jobError(err)
-	}
-	return a.runOf(r.Context(), id)
+	return a.ordered(r, func(in RunOrder, id nudgewire.RunID) (nudgewire.RunID, error) {
+		return id, do(r.Context(), id, in.Who)
+	})
 }
 
 func (a admin) retry(r *http.Request) (any, error) {
+	return a.ordered(r, func(in RunOrder, id nudgewire.RunID) (nudgewire.RunID, error) {
+		return a.Jobs.Retry(r.Context(), id, in.Who, in.InDoubt)
+	})
+}
+
+// ordered carries out an order about a run and shows the run that do names.
+func (a admin) ordered(r *http.Request, do func(RunOrder, nudgewire.RunID) (nudgewire.RunID, error)) (any, error) {
 	var in RunOrder
 	if err := body(r, &in); err != nil {
 		return nil, err
@@ -193,11 +191,11 @@ func (a admin) retry(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	again, err := a.Jobs.Retry(r.Context(), id, cmp.Or(in.Who, "somebody"), in.InDoubt)
-	if err != nil {
+	in.Who = cmp.Or(in.Who, "somebody")
+	if id, err = do(in, id); err != nil {
 		return nil, jobError(err)
 	}
-	return a.runOf(r.Context(), again)
+	return a.runOf(r.Context(), id)
 }
 
 func (a admin) runs(r *http.Request) (any, error) {

@@ -24,7 +24,12 @@ const bucketShift = 10
 // what the disk said.
 func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
 	room := rooms.Get().(*[]byte)
-	defer rooms.Put(room) // whatever became of the write, nobody runs it any more
+	defer func() {
+		// Whatever became of the write, nobody runs it any more. A huge event's room is let go.
+		if cap(*room) <= maxRoom {
+			rooms.Put(room)
+		}
+	}()
 	*room = (*room)[:0]
 	ready := make([]readyPlan, len(plans))
 	for i := range plans {
@@ -48,8 +53,10 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 	return receipts, nil
 }
 
-// rooms are where facts are encoded: a commit needs them for a moment.
+// rooms are where facts and clauses are encoded: a commit needs them for a moment.
 var rooms = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxRoom = 64 << 10
 
 // A readyPlan is a plan with all that can be worked out before the commit, by the caller's
 // own processor: the flusher is one for all.
@@ -78,20 +85,25 @@ func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, ro
 		return fmt.Errorf("event %s does not say when it was received", e.Ref())
 	}
 	p.plan, p.hash, p.received = plan, hash(e.Connector, e.DedupeKey), micro(e.ReceivedAt)
-	from := len(*room)
-	*room = appendFacts(*room, e)
-	p.facts = (*room)[from:len(*room):len(*room)]
+	p.facts = encodeInto(room, func(b []byte) []byte { return appendFacts(b, e) })
 	p.wishes = make([]readyWish, len(plan.Wishes))
 	for i := range plan.Wishes {
-		if err := p.wishes[i].prepare(&plan.Wishes[i], hash); err != nil {
+		if err := p.wishes[i].prepare(&plan.Wishes[i], hash, room); err != nil {
 			return fmt.Errorf("event %s, trigger %s: %w", e.Ref(), plan.Wishes[i].Decision.Trigger, err)
 		}
 	}
 	return nil
 }
 
-func (r *readyWish) prepare(w *nudgewire.Wish, hash func(...string) int64) error {
-	r.clauses = appendClauses(make([]byte, 0, 384), w.Decision.Clauses)
+// encodeInto gives what encode appends to room.
+func encodeInto(room *[]byte, encode func([]byte) []byte) []byte {
+	from := len(*room)
+	*room = encode(*room)
+	return (*room)[from:len(*room):len(*room)]
+}
+
+func (r *readyWish) prepare(w *nudgewire.Wish, hash func(...string) int64, room *[]byte) error {
+	r.clauses = encodeInto(room, func(b []byte) []byte { return appendClauses(b, w.Decision.Clauses) })
 	if !settles(w.Decision.Outcome) {
 		return nil
 	}

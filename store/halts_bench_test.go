@@ -4,12 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"testing"
 	"time"
-
-	"github.com/nudgewire/nudgewire"
 )
 
 // haltedBacklog is a ledger in which n due dispatches of the trigger "reminder", which is
@@ -65,30 +61,7 @@ func BenchmarkClaimBehindHalted(b *testing.B) {
 			}
 			s := openBench(b, haltedBacklog(b, rows))
 			defer func() { _ = s.Close() }()
-			for i := 0; i < b.N; i += 100 {
-				plans := make([]nudgewire.Plan, 100)
-				for j := range plans {
-					plans[j] = testPlan(strconv.Itoa(i + j))
-				}
-				if _, err := s.Accept(b.Context(), plans); err != nil {
-					b.Fatal(err)
-				}
-			}
-			now := time.Now()
-			took := make([]time.Duration, 0, b.N)
-			b.ResetTimer()
-			for range b.N {
-				start := time.Now()
-				got, err := s.Claim(b.Context(), ClaimRequest{Owner: "o", Now: now, Lease: time.Hour, Urgent: 1, Marketing: 1})
-				if err != nil || len(got) != 1 {
-					b.Fatalf("claimed %d: %v", len(got), err)
-				}
-				took = append(took, time.Since(start))
-			}
-			b.StopTimer()
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50_µs")
-			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99_µs")
+			claimOneByOne(b, s)
 			start := time.Now()
 			if _, _, err := s.NextDue(b.Context()); err != nil {
 				b.Fatal(err)

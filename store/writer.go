@@ -35,7 +35,8 @@ type writer struct {
 	// nobody looks for one.
 	phoneGraves bool
 	// blocks says that a contact may be blocked, halts that something may be halted: until then
-	// no claim looks. They are never taken back, as a group that is undone could not.
+	// no claim looks. A group that is undone leaves them set, so they are taken back by a commit of
+	// its own, once the last is gone.
 	blocks, halts bool
 	passed        passed
 	now           func() time.Time
