@@ -3,6 +3,7 @@
 // what is wrong with a bad one and how a good one looks, and prints in the form it is read.
 //
 // It holds no ranges: what is too long for a timeout is for the owner of the timeout to say.
+// Number and Count write numbers the other way, for people to read.
 package units
 
 // An Error is a text that is no quantity of the wanted sort. Error() is the whole sentence,

@@ -109,3 +109,11 @@ func TestPlainNumbers(t *testing.T) {
 		t.Error("D or Bytes changes the value")
 	}
 }
+
+func TestWhatIsCountedIsOneOrSeveral(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 rows", 1: "1 row", 2: "2 rows", 999: "999 rows", 1000: "1,000 rows", 1234567: "1,234,567 rows", -1000: "-1,000 rows"} {
+		if got := Count(n, "row"); got != want {
+			t.Errorf("Count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
