@@ -84,6 +84,7 @@ type Tally struct {
 	Bytes      int64       `json:"bytes"`
 	Points     float64     `json:"points"` // by the price table; 0 where there is none
 	Exclusions []Exclusion `json:"exclusions,omitempty"`
+	ReadAs     string      `json:"read_as,omitempty"` // encoding and delimiter of the source, for people; "" where it is no text
 }
 
 // Excluded is how many rows were left out.
@@ -94,7 +95,18 @@ type Exclusion struct {
 	Kind   string `json:"kind"`   // phone, variable, duplicate, skipped, row or size
 	Reason string `json:"reason"` // for people: "the phone is too short for GB"
 	Count  int64  `json:"count"`
-	First  int64  `json:"first"` // number of the first such row
+	First  int64  `json:"first,omitempty"` // Place.Row of the first such row; 0 where that is not known
+	File   string `json:"file,omitempty"`  // that it stands in, where the source has several
+}
+
+// A Place is where a row stands in the source of its run: people find it by that, in the file or
+// in the spreadsheet that they made it with.
+type Place struct {
+	// Row is the row that a spreadsheet shows: the first is 1, the column names count and so does an
+	// empty row, the further lines of a cell do not. In a source that is no file it is the place in
+	// the list, from 1; 0 where it is not known.
+	Row  int64
+	File string // "" where the source is no file
 }
 
 // A RunState is where a run stands. docs/states.md holds the law; the schema repeats it.

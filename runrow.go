@@ -12,13 +12,20 @@ type RunRow struct {
 	Blocked  bool     // its phone gets nothing
 	AgainAs  DispatchID
 	AgainOf  DispatchID // the dispatch whose place this one took; 0 for none
+
+	// The run that read the row from its source, and its number there. They differ from Run and
+	// Number where this run sends the row again.
+	ReadBy     RunID
+	ReadNumber int64
+	Place      Place // in the source; zero where nobody looked it up
 }
 
 // RowKey is the affair of a run's row: no two rows have the same, and no row is met by another
 // affair.
-func RowKey(run RunID, row int64) string {
-	return "run " + strconv.FormatInt(int64(run), 10) + " row " + strconv.FormatInt(row, 10)
-}
+func RowKey(run RunID, row int64) string { return RowKeys(run) + strconv.FormatInt(row, 10) }
+
+// RowKeys is what the keys of a run's rows begin with, and those of no other run.
+func RowKeys(run RunID) string { return "run " + strconv.FormatInt(int64(run), 10) + " row " }
 
 // MayGoAgain reports whether the row surely did not reach the phone and may be owed once more,
 // and why: what ended it, or what keeps it from going. docs/states.md holds the table.

@@ -106,7 +106,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		}
 		kept++
 		phones[r.Phone] = true
-		if int(r.Row) != kept || r.Phone != wanted[kept-1] || r.MessageID == "" || r.Part != 1 {
+		if int(r.Number) != kept || r.Row == 0 || r.File != filepath.Join(folder, "list.csv") || r.Phone != wanted[kept-1] || r.MessageID == "" || r.Part != 1 {
 			t.Fatalf("row %d is %+v, want %s", kept, r, wanted[kept-1])
 		}
 		sends := 1
@@ -121,7 +121,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		t.Errorf("%d rows kept, %d left out, %d sent again; %q", kept, left, retried, problems)
 	}
 	rejects := rows[len(wanted):]
-	if r := rejects[0]; r.SourceRow == 0 || r.Row != 0 || r.Reason == "" || r.Phone == "" {
+	if r := rejects[0]; r.Row == 0 || r.Number != 0 || r.Reason == "" || r.Phone == "" {
 		t.Errorf("a row that was left out: %+v", r)
 	}
 	other, _ := h.export(second.ID)
@@ -202,7 +202,7 @@ func TestAnExportNamesTheFilesThatAreGone(t *testing.T) {
 		t.Fatalf("%d rows, %q", len(rows), problems)
 	}
 	for i, phone := range wanted {
-		if one := rows[i]; one.Phone != phone || one.Row != int64(i+1) || one.State != "accepted" || one.Part == 0 || one.MessageID != "" {
+		if one := rows[i]; one.Phone != phone || one.Number != int64(i+1) || one.State != "accepted" || one.Part == 0 || one.MessageID != "" {
 			t.Fatalf("row %d is %+v, want %s", i+1, one, phone)
 		}
 	}
@@ -246,7 +246,7 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 	var owed, never int
 	for i, phone := range wanted {
 		one := rows[i]
-		if one.Phone != phone || one.Row != int64(i+1) || one.Part != 1 {
+		if one.Phone != phone || one.Number != int64(i+1) || one.Part != 1 {
 			t.Fatalf("row %d is %+v, want %s", i+1, one, phone)
 		}
 		switch {

@@ -131,7 +131,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: grace, FirstPoll: a.tracker.First,
 		Halted: func(d *nudgewire.Dispatch) string {
 			if h, halted := a.store.Halted(d); halted {
-				return h.What() + " is halted"
+				return h.Why()
 			}
 			return ""
 		},
@@ -154,6 +154,10 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	if n > 0 {
 		a.log.Warn("an earlier run ended while sending; what nobody can know is in doubt", zap.Int("dispatches", n))
+	}
+	// Now nothing is in anybody's hands: what a crash kept from being cancelled ends here.
+	if _, _, err := a.store.EndCancelled(ctx); err != nil {
+		return err
 	}
 	return a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now())
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -35,21 +36,32 @@ type excluder struct {
 type snapshot struct {
 	now    time.Time
 	within time.Duration
+	family nudgewire.RunID // whose messages do not count; 0 for all count
 	phones map[uint64]struct{}
 }
 
-// mostSnapshots is one for each run at a time, and one for a forecast.
-const mostSnapshots = 3
+// mostSnapshots is one for each run at a time, one for a forecast and one for a retry.
+const mostSnapshots = 4
 
 // Excluded implements scheduler.Excluder.
 func (x *excluder) Excluded(ctx context.Context, phones []nudgewire.Phone, within time.Duration, now time.Time) ([]string, error) {
+	return x.excluded(ctx, phones, snapshot{now: now, within: within})
+}
+
+// ExcludedAgain is Excluded for rows that go again. What their own run sent, and its retries, is no
+// reason against them: a message that failed must not keep itself from being repeated.
+func (x *excluder) ExcludedAgain(ctx context.Context, phones []nudgewire.Phone, within time.Duration, now time.Time, of nudgewire.RunID) ([]string, error) {
+	return x.excluded(ctx, phones, snapshot{now: now, within: within, family: of})
+}
+
+func (x *excluder) excluded(ctx context.Context, phones []nudgewire.Phone, at snapshot) ([]string, error) {
 	blocked, err := x.store.Blocked(ctx, phones)
 	if err != nil {
 		return nil, err
 	}
 	var messaged map[uint64]struct{}
-	if within > 0 {
-		if messaged, err = x.messaged(ctx, within, now); err != nil {
+	if at.within > 0 {
+		if messaged, err = x.messaged(ctx, at); err != nil {
 			return nil, err
 		}
 	}
@@ -60,24 +72,34 @@ func (x *excluder) Excluded(ctx context.Context, phones []nudgewire.Phone, withi
 			continue
 		}
 		if _, ok := messaged[digits(p)]; ok {
-			reasons[i] = "was messaged within " + units.Duration(within).String()
+			reasons[i] = "was messaged within " + units.Duration(at.within).String()
 		}
 	}
 	return reasons, nil
 }
 
-func (x *excluder) messaged(ctx context.Context, within time.Duration, now time.Time) (map[uint64]struct{}, error) {
+func (x *excluder) messaged(ctx context.Context, at snapshot) (map[uint64]struct{}, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, s := range x.seen {
-		if s.now.Equal(now) && s.within == within {
+		if s.now.Equal(at.now) && s.within == at.within && s.family == at.family {
 			return s.phones, nil
 		}
 	}
-	phones, since := map[uint64]struct{}{}, now.Add(-within)
-	err := x.store.MessagedSince(ctx, since, func(p nudgewire.Phone) { phones[digits(p)] = struct{}{} })
+	var own []nudgewire.RunID
+	if at.family != 0 {
+		var err error
+		if own, err = x.store.Family(ctx, at.family); err != nil {
+			return nil, err
+		}
+	}
+	phones, since := map[uint64]struct{}{}, at.now.Add(-at.within)
+	err := x.store.MessagedSince(ctx, since, own, func(p nudgewire.Phone) { phones[digits(p)] = struct{}{} })
 	if err == nil {
 		err = x.store.PartsSince(ctx, since, func(folder string, p nudgewire.Part) error {
+			if slices.Contains(own, p.RunID) {
+				return nil
+			}
 			return phonesOf(filepath.Join(folder, p.File), func(phone nudgewire.Phone) { phones[digits(phone)] = struct{}{} })
 		})
 	}
@@ -87,7 +109,8 @@ func (x *excluder) messaged(ctx context.Context, within time.Duration, now time.
 	if len(x.seen) == mostSnapshots {
 		x.seen = append(x.seen[:0], x.seen[1:]...)
 	}
-	x.seen = append(x.seen, snapshot{now, within, phones})
+	at.phones = phones
+	x.seen = append(x.seen, at)
 	return phones, nil
 }
 

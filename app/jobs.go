@@ -30,6 +30,7 @@ type campaigns struct {
 	api   atomic.Pointer[apiclient.Client] // swapped by reload; nil where nothing is sent
 	board board
 	watch Watch
+	who   excluder // is left out
 
 	// A retry and a word on a part look at the same files before they change anything: one at a
 	// time, or both would send the part.
@@ -39,10 +40,10 @@ type campaigns struct {
 // JobsBeside is what can be asked of the jobs of cfg without a daemon: they are listed and
 // forecast, and nothing is fired or changed.
 func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) server.Jobs {
-	c := &campaigns{store: st}
+	c := &campaigns{store: st, who: excluder{store: st}}
 	c.cfg.Store(cfg)
 	c.Scheduler = scheduler.New(scheduler.Options{
-		Ledger: runLedger{store: st}, Excluder: &excluder{store: st}, Folder: runsFolder(cfg), Owner: "nobody", Now: now,
+		Ledger: runLedger{store: st}, Excluder: &c.who, Folder: runsFolder(cfg), Owner: "nobody", Now: now,
 		Points: c.points, Rate: cfg.API.Rate.PerSecond,
 	})
 	return c
@@ -50,12 +51,12 @@ func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) serve
 
 // openJobs builds the scheduler and clears up what an earlier process left in the middle.
 func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) error {
-	c := &campaigns{store: a.store, watch: a.opt.Watch}
+	c := &campaigns{store: a.store, watch: a.opt.Watch, who: excluder{store: a.store}}
 	c.cfg.Store(cfg)
 	c.api.Store(a.api)
-	ledger := runLedger{a.store, a.opt.Watch, a.log.Named("scheduler")}
+	ledger := runLedger{a.store, a.opt.Watch, a.log.Named("scheduler"), c.leftOut}
 	c.Scheduler = scheduler.New(scheduler.Options{
-		Ledger: ledger, Owing: ledger, Uploader: uploader{c, a.budget}, Excluder: &excluder{store: a.store},
+		Ledger: ledger, Owing: ledger, Uploader: uploader{c, a.budget}, Excluder: &c.who,
 		Shelf: a.store, Keep: func() time.Duration { return c.cfg.Load().Retention.Lists.D() },
 		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock,
 		Points: c.points, Rate: func() float64 { return c.cfg.Load().API.Rate.PerSecond() },
@@ -72,10 +73,7 @@ func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) er
 	if err := a.store.FreeRuns(ctx, owner); err != nil {
 		return err
 	}
-	if err := a.store.FollowRest(ctx); err != nil {
-		return err
-	}
-	return ledger.finishCancelling(ctx)
+	return a.store.FollowRest(ctx)
 }
 
 // firstPoll spreads the first look at the messages of a run that uploads files: they are
@@ -221,6 +219,8 @@ type runLedger struct {
 	store *store.Store
 	watch Watch
 	log   *zap.Logger
+
+	leftOut func(ctx context.Context, r nudgewire.Run, at time.Time, phones []nudgewire.Phone) ([]string, error) // of a retry of the run
 }
 
 // runError gives the store's errors the names that the scheduler knows them by.
@@ -262,30 +262,17 @@ func (l runLedger) Attended(ctx context.Context, job, line string, now time.Time
 }
 
 // SetRun also ends the rows of a run that is cancelled. They are many, so they are not part
-// of its commit: a crash between the two is made good at the next start.
+// of its commit, from which on the store holds them: a crash between the two is made good at the
+// next start.
 func (l runLedger) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
 	if err := l.store.SetRun(ctx, by, r, from...); err != nil {
 		return runError(err)
 	}
 	tell(l.watch.Run, r)
-	return l.cancelRows(ctx, r)
-}
-
-func (l runLedger) cancelRows(ctx context.Context, r nudgewire.Run) error {
 	if r.State != nudgewire.RunCancelled || r.Deliver != nudgewire.DeliverPerMessage {
 		return nil
 	}
 	_, err := l.CancelRows(ctx, r.ID, r.Reason)
-	return err
-}
-
-// finishCancelling ends the rows of runs that were cancelled just before the process was
-// killed.
-func (l runLedger) finishCancelling(ctx context.Context) error {
-	cancelled, err := l.store.Runs(ctx, store.RunFilter{State: nudgewire.RunCancelled, Limit: 10})
-	for i := 0; err == nil && i < len(cancelled); i++ {
-		err = l.cancelRows(ctx, cancelled[i])
-	}
 	return err
 }
 
@@ -355,9 +342,20 @@ func (l runLedger) OweAgain(ctx context.Context, id nudgewire.RunID, after int64
 	if err != nil {
 		return 0, 0, runError(err)
 	}
-	of, last, err := l.store.RowsToGoAgain(ctx, r.AgainOf, after, rowsAgain)
+	rows, err := l.store.RowsToGoAgain(ctx, r.AgainOf, after, rowsAgain)
 	if err != nil {
 		return 0, 0, err
+	}
+	// Who is left out is what it was when a person saw the counts, also after a restart.
+	reasons, err := l.leftOut(ctx, r, r.CreatedAt, phonesOfRows(rows))
+	if err != nil {
+		return 0, 0, err
+	}
+	var of []nudgewire.DispatchID
+	for i := range rows {
+		if last = rows[i].Number; reasons[i] == "" {
+			of = append(of, rows[i].Dispatch.ID)
+		}
 	}
 	total, err = l.store.OweAgain(ctx, id, of, time.Now().UTC())
 	return last, total, runError(err)
@@ -395,6 +393,26 @@ func (l runLedger) CancelRows(ctx context.Context, id nudgewire.RunID, reason st
 		l.log.Info("rows of a cancelled run will not be sent", zap.Int64("run", int64(id)), zap.Int64("rows", n))
 	}
 	return n, err
+}
+
+func (l runLedger) EndCancelled(ctx context.Context) (bool, error) {
+	n, left, err := l.store.EndCancelled(ctx)
+	if n > 0 {
+		l.log.Info("rows that came back of cancelled runs will not be sent", zap.Int64("rows", n))
+	}
+	return left, err
+}
+
+func (l runLedger) PauseSent(ctx context.Context, id nudgewire.RunID, reason string) (bool, error) {
+	paused, err := l.store.PauseSent(ctx, id, reason)
+	if !paused || err != nil {
+		return paused, err
+	}
+	r, err := l.store.Run(ctx, id)
+	if err == nil {
+		tell(l.watch.Run, r)
+	}
+	return true, err
 }
 
 func (l runLedger) Standing(ctx context.Context, id nudgewire.RunID) (ended, failed int64, err error) {

@@ -127,11 +127,11 @@ type daemon struct{ *App }
 func (d daemon) View() server.DaemonView {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	halted := d.sender.Stats().Halted
+	sending := d.sender.Stats()
 	v := server.DaemonView{
 		Version: d.opt.Version, PID: os.Getpid(), StartedAt: d.started, Listen: d.hooks.Addr().String(),
 		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart,
-		API: d.cfg.API.BaseURL, Rate: rateWords(d.budget.State(), halted),
+		API: d.cfg.API.BaseURL, Rate: rateWords(d.budget.State(), sending.Halted), UnderWay: sending.UnderWay,
 	}
 	for name := range d.cfg.Receivers {
 		v.Connectors = append(v.Connectors, name)

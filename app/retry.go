@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/scheduler"
@@ -10,6 +12,12 @@ import (
 
 // ForecastRetry says what sending an ended run again would send.
 func (c *campaigns) ForecastRetry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (scheduler.Retry, error) {
+	return c.retryOf(ctx, id, who, doubtful, false)
+}
+
+// retryOf makes ready what goes again; with write, also the files that it needs.
+func (c *campaigns) retryOf(ctx context.Context, id nudgewire.RunID, who string, doubtful, write bool) (scheduler.Retry, error) {
+	now := c.Now()
 	r, err := c.store.Run(ctx, id)
 	if err != nil {
 		return scheduler.Retry{}, runError(err)
@@ -26,24 +34,73 @@ func (c *campaigns) ForecastRetry(ctx context.Context, id nudgewire.RunID, who s
 		if err != nil {
 			return scheduler.Retry{}, err
 		}
-		return scheduler.Again(r, family, who, before+1, doubtful, c.Now())
+		again, err := scheduler.Again(r, family, who, before+1, doubtful, now)
+		if err != nil {
+			return again, err
+		}
+		return again, again.Sift(ctx, func(ctx context.Context, phones []nudgewire.Phone) ([]string, error) {
+			return c.leftOut(ctx, r, now, phones)
+		}, write)
 	}
-	var left scheduler.Leavings
-	err = c.store.RunRows(ctx, id, 0, func(row *nudgewire.RunRow) error {
-		left.Add(row)
-		return ctx.Err()
-	})
+	left, err := c.leavings(ctx, r, now)
 	if err != nil {
 		return scheduler.Retry{}, err
 	}
-	return left.Retry(r, who, before+1, c.points(r.Category, ""), c.Now())
+	return left.Retry(r, who, before+1, c.points(r.Category, ""), now)
+}
+
+// leftOut says why contacts are left out of what goes again of a run: they are blocked by now, or were
+// messaged for another reason than this run within the time that the job names, as it is now.
+func (c *campaigns) leftOut(ctx context.Context, r nudgewire.Run, at time.Time, phones []nudgewire.Phone) ([]string, error) {
+	within := time.Duration(0)
+	if j, err := c.job(r.Job); err == nil { // one that is not in the config any more leaves nobody out
+		within = j.Skip.MessagedWithin.D()
+	}
+	return c.who.ExcludedAgain(ctx, phones, within, at, r.ID)
+}
+
+func phonesOfRows(rows []nudgewire.RunRow) []nudgewire.Phone {
+	phones := make([]nudgewire.Phone, len(rows))
+	for i := range rows {
+		phones[i] = rows[i].Dispatch.Phone
+	}
+	return phones
+}
+
+// leavings adds up what may go again of a run that was delivered message by message.
+func (c *campaigns) leavings(ctx context.Context, r nudgewire.Run, at time.Time) (left *scheduler.Leavings, err error) {
+	left = &scheduler.Leavings{}
+	places := scheduler.PlaceFinder{Ledger: c.store}
+	defer func() { err = errors.Join(err, places.Close()) }()
+	var some []nudgewire.RunRow
+	flush := func() error {
+		reasons, err := c.leftOut(ctx, r, at, phonesOfRows(some))
+		for i := range some {
+			if err != nil {
+				return err
+			}
+			if row := &some[i]; row.ReadBy != 0 {
+				row.Place, _ = places.Of(ctx, row.ReadBy, row.ReadNumber) // counts do not need it
+			}
+			left.Add(&some[i], reasons[i])
+		}
+		some = some[:0]
+		return ctx.Err()
+	}
+	err = c.store.RunRows(ctx, r.ID, 0, func(row *nudgewire.RunRow) error {
+		if some = append(some, *row); len(some) == rowsAgain {
+			return flush()
+		}
+		return nil
+	})
+	return left, errors.Join(err, flush())
 }
 
 // Retry sends again what ForecastRetry names, as a run of its own.
 func (c *campaigns) Retry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (nudgewire.RunID, error) {
 	c.afterwards.Lock()
 	defer c.afterwards.Unlock()
-	retry, err := c.ForecastRetry(ctx, id, who, doubtful)
+	retry, err := c.retryOf(ctx, id, who, doubtful, true)
 	if err != nil {
 		return 0, err
 	}

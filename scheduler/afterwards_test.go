@@ -35,10 +35,12 @@ func TestARunWhoseGoodRowsAreAllSkippedIsDone(t *testing.T) {
 		state  nudgewire.RunState
 		reason string
 	}{
-		"all skipped":                   {[][]string{good}, nudgewire.RunDone, "nobody is left to send to: all 1 rows were skipped"},
-		"all skipped but one bad phone": {[][]string{good, bad}, nudgewire.RunDone, "nobody is left to send to: 1 of 2 rows were skipped, 1 cannot be used"},
-		"one of them is there twice":    {[][]string{good, good}, nudgewire.RunDone, "nobody is left to send to: 1 of 2 rows were skipped, 1 repeat an earlier one"},
-		"no row can be used":            {[][]string{bad, bad}, nudgewire.RunFailed, "none of the 2 rows can be sent: 2 of them because the phone is too short for GB (first in row 2)"},
+		"all skipped":                   {[][]string{good}, nudgewire.RunDone, "nobody is left to send to: the only row was skipped"},
+		"all skipped but one bad phone": {[][]string{good, bad}, nudgewire.RunDone, "nobody is left to send to: 1 of 2 rows was skipped, 1 cannot be used"},
+		"one of them is there twice":    {[][]string{good, good}, nudgewire.RunDone, "nobody is left to send to: 1 of 2 rows was skipped, 1 repeats an earlier one"},
+		"no row can be used":            {[][]string{bad, bad}, nudgewire.RunFailed, "none of the 2 rows can be sent: 2 of them because the phone is too short for GB (first in row 2); mend the list, or columns: of the job, then: nudgewire jobs run winback"},
+		"the only row cannot be used":   {[][]string{bad}, nudgewire.RunFailed, "the only row, row 2, cannot be sent: the phone is too short for GB; mend the list, or columns: of the job, then: nudgewire jobs run winback"},
+		"several are skipped":           {[][]string{good, {"+447911100002", "C"}, bad, bad}, nudgewire.RunDone, "nobody is left to send to: 2 of 4 rows were skipped, 2 cannot be used"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -140,22 +142,22 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage, Expires: time.Hour, Category: nudgewire.Marketing}
 	var left Leavings
 	for i, s := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateRejected, nudgewire.StateDropped} {
-		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Dispatch: nudgewire.Dispatch{State: s, Reason: "no points", Category: nudgewire.Marketing}})
+		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Place: nudgewire.Place{Row: int64(i + 2)}, Dispatch: nudgewire.Dispatch{State: s, Reason: "no points", Category: nudgewire.Marketing}}, "")
 	}
 	got, err := left.Retry(run, "Ann", 1, 2, monday)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := nudgewire.Tally{Rows: 5, Kept: 3, Points: 6, Exclusions: []nudgewire.Exclusion{
-		{Kind: KindSkipped, Reason: "the message was taken by the service, which does not say that it failed", Count: 1, First: 1},
-		{Kind: KindSkipped, Reason: "the message is in doubt: the phone may have it", Count: 1, First: 3},
+		{Kind: KindSkipped, Reason: "the message was taken by the service, which does not say that it failed", Count: 1, First: 2},
+		{Kind: KindSkipped, Reason: "the message is in doubt: the phone may have it", Count: 1, First: 4},
 	}}
 	if diff := cmp.Diff(want, got.Run.Tally); diff != "" {
 		t.Error(diff)
 	}
 	causes := []nudgewire.Exclusion{
-		{Kind: KindAgain, Reason: "was rejected by the service: no points", Count: 2, First: 2},
-		{Kind: KindAgain, Reason: "was dropped before it was sent", Count: 1, First: 5},
+		{Kind: KindAgain, Reason: "was rejected by the service: no points", Count: 2, First: 3},
+		{Kind: KindAgain, Reason: "was dropped before it was sent", Count: 1, First: 6},
 	}
 	if diff := cmp.Diff(causes, got.Causes); diff != "" {
 		t.Error(diff)
@@ -164,9 +166,9 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 		t.Errorf("the new run is %+v", got.Run)
 	}
 	var none Leavings
-	none.Add(&nudgewire.RunRow{Number: 1, Dispatch: nudgewire.Dispatch{State: nudgewire.StateWaiting}})
+	none.Add(&nudgewire.RunRow{Number: 1, Dispatch: nudgewire.Dispatch{State: nudgewire.StateWaiting}}, "")
 	_, err = none.Retry(run, "Ann", 1, 0, monday)
-	if want := "run 12 has nothing that can be sent again | of 1 rows 1 cannot: the message is still on its way"; hinted(err) != want {
+	if want := "run 12 has nothing that can be sent again | its one row cannot: the message is still on its way"; hinted(err) != want {
 		t.Errorf("nothing left: %s", hinted(err))
 	}
 }
@@ -197,7 +199,7 @@ func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
 	d.open("two")
 	d.settle(t)
 	r := d.the(t)
-	want := "what was left of run 1, again for Ann; 1 of 6 rows could not go again any more when their turn came"
+	want := "what was left of run 1, again for Ann; 1 of 6 rows could not go again any more when its turn came"
 	if r.State != nudgewire.RunDone || r.Reason != want || r.Tally.Kept != 5 || r.Tally.Rows != 9 || r.Tally.Excluded() != 4 {
 		t.Errorf("the run is %s %q with %+v", r.State, r.Reason, r.Tally)
 	}
@@ -231,8 +233,8 @@ func TestAWordOnAPartInDoubt(t *testing.T) {
 		word   string
 		err    string
 	}{
-		"the last doubt, accepted":   {partial, one, nudgewire.ResolveAccepted, nudgewire.RunDone, "part 2: " + yes + "; not tracked per recipient: the service's answer names no messages", nudgewire.PartAccepted, yes, ""},
-		"one doubt of two, accepted": {partial, two, nudgewire.ResolveAccepted, nudgewire.RunPartial, "1 of 2 parts were accepted; part 1 is in doubt: why", nudgewire.PartAccepted, yes, ""},
+		"the last doubt, accepted":   {partial, one, nudgewire.ResolveAccepted, nudgewire.RunDone, "part 2: " + yes + "; accepted by the service, whose own pages tell who was reached: its answer names no messages", nudgewire.PartAccepted, yes, ""},
+		"one doubt of two, accepted": {partial, two, nudgewire.ResolveAccepted, nudgewire.RunPartial, "1 of 2 parts was accepted; part 1 is in doubt: why", nudgewire.PartAccepted, yes, ""},
 		"sent again":                 {partial, one, nudgewire.ResolveResend, nudgewire.RunUploading, "part 2 goes out again: " + no, nudgewire.PartBuilt, no, ""},
 		"sent again once resumed":    {in(nudgewire.RunPaused), one, nudgewire.ResolveResend, nudgewire.RunPaused, "", nudgewire.PartBuilt, no, ""},
 		"accepted, though cancelled": {in(nudgewire.RunCancelled), one, nudgewire.ResolveAccepted, nudgewire.RunCancelled, "", nudgewire.PartAccepted, yes, ""},
@@ -332,10 +334,13 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 		t.Errorf("%d rows were read", next-1)
 	}
 	var left []Reject
-	if err := ReadRejects(r.Folder, func(x Reject) error { left = append(left, x); return nil }); err != nil {
+	if err := ReadRejects(RejectsOf(&r), func(x Reject) error { left = append(left, x); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	want := []Reject{{102, "the phone is too short for GB", "12"}, {103, "an earlier row has the same phone", "+447911100001"}}
+	want := []Reject{
+		{nudgewire.Place{Row: 102}, "the phone is too short for GB", "12", ""},
+		{nudgewire.Place{Row: 103}, "an earlier row has the same phone", "+447911100001", "447911100001"},
+	}
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Error(diff)
 	}
@@ -361,7 +366,7 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 	if err := ReadPart(r.Folder, &parts[0], nil); err == nil || err.Error() != "part-0001.csv is gone from "+r.Folder {
 		t.Errorf("a file that is gone: %v", err)
 	}
-	if err := ReadRejects(r.Folder, nil); err == nil || err.Error() != "rejects.csv is gone from "+r.Folder {
+	if err := ReadRejects(RejectsOf(&r), nil); err == nil || err.Error() != "rejects.csv is gone from "+r.Folder {
 		t.Errorf("rejects that are gone: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ func Again(r nudgewire.Run, family []nudgewire.Part, who string, nth int, doubtf
 	again.Folder = r.Folder
 	newest := map[string]nudgewire.Part{}
 	for _, p := range family {
-		newest[p.File] = p
+		newest[fileOf(p.File)] = p
 	}
 	var left []nudgewire.Part
 	doubts, elsewhere := 0, nudgewire.RunID(0)
@@ -41,7 +41,7 @@ func Again(r nudgewire.Run, family []nudgewire.Part, who string, nth int, doubtf
 		if p.RunID != r.ID {
 			continue
 		}
-		switch latest := newest[p.File]; {
+		switch latest := newest[fileOf(p.File)]; {
 		case latest.RunID != r.ID:
 			if p.State != nudgewire.PartAccepted {
 				elsewhere = max(elsewhere, latest.RunID)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // Leavings adds up what of a run's rows may go again, and what keeps the others from it. The
@@ -14,20 +15,27 @@ type Leavings struct {
 	stay, causes exclusions
 	rows         int64
 	gone         int64 // that went again before
+	files        fileNames
 }
 
-// Add takes the next row.
-func (l *Leavings) Add(r *nudgewire.RunRow) {
+// Add takes the next row. leftOut is why its contact is left out by now, as Excluder.Excluded has it; ""
+// for one that is not.
+func (l *Leavings) Add(r *nudgewire.RunRow, leftOut string) {
 	l.rows++
+	l.files.see(r.Place.File)
 	may, why := r.MayGoAgain()
+	if may && leftOut != "" {
+		l.stay.add(KindSkipped, "the contact "+leftOut, spot{r.Place, int(l.rows)})
+		return
+	}
 	if may {
-		l.causes.add(KindAgain, why, r.Number)
+		l.causes.add(KindAgain, why, spot{r.Place, int(l.rows)})
 		return
 	}
 	if r.AgainAs != 0 {
 		l.gone++
 	}
-	l.stay.add(KindSkipped, "the message "+why, r.Number)
+	l.stay.add(KindSkipped, "the message "+why, spot{r.Place, int(l.rows)})
 }
 
 // Retry is a run that owes what may go again of the rows of r, which has ended and was delivered
@@ -35,7 +43,7 @@ func (l *Leavings) Add(r *nudgewire.RunRow) {
 // moment have the same number, and one of them is stored.
 func (l *Leavings) Retry(r nudgewire.Run, who string, nth int, price float64, now time.Time) (Retry, error) {
 	again := retryOf(r, who, nth, now)
-	again.Tally = nudgewire.Tally{Rows: l.rows, Kept: l.causes.count(), Points: price * float64(l.causes.count()), Exclusions: l.stay.list()}
+	again.Tally = nudgewire.Tally{Rows: l.rows, Kept: l.causes.count(), Points: price * float64(l.causes.count()), Exclusions: l.files.short(l.stay.list())}
 	if again.Tally.Kept == 0 {
 		hint := "no row of it was handed over"
 		switch {
@@ -43,11 +51,14 @@ func (l *Leavings) Retry(r nudgewire.Run, who string, nth int, price float64, no
 			hint = fmt.Sprintf("%s of its rows went again before: look for its retry with jobs history %s", grouped(l.gone), r.Job)
 		case l.rows > 0:
 			top := again.Tally.Exclusions[0]
-			hint = fmt.Sprintf("of %s rows %s cannot: %s", grouped(l.rows), grouped(top.Count), top.Reason)
+			hint = fmt.Sprintf("%s of %s cannot: %s", grouped(top.Count), units.Count(l.rows, "row"), top.Reason)
+			if l.rows == 1 {
+				hint = "its one row cannot: " + top.Reason
+			}
 		}
 		return Retry{}, &wordError{fmt.Sprintf("run %d has nothing that can be sent again", r.ID), hint}
 	}
-	return Retry{Run: again, Causes: l.causes.list()}, nil
+	return Retry{Run: again, Causes: l.files.short(l.causes.list())}, nil
 }
 
 // oweAgain hands over once more what may go again of the rows of the run that this one repeats.
@@ -75,7 +86,7 @@ func (w *working) oweAgain(ctx context.Context) error {
 func (w *working) endAgain(ctx context.Context, total int64) error {
 	missing, reason := w.run.Tally.Kept-total, w.run.Reason
 	if missing > 0 {
-		reason += fmt.Sprintf("; %s of %s rows could not go again any more when their turn came", grouped(missing), grouped(w.run.Tally.Kept))
+		reason += fmt.Sprintf("; %s of %s rows could not go again any more when %s turn came", grouped(missing), grouped(w.run.Tally.Kept), verb(missing, "its", "their"))
 	}
 	return w.change(ctx, nudgewire.RunDone, reason, func(r *nudgewire.Run) {
 		if missing > 0 {

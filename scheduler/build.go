@@ -26,11 +26,12 @@ type Excluder interface {
 // the writer.
 const batchRows = 512
 
-// A batch is rows on their way from the source to a part.
+// A batch is rows of one file on their way from the source to a part.
 type batch struct {
 	phones []string // digits
 	raw    []string // as they stand in the source
-	lines  []int64
+	rows   []int64  // their numbers
+	file   spot     // Row is of no meaning
 	vars   []string // width for each row
 	width  int
 	digits []byte
@@ -39,15 +40,34 @@ type batch struct {
 
 func newBatch(width int) *batch {
 	return &batch{
-		phones: make([]string, 0, batchRows), raw: make([]string, 0, batchRows), lines: make([]int64, 0, batchRows),
+		phones: make([]string, 0, batchRows), raw: make([]string, 0, batchRows), rows: make([]int64, 0, batchRows),
 		vars: make([]string, 0, batchRows*width), width: width,
 		digits: make([]byte, 0, batchRows*16), ends: make([]int, 0, batchRows),
 	}
 }
 
 func (b *batch) reset() {
-	b.phones, b.raw, b.lines, b.vars = b.phones[:0], b.raw[:0], b.lines[:0], b.vars[:0]
+	b.phones, b.raw, b.rows, b.vars = b.phones[:0], b.raw[:0], b.rows[:0], b.vars[:0]
 	b.digits, b.ends = b.digits[:0], b.ends[:0]
+}
+
+// spot is where the i-th row stands.
+func (b *batch) spot(i int) spot { return b.file.at(b.rows[i]) }
+
+// A spot is where a row stands in the source.
+type spot struct {
+	nudgewire.Place
+	nth int // of the files
+}
+
+func (s spot) at(row int64) spot {
+	s.Row = row
+	return s
+}
+
+// before is the order in which rows are read.
+func (s spot) before(other spot) bool {
+	return s.nth < other.nth || s.nth == other.nth && s.Row < other.Row
 }
 
 // A Preview is one of the first rows as it will be sent.
@@ -70,11 +90,13 @@ type building struct {
 
 	left    exclusions
 	rejects rejects
+	places  places
 	seen    phoneSet
 	out     *partWriter
 	first   []Preview
 	tally   nudgewire.Tally
 	rows    int64
+	file    spot // of the row at hand; nth counts the files that rows came from
 }
 
 // run reads the whole source. Only when it returns without an error are the parts, the tally
@@ -90,17 +112,17 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	if err != nil {
 		return nil, err
 	}
-	b.rejects.folder = b.folder
+	b.rejects.folder, b.places.folder = b.folder, b.folder
 	var current *batch
 	b.out, err = newPartWriter(b.folder, b.job.MaxSize.Bytes(), b.job.columns.variables(), func(i int) {
-		b.refuse(KindSize, current.lines[i], fmt.Sprintf("the row alone is larger than a part of %s may be", b.job.MaxSize), current.raw[i])
-	})
+		b.refuse(KindSize, current.spot(i), fmt.Sprintf("the row alone is larger than a part of %s may be (max_size): shorten its cells in the list", b.job.MaxSize), current.raw[i], current.phones[i])
+	}, func(p *nudgewire.Part, i int) error { return b.places.add(p.File, p.Rows, current.spot(i).Place) })
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, b.out.abandon(), b.rejects.close())
+			err = errors.Join(err, b.out.abandon(), b.rejects.close(), b.places.abandon())
 		}
 	}()
 
@@ -134,14 +156,18 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(b.out.finish(), b.rejects.close()); err != nil {
+	if err := errors.Join(b.out.finish(), b.rejects.close(), b.places.close()); err != nil {
 		return nil, err
 	}
 	if err := b.folder.settle(); err != nil {
 		return nil, fmt.Errorf("keep the folder of the run: %w", diskFull(err))
 	}
 	b.tally.Rows, b.tally.Kept, b.tally.Parts = b.rows, b.out.kept, len(b.out.parts)
-	b.tally.Exclusions = b.left.list()
+	files := fileNames{several: b.file.nth > 1} // else the source says which file it is
+	b.tally.Exclusions = files.short(b.left.list())
+	if text, ok := rows.(fromText); ok {
+		b.tally.ReadAs = text.ReadAs()
+	}
 	for _, p := range b.out.parts {
 		b.tally.Bytes += p.Bytes
 	}
@@ -162,6 +188,15 @@ func contained(f func() error) (err error) {
 // read fills batches until the source ends.
 func (b *building) read(ctx context.Context, rows Rows, m *mapper, free <-chan *batch, full chan<- *batch) error {
 	vars := make([]string, len(m.vars))
+	files, _ := rows.(inFiles)
+	next := func() (row Row, number int64, err error) {
+		row, number, err = rows.Next()
+		if files != nil && files.File() != b.file.File {
+			b.file = spot{nudgewire.Place{File: files.File()}, b.file.nth + 1}
+		}
+		return row, number, err
+	}
+	row, number, err := next()
 	for ended := false; !ended; {
 		var one *batch
 		select {
@@ -170,23 +205,25 @@ func (b *building) read(ctx context.Context, rows Rows, m *mapper, free <-chan *
 			return context.Cause(ctx)
 		}
 		one.reset()
-		for len(one.raw) < batchRows {
-			row, line, err := rows.Next()
+		one.file = b.file
+		for len(one.raw) < batchRows && one.file == b.file {
 			if errors.Is(err, io.EOF) {
 				ended = true
 				break
 			}
-			if err != nil {
-				bad, ok := errors.AsType[*RowError](err)
-				if !ok {
-					return err
-				}
-				b.rows++
-				b.refuse(KindRow, line, bad.Reason, "")
-				continue
+			bad, broken := errors.AsType[*RowError](err)
+			if err != nil && !broken {
+				return err
 			}
 			b.rows++
-			b.take(one, row, line, m, vars)
+			if broken {
+				raw, _ := m.phone.Fill(row) // as far as it can be told
+				digits, _ := phones.AppendFast(nil, raw, b.job.country)
+				b.refuse(KindRow, one.file.at(number), bad.Reason, raw, string(digits))
+			} else {
+				b.take(one, row, number, m, vars)
+			}
+			row, number, err = next()
 		}
 		one.name()
 		if err := b.exclude(ctx, one); err != nil {
@@ -211,30 +248,30 @@ func (b *building) read(ctx context.Context, rows Rows, m *mapper, free <-chan *
 }
 
 // take puts one row into the batch, or leaves it out.
-func (b *building) take(to *batch, row Row, line int64, m *mapper, vars []string) {
+func (b *building) take(to *batch, row Row, number int64, m *mapper, vars []string) {
 	raw, trouble := m.fill(row, vars)
 	begin := len(to.digits)
 	digits, ok := phones.AppendFast(to.digits, raw, b.job.country)
 	if !ok {
 		text, err := phones.Normalize(raw, b.job.country)
 		if err != nil {
-			b.refuse(KindPhone, line, "the phone "+err.Error(), raw)
+			b.refuse(KindPhone, to.file.at(number), "the phone "+err.Error(), raw, "")
 			return
 		}
 		digits = append(digits, text...) // AppendFast gave it back as it was
 	}
 	if trouble != "" {
-		b.refuse(KindVariable, line, trouble, raw)
+		b.refuse(KindVariable, to.file.at(number), trouble, raw, string(digits[begin:]))
 		return
 	}
 	if b.job.Unique != UniqueOff && !b.seen.add(digits[begin:]) {
-		b.refuse(KindDuplicate, line, "an earlier row has the same phone", raw)
+		b.refuse(KindDuplicate, to.file.at(number), "an earlier row has the same phone", raw, string(digits[begin:]))
 		return
 	}
 	to.digits = digits
 	to.ends = append(to.ends, len(digits))
 	to.raw = append(to.raw, raw)
-	to.lines = append(to.lines, line)
+	to.rows = append(to.rows, number)
 	to.vars = append(to.vars, vars...)
 }
 
@@ -266,16 +303,16 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	to := 0
 	for i, reason := range reasons {
 		if reason != "" {
-			b.refuse(KindSkipped, one.lines[i], "the contact "+reason, one.raw[i])
+			b.refuse(KindSkipped, one.spot(i), "the contact "+reason, one.raw[i], one.phones[i])
 			continue
 		}
 		if to != i {
-			one.phones[to], one.raw[to], one.lines[to] = one.phones[i], one.raw[i], one.lines[i]
+			one.phones[to], one.raw[to], one.rows[to] = one.phones[i], one.raw[i], one.rows[i]
 			copy(one.vars[to*one.width:(to+1)*one.width], one.vars[i*one.width:(i+1)*one.width])
 		}
 		to++
 	}
-	one.phones, one.raw, one.lines, one.vars = one.phones[:to], one.raw[:to], one.lines[:to], one.vars[:to*one.width]
+	one.phones, one.raw, one.rows, one.vars = one.phones[:to], one.raw[:to], one.rows[:to], one.vars[:to*one.width]
 	return nil
 }
 
@@ -294,7 +331,9 @@ func (b *building) look(one *batch) {
 	}
 }
 
-func (b *building) refuse(kind string, line int64, reason, raw string) {
-	b.left.add(kind, reason, line)
-	b.rejects.add(line, reason, raw)
+// refuse leaves a row out. raw is the phone as it stands in the source, digits as it would be sent
+// to; "" where it is none.
+func (b *building) refuse(kind string, at spot, reason, raw, digits string) {
+	b.left.add(kind, reason, at)
+	b.rejects.add(Reject{Place: at.Place, Reason: reason, Phone: raw, Digits: digits})
 }

@@ -151,12 +151,12 @@ func TestARowThatNoPartCanHold(t *testing.T) {
 	job.MaxSize = 500
 	dir := t.TempDir()
 	_, b := built(t, job, dir, nil)
-	want := []nudgewire.Exclusion{{Kind: KindSize, Reason: "the row alone is larger than a part of 500B may be", Count: 1, First: 3}}
+	want := []nudgewire.Exclusion{{Kind: KindSize, Reason: "the row alone is larger than a part of 500B may be (max_size): shorten its cells in the list", Count: 1, First: 3}}
 	if diff := cmp.Diff(want, b.tally.Exclusions); diff != "" || b.tally.Kept != 2 {
 		t.Errorf("%d kept (-want +got):\n%s", b.tally.Kept, diff)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, rejectsFile))
-	if err != nil || string(text) != "row,reason,phone\n3,the row alone is larger than a part of 500B may be,+447911100001\n" {
+	if err != nil || string(text) != "row,reason,phone,digits,file\n3,the row alone is larger than a part of 500B may be (max_size): shorten its cells in the list,+447911100001,447911100001,\n" {
 		t.Errorf("rejects %q, %v", text, err)
 	}
 }
@@ -169,7 +169,7 @@ func TestVariablesTooLongOrOddAreHandled(t *testing.T) {
 	l.rows[3][1] = strings.Repeat("x", 1<<20)
 	dir := t.TempDir()
 	_, b := built(t, jobOf(t, l, Job{}), dir, nil)
-	want := []nudgewire.Exclusion{{Kind: KindVariable, Reason: "var_1 is too long: at most 1024 characters are sent", Count: 2, First: 3}}
+	want := []nudgewire.Exclusion{{Kind: KindVariable, Reason: "var_1 is too long: at most 1024 characters are sent; shorten it in the list", Count: 2, First: 3}}
 	if diff := cmp.Diff(want, b.tally.Exclusions); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -206,7 +206,7 @@ func TestPhoneSetForgetsNothingAndMixesNothingUp(t *testing.T) {
 func TestExclusionsAreBounded(t *testing.T) {
 	var x exclusions
 	for i := range 1000 {
-		x.add(KindPhone, fmt.Sprintf("reason %d", i), int64(i))
+		x.add(KindPhone, fmt.Sprintf("reason %d", i), spot{Place: nudgewire.Place{Row: int64(i)}})
 	}
 	all := x.list()
 	if len(all) != mostReasons+1 || all[0].Reason != "other reasons" || all[0].Count != 900 || x.count() != 1000 {

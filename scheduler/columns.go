@@ -293,7 +293,7 @@ func (m *mapper) fill(row Row, vars []string) (phone, trouble string) {
 		}
 		if len(text) > mostRunes {
 			if n := utf8.RuneCountInString(text); n > mostRunes {
-				return phone, fmt.Sprintf("%s is too long: at most %d characters are sent", m.names[i], mostRunes)
+				return phone, fmt.Sprintf("%s is too long: at most %d characters are sent; shorten it in the list", m.names[i], mostRunes)
 			}
 		}
 		vars[i] = clean(text)

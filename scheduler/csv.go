@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
-
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // sample is how much of a text is looked at to find out how it is written, in bytes.
@@ -34,11 +32,8 @@ func readCSV(text *bufio.Reader, closer io.Closer, o Origin) (Rows, error) {
 	if len(head) == 0 {
 		return nil, ErrEmpty
 	}
-	encoding := o.Encoding
-	if encoding == "" || encoding == "auto" {
-		encoding = sniffEncoding(head)
-	}
-	plain := bufio.NewReaderSize(decode(text, encoding), sample)
+	letters := lettersOf(head, o.Encoding)
+	plain := bufio.NewReaderSize(decode(text, letters.is), sample)
 	head, err = plain.Peek(sample / 4)
 	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
 		return nil, err
@@ -68,12 +63,15 @@ func readCSV(text *bufio.Reader, closer io.Closer, o Origin) (Rows, error) {
 	r.LazyQuotes = o.Quoting == "lazy"
 	r.ReuseRecord = true
 	r.FieldsPerRecord = -1
-	c := &csvRows{r: r, watch: watch, closer: closer, before: lines}
+	c := &csvRows{r: r, watch: watch, closer: closer, before: lines, letters: letters}
 	if len(o.Header) > 0 {
 		c.header = slices.Clone(o.Header)
 		return c, nil
 	}
-	first, _, err := c.read()
+	first, at, err := c.read()
+	if _, ok := errors.AsType[*RowError](err); ok {
+		return nil, &wordError{c.place() + ", the column names, is not written in UTF-8", "save the list as UTF-8, or set source.encoding: windows-1252"}
+	}
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil, ErrEmpty
@@ -83,7 +81,7 @@ func readCSV(text *bufio.Reader, closer io.Closer, o Origin) (Rows, error) {
 	for i, name := range first {
 		if digits := strings.TrimLeft(strings.TrimSpace(name), "+"); len(digits) >= 7 {
 			if _, ok := phones.AppendFast(nil, "+"+digits, ""); ok {
-				return nil, &wordError{fmt.Sprintf("line 1 has a phone number in cell %d where column names are expected", i+1), "name the columns: source.header: [phone, first_name]"}
+				return nil, &wordError{fmt.Sprintf("row %d has a phone number in cell %d where column names are expected", at, i+1), "name the columns: source.header: [phone, first_name]"}
 			}
 		}
 		c.header = append(c.header, strings.TrimSpace(name))
@@ -92,12 +90,14 @@ func readCSV(text *bufio.Reader, closer io.Closer, o Origin) (Rows, error) {
 }
 
 type csvRows struct {
-	r      *csv.Reader
-	watch  *lineWatch
-	closer io.Closer
-	header []string
-	before int64 // lines taken away in front of the reader
-	line   int64
+	r       *csv.Reader
+	watch   *lineWatch
+	closer  io.Closer
+	header  []string
+	letters letters
+	before  int64 // lines taken away in front of the reader
+	further int64 // lines so far that go on with a cell: a spreadsheet gives them no row
+	begin   int64 // line of the reader in which the row at hand begins
 }
 
 // Header are the names of the first line, or those that the job gives.
@@ -105,58 +105,91 @@ func (c *csvRows) Header() []string { return c.header }
 
 // Next reads one row.
 func (c *csvRows) Next() (Row, int64, error) {
-	row, line, err := c.read()
-	if err != nil {
-		return nil, line, err
-	}
-	if len(row) == len(c.header) {
-		return row, line, nil
+	row, at, err := c.read()
+	if err != nil || len(row) == len(c.header) {
+		return row, at, err
 	}
 	if len(row) > len(c.header) {
 		extra := row[len(c.header):]
 		if !slices.ContainsFunc(extra, func(s string) bool { return strings.TrimSpace(s) != "" }) {
-			return row[:len(c.header)], line, nil // a spreadsheet's trailing commas
+			return row[:len(c.header)], at, nil // a spreadsheet's trailing commas
 		}
 	}
-	return nil, line, &RowError{fmt.Sprintf("the row has %d cells and the header %d", len(row), len(c.header))}
+	return row, at, ragged(len(row), len(c.header), fmt.Sprintf("put a cell that holds %s into quotes", sign(c.r.Comma)))
 }
 
+// ragged is a row with more or fewer cells than there are column names.
+func ragged(cells, names int, cure string) *RowError {
+	if cells < names {
+		cure = "write the empty cells, too"
+	}
+	return &RowError{fmt.Sprintf("the row has %s and the header %d: %s", units.Count(cells, "cell"), names, cure)}
+}
+
+// read reads one row and numbers it. Without its letters it comes with a *RowError.
 func (c *csvRows) read() (Row, int64, error) {
 	c.watch.left = longestLine
 	row, err := c.r.Read()
 	if err == nil {
-		if len(row) > 0 {
-			at, _ := c.r.FieldPos(0)
-			c.line = int64(at) + c.before
-		}
-		for _, cell := range row {
-			if !utf8.ValidString(cell) {
-				return nil, c.line, &wordError{fmt.Sprintf("line %d is not written in UTF-8", c.line), "set source.encoding, for instance windows-1252"}
-			}
-		}
-		return row, c.line, nil
+		begin, _ := c.r.FieldPos(0)
+		last, _ := c.r.FieldPos(len(row) - 1)
+		c.begin = int64(begin)
+		at := c.begin - c.further
+		err := c.letters.read(row, c.place)
+		c.further += int64(last-begin) + int64(strings.Count(row[len(row)-1], "\n"))
+		return row, at, err
+	}
+	if errors.Is(err, errLongLine) {
+		return nil, 0, &wordError{fmt.Sprintf("the row behind row %d is longer than 16 MB: a quote that opens a cell in it is never closed", c.begin-c.further), "close it, or set source.quoting: lazy"}
 	}
 	bad, ok := errors.AsType[*csv.ParseError](err)
 	if !ok {
-		return nil, c.line, err
+		return nil, 0, err
 	}
-	line := int64(bad.StartLine) + c.before
+	c.begin = int64(bad.StartLine)
+	at, inside := c.begin-c.further, c.place()
+	if bad.Line != bad.StartLine {
+		inside = fmt.Sprintf("row %d (line %d of the file)", at, int64(bad.Line)+c.before)
+	}
 	switch {
 	case errors.Is(bad.Err, csv.ErrBareQuote):
-		return nil, line, &wordError{fmt.Sprintf("line %d has a quote inside a cell that does not begin with one", int64(bad.Line)+c.before), "double the quote and put the cell into quotes, or set source.quoting: lazy"}
-	case errors.Is(bad.Err, csv.ErrQuote) && int64(bad.Line)+c.before > line+1000, errors.Is(err, errLongLine):
-		return nil, line, &wordError{fmt.Sprintf("the quote that opens a cell in line %d is never closed", line), "close it, or set source.quoting: lazy"}
+		return nil, at, &wordError{inside + " has a quote inside a cell that does not begin with one", "double the quote and put the cell into quotes, or set source.quoting: lazy"}
+	case errors.Is(bad.Err, csv.ErrQuote) && bad.Line > bad.StartLine+1000:
+		return nil, at, &wordError{"the quote that opens a cell in " + c.place() + " is never closed", "close it, or set source.quoting: lazy"}
 	case errors.Is(bad.Err, csv.ErrQuote):
-		return nil, line, &wordError{fmt.Sprintf("line %d has a quote that is not closed, or text behind a closing one", line), "double quotes inside a cell, or set source.quoting: lazy"}
+		return nil, at, &wordError{inside + " has a quote that is not closed, or text behind a closing one", "double quotes inside a cell, or set source.quoting: lazy"}
 	default:
-		return nil, line, err
+		return nil, at, err
 	}
+}
+
+// place names the row at hand as a spreadsheet does, and its line where a text editor counts
+// otherwise.
+func (c *csvRows) place() string {
+	row, line := c.begin-c.further, c.begin+c.before
+	if row == line {
+		return fmt.Sprintf("row %d", row)
+	}
+	return fmt.Sprintf("row %d (line %d of the file)", row, line)
+}
+
+// ReadAs says how the text was taken, as far as it was read.
+func (c *csvRows) ReadAs() string {
+	return c.letters.String() + " with " + sign(c.r.Comma) + " between cells"
+}
+
+// sign names a delimiter for people.
+func sign(delimiter rune) string {
+	if delimiter == '\t' {
+		return "tabs"
+	}
+	return strconv.Quote(string(delimiter))
 }
 
 // Close closes the file.
 func (c *csvRows) Close() error { return c.closer.Close() }
 
-var errLongLine = errors.New("one row is longer than 16 MB: is a quote not closed?")
+var errLongLine = errors.New("one row is longer than 16 MB")
 
 // lineWatch bounds what one row may read.
 type lineWatch struct {
@@ -184,69 +217,6 @@ func (r *returns) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
-}
-
-// The encodings of a text.
-const (
-	utf8Text    = "utf-8"
-	utf16Text   = "utf-16"    // by its BOM, else little endian
-	utf16BEText = "utf-16-be" // found out only
-	westernText = "windows-1252"
-)
-
-// sniffEncoding guesses how a text is written: by its BOM, by the zeros between Latin letters
-// in UTF-16, and by what cannot be UTF-8.
-func sniffEncoding(head []byte) string {
-	switch {
-	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
-		return utf8Text
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return utf16Text
-	}
-	even, odd := 0, 0
-	for i, b := range head {
-		if b == 0 {
-			if i%2 == 0 {
-				even++
-			} else {
-				odd++
-			}
-		}
-	}
-	switch {
-	case odd*3 > len(head) && even < odd/4:
-		return utf16Text
-	case even*3 > len(head) && odd < even/4:
-		return utf16BEText
-	}
-	cut := head
-	for range utf8.UTFMax - 1 { // the sample may end inside a letter
-		if len(cut) < sample || utf8.Valid(cut) {
-			break
-		}
-		cut = cut[:len(cut)-1]
-	}
-	if utf8.Valid(cut) {
-		return utf8Text
-	}
-	return westernText
-}
-
-// decode makes UTF-8 without a BOM of a text.
-func decode(r *bufio.Reader, encoding string) io.Reader {
-	switch encoding {
-	case utf16Text:
-		return transform.NewReader(r, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
-	case utf16BEText:
-		return transform.NewReader(r, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder())
-	case westernText:
-		return charmap.Windows1252.NewDecoder().Reader(r)
-	default:
-		if head, err := r.Peek(3); err == nil && string(head) == "\xef\xbb\xbf" {
-			_, _ = r.Discard(3) // it was just seen
-		}
-		return r
-	}
 }
 
 // excelHint reads the "sep=;" line with which Excel tells itself the delimiter. length is that

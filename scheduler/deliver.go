@@ -18,6 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 const (
@@ -232,7 +233,7 @@ func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclien
 		p.RetryAt = now.Add(wait)
 		if p.RetryAt.Sub(w.begun) > giveUp {
 			p.State, p.RetryAt = nudgewire.PartRejected, time.Time{}
-			p.Reason = fmt.Sprintf("given up after %d attempts: %s", p.Attempt, p.Reason)
+			p.Reason = fmt.Sprintf("given up after %s: %s", units.Count(p.Attempt, "attempt"), p.Reason)
 		}
 	case apiclient.Rejected:
 		p.State = nudgewire.PartRejected
@@ -308,21 +309,24 @@ func verdict(r nudgewire.Run, parts []nudgewire.Part) (nudgewire.RunState, strin
 			}
 		}
 	}
-	count := fmt.Sprintf("%d of %d parts were accepted", accepted, len(parts))
+	count := ""
+	if len(parts) > 1 {
+		count = fmt.Sprintf("%d of %d parts %s accepted", accepted, len(parts), verb(int64(accepted), "was", "were"))
+	}
 	switch {
 	case accepted == len(parts):
 		switch {
 		case r.Deliver != nudgewire.DeliverCSV || followed >= rows:
 			return nudgewire.RunDone, ""
 		case followed == 0:
-			return nudgewire.RunDone, "not tracked per recipient: the service's answer names no messages"
+			return nudgewire.RunDone, "accepted by the service, whose own pages tell who was reached: its answer names no messages"
 		default:
-			return nudgewire.RunDone, fmt.Sprintf("%s of %s rows are tracked: the service's answer names no more messages", grouped(followed), grouped(rows))
+			return nudgewire.RunDone, fmt.Sprintf("accepted by the service, whose answer names %s for %s: of the others its own pages tell who was reached", units.Count(followed, "message"), units.Count(rows, "row"))
 		}
 	case accepted == 0 && doubt == 0:
 		return nudgewire.RunFailed, first
 	default:
-		return nudgewire.RunPartial, count + "; " + first
+		return nudgewire.RunPartial, joinWords(count, first)
 	}
 }
 
@@ -416,7 +420,8 @@ const canaryStopped = "the canary stopped it: "
 
 // canary waits, and looks at what became of the first rows. After a restart, and after a halt
 // that held the first rows at home, it waits again: a late campaign is better than one that
-// nobody looked at.
+// nobody looked at. So when fewer than half of the first messages have ended, it is not taken for a
+// good sign that none of them failed: the run stops, and a person decides.
 func (w *working) canary(ctx context.Context, sent int64) (stop string, err error) {
 	c := w.job.Canary
 	for until := w.Now().Add(c.Wait.D()); ; {
@@ -438,8 +443,13 @@ func (w *working) canary(ctx context.Context, sent int64) (stop string, err erro
 	if err != nil {
 		return "", fmt.Errorf("look at the first messages: %w", err)
 	}
-	if ended > 0 && float64(failed)/float64(ended) > float64(c.StopIf.Failed) {
+	switch {
+	case ended > 0 && float64(failed)/float64(ended) > float64(c.StopIf.Failed):
 		return fmt.Sprintf(canaryStopped+"%d of the first %d messages have ended and %d of these failed, which is more than %s", ended, sent, failed, c.StopIf.Failed), nil
+	case ended == 0:
+		return fmt.Sprintf(canaryStopped+"none of the first %d messages ended within %s, so nobody knows how they did", sent, c.Wait), nil
+	case 2*ended < sent:
+		return fmt.Sprintf(canaryStopped+"only %d of the first %d messages ended within %s, too few to know how they did", ended, sent, c.Wait), nil
 	}
 	return "", nil
 }

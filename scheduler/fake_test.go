@@ -30,6 +30,8 @@ type book struct {
 	again    map[int64]bool // rows that may go again
 	ended    int64
 	failed   int64
+	wait     int64  // messages that were handed over and have not left
+	looked   int    // for what came back of cancelled runs
 	crashAt  string // the name of the call after which the ledger is gone
 	crashed  bool
 	finishes int
@@ -272,6 +274,23 @@ func (b *book) OweAgain(_ context.Context, id nudgewire.RunID, after int64) (las
 }
 
 func (b *book) CancelRows(context.Context, nudgewire.RunID, string) (int64, error) { return 0, nil }
+
+func (b *book) EndCancelled(context.Context) (bool, error) {
+	b.looked++
+	return b.wait > 0, nil
+}
+
+// PauseSent takes it that b.wait messages of every ended run wait.
+func (b *book) PauseSent(_ context.Context, id nudgewire.RunID, reason string) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := &b.runs[id-1]
+	if b.wait == 0 || r.State == nudgewire.RunCancelled {
+		return false, nil
+	}
+	r.State, r.Before, r.Reason, r.EndedAt = nudgewire.RunPaused, nudgewire.RunUploading, reason, time.Time{}
+	return true, nil
+}
 
 func (b *book) Standing(context.Context, nudgewire.RunID) (ended, failed int64, err error) {
 	b.mu.Lock()

@@ -68,11 +68,19 @@ type fileRows struct {
 	header []string
 	at     Rows
 	before string // stamp of the file that is being read
+	name   string // of the file that is being read
 	read   int64
+	texts  textWays
 }
 
 // Header are the columns of the first file; every other one has the same.
 func (r *fileRows) Header() []string { return r.header }
+
+// File is the file that the last row came from.
+func (r *fileRows) File() string { return r.name }
+
+// ReadAs says how the texts were read that were read to their end.
+func (r *fileRows) ReadAs() string { return r.texts.String() }
 
 // Next reads on, from file to file.
 func (r *fileRows) Next() (Row, int64, error) {
@@ -83,7 +91,7 @@ func (r *fileRows) Next() (Row, int64, error) {
 		}
 		if !errors.Is(err, io.EOF) {
 			if _, ok := errors.AsType[*RowError](err); ok {
-				return nil, line, err
+				return row, line, err
 			}
 			return nil, line, within(r.files[0].name(), err)
 		}
@@ -113,7 +121,7 @@ func (r *fileRows) begin() error {
 	if err != nil {
 		return within(f.name(), err)
 	}
-	r.before = stamp
+	r.before, r.name = stamp, f.name()
 	r.at, err = readTable(body, r.source.origin, &r.read)
 	if err != nil {
 		r.at = nil
@@ -126,6 +134,7 @@ func (r *fileRows) begin() error {
 // opened: a list to which somebody is still writing would be sent by half.
 func (r *fileRows) end() error {
 	f := r.files[0]
+	r.texts.add(r.at)
 	if err := r.at.Close(); err != nil {
 		return within(f.name(), err)
 	}

@@ -51,16 +51,32 @@ func ReadPart(folder string, p *nudgewire.Part, each func(number int64, phone nu
 
 // A Reject is a row that a run left out.
 type Reject struct {
-	Row    int64 // of the source
+	nudgewire.Place
 	Reason string
 	Phone  string // as it stands in the source
+	Digits string // as it would have been sent to; "" where it is no phone
 }
 
-// ReadRejects calls each for the rows that a run left out, in the order in which it met them.
-func ReadRejects(folder string, each func(Reject) error) error {
-	f, err := os.Open(filepath.Join(folder, rejectsFile))
+// RejectsOf is the path of the list of rows that a run left out; "" where there is none: it left
+// nothing out, or keeps no files. The list may be removed by now.
+func RejectsOf(r *nudgewire.Run) string {
+	if r.Folder == "" || r.Tally.Excluded() == 0 {
+		return ""
+	}
+	name := rejectsFile
+	if r.AgainOf != 0 {
+		name = ofSlot(rejectsFile, r.Slot)
+	}
+	return filepath.Join(r.Folder, name)
+}
+
+// ReadRejects calls each for the rows that a run left out, in the order in which it met them. path
+// is that of RejectsOf.
+func ReadRejects(path string, each func(Reject) error) error {
+	rejectsFile := filepath.Base(path)
+	f, err := os.Open(path)
 	if err != nil {
-		return gone(rejectsFile, folder, err)
+		return gone(rejectsFile, filepath.Dir(path), err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	rows := csv.NewReader(bufio.NewReaderSize(f, 1<<16))
@@ -76,14 +92,14 @@ func ReadRejects(folder string, each func(Reject) error) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", rejectsFile, err)
 		}
-		if len(row) < 3 {
+		if len(row) != len(rejectsHead) {
 			return fmt.Errorf("%s was changed on disk after it was built", rejectsFile)
 		}
 		number, err := strconv.ParseInt(row[0], 10, 64)
 		if err != nil {
 			return fmt.Errorf("%s was changed on disk after it was built", rejectsFile)
 		}
-		if err := each(Reject{number, row[1], row[2]}); err != nil {
+		if err := each(Reject{nudgewire.Place{Row: number, File: row[4]}, row[1], row[2], row[3]}); err != nil {
 			return err
 		}
 	}

@@ -2,9 +2,12 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // A Forecast says what a run would do, counted by the code that does it.
@@ -13,7 +16,9 @@ type Forecast struct {
 	Source   string
 	Tally    nudgewire.Tally
 	Held     []string      // why it would be held; nothing when it would go
-	Takes    time.Duration // of sending, by the configured rate; 0 when no rate is known
+	Nothing  string        // why nothing would be sent; "" when something would
+	Takes    time.Duration // of sending; 0 when no rate is known
+	Basis    string        // what Takes is reckoned from
 	Previews []Preview     // the first rows
 	Priced   bool          // Tally.Points was counted
 }
@@ -39,21 +44,40 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 	}
 	f.Tally, f.Previews = b.tally, b.first
 	f.Held = job.Guard.holds(b.tally, last)
-	f.Takes = s.takes(job, b.tally)
+	if b.tally.Kept == 0 {
+		_, f.Nothing = nothingToSend(job.Name, b.tally)
+	} else {
+		f.Takes, f.Basis = s.takes(job, b.tally)
+	}
 	return f, nil
 }
 
-// takes is how long sending would last.
-func (s *Scheduler) takes(job *Compiled, t nudgewire.Tally) time.Duration {
+// takes is how long sending would last, and what that is reckoned from.
+func (s *Scheduler) takes(job *Compiled, t nudgewire.Tally) (time.Duration, string) {
 	if s.Rate == nil {
-		return 0
+		return 0, ""
 	}
 	rate := s.Rate()
 	if rate <= 0 {
-		return 0
+		return 0, ""
 	}
+	at := " at " + rateWords(rate) + " (api.rate)"
 	if job.Deliver == nudgewire.DeliverPerMessage {
-		return time.Duration(float64(t.Kept) / rate * float64(time.Second))
+		return time.Duration(float64(t.Kept) / rate * float64(time.Second)), units.Count(t.Kept, "message") + at
 	}
-	return time.Duration((float64(t.Parts)/rate + float64(t.Bytes)/uploadSpeed) * float64(time.Second))
+	return time.Duration((float64(t.Parts)/rate + float64(t.Bytes)/uploadSpeed) * float64(time.Second)),
+		fmt.Sprintf("%s%s, and %s at a guess of 1 MB a second", units.Count(t.Parts, "upload"), at, units.Count(t.Bytes, "byte"))
+}
+
+// rateWords is a rate in the unit in which it is a whole number.
+func rateWords(perSecond float64) string {
+	for _, unit := range []struct {
+		seconds float64
+		words   string
+	}{{1, "a second"}, {60, "a minute"}, {3600, "an hour"}, {86400, "a day"}} {
+		if n := perSecond * unit.seconds; math.Abs(n-math.Round(n)) < 1e-6 {
+			return grouped(int64(math.Round(n))) + " " + unit.words
+		}
+	}
+	return fmt.Sprintf("%.2f a second", perSecond)
 }

@@ -2,10 +2,10 @@ package scheduler
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // holds says why a run that was built waits for a person; nothing for one that may go. last
@@ -13,22 +13,22 @@ import (
 func (g Guard) holds(t nudgewire.Tally, last *nudgewire.Tally) []string {
 	var why []string
 	if g.MaxRows > 0 && t.Kept > g.MaxRows {
-		why = append(why, fmt.Sprintf("%s rows are more than guard.max_rows, %s", grouped(t.Kept), grouped(g.MaxRows)))
+		why = append(why, fmt.Sprintf("%s more than guard.max_rows, %s", rowsAre(t.Kept), grouped(g.MaxRows)))
 	}
 	if g.MaxChange > 0 && last != nil && last.Kept > 0 {
 		times := float64(t.Kept) / float64(last.Kept)
 		switch limit := float64(g.MaxChange); {
 		case times > limit:
-			why = append(why, fmt.Sprintf("%s rows are %s of the last run's %s, and guard.max_change is %s", grouped(t.Kept), Percent(times).round(), grouped(last.Kept), g.MaxChange))
+			why = append(why, fmt.Sprintf("%s %s of the last run's %s, and guard.max_change is %s", rowsAre(t.Kept), Percent(times).round(), grouped(last.Kept), g.MaxChange))
 		case times < 1/limit:
-			why = append(why, fmt.Sprintf("%s rows are only %s of the last run's %s, and guard.max_change is %s", grouped(t.Kept), Percent(times).round(), grouped(last.Kept), g.MaxChange))
+			why = append(why, fmt.Sprintf("%s only %s of the last run's %s, and guard.max_change is %s", rowsAre(t.Kept), Percent(times).round(), grouped(last.Kept), g.MaxChange))
 		}
 	}
 	if g.MaxPoints > 0 && t.Points > g.MaxPoints {
 		why = append(why, fmt.Sprintf("%s points are more than guard.max_points, %s", tenths(t.Points), tenths(g.MaxPoints)))
 	}
 	if g.ApproveOver > 0 && t.Kept > g.ApproveOver {
-		why = append(why, fmt.Sprintf("%s rows are more than guard.approve_over, %s", grouped(t.Kept), grouped(g.ApproveOver)))
+		why = append(why, fmt.Sprintf("%s more than guard.approve_over, %s", rowsAre(t.Kept), grouped(g.ApproveOver)))
 	}
 	return why
 }
@@ -39,10 +39,6 @@ func tenths(points float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f
 func (p Percent) round() string { return fmt.Sprintf("%.0f%%", float64(p)*100) }
 
 // grouped writes 1234567 as 1,234,567.
-func grouped(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
-}
+func grouped(n int64) string { return units.Number(n) }
+
+func rowsAre(n int64) string { return units.Count(n, "row") + verb(n, " is", " are") }

@@ -80,6 +80,7 @@ func canaryJob(t *testing.T) *Compiled {
 // resumed, or it would look at nothing and call it good.
 func TestACanaryDoesNotCountTheTimeOfAHalt(t *testing.T) {
 	d := begin(t, canaryJob(t))
+	d.ended = 10
 	resumed := monday.Add(3 * time.Hour)
 	d.Halted = func(string) bool { return d.now().After(monday.Add(time.Minute)) && d.now().Before(resumed) }
 	fireDue(t, d)
@@ -107,8 +108,7 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 		return false
 	}
 	fireDue(t, d)
-	const words = `paused by Ann; rows that were handed over before still go out, and "nudgewire halt job winback" holds those, too`
-	if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != words {
+	if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != "paused by Ann" {
 		t.Fatalf("%s %q", r.State, r.Reason)
 	}
 	refused, ok := errors.AsType[*wordError](d.Approve(t.Context(), 1, "Ann"))
@@ -122,5 +122,101 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 	if r := d.the(t); r.State != nudgewire.RunPaused || r.Approved != "" || len(d.owed[1]) != 10 ||
 		r.Reason != "the canary stopped it: 8 of the first 10 messages have ended and 2 of these failed, which is more than 10%" {
 		t.Errorf("resumed, it is %s by %q with %d rows: %s", r.State, r.Approved, len(d.owed[1]), r.Reason)
+	}
+}
+
+// That no message failed is no good sign while nobody knows how they did: the run stops, says so,
+// and a person decides.
+func TestACanaryStopsWhenItCannotTell(t *testing.T) {
+	const stopped = "the canary stopped it: "
+	for name, c := range map[string]struct {
+		ended, failed int64
+		reason        string // "" goes on
+	}{
+		"none has ended":              {0, 0, stopped + "none of the first 10 messages ended within 10m, so nobody knows how they did"},
+		"one has, well":               {1, 0, stopped + "only 1 of the first 10 messages ended within 10m, too few to know how they did"},
+		"fewer than half have":        {4, 0, stopped + "only 4 of the first 10 messages ended within 10m, too few to know how they did"},
+		"few have, and badly":         {4, 2, stopped + "4 of the first 10 messages have ended and 2 of these failed, which is more than 10%"},
+		"half have, and well":         {5, 0, ""},
+		"all have, one of ten failed": {10, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := begin(t, canaryJob(t))
+			d.ended, d.failed = c.ended, c.failed
+			fireDue(t, d)
+			r := d.the(t)
+			if c.reason == "" {
+				if r.State != nudgewire.RunDone || r.Approved != "" || len(d.owed[1]) != 1000 {
+					t.Fatalf("%s %q, %d rows owed", r.State, r.Reason, len(d.owed[1]))
+				}
+				return
+			}
+			if r.State != nudgewire.RunPaused || r.Reason != c.reason || len(d.owed[1]) != 10 {
+				t.Fatalf("%s %q, %d rows owed", r.State, r.Reason, len(d.owed[1]))
+			}
+			if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
+				t.Fatal(err)
+			}
+			d.settle(t)
+			if r = d.the(t); r.State != nudgewire.RunDone || r.Approved != "Ann" || len(d.owed[1]) != 1000 {
+				t.Errorf("resumed, it is %s by %q with %d rows", r.State, r.Approved, len(d.owed[1]))
+			}
+		})
+	}
+}
+
+// A run of single messages is done once they are handed over. It can be paused while they wait,
+// and resumed it is done again, with nothing owed twice.
+func TestARunThatHandedAllOverCanBePausedAndResumed(t *testing.T) {
+	d := begin(t, jobOf(t, people(1000), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "winback"}}))
+	fireDue(t, d)
+	refuse := func(words, hint string) {
+		t.Helper()
+		refused, ok := errors.AsType[*wordError](d.Pause(t.Context(), 1, "Ann"))
+		if !ok || refused.Error() != words || refused.Hint() != hint {
+			t.Errorf("pause: %v", refused)
+		}
+	}
+	refuse("run 1 is done: there is nothing to pause", "look at jobs show 1")
+	d.wait = 700
+	if err := d.Pause(t.Context(), 1, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	refuse("run 1 is paused: there is nothing to pause", "it goes on with: nudgewire jobs resume 1")
+	d.settle(t)
+	if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != "paused by Ann" {
+		t.Fatalf("%s %q", r.State, r.Reason)
+	}
+	before := len(d.owed[1])
+	if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	if r := d.the(t); r.State != nudgewire.RunDone || r.Reason != "" || r.EndedAt.IsZero() || before != 1000 || len(d.owed[1]) != 1000 {
+		t.Errorf("resumed, it is %s %q since %s with %d rows", r.State, r.Reason, r.EndedAt, len(d.owed[1]))
+	}
+	// What uploads files has nothing to hold once it is done.
+	d = begin(t, jobOf(t, people(10), Job{Cron: "0 10 * * *"}))
+	d.wait = 700
+	fireDue(t, d)
+	refuse("run 1 is done: there is nothing to pause", "look at jobs show 1")
+}
+
+// What came back of a cancelled run is looked for with each look at the clock, and soon again while
+// some of it is in a sender's hands.
+func TestEachTickEndsWhatCameBackOfCancelledRuns(t *testing.T) {
+	d := begin(t, jobOf(t, people(10), Job{Cron: "0 10 * * *"}))
+	tick := func(want time.Time) {
+		t.Helper()
+		if next, err := d.Tick(t.Context(), monday.Add(time.Minute)); err != nil || !next.Equal(want) {
+			t.Errorf("the next look is at %s, want %s (%v)", next, want, err)
+		}
+	}
+	before := d.looked
+	tick(monday.AddDate(0, 0, 1))
+	d.wait = 1
+	tick(monday.Add(time.Minute + time.Second))
+	if d.looked != before+2 {
+		t.Errorf("looked %d times in 2 ticks", d.looked-before)
 	}
 }

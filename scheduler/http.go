@@ -95,6 +95,7 @@ type webRows struct {
 	header    []string
 	left      int64 // bytes
 	n         int64
+	texts     textWays
 }
 
 // A page is what one answer holds.
@@ -106,6 +107,9 @@ type page interface {
 
 // Header are the columns of the first page.
 func (w *webRows) Header() []string { return w.header }
+
+// ReadAs says how the pages of text were read.
+func (w *webRows) ReadAs() string { return w.texts.String() }
 
 // Next reads on, from page to page.
 func (w *webRows) Next() (Row, int64, error) {
@@ -123,9 +127,15 @@ func (w *webRows) Next() (Row, int64, error) {
 			if _, ok := errors.AsType[*RowError](err); ok {
 				w.n++
 				w.onPage++
-				return nil, w.n, err
+				if w.source.http.Pages == nil && w.source.csv(w.at) {
+					return row, line, err
+				}
+				return row, w.n, err
 			}
 			return nil, w.n, w.explain(err)
+		}
+		if c, ok := w.at.(*csvPage); ok {
+			w.texts.add(c.Rows)
 		}
 		if w.next, err = w.after(); err != nil {
 			return nil, w.n, w.explain(err)

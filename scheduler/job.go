@@ -59,7 +59,7 @@ const (
 
 // Skip names contacts to leave out. Blocked ones are always left out.
 type Skip struct {
-	MessagedWithin units.Duration `yaml:"messaged_within" doc:"Those who were sent anything for this long." example:"7d"`
+	MessagedWithin units.Duration `yaml:"messaged_within" doc:"Those who were sent anything for this long. A retry looks at it once more, and does not count what its own run sent." example:"7d"`
 }
 
 // A Campaign is what the service is asked to create.
@@ -94,11 +94,12 @@ type Guard struct {
 }
 
 // A Canary sends the first rows, waits and looks at what became of them. An accepted message
-// whose end is not known yet counts as neither good nor bad.
+// whose end is not known yet counts as neither good nor bad; when most are of that kind, the run
+// stops as well.
 type Canary struct {
 	First  Share          `yaml:"first" required:"true" doc:"Rows to begin with: a number, or a share of them." example:"1%"`
 	Wait   units.Duration `yaml:"wait" default:"10m" doc:"How long to wait before looking."`
-	StopIf StopIf         `yaml:"stop_if" doc:"What ends the run: failed > 10%." example:"failed > 10%"`
+	StopIf StopIf         `yaml:"stop_if" doc:"What stops the run until a person resumes it: failed > 10%. It stops as well when fewer than half of the first have come to an end by then." example:"failed > 10%"`
 }
 
 // Percent is a share: "300%" is 3.

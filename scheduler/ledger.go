@@ -44,7 +44,8 @@ type Ledger interface {
 	// SetRun stores r in place of the run of its ID (all but ID, Job, Slot, DueAt, Cause and
 	// CreatedAt) while that is in one of from and its Owner is by; ErrMoved otherwise. A
 	// person's word has no owner: by is "" then, and any will do. A run that becomes cancelled
-	// takes its parts that are built along, in the same commit.
+	// takes its parts that are built along, in the same commit. While a run is paused, and once
+	// it is cancelled, nothing that Owing took of it is sent.
 	SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error
 
 	// SaveParts stores r as SetRun does from building, and its parts in place of earlier ones.
@@ -97,4 +98,12 @@ type Owing interface {
 
 	// CancelRows ends the run's messages that still wait, and says how many there were.
 	CancelRows(ctx context.Context, id nudgewire.RunID, reason string) (n int64, err error)
+
+	// PauseSent pauses a run that has ended while messages of it still wait, from where it goes
+	// on as uploading; false, and nothing has changed, when none does.
+	PauseSent(ctx context.Context, id nudgewire.RunID, reason string) (paused bool, err error)
+
+	// EndCancelled ends messages of cancelled runs that were in a sender's hands then and have
+	// come back to wait. left says that some are still in its hands.
+	EndCancelled(ctx context.Context) (left bool, err error)
 }

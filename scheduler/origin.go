@@ -24,7 +24,7 @@ type Origin struct {
 
 	Worksheet string   `yaml:"worksheet" doc:"For workbooks: name of the worksheet; the first one unless said otherwise."`
 	Delimiter string   `yaml:"delimiter" doc:"For CSV: what parts the cells: , ; | or tab. Found out unless said."`
-	Encoding  string   `yaml:"encoding" enum:"auto|utf-8|utf-16|windows-1252" doc:"For CSV: how the text is written. Found out unless said."`
+	Encoding  string   `yaml:"encoding" enum:"auto|utf-8|utf-16|windows-1252" doc:"For CSV: how the text is written. Found out unless said, and a list in two encodings ends its run. utf-8 leaves out the rows that are not; windows-1252 takes every byte for a letter."`
 	Quoting   string   `yaml:"quoting" default:"strict" enum:"strict|lazy" doc:"For CSV: lazy takes a quote inside a cell for itself; strict ends the run on it."`
 	Header    []string `yaml:"header" doc:"For CSV and workbooks without a line of column names: the names, in order." example:"[phone, first_name]"`
 

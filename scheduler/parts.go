@@ -28,6 +28,7 @@ type partWriter struct {
 	parts  []nudgewire.Part
 	kept   int64 // rows written
 	refuse func(i int)
+	took   func(p *nudgewire.Part, i int) error
 
 	encoded bytes.Buffer // one row
 	csv     *csv.Writer
@@ -39,8 +40,10 @@ type partWriter struct {
 	err error // the first failure; kept for gocsv's Error
 }
 
-func newPartWriter(to folder, limit int64, variables int, refuse func(i int)) (*partWriter, error) {
-	p := &partWriter{folder: to, max: limit, refuse: refuse, sum: sha256.New(), buf: bufio.NewWriterSize(nil, 256<<10)}
+// newPartWriter writes into a folder. refuse and took are told what became of each row, by its
+// place in its batch: it is larger than a part may be, or it is the newest of the part.
+func newPartWriter(to folder, limit int64, variables int, refuse func(i int), took func(p *nudgewire.Part, i int) error) (*partWriter, error) {
+	p := &partWriter{folder: to, max: limit, refuse: refuse, took: took, sum: sha256.New(), buf: bufio.NewWriterSize(nil, 256<<10)}
 	p.csv = csv.NewWriter(&p.encoded)
 	if err := p.encode(columnNames(variables)); err != nil {
 		return nil, err
@@ -88,7 +91,8 @@ func (p *partWriter) Write(row []string) error {
 	}
 	p.last().Rows++
 	p.kept++
-	return nil
+	p.err = p.took(p.last(), i)
+	return p.err
 }
 
 // Flush does nothing: parts are flushed when they are full.

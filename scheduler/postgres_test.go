@@ -166,7 +166,7 @@ func TestPostgresAgainstAServer(t *testing.T) {
 		d := begin(t, jobOf(t, s, Job{Cron: "0 10 * * *", MaxSize: 4000}))
 		fireDue(t, d)
 		r := d.the(t)
-		if r.State != nudgewire.RunFailed || !strings.Contains(r.Reason, "postgres postgres on 127.0.0.1: after 19999 rows: division by zero") || len(d.service.uploads()) != 0 || len(d.parts[r.ID]) != 0 {
+		if r.State != nudgewire.RunFailed || !strings.Contains(r.Reason, "postgres postgres on 127.0.0.1: after 19,999 rows: division by zero") || len(d.service.uploads()) != 0 || len(d.parts[r.ID]) != 0 {
 			t.Errorf("the run ended as %s %q with %d parts and %d uploads", r.State, r.Reason, len(d.parts[r.ID]), len(d.service.uploads()))
 		}
 	})

@@ -1,77 +1,56 @@
 package scheduler
 
 import (
-	"bufio"
-	"encoding/csv"
-	"errors"
+	"cmp"
 	"strconv"
+	"strings"
 	"sync"
 )
 
 // rejectsFile is the name of the list of rows that were left out.
 const rejectsFile = "rejects.csv"
 
-// rejects is the list of rows that were left out: number, reason, and the phone as it stands
-// in the source, so that whoever keeps the list can find and mend the row. The file is made
-// with the first of them. It may be used by several goroutines.
+// rejectsHead names its columns: where the row stands, why it was left out, the phone as it stands in the
+// source, so that whoever keeps the list can find and mend the row, and as it would have been sent to, so that it
+// can be found by that.
+var rejectsHead = []string{"row", "reason", "phone", "digits", "file"}
+
+// rejects writes that list. The file is made with the first of them. It may be used by several
+// goroutines.
 type rejects struct {
 	folder folder
+	name   string // "" for rejectsFile
 	mu     sync.Mutex
-	at     sink
-	buf    *bufio.Writer
-	csv    *csv.Writer
-	err    error
+	to     tableFile
 }
 
 // add notes one row; the first failure is kept for close.
-func (r *rejects) add(row int64, reason, phone string) {
+func (r *rejects) add(x Reject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err != nil {
-		return
+	r.to.write(r.folder, cmp.Or(r.name, rejectsFile), rejectsHead, []string{strconv.FormatInt(x.Row, 10), x.Reason, shortCell(clean(x.Phone)), x.Digits, x.File})
+}
+
+// mostOfPhone is how much is kept of a cell that was taken for a phone, in bytes.
+const mostOfPhone = 100
+
+func shortCell(text string) string {
+	if len(text) <= mostOfPhone {
+		return text
 	}
-	if r.at == nil {
-		f, err := r.folder.create(rejectsFile)
-		if err != nil {
-			r.err = err
-			return
-		}
-		r.at = f
-		r.buf = bufio.NewWriterSize(f, 64<<10)
-		r.csv = csv.NewWriter(r.buf)
-		r.err = r.csv.Write([]string{"row", "reason", "phone"})
-	}
-	if r.err == nil {
-		r.err = r.csv.Write([]string{strconv.FormatInt(row, 10), reason, clean(phone)})
-	}
+	return strings.ToValidUTF8(text[:mostOfPhone], "") + "…"
 }
 
 // failed is the first failure so far.
 func (r *rejects) failed() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return diskFull(r.err)
+	return diskFull(r.to.err)
 }
 
 // close makes the file durable.
 func (r *rejects) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.at == nil {
-		return diskFull(r.err)
-	}
-	r.csv.Flush()
-	err := r.err
-	if err == nil {
-		err = r.csv.Error()
-	}
-	if err == nil {
-		err = r.buf.Flush()
-	}
-	if err == nil {
-		err = r.at.Sync()
-	}
-	err = errors.Join(err, r.at.Close())
-	r.at = nil
-	return diskFull(err)
+	return r.to.close()
 }

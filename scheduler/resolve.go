@@ -39,7 +39,7 @@ func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgew
 		return r, *p, &wordError{fmt.Sprintf("run %d is %s and has its parts in hand", r.ID, r.State), "wait until it has ended, or pause it first"}
 	}
 	for _, other := range family {
-		if other.RunID > r.ID && other.File == p.File {
+		if other.RunID > r.ID && fileOf(other.File) == fileOf(p.File) {
 			return r, *p, &wordError{
 				fmt.Sprintf("part %d of run %d went again as part %d of run %d, which is %s", number, r.ID, other.Number, other.RunID, other.State),
 				fmt.Sprintf("look at jobs show %d", other.RunID),

@@ -181,7 +181,7 @@ func (w *working) title() (string, error) {
 // judge decides what becomes of a run that was built.
 func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.Tally, parts []nudgewire.Part) error {
 	if t.Kept == 0 {
-		state, reason := nothingToSend(t)
+		state, reason := nothingToSend(w.run.Job, t)
 		return w.change(ctx, state, reason, func(r *nudgewire.Run) { r.Tally = t })
 	}
 	now := w.Now().UTC()
@@ -202,9 +202,10 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 }
 
 // nothingToSend tells an empty list, which is well, from one in which no row can be used.
-func nothingToSend(t nudgewire.Tally) (nudgewire.RunState, string) {
+func nothingToSend(job string, t nudgewire.Tally) (nudgewire.RunState, string) {
+	again := ", then: nudgewire jobs run " + job
 	if t.Rows == 0 {
-		return nudgewire.RunDone, "the source has no rows"
+		return nudgewire.RunDone, "the list has column names and no rows, so there is nobody to send to; if that is wrong, mend what writes the list" + again
 	}
 	var skipped, repeated, unusable int64
 	for _, x := range t.Exclusions {
@@ -219,12 +220,15 @@ func nothingToSend(t nudgewire.Tally) (nudgewire.RunState, string) {
 	}
 	// A row that is skipped is a good row, and so is the one that a duplicate repeats.
 	if skipped > 0 {
-		words := fmt.Sprintf("all %s rows were skipped", grouped(t.Rows))
-		if skipped < t.Rows {
-			words = fmt.Sprintf("%s of %s rows were skipped", grouped(skipped), grouped(t.Rows))
+		words := "the only row was skipped"
+		switch {
+		case skipped < t.Rows:
+			words = fmt.Sprintf("%s of %s rows %s skipped", grouped(skipped), grouped(t.Rows), verb(skipped, "was", "were"))
+		case t.Rows > 1:
+			words = fmt.Sprintf("all %s rows were skipped", grouped(t.Rows))
 		}
 		if repeated > 0 {
-			words += fmt.Sprintf(", %s repeat an earlier one", grouped(repeated))
+			words += fmt.Sprintf(", %s %s an earlier one", grouped(repeated), verb(repeated, "repeats", "repeat"))
 		}
 		if unusable > 0 {
 			words += fmt.Sprintf(", %s cannot be used", grouped(unusable))
@@ -232,5 +236,21 @@ func nothingToSend(t nudgewire.Tally) (nudgewire.RunState, string) {
 		return nudgewire.RunDone, "nobody is left to send to: " + words
 	}
 	top := t.Exclusions[0]
-	return nudgewire.RunFailed, fmt.Sprintf("none of the %s rows can be sent: %s of them because %s (first in row %d)", grouped(t.Rows), grouped(top.Count), top.Reason, top.First)
+	in := fmt.Sprintf("row %d", top.First)
+	if top.File != "" {
+		in += " of " + top.File
+	}
+	mend := "; mend the list, or columns: of the job" + again
+	if t.Rows == 1 {
+		return nudgewire.RunFailed, fmt.Sprintf("the only row, %s, cannot be sent: %s%s", in, top.Reason, mend)
+	}
+	return nudgewire.RunFailed, fmt.Sprintf("none of the %s rows can be sent: %s of them because %s (first in %s)%s", grouped(t.Rows), grouped(top.Count), top.Reason, in, mend)
+}
+
+// verb is the word for one, or for several.
+func verb(n int64, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
 }

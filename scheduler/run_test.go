@@ -47,7 +47,7 @@ func TestARunUploadsEachPartOnce(t *testing.T) {
 	d := begin(t, jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 4000, Campaign: &Campaign{Name: "Winback {{ run.date }}", TemplateID: 7}}))
 	fireDue(t, d)
 	r := d.the(t)
-	if r.State != nudgewire.RunDone || r.Tally.Kept != 1000 || r.Reason != "not tracked per recipient: the service's answer names no messages" {
+	if r.State != nudgewire.RunDone || r.Tally.Kept != 1000 || r.Reason != "accepted by the service, whose own pages tell who was reached: its answer names no messages" {
 		t.Fatalf("the run ended as %s %q with %+v", r.State, r.Reason, r.Tally)
 	}
 	got := d.service.uploads()
@@ -140,7 +140,7 @@ func TestHowAnUploadEnds(t *testing.T) {
 	}{
 		"what was surely not taken goes again": {
 			on(map[int]error{1: notSent, 2: notSent}), nudgewire.RunDone,
-			"not tracked per recipient: the service's answer names no messages", 5,
+			"accepted by the service, whose own pages tell who was reached: its answer names no messages", 5,
 		},
 		"an answer that was lost is in doubt and not sent again": {
 			on(map[int]error{2: lost}), nudgewire.RunPartial,
@@ -501,11 +501,11 @@ func TestBadInputEndsInAClearState(t *testing.T) {
 		state  nudgewire.RunState
 		reason string
 	}{
-		"header only":     {listSource{header: header}, Job{}, 0, nudgewire.RunDone, "the source has no rows"},
+		"header only":     {listSource{header: header}, Job{}, 0, nudgewire.RunDone, "the list has column names and no rows, so there is nobody to send to; if that is wrong, mend what writes the list, then: nudgewire jobs run winback"},
 		"no phone":        {listSource{header: []string{"tel", "name"}}, Job{}, 0, nudgewire.RunFailed, `columns.phone: the source has no column "phone"; the source has tel, name`},
 		"two phones":      {listSource{header: []string{"phone", "name", "phone"}}, Job{}, 0, nudgewire.RunFailed, `columns.phone: the source has 2 columns named "phone", numbers 1 and 3; give one of them another name`},
 		"a misspelt one":  {listSource{header: []string{"phone", "nmae"}}, Job{}, 0, nudgewire.RunFailed, `columns.var_1: the source has no column "name"; did you mean "nmae"? The source has phone, nmae`},
-		"all bad":         {listSource{header: header, rows: [][]string{{"4.47911E+11", "A"}, {"12", "B"}, {"4.47911E+11", "C"}}}, Job{}, 0, nudgewire.RunFailed, "none of the 3 rows can be sent: 2 of them because the phone was shortened by a spreadsheet (4.47911E+11 lost its last digits); format that column as text (first in row 2)"},
+		"all bad":         {listSource{header: header, rows: [][]string{{"4.47911E+11", "A"}, {"12", "B"}, {"4.47911E+11", "C"}}}, Job{}, 0, nudgewire.RunFailed, "none of the 3 rows can be sent: 2 of them because the phone was shortened by a spreadsheet (4.47911E+11 lost its last digits); format that column as text (first in row 2); mend the list, or columns: of the job, then: nudgewire jobs run winback"},
 		"broken half way": {broken, Job{MaxSize: 2000}, 0, nudgewire.RunFailed, "connection reset"},
 		"disk full":       {people(50000), Job{MaxSize: 10_000}, 500_000, nudgewire.RunFailed, "write part-0051.csv: the disk is full: free some space, then run the job again; nothing was uploaded (write part: no space left on device)"},
 	}
@@ -578,7 +578,10 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := "row,reason,phone\n1002,an earlier row has the same phone,+447911100001\n1003,the phone is too short for GB,12\n1004,var_1 is empty: {{ name }}; give it a default,+447911200000\n"
+	text := "row,reason,phone,digits,file\n" +
+		"1002,an earlier row has the same phone,+447911100001,447911100001,\n" +
+		"1003,the phone is too short for GB,12,,\n" +
+		"1004,var_1 is empty: {{ name }}; give it a default,+447911200000,447911200000,\n"
 	if diff := cmp.Diff(text, string(rejects)); diff != "" {
 		t.Errorf("rejects (-want +got):\n%s", diff)
 	}

@@ -179,10 +179,16 @@ func (s *Scheduler) Run(ctx context.Context) error {
 }
 
 // Tick stores a run for every job that is due at now, or a skipped one with its reason, and
-// says when the next one is due; zero for never. It starts nothing. Once an hour it also
-// removes the files of runs that ended long ago.
+// says when the next one is due; zero for never. It starts nothing. It also ends what came back of
+// cancelled runs, and once an hour removes the files of runs that ended long ago.
 func (s *Scheduler) Tick(ctx context.Context, now time.Time) (next time.Time, err error) {
 	errs := []error{s.clear(ctx, now)}
+	if s.Owing != nil {
+		left, err := s.Owing.EndCancelled(ctx)
+		if errs = append(errs, err); left {
+			next = now.Add(time.Second)
+		}
+	}
 	for _, j := range s.all() {
 		sched := j.Schedule()
 		if sched == nil {
@@ -357,17 +363,25 @@ func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, who string)
 	}, nudgewire.RunHeld)
 }
 
-// Pause stops a run for now. A part that is on its way is taken to its end first.
+// Pause stops a run for now: no further part is uploaded, and of its messages only those leave
+// whose call has begun. A part that is on its way is taken to its end first. A run that is done with
+// handing over its messages can be paused while some of them wait.
 func (s *Scheduler) Pause(ctx context.Context, id nudgewire.RunID, who string) error {
+	r, err := s.Ledger.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	if r.State.Final() && r.Deliver == nudgewire.DeliverPerMessage && s.Owing != nil {
+		if paused, err := s.Owing.PauseSent(ctx, id, "paused by "+who); err != nil || paused {
+			return err
+		}
+	}
 	return s.person(ctx, id, "pause", func(r *nudgewire.Run) {
 		r.Before = r.State
 		if r.State == nudgewire.RunBuilding {
 			r.Before = nudgewire.RunPlanned // what was read by half is read again
 		}
 		r.State, r.Reason = nudgewire.RunPaused, "paused by "+who
-		if r.Deliver == nudgewire.DeliverPerMessage && r.Before == nudgewire.RunUploading {
-			r.Reason += `; rows that were handed over before still go out, and "nudgewire halt job ` + r.Job + `" holds those, too`
-		}
 	}, nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunHeld, nudgewire.RunUploading)
 }
 
@@ -415,6 +429,7 @@ func (s *Scheduler) cancel(ctx context.Context, r nudgewire.Run, reason string) 
 		r.State, r.Reason, r.EndedAt, r.Owner, r.LeaseEnd = nudgewire.RunCancelled, reason, s.Now().UTC(), "", time.Time{}
 		err = s.Ledger.SetRun(ctx, "", r, from)
 	}
+	s.Wake() // for what is in a sender's hands
 	return err
 }
 
@@ -443,9 +458,6 @@ func notNow(r nudgewire.Run, what string) error {
 		hint = fmt.Sprintf("it goes on with: nudgewire jobs resume %d", r.ID)
 	case r.State == nudgewire.RunHeld && what != "approve":
 		hint = fmt.Sprintf("it goes on with: nudgewire jobs approve %d", r.ID)
-	}
-	if what == "pause" && r.State == nudgewire.RunDone && r.Deliver == nudgewire.DeliverPerMessage {
-		hint = fmt.Sprintf(`its messages that still wait are held by "nudgewire halt job %s", and ended by "nudgewire jobs cancel %d"`, r.Job, r.ID)
 	}
 	return &wordError{fmt.Sprintf("run %d is %s: there is nothing to %s", r.ID, r.State, what), hint}
 }

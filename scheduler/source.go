@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // A Source is a list that can be read from the start as often as wanted.
@@ -18,13 +22,54 @@ type Source interface {
 type Rows interface {
 	// Header are the names of the columns.
 	Header() []string
-	// Next gives the next row and the number that people know it by: its line in a file, the
-	// row of a sheet, else its place in the list. The row holds until the next call; its texts
-	// may be kept. io.EOF ends the list when it was read whole and did not change meanwhile. A
-	// *RowError is about one row only: reading goes on. Any other error ends the reading, and
-	// what was read so far must not be used.
-	Next() (row Row, line int64, err error)
+	// Next gives the next row and its number, by which people find it. In a file it is the row that
+	// a spreadsheet shows: the first is 1, the column names count and so does an empty row, the
+	// further lines of a cell do not. Elsewhere it is the place in the list, from 1. The row holds
+	// until the next call; its texts may be kept. io.EOF ends the list when it was read whole and did
+	// not change meanwhile. A *RowError is about one row only, which comes along as far as it could
+	// be told apart: reading goes on. Any other error ends the reading, and what was read so far must
+	// not be used.
+	Next() (row Row, number int64, err error)
 	Close() error
+}
+
+// Rows of files have a File: the name of the one that the last row came from.
+type inFiles interface{ File() string }
+
+// Rows of text have a ReadAs: its encoding and what parts the cells, for people. It is whole once
+// the rows were read to their end.
+type fromText interface{ ReadAs() string }
+
+// textWays gathers how the texts of a list were read.
+type textWays struct {
+	words []string
+	files []int
+}
+
+// add counts a text that was read to its end; rows that are no text count nothing.
+func (w *textWays) add(rows Rows) {
+	text, ok := rows.(fromText)
+	if !ok {
+		return
+	}
+	at := slices.Index(w.words, text.ReadAs())
+	if at < 0 {
+		at = len(w.words)
+		w.words, w.files = append(w.words, text.ReadAs()), append(w.files, 0)
+	}
+	w.files[at]++
+}
+
+// String is the one way, or every way with how many files were read in it.
+func (w *textWays) String() string {
+	if len(w.words) < 2 {
+		return strings.Join(w.words, "")
+	}
+	var all []string
+	for i, one := range w.words {
+		all = append(all, one+" ("+units.Count(w.files[i], "file")+")")
+	}
+	return strings.Join(all, ", ")
 }
 
 // A Row is the cells of one row. It may be shorter than the header where a format leaves

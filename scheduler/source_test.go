@@ -137,8 +137,6 @@ func TestCSVIsReadAsItIsWritten(t *testing.T) {
 		})
 	}
 	t.Run("the delimiter that Excel names", func(t *testing.T) {
-		want := want
-		want.Lines = []int64{3, 4}
 		got := readAll(t, Origin{CSV: put(t, "a.csv", []byte("sep=;\nphone;name\n+441;Zoë\n+442;\"Smith, \"\"Jo\"\"\"\n"))})
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("read (-want +got):\n%s", diff)
@@ -172,28 +170,23 @@ func TestBadCSVEndsInWords(t *testing.T) {
 		rows   []string
 		end    string
 	}{
-		"empty":                      {"", Origin{}, nil, "PATH: is empty: it does not even have column names"},
-		"only a BOM":                 {"\ufeff", Origin{}, nil, "PATH: is empty: it does not even have column names"},
-		"a phone for a name":         {"+447911123456,Ann\n", Origin{}, nil, "PATH: line 1 has a phone number in cell 1 where column names are expected"},
-		"ragged":                     {"a,b\n1\n1,2\n1,2,3\n", Origin{}, []string{"! the row has 1 cells and the header 2", "1|2", "! the row has 3 cells and the header 2"}, ""},
-		"a quote in a cell":          {"a,b\n5\" pipe,2\n", Origin{}, nil, "PATH: line 2 has a quote inside a cell that does not begin with one"},
-		"a quote in a cell, lazy":    {"a,b\n5\" pipe,2\n", Origin{Quoting: "lazy"}, []string{`5" pipe|2`}, ""},
-		"text behind a quote":        {"a,b\n\"1\"x,2\n", Origin{}, nil, "PATH: line 2 has a quote that is not closed, or text behind a closing one"},
-		"a quote never closed":       {"a,b\n\"1,2\n" + long, Origin{}, nil, "PATH: the quote that opens a cell in line 2 is never closed"},
-		"another encoding later":     {"a,b\n" + strings.Repeat("1,2\n", 20000) + "Zo\xeb,2\n", Origin{}, nil, "PATH: line 20002 is not written in UTF-8"},
-		"another encoding than told": {"a,b\nZo\xeb,2\n", Origin{Encoding: "utf-8"}, nil, "PATH: line 2 is not written in UTF-8"},
-		"too large":                  {"a,b\n1,2\n", Origin{MaxBytes: 5}, nil, "PATH: is larger than source.max_bytes"},
-		"an old workbook":            {"\xd0\xcf\x11\xe0rest", Origin{}, nil, "PATH: is a workbook of the old .xls kind: save it as .xlsx or CSV"},
-		"a broken gzip":              {"\x1f\x8bxx", Origin{}, nil, "PATH: is no gzip file: unexpected EOF"},
-		"a cut gzip":                 {string(zipped(t, []byte("a,b\n"+strings.Repeat("1,2\n", 9)))[:30]), Origin{}, nil, "PATH: unexpected EOF"},
+		"empty":                   {"", Origin{}, nil, "PATH: is empty: it does not even have column names"},
+		"only a BOM":              {"\ufeff", Origin{}, nil, "PATH: is empty: it does not even have column names"},
+		"a phone for a name":      {"+447911123456,Ann\n", Origin{}, nil, "PATH: row 1 has a phone number in cell 1 where column names are expected"},
+		"ragged":                  {"a,b\n1\n1,2\n1,2,3\n", Origin{}, []string{"! the row has 1 cell and the header 2: write the empty cells, too", "1|2", `! the row has 3 cells and the header 2: put a cell that holds "," into quotes`}, ""},
+		"a quote in a cell":       {"a,b\n5\" pipe,2\n", Origin{}, nil, "PATH: row 2 has a quote inside a cell that does not begin with one"},
+		"a quote in a cell, lazy": {"a,b\n5\" pipe,2\n", Origin{Quoting: "lazy"}, []string{`5" pipe|2`}, ""},
+		"text behind a quote":     {"a,b\n\"1\"x,2\n", Origin{}, nil, "PATH: row 2 has a quote that is not closed, or text behind a closing one"},
+		"a quote never closed":    {"a,b\n\"1,2\n" + long, Origin{}, nil, "PATH: the quote that opens a cell in row 2 is never closed"},
+		"too large":               {"a,b\n1,2\n", Origin{MaxBytes: 5}, nil, "PATH: is larger than source.max_bytes"},
+		"an old workbook":         {"\xd0\xcf\x11\xe0rest", Origin{}, nil, "PATH: is a workbook of the old .xls kind: save it as .xlsx or CSV"},
+		"a broken gzip":           {"\x1f\x8bxx", Origin{}, nil, "PATH: is no gzip file: unexpected EOF"},
+		"a cut gzip":              {string(zipped(t, []byte("a,b\n"+strings.Repeat("1,2\n", 9)))[:30]), Origin{}, nil, "PATH: unexpected EOF"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.origin.CSV = put(t, "list.csv", []byte(tt.text))
 			got := readAll(t, tt.origin)
-			if name == "another encoding later" {
-				got.Rows = nil
-			}
 			if diff := cmp.Diff(tt.rows, got.Rows); diff != "" {
 				t.Errorf("rows (-want +got):\n%s", diff)
 			}

@@ -193,7 +193,7 @@ func (r *sqlRows) Next() (Row, int64, error) {
 			return nil, r.n, io.EOF
 		}
 		r.failed = true
-		return nil, r.n, r.explain(fmt.Errorf("after %d rows: %w", r.n, err))
+		return nil, r.n, r.explain(fmt.Errorf("after %s: %w", units.Count(r.n, "row"), err))
 	}
 	r.n++
 	for i, v := range r.values {

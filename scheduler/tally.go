@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -25,16 +26,21 @@ const mostReasons = 100
 // exclusions counts the rows left out, by reason. It may be used by several goroutines.
 type exclusions struct {
 	mu   sync.Mutex
-	by   map[[2]string]*nudgewire.Exclusion
+	by   map[[2]string]*exclusion
 	rows int64
 }
 
-func (x *exclusions) add(kind, reason string, row int64) {
+type exclusion struct {
+	nudgewire.Exclusion
+	first spot
+}
+
+func (x *exclusions) add(kind, reason string, at spot) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.rows++
 	if x.by == nil {
-		x.by = map[[2]string]*nudgewire.Exclusion{}
+		x.by = map[[2]string]*exclusion{}
 	}
 	key := [2]string{kind, reason}
 	one := x.by[key]
@@ -43,24 +49,50 @@ func (x *exclusions) add(kind, reason string, row int64) {
 		one = x.by[key]
 	}
 	if one == nil {
-		one = &nudgewire.Exclusion{Kind: kind, Reason: key[1], First: row}
+		one = &exclusion{nudgewire.Exclusion{Kind: kind, Reason: key[1], First: at.Row, File: at.File}, at}
 		x.by[key] = one
 	}
 	one.Count++
-	one.First = min(one.First, row)
+	if at.before(one.first) {
+		one.First, one.File, one.first = at.Row, at.File, at
+	}
 }
 
 // list is the exclusions, the most frequent first.
 func (x *exclusions) list() []nudgewire.Exclusion {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := make([]nudgewire.Exclusion, 0, len(x.by))
-	for _, one := range x.by {
-		all = append(all, *one)
-	}
-	slices.SortFunc(all, func(a, b nudgewire.Exclusion) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.First, b.First), cmp.Compare(a.Reason, b.Reason))
+	sorted := slices.SortedFunc(maps.Values(x.by), func(a, b *exclusion) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.first.nth, b.first.nth), cmp.Compare(a.First, b.First), cmp.Compare(a.Reason, b.Reason))
 	})
+	all := make([]nudgewire.Exclusion, len(sorted))
+	for i, one := range sorted {
+		all[i] = one.Exclusion
+	}
+	return all
+}
+
+// fileNames tells whether rows came from several files: only then exclusions name theirs.
+type fileNames struct {
+	first   string
+	any     bool
+	several bool
+}
+
+func (f *fileNames) see(file string) {
+	if !f.any {
+		f.first, f.any = file, true
+	}
+	f.several = f.several || file != f.first
+}
+
+// short takes the file away where it is always the same.
+func (f *fileNames) short(all []nudgewire.Exclusion) []nudgewire.Exclusion {
+	if !f.several {
+		for i := range all {
+			all[i].File = ""
+		}
+	}
 	return all
 }
 

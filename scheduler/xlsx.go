@@ -87,7 +87,7 @@ func (w *bookRows) Next() (Row, int64, error) {
 	}
 	if len(row) > len(w.header) {
 		if slices.ContainsFunc(row[len(w.header):], func(s string) bool { return strings.TrimSpace(s) != "" }) {
-			return nil, line, &RowError{fmt.Sprintf("the row has %d cells and the header %d", len(row), len(w.header))}
+			return row, line, ragged(len(row), len(w.header), "empty the cells that have no column name")
 		}
 		row = row[:len(w.header)]
 	}

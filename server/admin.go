@@ -18,6 +18,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -274,7 +275,7 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 	if err == nil {
 		d, err := a.Store.DispatchStory(ctx, nudgewire.DispatchID(id))
 		if err == nil {
-			return messageView(&d.Dispatch, d.Message, d.Attempts), nil
+			return a.placed(ctx, messageView(&d.Dispatch, d.Message, d.Attempts))
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return MessageView{}, err
@@ -302,11 +303,34 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 	if err != nil {
 		return MessageView{}, err
 	}
-	return messageView(&d.Dispatch, d.Message, d.Attempts), nil
+	return a.placed(ctx, messageView(&d.Dispatch, d.Message, d.Attempts))
+}
+
+// placed says of a message that is owed because of a row where that row stands.
+func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
+	if v.EventID != 0 {
+		return v, nil
+	}
+	run, _, ok, err := a.Store.RowOf(ctx, v.ID)
+	if err != nil || !ok {
+		return v, err
+	}
+	v.Run = run
+	run, number, err := a.Store.ReadRow(ctx, v.ID)
+	if err != nil || run == 0 {
+		return v, err
+	}
+	places := scheduler.PlaceFinder{Ledger: a.Store}
+	at, _ := places.Of(ctx, run, number) // the message is told without it, too
+	v.Row, v.File = at.Row, at.File
+	return v, places.Close()
 }
 
 func (a admin) why(r *http.Request) (any, error) {
 	q, phone, err := a.parseList(r)
+	if no, ok := errors.AsType[*Error](err); ok && phone == "" && strings.TrimSpace(r.URL.Query().Get("phone")) != "" {
+		return a.whyNoPhone(r, no)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -325,22 +349,46 @@ func (a admin) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(stories)+len(rows)+len(followed) == 0 {
-		return nil, refusef(http.StatusNotFound, `"nudgewire events refused" shows requests that were not taken`,
-			"nothing is known about %s", phone.Masked())
+	left, note, err := a.leftOut(r.Context(), string(phone), "")
+	if err != nil {
+		return nil, err
 	}
-	out := make([]StoryView, 0, len(stories)+len(rows))
+	if len(stories)+len(rows)+len(followed)+len(left) == 0 {
+		hint := `"nudgewire events refused" shows requests that were not taken, and "nudgewire jobs export RUN" the rows of uploaded files`
+		if note != "" {
+			hint += "; " + note
+		}
+		return nil, refusef(http.StatusNotFound, hint, "nothing is known about %s", phone.Masked())
+	}
+	out := make([]StoryView, 0, len(stories)+len(rows)+len(followed)+len(left))
 	for i := range stories {
 		out = append(out, storyView(&stories[i]))
 	}
+	places := scheduler.PlaceFinder{Ledger: a.Store}
 	for i := range rows {
-		out = append(out, rowStoryView(&rows[i]))
+		var at nudgewire.Place
+		if rows[i].ReadBy != 0 {
+			at, _ = places.Of(r.Context(), rows[i].ReadBy, rows[i].ReadNumber) // the story is told without it, too
+		}
+		out = append(out, rowStoryView(&rows[i], at))
+	}
+	if err := places.Close(); err != nil {
+		return nil, err
 	}
 	for i := range followed {
 		out = append(out, followedStoryView(&followed[i]))
 	}
+	return told(append(out, left...), q.Limit, note), nil
+}
+
+// told are the newest stories, the newest last, and the note.
+func told(out []StoryView, limit int, note string) []StoryView {
 	slices.SortStableFunc(out, func(a, b StoryView) int { return a.at().Compare(b.at()) })
-	return out[max(0, len(out)-q.Limit):], nil
+	out = out[max(0, len(out)-limit):]
+	if note != "" {
+		out = append(out, StoryView{Messages: []MessageView{}, Note: note})
+	}
+	return out
 }
 
 // body reads a small JSON request strictly.

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -16,13 +18,14 @@ import (
 // A RowView is one row of a run and what became of it. The phone is whole: the list is its
 // reader's own.
 type RowView struct {
-	// Row counts the rows that the run kept, from 1; SourceRow is the place in the source of a
-	// row that it left out. A row has one of the two: what was kept does not remember where in
-	// the source it stood.
-	Row       int64  `json:"row,omitempty"`
-	SourceRow int64  `json:"source_row,omitempty"`
-	Part      int    `json:"part,omitempty"`
-	Phone     string `json:"phone"`
+	// Row is where the row stands in the source, as nudgewire.Place has it; absent where that is not known
+	// any more. File is the file of the source. Number counts the rows that the run kept, from 1, in
+	// the order in which they are sent.
+	Row    int64  `json:"row,omitempty"`
+	File   string `json:"file,omitempty"`
+	Number int64  `json:"number,omitempty"`
+	Part   int    `json:"part,omitempty"`
+	Phone  string `json:"phone"`
 	// State is that of the row's dispatch; of its part where it has none; left_out otherwise.
 	State    string               `json:"state"`
 	Reason   string               `json:"reason,omitempty"`
@@ -74,8 +77,8 @@ func (a admin) export(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	buf := bufio.NewWriterSize(w, 1<<16)
-	e := &exporting{admin: a, run: &run, parts: parts, out: json.NewEncoder(buf)}
-	err = e.all(r.Context())
+	e := &exporting{admin: a, run: &run, parts: parts, places: scheduler.PlaceFinder{Ledger: a.Store}, out: json.NewEncoder(buf)}
+	err = errors.Join(e.all(r.Context()), e.places.Close())
 	switch {
 	case err == nil:
 		e.cut = e.out.Encode(rowLine{End: true})
@@ -90,15 +93,32 @@ func (a admin) export(w http.ResponseWriter, r *http.Request) {
 // An exporting is one answer being written.
 type exporting struct {
 	admin
-	run   *nudgewire.Run
-	parts []nudgewire.Part
-	out   *json.Encoder
-	cut   error // of writing; it ends the answer
+	run    *nudgewire.Run
+	parts  []nudgewire.Part
+	places scheduler.PlaceFinder
+	lost   bool // places cannot be read; that was told
+	out    *json.Encoder
+	cut    error // of writing; it ends the answer
 }
 
 func (e *exporting) put(row *RowView) error {
 	e.cut = e.out.Encode(rowLine{Row: row})
 	return e.cut
+}
+
+// putAt tells of a row that was read by a run, with that number among its kept rows.
+func (e *exporting) putAt(ctx context.Context, run nudgewire.RunID, number int64, row *RowView) error {
+	if !e.lost && run != 0 {
+		at, err := e.places.Of(ctx, run, number)
+		if err != nil {
+			e.lost = true
+			if err := e.problem(fmt.Errorf("where rows stand in the list is not known: %w", err)); err != nil {
+				return err
+			}
+		}
+		row.Row, row.File = at.Row, at.File
+	}
+	return e.put(row)
 }
 
 // problem notes what a file could not tell; the rest is told all the same.
@@ -117,7 +137,7 @@ func (e *exporting) all(ctx context.Context) error {
 				return err
 			}
 			next = r.Number + 1
-			return e.put(e.owed(r))
+			return e.putAt(ctx, r.ReadBy, r.ReadNumber, e.owed(r))
 		})
 		if err != nil {
 			return err
@@ -126,11 +146,12 @@ func (e *exporting) all(ctx context.Context) error {
 	if err := e.files(ctx, next, e.run.Tally.Kept+1); err != nil {
 		return err
 	}
-	if e.run.Folder == "" || e.run.AgainOf != 0 || e.run.Tally.Excluded() == 0 {
+	rejects := scheduler.RejectsOf(e.run)
+	if rejects == "" {
 		return nil
 	}
-	return e.problem(scheduler.ReadRejects(e.run.Folder, func(x scheduler.Reject) error {
-		return e.put(&RowView{SourceRow: x.Row, Phone: x.Phone, State: StateLeftOut, Reason: x.Reason})
+	return e.problem(scheduler.ReadRejects(rejects, func(x scheduler.Reject) error {
+		return e.put(&RowView{Row: x.Row, File: x.File, Phone: x.Phone, State: StateLeftOut, Reason: x.Reason})
 	}))
 }
 
@@ -138,7 +159,7 @@ func (e *exporting) all(ctx context.Context) error {
 func (e *exporting) owed(r *nudgewire.RunRow) *RowView {
 	d := &r.Dispatch
 	v := &RowView{
-		Row: r.Number, Part: e.partOf(r.Number), Phone: string(d.Phone), State: string(d.State), Reason: d.Reason, Dispatch: d.ID, At: optional(d.UpdatedAt),
+		Number: r.Number, Part: e.partOf(r.Number), Phone: string(d.Phone), State: string(d.State), Reason: d.Reason, Dispatch: d.ID, At: optional(d.UpdatedAt),
 		AgainAs: r.AgainAs, AgainOf: r.AgainOf,
 	}
 	v.follow(r.Message)
@@ -182,11 +203,11 @@ func (e *exporting) files(ctx context.Context, first, end int64) error {
 			if n < first || n >= end {
 				return ctx.Err()
 			}
-			v := &RowView{Row: n, Part: p.Number, Phone: string(phone), State: string(p.State), Reason: p.Reason, At: optional(p.UpdatedAt)}
+			v := &RowView{Number: n, Part: p.Number, Phone: string(phone), State: string(p.State), Reason: p.Reason, At: optional(p.UpdatedAt)}
 			if m, known := messages[phone]; known {
 				v.follow(&m)
 			}
-			return e.put(v)
+			return e.putAt(ctx, e.run.ID, n, v)
 		}))
 		if err != nil {
 			return err

@@ -1,34 +1,69 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// A HaltView is something that a person stopped.
+// A HaltView is something that was stopped: halted, or, where Scope is store.HaltRun, a run that is
+// paused.
 type HaltView struct {
 	Scope  store.HaltScope `json:"scope"`
-	Name   string          `json:"name,omitempty"`
+	Name   string          `json:"name,omitempty"` // of a run its number
+	Job    string          `json:"job,omitempty"`  // of a run
 	Reason string          `json:"reason,omitempty"`
-	Since  time.Time       `json:"since"`
+	Since  time.Time       `json:"since,omitzero"` // not known of a paused run that has handed nothing over
 }
 
-// What names what is halted: "everything", `trigger "reminder"`.
-func (v HaltView) What() string { return store.Halt{Scope: v.Scope, Name: v.Name}.What() }
+// Paused tells a paused run from what is halted.
+func (v HaltView) Paused() bool { return v.Scope == store.HaltRun }
 
-// Words are the halt for people.
+// What names what is halted: "everything", `trigger "reminder"`, "run 12 of winback".
+func (v HaltView) What() string {
+	what := store.Halt{Scope: v.Scope, Name: v.Name}.What()
+	if v.Job != "" {
+		what += " of " + v.Job
+	}
+	return what
+}
+
+// GoesOn is the command that lets it go on.
+func (v HaltView) GoesOn() string {
+	switch v.Scope {
+	case store.HaltAll:
+		return "nudgewire resume"
+	case store.HaltRun:
+		return "nudgewire jobs resume " + v.Name
+	}
+	name := v.Name
+	if strings.ContainsAny(name, " \t\"'`$&|;<>()*?!\\") { // for the shell
+		name = fmt.Sprintf("%q", name)
+	}
+	return fmt.Sprintf("nudgewire resume %s %s", v.Scope, name)
+}
+
+// Words are the halt for people. A pause says how it ends, because resume does not end it.
 func (v HaltView) Words() string {
-	words := fmt.Sprintf("%s, since %s UTC", v.What(), v.Since.UTC().Format(time.DateTime))
+	words := v.What()
+	if !v.Since.IsZero() {
+		words += ", since " + v.Since.UTC().Format(time.DateTime) + " UTC"
+	}
 	if v.Reason != "" {
 		words += ": " + v.Reason
+	}
+	if v.Paused() {
+		words += "; it goes on with: " + v.GoesOn()
 	}
 	return words
 }
@@ -47,14 +82,30 @@ func (a admin) haltRoutes(route func(string, func(*http.Request) (any, error))) 
 	}
 }
 
+// haltViews are what is halted, and then the runs that are paused.
 func (a admin) haltViews(ctx context.Context) ([]HaltView, error) {
 	halts, err := a.Store.Halts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]HaltView, len(halts))
-	for i, h := range halts {
-		out[i] = haltView(h)
+	out := make([]HaltView, 0, len(halts))
+	since := map[string]time.Time{} // by the number of a run
+	for _, h := range halts {
+		if h.Scope == store.HaltRun {
+			since[h.Name] = h.At.UTC()
+			continue
+		}
+		out = append(out, haltView(h))
+	}
+	open, err := a.Store.OpenRuns(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range open {
+		if r.State == nudgewire.RunPaused {
+			number := strconv.FormatInt(int64(r.ID), 10)
+			out = append(out, HaltView{Scope: store.HaltRun, Name: number, Job: r.Job, Reason: r.Reason, Since: since[number]})
+		}
 	}
 	return out, nil
 }
@@ -122,27 +173,54 @@ func (a admin) nearestTo(in HaltRequest, names []string) string {
 	return "there are " + strings.Join(names, ", ")
 }
 
-// notHalted refuses to resume what goes on anyway, and says what does not.
+// notHalted refuses to resume what goes on anyway, and says what does not and how it would.
 func (a admin) notHalted(ctx context.Context, in HaltRequest) error {
-	halts, err := a.Store.Halts(ctx)
+	halts, err := a.haltViews(ctx)
 	if err != nil {
 		return err
 	}
-	hint := "nothing is halted"
-	if len(halts) > 0 {
-		var all, names []string
-		for _, h := range halts {
-			all = append(all, h.What())
-			if h.Scope == in.Scope && h.Name != "" {
-				names = append(names, h.Name)
-			}
+	var stopped, names []string
+	halted := false
+	for _, h := range halts {
+		state := "paused"
+		if !h.Paused() {
+			state, halted = "halted", true
 		}
-		hint = "halted: " + strings.Join(all, ", ")
-		if near := nearest.Of(in.Name, names); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
+		stopped = append(stopped, fmt.Sprintf("%s is %s, and goes on with: %s", h.What(), state, h.GoesOn()))
+		if h.Scope == in.Scope && h.Name != "" {
+			names = append(names, h.Name)
 		}
 	}
-	return refusef(http.StatusNotFound, hint, "%s is not halted", HaltView{Scope: in.Scope, Name: in.Name}.What())
+	words := HaltView{Scope: in.Scope, Name: in.Name}.What() + " is not halted"
+	hint := strings.Join(stopped, "; ")
+	near := nearest.Of(in.Name, names)
+	switch {
+	case in.Scope == store.HaltAll && halted:
+		words = "there is no halt of everything"
+	case in.Scope == store.HaltAll:
+		words = "nothing is halted"
+	case near != "":
+		hint = fmt.Sprintf("did you mean %q?", near)
+	case len(halts) == 0:
+		hint = "nothing is halted"
+	}
+	return refusef(http.StatusNotFound, hint, "%s", words)
+}
+
+// HaltHint helps on who names a scope that cannot be halted.
+func HaltHint(scope, name string) string {
+	if scope == string(store.HaltRun) || scope == "runs" {
+		name = cmp.Or(name, "RUN")
+		return fmt.Sprintf("a run is stopped with: nudgewire jobs pause %s, and goes on with: nudgewire jobs resume %s", name, name)
+	}
+	known := make([]string, len(store.HaltScopes))
+	for i, one := range store.HaltScopes {
+		known[i] = string(one)
+	}
+	if near := nearest.Of(scope, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
 }
 
 // haltRequest reads what to halt or to resume.
@@ -161,7 +239,7 @@ func haltRequest(r *http.Request) (in HaltRequest, err error) {
 			return in, refusef(http.StatusBadRequest, "", "which %s?", in.Scope)
 		}
 	default:
-		return in, refusef(http.StatusBadRequest, "", "scope %q: want all, trigger, template or job", in.Scope)
+		return in, refusef(http.StatusBadRequest, HaltHint(string(in.Scope), in.Name), "scope %q: want all, trigger, template or job", in.Scope)
 	}
 	return in, nil
 }

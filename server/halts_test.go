@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
@@ -21,13 +23,15 @@ import (
 type named struct{ still }
 
 func (named) View() server.DaemonView {
-	return server.DaemonView{Triggers: []string{"reminder", "thanks"}, Templates: []string{"cart_reminder", "winback"}}
+	return server.DaemonView{Triggers: []string{"reminder", "thanks"}, Templates: []string{"cart_reminder", "winback"}, UnderWay: 5}
 }
 
 // calendar is one job, and nothing else is asked of it.
 type calendar struct{ jobs }
 
 type jobs interface{ server.Jobs }
+
+func (calendar) Progress(nudgewire.RunID) (p scheduler.Progress, ok bool) { return p, false }
 
 func (calendar) Jobs(time.Time) []nudgewire.Job { return []nudgewire.Job{{Name: "winback-weekly"}} }
 
@@ -121,12 +125,24 @@ func TestAHaltOfWhatNobodyKnowsIsRefused(t *testing.T) {
 		},
 		"everything by a name":  {halt(store.HaltAll, "x"), 400, "all takes no name", ""},
 		"a trigger without one": {halt(store.HaltTrigger, ""), 400, "which trigger?", ""},
-		"no such scope":         {halt("triger", "x"), 400, `scope "triger": want all, trigger, template or job`, ""},
-		"a resume of what goes on": {
-			resume(store.HaltJob, "winback-weekly"), 404, `job "winback-weekly" is not halted`, `halted: trigger "reminder"`,
+		"no such scope":         {halt("triger", "x"), 400, `scope "triger": want all, trigger, template or job`, "did you mean trigger?"},
+		"a run": {
+			halt(store.HaltRun, "12"), 400, `scope "run": want all, trigger, template or job`,
+			"a run is stopped with: nudgewire jobs pause 12, and goes on with: nudgewire jobs resume 12",
 		},
-		"a resume of everything": {resume(store.HaltAll, ""), 404, "everything is not halted", `halted: trigger "reminder"`},
-		"a misspelt resume":      {resume(store.HaltTrigger, "remindr"), 404, `trigger "remindr" is not halted`, `did you mean "reminder"?`},
+		"a resume of a run": {
+			resume(store.HaltRun, ""), 400, `scope "run": want all, trigger, template or job`,
+			"a run is stopped with: nudgewire jobs pause RUN, and goes on with: nudgewire jobs resume RUN",
+		},
+		"a resume of what goes on": {
+			resume(store.HaltJob, "winback-weekly"), 404, `job "winback-weekly" is not halted`,
+			`trigger "reminder" is halted, and goes on with: nudgewire resume trigger reminder`,
+		},
+		"a resume of everything": {
+			resume(store.HaltAll, ""), 404, "there is no halt of everything",
+			`trigger "reminder" is halted, and goes on with: nudgewire resume trigger reminder`,
+		},
+		"a misspelt resume": {resume(store.HaltTrigger, "remindr"), 404, `trigger "remindr" is not halted`, `did you mean "reminder"?`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -142,8 +158,111 @@ func TestAHaltOfWhatNobodyKnowsIsRefused(t *testing.T) {
 	if err := s.Resume(ctx, store.HaltTrigger, "reminder"); err != nil {
 		t.Fatal(err)
 	}
-	if e, ok := errors.AsType[*server.Error](resume(store.HaltAll, "")()); !ok || e.Hint != "nothing is halted" {
-		t.Errorf("a resume of nothing: %+v", e)
+	for what, hint := range map[string]string{
+		"nothing is halted":       "",
+		`job "wnb" is not halted`: "nothing is halted",
+	} {
+		do := resume(store.HaltAll, "")
+		if hint != "" {
+			do = resume(store.HaltJob, "wnb")
+		}
+		if e, ok := errors.AsType[*server.Error](do()); !ok || e.Words != what || e.Hint != hint {
+			t.Errorf("a resume of nothing: %+v, want %q %q", e, what, hint)
+		}
+	}
+}
+
+// A paused run stands beside what is halted, as what it is: resume does not end it and says what
+// does, and neither does a resume of its job.
+func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
+	ask, s := halting(t)
+	ctx := t.Context()
+	start := func(slot string, rows int, deliver nudgewire.Deliver) nudgewire.RunID {
+		t.Helper()
+		now := time.Now()
+		r := nudgewire.Run{
+			Job: "winback-weekly", Slot: slot, DueAt: now, Cause: nudgewire.CauseHand, State: nudgewire.RunUploading, Deliver: deliver,
+			Expires: 24 * time.Hour, CreatedAt: now,
+		}
+		var err error
+		if r.ID, _, err = s.StartRun(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		for i := range int64(rows) {
+			row := nudgewire.Dispatch{Trigger: r.Job, Key: nudgewire.RowKey(r.ID, i+1), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: now}
+			if err := s.Owe(ctx, r.ID, i+1, []nudgewire.Dispatch{row}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.Claim(ctx, store.ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 1}); err != nil {
+			t.Fatal(err)
+		}
+		r.State, r.Before, r.Reason = nudgewire.RunPaused, nudgewire.RunUploading, "paused by Ann"
+		if err := s.SetRun(ctx, "", r, nudgewire.RunUploading); err != nil {
+			t.Fatal(err)
+		}
+		return r.ID
+	}
+	start("one", 3, nudgewire.DeliverPerMessage)
+	start("two", 0, nudgewire.DeliverCSV)
+	const how = "run 1 of winback-weekly is paused, and goes on with: nudgewire jobs resume 1; run 2 of winback-weekly is paused, and goes on with: nudgewire jobs resume 2"
+	for _, c := range []struct {
+		in          server.HaltRequest
+		words, hint string
+	}{
+		{server.HaltRequest{Scope: store.HaltAll}, "nothing is halted", how},
+		{server.HaltRequest{Scope: store.HaltJob, Name: "winback-weekly"}, `job "winback-weekly" is not halted`, how},
+	} {
+		_, err := ask.Resume(ctx, c.in)
+		if e, ok := errors.AsType[*server.Error](err); !ok || e.Status != 404 || e.Words != c.words || e.Hint != c.hint {
+			t.Errorf("resume %s: %+v, want %q %q", c.in.Scope, e, c.words, c.hint)
+		}
+	}
+	got, err := ask.Halt(ctx, server.HaltRequest{Scope: store.HaltTemplate, Name: "winback"})
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	want := []string{
+		`template "winback", since <time> UTC`,
+		"run 1 of winback-weekly, since <time> UTC: paused by Ann; it goes on with: nudgewire jobs resume 1",
+		"run 2 of winback-weekly: paused by Ann; it goes on with: nudgewire jobs resume 2",
+	}
+	for i, h := range got {
+		words := h.Words()
+		if !h.Since.IsZero() {
+			words = strings.Replace(words, h.Since.UTC().Format(time.DateTime), "<time>", 1)
+		}
+		if words != want[i] || h.Paused() != (i > 0) {
+			t.Errorf("got  %s\nwant %s", words, want[i])
+		}
+	}
+	if _, err := ask.Resume(ctx, server.HaltRequest{Scope: store.HaltAll}); err == nil ||
+		errHint(err) != `template "winback" is halted, and goes on with: nudgewire resume template winback; `+how {
+		t.Errorf("resume: %v, %s", err, errHint(err))
+	}
+	r, err := ask.Run(ctx, 1)
+	if err != nil || r.Messages["waiting"] != 2 || r.Expires != "1d" || r.UnderWay != 1 {
+		t.Errorf("the run: %+v, %v", r, err)
+	}
+}
+
+func errHint(err error) string {
+	if e, ok := errors.AsType[*server.Error](err); ok {
+		return e.Hint
+	}
+	return ""
+}
+
+func TestAHaltSaysHowItsNameIsTyped(t *testing.T) {
+	for want, v := range map[string]server.HaltView{
+		"nudgewire resume":                         {Scope: store.HaltAll},
+		"nudgewire resume trigger reminder":        {Scope: store.HaltTrigger, Name: "reminder"},
+		`nudgewire resume template "spring offer"`: {Scope: store.HaltTemplate, Name: "spring offer"},
+		"nudgewire jobs resume 12":                 {Scope: store.HaltRun, Name: "12", Job: "winback"},
+	} {
+		if got := v.GoesOn(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 

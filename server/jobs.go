@@ -135,7 +135,7 @@ func (a admin) forecast(r *http.Request) (any, error) {
 		}
 		return nil, refusef(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
 	}
-	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Held: f.Held, Priced: f.Priced, Seconds: f.Takes.Seconds()}
+	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Held: f.Held, Nothing: f.Nothing, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis}
 	for _, p := range f.Previews {
 		v.First = append(v.First, PreviewView{Phone: p.Phone, Variables: p.Variables})
 	}
@@ -268,6 +268,9 @@ func (a admin) runOf(ctx context.Context, id nudgewire.RunID) (RunView, error) {
 		if halted {
 			v.Halted = haltView(h).Words()
 		}
+	}
+	if run.State == nudgewire.RunPaused && a.Daemon != nil {
+		v.UnderWay = min(v.Messages[string(nudgewire.StateSending)], int64(a.Daemon.View().UnderWay))
 	}
 	if a.Jobs != nil && !run.State.Final() {
 		if p, ok := a.Jobs.Progress(id); ok && p.State == run.State {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
 
@@ -36,6 +37,7 @@ type RunView struct {
 	Campaign   string             `json:"campaign,omitempty"`
 	TemplateID int64              `json:"template_id,omitempty"`
 	Template   string             `json:"template,omitempty"`
+	Expires    string             `json:"expires,omitempty"` // how long a row may wait, where it is sent as a message
 	Tally      nudgewire.Tally    `json:"tally"`
 	Approved   string             `json:"approved,omitempty"`
 	Folder     string             `json:"folder,omitempty"`
@@ -46,11 +48,17 @@ type RunView struct {
 
 	FilesRemovedAt *time.Time `json:"files_removed_at,omitempty"` // when Folder was cleared away
 
+	Rejects string `json:"rejects,omitempty"` // the list of rows that were left out, a file
+
 	Parts    []PartView       `json:"parts,omitempty"`
 	Messages map[string]int64 `json:"messages,omitempty"` // by status, where they are tracked; filled in lists of runs, too
 	Progress *ProgressView    `json:"progress,omitempty"`
 	Retries  int              `json:"retries,omitempty"` // runs that sent something of it again
 	Halted   string           `json:"halted,omitempty"`  // what holds the run back, in words
+
+	// Of a paused run, the most calls that may be under way for it: they end as usual, and nothing
+	// else of it leaves.
+	UnderWay int64 `json:"under_way,omitempty"`
 }
 
 // A PartView is one file of a run.
@@ -89,9 +97,11 @@ type ForecastView struct {
 	Job     string          `json:"job"`
 	Source  string          `json:"source"`
 	Tally   nudgewire.Tally `json:"tally"`
-	Held    []string        `json:"held,omitempty"` // why it would wait for a person
+	Held    []string        `json:"held,omitempty"`    // why it would wait for a person
+	Nothing string          `json:"nothing,omitempty"` // why nothing would be sent
 	Priced  bool            `json:"priced"`
-	Seconds float64         `json:"seconds"` // of sending, at the configured rate
+	Seconds float64         `json:"seconds"`         // of sending, at the configured rate
+	Basis   string          `json:"basis,omitempty"` // what Seconds is reckoned from
 	First   []PreviewView   `json:"first,omitempty"`
 }
 
@@ -138,13 +148,20 @@ type BlockView struct {
 }
 
 func runView(r *nudgewire.Run) RunView {
-	return RunView{
+	v := RunView{
 		ID: r.ID, Job: r.Job, Slot: r.Slot, AgainOf: r.AgainOf, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
 		Deliver: r.Deliver, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Template, Tally: r.Tally,
 		Approved: r.Approved, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
 		FilesRemovedAt: optional(r.FilesRemovedAt),
 	}
+	if r.FilesRemovedAt.IsZero() {
+		v.Rejects = scheduler.RejectsOf(r)
+	}
+	if r.Expires > 0 {
+		v.Expires = units.Duration(r.Expires).String()
+	}
+	return v
 }
 
 func partView(p *nudgewire.Part) PartView {

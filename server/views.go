@@ -64,8 +64,10 @@ type MessageView struct {
 	UpdatedAt time.Time            `json:"updated_at"`
 	Attempt   int                  `json:"attempt"`
 	Restarts  int                  `json:"restarts,omitempty"`
-	Run       nudgewire.RunID      `json:"run,omitempty"`  // for a message that the answer to an upload named
-	Part      int                  `json:"part,omitempty"` // of that run
+	Run       nudgewire.RunID      `json:"run,omitempty"`  // for a row of a run, and a message that the answer to an upload named
+	Part      int                  `json:"part,omitempty"` // of that run, for such a message
+	Row       int64                `json:"row,omitempty"`  // for a row: as nudgewire.Place has it; in a single message only
+	File      string               `json:"file,omitempty"` // of the source, that the row stands in
 	Attempts  []AttemptView        `json:"attempts,omitempty"`
 
 	MessageID   nudgewire.MessageID `json:"message_id,omitempty"`
@@ -88,21 +90,27 @@ type AttemptView struct {
 	Words  string          `json:"words"`
 }
 
-// A StoryView is one event of a phone, or one row of a run, with all that came of it.
+// A StoryView is one event of a phone, or one row of a run, with all that came of it. The last one
+// may be a note alone, on what cannot be told.
 type StoryView struct {
 	Event    EventView     `json:"event,omitzero"`
 	Row      *RunRowView   `json:"row,omitempty"` // instead of Event
 	Messages []MessageView `json:"messages"`
+	Note     string        `json:"note,omitempty"`
 }
 
-// A RunRowView is the row of a run that owed a phone a message.
+// A RunRowView is the row of a run that owed a phone a message, or left it out.
 type RunRowView struct {
 	Job     string               `json:"job"`
 	Run     nudgewire.RunID      `json:"run"`
-	Slot    string               `json:"slot"`           // local time that the run stands for
-	Row     int64                `json:"row"`            // among those that the run kept; 0 where only its part is known
-	Part    int                  `json:"part,omitempty"` // that was uploaded
+	Slot    string               `json:"slot"`             // local time that the run stands for
+	Row     int64                `json:"row,omitempty"`    // as nudgewire.Place has it; 0 where it is not known
+	File    string               `json:"file,omitempty"`   // of the source, that the row stands in
+	Number  int64                `json:"number,omitempty"` // among those that the run kept
+	Part    int                  `json:"part,omitempty"`   // that was uploaded
 	Source  string               `json:"source"`
+	LeftOut string               `json:"left_out,omitempty"` // why the run left the row out
+	At      time.Time            `json:"at"`                 // when it was owed, or read and left out
 	AgainAs nudgewire.DispatchID `json:"again_as,omitempty"` // the dispatch that took its place
 	AgainOf nudgewire.DispatchID `json:"again_of,omitempty"` // the dispatch whose place it took
 }
@@ -110,15 +118,16 @@ type RunRowView struct {
 // at is when the story began.
 func (s *StoryView) at() time.Time {
 	if s.Row != nil {
-		return s.Messages[0].CreatedAt
+		return s.Row.At
 	}
 	return s.Event.ReceivedAt
 }
 
-func rowStoryView(r *store.RowStory) StoryView {
+func rowStoryView(r *store.RowStory, at nudgewire.Place) StoryView {
 	return StoryView{
 		Row: &RunRowView{
-			Job: r.Trigger, Run: r.Run.ID, Slot: r.Run.Slot, Row: r.Number, Source: r.Run.Source, AgainAs: r.AgainAs, AgainOf: r.AgainOf,
+			Job: r.Trigger, Run: r.Run.ID, Slot: r.Run.Slot, Row: at.Row, File: at.File, Number: r.Number, Source: r.Run.Source,
+			At: r.CreatedAt.UTC(), AgainAs: r.AgainAs, AgainOf: r.AgainOf,
 		},
 		Messages: []MessageView{messageView(&r.Dispatch, r.Message, r.Attempts)},
 	}
@@ -127,7 +136,7 @@ func rowStoryView(r *store.RowStory) StoryView {
 // followedStoryView is the story of a message whose phone the answer to an upload told.
 func followedStoryView(m *store.FollowedMessage) StoryView {
 	return StoryView{
-		Row:      &RunRowView{Job: m.Job, Run: m.Run, Slot: m.Slot, Part: m.Part, Source: m.Source},
+		Row:      &RunRowView{Job: m.Job, Run: m.Run, Slot: m.Slot, Part: m.Part, Source: m.Source, At: m.AcceptedAt.UTC()},
 		Messages: []MessageView{followedView(m)},
 	}
 }
@@ -157,7 +166,8 @@ type StatusView struct {
 	Tracking int64            `json:"tracking"` // messages still asked about
 	Lookups  int64            `json:"lookups"`  // events that wait for what their webhook left out
 	Held     int64            `json:"held"`     // runs that wait to be approved
-	Halts    []HaltView       `json:"halts,omitempty"`
+
+	Halts []HaltView `json:"halts,omitempty"` // and runs that are paused
 
 	PartsInDoubt int64 `json:"parts_in_doubt"` // files of runs of which nobody knows whether they were taken
 
@@ -176,6 +186,7 @@ type DaemonView struct {
 	LoadError  string    `json:"load_error,omitempty"` // why the last reload was not taken
 	// NeedsRestart lists settings that the last reload could not put in force.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
+	UnderWay     int      `json:"under_way"` // calls that send a message
 	API          string   `json:"api"`
 	Rate         string   `json:"rate"` // requests a second at present, and why when slowed
 	Connectors   []string `json:"connectors"`

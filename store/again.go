@@ -12,15 +12,15 @@ import (
 // errEnough ends a walk early.
 var errEnough = errors.New("enough")
 
-// RowsToGoAgain are the dispatches of a run's rows after the row after that may go again, at
-// most limit, and the row of the last of them; 0 for none.
-func (s *Store) RowsToGoAgain(ctx context.Context, run nudgewire.RunID, after int64, limit int) (ids []nudgewire.DispatchID, last int64, err error) {
+// RowsToGoAgain are those of a run's rows after the row with the number after that may go again, at
+// most limit of them.
+func (s *Store) RowsToGoAgain(ctx context.Context, run nudgewire.RunID, after int64, limit int) (rows []nudgewire.RunRow, err error) {
 	err = s.RunRows(ctx, run, after, func(r *nudgewire.RunRow) error {
 		if may, _ := r.MayGoAgain(); !may {
 			return nil
 		}
-		ids, last = append(ids, r.Dispatch.ID), r.Number
-		if len(ids) == limit {
+		rows = append(rows, *r)
+		if len(rows) == limit {
 			return errEnough
 		}
 		return nil
@@ -28,7 +28,7 @@ func (s *Store) RowsToGoAgain(ctx context.Context, run nudgewire.RunID, after in
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return ids, last, err
+	return rows, err
 }
 
 // OweAgain owes the messages of the dispatches named once more, as further rows of the run,

@@ -194,16 +194,6 @@ func (s *Store) FollowedMessage(ctx context.Context, id nudgewire.DispatchID) (m
 	return m, nil
 }
 
-// countFollowedOf adds to by the messages of a run that an upload's answer named, by status.
-func (s *Store) countFollowedOf(ctx context.Context, run nudgewire.RunID, by map[string]int64) error {
-	return s.rows(ctx, `SELECT m.status, count(*) FROM run_messages r
-		JOIN messages m ON m.dispatch_id >= r.dispatch_id AND m.dispatch_id < r.dispatch_id + r.id_count
-		WHERE r.run_id = ?1 GROUP BY m.status`, []any{int64(run)}, func(r *row) error {
-		by[r.text()] += r.int()
-		return nil
-	})
-}
-
 // addFollowed fills in how many messages of each part are followed.
 func (s *Store) addFollowed(ctx context.Context, run nudgewire.RunID, parts []nudgewire.Part) error {
 	return s.rows(ctx, `SELECT part, CAST(sum(id_count) AS BIGINT) FROM run_messages WHERE run_id = ?1 GROUP BY part`, []any{int64(run)}, func(r *row) error {

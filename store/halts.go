@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -21,7 +23,11 @@ const (
 	HaltJob      HaltScope = "job"
 )
 
-// HaltScopes lists every scope.
+// HaltRun holds the rows of a run, named by its number, that were handed over. No command takes
+// it: it comes and goes with the state of the run (see hold.go).
+const HaltRun HaltScope = "run"
+
+// HaltScopes lists every scope that a command takes.
 var HaltScopes = []HaltScope{HaltAll, HaltTrigger, HaltTemplate, HaltJob}
 
 // A Halt says that a person stopped something: it waits, and keeps its due time, until a
@@ -38,7 +44,48 @@ func (h Halt) What() string {
 	if h.Scope == HaltAll {
 		return "everything"
 	}
+	if h.Scope == HaltRun {
+		return "run " + h.Name
+	}
 	return string(h.Scope) + ` "` + h.Name + `"`
+}
+
+// Why says why what it stops is not sent: `trigger "reminder" is halted`, "run 12: paused by Ann".
+func (h Halt) Why() string {
+	if h.Scope == HaltRun {
+		return h.What() + ": " + h.Reason
+	}
+	return h.What() + " is halted"
+}
+
+// runHalt is the halt of a run's rows.
+func runHalt(run nudgewire.RunID, reason string) Halt {
+	return Halt{Scope: HaltRun, Name: strconv.FormatInt(int64(run), 10), Reason: reason}
+}
+
+// run is the run whose rows the halt holds; 0 for none.
+func (h Halt) run() nudgewire.RunID {
+	if h.Scope != HaltRun {
+		return 0
+	}
+	id, err := strconv.ParseInt(h.Name, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return nudgewire.RunID(id)
+}
+
+// mark is what a dispatch is known by where no column of it holds the halt's name: a piece of
+// what it sends, or what its key begins with.
+func (h Halt) mark() string {
+	switch h.Scope {
+	case HaltTemplate:
+		return templateMark(h.Name)
+	case HaltRun:
+		return nudgewire.RowKeys(h.run())
+	default:
+		return ""
+	}
 }
 
 // stops reports whether the halt keeps d back. unhalted says the same in SQL.
@@ -50,6 +97,8 @@ func (h Halt) stops(d *nudgewire.Dispatch) bool {
 		return d.Send.Template == h.Name
 	case HaltJob:
 		return d.EventID == 0 && d.Trigger == h.Name
+	case HaltRun:
+		return d.EventID == 0 && strings.HasPrefix(d.Key, h.mark())
 	default:
 		return true
 	}
@@ -61,7 +110,8 @@ func (h Halt) stops(d *nudgewire.Dispatch) bool {
 // variable can contain it.
 const unhalted = `NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'all')
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = CASE WHEN event_id = 0 THEN 'job' ELSE 'trigger' END AND name = trigger_name)
-	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'template' AND replace(send, mark, '') <> send)`
+	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'template' AND replace(send, mark, '') <> send)
+	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'run' AND event_id = 0 AND substr(affair_key, 1, length(mark)) = mark)`
 
 // Halt stops what h names. When it returns, no claim takes it any more. A second halt of the
 // same changes the reason and not the time.
@@ -69,51 +119,25 @@ func (s *Store) Halt(ctx context.Context, h Halt) error {
 	if !slices.Contains(HaltScopes, h.Scope) || (h.Scope == HaltAll) != (h.Name == "") {
 		return fmt.Errorf("halt: %q %q is nothing that can be halted", h.Scope, h.Name)
 	}
-	mark := ""
-	if h.Scope == HaltTemplate {
-		mark = templateMark(h.Name)
-	}
-	s.halting.Lock()
-	defer s.halting.Unlock()
-	err := s.write(ctx, laneWork, func(t *tx) error {
-		at := micro(h.At)
-		if at == 0 {
-			at = t.at
-		}
-		t.halts = true
-		_, err := t.exec(stHalt, string(h.Scope), h.Name, mark, h.Reason, at)
-		return err
-	})
-	if err != nil {
+	if err := s.changeHalts(ctx, Halt{}, func(t *tx) error { return t.halt(h) }); err != nil {
 		return fmt.Errorf("halt: %w", err)
 	}
-	return s.loadHalts(context.WithoutCancel(ctx))
+	return nil
 }
 
-// Resume ends a halt, and what waited for it is due at once; ErrNotFound when there was none.
+// Resume ends a halt, and what waited for it is due at once; ErrNotFound when there was none. The
+// halt of a run is not for it to end.
 func (s *Store) Resume(ctx context.Context, scope HaltScope, name string) error {
-	s.halting.Lock()
-	defer s.halting.Unlock()
-	// The commit wakes the sender, and what it claims then must not meet a last look that still
-	// says no: the claim would come back at once, again and again.
-	if all := s.halted.Load(); all != nil {
-		others := slices.DeleteFunc(slices.Clone(*all), func(h Halt) bool { return h.Scope == scope && h.Name == name })
-		s.halted.Store(&others)
+	if !slices.Contains(HaltScopes, scope) {
+		return fmt.Errorf("resume: %q %q is nothing that can be halted", scope, name)
 	}
 	var n int64
-	err := s.write(ctx, laneWork, func(t *tx) (err error) {
-		t.passed.back(0)
-		n, err = t.exec(stUnhalt, string(scope), name)
-		t.leavesDue(t.at)
+	err := s.changeHalts(ctx, Halt{Scope: scope, Name: name}, func(t *tx) (err error) {
+		n, err = t.unhalt(scope, name)
 		return err
 	})
 	if err == nil && n == 0 {
 		err = ErrNotFound
-	}
-	ctx = context.WithoutCancel(ctx)
-	err = errors.Join(err, s.loadHalts(ctx))
-	if err == nil {
-		err = s.forgetHalts(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("resume: %w", err)
@@ -121,17 +145,49 @@ func (s *Store) Resume(ctx context.Context, scope HaltScope, name string) error 
 	return nil
 }
 
-// forgetHalts gives the claims their plain statement back once nothing is halted any more. The
-// caller holds halting and the end of the last halt is on disk, so a group that is undone takes
-// nothing of this back.
-func (s *Store) forgetHalts(ctx context.Context) error {
-	if all := s.halted.Load(); all == nil || len(*all) > 0 {
-		return nil
+func (t *tx) halt(h Halt) error {
+	at := micro(h.At)
+	if at == 0 {
+		at = t.at
 	}
-	return s.write(ctx, laneWork, func(t *tx) error { t.halts = false; return nil })
+	t.halts = true
+	_, err := t.exec(stHalt, string(h.Scope), h.Name, h.mark(), h.Reason, at)
+	return err
 }
 
-// Halts lists what is halted, the longest first.
+// unhalt makes what the halt held due at once, and says how many halts there were: one or none.
+func (t *tx) unhalt(scope HaltScope, name string) (n int64, err error) {
+	n, err = t.exec(stUnhalt, string(scope), name)
+	if n > 0 {
+		t.passed.back(0)
+		t.leavesDue(t.at)
+	}
+	return n, err
+}
+
+// changeHalts makes a change that may set a halt or end the one that ends names. When it returns,
+// Halted knows of it.
+func (s *Store) changeHalts(ctx context.Context, ends Halt, change op) error {
+	s.halting.Lock()
+	defer s.halting.Unlock()
+	before := s.haltsNow()
+	// The commit wakes the sender, and what it claims then must not meet a last look that still
+	// says no: the claim would come back at once, again and again.
+	others := slices.DeleteFunc(slices.Clone(before), func(h Halt) bool { return h.Scope == ends.Scope && h.Name == ends.Name })
+	s.halted.Store(&others)
+	err := s.write(ctx, laneWork, change)
+	ctx = context.WithoutCancel(ctx)
+	err = errors.Join(err, s.loadHalts(ctx))
+	if err == nil && len(before) > 0 && len(s.haltsNow()) == 0 {
+		// Nothing is halted any more, so claims get their plain statement back. The end of the last
+		// halt is on disk, and a group that is undone takes nothing of this back.
+		err = s.write(ctx, laneWork, func(t *tx) error { t.halts = false; return nil })
+	}
+	return err
+}
+
+// Halts lists what is halted, the longest first; runs that are paused are among it where rows of
+// them were handed over.
 func (s *Store) Halts(ctx context.Context) (out []Halt, err error) {
 	err = s.rows(ctx, `SELECT scope, name, reason, at FROM halts ORDER BY at, scope, name`, nil, func(r *row) error {
 		out = append(out, Halt{HaltScope(r.text()), r.text(), r.text(), r.time()})
@@ -154,11 +210,9 @@ func (s *Store) loadHalts(ctx context.Context) error {
 
 // Halted is the halt that keeps a dispatch back, for one that was claimed before it.
 func (s *Store) Halted(d *nudgewire.Dispatch) (Halt, bool) {
-	if all := s.halted.Load(); all != nil {
-		for _, h := range *all {
-			if h.stops(d) {
-				return h, true
-			}
+	for _, h := range s.haltsNow() {
+		if h.stops(d) {
+			return h, true
 		}
 	}
 	return Halt{}, false

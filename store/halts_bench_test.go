@@ -6,16 +6,24 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/nudgewire/nudgewire"
 )
 
-// haltedBacklog is a ledger in which n due dispatches of the trigger "reminder", which is
-// halted, stand before everything else, and one more halt that stops nothing.
-func haltedBacklog(b *testing.B, n int) string {
+// A backlog is what dispatches that are halted look like in the ledger, by their number i.
+type backlog struct {
+	halt                   Halt
+	event, trigger, affair string
+}
+
+// haltedBacklog is a ledger in which n due dispatches that are halted stand before everything else,
+// and one more halt that stops nothing.
+func haltedBacklog(b *testing.B, n int, of backlog) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "nudgewire.db")
 	s := openBench(b, path)
-	for _, h := range []Halt{{Scope: HaltTrigger, Name: "reminder"}, {Scope: HaltTrigger, Name: "another"}} {
-		if err := s.Halt(b.Context(), h); err != nil {
+	for _, h := range []Halt{of.halt, {Scope: HaltTrigger, Name: "another"}} {
+		if err := s.changeHalts(b.Context(), Halt{}, func(t *tx) error { return t.halt(h) }); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -35,9 +43,9 @@ func haltedBacklog(b *testing.B, n int) string {
 		err = execOn(conn, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 			INSERT INTO dispatches (id, event_id, event_at, trigger_name, affair_key, affair, phone, category, lane, send, state, reason, due_at, expires_at,
 				created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config)
-			SELECT i, i, 1700000000000000 + i, 'reminder', 'cart-' || i, random(), '4477' || (10000000 + i), 'marketing', 1,
+			SELECT i, %s, 1700000000000000 + i, '%s', '%s' || i, random(), '4477' || (10000000 + i), 'marketing', 1,
 				'{"template":"cart_reminder","language":"en","variables":["Ana","Enamel mug","https://shop.example.com/cart/c0ffee"]}',
-				'waiting', '', 1700000000000000 + i, 0, 1700000000000000 + i, 1700000000000000 + i, 0, 0, 0, '', 0, 'a1b2c3d4' FROM n`, n))
+				'waiting', '', 1700000000000000 + i, 0, 1700000000000000 + i, 1700000000000000 + i, 0, 0, 0, '', 0, 'a1b2c3d4' FROM n`, n, of.event, of.trigger, of.affair))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -54,12 +62,21 @@ func haltedBacklog(b *testing.B, n int) string {
 // BenchmarkClaimBehindHalted takes one due dispatch at a time that stands behind a backlog of
 // halted ones. The question is whether p50_µs grows with the backlog.
 func BenchmarkClaimBehindHalted(b *testing.B) {
+	claimBehind(b, backlog{Halt{Scope: HaltTrigger, Name: "reminder"}, "i", "reminder", "cart-"})
+}
+
+// BenchmarkClaimBehindPaused asks the same of what a paused run has handed over.
+func BenchmarkClaimBehindPaused(b *testing.B) {
+	claimBehind(b, backlog{runHalt(7, "paused by Ann"), "0", "winback", nudgewire.RowKeys(7)})
+}
+
+func claimBehind(b *testing.B, of backlog) {
 	for _, rows := range []int{0, 10_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("%d", rows), func(b *testing.B) {
 			if rows > 100_000 && testing.Short() {
 				b.Skip("fills a large ledger")
 			}
-			s := openBench(b, haltedBacklog(b, rows))
+			s := openBench(b, haltedBacklog(b, rows, of))
 			defer func() { _ = s.Close() }()
 			claimOneByOne(b, s)
 			start := time.Now()

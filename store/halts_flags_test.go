@@ -3,6 +3,8 @@ package store
 import (
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,6 +57,167 @@ func TestTheLastBlockAndTheLastHaltTakeTheirLookAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("again", true, true)
+}
+
+// So do pauses, and a pause that holds nothing costs claims nothing.
+func TestTheLastPauseTakesItsLookAlong(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	ctx := t.Context()
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	r := nudgewire.Run{Job: "winback", Slot: "1", DueAt: at, Cause: nudgewire.CauseHand, State: nudgewire.RunUploading, Deliver: nudgewire.DeliverPerMessage, CreatedAt: at}
+	var err error
+	if r.ID, _, err = s.StartRun(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	become := func(state nudgewire.RunState, halts bool) {
+		t.Helper()
+		from := r.State
+		r.State, r.Before, r.Reason = state, nudgewire.RunUploading, "by Ann"
+		if err := s.SetRun(ctx, "", r, from); err != nil {
+			t.Fatal(err)
+		}
+		if _, h := flags(t, s); h != halts {
+			t.Errorf("%s: claims look for halts: %v", state, h)
+		}
+	}
+	become(nudgewire.RunPaused, false)
+	become(nudgewire.RunUploading, false)
+	if err := s.Owe(ctx, r.ID, 1, []nudgewire.Dispatch{{Trigger: "winback", Key: nudgewire.RowKey(r.ID, 1), Category: nudgewire.Marketing, DueAt: at}}); err != nil {
+		t.Fatal(err)
+	}
+	become(nudgewire.RunPaused, true)
+	become(nudgewire.RunUploading, false)
+	r.EndedAt = at
+	become(nudgewire.RunCancelled, true)
+	if _, err := s.CancelRows(ctx, r.ID, "by Ann"); err != nil {
+		t.Fatal(err)
+	}
+	if _, h := flags(t, s); h {
+		t.Error("the rows of the cancelled run have ended, and claims still look for halts")
+	}
+}
+
+// The commit that ends a halt, or a pause, wakes the sender: what it claims then passes its last
+// look, or it would come back and be claimed again and again.
+func TestTheLastLookKnowsOfAnEndWhenTheSenderIsWoken(t *testing.T) {
+	ctx := t.Context()
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	row := nudgewire.Dispatch{Trigger: "winback", Key: nudgewire.RowKey(1, 1), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at}
+	var s *Store
+	woken, halted := 0, false
+	s, err := Open(ctx, Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db"), OnDue: func(time.Time) {
+		woken++
+		_, halted = s.Halted(&row)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	r := nudgewire.Run{Job: "winback", Slot: "1", DueAt: at, Cause: nudgewire.CauseHand, State: nudgewire.RunUploading, Deliver: nudgewire.DeliverPerMessage, CreatedAt: at}
+	if r.ID, _, err = s.StartRun(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Owe(ctx, r.ID, 1, []nudgewire.Dispatch{row}); err != nil {
+		t.Fatal(err)
+	}
+	become := func(state nudgewire.RunState) error {
+		from := r.State
+		r.State, r.Before, r.Reason = state, nudgewire.RunUploading, "by Ann"
+		return s.SetRun(ctx, "", r, from)
+	}
+	for what, do := range map[string][2]func() error{
+		"a halt": {
+			func() error { return s.Halt(ctx, Halt{Scope: HaltJob, Name: "winback"}) },
+			func() error { return s.Resume(ctx, HaltJob, "winback") },
+		},
+		"a pause": {
+			func() error { return become(nudgewire.RunPaused) },
+			func() error { return become(nudgewire.RunUploading) },
+		},
+	} {
+		if err := do[0](); err != nil {
+			t.Fatal(err)
+		}
+		if _, stopped := s.Halted(&row); !stopped {
+			t.Errorf("%s does not hold the row", what)
+		}
+		woken, halted = 0, false
+		if err := do[1](); err != nil {
+			t.Fatal(err)
+		}
+		if woken != 1 || halted {
+			t.Errorf("the end of %s wakes the sender %d times, and its last look says no: %v", what, woken, halted)
+		}
+	}
+}
+
+// However claims and a pause meet, no row is claimed once the pause has returned: the last look
+// says no to each that was claimed before.
+func TestAPauseBesideClaimsHoldsEachRow(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	ctx := t.Context()
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	for round := range 40 {
+		r := nudgewire.Run{
+			Job: "winback", Slot: strconv.Itoa(round), DueAt: at, Cause: nudgewire.CauseHand, State: nudgewire.RunUploading,
+			Deliver: nudgewire.DeliverPerMessage, CreatedAt: at,
+		}
+		var err error
+		if r.ID, _, err = s.StartRun(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		rows := make([]nudgewire.Dispatch, 50)
+		for i := range rows {
+			rows[i] = nudgewire.Dispatch{Trigger: "winback", Key: nudgewire.RowKey(r.ID, int64(i+1)), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at}
+		}
+		if err := s.Owe(ctx, r.ID, 1, rows); err != nil {
+			t.Fatal(err)
+		}
+		var returned atomic.Bool
+		claims := make(chan []nudgewire.Dispatch)
+		go func() {
+			defer close(claims)
+			for {
+				after := returned.Load()
+				got, err := s.Claim(ctx, ClaimRequest{Owner: "o", Now: at.Add(time.Minute), Lease: time.Hour, Marketing: 1})
+				if err != nil {
+					t.Error(err)
+				}
+				if after && len(got) > 0 {
+					t.Errorf("round %d: %s was claimed after the pause had returned", round, got[0].Key)
+				}
+				if after || len(got) == 0 {
+					return
+				}
+				claims <- got
+			}
+		}()
+		var held []nudgewire.Dispatch
+		paused := make(chan error, 1)
+		for got := range claims {
+			if held = append(held, got...); len(held) == 5 {
+				go func() {
+					stop := r
+					stop.State, stop.Before, stop.Reason = nudgewire.RunPaused, nudgewire.RunUploading, "paused by Ann"
+					err := s.SetRun(ctx, "", stop, nudgewire.RunUploading)
+					returned.Store(true)
+					paused <- err
+				}()
+			}
+		}
+		if err := <-paused; err != nil {
+			t.Fatal(err)
+		}
+		for i := range held {
+			if _, halted := s.Halted(&held[i]); !halted {
+				t.Fatalf("round %d: the last look lets %s go", round, held[i].Key)
+			}
+		}
+	}
 }
 
 // A block that comes while the last one ends is never overlooked by the claim, whenever it comes.

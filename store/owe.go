@@ -18,6 +18,10 @@ func (s *Store) Owe(ctx context.Context, run nudgewire.RunID, first int64, rows 
 		if rows[i].DueAt.IsZero() || first < 1 {
 			return fmt.Errorf("owe row %d of run %d: without a due time or a number", first+int64(i), run)
 		}
+		// A run that stops finds its rows by their keys.
+		if key := nudgewire.RowKey(run, first+int64(i)); rows[i].Key != key {
+			return fmt.Errorf("owe row %d of run %d: its key is %q and not %q", first+int64(i), run, rows[i].Key, key)
+		}
 		sends[i] = string(appendSend(nil, &rows[i].Send))
 	}
 	moved := false
@@ -108,8 +112,6 @@ func (t *tx) rowsOwed(run nudgewire.RunID, first, end int64) (found rowRanges, e
 	return found, err
 }
 
-const ofRun = ` FROM run_rows r JOIN dispatches d ON d.id >= r.dispatch_id AND d.id < r.dispatch_id + r.row_count`
-
 // Standing counts the run's messages that have ended, and those of them that failed: rejected
 // by the service, or failed on the way to the phone. A message that is accepted and not yet
 // told of counts as neither.
@@ -127,25 +129,6 @@ func (s *Store) Standing(ctx context.Context, run nudgewire.RunID) (ended, faile
 		}
 	}
 	return ended, failed, nil
-}
-
-// RunMessages counts the messages of a run by the service's status where it took them, and by
-// our state where it did not. Of a run that uploads files it counts those that the answers
-// named.
-func (s *Store) RunMessages(ctx context.Context, run nudgewire.RunID) (map[string]int64, error) {
-	by := map[string]int64{}
-	err := s.rows(ctx, `SELECT CASE WHEN m.status IS NULL THEN d.state ELSE m.status END AS word, count(*)`+ofRun+`
-		LEFT JOIN messages m ON m.dispatch_id = d.id WHERE r.run_id = ?1 GROUP BY word`, []any{int64(run)}, func(r *row) error {
-		by[r.text()] += r.int()
-		return nil
-	})
-	if err == nil {
-		err = s.countFollowedOf(ctx, run, by)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("messages of run %d: %w", run, err)
-	}
-	return by, nil
 }
 
 // recentRanges is how many of a run's newest ranges Backlog looks at: what lies before them
@@ -167,10 +150,15 @@ func (s *Store) Backlog(ctx context.Context, run nudgewire.RunID) (waiting int64
 }
 
 // CancelRows ends the rows of a run that still wait to be sent, some at a time so that others
-// get their turn, and says how many there were. Doing it again does no harm.
+// get their turn, and says how many there were. Doing it again does no harm. A run that is cancelled
+// stays halted while a row of it was claimed at the beginning: EndCancelled comes for that one.
 func (s *Store) CancelRows(ctx context.Context, run nudgewire.RunID, reason string) (n int64, err error) {
 	if reason == "" {
 		return 0, errors.New("cancel rows: needs a reason")
+	}
+	sending, err := s.sends(ctx, run)
+	if err != nil {
+		return 0, err
 	}
 	var ranges rowRanges
 	err = s.rows(ctx, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 ORDER BY first_row`, []any{int64(run)}, func(r *row) error {
@@ -188,6 +176,9 @@ func (s *Store) CancelRows(ctx context.Context, run nudgewire.RunID, reason stri
 			return err
 		})
 		n += ended
+	}
+	if err == nil && !sending {
+		err = s.letGo(ctx, run)
 	}
 	if err != nil {
 		return n, fmt.Errorf("cancel rows of run %d: %w", run, err)

@@ -28,14 +28,17 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	}
 	queries["events of a phone"] = `SELECT id FROM events WHERE bucket IN (1, 2) AND phone = ?1 AND phone <> '' ORDER BY id DESC LIMIT 5`
 	queries["message by id"] = `SELECT * FROM messages WHERE message_id = ?1 AND message_id <> '' ORDER BY dispatch_id DESC LIMIT 1`
-	queries["messages of a status"] = `SELECT * FROM messages WHERE status = ?1 ORDER BY accepted_at DESC, dispatch_id DESC LIMIT 50`
+	queries["messages of a status"] = `SELECT * FROM messages WHERE status = ?1 ORDER BY dispatch_id DESC LIMIT 50`
 	queries["messages"] = `SELECT * FROM messages ORDER BY accepted_at DESC, dispatch_id DESC LIMIT 50`
 	queries["row of a dispatch"], queries["rows of a phone"] = rowOfDispatch, rowsOfPhone
 	queries["whose place a dispatch took"], queries["retries of a run"] = placesOf, retriesOfRun
+	queries["which runs send a run again"], queries["messages of a run"] = runsAgain, runMessages
 	queries["next due"] = nextDue
+	queries["a row that can be sent"], queries["a row that is claimed"] = unsentRows, sendingRows
 	queries["next poll"] = `SELECT next_poll_at FROM messages WHERE final = 0 ORDER BY next_poll_at LIMIT 1`
 
 	walk := regexp.MustCompile(`^SCAN \w+$|TEMP B-TREE FOR (RIGHT PART|LAST)`)
+	ofOneRun := regexp.MustCompile(`^SCAN (words|owed|told)$`) // statuses, and ranges of one run's rows
 	for name, q := range queries {
 		args := make([]any, 0, 32) // as many as the highest number
 		for strings.Contains(q, "?"+strconv.Itoa(len(args)+1)) {
@@ -51,7 +54,7 @@ func TestNothingHotWalksHistory(t *testing.T) {
 			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
 				t.Fatal(err)
 			}
-			if walk.MatchString(detail) {
+			if walk.MatchString(detail) && !ofOneRun.MatchString(detail) {
 				t.Errorf("%s\n\t%s", name, detail)
 			}
 		}

@@ -16,7 +16,7 @@ type MessageFilter struct {
 	Phone  nudgewire.Phone
 }
 
-// Messages lists what the service accepted, newest first.
+// Messages lists what the service accepted, newest first; those of one status by their numbers.
 func (s *Store) Messages(ctx context.Context, f MessageFilter) (out []nudgewire.Message, err error) {
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
@@ -36,7 +36,11 @@ func (s *Store) Messages(ctx context.Context, f MessageFilter) (out []nudgewire.
 	if f.Status != "" {
 		q.and("status = ?", string(f.Status))
 	}
-	err = s.rows(ctx, q.sql(messageColumns, "messages", "accepted_at DESC, dispatch_id DESC", f.Limit), q.args, func(r *row) error {
+	order := "accepted_at DESC, dispatch_id DESC"
+	if f.Status != "" { // in the order of its index
+		order = "dispatch_id DESC"
+	}
+	err = s.rows(ctx, q.sql(messageColumns, "messages", order, f.Limit), q.args, func(r *row) error {
 		m, err := scanMessage(r)
 		out = append(out, m)
 		return err

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,16 +140,78 @@ func (s *Store) PartsSince(ctx context.Context, since time.Time, each func(folde
 	return nil
 }
 
+// Family are the run that read the rows which a run sends, and all runs that send some of them
+// again: a run without retries is alone in it.
+func (s *Store) Family(ctx context.Context, id nudgewire.RunID) (ids []nudgewire.RunID, err error) {
+	for of := id; of != 0 && err == nil; {
+		var r nudgewire.Run
+		if r, err = s.Run(ctx, of); err == nil {
+			id, of = of, r.AgainOf
+		}
+	}
+	ids = []nudgewire.RunID{id}
+	for i := 0; i < len(ids) && err == nil; i++ {
+		err = s.rows(ctx, runsAgain, []any{int64(ids[i])}, func(r *row) error {
+			ids = append(ids, nudgewire.RunID(r.int()))
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("retries of run %d: %w", id, err)
+	}
+	return ids, nil
+}
+
 // MessagedSince calls each for every phone that was sent a message since then, or may have
-// been; a phone may come more than once.
-func (s *Store) MessagedSince(ctx context.Context, since time.Time, each func(nudgewire.Phone)) error {
-	visit := func(r *row) error { each(nudgewire.Phone(r.text())); return nil }
-	err := s.rows(ctx, `SELECT phone FROM messages WHERE accepted_at >= ?1 AND phone <> ''`, []any{micro(since)}, visit)
+// been, but for messages of the runs in except; a phone may come more than once.
+func (s *Store) MessagedSince(ctx context.Context, since time.Time, except []nudgewire.RunID, each func(nudgewire.Phone)) error {
+	own, err := s.numbersOf(ctx, except)
+	visit := func(r *row) error {
+		if id, phone := r.int(), r.text(); !own.have(id) {
+			each(nudgewire.Phone(phone))
+		}
+		return nil
+	}
 	if err == nil {
-		err = s.rows(ctx, `SELECT phone FROM dispatches WHERE (state = 'in_doubt' OR state = 'sending') AND claimed_at >= ?1`, []any{micro(since)}, visit)
+		err = s.rows(ctx, `SELECT dispatch_id, phone FROM messages WHERE accepted_at >= ?1 AND phone <> ''`, []any{micro(since)}, visit)
+	}
+	if err == nil {
+		err = s.rows(ctx, `SELECT id, phone FROM dispatches WHERE (state = 'in_doubt' OR state = 'sending') AND claimed_at >= ?1`, []any{micro(since)}, visit)
 	}
 	if err != nil {
 		return fmt.Errorf("who was messaged since %s: %w", since.Format(time.DateTime), err)
 	}
 	return nil
+}
+
+// A numberRange is dispatches and messages whose numbers have no gap.
+type numberRange struct{ first, end int64 }
+
+type numberRanges []numberRange
+
+// have reports whether a number lies in one of the ranges, which are sorted.
+func (rs numberRanges) have(id int64) bool {
+	at, found := slices.BinarySearchFunc(rs, id, func(r numberRange, id int64) int { return cmp.Compare(r.first, id) })
+	return found || at > 0 && id < rs[at-1].end
+}
+
+// numbersOf are the numbers of the messages that runs owe, and of those that answers to their
+// uploads named.
+func (s *Store) numbersOf(ctx context.Context, runs []nudgewire.RunID) (out numberRanges, err error) {
+	for _, from := range []string{
+		`SELECT dispatch_id, row_count FROM run_rows WHERE run_id = ?1`,
+		`SELECT dispatch_id, id_count FROM run_messages WHERE run_id = ?1`,
+	} {
+		for _, run := range runs {
+			if err == nil {
+				err = s.rows(ctx, from, []any{int64(run)}, func(r *row) error {
+					first, count := r.int(), r.int()
+					out = append(out, numberRange{first, first + count})
+					return nil
+				})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b numberRange) int { return cmp.Compare(a.first, b.first) })
+	return out, err
 }

@@ -14,6 +14,7 @@ import (
 // transaction while each is called: a slow reader hinders nobody.
 func (s *Store) RunRows(ctx context.Context, run nudgewire.RunID, after int64, each func(*nudgewire.RunRow) error) error {
 	var ranges rowRanges
+	var readBy lastRead
 	err := s.rows(ctx, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row + row_count > ?2 + 1 ORDER BY first_row`,
 		[]any{int64(run), after}, func(r *row) error {
 			ranges = append(ranges, rowRange{r.int(), r.int(), r.int()})
@@ -25,7 +26,7 @@ func (s *Store) RunRows(ctx context.Context, run nudgewire.RunID, after int64, e
 		}
 		for err == nil && one.count > 0 {
 			some := rowRange{one.first, min(one.count, perList), one.dispatch}
-			err = s.rowsOfRange(ctx, run, some, each)
+			err = s.rowsOfRange(ctx, run, some, &readBy, each)
 			one = rowRange{one.first + some.count, one.count - some.count, one.dispatch + some.count}
 		}
 	}
@@ -35,7 +36,7 @@ func (s *Store) RunRows(ctx context.Context, run nudgewire.RunID, after int64, e
 	return nil
 }
 
-func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRange, each func(*nudgewire.RunRow) error) error {
+func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRange, readBy *lastRead, each func(*nudgewire.RunRow) error) error {
 	args := []any{one.dispatch, one.dispatch + one.count}
 	of := func(id int64) int64 { return id - one.dispatch }
 	list := make([]nudgewire.RunRow, one.count)
@@ -85,6 +86,12 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 			continue // gone by retention
 		}
 		list[i].Blocked = blocked[list[i].Dispatch.Phone]
+		list[i].ReadBy, list[i].ReadNumber = run, list[i].Number
+		if list[i].AgainOf != 0 {
+			if list[i].ReadBy, list[i].ReadNumber, err = s.readRow(ctx, list[i].AgainOf, readBy); err != nil {
+				return err
+			}
+		}
 		err = each(&list[i])
 	}
 	return err
@@ -96,6 +103,7 @@ const (
 	rowsOfPhone   = `SELECT id FROM dispatches WHERE event_id = 0 AND phone = ?1 ORDER BY id DESC LIMIT ?2`
 	placesOf      = `SELECT dispatch_id, again_id FROM retries WHERE dispatch_id = ?1 OR again_id = ?1`
 	retriesOfRun  = `SELECT count(*) FROM runs WHERE again_of = ?1 AND again_of > 0`
+	runsAgain     = `SELECT id FROM runs WHERE again_of = ?1 AND again_of > 0 ORDER BY id`
 )
 
 // RowOf finds the row of a run behind a dispatch; ok is false for one that is of no run.
@@ -113,13 +121,63 @@ func (s *Store) RowOf(ctx context.Context, id nudgewire.DispatchID) (run nudgewi
 	return run, number, ok, nil
 }
 
+// lastRead is where a row that goes again was read, kept so that neighbours are not asked for one by
+// one.
+type lastRead struct {
+	run      nudgewire.RunID
+	of       rowRange
+	original bool // nothing of the range took another's place
+}
+
+// ReadRow finds the row that a dispatch stands for: its run, which read it from its source, and its number
+// there, however often it went again since. The run is 0 for a dispatch that is of none.
+func (s *Store) ReadRow(ctx context.Context, id nudgewire.DispatchID) (run nudgewire.RunID, number int64, err error) {
+	run, number, err = s.readRow(ctx, id, &lastRead{})
+	if err != nil {
+		return 0, 0, fmt.Errorf("row of dispatch %d: %w", id, err)
+	}
+	return run, number, nil
+}
+
+// readRow finds the row that a dispatch stood for at first: the one of the run that read it from
+// its source, however often it went again since. Its run is 0 where that is not known any more.
+func (s *Store) readRow(ctx context.Context, id nudgewire.DispatchID, last *lastRead) (run nudgewire.RunID, number int64, err error) {
+	for {
+		of := last.of
+		if !last.original || int64(id) < of.dispatch || int64(id) >= of.dispatch+of.count {
+			*last = lastRead{}
+			err := s.rows(ctx, rowOfDispatch, []any{int64(id)}, func(r *row) error {
+				last.run, last.of = nudgewire.RunID(r.int()), rowRange{r.int(), r.int(), r.int()}
+				return nil
+			})
+			if of = last.of; err != nil || int64(id) >= of.dispatch+of.count {
+				return 0, 0, err
+			}
+			_, before, err := s.againOf(ctx, id)
+			if err != nil {
+				return 0, 0, err
+			}
+			if before != 0 {
+				id = before
+				continue
+			}
+			last.original = true // one commit owes rows that are read, or rows that go again
+		}
+		return last.run, of.first + int64(id) - of.dispatch, nil
+	}
+}
+
 // A RowStory is a row of a run with its attempts and its message.
 type RowStory struct {
 	DispatchStory
-	Run     nudgewire.Run
-	Number  int64                // of the row, among those that the run kept
-	AgainAs nudgewire.DispatchID // the dispatch that took its place; 0 for none
-	AgainOf nudgewire.DispatchID // the dispatch whose place it took; 0 for none
+	Run    nudgewire.Run
+	Number int64 // of the row, among those that the run kept
+
+	// The run that read the row from its source, and its number there: another where Run sends it again.
+	ReadBy     nudgewire.RunID
+	ReadNumber int64
+	AgainAs    nudgewire.DispatchID // the dispatch that took its place; 0 for none
+	AgainOf    nudgewire.DispatchID // the dispatch whose place it took; 0 for none
 }
 
 // PhoneRows tells of the rows of runs that owed a phone a message, at most limit (0: 50), the
@@ -151,6 +209,9 @@ func (s *Store) PhoneRows(ctx context.Context, phone nudgewire.Phone, limit int)
 		}
 		out[i].Run = runs[id]
 		out[i].AgainAs, out[i].AgainOf, err = s.againOf(ctx, out[i].ID)
+		if out[i].ReadBy, out[i].ReadNumber = id, number; err == nil && out[i].AgainOf != 0 {
+			out[i].ReadBy, out[i].ReadNumber, err = s.readRow(ctx, out[i].AgainOf, &lastRead{})
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("rows of %s: %w", phone.Masked(), err)

@@ -78,8 +78,9 @@ func (t *tx) run(id nudgewire.RunID) (r nudgewire.Run, err error) {
 // SetRun stores r in place of the run of its ID (all but ID, Job, Slot, DueAt, Cause and
 // CreatedAt) while that is in one of from and its Owner is by; ErrMoved otherwise. For by ""
 // any owner will do: a person's word has none. A run that becomes cancelled takes its parts
-// that are built along, in the same commit. An order that the law of states forbids is
-// ErrMoved, too.
+// that are built along, in the same commit. One that becomes paused or cancelled halts the rows
+// that it handed over, and one that goes on lets them go. An order that the law of states forbids
+// is ErrMoved, too.
 func (s *Store) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
 	return s.changeRun(ctx, by, r, from, nil)
 }
@@ -105,7 +106,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 		return fmt.Errorf("change run %d: %w", r.ID, err)
 	}
 	moved := false
-	err = s.write(ctx, laneWork, func(t *tx) error {
+	change := func(t *tx) error {
 		old, err := t.run(r.ID)
 		if err != nil {
 			return err
@@ -123,11 +124,22 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 				return err
 			}
 		}
+		if err := t.holdRows(&r, old.State); err != nil {
+			return err
+		}
 		if more != nil {
 			return more(t)
 		}
 		return nil
-	})
+	}
+	switch {
+	case r.State == nudgewire.RunPaused || r.State == nudgewire.RunCancelled:
+		err = s.changeHalts(ctx, Halt{}, change)
+	case slices.Contains(from, nudgewire.RunPaused):
+		err = s.changeHalts(ctx, runHalt(r.ID, ""), change)
+	default:
+		err = s.write(ctx, laneWork, change)
+	}
 	if err == nil && moved {
 		err = ErrMoved
 	}

@@ -95,6 +95,7 @@ const (
 	stDoubts
 	stResolvePart
 	stReopenRun
+	stPauseSent
 	stEndAnew
 	stFollowed
 	stInsertFollowed

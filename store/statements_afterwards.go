@@ -13,9 +13,12 @@ func init() {
 
 		stResolvePart: {0, `UPDATE parts SET state = ?3, reason = ?4, resolved = ?5, retry_at = 0, updated_at = ?6
 			WHERE run_id = ?1 AND number = ?2 AND state = 'in_doubt'`},
-		// The one way back from an end, and only from partial.
+		// The ways back from an end: from partial by a word on a part, and from wherever messages may
+		// still wait by a pause.
 		stReopenRun: {0, `UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`},
-		stEndAnew:   {0, `UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`},
+		stPauseSent: {0, `UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0
+			WHERE id = ?1 AND (state = 'done' OR state = 'partial' OR state = 'failed')`},
+		stEndAnew: {0, `UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`},
 	} {
 		statements[s], columnsOf[s] = q.sql, q.columns
 	}

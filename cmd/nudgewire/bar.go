@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -56,7 +57,7 @@ func barOf(state string, p *server.ProgressView, halted bool, width int) string 
 		text  string
 		stays int
 	}
-	details := []detail{{grouped(p.Rows) + " rows", 2}}
+	details := []detail{{units.Count(p.Rows, "row"), 2}}
 	if p.OfParts > 0 {
 		details = append(details, detail{fmt.Sprintf("part %d of %d", p.Parts, p.OfParts), 4})
 	}

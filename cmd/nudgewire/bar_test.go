@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -33,6 +34,7 @@ func TestABarFitsItsTerminal(t *testing.T) {
 		"no end known":         {"building", &server.ProgressView{Rows: 4096, PerSecond: 50_000}, false, 40, "building  4,096 rows, 50,000/s"},
 		"all of it":            {"uploading", &server.ProgressView{Rows: 300, Of: 300, Parts: 1, OfParts: 1}, false, 80, "uploading [========================] 100% 300 rows, part 1 of 1"},
 		"more than expected":   {"building", &server.ProgressView{Rows: 500, Of: 300}, false, 80, "building  [========================] 100% 500 rows"},
+		"one row":              {"uploading", &server.ProgressView{Rows: 1, Of: 2, Parts: 1, OfParts: 2}, false, 80, "uploading [============            ]  50% 1 row, part 1 of 2"},
 		"without a state":      {"", &server.ProgressView{Rows: 150, Of: 300, Parts: 1, OfParts: 2}, false, 0, "[============            ]  50% 150 rows, part 1 of 2"},
 	}
 	for name, tt := range tests {
@@ -41,6 +43,13 @@ func TestABarFitsItsTerminal(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestTheLastBarOfADoneRunIsWhole(t *testing.T) {
+	r := server.RunView{Tally: nudgewire.Tally{Rows: 600, Kept: 560, Parts: 5}}
+	if got, want := wholeBarOf(r, 80), "uploading [========================] 100% 560 rows, part 5 of 5"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

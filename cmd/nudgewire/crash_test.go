@@ -145,6 +145,7 @@ type crash struct {
 	t       *testing.T
 	folder  string
 	address string
+	again   func() // stops the daemon that attended started, and starts it anew
 }
 
 // start runs the program and waits until it takes webhooks.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
 )
@@ -143,7 +144,7 @@ func (c *cli) demoSummary(ctx context.Context, ask *server.Client, told *narrato
 	told.hush()
 	fmt.Fprintf(c.out, "\n%s\n", c.paint(c.out, "1", "In all"))
 	totals(c.out, status)
-	fmt.Fprintf(c.out, "  the service itself counts %d messages accepted, %d of them twice\n", service.Stats().Messages, service.Stats().Duplicates)
+	fmt.Fprintf(c.out, "  the service itself counts %s accepted, %s of them twice\n", units.Count(service.Stats().Messages, "message"), grouped(int64(service.Stats().Duplicates)))
 	cancelled, err := ask.Messages(ctx, server.ListQuery{State: string(nudgewire.StateCancelled), Limit: 1})
 	if err != nil {
 		return fmt.Errorf("sum up: %w", err)

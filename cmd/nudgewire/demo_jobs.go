@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -67,7 +68,7 @@ func (n *narrator) ran(r nudgewire.Run) {
 	case nudgewire.RunBuilding:
 		n.say("nudgewire", "35", "  %s building: %s", r.Job, r.Source)
 	case nudgewire.RunUploading:
-		n.say("nudgewire", "35", "  %s uploading: %s of %s rows in %d parts, %s bytes", r.Job, grouped(r.Tally.Kept), grouped(r.Tally.Rows), r.Tally.Parts, grouped(r.Tally.Bytes))
+		n.say("nudgewire", "35", "  %s uploading: %s of %s in %s, %s", r.Job, grouped(r.Tally.Kept), units.Count(r.Tally.Rows, "row"), units.Count(r.Tally.Parts, "part"), units.Count(r.Tally.Bytes, "byte"))
 		for _, x := range r.Tally.Exclusions {
 			n.say("nudgewire", "35", "    left out %s: %s", grouped(x.Count), x.Reason)
 		}

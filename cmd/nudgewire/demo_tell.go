@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
 )
@@ -124,11 +125,11 @@ func totals(w io.Writer, s server.StatusView) {
 		}
 		return sum
 	}
-	fmt.Fprintf(w, "  %d events stored, %d delivered twice and stored once, %d requests refused\n",
-		n("events"), n("events_duplicate"), n("refusals"))
-	fmt.Fprintf(w, "  %d messages delivered, %d failed, %d spared by an order, %d not owed\n",
-		n("messages_delivered"), n("messages_failed"), n("dispatches_cancelled", "decisions_cancelled"), n("decisions_refused"))
-	fmt.Fprintf(w, "  %d still wait, %d are being followed, %d are in doubt\n", s.Waiting, s.Tracking, s.InDoubt)
+	fmt.Fprintf(w, "  %s stored, %d delivered twice and stored once, %s refused\n",
+		units.Count(n("events"), "event"), n("events_duplicate"), units.Count(n("refusals"), "request"))
+	fmt.Fprintf(w, "  %s delivered, %d failed, %d spared by an order, %d not owed\n",
+		units.Count(n("messages_delivered"), "message"), n("messages_failed"), n("dispatches_cancelled", "decisions_cancelled"), n("decisions_refused"))
+	fmt.Fprintf(w, "  still waiting: %d, being followed: %d, in doubt: %d\n", s.Waiting, s.Tracking, s.InDoubt)
 }
 
 // demoService is the pretended service: two templates, statuses that move within seconds.

@@ -19,6 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
@@ -203,14 +204,19 @@ func (d *doctor) daemon(ctx context.Context) {
 		d.found(wellBad, "messages", `"nudgewire status" shows what holds them up`, "the oldest that waits is %s past its time", s.Overdue)
 	}
 	if s.InDoubt > 0 {
-		d.found(wellBad, "messages", `"nudgewire messages list --state in_doubt"`, "%d in doubt: somebody must say what became of them", s.InDoubt)
+		d.found(wellBad, "messages", `"nudgewire messages list --state in_doubt"`, "%s in doubt: somebody must say what became of %s", units.Count(s.InDoubt, "message"), itOrThem(s.InDoubt))
 	}
 	if s.PartsInDoubt > 0 {
 		d.found(wellBad, "campaigns", `"nudgewire jobs history" names the runs, and "nudgewire jobs show RUN" the next step`,
-			"%d uploaded files in doubt: somebody must say what became of them", s.PartsInDoubt)
+			"%s in doubt: somebody must say what became of %s", units.Count(s.PartsInDoubt, "uploaded file"), itOrThem(s.PartsInDoubt))
 	}
 	if s.Held > 0 {
 		d.found(wellBad, "campaigns", `"nudgewire jobs history --state held" says why; "nudgewire jobs approve RUN" lets one go`, "%s to be approved", runsWait(s.Held))
+	}
+	for _, h := range s.Halts {
+		if h.Paused() {
+			d.found(wellBad, "campaigns", fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name), "%s waits to be resumed: %s", h.What(), h.Reason)
+		}
 	}
 	d.connectors(ctx, ask, s)
 }

@@ -185,7 +185,7 @@ func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 	code, out := w.run("doctor")
 	w.wants(
 		out,
-		`^bad   campaigns +1 uploaded files in doubt: somebody must say what became of them$`, `"nudgewire jobs show RUN" the next step$`,
+		`^bad   campaigns +1 uploaded file in doubt: somebody must say what became of it$`, `"nudgewire jobs show RUN" the next step$`,
 		`^bad   campaigns +1 run waits to be approved$`, `"nudgewire jobs approve RUN" lets one go$`,
 	)
 	if code != exitFailed {

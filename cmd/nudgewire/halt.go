@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -35,7 +35,8 @@ func (c *cli) resume() *cobra.Command {
 	return &cobra.Command{
 		Use: "resume [all|trigger NAME|template NAME|job NAME]", Short: "End a halt", Args: cobra.MaximumNArgs(2),
 		Long: `resume ends the halt that was made with the same words. Other halts stay: "resume" after
-"halt" does not wake a trigger that was halted by its name.`,
+"halt" does not wake a trigger that was halted by its name. A run that is paused goes on with
+"jobs resume".`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := haltRequest(args)
 			if err != nil {
@@ -63,15 +64,11 @@ func haltRequest(args []string) (r server.HaltRequest, err error) {
 		}
 		r.Name = args[1]
 	default:
-		hint := ""
-		var known []string
-		for _, scope := range store.HaltScopes {
-			known = append(known, string(scope))
+		name := ""
+		if len(args) > 1 {
+			name = args[1]
 		}
-		if near := nearest.Of(args[0], known); near != "" {
-			hint = "did you mean " + near + "?"
-		}
-		return r, fail(exitUsage, hint, "%q: want all, trigger NAME, template NAME or job NAME", args[0])
+		return r, fail(exitUsage, server.HaltHint(args[0], name), "%q: want all, trigger NAME, template NAME or job NAME", args[0])
 	}
 	return r, nil
 }
@@ -92,11 +89,15 @@ func (c *cli) switchHalt(ctx context.Context, r server.HaltRequest,
 	if c.json {
 		return printAll(c, halts)
 	}
-	for _, h := range halts {
-		fmt.Fprintf(c.out, "halted  %s\n", h.Words())
-	}
-	if len(halts) == 0 {
+	if !slices.ContainsFunc(halts, func(h server.HaltView) bool { return !h.Paused() }) {
 		fmt.Fprintln(c.out, "nothing is halted")
+	}
+	for _, h := range halts {
+		state := "halted"
+		if h.Paused() {
+			state = "paused"
+		}
+		fmt.Fprintf(c.out, "%s  %s\n", state, h.Words())
 	}
 	return nil
 }

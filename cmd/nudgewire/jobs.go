@@ -23,7 +23,7 @@ func (c *cli) jobs() *cobra.Command {
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.jobsList(), c.jobsRun(), c.jobsForecast(), c.jobsHistory(), c.jobsShow(),
-		c.jobsOrder("approve", "Let a held run go", true), c.jobsOrder("pause", "Stop a run for now; the part on its way is taken to its end", false),
+		c.jobsOrder("approve", "Let a held run go", true), c.jobsOrder("pause", "Stop a run for now: nothing of it leaves any more, but for what is on its way", false),
 		c.jobsOrder("resume", "Let a paused run go on exactly where it was", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
 		c.jobsRetry(), c.jobsResolve(), c.jobsExport())
 	return cmd
@@ -132,7 +132,10 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 	fmt.Fprintf(c.out, "%s from %s\n", c.paint(c.out, "1", f.Job), f.Source)
 	c.tellTally(f.Tally, f.Priced)
 	if f.Seconds > 0 {
-		fmt.Fprintf(c.out, "  takes       about %s\n", roughly(f.Seconds))
+		fmt.Fprintf(c.out, "  takes       about %s: %s\n", roughly(f.Seconds), f.Basis)
+	}
+	if f.Nothing != "" {
+		fmt.Fprintf(c.out, "  would send  nothing: %s\n", f.Nothing)
 	}
 	for _, why := range f.Held {
 		fmt.Fprintf(c.out, "  would wait  for jobs approve: %s\n", why)
@@ -157,26 +160,39 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 
 // tellTally prints the counts of a run.
 func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
+	if t.ReadAs != "" {
+		fmt.Fprintf(c.out, "  read as     %s\n", t.ReadAs)
+	}
 	fmt.Fprintf(c.out, "  rows        %s, %s to send\n", grouped(t.Rows), grouped(t.Kept))
 	for _, x := range t.Exclusions {
-		fmt.Fprintf(c.out, "  left out    %s: %s (first in row %s)\n", grouped(x.Count), x.Reason, grouped(x.First))
+		fmt.Fprintf(c.out, "  left out    %s: %s%s\n", grouped(x.Count), x.Reason, firstIn(x))
 	}
-	if t.Parts > 0 || t.Kept == 0 {
-		fmt.Fprintf(c.out, "  parts       %d, %s bytes\n", t.Parts, grouped(t.Bytes))
+	if t.Parts > 0 {
+		fmt.Fprintf(c.out, "  parts       %d, %s\n", t.Parts, units.Count(t.Bytes, "byte"))
 	}
 	if priced || t.Points > 0 {
 		fmt.Fprintf(c.out, "  points      %.1f\n", t.Points)
 	}
 }
 
-// grouped writes 1234567 as 1,234,567.
-func grouped(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
-		text = text[:at] + "," + text[at:]
+// firstIn says where the first row of a kind stands, where that is known.
+func firstIn(x nudgewire.Exclusion) string {
+	if x.First == 0 {
+		return ""
 	}
-	return text
+	return " (first in " + placeOf(x.First, x.File) + ")"
 }
+
+// placeOf names a row of a source.
+func placeOf(row int64, file string) string {
+	if file == "" {
+		return "row " + grouped(row)
+	}
+	return "row " + grouped(row) + " of " + file
+}
+
+// grouped writes 1234567 as 1,234,567.
+func grouped(n int64) string { return units.Number(n) }
 
 // roughly is a time for people.
 func roughly(seconds float64) string {
@@ -268,7 +284,11 @@ func (c *cli) ran(r server.RunView) error {
 	}
 	fmt.Fprintf(c.out, "run %d of %s for %s: %s\n", r.ID, c.paint(c.out, "1", r.Job), r.Slot, r.State)
 	if r.Reason != "" {
-		fmt.Fprintf(c.out, "  because     %s\n", r.Reason)
+		label := "because"
+		if r.State == nudgewire.RunDone { // nothing is wrong with it
+			label = "note"
+		}
+		fmt.Fprintf(c.out, "  %-11s %s\n", label, r.Reason)
 	}
 	if r.Halted != "" {
 		fmt.Fprintf(c.out, "  halted      %s\n", c.paint(c.out, "33", r.Halted))
@@ -281,11 +301,11 @@ func (c *cli) ran(r server.RunView) error {
 	switch {
 	case r.FilesRemovedAt != nil:
 		fmt.Fprintf(c.out, "  files       removed %s (retention.lists)\n", clock(*r.FilesRemovedAt))
-	case r.Folder != "" && r.Tally.Excluded() > 0 && r.AgainOf == 0:
-		fmt.Fprintf(c.out, "  rejects     %s/rejects.csv\n", r.Folder)
+	case r.Rejects != "":
+		fmt.Fprintf(c.out, "  rejects     %s\n", r.Rejects)
 	}
 	for _, p := range r.Parts {
-		line := fmt.Sprintf("  part %-6d %-9s %s rows, %s bytes, sha256 %.12s", p.Number, p.State, grouped(p.Rows), grouped(p.Bytes), p.SHA256)
+		line := fmt.Sprintf("  part %-6d %-9s %s, %s, sha256 %.12s", p.Number, partWord(r.Deliver, p.State), units.Count(p.Rows, "row"), units.Count(p.Bytes, "byte"), p.SHA256)
 		if p.CampaignID != "" {
 			line += ", campaign " + p.CampaignID
 		}
@@ -300,10 +320,46 @@ func (c *cli) ran(r server.RunView) error {
 	if len(r.Messages) > 0 {
 		fmt.Fprintf(c.out, "  messages    %s\n", byStatus(r.Messages))
 	}
+	if r.State == nudgewire.RunPaused {
+		c.tellHeld(r)
+	}
 	for _, step := range nextSteps(r) {
 		fmt.Fprintf(c.out, "  next        %s\n", step)
 	}
 	return nil
+}
+
+// tellHeld says what of a paused run was handed over and is held, and what may still leave.
+func (c *cli) tellHeld(r server.RunView) {
+	if n := r.Messages[string(nudgewire.StateWaiting)]; n > 0 {
+		words := units.Count(n, "message") + " until it is resumed"
+		if r.Expires != "" {
+			words += "; what expires meanwhile is dropped, " + r.Expires + " after it was handed over"
+		}
+		fmt.Fprintf(c.out, "  held        %s\n", words)
+	}
+	switch claimed := r.Messages[string(nudgewire.StateSending)]; {
+	case claimed > r.UnderWay:
+		fmt.Fprintf(c.out, "  under way   at most %s: what has begun ends as usual, and of %s claimed the others come back and are held\n",
+			units.Count(r.UnderWay, "call"), units.Count(claimed, "message"))
+	case claimed > 0:
+		fmt.Fprintf(c.out, "  under way   at most %s: what has begun ends as usual\n", units.Count(claimed, "call"))
+	}
+}
+
+// partWord is the state of a part. The rows of one that is sent message by message are handed over
+// to be sent: no service has accepted anything by that.
+func partWord(d nudgewire.Deliver, s nudgewire.PartState) string {
+	if d == nudgewire.DeliverPerMessage {
+		switch s {
+		case nudgewire.PartUploading:
+			return "being handed over"
+		case nudgewire.PartAccepted:
+			return "handed over"
+		default:
+		}
+	}
+	return string(s)
 }
 
 // byStatus says how many messages stand where, the most first.

@@ -76,8 +76,8 @@ tracking: {poll: [1s]}
 		}
 	}
 	failed("1")
-	says(0, "jobs show 1", "  messages    2 failed", "  next        what did not arrive may go again: nudgewire jobs retry 1 --dry-run")
-	says(0, "jobs retry 1 --dry-run", "retry of run 1 of winback", "rows        2, 2 to send", "goes again  2: failed at the service: insufficient points (first in row 1)")
+	says(0, "jobs show 1", "  part 1      handed over 2 rows, 59 bytes, sha256 ", "  messages    2 failed", "  next        what did not arrive may go again: nudgewire jobs retry 1 --dry-run")
+	says(0, "jobs retry 1 --dry-run", "retry of run 1 of winback", "rows        2, 2 to send", "goes again  2: failed at the service: insufficient points (first in row 2)")
 	says(exitUsage, "jobs retry 1", "Send 2 rows of run 1 of winback again?", "add --yes to go ahead")
 	if n := service.Stats().Messages; n != 2 {
 		t.Fatalf("%d messages before anybody said yes", n)
@@ -85,19 +85,22 @@ tracking: {poll: [1s]}
 	says(0, "jobs retry 1 --yes", "run 2 of winback for retry 1 of run 1", "again       what was left of run 1")
 	says(0, "jobs show 2 --follow", "done")
 	failed("2")
-	says(0, "jobs show 1", "  next        retried 1 times, as jobs history winback shows; what is left of it: nudgewire jobs retry 1 --dry-run")
+	says(0, "jobs show 1", "  next        retried once, as jobs history winback shows; what is left of it: nudgewire jobs retry 1 --dry-run")
 	says(exitFailed, "jobs retry 1 --yes", "run 1 has nothing that can be sent again", "2 of its rows went again before: look for its retry with jobs history winback")
 	says(exitFailed, "jobs retry 1 --only in_doubt --yes", "run 1 was delivered message by message: what is in doubt is settled one by one")
 	says(exitUsage, "jobs retry 1 --only all", `--only "all": want retriable or in_doubt`)
 	says(exitNothing, "jobs retry 77 --yes", "there is no such run")
-	says(0, "why +447700900101", "run 1 of winback for", "row 1", "on the list of csv", "failed: insufficient points", "sent again as dispatch 3", "sent again for dispatch 1, which did not reach the phone")
+	says(0, "why +447700900101", "run 1 of winback for", "row 2 of "+filepath.Join(c.folder, "list.csv"), "on the list of csv", "failed: insufficient points", "sent again as dispatch 3", "sent again for dispatch 1, which did not reach the phone")
+
+	says(0, "messages show 3", "because of  run 2, row 2 of "+filepath.Join(c.folder, "list.csv"))
+	says(0, "why 12", "run 1 of winback for", "row 3 of "+filepath.Join(c.folder, "list.csv"), "left out: the phone is too short for GB")
 
 	file := filepath.Join(c.folder, "run1.csv")
 	says(0, "jobs export 1 -o "+file, "3 rows in "+file)
 	checkExport(t, file, [][]string{
-		{"1", "", "1", "447700900101", "accepted", "", "failed", "insufficient points", "3"},
-		{"2", "", "1", "447700900103", "accepted", "", "failed", "insufficient points", "4"},
-		{"", "3", "", "12", "left_out", "the phone is too short for GB", "", "", ""},
+		{"2", "1", "1", "447700900101", "accepted", "", "failed", "insufficient points", "3"},
+		{"4", "2", "1", "447700900103", "accepted", "", "failed", "insufficient points", "4"},
+		{"3", "", "", "12", "left_out", "the phone is too short for GB", "", "", ""},
 	})
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("who may read the list: %v, %v", info, err)
@@ -129,7 +132,7 @@ tracking: {poll: [1s]}
 	}
 	lines := strings.Split(strings.TrimSpace(says(0, "jobs export 3 --json")), "\n")
 	var first server.RowView
-	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil || len(lines) != 3 || first.Phone != "447700900101" || first.State != "accepted" || first.Row != 1 {
+	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil || len(lines) != 3 || first.Phone != "447700900101" || first.State != "accepted" || first.Row != 2 || first.Number != 1 || first.File != filepath.Join(c.folder, "list.csv") {
 		t.Errorf("%v: %d lines, the first %s", err, len(lines), lines[0])
 	}
 	says(0, "jobs retry 2 --dry-run")
@@ -167,12 +170,12 @@ func checkExport(t *testing.T, file string, want [][]string) {
 		t.Fatalf("%d rows: %v", len(rows)-1, rows)
 	}
 	for i, row := range rows[1:] {
-		for k, name := range []string{"row", "source_row", "part", "phone", "state", "reason", "status", "error", "again_as"} {
+		for k, name := range []string{"row", "number", "part", "phone", "state", "reason", "status", "error", "again_as"} {
 			if row[at[name]] != want[i][k] {
 				t.Errorf("row %d: %s is %q, want %q", i+1, name, row[at[name]], want[i][k])
 			}
 		}
-		if sent := row[at["message_id"]]; want[i][0] != "" {
+		if sent := row[at["message_id"]]; want[i][1] != "" {
 			if _, err := strconv.ParseInt(sent, 10, 64); err != nil || row[at["failed_at"]] == "" || row[at["accepted_at"]] == "" {
 				t.Errorf("row %d: %v", i+1, row)
 			}

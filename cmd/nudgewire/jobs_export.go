@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -22,9 +23,10 @@ func (c *cli) jobsExport() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use: "export RUN", Short: "Every row of a run with what became of it, and the rows left out, as CSV or JSON lines", Args: cobra.ExactArgs(1),
-		Long: `export writes every row of a run: first those that it kept, numbered in the order in which they
-are sent, then those that it left out, with their place in the source and the reason. Phones are
-whole: it is your own list, so keep the file as you keep the list.
+		Long: `export writes every row of a run: first those that it kept, in the order in which they are sent
+(number), then those that it left out, with the reason. row is the row of the list as a spreadsheet
+shows it, where the column names are row 1. Phones are whole: it is your own list, so keep the file
+as you keep the list.
 
 The rows of a run that uploads files come from those files, and stand as their part stands; what
 became of one message is known only where the service's answer named it with its phone. A file
@@ -61,12 +63,12 @@ func (c *cli) exported(id nudgewire.RunID, to *export, problems []string) error 
 	case len(problems) > 0 && to.rows == 0:
 		return fail(exitFailed, fmt.Sprintf("its counts are kept: nudgewire jobs show %d", id), "there is nothing left to export of run %d", id)
 	case len(problems) > 0:
-		return fail(exitFailed, "what could not be read is named above", "the export of run %d is not whole: it has %s rows", id, grouped(to.rows))
+		return fail(exitFailed, "what could not be read is named above", "the export of run %d is not whole: it has %s", id, units.Count(to.rows, "row"))
 	case to.rows == 0:
 		return fail(exitNothing, "", "run %d has no rows", id)
 	}
 	if to.name != "" {
-		c.note("%s rows in %s", grouped(to.rows), to.name)
+		c.note("%s in %s", units.Count(to.rows, "row"), to.name)
 	}
 	return nil
 }
@@ -104,13 +106,13 @@ func (c *cli) openExport(file string) (*export, error) {
 
 // exportHead names the columns of the CSV, in the order of exportCells.
 var exportHead = []string{
-	"row", "source_row", "part", "phone", "state", "reason", "at", "dispatch", "message_id", "status", "error",
+	"row", "file", "number", "part", "phone", "state", "reason", "at", "dispatch", "message_id", "status", "error",
 	"accepted_at", "sent_at", "delivered_at", "read_at", "failed_at", "again_as", "again_of",
 }
 
 func exportCells(r *server.RowView) []string {
 	return []string{
-		orNothing(r.Row), orNothing(r.SourceRow), orNothing(int64(r.Part)), r.Phone, r.State, r.Reason, stamp(r.At), orNothing(int64(r.Dispatch)),
+		orNothing(r.Row), r.File, orNothing(r.Number), orNothing(int64(r.Part)), r.Phone, r.State, r.Reason, stamp(r.At), orNothing(int64(r.Dispatch)),
 		string(r.MessageID), string(r.Status), r.Error,
 		stamp(r.AcceptedAt), stamp(r.SentAt), stamp(r.DeliveredAt), stamp(r.ReadAt), stamp(r.FailedAt),
 		orNothing(int64(r.AgainAs)), orNothing(int64(r.AgainOf)),

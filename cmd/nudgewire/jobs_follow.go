@@ -21,11 +21,12 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 			fmt.Fprint(c.err, "\r\x1b[K")
 		}
 	}
-	told, halted := "", ""
+	told, halted, drawn := "", "", false
 	for !r.State.Final() && r.State != nudgewire.RunHeld && r.State != nudgewire.RunPaused {
 		switch now := barOf(string(r.State), r.Progress, r.Halted != "", columns(c.err)); {
 		case bar:
 			fmt.Fprintf(c.err, "\r%s\x1b[K", now)
+			drawn = drawn || r.Progress != nil
 		case c.json && now != told:
 			if err := c.print(r); err != nil {
 				return err
@@ -54,7 +55,11 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 		}
 		r = next
 	}
-	wipe()
+	if drawn && r.State == nudgewire.RunDone {
+		fmt.Fprintf(c.err, "\r%s\x1b[K\n", wholeBarOf(r, columns(c.err)))
+	} else {
+		wipe()
+	}
 	if err := c.ran(r); err != nil {
 		return err
 	}
@@ -68,4 +73,10 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 	default:
 		return nil
 	}
+}
+
+// wholeBarOf is the bar of a run that is done. A run ends between two looks at it, and without this
+// the last that a person sees before "done" would be some 82%.
+func wholeBarOf(r server.RunView, width int) string {
+	return barOf(string(nudgewire.RunUploading), &server.ProgressView{Rows: r.Tally.Kept, Of: r.Tally.Kept, Parts: r.Tally.Parts, OfParts: r.Tally.Parts}, false, width)
 }

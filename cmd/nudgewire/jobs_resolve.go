@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -59,7 +60,7 @@ func resolveQuestion(r server.RunView, number int, how nudgewire.Resolution) str
 	rows := ""
 	for _, p := range r.Parts {
 		if p.Number == number {
-			rows = ", " + grouped(p.Rows) + " rows"
+			rows = ", " + units.Count(p.Rows, "row")
 		}
 	}
 	what := fmt.Sprintf("part %d of run %d of %s%s", number, r.ID, r.Job, rows)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -20,6 +21,9 @@ asks before it sends.
 A run that uploads files: the parts that the service did not accept, from the same files. Parts in
 doubt are left out, because whoever is on them may have the message: look at the service's
 dashboard, then use jobs resolve, or add --only in_doubt.
+
+Who was blocked since, or was messaged by another campaign within the job's skip: messaged_within, is
+left out of it: a file goes again without those rows.
 
 A run that sends message by message: the rows whose message
   was rejected by the service: read its reason, and mend it first
@@ -77,9 +81,9 @@ func retryQuestion(f server.RetryView, doubtful bool) string {
 // amount says how much a run sends.
 func amount(t nudgewire.Tally) string {
 	if t.Parts == 0 {
-		return grouped(t.Kept) + " rows"
+		return units.Count(t.Kept, "row")
 	}
-	return fmt.Sprintf("%s rows in %d parts", grouped(t.Kept), t.Parts)
+	return units.Count(t.Kept, "row") + " in " + units.Count(t.Parts, "part")
 }
 
 // wouldRetry prints what a retry would send.
@@ -90,7 +94,7 @@ func (c *cli) wouldRetry(f server.RetryView) error {
 	fmt.Fprintf(c.out, "retry of run %d of %s\n", f.Run, c.paint(c.out, "1", f.Job))
 	c.tellTally(f.Tally, false)
 	for _, x := range f.Causes {
-		fmt.Fprintf(c.out, "  goes again  %s: %s (first in row %s)\n", grouped(x.Count), x.Reason, grouped(x.First))
+		fmt.Fprintf(c.out, "  goes again  %s: %s%s\n", grouped(x.Count), x.Reason, firstIn(x))
 	}
 	c.note("\nnothing was sent")
 	return nil
@@ -114,9 +118,17 @@ func nextSteps(r server.RunView) (steps []string) {
 		left += r.Messages[string(nudgewire.StateRejected)] + r.Messages[string(nudgewire.StateDropped)] + r.Messages[string(nudgewire.StatusFailed)]
 	}
 	switch {
+	case r.State == nudgewire.RunHeld:
+		steps = append(steps, fmt.Sprintf("nudgewire jobs approve %d lets it go, nudgewire jobs cancel %d ends it", r.ID, r.ID))
+	case r.State == nudgewire.RunPaused:
+		steps = append(steps, fmt.Sprintf("nudgewire jobs resume %d lets it go on, nudgewire jobs cancel %d ends it", r.ID, r.ID))
 	case left == 0 || !r.State.Final():
 	case r.Retries > 0:
-		steps = append(steps, fmt.Sprintf("retried %d times, as jobs history %s shows; what is left of it: nudgewire jobs retry %d --dry-run", r.Retries, r.Job, r.ID))
+		times := "once"
+		if r.Retries > 1 {
+			times = units.Count(r.Retries, "time")
+		}
+		steps = append(steps, fmt.Sprintf("retried %s, as jobs history %s shows; what is left of it: nudgewire jobs retry %d --dry-run", times, r.Job, r.ID))
 	default:
 		steps = append(steps, fmt.Sprintf("what did not arrive may go again: nudgewire jobs retry %d --dry-run", r.ID))
 	}

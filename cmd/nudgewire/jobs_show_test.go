@@ -15,7 +15,7 @@ import (
 func TestARunTellsOfItsFilesAndMessages(t *testing.T) {
 	ended := time.Date(2025, 3, 2, 12, 0, 0, 0, time.Local)
 	run := server.RunView{
-		ID: 3, Job: "winback", Slot: "2025-03-02 12:00", State: nudgewire.RunDone, Source: "csv list.csv", Folder: "runs/winback/3",
+		ID: 3, Job: "winback", Slot: "2025-03-02 12:00", State: nudgewire.RunDone, Source: "csv list.csv", Rejects: "runs/winback/3/rejects.csv",
 		Tally:    nudgewire.Tally{Rows: 5, Kept: 4, Parts: 1, Bytes: 100, Exclusions: []nudgewire.Exclusion{{Reason: "the phone is too short for GB", Count: 1, First: 2}}},
 		Messages: map[string]int64{"failed": 1, "delivered": 1200, "accepted": 1},
 	}
@@ -40,5 +40,89 @@ func TestARunTellsOfItsFilesAndMessages(t *testing.T) {
 				t.Errorf("printed (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Wherever a run waits for a person, or left something open, it names the next step; and a part that
+// is sent message by message is not called accepted by anybody.
+func TestARunNamesTheNextStep(t *testing.T) {
+	csv := server.RunView{ID: 7, Job: "winback", Slot: "2025-03-02 12:00", Deliver: nudgewire.DeliverCSV, Source: "csv list.csv", Tally: nudgewire.Tally{Rows: 1, Kept: 1, Parts: 1, Bytes: 1, ReadAs: `windows-1252 with ";" between cells`}}
+	single := csv
+	single.Deliver = nudgewire.DeliverPerMessage
+	part := func(r server.RunView, run nudgewire.RunState, reason string, s nudgewire.PartState) server.RunView {
+		r.State, r.Reason = run, reason
+		r.Parts = []server.PartView{{Number: 1, State: s, Rows: 1, Bytes: 1, SHA256: "0123456789abcdef"}}
+		return r
+	}
+	retried := func(r server.RunView, times int) server.RunView { r.Retries = times; return r }
+	const head = "run 7 of winback for 2025-03-02 12:00: "
+	const counts = "  source      csv list.csv\n  read as     windows-1252 with \";\" between cells\n  rows        1, 1 to send\n  parts       1, 1 byte\n"
+	const numbers = "1 row, 1 byte, sha256 0123456789ab\n"
+	const again = "nudgewire jobs retry 7 --dry-run\n"
+	for name, tt := range map[string]struct {
+		run  server.RunView
+		want string
+	}{
+		"held": {
+			part(csv, nudgewire.RunHeld, "2 rows are more than guard.max_rows, 1", nudgewire.PartBuilt),
+			head + "held\n  because     2 rows are more than guard.max_rows, 1\n" + counts + "  part 1      built     " + "1 row, 1 byte, sha256 0123456789ab\n" +
+				"  next        nudgewire jobs approve 7 lets it go, nudgewire jobs cancel 7 ends it\n",
+		},
+		"paused": {
+			part(csv, nudgewire.RunPaused, "paused by Ann", nudgewire.PartBuilt),
+			head + "paused\n  because     paused by Ann\n" + counts + "  part 1      built     " + numbers + "  next        nudgewire jobs resume 7 lets it go on, nudgewire jobs cancel 7 ends it\n",
+		},
+		"in doubt": {
+			part(csv, nudgewire.RunPartial, "part 1 is in doubt: reset", nudgewire.PartInDoubt),
+			head + "partial\n  because     part 1 is in doubt: reset\n" + counts + "  part 1      in_doubt  " + numbers +
+				"  next        part 1: look for it on the service's dashboard, then: nudgewire jobs resolve 7 1 --as accepted|resend\n",
+		},
+		"rejected": {
+			part(csv, nudgewire.RunFailed, "part 1 was not accepted: no", nudgewire.PartRejected),
+			head + "failed\n  because     part 1 was not accepted: no\n" + counts + "  part 1      rejected  " + numbers + "  next        what did not arrive may go again: " + again,
+		},
+		"rejected, retried": {
+			retried(part(csv, nudgewire.RunFailed, "no", nudgewire.PartRejected), 1),
+			head + "failed\n  because     no\n" + counts + "  part 1      rejected  " + numbers + "  next        retried once, as jobs history winback shows; what is left of it: " + again,
+		},
+		"rejected, retried twice": {
+			retried(part(csv, nudgewire.RunFailed, "no", nudgewire.PartRejected), 2),
+			head + "failed\n  because     no\n" + counts + "  part 1      rejected  " + numbers + "  next        retried 2 times, as jobs history winback shows; what is left of it: " + again,
+		},
+		"done": {
+			part(csv, nudgewire.RunDone, "accepted by the service, whose own pages tell who was reached: its answer names no messages", nudgewire.PartAccepted),
+			head + "done\n  note        accepted by the service, whose own pages tell who was reached: its answer names no messages\n" + counts + "  part 1      accepted  " + numbers,
+		},
+		"message by message":            {part(single, nudgewire.RunDone, "", nudgewire.PartAccepted), head + "done\n" + counts + "  part 1      handed over " + numbers},
+		"being sent message by message": {part(single, nudgewire.RunUploading, "", nudgewire.PartUploading), head + "uploading\n" + counts + "  part 1      being handed over " + numbers},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			c := &cli{streams: streams{out: &out, err: &out}}
+			if err := c.ran(tt.run); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
+				t.Errorf("printed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCountsAreOneOrSeveral(t *testing.T) {
+	for got, want := range map[string]string{
+		amount(nudgewire.Tally{Kept: 1}):                      "1 row",
+		amount(nudgewire.Tally{Kept: 1, Parts: 1}):            "1 row in 1 part",
+		amount(nudgewire.Tally{Kept: 2000, Parts: 2}):         "2,000 rows in 2 parts",
+		firstIn(nudgewire.Exclusion{First: 1200}):             " (first in row 1,200)",
+		firstIn(nudgewire.Exclusion{First: 2, File: "b.csv"}): " (first in row 2 of b.csv)",
+		firstIn(nudgewire.Exclusion{}):                        "",
+		lookupsWait(1):                                        "1 event waits for what its webhook left out",
+		lookupsWait(2):                                        "2 events wait for what their webhooks left out",
+		resolveQuestion(server.RunView{ID: 3, Job: "spring", Parts: []server.PartView{{Number: 1, Rows: 1}}}, 1, nudgewire.ResolveResend): "Upload part 1 of run 3 of spring, 1 row, again? If it did arrive, everybody on it gets the message twice.",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/text/encoding/charmap"
 )
 
 // The test binary is the program, too: scripts run it as "nudgewire", and the crash test
@@ -21,6 +24,17 @@ func TestCommands(t *testing.T) {
 			e.Setenv("TZ", "UTC")
 			return nil
 		},
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"western": western},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
+}
+
+// western FILE LINE writes a file in Windows-1252 from a line on, which scripts cannot hold.
+func western(ts *testscript.TestScript, _ bool, args []string) {
+	line, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	lines := strings.SplitAfter(ts.ReadFile(args[0]), "\n")
+	rest, err := charmap.Windows1252.NewEncoder().String(strings.Join(lines[line-1:], ""))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Join(lines[:line-1], "")+rest), 0o600))
 }

@@ -97,7 +97,12 @@ func (c *cli) messagesShow() *cobra.Command {
 					}
 				}
 				cause := fmt.Sprintf("event %d", m.EventID)
-				if m.EventID == 0 { // a row of a run, or of an uploaded part
+				switch {
+				case m.Row > 0:
+					cause = fmt.Sprintf("run %d, %s", m.Run, placeOf(m.Row, m.File))
+				case m.Run > 0 && m.Part == 0:
+					cause = fmt.Sprintf("run %d", m.Run)
+				case m.EventID == 0: // an uploaded part
 					cause = m.Key
 				}
 				fmt.Fprintf(c.out, "  because of  %s\n", cause)

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
 )
@@ -88,7 +89,7 @@ func (c *cli) runSandbox(ctx context.Context, listen string, o sandbox.Options) 
 	defer context.AfterFunc(ctx, s.Close)()
 	err = server.Serve(ctx, l, s.Handler(), time.Second, zap.NewNop())
 	stats := s.Stats()
-	c.note("accepted %d messages, %d of them twice", stats.Messages, stats.Duplicates)
+	c.note("accepted %s, %d of them twice", units.Count(stats.Messages, "message"), stats.Duplicates)
 	return err
 }
 

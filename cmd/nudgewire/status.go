@@ -55,8 +55,18 @@ func (c *cli) printStatus(s server.StatusView) {
 	} else {
 		row("daemon", "not running; this is what the database holds")
 	}
-	for i, h := range s.Halts {
-		row([]string{"halted", ""}[min(i, 1)], "%s", c.paint(c.out, "33", h.Words()))
+	label := ""
+	for _, h := range s.Halts {
+		state := "halted"
+		if h.Paused() {
+			state = "paused"
+		}
+		if state == label {
+			state = ""
+		} else {
+			label = state
+		}
+		row(state, "%s", c.paint(c.out, "33", h.Words()))
 	}
 	row("waiting", "%d", s.Waiting)
 	if s.Overdue != "" {
@@ -72,7 +82,7 @@ func (c *cli) printStatus(s server.StatusView) {
 	}
 	row("tracking", "%d", s.Tracking)
 	if s.Lookups > 0 {
-		row("look-ups", "%d events wait for what their webhook left out", s.Lookups)
+		row("look-ups", "%s", lookupsWait(s.Lookups))
 	}
 	for _, group := range totalGroups {
 		var parts []string
@@ -121,6 +131,20 @@ func runsWait(n int64) string {
 		return "1 run waits"
 	}
 	return fmt.Sprintf("%d runs wait", n)
+}
+
+func lookupsWait(n int64) string {
+	if n == 1 {
+		return "1 event waits for what its webhook left out"
+	}
+	return grouped(n) + " events wait for what their webhooks left out"
+}
+
+func itOrThem(n int64) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
 }
 
 func hintIf(yes bool, hint string) string {

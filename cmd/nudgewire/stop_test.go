@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nudgewire/nudgewire/sandbox"
 )
@@ -29,23 +30,30 @@ triggers:
   reminder: {on: shopify.order.created, send: {template: order_update}}
 jobs:
   winback:
-    source: {csv: "%s/list.csv"}
+    source: {csv: "%[2]s/list.csv"}
     columns: {phone: phone}
     campaign: {template_id: 1042}
-storage: sqlite:%s/nudgewire.db
-server: {listen: "%s"}
-`, api.URL, c.folder, c.folder, c.address)
+  offer:
+    source: {csv: "%[2]s/list.csv"}
+    columns: {phone: phone}
+    deliver: per_message
+    send: {template: offer}
+storage: sqlite:%[2]s/nudgewire.db
+server: {listen: "%[3]s"}
+`, api.URL, c.folder, c.address)
 	c.put("config.yaml", config)
 	c.put("list.csv", "phone\n+447700900101\n+447700900102\n")
 	daemon := c.start()
-	t.Cleanup(func() {
+	stop := func() {
 		if err := daemon.Process.Signal(os.Interrupt); err != nil {
 			t.Error(err)
 		}
 		if err := daemon.Wait(); err != nil {
 			t.Errorf("the daemon's end: %v", err)
 		}
-	})
+	}
+	t.Cleanup(func() { stop() })
+	c.again = func() { stop(); daemon = c.start() }
 	return c
 }
 
@@ -83,7 +91,7 @@ func (c *crash) says(code int, want string, args ...string) {
 
 func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 	c := attended(t)
-	c.says(exitNothing, "nudgewire: everything is not halted\n  nothing is halted", "resume")
+	c.says(exitNothing, "nudgewire: nothing is halted", "resume")
 	c.says(0, "halted  everything, since <time> UTC: wrong price", "halt", "--reason", "wrong price")
 	c.says(0, "halted  everything, since <time> UTC: wrong price\nhalted  trigger \"reminder\", since <time> UTC", "halt", "trigger", "reminder")
 	c.says(0, `{"scope":"all","reason":"wrong price","since":"<time>"}`+"\n"+`{"scope":"trigger","name":"reminder","since":"<time>"}`+"\n"+
@@ -97,7 +105,9 @@ func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 	c.says(exitUsage, "nudgewire: all takes no name", "halt", "all", "reminder")
 	c.says(exitUsage, "nudgewire: \"trigers\": want all, trigger NAME, template NAME or job NAME\n  did you mean trigger?", "halt", "trigers", "reminder")
 	c.says(exitNothing, "nudgewire: trigger \"remidner\" is not halted\n  did you mean \"reminder\"?", "resume", "trigger", "remidner")
-	c.says(exitNothing, "nudgewire: template \"order_update\" is not halted\n  halted: everything, trigger \"reminder\", job \"winback\"", "resume", "template", "order_update")
+	c.says(exitNothing, "nudgewire: template \"order_update\" is not halted\n  everything is halted, and goes on with: nudgewire resume; "+
+		"trigger \"reminder\" is halted, and goes on with: nudgewire resume trigger reminder; job \"winback\" is halted, and goes on with: nudgewire resume job winback",
+		"resume", "template", "order_update")
 
 	// A run of a halted job is built and waits, and says what for.
 	if code, out := c.command("jobs", "run", "winback", "--yes"); code != 0 {
@@ -128,11 +138,69 @@ func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 	if _, out := c.command("jobs", "show", "1"); !strings.Contains(out, `  halted      job "winback", since `) {
 		t.Errorf("everything is resumed, and the job is not:\n%s", out)
 	}
+	c.says(exitNothing, "nudgewire: there is no halt of everything\n  trigger \"reminder\" is halted, and goes on with: nudgewire resume trigger reminder; "+
+		"job \"winback\" is halted, and goes on with: nudgewire resume job winback", "resume")
 	c.says(0, "halted  trigger \"reminder\", since <time> UTC", "resume", "job", "winback")
 	if code, out := c.command("jobs", "show", "1", "--follow"); code != 0 || !strings.Contains(out, "part 1      accepted") || strings.Contains(out, "halted") {
 		t.Errorf("resumed: %d\n%s", code, out)
 	}
 	c.says(0, "nothing is halted", "resume", "trigger", "reminder")
+}
+
+// What was handed over of a paused run waits, and every list says so and how it goes on: neither a
+// resume nor a restart of the daemon lets it go.
+func TestAPausedRunFromTheCommandLine(t *testing.T) {
+	c := attended(t)
+	says := func(code int, pieces []string, args ...string) {
+		t.Helper()
+		got, out := c.command(args...)
+		out = stamps.ReplaceAllString(out, "<time>")
+		if got != code {
+			t.Errorf("nudgewire %s: exit status %d, want %d", strings.Join(args, " "), got, code)
+		}
+		for _, p := range pieces {
+			if !strings.Contains(out, p+"\n") {
+				t.Errorf("nudgewire %s does not say %q:\n%s", strings.Join(args, " "), p, out)
+			}
+		}
+	}
+	const (
+		held  = "  held        2 messages until it is resumed; what expires meanwhile is dropped, 1d after it was handed over"
+		next  = "  next        nudgewire jobs resume 1 lets it go on, nudgewire jobs cancel 1 ends it"
+		state = "run 1 of offer, since <time> UTC: paused by "
+		goes  = "; it goes on with: nudgewire jobs resume 1"
+	)
+	me := who()
+	// With its template halted the rows are handed over, and none of them leaves.
+	says(0, nil, "halt", "template", "offer")
+	says(0, nil, "jobs", "run", "offer", "--yes", "--wait")
+	says(0, []string{": paused", "  because     paused by " + me, "  messages    2 waiting", held, next}, "jobs", "pause", "1")
+	says(exitFailed, []string{"nudgewire: run 1 is paused: there is nothing to pause", "  it goes on with: nudgewire jobs resume 1"}, "jobs", "pause", "1")
+	c.says(0, "nothing is halted\npaused  "+state+me+goes, "resume", "template", "offer")
+	c.says(0, `{"scope":"trigger","name":"reminder","since":"<time>"}`+"\n"+
+		`{"scope":"run","name":"1","job":"offer","reason":"paused by `+me+`","since":"<time>"}`, "halt", "trigger", "reminder", "--json")
+	c.says(0, "nothing is halted\npaused  "+state+me+goes, "resume", "trigger", "reminder")
+	c.says(exitNothing, "nudgewire: nothing is halted\n  run 1 of offer is paused, and goes on with: nudgewire jobs resume 1", "resume")
+	c.says(exitUsage, "nudgewire: \"run\": want all, trigger NAME, template NAME or job NAME\n"+
+		"  a run is stopped with: nudgewire jobs pause 1, and goes on with: nudgewire jobs resume 1", "resume", "run", "1")
+	c.again()
+	says(0, []string{"paused      " + state + me + goes, "waiting     2"}, "status")
+	says(exitFailed, []string{
+		"bad   campaigns              run 1 of offer waits to be resumed: paused by " + me,
+		`                              "nudgewire jobs resume 1" lets it go on; "nudgewire jobs cancel 1" ends it`,
+	}, "doctor")
+	says(0, []string{"offer    -     UTC   by hand  per_message  csv " + c.folder + "/list.csv  run 1 paused"}, "jobs", "list")
+	says(0, []string{"  because     paused by " + me, "  messages    2 waiting", held, next}, "jobs", "show", "1")
+	says(0, nil, "jobs", "resume", "1")
+	says(0, []string{"run 1 of offer for <time> by hand: done"}, "jobs", "show", "1", "--follow")
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, out := c.command("jobs", "show", "1"); !strings.Contains(out, " waiting") && !strings.Contains(out, " sending") {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("what was held never left:\n%s", out)
+		}
+	}
+	says(exitFailed, []string{"nudgewire: run 1 is done: there is nothing to pause", "  look at jobs show 1"}, "jobs", "pause", "1")
 }
 
 func TestContactsFromTheCommandLine(t *testing.T) {

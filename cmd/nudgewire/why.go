@@ -17,8 +17,12 @@ func (c *cli) why() *cobra.Command {
 		Use: "why PHONE", Short: "The whole story of a phone: what arrived, what was decided and why, what became of it",
 		Long: `why tells everything that is known about a phone, oldest first: each event, what each
 trigger that listens to it said clause by clause, each row of a job that delivers message by
-message, and what became of each message, attempt by attempt. It tells of messages that were
-not sent, too.`,
+message, each row that a run left out and why, and what became of each message, attempt by attempt.
+It tells of messages that were not sent, too.
+
+Rows that were left out are known as long as the files of their run are kept (retention.lists), and
+a cell that is no phone is found as it stands in the list: nudgewire why "12". Of a run that uploads
+files, whose rows were accepted is in "jobs export RUN".`,
 		Example: "  nudgewire why +447700900123\n  nudgewire why 447700900123 --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,7 +39,7 @@ not sent, too.`,
 				return printAll(c, stories)
 			}
 			for i, s := range stories {
-				if i > 0 {
+				if i > 0 && s.Note == "" {
 					fmt.Fprintln(c.out)
 				}
 				c.tell(s)
@@ -49,7 +53,11 @@ not sent, too.`,
 
 // tell prints one event with all that came of it.
 func (c *cli) tell(s server.StoryView) {
-	if s.Row != nil {
+	switch {
+	case s.Note != "":
+		c.note("%s", s.Note)
+		return
+	case s.Row != nil:
 		c.tellRow(s)
 		return
 	}
@@ -81,12 +89,18 @@ func (c *cli) tell(s server.StoryView) {
 // tellRow prints one row of a run with what became of it.
 func (c *cli) tellRow(s server.StoryView) {
 	r := s.Row
-	place := "row " + grouped(r.Row)
-	if r.Part > 0 {
-		place = fmt.Sprintf("part %d", r.Part)
+	place := ""
+	switch {
+	case r.Part > 0:
+		place = fmt.Sprintf("  part %d", r.Part)
+	case r.Row > 0:
+		place = "  " + placeOf(r.Row, r.File)
 	}
-	fmt.Fprintf(c.out, "%s  %s\n", clock(s.Messages[0].CreatedAt), c.paint(c.out, "1", fmt.Sprintf("run %d of %s for %s  %s", r.Run, r.Job, r.Slot, place)))
+	fmt.Fprintf(c.out, "%s  %s\n", clock(r.At), c.paint(c.out, "1", fmt.Sprintf("run %d of %s for %s%s", r.Run, r.Job, r.Slot, place)))
 	fmt.Fprintf(c.out, "  on the list of %s\n", r.Source)
+	if r.LeftOut != "" {
+		fmt.Fprintf(c.out, "  %s: %s\n", c.paint(c.out, "33", "left out"), r.LeftOut)
+	}
 	if r.AgainOf != 0 {
 		fmt.Fprintf(c.out, "  sent again for dispatch %d, which did not reach the phone\n", r.AgainOf)
 	}

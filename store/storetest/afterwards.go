@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -65,6 +66,15 @@ func (l *ledger) retry(of nudgewire.Run, slot string) nudgewire.Run {
 	return l.mustStart(r)
 }
 
+// toGoAgain are the dispatches of rows that may go again, and the number of the last row.
+func (l *ledger) toGoAgain(run nudgewire.RunID, after int64, limit int) (ids []nudgewire.DispatchID, last int64, err error) {
+	rows, err := l.RowsToGoAgain(l.ctx, run, after, limit)
+	for i := range rows {
+		ids, last = append(ids, rows[i].Dispatch.ID), rows[i].Number
+	}
+	return ids, last, err
+}
+
 func (l *ledger) rows(run nudgewire.RunID, after int64) (out []nudgewire.RunRow) {
 	l.t.Helper()
 	if err := l.RunRows(l.ctx, run, after, func(r *nudgewire.RunRow) error { out = append(out, *r); return nil }); err != nil {
@@ -77,11 +87,11 @@ func (s suite) oweAgain(t *testing.T) {
 	l := s.open(t)
 	old := l.sevenRows()
 	again := l.retry(old, "retry 1 of run 1")
-	ids, last, err := l.RowsToGoAgain(l.ctx, old.ID, 0, 2)
+	ids, last, err := l.toGoAgain(old.ID, 0, 2)
 	if err != nil || len(ids) != 2 || last != 3 {
 		t.Fatalf("rows to go again: %v up to row %d, %v", ids, last, err)
 	}
-	rest, last, err := l.RowsToGoAgain(l.ctx, old.ID, last, 2)
+	rest, last, err := l.toGoAgain(old.ID, last, 2)
 	if err != nil || len(rest) != 1 || last != 5 {
 		t.Fatalf("the rest of them: %v up to row %d, %v", rest, last, err)
 	}
@@ -105,8 +115,9 @@ func (s suite) oweAgain(t *testing.T) {
 		if r.AgainOf != of.ID || r.Number != int64(i+1) {
 			t.Errorf("row %d takes the place of %d, want %d", r.Number, r.AgainOf, of.ID)
 		}
+		l.readAs(r, old.ID, of.ID)
 	}
-	if ids, _, err := l.RowsToGoAgain(l.ctx, old.ID, 0, 10); err != nil || len(ids) != 0 {
+	if ids, _, err := l.toGoAgain(old.ID, 0, 10); err != nil || len(ids) != 0 {
 		t.Errorf("afterwards %v may go again, %v", ids, err)
 	}
 	// What failed again is retried from the new run, and from there alone.
@@ -117,25 +128,71 @@ func (s suite) oweAgain(t *testing.T) {
 			}
 		}
 	}
-	if ids, _, err := l.RowsToGoAgain(l.ctx, again.ID, 0, 10); err != nil || len(ids) == 0 {
+	if ids, _, err := l.toGoAgain(again.ID, 0, 10); err != nil || len(ids) == 0 {
 		t.Errorf("of the new run %v may go again, %v", ids, err)
 	}
 	if n, err := l.RetriesOf(l.ctx, old.ID); err != nil || n != 1 {
 		t.Errorf("%d retries, %v", n, err)
 	}
+	// However often a row goes again, it is known where it was read.
+	failed := l.mustSet(again, nudgewire.RunDone)
+	third := l.retry(failed, "retry 1 of run 2")
+	twice, _, err := l.toGoAgain(failed.ID, 0, 10)
+	if err != nil || len(twice) == 0 {
+		t.Fatalf("%v may go a third time, %v", twice, err)
+	}
+	if _, err := l.OweAgain(l.ctx, third.ID, twice, later); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range l.rows(third.ID, 0) {
+		for _, before := range l.rows(failed.ID, 0) {
+			if before.Dispatch.ID == r.AgainOf {
+				l.readAs(r, old.ID, before.AgainOf)
+			}
+		}
+	}
+	for _, of := range []nudgewire.RunID{old.ID, failed.ID, third.ID} {
+		if family, err := l.Family(l.ctx, of); err != nil || !slices.Equal(family, []nudgewire.RunID{old.ID, failed.ID, third.ID}) {
+			t.Errorf("the family of run %d is %v, %v", of, family, err)
+		}
+	}
+	for _, id := range twice {
+		if run, number, err := l.ReadRow(l.ctx, id); err != nil || run != old.ID || number == 0 {
+			t.Errorf("dispatch %d was read as row %d of run %d, %v", id, number, run, err)
+		}
+	}
+	again = third
 	l.mustSet(again, nudgewire.RunPaused)
 	_, err = l.OweAgain(l.ctx, again.ID, all, later)
 	moved(t, "a run that is paused", err)
 	reopened := reopenAfter(t, l)
-	if got := reopened.run(again.ID); got.AgainOf != old.ID {
+	if got := reopened.run(again.ID); got.AgainOf != failed.ID {
 		t.Errorf("after a restart the run repeats run %d", got.AgainOf)
 	}
+}
+
+// readAs checks that a row knows the row that it was at first: the one of that dispatch in that run.
+func (l *ledger) readAs(r nudgewire.RunRow, run nudgewire.RunID, of nudgewire.DispatchID) {
+	l.t.Helper()
+	for _, first := range l.rows(run, 0) {
+		if first.Dispatch.ID != of {
+			continue
+		}
+		if first.ReadBy != run || first.ReadNumber != first.Number {
+			l.t.Errorf("row %d of the run that read it was read as row %d of run %d", first.Number, first.ReadNumber, first.ReadBy)
+		}
+		if r.ReadBy != run || r.ReadNumber != first.Number {
+			l.t.Errorf("row %d was read as row %d of run %d, want row %d of run %d", r.Number, r.ReadNumber, r.ReadBy, first.Number, run)
+		}
+		return
+	}
+	l.t.Errorf("dispatch %d is no row of run %d", of, run)
 }
 
 func (s suite) oweAgainTogether(t *testing.T) {
 	l := s.open(t)
 	old := l.sevenRows()
-	ids, _, err := l.RowsToGoAgain(l.ctx, old.ID, 0, 10)
+	ids, _, err := l.toGoAgain(old.ID, 0, 10)
 	if err != nil || len(ids) != 3 {
 		t.Fatalf("%v, %v", ids, err)
 	}
@@ -229,7 +286,7 @@ func (s suite) phoneRows(t *testing.T) {
 	l := s.open(t)
 	old := l.sevenRows()
 	again := l.retry(old, "retry 1 of run 1")
-	ids, _, err := l.RowsToGoAgain(l.ctx, old.ID, 0, 10)
+	ids, _, err := l.toGoAgain(old.ID, 0, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,6 +301,9 @@ func (s suite) phoneRows(t *testing.T) {
 	first, second := rows[0], rows[1]
 	if first.Run.ID != old.ID || first.Number != 3 || first.State != nudgewire.StateRejected || first.AgainAs != second.ID || len(first.Attempts) != 1 {
 		t.Errorf("first %+v", first)
+	}
+	if first.ReadBy != old.ID || first.ReadNumber != 3 || second.ReadBy != old.ID || second.ReadNumber != 3 {
+		t.Errorf("read as row %d of run %d, then as row %d of run %d", first.ReadNumber, first.ReadBy, second.ReadNumber, second.ReadBy)
 	}
 	if second.Run.ID != again.ID || second.Number != 2 || second.State != nudgewire.StateWaiting || second.AgainOf != first.ID || second.AgainAs != 0 {
 		t.Errorf("then %+v", second)

@@ -432,8 +432,12 @@ func (s suite) owe(t *testing.T) {
 			t.Errorf("%d ended, %d failed, %v", ended, failed, err)
 		}
 		var told []nudgewire.Phone
-		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), func(p nudgewire.Phone) { told = append(told, p) }); err != nil || len(told) != 2 {
+		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), nil, func(p nudgewire.Phone) { told = append(told, p) }); err != nil || len(told) != 2 {
 			t.Errorf("messaged: %v, %v", told, err)
+		}
+		told = nil
+		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), []nudgewire.RunID{r.ID}, func(p nudgewire.Phone) { told = append(told, p) }); err != nil || len(told) != 0 {
+			t.Errorf("messaged for another reason than the run: %v, %v", told, err)
 		}
 	})
 }

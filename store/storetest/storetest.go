@@ -49,6 +49,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"blocks", s.blocks},
 		{"blocks hold", s.blocksHold},
 		{"halts", s.halts},
+		{"hold", s.hold},
 		{"lookups", s.lookups},
 		{"group", s.group},
 		{"reads", s.reads},

@@ -1,0 +1,240 @@
+package scheduler
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// placesFile is the name of the list of where the rows of parts stand in the source. A part is
+// uploaded as it is and has no column for that.
+const placesFile = "rows.csv"
+
+// placesHead names its columns: from the row with that number in its part on, each row stands one
+// below the one before it. So the list is as long as the rows that were left out are many,
+// however long the parts are.
+var placesHead = []string{"part", "number", "row", "file"}
+
+// places writes that list.
+type places struct {
+	folder folder
+	name   string // "" for placesFile
+	to     tableFile
+	part   string
+	last   nudgewire.Place
+}
+
+// add notes where the row with that number in a part stands.
+func (p *places) add(part string, number int64, at nudgewire.Place) error {
+	follows := part == p.part && at.Row == p.last.Row+1 && at.File == p.last.File
+	p.part, p.last = part, at
+	if !follows {
+		p.to.write(p.folder, cmp.Or(p.name, placesFile), placesHead, []string{part, strconv.FormatInt(number, 10), strconv.FormatInt(at.Row, 10), at.File})
+	}
+	return p.to.err
+}
+
+// close makes the file durable.
+func (p *places) close() error { return p.to.close() }
+
+// abandon closes the file of a build that failed.
+func (p *places) abandon() error {
+	if p.to.at == nil {
+		return nil
+	}
+	f := p.to.at
+	p.to.at = nil
+	return f.Close()
+}
+
+// A tableFile is a CSV file that is made with its first row. The first failure is kept.
+type tableFile struct {
+	at  sink
+	buf *bufio.Writer
+	csv *csv.Writer
+	err error
+}
+
+func (t *tableFile) write(to folder, name string, head, row []string) {
+	if t.err == nil && t.at == nil {
+		if t.at, t.err = to.create(name); t.err != nil {
+			t.at = nil
+			return
+		}
+		t.buf = bufio.NewWriterSize(t.at, 64<<10)
+		t.csv = csv.NewWriter(t.buf)
+		t.err = t.csv.Write(head)
+	}
+	if t.err == nil {
+		t.err = t.csv.Write(row)
+	}
+}
+
+// close makes the file durable, if there is one.
+func (t *tableFile) close() error {
+	if t.at == nil {
+		return diskFull(t.err)
+	}
+	t.csv.Flush()
+	err := t.err
+	if err == nil {
+		err = t.csv.Error()
+	}
+	if err == nil {
+		err = t.buf.Flush()
+	}
+	if err == nil {
+		err = t.at.Sync()
+	}
+	err = errors.Join(err, t.at.Close())
+	t.at = nil
+	return diskFull(err)
+}
+
+// A placed is one row of placesFile.
+type placed struct {
+	part   string
+	number int64
+	at     nudgewire.Place
+}
+
+// A placesReader finds the rows of parts in placesFile. It reads on from where it is, so rows
+// that are asked for in their order cost one reading of the file.
+type placesReader struct {
+	folder    string
+	name      string
+	file      *os.File // nil before the first question, and where there is none
+	csv       *csv.Reader
+	now, next placed // now is the newest that was passed; next.part is "" at the end
+}
+
+// of is where the row with that number in a part stands; zero where that is not known.
+func (p *placesReader) of(part string, number int64) (nudgewire.Place, error) {
+	name := ofRetry(placesFile, part)
+	for again := range 2 { // on from here, then once more from the beginning
+		if p.file == nil || p.name != name || again > 0 {
+			p.name = name
+			if err := p.open(); err != nil || p.file == nil {
+				return nudgewire.Place{}, err
+			}
+		}
+		for {
+			if p.now.holds(part, number) && !p.next.holds(part, number) {
+				at := p.now.at
+				at.Row += number - p.now.number
+				return at, nil
+			}
+			if p.next.part == "" {
+				break
+			}
+			if err := p.step(); err != nil {
+				return nudgewire.Place{}, err
+			}
+		}
+	}
+	return nudgewire.Place{}, nil
+}
+
+// holds reports whether the row lies in the part at p or below.
+func (p *placed) holds(part string, number int64) bool { return p.part == part && p.number <= number }
+
+func (p *placesReader) open() error {
+	if err := p.close(); err != nil {
+		return err
+	}
+	f, err := os.Open(filepath.Join(p.folder, p.name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it went with the other files of the run
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", p.name, err)
+	}
+	p.file, p.csv = f, csv.NewReader(bufio.NewReaderSize(f, 1<<16))
+	p.csv.FieldsPerRecord = len(placesHead)
+	p.now, p.next = placed{}, placed{}
+	if _, err := p.csv.Read(); err != nil {
+		return fmt.Errorf("read %s: %w", p.name, err)
+	}
+	return p.step()
+}
+
+// step moves on by one row.
+func (p *placesReader) step() error {
+	row, err := p.csv.Read()
+	p.now, p.next = p.next, placed{}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", p.name, err)
+	}
+	number, bad := strconv.ParseInt(row[1], 10, 64)
+	at, worse := strconv.ParseInt(row[2], 10, 64)
+	if bad != nil || worse != nil {
+		return fmt.Errorf("%s was changed on disk after it was built", p.name)
+	}
+	p.next = placed{row[0], number, nudgewire.Place{Row: at, File: row[3]}}
+	return nil
+}
+
+func (p *placesReader) close() error {
+	if p.file == nil {
+		return nil
+	}
+	err := p.file.Close()
+	p.file = nil
+	return err
+}
+
+// A PlaceFinder finds the rows of runs in their sources. It reads on from where it is, so rows
+// that are asked for in their order cost one reading. Its zero value with a Ledger is ready; it is
+// used by one goroutine at a time and closed at the end.
+type PlaceFinder struct {
+	Ledger interface {
+		Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, error)
+		Parts(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error)
+	}
+	run    nudgewire.RunID
+	parts  []nudgewire.Part
+	at     int // of the part that was asked about last
+	reader placesReader
+}
+
+// Of is where the row with that number among the kept rows of a run stands in the source. It is
+// zero where that is not known any more: the files of the run were removed.
+func (f *PlaceFinder) Of(ctx context.Context, run nudgewire.RunID, number int64) (nudgewire.Place, error) {
+	if f.run != run {
+		r, err := f.Ledger.Run(ctx, run)
+		if err != nil {
+			return nudgewire.Place{}, err
+		}
+		parts, err := f.Ledger.Parts(ctx, run)
+		if err != nil {
+			return nudgewire.Place{}, err
+		}
+		if err := f.Close(); err != nil {
+			return nudgewire.Place{}, err
+		}
+		f.run, f.parts, f.at, f.reader = run, parts, 0, placesReader{folder: r.Folder}
+	}
+	for range f.parts { // mostly the same part as before
+		if p := &f.parts[f.at]; number >= p.First && number < p.First+p.Rows {
+			return f.reader.of(p.File, number-p.First+1)
+		}
+		f.at = (f.at + 1) % len(f.parts)
+	}
+	return nudgewire.Place{}, nil
+}
+
+// Close closes the file that was read last.
+func (f *PlaceFinder) Close() error { return f.reader.close() }

@@ -1,0 +1,196 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// The number of a row is the one that a spreadsheet shows beside it: lines that go on with a cell
+// are no rows, empty rows are.
+func TestARowHasTheNumberThatASpreadsheetShows(t *testing.T) {
+	tests := map[string]struct {
+		text   string
+		origin Origin
+		want   []int64
+	}{
+		"plain":                         {"phone,name\n1,a\n2,b\n", Origin{}, []int64{2, 3}},
+		"cells with line breaks":        {"phone,name\n1,\"a\nb\nc\"\n\"2\n\",\"b\n\"\n3,c\n", Origin{}, []int64{2, 3, 4}},
+		"line breaks of Windows":        {"phone,name\r\n1,\"a\r\nb\"\r\n2,b\r\n", Origin{}, []int64{2, 3}},
+		"column names with line breaks": {"phone,\"first\nname\"\n1,a\n", Origin{}, []int64{2}},
+		"empty rows":                    {"\nphone,name\n\n1,\"a\nb\"\n\n\n2,b\n", Origin{}, []int64{4, 7}},
+		"Excel's own first line":        {"sep=,\nphone,name\n1,a\n", Origin{}, []int64{2}},
+		"no column names":               {"1,a\n2,b\n", Origin{Header: []string{"phone", "name"}}, []int64{1, 2}},
+		"broken rows":                   {"phone,name\n1,\"a\nb\",c\n2\n3,d\n", Origin{}, []int64{2, 3, 4}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tt.origin.CSV = put(t, "list.csv", []byte(tt.text))
+			got := readAll(t, tt.origin)
+			if diff := cmp.Diff(tt.want, got.Lines); diff != "" || got.End != "" {
+				t.Errorf("numbers (-want +got), end %q:\n%s", got.End, diff)
+			}
+		})
+	}
+	t.Run("an error names the line, too", func(t *testing.T) {
+		got := readAll(t, Origin{CSV: put(t, "list.csv", []byte("sep=,\nphone,name\n1,\"a\nb\"\n2,x\"y\n"))})
+		if want := `row 3 (line 5 of the file) has a quote inside a cell that does not begin with one`; got.End[len(got.End)-len(want):] != want {
+			t.Errorf("it ended with %q", got.End)
+		}
+	})
+	t.Run("a row without end", func(t *testing.T) {
+		_, _, got := end(t, Origin{CSV: put(t, "list.csv", append([]byte("phone,name\n1,a\n\"2,"), make([]byte, longestLine+sample)...))})
+		if want := "PATH: the row behind row 2 is longer than 16 MB: a quote that opens a cell in it is never closed | close it, or set source.quoting: lazy"; got != want {
+			t.Errorf("it ended with %q", got)
+		}
+	})
+}
+
+// Where each row of each part stands is known afterwards, in any order, also of a retry, whose parts
+// are the same files under other numbers.
+func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir := t.TempDir()
+		defer func() { _ = os.RemoveAll(dir) }()
+		var want []nudgewire.Place
+		n := 0
+		for f := range rapid.IntRange(1, 3).Draw(rt, "files") {
+			name := filepath.Join(dir, fmt.Sprintf("%d.csv", f))
+			text, row := "phone,name\n", int64(1)
+			for range rapid.IntRange(0, 60).Draw(rt, "rows") {
+				n++
+				row++
+				switch rapid.IntRange(0, 9).Draw(rt, "kind") {
+				case 0:
+					text += "12,too short\n"
+				case 1:
+					text += "\n"
+				case 2:
+					text += fmt.Sprintf("+4479111%05d,\"a\nb\"\n", n)
+					want = append(want, nudgewire.Place{Row: row, File: name})
+				default:
+					text += fmt.Sprintf("+4479111%05d,a\n", n)
+					want = append(want, nudgewire.Place{Row: row, File: name})
+				}
+			}
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		job := compile(t, Job{Columns: columns("phone", "phone", "var_1", "name"), Source: Origin{CSV: filepath.Join(dir, "*.csv")}})
+		job.MaxSize = units.Size(rapid.Int64Range(60, 600).Draw(rt, "size"))
+		folder := filepath.Join(dir, "run")
+		parts, _ := built(rt, job, folder, nil)
+		ledger := fakeParts{1: parts}
+		// A retry of every other part.
+		next := int64(1)
+		var again []nudgewire.Place
+		for i := 1; i < len(parts); i += 2 {
+			p := parts[i]
+			again = append(again, want[p.First-1:p.First-1+p.Rows]...)
+			p.First = next
+			next += p.Rows
+			ledger[2] = append(ledger[2], p)
+		}
+		f := PlaceFinder{Ledger: folderLedger{ledger, folder}}
+		defer f.Close()
+		ask := func(run nudgewire.RunID, number int64, want nudgewire.Place) {
+			got, err := f.Of(context.Background(), run, number)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if got != want {
+				rt.Fatalf("row %d of run %d stands at %+v, want %+v", number, run, got, want)
+			}
+		}
+		for i := range want {
+			ask(1, int64(i+1), want[i])
+		}
+		for i := range again {
+			ask(2, int64(i+1), again[i])
+		}
+		for _, i := range rapid.SliceOf(rapid.IntRange(0, max(0, len(want)-1))).Draw(rt, "asked") {
+			if i < len(want) {
+				ask(1, int64(i+1), want[i])
+			}
+		}
+		ask(1, int64(len(want)+1), nudgewire.Place{})
+		if err := os.RemoveAll(folder); err != nil {
+			rt.Fatal(err)
+		}
+		gone := PlaceFinder{Ledger: folderLedger{ledger, folder}}
+		if at, err := gone.Of(context.Background(), 1, 1); err != nil || at != (nudgewire.Place{}) {
+			rt.Fatalf("once the files are gone: %+v, %v", at, err)
+		}
+	})
+}
+
+type fakeParts map[nudgewire.RunID][]nudgewire.Part
+
+type folderLedger struct {
+	fakeParts
+	folder string
+}
+
+func (f folderLedger) Run(_ context.Context, id nudgewire.RunID) (nudgewire.Run, error) {
+	return nudgewire.Run{ID: id, Folder: f.folder}, nil
+}
+
+func (f folderLedger) Parts(_ context.Context, id nudgewire.RunID) ([]nudgewire.Part, error) {
+	return f.fakeParts[id], nil
+}
+
+// A list without gaps needs one line for each part, however long it is.
+func TestWhereRowsStandTakesLittleRoom(t *testing.T) {
+	dir := t.TempDir()
+	job := jobOf(t, people(50_000), Job{})
+	parts, _ := built(t, job, dir, nil)
+	text, err := os.ReadFile(filepath.Join(dir, placesFile))
+	if want := "part,number,row,file\npart-0001.csv,1,2,\n"; err != nil || len(parts) != 1 || string(text) != want {
+		t.Errorf("%d parts, %q, %v", len(parts), text, err)
+	}
+}
+
+// Where a list is several files, what is left out says in which.
+func TestWhatIsLeftOutNamesItsFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.csv": "phone,name\n+447911100001,A\n", "b.csv": "phone,name\n12,\"B\nb\"\n\n+447911100001,C\nx\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := filepath.Join(dir, "b.csv")
+	_, all := built(t, compile(t, Job{Columns: columns("phone", "phone", "var_1", "name"), Source: Origin{CSV: filepath.Join(dir, "*.csv")}}), filepath.Join(dir, "run"), nil)
+	want := []nudgewire.Exclusion{
+		{Kind: KindPhone, Reason: "the phone is too short for GB", Count: 1, First: 2, File: b},
+		{Kind: KindDuplicate, Reason: "an earlier row has the same phone", Count: 1, First: 4, File: b},
+		{Kind: KindRow, Reason: "the row has 1 cell and the header 2: write the empty cells, too", Count: 1, First: 5, File: b},
+	}
+	if diff := cmp.Diff(want, all.tally.Exclusions); diff != "" {
+		t.Error(diff)
+	}
+	var left []Reject
+	if err := ReadRejects(filepath.Join(dir, "run", rejectsFile), func(x Reject) error { left = append(left, x); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	rejects := []Reject{
+		{nudgewire.Place{Row: 2, File: b}, want[0].Reason, "12", ""},
+		{nudgewire.Place{Row: 4, File: b}, want[1].Reason, "+447911100001", "447911100001"},
+		{nudgewire.Place{Row: 5, File: b}, want[2].Reason, "x", ""},
+	}
+	if diff := cmp.Diff(rejects, left); diff != "" {
+		t.Error(diff)
+	}
+	_, one := built(t, compile(t, Job{Columns: columns("phone", "phone", "var_1", "name"), Source: Origin{CSV: b}}), filepath.Join(dir, "run"), nil)
+	if x := one.tally.Exclusions[0]; x.File != "" || x.First != 2 {
+		t.Errorf("of one file: %+v", x)
+	}
+}

@@ -1,0 +1,73 @@
+package scheduler
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// SearchRejects looks a phone up in a list of rows that were left out, and calls each for those
+// that it finds: by digits, the phone as it would have been sent to, or, where that is "", by text, which is
+// how it stands in the source. It reads no more than most bytes; read is how many it did, and
+// whole is false when that was not all.
+//
+// A list may hold millions of rows, and mostly a phone is on none: so the bytes are searched
+// before they are taken apart.
+func SearchRejects(path, digits, text string, most int64, each func(Reject) error) (read int64, whole bool, err error) {
+	needle := digits
+	if needle == "" {
+		needle = text
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, false, gone(filepath.Base(path), filepath.Dir(path), err)
+	}
+	needle, _, _ = strings.Cut(needle, `"`) // what follows is written otherwise in the file
+	read, found, err := holds(io.LimitReader(f, most), needle)
+	if err == nil {
+		var info os.FileInfo
+		if info, err = f.Stat(); err == nil {
+			whole = read >= info.Size()
+		}
+	}
+	if err := errors.Join(err, f.Close()); err != nil || !found || digits+text == "" {
+		return read, whole, err
+	}
+	enough := errors.New("enough")
+	left := most
+	err = ReadRejects(path, func(x Reject) error {
+		if left -= int64(len(x.Reason) + len(x.Phone) + len(x.Digits) + len(x.File)); left < 0 {
+			return enough
+		}
+		if digits != "" && x.Digits != digits || digits == "" && strings.TrimSpace(x.Phone) != text {
+			return nil
+		}
+		return each(x)
+	})
+	if errors.Is(err, enough) {
+		return read, false, nil
+	}
+	return read, whole, err
+}
+
+// holds reports whether text stands somewhere in what r reads.
+func holds(r io.Reader, text string) (read int64, found bool, err error) {
+	buf := make([]byte, 1<<20)
+	kept := 0 // bytes of the end of the last block: text may begin there
+	for {
+		n, err := r.Read(buf[kept:])
+		read += int64(n)
+		block := buf[:kept+n]
+		found = found || bytes.Contains(block, []byte(text))
+		if errors.Is(err, io.EOF) {
+			return read, found, nil
+		}
+		if err != nil {
+			return read, found, err
+		}
+		kept = copy(buf, block[len(block)-min(len(block), max(0, len(text)-1)):])
+	}
+}

@@ -1,0 +1,264 @@
+package scheduler
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// A file that a retry made of another is called after it and after its own slot:
+// part-0002.retry-1-of-run-12.csv. So the two are known as one file, which goes out once.
+
+// ofSlot is the name of a file that a retry makes in place of another.
+func ofSlot(file, slot string) string {
+	name, _, _ := strings.Cut(file, ".")
+	return name + "." + fileName(slot) + ".csv"
+}
+
+// ofRetry is the name of the file that stands beside part as file does beside the first one.
+func ofRetry(file, part string) string {
+	_, rest, _ := strings.Cut(part, ".")
+	name, _, _ := strings.Cut(file, ".")
+	return name + "." + rest
+}
+
+// fileOf is the name of the file that a run built, of which a retry may have made another.
+func fileOf(file string) string {
+	name, _, _ := strings.Cut(file, ".")
+	return name + ".csv"
+}
+
+// An Ask says of each phone why it is left out by now, as Excluder.Excluded does. It is asked for up to
+// 512 phones at a time.
+type Ask func(ctx context.Context, phones []nudgewire.Phone) ([]string, error)
+
+// Sift leaves out of a retry that uploads files who must not be sent to by now: between the run and
+// its retry a contact may have been blocked, or messaged by another campaign. With write it makes new files
+// in place of those that lose rows; without, it only counts. A file that cannot be read stays in:
+// its upload will say what is wrong with it.
+func (t *Retry) Sift(ctx context.Context, ask Ask, write bool) (err error) {
+	var left exclusions
+	s := &sifting{retry: t, ask: ask, left: &left, places: placesReader{folder: t.Run.Folder}}
+	defer func() { err = errors.Join(err, s.places.close()) }()
+	if write {
+		to := &diskFolder{t.Run.Folder}
+		s.rejects = &rejects{folder: to, name: ofSlot(rejectsFile, t.Run.Slot)}
+		s.kept = &places{folder: to, name: ofSlot(placesFile, t.Run.Slot)}
+		// What a retry of this name left behind that was cut off before it was stored.
+		if err := removeFiles(t.Run.Folder, s.rejects.name, s.kept.name); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil || left.count() == 0 {
+				err = errors.Join(err, s.rejects.close(), s.kept.abandon(), removeFiles(t.Run.Folder, s.rejects.name, s.kept.name))
+			}
+		}()
+	}
+	parts := t.Parts
+	t.Parts, t.Run.Tally.Kept, t.Run.Tally.Bytes = nil, 0, 0
+	for _, p := range parts {
+		if p, err = s.part(ctx, p); err != nil {
+			return err
+		}
+		if p.Rows == 0 {
+			continue
+		}
+		p.Number, p.First = len(t.Parts)+1, t.Run.Tally.Kept+1
+		t.Parts = append(t.Parts, p)
+		t.Run.Tally.Kept += p.Rows
+		t.Run.Tally.Bytes += p.Bytes
+	}
+	t.Run.Tally.Parts, t.Run.Tally.Exclusions = len(t.Parts), s.files.short(left.list())
+	if len(t.Parts) == 0 {
+		top := t.Run.Tally.Exclusions[0]
+		return &wordError{
+			fmt.Sprintf("run %d has nothing that can be sent again", t.Run.AgainOf),
+			fmt.Sprintf("nobody on its files is left to send to: of %s %s because %s", units.Count(left.count(), "row"), grouped(top.Count), top.Reason),
+		}
+	}
+	if !write || left.count() == 0 {
+		return nil
+	}
+	if err := errors.Join(s.rejects.close(), s.kept.close()); err != nil {
+		return err
+	}
+	return (&diskFolder{t.Run.Folder}).settle()
+}
+
+func removeFiles(folder string, names ...string) error {
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+type sifting struct {
+	retry   *Retry
+	ask     Ask
+	left    *exclusions
+	places  placesReader
+	files   fileNames
+	rejects *rejects // nil to count only
+	kept    *places
+}
+
+// part gives the part as it goes again: with fewer rows and another file where somebody on it is
+// left out by now.
+func (s *sifting) part(ctx context.Context, p nudgewire.Part) (_ nudgewire.Part, err error) {
+	path := filepath.Join(s.retry.Run.Folder, p.File)
+	if intact(path, p) != "" {
+		return p, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	needed := false
+	to := &sifted{name: ofSlot(p.File, s.retry.Run.Slot), sum: sha256.New(), out: io.Discard}
+	if s.rejects != nil {
+		if err := to.create(s.retry.Run.Folder); err != nil {
+			return p, err
+		}
+		defer func() {
+			if closed := to.close(); err == nil {
+				err = closed
+			}
+			if err != nil || !needed {
+				err = errors.Join(err, removeFiles(s.retry.Run.Folder, to.name))
+			}
+		}()
+	}
+	if err := s.rows(ctx, p, csv.NewReader(bufio.NewReaderSize(f, 1<<16)), to); err != nil {
+		return p, fmt.Errorf("read %s again: %w", p.File, err)
+	}
+	if needed = to.rows > 0 && to.rows < p.Rows; !needed {
+		p.Rows = to.rows
+		return p, nil
+	}
+	p.Rows, p.Bytes = to.rows, to.bytes
+	if s.rejects != nil {
+		p.File, p.SHA256 = to.name, hex.EncodeToString(to.sum.Sum(nil))
+	}
+	return p, nil
+}
+
+// rows passes on the rows of a part that still may go.
+func (s *sifting) rows(ctx context.Context, p nudgewire.Part, from *csv.Reader, to *sifted) error {
+	header, err := from.Read()
+	if err == nil {
+		err = to.write(header)
+	}
+	for number := int64(0); err == nil; {
+		var rows [][]string
+		var phones []nudgewire.Phone
+		for len(rows) < batchRows && err == nil {
+			var row []string
+			if row, err = from.Read(); err == nil {
+				rows, phones = append(rows, row), append(phones, nudgewire.Phone(row[0]))
+			}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		reasons, failed := s.ask(ctx, phones)
+		if failed != nil {
+			return failed
+		}
+		for i, row := range rows {
+			number++
+			at, _ := s.places.of(p.File, number) // where that is not known any more, the row goes or stays all the same
+			if err := s.row(p.First+number, at, row, reasons[i], to); err != nil {
+				return err
+			}
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = to.flush()
+	}
+	return err
+}
+
+// row passes one row on, or leaves it out for a reason.
+func (s *sifting) row(nth int64, at nudgewire.Place, row []string, reason string, to *sifted) error {
+	s.files.see(at.File)
+	if reason != "" {
+		reason = "the contact " + reason
+		s.left.add(KindSkipped, reason, spot{at, int(nth)})
+		if s.rejects == nil {
+			return nil
+		}
+		s.rejects.add(Reject{Place: at, Reason: reason, Phone: row[0], Digits: row[0]})
+		return s.rejects.failed()
+	}
+	if err := to.write(row); err != nil {
+		return err
+	}
+	to.rows++
+	if s.kept == nil || at == (nudgewire.Place{}) {
+		return nil
+	}
+	return s.kept.add(to.name, to.rows, at)
+}
+
+// A sifted is the file that a part becomes. To count only, it goes nowhere.
+type sifted struct {
+	name  string
+	rows  int64
+	bytes int64
+	sum   hash.Hash
+	file  sink // nil to count only
+	out   io.Writer
+	buf   *bufio.Writer
+	csv   *csv.Writer
+}
+
+func (t *sifted) create(folder string) error {
+	if err := removeFiles(folder, t.name); err != nil {
+		return err
+	}
+	f, err := (&diskFolder{folder}).create(t.name)
+	if err != nil {
+		return fmt.Errorf("create %s: %w", t.name, err)
+	}
+	t.file, t.out = f, io.MultiWriter(f, t.sum)
+	return nil
+}
+
+func (t *sifted) write(row []string) error {
+	if t.csv == nil {
+		t.buf = bufio.NewWriterSize(counting{t}, 1<<16)
+		t.csv = csv.NewWriter(t.buf)
+	}
+	return t.csv.Write(row)
+}
+
+// counting passes bytes on and counts them.
+type counting struct{ t *sifted }
+
+func (c counting) Write(b []byte) (int, error) {
+	n, err := c.t.out.Write(b)
+	c.t.bytes += int64(n)
+	return n, err
+}
+
+func (t *sifted) flush() error {
+	t.csv.Flush()
+	return diskFull(errors.Join(t.csv.Error(), t.buf.Flush()))
+}
+
+func (t *sifted) close() error { return diskFull(errors.Join(t.file.Sync(), t.file.Close())) }

@@ -1,0 +1,128 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/scheduler"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// Rows that runs left out are in no table: a list of a million rows may leave out most of them.
+// They stand in a file of each run, beside its parts and as long as these. One question searches
+// so many of the newest runs and so many bytes at the most, and says what it did not search.
+const (
+	mostRunsSearched  = 2000
+	mostBytesSearched = 512 << 20
+	mostLeftOut       = 50 // rows of one phone that are told
+)
+
+// whyNoPhone answers for a text that is no phone: a run may have left it out for that.
+func (a admin) whyNoPhone(r *http.Request, no *Error) (any, error) {
+	q := r.URL.Query()
+	text := strings.TrimSpace(q.Get("phone"))
+	q.Del("phone")
+	plain := r.Clone(r.Context())
+	plain.URL.RawQuery = q.Encode()
+	list, _, err := a.parseList(plain)
+	if err != nil {
+		return nil, err
+	}
+	left, note, err := a.leftOut(r.Context(), "", text)
+	if err != nil {
+		return nil, err
+	}
+	if len(left) == 0 {
+		return nil, no
+	}
+	return told(left, list.Limit, note), nil
+}
+
+// leftOut are the rows with a phone that runs left out: by its digits, or by how it stands in the
+// source. note says what could not be searched.
+func (a admin) leftOut(ctx context.Context, digits, text string) (out []StoryView, note string, err error) {
+	runs, err := a.Store.Runs(ctx, store.RunFilter{Limit: mostRunsSearched})
+	if err != nil {
+		return nil, "", err
+	}
+	var removed, unread, unsearched []*nudgewire.Run
+	left := int64(mostBytesSearched)
+	for i := range runs {
+		r := &runs[i]
+		path := scheduler.RejectsOf(r)
+		switch {
+		case path == "":
+			continue
+		case !r.FilesRemovedAt.IsZero():
+			removed = append(removed, r)
+			continue
+		case left <= 0 || len(out) >= mostLeftOut:
+			unsearched = append(unsearched, r)
+			continue
+		case ctx.Err() != nil:
+			return nil, "", ctx.Err()
+		}
+		read, whole, err := scheduler.SearchRejects(path, digits, text, left, func(x scheduler.Reject) error {
+			if len(out) < mostLeftOut {
+				out = append(out, leftOutView(r, x))
+			}
+			return nil
+		})
+		switch left -= read; {
+		case err != nil:
+			unread = append(unread, r)
+		case !whole:
+			unsearched = append(unsearched, r)
+		}
+	}
+	return out, strings.Join(notSearched(removed, unread, unsearched, len(runs) == mostRunsSearched), "; "), nil
+}
+
+func leftOutView(r *nudgewire.Run, x scheduler.Reject) StoryView {
+	return StoryView{
+		Row: &RunRowView{
+			Job: r.Job, Run: r.ID, Slot: r.Slot, Row: x.Row, File: x.File, Source: r.Source, LeftOut: x.Reason, At: r.StartedAt.UTC(),
+		},
+		Messages: []MessageView{},
+	}
+}
+
+// notSearched says which runs may have left the phone out without anybody knowing by now. The runs
+// of each list are the newest first.
+func notSearched(removed, unread, unsearched []*nudgewire.Run, more bool) (notes []string) {
+	if len(unsearched) > 0 {
+		notes = append(notes, fmt.Sprintf("not all rows that %s left out were searched: nudgewire jobs export %s lists them", runsOf(unsearched), anyOf(unsearched)))
+	}
+	if len(unread) > 0 {
+		notes = append(notes, fmt.Sprintf("the rows that %s left out cannot be read: nudgewire jobs export %s says why", runsOf(unread), anyOf(unread)))
+	}
+	if len(removed) > 0 {
+		notes = append(notes, fmt.Sprintf("which rows %s left out is not known any more: the files were removed (retention.lists)", runsOf(removed)))
+	}
+	if more {
+		notes = append(notes, fmt.Sprintf("runs before the newest %s were not searched", units.Number(mostRunsSearched)))
+	}
+	return notes
+}
+
+// runsOf names a run, or says how many from which to which.
+func runsOf(runs []*nudgewire.Run) string {
+	newest, oldest := runs[0].ID, runs[len(runs)-1].ID
+	if newest == oldest {
+		return fmt.Sprintf("run %d of %s", newest, runs[0].Job)
+	}
+	return fmt.Sprintf("%s (%d to %d)", units.Count(len(runs), "run"), oldest, newest)
+}
+
+// anyOf is the number of the one run, or the word that stands for one.
+func anyOf(runs []*nudgewire.Run) string {
+	if len(runs) == 1 {
+		return strconv.FormatInt(int64(runs[0].ID), 10)
+	}
+	return "RUN"
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// What a run has handed over are dispatches, which the sender claims without a look at their run.
+// So a run that stops halts them, in the commit that stops it:
+//
+//   - while it is paused, for as long as it is;
+//   - when it is cancelled, until none of them can come back to wait: they are many, so they are
+//     ended in commits of their own (CancelRows), and those that are claimed come back later, or
+//     after a crash.
+//
+// The rejected design kept pauses apart from halts, as a condition of the claim on the runs table:
+// it would have needed a second last look, and a second mark for what a claim has passed over.
+
+// holdRows is what a run's move from was to its present state means for the rows that it handed over.
+func (t *tx) holdRows(r *nudgewire.Run, was nudgewire.RunState) error {
+	switch {
+	case r.State == nudgewire.RunPaused || r.State == nudgewire.RunCancelled:
+		newest, err := t.newestRow(r.ID)
+		if err != nil || newest == 0 {
+			return err
+		}
+		return t.halt(runHalt(r.ID, r.Reason))
+	case was == nudgewire.RunPaused:
+		h := runHalt(r.ID, "")
+		_, err := t.unhalt(h.Scope, h.Name)
+		return err
+	}
+	return nil
+}
+
+// unsentRows finds a row of a run that can still be sent, the newest first.
+const unsentRows = `SELECT 1 FROM run_rows r JOIN dispatches d ON d.id >= r.dispatch_id AND d.id < r.dispatch_id + r.row_count
+	WHERE r.run_id = ?1 AND (d.state = 'waiting' OR d.state = 'sending') ORDER BY r.first_row DESC LIMIT 1`
+
+// sendingRows finds a row that is claimed, by what its key begins with. There are as many claims
+// as there are hands.
+const sendingRows = `SELECT 1 FROM dispatches WHERE id IN (SELECT id FROM dispatches WHERE state = 'sending')
+	AND state = 'sending' AND substr(affair_key, 1, length(?1)) = ?1 LIMIT 1`
+
+// PauseSent pauses a run that has ended while messages of it still wait, as though it had not: a
+// run of single messages ends when the last of them is handed over, and they may take an hour to
+// leave. paused is false, and nothing has changed, when there is nothing to hold.
+func (s *Store) PauseSent(ctx context.Context, run nudgewire.RunID, reason string) (paused bool, err error) {
+	unsent := false
+	err = s.rows(ctx, unsentRows, []any{int64(run)}, func(*row) error { unsent = true; return nil })
+	if err == nil && unsent {
+		err = s.changeHalts(ctx, Halt{}, func(t *tx) error {
+			n, err := t.exec(stPauseSent, int64(run), reason)
+			if paused = n > 0; err != nil || !paused {
+				return err
+			}
+			return t.halt(runHalt(run, reason))
+		})
+	}
+	if err != nil {
+		return false, fmt.Errorf("pause run %d: %w", run, err)
+	}
+	return paused, nil
+}
+
+// EndCancelled ends the rows of cancelled runs that came back since, or that a crash left waiting,
+// and lets go of the runs of which nothing is on its way any more. n is how many rows there were;
+// left says that a row is still claimed, so that it should be called again.
+func (s *Store) EndCancelled(ctx context.Context) (n int64, left bool, err error) {
+	for _, h := range s.haltsNow() {
+		if h.Scope != HaltRun {
+			continue
+		}
+		r, err := s.Run(ctx, h.run())
+		if err != nil {
+			return n, left, err
+		}
+		if r.State != nudgewire.RunCancelled {
+			continue
+		}
+		sending, err := s.sends(ctx, r.ID)
+		if err != nil {
+			return n, left, err
+		}
+		if sending {
+			left = true
+			continue
+		}
+		ended, err := s.CancelRows(ctx, r.ID, r.Reason)
+		if n += ended; err != nil {
+			return n, left, err
+		}
+	}
+	return n, left, nil
+}
+
+// sends reports whether a row of the run is claimed.
+func (s *Store) sends(ctx context.Context, run nudgewire.RunID) (found bool, err error) {
+	err = s.rows(ctx, sendingRows, []any{nudgewire.RowKeys(run)}, func(*row) error { found = true; return nil })
+	if err != nil {
+		return false, fmt.Errorf("look for claims of run %d: %w", run, err)
+	}
+	return found, nil
+}
+
+// letGo ends the halt of a cancelled run. The caller has seen that none of its rows was claimed
+// under that halt, and has ended those that waited.
+func (s *Store) letGo(ctx context.Context, run nudgewire.RunID) error {
+	h := runHalt(run, "")
+	if !slices.ContainsFunc(s.haltsNow(), func(one Halt) bool { return one.Scope == h.Scope && one.Name == h.Name }) {
+		return nil
+	}
+	return s.changeHalts(ctx, Halt{}, func(t *tx) error {
+		r, err := t.run(run)
+		if err != nil || r.State != nudgewire.RunCancelled {
+			return err
+		}
+		_, err = t.unhalt(h.Scope, h.Name)
+		return err
+	})
+}
+
+// haltsNow is what Halted looks at.
+func (s *Store) haltsNow() []Halt {
+	if all := s.halted.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
