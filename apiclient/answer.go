@@ -40,32 +40,51 @@ func readAnswer(text []byte, whole bool) Answer {
 	return a.read(gjson.Parse(all))
 }
 
+// read looks at the answer's own members first and at those of its "data" where they lack.
 func (a Answer) read(all gjson.Result) Answer {
 	if !all.IsObject() {
 		return a
 	}
-	data := all.Get("data")
-	for _, place := range []gjson.Result{all, data} {
-		if !place.IsObject() {
-			continue
-		}
-		if a.MessageID == "" {
-			a.MessageID = identifier(place.Get("message_id"))
-		}
-		if a.CampaignID == "" {
-			a.CampaignID = label(place.Get("campaign_id"))
-		}
-		for _, list := range []string{"message_ids", "messages"} {
-			if a.MessageIDs == nil {
-				a.MessageIDs, a.Phones = identifiers(place.Get(list))
-			}
-		}
+	data, success := a.members(all)
+	if data.IsObject() {
+		a.members(data)
 	}
 	if a.MessageIDs == nil {
 		a.MessageIDs, a.Phones = identifiers(data)
 	}
-	a.denied = all.Get("success").Type == gjson.False && a.MessageID == "" && a.MessageIDs == nil
+	a.denied = success.Type == gjson.False && a.MessageID == "" && a.MessageIDs == nil
 	return a
+}
+
+// members takes what is not known yet from an object, in one walk over it, and returns the two
+// of its members that say something about the whole. Of members of one name the first counts.
+func (a *Answer) members(object gjson.Result) (data, success gjson.Result) {
+	object.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "data":
+			if !data.Exists() {
+				data = value
+			}
+		case "success":
+			if !success.Exists() {
+				success = value
+			}
+		case "message_id":
+			if a.MessageID == "" {
+				a.MessageID = identifier(value)
+			}
+		case "campaign_id":
+			if a.CampaignID == "" {
+				a.CampaignID = label(value)
+			}
+		case "message_ids", "messages":
+			if a.MessageIDs == nil {
+				a.MessageIDs, a.Phones = identifiers(value)
+			}
+		}
+		return true
+	})
+	return data, success
 }
 
 // identifier reads a message id: a JSON integer or a string of digits, "" for all else. The

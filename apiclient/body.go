@@ -1,13 +1,12 @@
 package apiclient
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"sync"
 )
 
-// A body is a request's content that can prove it never left. The transport's write loop
+// A body is an upload's content that can prove it never left. The transport's write loop
 // may come to read it after RoundTrip has already returned with an error (a cancelled
 // context, say), so asking "was it read?" proves nothing: sealing it first does. Once a
 // body is sealed untouched, no byte of it can reach the service any more.
@@ -17,22 +16,13 @@ import (
 type body struct {
 	mu      sync.Mutex
 	src     io.Reader // reads under mu: after seal returns, src is the caller's again
-	memory  bytes.Reader
-	taken   int64 // bytes handed to the transport
-	touched bool  // a read was begun
+	taken   int64     // bytes handed to the transport
+	touched bool      // a read was begun
 	sealed  bool
 	failure error // of src itself, for a better reason than the transport gives
 }
 
 var errSealed = errors.New("the call has ended")
-
-// newBody is a body over content, which must stay as it is until the body is sealed.
-func newBody(content []byte) *body {
-	b := new(body)
-	b.memory.Reset(content)
-	b.src = &b.memory
-	return b
-}
 
 // Read hands content to the transport.
 func (b *body) Read(p []byte) (int, error) {

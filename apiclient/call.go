@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"time"
 )
@@ -16,7 +17,7 @@ const (
 	maxDrain  = 256 << 10 // read beyond that to keep the connection; past it, the connection goes
 )
 
-// buffers hold requests and answers while a call runs. One that grew large is let go.
+// buffers hold answers while a call runs. One that grew large is let go.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
 func giveBack(b *[]byte) {
@@ -26,12 +27,17 @@ func giveBack(b *[]byte) {
 	}
 }
 
-// send posts the JSON in content and reads the answer. content goes back to the pool.
-func (c *Client) send(ctx context.Context, e *endpoint, content *[]byte) (Answer, error) {
-	b := newBody(*content)
-	defer giveBack(content)
-	defer b.seal() // before the buffer is used for another call
-	return c.post(ctx, e, e.pattern, b, int64(len(*content)), c.timeout)
+// A proof knows how much of a request may have left.
+type proof interface {
+	// seal lets nothing more out and reports whether anything may have left before.
+	seal() (left bool)
+}
+
+// send posts the JSON in content and reads the answer. content must never change again.
+func (c *Client) send(ctx context.Context, e *endpoint, content []byte) (Answer, error) {
+	m := newMemo(content)
+	ctx = httptrace.WithClientTrace(ctx, &m.trace)
+	return c.post(ctx, e, e.pattern, m.body(), int64(len(content)), m, c.timeout)
 }
 
 // post makes the one request of a call that asks the service to do something.
@@ -39,14 +45,14 @@ func (c *Client) send(ctx context.Context, e *endpoint, content *[]byte) (Answer
 // GetBody stays nil: with it the transport would send a body again by itself in cases that
 // only it can judge. Without it and without an Idempotency-Key header, net/http repeats a
 // POST in no case in which a byte was written.
-func (c *Client) post(ctx context.Context, e *endpoint, pattern *http.Request, b *body, size int64, patience time.Duration) (Answer, error) {
+func (c *Client) post(ctx context.Context, e *endpoint, pattern *http.Request, body io.ReadCloser, size int64, p proof, patience time.Duration) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	req := pattern.WithContext(ctx)
-	req.Body, req.ContentLength = b, size
+	req.Body, req.ContentLength = body, size
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return Answer{}, e.broken(err, b, patience)
+		return Answer{}, e.broken(err, p, patience)
 	}
 	defer resp.Body.Close()
 	page := buffers.Get().(*[]byte)

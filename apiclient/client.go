@@ -138,15 +138,15 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// newTransport is a pool of at most concurrency connections. Its RoundTrip is called
-// directly, not through http.Client: that follows no redirect (the key would go along) and
-// saves the copying which redirects and cookies need.
+// newTransport is a pool of at most concurrency connections, of HTTP/1.1 alone: a connection then
+// carries one request at a time, and what was written to it tells what became of that one. Its
+// RoundTrip is called directly, not through http.Client: that follows no redirect (the key
+// would go along) and saves the copying which redirects and cookies need.
 func newTransport(concurrency int) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		ForceAttemptHTTP2:      true,
+		DialContext:            dialLine(dialer),
 		MaxIdleConns:           concurrency,
 		MaxIdleConnsPerHost:    concurrency,
 		MaxConnsPerHost:        concurrency,

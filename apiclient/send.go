@@ -2,6 +2,9 @@ package apiclient
 
 import "context"
 
+// usual is how many bytes hold most requests.
+const usual = 384
+
 // A TemplateMessage is one approved template for one phone.
 type TemplateMessage struct {
 	Phone     string // digits with country code, no plus sign: "447700900123"
@@ -22,9 +25,7 @@ type TemplateMessage struct {
 // Every error is a *CallError whose Outcome says whether the same message may be sent
 // again. The Answer holds the raw text and the HTTP status also when there is an error.
 func (c *Client) SendTemplate(ctx context.Context, m TemplateMessage) (Answer, error) {
-	buf := buffers.Get().(*[]byte)
-	*buf = appendTemplate((*buf)[:0], m)
-	return c.send(ctx, c.template, buf)
+	return c.send(ctx, c.template, appendTemplate(make([]byte, 0, usual), m))
 }
 
 // SendCampaign triggers the pre-defined campaign for one phone (digits with country code).
@@ -32,9 +33,8 @@ func (c *Client) SendTemplate(ctx context.Context, m TemplateMessage) (Answer, e
 // Source: Messaging Automation Service API v1, 4.2 (POST /send-campaign). Errors are those of
 // SendTemplate.
 func (c *Client) SendCampaign(ctx context.Context, phone, campaignID string) (Answer, error) {
-	buf := buffers.Get().(*[]byte)
-	*buf = append(appendField(appendPhone((*buf)[:0], phone), "campaign_id", campaignID), '}')
-	return c.send(ctx, c.campaign, buf)
+	content := appendField(appendPhone(make([]byte, 0, usual), phone), "campaign_id", campaignID)
+	return c.send(ctx, c.campaign, append(content, '}'))
 }
 
 // SendText sends a plain text message to one phone (digits with country code).
@@ -46,9 +46,8 @@ func (c *Client) SendText(ctx context.Context, phone, text string) (Answer, erro
 	if c.text == nil {
 		return Answer{}, &CallError{Call: "text", Outcome: Rejected, Err: ErrNoTextPath}
 	}
-	buf := buffers.Get().(*[]byte)
-	*buf = append(appendField(appendPhone((*buf)[:0], phone), "message", text), '}')
-	return c.send(ctx, c.text, buf)
+	content := appendField(appendPhone(make([]byte, 0, usual), phone), "message", text)
+	return c.send(ctx, c.text, append(content, '}'))
 }
 
 func appendPhone(b []byte, phone string) []byte {
