@@ -70,7 +70,7 @@ func (s *Sender) note(d *nudgewire.Dispatch, a *nudgewire.Attempt) {
 	case nudgewire.StateDropped:
 		s.counts.dropped.Add(1)
 	}
-	if entry := s.Log.Check(level, "dispatch "+string(a.State)); entry != nil {
-		entry.Write(s.about(d, zap.String("reason", a.Reason))...)
+	if s.Log.Core().Enabled(level) { // asked first, because nearly all are accepted and few look that closely
+		s.Log.Log(level, "dispatch "+string(a.State), s.about(d, zap.String("reason", a.Reason))...)
 	}
 }

@@ -103,7 +103,7 @@ func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed
 		if t.halts {
 			t.passed.on(lane, now, found)
 		}
-		got = got[:from]
+		got, t.claimed = got[:from], t.claimed[:0]
 		for i := range found {
 			d := &found[i]
 			reason, err := t.barred(&d.Dispatch)
@@ -124,11 +124,12 @@ func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed
 			d.State, d.Reason, d.Owner = nudgewire.StateSending, "", q.Owner
 			d.Attempt++
 			d.LeaseEnds, d.UpdatedAt = moment(leaseEnds), moment(now)
-			if _, err := t.exec(stClaim, int64(d.ID), q.Owner, int64(d.Attempt), leaseEnds, now); err != nil {
-				return nil, err
-			}
 			t.counts[countAttempts]++
+			t.claimed = append(t.claimed, int64(d.ID))
 			got = append(got, *d)
+		}
+		if err := t.execAll(stClaim, t.claimed, q.Owner, leaseEnds, now); err != nil {
+			return nil, err
 		}
 		if len(found) < ask {
 			break

@@ -99,8 +99,33 @@ func TestClausesAndSendsComeBack(t *testing.T) {
 		if b := appendSend(nil, &send); json.Unmarshal(b, &gotSend) != nil {
 			rt.Fatalf("%s is no JSON", b)
 		}
-		if diff := cmp.Diff(clauses, gotClauses) + cmp.Diff(send, gotSend); diff != "" {
+		var d nudgewire.Dispatch
+		if err := decodeSend(&d, string(appendSend(nil, &send))); err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(clauses, gotClauses) + cmp.Diff(send, gotSend) + cmp.Diff(send, d.Send); diff != "" {
 			rt.Fatal(diff)
 		}
 	})
+}
+
+// What the quick reading of a send does not know must come out as encoding/json says.
+func TestAnySendIsReadAsEncodingJSONReadsIt(t *testing.T) {
+	for _, text := range []string{
+		`{}`, `{"template":"cart","language":"en","variables":["Ana","\u00fc \"x\""]}`, `{"template":null,"text":"hi"}`, `{"Template":"cart"}`,
+		`{"template":"a","template":"b"}`, `{"variables":["a"],"variables":["b","c"]}`, `{"variables":["a",null]}`, `{"template":"a","more":{"x":[1]}}`,
+		`{"template":"a","header":{"type":"image","url":"u"},"campaign":"417"}`,
+		``, `[]`, `"text"`, `{"template":1}`, `{"variables":"a"}`, `{"variables":["a",2]}`, `{"template":"a"`, `{"template":"a"} x`,
+	} {
+		var want nudgewire.Send
+		wantErr := json.Unmarshal([]byte(text), &want)
+		var got nudgewire.Dispatch
+		err := decodeSend(&got, text)
+		if (err != nil) != (wantErr != nil) {
+			t.Errorf("%s: error %v, want %v", text, err, wantErr)
+		}
+		if diff := cmp.Diff(want, got.Send); diff != "" && wantErr == nil {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
 }

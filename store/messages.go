@@ -28,7 +28,7 @@ func (s *Store) ClaimPolls(ctx context.Context, q PollRequest) ([]nudgewire.Mess
 	}
 	var got []nudgewire.Message
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		got = got[:0]
+		got, t.claimed = got[:0], t.claimed[:0]
 		err := t.query(stDuePolls, func(r *row) error {
 			m, err := scanMessage(r)
 			got = append(got, m)
@@ -39,12 +39,10 @@ func (s *Store) ClaimPolls(ctx context.Context, q PollRequest) ([]nudgewire.Mess
 		}
 		again := micro(q.Now.Add(q.Lease))
 		for i := range got {
-			if _, err := t.exec(stClaimPoll, int64(got[i].DispatchID), again); err != nil {
-				return err
-			}
+			t.claimed = append(t.claimed, int64(got[i].DispatchID))
 			got[i].NextPollAt = moment(again)
 		}
-		return nil
+		return t.execAll(stClaimPoll, t.claimed, again)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim polls: %w", err)

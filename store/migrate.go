@@ -21,7 +21,7 @@ var migrations = []string{
 	5: "migrations/00005_afterwards.sql",
 	6: "migrations/00006_follow.sql",
 	7: "migrations/00007_paused_rows.sql",
-	8: "migrations/00008_messages_of_runs.sql",
+	8: "migrations/00008_messages_final.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

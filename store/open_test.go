@@ -121,7 +121,7 @@ func TestConnectionsAreSetUp(t *testing.T) {
 		}
 		return got
 	}
-	for pragma, want := range map[string]string{"journal_mode": "wal", "page_size": "4096", "auto_vacuum": "2", "query_only": "1"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "page_size": "4096", "auto_vacuum": "0", "query_only": "1"} {
 		if got := ask(s.reads, pragma); got != want {
 			t.Errorf("reads: %s = %s, want %s", pragma, got, want)
 		}
@@ -201,6 +201,9 @@ func TestRunsThatWerePausedHoldTheirRowsAfterAnUpgrade(t *testing.T) {
 	rawExec(t, path, `DROP TABLE kept`)
 	rawExec(t, path, `UPDATE runs SET state = 'paused', before = 'uploading', reason = 'paused by Ann' WHERE id = 1`)
 	rawExec(t, path, `UPDATE runs SET state = 'cancelled', reason = 'cancelled by Ann', ended_at = 1 WHERE id = 2`)
+	rawExec(t, path, `DROP INDEX messages_final`)
+	rawExec(t, path, `CREATE INDEX messages_accepted ON messages (accepted_at)`)
+	rawExec(t, path, `CREATE INDEX messages_status ON messages (status, accepted_at)`)
 	rawExec(t, path, `DELETE FROM goose_db_version WHERE version_id >= 7`)
 
 	s = openAt(t, path)

@@ -28,8 +28,8 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	}
 	queries["events of a phone"] = `SELECT id FROM events WHERE bucket IN (1, 2) AND phone = ?1 AND phone <> '' ORDER BY id DESC LIMIT 5`
 	queries["message by id"] = `SELECT * FROM messages WHERE message_id = ?1 AND message_id <> '' ORDER BY dispatch_id DESC LIMIT 1`
-	queries["messages of a status"] = `SELECT * FROM messages WHERE status = ?1 ORDER BY dispatch_id DESC LIMIT 50`
-	queries["messages"] = `SELECT * FROM messages ORDER BY accepted_at DESC, dispatch_id DESC LIMIT 50`
+	queries["messages on the way"] = strings.ReplaceAll(onTheWay, "?", "?1")
+	queries["messages at their end"] = strings.ReplaceAll(atItsEnd, "?", "?1")
 	queries["row of a dispatch"], queries["rows of a phone"] = rowOfDispatch, rowsOfPhone
 	queries["whose place a dispatch took"], queries["retries of a run"] = placesOf, retriesOfRun
 	queries["which runs send a run again"], queries["messages of a run"] = runsAgain, runMessages
@@ -38,7 +38,7 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	queries["next poll"] = `SELECT next_poll_at FROM messages WHERE final = 0 ORDER BY next_poll_at LIMIT 1`
 
 	walk := regexp.MustCompile(`^SCAN \w+$|TEMP B-TREE FOR (RIGHT PART|LAST)`)
-	ofOneRun := regexp.MustCompile(`^SCAN (words|owed|told)$`) // statuses, and ranges of one run's rows
+	ofOneRun := regexp.MustCompile(`^SCAN (words|owed|told|counted|alive)$`) // statuses, ranges of one run's rows, and what is counted of them
 	for name, q := range queries {
 		args := make([]any, 0, 32) // as many as the highest number
 		for strings.Contains(q, "?"+strconv.Itoa(len(args)+1)) {

@@ -83,7 +83,7 @@ func (s *Store) listDispatches(ctx context.Context, f DispatchFilter) (out []Dis
 	case nudgewire.StatusDelivered, nudgewire.StatusRead: // most of them: a walk from the newest soon finds enough
 		q.and("EXISTS (SELECT 1 FROM messages WHERE dispatch_id = dispatches.id AND status = ?)", string(f.Status))
 	default:
-		q.and("id IN (SELECT dispatch_id FROM messages WHERE status = ?)", string(f.Status))
+		q.and("id IN ("+onTheWay+" UNION ALL "+atItsEnd+")", string(f.Status), string(f.Status))
 	}
 	if f.Trigger != "" {
 		q.and("trigger_name = ?", f.Trigger)
@@ -99,6 +99,12 @@ func (s *Store) listDispatches(ctx context.Context, f DispatchFilter) (out []Dis
 	})
 	return out, err
 }
+
+// The messages of a status: those still asked about, and those of the index of all that ended.
+const (
+	onTheWay = `SELECT dispatch_id FROM messages WHERE final = 0 AND status = ?`
+	atItsEnd = `SELECT dispatch_id FROM messages WHERE final = 1 AND status = ?`
+)
 
 // stateCondition is spelt out, because an index on some states is used only where the
 // statement shows that it may be. What is alive is few among many, so it is taken from its

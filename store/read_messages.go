@@ -8,49 +8,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A MessageFilter narrows a list of messages. Zero fields do not.
-type MessageFilter struct {
-	Since  time.Time // accepted at or after
-	Limit  int       // default 50
-	Status nudgewire.Status
-	Phone  nudgewire.Phone
-}
-
-// Messages lists what the service accepted, newest first; those of one status by their numbers.
-func (s *Store) Messages(ctx context.Context, f MessageFilter) (out []nudgewire.Message, err error) {
-	if f.Limit <= 0 {
-		f.Limit = defaultLimit
-	}
-	var q select_
-	if f.Phone != "" {
-		ids, err := s.dispatchesOf(ctx, f.Phone)
-		if err != nil {
-			return nil, fmt.Errorf("list messages: %w", err)
-		}
-		q.and("dispatch_id IN " + in(ids))
-		q.and("phone = ?", string(f.Phone))
-	}
-	if !f.Since.IsZero() {
-		q.and("accepted_at >= ?", micro(f.Since))
-	}
-	if f.Status != "" {
-		q.and("status = ?", string(f.Status))
-	}
-	order := "accepted_at DESC, dispatch_id DESC"
-	if f.Status != "" { // in the order of its index
-		order = "dispatch_id DESC"
-	}
-	err = s.rows(ctx, q.sql(messageColumns, "messages", order, f.Limit), q.args, func(r *row) error {
-		m, err := scanMessage(r)
-		out = append(out, m)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list messages: %w", err)
-	}
-	return out, nil
-}
-
 // Message is the message of a dispatch. ErrNotFound when the service has taken none.
 func (s *Store) Message(ctx context.Context, id nudgewire.DispatchID) (nudgewire.Message, error) {
 	m, err := s.oneMessage(ctx, `WHERE dispatch_id = ?1`, int64(id))

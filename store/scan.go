@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/nudgewire/nudgewire"
 )
 
@@ -34,12 +36,51 @@ func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
 	return d, send
 }
 
-// decodeSend fills in what to send.
+// decodeSend fills in what to send. It runs for every claim, so the usual send is read without
+// reflection; encoding/json reads all others, and says what is wrong with those nobody can read.
 func decodeSend(d *nudgewire.Dispatch, send string) error {
+	if plainSend(&d.Send, send) {
+		return nil
+	}
+	d.Send = nudgewire.Send{}
 	if err := json.Unmarshal([]byte(send), &d.Send); err != nil {
 		return fmt.Errorf("dispatch %d: what to send: %w", d.ID, err)
 	}
 	return nil
+}
+
+// plainSend reads texts and lists of texts as appendSend writes them; false when there is more.
+func plainSend(s *nudgewire.Send, text string) (plain bool) {
+	if !gjson.Valid(text) {
+		return false
+	}
+	all := gjson.Parse(text)
+	plain = all.IsObject()
+	all.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "template":
+			s.Template = value.Str
+		case "language":
+			s.Language = value.Str
+		case "campaign":
+			s.Campaign = value.Str
+		case "text":
+			s.Text = value.Str
+		case "variables":
+			plain, s.Variables = value.IsArray(), make([]string, 0, 4)
+			value.ForEach(func(_, one gjson.Result) bool {
+				plain = plain && one.Type == gjson.String
+				s.Variables = append(s.Variables, one.Str)
+				return plain
+			})
+			return plain
+		default:
+			plain = false
+		}
+		plain = plain && value.Type == gjson.String
+		return plain
+	})
+	return plain
 }
 
 // scanMessage reads messageColumns.

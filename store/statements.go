@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -43,6 +44,7 @@ const (
 	stRetry
 	stFinishLate
 	stInsertMessage
+	stInsertFresh
 	stInsertAttempt
 	stRecipient
 	stDispatch
@@ -128,6 +130,15 @@ func insertKeys(n int) string {
 	return `INSERT INTO keys (part, hash, id) VALUES ` + strings.Join(rows, ", ") + ` ON CONFLICT DO NOTHING`
 }
 
+// marks is n marks from the given one on: ?4, ?5, ?6.
+func marks(from, n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = "?" + strconv.Itoa(from+i)
+	}
+	return strings.Join(all, ", ")
+}
+
 // statements is every statement that changes data, and every read inside a change, whole. Each is written for both
 // engines; dialect.go fills the marks.
 //
@@ -185,8 +196,8 @@ var statements = [stmtCount]string{
 
 	stDue: `SELECT ` + dispatchColumns + ` FROM dispatches
 		WHERE state = 'waiting' AND lane = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`,
-	stClaim: `UPDATE dispatches SET state = 'sending', reason = '', owner = ?2, attempt = ?3, lease_ends = ?4, claimed_at = ?5, updated_at = ?5
-		WHERE id = ?1 AND state = 'waiting'`,
+	stClaim: `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
+		WHERE id IN (` + marks(4, rowsAtOnce) + `) AND state = 'waiting'`,
 	stExpire: `UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = ''
 		WHERE id = ?1 AND state = 'waiting'`,
 	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.
@@ -198,6 +209,8 @@ var statements = [stmtCount]string{
 		WHERE id = ?1 AND state IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3`,
 	stInsertMessage: `INSERT INTO messages (` + messageColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
+	stInsertFresh: `INSERT INTO messages (` + messageColumns + `)
+		VALUES (?1, ?2, ?3, ?4, 'accepted', '', ?5, ?5, 0, ?6, 0, 0, 0, 0, 0, 0)`,
 	stInsertAttempt: `INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
 	stRecipient: `SELECT phone, category FROM dispatches WHERE id = ?1`,
@@ -214,7 +227,7 @@ var statements = [stmtCount]string{
 
 	stDuePolls: `SELECT ` + messageColumns + ` FROM messages
 		WHERE final = 0 AND next_poll_at <= ?1 ORDER BY next_poll_at, dispatch_id LIMIT ?2 + 0 {{skip locked}}`,
-	stClaimPoll: `UPDATE messages SET next_poll_at = ?2 WHERE dispatch_id = ?1 AND final = 0`,
+	stClaimPoll: `UPDATE messages SET next_poll_at = ?1 WHERE dispatch_id IN (` + marks(2, rowsAtOnce) + `) AND final = 0`,
 	stMessage:   `SELECT ` + messageColumns + ` FROM messages WHERE dispatch_id = ?1`,
 	stUpdateMessage: `UPDATE messages SET status = ?2, error = ?3, status_at = ?4, told_at = ?5, next_poll_at = ?6, polls = ?7, final = ?8,
 			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -117,32 +118,7 @@ func (s suite) reads(t *testing.T) {
 		_, err := l.Dispatches(l.ctx, store.DispatchFilter{State: "x' OR '1'='1"})
 		wantErr(t, err, `list dispatches: unknown state "x' OR '1'='1"`)
 	})
-	t.Run("lists of messages", func(t *testing.T) {
-		tests := map[string]struct {
-			filter store.MessageFilter
-			want   []nudgewire.DispatchID
-		}{
-			"are all":             {store.MessageFilter{}, []nudgewire.DispatchID{1}},
-			"are of a phone":      {store.MessageFilter{Phone: ana}, []nudgewire.DispatchID{1}},
-			"are of another":      {store.MessageFilter{Phone: ben}, nil},
-			"have a status":       {store.MessageFilter{Status: nudgewire.StatusAccepted}, []nudgewire.DispatchID{1}},
-			"have another status": {store.MessageFilter{Status: nudgewire.StatusFailed}, nil},
-			"have an odd status":  {store.MessageFilter{Status: "it's odd"}, nil},
-			"begin after all":     {store.MessageFilter{Since: at.Add(time.Hour)}, nil},
-		}
-		for name, tt := range tests {
-			t.Run(name, func(t *testing.T) {
-				rows, err := l.Messages(l.ctx, tt.filter)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var got []nudgewire.DispatchID
-				for _, r := range rows {
-					got = append(got, r.DispatchID)
-				}
-				same(t, "messages", tt.want, got)
-			})
-		}
+	t.Run("a message by the id that the service gave it", func(t *testing.T) {
 		m, err := l.MessageByID(l.ctx, "90071992547409931")
 		if err != nil || m.DispatchID != 1 {
 			t.Errorf("by the service's id: %+v (%v)", m, err)
@@ -223,6 +199,36 @@ func (s suite) reads(t *testing.T) {
 		}
 		if got, err := l.Decisions(l.ctx, 99); err != nil || len(got) != 0 {
 			t.Errorf("decisions %+v (%v)", got, err)
+		}
+	})
+	t.Run("a message is found by the status that it has, on its way and at its end", func(t *testing.T) {
+		way := []nudgewire.Status{nudgewire.StatusAccepted, nudgewire.StatusQueued, "on a truck", nudgewire.StatusSent, nudgewire.StatusDelivered, nudgewire.StatusRead}
+		find := func(id nudgewire.DispatchID, is nudgewire.Status) {
+			for _, status := range append(way, nudgewire.StatusFailed, nudgewire.StatusExpired) {
+				rows, err := l.Dispatches(l.ctx, store.DispatchFilter{Status: status, Trigger: "remind"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				found := slices.ContainsFunc(rows, func(d store.DispatchStory) bool { return d.ID == id })
+				if found != (status == is) {
+					t.Errorf("message %d is %s; among those %s: %v", id, is, status, found)
+				}
+			}
+		}
+		find(1, nudgewire.StatusAccepted)
+		for _, status := range way[1:] {
+			if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 1, Status: status, At: at, NextPollAt: at.Add(time.Hour)}); err != nil {
+				t.Fatal(err)
+			}
+			find(1, status)
+		}
+		for _, status := range []nudgewire.Status{nudgewire.StatusFailed, nudgewire.StatusExpired} {
+			d := l.mustClaim(at, 1)[0]
+			l.mustFinish(d, nudgewire.StateAccepted)
+			if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: d.ID, Status: status, Final: true, At: at}); err != nil {
+				t.Fatal(err)
+			}
+			find(d.ID, status)
 		}
 	})
 }
