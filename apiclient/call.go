@@ -1,11 +1,13 @@
 package apiclient
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync"
 	"time"
 )
@@ -65,10 +67,20 @@ func (c *Client) post(ctx context.Context, e *endpoint, pattern *http.Request, b
 	}
 	a := readAnswer(*page, whole)
 	a.HTTPStatus = resp.StatusCode
+	if isWebPage(resp, *page) {
+		return a, &CallError{Call: e.name, Outcome: InDoubt, HTTPStatus: resp.StatusCode, Words: c.words(resp, *page), Err: ErrWebPage}
+	}
 	if a.denied {
 		return a, &CallError{Call: e.name, Outcome: Rejected, HTTPStatus: resp.StatusCode, Words: c.words(resp, *page)}
 	}
 	return a, nil
+}
+
+// isWebPage reports whether an answer is a page for people, as a proxy, a maintenance page or the
+// log-in of a network gives it. The header alone proves nothing: some servers call all they say HTML.
+func isWebPage(resp *http.Response, page []byte) bool {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "text/html") && bytes.HasPrefix(bytes.TrimSpace(page), []byte("<"))
 }
 
 // refused is the error for an answer outside 2xx.

@@ -39,6 +39,7 @@ func OutcomeOf(err error) Outcome {
 var (
 	ErrUnauthorized = errors.New("the service refuses the API key")                    // 401 and 403
 	ErrNotFound     = errors.New("the service does not know it")                       // 404 and 410
+	ErrWebPage      = errors.New("a web page, and not an answer of the service")       // a 2xx from a proxy, say
 	ErrUnreadable   = errors.New("the answer cannot be read")                          // a status answer in no known shape
 	ErrFileSize     = errors.New("the file does not have the size that was told")      // CreateCampaign
 	ErrBadMessageID = errors.New("a message id is one or more digits, 64 at the most") // MessageStatus

@@ -66,6 +66,16 @@ func TestAnswersOfTheService(t *testing.T) {
 		"201 is accepted":           {201, nil, `{}`, want{outcome: Accepted}},
 		"204 is accepted":           {204, nil, ``, want{outcome: Accepted}},
 		"junk with 200 is accepted": {200, nil, "<<<\x00\xff", want{outcome: Accepted}},
+		"200 with a web page is in doubt, because somebody else may have given it": {
+			200,
+			map[string]string{"Content-Type": "text/html; charset=utf-8"},
+			"\n<!doctype html><html><head><title>Hotel wifi</title></head><body>Please log in</body></html>",
+			want{InDoubt, 200, 0, `send-template: 200 OK: Hotel wifi: a web page, and not an answer of the service`},
+		},
+		"200 with JSON that is called HTML is accepted": {
+			200, map[string]string{"Content-Type": "text/html"}, `{"message_id":7}`, want{outcome: Accepted},
+		},
+		"200 with nothing that is called HTML is accepted": {200, map[string]string{"Content-Type": "text/html"}, ``, want{outcome: Accepted}},
 		"429 with seconds waits": {
 			429,
 			map[string]string{"Retry-After": "7"},
