@@ -302,6 +302,29 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+func TestARunByHandBesideAnOpenOneSaysWhatToDo(t *testing.T) {
+	tests := map[nudgewire.RunState]string{
+		nudgewire.RunHeld:      "let it send: nudgewire jobs approve 1; or end it: nudgewire jobs cancel 1",
+		nudgewire.RunPaused:    "let it go on: nudgewire jobs resume 1; or end it: nudgewire jobs cancel 1",
+		nudgewire.RunUploading: "wait for it; or end it: nudgewire jobs cancel 1",
+	}
+	for state, want := range tests {
+		t.Run(string(state), func(t *testing.T) {
+			job := jobOf(t, people(10), Job{Cron: "* * * * *", Guard: Guard{ApproveOver: 1}})
+			d := begin(t, job)
+			fireDue(t, d)
+			d.runs[0].State = state
+			_, err := d.RunNow(t.Context(), job, monday, "")
+			if err == nil {
+				t.Fatal("started beside it")
+			}
+			if msg, hint := words(err); msg != "run 1 of 2026-05-04 10:00 is still "+string(state) || hint != want {
+				t.Errorf("%s\n%s", msg, hint)
+			}
+		})
+	}
+}
+
 func TestANightInNewYork(t *testing.T) {
 	tests := map[string]struct {
 		cron, slot string

@@ -339,7 +339,16 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, ap
 	}
 	if len(open) > 0 {
 		last := open[len(open)-1]
-		return 0, &wordError{fmt.Sprintf("run %d of %s is still %s", last.ID, last.Slot, last.State), "wait for it, or cancel it"}
+		cure := "wait for it"
+		switch last.State {
+		case nudgewire.RunHeld:
+			cure = fmt.Sprintf("let it send: nudgewire jobs approve %d", last.ID)
+		case nudgewire.RunPaused:
+			cure = fmt.Sprintf("let it go on: nudgewire jobs resume %d", last.ID)
+		}
+		return 0, &wordError{
+			fmt.Sprintf("run %d of %s is still %s", last.ID, last.Slot, last.State), fmt.Sprintf("%s; or end it: nudgewire jobs cancel %d", cure, last.ID),
+		}
 	}
 	id, won, err := s.Ledger.StartRun(ctx, nudgewire.Run{
 		Job: job.Name, Slot: now.In(job.zone).Format(time.DateTime) + " by hand", DueAt: now.UTC(), Cause: nudgewire.CauseHand,
@@ -350,7 +359,7 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, ap
 		return 0, err
 	}
 	if !won {
-		return 0, &wordError{"a run by hand was started in this very second", "look at jobs history"}
+		return 0, &wordError{"a run by hand was started in this very second", "look at jobs history, or run it again in a second"}
 	}
 	s.Wake()
 	return id, nil

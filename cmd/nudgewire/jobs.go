@@ -144,7 +144,11 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 		head := []string{"PHONE"}
 		var rows [][]string
 		for _, p := range f.First {
-			rows = append(rows, append([]string{p.Phone.Masked()}, p.Variables...))
+			row := []string{p.Phone.Masked()}
+			for _, v := range p.Variables {
+				row = append(row, tamed(v))
+			}
+			rows = append(rows, row)
 		}
 		for i := range f.First[0].Variables {
 			head = append(head, fmt.Sprintf("VAR_%d", i+1))

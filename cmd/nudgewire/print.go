@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"golang.org/x/term"
 
@@ -39,6 +40,24 @@ func (c *cli) table(head string, rows [][]string) error {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	return w.Flush()
+}
+
+// widest is how much of a text of somebody else's stands in a table, in characters.
+const widest = 40
+
+// tamed is a text of somebody else's for a table. A list may hold anything: line breaks, and what
+// makes a terminal change its colours or worse.
+func tamed(text string) string {
+	signs := []rune(strings.ToValidUTF8(text, "\uFFFD"))
+	if len(signs) > widest {
+		signs = append(signs[:widest-1], '…')
+	}
+	for i, r := range signs {
+		if !unicode.IsPrint(r) {
+			signs[i] = '·'
+		}
+	}
+	return string(signs)
 }
 
 func isTerminal(stream any) bool {
