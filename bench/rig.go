@@ -15,6 +15,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/sender"
@@ -118,7 +119,9 @@ func startRig(ctx context.Context, l *lab, o rigOptions) (_ *rig, err error) {
 	start(o.without.hooks, func(ctx context.Context) error {
 		return server.Serve(ctx, listener, hooks.Handler(), time.Second, log)
 	})
+	undo := app.SpareProcessor()
 	r.stop = sync.OnceValue(func() error {
+		defer undo()
 		var errs []error
 		for i := len(stops) - 1; i >= 0; i-- {
 			errs = append(errs, stops[i]())

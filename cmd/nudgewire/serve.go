@@ -25,6 +25,7 @@ SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
 			if err != nil {
 				return err
 			}
+			defer app.SpareProcessor()()
 			a, err := app.New(cmd.Context(), app.Options{
 				ConfigFile: c.config, Env: os.LookupEnv, Version: versionText(), Log: log,
 			})
