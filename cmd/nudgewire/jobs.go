@@ -323,6 +323,9 @@ func (c *cli) ran(r server.RunView) error {
 	}
 	if len(r.Messages) > 0 {
 		fmt.Fprintf(c.out, "  messages    %s\n", byStatus(r.Messages))
+		if n := notHandedOver(r); n > 0 {
+			fmt.Fprintf(c.out, "  not sent    %s not handed over\n", units.Count(n, "row"))
+		}
 	}
 	if r.State == nudgewire.RunPaused {
 		c.tellHeld(r)
@@ -331,6 +334,18 @@ func (c *cli) ran(r server.RunView) error {
 		fmt.Fprintf(c.out, "  next        %s\n", step)
 	}
 	return nil
+}
+
+// notHandedOver is how many rows of a run have no message: it was stopped before, or has not come so far.
+func notHandedOver(r server.RunView) int64 {
+	if r.Deliver != nudgewire.DeliverPerMessage {
+		return 0
+	}
+	n := r.Tally.Kept
+	for _, some := range r.Messages {
+		n -= some
+	}
+	return n
 }
 
 // tellHeld says what of a paused run was handed over and is held, and what may still leave.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,37 @@ func TestARunTellsOfItsFilesAndMessages(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
 				t.Errorf("printed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What was to be sent and what became of it add up.
+func TestARunCountsTheRowsThatItNeverHandedOver(t *testing.T) {
+	for name, tt := range map[string]struct {
+		deliver nudgewire.Deliver
+		kept    int64
+		want    string
+	}{
+		"stopped midway":         {nudgewire.DeliverPerMessage, 3000, "  not sent    440 rows not handed over\n"},
+		"all but one":            {nudgewire.DeliverPerMessage, 2561, "  not sent    1 row not handed over\n"},
+		"all":                    {nudgewire.DeliverPerMessage, 2560, ""},
+		"files hand over nobody": {nudgewire.DeliverCSV, 3000, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			c := &cli{streams: streams{out: &out, err: &out}}
+			run := server.RunView{
+				ID: 5, Job: "winback", Slot: "s", State: nudgewire.RunCancelled, Deliver: tt.deliver, Tally: nudgewire.Tally{Kept: tt.kept},
+				Messages: map[string]int64{"delivered": 991, "cancelled": 1569},
+			}
+			if err := c.ran(run); err != nil {
+				t.Fatal(err)
+			}
+			_, rest, _ := strings.Cut(out.String(), "  messages    1,569 cancelled, 991 delivered\n")
+			said, _, _ := strings.Cut(rest, "  next ")
+			if said != tt.want {
+				t.Errorf("behind the messages stands %q, want %q; all of it:\n%s", said, tt.want, out.String())
 			}
 		})
 	}
