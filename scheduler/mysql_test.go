@@ -142,35 +142,13 @@ func mariaDB(t testing.TB) (address string, root *sql.DB) {
 	run.SysProcAttr, run.Dir = who, folder
 	serve(t, run)
 	address = "tcp(127.0.0.1:" + strconv.Itoa(port) + ")"
-	root, err := sql.Open("mysql", "root@"+address+"/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := root.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	for range 300 {
-		if err = root.PingContext(t.Context()); err == nil {
-			break
-		}
-		time.Sleep(100 * time.Millisecond) // another process tells nobody when it listens
-	}
-	if err != nil {
-		t.Fatalf("the server does not answer: %v", err)
-	}
-	for _, statement := range []string{
+	root = ownerOf(t, "mysql", "root@"+address+"/",
 		"create database crm character set utf8mb4",
 		"create user crm@'%' identified by 'hush'",
 		"grant all on crm.* to crm@'%'",
 		"create table crm.customers (id int primary key, phone varchar(40), name varchar(80), spent decimal(10,2), born date, seen datetime, vip bool, note text, score double)",
 		"insert into crm.customers values (1, '+447700900101', 'Zoë 🎈', 12.50, '1990-02-03', '2026-03-01 10:20:30', true, null, 0.1), (2, '07700 900102', 'O''Neil, \"Al\"', 0.00, null, null, false, '', 1e21)",
-	} {
-		if _, err := root.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
+	)
 	return address, root
 }
 

@@ -39,25 +39,7 @@ func postgreSQL(t testing.TB) (host string, root *sql.DB) {
 	run := exec.Command(filepath.Join(filepath.Dir(initdb), "postgres"), "-D", data, "-k", folder, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-F")
 	run.SysProcAttr, run.Dir = who, folder
 	serveUntil(t, run, syscall.SIGINT) // on SIGTERM it would wait for a session that a failed test left open
-	root, err := sql.Open("pgx", fmt.Sprintf("host=%s port=%d user=root database=postgres", folder, port))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := root.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	for range 300 {
-		if err = root.PingContext(t.Context()); err == nil {
-			break
-		}
-		time.Sleep(100 * time.Millisecond) // another process tells nobody when it listens
-	}
-	if err != nil {
-		t.Fatalf("the server does not answer: %v", err)
-	}
-	for _, statement := range []string{
+	root = ownerOf(t, "pgx", fmt.Sprintf("host=%s port=%d user=root database=postgres", folder, port),
 		"create role crm login password 'hush'",
 		"alter role crm set DateStyle = 'German'",
 		"alter role crm set TimeZone = 'Asia/Kolkata'",
@@ -70,11 +52,7 @@ func postgreSQL(t testing.TB) (host string, root *sql.DB) {
 			(9007199254740995, null, null, 'NaN', 'Infinity', null, null, null, 'infinity', '-infinity', null, null, null)`,
 		"alter table customers owner to crm",
 		"create procedure welcome() language plpgsql as $$ begin commit; insert into customers (id) values (1); end $$",
-	} {
-		if _, err := root.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
+	)
 	return "127.0.0.1:" + strconv.Itoa(port), root
 }
 

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"database/sql"
 	"strconv"
 	"testing"
 	"time"
@@ -38,6 +39,35 @@ func closesAtOnce(t *testing.T, o Origin) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("closing reads the whole result")
 	}
+}
+
+// ownerOf waits until a server answers its owner, and runs the statements that a test begins with.
+func ownerOf(t testing.TB, driver, address string, statements ...string) *sql.DB {
+	t.Helper()
+	root, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := root.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for range 300 {
+		if err = root.PingContext(t.Context()); err == nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond) // another process tells nobody when it listens
+	}
+	if err != nil {
+		t.Fatalf("the server does not answer: %v", err)
+	}
+	for _, statement := range statements {
+		if _, err := root.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	return root
 }
 
 func opened(t *testing.T, o Origin) Rows {
