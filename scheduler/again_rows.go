@@ -48,10 +48,10 @@ func (l *Leavings) Retry(r nudgewire.Run, who string, nth int, price float64, no
 		hint := "no row of it was handed over"
 		switch {
 		case l.gone > 0:
-			hint = fmt.Sprintf("%s of its rows went again before: look for its retry with jobs history %s", grouped(l.gone), r.Job)
+			hint = fmt.Sprintf("%s of its rows went again before: look for its retry with jobs history %s", units.Number(l.gone), r.Job)
 		case l.rows > 0:
 			top := again.Tally.Exclusions[0]
-			hint = fmt.Sprintf("%s of %s cannot: %s", grouped(top.Count), units.Count(l.rows, "row"), top.Reason)
+			hint = fmt.Sprintf("%s of %s cannot: %s", units.Number(top.Count), units.Count(l.rows, "row"), top.Reason)
 			if l.rows == 1 {
 				hint = "its one row cannot: " + top.Reason
 			}
@@ -86,7 +86,7 @@ func (w *working) oweAgain(ctx context.Context) error {
 func (w *working) endAgain(ctx context.Context, total int64) error {
 	missing, reason := w.run.Tally.Kept-total, w.run.Reason
 	if missing > 0 {
-		reason += fmt.Sprintf("; %s of %s rows could not go again any more when %s turn came", grouped(missing), grouped(w.run.Tally.Kept), verb(missing, "its", "their"))
+		reason += fmt.Sprintf("; %s of %s rows could not go again any more when %s turn came", units.Number(missing), units.Number(w.run.Tally.Kept), verb(missing, "its", "their"))
 	}
 	return w.change(ctx, nudgewire.RunDone, reason, func(r *nudgewire.Run) {
 		if missing > 0 {

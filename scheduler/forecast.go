@@ -76,7 +76,7 @@ func rateWords(perSecond float64) string {
 		words   string
 	}{{1, "a second"}, {60, "a minute"}, {3600, "an hour"}, {86400, "a day"}} {
 		if n := perSecond * unit.seconds; math.Abs(n-math.Round(n)) < 1e-6 {
-			return grouped(int64(math.Round(n))) + " " + unit.words
+			return units.Number(int64(math.Round(n))) + " " + unit.words
 		}
 	}
 	return fmt.Sprintf("%.2f a second", perSecond)

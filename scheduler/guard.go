@@ -13,22 +13,22 @@ import (
 func (g Guard) holds(t nudgewire.Tally, last *nudgewire.Tally) []string {
 	var why []string
 	if g.MaxRows > 0 && t.Kept > g.MaxRows {
-		why = append(why, fmt.Sprintf("%s more than guard.max_rows, %s", rowsAre(t.Kept), grouped(g.MaxRows)))
+		why = append(why, fmt.Sprintf("%s more than guard.max_rows, %s", rowsAre(t.Kept), units.Number(g.MaxRows)))
 	}
 	if g.MaxChange > 0 && last != nil && last.Kept > 0 {
 		times := float64(t.Kept) / float64(last.Kept)
 		switch limit := float64(g.MaxChange); {
 		case times > limit:
-			why = append(why, fmt.Sprintf("%s %s of the last run's %s, and guard.max_change is %s", rowsAre(t.Kept), Percent(times).round(), grouped(last.Kept), g.MaxChange))
+			why = append(why, fmt.Sprintf("%s %s of the last run's %s, and guard.max_change is %s", rowsAre(t.Kept), Percent(times).round(), units.Number(last.Kept), g.MaxChange))
 		case times < 1/limit:
-			why = append(why, fmt.Sprintf("%s only %s of the last run's %s, and guard.max_change is %s", rowsAre(t.Kept), Percent(times).round(), grouped(last.Kept), g.MaxChange))
+			why = append(why, fmt.Sprintf("%s only %s of the last run's %s, and guard.max_change is %s", rowsAre(t.Kept), Percent(times).round(), units.Number(last.Kept), g.MaxChange))
 		}
 	}
 	if g.MaxPoints > 0 && t.Points > g.MaxPoints {
 		why = append(why, fmt.Sprintf("%s points are more than guard.max_points, %s", tenths(t.Points), tenths(g.MaxPoints)))
 	}
 	if g.ApproveOver > 0 && t.Kept > g.ApproveOver {
-		why = append(why, fmt.Sprintf("%s more than guard.approve_over, %s", rowsAre(t.Kept), grouped(g.ApproveOver)))
+		why = append(why, fmt.Sprintf("%s more than guard.approve_over, %s", rowsAre(t.Kept), units.Number(g.ApproveOver)))
 	}
 	return why
 }
@@ -37,8 +37,5 @@ func (g Guard) holds(t nudgewire.Tally, last *nudgewire.Tally) []string {
 func tenths(points float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", points), ".0") }
 
 func (p Percent) round() string { return fmt.Sprintf("%.0f%%", float64(p)*100) }
-
-// grouped writes 1234567 as 1,234,567.
-func grouped(n int64) string { return units.Number(n) }
 
 func rowsAre(n int64) string { return units.Count(n, "row") + verb(n, " is", " are") }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // errStopped ends work on a run that a person paused or cancelled, or that another process
@@ -223,15 +224,15 @@ func nothingToSend(job string, t nudgewire.Tally) (nudgewire.RunState, string) {
 		words := "the only row was skipped"
 		switch {
 		case skipped < t.Rows:
-			words = fmt.Sprintf("%s of %s rows %s skipped", grouped(skipped), grouped(t.Rows), verb(skipped, "was", "were"))
+			words = fmt.Sprintf("%s of %s rows %s skipped", units.Number(skipped), units.Number(t.Rows), verb(skipped, "was", "were"))
 		case t.Rows > 1:
-			words = fmt.Sprintf("all %s rows were skipped", grouped(t.Rows))
+			words = fmt.Sprintf("all %s rows were skipped", units.Number(t.Rows))
 		}
 		if repeated > 0 {
-			words += fmt.Sprintf(", %s %s an earlier one", grouped(repeated), verb(repeated, "repeats", "repeat"))
+			words += fmt.Sprintf(", %s %s an earlier one", units.Number(repeated), verb(repeated, "repeats", "repeat"))
 		}
 		if unusable > 0 {
-			words += fmt.Sprintf(", %s cannot be used", grouped(unusable))
+			words += fmt.Sprintf(", %s cannot be used", units.Number(unusable))
 		}
 		return nudgewire.RunDone, "nobody is left to send to: " + words
 	}
@@ -244,7 +245,7 @@ func nothingToSend(job string, t nudgewire.Tally) (nudgewire.RunState, string) {
 	if t.Rows == 1 {
 		return nudgewire.RunFailed, fmt.Sprintf("the only row, %s, cannot be sent: %s%s", in, top.Reason, mend)
 	}
-	return nudgewire.RunFailed, fmt.Sprintf("none of the %s rows can be sent: %s of them because %s (first in %s)%s", grouped(t.Rows), grouped(top.Count), top.Reason, in, mend)
+	return nudgewire.RunFailed, fmt.Sprintf("none of the %s rows can be sent: %s of them because %s (first in %s)%s", units.Number(t.Rows), units.Number(top.Count), top.Reason, in, mend)
 }
 
 // verb is the word for one, or for several.

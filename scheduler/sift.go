@@ -85,7 +85,7 @@ func (t *Retry) Sift(ctx context.Context, ask Ask, write bool) (err error) {
 		top := t.Run.Tally.Exclusions[0]
 		return &wordError{
 			fmt.Sprintf("run %d has nothing that can be sent again", t.Run.AgainOf),
-			fmt.Sprintf("nobody on its files is left to send to: of %s %s because %s", units.Count(left.count(), "row"), grouped(top.Count), top.Reason),
+			fmt.Sprintf("nobody on its files is left to send to: of %s %s because %s", units.Count(left.count(), "row"), units.Number(top.Count), top.Reason),
 		}
 	}
 	if !write || left.count() == 0 {

@@ -62,7 +62,7 @@ func barOf(state string, p *server.ProgressView, halted bool, width int) string 
 		details = append(details, detail{fmt.Sprintf("part %d of %d", p.Parts, p.OfParts), 4})
 	}
 	if p.PerSecond >= 1 && !halted {
-		details = append(details, detail{grouped(int64(p.PerSecond)) + "/s", 3})
+		details = append(details, detail{units.Number(int64(p.PerSecond)) + "/s", 3})
 	}
 	if p.Left >= 1 && !halted {
 		details = append(details, detail{roughly(p.Left) + " left", 1})

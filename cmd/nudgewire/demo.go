@@ -144,7 +144,7 @@ func (c *cli) demoSummary(ctx context.Context, ask *server.Client, told *narrato
 	told.hush()
 	fmt.Fprintf(c.out, "\n%s\n", c.paint(c.out, "1", "In all"))
 	totals(c.out, status)
-	fmt.Fprintf(c.out, "  the service itself counts %s accepted, %s of them twice\n", units.Count(service.Stats().Messages, "message"), grouped(int64(service.Stats().Duplicates)))
+	fmt.Fprintf(c.out, "  the service itself counts %s accepted, %s of them twice\n", units.Count(service.Stats().Messages, "message"), units.Number(int64(service.Stats().Duplicates)))
 	cancelled, err := ask.Messages(ctx, server.ListQuery{State: string(nudgewire.StateCancelled), Limit: 1})
 	if err != nil {
 		return fmt.Errorf("sum up: %w", err)

@@ -68,9 +68,9 @@ func (n *narrator) ran(r nudgewire.Run) {
 	case nudgewire.RunBuilding:
 		n.say("nudgewire", "35", "  %s building: %s", r.Job, r.Source)
 	case nudgewire.RunUploading:
-		n.say("nudgewire", "35", "  %s uploading: %s of %s in %s, %s", r.Job, grouped(r.Tally.Kept), units.Count(r.Tally.Rows, "row"), units.Count(r.Tally.Parts, "part"), units.Count(r.Tally.Bytes, "byte"))
+		n.say("nudgewire", "35", "  %s uploading: %s of %s in %s, %s", r.Job, units.Number(r.Tally.Kept), units.Count(r.Tally.Rows, "row"), units.Count(r.Tally.Parts, "part"), units.Count(r.Tally.Bytes, "byte"))
 		for _, x := range r.Tally.Exclusions {
-			n.say("nudgewire", "35", "    left out %s: %s", grouped(x.Count), x.Reason)
+			n.say("nudgewire", "35", "    left out %s: %s", units.Number(x.Count), x.Reason)
 		}
 	default:
 		text := fmt.Sprintf("  %s %s", r.Job, r.State)

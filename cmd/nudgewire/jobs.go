@@ -167,9 +167,9 @@ func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
 	if t.ReadAs != "" {
 		fmt.Fprintf(c.out, "  read as     %s\n", t.ReadAs)
 	}
-	fmt.Fprintf(c.out, "  rows        %s, %s to send\n", grouped(t.Rows), grouped(t.Kept))
+	fmt.Fprintf(c.out, "  rows        %s, %s to send\n", units.Number(t.Rows), units.Number(t.Kept))
 	for _, x := range t.Exclusions {
-		fmt.Fprintf(c.out, "  left out    %s: %s%s\n", grouped(x.Count), x.Reason, firstIn(x))
+		fmt.Fprintf(c.out, "  left out    %s: %s%s\n", units.Number(x.Count), x.Reason, firstIn(x))
 	}
 	if t.Parts > 0 {
 		fmt.Fprintf(c.out, "  parts       %d, %s\n", t.Parts, units.Count(t.Bytes, "byte"))
@@ -190,13 +190,10 @@ func firstIn(x nudgewire.Exclusion) string {
 // placeOf names a row of a source.
 func placeOf(row int64, file string) string {
 	if file == "" {
-		return "row " + grouped(row)
+		return "row " + units.Number(row)
 	}
-	return "row " + grouped(row) + " of " + file
+	return "row " + units.Number(row) + " of " + file
 }
-
-// grouped writes 1234567 as 1,234,567.
-func grouped(n int64) string { return units.Number(n) }
 
 // roughly is a time for people.
 func roughly(seconds float64) string {
@@ -235,7 +232,7 @@ func (c *cli) jobsHistory() *cobra.Command {
 				var rows [][]string
 				for _, r := range runs {
 					rows = append(rows, []string{
-						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, string(r.State), grouped(r.Tally.Kept), grouped(r.Tally.Excluded()),
+						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, string(r.State), units.Number(r.Tally.Kept), units.Number(r.Tally.Excluded()),
 						strconv.Itoa(r.Tally.Parts), orDash(byStatus(r.Messages)), orDash(r.Reason),
 					})
 				}
@@ -387,7 +384,7 @@ func byStatus(count map[string]int64) string {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	})
 	for i, word := range words {
-		words[i] = grouped(count[word]) + " " + word
+		words[i] = units.Number(count[word]) + " " + word
 	}
 	return strings.Join(words, ", ")
 }

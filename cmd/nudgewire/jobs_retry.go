@@ -94,7 +94,7 @@ func (c *cli) wouldRetry(f server.RetryView) error {
 	fmt.Fprintf(c.out, "retry of run %d of %s\n", f.Run, c.paint(c.out, "1", f.Job))
 	c.tellTally(f.Tally, false)
 	for _, x := range f.Causes {
-		fmt.Fprintf(c.out, "  goes again  %s: %s%s\n", grouped(x.Count), x.Reason, firstIn(x))
+		fmt.Fprintf(c.out, "  goes again  %s: %s%s\n", units.Number(x.Count), x.Reason, firstIn(x))
 	}
 	c.note("\nnothing was sent")
 	return nil
@@ -112,7 +112,7 @@ func nextSteps(r server.RunView) (steps []string) {
 		}
 	}
 	if n := r.Messages[string(nudgewire.StateInDoubt)]; n > 0 {
-		steps = append(steps, fmt.Sprintf("%s in doubt: nudgewire messages list --trigger %s --state in_doubt, then messages resolve each", grouped(n), r.Job))
+		steps = append(steps, fmt.Sprintf("%s in doubt: nudgewire messages list --trigger %s --state in_doubt, then messages resolve each", units.Number(n), r.Job))
 	}
 	if r.Deliver == nudgewire.DeliverPerMessage {
 		left += r.Messages[string(nudgewire.StateRejected)] + r.Messages[string(nudgewire.StateDropped)] + r.Messages[string(nudgewire.StatusFailed)]

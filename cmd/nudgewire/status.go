@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -137,7 +138,7 @@ func lookupsWait(n int64) string {
 	if n == 1 {
 		return "1 event waits for what its webhook left out"
 	}
-	return grouped(n) + " events wait for what their webhooks left out"
+	return units.Number(n) + " events wait for what their webhooks left out"
 }
 
 func itOrThem(n int64) string {
