@@ -85,6 +85,9 @@ type affairRow struct {
 
 // affair calls each with the dispatches that have this hash, by number.
 func (t *tx) affair(hash int64, each func(*affairRow)) error {
+	if t.keys.known.lacks(hash) {
+		return nil
+	}
 	var found []affairRow
 	read := func(r *row) error {
 		var d affairRow

@@ -47,6 +47,9 @@ func (d *days) window(today int64, list []int64) []int64 {
 
 // seen looks for the event with this connector and key; 0 when there is none.
 func (t *tx) seen(e *nudgewire.Event, hash, today int64) (first nudgewire.EventID, err error) {
+	if t.keys.known.lacks(hash) {
+		return 0, nil
+	}
 	var room [windowDays + 2]int64
 	open := t.days.window(today, room[:0])
 	same := func(r *row) error {

@@ -41,6 +41,7 @@ const (
 
 // keys are the shelves and how far their moving is.
 type keys struct {
+	known   *filter // of the shelves and the table
 	shelves [shelfCount][]key
 	held    int
 	limit   int // beyond which shelves are moved
@@ -61,6 +62,7 @@ func shelfOf(hash int64) uint16 { return uint16(uint64(hash) >> (64 - shelfBits)
 
 // add makes a new row known under the hash to this transaction and all after it.
 func (k *keys) add(part, hash, id int64) {
+	k.known.add(hash)
 	at := shelfOf(hash)
 	k.shelves[at] = append(k.shelves[at], key{part, hash, id})
 	k.held++
@@ -96,6 +98,7 @@ func (t *tx) addOld(part, hash, id int64) error {
 	if slices.Contains(t.keys.shelves[shelfOf(hash)], key{part, hash, id}) {
 		return nil // the row is behind the mark
 	}
+	t.keys.known.add(hash)
 	if _, err := t.exec(stInsertKey, part, hash, id); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}

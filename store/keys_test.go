@@ -42,8 +42,11 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 			events = map[string]known{} // by dedupe key
 			phones = map[string][]int64{}
 		)
-		open := func() {
+		open := func(rt *rapid.T) {
 			s = openAt(t, path)
+			if rapid.Bool().Draw(rt, "filter filled") {
+				filled(t, s)
+			}
 			s.settle = func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
 				if w.Decision.Key == "poison" {
 					panic("poison")
@@ -61,7 +64,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 			return p
 		}
 		phone := rapid.SampledFrom([]string{"447700900101", "447700900102", "447700900103"})
-		open()
+		open(rt)
 		defer func() { _ = s.Close() }() // openAt's cleanup tells of an error
 		rt.Repeat(map[string]func(*rapid.T){
 			"accept": func(rt *rapid.T) {
@@ -116,15 +119,15 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 				if err := s.Close(); err != nil {
 					rt.Fatal(err)
 				}
-				open()
+				open(rt)
 				if n := s.writer.keys.held; n != 0 {
 					rt.Fatalf("%d keys were read again after a clean end", n)
 				}
 			},
-			"crash": func(*rapid.T) {
+			"crash": func(rt *rapid.T) {
 				crashed := s
 				path = copyData(t, path)
-				open()
+				open(rt)
 				_ = crashed.Close()
 			},
 		})

@@ -59,6 +59,10 @@ type Store struct {
 	blocking  sync.RWMutex // for reading while blocks are made, for writing while one ends
 	lastBlock atomic.Int64 // when the newest block of this process was stored, microseconds
 
+	filling struct { // of the filter, beside the work
+		stop context.CancelFunc
+		done chan struct{}
+	}
 	closing sync.Once
 	closed  error
 }
@@ -143,7 +147,17 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.front = newFront(s.writer, o.MaxWaiting)
+	s.startFilling(ctx)
 	return s, nil
+}
+
+func (s *Store) startFilling(ctx context.Context) {
+	ctx, s.filling.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.filling.done = make(chan struct{})
+	go func() {
+		defer close(s.filling.done)
+		s.fillFilter(ctx)
+	}()
 }
 
 func (s *Store) openReads(c connector) {
@@ -224,6 +238,10 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		var errs []error
+		if s.filling.stop != nil {
+			s.filling.stop()
+			<-s.filling.done
+		}
 		if s.front != nil {
 			s.front.close()
 			// What is not moved now is read again at the next start: no reason to fail.

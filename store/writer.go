@@ -68,7 +68,7 @@ func openWriter(c driver.Connector, d dialect) (*writer, error) {
 	}
 	w := &writer{
 		conn: conn, payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions},
-		args: make([]driver.NamedValue, 0, 32), dest: make([]driver.Value, 32),
+		keys: keys{known: newFilter()}, args: make([]driver.NamedValue, 0, 32), dest: make([]driver.Value, 32),
 	}
 	for i := range w.stmts {
 		stmt, err := conn.Prepare(d.sql(statements[i]))
