@@ -2,6 +2,7 @@ package connectors
 
 import (
 	"fmt"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -145,7 +146,7 @@ func skipComma(s string, i int, closing byte) (next int, done bool, err error) {
 }
 
 func skipString(s string, i int) (int, error) {
-	for i++; i < len(s); i++ {
+	for i = plainUntil(s, i+1); i < len(s); i = plainUntil(s, i+1) {
 		switch c := s[i]; {
 		case c == '"':
 			return i + 1, nil
@@ -169,6 +170,29 @@ func skipString(s string, i int) (int, error) {
 		}
 	}
 	return len(s), &jsonFault{len(s), "a text without its closing quote"}
+}
+
+// plainUntil goes on from i to the first byte that is not just a part of a text: a quote, a backslash or a control
+// character. Where there is none it is the length of s. Texts are most of a body, so it looks at eight bytes at once.
+func plainUntil(s string, i int) int {
+	const (
+		each = 0x0101010101010101
+		high = 0x80 * each
+	)
+	for ; i+8 <= len(s); i += 8 {
+		eight := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		quote, slash := eight^each*'"', eight^each*'\\'
+		// x-1 sets the high bit of a byte that is 0, x-0x20 that of one below 0x20; &^x leaves out those that had it.
+		// A borrow can set it in the bytes above such a one, too: only the lowest is told for sure, and it is the one wanted.
+		stop := ((quote-each)&^quote | (slash-each)&^slash | (eight-0x20*each)&^eight) & high
+		if stop != 0 {
+			return i + bits.TrailingZeros64(stop)/8
+		}
+	}
+	for ; i < len(s) && s[i] != '"' && s[i] != '\\' && s[i] >= 0x20; i++ {
+	}
+	return i
 }
 
 func skipNumber(s string, i int) (int, error) {

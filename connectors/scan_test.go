@@ -52,6 +52,25 @@ func TestScannerAgreesOnItsSeeds(t *testing.T) {
 	}
 }
 
+// Eight bytes at once find what one at a time finds, wherever it stands and whatever stands around it.
+func TestTheEndOfPlainText(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		some := rapid.SampledFrom([]byte{'"', '\\', 0, 1, 0x1f, 0x20, '!', '#', '[', ']', 'a', 0x7f, 0x80, 0xa0, 0xa2, 0xdc, 0xff})
+		s := string(rapid.SliceOfN(some, 0, 40).Draw(rt, "text"))
+		if rapid.Bool().Draw(rt, "long and plain") {
+			s = strings.Repeat("plain ", 5) + s
+		}
+		from := rapid.IntRange(0, len(s)).Draw(rt, "from")
+		want := from
+		for want < len(s) && s[want] != '"' && s[want] != '\\' && s[want] >= 0x20 {
+			want++
+		}
+		if got := plainUntil(s, from); got != want {
+			rt.Fatalf("plainUntil(%q, %d) = %d, want %d", s, from, got, want)
+		}
+	})
+}
+
 func TestABodyOfBracketsEndsInWords(t *testing.T) {
 	for _, open := range []string{"[", `{"a":`} {
 		err := checkJSON(strings.Repeat(open, 100_000))
