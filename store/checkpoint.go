@@ -15,7 +15,7 @@ import (
 // Errors are not reported: a checkpoint that did not happen costs nothing but a longer log,
 // the next one is due soon, and a disk that is full tells whoever writes.
 
-// checkpointEvery is after how many changes a checkpoint is due: some 1,200 pages, 5 MB of log. Four
+// checkpointEvery is after how many changes a checkpoint is due: 6 to 8 MB of log at full load. Four
 // times as many, and a quarter, were slower: a long log leaves the processor's and the disk's own memory, and
 // of a short one the same pages are moved again and again.
 const checkpointEvery = 4_000

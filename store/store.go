@@ -59,10 +59,8 @@ type Store struct {
 	blocking  sync.RWMutex // for reading while blocks are made, for writing while one ends
 	lastBlock atomic.Int64 // when the newest block of this process was stored, microseconds
 
-	filling struct { // of the filter, beside the work
-		stop context.CancelFunc
-		done chan struct{}
-	}
+	filling filling
+
 	closing sync.Once
 	closed  error
 }
@@ -151,15 +149,6 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	return s, nil
 }
 
-func (s *Store) startFilling(ctx context.Context) {
-	ctx, s.filling.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.filling.done = make(chan struct{})
-	go func() {
-		defer close(s.filling.done)
-		s.fillFilter(ctx)
-	}()
-}
-
 func (s *Store) openReads(c connector) {
 	c.setup = readerSetup
 	s.reads = sql.OpenDB(&c)
@@ -238,10 +227,7 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		var errs []error
-		if s.filling.stop != nil {
-			s.filling.stop()
-			<-s.filling.done
-		}
+		s.stopFilling()
 		if s.front != nil {
 			s.front.close()
 			// What is not moved now is read again at the next start: no reason to fail.
