@@ -7,7 +7,7 @@
 // once where trying again cannot help, the event is planned without it and every trigger that
 // would have sent something says why it does not. No event is left waiting for good.
 //
-// It asks only the host that the connector names, never a private or loopback address unless
+// It asks only the host that the connector names, never a private or special address unless
 // the connector allows it, follows no redirect to another host, and uses no proxy: the address
 // that is checked is the one that is called. It writes nothing to anybody's CRM, keeps renewed
 // OAuth tokens in memory only, and shows neither tokens nor answers in its words.

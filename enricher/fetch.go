@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/netguard"
 )
 
 // A FetchError is why a look-up led to nothing. Its words hold neither the address, whose
@@ -270,8 +271,8 @@ func (c *Client) noAnswer(l *connectors.Lookup, err error) *FetchError {
 	e := &FetchError{Host: l.Host, Err: err}
 	var dns *net.DNSError
 	switch {
-	case errors.Is(err, errPrivate):
-		e.Words, e.Final = errPrivate.Error(), true
+	case errors.Is(err, netguard.ErrPrivate):
+		e.Words, e.Final = "its address is private or special, and the connector does not have allow_private: true", true
 	case errors.Is(err, errElsewhere):
 		e.Words, e.Final = errElsewhere.Error(), true
 	case errors.Is(err, context.Canceled):

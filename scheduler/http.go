@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/netguard"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -328,7 +329,7 @@ func (w *webRows) ask() (answer *http.Response, wait time.Duration, err error) {
 		if bad, ok := errors.AsType[*url.Error](err); ok {
 			err = bad.Err // the address may hold a secret
 		}
-		if errors.Is(err, ErrPrivate) || errors.Is(err, errElsewhere) {
+		if errors.Is(err, netguard.ErrPrivate) || errors.Is(err, errElsewhere) {
 			return nil, -1, err
 		}
 		return nil, 0, err

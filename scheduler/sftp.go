@@ -15,6 +15,8 @@ import (
 	"github.com/pkg/sftp"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/nudgewire/nudgewire/internal/netguard"
 )
 
 // sftpFiles are files on a server reached by SSH. The server must be the one that
@@ -30,7 +32,7 @@ func (s sftpFiles) find(ctx context.Context) (_ []file, done func() error, err e
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		address = net.JoinHostPort(address, "22")
 	}
-	conn, err := dialer(s.AllowPrivate).DialContext(ctx, "tcp", address)
+	conn, err := netguard.Dialer(dialTimeout, s.AllowPrivate).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, nil, err
 	}

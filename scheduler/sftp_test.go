@@ -127,7 +127,7 @@ func TestSFTP(t *testing.T) {
 		"no known_hosts":    {func(s *SFTP) { s.KnownHosts = "/nowhere" }, "known_hosts: open /nowhere: no such file or directory"},
 		"no key":            {func(s *SFTP) { s.Key = secret.New("hush") }, "key is no private key that can be read, or its password is wrong"},
 		"no such file":      {func(s *SFTP) { s.Path = "/nowhere/*.csv" }, "no file has such a name"},
-		"a private address": {func(s *SFTP) { s.AllowPrivate = false }, "leads into a private network; set allow_private if that is meant"},
+		"a private address": {func(s *SFTP) { s.AllowPrivate = false }, "leads into a private network; set allow_private: true if that is meant"},
 		"a key not let in":  {func(s *SFTP) { _, k := newKey(t); s.Key = secret.New(k) }, "the server does not let ann in"},
 	}
 	for name, tt := range tests {
