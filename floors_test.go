@@ -13,7 +13,7 @@ import (
 // draws it. Whatever is under internal/ stands on the ground floor.
 var floors = map[string]int{
 	"cmd/nudgewire": 6, "bench": 6,
-	"app":    5,
+	"app": 5, "torture": 5,
 	"config": 4,
 	"server": 3, "console": 3,
 	"sender": 2, "tracker": 2, "enricher": 2, "scheduler": 2, "sandbox": 2,

@@ -73,7 +73,7 @@ Start with "nudgewire demo": it needs nothing.`,
 	root.AddCommand(
 		c.demo(), c.initCommand(), c.check(), c.try(), c.serve(), c.reload(), c.status(), c.why(),
 		c.events(), c.messages(), c.jobs(), c.contacts(), c.trigger(), c.sign(), c.send(), c.halt(), c.resume(), c.sandbox(),
-		c.connectors(), c.doctor(),
+		c.connectors(), c.doctor(), c.torture(),
 		c.schema(), c.configCommand(), c.version(),
 	)
 	for _, cmd := range root.Commands() {

@@ -1,0 +1,262 @@
+package torture
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// grace is how long after the answer to an order, a block or a halt a request may still
+// arrive that was on its way: the machine may be busy with other things.
+const grace = 500 * time.Millisecond
+
+// A Report is what a round found.
+type Report struct {
+	Seed       uint64        `json:"seed"`
+	Took       time.Duration `json:"took"`
+	Customers  int           `json:"customers"`
+	Webhooks   int           `json:"webhooks"` // answered 2xx, repeats counted once
+	Messages   int           `json:"messages"` // taken by the service
+	Kills      int           `json:"kills"`
+	Stops      int           `json:"stops"`
+	Doubts     int           `json:"doubts"`      // put in doubt by kills
+	MostDoubts int           `json:"most_doubts"` // by one of them
+	InDoubt    int           `json:"in_doubt"`    // at the end, for whatever reason
+	Runs       int           `json:"runs"`
+	Uploads    int           `json:"uploads"`
+	Violations []string      `json:"violations"`
+}
+
+// unfinished says what is not at its end yet, "" for nothing.
+func (r *round) unfinished(ctx context.Context) (what string, err error) {
+	s, err := r.daemon.ledger(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	n, err := s.Counts(ctx)
+	if err != nil {
+		return "", err
+	}
+	runs, err := s.OpenRuns(ctx, "news")
+	if err != nil {
+		return "", err
+	}
+	if n.Waiting+n.Sending+int64(len(runs)) > 0 {
+		what = fmt.Sprintf("%d waiting, %d being sent, %d runs open", n.Waiting, n.Sending, len(runs))
+	}
+	return what, nil
+}
+
+// audit holds the ledger, the shop's memory and the service's against each other.
+func (r *round) audit(ctx context.Context) error {
+	rows, err := r.daemon.dispatches(ctx, "")
+	if err != nil {
+		return err
+	}
+	ledger := map[call]*nudgewire.Dispatch{}
+	for i := range rows {
+		d := &rows[i].Dispatch
+		c := callOf(d)
+		if ledger[c] != nil {
+			r.violate("%s: dispatches %d and %d for one matter", c, ledger[c].ID, d.ID)
+		}
+		ledger[c] = d
+		if d.State == nudgewire.StateInDoubt {
+			r.report.InDoubt++
+		}
+	}
+	for _, c := range r.shop.all() {
+		r.report.Customers++
+		for _, words := range c.refusals {
+			r.violate("customer %d: %s", c.number, words)
+		}
+		r.auditReminder(c, ledger[call{c.phone(), reminder}])
+		r.auditThanks(c, ledger[call{c.phone(), thanks}])
+	}
+	if err := r.auditEvents(ctx); err != nil {
+		return err
+	}
+	if err := r.auditRuns(ctx); err != nil {
+		return err
+	}
+	return r.auditLog()
+}
+
+func callOf(d *nudgewire.Dispatch) call { return call{string(d.Phone), d.Send.Template} }
+
+func (c call) String() string { return c.template + " to " + nudgewire.Phone(c.phone).Masked() }
+
+// auditReminder: at most once, not after the order or the block, and not without a reason
+// missing.
+func (r *round) auditReminder(c *customer, d *nudgewire.Dispatch) {
+	taken := r.service.accepted(call{c.phone(), reminder})
+	r.auditTaken(c, reminder, d, taken)
+	for _, at := range taken {
+		if !c.order.answered.IsZero() && at.After(c.order.answered.Add(grace)) {
+			r.violate("customer %d: reminded %s after the order was answered (dispatch %d)", c.number, at.Sub(c.order.answered), idOf(d))
+		}
+		if blocked, is := r.blocked[c.phone()]; is && at.After(blocked.Add(grace)) {
+			r.violate("customer %d: reminded %s after the block", c.number, at.Sub(blocked))
+		}
+	}
+	_, blocked := r.blocked[c.phone()]
+	ordered := !c.order.begun.IsZero()
+	switch {
+	case c.cart.answered.IsZero() || len(taken) > 0 || ordered || blocked:
+	case d == nil:
+		r.violate("customer %d: left a cart, and no reminder was queued", c.number)
+	case d.State != nudgewire.StateInDoubt:
+		r.violate("customer %d: the reminder is missing: dispatch %d is %s: %s", c.number, d.ID, d.State, d.Reason)
+	}
+}
+
+// auditThanks: once for each order.
+func (r *round) auditThanks(c *customer, d *nudgewire.Dispatch) {
+	taken := r.service.accepted(call{c.phone(), thanks})
+	r.auditTaken(c, thanks, d, taken)
+	_, blocked := r.blocked[c.phone()]
+	switch {
+	case c.order.answered.IsZero() || len(taken) > 0 || blocked:
+	case d == nil:
+		r.violate("customer %d: ordered, and no thanks were queued", c.number)
+	case d.State != nudgewire.StateInDoubt:
+		r.violate("customer %d: the thanks are missing: dispatch %d is %s: %s", c.number, d.ID, d.State, d.Reason)
+	}
+}
+
+// auditTaken holds the ledger's word on a message against the service's.
+func (r *round) auditTaken(c *customer, template string, d *nudgewire.Dispatch, taken []time.Time) {
+	r.report.Messages += len(taken)
+	if len(taken) > 1 {
+		r.violate("customer %d: %s was taken %d times", c.number, template, len(taken))
+	}
+	if d == nil {
+		if len(taken) > 0 {
+			r.violate("customer %d: %s was taken, and the ledger has no dispatch", c.number, template)
+		}
+		return
+	}
+	switch d.State {
+	case nudgewire.StateAccepted:
+		if len(taken) == 0 {
+			r.violate("customer %d: dispatch %d is accepted, and the service never took it", c.number, d.ID)
+		}
+	case nudgewire.StateInDoubt: // taken or not
+	default:
+		if len(taken) > 0 {
+			r.violate("customer %d: dispatch %d is %s (%s), and the service took it", c.number, d.ID, d.State, d.Reason)
+		}
+	}
+}
+
+func idOf(d *nudgewire.Dispatch) nudgewire.DispatchID {
+	if d == nil {
+		return 0
+	}
+	return d.ID
+}
+
+// auditEvents: every answered webhook is stored once, and nothing else is stored.
+func (r *round) auditEvents(ctx context.Context) (err error) {
+	s, err := r.daemon.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	stored := map[string]int{}
+	for before := nudgewire.EventID(0); ; {
+		rows, err := s.Events(ctx, store.EventFilter{Limit: 1000, Before: before})
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			break
+		}
+		for i := range rows {
+			stored[rows[i].DedupeKey]++
+			before = rows[i].ID
+		}
+	}
+	for _, c := range r.shop.all() {
+		for key, p := range map[string]posted{"cart-" + c.name(): c.cart, "order-" + c.name(): c.order} {
+			n := stored[key]
+			delete(stored, key)
+			if !p.answered.IsZero() {
+				r.report.Webhooks++
+			}
+			if n > 1 || n == 0 && !p.answered.IsZero() {
+				r.violate("customer %d: the webhook %s was answered at %s and is stored %d times", c.number, key, p.answered.Format(time.TimeOnly), n)
+			}
+		}
+	}
+	if len(stored) > 0 {
+		r.violate("%d events are stored that nobody posted", len(stored))
+	}
+	return nil
+}
+
+// auditRuns: each part was uploaded at most once, and as its state says.
+func (r *round) auditRuns(ctx context.Context) (err error) {
+	s, err := r.daemon.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	runs, err := s.Runs(ctx, store.RunFilter{Job: "news", Limit: 1000})
+	if err != nil {
+		return err
+	}
+	times := map[string]int{} // by what was uploaded: no two runs have the same list
+	for _, c := range r.service.box.Campaigns() {
+		times[c.SHA256]++
+		r.report.Uploads++
+	}
+	for i := range runs {
+		parts, err := s.Parts(ctx, runs[i].ID)
+		if err != nil {
+			return err
+		}
+		for _, p := range parts {
+			n := times[p.SHA256]
+			switch {
+			case n > 1:
+				r.violate("part %d of run %d was taken %d times", p.Number, p.RunID, n)
+			case p.State == nudgewire.PartAccepted && n == 0:
+				r.violate("part %d of run %d is accepted, and the service never took it", p.Number, p.RunID)
+			case p.State != nudgewire.PartAccepted && p.State != nudgewire.PartInDoubt && n > 0:
+				r.violate("part %d of run %d is %s, and the service took it", p.Number, p.RunID, p.State)
+			}
+		}
+	}
+	return nil
+}
+
+// auditLog: the daemon never broke.
+func (r *round) auditLog() (err error) {
+	f, err := os.Open(r.daemon.log())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if text := lines.Text(); strings.Contains(text, "panic") || strings.Contains(text, "DATA RACE") {
+			r.violate("the daemon's log: %s", text)
+		}
+	}
+	return lines.Err()
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}

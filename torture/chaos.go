@@ -1,0 +1,262 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/sandbox"
+)
+
+// sends are the endpoints that ask for a message, by the sandbox's names.
+var sends = []string{"send-template"}
+
+// faults is what the service can suffer from. Each passes: nothing of it is a reason to
+// refuse one message for good.
+var faults = []struct {
+	name string
+	what sandbox.Faults
+}{
+	{"well", sandbox.Faults{}},
+	{"well", sandbox.Faults{}},
+	{"slow", sandbox.Faults{Latency: 200 * time.Millisecond, LatencyJitter: time.Second}},
+	{"429 after a second", sandbox.Faults{Latency: time.Second, ErrorRate: 1, Status: http.StatusTooManyRequests, RetryAfter: time.Second, Endpoints: sends}},
+	{"503 with Retry-After", sandbox.Faults{Latency: time.Second, ErrorRate: 1, Status: http.StatusServiceUnavailable, RetryAfter: time.Second, Endpoints: sends}},
+	{"503", sandbox.Faults{ErrorRate: 1, Status: http.StatusServiceUnavailable}},
+	{"500 now and then", sandbox.Faults{ErrorRate: 0.3}},
+	{"the key is refused", sandbox.Faults{Latency: 500 * time.Millisecond, ErrorRate: 1, Status: http.StatusUnauthorized}},
+	{"no points", sandbox.Faults{ErrorRate: 1, Status: http.StatusPaymentRequired, Endpoints: sends}},
+	{"not found", sandbox.Faults{ErrorRate: 1, Status: http.StatusNotFound}},
+	{"statuses answer 500", sandbox.Faults{ErrorRate: 1, Endpoints: []string{"message-status"}}},
+	{"cut before", sandbox.Faults{CutBefore: 0.3}},
+	{"cut after", sandbox.Faults{CutAfter: 0.2}},
+	{"answers that never come", sandbox.Faults{HangAfterAccept: 0.1}},
+	{"answers that nobody can read", sandbox.Faults{Junk: 0.2}},
+	{"40 a second", sandbox.Faults{RateLimit: 40}},
+}
+
+// chaos breaks things at random until end. The daemon runs when it returns without an error.
+func (r *round) chaos(ctx context.Context, end time.Time) error {
+	for time.Now().Before(end) {
+		pause := 200*time.Millisecond + time.Duration(r.dice.Int64N(int64(2500*time.Millisecond)))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		if err := r.strike(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strike does one thing.
+func (r *round) strike(ctx context.Context) error {
+	switch n := r.dice.IntN(100); {
+	case n < 45:
+		f := faults[r.dice.IntN(len(faults))]
+		r.Say("the service: %s", f.name)
+		r.service.box.SetFaults(f.what)
+		return nil
+	case n < 65:
+		return r.kill(ctx)
+	case n < 75:
+		return r.restart(ctx)
+	case n < 85:
+		r.Say("the service goes away for a second")
+		if err := r.service.down(); err != nil {
+			return err
+		}
+		time.Sleep(time.Second)
+		return r.service.up(ctx)
+	case n < 90:
+		return r.halt(ctx)
+	case n < 95:
+		return r.block(ctx)
+	default:
+		return r.campaign(ctx)
+	}
+}
+
+// campaign begins a run with a list of its own, unless one is under way.
+func (r *round) campaign(ctx context.Context) (err error) {
+	s, err := r.daemon.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	open, err := s.OpenRuns(ctx, "news")
+	if err != nil || len(open) > 0 {
+		return err
+	}
+	r.report.Runs++
+	if err := os.WriteFile(filepath.Join(r.Folder, "list.csv"), newList(r.report.Runs), 0o600); err != nil {
+		return err
+	}
+	out, err := r.daemon.command(ctx, "jobs", "run", "news")
+	r.Say("a campaign: %s", firstLine(out))
+	if err != nil {
+		r.violate("jobs run: %v: %s", err, firstLine(out))
+	}
+	return nil
+}
+
+// kill ends the daemon as a crash does, starts it again, and counts what that put in doubt.
+func (r *round) kill(ctx context.Context) error {
+	began := r.daemonBegan
+	reachable := r.service.reachable()
+	r.daemon.kill()
+	claimed, err := r.daemon.dispatches(ctx, nudgewire.StateSending)
+	if err != nil {
+		return err
+	}
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	after, err := r.daemon.dispatches(ctx, nudgewire.StateInDoubt)
+	if err != nil {
+		return err
+	}
+	held := map[nudgewire.DispatchID]bool{}
+	for i := range claimed {
+		held[claimed[i].ID] = true
+	}
+	doubts, unseen := 0, 0
+	for i := range after {
+		d := &after[i].Dispatch
+		if !held[d.ID] {
+			continue
+		}
+		doubts++
+		if !r.service.saw(callOf(d), began) {
+			unseen++
+		}
+	}
+	r.report.Kills++
+	r.report.Doubts += doubts
+	r.report.MostDoubts = max(r.report.MostDoubts, doubts)
+	r.Say("SIGKILL: %d claimed, %d in doubt, of %d of them no request had arrived", len(claimed), doubts, unseen)
+	// A request that was written and not read yet has not arrived: it is under way all the same.
+	if reachable && unseen > unseenMost {
+		r.violate("a kill put %d messages in doubt of which no request had left (%d in doubt, %d claimed)", unseen, doubts, len(claimed))
+	}
+	return nil
+}
+
+// unseenMost is how many calls may be between the decision to call and their arrival at the
+// service when a kill comes: a few, because each takes well below a millisecond.
+const unseenMost = concurrency / 4
+
+// restart stops the daemon as an operator does, and starts it again.
+func (r *round) restart(ctx context.Context) error {
+	err := r.daemon.stop()
+	r.Say("SIGTERM: %v", err)
+	r.report.Stops++
+	if err != nil {
+		r.violate("the daemon's end after SIGTERM: %v", err)
+	}
+	return r.begin(ctx)
+}
+
+func (r *round) begin(ctx context.Context) error {
+	r.daemonBegan = time.Now()
+	return r.daemon.start(ctx)
+}
+
+// halt stops everything for a second and looks whether anything leaves.
+func (r *round) halt(ctx context.Context) error {
+	if out, err := r.daemon.command(ctx, "halt"); err != nil {
+		r.violate("halt: %v: %s", err, firstLine(out))
+		return nil
+	}
+	from := time.Now()
+	time.Sleep(time.Second)
+	to := time.Now()
+	if n := r.service.between(from.Add(grace), to); n > 0 {
+		r.violate("%d requests arrived while everything was halted", n)
+	}
+	out, err := r.daemon.command(ctx, "resume")
+	r.Say("halted for %s", to.Sub(from).Round(time.Millisecond))
+	if err != nil {
+		r.violate("resume: %v: %s", err, firstLine(out))
+	}
+	return nil
+}
+
+// block takes a customer of the last seconds off the list of those who may be messaged.
+func (r *round) block(ctx context.Context) error {
+	all := r.shop.all()
+	if len(all) == 0 {
+		return nil
+	}
+	c := all[max(0, len(all)-1-r.dice.IntN(50))]
+	if out, err := r.daemon.command(ctx, "contacts", "block", "+"+c.phone()); err != nil {
+		r.violate("contacts block: %v: %s", err, firstLine(out))
+		return nil
+	}
+	r.Say("customer %d is blocked", c.number)
+	if _, known := r.blocked[c.phone()]; !known {
+		r.blocked[c.phone()] = time.Now()
+	}
+	return nil
+}
+
+// calm mends everything.
+func (r *round) calm(ctx context.Context) error {
+	r.Say("everything is mended")
+	r.service.box.SetFaults(sandbox.Faults{})
+	return r.service.up(ctx)
+}
+
+// settle waits until nothing waits any more, and stops the daemon. A message that was tried
+// again and again waits at most about as long as it has waited already.
+func (r *round) settle(ctx context.Context) error {
+	for end := time.Now().Add(r.For + 2*time.Minute); ; {
+		open, err := r.unfinished(ctx)
+		if err == nil {
+			err = r.goOn(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if open == "" {
+			break
+		}
+		if time.Now().After(end) {
+			r.violate("not done %s after everything was mended: %s", r.For+2*time.Minute, open)
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	if err := r.daemon.stop(); err != nil {
+		r.violate("the daemon's end after SIGTERM: %v", err)
+	}
+	return nil
+}
+
+// goOn lets runs go on that the trouble paused, as an operator does when it is over.
+func (r *round) goOn(ctx context.Context) (err error) {
+	s, err := r.daemon.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	runs, err := s.OpenRuns(ctx, "news")
+	for i := range runs {
+		if runs[i].State == nudgewire.RunPaused {
+			out, err := r.daemon.command(ctx, "jobs", "resume", strconv.FormatInt(int64(runs[i].ID), 10))
+			r.Say("run %d goes on: %v %s", runs[i].ID, err, firstLine(out))
+		}
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// A daemon is the program under test. One goroutine at a time uses it.
+type daemon struct {
+	program, folder, address string
+
+	cmd   *exec.Cmd // nil while none runs
+	ended chan struct{}
+	end   error // of the process, once ended is closed
+}
+
+// startWithin bounds the time from the start of the process to its first ready answer.
+const startWithin = time.Minute
+
+// start runs the program and waits until it takes webhooks.
+func (d *daemon) start(ctx context.Context) error {
+	log, err := os.OpenFile(d.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	// It outlives ctx, to be stopped in its own way.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), d.program, "serve", "--config", d.config(), "--log-level", "warn") //nolint:gosec // the program that the caller names
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the daemon: %w", err)
+	}
+	d.cmd, d.ended = cmd, make(chan struct{})
+	go func() { // kill and stop wait for it
+		defer close(d.ended)
+		d.end = cmd.Wait()
+	}()
+	for end := time.Now().Add(startWithin); time.Now().Before(end); {
+		select {
+		case <-d.ended:
+			d.cmd = nil
+			return fmt.Errorf("the daemon ended before it was ready: %w; see %s", d.end, d.log())
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+		if d.ready(ctx) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the daemon is not ready after %s; see %s", startWithin, d.log())
+}
+
+func (d *daemon) ready(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.address+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	return res.Body.Close() == nil && res.StatusCode == http.StatusOK
+}
+
+// kill ends the process at once, as a crash does.
+func (d *daemon) kill() {
+	if d.cmd == nil {
+		return
+	}
+	_ = d.cmd.Process.Kill() // it may have ended by itself, which is just as well
+	<-d.ended
+	d.cmd = nil
+}
+
+// stopWithin is the daemon's own grace for calls under way, and room for a slow machine.
+const stopWithin = time.Minute
+
+// stop asks the process to end and returns how it did.
+func (d *daemon) stop() error {
+	if d.cmd == nil {
+		return nil
+	}
+	if err := d.cmd.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	select {
+	case <-d.ended:
+		d.cmd = nil
+		return d.end
+	case <-time.After(stopWithin):
+		d.kill()
+		return errors.New("it did not end")
+	}
+}
+
+// command runs the program beside the daemon, as a person does.
+func (d *daemon) command(ctx context.Context, args ...string) (out string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, d.program, append(args, "--yes", "--config", d.config())...).CombinedOutput() //nolint:gosec // as above
+	return string(text), err
+}
+
+func (d *daemon) config() string { return filepath.Join(d.folder, "config.yaml") }
+func (d *daemon) log() string    { return filepath.Join(d.folder, "serve.log") }
+
+// ledger opens the database for reading, whether the daemon runs or not.
+func (d *daemon) ledger(ctx context.Context) (*store.Store, error) {
+	return store.Open(ctx, store.Options{DSN: "sqlite:" + filepath.Join(d.folder, "nudgewire.db"), ReadOnly: true})
+}
+
+// dispatches reads every dispatch in a state; all of them for no state.
+func (d *daemon) dispatches(ctx context.Context, state nudgewire.State) (out []store.DispatchStory, err error) {
+	s, err := d.ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for before := nudgewire.DispatchID(0); ; {
+		rows, err := s.Dispatches(ctx, store.DispatchFilter{State: state, Limit: 1000, Before: before})
+		if err != nil || len(rows) == 0 {
+			return out, err
+		}
+		out = append(out, rows...)
+		before = rows[len(rows)-1].ID
+	}
+}
+
+// freeAddress is an address of the loopback interface that nobody listens on.
+func freeAddress(ctx context.Context) (string, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}

@@ -1,0 +1,204 @@
+package torture
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A plan is what one customer does.
+type plan int
+
+const (
+	leaves        plan = iota // fills a cart and is reminded
+	orders                    // orders some time after the cart, perhaps before the reminder
+	ordersFirst               // the order's webhook overtakes the cart's
+	ordersAtOnce              // both are posted at the same time
+	ordersMidCall             // orders while the call of the reminder is under way
+	repeats                   // the shop posts the cart several times at once
+)
+
+// plans in the shares in which customers come.
+var plans = []plan{leaves, leaves, leaves, orders, orders, ordersFirst, ordersAtOnce, ordersMidCall, ordersMidCall, repeats}
+
+// A customer is one phone with one cart and at most one order. The times are those of the
+// shop's clock, which is the service's, too; zero is never.
+type customer struct {
+	number   int
+	plan     plan
+	cart     posted
+	order    posted
+	refusals []string // answers that no shop repeats
+}
+
+// posted is a webhook that was repeated until it was answered 2xx.
+type posted struct{ begun, answered time.Time }
+
+func (c *customer) phone() string { return fmt.Sprintf("4477%08d", 10_000_005+c.number*10) }
+func (c *customer) name() string  { return fmt.Sprintf("c%d", c.number) }
+
+// A shop posts webhooks as Shopify does, and again until they are answered 2xx.
+type shop struct {
+	base, secret string
+	seed         uint64
+	rate         float64
+	arrived      func(phone string) <-chan struct{} // see service.arrived
+	client       *http.Client
+
+	mu        sync.Mutex
+	customers []*customer
+}
+
+func newShop(base, secret string, seed uint64, rate float64, arrived func(string) <-chan struct{}) *shop {
+	return &shop{
+		base: base, secret: secret, seed: seed, rate: rate, arrived: arrived,
+		client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+	}
+}
+
+// open lets customers in until ctx is done, and returns when the last one has gone: every
+// webhook that was begun is posted until it is answered.
+func (s *shop) open(ctx context.Context) {
+	var inside sync.WaitGroup
+	defer s.client.CloseIdleConnections()
+	defer inside.Wait()
+	every := time.NewTicker(time.Duration(float64(time.Second) / s.rate))
+	defer every.Stop()
+	for number := 0; ; number++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		dice := rand.New(rand.NewPCG(s.seed, uint64(number)+2))
+		c := &customer{number: number, plan: plans[dice.IntN(len(plans))]}
+		s.mu.Lock()
+		s.customers = append(s.customers, c)
+		s.mu.Unlock()
+		inside.Go(func() { s.visit(context.WithoutCancel(ctx), c, dice) })
+	}
+}
+
+// visit does what c planned.
+func (s *shop) visit(ctx context.Context, c *customer, dice *rand.Rand) {
+	cart := func() { s.post(ctx, c, &c.cart, "checkouts/update", "cart-", checkout(c)) }
+	order := func() { s.post(ctx, c, &c.order, "orders/create", "order-", orderOf(c)) }
+	switch c.plan {
+	case leaves:
+		cart()
+	case orders:
+		cart()
+		time.Sleep(time.Duration(dice.Int64N(int64(2 * reminderWait))))
+		order()
+	case ordersFirst:
+		order()
+		cart()
+	case ordersAtOnce:
+		var both sync.WaitGroup
+		both.Go(cart)
+		both.Go(order)
+		both.Wait()
+	case ordersMidCall:
+		called := s.arrived(c.phone())
+		cart()
+		select {
+		case <-called:
+		case <-time.After(10 * reminderWait):
+		}
+		order()
+	case repeats:
+		var all sync.WaitGroup
+		for range 3 {
+			again := *c // each keeps times of its own; the first answer counts
+			all.Go(func() { s.post(ctx, c, &again.cart, "checkouts/update", "cart-", checkout(c)) })
+		}
+		cart()
+		all.Wait()
+	}
+}
+
+// post repeats one webhook until it is answered 2xx.
+func (s *shop) post(ctx context.Context, c *customer, p *posted, topic, delivery string, content map[string]any) {
+	body, err := json.Marshal(content)
+	if err != nil {
+		panic(err) // maps of texts and numbers
+	}
+	mac := hmac.New(sha256.New, []byte(s.secret))
+	mac.Write(body)
+	signature := base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	p.begun = time.Now()
+	for {
+		status, answer, err := s.once(ctx, topic, delivery+c.name(), signature, body)
+		if err == nil && status/100 == 2 {
+			p.answered = time.Now()
+			return
+		}
+		if err == nil && status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests {
+			s.mu.Lock()
+			c.refusals = append(c.refusals, fmt.Sprintf("%s answered %d %s", topic, status, answer))
+			s.mu.Unlock()
+			return
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+func (s *shop) once(ctx context.Context, topic, delivery, signature string, body []byte) (status int, answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/hooks/shopify", bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Shopify-Topic", topic)
+	req.Header.Set("X-Shopify-Webhook-Id", delivery)
+	req.Header.Set("X-Shopify-Hmac-Sha256", signature)
+	res, err := s.client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(res.Body, 300))
+	return res.StatusCode, answer, err
+}
+
+// all is everybody who came.
+func (s *shop) all() []*customer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*customer(nil), s.customers...)
+}
+
+func checkout(c *customer) map[string]any {
+	return map[string]any{
+		"token": c.name(), "cart_token": "t-" + c.name(), "currency": "GBP", "total_price": "129.00",
+		"buyer_accepts_marketing": true, "buyer_accepts_sms_marketing": true, "phone": "+" + c.phone(), "customer_locale": "en-GB",
+		"line_items": []any{map[string]any{"title": "Walking boots", "quantity": 1, "price": "129.00"}},
+	}
+}
+
+func orderOf(c *customer) map[string]any {
+	return map[string]any{
+		"id": 820_000_000 + c.number, "checkout_token": c.name(), "cart_token": "t-" + c.name(), "currency": "GBP", "total_price": "129.00",
+		"phone": "+" + c.phone(), "customer_locale": "en-GB",
+		"line_items": []any{map[string]any{"title": "Walking boots", "quantity": 1, "price": "129.00"}},
+	}
+}
+
+// newList is the list of the nth campaign: its phones are nobody's who shops.
+func newList(n int) []byte {
+	var b bytes.Buffer
+	b.WriteString("phone,name\n")
+	for i := range 400 {
+		fmt.Fprintf(&b, "+4474%08d,Reader %d of %d\n", 10_000_005+i*10, i, n)
+	}
+	return b.Bytes()
+}
