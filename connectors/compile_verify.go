@@ -189,7 +189,7 @@ func (k *compiler) anyOf(path, name string, v *Verify, around []located, body *b
 }
 
 func (k *compiler) signed(path, name string, v *Verify, secrets []located) proof {
-	s := &signed{name: name, needsBody: v.BodyRequired != nil && *v.BodyRequired}
+	s := &signed{name: name, needsBody: v.needsBody()}
 	algorithm := v.Algorithm
 	if algorithm == "" {
 		k.add(path+".algorithm", "is missing", "write hmac-sha256 if the sender's page says HMAC with SHA-256")
@@ -247,6 +247,8 @@ func (k *compiler) signed(path, name string, v *Verify, secrets []located) proof
 	return s
 }
 
+func (v *Verify) needsBody() bool { return v.BodyRequired == nil || *v.BodyRequired }
+
 func algorithmNames() []string {
 	return []string{"hmac-sha256", "hmac-sha1", "hmac-sha384", "hmac-sha512", algorithmPlain, algorithmEd25519, algorithmRSA, algorithmECDSA}
 }
@@ -280,6 +282,12 @@ func (k *compiler) parts(path string, v *Verify, algorithm string, s *signed) {
 		has[name] = true
 		s.parts = append(s.parts, write)
 	}
+	if has[partFormSorted] {
+		if c := k.config.Body.Content; c != "" && c != contentAuto && c != contentForm {
+			k.add(path+".parts", "names form_sorted, which signs a form, but body.content is "+c, "write body: {content: form}")
+		}
+		k.warn(path+".parts", "form_sorted puts no mark between a field's name and its value: typ=ehello passes under the signature of type=hello", "sign body instead if the sender can; this is how Twilio and Mandrill sign")
+	}
 	s.needsURL, s.needsMethod = has["url"], has["method"]
 	if has["timestamp"] && len(s.stamps) == 0 {
 		k.add(path+".parts", "names timestamp, but nothing says where the time stands", "write timestamp: {header: X-Timestamp, unit: s}")
@@ -297,10 +305,10 @@ func (k *compiler) parts(path string, v *Verify, algorithm string, s *signed) {
 			k.add(path+".parts", "lacks secret: a plain hash without it can be made by anybody", "add secret where the sender puts it")
 		}
 	}
-	if !has["body"] && !has["body_base64"] && !has["first_item"] && !has["form_sorted"] {
+	if !has["body"] && !has["body_base64"] && !has[partFirstItem] && !has[partFormSorted] {
 		k.add(path+".parts", "does not cover the body, so anybody could change it", "add body")
 	}
-	if has["first_item"] {
+	if has[partFirstItem] {
 		k.warn(path+".parts", "first_item leaves all but the first item of a batch unproven", "demand a token as well: all_of with kind: token")
 	}
 	if s.freshness != nil && s.freshness.header != "" && !slices.Contains(s.covered, s.freshness.header) {
@@ -454,7 +462,7 @@ func (k *compiler) standard(path, name string, v *Verify, secrets []located) pro
 	headers, ids, times := standardHeaders(spelling)
 	s := &signed{
 		name: name, headers: headers, idHeaders: ids, encoding: encodingBase64,
-		list: &List{Separator: " ", Assign: ",", Pick: []string{"v1"}},
+		list: &List{Separator: " ", Assign: ",", Pick: []string{"v1"}}, needsBody: v.needsBody(),
 	}
 	rule := Timestamp{Unit: unitSeconds}
 	if v.Timestamp != nil {

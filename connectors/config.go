@@ -69,7 +69,7 @@ type Verify struct {
 	Key       *Key       `yaml:"key" doc:"For signed and standard_webhooks: how the secret becomes a key, or the public keys."`
 	URL       *URLRule   `yaml:"url" doc:"For signed: how the part url is written."`
 
-	BodyRequired *bool `yaml:"body_required" doc:"For signed: refuse a request without a body even when its signature is right."`
+	BodyRequired *bool `yaml:"body_required" doc:"For signed and standard_webhooks: refuse a request without a body even when its signature is right; true unless said otherwise."`
 
 	Headers string `yaml:"headers" doc:"For standard_webhooks: the spelling of the three headers." enum:"auto|webhook|svix"`
 

@@ -65,7 +65,7 @@ func (j *jwt) check(r *Request) string {
 			return "the JWT's signature has the wrong length"
 		}
 	}
-	if !matchesAny(j.keys, jwtMessage(r, parts[0]+"."+parts[1]), sig) {
+	if right, _ := matchesAny(j.keys, jwtMessage(r, parts[0]+"."+parts[1]), sig); !right {
 		return fmt.Sprintf("the JWT's signature does not match (%s tried)", count(len(j.keys), "key"))
 	}
 	return j.content(r, payload)
@@ -146,7 +146,7 @@ func jwtPart(text string) string {
 }
 
 func jwtMessage(r *Request, text string) *message {
-	return &message{request: r, parts: []partWriter{func(_ *message, to *digest) { to.text(text) }}}
+	return &message{request: r, parts: []partWriter{func(_ *message, to *digest) error { to.text(text); return nil }}}
 }
 
 // jwtECDSA turns the two numbers of an ES256 signature into the ASN.1 that our keys read.

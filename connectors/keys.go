@@ -25,8 +25,9 @@ import (
 
 // A key compares signatures of one secret or public key. Keys are safe for concurrent use.
 type key interface {
-	// matches reports whether sig is the key's signature over what write feeds it.
-	matches(m *message, sig []byte) bool
+	// matches reports whether sig is the key's signature over the message. The error says why
+	// the request does not hold what is signed; then nothing matches.
+	matches(m *message, sig []byte) (bool, error)
 	// sign is the key's own signature, where it can make one.
 	sign(m *message) ([]byte, error)
 }
@@ -39,8 +40,19 @@ type message struct {
 	id      string
 }
 
-// A partWriter appends one part to a digest. secret is the key's, for plain hashes.
-type partWriter func(m *message, to *digest)
+// A partWriter appends one part to a digest. Its error says why the request has no such part:
+// what is then signed is not known, so the proof fails.
+type partWriter func(m *message, to *digest) error
+
+// feed writes the parts in their order.
+func (m *message) feed(to *digest) error {
+	for _, write := range m.parts {
+		if err := write(m, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // A digest is a hash with the buffers that its use needs, kept in a pool: after the first
 // requests verification allocates nothing.
@@ -78,27 +90,26 @@ func newMacKey(algorithm string, secret []byte) *macKey {
 	}}}
 }
 
-func (k *macKey) digest(m *message) *digest {
-	d := k.pool.Get().(*digest) // the pool holds nothing else
+// digest leaves the key's signature in sum. The caller puts d back into the pool.
+func (k *macKey) digest(m *message) (d *digest, err error) {
+	d = k.pool.Get().(*digest) // the pool holds nothing else
 	d.hash.Reset()
-	for _, write := range m.parts {
-		write(m, d)
-	}
+	err = m.feed(d)
 	d.sum = d.hash.Sum(d.sum[:0])
-	return d
+	return d, err
 }
 
-func (k *macKey) matches(m *message, sig []byte) bool {
-	d := k.digest(m)
-	equal := hmac.Equal(d.sum, sig)
+func (k *macKey) matches(m *message, sig []byte) (bool, error) {
+	d, err := k.digest(m)
+	equal := err == nil && hmac.Equal(d.sum, sig)
 	k.pool.Put(d)
-	return equal
+	return equal, err
 }
 
 func (k *macKey) sign(m *message) ([]byte, error) {
-	d := k.digest(m)
+	d, err := k.digest(m)
 	defer k.pool.Put(d)
-	return bytes.Clone(d.sum), nil
+	return bytes.Clone(d.sum), err
 }
 
 // The algorithms of signatures.
@@ -129,13 +140,10 @@ type publicKey struct {
 }
 
 // collect is the whole message, as asymmetric signatures need it or its hash.
-func (k *publicKey) collect(m *message) []byte {
+func (k *publicKey) collect(m *message) ([]byte, error) {
 	w := &gather{}
-	d := &digest{hash: w, buf: make([]byte, 0, 256)}
-	for _, write := range m.parts {
-		write(m, d)
-	}
-	return w.Bytes()
+	err := m.feed(&digest{hash: w, buf: make([]byte, 0, 256)})
+	return w.Bytes(), err
 }
 
 // gather is a hash.Hash that only keeps what it is given.
@@ -145,19 +153,22 @@ func (*gather) Sum(b []byte) []byte { return b }
 func (*gather) Size() int           { return 0 }
 func (*gather) BlockSize() int      { return 1 }
 
-func (k *publicKey) matches(m *message, sig []byte) bool {
-	text := k.collect(m)
+func (k *publicKey) matches(m *message, sig []byte) (bool, error) {
+	text, err := k.collect(m)
+	if err != nil {
+		return false, err
+	}
 	switch public := k.public.(type) {
 	case ed25519.PublicKey:
-		return len(sig) == ed25519.SignatureSize && ed25519.Verify(public, text, sig)
+		return len(sig) == ed25519.SignatureSize && ed25519.Verify(public, text, sig), nil
 	case *rsa.PublicKey:
 		sum := sha256.Sum256(text)
-		return rsa.VerifyPKCS1v15(public, crypto.SHA256, sum[:], sig) == nil
+		return rsa.VerifyPKCS1v15(public, crypto.SHA256, sum[:], sig) == nil, nil
 	case *ecdsa.PublicKey:
 		sum := sha256.Sum256(text)
-		return ecdsa.VerifyASN1(public, sum[:], sig)
+		return ecdsa.VerifyASN1(public, sum[:], sig), nil
 	default:
-		return false
+		return false, nil
 	}
 }
 
@@ -167,7 +178,10 @@ func (k *publicKey) sign(m *message) ([]byte, error) {
 	if k.private == nil {
 		return nil, errNoPrivateKey
 	}
-	text := k.collect(m)
+	text, err := k.collect(m)
+	if err != nil {
+		return nil, err
+	}
 	if k.algorithm == algorithmEd25519 {
 		return k.private.Sign(rand.Reader, text, crypto.Hash(0))
 	}

@@ -2,91 +2,104 @@ package connectors
 
 import (
 	"encoding/base64"
+	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 )
 
+// Parts that more than their writer must know of.
+const (
+	partFirstItem  = "first_item"
+	partFormSorted = "form_sorted"
+)
+
 // partNames are the words that may stand in parts, besides header:NAME and 'texts'.
 var partNames = []string{
-	"body", "body_base64", "first_item", "form_sorted", "method", "url", "path", "timestamp", "id", "secret",
+	"body", "body_base64", partFirstItem, partFormSorted, "method", "url", "path", "timestamp", "id", "secret",
 }
 
 // partFor is the writer of one part; nil for a word that is none.
 func partFor(name string, decodeURL func(string) string) partWriter {
+	text := func(of func(*message) string) partWriter {
+		return func(m *message, to *digest) error { to.text(of(m)); return nil }
+	}
 	switch name {
 	case "body":
-		return func(m *message, to *digest) { to.bytes(m.request.Body) }
+		return func(m *message, to *digest) error { to.bytes(m.request.Body); return nil }
 	case "body_base64":
-		return func(m *message, to *digest) { to.text(base64.StdEncoding.EncodeToString(m.request.Body)) }
-	case "first_item":
-		return func(m *message, to *digest) { to.bytes(firstItem(m.request.Body)) }
-	case "form_sorted":
-		return func(m *message, to *digest) { writeSortedForm(m.request.Body, to) }
+		return text(func(m *message) string { return base64.StdEncoding.EncodeToString(m.request.Body) })
+	case partFirstItem:
+		return writeFirstItem
+	case partFormSorted:
+		return writeSortedForm
 	case "method":
-		return func(m *message, to *digest) { to.text(m.request.Method) }
+		return text(func(m *message) string { return m.request.Method })
 	case "url":
 		if decodeURL != nil {
-			return func(m *message, to *digest) { to.text(decodeURL(m.request.URL)) }
+			return text(func(m *message) string { return decodeURL(m.request.URL) })
 		}
-		return func(m *message, to *digest) { to.text(m.request.URL) }
+		return text(func(m *message) string { return m.request.URL })
 	case "path":
-		return func(m *message, to *digest) { to.text(m.request.Path) }
+		return text(func(m *message) string { return m.request.Path })
 	case "timestamp":
-		return func(m *message, to *digest) { to.text(m.stamp) }
+		return text(func(m *message) string { return m.stamp })
 	case "id":
-		return func(m *message, to *digest) { to.text(m.id) }
+		return text(func(m *message) string { return m.id })
 	case "secret":
-		return func(_ *message, to *digest) { to.bytes(to.secret) }
+		return func(_ *message, to *digest) error { to.bytes(to.secret); return nil }
 	}
 	if len(name) >= 2 && name[0] == '\'' && name[len(name)-1] == '\'' {
 		literal := name[1 : len(name)-1]
-		return func(_ *message, to *digest) { to.text(literal) }
+		return text(func(*message) string { return literal })
 	}
 	if header, ok := strings.CutPrefix(name, "header:"); ok && header != "" {
 		header = http.CanonicalHeaderKey(header)
-		return func(m *message, to *digest) { to.text(headerText(m.request.Header, header)) }
+		return text(func(m *message) string { return headerText(m.request.Header, header) })
 	}
 	return nil
 }
 
-// firstItem is the bytes of a JSON array's first element, and of anything else all of it.
-// Segment signs so: the rest of a batch is not covered.
+// writeFirstItem writes the bytes of a JSON array's first element, and of a body that is one
+// object all of it. Segment signs so: the rest of a batch is not covered.
 //
 // Source: segmentio/action-destinations, packages/destination-actions/src/destinations/webhook/index.ts.
-func firstItem(body []byte) []byte {
+func writeFirstItem(m *message, to *digest) error {
+	body := m.request.Body
 	text := string(body)
 	i := skipSpace(text, 0)
 	if i >= len(text) || text[i] != '[' {
-		return body
+		to.bytes(body)
+		return nil
 	}
 	start := skipSpace(text, i+1)
 	end, err := skipValue(text, start, 0)
 	if err != nil {
-		return body
+		return errors.New("the body begins like a list, but has no first item that could be signed")
 	}
-	return body[start:end]
+	to.bytes(body[start:end])
+	return nil
 }
 
 // writeSortedForm writes each field's name and value, the fields sorted by name, as Mandrill
-// and Twilio sign them.
-func writeSortedForm(body []byte, to *digest) {
-	form, err := url.ParseQuery(string(body))
+// and Twilio sign them. A body that is no form has none of this, and must not pass as an empty one.
+func writeSortedForm(m *message, to *digest) error {
+	if contentOf(m.request.Header) != contentForm {
+		return errors.New("the content type is not application/x-www-form-urlencoded, and the fields of a form are signed")
+	}
+	form, err := url.ParseQuery(string(m.request.Body))
 	if err != nil {
-		return // what is then signed is the URL alone, and the comparison fails
+		return errors.New("the body cannot be read as a form, whose fields are signed")
 	}
-	names := make([]string, 0, len(form))
-	for name := range form {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(form)) {
 		for _, value := range form[name] {
 			to.text(name)
 			to.text(value)
 		}
 	}
+	return nil
 }
 
 // hubspotURL decodes the twelve percent sequences that HubSpot decodes before it signs, and

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -139,7 +140,9 @@ func (s *signed) compare(m *message, at int, written string) (reason string) {
 		if !ok {
 			return fmt.Sprintf("the header %s should hold %s, but is %s", s.headers[at], s.encoding, looksLike(value))
 		}
-		if matchesAny(s.keys, m, sig) {
+		if right, err := matchesAny(s.keys, m, sig); err != nil {
+			return err.Error()
+		} else if right {
 			return ""
 		}
 		return s.mismatch(m, at, 1)
@@ -147,35 +150,20 @@ func (s *signed) compare(m *message, at int, written string) (reason string) {
 
 	tried, unreadable := 0, 0
 	for name, value := range entries(written, s.list.Separator, s.list.Assign) {
-		for _, pick := range s.list.Pick {
-			if name != pick {
-				continue
-			}
-			sig, ok := decodeSignature(buffer[:0], value, s.encoding)
-			buffer = sig
-			if !ok {
-				unreadable++
-				continue
-			}
-			tried++
-			if matchesAny(s.keys, m, sig) {
-				return ""
-			}
+		if !s.named(name) {
+			continue
 		}
-		for _, x := range s.extra {
-			if name != x.name {
-				continue
-			}
-			sig, ok := decodeSignature(buffer[:0], value, s.encoding)
-			buffer = sig
-			if !ok {
-				unreadable++
-				continue
-			}
-			tried++
-			if x.key.matches(m, sig) {
-				return ""
-			}
+		sig, ok := decodeSignature(buffer[:0], value, s.encoding)
+		buffer = sig
+		if !ok {
+			unreadable++
+			continue
+		}
+		tried++
+		if right, err := s.matches(name, m, sig); err != nil {
+			return err.Error()
+		} else if right {
+			return ""
 		}
 	}
 	switch {
@@ -186,6 +174,24 @@ func (s *signed) compare(m *message, at int, written string) (reason string) {
 		return fmt.Sprintf("the header %s has no entry %s", s.headers[at], names)
 	}
 	return s.mismatch(m, at, tried)
+}
+
+// named reports whether list entries of this name hold signatures.
+func (s *signed) named(name string) bool {
+	return slices.Contains(s.list.Pick, name) || slices.ContainsFunc(s.extra, func(x tagged) bool { return x.name == name })
+}
+
+// matches holds the signature of a list entry against the keys for entries of its name.
+func (s *signed) matches(name string, m *message, sig []byte) (right bool, err error) {
+	if slices.Contains(s.list.Pick, name) {
+		right, err = matchesAny(s.keys, m, sig)
+	}
+	for i := 0; i < len(s.extra) && !right && err == nil; i++ {
+		if x := &s.extra[i]; x.name == name {
+			right, err = x.key.matches(m, sig)
+		}
+	}
+	return right, err
 }
 
 func (s *signed) names() []string {
@@ -199,13 +205,11 @@ func (s *signed) names() []string {
 	return names
 }
 
-func matchesAny(keys []key, m *message, sig []byte) bool {
-	for _, k := range keys {
-		if k.matches(m, sig) {
-			return true
-		}
+func matchesAny(keys []key, m *message, sig []byte) (right bool, err error) {
+	for i := 0; i < len(keys) && !right && err == nil; i++ {
+		right, err = keys[i].matches(m, sig)
 	}
-	return false
+	return right, err
 }
 
 // mismatch tells the operator what went into the comparison, so that the part that differs
