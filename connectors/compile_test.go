@@ -90,7 +90,7 @@ verify.parts: does not cover the body, so anybody could change it; add body`,
 		},
 		"the first item only": {
 			"x", strings.Replace(goodVerify, "[body]", "[first_item]", 1),
-			`warning: verify.parts: first_item leaves all but the first item of a batch unproven; demand a token as well: all_of with kind: token`,
+			`warning: verify.parts: first_item proves only the first item of a batch, so longer ones are refused; switch batching off at the sender, or demand a token as well: all_of with kind: token`,
 		},
 		"none beside another proof": {
 			"x", "verify: {any_of: [{kind: token, from: bearer}, {kind: none}]}\nsecret: 0123456789abcdef0123456789abcdef",

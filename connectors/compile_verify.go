@@ -124,10 +124,33 @@ func (k *compiler) proof(path string, v *Verify, around []located, body *bodyRea
 				all.proofs = append(all.proofs, p)
 			}
 		}
+		provesAll(all.proofs)
 		return all
 	default:
 		k.unknown(path+".kind", kind, "sort of proof", verifyKinds)
 		return nil
+	}
+}
+
+// provesAll lets a signature of a batch's first item pass for all of them where another proof
+// stands beside it.
+func provesAll(proofs []proof) {
+	onlyFirst := func(p proof) *signed {
+		if c, ok := p.(*conditional); ok {
+			p = c.proof
+		}
+		if s, ok := p.(*signed); ok && s.firstOnly {
+			return s
+		}
+		return nil
+	}
+	if !slices.ContainsFunc(proofs, func(p proof) bool { return onlyFirst(p) == nil }) {
+		return
+	}
+	for _, p := range proofs {
+		if s := onlyFirst(p); s != nil {
+			s.firstOnly = false
+		}
 	}
 }
 
@@ -169,6 +192,7 @@ func (k *compiler) anyOf(path, name string, v *Verify, around []located, body *b
 		out.proofs = append(out.proofs, p)
 	}
 	if len(v.Prefer) > 0 {
+		out.excluded = slices.DeleteFunc(out.proofs, func(p proof) bool { return slices.Contains(v.Prefer, p.called()) })
 		out.proofs = nil
 		for i, n := range v.Prefer {
 			p := byName[n]
@@ -179,6 +203,7 @@ func (k *compiler) anyOf(path, name string, v *Verify, around []located, body *b
 			out.proofs = append(out.proofs, p)
 		}
 	}
+	k.adviseWeaker(path, out.proofs)
 	if len(out.proofs) == 0 && !k.failed() {
 		k.add(path+".any_of", "holds no proof that can be used", "write the proofs as a list, the strongest first")
 	}
@@ -186,6 +211,46 @@ func (k *compiler) anyOf(path, name string, v *Verify, around []located, body *b
 		return nil
 	}
 	return out
+}
+
+// strength is what a proof does for a request beyond naming its sender.
+func strength(p proof) (bindsBody, bindsTime bool) {
+	switch p := p.(type) {
+	case *conditional:
+		return strength(p.proof)
+	case *signed:
+		return true, len(p.stamps) > 0 || p.freshness != nil
+	case *jwt:
+		return p.bodyHash != "", true
+	case *allOf:
+		for _, one := range p.proofs {
+			b, t := strength(one)
+			bindsBody, bindsTime = bindsBody || b, bindsTime || t
+		}
+	}
+	return bindsBody, bindsTime
+}
+
+// adviseWeaker warns of proofs of unlike strength: whoever copied a request takes the headers
+// of the stronger one off, and the weaker one decides.
+func (k *compiler) adviseWeaker(path string, proofs []proof) {
+	for _, weak := range proofs {
+		body, time := strength(weak)
+		for _, strong := range proofs {
+			b, t := strength(strong)
+			what := "does not cover the body, as %s does"
+			switch {
+			case b && !body:
+			case t && !time:
+				what = "has no time, as %s has, so a copied request passes for ever"
+			default:
+				continue
+			}
+			k.warn(path+".any_of", weak.called()+" "+fmt.Sprintf(what, strong.called())+"; whoever removes the headers of "+strong.called()+" is judged by "+weak.called(),
+				"accept the stronger one alone, if the sender sends it: prefer: ["+strong.called()+"]")
+			break
+		}
+	}
 }
 
 func (k *compiler) signed(path, name string, v *Verify, secrets []located) proof {
@@ -309,7 +374,8 @@ func (k *compiler) parts(path string, v *Verify, algorithm string, s *signed) {
 		k.add(path+".parts", "does not cover the body, so anybody could change it", "add body")
 	}
 	if has[partFirstItem] {
-		k.warn(path+".parts", "first_item leaves all but the first item of a batch unproven", "demand a token as well: all_of with kind: token")
+		s.firstOnly = true
+		k.warn(path+".parts", "first_item proves only the first item of a batch, so longer ones are refused", "switch batching off at the sender, or demand a token as well: all_of with kind: token")
 	}
 	if s.freshness != nil && s.freshness.header != "" && !slices.Contains(s.covered, s.freshness.header) {
 		k.add(path+".freshness.header", "is not signed, so anybody could renew it", "add header:"+s.freshness.header+" to parts")

@@ -84,7 +84,7 @@ type Verify struct {
 	BodyHash string                  `yaml:"body_hash" doc:"For jwt: the claim that holds the SHA-256 of the body, in hex or base64."`
 
 	AnyOf  []*Verify `yaml:"any_of" doc:"Proofs of which the first that a request carries decides; the strongest comes first."`
-	Prefer []string  `yaml:"prefer" doc:"For any_of: the names that are accepted, in this order; the others are refused." example:"[v3]"`
+	Prefer []string  `yaml:"prefer" doc:"For any_of: the names that are accepted, in this order; the others are refused. Without it all are." example:"[v3]"`
 	AllOf  []*Verify `yaml:"all_of" doc:"Proofs that a request must carry all of."`
 	When   *When     `yaml:"when" doc:"For a member of any_of: what the request must look like for this proof to be the one it carries."`
 

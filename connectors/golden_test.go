@@ -119,6 +119,8 @@ func publishedConfig(t testing.TB, name string, m meta) (string, connectors.Conf
 		config = "verify: {kind: signed, algorithm: hmac-sha512, signature: {header: X-Convoy-Signature, encoding: " + encoding + "}, parts: [body]}"
 	case m.Platform == "generic":
 		config = "verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-Hub-Signature-256, encoding: hex, prefix: sha256=}, parts: [body]}\nbody: {content: text}\nevent: {kind: form.submitted}"
+	case preset == "hubspot" && strings.HasPrefix(m.Scheme, "sha256/"): // v1 and v2 are asked for by name
+		config = "preset: hubspot\nverify: {prefer: [v3, v2, v1]}"
 	default:
 		config = "preset: " + preset
 	}

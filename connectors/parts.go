@@ -67,20 +67,25 @@ func partFor(name string, decodeURL func(string) string) partWriter {
 //
 // Source: segmentio/action-destinations, packages/destination-actions/src/destinations/webhook/index.ts.
 func writeFirstItem(m *message, to *digest) error {
-	body := m.request.Body
-	text := string(body)
-	i := skipSpace(text, 0)
-	if i >= len(text) || text[i] != '[' {
-		to.bytes(body)
-		return nil
-	}
-	start := skipSpace(text, i+1)
-	end, err := skipValue(text, start, 0)
+	first, _, err := firstItem(m.request.Body)
 	if err != nil {
 		return errors.New("the body begins like a list, but has no first item that could be signed")
 	}
-	to.bytes(body[start:end])
+	to.bytes(first)
 	return nil
+}
+
+// firstItem cuts a body into its first item and what follows it: nothing but a bracket where
+// that is the only one.
+func firstItem(body []byte) (first, rest []byte, err error) {
+	text := string(body)
+	i := skipSpace(text, 0)
+	if i >= len(text) || text[i] != '[' {
+		return body, nil, nil
+	}
+	start := skipSpace(text, i+1)
+	end, err := skipValue(text, start, 0)
+	return body[start:end], body[skipSpace(text, end):], err
 }
 
 // writeSortedForm writes each field's name and value, the fields sorted by name, as Mandrill

@@ -98,6 +98,22 @@ func kindsOf(c *Config) []string {
 	return out
 }
 
+// preferred are the proofs of any_of that are accepted.
+func (v *Verify) preferred() []*Verify {
+	if len(v.Prefer) == 0 {
+		return v.AnyOf
+	}
+	var out []*Verify
+	for _, name := range v.Prefer {
+		for _, one := range v.AnyOf {
+			if one.Name == name {
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}
+
 // words describes a proof for people.
 func (v *Verify) words() string {
 	if v == nil {
@@ -140,7 +156,7 @@ func (v *Verify) words() string {
 	case "jwt":
 		return "a signed token (JWT)"
 	case "any_of":
-		return join(v.AnyOf, ", else ")
+		return join(v.preferred(), ", else ")
 	case "all_of":
 		return join(v.AllOf, " and ")
 	default:

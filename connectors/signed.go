@@ -28,6 +28,7 @@ type signed struct {
 	keys        []key
 	extra       []tagged // keys for other entries of the list, such as v1a
 	needsBody   bool
+	firstOnly   bool // only the first item of a batch is signed, and nothing else proves the others
 
 	buffers sync.Pool // *[]byte for decoded signatures
 }
@@ -70,6 +71,11 @@ func (s *signed) check(r *Request) string {
 	}
 	if reason := s.compare(&m, at, written); reason != "" {
 		return reason
+	}
+	if s.firstOnly {
+		if _, rest, err := firstItem(r.Body); err != nil || (len(rest) > 0 && rest[0] != ']') {
+			return "the body is a batch, of which the signature proves only the first item: switch batching off at the sender, or demand a token as well (all_of with kind: token)"
+		}
 	}
 	return s.fresh(&m, at)
 }

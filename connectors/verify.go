@@ -51,8 +51,9 @@ func (g *gate) address(r *Request) *Refused {
 // anyOf is decided by the first of its proofs that the request carries. A right weaker proof
 // does not help a request whose stronger one is wrong: otherwise an attacker would choose.
 type anyOf struct {
-	name   string
-	proofs []proof
+	name     string
+	proofs   []proof
+	excluded []proof // by prefer
 }
 
 func (a *anyOf) called() string { return a.name }
@@ -79,7 +80,13 @@ func (a *anyOf) check(r *Request) string {
 	for i, p := range a.proofs {
 		names[i] = p.called()
 	}
-	return "the request carries none of the accepted proofs: " + strings.Join(names, ", ")
+	reason := "the request carries none of the accepted proofs: " + strings.Join(names, ", ")
+	for _, p := range a.excluded {
+		if p.carried(r) {
+			reason += "; it carries " + p.called() + ", which verify.prefer does not list"
+		}
+	}
+	return reason
 }
 
 func (a *anyOf) sign(r *Request, out *signing) error { return a.proofs[0].sign(r, out) }

@@ -140,7 +140,7 @@ func TestEveryPartCanBeSigned(t *testing.T) {
 		"the URL":                   {`[url, body]`, testBody, testURL + testBody, nil},
 		"a header":                  {`["header:X-Event", body]`, testBody, "made" + testBody, []string{"X-Event", "made"}},
 		"the body in base64":        {`[body_base64]`, testBody, base64.StdEncoding.EncodeToString([]byte(testBody)), nil},
-		"the first item of a list":  {`[first_item]`, `[ {"type":"a"} , {"type":"b"}]`, `{"type":"a"}`, nil},
+		"the first item of a list":  {`[first_item]`, `[ {"type":"a"} ]`, `{"type":"a"}`, nil},
 		"the whole, without a list": {`[first_item]`, testBody, testBody, nil},
 		"a form in order":           {`[url, form_sorted]`, form, testURL + "a1b2", nil},
 	}
@@ -231,7 +231,10 @@ func TestHubSpotURLs(t *testing.T) {
 }
 
 func TestAWeakerProofDoesNotHelpAWrongStrongerOne(t *testing.T) {
-	const config = "preset: hubspot\nsecret: " + testSecret
+	const (
+		alone  = "preset: hubspot\nsecret: " + testSecret
+		config = alone + "\nverify: {prefer: [v3, v2, v1]}"
+	)
 	v1 := sha256.Sum256([]byte(testSecret + `[]`))
 	v2 := sha256.Sum256([]byte(testSecret + "POST" + testURL + `[]`))
 	millis := fmt.Sprint(mutationNow.UnixMilli())
@@ -256,7 +259,9 @@ func TestAWeakerProofDoesNotHelpAWrongStrongerOne(t *testing.T) {
 			"verify: v2: the signature does not match: 1 signature tried against 1 key, body of 2 bytes, method POST, URL https://hooks.example.com/hooks/x?… (12 more bytes)",
 		},
 		"no version":              {config, []string{"X-HubSpot-Signature", hexOf(v1)}, "verify: the request carries none of the accepted proofs: v3, v2, v1"},
-		"v1 where v3 is demanded": {config + "\nverify: {prefer: [v3]}", []string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v1"}, "verify: the request carries none of the accepted proofs: v3"},
+		"v2 where only v3 is accepted": {alone, []string{"X-HubSpot-Signature", hexOf(v2), "X-HubSpot-Signature-Version", "v2"}, "verify: the request carries none of the accepted proofs: v3; it carries v2, which verify.prefer does not list"},
+		"v3 where only v3 is accepted": {alone, []string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v1", "X-HubSpot-Signature-v3", v3, "X-HubSpot-Request-Timestamp", millis}, ""},
+		"v1 where only v3 is accepted": {alone, []string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v1"}, "verify: the request carries none of the accepted proofs: v3; it carries v1, which verify.prefer does not list"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
