@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -33,7 +32,7 @@ func (c *cli) check() *cobra.Command {
 				return errSilent(exitConfig)
 			}
 			if !c.json {
-				fmt.Fprintf(c.out, "%s is good: %d connectors, %d triggers, version %s\n",
+				c.say("%s is good: %d connectors, %d triggers, version %s\n",
 					c.config, len(cfg.Receivers), len(cfg.Triggers.Names()), cfg.Version)
 			}
 			return nil

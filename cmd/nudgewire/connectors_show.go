@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -88,7 +87,7 @@ func shown(cfg *config.Config, name string) (shownConnector, error) {
 }
 
 func (c *cli) showConnector(v shownConnector) {
-	say := func(format string, args ...any) { fmt.Fprintf(c.out, format+"\n", args...) }
+	say := func(format string, args ...any) { c.say(format+"\n", args...) }
 	head := func(text string) { say("\n%s", c.paint(c.out, "1", text)) }
 	state := "not in your config"
 	if v.Configured {

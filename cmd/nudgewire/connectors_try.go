@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -170,7 +169,7 @@ func testedOf(e *nudgewire.Event, origins []connectors.Origin) testedEvent {
 }
 
 func (c *cli) showTest(v testedRequest) {
-	say := func(format string, args ...any) { fmt.Fprintf(c.out, format+"\n", args...) }
+	say := func(format string, args ...any) { c.say(format+"\n", args...) }
 	switch v.Verdict {
 	case "refused":
 		say("%s: the sender is answered %d (%s)", c.paint(c.out, "31", "refused"), v.Status, v.Stage)

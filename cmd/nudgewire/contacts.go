@@ -47,7 +47,7 @@ func (c *cli) blocked(a server.BlockAnswer, place func(row int) string) error {
 		for _, b := range a.Bad {
 			c.note("%s: %s", place(b.Row), b.Reason)
 		}
-		fmt.Fprintf(c.out, "%d blocked, %d blocked already, %d could not be read\n", a.Blocked, a.Before, len(a.Bad))
+		c.say("%d blocked, %d blocked already, %d could not be read\n", a.Blocked, a.Before, len(a.Bad))
 	}
 	if len(a.Bad) > 0 {
 		return errSilent(exitFailed)
@@ -67,7 +67,7 @@ func (c *cli) contactsAllow() *cobra.Command {
 				if c.json {
 					return c.print(b)
 				}
-				fmt.Fprintf(c.out, "%s is not blocked any more\n", b.Phone.Masked())
+				c.say("%s is not blocked any more\n", b.Phone.Masked())
 				return nil
 			})
 		},

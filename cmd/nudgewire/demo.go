@@ -142,15 +142,15 @@ func (c *cli) demoSummary(ctx context.Context, ask *server.Client, told *narrato
 		return fmt.Errorf("sum up: %w", err)
 	}
 	told.hush()
-	fmt.Fprintf(c.out, "\n%s\n", c.paint(c.out, "1", "In all"))
-	totals(c.out, status)
-	fmt.Fprintf(c.out, "  the service itself counts %s accepted, %s of them twice\n", units.Count(service.Stats().Messages, "message"), units.Number(int64(service.Stats().Duplicates)))
+	c.say("\n%s\n", c.paint(c.out, "1", "In all"))
+	c.totals(status)
+	c.say("  the service itself counts %s accepted, %s of them twice\n", units.Count(service.Stats().Messages, "message"), units.Number(int64(service.Stats().Duplicates)))
 	cancelled, err := ask.Messages(ctx, server.ListQuery{State: string(nudgewire.StateCancelled), Limit: 1})
 	if err != nil {
 		return fmt.Errorf("sum up: %w", err)
 	}
 	for _, m := range cancelled {
-		fmt.Fprintf(c.out, "\n%s\n", c.paint(c.out, "1", "nudgewire why +"+string(m.Phone)))
+		c.say("\n%s\n", c.paint(c.out, "1", "nudgewire why +"+string(m.Phone)))
 		stories, err := ask.Why(ctx, string(m.Phone), 10)
 		if err != nil {
 			return fmt.Errorf("sum up: %w", err)

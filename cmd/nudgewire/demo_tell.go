@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -44,7 +43,7 @@ func (n *narrator) say(who, color, format string, args ...any) {
 	if n.quiet {
 		return
 	}
-	fmt.Fprintf(n.c.out, "%6.1fs  %s  %s\n", time.Since(n.start).Seconds(),
+	n.c.say("%6.1fs  %s  %s\n", time.Since(n.start).Seconds(),
 		n.c.paint(n.c.out, color, fmt.Sprintf("%-9s", who)), fmt.Sprintf(format, args...))
 }
 
@@ -118,18 +117,18 @@ func (n *narrator) polled(p nudgewire.Poll) {
 }
 
 // totals prints what the ledger counted.
-func totals(w io.Writer, s server.StatusView) {
+func (c *cli) totals(s server.StatusView) {
 	n := func(names ...string) (sum int64) {
 		for _, name := range names {
 			sum += s.Counts[name]
 		}
 		return sum
 	}
-	fmt.Fprintf(w, "  %s stored, %d delivered twice and stored once, %s refused\n",
+	c.say("  %s stored, %d delivered twice and stored once, %s refused\n",
 		units.Count(n("events"), "event"), n("events_duplicate"), units.Count(n("refusals"), "request"))
-	fmt.Fprintf(w, "  %s delivered, %d failed, %d spared by an order, %d not owed\n",
+	c.say("  %s delivered, %d failed, %d spared by an order, %d not owed\n",
 		units.Count(n("messages_delivered"), "message"), n("messages_failed"), n("dispatches_cancelled", "decisions_cancelled"), n("decisions_refused"))
-	fmt.Fprintf(w, "  still waiting: %d, being followed: %d, in doubt: %d\n", s.Waiting, s.Tracking, s.InDoubt)
+	c.say("  still waiting: %d, being followed: %d, in doubt: %d\n", s.Waiting, s.Tracking, s.InDoubt)
 }
 
 // demoService is the pretended service: two templates, statuses that move within seconds.

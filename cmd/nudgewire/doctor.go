@@ -99,9 +99,9 @@ func (c *cli) tellDoctor(findings []finding) error {
 			continue
 		}
 		color := map[string]string{wellGood: "32", wellNote: "33", wellBad: "31"}[f.State]
-		fmt.Fprintf(c.out, "%s  %-22s %s\n", c.paint(c.out, color, fmt.Sprintf("%-4s", f.State)), f.What, f.Words)
+		c.say("%s  %-22s %s\n", c.paint(c.out, color, fmt.Sprintf("%-4s", f.State)), f.What, f.Words)
 		if f.Cure != "" {
-			fmt.Fprintf(c.out, "%30s%s\n", "", f.Cure)
+			c.say("%30s%s\n", "", f.Cure)
 		}
 	}
 	if bad == 0 {

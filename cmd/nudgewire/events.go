@@ -199,12 +199,12 @@ func (c *cli) eventsShow() *cobra.Command {
 				return c.print(story)
 			}
 			c.tell(story)
-			fmt.Fprintf(c.out, "\n  payload (%d bytes)\n%s\n", len(story.Event.Payload), indent(story.Event.Payload, "    "))
+			c.say("\n  payload (%d bytes)\n%s\n", len(story.Event.Payload), indent(story.Event.Payload, "    "))
 			return nil
 		},
 	}
 }
 
-func indent(text, by string) string {
-	return by + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+by)
+func indent(text, by string) block {
+	return block(by + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+by))
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -54,9 +55,12 @@ func report(w io.Writer, err error) int {
 		}
 	}
 	if e.err != nil {
-		fmt.Fprintf(w, "nudgewire: %s\n", strings.TrimRight(err.Error(), "\n"))
+		// Some errors have several lines, and a stranger's error may forge one: what follows the
+		// first is set in.
+		words := strings.ReplaceAll(plain.Lines(strings.TrimRight(err.Error(), "\n")), "\n", "\n  ")
+		fmt.Fprintf(w, "nudgewire: %s\n", words)
 		if e.hint != "" {
-			fmt.Fprintf(w, "  %s\n", e.hint)
+			fmt.Fprintf(w, "  %s\n", plain.Text(e.hint))
 		}
 	}
 	return e.code

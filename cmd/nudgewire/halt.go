@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -90,14 +89,14 @@ func (c *cli) switchHalt(ctx context.Context, r server.HaltRequest,
 		return printAll(c, halts)
 	}
 	if !slices.ContainsFunc(halts, func(h server.HaltView) bool { return !h.Paused() }) {
-		fmt.Fprintln(c.out, "nothing is halted")
+		c.say("nothing is halted\n")
 	}
 	for _, h := range halts {
 		state := "halted"
 		if h.Paused() {
 			state = "paused"
 		}
-		fmt.Fprintf(c.out, "%s  %s\n", state, h.Words())
+		c.say("%s  %s\n", state, h.Words())
 	}
 	return nil
 }

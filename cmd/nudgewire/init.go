@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -42,7 +41,7 @@ func (c *cli) initCommand() *cobra.Command {
 			if err := os.WriteFile(schema, config.Schema(), 0o644); err != nil { //nolint:gosec // a schema is no secret
 				return err
 			}
-			fmt.Fprintf(c.out, "wrote %s and %s\n", path, schema)
+			c.say("wrote %s and %s\n", path, schema)
 			c.note("next: set the secrets it names, then \"nudgewire check\" and \"nudgewire serve\"")
 			return nil
 		},

@@ -129,16 +129,16 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 	if c.json {
 		return c.print(f)
 	}
-	fmt.Fprintf(c.out, "%s from %s\n", c.paint(c.out, "1", f.Job), f.Source)
+	c.say("%s from %s\n", c.paint(c.out, "1", f.Job), f.Source)
 	c.tellTally(f.Tally, f.Priced)
 	if f.Seconds > 0 {
-		fmt.Fprintf(c.out, "  takes       about %s: %s\n", roughly(f.Seconds), f.Basis)
+		c.say("  takes       about %s: %s\n", roughly(f.Seconds), f.Basis)
 	}
 	if f.Nothing != "" {
-		fmt.Fprintf(c.out, "  would send  nothing: %s\n", f.Nothing)
+		c.say("  would send  nothing: %s\n", f.Nothing)
 	}
 	for _, why := range f.Held {
-		fmt.Fprintf(c.out, "  would wait  for jobs approve: %s\n", why)
+		c.say("  would wait  for jobs approve: %s\n", why)
 	}
 	if len(f.First) > 0 {
 		head := []string{"PHONE"}
@@ -153,7 +153,7 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 		for i := range f.First[0].Variables {
 			head = append(head, fmt.Sprintf("VAR_%d", i+1))
 		}
-		fmt.Fprintln(c.out)
+		c.say("\n")
 		if err := c.table(strings.Join(head, " | "), rows); err != nil {
 			return err
 		}
@@ -165,17 +165,17 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 // tellTally prints the counts of a run.
 func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
 	if t.ReadAs != "" {
-		fmt.Fprintf(c.out, "  read as     %s\n", t.ReadAs)
+		c.say("  read as     %s\n", t.ReadAs)
 	}
-	fmt.Fprintf(c.out, "  rows        %s, %s to send\n", units.Number(t.Rows), units.Number(t.Kept))
+	c.say("  rows        %s, %s to send\n", units.Number(t.Rows), units.Number(t.Kept))
 	for _, x := range t.Exclusions {
-		fmt.Fprintf(c.out, "  left out    %s: %s%s\n", units.Number(x.Count), x.Reason, firstIn(x))
+		c.say("  left out    %s: %s%s\n", units.Number(x.Count), x.Reason, firstIn(x))
 	}
 	if t.Parts > 0 {
-		fmt.Fprintf(c.out, "  parts       %d, %s\n", t.Parts, units.Count(t.Bytes, "byte"))
+		c.say("  parts       %d, %s\n", t.Parts, units.Count(t.Bytes, "byte"))
 	}
 	if priced || t.Points > 0 {
-		fmt.Fprintf(c.out, "  points      %.1f\n", t.Points)
+		c.say("  points      %.1f\n", t.Points)
 	}
 }
 
@@ -283,27 +283,27 @@ func (c *cli) ran(r server.RunView) error {
 	if c.json {
 		return c.print(r)
 	}
-	fmt.Fprintf(c.out, "run %d of %s for %s: %s\n", r.ID, c.paint(c.out, "1", r.Job), r.Slot, r.State)
+	c.say("run %d of %s for %s: %s\n", r.ID, c.paint(c.out, "1", r.Job), r.Slot, r.State)
 	if r.Reason != "" {
 		label := "because"
 		if r.State == nudgewire.RunDone { // nothing is wrong with it
 			label = "note"
 		}
-		fmt.Fprintf(c.out, "  %-11s %s\n", label, r.Reason)
+		c.say("  %-11s %s\n", label, r.Reason)
 	}
 	if r.Halted != "" {
-		fmt.Fprintf(c.out, "  halted      %s\n", c.paint(c.out, "33", r.Halted))
+		c.say("  halted      %s\n", c.paint(c.out, "33", r.Halted))
 	}
 	if r.AgainOf != 0 {
-		fmt.Fprintf(c.out, "  again       what was left of run %d\n", r.AgainOf)
+		c.say("  again       what was left of run %d\n", r.AgainOf)
 	}
-	fmt.Fprintf(c.out, "  source      %s\n", r.Source)
+	c.say("  source      %s\n", r.Source)
 	c.tellTally(r.Tally, false)
 	switch {
 	case r.FilesRemovedAt != nil:
-		fmt.Fprintf(c.out, "  files       removed %s (retention.lists)\n", clock(*r.FilesRemovedAt))
+		c.say("  files       removed %s (retention.lists)\n", clock(*r.FilesRemovedAt))
 	case r.Rejects != "":
-		fmt.Fprintf(c.out, "  rejects     %s\n", r.Rejects)
+		c.say("  rejects     %s\n", r.Rejects)
 	}
 	for _, p := range r.Parts {
 		line := fmt.Sprintf("  part %-6d %-9s %s, %s, sha256 %.12s", p.Number, partWord(r.Deliver, p.State), units.Count(p.Rows, "row"), units.Count(p.Bytes, "byte"), p.SHA256)
@@ -316,19 +316,19 @@ func (c *cli) ran(r server.RunView) error {
 		if p.Resolved != "" && p.Resolved != p.Reason {
 			line += " (" + p.Resolved + ")"
 		}
-		fmt.Fprintln(c.out, line)
+		c.say("%s\n", line)
 	}
 	if len(r.Messages) > 0 {
-		fmt.Fprintf(c.out, "  messages    %s\n", byStatus(r.Messages))
+		c.say("  messages    %s\n", byStatus(r.Messages))
 		if n := notHandedOver(r); n > 0 {
-			fmt.Fprintf(c.out, "  not sent    %s not handed over\n", units.Count(n, "row"))
+			c.say("  not sent    %s not handed over\n", units.Count(n, "row"))
 		}
 	}
 	if r.State == nudgewire.RunPaused {
 		c.tellHeld(r)
 	}
 	for _, step := range nextSteps(r) {
-		fmt.Fprintf(c.out, "  next        %s\n", step)
+		c.say("  next        %s\n", step)
 	}
 	return nil
 }
@@ -352,14 +352,14 @@ func (c *cli) tellHeld(r server.RunView) {
 		if r.Expires != "" {
 			words += "; what expires meanwhile is dropped, " + r.Expires + " after it was handed over"
 		}
-		fmt.Fprintf(c.out, "  held        %s\n", words)
+		c.say("  held        %s\n", words)
 	}
 	switch claimed := r.Messages[string(nudgewire.StateSending)]; {
 	case claimed > r.UnderWay:
-		fmt.Fprintf(c.out, "  under way   at most %s: what has begun ends as usual, and of %s claimed the others come back and are held\n",
+		c.say("  under way   at most %s: what has begun ends as usual, and of %s claimed the others come back and are held\n",
 			units.Count(r.UnderWay, "call"), units.Count(claimed, "message"))
 	case claimed > 0:
-		fmt.Fprintf(c.out, "  under way   at most %s: what has begun ends as usual\n", units.Count(claimed, "call"))
+		c.say("  under way   at most %s: what has begun ends as usual\n", units.Count(claimed, "call"))
 	}
 }
 

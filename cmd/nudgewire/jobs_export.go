@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
 )
@@ -78,7 +78,7 @@ type export struct {
 	rows int64
 	buf  *bufio.Writer
 	csv  *csv.Writer
-	json *json.Encoder
+	json io.Writer
 	temp *os.File // nil for standard output
 	name string
 }
@@ -96,8 +96,7 @@ func (c *cli) openExport(file string) (*export, error) {
 	}
 	e.buf = bufio.NewWriterSize(out, 1<<16)
 	if c.json {
-		e.json = json.NewEncoder(e.buf)
-		e.json.SetEscapeHTML(false)
+		e.json = e.buf
 	} else {
 		e.csv = csv.NewWriter(e.buf)
 	}
@@ -136,14 +135,18 @@ func stamp(t *time.Time) string {
 func (e *export) put(r *server.RowView) error {
 	e.rows++
 	if e.json != nil {
-		return e.json.Encode(r)
+		return writeJSON(e.json, r)
 	}
 	if e.rows == 1 {
 		if err := e.csv.Write(exportHead); err != nil {
 			return err
 		}
 	}
-	return e.csv.Write(exportCells(r))
+	cells := exportCells(r)
+	for i, cell := range cells {
+		cells[i] = plain.Text(cell)
+	}
+	return e.csv.Write(cells)
 }
 
 // close keeps what was written when it is whole and holds a row; a file that is not goes away.

@@ -18,14 +18,14 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 	bar := redraws(c.err) && !c.json && !c.quiet
 	wipe := func() {
 		if bar {
-			fmt.Fprint(c.err, "\r\x1b[K")
+			c.warn("\r\x1b[K")
 		}
 	}
 	told, halted, drawn := "", "", false
 	for !r.State.Final() && r.State != nudgewire.RunHeld && r.State != nudgewire.RunPaused {
 		switch now := barOf(string(r.State), r.Progress, r.Halted != "", columns(c.err)); {
 		case bar:
-			fmt.Fprintf(c.err, "\r%s\x1b[K", now)
+			c.warn("\r%s\x1b[K", now)
 			drawn = drawn || r.Progress != nil
 		case c.json && now != told:
 			if err := c.print(r); err != nil {
@@ -56,7 +56,7 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 		r = next
 	}
 	if drawn && r.State == nudgewire.RunDone {
-		fmt.Fprintf(c.err, "\r%s\x1b[K\n", wholeBarOf(r, columns(c.err)))
+		c.warn("\r%s\x1b[K\n", wholeBarOf(r, columns(c.err)))
 	} else {
 		wipe()
 	}

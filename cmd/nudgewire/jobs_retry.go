@@ -91,10 +91,10 @@ func (c *cli) wouldRetry(f server.RetryView) error {
 	if c.json {
 		return c.print(f)
 	}
-	fmt.Fprintf(c.out, "retry of run %d of %s\n", f.Run, c.paint(c.out, "1", f.Job))
+	c.say("retry of run %d of %s\n", f.Run, c.paint(c.out, "1", f.Job))
 	c.tellTally(f.Tally, false)
 	for _, x := range f.Causes {
-		fmt.Fprintf(c.out, "  goes again  %s: %s%s\n", units.Number(x.Count), x.Reason, firstIn(x))
+		c.say("  goes again  %s: %s%s\n", units.Number(x.Count), x.Reason, firstIn(x))
 	}
 	c.note("\nnothing was sent")
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
@@ -106,13 +108,27 @@ func (c *cli) logger(level string) (*zap.Logger, error) {
 	}
 	enc := zap.NewProductionEncoderConfig()
 	enc.EncodeTime = zapcore.ISO8601TimeEncoder
-	encoder := zapcore.NewJSONEncoder(enc)
+	encoder, safe := zapcore.NewJSONEncoder(enc), plain.JSON
 	if isTerminal(c.err) && !c.json {
 		enc.EncodeLevel = zapcore.CapitalLevelEncoder
 		enc.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
 		encoder = zapcore.NewConsoleEncoder(enc)
+		safe = func(entry []byte) []byte { return []byte(plain.Lines(string(entry))) }
 	}
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(c.err)), at)), nil
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(logWriter{c.err, safe})), at)), nil
+}
+
+// A logWriter takes from whole log entries what steers a terminal.
+type logWriter struct {
+	to   io.Writer
+	safe func([]byte) []byte
+}
+
+func (w logWriter) Write(entry []byte) (int, error) {
+	if _, err := w.to.Write(w.safe(entry)); err != nil {
+		return 0, err
+	}
+	return len(entry), nil
 }
 
 // failApp gives the errors of building the daemon their exit statuses.

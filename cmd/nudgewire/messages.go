@@ -90,10 +90,10 @@ func (c *cli) messagesShow() *cobra.Command {
 				c.tellMessage(m, "")
 				if m.Send != nil {
 					for i, v := range m.Send.Variables {
-						fmt.Fprintf(c.out, "  variable %d  %s\n", i+1, v)
+						c.say("  variable %d  %s\n", i+1, v)
 					}
 					if h := m.Send.Header; h != nil {
-						fmt.Fprintf(c.out, "  header      %s %s\n", h.Type, h.URL)
+						c.say("  header      %s %s\n", h.Type, h.URL)
 					}
 				}
 				cause := fmt.Sprintf("event %d", m.EventID)
@@ -105,7 +105,7 @@ func (c *cli) messagesShow() *cobra.Command {
 				case m.EventID == 0: // an uploaded part
 					cause = m.Key
 				}
-				fmt.Fprintf(c.out, "  because of  %s\n", cause)
+				c.say("  because of  %s\n", cause)
 				return nil
 			})
 		},

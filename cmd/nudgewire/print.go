@@ -1,25 +1,78 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"golang.org/x/term"
 
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
+// Everything that a command tells goes through this file, because nearly all of it may hold what
+// strangers wrote. say, warn and table clean each value; print writes JSON, which stays data.
+
+// A painted text is ours to the last sign: cleaned, and with colour where that is wanted.
+type painted string
+
+// A block is a value of several lines, such as a payload: its line breaks and tabs are kept.
+type block string
+
+// cleaned are the values of a format, safe for a terminal. What is written into the format itself
+// is ours.
+func cleaned(args []any) []any {
+	out := make([]any, len(args))
+	for i, arg := range args {
+		switch a := arg.(type) {
+		case nil, painted:
+			out[i] = a
+		case string:
+			out[i] = plain.Text(a)
+		case []byte:
+			out[i] = plain.Text(string(a))
+		case block:
+			out[i] = plain.Lines(string(a))
+		case error:
+			out[i] = plain.Text(a.Error())
+		default:
+			switch v := reflect.ValueOf(arg); v.Kind() {
+			case reflect.String, reflect.Struct, reflect.Slice, reflect.Map, reflect.Pointer, reflect.Array:
+				out[i] = plain.Text(fmt.Sprint(arg))
+			default: // numbers and truths, and ours that are named ones
+				out[i] = arg
+			}
+		}
+	}
+	return out
+}
+
+// say writes to standard output, each value on one line and without what steers a terminal.
+func (c *cli) say(format string, args ...any) { fmt.Fprintf(c.out, format, cleaned(args)...) }
+
+// warn is say to standard error.
+func (c *cli) warn(format string, args ...any) { fmt.Fprintf(c.err, format, cleaned(args)...) }
+
 // print writes v as one line of JSON.
-func (c *cli) print(v any) error {
-	enc := json.NewEncoder(c.out)
+func (c *cli) print(v any) error { return writeJSON(c.out, v) }
+
+// writeJSON writes v as one line of JSON that no terminal stumbles over.
+func writeJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(plain.JSON(b.Bytes()))
+	return err
 }
 
 // printAll writes each of the rows as one line of JSON.
@@ -37,6 +90,9 @@ func (c *cli) table(head string, rows [][]string) error {
 	w := tabwriter.NewWriter(c.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, strings.ReplaceAll(head, " | ", "\t"))
 	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = plain.Text(cell)
+		}
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	return w.Flush()
@@ -45,19 +101,13 @@ func (c *cli) table(head string, rows [][]string) error {
 // widest is how much of a text of somebody else's stands in a table, in characters.
 const widest = 40
 
-// tamed is a text of somebody else's for a table. A list may hold anything: line breaks, and what
-// makes a terminal change its colours or worse.
+// tamed is a text of somebody else's for a table, no wider than that.
 func tamed(text string) string {
-	signs := []rune(strings.ToValidUTF8(text, "\uFFFD"))
+	signs := []rune(text)
 	if len(signs) > widest {
 		signs = append(signs[:widest-1], '…')
 	}
-	for i, r := range signs {
-		if !unicode.IsPrint(r) {
-			signs[i] = '·'
-		}
-	}
-	return string(signs)
+	return plain.Text(string(signs))
 }
 
 func isTerminal(stream any) bool {
@@ -71,11 +121,12 @@ func (c *cli) color(w io.Writer) bool {
 }
 
 // paint puts text in an ANSI colour where colour is wanted.
-func (c *cli) paint(w io.Writer, code, text string) string {
+func (c *cli) paint(w io.Writer, code, text string) painted {
+	text = plain.Text(text)
 	if !c.color(w) {
-		return text
+		return painted(text)
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return painted("\x1b[" + code + "m" + text + "\x1b[0m")
 }
 
 // clock is a moment as people at this machine read it: the time alone for today, with the date

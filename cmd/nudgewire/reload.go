@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 )
 
@@ -23,7 +21,7 @@ func (c *cli) reload() *cobra.Command {
 			if c.json {
 				return c.print(d)
 			}
-			fmt.Fprintf(c.out, "config %s is in force: %d connectors, %d triggers\n", d.Config, len(d.Connectors), len(d.Triggers))
+			c.say("config %s is in force: %d connectors, %d triggers\n", d.Config, len(d.Connectors), len(d.Triggers))
 			for _, note := range d.NeedsRestart {
 				c.note("needs a restart: %s", note)
 			}

@@ -118,7 +118,7 @@ func envOr(name, otherwise string) string {
 // note prints words for people, unless they asked for quiet.
 func (c *cli) note(format string, args ...any) {
 	if !c.quiet {
-		fmt.Fprintf(c.err, format+"\n", args...)
+		c.warn(format+"\n", args...)
 	}
 }
 
@@ -131,7 +131,7 @@ func (c *cli) confirm(question string) error {
 	if !isTerminal(c.in) {
 		return fail(exitUsage, "add --yes to go ahead", "%s", question)
 	}
-	fmt.Fprintf(c.err, "%s [y/N] ", question)
+	c.warn("%s [y/N] ", question)
 	var answer string
 	if _, err := fmt.Fscanln(c.in, &answer); err != nil && !errors.Is(err, io.EOF) && err.Error() != "unexpected newline" {
 		return fmt.Errorf("read the answer: %w", err)

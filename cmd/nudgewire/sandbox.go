@@ -110,7 +110,7 @@ func (c *cli) sandboxLine(r sandbox.Record) {
 	if r.Fault != "" {
 		parts = append(parts, "fault: "+r.Fault)
 	}
-	fmt.Fprintln(c.out, strings.Join(parts, "  "))
+	c.say("%s\n", strings.Join(parts, "  "))
 }
 
 // parseTemplates reads name[:language[:variables[:id]]].

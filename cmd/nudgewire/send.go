@@ -42,10 +42,10 @@ func (c *cli) send() *cobra.Command {
 				return c.print(m)
 			}
 			if in.DryRun {
-				fmt.Fprintf(c.out, "would send %s to %s as %s; nothing was stored\n", m.What, m.Phone, m.Category)
+				c.say("would send %s to %s as %s; nothing was stored\n", m.What, m.Phone, m.Category)
 				return nil
 			}
-			fmt.Fprintf(c.out, "dispatch %d: %s to %s\n", m.ID, m.What, m.Phone)
+			c.say("dispatch %d: %s to %s\n", m.ID, m.What, m.Phone)
 			c.note(`follow it with "nudgewire messages show %d"`, m.ID)
 			return nil
 		},

@@ -39,7 +39,7 @@ func (c *cli) status() *cobra.Command {
 
 func (c *cli) printStatus(s server.StatusView) {
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(c.out, "%-11s %s\n", name, fmt.Sprintf(format, args...))
+		c.say("%-11s "+format+"\n", append([]any{name}, args...)...)
 	}
 	if d := s.Daemon; d != nil {
 		row("daemon", "running for %s (pid %d, %s), hooks on %s", short(time.Since(d.StartedAt)), d.PID, d.Version, d.Listen)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -38,7 +37,7 @@ func (c *cli) trigger() *cobra.Command {
 			if c.json {
 				return c.print(map[string]any{"status": status, "answer": string(answer)})
 			}
-			fmt.Fprintf(c.out, "%d %s\n%s", status, http.StatusText(status), answer)
+			c.say("%d %s\n%s", status, http.StatusText(status), block(answer))
 			if status >= http.StatusBadRequest {
 				return fail(exitFailed, `"nudgewire events refused" says why`, "the webhook was refused")
 			}
@@ -85,19 +84,19 @@ that a webhook can be posted by hand. --curl prints the whole command.`,
 				return c.print(map[string]any{"method": req.Method, "url": req.URL, "headers": req.Header, "body": string(req.Body)})
 			}
 			if curl {
-				fmt.Fprintf(c.out, "curl -X %s %s", req.Method, quote(req.URL))
+				c.say("curl -X %s %s", req.Method, quote(req.URL))
 			}
 			for _, name := range slices.Sorted(maps.Keys(req.Header)) {
 				for _, value := range req.Header[name] {
 					if curl {
-						fmt.Fprintf(c.out, " \\\n  -H %s", quote(name+": "+value))
+						c.say(" \\\n  -H %s", quote(name+": "+value))
 					} else {
-						fmt.Fprintf(c.out, "%s: %s\n", name, value)
+						c.say("%s: %s\n", name, value)
 					}
 				}
 			}
 			if curl {
-				fmt.Fprintf(c.out, " \\\n  --data-binary %s\n", quote(string(req.Body)))
+				c.say(" \\\n  --data-binary %s\n", quote(string(req.Body)))
 			}
 			return nil
 		},

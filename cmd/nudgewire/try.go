@@ -42,14 +42,14 @@ waits or was sent already is not considered.`,
 
 func (c *cli) tellTry(cfg *config.Config, got connectors.Received, req connectors.Request) error {
 	if got.Handshake != "" {
-		fmt.Fprintf(c.out, "a handshake (%s), answered %d; no event\n", got.Handshake, got.Reply.Status)
+		c.say("a handshake (%s), answered %d; no event\n", got.Handshake, got.Reply.Status)
 		return nil
 	}
 	for _, s := range got.Skipped {
-		fmt.Fprintf(c.out, "skipped: %s\n", s.Reason)
+		c.say("skipped: %s\n", s.Reason)
 	}
 	if len(got.Events) == 0 {
-		fmt.Fprintln(c.out, "no events in it")
+		c.say("no events in it\n")
 	}
 	for i := range got.Events {
 		plan := enricher.First(cfg.Receivers[got.Events[i].Connector], cfg.Triggers, &got.Events[i], req.Now)
@@ -67,10 +67,10 @@ func (c *cli) tellTry(cfg *config.Config, got connectors.Received, req connector
 // tellPlan prints an event as it was read and what the triggers want because of it.
 func (c *cli) tellPlan(p nudgewire.Plan) {
 	e := &p.Event
-	fmt.Fprintf(c.out, "%s\n", c.paint(c.out, "1", e.Ref()))
+	c.say("%s\n", c.paint(c.out, "1", e.Ref()))
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(c.out, "  %-10s %s\n", name, value)
+			c.say("  %-10s %s\n", name, value)
 		}
 	}
 	row("topic", e.Topic)
@@ -91,20 +91,20 @@ func (c *cli) tellPlan(p nudgewire.Plan) {
 		return
 	}
 	if len(p.Wishes) == 0 {
-		fmt.Fprintln(c.out, "  no trigger listens to it")
+		c.say("  no trigger listens to it\n")
 	}
 	for _, w := range p.Wishes {
-		fmt.Fprintf(c.out, "  %s %s: %s\n", w.Decision.Trigger, c.outcome(w.Decision.Outcome), w.Decision.Reason)
+		c.say("  %s %s: %s\n", w.Decision.Trigger, c.outcome(w.Decision.Outcome), w.Decision.Reason)
 		for _, clause := range w.Decision.Clauses {
-			fmt.Fprintf(c.out, "    %s\n", c.clause(clause))
+			c.tellClause(clause)
 		}
 		if w.Decision.Outcome == nudgewire.Planned || w.Decision.Outcome == nudgewire.Shadowed {
-			fmt.Fprintf(c.out, "    %s in %s, due %s\n", w.Owe.Send.What(), w.Owe.Send.Language, clock(w.Owe.DueAt))
+			c.say("    %s in %s, due %s\n", w.Owe.Send.What(), w.Owe.Send.Language, clock(w.Owe.DueAt))
 			for i, v := range w.Owe.Send.Variables {
-				fmt.Fprintf(c.out, "      variable %d  %s\n", i+1, v)
+				c.say("      variable %d  %s\n", i+1, v)
 			}
 			if h := w.Owe.Send.Header; h != nil {
-				fmt.Fprintf(c.out, "      header      %s %s\n", h.Type, h.URL)
+				c.say("      header      %s %s\n", h.Type, h.URL)
 			}
 		}
 	}

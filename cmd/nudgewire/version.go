@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -36,7 +35,7 @@ func (c *cli) version() *cobra.Command {
 			if c.json {
 				return c.print(map[string]string{"version": versionText()})
 			}
-			fmt.Fprintf(c.out, "nudgewire %s\n", versionText())
+			c.say("nudgewire %s\n", versionText())
 			return nil
 		},
 	}

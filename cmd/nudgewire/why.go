@@ -40,7 +40,7 @@ files, whose rows were accepted is in "jobs export RUN".`,
 			}
 			for i, s := range stories {
 				if i > 0 && s.Note == "" {
-					fmt.Fprintln(c.out)
+					c.say("\n")
 				}
 				c.tell(s)
 			}
@@ -62,23 +62,23 @@ func (c *cli) tell(s server.StoryView) {
 		return
 	}
 	e := s.Event
-	fmt.Fprintf(c.out, "%s  %s\n", clock(e.ReceivedAt), c.paint(c.out, "1", fmt.Sprintf("event %d  %s", e.ID, e.Event)))
+	c.say("%s  %s\n", clock(e.ReceivedAt), c.paint(c.out, "1", fmt.Sprintf("event %d  %s", e.ID, e.Event)))
 	if e.Topic != "" && e.Topic != strings.TrimPrefix(e.Event, e.Event[:strings.IndexByte(e.Event, '.')+1]) {
-		fmt.Fprintf(c.out, "  the sender calls it %q\n", e.Topic)
+		c.say("  the sender calls it %q\n", e.Topic)
 	}
 	if e.OccurredAt != nil && e.ReceivedAt.Sub(*e.OccurredAt) > 2*time.Second {
-		fmt.Fprintf(c.out, "  happened %s before it arrived\n", short(e.ReceivedAt.Sub(*e.OccurredAt)))
+		c.say("  happened %s before it arrived\n", short(e.ReceivedAt.Sub(*e.OccurredAt)))
 	}
 	if e.Lookup != nil {
-		fmt.Fprintf(c.out, "  %s\n", lookupWords(e.Lookup))
+		c.say("  %s\n", lookupWords(e.Lookup))
 	}
 	if len(e.Decisions) == 0 && e.Lookup == nil {
-		fmt.Fprintln(c.out, "  no trigger listens to it")
+		c.say("  no trigger listens to it\n")
 	}
 	for _, d := range e.Decisions {
-		fmt.Fprintf(c.out, "  %s %s: %s\n", d.Trigger, c.outcome(d.Outcome), d.Reason)
+		c.say("  %s %s: %s\n", d.Trigger, c.outcome(d.Outcome), d.Reason)
 		for _, clause := range d.Clauses {
-			fmt.Fprintf(c.out, "    %s\n", c.clause(clause))
+			c.tellClause(clause)
 		}
 	}
 	for _, m := range s.Messages {
@@ -96,19 +96,19 @@ func (c *cli) tellRow(s server.StoryView) {
 	case r.Row > 0:
 		place = "  " + placeOf(r.Row, r.File)
 	}
-	fmt.Fprintf(c.out, "%s  %s\n", clock(r.At), c.paint(c.out, "1", fmt.Sprintf("run %d of %s for %s%s", r.Run, r.Job, r.Slot, place)))
-	fmt.Fprintf(c.out, "  on the list of %s\n", r.Source)
+	c.say("%s  %s\n", clock(r.At), c.paint(c.out, "1", fmt.Sprintf("run %d of %s for %s%s", r.Run, r.Job, r.Slot, place)))
+	c.say("  on the list of %s\n", r.Source)
 	if r.LeftOut != "" {
-		fmt.Fprintf(c.out, "  %s: %s\n", c.paint(c.out, "33", "left out"), r.LeftOut)
+		c.say("  %s: %s\n", c.paint(c.out, "33", "left out"), r.LeftOut)
 	}
 	if r.AgainOf != 0 {
-		fmt.Fprintf(c.out, "  sent again for dispatch %d, which did not reach the phone\n", r.AgainOf)
+		c.say("  sent again for dispatch %d, which did not reach the phone\n", r.AgainOf)
 	}
 	for _, m := range s.Messages {
 		c.tellMessage(m, "  ")
 	}
 	if r.AgainAs != 0 {
-		fmt.Fprintf(c.out, "  sent again as dispatch %d\n", r.AgainAs)
+		c.say("  sent again as dispatch %d\n", r.AgainAs)
 	}
 }
 
@@ -124,7 +124,7 @@ func lookupWords(l *server.LookupView) string {
 	}
 }
 
-func (c *cli) outcome(o nudgewire.Outcome) string {
+func (c *cli) outcome(o nudgewire.Outcome) painted {
 	code := "33"
 	switch o {
 	case nudgewire.Planned, nudgewire.Restarted, nudgewire.Shadowed:
@@ -134,8 +134,8 @@ func (c *cli) outcome(o nudgewire.Outcome) string {
 	return c.paint(c.out, code, string(o))
 }
 
-// clause is one condition with its verdict and the values that made it.
-func (c *cli) clause(cl nudgewire.Clause) string {
+// tellClause prints one condition with its verdict and the values that made it.
+func (c *cli) tellClause(cl nudgewire.Clause) {
 	mark := c.paint(c.out, "32", "yes")
 	if !cl.Held {
 		mark = c.paint(c.out, "31", "no ")
@@ -144,14 +144,14 @@ func (c *cli) clause(cl nudgewire.Clause) string {
 	for _, v := range cl.Values {
 		values = append(values, v.Name+" = "+v.Value)
 	}
-	text := mark + "  " + cl.Text
+	text := cl.Text
 	if len(values) > 0 {
 		text += "   (" + strings.Join(values, ", ") + ")"
 	}
 	if cl.Error != "" {
 		text += "   " + cl.Error
 	}
-	return text
+	c.say("    %s  %s\n", mark, text)
 }
 
 // tellMessage prints the life of one message as lines of time and fact.
@@ -163,9 +163,9 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 	case m.Part > 0:
 		head = fmt.Sprintf("message %d  %s to %s, run %d part %d of %s", m.ID, m.What, m.Phone, m.Run, m.Part, m.Trigger)
 	}
-	fmt.Fprintf(c.out, "%s%s\n", margin, head)
+	c.say("%s%s\n", margin, head)
 	line := func(at time.Time, text string) {
-		fmt.Fprintf(c.out, "%s  %s  %s\n", margin, clock(at), text)
+		c.say("%s  %s  %s\n", margin, clock(at), text)
 	}
 	if m.Part == 0 {
 		line(m.CreatedAt, fmt.Sprintf("planned, due %s", clock(m.DueAt)))
