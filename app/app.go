@@ -61,6 +61,7 @@ type App struct {
 	admin   net.Listener
 	rules   atomic.Pointer[server.Rules]
 	started time.Time
+	began   *config.Config // what the process started with; some of it only a new one can change
 
 	reloading sync.Mutex // one reload at a time
 	mu        sync.Mutex // guards what status shows of the config
@@ -87,7 +88,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{opt: o, log: o.Log, cfg: cfg, loadedAt: time.Now(), started: time.Now()}
+	a := &App{opt: o, log: o.Log, cfg: cfg, loadedAt: time.Now(), started: time.Now(), began: cfg}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
@@ -185,6 +186,9 @@ func (a *App) listen(ctx context.Context, cfg *config.Config) (err error) {
 // Addr is where webhooks are taken.
 func (a *App) Addr() net.Addr { return a.hooks.Addr() }
 
+// Storage names the data, which a reload does not change.
+func (a *App) Storage() string { return a.began.Storage }
+
 // Run serves until ctx is done, then stops everything in order and closes the store. A clean
 // stop returns nil. Run is called once.
 func (a *App) Run(ctx context.Context) error {
@@ -194,7 +198,7 @@ func (a *App) Run(ctx context.Context) error {
 		Memory: cfg.Server.MaxInFlight.Bytes(),
 	})
 	admin := server.Admin(server.AdminOptions{
-		Store: a.store, Daemon: daemon{a}, Jobs: a.jobs, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
+		Store: a.store, Storage: store.Path(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
 	})
 	a.log.Info("ready", zap.Stringer("hooks", a.hooks.Addr()), zap.String("config", cfg.Version))
 	err := runParts(ctx, []part{

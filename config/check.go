@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -97,21 +98,27 @@ func (k *checker) tracking(t *Tracking) {
 	}
 }
 
-func (k *checker) storage(dsn *string) {
+// storage leaves an absolute path in dsn, or nothing.
+func (k *checker) storage(dsn *string, folder string) {
 	if k.doc.Node("storage") != nil && !k.written("storage") {
 		*dsn = "" // whoever asks only for the storage must not be led to the default
 		return
 	}
 	scheme, path, found := strings.Cut(*dsn, ":")
+	path = strings.TrimPrefix(path, "//")
 	hint := "write sqlite: and the file's path, such as sqlite:./data/nudgewire.db"
 	switch {
 	case scheme == "postgres" || scheme == "postgresql":
 		k.bad("storage", "PostgreSQL is not in this version", hint)
 	case !found || scheme != "sqlite":
 		k.bad("storage", "is no storage this version knows", hint) // the text may hold a password
-	case strings.Trim(path, "/") == "" || strings.HasPrefix(strings.TrimPrefix(path, "//"), ":memory:"):
+	case strings.Trim(path, "/") == "" || strings.HasPrefix(path, ":memory:"):
 		k.bad("storage", "names no file", hint)
 	default:
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(folder, path)
+		}
+		*dsn = scheme + ":" + path
 		return
 	}
 	*dsn = ""

@@ -20,7 +20,7 @@ type Config struct {
 	API      API
 	Defaults Defaults
 	Tracking Tracking
-	Storage  string // "sqlite:./data/nudgewire.db"
+	Storage  string // "sqlite:" and an absolute path
 	Server   Server
 
 	Retention Retention
@@ -28,6 +28,8 @@ type Config struct {
 	Receivers map[string]*connectors.Connector // by name; those that compiled
 	Triggers  *triggers.Set
 	Jobs      []*scheduler.Compiled // in the order of the file; those that compiled
+
+	folder string // where relative paths start
 
 	doc *yamlpos.Doc
 	in  file
@@ -42,7 +44,7 @@ type file struct {
 	Jobs       yamlpos.Ordered[scheduler.Job]     `yaml:"jobs" doc:"Scheduled campaigns: which list is sent what, and when."`
 	Tracking   Tracking                           `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
 	Retention  Retention                          `yaml:"retention" doc:"How long what is no longer needed is kept."`
-	Storage    string                             `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder the daemon is started in."`
+	Storage    string                             `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder of the config file, as every other in it."`
 	Server     Server                             `yaml:"server" doc:"The door that webhooks come in by."`
 }
 

@@ -23,7 +23,7 @@ func (c *Config) compileJobs(k *checker) {
 		jobs[i] = e.Value
 	}
 	all, problems := scheduler.Compile(jobs, scheduler.Env{
-		Version: c.Version, Timezone: c.Defaults.Timezone, Country: c.Defaults.Country, Language: c.Defaults.Language,
+		Version: c.Version, Folder: c.folder, Timezone: c.Defaults.Timezone, Country: c.Defaults.Country, Language: c.Defaults.Language,
 		Category: c.Defaults.Category, Priced: c.API.Price != nil, Texts: scheduler.Expressions{},
 	})
 	for _, p := range problems {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -50,12 +51,13 @@ func read(path string) ([]byte, *yamlpos.Problem) {
 	return src, nil
 }
 
-// Parse is Load for a file's bytes; file is its name in problems.
+// Parse is Load for a file's bytes; file is its name in problems, and relative paths start at
+// its folder.
 func Parse(file string, src []byte, env secret.Lookup) (*Config, yamlpos.Problems) {
 	sum := sha256.Sum256(src)
-	c := &Config{Version: hex.EncodeToString(sum[:])[:12]}
+	c := &Config{Version: hex.EncodeToString(sum[:])[:12], folder: folderOf(file)}
 	c.doc, _ = yamlpos.Decode(file, src, &c.in,
-		yamlpos.WithExpand(func(text string) (string, error) { return secret.Expand(text, env) }),
+		yamlpos.WithExpand(func(text string) (string, error) { return secret.Expand(text, env, c.folder) }),
 		yamlpos.WithUnknown(laterKey))
 	if c.doc.Root() == nil {
 		return c, c.doc.Problems()
@@ -66,9 +68,19 @@ func Parse(file string, src []byte, env secret.Lookup) (*Config, yamlpos.Problem
 	k.api(&c.API)
 	k.defaults(&c.Defaults)
 	k.tracking(&c.Tracking)
-	k.storage(&c.Storage)
+	k.storage(&c.Storage, c.folder)
 	k.server(&c.Server)
 	c.compile(&k)
 	c.lint(&k)
 	return c, c.doc.Problems()
+}
+
+// folderOf is where the relative paths of a config file start: where it lies, as it was named. A
+// link is not followed, because what mounts configs as links keeps nothing beside their target.
+func folderOf(file string) string {
+	folder, err := filepath.Abs(filepath.Dir(file))
+	if err != nil { // the working folder is gone
+		return filepath.Dir(file)
+	}
+	return folder
 }

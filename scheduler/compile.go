@@ -19,6 +19,7 @@ import (
 // Env is what jobs depend on outside of themselves.
 type Env struct {
 	Version  string // of the config
+	Folder   string // where relative paths of sources start; "" is the working folder
 	Timezone string // of jobs that name none; "" is UTC
 	Country  string // of numbers without a country code; "" is not known
 	Language string // of templates that name none
@@ -213,7 +214,7 @@ func (b *builder) source(o Origin) Source {
 			b.bad("source."+way, "close the bracket, or put a \\ in front of it", "%q is not a pattern", o.CSV+o.XLSX)
 		}
 	}
-	s, err := newSource(o)
+	s, err := newSource(o, b.env.Folder)
 	if err != nil {
 		b.err("source."+way, err)
 		return nil

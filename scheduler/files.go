@@ -214,17 +214,17 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// localFiles are files on this machine, by a pattern.
-type localFiles struct{ pattern string }
+// localFiles are files on this machine, by a pattern; a relative one starts at folder.
+type localFiles struct{ folder, pattern string }
 
 func (l localFiles) find(context.Context) ([]file, func() error, error) {
-	names, err := filepath.Glob(l.pattern)
+	names, err := filepath.Glob(inFolder(literal(l.folder), l.pattern))
 	if err != nil {
 		return nil, nil, fmt.Errorf("the pattern %q is wrong: %w", l.pattern, err)
 	}
 	if len(names) == 0 { // a name may hold the signs of a pattern
-		if _, err := os.Stat(l.pattern); err == nil {
-			names = []string{l.pattern}
+		if name := inFolder(l.folder, l.pattern); exists(name) {
+			names = []string{name}
 		}
 	}
 	slices.Sort(names)
@@ -233,21 +233,41 @@ func (l localFiles) find(context.Context) ([]file, func() error, error) {
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
 			continue
 		}
-		files = append(files, localFile(name))
+		files = append(files, localFile{path: name, shown: l.shown(name)})
+	}
+	if len(files) == 0 && l.relative() {
+		return nil, nil, fmt.Errorf("no file in %s has such a name", l.folder)
 	}
 	return files, nil, nil
 }
 
-type localFile string
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
 
-func (f localFile) name() string { return string(f) }
+func (l localFiles) relative() bool { return l.folder != "" && !filepath.IsAbs(l.pattern) }
+
+// shown is a file's name as the config would write it.
+func (l localFiles) shown(path string) string {
+	if l.relative() {
+		if short, err := filepath.Rel(l.folder, path); err == nil {
+			return short
+		}
+	}
+	return path
+}
+
+type localFile struct{ path, shown string }
+
+func (f localFile) name() string { return f.shown }
 
 func (f localFile) open(context.Context) (io.ReadCloser, error) {
-	return os.Open(string(f))
+	return os.Open(f.path)
 }
 
 func (f localFile) stamp(context.Context) (string, error) {
-	info, err := os.Stat(string(f))
+	info, err := os.Stat(f.path)
 	if err != nil {
 		return "", err
 	}

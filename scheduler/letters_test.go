@@ -19,7 +19,7 @@ const twoCures = "save the list as UTF-8; or set source.encoding, to utf-8, whic
 // end is how a source ended, with its cure.
 func end(t *testing.T, o Origin) (rows []string, readAs, text string) {
 	t.Helper()
-	s, err := newSource(o)
+	s, err := newSource(o, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func TestPostgresAgainstAServer(t *testing.T) {
 	}
 
 	t.Run("a query that fails after many rows uploads nothing", func(t *testing.T) {
-		s, err := newSource(from("select '+4479111' || lpad(i::text, 5, '0') as phone, 'Name ' || 1 / (20000 - i) as name from generate_series(1, 20000) i"))
+		s, err := newSource(from("select '+4479111' || lpad(i::text, 5, '0') as phone, 'Name ' || 1 / (20000 - i) as name from generate_series(1, 20000) i"), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestPostgresAgainstAServer(t *testing.T) {
 		}
 	})
 	t.Run("a query that is called off", func(t *testing.T) {
-		s, err := newSource(from("select pg_sleep(300)"))
+		s, err := newSource(from("select pg_sleep(300)"), "")
 		if err != nil {
 			t.Fatal(err)
 		}

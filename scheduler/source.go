@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -91,13 +92,14 @@ var (
 	ErrTooLarge = errors.New("is larger than source.max_bytes")
 )
 
-// newSource makes the source that o describes; Compile has checked it.
-func newSource(o Origin) (Source, error) {
+// newSource makes the source that o describes, relative paths below folder; Compile has checked it.
+func newSource(o Origin, folder string) (Source, error) {
+	o = o.below(folder)
 	switch {
 	case o.CSV != "":
-		return &fileSource{kind: "csv", where: o.CSV, finder: localFiles{o.CSV}, origin: o}, nil
+		return newLocal("csv", folder, o.CSV, o), nil
 	case o.XLSX != "":
-		return &fileSource{kind: "xlsx", where: o.XLSX, finder: localFiles{o.XLSX}, origin: o}, nil
+		return newLocal("xlsx", folder, o.XLSX, o), nil
 	case o.Sheet != "":
 		return newSheet(o)
 	case !o.Postgres.IsZero(), !o.MySQL.IsZero(), o.SQLite != "":
@@ -111,6 +113,40 @@ func newSource(o Origin) (Source, error) {
 	default:
 		return nil, errors.New("no source is named")
 	}
+}
+
+// below puts the files of o that a source opens by name below folder; localFiles keeps it for itself, because its path is
+// a pattern and the folder is none.
+func (o Origin) below(folder string) Origin {
+	o.SQLite = inFolder(folder, o.SQLite)
+	if o.SFTP != nil {
+		s := *o.SFTP
+		s.KnownHosts = inFolder(folder, s.KnownHosts)
+		o.SFTP = &s
+	}
+	return o
+}
+
+// inFolder is path, and below folder where it is relative.
+func inFolder(folder, path string) string {
+	if path == "" || folder == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(folder, path)
+}
+
+// literal is folder as a pattern that only folder itself fits.
+func literal(folder string) string {
+	if filepath.Separator != '/' {
+		return folder // there \ parts folders, and no pattern can hold a sign of patterns as itself
+	}
+	return patternSigns.Replace(folder)
+}
+
+var patternSigns = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+func newLocal(kind, folder, pattern string, o Origin) Source {
+	return &fileSource{kind: kind, where: pattern, finder: localFiles{folder, pattern}, origin: o}
 }
 
 // ways lists the keys of an Origin that name a source and are set.

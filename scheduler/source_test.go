@@ -36,7 +36,7 @@ type list struct {
 
 func readAll(t testing.TB, o Origin) (l list) {
 	t.Helper()
-	s, err := newSource(o)
+	s, err := newSource(o, "")
 	if err != nil {
 		return list{End: err.Error()}
 	}
@@ -215,7 +215,7 @@ func TestBadCSVEndsInWords(t *testing.T) {
 
 func TestAFileThatChangesWhileItIsReadIsNoticed(t *testing.T) {
 	path := put(t, "list.csv", []byte("phone\n"+strings.Repeat("1\n", 100)))
-	s, err := newSource(Origin{CSV: path})
+	s, err := newSource(Origin{CSV: path}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -458,7 +458,7 @@ func web(t testing.TB, h HTTP, o Origin) Source {
 	t.Helper()
 	h.AllowPrivate = true
 	o.HTTP = &h
-	s, err := newSource(o)
+	s, err := newSource(o, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func ownerOf(t testing.TB, driver, address string, statements ...string) *sql.DB
 
 func opened(t *testing.T, o Origin) Rows {
 	t.Helper()
-	s, err := newSource(o)
+	s, err := newSource(o, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ type Daemon interface {
 // AdminOptions are what the admin API is made of.
 type AdminOptions struct {
 	Store   *store.Store
+	Storage string // path of the database
 	Jobs    Jobs   // nil when nothing is known of scheduled campaigns but what the store holds
 	Daemon  Daemon // nil when the store is read without a daemon; then nothing can be changed
 	Country string // reads phones without a country code
@@ -73,7 +74,7 @@ func (a admin) status(r *http.Request) (any, error) {
 		return nil, err
 	}
 	v := StatusView{
-		Counts: c.Totals, Waiting: c.Waiting, Sending: c.Sending, InDoubt: c.InDoubt, Tracking: c.Tracking, Lookups: c.Lookups,
+		Storage: a.Storage, Counts: c.Totals, Waiting: c.Waiting, Sending: c.Sending, InDoubt: c.InDoubt, Tracking: c.Tracking, Lookups: c.Lookups,
 		Held: c.Held, PartsInDoubt: c.PartsInDoubt,
 	}
 	if v.LastEvents, err = a.Store.LastEvents(r.Context()); err != nil {

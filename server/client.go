@@ -29,16 +29,18 @@ type Client struct {
 	http http.Client
 }
 
-// Dial returns a client of the daemon behind the Unix socket at path. Nothing is sent yet.
-func Dial(path string) *Client {
+// Dial returns a client of the daemon behind the first of the Unix sockets that somebody listens on. Nothing is sent yet.
+func Dial(paths ...string) *Client {
 	var d net.Dialer
 	return &Client{http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			c, err := d.DialContext(ctx, "unix", path)
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-				return nil, ErrNoDaemon
+			for _, path := range paths {
+				c, err := d.DialContext(ctx, "unix", path)
+				if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
+					return c, err
+				}
 			}
-			return c, err
+			return nil, ErrNoDaemon
 		},
 	}}}
 }

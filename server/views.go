@@ -158,7 +158,8 @@ type RefusalView struct {
 // answer comes from the database alone.
 type StatusView struct {
 	Daemon   *DaemonView      `json:"daemon,omitempty"`
-	Counts   map[string]int64 `json:"counts"` // since the database began
+	Storage  string           `json:"storage"` // absolute path of the database
+	Counts   map[string]int64 `json:"counts"`  // since the database began
 	Waiting  int64            `json:"waiting"`
 	Overdue  string           `json:"overdue,omitempty"` // age of the oldest dispatch past its time
 	Sending  int64            `json:"sending"`

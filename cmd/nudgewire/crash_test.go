@@ -145,7 +145,8 @@ type crash struct {
 	t       *testing.T
 	folder  string
 	address string
-	again   func() // stops the daemon that attended started, and starts it anew
+	stop    func() // ends the daemon that attended started
+	begin   func() // starts it anew
 }
 
 // start runs the program and waits until it takes webhooks.

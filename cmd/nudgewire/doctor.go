@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/apiclient"
-	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -76,7 +75,7 @@ needs a hand.`,
 				d.public(ctx)
 			}
 			if d.cfg.Storage != "" {
-				d.daemon(ctx)
+				d.daemon(ctx, c)
 				d.disk(store.Path(d.cfg.Storage))
 				d.database(ctx)
 			}
@@ -179,11 +178,14 @@ func (d *doctor) get(ctx context.Context, url string) (status int, words string,
 }
 
 // daemon asks the running process, or its database, about connectors and work.
-func (d *doctor) daemon(ctx context.Context) {
-	ask := server.Dial(app.SocketPath(d.cfg.Storage))
+func (d *doctor) daemon(ctx context.Context, c *cli) {
+	ask := c.dial(d.cfg.Storage)
 	defer ask.Close()
 	s, err := ask.Status(ctx)
 	switch {
+	case errors.Is(err, server.ErrNoDaemon) && d.answers(ctx):
+		d.found(wellBad, "daemon", elsewhereCure, "none has its data at %s, and %s", store.Path(d.cfg.Storage), d.elsewhere())
+		return
 	case errors.Is(err, server.ErrNoDaemon):
 		d.found(wellBad, "daemon", `start it with "nudgewire serve"`, "is not running")
 		return
@@ -192,6 +194,9 @@ func (d *doctor) daemon(ctx context.Context) {
 		return
 	}
 	d.found(wellGood, "daemon", "", "running for %s (pid %d, %s)", short(time.Since(s.Daemon.StartedAt)), s.Daemon.PID, s.Daemon.Version)
+	if now := store.Path(d.cfg.Storage); s.Storage != now {
+		d.found(wellBad, "daemon", "start it anew, or put storage: back", "its data is at %s, and storage: in the config is %s now", s.Storage, now)
+	}
 	if s.Daemon.LoadError != "" {
 		d.found(wellBad, "daemon", `"nudgewire check" shows the mistakes`, "the last reload was refused, and the config before it is in force")
 	} else if s.Daemon.Config != d.cfg.Version {

@@ -66,7 +66,7 @@ func (c *cli) daemon() (ask *server.Client, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ask = server.Dial(app.SocketPath(dsn))
+	ask = c.dial(dsn)
 	return ask, ask.Close, nil
 }
 
@@ -76,18 +76,18 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 	if err != nil {
 		return nil, nil, err
 	}
-	ask = server.Dial(app.SocketPath(dsn))
+	ask = c.dial(dsn)
 	if _, err := ask.Status(ctx); !errors.Is(err, server.ErrNoDaemon) {
 		return ask, ask.Close, err
 	}
 	st, err := store.Open(ctx, store.Options{DSN: dsn, ReadOnly: true})
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, fail(exitNoDaemon, `start one with "nudgewire serve"`, "no daemon is running, and %s does not exist yet", store.Path(dsn))
+		return nil, nil, c.noDaemon(ctx)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	o := server.AdminOptions{Store: st, Country: country, Now: time.Now, Log: zap.NewNop()}
+	o := server.AdminOptions{Store: st, Storage: store.Path(dsn), Country: country, Now: time.Now, Log: zap.NewNop()}
 	if cfg, _ := config.Load(c.config, os.LookupEnv); cfg != nil {
 		o.Jobs = app.JobsBeside(cfg, st, time.Now)
 	}

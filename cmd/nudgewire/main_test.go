@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +14,20 @@ import (
 // The test binary is the program, too: scripts run it as "nudgewire", and the crash test
 // starts it so that it can be killed.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"nudgewire": main})
+	testscript.Main(apart{m}, map[string]func(){"nudgewire": main})
+}
+
+// apart runs the tests where the notes that daemons leave for their user are nobody's.
+type apart struct{ *testing.M }
+
+func (a apart) Run() int {
+	folder, err := os.MkdirTemp("", "nudgewire-test-")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder
+	_ = os.Setenv("XDG_CACHE_HOME", folder)     // fails for a bad name alone
+	return a.M.Run()
 }
 
 func TestCommands(t *testing.T) {
@@ -22,6 +36,7 @@ func TestCommands(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("TZ", "UTC")
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			return nil
 		},
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"western": western},

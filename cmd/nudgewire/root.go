@@ -37,7 +37,7 @@ func execute(ctx context.Context, s streams, args []string) int {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	return report(s.err, root.ExecuteContext(ctx))
+	return report(s.err, c.explained(ctx, root.ExecuteContext(ctx)))
 }
 
 func (c *cli) root() *cobra.Command {

@@ -32,6 +32,7 @@ SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
 			if err != nil {
 				return c.failApp(err)
 			}
+			defer leaveNote(c.config, a.Storage(), log)()
 			stopHUP := reloadOnHUP(cmd.Context(), a, log)
 			defer stopHUP()
 			return a.Run(cmd.Context())

@@ -56,6 +56,7 @@ func (c *cli) printStatus(s server.StatusView) {
 	} else {
 		row("daemon", "not running; this is what the database holds")
 	}
+	row("database", "%s", s.Storage)
 	label := ""
 	for _, h := range s.Halts {
 		state := "halted"

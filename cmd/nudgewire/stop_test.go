@@ -53,7 +53,7 @@ server: {listen: "%[3]s"}
 		}
 	}
 	t.Cleanup(func() { stop() })
-	c.again = func() { stop(); daemon = c.start() }
+	c.stop, c.begin = stop, func() { daemon = c.start() }
 	return c
 }
 
@@ -183,7 +183,8 @@ func TestAPausedRunFromTheCommandLine(t *testing.T) {
 	c.says(exitNothing, "nudgewire: nothing is halted\n  run 1 of offer is paused, and goes on with: nudgewire jobs resume 1", "resume")
 	c.says(exitUsage, "nudgewire: \"run\": want all, trigger NAME, template NAME or job NAME\n"+
 		"  a run is stopped with: nudgewire jobs pause 1, and goes on with: nudgewire jobs resume 1", "resume", "run", "1")
-	c.again()
+	c.stop()
+	c.begin()
 	says(0, []string{"paused      " + state + me + goes, "waiting     2"}, "status")
 	says(exitFailed, []string{
 		"bad   campaigns              run 1 of offer waits to be resumed: paused by " + me,

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -37,11 +38,11 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Expand replaces the references in text: ${NAME} by the variable, ${NAME:-x} by x where the
 // variable is not set or empty, ${file:/path} by the file's content without one trailing line
-// end. "$$" stands for one "$"; a "$" before anything else is itself.
+// end; a relative path starts at folder. "$$" stands for one "$"; a "$" before anything else is itself.
 //
 // What it puts in is not looked at again. The error is an *Error about the first reference
 // that could not be replaced, and text is then returned as it was.
-func Expand(text string, look Lookup) (string, error) {
+func Expand(text string, look Lookup, folder string) (string, error) {
 	if !strings.Contains(text, "$") {
 		return text, nil
 	}
@@ -62,7 +63,7 @@ func Expand(text string, look Lookup) (string, error) {
 			if end < 0 {
 				return text, &Error{Ref: rest[i:], Msg: "${ has no closing }", Cure: "write ${NAME}, or $${ for the characters themselves"}
 			}
-			value, err := resolve(rest[i+2:i+end], look)
+			value, err := resolve(rest[i+2:i+end], look, folder)
 			if err != nil {
 				return text, err
 			}
@@ -81,10 +82,10 @@ func refers(text string) bool {
 }
 
 // resolve finds what stands for the inside of one ${…}.
-func resolve(inside string, look Lookup) (string, error) {
+func resolve(inside string, look Lookup, folder string) (string, error) {
 	ref := "${" + inside + "}"
 	if path, ok := strings.CutPrefix(inside, "file:"); ok {
-		return fromFile(ref, path)
+		return fromFile(ref, folder, path)
 	}
 	name, other, hasOther := strings.Cut(inside, ":-")
 	if !isName(name) {
@@ -127,17 +128,21 @@ func isName(name string) bool {
 	return name != ""
 }
 
-func fromFile(ref, path string) (string, error) {
+func fromFile(ref, folder, path string) (string, error) {
 	fail := func(msg, cure string, err error) (string, error) {
 		return "", &Error{Ref: ref, Msg: fmt.Sprintf("%s: %s", ref, msg), Cure: cure, Err: err}
 	}
 	if path == "" {
 		return fail("names no file", "write ${file:/path/to/it}", nil)
 	}
+	given := path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(folder, path)
+	}
 	f, err := os.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fail("there is no such file", "create it, or correct the path", err)
+		return fail("there is no such file", missingCure(given, path), err)
 	case errors.Is(err, fs.ErrPermission):
 		return fail("may not be read by this user", "let the daemon's user read it", err)
 	case err != nil:
@@ -160,4 +165,12 @@ func fromFile(ref, path string) (string, error) {
 		return fail("is empty", "put the value into it", nil)
 	}
 	return string(content), nil
+}
+
+// missingCure says where a relative path led.
+func missingCure(given, path string) string {
+	if given == path {
+		return "create it, or correct the path"
+	}
+	return fmt.Sprintf("a relative path starts at the config's folder: create %s, or correct the path", path)
 }

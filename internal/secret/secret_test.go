@@ -85,7 +85,7 @@ func TestExpand(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := Expand(tt.text, look)
+			got, err := Expand(tt.text, look, "")
 			if err != nil {
 				if got != tt.text {
 					t.Errorf("with the error came %q", got)
@@ -99,7 +99,7 @@ func TestExpand(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Expand("${A}", nil); err == nil {
+	if _, err := Expand("${A}", nil, ""); err == nil {
 		t.Error("without an environment a variable was found")
 	}
 }

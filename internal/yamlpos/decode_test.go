@@ -353,7 +353,7 @@ func TestUnknownKeysMayHaveWordsOfTheirOwn(t *testing.T) {
 func TestReferencesAreReplacedAndNeverShown(t *testing.T) {
 	env := map[string]string{"RATE": "very-secret-rate", "MODE": "hidden-mode", "URL": "http://x", "KEY": "k"}
 	look := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-	expand := func(text string) (string, error) { return secret.Expand(text, look) }
+	expand := func(text string) (string, error) { return secret.Expand(text, look, "") }
 	src := "rate: ${RATE}\nmode: ${MODE}\ninner: {url: '${URL}/a', timeout: '${NONE}'}\nkey: ${KEY}\nmaybe: {url: \"pre ${OTHER}\"}\n"
 	var v outer
 	_, ps := Decode("f.yaml", []byte(src), &v, WithExpand(expand))
