@@ -77,7 +77,7 @@ func (a *App) Reload(ctx context.Context) error {
 		a.log.Error("reload refused; the config in force was kept", zap.Error(err))
 		return err
 	}
-	a.restart = needRestart(a.cfg, cfg)
+	a.restart = needRestart(a.began, cfg)
 	a.cfg, a.loadedAt, a.loadError = cfg, time.Now(), ""
 	a.log.Info("config reloaded", zap.String("config", cfg.Version), zap.Strings("needs_restart", a.restart))
 	return nil
@@ -104,19 +104,19 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	return nil
 }
 
-// needRestart lists the settings that only a new process can take up.
-func needRestart(old, now *config.Config) []string {
+// needRestart lists the settings that only a new process can take up, by what this one began with.
+func needRestart(began, now *config.Config) []string {
 	var out []string
 	differs := func(name string, a, b any) {
 		if a != b {
 			out = append(out, fmt.Sprintf("%s is still %v", name, a))
 		}
 	}
-	differs("storage", old.Storage, now.Storage)
-	differs("server.listen", old.Server.Listen, now.Server.Listen)
-	differs("api.concurrency", old.API.Concurrency, now.API.Concurrency)
-	differs("api.timeout", old.API.Timeout, now.API.Timeout)
-	differs("server.max_in_flight", old.Server.MaxInFlight, now.Server.MaxInFlight)
+	differs("storage", began.Storage, now.Storage)
+	differs("server.listen", began.Server.Listen, now.Server.Listen)
+	differs("api.concurrency", began.API.Concurrency, now.API.Concurrency)
+	differs("api.timeout", began.API.Timeout, now.API.Timeout)
+	differs("server.max_in_flight", began.Server.MaxInFlight, now.Server.MaxInFlight)
 	return out
 }
 
