@@ -15,8 +15,11 @@ type Info struct {
 	Setup    string
 	Verified string
 	Kinds    []string
-	Proof    string // what proves requests, in words
-	Needs    []Need // what the config must say
+	Words    map[string][]string // by kind: what the sender calls it, or the conditions that make it
+	Consent  []string            // paths of consent, the ones asked first before the others
+	Lookups  []string            // addresses that are asked for what a webhook leaves out, as written
+	Proof    string              // what proves requests, in words
+	Needs    []Need              // what the config must say
 	Sender   Sender
 	Address  string   // the whole URL, where the config says it
 	LooksUp  bool     // it can fetch what a webhook leaves out, when the config has a token for that
@@ -49,11 +52,57 @@ func infoOf(name string, c *Config) Info {
 	info := Info{
 		Name: name, Title: title, Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified),
 		Address: c.Address, LooksUp: len(c.Enrich) > 0, Kinds: kindsOf(c), Proof: c.Verify.words(), Sender: c.Sender,
+		Words: wordsOf(c), Consent: consentOf(c), Lookups: lookupsOf(c),
 		Samples: samplesOf(c, sampleTime, 1, "SECRET"),
 	}
 	info.look(c.Verify)
 	info.Needs = needsOf(c)
 	return info
+}
+
+// wordsOf is what a sender calls each kind: its topics as they are, and the conditions of the
+// rules that look further.
+func wordsOf(c *Config) map[string][]string {
+	out := map[string][]string{}
+	for _, a := range c.Event.Aliases {
+		out[a.Value] = append(out[a.Value], a.Key)
+	}
+	for _, r := range c.Event.Kinds {
+		out[r.Kind] = append(out[r.Kind], strings.Join(r.When, " and "))
+	}
+	return out
+}
+
+// consentOf is where a sender's word about consent stands, over all kinds.
+func consentOf(c *Config) []string {
+	var out []string
+	for _, l := range append(slices.Clone(c.before), c.layers()...) {
+		for _, entry := range l.mapping {
+			if i := targetIndex(entry.Key); i < 0 || targets[i].kind != takesConsent {
+				continue
+			}
+			for _, p := range entry.Value.Paths {
+				if p.Path != "" && !slices.Contains(out, p.Path) {
+					out = append(out, p.Path)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func lookupsOf(c *Config) []string {
+	var out []string
+	for _, e := range c.Enrich {
+		at, _, _ := strings.Cut(e.Get, "?")
+		if strings.HasPrefix(at, "/") {
+			at = strings.TrimSuffix(c.APIURL, "/") + at
+		}
+		if !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out
 }
 
 // look finds what a proof has to do with the URL.

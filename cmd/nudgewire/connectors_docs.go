@@ -93,7 +93,7 @@ func docsPage(i connectors.Info) string {
 		say("Whatever the sender calls its events, under the sender's own word: an event `user.created` is")
 		say("`%s.user.created`.", i.Name)
 	} else {
-		say("| In a trigger | When |\n|---|---|")
+		say("| In a trigger | When | What the sender calls it |\n|---|---|---|")
 		says := map[string]string{}
 		for _, k := range connectors.CanonicalKinds() {
 			says[k.Kind] = k.Says
@@ -103,8 +103,18 @@ func docsPage(i connectors.Info) string {
 			if meaning == "" {
 				meaning = "the sender's own word"
 			}
-			say("| `on: %s.%s` | %s |", i.Name, kind, meaning)
+			say("| `on: %s.%s` | %s | %s |", i.Name, kind, meaning, cell(quoted(i.Words[kind])))
 		}
+		say("\nWhat is not in the table keeps the sender's own word: `Order.OnHold` would be `on: %s.order.on.hold`.", i.Name)
+	}
+	if len(i.Consent) > 0 {
+		say("\nWhether somebody agreed to messages is read from %s.", quoted(i.Consent))
+	} else {
+		say("\nIts requests do not say whether somebody agreed to messages, as far as is known here: map it (`map: {consent: …}`)")
+		say("where yours do, or keep consent in nudgewire (`nudgewire contacts`).")
+	}
+	if len(i.Lookups) > 0 {
+		say("\nWith a `token` (or `oauth`) what the request leaves out is fetched from %s.", quoted(i.Lookups))
 	}
 
 	if len(i.Samples) > 0 {
@@ -133,6 +143,15 @@ func docsPage(i connectors.Info) string {
 		}
 	}
 	return b.String()
+}
+
+// quoted is texts as code, with commas between them.
+func quoted(texts []string) string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = "`" + t + "`"
+	}
+	return strings.Join(out, ", ")
 }
 
 // sampleText is a body as people read it: JSON on lines of its own, everything else as it is.

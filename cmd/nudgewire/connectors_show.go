@@ -11,23 +11,26 @@ import (
 
 // A shownConnector is everything about one connector that can be said without its secret.
 type shownConnector struct {
-	Name       string            `json:"name"`
-	Title      string            `json:"title"`
-	Preset     string            `json:"preset,omitempty"`
-	Configured bool              `json:"configured"`
-	URL        string            `json:"url"`
-	TokenURL   string            `json:"token_url,omitempty"` // where the sender can set no headers
-	Setup      string            `json:"setup"`
-	Docs       string            `json:"docs,omitempty"`
-	Proof      string            `json:"proof"`
-	Needs      []connectors.Need `json:"needs"`
-	Kinds      []string          `json:"kinds"`
-	Timeout    string            `json:"timeout,omitempty"`
-	Retries    string            `json:"retries,omitempty"`
-	Disables   string            `json:"disables,omitempty"`
-	Verified   string            `json:"verified"`
-	Warnings   []string          `json:"warnings,omitempty"`
-	Snippet    string            `json:"snippet"`
+	Name       string              `json:"name"`
+	Title      string              `json:"title"`
+	Preset     string              `json:"preset,omitempty"`
+	Configured bool                `json:"configured"`
+	URL        string              `json:"url"`
+	TokenURL   string              `json:"token_url,omitempty"` // where the sender can set no headers
+	Setup      string              `json:"setup"`
+	Docs       string              `json:"docs,omitempty"`
+	Proof      string              `json:"proof"`
+	Needs      []connectors.Need   `json:"needs"`
+	Kinds      []string            `json:"kinds"`
+	Words      map[string][]string `json:"words,omitempty"`   // by kind: what the sender calls it
+	Consent    []string            `json:"consent,omitempty"` // where it says whether somebody agreed
+	Lookups    []string            `json:"lookups,omitempty"` // what is asked for what a webhook leaves out
+	Timeout    string              `json:"timeout,omitempty"`
+	Retries    string              `json:"retries,omitempty"`
+	Disables   string              `json:"disables,omitempty"`
+	Verified   string              `json:"verified"`
+	Warnings   []string            `json:"warnings,omitempty"`
+	Snippet    string              `json:"snippet"`
 }
 
 // noHost stands for the public address where the config does not say it.
@@ -74,7 +77,7 @@ func shown(cfg *config.Config, name string) (shownConnector, error) {
 	v := shownConnector{
 		Name: info.Name, Title: info.Title, Preset: info.Preset, Configured: configured,
 		URL: info.URL(base), TokenURL: info.TokenURL(base), Setup: info.Setup, Docs: info.Docs,
-		Proof: info.Proof, Needs: info.Needs, Kinds: info.Kinds,
+		Proof: info.Proof, Needs: info.Needs, Kinds: info.Kinds, Words: info.Words, Consent: info.Consent, Lookups: info.Lookups,
 		Retries: info.Sender.Retries, Disables: info.Sender.Disables, Verified: info.Verified, Warnings: warnings, Snippet: info.Snippet(),
 	}
 	if info.Address != "" {
@@ -127,10 +130,17 @@ func (c *cli) showConnector(v shownConnector) {
 
 	head("What it makes")
 	for _, kind := range v.Kinds {
-		say("  %s.%s", v.Name, kind)
+		say("  %-34s %s", v.Name+"."+kind, strings.Join(v.Words[kind], ", "))
 	}
 	if len(v.Kinds) == 0 {
 		say("  whatever its sender calls its events, as %s.<word>", v.Name)
+	}
+
+	if len(v.Consent) > 0 {
+		say("  consent is read from %s", strings.Join(v.Consent, ", "))
+	}
+	for _, at := range v.Lookups {
+		say("  looks up %s", at)
 	}
 
 	if v.Timeout != "" || v.Retries != "" || v.Disables != "" {
