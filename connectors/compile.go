@@ -41,7 +41,7 @@ type Connector struct {
 	handshakes []handshake
 	gate       gate
 	body       bodyReader
-	items      *expr
+	items      []*expr  // nil: the whole body is one
 	item, root *program // the same for connectors without batches
 	event      eventRule
 	skips      []*rule
@@ -155,7 +155,8 @@ func (k *compiler) compile() *Connector {
 	}
 	k.item = newProgram()
 	k.root = k.item
-	if c.Items != "" && c.Items != "." {
+	batch := len(c.Items) > 0 && !slices.Equal(c.Items, []string{"."})
+	if batch {
 		k.root = newProgram()
 	}
 	if u, err := url.Parse(c.Address); c.Address != "" && (err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.RawQuery != "") {
@@ -163,16 +164,8 @@ func (k *compiler) compile() *Connector {
 	}
 	con.methods = k.methods()
 	con.body = k.body()
-	if k.root != k.item {
-		con.items = k.expr("items", c.Items)
-		if con.items != nil && con.items.from != fromItem {
-			k.add("items", "is no path into the body", pathHint)
-			con.items = nil
-		}
-		if con.items != nil {
-			con.items.from = fromRoot
-			con.items.link(k.item, k.root)
-		}
+	if batch {
+		con.items = k.items()
 	}
 	con.event = k.eventRule()
 	for i, text := range c.SkipIf {
@@ -194,6 +187,25 @@ func (k *compiler) compile() *Connector {
 	con.event.zone = con.mapper.location
 	k.adviseEventType(con)
 	return con
+}
+
+// items are the paths to the parts of a batch, from the top of the body.
+func (k *compiler) items() []*expr {
+	var out []*expr
+	for i, text := range k.config.Items {
+		at := fmt.Sprintf("items[%d]", i)
+		e := k.expr(at, text)
+		switch {
+		case e == nil:
+		case e.from != fromItem:
+			k.add(at, "is no path into the body", pathHint)
+		default:
+			e.from = fromRoot
+			e.link(k.item, k.root)
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 func (k *compiler) methods() []string {
@@ -299,10 +311,9 @@ func (k *compiler) eventRule() eventRule {
 	if out.kind != "" {
 		k.kind("event.kind", out.kind)
 	}
-	for i, text := range rule.Type {
-		if e := k.linked(fmt.Sprintf("event.type[%d]", i), text); e != nil {
-			out.types = append(out.types, e)
-		}
+	for i, one := range rule.Type {
+		at := fmt.Sprintf("event.type[%d]", i)
+		out.types = append(out.types, k.pathRule(at, at, one, takesText)...)
 	}
 	for i, one := range rule.Kinds {
 		at := fmt.Sprintf("event.kinds[%d]", i)

@@ -27,7 +27,7 @@ type Config struct {
 	Verify      *Verify                  `yaml:"verify" doc:"How a request proves where it comes from."`
 	Handshake   []Handshake              `yaml:"handshake" doc:"Requests that only try out the URL: answered without proof, leading to nothing."`
 	Body        Body                     `yaml:"body" doc:"How the body is read."`
-	Items       string                   `yaml:"items" doc:"Path to the items of a batch; each becomes one event. The whole body is one item without it." example:"[*]"`
+	Items       []string                 `yaml:"items" doc:"Path to the items of a batch; each becomes one event. Of several the first that the body has. The whole body is one item without it." example:"[*]"`
 	Event       EventRule                `yaml:"event" doc:"What happened, when, and what tells one event from another."`
 	Dedupe      Dedupe                   `yaml:"dedupe" doc:"When two requests are the same event."`
 	Map         Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form stand in an item." example:"{phone: customer.phone, cart.total: total_price}"`
@@ -186,7 +186,7 @@ type Body struct {
 
 // An EventRule says what happened, when, and what tells one event from another.
 type EventRule struct {
-	Type     []string                `yaml:"type" doc:"Where the sender's word for it stands: a path, header:NAME, or {a}.{b} joined; of several the first that has a value."`
+	Type     []PathRule              `yaml:"type" doc:"Where the sender's word for it stands: a path, header:NAME, {a}.{b} joined, or {path, when}; of several the first that has a value."`
 	Kind     string                  `yaml:"kind" doc:"The kind of all events, where the sender has no word for it." example:"form.submitted"`
 	Kinds    []KindRule              `yaml:"kinds" doc:"Kinds that depend on more than the sender's word; the first rule that holds decides, before aliases."`
 	Aliases  yamlpos.Ordered[string] `yaml:"aliases" doc:"Kinds by the sender's words." example:"{orders/create: order.created}"`

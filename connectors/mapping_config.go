@@ -64,10 +64,7 @@ func (s *Source) DecodeYAML(n *yamlpos.Node) {
 
 // Schema describes the union to editors.
 func (Source) Schema() map[string]any {
-	path := map[string]any{"anyOf": []any{
-		map[string]any{"type": "string", "description": "A path such as customer.phone"},
-		schemaBelow(pathFields{}),
-	}}
+	path := PathRule{}.Schema()
 	return map[string]any{"anyOf": []any{
 		path,
 		map[string]any{"type": "array", "items": path},
@@ -78,6 +75,14 @@ func (Source) Schema() map[string]any {
 // pathFields has the fields of a PathRule without its methods, so that they can be decoded
 // and described by their tags.
 type pathFields PathRule
+
+// Schema describes the union to editors.
+func (PathRule) Schema() map[string]any {
+	return map[string]any{"anyOf": []any{
+		map[string]any{"type": "string", "description": "A path such as customer.phone"},
+		schemaBelow(pathFields{}),
+	}}
+}
 
 func schemaBelow(v any) map[string]any {
 	s := yamlpos.Schema(v)

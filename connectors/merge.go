@@ -32,7 +32,7 @@ func (c Config) over(base Config) Config {
 	if c.Body.MaxBytes != 0 {
 		out.Body.MaxBytes = c.Body.MaxBytes
 	}
-	text(&out.Items, c.Items)
+	list(&out.Items, c.Items)
 	list(&out.Event.Type, c.Event.Type)
 	text(&out.Event.Kind, c.Event.Kind)
 	// The user's rules are asked first, the preset's afterwards.

@@ -86,7 +86,7 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 	if err := c.root.run(doc.text, v.inRoot); err != nil {
 		return badJSON(doc.text, err)
 	}
-	for raw := range c.items.every(v) {
+	for raw := range c.batch(v).every(v) {
 		v.item, v.typ, v.kind, v.event = raw, "", "", ""
 		clear(v.inItem)
 		if err := c.item.run(raw, v.inItem); err != nil {
@@ -95,6 +95,17 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 		c.event.read(c, v, []byte(raw), jsonType, r, out)
 	}
 	return nil
+}
+
+// batch is the first path to items whose beginning the body has: a list without any is a batch
+// without items, not a reason to look elsewhere.
+func (c *Connector) batch(v *view) *expr {
+	for _, e := range c.items {
+		if at := v.inRoot[e.slot]; at.to > 0 {
+			return e
+		}
+	}
+	return c.items[0]
 }
 
 // spanOf is where the value itself lies in a text that may have space around it.

@@ -6,7 +6,7 @@ import "strings"
 // stands in the body.
 func (c *Connector) TopicHeader() string {
 	for _, at := range c.config.Event.Type {
-		if name, ok := strings.CutPrefix(at, "header:"); ok {
+		if name, ok := strings.CutPrefix(at.Path, "header:"); ok {
 			return name
 		}
 	}
