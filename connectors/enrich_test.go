@@ -324,7 +324,7 @@ func TestPresetsLookUpWhatTheirSendersLeaveOut(t *testing.T) {
 			"31612345678", "Piet", "X-Api-Token: tok",
 		},
 		"a Klaviyo profile": {
-			"klaviyo", "contact.subscribed", "event:klaviyo.subscribed_to_list", `{"payload":{"data":{"relationships":{"profile":{"data":{"id":"01P"}}}}}}`,
+			"klaviyo", "contact.subscribed", "event:klaviyo.subscribed_to_sms_marketing", `{"payload":{"data":{"relationships":{"profile":{"data":{"id":"01P"}}}}}}`,
 			[]step{{"https://a.klaviyo.com/api/profiles/01P?fields%5Bprofile%5D=phone_number,first_name,last_name,email,locale", `{"data":{"attributes":{"phone_number":"+447700900123","first_name":"Ada"}}}`}},
 			"447700900123", "Ada", "Authorization: Klaviyo-API-Key tok",
 		},

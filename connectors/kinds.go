@@ -37,6 +37,8 @@ var canonicalKinds = []KindInfo{
 	{"contact.deleted", "the person was removed, or merged into another"},
 	{"contact.subscribed", "the person agreed to be written to"},
 	{"contact.unsubscribed", "the person no longer wants to be written to"},
+	{"contact.email_subscribed", "the person agreed to e-mail, which says nothing about messages"},
+	{"contact.email_unsubscribed", "the person wants no e-mail any more, which says nothing about messages"},
 	{"deal.created", "a sale entered the pipeline"},
 	{"deal.updated", "its stage, amount or another field changed"},
 	{"deal.won", "it was closed with success"},
