@@ -85,6 +85,7 @@ type Tally struct {
 	Points     float64     `json:"points"` // by the price table; 0 where there is none
 	Exclusions []Exclusion `json:"exclusions,omitempty"`
 	ReadAs     string      `json:"read_as,omitempty"` // encoding and delimiter of the source, for people; "" where it is no text
+	Notes      []string    `json:"notes,omitempty"`   // what is worth a look about the source, for people
 }
 
 // Excluded is how many rows were left out.

@@ -168,6 +168,9 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	if text, ok := rows.(fromText); ok {
 		b.tally.ReadAs = text.ReadAs()
 	}
+	if source, ok := rows.(noted); ok {
+		b.tally.Notes = source.Notes()
+	}
 	for _, p := range b.out.parts {
 		b.tally.Bytes += p.Bytes
 	}

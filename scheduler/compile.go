@@ -247,6 +247,9 @@ func (b *builder) web(h *HTTP) {
 		if h.Format == "csv" && p.By == "cursor" {
 			b.bad("source.http.pages.by", "use link, page or offset", "CSV holds no cursor")
 		}
+		if h.Format == "csv" && p.Total != "" {
+			b.bad("source.http.pages.total", "remove it", "CSV holds no count")
+		}
 	}
 }
 

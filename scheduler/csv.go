@@ -195,6 +195,7 @@ var errLongLine = errors.New("one row is longer than 16 MB")
 type lineWatch struct {
 	r    io.Reader
 	left int
+	last byte // that was read
 }
 
 func (w *lineWatch) Read(p []byte) (int, error) {
@@ -203,6 +204,9 @@ func (w *lineWatch) Read(p []byte) (int, error) {
 	}
 	n, err := w.r.Read(p)
 	w.left -= n
+	if n > 0 {
+		w.last = p[n-1]
+	}
 	return n, err
 }
 

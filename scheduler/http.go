@@ -89,14 +89,16 @@ type webRows struct {
 	transport *http.Transport
 	first     *url.URL
 	next      *url.URL // nil after the last page
-	page      int      // pages begun
+	pages     paging
 	at        page
 	link      *url.URL // the Link header of the page at hand
-	onPage    int64
 	header    []string
+	unsized   bool  // the answer at hand has no length, so its end may be where the connection broke
 	left      int64 // bytes
 	n         int64
 	texts     textWays
+	notes     []string
+	unsure    string // what cannot be known about an answer
 }
 
 // A page is what one answer holds.
@@ -112,42 +114,68 @@ func (w *webRows) Header() []string { return w.header }
 // ReadAs says how the pages of text were read.
 func (w *webRows) ReadAs() string { return w.texts.String() }
 
+// Notes are what is worth a look although the list was read whole.
+func (w *webRows) Notes() []string { return w.notes }
+
 // Next reads on, from page to page.
 func (w *webRows) Next() (Row, int64, error) {
 	for {
-		row, line, err := w.at.Next()
-		switch {
-		case err == nil:
+		row, line, err := w.nextOnPage()
+		if _, bad := errors.AsType[*RowError](err); err == nil || bad {
 			w.n++
-			w.onPage++
 			if w.source.http.Pages == nil && w.source.csv(w.at) {
-				return row, line, nil
+				return row, line, err
 			}
-			return row, w.n, nil
-		case !errors.Is(err, io.EOF):
-			if _, ok := errors.AsType[*RowError](err); ok {
-				w.n++
-				w.onPage++
-				if w.source.http.Pages == nil && w.source.csv(w.at) {
-					return row, line, err
-				}
-				return row, w.n, err
-			}
-			return nil, w.n, w.explain(err)
+			return row, w.n, err
 		}
-		if c, ok := w.at.(*csvPage); ok {
-			w.texts.add(c.Rows)
+		if errors.Is(err, io.EOF) {
+			err = w.turnOver()
 		}
-		if w.next, err = w.after(); err != nil {
-			return nil, w.n, w.explain(err)
-		}
-		if w.next == nil {
-			return nil, w.n, io.EOF
-		}
-		if err := w.turn(); err != nil {
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, w.n, err
+		case err != nil:
 			return nil, w.n, w.explain(err)
 		}
 	}
+}
+
+// nextOnPage reads one row of the page at hand; io.EOF behind its last.
+func (w *webRows) nextOnPage() (Row, int64, error) {
+	if w.at == nil { // behind the end of the list
+		return nil, 0, io.EOF
+	}
+	if w.source.http.Pages == nil {
+		return w.at.Next()
+	}
+	return w.pages.next(w.at)
+}
+
+// turnOver opens the page behind the one that was read; io.EOF when that was the last.
+func (w *webRows) turnOver() error {
+	if w.next == nil {
+		return io.EOF
+	}
+	if c, ok := w.at.(*csvPage); ok {
+		w.texts.add(c.Rows)
+		if text, ok := c.Rows.(*csvRows); ok && w.unsized {
+			if text.watch.last != '\n' {
+				return errors.New("the answer may have broken off in its last row: it says nowhere how long it is, and has no line end there")
+			}
+			w.unsure = "the server does not say how long its answer is: one that breaks off between two rows would look whole"
+		}
+	}
+	var err error
+	if w.next, err = w.after(); err != nil {
+		return err
+	}
+	if w.next != nil {
+		if err = w.turn(); !errors.Is(err, errNoPage) {
+			return err
+		}
+		w.next = nil
+	}
+	return w.end()
 }
 
 func (s *webSource) csv(p page) bool { _, ok := p.(*csvPage); return ok }
@@ -157,8 +185,8 @@ func (w *webRows) explain(err error) error {
 	if cause := context.Cause(w.ctx); cause != nil && errors.Is(w.ctx.Err(), context.DeadlineExceeded) {
 		err = cause
 	}
-	if w.source.http.Pages != nil && w.page > 0 {
-		err = fmt.Errorf("page %d: %w", w.page, err)
+	if w.source.http.Pages != nil && w.pages.number > 0 {
+		err = fmt.Errorf("page %d: %w", w.pages.number, err)
 	}
 	return within(w.source.name, err)
 }
@@ -235,44 +263,55 @@ func (w *webRows) after() (*url.URL, error) {
 	if p == nil {
 		return nil, nil // no further page is no error
 	}
-	most := p.Most
-	if most <= 0 {
-		most = 100_000
-	}
-	if w.page >= most {
-		return nil, fmt.Errorf("there are more than %d pages (source.http.pages.most)", most)
+	if err := w.pages.read(w.at, p); err != nil {
+		return nil, err
 	}
 	set := map[string]string{}
 	switch p.By {
 	case "link":
-		if w.link != nil && w.link.String() == w.next.String() {
-			return nil, errors.New("the Link header names the same page as the next one")
-		}
 		return w.link, nil
 	case "cursor":
 		cursor := w.at.cursor(p.Cursor)
 		if cursor == "" {
 			return nil, nil // the last page
 		}
-		if cursor == w.next.Query().Get(p.param()) {
-			return nil, errors.New("the cursor does not move on")
-		}
 		set[p.param()] = cursor
-	case "page":
-		if w.onPage == 0 || (p.SizeBy != "" && w.onPage < int64(p.size())) {
-			return nil, nil // the last page
-		}
-		set[p.param()] = strconv.Itoa(p.first() + w.page)
-	case "offset":
-		if w.onPage == 0 || (p.SizeBy != "" && w.onPage < int64(p.size())) {
-			return nil, nil // the last page
+	case "page", "offset":
+		ended, err := w.pages.ended(w.n, p)
+		if ended || err != nil {
+			return nil, err
 		}
 		set[p.param()] = strconv.FormatInt(w.n, 10)
+		if p.By == "page" {
+			set[p.param()] = strconv.Itoa(p.first() + w.pages.number)
+		}
 	}
 	if p.SizeBy != "" {
 		set[p.SizeBy] = strconv.Itoa(p.size())
 	}
 	return with(w.first, set), nil
+}
+
+// end looks at the list as a whole; io.EOF when nothing speaks against it.
+func (w *webRows) end() error {
+	if w.unsure != "" {
+		w.notes = append(w.notes, w.unsure)
+	}
+	p := w.source.http.Pages
+	if p == nil {
+		for _, path := range nextPaths {
+			if w.at != nil && w.at.cursor(path) != "" {
+				w.notes = append(w.notes, fmt.Sprintf("the answer names a next page (%s), which is not read: see source.http.pages", path))
+				break
+			}
+		}
+		return io.EOF
+	}
+	if err := w.pages.whole(w.n, p); err != nil {
+		return err
+	}
+	w.notes = append(w.notes, w.pages.notes(p)...)
+	return io.EOF
 }
 
 // mostTries is how often one page is asked for. Reading changes nothing, so asking again is
@@ -288,13 +327,20 @@ func (w *webRows) turn() error {
 			return err
 		}
 	}
-	w.page++
-	w.onPage = 0
+	p := w.source.http.Pages
+	if err := w.pages.begin(w.next.String(), p); err != nil {
+		return err
+	}
 	for try := 1; ; try++ {
 		answer, wait, err := w.ask()
 		if err == nil {
-			return w.open(answer)
+			err = w.open(answer)
+			if errors.Is(err, ErrEmpty) && w.pages.number > 1 && p.numbered() {
+				return errNoPage // nothing at all stands for a page without rows
+			}
+			return err
 		}
+		err = w.pages.behind(err, w.n, p)
 		if try == mostTries || wait < 0 || w.ctx.Err() != nil {
 			return err
 		}
@@ -339,7 +385,7 @@ func (w *webRows) ask() (answer *http.Response, wait time.Duration, err error) {
 	}
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 2048)) // only for the words of the error
 	_ = answer.Body.Close()
-	err = fmt.Errorf("the server answered %s%s", answer.Status, quoted(text))
+	err = &statusError{answer.StatusCode, "the server answered " + clean(answer.Status) + quoted(text)}
 	switch {
 	case answer.StatusCode == http.StatusTooManyRequests, answer.StatusCode >= 500:
 		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // a date, or nothing, counts as 0
@@ -363,12 +409,21 @@ func quoted(text []byte) string {
 	return ": " + line
 }
 
-var errElsewhere = errors.New("leads to another host, which must not get the credentials")
+// A statusError is an answer that holds no page.
+type statusError struct {
+	code int
+	text string
+}
+
+func (e *statusError) Error() string { return e.text }
+
+var errElsewhere = errors.New("leads to another host, which must not get the credentials and parameters of this one")
 
 func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
 // redirect follows to other hosts only while there is nothing secret to carry there.
 func (w *webRows) redirect(r *http.Request, via []*http.Request) error {
+	r.Header.Del("Referer") // it is the address before, with the parameters
 	if len(via) > 5 {
 		return errors.New("more than five redirects")
 	}
@@ -378,25 +433,31 @@ func (w *webRows) redirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// secretive reports whether a request holds what another host must not get. Parameters may be keys; those of
+// a sheet are none, and Google leads to another host of its own.
 func (s *webSource) secretive() bool {
-	return !s.http.Bearer.IsZero() || s.http.User != "" || len(s.http.Headers) > 0
+	return !s.http.Bearer.IsZero() || s.http.User != "" || len(s.http.Headers) > 0 || s.origin.Sheet == "" && strings.Contains(s.http.URL, "?")
 }
 
 // open begins to read an answer.
 func (w *webRows) open(answer *http.Response) error {
 	w.link = nil
-	if p := w.source.http.Pages; p != nil && p.By == "link" {
-		if next := nextLink(answer.Header); next != "" {
-			u, err := w.next.Parse(next)
-			if err != nil {
-				return errors.Join(errors.New("the Link header holds no address"), answer.Body.Close())
-			}
-			if !sameHost(w.first, u) && w.source.secretive() {
-				return errors.Join(fmt.Errorf("the next page %w", errElsewhere), answer.Body.Close())
-			}
-			w.link = u
+	next := nextLink(answer.Header)
+	switch p := w.source.http.Pages; {
+	case next == "":
+	case p == nil && w.source.origin.Sheet == "":
+		return errors.Join(&wordError{"this is one page of a longer list: the answer has a Link to the next", "set source.http.pages: {by: link}"}, answer.Body.Close())
+	case p != nil && p.By == "link":
+		u, err := w.next.Parse(next)
+		if err != nil {
+			return errors.Join(errors.New("the Link header holds no address"), answer.Body.Close())
 		}
+		if !sameHost(w.first, u) && w.source.secretive() {
+			return errors.Join(fmt.Errorf("the next page %w", errElsewhere), answer.Body.Close())
+		}
+		w.link = u
 	}
+	w.unsized = answer.ContentLength < 0 && !answer.Uncompressed && answer.ProtoMajor == 1 && len(answer.TransferEncoding) == 0
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // none is unknown
 	if kind == "text/html" {
 		what := "the answer is a web page, not a list"

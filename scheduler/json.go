@@ -10,16 +10,25 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // firstItems is how many items are looked at for the names of columns: objects of one list
 // leave out what they do not have. What only later ones have is no column.
 const firstItems = 1000
 
+// Bounds of a JSON document: one value of it, and all that is kept beside the list, are held in memory.
+const (
+	longestValue = longestLine
+	mostColumns  = 10_000
+)
+
 // A jsonPage is a list of objects inside a JSON document, read item by item. An object within
 // an item gives columns with a dot in their names: address.city.
 type jsonPage struct {
 	dec    *json.Decoder
+	watch  *lineWatch
 	closer io.Closer
 	path   []string // to the list
 	depth  int      // of path that was entered
@@ -27,8 +36,10 @@ type jsonPage struct {
 	places map[string]int
 	ahead  []json.RawMessage // items read to learn the columns
 	side   map[string]json.RawMessage
+	kept   int // bytes of side
 	row    Row
 	n      int64
+	null   bool // there is null where the list would be
 	ended  bool
 }
 
@@ -36,7 +47,8 @@ func readJSON(text *bufio.Reader, closer io.Closer, items string, header []strin
 	if head, err := text.Peek(3); err == nil && string(head) == "\xef\xbb\xbf" {
 		_, _ = text.Discard(3) // it was just seen
 	}
-	p := &jsonPage{dec: json.NewDecoder(text), closer: closer, side: map[string]json.RawMessage{}}
+	watch := &lineWatch{r: text}
+	p := &jsonPage{dec: json.NewDecoder(watch), watch: watch, closer: closer, side: map[string]json.RawMessage{}}
 	if items != "" {
 		p.path = strings.Split(items, ".")
 	}
@@ -58,14 +70,36 @@ func readJSON(text *bufio.Reader, closer io.Closer, items string, header []strin
 	return p, nil
 }
 
+// token reads one sign, name or plain value.
+func (p *jsonPage) token() (json.Token, error) {
+	p.watch.left = longestValue
+	return p.dec.Token()
+}
+
+// more reports whether the list or object at hand goes on.
+func (p *jsonPage) more() bool {
+	p.watch.left = longestValue
+	return p.dec.More()
+}
+
+// value reads one whole value.
+func (p *jsonPage) value() (v json.RawMessage, err error) {
+	p.watch.left = longestValue
+	err = p.dec.Decode(&v)
+	return v, err
+}
+
 // enter walks to the list and keeps what stands in front of it.
 func (p *jsonPage) enter() error {
 	for {
-		t, err := p.dec.Token()
+		t, err := p.token()
 		if err != nil {
 			return badJSON(err)
 		}
 		switch {
+		case p.depth == len(p.path) && t == nil && p.depth > 0: // null: some write an empty list so
+			p.null = true
+			return nil
 		case p.depth == len(p.path) && t == json.Delim('['):
 			return nil
 		case p.depth == len(p.path) && t == json.Delim('{'):
@@ -83,8 +117,8 @@ func (p *jsonPage) enter() error {
 // seek moves to the value of the next name of the path, inside the object just entered.
 func (p *jsonPage) seek() error {
 	var seen []string
-	for p.dec.More() {
-		t, err := p.dec.Token()
+	for p.more() {
+		t, err := p.token()
 		if err != nil {
 			return badJSON(err)
 		}
@@ -103,11 +137,15 @@ func (p *jsonPage) seek() error {
 
 // keep notes a value beside the list: a cursor may be among them.
 func (p *jsonPage) keep(key string) error {
-	var v json.RawMessage
-	if err := p.dec.Decode(&v); err != nil {
+	v, err := p.value()
+	if err != nil {
 		return badJSON(err)
 	}
-	p.side[strings.Join(append(slices.Clone(p.path[:p.depth]), key), ".")] = v
+	name := strings.Join(append(slices.Clone(p.path[:p.depth]), key), ".")
+	if p.kept += len(v) + len(name); p.kept > longestValue {
+		return &wordError{fmt.Sprintf("what stands beside the list is larger than 16 MB, up to %q", shortCell(name)), "ask the server for the list alone"}
+	}
+	p.side[name] = v
 	return nil
 }
 
@@ -121,11 +159,13 @@ func (p *jsonPage) where() string {
 // keysHere lists the keys of the object just entered, for advice.
 func (p *jsonPage) keysHere() []string {
 	var keys []string
-	for p.dec.More() && len(keys) < 20 {
-		t, err := p.dec.Token()
+	for p.more() && len(keys) < 20 {
+		t, err := p.token()
 		key, ok := t.(string)
-		var v json.RawMessage
-		if err != nil || !ok || p.dec.Decode(&v) != nil {
+		if err != nil || !ok {
+			return keys
+		}
+		if _, err := p.value(); err != nil {
 			return keys
 		}
 		keys = append(keys, key)
@@ -139,6 +179,8 @@ func badJSON(err error) error {
 		return ErrEmpty
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("the answer breaks off in the middle")
+	case errors.Is(err, errLongLine):
+		return &wordError{"the answer has a value of more than 16 MB", "set source.http.items to the path of the list, or ask the server for less"}
 	}
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("the answer is no JSON at byte %d: %w", bad.Offset, err)
@@ -149,10 +191,10 @@ func badJSON(err error) error {
 // learn reads the first items for their names.
 func (p *jsonPage) learn() error {
 	seen := map[string]bool{}
-	for len(p.ahead) < firstItems && p.dec.More() {
-		var v json.RawMessage
-		if err := p.dec.Decode(&v); err != nil {
-			return badJSON(err)
+	for size := 0; !p.null && len(p.ahead) < firstItems && size < longestValue && p.more(); size += len(p.ahead[len(p.ahead)-1]) {
+		v, err := p.value()
+		if err != nil {
+			return badJSON(noEOF(err))
 		}
 		p.ahead = append(p.ahead, v)
 		flatten("", gjson.ParseBytes(v), func(name string, _ gjson.Result) {
@@ -161,6 +203,9 @@ func (p *jsonPage) learn() error {
 				p.header = append(p.header, name)
 			}
 		})
+		if len(p.header) > mostColumns {
+			return fmt.Errorf("the items have more than %s names, which no list has", units.Number(mostColumns))
+		}
 	}
 	return nil
 }
@@ -192,8 +237,9 @@ func (p *jsonPage) Next() (Row, int64, error) {
 		item, p.ahead = p.ahead[0], p.ahead[1:]
 	case p.ended:
 		return nil, p.n, io.EOF
-	case p.dec.More():
-		if err := p.dec.Decode(&item); err != nil {
+	case !p.null && p.more():
+		var err error
+		if item, err = p.value(); err != nil {
 			return nil, p.n, badJSON(noEOF(err))
 		}
 	default:
@@ -227,26 +273,38 @@ func noEOF(err error) error {
 
 // leave reads what stands behind the list, so that an answer that broke off is noticed.
 func (p *jsonPage) leave() error {
-	if _, err := p.dec.Token(); err != nil { // ]
-		return err
+	if !p.null {
+		if _, err := p.token(); err != nil { // ]
+			return err
+		}
 	}
 	for p.depth > 0 {
 		p.depth--
-		for p.dec.More() {
-			t, err := p.dec.Token()
+		for p.more() {
+			t, err := p.token()
 			if err != nil {
 				return err
 			}
 			key := t.(string) // keys of objects are text
+			if key == p.path[p.depth] {
+				return fmt.Errorf("the answer has %q twice, and one would be lost", strings.Join(p.path[:p.depth+1], "."))
+			}
 			if err := p.keep(key); err != nil {
 				return err
 			}
 		}
-		if _, err := p.dec.Token(); err != nil { // }
+		if _, err := p.token(); err != nil { // }
 			return err
 		}
 	}
-	return nil
+	switch _, err := p.token(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return errors.New("the answer goes on behind the list: one JSON document is read, not several")
+	}
 }
 
 // cursor finds a value beside the list.

@@ -69,10 +69,11 @@ type Pages struct {
 	By     string `yaml:"by" required:"true" enum:"link|cursor|page|offset" doc:"link follows the Link header; cursor takes a value of the answer along; page and offset count." example:"cursor"`
 	Param  string `yaml:"param" doc:"Name of the parameter; cursor, page or offset unless said."`
 	Cursor string `yaml:"cursor" doc:"For cursor: path of the next cursor in the answer." example:"meta.next"`
-	Size   int    `yaml:"size" min:"1" max:"100000" doc:"For page and offset: rows on a page, 100 unless said. A shorter page is the last."`
+	Size   int    `yaml:"size" min:"1" max:"100000" doc:"Rows to ask for on a page, 100 unless said; sent where size_param is set. The server may give fewer: only an empty page ends the list."`
+	Total  string `yaml:"total" doc:"Path of the count of all rows in the answer, where it has one: a list that ends before it is no list, and a server that refuses the page behind the last one is understood." example:"meta.total"`
 	SizeBy string `yaml:"size_param" doc:"Name of the parameter for the size; none is sent unless said." example:"limit"`
 	First  *int   `yaml:"first" doc:"For page: number of the first page; 1 unless said."`
-	Most   int    `yaml:"most" default:"100000" min:"1" doc:"Most pages; more ends the run."`
+	Most   int    `yaml:"most" default:"100000" min:"1" doc:"Most pages; more ends the run with an error."`
 }
 
 // S3 is objects in a bucket.

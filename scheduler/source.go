@@ -41,6 +41,10 @@ type inFiles interface{ File() string }
 // the rows were read to their end.
 type fromText interface{ ReadAs() string }
 
+// Rows that have something worth a look although the list was read whole have Notes, for people, whole once the rows
+// were read to their end.
+type noted interface{ Notes() []string }
+
 // textWays gathers how the texts of a list were read.
 type textWays struct {
 	words []string
