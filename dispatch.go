@@ -96,6 +96,17 @@ var States = []State{
 	StateWaiting, StateSending, StateAccepted, StateRejected, StateInDoubt, StateCancelled, StateDropped,
 }
 
+// maxAttemptsInDoubt is how many attempts a dispatch whose category is sent again in doubt may have
+// had when it is: a person who gets a code three times is served, thirty times annoyed.
+const maxAttemptsInDoubt = 3
+
+// ResendsInDoubt reports whether the dispatch is sent again by itself at the given time although its
+// last attempt may have been taken: its category allows it, it was not tried three times, and it
+// has not expired by then.
+func (d *Dispatch) ResendsInDoubt(at time.Time) bool {
+	return d.Category.ResendsInDoubt() && d.Attempt < maxAttemptsInDoubt && (d.ExpiresAt.IsZero() || at.Before(d.ExpiresAt))
+}
+
 // Final reports whether no one leaves the state.
 func (s State) Final() bool {
 	switch s {
@@ -114,6 +125,7 @@ type Attempt struct {
 	State      State  // accepted, rejected, in_doubt, dropped, or waiting to try again
 	Reason     string // the service's words or ours; "" for a plain acceptance
 	RetryAt    time.Time
+	Doubtful   bool   // with waiting: it is sent again although it may have been taken
 	Answer     string // the raw answer, first 4 KB
 	Message    *Message
 	At         time.Time

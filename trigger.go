@@ -115,6 +115,7 @@ const (
 // Facts are what the ledger holds about an affair at the moment of settling.
 type Facts struct {
 	Waiting   []Waiting  // dispatches in state waiting, oldest first
+	Open      []Open     // those that may come back to wait, oldest first
 	Last      *Sent      // the newest dispatch that may have reached the phone; nil for none
 	Tombstone *Tombstone // nil for none, or expired
 }
@@ -126,6 +127,14 @@ type Waiting struct {
 	CreatedAt time.Time
 	EventAt   time.Time // when the fact whose content it holds happened; zero when not known
 	Restarts  int
+}
+
+// Open is a dispatch of the affair that does not wait at present and may wait again: it is being
+// sent, it is in doubt, or it was rejected or dropped and a person may send it again.
+type Open struct {
+	ID      DispatchID
+	State   State
+	EventAt time.Time // as in Waiting
 }
 
 // Sent is a dispatch of the affair that was accepted, is being sent, or is in doubt.
@@ -154,6 +163,7 @@ type Settlement struct {
 	Restart DispatchID   // give this waiting dispatch the content of Wish.Owe; 0 for none
 	DueAt   time.Time    // for Restart: its due time from now on
 	Cancel  []DispatchID // end these waiting dispatches
+	CallOff []DispatchID // end these open dispatches should they come back to wait
 	Bury    bool         // remember the cancelling event until Wish.Forget
 }
 

@@ -131,6 +131,9 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		Ledger: sendLedger{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
 		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: grace, FirstPoll: a.tracker.First,
 		Halted: func(d *nudgewire.Dispatch) string {
+			if why := a.store.CalledOff(d.ID); why != "" {
+				return why
+			}
 			if h, halted := a.store.Halted(d); halted {
 				return h.Why()
 			}

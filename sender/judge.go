@@ -16,10 +16,6 @@ const (
 	// dropped: with the pauses below that is some ten hours, four minutes for a code.
 	maxAttempts = 20
 
-	// maxInDoubt is how many attempts a dispatch whose category is sent again in doubt may have
-	// had when it is: a person who gets a code three times is served, thirty times annoyed.
-	maxInDoubt = 3
-
 	// maxRowRetry bounds a Retry-After for the dispatch it was answered to.
 	maxRowRetry = 24 * time.Hour
 )
@@ -85,16 +81,18 @@ func (s *Sender) again(c *claim, now time.Time, refusal *apiclient.CallError) nu
 
 // doubt is for a call that may have been taken.
 func (s *Sender) doubt(c *claim, now time.Time, err error) nudgewire.Attempt {
-	if !c.Category.ResendsInDoubt() || c.Attempt >= maxInDoubt {
-		return c.attempt(now, nudgewire.StateInDoubt, fmt.Sprintf("may have been taken: %v", err))
-	}
 	base, most := pauses(c.Category)
 	at := now.Add(backoff.Next(c.Attempt, base, most, s.Jitter()))
-	if expired(c.ExpiresAt, at) {
-		return c.attempt(now, nudgewire.StateInDoubt,
-			fmt.Sprintf("may have been taken, and expires before it could be sent again: %v", err))
+	if !c.ResendsInDoubt(at) {
+		words := "may have been taken"
+		if c.ResendsInDoubt(now) {
+			words += ", and expires before it could be sent again"
+		}
+		return c.attempt(now, nudgewire.StateInDoubt, fmt.Sprintf("%s: %v", words, err))
 	}
-	return c.retry(now, at, fmt.Sprintf("may have been taken; sent again because its category is %s: %v", c.Category, err))
+	a := c.retry(now, at, fmt.Sprintf("may have been taken; sent again because its category is %s: %v", c.Category, err))
+	a.Doubtful = true
+	return a
 }
 
 // giveBack returns a claim that was surely not sent to the waiting ones.

@@ -8,10 +8,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// maxAttemptsInDoubt is how many sends with an unknown end are begun by themselves, for
-// categories that send again at all.
-const maxAttemptsInDoubt = 3
-
 // Abandon ends the claims that nobody will finish: of every owner but this one (with one
 // process on the data, the others are dead) and those whose lease has ended. What was
 // being sent is then in doubt, or waits to be sent again where the category resends by
@@ -62,21 +58,17 @@ func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string) error {
 	a := nudgewire.Attempt{
 		DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, State: nudgewire.StateInDoubt, Reason: reason, At: now,
 	}
-	t.counts[countInDoubt]++
 	if err := t.insertAttempt(&a); err != nil {
 		return err
 	}
-	if !resends(d, now) {
+	if !d.ResendsInDoubt(now) {
+		t.counts[countInDoubt]++
 		_, err := t.exec(stLapse, int64(d.ID), reason, micro(now))
 		return err
 	}
-	t.counts[countRetries]++
-	t.leavesDue(micro(now))
-	_, err := t.exec(stResend, int64(d.ID), reason+"; sent again, as "+string(d.Category)+" may be", micro(now), micro(d.ExpiresAt), micro(now))
+	_, err := t.putBack(d, d.Owner, comeback{
+		reason: reason + "; sent again, as " + string(d.Category) + " may be", due: micro(now), expires: micro(d.ExpiresAt), at: micro(now),
+		doubtful: true, keepOwner: true,
+	})
 	return err
-}
-
-// resends reports whether d is sent again by itself although it may have been sent.
-func resends(d *nudgewire.Dispatch, now time.Time) bool {
-	return d.Category.ResendsInDoubt() && d.Attempt < maxAttemptsInDoubt && (d.ExpiresAt.IsZero() || now.Before(d.ExpiresAt))
 }

@@ -238,11 +238,15 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 	wish, ready := &p.plan.Wishes[i], &p.wishes[i]
 	e := &p.plan.Event
 	for _, c := range done.Cancel {
-		reason := fmt.Sprintf("cancelled by %s (event %d)", e.Ref(), id)
-		if err := t.changeWaiting(stCancel, c, int64(c), reason, t.at); err != nil {
+		if err := t.changeWaiting(stCancel, c, int64(c), byEvent(e, id), t.at); err != nil {
 			return 0, fmt.Errorf("cancel dispatch %d: %w", c, err)
 		}
 		t.counts[countCancelled]++
+	}
+	for _, c := range done.CallOff {
+		if err := t.callOff(c, byEvent(e, id)); err != nil {
+			return 0, fmt.Errorf("call off dispatch %d: %w", c, err)
+		}
 	}
 	if done.Bury {
 		if err := t.bury(wish, ready.affair, id, e); err != nil {

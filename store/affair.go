@@ -42,12 +42,22 @@ func (t *tx) facts(w *nudgewire.Wish, ready *readyWish) (f nudgewire.Facts, err 
 		switch {
 		case d.trigger != a.Trigger || (a.Key == "" && d.phone != string(a.Phone)):
 			return // another affair with the same hash
-		case d.key != a.Key && (a.Key != "" || !cancelling || d.state != nudgewire.StateWaiting):
+		case d.key != a.Key && (a.Key != "" || !cancelling):
 			return // found by its phone; only who cancels without a key means it, too
 		}
 		switch d.state {
 		case nudgewire.StateWaiting:
 			f.Waiting = append(f.Waiting, d.Waiting)
+		case nudgewire.StateSending, nudgewire.StateInDoubt, nudgewire.StateRejected, nudgewire.StateDropped:
+			if cancelling {
+				f.Open = append(f.Open, nudgewire.Open{ID: d.ID, State: d.state, EventAt: d.EventAt})
+			}
+		default:
+		}
+		if d.key != a.Key {
+			return // what another key sent says nothing of this one
+		}
+		switch d.state {
 		case nudgewire.StateSending, nudgewire.StateAccepted, nudgewire.StateInDoubt:
 			if !d.claimed.Before(sent.At) {
 				sent = nudgewire.Sent{ID: d.ID, State: d.state, At: d.claimed}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -66,21 +67,12 @@ func checkAttempt(a *nudgewire.Attempt) error {
 }
 
 func (t *tx) finish(a *nudgewire.Attempt) (lost bool, err error) {
-	var held int64
 	if a.State == nudgewire.StateWaiting {
-		due := micro(a.RetryAt)
-		if due == 0 {
-			due = micro(a.At)
-		}
-		held, err = t.exec(stRetry, int64(a.DispatchID), a.Owner, int64(a.Number), a.Reason, due, micro(a.At))
-		if held > 0 {
-			t.leavesDue(due)
-		}
-	} else {
-		held, err = t.exec(stFinish, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
-		if err == nil && held == 0 && (a.State == nudgewire.StateAccepted || a.State == nudgewire.StateRejected) {
-			held, err = t.exec(stFinishLate, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
-		}
+		return t.finishWaiting(a)
+	}
+	held, err := t.exec(stFinish, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
+	if err == nil && held == 0 && (a.State == nudgewire.StateAccepted || a.State == nudgewire.StateRejected) {
+		held, err = t.exec(stFinishLate, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
 	}
 	if err != nil || held == 0 {
 		return held == 0, err
@@ -96,6 +88,31 @@ func (t *tx) finish(a *nudgewire.Attempt) (lost bool, err error) {
 		return false, nil
 	}
 	return false, t.insertMessage(a)
+}
+
+// finishWaiting records a claim whose dispatch waits again, if nothing keeps it from that.
+func (t *tx) finishWaiting(a *nudgewire.Attempt) (lost bool, err error) {
+	var d nudgewire.Dispatch
+	err = t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID))
+	if err != nil || d.State != nudgewire.StateSending || d.Owner != a.Owner || d.Attempt != a.Number {
+		return err == nil, err
+	}
+	due := micro(a.RetryAt)
+	if due == 0 {
+		due = micro(a.At)
+	}
+	state, err := t.putBack(&d, d.Owner, comeback{reason: a.Reason, due: due, expires: micro(d.ExpiresAt), at: micro(a.At), doubtful: a.Doubtful})
+	if err != nil {
+		return false, err
+	}
+	ended := *a
+	if state == nudgewire.StateInDoubt {
+		ended.State, ended.Reason = state, d.Reason
+	}
+	if state != nudgewire.StateWaiting {
+		ended.RetryAt = time.Time{}
+	}
+	return false, t.insertAttempt(&ended)
 }
 
 var stateCounts = map[nudgewire.State]counter{

@@ -41,9 +41,7 @@ func (s *Store) Resolve(ctx context.Context, id nudgewire.DispatchID, r nudgewir
 			if !expires.IsZero() {
 				expires = moment(t.at).Add(d.ExpiresAt.Sub(d.DueAt))
 			}
-			t.counts[countRetries]++
-			t.leavesDue(t.at)
-			_, err := t.exec(stResend, int64(id), reason, t.at, micro(expires), t.at)
+			_, err := t.putBack(d, "", comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at})
 			return err
 		case nudgewire.ResolveAccepted:
 			t.counts[countAccepted]++

@@ -41,7 +41,9 @@ const (
 	stClaim
 	stExpire
 	stFinish
-	stRetry
+	stPutBack
+	stCallOff
+	stCalledOff
 	stFinishLate
 	stInsertMessage
 	stInsertFresh
@@ -51,7 +53,6 @@ const (
 
 	stSending
 	stLapse
-	stResend
 	stResolve
 
 	stDuePolls
@@ -203,8 +204,12 @@ var statements = [stmtCount]string{
 	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.
 	stFinish: `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0
 		WHERE id = ?1 AND state = 'sending' AND owner = ?2 AND attempt = ?3`,
-	stRetry: `UPDATE dispatches SET state = 'waiting', reason = ?4, due_at = ?5, updated_at = ?6, lease_ends = 0, owner = ''
-		WHERE id = ?1 AND state = 'sending' AND owner = ?2 AND attempt = ?3`,
+	// Nobody comes back to wait but by this.
+	stPutBack: `UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = ?7
+		WHERE id = ?1 AND state = ?8 AND attempt = ?9`,
+	// The first event that calls it off is the one that is told.
+	stCallOff:   `INSERT INTO called_off (dispatch_id, reason) VALUES (?1, ?2) ON CONFLICT (dispatch_id) DO NOTHING`,
+	stCalledOff: `SELECT reason FROM called_off WHERE dispatch_id = ?1`,
 	stFinishLate: `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6
 		WHERE id = ?1 AND state IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3`,
 	stInsertMessage: `INSERT INTO messages (` + messageColumns + `)
@@ -220,9 +225,6 @@ var statements = [stmtCount]string{
 		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`,
 	stLapse: `UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, lease_ends = 0
 		WHERE id = ?1 AND state = 'sending'`,
-	// The owner stays here, too: a late answer may still come before the next claim.
-	stResend: `UPDATE dispatches SET state = 'waiting', reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5, lease_ends = 0
-		WHERE id = ?1 AND state IN ('sending', 'in_doubt')`,
 	stResolve: `UPDATE dispatches SET state = ?2, reason = ?3, updated_at = ?4 WHERE id = ?1 AND state = 'in_doubt'`,
 
 	stDuePolls: `SELECT ` + messageColumns + ` FROM messages
@@ -258,7 +260,7 @@ var statements = [stmtCount]string{
 var columnsOf = [stmtCount]int{
 	stEventKey: 3, stSeenOneDay: 3, stSeen: 3,
 	stAffair: 10, stAffairRow: 10, stTombstone: 4, stExpiredTombstones: 4,
-	stDue: 18, stRecipient: 2, stDispatch: 18, stSending: 18,
+	stDue: 18, stCalledOff: 1, stRecipient: 2, stDispatch: 18, stSending: 18,
 	stDuePolls: 16, stMessage: 16, stOldRefusal: 1,
 	stDueLookups: 7, stDecisions: 2, stLater: 2,
 }

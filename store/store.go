@@ -59,6 +59,7 @@ type Store struct {
 	blocking  sync.RWMutex // for reading while blocks are made, for writing while one ends
 	lastBlock atomic.Int64 // when the newest block of this process was stored, microseconds
 
+	off     recentOff
 	filling filling
 
 	closing sync.Once
@@ -133,6 +134,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if s.writer, err = openWriter(&c, sqliteDialect); err != nil {
 		return nil, err
 	}
+	s.writer.off = &s.off
 	s.writer.now, s.writer.hooks = o.Now, hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup}
 	if s.writer.checkpoints, err = newCheckpointer(c); err != nil {
 		return nil, err

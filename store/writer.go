@@ -41,6 +41,7 @@ type writer struct {
 	// its own, once the last is gone.
 	blocks, halts bool
 	passed        passed
+	off           *recentOff
 	now           func() time.Time
 	hooks         hooks
 }
@@ -106,6 +107,7 @@ type tx struct {
 	poll   int64 // same for messages
 	lookup int64 // same for look-ups
 	heard  []heard
+	off    []calledOff
 }
 
 // runGroup implements runner.
@@ -149,6 +151,7 @@ func (w *writer) runGroup(ops []*waiting) (err error) {
 		return err
 	}
 	w.keys.settle()
+	w.off.add(t.off)
 	w.checkpoint()
 	if t.due != 0 && w.hooks.due != nil {
 		w.hooks.due(moment(t.due))

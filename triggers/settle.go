@@ -104,16 +104,28 @@ func settleCancelling(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement 
 		s.Cancel = append(s.Cancel, one.ID)
 		ended = append(ended, fmt.Sprintf("dispatch %d (due %s)", one.ID, stamp(one.DueAt)))
 	}
+	var open []string
+	for _, one := range f.Open {
+		if w.Affair.Ordered() && one.EventAt.After(w.EventAt) {
+			continue
+		}
+		s.CallOff = append(s.CallOff, one.ID)
+		if words := openWords(one); words != "" {
+			open = append(open, words)
+		}
+	}
 	var says []string
-	if len(ended) > 0 {
+	switch {
+	case len(ended) > 0:
 		says = append(says, "cancels "+strings.Join(ended, ", "))
-	} else {
+	case len(open) == 0:
 		says = append(says, "nothing waits for "+affair(w.Affair))
 	}
+	says = append(says, open...)
 	if len(spared) > 0 {
 		says = append(says, strings.Join(spared, ", ")+" stays: its event happened later")
 	}
-	if f.Last != nil && len(ended) == 0 {
+	if f.Last != nil && f.Last.State == nudgewire.StateAccepted && len(ended) == 0 {
 		says = append(says, fmt.Sprintf("dispatch %d %s at %s", f.Last.ID, sentWords(f.Last.State), stamp(f.Last.At)))
 	}
 	if s.Bury {
@@ -121,6 +133,19 @@ func settleCancelling(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement 
 	}
 	s.Reason = strings.Join(says, "; ")
 	return s
+}
+
+// openWords says what a cancelling event means for a dispatch that does not wait, "" for nothing
+// that is worth telling.
+func openWords(o nudgewire.Open) string {
+	switch o.State {
+	case nudgewire.StateSending:
+		return fmt.Sprintf("dispatch %d is being sent: it is cancelled if the service does not take it", o.ID)
+	case nudgewire.StateInDoubt:
+		return fmt.Sprintf("dispatch %d is in doubt, it may have arrived: it is not sent again", o.ID)
+	default:
+		return ""
+	}
 }
 
 // affair names what is settled without showing a phone.

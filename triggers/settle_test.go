@@ -141,6 +141,30 @@ func TestSettle(t *testing.T) {
 			wish: cancelling(), facts: nudgewire.Facts{Last: sent},
 			want: nudgewire.Settlement{Outcome: nudgewire.Cancelling, Bury: true, Reason: "nothing waits for key cart-1; dispatch 5 was accepted at 2026-11-26 12:00:00 UTC; remembered until 2026-11-28 12:00:00 UTC"},
 		},
+		"cancelling what is being sent, in doubt, or was refused calls it off": {
+			wish: cancelling(), facts: nudgewire.Facts{Last: &nudgewire.Sent{ID: 8, State: nudgewire.StateSending, At: noon}, Open: []nudgewire.Open{
+				{ID: 6, State: nudgewire.StateRejected}, {ID: 7, State: nudgewire.StateInDoubt}, {ID: 8, State: nudgewire.StateSending}, {ID: 9, State: nudgewire.StateDropped},
+			}},
+			want: nudgewire.Settlement{
+				Outcome: nudgewire.Cancelling, CallOff: []nudgewire.DispatchID{6, 7, 8, 9}, Bury: true,
+				Reason: "dispatch 7 is in doubt, it may have arrived: it is not sent again; dispatch 8 is being sent: it is cancelled if the service does not take it; remembered until 2026-11-28 12:00:00 UTC",
+			},
+		},
+		"an event that plans, too, calls off as well though it is not remembered": {
+			wish: cancelling(), with: func(w *nudgewire.Wish) { w.Forget = time.Time{} }, facts: nudgewire.Facts{Open: []nudgewire.Open{{ID: 8, State: nudgewire.StateSending}}},
+			want: nudgewire.Settlement{
+				Outcome: nudgewire.Cancelling, CallOff: []nudgewire.DispatchID{8},
+				Reason: "dispatch 8 is being sent: it is cancelled if the service does not take it",
+			},
+		},
+		"calling off by phone spares what happened later": {
+			wish: cancelling(), with: func(w *nudgewire.Wish) { byPhone(w); w.EventAt = noon.Add(-time.Hour) },
+			facts: nudgewire.Facts{Open: []nudgewire.Open{{ID: 8, State: nudgewire.StateSending, EventAt: noon}, {ID: 9, State: nudgewire.StateSending, EventAt: noon.Add(-2 * time.Hour)}}},
+			want: nudgewire.Settlement{
+				Outcome: nudgewire.Cancelling, CallOff: []nudgewire.DispatchID{9}, Bury: true,
+				Reason: "dispatch 9 is being sent: it is cancelled if the service does not take it; remembered until 2026-11-28 12:00:00 UTC",
+			},
+		},
 		"cancelling by phone spares what happened later": {
 			wish: cancelling(), with: func(w *nudgewire.Wish) { byPhone(w); w.EventAt = noon.Add(-time.Hour) }, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
 			want: nudgewire.Settlement{Outcome: nudgewire.Cancelling, Bury: true, Reason: "nothing waits for this phone; dispatch 7 stays: its event happened later; remembered until 2026-11-28 12:00:00 UTC"},

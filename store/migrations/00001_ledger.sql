@@ -140,6 +140,13 @@ CREATE TABLE tombstones (
 ) {{clustered}};
 CREATE INDEX tombstones_expiry ON tombstones (expires_at);
 
+-- Dispatches that did not wait when a cancelling event came: they are cancelled should they come
+-- back to wait.
+CREATE TABLE called_off (
+	dispatch_id {{id}},
+	reason      TEXT NOT NULL CHECK (reason <> '')
+);
+
 -- Requests to a hook that were not taken.
 CREATE TABLE refusals (
 	id        {{id}},

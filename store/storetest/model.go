@@ -25,6 +25,7 @@ type modelDispatch struct {
 	owner    string // of the newest claim, as long as a late answer would be heard
 	lease    time.Time
 	restarts int
+	off      bool             // an order came while it did not wait
 	status   nudgewire.Status // of its message; "" for none
 	final    bool
 }
@@ -111,6 +112,21 @@ func (m *model) order(t *rapid.T) {
 		for d := m.waiting(key); d != nil; d = m.waiting(key) {
 			d.state = nudgewire.StateCancelled
 		}
+		for _, d := range m.rows {
+			d.off = d.off || d.key == key && d.state != nudgewire.StateCancelled && d.state != nudgewire.StateAccepted
+		}
+	}
+}
+
+// back makes d wait again, or ends it where an order came meanwhile.
+func (d *modelDispatch) back(due, expires time.Time, doubtful bool) {
+	switch {
+	case !d.off:
+		d.state, d.due, d.expires = nudgewire.StateWaiting, due, expires
+	case doubtful:
+		d.state = nudgewire.StateInDoubt
+	default:
+		d.state = nudgewire.StateCancelled
 	}
 }
 
@@ -187,7 +203,8 @@ func (m *model) finish(t *rapid.T) {
 	}
 	d.state = state
 	if state == nudgewire.StateWaiting {
-		d.due, d.owner = a.RetryAt, ""
+		d.back(a.RetryAt, d.expires, false)
+		d.owner = ""
 	}
 	if state == nudgewire.StateAccepted {
 		d.status = nudgewire.StatusAccepted
@@ -210,7 +227,7 @@ func (m *model) abandon(t *rapid.T) {
 		want++
 		d.state = nudgewire.StateInDoubt
 		if d.category == nudgewire.Authentication && d.attempt < 3 && m.now.Before(d.expires) {
-			d.state, d.due = nudgewire.StateWaiting, m.now
+			d.back(m.now, d.expires, true)
 		}
 	}
 	if n != want {
@@ -245,8 +262,7 @@ func (m *model) resolve(t *rapid.T) {
 	case nudgewire.ResolveDrop:
 		d.state = nudgewire.StateDropped
 	default:
-		d.expires = m.now.Add(d.expires.Sub(d.due))
-		d.state, d.due = nudgewire.StateWaiting, m.now
+		d.back(m.now, m.now.Add(d.expires.Sub(d.due)), false)
 	}
 }
 

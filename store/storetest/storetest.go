@@ -38,6 +38,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"settle", s.settle},
 		{"claim", s.claim},
 		{"finish", s.finish},
+		{"back", s.back},
 		{"abandon", s.abandon},
 		{"people", s.people},
 		{"polls", s.polls},
@@ -94,6 +95,11 @@ func insert(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
 		s := nudgewire.Settlement{Outcome: nudgewire.Cancelling, Bury: true}
 		for _, one := range f.Waiting {
 			s.Cancel = append(s.Cancel, one.ID)
+		}
+		for _, one := range f.Open {
+			if w.Affair.Key != "" || !one.EventAt.After(w.EventAt) {
+				s.CallOff = append(s.CallOff, one.ID)
+			}
 		}
 		return s
 	}

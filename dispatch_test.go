@@ -1,0 +1,25 @@
+package nudgewire
+
+import (
+	"testing"
+	"time"
+)
+
+func TestWhatIsSentAgainInDoubt(t *testing.T) {
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		d    Dispatch
+		want bool
+	}{
+		"a code that was tried twice":   {Dispatch{Category: Authentication, Attempt: 2, ExpiresAt: now.Add(time.Second)}, true},
+		"a code that never expires":     {Dispatch{Category: Authentication, Attempt: 1}, true},
+		"a code that was tried thrice":  {Dispatch{Category: Authentication, Attempt: 3}, false},
+		"a code that expires just then": {Dispatch{Category: Authentication, Attempt: 1, ExpiresAt: now}, false},
+		"an order's confirmation":       {Dispatch{Category: Utility, Attempt: 1}, false},
+		"a reminder":                    {Dispatch{Category: Marketing, Attempt: 1}, false},
+	} {
+		if got := tt.d.ResendsInDoubt(now); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

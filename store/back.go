@@ -1,0 +1,135 @@
+package store
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A dispatch that is being sent, or is in doubt, cannot be cancelled: its message may be on its way.
+// What a cancelling event says about it is kept in called_off, and every way back to waiting leads
+// through putBack, which looks there first: in the same commit, so that the event came before and is
+// met, or comes after and finds a dispatch that waits.
+
+// A comeback is what a dispatch would wait with again.
+type comeback struct {
+	reason       string
+	due, expires int64
+	at           int64
+	doubtful     bool // it may have been taken: what keeps it from waiting leaves it in doubt
+	keepOwner    bool // a late answer of the last attempt may still come before the next claim
+}
+
+// putBack makes a dispatch wait again and says what it is from then on: waiting; cancelled when an
+// event called it off meanwhile; dropped when its contact was blocked; in doubt instead of the last
+// two when it may have been taken. d is its row as this transaction sees it, and changes along.
+func (t *tx) putBack(d *nudgewire.Dispatch, owner string, c comeback) (nudgewire.State, error) {
+	state, reason := nudgewire.StateWaiting, c.reason
+	why, err := t.calledOff(d.ID)
+	if err == nil && why != "" {
+		state = nudgewire.StateCancelled
+	} else if err == nil {
+		if why, err = t.barred(d); why != "" {
+			state = nudgewire.StateDropped
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	kept := ""
+	switch {
+	case state == nudgewire.StateWaiting:
+		if t.leavesDue(c.due); c.keepOwner {
+			kept = owner
+		}
+		t.counts[countRetries]++
+	case c.doubtful:
+		state, reason, kept = nudgewire.StateInDoubt, c.reason+"; not sent again: "+why, owner
+		t.counts[countInDoubt]++
+	default:
+		reason = why
+		if c.reason != "" {
+			reason += "; " + c.reason
+		}
+		t.counts[stateCounts[state]]++
+	}
+	if state != nudgewire.StateWaiting {
+		c.due, c.expires = micro(d.DueAt), micro(d.ExpiresAt)
+	}
+	n, err := t.exec(stPutBack, int64(d.ID), string(state), reason, c.due, c.expires, c.at, kept, string(d.State), int64(d.Attempt))
+	if err == nil && n == 0 {
+		err = fmt.Errorf("dispatch %d: %w", d.ID, ErrClaimLost)
+	}
+	d.State, d.Reason = state, reason
+	return state, err
+}
+
+// callOff notes that a cancelling event means a dispatch that does not wait at present.
+func (t *tx) callOff(id nudgewire.DispatchID, reason string) error {
+	t.off = append(t.off, calledOff{id, reason})
+	_, err := t.exec(stCallOff, int64(id), reason)
+	return err
+}
+
+// calledOff says which event called a dispatch off, "" for none.
+func (t *tx) calledOff(id nudgewire.DispatchID) (why string, err error) {
+	err = t.query(stCalledOff, func(r *row) error { why = r.text(); return nil }, int64(id))
+	return why, err
+}
+
+// byEvent is the reason of what an event cancels.
+func byEvent(e *nudgewire.Event, id nudgewire.EventID) string {
+	return fmt.Sprintf("cancelled by %s (event %d)", e.Ref(), id)
+}
+
+// CalledOff says which event called a claimed dispatch off since its claim, "" for none. It is for
+// the look just before the call and costs next to nothing. The dispatch goes back to wait, and is
+// cancelled on the way.
+func (s *Store) CalledOff(id nudgewire.DispatchID) (why string) { return s.off.why(id) }
+
+type calledOff struct {
+	id  nudgewire.DispatchID
+	why string
+}
+
+// recentOff remembers what was called off lately: more than claims can be in hand, so that whoever is
+// about to call finds his own.
+type recentOff struct {
+	mu   sync.RWMutex
+	by   map[nudgewire.DispatchID]string
+	ring []nudgewire.DispatchID
+	next int
+}
+
+const mostRecentOff = 8192
+
+func (r *recentOff) add(all []calledOff) {
+	if len(all) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.by == nil {
+		r.by = map[nudgewire.DispatchID]string{}
+	}
+	for _, one := range all {
+		if _, known := r.by[one.id]; known {
+			continue
+		}
+		if len(r.ring) < mostRecentOff {
+			r.ring = append(r.ring, one.id)
+		} else {
+			delete(r.by, r.ring[r.next])
+			r.ring[r.next] = one.id
+			r.next = (r.next + 1) % mostRecentOff
+		}
+		r.by[one.id] = one.why
+	}
+}
+
+func (r *recentOff) why(id nudgewire.DispatchID) string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.by[id]
+}
