@@ -1,3 +1,4 @@
+# make build   the program, as bin/nudgewire
 # make check   everything that must hold before a commit; what CI runs
 # make test    the tests alone, with the race detector
 # make bench   throughput, latency and memory against bare net/http, in one run
@@ -10,38 +11,31 @@ LOGS := .check
 
 .PHONY: check setup lint test nocgo generated bench fuzz demo build
 check: setup lint generated test nocgo
+	@! [ -s $(LOGS)/skipped.log ] || { echo "skipped:"; cat $(LOGS)/skipped.log; }
 	@echo "check: all good"
 
-# What Go cannot bring by itself: a C compiler, and the servers that the tests of sources are held
-# against. Without those the tests skip, which "make test" takes for a failure in CI.
+# What Go cannot bring by itself: a C compiler, which is named where it is missing, and the servers that
+# the tests of list sources are held against, which are unpacked here and neither installed nor started.
 setup:
 	@mkdir -p $(LOGS)
 	@command -v go >/dev/null || { echo "install Go 1.26 or later: https://go.dev/dl"; exit 1; }
-	@if ! command -v gcc >/dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -y -qq gcc libc6-dev; \
-		else echo "install a C compiler (Debian: apt-get install gcc libc6-dev)"; exit 1; fi; fi
-	@if ! PATH="$$PATH:/usr/sbin" command -v mariadbd >/dev/null || ! PATH="$$PATH:/usr/sbin" command -v sshd >/dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mariadb-server openssh-server; \
-		else echo "tests of MySQL and SFTP sources will skip (Debian: apt-get install mariadb-server openssh-server)"; fi; fi
-	@if ! PATH="$$PATH:$$(ls -d /usr/lib/postgresql/*/bin /usr/pgsql-*/bin 2>/dev/null | paste -sd:)" command -v initdb >/dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; \
-		else echo "tests of PostgreSQL sources will skip (Debian: apt-get install postgresql)"; fi; fi
+	@command -v gcc >/dev/null || { echo "install a C compiler (Debian: apt-get install gcc libc6-dev)"; exit 1; }
+	@tools/servers $(LOGS)/servers
 
 lint:
 	$(LINT) fmt --diff
 	$(LINT) run ./...
 	go vet ./...
 
-# A test that skips is a test that did not hold. In a clone without the published payloads
-# the tests over them may skip; in CI, and wherever the folder is there, nothing may.
+# A test that was skipped did not hold, so each is named at the end. In a clone without the published
+# payloads the tests over them may skip; in CI, and wherever the folder is there, nothing may.
 test:
 	@mkdir -p $(LOGS)
 	@go test -race -timeout 15m -v ./... 2>&1 | tee $(LOGS)/test.log | grep --line-buffered -E '^(ok|FAIL|\?|panic)' || \
 		{ grep -E -A60 '^\s*--- FAIL|^panic|DATA RACE|build failed|^#' $(LOGS)/test.log | head -500; exit 1; }
-	@if [ -n "$${CI:-}" ] || [ -d "$${NUDGEWIRE_PAYLOADS:-../shared/payloads}" ]; then \
-		if grep -E '^\s*--- SKIP' $(LOGS)/test.log; then echo "check: the tests above were skipped and must run here"; exit 1; fi; fi
+	@if grep -E -A3 '^\s*--- SKIP' $(LOGS)/test.log > $(LOGS)/skipped.log && \
+		{ [ -n "$${CI:-}" ] || [ -d "$${NUDGEWIRE_PAYLOADS:-../shared/payloads}" ]; }; then \
+		echo "check: these tests were skipped and must run here"; cat $(LOGS)/skipped.log; exit 1; fi
 
 # Without cgo the pure-Go SQLite stands in under the same driver name.
 nocgo:

@@ -23,13 +23,23 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
+// unpacked is where "make setup" puts the servers that this machine lacks, with their libraries.
+var unpacked = func() string {
+	here, err := filepath.Abs(filepath.Join("..", ".check", "servers", "usr"))
+	if err != nil {
+		panic(err)
+	}
+	return here
+}()
+
 // program is where a server program lies, and skips the test where there is none; "make setup"
 // brings it, and where CI is set a skipped test is a failed one.
 func program(t testing.TB, names ...string) string {
 	t.Helper()
 	for _, name := range names {
-		folders := append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/local/sbin", "/usr/bin")
-		for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"} { // one folder for each version
+		folders := append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/local/sbin", "/usr/bin", unpacked+"/bin", unpacked+"/sbin")
+		// PostgreSQL has one folder for each version.
+		for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", unpacked + "/lib/postgresql/*/bin"} {
 			versions, err := filepath.Glob(pattern)
 			if err != nil {
 				t.Fatal(err)
@@ -43,7 +53,29 @@ func program(t testing.TB, names ...string) string {
 			}
 		}
 	}
-	t.Skipf("%s is not installed: make setup brings it", names[0])
+	t.Skipf("%s is not here: make setup brings it", names[0])
+	return ""
+}
+
+// libraries is the environment of a server that may have been unpacked with libraries of its own.
+func libraries(t testing.TB) []string {
+	t.Helper()
+	folders, err := filepath.Glob(unpacked + "/lib/*-linux-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(os.Environ(), "LD_LIBRARY_PATH="+strings.Join(append(folders, os.Getenv("LD_LIBRARY_PATH")), ":"))
+}
+
+// library is where a shared library lies, and skips the test where there is none.
+func library(t testing.TB, name string) string {
+	t.Helper()
+	for _, pattern := range []string{"/usr/lib/*-linux-*/", unpacked + "/lib/*-linux-*/"} {
+		if found, err := filepath.Glob(pattern + name); err == nil && len(found) > 0 {
+			return found[0]
+		}
+	}
+	t.Skipf("%s is not here: make setup brings it", name)
 	return ""
 }
 
@@ -83,6 +115,9 @@ func serveUntil(t testing.TB, cmd *exec.Cmd, end os.Signal) {
 	t.Helper()
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
+	if cmd.Env == nil {
+		cmd.Env = libraries(t)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -131,13 +166,15 @@ func mariaDB(t testing.TB) (address string, root *sql.DB) {
 	folder := openFolder(t)
 	who := asNobodySpecial(t, folder, "mysql")
 	data := filepath.Join(folder, "data")
-	create := exec.CommandContext(t.Context(), install, "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db")
-	create.SysProcAttr, create.Dir = who, folder
+	// The server finds its own files beside its folder.
+	base := "--basedir=" + filepath.Dir(filepath.Dir(server))
+	create := exec.CommandContext(t.Context(), install, "--no-defaults", base, "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db")
+	create.SysProcAttr, create.Dir, create.Env = who, folder, libraries(t)
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("make the data: %v\n%s", err, out)
 	}
 	port := freePort(t)
-	run := exec.Command(server, "--no-defaults", "--datadir="+data, "--socket="+filepath.Join(folder, "s"), "--pid-file="+filepath.Join(folder, "pid"),
+	run := exec.Command(server, "--no-defaults", base, "--datadir="+data, "--socket="+filepath.Join(folder, "s"), "--pid-file="+filepath.Join(folder, "pid"),
 		"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port), "--skip-log-bin", "--innodb-flush-log-at-trx-commit=0")
 	run.SysProcAttr, run.Dir = who, folder
 	serve(t, run)

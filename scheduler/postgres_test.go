@@ -31,7 +31,7 @@ func postgreSQL(t testing.TB) (host string, root *sql.DB) {
 	who := asNobodySpecial(t, folder, "postgres")
 	data := filepath.Join(folder, "data")
 	create := exec.CommandContext(t.Context(), initdb, "--pgdata="+data, "--username=root", "--encoding=UTF8", "--locale=C", "--no-sync", "--auth-local=trust", "--auth-host=scram-sha-256")
-	create.SysProcAttr, create.Dir = who, folder
+	create.SysProcAttr, create.Dir, create.Env = who, folder, libraries(t)
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("make the data: %v\n%s", err, out)
 	}

@@ -22,41 +22,58 @@ import (
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
-// sshd starts OpenSSH's server over a folder, for whoever runs the test and has the key.
-func sshd(t testing.TB, folder string, hostKeys [2]string, guest ssh.PublicKey) string {
+// sshd starts OpenSSH's server over a folder, and lets in whoever has the key under the name that
+// it runs as: that of whoever runs the test, or of nobody in root's place. A server of root's wants a
+// user and a folder that only its installation makes, and one of nobody's a nobody who may log in.
+func sshd(t testing.TB, folder string, hostKeys [2]string, guest ssh.PublicKey) (address, name string) {
 	t.Helper()
 	server := program(t, "sshd")
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name = me.Username; me.Uid == "0" {
+		name = "nobody"
+	}
 	for name, text := range map[string]string{"host": hostKeys[0], "host2": hostKeys[1], "guests": string(ssh.MarshalAuthorizedKey(guest))} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if os.Getuid() == 0 { // where its unprivileged half lives; a service manager makes it otherwise
-		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
 	port := freePort(t)
-	address := net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
+	address = net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
 	config := fmt.Sprintf("ListenAddress %s\nHostKey %s\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nSubsystem sftp internal-sftp\n",
 		address, filepath.Join(folder, "host2"), filepath.Join(folder, "host"), filepath.Join(folder, "guests"))
 	file := filepath.Join(folder, "config")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	serve(t, exec.Command(server, "-D", "-e", "-f", file))
+	run := exec.Command(server, "-D", "-e", "-f", file)
+	if me.Uid == "0" {
+		run.SysProcAttr = asNobodySpecial(t, folder, name)
+		users := filepath.Join(folder, "users")
+		line := fmt.Sprintf("nobody:*:%d:%d::/:/bin/sh\n", run.SysProcAttr.Credential.Uid, run.SysProcAttr.Credential.Gid)
+		if err := os.WriteFile(users, []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, kept := range []string{"config", "host", "host2", "guests", "users"} {
+			asNobodySpecial(t, filepath.Join(folder, kept), name)
+		}
+		run.Env = append(libraries(t), "LD_PRELOAD="+library(t, "libnss_wrapper.so"), "NSS_WRAPPER_PASSWD="+users, "NSS_WRAPPER_GROUP=/etc/group")
+	}
+	serve(t, run)
 	for range 100 {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			if err := c.Close(); err != nil {
 				t.Error(err)
 			}
-			return address
+			return address, name
 		}
 		time.Sleep(50 * time.Millisecond) // another process tells nobody when it listens
 	}
 	t.Fatal("sshd does not answer")
-	return ""
+	return "", ""
 }
 
 func newECDSAKey(t testing.TB) (ssh.Signer, string) {
@@ -71,15 +88,11 @@ func newECDSAKey(t testing.TB) (ssh.Signer, string) {
 // The source against OpenSSH itself: the lists come in their order, a wrong key and a server with
 // another key than known_hosts says end in words.
 func TestSFTPAgainstOpenSSH(t *testing.T) {
-	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
 	host, hostKey := newKey(t)
 	guest, guestKey := newKey(t)
-	folder := t.TempDir()
+	folder := openFolder(t)
 	second, secondKey := newECDSAKey(t)
-	address := sshd(t, folder, [2]string{hostKey, secondKey}, guest.PublicKey())
+	address, name := sshd(t, folder, [2]string{hostKey, secondKey}, guest.PublicKey())
 	known := func(name string, key ssh.PublicKey) string {
 		t.Helper()
 		path := filepath.Join(folder, name)
@@ -90,12 +103,12 @@ func TestSFTPAgainstOpenSSH(t *testing.T) {
 	}
 	big := strings.Repeat("+447700900103,"+strings.Repeat("x", 1000)+"\n", 2000)
 	for name, text := range map[string]string{"a.csv": "phone,name\n+447700900101,Ana\n", "b.csv": "phone,name\n" + big} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	at := SFTP{
-		Host: address, User: me.Username, Key: secret.New(guestKey), KnownHosts: known("known", host.PublicKey()),
+		Host: address, User: name, Key: secret.New(guestKey), KnownHosts: known("known", host.PublicKey()),
 		Path: folder + "/*.csv", AllowPrivate: true,
 	}
 	got := readAll(t, Origin{SFTP: &at})
@@ -115,8 +128,8 @@ func TestSFTPAgainstOpenSSH(t *testing.T) {
 		end  string
 	}{
 		"a server with another key": {func(s *SFTP) { s.KnownHosts = known("other", other.PublicKey()) }, "the server has another key than known_hosts says"},
-		"a key that is not let in":  {func(s *SFTP) { s.Key = secret.New(strange) }, "the server does not let " + me.Username + " in"},
-		"a password where none is":  {func(s *SFTP) { s.Key, s.Password = secret.Secret{}, secret.New("hush") }, "the server does not let " + me.Username + " in"},
+		"a key that is not let in":  {func(s *SFTP) { s.Key = secret.New(strange) }, "the server does not let " + name + " in"},
+		"a password where none is":  {func(s *SFTP) { s.Key, s.Password = secret.Secret{}, secret.New("hush") }, "the server does not let " + name + " in"},
 		"no such folder":            {func(s *SFTP) { s.Path = folder + "/none/*.csv" }, "no file has such a name"},
 	} {
 		t.Run(name, func(t *testing.T) {
