@@ -29,6 +29,9 @@ type Decision struct {
 	At         time.Time
 }
 
+// ByHand is the trigger's name in the records of what a person sent. No config can hold it.
+const ByHand = "(by hand)"
+
 // A Clause is one condition as it was met: its text, whether it held, and the values it saw.
 type Clause struct {
 	Text   string  `json:"text"`

@@ -98,7 +98,6 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.budget = pace.NewBudget(cfg.API.Rate.PerSecond())
-	a.rules.Store(rulesOf(cfg))
 	if err := a.openStore(ctx, cfg); err != nil {
 		return nil, err
 	}
@@ -163,7 +162,14 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	if _, _, err := a.store.EndCancelled(ctx); err != nil {
 		return err
 	}
-	return a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now())
+	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
+		return err
+	}
+	set, err := a.hold(ctx, cfg, nil)
+	if err == nil {
+		a.rules.Store(rulesOf(cfg, set))
+	}
+	return err
 }
 
 func (a *App) listen(ctx context.Context, cfg *config.Config) (err error) {
@@ -210,6 +216,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"scheduler", a.jobs.Run},
 		{"enricher", a.enricher.Run},
 		{"silence", a.watchSilence},
+		{"pauses", a.watchPauses},
 		{"admin", func(ctx context.Context) error { return server.Serve(ctx, a.admin, admin, grace, a.log.Named("admin")) }},
 		{"hooks", func(ctx context.Context) error {
 			return server.Serve(ctx, a.hooks, hooks.Handler(), grace, a.log.Named("hooks"))

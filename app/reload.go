@@ -17,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/tracker"
+	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // A ConfigError is a config that cannot be used, with every problem in it.
@@ -47,9 +48,9 @@ func load(o Options) (*config.Config, error) {
 	return cfg, nil
 }
 
-func rulesOf(cfg *config.Config) *server.Rules {
+func rulesOf(cfg *config.Config, set *triggers.Set) *server.Rules {
 	return &server.Rules{
-		Receivers: cfg.Receivers, Triggers: cfg.Triggers, PublicURL: cfg.Server.PublicURL, Proxies: cfg.Server.TrustedProxies,
+		Receivers: cfg.Receivers, Triggers: set, PublicURL: cfg.Server.PublicURL, Proxies: cfg.Server.TrustedProxies,
 	}
 }
 
@@ -62,7 +63,8 @@ func planOf(cfg *config.Config) tracker.Plan {
 }
 
 // Reload takes the config file as it is now, all of it or nothing: on any error the config in
-// force stays. What waits already is left as it was planned.
+// force stays. What waits already is left as it was planned, and paused where the new config does
+// not send by its trigger.
 func (a *App) Reload(ctx context.Context) error {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
@@ -93,7 +95,13 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
 		return err
 	}
-	a.rules.Store(rulesOf(cfg))
+	// Until the new rules stand, events may still be planned by those in force.
+	old := a.config().Triggers
+	set, err := a.hold(ctx, cfg, slices.DeleteFunc(old.Names(), func(name string) bool { return old.ModeOf(name) != triggers.Live }))
+	if err != nil {
+		return err
+	}
+	a.rules.Store(rulesOf(cfg, set))
 	a.budget.SetRate(cfg.API.Rate.PerSecond())
 	a.sender.Retune(api)
 	a.tracker.Retune(api, planOf(cfg))

@@ -72,7 +72,7 @@ type Defaults struct {
 	Expires  triggers.Lifetime  `yaml:"expires" example:"6h" doc:"Past due by more than this, a message is dropped; off for never. Unless set: 24h. Triggers of category authentication keep their 10m: a login code must not be late because reminders may be."`
 	MaxAge   triggers.Lifetime  `yaml:"max_age" default:"off" example:"72h" doc:"An event that happened longer ago than this sends nothing; off for no limit."`
 	Remember units.Duration     `yaml:"remember" default:"24h" min:"1m" max:"90d" doc:"How long a cancelling event is remembered, for those that arrive after it."`
-	Mode     triggers.Mode      `yaml:"mode" default:"live" enum:"live|shadow|off" doc:"live sends; shadow decides and sends nothing; off does not listen. shadow here tries out a whole config."`
+	Mode     triggers.Mode      `yaml:"mode" default:"live" enum:"live|shadow|off" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits of a trigger that stops being live is paused, and can still be cancelled. shadow here tries out a whole config."`
 }
 
 // Tracking says how long and how often the service is asked what became of a message.

@@ -297,3 +297,21 @@ func lifetime(l triggers.Lifetime) string {
 		return l.For.String()
 	}
 }
+
+// What cancels a trigger that left the config is taken from the text that is kept with decisions.
+func TestRulesAreReadFromAConfigAsItIsKept(t *testing.T) {
+	src := `api: {base_url: https://api.example.com/api/v1, key: "${KEY}"}
+connectors: {shopify: {secret: "0123456789abcdef0123456789abcdef"}}
+defaults: {language: en, remember: 48h}
+triggers:
+  cart: {on: shopify.cart.updated, wait: 45m, cancel_on: [shopify.order.created, shopify.order.paid], key: cart.id, send: {template: t}}
+`
+	c, problems := Parse("c.yaml", []byte(src), func(string) (string, bool) { return "key-of-the-service", true })
+	if problems.Errors() > 0 {
+		t.Fatal(problems)
+	}
+	got := Rules(c.Redacted()+"later: {unknown: here}\n", func(string) (string, bool) { return "", false })["cart"]
+	if got.Name != "cart" || got.Key != "cart.id" || len(got.CancelOn) != 2 || got.CancelOn[1] != "shopify.order.paid" || got.Remember.String() != "2d" {
+		t.Errorf("read back: %+v", got)
+	}
+}

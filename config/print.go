@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // Print writes the config as the daemon understands it, as YAML: defaults filled in, secrets
@@ -44,4 +48,19 @@ func takenFrom(path string) string {
 		return ""
 	}
 	return "defaults." + rest[i+1:]
+}
+
+// Rules are the triggers of a config as Redacted keeps it, by name, as far as they can be read: an
+// earlier version of the program may have written it. env is as for Load.
+func Rules(text string, env secret.Lookup) map[string]triggers.Rule {
+	var in struct {
+		Triggers yamlpos.Ordered[triggers.Rule] `yaml:"triggers"`
+	}
+	_, _ = yamlpos.Decode("", []byte(text), &in, yamlpos.WithExpand(func(text string) (string, error) { return secret.Expand(text, env, "") }))
+	rules := map[string]triggers.Rule{}
+	for _, e := range in.Triggers {
+		e.Value.Name = e.Key
+		rules[e.Key] = e.Value
+	}
+	return rules
 }

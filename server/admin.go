@@ -63,6 +63,7 @@ func Admin(o AdminOptions) http.Handler {
 		route("POST /v1/messages/{id}/resolve", a.resolve)
 		route("POST /v1/send", a.send)
 	}
+	a.bulkRoutes(route)
 	a.jobRoutes(mux, route)
 	a.haltRoutes(route)
 	return mux
@@ -99,7 +100,10 @@ func (a admin) reload(r *http.Request) (any, error) {
 	if err := a.Daemon.Reload(r.Context()); err != nil {
 		return nil, refusef(http.StatusUnprocessableEntity, "the config in force was kept", "%v", err)
 	}
-	return a.Daemon.View(), nil
+	v := a.Daemon.View()
+	halts, err := a.haltViews(r.Context())
+	v.Paused = slices.DeleteFunc(halts, func(h HaltView) bool { return h.Scope != store.HaltMode })
+	return v, err
 }
 
 // parseList reads what Client.List wrote.
@@ -450,9 +454,6 @@ func (a admin) resolve(r *http.Request) (any, error) {
 	return a.messageOf(r.Context(), r.PathValue("id"))
 }
 
-// byHand is the trigger's name in the records of what a person sent.
-const byHand = "(by hand)"
-
 // send owes one message to one phone at a person's word. It goes the way of every other
 // message: an event, a decision and a dispatch in one commit.
 func (a admin) send(r *http.Request) (any, error) {
@@ -477,7 +478,7 @@ func (a admin) send(r *http.Request) (any, error) {
 		Contact: nudgewire.Contact{Phone: phone}, Payload: raw, ContentType: "application/json",
 	}
 	owed := nudgewire.Dispatch{
-		Trigger: byHand, Key: event.DedupeKey, Phone: phone, Category: in.Category, Send: in.Send,
+		Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone, Category: in.Category, Send: in.Send,
 		State: nudgewire.StateWaiting, DueAt: now, ExpiresAt: now.Add(time.Hour), CreatedAt: now, UpdatedAt: now, Config: config,
 	}
 	if in.DryRun {
@@ -485,9 +486,9 @@ func (a admin) send(r *http.Request) (any, error) {
 	}
 	receipts, err := a.Store.Accept(r.Context(), []nudgewire.Plan{{Event: event, Wishes: []nudgewire.Wish{{
 		Decision: nudgewire.Decision{
-			Trigger: byHand, Outcome: nudgewire.Planned, Reason: "asked for by hand", Key: event.DedupeKey, Config: config, At: now,
+			Trigger: nudgewire.ByHand, Outcome: nudgewire.Planned, Reason: "asked for by hand", Key: event.DedupeKey, Config: config, At: now,
 		},
-		Affair: nudgewire.Affair{Trigger: byHand, Key: event.DedupeKey, Phone: phone},
+		Affair: nudgewire.Affair{Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone},
 		Owe:    owed, Again: nudgewire.Again{Mode: nudgewire.Parallel}, Every: nudgewire.Every{Mode: nudgewire.EveryAlways}, EventAt: now,
 	}}}})
 	if err != nil {

@@ -13,21 +13,37 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// A HaltView is something that was stopped: halted, or, where Scope is store.HaltRun, a run that is
-// paused.
+// A HaltView is something that was stopped: halted by a person, or, where Scope is store.HaltRun or
+// store.HaltMode, a run or a trigger that is paused. One of store.Released is a trigger that the
+// config does not send by, and of which a person sends what waits all the same.
 type HaltView struct {
 	Scope  store.HaltScope `json:"scope"`
 	Name   string          `json:"name,omitempty"` // of a run its number
 	Job    string          `json:"job,omitempty"`  // of a run
 	Reason string          `json:"reason,omitempty"`
 	Since  time.Time       `json:"since,omitzero"` // not known of a paused run that has handed nothing over
+
+	Waiting int64 `json:"waiting,omitempty"` // messages of a trigger that is paused or released
 }
 
-// Paused tells a paused run from what is halted.
-func (v HaltView) Paused() bool { return v.Scope == store.HaltRun }
+// Paused tells what is paused from what is halted.
+func (v HaltView) Paused() bool { return v.Scope == store.HaltRun || v.Scope == store.HaltMode }
+
+// State is what was done to it, in a word: halted, paused or released.
+func (v HaltView) State() string {
+	switch {
+	case v.Paused():
+		return "paused"
+	case v.Scope == store.Released:
+		return "released"
+	default:
+		return "halted"
+	}
+}
 
 // What names what is halted: "everything", `trigger "reminder"`, "run 12 of winback".
 func (v HaltView) What() string {
@@ -45,17 +61,42 @@ func (v HaltView) GoesOn() string {
 		return "nudgewire resume"
 	case store.HaltRun:
 		return "nudgewire jobs resume " + v.Name
+	case store.HaltMode:
+		return "nudgewire resume trigger " + shellWord(v.Name)
 	}
-	name := v.Name
-	if strings.ContainsAny(name, " \t\"'`$&|;<>()*?!\\") { // for the shell
-		name = fmt.Sprintf("%q", name)
+	return fmt.Sprintf("nudgewire resume %s %s", v.Scope, shellWord(v.Name))
+}
+
+// Ends is the command that cancels what waits of a paused trigger.
+func (v HaltView) Ends() string { return "nudgewire messages cancel --trigger " + shellWord(v.Name) }
+
+// shellWord is a name as a shell takes it for one word.
+func shellWord(name string) string {
+	if strings.ContainsAny(name, " \t\"'`$&|;<>()*?!\\") {
+		return fmt.Sprintf("%q", name)
 	}
-	return fmt.Sprintf("nudgewire resume %s %s", v.Scope, name)
+	return name
+}
+
+// Waits says how much of a trigger waits: "1 message of cart waits".
+func (v HaltView) Waits() string {
+	verb := "wait"
+	if v.Waiting == 1 {
+		verb = "waits"
+	}
+	return fmt.Sprintf("%s of %s %s", units.Count(v.Waiting, "message"), v.Name, verb)
 }
 
 // Words are the halt for people. A pause says how it ends, because resume does not end it.
 func (v HaltView) Words() string {
 	words := v.What()
+	if v.Scope == store.HaltMode || v.Scope == store.Released {
+		words += " " + v.Reason + ", and " + v.Waits()
+		if v.Scope == store.Released {
+			return words + "; they are sent all the same, by a person's word"
+		}
+		return words + "; send: " + v.GoesOn() + "; cancel: " + v.Ends()
+	}
 	if !v.Since.IsZero() {
 		words += ", since " + v.Since.UTC().Format(time.DateTime) + " UTC"
 	}
@@ -95,7 +136,16 @@ func (a admin) haltViews(ctx context.Context) ([]HaltView, error) {
 			since[h.Name] = h.At.UTC()
 			continue
 		}
-		out = append(out, haltView(h))
+		v := haltView(h)
+		if h.Scope == store.HaltMode || h.Scope == store.Released {
+			if v.Waiting, err = a.Store.WaitingOf(ctx, h.Name); err != nil {
+				return nil, err
+			}
+			if v.Waiting == 0 {
+				continue // what was in hand then may come back
+			}
+		}
+		out = append(out, v)
 	}
 	open, err := a.Store.OpenRuns(ctx, "")
 	if err != nil {
@@ -182,10 +232,11 @@ func (a admin) notHalted(ctx context.Context, in HaltRequest) error {
 	var stopped, names []string
 	halted := false
 	for _, h := range halts {
-		state := "paused"
-		if !h.Paused() {
-			state, halted = "halted", true
+		state := h.State()
+		if h.Scope == store.Released {
+			continue
 		}
+		halted = halted || !h.Paused()
 		stopped = append(stopped, fmt.Sprintf("%s is %s, and goes on with: %s", h.What(), state, h.GoesOn()))
 		if h.Scope == in.Scope && h.Name != "" {
 			names = append(names, h.Name)
@@ -264,6 +315,9 @@ func (a admin) resume(r *http.Request) (any, error) {
 		return nil, err
 	}
 	err = a.Store.Resume(r.Context(), in.Scope, in.Name)
+	if errors.Is(err, store.ErrNotFound) && in.Scope == store.HaltTrigger {
+		err = a.Store.Release(r.Context(), in.Name, a.Now())
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, a.notHalted(r.Context(), in)
 	}

@@ -195,6 +195,8 @@ type DaemonView struct {
 	Templates    []string `json:"templates,omitempty"` // those that triggers and jobs name
 
 	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
+
+	Paused []HaltView `json:"paused,omitempty"` // triggers of which something waits that is not sent; told by reload
 }
 
 // A SendRequest asks for one message by hand.

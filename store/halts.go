@@ -27,6 +27,14 @@ const (
 // it: it comes and goes with the state of the run (see hold.go).
 const HaltRun HaltScope = "run"
 
+// HaltMode holds what waits of a trigger that the config in force does not send by: its mode is off
+// or shadow, or it is gone. Released marks one of those of which a person sends what waits all the
+// same; it holds nothing. No command takes them: they come and go with the config (see pause.go).
+const (
+	HaltMode HaltScope = "mode"
+	Released HaltScope = "released"
+)
+
 // HaltScopes lists every scope that a command takes.
 var HaltScopes = []HaltScope{HaltAll, HaltTrigger, HaltTemplate, HaltJob}
 
@@ -47,13 +55,20 @@ func (h Halt) What() string {
 	if h.Scope == HaltRun {
 		return "run " + h.Name
 	}
-	return string(h.Scope) + ` "` + h.Name + `"`
+	scope := h.Scope
+	if scope == HaltMode || scope == Released {
+		scope = HaltTrigger
+	}
+	return string(scope) + ` "` + h.Name + `"`
 }
 
 // Why says why what it stops is not sent: `trigger "reminder" is halted`, "run 12: paused by Ann".
 func (h Halt) Why() string {
-	if h.Scope == HaltRun {
+	switch h.Scope {
+	case HaltRun:
 		return h.What() + ": " + h.Reason
+	case HaltMode:
+		return h.What() + " " + h.Reason
 	}
 	return h.What() + " is halted"
 }
@@ -91,8 +106,10 @@ func (h Halt) mark() string {
 // stops reports whether the halt keeps d back. unhalted says the same in SQL.
 func (h Halt) stops(d *nudgewire.Dispatch) bool {
 	switch h.Scope {
-	case HaltTrigger:
+	case HaltTrigger, HaltMode:
 		return d.EventID != 0 && d.Trigger == h.Name
+	case Released:
+		return false
 	case HaltTemplate:
 		return d.Send.Template == h.Name
 	case HaltJob:
@@ -110,6 +127,7 @@ func (h Halt) stops(d *nudgewire.Dispatch) bool {
 // variable can contain it.
 const unhalted = `NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'all')
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = CASE WHEN event_id = 0 THEN 'job' ELSE 'trigger' END AND name = trigger_name)
+	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'mode' AND event_id <> 0 AND name = trigger_name)
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'template' AND replace(send, mark, '') <> send)
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'run' AND event_id = 0 AND substr(affair_key, 1, length(mark)) = mark)`
 
@@ -119,7 +137,7 @@ func (s *Store) Halt(ctx context.Context, h Halt) error {
 	if !slices.Contains(HaltScopes, h.Scope) || (h.Scope == HaltAll) != (h.Name == "") {
 		return fmt.Errorf("halt: %q %q is nothing that can be halted", h.Scope, h.Name)
 	}
-	if err := s.changeHalts(ctx, Halt{}, func(t *tx) error { return t.halt(h) }); err != nil {
+	if err := s.changeHalts(ctx, nil, func(t *tx) error { return t.halt(h) }); err != nil {
 		return fmt.Errorf("halt: %w", err)
 	}
 	return nil
@@ -132,7 +150,7 @@ func (s *Store) Resume(ctx context.Context, scope HaltScope, name string) error 
 		return fmt.Errorf("resume: %q %q is nothing that can be halted", scope, name)
 	}
 	var n int64
-	err := s.changeHalts(ctx, Halt{Scope: scope, Name: name}, func(t *tx) (err error) {
+	err := s.changeHalts(ctx, Halt{Scope: scope, Name: name}.same, func(t *tx) (err error) {
 		n, err = t.unhalt(scope, name)
 		return err
 	})
@@ -165,16 +183,21 @@ func (t *tx) unhalt(scope HaltScope, name string) (n int64, err error) {
 	return n, err
 }
 
-// changeHalts makes a change that may set a halt or end the one that ends names. When it returns,
-// Halted knows of it.
-func (s *Store) changeHalts(ctx context.Context, ends Halt, change op) error {
+// same reports whether two halts are of the same thing.
+func (h Halt) same(other Halt) bool { return h.Scope == other.Scope && h.Name == other.Name }
+
+// changeHalts makes a change that may set halts and end those that ends reports; nil for none.
+// When it returns, Halted knows of it.
+func (s *Store) changeHalts(ctx context.Context, ends func(Halt) bool, change op) error {
 	s.halting.Lock()
 	defer s.halting.Unlock()
 	before := s.haltsNow()
 	// The commit wakes the sender, and what it claims then must not meet a last look that still
 	// says no: the claim would come back at once, again and again.
-	others := slices.DeleteFunc(slices.Clone(before), func(h Halt) bool { return h.Scope == ends.Scope && h.Name == ends.Name })
-	s.halted.Store(&others)
+	if ends != nil {
+		others := slices.DeleteFunc(slices.Clone(before), ends)
+		s.halted.Store(&others)
+	}
 	err := s.write(ctx, laneWork, change)
 	ctx = context.WithoutCancel(ctx)
 	err = errors.Join(err, s.loadHalts(ctx))
@@ -252,7 +275,7 @@ func (s *Store) Unsent(ctx context.Context, scope HaltScope, name string) (found
 	}
 	// One search by index for each state: an OR of them would walk history.
 	var looks []string
-	for _, state := range []nudgewire.State{nudgewire.StateWaiting, nudgewire.StateSending, nudgewire.StateInDoubt} {
+	for _, state := range liveStates {
 		looks = append(looks, `SELECT 1 FROM dispatches WHERE `+stateCondition(state)+` AND `+condition)
 	}
 	if scope == HaltJob {

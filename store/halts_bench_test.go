@@ -23,7 +23,7 @@ func haltedBacklog(b *testing.B, n int, of backlog) string {
 	path := filepath.Join(b.TempDir(), "nudgewire.db")
 	s := openBench(b, path)
 	for _, h := range []Halt{of.halt, {Scope: HaltTrigger, Name: "another"}} {
-		if err := s.changeHalts(b.Context(), Halt{}, func(t *tx) error { return t.halt(h) }); err != nil {
+		if err := s.changeHalts(b.Context(), nil, func(t *tx) error { return t.halt(h) }); err != nil {
 			b.Fatal(err)
 		}
 	}

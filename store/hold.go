@@ -52,7 +52,7 @@ func (s *Store) PauseSent(ctx context.Context, run nudgewire.RunID, reason strin
 	unsent := false
 	err = s.rows(ctx, unsentRows, []any{int64(run)}, func(*row) error { unsent = true; return nil })
 	if err == nil && unsent {
-		err = s.changeHalts(ctx, Halt{}, func(t *tx) error {
+		err = s.changeHalts(ctx, nil, func(t *tx) error {
 			n, err := t.exec(stPauseSent, int64(run), reason)
 			if paused = n > 0; err != nil || !paused {
 				return err
@@ -110,10 +110,10 @@ func (s *Store) sends(ctx context.Context, run nudgewire.RunID) (found bool, err
 // under that halt, and has ended those that waited.
 func (s *Store) letGo(ctx context.Context, run nudgewire.RunID) error {
 	h := runHalt(run, "")
-	if !slices.ContainsFunc(s.haltsNow(), func(one Halt) bool { return one.Scope == h.Scope && one.Name == h.Name }) {
+	if !slices.ContainsFunc(s.haltsNow(), h.same) {
 		return nil
 	}
-	return s.changeHalts(ctx, Halt{}, func(t *tx) error {
+	return s.changeHalts(ctx, nil, func(t *tx) error {
 		r, err := t.run(run)
 		if err != nil || r.State != nudgewire.RunCancelled {
 			return err

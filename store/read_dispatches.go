@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -19,6 +20,11 @@ type DispatchFilter struct {
 	Phone   nudgewire.Phone
 	EventID nudgewire.EventID    // owed or renewed because of this event
 	Before  nudgewire.DispatchID // for the next page: the last one's ID
+
+	Template  string
+	Run       nudgewire.RunID // a row of this run
+	DueBefore time.Time
+	OfEvents  bool // no row of a run
 }
 
 // A DispatchStory is a dispatch with how its attempts ended and what became of its message.
@@ -44,7 +50,22 @@ func (s *Store) Dispatches(ctx context.Context, f DispatchFilter) ([]DispatchSto
 }
 
 func (s *Store) listDispatches(ctx context.Context, f DispatchFilter) (out []DispatchStory, err error) {
-	var q select_
+	q, err := s.where(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	err = s.rows(ctx, q.sql(dispatchColumns, "dispatches", "id DESC", f.Limit), q.args, func(r *row) error {
+		d, send := scanDispatch(r)
+		err := decodeSend(&d, send)
+		out = append(out, DispatchStory{Dispatch: d})
+		return err
+	})
+	return out, err
+}
+
+// where are the conditions that f sets.
+func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
+	q := &select_{}
 	if f.EventID != 0 {
 		decisions, err := s.Decisions(ctx, f.EventID)
 		if err != nil {
@@ -91,13 +112,20 @@ func (s *Store) listDispatches(ctx context.Context, f DispatchFilter) (out []Dis
 	if f.Before > 0 {
 		q.and("id < ?", int64(f.Before))
 	}
-	err = s.rows(ctx, q.sql(dispatchColumns, "dispatches", "id DESC", f.Limit), q.args, func(r *row) error {
-		d, send := scanDispatch(r)
-		err := decodeSend(&d, send)
-		out = append(out, DispatchStory{Dispatch: d})
-		return err
-	})
-	return out, err
+	if f.Template != "" {
+		q.and("replace(send, ?, '') <> send", templateMark(f.Template))
+	}
+	if f.Run != 0 {
+		keys := nudgewire.RowKeys(f.Run)
+		q.and("event_id = 0 AND substr(affair_key, 1, "+strconv.Itoa(len(keys))+") = ?", keys)
+	}
+	if !f.DueBefore.IsZero() {
+		q.and("due_at < ?", micro(f.DueBefore))
+	}
+	if f.OfEvents {
+		q.and("event_id <> 0")
+	}
+	return q, nil
 }
 
 // The messages of a status: those still asked about, and those of the index of all that ended.

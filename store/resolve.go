@@ -14,11 +14,13 @@ func (s *Store) CancelDispatch(ctx context.Context, id nudgewire.DispatchID, rea
 	if reason == "" {
 		reason = "cancelled by hand"
 	}
-	return s.order(ctx, id, nudgewire.StateWaiting, func(t *tx, _ *nudgewire.Dispatch) error {
-		t.counts[countCancelled]++
-		_, err := t.exec(stCancel, int64(id), reason, t.at)
-		return err
-	})
+	return s.order(ctx, id, nudgewire.StateWaiting, func(t *tx, d *nudgewire.Dispatch) error { return t.cancelOne(d, reason) })
+}
+
+func (t *tx) cancelOne(d *nudgewire.Dispatch, reason string) error {
+	t.counts[countCancelled]++
+	_, err := t.exec(stCancel, int64(d.ID), reason, t.at)
+	return err
 }
 
 // Resolve settles a dispatch in doubt by a person's word: it did arrive, it shall be sent

@@ -134,9 +134,9 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 	}
 	switch {
 	case r.State == nudgewire.RunPaused || r.State == nudgewire.RunCancelled:
-		err = s.changeHalts(ctx, Halt{}, change)
+		err = s.changeHalts(ctx, nil, change)
 	case slices.Contains(from, nudgewire.RunPaused):
-		err = s.changeHalts(ctx, runHalt(r.ID, ""), change)
+		err = s.changeHalts(ctx, runHalt(r.ID, "").same, change)
 	default:
 		err = s.write(ctx, laneWork, change)
 	}

@@ -56,6 +56,8 @@ type Store struct {
 	halting sync.Mutex             // one change of halts at a time, with its reading back
 	halted  atomic.Pointer[[]Halt] // as Halts gives them; nil when read-only
 
+	pausing sync.Mutex // one change of paused triggers at a time
+
 	blocking  sync.RWMutex // for reading while blocks are made, for writing while one ends
 	lastBlock atomic.Int64 // when the newest block of this process was stored, microseconds
 

@@ -55,8 +55,7 @@ func (b *builder) faults(path string, found []fault) {
 }
 
 func (b *builder) rule(given Rule) *rule {
-	b.name = given.Name
-	r := &rule{Rule: given}
+	r := b.listening(given)
 	if r.Mode == "" {
 		r.Mode = Live
 	}
@@ -64,29 +63,37 @@ func (b *builder) rule(given Rule) *rule {
 		r.Again.Mode = nudgewire.Restart
 	}
 	r.category = b.category(given.Category)
-	r.on = b.patterns("on", given.On)
-	r.cancelOn = b.patterns("cancel_on", given.CancelOn)
-	r.families = familiesOf(r.on)
 	for i, text := range given.If {
 		c, faults := compileClause(text)
 		b.faults(fmt.Sprintf("if[%d]", i), faults)
 		r.clauses = append(r.clauses, c)
 	}
-	if given.Key != "" {
-		r.key = b.keyOf(given.Key)
-	}
 	r.until = b.wait(given.Wait)
 	r.expires = given.Expires.or(expiresOf(r.category))
 	r.maxAge = given.MaxAge.or(0)
-	if r.remember = given.Remember.D(); r.remember == 0 {
-		r.remember = defaultRemember
-	}
 	r.send = b.send(given.Send)
 	if len(given.On) == 0 {
 		b.report("on", 0, "name an event, as in on: shopify.cart.updated", "the trigger listens to nothing")
 	}
 	if len(given.CancelOn) > 0 && given.Wait == (Wait{}) {
 		b.warn("cancel_on", "give it a wait, as in wait: 45m", "there is hardly anything to cancel: without a wait the message leaves at once")
+	}
+	return r
+}
+
+// listening compiles the part of a rule that says what it listens to and what its key is: all that
+// cancelling needs.
+func (b *builder) listening(given Rule) *rule {
+	b.name = given.Name
+	r := &rule{Rule: given}
+	r.on = b.patterns("on", given.On)
+	r.cancelOn = b.patterns("cancel_on", given.CancelOn)
+	r.families = familiesOf(r.on)
+	if given.Key != "" {
+		r.key = b.keyOf(given.Key)
+	}
+	if r.remember = given.Remember.D(); r.remember == 0 {
+		r.remember = defaultRemember
 	}
 	return r
 }

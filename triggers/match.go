@@ -133,7 +133,7 @@ func saysNo(c nudgewire.Clause) string {
 func (m *matching) cancel(wishes []nudgewire.Wish, l listener) []nudgewire.Wish {
 	r, w := l.rule, m.wish(l.rule)
 	w.Decision.Outcome = nudgewire.Cancelling
-	if !l.plans {
+	if !l.both {
 		w.Forget = m.now.Add(r.remember)
 	}
 	families := r.families

@@ -452,3 +452,55 @@ func BenchmarkMatchWithThePayload(b *testing.B) {
 		set.Match(e, noon)
 	}
 }
+
+// What is off, or has left the config, cancels as it did, and plans nothing.
+func TestARuleThatDoesNotSendCancelsWhatStillWaits(t *testing.T) {
+	rule, env := reminder(), shops
+	rule.Key = "cart.id"
+	off := rule
+	off.Mode = Off
+	for name, set := range map[string]func() (*Set, bool){
+		"off": func() (*Set, bool) {
+			all, problems := Compile([]Rule{off}, env)
+			if all == nil {
+				t.Fatal(problems)
+			}
+			with, _ := all.Holding([]string{rule.Name}, nil)
+			return with, true
+		},
+		"gone with its connector": func() (*Set, bool) {
+			all, problems := Compile(nil, Env{})
+			if all == nil {
+				t.Fatal(problems)
+			}
+			with, known := all.Holding(nil, []Rule{rule})
+			return with, known[0]
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, known := set()
+			if !known {
+				t.Fatal("what cancels it could not be read")
+			}
+			e := &nudgewire.Event{Connector: "shopify", Kind: "order.created", ReceivedAt: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)}
+			e.Cart.ID, e.Contact.Phone = "c1", "447700900123"
+			wishes := s.Match(e, e.ReceivedAt).Wishes
+			if len(wishes) != 1 || wishes[0].Decision.Outcome != nudgewire.Cancelling || wishes[0].Affair.Key != "c1" || wishes[0].Forget.IsZero() {
+				t.Errorf("its order: %+v", wishes)
+			}
+			e.Kind = "cart.updated"
+			if wishes := s.Match(e, e.ReceivedAt).Wishes; len(wishes) != 0 {
+				t.Errorf("its cart: %+v", wishes)
+			}
+		})
+	}
+	all, _ := Compile([]Rule{off}, env)
+	e := &nudgewire.Event{Connector: "shopify", Kind: "order.created", ReceivedAt: time.Now()}
+	if wishes := all.Match(e, e.ReceivedAt).Wishes; len(wishes) != 0 {
+		t.Errorf("with nothing waiting, one that is off says %+v", wishes)
+	}
+	rule.Key = "cart.totl"
+	if _, known := all.Holding(nil, []Rule{rule}); known[0] {
+		t.Error("a key that cannot be read is said to be known")
+	}
+}

@@ -27,7 +27,7 @@ type Rule struct {
 	Remember units.Duration     `yaml:"remember" doc:"How long a cancelling event is remembered, for those that arrive after it. Default: 24h." example:"48h"`
 	Send     Send               `yaml:"send" doc:"What to send: a template, a campaign or a text."`
 	Category nudgewire.Category `yaml:"category" enum:"marketing|utility|authentication" doc:"The messaging network's class of the message. Default: defaults.category."`
-	Mode     Mode               `yaml:"mode" enum:"live|shadow|off" doc:"live sends; shadow decides and sends nothing; off does not listen. Default: live."`
+	Mode     Mode               `yaml:"mode" enum:"live|shadow|off" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits when it stops being live is paused, and can still be cancelled. Default: live."`
 }
 
 // A Mode is whether a trigger acts, only decides, or sleeps. "" is Live.

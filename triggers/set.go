@@ -3,6 +3,7 @@ package triggers
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -29,6 +30,8 @@ type Set struct {
 	home    *time.Location
 	rules   []*rule
 	exact   map[ref][]listener // what listens to each event that a rule names in full
+	waiting map[string]bool    // of the rules that are off, those of which something waits
+	gone    []*rule            // rules that left the config while something of them waits: they only cancel
 }
 
 // A listener is a rule with the part that an event plays in it.
@@ -36,6 +39,7 @@ type listener struct {
 	*rule
 	plans   bool
 	cancels bool
+	both    bool // its "on" names the event, too: such a cancellation is not remembered
 }
 
 // Compile checks the rules and makes a Set of them, in their order. It reports every problem
@@ -69,7 +73,7 @@ func Compile(rules []Rule, env Env) (*Set, []Problem) {
 // index gathers, for every event that is named in full, who listens to it.
 func (s *Set) index() {
 	s.exact = map[ref][]listener{}
-	for _, r := range s.rules {
+	for _, r := range slices.Concat(s.rules, s.gone) {
 		for _, p := range slices.Concat(r.on, r.cancelOn) {
 			if p.connector != "*" && !p.open {
 				s.exact[ref{p.connector, p.kind}] = nil
@@ -83,13 +87,55 @@ func (s *Set) index() {
 
 // listeners asks every rule.
 func (s *Set) listeners(e ref) (found []listener) {
-	for _, r := range s.rules {
-		l := listener{r, matchesAny(r.on, e), matchesAny(r.cancelOn, e)}
-		if r.Mode != Off && (l.plans || l.cancels) {
+	for _, r := range slices.Concat(s.rules, s.gone) {
+		on, cancels := matchesAny(r.on, e), matchesAny(r.cancelOn, e)
+		l := listener{rule: r, plans: on && r.Mode != Off, cancels: cancels, both: on && cancels}
+		if r.Mode == Off && !s.waiting[r.Name] {
+			continue
+		}
+		if l.plans || l.cancels {
 			found = append(found, l)
 		}
 	}
 	return found
+}
+
+// Holding is the set where something still waits of rules that do not send: of those in waiting that
+// are off, and of gone, rules that left the config. They go on cancelling, and plan nothing. known
+// reports of a gone rule whether what cancels it could be read.
+func (s *Set) Holding(waiting []string, gone []Rule) (_ *Set, known []bool) {
+	with := *s
+	with.waiting, with.gone = map[string]bool{}, nil
+	for _, name := range waiting {
+		with.waiting[name] = true
+	}
+	known = make([]bool, len(gone))
+	for i, given := range gone {
+		// Its connectors may be gone with it. What they sent last may still come.
+		b := &builder{env: Env{Connectors: map[string]ConnectorInfo{}}}
+		for _, text := range slices.Concat(given.On, given.CancelOn) {
+			connector, _, _ := strings.Cut(text, ".")
+			b.env.Connectors[connector] = ConnectorInfo{}
+		}
+		r := b.listening(given)
+		r.Mode = Off
+		if known[i] = len(b.problems) == 0; known[i] {
+			with.waiting[r.Name] = true
+			with.gone = append(with.gone, r)
+		}
+	}
+	with.index()
+	return &with, known
+}
+
+// ModeOf is the mode of a trigger; "" for one that the config does not have.
+func (s *Set) ModeOf(name string) Mode {
+	for _, r := range s.rules {
+		if r.Name == name {
+			return r.Mode
+		}
+	}
+	return ""
 }
 
 // Names are the triggers in the order of the config.

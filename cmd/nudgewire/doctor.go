@@ -219,7 +219,9 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		d.found(wellBad, "campaigns", `"nudgewire jobs history --state held" says why; "nudgewire jobs approve RUN" lets one go`, "%s to be approved", runsWait(s.Held))
 	}
 	for _, h := range s.Halts {
-		if h.Paused() {
+		if h.Scope == store.HaltMode {
+			d.found(wellNote, "messages", fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Ends()), "%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
+		} else if h.Paused() {
 			d.found(wellBad, "campaigns", fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name), "%s waits to be resumed: %s", h.What(), h.Reason)
 		}
 	}

@@ -35,7 +35,8 @@ func (c *cli) resume() *cobra.Command {
 		Use: "resume [all|trigger NAME|template NAME|job NAME]", Short: "End a halt", Args: cobra.MaximumNArgs(2),
 		Long: `resume ends the halt that was made with the same words. Other halts stay: "resume" after
 "halt" does not wake a trigger that was halted by its name. A run that is paused goes on with
-"jobs resume".`,
+"jobs resume". "resume trigger NAME" also sends what waits of a trigger that is paused because it is
+off, in mode shadow or gone from the config.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := haltRequest(args)
 			if err != nil {
@@ -88,15 +89,11 @@ func (c *cli) switchHalt(ctx context.Context, r server.HaltRequest,
 	if c.json {
 		return printAll(c, halts)
 	}
-	if !slices.ContainsFunc(halts, func(h server.HaltView) bool { return !h.Paused() }) {
+	if !slices.ContainsFunc(halts, func(h server.HaltView) bool { return h.State() == "halted" }) {
 		c.say("nothing is halted\n")
 	}
 	for _, h := range halts {
-		state := "halted"
-		if h.Paused() {
-			state = "paused"
-		}
-		c.say("%s  %s\n", state, h.Words())
+		c.say("%s  %s\n", h.State(), h.Words())
 	}
 	return nil
 }

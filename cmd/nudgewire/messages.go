@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -122,9 +123,23 @@ func dispatchID(text string) (nudgewire.DispatchID, error) {
 
 func (c *cli) messagesCancel() *cobra.Command {
 	var reason string
+	var dryRun bool
+	var f bulkFlags
 	cmd := &cobra.Command{
-		Use: "cancel ID", Short: "End a message that still waits", Args: cobra.ExactArgs(1),
+		Use: "cancel [ID]", Short: "End a message that still waits, or all that match", Args: cobra.MaximumNArgs(1),
+		Long: `cancel ends one message by its number, or all that wait and match the flags: it counts them, asks,
+and ends them. What is being sent at that moment is not ended.`,
+		Example: "  nudgewire messages cancel 17\n  nudgewire messages cancel --trigger abandoned-cart --due-before 2h --dry-run",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if bulk, err := f.asked(cmd, args, dryRun); err != nil {
+				return err
+			} else if bulk {
+				r, err := f.request(reason)
+				if err != nil {
+					return err
+				}
+				return c.many(cmd, r, dryRun, func(n int64) string { return "Cancel " + units.Count(n, "message") + "?" }, "cancelled", (*server.Client).CancelMany)
+			}
 			id, err := dispatchID(args[0])
 			if err != nil {
 				return err
@@ -135,6 +150,9 @@ func (c *cli) messagesCancel() *cobra.Command {
 			})
 		},
 	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.dueBefore, "due-before", "", "all due before this date, or within this long (2h, 3d)")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count the messages that match, and change nothing")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
 	return cmd
 }

@@ -22,6 +22,13 @@ func (c *cli) reload() *cobra.Command {
 				return c.print(d)
 			}
 			c.say("config %s is in force: %d connectors, %d triggers\n", d.Config, len(d.Connectors), len(d.Triggers))
+			for _, h := range d.Paused {
+				isPaused := "they are paused"
+				if h.Waiting == 1 {
+					isPaused = "it is paused"
+				}
+				c.say("%s; %s: the trigger %s\n  send    %s\n  cancel  %s\n", h.Waits(), isPaused, h.Reason, h.GoesOn(), h.Ends())
+			}
 			for _, note := range d.NeedsRestart {
 				c.note("needs a restart: %s", note)
 			}

@@ -59,10 +59,7 @@ func (c *cli) printStatus(s server.StatusView) {
 	row("database", "%s", s.Storage)
 	label := ""
 	for _, h := range s.Halts {
-		state := "halted"
-		if h.Paused() {
-			state = "paused"
-		}
+		state := h.State()
 		if state == label {
 			state = ""
 		} else {

@@ -1,9 +1,10 @@
 -- +goose Up
 
 -- A run that is paused or cancelled halts its rows by scope 'run': mark is what their affair_key
--- begins with.
+-- begins with. A trigger that is off, in shadow or gone from the config holds what waits of it by
+-- scope 'mode', and by scope 'released' nothing any more: a person let that go.
 CREATE TABLE halts_with_runs (
-	scope  TEXT   NOT NULL CHECK (scope = 'all' OR scope = 'trigger' OR scope = 'template' OR scope = 'job' OR scope = 'run'),
+	scope  TEXT   NOT NULL CHECK (scope = 'all' OR scope = 'trigger' OR scope = 'template' OR scope = 'job' OR scope = 'run' OR scope = 'mode' OR scope = 'released'),
 	name   TEXT   NOT NULL CHECK ((scope = 'all') = (name = '')),
 	mark   TEXT   NOT NULL CHECK ((scope = 'template' OR scope = 'run') = (mark <> '')),
 	reason TEXT   NOT NULL,

@@ -51,6 +51,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"blocks hold", s.blocksHold},
 		{"halts", s.halts},
 		{"hold", s.hold},
+		{"pauses", s.pauses},
 		{"lookups", s.lookups},
 		{"group", s.group},
 		{"reads", s.reads},

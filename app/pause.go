@@ -1,0 +1,166 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/triggers"
+)
+
+// What waits of a trigger that the config does not send by is paused, and what cancelled it goes on
+// cancelling it. The pause is in the store (store/pause.go), so it needs no care over a restart. What
+// cancels is worked out here: from the config in force for a trigger that is off, and for one that is
+// gone from the last config that had it. The store keeps every config for the sake of its decisions,
+// so a table of such rules would only say once more what stands there.
+
+// hold pauses what waits of triggers that cfg does not send by, and gives the triggers of cfg with
+// what goes on cancelling it. maybe names triggers of which something may come to wait until cfg is
+// in force.
+func (a *App) hold(ctx context.Context, cfg *config.Config, maybe []string) (*triggers.Set, error) {
+	names, err := a.store.UnsentTriggers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	why := map[string]string{}
+	for _, name := range slices.Concat(names, maybe) {
+		if words := notSending(cfg, name); words != "" {
+			why[name] = words
+		}
+	}
+	set, err := a.cancelling(ctx, cfg, why)
+	if err != nil {
+		return nil, err
+	}
+	return set, a.store.PauseTriggers(ctx, why, time.Now())
+}
+
+// notSending says why a trigger does not send under cfg; "" when it does.
+func notSending(cfg *config.Config, name string) string {
+	switch mode := cfg.Triggers.ModeOf(name); {
+	case name == nudgewire.ByHand || mode == triggers.Live:
+		return ""
+	case mode == "":
+		return "is gone from the config"
+	case mode == triggers.Off:
+		return "is off"
+	default:
+		return "is in mode " + string(mode)
+	}
+}
+
+// cancelling are the triggers of cfg with those that why names and that only cancel.
+func (a *App) cancelling(ctx context.Context, cfg *config.Config, why map[string]string) (*triggers.Set, error) {
+	var off, left []string
+	for name := range why {
+		if cfg.Triggers.ModeOf(name) == "" {
+			left = append(left, name)
+		} else {
+			off = append(off, name)
+		}
+	}
+	if len(off)+len(left) == 0 {
+		return cfg.Triggers, nil
+	}
+	slices.Sort(left)
+	gone, err := a.lastRules(ctx, left)
+	if err != nil {
+		return nil, err
+	}
+	set, known := cfg.Triggers.Holding(off, gone)
+	for i, rule := range gone {
+		if !known[i] {
+			a.log.Warn("what cancels the messages of a trigger that is gone cannot be read any more; they are paused", zap.String("trigger", rule.Name))
+		}
+	}
+	return set, nil
+}
+
+// lastRules are the rules of the names as the last config that had them wrote them.
+func (a *App) lastRules(ctx context.Context, names []string) (found []triggers.Rule, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	left := slices.Clone(names)
+	err = a.store.Configs(ctx, func(_, text string) bool {
+		rules := config.Rules(text, a.opt.Env)
+		left = slices.DeleteFunc(left, func(name string) bool {
+			r, has := rules[name]
+			if has {
+				found = append(found, r)
+			}
+			return has
+		})
+		return len(left) == 0
+	})
+	for _, name := range left {
+		a.log.Warn("no config is known that had this trigger; what waits of it is paused, and nothing cancels it", zap.String("trigger", name))
+	}
+	return found, err
+}
+
+// pauseLook is how often the daemon looks for pauses that hold nothing any more, and how long one
+// lasts at the least: what was read under the config before is stored by then.
+const pauseLook = time.Minute
+
+// watchPauses ends the pauses of triggers of which nothing waits any more, so that claims and
+// cancelling events are spared the look.
+func (a *App) watchPauses(ctx context.Context) error {
+	tick := time.NewTicker(pauseLook)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			if err := a.endPauses(ctx, now.Add(-pauseLook)); err != nil && ctx.Err() == nil {
+				a.log.Warn("look for what is paused", zap.Error(err))
+			}
+		}
+	}
+}
+
+// endPauses ends the pauses that were made before and hold nothing.
+func (a *App) endPauses(ctx context.Context, before time.Time) error {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	halts, err := a.store.Halts(ctx)
+	if err != nil {
+		return err
+	}
+	keep, ends := map[string]string{}, 0
+	for _, h := range halts {
+		if h.Scope != store.HaltMode && h.Scope != store.Released {
+			continue
+		}
+		unsent := true
+		if h.At.Before(before) {
+			if unsent, err = a.store.Unsent(ctx, store.HaltTrigger, h.Name); err != nil {
+				return err
+			}
+		}
+		if unsent {
+			keep[h.Name] = h.Reason
+		} else {
+			ends++
+		}
+	}
+	if ends == 0 {
+		return nil
+	}
+	cfg := a.config()
+	set, err := a.cancelling(ctx, cfg, keep)
+	if err != nil {
+		return err
+	}
+	if err := a.store.PauseTriggers(ctx, keep, time.Now()); err != nil {
+		return err
+	}
+	a.rules.Store(rulesOf(cfg, set))
+	return nil
+}

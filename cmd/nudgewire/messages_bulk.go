@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// bulkFlags narrow an order about many messages.
+type bulkFlags struct {
+	trigger, template, since, dueBefore string
+	run                                 int64
+}
+
+func (f *bulkFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.trigger, "trigger", "", "all of this trigger or job")
+	cmd.Flags().StringVar(&f.template, "template", "", "all with this template")
+	cmd.Flags().Int64Var(&f.run, "run", 0, "all rows of this run")
+	cmd.Flags().StringVar(&f.since, "since", "", "all planned from this long ago (2h, 3d) or this date on")
+}
+
+// asked reports whether the flags name many messages, and not args one.
+func (f *bulkFlags) asked(cmd *cobra.Command, args []string, dryRun bool) (bool, error) {
+	narrowed := *f != bulkFlags{}
+	switch {
+	case len(args) == 0 && !narrowed:
+		return false, fail(exitUsage, `"`+cmd.CommandPath()+` --help" lists the flags`, "name a message by its number, or many by flags such as --trigger")
+	case len(args) > 0 && (narrowed || dryRun):
+		return false, fail(exitUsage, "", "a message's number and flags that name many do not go together")
+	}
+	return len(args) == 0, nil
+}
+
+// request is what the flags ask for.
+func (f *bulkFlags) request(reason string) (r server.BulkRequest, err error) {
+	now := time.Now()
+	r = server.BulkRequest{Trigger: f.trigger, Template: f.template, Run: nudgewire.RunID(f.run), Who: who(), Reason: reason}
+	if r.Since, err = parseSince(f.since, now); err != nil {
+		return r, err
+	}
+	r.DueBefore, err = parseDueBefore(f.dueBefore, now)
+	return r, err
+}
+
+// parseDueBefore reads a time to come: 2h is two hours from now.
+func parseDueBefore(text string, now time.Time) (time.Time, error) {
+	var d units.Duration
+	if text != "" && d.UnmarshalText([]byte(text)) == nil {
+		return now.Add(d.D()), nil
+	}
+	t, err := parseSince(text, now)
+	if err != nil {
+		return t, fail(exitUsage, "", "--due-before %q: want a duration such as 2h or 3d, or a date such as 2026-11-20", text)
+	}
+	return t, nil
+}
+
+// many counts what an order is about, shows it, asks, and gives the order.
+func (c *cli) many(cmd *cobra.Command, r server.BulkRequest, dryRun bool, question func(n int64) string, done string,
+	do func(*server.Client, context.Context, server.BulkRequest) (server.BulkView, error),
+) error {
+	return c.telling(func(ask *server.Client) error {
+		r.DryRun = true
+		found, err := do(ask, cmd.Context(), r)
+		if err != nil {
+			return err
+		}
+		if c.json && dryRun {
+			return c.print(found)
+		}
+		if found.Count == 0 {
+			return fail(exitNothing, "", "no message matches")
+		}
+		for _, g := range found.Groups {
+			c.note("%6s  %s", units.Number(g.Count), g.Words)
+		}
+		if dryRun {
+			c.say("%s\n", units.Count(found.Count, "message"))
+			return nil
+		}
+		if err := c.confirm(question(found.Count)); err != nil {
+			return err
+		}
+		r.DryRun = false
+		changed, err := do(ask, cmd.Context(), r)
+		if err != nil {
+			return err
+		}
+		if c.json {
+			return c.print(changed)
+		}
+		c.say("%s %s\n", units.Count(changed.Count, "message"), done)
+		return nil
+	})
+}

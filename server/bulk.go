@@ -1,0 +1,95 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// A BulkRequest is a person's word about all messages that match. Zero fields do not narrow it, but
+// one of the first six has to be set.
+type BulkRequest struct {
+	Trigger   string          `json:"trigger,omitempty"` // or job
+	Template  string          `json:"template,omitempty"`
+	Run       nudgewire.RunID `json:"run,omitempty"`
+	Since     time.Time       `json:"since,omitzero"`
+	DueBefore time.Time       `json:"due_before,omitzero"`
+
+	Who    string `json:"who,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	DryRun bool   `json:"dry_run,omitempty"` // count alone
+}
+
+// A BulkView is how many messages match, and what they have in common. After an order it is what was
+// changed.
+type BulkView struct {
+	Count  int64       `json:"count"`
+	Groups []GroupView `json:"groups,omitempty"` // most first; only before anything is changed
+}
+
+// A GroupView is a part of the messages of a BulkView.
+type GroupView struct {
+	Words string `json:"words"` // the trigger or job, or why they are in their state
+	Count int64  `json:"count"`
+}
+
+func (a admin) bulkRoutes(route func(string, func(*http.Request) (any, error))) {
+	if a.Daemon != nil {
+		route("POST /v1/messages/cancel", a.cancelMany)
+	}
+}
+
+// filter is what the request narrows to.
+func (r *BulkRequest) filter() store.DispatchFilter {
+	return store.DispatchFilter{Trigger: r.Trigger, Template: r.Template, Run: r.Run, Since: r.Since, DueBefore: r.DueBefore}
+}
+
+// said is a person's word as a reason: "cancelled by Ann: wrong price".
+func said(what, who, reason string) string {
+	words := what + " by " + cmp.Or(who, "hand")
+	if reason != "" {
+		words += ": " + reason
+	}
+	return words
+}
+
+func (a admin) cancelMany(r *http.Request) (any, error) {
+	var in BulkRequest
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	f := in.filter()
+	if f == (store.DispatchFilter{}) {
+		return nil, refusef(http.StatusBadRequest, "name a trigger, a template, a run or a time", "that would cancel everything that waits")
+	}
+	f.State = nudgewire.StateWaiting
+	if in.DryRun {
+		groups, err := a.Store.TallyByTrigger(r.Context(), f)
+		return bulkView(groups), err
+	}
+	n, err := a.Store.CancelAll(r.Context(), f, said("cancelled", in.Who, in.Reason))
+	return BulkView{Count: n}, err
+}
+
+func bulkView(groups []store.Tally) (v BulkView) {
+	for _, g := range groups {
+		v.Count += g.N
+		v.Groups = append(v.Groups, GroupView{g.Words, g.N})
+	}
+	return v
+}
+
+// bulk asks about many messages at once, which may take longer than one request does.
+func (c *Client) bulk(ctx context.Context, what string, r BulkRequest) (v BulkView, err error) {
+	patient := &Client{http.Client{Transport: c.http.Transport}}
+	return v, patient.do(ctx, http.MethodPost, "/v1/messages/"+what, nil, r, &v)
+}
+
+// CancelMany ends all messages that wait and match, or counts them.
+func (c *Client) CancelMany(ctx context.Context, r BulkRequest) (BulkView, error) {
+	return c.bulk(ctx, "cancel", r)
+}

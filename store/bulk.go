@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// perBulk is how many dispatches of an order about many share one commit, so that others get
+// their turn between.
+const perBulk = 200
+
+// A Tally is how many dispatches have something in common.
+type Tally struct {
+	Words string
+	N     int64
+}
+
+// TallyByTrigger counts the dispatches that match by their trigger or job, most first.
+func (s *Store) TallyByTrigger(ctx context.Context, f DispatchFilter) ([]Tally, error) {
+	return s.tally(ctx, f, "trigger_name")
+}
+
+// TallyByReason counts the dispatches that match by why they are in their state, most first.
+func (s *Store) TallyByReason(ctx context.Context, f DispatchFilter) ([]Tally, error) {
+	return s.tally(ctx, f, "reason")
+}
+
+func (s *Store) tally(ctx context.Context, f DispatchFilter, by string) (out []Tally, err error) {
+	q, err := s.where(ctx, f)
+	if err == nil {
+		err = s.rows(ctx, q.sql(by+", count(*)", "dispatches", "", 0)+" GROUP BY 1 ORDER BY 2 DESC, 1", q.args, func(r *row) error {
+			out = append(out, Tally{r.text(), r.int()})
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("count messages: %w", err)
+	}
+	return out, nil
+}
+
+// CancelAll ends what waits and matches, by a person's word, and says how many there were.
+func (s *Store) CancelAll(ctx context.Context, f DispatchFilter, reason string) (int64, error) {
+	f.State = nudgewire.StateWaiting
+	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) { return true, t.cancelOne(d, reason) })
+	if err != nil {
+		return n, fmt.Errorf("cancel messages: %w", err)
+	}
+	return n, nil
+}
+
+// changeAll carries out a person's word about every dispatch that matches and is still in the
+// state that the word is about when its turn comes, and says how many do reports. What was changed
+// before an error stays changed: doing it again does no harm.
+func (s *Store) changeAll(ctx context.Context, f DispatchFilter, do func(*tx, *nudgewire.Dispatch) (bool, error)) (n int64, err error) {
+	q, err := s.where(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	var after int64
+	for {
+		page := select_{where: q.where, args: q.args}
+		page.and("id > ?", after)
+		var ids []int64
+		err := s.rows(ctx, page.sql("id", "dispatches", "id", perBulk), page.args, func(r *row) error {
+			ids = append(ids, r.int())
+			return nil
+		})
+		if err != nil || len(ids) == 0 {
+			return n, err
+		}
+		after = ids[len(ids)-1]
+		var changed int64
+		err = s.write(ctx, laneWork, func(t *tx) error {
+			changed = 0 // a group that is undone runs again
+			for _, id := range ids {
+				var d nudgewire.Dispatch
+				err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)
+				if err == nil && d.ID != 0 && d.State == f.State {
+					var done bool
+					if done, err = do(t, &d); done {
+						changed++
+					}
+				}
+				if err != nil {
+					return fmt.Errorf("dispatch %d: %w", id, err)
+				}
+			}
+			return nil
+		})
+		if n += changed; err != nil {
+			return n, err
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// What waits of a trigger stays as it was planned when the config changes. If the new config does
+// not send by that trigger, what waits is paused: halted by scope HaltMode, with the due times that it
+// has. So the claim, its last look and a restart need to know nothing new.
+//
+// The rejected design marked each waiting dispatch. A row that was being sent at that moment and comes
+// back, and one that is said to be sent again after a doubt, would have escaped it.
+
+// PauseTriggers pauses exactly the triggers that why names, each with its reason ("is off"), and lets
+// all others go on. One that a person released stays released while why names it.
+func (s *Store) PauseTriggers(ctx context.Context, why map[string]string, at time.Time) error {
+	ends := func(h Halt) bool {
+		_, named := why[h.Name]
+		return (h.Scope == HaltMode || h.Scope == Released) && !named
+	}
+	s.pausing.Lock()
+	defer s.pausing.Unlock()
+	before := s.haltsNow()
+	if len(why) == 0 && !slices.ContainsFunc(before, ends) {
+		return nil
+	}
+	err := s.changeHalts(ctx, ends, func(t *tx) error {
+		for _, h := range before {
+			if !ends(h) {
+				continue
+			}
+			if _, err := t.unhalt(h.Scope, h.Name); err != nil {
+				return err
+			}
+		}
+		for name, reason := range why {
+			h := Halt{Scope: HaltMode, Name: name, Reason: reason, At: at}
+			if slices.ContainsFunc(before, Halt{Scope: Released, Name: name}.same) {
+				h.Scope = Released
+			}
+			if err := t.halt(h); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("pause triggers: %w", err)
+	}
+	return nil
+}
+
+// Release lets go what waits of a paused trigger, until the trigger sends again by itself;
+// ErrNotFound when it is not paused.
+func (s *Store) Release(ctx context.Context, trigger string, at time.Time) error {
+	s.pausing.Lock()
+	defer s.pausing.Unlock()
+	paused := Halt{Scope: HaltMode, Name: trigger}
+	i := slices.IndexFunc(s.haltsNow(), paused.same)
+	if i < 0 {
+		return fmt.Errorf("release trigger %q: %w", trigger, ErrNotFound)
+	}
+	reason := s.haltsNow()[i].Reason
+	err := s.changeHalts(ctx, paused.same, func(t *tx) error {
+		if n, err := t.unhalt(paused.Scope, paused.Name); err != nil || n == 0 {
+			return err
+		}
+		return t.halt(Halt{Scope: Released, Name: trigger, Reason: reason, At: at})
+	})
+	if err != nil {
+		return fmt.Errorf("release trigger %q: %w", trigger, err)
+	}
+	return nil
+}
+
+// liveStates are those from which a dispatch may still be sent. Each has an index of its own.
+var liveStates = []nudgewire.State{nudgewire.StateWaiting, nudgewire.StateSending, nudgewire.StateInDoubt}
+
+// UnsentTriggers are the triggers of which something is not at its end yet, by name. It walks all
+// that waits.
+func (s *Store) UnsentTriggers(ctx context.Context) (names []string, err error) {
+	looks := make([]string, len(liveStates))
+	for i, state := range liveStates {
+		looks[i] = `SELECT trigger_name FROM dispatches WHERE ` + stateCondition(state) + ` AND event_id <> 0`
+	}
+	err = s.rows(ctx, strings.Join(looks, " UNION ")+` ORDER BY 1`, nil, func(r *row) error {
+		names = append(names, r.text())
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for triggers of which something waits: %w", err)
+	}
+	return names, nil
+}
+
+// WaitingOf counts what waits of a trigger.
+func (s *Store) WaitingOf(ctx context.Context, trigger string) (n int64, err error) {
+	err = s.rows(ctx, `SELECT count(*) FROM dispatches WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`, []any{trigger},
+		func(r *row) error { n = r.int(); return nil })
+	if err != nil {
+		return 0, fmt.Errorf("count what waits of trigger %q: %w", trigger, err)
+	}
+	return n, nil
+}
+
+// Configs calls each with the configs that were ever in force, the newest first, until it says that
+// it has enough.
+func (s *Store) Configs(ctx context.Context, each func(version, text string) (enough bool)) error {
+	err := s.rows(ctx, `SELECT version, text FROM configs ORDER BY at DESC`, nil, func(r *row) error {
+		if each(r.text(), r.text()) {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return fmt.Errorf("read earlier configs: %w", err)
+	}
+	return nil
+}
