@@ -37,7 +37,9 @@ func (c *Config) compile(k *checker) {
 		infos[e.Key] = triggers.ConnectorInfo{}
 		if r != nil {
 			c.Receivers[e.Key] = r
-			infos[e.Key] = triggers.ConnectorInfo{Kinds: r.Kinds()}
+			if !r.Open() {
+				infos[e.Key] = triggers.ConnectorInfo{Kinds: r.Kinds()}
+			}
 		}
 	}
 	c.compileTriggers(k, infos)

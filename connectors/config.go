@@ -36,7 +36,8 @@ type Config struct {
 	Reply       *ReplyRule               `yaml:"reply" doc:"The answer to a request that was taken; 200 without a body unless said otherwise."`
 	SilentAfter units.Duration           `yaml:"silent_after" min:"1m" max:"90d" doc:"No event for longer than this is reported: a warning in the log, and in status and doctor. Without it silence is not judged." example:"24h"`
 	Sender      Sender                   `yaml:"sender" doc:"What is known about how the sender waits and repeats."`
-	Kinds       []string                 `yaml:"kinds" doc:"The kinds of event the sender can make, for completion and checks."`
+	Kinds       []string                 `yaml:"kinds" doc:"More kinds of event than the aliases name that the sender can make, for completion and checks."`
+	Open        bool                     `yaml:"open" doc:"The requests are of a shape that somebody chooses: any kind may come, and check warns of none."`
 	Samples     []SampleRule             `yaml:"samples" doc:"Invented requests in the sender's shape, for trying out."`
 
 	Enrich       []EnrichRule  `yaml:"enrich" doc:"What is looked up at the sender's API after the webhook was answered, one after the other, because the webhook leaves it out."`

@@ -15,6 +15,7 @@ type Info struct {
 	Setup    string
 	Verified string
 	Kinds    []string
+	Open     bool                // any other kind may come, because somebody chooses the shape of the requests
 	Words    map[string][]string // by kind: what the sender calls it, or the conditions that make it
 	Consent  []string            // paths of consent, the ones asked first before the others
 	Lookups  []string            // addresses that are asked for what a webhook leaves out, as written
@@ -52,7 +53,7 @@ func infoOf(name string, c *Config) Info {
 	info := Info{
 		Name: name, Title: title, Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified),
 		Address: c.Address, LooksUp: len(c.Enrich) > 0, Kinds: kindsOf(c), Proof: c.Verify.words(), Sender: c.Sender,
-		Words: wordsOf(c), Consent: consentOf(c), Lookups: lookupsOf(c),
+		Open: c.Open, Words: wordsOf(c), Consent: consentOf(c), Lookups: lookupsOf(c),
 		Samples: samplesOf(c, sampleTime, 1, "SECRET"),
 	}
 	info.look(c.Verify)

@@ -55,7 +55,8 @@ func (c Config) over(base Config) Config {
 	if c.Reply != nil {
 		out.Reply = c.Reply
 	}
-	list(&out.Kinds, c.Kinds)
+	out.Kinds = append(slices.Clone(c.Kinds), base.Kinds...)
+	out.Open = c.Open || base.Open
 	list(&out.Samples, c.Samples)
 	list(&out.Enrich, c.Enrich)
 	out.Token, out.OAuth, out.AllowPrivate = c.Token, c.OAuth.over(base.OAuth), c.AllowPrivate

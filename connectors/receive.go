@@ -301,6 +301,9 @@ func (c *Connector) Warnings() []string { return slices.Clone(c.warnings) }
 // Kinds are the kinds of event the connector is known to make. Others may come.
 func (c *Connector) Kinds() []string { return kindsOf(&c.config) }
 
+// Open reports whether any kind may come, because somebody chooses the shape of the requests.
+func (c *Connector) Open() bool { return c.config.Open }
+
 // Methods are the HTTP methods by which events come. Handshakes may come by others.
 func (c *Connector) Methods() []string { return slices.Clone(c.methods) }
 

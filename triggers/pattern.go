@@ -2,7 +2,8 @@ package triggers
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
@@ -47,6 +48,11 @@ func (b *builder) patterns(key string, texts []string) []pattern {
 		if text == "*" {
 			kind, ok = "*", true
 		}
+		if strings.ContainsAny(text, ",;") {
+			parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
+			b.report(path, 0, fmt.Sprintf("write a list: [%s]", strings.Join(parts, ", ")), "%q names several events in one text", text)
+			continue
+		}
 		if !ok || connector == "" || kind == "" {
 			b.report(path, 0, "write connector.kind, as in shopify.cart.updated", "%q does not name an event", text)
 			continue
@@ -66,25 +72,15 @@ func (b *builder) patterns(key string, texts []string) []pattern {
 	return found
 }
 
-// exists reports what no connector can send.
+// exists reports connectors that are not there, and warns of kinds that theirs is not known to
+// send: it may send them all the same, under a word that nobody translated.
 func (b *builder) exists(path string, p pattern) bool {
 	if p.connector == "*" {
 		return true // some connector may come to send it
 	}
 	info, ok := b.env.Connectors[p.connector]
 	if !ok {
-		var names []string
-		for name := range b.env.Connectors {
-			names = append(names, name)
-		}
-		sort.Strings(names)
-		hint := "there is none under connectors:"
-		if near := nearest.Of(p.connector, names); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		} else if len(names) > 0 {
-			hint = "the connectors are " + strings.Join(names, ", ")
-		}
-		b.report(path, 0, hint, "there is no connector %q", p.connector)
+		b.report(path, 0, b.insteadOf(p), "there is no connector %q", p.connector)
 		return false
 	}
 	if len(info.Kinds) == 0 {
@@ -95,11 +91,39 @@ func (b *builder) exists(path string, p pattern) bool {
 			return true
 		}
 	}
-	at := len(p.connector) + 1
-	if near := nearest.Of(p.kind, info.Kinds); near != "" {
-		b.report(path, at, fmt.Sprintf("did you mean %q?", p.connector+"."+near), "%s never sends %q", p.connector, p.kind)
-	} else {
-		b.report(path, at, "it sends "+strings.Join(info.Kinds, ", "), "%s never sends %q", p.connector, p.kind)
+	kind, hint := p.kind, fmt.Sprintf("if it does, add kinds: [%s] to connectors.%s, or event: {aliases: {…}} to give its word another name", p.kind, p.connector)
+	if p.open {
+		kind, hint = p.kind+"*", "it is known to send "+strings.Join(info.Kinds, ", ")
 	}
-	return false
+	if near := nearest.Of(p.kind, info.Kinds); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", p.connector+"."+near)
+	}
+	b.report(path, len(p.connector)+1, hint, "%s is not known to send %s", p.connector, kind)
+	b.problems[len(b.problems)-1].Warning = true
+	return true
+}
+
+// insteadOf is the advice for an event of a connector that is not there: a near name, or the
+// connector that was left out of order.created.
+func (b *builder) insteadOf(p pattern) string {
+	names := slices.Sorted(maps.Keys(b.env.Connectors))
+	if near := nearest.Of(p.connector, names); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	whole := pattern{kind: p.connector + "." + p.kind, open: p.open}
+	for _, name := range names {
+		for _, k := range b.env.Connectors[name].Kinds {
+			if whole.connector = name; whole.matches(ref{name, k}) {
+				text := name + "." + whole.kind
+				if whole.open {
+					text += "*"
+				}
+				return fmt.Sprintf("did you mean %q?", text)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "there is none under connectors:"
+	}
+	return "the connectors are " + strings.Join(names, ", ")
 }

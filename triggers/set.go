@@ -21,7 +21,7 @@ type Env struct {
 
 // ConnectorInfo is what a rule may listen for.
 type ConnectorInfo struct {
-	Kinds []string // all that it can send; none for a connector that may send any
+	Kinds []string // all that it is known to send; none for a connector that may send any
 }
 
 // A Set is every rule, ready to meet events. It is immutable and safe for concurrent use.

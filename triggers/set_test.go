@@ -41,11 +41,27 @@ func TestProblemsOfARule(t *testing.T) {
 		},
 		"a misspelt kind": {
 			rule: func(r *Rule) { r.CancelOn = []string{"shopify.order.create"} },
-			want: []string{`abandoned-cart.cancel_on[0]: shopify never sends "order.create"; did you mean "shopify.order.created"?`},
+			want: []string{`warning: abandoned-cart.cancel_on[0]: shopify is not known to send order.create; did you mean "shopify.order.created"?`},
 		},
-		"a kind that a connector never sends": {
+		"a beginning that a connector is not known to send": {
+			rule: func(r *Rule) { r.On = []string{"shopify.form.*"} },
+			want: []string{`warning: abandoned-cart.on[0]: shopify is not known to send form.*; it is known to send cart.created, cart.updated, order.created, order.paid`},
+		},
+		"an event without its connector": {
+			rule: func(r *Rule) { r.On = []string{"order.paid"} },
+			want: []string{`abandoned-cart.on[0]: there is no connector "order"; did you mean "shopify.order.paid"?`},
+		},
+		"events without their connector": {
+			rule: func(r *Rule) { r.On = []string{"deal.*"} },
+			want: []string{`abandoned-cart.on[0]: there is no connector "deal"; did you mean "hubspot.deal.*"?`},
+		},
+		"several events in one text": {
+			rule: func(r *Rule) { r.On = []string{"shopify.order.created, shopify.order.paid"} },
+			want: []string{`abandoned-cart.on[0]: "shopify.order.created, shopify.order.paid" names several events in one text; write a list: [shopify.order.created, shopify.order.paid]`},
+		},
+		"a kind that a connector is not known to send": {
 			rule: func(r *Rule) { r.On = []string{"hubspot.invoice"} },
-			want: []string{`abandoned-cart.on[0]: hubspot never sends "invoice"; it sends contact.updated, deal.won`},
+			want: []string{`warning: abandoned-cart.on[0]: hubspot is not known to send invoice; if it does, add kinds: [invoice] to connectors.hubspot, or event: {aliases: {…}} to give its word another name`},
 		},
 		"a star in the middle": {
 			rule: func(r *Rule) { r.On = []string{"shopify.*.paid"} },

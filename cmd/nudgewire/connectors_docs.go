@@ -105,7 +105,13 @@ func docsPage(i connectors.Info) string {
 			}
 			say("| `on: %s.%s` | %s | %s |", i.Name, kind, meaning, cell(quoted(i.Words[kind])))
 		}
-		say("\nWhat is not in the table keeps the sender's own word: `Order.OnHold` would be `on: %s.order.on.hold`.", i.Name)
+		if i.Open {
+			say("\nThese are examples: you choose the words. `order.on_hold` or `OrderOnHold` in a request would be")
+			say("`on: %[1]s.order.on.hold`.", i.Name)
+		} else {
+			say("\nWhat is not in the table keeps the sender's own word: `Order.OnHold` would be `on: %s.order.on.hold`,", i.Name)
+			say("which `check` warns of until the connector has `kinds: [order.on.hold]`.")
+		}
 	}
 	if len(i.Consent) > 0 {
 		say("\nWhether somebody agreed to messages is read from %s.", quoted(i.Consent))

@@ -1,0 +1,42 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Whoever shapes the requests chooses the words; elsewhere a word that nobody translated may
+// come all the same.
+func TestTriggersMayNameKindsThatAPresetDoesNotList(t *testing.T) {
+	known := `shopify is not known to send products.update; if it does, add kinds: [products.update] to connectors.shopify, or event: {aliases: {…}} to give its word another name`
+	for ref, want := range map[string]string{
+		"zapier.order.paid": "", "n8n.login.code": "", "generic.cart.updated": "", "segment.checkout.started": "",
+		"make.order.create": "", "rudderstack.user.left": "", "magento.order.paid": "", "prestashop.order.paid": "", "svix.user.created": "", "zapier.order.*": "",
+		"shopify.products.update":          known,
+		"stripe.invoice.payment_succeeded": "stripe is not known to send invoice.payment_succeeded; if it does, add kinds: [invoice.payment_succeeded] to connectors.stripe, or event: {aliases: {…}} to give its word another name",
+		"shopify.order.create":             `shopify is not known to send order.create; did you mean "shopify.order.created"?`,
+		"listed.products.update":           "",
+	} {
+		connector, _, _ := strings.Cut(ref, ".")
+		entry := connector + ": {secret: \"${SHOP_SECRET}\"}"
+		switch connector {
+		case "listed":
+			entry = "listed: {preset: shopify, secret: \"${SHOP_SECRET}\", kinds: [products.update]}"
+		case "svix":
+			entry = "svix: {secret: whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=}"
+		}
+		c, problems := Parse("config.yaml", []byte("api: {base_url: https://api.example.com/api/v1, key: \"${KEY}\"}\ndefaults: {country: GB, language: en}\nconnectors:\n  "+entry+
+			"\ntriggers:\n  one: {on: \""+ref+"\", wait: 5m, send: {template: t}}\n"), environ)
+		var got string
+		for _, line := range said(problems) {
+			if _, rest, ok := strings.Cut(line, "triggers.one.on: "); ok {
+				got = rest
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" || c.Triggers == nil {
+			t.Errorf("%s: (-want +got)\n%s", ref, diff)
+		}
+	}
+}
