@@ -128,9 +128,42 @@ func (k *checker) lintLists(at string, r *triggers.Rule) {
 		}
 	}
 	for i, item := range r.CancelOn {
-		if slices.Contains(r.On, item) {
-			k.lint(fmt.Sprintf("%s.cancel_on[%d]", at, i), item+" both owes a message and cancels it", "take it out of on or out of cancel_on")
+		for _, on := range r.On {
+			if item == on {
+				k.lint(fmt.Sprintf("%s.cancel_on[%d]", at, i), item+" both owes a message and cancels it", "take it out of on or out of cancel_on")
+			} else if overlap(item, on) {
+				k.lint(fmt.Sprintf("%s.cancel_on[%d]", at, i), fmt.Sprintf("some events are %s as well as %s: they cancel a message and owe the next", item, on), "name the events of on one by one")
+			}
 		}
+	}
+	for i, on := range r.On {
+		if on == "*" || on == "*.*" {
+			k.lint(fmt.Sprintf("%s.on[%d]", at, i), "hears every event of every connector", "name what it is about, such as shopify.cart.updated, shopify.* or *.order.paid")
+		}
+	}
+}
+
+// overlap reports whether one event can be meant by both, each of which is a connector and a
+// kind, or a * for the connector or the rest of the kind.
+func overlap(a, b string) bool {
+	of, kind, _ := strings.Cut(a, ".")
+	other, otherKind, _ := strings.Cut(b, ".")
+	if of != other && of != "*" && other != "*" {
+		return false
+	}
+	begins, open := strings.CutSuffix(kind, "*")
+	otherBegins, otherOpen := strings.CutSuffix(otherKind, "*")
+	switch {
+	case a == "*", b == "*":
+		return true
+	case open && otherOpen:
+		return strings.HasPrefix(begins, otherBegins) || strings.HasPrefix(otherBegins, begins)
+	case open:
+		return strings.HasPrefix(otherKind, begins)
+	case otherOpen:
+		return strings.HasPrefix(kind, otherBegins)
+	default:
+		return kind == otherKind
 	}
 }
 
@@ -185,7 +218,7 @@ func (c *Config) lintReach(k *checker, at string, r *triggers.Rule) {
 				continue
 			}
 			if !c.anySends(kind) {
-				k.lint(fmt.Sprintf("%s.%s[%d]", at, l.key, i), "no connector of this config sends "+kind, "see the kinds of each in docs/connectors.md")
+				k.lint(fmt.Sprintf("%s.%s[%d]", at, l.key, i), "no connector of this config sends "+kind, "see the kinds of each in docs/connectors/README.md")
 			}
 		}
 	}
@@ -199,7 +232,7 @@ func (c *Config) anySends(kind string) bool {
 	begins, open := strings.CutSuffix(kind, "*")
 	for _, r := range c.Receivers {
 		kinds := r.Kinds()
-		if len(kinds) == 0 || slices.Contains(kinds, kind) {
+		if len(kinds) == 0 || r.Open() || slices.Contains(kinds, kind) {
 			return true
 		}
 		if open && slices.ContainsFunc(kinds, func(k string) bool { return strings.HasPrefix(k, begins) }) {

@@ -44,6 +44,17 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[2]string{"cancel_on: shopify.order.created", "cancel_on: [shopify.order.created, shopify.cart.updated]"},
 			[]string{"11:40: warning: triggers.remind.cancel_on[1]: shopify.cart.updated both owes a message and cancels it; take it out of on or out of cancel_on"},
 		},
+		"events that owe and cancel by a star": {
+			[2]string{"cancel_on: shopify.order.created", "cancel_on: [shopify.order.created, shopify.cart.*, \"*.cart.updated\"]"},
+			[]string{
+				"11:40: warning: triggers.remind.cancel_on[1]: some events are shopify.cart.* as well as shopify.cart.updated: they cancel a message and owe the next; name the events of on one by one",
+				"11:56: warning: triggers.remind.cancel_on[2]: some events are *.cart.updated as well as shopify.cart.updated: they cancel a message and owe the next; name the events of on one by one",
+			},
+		},
+		"everything": {
+			more("  first: {on: \"*\", wait: 5m, send: {template: form}}\n"),
+			[]string{"8:15: warning: triggers.first.on: hears every event of every connector; name what it is about, such as shopify.cart.updated, shopify.* or *.order.paid"},
+		},
 		"a reminder that nothing ends": {
 			[2]string{"    cancel_on: shopify.order.created\n", ""},
 			[]string{"8:3: warning: triggers.remind: nothing cancels it: who buys while it waits is reminded all the same; add cancel_on: shopify.order.created"},
@@ -73,7 +84,7 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 		},
 		"a kind that nobody sends": {
 			more("  first: {on: \"*.form.submitted\", send: {template: form}}\n"),
-			[]string{"8:15: warning: triggers.first.on: no connector of this config sends form.submitted; see the kinds of each in docs/connectors.md"},
+			[]string{"8:15: warning: triggers.first.on: no connector of this config sends form.submitted; see the kinds of each in docs/connectors/README.md"},
 		},
 	}
 	for name, tt := range tests {
