@@ -92,6 +92,7 @@ func (c *Client) refused(e *endpoint, resp *http.Response, page []byte) *CallErr
 		HTTPStatus: resp.StatusCode,
 		RetryAfter: wait,
 		Words:      c.words(resp, page),
+		question:   e == c.status,
 	}
 }
 

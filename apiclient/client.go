@@ -41,7 +41,8 @@ type Options struct {
 	// TextPath is the path of the text endpoint below BaseURL ("/send-message"). The API
 	// document does not show it; while it is empty, SendText refuses with ErrNoTextPath.
 	TextPath string
-	// Concurrency is the most connections held open at a time, all calls together.
+	// Concurrency is the most connections held open at a time by calls that ask for something to be
+	// done, and as many again by questions: slow answers to the one take no connection from the other.
 	Concurrency int
 	// Timeout bounds one call from start to the last byte of its answer. An upload may take
 	// longer: see CreateCampaign.
@@ -61,6 +62,7 @@ var ErrNoTextPath = errors.New("the path of the text endpoint is not known: set 
 // A Client calls one account of the service. It is safe for concurrent use.
 type Client struct {
 	transport *http.Transport
+	asking    *http.Transport // of questions
 	timeout   time.Duration
 	base      string // for String
 	key       string // only to keep it out of the service's own words
@@ -99,6 +101,7 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		transport: newTransport(o.Concurrency),
+		asking:    newTransport(o.Concurrency),
 		timeout:   o.Timeout,
 		base:      base.String(),
 		key:       o.Key,
@@ -159,7 +162,10 @@ func newTransport(concurrency int) *http.Transport {
 }
 
 // Close drops the idle connections. Calls under way go on to their end.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+	c.asking.CloseIdleConnections()
+}
 
 // String names the service and hides the key.
 func (c *Client) String() string { return "messaging service at " + c.base }

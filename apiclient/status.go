@@ -40,7 +40,7 @@ func (c *Client) MessageStatus(ctx context.Context, id string) (Status, error) {
 	u := *e.pattern.URL
 	u.Path += id
 	req.URL = &u
-	resp, err := c.transport.RoundTrip(req)
+	resp, err := c.asking.RoundTrip(req)
 	if err != nil {
 		return Status{}, e.broken(err, nil, c.timeout)
 	}
@@ -53,11 +53,14 @@ func (c *Client) MessageStatus(ctx context.Context, id string) (Status, error) {
 	}
 	unreadable := func(why error) (Status, error) {
 		return Status{Raw: rawText(string(*page))}, &CallError{
-			Call: e.name, Outcome: InDoubt, HTTPStatus: resp.StatusCode, Err: why,
+			Call: e.name, Outcome: InDoubt, HTTPStatus: resp.StatusCode, Err: why, question: true,
 		}
 	}
 	if err != nil {
 		return unreadable(errors.Join(ErrUnreadable, err))
+	}
+	if isWebPage(resp, *page) {
+		return unreadable(fmt.Errorf("%w: %w", ErrUnreadable, ErrWebPage))
 	}
 	s, err := readStatus(string(*page), id)
 	if err != nil {

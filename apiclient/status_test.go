@@ -64,7 +64,7 @@ func TestMessageStatusErrors(t *testing.T) {
 		"a message not known":   {404, `{"error":"no such message"}`, ErrNotFound, "message-status: 404 Not Found: no such message"},
 		"a key not known":       {401, `{"error":"unknown API key"}`, ErrUnauthorized, "message-status: 401 Unauthorized: unknown API key"},
 		"a key not allowed":     {403, ``, ErrUnauthorized, "message-status: 403 Forbidden"},
-		"not JSON":              {200, `<html>`, ErrUnreadable, "message-status: 200 OK: the answer cannot be read: not JSON"},
+		"not JSON":              {200, `<html>`, ErrUnreadable, "message-status: 200 OK: the answer cannot be read: a web page, and not an answer of the service"},
 		"JSON that is cut":      {200, `{"status":"sent"`, ErrUnreadable, "message-status: 200 OK: the answer cannot be read: not JSON"},
 		"no status":             {200, `{"success":true}`, ErrUnreadable, "message-status: 200 OK: the answer cannot be read: it names no status"},
 		"a list":                {200, `[1]`, ErrUnreadable, "message-status: 200 OK: the answer cannot be read: it names no status"},

@@ -60,7 +60,7 @@ func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) er
 		Shelf: a.store, Keep: func() time.Duration { return c.cfg.Load().Retention.Lists.D() },
 		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock,
 		Points: c.points, Rate: func() float64 { return c.cfg.Load().API.Rate.PerSecond() },
-		Admit: func(ctx context.Context) error { return a.budget.Wait(ctx, pace.Send, time.Time{}) },
+		Admit: func(ctx context.Context) error { return a.budget.Wait(ctx, pace.Upload, time.Time{}) },
 		Halted: func(job string) bool {
 			s := a.sender.Stats()
 			return a.store.JobHalted(job) || s.Halted != "" && time.Now().Before(s.HaltedUntil)
@@ -197,13 +197,13 @@ func (u uploader) CreateCampaign(ctx context.Context, name string, templateID in
 	began := time.Now()
 	answer, err := u.c.api.Load().CreateCampaign(ctx, name, templateID, fileName, file, size)
 	call, _ := errors.AsType[*apiclient.CallError](err)
-	switch {
-	case call != nil && (call.HTTPStatus == 429 || call.HTTPStatus >= 500 || call.HTTPStatus == 0):
+	switch trouble := apiclient.TroubleOf(err); {
+	case trouble == apiclient.TroubleBusy || trouble == apiclient.TroubleOutage:
 		if ctx.Err() == nil { // else it was us who cut the call
-			u.budget.Slow(began, call.RetryAfter)
+			u.budget.Slow(pace.Upload, began, call.RetryAfter)
 		}
 	default:
-		u.budget.Took()
+		u.budget.Took(pace.Upload)
 	}
 	return answer, err
 }

@@ -154,16 +154,35 @@ func (d daemon) View() server.DaemonView {
 func rateWords(s pace.State, halted string) string {
 	words := "no rate limit"
 	if s.Rate > 0 {
-		words = strconv.FormatFloat(s.Rate, 'f', -1, 64) + " requests a second"
+		words = perSecond(s.Rate) + " requests a second"
 	}
-	if s.Slowed {
-		words += fmt.Sprintf(", slowed from %s after trouble at %s", strconv.FormatFloat(s.Configured, 'f', -1, 64), s.LastTrouble.Format(time.TimeOnly))
-	}
-	if !s.PausedUntil.IsZero() {
-		words += ", paused by the service until " + s.PausedUntil.Format(time.TimeOnly)
+	words += slowedWords(s.Pace, s.Configured)
+	for _, other := range []struct {
+		what string
+		pace.Pace
+	}{{"status questions", s.Status}, {"uploads", s.Uploads}} {
+		if slowed := slowedWords(other.Pace, s.Configured); slowed != "" {
+			words += "; " + other.what + " at " + perSecond(other.Rate) + " a second" + slowed
+		}
 	}
 	if halted != "" {
 		words += ", halted: " + halted
+	}
+	return words
+}
+
+func perSecond(rate float64) string { return strconv.FormatFloat(rate, 'f', -1, 64) }
+
+// slowedWords says what trouble did to a pace, "" for nothing.
+func slowedWords(p pace.Pace, configured float64) (words string) {
+	if p.Slowed {
+		words = ", slowed after trouble at " + p.LastTrouble.Format(time.TimeOnly)
+		if configured > 0 {
+			words = ", slowed from " + perSecond(configured) + words[len(", slowed"):]
+		}
+	}
+	if !p.PausedUntil.IsZero() {
+		words += ", paused by the service until " + p.PausedUntil.Format(time.TimeOnly)
 	}
 	return words
 }

@@ -53,7 +53,7 @@ type API struct {
 	BaseURL     string         `yaml:"base_url" required:"true" example:"https://api.example.com/api/v1" doc:"Address of the service, with its version segment /api/v1."`
 	Key         secret.Secret  `yaml:"key" required:"true" example:"${MESSAGING_API_KEY}" doc:"The account's API key."`
 	Rate        units.Rate     `yaml:"rate" default:"20/s" min:"1/min" max:"10000/s" doc:"Most requests, sends and status questions together."`
-	Concurrency int            `yaml:"concurrency" default:"32" min:"1" max:"1024" doc:"Most requests under way at a time."`
+	Concurrency int            `yaml:"concurrency" default:"32" min:"1" max:"1024" doc:"Most requests under way at a time: so many that send, and so many that ask for a status."`
 	Timeout     units.Duration `yaml:"timeout" default:"10s" min:"100ms" max:"5m" doc:"Longest wait for one answer. A send that takes longer is in doubt, so too short hurts more than too long."`
 	Price       *Price         `yaml:"price" doc:"Points that a message costs, for forecasts and guards of jobs. Without it points are not counted."`
 	TextPath    string         `yaml:"text_path" example:"/send-message" doc:"Path of the endpoint for plain texts, below base_url. The service's document does not show it; texts are refused until it is set."`

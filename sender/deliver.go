@@ -123,21 +123,21 @@ func (s *Sender) learn(calling context.Context, began time.Time, err error) {
 	refusal, _ := errors.AsType[*apiclient.CallError](err)
 	switch {
 	case err == nil:
-		s.Budget.Took()
+		s.Budget.Took(pace.Send)
 		s.recovered()
 	case refusal == nil: // not of the service
 	case keyRefused(refusal):
-		s.Budget.Took()
+		s.Budget.Took(pace.Send)
 		if until, first := s.halt.Strike(began, time.Now(), "the service refuses the API key: "+refusal.Error()); first {
 			s.Log.Error("the service refuses the API key; nothing is sent until it takes it",
 				zap.Int("http_status", refusal.HTTPStatus), zap.String("words", refusal.Words), zap.Time("again_at", until))
 		}
 	case overloaded(refusal):
 		if calling.Err() == nil { // else it was us who cut the call
-			s.Budget.Slow(began, refusal.RetryAfter)
+			s.Budget.Slow(pace.Send, began, refusal.RetryAfter)
 		}
 	case refusal.HTTPStatus != 0:
-		s.Budget.Took()
+		s.Budget.Took(pace.Send)
 		s.recovered()
 	}
 }

@@ -319,7 +319,7 @@ func TestAStopDuringAPauseOfTheRateDoesNotWaitForIt(t *testing.T) {
 		budget := pace.NewBudget(0.2)
 		r := start(t, newMemory(many(10, nudgewire.Utility)...), &service{}, func(o *Options) { o.Budget = budget })
 		pass(8 * time.Second)
-		budget.Slow(time.Now(), time.Hour)
+		budget.Slow(pace.Send, time.Now(), time.Hour)
 		if took := r.stop(); took != 0 {
 			t.Errorf("the stop took %v", took)
 		}

@@ -62,7 +62,7 @@ func (t *Tracker) ask(ctx, working context.Context, m *nudgewire.Message) (poll 
 	t.counts.polls.Add(1)
 	status, err := (*t.api.Load()).MessageStatus(working, string(m.ID))
 	if err == nil {
-		t.Budget.Took()
+		t.Budget.Took(pace.Poll)
 		t.recovered()
 		return t.next(m, &status), true
 	}
@@ -88,16 +88,16 @@ func (t *Tracker) learn(began time.Time, err error) {
 	switch {
 	case !ok: // not of the service
 	case refusal.HTTPStatus == http.StatusUnauthorized, refusal.HTTPStatus == http.StatusForbidden:
-		t.Budget.Took()
+		t.Budget.Took(pace.Poll)
 		if until, first := t.halt.Strike(began, time.Now(), "the service refuses the API key: "+err.Error()); first {
 			t.Log.Error("the service refuses the API key; nothing is asked until it takes it",
 				zap.Int("http_status", refusal.HTTPStatus), zap.String("words", refusal.Words), zap.Time("again_at", until))
 		}
 	case refusal.HTTPStatus == http.StatusTooManyRequests, refusal.HTTPStatus == http.StatusRequestTimeout, refusal.HTTPStatus >= 500,
 		refusal.HTTPStatus == 0 && refusal.Outcome != apiclient.Rejected:
-		t.Budget.Slow(began, refusal.RetryAfter)
+		t.Budget.Slow(pace.Poll, began, refusal.RetryAfter)
 	case refusal.HTTPStatus != 0:
-		t.Budget.Took()
+		t.Budget.Took(pace.Poll)
 		t.recovered()
 	}
 }

@@ -1,74 +1,126 @@
 package pace
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
 
-// Slow tells that the service answered a request begun at began with 429 or 5xx, or could not
-// be reached. The rate halves, once for all requests that were on their way at the time, and
-// a positive retryAfter holds everything for that long, MaxPause at the most.
-func (b *Budget) Slow(began time.Time, retryAfter time.Duration) {
+	"golang.org/x/time/rate"
+)
+
+// A pace is what trouble taught about one kind of request. All but the atomics is guarded by the
+// Budget's lock.
+type pace struct {
+	open    atomic.Bool // no limit and no pause: Wait takes no lock
+	healthy atomic.Bool // the rate is whole: Took takes no lock
+	meter   meter
+
+	base       float64 // what the rate rises back to
+	rate       float64 // now; 0 is no limit of its own
+	limiter    *rate.Limiter
+	pausedTill time.Time
+	lastCut    time.Time
+	lastRise   time.Time
+	cuts       uint64
+}
+
+// lets reports whether the pace lets a request go at now.
+func (p *pace) lets(now time.Time) bool {
+	return !now.Before(p.pausedTill) && (p.rate == 0 || p.limiter.TokensAt(now) >= 1)
+}
+
+// Slow tells that the service answered a request of class c begun at began with 429 or 5xx, or could
+// not be reached. The rate of that kind halves, once for all requests that were on their way at the
+// time, and a positive retryAfter holds the kind for that long, MaxPause at the most. Whoever
+// waits in a hurry and would not leave soon any more is sent away.
+func (b *Budget) Slow(c Class, began time.Time, retryAfter time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
+	now, k := time.Now(), c.kind()
+	p := &b.paces[k]
 	if retryAfter > 0 {
-		b.pause(now.Add(min(retryAfter, MaxPause)))
+		b.pause(k, now.Add(min(retryAfter, MaxPause)))
 	}
 	// A request that left before the last cut tells of the rate before it.
-	if b.lastCut.IsZero() || began.After(b.lastCut) {
-		b.cut(now)
+	if p.lastCut.IsZero() || began.After(p.lastCut) {
+		p.cut(b.configured, now)
+		b.dismiss(k, max(1, int(p.rate*soon.Seconds())))
 	}
 	b.apply(now)
 }
 
-// Took tells that the service answered a request in good health, whatever it said about the
-// request itself.
-func (b *Budget) Took() {
-	if b.healthy.Load() {
-		return
+// Took tells that the service answered a request of class c in good health, whatever it said about
+// the request itself. It reports whether that ended what Slow began.
+func (b *Budget) Took(c Class) (whole bool) {
+	p := &b.paces[c.kind()]
+	if p.healthy.Load() {
+		return false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if b.healthy.Load() || now.Sub(b.lastRise) < riseEvery {
-		return
+	if p.healthy.Load() || now.Sub(p.lastRise) < riseEvery {
+		return false
 	}
-	b.lastRise = now
-	b.rate += b.base / riseSteps
-	switch {
-	case b.configured > 0 && b.rate >= b.configured:
-		b.rate = b.configured
-		b.healthy.Store(true)
-	case b.configured == 0 && b.rate >= openAgain*b.base:
-		b.rate = 0
-		b.healthy.Store(true)
+	p.lastRise = now
+	p.rate += p.base / riseSteps
+	if b.configured > 0 && p.rate >= b.configured || b.configured == 0 && p.rate >= openAgain*p.base {
+		p.rate = 0
+		p.healthy.Store(true)
 	}
 	b.apply(now)
+	return p.healthy.Load()
 }
 
-// cut halves the rate. The lock is held.
-func (b *Budget) cut(now time.Time) {
-	if b.healthy.Load() {
-		b.base = b.configured
-		if b.configured == 0 {
-			b.base = max(leastBase, b.meter.busiest(now))
+// cut halves the rate.
+func (p *pace) cut(configured float64, now time.Time) {
+	if p.healthy.Load() {
+		p.base = configured
+		if configured == 0 {
+			p.base = max(leastBase, p.meter.busiest(now))
 		}
-		b.rate = b.base
+		p.rate = p.base
 	}
-	b.rate = max(b.rate/2, min(floorRate, b.base))
-	b.lastCut, b.lastRise = now, now
-	b.cuts++
-	b.healthy.Store(false)
+	p.rate = max(p.rate/2, min(floorRate, p.base))
+	p.lastCut, p.lastRise = now, now
+	p.cuts++
+	p.healthy.Store(false)
 }
 
-// pause holds everything until then, and sends away who cannot wait so long. The lock is held.
-func (b *Budget) pause(until time.Time) {
-	if !until.After(b.pausedTill) {
+// pause holds a kind until then, and sends away who cannot wait so long. The lock is held.
+func (b *Budget) pause(k kind, until time.Time) {
+	p := &b.paces[k]
+	if !until.After(p.pausedTill) {
 		return
 	}
-	b.pausedTill = until
+	p.pausedTill = until
+	b.sendAway(k, func(_ int, w *waiter) bool { return w.by.Before(until) })
+}
+
+// Dismiss sends away all sends that wait in a hurry: their callers know that they would not be made.
+func (b *Budget) Dismiss() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dismiss(sends, 0)
+	b.pump(time.Now())
+}
+
+// dismiss sends away those of each queue of a kind that wait in a hurry, behind the first keep. Polls
+// lose nothing by waiting. The lock is held.
+func (b *Budget) dismiss(k kind, keep int) {
+	if k != polls {
+		b.sendAway(k, func(place int, _ *waiter) bool { return place >= keep })
+	}
+}
+
+// sendAway ends the waits of a kind that are in a hurry and that which names, by place and waiter.
+func (b *Budget) sendAway(k kind, which func(int, *waiter) bool) {
 	for c := range b.queue {
+		if Class(c).kind() != k {
+			continue
+		}
 		stay := b.queue[c][:0]
-		for _, w := range b.queue[c] {
-			if !w.by.IsZero() && w.by.Before(until) {
+		for i, w := range b.queue[c] {
+			if !w.by.IsZero() && which(i, w) {
 				w.done <- ErrTooLate
 			} else {
 				stay = append(stay, w)

@@ -14,7 +14,7 @@ func TestTroubleHalvesTheRateOncePerWave(t *testing.T) {
 		b, began := NewBudget(40), time.Now()
 		time.Sleep(time.Second)
 		for range 64 { // 64 answers to requests of the same moment
-			b.Slow(began, 0)
+			b.Slow(Send, began, 0)
 		}
 		if s := b.State(); s.Rate != 20 || s.Cuts != 1 || !s.Slowed {
 			t.Errorf("after one wave: %+v, want a rate of 20 after one cut", s)
@@ -22,7 +22,7 @@ func TestTroubleHalvesTheRateOncePerWave(t *testing.T) {
 		for range 20 { // each wave begins after the cut of the one before
 			began = time.Now().Add(time.Millisecond)
 			time.Sleep(10 * time.Millisecond)
-			b.Slow(began, 0)
+			b.Slow(Send, began, 0)
 		}
 		if s := b.State(); s.Rate != 1 {
 			t.Errorf("after 20 more: rate %v, want the floor of 1", s.Rate)
@@ -33,7 +33,7 @@ func TestTroubleHalvesTheRateOncePerWave(t *testing.T) {
 func TestTheFloorIsNotAboveTheConfiguredRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(0.1)
-		b.Slow(time.Now(), 0)
+		b.Slow(Send, time.Now(), 0)
 		if s := b.State(); s.Rate != 0.1 {
 			t.Errorf("rate %v, want 0.1", s.Rate)
 		}
@@ -43,15 +43,15 @@ func TestTheFloorIsNotAboveTheConfiguredRate(t *testing.T) {
 func TestTheRateRisesOnlyWithHealthyAnswersAndNoFasterThanATwentiethASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(40)
-		b.Slow(time.Now(), 0)
+		b.Slow(Send, time.Now(), 0)
 		time.Sleep(time.Hour)
 		if s := b.State(); s.Rate != 20 {
 			t.Fatalf("an hour of silence made the rate %v, want 20 still", s.Rate)
 		}
 		start := time.Now()
 		for b.State().Slowed {
-			b.Took()
-			b.Took()
+			b.Took(Send)
+			b.Took(Send)
 			time.Sleep(100 * time.Millisecond)
 		}
 		if d := time.Since(start); d < 9*time.Second || d > 10*time.Second {
@@ -74,10 +74,10 @@ func TestRetryAfterHoldsEverythingBounded(t *testing.T) {
 				for _, configured := range []float64{0, 20} {
 					b, start := NewBudget(configured), time.Now()
 					if tt.asked < 0 {
-						b.Slow(start, 30*time.Second)
-						b.Slow(start, time.Second)
+						b.Slow(Send, start, 30*time.Second)
+						b.Slow(Send, start, time.Second)
 					} else {
-						b.Slow(start, tt.asked)
+						b.Slow(Send, start, tt.asked)
 					}
 					if got := b.State().PausedUntil.Sub(start); got != tt.want {
 						t.Errorf("rate %v: State says %v, want %v", configured, got, tt.want)
@@ -121,7 +121,7 @@ func TestAPauseSendsAwayWhoCannotWaitSoLong(t *testing.T) {
 		wait("patient", time.Time{}, nil)
 		synctest.Wait()
 		time.Sleep(time.Second)
-		b.Slow(start, time.Minute)
+		b.Slow(Send, start, time.Minute)
 		wait("newcomer in a hurry", start.Add(20*time.Second), ErrTooLate)
 		wg.Wait()
 		if ends["hurried"] != time.Second || ends["newcomer in a hurry"] != time.Second || ends["patient"] < time.Minute {
@@ -141,7 +141,7 @@ func TestWithoutALimitTroubleMeasuresTheRate(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		b.Slow(time.Now().Add(-time.Second), 0)
+		b.Slow(Send, time.Now().Add(-time.Second), 0)
 		if s := b.State(); s.Rate != 150 {
 			t.Fatalf("rate %v, want half of the 300 that met trouble", s.Rate)
 		}
@@ -155,7 +155,7 @@ func TestWithoutALimitTroubleMeasuresTheRate(t *testing.T) {
 		}
 		start := time.Now()
 		for b.State().Slowed {
-			b.Took()
+			b.Took(Send)
 			time.Sleep(250 * time.Millisecond)
 		}
 		if s := b.State(); s.Rate != 0 {
@@ -179,12 +179,12 @@ func TestWithoutALimitTroubleMeasuresTheRate(t *testing.T) {
 func TestAPauseWithoutALimitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, old := NewBudget(0), time.Now()
-		b.Slow(old, 0)
+		b.Slow(Send, old, 0)
 		for b.State().Slowed {
 			time.Sleep(time.Second)
-			b.Took()
+			b.Took(Send)
 		}
-		b.Slow(old, 10*time.Second) // the late answer of a request from before all that
+		b.Slow(Send, old, 10*time.Second) // the late answer of a request from before all that
 		start := time.Now()
 		if err := b.Wait(t.Context(), Send, time.Time{}); err != nil {
 			t.Fatal(err)
@@ -195,7 +195,7 @@ func TestAPauseWithoutALimitEnds(t *testing.T) {
 		if d := time.Since(start); d != 10*time.Second {
 			t.Errorf("two requests left after %v, want 10s", d)
 		}
-		if !b.open.Load() {
+		if !b.paces[sends].open.Load() {
 			t.Error("requests still take the lock")
 		}
 	})
@@ -207,7 +207,7 @@ func TestAQuietMomentDoesNotMakeAStranglingBase(t *testing.T) {
 		if err := b.Wait(t.Context(), Send, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
-		b.Slow(time.Now(), 0)
+		b.Slow(Send, time.Now(), 0)
 		if s := b.State(); s.Rate != leastBase/2 {
 			t.Errorf("rate %v after one failed request in a quiet second, want %v", s.Rate, leastBase/2)
 		}
@@ -242,7 +242,7 @@ func TestSetRateReachesThoseWhoWait(t *testing.T) {
 func TestSetRateDoesNotForgetTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(100)
-		b.Slow(time.Now(), 0)
+		b.Slow(Send, time.Now(), 0)
 		b.SetRate(200)
 		if s := b.State(); s.Rate != 50 || !s.Slowed {
 			t.Errorf("raised while slowed: %+v, want 50 and slowed", s)
@@ -266,7 +266,7 @@ func BenchmarkWaitUnlimited(b *testing.B) {
 			if budget.Wait(ctx, Send, time.Time{}) != nil {
 				b.Error("refused")
 			}
-			budget.Took()
+			budget.Took(Send)
 		}
 	})
 }

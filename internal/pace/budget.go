@@ -19,8 +19,30 @@ const (
 	Send   Class = iota // asks for a message
 	Urgent              // asks for a message that goes before other sends
 	Poll                // asks how a message fares
+	Upload              // hands over a file of a campaign
 	classes
 )
+
+// A kind is requests that trouble befalls together, because they go to the same place.
+type kind uint8
+
+const (
+	sends kind = iota
+	polls
+	uploads
+	kinds
+)
+
+func (c Class) kind() kind {
+	switch c {
+	case Poll:
+		return polls
+	case Upload:
+		return uploads
+	default:
+		return sends
+	}
+}
 
 const (
 	// MaxPause bounds how long one Retry-After may hold everything: a service that asks for a
@@ -36,6 +58,8 @@ const (
 	riseSteps   = 20          // steps from nothing to the full rate
 	openAgain   = 2           // times the rate that met trouble, after which there is no limit again
 	burstWindow = 0.01        // seconds of requests that may leave together
+
+	soon = 250 * time.Millisecond // what leaves within it may go on waiting when the rate is cut
 )
 
 // ErrTooLate is the end of a wait that could not be over in time.
@@ -48,31 +72,25 @@ var ErrTooLate = errors.New("no room in the rate budget in time")
 // polls wait they get all. So a backlog of sends cannot stop the polls, nor a backlog of polls
 // hold a send for longer than one request.
 //
-// The rate adapts. Slow (429, 5xx, no connection) halves it, down to one a second, and
-// Retry-After holds everything until then; Took raises it again by a twentieth of the full
+// Each kind of request (sends, polls, uploads) has a pace of its own beside that, which adapts to
+// what befalls that kind: a place that answers questions badly says nothing of the one that takes
+// messages. Slow (429, 5xx, no connection) halves it, down to one a second, and
+// Retry-After holds the kind until then; Took raises it again by a twentieth of the full
 // rate each second. Where no rate is configured there is nothing to wait for until trouble
 // comes; then the busiest of the last seconds stands in for the configured rate, and the limit
 // goes away again at twice that.
 //
-// Waiters are kept in two queues of our own and granted from a rate.Limiter that is never
+// Waiters are kept in queues of our own and granted from a rate.Limiter that is never
 // reserved ahead: a reservation made by a poll could not be given to a send that comes later.
 //
 // A Budget has no goroutine and needs no closing.
 type Budget struct {
-	open    atomic.Bool // no limit and no pause: Wait takes no lock
-	healthy atomic.Bool // the rate is whole: Took takes no lock
+	paces   [kinds]pace
 	granted [classes]atomic.Uint64
-	meter   meter
 
 	mu         sync.Mutex
-	configured float64 // requests per second; 0 is no limit
-	base       float64 // what the rate rises back to
-	rate       float64 // now; 0 is no limit
-	limiter    *rate.Limiter
-	pausedTill time.Time
-	lastCut    time.Time
-	lastRise   time.Time
-	cuts       uint64
+	configured float64       // requests per second; 0 is no limit
+	limiter    *rate.Limiter // of the configured rate
 	queue      [classes][]*waiter
 	sends      int // granted since the last poll, at most pollTurn-1
 	timer      *time.Timer
@@ -86,7 +104,10 @@ type waiter struct {
 // NewBudget makes a Budget of perSecond requests; 0 or less is no limit.
 func NewBudget(perSecond float64) *Budget {
 	b := &Budget{limiter: rate.NewLimiter(rate.Inf, 1)}
-	b.healthy.Store(true)
+	for k := range b.paces {
+		b.paces[k].limiter = rate.NewLimiter(rate.Inf, 1)
+		b.paces[k].healthy.Store(true)
+	}
 	b.SetRate(perSecond)
 	return b
 }
@@ -96,21 +117,23 @@ func NewBudget(perSecond float64) *Budget {
 func (b *Budget) SetRate(perSecond float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	now := time.Now()
 	b.configured = max(0, perSecond)
-	if b.healthy.Load() {
-		b.rate = b.configured
-	} else if b.configured > 0 {
-		b.base = b.configured
-		b.rate = min(b.rate, b.configured)
+	limit(b.limiter, b.configured, now)
+	for k := range b.paces {
+		if p := &b.paces[k]; !p.healthy.Load() && b.configured > 0 {
+			p.base = b.configured
+			p.rate = min(p.rate, b.configured)
+		}
 	}
-	b.apply(time.Now())
+	b.apply(now)
 }
 
 // Wait returns nil when a request of class c may leave. It returns ctx's error when ctx ends
 // first, and ErrTooLate as soon as it knows that the request cannot leave until by; a zero by
 // means no hurry.
 func (b *Budget) Wait(ctx context.Context, c Class, by time.Time) error {
-	if b.open.Load() {
+	if b.paces[c.kind()].open.Load() {
 		b.grant(c, time.Now())
 		return nil
 	}
@@ -140,14 +163,15 @@ func (b *Budget) Wait(ctx context.Context, c Class, by time.Time) error {
 func (b *Budget) enter(c Class, by time.Time) (*waiter, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
-	if !by.IsZero() && (by.Before(b.pausedTill) || by.Before(now)) {
+	now, p := time.Now(), &b.paces[c.kind()]
+	if !by.IsZero() && (by.Before(p.pausedTill) || by.Before(now)) {
 		return nil, ErrTooLate
 	}
-	if b.rate == 0 && !now.Before(b.pausedTill) {
-		b.open.Store(true) // a pause without a limit has ended
+	if b.configured == 0 && p.rate == 0 && !now.Before(p.pausedTill) {
+		p.open.Store(true) // a pause without a limit has ended
 	}
-	if _, others := b.next(); !others && b.allow(now) {
+	if !b.sendsWait() && len(b.queue[Poll]) == 0 && p.lets(now) && b.limiter.AllowN(now, 1) {
+		p.limiter.AllowN(now, 1)
 		b.turn(c)
 		b.grant(c, now)
 		return nil, nil
@@ -180,30 +204,51 @@ func (b *Budget) leave(c Class, w *waiter, err error) error {
 // pump grants what may leave at now and sets the timer for the rest. The lock is held.
 func (b *Budget) pump(now time.Time) {
 	for {
-		c, ok := b.next()
-		if !ok {
-			return
-		}
-		w := b.queue[c][0]
-		late := !w.by.IsZero() && w.by.Before(now)
-		if !late && !b.allow(now) {
+		b.dropLate(now)
+		c, ok := b.next(now)
+		if !ok || !b.limiter.AllowN(now, 1) {
 			break
 		}
+		b.paces[c.kind()].limiter.AllowN(now, 1) // next has seen that there is room
+		w := b.queue[c][0]
 		b.queue[c][0] = nil
 		b.queue[c] = b.queue[c][1:]
-		if late {
-			w.done <- ErrTooLate
-			continue
-		}
 		b.turn(c)
 		b.grant(c, now)
 		w.done <- nil
 	}
-	wait := max(b.opensAt(now, 1).Sub(now), time.Microsecond)
+	var first time.Time
+	for c := range b.queue {
+		if len(b.queue[c]) == 0 {
+			continue
+		}
+		if at := b.opensAt(Class(c), now, 1); first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	if first.IsZero() {
+		return
+	}
+	wait := max(first.Sub(now), time.Microsecond)
 	if b.timer == nil {
 		b.timer = time.AfterFunc(wait, b.tick)
 	} else {
 		b.timer.Reset(wait)
+	}
+}
+
+// dropLate sends away those at the head of a queue whose time has passed.
+func (b *Budget) dropLate(now time.Time) {
+	for c := range b.queue {
+		for len(b.queue[c]) > 0 {
+			w := b.queue[c][0]
+			if w.by.IsZero() || !w.by.Before(now) {
+				break
+			}
+			w.done <- ErrTooLate
+			b.queue[c][0] = nil
+			b.queue[c] = b.queue[c][1:]
+		}
 	}
 }
 
@@ -213,20 +258,25 @@ func (b *Budget) tick() {
 	b.pump(time.Now())
 }
 
-// next is the class whose turn it is among those that wait.
-func (b *Budget) next() (c Class, ok bool) {
-	polls := len(b.queue[Poll]) > 0
+// next is the class whose turn it is among those that wait and whose own pace lets one go.
+func (b *Budget) next(now time.Time) (c Class, ok bool) {
+	may := func(c Class) bool { return len(b.queue[c]) > 0 && b.paces[c.kind()].lets(now) }
+	poll, send := may(Poll), may(Urgent) || may(Send) || may(Upload)
 	switch {
-	case polls && (b.sends >= pollTurn-1 || !b.sendsWait()):
+	case poll && (b.sends >= pollTurn-1 || !send):
 		return Poll, true
-	case len(b.queue[Urgent]) > 0:
+	case may(Urgent):
 		return Urgent, true
+	case may(Send):
+		return Send, true
 	default:
-		return Send, len(b.queue[Send]) > 0
+		return Upload, may(Upload)
 	}
 }
 
-func (b *Budget) sendsWait() bool { return len(b.queue[Send])+len(b.queue[Urgent]) > 0 }
+func (b *Budget) sendsWait() bool {
+	return len(b.queue[Send])+len(b.queue[Urgent])+len(b.queue[Upload]) > 0
+}
 
 func (b *Budget) turn(c Class) {
 	if c == Poll {
@@ -238,39 +288,54 @@ func (b *Budget) turn(c Class) {
 
 func (b *Budget) grant(c Class, now time.Time) {
 	b.granted[c].Add(1)
-	b.meter.add(now)
+	b.paces[c.kind()].meter.add(now)
 }
 
-func (b *Budget) allow(now time.Time) bool {
-	return !now.Before(b.pausedTill) && (b.rate == 0 || b.limiter.AllowN(now, 1))
-}
-
-// opensAt is when n requests will have room, counted from now.
-func (b *Budget) opensAt(now time.Time, n float64) time.Time {
+// opensAt is when n requests of class c will have room, counted from now: in the rate of all and in
+// the pace of their kind.
+func (b *Budget) opensAt(c Class, now time.Time, n float64) time.Time {
+	p := &b.paces[c.kind()]
 	from := now
-	if b.pausedTill.After(from) {
-		from = b.pausedTill
+	if p.pausedTill.After(from) {
+		from = p.pausedTill
 	}
-	if b.rate == 0 {
+	all, own := roomAt(b.limiter, b.configured, from, n), roomAt(p.limiter, p.rate, from, n)
+	if own.After(all) {
+		return own
+	}
+	return all
+}
+
+// roomAt is when a limiter of that rate will have n tokens, counted from from.
+func roomAt(l *rate.Limiter, perSecond float64, from time.Time, n float64) time.Time {
+	if perSecond == 0 {
 		return from
 	}
-	missing := n - b.limiter.TokensAt(from)
+	missing := n - l.TokensAt(from)
 	if missing <= 0 {
 		return from
 	}
 	// Rounded up, or the timer would come a hair too early and find no token.
-	return from.Add(time.Duration(math.Ceil(missing / b.rate * float64(time.Second))))
+	return from.Add(time.Duration(math.Ceil(missing / perSecond * float64(time.Second))))
 }
 
-// apply makes the limiter and the fast paths say what rate and pausedTill say. The lock is held.
-func (b *Budget) apply(now time.Time) {
-	if b.rate > 0 {
-		b.limiter.SetLimitAt(now, rate.Limit(b.rate))
-		b.limiter.SetBurstAt(now, max(1, int(b.rate*burstWindow)))
+// limit makes a limiter let perSecond go; 0 is all.
+func limit(l *rate.Limiter, perSecond float64, now time.Time) {
+	if perSecond > 0 {
+		l.SetLimitAt(now, rate.Limit(perSecond))
+		l.SetBurstAt(now, max(1, int(perSecond*burstWindow)))
 	} else {
-		b.limiter.SetLimitAt(now, rate.Inf)
+		l.SetLimitAt(now, rate.Inf)
 	}
-	b.open.Store(b.rate == 0 && !b.pausedTill.After(now))
+}
+
+// apply makes the limiters and the fast paths say what the paces say. The lock is held.
+func (b *Budget) apply(now time.Time) {
+	for k := range b.paces {
+		p := &b.paces[k]
+		limit(p.limiter, p.rate, now)
+		p.open.Store(b.configured == 0 && p.rate == 0 && !p.pausedTill.After(now))
+	}
 	b.pump(now)
 }
 
@@ -279,36 +344,42 @@ func (b *Budget) apply(now time.Time) {
 // again says when to ask anew. A caller that fetches work only while there is room
 // never holds work for longer than about window.
 func (b *Budget) Room(c Class, window time.Duration) (n int, again time.Time) {
-	if b.open.Load() {
+	p := &b.paces[c.kind()]
+	if p.open.Load() {
 		return math.MaxInt, time.Time{}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
 	end, from := now.Add(window), now
-	if b.pausedTill.After(from) {
-		from = b.pausedTill
+	if p.pausedTill.After(from) {
+		from = p.pausedTill
 	}
 	if from.After(end) {
 		return 0, from
 	}
-	if b.rate == 0 {
-		return math.MaxInt, time.Time{}
-	}
 	share := b.share(c)
-	room := share * (max(0, b.limiter.TokensAt(from)) + b.rate*end.Sub(from).Seconds())
+	room := min(share*tokensTill(b.limiter, b.configured, from, end), tokensTill(p.limiter, p.rate, from, end))
 	// What is due by the sum of its parts must not fail by the last digit of the sum.
 	if room += 1e-6; room >= 1 {
 		return int(min(room, math.MaxInt32)), time.Time{}
 	}
-	again = b.opensAt(now, 1/share).Add(-window)
+	again = b.opensAt(c, now, 1/share).Add(-window)
 	if soonest := now.Add(time.Millisecond); again.Before(soonest) {
 		again = soonest
 	}
 	return 0, again
 }
 
-// share is the part of the rate that class c gets at the least as the queues stand.
+// tokensTill is how many a limiter of that rate lets go between two times.
+func tokensTill(l *rate.Limiter, perSecond float64, from, end time.Time) float64 {
+	if perSecond == 0 {
+		return math.MaxInt32
+	}
+	return max(0, l.TokensAt(from)) + perSecond*end.Sub(from).Seconds()
+}
+
+// share is the part of the configured rate that class c gets at the least as the queues stand.
 func (b *Budget) share(c Class) float64 {
 	switch {
 	case c == Poll && b.sendsWait():

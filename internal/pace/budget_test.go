@@ -196,7 +196,7 @@ func TestBudgetRoom(t *testing.T) {
 		if n, _ = b.Room(Send, 250*time.Millisecond); n != 1 {
 			t.Errorf("at the time it named: Room = %d, want 1", n)
 		}
-		b.Slow(time.Now(), time.Minute)
+		b.Slow(Send, time.Now(), time.Minute)
 		if n, again = b.Room(Send, 250*time.Millisecond); n != 0 || time.Until(again) != time.Minute {
 			t.Errorf("paused: Room = %d, again in %v, want 0 and 1m", n, time.Until(again))
 		}

@@ -1,0 +1,37 @@
+package app_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/sandbox"
+)
+
+// With a status endpoint that fails all the time messages leave at the configured rate, and status
+// says whom the trouble slows.
+func TestABrokenStatusEndpointDoesNotSlowSends(t *testing.T) {
+	folder := t.TempDir()
+	wanted := list(t, filepath.Join(folder, "list.csv"), 300)
+	h := open(t, options{
+		folder: folder, config: jobConfig(folder, perMessage) + "tracking: {poll: [1s]}\n",
+		sandbox: sandbox.Options{Faults: sandbox.Faults{ErrorRate: 1, Endpoints: []string{"message-status"}}},
+	})
+	h.edit("rate: 5000/s", "rate: 100/s")
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.fire("winback")
+	began := time.Now()
+	h.eventually("all have left", func() bool { return h.service.Stats().Messages == len(wanted) })
+	took := time.Since(began)
+	rate := h.status().Daemon.Rate
+	if !strings.HasPrefix(rate, "100 requests a second; status questions at ") || !strings.Contains(rate, " a second, slowed from 100 after trouble at ") {
+		t.Errorf("the rate: %s", rate)
+	}
+	// Three seconds on an idle machine; when the questions slowed the sends it took a minute.
+	if took > 15*time.Second {
+		t.Errorf("300 messages took %v at 100 a second", took)
+	}
+}
