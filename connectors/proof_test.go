@@ -4,8 +4,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nudgewire/nudgewire/connectors"
 )
@@ -84,14 +86,14 @@ secret: ` + testSecret
 	h.Write([]byte(captured))
 	signature := hex.EncodeToString(h.Sum(nil))
 	tests := map[string]struct{ config, body, query, want string }{
-		"one item alone":                  {segment, captured, "", ""},
-		"one item in a list":              {segment, "[" + captured + " ]", "", ""},
-		"forged items behind it":          {segment, "[" + captured + "," + forged + "," + forged + "]", "", refused},
-		"a forged item without a comma":   {segment, "[" + captured + " " + forged + "]", "", refused},
-		"a list that does not end":        {segment, "[" + captured, "", "body: the body is not JSON: byte 61: the text ends before ']'"},
-		"more text behind the list":       {segment, "[" + captured + "] " + forged, "", "body: the body is not JSON: byte 63: more text behind the end of the value"},
-		"a batch with a token":            {both, "[" + captured + "," + forged + "]", "token=another-secret-word", ""},
-		"a batch without the token":       {both, "[" + captured + "," + forged + "]", "", "verify: token: there is no token in the URL parameter token"},
+		"one item alone":                   {segment, captured, "", ""},
+		"one item in a list":               {segment, "[" + captured + " ]", "", ""},
+		"forged items behind it":           {segment, "[" + captured + "," + forged + "," + forged + "]", "", refused},
+		"a forged item without a comma":    {segment, "[" + captured + " " + forged + "]", "", refused},
+		"a list that does not end":         {segment, "[" + captured, "", "body: the body is not JSON: byte 61: the text ends before ']'"},
+		"more text behind the list":        {segment, "[" + captured + "] " + forged, "", "body: the body is not JSON: byte 63: more text behind the end of the value"},
+		"a batch with a token":             {both, "[" + captured + "," + forged + "]", "token=another-secret-word", ""},
+		"a batch without the token":        {both, "[" + captured + "," + forged + "]", "", "verify: token: there is no token in the URL parameter token"},
 		"a batch whose first is the other": {both, "[" + forged + "," + captured + "]", "token=another-secret-word", "verify: signed: the signature does not match: 1 signature tried against 1 key, body of 121 bytes"},
 	}
 	for name, tt := range tests {
@@ -149,6 +151,36 @@ func TestProofsOfUnlikeStrengthAreWarnedOf(t *testing.T) {
 	for _, name := range connectors.PresetNames() {
 		if got := weaker(mustCompile(t, name, ownConfig(t, name, testSecret), connectors.Options{})); len(got) > 0 {
 			t.Errorf("the preset %s: %q", name, got)
+		}
+	}
+}
+
+// A time far enough from now that the distance is no Duration any more is as wrong as any other.
+func TestAFarTimeIsNotFresh(t *testing.T) {
+	const (
+		header = `verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-Signature, encoding: hex}, parts: [timestamp, body], timestamp: {header: X-Time, unit: auto}, secret: ` + testSecret + `}`
+		inBody = `verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-Signature, encoding: hex}, parts: [body], freshness: {body: at}, secret: ` + testSecret + `}`
+	)
+	for _, years := range []int{-2000, -293, -292, -1, 1, 291, 292, 293, 1000, 3000} {
+		at := mutationNow.AddDate(years, 0, 0)
+		when := fmt.Sprint(at.Unix())
+		if years < -50 { // before 1970, as text only
+			when = at.Format(time.RFC3339)
+		}
+		want := "future"
+		if years < 0 {
+			want = "old"
+		}
+		body := `{"at":"` + when + `"}`
+		for name, r := range map[string]connectors.Request{
+			"header": request(testBody, "X-Time", when, "X-Signature", hex.EncodeToString(mac(when+testBody))),
+			"body":   request(body, "X-Signature", hex.EncodeToString(mac(body))),
+		} {
+			config := map[string]string{"header": header, "body": inBody}[name]
+			got := outcome(t, connector(t, config), r)
+			if !strings.HasPrefix(got, "verify: the timestamp is ") || !strings.Contains(got, want) || strings.Contains(got, " -") {
+				t.Errorf("%d years, in the %s: %q", years, name, got)
+			}
 		}
 	}
 }

@@ -39,10 +39,11 @@ func (s *stamp) stale(text string, now time.Time) string {
 	if !ok {
 		return fmt.Sprintf("the timestamp %q cannot be read as %s", short(text), unitWords(s.unit))
 	}
-	switch age := now.Sub(t); {
-	case age > s.tolerance:
+	// Times are compared, not durations: one of those ends at 292 years, and its negative is then wrong.
+	switch {
+	case t.Before(now.Add(-s.tolerance)):
 		return fmt.Sprintf("the timestamp is %s, more than %s", ago(now, t), s.tolerance)
-	case -age > s.skew:
+	case t.After(now.Add(s.skew)):
 		return fmt.Sprintf("the timestamp is %s, more than %s", ago(now, t), s.skew)
 	}
 	return ""

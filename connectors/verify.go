@@ -160,11 +160,10 @@ func (c *conditional) sign(r *Request, out *signing) error {
 	return c.proof.sign(r, out)
 }
 
-// ago says how far t is from now, for reasons.
+// ago says how far t is from now, for reasons; no more than the longest duration, 292 years.
 func ago(now, t time.Time) string {
-	d := now.Sub(t).Round(time.Second)
-	if d < 0 {
-		return (-d).String() + " in the future"
+	if t.After(now) {
+		return t.Sub(now).Round(time.Second).String() + " in the future"
 	}
-	return d.String() + " old"
+	return now.Sub(t).Round(time.Second).String() + " old"
 }

@@ -258,7 +258,7 @@ func TestAWeakerProofDoesNotHelpAWrongStrongerOne(t *testing.T) {
 			[]string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v2"},
 			"verify: v2: the signature does not match: 1 signature tried against 1 key, body of 2 bytes, method POST, URL https://hooks.example.com/hooks/x?… (12 more bytes)",
 		},
-		"no version":              {config, []string{"X-HubSpot-Signature", hexOf(v1)}, "verify: the request carries none of the accepted proofs: v3, v2, v1"},
+		"no version":                   {config, []string{"X-HubSpot-Signature", hexOf(v1)}, "verify: the request carries none of the accepted proofs: v3, v2, v1"},
 		"v2 where only v3 is accepted": {alone, []string{"X-HubSpot-Signature", hexOf(v2), "X-HubSpot-Signature-Version", "v2"}, "verify: the request carries none of the accepted proofs: v3; it carries v2, which verify.prefer does not list"},
 		"v3 where only v3 is accepted": {alone, []string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v1", "X-HubSpot-Signature-v3", v3, "X-HubSpot-Request-Timestamp", millis}, ""},
 		"v1 where only v3 is accepted": {alone, []string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v1"}, "verify: the request carries none of the accepted proofs: v3; it carries v1, which verify.prefer does not list"},
