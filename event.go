@@ -14,6 +14,11 @@ type Event struct {
 	Kind      string // canonical, without the connector: "cart.updated", "order.paid"
 	Topic     string // the sender's own word for it: "checkouts/update"
 	DedupeKey string // unique within the connector and its window; never ""
+	// ContentKey names topic and payload where DedupeKey comes from a header that nobody signed, and
+	// is "" otherwise. An event whose ContentKey is known is as much a repetition as one whose
+	// DedupeKey is: else a copied request would be a new event under each id that is written on it.
+	// It is not read back from the store.
+	ContentKey string
 
 	OccurredAt time.Time // by the sender's clock; zero when it does not say
 	ReceivedAt time.Time // by ours, UTC

@@ -56,12 +56,16 @@ func (b *bodyReader) read(r *Request) (document, *Refused) {
 		}
 		body = tree.appendJSON(nil)
 	}
-	// Both are only read from here on, so they share their memory.
-	d := document{text: unsafe.String(unsafe.SliceData(body), len(body)), bytes: body, typ: jsonType} //nolint:gosec // audited: nobody writes to a body
+	d := document{text: sharedText(body), bytes: body, typ: jsonType}
 	if len(b.jsonIn) > 0 {
 		return b.unwrap(d)
 	}
 	return d, nil
+}
+
+// sharedText is a body as a text. Both are only read, so they share their memory.
+func sharedText(body []byte) string {
+	return unsafe.String(unsafe.SliceData(body), len(body)) //nolint:gosec // audited: nobody writes to a body
 }
 
 const jsonType = "application/json"

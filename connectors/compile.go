@@ -22,6 +22,9 @@ type Options struct {
 	MaxBody   int64  // server.max_body in bytes; 0 means 1 MiB
 }
 
+// emptyObject says that an empty body is an object without fields.
+const emptyObject = "object"
+
 const (
 	defaultMaxBody = 1 << 20
 	// mostMaxBody is the most a connector may take: what fits into memory many times over.
@@ -44,6 +47,7 @@ type Connector struct {
 	items      []*expr  // nil: the whole body is one
 	item, root *program // the same for connectors without batches
 	event      eventRule
+	refusals   []refusalRule
 	skips      []*rule
 	mapper     *mapper
 	reply      reply
@@ -66,11 +70,18 @@ type eventRule struct {
 	unit    string
 	zone    *time.Location
 	dedupe  []*expr // nil: event.id alone
+	content bool    // an id comes from what is not signed, so topic and payload make a key, too
 }
 
 type kindRule struct {
 	when []*rule
 	kind string
+}
+
+type refusalRule struct {
+	topic   string // pattern; "" for all
+	when    []*rule
+	because string
 }
 
 // An idPart is one part of an id: the first of its expressions that has a value.
@@ -168,6 +179,9 @@ func (k *compiler) compile() *Connector {
 		con.items = k.items()
 	}
 	con.event = k.eventRule()
+	for i := range c.RefuseIf {
+		con.refusals = append(con.refusals, k.refusal(fmt.Sprintf("refuse_if[%d]", i), &c.RefuseIf[i]))
+	}
 	for i, text := range c.SkipIf {
 		if r := k.rule(fmt.Sprintf("skip_if[%d]", i), text); r != nil {
 			con.skips = append(con.skips, r)
@@ -185,7 +199,7 @@ func (k *compiler) compile() *Connector {
 	}
 	con.item, con.root = k.item, k.root
 	con.event.zone = con.mapper.location
-	k.adviseEventType(con)
+	k.judgeUnsigned(con)
 	return con
 }
 
@@ -235,7 +249,7 @@ func (k *compiler) body() bodyReader {
 		out.accept = append(out.accept, k.oneOf(fmt.Sprintf("body.accept[%d]", i), a, "sort of body", sorts))
 	}
 	if b.Empty != "" {
-		out.empty = k.oneOf("body.empty", b.Empty, "meaning of an empty body", []string{"refuse", "object"}) == "object"
+		out.empty = k.oneOf("body.empty", b.Empty, "meaning of an empty body", []string{"refuse", emptyObject}) == emptyObject
 	}
 	if b.FormNesting != "" {
 		out.brackets = k.oneOf("body.form_nesting", b.FormNesting, "form nesting", []string{"brackets", "flat"}) == "brackets"
@@ -301,6 +315,27 @@ func (k *compiler) rule(path, text string) *rule {
 	return r
 }
 
+// rules are conditions that must all hold; none at all is a mistake.
+func (k *compiler) rules(path string, texts []string, hint string) []*rule {
+	if len(texts) == 0 {
+		k.add(path, "is empty, so the rule would hold for everything", hint)
+	}
+	var out []*rule
+	for i, text := range texts {
+		if r := k.rule(fmt.Sprintf("%s[%d]", path, i), text); r != nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (k *compiler) refusal(path string, rule *RefuseRule) refusalRule {
+	if strings.TrimSpace(rule.Because) == "" {
+		k.add(path+".because", "is missing: the refusal would say nothing", "write what is wrong with such an item")
+	}
+	return refusalRule{topic: rule.Topic, because: rule.Because, when: k.rules(path+".when", rule.When, "write a condition")}
+}
+
 func (k *compiler) eventRule() eventRule {
 	rule := &k.config.Event
 	out := eventRule{kind: rule.Kind, aliases: map[string]string{}, unit: rule.TimeUnit}
@@ -317,17 +352,8 @@ func (k *compiler) eventRule() eventRule {
 	}
 	for i, one := range rule.Kinds {
 		at := fmt.Sprintf("event.kinds[%d]", i)
-		compiled := kindRule{kind: one.Kind}
 		k.kind(at+".kind", one.Kind)
-		if len(one.When) == 0 {
-			k.add(at+".when", "is empty, so the rule would hold for everything", "write a condition, or event.kind for all events")
-		}
-		for j, text := range one.When {
-			if r := k.rule(fmt.Sprintf("%s.when[%d]", at, j), text); r != nil {
-				compiled.when = append(compiled.when, r)
-			}
-		}
-		out.kinds = append(out.kinds, compiled)
+		out.kinds = append(out.kinds, kindRule{kind: one.Kind, when: k.rules(at+".when", one.When, "write a condition, or event.kind for all events")})
 	}
 	for _, a := range rule.Aliases {
 		k.kind("event.aliases."+a.Key, a.Value)

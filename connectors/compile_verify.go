@@ -2,15 +2,16 @@ package connectors
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // located is a secret with the place it was written at, for problems.
@@ -254,7 +255,7 @@ func (k *compiler) adviseWeaker(path string, proofs []proof) {
 }
 
 func (k *compiler) signed(path, name string, v *Verify, secrets []located) proof {
-	s := &signed{name: name, needsBody: v.needsBody()}
+	s := &signed{name: name, needsBody: k.needsBody(v)}
 	algorithm := v.Algorithm
 	if algorithm == "" {
 		k.add(path+".algorithm", "is missing", "write hmac-sha256 if the sender's page says HMAC with SHA-256")
@@ -312,7 +313,14 @@ func (k *compiler) signed(path, name string, v *Verify, secrets []located) proof
 	return s
 }
 
-func (v *Verify) needsBody() bool { return v.BodyRequired == nil || *v.BodyRequired }
+// needsBody reports whether the proof itself refuses an empty body. Where nothing is said, that is
+// only needed if the body's reader would take one.
+func (k *compiler) needsBody(v *Verify) bool {
+	if v.BodyRequired != nil {
+		return *v.BodyRequired
+	}
+	return k.config.Body.Empty == emptyObject
+}
 
 func algorithmNames() []string {
 	return []string{"hmac-sha256", "hmac-sha1", "hmac-sha384", "hmac-sha512", algorithmPlain, algorithmEd25519, algorithmRSA, algorithmECDSA}
@@ -354,6 +362,20 @@ func (k *compiler) parts(path string, v *Verify, algorithm string, s *signed) {
 		k.warn(path+".parts", "form_sorted puts no mark between a field's name and its value: typ=ehello passes under the signature of type=hello", "sign body instead if the sender can; this is how Twilio and Mandrill sign")
 	}
 	s.needsURL, s.needsMethod = has["url"], has["method"]
+	for name := range has {
+		s.signs = append(s.signs, name)
+	}
+	for _, header := range s.covered {
+		s.signs = append(s.signs, "header:"+header)
+	}
+	if has["id"] {
+		for _, header := range s.idHeaders {
+			s.signs = append(s.signs, "header:"+header)
+		}
+	}
+	if has["timestamp"] && len(s.stamps) > 0 {
+		s.signs = append(s.signs, "header:"+s.stamps[0].header)
+	}
 	if has["timestamp"] && len(s.stamps) == 0 {
 		k.add(path+".parts", "names timestamp, but nothing says where the time stands", "write timestamp: {header: X-Timestamp, unit: s}")
 	}
@@ -396,8 +418,8 @@ func (k *compiler) stamp(path string, t *Timestamp, inList bool) *stamp {
 	if s.tolerance == 0 {
 		s.tolerance = defaultTolerance
 	}
-	if s.tolerance > 24*time.Hour {
-		k.warn(path+".tolerance", "lets a copied request pass for more than a day", "5m is usual")
+	if window := cmp.Or(k.config.Dedupe.Window.D(), defaultDedupeWindow); s.tolerance > window {
+		k.warn(path+".tolerance", fmt.Sprintf("is longer than dedupe.window, %s: a copied request is a new event once the first is forgotten", units.Duration(window)), "5m is usual")
 	}
 	s.skew = s.tolerance
 	if t.Skew != nil {
@@ -528,7 +550,7 @@ func (k *compiler) standard(path, name string, v *Verify, secrets []located) pro
 	headers, ids, times := standardHeaders(spelling)
 	s := &signed{
 		name: name, headers: headers, idHeaders: ids, encoding: encodingBase64,
-		list: &List{Separator: " ", Assign: ",", Pick: []string{"v1"}}, needsBody: v.needsBody(),
+		list: &List{Separator: " ", Assign: ",", Pick: []string{"v1"}}, needsBody: k.needsBody(v),
 	}
 	rule := Timestamp{Unit: unitSeconds}
 	if v.Timestamp != nil {
@@ -540,6 +562,9 @@ func (k *compiler) standard(path, name string, v *Verify, secrets []located) pro
 	}
 	for _, name := range []string{"id", "'.'", "timestamp", "'.'", "body"} {
 		s.parts = append(s.parts, partFor(name, nil))
+	}
+	for _, header := range slices.Concat(ids, times) {
+		s.signs = append(s.signs, "header:"+header)
 	}
 	encoding := keyBase64OrWhsec
 	var public []string
@@ -696,17 +721,91 @@ func (k *compiler) basic(path, name string, v *Verify, secrets []located) proof 
 	return b
 }
 
-// adviseEventType warns of connectors of the user's own whose signature covers the body
-// alone while the kind of event comes from beside it: whoever holds one signed body could
-// have it taken for any kind.
-func (k *compiler) adviseEventType(con *Connector) {
-	s, ok := con.gate.proof.(*signed)
-	if !ok || len(k.own.Event.Type) == 0 || k.own.Verify == nil {
-		return
+// judgeUnsigned finds what an event is made of that its proof does not cover. Ids are backed by
+// a key of the content; for the rest it warns, where the connector is the user's own.
+func (k *compiler) judgeUnsigned(con *Connector) {
+	own := k.own.Verify != nil && (k.own.Verify.Kind != "" || len(k.own.Verify.Parts)+len(k.own.Verify.AnyOf)+len(k.own.Verify.AllOf) > 0)
+	warn := func(path string, e *expr, written bool) bool {
+		part := e.unsigned(con.gate.proof)
+		if part != "" && own && written {
+			k.warn(path, "comes from "+part+", which is not signed: whoever copied a request can change it",
+				"take it from the body if it stands there, or add "+part+" to verify.parts if the sender signs it")
+		}
+		return part != ""
 	}
+	types := map[string]bool{}
 	for i, e := range con.event.types {
-		if e.from == fromHeader && !slices.Contains(s.covered, http.CanonicalHeaderKey(e.name)) {
-			k.warn(fmt.Sprintf("event.type[%d]", i), "comes from a header that is not signed", "take it from the body if it stands there, or add header:"+e.name+" to verify.parts if the sender signs it")
+		warn(fmt.Sprintf("event.type[%d]", i), e, len(k.own.Event.Type) > 0)
+		types[e.source] = true
+	}
+	for i := range con.event.ids {
+		for _, e := range con.event.ids[i].exprs {
+			// The topic is part of the content key, too.
+			con.event.content = warn(fmt.Sprintf("event.id[%d]", i), e, len(k.own.Event.ID) > 0) && !types[e.source] || con.event.content
 		}
 	}
+	for i, e := range con.event.dedupe {
+		con.event.content = warn(fmt.Sprintf("dedupe.key[%d]", i), e, len(k.own.Dedupe.Key) > 0) && !types[e.source] || con.event.content
+	}
+}
+
+// unsigned is the part of the request beside its body that e reads and p, which signs the body, does
+// not cover; "" for none.
+func (e *expr) unsigned(p proof) string {
+	switch e.from {
+	case fromHeader:
+		if covers(p, "header:"+http.CanonicalHeaderKey(e.name)) == coversBodyOnly {
+			return "header:" + e.name
+		}
+	case fromQuery:
+		if covers(p, "url") == coversBodyOnly {
+			return "url"
+		}
+	case fromPieces:
+		for _, piece := range e.pieces {
+			if piece.expr != nil {
+				if part := piece.expr.unsigned(p); part != "" {
+					return part
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// What a proof says of a part of the request beside the body.
+const (
+	coversNothing  = iota // not even the body: who can make the proof can write anything
+	coversBodyOnly        // the body, but not this part
+	coversPart
+)
+
+// covers says whether a right proof shows that the part (url, or header:NAME) is the sender's.
+func covers(p proof, part string) int {
+	switch p := p.(type) {
+	case *conditional:
+		return covers(p.proof, part)
+	case *signed:
+		if slices.Contains(p.signs, part) {
+			return coversPart
+		}
+		return coversBodyOnly
+	case *jwt:
+		if p.bodyHash != "" {
+			return coversBodyOnly
+		}
+	case *allOf: // one that covers it is enough
+		most := coversNothing
+		for _, one := range p.proofs {
+			most = max(most, covers(one, part))
+		}
+		return most
+	case *anyOf: // one that does not is enough for an attacker
+		for _, one := range p.proofs {
+			if covers(one, part) == coversBodyOnly {
+				return coversBodyOnly
+			}
+		}
+	}
+	return coversNothing
 }

@@ -32,6 +32,7 @@ type Config struct {
 	Dedupe      Dedupe                   `yaml:"dedupe" doc:"When two requests are the same event."`
 	Map         Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form stand in an item." example:"{phone: customer.phone, cart.total: total_price}"`
 	MapFor      yamlpos.Ordered[Mapping] `yaml:"map_for" doc:"More of map, for some kinds or topics only; * stands for any letters. Later ones win." example:"{order.*: {cart.id: checkout_token}}"`
+	RefuseIf    []RefuseRule             `yaml:"refuse_if" doc:"Bodies that cannot be what they are called: the request is refused with 400 and leaves a trace. [] lifts those of a preset."`
 	SkipIf      []string                 `yaml:"skip_if" doc:"Items for which one of these holds become no event." example:"test == true"`
 	Reply       *ReplyRule               `yaml:"reply" doc:"The answer to a request that was taken; 200 without a body unless said otherwise."`
 	SilentAfter units.Duration           `yaml:"silent_after" min:"1m" max:"90d" doc:"No event for longer than this is reported: a warning in the log, and in status and doctor. Without it silence is not judged." example:"24h"`
@@ -195,6 +196,13 @@ type EventRule struct {
 	Time     []string                `yaml:"time" doc:"Where the time of the event stands; of several the first that can be read."`
 	TimeZone string                  `yaml:"time_zone" doc:"Zone of times that are written without one; UTC unless said otherwise." example:"Europe/London"`
 	TimeUnit string                  `yaml:"time_unit" doc:"How it is written; auto knows them all." enum:"s|ms|rfc3339|http_date|auto"`
+}
+
+// A RefuseRule describes an item that is not what it is called, or not what the sender sends.
+type RefuseRule struct {
+	Topic   string   `yaml:"topic" doc:"For these words of the sender only; * stands for any letters." example:"orders/*"`
+	When    []string `yaml:"when" doc:"Conditions that all hold for such an item." required:"true" example:"abandoned_checkout_url != null"`
+	Because string   `yaml:"because" doc:"The reason, for people." required:"true"`
 }
 
 // A KindRule gives a kind to events for which all of its conditions hold.

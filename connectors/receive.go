@@ -3,6 +3,7 @@ package connectors
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -79,8 +80,7 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 			at := spanOf(v.item)
 			payload = doc.bytes[at.from:at.to:at.to]
 		}
-		c.event.read(c, v, payload, doc.typ, r, out)
-		return nil
+		return c.event.read(c, v, payload, doc.typ, r, out)
 	}
 	v.inRoot = spansFor(c.root, v.inRoot)
 	if err := c.root.run(doc.text, v.inRoot); err != nil {
@@ -92,7 +92,9 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 		if err := c.item.run(raw, v.inItem); err != nil {
 			return badJSON(raw, err)
 		}
-		c.event.read(c, v, []byte(raw), jsonType, r, out)
+		if err := c.event.read(c, v, []byte(raw), jsonType, r, out); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -132,8 +134,8 @@ func (c *Connector) unfit(doc document) string {
 	}
 }
 
-// read makes the event of the item that v sees and payload holds.
-func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *Request, out *Received) {
+// read makes the event of the item that v sees and payload holds. The error is a *Refused.
+func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *Request, out *Received) error {
 	topic := ""
 	for _, t := range e.types {
 		if topic = t.text(v); topic != "" {
@@ -142,10 +144,15 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 	}
 	v.typ = topic
 	v.kind = e.kindOf(v, topic)
+	for i := range c.refusals {
+		if no := &c.refusals[i]; (no.topic == "" || matchesPattern(no.topic, topic)) && allHold(no.when, v) {
+			return refuse(http.StatusBadRequest, StageMap, "refuse_if: "+no.because)
+		}
+	}
 	for _, s := range c.skips {
 		if s.holds(v) {
 			out.Skipped = append(out.Skipped, Skip{Topic: topic, Reason: "skip_if: " + s.source})
-			return
+			return nil
 		}
 	}
 	if out.Events == nil && c.items == nil {
@@ -164,16 +171,24 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 		}
 	}
 	ev.DedupeKey = e.key(v, payload)
+	if e.content {
+		ev.ContentKey = contentKey(topic, payload)
+	}
 	if v.origins = r.origins; v.origins != nil {
 		*v.origins = append(*v.origins, nil)
 	}
 	c.mapper.fill(ev, v)
+	return nil
+}
+
+func allHold(rules []*rule, v *view) bool {
+	return !slices.ContainsFunc(rules, func(r *rule) bool { return !r.holds(v) })
 }
 
 // kindOf translates the sender's word: by the rules, the aliases, or cleaned as it is.
 func (e *eventRule) kindOf(v *view, topic string) string {
 	for i := range e.kinds {
-		if !slices.ContainsFunc(e.kinds[i].when, func(r *rule) bool { return !r.holds(v) }) {
+		if allHold(e.kinds[i].when, v) {
 			return e.kinds[i].kind
 		}
 	}
@@ -256,6 +271,14 @@ func boundedKey(key string) string {
 		return key
 	}
 	return hashOf([]byte(key))
+}
+
+// contentKey is a short hash of topic and payload.
+func contentKey(topic string, payload []byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %s ", len(topic), topic)
+	h.Write(bytes.TrimSpace(payload))
+	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)[:16])
 }
 
 func hashOf(payload []byte) string {

@@ -20,6 +20,7 @@ type signed struct {
 	list        *List
 	parts       []partWriter
 	covered     []string // headers among the parts: each may come only once
+	signs       []string // what is covered: names of parts, and header:NAME for what stands behind id and timestamp
 	needsURL    bool
 	needsMethod bool
 	idHeaders   []string // the header behind the part id, in the same order as headers or one for all

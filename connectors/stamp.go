@@ -52,10 +52,14 @@ func (s *stamp) stale(text string, now time.Time) string {
 // fromBody is the time that stands in a JSON body.
 func (s *stamp) fromBody(body []byte) (text, reason string) {
 	found := make([]span, s.program.slots)
-	if err := s.program.run(string(trimBOM(body)), found); err != nil {
+	text = sharedText(trimBOM(body))
+	if err := s.program.run(text, found); err != nil {
+		if s.optional {
+			return "", "" // what is wrong with the body is said by whoever reads it next
+		}
 		return "", "the body that should hold the time is not JSON: " + err.Error()
 	}
-	v := &view{item: string(trimBOM(body)), inItem: found}
+	v := &view{item: text, inItem: found}
 	if text = s.body.text(v); text == "" && !s.optional {
 		return "", "the body has no " + s.body.source + ", where the time should stand"
 	}

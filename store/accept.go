@@ -63,6 +63,7 @@ const maxRoom = 64 << 10
 type readyPlan struct {
 	plan     *nudgewire.Plan
 	hash     int64
+	content  int64 // hash of the content key; 0 where there is none
 	received int64
 	facts    []byte
 	wishes   []readyWish
@@ -85,6 +86,9 @@ func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, ro
 		return fmt.Errorf("event %s does not say when it was received", e.Ref())
 	}
 	p.plan, p.hash, p.received = plan, hash(e.Connector, e.DedupeKey), micro(e.ReceivedAt)
+	if e.ContentKey != "" {
+		p.content = contentHash(e.Connector, e.ContentKey, hash)
+	}
 	p.facts = encodeInto(room, func(b []byte) []byte { return appendFacts(b, e) })
 	p.wishes = make([]readyWish, len(plan.Wishes))
 	for i := range plan.Wishes {
@@ -128,6 +132,9 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	today := p.received / dayMicros
 	t.hear(e.Connector, p.received)
 	first, err := t.seen(e, p.hash, today)
+	if err == nil && first == 0 && p.content != 0 {
+		first, err = t.seen(e, p.content, today)
+	}
 	if err != nil {
 		return nudgewire.Receipt{}, err
 	}
@@ -137,12 +144,15 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	}
 	t.ids.event++
 	id := t.ids.event
-	if _, err := t.exec(stInsertEvent, id, id>>bucketShift, today, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey,
+	if _, err := t.exec(stInsertEvent, id, id>>bucketShift, today, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
 		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
 	t.days.add(today)
 	t.keys.add(today, p.hash, id)
+	if p.content != 0 {
+		t.keys.add(today, p.content, id)
+	}
 	if err := t.addLoad(id, p); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
 	}

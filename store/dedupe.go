@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,7 +11,8 @@ import (
 // Deduplication has two parts: the key of the event, by an 8-byte hash of connector and
 // dedupe key and by the day (keys.go), looked for on the days of the window in the transaction
 // that stores it; and a comparison of the texts of what is found, so that a collision loses
-// no event. One flusher looks and stores, so nobody comes between.
+// no event. One flusher looks and stores, so nobody comes between. An event with a content key
+// is known and looked for under that as well.
 //
 // Keys are by day first so that today's meet on few pages.
 
@@ -45,7 +47,13 @@ func (d *days) window(today int64, list []int64) []int64 {
 	return list
 }
 
-// seen looks for the event with this connector and key; 0 when there is none.
+// contentHash is the hash under which the content key of an event is known; never 0.
+func contentHash(connector, key string, hash func(...string) int64) int64 {
+	return cmp.Or(hash(connector, "content", key), 1)
+}
+
+// seen looks under hash for the event with this connector and one of its two keys; 0 when
+// there is none.
 func (t *tx) seen(e *nudgewire.Event, hash, today int64) (first nudgewire.EventID, err error) {
 	if t.keys.known.lacks(hash) {
 		return 0, nil
@@ -53,8 +61,8 @@ func (t *tx) seen(e *nudgewire.Event, hash, today int64) (first nudgewire.EventI
 	var room [windowDays + 2]int64
 	open := t.days.window(today, room[:0])
 	same := func(r *row) error {
-		id, connector, key := nudgewire.EventID(r.int()), r.text(), r.text()
-		if connector == e.Connector && key == e.DedupeKey {
+		id, connector, key, content := nudgewire.EventID(r.int()), r.text(), r.text(), r.text()
+		if connector == e.Connector && (key == e.DedupeKey || (content != "" && content == e.ContentKey)) {
 			first = id
 		}
 		return r.err

@@ -222,10 +222,13 @@ func (s *Store) loadKeys(ctx context.Context) error {
 		return nil
 	})
 	if err == nil {
-		err = s.loadPages(ctx, events, s.writer.ids.event, `SELECT day, hash, id FROM events WHERE id > ?1 AND id <= ?2`, func(r *row) error {
+		err = s.loadPages(ctx, events, s.writer.ids.event, `SELECT day, hash, id, connector, content_key FROM events WHERE id > ?1 AND id <= ?2`, func(r *row) error {
 			day, hash, id := r.int(), r.int(), r.int()
 			s.writer.days.add(day)
 			k.add(day, hash, id)
+			if connector, key := r.text(), r.text(); key != "" {
+				k.add(day, contentHash(connector, key, s.hash), id)
+			}
 			return nil
 		})
 	}

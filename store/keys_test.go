@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"os"
@@ -69,7 +70,12 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"accept": func(rt *rapid.T) {
 				key, to := fmt.Sprint("cart-", rapid.IntRange(0, 60).Draw(rt, "cart")), phone.Draw(rt, "phone")
-				got, err := s.Accept(t.Context(), []nudgewire.Plan{plan(key, to)})
+				p := plan(key, to)
+				p.Event.ContentKey = "content of " + key
+				if rapid.Bool().Draw(rt, "under an id of its own") {
+					p.Event.DedupeKey = rand.Text()
+				}
+				got, err := s.Accept(t.Context(), []nudgewire.Plan{p})
 				if err != nil {
 					rt.Fatal(err)
 				}

@@ -15,6 +15,7 @@ CREATE TABLE events (
 	kind          TEXT   NOT NULL,
 	topic         TEXT   NOT NULL,
 	dedupe_key    TEXT   NOT NULL CHECK (dedupe_key <> ''),
+	content_key   TEXT   NOT NULL DEFAULT '',
 	phone         TEXT   NOT NULL,
 	phone_problem TEXT   NOT NULL,
 	occurred_at   BIGINT NOT NULL,

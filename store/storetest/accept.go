@@ -137,6 +137,33 @@ func (s suite) accept(t *testing.T) {
 			t.Error("taken for a duplicate")
 		}
 	})
+	t.Run("an event is known by its content key as well, also after a restart", func(t *testing.T) {
+		l := s.open(t)
+		first := l.mustAccept(cart("1", dedupe("id-1"), content("body-1")))
+		for name, tt := range map[string]struct {
+			plan      nudgewire.Plan
+			duplicate bool
+		}{
+			"the same content under another id": {cart("1", dedupe("id-2"), content("body-1")), true},
+			"other content under the same id":   {cart("1", dedupe("id-1"), content("body-2")), true},
+			"both again":                        {cart("1", dedupe("id-1"), content("body-1")), true},
+			"no content key, another id":        {cart("1", dedupe("id-4")), false},
+			"an id that is spelt like a key":    {cart("1", dedupe("body-1")), false},
+			"a key that is spelt like an id":    {cart("1", dedupe("id-5"), content("id-1")), false},
+			"another connector's": {cart("1", dedupe("id-6"), content("body-1"), func(p *nudgewire.Plan) {
+				p.Event.Connector = "other"
+			}), false},
+			"eight days later": {cart("1", dedupe("id-7"), content("body-1"), received(noon.AddDate(0, 0, 8))), false},
+		} {
+			if got := l.mustAccept(tt.plan); got.Duplicate != tt.duplicate || (tt.duplicate && got.EventID != first.EventID) {
+				t.Errorf("%s: %+v, want duplicate %v", name, got, tt.duplicate)
+			}
+		}
+		again := reopenAfter(t, l)
+		if got := again.mustAccept(cart("1", dedupe("id-8"), content("body-1"), received(noon.AddDate(0, 0, 8)))); !got.Duplicate {
+			t.Errorf("after a restart: %+v, want a duplicate", got)
+		}
+	})
 	t.Run("an event without a dedupe key or a time is refused whole", func(t *testing.T) {
 		l := s.open(t)
 		_, err := l.Accept(l.ctx, []nudgewire.Plan{cart("1"), cart("2", dedupe(""))})

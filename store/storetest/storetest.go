@@ -223,6 +223,8 @@ func order(key string, changes ...change) nudgewire.Plan {
 
 func dedupe(key string) change { return func(p *nudgewire.Plan) { p.Event.DedupeKey = key } }
 
+func content(key string) change { return func(p *nudgewire.Plan) { p.Event.ContentKey = key } }
+
 func due(at time.Time) change { return func(p *nudgewire.Plan) { p.Wishes[0].Owe.DueAt = at } }
 
 func expires(at time.Time) change { return func(p *nudgewire.Plan) { p.Wishes[0].Owe.ExpiresAt = at } }
