@@ -54,8 +54,8 @@ func (s Send) What() string {
 
 // A Header is the media above a template's text.
 type Header struct {
-	Type     string `json:"type"` // image, video or document
-	URL      string `json:"url"`  // publicly reachable
+	Type     string `json:"type" validate:"oneof=image video document"`
+	URL      string `json:"url" validate:"required,http_url"` // publicly reachable
 	Filename string `json:"filename,omitempty"`
 }
 

@@ -1,20 +1,54 @@
 package apiclient
 
-import "context"
+import (
+	"context"
+
+	"github.com/nudgewire/nudgewire/internal/valid"
+)
 
 // usual is how many bytes hold most requests.
 const usual = 384
 
 // A TemplateMessage is one approved template for one phone.
+//
+// Section 2 of the document shows a phone as digits with the country code, without plus sign and
+// separators; 15 is the most that E.164 allows. What breaks a rule of its field does not leave: the
+// error is a *CallError with the outcome Rejected around a *valid.FieldError with the wire's name.
 type TemplateMessage struct {
-	Phone     string // digits with country code, no plus sign: "447700900123"
-	Template  string // the approved template's name
-	Language  string
-	Variables []string // fill the template's places in order; their number is not checked here
+	Phone     string   `json:"phone" validate:"required,number,min=7,max=15"` // digits with country code: "447700900123"
+	Template  string   `json:"template" validate:"required"`                  // the approved template's name
+	Language  string   `json:"language" validate:"required"`
+	Variables []string `json:"variables"` // fill the template's places in order; their number is not checked here
 
-	HeaderMediaType string // image, video or document; "" for no header
-	HeaderMediaURL  string // publicly reachable
-	Filename        string // of a document; optional
+	// The media above the text: image, video or document, publicly reachable; none by default.
+	HeaderMediaType string `json:"header_media_type" validate:"required_with=HeaderMediaURL,omitempty,oneof=image video document"`
+	HeaderMediaURL  string `json:"header_media_url" validate:"required_with=HeaderMediaType,omitempty,http_url"`
+	Filename        string `json:"filename" validate:"excluded_unless=HeaderMediaType document"` // optional
+}
+
+// A campaignMessage is the body of 4.2, a textMessage that of 4.4, an upload the form of 4.3.
+type (
+	campaignMessage struct {
+		Phone    string `json:"phone" validate:"required,number,min=7,max=15"`
+		Campaign string `json:"campaign_id" validate:"required"`
+	}
+	textMessage struct {
+		Phone string `json:"phone" validate:"required,number,min=7,max=15"`
+		Text  string `json:"message" validate:"required"`
+	}
+	upload struct {
+		Name     string `json:"name" validate:"required"`
+		Template int64  `json:"template_id" validate:"required,gt=0"`
+		File     string `json:"file" validate:"required,endswith=.csv"`
+	}
+)
+
+// checked refuses a request that breaks the rules of its fields before anything leaves.
+func checked(call string, request any) error {
+	if err := valid.Struct(request); err != nil {
+		return &CallError{Call: call, Outcome: Rejected, Err: err}
+	}
+	return nil
 }
 
 // SendTemplate sends one approved template message.
@@ -25,6 +59,9 @@ type TemplateMessage struct {
 // Every error is a *CallError whose Outcome says whether the same message may be sent
 // again. The Answer holds the raw text and the HTTP status also when there is an error.
 func (c *Client) SendTemplate(ctx context.Context, m TemplateMessage) (Answer, error) {
+	if err := checked(c.template.name, &m); err != nil {
+		return Answer{}, err
+	}
 	return c.send(ctx, c.template, appendTemplate(make([]byte, 0, usual), m))
 }
 
@@ -33,6 +70,9 @@ func (c *Client) SendTemplate(ctx context.Context, m TemplateMessage) (Answer, e
 // Source: Messaging Automation Service API v1, 4.2 (POST /send-campaign). Errors are those of
 // SendTemplate.
 func (c *Client) SendCampaign(ctx context.Context, phone, campaignID string) (Answer, error) {
+	if err := checked(c.campaign.name, &campaignMessage{phone, campaignID}); err != nil {
+		return Answer{}, err
+	}
 	content := appendField(appendPhone(make([]byte, 0, usual), phone), "campaign_id", campaignID)
 	return c.send(ctx, c.campaign, append(content, '}'))
 }
@@ -45,6 +85,9 @@ func (c *Client) SendCampaign(ctx context.Context, phone, campaignID string) (An
 func (c *Client) SendText(ctx context.Context, phone, text string) (Answer, error) {
 	if c.text == nil {
 		return Answer{}, &CallError{Call: "text", Outcome: Rejected, Err: ErrNoTextPath}
+	}
+	if err := checked(c.text.name, &textMessage{phone, text}); err != nil {
+		return Answer{}, err
 	}
 	content := appendField(appendPhone(make([]byte, 0, usual), phone), "message", text)
 	return c.send(ctx, c.text, append(content, '}'))

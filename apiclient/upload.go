@@ -42,6 +42,9 @@ func (c *Client) CreateCampaign(ctx context.Context, name string, templateID int
 	if file == nil || size < 0 {
 		return local(errors.New("no file to upload"))
 	}
+	if err := checked(c.upload.name, &upload{name, templateID, fileName}); err != nil {
+		return Answer{}, err
+	}
 	head, tail, contentType, err := frame(name, templateID, fileName)
 	if err != nil {
 		return local(err)

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -55,8 +54,7 @@ func (k *checker) url(path, text string) *url.URL {
 	u, err := url.Parse(text)
 	hint := "write it like https://api.example.com"
 	switch {
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
-		k.bad(path, fmt.Sprintf("%q is not a web address", text), hint)
+	case err != nil || u.Hostname() == "" || !strings.HasPrefix(u.Scheme, "http"): // the rule http_url has said so
 	case u.User != nil:
 		// The text is not repeated: it holds a password.
 		k.bad(path, "an address with a user name or password in it", hint)
@@ -80,7 +78,7 @@ func loopback(host string) bool {
 }
 
 func (k *checker) defaults(d *Defaults) {
-	k.place("defaults", d.Country, d.Timezone, d.Language)
+	k.place("defaults", d.Country, d.Language)
 	d.Country = strings.ToUpper(d.Country)
 }
 
@@ -155,19 +153,14 @@ func listenAddress(text string) error {
 	return nil
 }
 
-// place checks a country, zone and language, wherever they stand.
-func (k *checker) place(at, country, timezone, language string) {
+// place checks a country and a language, wherever they stand; phones know the countries that have numbers.
+func (k *checker) place(at, country, language string) {
 	if p := at + ".country"; k.written(p) && !phones.IsCountry(strings.ToUpper(country)) {
 		hint := "write the two letters of ISO 3166, such as GB"
 		if strings.EqualFold(country, "UK") {
 			hint = `did you mean "GB"?`
 		}
 		k.bad(p, fmt.Sprintf("%q is not a country", country), hint)
-	}
-	if p := at + ".timezone"; k.written(p) {
-		if _, err := time.LoadLocation(timezone); err != nil || timezone == "" || timezone == "Local" {
-			k.bad(p, fmt.Sprintf("%q is not a time zone", timezone), "write an IANA name, such as Europe/London or America/New_York")
-		}
 	}
 	if p := at + ".language"; k.written(p) && !languageCode.MatchString(language) {
 		k.bad(p, fmt.Sprintf("%q is not a language code", language), "write it as the template has it, such as en or pt_BR")

@@ -15,7 +15,7 @@ func (c *Config) compile(k *checker) {
 	c.Receivers = map[string]*connectors.Connector{}
 	for i := range c.in.Connectors {
 		e := &c.in.Connectors[i]
-		k.place(yamlpos.Join("connectors", e.Key)+".defaults", e.Value.Defaults.Country, e.Value.Defaults.Timezone, e.Value.Defaults.Language)
+		k.place(yamlpos.Join("connectors", e.Key)+".defaults", e.Value.Defaults.Country, e.Value.Defaults.Language)
 	}
 	k.known = slices.DeleteFunc(k.doc.Problems().Faults(), func(p yamlpos.Problem) bool {
 		return strings.HasPrefix(p.Msg, "duplicate key") // what stands there first was read whole

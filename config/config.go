@@ -37,7 +37,7 @@ type Config struct {
 
 // A file is config.yaml as it is written: one field for each section.
 type file struct {
-	API        API                                `yaml:"api" required:"true" doc:"The messaging service that sends."`
+	API        API                                `yaml:"api" validate:"required" doc:"The messaging service that sends."`
 	Defaults   Defaults                           `yaml:"defaults" doc:"What every trigger and job starts from."`
 	Connectors yamlpos.Ordered[connectors.Config] `yaml:"connectors" doc:"Who may post to /hooks/<name>: a preset of that name, or one described here."`
 	Triggers   yamlpos.Ordered[triggers.Rule]     `yaml:"triggers" doc:"Who gets which message when."`
@@ -50,11 +50,11 @@ type file struct {
 
 // API is the messaging service and how hard it may be pressed.
 type API struct {
-	BaseURL     string         `yaml:"base_url" required:"true" example:"https://api.example.com/api/v1" doc:"Address of the service, with its version segment /api/v1."`
-	Key         secret.Secret  `yaml:"key" required:"true" example:"${MESSAGING_API_KEY}" doc:"The account's API key."`
-	Rate        units.Rate     `yaml:"rate" default:"20/s" min:"1/min" max:"10000/s" doc:"Most requests, sends and status questions together."`
-	Concurrency int            `yaml:"concurrency" default:"32" min:"1" max:"1024" doc:"Most requests under way at a time: so many that send, and so many that ask for a status."`
-	Timeout     units.Duration `yaml:"timeout" default:"10s" min:"100ms" max:"5m" doc:"Longest wait for one answer. A send that takes longer is in doubt, so too short hurts more than too long."`
+	BaseURL     string         `yaml:"base_url" validate:"required,http_url" example:"https://api.example.com/api/v1" doc:"Address of the service, with its version segment /api/v1."`
+	Key         secret.Secret  `yaml:"key" validate:"required" example:"${MESSAGING_API_KEY}" doc:"The account's API key."`
+	Rate        units.Rate     `yaml:"rate" validate:"min=1/min,max=10000/s" default:"20/s" doc:"Most requests, sends and status questions together."`
+	Concurrency int            `yaml:"concurrency" validate:"min=1,max=1024" default:"32" doc:"Most requests under way at a time: so many that send, and so many that ask for a status."`
+	Timeout     units.Duration `yaml:"timeout" validate:"min=100ms,max=5m" default:"10s" doc:"Longest wait for one answer. A send that takes longer is in doubt, so too short hurts more than too long."`
 	Price       *Price         `yaml:"price" doc:"Points that a message costs, for forecasts and guards of jobs. Without it points are not counted."`
 	TextPath    string         `yaml:"text_path" example:"/send-message" doc:"Path of the endpoint for plain texts, below base_url. The service's document does not show it; texts are refused until it is set."`
 }
@@ -63,30 +63,30 @@ type API struct {
 // does not say it.
 type Defaults struct {
 	Country  string `yaml:"country" example:"GB" doc:"Two-letter country that phone numbers without a country code belong to. Without it, only numbers written with one can be read."`
-	Timezone string `yaml:"timezone" default:"UTC" example:"Europe/London" doc:"Time zone of contacts whose own is not known."`
+	Timezone string `yaml:"timezone" validate:"timezone" default:"UTC" example:"Europe/London" doc:"Time zone of contacts whose own is not known."`
 	Language string `yaml:"language" example:"en" doc:"Language of templates, as the service names it."`
 
-	Category nudgewire.Category `yaml:"category" default:"marketing" enum:"marketing|utility|authentication" doc:"The messaging network's class of messages."`
+	Category nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" default:"marketing" doc:"The messaging network's class of messages."`
 	Again    triggers.Again     `yaml:"again" default:"restart" doc:"What a second event of an affair does while the first one's message waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}."`
 	Every    triggers.Every     `yaml:"every" example:"3d" doc:"When an affair that got its message may get another: once, always, or a cooldown. Unless set: once by key, always by phone."`
 	Expires  triggers.Lifetime  `yaml:"expires" example:"6h" doc:"Past due by more than this, a message is dropped; off for never. Unless set: 24h. Triggers of category authentication keep their 10m: a login code must not be late because reminders may be."`
 	MaxAge   triggers.Lifetime  `yaml:"max_age" default:"off" example:"72h" doc:"An event that happened longer ago than this sends nothing; off for no limit."`
-	Remember units.Duration     `yaml:"remember" default:"24h" min:"1m" max:"90d" doc:"How long a cancelling event is remembered, for those that arrive after it."`
-	Mode     triggers.Mode      `yaml:"mode" default:"live" enum:"live|shadow|off" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits of a trigger that stops being live is paused, and can still be cancelled. shadow here tries out a whole config."`
+	Remember units.Duration     `yaml:"remember" validate:"min=1m,max=90d" default:"24h" doc:"How long a cancelling event is remembered, for those that arrive after it."`
+	Mode     triggers.Mode      `yaml:"mode" validate:"oneof=live shadow off" default:"live" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits of a trigger that stops being live is paused, and can still be cancelled. shadow here tries out a whole config."`
 }
 
 // Tracking says how long and how often the service is asked what became of a message.
 type Tracking struct {
-	Poll       []units.Duration `yaml:"poll" default:"5s, 15s, 1m, 5m, 30m, 6h" min:"1s" max:"7d" doc:"When to ask, counted from acceptance; after the last one, again and again at its distance."`
-	GiveUp     units.Duration   `yaml:"give_up" default:"30d" min:"10s" max:"400d" doc:"A message without a final status for this long is expired."`
-	CompleteAt nudgewire.Status `yaml:"complete_at" default:"delivered" enum:"delivered|read" doc:"The status after which nobody asks any more. read costs many more questions."`
+	Poll       []units.Duration `yaml:"poll" validate:"min=1s,max=7d" default:"5s, 15s, 1m, 5m, 30m, 6h" doc:"When to ask, counted from acceptance; after the last one, again and again at its distance."`
+	GiveUp     units.Duration   `yaml:"give_up" validate:"min=10s,max=400d" default:"30d" doc:"A message without a final status for this long is expired."`
+	CompleteAt nudgewire.Status `yaml:"complete_at" validate:"oneof=delivered read" default:"delivered" doc:"The status after which nobody asks any more. read costs many more questions."`
 }
 
 // Server is the public door.
 type Server struct {
 	Listen         string     `yaml:"listen" default:":8080" example:"127.0.0.1:8080" doc:"Address and port for webhooks."`
-	PublicURL      string     `yaml:"public_url" example:"https://hooks.example.com" doc:"The address that senders know, where a proxy stands before the daemon. Senders that sign the URL cannot be verified without it."`
-	MaxBody        units.Size `yaml:"max_body" default:"1MB" min:"1kB" max:"50MB" doc:"Longest body of a webhook; a longer one is answered 413. A connector may set its own."`
-	MaxInFlight    units.Size `yaml:"max_in_flight" default:"64MB" min:"1MB" max:"4GB" doc:"Most bytes of webhooks held at a time; beyond it senders are told to come back (503)."`
+	PublicURL      string     `yaml:"public_url" validate:"http_url" example:"https://hooks.example.com" doc:"The address that senders know, where a proxy stands before the daemon. Senders that sign the URL cannot be verified without it."`
+	MaxBody        units.Size `yaml:"max_body" validate:"min=1kB,max=50MB" default:"1MB" doc:"Longest body of a webhook; a longer one is answered 413. A connector may set its own."`
+	MaxInFlight    units.Size `yaml:"max_in_flight" validate:"min=1MB,max=4GB" default:"64MB" doc:"Most bytes of webhooks held at a time; beyond it senders are told to come back (503)."`
 	TrustedProxies Networks   `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks whose X-Forwarded-* headers are believed."`
 }

@@ -72,6 +72,10 @@ func TestEachFaultHasItsWords(t *testing.T) {
 			"language: en", "language: en, timezone: London",
 			[]string{`4:49: defaults.timezone: "London" is not a time zone; write an IANA name, such as Europe/London or America/New_York`},
 		},
+		"an address with a password that is none": {
+			"base_url: https://api.example.com/api/v1", "base_url: ftp://me:hush@api.example.com",
+			[]string{"2:13: api.base_url: is not a web address; write it like https://api.example.com"},
+		},
 		"a language that is none": {"language: en", "language: English", []string{`4:35: defaults.language: "English" is not a language code; write it as the template has it, such as en or pt_BR`}},
 		"a connector's country":   {`{secret: "${SHOP_SECRET}"}`, `{secret: "${SHOP_SECRET}", defaults: {country: EN}}`, []string{`6:59: connectors.shopify.defaults.country: "EN" is not a country; write the two letters of ISO 3166, such as GB`}},
 		"a name with spaces":      {"  remind:", "  Remind me:", []string{`8:3: triggers["Remind me"]: "Remind me" is not a name for a trigger; write remind-me`}},

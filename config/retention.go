@@ -12,7 +12,7 @@ import (
 
 // Retention says how long what is no longer needed is kept.
 type Retention struct {
-	Lists units.Duration `yaml:"lists" default:"30d" min:"1h" max:"3650d" doc:"How long the files of a campaign's run are kept after it has ended: its parts and the list of rejects, which hold personal data. Counts, hashes and answers stay. Files of a run that has not ended, or has a part in doubt, are kept."`
+	Lists units.Duration `yaml:"lists" validate:"min=1h,max=3650d" default:"30d" doc:"How long the files of a campaign's run are kept after it has ended: its parts and the list of rejects, which hold personal data. Counts, hashes and answers stay. Files of a run that has not ended, or has a part in doubt, are kept."`
 }
 
 // forgetful reports a job that leaves out who was messaged for longer than the lists that say so

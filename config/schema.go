@@ -7,7 +7,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
-// Schema is the JSON Schema of config.yaml (draft 2020-12), for editors that complete keys and
+// Schema is the JSON Schema of config.yaml (draft-07), for editors that complete keys and
 // mark mistakes while typing. "check" knows more than a schema can say.
 func Schema() []byte {
 	s := yamlpos.Schema(file{})

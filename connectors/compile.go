@@ -423,8 +423,7 @@ func (k *compiler) mapper() *mapper {
 	if m.language == "" {
 		m.language = k.options.Language
 	}
-	k.zone("defaults.timezone", d.Timezone)
-	m.location = k.zone("event.time_zone", k.config.Event.TimeZone)
+	m.location = zone(k.config.Event.TimeZone)
 	layers := append(slices.Clone(k.config.before), k.config.layers()...)
 	if len(layers) > mostLayers {
 		k.add("map_for", fmt.Sprintf("has more than %d entries together with its preset", mostLayers), "join some of them with *")
@@ -436,14 +435,10 @@ func (k *compiler) mapper() *mapper {
 	return m
 }
 
-// zone is the time zone of that name; UTC for none, and after a complaint.
-func (k *compiler) zone(path, name string) *time.Location {
-	if name == "" {
-		return time.UTC
-	}
+// zone is the time zone of that name; UTC for none, and for one that its rule has refused.
+func zone(name string) *time.Location {
 	location, err := time.LoadLocation(name)
 	if err != nil {
-		k.add(path, fmt.Sprintf("%q is no time zone", name), "write a name such as Europe/London")
 		return time.UTC
 	}
 	return location

@@ -23,7 +23,7 @@ type Config struct {
 	Defaults    Defaults        `yaml:"defaults" doc:"What holds for this sender's contacts where a payload does not say it."`
 
 	Address     string                   `yaml:"address" doc:"The whole URL as it was registered at the sender, where a proxy in front of the daemon changes it; server.public_url and /hooks/<name> unless set. Senders that sign the URL sign this one." example:"https://hooks.example.com/in/shop"`
-	Methods     []string                 `yaml:"methods" doc:"HTTP methods of events; POST unless said otherwise." enum:"POST|PUT|PATCH|GET"`
+	Methods     []string                 `yaml:"methods" validate:"oneof=POST PUT PATCH GET" doc:"HTTP methods of events; POST unless said otherwise."`
 	Verify      *Verify                  `yaml:"verify" doc:"How a request proves where it comes from."`
 	Handshake   []Handshake              `yaml:"handshake" doc:"Requests that only try out the URL: answered without proof, leading to nothing."`
 	Body        Body                     `yaml:"body" doc:"How the body is read."`
@@ -35,7 +35,7 @@ type Config struct {
 	RefuseIf    []RefuseRule             `yaml:"refuse_if" doc:"Bodies that cannot be what they are called: the request is refused with 400 and leaves a trace. [] lifts those of a preset."`
 	SkipIf      []string                 `yaml:"skip_if" doc:"Items for which one of these holds become no event." example:"test == true"`
 	Reply       *ReplyRule               `yaml:"reply" doc:"The answer to a request that was taken; 200 without a body unless said otherwise."`
-	SilentAfter units.Duration           `yaml:"silent_after" min:"1m" max:"90d" doc:"No event for longer than this is reported: a warning in the log, and in status and doctor. Without it silence is not judged." example:"24h"`
+	SilentAfter units.Duration           `yaml:"silent_after" validate:"min=1m,max=90d" doc:"No event for longer than this is reported: a warning in the log, and in status and doctor. Without it silence is not judged." example:"24h"`
 	Sender      Sender                   `yaml:"sender" doc:"What is known about how the sender waits and repeats."`
 	Kinds       []string                 `yaml:"kinds" doc:"More kinds of event than the aliases name that the sender can make, for completion and checks."`
 	Open        bool                     `yaml:"open" doc:"The requests are of a shape that somebody chooses: any kind may come, and check warns of none."`
@@ -54,15 +54,15 @@ type Config struct {
 type Defaults struct {
 	Country  string `yaml:"country" doc:"Two-letter country that phone numbers without a country code belong to." example:"GB"`
 	Language string `yaml:"language" doc:"Language of contacts." example:"en"`
-	Timezone string `yaml:"timezone" doc:"Time zone of contacts." example:"Europe/London"`
+	Timezone string `yaml:"timezone" validate:"timezone" doc:"Time zone of contacts." example:"Europe/London"`
 }
 
 // A Verify says how a request proves where it comes from. Which fields count depends on kind.
 type Verify struct {
-	Kind string `yaml:"kind" doc:"The sort of proof." enum:"signed|standard_webhooks|token|basic|jwt|none|any_of|all_of"`
+	Kind string `yaml:"kind" validate:"oneof=signed standard_webhooks token basic jwt none any_of all_of" doc:"The sort of proof."`
 	Name string `yaml:"name" doc:"A name to speak of it by, in prefer and in reasons."`
 
-	Algorithm string     `yaml:"algorithm" doc:"For signed: what makes the signature. sha256 is the plain hash, with the secret as one of the parts." enum:"hmac-sha1|hmac-sha256|hmac-sha384|hmac-sha512|sha256|ed25519|rsa-sha256|ecdsa-p256-sha256"`
+	Algorithm string     `yaml:"algorithm" validate:"oneof=hmac-sha1 hmac-sha256 hmac-sha384 hmac-sha512 sha256 ed25519 rsa-sha256 ecdsa-p256-sha256" doc:"For signed: what makes the signature. sha256 is the plain hash, with the secret as one of the parts."`
 	Signature *Signature `yaml:"signature" doc:"For signed: where the signature stands and how it is written."`
 	Parts     []string   `yaml:"parts" doc:"For signed: what is signed, in order: body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, header:NAME or a text in 'quotes'."`
 	Timestamp *Timestamp `yaml:"timestamp" doc:"For signed: the time that is signed, and how old it may be."`
@@ -73,9 +73,9 @@ type Verify struct {
 
 	BodyRequired *bool `yaml:"body_required" doc:"For signed and standard_webhooks: refuse a request without a body even when its signature is right; true unless said otherwise."`
 
-	Headers string `yaml:"headers" doc:"For standard_webhooks: the spelling of the three headers." enum:"auto|webhook|svix"`
+	Headers string `yaml:"headers" validate:"oneof=auto webhook svix" doc:"For standard_webhooks: the spelling of the three headers."`
 
-	From   string `yaml:"from" doc:"For token: where it stands." enum:"header|bearer|query|path|body"`
+	From   string `yaml:"from" validate:"oneof=header bearer query path body" doc:"For token: where it stands."`
 	Field  string `yaml:"field" doc:"For token: the name of the header or parameter, or the path in the body."`
 	Prefix string `yaml:"prefix" doc:"For token: what stands in front of it." example:"Token "`
 
@@ -94,22 +94,22 @@ type Verify struct {
 	Secrets []secret.Secret `yaml:"secrets" doc:"Several of them, the newest first."`
 
 	AllowIPs []string `yaml:"allow_ips" doc:"Addresses and networks that requests may come from; all unless set." example:"[192.0.2.0/24]"`
-	Mode     string   `yaml:"mode" doc:"enforce refuses what is not proven; monitor takes it and says what was wrong." enum:"enforce|monitor"`
+	Mode     string   `yaml:"mode" validate:"oneof=enforce monitor" doc:"enforce refuses what is not proven; monitor takes it and says what was wrong."`
 }
 
 // A Signature says where a signature stands and how it is written.
 type Signature struct {
-	Header   []string `yaml:"header" doc:"The header; of several the first that the request has." required:"true" example:"X-Signature"`
-	Encoding string   `yaml:"encoding" doc:"How its bytes are written." enum:"hex|base64|base64url" required:"true"`
+	Header   []string `yaml:"header" validate:"required" doc:"The header; of several the first that the request has." example:"X-Signature"`
+	Encoding string   `yaml:"encoding" validate:"required,oneof=hex base64 base64url" doc:"How its bytes are written."`
 	Prefix   string   `yaml:"prefix" doc:"What stands in front of it." example:"sha256="`
 	List     *List    `yaml:"list" doc:"Where one header holds several signatures."`
 }
 
 // A List is a header of the form t=1,v1=aa,v1=bb.
 type List struct {
-	Separator string   `yaml:"separator" doc:"What parts the entries." required:"true" example:"','"`
-	Assign    string   `yaml:"assign" doc:"What parts an entry's name from its value." required:"true" example:"="`
-	Pick      []string `yaml:"pick" doc:"The names of the entries that hold signatures." required:"true" example:"v1"`
+	Separator string   `yaml:"separator" validate:"required" doc:"What parts the entries." example:"','"`
+	Assign    string   `yaml:"assign" validate:"required" doc:"What parts an entry's name from its value." example:"="`
+	Pick      []string `yaml:"pick" validate:"required" doc:"The names of the entries that hold signatures." example:"v1"`
 }
 
 // A Timestamp says where the time of a request stands and how old it may be. Exactly one of
@@ -118,7 +118,7 @@ type Timestamp struct {
 	Header string `yaml:"header" doc:"The header that holds it."`
 	List   string `yaml:"list" doc:"The entry of the signature's list that holds it." example:"t"`
 	Body   string `yaml:"body" doc:"The path in a JSON body that holds it; it is read after the signature was found right."`
-	Unit   string `yaml:"unit" doc:"How it is written; auto tells seconds from milliseconds by size." enum:"s|ms|rfc3339|http_date|auto"`
+	Unit   string `yaml:"unit" validate:"oneof=s ms rfc3339 http_date auto" doc:"How it is written; auto tells seconds from milliseconds by size."`
 
 	Optional  bool            `yaml:"optional" doc:"For freshness: a request without a time is taken."`
 	Tolerance units.Duration  `yaml:"tolerance" doc:"How old it may be; 5m unless said otherwise." example:"5m"`
@@ -127,7 +127,7 @@ type Timestamp struct {
 
 // A Key says how secrets become keys. In YAML a word alone is its encoding.
 type Key struct {
-	Encoding   string          `yaml:"encoding" doc:"raw: the text itself; hex or base64: decoded; base64_or_whsec: base64 with or without whsec_ in front." enum:"raw|hex|base64|base64_or_whsec|whsec"`
+	Encoding   string          `yaml:"encoding" validate:"oneof=raw hex base64 base64_or_whsec whsec" doc:"raw: the text itself; hex or base64: decoded; base64_or_whsec: base64 with or without whsec_ in front."`
 	Secrets    []secret.Secret `yaml:"secrets" doc:"The secrets, if they are not the connector's."`
 	PublicKeys []string        `yaml:"public_keys" doc:"For ed25519, rsa and ecdsa: PEM, base64 of the DER form, or whpk_ with base64."`
 	PrivateKey secret.Secret   `yaml:"private_key" doc:"For sign and trigger only, where the sender signs with a private key: PEM or whsk_ with base64. Receiving never needs it."`
@@ -135,7 +135,7 @@ type Key struct {
 
 // A URLRule says how the part url is written.
 type URLRule struct {
-	Decode string `yaml:"decode" doc:"hubspot: twelve percent sequences are decoded before signing." enum:"none|hubspot"`
+	Decode string `yaml:"decode" validate:"oneof=none hubspot" doc:"hubspot: twelve percent sequences are decoded before signing."`
 }
 
 // A When is what a request must look like. All that is set must hold; nothing set always does.
@@ -149,25 +149,25 @@ type When struct {
 
 // A FormShape describes a form body.
 type FormShape struct {
-	Only []string `yaml:"only" doc:"It has exactly these fields." required:"true"`
+	Only []string `yaml:"only" validate:"required" doc:"It has exactly these fields."`
 }
 
 // A JSONShape describes a JSON body.
 type JSONShape struct {
-	Has []string `yaml:"has" doc:"These paths have a value." required:"true"`
+	Has []string `yaml:"has" validate:"required" doc:"These paths have a value."`
 }
 
 // A Handshake is a request that only tries out the URL, and its answer.
 type Handshake struct {
-	Name  string    `yaml:"name" doc:"What to call it." required:"true"`
-	When  When      `yaml:"when" doc:"How it is recognised." required:"true"`
+	Name  string    `yaml:"name" validate:"required" doc:"What to call it."`
+	When  When      `yaml:"when" validate:"required" doc:"How it is recognised."`
 	Reply ReplyRule `yaml:"reply" doc:"The answer."`
 }
 
 // A ReplyRule is an answer. Body and the values of JSON may repeat parts of the request:
 // {{query.name}}, {{header.name}} and {{body.path}}, and nothing else in double braces.
 type ReplyRule struct {
-	Status  int                     `yaml:"status" doc:"HTTP status; 200 unless said otherwise." min:"200" max:"299"`
+	Status  int                     `yaml:"status" validate:"min=200,max=299" doc:"HTTP status; 200 unless said otherwise."`
 	Type    string                  `yaml:"type" doc:"Content type of the body."`
 	Body    string                  `yaml:"body" doc:"The body, as it is."`
 	JSON    yamlpos.Ordered[string] `yaml:"json" doc:"The body as a JSON object with these texts."`
@@ -177,11 +177,11 @@ type ReplyRule struct {
 
 // A Body says how the body of a request is read.
 type Body struct {
-	Content     string     `yaml:"content" doc:"What it is, whatever the content type says; auto goes by content type and then by looks." enum:"auto|json|form|multipart|xml|text"`
-	Accept      []string   `yaml:"accept" doc:"Content types that are taken; others are answered 415. A request without a content type is taken." enum:"json|form|multipart|xml|text"`
-	Empty       string     `yaml:"empty" doc:"What an empty body is: refused, or an object without fields." enum:"refuse|object"`
-	FormNesting string     `yaml:"form_nesting" doc:"brackets reads contact[fields][12] as fields inside contact; flat does not." enum:"brackets|flat"`
-	Repeated    string     `yaml:"repeated" doc:"Which of several form fields with one name counts." enum:"first|last|all"`
+	Content     string     `yaml:"content" validate:"oneof=auto json form multipart xml text" doc:"What it is, whatever the content type says; auto goes by content type and then by looks."`
+	Accept      []string   `yaml:"accept" validate:"oneof=json form multipart xml text" doc:"Content types that are taken; others are answered 415. A request without a content type is taken."`
+	Empty       string     `yaml:"empty" validate:"oneof=refuse object" doc:"What an empty body is: refused, or an object without fields."`
+	FormNesting string     `yaml:"form_nesting" validate:"oneof=brackets flat" doc:"brackets reads contact[fields][12] as fields inside contact; flat does not."`
+	Repeated    string     `yaml:"repeated" validate:"oneof=first last all" doc:"Which of several form fields with one name counts."`
 	JSONIn      []string   `yaml:"json_in" doc:"Fields that hold JSON written as text." example:"rawRequest"`
 	MaxBytes    units.Size `yaml:"max_bytes" doc:"Longest body; server.max_body unless said otherwise." example:"5MB"`
 }
@@ -194,21 +194,21 @@ type EventRule struct {
 	Aliases  yamlpos.Ordered[string] `yaml:"aliases" doc:"Kinds by the sender's words." example:"{orders/create: order.created}"`
 	ID       []string                `yaml:"id" doc:"What tells events apart: paths or headers, joined if several; a part may be a else b. With ? behind it a part may be missing; if another one is, or none is given, the hash of the item counts."`
 	Time     []string                `yaml:"time" doc:"Where the time of the event stands; of several the first that can be read."`
-	TimeZone string                  `yaml:"time_zone" doc:"Zone of times that are written without one; UTC unless said otherwise." example:"Europe/London"`
-	TimeUnit string                  `yaml:"time_unit" doc:"How it is written; auto knows them all." enum:"s|ms|rfc3339|http_date|auto"`
+	TimeZone string                  `yaml:"time_zone" validate:"timezone" doc:"Zone of times that are written without one; UTC unless said otherwise." example:"Europe/London"`
+	TimeUnit string                  `yaml:"time_unit" validate:"oneof=s ms rfc3339 http_date auto" doc:"How it is written; auto knows them all."`
 }
 
 // A RefuseRule describes an item that is not what it is called, or not what the sender sends.
 type RefuseRule struct {
 	Topic   string   `yaml:"topic" doc:"For these words of the sender only; * stands for any letters." example:"orders/*"`
-	When    []string `yaml:"when" doc:"Conditions that all hold for such an item." required:"true" example:"abandoned_checkout_url != null"`
-	Because string   `yaml:"because" doc:"The reason, for people." required:"true"`
+	When    []string `yaml:"when" validate:"required" doc:"Conditions that all hold for such an item." example:"abandoned_checkout_url != null"`
+	Because string   `yaml:"because" validate:"required" doc:"The reason, for people."`
 }
 
 // A KindRule gives a kind to events for which all of its conditions hold.
 type KindRule struct {
-	When []string `yaml:"when" doc:"Conditions such as status == won." required:"true"`
-	Kind string   `yaml:"kind" doc:"The kind." required:"true"`
+	When []string `yaml:"when" validate:"required" doc:"Conditions such as status == won."`
+	Kind string   `yaml:"kind" validate:"required" doc:"The kind."`
 }
 
 // Dedupe says when two requests are the same event.
@@ -228,10 +228,10 @@ type Sender struct {
 // time as RFC 3339, <<unix>> and <<millis>> as a number, <<n>> a number that differs from
 // request to request, and <<secret>> the connector's first secret.
 type SampleRule struct {
-	Name   string                  `yaml:"name" doc:"What to call it." required:"true"`
-	Kind   string                  `yaml:"kind" doc:"The kind of the event it becomes." required:"true"`
+	Name   string                  `yaml:"name" validate:"required" doc:"What to call it."`
+	Kind   string                  `yaml:"kind" validate:"required" doc:"The kind of the event it becomes."`
 	Topic  string                  `yaml:"topic" doc:"The sender's word for it."`
 	Method string                  `yaml:"method" doc:"HTTP method; POST unless said otherwise."`
 	Header yamlpos.Ordered[string] `yaml:"header" doc:"Headers."`
-	Body   string                  `yaml:"body" doc:"The body." required:"true"`
+	Body   string                  `yaml:"body" validate:"required" doc:"The body."`
 }

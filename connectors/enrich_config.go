@@ -10,10 +10,10 @@ import (
 // got its 2xx, for events that a trigger listens to.
 type EnrichRule struct {
 	When       []string                `yaml:"when" doc:"Conditions for the look-up, all of which must hold: those of skip_if, and phone == null, which asks for the number that was mapped. phone == null unless said otherwise." example:"phone == null"`
-	Get        string                  `yaml:"get" doc:"The address. {path} is a value of the item, escaped for its place; an address that begins with / follows api_url." required:"true" example:"/crm/v3/objects/contacts/{objectId}?properties=phone"`
+	Get        string                  `yaml:"get" validate:"required" doc:"The address. {path} is a value of the item, escaped for its place; an address that begins with / follows api_url." example:"/crm/v3/objects/contacts/{objectId}?properties=phone"`
 	Headers    yamlpos.Ordered[string] `yaml:"headers" doc:"More headers of the request."`
 	Auth       *EnrichAuth             `yaml:"auth" doc:"How the request proves who asks."`
-	Into       string                  `yaml:"into" doc:"The name under which the answer joins the item; map reads it as any other part: lead.phone." required:"true" example:"lead"`
+	Into       string                  `yaml:"into" validate:"required" doc:"The name under which the answer joins the item; map reads it as any other part: lead.phone." example:"lead"`
 	Cache      units.Duration          `yaml:"cache" doc:"How long an answer counts for other events with the same address; not at all unless set." example:"10m"`
 	Rate       units.Rate              `yaml:"rate" doc:"Most requests to the address's host by this connector." example:"10/s"`
 	AllowHosts []string                `yaml:"allow_hosts" doc:"Hosts that may be asked; the address's must be among them." example:"[api.hubapi.com]"`
@@ -22,7 +22,7 @@ type EnrichRule struct {
 // An EnrichAuth says how a look-up proves who asks. Its secrets are the connector's token and
 // oauth unless it has its own.
 type EnrichAuth struct {
-	Kind   string        `yaml:"kind" doc:"bearer: the token in Authorization; header: the token in another header or with another word before it; basic: user and password; oauth2: a token that is fetched and renewed." enum:"bearer|basic|header|oauth2" required:"true"`
+	Kind   string        `yaml:"kind" validate:"required,oneof=bearer basic header oauth2" doc:"bearer: the token in Authorization; header: the token in another header or with another word before it; basic: user and password; oauth2: a token that is fetched and renewed."`
 	Header string        `yaml:"header" doc:"For header and oauth2: the header's name; Authorization unless said otherwise." example:"X-Auth-Token"`
 	Prefix string        `yaml:"prefix" doc:"For header and oauth2: what stands before the token." example:"'Klaviyo-API-Key '"`
 	Token  secret.Secret `yaml:"token" doc:"For bearer and header: the token, if it is not the connector's."`
@@ -37,7 +37,7 @@ type EnrichAuth struct {
 // own credentials.
 type OAuth struct {
 	TokenURL     string        `yaml:"token_url" doc:"For oauth2: the address that gives access tokens." example:"https://accounts.zoho.com/oauth/v2/token"`
-	Grant        string        `yaml:"grant" doc:"For oauth2: how the token is got; refresh_token where there is one, else client_credentials." enum:"refresh_token|client_credentials"`
+	Grant        string        `yaml:"grant" validate:"oneof=refresh_token client_credentials" doc:"For oauth2: how the token is got; refresh_token where there is one, else client_credentials."`
 	ClientID     string        `yaml:"client_id" doc:"For oauth2: the client's id."`
 	ClientSecret secret.Secret `yaml:"client_secret" doc:"For oauth2: the client's secret."`
 	RefreshToken secret.Secret `yaml:"refresh_token" doc:"For oauth2: the refresh token; without it the client's own credentials are used."`

@@ -29,7 +29,7 @@ type PathRule struct {
 
 // An EachRule reads a list: Each leads to its entries, the other paths start at an entry.
 type EachRule struct {
-	Each     string   `yaml:"each" doc:"Path to the entries." required:"true"`
+	Each     string   `yaml:"each" validate:"required" doc:"Path to the entries."`
 	ID       []string `yaml:"id" doc:"The entry's id."`
 	SKU      []string `yaml:"sku" doc:"Stock number."`
 	Title    []string `yaml:"title" doc:"Name of the article."`

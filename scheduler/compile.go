@@ -163,17 +163,14 @@ func fill(j *Job) {
 	}
 }
 
+// zone is the job's own, else the one of defaults, else UTC; also for one that its rule has refused.
 func (b *builder) zone(own string) *time.Location {
-	name, at := own, "timezone"
+	name := own
 	if name == "" {
-		name, at = b.env.Timezone, "defaults.timezone"
-	}
-	if name == "" {
-		return time.UTC
+		name = b.env.Timezone
 	}
 	zone, err := time.LoadLocation(name)
-	if err != nil || name == "Local" {
-		b.bad(at, "write an IANA name, such as Europe/London", "%q is not a time zone", name)
+	if err != nil {
 		return time.UTC
 	}
 	return zone

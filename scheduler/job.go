@@ -19,24 +19,24 @@ type Job struct {
 	Name string `yaml:"-"` // the key under "jobs:"
 
 	Cron     string `yaml:"cron" doc:"When it runs: minute, hour, day, month, weekday. Without it the job only runs by hand." example:"0 10 * * MON"`
-	Timezone string `yaml:"timezone" doc:"Zone that cron is read in. Default: defaults.timezone." example:"Europe/London"`
+	Timezone string `yaml:"timezone" validate:"timezone" doc:"Zone that cron is read in. Default: defaults.timezone." example:"Europe/London"`
 
-	Source   Origin                  `yaml:"source" required:"true" doc:"Where the rows come from: exactly one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp."`
+	Source   Origin                  `yaml:"source" validate:"required" doc:"Where the rows come from: exactly one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp."`
 	Columns  yamlpos.Ordered[string] `yaml:"columns" doc:"What each row needs: phone, and var_1, var_2 and so on. A value is a column's name, or text with {{ column }} in it." example:"{phone: phone, var_1: '{{ first_name | default: \"there\" }}'}"`
 	Country  string                  `yaml:"country" doc:"Two-letter country that numbers without a country code belong to. Default: defaults.country." example:"GB"`
-	Unique   Unique                  `yaml:"unique" default:"phone" enum:"phone|off" doc:"phone keeps the first row of each number; off keeps them all."`
+	Unique   Unique                  `yaml:"unique" validate:"oneof=phone off" default:"phone" doc:"phone keeps the first row of each number; off keeps them all."`
 	Skip     Skip                    `yaml:"skip" doc:"Contacts to leave out."`
 	Campaign *Campaign               `yaml:"campaign" doc:"For deliver: csv, the campaign to create."`
 	Send     *Message                `yaml:"send" doc:"For deliver: per_message, the template that each row is sent as."`
-	Deliver  nudgewire.Deliver       `yaml:"deliver" default:"csv" enum:"csv|per_message" doc:"csv uploads files, one for each part: fast, and tracked only as far as the answer allows. per_message sends each row by itself: slower, tracked one by one."`
-	MaxSize  units.Size              `yaml:"max_size" default:"10MB" min:"1kB" max:"10MB" doc:"Largest part, in bytes of the file. The service takes no more than 10MB."`
+	Deliver  nudgewire.Deliver       `yaml:"deliver" validate:"oneof=csv per_message" default:"csv" doc:"csv uploads files, one for each part: fast, and tracked only as far as the answer allows. per_message sends each row by itself: slower, tracked one by one."`
+	MaxSize  units.Size              `yaml:"max_size" validate:"min=1kB,max=10MB" default:"10MB" doc:"Largest part, in bytes of the file. The service takes no more than 10MB."`
 
 	OnMissed OnMissed           `yaml:"on_missed" doc:"When its time passed while nothing ran: skip, run_once, or {if_younger_than: 6h}. Default: skip."`
-	Overlap  Overlap            `yaml:"overlap" default:"skip" enum:"skip|queue|cancel_previous" doc:"When its time comes and the run before has not ended."`
+	Overlap  Overlap            `yaml:"overlap" validate:"oneof=skip queue cancel_previous" default:"skip" doc:"When its time comes and the run before has not ended."`
 	Guard    Guard              `yaml:"guard" doc:"Beyond these a run is held until somebody approves it."`
 	Canary   *Canary            `yaml:"canary" doc:"For deliver: per_message, send a few first and look."`
-	Category nudgewire.Category `yaml:"category" enum:"marketing|utility|authentication" doc:"The messaging network's class of the messages. Default: defaults.category."`
-	Mode     Mode               `yaml:"mode" default:"live" enum:"live|off" doc:"off keeps the job from firing; it can still be run by hand."`
+	Category nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" doc:"The messaging network's class of the messages. Default: defaults.category."`
+	Mode     Mode               `yaml:"mode" validate:"oneof=live off" default:"live" doc:"off keeps the job from firing; it can still be run by hand."`
 }
 
 // A Mode is whether a job fires.
@@ -65,12 +65,12 @@ type Skip struct {
 // A Campaign is what the service is asked to create.
 type Campaign struct {
 	Name       string `yaml:"name" doc:"Name in the service's dashboard; {{ run.date }}, {{ run.time }} and {{ run.job }} are filled in. Default: the job's name and the time." example:"Winback {{ run.date }}"`
-	TemplateID int64  `yaml:"template_id" required:"true" min:"1" doc:"Number of the approved template." example:"1042"`
+	TemplateID int64  `yaml:"template_id" validate:"required,min=1" doc:"Number of the approved template." example:"1042"`
 }
 
 // A Message is what each row is sent as.
 type Message struct {
-	Template string         `yaml:"template" required:"true" doc:"Name of an approved template." example:"winback"`
+	Template string         `yaml:"template" validate:"required" doc:"Name of an approved template." example:"winback"`
 	Language string         `yaml:"language" doc:"Language code of the template. Default: defaults.language." example:"en"`
 	Expires  units.Duration `yaml:"expires" default:"24h" doc:"A row that waits longer than this is dropped."`
 }
@@ -87,17 +87,17 @@ const (
 
 // A Guard holds runs that look wrong. Zero is no bound.
 type Guard struct {
-	MaxRows     int64   `yaml:"max_rows" min:"1" doc:"Most rows to send."`
+	MaxRows     int64   `yaml:"max_rows" validate:"min=1" doc:"Most rows to send."`
 	MaxChange   Percent `yaml:"max_change" doc:"Most rows against the last run that was sent, and, the other way around, least: 300% holds what is more than three times as large or less than a third." example:"300%"`
-	MaxPoints   float64 `yaml:"max_points" min:"0" doc:"Most points by the price table; needs api.price."`
-	ApproveOver int64   `yaml:"approve_over" min:"0" doc:"More rows than this always wait for a person."`
+	MaxPoints   float64 `yaml:"max_points" validate:"min=0" doc:"Most points by the price table; needs api.price."`
+	ApproveOver int64   `yaml:"approve_over" validate:"min=0" doc:"More rows than this always wait for a person."`
 }
 
 // A Canary sends the first rows, waits and looks at what became of them. An accepted message
 // whose end is not known yet counts as neither good nor bad; when most are of that kind, the run
 // stops as well.
 type Canary struct {
-	First  Share          `yaml:"first" required:"true" doc:"Rows to begin with: a number, or a share of them." example:"1%"`
+	First  Share          `yaml:"first" validate:"required" doc:"Rows to begin with: a number, or a share of them." example:"1%"`
 	Wait   units.Duration `yaml:"wait" default:"10m" doc:"How long to wait before looking."`
 	StopIf StopIf         `yaml:"stop_if" doc:"What stops the run until a person resumes it: failed > 10%. It stops as well when fewer than half of the first have come to an end by then." example:"failed > 10%"`
 }

@@ -20,12 +20,12 @@ type Origin struct {
 	SFTP     *SFTP         `yaml:"sftp" doc:"Files on a server reached by SSH."`
 
 	Query   string         `yaml:"query" doc:"For databases: what to select. It runs in a read-only session."`
-	Timeout units.Duration `yaml:"timeout" default:"15m" min:"1s" max:"24h" doc:"Longest time that one query, or one whole transfer, may take."`
+	Timeout units.Duration `yaml:"timeout" validate:"min=1s,max=24h" default:"15m" doc:"Longest time that one query, or one whole transfer, may take."`
 
 	Worksheet string   `yaml:"worksheet" doc:"For workbooks: name of the worksheet; the first one unless said otherwise."`
 	Delimiter string   `yaml:"delimiter" doc:"For CSV: what parts the cells: , ; | or tab. Found out unless said."`
-	Encoding  string   `yaml:"encoding" enum:"auto|utf-8|utf-16|windows-1252" doc:"For CSV: how the text is written. Found out unless said, and a list in two encodings ends its run. utf-8 leaves out the rows that are not; windows-1252 takes every byte for a letter."`
-	Quoting   string   `yaml:"quoting" default:"strict" enum:"strict|lazy" doc:"For CSV: lazy takes a quote inside a cell for itself; strict ends the run on it."`
+	Encoding  string   `yaml:"encoding" validate:"oneof=auto utf-8 utf-16 windows-1252" doc:"For CSV: how the text is written. Found out unless said, and a list in two encodings ends its run. utf-8 leaves out the rows that are not; windows-1252 takes every byte for a letter."`
+	Quoting   string   `yaml:"quoting" validate:"oneof=strict lazy" default:"strict" doc:"For CSV: lazy takes a quote inside a cell for itself; strict ends the run on it."`
 	Header    []string `yaml:"header" doc:"For CSV and workbooks without a line of column names: the names, in order." example:"[phone, first_name]"`
 
 	MaxBytes units.Size `yaml:"max_bytes" default:"4GB" doc:"Most bytes to read; more ends the run."`
@@ -33,8 +33,8 @@ type Origin struct {
 
 // HTTP is a source behind a web address. In YAML an address alone will do.
 type HTTP struct {
-	URL    string `yaml:"url" required:"true" doc:"The address of the first page." example:"https://crm.example.com/api/contacts"`
-	Format string `yaml:"format" default:"auto" enum:"auto|json|csv" doc:"What the answer is; auto goes by its content type."`
+	URL    string `yaml:"url" validate:"required" doc:"The address of the first page." example:"https://crm.example.com/api/contacts"`
+	Format string `yaml:"format" validate:"oneof=auto json csv" default:"auto" doc:"What the answer is; auto goes by its content type."`
 	Items  string `yaml:"items" doc:"For JSON: path to the list of rows; the whole answer unless said." example:"data.contacts"`
 
 	Bearer   secret.Secret                  `yaml:"bearer" doc:"Token for an Authorization: Bearer header."`
@@ -66,20 +66,20 @@ func (HTTP) Schema() map[string]any {
 
 // Pages says how a web address is read page by page.
 type Pages struct {
-	By     string `yaml:"by" required:"true" enum:"link|cursor|page|offset" doc:"link follows the Link header; cursor takes a value of the answer along; page and offset count." example:"cursor"`
+	By     string `yaml:"by" validate:"required,oneof=link cursor page offset" doc:"link follows the Link header; cursor takes a value of the answer along; page and offset count." example:"cursor"`
 	Param  string `yaml:"param" doc:"Name of the parameter; cursor, page or offset unless said."`
 	Cursor string `yaml:"cursor" doc:"For cursor: path of the next cursor in the answer." example:"meta.next"`
-	Size   int    `yaml:"size" min:"1" max:"100000" doc:"Rows to ask for on a page, 100 unless said; sent where size_param is set. The server may give fewer: only an empty page ends the list."`
+	Size   int    `yaml:"size" validate:"min=1,max=100000" doc:"Rows to ask for on a page, 100 unless said; sent where size_param is set. The server may give fewer: only an empty page ends the list."`
 	Total  string `yaml:"total" doc:"Path of the count of all rows in the answer, where it has one: a list that ends before it is no list, and a server that refuses the page behind the last one is understood." example:"meta.total"`
 	SizeBy string `yaml:"size_param" doc:"Name of the parameter for the size; none is sent unless said." example:"limit"`
 	First  *int   `yaml:"first" doc:"For page: number of the first page; 1 unless said."`
-	Most   int    `yaml:"most" default:"100000" min:"1" doc:"Most pages; more ends the run with an error."`
+	Most   int    `yaml:"most" validate:"min=1" default:"100000" doc:"Most pages; more ends the run with an error."`
 }
 
 // S3 is objects in a bucket.
 type S3 struct {
-	Bucket       string        `yaml:"bucket" required:"true" doc:"Name of the bucket." example:"exports"`
-	Key          string        `yaml:"key" required:"true" doc:"The object, with * for several." example:"crm/customers-*.csv.gz"`
+	Bucket       string        `yaml:"bucket" validate:"required" doc:"Name of the bucket." example:"exports"`
+	Key          string        `yaml:"key" validate:"required" doc:"The object, with * for several." example:"crm/customers-*.csv.gz"`
 	Endpoint     string        `yaml:"endpoint" default:"https://s3.amazonaws.com" doc:"Address of the storage."`
 	Region       string        `yaml:"region" doc:"Its region." example:"eu-central-1"`
 	AccessKey    secret.Secret `yaml:"access_key" doc:"Access key; both keys empty reads a public bucket." example:"${S3_ACCESS_KEY}"`
@@ -89,11 +89,11 @@ type S3 struct {
 
 // SFTP is files on a server.
 type SFTP struct {
-	Host         string        `yaml:"host" required:"true" doc:"Name of the server, with a port if it is not 22." example:"files.example.com"`
-	User         string        `yaml:"user" required:"true" doc:"Whom to sign in as."`
+	Host         string        `yaml:"host" validate:"required" doc:"Name of the server, with a port if it is not 22." example:"files.example.com"`
+	User         string        `yaml:"user" validate:"required" doc:"Whom to sign in as."`
 	Password     secret.Secret `yaml:"password" doc:"The password, or that of the key."`
 	Key          secret.Secret `yaml:"key" doc:"The private key." example:"${file:/run/secrets/sftp_key}"`
 	KnownHosts   string        `yaml:"known_hosts" doc:"File with the server's key, as ssh keeps it; ~/.ssh/known_hosts unless said."`
-	Path         string        `yaml:"path" required:"true" doc:"The file, with * for several." example:"/export/*.csv"`
+	Path         string        `yaml:"path" validate:"required" doc:"The file, with * for several." example:"/export/*.csv"`
 	AllowPrivate bool          `yaml:"allow_private" doc:"Let the address lead into this machine or its private network."`
 }

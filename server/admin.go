@@ -18,6 +18,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/valid"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -403,6 +404,9 @@ func body(r *http.Request, into any) error {
 	if err := dec.Decode(into); err != nil {
 		return refusef(http.StatusBadRequest, "", "request body: %v", err)
 	}
+	if err := valid.Struct(into); err != nil {
+		return refusef(http.StatusBadRequest, "", "request body: %v", err)
+	}
 	return nil
 }
 
@@ -501,11 +505,6 @@ func (a admin) send(r *http.Request) (any, error) {
 func checkSend(in *SendRequest) error {
 	if in.Category == "" {
 		in.Category = nudgewire.Marketing
-	}
-	switch in.Category {
-	case nudgewire.Marketing, nudgewire.Utility, nudgewire.Authentication:
-	default:
-		return refusef(http.StatusBadRequest, "", "category %q: want marketing, utility or authentication", in.Category)
 	}
 	kinds := 0
 	for _, s := range []string{in.Send.Template, in.Send.Campaign, in.Send.Text} {

@@ -58,7 +58,10 @@ func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
 		"a send of nothing":       {send(server.SendRequest{Phone: "07700 900123"}), 400, "want exactly one of a template, a campaign and a text"},
 		"a send of two things":    {send(server.SendRequest{Phone: "07700 900123", Send: nudgewire.Send{Template: "a", Language: "en", Text: "b"}}), 400, "want exactly one of a template, a campaign and a text"},
 		"a send without language": {send(server.SendRequest{Phone: "07700 900123", Send: nudgewire.Send{Template: "a"}}), 400, "a template needs a language"},
-		"a send in no category":   {send(server.SendRequest{Phone: "07700 900123", Send: template, Category: "spam"}), 400, `category "spam": want marketing, utility or authentication`},
+		"a send in no category":   {send(server.SendRequest{Phone: "07700 900123", Send: template, Category: "spam"}), 400, `request body: field "category" must be one of marketing, utility, authentication`},
+		"a send to nobody":        {send(server.SendRequest{Send: template}), 400, `request body: field "phone" is missing`},
+		"a header of no kind":     {send(server.SendRequest{Phone: "07700 900123", Send: nudgewire.Send{Template: "a", Language: "en", Header: &nudgewire.Header{Type: "gif", URL: "https://cdn.example.com/a.gif"}}}), 400, `request body: field "send.header.type" must be one of image, video, document`},
+		"a header from nowhere":   {send(server.SendRequest{Phone: "07700 900123", Send: nudgewire.Send{Template: "a", Language: "en", Header: &nudgewire.Header{Type: "image", URL: "ftp://cdn.example.com/a.png"}}}), 400, `request body: field "send.header.url" must be an http or https address`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -120,7 +120,7 @@ type RunOrder struct {
 
 // A BlockRequest asks for contacts to be blocked.
 type BlockRequest struct {
-	Phones  []string `json:"phones"`
+	Phones  []string `json:"phones" validate:"required"`
 	Country string   `json:"country,omitempty"`
 	Reason  string   `json:"reason,omitempty"`
 	Source  string   `json:"source,omitempty"`

@@ -201,9 +201,9 @@ type DaemonView struct {
 
 // A SendRequest asks for one message by hand.
 type SendRequest struct {
-	Phone    string             `json:"phone"`
+	Phone    string             `json:"phone" validate:"required"`
 	Country  string             `json:"country,omitempty"`
-	Category nudgewire.Category `json:"category,omitempty"`
+	Category nudgewire.Category `json:"category,omitempty" validate:"omitempty,oneof=marketing utility authentication"`
 	Send     nudgewire.Send     `json:"send"`
 	DryRun   bool               `json:"dry_run,omitempty"`
 }

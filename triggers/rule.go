@@ -26,8 +26,8 @@ type Rule struct {
 	MaxAge   Lifetime           `yaml:"max_age" doc:"An event that happened longer ago than this sends nothing. Default: off." example:"72h"`
 	Remember units.Duration     `yaml:"remember" doc:"How long a cancelling event is remembered, for those that arrive after it. Default: 24h." example:"48h"`
 	Send     Send               `yaml:"send" doc:"What to send: a template, a campaign or a text."`
-	Category nudgewire.Category `yaml:"category" enum:"marketing|utility|authentication" doc:"The messaging network's class of the message. Default: defaults.category."`
-	Mode     Mode               `yaml:"mode" enum:"live|shadow|off" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits when it stops being live is paused, and can still be cancelled. Default: live."`
+	Category nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" doc:"The messaging network's class of the message. Default: defaults.category."`
+	Mode     Mode               `yaml:"mode" validate:"oneof=live shadow off" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits when it stops being live is paused, and can still be cancelled. Default: live."`
 }
 
 // A Mode is whether a trigger acts, only decides, or sleeps. "" is Live.
@@ -110,7 +110,7 @@ func (a *Again) DecodeYAML(n *yamlpos.Node) {
 	}
 	var parts struct {
 		Mode   againWord      `yaml:"mode"`
-		Max    int            `yaml:"max" min:"0"`
+		Max    int            `yaml:"max" validate:"min=0"`
 		Within units.Duration `yaml:"within"`
 	}
 	n.Decode(&parts)

@@ -3,35 +3,105 @@ package yamlpos
 import (
 	"fmt"
 	"reflect"
-	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/go-playground/validator/v10"
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
 
-// check holds a decoded value against the enum and the range of its field.
+// A rule is one of a field's validate tag: "oneof" with "live shadow off".
+type rule struct{ name, param string }
+
+// readRules takes the validate tag apart. A rule that check has no words for is a mistake in the
+// program, and is found when the field's struct is first looked at.
+func (f *field) readRules(tag string) {
+	for text := range strings.SplitSeq(tag, ",") {
+		name, param, _ := strings.Cut(text, "=")
+		switch name {
+		case "":
+			continue
+		case "required":
+			f.required = true
+			continue
+		case "oneof":
+			f.enum = strings.Fields(param)
+		case "min":
+			f.min = param
+		case "max":
+			f.max = param
+		default:
+			if _, known := ruleWords[name]; !known {
+				panic(fmt.Sprintf("yamlpos: rule %q of %s has no words", name, f.name))
+			}
+		}
+		f.rules = append(f.rules, rule{name, param})
+	}
+}
+
+// ruleWords are what is said of a text that breaks a rule, and the cure. (The rules that need more
+// than the text have their words in check.)
+var ruleWords = map[string]struct{ msg, hint string }{
+	"http_url": {"is not a web address", "write it like https://api.example.com"},
+	"timezone": {"is not a time zone", "write an IANA name, such as Europe/London or America/New_York"},
+}
+
+// check holds a decoded value against the rules of its field, one by one, so that each fault has its
+// place and words.
 func (n *Node) check(v reflect.Value, f field) {
 	if n.kind != Scalar {
 		return
 	}
-	if len(f.enum) > 0 && !slices.Contains(f.enum, n.text) {
-		hint := "write one of " + strings.Join(f.enum, ", ")
-		if near := nearest.Of(n.text, f.enum); near != "" {
-			hint = fmt.Sprintf("did you mean %q? It is one of %s", near, strings.Join(f.enum, ", "))
+	for _, r := range f.rules {
+		switch r.name {
+		case "oneof":
+			if broken(n.text, "oneof="+r.param) {
+				n.Report(fmt.Sprintf("%q is not known here", n.text), f.enumHint(n.text))
+				return
+			}
+		case "min", "max":
+			n.checkBound(v, f, r)
+		default:
+			if broken(n.text, r.name) {
+				n.Report(n.quoted()+ruleWords[r.name].msg, ruleWords[r.name].hint)
+				return
+			}
 		}
-		n.Report(fmt.Sprintf("%q is not known here", n.text), hint)
-		return
 	}
+}
+
+// quoted begins a sentence with the text, unless it may be an address with a password in it.
+func (n *Node) quoted() string {
+	if strings.Contains(n.text, "@") {
+		return ""
+	}
+	return strconv.Quote(n.text) + " "
+}
+
+// checkBound holds a number or a quantity against a bound in the field's own notation.
+func (n *Node) checkBound(v reflect.Value, f field, r rule) {
 	got, ok := number(v)
-	if !ok {
+	if !ok || !broken(got, r.name+"="+strconv.FormatFloat(bound(v.Type(), r.param), 'f', -1, 64)) {
 		return
 	}
-	if f.min != "" && got < bound(v.Type(), f.min) {
-		n.Report(fmt.Sprintf("%q is less than %s", n.text, f.min), f.rangeHint())
+	than := "less"
+	if r.name == "max" {
+		than = "more"
 	}
-	if f.max != "" && got > bound(v.Type(), f.max) {
-		n.Report(fmt.Sprintf("%q is more than %s", n.text, f.max), f.rangeHint())
+	n.Report(fmt.Sprintf("%q is %s than %s", n.text, than, r.param), f.rangeHint())
+}
+
+var engine = validator.New(validator.WithRequiredStructEnabled())
+
+func broken(value any, rule string) bool { return engine.Var(value, rule) != nil }
+
+func (f field) enumHint(text string) string {
+	all := strings.Join(f.enum, ", ")
+	if near := nearest.Of(text, f.enum); near != "" {
+		return fmt.Sprintf("did you mean %q? It is one of %s", near, all)
 	}
+	return "write one of " + all
 }
 
 func (f field) rangeHint() string {

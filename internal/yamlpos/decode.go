@@ -18,8 +18,9 @@ type Decoder interface{ DecodeYAML(n *Node) }
 // reports every fault it can find in one pass; what could be decoded is in v all the same.
 //
 // Tags of a field: yaml:"name", yaml:",inline" for embedded structs; doc:"one sentence";
-// default:"text" for a key that is absent (items of a list parted by commas);
-// required:"true"; enum:"a|b"; min:"1s" max:"1h" in the field's own notation; example:"text".
+// default:"text" for a key that is absent (items of a list separated by commas); example:"text";
+// validate:"…" with rules of go-playground/validator/v10, for the value or for each item of a list:
+// required, oneof=a b, min=1s,max=1h in the field's own notation, and those of ruleWords.
 //
 // A type with DecodeYAML(*Node) decodes itself; encoding.TextUnmarshaler is used for scalars.
 // A pointer stays nil, and a map or list empty, when its key is absent; a struct gets the
@@ -312,7 +313,7 @@ func (n *Node) intoSlice(v reflect.Value, f field) {
 }
 
 // item is what the checks of a list or map say about each of its values.
-func (f field) item() field { return field{enum: f.enum, min: f.min, max: f.max} }
+func (f field) item() field { return field{rules: f.rules, enum: f.enum, min: f.min, max: f.max} }
 
 // takesScalar reports whether a type can be decoded from a single value.
 func takesScalar(t reflect.Type) bool {

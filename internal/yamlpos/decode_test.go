@@ -17,15 +17,15 @@ type common struct {
 }
 
 type inner struct {
-	URL     string         `yaml:"url" required:"true" example:"https://example.com"`
-	Timeout units.Duration `yaml:"timeout" default:"10s" min:"100ms" max:"1h"`
-	Retries int            `yaml:"retries" default:"3" min:"0" max:"10"`
+	URL     string         `yaml:"url" validate:"required" example:"https://example.com"`
+	Timeout units.Duration `yaml:"timeout" validate:"min=100ms,max=1h" default:"10s"`
+	Retries int            `yaml:"retries" validate:"min=0,max=10" default:"3"`
 }
 
 type outer struct {
 	common `yaml:",inline"`
 
-	Mode   string            `yaml:"mode" default:"live" enum:"live|shadow|off"`
+	Mode   string            `yaml:"mode" validate:"oneof=live shadow off" default:"live"`
 	On     []string          `yaml:"on"`
 	Flag   bool              `yaml:"flag"`
 	Share  float64           `yaml:"share"`
@@ -36,7 +36,7 @@ type outer struct {
 	Rules  Ordered[inner]    `yaml:"rules"`
 	List   []inner           `yaml:"list"`
 	Waits  []units.Duration  `yaml:"waits" default:"5s, 1m"`
-	Rate   units.Rate        `yaml:"rate" default:"20/s" min:"1/h" max:"1000/s"`
+	Rate   units.Rate        `yaml:"rate" validate:"min=1/h,max=1000/s" default:"20/s"`
 	Key    secret.Secret     `yaml:"key"`
 	Raw    *Node             `yaml:"raw"`
 	Any    any               `yaml:"any"`

@@ -15,9 +15,10 @@ type field struct {
 	def      string
 	hasDef   bool
 	example  string
-	enum     []string
 	required bool
-	min, max string
+	rules    []rule   // what a value must be, in the order of the tag
+	enum     []string // of the rule oneof
+	min, max string   // of these rules, in the field's own notation
 }
 
 // fieldsOf lists the keys of struct type t in the order of its fields, inlined structs in
@@ -44,13 +45,9 @@ func fieldsOf(t reflect.Type) []field {
 		one := field{
 			name: name, index: []int{i}, typ: f.Type,
 			doc: f.Tag.Get("doc"), example: f.Tag.Get("example"),
-			required: f.Tag.Get("required") == "true",
-			min:      f.Tag.Get("min"), max: f.Tag.Get("max"),
 		}
 		one.def, one.hasDef = f.Tag.Lookup("default")
-		if enum := f.Tag.Get("enum"); enum != "" {
-			one.enum = strings.Split(enum, "|")
-		}
+		one.readRules(f.Tag.Get("validate"))
 		fields = append(fields, one)
 	}
 	fieldCache.Store(t, fields)

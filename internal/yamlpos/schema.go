@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Schema describes the YAML that Decode takes into v as a JSON Schema (draft 2020-12) for
-// editors: every key with its doc, default, enum and example, and no others. A type with
+// Schema describes the YAML that Decode takes into v as a JSON Schema (draft-07, which the YAML
+// language server of editors reads): every key with its doc, default, enum and example, and no others. A type with
 // Schema() map[string]any describes itself; its value is asked when it is a zero value, so the
 // method must not need one. v may be a pointer.
 //
@@ -17,7 +17,7 @@ func Schema(v any) map[string]any {
 		t = t.Elem()
 	}
 	s := schemaOf(t, map[reflect.Type]bool{})
-	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	s["$schema"] = "http://json-schema.org/draft-07/schema#"
 	return s
 }
 

@@ -10,16 +10,16 @@ import (
 
 func TestSchemaFollowsTheTags(t *testing.T) {
 	type small struct {
-		Mode  string         `yaml:"mode" doc:"How." default:"live" enum:"live|off"`
+		Mode  string         `yaml:"mode" validate:"oneof=live off" doc:"How." default:"live"`
 		List  []string       `yaml:"list" example:"[a]"`
-		Rules Ordered[inner] `yaml:"rules" required:"true"`
+		Rules Ordered[inner] `yaml:"rules" validate:"required"`
 	}
 	got, err := json.MarshalIndent(Schema(&small{}), "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"$schema": "https://json-schema.org/draft/2020-12/schema"`,
+		`"$schema": "http://json-schema.org/draft-07/schema#"`,
 		`"additionalProperties": false`,
 		`"description": "How."`, `"default": "live"`, `"enum": [`,
 		`"required": [`, `"rules"`, `"timeout": {`,
@@ -32,7 +32,7 @@ func TestSchemaFollowsTheTags(t *testing.T) {
 
 func TestReferenceListsEveryKey(t *testing.T) {
 	type small struct {
-		Mode  string         `yaml:"mode" doc:"How: a|b." default:"live" enum:"live|off"`
+		Mode  string         `yaml:"mode" validate:"oneof=live off" doc:"How: a|b." default:"live"`
 		Rules Ordered[inner] `yaml:"rules" doc:"Rules."`
 	}
 	want := "| Key | What it is | Default |\n| --- | --- | --- |\n" +
