@@ -63,6 +63,7 @@ func readCSV(text *bufio.Reader, closer io.Closer, o Origin) (Rows, error) {
 	r.LazyQuotes = o.Quoting == "lazy"
 	r.ReuseRecord = true
 	r.FieldsPerRecord = -1
+	watch.sign = []byte(string(comma))
 	c := &csvRows{r: r, watch: watch, closer: closer, before: lines, letters: letters}
 	if len(o.Header) > 0 {
 		c.header = slices.Clone(o.Header)
@@ -95,9 +96,35 @@ type csvRows struct {
 	closer  io.Closer
 	header  []string
 	letters letters
-	before  int64 // lines taken away in front of the reader
-	further int64 // lines so far that go on with a cell: a spreadsheet gives them no row
-	begin   int64 // line of the reader in which the row at hand begins
+	before  int64  // lines taken away in front of the reader
+	further int64  // lines so far that go on with a cell: a spreadsheet gives them no row
+	begin   int64  // line of the reader in which the row at hand begins
+	open    bool   // with lazy quotes: the last cell of the row at hand has several lines
+	opened  string // its place
+	multi   int64  // with lazy quotes: rows with a cell of several lines
+	first   int64  // of them
+}
+
+// sawLines notes a row that has a cell of several lines. Where quotes need not be closed, such a cell may be other
+// rows that it swallowed.
+func (c *csvRows) sawLines(row Row, at int64) {
+	several := func(cell string) bool { return strings.IndexByte(cell, '\n') >= 0 }
+	if c.open = several(row[len(row)-1]); c.open {
+		c.opened = c.place()
+	}
+	if slices.ContainsFunc(row, several) {
+		if c.multi++; c.multi == 1 {
+			c.first = at
+		}
+	}
+}
+
+// Notes say where rows may have been swallowed.
+func (c *csvRows) Notes() []string {
+	if c.multi == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s with a cell of several lines, the first is row %d: with quoting: lazy, a quote that is not closed swallows rows", units.Count(c.multi, "row"), c.first)}
 }
 
 // Header are the names of the first line, or those that the job gives.
@@ -128,16 +155,25 @@ func ragged(cells, names int, cure string) *RowError {
 
 // read reads one row and numbers it. Without its letters it comes with a *RowError.
 func (c *csvRows) read() (Row, int64, error) {
-	c.watch.left = longestLine
+	c.watch.left, c.watch.signs = longestLine, mostSigns
 	row, err := c.r.Read()
+	if errors.Is(err, io.EOF) && c.open && c.watch.tail != '"' {
+		return nil, 0, &wordError{"the quote that opens a cell in " + c.opened + " is never closed, so all behind it was taken for that cell", "close it"}
+	}
 	if err == nil {
 		begin, _ := c.r.FieldPos(0)
 		last, _ := c.r.FieldPos(len(row) - 1)
 		c.begin = int64(begin)
 		at := c.begin - c.further
+		if c.r.LazyQuotes {
+			c.sawLines(row, at)
+		}
 		err := c.letters.read(row, c.place)
 		c.further += int64(last-begin) + int64(strings.Count(row[len(row)-1], "\n"))
 		return row, at, err
+	}
+	if errors.Is(err, errManySigns) {
+		return nil, 0, &wordError{fmt.Sprintf("the row behind row %d has more than a million times the sign %s, which parts cells", c.begin-c.further, sign(c.r.Comma)), "set source.delimiter, or take the row out"}
 	}
 	if errors.Is(err, errLongLine) {
 		return nil, 0, &wordError{fmt.Sprintf("the row behind row %d is longer than 16 MB: a quote that opens a cell in it is never closed", c.begin-c.further), "close it, or set source.quoting: lazy"}
@@ -189,23 +225,48 @@ func sign(delimiter rune) string {
 // Close closes the file.
 func (c *csvRows) Close() error { return c.closer.Close() }
 
-var errLongLine = errors.New("one row is longer than 16 MB")
+var (
+	errLongLine  = errors.New("one row is longer than 16 MB")
+	errManySigns = errors.New("one row has too many cells")
+)
+
+// mostSigns bounds the delimiters in one row of CSV: a cell takes forty times the memory of its delimiter.
+const mostSigns = 1 << 20
 
 // lineWatch bounds what one row may read.
 type lineWatch struct {
-	r    io.Reader
-	left int
-	last byte // that was read
+	r     io.Reader
+	left  int
+	sign  []byte // what parts cells; nil where that does not matter
+	signs int    // how many more of it the row may have
+	last  byte   // that was read
+	tail  byte   // that was read and is no line end
+	blank int    // how much white space goes before
 }
 
+// mostBlank bounds white space between the signs of JSON: its reader looks at all of it again for each read.
+const mostBlank = 1 << 20
+
 func (w *lineWatch) Read(p []byte) (int, error) {
-	if w.left <= 0 {
+	switch {
+	case w.left <= 0 || w.blank > mostBlank:
 		return 0, errLongLine
+	case w.signs < 0:
+		return 0, errManySigns
 	}
 	n, err := w.r.Read(p)
 	w.left -= n
-	if n > 0 {
+	if w.sign == nil {
+		w.blank += n
+		if len(bytes.TrimSpace(p[:n])) > 0 {
+			w.blank = 0
+		}
+	} else if n > 0 {
+		w.signs -= bytes.Count(p[:n], w.sign)
 		w.last = p[n-1]
+		if text := bytes.TrimRight(p[:n], "\r\n"); len(text) > 0 {
+			w.tail = text[len(text)-1]
+		}
 	}
 	return n, err
 }

@@ -14,12 +14,13 @@ const dialTimeout = 30 * time.Second
 // address leads.
 func transport(allowPrivate bool) *http.Transport {
 	return &http.Transport{
-		DialContext:           netguard.Dialer(dialTimeout, allowPrivate).DialContext,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          4,
-		IdleConnTimeout:       30 * time.Second,
-		TLSHandshakeTimeout:   15 * time.Second,
-		ResponseHeaderTimeout: 2 * time.Minute,
-		ExpectContinueTimeout: time.Second,
+		DialContext:            netguard.Dialer(dialTimeout, allowPrivate).DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxResponseHeaderBytes: 1 << 20,
+		MaxIdleConns:           4,
+		IdleConnTimeout:        30 * time.Second,
+		TLSHandshakeTimeout:    15 * time.Second,
+		ResponseHeaderTimeout:  2 * time.Minute,
+		ExpectContinueTimeout:  time.Second,
 	}
 }

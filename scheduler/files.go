@@ -49,7 +49,7 @@ func (s *fileSource) Open(ctx context.Context) (Rows, error) {
 		}
 		return nil, within(s.String(), err)
 	}
-	r := &fileRows{ctx: ctx, source: s, files: files, done: done}
+	r := &fileRows{ctx: ctx, source: s, files: files, done: done, several: len(files) > 1}
 	if len(files) == 0 {
 		return nil, errors.Join(within(s.String(), errors.New("no file has such a name")), r.Close())
 	}
@@ -60,17 +60,22 @@ func (s *fileSource) Open(ctx context.Context) (Rows, error) {
 	return r, nil
 }
 
+// mostNotes bounds the notes about one list.
+const mostNotes = 20
+
 type fileRows struct {
-	ctx    context.Context // one reading, bounded by it from Open to Close
-	source *fileSource
-	files  []file // the first is being read
-	done   func() error
-	header []string
-	at     Rows
-	before string // stamp of the file that is being read
-	name   string // of the file that is being read
-	read   int64
-	texts  textWays
+	ctx     context.Context // one reading, bounded by it from Open to Close
+	source  *fileSource
+	files   []file // the first is being read
+	done    func() error
+	several bool
+	header  []string
+	at      Rows
+	before  string // stamp of the file that is being read
+	name    string // of the file that is being read
+	read    int64
+	texts   textWays
+	notes   []string
 }
 
 // Header are the columns of the first file; every other one has the same.
@@ -78,6 +83,9 @@ func (r *fileRows) Header() []string { return r.header }
 
 // File is the file that the last row came from.
 func (r *fileRows) File() string { return r.name }
+
+// Notes are those of the files that were read to their end.
+func (r *fileRows) Notes() []string { return r.notes }
 
 // ReadAs says how the texts were read that were read to their end.
 func (r *fileRows) ReadAs() string { return r.texts.String() }
@@ -135,6 +143,16 @@ func (r *fileRows) begin() error {
 func (r *fileRows) end() error {
 	f := r.files[0]
 	r.texts.add(r.at)
+	if one, ok := r.at.(noted); ok {
+		for _, note := range one.Notes() {
+			if r.several {
+				note = f.name() + ": " + note
+			}
+			if len(r.notes) < mostNotes {
+				r.notes = append(r.notes, note)
+			}
+		}
+	}
 	if err := r.at.Close(); err != nil {
 		return within(f.name(), err)
 	}
@@ -218,16 +236,15 @@ func (l *limited) Read(p []byte) (int, error) {
 type localFiles struct{ folder, pattern string }
 
 func (l localFiles) find(context.Context) ([]file, func() error, error) {
-	names, err := filepath.Glob(inFolder(literal(l.folder), l.pattern))
+	names, err := expand(inFolder(literal(l.folder), l.pattern), os.Stat, func(folder string) ([]string, error) { return namesOf(os.ReadDir(folder)) })
 	if err != nil {
-		return nil, nil, fmt.Errorf("the pattern %q is wrong: %w", l.pattern, err)
+		return nil, nil, err
 	}
 	if len(names) == 0 { // a name may hold the signs of a pattern
 		if name := inFolder(l.folder, l.pattern); exists(name) {
 			names = []string{name}
 		}
 	}
-	slices.Sort(names)
 	var files []file
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil && info.IsDir() {

@@ -294,6 +294,11 @@ func (w *webRows) after() (*url.URL, error) {
 
 // end looks at the list as a whole; io.EOF when nothing speaks against it.
 func (w *webRows) end() error {
+	if c, ok := w.at.(*csvPage); ok {
+		if one, ok := c.Rows.(noted); ok {
+			w.notes = append(w.notes, one.Notes()...)
+		}
+	}
 	if w.unsure != "" {
 		w.notes = append(w.notes, w.unsure)
 	}

@@ -47,6 +47,7 @@ func (s *sqlSource) openPostgres(address string) error {
 		}
 		config.RuntimeParams[name] = value
 	}
+	config.MaxProtocolMessageBodyLen = longestLine // of a row
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 30 * time.Second
 	}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,11 +64,10 @@ func (s sftpFiles) find(ctx context.Context) (_ []file, done func() error, err e
 		}
 		return err
 	}
-	names, err := client.Glob(s.Path)
+	names, err := expand(s.Path, client.Stat, func(folder string) ([]string, error) { return namesOf(client.ReadDir(folder)) })
 	if err != nil {
-		return nil, done, fmt.Errorf("look for %s: %w", s.Path, err)
+		return nil, done, err
 	}
-	slices.Sort(names)
 	var files []file
 	for _, name := range names {
 		files = append(files, remoteFile{client, name})

@@ -295,6 +295,28 @@ func TestWorkbooks(t *testing.T) {
 			}
 		})
 	}
+	two, err := excelize.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = two.Close() }()
+	for _, name := range []string{"Guests of May", "Old"} {
+		if _, err := two.NewSheet(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second := filepath.Join(t.TempDir(), "two.xlsx")
+	if err := two.SaveAs(second); err != nil {
+		t.Fatal(err)
+	}
+	want.Notes = []string{"only the worksheet Sheet1 is read, not Guests of May, Old (source.worksheet)"}
+	if diff := cmp.Diff(want, readAll(t, Origin{XLSX: second})); diff != "" {
+		t.Errorf("several worksheets (-want +got):\n%s", diff)
+	}
+	want.Notes = nil
+	if diff := cmp.Diff(want, readAll(t, Origin{XLSX: second, Worksheet: "Sheet1"})); diff != "" {
+		t.Errorf("one of several worksheets (-want +got):\n%s", diff)
+	}
 	if got := readAll(t, Origin{XLSX: path, Worksheet: "Guests"}); got.End != path+`: has no worksheet "Guests"` {
 		t.Error(got.End)
 	}

@@ -77,11 +77,23 @@ func newSQL(o Origin) (Source, error) {
 			return sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_query_only=true&_pragma=query_only(1)")
 		}
 		s.prepare = func(ctx context.Context, c *sql.Conn, _ time.Duration) error {
+			if err := c.Raw(limitSQLite); err != nil {
+				return err
+			}
 			_, err := c.ExecContext(ctx, "BEGIN")
 			return err
 		}
 	}
 	return s, nil
+}
+
+// limitSQLite bounds a value and a row, which SQLite would else read into memory up to a GB.
+func limitSQLite(raw any) error {
+	const lengthOfValues = 0 // SQLITE_LIMIT_LENGTH
+	if c, ok := raw.(interface{ SetLimit(id, to int) int }); ok {
+		c.SetLimit(lengthOfValues, longestLine)
+	}
+	return nil
 }
 
 // prepareMySQL makes the session one that can only read, and begins a transaction in it. The two families of servers name the
@@ -100,6 +112,12 @@ func prepareMySQL(ctx context.Context, c *sql.Conn, timeout time.Duration) error
 	}
 	// The session before the transaction: a statement such as CREATE TABLE ends the transaction by
 	// itself and would run after it.
+	// A server may cut every result at so many rows, without a word.
+	if _, err := c.ExecContext(ctx, "SET SESSION sql_select_limit = 18446744073709551615"); err != nil {
+		if bad, ok := errors.AsType[*mysql.MySQLError](err); !ok || bad.Number != unknownVariable {
+			return err
+		}
+	}
 	for _, statement := range []string{"SET SESSION TRANSACTION READ ONLY", "START TRANSACTION READ ONLY"} {
 		if _, err := c.ExecContext(ctx, statement); err != nil {
 			return err
@@ -196,8 +214,14 @@ func (r *sqlRows) Next() (Row, int64, error) {
 		return nil, r.n, r.explain(fmt.Errorf("after %s: %w", units.Count(r.n, "row"), err))
 	}
 	r.n++
+	size := 0
 	for i, v := range r.values {
 		r.row[i] = cellOf(v)
+		size += len(r.row[i])
+	}
+	if size > longestLine {
+		r.failed = true
+		return nil, r.n, r.explain(fmt.Errorf("%d: %w; select fewer or shorter columns", r.n, errLongLine))
 	}
 	return r.row, r.n, nil
 }

@@ -13,24 +13,13 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-const (
-	workbookMagic = "PK\x03\x04"
-	// largestWorkbook bounds the zip file, which the library holds in memory; a worksheet
-	// beyond largestInMemory is unpacked to a temporary file and streamed from there.
-	largestWorkbook = 100 << 20
-	largestInMemory = 8 << 20
-	largestUnpacked = 4 << 30
-)
+const workbookMagic = "PK\x03\x04"
 
 // readWorkbook reads one worksheet. The rows own closer.
 func readWorkbook(r io.Reader, closer io.Closer, o Origin) (Rows, error) {
-	body := &limited{r: r, left: largestWorkbook, read: new(int64)}
-	book, err := excelize.OpenReader(body, excelize.Options{UnzipSizeLimit: largestUnpacked, UnzipXMLSizeLimit: largestInMemory})
-	if errors.Is(err, ErrTooLarge) {
-		return nil, errors.New("is a workbook of more than 100 MiB: save it as CSV")
-	}
+	book, err := openWorkbook(r)
 	if err != nil {
-		return nil, fmt.Errorf("is no workbook that can be read: %w", err)
+		return nil, err
 	}
 	w := &bookRows{book: book, closer: closer}
 	sheets := book.GetSheetList()
@@ -40,6 +29,9 @@ func readWorkbook(r io.Reader, closer io.Closer, o Origin) (Rows, error) {
 	}
 	if !slices.Contains(sheets, name) {
 		return nil, errors.Join(&wordError{fmt.Sprintf("has no worksheet %q", name), "it has " + listed(sheets)}, book.Close())
+	}
+	if others := slices.DeleteFunc(sheets, func(one string) bool { return one == name }); o.Worksheet == "" && len(others) > 0 {
+		w.notes = []string{fmt.Sprintf("only the worksheet %s is read, not %s (source.worksheet)", listed([]string{name}), listed(others))}
 	}
 	if w.shown, err = book.Rows(name); err == nil {
 		w.stored, err = book.Rows(name)
@@ -74,7 +66,11 @@ type bookRows struct {
 	header        []string
 	line          int64
 	row           []string
+	notes         []string
 }
+
+// Notes say which worksheets are not read.
+func (w *bookRows) Notes() []string { return w.notes }
 
 // Header are the names in the first row, or those that the job gives.
 func (w *bookRows) Header() []string { return w.header }
