@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors"
+
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/triggers"
@@ -38,6 +40,26 @@ func (c *Config) effective() ([]byte, error) {
 		return nil, fmt.Errorf("print the config: %w", err)
 	}
 	return append([]byte("# version "+c.Version+"\n"), out...), nil
+}
+
+// Connector is the entry of that name under connectors: as it is written, with ${NAME} for each
+// secret; "" when there is none.
+func (c *Config) Connector(name string) string {
+	if c.doc == nil {
+		return ""
+	}
+	for i := range c.in.Connectors {
+		e := &c.in.Connectors[i]
+		if e.Key != name {
+			continue
+		}
+		out, err := c.doc.EffectiveEntry("connectors", name, &e.Value)
+		if err != nil {
+			return ""
+		}
+		return strings.NewReplacer("'[secret]'", "${"+connectors.Variable(name)+"_SECRET}", `"[secret]"`, "${"+connectors.Variable(name)+"_SECRET}").Replace(string(out))
+	}
+	return ""
 }
 
 // takenFrom is where a trigger takes a key from that it does not say itself.

@@ -114,6 +114,9 @@ func (v *Verify) preferred() []*Verify {
 	return out
 }
 
+// visible writes the control characters that a signed text may have between its parts.
+var visible = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
+
 // words describes a proof for people.
 func (v *Verify) words() string {
 	if v == nil {
@@ -135,7 +138,7 @@ func (v *Verify) words() string {
 	}
 	switch kind {
 	case "signed":
-		return fmt.Sprintf("signature (%s over %s)", v.Algorithm, strings.Join(v.Parts, ", "))
+		return fmt.Sprintf("signature (%s over %s)", v.Algorithm, visible.Replace(strings.Join(v.Parts, ", ")))
 	case "standard_webhooks":
 		return "signature (Standard Webhooks)"
 	case "token":

@@ -80,6 +80,9 @@ func shown(cfg *config.Config, name string) (shownConnector, error) {
 		Proof: info.Proof, Needs: info.Needs, Kinds: info.Kinds, Words: info.Words, Consent: info.Consent, Lookups: info.Lookups,
 		Retries: info.Sender.Retries, Disables: info.Sender.Disables, Verified: info.Verified, Warnings: warnings, Snippet: info.Snippet(),
 	}
+	if entry := cfg.Connector(name); entry != "" {
+		v.Snippet = entry + info.Starter()
+	}
 	if info.Address != "" {
 		v.URL = info.Address
 	}

@@ -21,6 +21,23 @@ func (d *Doc) Effective(v any, from func(path string) string) ([]byte, error) {
 	if y == nil {
 		y = &yaml.Node{Kind: yaml.MappingNode}
 	}
+	return dumped(y)
+}
+
+// EffectiveEntry is Effective of one entry of a section, below the names of both: of what v, a
+// pointer, was decoded to from section.key.
+func (d *Doc) EffectiveEntry(section, key string, v any) ([]byte, error) {
+	y := effective{doc: d}.value(reflect.ValueOf(v).Elem(), Join(section, key))
+	if y == nil {
+		y = &yaml.Node{Kind: yaml.MappingNode}
+	}
+	for _, name := range []string{key, section} {
+		y = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{text(name), y}}
+	}
+	return dumped(y)
+}
+
+func dumped(y *yaml.Node) ([]byte, error) {
 	out, err := yaml.Dump(y, yaml.WithIndent(2), yaml.WithLineWidth(-1))
 	if err != nil {
 		return nil, fmt.Errorf("write YAML: %w", err)
