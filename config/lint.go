@@ -27,6 +27,7 @@ func (c *Config) lint(k *checker) {
 		k.lintTimes(at, &e.Value)
 		c.lintCancel(k, at, &e.Value)
 		c.lintReach(k, at, &e.Value)
+		k.lintBurst(at, &e.Value)
 		same := strings.Join([]string{sorted(e.Value.On), e.Value.Key, e.Value.Send.Template, e.Value.Send.Campaign, e.Value.Send.Text}, "\x00")
 		if other, twice := seen[same]; twice && e.Value.Mode != triggers.Off && len(e.Value.If) == 0 {
 			k.lintKey(at, fmt.Sprintf("sends the same for the same events as %s", other), "remove one, or give it an if")
@@ -201,6 +202,21 @@ func (c *Config) lintCancel(k *checker, at string, r *triggers.Rule) {
 	for _, on := range r.On {
 		if connector, kind, _ := strings.Cut(on, "."); strings.HasPrefix(kind, "cart.") {
 			k.lintKey(at, "nothing cancels it: who buys while it waits is reminded all the same", fmt.Sprintf("add cancel_on: %s.order.created", connector))
+			return
+		}
+	}
+}
+
+// lintBurst warns of marketing that leaves at once when something changes: one edit at the sender
+// makes several events, and one person is edited again and again.
+func (k *checker) lintBurst(at string, r *triggers.Rule) {
+	held := r.Key != "" || r.Wait.For > 0 || r.Wait.Until != "" || r.Every.Mode == nudgewire.EveryOnce || r.Every.Mode == nudgewire.EveryCooldown
+	if r.Mode != triggers.Live || r.Category != nudgewire.Marketing || held {
+		return
+	}
+	for i, on := range r.On {
+		if strings.HasSuffix(on, ".updated") {
+			k.lint(fmt.Sprintf("%s.on[%d]", at, i), "sends at once when something changes, and one edit at the sender often makes several events", "add wait: 15m, which begins anew with each change, and every: 7d")
 			return
 		}
 	}

@@ -60,8 +60,15 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[]string{"8:3: warning: triggers.remind: nothing cancels it: who buys while it waits is reminded all the same; add cancel_on: shopify.order.created"},
 		},
 		"in mode shadow it may try":  {[2]string{"    cancel_on: shopify.order.created\n", "    mode: shadow\n"}, nil},
-		"at once there is no reason": {[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", ""}, nil},
-		"a wait of half a year":      {[2]string{"45m", "180d"}, []string{"10:11: warning: triggers.remind.wait: 180d is a very long wait; check the unit: m is minutes, d is days"}},
+		"at once there is no reason": {[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", "    every: 3d\n"}, nil},
+		"at once on every change": {
+			[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", ""},
+			[]string{"9:9: warning: triggers.remind.on: sends at once when something changes, and one edit at the sender often makes several events; add wait: 15m, which begins anew with each change, and every: 7d"},
+		},
+		"at once on every change, in mode shadow": {[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", "    mode: shadow\n"}, nil},
+		"at once on every change, by a key":       {[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", "    key: cart.id\n"}, nil},
+		"at once on every change, no marketing":   {[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", "    category: utility\n"}, nil},
+		"a wait of half a year":                   {[2]string{"45m", "180d"}, []string{"10:11: warning: triggers.remind.wait: 180d is a very long wait; check the unit: m is minutes, d is days"}},
 		"a moment to send in": {
 			[2]string{"    wait:", "    expires: 5s\n    wait:"},
 			[]string{"10:14: warning: triggers.remind.expires: 5s leaves hardly a moment to send: a busy minute drops the message; give it some minutes"},

@@ -1,0 +1,114 @@
+package connectors
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Snippet is a piece of config.yaml to start from: the connector, and a trigger that listens
+// to it. The variables it names hold the secrets.
+func (i Info) Snippet() string { return i.entry() + i.Starter() }
+
+func (i Info) entry() string {
+	var b strings.Builder
+	variable := Variable(i.Name)
+	b.WriteString("connectors:\n  " + i.Name + ":\n")
+	if i.Preset != "" && i.Preset != i.Name {
+		b.WriteString("    preset: " + i.Preset + "\n")
+	}
+	for _, n := range i.Needs {
+		switch n.Key {
+		case "secret":
+			b.WriteString("    secret: ${" + variable + "_SECRET}   # " + n.Is + "\n")
+		case "verify_token":
+			b.WriteString("    verify_token: ${" + variable + "_VERIFY_TOKEN}   # " + n.Is + "\n")
+		default:
+			b.WriteString("    verify: {key: {public_keys: [\"${" + variable + "_PUBLIC_KEY}\"]}}   # " + n.Is + "\n")
+		}
+	}
+	if i.LooksUp {
+		b.WriteString("    # token: ${" + variable + "_TOKEN}   # fetches from the sender what its webhooks leave out, such as the phone\n")
+	}
+	b.WriteString("    defaults: {country: GB}   # for phone numbers without a country code\n")
+	return b.String()
+}
+
+// Variable is the beginning of the names of a connector's variables: SHOP_DE for shop-de.
+func Variable(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
+
+// Starter is a trigger to start from, as YAML. It is safe to paste: it decides and sends nothing,
+// waits, ends a cart's reminder with the order, and writes to nobody twice within a week where
+// the kind has nothing of its own to tell one matter from the next.
+func (i Info) Starter() string {
+	kind := i.starterKind()
+	if kind == "" {
+		return ""
+	}
+	family, what, _ := strings.Cut(kind, ".")
+	name := strings.NewReplacer(".", "-", "_", "-").Replace(i.Name + "-" + kind)
+	on := i.Name + "." + kind
+	if created := "cart.created"; kind == "cart.updated" && slices.Contains(i.Kinds, created) {
+		on = "[" + i.Name + "." + created + ", " + on + "]"
+	}
+	var b strings.Builder
+	say := func(key, value, why string) {
+		fmt.Fprintf(&b, "    %-52s # %s\n", key+": "+value, why)
+	}
+	b.WriteString("triggers:\n  " + name + ":\n    on: " + on + "\n")
+	switch shop := family == "cart" || family == "order"; {
+	case len(i.Consent) > 0 && shop:
+		say("if", "customer.accepts_marketing", "only those who agreed")
+	case len(i.Consent) > 0:
+		say("# if", "customer.accepts_marketing", "where a request, or what is looked up, says so")
+	}
+	switch {
+	case family == "cart":
+		say("wait", "45m", "begins anew with each change of the cart")
+		i.endOfCart(say)
+	case what == "updated":
+		say("wait", "15m", "begins anew with each change, so that a burst of them is one message")
+	default:
+		say("wait", "5m", "a moment in which a mistake can still be undone")
+	}
+	if !slices.Contains(keyed, family) {
+		say("every", "7d", "nobody gets it twice within a week, however often it happens")
+	}
+	b.WriteString("    send: {template: your_template, language: en, variables: ['{{ customer.first_name | default: \"there\" }}']}\n")
+	say("mode", "shadow", `decides and sends nothing; live when "nudgewire why" reads right`)
+	return b.String()
+}
+
+func (i Info) endOfCart(say func(key, value, why string)) {
+	for _, end := range []string{"order.created", "cart.converted"} {
+		if slices.Contains(i.Kinds, end) {
+			say("cancel_on", i.Name+"."+end, "who buys meanwhile is not reminded")
+			return
+		}
+	}
+	say("# cancel_on", "YOUR_SHOP.order.created", "the connector that tells of orders: who buys is not reminded")
+}
+
+// keyed are the families of kinds whose events name what they are about: package triggers keeps
+// to those names, and to the phone for all others.
+var keyed = []string{"cart", "order", "deal", "form"}
+
+// starterKind is a kind that somebody may want to write about: that of a sample, else the first
+// one. Nobody is written to because he left.
+func (i Info) starterKind() string {
+	candidates := make([]string, 0, len(i.Samples)+len(i.Kinds))
+	for _, s := range i.Samples {
+		candidates = append(candidates, s.Kind)
+	}
+	for _, kind := range append(candidates, i.Kinds...) {
+		_, what, _ := strings.Cut(kind, ".")
+		switch what {
+		case "unsubscribed", "email_unsubscribed", "email_subscribed", "deleted", "cancelled", "refunded", "converted":
+		default:
+			if kind != "" && kind != unknownKind {
+				return kind
+			}
+		}
+	}
+	return ""
+}
