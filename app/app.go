@@ -121,6 +121,10 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
+	if h, damaged := a.store.Damaged(); damaged {
+		a.log.Error("webhooks are taken and nothing is sent: "+h.Reason,
+			zap.String("review", "nudgewire messages list --state waiting"), zap.String("then", "nudgewire resume --reviewed"))
+	}
 	owner := ownerName()
 	a.tracker = tracker.New(tracker.Options{
 		Ledger: pollLedger{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("tracker"),
@@ -203,7 +207,7 @@ func (a *App) Storage() string { return a.began.Storage }
 func (a *App) Run(ctx context.Context) error {
 	cfg := a.config()
 	hooks := server.NewHooks(server.HooksOptions{
-		Rules: &a.rules, Ledger: hookLedger{a.store, a.opt.Watch}, Log: a.log.Named("hooks"), Now: a.opt.Now, Ready: a.ready,
+		Rules: &a.rules, Ledger: hookLedger{a.store, a.opt.Watch}, Log: a.log.Named("hooks"), Now: a.opt.Now, Ready: a.ready, Held: a.held,
 		Memory: cfg.Server.MaxInFlight.Bytes(),
 	})
 	admin := server.Admin(server.AdminOptions{
@@ -227,6 +231,12 @@ func (a *App) Run(ctx context.Context) error {
 
 // ready says why webhooks could not be stored at present.
 func (a *App) ready(ctx context.Context) error { return a.store.Ping(ctx) }
+
+// held says whether damage keeps everything from being sent.
+func (a *App) held() bool {
+	_, held := a.store.Damaged()
+	return held
+}
 
 func (a *App) close() error {
 	var errs []error

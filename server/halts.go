@@ -59,6 +59,8 @@ func (v HaltView) GoesOn() string {
 	switch v.Scope {
 	case store.HaltAll:
 		return "nudgewire resume"
+	case store.HaltDamage:
+		return "nudgewire resume --reviewed"
 	case store.HaltRun:
 		return "nudgewire jobs resume " + v.Name
 	case store.HaltMode:
@@ -103,7 +105,10 @@ func (v HaltView) Words() string {
 	if v.Reason != "" {
 		words += ": " + v.Reason
 	}
-	if v.Paused() {
+	if v.Scope == store.HaltDamage {
+		words += "; what would be sent again: nudgewire messages list --state waiting"
+	}
+	if v.Paused() || v.Scope == store.HaltDamage {
 		words += "; it goes on with: " + v.GoesOn()
 	}
 	return words
@@ -243,6 +248,9 @@ func (a admin) notHalted(ctx context.Context, in HaltRequest) error {
 		}
 	}
 	words := HaltView{Scope: in.Scope, Name: in.Name}.What() + " is not halted"
+	if in.Scope == store.HaltDamage {
+		words = "nothing is to be reviewed"
+	}
 	hint := strings.Join(stopped, "; ")
 	near := nearest.Of(in.Name, names)
 	switch {
@@ -281,9 +289,9 @@ func haltRequest(r *http.Request) (in HaltRequest, err error) {
 	}
 	named := in.Name != ""
 	switch in.Scope {
-	case store.HaltAll:
+	case store.HaltAll, store.HaltDamage:
 		if named {
-			return in, refusef(http.StatusBadRequest, "", "all takes no name")
+			return in, refusef(http.StatusBadRequest, "", "%s takes no name", in.Scope)
 		}
 	case store.HaltTrigger, store.HaltTemplate, store.HaltJob:
 		if !named {
@@ -299,6 +307,9 @@ func (a admin) halt(r *http.Request) (any, error) {
 	in, err := haltRequest(r)
 	if err != nil {
 		return nil, err
+	}
+	if in.Scope == store.HaltDamage {
+		return nil, refusef(http.StatusBadRequest, "", "only damage itself halts for damage; write all")
 	}
 	if err := a.known(r.Context(), in); err != nil {
 		return nil, err

@@ -50,6 +50,8 @@ type HooksOptions struct {
 	Memory int64
 	// Ready says why the daemon cannot take webhooks at present; nil when it can.
 	Ready func(context.Context) error
+	// Held says whether damage keeps everything from being sent; nil is never.
+	Held func() bool
 }
 
 // Hooks is the public door: POST /hooks/{connector}, GET /healthz and GET /readyz.
@@ -95,6 +97,10 @@ func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 			say(w, http.StatusServiceUnavailable, "not ready")
 			return
 		}
+	}
+	if h.Held != nil && h.Held() {
+		say(w, http.StatusOK, "ready for webhooks; nothing is sent until the damage is reviewed")
+		return
 	}
 	say(w, http.StatusOK, "ready")
 }

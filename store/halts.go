@@ -49,7 +49,7 @@ type Halt struct {
 
 // What names the halt for people: "everything", `trigger "reminder"`.
 func (h Halt) What() string {
-	if h.Scope == HaltAll {
+	if h.Scope == HaltAll || h.Scope == HaltDamage {
 		return "everything"
 	}
 	if h.Scope == HaltRun {
@@ -69,6 +69,9 @@ func (h Halt) Why() string {
 		return h.What() + ": " + h.Reason
 	case HaltMode:
 		return h.What() + " " + h.Reason
+	}
+	if h.Scope == HaltDamage {
+		return "everything is halted until somebody has reviewed what was lost"
 	}
 	return h.What() + " is halted"
 }
@@ -125,7 +128,7 @@ func (h Halt) stops(d *nudgewire.Dispatch) bool {
 // event is a row of a job. Each look is a search by the key, and over an empty table it costs
 // next to nothing. The text that names a template holds quotes that are not escaped, so no
 // variable can contain it.
-const unhalted = `NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'all')
+const unhalted = `NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'all' OR scope = 'damage')
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = CASE WHEN event_id = 0 THEN 'job' ELSE 'trigger' END AND name = trigger_name)
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'mode' AND event_id <> 0 AND name = trigger_name)
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'template' AND replace(send, mark, '') <> send)
@@ -143,10 +146,10 @@ func (s *Store) Halt(ctx context.Context, h Halt) error {
 	return nil
 }
 
-// Resume ends a halt, and what waited for it is due at once; ErrNotFound when there was none. The
-// halt of a run is not for it to end.
+// Resume ends a halt, and what waited for it is due at once; ErrNotFound when there was none. HaltDamage is
+// ended by nothing else. The halt of a run is not for it to end.
 func (s *Store) Resume(ctx context.Context, scope HaltScope, name string) error {
-	if !slices.Contains(HaltScopes, scope) {
+	if scope != HaltDamage && !slices.Contains(HaltScopes, scope) {
 		return fmt.Errorf("resume: %q %q is nothing that can be halted", scope, name)
 	}
 	var n int64
@@ -216,6 +219,11 @@ func (s *Store) Halts(ctx context.Context) (out []Halt, err error) {
 		out = append(out, Halt{HaltScope(r.text()), r.text(), r.text(), r.time()})
 		return nil
 	})
+	if err == nil && s.fault != nil {
+		var h Halt
+		h, err = s.fault.halt(ctx, s, s.fault.Until)
+		out = append(out, h)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list halts: %w", err)
 	}

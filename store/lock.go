@@ -1,11 +1,14 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A LockedError says that another process has the data open for writing.
@@ -26,13 +29,17 @@ func (e *LockedError) Error() string {
 // process dies, however it dies, so there is never a stale lock to remove by hand.
 type dataLock struct{ file *os.File }
 
-// lockData takes the lock at path and writes our process id into it. It never waits.
+// lockData takes the lock at path and writes our process id into it.
 func lockData(path string) (*dataLock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock file: %w", err)
 	}
 	free, err := tryLock(f)
+	for again := 0; err == nil && !free && again < 5; again++ {
+		time.Sleep(10 * time.Millisecond) // a reader looks whether it is held
+		free, err = tryLock(f)
+	}
 	if err == nil && !free {
 		err = &LockedError{Path: path, PID: readPID(f)}
 	}
@@ -44,6 +51,19 @@ func lockData(path string) (*dataLock, error) {
 		return nil, err
 	}
 	return &dataLock{f}, nil
+}
+
+// unlocked reports whether nobody holds the lock at path, without taking it.
+func unlocked(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock file: %w", err)
+	}
+	free, err := tryLock(f)
+	return free, errors.Join(err, f.Close())
 }
 
 func (l *dataLock) release() error {

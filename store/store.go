@@ -52,6 +52,7 @@ type Store struct {
 	writer *writer
 	reads  *sql.DB
 	lock   *dataLock
+	fault  *logFault // that the daemon will find at its next start; nil when this is the daemon
 
 	halting sync.Mutex             // one change of halts at a time, with its reading back
 	halted  atomic.Pointer[[]Halt] // as Halts gives them; nil when read-only
@@ -114,6 +115,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("no data here yet; the daemon makes it when it first starts: %w", err)
 		}
+		if s.fault, err = faultBeside(path); err != nil {
+			return nil, err
+		}
 		s.openReads(c)
 		if err := checkSchema(ctx, s.reads); err != nil {
 			return nil, err
@@ -124,6 +128,10 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	if s.lock, err = lockData(path + ".lock"); err != nil {
+		return nil, err
+	}
+	fault, err := findFault(path, func() (bool, error) { return true, nil })
+	if err != nil {
 		return nil, err
 	}
 	if err := layOut(drv, c.uri, path); err != nil {
@@ -143,6 +151,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	}
 	s.openReads(c)
 	if err := s.resume(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.holdAll(ctx, path, fault); err != nil {
 		return nil, err
 	}
 	if err := s.loadHalts(ctx); err != nil {

@@ -310,7 +310,14 @@ func (d *doctor) database(ctx context.Context) {
 		d.found(wellBad, "database", "", "%v", err)
 		return
 	}
-	err = st.Check(ctx)
+	halts, err := st.Halts(ctx)
+	for _, h := range halts {
+		if h.Scope == store.HaltDamage {
+			d.found(wellBad, "database", `"nudgewire messages list --state waiting" shows what would be sent again; then "nudgewire resume --reviewed"`,
+				"webhooks are taken and nothing is sent: %s", h.Reason)
+		}
+	}
+	err = errors.Join(err, st.Check(ctx))
 	if err := errors.Join(err, st.Close()); err != nil {
 		d.found(wellBad, "database", "stop the daemon, keep a copy of the file, and restore the last backup", "%v", err)
 		return

@@ -31,20 +31,33 @@ and keeps its due time; what expires meanwhile is dropped. Webhooks are taken as
 }
 
 func (c *cli) resume() *cobra.Command {
-	return &cobra.Command{
+	var reviewed bool
+	cmd := &cobra.Command{
 		Use: "resume [all|trigger NAME|template NAME|job NAME]", Short: "End a halt", Args: cobra.MaximumNArgs(2),
 		Long: `resume ends the halt that was made with the same words. Other halts stay: "resume" after
 "halt" does not wake a trigger that was halted by its name. A run that is paused goes on with
 "jobs resume". "resume trigger NAME" also sends what waits of a trigger that is paused because it is
-off, in mode shadow or gone from the config.`,
+off, in mode shadow or gone from the config.
+
+After the log of the database was damaged, the daemon takes webhooks and sends nothing, because it may not know what it
+has sent. Look at "messages list --state waiting" and at the service's own list, cancel what was sent, and then
+let the rest go with "resume --reviewed".`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := haltRequest(args)
 			if err != nil {
 				return err
 			}
+			if reviewed {
+				if len(args) > 0 {
+					return fail(exitUsage, "resume --reviewed first, then what else is halted", "--reviewed takes no name")
+				}
+				r.Scope = store.HaltDamage
+			}
 			return c.switchHalt(cmd.Context(), r, (*server.Client).Resume)
 		},
 	}
+	cmd.Flags().BoolVar(&reviewed, "reviewed", false, "end the halt after damage: somebody has looked at what would be sent again")
+	return cmd
 }
 
 // haltRequest reads what to halt or to resume; nothing is all.

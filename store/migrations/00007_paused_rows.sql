@@ -2,10 +2,11 @@
 
 -- A run that is paused or cancelled halts its rows by scope 'run': mark is what their affair_key
 -- begins with. A trigger that is off, in shadow or gone from the config holds what waits of it by
--- scope 'mode', and by scope 'released' nothing any more: a person let that go.
+-- scope 'mode', and by scope 'released' nothing any more: a person let that go. After damage of the log everything
+-- is halted by scope 'damage'.
 CREATE TABLE halts_with_runs (
-	scope  TEXT   NOT NULL CHECK (scope = 'all' OR scope = 'trigger' OR scope = 'template' OR scope = 'job' OR scope = 'run' OR scope = 'mode' OR scope = 'released'),
-	name   TEXT   NOT NULL CHECK ((scope = 'all') = (name = '')),
+	scope  TEXT   NOT NULL CHECK (scope = 'all' OR scope = 'trigger' OR scope = 'template' OR scope = 'job' OR scope = 'run' OR scope = 'mode' OR scope = 'released' OR scope = 'damage'),
+	name   TEXT   NOT NULL CHECK ((scope = 'all' OR scope = 'damage') = (name = '')),
 	mark   TEXT   NOT NULL CHECK ((scope = 'template' OR scope = 'run') = (mark <> '')),
 	reason TEXT   NOT NULL,
 	at     BIGINT NOT NULL CHECK (at > 0),

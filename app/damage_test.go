@@ -1,0 +1,82 @@
+package app_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// A daemon that lost commits says so everywhere, takes webhooks, sends nothing, and goes on once a person says so.
+func TestADamagedLogIsToldAndHoldsEverything(t *testing.T) {
+	first := open(t, options{})
+	for i := range 12 {
+		first.mustTake(first.shopify("orders/create", "", numbered(i)))
+	}
+	first.eventually("messages", func() bool { return first.service.Accepted(phone(11)[1:]) == 1 })
+
+	folder := t.TempDir()
+	for _, side := range []string{"", "-wal", "-shm"} { // as a kill leaves them
+		text, err := os.ReadFile(filepath.Join(first.folder, "nudgewire.db"+side))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if side == "-wal" {
+			text[len(text)/2] ^= 1
+		}
+		if err := os.WriteFile(filepath.Join(folder, "nudgewire.db"+side), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first.stop()
+
+	core, logs := observer.New(zap.ErrorLevel)
+	h := open(t, options{folder: folder, log: zap.New(core)})
+	if logs.FilterMessageSnippet("nothing is sent: the log of the database was damaged: up to").Len() != 1 {
+		t.Errorf("the log says %v", logs.All())
+	}
+	res, err := http.Get(h.url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(res.Body)
+	if err = errors.Join(err, res.Body.Close()); err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(text), "nothing is sent until the damage is reviewed") {
+		t.Errorf("/readyz: %d %s (%v)", res.StatusCode, text, err)
+	}
+	s, err := h.ask.Status(t.Context())
+	if err != nil || len(s.Halts) != 1 || !strings.Contains(s.Halts[0].Words(), "may be lost; what would be sent again: nudgewire messages list --state waiting; it goes on with: nudgewire resume --reviewed") {
+		t.Errorf("status: %+v (%v)", s.Halts, err)
+	}
+	h.mustTake(h.shopify("orders/create", "", numbered(50)))
+	_, err = h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltAll})
+	var no *server.Error
+	if !errors.As(err, &no) || !strings.Contains(no.Hint, "nudgewire resume --reviewed") {
+		t.Errorf("resume: %v", err)
+	}
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltDamage}); err == nil {
+		t.Error("halt takes damage for a name")
+	}
+	if n := h.service.Accepted(phone(50)[1:]); n != 0 {
+		t.Errorf("%d messages were sent", n)
+	}
+	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltDamage}); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("the message that waited", func() bool { return h.service.Accepted(phone(50)[1:]) == 1 })
+}
+
+// numbered is the order of a number, by the phone of that number.
+func numbered(n int) map[string]any {
+	o := order(phone(n), phone(n), "10.00")
+	o["id"] = 1000 + n
+	return o
+}
