@@ -76,6 +76,7 @@ type refusing struct{}
 
 func (refusing) called() string                { return "refusing" }
 func (refusing) carried(*Request) bool         { return true }
+func (r refusing) hopeless(q *Request) string  { return r.check(q) }
 func (refusing) check(*Request) string         { return "the connector's proof is not usable" }
 func (refusing) sign(*Request, *signing) error { return errNoPrivateKey }
 

@@ -33,6 +33,13 @@ func (j *jwt) called() string { return j.name }
 
 func (j *jwt) carried(r *Request) bool { return len(r.Header["Authorization"]) > 0 }
 
+func (j *jwt) hopeless(r *Request) string {
+	if headerText(r.Header, "Authorization") != "" {
+		return ""
+	}
+	return "there is no header Authorization"
+}
+
 func (j *jwt) check(r *Request) string {
 	written, reason := only(r.Header, "Authorization")
 	switch {

@@ -3,6 +3,7 @@ package connectors
 import (
 	"slices"
 
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -54,6 +55,9 @@ func (c Config) over(base Config) Config {
 	list(&out.SkipIf, c.SkipIf)
 	if c.SilentAfter != 0 {
 		out.SilentAfter = c.SilentAfter
+	}
+	if c.Rate != (units.Rate{}) {
+		out.Rate = c.Rate
 	}
 	if c.Reply != nil {
 		out.Reply = c.Reply

@@ -28,10 +28,7 @@ func (c *Connector) Receive(r Request) (Received, error) {
 			return Received{Reply: h.reply.answer(&r), Handshake: h.name}, nil
 		}
 	}
-	if !slices.Contains(c.methods, r.Method) {
-		refused := refuse(http.StatusMethodNotAllowed, StageMethod,
-			fmt.Sprintf("the method is %s, and events come by %s", short(r.Method), strings.Join(c.methods, " or ")))
-		refused.Allow = c.methods
+	if refused := c.method(&r); refused != nil {
 		return Received{}, refused
 	}
 	if refused := c.gate.address(&r); refused != nil {

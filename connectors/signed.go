@@ -54,10 +54,17 @@ func (s *signed) header(r *Request) int {
 	return -1
 }
 
+func (s *signed) hopeless(r *Request) string {
+	if s.carried(r) {
+		return ""
+	}
+	return "there is no header " + strings.Join(s.headers, " or ")
+}
+
 func (s *signed) check(r *Request) string {
 	at := s.header(r)
 	if at < 0 {
-		return "there is no header " + strings.Join(s.headers, " or ")
+		return s.hopeless(r)
 	}
 	written, reason := only(r.Header, s.headers[at])
 	if reason != "" {

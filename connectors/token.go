@@ -73,6 +73,14 @@ func (t *token) carried(r *Request) bool {
 	return word != "" || reason != ""
 }
 
+// hopeless is the whole check, except for a token in the body.
+func (t *token) hopeless(r *Request) string {
+	if t.from == tokenBody {
+		return ""
+	}
+	return t.check(r)
+}
+
 func (t *token) check(r *Request) string {
 	word, reason := t.given(r)
 	switch {
@@ -159,6 +167,8 @@ type basic struct {
 func (b *basic) called() string { return b.name }
 
 func (b *basic) carried(r *Request) bool { return len(r.Header["Authorization"]) > 0 }
+
+func (b *basic) hopeless(r *Request) string { return b.check(r) }
 
 func (b *basic) check(r *Request) string {
 	written, reason := only(r.Header, "Authorization")

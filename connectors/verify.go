@@ -11,6 +11,8 @@ import (
 type proof interface {
 	// carried reports whether the request brings this sort of proof at all, right or wrong.
 	carried(r *Request) bool
+	// hopeless is why no body could make check say yes; "" when one may. The request has no body yet.
+	hopeless(r *Request) string
 	// check is why the request is not proven, for the operator; "" when it is.
 	check(r *Request) string
 	// sign puts into header and url what makes check say yes.
@@ -67,6 +69,21 @@ func (a *anyOf) carried(r *Request) bool {
 	return false
 }
 
+// hopeless stops at a proof that stands in the body: whether the request carries it, and so whether
+// a later one counts at all, is not known yet.
+func (a *anyOf) hopeless(r *Request) string {
+	for _, p := range a.proofs {
+		reason := p.hopeless(r)
+		switch {
+		case reason == "":
+			return ""
+		case p.carried(r):
+			return p.called() + ": " + reason
+		}
+	}
+	return a.none(r)
+}
+
 func (a *anyOf) check(r *Request) string {
 	for _, p := range a.proofs {
 		if p.carried(r) {
@@ -76,6 +93,11 @@ func (a *anyOf) check(r *Request) string {
 			return ""
 		}
 	}
+	return a.none(r)
+}
+
+// none says that the request carries none of the proofs.
+func (a *anyOf) none(r *Request) string {
 	names := make([]string, len(a.proofs))
 	for i, p := range a.proofs {
 		names[i] = p.called()
@@ -106,6 +128,15 @@ func (a *allOf) carried(r *Request) bool {
 		}
 	}
 	return true
+}
+
+func (a *allOf) hopeless(r *Request) string {
+	for _, p := range a.proofs {
+		if reason := p.hopeless(r); reason != "" {
+			return p.called() + ": " + reason
+		}
+	}
+	return ""
 }
 
 func (a *allOf) check(r *Request) string {
@@ -142,6 +173,7 @@ type noProof struct{ name string }
 
 func (n *noProof) called() string              { return n.name }
 func (*noProof) carried(*Request) bool         { return true }
+func (*noProof) hopeless(*Request) string      { return "" }
 func (*noProof) check(*Request) string         { return "" }
 func (*noProof) sign(*Request, *signing) error { return nil }
 
@@ -153,6 +185,14 @@ type conditional struct {
 
 func (c *conditional) carried(r *Request) bool {
 	return c.when.holds(r) && c.proof.carried(r)
+}
+
+// hopeless asks the proof alone where the condition looks at the body.
+func (c *conditional) hopeless(r *Request) string {
+	if !c.when.holdsHead(r) {
+		return "the request does not look as its condition says"
+	}
+	return c.proof.hopeless(r)
 }
 
 func (c *conditional) sign(r *Request, out *signing) error {

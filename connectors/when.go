@@ -29,6 +29,17 @@ type wanted struct {
 }
 
 func (c *condition) holds(r *Request) bool {
+	if !c.holdsHead(r) {
+		return false
+	}
+	if len(c.form) > 0 && !c.holdsForm(r) {
+		return false
+	}
+	return len(c.json) == 0 || c.holdsJSON(r)
+}
+
+// holdsHead is holds as far as it needs no body.
+func (c *condition) holdsHead(r *Request) bool {
 	if len(c.methods) > 0 && !slices.Contains(c.methods, r.Method) {
 		return false
 	}
@@ -46,10 +57,7 @@ func (c *condition) holds(r *Request) bool {
 			}
 		}
 	}
-	if len(c.form) > 0 && !c.holdsForm(r) {
-		return false
-	}
-	return len(c.json) == 0 || c.holdsJSON(r)
+	return true
 }
 
 // sameText compares without telling where the texts differ: one of them may be a secret.
