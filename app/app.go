@@ -19,6 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/enricher"
+	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/sender"
@@ -58,6 +59,7 @@ type App struct {
 	lookups  *enricher.Client
 
 	hooks   net.Listener
+	door    *server.Hooks
 	admin   net.Listener
 	rules   atomic.Pointer[server.Rules]
 	started time.Time
@@ -104,6 +106,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.listen(ctx, cfg); err != nil {
 		return nil, err
 	}
+	a.door = server.NewHooks(server.HooksOptions{
+		Rules: &a.rules, Ledger: hookLedger{a.store, o.Watch}, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Held: a.held,
+		Memory: cfg.Server.MaxInFlight.Bytes(), Samples: cfg.Server.Samples, DiskShort: diskShort(filepath.Dir(store.Path(cfg.Storage))),
+	})
 	return a, nil
 }
 
@@ -206,10 +212,7 @@ func (a *App) Storage() string { return a.began.Storage }
 // stop returns nil. Run is called once.
 func (a *App) Run(ctx context.Context) error {
 	cfg := a.config()
-	hooks := server.NewHooks(server.HooksOptions{
-		Rules: &a.rules, Ledger: hookLedger{a.store, a.opt.Watch}, Log: a.log.Named("hooks"), Now: a.opt.Now, Ready: a.ready, Held: a.held,
-		Memory: cfg.Server.MaxInFlight.Bytes(),
-	})
+	hooks := a.door
 	admin := server.Admin(server.AdminOptions{
 		Store: a.store, Storage: store.Path(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
 	})
@@ -221,12 +224,34 @@ func (a *App) Run(ctx context.Context) error {
 		{"enricher", a.enricher.Run},
 		{"silence", a.watchSilence},
 		{"pauses", a.watchPauses},
-		{"admin", func(ctx context.Context) error { return server.Serve(ctx, a.admin, admin, grace, a.log.Named("admin")) }},
+		{"admin", func(ctx context.Context) error {
+			return server.Serve(ctx, a.admin, admin, nil, grace, a.log.Named("admin"))
+		}},
+		{"door", hooks.Run},
 		{"hooks", func(ctx context.Context) error {
-			return server.Serve(ctx, a.hooks, hooks.Handler(), grace, a.log.Named("hooks"))
+			return server.Serve(ctx, a.hooks, hooks.Handler(), hooks, grace, a.log.Named("hooks"))
 		}},
 	}, a.log)
 	return errors.Join(err, a.close())
+}
+
+// lookAtDisk is how often the space that is left is asked for.
+const lookAtDisk = 5 * time.Second
+
+// diskShort reports whether the disk of a folder is nearly full. Where that cannot be told it is not.
+func diskShort(folder string) func() bool {
+	var mu sync.Mutex
+	var looked time.Time
+	short := false
+	return func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); now.Sub(looked) >= lookAtDisk {
+			free, _, err := disk.Space(folder)
+			looked, short = now, err == nil && free < disk.Least
+		}
+		return short
+	}
 }
 
 // ready says why webhooks could not be stored at present.

@@ -66,13 +66,13 @@ func TestWhatIsNotTakenHasAnAnswerAndATrace(t *testing.T) {
 				"Stripe-Signature", "t="+strconv.FormatInt(time.Now().AddDate(-1, 0, 0).Unix(), 10)+",v1=00"),
 			401, "verify", "",
 		},
-		"a connector that is not there": {post("/hooks/nobody", "application/json", strings.NewReader("{}")), 404, "connector", "no connector of this name in the config"},
+		"a connector that is not there": {post("/hooks/nobody", "application/json", strings.NewReader("{}")), 404, "connector", "no connector of this name in the config: /hooks/nobody"},
 		"the wrong method":              {get, 405, "method", "the method is GET, and events come by POST"},
 		"the wrong content type":        {plain, 415, "content", ""},
 		"broken JSON":                   {h.signed("orders/create", "", []byte(`{"id":1`)), 400, "body", ""},
 		"an empty body":                 {h.signed("orders/create", "", nil), 400, "body", ""},
-		"two megabytes":                 {h.signed("orders/create", "", big), 413, "size", "the body is larger than 1000000 bytes; raise max_body if the sender is right"},
-		"two megabytes in chunks":       {chunked, 413, "size", "the body is larger than 1000000 bytes; raise max_body if the sender is right"},
+		"two megabytes":                 {h.signed("orders/create", "", big), 413, "size", "the body is larger than 1,000,000 bytes; raise max_body if the sender is right"},
+		"two megabytes in chunks":       {chunked, 413, "size", "the body is larger than 1,000,000 bytes; raise max_body if the sender is right"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -155,8 +155,8 @@ func TestAMonitoredConnectorTakesWhatItCannotProveAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestABodyThatWasProvenAndCannotBeReadIsKeptInPart(t *testing.T) {
-	h := open(t, options{config: manySenders})
+func TestABodyThatWasProvenAndCannotBeReadIsKeptInPartWhereThatIsWanted(t *testing.T) {
+	h := open(t, options{config: manySenders + "server: {listen: \"127.0.0.1:0\", samples: true}\n"})
 	if status, _ := h.do(h.signed("orders/create", "", []byte(`{"id":1`))); status != http.StatusBadRequest {
 		t.Fatalf("answered %d", status)
 	}
@@ -187,37 +187,34 @@ func TestTheHooksListenerShowsNothingElse(t *testing.T) {
 	}
 }
 
-func TestMoreThanMemoryAllowsIsToldToComeBack(t *testing.T) {
-	h := open(t, options{config: plainConfig + "server: {listen: \"127.0.0.1:0\", max_in_flight: 1MB, max_body: 990kB}\n"})
-	h.eventually("an answer of 503", func() bool {
-		// A sender that has promised a body and does not send it holds its place, once its
-		// head has arrived; nothing else is under way until then.
-		slow, feed := io.Pipe()
-		req := h.signed("orders/create", "", []byte("x"))
-		req.Body, req.ContentLength = slow, 980_000
-		held := make(chan error, 1)
-		go func() {
-			res, err := http.DefaultClient.Do(req)
-			if err == nil {
-				err = res.Body.Close()
-			}
-			held <- err
-		}()
-		if _, err := feed.Write([]byte("{")); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(100 * time.Millisecond)
-		res, err := http.DefaultClient.Do(h.shopify("orders/create", "", order("c1", phone(1), "10.00")))
+func TestWhatIsTurnedAwayAndNotKeptIsCounted(t *testing.T) {
+	h := open(t, options{})
+	const flood = 300
+	for range flood {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/hooks/shopify", strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer res.Body.Close()
-		feed.CloseWithError(io.ErrUnexpectedEOF)
-		<-held
-		return res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != ""
+		if status, _ := h.do(req); status != http.StatusUnauthorized {
+			t.Fatalf("answered %d", status)
+		}
+	}
+	if n := len(refusals(t, h)); n >= flood {
+		t.Errorf("%d traces of one address were kept", n)
+	}
+	h.eventually("every refusal counted", func() bool {
+		s, err := h.ask.Status(t.Context())
+		return err == nil && s.Counts["refusals"] == flood
 	})
-	h.eventually("room again", func() bool {
-		status, _ := h.do(h.shopify("orders/create", "", order("c2", phone(2), "10.00")))
-		return status == http.StatusOK
-	})
+	slow, feed := io.Pipe()
+	defer feed.Close()
+	req := h.signed("orders/create", "", []byte("x"))
+	req.Body, req.ContentLength = slow, 980_000
+	if status, _ := h.do(req); status != http.StatusRequestTimeout {
+		t.Errorf("a body that does not come is answered %d", status)
+	}
+	s, err := h.ask.Status(t.Context())
+	if err != nil || len(s.Daemon.Turned) != 1 || s.Daemon.Turned[0].Count != 1 || s.Daemon.Turned[0].From != "127.0.0.1" {
+		t.Errorf("turned away: %+v %v", s.Daemon.Turned, err)
+	}
 }

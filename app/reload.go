@@ -125,6 +125,7 @@ func needRestart(began, now *config.Config) []string {
 	differs("api.concurrency", began.API.Concurrency, now.API.Concurrency)
 	differs("api.timeout", began.API.Timeout, now.API.Timeout)
 	differs("server.max_in_flight", began.Server.MaxInFlight, now.Server.MaxInFlight)
+	differs("server.samples", began.Server.Samples, now.Server.Samples)
 	return out
 }
 
@@ -146,7 +147,7 @@ func (d daemon) View() server.DaemonView {
 	}
 	slices.SortFunc(v.Connectors, strings.Compare)
 	v.Triggers, v.Templates = d.cfg.Triggers.Names(), templatesOf(d.cfg)
-	v.Silent = d.silent
+	v.Silent, v.Turned = d.silent, d.door.Turned()
 	return v
 }
 

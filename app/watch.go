@@ -48,6 +48,10 @@ func (l hookLedger) Refuse(ctx context.Context, r nudgewire.Refusal) error {
 	return err
 }
 
+func (l hookLedger) CountRefusals(ctx context.Context, n int64) error {
+	return l.store.CountRefusals(ctx, n)
+}
+
 // lookLedger is the store as the enricher sees it.
 type lookLedger struct {
 	store *store.Store

@@ -117,7 +117,7 @@ func startRig(ctx context.Context, l *lab, o rigOptions) (_ *rig, err error) {
 	start(o.without.sender, out.Run)
 	start(o.without.tracker, follow.Run)
 	start(o.without.hooks, func(ctx context.Context) error {
-		return server.Serve(ctx, listener, hooks.Handler(), time.Second, log)
+		return server.Serve(ctx, listener, hooks.Handler(), hooks, time.Second, log)
 	})
 	undo := app.SpareProcessor()
 	r.stop = sync.OnceValue(func() error {

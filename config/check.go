@@ -131,6 +131,9 @@ func (k *checker) server(s *Server) {
 			s.PublicURL = strings.TrimRight(s.PublicURL, "/")
 		}
 	}
+	if len(s.TrustedProxies) > 0 && !k.written("server.public_url") {
+		k.bad("server.trusted_proxies", "needs server.public_url: behind a proxy nothing else says which address senders called, and some sign it", "set public_url to the address that senders know")
+	}
 	if s.MaxInFlight < s.MaxBody {
 		k.bad("server.max_in_flight", fmt.Sprintf("%s is less than one body of max_body, %s", s.MaxInFlight, s.MaxBody), "make it many times max_body")
 	}

@@ -100,16 +100,16 @@ func TestEachFaultHasItsWords(t *testing.T) {
 			[]string{"7:41: server.max_in_flight: 5MB is less than one body of max_body, 10MB; make it many times max_body"},
 		},
 		"proxies that are none": {
-			"triggers:", "server: {trusted_proxies: [10.0.0.0/8, proxy, 10.0.0.0/40, {a: b}]}\ntriggers:",
+			"triggers:", "server: {public_url: https://x.example.com, trusted_proxies: [10.0.0.0/8, proxy, 10.0.0.0/40, {a: b}]}\ntriggers:",
 			[]string{
-				`7:40: server.trusted_proxies[1]: "proxy" is no network and no address; write 10.0.0.0/8, 2001:db8::/32 or an address`,
-				`7:47: server.trusted_proxies[2]: "10.0.0.0/40" is no network and no address; write 10.0.0.0/8, 2001:db8::/32 or an address`,
-				"7:60: server.trusted_proxies[3]: wants a network, has keys with values; write 10.0.0.0/8 or an address",
+				`7:75: server.trusted_proxies[1]: "proxy" is no network and no address; write 10.0.0.0/8, 2001:db8::/32 or an address`,
+				`7:82: server.trusted_proxies[2]: "10.0.0.0/40" is no network and no address; write 10.0.0.0/8, 2001:db8::/32 or an address`,
+				"7:95: server.trusted_proxies[3]: wants a network, has keys with values; write 10.0.0.0/8 or an address",
 			},
 		},
 		"a proxy that is everybody": {
-			"triggers:", "server: {trusted_proxies: 0.0.0.0/0}\ntriggers:",
-			[]string{"7:27: warning: server.trusted_proxies: trusts everybody: any sender can claim any address; name the proxy's own network"},
+			"triggers:", "server: {public_url: https://x.example.com, trusted_proxies: 0.0.0.0/0}\ntriggers:",
+			[]string{"7:62: warning: server.trusted_proxies: trusts everybody: any sender can claim any address; name the proxy's own network"},
 		},
 		"a job with mistakes in every part": {
 			"triggers:", "jobs:\n  Weekly:\n    cron: '0 10 * * MON'\n    source: {csv: a.csv}\n    campaign: {template_id: 7}\n  remind:\n    cron: 'a b'\n    source: {csv: a.csv, sheet: b}\n    columns: {phone: tel, var_1: '{{ uper(name) }}', var_3: x}\n    guard: {max_points: 5, max_change: 50%}\n    campain: {}\ntriggers:",
@@ -195,5 +195,22 @@ func TestEachFaultHasItsWords(t *testing.T) {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestProxiesNeedThePublicURL(t *testing.T) {
+	for text, want := range map[string]bool{
+		"server: {trusted_proxies: [10.0.0.0/8]}\n":                                             true,
+		"server: {trusted_proxies: [10.0.0.0/8], public_url: \"https://hooks.example.com\"}\n": false,
+		"": false,
+	} {
+		_, problems := Parse("c.yaml", []byte("api: {base_url: \"https://api.example.com/api/v1\", key: k}\n"+text), nil)
+		found := false
+		for _, p := range problems.Faults() {
+			found = found || p.Path == "server.trusted_proxies"
+		}
+		if found != want {
+			t.Errorf("%q: %v", text, problems)
+		}
 	}
 }

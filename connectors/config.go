@@ -26,7 +26,7 @@ type Config struct {
 	Methods     []string                 `yaml:"methods" validate:"oneof=POST PUT PATCH GET" doc:"HTTP methods of events; POST unless said otherwise."`
 	Verify      *Verify                  `yaml:"verify" doc:"How a request proves where it comes from."`
 	Handshake   []Handshake              `yaml:"handshake" doc:"Requests that only try out the URL: answered without proof, leading to nothing."`
-	Rate        units.Rate               `yaml:"rate" min:"1/min" max:"10000/s" doc:"Most webhooks of this sender that are taken, ten seconds' worth at once; more are told to come back (429). Not limited unless set, but 10/s where requests prove nothing: kind none and mode monitor." example:"50/s"`
+	Rate        units.Rate               `yaml:"rate" validate:"min=1/min,max=10000/s" doc:"Most webhooks of this sender that are taken, ten seconds' worth at once; more are told to come back (429). Not limited unless set, but 10/s where requests prove nothing: kind none and mode monitor." example:"50/s"`
 	Body        Body                     `yaml:"body" doc:"How the body is read."`
 	Items       []string                 `yaml:"items" doc:"Path to the items of a batch; each becomes one event. Of several the first that the body has. The whole body is one item without it." example:"[*]"`
 	Event       EventRule                `yaml:"event" doc:"What happened, when, and what tells one event from another."`

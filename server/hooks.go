@@ -3,12 +3,12 @@ package server
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/enricher"
+	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
@@ -35,8 +36,10 @@ type Rules struct {
 type Ledger interface {
 	// Accept stores the events of one request in one commit and returns once it is on disk.
 	Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error)
-	// Refuse keeps a trace of a request that was not taken.
+	// Refuse keeps a trace of a request that was not taken, and counts it.
 	Refuse(ctx context.Context, r nudgewire.Refusal) error
+	// CountRefusals counts n requests that were not taken and of which no trace is kept.
+	CountRefusals(ctx context.Context, n int64) error
 }
 
 // HooksOptions are what Hooks is made of.
@@ -48,6 +51,14 @@ type HooksOptions struct {
 	// Memory bounds the bodies held at one time, in bytes; beyond it a sender is told to come
 	// back. 0 is 64 MiB.
 	Memory int64
+	// Connections bounds those that are open at one time. 0 is three quarters of the files that the
+	// system lets the process open, at most 10,000.
+	Connections int
+	// DiskShort says that there is hardly any disk left; nil never is. Requests that prove nothing
+	// are not taken then.
+	DiskShort func() bool
+	// Samples keeps the beginning of a body that was proven and could not be read.
+	Samples bool
 	// Ready says why the daemon cannot take webhooks at present; nil when it can.
 	Ready func(context.Context) error
 	// Held says whether damage keeps everything from being sent; nil is never.
@@ -57,43 +68,170 @@ type HooksOptions struct {
 // Hooks is the public door: POST /hooks/{connector}, GET /healthz and GET /readyz.
 type Hooks struct {
 	HooksOptions
-	held   atomic.Int64  // bytes of bodies in memory, with a charge for each request
-	traces *rate.Limiter // of refusals kept: a flood of them must not become a flood of writes
+	memory budget
+	lobby  lobby
+	turned tally
+	traces traces
+	rates  rates
+	lines  struct{ notStored, notKept, notReady, turned quiet }
 }
-
-// requestCharge is what a request weighs beside its body: connection buffers and a stack.
-const requestCharge = 16 << 10
-
-// refusalsKept is how many refusals are written each second; the rest are only counted.
-const refusalsKept = 50
 
 // NewHooks returns the public door.
 func NewHooks(o HooksOptions) *Hooks {
 	if o.Memory == 0 {
 		o.Memory = 64 << 20
 	}
+	if o.Connections == 0 {
+		o.Connections = mostOpen(disk.Files())
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Hooks{HooksOptions: o, traces: rate.NewLimiter(refusalsKept, refusalsKept)}
+	h := &Hooks{HooksOptions: o}
+	h.memory = budget{most: o.Memory, by: map[netip.Addr]int64{}}
+	h.lobby = lobby{
+		most: o.Connections, each: min(mostConnections, max(1, o.Connections/2)),
+		by: map[netip.Addr]int{}, turned: map[netip.AddrPort]struct{}{},
+	}
+	h.traces = traces{kinds: map[traceKey]*rate.Limiter{}, strange: map[strangeKey]*rate.Limiter{}}
+	h.rates.by = map[string]*rate.Limiter{}
+	return h
 }
+
+// mostOpen leaves a quarter of the files that may be open to the data and to calls.
+func mostOpen(files int) int {
+	const most = 10_000
+	if files == 0 {
+		return most
+	}
+	return max(1, min(most, files/4*3))
+}
+
+var nosniff = []string{"nosniff"}
 
 // Handler routes the public listener. Every path that is not listed is 404, and nothing here
 // shows or changes what the daemon holds.
 func (h *Hooks) Handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/hooks/{connector}", h.hook)
-	mux.HandleFunc("/hooks/{connector}/{token}", h.hook)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
-	mux.HandleFunc("GET /readyz", h.ready)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["X-Content-Type-Options"] = nosniff
+		if h.lobby.crowded() {
+			w.Header().Set("Connection", "close")
+		}
+		switch path := r.URL.Path; {
+		case path != "/healthz" && path != "/readyz":
+			h.hook(w, r)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			h.away(w)
+			say(w, http.StatusMethodNotAllowed, "only GET is answered here")
+		case path == "/healthz":
+			say(w, http.StatusOK, "ok")
+		default:
+			h.ready(w, r)
+		}
+	})
+}
+
+// Opened and Closed keep count of the connections of the listener. A connection that is one too
+// many is turned away.
+func (h *Hooks) Opened(c net.Conn) (welcome bool) {
+	from := addrPort(c)
+	if h.lobby.enter(from, trusted(from.Addr(), h.Rules.Load().Proxies)) {
+		return true
+	}
+	h.turn(turnedConnections, from.Addr())
+	return false
+}
+
+// Closed is told of every connection that Opened was asked about.
+func (h *Hooks) Closed(c net.Conn) { h.lobby.leave(addrPort(c)) }
+
+func addrPort(c net.Conn) netip.AddrPort {
+	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		at := tcp.AddrPort()
+		return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+	}
+	return netip.AddrPort{}
+}
+
+func (h *Hooks) turn(why turning, from netip.Addr) { h.turned.add(why, from, h.Now()) }
+
+// Turned says how many webhooks were turned away since the start, and why.
+func (h *Hooks) Turned() []TurnedView { return h.turned.views() }
+
+// Run writes what is only counted, until ctx is done: refusals without a trace into the ledger, and
+// once a minute what was turned away into the log.
+func (h *Hooks) Run(ctx context.Context) error {
+	tick := time.NewTicker(countEvery)
+	defer tick.Stop()
+	told := map[string]int64{}
+	for {
+		select {
+		case <-ctx.Done():
+			h.count(context.WithoutCancel(ctx))
+			return nil
+		case <-tick.C:
+			h.count(ctx)
+			h.tellTurned(told)
+			h.tellRest()
+		}
+	}
+}
+
+// countEvery is how often counts are written that nothing else writes.
+const countEvery = 2 * time.Second
+
+func (h *Hooks) count(ctx context.Context) {
+	n := h.traces.counted.Swap(0)
+	if n == 0 {
+		return
+	}
+	if err := h.Ledger.CountRefusals(ctx, n); err != nil {
+		h.traces.counted.Add(n)
+		if _, ok := h.lines.notKept.line(h.Now()); ok {
+			h.Log.Warn("refusals not counted", zap.Error(err))
+		}
+	}
+}
+
+// tellTurned writes a line for each reason that turned webhooks away since the last one; told is
+// how many of each were told before.
+func (h *Hooks) tellTurned(told map[string]int64) {
+	var news []TurnedView
+	for _, v := range h.Turned() {
+		if v.Count > told[v.Why] {
+			news = append(news, v)
+		}
+	}
+	if len(news) == 0 {
+		return
+	}
+	if _, ok := h.lines.turned.line(h.Now()); !ok {
+		return
+	}
+	for _, v := range news {
+		h.Log.Warn("webhooks turned away", zap.String("because", v.Why), zap.Int64("since_last_told", v.Count-told[v.Why]),
+			zap.Int64("since_start", v.Count), zap.String("last_from", v.From))
+		told[v.Why] = v.Count
+	}
+}
+
+func (h *Hooks) tellRest() {
+	now := h.Now()
+	for what, q := range map[string]*quiet{"webhook not stored": &h.lines.notStored, "refusal not stored": &h.lines.notKept, "not ready": &h.lines.notReady} {
+		if n := q.rest(now); n > 0 {
+			h.Log.Warn(what, zap.Int64("more_within_a_minute", n))
+		}
+	}
 }
 
 func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 	if h.Ready != nil {
 		if err := h.Ready(r.Context()); err != nil {
 			// Anybody may ask, so the reason goes to the log and not to them.
-			h.Log.Warn("not ready", zap.Error(err))
+			if others, ok := h.lines.notReady.line(h.Now()); ok {
+				h.Log.Warn("not ready", zap.Error(err), zap.Int64("more_within_a_minute", others))
+			}
 			say(w, http.StatusServiceUnavailable, "not ready")
 			return
 		}
@@ -105,11 +243,24 @@ func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 	say(w, http.StatusOK, "ready")
 }
 
+// A call is a request on its way in.
+type call struct {
+	*http.Request
+	rules *Rules
+	name  string                // of the connector; unknown when there is none
+	path  string                // as the connector sees it
+	from  netip.Addr            // the sender's address
+	to    *connectors.Connector // nil when there is none
+	body  []byte                // as far as it was read
+}
+
 // hook serves one webhook. The senders' own shapes of answer come from the connector.
 func (h *Hooks) hook(w http.ResponseWriter, r *http.Request) {
-	reply, body, err := h.take(w, r)
+	rules := h.Rules.Load()
+	c := call{Request: r, rules: rules, name: unknown, from: remote(r, rules.Proxies)}
+	reply, err := h.take(w, &c)
 	if err != nil {
-		h.refuse(w, r, body, err)
+		h.refuse(w, &c, err)
 		return
 	}
 	for name, value := range reply.Header {
@@ -122,61 +273,118 @@ func (h *Hooks) hook(w http.ResponseWriter, r *http.Request) {
 	w.Write(reply.Body)
 }
 
-// take is the way of a webhook from the wire to the disk. The body comes back, too, as far as
-// it was read.
-func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (reply connectors.Reply, body []byte, err error) {
-	rules := h.Rules.Load()
-	c, ok := rules.Receivers[r.PathValue("connector")]
-	if !ok {
-		return reply, nil, &connectors.Refused{
-			Status: http.StatusNotFound, Stage: "connector", Public: "no such connector",
-			Reason: "no connector of this name in the config",
+// take is the way of a webhook from the wire to the disk.
+func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, err error) {
+	name, path, ok := hookPath(c.URL)
+	to := c.rules.Receivers[name]
+	if !ok || to == nil {
+		return reply, h.nobody(c, ok)
+	}
+	c.name, c.path, c.to = name, path, to
+	if !to.Proves() {
+		// Whoever proves nothing is let in by measure, and before anything is read of it.
+		if h.DiskShort != nil && h.DiskShort() {
+			return reply, turnedAway{turnedDisk}
+		}
+		if err := h.measure(to); err != nil {
+			return reply, err
 		}
 	}
-	charge := requestCharge + c.MaxBody()
-	if n := r.ContentLength; n >= 0 && n < c.MaxBody() {
-		charge = requestCharge + n
+	in := connectors.Request{
+		Method: c.Method, URL: calledURL(c.Request, c.rules), Path: path, RawQuery: c.URL.RawQuery,
+		Header: c.Header, Remote: c.from, Now: h.Now(),
 	}
-	if h.held.Add(charge) > h.Memory {
-		h.held.Add(-charge)
-		return reply, nil, errBusy
+	limit, no := to.Worth(&in, c.ContentLength)
+	if limit == 0 {
+		return reply, no
 	}
-	defer h.held.Add(-charge)
+	hold := holding{of: &h.memory, who: neighbourhood(c.from), biggest: to.MaxBody()}
+	if why, ok := hold.more(requestCharge); !ok {
+		return reply, turnedAway{why}
+	}
+	defer hold.end()
 
-	body, err = readBody(w, r, c.MaxBody())
-	if err != nil {
-		return reply, nil, err
+	if c.ContentLength != 0 {
+		b := bodyReader{from: c.Body, conn: http.NewResponseController(w), hold: &hold, limit: limit, began: time.Now()}
+		if c.body, err = b.all(c.ContentLength); err != nil {
+			if no != nil && errors.Is(err, errBeyond) {
+				return reply, no
+			}
+			return reply, bodyError(err, limit)
+		}
 	}
-	now := h.Now()
-	got, err := c.Receive(connectors.Request{
-		Method: r.Method, URL: calledURL(r, rules), Path: r.URL.Path, RawQuery: r.URL.RawQuery,
-		Header: r.Header, Body: body, Remote: remote(r, rules.Proxies), Now: now,
-	})
+	in.Body = c.body
+	got, err := to.Receive(in)
 	if err != nil {
-		return reply, body, err
+		return reply, err
+	}
+	if to.Proves() && len(got.Events) > 0 {
+		if err := h.measure(to); err != nil {
+			return reply, err
+		}
 	}
 	if got.Unproven != "" {
 		// Mode monitor: taken, and what would have been wrong is kept, so that one can tell when
 		// it is safe to enforce.
-		h.keep(r, nil, &connectors.Refused{Status: got.Reply.Status, Stage: "monitor", Reason: got.Unproven})
+		h.keep(c, &connectors.Refused{Status: got.Reply.Status, Stage: stageMonitor, Reason: got.Unproven})
 	}
 	if len(got.Events) == 0 {
-		return got.Reply, body, nil
+		return got.Reply, nil
 	}
 	plans := make([]nudgewire.Plan, len(got.Events))
 	for i := range got.Events {
-		plans[i] = enricher.First(c, rules.Triggers, &got.Events[i], now)
+		plans[i] = enricher.First(to, c.rules.Triggers, &got.Events[i], in.Now)
 	}
 	// The sender may hang up while the commit is under way. What it sent is welcome all the
 	// same: dropping it now would make its retry the first one we know of.
-	receipts, err := h.Ledger.Accept(context.WithoutCancel(r.Context()), plans)
+	receipts, err := h.Ledger.Accept(context.WithoutCancel(c.Context()), plans)
 	if err != nil {
-		return reply, body, err
+		return reply, err
 	}
 	if got.Reply.Body == nil && got.Reply.ContentType == "" {
 		got.Reply.ContentType, got.Reply.Body = "application/json", receiptBody(receipts)
 	}
-	return got.Reply, body, nil
+	return got.Reply, nil
+}
+
+// nobody is the refusal for a path that no connector has.
+func (h *Hooks) nobody(c *call, isHook bool) error {
+	no := &connectors.Refused{
+		Status: http.StatusNotFound, Stage: stageConnector, Public: "no such connector",
+		Reason: "no connector of this name in the config: " + shownPath(c.URL),
+	}
+	if !isHook {
+		no.Public, no.Reason = "webhooks go to /hooks/NAME", "webhooks go to /hooks/NAME, and this went to "+shownPath(c.URL)
+	}
+	return no
+}
+
+// rates are the limiters of connectors that have one.
+type rates struct {
+	mu sync.Mutex
+	by map[string]*rate.Limiter
+}
+
+// burstSeconds is how many seconds' worth of a connector's rate may come at once.
+const burstSeconds = 10
+
+// measure holds a request to its connector's rate.
+func (h *Hooks) measure(to *connectors.Connector) error {
+	limit := rate.Limit(to.Rate())
+	if limit == 0 {
+		return nil
+	}
+	h.rates.mu.Lock()
+	l := h.rates.by[to.Name()]
+	if l == nil || l.Limit() != limit {
+		l = rate.NewLimiter(limit, max(1, int(limit*burstSeconds)))
+		h.rates.by[to.Name()] = l
+	}
+	h.rates.mu.Unlock()
+	if l.Allow() {
+		return nil
+	}
+	return turnedAway{turnedRate}
 }
 
 // receiptBody tells a sender that reads answers which events it made:
@@ -198,114 +406,92 @@ func receiptBody(receipts []nudgewire.Receipt) []byte {
 	return append(out, '}', '\n')
 }
 
-// errBusy is the answer while more is held in memory than is good.
-var errBusy = &connectors.Refused{
-	Status: http.StatusServiceUnavailable, Stage: "overload", Public: "busy, try again",
-	Reason: "too many requests at one time",
-}
-
-// readBody reads at most limit bytes, whether or not the sender said how many would come.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	if r.ContentLength > limit {
-		return nil, tooLarge(limit)
-	}
-	in := http.MaxBytesReader(w, r.Body, limit)
-	var body []byte
-	var err error
-	if r.ContentLength >= 0 {
-		body = make([]byte, r.ContentLength)
-		_, err = io.ReadFull(in, body)
-	} else {
-		body, err = io.ReadAll(in)
-	}
-	if err == nil {
-		return body, nil
-	}
-	if _, big := errors.AsType[*http.MaxBytesError](err); big {
-		return nil, tooLarge(limit)
-	}
-	return nil, &connectors.Refused{
-		Status: http.StatusBadRequest, Stage: "body", Public: "body cut short",
-		Reason: "the body ended early: " + err.Error(),
-	}
-}
-
-func tooLarge(limit int64) *connectors.Refused {
-	return &connectors.Refused{
-		Status: http.StatusRequestEntityTooLarge, Stage: "size", Public: "body too large",
-		Reason: "the body is larger than " + strconv.FormatInt(limit, 10) + " bytes; raise max_body if the sender is right",
-	}
-}
-
-// refuse answers a request that was not taken and keeps a trace of it.
-func (h *Hooks) refuse(w http.ResponseWriter, r *http.Request, body []byte, err error) {
-	no, ok := errors.AsType[*connectors.Refused](err)
+// refuse answers a request that was not taken, counts it, and keeps a trace of it.
+func (h *Hooks) refuse(w http.ResponseWriter, c *call, err error) {
+	var no *connectors.Refused
+	var turned turnedAway
 	switch {
+	case errors.As(err, &turned):
+		h.turn(turned.why, c.from)
+		no = turned.refused()
 	case errors.Is(err, store.ErrOverloaded):
-		no = errBusy
-	case !ok:
+		h.turn(turnedStore, c.from)
+		no = turnedAway{turnedStore}.refused()
+	case errors.As(err, &no):
+	default:
 		// Ours, not the sender's: it may come again when we are well.
-		h.Log.Error("webhook not stored", zap.String("connector", r.PathValue("connector")), zap.Error(err))
-		no = &connectors.Refused{Status: http.StatusServiceUnavailable, Stage: "store", Public: "not stored, try again", Reason: err.Error()}
+		if others, ok := h.lines.notStored.line(h.Now()); ok {
+			h.Log.Error("webhook not stored", zap.String("connector", c.name), zap.Error(err), zap.Int64("more_within_a_minute", others))
+		}
+		no = &connectors.Refused{Status: http.StatusServiceUnavailable, Stage: stageStore, Public: "not stored, try again"}
 	}
-	if no.Status == http.StatusServiceUnavailable {
+	switch no.Status {
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "5")
-	}
-	if no.Status == http.StatusMethodNotAllowed {
+	case http.StatusMethodNotAllowed:
 		w.Header().Set("Allow", strings.Join(no.Allow, ", "))
 	}
-	if no.Status == http.StatusRequestEntityTooLarge {
-		w.Header().Set("Connection", "close") // what is left of the body is not worth reading
+	if !proves(no.Stage) && no.Stage != stageStore {
+		h.away(w)
 	}
-	if no.Stage != "overload" && no.Stage != "store" {
-		h.keep(r, body, no)
+	if no.Stage != stageOverload && no.Stage != stageStore {
+		h.keep(c, no)
 	}
 	say(w, no.Status, no.Public)
 }
 
+// away ends a connection with its answer: what is left of the body is not worth a wait, and a
+// connection of somebody who proved nothing is not worth keeping.
+func (h *Hooks) away(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(leavePatience)) // as in bodyReader.some
+}
+
+// leavePatience is how long the rest of a body is waited for that nobody reads, so that its sender
+// gets to read the answer.
+const leavePatience = 500 * time.Millisecond
+
 // sampleSize is how much of a body is kept with its refusal.
 const sampleSize = 512
 
-// keep stores a trace of a request that was not taken, or was taken unproven. A part of the
-// body goes with it only where the request was proven and could not be read: a stranger's
-// words are not worth keeping.
-func (h *Hooks) keep(r *http.Request, body []byte, no *connectors.Refused) {
-	if !h.traces.Allow() {
+// keep stores a trace of a request that was not taken, or was taken unproven, and counts those
+// that there are too many of. A part of the body goes with it only where the request was proven
+// and could not be read, and only when that is wanted: a stranger's words are not worth keeping.
+func (h *Hooks) keep(c *call, no *connectors.Refused) {
+	proven := proves(no.Stage) && c.to != nil && c.to.Proves()
+	if !h.traces.keeps(c.name, proven, c.from) {
+		if no.Status >= http.StatusBadRequest {
+			h.traces.counted.Add(1)
+		}
 		return
 	}
-	name := strings.ToValidUTF8(r.PathValue("connector"), "?")
 	f := nudgewire.Refusal{
-		Connector: name[:min(len(name), 100)], Status: no.Status, Stage: no.Stage, Reason: no.Reason,
-		Method: r.Method, Bytes: int(max(0, r.ContentLength, int64(len(body)))), At: h.Now(),
+		Connector: c.name, Status: no.Status, Stage: no.Stage, Reason: masked(no.Reason),
+		Method: c.Method, Bytes: int(max(0, c.ContentLength, int64(len(c.body)))), At: h.Now(),
 	}
-	if no.Stage == connectors.StageBody || no.Stage == connectors.StageMap {
-		f.Sample = strings.ToValidUTF8(string(body[:min(len(body), sampleSize)]), "?")
+	if h.Samples && proven {
+		f.Sample = masked(strings.ToValidUTF8(string(c.body[:min(len(c.body), sampleSize)]), "?"))
 	}
-	if err := h.Ledger.Refuse(context.WithoutCancel(r.Context()), f); err != nil {
-		h.Log.Warn("refusal not stored", zap.String("connector", f.Connector), zap.Error(err))
+	if err := h.Ledger.Refuse(context.WithoutCancel(c.Context()), f); err != nil {
+		if others, ok := h.lines.notKept.line(h.Now()); ok {
+			h.Log.Warn("refusal not stored", zap.String("connector", f.Connector), zap.Error(err), zap.Int64("more_within_a_minute", others))
+		}
 	}
 	h.Log.Info("webhook refused", zap.String("connector", f.Connector), zap.Int("status", no.Status),
-		zap.String("stage", no.Stage), zap.String("reason", no.Reason))
+		zap.String("stage", no.Stage), zap.String("reason", f.Reason))
 }
 
-// calledURL is the address the sender believes it called, which some of them sign.
+// calledURL is the address the sender believes it called, which some of them sign. Behind a proxy
+// only public_url knows it, so a config with trusted_proxies has one: what a proxy says in
+// X-Forwarded-Host it may have from the stranger.
 func calledURL(r *http.Request, rules *Rules) string {
 	if rules.PublicURL != "" {
 		return strings.TrimSuffix(rules.PublicURL, "/") + r.URL.RequestURI()
 	}
-	scheme, host := "http", r.Host
 	if r.TLS != nil {
-		scheme = "https"
+		return "https://" + r.Host + r.URL.RequestURI()
 	}
-	if trusted(peer(r), rules.Proxies) {
-		if s := r.Header.Get("X-Forwarded-Proto"); s == "https" || s == "http" {
-			scheme = s
-		}
-		if s := r.Header.Get("X-Forwarded-Host"); s != "" {
-			host = s
-		}
-	}
-	return scheme + "://" + host + r.URL.RequestURI()
+	return "http://" + r.Host + r.URL.RequestURI()
 }
 
 // peer is the address at the other end of the connection.
@@ -325,6 +511,9 @@ func peer(r *http.Request) netip.Addr {
 // not add itself, else the peer's. Earlier entries are the sender's own claim.
 func remote(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	at := peer(r)
+	if !trusted(at, proxies) {
+		return at
+	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0 && trusted(at, proxies); i-- {
 		next, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
@@ -348,7 +537,6 @@ func trusted(addr netip.Addr, proxies []netip.Prefix) bool {
 // say answers in one small JSON shape, so that a person with curl can read it.
 func say(w http.ResponseWriter, status int, words string) {
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	key := "status"
 	if status >= http.StatusBadRequest {

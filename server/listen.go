@@ -22,9 +22,15 @@ const (
 	maxHeader     = 32 << 10
 )
 
+// A Lobby is asked about every new connection, and told when it has ended.
+type Lobby interface {
+	Opened(c net.Conn) (welcome bool)
+	Closed(c net.Conn)
+}
+
 // Serve answers on l until ctx is done, then lets requests under way finish for at most
-// grace. It closes l. A clean stop returns nil.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration, log *zap.Logger) error {
+// grace. It closes l. A clean stop returns nil. lobby may be nil: then everybody is welcome.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, lobby Lobby, grace time.Duration, log *zap.Logger) error {
 	errorLog, err := zap.NewStdLogAt(log, zap.DebugLevel)
 	if err != nil {
 		return fmt.Errorf("server log: %w", err)
@@ -38,8 +44,21 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Durat
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          errorLog,
 	}
+	if lobby != nil {
+		srv.ConnState = func(c net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				if !lobby.Opened(c) {
+					_ = c.Close() // the server finds it closed and tells of that
+				}
+			case http.StateClosed:
+				lobby.Closed(c)
+			default:
+			}
+		}
+	}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
+	go func() { served <- srv.Serve(toldListener{l, log, new(quiet)}) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
@@ -55,4 +74,22 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Durat
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	}
 	return nil
+}
+
+// A toldListener says when connections cannot be taken, such as when no more files may be open.
+// The server tries again by itself, many times a second.
+type toldListener struct {
+	net.Listener
+	log   *zap.Logger
+	quiet *quiet
+}
+
+func (l toldListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		if others, ok := l.quiet.line(time.Now()); ok {
+			l.log.Error("connections cannot be taken", zap.Stringer("address", l.Addr()), zap.Error(err), zap.Int64("more_within_a_minute", others))
+		}
+	}
+	return c, err
 }

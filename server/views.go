@@ -194,6 +194,8 @@ type DaemonView struct {
 	Triggers     []string `json:"triggers"`
 	Templates    []string `json:"templates,omitempty"` // those that triggers and jobs name
 
+	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken
+
 	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
 
 	Paused []HaltView `json:"paused,omitempty"` // triggers of which something waits that is not sent; told by reload

@@ -48,6 +48,18 @@ func (s *Store) Refuse(ctx context.Context, r nudgewire.Refusal) error {
 	return nil
 }
 
+// CountRefusals counts n requests that were not taken and of which no trace is kept.
+func (s *Store) CountRefusals(ctx context.Context, n int64) error {
+	err := s.write(ctx, laneIngest, func(t *tx) error {
+		t.counts[countRefusals] += n
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("count refusals: %w", err)
+	}
+	return nil
+}
+
 func (t *tx) trimRefusals(connector string, keep ring) error {
 	var oldest int64
 	err := t.query(stOldRefusal, func(r *row) error {

@@ -75,7 +75,7 @@ func (c *cli) runDemo(ctx context.Context, keep bool) error {
 	defer stop()
 	g, running := errgroup.WithContext(running)
 	g.Go(func() error { return s.app.Run(running) })
-	g.Go(func() error { return server.Serve(running, s.at, s.service.Handler(), time.Second, zap.NewNop()) })
+	g.Go(func() error { return server.Serve(running, s.at, s.service.Handler(), nil, time.Second, zap.NewNop()) })
 	shop := &shop{base: "http://" + s.app.Addr().String(), secret: s.secret, told: told}
 	openErr := shop.open(ctx)
 	ask := server.Dial(app.SocketPath("sqlite:" + filepath.Join(s.folder, "nudgewire.db")))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/server"
@@ -205,6 +206,13 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 	for _, words := range s.Daemon.NeedsRestart {
 		d.found(wellNote, "daemon", "start it anew when it suits", "%s", words)
 	}
+	for _, v := range s.Daemon.Turned {
+		state := wellNote
+		if time.Since(v.Last) < turnedLately {
+			state = wellBad
+		}
+		d.found(state, "door", "where all senders come through a proxy, name it in server.trusted_proxies; else see the log for the addresses, and server.max_in_flight", "%s", turnedWords(v))
+	}
 	if s.Overdue != "" {
 		d.found(wellBad, "messages", `"nudgewire status" shows what holds them up`, "the oldest that waits is %s past its time", s.Overdue)
 	}
@@ -227,6 +235,9 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 	}
 	d.connectors(ctx, ask, s)
 }
+
+// turnedLately is how long ago webhooks that were turned away still need a hand.
+const turnedLately = time.Hour
 
 // recently is how far back refusals are counted.
 const recently = 24 * time.Hour
@@ -273,15 +284,12 @@ func (d *doctor) connectors(ctx context.Context, ask *server.Client, s server.St
 	}
 }
 
-// leastFree is the disk space below which somebody should look, in bytes.
-const leastFree = 1 << 30
-
 func (d *doctor) disk(path string) {
 	folder := filepath.Dir(path)
-	free, all, err := diskSpace(folder)
+	free, all, err := disk.Space(folder)
 	for errors.Is(err, fs.ErrNotExist) && folder != filepath.Dir(folder) {
 		folder = filepath.Dir(folder) // the daemon makes the folders when it starts
-		free, all, err = diskSpace(folder)
+		free, all, err = disk.Space(folder)
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		return
@@ -291,7 +299,7 @@ func (d *doctor) disk(path string) {
 		return
 	}
 	state, cure := wellGood, ""
-	if free < leastFree {
+	if free < disk.Least {
 		state, cure = wellBad, "make room: when the disk is full, webhooks are answered 503"
 	}
 	d.found(state, "disk", cure, "%.1f of %.1f GB free at %s", float64(free)/1e9, float64(all)/1e9, folder)

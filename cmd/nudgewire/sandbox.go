@@ -87,7 +87,7 @@ func (c *cli) runSandbox(ctx context.Context, listen string, o sandbox.Options) 
 	c.note("  api.base_url: http://%s/api/v1", l.Addr())
 	// Handlers that hang by a fault end when the sandbox is closed, or the stop would wait for them.
 	defer context.AfterFunc(ctx, s.Close)()
-	err = server.Serve(ctx, l, s.Handler(), time.Second, zap.NewNop())
+	err = server.Serve(ctx, l, s.Handler(), nil, time.Second, zap.NewNop())
 	stats := s.Stats()
 	c.note("accepted %s, %d of them twice", units.Count(stats.Messages, "message"), stats.Duplicates)
 	return err

@@ -52,6 +52,9 @@ func (c *cli) printStatus(s server.StatusView) {
 		for _, v := range d.Silent {
 			row("", "%s", c.paint(c.out, "33", v.Words()))
 		}
+		for _, v := range d.Turned {
+			row("", "%s", c.paint(c.out, "33", turnedWords(v)))
+		}
 		row("triggers", "%s", orDash(strings.Join(d.Triggers, ", ")))
 	} else {
 		row("daemon", "not running; this is what the database holds")
@@ -92,6 +95,15 @@ func (c *cli) printStatus(s server.StatusView) {
 		}
 		row(group.name, "%s", strings.Join(parts, ", "))
 	}
+}
+
+// turnedWords says how many webhooks were turned away, and why.
+func turnedWords(v server.TurnedView) string {
+	words := fmt.Sprintf("%s turned away since the start, the last %s ago", units.Count(v.Count, "webhook"), server.ForText(time.Since(v.Last)))
+	if v.From != "" {
+		words += " from " + v.From
+	}
+	return words + ": " + v.Why
 }
 
 // totalGroups are the counters as status shows them: the first of each line always, the

@@ -1,0 +1,5 @@
+// Package disk asks the system how much is left: of the disk, and of open files.
+package disk
+
+// Least is the free space below which a disk is short, in bytes.
+const Least = 1 << 30

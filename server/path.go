@@ -1,0 +1,54 @@
+package server
+
+import (
+	"net/url"
+	"strings"
+)
+
+// unknown is the name that refusals are kept under when the path names no connector: a name that a
+// stranger made up would be the stranger's to choose.
+const unknown = "(unknown)"
+
+// hookPath is the connector that a path names, and the path that its connector sees:
+// /hooks/NAME or /hooks/NAME/TOKEN, with or without a slash at the end.
+func hookPath(u *url.URL) (name, path string, ok bool) {
+	rest, ok := strings.CutPrefix(u.EscapedPath(), "/hooks/")
+	if !ok {
+		return "", "", false
+	}
+	name, token, more := strings.Cut(strings.TrimSuffix(rest, "/"), "/")
+	if name == "" || (more && token == "") || strings.Contains(token, "/") {
+		return "", "", false
+	}
+	if name, err := url.PathUnescape(name); err == nil {
+		return name, strings.TrimSuffix(u.Path, "/"), true
+	}
+	return "", "", false
+}
+
+// Of a path that was wrong, this much is told. What follows may be a token.
+const (
+	shownParts  = 2
+	shownLength = 24 // characters of a part
+	shownDigits = 4
+)
+
+// shownPath is a path for the operator, without what could be a token in it.
+func shownPath(u *url.URL) string {
+	parts := strings.Split(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+	for i, part := range parts {
+		digits := 0
+		for _, c := range []byte(part) {
+			if c >= '0' && c <= '9' {
+				digits++
+			}
+		}
+		if i >= shownParts && part != "" || len(part) > shownLength || digits > shownDigits {
+			parts[i] = "…"
+		}
+	}
+	if len(parts) > shownParts+2 {
+		parts = append(parts[:shownParts+1], "…")
+	}
+	return "/" + strings.Join(parts, "/")
+}

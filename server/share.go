@@ -1,0 +1,209 @@
+package server
+
+import (
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nudgewire/nudgewire/connectors"
+)
+
+// What the door holds for a request is charged before anybody has proven anything, so it is
+// charged by what has come and not by what was announced, and to the address that it came from: one
+// address can use up its own share and no other's.
+const (
+	// requestCharge is what a request weighs beside its body: connection buffers and a stack.
+	requestCharge = 16 << 10
+	// shareOf is the part of all memory that one address may hold: a quarter.
+	shareOf = 4
+	// mostConnections is how many connections one address may have open.
+	mostConnections = 512
+)
+
+// A turning is why the door turns a request away that has proven nothing wrong.
+type turning int
+
+const (
+	turnedMemory      turning = iota // all memory for webhooks is held
+	turnedShare                      // the address holds its share of it
+	turnedConnections                // all connections are taken, or the address has its share of them
+	turnedSlow                       // its head or body came too slowly
+	turnedRate                       // its connector takes no more for now
+	turnedDisk                       // it proves nothing, and the disk is short
+	turnedStore                      // more waits to be written than can be
+	turnings
+)
+
+// turnedWords are the reasons in the words of status, doctor and log.
+var turnedWords = [turnings]string{
+	turnedMemory:      "webhooks under way held all of server.max_in_flight",
+	turnedShare:       "one address held its share of server.max_in_flight",
+	turnedConnections: "too many connections were open",
+	turnedSlow:        "the body came too slowly: it has to begin within 2s, then keep up 1,000 bytes a second, and be whole after 15s",
+	turnedRate:        "more came than the connector's rate",
+	turnedDisk:        "the disk is short, and nothing proves the request",
+	turnedStore:       "more waited to be written than could be",
+}
+
+// A TurnedView counts webhooks that were turned away before they could prove anything.
+type TurnedView struct {
+	Why   string    `json:"why"`
+	Count int64     `json:"count"` // since the daemon started
+	Last  time.Time `json:"last"`
+	From  string    `json:"from,omitempty"` // the last address
+}
+
+// A tally counts what was turned away.
+type tally struct {
+	mu  sync.Mutex
+	all [turnings]TurnedView
+}
+
+func (t *tally) add(why turning, from netip.Addr, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v := &t.all[why]
+	v.Count++
+	v.Last = now.UTC()
+	if from.IsValid() {
+		v.From = from.String()
+	}
+}
+
+// views are the reasons that occurred.
+func (t *tally) views() (out []TurnedView) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for why, v := range t.all {
+		if v.Count > 0 {
+			v.Why = turnedWords[why]
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// A turnedAway is the error for what is turned away.
+type turnedAway struct{ why turning }
+
+func (t turnedAway) Error() string { return turnedWords[t.why] }
+
+// refused is how it is answered. Slow bodies and too many of a connector leave a trace, too: these
+// have a sender who should know.
+func (t turnedAway) refused() *connectors.Refused {
+	no := &connectors.Refused{Status: http.StatusServiceUnavailable, Stage: stageOverload, Public: "busy, try again", Reason: t.Error()}
+	switch t.why {
+	case turnedSlow:
+		no.Status, no.Stage, no.Public = http.StatusRequestTimeout, stageSlow, "body too slow"
+	case turnedRate:
+		no.Status, no.Stage, no.Public = http.StatusTooManyRequests, stageRate, "too many, try again later"
+	default:
+	}
+	return no
+}
+
+// neighbourhood is who shares a share with an address: of IPv6 the whole /64, which any one machine
+// may have to itself.
+func neighbourhood(a netip.Addr) netip.Addr {
+	if !a.Is6() {
+		return a
+	}
+	p, err := a.WithZone("").Prefix(64)
+	if err != nil {
+		return a
+	}
+	return p.Addr()
+}
+
+// A budget is the memory of the door.
+type budget struct {
+	most int64
+	mu   sync.Mutex
+	held int64
+	by   map[netip.Addr]int64
+}
+
+// take charges n bytes to who. biggest is the most that one request of this sort may need: a share
+// is never less, or it could not be taken at all.
+func (b *budget) take(who netip.Addr, n, biggest int64) (why turning, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.held+n > b.most:
+		return turnedMemory, false
+	case b.by[who]+n > max(b.most/shareOf, requestCharge+biggest):
+		return turnedShare, false
+	}
+	b.held += n
+	b.by[who] += n
+	return 0, true
+}
+
+func (b *budget) give(who netip.Addr, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held -= n
+	if b.by[who] -= n; b.by[who] <= 0 {
+		delete(b.by, who)
+	}
+}
+
+// A holding is what one request holds of a budget. Its end gives it back.
+type holding struct {
+	of      *budget
+	who     netip.Addr
+	n       int64
+	biggest int64
+}
+
+func (h *holding) more(n int64) (turning, bool) {
+	why, ok := h.of.take(h.who, n, h.biggest)
+	if ok {
+		h.n += n
+	}
+	return why, ok
+}
+
+func (h *holding) end() { h.of.give(h.who, h.n) }
+
+// A lobby counts open connections, by address.
+type lobby struct {
+	most, each int
+	open       atomic.Int64
+	mu         sync.Mutex
+	by         map[netip.Addr]int
+	turned     map[netip.AddrPort]struct{} // counted by nobody: they are being closed
+}
+
+// enter counts a connection in. known proxies bring many people's requests, so they have no share.
+func (l *lobby) enter(from netip.AddrPort, proxy bool) bool {
+	who := neighbourhood(from.Addr())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if int(l.open.Load()) >= l.most || (!proxy && l.by[who] >= l.each) {
+		l.turned[from] = struct{}{}
+		return false
+	}
+	l.open.Add(1)
+	l.by[who]++
+	return true
+}
+
+func (l *lobby) leave(from netip.AddrPort) {
+	who := neighbourhood(from.Addr())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, never := l.turned[from]; never {
+		delete(l.turned, from)
+		return
+	}
+	l.open.Add(-1)
+	if l.by[who]--; l.by[who] <= 0 {
+		delete(l.by, who)
+	}
+}
+
+// crowded reports that connections run short, so that none should be kept for later.
+func (l *lobby) crowded() bool { return l.most > 0 && int(l.open.Load()) > l.most/4*3 }

@@ -1,0 +1,114 @@
+package server
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"golang.org/x/time/rate"
+
+	"github.com/nudgewire/nudgewire/connectors"
+)
+
+// Stages of the door itself, beside those of package connectors.
+const (
+	stageConnector = "connector" // nobody of that name
+	stageOverload  = "overload"
+	stageStore     = "store"
+	stageMonitor   = "monitor"
+	stageSlow      = "slow"
+	stageCut       = "cut" // the connection ended before the body did
+	stageRate      = "rate"
+)
+
+// How many traces are kept: of what a connector's own sender caused, of what nobody proved, and of
+// the latter from one address. A flood of them is then no flood of writes, does not hide what went
+// wrong with the real sender, and needs hours to push older traces out of the ring.
+const (
+	traceBurst   = 50
+	traceRate    = 1 // a second
+	strangeBurst = 20
+	strangeRate  = 0.1
+	mostStrange  = 4096 // addresses that are remembered
+)
+
+type traceKey struct {
+	connector string
+	proven    bool
+}
+
+type strangeKey struct {
+	connector string
+	from      netip.Addr
+}
+
+// traces decides which refusals are kept; all are counted.
+type traces struct {
+	mu      sync.Mutex
+	kinds   map[traceKey]*rate.Limiter
+	strange map[strangeKey]*rate.Limiter
+	counted atomic.Int64 // that were not kept, and are not in the ledger's count yet
+}
+
+// keeps reports whether to keep a refusal. connector is a name of the config or "(unknown)", so
+// there are few of them.
+func (t *traces) keeps(connector string, proven bool, from netip.Addr) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !proven {
+		if len(t.strange) >= mostStrange {
+			clear(t.strange)
+		}
+		if !limiterOf(t.strange, strangeKey{connector, neighbourhood(from)}, strangeRate, strangeBurst).Allow() {
+			return false
+		}
+	}
+	return limiterOf(t.kinds, traceKey{connector, proven}, traceRate, traceBurst).Allow()
+}
+
+func limiterOf[K comparable](all map[K]*rate.Limiter, key K, perSecond rate.Limit, burst int) *rate.Limiter {
+	l := all[key]
+	if l == nil {
+		l = rate.NewLimiter(perSecond, burst)
+		all[key] = l
+	}
+	return l
+}
+
+// proves reports whether a request that ended at stage was proven before, so that its sender is
+// the connector's own.
+func proves(stage string) bool {
+	return stage == connectors.StageBody || stage == connectors.StageMap || stage == connectors.StageContent
+}
+
+// longDigits is the length from which a run of digits may be a phone.
+const longDigits = 6
+
+// masked is text with each long run of digits replaced by its length: "[12 digits]".
+func masked(text string) string {
+	if !strings.ContainsAny(text, "0123456789") {
+		return text
+	}
+	var b strings.Builder
+	for text != "" {
+		n := 0
+		for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+			n++
+		}
+		switch {
+		case n >= longDigits:
+			b.WriteByte('[')
+			b.WriteString(strconv.Itoa(n))
+			b.WriteString(" digits]")
+		default:
+			_, size := utf8.DecodeRuneInString(text[n:])
+			n += size
+			b.WriteString(text[:n])
+		}
+		text = text[n:]
+	}
+	return b.String()
+}
