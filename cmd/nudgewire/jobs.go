@@ -172,7 +172,7 @@ func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
 		c.say("  left out    %s: %s%s\n", units.Number(x.Count), x.Reason, firstIn(x))
 	}
 	for _, note := range t.Notes {
-		fmt.Fprintf(c.out, "  note        %s\n", note)
+		c.say("  note        %s\n", note)
 	}
 	if t.Parts > 0 {
 		c.say("  parts       %d, %s\n", t.Parts, units.Count(t.Bytes, "byte"))

@@ -58,12 +58,12 @@ func (c *cli) tellTorture(r *torture.Report) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(c.out, "seed %d, %s: %s, %d webhooks, %s, %d uploads of %s\n", r.Seed, r.Took,
+		c.say("seed %d, %s: %s, %d webhooks, %s, %d uploads of %s\n", r.Seed, r.Took,
 			units.Count(r.Customers, "customer"), r.Webhooks, units.Count(r.Messages, "message"), r.Uploads, units.Count(r.Runs, "run"))
-		fmt.Fprintf(c.out, "%s and %s; kills put %d in doubt, %d at most at once; in doubt at the end: %d\n",
+		c.say("%s and %s; kills put %d in doubt, %d at most at once; in doubt at the end: %d\n",
 			units.Count(r.Kills, "kill"), units.Count(r.Stops, "stop"), r.Doubts, r.MostDoubts, r.InDoubt)
 		for _, v := range r.Violations {
-			fmt.Fprintln(c.out, "VIOLATION", v)
+			c.say("%s\n", "VIOLATION", v)
 		}
 	}
 	if n := len(r.Violations); n > 0 {
