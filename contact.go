@@ -34,9 +34,14 @@ type Contact struct {
 	Timezone  string `expr:"timezone"` // IANA name
 	Tags      Tags   `expr:"tags"`
 
-	// AcceptsMarketing is the sender's own consent flag; Consent tells it apart from silence.
+	// AcceptsMarketing is the sender's own flag of consent to be messaged on the phone; Consent tells
+	// it apart from silence. Permission to be sent e-mail is not consent to that.
 	AcceptsMarketing bool `expr:"accepts_marketing"`
 	Consent          bool `expr:"consent_known"`
+
+	// AcceptsEmail is the sender's flag of permission to be sent e-mail.
+	AcceptsEmail bool `expr:"accepts_email"`
+	EmailConsent bool `expr:"email_consent_known"`
 }
 
 // Tags are free labels of a contact, compared without regard to case or outer space.

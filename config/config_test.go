@@ -44,6 +44,7 @@ triggers:
     wait: 45m
     cancel_on: shopify.order.created
     send: {template: cart_reminder}
+    if: customer.accepts_marketing
 `
 
 // said is what problems say, without the file's name.
@@ -258,7 +259,7 @@ func TestSchemaKnowsEverySection(t *testing.T) {
 func TestTriggersTakeOverTheDefaults(t *testing.T) {
 	src := strings.Replace(base, "{country: GB, language: en}",
 		"{country: gb, language: en, again: {mode: restart, max: 3}, every: 3d, expires: 6h, max_age: 72h, remember: 2h, mode: shadow, category: utility}", 1) +
-		"  own:\n    on: shopify.order.paid\n    again: ignore\n    every: once\n    expires: off\n    max_age: 1h\n    remember: 5h\n    mode: live\n    category: marketing\n    send: {template: own}\n" +
+		"  own:\n    on: shopify.order.paid\n    again: ignore\n    every: once\n    expires: off\n    max_age: 1h\n    remember: 5h\n    mode: live\n    category: marketing\n    if: customer.accepts_marketing\n    send: {template: own}\n" +
 		"  code:\n    on: shopify.order.paid\n    category: authentication\n    send: {template: code}\n"
 	c, ps := Parse("config.yaml", []byte(src), environ)
 	if len(ps) > 0 {

@@ -28,6 +28,7 @@ func (c *Config) lint(k *checker) {
 		c.lintCancel(k, at, &e.Value)
 		c.lintReach(k, at, &e.Value)
 		k.lintBurst(at, &e.Value)
+		c.lintConsent(k, at, &e.Value)
 		same := strings.Join([]string{sorted(e.Value.On), e.Value.Key, e.Value.Send.Template, e.Value.Send.Campaign, e.Value.Send.Text}, "\x00")
 		if other, twice := seen[same]; twice && e.Value.Mode != triggers.Off && len(e.Value.If) == 0 {
 			k.lintKey(at, fmt.Sprintf("sends the same for the same events as %s", other), "remove one, or give it an if")
@@ -298,3 +299,34 @@ func sorted(items []string) string {
 }
 
 func span(d time.Duration) string { return units.Duration(d).String() }
+
+// lintConsent warns of marketing that does not ask whether the customer agreed to messages, where a
+// sender says it, and of a question about e-mail in its place. A tag or the payload may say it, too.
+func (c *Config) lintConsent(k *checker, at string, r *triggers.Rule) {
+	if r.Mode != triggers.Live || (r.Category != nudgewire.Marketing && r.Category != "") {
+		return
+	}
+	email := -1
+	for i, clause := range r.If {
+		for _, word := range []string{"accepts_marketing", ".tags", "raw."} {
+			if strings.Contains(clause, word) {
+				return
+			}
+		}
+		if strings.Contains(clause, "accepts_email") {
+			email = i
+		}
+	}
+	const hint = "add customer.accepts_marketing: consent to messages on the phone"
+	if email >= 0 {
+		k.lint(fmt.Sprintf("%s.if[%d]", at, email), "permission to be sent e-mail is no consent to messages", hint)
+		return
+	}
+	for i := range c.in.Connectors {
+		e := &c.in.Connectors[i]
+		if listens(r.On, e.Key) && c.Receivers[e.Key] != nil && c.Receivers[e.Key].TellsConsent() {
+			k.lintKey(at, "does not ask whether the customer agreed to messages, and "+e.Key+" says it", hint)
+			return
+		}
+	}
+}

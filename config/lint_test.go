@@ -34,10 +34,15 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[]string{"6:3: warning: connectors.idle: no trigger listens to it: its events are stored and send nothing; remove it, or name it in a trigger's on"},
 		},
 		"what stands twice": {
-			[2]string{"on: shopify.cart.updated", "on: [shopify.cart.updated, shopify.cart.updated]\n    if: [cart.total > 1, cart.total > 1]"},
+			[2]string{"    if: customer.accepts_marketing\n", "    if: [customer.accepts_marketing, cart.total > 1, cart.total > 1]\n"},
+			[]string{
+				"13:54: warning: triggers.remind.if[2]: stands here twice; remove one of the two",
+			},
+		},
+		"an event that stands twice": {
+			[2]string{"on: shopify.cart.updated", "on: [shopify.cart.updated, shopify.cart.updated]"},
 			[]string{
 				"9:32: warning: triggers.remind.on[1]: stands here twice; remove one of the two",
-				"10:26: warning: triggers.remind.if[1]: stands here twice; remove one of the two",
 			},
 		},
 		"an event that owes and cancels": {
@@ -82,15 +87,28 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[]string{"10:14: warning: triggers.remind.max_age: 10s is less than senders need to repeat a webhook that was lost; give it hours"},
 		},
 		"the same message twice": {
-			more("  first: {on: shopify.cart.updated, wait: 5m, cancel_on: shopify.order.created, send: {template: cart_reminder}}\n"),
-			[]string{"9:3: warning: triggers.remind: sends the same for the same events as first; remove one, or give it an if"},
+			[2]string{
+				"    if: customer.accepts_marketing\n",
+				"    category: utility\n  second: {on: shopify.cart.updated, wait: 5m, cancel_on: shopify.order.created, category: utility, send: {template: cart_reminder}}\n",
+			},
+			[]string{"14:3: warning: triggers.second: sends the same for the same events as remind; remove one, or give it an if"},
 		},
 		"a template with two numbers of variables": {
-			more("  first: {on: shopify.order.paid, send: {template: cart_reminder, variables: [a]}}\n"),
+			more("  first: {on: shopify.order.paid, category: utility, send: {template: cart_reminder, variables: [a]}}\n"),
 			[]string{"13:22: warning: triggers.remind.send.template: cart_reminder gets 0 variables here and 1 variable in first; a template has one number of variables"},
 		},
+		"marketing that asks for no consent": {
+			[2]string{"    if: customer.accepts_marketing\n", ""},
+			[]string{"8:3: warning: triggers.remind: does not ask whether the customer agreed to messages, and shopify says it; add customer.accepts_marketing: consent to messages on the phone"},
+		},
+		"marketing that asks about e-mail": {
+			[2]string{"customer.accepts_marketing", "customer.accepts_email"},
+			[]string{"13:9: warning: triggers.remind.if: permission to be sent e-mail is no consent to messages; add customer.accepts_marketing: consent to messages on the phone"},
+		},
+		"a tag may hold the consent":         {[2]string{"customer.accepts_marketing", `customer.tags contains "messages-yes"`}, nil},
+		"what is asked for needs no consent": {[2]string{"if: customer.accepts_marketing", "category: utility"}, nil},
 		"a kind that nobody sends": {
-			more("  first: {on: \"*.form.submitted\", send: {template: form}}\n"),
+			more("  first: {on: \"*.form.submitted\", if: customer.accepts_marketing, send: {template: form}}\n"),
 			[]string{"8:15: warning: triggers.first.on: no connector of this config sends form.submitted; see the kinds of each in docs/connectors/README.md"},
 		},
 	}

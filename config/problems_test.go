@@ -169,8 +169,8 @@ func TestEachFaultHasItsWords(t *testing.T) {
 			[]string{`9:9: triggers.remind.on: there is no connector "shopfy"; did you mean "shopify"?`},
 		},
 		"a caret inside an expression": {
-			"    wait: 45m\n", "    if: 'cart.total >= 50 and cart.totl < 9'\n    wait: 45m\n",
-			[]string{`10:36: triggers.remind.if: unknown name "totl" in cart; did you mean "total"?`},
+			"if: customer.accepts_marketing\n", "if: 'cart.total >= 50 and cart.totl < 9'\n",
+			[]string{`13:36: triggers.remind.if: unknown name "totl" in cart; did you mean "total"?`},
 		},
 		"a misspelt section does not blame the triggers": {
 			"connectors:", "conectors:",

@@ -239,6 +239,9 @@ func (m *mapper) lay(e, now *nudgewire.Event) {
 	if b.Consent {
 		a.Consent, a.AcceptsMarketing = true, b.AcceptsMarketing
 	}
+	if b.EmailConsent {
+		a.EmailConsent, a.AcceptsEmail = true, b.AcceptsEmail
+	}
 	switch {
 	case b.Phone != "":
 		a.Phone, a.PhoneProblem = b.Phone, ""

@@ -18,13 +18,15 @@ type Info struct {
 	Open     bool                // any other kind may come, because somebody chooses the shape of the requests
 	Words    map[string][]string // by kind: what the sender calls it, or the conditions that make it
 	Consent  []string            // paths of consent, the ones asked first before the others
-	Lookups  []string            // addresses that are asked for what a webhook leaves out, as written
-	Proof    string              // what proves requests, in words
-	Needs    []Need              // what the config must say
-	Sender   Sender
-	Address  string   // the whole URL, where the config says it
-	LooksUp  bool     // it can fetch what a webhook leaves out, when the config has a token for that
-	Samples  []Sample // as Connector.Samples, with SECRET for the secret
+
+	EmailConsent []string // paths of permission to be sent e-mail, likewise
+	Lookups      []string // addresses that are asked for what a webhook leaves out, as written
+	Proof        string   // what proves requests, in words
+	Needs        []Need   // what the config must say
+	Sender       Sender
+	Address      string   // the whole URL, where the config says it
+	LooksUp      bool     // it can fetch what a webhook leaves out, when the config has a token for that
+	Samples      []Sample // as Connector.Samples, with SECRET for the secret
 
 	query string // parameter of the URL that holds the token; "" for none
 	path  bool   // the token is the last part of the URL
@@ -53,7 +55,7 @@ func infoOf(name string, c *Config) Info {
 	info := Info{
 		Name: name, Title: title, Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified),
 		Address: c.Address, LooksUp: len(c.Enrich) > 0, Kinds: kindsOf(c), Proof: c.Verify.words(), Sender: c.Sender,
-		Open: c.Open, Words: wordsOf(c), Consent: consentOf(c), Lookups: lookupsOf(c),
+		Open: c.Open, Words: wordsOf(c), Consent: consentOf(c, "contact.accepts_marketing"), EmailConsent: consentOf(c, "contact.accepts_email"), Lookups: lookupsOf(c),
 		Samples: samplesOf(c, sampleTime, 1, "SECRET"),
 	}
 	info.look(c.Verify)
@@ -74,12 +76,17 @@ func wordsOf(c *Config) map[string][]string {
 	return out
 }
 
-// consentOf is where a sender's word about consent stands, over all kinds.
-func consentOf(c *Config) []string {
+// TellsConsent reports whether its sender says who agreed to messages.
+func (c *Connector) TellsConsent() bool {
+	return len(consentOf(&c.config, "contact.accepts_marketing")) > 0
+}
+
+// consentOf is where a sender's word about consent stands, over all kinds, of the target named.
+func consentOf(c *Config, name string) []string {
 	var out []string
 	for _, l := range append(slices.Clone(c.before), c.layers()...) {
 		for _, entry := range l.mapping {
-			if i := targetIndex(entry.Key); i < 0 || targets[i].kind != takesConsent {
+			if i := targetIndex(entry.Key); i < 0 || targets[i].name != name {
 				continue
 			}
 			for _, p := range entry.Value.Paths {

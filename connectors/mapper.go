@@ -275,15 +275,16 @@ func words(text string) map[string]bool {
 
 // consent is given when any of the paths says yes; it is known when any says something.
 func consent(e *nudgewire.Event, v *view, t *target, paths []*expr) {
+	accepts, told := t.consent(e)
 	for _, p := range paths {
 		word := strings.ToLower(p.text(v))
 		switch {
 		case yesWords[word]:
-			e.Contact.AcceptsMarketing, e.Contact.Consent = true, true
+			*accepts, *told = true, true
 			v.came(t, p.source, word)
 			return
 		case noWords[word]:
-			e.Contact.Consent = true
+			*told = true
 			v.came(t, p.source, word)
 		}
 	}

@@ -59,7 +59,7 @@ func TestAShopifyCheckoutIsMappedWhole(t *testing.T) {
 		Contact: nudgewire.Contact{
 			Phone: "447700900123", ID: "55001122334455661001", Name: "Ada River", FirstName: "Ada", LastName: "River",
 			Email: "ada.river@example.com", Language: "en-GB", Country: "GB", Tags: nudgewire.Tags{"vip", "newsletter"},
-			AcceptsMarketing: true, Consent: true,
+			AcceptsMarketing: true, Consent: true, AcceptsEmail: true, EmailConsent: true,
 		},
 		Cart: nudgewire.Cart{
 			ID: "chk-1001", URL: "https://lantern-lane.example.com/checkouts/chk-1001/recover?key=try", Total: price(t, "75.90"), Currency: "GBP",
@@ -139,16 +139,38 @@ func TestShopify(t *testing.T) {
 	t.Run("consent is known only when it is told", func(t *testing.T) {
 		for body, want := range map[string][2]bool{
 			`{"token":"c"}`: {false, false},
-			`{"token":"c","buyer_accepts_marketing":false}`:                                                         {false, true},
-			`{"token":"c","buyer_accepts_marketing":true}`:                                                          {true, true},
-			`{"token":"c","buyer_accepts_marketing":false,"buyer_accepts_sms_marketing":true}`:                      {true, true},
-			`{"token":"c","customer":{"sms_marketing_consent":{"state":"subscribed"}}}`:                             {true, true},
-			`{"token":"c","customer":{"sms_marketing_consent":{"state":"not_subscribed"}}}`:                         {false, true},
-			`{"token":"c","customer":{"sms_marketing_consent":null,"email_marketing_consent":{"state":"mystery"}}}`: {false, false},
+			`{"token":"c","buyer_accepts_sms_marketing":false}`:                                               {false, true},
+			`{"token":"c","buyer_accepts_sms_marketing":true}`:                                                {true, true},
+			`{"token":"c","buyer_accepts_sms_marketing":false,"buyer_accepts_marketing":true}`:                {false, true},
+			`{"token":"c","customer":{"sms_marketing_consent":{"state":"subscribed"}}}`:                       {true, true},
+			`{"token":"c","customer":{"sms_marketing_consent":{"state":"not_subscribed"}}}`:                   {false, true},
+			`{"token":"c","customer":{"sms_marketing_consent":{"state":"mystery"},"accepts_marketing":true}}`: {false, false},
 		} {
 			c := mapped(t, "shopify", body, topic("checkouts/create")...).Contact
 			if got := [2]bool{c.AcceptsMarketing, c.Consent}; got != want {
 				t.Errorf("%s: accepts, known = %v, want %v", body, got, want)
+			}
+		}
+	})
+	t.Run("permission to be sent e-mail is no consent to messages", func(t *testing.T) {
+		for _, one := range []struct {
+			preset, body string
+			headers      []string
+		}{
+			{"shopify", `{"token":"c","buyer_accepts_marketing":true}`, topic("checkouts/create")},
+			{"shopify", `{"id":1,"email_marketing_consent":{"state":"subscribed"}}`, topic("customers/update")},
+			{"intercom", `{"topic":"contact.user.created","id":"n","data":{"item":{"id":"1","unsubscribed_from_emails":false}}}`, nil},
+			{"prestashop", `{"event":"customer.created","id":"1","customer":{"id":1,"newsletter":true}}`, nil},
+			{"pipedrive", `{"meta":{"action":"create","entity":"person","id":"1"},"data":{"id":1,"marketing_status":"subscribed"}}`, nil},
+		} {
+			c := mapped(t, one.preset, one.body, one.headers...).Contact
+			if c.AcceptsMarketing || c.Consent || !c.AcceptsEmail || !c.EmailConsent {
+				t.Errorf("%s: messages %v (known: %v), e-mail %v (known: %v)", one.preset, c.AcceptsMarketing, c.Consent, c.AcceptsEmail, c.EmailConsent)
+			}
+		}
+		for _, name := range []string{"hubspot", "salesforce", "stripe"} {
+			if info, _ := connectors.PresetInfo(name); len(info.Consent) != 0 || len(info.EmailConsent) == 0 {
+				t.Errorf("%s: consent from %q, of e-mail from %q", name, info.Consent, info.EmailConsent)
 			}
 		}
 	})

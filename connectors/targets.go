@@ -33,6 +33,7 @@ type target struct {
 	amount   func(*nudgewire.Event) *nudgewire.Amount
 	currency func(*nudgewire.Event) string // of an amount
 	items    func(*nudgewire.Event) *[]nudgewire.Item
+	consent  func(*nudgewire.Event) (accepts, known *bool)
 }
 
 type event = nudgewire.Event
@@ -49,7 +50,12 @@ var targets = []target{
 	{name: "contact.language", text: func(e *event) *string { return &e.Contact.Language }},
 	{name: "contact.timezone", kind: takesZone},
 	{name: "contact.tags", kind: takesTags},
-	{name: "contact.accepts_marketing", kind: takesConsent},
+	{name: "contact.accepts_marketing", kind: takesConsent, consent: func(e *event) (accepts, known *bool) {
+		return &e.Contact.AcceptsMarketing, &e.Contact.Consent
+	}},
+	{name: "contact.accepts_email", kind: takesConsent, consent: func(e *event) (accepts, known *bool) {
+		return &e.Contact.AcceptsEmail, &e.Contact.EmailConsent
+	}},
 	{name: "contact.phone", kind: takesPhone},
 
 	{name: "cart.currency", text: func(e *event) *string { return &e.Cart.Currency }},
@@ -102,6 +108,7 @@ var shortTargets = map[string]string{
 	"first_name": "contact.first_name", "last_name": "contact.last_name", "email": "contact.email",
 	"language": "contact.language", "locale": "contact.language", "timezone": "contact.timezone",
 	"tags": "contact.tags", "consent": "contact.accepts_marketing", "accepts_marketing": "contact.accepts_marketing",
+	"email_consent": "contact.accepts_email", "accepts_email": "contact.accepts_email",
 	"total": "cart.total", "currency": "cart.currency", "recovery_url": "cart.url",
 	"items": "cart.items", "cart_key": "cart.id", "answers": "form.answers",
 }

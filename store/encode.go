@@ -182,6 +182,8 @@ func contactFacts(o *object, c *nudgewire.Contact) {
 	o.texts("tags", c.Tags)
 	o.yes("accepts_marketing", c.AcceptsMarketing)
 	o.yes("consent_known", c.Consent)
+	o.yes("accepts_email", c.AcceptsEmail)
+	o.yes("email_consent_known", c.EmailConsent)
 }
 
 func itemFacts(o *object, items []nudgewire.Item) {

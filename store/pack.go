@@ -89,6 +89,8 @@ type (
 		Tags             nudgewire.Tags  `json:"tags,omitempty"`
 		AcceptsMarketing bool            `json:"accepts_marketing,omitempty"`
 		Consent          bool            `json:"consent_known,omitempty"`
+		AcceptsEmail     bool            `json:"accepts_email,omitempty"`
+		EmailConsent     bool            `json:"email_consent_known,omitempty"`
 	}
 	itemForm struct {
 		ID       string           `json:"id,omitempty"`

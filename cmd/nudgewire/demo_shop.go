@@ -193,7 +193,7 @@ func checkout(sc scene) map[string]any {
 	now := time.Now().UTC().Format(time.RFC3339)
 	return map[string]any{
 		"token": sc.cart, "cart_token": "t-" + sc.cart, "email": "someone@example.com", "created_at": now, "updated_at": now,
-		"currency": "GBP", "presentment_currency": "GBP", "total_price": sc.item.price, "buyer_accepts_marketing": !sc.who.silent,
+		"currency": "GBP", "presentment_currency": "GBP", "total_price": sc.item.price, "buyer_accepts_sms_marketing": !sc.who.silent,
 		"customer_locale": "en-GB", "phone": sc.who.phone, "completed_at": nil,
 		"abandoned_checkout_url": "https://hillside-outdoor.example/checkouts/" + sc.cart + "/recover",
 		"line_items":             []any{item(sc)},
@@ -207,7 +207,7 @@ func order(sc scene, number int) map[string]any {
 	now := time.Now().UTC().Format(time.RFC3339)
 	return map[string]any{
 		"id": 820000000000000000 + int64(number), "name": fmt.Sprintf("#%d", 1000+number), "checkout_token": sc.cart, "cart_token": "t-" + sc.cart,
-		"created_at": now, "updated_at": now, "currency": "GBP", "total_price": sc.item.price, "buyer_accepts_marketing": !sc.who.silent,
+		"created_at": now, "updated_at": now, "currency": "GBP", "total_price": sc.item.price, "buyer_accepts_sms_marketing": !sc.who.silent,
 		"customer_locale": "en-GB", "phone": sc.who.phone, "financial_status": "paid",
 		"order_status_url": "https://hillside-outdoor.example/orders/" + sc.cart,
 		"line_items":       []any{item(sc)}, "customer": person(sc.who),
