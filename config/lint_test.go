@@ -57,7 +57,7 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			},
 		},
 		"everything": {
-			more("  first: {on: \"*\", wait: 5m, send: {template: form}}\n"),
+			more("  first: {on: \"*\", wait: 5m, if: customer.accepts_marketing, send: {template: form}}\n"),
 			[]string{"8:15: warning: triggers.first.on: hears every event of every connector; name what it is about, such as shopify.cart.updated, shopify.* or *.order.paid"},
 		},
 		"a reminder that nothing ends": {

@@ -16,6 +16,7 @@ type Config struct {
 	Docs     string `yaml:"docs" doc:"Link to the sender's page about its webhooks."`
 	Setup    string `yaml:"setup" doc:"What to do at the sender, step by step, for people."`
 	Verified string `yaml:"verified" doc:"What was proven about the preset, and what only its makers' or others' text says."`
+	Duties   string `yaml:"duties" doc:"What the sender's requests ask for that the operator has to do, because nothing here does it."`
 
 	Secret      secret.Secret   `yaml:"secret" doc:"What proves requests: the signing secret, the token, or user:password." example:"${SHOPIFY_WEBHOOK_SECRET}"`
 	Secrets     []secret.Secret `yaml:"secrets" doc:"Several secrets, all accepted, while one is being replaced by another; the newest first."`

@@ -14,6 +14,7 @@ type Info struct {
 	Docs     string
 	Setup    string
 	Verified string
+	Duties   string // what the operator has to do; "" for nothing
 	Kinds    []string
 	Open     bool                // any other kind may come, because somebody chooses the shape of the requests
 	Words    map[string][]string // by kind: what the sender calls it, or the conditions that make it
@@ -53,7 +54,7 @@ func infoOf(name string, c *Config) Info {
 		title = name
 	}
 	info := Info{
-		Name: name, Title: title, Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified),
+		Name: name, Title: title, Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified), Duties: strings.TrimSpace(c.Duties),
 		Address: c.Address, LooksUp: len(c.Enrich) > 0, Kinds: kindsOf(c), Proof: c.Verify.words(), Sender: c.Sender,
 		Open: c.Open, Words: wordsOf(c), Consent: consentOf(c, "contact.accepts_marketing"), EmailConsent: consentOf(c, "contact.accepts_email"), Lookups: lookupsOf(c),
 		Samples: samplesOf(c, sampleTime, 1, "SECRET"),

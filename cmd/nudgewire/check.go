@@ -1,7 +1,9 @@
 package main
 
 import (
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +34,11 @@ func (c *cli) check() *cobra.Command {
 				return errSilent(exitConfig)
 			}
 			if !c.json {
+				for _, name := range slices.Sorted(maps.Keys(cfg.Receivers)) {
+					if duties := cfg.Receivers[name].Info().Duties; duties != "" {
+						c.note("warning: connector %s: something is left to you: %s", name, duties)
+					}
+				}
 				c.say("%s is good: %d connectors, %d triggers, version %s\n",
 					c.config, len(cfg.Receivers), len(cfg.Triggers.Names()), cfg.Version)
 			}

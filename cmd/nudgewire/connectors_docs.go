@@ -126,6 +126,10 @@ func docsPage(i connectors.Info) string {
 		say("\nWith a `token` (or `oauth`) what the request leaves out is fetched from %s.", quoted(i.Lookups))
 	}
 
+	if i.Duties != "" {
+		say("\n## What is left to you\n\n%s", i.Duties)
+	}
+
 	if len(i.Samples) > 0 {
 		s := i.Samples[0]
 		say("\n## A request, for a look\n")

@@ -24,13 +24,17 @@ type shownConnector struct {
 	Kinds      []string            `json:"kinds"`
 	Words      map[string][]string `json:"words,omitempty"`   // by kind: what the sender calls it
 	Consent    []string            `json:"consent,omitempty"` // where it says whether somebody agreed
-	Lookups    []string            `json:"lookups,omitempty"` // what is asked for what a webhook leaves out
-	Timeout    string              `json:"timeout,omitempty"`
-	Retries    string              `json:"retries,omitempty"`
-	Disables   string              `json:"disables,omitempty"`
-	Verified   string              `json:"verified"`
-	Warnings   []string            `json:"warnings,omitempty"`
-	Snippet    string              `json:"snippet"`
+
+	EmailConsent []string `json:"email_consent,omitempty"`
+	Duties       string   `json:"duties,omitempty"`
+
+	Lookups  []string `json:"lookups,omitempty"` // what is asked for what a webhook leaves out
+	Timeout  string   `json:"timeout,omitempty"`
+	Retries  string   `json:"retries,omitempty"`
+	Disables string   `json:"disables,omitempty"`
+	Verified string   `json:"verified"`
+	Warnings []string `json:"warnings,omitempty"`
+	Snippet  string   `json:"snippet"`
 }
 
 // noHost stands for the public address where the config does not say it.
@@ -77,7 +81,7 @@ func shown(cfg *config.Config, name string) (shownConnector, error) {
 	v := shownConnector{
 		Name: info.Name, Title: info.Title, Preset: info.Preset, Configured: configured,
 		URL: info.URL(base), TokenURL: info.TokenURL(base), Setup: info.Setup, Docs: info.Docs,
-		Proof: info.Proof, Needs: info.Needs, Kinds: info.Kinds, Words: info.Words, Consent: info.Consent, Lookups: info.Lookups,
+		Proof: info.Proof, Needs: info.Needs, Kinds: info.Kinds, Words: info.Words, Consent: info.Consent, EmailConsent: info.EmailConsent, Duties: info.Duties, Lookups: info.Lookups,
 		Retries: info.Sender.Retries, Disables: info.Sender.Disables, Verified: info.Verified, Warnings: warnings, Snippet: info.Snippet(),
 	}
 	if entry := cfg.Connector(name); entry != "" {
@@ -142,6 +146,9 @@ func (c *cli) showConnector(v shownConnector) {
 	if len(v.Consent) > 0 {
 		say("  consent is read from %s", strings.Join(v.Consent, ", "))
 	}
+	if len(v.EmailConsent) > 0 {
+		say("  permission to be sent e-mail, which is another thing, from %s", strings.Join(v.EmailConsent, ", "))
+	}
 	for _, at := range v.Lookups {
 		say("  looks up %s", at)
 	}
@@ -159,6 +166,10 @@ func (c *cli) showConnector(v shownConnector) {
 		}
 	}
 
+	if v.Duties != "" {
+		head("What is left to you")
+		say("%s", indent(v.Duties, "  "))
+	}
 	if v.Verified != "" {
 		head("What is proven, and what is not")
 		say("%s", indent(v.Verified, "  "))
