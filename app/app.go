@@ -135,6 +135,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	a.tracker = tracker.New(tracker.Options{
 		Ledger: pollLedger{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("tracker"),
 		Plan: planOf(cfg), Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: grace,
+		Told: func(m *nudgewire.Message, p *nudgewire.Poll) { a.sender.Told(m, p) },
 	})
 	a.sender = sender.New(sender.Options{
 		Ledger: sendLedger{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),

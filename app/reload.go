@@ -140,7 +140,7 @@ func (d daemon) View() server.DaemonView {
 	v := server.DaemonView{
 		Version: d.opt.Version, PID: os.Getpid(), StartedAt: d.started, Listen: d.hooks.Addr().String(),
 		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart,
-		API: d.cfg.API.BaseURL, Rate: rateWords(d.budget.State(), sending.Halted), UnderWay: sending.UnderWay,
+		API: d.cfg.API.BaseURL, Rate: rateWords(d.budget.State()), UnderWay: sending.UnderWay,
 	}
 	for name := range d.cfg.Receivers {
 		v.Connectors = append(v.Connectors, name)
@@ -148,28 +148,28 @@ func (d daemon) View() server.DaemonView {
 	slices.SortFunc(v.Connectors, strings.Compare)
 	v.Triggers, v.Templates = d.cfg.Triggers.Names(), templatesOf(d.cfg)
 	v.Silent, v.Turned = d.silent, d.door.Turned()
+	if sending.Trouble != "" {
+		v.Halted = &server.SendingHalted{
+			Cause: string(sending.Trouble), Why: sending.Halted, Since: sending.HaltedSince.UTC(), NextProbe: sending.HaltedUntil.UTC(),
+		}
+	}
 	return v
 }
 
 // rateWords says how fast requests may leave, and what holds them up.
-func rateWords(s pace.State, halted string) string {
+func rateWords(s pace.State) string {
 	words := "no rate limit"
 	if s.Rate > 0 {
 		words = perSecond(s.Rate) + " requests a second"
 	}
-	words += slowedWords(s.Pace, s.Configured)
-	for _, other := range []struct {
-		what string
-		pace.Pace
-	}{{"status questions", s.Status}, {"uploads", s.Uploads}} {
-		if slowed := slowedWords(other.Pace, s.Configured); slowed != "" {
-			words += "; " + other.what + " at " + perSecond(other.Rate) + " a second" + slowed
+	other := func(what string, p pace.Pace) string {
+		slowed := slowedWords(p, s.Configured)
+		if slowed == "" {
+			return ""
 		}
+		return "; " + what + " at " + perSecond(p.Rate) + " a second" + slowed
 	}
-	if halted != "" {
-		words += ", halted: " + halted
-	}
-	return words
+	return words + slowedWords(s.Pace, s.Configured) + other("status questions", s.Status) + other("uploads", s.Uploads)
 }
 
 func perSecond(rate float64) string { return strconv.FormatFloat(rate, 'f', -1, 64) }

@@ -91,3 +91,7 @@ func BenchmarkEventToCall(b *testing.B) {
 	stop()
 	run.Wait()
 }
+
+func (e *endless) MessageStatus(context.Context, string) (apiclient.Status, error) {
+	return apiclient.Status{}, nil
+}

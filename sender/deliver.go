@@ -46,26 +46,32 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim) (a nudgewire.At
 			a = c.attempt(time.Now(), nudgewire.StateInDoubt, "may have been taken: the sender broke while sending, and its log says how")
 		}
 	}()
-	slot := s.slots.take(ctx, c.Category.Urgent())
-	if slot == nil {
-		return s.giveBack(c, time.Now(), "stopping before it was sent")
+	slot := s.slots.take(ctx, c.Category.Urgent(), s.health.strikes())
+	now := time.Now()
+	if halted, is := s.health.holds(c.Category.Urgent()); slot == nil && is && ctx.Err() == nil {
+		return s.giveBack(c, halted.Until, "not sent: "+halted.Why)
+	} else if slot == nil {
+		return s.giveBack(c, now, "stopping before it was sent")
 	}
 	defer func() { <-slot }()
-	now := time.Now()
 	by := now.Add(holdMost)
 	if latest := c.ends.Add(-s.Timeout); latest.Before(by) {
 		by = latest
 	}
 	if err := s.Budget.Wait(ctx, class, by); errors.Is(err, pace.ErrTooLate) {
 		_, again := s.Budget.Room(pace.Send, window)
-		return s.giveBack(c, again, "not sent: no room in the rate before the claim would end")
+		why := "not sent: no room in the rate before the claim would end"
+		if halted, is := s.health.halt.State(); is {
+			again, why = halted.Until, "not sent: "+halted.Why
+		}
+		return s.giveBack(c, again, why)
 	} else if err != nil {
 		return s.giveBack(c, time.Now(), "stopping before it was sent")
 	}
 	leave()
 	now = time.Now()
-	if until, _ := s.halt.State(now); until.After(now) {
-		return s.giveBack(c, until, "not sent: "+s.halt.Why())
+	if halted, is := s.health.holds(c.Category.Urgent()); is && (!c.probe || halted.Until.After(now)) {
+		return s.giveBack(c, halted.Until, "not sent: "+halted.Why)
 	}
 	if s.Halted != nil {
 		if why := s.Halted(&c.Dispatch); why != "" {
@@ -89,8 +95,8 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim) (a nudgewire.At
 		return s.giveBack(c, now, "not sent: the claim would have ended before the call")
 	}
 	answer, err := s.call(calling, &c.Dispatch)
-	s.learn(calling, now, err)
-	return s.judge(c, time.Now(), answer, err)
+	waits := s.learn(calling, now, c, answer, err)
+	return s.judge(c, time.Now(), answer, err, waits)
 }
 
 // call asks the service for what the dispatch says.
@@ -114,38 +120,6 @@ func (s *Sender) call(ctx context.Context, d *nudgewire.Dispatch) (apiclient.Ans
 		return api.SendText(ctx, string(d.Phone), d.Send.Text)
 	default:
 		return apiclient.Answer{}, &apiclient.CallError{Call: "send", Outcome: apiclient.Rejected, Words: "it names neither a template nor a campaign nor a text"}
-	}
-}
-
-// learn tells the budget and the halt switch what a call begun at began showed about the
-// service as a whole.
-func (s *Sender) learn(calling context.Context, began time.Time, err error) {
-	refusal, _ := errors.AsType[*apiclient.CallError](err)
-	switch {
-	case err == nil:
-		s.Budget.Took(pace.Send)
-		s.recovered()
-	case refusal == nil: // not of the service
-	case keyRefused(refusal):
-		s.Budget.Took(pace.Send)
-		if until, first := s.halt.Strike(began, time.Now(), "the service refuses the API key: "+refusal.Error()); first {
-			s.Log.Error("the service refuses the API key; nothing is sent until it takes it",
-				zap.Int("http_status", refusal.HTTPStatus), zap.String("words", refusal.Words), zap.Time("again_at", until))
-		}
-	case overloaded(refusal):
-		if calling.Err() == nil { // else it was us who cut the call
-			s.Budget.Slow(pace.Send, began, refusal.RetryAfter)
-		}
-	case refusal.HTTPStatus != 0:
-		s.Budget.Took(pace.Send)
-		s.recovered()
-	}
-}
-
-func (s *Sender) recovered() {
-	if s.halt.Lift() {
-		s.Log.Info("the service takes the API key again")
-		s.alarm.Ring()
 	}
 }
 

@@ -25,6 +25,10 @@ func (s *Sender) dispatch(ctx, recording context.Context) {
 	failures := 0
 	for ctx.Err() == nil {
 		now := time.Now()
+		if s.mustAsk(now) {
+			s.ask(ctx)
+			continue
+		}
 		s.look(&k, now)
 		take, until := s.quota(&k, now)
 		var err error
@@ -66,15 +70,27 @@ func (s *Sender) look(k *knowledge, now time.Time) {
 func (s *Sender) quota(k *knowledge, now time.Time) (take lanes, until time.Time) {
 	s.holding.expect(0, 0, false)
 	until = now.Add(lookAgain)
+	halted, is := s.health.halt.State()
+	if is && halted.Until.After(now) && halted.Until.Before(until) {
+		until = halted.Until
+	}
 	if !k.urgent && !k.marketing {
 		if !k.next.IsZero() && k.next.Before(until) {
 			return lanes{}, k.next
 		}
 		return lanes{}, until
 	}
-	if wait, probe := s.halt.State(now); wait.After(now) {
-		return lanes{}, wait
-	} else if probe {
+	marketing := k.marketing
+	if _, held := s.health.holds(true); is && !held {
+		marketing = false // but the urgent go on
+		if !k.urgent && halted.Until.After(now) {
+			return lanes{}, halted.Until
+		}
+		is = k.marketing && !k.urgent
+	}
+	if is && halted.Until.After(now) {
+		return lanes{}, halted.Until
+	} else if is {
 		s.holding.expect(s.holding.seats.urgent, 0, false)
 		if s.holding.hands() > 0 {
 			return lanes{}, until
@@ -94,7 +110,7 @@ func (s *Sender) quota(k *knowledge, now time.Time) (take lanes, until time.Time
 			enough.urgent = s.worth()
 		}
 	}
-	if k.marketing {
+	if marketing {
 		enough.marketing = 1
 		if k.backlog {
 			enough.marketing = s.worth()
@@ -105,7 +121,7 @@ func (s *Sender) quota(k *knowledge, now time.Time) (take lanes, until time.Time
 	room.urgent = min(room.urgent, idle.urgent)
 	room.marketing = min(room.marketing, idle.urgent)
 	take = quota(s.holding.seats, s.holding.now(),
-		k.urgent && idle.urgent >= enough.urgent, k.marketing && idle.marketing >= enough.marketing && room.marketing > 0,
+		k.urgent && idle.urgent >= enough.urgent, marketing && idle.marketing >= enough.marketing && room.marketing > 0,
 		k.full, room)
 	if take.urgent+take.marketing > 0 {
 		s.holding.expect(0, 0, false)
@@ -124,6 +140,7 @@ func (s *Sender) claim(ctx context.Context, k *knowledge, take lanes) error {
 		return err
 	}
 	got, ends := lanes{}, now.Add(s.Lease)
+	_, probe := s.health.halt.State()
 	for i := range rows {
 		if rows[i].Category.Urgent() {
 			got.urgent++
@@ -133,7 +150,7 @@ func (s *Sender) claim(ctx context.Context, k *knowledge, take lanes) error {
 		s.holding.lane(rows[i].Category.Urgent()).Add(1)
 		s.holding.queue(rows[i].Category.Urgent()).Add(1)
 		rows[i].Owner = s.Owner
-		s.hands <- claim{rows[i], ends}
+		s.hands <- claim{rows[i], ends, probe}
 	}
 	if take.urgent > 0 {
 		k.urgent = got.urgent >= take.urgent

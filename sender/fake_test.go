@@ -186,9 +186,11 @@ func (m *memory) in(state nudgewire.State) int {
 
 // service is an API: answer decides, after taking its time.
 type service struct {
-	mu     sync.Mutex
-	calls  []made
-	answer func(ctx context.Context, n int, m made) (apiclient.Answer, error) // n counts from 1; nil accepts
+	mu        sync.Mutex
+	calls     []made
+	questions []time.Time
+	question  func() error                                                       // nil answers well
+	answer    func(ctx context.Context, n int, m made) (apiclient.Answer, error) // n counts from 1; nil accepts
 }
 
 // made is one call as the service saw it.
@@ -229,6 +231,18 @@ func (s *service) SendCampaign(ctx context.Context, phone, id string) (apiclient
 
 func (s *service) SendText(ctx context.Context, phone, text string) (apiclient.Answer, error) {
 	return s.take(ctx, made{phone: phone, what: "text " + text})
+}
+
+// MessageStatus is a question, which is answered as a send would be but leaves no call; question
+// decides otherwise.
+func (s *service) MessageStatus(context.Context, string) (apiclient.Status, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.questions = append(s.questions, time.Now())
+	if s.question != nil {
+		return apiclient.Status{}, s.question()
+	}
+	return apiclient.Status{}, nil
 }
 
 func (s *service) made() []made {

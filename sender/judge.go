@@ -3,7 +3,6 @@ package sender
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -30,15 +29,16 @@ func pauses(c nudgewire.Category) (base, most time.Duration) {
 }
 
 // judge turns the end of a call into what is recorded of it. It is the table "outcome of a
-// call" of the rules of sending, and docs/states.md repeats it.
-func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err error) nudgewire.Attempt {
+// call" of the rules of sending, and docs/states.md repeats it. waits says that what was refused
+// waits for the service to be well again.
+func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err error, waits bool) nudgewire.Attempt {
 	refusal, _ := errors.AsType[*apiclient.CallError](err)
 	var a nudgewire.Attempt
 	switch outcome := apiclient.OutcomeOf(err); {
 	case err == nil:
 		a = c.attempt(now, nudgewire.StateAccepted, "")
 		a.Message = s.message(c, now, answer)
-	case refusal != nil && keyRefused(refusal):
+	case waits:
 		a = s.again(c, now, refusal)
 	case outcome == apiclient.NotAccepted:
 		if c.Attempt >= maxAttempts {
@@ -131,26 +131,6 @@ func refused(r *apiclient.CallError) string {
 		return "refused: " + r.Words
 	default:
 		return "refused: " + r.Error()
-	}
-}
-
-// keyRefused reports whether the answer is about us rather than about the message. The API
-// document does not show the answer to a bad key, so 401 and 403 are taken by their meaning
-// in HTTP: nothing was accepted, and the next dispatch would fare no better.
-func keyRefused(r *apiclient.CallError) bool {
-	return r.HTTPStatus == http.StatusUnauthorized || r.HTTPStatus == http.StatusForbidden
-}
-
-// overloaded reports whether the end of a call asks for a slower pace: 429, 5xx, or no answer
-// at all although a request was tried.
-func overloaded(r *apiclient.CallError) bool {
-	switch r.HTTPStatus {
-	case 0:
-		return r.Outcome == apiclient.NotAccepted || r.Outcome == apiclient.InDoubt
-	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusTooEarly:
-		return true
-	default:
-		return r.HTTPStatus >= 500
 	}
 }
 

@@ -60,7 +60,7 @@ func (s *Sender) note(d *nudgewire.Dispatch, a *nudgewire.Attempt) {
 			s.counts.untracked.Add(1)
 		}
 	case nudgewire.StateWaiting:
-		level = zap.InfoLevel
+		level = zap.DebugLevel // the trouble behind it is told once
 		s.counts.retried.Add(1)
 		s.alarm.At(a.RetryAt)
 	case nudgewire.StateRejected:

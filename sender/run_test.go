@@ -508,10 +508,10 @@ func TestARefusedKeyHaltsTheSenderInsteadOfRejectingEverything(t *testing.T) {
 		if s := r.Stats(); s.Halted != "" || !s.HaltedUntil.IsZero() {
 			t.Errorf("Stats still say %q until %v", s.Halted, s.HaltedUntil)
 		}
-		if n := r.logs.FilterMessageSnippet("refuses the API key").Len(); n != 1 {
+		if n := r.logs.FilterMessageSnippet("sending is halted: the service refuses the API key").Len(); n != 1 {
 			t.Errorf("%d errors logged about it, want 1", n)
 		}
-		if n := r.logs.FilterMessageSnippet("takes the API key again").Len(); n != 1 {
+		if n := r.logs.FilterMessageSnippet("sending goes on: it was halted because the service refuses the API key").Len(); n != 1 {
 			t.Errorf("%d lines about its end, want 1", n)
 		}
 	})

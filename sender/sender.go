@@ -38,6 +38,8 @@ type API interface {
 	SendTemplate(ctx context.Context, m apiclient.TemplateMessage) (apiclient.Answer, error)
 	SendCampaign(ctx context.Context, phone, campaignID string) (apiclient.Answer, error)
 	SendText(ctx context.Context, phone, text string) (apiclient.Answer, error)
+	// MessageStatus is how the sender asks whether the service is well again.
+	MessageStatus(ctx context.Context, id string) (apiclient.Status, error)
 }
 
 // Defaults for the fields of Options that are left zero.
@@ -118,7 +120,7 @@ type Sender struct {
 	slots   slots
 	hands   chan claim
 	holding holding
-	halt    pace.Halt
+	health  health
 	counts  counts
 	running atomic.Bool
 }
@@ -126,7 +128,8 @@ type Sender struct {
 // A claim is a dispatch in hand.
 type claim struct {
 	nudgewire.Dispatch
-	ends time.Time // of the lease, by our own clock and never later than the ledger's word
+	ends  time.Time // of the lease, by our own clock and never later than the ledger's word
+	probe bool      // it is the one that shows whether the service is well again
 }
 
 // New makes a Sender. Options.Ledger, API and Budget must be set.
@@ -168,7 +171,7 @@ func New(o Options) *Sender {
 	if o.Concurrency == 1 {
 		s.holding.seats.marketing = 1
 	}
-	s.Retune(o.API)
+	s.api.Store(&o.API)
 	return s
 }
 
@@ -214,11 +217,12 @@ func (s *Sender) Run(ctx context.Context) error {
 // passed leads to a claim at once.
 func (s *Sender) Wake(at time.Time) { s.alarm.At(at) }
 
-// Retune replaces the API for calls to come, and forgets that the old one's key was refused.
+// Retune replaces the API for calls to come, and forgets the trouble that the old one met.
 // The rate is the Budget's matter; another concurrency needs another Sender.
 func (s *Sender) Retune(api API) {
 	s.api.Store(&api)
-	s.halt.Lift()
+	s.health.halt.Reset(time.Now())
+	s.health.forget()
 	s.alarm.At(time.Time{})
 }
 

@@ -21,8 +21,9 @@ func reserve(concurrency int, share float64) int {
 	return min(max(1, int(math.Round(share*float64(concurrency)))), concurrency-1)
 }
 
-// take waits for a slot and returns the lane to give it back to; nil means that ctx ended.
-func (s slots) take(ctx context.Context, urgent bool) chan struct{} {
+// take waits for a slot and returns the lane to give it back to; nil means that ctx ended, or that
+// enough was closed.
+func (s slots) take(ctx context.Context, urgent bool, enough <-chan struct{}) chan struct{} {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -32,6 +33,8 @@ func (s slots) take(ctx context.Context, urgent bool) chan struct{} {
 			return s.general
 		case <-ctx.Done():
 			return nil
+		case <-enough:
+			return nil
 		}
 	}
 	select {
@@ -40,6 +43,8 @@ func (s slots) take(ctx context.Context, urgent bool) chan struct{} {
 	case s.general <- struct{}{}:
 		return s.general
 	case <-ctx.Done():
+		return nil
+	case <-enough:
 		return nil
 	}
 }

@@ -3,12 +3,19 @@ package sender
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/nudgewire/nudgewire/apiclient"
 )
 
 type counts struct {
 	calls, accepted, untracked, rejected, inDoubt, dropped, retried, givenBack, lost, abandoned atomic.Uint64
 
 	underWay atomic.Int64
+}
+
+// burned is what may grow while the service is unwell: put back, rejected, in doubt, dropped.
+func (c *counts) burned() [4]uint64 {
+	return [4]uint64{c.retried.Load(), c.rejected.Load(), c.inDoubt.Load(), c.dropped.Load()}
 }
 
 // Stats say what a Sender did since it was made, and what it is doing.
@@ -27,19 +34,22 @@ type Stats struct {
 	InHand   int `json:"in_hand"`   // dispatches claimed and not recorded yet
 	UnderWay int `json:"under_way"` // calls
 
-	// Halted says why nothing is sent, "" while things are sent; HaltedUntil is the next probe.
-	Halted      string    `json:"halted,omitempty"`
-	HaltedUntil time.Time `json:"halted_until,omitzero"`
+	// Trouble is why nothing is sent, "" while things are sent; Halted says it in words, and
+	// HaltedUntil is the next probe.
+	Trouble     apiclient.Trouble `json:"trouble,omitempty"`
+	Halted      string            `json:"halted,omitempty"`
+	HaltedSince time.Time         `json:"halted_since,omitzero"`
+	HaltedUntil time.Time         `json:"halted_until,omitzero"`
 }
 
 // Stats tells how the sender fares.
 func (s *Sender) Stats() Stats {
-	until, _ := s.halt.State(time.Now())
+	halted, _ := s.health.halt.State()
 	return Stats{
 		Calls: s.counts.calls.Load(), Accepted: s.counts.accepted.Load(), Untracked: s.counts.untracked.Load(),
 		Rejected: s.counts.rejected.Load(), InDoubt: s.counts.inDoubt.Load(), Dropped: s.counts.dropped.Load(),
 		Retried: s.counts.retried.Load(), GivenBack: s.counts.givenBack.Load(), Lost: s.counts.lost.Load(),
 		Abandoned: s.counts.abandoned.Load(), InHand: s.holding.hands(), UnderWay: int(s.counts.underWay.Load()),
-		Halted: s.halt.Why(), HaltedUntil: until,
+		Trouble: apiclient.Trouble(halted.Cause.Name), Halted: halted.Why, HaltedSince: halted.Since, HaltedUntil: halted.Until,
 	}
 }

@@ -79,6 +79,13 @@ func (a admin) status(r *http.Request) (any, error) {
 		Storage: a.Storage, Counts: c.Totals, Waiting: c.Waiting, Sending: c.Sending, InDoubt: c.InDoubt, Tracking: c.Tracking, Lookups: c.Lookups,
 		Held: c.Held, PartsInDoubt: c.PartsInDoubt,
 	}
+	rejected, err := a.Store.Rejected(r.Context(), a.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range rejected {
+		v.Rejected = append(v.Rejected, RejectedView{one.State, one.Reason, one.N})
+	}
 	if v.LastEvents, err = a.Store.LastEvents(r.Context()); err != nil {
 		return nil, err
 	}

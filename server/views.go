@@ -170,6 +170,8 @@ type StatusView struct {
 
 	Halts []HaltView `json:"halts,omitempty"` // and runs that are paused
 
+	Rejected []RejectedView `json:"rejected,omitempty"` // in the last 24 hours, by reason, the most first
+
 	PartsInDoubt int64 `json:"parts_in_doubt"` // files of runs of which nobody knows whether they were taken
 
 	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
@@ -190,15 +192,46 @@ type DaemonView struct {
 	UnderWay     int      `json:"under_way"` // calls that send a message
 	API          string   `json:"api"`
 	Rate         string   `json:"rate"` // requests a second at present, and why when slowed
-	Connectors   []string `json:"connectors"`
-	Triggers     []string `json:"triggers"`
-	Templates    []string `json:"templates,omitempty"` // those that triggers and jobs name
+
+	Halted     *SendingHalted `json:"halted,omitempty"` // why nothing is sent at present
+	Connectors []string       `json:"connectors"`
+	Triggers   []string       `json:"triggers"`
+	Templates  []string       `json:"templates,omitempty"` // those that triggers and jobs name
 
 	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken
 
 	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
 
 	Paused []HaltView `json:"paused,omitempty"` // triggers of which something waits that is not sent; told by reload
+}
+
+// SendingHalted says why the daemon sends nothing by itself: the service, or the account, is unwell.
+type SendingHalted struct {
+	Cause     string    `json:"cause"` // key, points, address, outage or refusals
+	Why       string    `json:"why"`   // in words
+	Since     time.Time `json:"since"`
+	NextProbe time.Time `json:"next_probe"`
+}
+
+// Words say it in a line.
+func (h *SendingHalted) Words(now time.Time) string {
+	probe := "the next message is the probe"
+	if h.NextProbe.After(now) {
+		probe = "next probe at " + h.NextProbe.UTC().Format("15:04:05 UTC")
+	}
+	return fmt.Sprintf("sending is halted since %s: %s; %s", h.Since.UTC().Format("2006-01-02 15:04:05 UTC"), h.Why, probe)
+}
+
+// A RejectedView is how many messages ended for one reason in the last 24 hours.
+type RejectedView struct {
+	State  string `json:"state"` // rejected, or failed after it was accepted
+	Reason string `json:"reason"`
+	Count  int64  `json:"count"`
+}
+
+// Words say it in a line.
+func (v RejectedView) Words() string {
+	return fmt.Sprintf("%d %s in 24h: %s", v.Count, v.State, v.Reason)
 }
 
 // A SendRequest asks for one message by hand.

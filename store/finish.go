@@ -78,6 +78,9 @@ func (t *tx) finish(a *nudgewire.Attempt) (lost bool, err error) {
 		return held == 0, err
 	}
 	t.counts[stateCounts[a.State]]++
+	if a.State == nudgewire.StateRejected {
+		t.countRejection(string(a.State), a.Reason)
+	}
 	plain := a.State == nudgewire.StateAccepted && a.Reason == "" && a.Message != nil && a.Message.Tracked()
 	if !plain {
 		if err := t.insertAttempt(a); err != nil {

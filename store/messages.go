@@ -71,6 +71,9 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 		m := follow(before, p)
 		t.counts[countPolls]++
 		t.countSeen(before, m)
+		if failedNow(&before, &m) {
+			t.countRejection(string(nudgewire.StatusFailed), m.Error)
+		}
 		t.leavesPoll(micro(m.NextPollAt))
 		_, err = t.exec(stUpdateMessage, int64(m.DispatchID), string(m.Status), m.Error, micro(m.StatusAt), micro(m.ToldAt),
 			micro(m.NextPollAt), int64(m.Polls), flag(m.Final), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))

@@ -17,6 +17,7 @@ const (
 	stHeard
 
 	stSetCount
+	stTrimCounts
 	stEventKey
 	stSeenOneDay
 	stSeen
@@ -157,6 +158,8 @@ var statements = [stmtCount]string{
 
 	stSetCount: `INSERT INTO counters (name, value) VALUES (?1, ?2)
 		ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+
+	stTrimCounts: `DELETE FROM counters WHERE name >= ?1 AND name < ?2`,
 
 	stEventKey: `SELECT id, connector, dedupe_key, content_key FROM events WHERE id = ?1`,
 	// One day is the usual case of a young ledger and needs no list.

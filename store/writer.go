@@ -42,6 +42,7 @@ type writer struct {
 	blocks, halts bool
 	passed        passed
 	off           *recentOff
+	rejected      rejected
 	now           func() time.Time
 	hooks         hooks
 }
@@ -108,6 +109,9 @@ type tx struct {
 	lookup int64 // same for look-ups
 	heard  []heard
 	off    []calledOff
+
+	refused      map[string]int64 // see rejected.go
+	trimRejected bool
 }
 
 // runGroup implements runner.
@@ -139,6 +143,9 @@ func (w *writer) runGroup(ops []*waiting) (err error) {
 	}
 	if err == nil {
 		err = t.writeHeard()
+	}
+	if err == nil {
+		err = t.writeRejections()
 	}
 	if err == nil {
 		_, err = t.exec(stCommit)

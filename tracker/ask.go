@@ -3,7 +3,6 @@ package tracker
 import (
 	"context"
 	"errors"
-	"net/http"
 	"runtime/debug"
 	"time"
 
@@ -56,14 +55,13 @@ func (t *Tracker) ask(ctx, working context.Context, m *nudgewire.Message) (poll 
 	}
 	leave()
 	began := time.Now()
-	if until, _ := t.halt.State(began); until.After(began) || ctx.Err() != nil {
+	if halted, _ := t.halt.State(); halted.Until.After(began) || ctx.Err() != nil {
 		return nudgewire.Poll{}, false
 	}
 	t.counts.polls.Add(1)
 	status, err := (*t.api.Load()).MessageStatus(working, string(m.ID))
 	if err == nil {
-		t.Budget.Took(pace.Poll)
-		t.recovered()
+		t.learn(began, nil)
 		return t.next(m, &status), true
 	}
 	if working.Err() != nil { // cut by us, which says nothing
@@ -81,31 +79,34 @@ func (t *Tracker) next(m *nudgewire.Message, answer *apiclient.Status) nudgewire
 	return t.plan.Load().Next(m, time.Now(), answer, t.Jitter())
 }
 
-// learn tells the budget and the halt switch what a failed look begun at began showed about
-// the service as a whole.
-func (t *Tracker) learn(began time.Time, err error) {
-	refusal, ok := errors.AsType[*apiclient.CallError](err)
-	switch {
-	case !ok: // not of the service
-	case refusal.HTTPStatus == http.StatusUnauthorized, refusal.HTTPStatus == http.StatusForbidden:
-		t.Budget.Took(pace.Poll)
-		if until, first := t.halt.Strike(began, time.Now(), "the service refuses the API key: "+err.Error()); first {
-			t.Log.Error("the service refuses the API key; nothing is asked until it takes it",
-				zap.Int("http_status", refusal.HTTPStatus), zap.String("words", refusal.Words), zap.Time("again_at", until))
-		}
-	case refusal.HTTPStatus == http.StatusTooManyRequests, refusal.HTTPStatus == http.StatusRequestTimeout, refusal.HTTPStatus >= 500,
-		refusal.HTTPStatus == 0 && refusal.Outcome != apiclient.Rejected:
-		t.Budget.Slow(pace.Poll, began, refusal.RetryAfter)
-	case refusal.HTTPStatus != 0:
-		t.Budget.Took(pace.Poll)
-		t.recovered()
-	}
-}
+// keyRefused holds looks back while the service refuses the key.
+var keyRefused = pace.Cause{Name: string(apiclient.TroubleKey), First: 5 * time.Second, Most: 5 * time.Minute}
 
-func (t *Tracker) recovered() {
-	if t.halt.Lift() {
-		t.Log.Info("the service takes the API key again")
-		t.alarm.Ring()
+// learn tells the budget and the halt switch what a look begun at began showed about the service.
+func (t *Tracker) learn(began time.Time, err error) {
+	call, _ := errors.AsType[*apiclient.CallError](err)
+	switch trouble := apiclient.TroubleOf(err); {
+	case err != nil && call == nil: // not of the service
+	case trouble == apiclient.TroubleKey:
+		t.Budget.Took(pace.Poll)
+		if first, _ := t.halt.Strike(began, time.Now(), keyRefused, trouble.Words()+": "+err.Error()); first {
+			halted, _ := t.halt.State()
+			t.Log.Warn("the service refuses the API key; nothing is asked until it takes it",
+				zap.Int("http_status", call.HTTPStatus), zap.String("words", call.Words), zap.Time("next_probe", halted.Until))
+		}
+	case trouble == apiclient.TroubleBusy, trouble == apiclient.TroubleOutage:
+		t.Budget.Slow(pace.Poll, began, call.RetryAfter)
+		if !t.slowed.Swap(true) {
+			t.Log.Warn("status questions are not answered well; they are slowed, sends are not", zap.Error(err))
+		}
+	case err == nil || call.HTTPStatus != 0:
+		if t.Budget.Took(pace.Poll) && t.slowed.Swap(false) {
+			t.Log.Info("status questions are at their full rate again")
+		}
+		if _, lifted := t.halt.Lift(began, time.Now()); lifted {
+			t.Log.Info("the service takes the API key again")
+			t.alarm.Ring()
+		}
 	}
 }
 
@@ -125,6 +126,9 @@ func (t *Tracker) record(working context.Context, m *nudgewire.Message, poll nud
 		sleep(working, backoff.Next(try, 50*time.Millisecond, time.Second, t.Jitter()))
 	}
 	t.note(m, &poll)
+	if t.Told != nil {
+		t.Told(m, &poll)
+	}
 }
 
 // note counts and logs a recorded look.

@@ -73,9 +73,9 @@ func (t *Tracker) quota(k *knowledge, now time.Time) (n int, until time.Time) {
 		return 0, until
 	}
 	seats := cap(t.hands)
-	if wait, probe := t.halt.State(now); wait.After(now) {
-		return 0, wait
-	} else if probe {
+	if halted, is := t.halt.State(); is && halted.Until.After(now) {
+		return 0, halted.Until
+	} else if is {
 		t.wantIdle.Store(int32(seats))
 		if t.held.Load() > 0 {
 			return 0, until

@@ -28,10 +28,10 @@ type Stats struct {
 
 // Stats tells how the tracker fares.
 func (t *Tracker) Stats() Stats {
-	until, _ := t.halt.State(time.Now())
+	halted, _ := t.halt.State()
 	return Stats{
 		Polls: t.counts.polls.Load(), Unreadable: t.counts.unreadable.Load(), Moved: t.counts.moved.Load(),
 		Arrived: t.counts.arrived.Load(), Failed: t.counts.failed.Load(), Expired: t.counts.expired.Load(),
-		Lost: t.counts.lost.Load(), InHand: int(t.held.Load()), Halted: t.halt.Why(), HaltedUntil: until,
+		Lost: t.counts.lost.Load(), InHand: int(t.held.Load()), Halted: halted.Why, HaltedUntil: halted.Until,
 	}
 }

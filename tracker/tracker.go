@@ -59,6 +59,8 @@ type Options struct {
 	// Lease is how long a claimed look is kept from others; it is raised where it would not
 	// cover a call.
 	Lease time.Duration
+	// Told is told of each recorded look; nil is nobody.
+	Told func(m *nudgewire.Message, p *nudgewire.Poll)
 	// Jitter spreads polls: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
 }
@@ -94,6 +96,7 @@ type Tracker struct {
 	slots   chan struct{}
 	hands   chan nudgewire.Message
 	halt    pace.Halt
+	slowed  atomic.Bool // said in the log
 	counts  counts
 	running atomic.Bool
 
@@ -130,7 +133,9 @@ func New(o Options) *Tracker {
 		slots:   make(chan struct{}, o.Concurrency),
 		hands:   make(chan nudgewire.Message, ahead*o.Concurrency),
 	}
-	t.Retune(o.API, o.Plan)
+	plan := o.Plan.withDefaults()
+	t.api.Store(&o.API)
+	t.plan.Store(&plan)
 	return t
 }
 
@@ -174,7 +179,7 @@ func (t *Tracker) Retune(api API, plan Plan) {
 	plan = plan.withDefaults()
 	t.api.Store(&api)
 	t.plan.Store(&plan)
-	t.halt.Lift()
+	t.halt.Reset(time.Now())
 	t.alarm.At(time.Time{})
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -213,6 +214,14 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		}
 		d.found(state, "door", "where all senders come through a proxy, name it in server.trusted_proxies; else see the log for the addresses, and server.max_in_flight", "%s", turnedWords(v))
 	}
+	if h := s.Daemon.Halted; h != nil {
+		d.found(wellBad, "messages", haltCures[apiclient.Trouble(h.Cause)], "%s", h.Words(time.Now()))
+	}
+	for i, v := range s.Rejected {
+		if i < mostRejected {
+			d.found(wellNote, "messages", `"nudgewire messages list --state rejected" and "--state failed" name them`, "%s", v.Words())
+		}
+	}
 	if s.Overdue != "" {
 		d.found(wellBad, "messages", `"nudgewire status" shows what holds them up`, "the oldest that waits is %s past its time", s.Overdue)
 	}
@@ -238,6 +247,15 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 
 // turnedLately is how long ago webhooks that were turned away still need a hand.
 const turnedLately = time.Hour
+
+// haltCures say what to do about what halts sending.
+var haltCures = map[apiclient.Trouble]string{
+	apiclient.TroubleKey:     `copy the key anew from the service's dashboard to what api.key names, then "nudgewire reload"`,
+	apiclient.TroublePoints:  `top up the account; "nudgewire reload" tries at once`,
+	apiclient.TroubleAddress: `look at api.base_url and api.text_path, then "nudgewire reload"`,
+	apiclient.TroubleOutage:  "messages wait meanwhile; nothing needs to be done but at the service",
+	sender.TroubleRefusals:   `"nudgewire messages list --state rejected" shows what is refused and why; "nudgewire reload" tries at once`,
+}
 
 // recently is how far back refusals are counted.
 const recently = 24 * time.Hour

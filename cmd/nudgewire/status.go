@@ -48,6 +48,9 @@ func (c *cli) printStatus(s server.StatusView) {
 			row("", "%s", c.paint(c.out, "31", "the last reload was refused: "+d.LoadError))
 		}
 		row("service", "%s, %s", d.API, d.Rate)
+		if d.Halted != nil {
+			row("", "%s", c.paint(c.out, "31", d.Halted.Words(time.Now())))
+		}
 		row("connectors", "%s", orDash(strings.Join(d.Connectors, ", ")))
 		for _, v := range d.Silent {
 			row("", "%s", c.paint(c.out, "33", v.Words()))
@@ -83,6 +86,13 @@ func (c *cli) printStatus(s server.StatusView) {
 		row("held", "%s to be approved   see \"nudgewire jobs history --state held\"", runsWait(s.Held))
 	}
 	row("tracking", "%d", s.Tracking)
+	for i, v := range s.Rejected {
+		if name := "refused"; i == 0 {
+			row(name, "%s", c.paint(c.out, "33", v.Words()))
+		} else if i < mostRejected {
+			row("", "%s", c.paint(c.out, "33", v.Words()))
+		}
+	}
 	if s.Lookups > 0 {
 		row("look-ups", "%s", lookupsWait(s.Lookups))
 	}
@@ -105,6 +115,9 @@ func turnedWords(v server.TurnedView) string {
 	}
 	return words + ": " + v.Why
 }
+
+// mostRejected is how many reasons are shown.
+const mostRejected = 5
 
 // totalGroups are the counters as status shows them: the first of each line always, the
 // others when they are not 0.

@@ -8,70 +8,102 @@ import (
 	"github.com/nudgewire/nudgewire/internal/backoff"
 )
 
-// The pauses of a Halt: the first, and the longest.
-const (
-	haltFirst = 5 * time.Second
-	haltMost  = 5 * time.Minute
-)
-
-// A Halt holds a caller back while every request is refused for the same reason, such as a
-// bad key. After a pause one request goes out as a probe; the pause doubles with each refusal
-// and ends with the first request that is not refused. The zero value is not halted; asking
+// A Halt holds a caller back while requests are of no use for a cause that is not theirs, such as a
+// bad key. After a pause one request goes out as a probe; the pause doubles with each
+// refusal and ends with the first request that is not refused. The zero value is not halted; asking
 // it costs one atomic load.
 type Halt struct {
 	on atomic.Bool // the rest matters only while it is set
 
-	mu       sync.Mutex
-	until    time.Time
-	struckAt time.Time
-	strikes  int
-	why      string
+	mu      sync.Mutex
+	now     Halted
+	changed time.Time // requests begun by then say nothing of how things are since
+	strikes int
 }
 
-// Strike notes a refusal of a request begun at began, and says when the next probe may go and
-// whether this is the first refusal since the halt was last lifted. Refusals of requests that
-// were on their way at the last strike are of the same wave and change nothing.
-func (h *Halt) Strike(began, now time.Time, why string) (until time.Time, first bool) {
+// A Cause is why a caller is held back, and how long its pauses are.
+type Cause struct {
+	Name        string // for programs
+	First, Most time.Duration
+}
+
+// Halted is what a Halt stands at; zero while it is not halted.
+type Halted struct {
+	Cause Cause
+	Why   string // in words, as the last strike told
+	Since time.Time
+	Until time.Time // the next probe
+}
+
+// Strike notes a refusal of a request begun at began, and says whether it is the first since the halt
+// was last lifted, and whether it counted. Refusals of requests that
+// were on their way at the last strike, or at the last lift, are of that wave and change nothing.
+func (h *Halt) Strike(began, now time.Time, cause Cause, why string) (first, counted bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.on.Load() && !began.After(h.struckAt) {
-		return h.until, false
+	if !h.changed.IsZero() && !began.After(h.changed) {
+		return false, false
+	}
+	if first = !h.on.Load(); first {
+		h.now.Since = now
 	}
 	h.strikes++
-	h.struckAt, h.why = now, why
-	h.until = now.Add(backoff.Next(h.strikes, haltFirst, haltMost, 0))
+	h.changed = now
+	h.now.Cause, h.now.Why, h.now.Until = cause, why, now.Add(backoff.Next(h.strikes, cause.First, cause.Most, 0))
 	h.on.Store(true)
-	return h.until, h.strikes == 1
+	return first, true
 }
 
-// Lift ends the halt and reports whether there was one.
-func (h *Halt) Lift() bool {
+// Lift ends the halt for a request begun at began that was not refused, and says what it was; ok is
+// false when there was none, and for a request that was on its way at the last strike.
+func (h *Halt) Lift(began, now time.Time) (was Halted, ok bool) {
 	if !h.on.Load() {
-		return false
+		return Halted{}, false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	was := h.on.Swap(false)
-	h.until, h.struckAt, h.strikes, h.why = time.Time{}, time.Time{}, 0, ""
+	if !h.on.Load() || !began.After(h.changed) {
+		return Halted{}, false
+	}
+	return h.lift(now), true
+}
+
+// Reset ends the halt whatever was on its way: the caller makes other requests from now on.
+func (h *Halt) Reset(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lift(now)
+}
+
+func (h *Halt) lift(now time.Time) (was Halted) {
+	was = h.now
+	h.on.Store(false)
+	h.now, h.changed, h.strikes = Halted{}, now, 0
 	return was
 }
 
-// State says until when no request may go, and whether from then on only a probe may.
-func (h *Halt) State(now time.Time) (until time.Time, probe bool) {
-	if !h.on.Load() {
-		return time.Time{}, false
-	}
+// Hold puts the next probe off: the last one has no answer yet that would tell.
+func (h *Halt) Hold(until time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.until, h.on.Load() && !now.Before(h.until)
+	if h.on.Load() && until.After(h.now.Until) {
+		h.now.Until = until
+	}
 }
 
-// Why is what the last Strike was told; "" while nothing is halted.
-func (h *Halt) Why() string {
+// State says how things stand: ok is false while nothing is halted.
+func (h *Halt) State() (now Halted, ok bool) {
 	if !h.on.Load() {
-		return ""
+		return Halted{}, false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.why
+	return h.now, h.on.Load()
+}
+
+// After reports whether a request begun at began left after the last strike or lift.
+func (h *Halt) After(began time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return began.After(h.changed)
 }

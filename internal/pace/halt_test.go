@@ -6,35 +6,55 @@ import (
 )
 
 func TestHaltPausesDoubleWithEachWaveAndEndWithALift(t *testing.T) {
+	cause := Cause{"key", 5 * time.Second, 5 * time.Minute}
 	var h Halt
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	if until, probe := h.State(now); !until.IsZero() || probe || h.Why() != "" || h.Lift() {
+	if _, halted := h.State(); halted {
 		t.Fatal("a new Halt is not halted")
 	}
-	began := now
+	if _, lifted := h.Lift(now, now); lifted {
+		t.Fatal("a new Halt has nothing to lift")
+	}
+	start, began := now.Add(time.Second), now
 	for i, seconds := range []int{5, 10, 20, 40, 80, 160, 300, 300} {
 		want := time.Duration(seconds) * time.Second
 		now = now.Add(time.Second)
-		until, first := h.Strike(began, now, "no")
-		if until.Sub(now) != want || first != (i == 0) {
-			t.Fatalf("strike %d: %v, first %v, want %v", i+1, until.Sub(now), first, want)
+		first, counted := h.Strike(began, now, cause, "no")
+		s, halted := h.State()
+		if s.Until.Sub(now) != want || first != (i == 0) || !counted || !halted || !s.Since.Equal(start) {
+			t.Fatalf("strike %d: %+v, first %v, want %v", i+1, s, first, want)
 		}
-		if again, first := h.Strike(began, now.Add(time.Second), "no, of the same wave"); !again.Equal(until) || first {
-			t.Fatalf("strike %d: another refusal of the same wave moved the pause to %v", i+1, again)
+		if first, counted := h.Strike(began, now.Add(time.Second), cause, "no, of the same wave"); first || counted {
+			t.Fatalf("strike %d: another refusal of the same wave counted", i+1)
 		}
-		if _, probe := h.State(until.Add(-1)); probe {
-			t.Fatalf("strike %d: a probe before the pause ended", i+1)
+		if _, lifted := h.Lift(began, now.Add(time.Second)); lifted {
+			t.Fatalf("strike %d: an answer of the same wave lifted it", i+1)
 		}
-		if _, probe := h.State(until); !probe {
-			t.Fatalf("strike %d: no probe after the pause", i+1)
+		if again, _ := h.State(); again != s {
+			t.Fatalf("strike %d: the wave moved it from %+v to %+v", i+1, s, again)
 		}
-		now = until
-		began = until.Add(time.Millisecond)
+		now = s.Until
+		began = now.Add(time.Millisecond)
 	}
-	if h.Why() != "no" || !h.Lift() || h.Lift() {
-		t.Error("Lift must end it once")
+	h.Hold(now.Add(time.Hour))
+	if s, _ := h.State(); !s.Until.Equal(now.Add(time.Hour)) {
+		t.Errorf("held until %v", s.Until)
 	}
-	if until, first := h.Strike(now, now, "again"); until.Sub(now) != haltFirst || !first {
-		t.Errorf("after a lift the first pause is %v", until.Sub(now))
+	now = now.Add(time.Minute)
+	if was, lifted := h.Lift(began, now); !lifted || was.Why != "no" || was.Cause != cause {
+		t.Errorf("lifted %v: %+v", lifted, was)
+	}
+	if _, lifted := h.Lift(began, now); lifted {
+		t.Error("lifted twice")
+	}
+	if _, counted := h.Strike(began, now, cause, "late"); counted {
+		t.Error("a refusal from before the lift counted")
+	}
+	if first, counted := h.Strike(now.Add(1), now.Add(2), cause, "again"); !first || !counted {
+		t.Error("a refusal after the lift did not count as the first")
+	}
+	h.Reset(now.Add(3))
+	if s, halted := h.State(); halted || s != (Halted{}) {
+		t.Errorf("after a reset: %+v", s)
 	}
 }

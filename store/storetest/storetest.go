@@ -39,6 +39,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"claim", s.claim},
 		{"finish", s.finish},
 		{"back", s.back},
+		{"rejected", s.rejected},
 		{"abandon", s.abandon},
 		{"people", s.people},
 		{"polls", s.polls},

@@ -1,0 +1,280 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/pace"
+)
+
+// The sender has one view of the service's health. While the service is unwell nothing is burned:
+// messages wait, and one after the other is the probe, after pauses that double. Where a question
+// can tell, one about a message that cannot be is asked before each probe, so that a
+// customer's message is risked only when the service answers well.
+
+// TroubleRefusals is that different messages, one after the other, were refused for what looks
+// like reasons of their own.
+const TroubleRefusals apiclient.Trouble = "refusals"
+
+// A remedy is how a trouble is met.
+type remedy struct {
+	inRow       int // so many, one after the other, show it
+	question    bool
+	first, most time.Duration // pauses between probes
+}
+
+var remedies = map[apiclient.Trouble]remedy{
+	apiclient.TroubleKey:     {1, true, 5 * time.Second, 5 * time.Minute},
+	apiclient.TroublePoints:  {1, false, 15 * time.Second, 15 * time.Minute}, // a probe may cost its message
+	apiclient.TroubleAddress: {3, true, 5 * time.Second, time.Minute},
+	apiclient.TroubleOutage:  {3, true, time.Second, time.Minute},
+	TroubleRefusals:          {5, false, 5 * time.Second, time.Minute},
+}
+
+func words(t apiclient.Trouble) string {
+	if t == TroubleRefusals {
+		return "the service refuses one message after the other"
+	}
+	return t.Words()
+}
+
+const (
+	// hasChances is how many attempts a message has had when an answer that others do not get is
+	// taken for its own fault.
+	hasChances = 3
+
+	// tellsBy is how long a probe that was accepted may take to show by its status whether the
+	// account has points again, before another one goes.
+	tellsBy = time.Minute
+
+	// nobody is the message that questions are about.
+	nobody = "0"
+)
+
+// health is what is known of the service beside the Halt.
+type health struct {
+	halt   pace.Halt
+	slowed atomic.Bool // said in the log
+
+	mu       sync.Mutex
+	of       apiclient.Trouble // of the last calls, one after the other
+	n        int
+	last     nudgewire.DispatchID
+	urgent   bool          // one of them was urgent
+	struck   chan struct{} // closed by the next strike
+	byStatus bool          // the lack of points was told by a status, so an acceptance does not end it
+	asked    bool          // a question was answered well since the last strike
+	before   [4]uint64     // what had happened when the trouble began
+}
+
+// learn takes in what a call begun at began showed about the service, and reports whether the message
+// waits for the service to be well again rather than be refused for good.
+func (s *Sender) learn(calling context.Context, began time.Time, c *claim, answer apiclient.Answer, err error) (waits bool) {
+	call, _ := errors.AsType[*apiclient.CallError](err)
+	trouble := apiclient.TroubleOf(err)
+	if err != nil && (call == nil || call.HTTPStatus == 0 && calling.Err() != nil) {
+		return false // not of the service, or cut by us
+	}
+	switch {
+	case trouble == apiclient.TroubleBusy || trouble == apiclient.TroubleOutage:
+		s.Budget.Slow(pace.Send, began, call.RetryAfter)
+		if trouble == apiclient.TroubleBusy && !s.health.slowed.Swap(true) {
+			s.Log.Warn("the service asks to come later; sends are slowed", zap.Int("http_status", call.HTTPStatus), zap.Duration("retry_after", call.RetryAfter))
+		}
+	case err == nil || call.HTTPStatus != 0:
+		if s.Budget.Took(pace.Send) && s.health.slowed.Swap(false) {
+			s.Log.Info("sends are at their full rate again")
+		}
+	}
+	switch {
+	case err == nil:
+		s.taken(began, answer)
+		return false
+	case trouble == apiclient.TroubleBusy || call.HTTPStatus == 0 && trouble == apiclient.TroubleNone:
+		return false
+	case trouble == apiclient.TroubleNone:
+		trouble = TroubleRefusals
+	}
+	return s.troubled(began, c, trouble, err)
+}
+
+// troubled counts a call that met trouble, and halts when there were enough of them.
+func (s *Sender) troubled(began time.Time, c *claim, trouble apiclient.Trouble, err error) (waits bool) {
+	h := &s.health
+	now, halted := h.halt.State()
+	refusal := trouble == TroubleRefusals
+	if refusal && halted && now.Cause.Name != string(trouble) && now.Cause.Name != string(apiclient.TroublePoints) && h.halt.After(began) {
+		s.lift(began) // it reads what it gets and says no to this one: it is well
+		halted = false
+	}
+	enough := h.count(trouble, &c.Dispatch) >= remedies[trouble].inRow
+	if halted && h.halt.After(began) || !halted && enough {
+		s.strike(began, trouble, false, err.Error())
+		return refusal && halted || !refusal && trouble != apiclient.TroubleOutage
+	}
+	// Others are taken, and this one was not, again and again: it is the message.
+	alone := trouble == apiclient.TroubleAddress && !halted && c.Attempt >= hasChances
+	return !refusal && !alone && trouble != apiclient.TroubleOutage
+}
+
+// count says how many different dispatches met the same trouble, one after the other, this one
+// included; TroubleNone begins anew.
+func (h *health) count(t apiclient.Trouble, d *nudgewire.Dispatch) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.of != t {
+		h.of, h.n, h.last, h.urgent = t, 0, 0, false
+	}
+	if h.last != d.ID {
+		h.n, h.last, h.urgent = h.n+1, d.ID, h.urgent || d.Category.Urgent()
+	}
+	return h.n
+}
+
+// forget begins counting anew.
+func (h *health) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.of, h.n, h.last, h.urgent = apiclient.TroubleNone, 0, 0, false
+}
+
+// holds says what keeps a message of that lane back. Refusals that may yet be about the messages hold
+// the lane that they befell: a list that the service does not take must not stop login codes.
+func (h *health) holds(urgent bool) (now pace.Halted, held bool) {
+	now, held = h.halt.State()
+	if !held || !urgent {
+		return now, held
+	}
+	switch apiclient.Trouble(now.Cause.Name) {
+	case TroubleRefusals, apiclient.TroubleAddress:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return now, h.urgent
+	default:
+		return now, true
+	}
+}
+
+// strikes is closed by the next strike.
+func (h *health) strikes() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.struck == nil {
+		h.struck = make(chan struct{})
+	}
+	return h.struck
+}
+
+// taken notes that a message was accepted.
+func (s *Sender) taken(began time.Time, answer apiclient.Answer) {
+	h := &s.health
+	now, halted := h.halt.State()
+	h.forget()
+	if !halted {
+		return
+	}
+	h.mu.Lock()
+	wait := now.Cause.Name == string(apiclient.TroublePoints) && h.byStatus && answer.MessageID != ""
+	h.mu.Unlock()
+	if wait {
+		h.halt.Hold(time.Now().Add(tellsBy))
+		return
+	}
+	s.lift(began)
+}
+
+// Told takes in what a status showed about the service: a message that was accepted, and failed because
+// the account has no points, or one that shows that it has some again.
+func (s *Sender) Told(m *nudgewire.Message, p *nudgewire.Poll) {
+	switch {
+	case p.Status == nudgewire.StatusFailed && apiclient.NoPoints(p.Error):
+		s.strike(m.AcceptedAt, apiclient.TroublePoints, true, p.Error)
+	case p.Status == nudgewire.StatusSent, p.Status == nudgewire.StatusDelivered, p.Status == nudgewire.StatusRead, p.Status == nudgewire.StatusFailed:
+		if now, halted := s.health.halt.State(); halted && now.Cause.Name == string(apiclient.TroublePoints) {
+			s.lift(m.AcceptedAt)
+		}
+	}
+}
+
+// strike halts, or goes on halting. Claims in hand go back at once.
+func (s *Sender) strike(began time.Time, trouble apiclient.Trouble, byStatus bool, said string) {
+	h, r, now := &s.health, remedies[trouble], time.Now()
+	why := words(trouble) + ": " + said
+	first, counted := h.halt.Strike(began, now, pace.Cause{Name: string(trouble), First: r.first, Most: r.most}, why)
+	if !counted {
+		return
+	}
+	h.mu.Lock()
+	h.byStatus, h.asked = byStatus, false
+	if h.struck != nil {
+		close(h.struck)
+		h.struck = nil
+	}
+	if first {
+		h.before = s.counts.burned()
+	}
+	h.mu.Unlock()
+	s.Budget.Dismiss()
+	s.alarm.Ring()
+	if first {
+		until, _ := h.halt.State()
+		s.Log.Warn("sending is halted: "+words(trouble), zap.String("cause", string(trouble)), zap.String("words", said), zap.Time("next_probe", until.Until))
+	}
+}
+
+// lift ends the halt for a request begun at began that went well.
+func (s *Sender) lift(began time.Time) {
+	was, lifted := s.health.halt.Lift(began, time.Now())
+	if !lifted {
+		return
+	}
+	s.health.mu.Lock()
+	before := s.health.before
+	s.health.mu.Unlock()
+	s.health.forget()
+	after := s.counts.burned()
+	s.Log.Info("sending goes on: it was halted because "+words(apiclient.Trouble(was.Cause.Name)),
+		zap.String("cause", was.Cause.Name), zap.Duration("lasted", time.Since(was.Since)),
+		zap.Uint64("put_back", after[0]-before[0]), zap.Uint64("rejected", after[1]-before[1]),
+		zap.Uint64("in_doubt", after[2]-before[2]), zap.Uint64("dropped", after[3]-before[3]))
+	s.alarm.At(time.Time{})
+}
+
+// mustAsk reports whether the next probe is a question.
+func (s *Sender) mustAsk(now time.Time) bool {
+	halted, ok := s.health.halt.State()
+	if !ok || halted.Until.After(now) || !remedies[apiclient.Trouble(halted.Cause.Name)].question {
+		return false
+	}
+	s.health.mu.Lock()
+	defer s.health.mu.Unlock()
+	return !s.health.asked
+}
+
+// ask asks about a message that cannot be, which costs nothing. An answer that shows no trouble lets
+// one message go.
+func (s *Sender) ask(ctx context.Context) {
+	if s.Budget.Wait(ctx, pace.Urgent, time.Time{}) != nil {
+		return
+	}
+	began, api := time.Now(), s.api.Load()
+	_, err := (*api).MessageStatus(ctx, nobody)
+	if ctx.Err() != nil || s.api.Load() != api {
+		return
+	}
+	switch trouble := apiclient.TroubleOf(err); trouble {
+	case apiclient.TroubleNone, apiclient.TroubleBusy:
+		s.health.mu.Lock()
+		s.health.asked = true
+		s.health.mu.Unlock()
+	default:
+		s.strike(began, trouble, false, err.Error())
+	}
+}

@@ -1,0 +1,136 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// What the service refuses, and why, is counted by the hour beside the other counters: to look for
+// the newest rejections would walk all of them.
+
+// A RejectedCount is how many messages ended for one reason.
+type RejectedCount struct {
+	State  string // "rejected", or "failed" after it was accepted
+	Reason string // the service's words, digits of long numbers hidden
+	N      int64
+}
+
+const (
+	rejectedPrefix   = "rejected/"
+	rejectedForHours = 25
+	mostReason       = 100 // bytes of a reason that are kept
+	mostReasons      = 50  // different ones an hour; others are counted together
+	otherReasons     = "other reasons"
+)
+
+// rejected is what a group counts, and which reasons this hour knows.
+type rejected struct {
+	hour  int64
+	known map[string]bool
+}
+
+func rejectedHour(at int64) int64 { return at / int64(time.Hour/time.Microsecond) }
+
+func rejectedFrom(hour int64) string { return fmt.Sprintf("%s%012d/", rejectedPrefix, hour) }
+
+// countRejection counts one message that was refused, or failed.
+func (t *tx) countRejection(state, reason string) {
+	reason = tidyReason(reason)
+	if t.refused == nil {
+		t.refused = map[string]int64{}
+	}
+	hour := rejectedHour(t.at)
+	if t.rejected.hour != hour {
+		t.rejected.hour, t.rejected.known, t.trimRejected = hour, map[string]bool{}, true
+	}
+	key := state + "/" + reason
+	if !t.rejected.known[key] {
+		if len(t.rejected.known) >= mostReasons {
+			key = state + "/" + otherReasons
+		} else {
+			t.rejected.known[key] = true
+		}
+	}
+	t.refused[rejectedFrom(hour)+key]++
+}
+
+// writeRejections adds what the group counted, and forgets what is a day old.
+func (t *tx) writeRejections() error {
+	for name, n := range t.refused {
+		if _, err := t.exec(stCount, name, n); err != nil {
+			return fmt.Errorf("count of rejections: %w", err)
+		}
+	}
+	if t.trimRejected {
+		if _, err := t.exec(stTrimCounts, rejectedPrefix, rejectedFrom(rejectedHour(t.at)-rejectedForHours)); err != nil {
+			return fmt.Errorf("old counts of rejections: %w", err)
+		}
+	}
+	return nil
+}
+
+// Rejected counts the messages that the service refused, or that failed, in the last 24 hours, by
+// reason, the most first.
+func (s *Store) Rejected(ctx context.Context, now time.Time) (out []RejectedCount, err error) {
+	sums := map[[2]string]int64{}
+	from := rejectedFrom(rejectedHour(micro(now)) - 23)
+	err = s.rows(ctx, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2`,
+		[]any{from, strings.TrimSuffix(rejectedPrefix, "/") + "0"}, func(r *row) error {
+			name := r.text()
+			state, reason, _ := strings.Cut(name[len(from):], "/")
+			sums[[2]string{state, reason}] += r.int()
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("count what was rejected: %w", err)
+	}
+	for of, n := range sums {
+		out = append(out, RejectedCount{of[0], of[1], n})
+	}
+	slices.SortFunc(out, func(a, b RejectedCount) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(b.State, a.State), cmp.Compare(a.Reason, b.Reason))
+	})
+	return out, nil
+}
+
+// tidyReason makes one reason of those that differ by a number only, a phone say.
+func tidyReason(text string) string {
+	var out []byte
+	digits := 0
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	for _, b := range []byte(cut(text, mostReason)) {
+		if b >= '0' && b <= '9' {
+			if digits++; digits > 4 {
+				out = append(out[:len(out)-min(digits-1, 4)], '#')
+				digits = -1 << 30 // the rest of the number is in the mark
+			}
+			if digits >= 0 {
+				out = append(out, b)
+			}
+			continue
+		}
+		digits = 0
+		out = append(out, b)
+	}
+	if len(out) == 0 {
+		return "no reason given"
+	}
+	return string(out)
+}
+
+// failedNow reports whether a look is the first that says failed.
+func failedNow(before, after *nudgewire.Message) bool {
+	return before.FailedAt.IsZero() && !after.FailedAt.IsZero()
+}
