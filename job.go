@@ -44,8 +44,14 @@ type Run struct {
 	Config  string // version of the config that it began with
 
 	State  RunState
-	Reason string   // why it is in this state, where that needs words
+	Reason string   // why it is in this state, where that needs words; "" for a run that does well
 	Before RunState // for paused: where it goes on
+	Began  string   // why it was begun late, or what was passed over before it; "" for a run on time
+
+	// What keeps it from sending on, and, for StopPerson, who that was. Of a run that has ended it is
+	// who ended what was left of it. Empty for a run that nobody stopped.
+	Stopped   RunStop
+	StoppedBy string
 
 	Deliver      Deliver
 	CampaignName string // as filled in for this run
@@ -57,9 +63,11 @@ type Run struct {
 	Folder       string        // where its parts and rejects lie; "" before it was built
 
 	Tally    Tally
-	Approved string // who let a held run go; "" for nobody
-	Owner    string // who works on it; "" for nobody
-	LeaseEnd time.Time
+	Approved  string // who let it pass what holds a run before its first row leaves; "" for nobody
+	Overruled string // who let it go on after its canary had stopped it; "" for nobody
+	Repeats   RunID  // the run whose list and template a person said it may send once more; 0 for none
+	Owner     string // who works on it; "" for nobody
+	LeaseEnd  time.Time
 
 	CreatedAt, StartedAt, EndedAt time.Time // UTC; zero while it has not come so far
 
@@ -76,6 +84,24 @@ const (
 	CauseHand   RunCause = "hand"
 )
 
+// A RunStop is what stopped a run. What may go on, and how, hangs on this and never on the words of
+// Run.Reason.
+type RunStop string
+
+// What stops a run.
+const (
+	StopPerson  RunStop = "person"  // paused or cancelled by somebody
+	StopNewer   RunStop = "newer"   // a later run of its job took its place
+	StopCanary  RunStop = "canary"  // too many of its first messages failed, or too few have ended
+	StopKey     RunStop = "key"     // the service refuses the API key
+	StopDoubt   RunStop = "doubt"   // several answers in a row were lost
+	StopRefusal RunStop = "refusal" // the service refuses the campaign, and would refuse each further file
+	StopSize    RunStop = "size"    // its files are larger than the service takes: resumed, it is cut anew
+)
+
+// RunStops lists them all.
+var RunStops = []RunStop{StopPerson, StopNewer, StopCanary, StopKey, StopDoubt, StopRefusal, StopSize}
+
 // A Tally counts the rows of a run. Rows is Kept and all Exclusions together.
 type Tally struct {
 	Rows       int64       `json:"rows"` // of the source, without its header
@@ -84,6 +110,7 @@ type Tally struct {
 	Bytes      int64       `json:"bytes"`
 	Points     float64     `json:"points"` // by the price table; 0 where there is none
 	Exclusions []Exclusion `json:"exclusions,omitempty"`
+	SHA256     string      `json:"sha256,omitempty"`  // of what was built: of its file, or of the hashes of several; hex
 	ReadAs     string      `json:"read_as,omitempty"` // encoding and delimiter of the source, for people; "" where it is no text
 	Notes      []string    `json:"notes,omitempty"`   // what is worth a look about the source, for people
 }
@@ -98,6 +125,7 @@ type Exclusion struct {
 	Count  int64  `json:"count"`
 	First  int64  `json:"first,omitempty"` // Place.Row of the first such row; 0 where that is not known
 	File   string `json:"file,omitempty"`  // that it stands in, where the source has several
+	Late   bool   `json:"late,omitempty"`  // not while the run was built, but when its rows were to leave
 }
 
 // A Place is where a row stands in the source of its run: people find it by that, in the file or
@@ -119,7 +147,7 @@ const (
 	RunBuilding  RunState = "building"  // the source is read and parts are written
 	RunHeld      RunState = "held"      // built, and a guard waits for a person
 	RunUploading RunState = "uploading" // its parts go out, one after the other
-	RunPaused    RunState = "paused"    // a person stopped it for now
+	RunPaused    RunState = "paused"    // stopped for now; Run.Stopped says by what
 	RunDone      RunState = "done"      // every part was accepted, or there was nothing to send; final
 	RunPartial   RunState = "partial"   // some parts were not accepted or are in doubt; final
 	RunFailed    RunState = "failed"    // nothing was accepted and nothing is in doubt; final
@@ -154,10 +182,14 @@ type Part struct {
 	RunID  RunID
 	Number int // from 1
 	File   string
-	Rows   int64
+	Rows   int64 // 0 only for PartExcluded
 	First  int64 // number of its first row among the kept rows of the run, from 1
 	Bytes  int64
 	SHA256 string // of the file, hex
+
+	// Excluded is how many rows the part has lost since it was built, because their contacts may not
+	// get it any more. A list of them stands beside its file.
+	Excluded int64
 
 	State      PartState
 	Reason     string // the service's words or ours; "" for a plain acceptance
@@ -184,13 +216,15 @@ const (
 	PartRejected  PartState = "rejected"  // the service refused it, or it may not go out any more; final
 	PartInDoubt   PartState = "in_doubt"  // may have been taken: a person decides, nothing uploads it again by itself
 	PartCancelled PartState = "cancelled" // the run ended before its turn; final
+	PartExcluded  PartState = "excluded"  // nobody on it was left to send to when its turn came; final
+	PartRecut     PartState = "recut"     // cut into smaller parts, which have its rows; final
 )
 
 // PartStates lists every state in the order of a part's life.
-var PartStates = []PartState{PartBuilt, PartUploading, PartAccepted, PartRejected, PartInDoubt, PartCancelled}
+var PartStates = []PartState{PartBuilt, PartUploading, PartAccepted, PartRejected, PartInDoubt, PartCancelled, PartExcluded, PartRecut}
 
 var partLaw = map[PartState][]PartState{
-	PartBuilt:     {PartUploading, PartRejected, PartCancelled},
+	PartBuilt:     {PartUploading, PartRejected, PartCancelled, PartExcluded, PartRecut},
 	PartUploading: {PartBuilt, PartAccepted, PartRejected, PartInDoubt},
 	PartInDoubt:   {PartBuilt, PartAccepted, PartRejected}, // a person's word
 }

@@ -1,6 +1,9 @@
 package nudgewire
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // A RunRow is one row of a run that delivers message by message, and what became of it.
 type RunRow struct {
@@ -26,6 +29,17 @@ func RowKey(run RunID, row int64) string { return RowKeys(run) + strconv.FormatI
 
 // RowKeys is what the keys of a run's rows begin with, and those of no other run.
 func RowKeys(run RunID) string { return "run " + strconv.FormatInt(int64(run), 10) + " row " }
+
+// RunOfKey is the run that a row's key names; ok is false for another key.
+func RunOfKey(key string) (run RunID, ok bool) {
+	number, found := strings.CutPrefix(key, "run ")
+	number, _, row := strings.Cut(number, " row ")
+	id, err := strconv.ParseInt(number, 10, 64)
+	if !found || !row || err != nil || id < 1 {
+		return 0, false
+	}
+	return RunID(id), true
+}
 
 // MayGoAgain reports whether the row surely did not reach the phone and may be owed once more,
 // and why: what ended it, or what keeps it from going. docs/states.md holds the table.

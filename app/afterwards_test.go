@@ -83,7 +83,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		t.Fatalf("retry: %+v, %v", again, err)
 	}
 	second := h.settled(again.ID)
-	if second.State != nudgewire.RunDone || second.Tally.Kept != failed || second.Reason != fmt.Sprintf("what was left of run %d, again for Ann", first.ID) {
+	if second.State != nudgewire.RunDone || second.Tally.Kept != failed || second.Began != fmt.Sprintf("what was left of run %d, again for Ann", first.ID) {
 		t.Errorf("the retry is %s %q with %+v", second.State, second.Reason, second.Tally)
 	}
 	_, err = h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann"})

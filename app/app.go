@@ -138,7 +138,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		Told: func(m *nudgewire.Message, p *nudgewire.Poll) { a.sender.Told(m, p) },
 	})
 	a.sender = sender.New(sender.Options{
-		Ledger: sendLedger{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
+		Ledger: sendLedger{a.store, a.opt.Watch, func(id nudgewire.DispatchID) { a.jobs.who.accepted(id) }}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
 		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: grace, FirstPoll: a.tracker.First,
 		Halted: func(d *nudgewire.Dispatch) string {
 			if why := a.store.CalledOff(d.ID); why != "" {

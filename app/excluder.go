@@ -1,151 +1,278 @@
 package app
 
 import (
-	"bufio"
 	"context"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// An excluder knows whom a campaign leaves out: blocked contacts, and those who were messaged
+// An excluder knows whom a campaign excludes: blocked contacts, and those who were messaged
 // of late, message by message or by a file that was uploaded.
 //
-// Who was messaged is gathered once for a run, as numbers: a question for each row would walk
-// history for each row.
+// Who was messaged is gathered once for all who ask, as numbers: a question for each row would walk
+// history for each row. It is kept up while somebody asks, and forgotten soon after.
 type excluder struct {
 	store *store.Store
 
-	mu   sync.Mutex
-	seen []snapshot
+	mu       sync.Mutex // one question at a time
+	seen     *messaged  // nil while nobody asks
+	asked    time.Time  // when somebody did last
+	unsettle struct {   // what may have been taken, looked up no more than once a second
+		at   time.Time
+		by   map[nudgewire.Phone][]store.Contacted
+		from time.Time
+	}
+
+	fresh struct {
+		sync.Mutex
+		wanted bool                   // seen is kept up
+		ids    []nudgewire.DispatchID // accepted since it was looked at last
+	}
 }
 
-// A snapshot is who was messaged within some time before a run.
-type snapshot struct {
-	now    time.Time
-	within time.Duration
-	family nudgewire.RunID // whose messages do not count; 0 for all count
-	phones map[uint64]struct{}
-}
+// forgetAfter is how long what was gathered is kept once nobody asks any more.
+const forgetAfter = time.Minute
 
-// mostSnapshots is one for each run at a time, one for a forecast and one for a retry.
-const mostSnapshots = 4
+// accepted tells of a message that was taken, after that was stored.
+func (x *excluder) accepted(id nudgewire.DispatchID) {
+	x.fresh.Lock()
+	defer x.fresh.Unlock()
+	if x.fresh.wanted {
+		x.fresh.ids = append(x.fresh.ids, id)
+	}
+}
 
 // Excluded implements scheduler.Excluder.
-func (x *excluder) Excluded(ctx context.Context, phones []nudgewire.Phone, within time.Duration, now time.Time) ([]string, error) {
-	return x.excluded(ctx, phones, snapshot{now: now, within: within})
-}
-
-// ExcludedAgain is Excluded for rows that go again. What their own run sent, and its retries, is no
-// reason against them: a message that failed must not keep itself from being repeated.
-func (x *excluder) ExcludedAgain(ctx context.Context, phones []nudgewire.Phone, within time.Duration, now time.Time, of nudgewire.RunID) ([]string, error) {
-	return x.excluded(ctx, phones, snapshot{now: now, within: within, family: of})
-}
-
-func (x *excluder) excluded(ctx context.Context, phones []nudgewire.Phone, at snapshot) ([]string, error) {
+func (x *excluder) Excluded(ctx context.Context, phones []nudgewire.Phone, q scheduler.Question) ([]scheduler.Why, error) {
+	out := make([]scheduler.Why, len(phones))
 	blocked, err := x.store.Blocked(ctx, phones)
 	if err != nil {
 		return nil, err
 	}
-	var messaged map[uint64]struct{}
-	if at.within > 0 {
-		if messaged, err = x.messaged(ctx, at); err != nil {
+	var last map[nudgewire.Phone]store.Contacted
+	if q.Within > 0 {
+		x.mu.Lock()
+		last, err = x.last(ctx, phones, q)
+		x.mu.Unlock()
+		if err != nil {
 			return nil, err
 		}
 	}
-	reasons := make([]string, len(phones))
 	for i, p := range phones {
 		if blocked[p] {
-			reasons[i] = "is blocked"
+			out[i].Reason = "is blocked"
 			continue
 		}
-		if _, ok := messaged[digits(p)]; ok {
-			reasons[i] = "was messaged within " + units.Duration(at.within).String()
+		if by, ok := last[p]; ok {
+			out[i] = scheduler.Why{Reason: "was messaged within " + units.Duration(q.Within).String(), By: byWords(by)}
 		}
 	}
-	return reasons, nil
+	return out, nil
 }
 
-func (x *excluder) messaged(ctx context.Context, at snapshot) (map[uint64]struct{}, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, s := range x.seen {
-		if s.now.Equal(at.now) && s.within == at.within && s.family == at.family {
-			return s.phones, nil
-		}
+// byWords says what messaged a contact, and when.
+func byWords(c store.Contacted) string {
+	what := fmt.Sprintf("by run %d of %s", c.Run, c.Trigger)
+	if c.Run == 0 {
+		what = "by trigger " + c.Trigger
 	}
+	return what + " on " + c.At.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// last is the newest message to each of the phones that counts against it.
+func (x *excluder) last(ctx context.Context, phones []nudgewire.Phone, q scheduler.Question) (map[nudgewire.Phone]store.Contacted, error) {
+	since := q.Now.Add(-q.Within)
 	var own []nudgewire.RunID
-	if at.family != 0 {
-		var err error
-		if own, err = x.store.Family(ctx, at.family); err != nil {
-			return nil, err
+	var found []store.Contacted
+	var err error
+	if q.Of != 0 {
+		if own, err = x.store.Family(ctx, q.Of); err == nil {
+			// A row of another run that waits to be sent will be: of two runs the first has it.
+			found, err = x.store.RowsTo(ctx, phones, since)
 		}
 	}
-	phones, since := map[uint64]struct{}{}, at.now.Add(-at.within)
-	err := x.store.MessagedSince(ctx, since, own, func(p nudgewire.Phone) { phones[digits(p)] = struct{}{} })
 	if err == nil {
-		err = x.store.PartsSince(ctx, since, func(folder string, p nudgewire.Part) error {
-			if slices.Contains(own, p.RunID) {
-				return nil
-			}
-			return phonesOf(filepath.Join(folder, p.File), func(phone nudgewire.Phone) { phones[digits(phone)] = struct{}{} })
-		})
+		err = x.look(ctx, since, q.Now)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(x.seen) == mostSnapshots {
-		x.seen = append(x.seen[:0], x.seen[1:]...)
+	var ids []nudgewire.DispatchID
+	for _, p := range phones {
+		found = append(found, x.unsettle.by[p]...)
+		x.seen.of(p, func(id nudgewire.DispatchID, s *source) {
+			if s == nil {
+				ids = append(ids, id)
+			} else if s.sent {
+				found = append(found, store.Contacted{Phone: p, Trigger: s.job, Run: s.run, At: s.at})
+			}
+		})
 	}
-	at.phones = phones
-	x.seen = append(x.seen, at)
-	return phones, nil
+	more, err := x.store.Contacts(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := map[nudgewire.Phone]store.Contacted{}
+	for _, c := range append(found, more...) {
+		if before, known := out[c.Phone]; c.At.Before(since) || slices.Contains(own, c.Run) || known && !before.At.Before(c.At) {
+			continue
+		}
+		out[c.Phone] = c
+	}
+	return out, nil
 }
 
-// digits is a phone as a number: 15 digits at the most.
-func digits(p nudgewire.Phone) uint64 {
-	n, err := strconv.ParseUint("1"+string(p), 10, 64)
-	if err != nil {
-		return 0
+// look brings what was gathered up to date.
+func (x *excluder) look(ctx context.Context, since, now time.Time) error {
+	x.asked = time.Now()
+	if x.seen != nil && since.Before(x.seen.since) {
+		x.forget()
 	}
-	return n
-}
-
-// phonesOf calls each for the phones of a part on disk. A file that somebody removed tells
-// nothing: who cleans up old lists means to forget them.
-func phonesOf(path string, each func(nudgewire.Phone)) (err error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if x.seen == nil {
+		x.fresh.Lock()
+		x.fresh.wanted = true // before the walk: what is accepted meanwhile is met twice, or once
+		x.fresh.Unlock()
+		seen := newMessaged(since)
+		if err := x.store.MessagedSince(ctx, since, seen.add); err != nil {
+			return err
+		}
+		x.seen = seen
+		time.AfterFunc(forgetAfter, x.idle)
 	}
+	x.fresh.Lock()
+	ids := x.fresh.ids
+	x.fresh.ids = nil
+	x.fresh.Unlock()
+	added, err := x.store.Contacts(ctx, ids)
 	if err != nil {
+		x.forget() // with what it has not heard of
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	r := csv.NewReader(bufio.NewReaderSize(f, 1<<16))
-	r.ReuseRecord = true
-	for header := true; ; header = false {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+	for _, c := range added {
+		x.seen.add(c.ID, c.Phone)
+	}
+	if err := x.seen.files(ctx, x.store); err != nil {
+		return err
+	}
+	if u := &x.unsettle; u.by == nil || since.Before(u.from) || now.Before(u.at) || now.Sub(u.at) >= time.Second {
+		all, err := x.store.UnsettledSince(ctx, since)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
+			return err
 		}
-		if !header {
-			each(nudgewire.Phone(row[0]))
+		u.at, u.from, u.by = now, since, map[nudgewire.Phone][]store.Contacted{}
+		for _, c := range all {
+			u.by[c.Phone] = append(u.by[c.Phone], c)
 		}
 	}
+	return nil
+}
+
+// idle forgets what was gathered once nobody has asked for a while.
+func (x *excluder) idle() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if left := forgetAfter - time.Since(x.asked); left > 0 {
+		time.AfterFunc(left, x.idle)
+		return
+	}
+	x.forget()
+}
+
+func (x *excluder) forget() {
+	x.seen, x.unsettle.by = nil, nil
+	x.fresh.Lock()
+	x.fresh.wanted, x.fresh.ids = false, nil
+	x.fresh.Unlock()
+}
+
+// A messaged is who was messaged since some time: every message by its number, and everybody on the
+// files that were uploaded by their part. It takes some 24 bytes for each.
+type messaged struct {
+	since   time.Time
+	buckets [][]met
+	sources []*source
+	loaded  map[string]*source // by the path of the file
+}
+
+// A met is one message to a phone.
+type met struct {
+	phone uint64
+	by    int64 // a dispatch; else -1 less the place among the sources
+}
+
+// A source is a part that was uploaded, or may have been.
+type source struct {
+	run  nudgewire.RunID
+	job  string
+	at   time.Time
+	sent bool // by how the part stands now
+}
+
+const bucketBits = 18
+
+func newMessaged(since time.Time) *messaged {
+	return &messaged{since: since, buckets: make([][]met, 1<<bucketBits), loaded: map[string]*source{}}
+}
+
+// bucket is where a phone is kept, and what it is kept as. It has 15 digits at the most.
+func (m *messaged) bucket(p nudgewire.Phone) (*[]met, uint64) {
+	n := uint64(1)
+	for _, d := range []byte(p) {
+		n = n*10 + uint64(d-'0')
+	}
+	return &m.buckets[n*0x9e3779b97f4a7c15>>(64-bucketBits)], n
+}
+
+func (m *messaged) add(id nudgewire.DispatchID, p nudgewire.Phone) { m.put(p, int64(id)) }
+
+func (m *messaged) put(p nudgewire.Phone, by int64) {
+	at, n := m.bucket(p)
+	if one := (met{n, by}); !slices.Contains(*at, one) {
+		*at = append(*at, one)
+	}
+}
+
+// of calls each for all that is known of a phone: a message by its number, or the part that it was on.
+func (m *messaged) of(p nudgewire.Phone, each func(nudgewire.DispatchID, *source)) {
+	at, n := m.bucket(p)
+	for _, one := range *at {
+		switch {
+		case one.phone != n:
+		case one.by < 0:
+			each(0, m.sources[-1-one.by])
+		default:
+			each(nudgewire.DispatchID(one.by), nil)
+		}
+	}
+}
+
+// files reads the files that were uploaded since it looked last, and notes how all of them stand: a
+// part that was on its way may have been refused.
+func (m *messaged) files(ctx context.Context, from *store.Store) error {
+	for _, s := range m.sources {
+		s.sent = false
+	}
+	return from.PartsSince(ctx, m.since, func(r *nudgewire.Run, p nudgewire.Part) error {
+		path := filepath.Join(r.Folder, p.File)
+		s := m.loaded[path]
+		if s == nil {
+			s = &source{}
+			m.sources = append(m.sources, s)
+			by := -int64(len(m.sources))
+			if err := scheduler.PhonesOf(path, func(phone nudgewire.Phone) { m.put(phone, by) }); err != nil {
+				return err
+			}
+			m.loaded[path] = s
+		}
+		s.run, s.job, s.at, s.sent = r.ID, r.Job, p.UpdatedAt, true
+		return nil
+	})
 }

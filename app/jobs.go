@@ -133,12 +133,12 @@ func (c *campaigns) job(name string) (*scheduler.Compiled, error) {
 }
 
 // Fire runs a job by hand.
-func (c *campaigns) Fire(ctx context.Context, name, approved string) (nudgewire.RunID, error) {
+func (c *campaigns) Fire(ctx context.Context, name string, order scheduler.HandOrder) (nudgewire.RunID, error) {
 	j, err := c.job(name)
 	if err != nil {
 		return 0, err
 	}
-	return c.RunNow(ctx, j, c.Now(), approved)
+	return c.RunNow(ctx, j, c.Now(), order)
 }
 
 // Forecast says what a run of a job would do.
@@ -220,7 +220,7 @@ type runLedger struct {
 	watch Watch
 	log   *zap.Logger
 
-	leftOut func(ctx context.Context, r nudgewire.Run, at time.Time, phones []nudgewire.Phone) ([]string, error) // of a retry of the run
+	leftOut func(ctx context.Context, r nudgewire.Run, phones []nudgewire.Phone) ([]scheduler.Why, error) // of a retry of the run
 }
 
 // runError gives the store's errors the names that the scheduler knows them by.
@@ -288,6 +288,14 @@ func (l runLedger) Parts(ctx context.Context, id nudgewire.RunID) ([]nudgewire.P
 	return l.store.Parts(ctx, id)
 }
 
+func (l runLedger) ReplacePart(ctx context.Context, owner string, r nudgewire.Run, p nudgewire.Part, into ...nudgewire.Part) error {
+	err := l.store.ReplacePart(ctx, owner, r, p, into...)
+	if err == nil {
+		tell(l.watch.Run, r)
+	}
+	return runError(err)
+}
+
 func (l runLedger) ClaimPart(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error) {
 	p, err := l.store.ClaimPart(ctx, id, number, owner, now)
 	if err == nil {
@@ -322,22 +330,15 @@ func (l runLedger) Renew(ctx context.Context, id nudgewire.RunID, owner string, 
 // a minute at a common rate, few enough that a pause or cancel finds the others at home.
 const mostAhead = 1024
 
-// Owe hands rows over no faster than they leave.
 func (l runLedger) Owe(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
-	if err := l.room(ctx, id); err != nil {
-		return err
-	}
 	return runError(l.store.Owe(ctx, id, first, rows))
 }
 
 // rowsAgain is how many rows of an ended run are owed once more in one commit.
 const rowsAgain = 256
 
-// OweAgain hands over once more what may go again, no faster than it leaves.
+// OweAgain hands over once more what may go again.
 func (l runLedger) OweAgain(ctx context.Context, id nudgewire.RunID, after int64) (last, total int64, err error) {
-	if err := l.room(ctx, id); err != nil {
-		return 0, 0, err
-	}
 	r, err := l.store.Run(ctx, id)
 	if err != nil {
 		return 0, 0, runError(err)
@@ -346,14 +347,13 @@ func (l runLedger) OweAgain(ctx context.Context, id nudgewire.RunID, after int64
 	if err != nil {
 		return 0, 0, err
 	}
-	// Who is left out is what it was when a person saw the counts, also after a restart.
-	reasons, err := l.leftOut(ctx, r, r.CreatedAt, phonesOfRows(rows))
+	answers, err := l.leftOut(ctx, r, phonesOfRows(rows))
 	if err != nil {
 		return 0, 0, err
 	}
 	var of []nudgewire.DispatchID
 	for i := range rows {
-		if last = rows[i].Number; reasons[i] == "" {
+		if last = rows[i].Number; answers[i].Reason == "" {
 			of = append(of, rows[i].Dispatch.ID)
 		}
 	}
@@ -361,9 +361,9 @@ func (l runLedger) OweAgain(ctx context.Context, id nudgewire.RunID, after int64
 	return last, total, runError(err)
 }
 
-// room waits until few enough rows of a run wait to be sent. A run that a person stopped
-// meanwhile has moved on.
-func (l runLedger) room(ctx context.Context, id nudgewire.RunID) error {
+// Room waits until few enough rows of a run wait to be sent, so that they are handed over no faster than
+// they leave. A run that a person stopped meanwhile has moved on.
+func (l runLedger) Room(ctx context.Context, id nudgewire.RunID) error {
 	for {
 		waiting, err := l.store.Backlog(ctx, id)
 		if err != nil {
@@ -403,8 +403,8 @@ func (l runLedger) EndCancelled(ctx context.Context) (bool, error) {
 	return left, err
 }
 
-func (l runLedger) PauseSent(ctx context.Context, id nudgewire.RunID, reason string) (bool, error) {
-	paused, err := l.store.PauseSent(ctx, id, reason)
+func (l runLedger) PauseSent(ctx context.Context, id nudgewire.RunID, who, reason string) (bool, error) {
+	paused, err := l.store.PauseSent(ctx, id, who, reason)
 	if !paused || err != nil {
 		return paused, err
 	}

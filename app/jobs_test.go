@@ -350,14 +350,14 @@ func TestACancelEndsWhatADoneRunStillOwes(t *testing.T) {
 		return refused.Words + "; " + refused.Hint
 	}
 	got, err := h.ask.OrderRun(t.Context(), r.ID, "cancel", order)
-	if err != nil || got.State != nudgewire.RunDone || got.Messages["waiting"] != 0 || got.Messages["cancelled"] < 100 {
+	if err != nil || got.State != nudgewire.RunCancelled || got.StoppedBy != "Ann" || got.Messages["waiting"] != 0 || got.Messages["cancelled"] < 100 {
 		t.Errorf("the run is %s with %v (%v)", got.State, got.Messages, err)
 	}
-	if _, err = h.ask.OrderRun(t.Context(), r.ID, "cancel", order); said(err) != "run 1 is done: there is nothing to cancel; look at jobs show 1" {
+	if _, err = h.ask.OrderRun(t.Context(), r.ID, "cancel", order); said(err) != "run 1 is cancelled: there is nothing to cancel; look at jobs show 1" {
 		t.Errorf("a second time: %s", said(err))
 	}
 	h.eventually("what was claimed has ended", func() bool { return h.status().Sending+h.status().Waiting == 0 })
-	if _, err = h.ask.OrderRun(t.Context(), r.ID, "pause", order); said(err) != "run 1 is done: there is nothing to pause; look at jobs show 1" {
+	if _, err = h.ask.OrderRun(t.Context(), r.ID, "pause", order); said(err) != "run 1 is cancelled: there is nothing to pause; look at jobs show 1" {
 		t.Errorf("a pause of what has left: %s", said(err))
 	}
 }

@@ -87,8 +87,8 @@ func TestACanaryThroughTheDaemon(t *testing.T) {
 		if _, err := h.ask.OrderRun(t.Context(), r.ID, "resume", server.RunOrder{Who: "Ann"}); err != nil {
 			t.Fatal(err)
 		}
-		if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Approved != "Ann" {
-			t.Errorf("resumed, the run is %s by %q: %s", r.State, r.Approved, r.Reason)
+		if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Overruled != "Ann" || r.Approved != "" {
+			t.Errorf("resumed, the run is %s by %q: %s", r.State, r.Overruled, r.Reason)
 		}
 		h.eventually("all have left", func() bool { return h.service.Stats().Messages == rows })
 		if s := h.service.Stats(); s.Duplicates != 0 {

@@ -38,11 +38,11 @@ func (c *campaigns) retryOf(ctx context.Context, id nudgewire.RunID, who string,
 		if err != nil {
 			return again, err
 		}
-		return again, again.Sift(ctx, func(ctx context.Context, phones []nudgewire.Phone) ([]string, error) {
-			return c.leftOut(ctx, r, now, phones)
+		return again, again.Sift(ctx, func(ctx context.Context, phones []nudgewire.Phone) ([]scheduler.Why, error) {
+			return c.leftOut(ctx, r, phones)
 		}, write)
 	}
-	left, err := c.leavings(ctx, r, now)
+	left, err := c.leavings(ctx, r)
 	if err != nil {
 		return scheduler.Retry{}, err
 	}
@@ -51,12 +51,12 @@ func (c *campaigns) retryOf(ctx context.Context, id nudgewire.RunID, who string,
 
 // leftOut says why contacts are left out of what goes again of a run: they are blocked by now, or were
 // messaged for another reason than this run within the time that the job names, as it is now.
-func (c *campaigns) leftOut(ctx context.Context, r nudgewire.Run, at time.Time, phones []nudgewire.Phone) ([]string, error) {
+func (c *campaigns) leftOut(ctx context.Context, r nudgewire.Run, phones []nudgewire.Phone) ([]scheduler.Why, error) {
 	within := time.Duration(0)
 	if j, err := c.job(r.Job); err == nil { // one that is not in the config any more leaves nobody out
 		within = j.Skip.MessagedWithin.D()
 	}
-	return c.who.ExcludedAgain(ctx, phones, within, at, r.ID)
+	return c.who.Excluded(ctx, phones, scheduler.Question{Within: within, Now: c.Now(), Of: r.ID})
 }
 
 func phonesOfRows(rows []nudgewire.RunRow) []nudgewire.Phone {
@@ -68,13 +68,13 @@ func phonesOfRows(rows []nudgewire.RunRow) []nudgewire.Phone {
 }
 
 // leavings adds up what may go again of a run that was delivered message by message.
-func (c *campaigns) leavings(ctx context.Context, r nudgewire.Run, at time.Time) (left *scheduler.Leavings, err error) {
+func (c *campaigns) leavings(ctx context.Context, r nudgewire.Run) (left *scheduler.Leavings, err error) {
 	left = &scheduler.Leavings{}
 	places := scheduler.PlaceFinder{Ledger: c.store}
 	defer func() { err = errors.Join(err, places.Close()) }()
 	var some []nudgewire.RunRow
 	flush := func() error {
-		reasons, err := c.leftOut(ctx, r, at, phonesOfRows(some))
+		answers, err := c.leftOut(ctx, r, phonesOfRows(some))
 		for i := range some {
 			if err != nil {
 				return err
@@ -82,7 +82,7 @@ func (c *campaigns) leavings(ctx context.Context, r nudgewire.Run, at time.Time)
 			if row := &some[i]; row.ReadBy != 0 {
 				row.Place, _ = places.Of(ctx, row.ReadBy, row.ReadNumber) // counts do not need it
 			}
-			left.Add(&some[i], reasons[i])
+			left.Add(&some[i], answers[i])
 		}
 		some = some[:0]
 		return ctx.Err()

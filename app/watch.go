@@ -80,8 +80,9 @@ func (l lookLedger) NextLookup(ctx context.Context) (time.Time, bool, error) {
 
 // sendLedger is the store as the sender sees it.
 type sendLedger struct {
-	store *store.Store
-	watch Watch
+	store    *store.Store
+	watch    Watch
+	accepted func(nudgewire.DispatchID) // is told of each message that was taken
 }
 
 func (l sendLedger) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error) {
@@ -90,6 +91,9 @@ func (l sendLedger) Claim(ctx context.Context, owner string, now time.Time, leas
 
 func (l sendLedger) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	err := l.store.Finish(ctx, a)
+	if err == nil && a.State == nudgewire.StateAccepted {
+		l.accepted(a.DispatchID)
+	}
 	if err == nil && l.watch.Finished != nil {
 		l.watch.Finished(a)
 	}

@@ -19,10 +19,10 @@ import (
 // skipsAll says of every phone that it was messaged.
 type skipsAll struct{}
 
-func (skipsAll) Excluded(_ context.Context, phones []nudgewire.Phone, _ time.Duration, _ time.Time) ([]string, error) {
-	out := make([]string, len(phones))
+func (skipsAll) Excluded(_ context.Context, phones []nudgewire.Phone, _ Question) ([]Why, error) {
+	out := make([]Why, len(phones))
 	for i := range out {
-		out[i] = "was messaged 2 days ago"
+		out[i].Reason = "was messaged 2 days ago"
 	}
 	return out, nil
 }
@@ -142,7 +142,7 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage, Expires: time.Hour, Category: nudgewire.Marketing}
 	var left Leavings
 	for i, s := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateRejected, nudgewire.StateDropped} {
-		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Place: nudgewire.Place{Row: int64(i + 2)}, Dispatch: nudgewire.Dispatch{State: s, Reason: "no points", Category: nudgewire.Marketing}}, "")
+		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Place: nudgewire.Place{Row: int64(i + 2)}, Dispatch: nudgewire.Dispatch{State: s, Reason: "no points", Category: nudgewire.Marketing}}, Why{})
 	}
 	got, err := left.Retry(run, "Ann", 1, 2, monday)
 	if err != nil {
@@ -166,7 +166,7 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 		t.Errorf("the new run is %+v", got.Run)
 	}
 	var none Leavings
-	none.Add(&nudgewire.RunRow{Number: 1, Dispatch: nudgewire.Dispatch{State: nudgewire.StateWaiting}}, "")
+	none.Add(&nudgewire.RunRow{Number: 1, Dispatch: nudgewire.Dispatch{State: nudgewire.StateWaiting}}, Why{})
 	_, err = none.Retry(run, "Ann", 1, 0, monday)
 	if want := "run 12 has nothing that can be sent again | its one row cannot: the message is still on its way"; hinted(err) != want {
 		t.Errorf("nothing left: %s", hinted(err))
@@ -199,7 +199,7 @@ func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
 	d.open("two")
 	d.settle(t)
 	r := d.the(t)
-	want := "what was left of run 1, again for Ann; 1 of 6 rows could not go again any more when its turn came"
+	want := "1 of 6 rows could not go again any more when its turn came"
 	if r.State != nudgewire.RunDone || r.Reason != want || r.Tally.Kept != 5 || r.Tally.Rows != 9 || r.Tally.Excluded() != 4 {
 		t.Errorf("the run is %s %q with %+v", r.State, r.Reason, r.Tally)
 	}
@@ -233,9 +233,9 @@ func TestAWordOnAPartInDoubt(t *testing.T) {
 		word   string
 		err    string
 	}{
-		"the last doubt, accepted":   {partial, one, nudgewire.ResolveAccepted, nudgewire.RunDone, "part 2: " + yes + "; accepted by the service, whose own pages tell who was reached: its answer names no messages", nudgewire.PartAccepted, yes, ""},
+		"the last doubt, accepted":   {partial, one, nudgewire.ResolveAccepted, nudgewire.RunDone, "", nudgewire.PartAccepted, yes, ""},
 		"one doubt of two, accepted": {partial, two, nudgewire.ResolveAccepted, nudgewire.RunPartial, "1 of 2 parts was accepted; part 1 is in doubt: why", nudgewire.PartAccepted, yes, ""},
-		"sent again":                 {partial, one, nudgewire.ResolveResend, nudgewire.RunUploading, "part 2 goes out again: " + no, nudgewire.PartBuilt, no, ""},
+		"sent again":                 {partial, one, nudgewire.ResolveResend, nudgewire.RunUploading, "", nudgewire.PartBuilt, no, ""},
 		"sent again once resumed":    {in(nudgewire.RunPaused), one, nudgewire.ResolveResend, nudgewire.RunPaused, "", nudgewire.PartBuilt, no, ""},
 		"accepted, though cancelled": {in(nudgewire.RunCancelled), one, nudgewire.ResolveAccepted, nudgewire.RunCancelled, "", nudgewire.PartAccepted, yes, ""},
 		"cancelled": {
@@ -334,7 +334,7 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 		t.Errorf("%d rows were read", next-1)
 	}
 	var left []Reject
-	if err := ReadRejects(RejectsOf(&r), func(x Reject) error { left = append(left, x); return nil }); err != nil {
+	if err := ReadRejects(RejectsOf(&r, nil)[0], func(x Reject) error { left = append(left, x); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	want := []Reject{
@@ -366,7 +366,7 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 	if err := ReadPart(r.Folder, &parts[0], nil); err == nil || err.Error() != "part-0001.csv is gone from "+r.Folder {
 		t.Errorf("a file that is gone: %v", err)
 	}
-	if err := ReadRejects(RejectsOf(&r), nil); err == nil || err.Error() != "rejects.csv is gone from "+r.Folder {
+	if err := ReadRejects(RejectsOf(&r, nil)[0], nil); err == nil || err.Error() != "rejects.csv is gone from "+r.Folder {
 		t.Errorf("rejects that are gone: %v", err)
 	}
 }

@@ -18,14 +18,13 @@ type Leavings struct {
 	files        fileNames
 }
 
-// Add takes the next row. leftOut is why its contact is left out by now, as Excluder.Excluded has it; ""
-// for one that is not.
-func (l *Leavings) Add(r *nudgewire.RunRow, leftOut string) {
+// Add takes the next row, and why its contact is excluded by now.
+func (l *Leavings) Add(r *nudgewire.RunRow, leftOut Why) {
 	l.rows++
 	l.files.see(r.Place.File)
 	may, why := r.MayGoAgain()
-	if may && leftOut != "" {
-		l.stay.add(KindSkipped, "the contact "+leftOut, spot{r.Place, int(l.rows)})
+	if may && leftOut.Reason != "" {
+		l.stay.add(KindSkipped, "the contact "+leftOut.Reason, spot{r.Place, int(l.rows)})
 		return
 	}
 	if may {
@@ -70,7 +69,12 @@ func (w *working) oweAgain(ctx context.Context) error {
 		if err := w.await(ctx, time.Time{}); err != nil {
 			return err
 		}
+		if err := w.Owing.Room(ctx, w.run.ID); err != nil {
+			return err
+		}
+		w.leaving.Lock()
 		last, total, err := w.Owing.OweAgain(ctx, w.run.ID, after)
+		w.leaving.Unlock()
 		if err != nil {
 			return fmt.Errorf("hand rows over again: %w", err)
 		}
@@ -84,9 +88,9 @@ func (w *working) oweAgain(ctx context.Context) error {
 
 // endAgain ends a run that sent rows again. There may be fewer than were counted before.
 func (w *working) endAgain(ctx context.Context, total int64) error {
-	missing, reason := w.run.Tally.Kept-total, w.run.Reason
+	missing, reason := w.run.Tally.Kept-total, ""
 	if missing > 0 {
-		reason += fmt.Sprintf("; %s of %s rows could not go again any more when %s turn came", units.Number(missing), units.Number(w.run.Tally.Kept), verb(missing, "its", "their"))
+		reason = fmt.Sprintf("%s of %s rows could not go again any more when %s turn came", units.Number(missing), units.Number(w.run.Tally.Kept), verb(missing, "its", "their"))
 	}
 	return w.change(ctx, nudgewire.RunDone, reason, func(r *nudgewire.Run) {
 		if missing > 0 {

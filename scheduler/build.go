@@ -16,10 +16,31 @@ import (
 
 // An Excluder knows who must not be sent to.
 type Excluder interface {
-	// Excluded says for each phone why it is left out, as a sentence's end ("was messaged
-	// 2 days ago", "is blocked"); "" for one that is not. within is Skip.MessagedWithin, 0
-	// for none. It is asked for up to 512 phones at a time.
-	Excluded(ctx context.Context, phones []nudgewire.Phone, within time.Duration, now time.Time) ([]string, error)
+	// Excluded says for each phone why it is excluded. It is asked for up to 512 phones at a time.
+	Excluded(ctx context.Context, phones []nudgewire.Phone, q Question) ([]Why, error)
+}
+
+// A Question is what makes a contact one that must not be sent to. Who is blocked always is.
+type Question struct {
+	Within time.Duration // Skip.MessagedWithin; 0 for none
+	Now    time.Time     // what Within is counted back from
+	// Of is the run whose rows they are. What it sent, or a run that sends some of its rows again, is no
+	// reason against them: a message that failed must not keep itself from being repeated. 0 for none.
+	Of nudgewire.RunID
+}
+
+// A Why is why a contact is excluded. The zero value is one that is not.
+type Why struct {
+	Reason string // as a sentence's end: "is blocked", "was messaged within 7d"
+	By     string // what messaged it, and when: "by run 7 of weekly on 2026-05-04 10:00 UTC"; "" for a block
+}
+
+// whole is the reason with what caused it.
+func (w Why) whole() string {
+	if w.By == "" {
+		return "the contact " + w.Reason
+	}
+	return "the contact " + w.Reason + ", " + w.By
 }
 
 // batchRows is how many rows travel together: one question to the Excluder, one hand-over to
@@ -296,17 +317,18 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	for i, p := range one.phones {
 		asked[i] = nudgewire.Phone(p)
 	}
-	reasons, err := b.excluder.Excluded(ctx, asked, b.job.Skip.MessagedWithin.D(), b.now)
+	answers, err := b.excluder.Excluded(ctx, asked, Question{Within: b.job.Skip.MessagedWithin.D(), Now: b.now})
 	if err != nil {
 		return fmt.Errorf("ask who must not be sent to: %w", err)
 	}
-	if len(reasons) != len(asked) {
-		return fmt.Errorf("ask who must not be sent to: %d answers for %d phones", len(reasons), len(asked))
+	if len(answers) != len(asked) {
+		return fmt.Errorf("ask who must not be sent to: %d answers for %d phones", len(answers), len(asked))
 	}
 	to := 0
-	for i, reason := range reasons {
-		if reason != "" {
-			b.refuse(KindSkipped, one.spot(i), "the contact "+reason, one.raw[i], one.phones[i])
+	for i, why := range answers {
+		if why.Reason != "" {
+			b.left.add(KindSkipped, "the contact "+why.Reason, one.spot(i))
+			b.rejects.add(Reject{Place: one.spot(i).Place, Reason: why.whole(), Phone: one.raw[i], Digits: one.phones[i]})
 			continue
 		}
 		if to != i {

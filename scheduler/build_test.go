@@ -118,13 +118,13 @@ func line(cells []string) string {
 // blocked leaves out the phones it names.
 type blocked map[nudgewire.Phone]string
 
-func (b blocked) Excluded(_ context.Context, phones []nudgewire.Phone, within time.Duration, _ time.Time) ([]string, error) {
-	if len(phones) > 512 || within != 7*24*time.Hour {
-		return nil, fmt.Errorf("asked for %d phones within %s", len(phones), within)
+func (b blocked) Excluded(_ context.Context, phones []nudgewire.Phone, q Question) ([]Why, error) {
+	if len(phones) > 512 || q.Within != 7*24*time.Hour {
+		return nil, fmt.Errorf("asked for %d phones within %s", len(phones), q.Within)
 	}
-	reasons := make([]string, len(phones))
+	reasons := make([]Why, len(phones))
 	for i, p := range phones {
-		reasons[i] = b[p]
+		reasons[i].Reason = b[p]
 	}
 	return reasons, nil
 }

@@ -204,7 +204,7 @@ func findColumn(columns []string, name string, more []string) (int, error) {
 	if near := nearest.Of(name, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q? The source has %s", near, listed(columns))
 	}
-	return 0, &wordError{fmt.Sprintf("the source has no column %q", name), hint}
+	return 0, &noColumnError{wordError{fmt.Sprintf("the source has no column %q", name), hint}, name}
 }
 
 func placesOf(found []int) string {
@@ -322,3 +322,11 @@ func factsOf(job string, at time.Time, zone *time.Location) map[string]string {
 		"run.time": local.Format("15:04"),
 	}
 }
+
+// A noColumnError is a text that names a column which is not there.
+type noColumnError struct {
+	wordError
+	name string
+}
+
+func (e *noColumnError) Unwrap() error { return &e.wordError }

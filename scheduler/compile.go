@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -362,7 +363,11 @@ func (b *builder) deliver(c *Compiled) {
 	c.title = b.text("campaign.name", name)
 	if c.title != nil {
 		if _, err := c.title.Bind(nil, factsOf(j.Name, time.Unix(0, 0), time.UTC)); err != nil {
-			b.bad("campaign.name", "run.date, run.time and run.job are known", "%s", strings.Replace(firstWords(err), "the source has no column", "there is no", 1))
+			msg := firstWords(err)
+			if no, ok := errors.AsType[*noColumnError](err); ok {
+				msg = fmt.Sprintf("there is no %q", no.name)
+			}
+			b.bad("campaign.name", "run.date, run.time and run.job are known", "%s", msg)
 		}
 	}
 	if n := j.MaxSize.Bytes(); n < 0 || n > apiclient.MaxFile {

@@ -27,8 +27,14 @@ const (
 	giveUp     = 24 * time.Hour   // of trying, after which a part is not tried again
 	mostDoubts = 2                // uploads in a row without a readable answer: then a person should look
 
-	finishTries = 12 // of storing an outcome, half a minute in all
+	finishTries = 12 // of storing an outcome once we are being stopped, half a minute in all
 )
+
+// A stop is why a run pauses after what it did last. The zero value is none.
+type stop struct {
+	by     nudgewire.RunStop
+	reason string
+}
 
 // deliver takes the parts of the run to where they go, one after the other, and ends the run.
 func (w *working) deliver(ctx context.Context) error {
@@ -42,44 +48,28 @@ func (w *working) deliver(ctx context.Context) error {
 	if err := w.recover(ctx, parts); err != nil {
 		return err
 	}
+	if parts, err = w.fit(ctx, parts); err != nil {
+		return err
+	}
 	m := newMeter(w.run, nil, w.Progress, w.Now)
 	w.begun = w.Now()
 	doubts := 0
 	for i := range parts {
 		p := &parts[i]
 		for p.State == nudgewire.PartBuilt {
-			if err := w.await(ctx, p.RetryAt); err != nil {
-				return err
-			}
-			if w.Admit != nil && w.run.Deliver == nudgewire.DeliverCSV {
-				if err := w.Admit(ctx); err != nil {
-					return err
-				}
-			}
-			claimed, err := w.Ledger.ClaimPart(ctx, w.run.ID, p.Number, w.Owner, w.Now().UTC())
-			if err != nil {
-				return err
-			}
-			*p = claimed
-			var stop string
-			if w.run.Deliver == nudgewire.DeliverPerMessage {
-				stop, err = w.owe(ctx, p, m)
-			} else {
-				stop, err = w.upload(ctx, p)
-			}
+			halt, err := w.take(ctx, p, m)
 			if err != nil {
 				return err
 			}
 			if doubts++; p.State != nudgewire.PartInDoubt {
 				doubts = 0
 			}
-			if doubts == mostDoubts && i < len(parts)-1 {
-				stop = fmt.Sprintf("%d uploads in a row got no readable answer; resume when the service is well", doubts)
+			more := slices.ContainsFunc(parts[i:], func(p nudgewire.Part) bool { return p.State == nudgewire.PartBuilt })
+			if doubts == mostDoubts && more {
+				halt = stop{nudgewire.StopDoubt, fmt.Sprintf("%d uploads in a row got no readable answer; resume when the service is well", doubts)}
 			}
-			if stop != "" {
-				return w.change(ctx, nudgewire.RunPaused, stop, func(r *nudgewire.Run) {
-					r.Before, r.Owner, r.LeaseEnd = nudgewire.RunUploading, "", time.Time{}
-				})
+			if halt.by != "" && more { // else nothing is left that could be kept at home
+				return w.pause(ctx, halt)
 			}
 		}
 		m.sent(settled(parts))
@@ -91,8 +81,43 @@ func (w *working) deliver(ctx context.Context) error {
 	if slices.ContainsFunc(parts, func(p nudgewire.Part) bool { return p.State == nudgewire.PartBuilt }) {
 		return w.deliver(ctx)
 	}
-	state, reason := verdict(w.run, parts)
+	state, reason := verdict(parts)
 	return w.change(ctx, state, reason, nil)
+}
+
+// take waits for the turn of a part that is built, and takes it to its end. halt is why the run should
+// pause after it.
+func (w *working) take(ctx context.Context, p *nudgewire.Part, m *meter) (halt stop, err error) {
+	for admitted := w.Admit == nil || w.run.Deliver != nudgewire.DeliverCSV; ; admitted = true {
+		if err := w.await(ctx, p.RetryAt); err != nil {
+			return stop{}, err
+		}
+		if admitted { // and nobody has halted it while it waited for that
+			break
+		}
+		if err := w.Admit(ctx); err != nil {
+			return stop{}, err
+		}
+	}
+	claimed, err := w.claim(ctx, *p)
+	if err != nil {
+		return stop{}, err
+	}
+	switch *p = claimed; {
+	case p.State != nudgewire.PartUploading:
+		return stop{}, nil
+	case w.run.Deliver == nudgewire.DeliverPerMessage:
+		return w.owe(ctx, p, m)
+	default:
+		return w.upload(ctx, p)
+	}
+}
+
+// pause stops the run for now, and says why.
+func (w *working) pause(ctx context.Context, halt stop) error {
+	return w.change(ctx, nudgewire.RunPaused, halt.reason, func(r *nudgewire.Run) {
+		r.Stopped, r.Before, r.Owner, r.LeaseEnd = halt.by, nudgewire.RunUploading, "", time.Time{}
+	})
 }
 
 // settled counts the rows that are with the service and the parts that need nothing more.
@@ -116,7 +141,7 @@ func (w *working) recover(ctx context.Context, parts []nudgewire.Part) error {
 		if p.State != nudgewire.PartUploading {
 			continue
 		}
-		p.State, p.Reason = nudgewire.PartInDoubt, "nudgewire stopped while it was on its way"
+		p.State, p.Reason = nudgewire.PartInDoubt, "nudgewire stopped before it could store how its upload ended"
 		if w.run.Deliver == nudgewire.DeliverPerMessage {
 			p.State, p.Reason = nudgewire.PartBuilt, "nudgewire stopped while its rows were handed over"
 		}
@@ -149,12 +174,12 @@ func (w *working) await(ctx context.Context, at time.Time) error {
 	}
 }
 
-// upload sends one claimed part. stop is why the run should pause after it.
-func (w *working) upload(ctx context.Context, p *nudgewire.Part) (stop string, err error) {
+// upload sends one claimed part. halt is why the run should pause after it.
+func (w *working) upload(ctx context.Context, p *nudgewire.Part) (halt stop, err error) {
 	path := filepath.Join(w.run.Folder, p.File)
 	if why := intact(path, *p); why != "" {
 		p.State, p.Reason = nudgewire.PartRejected, why
-		return "", w.finish(ctx, p)
+		return stop{}, w.finish(ctx, p)
 	}
 	// A file cut half-way may be acted upon, so an upload outlives the end of ctx by the grace
 	// period. The lease is kept meanwhile: another process must not take it for dead.
@@ -210,7 +235,7 @@ func (w *working) send(ctx context.Context, path string, p nudgewire.Part) (apic
 }
 
 // settle turns the outcome of an upload into the part's state, and stores it.
-func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclient.Answer, sent error) (stop string, err error) {
+func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclient.Answer, sent error) (halt stop, err error) {
 	now := w.Now().UTC()
 	p.RetryAt, p.Reason = time.Time{}, ""
 	var call *apiclient.CallError
@@ -236,24 +261,38 @@ func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclien
 			p.Reason = fmt.Sprintf("given up after %s: %s", units.Count(p.Attempt, "attempt"), p.Reason)
 		}
 	case apiclient.Rejected:
-		p.State = nudgewire.PartRejected
-		if errors.Is(sent, apiclient.ErrUnauthorized) {
-			// The next part would end the same way, and with the right key this one will not.
-			p.State, stop = nudgewire.PartBuilt, "the service refuses the API key; resume after correcting api.key"
-		}
+		p.State, halt = refusal(sent)
 	default:
 		p.State = nudgewire.PartInDoubt
 	}
-	return stop, w.finish(ctx, p)
+	return halt, w.finish(ctx, p)
 }
 
-// finish stores a part's outcome, also when we are being stopped: what is known must not be
-// lost. It tries for a while, because a part left uploading ends in doubt.
+// refusal is what becomes of a part that the service refused, and of its run: the next part would meet
+// the same no. What the account, the key or the size was refused for goes again once that is mended;
+// what was refused for its own sake does not.
+func refusal(err error) (nudgewire.PartState, stop) {
+	switch words := err.Error(); apiclient.RefusalOf(err) {
+	case apiclient.RefusesKey:
+		return nudgewire.PartBuilt, stop{nudgewire.StopKey, "the service refuses the API key; resume after correcting api.key"}
+	case apiclient.RefusesAccount:
+		return nudgewire.PartBuilt, stop{nudgewire.StopRefusal, words + "; resume once the account has points"}
+	case apiclient.RefusesAddress:
+		return nudgewire.PartBuilt, stop{nudgewire.StopRefusal, words + "; resume after correcting api.base_url, or the template"}
+	case apiclient.RefusesSize:
+		return nudgewire.PartBuilt, stop{nudgewire.StopSize, words + "; set max_size of the job lower, reload, and resume: what is left is cut anew"}
+	default:
+		return nudgewire.PartRejected, stop{nudgewire.StopRefusal, words + "; resume sends the parts after it, and jobs retry then sends this one again"}
+	}
+}
+
+// finish stores a part's outcome. What is known must not be lost, and a part left uploading ends in
+// doubt: so it tries until the ledger takes it. Once we are being stopped it tries for half a minute.
 func (w *working) finish(ctx context.Context, p *nudgewire.Part) error {
 	p.UpdatedAt = w.Now().UTC()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	for try := 1; ; try++ {
+	going := ctx
+	ctx = context.WithoutCancel(ctx)
+	for try, last := 1, 0; ; try++ {
 		err := w.Ledger.FinishPart(ctx, *p)
 		if err == nil { // the ids are the ledger's now, and may be many
 			p.Followed, p.MessageIDs, p.Phones = p.Followed+int64(len(p.MessageIDs)), nil, nil
@@ -261,11 +300,14 @@ func (w *working) finish(ctx context.Context, p *nudgewire.Part) error {
 		if err == nil || errors.Is(err, ErrMoved) {
 			return err
 		}
-		w.log.Error("storing how a part ended", zap.Int("part", p.Number), zap.Error(err))
-		if try == finishTries {
+		if going.Err() != nil {
+			last++
+		}
+		w.log.Error("storing how a part ended; it is tried until it can be", zap.Int("part", p.Number), zap.Error(err))
+		if last == finishTries {
 			return err
 		}
-		if slept := w.Sleep(ctx, backoff.Next(try, 100*time.Millisecond, 5*time.Second, w.Jitter())); slept != nil {
+		if slept := w.Sleep(ctx, backoff.Next(min(try, finishTries), 100*time.Millisecond, 5*time.Second, w.Jitter())); slept != nil {
 			return err
 		}
 	}
@@ -289,15 +331,15 @@ func intact(path string, p nudgewire.Part) string {
 }
 
 // verdict is how a run ends by its parts.
-func verdict(r nudgewire.Run, parts []nudgewire.Part) (nudgewire.RunState, string) {
-	var accepted, doubt int
-	var rows, followed int64
+func verdict(parts []nudgewire.Part) (nudgewire.RunState, string) {
+	var accepted, doubt, gone int
 	first := ""
 	for _, p := range parts {
 		switch p.State {
 		case nudgewire.PartAccepted:
 			accepted++
-			rows, followed = rows+p.Rows, followed+p.Followed
+		case nudgewire.PartExcluded, nudgewire.PartRecut:
+			gone++ // nothing of it is to be sent
 		case nudgewire.PartInDoubt:
 			doubt++
 			if first == "" {
@@ -309,20 +351,16 @@ func verdict(r nudgewire.Run, parts []nudgewire.Part) (nudgewire.RunState, strin
 			}
 		}
 	}
+	all := len(parts) - gone
 	count := ""
-	if len(parts) > 1 {
-		count = fmt.Sprintf("%d of %d parts %s accepted", accepted, len(parts), verb(int64(accepted), "was", "were"))
+	if all > 1 {
+		count = fmt.Sprintf("%d of %d parts %s accepted", accepted, all, verb(int64(accepted), "was", "were"))
 	}
 	switch {
-	case accepted == len(parts):
-		switch {
-		case r.Deliver != nudgewire.DeliverCSV || followed >= rows:
-			return nudgewire.RunDone, ""
-		case followed == 0:
-			return nudgewire.RunDone, "accepted by the service, whose own pages tell who was reached: its answer names no messages"
-		default:
-			return nudgewire.RunDone, fmt.Sprintf("accepted by the service, whose answer names %s for %s: of the others its own pages tell who was reached", units.Count(followed, "message"), units.Count(rows, "row"))
-		}
+	case all == 0:
+		return nudgewire.RunDone, "nobody is left to send to: all rows were excluded since it was built"
+	case accepted == all:
+		return nudgewire.RunDone, ""
 	case accepted == 0 && doubt == 0:
 		return nudgewire.RunFailed, first
 	default:
@@ -330,35 +368,54 @@ func verdict(r nudgewire.Run, parts []nudgewire.Part) (nudgewire.RunState, strin
 	}
 }
 
+// Unfollowed says what is not known of who was reached by a run that uploads files and is done; ""
+// where every message is followed.
+func Unfollowed(r *nudgewire.Run, parts []nudgewire.Part) string {
+	var rows, followed int64
+	for i := range parts {
+		if p := &parts[i]; p.State == nudgewire.PartAccepted {
+			rows, followed = rows+p.Rows, followed+max(p.Followed, int64(len(p.MessageIDs)))
+		}
+	}
+	switch {
+	case r.State != nudgewire.RunDone, r.Deliver != nudgewire.DeliverCSV, followed >= rows:
+		return ""
+	case followed == 0:
+		return "accepted by the service, whose own pages tell who was reached: its answer names no messages"
+	default:
+		return fmt.Sprintf("accepted by the service, whose answer names %s for %s: of the others its own pages tell who was reached", units.Count(followed, "message"), units.Count(rows, "row"))
+	}
+}
+
 // owe hands the rows of one claimed part over as dispatches.
-func (w *working) owe(ctx context.Context, p *nudgewire.Part, m *meter) (stop string, err error) {
+func (w *working) owe(ctx context.Context, p *nudgewire.Part, m *meter) (halt stop, err error) {
 	path := filepath.Join(w.run.Folder, p.File)
 	if why := intact(path, *p); why != "" {
 		p.State, p.Reason = nudgewire.PartRejected, why
-		return "", w.finish(ctx, p)
+		return stop{}, w.finish(ctx, p)
 	}
-	stop, err = w.oweRows(ctx, path, *p, m)
-	if err != nil || stop != "" {
+	halt, err = w.oweRows(ctx, path, *p, m)
+	if err != nil || halt.by != "" {
 		// Handing over again does no harm, so the part goes back.
-		p.State, p.Reason = nudgewire.PartBuilt, stop
-		return stop, errors.Join(err, w.finish(ctx, p))
+		p.State, p.Reason = nudgewire.PartBuilt, halt.reason
+		return halt, errors.Join(err, w.finish(ctx, p))
 	}
 	p.State, p.Reason = nudgewire.PartAccepted, ""
-	return "", w.finish(ctx, p)
+	return stop{}, w.finish(ctx, p)
 }
 
-func (w *working) oweRows(ctx context.Context, path string, p nudgewire.Part, m *meter) (stop string, err error) {
+func (w *working) oweRows(ctx context.Context, path string, p nudgewire.Part, m *meter) (halt stop, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", err
+		return stop{}, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	r := csv.NewReader(f)
 	if _, err := r.Read(); err != nil {
-		return "", fmt.Errorf("read %s: %w", p.File, err)
+		return stop{}, fmt.Errorf("read %s: %w", p.File, err)
 	}
 	canary := int64(0)
-	if w.job != nil && w.job.Canary != nil && w.run.Approved == "" {
+	if w.job != nil && w.job.Canary != nil && w.run.Overruled == "" {
 		canary = w.job.Canary.First.of(w.run.Tally.Kept)
 	}
 	first, rows := p.First, []nudgewire.Dispatch(nil)
@@ -366,7 +423,7 @@ func (w *working) oweRows(ctx context.Context, path string, p nudgewire.Part, m 
 		if len(rows) == 0 {
 			return nil
 		}
-		if err := w.Owing.Owe(ctx, w.run.ID, first, rows); err != nil {
+		if err := w.oweBatch(ctx, first, rows); err != nil {
 			return fmt.Errorf("hand rows over: %w", err)
 		}
 		first += int64(len(rows))
@@ -377,27 +434,51 @@ func (w *working) oweRows(ctx context.Context, path string, p nudgewire.Part, m 
 	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return "", flush()
+			return stop{}, flush()
 		}
 		if err != nil {
-			return "", fmt.Errorf("read %s: %w", p.File, err)
+			return stop{}, fmt.Errorf("read %s: %w", p.File, err)
 		}
 		rows = append(rows, w.dispatch(row, first+int64(len(rows))))
 		n := first + int64(len(rows)) - 1
 		if n == canary {
 			if err := flush(); err != nil {
-				return "", err
+				return stop{}, err
 			}
-			if stop, err := w.canary(ctx, n); err != nil || stop != "" {
-				return stop, err
+			if halt, err := w.canary(ctx, n); err != nil || halt.by != "" {
+				return halt, err
 			}
 		}
 		if len(rows) == batchRows {
 			if err := flush(); err != nil {
-				return "", err
+				return stop{}, err
 			}
 		}
 	}
+}
+
+// oweBatch hands rows over, once there is room, and asks right before who may not get them any more:
+// such a row is dropped with the reason. The ledger's claim asks once more who is blocked.
+func (w *working) oweBatch(ctx context.Context, first int64, rows []nudgewire.Dispatch) error {
+	if err := w.Owing.Room(ctx, w.run.ID); err != nil {
+		return err
+	}
+	w.leaving.Lock()
+	defer w.leaving.Unlock()
+	phones := make([]nudgewire.Phone, len(rows))
+	for i := range rows {
+		phones[i] = rows[i].Phone
+	}
+	answers, err := w.ask(ctx, phones)
+	if err != nil {
+		return err
+	}
+	for i, why := range answers {
+		if why.Reason != "" {
+			rows[i].State, rows[i].Reason = nudgewire.StateDropped, why.whole()
+		}
+	}
+	return w.Owing.Owe(ctx, w.run.ID, first, rows)
 }
 
 // dispatch is one row as the ordinary ledger takes it.
@@ -415,19 +496,16 @@ func (w *working) dispatch(row []string, number int64) nudgewire.Dispatch {
 	return d
 }
 
-// canaryStopped begins the reason of a run that its canary stopped: Resume knows it by that.
-const canaryStopped = "the canary stopped it: "
-
 // canary waits, and looks at what became of the first rows. After a restart, and after a halt
 // that held the first rows at home, it waits again: a late campaign is better than one that
 // nobody looked at. So when fewer than half of the first messages have ended, it is not taken for a
 // good sign that none of them failed: the run stops, and a person decides.
-func (w *working) canary(ctx context.Context, sent int64) (stop string, err error) {
+func (w *working) canary(ctx context.Context, sent int64) (halt stop, err error) {
 	c := w.job.Canary
 	for until := w.Now().Add(c.Wait.D()); ; {
 		if w.Halted != nil && w.Halted(w.run.Job) {
 			if err := w.await(ctx, time.Time{}); err != nil {
-				return "", err
+				return stop{}, err
 			}
 			until = w.Now().Add(c.Wait.D())
 		}
@@ -436,20 +514,23 @@ func (w *working) canary(ctx context.Context, sent int64) (stop string, err erro
 			break
 		}
 		if err := errors.Join(w.keep(ctx), w.Sleep(ctx, min(left, time.Second))); err != nil {
-			return "", err
+			return stop{}, err
 		}
 	}
 	ended, failed, err := w.Owing.Standing(ctx, w.run.ID)
 	if err != nil {
-		return "", fmt.Errorf("look at the first messages: %w", err)
+		return stop{}, fmt.Errorf("look at the first messages: %w", err)
+	}
+	stopped := func(words string, args ...any) stop {
+		return stop{nudgewire.StopCanary, "the canary stopped it: " + fmt.Sprintf(words, args...)}
 	}
 	switch {
 	case ended > 0 && float64(failed)/float64(ended) > float64(c.StopIf.Failed):
-		return fmt.Sprintf(canaryStopped+"%d of the first %d messages have ended and %d of these failed, which is more than %s", ended, sent, failed, c.StopIf.Failed), nil
+		return stopped("%d of the first %d messages have ended and %d of these failed, which is more than %s", ended, sent, failed, c.StopIf.Failed), nil
 	case ended == 0:
-		return fmt.Sprintf(canaryStopped+"none of the first %d messages ended within %s, so nobody knows how they did", sent, c.Wait), nil
+		return stopped("none of the first %d messages ended within %s, so nobody knows how they did", sent, c.Wait), nil
 	case 2*ended < sent:
-		return fmt.Sprintf(canaryStopped+"only %d of the first %d messages ended within %s, too few to know how they did", ended, sent, c.Wait), nil
+		return stopped("only %d of the first %d messages ended within %s, too few to know how they did", ended, sent, c.Wait), nil
 	}
-	return "", nil
+	return stop{}, nil
 }

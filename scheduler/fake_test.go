@@ -120,6 +120,9 @@ func (b *book) set(by string, r nudgewire.Run, from []nudgewire.RunState) error 
 	if old.State != r.State && !old.State.May(r.State) {
 		b.t.Errorf("run %d went from %s to %s", r.ID, old.State, r.State)
 	}
+	if stops := r.State == nudgewire.RunPaused || r.State == nudgewire.RunCancelled; stops && (r.Stopped == "" || r.Reason == "") {
+		b.t.Errorf("run %d is %s, and nothing says what stopped it", r.ID, r.State)
+	}
 	b.runs[r.ID-1] = r
 	if r.State == nudgewire.RunCancelled {
 		for i := range b.parts[r.ID] {
@@ -161,6 +164,26 @@ func (b *book) Parts(_ context.Context, id nudgewire.RunID) ([]nudgewire.Part, e
 	defer b.mu.Unlock()
 	return slices.Clone(b.parts[id]), nil
 }
+
+func (b *book) ReplacePart(_ context.Context, owner string, r nudgewire.Run, p nudgewire.Part, into ...nudgewire.Part) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crashed {
+		return errCrash
+	}
+	old := &b.parts[r.ID][p.Number-1]
+	if old.State != nudgewire.PartBuilt || p.State != nudgewire.PartBuilt && !old.State.May(p.State) {
+		return ErrMoved
+	}
+	if err := b.set(owner, r, []nudgewire.RunState{nudgewire.RunUploading}); err != nil {
+		return err
+	}
+	*old = p
+	b.parts[r.ID] = append(b.parts[r.ID], into...)
+	return b.after("ReplacePart " + fmt.Sprint(p.Number))
+}
+
+func (b *book) Room(context.Context, nudgewire.RunID) error { return nil }
 
 func (b *book) ClaimPart(_ context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error) {
 	b.mu.Lock()
@@ -281,7 +304,7 @@ func (b *book) EndCancelled(context.Context) (bool, error) {
 }
 
 // PauseSent takes it that b.wait messages of every ended run wait.
-func (b *book) PauseSent(_ context.Context, id nudgewire.RunID, reason string) (bool, error) {
+func (b *book) PauseSent(_ context.Context, id nudgewire.RunID, who, reason string) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := &b.runs[id-1]
@@ -289,6 +312,7 @@ func (b *book) PauseSent(_ context.Context, id nudgewire.RunID, reason string) (
 		return false, nil
 	}
 	r.State, r.Before, r.Reason, r.EndedAt = nudgewire.RunPaused, nudgewire.RunUploading, reason, time.Time{}
+	r.Stopped, r.StoppedBy = nudgewire.StopPerson, who
 	return true, nil
 }
 
@@ -395,7 +419,15 @@ func (d *desk) open(owner string) {
 	d.Scheduler = New(Options{
 		Ledger: d.book, Uploader: d.service, Owing: d.book, Folder: filepath.Join(d.dir, "runs"), Owner: owner,
 		Now: d.now, Jitter: func() float64 { return 0 },
-		Sleep: func(ctx context.Context, by time.Duration) error { d.advance(by); return ctx.Err() },
+		Sleep: func(ctx context.Context, by time.Duration) error {
+			d.advance(by)
+			d.book.mu.Lock()
+			defer d.book.mu.Unlock()
+			if d.crashed { // nothing sleeps on in a process that is gone
+				return errCrash
+			}
+			return ctx.Err()
+		},
 	})
 	d.Use(jobs)
 }

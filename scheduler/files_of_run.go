@@ -57,17 +57,29 @@ type Reject struct {
 	Digits string // as it would have been sent to; "" where it is no phone
 }
 
-// RejectsOf is the path of the list of rows that a run left out; "" where there is none: it left
-// nothing out, or keeps no files. The list may be removed by now.
-func RejectsOf(r *nudgewire.Run) string {
-	if r.Folder == "" || r.Tally.Excluded() == 0 {
-		return ""
+// RejectsOf are the paths of the lists of rows that a run left out: that of its building, and one for
+// each part that lost rows since. None where it left nothing out, or keeps no files. The lists may be
+// removed by now.
+func RejectsOf(r *nudgewire.Run, parts []nudgewire.Part) (paths []string) {
+	late := int64(0)
+	for i := range parts {
+		if late += parts[i].Excluded; parts[i].Excluded > 0 {
+			paths = append(paths, rejectsOfPart(r.Folder, &parts[i]))
+		}
+	}
+	if r.Folder == "" || r.Tally.Excluded() <= late {
+		return paths
 	}
 	name := rejectsFile
 	if r.AgainOf != 0 {
 		name = ofSlot(rejectsFile, r.Slot)
 	}
-	return filepath.Join(r.Folder, name)
+	return append([]string{filepath.Join(r.Folder, name)}, paths...)
+}
+
+// rejectsOfPart is the path of the list of rows that a part has lost since it was built.
+func rejectsOfPart(folder string, p *nudgewire.Part) string {
+	return filepath.Join(folder, ofRetry(rejectsFile, p.File))
 }
 
 // ReadRejects calls each for the rows that a run left out, in the order in which it met them. path
@@ -110,4 +122,31 @@ func gone(file, folder string, err error) error {
 		return fmt.Errorf("%s is gone from %s", file, folder)
 	}
 	return fmt.Errorf("read %s: %w", file, err)
+}
+
+// PhonesOf calls each for the phones of a part on disk. A file that somebody removed tells
+// nothing: who cleans up old lists means to forget them.
+func PhonesOf(path string, each func(nudgewire.Phone)) (err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r := csv.NewReader(bufio.NewReaderSize(f, 1<<16))
+	r.ReuseRecord = true
+	for header := true; ; header = false {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		if !header {
+			each(nudgewire.Phone(row[0]))
+		}
+	}
 }

@@ -158,8 +158,8 @@ func TestACanaryStopsWhenItCannotTell(t *testing.T) {
 				t.Fatal(err)
 			}
 			d.settle(t)
-			if r = d.the(t); r.State != nudgewire.RunDone || r.Approved != "Ann" || len(d.owed[1]) != 1000 {
-				t.Errorf("resumed, it is %s by %q with %d rows", r.State, r.Approved, len(d.owed[1]))
+			if r = d.the(t); r.State != nudgewire.RunDone || r.Overruled != "Ann" || r.Approved != "" || len(d.owed[1]) != 1000 {
+				t.Errorf("resumed, it is %s by %q with %d rows", r.State, r.Overruled, len(d.owed[1]))
 			}
 		})
 	}

@@ -54,6 +54,11 @@ type Ledger interface {
 	// Parts are the parts of a run by number.
 	Parts(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error)
 
+	// ReplacePart stores a part that is built as it is now, without the rows that it has lost or as
+	// one that was cut into others, with these, and the tally of r, its run, while that is uploading
+	// and owner's; ErrMoved otherwise.
+	ReplacePart(ctx context.Context, owner string, r nudgewire.Run, p nudgewire.Part, into ...nudgewire.Part) error
+
 	// ClaimPart is the durable intent to upload: it makes a part that is built uploading and
 	// counts the attempt, while its run is uploading and owner's. ErrMoved otherwise.
 	ClaimPart(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error)
@@ -81,9 +86,14 @@ type Uploader interface {
 
 // An Owing takes rows as dispatches, for jobs that deliver message by message.
 type Owing interface {
+	// Room waits until few enough messages of a run wait to be sent that more may be handed over;
+	// ErrMoved when the run does not send any more.
+	Room(ctx context.Context, id nudgewire.RunID) error
+
 	// Owe stores the dispatches of a run's rows in one commit: the row with the number first,
-	// counted among the kept rows from 1, and those after it. A row that the run already owes
-	// is passed over, so that a batch may be handed over again after a crash.
+	// counted among the kept rows from 1, and those after it. One that is dropped is stored as that,
+	// with its reason, and never sent. A row that the run already owes is passed over, so that a batch
+	// may be handed over again after a crash.
 	Owe(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error
 
 	// OweAgain owes once more, as rows of the run id, what may go again of the rows of the run
@@ -101,7 +111,7 @@ type Owing interface {
 
 	// PauseSent pauses a run that has ended while messages of it still wait, from where it goes
 	// on as uploading; false, and nothing has changed, when none does.
-	PauseSent(ctx context.Context, id nudgewire.RunID, reason string) (paused bool, err error)
+	PauseSent(ctx context.Context, id nudgewire.RunID, who, reason string) (paused bool, err error)
 
 	// EndCancelled ends messages of cancelled runs that were in a sender's hands then and have
 	// come back to wait. left says that some are still in its hands.

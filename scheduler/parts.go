@@ -26,7 +26,8 @@ type partWriter struct {
 	max    int64
 	header []byte
 	parts  []nudgewire.Part
-	kept   int64 // rows written
+	kept   int64                   // rows written
+	name   func(number int) string // of the file of the part with that number, from 1
 	refuse func(i int)
 	took   func(p *nudgewire.Part, i int) error
 
@@ -43,7 +44,7 @@ type partWriter struct {
 // newPartWriter writes into a folder. refuse and took are told what became of each row, by its
 // place in its batch: it is larger than a part may be, or it is the newest of the part.
 func newPartWriter(to folder, limit int64, variables int, refuse func(i int), took func(p *nudgewire.Part, i int) error) (*partWriter, error) {
-	p := &partWriter{folder: to, max: limit, refuse: refuse, took: took, sum: sha256.New(), buf: bufio.NewWriterSize(nil, 256<<10)}
+	p := &partWriter{folder: to, max: limit, name: partName, refuse: refuse, took: took, sum: sha256.New(), buf: bufio.NewWriterSize(nil, 256<<10)}
 	p.csv = csv.NewWriter(&p.encoded)
 	if err := p.encode(columnNames(variables)); err != nil {
 		return nil, err
@@ -51,6 +52,8 @@ func newPartWriter(to folder, limit int64, variables int, refuse func(i int), to
 	p.header = bytes.Clone(p.encoded.Bytes())
 	return p, nil
 }
+
+func partName(number int) string { return fmt.Sprintf("part-%04d.csv", number) }
 
 func (p *partWriter) encode(row []string) error {
 	p.encoded.Reset()
@@ -113,7 +116,7 @@ func (p *partWriter) put(b []byte) error {
 
 func (p *partWriter) begin() error {
 	number := len(p.parts) + 1
-	name := fmt.Sprintf("part-%04d.csv", number)
+	name := p.name(number)
 	f, err := p.folder.create(name)
 	if err != nil {
 		return fmt.Errorf("create %s: %w", name, err)

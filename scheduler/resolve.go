@@ -69,12 +69,9 @@ func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgew
 		return r, *p, nil
 	}
 	if as == nudgewire.ResolveResend {
-		r.State, r.Reason, r.EndedAt = nudgewire.RunUploading, fmt.Sprintf("part %d goes out again: %s", number, p.Resolved), time.Time{}
+		r.State, r.Reason, r.EndedAt = nudgewire.RunUploading, "", time.Time{}
 		return r, *p, nil
 	}
-	r.State, r.Reason = verdict(r, parts)
-	if r.State == nudgewire.RunDone {
-		r.Reason = joinWords(fmt.Sprintf("part %d: %s", number, p.Resolved), r.Reason)
-	}
+	r.State, r.Reason = verdict(parts)
 	return r, *p, nil
 }

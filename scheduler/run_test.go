@@ -47,7 +47,7 @@ func TestARunUploadsEachPartOnce(t *testing.T) {
 	d := begin(t, jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 4000, Campaign: &Campaign{Name: "Winback {{ run.date }}", TemplateID: 7}}))
 	fireDue(t, d)
 	r := d.the(t)
-	if r.State != nudgewire.RunDone || r.Tally.Kept != 1000 || r.Reason != "accepted by the service, whose own pages tell who was reached: its answer names no messages" {
+	if r.State != nudgewire.RunDone || r.Tally.Kept != 1000 || r.Reason != "" {
 		t.Fatalf("the run ended as %s %q with %+v", r.State, r.Reason, r.Tally)
 	}
 	got := d.service.uploads()
@@ -106,7 +106,7 @@ func TestACrashAnywhereUploadsNoPartTwice(t *testing.T) {
 						t.Errorf("part %d is accepted and was uploaded %d times", p.Number, seen[name])
 					}
 				case nudgewire.PartInDoubt:
-					if seen[name] > 1 || p.Reason != "nudgewire stopped while it was on its way" {
+					if seen[name] > 1 || p.Reason != "nudgewire stopped before it could store how its upload ended" {
 						t.Errorf("part %d is in doubt (%s) and was uploaded %d times", p.Number, p.Reason, seen[name])
 					}
 				default:
@@ -139,8 +139,7 @@ func TestHowAnUploadEnds(t *testing.T) {
 		uploads int
 	}{
 		"what was surely not taken goes again": {
-			on(map[int]error{1: notSent, 2: notSent}), nudgewire.RunDone,
-			"accepted by the service, whose own pages tell who was reached: its answer names no messages", 5,
+			on(map[int]error{1: notSent, 2: notSent}), nudgewire.RunDone, "", 5,
 		},
 		"an answer that was lost is in doubt and not sent again": {
 			on(map[int]error{2: lost}), nudgewire.RunPartial,
@@ -150,13 +149,13 @@ func TestHowAnUploadEnds(t *testing.T) {
 			on(map[int]error{1: lost, 2: lost}), nudgewire.RunPaused,
 			"2 uploads in a row got no readable answer; resume when the service is well", 2,
 		},
-		"a refused part leaves the others": {
-			on(map[int]error{1: refused}), nudgewire.RunPartial,
-			"2 of 3 parts were accepted; part 1 was not accepted: create-with-csv: 422 Unprocessable Entity: template 1042 is paused", 3,
+		"a refused part stops the run before the others": {
+			func(int) error { return refused }, nudgewire.RunPaused,
+			"create-with-csv: 422 Unprocessable Entity: template 1042 is paused; resume sends the parts after it, and jobs retry then sends this one again", 1,
 		},
-		"all refused is failed": {
-			func(int) error { return refused }, nudgewire.RunFailed,
-			"part 1 was not accepted: create-with-csv: 422 Unprocessable Entity: template 1042 is paused", 3,
+		"the last one has none to keep at home": {
+			on(map[int]error{3: refused}), nudgewire.RunPartial,
+			"2 of 3 parts were accepted; part 3 was not accepted: create-with-csv: 422 Unprocessable Entity: template 1042 is paused", 3,
 		},
 		"a wrong key waits for the right one": {
 			on(map[int]error{2: key}), nudgewire.RunPaused,
@@ -272,7 +271,7 @@ func TestOverlap(t *testing.T) {
 		reason  string
 	}{
 		"skip leaves a row with its reason":   {OverlapSkip, nudgewire.RunHeld, nudgewire.RunSkipped, "run 1 of 2026-05-04 10:00 is still held (overlap: skip)"},
-		"queue waits":                         {OverlapQueue, nudgewire.RunHeld, nudgewire.RunPlanned, "waits for run 1, which is held"},
+		"queue waits":                         {OverlapQueue, nudgewire.RunHeld, nudgewire.RunPlanned, "queued behind run 1"},
 		"cancel_previous takes the old place": {OverlapCancel, nudgewire.RunCancelled, nudgewire.RunHeld, "10 rows are more than guard.approve_over, 1"},
 	}
 	for name, tt := range tests {
@@ -281,7 +280,7 @@ func TestOverlap(t *testing.T) {
 			fireDue(t, d)
 			d.advance(time.Minute)
 			fireDue(t, d)
-			if d.runs[0].State != tt.first || d.runs[1].State != tt.second || d.runs[1].Reason != tt.reason {
+			if d.runs[0].State != tt.first || d.runs[1].State != tt.second || d.runs[1].Reason+d.runs[1].Began != tt.reason {
 				t.Errorf("first %s, second %s %q", d.runs[0].State, d.runs[1].State, d.runs[1].Reason)
 			}
 			if tt.overlap == OverlapCancel {
@@ -314,7 +313,7 @@ func TestARunByHandBesideAnOpenOneSaysWhatToDo(t *testing.T) {
 			d := begin(t, job)
 			fireDue(t, d)
 			d.runs[0].State = state
-			_, err := d.RunNow(t.Context(), job, monday, "")
+			_, err := d.RunNow(t.Context(), job, monday, HandOrder{})
 			if err == nil {
 				t.Fatal("started beside it")
 			}
@@ -345,7 +344,7 @@ func TestANightInNewYork(t *testing.T) {
 				}
 				d.advance(time.Minute)
 			}
-			if len(d.runs) != 1 || d.runs[0].Slot != tt.slot || d.runs[0].Reason != tt.told {
+			if len(d.runs) != 1 || d.runs[0].Slot != tt.slot || d.runs[0].Began != tt.told {
 				t.Fatalf("runs: %+v", d.runs)
 			}
 			d.settle(t)
@@ -665,16 +664,32 @@ func TestARunByHand(t *testing.T) {
 	job := jobOf(t, people(3), Job{})
 	d := newDesk(t, monday)
 	d.Use([]*Compiled{job})
-	id, err := d.RunNow(t.Context(), job, monday, "")
+	id, err := d.RunNow(t.Context(), job, monday, HandOrder{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.RunNow(t.Context(), job, monday, ""); err == nil || err.Error() != "run 1 of 2026-05-04 10:00:00 by hand is still planned" {
+	if _, err := d.RunNow(t.Context(), job, monday, HandOrder{}); err == nil || err.Error() != "run 1 of 2026-05-04 10:00:00 by hand is still planned" {
 		t.Errorf("a second one: %v", err)
 	}
 	d.settle(t)
 	if r := d.the(t); r.ID != id || r.State != nudgewire.RunDone || r.Cause != nudgewire.CauseHand {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A run that ends at once leaves room for another in the same second.
+func TestTwoRunsByHandInOneSecond(t *testing.T) {
+	job := jobOf(t, people(0), Job{})
+	d := newDesk(t, monday)
+	d.Use([]*Compiled{job})
+	for _, slot := range []string{"2026-05-04 10:00:00 by hand", "2026-05-04 10:00:00 by hand 2", "2026-05-04 10:00:00 by hand 3"} {
+		if _, err := d.RunNow(t.Context(), job, monday, HandOrder{}); err != nil {
+			t.Fatal(err)
+		}
+		d.settle(t)
+		if r := d.the(t); r.Slot != slot || r.State != nudgewire.RunDone {
+			t.Errorf("%s %q, want %q", r.State, r.Slot, slot)
+		}
 	}
 }
 

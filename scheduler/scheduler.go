@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -63,6 +62,8 @@ type Scheduler struct {
 	Options
 
 	makeFolder func(path string) (folder, error)
+
+	leaving sync.Mutex // held from the question who may still get it until the ledger knows that they do
 
 	mu      sync.Mutex
 	jobs    []*Compiled
@@ -227,13 +228,13 @@ func (s *Scheduler) fire(ctx context.Context, j *Compiled, f Firing, due Due, no
 		before := open[len(open)-1]
 		switch j.Overlap {
 		case OverlapQueue:
-			reason = joinWords(reason, fmt.Sprintf("waits for run %d, which is %s", before.ID, before.State))
+			reason = joinWords(reason, fmt.Sprintf("queued behind run %d", before.ID))
 		case OverlapCancel:
 			for _, r := range open {
 				if r.Slot == f.Slot {
 					continue // stored by another process a moment ago: it is this very firing
 				}
-				if err := s.cancel(ctx, r, fmt.Sprintf("the run of %s took its place (overlap: cancel_previous)", f.Slot)); err != nil {
+				if err := s.cancel(ctx, r, nudgewire.StopNewer, "", fmt.Sprintf("the run of %s took its place (overlap: cancel_previous)", f.Slot)); err != nil {
 					return err
 				}
 			}
@@ -255,10 +256,10 @@ func joinWords(a, b string) string {
 func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause nudgewire.RunCause, state nudgewire.RunState, reason string, now time.Time) error {
 	r := nudgewire.Run{
 		Job: j.Name, Slot: f.Slot, DueAt: f.At, Cause: cause, Source: j.source.String(), Config: j.Version,
-		State: state, Reason: reason, Deliver: j.Deliver, Category: j.category, CreatedAt: now.UTC(),
+		State: state, Began: reason, Deliver: j.Deliver, Category: j.category, CreatedAt: now.UTC(),
 	}
 	if state.Final() {
-		r.EndedAt = r.CreatedAt
+		r.Reason, r.Began, r.EndedAt = reason, "", r.CreatedAt
 	}
 	id, won, err := s.Ledger.StartRun(ctx, r)
 	if err != nil {
@@ -330,9 +331,14 @@ func (s *Scheduler) lastTally(ctx context.Context, job string) (*nudgewire.Tally
 	return &last.Tally, nil
 }
 
-// RunNow stores a run of the job by hand; Run works on it. approved names who lets it pass the
-// guards, "" for nobody.
-func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, approved string) (nudgewire.RunID, error) {
+// A HandOrder is what a person says when a job is run by hand.
+type HandOrder struct {
+	Approved string          // who lets it pass what would hold it; "" for nobody
+	Repeats  nudgewire.RunID // the run whose list and template it may send once more; 0 for none
+}
+
+// RunNow stores a run of the job by hand; Run works on it.
+func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, order HandOrder) (nudgewire.RunID, error) {
 	open, err := s.Ledger.OpenRuns(ctx, job.Name)
 	if err != nil {
 		return 0, err
@@ -350,25 +356,36 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, ap
 			fmt.Sprintf("run %d of %s is still %s", last.ID, last.Slot, last.State), fmt.Sprintf("%s; or end it: nudgewire jobs cancel %d", cure, last.ID),
 		}
 	}
-	id, won, err := s.Ledger.StartRun(ctx, nudgewire.Run{
-		Job: job.Name, Slot: now.In(job.zone).Format(time.DateTime) + " by hand", DueAt: now.UTC(), Cause: nudgewire.CauseHand,
-		Source: job.source.String(), Config: job.Version, State: nudgewire.RunPlanned, Approved: approved,
+	slot := now.In(job.zone).Format(time.DateTime) + " by hand"
+	r := nudgewire.Run{
+		Job: job.Name, Slot: slot, DueAt: now.UTC(), Cause: nudgewire.CauseHand,
+		Source: job.source.String(), Config: job.Version, State: nudgewire.RunPlanned, Approved: order.Approved, Repeats: order.Repeats,
 		Deliver: job.Deliver, Category: job.category, CreatedAt: now.UTC(),
-	})
-	if err != nil {
-		return 0, err
 	}
-	if !won {
-		return 0, &wordError{"a run by hand was started in this very second", "look at jobs history, or run it again in a second"}
+	for nth := 2; ; nth++ {
+		id, won, err := s.Ledger.StartRun(ctx, r)
+		if err != nil {
+			return 0, err
+		}
+		if won {
+			s.Wake()
+			return id, nil
+		}
+		before, err := s.Ledger.Run(ctx, id)
+		if err != nil {
+			return 0, err
+		}
+		if !before.State.Final() { // two people in one second mean one run
+			return 0, &wordError{fmt.Sprintf("run %d was started by hand in this very second", id), fmt.Sprintf("look at jobs show %d", id)}
+		}
+		r.Slot = fmt.Sprintf("%s %d", slot, nth)
 	}
-	s.Wake()
-	return id, nil
 }
 
 // Approve lets a held run go.
 func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, who string) error {
 	return s.person(ctx, id, "approve", func(r *nudgewire.Run) {
-		r.State, r.Reason, r.Approved = nudgewire.RunUploading, "approved by "+who, who
+		r.State, r.Reason, r.Approved = nudgewire.RunUploading, "", who
 	}, nudgewire.RunHeld)
 }
 
@@ -376,70 +393,75 @@ func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, who string)
 // whose call has begun. A part that is on its way is taken to its end first. A run that is done with
 // handing over its messages can be paused while some of them wait.
 func (s *Scheduler) Pause(ctx context.Context, id nudgewire.RunID, who string) error {
-	r, err := s.Ledger.Run(ctx, id)
-	if err != nil {
+	if paused, err := s.pauseSent(ctx, id, who); err != nil || paused {
 		return err
-	}
-	if r.State.Final() && r.Deliver == nudgewire.DeliverPerMessage && s.Owing != nil {
-		if paused, err := s.Owing.PauseSent(ctx, id, "paused by "+who); err != nil || paused {
-			return err
-		}
 	}
 	return s.person(ctx, id, "pause", func(r *nudgewire.Run) {
 		r.Before = r.State
 		if r.State == nudgewire.RunBuilding {
 			r.Before = nudgewire.RunPlanned // what was read by half is read again
 		}
-		r.State, r.Reason = nudgewire.RunPaused, "paused by "+who
+		r.State, r.Reason, r.Stopped, r.StoppedBy = nudgewire.RunPaused, "paused by "+who, nudgewire.StopPerson, who
 	}, nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunHeld, nudgewire.RunUploading)
 }
 
-// Resume lets a paused run go on where it was. A run that its canary stopped is approved by it;
-// any other still has to pass its canary.
+// pauseSent pauses a run that has ended while messages of it wait; false where there is nothing to
+// hold.
+func (s *Scheduler) pauseSent(ctx context.Context, id nudgewire.RunID, who string) (paused bool, err error) {
+	r, err := s.Ledger.Run(ctx, id)
+	if err != nil || !r.State.Final() || r.Deliver != nudgewire.DeliverPerMessage || s.Owing == nil {
+		return false, err
+	}
+	return s.Owing.PauseSent(ctx, id, who, "paused by "+who)
+}
+
+// Resume lets a paused run go on where it was. Of a run that its canary stopped it overrules the
+// canary, and nothing else does: any other still has to pass it. A run whose files the service
+// found too large is built anew, but for what it took.
 func (s *Scheduler) Resume(ctx context.Context, id nudgewire.RunID, who string) error {
 	return s.person(ctx, id, "resume", func(r *nudgewire.Run) {
-		if strings.HasPrefix(r.Reason, canaryStopped) {
-			r.Approved = who
+		if r.Stopped == nudgewire.StopCanary {
+			r.Overruled = who
 		}
-		r.State, r.Reason = r.Before, "resumed by "+who
-		r.Before = ""
+		r.State, r.Reason = r.Before, ""
+		r.Before, r.Stopped, r.StoppedBy = "", "", ""
 	}, nudgewire.RunPaused)
 }
 
 // Cancel ends a run. What was uploaded stays uploaded, and a part that is on its way is taken
-// to its end; the others never leave. Of a run that is done with handing over its messages it ends
-// those that still wait.
+// to its end; the others never leave. A run that is done with handing over its messages can be
+// cancelled while some of them wait.
 func (s *Scheduler) Cancel(ctx context.Context, id nudgewire.RunID, who string) error {
+	if _, err := s.pauseSent(ctx, id, who); err != nil {
+		return err
+	}
 	r, err := s.Ledger.Run(ctx, id)
 	if err != nil {
 		return err
 	}
 	if r.State.Final() {
-		if r.Deliver == nudgewire.DeliverPerMessage && s.Owing != nil {
-			if n, err := s.Owing.CancelRows(ctx, id, "cancelled by "+who); err != nil || n > 0 {
+		return notNow(r, "cancel")
+	}
+	return s.cancel(ctx, r, nudgewire.StopPerson, who, "cancelled by "+who)
+}
+
+func (s *Scheduler) cancel(ctx context.Context, r nudgewire.Run, stop nudgewire.RunStop, who, reason string) error {
+	for moved := true; moved; {
+		from := r.State
+		r.State, r.Reason, r.Stopped, r.StoppedBy = nudgewire.RunCancelled, reason, stop, who
+		r.EndedAt, r.Owner, r.LeaseEnd = s.Now().UTC(), "", time.Time{}
+		err := s.Ledger.SetRun(ctx, "", r, from)
+		if moved = errors.Is(err, ErrMoved); !moved && err != nil {
+			return err
+		}
+		if moved { // a moment ago: once more with what it is now
+			if r, err = s.Ledger.Run(ctx, r.ID); err != nil || r.State.Final() {
 				return err
 			}
 		}
-		return notNow(r, "cancel")
-	}
-	return s.cancel(ctx, r, "cancelled by "+who)
-}
-
-func (s *Scheduler) cancel(ctx context.Context, r nudgewire.Run, reason string) error {
-	r.Reason = reason
-	from := r.State
-	r.State, r.EndedAt, r.Owner, r.LeaseEnd = nudgewire.RunCancelled, s.Now().UTC(), "", time.Time{}
-	err := s.Ledger.SetRun(ctx, "", r, from)
-	if errors.Is(err, ErrMoved) { // it moved on a moment ago: once more with what it is now
-		if r, err = s.Ledger.Run(ctx, r.ID); err != nil || r.State.Final() {
-			return err
-		}
-		from = r.State
-		r.State, r.Reason, r.EndedAt, r.Owner, r.LeaseEnd = nudgewire.RunCancelled, reason, s.Now().UTC(), "", time.Time{}
-		err = s.Ledger.SetRun(ctx, "", r, from)
 	}
 	s.Wake() // for what is in a sender's hands
-	return err
+	return nil
 }
 
 func (s *Scheduler) person(ctx context.Context, id nudgewire.RunID, what string, edit func(*nudgewire.Run), from ...nudgewire.RunState) error {

@@ -40,39 +40,37 @@ func fileOf(file string) string {
 	return name + ".csv"
 }
 
-// An Ask says of each phone why it is left out by now, as Excluder.Excluded does. It is asked for up to
-// 512 phones at a time.
-type Ask func(ctx context.Context, phones []nudgewire.Phone) ([]string, error)
+// An Ask says of each phone why it is excluded by now, as Excluder.Excluded does. It is asked for up
+// to 512 phones at a time.
+type Ask func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error)
 
-// Sift leaves out of a retry that uploads files who must not be sent to by now: between the run and
+// Sift excludes from a retry that uploads files who must not be sent to by now: between the run and
 // its retry a contact may have been blocked, or messaged by another campaign. With write it makes new files
 // in place of those that lose rows; without, it only counts. A file that cannot be read stays in:
 // its upload will say what is wrong with it.
 func (t *Retry) Sift(ctx context.Context, ask Ask, write bool) (err error) {
-	var left exclusions
-	s := &sifting{retry: t, ask: ask, left: &left, places: placesReader{folder: t.Run.Folder}}
+	s := newSifting(t.Run.Folder, ask)
 	defer func() { err = errors.Join(err, s.places.close()) }()
 	if write {
-		to := &diskFolder{t.Run.Folder}
-		s.rejects = &rejects{folder: to, name: ofSlot(rejectsFile, t.Run.Slot)}
-		s.kept = &places{folder: to, name: ofSlot(placesFile, t.Run.Slot)}
-		// What a retry of this name left behind that was cut off before it was stored.
-		if err := removeFiles(t.Run.Folder, s.rejects.name, s.kept.name); err != nil {
+		if err := s.write(ofSlot(rejectsFile, t.Run.Slot), ofSlot(placesFile, t.Run.Slot)); err != nil {
 			return err
 		}
 		defer func() {
-			if err != nil || left.count() == 0 {
-				err = errors.Join(err, s.rejects.close(), s.kept.abandon(), removeFiles(t.Run.Folder, s.rejects.name, s.kept.name))
+			if err != nil || s.left.count() == 0 {
+				err = errors.Join(err, s.discard())
 			}
 		}()
 	}
 	parts := t.Parts
 	t.Parts, t.Run.Tally.Kept, t.Run.Tally.Bytes = nil, 0, 0
 	for _, p := range parts {
-		if p, err = s.part(ctx, p); err != nil {
+		if p, err = s.part(ctx, p, ofSlot(p.File, t.Run.Slot)); err != nil {
 			return err
 		}
 		if p.Rows == 0 {
+			if err := s.remove(p); err != nil {
+				return err
+			}
 			continue
 		}
 		p.Number, p.First = len(t.Parts)+1, t.Run.Tally.Kept+1
@@ -80,21 +78,18 @@ func (t *Retry) Sift(ctx context.Context, ask Ask, write bool) (err error) {
 		t.Run.Tally.Kept += p.Rows
 		t.Run.Tally.Bytes += p.Bytes
 	}
-	t.Run.Tally.Parts, t.Run.Tally.Exclusions = len(t.Parts), s.files.short(left.list())
+	t.Run.Tally.Parts, t.Run.Tally.Exclusions = len(t.Parts), s.files.short(s.left.list())
 	if len(t.Parts) == 0 {
 		top := t.Run.Tally.Exclusions[0]
 		return &wordError{
 			fmt.Sprintf("run %d has nothing that can be sent again", t.Run.AgainOf),
-			fmt.Sprintf("nobody on its files is left to send to: of %s %s because %s", units.Count(left.count(), "row"), units.Number(top.Count), top.Reason),
+			fmt.Sprintf("nobody on its files is left to send to: of %s %s because %s", units.Count(s.left.count(), "row"), units.Number(top.Count), top.Reason),
 		}
 	}
-	if !write || left.count() == 0 {
+	if !write || s.left.count() == 0 {
 		return nil
 	}
-	if err := errors.Join(s.rejects.close(), s.kept.close()); err != nil {
-		return err
-	}
-	return (&diskFolder{t.Run.Folder}).settle()
+	return s.settle()
 }
 
 func removeFiles(folder string, names ...string) error {
@@ -106,20 +101,55 @@ func removeFiles(folder string, names ...string) error {
 	return nil
 }
 
+// A sifting goes through parts on disk and excludes who must not be sent to by now.
 type sifting struct {
-	retry   *Retry
+	folder  string
 	ask     Ask
-	left    *exclusions
+	left    exclusions
+	lost    func(phone string) // is told of each who is excluded; nil for nobody
 	places  placesReader
 	files   fileNames
 	rejects *rejects // nil to count only
 	kept    *places
 }
 
-// part gives the part as it goes again: with fewer rows and another file where somebody on it is
-// left out by now.
-func (s *sifting) part(ctx context.Context, p nudgewire.Part) (_ nudgewire.Part, err error) {
-	path := filepath.Join(s.retry.Run.Folder, p.File)
+func newSifting(folder string, ask Ask) *sifting {
+	return &sifting{folder: folder, ask: ask, places: placesReader{folder: folder}}
+}
+
+// write has it make files, not only count: lists of those names, of the rows that are excluded and of
+// where the others stand. What was left of them by a sifting that was cut off is removed.
+func (s *sifting) write(rejectsName, keptName string) error {
+	to := &diskFolder{s.folder}
+	s.rejects, s.kept = &rejects{folder: to, name: rejectsName}, &places{folder: to, name: keptName}
+	return removeFiles(s.folder, rejectsName, keptName)
+}
+
+// discard removes the lists.
+func (s *sifting) discard() error {
+	return errors.Join(s.rejects.close(), s.kept.abandon(), removeFiles(s.folder, s.rejects.name, s.kept.name))
+}
+
+// settle makes the lists durable, and the names of all files.
+func (s *sifting) settle() error {
+	if err := errors.Join(s.rejects.close(), s.kept.close()); err != nil {
+		return err
+	}
+	return (&diskFolder{s.folder}).settle()
+}
+
+// remove takes the file of a part away that nobody is left on.
+func (s *sifting) remove(p nudgewire.Part) error {
+	if s.rejects == nil {
+		return nil
+	}
+	return removeFiles(s.folder, p.File)
+}
+
+// part gives the part as it is now: with fewer rows and another file, of that name, where somebody on
+// it is excluded by now.
+func (s *sifting) part(ctx context.Context, p nudgewire.Part, name string) (_ nudgewire.Part, err error) {
+	path := filepath.Join(s.folder, p.File)
 	if intact(path, p) != "" {
 		return p, nil
 	}
@@ -129,9 +159,9 @@ func (s *sifting) part(ctx context.Context, p nudgewire.Part) (_ nudgewire.Part,
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	needed := false
-	to := &sifted{name: ofSlot(p.File, s.retry.Run.Slot), sum: sha256.New(), out: io.Discard}
+	to := &sifted{name: name, sum: sha256.New(), out: io.Discard}
 	if s.rejects != nil {
-		if err := to.create(s.retry.Run.Folder); err != nil {
+		if err := to.create(s.folder); err != nil {
 			return p, err
 		}
 		defer func() {
@@ -139,15 +169,14 @@ func (s *sifting) part(ctx context.Context, p nudgewire.Part) (_ nudgewire.Part,
 				err = closed
 			}
 			if err != nil || !needed {
-				err = errors.Join(err, removeFiles(s.retry.Run.Folder, to.name))
+				err = errors.Join(err, removeFiles(s.folder, to.name))
 			}
 		}()
 	}
 	if err := s.rows(ctx, p, csv.NewReader(bufio.NewReaderSize(f, 1<<16)), to); err != nil {
 		return p, fmt.Errorf("read %s again: %w", p.File, err)
 	}
-	if needed = to.rows > 0 && to.rows < p.Rows; !needed {
-		p.Rows = to.rows
+	if needed = to.rows < p.Rows; !needed {
 		return p, nil
 	}
 	p.Rows, p.Bytes = to.rows, to.bytes
@@ -175,14 +204,14 @@ func (s *sifting) rows(ctx context.Context, p nudgewire.Part, from *csv.Reader, 
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		reasons, failed := s.ask(ctx, phones)
+		answers, failed := s.ask(ctx, phones)
 		if failed != nil {
 			return failed
 		}
 		for i, row := range rows {
 			number++
 			at, _ := s.places.of(p.File, number) // where that is not known any more, the row goes or stays all the same
-			if err := s.row(p.First+number, at, row, reasons[i], to); err != nil {
+			if err := s.row(p.First+number, at, row, answers[i], to); err != nil {
 				return err
 			}
 		}
@@ -193,16 +222,18 @@ func (s *sifting) rows(ctx context.Context, p nudgewire.Part, from *csv.Reader, 
 	return err
 }
 
-// row passes one row on, or leaves it out for a reason.
-func (s *sifting) row(nth int64, at nudgewire.Place, row []string, reason string, to *sifted) error {
+// row passes one row on, or excludes it.
+func (s *sifting) row(nth int64, at nudgewire.Place, row []string, why Why, to *sifted) error {
 	s.files.see(at.File)
-	if reason != "" {
-		reason = "the contact " + reason
-		s.left.add(KindSkipped, reason, spot{at, int(nth)})
+	if why.Reason != "" {
+		s.left.add(KindSkipped, "the contact "+why.Reason, spot{at, int(nth)})
+		if s.lost != nil {
+			s.lost(row[0])
+		}
 		if s.rejects == nil {
 			return nil
 		}
-		s.rejects.add(Reject{Place: at, Reason: reason, Phone: row[0], Digits: row[0]})
+		s.rejects.add(Reject{Place: at, Reason: why.whole(), Phone: row[0], Digits: row[0]})
 		return s.rejects.failed()
 	}
 	if err := to.write(row); err != nil {

@@ -17,11 +17,11 @@ import (
 
 // sieve leaves out the phones that end so.
 func sieve(ends ...string) Ask {
-	return func(_ context.Context, phones []nudgewire.Phone) ([]string, error) {
-		out := make([]string, len(phones))
+	return func(_ context.Context, phones []nudgewire.Phone) ([]Why, error) {
+		out := make([]Why, len(phones))
 		for i, p := range phones {
 			if slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(string(p), end) }) {
-				out[i] = "is blocked"
+				out[i].Reason = "is blocked"
 			}
 		}
 		return out, nil
@@ -110,7 +110,7 @@ func TestARetryOfFilesIsSifted(t *testing.T) {
 		}
 	}
 	var left []string
-	if err := ReadRejects(RejectsOf(&stored), func(x Reject) error {
+	if err := ReadRejects(RejectsOf(&stored, nil)[0], func(x Reject) error {
 		left = append(left, fmt.Sprintf("%d %s", x.Row, x.Digits))
 		return nil
 	}); err != nil {
@@ -173,7 +173,7 @@ func TestAFileThatCannotBeSiftedStaysIn(t *testing.T) {
 		t.Errorf("%+v %+v", r.Run.Tally, r.Parts)
 	}
 	failed := fmt.Errorf("the ledger is gone")
-	ask := func(context.Context, []nudgewire.Phone) ([]string, error) { return nil, failed }
+	ask := func(context.Context, []nudgewire.Phone) ([]Why, error) { return nil, failed }
 	if err := r.Sift(t.Context(), ask, true); err == nil || !strings.Contains(err.Error(), "the ledger is gone") {
 		t.Errorf("nobody can be asked: %v", err)
 	}

@@ -22,9 +22,9 @@ func TestARunSaysWhetherItsMessagesAreFollowed(t *testing.T) {
 		"each row is a dispatch":       {nudgewire.DeliverPerMessage, []nudgewire.Part{part(5, 0)}, ""},
 		"an answer names more than it": {nudgewire.DeliverCSV, []nudgewire.Part{part(5, 6)}, ""},
 	} {
-		state, reason := verdict(nudgewire.Run{Deliver: tt.deliver}, tt.parts)
-		if state != nudgewire.RunDone || reason != tt.want {
-			t.Errorf("%s: %s %q, want %q", name, state, reason, tt.want)
+		state, reason := verdict(tt.parts)
+		if note := Unfollowed(&nudgewire.Run{State: state, Deliver: tt.deliver}, tt.parts); state != nudgewire.RunDone || reason != "" || note != tt.want {
+			t.Errorf("%s: %s %q %q, want %q", name, state, reason, note, tt.want)
 		}
 	}
 }

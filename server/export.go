@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -143,16 +144,18 @@ func (e *exporting) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := e.files(ctx, next, e.run.Tally.Kept+1); err != nil {
+	if err := e.files(ctx, next, math.MaxInt64); err != nil {
 		return err
 	}
-	rejects := scheduler.RejectsOf(e.run)
-	if rejects == "" {
-		return nil
+	for _, rejects := range scheduler.RejectsOf(e.run, e.parts) {
+		err := e.problem(scheduler.ReadRejects(rejects, func(x scheduler.Reject) error {
+			return e.put(&RowView{Row: x.Row, File: x.File, Phone: x.Phone, State: StateLeftOut, Reason: x.Reason})
+		}))
+		if err != nil {
+			return err
+		}
 	}
-	return e.problem(scheduler.ReadRejects(rejects, func(x scheduler.Reject) error {
-		return e.put(&RowView{Row: x.Row, File: x.File, Phone: x.Phone, State: StateLeftOut, Reason: x.Reason})
-	}))
+	return nil
 }
 
 // owed is a row that has a dispatch.
@@ -192,8 +195,8 @@ func (e *exporting) files(ctx context.Context, first, end int64) error {
 	}
 	for i := range e.parts {
 		p := &e.parts[i]
-		if p.First >= end || p.First+p.Rows <= first {
-			continue
+		if p.First >= end || p.First+p.Rows <= first || p.Rows == 0 || p.State == nudgewire.PartRecut {
+			continue // a part that was cut anew is told by the smaller ones
 		}
 		messages, err := e.Store.MessagesOfPart(ctx, e.run.ID, p.Number)
 		if err != nil {

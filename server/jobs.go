@@ -22,7 +22,7 @@ type Jobs interface {
 	Jobs(now time.Time) []nudgewire.Job
 	// Forecast and Fire answer scheduler.ErrNoJob for a name that is not in the config.
 	Forecast(ctx context.Context, job string) (scheduler.Forecast, error)
-	Fire(ctx context.Context, job, approved string) (nudgewire.RunID, error)
+	Fire(ctx context.Context, job string, order scheduler.HandOrder) (nudgewire.RunID, error)
 	Approve(ctx context.Context, id nudgewire.RunID, who string) error
 	Pause(ctx context.Context, id nudgewire.RunID, who string) error
 	Resume(ctx context.Context, id nudgewire.RunID, who string) error
@@ -100,7 +100,7 @@ func (a admin) jobs(r *http.Request) (any, error) {
 			return nil, err
 		}
 		if len(last) > 0 {
-			run := runView(&last[0])
+			run := runView(&last[0], nil)
 			v.Last = &run
 		}
 		out = append(out, v)
@@ -147,11 +147,11 @@ func (a admin) fire(r *http.Request) (any, error) {
 	if err := body(r, &in); err != nil {
 		return nil, err
 	}
-	approved := ""
+	order := scheduler.HandOrder{Repeats: in.Repeats}
 	if in.Approve {
-		approved = cmp.Or(in.Who, "somebody")
+		order.Approved = cmp.Or(in.Who, "somebody")
 	}
-	id, err := a.Jobs.Fire(r.Context(), r.PathValue("name"), approved)
+	id, err := a.Jobs.Fire(r.Context(), r.PathValue("name"), order)
 	if errors.Is(err, scheduler.ErrNoJob) {
 		return nil, a.noJob(r.PathValue("name"))
 	}
@@ -212,7 +212,7 @@ func (a admin) runs(r *http.Request) (any, error) {
 	}
 	out := make([]RunView, len(rows))
 	for i := range rows {
-		out[i] = runView(&rows[i])
+		out[i] = runView(&rows[i], nil)
 		if rows[i].StartedAt.IsZero() {
 			continue // it sent nothing
 		}
@@ -246,14 +246,11 @@ func (a admin) runOf(ctx context.Context, id nudgewire.RunID) (RunView, error) {
 	if err != nil {
 		return RunView{}, jobError(err)
 	}
-	v := runView(&run)
 	parts, err := a.Store.Parts(ctx, id)
 	if err != nil {
-		return v, err
+		return RunView{}, err
 	}
-	for i := range parts {
-		v.Parts = append(v.Parts, partView(&parts[i]))
-	}
+	v := runView(&run, parts)
 	if v.Messages, err = a.Store.RunMessages(ctx, id); err != nil {
 		return v, err
 	}

@@ -32,6 +32,10 @@ type RunView struct {
 	Cause      nudgewire.RunCause `json:"cause"`
 	State      nudgewire.RunState `json:"state"`
 	Reason     string             `json:"reason,omitempty"`
+	Began      string             `json:"began,omitempty"` // why it was begun late
+	Note       string             `json:"note,omitempty"`  // of one that is done: what is not known of it
+	Stopped    nudgewire.RunStop  `json:"stopped,omitempty"`
+	StoppedBy  string             `json:"stopped_by,omitempty"`
 	Source     string             `json:"source"`
 	Deliver    nudgewire.Deliver  `json:"deliver"`
 	Campaign   string             `json:"campaign,omitempty"`
@@ -39,7 +43,9 @@ type RunView struct {
 	Template   string             `json:"template,omitempty"`
 	Expires    string             `json:"expires,omitempty"` // how long a row may wait, where it is sent as a message
 	Tally      nudgewire.Tally    `json:"tally"`
-	Approved   string             `json:"approved,omitempty"`
+	Approved   string             `json:"approved,omitempty"`  // who let it pass what holds a run
+	Overruled  string             `json:"overruled,omitempty"` // who let it go on after its canary stopped it
+	Repeats    nudgewire.RunID    `json:"repeats,omitempty"`   // the run that a person said it may send once more
 	Folder     string             `json:"folder,omitempty"`
 	Config     string             `json:"config"`
 	CreatedAt  time.Time          `json:"created_at"`
@@ -48,7 +54,7 @@ type RunView struct {
 
 	FilesRemovedAt *time.Time `json:"files_removed_at,omitempty"` // when Folder was cleared away
 
-	Rejects string `json:"rejects,omitempty"` // the list of rows that were left out, a file
+	Rejects []string `json:"rejects,omitempty"` // the lists of rows that were left out, files: of its building, then of parts that lost rows since
 
 	Parts    []PartView       `json:"parts,omitempty"`
 	Messages map[string]int64 `json:"messages,omitempty"` // by status, where they are tracked; filled in lists of runs, too
@@ -68,6 +74,7 @@ type PartView struct {
 	Rows       int64               `json:"rows"`
 	Bytes      int64               `json:"bytes"`
 	SHA256     string              `json:"sha256"`
+	Excluded   int64               `json:"excluded,omitempty"` // rows that it lost since it was built
 	State      nudgewire.PartState `json:"state"`
 	Reason     string              `json:"reason,omitempty"`
 	Attempt    int                 `json:"attempt"`
@@ -114,8 +121,10 @@ type PreviewView struct {
 // A RunOrder is a person's word about a job or run.
 type RunOrder struct {
 	Who     string `json:"who,omitempty"`
-	Approve bool   `json:"approve,omitempty"`  // for run: no guard holds it
+	Approve bool   `json:"approve,omitempty"`  // for run: nothing holds it before its first row leaves
 	InDoubt bool   `json:"in_doubt,omitempty"` // for retry: parts in doubt, too
+
+	Repeats nudgewire.RunID `json:"repeats,omitempty"` // for run: the run whose list and template it may send once more
 }
 
 // A BlockRequest asks for contacts to be blocked.
@@ -147,17 +156,22 @@ type BlockView struct {
 	At     time.Time       `json:"at,omitzero"`
 }
 
-func runView(r *nudgewire.Run) RunView {
+// runView is a run with its parts, nil where they are not asked for.
+func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 	v := RunView{
 		ID: r.ID, Job: r.Job, Slot: r.Slot, AgainOf: r.AgainOf, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
 		Deliver: r.Deliver, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Template, Tally: r.Tally,
-		Approved: r.Approved, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
+		Approved: r.Approved, Overruled: r.Overruled, Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
 		FilesRemovedAt: optional(r.FilesRemovedAt),
 	}
 	if r.FilesRemovedAt.IsZero() {
-		v.Rejects = scheduler.RejectsOf(r)
+		v.Rejects = scheduler.RejectsOf(r, parts)
 	}
+	for i := range parts {
+		v.Parts = append(v.Parts, partView(&parts[i]))
+	}
+	v.Note = scheduler.Unfollowed(r, parts)
 	if r.Expires > 0 {
 		v.Expires = units.Duration(r.Expires).String()
 	}
@@ -166,7 +180,7 @@ func runView(r *nudgewire.Run) RunView {
 
 func partView(p *nudgewire.Part) PartView {
 	return PartView{
-		Number: p.Number, File: p.File, Rows: p.Rows, Bytes: p.Bytes, SHA256: p.SHA256, State: p.State, Reason: p.Reason,
+		Number: p.Number, File: p.File, Rows: p.Rows, Bytes: p.Bytes, SHA256: p.SHA256, Excluded: p.Excluded, State: p.State, Reason: p.Reason,
 		Attempt: p.Attempt, RetryAt: optional(p.RetryAt), CampaignID: p.CampaignID, MessageIDs: max(p.Followed, int64(len(p.MessageIDs))),
 		Answer: p.Answer, HTTPStatus: p.HTTPStatus, Resolved: p.Resolved, UpdatedAt: p.UpdatedAt.UTC(),
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,9 +55,15 @@ func (a admin) leftOut(ctx context.Context, digits, text string) (out []StoryVie
 	left := int64(mostBytesSearched)
 	for i := range runs {
 		r := &runs[i]
-		path := scheduler.RejectsOf(r)
+		var parts []nudgewire.Part
+		if slices.ContainsFunc(r.Tally.Exclusions, func(x nudgewire.Exclusion) bool { return x.Late }) {
+			if parts, err = a.Store.Parts(ctx, r.ID); err != nil {
+				return nil, "", err
+			}
+		}
+		paths := scheduler.RejectsOf(r, parts)
 		switch {
-		case path == "":
+		case len(paths) == 0:
 			continue
 		case !r.FilesRemovedAt.IsZero():
 			removed = append(removed, r)
@@ -67,16 +74,24 @@ func (a admin) leftOut(ctx context.Context, digits, text string) (out []StoryVie
 		case ctx.Err() != nil:
 			return nil, "", ctx.Err()
 		}
-		read, whole, err := scheduler.SearchRejects(path, digits, text, left, func(x scheduler.Reject) error {
-			if len(out) < mostLeftOut {
-				out = append(out, leftOutView(r, x))
+		all := true
+		for _, path := range paths {
+			var read int64
+			var whole bool
+			read, whole, err = scheduler.SearchRejects(path, digits, text, left, func(x scheduler.Reject) error {
+				if len(out) < mostLeftOut {
+					out = append(out, leftOutView(r, x))
+				}
+				return nil
+			})
+			if left, all = left-read, all && whole; err != nil {
+				break
 			}
-			return nil
-		})
-		switch left -= read; {
+		}
+		switch {
 		case err != nil:
 			unread = append(unread, r)
-		case !whole:
+		case !all:
 			unsearched = append(unsearched, r)
 		}
 	}

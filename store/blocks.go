@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -150,19 +151,9 @@ func (s *Store) Blocks(ctx context.Context, limit int) (out []Block, err error) 
 // Blocked is which of the phones are blocked.
 func (s *Store) Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error) {
 	out := map[nudgewire.Phone]bool{}
-	for len(phones) > 0 {
-		some := phones[:min(len(phones), perList)]
-		phones = phones[len(some):]
-		args := make([]any, len(some))
-		list := make([]byte, 0, 4*len(some))
-		for i, p := range some {
-			args[i] = string(p)
-			if i > 0 {
-				list = append(list, ',')
-			}
-			list = fmt.Appendf(list, "?%d", i+1)
-		}
-		err := s.rows(ctx, `SELECT phone FROM blocks WHERE phone IN (`+string(list)+`)`, args, func(r *row) error {
+	for some := range slices.Chunk(phones, perList) {
+		list, args := listOf(some)
+		err := s.rows(ctx, `SELECT phone FROM blocks WHERE phone IN (`+list+`)`, args, func(r *row) error {
 			out[nudgewire.Phone(r.text())] = true
 			return nil
 		})

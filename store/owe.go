@@ -10,7 +10,8 @@ import (
 
 // Owe stores the dispatches of a run's rows in one commit: the row with the number first,
 // counted among the kept rows from 1, and those after it. A row that the run already owes is
-// passed over, so that a batch may be handed over again after a crash. ErrMoved, and nothing
+// passed over, so that a batch may be handed over again after a crash. One that is dropped is stored as
+// that, with its reason, and never sent. ErrMoved, and nothing
 // is stored, when the run does not send any more.
 func (s *Store) Owe(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
 	sends := make([]string, len(rows))
@@ -45,6 +46,12 @@ func (s *Store) Owe(ctx context.Context, run nudgewire.RunID, first int64, rows 
 				}
 				if err := t.oweRow(&rows[i], sends[i]); err != nil {
 					return fmt.Errorf("row %d: %w", first+int64(i), err)
+				}
+				if rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
+					if _, err := t.exec(stExpire, t.ids.dispatch, rows[i].Reason, t.at); err != nil {
+						return fmt.Errorf("row %d: %w", first+int64(i), err)
+					}
+					t.counts[countDropped]++
 				}
 				continue
 			}

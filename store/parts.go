@@ -16,7 +16,7 @@ func (t *tx) insertPart(run nudgewire.RunID, p *nudgewire.Part) error {
 		return err
 	}
 	_, err = t.exec(stInsertPart, int64(run), int64(p.Number), p.File, p.Rows, p.First, p.Bytes, p.SHA256, string(p.State), p.Reason,
-		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt), p.Resolved)
+		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt), p.Excluded, p.Resolved)
 	return err
 }
 
@@ -89,6 +89,27 @@ func (s *Store) ClaimPart(ctx context.Context, run nudgewire.RunID, number int, 
 		return nudgewire.Part{}, fmt.Errorf("claim part %d of run %d: %w", number, run, err)
 	}
 	return p, nil
+}
+
+// ReplacePart stores a part that is built as it is now, without the rows that it has lost or as one
+// that was cut into others, with these, and the tally of r, its run, while that is uploading and
+// owner's. ErrMoved otherwise, and nothing has changed.
+func (s *Store) ReplacePart(ctx context.Context, owner string, r nudgewire.Run, p nudgewire.Part, into ...nudgewire.Part) error {
+	return s.changeRun(ctx, owner, r, []nudgewire.RunState{nudgewire.RunUploading}, func(t *tx) error {
+		if !nudgewire.PartBuilt.May(p.State) && p.State != nudgewire.PartBuilt {
+			return fmt.Errorf("part %d: it cannot become %s", p.Number, p.State)
+		}
+		n, err := t.exec(stReplacePart, int64(r.ID), int64(p.Number), p.File, p.Rows, p.Bytes, p.SHA256, p.Excluded, string(p.State), p.Reason, micro(p.UpdatedAt))
+		if err == nil && n == 0 {
+			err = ErrMoved
+		}
+		for i := range into {
+			if err == nil {
+				err = t.insertPart(r.ID, &into[i])
+			}
+		}
+		return err
+	})
 }
 
 // FinishPart stores how an upload ended. The part must be uploading, or in doubt because
@@ -165,6 +186,7 @@ func scanPart(r *row) (p nudgewire.Part, err error) {
 	p.Answer = r.text()
 	p.HTTPStatus = int(r.int())
 	p.UpdatedAt = r.time()
+	p.Excluded = r.int()
 	p.Resolved = r.text()
 	if r.err != nil {
 		return p, r.err

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,8 +115,8 @@ func (s *Store) Parts(ctx context.Context, run nudgewire.RunID) (out []nudgewire
 }
 
 // PartsSince are the parts that were taken by the service, or may have been, since then, each
-// with the folder of its run: whoever is on them was messaged.
-func (s *Store) PartsSince(ctx context.Context, since time.Time, each func(folder string, p nudgewire.Part) error) error {
+// with its run: whoever is on them was messaged.
+func (s *Store) PartsSince(ctx context.Context, since time.Time, each func(r *nudgewire.Run, p nudgewire.Part) error) error {
 	var q select_
 	q.and("deliver = ?", string(nudgewire.DeliverCSV))
 	q.and("(ended_at = 0 OR ended_at >= ?)", micro(since))
@@ -130,7 +129,7 @@ func (s *Store) PartsSince(ctx context.Context, since time.Time, each func(folde
 		for _, p := range parts {
 			sent := p.State == nudgewire.PartAccepted || p.State == nudgewire.PartInDoubt || p.State == nudgewire.PartUploading
 			if sent && !p.UpdatedAt.Before(since) {
-				err = errors.Join(err, each(runs[i].Folder, p))
+				err = errors.Join(err, each(&runs[i], p))
 			}
 		}
 	}
@@ -160,58 +159,4 @@ func (s *Store) Family(ctx context.Context, id nudgewire.RunID) (ids []nudgewire
 		return nil, fmt.Errorf("retries of run %d: %w", id, err)
 	}
 	return ids, nil
-}
-
-// MessagedSince calls each for every phone that was sent a message since then, or may have
-// been, but for messages of the runs in except; a phone may come more than once.
-func (s *Store) MessagedSince(ctx context.Context, since time.Time, except []nudgewire.RunID, each func(nudgewire.Phone)) error {
-	own, err := s.numbersOf(ctx, except)
-	visit := func(r *row) error {
-		if id, phone := r.int(), r.text(); !own.have(id) {
-			each(nudgewire.Phone(phone))
-		}
-		return nil
-	}
-	if err == nil {
-		err = s.rows(ctx, `SELECT dispatch_id, phone FROM messages WHERE accepted_at >= ?1 AND phone <> ''`, []any{micro(since)}, visit)
-	}
-	if err == nil {
-		err = s.rows(ctx, `SELECT id, phone FROM dispatches WHERE (state = 'in_doubt' OR state = 'sending') AND claimed_at >= ?1`, []any{micro(since)}, visit)
-	}
-	if err != nil {
-		return fmt.Errorf("who was messaged since %s: %w", since.Format(time.DateTime), err)
-	}
-	return nil
-}
-
-// A numberRange is dispatches and messages whose numbers have no gap.
-type numberRange struct{ first, end int64 }
-
-type numberRanges []numberRange
-
-// have reports whether a number lies in one of the ranges, which are sorted.
-func (rs numberRanges) have(id int64) bool {
-	at, found := slices.BinarySearchFunc(rs, id, func(r numberRange, id int64) int { return cmp.Compare(r.first, id) })
-	return found || at > 0 && id < rs[at-1].end
-}
-
-// numbersOf are the numbers of the messages that runs owe, and of those that answers to their
-// uploads named.
-func (s *Store) numbersOf(ctx context.Context, runs []nudgewire.RunID) (out numberRanges, err error) {
-	for _, from := range []string{
-		`SELECT dispatch_id, row_count FROM run_rows WHERE run_id = ?1`,
-		`SELECT dispatch_id, id_count FROM run_messages WHERE run_id = ?1`,
-	} {
-		for _, run := range runs {
-			if err == nil {
-				err = s.rows(ctx, from, []any{int64(run)}, func(r *row) error {
-					first, count := r.int(), r.int()
-					out = append(out, numberRange{first, first + count})
-					return nil
-				})
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b numberRange) int { return cmp.Compare(a.first, b.first) })
-	return out, err
 }

@@ -36,7 +36,7 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 		t.ids.run++
 		id, won = nudgewire.RunID(t.ids.run), true
 		all := append([]any{int64(id), r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
-		if _, err = t.exec(stInsertRun, append(all, micro(r.CreatedAt), args[18], args[19], int64(r.AgainOf))...); err != nil {
+		if _, err = t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.AgainOf))...); err != nil {
 			return err
 		}
 		for i := range parts {
@@ -65,7 +65,7 @@ func runArgs(r *nudgewire.Run) ([]any, error) {
 	return []any{
 		r.Source, r.Config, string(r.State), r.Reason, string(before), string(r.Deliver), r.CampaignName, r.TemplateID, r.Template,
 		r.Language, string(r.Category), int64(r.Expires / time.Microsecond), r.Folder, string(tally), r.Tally.Kept, r.Approved, r.Owner, micro(r.LeaseEnd),
-		micro(r.StartedAt), micro(r.EndedAt),
+		micro(r.StartedAt), micro(r.EndedAt), r.Began, string(r.Stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
 	}, nil
 }
 
@@ -291,6 +291,11 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 	v.CreatedAt = r.time()
 	v.StartedAt = r.time()
 	v.EndedAt = r.time()
+	v.Began = r.text()
+	v.Stopped = nudgewire.RunStop(r.text())
+	v.StoppedBy = r.text()
+	v.Overruled = r.text()
+	v.Repeats = nudgewire.RunID(r.int())
 	v.AgainOf = nudgewire.RunID(r.int())
 	v.FilesRemovedAt = r.time()
 	if r.err != nil {

@@ -90,6 +90,7 @@ const (
 	stCancelParts
 	stPart
 	stClaimPart
+	stReplacePart
 	stFinishPart
 	stRowsOwed
 	stInsertRows

@@ -2,8 +2,8 @@ package store
 
 // Columns in the order in which scanRun and scanPart read them.
 const (
-	runColumns  = `id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language, category, expires, folder, tally, approved, owner, lease_ends, created_at, started_at, ended_at, again_of, files_removed_at`
-	partColumns = `run_id, number, file, row_count, first_row, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, resolved`
+	runColumns  = `id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language, category, expires, folder, tally, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of, files_removed_at`
+	partColumns = `run_id, number, file, row_count, first_row, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, excluded, resolved`
 )
 
 // The statements of runs, parts, rows of runs, blocks and halts. Where a run or part may go is
@@ -15,26 +15,28 @@ func init() {
 		sql     string
 	}{
 		stInsertRun: {0, `INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
-				category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at, again_of)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)
+				category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32)
 			ON CONFLICT (job, slot) DO NOTHING`},
 		stRunOfSlot: {1, `SELECT id FROM runs WHERE job = ?1 AND slot = ?2`},
-		stRun:       {27, `SELECT ` + runColumns + ` FROM runs WHERE id = ?1`},
-		stOpenRuns:  {27, `SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id`},
+		stRun:       {32, `SELECT ` + runColumns + ` FROM runs WHERE id = ?1`},
+		stOpenRuns:  {32, `SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id`},
 		stUpdateRun: {0, `UPDATE runs SET source = ?2, config = ?3, state = ?4, reason = ?5, before = ?6, deliver = ?7, campaign = ?8, template_id = ?9, template = ?10,
 				language = ?11, category = ?12, expires = ?13, folder = ?14, tally = ?15, kept = ?16, approved = ?17, owner = ?18, lease_ends = ?19,
-				started_at = ?20, ended_at = ?21
+				started_at = ?20, ended_at = ?21, began = ?22, stopped = ?23, stopped_by = ?24, overruled = ?25, repeats = ?26
 			WHERE id = ?1 AND ended_at = 0`},
 		stLeaseRun: {0, `UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`},
 		stFreeRuns: {0, `UPDATE runs SET owner = '', lease_ends = 0 WHERE ended_at = 0 AND owner <> '' AND owner <> ?1`},
 		stSeeClock: {0, `INSERT INTO job_clocks (job, line, since) VALUES (?1, ?2, ?3) ON CONFLICT (job, line) DO NOTHING`},
 
 		stInsertPart: {0, `INSERT INTO parts (` + partColumns + `)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`},
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`},
 		stDropParts:   {0, `DELETE FROM parts WHERE run_id = ?1`},
 		stCancelParts: {0, `UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'built'`},
-		stPart:        {17, `SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2`},
+		stPart:        {18, `SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2`},
 		stClaimPart:   {0, `UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'built'`},
+		stReplacePart: {0, `UPDATE parts SET file = ?3, row_count = ?4, bytes = ?5, sha256 = ?6, excluded = ?7, state = ?8, reason = ?9, updated_at = ?10
+			WHERE run_id = ?1 AND number = ?2 AND state = 'built'`},
 		stFinishPart: {0, `UPDATE parts SET state = ?4, reason = ?5, retry_at = ?6, campaign_id = ?7, message_ids = ?8, answer = ?9, http_status = ?10, updated_at = ?11
 			WHERE run_id = ?1 AND number = ?2 AND attempt = ?3 AND (state = 'uploading' OR state = 'in_doubt')`},
 

@@ -169,7 +169,11 @@ func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
 	}
 	c.say("  rows        %s, %s to send\n", units.Number(t.Rows), units.Number(t.Kept))
 	for _, x := range t.Exclusions {
-		c.say("  left out    %s: %s%s\n", units.Number(x.Count), x.Reason, firstIn(x))
+		words := units.Number(x.Count)
+		if x.Late {
+			words += " excluded since it was built"
+		}
+		c.say("  left out    %s: %s%s\n", words, x.Reason, firstIn(x))
 	}
 	for _, note := range t.Notes {
 		c.say("  note        %s\n", note)
@@ -294,6 +298,18 @@ func (c *cli) ran(r server.RunView) error {
 		}
 		c.say("  %-11s %s\n", label, r.Reason)
 	}
+	if r.Note != "" {
+		c.say("  note        %s\n", r.Note)
+	}
+	if r.Cause != "" {
+		c.say("  began       %s\n", beganWords(r))
+	}
+	if r.Approved != "" {
+		c.say("  approved    by %s\n", r.Approved)
+	}
+	if r.Overruled != "" {
+		c.say("  canary      stopped it, and %s let it go on\n", r.Overruled)
+	}
 	if r.Halted != "" {
 		c.say("  halted      %s\n", c.paint(c.out, "33", r.Halted))
 	}
@@ -305,8 +321,10 @@ func (c *cli) ran(r server.RunView) error {
 	switch {
 	case r.FilesRemovedAt != nil:
 		c.say("  files       removed %s (retention.lists)\n", clock(*r.FilesRemovedAt))
-	case r.Rejects != "":
-		c.say("  rejects     %s\n", r.Rejects)
+	default:
+		for _, path := range r.Rejects {
+			c.say("  rejects     %s\n", path)
+		}
 	}
 	for _, p := range r.Parts {
 		line := fmt.Sprintf("  part %-6d %-9s %s, %s, sha256 %.12s", p.Number, partWord(r.Deliver, p.State), units.Count(p.Rows, "row"), units.Count(p.Bytes, "byte"), p.SHA256)
@@ -334,6 +352,21 @@ func (c *cli) ran(r server.RunView) error {
 		c.say("  next        %s\n", step)
 	}
 	return nil
+}
+
+// beganWords says what made the run, and when.
+func beganWords(r server.RunView) string {
+	words := map[nudgewire.RunCause]string{
+		nudgewire.CauseCron: "by its cron line", nudgewire.CauseMissed: "late", nudgewire.CauseHand: "by hand",
+	}[r.Cause]
+	at := r.CreatedAt
+	if r.StartedAt != nil {
+		at = *r.StartedAt
+	}
+	if words += ", " + clock(at); r.Began != "" {
+		words += ": " + r.Began
+	}
+	return words
 }
 
 // notHandedOver is how many rows of a run have no message: it was stopped before, or has not come so far.

@@ -95,7 +95,7 @@ server: {listen: "%s"}
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
-	if want := "5 of 6 parts were accepted; part 3 is in doubt: nudgewire stopped while it was on its way"; r.State != nudgewire.RunPartial || r.Reason != want {
+	if want := "5 of 6 parts were accepted; part 3 is in doubt: nudgewire stopped before it could store how its upload ended"; r.State != nudgewire.RunPartial || r.Reason != want {
 		t.Errorf("the run is %s: %s", r.State, r.Reason)
 	}
 	times := map[string]int{}

@@ -15,12 +15,13 @@ import (
 // A run whose files are gone says so and when, and names no list of rejects that is not there.
 func TestARunTellsOfItsFilesAndMessages(t *testing.T) {
 	ended := time.Date(2025, 3, 2, 12, 0, 0, 0, time.Local)
+	began := clock(ended)
 	run := server.RunView{
-		ID: 3, Job: "winback", Slot: "2025-03-02 12:00", State: nudgewire.RunDone, Source: "csv list.csv", Rejects: "runs/winback/3/rejects.csv",
+		ID: 3, Job: "winback", Slot: "2025-03-02 12:00", State: nudgewire.RunDone, Source: "csv list.csv", Rejects: []string{"runs/winback/3/rejects.csv"}, Cause: nudgewire.CauseCron, CreatedAt: ended,
 		Tally:    nudgewire.Tally{Rows: 5, Kept: 4, Parts: 1, Bytes: 100, Exclusions: []nudgewire.Exclusion{{Reason: "the phone is too short for GB", Count: 1, First: 2}}},
 		Messages: map[string]int64{"failed": 1, "delivered": 1200, "accepted": 1},
 	}
-	const head = "run 3 of winback for 2025-03-02 12:00: done\n  source      csv list.csv\n  rows        5, 4 to send\n" +
+	head := "run 3 of winback for 2025-03-02 12:00: done\n  began       by its cron line, " + began + "\n  source      csv list.csv\n  rows        5, 4 to send\n" +
 		"  left out    1: the phone is too short for GB (first in row 2)\n  parts       1, 100 bytes\n"
 	const messages = "  messages    1,200 delivered, 1 accepted, 1 failed\n"
 	for name, tt := range map[string]struct {

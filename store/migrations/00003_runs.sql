@@ -30,6 +30,12 @@ CREATE TABLE runs (
 	created_at  BIGINT NOT NULL CHECK (created_at > 0),
 	started_at  BIGINT NOT NULL,
 	ended_at    BIGINT NOT NULL,
+	began       TEXT   NOT NULL DEFAULT '',
+	stopped     TEXT   NOT NULL DEFAULT '' CHECK (stopped = '' OR stopped = 'person' OR stopped = 'newer' OR stopped = 'canary' OR stopped = 'key'
+		OR stopped = 'doubt' OR stopped = 'refusal' OR stopped = 'size'),
+	stopped_by  TEXT   NOT NULL DEFAULT '' CHECK (stopped_by = '' OR stopped = 'person'),
+	overruled   TEXT   NOT NULL DEFAULT '',
+	repeats     BIGINT NOT NULL DEFAULT 0 CHECK (repeats >= 0),
 	CHECK ((before <> '') = (state = 'paused')),
 	CHECK ((ended_at > 0) = (state = 'done' OR state = 'skipped' OR state = 'partial' OR state = 'failed' OR state = 'cancelled')),
 	CHECK (owner = '' OR state = 'planned' OR state = 'building' OR state = 'uploading'),
@@ -45,12 +51,13 @@ CREATE TABLE parts (
 	run_id      BIGINT NOT NULL,
 	number      BIGINT NOT NULL CHECK (number > 0),
 	file        TEXT   NOT NULL CHECK (file <> ''),
-	row_count   BIGINT NOT NULL CHECK (row_count > 0),
+	row_count   BIGINT NOT NULL CHECK (row_count >= 0),
 	first_row   BIGINT NOT NULL CHECK (first_row > 0),
 	bytes       BIGINT NOT NULL CHECK (bytes > 0),
 	sha256      TEXT   NOT NULL CHECK (sha256 <> ''),
 	state       TEXT   NOT NULL CHECK (
-		state = 'accepted' OR state = 'built' OR state = 'uploading' OR state = 'rejected' OR state = 'in_doubt' OR state = 'cancelled'),
+		state = 'accepted' OR state = 'built' OR state = 'uploading' OR state = 'rejected' OR state = 'in_doubt' OR state = 'cancelled'
+		OR state = 'excluded' OR state = 'recut'),
 	reason      TEXT   NOT NULL,
 	attempt     BIGINT NOT NULL CHECK (attempt >= 0),
 	retry_at    BIGINT NOT NULL,
@@ -59,8 +66,11 @@ CREATE TABLE parts (
 	answer      TEXT   NOT NULL,
 	http_status BIGINT NOT NULL,
 	updated_at  BIGINT NOT NULL,
-	CHECK (attempt > 0 OR state = 'built' OR state = 'cancelled'),
-	CHECK (reason <> '' OR (state <> 'rejected' AND state <> 'in_doubt')),
+	excluded    BIGINT NOT NULL DEFAULT 0 CHECK (excluded >= 0),
+	CHECK (attempt > 0 OR state = 'built' OR state = 'cancelled'
+		OR state = 'excluded' OR state = 'recut'),
+	CHECK (row_count > 0 OR state = 'excluded'),
+	CHECK (reason <> '' OR (state <> 'rejected' AND state <> 'in_doubt' AND state <> 'excluded')),
 	PRIMARY KEY (run_id, number)
 ) {{clustered}};
 

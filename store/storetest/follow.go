@@ -138,7 +138,7 @@ func (s suite) follow(t *testing.T) {
 		}
 		same(t, "messages of both kinds", map[string]int64{"waiting": 1, "accepted": 4, "failed": 1}, l.runMessages(r.ID))
 		var told []nudgewire.Phone
-		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), nil, func(p nudgewire.Phone) { told = append(told, p) }); err != nil {
+		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), func(_ nudgewire.DispatchID, p nudgewire.Phone) { told = append(told, p) }); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "who was messaged", []nudgewire.Phone{"447700900101", "447700900102"}, told)

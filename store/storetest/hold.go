@@ -258,7 +258,7 @@ func (s suite) pauseSent(t *testing.T) {
 	soon := noon.Add(time.Minute)
 	pause := func(l *ledger, id nudgewire.RunID, want bool) {
 		t.Helper()
-		if paused, err := l.PauseSent(l.ctx, id, "paused by Ann"); paused != want || err != nil {
+		if paused, err := l.PauseSent(l.ctx, id, "Ann", "paused by Ann"); paused != want || err != nil {
 			t.Errorf("pause of a run that is %s: %v, %v", l.run(id).State, paused, err)
 		}
 	}

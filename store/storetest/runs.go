@@ -331,7 +331,7 @@ func (s suite) runs(t *testing.T) {
 			t.Fatal(err)
 		}
 		var files []string
-		if err := l.PartsSince(l.ctx, noon.Add(-time.Hour), func(_ string, p nudgewire.Part) error { files = append(files, p.File); return nil }); err != nil {
+		if err := l.PartsSince(l.ctx, noon.Add(-time.Hour), func(_ *nudgewire.Run, p nudgewire.Part) error { files = append(files, p.File); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "files", []string{"part-0002.csv"}, files)
@@ -432,12 +432,17 @@ func (s suite) owe(t *testing.T) {
 			t.Errorf("%d ended, %d failed, %v", ended, failed, err)
 		}
 		var told []nudgewire.Phone
-		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), nil, func(p nudgewire.Phone) { told = append(told, p) }); err != nil || len(told) != 2 {
+		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), func(_ nudgewire.DispatchID, p nudgewire.Phone) { told = append(told, p) }); err != nil || len(told) != 2 {
 			t.Errorf("messaged: %v, %v", told, err)
 		}
-		told = nil
-		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), []nudgewire.RunID{r.ID}, func(p nudgewire.Phone) { told = append(told, p) }); err != nil || len(told) != 0 {
-			t.Errorf("messaged for another reason than the run: %v, %v", told, err)
+		rows, err := l.RowsTo(l.ctx, []nudgewire.Phone{"447700900101"}, noon.Add(-time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range rows {
+			if one.Run != r.ID || one.Trigger != r.Job {
+				t.Errorf("a row of run %d is told as %+v", r.ID, one)
+			}
 		}
 	})
 }

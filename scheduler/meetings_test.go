@@ -1,0 +1,446 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+)
+
+// A register is an Excluder: who is in it by now is excluded.
+type register struct {
+	mu  sync.Mutex
+	who map[nudgewire.Phone]Why
+}
+
+func (r *register) block(phones ...nudgewire.Phone) { r.set(Why{Reason: "is blocked"}, phones...) }
+
+func (r *register) set(why Why, phones ...nudgewire.Phone) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range phones {
+		r.who[p] = why
+	}
+}
+
+func (r *register) Excluded(_ context.Context, phones []nudgewire.Phone, _ Question) ([]Why, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]Why, len(phones))
+	for i, p := range phones {
+		out[i] = r.who[p]
+	}
+	return out, nil
+}
+
+// withRegister has a desk ask a register.
+func withRegister(d *desk) *register {
+	r := &register{who: map[nudgewire.Phone]Why{}}
+	d.Excluder = r
+	return r
+}
+
+// Whoever may not get it any more when a part's turn comes does not get it, however the run came to wait.
+func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
+	refused := &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.NotAccepted, HTTPStatus: 429}
+	lost := &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.InDoubt, Err: errors.New("connection reset")}
+	const gone = "447911100001"
+	gaps := map[string]func(t *testing.T, d *desk, block func()){
+		"while it waits to be approved": func(t *testing.T, d *desk, block func()) {
+			d.all()[0].Guard = Guard{ApproveOver: 1}
+			fireDue(t, d)
+			block()
+			if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"while it is paused": func(t *testing.T, d *desk, block func()) {
+			d.all()[0].Guard = Guard{ApproveOver: 1}
+			fireDue(t, d)
+			if err := errors.Join(d.Approve(t.Context(), 1, "Ann"), d.Pause(t.Context(), 1, "Ann")); err != nil {
+				t.Fatal(err)
+			}
+			block()
+			if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"while it is halted": func(t *testing.T, d *desk, block func()) {
+			looks := 0
+			d.Halted = func(string) bool {
+				if looks++; looks == 3 {
+					block()
+				}
+				return looks < 6
+			}
+		},
+		"while it waits for the rate": func(_ *testing.T, d *desk, block func()) {
+			d.Admit = func(context.Context) error { block(); return nil }
+		},
+		"while it waits to be tried again": func(_ *testing.T, d *desk, block func()) {
+			d.service.answer = func(int) error {
+				d.service.mu.Lock()
+				defer d.service.mu.Unlock()
+				d.service.got, d.service.answer = nil, nil // the service took nothing, once
+				block()
+				return refused
+			}
+		},
+		"before a start after a crash": func(t *testing.T, d *desk, block func()) {
+			d.crashAt = "SaveParts"
+			fireDue(t, d)
+			block()
+			d.revive()
+			who := d.Excluder
+			d.open("two")
+			d.Excluder = who
+		},
+		"after a recheck that a crash cut off": func(t *testing.T, d *desk, block func()) {
+			d.all()[0].Guard = Guard{ApproveOver: 1}
+			fireDue(t, d)
+			block()
+			if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
+				t.Fatal(err)
+			}
+			d.crashAt = "ReplacePart 1"
+			d.settle(t)
+			d.revive()
+			who := d.Excluder
+			d.open("two")
+			d.Excluder = who
+		},
+		"before a part in doubt goes again": func(t *testing.T, d *desk, block func()) {
+			d.service.answer = func(int) error { return lost }
+			fireDue(t, d)
+			block()
+			d.service.answer, d.service.got = nil, nil
+			r, p, err := ResolvePart(d.the(t), d.parts[1], 1, nudgewire.ResolveResend, "Ann", "", d.now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.runs[0], d.parts[1][0] = r, p
+		},
+	}
+	for name, gap := range gaps {
+		t.Run(name, func(t *testing.T) {
+			d := begin(t, jobOf(t, people(3), Job{Cron: "0 10 * * *"}))
+			who := withRegister(d)
+			gap(t, d, func() { who.block(gone) })
+			fireDue(t, d)
+			r := d.the(t)
+			if phones := d.service.phones(t); !slices.Equal(phones, []string{"447911100000", "447911100002"}) || r.State == nudgewire.RunPaused {
+				t.Fatalf("%s: %q were sent to", r.State, phones)
+			}
+			p := d.parts[1][0]
+			want := []nudgewire.Exclusion{{Kind: KindSkipped, Reason: "the contact is blocked", Count: 1, First: 3, Late: true}}
+			if diff := cmp.Diff(want, r.Tally.Exclusions); diff != "" || r.Tally.Kept != 2 || r.Tally.Rows != 3 || r.Tally.Bytes != p.Bytes || p.Rows != 2 || p.Excluded != 1 {
+				t.Errorf("%+v, part %+v\n%s", r.Tally, p, diff)
+			}
+			if why := intact(filepath.Join(r.Folder, p.File), p); why != "" {
+				t.Errorf("%s: %s", p.File, why)
+			}
+			var left []string
+			for _, path := range RejectsOf(&r, d.parts[1]) {
+				if err := ReadRejects(path, func(x Reject) error { left = append(left, fmt.Sprint(x.Row, x.Digits, x.Reason)); return nil }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff([]string{fmt.Sprint(int64(3), gone, "the contact is blocked")}, left); diff != "" {
+				t.Error(diff)
+			}
+			find := PlaceFinder{Ledger: folderLedger{fakeParts{1: d.parts[1]}, r.Folder}}
+			if at, err := find.Of(t.Context(), 1, 2); err != nil || at.Row != 4 {
+				t.Errorf("the second row stands in %+v, %v", at, err)
+			}
+			if err := find.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A part may lose rows more than once, and all of them: what it lost adds up, and the run ends well.
+func TestAPartMayLoseAllItsRows(t *testing.T) {
+	d := begin(t, jobOf(t, people(3), Job{Cron: "0 10 * * *"}))
+	who := withRegister(d)
+	again := &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.NotAccepted, HTTPStatus: 429}
+	d.service.answer = func(n int) error {
+		who.block(nudgewire.Phone(fmt.Sprintf("44791110000%d", n-1)))
+		return again
+	}
+	fireDue(t, d)
+	r, p := d.the(t), d.parts[1][0]
+	if r.State != nudgewire.RunDone || p.State != nudgewire.PartExcluded || p.Rows != 0 || p.Excluded != 3 || r.Tally.Kept != 0 || r.Tally.Excluded() != 3 {
+		t.Fatalf("%s %q, %+v, part %+v", r.State, r.Reason, r.Tally, p)
+	}
+	if n := len(d.service.uploads()); n != 3 {
+		t.Errorf("%d uploads", n)
+	}
+	var left []int64
+	paths := RejectsOf(&r, d.parts[1])
+	for _, path := range paths {
+		if err := ReadRejects(path, func(x Reject) error { left = append(left, x.Row); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(left, []int64{2, 3, 4}) || len(paths) != 1 {
+		t.Errorf("rows %v in %q", left, paths)
+	}
+	if _, err := Again(r, d.parts[1], "Ann", 1, false, d.now()); err == nil {
+		t.Error("what nobody is left on goes again")
+	}
+}
+
+// Rows that are handed over one by one are asked about in the batch in which they are, and one that may not
+// get it is dropped with the reason: it has its number, and is not asked about twice.
+func TestARowThatMayNotGoIsDroppedWhenItIsHandedOver(t *testing.T) {
+	d := begin(t, perMessage(t, 3, Job{Guard: Guard{ApproveOver: 1}}))
+	who := withRegister(d)
+	fireDue(t, d)
+	who.set(Why{"was messaged within 7d", "by run 7 of weekly on 2026-05-04 09:00 UTC"}, "447911100001")
+	if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	var states []string
+	for n := int64(1); n <= 3; n++ {
+		states = append(states, string(d.owed[1][n].State)+" "+d.owed[1][n].Reason)
+	}
+	want := []string{"waiting ", "dropped the contact was messaged within 7d, by run 7 of weekly on 2026-05-04 09:00 UTC", "waiting "}
+	if diff := cmp.Diff(want, states); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// perMessage is a job of n rows that are sent one by one.
+func perMessage(t *testing.T, n int, j Job) *Compiled {
+	t.Helper()
+	j.Cron, j.Deliver, j.Send = "0 10 * * *", nudgewire.DeliverPerMessage, &Message{Template: "winback"}
+	return jobOf(t, people(n), j)
+}
+
+// Two marks: who let it pass its guard says nothing about its canary, however the run came by it.
+func TestApprovingTheGuardLeavesTheCanary(t *testing.T) {
+	canary := &Canary{First: Share{Rows: 5}, Wait: 3e9, StopIf: StopIf{Failed: 0.1}}
+	for name, fire := range map[string]func(d *desk) error{
+		"approved when it was held": func(d *desk) error { fireDue(t, d); return d.Approve(t.Context(), 1, "Ann") },
+		"approved in advance": func(d *desk) error {
+			_, err := d.RunNow(t.Context(), d.all()[0], d.now(), HandOrder{Approved: "Ann"})
+			return err
+		},
+		"approved, paused and resumed by a person": func(d *desk) error {
+			fireDue(t, d)
+			return errors.Join(d.Approve(t.Context(), 1, "Ann"), d.Pause(t.Context(), 1, "Ann"), d.Resume(t.Context(), 1, "Ben"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := begin(t, perMessage(t, 30, Job{Guard: Guard{ApproveOver: 10}, Canary: canary}))
+			d.ended, d.failed = 5, 1
+			if err := fire(d); err != nil {
+				t.Fatal(err)
+			}
+			d.settle(t)
+			r := d.the(t)
+			if r.State != nudgewire.RunPaused || r.Stopped != nudgewire.StopCanary || r.Approved != "Ann" || r.Overruled != "" || len(d.owed[1]) != 5 {
+				t.Fatalf("%s by %q, approved by %q, %d rows handed over", r.State, r.Stopped, r.Approved, len(d.owed[1]))
+			}
+			if err := d.Resume(t.Context(), 1, "Ben"); err != nil {
+				t.Fatal(err)
+			}
+			d.settle(t)
+			if r = d.the(t); r.State != nudgewire.RunDone || r.Overruled != "Ben" || r.Stopped != "" || len(d.owed[1]) != 30 {
+				t.Errorf("%s by %q, overruled by %q, %d rows", r.State, r.Stopped, r.Overruled, len(d.owed[1]))
+			}
+		})
+	}
+}
+
+// What the words of a reason are, nothing hangs on: a run that a person paused is no canary's, whatever
+// that person is called.
+func TestNobodyIsTakenForACanaryByWords(t *testing.T) {
+	d := begin(t, perMessage(t, 30, Job{Guard: Guard{ApproveOver: 10}, Canary: &Canary{First: Share{Rows: 5}, Wait: 3e9, StopIf: StopIf{Failed: 0.1}}}))
+	d.ended, d.failed = 5, 1
+	fireDue(t, d)
+	if err := d.Pause(t.Context(), 1, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	d.runs[0].Reason = "the canary stopped it: so they said"
+	if err := d.Resume(t.Context(), 1, "Ben"); err != nil || d.runs[0].Overruled != "" {
+		t.Errorf("overruled by %q, %v", d.runs[0].Overruled, err)
+	}
+}
+
+// The service refuses the campaign, not the file: the run stops before the next one, and goes on with
+// the refused one where that can help.
+func TestARefusalOfTheCampaignStopsTheRun(t *testing.T) {
+	for status, want := range map[int]struct {
+		stop    nudgewire.RunStop
+		words   string
+		part    nudgewire.PartState
+		uploads int // once it is resumed
+	}{
+		401: {nudgewire.StopKey, "the service refuses the API key; resume after correcting api.key", nudgewire.PartBuilt, 4},
+		402: {nudgewire.StopRefusal, "create-with-csv: 402 Payment Required: insufficient points; resume once the account has points", nudgewire.PartBuilt, 4},
+		404: {nudgewire.StopRefusal, "create-with-csv: 404 Not Found: insufficient points; resume after correcting api.base_url, or the template", nudgewire.PartBuilt, 4},
+		413: {nudgewire.StopSize, "create-with-csv: 413 Request Entity Too Large: insufficient points; set max_size of the job lower, reload, and resume: what is left is cut anew", nudgewire.PartBuilt, 4},
+		400: {nudgewire.StopRefusal, "create-with-csv: 400 Bad Request: insufficient points; resume sends the parts after it, and jobs retry then sends this one again", nudgewire.PartRejected, 3},
+	} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			d := begin(t, jobOf(t, people(200), Job{Cron: "0 10 * * *", MaxSize: 2000}))
+			d.service.answer = func(n int) error {
+				if n == 1 {
+					return &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.Rejected, HTTPStatus: status, Words: "insufficient points"}
+				}
+				return nil
+			}
+			fireDue(t, d)
+			r := d.the(t)
+			if r.State != nudgewire.RunPaused || r.Stopped != want.stop || r.Reason != want.words || len(d.service.uploads()) != 1 || d.parts[1][0].State != want.part || d.parts[1][1].State != nudgewire.PartBuilt {
+				t.Fatalf("%s by %s %q after %d uploads, part %s", r.State, r.Stopped, r.Reason, len(d.service.uploads()), d.parts[1][0].State)
+			}
+			if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
+				t.Fatal(err)
+			}
+			d.settle(t)
+			if n := len(d.service.uploads()); n != want.uploads || !d.the(t).State.Final() {
+				t.Errorf("%s after %d uploads", d.the(t).State, n)
+			}
+		})
+	}
+}
+
+// After 413 the rest is cut anew: everybody gets it once, what was taken stays, and what was cut is not
+// sent by a retry.
+func TestWhatIsTooLargeIsCutAnew(t *testing.T) {
+	for _, crash := range []string{"", "ReplacePart 2", "ClaimPart 4"} {
+		t.Run("crash "+crash, func(t *testing.T) {
+			l := people(200)
+			d := begin(t, jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 2000}))
+			d.service.answer = func(n int) error {
+				if n != 2 {
+					return nil
+				}
+				d.service.mu.Lock()
+				d.service.got = d.service.got[:1]
+				d.service.answer = nil
+				d.service.mu.Unlock()
+				return &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.Rejected, HTTPStatus: 413}
+			}
+			fireDue(t, d)
+			if r := d.the(t); r.Stopped != nudgewire.StopSize {
+				t.Fatalf("%s by %q: %s", r.State, r.Stopped, r.Reason)
+			}
+			less := jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 1000})
+			d.Use([]*Compiled{less})
+			if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
+				t.Fatal(err)
+			}
+			d.crashAt = crash
+			d.settle(t)
+			if crash != "" {
+				d.revive()
+				d.open("two")
+				d.settle(t)
+			}
+			r, parts := d.the(t), d.parts[1]
+			phones := d.service.phones(t)
+			slices.Sort(phones)
+			if crash == "ClaimPart 4" {
+				if r.State != nudgewire.RunPartial || parts[3].State != nudgewire.PartInDoubt || int64(len(phones)) != 200-parts[3].Rows {
+					t.Fatalf("%s %q with %d phones", r.State, r.Reason, len(phones))
+				}
+				return
+			}
+			if r.State != nudgewire.RunDone || len(slices.Compact(phones)) != 200 || len(phones) != 200 {
+				t.Fatalf("%s %q: %d phones", r.State, r.Reason, len(phones))
+			}
+			find := PlaceFinder{Ledger: folderLedger{fakeParts{1: parts[1:]}, r.Folder}}
+			rows := int64(0)
+			for i, p := range parts {
+				switch {
+				case i == 1: // the others are small enough
+					if p.State != nudgewire.PartRecut {
+						t.Errorf("part %d is %s", p.Number, p.State)
+					}
+				default:
+					if rows += p.Rows; i > 2 && p.Bytes > 1000 || p.State != nudgewire.PartAccepted {
+						t.Errorf("part %d of %d bytes is %s", p.Number, p.Bytes, p.State)
+					}
+					if at, err := find.Of(t.Context(), 1, p.First+1); i > 2 && (err != nil || at.Row != p.First+2) {
+						t.Errorf("row %d stands in %+v, %v", p.First+1, at, err)
+					}
+				}
+			}
+			if err := find.Close(); err != nil {
+				t.Error(err)
+			}
+			if rows != 200 || r.Tally.Kept != 200 || r.Tally.Parts != len(parts) {
+				t.Errorf("%d rows, %+v", rows, r.Tally)
+			}
+			if _, err := Again(r, parts, "Ann", 1, false, d.now()); err == nil {
+				t.Error("a part that was cut goes again")
+			}
+		})
+	}
+}
+
+// An answer that is known is held until it can be stored, however long that takes.
+func TestAnAnswerIsHeldUntilItCanBeStored(t *testing.T) {
+	d := begin(t, jobOf(t, people(3), Job{Cron: "0 10 * * *"}))
+	full := monday.Add(10 * time.Minute)
+	d.Ledger = &fullDisk{book: d.book, now: d.now, until: full}
+	fireDue(t, d)
+	r, p := d.the(t), d.parts[1][0]
+	if r.State != nudgewire.RunDone || p.State != nudgewire.PartAccepted || d.now().Before(full) || len(d.service.uploads()) != 1 {
+		t.Errorf("%s, part %s %q at %s", r.State, p.State, p.Reason, d.now())
+	}
+}
+
+// A fullDisk stores no part's end until some time.
+type fullDisk struct {
+	*book
+	now   func() time.Time
+	until time.Time
+}
+
+func (f *fullDisk) FinishPart(ctx context.Context, p nudgewire.Part) error {
+	if f.now().Before(f.until) {
+		return errors.New("database or disk is full")
+	}
+	return f.book.FinishPart(ctx, p)
+}
+
+// Nothing of a run that lost rows lies about twice: whoever reads its folder finds each file in use.
+func TestARecheckLeavesNoHalfFiles(t *testing.T) {
+	d := begin(t, jobOf(t, people(3), Job{Cron: "0 10 * * *", Guard: Guard{ApproveOver: 1}}))
+	who := withRegister(d)
+	fireDue(t, d)
+	who.block("447911100001")
+	if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	files, err := os.ReadDir(d.the(t).Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	want := "part-0001.csv part-0001.part-1-without-1.csv rejects.part-1-without-1.csv rows.csv rows.part-1-without-1.csv"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

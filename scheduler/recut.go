@@ -1,0 +1,116 @@
+package scheduler
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// fit cuts those of the parts anew that are larger than max_size is by now, and gives all parts: the
+// service may take less than it says, and whoever learns that lowers the key and resumes the run.
+func (w *working) fit(ctx context.Context, parts []nudgewire.Part) ([]nudgewire.Part, error) {
+	if w.job == nil || w.run.Deliver != nudgewire.DeliverCSV {
+		return parts, nil
+	}
+	for i := range parts {
+		if p := &parts[i]; p.State == nudgewire.PartBuilt && p.Bytes > w.job.MaxSize.Bytes() && intact(filepath.Join(w.run.Folder, p.File), *p) == "" {
+			into, err := w.recut(ctx, *p, len(parts))
+			if err != nil {
+				return nil, fmt.Errorf("cut part %d anew: %w", p.Number, err)
+			}
+			p.State = nudgewire.PartRecut
+			parts = append(parts, into...)
+		}
+	}
+	return parts, nil
+}
+
+// recut cuts one part into smaller ones, whose numbers follow after. What a crash leaves of that is
+// files that nobody asks for.
+func (w *working) recut(ctx context.Context, p nudgewire.Part, after int) (_ []nudgewire.Part, err error) {
+	before, err := filepath.Glob(filepath.Join(w.run.Folder, "part-*.csv"))
+	if err != nil {
+		return nil, err
+	}
+	newest := 0 // of the files in the folder: a retry has its own in it
+	for _, path := range before {
+		number := 0
+		if _, err := fmt.Sscanf(filepath.Base(path), "part-%d", &number); err == nil {
+			newest = max(newest, number)
+		}
+	}
+	ending := fmt.Sprintf(".recut-%d-of-run-%d-part-%d.csv", newest+1, w.run.ID, p.Number)
+	f, err := os.Open(filepath.Join(w.run.Folder, p.File))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	rows := csv.NewReader(bufio.NewReaderSize(f, 1<<16))
+	header, err := rows.Read()
+	if err != nil {
+		return nil, err
+	}
+	to := &diskFolder{w.run.Folder}
+	kept := &places{folder: to, name: ofRetry(placesFile, partName(1)[:len("part-0001")]+ending)}
+	from := placesReader{folder: w.run.Folder}
+	defer func() { err = errors.Join(err, from.close()) }()
+	number, large := int64(0), int64(0)
+	out, err := newPartWriter(to, w.job.MaxSize.Bytes(), len(header)-1, func(int) { large++ }, func(one *nudgewire.Part, _ int) error {
+		at, _ := from.of(p.File, number) // where that is not known any more, the row goes all the same
+		if at == (nudgewire.Place{}) {
+			return nil
+		}
+		return kept.add(one.File, one.Rows, at)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.name = func(number int) string { return strings.TrimSuffix(partName(newest+number), ".csv") + ending }
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if number++; err == nil {
+			err = out.Write(row)
+		}
+		if err != nil {
+			return nil, errors.Join(err, out.abandon(), kept.abandon())
+		}
+	}
+	if err := errors.Join(out.finish(), kept.close()); err != nil {
+		return nil, err
+	}
+	if err := to.settle(); err != nil {
+		return nil, err
+	}
+	now := w.Now().UTC()
+	r := w.run
+	r.Tally.Parts += len(out.parts)
+	r.Tally.Bytes -= p.Bytes
+	if r.Tally.Kept -= large; large > 0 {
+		r.Tally.Exclusions = addLate(append([]nudgewire.Exclusion(nil), r.Tally.Exclusions...),
+			nudgewire.Exclusion{Kind: KindSize, Reason: fmt.Sprintf("the row alone is larger than a part of %s may be (max_size)", w.job.MaxSize), Count: large})
+	}
+	for i := range out.parts {
+		one := &out.parts[i]
+		one.RunID, one.Number, one.First, one.UpdatedAt = r.ID, after+i+1, one.First+p.First-1, now
+		r.Tally.Bytes += one.Bytes
+	}
+	p.State, p.UpdatedAt = nudgewire.PartRecut, now
+	p.Reason = fmt.Sprintf("larger than max_size, %s, and cut into %s", w.job.MaxSize, units.Count(len(out.parts), "part"))
+	if err := w.Ledger.ReplacePart(ctx, w.Owner, r, p, out.parts...); err != nil {
+		return nil, err
+	}
+	w.run = r
+	return out.parts, nil
+}

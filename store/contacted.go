@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A Contacted is a message that reached a phone, or may reach it yet.
+type Contacted struct {
+	ID      nudgewire.DispatchID
+	Phone   nudgewire.Phone
+	Trigger string          // or the name of the job
+	Run     nudgewire.RunID // 0 for one that an event caused
+	At      time.Time       // when it was accepted; else when it was claimed, or handed over to be sent
+}
+
+const contactedColumns = `d.id, d.phone, d.trigger_name, CASE WHEN d.event_id = 0 THEN d.affair_key ELSE '' END`
+
+func scanContacted(r *row) Contacted {
+	c := Contacted{ID: nudgewire.DispatchID(r.int()), Phone: nudgewire.Phone(r.text()), Trigger: r.text()}
+	c.Run, _ = nudgewire.RunOfKey(r.text())
+	c.At = r.time()
+	return c
+}
+
+// MessagedSince calls each for every message that was accepted since then, as far as its phone is known.
+// It walks all messages there are.
+func (s *Store) MessagedSince(ctx context.Context, since time.Time, each func(nudgewire.DispatchID, nudgewire.Phone)) error {
+	err := s.rows(ctx, `SELECT dispatch_id, phone FROM messages WHERE accepted_at >= ?1 AND phone <> ''`, []any{micro(since)}, func(r *row) error {
+		each(nudgewire.DispatchID(r.int()), nudgewire.Phone(r.text()))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("who was messaged since %s: %w", since.Format(time.DateTime), err)
+	}
+	return nil
+}
+
+// UnsettledSince are the messages that were claimed since then and may have been taken: they are on their
+// way, or in doubt.
+func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []Contacted, err error) {
+	err = s.rows(ctx, `SELECT `+contactedColumns+`, d.claimed_at FROM dispatches d WHERE (d.state = 'in_doubt' OR d.state = 'sending') AND d.claimed_at >= ?1`,
+		[]any{micro(since)}, func(r *row) error {
+			out = append(out, scanContacted(r))
+			return r.err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("who may have been messaged since %s: %w", since.Format(time.DateTime), err)
+	}
+	return out, nil
+}
+
+// Contacts are accepted messages by their numbers, of which there may be any number; those that are not
+// there are missing.
+func (s *Store) Contacts(ctx context.Context, ids []nudgewire.DispatchID) (out []Contacted, err error) {
+	for some := range slices.Chunk(ids, perList) {
+		err = s.rows(ctx, `SELECT m.dispatch_id, m.phone, coalesce(d.trigger_name, ''), CASE WHEN d.event_id = 0 THEN d.affair_key ELSE '' END, m.accepted_at
+			FROM messages m LEFT JOIN dispatches d ON d.id = m.dispatch_id WHERE m.dispatch_id IN `+in(some), nil, func(r *row) error {
+			out = append(out, scanContacted(r))
+			return r.err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("messages by number: %w", err)
+		}
+	}
+	// What an answer to an upload named has no dispatch: its run knows it.
+	for i := range out {
+		if one := &out[i]; one.Trigger == "" {
+			m, err := s.FollowedMessage(ctx, one.ID)
+			if err != nil {
+				return nil, err
+			}
+			one.Trigger, one.Run = m.Job, m.Run
+		}
+	}
+	return out, nil
+}
+
+// RowsTo are the rows of runs to these phones that wait, are on their way, or may have been taken since
+// then.
+func (s *Store) RowsTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) (out []Contacted, err error) {
+	for some := range slices.Chunk(phones, perList) {
+		list, args := listOf(some)
+		err = s.rows(ctx, `SELECT `+contactedColumns+`, d.updated_at, d.state FROM dispatches d WHERE d.event_id = 0 AND d.phone IN (`+list+`)
+			AND (d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt' OR d.state = 'accepted')`, args, func(r *row) error {
+			one := scanContacted(r)
+			if r.text() == string(nudgewire.StateWaiting) || !one.At.Before(since) {
+				out = append(out, one)
+			}
+			return r.err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("rows to phones: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// listOf is the inside of an IN of phones, and its arguments.
+func listOf(phones []nudgewire.Phone) (list string, args []any) {
+	text := make([]byte, 0, 4*len(phones))
+	for i, p := range phones {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = fmt.Appendf(text, "?%d", i+1)
+		args = append(args, string(p))
+	}
+	return string(text), args
+}
