@@ -46,6 +46,7 @@ var canonicalKinds = []KindInfo{
 	{"deal.deleted", "it was removed"},
 	{"form.submitted", "somebody filled in a form"},
 	{"booking.created", "somebody made an appointment"},
+	{"booking.rescheduled", "an appointment was moved: the old time is free again, and the new one is a booking.created"},
 	{"booking.cancelled", "an appointment will not take place"},
 	{"message.received", "the person wrote"},
 }

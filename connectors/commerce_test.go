@@ -1,0 +1,135 @@
+package connectors_test
+
+import (
+	"testing"
+
+	"github.com/nudgewire/nudgewire/connectors"
+)
+
+func TestShopifysConsentEditsAndMerges(t *testing.T) {
+	for _, tt := range []struct{ topic, body, kind, phone, id, order string }{
+		{"customers_marketing_consent/update", `{"id":7,"phone":"+447700900123","sms_marketing_consent":{"state":"subscribed"}}`, "contact.subscribed", "447700900123", "7", ""},
+		{"customers_marketing_consent/update", `{"id":7,"phone":"+447700900123","sms_marketing_consent":{"state":"unsubscribed"}}`, "contact.unsubscribed", "447700900123", "7", ""},
+		{"customers_marketing_consent/update", `{"id":7,"phone":"+447700900123","sms_marketing_consent":{"state":"pending"}}`, "contact.updated", "447700900123", "7", ""},
+		{"customers_email_marketing_consent/update", `{"customer_id":7,"email_address":"a@example.com","email_marketing_consent":{"state":"unsubscribed"}}`, "contact.email_unsubscribed", "", "7", ""},
+		{"customers_email_marketing_consent/update", `{"customer_id":7,"email_marketing_consent":{"state":"subscribed"}}`, "contact.email_subscribed", "", "7", ""},
+		{"customers/merge", `{"admin_graphql_api_customer_kept_id":"gid://shopify/Customer/7","admin_graphql_api_customer_deleted_id":"gid://shopify/Customer/8","status":"completed"}`, "contact.updated", "", "7", ""},
+		{"orders/edited", `{"order_edit":{"id":78912328793,"order_id":45678901234,"committed_at":"2026-11-20T08:00:00Z"}}`, "order.updated", "", "", "45678901234"},
+	} {
+		e := mapped(t, "shopify", tt.body, "X-Shopify-Topic", tt.topic)
+		if e.Kind != tt.kind || string(e.Contact.Phone) != tt.phone || e.Contact.ID != tt.id || e.Order.ID != tt.order {
+			t.Errorf("%s %s: %s, phone %q (%s), contact %q, order %q", tt.topic, tt.body, e.Kind, e.Contact.Phone, e.Contact.PhoneProblem, e.Contact.ID, e.Order.ID)
+		}
+		if c := e.Contact; (tt.kind == "contact.subscribed") != c.AcceptsMarketing {
+			t.Errorf("%s: accepts %v", tt.kind, c.AcceptsMarketing)
+		}
+	}
+}
+
+func TestShopifysBuyerIsNamedBeforeWhoeverGetsTheParcel(t *testing.T) {
+	const parcel = `"shipping_address":{"name":"Grandma Rose","first_name":"Grandma"}`
+	for body, want := range map[string]string{
+		`{"token":"c","customer":{"first_name":"Ada","last_name":"River"},` + parcel + `}`: "Ada River",
+		`{"token":"c","customer":{"first_name":"Ada"},` + parcel + `}`:                     "Ada",
+		`{"token":"c",` + parcel + `}`:                                                     "Grandma Rose",
+	} {
+		if e := mapped(t, "shopify", body, "X-Shopify-Topic", "checkouts/create"); e.Contact.Name != want {
+			t.Errorf("%s: %q, want %q", body, e.Contact.Name, want)
+		}
+	}
+}
+
+func TestDynamicsStepsWithoutASystemJob(t *testing.T) {
+	step := func(operation, entity, message, at string) string {
+		return mapped(t, "dynamics365", `{"MessageName":"`+message+`","PrimaryEntityName":"contact","PrimaryEntityId":"`+entity+`","CorrelationId":"c1","OperationId":"`+operation+`","OperationCreatedOn":"`+at+`"}`).DedupeKey
+	}
+	const zeros, at = "00000000-0000-0000-0000-000000000000", "/Date(1795163400000+0000)/"
+	if got := step("4b70c0de", "e1", "Update", at); got != "4b70c0de" {
+		t.Errorf("a system job's key is %q", got)
+	}
+	first := step(zeros, "e1", "Update", at)
+	if first != step(zeros, "e1", "Update", at) {
+		t.Error("a repeat is another event")
+	}
+	for name, other := range map[string]string{
+		"another contact": step(zeros, "e2", "Update", at), "another message": step(zeros, "e1", "Create", at), "a later change": step(zeros, "e1", "Update", "/Date(1795163401000+0000)/"),
+	} {
+		if other == first {
+			t.Errorf("%s has the same key %q", name, first)
+		}
+	}
+}
+
+func TestCalendlyBookingsThatMove(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"event":"invitee.canceled","payload":{"uri":"u","rescheduled":true,"new_invitee":"n"}}`: "booking.rescheduled",
+		`{"event":"invitee.canceled","payload":{"uri":"u","rescheduled":false}}`:                  "booking.cancelled",
+		`{"event":"invitee.canceled","payload":{"uri":"u"}}`:                                      "booking.cancelled",
+		`{"event":"invitee.created","payload":{"uri":"n","rescheduled":false,"old_invitee":"u"}}`: "booking.created",
+	} {
+		if e := mapped(t, "calendly", body); e.Kind != want {
+			t.Errorf("%s is %s, want %s", body, e.Kind, want)
+		}
+	}
+}
+
+func TestRazorpaysLinksAndAuthorizations(t *testing.T) {
+	e := mapped(t, "razorpay", `{"event":"payment_link.paid","payload":{"payment_link":{"entity":{"id":"plink_1","order_id":"order_1","amount":129900,"amount_paid":129900,"currency":"INR","customer":{"contact":"+919876543210"}}}}}`)
+	if e.Kind != "order.paid" || e.Order.ID != "order_1" || e.Order.Total.String() != "1299.00" || e.Order.Currency != "INR" || e.Contact.Phone != "919876543210" {
+		t.Errorf("%+v", e)
+	}
+	if e := mapped(t, "razorpay", `{"event":"payment.authorized","payload":{"payment":{"entity":{"id":"pay_1"}}}}`); e.Kind != "payment.authorized" {
+		t.Errorf("an authorization is %s", e.Kind)
+	}
+	captured := mapped(t, "razorpay", `{"event":"payment.captured","payload":{"payment":{"entity":{"id":"pay_1","order_id":"order_1"}}}}`)
+	paid := mapped(t, "razorpay", `{"event":"order.paid","payload":{"payment":{"entity":{"id":"pay_1","order_id":"order_1"}},"order":{"entity":{"id":"order_1"}}}}`)
+	if captured.Order.ID != paid.Order.ID {
+		t.Errorf("one order is %q and %q", captured.Order.ID, paid.Order.ID)
+	}
+}
+
+func TestBigCommerceLooksUpCartsOnly(t *testing.T) {
+	c := ownConfig(t, "bigcommerce", testSecret)
+	con := mustCompile(t, "bigcommerce", c, connectors.Options{})
+	event := func(scope, hash string) (string, error) {
+		e := mapped(t, "bigcommerce", `{"scope":"`+scope+`","producer":"stores/abc","hash":"`+hash+`","created_at":1795163400,"data":{"type":"cart","id":"1c"}}`)
+		_, asks, err := con.Lookup(e)
+		if asks {
+			t.Errorf("%s is looked up without a token", scope)
+		}
+		return e.DedupeKey, err
+	}
+	updated, err := event("store/cart/updated", "h")
+	if err == nil {
+		t.Error("a cart needs no look-up")
+	}
+	settings, err := event("store/channel/1/notifications/abandonedCart/updated", "h")
+	if err != nil {
+		t.Errorf("a change of settings: %v", err)
+	}
+	if updated == settings || updated != "store/cart/updated:h:1795163400" {
+		t.Errorf("keys %q and %q", updated, settings)
+	}
+}
+
+func TestAWrongVerifyTokenIsSaidSo(t *testing.T) {
+	con := mustCompile(t, "facebook_leads", ownConfig(t, "facebook_leads", testSecret), connectors.Options{})
+	try := func(query string) (connectors.Received, *connectors.Refused) {
+		r := request("")
+		r.Method, r.RawQuery = "GET", query
+		got, err := con.Receive(r)
+		return got, refusedBy(t, err)
+	}
+	if got, refused := try("hub.mode=subscribe&hub.verify_token=verify-" + testSecret + "&hub.challenge=42"); refused != nil || string(got.Reply.Body) != "42" {
+		t.Errorf("the right token: %+v, %v", got, refused)
+	}
+	if _, refused := try("hub.mode=subscribe&hub.verify_token=another&hub.challenge=42"); refused == nil || refused.Status != 403 || refused.Stage != connectors.StageVerify ||
+		refused.Reason != "the verify token differs: it must be the same word at the sender and in verify_token" {
+		t.Errorf("a wrong token: %+v", refused)
+	}
+	for _, query := range []string{"hub.mode=subscribe&hub.challenge=42", "hub.verify_token=another", ""} {
+		if _, refused := try(query); refused == nil || refused.Status != 405 {
+			t.Errorf("%s is no try of the URL: %+v", query, refused)
+		}
+	}
+}
