@@ -563,10 +563,10 @@ func (k *compiler) condition(path string, w *When) condition {
 		return text
 	}
 	for _, q := range w.Query {
-		c.query = append(c.query, wanted{q.Key, value(path+".query."+q.Key, q.Value)})
+		c.query = append(c.query, wanted{q.Key, value(path+".query."+q.Key, q.Value), q.Value == verifyTokenWord})
 	}
 	for _, h := range w.Header {
-		c.header = append(c.header, wanted{http.CanonicalHeaderKey(h.Key), value(path+".header."+h.Key, h.Value)})
+		c.header = append(c.header, wanted{name: http.CanonicalHeaderKey(h.Key), value: value(path+".header."+h.Key, h.Value)})
 	}
 	if w.Form != nil {
 		c.form = w.Form.Only

@@ -230,7 +230,7 @@ func (k *compiler) jwt(path, name string, v *Verify, secrets []located) proof {
 		if c.Value == "" {
 			k.add(path+".claims."+c.Key, "is empty", "write the value that the claim must have")
 		}
-		j.claims = append(j.claims, wanted{c.Key, c.Value})
+		j.claims = append(j.claims, wanted{name: c.Key, value: c.Value})
 	}
 	if asymmetric(algorithm) {
 		j.keys = k.publicKeys(path, v.Key, algorithm)

@@ -144,7 +144,7 @@ func TestHandshakesAreAnsweredWithoutProofAndLeadToNothing(t *testing.T) {
 		"Mailchimp's visit":             {preset: "mailchimp", r: get("GET", ""), name: "visit", want: connectors.Reply{Status: 200}},
 		"Intercom's look":               {preset: "intercom", r: get("HEAD", ""), name: "head", want: connectors.Reply{Status: 200}},
 		"Facebook's challenge":          {preset: "facebook_leads", r: get("GET", "hub.mode=subscribe&hub.challenge=77&hub.verify_token=verify-"+testSecret), name: "challenge", want: connectors.Reply{Status: 200, ContentType: "text/plain", Body: []byte("77")}},
-		"a challenge with a wrong word": {preset: "facebook_leads", r: get("GET", "hub.mode=subscribe&hub.challenge=77&hub.verify_token=guess"), stage: "method"},
+		"a challenge with a wrong word": {preset: "facebook_leads", r: get("GET", "hub.mode=subscribe&hub.challenge=77&hub.verify_token=guess"), stage: "verify"},
 		"monday's challenge":            {preset: "monday", r: request(`{"challenge":"a\"b</script>"}`, "Content-Type", "application/json"), name: "challenge", want: connectors.Reply{Status: 200, ContentType: "application/json", Body: []byte(`{"challenge":"a\"b</script>"}`)}},
 		"a challenge that is none":      {preset: "monday", r: request(`{"challenge":""}`, "Content-Type", "application/json"), stage: "verify"},
 		"a browser asking for CORS":     {preset: "cartflows", r: get("OPTIONS", ""), name: "preflight", want: connectors.Reply{Status: 204}},

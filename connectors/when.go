@@ -22,10 +22,12 @@ type condition struct {
 	program *program // of json
 }
 
-// wanted is a name with the value it must have; "" for any value.
+// wanted is a name with the value it must have; "" for any value. A token is the word that the
+// sender repeats when it tries out the URL.
 type wanted struct {
 	name  string
 	value string
+	token bool
 }
 
 func (c *condition) holds(r *Request) bool {
@@ -39,7 +41,16 @@ func (c *condition) holds(r *Request) bool {
 }
 
 // holdsHead is holds as far as it needs no body.
-func (c *condition) holdsHead(r *Request) bool {
+func (c *condition) holdsHead(r *Request) bool { return c.headFits(r, false) }
+
+// wrongToken reports whether all but the token is as it should be: somebody tries out the URL
+// with another word than the config has.
+func (c *condition) wrongToken(r *Request) bool {
+	return slices.ContainsFunc(c.query, func(w wanted) bool { return w.token }) && c.headFits(r, true)
+}
+
+// headFits reports whether the head is as wanted, with any token where that is said.
+func (c *condition) headFits(r *Request, anyToken bool) bool {
 	if len(c.methods) > 0 && !slices.Contains(c.methods, r.Method) {
 		return false
 	}
@@ -52,7 +63,7 @@ func (c *condition) holdsHead(r *Request) bool {
 	if len(c.query) > 0 {
 		query := r.query()
 		for _, w := range c.query {
-			if got := query.Get(w.name); got == "" || (w.value != "" && !sameText(got, w.value)) {
+			if got := query.Get(w.name); got == "" || (w.value != "" && !(w.token && anyToken) && !sameText(got, w.value)) {
 				return false
 			}
 		}

@@ -46,6 +46,11 @@ func (c *Connector) method(r *Request) *Refused {
 	if slices.Contains(c.methods, r.Method) {
 		return nil
 	}
+	for i := range c.handshakes {
+		if c.handshakes[i].when.wrongToken(r) {
+			return refuse(http.StatusForbidden, StageVerify, "the verify token differs: it must be the same word at the sender and in verify_token")
+		}
+	}
 	refused := refuse(http.StatusMethodNotAllowed, StageMethod,
 		fmt.Sprintf("the method is %s, and events come by %s", short(r.Method), strings.Join(c.methods, " or ")))
 	refused.Allow = c.methods
