@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // An Excluder knows who must not be sent to.
@@ -110,6 +111,7 @@ type building struct {
 	tick     func(rows, kept int64) error                            // after each batch; an error ends the building
 
 	left    exclusions
+	unknown exclusions // rows that go although no plan knows their phone, by plan
 	rejects rejects
 	places  places
 	seen    phoneSet
@@ -192,10 +194,24 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	if source, ok := rows.(noted); ok {
 		b.tally.Notes = source.Notes()
 	}
+	for _, x := range files.short(b.unknown.list()) {
+		if len(b.tally.Notes) < mostNotes {
+			b.tally.Notes = append(b.tally.Notes, unknownNote(x))
+		}
+	}
 	for _, p := range b.out.parts {
 		b.tally.Bytes += p.Bytes
 	}
 	return b.out.parts, nil
+}
+
+// unknownNote is about rows whose phones no numbering plan knows.
+func unknownNote(x nudgewire.Exclusion) string {
+	note := fmt.Sprintf("%s: not valid in %s, sent as written (first in row %s", units.Count(x.Count, "row"), x.Reason, units.Number(x.First))
+	if x.File != "" {
+		note += " of " + x.File
+	}
+	return note + ")"
 }
 
 // contained makes an error of a panic: the readers of other people's formats meet files that
@@ -279,7 +295,11 @@ func (b *building) take(to *batch, row Row, number int64, m *mapper, vars []stri
 	if !ok {
 		text, err := phones.Normalize(raw, b.job.country)
 		if err != nil {
-			b.refuse(KindPhone, to.file.at(number), "the phone "+err.Error(), raw, "")
+			group := "the phone " + err.Error()
+			if _, ok := errors.AsType[*phones.ShortenedError](err); ok {
+				group = "shortened"
+			}
+			b.refuseAs(KindPhone, group, to.file.at(number), "the phone "+err.Error(), raw, "")
 			return
 		}
 		digits = append(digits, text...) // AppendFast gave it back as it was
@@ -348,6 +368,11 @@ func (b *building) look(one *batch) {
 		p.Variables = append(p.Variables, one.vars[i*one.width:(i+1)*one.width]...)
 		b.first = append(b.first, p)
 	}
+	for i, p := range one.phones {
+		if !phones.Valid(p) {
+			b.unknown.add("", phones.PlanOf(p), one.spot(i))
+		}
+	}
 	if b.points == nil {
 		return
 	}
@@ -359,6 +384,11 @@ func (b *building) look(one *batch) {
 // refuse leaves a row out. raw is the phone as it stands in the source, digits as it would be sent
 // to; "" where it is none.
 func (b *building) refuse(kind string, at spot, reason, raw, digits string) {
-	b.left.add(kind, reason, at)
+	b.refuseAs(kind, reason, at, reason, raw, digits)
+}
+
+// refuseAs counts the row together with others of its group, whose reasons quote other cells.
+func (b *building) refuseAs(kind, group string, at spot, reason, raw, digits string) {
+	b.left.addAs(kind, group, reason, at)
 	b.rejects.add(Reject{Place: at.Place, Reason: reason, Phone: raw, Digits: digits})
 }

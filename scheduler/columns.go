@@ -243,9 +243,10 @@ func listed(columns []string) string {
 
 // A mapping is a job's columns, compiled.
 type mapping struct {
-	tel   Template   // of the phone
-	texts []Template // of var_1 and on
-	names []string   // "var_1" and on
+	tel    Template   // of the phone
+	texts  []Template // of var_1 and on
+	names  []string   // "var_1" and on
+	unsaid bool       // the job does not say which column is the phone
 }
 
 // variables is how many there are.
@@ -253,10 +254,18 @@ func (m *mapping) variables() int { return len(m.texts) }
 
 // bind looks every name up; the error names the variable.
 func (m *mapping) bind(columns []string, facts map[string]string) (*mapper, error) {
+	if len(columns) > 0 && !slices.ContainsFunc(columns, func(name string) bool { return strings.TrimSpace(name) != "" }) {
+		return nil, &wordError{"the list has no column names", "write them into its first row, or name them in source.header"}
+	}
 	bound := &mapper{names: m.names}
 	var err error
 	if bound.phone, err = m.tel.Bind(columns, facts); err != nil {
-		return nil, inColumn("phone", err)
+		err = inColumn("phone", err)
+		if m.unsaid {
+			msg, hint := words(err)
+			err = &wordError{msg + ", and columns does not say which one holds the phone", "write columns: {phone: NAME}; " + hint}
+		}
+		return nil, err
 	}
 	for i, t := range m.texts {
 		f, err := t.Bind(columns, facts)

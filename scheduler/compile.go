@@ -278,7 +278,7 @@ var variableName = regexp.MustCompile(`^var_([1-9][0-9]{0,2})$`)
 func (b *builder) columns(given yamlpos.Ordered[string]) *mapping {
 	m := &mapping{}
 	phone, found := given.Get("phone")
-	if !found {
+	if m.unsaid = !found; m.unsaid {
 		phone = "phone"
 	}
 	m.tel = b.text("columns.phone", columnText(phone))

@@ -21,8 +21,8 @@ type Job struct {
 	Cron     string `yaml:"cron" doc:"When it runs: minute, hour, day, month, weekday. Without it the job only runs by hand." example:"0 10 * * MON"`
 	Timezone string `yaml:"timezone" validate:"timezone" doc:"Zone that cron is read in. Default: defaults.timezone." example:"Europe/London"`
 
-	Source   Origin                  `yaml:"source" validate:"required" doc:"Where the rows come from: exactly one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp."`
-	Columns  yamlpos.Ordered[string] `yaml:"columns" doc:"What each row needs: phone, and var_1, var_2 and so on. A value is a column's name, or text with {{ column }} in it." example:"{phone: phone, var_1: '{{ first_name | default: \"there\" }}'}"`
+	Source   Origin                  `yaml:"source" validate:"required" doc:"Where the rows come from: exactly one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp." example:"{csv: ./lists/customers.csv}, or one of xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp in place of csv"`
+	Columns  yamlpos.Ordered[string] `yaml:"columns" doc:"What each row needs: phone (the column named phone unless said), and var_1, var_2 and so on. A value is a column's name, or text with {{ column }} in it." example:"{phone: phone, var_1: '{{ first_name | default: \"there\" }}'}"`
 	Country  string                  `yaml:"country" doc:"Two-letter country that numbers without a country code belong to. Default: defaults.country." example:"GB"`
 	Unique   Unique                  `yaml:"unique" validate:"oneof=phone off" default:"phone" doc:"phone keeps the first row of each number; off keeps them all."`
 	Skip     Skip                    `yaml:"skip" doc:"Contacts to leave out."`

@@ -35,26 +35,32 @@ type exclusion struct {
 	first spot
 }
 
-func (x *exclusions) add(kind, reason string, at spot) {
+func (x *exclusions) add(kind, reason string, at spot) { x.addAs(kind, reason, reason, at) }
+
+// addAs counts rows whose reasons differ only in what they quote as one; the first row has the word.
+func (x *exclusions) addAs(kind, group, reason string, at spot) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.rows++
 	if x.by == nil {
 		x.by = map[[2]string]*exclusion{}
 	}
-	key := [2]string{kind, reason}
+	key := [2]string{kind, group}
 	one := x.by[key]
 	if one == nil && len(x.by) >= mostReasons {
-		key[1] = "other reasons"
+		key[1], reason = "other reasons", "other reasons"
 		one = x.by[key]
 	}
 	if one == nil {
-		one = &exclusion{nudgewire.Exclusion{Kind: kind, Reason: key[1], First: at.Row, File: at.File}, at}
+		one = &exclusion{nudgewire.Exclusion{Kind: kind, Reason: reason, First: at.Row, File: at.File}, at}
 		x.by[key] = one
 	}
 	one.Count++
 	if at.before(one.first) {
 		one.First, one.File, one.first = at.Row, at.File, at
+		if key[1] != "other reasons" {
+			one.Reason = reason
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ func fastInternational(dst, number []byte) ([]byte, bool) {
 		return dst, false
 	}
 	p, national := planOf(number)
-	if p == nil || p.main.strips(national) != stripsNothing {
+	if p == nil || p.main.strips(national) != stripsNothing || national[0] == '0' {
 		return dst, false
 	}
 	if p.code == "1" && national[0] < '2' {
@@ -115,7 +115,7 @@ func fastNational(dst, number []byte, country string) ([]byte, bool) {
 		if other {
 			return append(dst, number...), true
 		}
-		if plan.code == "1" && rest[0] < '2' {
+		if plan.code == "1" && rest[0] < '2' || rest[0] == '0' {
 			return dst, false
 		}
 		if plan.main.length(len(rest)) != phonenumbers.IS_POSSIBLE || len(plan.code)+len(rest) > mostDigits {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -57,7 +58,7 @@ func normalize(raw, country string) (string, error) {
 	case len([]rune(text)) > longestText:
 		return "", errors.New("is too long to be a phone number")
 	case scientific.MatchString(text):
-		return "", errors.New("was shortened by a spreadsheet (4.47911E+11 lost its last digits); format that column as text")
+		return "", &ShortenedError{text}
 	}
 	if wholeFloat.MatchString(text) {
 		text = strings.TrimSuffix(text, ".0")
@@ -82,6 +83,18 @@ func normalize(raw, country string) (string, error) {
 		return international(digits, trunkZero.MatchString(text))
 	}
 	return national(text, digits, country)
+}
+
+// A ShortenedError is a number of which a spreadsheet kept the first digits only.
+type ShortenedError struct{ text string }
+
+// Error quotes the cell, which holds no whole number, or else it would not be one.
+func (e *ShortenedError) Error() string {
+	text := e.text
+	if at := strings.IndexAny(text, "eE"); at > fewestLenient {
+		text = text[:3] + "…" + text[at:]
+	}
+	return "was shortened by a spreadsheet (" + text + " lost its last digits); format that column as text"
 }
 
 // clean drops what surrounds a number without being part of it.
@@ -140,6 +153,7 @@ func international(digits string, trunk bool) (string, error) {
 	if trunk {
 		digits = read
 	}
+	n, digits = withoutTrunk(n, digits)
 	reason := phonenumbers.IsPossibleNumberWithReason(n)
 	if len(digits) > mostDigits || (reason != phonenumbers.IS_POSSIBLE && len(digits) < fewestLenient) {
 		return "", length(reason, place(n))
@@ -170,6 +184,7 @@ func national(text, digits, country string) (string, error) {
 	if m, err := phonenumbers.Parse("+"+digits, ""); err == nil && phonenumbers.IsValidNumber(m) {
 		return digits, nil
 	}
+	n, read = withoutTrunk(n, read)
 	reason := phonenumbers.IsPossibleNumberWithReason(n)
 	switch {
 	case reason != phonenumbers.IS_POSSIBLE || len(read) > mostDigits:
@@ -178,6 +193,45 @@ func national(text, digits, country string) (string, error) {
 		return "", fmt.Errorf("is no number of %s: no area code begins with 0 or 1", country)
 	}
 	return read, nil
+}
+
+// withoutTrunk takes the zero away with which numbers begin that are dialled inside of a country: behind its code it
+// is part of none. Numbers of countries that dial no such zero stay as they are.
+func withoutTrunk(n *phonenumbers.PhoneNumber, digits string) (*phonenumbers.PhoneNumber, string) {
+	code := strconv.Itoa(int(n.GetCountryCode()))
+	rest, found := strings.CutPrefix(digits, code+"0")
+	regions := phonenumbers.GetRegionCodesForCountryCode(int(n.GetCountryCode()))
+	if !found || rest == "" || len(regions) == 0 || phonenumbers.GetNddPrefixForRegion(regions[0], true) != "0" {
+		return n, digits
+	}
+	value, err := strconv.ParseUint(rest, 10, 64)
+	if err != nil {
+		return n, digits
+	}
+	return &phonenumbers.PhoneNumber{CountryCode: n.CountryCode, NationalNumber: &value}, code + strings.TrimLeft(rest, "0")
+}
+
+// Valid reports whether a numbering plan knows such a number; digits are those of Normalize, which also lets through
+// what only looks like one: plans change, and a number that is not known is not always wrong.
+func Valid(digits string) bool {
+	if len(digits) > maxFast || len(digits) < 3 {
+		return false
+	}
+	var room [maxFast]byte
+	if valid, ok := lostPlus(append(room[:0], digits...)); ok {
+		return valid
+	}
+	n, err := phonenumbers.Parse("+"+digits, "")
+	return err == nil && phonenumbers.IsValidNumber(n)
+}
+
+// PlanOf names whose numbering plan digits belong to, for people: "GB", "country code 1".
+func PlanOf(digits string) string {
+	n, err := phonenumbers.Parse("+"+digits, "")
+	if err != nil {
+		return "any country"
+	}
+	return place(n)
 }
 
 // areaCode reports whether a number of country code 1 has an area code that can exist: the

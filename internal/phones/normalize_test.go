@@ -45,7 +45,10 @@ func TestNormalize(t *testing.T) {
 		"a mobile of Russia dialled with 8":                  {"8 (912) 345-67-89", "RU", "79123456789"},
 		"a length the plan does not know, with ten digits":   {"+1434993474", "", "1434993474"},
 		"a length the plan does not know, with many":         {"+2389372075507", "", "2389372075507"},
-		"a zero after the plus code stays when nothing fits": {"+910123456788", "", "910123456788"},
+		"no zero stays behind a code, whatever the rest is":  {"+440740012345", "", "44740012345"},
+		"one of a country without a trunk zero stays":        {"+225 07 12 34 56", "", "22507123456"},
+		"a mobile that is one digit short":                   {"0740012345", "GB", "44740012345"},
+		"one with more digits than its plan has":             {"+44740012345678", "", "44740012345678"},
 		"a small country's short number":                     {"+290 2158", "", "2902158"},
 	}
 	for name, tt := range tests {
@@ -74,7 +77,7 @@ func TestNormalizeRefusesInWords(t *testing.T) {
 		"an area code with 1":        {"123-123-1234", "CA", "is no number of CA: no area code begins with 0 or 1"},
 		"that with a plus":           {"+1 123 123 1234", "", "has an area code that begins with 0 or 1, which no number of country code 1 does"},
 		"a spreadsheet's number":     {"4.47911E+11", "GB", "was shortened by a spreadsheet (4.47911E+11 lost its last digits); format that column as text"},
-		"with a comma for the point": {"4,47911E+11", "DE", "was shortened by a spreadsheet (4.47911E+11 lost its last digits); format that column as text"},
+		"with a comma for the point": {"4,47911E+11", "DE", "was shortened by a spreadsheet (4,47911E+11 lost its last digits); format that column as text"},
 		"two numbers":                {"+442079460958, +442079460959", "", "holds more than one number"},
 		"two with a plus each":       {"+442079460958 +442079460959", "", "holds more than one number"},
 		"a masked number":            {"+4477******23", "", "is masked with asterisks"},
@@ -82,8 +85,11 @@ func TestNormalizeRefusesInWords(t *testing.T) {
 		"no digits":                  {"--", "GB", "has no digits"},
 		"a code that does not exist": {"+999 123456789", "", "begins with a country code that does not exist"},
 		"too many digits":            {"12345678901234567890", "GB", "has 20 digits, more than any phone number"},
-		"a whole page":               {strings.Repeat("1", 100), "GB", "is too long to be a phone number"},
-		"an odd character":           {"+44 20 7946 0958 €", "", "has the character '€'"},
+		"its own trunk zero makes no number long enough": {"074001234", "GB", "is too short for GB"},
+		"one that was shortened, with all its digits":    {"447911123456E+0", "GB", "was shortened by a spreadsheet (447…E+0 lost its last digits); format that column as text"},
+		"another's number": {"3.36123E+10", "FR", "was shortened by a spreadsheet (3.36123E+10 lost its last digits); format that column as text"},
+		"a whole page":     {strings.Repeat("1", 100), "GB", "is too long to be a phone number"},
+		"an odd character": {"+44 20 7946 0958 €", "", "has the character '€'"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -129,6 +135,22 @@ func TestWhereANumberLives(t *testing.T) {
 	}
 	if zones := phones.ZonesOf("79123456789"); len(zones) == 0 {
 		t.Error("a Russian mobile has no zone at all")
+	}
+}
+
+func TestWhichNumbersAPlanKnows(t *testing.T) {
+	for digits, want := range map[string]bool{
+		"442079460958": true, "447911123456": true, "12125550142": true, "390669812345": true, "5511987654321": true,
+		"44740012345": false, "44740012345678": false, "15555555555": false, "999123456789": false, "44": false, "": false, "12345678901234567890": false,
+	} {
+		if got := phones.Valid(digits); got != want {
+			t.Errorf("Valid(%s) = %v", digits, got)
+		}
+	}
+	for digits, want := range map[string]string{"44740012345": "GB", "15555555555": "country code 1", "999": "any country"} {
+		if got := phones.PlanOf(digits); got != want {
+			t.Errorf("PlanOf(%s) = %q, want %q", digits, got, want)
+		}
 	}
 }
 
