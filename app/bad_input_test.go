@@ -67,6 +67,7 @@ func TestWhatIsNotTakenHasAnAnswerAndATrace(t *testing.T) {
 			401, "verify", "",
 		},
 		"a connector that is not there": {post("/hooks/nobody", "application/json", strings.NewReader("{}")), 404, "connector", "no connector of this name in the config: /hooks/nobody"},
+		"a path behind the name":        {post("/hooks/shopify/anything", "application/json", strings.NewReader("{}")), 404, "connector", "the path goes on behind the connector's name, and this connector takes no token there"},
 		"the wrong method":              {get, 405, "method", "the method is GET, and events come by POST"},
 		"the wrong content type":        {plain, 415, "content", ""},
 		"broken JSON":                   {h.signed("orders/create", "", []byte(`{"id":1`)), 400, "body", ""},
@@ -161,6 +162,24 @@ func TestABodyThatWasProvenAndCannotBeReadIsKeptInPartWhereThatIsWanted(t *testi
 		t.Fatalf("answered %d", status)
 	}
 	if kept := refusals(t, h); len(kept) != 1 || kept[0].Sample != `{"id":1` {
+		t.Errorf("kept: %+v", kept)
+	}
+}
+
+// What is proven and taken, and holds no event, leaves a trace: else nobody would learn why
+// nothing comes of a sender's requests.
+func TestAProvenRequestWithoutAnEventLeavesATrace(t *testing.T) {
+	h := open(t, options{config: "connectors: {own: {verify: {kind: token, from: bearer}, items: 'list[*]', secret: the-word-of-ours-0123456789}}\n"})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/hooks/own", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer the-word-of-ours-0123456789")
+	req.Header.Set("Content-Type", "application/json")
+	if status, body := h.do(req); status != http.StatusOK {
+		t.Fatalf("answered %d %s", status, body)
+	}
+	if kept := refusals(t, h); len(kept) != 1 || kept[0].Status != http.StatusOK || kept[0].Stage != "body" || kept[0].Reason != "taken, but there is no event in it" {
 		t.Errorf("kept: %+v", kept)
 	}
 }

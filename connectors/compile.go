@@ -573,12 +573,17 @@ func (k *compiler) condition(path string, w *When) condition {
 	}
 	if w.JSON != nil {
 		c.program = newProgram()
-		for i, text := range w.JSON.Has {
-			if e := k.expr(fmt.Sprintf("%s.json.has[%d]", path, i), text); e != nil {
-				e.link(c.program, c.program)
-				c.json = append(c.json, e)
+		want := func(field string, paths []string) {
+			for i, text := range paths {
+				if e := k.expr(fmt.Sprintf("%s.json.%s[%d]", path, field, i), text); e != nil {
+					e.link(c.program, c.program)
+					c.json = append(c.json, e)
+				}
 			}
 		}
+		want("has", w.JSON.Has)
+		want("only", w.JSON.Only)
+		c.only = len(w.JSON.Only)
 	}
 	if len(c.methods)+len(c.query)+len(c.header)+len(c.form)+len(c.json) == 0 {
 		k.add(path, "would take every request for a handshake", "write method, query, header, form or json")

@@ -67,7 +67,7 @@ type Verify struct {
 	Algorithm string     `yaml:"algorithm" validate:"oneof=hmac-sha1 hmac-sha256 hmac-sha384 hmac-sha512 sha256 ed25519 rsa-sha256 ecdsa-p256-sha256" doc:"For signed: what makes the signature. sha256 is the plain hash, with the secret as one of the parts."`
 	Signature *Signature `yaml:"signature" doc:"For signed: where the signature stands and how it is written."`
 	Parts     []string   `yaml:"parts" doc:"For signed: what is signed, in order: body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, header:NAME or a text in 'quotes'."`
-	Timestamp *Timestamp `yaml:"timestamp" doc:"For signed: the time that is signed, and how old it may be."`
+	Timestamp *Timestamp `yaml:"timestamp" doc:"For signed: the time that is signed, and how old it may be. For standard_webhooks, whose time stands in a header of its own, only tolerance and skew."`
 	Freshness *Timestamp `yaml:"freshness" doc:"For signed: where the time to check stands, if that is not the one that is signed."`
 	ID        string     `yaml:"id" doc:"For signed: the header behind the part id."`
 	Key       *Key       `yaml:"key" doc:"For signed and standard_webhooks: how the secret becomes a key, or the public keys."`
@@ -156,7 +156,8 @@ type FormShape struct {
 
 // A JSONShape describes a JSON body.
 type JSONShape struct {
-	Has []string `yaml:"has" validate:"required" doc:"These paths have a value."`
+	Has  []string `yaml:"has" doc:"These paths have a value."`
+	Only []string `yaml:"only" doc:"It has exactly these fields, each with a value."`
 }
 
 // A Handshake is a request that only tries out the URL, and its answer.
@@ -180,7 +181,7 @@ type ReplyRule struct {
 // A Body says how the body of a request is read.
 type Body struct {
 	Content     string     `yaml:"content" validate:"oneof=auto json form multipart xml text" doc:"What it is, whatever the content type says; auto goes by content type and then by looks."`
-	Accept      []string   `yaml:"accept" validate:"oneof=json form multipart xml text" doc:"Content types that are taken; others are answered 415. A request without a content type is taken."`
+	Accept      []string   `yaml:"accept" validate:"oneof=json form multipart xml text" doc:"Content types that are taken; others are answered 415. A request without a content type is taken; [] lifts what a preset says."`
 	Empty       string     `yaml:"empty" validate:"oneof=refuse object" doc:"What an empty body is: refused, or an object without fields."`
 	FormNesting string     `yaml:"form_nesting" validate:"oneof=brackets flat" doc:"brackets reads contact[fields][12] as fields inside contact; flat does not."`
 	Repeated    string     `yaml:"repeated" validate:"oneof=first last all" doc:"Which of several form fields with one name counts."`

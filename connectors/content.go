@@ -49,6 +49,12 @@ func contentOf(h http.Header) string {
 
 // demand refuses a body of a sort that the connector does not take.
 func (b *bodyReader) demand(r *Request) *Refused {
+	for _, encoding := range r.Header["Content-Encoding"] {
+		if !strings.EqualFold(encoding, "identity") && encoding != "" {
+			return refuse(http.StatusUnsupportedMediaType, StageContent,
+				"the content encoding is "+short(encoding)+", and bodies are read as they come: switch compression off at the sender")
+		}
+	}
 	if len(b.accept) == 0 || len(r.Body) == 0 {
 		return nil
 	}

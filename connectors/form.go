@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Bounds for forms: real ones have some dozen fields in a handful of levels.
@@ -112,6 +113,9 @@ func readForm(body string, brackets bool, repeated string) (*node, error) {
 		name, err := url.QueryUnescape(name)
 		if err != nil {
 			return nil, fmt.Errorf("is no form: the name of field %d: %w", fields, err)
+		}
+		if !utf8.ValidString(name) {
+			return nil, fmt.Errorf("is no form: the name of field %d is not UTF-8 text", fields)
 		}
 		value, err = url.QueryUnescape(value)
 		if err != nil {

@@ -64,19 +64,12 @@ func (e *expr) link(item, root *program) {
 
 // raw is the JSON that a path leads to; "" for nothing. For paths with [*] it is the first.
 func (e *expr) raw(v *view) string {
-	text, found := v.item, v.inItem
-	if e.from == fromRoot {
-		text, found = v.root, v.inRoot
-	}
-	at := found[e.slot]
-	if at.to == 0 {
-		return ""
-	}
-	if len(e.path.steps) == 0 {
-		return text[at.from:at.to]
+	text := e.named(v)
+	if text == "" || len(e.path.steps) == 0 {
+		return text
 	}
 	first := ""
-	follow(text[at.from:at.to], e.path.steps, func(raw string) bool {
+	follow(text, e.path.steps, func(raw string) bool {
 		first = raw
 		return false
 	})
@@ -86,14 +79,20 @@ func (e *expr) raw(v *view) string {
 // every yields all values that a path with [*] leads to; one for a path without.
 func (e *expr) every(v *view) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		text, found := v.item, v.inItem
-		if e.from == fromRoot {
-			text, found = v.root, v.inRoot
-		}
-		if at := found[e.slot]; at.to > 0 {
-			follow(text[at.from:at.to], e.path.steps, yield)
+		if text := e.named(v); text != "" {
+			follow(text, e.path.steps, yield)
 		}
 	}
+}
+
+// named is the JSON under the path's leading names; "" where there is none.
+func (e *expr) named(v *view) string {
+	text, found := v.item, v.inItem
+	if e.from == fromRoot {
+		text, found = v.root, v.inRoot
+	}
+	at := found[e.slot]
+	return text[at.from:at.to]
 }
 
 // text is the expression's value as text, outer space removed; "" where there is none.

@@ -26,7 +26,9 @@ func (c Config) over(base Config) Config {
 	out.Verify = c.Verify.over(base.Verify)
 	list(&out.Handshake, c.Handshake)
 	text(&out.Body.Content, c.Body.Content)
-	list(&out.Body.Accept, c.Body.Accept)
+	if c.Body.Accept != nil { // [] takes anything
+		out.Body.Accept = c.Body.Accept
+	}
 	text(&out.Body.Empty, c.Body.Empty)
 	text(&out.Body.FormNesting, c.Body.FormNesting)
 	text(&out.Body.Repeated, c.Body.Repeated)

@@ -1,6 +1,8 @@
 package connectors_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/hex"
@@ -361,5 +363,103 @@ func TestWhatIsReadButNotSignedIsWarnedOf(t *testing.T) {
 		if got := strings.Join(con.Warnings(), "\n"); strings.Contains(got, "not signed") {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+func TestFormsThatAreNoneAreRefused(t *testing.T) {
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	w.Write([]byte("type=subscribe&contact[phone]=%2B447700900123&submissionID=1"))
+	w.Close()
+	right := map[string]string{"activecampaign": "type=subscribe", "mailchimp": "type=subscribe", "jotform": "submissionID=1"}
+	for name, form := range right {
+		con := mustCompile(t, name, ownConfig(t, name, testSecret), connectors.Options{})
+		post := func(body string, headers ...string) string {
+			r := request(body, append(headers, "Content-Type", formType)...)
+			r.RawQuery = "token=" + testSecret
+			return outcome(t, con, r)
+		}
+		for what, tt := range map[string]struct {
+			body, want string
+			headers    []string
+		}{
+			"a form":                     {form, "", nil},
+			"identity":                   {form, "", []string{"Content-Encoding", "identity"}},
+			"gzip, and named so":         {zipped.String(), "content: the content encoding is gzip, and bodies are read as they come: switch compression off at the sender", []string{"Content-Encoding", "gzip"}},
+			"gzip, and not named":        {zipped.String(), "body: the body is no form: the name of field 1 is not UTF-8 text", nil},
+			"two bytes that are no text": {"\x00\xff", "body: the body is no form: the name of field 1 is not UTF-8 text", nil},
+			"a byte":                     {"\x00", "map: refuse_if: ", nil},
+			"a form of somebody else":    {"hello=1", "map: refuse_if: ", nil},
+		} {
+			if got := post(tt.body, tt.headers...); got != tt.want && (!strings.HasSuffix(tt.want, ": ") || !strings.HasPrefix(got, tt.want)) {
+				t.Errorf("%s, %s: %q, want %q", name, what, got, tt.want)
+			}
+		}
+	}
+}
+
+func TestAnEmptyAcceptTakesAnything(t *testing.T) {
+	r := request("type=a", "Content-Type", formType)
+	for config, want := range map[string]string{
+		"preset: klaviyo_flow\nverify: {kind: none}":                         "content: the content type is application/x-www-form-urlencoded, and this connector takes only json",
+		"preset: klaviyo_flow\nverify: {kind: none}\nbody: {accept: []}":     "body: the body is not JSON: ",
+		"preset: klaviyo_flow\nverify: {kind: none}\nbody: {accept: [form]}": "body: the body is not JSON: ",
+	} {
+		if got := outcome(t, connector(t, config), r); !strings.HasPrefix(got, want) || (want == "" && got != "") {
+			t.Errorf("%s: %q, want %q", config, got, want)
+		}
+	}
+}
+
+// A handshake is answered without proof, so nothing but the bare trial of the URL is one: an
+// event that carries the same field is judged like any other.
+func TestOnlyABareChallengeIsAHandshake(t *testing.T) {
+	con := mustCompile(t, "monday", ownConfig(t, "monday", testSecret), connectors.Options{})
+	const refused = "verify: there is no token in the URL parameter token"
+	for body, want := range map[string]string{
+		`{"challenge":"abc"}`:                                 "",
+		` {"challenge":"abc"} `:                               "",
+		`{"challenge":"abc","event":{"type":"create_pulse"}}`: refused,
+		`{"challenge":"abc","x":null}`:                        refused,
+		`{"challenge":"abc","challenge":"def"}`:               refused,
+		`{"challenge":""}`:                                    refused,
+		`{"challenge":{"a":1}}`:                               refused,
+		`[{"challenge":"abc"}]`:                               refused,
+		`{"event":{"type":"create_pulse","challenge":"abc"}}`: refused,
+	} {
+		if got := outcome(t, con, request(body, "Content-Type", "application/json")); got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}
+
+func TestAProvenRequestWithoutAnEventIsToldOf(t *testing.T) {
+	for name, tt := range map[string]struct {
+		preset, body, want string
+		empty              bool
+	}{
+		"null":              {"hubspot", "null", "body: the body is one JSON value without fields", false},
+		"a number":          {"braze", "1", "body: the body is one JSON value without fields", false},
+		"a text":            {"segment", `"a"`, "body: the body is one JSON text without fields", false},
+		"an empty list":     {"hubspot", "[]", "", false},
+		"an empty object":   {"rudderstack", "{}", "", false},
+		"no data":           {"klaviyo", `{"meta":{"timestamp":"2026-11-20T09:00:00Z"}}`, "", true},
+		"entries of nobody": {"facebook_leads", `{"entry":[]}`, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			con := mustCompile(t, tt.preset, ownConfig(t, tt.preset, testSecret), connectors.Options{})
+			r := request(tt.body, "Content-Type", "application/json", "Klaviyo-Timestamp", "2026-11-20T09:00:00Z")
+			header, url, err := con.Sign(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r = moved(r, header, url)
+			if got := outcome(t, con, r); got != tt.want {
+				t.Fatalf("Receive: %q, want %q", got, tt.want)
+			}
+			if got, _ := con.Receive(r); tt.want == "" && got.Empty != tt.empty {
+				t.Errorf("Receive = %+v, want empty %v", got, tt.empty)
+			}
+		})
 	}
 }

@@ -83,7 +83,11 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 	if err := c.root.run(doc.text, v.inRoot); err != nil {
 		return badJSON(doc.text, err)
 	}
-	for raw := range c.batch(v).every(v) {
+	if reason := c.unfit(doc); reason != "" {
+		return badBody(reason)
+	}
+	items := c.batch(v)
+	for raw := range items.every(v) {
 		v.item, v.typ, v.kind, v.event = raw, "", "", ""
 		clear(v.inItem)
 		if err := c.item.run(raw, v.inItem); err != nil {
@@ -93,6 +97,7 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 			return err
 		}
 	}
+	out.Empty = len(out.Events)+len(out.Skipped) == 0 && !strings.HasPrefix(items.named(v), "[")
 	return nil
 }
 

@@ -29,6 +29,10 @@ type Received struct {
 	Events    []nudgewire.Event
 	Skipped   []Skip
 
+	// Empty says that there is not even an empty list where the events of a batch would lie: the
+	// body is not what the sender is known to send.
+	Empty bool
+
 	// Unproven says why the request would have been refused, were the connector's proof not
 	// in mode monitor; "" otherwise.
 	Unproven string

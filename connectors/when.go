@@ -20,6 +20,7 @@ type condition struct {
 	form    []string // sorted; nil for any
 	json    []*expr
 	program *program // of json
+	only    int      // how many members the JSON body has, all of them among json; 0 for any
 }
 
 // wanted is a name with the value it must have; "" for any value. A token is the word that the
@@ -105,7 +106,14 @@ func (c *condition) holdsJSON(r *Request) bool {
 			return false
 		}
 	}
-	return true
+	if c.only == 0 {
+		return true
+	}
+	n := 0
+	for range members(text[skipSpace(text, 0):]) {
+		n++
+	}
+	return n == c.only
 }
 
 // imitate puts the wanted headers into a request that is being signed.

@@ -281,6 +281,12 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		return reply, h.nobody(c, ok)
 	}
 	c.name, c.path, c.to = name, path, to
+	if strings.Count(path, "/") > 2 && !to.TakesPath() {
+		return reply, &connectors.Refused{
+			Status: http.StatusNotFound, Stage: stageConnector, Public: "no such connector",
+			Reason: "the path goes on behind the connector's name, and this connector takes no token there",
+		}
+	}
 	if !to.Proves() {
 		// Whoever proves nothing is let in by measure, and before anything is read of it.
 		if h.DiskShort != nil && h.DiskShort() {
@@ -327,6 +333,9 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		// Mode monitor: taken, and what would have been wrong is kept, so that one can tell when
 		// it is safe to enforce.
 		h.keep(c, &connectors.Refused{Status: got.Reply.Status, Stage: stageMonitor, Reason: got.Unproven})
+	}
+	if got.Empty {
+		h.keep(c, &connectors.Refused{Status: got.Reply.Status, Stage: connectors.StageBody, Reason: "taken, but there is no event in it"})
 	}
 	if len(got.Events) == 0 {
 		return got.Reply, nil
