@@ -2,8 +2,6 @@ package connectors
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"net/http"
 	"unicode/utf8"
 	"unsafe"
@@ -40,7 +38,7 @@ func (b *bodyReader) read(r *Request) (document, *Refused) {
 	sort := b.sort(r)
 	switch sort {
 	case contentJSON:
-		body = trimBOM(body)
+		body = oneReading(trimBOM(body))
 	case contentText:
 		if b.content != contentText {
 			return document{}, badBody("is plain text, neither JSON nor a form")
@@ -48,19 +46,49 @@ func (b *bodyReader) read(r *Request) (document, *Refused) {
 		if !utf8.Valid(body) {
 			return document{}, badBody("is not UTF-8 text")
 		}
+		body = bytes.ReplaceAll(body, []byte{0}, nil)
 		return document{text: string(appendQuoted(nil, string(body))), bytes: body, typ: "text/plain; charset=utf-8"}, nil
 	default:
 		tree, err := b.tree(sort, r)
 		if err != nil {
 			return document{}, badBody(err.Error())
 		}
-		body = tree.appendJSON(nil)
+		body = oneReading(tree.appendJSON(nil))
 	}
 	d := document{text: sharedText(body), bytes: body, typ: jsonType}
 	if len(b.jsonIn) > 0 {
 		return b.unwrap(d)
 	}
 	return d, nil
+}
+
+// oneReading takes out of JSON what its readers would read in different ways: bytes that are no
+// UTF-8 become the replacement character, and NUL, which no store keeps, goes away. What is mapped
+// and what triggers see as raw is then the same text. Nearly every body passes as it is.
+func oneReading(body []byte) []byte {
+	if !utf8.Valid(body) {
+		body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
+	}
+	const nul = `\u0000`
+	if !bytes.Contains(body, []byte(nul)) {
+		return body
+	}
+	out := make([]byte, 0, len(body))
+	text := false // inside quotes
+	for i := 0; i < len(body); i++ {
+		switch {
+		case body[i] == '"':
+			text = !text
+		case body[i] == '\\' && text && bytes.HasPrefix(body[i:], []byte(nul)):
+			i += len(nul) - 1
+			continue
+		case body[i] == '\\' && text && i+1 < len(body):
+			out = append(out, body[i])
+			i++
+		}
+		out = append(out, body[i])
+	}
+	return out
 }
 
 // sharedText is a body as a text. Both are only read, so they share their memory.
@@ -74,16 +102,9 @@ func badBody(what string) *Refused {
 	return refuse(http.StatusBadRequest, StageBody, "the body "+what)
 }
 
-// badJSON says where a body stops being JSON, with the text around the place.
-func badJSON(text string, err error) *Refused {
-	f, ok := errors.AsType[*jsonFault](err)
-	if !ok {
-		return badBody("is not JSON: " + err.Error())
-	}
-	from := max(0, min(f.At, len(text))-20)
-	near := text[from:min(len(text), f.At+20)]
-	return badBody(fmt.Sprintf("is not JSON: %s, near %q", f, short(near)))
-}
+// badJSON says where a body stops being JSON, and nothing of what stands there: reasons go to
+// logs and traces, and a body holds phone numbers.
+func badJSON(err error) *Refused { return badBody("is not JSON: " + err.Error()) }
 
 func (b *bodyReader) tree(sort string, r *Request) (*node, error) {
 	switch sort {
@@ -104,7 +125,7 @@ func (b *bodyReader) unwrap(d document) (document, *Refused) {
 		p.add(names)
 		found := make([]span, p.slots)
 		if err := p.run(d.text, found); err != nil {
-			return d, badJSON(d.text, err)
+			return d, badJSON(err)
 		}
 		at := found[0]
 		if at.to == 0 || d.text[at.from] != '"' {
@@ -116,6 +137,7 @@ func (b *bodyReader) unwrap(d document) (document, *Refused) {
 		}
 		d.text = d.text[:at.from] + inside + d.text[at.to:]
 	}
-	d.bytes = []byte(d.text)
+	d.bytes = oneReading([]byte(d.text))
+	d.text = sharedText(d.bytes)
 	return d, nil
 }

@@ -280,7 +280,7 @@ func (k *compiler) signed(path, name string, v *Verify, secrets []located) proof
 	if sig.Encoding == "" {
 		k.add(path+".signature.encoding", "is missing", "write hex or base64, as the sender's page says")
 	} else {
-		s.encoding = k.oneOf(path+".signature.encoding", sig.Encoding, "encoding", []string{encodingHex, encodingBase64, encodingBase64URL})
+		s.encoding = k.oneOf(path+".signature.encoding", sig.Encoding, "encoding", []string{encodingHex, encodingHexUpper, encodingBase64, encodingBase64URL})
 	}
 	s.prefix, s.list = sig.Prefix, sig.List
 	if s.list != nil && (s.list.Separator == "" || s.list.Assign == "" || len(s.list.Pick) == 0) {
@@ -652,6 +652,10 @@ func (k *compiler) token(path, name string, v *Verify, secrets []located, body *
 		if e == nil {
 			return nil
 		}
+		if e.from != fromItem || len(e.pipes) > 0 {
+			k.add(path+".field", "is no plain path into the body", "write a path, such as field: token")
+			return nil
+		}
 		program := newProgram()
 		e.link(program, program)
 		t.read = func(r *Request) (string, error) {
@@ -663,7 +667,11 @@ func (k *compiler) token(path, name string, v *Verify, secrets []located, body *
 			if err := program.run(doc.text, found); err != nil {
 				return "", err
 			}
-			return e.text(&view{item: doc.text, root: doc.text, inItem: found, inRoot: found}), nil
+			raw := e.raw(&view{item: doc.text, inItem: found})
+			if raw == "" || raw[0] != '"' {
+				return "", nil // a text and nothing else: no list of one, no number
+			}
+			return unquote(raw), nil
 		}
 	}
 	for _, s := range k.wantSecrets(secrets) {

@@ -102,7 +102,7 @@ type Verify struct {
 // A Signature says where a signature stands and how it is written.
 type Signature struct {
 	Header   []string `yaml:"header" validate:"required" doc:"The header; of several the first that the request has." example:"X-Signature"`
-	Encoding string   `yaml:"encoding" validate:"required,oneof=hex base64 base64url" doc:"How its bytes are written."`
+	Encoding string   `yaml:"encoding" validate:"required,oneof=hex hex_upper base64 base64url" doc:"How its bytes are written, exactly: hex in small letters, hex_upper in capitals, base64 with its padding."`
 	Prefix   string   `yaml:"prefix" doc:"What stands in front of it." example:"sha256="`
 	List     *List    `yaml:"list" doc:"Where one header holds several signatures."`
 }

@@ -112,14 +112,14 @@ func readForm(body string, brackets bool, repeated string) (*node, error) {
 		name, value, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(name)
 		if err != nil {
-			return nil, fmt.Errorf("is no form: the name of field %d: %w", fields, err)
+			return nil, fmt.Errorf("is no form: the name of field %d has a %% that begins no escape", fields)
 		}
 		if !utf8.ValidString(name) {
 			return nil, fmt.Errorf("is no form: the name of field %d is not UTF-8 text", fields)
 		}
 		value, err = url.QueryUnescape(value)
 		if err != nil {
-			return nil, fmt.Errorf("is no form: the value of field %d: %w", fields, err)
+			return nil, fmt.Errorf("is no form: the value of field %d has a %% that begins no escape", fields)
 		}
 		if err := root.put(name, &node{text: value}, brackets, repeated); err != nil {
 			return nil, err
@@ -197,14 +197,14 @@ func readMultipart(body []byte, boundary string, brackets bool, repeated string)
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("is broken multipart: %w", err)
+			return nil, fmt.Errorf("is broken multipart at part %d", fields+1)
 		}
 		if fields >= mostFields {
 			return nil, fmt.Errorf("has more than %d fields", mostFields)
 		}
 		content, err := io.ReadAll(part) // bounded by the body, which is in memory
 		if err != nil {
-			return nil, fmt.Errorf("is broken multipart: %w", err)
+			return nil, fmt.Errorf("is broken multipart at part %d", fields+1)
 		}
 		value := &node{text: string(content)}
 		if file := part.FileName(); file != "" {

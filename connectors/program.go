@@ -16,6 +16,7 @@ type fork struct {
 	names []branch
 	sizes uint64 // bit n: some name has n bytes (63: or more)
 	slot  int    // where the value at this level goes; -1 for nowhere
+	below []int  // the slots of this level and all below it
 }
 
 type branch struct {
@@ -33,6 +34,7 @@ func newProgram() *program { return &program{root: &fork{slot: -1}} }
 // mean the whole text.
 func (p *program) add(names []string) int {
 	at := p.root
+	way := []*fork{at}
 	for _, name := range names {
 		next := at.next(name)
 		if next == nil {
@@ -41,10 +43,14 @@ func (p *program) add(names []string) int {
 			at.sizes |= sizeBit(len(name))
 		}
 		at = next
+		way = append(way, at)
 	}
 	if at.slot < 0 {
 		at.slot = p.slots
 		p.slots++
+		for _, f := range way {
+			f.below = append(f.below, at.slot)
+		}
 	}
 	return at.slot
 }
@@ -106,6 +112,10 @@ func (f *fork) walkObject(s string, i, depth int, found []span) (int, error) {
 		}
 		i = skipColon(s, end)
 		if next != nil {
+			// Of two members with one name the last counts, and nothing of the first one stays.
+			for _, slot := range next.below {
+				found[slot] = span{}
+			}
 			i, err = next.walk(s, i, depth+1, found)
 		} else {
 			i, err = skipValue(s, i, depth+1)

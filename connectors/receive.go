@@ -64,7 +64,7 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 	if c.items == nil {
 		v.item = doc.text
 		if err := c.item.run(v.item, v.inItem); err != nil {
-			return badJSON(doc.text, err)
+			return badJSON(err)
 		}
 		if reason := c.unfit(doc); reason != "" {
 			return badBody(reason)
@@ -81,7 +81,7 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 	}
 	v.inRoot = spansFor(c.root, v.inRoot)
 	if err := c.root.run(doc.text, v.inRoot); err != nil {
-		return badJSON(doc.text, err)
+		return badJSON(err)
 	}
 	if reason := c.unfit(doc); reason != "" {
 		return badBody(reason)
@@ -91,7 +91,7 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 		v.item, v.typ, v.kind, v.event = raw, "", "", ""
 		clear(v.inItem)
 		if err := c.item.run(raw, v.inItem); err != nil {
-			return badJSON(raw, err)
+			return badJSON(err)
 		}
 		if err := c.event.read(c, v, []byte(raw), jsonType, r, out); err != nil {
 			return err

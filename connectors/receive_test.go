@@ -32,15 +32,15 @@ func TestWhatIsNotTakenIsRefusedInWords(t *testing.T) {
 			"content: the content type is application/x-www-form-urlencoded, and this connector takes only json",
 		},
 		"an empty body":                {openVerify, request(" \r\n", json...), 400, "body: the body is empty"},
-		"broken JSON":                  {openVerify, request(`{"a": [1, 2}`, json...), 400, `body: the body is not JSON: byte 12: a comma or ']' should be here, near "{\"a\": [1, 2}"`},
-		"single quotes":                {openVerify, request(`{'a': 1}`, json...), 400, `body: the body is not JSON: byte 2: a single quote where JSON wants a double one, near "{'a': 1}"`},
+		"broken JSON":                  {openVerify, request(`{"a": [1, 2}`, json...), 400, `body: the body is not JSON: byte 12: a comma or ']' should be here`},
+		"single quotes":                {openVerify, request(`{'a': 1}`, json...), 400, `body: the body is not JSON: byte 2: a single quote where JSON wants a double one`},
 		"a bare text":                  {openVerify, request(`"hello"`, json...), 400, "body: the body is one JSON text without fields"},
 		"a bare number":                {openVerify, request(`42`, json...), 400, "body: the body is one JSON value without fields"},
 		"plain text":                   {openVerify, request("Hello, World!", "Content-Type", "text/plain"), 400, "body: the body is plain text, neither JSON nor a form"},
-		"a broken form":                {openVerify, request("a=%zz", "Content-Type", "application/x-www-form-urlencoded"), 400, `body: the body is no form: the value of field 1: invalid URL escape "%zz"`},
-		"broken XML":                   {openVerify, request("<a><b></a>", "Content-Type", "text/xml"), 400, "body: the body is broken XML: XML syntax error on line 1: element <b> closed by </a>"},
+		"a broken form":                {openVerify, request("a=%zz", "Content-Type", "application/x-www-form-urlencoded"), 400, `body: the body is no form: the value of field 1 has a % that begins no escape`},
+		"broken XML":                   {openVerify, request("<a><b></a>", "Content-Type", "text/xml"), 400, "body: the body is broken XML in line 1"},
 		"multipart without a boundary": {openVerify, request("x", "Content-Type", "multipart/form-data"), 400, "body: the body is multipart, but its content type names no boundary"},
-		"a cut multipart":              {openVerify, request("--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1", "Content-Type", "multipart/form-data; boundary=b"), 400, "body: the body is broken multipart: unexpected EOF"},
+		"a cut multipart":              {openVerify, request("--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1", "Content-Type", "multipart/form-data; boundary=b"), 400, "body: the body is broken multipart at part 1"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

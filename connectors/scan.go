@@ -3,6 +3,7 @@ package connectors
 import (
 	"fmt"
 	"math/bits"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,6 +18,28 @@ type jsonFault struct {
 }
 
 func (f *jsonFault) Error() string { return fmt.Sprintf("byte %d: %s", f.At+1, f.Msg) }
+
+// classOf names the sort of a text's first character, which itself must not be told: it may be
+// part of a phone number.
+func classOf(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	switch {
+	case r == utf8.RuneError && size <= 1:
+		return "a byte that is no UTF-8"
+	case unicode.IsLetter(r):
+		return "a letter"
+	case unicode.IsDigit(r):
+		return "a digit"
+	case unicode.IsSpace(r):
+		return "a space of another sort"
+	case r < ' ' || r == 0x7f:
+		return "a control character"
+	case r < 0x80:
+		return "a sign"
+	default:
+		return "a character beyond ASCII"
+	}
+}
 
 // The functions below walk over JSON text without building anything. Each takes the offset
 // of a value's first byte and returns the offset behind its last. They check the grammar as
@@ -56,8 +79,7 @@ func skipValue(s string, i, depth int) (int, error) {
 	case c == '\'':
 		return i, &jsonFault{i, "a single quote where JSON wants a double one"}
 	default:
-		r, _ := utf8.DecodeRuneInString(s[i:])
-		return i, &jsonFault{i, fmt.Sprintf("%q where a value should be", r)}
+		return i, &jsonFault{i, classOf(s[i:]) + " where a value should be"}
 	}
 }
 
@@ -163,7 +185,7 @@ func skipString(s string, i int) (int, error) {
 				}
 				i += 4
 			default:
-				return i, &jsonFault{i, fmt.Sprintf("\\%c is no escape of JSON", s[i])}
+				return i, &jsonFault{i, "a backslash and " + classOf(s[i:]) + ", which is no escape of JSON"}
 			}
 		case c < 0x20:
 			return i, &jsonFault{i, "a control character inside a text"}

@@ -87,12 +87,12 @@ func TestWhereJSONBreaks(t *testing.T) {
 		"nothing":                       {``, `byte 1: the text ends where a value should be`},
 		"an end in the middle":          {`{"a": [1, 2`, `byte 12: the text ends before ']'`},
 		"an open text":                  {`"abc`, `byte 5: a text without its closing quote`},
-		"a word":                        {`{"a": undefined}`, `byte 7: 'u' where a value should be`},
+		"a word":                        {`{"a": undefined}`, `byte 7: a letter where a value should be`},
 		"more behind the end":           {`{} {}`, `byte 4: more text behind the end of the value`},
 		"a zero in front":               {`[007]`, `byte 2: a number with a zero in front`},
 		"a missing colon":               {`{"a" 1}`, `byte 6: a colon should be here`},
 		"a tab inside a text":           {"[\"a\tb\"]", `byte 4: a control character inside a text`},
-		"an escape of another language": {`"\x41"`, `byte 3: \x is no escape of JSON`},
+		"an escape of another language": {`"\x41"`, `byte 3: a backslash and a letter, which is no escape of JSON`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,8 @@ func genJSON(depth int) *rapid.Generator[any] {
 	}
 	return rapid.OneOf(append(leaves,
 		rapid.SliceOfN(genJSON(depth-1), 0, 4).AsAny(),
-		rapid.MapOfN(text, genJSON(depth-1), 0, 5).AsAny(),
+		// Names with NUL are taken out before anything is read (see oneReading).
+		rapid.MapOfN(text.Filter(func(s string) bool { return !strings.Contains(s, "\x00") }), genJSON(depth-1), 0, 5).AsAny(),
 	)...)
 }
 

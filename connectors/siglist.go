@@ -15,7 +15,8 @@ const longestSignature = 2048
 const mostSignatures = 32
 
 // entries yields the names and values of a header such as t=1,v1=aa,v1=bb. Entries without
-// the assign mark are yielded with an empty name.
+// the assign mark are yielded with an empty name. Space may stand around entries, as in every list
+// in a header (RFC 9110, 5.6.1).
 func entries(header, separator, assign string) func(yield func(name, value string) bool) {
 	return func(yield func(string, string) bool) {
 		rest := header
@@ -34,31 +35,34 @@ func entries(header, separator, assign string) func(yield func(name, value strin
 }
 
 // decodeSignature appends the bytes of a written signature; ok is false for what is not
-// written that way. Padding of base64 may be there or not, and both alphabets are read where
-// base64 is asked for: what counts is the comparison of bytes that follows.
+// written exactly so: small letters for hex, capitals for hex_upper, the standard alphabet and all of
+// its padding for base64. Only base64url has its padding or not: RFC 4648 keeps it, JOSE does not.
 func decodeSignature(to []byte, written, encoding string) (decoded []byte, ok bool) {
 	if written == "" || len(written) > longestSignature {
 		return to, false
 	}
 	at := len(to)
-	if encoding == encodingHex {
+	if encoding == encodingHex || encoding == encodingHexUpper {
+		other := "ABCDEF"
+		if encoding == encodingHexUpper {
+			other = "abcdef"
+		}
 		to = append(to, make([]byte, hex.DecodedLen(len(written)))...)
-		if _, err := hex.Decode(to[at:], []byte(written)); err != nil {
+		if _, err := hex.Decode(to[at:], []byte(written)); err != nil || strings.ContainsAny(written, other) {
 			return to[:at], false
 		}
 		return to, true
 	}
-	bare := strings.TrimRight(written, "=")
-	if len(written)-len(bare) > 2 {
-		return to, false
+	alphabet := base64.StdEncoding
+	if encoding == encodingBase64URL {
+		alphabet = base64.URLEncoding
+		if !strings.HasSuffix(written, "=") {
+			alphabet = base64.RawURLEncoding
+		}
 	}
-	alphabet := base64.RawStdEncoding
-	if strings.ContainsAny(bare, "-_") {
-		alphabet = base64.RawURLEncoding
-	}
-	to = append(to, make([]byte, alphabet.DecodedLen(len(bare)))...)
-	n, err := alphabet.Strict().Decode(to[at:], []byte(bare))
-	if err != nil {
+	to = append(to, make([]byte, alphabet.DecodedLen(len(written)))...)
+	n, err := alphabet.Strict().Decode(to[at:], []byte(written))
+	if err != nil || strings.ContainsAny(written, "\r\n") { // the decoder skips line breaks
 		return to[:at], false
 	}
 	return to[:at+n], true
@@ -68,6 +72,8 @@ func encodeSignature(raw []byte, encoding string) string {
 	switch encoding {
 	case encodingHex:
 		return hex.EncodeToString(raw)
+	case encodingHexUpper:
+		return strings.ToUpper(hex.EncodeToString(raw))
 	case encodingBase64URL:
 		return base64.URLEncoding.EncodeToString(raw)
 	default:
@@ -78,6 +84,7 @@ func encodeSignature(raw []byte, encoding string) string {
 // The ways to write bytes as text.
 const (
 	encodingHex       = "hex"
+	encodingHexUpper  = "hex_upper"
 	encodingBase64    = "base64"
 	encodingBase64URL = "base64url"
 )
@@ -89,10 +96,12 @@ func looksLike(written string) string {
 		return "empty"
 	case len(written) > longestSignature:
 		return "longer than any signature"
-	case strings.Trim(written, "0123456789abcdefABCDEF") == "" && len(written)%2 == 0:
-		return "written in hexadecimal"
+	case strings.Trim(written, "0123456789abcdef") == "" && len(written)%2 == 0:
+		return "hexadecimal in small letters"
+	case strings.Trim(written, "0123456789ABCDEF") == "" && len(written)%2 == 0:
+		return "hexadecimal in capitals, which is hex_upper"
 	case strings.Trim(strings.TrimRight(written, "="), "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_") == "":
-		return "written in base64 or something like it"
+		return "some sort of base64, or not the whole of it"
 	default:
 		return "neither hexadecimal nor base64"
 	}

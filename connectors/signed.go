@@ -145,7 +145,7 @@ func (s *signed) compare(m *message, at int, written string) (reason string) {
 	defer func() { *pooled = buffer[:0]; s.buffers.Put(pooled) }()
 
 	if s.list == nil {
-		value, ok := cutPrefixFold(strings.TrimSpace(written), s.prefix)
+		value, ok := strings.CutPrefix(written, s.prefix)
 		if !ok {
 			return fmt.Sprintf("the header %s does not begin with %s", s.headers[at], s.prefix)
 		}
@@ -349,7 +349,8 @@ func inventedID(r *Request) string {
 	return "msg_" + hex.EncodeToString(sum[:12])
 }
 
-// cutPrefixFold removes prefix, case aside.
+// cutPrefixFold removes prefix, case aside: the names of HTTP's schemes of authorization are
+// written in any case (RFC 9110, 11.1).
 func cutPrefixFold(text, prefix string) (string, bool) {
 	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
 		return text, false

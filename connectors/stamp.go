@@ -37,6 +37,9 @@ type stamp struct {
 func (s *stamp) stale(text string, now time.Time) string {
 	t, ok := parseTime(text, s.unit, time.UTC)
 	if !ok {
+		if s.body != nil { // what a body holds is not told
+			return fmt.Sprintf("the timestamp in the body, of %s, cannot be read as %s", count(len(text), "character"), unitWords(s.unit))
+		}
 		return fmt.Sprintf("the timestamp %q cannot be read as %s", short(text), unitWords(s.unit))
 	}
 	// Times are compared, not durations: one of those ends at 292 years, and its negative is then wrong.
@@ -52,7 +55,7 @@ func (s *stamp) stale(text string, now time.Time) string {
 // fromBody is the time that stands in a JSON body.
 func (s *stamp) fromBody(body []byte) (text, reason string) {
 	found := make([]span, s.program.slots)
-	text = sharedText(trimBOM(body))
+	text = sharedText(oneReading(trimBOM(body)))
 	if err := s.program.run(text, found); err != nil {
 		if s.optional {
 			return "", "" // what is wrong with the body is said by whoever reads it next

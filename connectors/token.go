@@ -60,11 +60,14 @@ func (t *token) given(r *Request) (word, reason string) {
 		if reason != "" || word == "" {
 			return "", reason
 		}
-		cut, ok := cutPrefixFold(word, t.prefix)
+		cut, ok := strings.CutPrefix(word, t.prefix)
+		if t.field == "Authorization" {
+			cut, ok = cutPrefixFold(word, t.prefix)
+		}
 		if !ok {
 			return "", fmt.Sprintf("the header %s does not begin with %q", t.field, t.prefix)
 		}
-		return strings.TrimSpace(cut), ""
+		return cut, ""
 	}
 }
 
@@ -182,7 +185,7 @@ func (b *basic) check(r *Request) string {
 	if !ok {
 		return "the header Authorization is not of the sort Basic"
 	}
-	pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+	pair, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if err != nil {
 		return "the header Authorization cannot be read as base64"
 	}

@@ -25,7 +25,7 @@ func readXML(body []byte) (*node, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("is broken XML: %w", err)
+			return nil, brokenXML(err)
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
@@ -63,6 +63,19 @@ func readXML(body []byte) (*node, error) {
 	return root, nil
 }
 
+// brokenXML says where and not what: the words of the parser repeat the body's.
+func brokenXML(err error) error {
+	if fault, ok := errors.AsType[*xml.SyntaxError](err); ok {
+		return fmt.Errorf("is broken XML in line %d", fault.Line)
+	}
+	if errors.Is(err, errCharset) {
+		return errCharset
+	}
+	return errors.New("is broken XML")
+}
+
+var errCharset = errors.New("is XML in a character set that is not read here; UTF-8 and ISO-8859-1 are")
+
 // addElement adds a child; a second one of the same name makes a list of both.
 func (n *node) addElement(name string, child *node) {
 	old := n.member(name)
@@ -93,6 +106,6 @@ func latinReader(charset string, input io.Reader) (io.Reader, error) {
 		}
 		return strings.NewReader(string(runes)), nil
 	default:
-		return nil, fmt.Errorf("the character set %q is not read here", short(charset))
+		return nil, errCharset
 	}
 }
