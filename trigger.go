@@ -55,6 +55,8 @@ type Plan struct {
 	// Later says that something is looked up before the event is planned: it is stored as a
 	// PendingLookup, with such wishes only that need not wait.
 	Later bool
+	// Window is how long the event's keys are remembered; 0 is 7 days.
+	Window time.Duration
 }
 
 // A Wish is what one trigger wants because of one event. Decision.Outcome is Planned,

@@ -217,7 +217,7 @@ type KindRule struct {
 // Dedupe says when two requests are the same event.
 type Dedupe struct {
 	Key    []string       `yaml:"key" doc:"What makes the key: event.id unless said otherwise; event.type, event.kind and paths may be added."`
-	Window units.Duration `yaml:"window" doc:"How long an event is remembered; 7d unless said otherwise."`
+	Window units.Duration `yaml:"window" validate:"min=1m,max=30d" doc:"How long an event is remembered, from 1m to 30d; 7d unless said otherwise."`
 }
 
 // Sender is what is known about a sender, for people and for doctor; it changes nothing.

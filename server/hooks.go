@@ -343,6 +343,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	plans := make([]nudgewire.Plan, len(got.Events))
 	for i := range got.Events {
 		plans[i] = enricher.First(to, c.rules.Triggers, &got.Events[i], in.Now)
+		plans[i].Window = to.DedupeWindow()
 	}
 	// The sender may hang up while the commit is under way. What it sent is welcome all the
 	// same: dropping it now would make its retry the first one we know of.

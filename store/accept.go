@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,10 +131,11 @@ func settles(o nudgewire.Outcome) bool { return o == nudgewire.Planned || o == n
 func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	e := &p.plan.Event
 	today := p.received / dayMicros
+	since := p.received - cmp.Or(p.plan.Window.Microseconds(), usualWindow)
 	t.hear(e.Connector, p.received)
-	first, err := t.seen(e, p.hash, today)
+	first, err := t.seen(e, p.hash, today, since)
 	if err == nil && first == 0 && p.content != 0 {
-		first, err = t.seen(e, p.content, today)
+		first, err = t.seen(e, p.content, today, since)
 	}
 	if err != nil {
 		return nudgewire.Receipt{}, err

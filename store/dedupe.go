@@ -18,8 +18,10 @@ import (
 
 const (
 	dayMicros = 24 * 3600 * 1_000_000
-	// windowDays is how many earlier days are looked at.
-	windowDays = 7
+	// usualWindow is how long a key is remembered of an event whose plan does not say it.
+	usualWindow = 7 * dayMicros
+	// daysAtOnce is how many days one statement looks at: those of the usual window, which are two more than it has.
+	daysAtOnce = 9
 )
 
 // days is the range of days that have events, so that a young ledger looks at few.
@@ -35,13 +37,13 @@ func (d *days) add(day int64) {
 }
 
 // window lists the days to look at for an event of today: its own first, tomorrow too, for
-// a clock that was put back across midnight, and the earlier ones, as far as they have events.
-func (d *days) window(today int64, list []int64) []int64 {
+// a clock that was put back across midnight, and the earlier ones since a moment, as far as they have events.
+func (d *days) window(today, since int64, list []int64) []int64 {
 	list = append(list, today)
 	if d.last > today {
 		list = append(list, today+1)
 	}
-	for day := today - 1; day >= today-windowDays && day >= d.first; day-- {
+	for day := today - 1; day >= since/dayMicros && day >= d.first; day-- {
 		list = append(list, day)
 	}
 	return list
@@ -52,17 +54,17 @@ func contentHash(connector, key string, hash func(...string) int64) int64 {
 	return cmp.Or(hash(connector, "content", key), 1)
 }
 
-// seen looks under hash for the event with this connector and one of its two keys; 0 when
-// there is none.
-func (t *tx) seen(e *nudgewire.Event, hash, today int64) (first nudgewire.EventID, err error) {
+// seen looks under hash for the event with this connector and one of its two keys that was received since a moment,
+// microseconds; 0 when there is none. Days are only where to look: the moment decides.
+func (t *tx) seen(e *nudgewire.Event, hash, today, since int64) (first nudgewire.EventID, err error) {
 	if t.keys.known.lacks(hash) {
 		return 0, nil
 	}
-	var room [windowDays + 2]int64
-	open := t.days.window(today, room[:0])
+	var room [daysAtOnce]int64
+	open := t.days.window(today, since, room[:0])
 	same := func(r *row) error {
-		id, connector, key, content := nudgewire.EventID(r.int()), r.text(), r.text(), r.text()
-		if connector == e.Connector && (key == e.DedupeKey || (content != "" && content == e.ContentKey)) {
+		id, connector, key, content, received := nudgewire.EventID(r.int()), r.text(), r.text(), r.text(), r.int()
+		if received >= since && connector == e.Connector && (key == e.DedupeKey || (content != "" && content == e.ContentKey)) {
 			first = id
 		}
 		return r.err
@@ -73,12 +75,12 @@ func (t *tx) seen(e *nudgewire.Event, hash, today int64) (first nudgewire.EventI
 		}
 		return nil
 	})
-	switch {
-	case err != nil || first != 0:
-	case len(open) == 1:
+	if len(open) == 1 && err == nil && first == 0 {
 		err = t.query(stSeenOneDay, same, open[0], hash)
-	default:
-		var in [windowDays + 2]int64
+		open = nil
+	}
+	for ; len(open) > 0 && err == nil && first == 0; open = open[min(daysAtOnce, len(open)):] {
+		var in [daysAtOnce]int64
 		for i := range in {
 			in[i] = open[min(i, len(open)-1)]
 		}

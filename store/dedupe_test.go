@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -26,12 +27,13 @@ func TestCollidingHashesLoseNothing(t *testing.T) {
 			p := testPlan(key)
 			at := p.Event.ReceivedAt.AddDate(0, 0, day)
 			p.Event.ReceivedAt = at
+			before, known := first[key]
+			p.Window = time.Duration(rapid.SampledFrom([]int{0, 1, 2, 7, 12, 30}).Draw(rt, "window")) * 24 * time.Hour
+			known = known && at.Sub(before) <= cmp.Or(p.Window, 7*24*time.Hour)
 			got, err := s.Accept(t.Context(), []nudgewire.Plan{p})
 			if err != nil {
 				rt.Fatal(err)
 			}
-			before, known := first[key]
-			known = known && at.Sub(before) <= windowDays*24*time.Hour
 			if got[0].Duplicate != known {
 				rt.Fatalf("%q on day %d: duplicate %v, stored before %v", key, day, got[0].Duplicate, before)
 			}
@@ -115,5 +117,48 @@ func TestRefusalsAreARing(t *testing.T) {
 	}
 	if rows, err = s.Refusals(t.Context(), RefusalFilter{Limit: 1000}); err != nil || len(rows) != 60 || rows[0].ID != 300 {
 		t.Fatalf("%d of all (%v)", len(rows), err)
+	}
+}
+
+// The window of a connector is held to the second, also where it is shorter than a day or longer than the days of one
+// look, and over a restart.
+func TestAnEventIsRememberedForItsWindow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	accept := func(key string, window, later time.Duration) bool {
+		t.Helper()
+		p := testPlan(key)
+		p.Window = window
+		p.Event.ReceivedAt = p.Event.ReceivedAt.Add(later)
+		got, err := s.Accept(t.Context(), []nudgewire.Plan{p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got[0].Duplicate
+	}
+	const day = 24 * time.Hour
+	for _, window := range []time.Duration{time.Minute, time.Hour, 13 * time.Hour, day, 7 * day, 8 * day, 19 * day, 30 * day, 0} {
+		for round, restart := range []bool{false, true} {
+			key := fmt.Sprint(window, round)
+			last := cmp.Or(window, 7*day)
+			if accept(key, window, 0) {
+				t.Errorf("window %s: a new event is a duplicate", window)
+			}
+			if restart {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				s = openAt(t, path)
+			}
+			if !accept(key, window, last) || !accept(key, window, -time.Minute) {
+				t.Errorf("window %s: its last moment is over", window)
+			}
+			if accept(key, window, last+time.Microsecond) {
+				t.Errorf("window %s: it is remembered for longer", window)
+			}
+			if !accept(key, window, last+time.Second) {
+				t.Errorf("window %s: the second copy is not remembered", window)
+			}
+		}
 	}
 }

@@ -162,10 +162,10 @@ var statements = [stmtCount]string{
 
 	stTrimCounts: `DELETE FROM counters WHERE name >= ?1 AND name < ?2`,
 
-	stEventKey: `SELECT id, connector, dedupe_key, content_key FROM events WHERE id = ?1`,
+	stEventKey: `SELECT id, connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`,
 	// One day is the usual case of a young ledger and needs no list.
-	stSeenOneDay: `SELECT e.id, e.connector, e.dedupe_key, e.content_key FROM keys k JOIN events e ON e.id = k.id WHERE k.part = ?1 AND k.hash = ?2`,
-	stSeen: `SELECT e.id, e.connector, e.dedupe_key, e.content_key FROM keys k JOIN events e ON e.id = k.id
+	stSeenOneDay: `SELECT e.id, e.connector, e.dedupe_key, e.content_key, e.received_at FROM keys k JOIN events e ON e.id = k.id WHERE k.part = ?1 AND k.hash = ?2`,
+	stSeen: `SELECT e.id, e.connector, e.dedupe_key, e.content_key, e.received_at FROM keys k JOIN events e ON e.id = k.id
 		WHERE k.part IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND k.hash = ?10`,
 	stInsertEvent: `INSERT INTO events (id, bucket, day, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
@@ -262,7 +262,7 @@ var statements = [stmtCount]string{
 
 // columnsOf is how many columns each query returns.
 var columnsOf = [stmtCount]int{
-	stEventKey: 4, stSeenOneDay: 4, stSeen: 4,
+	stEventKey: 5, stSeenOneDay: 5, stSeen: 5,
 	stAffair: 10, stAffairRow: 10, stTombstone: 4, stExpiredTombstones: 4,
 	stDue: 18, stCalledOff: 1, stRecipient: 2, stDispatch: 18, stSending: 18,
 	stDuePolls: 16, stMessage: 16, stOldRefusal: 1,
