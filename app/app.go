@@ -224,6 +224,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"scheduler", a.jobs.Run},
 		{"enricher", a.enricher.Run},
 		{"silence", a.watchSilence},
+		{"storage", a.watchStorage},
 		{"pauses", a.watchPauses},
 		{"admin", func(ctx context.Context) error {
 			return server.Serve(ctx, a.admin, admin, nil, grace, a.log.Named("admin"))

@@ -62,7 +62,9 @@ type Store struct {
 	blocking  sync.RWMutex // for reading while blocks are made, for writing while one ends
 	lastBlock atomic.Int64 // when the newest block of this process was stored, microseconds
 
-	off     recentOff
+	off    recentOff
+	pinged atomic.Pointer[time.Time] // when a Ping wrote last
+
 	filling filling
 
 	closing sync.Once
@@ -159,6 +161,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := s.loadHalts(ctx); err != nil {
 		return nil, err
 	}
+	if s.writer.guard, err = newGuard(path); err != nil {
+		return nil, err
+	}
 	s.front = newFront(s.writer, o.MaxWaiting)
 	s.startFilling(ctx)
 	return s, nil
@@ -229,12 +234,34 @@ func (s *Store) Stats() Stats {
 	return s.front.stats()
 }
 
-// Ping reports whether the data can be read and changed at present.
+// Present is a *GoneError while the data is not where it was opened.
+func (s *Store) Present() error {
+	if s.writer == nil {
+		return nil
+	}
+	return s.writer.guard.check()
+}
+
+// pingEvery is how often a Ping writes at the most: anybody may ask the door whether it is ready.
+const pingEvery = time.Second
+
+// Ping reports whether the data can be read and changed at present: it writes, because a commit without a change succeeds on
+// a full disk, too.
 func (s *Store) Ping(ctx context.Context) error {
 	if s.front == nil {
 		return s.reads.PingContext(ctx)
 	}
-	return s.write(ctx, laneWork, func(*tx) error { return nil })
+	if last := s.pinged.Load(); last != nil && time.Since(*last) < pingEvery {
+		return s.Present()
+	}
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		_, err := t.exec(stSetCount, "keyed/checked", t.at)
+		return err
+	})
+	if now := time.Now(); err == nil {
+		s.pinged.Store(&now)
+	}
+	return err
 }
 
 // Close takes no more, waits until what was taken is on disk, moves the log into the

@@ -30,7 +30,9 @@ type writer struct {
 	claimed             []int64 // by the statement that runs
 
 	checkpoints *checkpointer
-	changes     int // since the last checkpoint
+	guard       guard
+	gone        bool // the last group met a guard that said no
+	changes     int  // since the last checkpoint
 	// graves says that a cancelling event may be remembered: until then nobody looks for one.
 	graves bool
 	// phoneGraves says that a cancelling event without a key may be remembered: seldom, and until then
@@ -116,6 +118,12 @@ type tx struct {
 
 // runGroup implements runner.
 func (w *writer) runGroup(ops []*waiting) (err error) {
+	if w.gone { // until then nothing is written, or a claim would be made and given to nobody
+		if err := w.guard.check(); err != nil {
+			return err
+		}
+		w.gone = false
+	}
 	before, beforeDays := w.ids, w.days
 	t := tx{writer: w, at: micro(w.now())}
 	w.keys.open()
@@ -169,7 +177,10 @@ func (w *writer) runGroup(ops []*waiting) (err error) {
 	if t.lookup != 0 && w.hooks.lookup != nil {
 		w.hooks.lookup(moment(t.lookup))
 	}
-	return nil
+	// Last: what is answered was on disk, under its name, when it was answered.
+	err = w.guard.check()
+	w.gone = err != nil
+	return err
 }
 
 func (t *tx) begin() error {

@@ -327,6 +327,10 @@ func (d *doctor) disk(path string) {
 func (d *doctor) database(ctx context.Context) {
 	path := store.Path(d.cfg.Storage)
 	info, err := os.Stat(path)
+	if err != nil && d.answers(ctx) {
+		d.found(wellBad, "database", "put it back, or start the daemon anew to begin with an empty one", "%s was moved away or deleted while the daemon runs", path)
+		return
+	}
 	if err != nil {
 		d.found(wellNote, "database", "the daemon makes it when it starts", "%s does not exist yet", path)
 		return
