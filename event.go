@@ -29,6 +29,10 @@ type Event struct {
 	Deal    Deal
 	Form    Form
 
+	// Unread names what the sender gave and nobody can read, each in words: "amount is "12,50", which
+	// is no amount". Decisions repeat it; it is not read back from the store.
+	Unread []string
+
 	// Payload is this event's part of the request body, byte for byte (one item of a batch, or
 	// all of it) until the answers of look-ups join it, and ContentType what that is: "application/json" for what was sent as a form,
 	// too, because it is stored as the tree that mapping saw.

@@ -198,7 +198,9 @@ func (c *Connector) Join(e nudgewire.Event, into string, answer []byte) (nudgewi
 	if e.Contact.Country != c.mapper.country {
 		now.Contact.Country = e.Contact.Country // the sender's word, which a number may need
 	}
+	v.unread = &now.Unread
 	c.mapper.fill(&now, v)
+	out.Unread = now.Unread
 	c.mapper.lay(&out, &now)
 	return out, nil
 }

@@ -18,6 +18,7 @@ type view struct {
 	typ, kind, event string     // event.type, event.kind and event.id, once they are known
 	entry            *view      // for the entries of lists, used again for each
 	origins          *[][]Origin
+	unread           *[]string // of the event at hand: what was given and cannot be read
 }
 
 // views are used again for request after request: with the places for what a program finds

@@ -127,19 +127,44 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 		return
 	case takesItems:
 		*t.items(e) = a.each.items(v, t.currency(e))
+		a.each.unlisted(v, t.kind)
 		if n := len(*t.items(e)); n > 0 && v.origins != nil {
 			v.came(t, a.each.from.source, count(n, "item"))
 		}
 		return
 	case takesAnswers:
 		e.Form.Answers = answers(v, a)
+		a.each.unlisted(v, t.kind)
 		return
 	}
+	var bad *expr // the first whose text the target cannot be
+	var said string
 	for _, p := range a.paths {
 		text := p.text(v)
 		if text != "" && m.take(e, t, p, text) {
 			v.came(t, p.source, text)
 			return
+		}
+		if text == "" && t.kind == takesAmount {
+			text = p.bare(v)
+		}
+		if text != "" && bad == nil {
+			bad, said = p, text
+		}
+	}
+	if bad != nil {
+		v.unreadable(bad.source, said, isNo[t.kind])
+	}
+}
+
+// unlisted notes what stands where a list should.
+func (l *eachList) unlisted(v *view, kind targetKind) {
+	if l == nil {
+		return
+	}
+	if raw := l.from.raw(v); raw != "" && raw[0] != '[' && raw[0] != '{' {
+		if text := textOf(raw); text != "" {
+			v.unreadable(l.from.source, text, isNo[kind])
 		}
 	}
 }
@@ -177,6 +202,16 @@ func (m *mapper) take(e *nudgewire.Event, t *target, p *expr, text string) bool 
 			return false
 		}
 		e.Contact.Country = code
+	case takesLanguage:
+		if !isLanguage(text) {
+			return false
+		}
+		*t.text(e) = text
+	case takesCurrency:
+		*t.text(e) = text
+		if !isCurrency(text) {
+			return false
+		}
 	case takesZone:
 		if !strings.Contains(text, "/") || strings.ContainsAny(text, " (") {
 			return false
@@ -286,6 +321,8 @@ func consent(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 		case noWords[word]:
 			*told = true
 			v.came(t, p.source, word)
+		case word != "":
+			v.unreadable(p.source, word, isNo[takesConsent])
 		}
 	}
 }
@@ -346,13 +383,21 @@ func (l *eachList) items(v *view, currency string) []nudgewire.Item {
 			ID: l.part(entry, partID), SKU: l.part(entry, partSKU), Title: l.part(entry, partTitle),
 			URL: l.part(entry, partURL), Image: l.part(entry, partImage), Quantity: 1,
 		}
-		if n, ok := wholeNumber(l.part(entry, partQuantity)); ok {
+		quantity := l.part(entry, partQuantity)
+		if n, ok := wholeNumber(quantity); ok {
 			one.Quantity = n
+		} else if quantity != "" {
+			entry.unreadable("a line's quantity", quantity, isNo[takesNumber])
 		}
 		for _, p := range l.parts[partPrice] {
-			if a, ok := amount(p.text(entry), p.minor(), currency); ok {
+			text := p.text(entry)
+			a, ok := amount(text, p.minor(), currency)
+			if ok {
 				one.Price = a
 				break
+			}
+			if text != "" {
+				entry.unreadable("a line's "+p.source, text, isNo[takesAmount])
 			}
 		}
 		out = append(out, one)
@@ -370,7 +415,7 @@ func (l *eachList) run(v *view, do func(*view)) {
 	}
 	entry := v.entry
 	*entry = view{
-		root: v.root, inRoot: v.inRoot, header: v.header, rawQuery: v.rawQuery, query: v.query,
+		root: v.root, inRoot: v.inRoot, header: v.header, rawQuery: v.rawQuery, query: v.query, unread: v.unread,
 		inItem: spansFor(l.program, entry.inItem),
 	}
 	visit := func(one string) {

@@ -166,10 +166,16 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 		Payload:    payload, ContentType: typ,
 	})
 	ev := &out.Events[len(out.Events)-1]
+	v.unread = &ev.Unread
 	for _, t := range e.times {
-		if at, ok := parseTime(t.text(v), e.unit, e.zone); ok {
+		text := t.text(v)
+		at, ok := parseTime(text, e.unit, e.zone)
+		if ok {
 			ev.OccurredAt = at
 			break
+		}
+		if text != "" {
+			v.unreadable(t.source, text, isNo[takesTime])
 		}
 	}
 	ev.DedupeKey = e.key(v, payload)

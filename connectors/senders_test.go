@@ -32,6 +32,11 @@ func TestEverySampleBecomesTheKindItNames(t *testing.T) {
 				t.Errorf("%s, sample %s: %+v, %v", name, s.Name, got, err)
 				continue
 			}
+			for _, e := range got.Events {
+				if len(e.Unread) > 0 {
+					t.Errorf("%s, sample %s: %q", name, s.Name, e.Unread)
+				}
+			}
 			if e := got.Events[0]; e.Kind != s.Kind || e.Topic != s.Topic {
 				t.Errorf("%s, sample %s: kind %s of topic %q, and it names %s of %q", name, s.Name, e.Kind, e.Topic, s.Kind, s.Topic)
 			}

@@ -23,6 +23,8 @@ const (
 	takesName
 	takesCountry
 	takesZone
+	takesLanguage
+	takesCurrency
 )
 
 // A target is a field of an event that a mapping can fill.
@@ -47,7 +49,7 @@ var targets = []target{
 	{name: "contact.first_name", kind: takesName, text: func(e *event) *string { return &e.Contact.FirstName }},
 	{name: "contact.last_name", kind: takesName, text: func(e *event) *string { return &e.Contact.LastName }},
 	{name: "contact.email", text: func(e *event) *string { return &e.Contact.Email }},
-	{name: "contact.language", text: func(e *event) *string { return &e.Contact.Language }},
+	{name: "contact.language", kind: takesLanguage, text: func(e *event) *string { return &e.Contact.Language }},
 	{name: "contact.timezone", kind: takesZone},
 	{name: "contact.tags", kind: takesTags},
 	{name: "contact.accepts_marketing", kind: takesConsent, consent: func(e *event) (accepts, known *bool) {
@@ -58,7 +60,7 @@ var targets = []target{
 	}},
 	{name: "contact.phone", kind: takesPhone},
 
-	{name: "cart.currency", text: func(e *event) *string { return &e.Cart.Currency }},
+	{name: "cart.currency", kind: takesCurrency, text: func(e *event) *string { return &e.Cart.Currency }},
 	{name: "cart.id", text: func(e *event) *string { return &e.Cart.ID }},
 	{name: "cart.url", text: func(e *event) *string { return &e.Cart.URL }},
 	{
@@ -71,7 +73,7 @@ var targets = []target{
 	},
 	{name: "cart.expires_at", kind: takesTime},
 
-	{name: "order.currency", text: func(e *event) *string { return &e.Order.Currency }},
+	{name: "order.currency", kind: takesCurrency, text: func(e *event) *string { return &e.Order.Currency }},
 	{name: "order.id", text: func(e *event) *string { return &e.Order.ID }},
 	{name: "order.name", text: func(e *event) *string { return &e.Order.Name }},
 	{name: "order.number", kind: takesNumber},
@@ -86,7 +88,7 @@ var targets = []target{
 		currency: func(e *event) string { return e.Order.Currency },
 	},
 
-	{name: "deal.currency", text: func(e *event) *string { return &e.Deal.Currency }},
+	{name: "deal.currency", kind: takesCurrency, text: func(e *event) *string { return &e.Deal.Currency }},
 	{name: "deal.id", text: func(e *event) *string { return &e.Deal.ID }},
 	{name: "deal.name", text: func(e *event) *string { return &e.Deal.Name }},
 	{name: "deal.stage", text: func(e *event) *string { return &e.Deal.Stage }},

@@ -31,7 +31,7 @@ func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 			plan.Wishes = m.cancel(plan.Wishes, l)
 		}
 		if l.plans {
-			plan.Wishes = append(plan.Wishes, m.plan(l.rule))
+			plan.Wishes = append(plan.Wishes, withUnread(m.plan(l.rule), e))
 		}
 	}
 	return plan
@@ -52,6 +52,20 @@ func (m *matching) wish(r *rule) nudgewire.Wish {
 		Every:    r.Every.Every,
 		EventAt:  happened(m.scope.event),
 	}
+}
+
+// withUnread says in a decision what of the event nobody can read: an amount that is none is the
+// reason why a condition saw nothing.
+func withUnread(w nudgewire.Wish, e *nudgewire.Event) nudgewire.Wish {
+	if len(e.Unread) == 0 {
+		return w
+	}
+	said := strings.Join(e.Unread, "; ")
+	if w.Decision.Reason != "" {
+		said = w.Decision.Reason + "; " + said
+	}
+	w.Decision.Reason = said
+	return w
 }
 
 func refused(w nudgewire.Wish, reason string) nudgewire.Wish {

@@ -38,6 +38,7 @@ type testedEvent struct {
 	Phone        string              `json:"phone,omitempty"`
 	PhoneProblem string              `json:"phone_problem,omitempty"`
 	Fields       []connectors.Origin `json:"fields"`
+	Unread       []string            `json:"unread,omitempty"` // what was given and cannot be read
 }
 
 func (c *cli) connectorsTest() *cobra.Command {
@@ -156,7 +157,7 @@ func (c *cli) tellTest(r *connectors.Connector, req connectors.Request, signed b
 func testedOf(e *nudgewire.Event, origins []connectors.Origin) testedEvent {
 	t := testedEvent{
 		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, Phone: string(e.Contact.Phone),
-		PhoneProblem: e.Contact.PhoneProblem, Fields: origins,
+		PhoneProblem: e.Contact.PhoneProblem, Fields: origins, Unread: e.Unread,
 	}
 	if !e.OccurredAt.IsZero() {
 		at := e.OccurredAt.UTC()
@@ -205,7 +206,14 @@ func (c *cli) showTest(v testedRequest) {
 			}
 		}
 		for _, f := range e.Fields {
-			say("  %-26s %-28s from %s", f.Field, f.Value, f.Path)
+			used := ""
+			if f.Used {
+				used = " (used)"
+			}
+			say("  %-26s %-28s from %s%s", f.Field, f.Value, f.Path, used)
+		}
+		for _, what := range e.Unread {
+			say("  %-26s %s", "not read", what)
 		}
 	}
 }

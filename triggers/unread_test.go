@@ -1,0 +1,33 @@
+package triggers
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// An amount that nobody can read is the reason why a condition saw nothing, so the decision names it.
+func TestADecisionNamesWhatCannotBeRead(t *testing.T) {
+	const unread = `amount is "12,50", which is no amount`
+	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	event := nudgewire.Event{Connector: "shopify", Kind: "order.created", ReceivedAt: now, Unread: []string{unread}}
+	event.Contact.Phone, event.Order.ID = "447700900123", "o1"
+	for name, tt := range map[string]struct {
+		rule Rule
+		want string
+	}{
+		"refused": {Rule{Name: "a", On: []string{"shopify.order.created"}, If: []string{"order.total >= 10"}, Send: Send{Template: "t"}}, "order.total >= 10 does not hold (order.total = (empty)); " + unread},
+		"planned": {Rule{Name: "a", On: []string{"shopify.order.created"}, Send: Send{Template: "t"}}, unread},
+	} {
+		plan := compiled(t, shops, tt.rule).Match(&event, now)
+		if len(plan.Wishes) != 1 || plan.Wishes[0].Decision.Reason != tt.want {
+			t.Errorf("%s: %+v, want the reason %q", name, plan.Wishes, tt.want)
+		}
+	}
+	event.Unread = nil
+	if plan := compiled(t, shops, Rule{Name: "a", On: []string{"shopify.order.created"}, Send: Send{Template: "t"}}).Match(&event, now); strings.Contains(plan.Wishes[0].Decision.Reason, "amount") {
+		t.Errorf("%+v", plan.Wishes)
+	}
+}
