@@ -83,7 +83,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		t.Fatalf("retry: %+v, %v", again, err)
 	}
 	second := h.settled(again.ID)
-	if second.State != nudgewire.RunDone || second.Tally.Kept != failed || second.Began != fmt.Sprintf("what was left of run %d, again for Ann", first.ID) {
+	if second.State != nudgewire.RunDone || second.Tally.Kept != failed || second.Began != fmt.Sprintf("what was left of run %d, again for %s", first.ID, ann()) {
 		t.Errorf("the retry is %s %q with %+v", second.State, second.Reason, second.Tally)
 	}
 	_, err = h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann"})
@@ -174,7 +174,7 @@ func TestAPersonSettlesAPartInDoubt(t *testing.T) {
 				uploads = 2
 			}
 			r = h.ended(r.ID)
-			if p := r.Parts[0]; r.State != nudgewire.RunDone || p.State != nudgewire.PartAccepted || p.Attempt != uploads || !strings.HasPrefix(p.Resolved, "Ann said on ") || !strings.HasSuffix(p.Resolved, ": looked at the dashboard") {
+			if p := r.Parts[0]; r.State != nudgewire.RunDone || p.State != nudgewire.PartAccepted || p.Attempt != uploads || !strings.HasPrefix(p.Resolved, ann()+" said on ") || !strings.HasSuffix(p.Resolved, ": looked at the dashboard") {
 				t.Errorf("the run is %s: %s; its part %+v", r.State, r.Reason, p)
 			}
 			if n := len(h.service.Campaigns()); n != uploads {
@@ -252,7 +252,7 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 		switch {
 		case one.Dispatch != 0:
 			owed++
-		case one.State == "cancelled" && one.Reason == "cancelled by Ann":
+		case one.State == "cancelled" && one.Reason == "cancelled by "+ann():
 			never++
 		default:
 			t.Fatalf("row %d is %+v", i+1, one)

@@ -190,15 +190,13 @@ func (a *App) listen(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	path := SocketPath(cfg.Storage)
 	// The store's lock says that no other daemon lives beside this data, so a socket that is
-	// still there was left by one that died.
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the old socket: %w", err)
+	// still there was left by one that died, and gives way.
+	if a.admin, err = listenBeside(ctx, path); err != nil {
+		return err
 	}
-	if a.admin, err = lc.Listen(ctx, "unix", path); err != nil {
-		return fmt.Errorf("listen for commands: %w", err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return fmt.Errorf("close the socket to others: %w", err)
+	folder := filepath.Dir(path)
+	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o077 != 0 {
+		a.log.Warn("the folder of the data is open to other users", zap.String("folder", folder), zap.String("cure", "chmod 700 "+folder))
 	}
 	return nil
 }
@@ -267,6 +265,12 @@ func (a *App) held() bool {
 
 func (a *App) close() error {
 	var errs []error
+	if a.admin != nil {
+		// It goes while the store's lock is held: afterwards another daemon's may stand there.
+		if err := os.Remove(SocketPath(a.began.Storage)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
 	for _, l := range []net.Listener{a.hooks, a.admin} {
 		if l == nil {
 			continue
@@ -301,20 +305,4 @@ func ownerName() string {
 		host = "host"
 	}
 	return fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text()[:8])
-}
-
-// maxSocketPath is what the kernel takes for a Unix socket's path, less the closing zero.
-const maxSocketPath = 103
-
-// SocketPath is where the daemon over the store dsn listens for commands: beside its
-// database, or in the temporary folder where that path is longer than a socket's may be.
-func SocketPath(dsn string) string {
-	path := store.Path(dsn) + ".sock"
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	if len(path) <= maxSocketPath {
-		return path
-	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("nudgewire-%016x.sock", hash(path)))
 }

@@ -182,7 +182,7 @@ func TestAListThatGrewIsHeldUntilApproved(t *testing.T) {
 	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{Who: "Ann"}); err != nil {
 		t.Fatal(err)
 	}
-	if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Approved != "Ann" || len(h.service.Campaigns()) != 2 {
+	if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Approved != ann() || len(h.service.Campaigns()) != 2 {
 		t.Errorf("approved, the run is %s by %q with %d uploads", r.State, r.Approved, len(h.service.Campaigns()))
 	}
 	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{}); err == nil || err.Error() != fmt.Sprintf("run %d is done: there is nothing to approve", r.ID) {
@@ -287,7 +287,7 @@ func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
 		return got
 	}
 	h.eventually("rows leave", func() bool { return h.service.Stats().Messages > 100 })
-	if got := order("pause", nudgewire.RunPaused); got.Reason != "paused by Ann" {
+	if got := order("pause", nudgewire.RunPaused); got.Reason != "paused by "+ann() {
 		t.Errorf("paused because %s", got.Reason)
 	}
 	owed := func() (n int64) {

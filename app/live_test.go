@@ -87,7 +87,7 @@ func TestACanaryThroughTheDaemon(t *testing.T) {
 		if _, err := h.ask.OrderRun(t.Context(), r.ID, "resume", server.RunOrder{Who: "Ann"}); err != nil {
 			t.Fatal(err)
 		}
-		if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Overruled != "Ann" || r.Approved != "" {
+		if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Overruled != ann() || r.Approved != "" {
 			t.Errorf("resumed, the run is %s by %q: %s", r.State, r.Overruled, r.Reason)
 		}
 		h.eventually("all have left", func() bool { return h.service.Stats().Messages == rows })

@@ -76,7 +76,7 @@ func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
 			}
 
 			r := h.order(id, "pause")
-			if r.State != nudgewire.RunPaused || r.Reason != "paused by Ann" || r.UnderWay != full || r.Messages["sending"] < full || r.Messages["waiting"] < 100 {
+			if r.State != nudgewire.RunPaused || r.Reason != "paused by "+ann() || r.UnderWay != full || r.Messages["sending"] < full || r.Messages["waiting"] < 100 {
 				t.Errorf("the run is %s: %s; %d calls under way, messages %v", r.State, r.Reason, r.UnderWay, r.Messages)
 			}
 			var owed int64
@@ -102,7 +102,7 @@ func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
 			first := h.service.Stats().Messages - 1
 
 			h = open(t, options{folder: folder, config: config})
-			paused := []server.HaltView{{Scope: "run", Name: "1", Job: "winback", Reason: "paused by Ann"}}
+			paused := []server.HaltView{{Scope: "run", Name: "1", Job: "winback", Reason: "paused by " + ann()}}
 			s := h.status()
 			for i := range s.Halts {
 				s.Halts[i].Since = paused[0].Since

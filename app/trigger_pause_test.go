@@ -161,7 +161,7 @@ func TestAPersonSendsOrCancelsWhatIsPaused(t *testing.T) {
 					t.Fatalf("cancel (dry run %v): %+v, %v", dry, v, err)
 				}
 			}
-			if m := h.reminder(phone(0)); m.State != nudgewire.StateCancelled || m.Reason != "cancelled by Ann: wrong price" {
+			if m := h.reminder(phone(0)); m.State != nudgewire.StateCancelled || m.Reason != "cancelled by "+ann()+": wrong price" {
 				t.Errorf("cancelled: %s, %q", m.State, m.Reason)
 			}
 			left, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"})

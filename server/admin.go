@@ -428,7 +428,7 @@ func (a admin) cancel(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, refusef(http.StatusBadRequest, "", "%q is not a dispatch's number", r.PathValue("id"))
 	}
-	reason := "by hand"
+	reason := byHandOf(r)
 	if in.Reason != "" {
 		reason += ": " + in.Reason
 	}
@@ -455,7 +455,7 @@ func (a admin) resolve(r *http.Request) (any, error) {
 	default:
 		return nil, refusef(http.StatusBadRequest, "", "as %q: want accepted, resend or drop", in.As)
 	}
-	reason := "resolved by hand as " + string(in.As)
+	reason := "resolved " + byHandOf(r) + " as " + string(in.As)
 	if in.Reason != "" {
 		reason += ": " + in.Reason
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"net/http"
 	"strconv"
 
@@ -53,7 +52,7 @@ func (a admin) resolvePart(r *http.Request) (any, error) {
 	if in.As != nudgewire.ResolveAccepted && in.As != nudgewire.ResolveResend {
 		return nil, refusef(http.StatusBadRequest, "", "as %q: want accepted or resend", in.As)
 	}
-	if err := a.Jobs.ResolvePart(r.Context(), id, number, in.As, cmp.Or(in.Who, "somebody"), in.Reason); err != nil {
+	if err := a.Jobs.ResolvePart(r.Context(), id, number, in.As, person(r, in.Who), in.Reason); err != nil {
 		return nil, jobError(err)
 	}
 	return a.runOf(r.Context(), id)

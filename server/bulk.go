@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -50,7 +49,7 @@ func (r *BulkRequest) filter() store.DispatchFilter {
 
 // said is a person's word as a reason: "cancelled by Ann: wrong price".
 func said(what, who, reason string) string {
-	words := what + " by " + cmp.Or(who, "hand")
+	words := what + " by " + who
 	if reason != "" {
 		words += ": " + reason
 	}
@@ -71,7 +70,7 @@ func (a admin) cancelMany(r *http.Request) (any, error) {
 		groups, err := a.Store.TallyByTrigger(r.Context(), f)
 		return bulkView(groups), err
 	}
-	n, err := a.Store.CancelAll(r.Context(), f, said("cancelled", in.Who, in.Reason))
+	n, err := a.Store.CancelAll(r.Context(), f, said("cancelled", person(r, in.Who), in.Reason))
 	return BulkView{Count: n}, err
 }
 

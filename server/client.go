@@ -31,11 +31,10 @@ type Client struct {
 
 // Dial returns a client of the daemon behind the first of the Unix sockets that somebody listens on. Nothing is sent yet.
 func Dial(paths ...string) *Client {
-	var d net.Dialer
 	return &Client{http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			for _, path := range paths {
-				c, err := d.DialContext(ctx, "unix", path)
+				c, err := dialSocket(ctx, path)
 				if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
 					return c, err
 				}

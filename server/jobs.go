@@ -149,7 +149,7 @@ func (a admin) fire(r *http.Request) (any, error) {
 	}
 	order := scheduler.HandOrder{Repeats: in.Repeats}
 	if in.Approve {
-		order.Approved = cmp.Or(in.Who, "somebody")
+		order.Approved = person(r, in.Who)
 	}
 	id, err := a.Jobs.Fire(r.Context(), r.PathValue("name"), order)
 	if errors.Is(err, scheduler.ErrNoJob) {
@@ -191,7 +191,7 @@ func (a admin) ordered(r *http.Request, do func(RunOrder, nudgewire.RunID) (nudg
 	if err != nil {
 		return nil, err
 	}
-	in.Who = cmp.Or(in.Who, "somebody")
+	in.Who = person(r, in.Who)
 	if id, err = do(in, id); err != nil {
 		return nil, jobError(err)
 	}
@@ -312,7 +312,7 @@ func (a admin) block(r *http.Request) (any, error) {
 			answer.Bad = append(answer.Bad, BadRow{Row: i + 1, Reason: err.Error()})
 			continue
 		}
-		blocks = append(blocks, store.Block{Phone: phone, Reason: in.Reason, Source: cmp.Or(in.Source, "by hand"), At: a.Now()})
+		blocks = append(blocks, store.Block{Phone: phone, Reason: in.Reason, Source: cmp.Or(in.Source, byHandOf(r)), At: a.Now()})
 	}
 	fresh, err := a.Store.Block(r.Context(), blocks)
 	if err != nil {

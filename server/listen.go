@@ -44,6 +44,9 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, lobby Lobby, gra
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          errorLog,
 	}
+	if l.Addr().Network() == "unix" {
+		srv.ConnContext = withPeer
+	}
 	if lobby != nil {
 		srv.ConnState = func(c net.Conn, state http.ConnState) {
 			switch state {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -315,6 +316,9 @@ func (d *doctor) disk(path string) {
 	if err != nil {
 		d.found(wellNote, "disk", "", "the space at %s cannot be told: %v", folder, err)
 		return
+	}
+	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		d.found(wellNote, "data folder", "chmod 700 "+folder, "%s is open to other users of this machine, and what it holds is personal", folder)
 	}
 	state, cure := wellGood, ""
 	if free < disk.Least {

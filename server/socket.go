@@ -1,0 +1,108 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/plain"
+)
+
+// maxSocketPath is what the kernel takes for a Unix socket's path, less the closing zero.
+const maxSocketPath = 103
+
+// AtSocket calls do with the path of the socket at path as the kernel takes it: a longer one is
+// reached through its open folder, so that the socket can always live beside the data.
+func AtSocket(path string, do func(short string) error) error {
+	if len(path) <= maxSocketPath {
+		return do(path)
+	}
+	if runtime.GOOS != "linux" {
+		return fmt.Errorf("%s is longer than the %d characters that a socket's path may have here: keep the data (storage) in a folder with a shorter one", path, maxSocketPath)
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }() // it was only looked into
+	return do(fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), filepath.Base(path)))
+}
+
+// dialSocket connects to the daemon that listens at path.
+func dialSocket(ctx context.Context, path string) (c net.Conn, err error) {
+	err = AtSocket(path, func(short string) error {
+		var d net.Dialer
+		c, err = d.DialContext(ctx, "unix", short)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := mustBeOurs(c, path); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// mustBeOurs refuses to speak to somebody who listens in the daemon's place: whoever answers must be
+// this user, the owner of the data's folder, or root.
+func mustBeOurs(c net.Conn, path string) error {
+	uid, known := peerUser(c)
+	if !known || uid == 0 || uid == os.Geteuid() {
+		return nil
+	}
+	if owner, known := ownerOf(filepath.Dir(path)); known && uid == owner {
+		return nil
+	}
+	return &Error{
+		Status: http.StatusForbidden, Words: fmt.Sprintf("%s listens at %s, and is neither you nor the owner of the data: nothing was asked", userName(uid), path),
+		Hint: "find out what that program is, end it, and start the daemon anew",
+	}
+}
+
+type peerKey struct{}
+
+// withPeer notes who is at the other end of a Unix socket.
+func withPeer(ctx context.Context, c net.Conn) context.Context {
+	if uid, known := peerUser(c); known {
+		return context.WithValue(ctx, peerKey{}, userName(uid))
+	}
+	return ctx
+}
+
+// longestName is how much of a name that somebody gave is kept, in characters.
+const longestName = 64
+
+// person is who asks, for the record: the user at the other end of the socket, with the name that
+// the request claims beside it when that is another one.
+func person(r *http.Request, claimed string) string {
+	if signs := []rune(strings.TrimSpace(plain.Text(claimed))); len(signs) > longestName {
+		claimed = string(signs[:longestName-1]) + "…"
+	} else {
+		claimed = string(signs)
+	}
+	user, known := r.Context().Value(peerKey{}).(string)
+	switch {
+	case !known:
+		return cmp.Or(claimed, "somebody")
+	case claimed == "" || claimed == user:
+		return user
+	default:
+		return fmt.Sprintf("%s (as %q)", user, claimed)
+	}
+}
+
+// byHandOf is "by hand" with the user's name, where that is known.
+func byHandOf(r *http.Request) string {
+	if user, known := r.Context().Value(peerKey{}).(string); known {
+		return "by hand (" + user + ")"
+	}
+	return "by hand"
+}

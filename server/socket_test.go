@@ -1,0 +1,132 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+func TestARecordNamesTheUserOfTheSocketAndTheClaimBeside(t *testing.T) {
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), strings.Repeat("long/", 30), "s")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var l net.Listener
+	if err := AtSocket(path, func(short string) (err error) { l, err = net.Listen("unix", short); return err }); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() {
+		served <- Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, "{\"pid\":1,\"api\":%q,\"rate\":%q}", person(r, r.URL.Query().Get("who")), byHandOf(r))
+		}), nil, time.Second, zap.NewNop())
+	}()
+	ask := Dial(path)
+	for claim, want := range map[string]string{
+		"":                       me.Username,
+		me.Username:              me.Username,
+		"the CEO":                me.Username + ` (as "the CEO")`,
+		"x\x1b[31m\nforged":      me.Username + ` (as "x·[31m·forged")`,
+		strings.Repeat("a", 100): me.Username + ` (as "` + strings.Repeat("a", 63) + `…")`,
+	} {
+		var got DaemonView
+		if err := ask.do(t.Context(), http.MethodGet, "/", map[string][]string{"who": {claim}}, nil, &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.API != want || got.Rate != "by hand ("+me.Username+")" {
+			t.Errorf("%q is recorded as %q, %q, want %q", claim, got.API, got.Rate, want)
+		}
+	}
+	ask.Close()
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	plain, _ := http.NewRequest(http.MethodGet, "/", nil)
+	if person(plain, "") != "somebody" || person(plain, "ann") != "ann" {
+		t.Error("without a socket the claim is all there is")
+	}
+}
+
+// Another user who listens where the daemon should is asked nothing. It takes root to play another
+// user.
+func TestSomebodyElsesSocketIsAskedNothing(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to be another user")
+	}
+	folder, err := os.MkdirTemp("", "sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	if err := os.Chmod(folder, 0o777); err != nil { //nolint:gosec // open on purpose: another user listens in it
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "s")
+	const other = 12345
+	program := filepath.Join(folder, "listen")
+	self, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, self, 0o755); err != nil { //nolint:gosec // the other user runs it
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-test.run", "ListensAsAnother")
+	cmd.Env = append(os.Environ(), "NUDGEWIRE_TEST_LISTEN="+path)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: other, Gid: other}}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			break
+		}
+	}
+	ask := Dial(path)
+	defer ask.Close()
+	_, err = ask.Status(t.Context())
+	no, ok := errors.AsType[*Error](err)
+	if !ok || no.Status != http.StatusForbidden || !strings.Contains(no.Words, "user 12345 listens at "+path) {
+		t.Errorf("asking it: %v", err)
+	}
+}
+
+// TestListensAsAnother is the other user's program.
+func TestListensAsAnother(t *testing.T) {
+	path := os.Getenv("NUDGEWIRE_TEST_LISTEN")
+	if path == "" {
+		t.Skip("not a test of its own")
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() { time.Sleep(time.Minute); _ = c.Close() }()
+	}
+}
