@@ -217,6 +217,9 @@ func (b *builder) source(o Origin) Source {
 		b.err("source."+way, err)
 		return nil
 	}
+	if host, hint := unproven(o); host != "" {
+		b.warn("source."+way, hint, "the way to %s is not surely encrypted, or its certificate is not checked: somebody in between could read and change the list", host)
+	}
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // rejectsFile is the name of the list of rows that were left out.
@@ -28,11 +29,29 @@ type rejects struct {
 func (r *rejects) add(x Reject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.to.write(r.folder, cmp.Or(r.name, rejectsFile), rejectsHead, []string{strconv.FormatInt(x.Row, 10), x.Reason, shortCell(clean(x.Phone)), x.Digits, x.File})
+	r.to.write(r.folder, cmp.Or(r.name, rejectsFile), rejectsHead, []string{strconv.FormatInt(x.Row, 10), SafeCell(x.Reason), SafeCell(shortCell(clean(x.Phone))), x.Digits, SafeCell(x.File)})
 }
 
 // mostOfPhone is how much is kept of a cell that was taken for a phone, in bytes.
 const mostOfPhone = 100
+
+// SafeCell is a text of somebody else's for a table that people open with a spreadsheet: one that would be a formula
+// there gets an apostrophe in front, which spreadsheets hide, and signs that steer a terminal go. Phones stay as they are.
+func SafeCell(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+	if text == "" || !strings.ContainsRune("=@+-\t", rune(text[0])) {
+		return text
+	}
+	if (text[0] == '+' || text[0] == '-') && strings.Trim(text[1:], "0123456789 ()./-") == "" && strings.IndexByte(text[1:], '-') != 0 {
+		return text
+	}
+	return "'" + text
+}
 
 func shortCell(text string) string {
 	if len(text) <= mostOfPhone {

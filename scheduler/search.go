@@ -17,6 +17,7 @@ import (
 // A list may hold millions of rows, and mostly a phone is on none: so the bytes are searched
 // before they are taken apart.
 func SearchRejects(path, digits, text string, most int64, each func(Reject) error) (read int64, whole bool, err error) {
+	text = SafeCell(text) // as it stands in the file
 	needle := digits
 	if needle == "" {
 		needle = text

@@ -16,6 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -111,8 +112,8 @@ var exportHead = []string{
 
 func exportCells(r *server.RowView) []string {
 	return []string{
-		orNothing(r.Row), r.File, orNothing(r.Number), orNothing(int64(r.Part)), r.Phone, r.State, r.Reason, stamp(r.At), orNothing(int64(r.Dispatch)),
-		string(r.MessageID), string(r.Status), r.Error,
+		orNothing(r.Row), scheduler.SafeCell(r.File), orNothing(r.Number), orNothing(int64(r.Part)), scheduler.SafeCell(r.Phone), r.State, scheduler.SafeCell(r.Reason), stamp(r.At), orNothing(int64(r.Dispatch)),
+		scheduler.SafeCell(string(r.MessageID)), scheduler.SafeCell(string(r.Status)), scheduler.SafeCell(r.Error),
 		stamp(r.AcceptedAt), stamp(r.SentAt), stamp(r.DeliveredAt), stamp(r.ReadAt), stamp(r.FailedAt),
 		orNothing(int64(r.AgainAs)), orNothing(int64(r.AgainOf)),
 	}
