@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -215,7 +217,9 @@ func (a *App) Run(ctx context.Context) error {
 	admin := server.Admin(server.AdminOptions{
 		Store: a.store, Storage: store.Path(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
 	})
-	a.log.Info("ready", zap.Stringer("hooks", a.hooks.Addr()), zap.String("config", cfg.Version))
+	a.log.Info("ready", zap.Stringer("hooks", a.hooks.Addr()), zap.String("config", cfg.Version), zap.String("version", a.opt.Version),
+		zap.String("database", store.Path(a.began.Storage)), zap.Strings("connectors", slices.Sorted(maps.Keys(cfg.Receivers))),
+		zap.Strings("triggers", cfg.Triggers.Names()))
 	err := runParts(ctx, []part{
 		{"sender", a.sender.Run},
 		{"tracker", a.tracker.Run},
@@ -232,7 +236,9 @@ func (a *App) Run(ctx context.Context) error {
 			return server.Serve(ctx, a.hooks, hooks.Handler(), hooks, grace, a.log.Named("hooks"))
 		}},
 	}, a.log)
-	return errors.Join(err, a.close())
+	err = errors.Join(err, a.close())
+	a.log.Info("stopped", zap.Error(err))
+	return err
 }
 
 // lookAtDisk is how often the space that is left is asked for.

@@ -48,4 +48,9 @@ func TestADatabaseThatIsMovedAwayIsNotWrittenTo(t *testing.T) {
 	if code := ready(); code != http.StatusOK {
 		t.Errorf("back again, /readyz is %d", code)
 	}
+	h.stop()
+	all := logs.FilterMessage("ready").All()
+	if len(all) != 1 || all[0].ContextMap()["database"] != path || all[0].ContextMap()["version"] != "test" || logs.FilterMessage("stopped").Len() != 1 {
+		t.Errorf("the log does not say what began and that it ended: %v", all)
+	}
 }

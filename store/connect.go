@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -99,7 +100,7 @@ func layOut(drv driver.Driver, uri, path string) error {
 		return fmt.Errorf("storage file: %w", err)
 	}
 	if info.Size() > 0 {
-		return nil
+		return looksWhole(path)
 	}
 	c := &connector{driver: drv, uri: uri, setup: []string{
 		"PRAGMA page_size = 4096",
@@ -111,3 +112,26 @@ func layOut(drv driver.Driver, uri, path string) error {
 	}
 	return conn.Close()
 }
+
+// ErrNotData means that the file is no database, or that its beginning is damaged.
+var ErrNotData = errors.New("this is not a database, or its beginning is damaged; restore a backup, or move it away to begin anew")
+
+// looksWhole tells a file that is no database before SQLite says so in words of its own.
+func looksWhole(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("storage file: %w", err)
+	}
+	begins := make([]byte, len(fileBegins))
+	_, err = io.ReadFull(f, begins)
+	if err = errors.Join(ended(err), f.Close()); err != nil {
+		return fmt.Errorf("storage file: %w", err)
+	}
+	if string(begins) != fileBegins {
+		return ErrNotData
+	}
+	return nil
+}
+
+// fileBegins is what every SQLite file begins with.
+const fileBegins = "SQLite format 3\x00"

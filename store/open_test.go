@@ -331,3 +331,19 @@ func TestADecisionMustBeLawful(t *testing.T) {
 		}
 	}
 }
+
+func TestAFileThatIsNoDatabaseIsNamedWithTheNextStep(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	for _, text := range []string{"x", strings.Repeat("not a database ", 1000)} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(t.Context(), Options{DSN: "sqlite:" + path})
+		if !errors.Is(err, ErrNotData) || !strings.HasPrefix(err.Error(), path+": ") {
+			t.Errorf("error %v", err)
+		}
+		if kept, err := os.ReadFile(path); err != nil || string(kept) != text {
+			t.Errorf("the file was changed (%v)", err)
+		}
+	}
+}
