@@ -393,7 +393,7 @@ func (k *compiler) parts(path string, v *Verify, algorithm string, s *signed) {
 			k.add(path+".parts", "lacks secret: a plain hash without it can be made by anybody", "add secret where the sender puts it")
 		}
 	}
-	if !has["body"] && !has["body_base64"] && !has[partFirstItem] && !has[partFormSorted] {
+	if !slices.ContainsFunc(v.Parts, coversBody) && !has[partFirstItem] && !has[partFormSorted] {
 		k.add(path+".parts", "does not cover the body, so anybody could change it", "add body")
 	}
 	if has[partFirstItem] {
@@ -457,11 +457,20 @@ func (k *compiler) stamp(path string, t *Timestamp, inList bool) *stamp {
 }
 
 func (k *compiler) macKeys(path string, v *Verify, algorithm string, secrets []located) []key {
+	var keys []key
+	for _, raw := range k.rawKeys(path, v, secrets) {
+		keys = append(keys, newMacKey(algorithm, raw))
+	}
+	return keys
+}
+
+// rawKeys are the bytes of the secrets.
+func (k *compiler) rawKeys(path string, v *Verify, secrets []located) [][]byte {
 	encoding := keyRaw
 	if v.Key != nil && v.Key.Encoding != "" {
 		encoding = k.oneOf(path+".key.encoding", v.Key.Encoding, "encoding of a key", keyEncodings)
 	}
-	var keys []key
+	var keys [][]byte
 	for _, s := range k.wantSecrets(secrets) {
 		raw, err := decodeKey(s.text, encoding)
 		if err != nil {
@@ -469,7 +478,7 @@ func (k *compiler) macKeys(path string, v *Verify, algorithm string, secrets []l
 			continue
 		}
 		k.adviseSecret(s, raw)
-		keys = append(keys, newMacKey(algorithm, raw))
+		keys = append(keys, raw)
 	}
 	return keys
 }

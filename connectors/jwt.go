@@ -5,29 +5,36 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"math/big"
-	"strconv"
-	"strings"
 	"time"
+
+	jwtlib "github.com/golang-jwt/jwt/v5"
 )
 
 // jwt is a signed token in a header (RFC 7519). Which algorithm counts is the config's
-// word, never the token's: a token that names another one is refused.
+// word, never the token's: a token that names another one is refused. The library reads the token,
+// its signature and its times; the claims and the hash of the body are ours.
 type jwt struct {
-	name      string
-	algorithm string // HS256, RS256 or ES256
-	keys      []key
-	claims    []wanted
-	bodyHash  string
-	skew      time.Duration
+	name     string
+	method   jwtlib.SigningMethod
+	keys     jwtlib.VerificationKeySet
+	signer   any // for sign; nil where only the sender can
+	claims   []wanted
+	bodyHash string
 }
 
-var jwtAlgorithms = map[string]string{
-	"hmac-sha256":  "HS256",
-	algorithmRSA:   "RS256",
-	algorithmECDSA: "ES256",
+// Source: RFC 7518, 3.1.
+var jwtMethods = map[string]jwtlib.SigningMethod{
+	"hmac-sha256":  jwtlib.SigningMethodHS256,
+	algorithmRSA:   jwtlib.SigningMethodRS256,
+	algorithmECDSA: jwtlib.SigningMethodES256,
 }
+
+const (
+	longestJWT = 8192
+	jwtSkew    = time.Minute // as clocks differ
+)
 
 func (j *jwt) called() string { return j.name }
 
@@ -40,6 +47,8 @@ func (j *jwt) hopeless(r *Request) string {
 	return "there is no header Authorization"
 }
 
+var errJWTExtensions = errors.New("the JWT demands extensions that are not known here")
+
 func (j *jwt) check(r *Request) string {
 	written, reason := only(r.Header, "Authorization")
 	switch {
@@ -48,170 +57,120 @@ func (j *jwt) check(r *Request) string {
 	case written == "":
 		return "there is no header Authorization"
 	}
-	text, _ := cutPrefixFold(written, "Bearer ")
-	parts := strings.Split(strings.TrimSpace(text), ".")
-	if len(parts) != 3 || len(text) > 8192 {
+	text, ok := cutPrefixFold(written, "Bearer ")
+	if !ok || len(text) > longestJWT {
 		return "the header Authorization holds no JWT"
 	}
-	head, payload := jwtPart(parts[0]), jwtPart(parts[1])
-	if checkJSON(head) != nil || checkJSON(payload) != nil {
-		return "the JWT's head or content is not JSON"
-	}
-	if alg := textOf(member(head, "alg")); alg != j.algorithm {
-		return fmt.Sprintf("the JWT names the algorithm %q, and only %s is accepted", short(alg), j.algorithm)
-	}
-	if member(head, "crit") != "" {
-		return "the JWT demands extensions that are not known here"
-	}
-	sig, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
-	if err != nil {
-		return "the JWT's signature is not base64url"
-	}
-	if j.algorithm == "ES256" {
-		if sig = jwtECDSA(sig); sig == nil {
-			return "the JWT's signature has the wrong length"
+	claims := jwtlib.MapClaims{}
+	parser := jwtlib.NewParser(
+		jwtlib.WithValidMethods([]string{j.method.Alg()}), jwtlib.WithStrictDecoding(), jwtlib.WithJSONNumber(),
+		// A token without an end could be used for ever.
+		jwtlib.WithExpirationRequired(), jwtlib.WithIssuedAt(), jwtlib.WithLeeway(jwtSkew),
+		jwtlib.WithTimeFunc(func() time.Time { return r.Now }),
+	)
+	_, err := parser.ParseWithClaims(text, claims, func(t *jwtlib.Token) (any, error) {
+		if _, ok := t.Header["crit"]; ok { // the library does not look at it (RFC 7515, 4.1.11)
+			return nil, errJWTExtensions
 		}
-	}
-	if right, _ := matchesAny(j.keys, jwtMessage(r, parts[0]+"."+parts[1]), sig); !right {
-		return fmt.Sprintf("the JWT's signature does not match (%s tried)", count(len(j.keys), "key"))
-	}
-	return j.content(r, payload)
-}
-
-// content checks what the signed token says.
-func (j *jwt) content(r *Request, payload string) string {
-	if reason := j.times(r.Now, payload); reason != "" {
-		return reason
+		return j.keys, nil
+	})
+	if err != nil {
+		return j.words(r, err, text, claims)
 	}
 	for _, w := range j.claims {
-		found := false
-		claim := member(payload, w.name)
-		for one := range entriesOrSelf(claim) {
-			found = found || sameText(textOf(one), w.value)
-		}
-		if !found {
+		if !claimHas(claims[w.name], w.value) {
 			return "the JWT's claim " + w.name + " is not the right one"
 		}
 	}
-	if j.bodyHash == "" {
-		return ""
-	}
-	sum := sha256.Sum256(r.Body)
-	given := textOf(member(payload, j.bodyHash))
-	for _, right := range []string{
-		hex.EncodeToString(sum[:]), base64.StdEncoding.EncodeToString(sum[:]), base64.RawURLEncoding.EncodeToString(sum[:]),
-	} {
-		if subtle.ConstantTimeCompare([]byte(given), []byte(right)) == 1 {
-			return ""
-		}
-	}
-	return "the JWT's claim " + j.bodyHash + " is not the hash of the body"
-}
-
-// times demands an end: a token without one could be used for ever.
-func (j *jwt) times(now time.Time, payload string) string {
-	at := func(claim string) (time.Time, bool) {
-		seconds, err := strconv.ParseFloat(textOf(member(payload, claim)), 64)
-		return time.Unix(int64(seconds), 0), err == nil
-	}
-	exp, ok := at("exp")
-	iat, hasIat := at("iat")
-	switch {
-	case ok && now.After(exp.Add(j.skew)):
-		return "the JWT ended; it is " + ago(now, exp)
-	case !ok && !hasIat:
-		return "the JWT has neither exp nor iat, so it could be used for ever"
-	case !ok && now.Sub(iat) > defaultTolerance:
-		return "the JWT is " + ago(now, iat) + ", more than " + defaultTolerance.String()
-	}
-	if nbf, ok := at("nbf"); ok && nbf.After(now.Add(j.skew)) {
-		return "the JWT is not valid yet; it begins " + ago(now, nbf)
-	}
-	if hasIat && iat.After(now.Add(j.skew)) {
-		return "the JWT was made " + ago(now, iat)
+	if j.bodyHash != "" && !isHashOf(claims[j.bodyHash], r.Body) {
+		return "the JWT's claim " + j.bodyHash + " is not the hash of the body"
 	}
 	return ""
 }
 
-func entriesOrSelf(raw string) func(yield func(string) bool) {
-	if raw != "" && raw[0] == '[' {
-		return elements(raw)
+// words is the library's error for the operator: which check failed, and nothing of the token but
+// the algorithm that it names and its times.
+func (j *jwt) words(r *Request, err error, text string, claims jwtlib.MapClaims) string {
+	ago := func(at *jwtlib.NumericDate, err error) string {
+		if at == nil || err != nil {
+			return ""
+		}
+		return "; it is " + ago(r.Now, at.Time)
 	}
-	return func(yield func(string) bool) {
-		if raw != "" {
-			yield(raw)
+	switch {
+	case errors.Is(err, errJWTExtensions):
+		return errJWTExtensions.Error()
+	case errors.Is(err, jwtlib.ErrTokenExpired):
+		return "the JWT ended" + ago(claims.GetExpirationTime())
+	case errors.Is(err, jwtlib.ErrTokenNotValidYet):
+		return "the JWT is not valid yet" + ago(claims.GetNotBefore())
+	case errors.Is(err, jwtlib.ErrTokenUsedBeforeIssued):
+		return "the JWT was made in the future" + ago(claims.GetIssuedAt())
+	case errors.Is(err, jwtlib.ErrTokenRequiredClaimMissing):
+		return "the JWT has no exp, so it could be used for ever"
+	case errors.Is(err, jwtlib.ErrTokenInvalidClaims):
+		return "the JWT's exp, nbf or iat is no time"
+	case errors.Is(err, jwtlib.ErrTokenSignatureInvalid):
+		if token, _, err := jwtlib.NewParser().ParseUnverified(text, jwtlib.MapClaims{}); err == nil && token.Method.Alg() != j.method.Alg() {
+			return fmt.Sprintf("the JWT names the algorithm %q, and only %s is accepted", token.Method.Alg(), j.method.Alg())
+		}
+		return fmt.Sprintf("the JWT's signature does not match (%s tried)", count(len(j.keys.Keys), "key"))
+	default:
+		return "the header Authorization holds no JWT"
+	}
+}
+
+// claimHas reports whether a claim is value, or a list with value in it.
+func claimHas(claim any, value string) bool {
+	if list, ok := claim.([]any); ok {
+		for _, one := range list {
+			if claimHas(one, value) {
+				return true
+			}
+		}
+		return false
+	}
+	switch claim.(type) {
+	case nil, map[string]any:
+		return false
+	}
+	return sameText(fmt.Sprint(claim), value)
+}
+
+// isHashOf reports whether a claim is the SHA-256 of body, in hex or base64.
+func isHashOf(claim any, body []byte) bool {
+	given, ok := claim.(string)
+	if !ok {
+		return false
+	}
+	sum := sha256.Sum256(body)
+	for _, right := range []string{
+		hex.EncodeToString(sum[:]), base64.StdEncoding.EncodeToString(sum[:]), base64.RawURLEncoding.EncodeToString(sum[:]),
+	} {
+		if subtle.ConstantTimeCompare([]byte(given), []byte(right)) == 1 {
+			return true
 		}
 	}
-}
-
-func jwtPart(text string) string {
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		return ""
-	}
-	return string(raw)
-}
-
-func jwtMessage(r *Request, text string) *message {
-	return &message{request: r, parts: []partWriter{func(_ *message, to *digest) error { to.text(text); return nil }}}
-}
-
-// jwtECDSA turns the two numbers of an ES256 signature into the ASN.1 that our keys read.
-func jwtECDSA(sig []byte) []byte {
-	const half = 32
-	if len(sig) != 2*half {
-		return nil
-	}
-	integer := func(raw []byte) []byte {
-		b := new(big.Int).SetBytes(raw).Bytes()
-		if len(b) == 0 || b[0]&0x80 != 0 {
-			b = append([]byte{0}, b...)
-		}
-		return append([]byte{0x02, byte(len(b))}, b...)
-	}
-	body := append(integer(sig[:half]), integer(sig[half:])...)
-	return append([]byte{0x30, byte(len(body))}, body...)
-}
-
-// jwtNumbers is the other way round, for signing.
-func jwtNumbers(der []byte) []byte {
-	const half = 32
-	out := make([]byte, 2*half)
-	at := 2
-	for i := range 2 {
-		if at+2 > len(der) || at+2+int(der[at+1]) > len(der) {
-			return nil
-		}
-		number := der[at+2 : at+2+int(der[at+1])]
-		at += 2 + len(number)
-		new(big.Int).SetBytes(number).FillBytes(out[i*half : (i+1)*half])
-	}
-	return out
+	return false
 }
 
 func (j *jwt) sign(r *Request, out *signing) error {
-	head := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"` + j.algorithm + `","typ":"JWT"}`))
-	payload := []byte(fmt.Sprintf(`{"iat":%d,"exp":%d`, r.Now.Unix(), r.Now.Add(defaultTolerance).Unix()))
+	if j.signer == nil {
+		return errNoPrivateKey
+	}
+	claims := jwtlib.MapClaims{"iat": r.Now.Unix(), "exp": r.Now.Add(defaultTolerance).Unix()}
 	for _, w := range j.claims {
-		payload = append(payload, ',')
-		payload = append(appendQuoted(payload, w.name), ':')
-		payload = appendQuoted(payload, w.value)
+		claims[w.name] = w.value
 	}
 	if j.bodyHash != "" {
 		sum := sha256.Sum256(r.Body)
-		payload = append(payload, ',')
-		payload = append(appendQuoted(payload, j.bodyHash), ':')
-		payload = appendQuoted(payload, hex.EncodeToString(sum[:]))
+		claims[j.bodyHash] = hex.EncodeToString(sum[:])
 	}
-	text := head + "." + base64.RawURLEncoding.EncodeToString(append(payload, '}'))
-	sig, err := j.keys[0].sign(jwtMessage(r, text))
+	text, err := jwtlib.NewWithClaims(j.method, claims).SignedString(j.signer)
 	if err != nil {
-		return err
+		return fmt.Errorf("make a JWT: %w", err)
 	}
-	if j.algorithm == "ES256" {
-		sig = jwtNumbers(sig)
-	}
-	out.header.Set("Authorization", "Bearer "+text+"."+base64.RawURLEncoding.EncodeToString(sig))
+	out.header.Set("Authorization", "Bearer "+text)
 	return nil
 }
 
@@ -221,8 +180,8 @@ func (k *compiler) jwt(path, name string, v *Verify, secrets []located) proof {
 	if algorithm == "" {
 		algorithm = "hmac-sha256"
 	}
-	j := &jwt{name: name, algorithm: jwtAlgorithms[algorithm], bodyHash: v.BodyHash, skew: time.Minute}
-	if j.algorithm == "" {
+	j := &jwt{name: name, method: jwtMethods[algorithm], bodyHash: v.BodyHash}
+	if j.method == nil {
 		k.unknown(path+".algorithm", algorithm, "algorithm of a JWT here", []string{"hmac-sha256", algorithmRSA, algorithmECDSA})
 		return nil
 	}
@@ -233,11 +192,22 @@ func (k *compiler) jwt(path, name string, v *Verify, secrets []located) proof {
 		j.claims = append(j.claims, wanted{name: c.Key, value: c.Value})
 	}
 	if asymmetric(algorithm) {
-		j.keys = k.publicKeys(path, v.Key, algorithm)
+		for _, one := range k.publicKeys(path, v.Key, algorithm) {
+			public := one.(*publicKey) // publicKeys makes no others
+			j.keys.Keys = append(j.keys.Keys, public.public)
+			if public.private != nil {
+				j.signer = public.private
+			}
+		}
 	} else {
-		j.keys = k.macKeys(path, v, algorithm, secrets)
+		for _, raw := range k.rawKeys(path, v, secrets) {
+			j.keys.Keys = append(j.keys.Keys, raw)
+		}
+		if len(j.keys.Keys) > 0 {
+			j.signer = j.keys.Keys[0]
+		}
 	}
-	if len(j.keys) == 0 {
+	if len(j.keys.Keys) == 0 {
 		return nil
 	}
 	if v.BodyHash == "" {

@@ -12,9 +12,10 @@ type KindInfo struct {
 	Says string
 }
 
-// CanonicalKinds is the vocabulary: what presets translate the senders' words into. What a
-// sender says beyond it keeps its own word, cleaned (see cleanKind), so that triggers can
-// listen to it as well.
+// CanonicalKinds is the vocabulary of what most senders share. Presets translate into it where they
+// can, and have kinds of their own beside it (connectors show lists them). A word that no alias and
+// no rule translates becomes a kind itself, cleaned (see cleanKind), so that triggers can listen to
+// it as well; longer ones are cut at longestKind bytes.
 func CanonicalKinds() []KindInfo { return slices.Clone(canonicalKinds) }
 
 var canonicalKinds = []KindInfo{

@@ -1,7 +1,12 @@
 package connectors
 
 import (
+	"crypto/md5"  //nolint:gosec // see bodyHashes
+	"crypto/sha1" //nolint:gosec // see bodyHashes
+	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"maps"
 	"net/http"
@@ -19,6 +24,7 @@ const (
 // partNames are the words that may stand in parts, besides header:NAME and 'texts'.
 var partNames = []string{
 	"body", "body_base64", partFirstItem, partFormSorted, "method", "url", "path", "timestamp", "id", "secret",
+	"sha256(body)", "hex(sha256(body))", "base64(md5(body))",
 }
 
 // partFor is the writer of one part; nil for a word that is none.
@@ -51,6 +57,9 @@ func partFor(name string, decodeURL func(string) string) partWriter {
 	case "secret":
 		return func(_ *message, to *digest) error { to.bytes(to.secret); return nil }
 	}
+	if hashed := bodyHashPart(name); hashed != nil {
+		return hashed
+	}
 	if len(name) >= 2 && name[0] == '\'' && name[len(name)-1] == '\'' {
 		literal := name[1 : len(name)-1]
 		return text(func(*message) string { return literal })
@@ -60,6 +69,35 @@ func partFor(name string, decodeURL func(string) string) partWriter {
 		return text(func(m *message) string { return headerText(m.request.Header, header) })
 	}
 	return nil
+}
+
+// bodyHashes are the hashes of the body that may be a part: as bytes, or written in hex or base64.
+var bodyHashes = map[string]func([]byte) []byte{
+	"md5(body)":    func(b []byte) []byte { sum := md5.Sum(b); return sum[:] },  //nolint:gosec // what some senders sign; the signature's own hash is what protects
+	"sha1(body)":   func(b []byte) []byte { sum := sha1.Sum(b); return sum[:] }, //nolint:gosec // as above
+	"sha256(body)": func(b []byte) []byte { sum := sha256.Sum256(b); return sum[:] },
+	"sha512(body)": func(b []byte) []byte { sum := sha512.Sum512(b); return sum[:] },
+}
+
+// coversBody reports whether a part depends on every byte of the body.
+func coversBody(name string) bool {
+	return name == "body" || name == "body_base64" || bodyHashPart(name) != nil
+}
+
+// bodyHashPart is the writer of sha256(body), hex(sha256(body)) or base64(sha256(body)); nil for
+// anything else.
+func bodyHashPart(name string) partWriter {
+	write := func(sum []byte) []byte { return sum }
+	if inside, ok := strings.CutPrefix(name, "hex("); ok {
+		name, write = strings.TrimSuffix(inside, ")"), func(sum []byte) []byte { return []byte(hex.EncodeToString(sum)) }
+	} else if inside, ok := strings.CutPrefix(name, "base64("); ok {
+		name, write = strings.TrimSuffix(inside, ")"), func(sum []byte) []byte { return []byte(base64.StdEncoding.EncodeToString(sum)) }
+	}
+	hash := bodyHashes[name]
+	if hash == nil {
+		return nil
+	}
+	return func(m *message, to *digest) error { to.bytes(write(hash(m.request.Body))); return nil }
 }
 
 // writeFirstItem writes the bytes of a JSON array's first element, and of a body that is one

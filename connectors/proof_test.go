@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/hmac"
 	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -543,6 +544,90 @@ func TestReasonsHoldNothingOfABody(t *testing.T) {
 			got := outcome(t, connector(t, tt.config), r)
 			if got != tt.want || strings.Contains(got, "7700") {
 				t.Errorf("Receive: %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// Senders that sign a hash of the body. The bytes and sums are from openssl:
+// printf '{"id":1}' | openssl dgst -md5, and so on.
+func TestAHashOfTheBodyCanBeSigned(t *testing.T) {
+	const body = `{"id":1}`
+	for part, written := range map[string]string{
+		"md5(body)":            "\xd2\xce\x28\xb9\xa7\xfd\x7e\x44\x07\xe2\xb0\xfd\x49\x9b\x7f\xe4",
+		"hex(md5(body))":       "d2ce28b9a7fd7e4407e2b0fd499b7fe4",
+		"base64(md5(body))":    "0s4ouaf9fkQH4rD9SZt/5A==",
+		"hex(sha1(body))":      "87911d1aed509877b83a48ec536f768cdcd22df1",
+		"hex(sha256(body))":    "037c9214eef74cc3887f3a4f085b4e17d76280dafd273b0ee160c09c4ba1cfd4",
+		"base64(sha256(body))": "A3ySFO73TMOIfzpPCFtOF9digNr9JzsO4WDAnEuhz9Q=",
+		"hex(sha512(body))":    "ff51480579af24f45c0b92333551d8e3317f00d961f07a66a9e17759732b3e8c78f83944d9af3b1f919c93d0e5131027f390cad59edb15e35ee4e76e7cb51dc9",
+	} {
+		con := connector(t, `verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-Signature, encoding: hex}, parts: [timestamp, "'.'", `+part+`], timestamp: {header: X-Time}, secret: `+testSecret+`}`)
+		unix := fmt.Sprint(mutationNow.Unix())
+		r := request(body, "X-Time", unix, "X-Signature", hex.EncodeToString(mac(unix+"."+written)))
+		if got := outcome(t, con, r); got != "" {
+			t.Errorf("%s: %s", part, got)
+		}
+		r.Body = []byte(`{"id":2}`)
+		if got := outcome(t, con, r); !strings.HasPrefix(got, "verify: the signature does not match") {
+			t.Errorf("%s, another body: %q", part, got)
+		}
+	}
+}
+
+// The library reads the token, and each of its demands is switched on.
+func TestJWTsAreReadStrictly(t *testing.T) {
+	hs := connector(t, "verify: {kind: jwt, claims: {aud: nudgewire}, body_hash: h}\nsecret: "+testSecret)
+	own := ownKeyFor(t, "rsa-sha256")
+	rs := decodeConfig(t, "verify: {kind: jwt, algorithm: rsa-sha256}")
+	rs.Verify.Key = own
+	asymmetric := mustCompile(t, "x", rs, connectors.Options{})
+	sum := sha256.Sum256([]byte(testBody))
+	hash, now := hex.EncodeToString(sum[:]), mutationNow.Unix()
+	token := func(head, payload, key string) string {
+		text := base64.RawURLEncoding.EncodeToString([]byte(head)) + "." + base64.RawURLEncoding.EncodeToString([]byte(payload))
+		h := hmac.New(sha256.New, []byte(key))
+		h.Write([]byte(text))
+		return text + "." + base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+	}
+	const head = `{"alg":"HS256","typ":"JWT"}`
+	claims := func(times string) string { return `{"aud":"nudgewire","h":"` + hash + `"` + times + `}` }
+	exp := fmt.Sprintf(`,"exp":%d`, now+60)
+	tests := map[string]struct {
+		con         *connectors.Connector
+		value, want string
+	}{
+		"right":                      {hs, "Bearer " + token(head, claims(exp), testSecret), ""},
+		"one of several":             {hs, "Bearer " + token(head, `{"aud":["a","nudgewire"],"h":"`+hash+`"`+exp+`}`, testSecret), ""},
+		"no end":                     {hs, "Bearer " + token(head, claims(""), testSecret), "the JWT has no exp, so it could be used for ever"},
+		"a beginning and no end":     {hs, "Bearer " + token(head, claims(fmt.Sprintf(`,"iat":%d`, now)), testSecret), "the JWT has no exp, so it could be used for ever"},
+		"an end as text":             {hs, "Bearer " + token(head, claims(fmt.Sprintf(`,"exp":"%d"`, now+60)), testSecret), "the JWT's exp, nbf or iat is no time"},
+		"an end as null":             {hs, "Bearer " + token(head, claims(`,"exp":null`), testSecret), "the JWT's exp, nbf or iat is no time"},
+		"ended":                      {hs, "Bearer " + token(head, claims(fmt.Sprintf(`,"exp":%d`, now-61)), testSecret), "the JWT ended; it is 1m1s old"},
+		"ended within the skew":      {hs, "Bearer " + token(head, claims(fmt.Sprintf(`,"exp":%d`, now-59)), testSecret), ""},
+		"not yet":                    {hs, "Bearer " + token(head, claims(exp+fmt.Sprintf(`,"nbf":%d`, now+120)), testSecret), "the JWT is not valid yet; it is 2m0s in the future"},
+		"made in the future":         {hs, "Bearer " + token(head, claims(exp+fmt.Sprintf(`,"iat":%d`, now+120)), testSecret), "the JWT was made in the future; it is 2m0s in the future"},
+		"extensions":                 {hs, "Bearer " + token(`{"alg":"HS256","crit":["b64"],"b64":false}`, claims(exp), testSecret), "the JWT demands extensions that are not known here"},
+		"algorithm none":             {hs, "Bearer " + strings.TrimRight(token(`{"alg":"none"}`, claims(exp), testSecret), "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), `the JWT names the algorithm "none", and only HS256 is accepted`},
+		"another algorithm":          {hs, "Bearer " + token(`{"alg":"HS512"}`, claims(exp), testSecret), `the JWT names the algorithm "HS512", and only HS256 is accepted`},
+		"another secret":             {hs, "Bearer " + token(head, claims(exp), "another"), "the JWT's signature does not match (1 key tried)"},
+		"another hash":               {hs, "Bearer " + token(head, `{"aud":"nudgewire","h":"00"`+exp+`}`, testSecret), "the JWT's claim h is not the hash of the body"},
+		"no hash":                    {hs, "Bearer " + token(head, `{"aud":"nudgewire"`+exp+`}`, testSecret), "the JWT's claim h is not the hash of the body"},
+		"another claim":              {hs, "Bearer " + token(head, `{"aud":"x","h":"`+hash+`"`+exp+`}`, testSecret), "the JWT's claim aud is not the right one"},
+		"no claim":                   {hs, "Bearer " + token(head, `{"h":"`+hash+`"`+exp+`}`, testSecret), "the JWT's claim aud is not the right one"},
+		"no scheme":                  {hs, token(head, claims(exp), testSecret), "the header Authorization holds no JWT"},
+		"two blanks":                 {hs, "Bearer  " + token(head, claims(exp), testSecret), "the header Authorization holds no JWT"},
+		"four parts":                 {hs, "Bearer " + token(head, claims(exp), testSecret) + ".x", "the header Authorization holds no JWT"},
+		"the public key as a secret": {asymmetric, "Bearer " + token(head, claims(exp), own.PublicKeys[0]), `the JWT names the algorithm "HS256", and only RS256 is accepted`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			want := tt.want
+			if want != "" {
+				want = "verify: " + want
+			}
+			if got := outcome(t, tt.con, request(testBody, "Authorization", tt.value)); got != want {
+				t.Errorf("Receive: %q, want %q", got, want)
 			}
 		})
 	}
