@@ -24,7 +24,7 @@ func environ(name string) (string, bool) {
 		return "", false
 	}
 	if strings.HasSuffix(name, "_DSN") {
-		return "postgres://leaked-value-of-" + strings.ToLower(name) + "@db.example/crm", true
+		return "postgres://leaked-value-of-" + strings.ToLower(name) + "@db.example/crm?sslmode=verify-full", true
 	}
 	return "leaked-value-of-" + strings.ToLower(name), true
 }
