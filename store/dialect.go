@@ -6,7 +6,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// A dialect is all that differs between the engines. The SQL of this package is written once,
+// A dialect is what differs between the engines in the SQL of statements and schema; connections, the log and the one
+// writer are SQLite's alone. The SQL of this package is written once,
 // in what SQLite and PostgreSQL both accept, with these marks in the few places where they
 // part; a second engine is another value of this type.
 //
