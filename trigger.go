@@ -13,6 +13,8 @@ const (
 	Cancelled  Outcome = "cancelled"  // a cancelling event had come before this one
 	Cancelling Outcome = "cancelling" // this event ends what waits for the same affair
 	Shadowed   Outcome = "shadowed"   // would have been planned, but the trigger is in mode shadow
+	Blocked    Outcome = "blocked"    // this event says that its contact wants no messages
+	Allowed    Outcome = "allowed"    // this event says that its contact wants messages again
 )
 
 // A Decision is what one trigger said to one event, and why. It is stored with the event
@@ -28,6 +30,9 @@ type Decision struct {
 	Config     string     // version of the config that decided
 	At         time.Time
 }
+
+// OptOut is the trigger's name in the decisions about what a contact wants. No config can hold it.
+const OptOut = "(opt-out)"
 
 // ByHand is the trigger's name in the records of what a person sent. No config can hold it.
 const ByHand = "(by hand)"

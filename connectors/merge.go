@@ -17,6 +17,7 @@ func (c Config) over(base Config) Config {
 	text(&out.Setup, c.Setup)
 	text(&out.Verified, c.Verified)
 	text(&out.Duties, c.Duties)
+	text(&out.OptOut, c.OptOut)
 	out.Secret, out.Secrets, out.VerifyToken = c.Secret, c.Secrets, c.VerifyToken
 	text(&out.Defaults.Country, c.Defaults.Country)
 	text(&out.Defaults.Language, c.Defaults.Language)

@@ -320,6 +320,9 @@ func (c *Connector) Sender() Sender { return c.config.Sender }
 // Verified says what was proven about the connector's description and what was not, for people.
 func (c *Connector) Verified() string { return strings.TrimSpace(c.config.Verified) }
 
+// HeedsOptOuts reports whether what its sender says of contacts who want no messages is carried out.
+func (c *Connector) HeedsOptOuts() bool { return c.config.OptOut != "ignore" }
+
 // SilentAfter is how long the sender may be silent before somebody should look; 0 for ever.
 func (c *Connector) SilentAfter() time.Duration { return c.config.SilentAfter.D() }
 

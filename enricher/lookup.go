@@ -85,7 +85,7 @@ func (n *Enricher) fill(asking context.Context, rules *Rules, event *nudgewire.E
 func (n *Enricher) giveUp(recording context.Context, rules *Rules, l nudgewire.PendingLookup, event *nudgewire.Event, reason string) {
 	n.Log.Warn("look-up given up", zap.Int64("event", int64(l.EventID)), zap.String("connector", l.Connector),
 		zap.Int("attempt", l.Attempt), zap.String("reason", reason))
-	n.plan(recording, l, without(rules.Triggers, event, reason, time.Now()))
+	n.plan(recording, l, without(rules.Receivers[l.Connector], rules.Triggers, event, reason, time.Now()))
 }
 
 // plan hands a plan to the ledger, again and again while that is in trouble: until the lease

@@ -15,13 +15,13 @@ import (
 // Nothing is looked up for events that no trigger listens to. What should be looked up and
 // cannot be, for want of a token, say, is planned at once, and the refusals say so.
 func First(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now time.Time) nudgewire.Plan {
-	plan := set.Match(e, now)
+	plan := match(c, set, e, now)
 	if !c.Enriches() {
 		return plan
 	}
 	var ready []nudgewire.Wish
 	for _, w := range plan.Wishes {
-		if w.Decision.Outcome == nudgewire.Cancelling && w.Affair.Key != "" {
+		if w.Decision.Outcome == nudgewire.Cancelling && w.Affair.Key != "" || w.Decision.Trigger == nudgewire.OptOut && w.Affair.Phone != "" {
 			ready = append(ready, w)
 		}
 	}
@@ -31,7 +31,7 @@ func First(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now t
 	_, needed, err := c.Lookup(*e)
 	switch {
 	case err != nil:
-		return without(set, e, err.Error(), now)
+		return without(c, set, e, err.Error(), now)
 	case needed:
 		plan.Wishes, plan.Later = ready, true
 	}
@@ -41,7 +41,7 @@ func First(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now t
 // without is the plan of an event whose look-up came to nothing: what a trigger would have
 // sent is refused, because it was to say what nobody knows now. reason goes on from "the
 // phone".
-func without(set *triggers.Set, e *nudgewire.Event, reason string, now time.Time) nudgewire.Plan {
+func without(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, reason string, now time.Time) nudgewire.Plan {
 	if e.Contact.Phone == "" {
 		reason = "the phone " + reason
 		if had := e.Contact.PhoneProblem; had != "" {
@@ -51,7 +51,7 @@ func without(set *triggers.Set, e *nudgewire.Event, reason string, now time.Time
 	} else {
 		reason = "what the webhook leaves out " + reason
 	}
-	plan := set.Match(e, now)
+	plan := match(c, set, e, now)
 	for i := range plan.Wishes {
 		w := &plan.Wishes[i]
 		if w.Decision.Outcome != nudgewire.Planned && w.Decision.Outcome != nudgewire.Shadowed {
@@ -59,5 +59,34 @@ func without(set *triggers.Set, e *nudgewire.Event, reason string, now time.Time
 		}
 		w.Decision.Outcome, w.Decision.Reason, w.Owe = nudgewire.Refused, reason, nudgewire.Dispatch{}
 	}
+	return plan
+}
+
+// match is what every trigger wants because of the event, and before them what its contact wants.
+func match(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now time.Time) nudgewire.Plan {
+	plan := set.Match(e, now)
+	var says nudgewire.Outcome
+	var reason string
+	switch e.Kind {
+	case "contact.unsubscribed":
+		says = nudgewire.Blocked
+	case "contact.subscribed":
+		says = nudgewire.Allowed
+	}
+	if says == "" || c == nil || !c.HeedsOptOuts() {
+		return plan
+	}
+	if e.Contact.Phone == "" {
+		says, reason = nudgewire.Refused, "blocks nobody: the event names no phone"
+		if e.Contact.PhoneProblem != "" {
+			reason = "blocks nobody: " + e.Contact.PhoneProblem
+		}
+	}
+	wish := nudgewire.Wish{
+		Decision: nudgewire.Decision{Trigger: nudgewire.OptOut, Outcome: says, Reason: reason, Config: set.Version(), At: now.UTC()},
+		Affair:   nudgewire.Affair{Trigger: nudgewire.OptOut, Phone: e.Contact.Phone},
+		EventAt:  e.Time(),
+	}
+	plan.Wishes = append([]nudgewire.Wish{wish}, plan.Wishes...)
 	return plan
 }

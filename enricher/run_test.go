@@ -534,7 +534,7 @@ func TestWhatWaitsAndWhatDoesNot(t *testing.T) {
 func TestWithAPhoneButWithoutTheRestNothingIsSent(t *testing.T) {
 	rules := rulesOf(t)
 	e := nudgewire.Event{Connector: "crm", Kind: "cart.updated", DedupeKey: "k", ReceivedAt: time.Now(), Contact: nudgewire.Contact{Phone: "447700900123"}}
-	plan := without(rules.Triggers, &e, "could not be looked up at crm.example.com: 404 Not Found", time.Now())
+	plan := without(rules.Receivers["crm"], rules.Triggers, &e, "could not be looked up at crm.example.com: 404 Not Found", time.Now())
 	d := plan.Wishes[0].Decision
 	if d.Outcome != nudgewire.Refused || d.Reason != "what the webhook leaves out could not be looked up at crm.example.com: 404 Not Found" || plan.Wishes[0].Owe.Send.Template != "" {
 		t.Errorf("%+v", plan.Wishes[0])

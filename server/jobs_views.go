@@ -154,6 +154,8 @@ type BlockView struct {
 	Reason string          `json:"reason,omitempty"`
 	Source string          `json:"source,omitempty"`
 	At     time.Time       `json:"at,omitzero"`
+
+	Event nudgewire.EventID `json:"event,omitempty"` // that said so
 }
 
 // runView is a run with its parts, nil where they are not asked for.

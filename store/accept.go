@@ -38,6 +38,7 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 			return nil, err
 		}
 	}
+	defer s.beforeBlocks(plans)()
 	receipts := make([]nudgewire.Receipt, len(plans))
 	err := s.write(ctx, laneIngest, func(t *tx) error {
 		for i := range ready {
@@ -224,6 +225,12 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 			d.Reason = done.Reason
 		}
 	}
+	if wants(d.Outcome) {
+		var err error
+		if d.Reason, err = t.optOut(&p.plan.Event, wish, id); err != nil {
+			return d, err
+		}
+	}
 	c, known := outcomeCounts[d.Outcome]
 	owing := d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Restarted
 	if !known || owing && d.DispatchID == 0 {
@@ -241,6 +248,8 @@ var outcomeCounts = map[nudgewire.Outcome]counter{
 	nudgewire.Cancelled:  countCancelledDecisions,
 	nudgewire.Cancelling: countCancelling,
 	nudgewire.Shadowed:   countShadowed,
+	nudgewire.Blocked:    countOptOuts,
+	nudgewire.Allowed:    countOptIns,
 }
 
 // carryOut does what a settlement says, as it stands, and returns the dispatch that now holds

@@ -13,8 +13,9 @@ import (
 type Block struct {
 	Phone  nudgewire.Phone
 	Reason string // in a person's words; "" for none given
-	Source string // who said so: "by hand", or a file's name
+	Source string // who said so: "by hand", a file's name, or the event's connector and kind
 	At     time.Time
+	Event  nudgewire.EventID // that said so; 0 for a person
 }
 
 // perBlocks is how many blocks share one operation.
@@ -109,7 +110,11 @@ func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
 	defer s.blocking.Unlock()
 	var n int64
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
-		n, err = t.exec(stAllow, string(phone))
+		if n, err = t.exec(stAllow, string(phone)); err != nil || n == 0 {
+			return err
+		}
+		// Else an older opt-out that arrives late would overrule the person.
+		_, err = t.exec(stWish, string(phone), int64(0), t.at, int64(0))
 		return err
 	})
 	if err == nil && n == 0 {
@@ -138,8 +143,8 @@ func (s *Store) Blocks(ctx context.Context, limit int) (out []Block, err error) 
 		limit = defaultLimit
 	}
 	var q select_
-	err = s.rows(ctx, q.sql("phone, reason, source, at", "blocks", "phone", limit), nil, func(r *row) error {
-		out = append(out, Block{nudgewire.Phone(r.text()), r.text(), r.text(), r.time()})
+	err = s.rows(ctx, q.sql("phone, reason, source, at, event_id", "blocks", "phone", limit), nil, func(r *row) error {
+		out = append(out, Block{nudgewire.Phone(r.text()), r.text(), r.text(), r.time(), nudgewire.EventID(r.int())})
 		return nil
 	})
 	if err != nil {

@@ -15,6 +15,8 @@ const (
 	countCancelledDecisions
 	countCancelling
 	countShadowed
+	countOptOuts
+	countOptIns
 	countDispatches // with countFollowed also the newest number given to a dispatch
 	countAttempts
 	countRetries
@@ -45,6 +47,8 @@ var counterNames = [counterCount]string{
 	countCancelledDecisions: "decisions_cancelled",
 	countCancelling:         "decisions_cancelling",
 	countShadowed:           "decisions_shadowed",
+	countOptOuts:            "decisions_blocked",
+	countOptIns:             "decisions_allowed",
 	countDispatches:         "dispatches",
 	countAttempts:           "attempts",
 	countRetries:            "attempts_again",

@@ -125,6 +125,7 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 	if err := ready.prepare(&plan, s.hash, &room); err != nil {
 		return nudgewire.Receipt{}, err
 	}
+	defer s.beforeBlocks([]nudgewire.Plan{plan})()
 	var receipt nudgewire.Receipt
 	lost := false
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
@@ -169,7 +170,7 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 	receipt := nudgewire.Receipt{EventID: id}
 	for i := range p.wishes {
 		d := &p.plan.Wishes[i].Decision
-		if d.Outcome == nudgewire.Cancelling && done[cancelled{d.Trigger, d.Key}] {
+		if (d.Outcome == nudgewire.Cancelling || wants(d.Outcome)) && done[cancelled{d.Trigger, d.Key}] {
 			continue
 		}
 		decided, err := t.decide(p, i, id, settle)

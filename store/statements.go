@@ -109,6 +109,10 @@ const (
 	stBlock
 	stBlocked
 	stAllow
+	stOptOut
+	stOptIn
+	stWished
+	stWish
 	stHalt
 	stUnhalt
 	stDueUnhalted

@@ -46,7 +46,15 @@ func init() {
 			WHERE id >= ?1 AND id < ?2 AND state = 'waiting'`},
 
 		stBlock: {0, `INSERT INTO blocks (phone, reason, source, at) VALUES (?1, ?2, ?3, ?4)
-			ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source`},
+			ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, event_id = 0`},
+		// A person's block stays as it is.
+		stOptOut: {0, `INSERT INTO blocks (phone, reason, source, at, event_id) VALUES (?1, ?2, ?3, ?4, ?5)
+			ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, at = excluded.at, event_id = excluded.event_id
+			WHERE blocks.event_id > 0`},
+		stOptIn:  {0, `DELETE FROM blocks WHERE phone = ?1 AND event_id > 0`},
+		stWished: {3, `SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`},
+		stWish: {0, `INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
+			ON CONFLICT (phone) DO UPDATE SET opted_out = excluded.opted_out, event_at = excluded.event_at, event_id = excluded.event_id`},
 		stBlocked: {1, `SELECT reason FROM blocks WHERE phone = ?1`},
 		stAllow:   {0, `DELETE FROM blocks WHERE phone = ?1`},
 

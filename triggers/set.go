@@ -128,6 +128,9 @@ func (s *Set) Holding(waiting []string, gone []Rule) (_ *Set, known []bool) {
 	return &with, known
 }
 
+// Version is that of the config, as decisions carry it.
+func (s *Set) Version() string { return s.version }
+
 // ModeOf is the mode of a trigger; "" for one that the config does not have.
 func (s *Set) ModeOf(name string) Mode {
 	for _, r := range s.rules {

@@ -135,6 +135,8 @@ var totalGroups = []struct {
 		{"decisions_cancelled", "cancelled"},
 		{"decisions_cancelling", "cancelling"},
 		{"decisions_shadowed", "shadowed"},
+		{"decisions_blocked", "opted out"},
+		{"decisions_allowed", "opted in again"},
 	}},
 	{"dispatches", []struct{ counter, word string }{
 		{"dispatches_accepted", "accepted"},

@@ -127,9 +127,9 @@ func lookupWords(l *server.LookupView) string {
 func (c *cli) outcome(o nudgewire.Outcome) painted {
 	code := "33"
 	switch o {
-	case nudgewire.Planned, nudgewire.Restarted, nudgewire.Shadowed:
+	case nudgewire.Planned, nudgewire.Restarted, nudgewire.Shadowed, nudgewire.Allowed:
 		code = "32"
-	case nudgewire.Refused, nudgewire.Cancelled, nudgewire.Cancelling:
+	case nudgewire.Refused, nudgewire.Cancelled, nudgewire.Cancelling, nudgewire.Blocked:
 	}
 	return c.paint(c.out, code, string(o))
 }

@@ -97,5 +97,15 @@ CREATE TABLE blocks (
 	phone  TEXT   NOT NULL PRIMARY KEY CHECK (phone <> ''),
 	reason TEXT   NOT NULL,
 	source TEXT   NOT NULL,
-	at     BIGINT NOT NULL CHECK (at > 0)
+	at     BIGINT NOT NULL CHECK (at > 0),
+	event_id BIGINT NOT NULL DEFAULT 0 CHECK (event_id >= 0)
+) {{clustered}};
+
+-- The newest word of each contact on whether it wants messages, by the time when it happened: an
+-- older one that arrives later changes nothing. event_id is 0 for a person's word.
+CREATE TABLE opt_outs (
+	phone    TEXT   NOT NULL PRIMARY KEY CHECK (phone <> ''),
+	opted_out BIGINT NOT NULL CHECK (opted_out = 0 OR opted_out = 1),
+	event_at BIGINT NOT NULL,
+	event_id BIGINT NOT NULL
 ) {{clustered}};

@@ -50,6 +50,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"files", s.files},
 		{"blocks", s.blocks},
 		{"blocks hold", s.blocksHold},
+		{"opt-outs", s.optOuts},
 		{"halts", s.halts},
 		{"hold", s.hold},
 		{"pauses", s.pauses},

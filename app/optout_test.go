@@ -1,0 +1,67 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+const optOutConfig = `
+defaults: {country: GB, language: en}
+connectors:
+  crm: {verify: {kind: token, from: header, field: X-Token, secret: "${SHOP_SECRET}"}, event: {type: type, id: id, time: at}, map: {phone: phone}}
+triggers:
+  offer: {on: crm.deal.won, key: raw.id, send: {template: offer}}
+  receipt: {on: crm.order.paid, key: raw.id, category: utility, send: {template: receipt}}
+tracking: {poll: [1s]}
+`
+
+// crm posts an event of a connector of one's own.
+func (h *house) crm(kind, id, phone, at string) {
+	h.t.Helper()
+	body := fmt.Sprintf(`{"type":%q,"id":%q,"phone":%q,"at":%q}`, kind, id, phone, at)
+	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.url+"/hooks/crm", strings.NewReader(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Token", shopSecret)
+	h.mustTake(req)
+}
+
+func TestAnOptOutThatACRMPostsBlocksAndALaterOptInAllows(t *testing.T) {
+	h := open(t, options{config: optOutConfig})
+	const early, late = "2026-03-02T12:00:00Z", "2026-03-02T13:00:00Z"
+	h.crm("contact.unsubscribed", "u1", phone(0), early)
+	h.crm("deal.won", "d1", phone(0), early)
+	var m server.MessageView
+	h.eventually("the offer ends", func() bool { m = h.messages()[0]; return m.State.Final() })
+	if m.State != nudgewire.StateDropped || m.Reason != "the contact is blocked: opted out (event 1)" {
+		t.Errorf("the offer: %s, %q", m.State, m.Reason)
+	}
+	blocks, err := h.ask.Blocks(t.Context(), server.ListQuery{})
+	if err != nil || len(blocks) != 1 || blocks[0].Event != 1 || blocks[0].Source != "crm.contact.unsubscribed" {
+		t.Errorf("blocked: %+v, %v", blocks, err)
+	}
+	stories, err := h.ask.Why(t.Context(), phone(0), 10)
+	if err != nil || len(stories) != 2 {
+		t.Fatalf("why: %+v, %v", stories, err)
+	}
+	if d := stories[0].Event.Decisions; len(d) != 1 || d[0].Outcome != nudgewire.Blocked || d[0].Reason != "the contact is blocked: it gets nothing but codes" {
+		t.Errorf("why says %+v", d)
+	}
+	h.crm("contact.subscribed", "s1", phone(0), late)
+	h.crm("contact.unsubscribed", "u2", phone(0), early) // it was on its way for long
+	h.crm("deal.won", "d2", phone(0), late)
+	h.eventually("an offer leaves", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })
+
+	h.edit("map: {phone: phone}}", "map: {phone: phone}, opt_out: ignore}")
+	h.reload()
+	h.crm("contact.unsubscribed", "u3", phone(1), late)
+	h.crm("deal.won", "d3", phone(1), late)
+	h.eventually("an opt-out that is ignored stops nothing", func() bool { return h.service.Accepted(phone(1)[1:]) == 1 })
+}

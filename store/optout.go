@@ -1,0 +1,69 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// wants reports whether a decision is about what a contact wants.
+func wants(o nudgewire.Outcome) bool { return o == nudgewire.Blocked || o == nudgewire.Allowed }
+
+// optOut carries out an event's word on whether its contact wants messages, and says what came of
+// it. The later word counts by the time when it happened, and of two at the same time the no. A
+// person's block is a person's to end.
+func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Wish, id nudgewire.EventID) (reason string, err error) {
+	phone, at, out := string(w.Affair.Phone), micro(w.EventAt), w.Decision.Outcome == nudgewire.Blocked
+	var later int64 = -1
+	err = t.query(stWished, func(r *row) error {
+		was, when, event := r.int() == 1, r.int(), r.int()
+		if when > at || when == at && was && !out {
+			later = event
+		}
+		return nil
+	}, phone)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("what the contact wanted before: %w", err)
+	case later > 0:
+		return fmt.Sprintf("changes nothing: event %d happened later", later), nil
+	case later == 0:
+		return "changes nothing: a person allowed the contact later", nil
+	}
+	if _, err := t.exec(stWish, phone, flag(out), at, int64(id)); err != nil {
+		return "", fmt.Errorf("what the contact wants: %w", err)
+	}
+	if out {
+		t.blocks = true
+		n, err := t.exec(stOptOut, phone, fmt.Sprintf("opted out (event %d)", id), e.Ref(), t.at, int64(id))
+		if err == nil && n == 0 {
+			return "the contact is blocked by a person already", nil
+		}
+		return "the contact is blocked: it gets nothing but codes", err
+	}
+	n, err := t.exec(stOptIn, phone)
+	if err != nil || n > 0 {
+		return "the contact's block ends", err
+	}
+	if _, blocked, err := t.blocked(w.Affair.Phone); err != nil || blocked {
+		return "the contact stays blocked: a person did it, and only a person ends it", err
+	}
+	return "the contact was not blocked", nil
+}
+
+// beforeBlocks keeps the end of the last block from overtaking blocks that plans make, and once they
+// are made tells the sender's last look that there are fresh ones.
+func (s *Store) beforeBlocks(plans []nudgewire.Plan) (done func()) {
+	if !slices.ContainsFunc(plans, func(p nudgewire.Plan) bool {
+		return slices.ContainsFunc(p.Wishes, func(w nudgewire.Wish) bool { return w.Decision.Outcome == nudgewire.Blocked })
+	}) {
+		return func() {}
+	}
+	s.blocking.RLock()
+	return func() {
+		s.lastBlock.Store(micro(time.Now()))
+		s.blocking.RUnlock()
+	}
+}
