@@ -168,8 +168,11 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return fmt.Errorf("recover what was being sent: %w", err)
 	}
-	if n > 0 {
-		a.log.Warn("an earlier run ended while sending; what nobody can know is in doubt", zap.Int("dispatches", n))
+	if n.Doubtful > 0 {
+		a.log.Warn("an earlier run ended while sending; what nobody can know is in doubt", zap.Int("dispatches", n.Doubtful))
+	}
+	if n.Unsent > 0 {
+		a.log.Info("an earlier run ended with messages in hand whose calls had not begun; they wait again", zap.Int("dispatches", n.Unsent))
 	}
 	// Now nothing is in anybody's hands: what a crash kept from being cancelled ends here.
 	if _, _, err := a.store.EndCancelled(ctx); err != nil {

@@ -105,7 +105,12 @@ func (l sendLedger) NextDue(ctx context.Context) (time.Time, bool, error) {
 }
 
 func (l sendLedger) Abandon(ctx context.Context, now time.Time, owner string) (int, error) {
-	return l.store.Abandon(ctx, now, owner)
+	n, err := l.store.Abandon(ctx, now, owner)
+	return n.Doubtful, err
+}
+
+func (l sendLedger) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
+	return l.store.BeginCall(slot, id, attempt)
 }
 
 // pollLedger is the store as the tracker sees it.

@@ -233,7 +233,12 @@ func (l ledger) Finish(ctx context.Context, a nudgewire.Attempt) error {
 func (l ledger) NextDue(ctx context.Context) (time.Time, bool, error) { return l.store.NextDue(ctx) }
 
 func (l ledger) Abandon(ctx context.Context, now time.Time, owner string) (int, error) {
-	return l.store.Abandon(ctx, now, owner)
+	n, err := l.store.Abandon(ctx, now, owner)
+	return n.Doubtful, err
+}
+
+func (l ledger) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
+	return l.store.BeginCall(slot, id, attempt)
 }
 
 func (l ledger) ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error) {

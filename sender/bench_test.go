@@ -95,3 +95,5 @@ func BenchmarkEventToCall(b *testing.B) {
 func (e *endless) MessageStatus(context.Context, string) (apiclient.Status, error) {
 	return apiclient.Status{}, nil
 }
+
+func (*endless) BeginCall(int, nudgewire.DispatchID, int) error { return nil }

@@ -15,10 +15,10 @@ import (
 
 // work takes claims one by one to their recorded end. ctx done means give back what was not
 // sent; calling bounds calls, recording commits.
-func (s *Sender) work(ctx, calling, recording context.Context) {
+func (s *Sender) work(ctx, calling, recording context.Context, slot int) {
 	for c := range s.hands {
 		urgent := c.Category.Urgent()
-		outcome := s.deliver(ctx, calling, &c)
+		outcome := s.deliver(ctx, calling, &c, slot)
 		s.called(urgent)
 		s.record(recording, &c.Dispatch, outcome)
 		s.stored()
@@ -27,7 +27,7 @@ func (s *Sender) work(ctx, calling, recording context.Context) {
 
 // deliver makes the one call of a claim, or says why it was not made. A panic on the way
 // leaves the dispatch in doubt: nobody knows whether the call had begun.
-func (s *Sender) deliver(ctx, calling context.Context, c *claim) (a nudgewire.Attempt) {
+func (s *Sender) deliver(ctx, calling context.Context, c *claim, slot int) (a nudgewire.Attempt) {
 	queued, class := true, pace.Send
 	if c.Category.Urgent() {
 		class = pace.Urgent
@@ -46,14 +46,14 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim) (a nudgewire.At
 			a = c.attempt(time.Now(), nudgewire.StateInDoubt, "may have been taken: the sender broke while sending, and its log says how")
 		}
 	}()
-	slot := s.slots.take(ctx, c.Category.Urgent(), s.health.strikes())
+	place := s.slots.take(ctx, c.Category.Urgent(), s.health.strikes())
 	now := time.Now()
-	if halted, is := s.health.holds(c.Category.Urgent()); slot == nil && is && ctx.Err() == nil {
+	if halted, is := s.health.holds(c.Category.Urgent()); place == nil && is && ctx.Err() == nil {
 		return s.giveBack(c, halted.Until, "not sent: "+halted.Why)
-	} else if slot == nil {
+	} else if place == nil {
 		return s.giveBack(c, now, "stopping before it was sent")
 	}
-	defer func() { <-slot }()
+	defer func() { <-place }()
 	by := now.Add(holdMost)
 	if latest := c.ends.Add(-s.Timeout); latest.Before(by) {
 		by = latest
@@ -93,6 +93,10 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim) (a nudgewire.At
 	}
 	if now.Add(s.Timeout).After(c.ends) {
 		return s.giveBack(c, now, "not sent: the claim would have ended before the call")
+	}
+	// Without the note a crash would take the call for one that had not begun.
+	if err := s.Ledger.BeginCall(slot, c.ID, c.Attempt); err != nil {
+		return s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error())
 	}
 	answer, err := s.call(calling, &c.Dispatch)
 	waits := s.learn(calling, now, c, answer, err)

@@ -31,9 +31,11 @@ type memory struct {
 	asked    int   // claims altogether
 	dueAsked int
 
-	commit     time.Duration                 // each write takes so long
-	slowClaim  time.Duration                 // the next claim takes so long on top
-	slowFinish time.Duration                 // every outcome takes so long on top
+	commit     time.Duration // each write takes so long
+	slowClaim  time.Duration // the next claim takes so long on top
+	slowFinish time.Duration // every outcome takes so long on top
+	slots      map[int]nudgewire.Dispatch
+	beginFails func() error                  // nil error is no failure
 	claimFails func() error                  // nil error is no failure
 	finish     func(nudgewire.Attempt) error // the same
 }
@@ -163,6 +165,28 @@ func (m *memory) Abandon(_ context.Context, now time.Time, _ string) (int, error
 		}
 	}
 	return n, nil
+}
+
+func (m *memory) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.beginFails != nil {
+		if err := m.beginFails(); err != nil {
+			return err
+		}
+	}
+	if m.slots == nil {
+		m.slots = map[int]nudgewire.Dispatch{}
+	}
+	// The slot of a call whose outcome is not recorded yet must not be used again.
+	if was := m.rows[m.slots[slot].ID]; was != nil && was.State == nudgewire.StateSending && was.Attempt == m.slots[slot].Attempt {
+		return fmt.Errorf("slot %d still holds the call for dispatch %d", slot, was.ID)
+	}
+	if d := m.rows[id]; d.State != nudgewire.StateSending || d.Attempt != attempt {
+		return fmt.Errorf("dispatch %d, attempt %d is not claimed", id, attempt)
+	}
+	m.slots[slot] = *m.rows[id]
+	return nil
 }
 
 func (m *memory) row(id nudgewire.DispatchID) nudgewire.Dispatch {

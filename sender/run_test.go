@@ -609,3 +609,30 @@ func nothingTwiceNothingLost(t *testing.T) {
 		t.Errorf("states after the stop: %v", states)
 	}
 }
+
+// Without the note of a call that begins, no call is made.
+func TestACallThatCannotBeNotedIsNotMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := newMemory(many(5, nudgewire.Marketing)...)
+		full := true
+		ledger.beginFails = func() error {
+			if full {
+				return errors.New("the disk is full")
+			}
+			return nil
+		}
+		r := start(t, ledger, &service{}, nil)
+		pass(10 * time.Second)
+		if n := len(r.service.made()); n != 0 {
+			t.Errorf("%d calls", n)
+		}
+		if d := ledger.attempts[1][0]; d.State != nudgewire.StateWaiting || d.Reason != "not sent: the disk is full" {
+			t.Errorf("%s: %s", d.State, d.Reason)
+		}
+		full = false
+		pass(10 * time.Second)
+		if n := ledger.in(nudgewire.StateAccepted); n != 5 {
+			t.Errorf("%d accepted", n)
+		}
+	})
+}

@@ -28,8 +28,12 @@ type Ledger interface {
 	// NextDue is the earliest DueAt among waiting dispatches; ok is false when there is none.
 	NextDue(ctx context.Context) (due time.Time, ok bool, err error)
 	// Abandon ends the claims that nobody will finish, those of dead owners and those whose
-	// lease ended before now, and says how many there were. owner is the one who asks.
-	Abandon(ctx context.Context, now time.Time, owner string) (int, error)
+	// lease ended before now, and says how many of them may have been sent. owner is the one who
+	// asks.
+	Abandon(ctx context.Context, now time.Time, owner string) (doubtful int, err error)
+	// BeginCall notes that the call for a claim is about to begin. A slot is used again once Finish
+	// has recorded the outcome of the call that was noted there before.
+	BeginCall(slot int, id nudgewire.DispatchID, attempt int) error
 }
 
 // An API makes the calls; *apiclient.Client is one. It bounds each call by Options.Timeout
@@ -197,8 +201,8 @@ func (s *Sender) Run(ctx context.Context) error {
 	var rooms sync.WaitGroup
 	rooms.Go(func() {
 		var workers sync.WaitGroup
-		for range cap(s.hands) {
-			workers.Go(func() { s.work(ctx, calling, recording) })
+		for slot := range cap(s.hands) {
+			workers.Go(func() { s.work(ctx, calling, recording, slot) })
 		}
 		s.dispatch(ctx, recording)
 		close(s.hands)

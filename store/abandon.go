@@ -9,50 +9,97 @@ import (
 )
 
 // Abandon ends the claims that nobody will finish: of every owner but this one (with one
-// process on the data, the others are dead) and those whose lease has ended. What was
-// being sent is then in doubt, or waits to be sent again where the category resends by
+// process on the data, the others are dead) and those whose lease has ended. What a dead owner had
+// claimed and surely not begun to call for waits again, with the due time that it had. The rest may
+// have been sent: it is in doubt, or waits to be sent again where the category resends by
 // itself, is not expired, and has not been tried three times. It returns how many there
 // were, and goes by small commits so that nobody waits long behind it.
 //
 // Call it at the start, before the first claim, and whenever a lease may have ended.
-func (s *Store) Abandon(ctx context.Context, now time.Time, owner string) (n int, err error) {
+func (s *Store) Abandon(ctx context.Context, now time.Time, owner string) (Abandoned, error) {
+	var all Abandoned
 	for {
-		var found int
+		var found Abandoned
 		err := s.write(ctx, laneWork, func(t *tx) (err error) {
 			found, err = t.abandon(now, owner)
 			return err
 		})
 		if err != nil {
-			return n, fmt.Errorf("recover what was being sent: %w", err)
+			return all, fmt.Errorf("recover what was being sent: %w", err)
 		}
-		n += found
-		if found == 0 {
-			return n, nil
+		if found == (Abandoned{}) {
+			break
 		}
+		all.Doubtful += found.Doubtful
+		all.Unsent += found.Unsent
 	}
+	// From here on the file of calls tells of this owner: what it told of others is settled.
+	if err := s.calls.begin(owner); err != nil {
+		return all, fmt.Errorf("recover what was being sent: %w", err)
+	}
+	return all, nil
 }
 
-func (t *tx) abandon(now time.Time, owner string) (int, error) {
+// Abandoned is how many claims were ended.
+type Abandoned struct {
+	Doubtful int // may have been sent
+	Unsent   int // surely not
+}
+
+func (t *tx) abandon(now time.Time, owner string) (n Abandoned, err error) {
 	var held []nudgewire.Dispatch
-	err := t.query(stSending, func(r *row) error {
+	err = t.query(stSending, func(r *row) error {
 		d, _ := scanDispatch(r)
 		held = append(held, d)
 		return nil
 	}, owner, micro(now))
 	if err != nil {
-		return 0, err
+		return n, err
 	}
+	left := map[string]map[begun]bool{} // by owner; nil is not known
 	for i := range held {
-		if err := t.lapse(&held[i], now, owner); err != nil {
-			return 0, fmt.Errorf("dispatch %d: %w", held[i].ID, err)
+		d := &held[i]
+		calls, asked := left[d.Owner]
+		if !asked && d.Owner != owner {
+			all, known, err := t.callsLeft(d.Owner)
+			if err != nil {
+				return n, err
+			}
+			if known {
+				calls = all
+			}
+			left[d.Owner] = calls
+		}
+		if calls != nil && !calls[begun{d.ID, d.Attempt}] {
+			n.Unsent++
+			err = t.unsent(d, now)
+		} else {
+			n.Doubtful++
+			err = t.lapse(d, now, owner, calls != nil)
+		}
+		if err != nil {
+			return n, fmt.Errorf("dispatch %d: %w", d.ID, err)
 		}
 	}
-	return len(held), nil
+	return n, nil
 }
 
-func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string) error {
-	reason := fmt.Sprintf("the daemon ended during attempt %d; it may have been sent", d.Attempt)
-	if d.Owner == owner {
+// unsent gives back a claim whose call had not begun.
+func (t *tx) unsent(d *nudgewire.Dispatch, now time.Time) error {
+	_, err := t.finishWaiting(&nudgewire.Attempt{
+		DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, State: nudgewire.StateWaiting, RetryAt: d.DueAt, At: now,
+		Reason: fmt.Sprintf("not sent: the daemon ended before the call of attempt %d began", d.Attempt),
+	})
+	return err
+}
+
+// lapse ends a claim that may have been sent; known says that its call had surely begun.
+func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known bool) error {
+	reason := fmt.Sprintf("the daemon ended with attempt %d claimed, and whether its call had begun is not known; it may have been sent", d.Attempt)
+	switch {
+	case known:
+		reason = fmt.Sprintf("the daemon ended during the call of attempt %d; it may have been sent", d.Attempt)
+	case d.Owner == owner:
 		reason = fmt.Sprintf("attempt %d had no outcome within its lease; it may have been sent", d.Attempt)
 	}
 	a := nudgewire.Attempt{

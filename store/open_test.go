@@ -17,7 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-func openAt(t *testing.T, path string) *Store {
+func openAt(t testing.TB, path string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Options{DSN: "sqlite:" + path, Settle: planAll})
 	if err != nil {

@@ -63,6 +63,7 @@ type Store struct {
 	lastBlock atomic.Int64 // when the newest block of this process was stored, microseconds
 
 	off    recentOff
+	calls  calls
 	pinged atomic.Pointer[time.Time] // when a Ping wrote last
 
 	filling filling
@@ -146,7 +147,8 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if s.writer, err = openWriter(&c, sqliteDialect); err != nil {
 		return nil, err
 	}
-	s.writer.off = &s.off
+	s.calls.path = path + ".calls"
+	s.writer.off, s.writer.calls = &s.off, &s.calls
 	s.writer.now, s.writer.hooks = o.Now, hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup}
 	if s.writer.checkpoints, err = newCheckpointer(c); err != nil {
 		return nil, err
@@ -284,6 +286,7 @@ func (s *Store) Close() error {
 			}
 			errs = append(errs, execOn(s.writer.conn, "PRAGMA wal_checkpoint(TRUNCATE)"), s.writer.close())
 		}
+		errs = append(errs, s.calls.close())
 		if s.lock != nil {
 			errs = append(errs, s.lock.release())
 		}

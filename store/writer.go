@@ -45,6 +45,7 @@ type writer struct {
 	passed        passed
 	off           *recentOff
 	rejected      rejected
+	calls         *calls
 	now           func() time.Time
 	hooks         hooks
 }

@@ -27,8 +27,16 @@ func (s suite) back(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		"sent again after a crash": {nudgewire.Authentication, true, func(t *testing.T, l *ledger, _ nudgewire.Dispatch) {
-			if n, err := l.Abandon(l.ctx, at, "a new owner"); err != nil || n != 1 {
+		"claimed and not called for, after a crash": {nudgewire.Marketing, false, func(t *testing.T, l *ledger, _ nudgewire.Dispatch) {
+			if n, err := l.Abandon(l.ctx, at, "a new owner"); err != nil || n.Unsent != 1 {
+				t.Fatal(n, err)
+			}
+		}},
+		"sent again after a crash": {nudgewire.Authentication, true, func(t *testing.T, l *ledger, d nudgewire.Dispatch) {
+			if err := l.BeginCall(0, d.ID, d.Attempt); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := l.Abandon(l.ctx, at, "a new owner"); err != nil || n.Doubtful != 1 {
 				t.Fatal(n, err)
 			}
 		}},
@@ -86,6 +94,9 @@ func (s suite) back(t *testing.T) {
 			t.Run(way+", meanwhile "+what, func(t *testing.T) {
 				l := s.open(t)
 				l.at(at)
+				if _, err := l.Abandon(l.ctx, noon, owner); err != nil {
+					t.Fatal(err)
+				}
 				d := l.claimed("1", category(w.category))
 				if way == "sent again by a person" {
 					l.mustFinish(d, nudgewire.StateInDoubt)

@@ -71,8 +71,8 @@ func (s suite) crash(t *testing.T) {
 				t.Fatal(err)
 			}
 			n, err := l.Abandon(l.ctx, noon, owner)
-			if err != nil || n != len(sending) || n < len(before.claimed) {
-				t.Errorf("%d claims recovered of %d stored and %d acknowledged (%v)", n, len(sending), len(before.claimed), err)
+			if err != nil || n.Doubtful != len(sending) || n.Doubtful < len(before.claimed) {
+				t.Errorf("%+v claims recovered of %d stored and %d acknowledged (%v)", n, len(sending), len(before.claimed), err)
 			}
 			for _, id := range before.claimed {
 				if d := l.dispatch(id); d.State != nudgewire.StateInDoubt {

@@ -267,23 +267,23 @@ func (s suite) abandon(t *testing.T) {
 	}{
 		"a dead owner's marketing is in doubt": {
 			nudgewire.Marketing, 1, dead, 0, 0, nudgewire.StateInDoubt,
-			"the daemon ended during attempt 1; it may have been sent",
+			"the daemon ended with attempt 1 claimed, and whether its call had begun is not known; it may have been sent",
 		},
 		"a dead owner's utility is in doubt": {
 			nudgewire.Utility, 1, dead, 0, 0, nudgewire.StateInDoubt,
-			"the daemon ended during attempt 1; it may have been sent",
+			"the daemon ended with attempt 1 claimed, and whether its call had begun is not known; it may have been sent",
 		},
 		"a dead owner's login code waits again": {
 			nudgewire.Authentication, 1, dead, 0, 0, nudgewire.StateWaiting,
-			"the daemon ended during attempt 1; it may have been sent; sent again, as authentication may be",
+			"the daemon ended with attempt 1 claimed, and whether its call had begun is not known; it may have been sent; sent again, as authentication may be",
 		},
 		"a login code is not tried a fourth time": {
 			nudgewire.Authentication, 3, dead, 0, 0, nudgewire.StateInDoubt,
-			"the daemon ended during attempt 3; it may have been sent",
+			"the daemon ended with attempt 3 claimed, and whether its call had begun is not known; it may have been sent",
 		},
 		"an expired login code is not sent again": {
 			nudgewire.Authentication, 1, dead, 2 * time.Minute, 2 * time.Minute, nudgewire.StateInDoubt,
-			"the daemon ended during attempt 1; it may have been sent",
+			"the daemon ended with attempt 1 claimed, and whether its call had begun is not known; it may have been sent",
 		},
 		"our own claim within its lease stays": {nudgewire.Marketing, 1, owner, time.Minute - time.Microsecond, 0, nudgewire.StateSending, ""},
 		"our own claim after its lease is in doubt": {
@@ -321,8 +321,8 @@ func (s suite) abandon(t *testing.T) {
 			if d.State != tt.want || d.Reason != tt.words {
 				t.Errorf("%s: %s", d.State, d.Reason)
 			}
-			if stays := tt.want == nudgewire.StateSending; stays != (n == 0) {
-				t.Errorf("Abandon says %d", n)
+			if stays := tt.want == nudgewire.StateSending; stays != (n.Doubtful == 0) {
+				t.Errorf("Abandon says %+v", n)
 			}
 		})
 	}
@@ -337,8 +337,8 @@ func (s suite) abandon(t *testing.T) {
 		}
 		l.mustClaim(noon.Add(time.Hour), 1000)
 		n, err := l.Abandon(l.ctx, noon.Add(time.Hour), "a new owner")
-		if err != nil || n != 1000 {
-			t.Errorf("Abandon = %d, %v", n, err)
+		if err != nil || n.Doubtful != 1000 {
+			t.Errorf("Abandon = %+v, %v", n, err)
 		}
 		c, err := l.Counts(l.ctx)
 		if err != nil || c.InDoubt != 1000 || c.Sending != 0 {

@@ -26,6 +26,7 @@ type modelDispatch struct {
 	lease    time.Time
 	restarts int
 	off      bool             // an order came while it did not wait
+	begun    bool             // the call of the newest claim
 	status   nudgewire.Status // of its message; "" for none
 	final    bool
 }
@@ -36,6 +37,7 @@ type model struct {
 	events map[string]nudgewire.EventID
 	now    time.Time
 	owner  string
+	noted  string // the owner whose calls are noted
 }
 
 // modelSettle restarts what waits, and cancels what an order names.
@@ -168,6 +170,13 @@ func (m *model) claim(t *rapid.T) {
 		}
 		d.state, d.owner, d.lease = nudgewire.StateSending, m.owner, m.now.Add(time.Hour)
 		d.attempt++
+		d.begun = false
+		if m.noted == m.owner && rapid.Bool().Draw(t, "called") {
+			if err := m.l.BeginCall(int(id), id, d.attempt); err != nil {
+				t.Fatal(err)
+			}
+			d.begun = true
+		}
 	}
 }
 
@@ -219,19 +228,26 @@ func (m *model) abandon(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := 0
+	var want store.Abandoned
 	for _, d := range m.rows {
 		if d.state != nudgewire.StateSending || (d.owner == m.owner && m.now.Before(d.lease)) {
 			continue
 		}
-		want++
+		if d.owner != m.owner && d.owner == m.noted && !d.begun {
+			want.Unsent++
+			d.back(d.due, d.expires, false)
+			d.owner = ""
+			continue
+		}
+		want.Doubtful++
 		d.state = nudgewire.StateInDoubt
 		if d.category == nudgewire.Authentication && d.attempt < 3 && m.now.Before(d.expires) {
 			d.back(m.now, d.expires, true)
 		}
 	}
+	m.noted = m.owner
 	if n != want {
-		t.Fatalf("Abandon = %d, want %d", n, want)
+		t.Fatalf("Abandon = %+v, want %+v", n, want)
 	}
 }
 
