@@ -316,3 +316,16 @@ triggers:
 		t.Errorf("read back: %+v", got)
 	}
 }
+
+func TestThePrintedConfigShowsNoSecretOfAnAddress(t *testing.T) {
+	c, _ := Parse("c.yaml", []byte(`api: {base_url: "https://u:PASSWORD@api.example.com/api/v1", key: k}
+jobs:
+  w: {source: {http: {url: "https://crm.example.com/list?key=SECRET"}}, columns: {phone: phone}, send: {campaign: c}}
+triggers:
+  t: {on: shopify.cart.updated, send: {template: x, variables: ["https://shop.example.com/?ref=LINK"]}}
+`), nil)
+	out := c.Redacted()
+	if strings.Contains(out, "PASSWORD") || strings.Contains(out, "SECRET") || !strings.Contains(out, "ref=LINK") || !strings.Contains(out, "key=******") {
+		t.Errorf("printed:\n%s", out)
+	}
+}

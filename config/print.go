@@ -39,7 +39,7 @@ func (c *Config) effective() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("print the config: %w", err)
 	}
-	return append([]byte("# version "+c.Version+"\n"), out...), nil
+	return append([]byte("# version "+c.Version+"\n"), hideURLs(out)...), nil
 }
 
 // Connector is the entry of that name under connectors: as it is written, with ${NAME} for each
@@ -60,6 +60,22 @@ func (c *Config) Connector(name string) string {
 		return strings.NewReplacer("'[secret]'", "${"+connectors.Variable(name)+"_SECRET}", `"[secret]"`, "${"+connectors.Variable(name)+"_SECRET}").Replace(string(out))
 	}
 	return ""
+}
+
+// hideURLs stars out the secrets in addresses. Triggers keep theirs: Rules reads them again, and they
+// are addresses for customers.
+func hideURLs(text []byte) []byte {
+	section := ""
+	lines := strings.SplitAfter(string(text), "\n")
+	for i, line := range lines {
+		if key, _, ok := strings.Cut(line, ":"); ok && key != "" && !strings.ContainsAny(key[:1], " -#") {
+			section = key
+		}
+		if section != "triggers" {
+			lines[i] = yamlpos.HideURLs(line)
+		}
+	}
+	return []byte(strings.Join(lines, ""))
 }
 
 // takenFrom is where a trigger takes a key from that it does not say itself.

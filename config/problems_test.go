@@ -30,7 +30,7 @@ func TestEachFaultHasItsWords(t *testing.T) {
 		},
 		"a base address with a query": {
 			"/api/v1", "/api/v1?key=1",
-			[]string{`2:13: api.base_url: "https://api.example.com/api/v1?key=1" has more behind its path; leave out ? and # and what follows them`},
+			[]string{`2:13: api.base_url: "https://api.example.com/api/v1?key=*" has more behind its path; leave out ? and # and what follows them`},
 		},
 		"a base address of another version": {
 			"/api/v1", "/api/v2",

@@ -143,7 +143,7 @@ func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 // report adds a problem unless the very same was added before: an anchor that is used twice
 // holds its mistakes once.
 func (d *Doc) report(p Problem) {
-	p.File = d.file
+	p.File, p.Msg = d.file, HideURLs(p.Msg)
 	same := p
 	same.Path = ""
 	if d.seen[same] {

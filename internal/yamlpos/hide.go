@@ -29,7 +29,9 @@ func (d *Doc) hide(n *Node) {
 }
 
 // line is a line of the source as it may be shown, secrets starred out.
-func (d *Doc) line(number int) string {
+func (d *Doc) line(number int) string { return HideURLs(d.shown(number)) }
+
+func (d *Doc) shown(number int) string {
 	if number < 1 || number > len(d.lines) {
 		return ""
 	}
@@ -52,7 +54,7 @@ func (d *Doc) line(number int) string {
 // Without a tree nobody knows what is a secret, so what follows the usual names of one is
 // taken for it, unless it is a reference.
 var (
-	secretKey = regexp.MustCompile(`(?i)\b(?:secrets?|passwords?|tokens?|[a-z_]+_(?:secret|password|token|key)|key)["']?\s*:\s*`)
+	secretKey = regexp.MustCompile(`(?i)\b(?:secrets?|passwords?|dsn|tokens?|[a-z_]+_(?:secret|password|token|key)|key)["']?\s*:\s*`)
 	plainPath = regexp.MustCompile(`^[a-z_]+(\.[a-z_]+)*(\[\d+\])?$`) // "key: cart.id" is no secret
 )
 

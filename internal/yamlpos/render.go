@@ -40,7 +40,7 @@ func (ps Problems) Render(w io.Writer, source func(file string) []byte, color bo
 				lines[p.File] = splitLines(source(p.File))
 			}
 			if all := lines[p.File]; p.Line <= len(all) {
-				text = all[p.Line-1]
+				text = HideURLs(guessSecrets(all[p.Line-1]))
 			}
 		}
 		if strings.TrimSpace(text) != "" {
