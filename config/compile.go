@@ -18,7 +18,7 @@ func (c *Config) compile(k *checker) {
 		k.place(yamlpos.Join("connectors", e.Key)+".defaults", e.Value.Defaults.Country, e.Value.Defaults.Language)
 	}
 	k.known = slices.DeleteFunc(k.doc.Problems().Faults(), func(p yamlpos.Problem) bool {
-		return strings.HasPrefix(p.Msg, "duplicate key") // what stands there first was read whole
+		return p.Code == yamlpos.DuplicateKey // what stands there first was read whole
 	})
 	infos := map[string]triggers.ConnectorInfo{}
 	for i := range c.in.Connectors {
@@ -30,7 +30,7 @@ func (c *Config) compile(k *checker) {
 			Timezone: c.Defaults.Timezone, MaxBody: c.Server.MaxBody.Bytes(),
 		})
 		for _, p := range problems {
-			k.found(below(at, p.Path), p.Offset, p.Msg, p.Hint, p.Warning)
+			k.found(yamlpos.Problem{Path: below(at, p.Path), Msg: p.Msg, Hint: p.Hint, Warning: p.Warning, Code: p.Code}, p.Offset)
 		}
 		// One that did not compile is there all the same: triggers that listen to it are not
 		// at fault.
@@ -72,7 +72,7 @@ func (c *Config) compileTriggers(k *checker, infos map[string]triggers.Connector
 		if p.Trigger != "" {
 			at = below(yamlpos.Join("triggers", p.Trigger), p.Path)
 		}
-		k.found(at, p.Offset, p.Msg, p.Hint, p.Warning)
+		k.found(yamlpos.Problem{Path: at, Msg: p.Msg, Hint: p.Hint, Warning: p.Warning}, p.Offset)
 	}
 	c.Triggers = set
 }
@@ -114,20 +114,25 @@ func below(at, path string) string {
 // found passes on what a room says about the value at path, unless something is known to be
 // wrong with that value, with a part of it or with what it is in: then the room saw only the
 // half that could be read, and what it says about it would lead astray.
-func (k *checker) found(path string, offset int, msg, hint string, warning bool) {
-	for _, p := range k.known {
-		if within(path, p.Path) || within(p.Path, path) {
+func (k *checker) found(p yamlpos.Problem, offset int) {
+	own := entry(p.Path)
+	for _, known := range k.known {
+		if within(p.Path, known.Path) || within(known.Path, p.Path) {
 			return
 		}
 		// Advice about a connector or trigger waits until all of it could be read.
-		if e := entry(path); warning && e != "" && within(p.Path, e) {
+		if p.Warning && own != "" && within(known.Path, own) {
+			return
+		}
+		// A secret that stands deeper in the entry, and could not be read, is not missing.
+		if own != "" && p.Path == own+".secret" && within(known.Path, own) && strings.Contains(known.Path, ".secret") {
 			return
 		}
 	}
-	if n := k.doc.Node(path); n != nil && !n.Usable() {
+	if n := k.doc.Node(p.Path); n != nil && !n.Usable() {
 		return
 	}
-	k.doc.Report(path, offset, msg, hint, warning)
+	k.doc.Add(p, offset)
 }
 
 // within reports whether path is at or below outer.

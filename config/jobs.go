@@ -30,7 +30,7 @@ func (c *Config) compileJobs(k *checker) {
 		if p.Path == "defaults.timezone" {
 			continue // it was told where it stands
 		}
-		k.found(below(yamlpos.Join("jobs", p.Job), p.Path), p.Offset, p.Msg, p.Hint, p.Warning)
+		k.found(yamlpos.Problem{Path: below(yamlpos.Join("jobs", p.Job), p.Path), Msg: p.Msg, Hint: p.Hint, Warning: p.Warning}, p.Offset)
 	}
 	c.Jobs = all
 }

@@ -39,9 +39,41 @@ var later = map[string]string{
 	"connectors.*.body.xml": "settings of XML",
 }
 
-// laterKey gives the words for a key of a later version; an empty msg for every other key.
-func laterKey(path, key string) (msg, hint string) {
+// meant is what keys of other tools are called here, by the pattern of their path.
+var meant = map[string]string{
+	"triggers.*.delay": "wait", "triggers.*.filter": "if", "triggers.*.filters": "if", "triggers.*.when": "if", "triggers.*.condition": "if",
+	"triggers.*.conditions": "if", "triggers.*.where": "if", "triggers.*.event": "on", "triggers.*.events": "on", "triggers.*.trigger": "on",
+	"triggers.*.cooldown": "every", "triggers.*.unless": "if: not (…)", "triggers.*.cancel": "cancel_on", "triggers.*.stop_on": "cancel_on",
+	"triggers.*.message": "send", "triggers.*.action": "send", "triggers.*.template": "send: {template: …}", "triggers.*.enabled": "mode: live or mode: off",
+	"jobs.*.schedule": "cron", "jobs.*.query": "source: {query: …}", "jobs.*.template": "send: {template: …}", "jobs.*.enabled": "mode: live or mode: off",
+}
+
+// elsewhere is where keys belong that stand at the top of the file.
+var elsewhere = []string{"quiet_hours", "limit", "consent", "on_change", "country", "timezone", "language", "category", "expires", "max_age"}
+
+// unknownKey gives the words for a key that this version does not know, where there are better ones
+// than "unknown key"; else an empty msg.
+func unknownKey(path, key string) (msg, hint string) {
 	segments := strings.Split(path, ".")
+	switch {
+	case len(segments) == 1 && slices.Contains(elsewhere, key):
+		return "unknown key", "it belongs under defaults, or under a trigger"
+	case len(segments) == 3 && segments[0] == "triggers" && key == "true":
+		return "unknown key", `a tool turned on: into true:; write "on": in quotes, so that it stays`
+	}
+	for pattern, here := range meant {
+		if matches(strings.Split(pattern, "."), segments) {
+			return "unknown key", "write " + here
+		}
+	}
+	if len(segments) == 3 && segments[0] == "triggers" && key == "limits" {
+		segments[2], key = "limit", "limits" // the plural of a key to come
+	}
+	return laterKey(segments, key)
+}
+
+// laterKey gives the words for a key of a later version; an empty msg for every other key.
+func laterKey(segments []string, key string) (msg, hint string) {
 	for pattern, what := range later {
 		if matches(strings.Split(pattern, "."), segments) {
 			return fmt.Sprintf("is not known to this version: %s will come later", what), fmt.Sprintf("take %s out; docs/config.md lists what this version knows", key)

@@ -39,7 +39,9 @@ func (c *Config) lint(k *checker) {
 }
 
 // lint warns at the value at path, unless a fault is known there.
-func (k *checker) lint(path, msg, hint string) { k.found(path, 0, msg, hint, true) }
+func (k *checker) lint(path, msg, hint string) {
+	k.found(yamlpos.Problem{Path: path, Msg: msg, Hint: hint, Warning: true}, 0)
+}
 
 // lintKey warns at the key of the value at path.
 func (k *checker) lintKey(path, msg, hint string) {
@@ -56,7 +58,11 @@ func (c *Config) lintSections(k *checker) {
 		k.lint("connectors", "there are no connectors: nobody can post webhooks", "write connectors: {shopify: {secret: ${SHOPIFY_WEBHOOK_SECRET}}}")
 	}
 	if len(c.in.Triggers) == 0 && (len(c.in.Jobs) == 0 || len(c.in.Connectors) > 0) && !k.topLevelFault() {
-		k.lint("triggers", "there are no triggers: events are stored and nothing is sent", "see config.yaml for one to start from")
+		what := "nothing is sent"
+		if len(c.in.Jobs) > 0 {
+			what = "none of them sends a message; jobs do"
+		}
+		k.lint("triggers", "there are no triggers: events are stored and "+what, `"nudgewire init other.yaml" writes one to start from`)
 	}
 	if c.Defaults.Country == "" {
 		for _, e := range c.in.Connectors {

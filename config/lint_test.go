@@ -19,7 +19,7 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[2]string{"defaults:" + behindAPI, ""},
 			[]string{
 				"1:1: warning: connectors: there are no connectors: nobody can post webhooks; write connectors: {shopify: {secret: ${SHOPIFY_WEBHOOK_SECRET}}}",
-				"1:1: warning: triggers: there are no triggers: events are stored and nothing is sent; see config.yaml for one to start from",
+				"1:1: warning: triggers: there are no triggers: events are stored and nothing is sent; \"nudgewire init other.yaml\" writes one to start from",
 			},
 		},
 		"no country": {

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,6 +17,35 @@ func TestEachFaultHasItsWords(t *testing.T) {
 		"no api at all": {
 			"api:\n  base_url: https://api.example.com/api/v1\n  key: ${API_KEY}\n", "",
 			[]string{"1:1: api: is missing; add it"},
+		},
+		"a value without quotes": {
+			"    send: {template: cart_reminder}\n", "    send:\n      template: cart_reminder\n      variables:\n        - {{ customer.first_name }}\n",
+			[]string{`15:11: triggers.remind.send.variables[0]: a value that begins with {{ needs quotes; put quotes around it: '{{ customer.first_name }}'`},
+		},
+		"spaces that a web page had":       {"    wait: 45m", "\u00a0\u00a0\u00a0\u00a0wait: 45m", []string{"10:1: these are no-break spaces (U+00A0), as web pages have them: they do not indent; type plain spaces in their place"}},
+		"on: that a tool turned into true": {"    on: shopify.cart.updated", "    on: shopify.cart.updated\n    true: x", []string{`10:5: triggers.remind.true: unknown key; a tool turned on: into true:; write "on": in quotes, so that it stays`}},
+		"a word of another tool: delay":    {"wait:", "delay:", []string{"10:5: triggers.remind.delay: unknown key; write wait"}},
+		"a word of another tool: filter":   {"wait: 45m", "filter: cart.total > 5", []string{"10:5: triggers.remind.filter: unknown key; write if"}},
+		"a word of another tool: when":     {"wait: 45m", "when: cart.total > 5", []string{"10:5: triggers.remind.when: unknown key; write if"}},
+		"a word that belongs lower down": {
+			"defaults:", "country: GB\ndefaults:",
+			[]string{"4:1: country: unknown key; it belongs under defaults, or under a trigger"},
+		},
+		"a time of day that is none": {
+			"wait: 45m", `wait: {until: "25:00"}`,
+			[]string{`10:19: triggers.remind.wait.until: "25:00" is no time of day: one is written "09:00"; write hours and minutes, from "00:00" to "23:59"; days are not known here`},
+		},
+		"a time of day of another clock": {
+			"wait: 45m", `wait: {until: 9am}`,
+			[]string{`10:19: triggers.remind.wait.until: "9am" is no time of day: one is written "09:00"; write hours and minutes, from "00:00" to "23:59"; days are not known here`},
+		},
+		"a day and a time": {
+			"wait: 45m", `wait: {until: "MON 09:00"}`,
+			[]string{`10:19: triggers.remind.wait.until: "MON 09:00" is no time of day: one is written "09:00"; write hours and minutes, from "00:00" to "23:59"; days are not known here`},
+		},
+		"one secret that is not set is one error": {
+			`{secret: "${SHOP_SECRET}"}`, `{verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-S, encoding: hex}, parts: [body], secret: "${NO_SECRET}"}}`,
+			[]string{"6:125: connectors.shopify.verify.secret: the environment variable NO_SECRET is not set; set it for the daemon (export NO_SECRET=…), or write ${NO_SECRET:-otherwise} or ${file:/path}"},
 		},
 		"an api without a key": {
 			"  key: ${API_KEY}\n", "",
@@ -200,7 +231,7 @@ func TestEachFaultHasItsWords(t *testing.T) {
 
 func TestProxiesNeedThePublicURL(t *testing.T) {
 	for text, want := range map[string]bool{
-		"server: {trusted_proxies: [10.0.0.0/8]}\n":                                             true,
+		"server: {trusted_proxies: [10.0.0.0/8]}\n":                                            true,
 		"server: {trusted_proxies: [10.0.0.0/8], public_url: \"https://hooks.example.com\"}\n": false,
 		"": false,
 	} {
@@ -212,5 +243,46 @@ func TestProxiesNeedThePublicURL(t *testing.T) {
 		if found != want {
 			t.Errorf("%q: %v", text, problems)
 		}
+	}
+}
+
+func TestAFileWithNothingInItSaysHowToBegin(t *testing.T) {
+	for name, text := range map[string]string{"empty": "", "blank": " \n\n"} {
+		_, ps := Parse("config.yaml", []byte(text), environ)
+		if diff := cmp.Diff([]string{`1:1: the file is empty; "nudgewire init" writes one to begin with`}, said(ps)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Without secrets every other mistake is found, and nothing is said about values that are not here.
+func TestAConfigIsCheckedWithoutSecrets(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	src := strings.Replace(base, "45m", "45", 1) + `  later:
+    on: shopify.order.created
+    send: {template: thanks}
+jobs:
+  weekly:
+    source: {postgres: "${CRM_DSN}", query: select phone from customers}
+    columns: {phone: phone}
+    campaign: {template_id: 1042}
+`
+	if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nothing := func(string) (string, bool) { return "", false }
+	c, ps := LoadWithoutSecrets(file, nothing)
+	var errs []string
+	for _, p := range ps.Faults() {
+		errs = append(errs, p.Path+": "+p.Msg)
+	}
+	if diff := cmp.Diff([]string{`triggers.remind.wait: "45" has no unit`}, errs); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := c.StandIns(); n != 3 {
+		t.Errorf("%d values have a stand-in, want the key, the secret and the address", n)
+	}
+	if _, ps := Load(file, nothing); ps.Errors() != 4 {
+		t.Errorf("with secrets there are %d errors, want 4: %v", ps.Errors(), ps)
 	}
 }

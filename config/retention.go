@@ -24,7 +24,9 @@ func (c *Config) forgetful(k *checker, j *scheduler.Job) {
 	if within <= c.Retention.Lists || !slices.ContainsFunc(c.in.Jobs, uploads) {
 		return
 	}
-	k.found(below(yamlpos.Join("jobs", j.Name), "skip.messaged_within"), 0,
-		fmt.Sprintf("%s is longer than the lists are kept that say who was messaged, %s", within, c.Retention.Lists),
-		fmt.Sprintf("set retention.lists to %s or more", within), false)
+	k.found(yamlpos.Problem{
+		Path: below(yamlpos.Join("jobs", j.Name), "skip.messaged_within"),
+		Msg:  fmt.Sprintf("%s is longer than the lists are kept that say who was messaged, %s", within, c.Retention.Lists),
+		Hint: fmt.Sprintf("set retention.lists to %s or more", within),
+	}, 0)
 }

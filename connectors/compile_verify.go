@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
 // located is a secret with the place it was written at, for problems.
@@ -521,7 +522,10 @@ func (k *compiler) adviseSecret(s located, raw []byte) {
 		k.warn(s.path, "has space around it, which is part of the key as it stands", "remove the space, unless the sender's secret has it")
 	}
 	if len(raw) < shortestSecret {
-		k.warn(s.path, fmt.Sprintf("is only %s long and could be guessed", count(len(raw), "byte")), fmt.Sprintf("use one of %d or more", shortestSecret))
+		k.put(Problem{
+			Path: s.path, Warning: true, Code: yamlpos.WeakSecret,
+			Msg: fmt.Sprintf("is only %s long and could be guessed", count(len(raw), "byte")), Hint: fmt.Sprintf("use one of %d or more", shortestSecret),
+		})
 	}
 }
 

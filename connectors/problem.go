@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
 // A Problem is one thing wrong in a Config. Path is relative to the entry ("verify.parts[2]"),
@@ -17,6 +18,7 @@ type Problem struct {
 	Msg     string
 	Hint    string
 	Warning bool // it works, but likely not as meant, or less safely than it could
+	Code    yamlpos.Code
 }
 
 func (p Problem) String() string {

@@ -28,6 +28,8 @@ type compiler struct {
 	elems  []*shape  // what "#" is in the loops around us, innermost last
 	paths  []*path   // the names that the expression reads, each once, in order
 	row    *rowNames // for the text of a list's row; nil for an event's
+
+	textAsFlag bool // a text was met where true or false is wanted
 }
 
 // typed is a checked expression.
@@ -186,6 +188,7 @@ func (c *compiler) flag(n ast.Node) eval {
 			}
 		}
 	default:
+		c.textAsFlag = c.textAsFlag || t.shape.kind == kindText
 		c.report(n, asCondition(n, t.shape), "%s is %s, not true or false", describe(n), t.shape.words())
 		return unknown.eval
 	}

@@ -2,11 +2,14 @@ package triggers
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/expr-lang/expr/ast"
 )
 
 // zones remembers the locations that were found, because time.LoadLocation reads a file for
@@ -94,6 +97,34 @@ next:
 	}
 	return b.String()
 }
+
+// checkDate finds patterns of other languages: they would be printed as they stand.
+func checkDate(c *compiler, args []ast.Node) {
+	if len(args) < 2 {
+		return
+	}
+	pattern, ok := args[1].(*ast.StringNode)
+	if !ok {
+		return
+	}
+	wrong := func(part string) {
+		c.report(pattern, `write "DD.MM.YYYY": D day, M month, Y year, HH:mm time; other text stands in [brackets]`, "%q is no part of a date", part)
+	}
+	if i := strings.IndexByte(pattern.Value, '%'); i >= 0 && i+1 < len(pattern.Value) && unicode.IsLetter(rune(pattern.Value[i+1])) {
+		wrong(pattern.Value[i : i+2])
+		return
+	}
+	plain := bracketed.ReplaceAllString(pattern.Value, " ")
+	for _, word := range strings.FieldsFunc(plain, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		// A word of these letters alone that is no pattern was meant as one: "yyyy", "dd".
+		if strings.Trim(word, "dDmMyYhHsS") == "" && dateWord(time.Time{}, word) == word {
+			wrong(word)
+			return
+		}
+	}
+}
+
+var bracketed = regexp.MustCompile(`\[[^\]]*\]`)
 
 func runDate(s *scope, a []any) any {
 	pattern := defaultDate

@@ -2,6 +2,7 @@ package triggers
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -16,6 +17,9 @@ type until struct {
 	moment eval
 }
 
+// clocklike is what was meant as a time of day: "25:00", "9am", "MON 09:00", "9".
+var clocklike = regexp.MustCompile(`(?i)^((mon|tue|wed|thu|fri|sat|sun)[a-z]*\s+)?\d{1,2}([:.]\d{1,2})?\s*(am|pm|h|uhr)?$`)
+
 // wait compiles the "wait" of a rule; nil is a plain length of time.
 func (b *builder) wait(w Wait) *until {
 	text := strings.TrimSpace(w.Until)
@@ -24,6 +28,10 @@ func (b *builder) wait(w Wait) *until {
 	}
 	if c, err := parseClock(text); err == nil {
 		return &until{source: text, daily: &c}
+	}
+	if clocklike.MatchString(text) {
+		b.report("wait.until", 0, `write hours and minutes, from "00:00" to "23:59"; days are not known here`, `%q is no time of day: one is written "09:00"`, text)
+		return &until{source: text, moment: unknown.eval}
 	}
 	t, c := compileText(w.Until)
 	b.faults("wait.until", c.faults)

@@ -167,6 +167,12 @@ func TestConditionsThatCannotBeMeant(t *testing.T) {
 		{`cart.items.title == "x"`, `cart.items is a list and has no "title"`, `take one entry, cart.items[0].title, or ask any(cart.items, .title …)`, 0},
 		{`any(cart.items, .prise > 5)`, `unknown name "prise" in an item`, `did you mean "price"?`, 17},
 		{`customer.name.first == "x"`, `customer.name is text and has no "first"`, "", 0},
+		{`now.hour < 9`, `now is a time and has no "hour"`, `write date(now, "HH")`, 0},
+		{`cart.expires_at.quarter == 1`, `cart.expires_at is a time and has no "quarter"`, `write date(cart.expires_at, "D MMM YYYY")`, 0},
+		{`customer.country == GB`, `unknown name "GB"`, `did you mean "GB" in quotes? names begin with event, contact, customer, cart, order, deal, form, raw, now`, 20},
+		{`date(now, "%d/%m/%Y") == "x"`, `"%d" is no part of a date`, datePatternHint, 10},
+		{`date(now, "dd.MM.yyyy") == "x"`, `"dd" is no part of a date`, datePatternHint, 10},
+		{`date(now, "DD.MM.yyyy [dd]") == "x"`, `"yyyy" is no part of a date`, datePatternHint, 10},
 		{`date(cart.totl) == "x"`, `unknown name "totl" in cart`, `did you mean "total"?`, 10},
 		{`number(lower(custmer.name)) > 5`, `unknown name "custmer"`, `did you mean "customer"?`, 13},
 		{`cart.total contains "x"`, "cart.total is an amount, not text", "", 0},
@@ -187,7 +193,7 @@ func TestConditionsThatCannotBeMeant(t *testing.T) {
 		{`cart.expires_at - 2 < now`, `cart.expires_at is a time and 2 is a number: "-" does not work on them`, "a length of time is written with its unit: 90s, 45m, 2h, 3d", 0},
 		{`customer.name + 5 == "x"`, `customer.name is text and 5 is a number: "+" does not work on them`, "number(…) reads text as a number, text(…) writes a number as text", 0},
 		{`uper(customer.name) == "X"`, `unknown function "uper"`, `did you mean "upper"?`, 0},
-		{`repeat("x", 1000000) == "x"`, `unknown function "repeat"`, "the functions are all, any, count, date, duration, filter, find, join, len, lower, map, none, number, one, replace, round, split, sum, text, time, trim, upper", 0},
+		{`repeat("x", 1000000) == "x"`, `unknown function "repeat"`, "the functions are all, any, count, date, duration, filter, find, join, len, lower, map, money, none, number, one, replace, round, split, sum, text, time, trim, upper", 0},
 		{`now() > cart.expires_at`, `unknown function "now"`, "now is a name: write it without brackets", 0},
 		{`len() > 1`, "len takes one argument, not 0: write len(list)", "", 0},
 		{`len(cart.total) > 1`, "cart.total is an amount; len wants a list or text", "", 4},
@@ -269,17 +275,21 @@ func TestAllMistakesOfAnExpressionAreReportedAtOnce(t *testing.T) {
 
 func TestValuesPrintWithAllTheirDigits(t *testing.T) {
 	tests := map[string]string{
-		"{{ cart.total }}":            "79.90",
-		"{{ cart.total + 5 }}":        "84.90",
-		"{{ order.total }}":           "60",
-		"{{ round(order.total, 2) }}": "60.00",
-		"{{ order.number }}":          "2",
-		"{{ raw.code }}":              "0123",
-		"{{ raw.total }}":             "79.90",
-		"{{ raw.big }}":               "12345678901234567890",
-		"{{ raw.vip }}":               "true",
-		"{{ cart.expires_at }}":       "27 Nov 2026 18:00",
-		`{{ date(cart.expires_at) }}`: "27 Nov 2026",
+		"{{ cart.total }}":                                                "79.90",
+		"{{ cart.total + 5 }}":                                            "84.90",
+		"{{ order.total }}":                                               "60",
+		"{{ round(order.total, 2) }}":                                     "60.00",
+		"{{ order.number }}":                                              "2",
+		`{{ money(order.total) }}`:                                        "60.00",
+		`{{ money(order.total, "GBP") }}`:                                 "60.00",
+		`{{ money(order.total, "JPY") }}`:                                 "60",
+		`{{ money(order.total, "KWD") }}`:                                 "60.000",
+		"{{ raw.code }}":                                                  "0123",
+		"{{ raw.total }}":                                                 "79.90",
+		"{{ raw.big }}":                                                   "12345678901234567890",
+		"{{ raw.vip }}":                                                   "true",
+		"{{ cart.expires_at }}":                                           "27 Nov 2026 18:00",
+		`{{ date(cart.expires_at) }}`:                                     "27 Nov 2026",
 		`{{ date(cart.expires_at, "dddd D MMMM, HH:mm") }}`:               "Friday 27 November, 18:00",
 		`{{ date(cart.expires_at, "[Day] DD.MM.YY h:mm a") }}`:            "Day 27.11.26 6:00 pm",
 		`{{ date(cart.expires_at, "D MMMM at HH:mm Uhr") }}`:              "27 November at 18:00 Uhr",
@@ -314,6 +324,8 @@ func TestValuesPrintWithAllTheirDigits(t *testing.T) {
 	}
 }
 
+const datePatternHint = `write "DD.MM.YYYY": D day, M month, Y year, HH:mm time; other text stands in [brackets]`
+
 func TestTemplatesThatCannotBeMeant(t *testing.T) {
 	tests := []struct {
 		text, msg, hint string
@@ -327,8 +339,15 @@ func TestTemplatesThatCannotBeMeant(t *testing.T) {
 		{`{{ cart.items }}`, "cart.items is a list and cannot be printed", `print one entry, cart.items[0].title, or all: join(map(cart.items, .title), ", ")`, 2},
 		{`{{ deal }}`, "deal is a deal and cannot be printed", "name one of its fields: amount, currency, id, name, owner, stage", 2},
 		{`{{ customer.name | default: }}`, "there is nothing after default:", `write a text in quotes: | default: "there"`, 27},
-		{`{{ customer.name | default: ther }}`, `unknown name "ther"`, "names begin with event, contact, customer, cart, order, deal, form, raw, now", 28},
+		{`{{ customer.name | default: ther }}`, `unknown name "ther"`, `did you mean "ther" in quotes? names begin with event, contact, customer, cart, order, deal, form, raw, now`, 28},
 		{`{{ customer.name | default("x") }}`, `unknown function "default"`, `write | default: "…"`, 19},
+		{`{{ customer.name | upcase }}`, "| upcase is not understood here", "only default: may follow |; write upper(customer.name)", 17},
+		{`{{ order.total | money }}`, "| money is not understood here", "only default: may follow |; write money(order.total)", 15},
+		{`{{ customer.name | shout }}`, "| shout is not understood here", "only default: may follow |", 17},
+		{`{{ customer.name | default "there" }}`, "| default is not understood here", `write a colon: | default: "there"`, 17},
+		{`{{ if customer.name }}x{{ end }}`, `there is no "if"`, `write one value for each case: {{ customer.language == "de" ? "Hallo" : "Hello" }}`, 3},
+		{`{{#if customer.name}}x{{/if}}`, `there is no "if"`, `write one value for each case: {{ customer.language == "de" ? "Hallo" : "Hello" }}`, 3},
+		{`{{ customer.first_name or "there" }}`, `"or" joins conditions, not texts`, `for a text that stands in write | default: "there"`, 2},
 		{`{{ customer.name | uper() }}`, `unknown function "uper"`, `did you mean "upper"?`, 19},
 	}
 	for _, tt := range tests {

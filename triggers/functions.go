@@ -19,6 +19,7 @@ type function struct {
 	gives  *shape
 	run    func(s *scope, args []any) any // args are never nil, and of the kinds taken
 	repeat func(c *compiler, n ast.Node, args []ast.Node) typed
+	check  func(c *compiler, args []ast.Node) // of arguments written out; nil for none
 }
 
 // accept says which values an argument may be.
@@ -51,7 +52,8 @@ func init() {
 		"number":   {form: "number(text)", least: 1, takes: []accept{takesDigits}, gives: amountShape, run: runNumber},
 		"time":     {form: "time(text)", least: 1, takes: []accept{takesDigits}, gives: timeShape, run: runTime},
 		"duration": {form: `duration("2h")`, least: 1, takes: []accept{takesText}, gives: spanShape, run: runDuration},
-		"date":     {form: `date(time, "D MMM YYYY")`, least: 1, takes: []accept{takesTime, takesText}, gives: textShape, run: runDate},
+		"date":     {form: `date(time, "D MMM YYYY")`, least: 1, takes: []accept{takesTime, takesText}, gives: textShape, run: runDate, check: checkDate},
+		"money":    {form: "money(amount, currency)", least: 1, takes: []accept{takesNumber, takesText}, gives: textShape, run: runMoney},
 		"round":    {form: "round(number, digits)", least: 1, takes: []accept{takesNumber, takesNumber}, gives: amountShape, run: runRound},
 		"join":     {form: `join(list, ", ")`, least: 1, takes: []accept{takesList, takesText}, gives: textShape, run: runJoin},
 		"split":    {form: `split(text, ",")`, least: 2, takes: []accept{takesText, takesText}, gives: textList, run: runSplit},
@@ -94,6 +96,9 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) typed {
 	}
 	if bad {
 		return unknown
+	}
+	if f.check != nil {
+		f.check(c, args)
 	}
 	return typed{shape: f.gives, eval: func(s *scope) any {
 		values := make([]any, len(evals))

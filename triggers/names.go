@@ -54,6 +54,7 @@ func (c *compiler) unknownName(n *ast.IdentifierNode) typed {
 	case functions[n.Value] != nil:
 		hint = "it is a function: write " + n.Value + "(…)"
 	default:
+		hint = fmt.Sprintf("did you mean %q in quotes? %s", n.Value, hint)
 		if owner := ownerOf(n.Value); owner != "" {
 			hint = fmt.Sprintf("did you mean %q?", owner+"."+n.Value)
 		}
@@ -123,8 +124,20 @@ func (c *compiler) member(n *ast.MemberNode) typed {
 		return c.report(n, fmt.Sprintf("take one entry, %s[0].%s, or ask any(%s, .%s …)", in.path.text, name, in.path.text, name),
 			"%s is a list and has no %q", in.says(), name)
 	default:
-		return c.report(n, "", "%s is %s and has no %q", in.says(), in.shape.words(), name)
+		hint := ""
+		if in.shape.kind == kindTime {
+			hint = fmt.Sprintf(`write date(%s, "D MMM YYYY")`, in.says())
+			if pattern := partsOfTime[name]; pattern != "" {
+				hint = fmt.Sprintf("write date(%s, %q)", in.says(), pattern)
+			}
+		}
+		return c.report(n, hint, "%s is %s and has no %q", in.says(), in.shape.words(), name)
 	}
+}
+
+// partsOfTime are the names under which other languages keep the parts of a time.
+var partsOfTime = map[string]string{
+	"year": "YYYY", "month": "M", "day": "D", "hour": "HH", "minute": "mm", "second": "ss", "weekday": "dddd", "date": "YYYY-MM-DD", "time": "HH:mm",
 }
 
 func (c *compiler) unknownField(n *ast.MemberNode, in typed, name string) typed {

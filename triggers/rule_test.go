@@ -125,3 +125,23 @@ func TestARuleDescribesItselfToEditors(t *testing.T) {
 		t.Errorf("there are %d keys", len(keys))
 	}
 }
+
+func TestASlipInAVariableHasItsCure(t *testing.T) {
+	for text, want := range map[string]string{
+		"customer.first_name":         "for the value write {{ customer.first_name }}",
+		"{ customer.first_name }":     "for the value write {{ customer.first_name }}",
+		"%name%":                      "a value is written {{ customer.first_name }}",
+		"{% if x %}":                  "a value is written {{ customer.first_name }}",
+		"${cart.url}":                 "for the value write {{ cart.url }}",
+		"":                            "every variable has to say something, or the service refuses the message; write a text or a {{ value }}",
+		"{{ customer.first_name }}":   "",
+		"50 % off":                    "",
+		"Your order. It is here":      "",
+		"https://shop.example/a?b=%c": "",
+		"order":                       "",
+	} {
+		if got := slip(text); got != want {
+			t.Errorf("slip(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/currency"
+
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -87,6 +89,22 @@ func runRound(s *scope, a []any) any {
 	// A fixed exponent, so that 49.9 rounded to two digits prints as 49.90.
 	d := n.Decimal().Round(int32(digits))
 	return nudgewire.AmountFromDecimal(fixed(d, digits))
+}
+
+// runMoney writes an amount with the places of its currency: 1234.5 GBP is 1234.50, 500 JPY is 500.
+func runMoney(s *scope, a []any) any {
+	places := 2
+	if len(a) > 1 && strings.TrimSpace(a[1].(string)) != "" {
+		unit, err := currency.ParseISO(strings.TrimSpace(a[1].(string)))
+		if err != nil {
+			return s.fail(fmt.Sprintf("%q is no currency", crop(a[1].(string), 20)))
+		}
+		places, _ = currency.Standard.Rounding(unit)
+	}
+	if rounded, ok := runRound(s, []any{a[0], places}).(nudgewire.Amount); ok {
+		return rounded.String()
+	}
+	return nil
 }
 
 func runJoin(s *scope, a []any) any {

@@ -3,6 +3,7 @@ package triggers
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -52,7 +53,11 @@ func (b *builder) send(given Send) sending {
 		}
 	}
 	for i, text := range given.Variables {
-		s.variables = append(s.variables, b.template(fmt.Sprintf("send.variables[%d]", i), text))
+		path := fmt.Sprintf("send.variables[%d]", i)
+		s.variables = append(s.variables, b.template(path, text))
+		if hint := slip(text); hint != "" {
+			b.warn(path, hint, "%q is sent as it stands", text)
+		}
 	}
 	if given.Template == "" && len(ways) > 0 {
 		b.onlyTemplates(given)
@@ -71,6 +76,28 @@ func (b *builder) send(given Send) sending {
 		b.header(&s, *given.Header)
 	}
 	return s
+}
+
+// foreignMark is how other template languages mark a value: { name }, %name%, {% if %}, $name, [name].
+var foreignMark = regexp.MustCompile(`^\s*(\{%.*%\}|\{[^{}]+\}|%[A-Za-z_.]+%|\$\{?[A-Za-z_.]+\}?|\[[A-Za-z_.]+\]|<[A-Za-z_.]+>)\s*$`)
+
+// slip is the cure for a variable without {{ }} that was surely meant to have one, "" for others.
+func slip(text string) (hint string) {
+	name := strings.Trim(text, " \t{}%$[]<>")
+	first, _, dotted := strings.Cut(name, ".")
+	_, known := roots[first]
+	switch {
+	case strings.Contains(text, "{{"):
+		return ""
+	case strings.TrimSpace(text) == "":
+		return "every variable has to say something, or the service refuses the message; write a text or a {{ value }}"
+	case foreignMark.MatchString(text) && known, known && dotted && !strings.ContainsAny(name, " \n"):
+		return "for the value write {{ " + name + " }}"
+	case foreignMark.MatchString(text):
+		return "a value is written {{ customer.first_name }}"
+	default:
+		return ""
+	}
 }
 
 // onlyTemplates reports what belongs to a template and stands beside something else.

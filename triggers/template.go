@@ -54,6 +54,9 @@ func readTemplate(text string, read func(string) (typed, *compiler)) (*template,
 			break
 		}
 		p, bad := compileValue(text[begin+2:end], read)
+		if endsBlock(text[begin+2:end]) && len(faults) > 0 {
+			bad = nil // the beginning of the block was reported
+		}
 		p.source = text[begin : end+2]
 		for _, f := range bad {
 			f.offset += begin + 2
@@ -94,8 +97,14 @@ func compileValue(text string, read func(string) (typed, *compiler)) (part, []fa
 	if strings.TrimSpace(main) == "" {
 		return p, []fault{{0, "there is nothing between {{ and }}", "write a value: {{ customer.first_name }}"}}
 	}
+	if bad := foreign(main); bad != nil {
+		return p, []fault{*bad}
+	}
 	value, c := read(main)
 	faults := c.faults
+	if c.textAsFlag && (strings.Contains(main, " or ") || strings.Contains(main, "||")) {
+		faults = []fault{{0, `"or" joins conditions, not texts`, `for a text that stands in write | default: "there"`}}
+	}
 	faults = append(faults, printable(main, value)...)
 	p.value = value.eval
 	if !found {
@@ -140,6 +149,77 @@ func cutDefault(text string) (main, fallback string, found bool) {
 		i++
 	}
 	return text, "", false
+}
+
+// foreign is what of another template language stands in an expression: a block, or a filter.
+func foreign(text string) *fault {
+	word, _, _ := strings.Cut(strings.TrimLeft(text, " \t\r\n%#/"), " ")
+	switch word = strings.TrimSpace(word); word {
+	case "if", "unless", "else", "elsif", "endif", "end", "for", "range", "each", "with":
+		if !strings.ContainsAny(text, "()[]=") || word == "if" || word == "unless" {
+			return &fault{strings.Index(text, word), fmt.Sprintf("there is no %q", word), `write one value for each case: {{ customer.language == "de" ? "Hallo" : "Hello" }}`}
+		}
+	}
+	at := pipe(text)
+	if at < 0 {
+		return nil
+	}
+	name := strings.TrimSpace(text[at+1:])
+	if name != "" {
+		word := name[:wordLength(name)]
+		if strings.HasPrefix(strings.TrimLeft(name[len(word):], " "), "(") {
+			return nil // a function may follow with its brackets: | lower()
+		}
+		name = word
+	}
+	hint := "only default: may follow |"
+	if name == "default" {
+		hint = `write a colon: | default: "there"`
+	} else if form := filters[name]; form != "" {
+		hint += "; write " + strings.ReplaceAll(form, "x", strings.TrimSpace(text[:at]))
+	}
+	return &fault{at, fmt.Sprintf("| %s is not understood here", name), hint}
+}
+
+// filters are what other template languages write behind |, and how it is said here.
+var filters = map[string]string{
+	"upcase": "upper(x)", "upper": "upper(x)", "downcase": "lower(x)", "lower": "lower(x)", "strip": "trim(x)", "trim": "trim(x)",
+	"size": "len(x)", "length": "len(x)", "money": "money(x)", "round": "round(x, 2)", "date": `date(x, "D MMM YYYY")`,
+	"join": `join(x, ", ")`, "replace": `replace(x, "old", "new")`, "split": `split(x, ",")`,
+}
+
+// endsBlock reports whether an expression is the end of a block that another language has.
+func endsBlock(text string) bool {
+	switch strings.Trim(text, " \t\r\n%/-") {
+	case "end", "endif", "else", "if", "unless", "each", "endfor":
+		return true
+	default:
+		return false
+	}
+}
+
+// pipe is where a single | stands outside quotes and brackets; -1 for nowhere.
+func pipe(text string) int {
+	depth := 0
+	for i := 0; i < len(text); {
+		switch text[i] {
+		case '\'', '"', '`':
+			i = skipQuoted(text, i)
+			continue
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case '|':
+			if strings.HasPrefix(text[i:], "||") {
+				i++
+			} else if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return -1
 }
 
 // printable reports a value that is no text for a message.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -11,7 +12,7 @@ import (
 )
 
 func (c *cli) check() *cobra.Command {
-	var strict bool
+	var strict, withoutSecrets bool
 	cmd := &cobra.Command{
 		Use: "check [FILE]", Short: "Report everything that is wrong with the config, each with its line and cure",
 		Args: cobra.MaximumNArgs(1),
@@ -19,7 +20,11 @@ func (c *cli) check() *cobra.Command {
 			if len(args) == 1 {
 				c.config = args[0]
 			}
-			cfg, problems := config.Load(c.config, os.LookupEnv)
+			load := config.Load
+			if withoutSecrets {
+				load = config.LoadWithoutSecrets
+			}
+			cfg, problems := load(c.config, os.LookupEnv)
 			if _, err := os.Stat(c.config); err != nil {
 				return c.badConfig(problems)
 			}
@@ -41,12 +46,24 @@ func (c *cli) check() *cobra.Command {
 				}
 				c.say("%s is good: %d connectors, %d triggers, version %s\n",
 					c.config, len(cfg.Receivers), len(cfg.Triggers.Names()), cfg.Version)
+				if n := cfg.StandIns(); n > 0 {
+					c.note("%s not set here, and nothing was said about them", standIns(cfg))
+				}
 			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
+	cmd.Flags().BoolVar(&withoutSecrets, "without-secrets", false, "say nothing of variables and files that are not here")
 	return cmd
+}
+
+// standIns says how many values are not the real ones.
+func standIns(cfg *config.Config) string {
+	if n := cfg.StandIns(); n != 1 {
+		return fmt.Sprintf("%d values are", n)
+	}
+	return "1 value is"
 }
 
 func (c *cli) configCommand() *cobra.Command {

@@ -69,6 +69,9 @@ needs a hand.`,
 			d := &doctor{client: http.Client{Timeout: doctorPatience}}
 			defer d.client.CloseIdleConnections()
 			d.cfg, d.problems = config.Load(c.config, os.LookupEnv)
+			if d.problems.Errors() > 0 {
+				d.withoutSecrets(c.config)
+			}
 			if d.cfg == nil {
 				return c.badConfig(d.problems)
 			}
@@ -121,6 +124,17 @@ func needs(n int) string {
 	return fmt.Sprintf("%d things need", n)
 }
 
+// withoutSecrets takes the config with stand-ins where variables are set for the daemon and not in
+// this shell, as they often are: that is no mistake of the config.
+func (d *doctor) withoutSecrets(path string) {
+	cfg, problems := config.LoadWithoutSecrets(path, os.LookupEnv)
+	if cfg == nil || problems.Errors() > 0 {
+		return
+	}
+	d.cfg, d.problems = cfg, problems
+	d.found(wellNote, "secrets", "run doctor with the daemon's environment to try them", "%s not set in this shell: what needs them is not looked at", standIns(cfg))
+}
+
 // config reports the config's mistakes and the secrets that could be guessed.
 func (d *doctor) config(path string) {
 	if n := d.problems.Errors(); n > 0 {
@@ -130,7 +144,7 @@ func (d *doctor) config(path string) {
 	}
 	weak := false
 	for _, p := range d.problems.Warnings() {
-		if strings.Contains(p.Msg, "could be guessed") {
+		if p.Code == yamlpos.WeakSecret {
 			weak = true
 			d.found(wellBad, "secrets", p.Hint, "%s %s", p.Path, p.Msg)
 			continue

@@ -28,6 +28,20 @@ func (c *cli) load() (*config.Config, error) {
 	return nil, c.badConfig(problems)
 }
 
+// loadToLook is load for commands that only look: where nothing but variables and files are missing,
+// stand-ins take their place, and it says so.
+func (c *cli) loadToLook() (*config.Config, error) {
+	cfg, problems := config.Load(c.config, os.LookupEnv)
+	if problems.Errors() == 0 {
+		return cfg, nil
+	}
+	if cfg, others := config.LoadWithoutSecrets(c.config, os.LookupEnv); cfg != nil && others.Errors() == 0 {
+		c.note("%s not set here; stand-ins take their place", standIns(cfg))
+		return cfg, nil
+	}
+	return nil, c.badConfig(problems)
+}
+
 // badConfig prints every error of a config, with its line and cure.
 func (c *cli) badConfig(problems yamlpos.Problems) error {
 	if _, err := os.Stat(c.config); errors.Is(err, os.ErrNotExist) {

@@ -56,8 +56,8 @@ func receiver(cfg *config.Config, name string) (*connectors.Connector, error) {
 
 // webhook is the request that a command line asks for: args are a connector of the config
 // and, where it is there, a file with the body.
-func (c *cli) webhook(args []string, f *sampleFlags) (*config.Config, *connectors.Connector, connectors.Request, error) {
-	cfg, err := c.load()
+func (c *cli) webhook(load func() (*config.Config, error), args []string, f *sampleFlags) (*config.Config, *connectors.Connector, connectors.Request, error) {
+	cfg, err := load()
 	if err != nil {
 		return nil, nil, connectors.Request{}, err
 	}

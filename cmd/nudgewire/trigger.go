@@ -23,7 +23,7 @@ func (c *cli) trigger() *cobra.Command {
 			if list {
 				return c.listSamples(args[0])
 			}
-			cfg, _, req, err := c.webhook(args, &f)
+			cfg, _, req, err := c.webhook(c.load, args, &f)
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (c *cli) sign() *cobra.Command {
 that a webhook can be posted by hand. --curl prints the whole command.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			_, _, req, err := c.webhook(args, &f)
+			_, _, req, err := c.webhook(c.load, args, &f)
 			if err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ waits or was sent already is not considered.`,
 		Example: "  nudgewire try shopify\n  nudgewire try shopify checkout.json --topic checkouts/update",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			cfg, r, req, err := c.webhook(args, &f)
+			cfg, r, req, err := c.webhook(c.loadToLook, args, &f)
 			if err != nil {
 				return err
 			}

@@ -248,11 +248,10 @@ func (d *Doc) unknownKey(at Field, known []string) {
 			return
 		}
 	}
-	const few = 12
 	hint := ""
 	if near := nearest.Of(at.Key, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
-	} else if len(known) > 0 && len(known) <= few {
+	} else if len(known) > 0 {
 		hint = "known here: " + strings.Join(known, ", ")
 	}
 	at.KeyNode.Report("unknown key", hint)

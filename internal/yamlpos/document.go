@@ -15,7 +15,8 @@ type Doc struct {
 	opts     options
 	problems Problems
 	seen     map[Problem]bool
-	hidden   map[int][]span // by line: columns that hold a secret
+	hidden   map[int][]span  // by line: columns that hold a secret
+	standIns map[string]bool // by path: values that are not the real ones
 }
 
 // A span is a stretch of one line in columns, 1-based, end exclusive.
@@ -23,6 +24,9 @@ type span struct{ from, to int }
 
 // File is the name the document was read under.
 func (d *Doc) File() string { return d.file }
+
+// StandIns is how many values hold a stand-in for a reference that could not be replaced.
+func (d *Doc) StandIns() int { return len(d.standIns) }
 
 // Root is the document's outermost node; nil when the file could not be parsed.
 func (d *Doc) Root() *Node { return d.root }
@@ -143,6 +147,9 @@ func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 // report adds a problem unless the very same was added before: an anchor that is used twice
 // holds its mistakes once.
 func (d *Doc) report(p Problem) {
+	if d.standIns[p.Path] {
+		return
+	}
 	p.File, p.Msg = d.file, HideURLs(p.Msg)
 	same := p
 	same.Path = ""
@@ -164,8 +171,13 @@ func splitLines(src []byte) []string {
 // scalar's text, the byte offset (0 or less: where it begins). A value that is not in the
 // file is reported at what is there of the things around it.
 func (d *Doc) Report(path string, offset int, msg, hint string, warning bool) {
-	p := Problem{Line: 1, Col: 1, Path: path, Msg: msg, Hint: hint, Warning: warning}
-	n, rest := d.walk(path)
+	d.Add(Problem{Path: path, Msg: msg, Hint: hint, Warning: warning}, offset)
+}
+
+// Add is Report for a whole problem, whose file, line and column it finds.
+func (d *Doc) Add(p Problem, offset int) {
+	p.Line, p.Col = 1, 1
+	n, rest := d.walk(p.Path)
 	if n != nil {
 		p.Line, p.Col = n.place()
 		if rest == "" {
@@ -174,7 +186,7 @@ func (d *Doc) Report(path string, offset int, msg, hint string, warning bool) {
 				p.Line, p.Col = n.Offset(offset)
 			}
 		}
-		p.Msg, p.Hint = n.conceal(msg), n.conceal(hint)
+		p.Msg, p.Hint = n.conceal(p.Msg), n.conceal(p.Hint)
 	}
 	d.report(p)
 }

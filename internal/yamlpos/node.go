@@ -186,8 +186,9 @@ type builder struct {
 
 // expanded is what became of the references in one scalar.
 type expanded struct {
-	text   string
-	failed bool
+	text    string
+	failed  bool
+	standIn bool
 }
 
 func (b *builder) node(y *yaml.Node, path string, depth int) *Node {
@@ -255,6 +256,9 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 	if !done {
 		text, err := b.doc.opts.expand(n.raw)
 		got = expanded{text: text}
+		if err != nil && b.doc.opts.standIn != "" {
+			got, err = expanded{text: b.doc.opts.standIn, standIn: true}, nil
+		}
 		if err != nil {
 			msg, hint := words(err)
 			n.ReportAt(max(0, strings.Index(n.raw, "${")), msg, hint)
@@ -263,6 +267,9 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 		b.expanded[y] = got
 	}
 	n.text, n.failed = got.text, got.failed
+	if got.standIn {
+		b.doc.standIns[n.path] = true
+	}
 }
 
 func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
@@ -280,12 +287,20 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 		key := &Node{doc: b.doc, kind: Scalar, line: k.Line, col: k.Column, text: k.Value, raw: k.Value}
 		if k.Kind != yaml.ScalarNode {
 			key.path = n.path
+			if inner := unquotedTemplate(y); inner != "" {
+				n.failed = true
+				n.Report("a value that begins with {{ needs quotes", "put quotes around it: '{{ "+inner+" }}'")
+				return
+			}
 			key.Report("a key must be a word, not "+kindOf(k).String(), "write \"key: value\"; quote a key that begins with [ or {")
 			continue
 		}
 		key.path = Join(n.path, k.Value)
 		if first := at[k.Value]; first != nil {
-			key.Report("duplicate key; it is also on line "+strconv.Itoa(first.line), "remove one of the two, or give it another name")
+			b.doc.report(Problem{
+				Line: key.line, Col: key.col, Path: key.path, Code: DuplicateKey,
+				Msg: "duplicate key; it is also on line " + strconv.Itoa(first.line), Hint: "remove one of the two, or give it another name",
+			})
 			continue
 		}
 		at[k.Value] = key
@@ -297,6 +312,19 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 		b.merge(n, m, at, depth)
 	}
 	n.index()
+}
+
+// unquotedTemplate is what stands between the brackets of a {{ value }} without quotes, which YAML
+// reads as a mapping with a mapping for its key; "" for anything else.
+func unquotedTemplate(y *yaml.Node) string {
+	if y.Style&yaml.FlowStyle == 0 || len(y.Content) != 2 {
+		return ""
+	}
+	k := y.Content[0]
+	if k.Kind != yaml.MappingNode || k.Style&yaml.FlowStyle == 0 || len(k.Content) != 2 || k.Content[0].Kind != yaml.ScalarNode {
+		return ""
+	}
+	return k.Content[0].Value
 }
 
 // index prepares a mapping for being asked for its keys.

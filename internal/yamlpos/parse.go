@@ -16,6 +16,7 @@ const MaxBytes = 1 << 20
 
 type options struct {
 	expand  func(string) (string, error)
+	standIn string // for references that cannot be replaced; "" reports them
 	unknown func(path, key string) (msg, hint string)
 }
 
@@ -29,6 +30,12 @@ func WithExpand(expand func(text string) (string, error)) Option {
 	return func(o *options) { o.expand = expand }
 }
 
+// WithStandIn puts text where a reference cannot be replaced, instead of reporting it. Nothing is
+// reported about such a value: it is not the real one. Doc.StandIns counts them.
+func WithStandIn(text string) Option {
+	return func(o *options) { o.standIn = text }
+}
+
 // WithUnknown gives its own words for an unknown key; path is the key's whole path. Where it
 // answers with an empty msg the key is reported as usual.
 func WithUnknown(words func(path, key string) (msg, hint string)) Option {
@@ -38,7 +45,7 @@ func WithUnknown(words func(path, key string) (msg, hint string)) Option {
 // Parse reads the one document of src without decoding it. Its problems are those of syntax,
 // of duplicate keys and of references that could not be replaced.
 func Parse(file string, src []byte, opts ...Option) *Doc {
-	d := &Doc{file: file, lines: splitLines(src), seen: map[Problem]bool{}, hidden: map[int][]span{}}
+	d := &Doc{file: file, lines: splitLines(src), seen: map[Problem]bool{}, hidden: map[int][]span{}, standIns: map[string]bool{}}
 	for _, o := range opts {
 		o(&d.opts)
 	}
@@ -70,7 +77,7 @@ func (d *Doc) readable(src []byte) bool {
 	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
 		return fail(1, 1, "the file is UTF-16", "save it as UTF-8")
 	}
-	line, col := 1, 1
+	line, col, begin := 1, 1, 0 // begin is the byte at which the line begins
 	for i := 0; i < len(src); {
 		r, size := utf8.DecodeRune(src[i:])
 		switch {
@@ -78,11 +85,13 @@ func (d *Doc) readable(src []byte) bool {
 			d.lines[line-1] = strings.ToValidUTF8(d.lines[line-1], "?")
 			return fail(line, col, "is not UTF-8 text here", "save the file as UTF-8")
 		case r == '\n':
-			line, col = line+1, 0
+			line, col, begin = line+1, 0, i+1
 		case r == '\r' && (i+1 == len(src) || src[i+1] != '\n'):
-			line, col = line+1, 0
+			line, col, begin = line+1, 0, i+1
 		case r == 0xfeff && i == 0:
 			col = 0
+		case r == 0xa0 && len(bytes.Trim(src[begin:i], " \u00a0")) == 0:
+			return fail(line, col, "these are no-break spaces (U+00A0), as web pages have them: they do not indent", "type plain spaces in their place")
 		case r == 0x85, r == 0x2028, r == 0x2029: // YAML ends a line there, editors do not
 			return fail(line, col, fmt.Sprintf("an invisible line separator (U+%04X) may not stand in a file", r), "delete it; it often comes with copied text")
 		case (r < ' ' && r != '\t' && r != '\r') || r == 0x7f || (r > 0x7f && r < 0xa0):

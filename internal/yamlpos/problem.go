@@ -20,10 +20,22 @@ type Problem struct {
 
 	Warning bool `json:"warning,omitempty"` // valid, but likely not what was meant
 
+	// Code tells the problems apart on which somebody acts; "" for all others.
+	Code Code `json:"code,omitempty"`
+
 	// Source is the line as it may be shown: what it holds of secrets is starred out. Empty
 	// when the problem did not come from a decoded document.
 	Source string `json:"-"`
 }
+
+// A Code is a kind of problem on which a program may act; the words are for people.
+type Code string
+
+// The codes.
+const (
+	DuplicateKey Code = "duplicate_key" // the first of the two was read whole
+	WeakSecret   Code = "weak_secret"   // one that could be guessed
+)
 
 // Error is the problem on one line.
 func (p Problem) Error() string {

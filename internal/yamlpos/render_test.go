@@ -18,6 +18,7 @@ func TestRenderShowsLineCaretAndHint(t *testing.T) {
 	want := `f.yaml:2:1: 日本: unknown key
     日本: x
     ^
+  hint: known here: name, mode, on, flag, share, count, inner, maybe, labels, rules, list, waits, rate, key, raw, any
 
 f.yaml:3:6: warning: key: is a secret written into the file
     key: **************
