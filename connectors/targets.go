@@ -1,6 +1,8 @@
 package connectors
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -155,4 +157,35 @@ func wholeNumber(text string) (n int, ok bool) {
 	}
 	n, err := strconv.Atoi(whole)
 	return n, err == nil && n >= 0
+}
+
+// A MapTarget is a name that a mapping can fill, for people.
+type MapTarget struct {
+	Name  string
+	Short []string // other names for it
+	Is    string   // what its value is
+}
+
+// MapTargets are the names that can be mapped, in the order in which they are filled.
+func MapTargets() []MapTarget {
+	out := make([]MapTarget, len(targets))
+	for i := range targets {
+		out[i] = MapTarget{Name: targets[i].name, Is: targetWords[targets[i].kind]}
+		if rest, ok := strings.CutPrefix(targets[i].name, "contact."); ok {
+			out[i].Short = append(out[i].Short, "customer."+rest)
+		}
+		for _, short := range slices.Sorted(maps.Keys(shortTargets)) {
+			if shortTargets[short] == targets[i].name {
+				out[i].Short = append(out[i].Short, short)
+			}
+		}
+	}
+	return out
+}
+
+var targetWords = map[targetKind]string{
+	takesText: "text", takesAmount: "an amount", takesTime: "a time", takesNumber: "a whole number", takesPhone: "a phone number",
+	takesConsent: "yes or no, in many words", takesTags: "a list of texts, or one text with commas", takesItems: "a list, by `each`",
+	takesAnswers: "an object, or a list by `each`", takesName: "a person's name", takesCountry: "two letters", takesZone: "a name such as Europe/London",
+	takesLanguage: "a code such as en or en-GB", takesCurrency: "three letters",
 }

@@ -104,7 +104,7 @@ func noConnector(name string, mine map[string]*connectors.Connector) error {
 	for n := range mine {
 		names = append(names, n)
 	}
-	hint := `"nudgewire connectors list" shows them; a system that is not among them can be described in a few lines, see docs/connectors`
+	hint := `"nudgewire connectors list" shows them; a system that is not among them can be described in a few lines, see docs/connectors/own.md`
 	if near := nearest.Of(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}

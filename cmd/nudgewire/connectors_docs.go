@@ -23,7 +23,7 @@ func (c *cli) connectorsDocs() *cobra.Command {
 				return err
 			}
 			all := connectors.Presets()
-			pages := map[string]string{"README.md": docsIndex(all)}
+			pages := map[string]string{"README.md": docsIndex(all), "own.md": docsOwn()}
 			for _, i := range all {
 				pages[i.Name+".md"] = docsPage(i)
 			}
@@ -51,7 +51,7 @@ func docsIndex(all []connectors.Info) string {
 		fmt.Fprintf(&b, "| [%s](%s.md) | `%s` | %s |\n", cell(i.Title), i.Name, i.Name, cell(i.Proof))
 	}
 	b.WriteString("\nYours is not there? If it can post JSON or a form, start with [generic](generic.md). If it signs its\n")
-	b.WriteString("requests, describe that in a few lines; the fields are under `connectors` in [config.md](../config.md).\n")
+	b.WriteString("requests, or says things its own way, [describe it in a few lines](own.md).\n")
 	return b.String()
 }
 
