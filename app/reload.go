@@ -147,6 +147,11 @@ func (d daemon) View() server.DaemonView {
 	}
 	slices.SortFunc(v.Connectors, strings.Compare)
 	v.Triggers, v.Templates = d.cfg.Triggers.Names(), templatesOf(d.cfg)
+	for _, name := range v.Triggers {
+		if notSending(d.cfg, name) == "" {
+			v.Sending = append(v.Sending, name)
+		}
+	}
 	v.Silent, v.Turned = d.silent, d.door.Turned()
 	if sending.Trouble != "" {
 		v.Halted = &server.SendingHalted{

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -18,6 +19,7 @@ type BulkRequest struct {
 	Since     time.Time       `json:"since,omitzero"`
 	DueBefore time.Time       `json:"due_before,omitzero"`
 
+	State  string `json:"state,omitempty"` // for retry: rejected, dropped or failed
 	Who    string `json:"who,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	DryRun bool   `json:"dry_run,omitempty"` // count alone
@@ -27,7 +29,8 @@ type BulkRequest struct {
 // changed.
 type BulkView struct {
 	Count  int64       `json:"count"`
-	Groups []GroupView `json:"groups,omitempty"` // most first; only before anything is changed
+	Groups []GroupView `json:"groups,omitempty"` // most first
+	Stay   []GroupView `json:"stay,omitempty"`   // for retry: what matches and does not go, and why
 }
 
 // A GroupView is a part of the messages of a BulkView.
@@ -39,6 +42,7 @@ type GroupView struct {
 func (a admin) bulkRoutes(route func(string, func(*http.Request) (any, error))) {
 	if a.Daemon != nil {
 		route("POST /v1/messages/cancel", a.cancelMany)
+		route("POST /v1/messages/retry", a.retryMany)
 	}
 }
 
@@ -74,6 +78,36 @@ func (a admin) cancelMany(r *http.Request) (any, error) {
 	return BulkView{Count: n}, err
 }
 
+func (a admin) retryMany(r *http.Request) (any, error) {
+	var in BulkRequest
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	f := in.filter()
+	switch in.State {
+	case string(nudgewire.StateRejected), string(nudgewire.StateDropped):
+		f.State = nudgewire.State(in.State)
+	case string(nudgewire.StatusFailed):
+		f.Status = nudgewire.StatusFailed
+	default:
+		return nil, refusef(http.StatusBadRequest, "", "state %q: want rejected, failed or dropped; what else ended may have reached the phone", in.State)
+	}
+	if in.Run != 0 {
+		return nil, refusef(http.StatusBadRequest, "nudgewire jobs retry RUN", "rows of a run go again with their run")
+	}
+	v := a.Daemon.View()
+	went, stay, err := a.Store.Retry(r.Context(), store.Retry{
+		Filter: f, Now: a.Now(), DryRun: in.DryRun,
+		Sends: func(trigger string) bool { return slices.Contains(v.Sending, trigger) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := bulkView(went)
+	out.Stay = bulkView(stay).Groups
+	return out, nil
+}
+
 func bulkView(groups []store.Tally) (v BulkView) {
 	for _, g := range groups {
 		v.Count += g.N
@@ -86,6 +120,11 @@ func bulkView(groups []store.Tally) (v BulkView) {
 func (c *Client) bulk(ctx context.Context, what string, r BulkRequest) (v BulkView, err error) {
 	patient := &Client{http.Client{Transport: c.http.Transport}}
 	return v, patient.do(ctx, http.MethodPost, "/v1/messages/"+what, nil, r, &v)
+}
+
+// RetryMany sends what surely did not reach the phone once more, or counts it.
+func (c *Client) RetryMany(ctx context.Context, r BulkRequest) (BulkView, error) {
+	return c.bulk(ctx, "retry", r)
 }
 
 // CancelMany ends all messages that wait and match, or counts them.

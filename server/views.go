@@ -196,6 +196,7 @@ type DaemonView struct {
 	Halted     *SendingHalted `json:"halted,omitempty"` // why nothing is sent at present
 	Connectors []string       `json:"connectors"`
 	Triggers   []string       `json:"triggers"`
+	Sending    []string       `json:"sending,omitempty"`   // those triggers whose mode is live
 	Templates  []string       `json:"templates,omitempty"` // those that triggers and jobs name
 
 	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken

@@ -99,7 +99,18 @@ func (t *tx) newestRow(run nudgewire.RunID) (n int64, err error) {
 
 // mayGoAgain is a dispatch with what it sends, or nil when it may not be owed once more.
 func (t *tx) mayGoAgain(id nudgewire.DispatchID) (d *nudgewire.Dispatch, send string, err error) {
-	var one nudgewire.RunRow
+	one, send, err := t.wholeRow(id)
+	if err != nil {
+		return nil, "", err
+	}
+	if may, _ := one.MayGoAgain(); !may || one.Dispatch.ID == 0 {
+		return nil, "", nil
+	}
+	return &one.Dispatch, send, nil
+}
+
+// wholeRow is a dispatch with all that the law of going again asks about, and what it sends.
+func (t *tx) wholeRow(id nudgewire.DispatchID) (one nudgewire.RunRow, send string, err error) {
 	err = t.query(stDispatch, func(r *row) error { one.Dispatch, send = scanDispatch(r); return r.err }, int64(id))
 	if err == nil {
 		err = t.query(stMessage, func(r *row) error {
@@ -117,13 +128,7 @@ func (t *tx) mayGoAgain(id nudgewire.DispatchID) (d *nudgewire.Dispatch, send st
 	if err == nil {
 		err = t.query(stBlocked, func(*row) error { one.Blocked = true; return nil }, string(one.Dispatch.Phone))
 	}
-	if err != nil {
-		return nil, "", err
-	}
-	if may, _ := one.MayGoAgain(); !may || one.Dispatch.ID == 0 {
-		return nil, "", nil
-	}
-	return &one.Dispatch, send, nil
+	return one, send, err
 }
 
 // RetriesOf counts the runs that send a run again.

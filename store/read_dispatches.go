@@ -71,7 +71,11 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.and("id IN " + in(owedBy(decisions)))
+		owed, err := s.withRetries(ctx, owedBy(decisions))
+		if err != nil {
+			return nil, err
+		}
+		q.and("id IN " + in(owed))
 	}
 	if f.Phone != "" {
 		// The phone's events lead to their dispatches, so only rows of runs are indexed by phone.
@@ -164,6 +168,9 @@ func (s *Store) dispatchesOf(ctx context.Context, phone nudgewire.Phone) (ids []
 		var rows []nudgewire.DispatchID
 		rows, err = s.rowsOf(ctx, phone, maxOfPhone)
 		ids = append(ids, rows...)
+	}
+	if err == nil {
+		ids, err = s.withRetries(ctx, ids)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), err

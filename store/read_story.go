@@ -55,9 +55,13 @@ func (s *Store) tell(ctx context.Context, rows []EventRow) ([]Story, error) {
 		out[i].EventRow = rows[i]
 		ids = append(ids, owedBy(rows[i].Decisions)...)
 	}
+	ids, err := s.withRetries(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
 	slices.Sort(ids)
 	var found []DispatchStory
-	err := s.dispatchesByID(ctx, slices.Compact(ids), func(d nudgewire.Dispatch) { found = append(found, DispatchStory{Dispatch: d}) })
+	err = s.dispatchesByID(ctx, slices.Compact(ids), func(d nudgewire.Dispatch) { found = append(found, DispatchStory{Dispatch: d}) })
 	if err == nil {
 		err = s.addEnds(ctx, found)
 	}
@@ -65,7 +69,11 @@ func (s *Store) tell(ctx context.Context, rows []EventRow) ([]Story, error) {
 		return nil, err
 	}
 	for i := range out {
-		for _, id := range owedBy(out[i].Decisions) {
+		owed, err := s.withRetries(ctx, owedBy(out[i].Decisions))
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range owed {
 			at := slices.IndexFunc(found, func(d DispatchStory) bool { return d.ID == id })
 			if at >= 0 {
 				out[i].Dispatches = append(out[i].Dispatches, found[at])

@@ -96,6 +96,8 @@ const (
 	stInsertRows
 	stCancelRows
 	stInsertRetry
+	stOweOnceMore
+	stEventAt
 	stRetried
 	stDoubts
 	stResolvePart

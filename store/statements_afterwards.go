@@ -8,8 +8,13 @@ func init() {
 		sql     string
 	}{
 		stInsertRetry: {0, `INSERT INTO retries (dispatch_id, again_id) VALUES (?1, ?2)`},
-		stRetried:     {1, `SELECT again_id FROM retries WHERE dispatch_id = ?1`},
-		stDoubts:      {1, `SELECT number FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt'`},
+		stOweOnceMore: {0, `INSERT INTO dispatches (id, event_id, event_at, trigger_name, affair_key, affair, phone, category, lane, send, state, reason,
+				due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config)
+			SELECT ?2, event_id, event_at, trigger_name, affair_key, affair, phone, category, lane, send, 'waiting', '',
+				?3, ?4, ?3, ?3, 0, 0, 0, '', 0, config FROM dispatches WHERE id = ?1`},
+		stEventAt: {1, `SELECT event_at FROM dispatches WHERE id = ?1`},
+		stRetried: {1, `SELECT again_id FROM retries WHERE dispatch_id = ?1`},
+		stDoubts:  {1, `SELECT number FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt'`},
 
 		stResolvePart: {0, `UPDATE parts SET state = ?3, reason = ?4, resolved = ?5, retry_at = 0, updated_at = ?6
 			WHERE run_id = ?1 AND number = ?2 AND state = 'in_doubt'`},

@@ -73,6 +73,9 @@ func (c *cli) many(cmd *cobra.Command, r server.BulkRequest, dryRun bool, questi
 		if c.json && dryRun {
 			return c.print(found)
 		}
+		for _, g := range found.Stay {
+			c.note("%6s  not again: %s", units.Number(g.Count), g.Words)
+		}
 		if found.Count == 0 {
 			return fail(exitNothing, "", "no message matches")
 		}
@@ -97,4 +100,33 @@ func (c *cli) many(cmd *cobra.Command, r server.BulkRequest, dryRun bool, questi
 		c.say("%s %s\n", units.Count(changed.Count, "message"), done)
 		return nil
 	})
+}
+
+func (c *cli) messagesRetry() *cobra.Command {
+	var dryRun bool
+	var state string
+	var f bulkFlags
+	cmd := &cobra.Command{
+		Use: "retry --state rejected|failed|dropped", Short: "Send again once what surely did not reach the phone", Args: cobra.NoArgs,
+		Long: `retry sends messages again that the service rejected (rejected), that it took and did not send
+(failed), or that were dropped before they could be sent (dropped), each once, with a fresh expiry. Mend the reason
+first: it counts them by reason and asks. What may have reached the phone, was cancelled, is blocked, or has a later
+message of the same matter does not go, nor does what a trigger owed that does not send any more. Rows of a run go
+again with "jobs retry".`,
+		Example: "  nudgewire messages retry --state rejected --since 24h --dry-run\n  nudgewire messages retry --state failed --trigger abandoned-cart",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := f.request("")
+			if err != nil {
+				return err
+			}
+			r.State = state
+			return c.many(cmd, r, dryRun, func(n int64) string { return "Send " + units.Count(n, "message") + " again?" }, "sent again", (*server.Client).RetryMany)
+		},
+	}
+	cmd.Flags().StringVar(&state, "state", "", "rejected, failed or dropped")
+	cmd.Flags().StringVar(&f.trigger, "trigger", "", "all of this trigger")
+	cmd.Flags().StringVar(&f.template, "template", "", "all with this template")
+	cmd.Flags().StringVar(&f.since, "since", "24h", "all planned from this long ago (2h, 3d) or this date on")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count what would go again, by reason, and change nothing")
+	return cmd
 }

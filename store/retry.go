@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A Retry asks for messages that events caused and that surely did not reach the phone to be sent
+// once more.
+type Retry struct {
+	Filter DispatchFilter            // State rejected or dropped, or Status failed
+	Sends  func(trigger string) bool // whether the config sends by a trigger
+	Now    time.Time
+	DryRun bool
+}
+
+// Retry owes each message that matches once more, as a dispatch of its own with a fresh expiry, and
+// counts what went and what did not by why, most first. The law is that of rows of runs
+// (RunRow.MayGoAgain) and the table that holds each dispatch to one successor is theirs, so nothing
+// goes twice however often it is asked for. Beyond that the matter must still stand: its trigger sends,
+// no event cancelled it, and no later message of it waits or went.
+func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err error) {
+	f := q.Filter
+	f.OfEvents = true
+	type end struct {
+		goes bool
+		why  string
+	}
+	ends := map[nudgewire.DispatchID]end{} // by number: a group that is undone runs again
+	_, err = s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) {
+		if s.settle == nil {
+			return false, errors.New("the store was opened without Options.Settle")
+		}
+		goes, why, err := t.again(d.ID, &q, s)
+		ends[d.ID] = end{goes, why}
+		return goes, err
+	})
+	counts := map[end]int64{}
+	for _, e := range ends {
+		counts[e]++
+	}
+	for e, n := range counts {
+		if e.goes {
+			went = append(went, Tally{e.why, n})
+		} else {
+			stayed = append(stayed, Tally{e.why, n})
+		}
+	}
+	most := func(a, b Tally) int { return int(b.N - a.N) }
+	slices.SortFunc(went, most)
+	slices.SortFunc(stayed, most)
+	if err != nil {
+		err = fmt.Errorf("retry messages: %w", err)
+	}
+	return went, stayed, err
+}
+
+// again owes a dispatch once more, or says why not.
+func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why string, err error) {
+	one, _, err := t.wholeRow(id)
+	if err != nil {
+		return false, "", err
+	}
+	d := &one.Dispatch
+	if goes, why = one.MayGoAgain(); !goes {
+		return false, why, nil
+	}
+	if d.Trigger != nudgewire.ByHand && !q.Sends(d.Trigger) {
+		return false, "its trigger does not send by the config in force", nil
+	}
+	if off, err := t.calledOff(id); err != nil || off != "" {
+		return false, off, err
+	}
+	var eventAt int64
+	if err := t.query(stEventAt, func(r *row) error { eventAt = r.int(); return nil }, int64(id)); err != nil {
+		return false, "", err
+	}
+	wish := nudgewire.Wish{
+		Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned, At: q.Now},
+		Affair:   nudgewire.Affair{Trigger: d.Trigger, Key: d.Key, Phone: d.Phone},
+		Owe:      nudgewire.Dispatch{DueAt: q.Now}, EventAt: moment(eventAt),
+		Again: nudgewire.Again{Mode: nudgewire.Ignore}, Every: nudgewire.Every{Mode: nudgewire.EveryOnce},
+	}
+	ready := readyWish{affair: affairHash(wish.Affair, s.hash), byPhone: affairHash(phoneAffair(wish.Affair), s.hash)}
+	facts, err := t.facts(&wish, &ready)
+	if err != nil {
+		return false, "", err
+	}
+	if facts.Last != nil && facts.Last.ID <= id {
+		facts.Last = nil // what went before it was no reason against it then
+	}
+	if met := s.settle(wish, facts); !met.Insert {
+		return false, "its matter went on: " + string(met.Outcome), nil
+	}
+	if q.DryRun {
+		return true, why, nil
+	}
+	due := micro(q.Now)
+	var expires int64
+	if !d.ExpiresAt.IsZero() {
+		expires = micro(q.Now.Add(d.ExpiresAt.Sub(d.DueAt)))
+	}
+	t.ids.dispatch++
+	next := t.ids.dispatch
+	if _, err := t.exec(stOweOnceMore, int64(id), next, due, expires); err != nil {
+		return false, "", err
+	}
+	if _, err := t.exec(stInsertRetry, int64(id), next); err != nil {
+		return false, "", err
+	}
+	t.keys.add(affairs, ready.affair, next)
+	if d.Key != "" {
+		t.keys.add(affairs, ready.byPhone, next)
+	}
+	t.counts[countDispatches]++
+	t.leavesDue(due)
+	return true, why, nil
+}
+
+// withRetries adds to the numbers of dispatches those that took their places.
+func (s *Store) withRetries(ctx context.Context, ids []nudgewire.DispatchID) ([]nudgewire.DispatchID, error) {
+	for from := 0; from < len(ids); {
+		some := ids[from:min(len(ids), from+perList)]
+		from += len(some)
+		err := s.rows(ctx, `SELECT again_id FROM retries WHERE dispatch_id IN `+in(some), nil, func(r *row) error {
+			if id := nudgewire.DispatchID(r.int()); !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
