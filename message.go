@@ -61,6 +61,7 @@ type Poll struct {
 	Error      string
 	ToldAt     time.Time
 	Final      bool
+	Unasked    bool      // the service was not asked: its time ran out
 	NextPollAt time.Time // zero when Final
 	At         time.Time
 }

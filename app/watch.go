@@ -131,6 +131,10 @@ func (l pollLedger) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	return err
 }
 
+func (l pollLedger) OverduePolls(ctx context.Context, now, accepted time.Time, n int) ([]nudgewire.Message, error) {
+	return l.store.OverduePolls(ctx, now, accepted, n)
+}
+
 func (l pollLedger) NextPoll(ctx context.Context) (time.Time, bool, error) {
 	return l.store.NextPoll(ctx)
 }

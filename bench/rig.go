@@ -253,4 +253,8 @@ func (l ledger) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	return err
 }
 
+func (l ledger) OverduePolls(ctx context.Context, now, accepted time.Time, n int) ([]nudgewire.Message, error) {
+	return l.store.OverduePolls(ctx, now, accepted, n)
+}
+
 func (l ledger) NextPoll(ctx context.Context) (time.Time, bool, error) { return l.store.NextPoll(ctx) }

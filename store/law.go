@@ -46,7 +46,9 @@ func begin(m nudgewire.Message, at time.Time) nudgewire.Message {
 
 // follow is m after the poll p.
 func follow(m nudgewire.Message, p nudgewire.Poll) nudgewire.Message {
-	m.Polls++
+	if !p.Unasked {
+		m.Polls++
+	}
 	allowed := p.Status != "" && !m.Final
 	if m.Status == nudgewire.StatusDelivered {
 		allowed = p.Status == nudgewire.StatusRead || (p.Status == nudgewire.StatusDelivered && !m.Final)

@@ -69,7 +69,9 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 			return err
 		}
 		m := follow(before, p)
-		t.counts[countPolls]++
+		if !p.Unasked {
+			t.counts[countPolls]++
+		}
 		t.countSeen(before, m)
 		if failedNow(&before, &m) {
 			t.countRejection(string(nudgewire.StatusFailed), m.Error)
@@ -86,6 +88,21 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 		return fmt.Errorf("poll of dispatch %d: %w", p.DispatchID, err)
 	}
 	return nil
+}
+
+// OverduePolls lists messages that are due to be asked about, are not being asked about, and were
+// accepted by the given time: at most n, longest waiting first. It walks only what is due.
+func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int) (out []nudgewire.Message, err error) {
+	err = s.rows(ctx, `SELECT `+messageColumns+` FROM messages WHERE final = 0 AND next_poll_at <= ?1 AND accepted_at <= ?2 ORDER BY next_poll_at, dispatch_id LIMIT ?3`,
+		[]any{micro(now), micro(accepted), int64(n)}, func(r *row) error {
+			m, err := scanMessage(r)
+			out = append(out, m)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("look for messages whose time ran out: %w", err)
+	}
+	return out, nil
 }
 
 // NextPoll is when the next look at any message is due, past or future; ok is false when

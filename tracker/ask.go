@@ -112,7 +112,7 @@ func (t *Tracker) learn(began time.Time, err error) {
 
 // record stores what a look brought. A ledger in trouble is offered it a few times, then the
 // look is left to its lease.
-func (t *Tracker) record(working context.Context, m *nudgewire.Message, poll nudgewire.Poll) {
+func (t *Tracker) record(working context.Context, m *nudgewire.Message, poll nudgewire.Poll) (stored bool) {
 	for try := 1; ; try++ {
 		err := t.Ledger.FinishPoll(working, poll)
 		if err == nil {
@@ -121,7 +121,7 @@ func (t *Tracker) record(working context.Context, m *nudgewire.Message, poll nud
 		if try == recordTries || working.Err() != nil {
 			t.counts.lost.Add(1)
 			t.Log.Error("storing what a look at a message brought; it is looked at again", t.about(m, zap.Error(err))...)
-			return
+			return false
 		}
 		sleep(working, backoff.Next(try, 50*time.Millisecond, time.Second, t.Jitter()))
 	}
@@ -129,6 +129,7 @@ func (t *Tracker) record(working context.Context, m *nudgewire.Message, poll nud
 	if t.Told != nil {
 		t.Told(m, &poll)
 	}
+	return true
 }
 
 // note counts and logs a recorded look.

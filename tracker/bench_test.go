@@ -57,3 +57,7 @@ func BenchmarkOverhead(b *testing.B) {
 	stop()
 	run.Wait()
 }
+
+func (*endless) OverduePolls(context.Context, time.Time, time.Time, int) ([]nudgewire.Message, error) {
+	return nil, nil
+}

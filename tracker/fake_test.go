@@ -108,6 +108,17 @@ func (m *memory) FinishPoll(_ context.Context, p nudgewire.Poll) error {
 	return nil
 }
 
+func (m *memory) OverduePolls(_ context.Context, now, accepted time.Time, n int) (out []nudgewire.Message, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, row := range m.rows {
+		if len(out) < n && !row.Final && !row.NextPollAt.After(now) && !row.AcceptedAt.After(accepted) {
+			out = append(out, *row)
+		}
+	}
+	return out, nil
+}
+
 func (m *memory) NextPoll(context.Context) (time.Time, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -22,6 +22,9 @@ type Ledger interface {
 	ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error)
 	// FinishPoll records what a look brought.
 	FinishPoll(ctx context.Context, p nudgewire.Poll) error
+	// OverduePolls lists up to n messages that are due, not in anybody's hands, and were accepted by
+	// the given time.
+	OverduePolls(ctx context.Context, now, accepted time.Time, n int) ([]nudgewire.Message, error)
 	// NextPoll is the earliest NextPollAt, past or future; ok is false when there is none.
 	NextPoll(ctx context.Context) (at time.Time, ok bool, err error)
 }
@@ -164,6 +167,7 @@ func (t *Tracker) Run(ctx context.Context) error {
 		workers.Wait()
 		t.hands = make(chan nudgewire.Message, cap(t.hands))
 	})
+	rooms.Go(func() { t.expire(ctx, working) })
 	<-ctx.Done()
 	defer time.AfterFunc(t.Grace, cut).Stop()
 	rooms.Wait()

@@ -144,3 +144,42 @@ func (s suite) polls(t *testing.T) {
 		wantErr(t, err, "claim polls: needs a lease")
 	})
 }
+
+// What is due and old is listed without an order of the service, and ends without counting as a look.
+func (s suite) overdue(t *testing.T) {
+	l := s.open(t)
+	d := l.claimed("1")
+	a := l.mustFinish(d, nudgewire.StateAccepted)
+	listed := func(now, accepted time.Time) int {
+		t.Helper()
+		got, err := l.OverduePolls(l.ctx, now, accepted, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(got)
+	}
+	due := a.Message.NextPollAt
+	if n := listed(due.Add(-time.Second), due); n != 0 {
+		t.Error("listed before it was due")
+	}
+	if n := listed(due, a.At.Add(-time.Second)); n != 0 {
+		t.Error("listed though it is young")
+	}
+	if n := listed(due, a.At); n != 1 {
+		t.Error("not listed")
+	}
+	if _, err := l.ClaimPolls(l.ctx, store.PollRequest{Now: due, Lease: time.Minute, N: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if n := listed(due, a.At); n != 0 {
+		t.Error("listed while it is asked about")
+	}
+	if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: d.ID, Status: nudgewire.StatusExpired, Final: true, Unasked: true, At: due}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := l.Message(l.ctx, d.ID)
+	if err != nil || m.Status != nudgewire.StatusExpired || m.Polls != 0 || !m.Final {
+		t.Errorf("%+v (%v)", m, err)
+	}
+	l.totals(map[string]int64{"polls": 0, "messages_expired": 1})
+}

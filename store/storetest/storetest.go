@@ -43,6 +43,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"abandon", s.abandon},
 		{"people", s.people},
 		{"polls", s.polls},
+		{"overdue polls", s.overdue},
 		{"runs", s.runs},
 		{"rows of runs", s.owe},
 		{"afterwards", s.afterwards},
