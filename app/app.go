@@ -31,9 +31,14 @@ import (
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
-// grace is how long calls and requests under way may take to finish at a stop. It is longer
-// than the default api.timeout, so that a call cut by a stop is one that had hung anyway.
+// grace is how long calls and requests under way may take to finish at a stop.
 const grace = 15 * time.Second
+
+// graceOf is the grace of calls to the service: never shorter than one may take by api.timeout, so
+// that a call which is cut by a stop is one that had hung anyway.
+func graceOf(cfg *config.Config) time.Duration {
+	return max(grace, cfg.API.Timeout.D()+time.Second)
+}
 
 // Options are what an App is made of besides its config.
 type Options struct {
@@ -136,12 +141,12 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	owner := ownerName()
 	a.tracker = tracker.New(tracker.Options{
 		Ledger: pollLedger{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("tracker"),
-		Plan: planOf(cfg), Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: grace,
+		Plan: planOf(cfg), Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg),
 		Told: func(m *nudgewire.Message, p *nudgewire.Poll) { a.sender.Told(m, p) },
 	})
 	a.sender = sender.New(sender.Options{
 		Ledger: sendLedger{a.store, a.opt.Watch, func(id nudgewire.DispatchID) { a.jobs.who.accepted(id) }}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
-		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: grace, FirstPoll: a.tracker.First,
+		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg), FirstPoll: a.tracker.First,
 		Halted: func(d *nudgewire.Dispatch) string {
 			if why := a.store.CalledOff(d.ID); why != "" {
 				return why
