@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
@@ -262,6 +263,23 @@ func TestAPanicIsContainedAndLeavesItsDispatchInDoubt(t *testing.T) {
 		}
 		if n := r.logs.FilterMessage("a panic while sending").Len(); n != 1 {
 			t.Errorf("%d log lines about it, want 1", n)
+		}
+	})
+}
+
+// Messages that cannot be followed are told of, and not one by one.
+func TestMessagesWithoutAnIdAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := many(300, nudgewire.Marketing)
+		for i := range rows {
+			rows[i].DueAt = rows[i].DueAt.Add(time.Duration(i) * time.Second)
+		}
+		api := &service{answer: func(context.Context, int, made) (apiclient.Answer, error) { return apiclient.Answer{Raw: "OK"}, nil }}
+		r := start(t, newMemory(rows...), api, nil)
+		pass(5*time.Minute - time.Second)
+		told := r.logs.FilterMessageSnippet("without a message_id").All()
+		if len(told) != 5 || told[4].Level != zap.WarnLevel || told[4].ContextMap()["untracked"] != uint64(241) {
+			t.Errorf("%d lines: %+v", len(told), told)
 		}
 	})
 }

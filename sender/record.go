@@ -49,6 +49,19 @@ func (s *Sender) lost(d *nudgewire.Dispatch, a *nudgewire.Attempt, what string, 
 	s.Log.Error(what, fields...)
 }
 
+// untrackedEvery is how often the log tells of messages that cannot be followed.
+const untrackedEvery = time.Minute
+
+// tellUntracked says now and then that the service's answers carry no message_id.
+func (s *Sender) tellUntracked(now time.Time) {
+	last := s.untrackedTold.Load()
+	if last != 0 && now.UnixNano()-last < int64(untrackedEvery) || !s.untrackedTold.CompareAndSwap(last, now.UnixNano()) {
+		return
+	}
+	s.Log.Warn("messages were accepted without a message_id, so what becomes of them cannot be followed; the answer of the service carries none that can be read",
+		zap.Uint64("untracked", s.counts.untracked.Load()))
+}
+
 // note tells everybody else about a recorded outcome.
 func (s *Sender) note(d *nudgewire.Dispatch, a *nudgewire.Attempt) {
 	level := zap.WarnLevel
@@ -58,6 +71,7 @@ func (s *Sender) note(d *nudgewire.Dispatch, a *nudgewire.Attempt) {
 		s.counts.accepted.Add(1)
 		if !a.Message.Tracked() {
 			s.counts.untracked.Add(1)
+			s.tellUntracked(a.At)
 		}
 	case nudgewire.StateWaiting:
 		level = zap.DebugLevel // the trouble behind it is told once

@@ -126,6 +126,9 @@ type Sender struct {
 	holding holding
 	health  health
 	counts  counts
+
+	untrackedTold atomic.Int64 // when the log last said so, nanoseconds
+
 	running atomic.Bool
 }
 

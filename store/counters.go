@@ -26,6 +26,7 @@ const (
 	countCancelled
 	countDropped
 	countMessages
+	countUntracked
 	countFollowed // messages without a dispatch, which have a number of the same sequence
 	countPolls
 	countSent
@@ -58,6 +59,7 @@ var counterNames = [counterCount]string{
 	countCancelled:          "dispatches_cancelled",
 	countDropped:            "dispatches_dropped",
 	countMessages:           "messages",
+	countUntracked:          "messages_untracked",
 	countFollowed:           "messages_of_uploads",
 	countPolls:              "polls",
 	countSent:               "messages_sent",

@@ -90,6 +90,9 @@ func (t *tx) finish(a *nudgewire.Attempt) (lost bool, err error) {
 	if a.State != nudgewire.StateAccepted {
 		return false, nil
 	}
+	if a.Message == nil || !a.Message.Tracked() {
+		t.counts[countUntracked]++
+	}
 	return false, t.insertMessage(a)
 }
 

@@ -237,6 +237,9 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 			d.found(wellNote, "messages", `"nudgewire messages list --state rejected" and "--state failed" name them`, "%s", v.Words())
 		}
 	}
+	if n := s.Counts["messages_untracked"]; n > 0 {
+		d.found(wellNote, "messages", "the service's own pages tell what became of them", "%s accepted without a message_id in all: nobody can ask what became of %s", units.Count(n, "message"), itOrThem(n))
+	}
 	if s.Overdue != "" {
 		d.found(wellBad, "messages", `"nudgewire status" shows what holds them up`, "the oldest that waits is %s past its time", s.Overdue)
 	}

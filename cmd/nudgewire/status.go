@@ -147,7 +147,11 @@ var totalGroups = []struct {
 		{"attempts_again", "attempts again"},
 	}},
 	{"messages", []struct{ counter, word string }{
-		{"messages_delivered", "delivered"}, {"messages_read", "read"}, {"messages_failed", "failed"}, {"messages_expired", "expired"},
+		{"messages_delivered", "delivered"},
+		{"messages_read", "read"},
+		{"messages_failed", "failed"},
+		{"messages_expired", "expired"},
+		{"messages_untracked", "untracked"},
 	}},
 }
 

@@ -84,6 +84,7 @@ func (s suite) finish(t *testing.T) {
 		same(t, "message", nudgewire.Message{
 			DispatchID: d.ID, Phone: d.Phone, Category: d.Category, Status: nudgewire.StatusUntracked, AcceptedAt: a.At, StatusAt: a.At, Final: true,
 		}, m)
+		l.totals(map[string]int64{"messages_untracked": 1})
 		got, err := l.Attempts(l.ctx, d.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -392,6 +393,7 @@ func (s suite) people(t *testing.T) {
 				if got.State != want || got.Reason != "she called" {
 					t.Errorf("%s: %s", got.State, got.Reason)
 				}
+				l.totals(map[string]int64{"messages_untracked": 0}) // a person's word is no answer of the service
 				_, err := l.Message(l.ctx, d.ID)
 				if has := err == nil; has != (want == nudgewire.StateAccepted) {
 					t.Errorf("message: %v", err)
