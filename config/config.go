@@ -84,7 +84,7 @@ type Tracking struct {
 
 // Server is the public door.
 type Server struct {
-	Listen         string     `yaml:"listen" default:":8080" example:"127.0.0.1:8080" doc:"Address and port for webhooks."`
+	Listen         string     `yaml:"listen" default:"127.0.0.1:8080" example:":8080" doc:"Address and port for webhooks: of this machine alone, for a proxy in front that speaks https. :8080 is all addresses, in the clear."`
 	PublicURL      string     `yaml:"public_url" validate:"http_url" example:"https://hooks.example.com" doc:"The address that senders know, where a proxy stands before the daemon. Senders that sign the URL cannot be verified without it."`
 	MaxBody        units.Size `yaml:"max_body" validate:"min=1kB,max=50MB" default:"1MB" doc:"Longest body of a webhook; a longer one is answered 413. A connector may set its own."`
 	MaxInFlight    units.Size `yaml:"max_in_flight" validate:"min=1MB,max=4GB" default:"64MB" doc:"Most bytes of webhooks held at a time; beyond it senders are told to come back (503)."`

@@ -43,6 +43,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, lobby Lobby, gra
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          errorLog,
+
+		DisableGeneralOptionsHandler: true, // "OPTIONS *" is a path like any other
 	}
 	if l.Addr().Network() == "unix" {
 		srv.ConnContext = withPeer

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nudgewire/nudgewire/internal/units"
+
 	"github.com/nudgewire/nudgewire/config"
 )
 
@@ -44,8 +46,8 @@ func (c *cli) check() *cobra.Command {
 						c.note("warning: connector %s: something is left to you: %s", name, duties)
 					}
 				}
-				c.say("%s is good: %d connectors, %d triggers, version %s\n",
-					c.config, len(cfg.Receivers), len(cfg.Triggers.Names()), cfg.Version)
+				c.say("%s is good: %s, %s, version %s\n",
+					c.config, units.Count(len(cfg.Receivers), "connector"), units.Count(len(cfg.Triggers.Names()), "trigger"), cfg.Version)
 				if n := cfg.StandIns(); n > 0 {
 					c.note("%s not set here, and nothing was said about them", standIns(cfg))
 				}

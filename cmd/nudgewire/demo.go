@@ -37,6 +37,9 @@ behind unless told to --keep.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
+			if length < 0 {
+				return fail(exitUsage, "write a time such as 60s", "--for %s has no end that could come", length)
+			}
 			if length > 0 {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, length)

@@ -140,7 +140,8 @@ func (d *doctor) config(path string) {
 	if n := d.problems.Errors(); n > 0 {
 		d.found(wellBad, "config", `"nudgewire check" shows each with its cure`, "%s cannot be used: %d mistakes, the first: %s", path, n, d.problems.Faults()[0].Error())
 	} else {
-		d.found(wellGood, "config", "", "%s, version %s: %d connectors, %d triggers", path, d.cfg.Version, len(d.cfg.Receivers), len(d.cfg.Triggers.Names()))
+		d.found(wellGood, "config", "", "%s, version %s: %s, %s", path, d.cfg.Version,
+			units.Count(len(d.cfg.Receivers), "connector"), units.Count(len(d.cfg.Triggers.Names()), "trigger"))
 	}
 	weak := false
 	for _, p := range d.problems.Warnings() {

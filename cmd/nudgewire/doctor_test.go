@@ -89,7 +89,7 @@ func TestTheDoctorFindsAHealthyDaemonHealthy(t *testing.T) {
 	code, out := w.run("doctor")
 	w.wants(
 		out,
-		`^ok    config +.*: 2 connectors, 1 triggers$`, `^ok    secrets `, `^ok    listener +http://127.0.0.1:\d+ answers, and takes webhooks$`,
+		`^ok    config +.*: 2 connectors, 1 trigger$`, `^ok    secrets `, `^ok    listener +http://127.0.0.1:\d+ answers, and takes webhooks$`,
 		`^ok    public address `, `^ok    daemon +running for`, `^ok    connector shopify +last event \d+m?s ago`, `^ok    connector paypal `,
 		`^ok    database +.*n.db is whole`, `^ok    service +.* answers, and takes the key$`, `^nothing needs a hand$`,
 	)

@@ -20,6 +20,9 @@ func (c *cli) initCommand() *cobra.Command {
 			if len(args) == 1 {
 				path = args[0]
 			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				return err
+			}
 			mode := os.O_CREATE | os.O_EXCL | os.O_WRONLY
 			if force {
 				mode = os.O_CREATE | os.O_TRUNC | os.O_WRONLY
@@ -42,7 +45,11 @@ func (c *cli) initCommand() *cobra.Command {
 				return err
 			}
 			c.say("wrote %s and %s\n", path, schema)
-			c.note("next: set the secrets it names, then \"nudgewire check\" and \"nudgewire serve\"")
+			with := ""
+			if path != "config.yaml" {
+				with = " --config " + path
+			}
+			c.note("next: set the secrets it names, then \"nudgewire check%s\" and \"nudgewire serve%s\"", with, with)
 			return nil
 		},
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 func (c *cli) reload() *cobra.Command {
@@ -21,7 +23,7 @@ func (c *cli) reload() *cobra.Command {
 			if c.json {
 				return c.print(d)
 			}
-			c.say("config %s is in force: %d connectors, %d triggers\n", d.Config, len(d.Connectors), len(d.Triggers))
+			c.say("config %s is in force: %s, %s\n", d.Config, units.Count(len(d.Connectors), "connector"), units.Count(len(d.Triggers), "trigger"))
 			for _, h := range d.Paused {
 				isPaused := "they are paused"
 				if h.Waiting == 1 {

@@ -50,6 +50,7 @@ until it is delivered. It can always say why a message was sent, or was not.
 
 Start with "nudgewire demo": it needs nothing.`,
 		SilenceErrors: true, SilenceUsage: true,
+		Version:                    versionText(),
 		SuggestionsMinimumDistance: 2,
 		Args:                       cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,6 +64,7 @@ Start with "nudgewire demo": it needs nothing.`,
 			return fail(exitUsage, hint, "unknown command %q", args[0])
 		},
 	}
+	root.SetVersionTemplate("nudgewire {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVarP(&c.config, "config", "c", envOr("NUDGEWIRE_CONFIG", "config.yaml"), "config file (NUDGEWIRE_CONFIG)")
 	flags.BoolVar(&c.json, "json", false, "one JSON object a line on standard output")
