@@ -420,7 +420,7 @@ func TestOnlyABareChallengeIsAHandshake(t *testing.T) {
 	const refused = "verify: there is no token in the URL parameter token"
 	for body, want := range map[string]string{
 		`{"challenge":"abc"}`:                                 "",
-		` {"challenge":"abc"} `:                               "",
+		"\n{\"challenge\":\"abc\"}\n":                         "",
 		`{"challenge":"abc","event":{"type":"create_pulse"}}`: refused,
 		`{"challenge":"abc","x":null}`:                        refused,
 		`{"challenge":"abc","challenge":"def"}`:               refused,

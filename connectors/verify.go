@@ -102,13 +102,14 @@ func (a *anyOf) none(r *Request) string {
 	for i, p := range a.proofs {
 		names[i] = p.called()
 	}
-	reason := "the request carries none of the accepted proofs: " + strings.Join(names, ", ")
+	var reason strings.Builder
+	reason.WriteString("the request carries none of the accepted proofs: " + strings.Join(names, ", "))
 	for _, p := range a.excluded {
 		if p.carried(r) {
-			reason += "; it carries " + p.called() + ", which verify.prefer does not list"
+			reason.WriteString("; it carries " + p.called() + ", which verify.prefer does not list")
 		}
 	}
-	return reason
+	return reason.String()
 }
 
 func (a *anyOf) sign(r *Request, out *signing) error { return a.proofs[0].sign(r, out) }
