@@ -58,7 +58,7 @@ func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) er
 	c.Scheduler = scheduler.New(scheduler.Options{
 		Ledger: ledger, Owing: ledger, Uploader: uploader{c, a.budget}, Excluder: &c.who,
 		Shelf: a.store, Keep: func() time.Duration { return c.cfg.Load().Retention.Lists.D() },
-		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock,
+		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
 		Points: c.points, Rate: func() float64 { return c.cfg.Load().API.Rate.PerSecond() },
 		Admit: func(ctx context.Context) error { return a.budget.Wait(ctx, pace.Upload, time.Time{}) },
 		Halted: func(job string) bool {

@@ -18,7 +18,7 @@ import (
 func TestTheFilesOfARunGoAndItsCountsStay(t *testing.T) {
 	folder := t.TempDir()
 	list(t, filepath.Join(folder, "list.csv"), 1000)
-	config := jobConfig(folder, byCSV) + "retention: {lists: 7d}\n"
+	config := jobConfig(folder, byCSV+"    guard: {repeat: send}\n") + "retention: {lists: 7d}\n"
 	h := open(t, options{folder: folder, config: config})
 	sent := h.fire("winback")
 	if sent.State != nudgewire.RunDone {

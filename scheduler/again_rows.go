@@ -42,7 +42,7 @@ func (l *Leavings) Add(r *nudgewire.RunRow, leftOut Why) {
 // moment have the same number, and one of them is stored.
 func (l *Leavings) Retry(r nudgewire.Run, who string, nth int, price float64, now time.Time) (Retry, error) {
 	again := retryOf(r, who, nth, now)
-	again.Tally = nudgewire.Tally{Rows: l.rows, Kept: l.causes.count(), Points: price * float64(l.causes.count()), Exclusions: l.files.short(l.stay.list())}
+	again.Tally = nudgewire.Tally{Rows: l.rows, Kept: l.causes.count(), Points: decimal(price * float64(l.causes.count())), Exclusions: l.files.short(l.stay.list())}
 	if again.Tally.Kept == 0 {
 		hint := "no row of it was handed over"
 		switch {

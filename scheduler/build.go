@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -202,6 +203,7 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	for _, p := range b.out.parts {
 		b.tally.Bytes += p.Bytes
 	}
+	b.tally.SHA256 = digest(b.out.parts)
 	return b.out.parts, nil
 }
 
@@ -377,9 +379,13 @@ func (b *building) look(one *batch) {
 		return
 	}
 	for _, p := range one.phones {
-		b.tally.Points += b.points(b.job.category, p)
+		b.tally.Points = decimal(b.tally.Points + b.points(b.job.category, p))
 	}
 }
+
+// decimal takes away what a sum of binary fractions has beside its decimals: 0.1 three times is 0.3.
+// A price has no more than six of them.
+func decimal(points float64) float64 { return math.Round(points*1e6) / 1e6 }
 
 // refuse leaves a row out. raw is the phone as it stands in the source, digits as it would be sent
 // to; "" where it is none.

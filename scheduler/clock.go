@@ -64,7 +64,11 @@ func ParseSchedule(text string, zone *time.Location) (*Schedule, error) {
 	case spec[0] != '@' && len(strings.Fields(spec)) != 5:
 		return nil, &wordError{fmt.Sprintf("%q has %d fields, a cron line has 5", spec, len(strings.Fields(spec))), cronHint}
 	}
-	plan, err := cron.ParseStandard(spec)
+	line, err := weekdays(spec)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := cron.ParseStandard(line)
 	if err != nil {
 		return nil, &wordError{cronFault(spec, err), cronHint}
 	}
@@ -77,6 +81,62 @@ func ParseSchedule(text string, zone *time.Location) (*Schedule, error) {
 		return nil, &wordError{fmt.Sprintf("%q names a day that no month has", spec), cronHint}
 	}
 	return s, nil
+}
+
+// weekdays writes Sunday as 0, which many also write as 7, and refuses what other dialects of cron know.
+func weekdays(spec string) (string, error) {
+	fields := strings.Fields(spec)
+	if len(fields) != 5 {
+		return spec, nil
+	}
+	for _, i := range []int{2, 4} {
+		if last := strings.ToUpper(fields[i]); last == "L" || strings.HasSuffix(last, "L") && strings.Trim(last, "0123456789L") == "" {
+			return "", &wordError{fmt.Sprintf("%q: the last day of a month is not known here", spec), `run on the first of the next one: "0 10 1 * *"`}
+		}
+	}
+	var days []string
+	for _, part := range strings.Split(fields[4], ",") {
+		span, step, stepped := strings.Cut(part, "/")
+		from, to, ranged := strings.Cut(span, "-")
+		first, err := strconv.Atoi(from)
+		switch every, wrong := strconv.Atoi(step); {
+		case part == "7":
+			days = append(days, "0")
+		case err == nil && ranged && to == "7" && (!stepped || wrong == nil && every > 0):
+			for day := first; day <= 7; day += max(1, every) {
+				days = append(days, strconv.Itoa(day%7))
+			}
+		default:
+			days = append(days, part)
+		}
+	}
+	fields[4] = strings.Join(days, ",")
+	return strings.Join(fields, " "), nil
+}
+
+// often reports whether it fires twice within less than an hour, and how many times within the hour after
+// the first of the two.
+func (s *Schedule) often() (times int, often bool) {
+	var fired []time.Time
+	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	for range 100 {
+		f, ok := s.Next(at)
+		if !ok {
+			break
+		}
+		at = f.At
+		fired = append(fired, at)
+	}
+	for i, first := range fired {
+		n := 0
+		for _, one := range fired[i:] {
+			if one.Sub(first) < time.Hour {
+				n++
+			}
+		}
+		times = max(times, n)
+	}
+	return times, times > 1
 }
 
 // cronFault puts the library's words into ours.

@@ -135,6 +135,8 @@ func (b *builder) build() *Compiled {
 		s, err := ParseSchedule(j.Cron, c.zone)
 		if err != nil {
 			b.err("cron", err)
+		} else if times, often := s.often(); often {
+			b.warn("cron", `"0 10 * * MON" is once, at 10:00; "* 10 * * MON" is every minute from 10:00 to 10:59`, "%q fires %d times within an hour, and each time sends to the whole list", j.Cron, times)
 		}
 		c.schedule = s
 	}
@@ -155,6 +157,9 @@ func fill(j *Job) {
 	}
 	if j.Overlap == "" {
 		j.Overlap = OverlapSkip
+	}
+	if j.Guard.Repeat == "" {
+		j.Guard.Repeat = RepeatHold
 	}
 	if j.Mode == "" {
 		j.Mode = Live

@@ -12,15 +12,18 @@ import (
 
 // A Forecast says what a run would do, counted by the code that does it.
 type Forecast struct {
-	Job      string
-	Source   string
-	Tally    nudgewire.Tally
-	Held     []string      // why it would be held; nothing when it would go
-	Nothing  string        // why nothing would be sent; "" when something would
-	Takes    time.Duration // of sending; 0 when no rate is known
-	Basis    string        // what Takes is reckoned from
-	Previews []Preview     // the first rows
-	Priced   bool          // Tally.Points was counted
+	Job    string
+	Source string
+	Tally  nudgewire.Tally
+	Held   []string // why it would be held; nothing when it would go
+	// Repeats is the run that sent the same list with the same template, in words, too; 0 for none.
+	Repeats     nudgewire.RunID
+	RepeatWords string
+	Nothing     string        // why nothing would be sent; "" when something would
+	Takes       time.Duration // of sending; 0 when no rate is known
+	Basis       string        // what Takes is reckoned from
+	Previews    []Preview     // the first rows
+	Priced      bool          // Tally.Points was counted
 }
 
 // uploadSpeed is what a forecast expects of the line, in bytes a second.
@@ -44,6 +47,14 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 	}
 	f.Tally, f.Previews = b.tally, b.first
 	f.Held = job.Guard.holds(b.tally, last)
+	before, again, err := s.repeated(ctx, job, job.addressed(nudgewire.Run{Tally: b.tally}))
+	if err != nil {
+		return f, err
+	}
+	if again {
+		f.Repeats, f.RepeatWords = before.ID, repeatWords(b.tally.Kept, before)
+		f.Held = append(f.Held, f.RepeatWords)
+	}
 	if b.tally.Kept == 0 {
 		_, f.Nothing = nothingToSend(job.Name, b.tally)
 	} else {

@@ -444,3 +444,161 @@ func TestARecheckLeavesNoHalfFiles(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
+
+// A stalledSource sends nothing until its reading is given up.
+type stalledSource struct{ begun chan struct{} }
+
+func (stalledSource) String() string { return "stalled" }
+
+func (s stalledSource) Open(ctx context.Context) (Rows, error) {
+	close(s.begun)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A person's word ends the reading of a list of which nothing comes, and the place is free for the run that
+// waits for it and says so.
+func TestAPersonsWordEndsTheReading(t *testing.T) {
+	for name, say := range map[string]func(d *desk) error{
+		"cancel": func(d *desk) error { return d.Cancel(t.Context(), 1, "Ann") },
+		"pause":  func(d *desk) error { return d.Pause(t.Context(), 1, "Ann") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			stalled := stalledSource{make(chan struct{})}
+			slow := jobOf(t, stalled, Job{Name: "slow"})
+			next := jobOf(t, people(3), Job{Name: "next"})
+			d := newDesk(t, monday)
+			d.Scheduler.slots = make(chan struct{}, 1)
+			d.Use([]*Compiled{slow, next})
+			ctx, stop := context.WithCancel(t.Context())
+			d.Scheduler.Now = time.Now
+			if _, err := d.RunNow(ctx, slow, time.Now(), HandOrder{}); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- d.Scheduler.Run(ctx) }()
+			<-stalled.begun
+			if _, err := d.RunNow(ctx, next, time.Now(), HandOrder{}); err != nil {
+				t.Fatal(err)
+			}
+			until(t, func() bool { return slices.Equal(d.WaitsFor(2), []nudgewire.RunID{1}) })
+			said := time.Now()
+			if err := say(d); err != nil {
+				t.Fatal(err)
+			}
+			until(t, func() bool { r, err := d.book.Run(ctx, 2); return err == nil && r.State == nudgewire.RunDone })
+			if took := time.Since(said); took > 3*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func until(t *testing.T, what func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !what(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it never came to that")
+		}
+	}
+}
+
+// The list of the last run, sent once more with the same template, waits for a person; unless one was told
+// which run it was and agreed, or the job may.
+func TestTheSameListTwiceIsHeld(t *testing.T) {
+	fire := func(d *desk, j *Compiled, o HandOrder) nudgewire.Run {
+		t.Helper()
+		d.advance(2 * time.Second)
+		if _, err := d.RunNow(t.Context(), j, d.now(), o); err != nil {
+			t.Fatal(err)
+		}
+		d.settle(t)
+		return d.the(t)
+	}
+	for name, tt := range map[string]struct {
+		second *Compiled
+		order  HandOrder
+		held   string
+	}{
+		"by hand":              {jobOf(t, people(3), Job{}), HandOrder{}, "3 rows, the same list that run 1 sent on 2026-05-04 10:00:02 UTC"},
+		"told and agreed":      {jobOf(t, people(3), Job{}), HandOrder{Repeats: 1}, ""},
+		"told of another run":  {jobOf(t, people(3), Job{}), HandOrder{Repeats: 7}, "3 rows, the same list that run 1 sent on 2026-05-04 10:00:02 UTC"},
+		"approved in advance":  {jobOf(t, people(3), Job{}), HandOrder{Approved: "Ann"}, ""},
+		"the job may":          {jobOf(t, people(3), Job{Guard: Guard{Repeat: RepeatSend}}), HandOrder{}, ""},
+		"another row":          {jobOf(t, people(4), Job{}), HandOrder{}, ""},
+		"with another message": {jobOf(t, people(3), Job{Campaign: &Campaign{TemplateID: 7}}), HandOrder{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, monday)
+			first := jobOf(t, people(3), Job{})
+			d.Use([]*Compiled{first})
+			if r := fire(d, first, HandOrder{}); r.State != nudgewire.RunDone {
+				t.Fatalf("%s %q", r.State, r.Reason)
+			}
+			d.Use([]*Compiled{tt.second})
+			f, err := d.DryRun(t.Context(), tt.second, d.now(), nil)
+			if same := tt.second.Guard.Repeat != RepeatSend && name != "another row" && name != "with another message"; err != nil || (f.Repeats == 1) != same {
+				t.Errorf("forecast: %d %q, %v", f.Repeats, f.RepeatWords, err)
+			}
+			r := fire(d, tt.second, tt.order)
+			if held := r.State == nudgewire.RunHeld; held != (tt.held != "") || r.Reason != tt.held {
+				t.Errorf("%s %q, want %q", r.State, r.Reason, tt.held)
+			}
+		})
+	}
+}
+
+func TestAJobThatFiresOftenIsWarnedOf(t *testing.T) {
+	for line, times := range map[string]int{"* 10 * * MON": 60, "* * * * *": 60, "*/15 * * * *": 4, "0 * * * *": 0, "0 10 * * 7": 0, "0,30 9 1 * *": 2} {
+		j := Job{Name: "winback", Cron: line, Source: Origin{CSV: "x.csv"}, Columns: columns("phone", "phone"), Campaign: &Campaign{TemplateID: 7}}
+		_, problems := Compile([]Job{j}, Env{Country: "GB"})
+		var got []string
+		for _, p := range problems {
+			got = append(got, p.Msg)
+			if !p.Warning {
+				t.Errorf("%s: %v", line, p)
+			}
+		}
+		want := fmt.Sprintf("%q fires %d times within an hour, and each time sends to the whole list", line, times)
+		if times == 0 && len(got) > 0 || times > 0 && !slices.Contains(got, want) {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}
+
+func TestSundayIsSevenToo(t *testing.T) {
+	from := time.Date(2026, 5, 4, 0, 0, 0, 0, time.UTC) // a Monday
+	for line, want := range map[string][]int{"0 10 * * 7": {10, 17}, "0 10 * * 6-7": {9, 10}, "0 10 * * 1,7": {4, 10}, "0 10 * * 5-7/2": {8, 10}, "0 10 * * SUN": {10, 17}} {
+		s, err := ParseSchedule(line, time.UTC)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		at := from
+		for _, day := range want {
+			f, ok := s.Next(at)
+			if at = f.At; !ok || at.Day() != day {
+				t.Errorf("%s: %s, want day %d", line, at, day)
+			}
+		}
+	}
+	for _, line := range []string{"0 10 L * *", "0 10 * * 5L", "0 10 * * L"} {
+		if _, err := ParseSchedule(line, time.UTC); err == nil || !strings.Contains(err.Error(), "the last day of a month is not known here") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+func TestPointsAreDecimals(t *testing.T) {
+	d := newDesk(t, monday)
+	d.Points = func(nudgewire.Category, string) float64 { return 0.1 }
+	j := jobOf(t, people(8000), Job{Guard: Guard{MaxPoints: 800}})
+	f, err := d.DryRun(t.Context(), j, monday, nil)
+	if err != nil || f.Tally.Points != 800 || len(f.Held) != 0 {
+		t.Errorf("%v points, held by %q, %v", f.Tally.Points, f.Held, err)
+	}
+}

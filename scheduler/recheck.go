@@ -85,7 +85,7 @@ func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Pa
 	r := w.run
 	r.Tally.Exclusions = slices.Clone(r.Tally.Exclusions)
 	if w.Points != nil {
-		s.lost = func(phone string) { r.Tally.Points -= w.Points(r.Category, phone) }
+		s.lost = func(phone string) { r.Tally.Points = decimal(r.Tally.Points - w.Points(r.Category, phone)) }
 	}
 	name := rechecked(p, p.Rows-now.Rows)
 	if err := s.write(ofRetry(rejectsFile, name), ofRetry(placesFile, name)); err != nil {

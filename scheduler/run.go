@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -20,11 +21,14 @@ var errStopped = errors.New("the run was stopped")
 // A working is a run in hand.
 type working struct {
 	*Scheduler
-	run     nudgewire.Run
-	job     *Compiled // nil when it is not in the config any more
+	run nudgewire.Run
+	job *Compiled // nil when it is not in the config any more
+
+	keeping sync.Mutex
 	renewed time.Time
-	begun   time.Time // when this process began to deliver it
-	log     *zap.Logger
+
+	begun time.Time // when this process began to deliver it
+	log   *zap.Logger
 }
 
 // work takes a run as far as it can go. It is called for runs that are ours: planned,
@@ -59,7 +63,13 @@ func (w *working) release(ctx context.Context) {
 
 func (w *working) advance(ctx context.Context) error {
 	if w.run.State == nudgewire.RunPlanned || w.run.State == nudgewire.RunBuilding {
-		if err := w.build(ctx); err != nil {
+		done, err := w.place(ctx)
+		if err != nil {
+			return err
+		}
+		err = w.build(ctx)
+		done()
+		if err != nil {
 			return err
 		}
 	}
@@ -100,6 +110,8 @@ func (w *working) fail(ctx context.Context, err error) error {
 
 // keep renews the lease now and then, and notices a person's word.
 func (w *working) keep(ctx context.Context) error {
+	w.keeping.Lock()
+	defer w.keeping.Unlock()
 	now := w.Now()
 	if now.Sub(w.renewed) < time.Second {
 		return nil
@@ -133,12 +145,7 @@ func (w *working) build(ctx context.Context) error {
 		r.Folder, r.Owner, r.LeaseEnd = path, w.Owner, w.Now().Add(w.Lease).UTC()
 		r.Source, r.Config, r.Deliver = w.job.source.String(), w.job.Version, w.job.Deliver
 		r.CampaignName, r.Category = title, w.job.category
-		if w.job.Campaign != nil {
-			r.TemplateID = w.job.Campaign.TemplateID
-		}
-		if m := w.job.Send; m != nil {
-			r.Template, r.Language, r.Expires = m.Template, w.job.language, m.Expires.D()
-		}
+		*r = w.job.addressed(*r)
 		if r.StartedAt.IsZero() {
 			r.StartedAt = w.Now().UTC()
 		}
@@ -155,7 +162,7 @@ func (w *working) build(ctx context.Context) error {
 		m.read(rows, kept)
 		return w.keep(ctx)
 	}}
-	parts, err := b.run(ctx)
+	parts, err := w.read(ctx, b)
 	switch {
 	case err == nil:
 	case errors.Is(err, errStopped), errors.Is(err, ErrMoved), ctx.Err() != nil:
@@ -164,6 +171,38 @@ func (w *working) build(ctx context.Context) error {
 		return w.fail(ctx, errors.Join(err, to.discard()))
 	}
 	return w.judge(ctx, b.tally, last, parts)
+}
+
+// lookEvery is how soon a person's word ends the reading of a list, also of one of which nothing comes.
+const lookEvery = 500 * time.Millisecond
+
+// read reads the source, until a person pauses or cancels the run.
+func (w *working) read(ctx context.Context, b *building) ([]nudgewire.Part, error) {
+	reading, end := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		every := time.NewTicker(lookEvery)
+		defer every.Stop()
+		for {
+			select {
+			case <-reading.Done():
+				return
+			case <-every.C:
+				if err := w.keep(reading); errors.Is(err, errStopped) || errors.Is(err, ErrMoved) {
+					end(err)
+					return
+				}
+			}
+		}
+	}()
+	parts, err := b.run(reading)
+	if cause := context.Cause(reading); err != nil && cause != nil && ctx.Err() == nil {
+		err = cause
+	}
+	end(nil)
+	<-watched
+	return parts, err
 }
 
 // title is the campaign's name for this run.
@@ -188,7 +227,15 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 	now := w.Now().UTC()
 	r := w.run
 	r.Tally, r.State, r.Reason = t, nudgewire.RunUploading, ""
-	if why := w.job.Guard.holds(t, last); len(why) > 0 && r.Approved == "" {
+	why := w.job.Guard.holds(t, last)
+	before, again, err := w.repeated(ctx, w.job, r)
+	if err != nil {
+		return err
+	}
+	if again && r.Repeats != before.ID {
+		why = append(why, repeatWords(t.Kept, before))
+	}
+	if len(why) > 0 && r.Approved == "" {
 		r.State, r.Reason = nudgewire.RunHeld, strings.Join(why, "; ")
 		r.Owner, r.LeaseEnd = "", time.Time{}
 	}

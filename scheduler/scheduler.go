@@ -47,7 +47,7 @@ type Options struct {
 	// Progress is told how far runs have come, about five times a second. It must not block.
 	Progress func(Progress)
 
-	Runs  int           // most runs at a time
+	Runs  int           // most lists that are read at a time
 	Lease time.Duration // how long a claim of a run holds without being renewed
 	Grace time.Duration // how long an upload may go on once Run is told to stop
 
@@ -70,7 +70,8 @@ type Scheduler struct {
 	wake    chan struct{}
 	slots   chan struct{}
 	busy    map[nudgewire.RunID]bool
-	cleared time.Time // when old folders were looked for
+	reading map[nudgewire.RunID]bool // true while its list is read, false while it waits for a place
+	cleared time.Time                // when old folders were looked for
 }
 
 // New makes a Scheduler. Options.Ledger, Folder and Owner must be set.
@@ -102,6 +103,7 @@ func New(o Options) *Scheduler {
 		wake:       make(chan struct{}, 1),
 		slots:      make(chan struct{}, o.Runs),
 		busy:       map[nudgewire.RunID]bool{},
+		reading:    map[nudgewire.RunID]bool{},
 	}
 }
 
@@ -292,10 +294,6 @@ func (s *Scheduler) start(ctx context.Context, runs *sync.WaitGroup) error {
 				delete(s.busy, r.ID)
 				s.mu.Unlock()
 			}()
-			if !s.slot(ctx, r) {
-				return
-			}
-			defer func() { <-s.slots }()
 			if s.work(ctx, r) {
 				s.Wake() // a queued run may go on
 			}
@@ -304,22 +302,56 @@ func (s *Scheduler) start(ctx context.Context, runs *sync.WaitGroup) error {
 	return nil
 }
 
-// slot waits for one of the places to work in, and keeps the lease meanwhile.
-func (s *Scheduler) slot(ctx context.Context, r nudgewire.Run) bool {
-	every := time.NewTicker(s.Lease / 3)
+// place waits for one of the places in which lists are read, and keeps the lease and listens for a
+// person's word meanwhile. done gives it back.
+func (w *working) place(ctx context.Context) (done func(), err error) {
+	w.mark(false)
+	every := time.NewTicker(time.Second)
 	defer every.Stop()
 	for {
 		select {
-		case s.slots <- struct{}{}:
-			return true
+		case w.slots <- struct{}{}:
+			w.mark(true)
+			return func() { w.unmark(); <-w.slots }, nil
 		case <-ctx.Done():
-			return false
+			err = ctx.Err()
 		case <-every.C:
-			if _, err := s.Ledger.Renew(ctx, r.ID, s.Owner, s.Now().Add(s.Lease).UTC()); err != nil {
-				return false
-			}
+			err = w.keep(ctx)
+		}
+		if err != nil {
+			w.unmark()
+			return nil, err
 		}
 	}
+}
+
+func (w *working) mark(reads bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reading[w.run.ID] = reads
+}
+
+func (w *working) unmark() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.reading, w.run.ID)
+}
+
+// WaitsFor are the runs whose lists are being read while this one waits for a place; none where it does
+// not.
+func (s *Scheduler) WaitsFor(id nudgewire.RunID) (readers []nudgewire.RunID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if reads, known := s.reading[id]; !known || reads {
+		return nil
+	}
+	for one, reads := range s.reading {
+		if reads {
+			readers = append(readers, one)
+		}
+	}
+	slices.Sort(readers)
+	return readers
 }
 
 // lastTally is what the job's newest run that was sent counted; nil for none.

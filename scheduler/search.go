@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/nudgewire/nudgewire"
 )
 
 // SearchRejects looks a phone up in a list of rows that were left out, and calls each for those
@@ -71,4 +73,27 @@ func holds(r io.Reader, text string) (read int64, found bool, err error) {
 		}
 		kept = copy(buf, block[len(block)-min(len(block), max(0, len(text)-1)):])
 	}
+}
+
+// SearchPart looks a phone up in a part on disk, and calls each with the number among the kept rows of the
+// run of every row that goes to it. It reads no more than most bytes; read is how many it did, and whole is
+// false when that was not all.
+//
+// A part holds some hundred thousand rows: so its bytes are searched before they are taken apart.
+func SearchPart(folder string, p *nudgewire.Part, phone nudgewire.Phone, most int64, each func(number int64)) (read int64, whole bool, err error) {
+	f, err := os.Open(filepath.Join(folder, p.File))
+	if err != nil {
+		return 0, false, gone(p.File, folder, err)
+	}
+	read, found, err := holds(io.LimitReader(f, most), "\n"+string(phone))
+	whole = read >= p.Bytes
+	if err := errors.Join(err, f.Close()); err != nil || !found {
+		return read, whole, err
+	}
+	return read, whole, ReadPart(folder, p, func(number int64, one nudgewire.Phone) error {
+		if one == phone {
+			each(number)
+		}
+		return nil
+	})
 }

@@ -366,8 +366,13 @@ func (a admin) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	sent, more, err := a.sentRows(r.Context(), phone, followed)
+	if err != nil {
+		return nil, err
+	}
+	left, note = append(left, sent...), joined(note, more)
 	if len(stories)+len(rows)+len(followed)+len(left) == 0 {
-		hint := `"nudgewire events refused" shows requests that were not taken, and "nudgewire jobs export RUN" the rows of uploaded files`
+		hint := `"nudgewire events refused" shows requests that were not taken`
 		if note != "" {
 			hint += "; " + note
 		}

@@ -33,6 +33,8 @@ type jobs interface{ server.Jobs }
 
 func (calendar) Progress(nudgewire.RunID) (p scheduler.Progress, ok bool) { return p, false }
 
+func (calendar) WaitsFor(nudgewire.RunID) []nudgewire.RunID { return nil }
+
 func (calendar) Jobs(time.Time) []nudgewire.Job { return []nudgewire.Job{{Name: "winback-weekly"}} }
 
 func halting(t *testing.T) (*server.Client, *store.Store) {

@@ -33,6 +33,8 @@ type Jobs interface {
 	// ResolvePart settles a part in doubt: it was accepted, or it is sent again.
 	ResolvePart(ctx context.Context, id nudgewire.RunID, number int, as nudgewire.Resolution, who, reason string) error
 	Progress(id nudgewire.RunID) (scheduler.Progress, bool)
+	// WaitsFor are the runs whose lists are being read while this one waits for a place.
+	WaitsFor(id nudgewire.RunID) []nudgewire.RunID
 }
 
 // jobRoutes are the routes of jobs and blocked contacts.
@@ -101,6 +103,9 @@ func (a admin) jobs(r *http.Request) (any, error) {
 		}
 		if len(last) > 0 {
 			run := runView(&last[0], nil)
+			if run.Messages, err = a.Store.RunMessages(r.Context(), run.ID); err != nil {
+				return nil, err
+			}
 			v.Last = &run
 		}
 		out = append(out, v)
@@ -135,7 +140,7 @@ func (a admin) forecast(r *http.Request) (any, error) {
 		}
 		return nil, refusef(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
 	}
-	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Held: f.Held, Nothing: f.Nothing, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis}
+	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Held: f.Held, Repeats: f.Repeats, Repeat: f.RepeatWords, Nothing: f.Nothing, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis}
 	for _, p := range f.Previews {
 		v.First = append(v.First, PreviewView{Phone: p.Phone, Variables: p.Variables})
 	}
@@ -270,6 +275,7 @@ func (a admin) runOf(ctx context.Context, id nudgewire.RunID) (RunView, error) {
 		v.UnderWay = min(v.Messages[string(nudgewire.StateSending)], int64(a.Daemon.View().UnderWay))
 	}
 	if a.Jobs != nil && !run.State.Final() {
+		v.WaitsFor = a.Jobs.WaitsFor(id)
 		if p, ok := a.Jobs.Progress(id); ok && p.State == run.State {
 			v.Progress = progressView(&p)
 		}

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -56,15 +59,53 @@ type RunView struct {
 
 	Rejects []string `json:"rejects,omitempty"` // the lists of rows that were left out, files: of its building, then of parts that lost rows since
 
-	Parts    []PartView       `json:"parts,omitempty"`
-	Messages map[string]int64 `json:"messages,omitempty"` // by status, where they are tracked; filled in lists of runs, too
-	Progress *ProgressView    `json:"progress,omitempty"`
-	Retries  int              `json:"retries,omitempty"` // runs that sent something of it again
-	Halted   string           `json:"halted,omitempty"`  // what holds the run back, in words
+	Parts    []PartView        `json:"parts,omitempty"`
+	Messages map[string]int64  `json:"messages,omitempty"` // by status, where they are tracked; filled in lists of runs, too
+	Progress *ProgressView     `json:"progress,omitempty"`
+	Retries  int               `json:"retries,omitempty"`   // runs that sent something of it again
+	WaitsFor []nudgewire.RunID `json:"waits_for,omitempty"` // runs whose lists are being read while this one waits for a place
+	Halted   string            `json:"halted,omitempty"`    // what holds the run back, in words
 
 	// Of a paused run, the most calls that may be under way for it: they end as usual, and nothing
 	// else of it leaves.
 	UnderWay int64 `json:"under_way,omitempty"`
+}
+
+// Standing is the run's state for people: what of its messages still waits, and, where most of those that
+// ended failed, how many. It needs Messages.
+func (v *RunView) Standing() string {
+	words := string(v.State)
+	waiting := v.Messages[string(nudgewire.StateWaiting)] + v.Messages[string(nudgewire.StateSending)]
+	if v.State == nudgewire.RunDone && waiting > 0 {
+		words = "handed over, " + units.Number(waiting) + " waiting"
+	}
+	if failed, all := v.Failed(); v.State.Final() && 2*failed > all {
+		words += fmt.Sprintf(", %.0f%% failed", 100*float64(failed)/float64(all))
+	}
+	return words
+}
+
+// Failed is how many of the run's messages failed, and how many there are.
+func (v *RunView) Failed() (failed, all int64) {
+	for _, n := range v.Messages {
+		all += n
+	}
+	return v.Messages[string(nudgewire.StatusFailed)] + v.Messages[string(nudgewire.StateRejected)], all
+}
+
+// Waiting says that the run waits for a place to read its list in; "" for one that does not.
+func (v *RunView) Waiting() string {
+	if len(v.WaitsFor) == 0 {
+		return ""
+	}
+	words := make([]string, len(v.WaitsFor))
+	for i, id := range v.WaitsFor {
+		words[i] = strconv.FormatInt(int64(id), 10)
+	}
+	if len(words) == 1 {
+		return "waits for a place: run " + words[0] + " is reading (server.lists_at_once)"
+	}
+	return "waits for a place: runs " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " are reading (server.lists_at_once)"
 }
 
 // A PartView is one file of a run.
@@ -105,6 +146,8 @@ type ForecastView struct {
 	Source  string          `json:"source"`
 	Tally   nudgewire.Tally `json:"tally"`
 	Held    []string        `json:"held,omitempty"`    // why it would wait for a person
+	Repeats nudgewire.RunID `json:"repeats,omitempty"` // the run that sent the same list with the same template
+	Repeat  string          `json:"repeat,omitempty"`  // that, in words
 	Nothing string          `json:"nothing,omitempty"` // why nothing would be sent
 	Priced  bool            `json:"priced"`
 	Seconds float64         `json:"seconds"`         // of sending, at the configured rate

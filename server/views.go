@@ -113,6 +113,11 @@ type RunRowView struct {
 	At      time.Time            `json:"at"`                 // when it was owed, or read and left out
 	AgainAs nudgewire.DispatchID `json:"again_as,omitempty"` // the dispatch that took its place
 	AgainOf nudgewire.DispatchID `json:"again_of,omitempty"` // the dispatch whose place it took
+
+	// Of a row that is uploaded with a part: how that stands, since At.
+	PartState  nudgewire.PartState `json:"part_state,omitempty"`
+	PartReason string              `json:"part_reason,omitempty"`
+	CampaignID string              `json:"campaign_id,omitempty"`
 }
 
 // at is when the story began.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/internal/disk"
@@ -261,7 +262,31 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 			d.found(wellBad, "campaigns", fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name), "%s waits to be resumed: %s", h.What(), h.Reason)
 		}
 	}
+	d.runs(ctx, ask)
 	d.connectors(ctx, ask, s)
+}
+
+// runs says which of the newest runs wait for a place, and which ended within a day with most of their
+// messages failed.
+func (d *doctor) runs(ctx context.Context, ask *server.Client) {
+	runs, err := ask.Runs(ctx, server.ListQuery{Since: time.Now().Add(-recently), Limit: 100})
+	if err != nil {
+		d.found(wellBad, "campaigns", "", "the runs cannot be read: %v", err)
+		return
+	}
+	for i := range runs {
+		r := &runs[i]
+		if failed, all := r.Failed(); r.State.Final() && 2*failed > all {
+			d.found(wellBad, "campaigns", fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs retry %d"`, r.ID, r.ID), "run %d of %s: %s of %s failed",
+				r.ID, r.Job, units.Number(failed), units.Count(all, "message"))
+		}
+		if r.State != nudgewire.RunPlanned {
+			continue
+		}
+		if one, err := ask.Run(ctx, r.ID); err == nil && one.Waiting() != "" {
+			d.found(wellNote, "campaigns", `"nudgewire jobs cancel RUN" ends one that hangs`, "run %d of %s %s", r.ID, r.Job, one.Waiting())
+		}
+	}
 }
 
 // turnedLately is how long ago webhooks that were turned away still need a hand.

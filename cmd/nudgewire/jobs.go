@@ -14,6 +14,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -23,8 +24,8 @@ func (c *cli) jobs() *cobra.Command {
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.jobsList(), c.jobsRun(), c.jobsForecast(), c.jobsHistory(), c.jobsShow(),
-		c.jobsOrder("approve", "Let a held run go", true), c.jobsOrder("pause", "Stop a run for now: nothing of it leaves any more, but for what is on its way", false),
-		c.jobsOrder("resume", "Let a paused run go on exactly where it was", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
+		c.jobsOrder("approve", "Let a held run go: past its guard, or with the list that the last run sent; who is blocked by then is excluded, and its canary looks all the same", true), c.jobsOrder("pause", "Stop a run for now: nothing of it leaves any more, but for what is on its way", false),
+		c.jobsOrder("resume", "Let a paused run go on where it was; of one that its canary stopped, all the rest goes", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
 		c.jobsRetry(), c.jobsResolve(), c.jobsExport())
 	return cmd
 }
@@ -58,7 +59,7 @@ func (c *cli) jobsList() *cobra.Command {
 					next = clock(*j.NextAt)
 				}
 				if j.Last != nil {
-					last = fmt.Sprintf("run %d %s", j.Last.ID, j.Last.State)
+					last = fmt.Sprintf("run %d %s", j.Last.ID, j.Last.Standing())
 				}
 				rows = append(rows, []string{j.Name, orDash(j.Cron), j.Timezone, next, string(j.Deliver), j.Source, last})
 			}
@@ -84,11 +85,12 @@ func (c *cli) jobsRun() *cobra.Command {
 			if dry {
 				return c.forecast(cmd, args[0])
 			}
-			if err := c.confirm(fmt.Sprintf("Run job %s now and send to its whole list?", args[0])); err != nil {
-				return err
-			}
 			return c.telling(func(ask *server.Client) error {
-				r, err := ask.RunJob(cmd.Context(), args[0], server.RunOrder{Who: who(), Approve: approve})
+				repeats, err := c.askToRun(cmd, ask, args[0])
+				if err != nil {
+					return err
+				}
+				r, err := ask.RunJob(cmd.Context(), args[0], server.RunOrder{Who: who(), Approve: approve, Repeats: repeats})
 				if err != nil {
 					return err
 				}
@@ -104,9 +106,26 @@ func (c *cli) jobsRun() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "read the source and count; send nothing")
-	cmd.Flags().BoolVar(&approve, "approve", false, "let it pass its guard")
+	cmd.Flags().BoolVar(&approve, "approve", false, "let it pass its guard, also with the list that the last run sent; its canary looks all the same")
 	cmd.Flags().BoolVar(&wait, "wait", false, "stay until it ends, with its progress")
 	return cmd
+}
+
+// askToRun asks whether to run a job now, with the rows that it would send. It gives the run whose list
+// would be sent once more, if the person agreed to that. With --yes nothing is counted and nobody has
+// agreed to that: such a run is held.
+func (c *cli) askToRun(cmd *cobra.Command, ask *server.Client, name string) (nudgewire.RunID, error) {
+	if c.yes {
+		return 0, nil
+	}
+	f, err := ask.Forecast(cmd.Context(), name)
+	if err != nil {
+		return 0, err
+	}
+	if f.Repeats != 0 {
+		return f.Repeats, c.confirm(fmt.Sprintf("Run job %s now: %s. Send it again?", name, f.Repeat))
+	}
+	return 0, c.confirm(fmt.Sprintf("Run job %s now and send to %s?", name, units.Count(f.Tally.Kept, "row")))
 }
 
 func (c *cli) jobsForecast() *cobra.Command {
@@ -162,18 +181,30 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 	return nil
 }
 
+// mostPhoneReasons is how many reasons about phones are told.
+const mostPhoneReasons = 3
+
 // tellTally prints the counts of a run.
 func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
 	if t.ReadAs != "" {
 		c.say("  read as     %s\n", t.ReadAs)
 	}
 	c.say("  rows        %s, %s to send\n", units.Number(t.Rows), units.Number(t.Kept))
+	phones := 0 // one mistake in a list gives many reasons about phones: the most frequent are first
 	for _, x := range t.Exclusions {
+		if x.Kind == scheduler.KindPhone {
+			if phones++; phones > mostPhoneReasons {
+				continue
+			}
+		}
 		words := units.Number(x.Count)
 		if x.Late {
 			words += " excluded since it was built"
 		}
 		c.say("  left out    %s: %s%s\n", words, x.Reason, firstIn(x))
+	}
+	if more := phones - mostPhoneReasons; more > 0 {
+		c.say("  left out    and %s about phones: --json has all\n", units.Count(more, "more reason"))
 	}
 	for _, note := range t.Notes {
 		c.say("  note        %s\n", note)
@@ -239,8 +270,8 @@ func (c *cli) jobsHistory() *cobra.Command {
 				var rows [][]string
 				for _, r := range runs {
 					rows = append(rows, []string{
-						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, string(r.State), units.Number(r.Tally.Kept), units.Number(r.Tally.Excluded()),
-						strconv.Itoa(r.Tally.Parts), orDash(byStatus(r.Messages)), orDash(r.Reason),
+						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, r.Standing(), units.Number(r.Tally.Kept), units.Number(r.Tally.Excluded()),
+						strconv.Itoa(r.Tally.Parts), orDash(byStatus(r.Messages)), orDash(oneLine(r.Reason)),
 					})
 				}
 				return c.table("RUN | JOB | FOR | STATE | ROWS | LEFT OUT | PARTS | MESSAGES | WHY", rows)
@@ -290,13 +321,16 @@ func (c *cli) ran(r server.RunView) error {
 	if c.json {
 		return c.print(r)
 	}
-	c.say("run %d of %s for %s: %s\n", r.ID, c.paint(c.out, "1", r.Job), r.Slot, r.State)
+	c.say("run %d of %s for %s: %s\n", r.ID, c.paint(c.out, "1", r.Job), r.Slot, r.Standing())
 	if r.Reason != "" {
 		label := "because"
 		if r.State == nudgewire.RunDone { // nothing is wrong with it
 			label = "note"
 		}
-		c.say("  %-11s %s\n", label, r.Reason)
+		if n := r.Messages[string(nudgewire.StateCancelled)]; r.State == nudgewire.RunCancelled && n > 0 {
+			r.Reason += ": " + units.Count(n, "row")
+		}
+		c.say("  %-11s %s\n", label, oneLine(r.Reason))
 	}
 	if r.Note != "" {
 		c.say("  note        %s\n", r.Note)
@@ -309,6 +343,9 @@ func (c *cli) ran(r server.RunView) error {
 	}
 	if r.Overruled != "" {
 		c.say("  canary      stopped it, and %s let it go on\n", r.Overruled)
+	}
+	if words := r.Waiting(); words != "" {
+		c.say("  waiting     %s\n", words)
 	}
 	if r.Halted != "" {
 		c.say("  halted      %s\n", c.paint(c.out, "33", r.Halted))
@@ -352,6 +389,17 @@ func (c *cli) ran(r server.RunView) error {
 		c.say("  next        %s\n", step)
 	}
 	return nil
+}
+
+// oneLine puts words of several lines on one, each of them once: a full disk says the same twice.
+func oneLine(words string) string {
+	var said []string
+	for line := range strings.Lines(words) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(said, line) {
+			said = append(said, line)
+		}
+	}
+	return strings.Join(said, "; ")
 }
 
 // beganWords says what made the run, and when.

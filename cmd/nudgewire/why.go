@@ -21,8 +21,8 @@ message, each row that a run left out and why, and what became of each message, 
 It tells of messages that were not sent, too.
 
 Rows that were left out are known as long as the files of their run are kept (retention.lists), and
-a cell that is no phone is found as it stands in the list: nudgewire why "12". Of a run that uploads
-files, whose rows were accepted is in "jobs export RUN".`,
+a cell that is no phone is found as it stands in the list: nudgewire why "12". So are the rows of files
+that were uploaded.`,
 		Example: "  nudgewire why +447700900123\n  nudgewire why 447700900123 --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,6 +91,8 @@ func (c *cli) tellRow(s server.StoryView) {
 	r := s.Row
 	place := ""
 	switch {
+	case r.Row > 0 && r.Part > 0:
+		place = fmt.Sprintf("  %s, part %d", placeOf(r.Row, r.File), r.Part)
 	case r.Part > 0:
 		place = fmt.Sprintf("  part %d", r.Part)
 	case r.Row > 0:
@@ -98,6 +100,9 @@ func (c *cli) tellRow(s server.StoryView) {
 	}
 	c.say("%s  %s\n", clock(r.At), c.paint(c.out, "1", fmt.Sprintf("run %d of %s for %s%s", r.Run, r.Job, r.Slot, place)))
 	c.say("  on the list of %s\n", r.Source)
+	if r.PartState != "" {
+		c.say("  %s\n", uploadWords(r))
+	}
 	if r.LeftOut != "" {
 		c.say("  %s: %s\n", c.paint(c.out, "33", "left out"), r.LeftOut)
 	}
@@ -110,6 +115,17 @@ func (c *cli) tellRow(s server.StoryView) {
 	if r.AgainAs != 0 {
 		c.say("  sent again as dispatch %d\n", r.AgainAs)
 	}
+}
+
+// uploadWords says what became of the part that a row is on.
+func uploadWords(r *server.RunRowView) string {
+	words := "its part is " + strings.ReplaceAll(string(r.PartState), "_", " ")
+	if r.PartState == nudgewire.PartAccepted {
+		if words = "uploaded " + clock(r.At) + ", accepted"; r.CampaignID != "" {
+			words += " as campaign " + r.CampaignID
+		}
+	}
+	return withReason(words, r.PartReason)
 }
 
 // lookupWords says how far the look-up of an event is.
