@@ -14,10 +14,36 @@ func (v *view) unreadable(source, text, is string) {
 	if v.unread == nil || len(*v.unread) >= mostUnread {
 		return
 	}
-	words := fmt.Sprintf("%s is %q, which is %s", source, short(strings.Join(strings.Fields(text), " ")), is)
+	words := fmt.Sprintf("%s is %q, which is %s", source, short(strings.Join(strings.Fields(masked(text)), " ")), is)
 	if !slices.Contains(*v.unread, words) {
 		*v.unread = append(*v.unread, words)
 	}
+}
+
+// masked hides what may be a phone number that a mapping put into the wrong place: decisions are
+// shown to people who should not see whole ones.
+func masked(text string) string {
+	const fewest, shown = 9, 2 // digits of a number with its country; digits that stay
+	digits := 0
+	for i := range len(text) {
+		if text[i] >= '0' && text[i] <= '9' {
+			digits++
+		}
+	}
+	if digits < fewest {
+		return text
+	}
+	out := []byte(text)
+	for i := range out {
+		if out[i] < '0' || out[i] > '9' {
+			continue
+		}
+		if digits > shown {
+			out[i] = '*'
+		}
+		digits--
+	}
+	return string(out)
 }
 
 // isNo says what a text is not that a target could not take.
