@@ -205,7 +205,7 @@ func storyView(s *store.Story) StoryView {
 	v.Event.Lookup = lookupView(s.Lookup)
 	for i := range s.Dispatches {
 		d := &s.Dispatches[i]
-		v.Messages = append(v.Messages, messageView(&d.Dispatch, d.Message, d.Attempts))
+		v.Messages = append(v.Messages, dispatchView(d))
 	}
 	return v
 }
@@ -264,7 +264,7 @@ func (a admin) messages(r *http.Request) (any, error) {
 	}
 	out := make([]MessageView, len(rows))
 	for i := range rows {
-		out[i] = messageView(&rows[i].Dispatch, rows[i].Message, rows[i].Attempts)
+		out[i] = dispatchView(&rows[i])
 	}
 	followed, err := a.Store.Followed(r.Context(), f)
 	if err != nil || len(followed) == 0 {
@@ -288,7 +288,7 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 	if err == nil {
 		d, err := a.Store.DispatchStory(ctx, nudgewire.DispatchID(id))
 		if err == nil {
-			return a.placed(ctx, messageView(&d.Dispatch, d.Message, d.Attempts))
+			return a.placed(ctx, dispatchView(&d))
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return MessageView{}, err
@@ -316,7 +316,7 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 	if err != nil {
 		return MessageView{}, err
 	}
-	return a.placed(ctx, messageView(&d.Dispatch, d.Message, d.Attempts))
+	return a.placed(ctx, dispatchView(&d))
 }
 
 // placed says of a message that is owed because of a row where that row stands.
@@ -460,10 +460,7 @@ func (a admin) resolve(r *http.Request) (any, error) {
 	default:
 		return nil, refusef(http.StatusBadRequest, "", "as %q: want accepted, resend or drop", in.As)
 	}
-	reason := "resolved " + byHandOf(r) + " as " + string(in.As)
-	if in.Reason != "" {
-		reason += ": " + in.Reason
-	}
+	reason := said("resolved as "+string(in.As), person(r, ""), in.Reason)
 	if err := a.Store.Resolve(r.Context(), nudgewire.DispatchID(id), in.As, reason); err != nil {
 		return nil, err
 	}

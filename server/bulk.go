@@ -19,10 +19,12 @@ type BulkRequest struct {
 	Since     time.Time       `json:"since,omitzero"`
 	DueBefore time.Time       `json:"due_before,omitzero"`
 
-	State  string `json:"state,omitempty"` // for retry: rejected, dropped or failed
-	Who    string `json:"who,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	DryRun bool   `json:"dry_run,omitempty"` // count alone
+	State string `json:"state,omitempty"` // for retry: rejected, dropped or failed
+	Who   string `json:"who,omitempty"`
+
+	As     nudgewire.Resolution `json:"as,omitempty"` // for resolve
+	Reason string               `json:"reason,omitempty"`
+	DryRun bool                 `json:"dry_run,omitempty"` // count alone
 }
 
 // A BulkView is how many messages match, and what they have in common. After an order it is what was
@@ -43,6 +45,7 @@ func (a admin) bulkRoutes(route func(string, func(*http.Request) (any, error))) 
 	if a.Daemon != nil {
 		route("POST /v1/messages/cancel", a.cancelMany)
 		route("POST /v1/messages/retry", a.retryMany)
+		route("POST /v1/messages/resolve", a.resolveMany)
 	}
 }
 
@@ -108,6 +111,26 @@ func (a admin) retryMany(r *http.Request) (any, error) {
 	return out, nil
 }
 
+func (a admin) resolveMany(r *http.Request) (any, error) {
+	var in BulkRequest
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	switch in.As {
+	case nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop:
+	default:
+		return nil, refusef(http.StatusBadRequest, "", "as %q: want accepted, resend or drop", in.As)
+	}
+	f := in.filter()
+	f.State = nudgewire.StateInDoubt
+	if in.DryRun {
+		groups, err := a.Store.TallyByReason(r.Context(), f)
+		return bulkView(groups), err
+	}
+	n, err := a.Store.ResolveAll(r.Context(), f, in.As, said("resolved as "+string(in.As), person(r, in.Who), in.Reason))
+	return BulkView{Count: n}, err
+}
+
 func bulkView(groups []store.Tally) (v BulkView) {
 	for _, g := range groups {
 		v.Count += g.N
@@ -120,6 +143,11 @@ func bulkView(groups []store.Tally) (v BulkView) {
 func (c *Client) bulk(ctx context.Context, what string, r BulkRequest) (v BulkView, err error) {
 	patient := &Client{http.Client{Transport: c.http.Transport}}
 	return v, patient.do(ctx, http.MethodPost, "/v1/messages/"+what, nil, r, &v)
+}
+
+// ResolveMany says what became of all messages in doubt that match, or counts them by their cause.
+func (c *Client) ResolveMany(ctx context.Context, r BulkRequest) (BulkView, error) {
+	return c.bulk(ctx, "resolve", r)
 }
 
 // RetryMany sends what surely did not reach the phone once more, or counts it.

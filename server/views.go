@@ -69,6 +69,7 @@ type MessageView struct {
 	Row       int64                `json:"row,omitempty"`  // for a row: as nudgewire.Place has it; in a single message only
 	File      string               `json:"file,omitempty"` // of the source, that the row stands in
 	Attempts  []AttemptView        `json:"attempts,omitempty"`
+	Resolved  []ResolvedView       `json:"resolved,omitempty"` // what people said while it was in doubt
 
 	MessageID   nudgewire.MessageID `json:"message_id,omitempty"`
 	Status      nudgewire.Status    `json:"status,omitempty"`
@@ -88,6 +89,13 @@ type AttemptView struct {
 	At     time.Time       `json:"at"`
 	State  nudgewire.State `json:"state"`
 	Words  string          `json:"words"`
+}
+
+// A ResolvedView is a person's word on a message that was in doubt.
+type ResolvedView struct {
+	As    nudgewire.Resolution `json:"as"`
+	Words string               `json:"words"` // who said it, and why
+	At    time.Time            `json:"at"`
 }
 
 // A StoryView is one event of a phone, or one row of a run, with all that came of it. The last one
@@ -291,6 +299,15 @@ func messageView(d *nudgewire.Dispatch, m *nudgewire.Message, attempts []nudgewi
 	}
 	if m != nil {
 		v.follow(m)
+	}
+	return v
+}
+
+// dispatchView is a dispatch with all that came of it.
+func dispatchView(d *store.DispatchStory) MessageView {
+	v := messageView(&d.Dispatch, d.Message, d.Attempts)
+	for _, r := range d.Resolved {
+		v.Resolved = append(v.Resolved, ResolvedView{r.As, r.Reason, r.At.UTC()})
 	}
 	return v
 }

@@ -32,6 +32,14 @@ type DispatchStory struct {
 	nudgewire.Dispatch
 	Attempts []nudgewire.Attempt
 	Message  *nudgewire.Message // nil before the service took it
+	Resolved []Resolved         // what people said while it was in doubt, the oldest first
+}
+
+// Resolved is a person's word on a dispatch that was in doubt.
+type Resolved struct {
+	As     nudgewire.Resolution
+	Reason string // who said it, and why
+	At     time.Time
 }
 
 // Dispatches lists dispatches, newest first.
@@ -259,6 +267,14 @@ func (s *Store) addEnds(ctx context.Context, list []DispatchStory) error {
 		})
 		if err != nil {
 			return fmt.Errorf("attempts: %w", err)
+		}
+		err = s.rows(ctx, `SELECT dispatch_id, resolved, reason, at FROM resolutions WHERE dispatch_id IN `+in(ids)+` ORDER BY dispatch_id, at`, nil, func(r *row) error {
+			d := at[nudgewire.DispatchID(r.int())]
+			d.Resolved = append(d.Resolved, Resolved{nudgewire.Resolution(r.text()), r.text(), r.time()})
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("resolutions: %w", err)
 		}
 		err = s.rows(ctx, `SELECT `+messageColumns+` FROM messages WHERE dispatch_id IN `+in(ids), nil, func(r *row) error {
 			m, err := scanMessage(r)

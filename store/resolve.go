@@ -36,27 +36,42 @@ func (s *Store) Resolve(ctx context.Context, id nudgewire.DispatchID, r nudgewir
 	if reason == "" {
 		reason = "resolved by hand: " + string(r)
 	}
-	return s.order(ctx, id, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Dispatch) error {
-		switch r {
-		case nudgewire.ResolveResend:
-			expires := d.ExpiresAt
-			if !expires.IsZero() {
-				expires = moment(t.at).Add(d.ExpiresAt.Sub(d.DueAt))
-			}
-			_, err := t.putBack(d, "", comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at})
-			return err
-		case nudgewire.ResolveAccepted:
-			t.counts[countAccepted]++
-			if _, err := t.exec(stResolve, int64(id), string(nudgewire.StateAccepted), reason, t.at); err != nil {
-				return err
-			}
-			return t.insertMessage(&nudgewire.Attempt{DispatchID: id, At: moment(t.at)})
-		default:
-			t.counts[countDropped]++
-			_, err := t.exec(stResolve, int64(id), string(nudgewire.StateDropped), reason, t.at)
+	return s.order(ctx, id, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Dispatch) error { return t.resolveOne(d, r, reason) })
+}
+
+// ResolveAll is Resolve for all dispatches in doubt that match, and says how many there were.
+func (s *Store) ResolveAll(ctx context.Context, f DispatchFilter, r nudgewire.Resolution, reason string) (int64, error) {
+	f.State = nudgewire.StateInDoubt
+	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) { return true, t.resolveOne(d, r, reason) })
+	if err != nil {
+		return n, fmt.Errorf("resolve messages: %w", err)
+	}
+	return n, nil
+}
+
+func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason string) error {
+	if _, err := t.exec(stResolution, int64(d.ID), t.at, string(r), reason); err != nil {
+		return err
+	}
+	switch r {
+	case nudgewire.ResolveResend:
+		expires := d.ExpiresAt
+		if !expires.IsZero() {
+			expires = moment(t.at).Add(d.ExpiresAt.Sub(d.DueAt))
+		}
+		_, err := t.putBack(d, "", comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at})
+		return err
+	case nudgewire.ResolveAccepted:
+		t.counts[countAccepted]++
+		if _, err := t.exec(stResolve, int64(d.ID), string(nudgewire.StateAccepted), reason, t.at); err != nil {
 			return err
 		}
-	})
+		return t.insertMessage(&nudgewire.Attempt{DispatchID: d.ID, At: moment(t.at)})
+	default:
+		t.counts[countDropped]++
+		_, err := t.exec(stResolve, int64(d.ID), string(nudgewire.StateDropped), reason, t.at)
+		return err
+	}
 }
 
 // order carries out a person's word about a dispatch if it is in the state that the word is about.

@@ -97,6 +97,7 @@ const (
 	stCancelRows
 	stInsertRetry
 	stOweOnceMore
+	stResolution
 	stEventAt
 	stRetried
 	stDoubts

@@ -158,16 +158,32 @@ and ends them. What is being sent at that moment is not ended.`,
 }
 
 func (c *cli) messagesResolve() *cobra.Command {
-	var as, reason string
+	var as, reason, state string
+	var dryRun bool
+	var f bulkFlags
 	cmd := &cobra.Command{
-		Use: "resolve ID --as accepted|resend|drop", Short: "Say what became of a message in doubt", Args: cobra.ExactArgs(1),
+		Use: "resolve [ID] --as accepted|resend|drop", Short: "Say what became of a message in doubt, or of all that match", Args: cobra.MaximumNArgs(1),
 		Long: `A message is in doubt when the request left and no readable answer came back: the service
 may have sent it or not, and offers no way to ask. Look at the phone or at the service's own
 pages, then say which it was:
   accepted  it arrived; nothing is sent
   resend    it did not; send it again
-  drop      let it be`,
+  drop      let it be
+
+Without a number it is about all in doubt that match the flags: it counts them by their cause, and asks.`,
+		Example: "  nudgewire messages resolve 17 --as accepted --reason 'seen on the phone'\n  nudgewire messages resolve --state in_doubt --run 5 --as resend",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if state != "" && state != string(nudgewire.StateInDoubt) {
+				return fail(exitUsage, "", "--state %q: only what is in_doubt can be resolved", state)
+			}
+			if len(args) == 0 && state != "" {
+				return c.resolveMany(cmd, &f, nudgewire.Resolution(as), reason, dryRun)
+			}
+			if bulk, err := f.asked(cmd, args, dryRun); err != nil {
+				return err
+			} else if bulk {
+				return c.resolveMany(cmd, &f, nudgewire.Resolution(as), reason, dryRun)
+			}
 			id, err := dispatchID(args[0])
 			if err != nil {
 				return err
@@ -189,6 +205,9 @@ pages, then say which it was:
 		},
 	}
 	cmd.Flags().StringVar(&as, "as", "", "accepted, resend or drop")
+	f.add(cmd)
+	cmd.Flags().StringVar(&state, "state", "", "in_doubt: all of them, or those that the other flags leave")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count the messages that match, and change nothing")
 	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")
 	return cmd
 }

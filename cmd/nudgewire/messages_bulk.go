@@ -130,3 +130,17 @@ again with "jobs retry".`,
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count what would go again, by reason, and change nothing")
 	return cmd
 }
+
+func (c *cli) resolveMany(cmd *cobra.Command, f *bulkFlags, as nudgewire.Resolution, reason string, dryRun bool) error {
+	r, err := f.request(reason)
+	if err != nil {
+		return err
+	}
+	r.As = as
+	return c.many(cmd, r, dryRun, func(n int64) string {
+		if as == nudgewire.ResolveResend {
+			return "Send " + units.Count(n, "message") + " again? Whoever got one gets it twice."
+		}
+		return "Resolve " + units.Count(n, "message") + " as " + string(as) + "?"
+	}, "resolved as "+string(as), (*server.Client).ResolveMany)
+}

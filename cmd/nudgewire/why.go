@@ -192,6 +192,14 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 		}
 		line(a.At, fmt.Sprintf("attempt %d: %s: %s", a.Number, a.State, a.Words))
 	}
+	last := nudgewire.Resolution("")
+	for _, r := range m.Resolved {
+		line(r.At, r.Words)
+		last = r.As
+	}
+	if m.State == nudgewire.StateAccepted && last == nudgewire.ResolveAccepted && m.MessageID == "" {
+		return // a person's word is not the service's
+	}
 	switch m.State {
 	case nudgewire.StateWaiting:
 		line(m.UpdatedAt, withReason("waiting until "+clock(m.DueAt), m.Reason))

@@ -7,6 +7,15 @@ CREATE INDEX runs_again ON runs (again_of) WHERE again_of > 0;
 -- A person's word on a part that was in doubt; '' for none.
 ALTER TABLE parts ADD COLUMN resolved TEXT NOT NULL DEFAULT '';
 
+-- What people said of dispatches in doubt, each time.
+CREATE TABLE resolutions (
+	dispatch_id BIGINT NOT NULL,
+	at          BIGINT NOT NULL,
+	resolved    TEXT   NOT NULL CHECK (resolved = 'accepted' OR resolved = 'resend' OR resolved = 'drop'),
+	reason      TEXT   NOT NULL,
+	PRIMARY KEY (dispatch_id, at)
+) {{clustered}};
+
 -- Rows that were owed once more: the dispatch that did not reach the phone, and the one that
 -- took its place. The key holds each of them to one successor.
 CREATE TABLE retries (
