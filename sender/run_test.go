@@ -525,6 +525,9 @@ func TestRetuneLiftsTheHaltAndUsesTheNewAPI(t *testing.T) {
 		good := &service{}
 		r.Retune(good)
 		synctest.Wait()
+		if n := r.logs.FilterMessage("sending is tried again after a reload").Len(); n != 1 {
+			t.Errorf("%d lines about it", n)
+		}
 		if n := len(good.made()); n < 34 {
 			t.Errorf("%d calls with the new key at once, want all that were not tried with the old one", n)
 		}
@@ -614,9 +617,10 @@ func nothingTwiceNothingLost(t *testing.T) {
 func TestACallThatCannotBeNotedIsNotMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger := newMemory(many(5, nudgewire.Marketing)...)
-		full := true
+		var full atomic.Bool
+		full.Store(true)
 		ledger.beginFails = func() error {
-			if full {
+			if full.Load() {
 				return errors.New("the disk is full")
 			}
 			return nil
@@ -629,7 +633,7 @@ func TestACallThatCannotBeNotedIsNotMade(t *testing.T) {
 		if d := ledger.attempts[1][0]; d.State != nudgewire.StateWaiting || d.Reason != "not sent: the disk is full" {
 			t.Errorf("%s: %s", d.State, d.Reason)
 		}
-		full = false
+		full.Store(false)
 		pass(10 * time.Second)
 		if n := ledger.in(nudgewire.StateAccepted); n != 5 {
 			t.Errorf("%d accepted", n)

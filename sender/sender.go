@@ -228,6 +228,9 @@ func (s *Sender) Wake(at time.Time) { s.alarm.At(at) }
 // The rate is the Budget's matter; another concurrency needs another Sender.
 func (s *Sender) Retune(api API) {
 	s.api.Store(&api)
+	if was, halted := s.health.halt.State(); halted {
+		s.Log.Info("sending is tried again after a reload", zap.String("cause", was.Cause.Name), zap.Time("halted_since", was.Since))
+	}
 	s.health.halt.Reset(time.Now())
 	s.health.forget()
 	s.alarm.At(time.Time{})

