@@ -161,8 +161,8 @@ func (a admin) phone(text, country string) (nudgewire.Phone, error) {
 	digits, err := phones.Normalize(text, country)
 	if err != nil {
 		words := "that is not a phone number"
-		if why := err.Error(); why != "is not a phone number" {
-			words += ": " + why
+		if !errors.Is(err, phones.ErrNone) {
+			words += ": " + err.Error()
 		}
 		return "", refusef(http.StatusBadRequest, "write it with its country code: +447700900123", "%s", words)
 	}

@@ -17,6 +17,9 @@ const (
 	fewestLenient = 10 // below this, a length that the plan does not know is a cut-off number
 )
 
+// ErrNone is what Normalize says of a text that could not be any phone, where nothing more is known.
+var ErrNone = errors.New("is not a phone number")
+
 // Normalize reads a phone number as written by a person or a system and returns its digits,
 // country code first. country is the ISO 3166-1 alpha-2 code of the place where a number
 // without a country code would be dialled; "" when that is not known.
@@ -274,6 +277,6 @@ func explain(err error, country string) error {
 		}
 		return errors.New("is too short")
 	default:
-		return errors.New("is not a phone number")
+		return ErrNone
 	}
 }
