@@ -147,6 +147,7 @@ func (d daemon) View() server.DaemonView {
 	}
 	slices.SortFunc(v.Connectors, strings.Compare)
 	v.Triggers, v.Templates = d.cfg.Triggers.Names(), templatesOf(d.cfg)
+	v.Language, v.Texts = d.cfg.Defaults.Language, d.cfg.API.TextPath != ""
 	for _, name := range v.Triggers {
 		if notSending(d.cfg, name) == "" {
 			v.Sending = append(v.Sending, name)

@@ -478,7 +478,14 @@ func (a admin) send(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	daemon := a.Daemon.View()
+	if in.Send.Template != "" {
+		in.Send.Language = cmp.Or(in.Send.Language, daemon.Language)
+	}
 	if err := checkSend(&in); err != nil {
+		return nil, err
+	}
+	if err := a.canLeave(r.Context(), &in, phone, &daemon); err != nil {
 		return nil, err
 	}
 	now, config := a.Now().UTC(), a.Daemon.View().Config
@@ -508,6 +515,21 @@ func (a admin) send(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return a.messageOf(r.Context(), strconv.FormatInt(int64(receipts[0].Decisions[0].DispatchID), 10))
+}
+
+// canLeave refuses what would wait and never leave.
+func (a admin) canLeave(ctx context.Context, in *SendRequest, phone nudgewire.Phone, d *DaemonView) error {
+	if in.Send.Text != "" && !d.Texts {
+		return refusef(http.StatusConflict, "set api.text_path to the path of the service's text endpoint, and reload", "plain texts cannot be sent: their endpoint is not known")
+	}
+	if in.Category == nudgewire.Authentication {
+		return nil
+	}
+	blocked, err := a.Store.Blocked(ctx, []nudgewire.Phone{phone})
+	if err != nil || !blocked[phone] {
+		return err
+	}
+	return refusef(http.StatusConflict, "nudgewire contacts allow "+string(phone), "the contact %s is blocked: nothing but codes is sent to it", phone.Masked())
 }
 
 // checkSend holds a message sent by hand to the rules of one made by a trigger.

@@ -210,6 +210,8 @@ type DaemonView struct {
 	Connectors []string       `json:"connectors"`
 	Triggers   []string       `json:"triggers"`
 	Sending    []string       `json:"sending,omitempty"`   // those triggers whose mode is live
+	Language   string         `json:"language,omitempty"`  // of templates that name none
+	Texts      bool           `json:"texts,omitempty"`     // plain texts can be sent
 	Templates  []string       `json:"templates,omitempty"` // those that triggers and jobs name
 
 	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken

@@ -52,7 +52,7 @@ func (c *cli) send() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&in.Send.Template, "template", "", "approved template's name")
-	f.StringVar(&in.Send.Language, "language", "en", "template's language")
+	f.StringVar(&in.Send.Language, "language", "", "template's language (default: defaults.language)")
 	f.StringArrayVar(&in.Send.Variables, "var", nil, "template variable, in order; may be given again")
 	f.StringVar(&in.Send.Campaign, "campaign", "", "campaign_id of a campaign at the service")
 	f.StringVar(&in.Send.Text, "text", "", "plain text; needs api.text_path in the config")
