@@ -158,7 +158,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		},
 		Barred: a.store.Barred,
 	})
-	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version})
+	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version, Refreshed: a.store})
 	a.enricher = enricher.New(enricher.Options{
 		Ledger: lookLedger{a.store, a.opt.Watch}, Fetcher: a.lookups, Log: a.log.Named("enricher"), Grace: grace,
 		Rules: func() enricher.Rules {

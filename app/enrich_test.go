@@ -233,3 +233,57 @@ func TestABatchOfOneContactAsksOnce(t *testing.T) {
 		t.Errorf("asked %d times", api.times())
 	}
 }
+
+// zoho is Zoho CRM, which here gives a new refresh token each time and takes an old one no more.
+func zoho(t *testing.T) (api *crm, refused func() int) {
+	t.Helper()
+	var mu sync.Mutex
+	good, n, wrong := apiKey, 0, 0
+	api = newCRM(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case r.URL.Path != "/token":
+			id := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+			fmt.Fprintf(w, `{"data":[{"First_Name":"Noor","Mobile":"+4477009%05s"}]}`, id)
+		case r.PostFormValue("refresh_token") != good:
+			wrong++
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"error":"invalid_grant"}`)
+		default:
+			n++
+			good = fmt.Sprintf("rotated-%d", n)
+			fmt.Fprintf(w, `{"access_token":"access-%d","refresh_token":%q,"expires_in":3600}`, n, good)
+		}
+	})
+	return api, func() int { mu.Lock(); defer mu.Unlock(); return wrong }
+}
+
+func TestARotatedRefreshTokenOutlivesTheProcess(t *testing.T) {
+	api, refused := zoho(t)
+	config := `
+defaults: {country: GB, language: en}
+connectors:
+  zoho_crm: {secret: "${SHOP_SECRET}", api_url: "` + api.URL + `", allow_private: true,
+    oauth: {token_url: "` + api.URL + `/token", client_id: id, client_secret: "${SHOP_SECRET}", refresh_token: "${API_KEY}"}}
+triggers:
+  welcome: {on: zoho_crm.contact.created, category: utility, send: {template: welcome}}
+tracking: {poll: [1s]}
+`
+	h := &house{folder: t.TempDir()}
+	for start := range 3 {
+		h = open(t, options{folder: h.folder, config: config})
+		id := 10020 + start
+		body := fmt.Sprintf(`{"module":"Leads","operation":"insert","ids":["%d"],"server_time":%d,"token":%q}`, id, time.Now().UnixMilli(), shopSecret)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/hooks/zoho_crm", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		h.mustTake(req)
+		if _, d := h.decision(); d.Outcome != nudgewire.Planned || refused() > 0 {
+			t.Fatalf("start %d: %s: %s", start, d.Outcome, d.Reason)
+		}
+		h.stop()
+	}
+}

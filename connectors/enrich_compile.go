@@ -297,8 +297,8 @@ func (k *compiler) oneLine(at, text string) {
 
 // The ways to get an access token, by their names in RFC 6749.
 const (
-	grantRefresh = "refresh_token"
-	grantClient  = "client_credentials"
+	GrantRefresh = "refresh_token"
+	GrantClient  = "client_credentials"
 )
 
 // oauth returns the setting that is missing; "" for none.
@@ -315,11 +315,11 @@ func (k *compiler) oauth(at string, o *OAuth) string {
 	k.scheme(at+".token_url", u)
 	switch {
 	case o.Grant == "" && o.RefreshToken.IsZero():
-		o.Grant = grantClient
+		o.Grant = GrantClient
 	case o.Grant == "":
-		o.Grant = grantRefresh
+		o.Grant = GrantRefresh
 	default:
-		o.Grant = k.oneOf(at+".grant", o.Grant, "way to get a token", []string{grantRefresh, grantClient})
+		o.Grant = k.oneOf(at+".grant", o.Grant, "way to get a token", []string{GrantRefresh, GrantClient})
 	}
 	for _, s := range []struct {
 		name string
@@ -332,7 +332,7 @@ func (k *compiler) oauth(at string, o *OAuth) string {
 			return s.name
 		}
 	}
-	if o.Grant == grantRefresh && o.RefreshToken.IsZero() {
+	if o.Grant == GrantRefresh && o.RefreshToken.IsZero() {
 		return "oauth.refresh_token"
 	}
 	return ""

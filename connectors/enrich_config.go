@@ -40,7 +40,7 @@ type OAuth struct {
 	Grant        string        `yaml:"grant" validate:"oneof=refresh_token client_credentials" doc:"For oauth2: how the token is got; refresh_token where there is one, else client_credentials."`
 	ClientID     string        `yaml:"client_id" doc:"For oauth2: the client's id."`
 	ClientSecret secret.Secret `yaml:"client_secret" doc:"For oauth2: the client's secret."`
-	RefreshToken secret.Secret `yaml:"refresh_token" doc:"For oauth2: the refresh token; without it the client's own credentials are used."`
+	RefreshToken secret.Secret `yaml:"refresh_token" doc:"For oauth2: the refresh token; without it the client's own credentials are used. One that its provider gives in its place is kept in the database; another one here replaces that."`
 	Scope        string        `yaml:"scope" doc:"For oauth2: the scope to ask for."`
 }
 

@@ -452,7 +452,7 @@ func TestATokenThatIsNotGivenIsSaidInWords(t *testing.T) {
 		words string
 		final bool
 	}{
-		"a wrong refresh token":         {400, `{"error":"invalid_grant","error_description":"in the answer"}`, "400 Bad Request (invalid_grant)", true},
+		"a wrong refresh token":         {400, `{"error":"invalid_grant","error_description":"in the answer"}`, "400 Bad Request (invalid_grant), so its refresh token has ended: get a new one and write it into the config", true},
 		"one refused with 200":          {200, `{"error":"invalid_code"}`, "its answer holds none (invalid_code)", true},
 		"an error that is no code":      {200, `{"error":"in the answer"}`, "its answer holds none", true},
 		"a page instead of an answer":   {200, `<html>in the answer</html>`, "its answer holds none", true},

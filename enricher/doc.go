@@ -9,8 +9,9 @@
 //
 // It asks only the host that the connector names, never a private or special address unless
 // the connector allows it, follows no redirect to another host, and uses no proxy: the address
-// that is checked is the one that is called. It writes nothing to anybody's CRM, keeps renewed
-// OAuth tokens in memory only, and shows neither tokens nor answers in its words.
+// that is checked is the one that is called. It writes nothing to anybody's CRM, and shows
+// neither tokens nor answers in its words. Access tokens live in memory. A refresh token that a
+// provider gives in place of the configured one is kept in the ledger (decision 28).
 //
 // Before here: package server, which stores the event. After here: package sender.
 package enricher

@@ -38,7 +38,8 @@ func (e *FetchError) Unwrap() error { return e.Err }
 type ClientOptions struct {
 	Timeout   time.Duration // of one request, its redirects and its answer together; default DefaultTimeout
 	UserAgent string
-	MaxAnswer int64 // bytes; default 1 MiB
+	MaxAnswer int64     // bytes; default 1 MiB
+	Refreshed Refreshed // where refresh tokens outlive a restart; nil: nowhere
 }
 
 // A Client makes look-ups over HTTP. It may be used from many goroutines; Close it at the end.

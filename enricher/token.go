@@ -3,31 +3,49 @@ package enricher
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
-	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/oauth2"
+
 	"github.com/nudgewire/nudgewire/connectors"
 )
 
-// tokens are the access tokens of OAuth clients, by what they were got with.
-type tokens struct {
-	mu  sync.Mutex
-	all map[[sha256.Size]byte]*grant
+// Refreshed are the refresh tokens that came in place of configured ones, kept for good. source
+// is a hash of the configured token and of whom it belongs to: another one in the config has
+// none kept.
+type Refreshed interface {
+	// RefreshToken returns "" when none is kept.
+	RefreshToken(ctx context.Context, source [sha256.Size]byte) (string, error)
+	KeepRefreshToken(ctx context.Context, source [sha256.Size]byte, token string) error
 }
 
-// A grant is one client's access token. Its lock is held while it is fetched, so that a
-// crowd of look-ups makes one request.
+// tokens are the access tokens of OAuth clients by all that they were got with, and the chains of
+// refresh tokens by where each began.
+type tokens struct {
+	mu     sync.Mutex
+	all    map[[sha256.Size]byte]*grant
+	chains map[[sha256.Size]byte]*chain
+}
+
+// A grant is one client's access token.
 type grant struct {
-	turn    chan struct{} // holds a token while nobody renews
-	mu      sync.Mutex
-	access  string
-	until   time.Time
-	refresh string // a newer refresh token than the configured one; "" for none
+	chain  *chain
+	mu     sync.Mutex
+	access string
+	until  time.Time
+}
+
+// A chain is a refresh token and those that came in its place. One request at a time is made with
+// it: a crowd of look-ups makes one, and nobody asks with a token that another has just used up.
+type chain struct {
+	source [sha256.Size]byte
+	turn   chan struct{} // holds a token while nobody renews
+	// Whoever has the turn may touch what follows.
+	newest string // the newest refresh token; "" while it was not asked for, and when the configured one is
+	unkept bool   // newest is not kept yet
 }
 
 const (
@@ -35,22 +53,32 @@ const (
 	early = time.Minute
 	// unsaid is how long one lasts that does not say it.
 	unsaid = 30 * time.Minute
+	// atMost bounds how long one is trusted, whatever it says.
+	atMost = 24 * time.Hour
 )
+
+func sum(words ...string) [sha256.Size]byte {
+	return sha256.Sum256([]byte(strings.Join(words, "\x00")))
+}
 
 func (t *tokens) of(l *connectors.Lookup) *grant {
 	o := &l.Auth.OAuth
-	sum := sha256.Sum256([]byte(strings.Join([]string{
-		l.Connector, o.TokenURL, o.Grant, o.ClientID, o.ClientSecret.Reveal(), o.RefreshToken.Reveal(), o.Scope,
-	}, "\x00")))
+	source := sum(o.TokenURL, o.ClientID, o.RefreshToken.Reveal())
+	whole := sum(l.Connector, o.TokenURL, o.Grant, o.ClientID, o.ClientSecret.Reveal(), o.RefreshToken.Reveal(), o.Scope)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.all == nil {
-		t.all = map[[sha256.Size]byte]*grant{}
+		t.all, t.chains = map[[sha256.Size]byte]*grant{}, map[[sha256.Size]byte]*chain{}
 	}
-	g, ok := t.all[sum]
+	g, ok := t.all[whole]
 	if !ok {
-		g = &grant{turn: make(chan struct{}, 1)}
-		t.all[sum] = g
+		c, ok := t.chains[source]
+		if !ok {
+			c = &chain{source: source, turn: make(chan struct{}, 1)}
+			t.chains[source] = c
+		}
+		g = &grant{chain: c}
+		t.all[whole] = g
 	}
 	return g
 }
@@ -81,15 +109,27 @@ func (c *Client) token(ctx context.Context, l *connectors.Lookup) (string, error
 		return access, nil
 	}
 	select {
-	case g.turn <- struct{}{}:
-		defer func() { <-g.turn }()
+	case g.chain.turn <- struct{}{}:
+		defer func() { <-g.chain.turn }()
 	case <-ctx.Done():
 		return "", c.noAnswer(l, ctx.Err())
 	}
 	if access, ok := g.valid(time.Now()); ok { // somebody else was faster
 		return access, nil
 	}
-	access, failed := c.renew(ctx, l, g)
+	refresh := l.Auth.OAuth.RefreshToken.Reveal()
+	if l.Auth.OAuth.Grant == connectors.GrantRefresh {
+		var err error
+		if refresh, err = c.refreshToken(ctx, g.chain, refresh); err != nil {
+			return "", unkept(l, err)
+		}
+	}
+	// The place that gives tokens stands for the look-up's in every word.
+	place := *l
+	if u, err := url.Parse(l.Auth.OAuth.TokenURL); err == nil {
+		place.Host = u.Host
+	}
+	token, failed := c.exchange(ctx, &place, refresh)
 	if failed != nil {
 		failed.Words = "no access token from " + failed.Host + ": " + failed.Words
 		failed.Host = l.Host
@@ -97,84 +137,58 @@ func (c *Client) token(ctx context.Context, l *connectors.Lookup) (string, error
 		failed.Status = 0
 		return "", failed
 	}
-	return access, nil
-}
-
-// A tokenAnswer is an answer as RFC 6749 (5.1, 5.2) has it. Some places refuse with 200.
-type tokenAnswer struct {
-	AccessToken  string      `json:"access_token"`
-	ExpiresIn    json.Number `json:"expires_in"`
-	RefreshToken string      `json:"refresh_token"`
-	Error        string      `json:"error"`
-}
-
-// errorCode is what an error of OAuth looks like; anything else is not repeated.
-var errorCode = regexp.MustCompile(`^[a-z_]{1,40}$`)
-
-// renew asks for an access token.
-func (c *Client) renew(ctx context.Context, l *connectors.Lookup, g *grant) (string, *FetchError) {
-	o := &l.Auth.OAuth
-	form := url.Values{"grant_type": {o.Grant}, "client_id": {o.ClientID}, "client_secret": {o.ClientSecret.Reveal()}}
-	if o.Grant == "refresh_token" {
-		g.mu.Lock()
-		refresh := g.refresh
-		g.mu.Unlock()
-		if refresh == "" {
-			refresh = o.RefreshToken.Reveal()
+	if l.Auth.OAuth.Grant == connectors.GrantRefresh && token.RefreshToken != refresh {
+		// The one that asked for it may be cut now; the token that it used up is gone all the same.
+		g.chain.newest, g.chain.unkept = token.RefreshToken, true
+		if err := c.keep(context.WithoutCancel(ctx), g.chain); err != nil {
+			return "", unkept(l, err)
 		}
-		form.Set("refresh_token", refresh)
 	}
-	if o.Scope != "" {
-		form.Set("scope", o.Scope)
+	g.take(token, time.Now())
+	return token.AccessToken, nil
+}
+
+// refreshToken is the newest of the chain. One that could not be kept is kept before it is used up:
+// what comes in its place may be lost on its way.
+func (c *Client) refreshToken(ctx context.Context, ch *chain, configured string) (string, error) {
+	if err := c.keep(ctx, ch); err != nil {
+		return "", err
 	}
-	// The place that gives tokens stands for the look-up's in every word.
-	place := *l
-	if u, err := url.Parse(o.TokenURL); err == nil {
-		place.Host = u.Host
+	if ch.newest == "" && c.Refreshed != nil {
+		newest, err := c.Refreshed.RefreshToken(ctx, ch.source)
+		if err != nil {
+			// With the configured one a provider may see a thief at work, and end all of them.
+			return "", err
+		}
+		ch.newest = newest
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.TokenURL, strings.NewReader(form.Encode()))
-	if err != nil {
-		return "", &FetchError{Host: place.Host, Words: "its address is broken", Final: true, Err: err}
+	if ch.newest == "" {
+		return configured, nil
 	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Accept", "application/json")
-	if c.UserAgent != "" {
-		req.Header.Set("User-Agent", c.UserAgent)
+	return ch.newest, nil
+}
+
+func (c *Client) keep(ctx context.Context, ch *chain) error {
+	if ch.unkept && c.Refreshed != nil {
+		if err := c.Refreshed.KeepRefreshToken(ctx, ch.source, ch.newest); err != nil {
+			return err
+		}
 	}
-	res, err := c.client(l).Do(req)
-	if err != nil {
-		return "", c.noAnswer(&place, err)
-	}
-	defer func() { _ = res.Body.Close() }() // what was not read is of no use
-	body, failed := c.read(place.Host, res.Body)
-	var answer tokenAnswer
-	if failed == nil {
-		_ = json.Unmarshal(body, &answer) // one that cannot be read has no token, which is said below
-	}
-	code := ""
-	if errorCode.MatchString(answer.Error) {
-		code = " (" + answer.Error + ")"
-	}
-	if res.StatusCode != http.StatusOK {
-		refusal := refused(place.Host, res)
-		refusal.Words += code
-		return "", refusal
-	}
-	if failed != nil {
-		return "", failed
-	}
-	if answer.AccessToken == "" || strings.ContainsAny(answer.AccessToken, "\r\n") {
-		return "", &FetchError{Host: place.Host, Words: "its answer holds none" + code, Final: true}
-	}
+	ch.unkept = false
+	return nil
+}
+
+func unkept(l *connectors.Lookup, err error) *FetchError {
+	return &FetchError{Host: l.Host, Words: "its refresh token could not be read or kept in the database, so it was not asked", Free: true, RetryAfter: firstPause, Err: err}
+}
+
+// take puts a new access token in force.
+func (g *grant) take(token *oauth2.Token, now time.Time) {
 	lasts := unsaid
-	if seconds, err := answer.ExpiresIn.Int64(); err == nil && seconds > 0 {
-		lasts = time.Duration(min(seconds, 24*3600)) * time.Second
+	if d := token.Expiry.Sub(now); d > 0 {
+		lasts = min(d, atMost)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.access, g.until = answer.AccessToken, time.Now().Add(max(lasts-early, lasts/2))
-	if answer.RefreshToken != "" {
-		g.refresh = answer.RefreshToken
-	}
-	return g.access, nil
+	g.access, g.until = token.AccessToken, now.Add(max(lasts-early, lasts/2))
 }

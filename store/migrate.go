@@ -22,6 +22,7 @@ var migrations = []string{
 	6: "migrations/00006_follow.sql",
 	7: "migrations/00007_paused_rows.sql",
 	8: "migrations/00008_messages_final.sql",
+	9: "migrations/00009_refresh_tokens.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

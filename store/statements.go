@@ -116,6 +116,7 @@ const (
 	stOptIn
 	stWished
 	stWish
+	stKeepToken
 	stHalt
 	stUnhalt
 	stDueUnhalted

@@ -56,7 +56,9 @@ func init() {
 		stWish: {0, `INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (phone) DO UPDATE SET opted_out = excluded.opted_out, event_at = excluded.event_at, event_id = excluded.event_id`},
 		stBlocked: {1, `SELECT reason FROM blocks WHERE phone = ?1`},
-		stAllow:   {0, `DELETE FROM blocks WHERE phone = ?1`},
+		stKeepToken: {0, `INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
+			ON CONFLICT (source) DO UPDATE SET token = excluded.token, at = excluded.at`},
+		stAllow: {0, `DELETE FROM blocks WHERE phone = ?1`},
 
 		stHalt: {0, `INSERT INTO halts (scope, name, mark, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)
 			ON CONFLICT (scope, name) DO UPDATE SET reason = excluded.reason`},

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"crypto/sha256"
 	"errors"
 	"testing"
 	"time"
@@ -265,4 +266,39 @@ func (s suite) lookups(t *testing.T) {
 			t.Errorf("%d of %d", len(seen), n)
 		}
 	})
+}
+
+// refreshTokens outlive the process, each by where it came from.
+func (s suite) refreshTokens(t *testing.T) {
+	l := s.open(t)
+	a, b := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b"))
+	kept := func(l *ledger, source [sha256.Size]byte) string {
+		t.Helper()
+		token, err := l.RefreshToken(l.ctx, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	for _, token := range []string{"a-1", "a-2"} {
+		if got := kept(l, b); got != "" {
+			t.Errorf("nothing was kept for b, but %q", got)
+		}
+		if err := l.KeepRefreshToken(l.ctx, a, token); err != nil {
+			t.Fatal(err)
+		}
+		if got := kept(l, a); got != token {
+			t.Errorf("kept %q, want %q", got, token)
+		}
+	}
+	l.close()
+	if got := kept(reopen(t, l.dsn), a); got != "a-2" {
+		t.Errorf("after a restart %q", got)
+	}
+	if _, err := l.RefreshToken(l.ctx, a); err == nil {
+		t.Error("a closed ledger answers")
+	}
+	if err := l.KeepRefreshToken(l.ctx, a, "a-3"); err == nil {
+		t.Error("a closed ledger keeps")
+	}
 }

@@ -56,6 +56,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"hold", s.hold},
 		{"pauses", s.pauses},
 		{"lookups", s.lookups},
+		{"refresh tokens", s.refreshTokens},
 		{"group", s.group},
 		{"reads", s.reads},
 		{"refusals", s.refusals},
