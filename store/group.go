@@ -113,6 +113,13 @@ func (f *front) do(ctx context.Context, l lane, run op) error {
 	return err
 }
 
+// ended reports whether it takes no more.
+func (f *front) ended() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed
+}
+
 func (f *front) poke() {
 	select {
 	case f.wake <- struct{}{}:

@@ -253,7 +253,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if s.front == nil {
 		return s.reads.PingContext(ctx)
 	}
-	if last := s.pinged.Load(); last != nil && time.Since(*last) < pingEvery {
+	if last := s.pinged.Load(); last != nil && time.Since(*last) < pingEvery && !s.front.ended() {
 		return s.Present()
 	}
 	err := s.write(ctx, laneWork, func(t *tx) error {
