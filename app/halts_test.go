@@ -235,7 +235,7 @@ func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
 	if v.State != nudgewire.RunUploading || parts < 3 || v.Parts[1].State != nudgewire.PartBuilt {
 		t.Fatalf("the halted run is %s with %d parts, the second %s", v.State, parts, v.Parts[1].State)
 	}
-	if want := `job "winback", since `; !strings.HasPrefix(v.Halted, want) || !strings.HasSuffix(v.Halted, " UTC: wrong list") {
+	if want := `job "winback", since `; !strings.HasPrefix(v.Halted, want) || !strings.HasSuffix(v.Halted, " UTC: wrong list; it goes on with: nudgewire resume job winback") {
 		t.Errorf("a halted run says %q", v.Halted)
 	}
 	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltJob, Name: "winback"}); err != nil {

@@ -148,11 +148,7 @@ func (d daemon) View() server.DaemonView {
 	slices.SortFunc(v.Connectors, strings.Compare)
 	v.Triggers, v.Templates = d.cfg.Triggers.Names(), templatesOf(d.cfg)
 	v.Language, v.Texts = d.cfg.Defaults.Language, d.cfg.API.TextPath != ""
-	for _, name := range v.Triggers {
-		if notSending(d.cfg, name) == "" {
-			v.Sending = append(v.Sending, name)
-		}
-	}
+	v.Modes = notLive(d.cfg)
 	v.Silent, v.Turned = d.silent, d.door.Turned()
 	if sending.Trouble != "" {
 		v.Halted = &server.SendingHalted{
@@ -160,6 +156,20 @@ func (d daemon) View() server.DaemonView {
 		}
 	}
 	return v
+}
+
+// notLive are the modes of the triggers that are not live; nil when all are.
+func notLive(cfg *config.Config) map[string]string {
+	var modes map[string]string
+	for _, name := range cfg.Triggers.Names() {
+		if mode := cfg.Triggers.ModeOf(name); mode != triggers.Live {
+			if modes == nil {
+				modes = map[string]string{}
+			}
+			modes[name] = string(mode)
+		}
+	}
+	return modes
 }
 
 // rateWords says how fast requests may leave, and what holds them up.

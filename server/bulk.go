@@ -101,7 +101,7 @@ func (a admin) retryMany(r *http.Request) (any, error) {
 	v := a.Daemon.View()
 	went, stay, err := a.Store.Retry(r.Context(), store.Retry{
 		Filter: f, Now: a.Now(), DryRun: in.DryRun,
-		Sends: func(trigger string) bool { return slices.Contains(v.Sending, trigger) },
+		Sends: func(trigger string) bool { return slices.Contains(v.Triggers, trigger) && v.Modes[trigger] == "" },
 	})
 	if err != nil {
 		return nil, err

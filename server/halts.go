@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -89,7 +91,7 @@ func (v HaltView) Waits() string {
 	return fmt.Sprintf("%s of %s %s", units.Count(v.Waiting, "message"), v.Name, verb)
 }
 
-// Words are the halt for people. A pause says how it ends, because resume does not end it.
+// Words are the halt for people, with the command that ends it.
 func (v HaltView) Words() string {
 	words := v.What()
 	if v.Scope == store.HaltMode || v.Scope == store.Released {
@@ -99,17 +101,24 @@ func (v HaltView) Words() string {
 		}
 		return words + "; send: " + v.GoesOn() + "; cancel: " + v.Ends()
 	}
-	if !v.Since.IsZero() {
-		words += ", since " + v.Since.UTC().Format(time.DateTime) + " UTC"
-	}
-	if v.Reason != "" {
-		words += ": " + v.Reason
-	}
+	words += v.sinceAndWhy()
 	if v.Scope == store.HaltDamage {
 		words += "; what would be sent again: nudgewire messages list --state waiting"
 	}
-	if v.Paused() || v.Scope == store.HaltDamage {
-		words += "; it goes on with: " + v.GoesOn()
+	return words + "; it goes on with: " + v.GoesOn()
+}
+
+// Stands is the halt as a sentence: "everything is halted since 2026-11-22 14:02:00 UTC: wrong price".
+func (v HaltView) Stands() string {
+	return v.What() + " is " + v.State() + strings.TrimPrefix(v.sinceAndWhy(), ",")
+}
+
+func (v HaltView) sinceAndWhy() (words string) {
+	if !v.Since.IsZero() {
+		words = ", since " + v.Since.UTC().Format(time.DateTime) + " UTC"
+	}
+	if v.Reason != "" {
+		words += ": " + v.Reason
 	}
 	return words
 }
@@ -317,6 +326,8 @@ func (a admin) halt(r *http.Request) (any, error) {
 	if err := a.Store.Halt(r.Context(), store.Halt{Scope: in.Scope, Name: in.Name, Reason: in.Reason, At: a.Now()}); err != nil {
 		return nil, err
 	}
+	a.Log.Warn("halted by a person", zap.String("what", store.Halt{Scope: in.Scope, Name: in.Name}.What()),
+		zap.String("who", person(r, "")), zap.String("why", in.Reason))
 	return a.haltViews(r.Context())
 }
 
@@ -324,6 +335,17 @@ func (a admin) resume(r *http.Request) (any, error) {
 	in, err := haltRequest(r)
 	if err != nil {
 		return nil, err
+	}
+	halts, err := a.Store.Halts(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	was := store.Halt{Scope: in.Scope, Name: in.Name}
+	for _, h := range halts {
+		if h.Name == in.Name && (h.Scope == in.Scope || h.Scope == store.HaltMode && in.Scope == store.HaltTrigger) {
+			was = h
+			break
+		}
 	}
 	err = a.Store.Resume(r.Context(), in.Scope, in.Name)
 	if errors.Is(err, store.ErrNotFound) && in.Scope == store.HaltTrigger {
@@ -335,6 +357,8 @@ func (a admin) resume(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.Log.Warn("resumed by a person", zap.String("what", was.What()), zap.String("who", person(r, "")),
+		zap.String("was_halted_because", was.Reason), zap.Time("was_halted_since", was.At))
 	return a.haltViews(r.Context())
 }
 

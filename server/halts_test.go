@@ -225,7 +225,7 @@ func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	want := []string{
-		`template "winback", since <time> UTC`,
+		`template "winback", since <time> UTC; it goes on with: nudgewire resume template winback`,
 		"run 1 of winback-weekly, since <time> UTC: paused by Ann; it goes on with: nudgewire jobs resume 1",
 		"run 2 of winback-weekly: paused by Ann; it goes on with: nudgewire jobs resume 2",
 	}

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/nearest"
@@ -197,9 +200,11 @@ func (a admin) ordered(r *http.Request, do func(RunOrder, nudgewire.RunID) (nudg
 		return nil, err
 	}
 	in.Who = person(r, in.Who)
+	of := id
 	if id, err = do(in, id); err != nil {
 		return nil, jobError(err)
 	}
+	a.Log.Info("a person's order about a run", zap.String("order", path.Base(r.URL.Path)), zap.Int64("run", int64(of)), zap.String("who", in.Who))
 	return a.runOf(r.Context(), id)
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -206,19 +207,30 @@ type DaemonView struct {
 	API          string   `json:"api"`
 	Rate         string   `json:"rate"` // requests a second at present, and why when slowed
 
-	Halted     *SendingHalted `json:"halted,omitempty"` // why nothing is sent at present
-	Connectors []string       `json:"connectors"`
-	Triggers   []string       `json:"triggers"`
-	Sending    []string       `json:"sending,omitempty"`   // those triggers whose mode is live
-	Language   string         `json:"language,omitempty"`  // of templates that name none
-	Texts      bool           `json:"texts,omitempty"`     // plain texts can be sent
-	Templates  []string       `json:"templates,omitempty"` // those that triggers and jobs name
+	Halted     *SendingHalted    `json:"halted,omitempty"` // why nothing is sent at present
+	Connectors []string          `json:"connectors"`
+	Triggers   []string          `json:"triggers"`
+	Modes      map[string]string `json:"modes,omitempty"`     // of those triggers that are not live
+	Language   string            `json:"language,omitempty"`  // of templates that name none
+	Texts      bool              `json:"texts,omitempty"`     // plain texts can be sent
+	Templates  []string          `json:"templates,omitempty"` // those that triggers and jobs name
 
 	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken
 
 	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
 
 	Paused []HaltView `json:"paused,omitempty"` // triggers of which something waits that is not sent; told by reload
+}
+
+// TriggersAndModes are the triggers, each with its mode when that is not live: "cart", "thanks (shadow)".
+func (v *DaemonView) TriggersAndModes() []string {
+	out := slices.Clone(v.Triggers)
+	for i, name := range out {
+		if mode := v.Modes[name]; mode != "" {
+			out[i] += " (" + mode + ")"
+		}
+	}
+	return out
 }
 
 // SendingHalted says why the daemon sends nothing by itself: the service, or the account, is unwell.

@@ -256,10 +256,14 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		d.found(wellBad, "campaigns", `"nudgewire jobs history --state held" says why; "nudgewire jobs approve RUN" lets one go`, "%s to be approved", runsWait(s.Held))
 	}
 	for _, h := range s.Halts {
-		if h.Scope == store.HaltMode {
-			d.found(wellNote, "messages", fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Ends()), "%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
-		} else if h.Paused() {
+		switch h.Scope {
+		case store.Released, store.HaltDamage: // one is sent all the same, and database tells the other
+		case store.HaltMode:
+			d.found(wellBad, "messages", fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Ends()), "%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
+		case store.HaltRun:
 			d.found(wellBad, "campaigns", fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name), "%s waits to be resumed: %s", h.What(), h.Reason)
+		default:
+			d.found(wellBad, "messages", fmt.Sprintf("%q lets it go on", h.GoesOn()), "%s", h.Stands())
 		}
 	}
 	d.runs(ctx, ask)

@@ -11,7 +11,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/sandbox"
@@ -19,17 +23,21 @@ import (
 
 // A ward is a daemon that the doctor comes to, with a pretended service before it.
 type ward struct {
-	t      *testing.T
-	config string
-	url    string
+	t       *testing.T
+	config  string
+	url     string
+	service *sandbox.Sandbox
+	log     *observer.ObservedLogs
+	stop    func()
 }
 
-func newWard(t *testing.T) *ward {
+// newWard starts a daemon, after what is to be done before.
+func newWard(t *testing.T, before ...func(*ward)) *ward {
 	t.Helper()
 	s := sandbox.New(sandbox.Options{Keys: []string{"key-of-the-tests-1234"}})
 	api := httptest.NewServer(s.Handler())
 	folder := t.TempDir()
-	w := &ward{t: t, config: filepath.Join(folder, "config.yaml")}
+	w := &ward{t: t, config: filepath.Join(folder, "config.yaml"), service: s}
 	// The port is chosen by asking for any: the doctor must find it in the config.
 	probe := httptest.NewServer(http.NotFoundHandler())
 	address := strings.TrimPrefix(probe.URL, "http://")
@@ -38,23 +46,32 @@ func newWard(t *testing.T) *ward {
 	text := "api: {base_url: \"" + api.URL + "/api/v1\", key: key-of-the-tests-1234}\ndefaults: {country: GB, language: en}\n" +
 		"storage: \"sqlite:" + filepath.Join(folder, "n.db") + "\"\nserver: {listen: \"" + address + "\", public_url: \"" + w.url + "\"}\n" +
 		"connectors:\n  shopify: {secret: a-long-enough-secret, silent_after: 24h}\n  paypal: {secret: a-long-enough-secret}\n" +
+		"jobs:\n  winback: {source: {csv: none.csv}, deliver: per_message, send: {template: thanks}}\n" +
 		"triggers:\n  thanks: {on: shopify.order.created, send: {template: thanks}}\n"
 	if err := os.WriteFile(w.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(t.Context(), app.Options{ConfigFile: w.config, Env: os.LookupEnv, Version: "test"})
+	for _, do := range before {
+		do(w)
+	}
+	core, log := observer.New(zap.DebugLevel)
+	w.log = log
+	a, err := app.New(t.Context(), app.Options{ConfigFile: w.config, Env: os.LookupEnv, Version: "test", Log: zap.New(core)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	t.Cleanup(func() {
+	w.stop = sync.OnceFunc(func() {
 		http.DefaultClient.CloseIdleConnections()
 		stop()
 		if err := <-ended; err != nil {
 			t.Errorf("the daemon: %v", err)
 		}
+	})
+	t.Cleanup(func() {
+		w.stop()
 		api.Close()
 		s.Close()
 	})
@@ -160,13 +177,28 @@ func TestTheDoctorKnowsAWrongKey(t *testing.T) {
 	}
 }
 
+// write changes the data behind the daemon's back.
+func (w *ward) write(statements ...string) {
+	w.t.Helper()
+	db, err := sql.Open("sqlite3", w.database())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, statement := range statements {
+		if _, err := db.ExecContext(w.t.Context(), statement); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *ward) database() string { return filepath.Join(filepath.Dir(w.config), "n.db") }
+
 func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 	w := newWard(t)
-	db, err := sql.Open("sqlite3", filepath.Join(filepath.Dir(w.config), "n.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, statement := range []string{
+	w.write(
 		`INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
 			category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at)
 			VALUES (1, 'spring', '2026-11-21T10:00', 1, 'cron', 'csv', 'c', 'held', '500% of the last run', '', 'csv', 'Spring', 7, '', '',
@@ -174,14 +206,7 @@ func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 		`INSERT INTO parts (run_id, number, file, row_count, first_row, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids,
 			answer, http_status, updated_at)
 			VALUES (1, 1, 'part-1.csv', 5, 1, 50, 'aa', 'in_doubt', 'the answer did not come', 1, 0, '', '', '', 0, 1)`,
-	} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	)
 	code, out := w.run("doctor")
 	w.wants(
 		out,

@@ -58,7 +58,7 @@ func (c *cli) printStatus(s server.StatusView) {
 		for _, v := range d.Turned {
 			row("", "%s", c.paint(c.out, "33", turnedWords(v)))
 		}
-		row("triggers", "%s", orDash(strings.Join(d.Triggers, ", ")))
+		row("triggers", "%s", orDash(strings.Join(d.TriggersAndModes(), ", ")))
 	} else {
 		row("daemon", "not running; this is what the database holds")
 	}

@@ -99,8 +99,8 @@ func (c *crash) says(code int, want string, args ...string) {
 func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 	c := attended(t)
 	c.says(exitNothing, "nudgewire: nothing is halted", "resume")
-	c.says(0, "halted  everything, since <time> UTC: wrong price", "halt", "--reason", "wrong price")
-	c.says(0, "halted  everything, since <time> UTC: wrong price\nhalted  trigger \"reminder\", since <time> UTC", "halt", "trigger", "reminder")
+	c.says(0, "halted  everything, since <time> UTC: wrong price; it goes on with: nudgewire resume", "halt", "--reason", "wrong price")
+	c.says(0, "halted  everything, since <time> UTC: wrong price; it goes on with: nudgewire resume\nhalted  trigger \"reminder\", since <time> UTC; it goes on with: nudgewire resume trigger reminder", "halt", "trigger", "reminder")
 	c.says(0, `{"scope":"all","reason":"wrong price","since":"<time>"}`+"\n"+`{"scope":"trigger","name":"reminder","since":"<time>"}`+"\n"+
 		`{"scope":"job","name":"winback","since":"<time>"}`, "halt", "job", "winback", "--json")
 	if _, out := c.command("status"); !strings.Contains(out, "halted      everything, since ") || !strings.Contains(out, `            trigger "reminder", since `) {
@@ -120,7 +120,7 @@ func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 	if code, out := c.command("jobs", "run", "winback", "--yes"); code != 0 {
 		t.Fatalf("jobs run: %d %s", code, out)
 	}
-	waits := regexp.MustCompile(`(?m)^  halted      everything, since .* UTC: wrong price$`)
+	waits := regexp.MustCompile(`(?m)^  halted      everything, since .* UTC: wrong price; it goes on with: nudgewire resume$`)
 	if _, out := c.command("jobs", "show", "1"); !waits.MatchString(out) {
 		t.Errorf("a run that is halted:\n%s", out)
 	}
@@ -133,7 +133,7 @@ func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	told, err := bufio.NewReader(words).ReadString('\n')
-	if want := "run 1 waits, halted: everything, since <time> UTC: wrong price\n"; err != nil || stamps.ReplaceAllString(told, "<time>") != want {
+	if want := "run 1 waits, halted: everything, since <time> UTC: wrong price; it goes on with: nudgewire resume\n"; err != nil || stamps.ReplaceAllString(told, "<time>") != want {
 		t.Errorf("who follows a halted run is told %q, %v", told, err)
 	}
 	defer func() {
@@ -141,13 +141,13 @@ func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 			t.Errorf("who followed the run to its end: %v", err)
 		}
 	}()
-	c.says(0, "halted  trigger \"reminder\", since <time> UTC\nhalted  job \"winback\", since <time> UTC", "resume", "all")
+	c.says(0, "halted  trigger \"reminder\", since <time> UTC; it goes on with: nudgewire resume trigger reminder\nhalted  job \"winback\", since <time> UTC; it goes on with: nudgewire resume job winback", "resume", "all")
 	if _, out := c.command("jobs", "show", "1"); !strings.Contains(out, `  halted      job "winback", since `) {
 		t.Errorf("everything is resumed, and the job is not:\n%s", out)
 	}
 	c.says(exitNothing, "nudgewire: there is no halt of everything\n  trigger \"reminder\" is halted, and goes on with: nudgewire resume trigger reminder; "+
 		"job \"winback\" is halted, and goes on with: nudgewire resume job winback", "resume")
-	c.says(0, "halted  trigger \"reminder\", since <time> UTC", "resume", "job", "winback")
+	c.says(0, "halted  trigger \"reminder\", since <time> UTC; it goes on with: nudgewire resume trigger reminder", "resume", "job", "winback")
 	if code, out := c.command("jobs", "show", "1", "--follow"); code != 0 || !strings.Contains(out, "part 1      accepted") || strings.Contains(out, "halted") {
 		t.Errorf("resumed: %d\n%s", code, out)
 	}
