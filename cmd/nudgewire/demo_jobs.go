@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -74,10 +76,7 @@ func (n *narrator) ran(r nudgewire.Run) {
 		}
 	default:
 		text := fmt.Sprintf("  %s %s", r.Job, r.State)
-		if r.Reason != "" {
-			text += ": " + r.Reason
-		}
-		n.say("nudgewire", "35", "%s", text)
+		n.say("nudgewire", "35", "%s", withReason(text, cmp.Or(r.Reason, scheduler.Unfollowed(&r, n.parts[r.ID]))))
 	}
 }
 
@@ -92,13 +91,17 @@ func (n *narrator) uploaded(p nudgewire.Part) {
 		return
 	}
 	r := n.runs[p.RunID]
-	if p.State == nudgewire.PartAccepted {
-		n.sent[p.RunID] += p.Rows
+	n.parts[p.RunID] = append(n.parts[p.RunID], p)
+	var sent int64
+	for _, one := range n.parts[p.RunID] {
+		if one.State == nudgewire.PartAccepted {
+			sent += one.Rows
+		}
 	}
 	width := columns(n.c.out)
 	if width != noColumns {
 		width = max(leastTold, width-saysBefore-len("  ")-len(r.Job)-len(" ")-len(" ")-len(p.State))
 	}
-	bar := barOf("", &server.ProgressView{Rows: n.sent[p.RunID], Of: r.Tally.Kept, Parts: p.Number, OfParts: r.Tally.Parts}, false, width)
+	bar := barOf("", &server.ProgressView{Rows: sent, Of: r.Tally.Kept, Parts: p.Number, OfParts: r.Tally.Parts}, false, width)
 	n.say("service", "32", "  %s %s %s", r.Job, bar, p.State)
 }

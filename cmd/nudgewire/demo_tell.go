@@ -22,7 +22,7 @@ type narrator struct {
 	names map[nudgewire.DispatchID]string
 	seen  map[nudgewire.DispatchID]nudgewire.Status
 	runs  map[nudgewire.RunID]nudgewire.Run
-	sent  map[nudgewire.RunID]int64 // rows of accepted parts
+	parts map[nudgewire.RunID][]nudgewire.Part // those whose upload has ended
 }
 
 func newNarrator(c *cli) *narrator {
@@ -31,7 +31,7 @@ func newNarrator(c *cli) *narrator {
 		names: map[nudgewire.DispatchID]string{},
 		seen:  map[nudgewire.DispatchID]nudgewire.Status{},
 		runs:  map[nudgewire.RunID]nudgewire.Run{},
-		sent:  map[nudgewire.RunID]int64{},
+		parts: map[nudgewire.RunID][]nudgewire.Part{},
 	}
 }
 
