@@ -124,29 +124,13 @@ func compileValue(text string, read func(string) (typed, *compiler)) (part, []fa
 
 // cutDefault splits at the "| default:" that is outside quotes and brackets.
 func cutDefault(text string) (main, fallback string, found bool) {
-	depth := 0
-	for i := 0; i < len(text); {
-		switch text[i] {
-		case '\'', '"', '`':
-			i = skipQuoted(text, i)
-			continue
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth--
-		case '|':
-			if strings.HasPrefix(text[i:], "||") {
-				i += 2
-				continue
-			}
-			word := strings.TrimLeft(text[i+1:], " \t\r\n")
-			if after, ok := strings.CutPrefix(word, "default"); ok && depth == 0 {
-				if after, ok = strings.CutPrefix(strings.TrimLeft(after, " \t\r\n"), ":"); ok {
-					return text[:i], after, true
-				}
+	for at := pipe(text, 0); at >= 0; at = pipe(text, at+1) {
+		word := strings.TrimLeft(text[at+1:], " \t\r\n")
+		if after, ok := strings.CutPrefix(word, "default"); ok {
+			if after, ok = strings.CutPrefix(strings.TrimLeft(after, " \t\r\n"), ":"); ok {
+				return text[:at], after, true
 			}
 		}
-		i++
 	}
 	return text, "", false
 }
@@ -160,7 +144,7 @@ func foreign(text string) *fault {
 			return &fault{strings.Index(text, word), fmt.Sprintf("there is no %q", word), `write one value for each case: {{ customer.language == "de" ? "Hallo" : "Hello" }}`}
 		}
 	}
-	at := pipe(text)
+	at := pipe(text, 0)
 	if at < 0 {
 		return nil
 	}
@@ -198,8 +182,8 @@ func endsBlock(text string) bool {
 	}
 }
 
-// pipe is where a single | stands outside quotes and brackets; -1 for nowhere.
-func pipe(text string) int {
+// pipe is where a single | stands outside quotes and brackets, at from or behind it; -1 for nowhere.
+func pipe(text string, from int) int {
 	depth := 0
 	for i := 0; i < len(text); {
 		switch text[i] {
@@ -213,7 +197,7 @@ func pipe(text string) int {
 		case '|':
 			if strings.HasPrefix(text[i:], "||") {
 				i++
-			} else if depth == 0 {
+			} else if depth == 0 && i >= from {
 				return i
 			}
 		}
