@@ -203,6 +203,7 @@ func (s *Sender) Run(ctx context.Context) error {
 
 	var rooms sync.WaitGroup
 	rooms.Go(func() {
+		s.rescue(recording) // before the first claim, which the ledger counts on
 		var workers sync.WaitGroup
 		for slot := range cap(s.hands) {
 			workers.Go(func() { s.work(ctx, calling, recording, slot) })
@@ -241,18 +242,23 @@ func (s *Sender) abandon(ctx, recording context.Context) {
 	every := time.NewTicker(s.Lease / 2)
 	defer every.Stop()
 	for {
-		n, err := s.Ledger.Abandon(recording, time.Now(), s.Owner)
-		switch {
-		case err != nil:
-			s.Log.Error("looking for claims of dead senders", zap.Error(err))
-		case n > 0:
-			s.counts.abandoned.Add(uint64(n))
-			s.Log.Warn("claims that nobody will finish were ended: what they held may have been sent", zap.Int("count", n))
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-every.C:
+			s.rescue(recording)
 		}
+	}
+}
+
+// rescue ends the claims that nobody will finish.
+func (s *Sender) rescue(ctx context.Context) {
+	n, err := s.Ledger.Abandon(ctx, time.Now(), s.Owner)
+	switch {
+	case err != nil:
+		s.Log.Error("looking for claims of dead senders", zap.Error(err))
+	case n > 0:
+		s.counts.abandoned.Add(uint64(n))
+		s.Log.Warn("claims that nobody will finish were ended: what they held may have been sent", zap.Int("count", n))
 	}
 }
