@@ -35,6 +35,8 @@ func (s *Sandbox) control(w http.ResponseWriter, r *http.Request) {
 		show(w, s.Faults())
 	case "PUT /_sandbox/faults":
 		s.putFaults(w, r)
+	case "PUT /_sandbox/points":
+		s.putPoints(w, r)
 	case "GET /_sandbox/stats":
 		counts, whole := s.byPhone(maxPhones)
 		show(w, struct {
@@ -50,26 +52,47 @@ func (s *Sandbox) control(w http.ResponseWriter, r *http.Request) {
 		s.Reset()
 		show(w, map[string]any{"success": true})
 	default:
-		say(http.StatusNotFound, "no such control endpoint: there are GET and PUT faults, GET stats, GET messages, GET campaigns, POST reset").write(w)
+		say(http.StatusNotFound, "no such control endpoint: there are GET and PUT faults, PUT points, GET stats, GET messages, GET campaigns, POST reset").write(w)
 	}
 }
 
 func (s *Sandbox) putFaults(w http.ResponseWriter, r *http.Request) {
+	var f Faults
+	if take(w, r, "faults", &f) {
+		s.SetFaults(f)
+		show(w, f)
+	}
+}
+
+func (s *Sandbox) putPoints(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Points *float64 `json:"points"`
+	}
+	if !take(w, r, "points", &in) {
+		return
+	}
+	if in.Points == nil {
+		say(http.StatusBadRequest, `points: want {"points": 1000}; below 0 there is no end of them`).write(w)
+		return
+	}
+	s.SetPoints(*in.Points)
+	show(w, in)
+}
+
+// take reads a control request's JSON into v, or answers what is wrong with it.
+func take(w http.ResponseWriter, r *http.Request, what string, v any) (ok bool) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxJSON))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		say(http.StatusRequestEntityTooLarge, "body is too large").write(w)
-		return
+		return false
 	}
-	var f Faults
 	if err == nil {
-		err = json.Unmarshal(text, &f)
+		err = json.Unmarshal(text, v)
 	}
 	if err != nil {
-		say(http.StatusBadRequest, "faults: "+err.Error()).write(w)
-		return
+		say(http.StatusBadRequest, what+": "+err.Error()).write(w)
 	}
-	s.SetFaults(f)
-	show(w, f)
+	return err == nil
 }
 
 func (s *Sandbox) getMessages(w http.ResponseWriter, r *http.Request) {

@@ -107,8 +107,8 @@ func TestControlRefusals(t *testing.T) {
 		method, path, body string
 		want               string
 	}{
-		"an unknown path":       {"GET", "/_sandbox/x", "", "404 no such control endpoint: there are GET and PUT faults, GET stats, GET messages, GET campaigns, POST reset"},
-		"the wrong method":      {"GET", "/_sandbox/reset", "", "404 no such control endpoint: there are GET and PUT faults, GET stats, GET messages, GET campaigns, POST reset"},
+		"an unknown path":       {"GET", "/_sandbox/x", "", "404 no such control endpoint: there are GET and PUT faults, PUT points, GET stats, GET messages, GET campaigns, POST reset"},
+		"the wrong method":      {"GET", "/_sandbox/reset", "", "404 no such control endpoint: there are GET and PUT faults, PUT points, GET stats, GET messages, GET campaigns, POST reset"},
 		"an unknown fault":      {"PUT", "/_sandbox/faults", `{"errors":1}`, `400 faults: json: unknown field "errors"`},
 		"a rate above one":      {"PUT", "/_sandbox/faults", `{"junk":1.5}`, "400 faults: junk 1.5 must be between 0 and 1"},
 		"a duration of no unit": {"PUT", "/_sandbox/faults", `{"latency":"5"}`, `400 faults: latency "5" is not a duration such as 250ms or 2s`},

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -110,6 +111,40 @@ func TestPoints(t *testing.T) {
 	}
 	if left := s.Stats().Points; left > 1e-9 || left < 0 {
 		t.Errorf("%v points left", left)
+	}
+}
+
+// What failed for want of points was never sent, so it may come again once the balance is topped up.
+func TestPointsAreToppedUp(t *testing.T) {
+	o := account()
+	o.Points, o.Price = 0.5, 1
+	s := serve(t, o)
+	send := func() string {
+		a, err := s.client.SendTemplate(t.Context(), reminder(phone))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return look(t, s.client, a.MessageID)
+	}
+	topUp := func(text string, want int) {
+		t.Helper()
+		if status, body, _ := s.ask(t, http.MethodPut, "/_sandbox/points", text); status != want {
+			t.Errorf("%s: %d %s", text, status, body)
+		}
+	}
+	got := []string{send(), send()}
+	topUp(`{}`, 400)
+	topUp(`{"points":"many"}`, 400)
+	topUp(`{"points":1}`, 200)
+	got = append(got, send())
+	if n := s.Stats().Duplicates; n != 0 {
+		t.Errorf("%d duplicates before anything was sent twice", n)
+	}
+	topUp(`{"points":-1}`, 200)
+	got = append(got, send())
+	want := []string{"failed insufficient points", "failed insufficient points", "queued", "queued"}
+	if diff := cmp.Diff(want, got); diff != "" || s.Stats().Duplicates != 1 {
+		t.Errorf("%d duplicates; statuses (-want +got):\n%s", s.Stats().Duplicates, diff)
 	}
 }
 

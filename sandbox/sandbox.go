@@ -98,6 +98,15 @@ func (s *Sandbox) SetFaults(f Faults) { s.faults.Store(f.begin()) }
 // Faults returns what breaks now.
 func (s *Sandbox) Faults() Faults { return s.faults.Load().Faults }
 
+// SetPoints makes the balance what it is from the next message on; below 0 it has no end. What
+// failed for want of points stays failed.
+func (s *Sandbox) SetPoints(points float64) {
+	l := s.book.Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.points = points
+}
+
 // Reset forgets messages, contacts, uploads and counts, restores the points, and goes back
 // to the faults of the options. Message ids go on, so that no id ever means two messages.
 func (s *Sandbox) Reset() {

@@ -61,7 +61,7 @@ type Stats struct {
 	Messages   int               `json:"messages"`   // accepted
 	Phones     int               `json:"phones"`     // that were sent to, or are contacts
 	Contacts   int               `json:"contacts"`   // created by uploads
-	Duplicates int               `json:"duplicates"` // accepted again: same phone, same template or campaign, same variables
+	Duplicates int               `json:"duplicates"` // accepted again: same phone, same template or campaign, same variables; not of those without points
 	Repeated   []Repeat          `json:"repeated"`   // the first 100 of those, by phone
 	Uploads    int               `json:"uploads"`
 	Points     float64           `json:"points"` // left; below 0 for no end

@@ -30,10 +30,12 @@ what your triggers do before you have an account. It sends nothing to anybody.
 The last digits of a phone decide: …0000 fails, …0001 never leaves queued, …0002 stops at sent,
 …0003 is never read, …0004 is refused at once.
 
-While it runs, /_sandbox/faults changes what breaks, and /_sandbox/stats counts.`,
+While it runs, /_sandbox/faults changes what breaks, /_sandbox/points tops the balance up, and
+/_sandbox/stats counts.`,
 		Example: `  nudgewire sandbox --key test
   nudgewire sandbox --fail 0.05 --hang 0.01 --latency 50ms
-  curl -X PUT 127.0.0.1:8091/_sandbox/faults -d '{"error_rate":0.2}'`,
+  curl -X PUT 127.0.0.1:8091/_sandbox/faults -d '{"error_rate":0.2}'
+  curl -X PUT 127.0.0.1:8091/_sandbox/points -d '{"points":1000}'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Shape = sandbox.Shape(shape)
 			var err error
