@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/gocarina/gocsv"
 )
 
 // MaxFile is the most bytes of an uploaded CSV file: "10 MB", read as the smaller of its two
@@ -236,26 +238,27 @@ func (u *upload) takeFile(part *multipart.Part) error {
 	in := &metered{r: io.TeeReader(part, sum)}
 	table := csv.NewReader(in)
 	table.ReuseRecord = true
-	header, err := table.Read()
+	rows, err := gocsv.NewUnmarshaller(table, uploadedRow{})
 	if errors.Is(err, io.EOF) {
 		return refuse("file is empty")
 	}
 	if err != nil {
 		return inFile(err)
 	}
-	if words := badHeader(header); words != "" {
+	// gocsv passes over what it does not know, and a byte order mark.
+	if words := badHeader(rows.Headers); words != "" {
 		return refuse("%s", words)
 	}
-	u.variables = len(header) - 1
+	u.variables = len(rows.Headers) - 1
 	for {
-		row, err := table.Read()
+		row, rest, err := rows.ReadUnmatched()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return inFile(err)
 		}
-		p, words := parseRow(row)
+		p, words := parcelOf(row.(uploadedRow), rows.Headers[1:], rest) //nolint:forcetypeassert // what the reader was made for
 		if words != "" {
 			line, _ := table.FieldPos(0)
 			return refuse("file, line %d: %s", line, words)
@@ -270,21 +273,24 @@ func (u *upload) takeFile(part *multipart.Part) error {
 	return nil
 }
 
-// parseRow reads one row. Its variables share one copy of the text.
-func parseRow(row []string) (parcel, string) {
-	phone, ok := parseNumber(row[0])
+// An uploadedRow is what every row has; its variables are by their columns, however many there are.
+type uploadedRow struct {
+	Phone string `csv:"phone"`
+}
+
+// parcelOf is what becomes of a row whose variables stand in the columns of those names.
+func parcelOf(row uploadedRow, columns []string, variables map[string]string) (parcel, string) {
+	phone, ok := parseNumber(row.Phone)
 	if !ok {
 		return parcel{}, "phone must be 7 to 15 digits with the country code, without plus sign and separators"
 	}
 	p := parcel{phone: phone, contact: true}
-	if len(row) > 1 {
-		p.variables = make([]string, len(row)-1)
-		for i, v := range row[1:] {
-			if !utf8.ValidString(v) {
-				return parcel{}, "text is not UTF-8"
-			}
-			p.variables[i] = strings.Clone(v)
+	for _, name := range columns {
+		v := variables[name]
+		if !utf8.ValidString(v) {
+			return parcel{}, "text is not UTF-8"
 		}
+		p.variables = append(p.variables, v)
 	}
 	return p, ""
 }

@@ -20,7 +20,7 @@ func TestUpload(t *testing.T) {
 	o.Now, o.ListIDs = c.now, true
 	s := serve(t, o)
 	file := "phone,var_1,var_2\n447700900123,Ada,\"Kettle, blue\"\n447700900124,Bob,Pan\n447700900123,Ada,Cup\n"
-	a, err := s.client.CreateCampaign(t.Context(), "Winback June", 1042, "june.CSV", strings.NewReader(file), int64(len(file)))
+	a, err := s.client.CreateCampaign(t.Context(), "Winback June", 1042, "june.csv", strings.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestUpload(t *testing.T) {
 	}
 	want := []sandbox.Campaign{
 		{ID: "417", Predefined: true},
-		{ID: "5002", Name: "Winback June", TemplateID: 1042, File: "june.CSV", Bytes: int64(len(file)), Rows: 3, NewPeople: 2, SHA256: s.Campaigns()[1].SHA256, CreatedAt: c.now()},
+		{ID: "5002", Name: "Winback June", TemplateID: 1042, File: "june.csv", Bytes: int64(len(file)), Rows: 3, NewPeople: 2, SHA256: s.Campaigns()[1].SHA256, CreatedAt: c.now()},
 	}
 	if diff := cmp.Diff(want, s.Campaigns()); diff != "" || len(want[1].SHA256) != 64 {
 		t.Errorf("campaigns (-want +got):\n%s", diff)
@@ -63,7 +63,6 @@ func TestUploadRefusals(t *testing.T) {
 		file     string
 		words    string
 	}{
-		"another ending":        {1042, "a.txt", "phone\n", "400 Bad Request: file name must end in .csv"},
 		"an empty file":         {1042, "a.csv", "", "400 Bad Request: file is empty"},
 		"a header alone":        {1042, "a.csv", "phone,var_1,var_2\n", "400 Bad Request: file has a header, but no rows"},
 		"another first column":  {1042, "a.csv", "Phone\n447700900123\n", `400 Bad Request: first column must be phone, not "Phone"`},
@@ -124,6 +123,7 @@ func TestUploadForms(t *testing.T) {
 		want  string
 	}{
 		"the file first":      {[][2]string{{"file", csv}, {"template_id", "1042"}, {"name", "n"}}, `200 {"success":true,"campaign_id":"5002","contacts":1}`},
+		"another ending":      {[][2]string{{"a.txt", csv}}, `400 {"success":false,"error":"file name must end in .csv"}`},
 		"no name":             {[][2]string{{"file", csv}, {"template_id", "1042"}}, `400 {"success":false,"error":"part \"name\" is missing"}`},
 		"an empty name":       {[][2]string{{"name", " "}}, `400 {"success":false,"error":"part \"name\" is empty"}`},
 		"no template":         {[][2]string{{"file", csv}, {"name", "n"}}, `400 {"success":false,"error":"part \"template_id\" is missing"}`},
@@ -140,9 +140,12 @@ func TestUploadForms(t *testing.T) {
 			for _, p := range tt.parts {
 				var part io.Writer
 				var err error
-				if p[0] == "file" {
-					part, err = w.CreateFormFile("file", "a.csv")
-				} else {
+				switch p[0] {
+				case "file":
+					part, err = w.CreateFormFile("file", "a.CSV")
+				case "a.txt":
+					part, err = w.CreateFormFile("file", p[0])
+				default:
 					part, err = w.CreateFormField(p[0])
 				}
 				if err != nil {

@@ -11,7 +11,6 @@ import (
 	"hash"
 	"io"
 	"reflect"
-	"strconv"
 
 	"github.com/gocarina/gocsv"
 
@@ -160,23 +159,32 @@ func (p *partWriter) abandon() error {
 	return f.Close()
 }
 
-// An encoder hands batches of rows to gocsv. The columns of a job are known only when it is
-// compiled, so the struct that gocsv wants is made then: one text field for each.
-type encoder struct {
-	rows reflect.Value // a slice of the struct
-	out  *partWriter
+// A contactRow is a row of a part. Its phone has no type of its own: gocsv writes a type that has
+// a String method by that method, and a phone's hides it one day. It is an alias, so that the type
+// that newEncoder makes, which differs in its tags alone, is the same to the conversion.
+type contactRow = struct {
+	Phone     string
+	Variables []string
 }
 
+// An encoder hands batches of rows to gocsv.
+type encoder struct {
+	rows  []contactRow
+	typed reflect.Value // the same memory as gocsv wants it
+	out   *partWriter
+}
+
+// newEncoder makes an encoder of rows with that many variables. How many a job has is known only
+// when it is compiled, and gocsv takes the length of a list from its tag.
 func newEncoder(variables int, out *partWriter) *encoder {
-	var fields []reflect.StructField
-	for i, name := range columnNames(variables) {
-		fields = append(fields, reflect.StructField{
-			Name: "C" + strconv.Itoa(i), Type: reflect.TypeFor[string](),
-			Tag: reflect.StructTag(`csv:"` + name + `"`),
-		})
+	fields := reflect.VisibleFields(reflect.TypeFor[contactRow]())
+	fields[0].Tag = `csv:"phone"`
+	fields[1].Tag = reflect.StructTag(fmt.Sprintf(`csv:"var" csv[]:"%d"`, variables))
+	if variables == 0 {
+		fields[1].Tag = `csv:"-"` // else it would be one column
 	}
-	t := reflect.SliceOf(reflect.StructOf(fields))
-	return &encoder{rows: reflect.MakeSlice(t, batchRows, batchRows), out: out}
+	rows := make([]contactRow, batchRows)
+	return &encoder{rows: rows, typed: reflect.ValueOf(rows).Convert(reflect.SliceOf(reflect.StructOf(fields))), out: out}
 }
 
 // write encodes a batch.
@@ -184,11 +192,7 @@ func (e *encoder) write(b *batch) error {
 	e.out.i = 0
 	n := len(b.phones)
 	for i := range n {
-		row := e.rows.Index(i)
-		row.Field(0).SetString(b.phones[i])
-		for v := range b.width {
-			row.Field(v + 1).SetString(b.vars[i*b.width+v])
-		}
+		e.rows[i] = contactRow{b.phones[i], b.vars[i*b.width : (i+1)*b.width]}
 	}
-	return gocsv.MarshalCSVWithoutHeaders(e.rows.Slice(0, n).Interface(), e.out)
+	return gocsv.MarshalCSVWithoutHeaders(e.typed.Slice(0, n).Interface(), e.out)
 }

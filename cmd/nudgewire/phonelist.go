@@ -2,13 +2,19 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"unicode"
+	letters "unicode"
+
+	"github.com/gocarina/gocsv"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
@@ -24,40 +30,63 @@ type phoneList struct {
 	lines  []int
 }
 
+// A listedPhone is a row of such a file.
+type listedPhone struct {
+	Phone string `csv:"phone"`
+}
+
 // readPhones reads one phone a line, or the phones of a CSV file: those of the named column, or
 // of the one whose header says phone, or of the first where there is no header. Lines that are
 // empty or begin with # are passed over. name is the file's, for errors.
 func readPhones(in io.Reader, name, column string) (list phoneList, err error) {
-	text := bufio.NewReaderSize(in, 1<<16)
-	if mark, err := text.Peek(3); err == nil && string(mark) == "\uFEFF" {
-		_, _ = text.Discard(3) // it was peeked
+	// A mark at the beginning says that it is UTF-16, and goes.
+	text := bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(encoding.Nop.NewDecoder())), 1<<16)
+	if begin, _ := text.Peek(1 << 12); bytes.IndexByte(begin, '\n') < 0 && bytes.IndexByte(begin, '\r') >= 0 {
+		return list, fail(exitUsage, "save it with lines that end as on Unix or Windows", "%s: its lines end with CR alone", name)
 	}
 	r := csv.NewReader(text)
 	r.Comma, r.Comment = delimiter(text), '#'
 	r.FieldsPerRecord, r.LazyQuotes, r.TrimLeadingSpace, r.ReuseRecord = -1, true, true, true
-	at := -1
+	rows, err := gocsv.NewUnmarshaller(r, listedPhone{})
+	if errors.Is(err, io.EOF) {
+		return list, nil
+	}
+	if err != nil {
+		return list, fmt.Errorf("read %s: %w", name, err)
+	}
+	line, _ := r.FieldPos(0)
+	first := rows.Headers
+	header := !slices.ContainsFunc(first, phoneLike)
+	at, err := phoneColumn(first, header, fmt.Sprintf("%s:%d", name, line), column)
+	if err != nil {
+		return list, err
+	}
+	take := func(row listedPhone) {
+		if phone := strings.TrimSpace(row.Phone); phone != "" {
+			line, _ := r.FieldPos(0)
+			list.phones, list.lines = append(list.phones, phone), append(list.lines, line)
+		}
+	}
+	if !header {
+		take(listedPhone{first[at]})
+	}
+	// Whatever the column is called, it is the phone's, and no other is.
+	if err := rows.RenormalizeHeaders(func(names []string) []string {
+		names = make([]string, len(names))
+		names[at] = "phone"
+		return names
+	}); err != nil {
+		return list, fmt.Errorf("read %s: %w", name, err)
+	}
 	for {
-		row, err := r.Read()
+		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
 			return list, nil
 		}
 		if err != nil {
 			return list, fmt.Errorf("read %s: %w", name, err)
 		}
-		line, _ := r.FieldPos(0)
-		if at < 0 { // the first line
-			header := !slices.ContainsFunc(row, phoneLike)
-			if at, err = phoneColumn(row, header, fmt.Sprintf("%s:%d", name, line), column); err != nil {
-				return list, err
-			}
-			if header {
-				continue
-			}
-		}
-		if at >= len(row) || strings.TrimSpace(row[at]) == "" {
-			continue
-		}
-		list.phones, list.lines = append(list.phones, strings.TrimSpace(row[at])), append(list.lines, line)
+		take(row.(listedPhone)) //nolint:forcetypeassert // what the reader was made for
 	}
 }
 
@@ -77,7 +106,7 @@ func delimiter(text *bufio.Reader) rune {
 func phoneLike(cell string) bool {
 	digits := 0
 	for _, c := range cell {
-		if unicode.IsDigit(c) {
+		if letters.IsDigit(c) {
 			digits++
 		}
 	}
@@ -87,7 +116,7 @@ func phoneLike(cell string) bool {
 // phoneColumn is the place of the phone in the rows, from 0.
 func phoneColumn(first []string, header bool, place, column string) (int, error) {
 	fold := func(s string) string {
-		return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(c rune) bool { return c == '_' || c == '-' || unicode.IsSpace(c) }), " ")
+		return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(c rune) bool { return c == '_' || c == '-' || letters.IsSpace(c) }), " ")
 	}
 	names := make([]string, len(first))
 	for i := range first {
@@ -121,7 +150,7 @@ func phoneColumn(first []string, header bool, place, column string) (int, error)
 
 // quoteIf is a word as a shell takes it.
 func quoteIf(word string) string {
-	if strings.ContainsFunc(word, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '-' }) {
+	if strings.ContainsFunc(word, func(c rune) bool { return !letters.IsLetter(c) && !letters.IsDigit(c) && c != '_' && c != '-' }) {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	return word

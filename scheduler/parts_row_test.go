@@ -1,0 +1,49 @@
+package scheduler
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+func TestEveryCellOfARowIsWritten(t *testing.T) {
+	for name, tt := range map[string]struct {
+		variables int
+		rows      [][]string
+		want      string
+	}{
+		"phones alone":     {0, [][]string{{"447700900123"}, {"447700900124"}}, "phone\n447700900123\n447700900124\n"},
+		"an empty one":     {2, [][]string{{"447700900123", "", "x"}, {"447700900124", "y", ""}}, "phone,var_1,var_2\n447700900123,,x\n447700900124,y,\n"},
+		"signs of the CSV": {1, [][]string{{"447700900123", "a, \"b\"\nc"}}, "phone,var_1\n447700900123,\"a, \"\"b\"\"\nc\"\n"},
+		"JSON stays text":  {1, [][]string{{"447700900123", `["a"]`}}, "phone,var_1\n447700900123,\"[\"\"a\"\"]\"\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			out, err := newPartWriter(&diskFolder{dir}, 1<<20, tt.variables, nil, func(*nudgewire.Part, int) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := newBatch(tt.variables)
+			for _, row := range tt.rows {
+				b.phones, b.vars = append(b.phones, row[0]), append(b.vars, row[1:]...)
+			}
+			if err := newEncoder(tt.variables, out).write(b); err != nil {
+				t.Fatal(err)
+			}
+			if err := out.finish(); err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(filepath.Join(dir, partName(1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
