@@ -203,7 +203,8 @@ func cart(token, phone, total string) map[string]any {
 func order(token, phone, total string) map[string]any {
 	o := cart(token, phone, total)
 	delete(o, "token")
-	o["id"], o["checkout_token"], o["name"] = 9007199254740993, token, "#1001"
+	delete(o, "abandoned_checkout_url")
+	o["id"], o["checkout_token"], o["name"], o["order_number"] = 9007199254740993, token, "#1001", 1001
 	o["created_at"] = time.Now().UTC().Format(time.RFC3339)
 	return o
 }

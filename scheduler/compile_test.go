@@ -103,7 +103,7 @@ jobs:
 		`config.yaml:10:15: jobs.a.max_size: "11MB" is more than 10MB; it is between 1kB and 10MB`,
 		`config.yaml:11:21: jobs.a.canary.first: "0%" is no share of the rows; write more than 0% and at most 100%`,
 		`config.yaml:11:34: jobs.a.canary.stop_if: "bounced > 10%" is no condition of a canary; write "failed > 10%"`,
-		`config.yaml:12:3: jobs.b.source: is missing; add it`,
+		`config.yaml:12:3: jobs.b.source: is missing; add source: {csv: ./lists/customers.csv}, or one of xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp in place of csv`,
 		`config.yaml:13:5: jobs.b.campaign.template_id: is missing; add template_id: 1042`,
 		`config.yaml:14:17: jobs.b.on_missed.younger: unknown key; known here: if_younger_than`,
 	}
