@@ -71,10 +71,25 @@ func Again(r nudgewire.Run, family []nudgewire.Part, who string, nth int, doubtf
 		case elsewhere > 0:
 			hint = fmt.Sprintf("run %d has sent the rest of it again: look at jobs show %d", elsewhere, elsewhere)
 		}
-		return Retry{}, &wordError{fmt.Sprintf("run %d has nothing that can be sent again", r.ID), hint}
+		return Retry{}, nothingLeft(r.ID, hint)
 	}
 	again.Tally.Rows, again.Tally.Parts = again.Tally.Kept, len(left)
 	return Retry{Run: again, Parts: left}, nil
+}
+
+// ErrNothing means that what was asked about is not there: no part of that number, nothing left to send
+// again.
+var ErrNothing = errors.New("there is nothing of that kind")
+
+// A nothingError is ErrNothing in the words of one case.
+type nothingError struct{ *wordError }
+
+func (e *nothingError) Unwrap() error { return e.wordError }
+
+func (*nothingError) Is(target error) bool { return target == ErrNothing }
+
+func nothingLeft(id nudgewire.RunID, hint string) error {
+	return &nothingError{&wordError{fmt.Sprintf("run %d has nothing that can be sent again", id), hint}}
 }
 
 // MayRetry says why nothing of a run can be sent again as it stands; nil where it can be looked

@@ -55,7 +55,7 @@ func (l *Leavings) Retry(r nudgewire.Run, who string, nth int, price float64, no
 				hint = "its one row cannot: " + top.Reason
 			}
 		}
-		return Retry{}, &wordError{fmt.Sprintf("run %d has nothing that can be sent again", r.ID), hint}
+		return Retry{}, nothingLeft(r.ID, hint)
 	}
 	return Retry{Run: again, Causes: l.files.short(l.causes.list())}, nil
 }

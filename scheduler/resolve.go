@@ -23,7 +23,7 @@ func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgew
 	}
 	at := slices.IndexFunc(parts, func(p nudgewire.Part) bool { return p.Number == number })
 	if at < 0 {
-		return r, nudgewire.Part{}, &wordError{fmt.Sprintf("run %d has no part %d", r.ID, number), fmt.Sprintf("it has %d: look at jobs show %d", len(parts), r.ID)}
+		return r, nudgewire.Part{}, &nothingError{&wordError{fmt.Sprintf("run %d has no part %d", r.ID, number), fmt.Sprintf("it has %d: look at jobs show %d", len(parts), r.ID)}}
 	}
 	p := &parts[at]
 	if p.State != nudgewire.PartInDoubt {

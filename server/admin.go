@@ -482,8 +482,11 @@ func (a admin) send(r *http.Request) (any, error) {
 	if in.Send.Template != "" {
 		in.Send.Language = cmp.Or(in.Send.Language, daemon.Language)
 	}
-	if err := checkSend(&in); err != nil {
+	if err := in.Check(); err != nil {
 		return nil, err
+	}
+	if in.Send.Template != "" && in.Send.Language == "" {
+		return nil, refusef(http.StatusBadRequest, "", "a template needs a language")
 	}
 	if err := a.canLeave(r.Context(), &in, phone, &daemon); err != nil {
 		return nil, err
@@ -532,10 +535,15 @@ func (a admin) canLeave(ctx context.Context, in *SendRequest, phone nudgewire.Ph
 	return refusef(http.StatusConflict, "nudgewire contacts allow "+string(phone), "the contact %s is blocked: nothing but codes is sent to it", phone.Masked())
 }
 
-// checkSend holds a message sent by hand to the rules of one made by a trigger.
-func checkSend(in *SendRequest) error {
+// Check holds a message sent by hand to the rules of one made by a trigger; what is wrong with it is an *Error.
+func (in *SendRequest) Check() error {
 	if in.Category == "" {
 		in.Category = nudgewire.Marketing
+	}
+	switch in.Category {
+	case nudgewire.Marketing, nudgewire.Utility, nudgewire.Authentication:
+	default:
+		return refusef(http.StatusBadRequest, "", "category %q: want marketing, utility or authentication", in.Category)
 	}
 	kinds := 0
 	for _, s := range []string{in.Send.Template, in.Send.Campaign, in.Send.Text} {
@@ -545,9 +553,6 @@ func checkSend(in *SendRequest) error {
 	}
 	if kinds != 1 {
 		return refusef(http.StatusBadRequest, "", "want exactly one of a template, a campaign and a text")
-	}
-	if in.Send.Template != "" && in.Send.Language == "" {
-		return refusef(http.StatusBadRequest, "", "a template needs a language")
 	}
 	return nil
 }

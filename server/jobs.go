@@ -86,6 +86,9 @@ func jobError(err error) error {
 	case errors.Is(err, scheduler.ErrMoved):
 		return refusef(http.StatusConflict, "look at it with jobs show, then try again", "the run moved on in this very moment; nothing was changed")
 	case errors.As(err, &hinted):
+		if errors.Is(err, scheduler.ErrNothing) {
+			return refusef(http.StatusNotFound, hinted.Hint(), "%s", err.Error())
+		}
 		return refusef(http.StatusConflict, hinted.Hint(), "%s", err.Error())
 	default:
 		return err

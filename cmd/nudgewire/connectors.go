@@ -55,25 +55,18 @@ func (c *cli) connectorsList() *cobra.Command {
 				}
 			}
 			slices.SortFunc(rows, func(a, b listedConnector) int { return strings.Compare(a.Name, b.Name) })
-			if c.json {
-				return printAll(c, rows)
-			}
-			if len(rows) == 0 {
-				return fail(exitNothing, `"nudgewire connectors list" shows the presets`, "the config has no connectors")
-			}
-			var out [][]string
-			for _, r := range rows {
+			nothing := fail(exitNothing, `"nudgewire connectors list" shows the presets`, "the config has no connectors")
+			err := list(c, rows, nothing, "NAME | SYSTEM | CONFIG | WHAT PROVES A REQUEST", func(r listedConnector) []string {
 				mark := "-"
 				if r.Configured {
 					mark = "configured"
 				}
-				out = append(out, []string{r.Name, r.Title, mark, r.Proof})
+				return []string{r.Name, r.Title, mark, r.Proof}
+			})
+			if err == nil && !c.json {
+				c.note(`how to set one up: nudgewire connectors show NAME`)
 			}
-			if err := c.table("NAME | SYSTEM | CONFIG | WHAT PROVES A REQUEST", out); err != nil {
-				return err
-			}
-			c.note(`how to set one up: nudgewire connectors show NAME`)
-			return nil
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&own, "configured", false, "only those of the config")

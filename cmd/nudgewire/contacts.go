@@ -88,17 +88,9 @@ func (c *cli) contactsList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return printAll(c, rows)
-				}
-				if len(rows) == 0 {
-					return fail(exitNothing, "", "nobody is blocked")
-				}
-				var out [][]string
-				for _, b := range rows {
-					out = append(out, []string{b.Phone.Masked(), clock(b.At), b.Source, orDash(b.Reason)})
-				}
-				return c.table("PHONE | SINCE | BY | WHY", out)
+				return list(c, rows, fail(exitNothing, "", "nobody is blocked"), "PHONE | SINCE | BY | WHY", func(b server.BlockView) []string {
+					return []string{b.Phone.Masked(), clock(b.At), b.Source, orDash(b.Reason)}
+				})
 			})
 		},
 	}

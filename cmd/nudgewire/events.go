@@ -64,17 +64,17 @@ func (c *cli) eventsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if c.json {
-				return printAll(c, events)
-			}
 			var refused []server.RefusalView
-			if kind == "" && phone == "" {
+			if kind == "" && phone == "" && !c.json {
 				if refused, err = ask.Refusals(cmd.Context(), q); err != nil {
 					return err
 				}
 			}
 			if len(events)+len(refused) == 0 {
 				return fail(exitNothing, "", "no events")
+			}
+			if c.json {
+				return printAll(c, events)
 			}
 			return c.table("ID | RECEIVED | EVENT | PHONE | WHAT CAME OF IT", eventRows(events, refused, f.limit))
 		},
@@ -160,17 +160,10 @@ func (c *cli) eventsRefused() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if len(rows) == 0 && !c.json {
-				return fail(exitNothing, "", "no request was refused")
-			}
-			if c.json {
-				return printAll(c, rows)
-			}
-			var out [][]string
-			for _, r := range rows {
-				out = append(out, []string{clock(r.At), r.Connector, strconv.Itoa(r.Status), r.Stage, strconv.Itoa(r.Bytes), r.Reason})
-			}
-			return c.table("AT | CONNECTOR | ANSWER | STAGE | BYTES | REASON", out)
+			nothing := fail(exitNothing, "", "no request was refused")
+			return list(c, rows, nothing, "AT | CONNECTOR | ANSWER | STAGE | BYTES | REASON", func(r server.RefusalView) []string {
+				return []string{clock(r.At), r.Connector, strconv.Itoa(r.Status), r.Stage, strconv.Itoa(r.Bytes), r.Reason}
+			})
 		},
 	}
 	f.add(cmd)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/plain"
@@ -12,6 +14,7 @@ import (
 
 // Exit statuses, the same for every command. 69, 75 and 78 are those of sysexits.h.
 const (
+	exitGood        = 0
 	exitFailed      = 1
 	exitUsage       = 2
 	exitNoDaemon    = 3
@@ -20,6 +23,41 @@ const (
 	exitTryLater    = 75
 	exitConfig      = 78
 )
+
+// exitTable says what each status means, for people; answers gives the answers of a daemon theirs. Together
+// they are the whole table: a status that a command ends with is one of these.
+var (
+	exitTable = []struct {
+		code  int
+		means string
+	}{
+		{exitGood, "good"},
+		{exitFailed, "failed, or a webhook that is refused"},
+		{exitUsage, "usage, a file named on the command line that cannot be read among it"},
+		{exitNoDaemon, "no daemon"},
+		{exitNothing, "nothing found"},
+		{exitUnreachable, "service unreachable"},
+		{exitTryLater, "try later"},
+		{exitConfig, "bad config, or none"},
+	}
+	answers = map[int]int{
+		http.StatusBadRequest:          exitUsage,
+		http.StatusNotFound:            exitNothing,
+		http.StatusUnprocessableEntity: exitConfig,
+		http.StatusTooManyRequests:     exitTryLater,
+		http.StatusServiceUnavailable:  exitTryLater,
+		http.StatusBadGateway:          exitUnreachable,
+	}
+)
+
+// exitWords is the table for people, on one line.
+func exitWords() string {
+	words := make([]string, len(exitTable))
+	for i, e := range exitTable {
+		words[i] = fmt.Sprintf("%d %s", e.code, e.means)
+	}
+	return strings.Join(words, "; ")
+}
 
 // An exitError is an error that knows its exit status and what to do next.
 type exitError struct {
@@ -51,7 +89,7 @@ func report(w io.Writer, err error) int {
 		case errors.Is(err, server.ErrNoDaemon):
 			e.code, e.hint = exitNoDaemon, "start it with: nudgewire serve"
 		case errors.As(err, &remote):
-			e.code, e.hint = remoteCode(remote), remote.Hint
+			e.code, e.hint = cmp.Or(answers[remote.Status], exitFailed), remote.Hint
 		}
 	}
 	if e.err != nil {
@@ -64,20 +102,4 @@ func report(w io.Writer, err error) int {
 		}
 	}
 	return e.code
-}
-
-// remoteCode turns a daemon's refusal into an exit status.
-func remoteCode(e *server.Error) int {
-	switch e.Status {
-	case 404:
-		return exitNothing
-	case 422:
-		return exitConfig
-	case 429, 503:
-		return exitTryLater
-	case 502:
-		return exitUnreachable
-	default:
-		return exitFailed
-	}
 }

@@ -43,14 +43,8 @@ func (c *cli) jobsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if c.json {
-				return printAll(c, jobs)
-			}
-			if len(jobs) == 0 {
-				return fail(exitNothing, "see jobs: in docs/config.md", "no jobs in the config")
-			}
-			var rows [][]string
-			for _, j := range jobs {
+			nothing := fail(exitNothing, "see jobs: in docs/config.md", "no jobs in the config")
+			return list(c, jobs, nothing, "JOB | CRON | ZONE | NEXT | DELIVER | SOURCE | LAST", func(j server.JobView) []string {
 				next, last := "by hand", "never ran"
 				switch {
 				case j.Off:
@@ -61,9 +55,8 @@ func (c *cli) jobsList() *cobra.Command {
 				if j.Last != nil {
 					last = fmt.Sprintf("run %d %s", j.Last.ID, j.Last.Standing())
 				}
-				rows = append(rows, []string{j.Name, orDash(j.Cron), j.Timezone, next, string(j.Deliver), j.Source, last})
-			}
-			return c.table("JOB | CRON | ZONE | NEXT | DELIVER | SOURCE | LAST", rows)
+				return []string{j.Name, orDash(j.Cron), j.Timezone, next, string(j.Deliver), j.Source, last}
+			})
 		},
 	}
 }
@@ -261,20 +254,13 @@ func (c *cli) jobsHistory() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return printAll(c, runs)
-				}
-				if len(runs) == 0 {
-					return fail(exitNothing, "", "no runs")
-				}
-				var rows [][]string
-				for _, r := range runs {
-					rows = append(rows, []string{
+				head := "RUN | JOB | FOR | STATE | ROWS | LEFT OUT | PARTS | MESSAGES | WHY"
+				return list(c, runs, fail(exitNothing, "", "no runs"), head, func(r server.RunView) []string {
+					return []string{
 						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, r.Standing(), units.Number(r.Tally.Kept), units.Number(r.Tally.Excluded()),
 						strconv.Itoa(r.Tally.Parts), orDash(byStatus(r.Messages)), orDash(oneLine(r.Reason)),
-					})
-				}
-				return c.table("RUN | JOB | FOR | STATE | ROWS | LEFT OUT | PARTS | MESSAGES | WHY", rows)
+					}
+				})
 			})
 		},
 	}

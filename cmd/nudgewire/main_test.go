@@ -36,10 +36,16 @@ func TestCommands(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("TZ", "UTC")
+			e.Setenv("API_KEY", "key")
+			e.Setenv("SECRET", "a-long-enough-secret")
+			e.Setenv("SERVICE", freeAddress(t))
+			e.Setenv("LISTEN", freeAddress(t))
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			return nil
 		},
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"western": western},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"western": western, "exits": exits, "eventually": eventually, "mkconfig": mkconfig,
+		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
 }

@@ -38,19 +38,12 @@ func (c *cli) messagesList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return printAll(c, rows)
-				}
-				if len(rows) == 0 {
-					return fail(exitNothing, "", "no messages")
-				}
-				var out [][]string
-				for _, m := range rows {
-					out = append(out, []string{
+				head := "DISPATCH | DUE | TRIGGER | PHONE | WHAT | STANDS | WHY"
+				return list(c, rows, fail(exitNothing, "", "no messages"), head, func(m server.MessageView) []string {
+					return []string{
 						strconv.FormatInt(int64(m.ID), 10), clock(m.DueAt), m.Trigger, orDash(m.Phone.Masked()), m.What, stands(m), orDash(reasonOf(m)),
-					})
-				}
-				return c.table("DISPATCH | DUE | TRIGGER | PHONE | WHAT | STANDS | WHY", out)
+					}
+				})
 			})
 		},
 	}

@@ -70,7 +70,7 @@ func (c *cli) many(cmd *cobra.Command, r server.BulkRequest, dryRun bool, questi
 		if err != nil {
 			return err
 		}
-		if c.json && dryRun {
+		if c.json && dryRun && found.Count > 0 {
 			return c.print(found)
 		}
 		for _, g := range found.Stay {

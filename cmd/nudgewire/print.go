@@ -85,6 +85,22 @@ func printAll[T any](c *cli, rows []T) error {
 	return nil
 }
 
+// list writes rows as JSON, or as a table of their cells. None is an error that says nothing; both ways,
+// because a script wants to know, too.
+func list[T any](c *cli, rows []T, nothing error, head string, cells func(row T) []string) error {
+	if len(rows) == 0 {
+		return nothing
+	}
+	if c.json {
+		return printAll(c, rows)
+	}
+	out := make([][]string, len(rows))
+	for i := range rows {
+		out[i] = cells(rows[i])
+	}
+	return c.table(head, out)
+}
+
 // table writes rows in columns under a head.
 func (c *cli) table(head string, rows [][]string) error {
 	w := tabwriter.NewWriter(c.out, 0, 4, 2, ' ', 0)

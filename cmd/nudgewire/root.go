@@ -48,7 +48,9 @@ func (c *cli) root() *cobra.Command {
 which message and when, sends each one once through a messaging service, and follows it
 until it is delivered. It can always say why a message was sent, or was not.
 
-Start with "nudgewire demo": it needs nothing.`,
+Start with "nudgewire demo": it needs nothing.
+
+Exit status: ` + exitWords() + ".",
 		SilenceErrors: true, SilenceUsage: true,
 		Version:                    versionText(),
 		SuggestionsMinimumDistance: 2,
@@ -78,10 +80,26 @@ Start with "nudgewire demo": it needs nothing.`,
 		c.connectors(), c.doctor(), c.torture(),
 		c.schema(), c.configCommand(), c.version(),
 	)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion": // what runs nothing gets help whatever it is called with
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		case "help":
+			cmd.PreRunE = helpTopic
+		}
 		usageErrors(cmd)
 	}
 	return root
+}
+
+// helpTopic refuses help about what is no command.
+func helpTopic(cmd *cobra.Command, args []string) error {
+	if _, rest, err := cmd.Root().Find(args); err != nil || len(rest) > 0 {
+		return fail(exitUsage, `"nudgewire help" lists the commands`, "there is no command %q", strings.Join(args, " "))
+	}
+	return nil
 }
 
 // usageErrors gives wrong arguments the exit status of usage, in every command below cmd.

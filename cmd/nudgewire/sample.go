@@ -51,7 +51,7 @@ func receiver(cfg *config.Config, name string) (*connectors.Connector, error) {
 	if near := nearest.Of(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return nil, fail(exitUsage, hint, "no connector %q in the config", name)
+	return nil, fail(exitNothing, hint, "no connector %q in the config", name)
 }
 
 // webhook is the request that a command line asks for: args are a connector of the config
@@ -139,7 +139,7 @@ func (c *cli) content(req *connectors.Request, r *connectors.Connector, file str
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("read the body: %w", err)
+		return fail(exitUsage, "", "read the body: %w", err)
 	}
 	if f.topic != "" {
 		name := r.TopicHeader()
@@ -170,7 +170,7 @@ func pickSample(r *connectors.Connector, f *sampleFlags) (connectors.Sample, err
 		}
 		names = append(names, s.Name)
 	}
-	return connectors.Sample{}, fail(exitUsage, "it has: "+strings.Join(names, ", "), "connector %q has no sample %q", r.Name(), name)
+	return connectors.Sample{}, fail(exitNothing, "it has: "+strings.Join(names, ", "), "connector %q has no sample %q", r.Name(), name)
 }
 
 // hookURL is where the sender would post: the public address, else the listener's own.

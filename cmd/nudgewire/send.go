@@ -24,6 +24,9 @@ func (c *cli) send() *cobra.Command {
 				return err
 			}
 			in.Send.Header = header
+			if err := in.Check(); err != nil {
+				return err
+			}
 			if !in.DryRun {
 				if err := c.confirm(fmt.Sprintf("Send %s to %s?", in.Send.What(), args[0])); err != nil {
 					return err

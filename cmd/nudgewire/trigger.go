@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
@@ -35,11 +36,18 @@ func (c *cli) trigger() *cobra.Command {
 				return err
 			}
 			if c.json {
-				return c.print(map[string]any{"status": status, "answer": string(answer)})
+				if err := c.print(posted(status, answer)); err != nil {
+					return err
+				}
+			} else {
+				c.say("%d %s\n%s", status, http.StatusText(status), block(answer))
 			}
-			c.say("%d %s\n%s", status, http.StatusText(status), block(answer))
 			if status >= http.StatusBadRequest {
-				return fail(exitFailed, `"nudgewire events refused" says why`, "the webhook was refused")
+				code := exitFailed
+				if answers[status] == exitTryLater {
+					code = exitTryLater
+				}
+				return fail(code, `"nudgewire events refused" says why`, "the webhook was refused")
 			}
 			c.note(`see what came of it with "nudgewire events list"`)
 			return nil
@@ -49,6 +57,19 @@ func (c *cli) trigger() *cobra.Command {
 	cmd.Flags().StringVar(&url, "url", "", "where the daemon listens (default: server.listen of the config)")
 	cmd.Flags().BoolVar(&list, "list", false, "list the connector's samples")
 	return cmd
+}
+
+// A postedWebhook is what the daemon answered to a webhook.
+type postedWebhook struct {
+	Status int `json:"status"`
+	Answer any `json:"answer"` // its JSON, or its text where it is none
+}
+
+func posted(status int, answer []byte) postedWebhook {
+	if json.Valid(answer) {
+		return postedWebhook{status, json.RawMessage(answer)}
+	}
+	return postedWebhook{status, string(answer)}
 }
 
 func (c *cli) listSamples(connector string) error {

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+)
+
+// exits CODE ARGS runs nudgewire and wants that exit status.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec("nudgewire", args[1:]...); err != nil {
+		ended, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = ended.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("nudgewire %s: exit status %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// eventually ARGS runs nudgewire until it ends well.
+func eventually(ts *testscript.TestScript, _ bool, args []string) {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		err := ts.Exec("nudgewire", args...)
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("nudgewire %s: %v", strings.Join(args, " "), err)
+		}
+	}
+}
+
+// mkconfig makes config.yaml of template.yaml with the addresses of this script.
+func mkconfig(ts *testscript.TestScript, _ bool, _ []string) {
+	text := strings.NewReplacer("SERVICE", ts.Getenv("SERVICE"), "LISTEN", ts.Getenv("LISTEN")).Replace(ts.ReadFile("template.yaml"))
+	ts.Check(os.WriteFile(ts.MkAbs("config.yaml"), []byte(text), 0o600))
+}
+
+// Whoever adds a command says in exits.txtar how it ends, and the table has words for each status.
+func TestEveryCommandHasItsExitStatus(t *testing.T) {
+	script, err := os.ReadFile("testdata/exits.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+		path := strings.TrimPrefix(cmd.CommandPath(), "nudgewire")
+		if !cmd.HasSubCommands() && !regexp.MustCompile(`(?m)^exits \d+`+path+`( |$)`).Match(script) {
+			t.Errorf("exits.txtar does not say how%s ends", path)
+		}
+	}
+	walk((&cli{}).root())
+
+	means := map[int]bool{}
+	for _, e := range exitTable {
+		means[e.code] = true
+	}
+	for status, code := range answers {
+		if !means[code] {
+			t.Errorf("the answer %d makes the exit status %d, which has no meaning", status, code)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^exits (\d+)`).FindAllStringSubmatch(string(script), -1) {
+		if code, err := strconv.Atoi(m[1]); err != nil || !means[code] {
+			t.Errorf("exits.txtar has the status %s, which has no meaning", m[1])
+		}
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if flat := strings.Join(strings.Fields(string(readme)), " "); !strings.Contains(flat, exitWords()) {
+		t.Errorf("the README does not say %q", exitWords())
+	}
+}
