@@ -110,7 +110,7 @@ type Tally struct {
 	Bytes      int64       `json:"bytes"`
 	Points     float64     `json:"points"` // by the price table; 0 where there is none
 	Exclusions []Exclusion `json:"exclusions,omitempty"`
-	SHA256     string      `json:"sha256,omitempty"`  // of what was built: of its file, or of the hashes of several; hex
+	SHA256     string      `json:"sha256,omitempty"`  // of all rows that could be sent, before anybody was excluded; hex
 	ReadAs     string      `json:"read_as,omitempty"` // encoding and delimiter of the source, for people; "" where it is no text
 	Notes      []string    `json:"notes,omitempty"`   // what is worth a look about the source, for people
 }

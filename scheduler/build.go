@@ -119,6 +119,7 @@ type building struct {
 	out     *partWriter
 	first   []Preview
 	tally   nudgewire.Tally
+	list    digest
 	rows    int64
 	file    spot // of the row at hand; nth counts the files that rows came from
 }
@@ -203,7 +204,7 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	for _, p := range b.out.parts {
 		b.tally.Bytes += p.Bytes
 	}
-	b.tally.SHA256 = digest(b.out.parts)
+	b.tally.SHA256 = b.list.String()
 	return b.out.parts, nil
 }
 
@@ -268,6 +269,7 @@ func (b *building) read(ctx context.Context, rows Rows, m *mapper, free <-chan *
 			row, number, err = next()
 		}
 		one.name()
+		b.list.add(one)
 		if err := b.exclude(ctx, one); err != nil {
 			return err
 		}

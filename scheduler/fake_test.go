@@ -89,7 +89,11 @@ func (b *book) LastSent(_ context.Context, job string) (nudgewire.Run, bool, err
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range slices.Backward(b.runs) {
-		if r.Job == job && (r.State == nudgewire.RunDone || r.State == nudgewire.RunPartial) && r.Tally.Kept > 0 {
+		sent := r.State == nudgewire.RunDone || r.State == nudgewire.RunPartial || r.State == nudgewire.RunCancelled && (len(b.owed[r.ID]) > 0 ||
+			slices.ContainsFunc(b.parts[r.ID], func(p nudgewire.Part) bool {
+				return p.State == nudgewire.PartAccepted || p.State == nudgewire.PartUploading || p.State == nudgewire.PartInDoubt
+			}))
+		if r.Job == job && sent && r.Tally.Kept > 0 {
 			return r, true, nil
 		}
 	}

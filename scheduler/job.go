@@ -90,7 +90,7 @@ type Guard struct {
 	MaxRows     int64   `yaml:"max_rows" validate:"min=1" doc:"Most rows to send."`
 	MaxChange   Percent `yaml:"max_change" doc:"Most rows against the last run that was sent, and, the other way around, least: 300% holds what is more than three times as large or less than a third." example:"300%"`
 	MaxPoints   float64 `yaml:"max_points" validate:"min=0" doc:"Most points by the price table; needs api.price."`
-	Repeat      Repeat  `yaml:"repeat" default:"hold" validate:"oneof=hold send" doc:"When a list is, to the byte, the one that the last run sent with the same template: hold waits for a person; send is for a list that never changes."`
+	Repeat      Repeat  `yaml:"repeat" default:"hold" validate:"oneof=hold send" doc:"When a list has the rows of the one that the last run sent with the same template, whoever is excluded of them: hold waits for a person; send is for a list that never changes."`
 	ApproveOver int64   `yaml:"approve_over" validate:"min=0" doc:"More rows than this always wait for a person."`
 }
 

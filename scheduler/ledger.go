@@ -32,8 +32,8 @@ type Ledger interface {
 	// OpenRuns are the runs of a job that are not final, the oldest first; of all jobs for "".
 	OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, error)
 
-	// LastSent is the newest run of a job that is done or partial and kept at least one row; one
-	// that repeats another is passed over.
+	// LastSent is the newest run of a job that kept at least one row and is done, partial, or cancelled
+	// after some of it had left, or may have; one that repeats another is passed over.
 	LastSent(ctx context.Context, job string) (r nudgewire.Run, ok bool, err error)
 
 	// Attended is the time up to which a job's clock needs no more looking at: the newest

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // A register is an Excluder: who is in it by now is excluded.
@@ -547,6 +548,78 @@ func TestTheSameListTwiceIsHeld(t *testing.T) {
 			r := fire(d, tt.second, tt.order)
 			if held := r.State == nudgewire.RunHeld; held != (tt.held != "") || r.Reason != tt.held {
 				t.Errorf("%s %q, want %q", r.State, r.Reason, tt.held)
+			}
+		})
+	}
+}
+
+// Who is excluded between two runs makes no other list of it, in either order.
+func TestWhoIsExcludedMakesNoOtherList(t *testing.T) {
+	const one = "447911100001"
+	for name, tt := range map[string]struct {
+		skip          Skip
+		before, after bool // excluded at the first run, at the second
+		held          bool
+	}{
+		"blocked between them":                       {Skip{}, false, true, true},
+		"unblocked between them":                     {Skip{}, true, false, true},
+		"reached of late, so it cannot get it twice": {Skip{MessagedWithin: units.Duration(time.Hour)}, true, true, false},
+		"reached longer ago":                         {Skip{MessagedWithin: units.Duration(time.Second)}, true, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := jobOf(t, people(3), Job{Skip: tt.skip})
+			d := newDesk(t, monday)
+			d.Use([]*Compiled{j})
+			for _, excluded := range []bool{tt.before, tt.after} {
+				r := withRegister(d)
+				if excluded {
+					r.block(one)
+				}
+				d.advance(2 * time.Second)
+				if _, err := d.RunNow(t.Context(), j, d.now(), HandOrder{}); err != nil {
+					t.Fatal(err)
+				}
+				d.settle(t)
+			}
+			if r := d.the(t); (r.State == nudgewire.RunHeld) != tt.held || tt.held && !strings.Contains(r.Reason, "the same list that run 1 sent") {
+				t.Errorf("%s %q", r.State, r.Reason)
+			}
+		})
+	}
+}
+
+// A run that was cancelled after some of it left has sent, and one that was cancelled before has not.
+func TestACancelledRunThatSentCounts(t *testing.T) {
+	for name, after := range map[string]int{"before it sent": 0, "after its first part": 1} {
+		t.Run(name, func(t *testing.T) {
+			j := jobOf(t, people(300), Job{MaxSize: 2000})
+			d := newDesk(t, monday)
+			d.Use([]*Compiled{j})
+			d.service.answer = func(n int) error {
+				if n > after {
+					return &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.Rejected, HTTPStatus: 402, Words: "insufficient points"}
+				}
+				return nil
+			}
+			if _, err := d.RunNow(t.Context(), j, d.now(), HandOrder{}); err != nil {
+				t.Fatal(err)
+			}
+			d.settle(t)
+			if err := d.Cancel(t.Context(), 1, "Ann"); err != nil {
+				t.Fatal(err)
+			}
+			d.service.answer = nil
+			d.advance(2 * time.Second)
+			if _, err := d.RunNow(t.Context(), j, d.now(), HandOrder{}); err != nil {
+				t.Fatal(err)
+			}
+			d.settle(t)
+			want := ""
+			if after > 0 {
+				want = "300 rows, the same list that run 1 sent in part and was cancelled on 2026-05-04 10:00:00 UTC"
+			}
+			if r := d.the(t); (r.State == nudgewire.RunHeld) != (want != "") || r.Reason != want {
+				t.Errorf("%s %q, want %q", r.State, r.Reason, want)
 			}
 		})
 	}

@@ -3,24 +3,45 @@ package scheduler
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// digest tells one list as it was built from another: the hash of its file, or, of several, the hash of
-// their hashes.
-func digest(parts []nudgewire.Part) string {
-	if len(parts) == 1 {
-		return parts[0].SHA256
+// A digest tells one list from another, by all rows that can be sent: it is taken before anybody is excluded,
+// because who is blocked between two runs does not make another list of it.
+type digest struct {
+	sum  hash.Hash
+	text []byte // of one batch
+}
+
+func (d *digest) add(b *batch) {
+	if d.sum == nil {
+		d.sum = sha256.New()
 	}
-	sum := sha256.New()
-	for i := range parts {
-		sum.Write([]byte(parts[i].SHA256))
+	d.text = d.text[:0]
+	put := func(cell string) {
+		d.text = append(binary.AppendUvarint(d.text, uint64(len(cell))), cell...)
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	for i, p := range b.phones {
+		put(p)
+		for _, v := range b.vars[i*b.width : (i+1)*b.width] {
+			put(v)
+		}
+	}
+	d.sum.Write(d.text)
+}
+
+// String is hex.
+func (d *digest) String() string {
+	if d.sum == nil {
+		return ""
+	}
+	return hex.EncodeToString(d.sum.Sum(nil))
 }
 
 // repeated is the job's newest run that was sent, where r would send the same list with the same template
@@ -32,12 +53,18 @@ func (s *Scheduler) repeated(ctx context.Context, j *Compiled, r nudgewire.Run) 
 	}
 	last, ok, err = s.Ledger.LastSent(ctx, j.Name)
 	same := last.Tally.SHA256 == r.Tally.SHA256 && last.TemplateID == r.TemplateID && last.Template == r.Template && last.Language == r.Language
-	return last, ok && same, err
+	// Whoever that run reached is excluded already: what is left is who it did not reach.
+	passed := last.FilesRemovedAt.IsZero() && s.Now().Sub(last.StartedAt) < j.Skip.MessagedWithin.D()
+	return last, ok && same && !passed, err
 }
 
 // repeatWords says what would be sent once more.
 func repeatWords(rows int64, last nudgewire.Run) string {
-	return fmt.Sprintf("%s, the same list that run %d sent on %s", units.Count(rows, "row"), last.ID, last.EndedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
+	sent := "sent"
+	if last.State == nudgewire.RunCancelled {
+		sent = "sent in part and was cancelled"
+	}
+	return fmt.Sprintf("%s, the same list that run %d %s on %s", units.Count(rows, "row"), last.ID, sent, last.EndedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
 }
 
 // addressed gives r what the job sends.

@@ -80,14 +80,16 @@ func (s *Store) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, erro
 	return out, nil
 }
 
-// LastSent is the newest run of a job that is done or partial and kept at least one row; one
-// that repeats another is passed over.
+// LastSent is the newest run of a job that kept at least one row and is done, partial, or cancelled
+// after some of it had left, or may have; one that repeats another is passed over.
 func (s *Store) LastSent(ctx context.Context, job string) (r nudgewire.Run, ok bool, err error) {
 	var q select_
 	q.and("job = ?", job)
 	q.and("kept > 0")
 	q.and("again_of = 0") // what is sent again is no measure of the list
-	q.and("(state = 'done' OR state = 'partial')")
+	q.and("(state = 'done' OR state = 'partial' OR state = 'cancelled')")
+	q.and(`(state <> 'cancelled' OR EXISTS (SELECT 1 FROM run_rows w WHERE w.run_id = runs.id)
+		OR EXISTS (SELECT 1 FROM parts p WHERE p.run_id = runs.id AND (p.state = 'accepted' OR p.state = 'uploading' OR p.state = 'in_doubt')))`)
 	found, err := s.listRuns(ctx, &q, "id DESC", 1)
 	if err != nil {
 		return r, false, fmt.Errorf("last run of %s: %w", job, err)

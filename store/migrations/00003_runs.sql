@@ -43,7 +43,7 @@ CREATE TABLE runs (
 );
 CREATE UNIQUE INDEX runs_slot ON runs (job, slot);
 CREATE INDEX runs_clock ON runs (job, due_at) WHERE cause <> 'hand';
-CREATE INDEX runs_sent ON runs (job, id) WHERE kept > 0 AND (state = 'done' OR state = 'partial');
+CREATE INDEX runs_sent ON runs (job, id) WHERE kept > 0 AND (state = 'done' OR state = 'partial' OR state = 'cancelled');
 CREATE INDEX runs_open ON runs (id) WHERE ended_at = 0;
 
 -- One CSV file of a run, stored with its rows, bytes and hash before the first upload.

@@ -19,6 +19,7 @@ func (s suite) afterwards(t *testing.T) {
 	t.Run("a phone leads to the rows of runs", s.phoneRows)
 	t.Run("a person's word settles a part in doubt", s.resolvePart)
 	t.Run("a retry is no measure of a list", s.retryIsNoMeasure)
+	t.Run("a run that was cancelled half-way was sent", s.cancelledWasSent)
 	t.Run("the messages of a part are known by phone where the answer said whose they are", s.messagesOfPart)
 }
 
@@ -409,6 +410,41 @@ func (s suite) retryIsNoMeasure(t *testing.T) {
 	if err != nil || !ok || last.ID != old.ID {
 		t.Errorf("the last run that was sent is %d (%v), %v", last.ID, ok, err)
 	}
+}
+
+// A cancelled run was sent where some of it left, or may have.
+func (s suite) cancelledWasSent(t *testing.T) {
+	for state, sent := range map[nudgewire.PartState]bool{
+		nudgewire.PartAccepted: true, nudgewire.PartInDoubt: true, nudgewire.PartUploading: true, nudgewire.PartRejected: false, nudgewire.PartBuilt: false,
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			l := s.open(t)
+			r := l.uploading("1", 2)
+			if state != nudgewire.PartBuilt {
+				if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+					t.Fatal(err)
+				}
+				p, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
+				if p.State, p.Reason = state, "as the test says"; err == nil && state != nudgewire.PartUploading {
+					err = l.FinishPart(l.ctx, p)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.mustSet(r, nudgewire.RunCancelled)
+			if last, ok, err := l.LastSent(l.ctx, "winback"); err != nil || ok != sent || ok && last.ID != r.ID {
+				t.Errorf("the last run that was sent is %d (%v), %v", last.ID, ok, err)
+			}
+		})
+	}
+	t.Run("rows that were handed over", func(t *testing.T) {
+		l := s.open(t)
+		l.mustSet(l.handedOver("1", 1), nudgewire.RunCancelled)
+		if _, ok, err := l.LastSent(l.ctx, "winback"); err != nil || !ok {
+			t.Errorf("%v, %v", ok, err)
+		}
+	})
 }
 
 func (s suite) messagesOfPart(t *testing.T) {
