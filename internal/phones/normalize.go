@@ -143,7 +143,8 @@ func characters(text string) error {
 }
 
 // international reads digits that start with a country code. trunk tells that a "(0)" was
-// written, which is dialled only inside the country.
+// written, which is dialled only inside the country. Whoever wrote the code wrote the whole number: where no plan
+// knows it, with or without a zero behind the code, it stays as written.
 func international(digits string, trunk bool) (string, error) {
 	n, err := phonenumbers.Parse("+"+digits, "")
 	if err != nil {
@@ -156,7 +157,6 @@ func international(digits string, trunk bool) (string, error) {
 	if trunk {
 		digits = read
 	}
-	n, digits = withoutTrunk(n, digits)
 	reason := phonenumbers.IsPossibleNumberWithReason(n)
 	if len(digits) > mostDigits || (reason != phonenumbers.IS_POSSIBLE && len(digits) < fewestLenient) {
 		return "", length(reason, place(n))
