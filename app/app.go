@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -49,6 +48,9 @@ type Options struct {
 	Now        func() time.Time // the clock that webhooks are judged by; nil is time.Now
 	JobClock   func() time.Time // the clock that fires jobs; nil is Now
 	Watch      Watch            // told of what was committed; its functions must be quick
+
+	// AwaitDisk waits for a disk that takes nothing, and answers webhooks 503 meanwhile; else New fails.
+	AwaitDisk bool
 }
 
 // An App is the daemon: every room, built and wired, running while Run does.
@@ -81,8 +83,8 @@ type App struct {
 	silent    []server.SilentView
 }
 
-// New loads the config, opens the store and both listeners, and recovers what a dead owner
-// left behind. Nothing is sent or taken before Run. A bad config is a *ConfigError.
+// New loads the config, opens both listeners and the store, and recovers what a dead owner
+// left behind. Nothing is sent or taken before Run. Errors: a *ConfigError, a *PortError, those of store.Open.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
@@ -107,10 +109,11 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.budget = pace.NewBudget(cfg.API.Rate.PerSecond())
-	if err := a.openStore(ctx, cfg); err != nil {
+	// The port comes first: whoever cannot have it has made no database, and whoever waits for the disk can say so.
+	if err := a.listen(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if err := a.listen(ctx, cfg); err != nil {
+	if err := a.openData(ctx, cfg); err != nil {
 		return nil, err
 	}
 	a.door = server.NewHooks(server.HooksOptions{
@@ -193,24 +196,6 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	return err
 }
 
-func (a *App) listen(ctx context.Context, cfg *config.Config) (err error) {
-	var lc net.ListenConfig
-	if a.hooks, err = lc.Listen(ctx, "tcp", cfg.Server.Listen); err != nil {
-		return fmt.Errorf("listen for webhooks: %w", err)
-	}
-	path := SocketPath(cfg.Storage)
-	// The store's lock says that no other daemon lives beside this data, so a socket that is
-	// still there was left by one that died, and gives way.
-	if a.admin, err = listenBeside(ctx, path); err != nil {
-		return err
-	}
-	folder := filepath.Dir(path)
-	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o077 != 0 {
-		a.log.Warn("the folder of the data is open to other users", zap.String("folder", folder), zap.String("cure", "chmod 700 "+folder))
-	}
-	return nil
-}
-
 // Addr is where webhooks are taken.
 func (a *App) Addr() net.Addr { return a.hooks.Addr() }
 
@@ -278,29 +263,12 @@ func (a *App) held() bool {
 }
 
 func (a *App) close() error {
-	var errs []error
-	if a.admin != nil {
-		// It goes while the store's lock is held: afterwards another daemon's may stand there.
-		if err := os.Remove(SocketPath(a.began.Storage)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	for _, l := range []net.Listener{a.hooks, a.admin} {
-		if l == nil {
-			continue
-		}
-		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
-		}
-	}
-	if a.store != nil {
-		errs = append(errs, a.store.Close())
+	errs := []error{a.closeData()}
+	if a.hooks != nil {
+		errs = append(errs, closeListener(a.hooks))
 	}
 	if a.api != nil {
 		a.api.Close()
-	}
-	if a.lookups != nil {
-		a.lookups.Close()
 	}
 	return errors.Join(errs...)
 }

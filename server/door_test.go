@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,8 @@ func openTheDoor(t *testing.T, o HooksOptions, opt connectors.Options) *openDoor
 		for end := time.Now().Add(5 * time.Second); d.lobby.open.Load() > 0 && time.Now().Before(end); {
 			time.Sleep(time.Millisecond) // idle connections are told of a moment after they are closed
 		}
+		d.lobby.mu.Lock()
+		defer d.lobby.mu.Unlock()
 		if n, held := d.lobby.open.Load(), d.memory.held; n != 0 || held != 0 || len(d.lobby.by)+len(d.lobby.turned)+len(d.memory.by) != 0 {
 			t.Errorf("after the end %d connections are counted, %d bytes are held, %v %v %v", n, held, d.lobby.by, d.lobby.turned, d.memory.by)
 		}
@@ -420,10 +423,51 @@ func TestTroubleThatRepeatsIsOneLineAMinute(t *testing.T) {
 	})
 }
 
-// A failing ledger stores nothing.
+// A disk that is nearly full takes the look at it and no webhook: the door is not ready until one is stored, or a minute is over.
+func TestTheDoorIsNotReadyWhileTheDiskTakesNoWebhook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
+		disk := &failing{syscall.ENOSPC}
+		core, logs := observer.New(zap.DebugLevel)
+		h := door(HooksOptions{Ledger: disk, Log: zap.New(core), Ready: func(context.Context) error { return nil }},
+			Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
+		ready := func() int {
+			w := httptest.NewRecorder()
+			h.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+			return w.Code
+		}
+		post := func() {
+			h.Handler().ServeHTTP(httptest.NewRecorder(), signed(t, shop, "http://x/hooks/shopify", 10))
+		}
+		if post(); ready() != http.StatusServiceUnavailable {
+			t.Error("a full disk, and /readyz says ready")
+		}
+		disk.err = nil
+		if post(); ready() != http.StatusOK {
+			t.Error("a webhook is stored, and /readyz does not say ready")
+		}
+		if got := logs.FilterMessage("webhook taken").All(); len(got) != 1 || got[0].ContextMap()["connector"] != "shopify" {
+			t.Errorf("the debug log does not tell what was taken: %v", got)
+		}
+		disk.err = syscall.ENOSPC
+		post()
+		if time.Sleep(refusesFor); ready() != http.StatusOK {
+			t.Error("nobody would send a webhook to a door that is never ready again")
+		}
+		disk.err = errors.New("of another kind")
+		if post(); ready() != http.StatusOK {
+			t.Error("what is no trouble of the disk says nothing of the next webhook")
+		}
+	})
+}
+
+// A failing ledger stores nothing while it has an error.
 type failing struct{ err error }
 
 func (f failing) Accept(context.Context, []nudgewire.Plan) ([]nudgewire.Receipt, error) {
+	if f.err == nil {
+		return []nudgewire.Receipt{{EventID: 1}}, nil
+	}
 	return nil, f.err
 }
 func (f failing) Refuse(context.Context, nudgewire.Refusal) error { return f.err }

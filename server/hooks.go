@@ -68,12 +68,13 @@ type HooksOptions struct {
 // Hooks is the public door: POST /hooks/{connector}, GET /healthz and GET /readyz.
 type Hooks struct {
 	HooksOptions
-	memory budget
-	lobby  lobby
-	turned tally
-	traces traces
-	rates  rates
-	lines  struct{ notStored, notKept, notReady, turned quiet }
+	memory   budget
+	lobby    lobby
+	turned   tally
+	traces   traces
+	rates    rates
+	refusing refusing
+	lines    struct{ notStored, notKept, notReady, turned quiet }
 }
 
 // NewHooks returns the public door.
@@ -226,15 +227,17 @@ func (h *Hooks) tellRest() {
 }
 
 func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
-	if h.Ready != nil {
-		if err := h.Ready(r.Context()); err != nil {
-			// Anybody may ask, so the reason goes to the log and not to them.
-			if others, ok := h.lines.notReady.line(h.Now()); ok {
-				h.Log.Warn("not ready", zap.Error(err), zap.Int64("more_within_a_minute", others))
-			}
-			say(w, http.StatusServiceUnavailable, "not ready")
-			return
+	err := h.refusing.lately(h.Now())
+	if err == nil && h.Ready != nil {
+		err = h.Ready(r.Context())
+	}
+	if err != nil {
+		// Anybody may ask, so the reason goes to the log and not to them.
+		if others, ok := h.lines.notReady.line(h.Now()); ok {
+			h.Log.Warn("not ready", zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
+		say(w, http.StatusServiceUnavailable, "not ready")
+		return
 	}
 	if h.Held != nil && h.Held() {
 		say(w, http.StatusOK, "ready for webhooks; nothing is sent until the damage is reviewed")
@@ -351,10 +354,22 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	if err != nil {
 		return reply, err
 	}
+	h.refusing.over()
+	h.tell(c, plans, receipts)
 	if got.Reply.Body == nil && got.Reply.ContentType == "" {
 		got.Reply.ContentType, got.Reply.Body = "application/json", receiptBody(receipts)
 	}
 	return got.Reply, nil
+}
+
+// tell writes a line for each event that was taken, for who looks closely.
+func (h *Hooks) tell(c *call, plans []nudgewire.Plan, receipts []nudgewire.Receipt) {
+	for i := range receipts {
+		if line := h.Log.Check(zap.DebugLevel, "webhook taken"); line != nil {
+			line.Write(zap.String("connector", c.name), zap.Int64("event", int64(receipts[i].EventID)), zap.String("kind", plans[i].Event.Kind),
+				zap.Bool("duplicate", receipts[i].Duplicate), zap.Int("decisions", len(receipts[i].Decisions)), zap.Int("bytes", len(c.body)))
+		}
+	}
 }
 
 // nobody is the refusal for a path that no connector has.
@@ -430,6 +445,9 @@ func (h *Hooks) refuse(w http.ResponseWriter, c *call, err error) {
 	case errors.As(err, &no):
 	default:
 		// Ours, not the sender's: it may come again when we are well.
+		if store.DiskTrouble(err) != "" {
+			h.refusing.now(h.Now(), err)
+		}
 		if others, ok := h.lines.notStored.line(h.Now()); ok {
 			h.Log.Error("webhook not stored", zap.String("connector", c.name), zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}

@@ -4,6 +4,7 @@ package store
 
 import (
 	"database/sql"
+	"errors"
 
 	"modernc.org/sqlite"
 )
@@ -11,3 +12,11 @@ import (
 // Builds without a C compiler get SQLite translated to Go, under the name that the C one has,
 // so that nothing else differs between the two.
 func init() { sql.Register("sqlite3", &sqlite.Driver{}) }
+
+// sqliteCode is SQLite's primary code in err, 0 for none; this driver does not tell what the system said.
+func sqliteCode(err error) (code int, cause error) {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff, nil
+	}
+	return 0, nil
+}

@@ -43,14 +43,26 @@ func lockData(path string) (*dataLock, error) {
 	if err == nil && !free {
 		err = &LockedError{Path: path, PID: readPID(f)}
 	}
-	if err == nil {
-		err = writePID(f)
-	}
 	if err != nil {
 		_ = f.Close() // the first error is the one to tell
 		return nil, err
 	}
+	writePID(f)
 	return &dataLock{f}, nil
+}
+
+// Held is a *LockedError while another process has the data behind dsn open for writing.
+func Held(dsn string) error {
+	path := Path(dsn) + ".lock"
+	f, err := os.Open(path)
+	if err != nil {
+		return nil //nolint:nilerr // nobody holds what cannot be opened, or nobody can tell
+	}
+	free, err := tryLock(f)
+	if err == nil && !free {
+		err = &LockedError{Path: path, PID: readPID(f)}
+	}
+	return errors.Join(err, f.Close())
 }
 
 // unlocked reports whether nobody holds the lock at path, without taking it.
@@ -85,12 +97,9 @@ func readPID(f *os.File) int {
 	return pid
 }
 
-func writePID(f *os.File) error {
-	if err := f.Truncate(0); err != nil {
-		return fmt.Errorf("lock file: %w", err)
+// writePID helps on whoever finds the data locked. The lock is held without it, too, on a full disk say.
+func writePID(f *os.File) {
+	if f.Truncate(0) == nil {
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
-	if _, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0); err != nil {
-		return fmt.Errorf("lock file: %w", err)
-	}
-	return nil
 }

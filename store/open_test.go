@@ -2,13 +2,16 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -346,5 +349,56 @@ func TestAFileThatIsNoDatabaseIsNamedWithTheNextStep(t *testing.T) {
 		if kept, err := os.ReadFile(path); err != nil || string(kept) != text {
 			t.Errorf("the file was changed (%v)", err)
 		}
+	}
+}
+
+// On a full disk the process's number does not fit into the lock file, and the lock is held all the same.
+func TestALockNeedsNoRoom(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full here")
+	}
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	if err := os.Symlink("/dev/full", path+".lock"); err != nil {
+		t.Fatal(err)
+	}
+	l, err := lockData(path + ".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if locked, ok := errors.AsType[*LockedError](Held("sqlite:" + path)); !ok {
+		t.Errorf("held by nobody: %v", locked)
+	}
+	if err := l.release(); err != nil {
+		t.Error(err)
+	}
+	if err := Held("sqlite:" + path); err != nil {
+		t.Errorf("given back, and held: %v", err)
+	}
+}
+
+func TestTroubleOfTheDiskIsToldByItsKind(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	if err := execOn(s.writer.conn, "PRAGMA max_page_count = 120"); err != nil {
+		t.Fatal(err)
+	}
+	p := testPlan("1")
+	p.Event.Payload = make([]byte, 4<<20)
+	if _, err := rand.Read(p.Event.Payload); err != nil {
+		t.Fatal(err)
+	}
+	_, full := s.Accept(t.Context(), []nudgewire.Plan{p})
+	readOnly := s.rows(t.Context(), "DELETE FROM events", nil, func(*row) error { return nil })
+	for want, err := range map[string]error{
+		"the disk is full":          full,
+		"the disk can only be read": readOnly,
+		"the disk reports errors":   &fs.PathError{Op: "write", Path: "x", Err: syscall.EIO},
+		"":                          fs.ErrPermission,
+	} {
+		if got := DiskTrouble(fmt.Errorf("open: %w", err)); got != want {
+			t.Errorf("%v is told as %q, want %q", err, got, want)
+		}
+	}
+	if got := DiskTrouble(nil); got != "" {
+		t.Errorf("no error is told as %q", got)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -166,11 +167,24 @@ func (d *doctor) address(ctx context.Context, what, base, cure string) {
 		d.found(wellBad, what, cure, "%s does not answer: %v", base, err)
 	case status == http.StatusOK && strings.Contains(words, "ready"):
 		d.found(wellGood, what, "", "%s answers, and takes webhooks", base)
+	case starting(words) != "":
+		d.found(wellBad, what, "make room, or look at the disk; the daemon goes on by itself", "%s takes no webhooks, and the daemon cannot open its data: %s", base, starting(words))
 	case status == http.StatusServiceUnavailable:
 		d.found(wellBad, what, "the daemon's log says why", "%s answers that it is not ready", base)
 	default:
 		d.found(wellNote, what, "that is fine when a proxy passes on /hooks/ alone; else it is another server's address", "%s answers %d, not as nudgewire does", base, status)
 	}
+}
+
+// starting is what a daemon waits for that has not opened its data yet, of its answer at the door; "" for none.
+func starting(answer string) string {
+	var view struct {
+		Starting string `json:"starting"`
+	}
+	if json.Unmarshal([]byte(answer), &view) != nil {
+		return ""
+	}
+	return view.Starting
 }
 
 func (d *doctor) public(ctx context.Context) {
@@ -202,6 +216,8 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 	defer ask.Close()
 	s, err := ask.Status(ctx)
 	switch {
+	case errors.Is(err, server.ErrNoDaemon) && d.starting(ctx) != "":
+		return // the listener told
 	case errors.Is(err, server.ErrNoDaemon) && d.answers(ctx):
 		d.found(wellBad, "daemon", elsewhereCure, "none has its data at %s, and %s", store.Path(d.cfg.Storage), d.elsewhere())
 		return

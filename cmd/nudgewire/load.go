@@ -153,6 +153,9 @@ func (c *cli) failApp(err error) error {
 	if locked, ok := errors.AsType[*store.LockedError](err); ok {
 		return fail(exitTryLater, `"nudgewire status" shows the one that runs`, "%w", locked)
 	}
+	if port, ok := errors.AsType[*app.PortError](err); ok {
+		return fail(exitFailed, port.Hint(), "start: %w", port)
+	}
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}

@@ -27,7 +27,7 @@ SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
 			}
 			defer app.SpareProcessor()()
 			a, err := app.New(cmd.Context(), app.Options{
-				ConfigFile: c.config, Env: os.LookupEnv, Version: versionText(), Log: log,
+				ConfigFile: c.config, Env: os.LookupEnv, Version: versionText(), Log: log, AwaitDisk: true,
 			})
 			if err != nil {
 				return c.failApp(err)

@@ -94,6 +94,9 @@ func (c *cli) noDaemon(ctx context.Context) error {
 	}
 	d := &doctor{cfg: cfg, client: http.Client{Timeout: doctorPatience}}
 	defer d.client.CloseIdleConnections()
+	if why := d.starting(ctx); why != "" {
+		return fail(exitTryLater, "it goes on by itself when that ends", "the daemon cannot open its data: %s", why)
+	}
 	if d.answers(ctx) {
 		return fail(exitNoDaemon, elsewhereCure, "%w over %s, but %s", server.ErrNoDaemon, store.Path(cfg.Storage), d.elsewhere())
 	}
@@ -110,7 +113,19 @@ func (d *doctor) answers(ctx context.Context) bool {
 		return false
 	}
 	status, words, err := d.get(ctx, localURL(d.cfg)+"/readyz")
-	return err == nil && (status == http.StatusServiceUnavailable || (status == http.StatusOK && strings.Contains(words, "ready")))
+	return err == nil && starting(words) == "" && (status == http.StatusServiceUnavailable || (status == http.StatusOK && strings.Contains(words, "ready")))
+}
+
+// starting is what the daemon at the door waits for before it can open its data; "" for none.
+func (d *doctor) starting(ctx context.Context) string {
+	if d.cfg.Server.Listen == "" {
+		return ""
+	}
+	_, words, err := d.get(ctx, localURL(d.cfg)+"/readyz")
+	if err != nil {
+		return ""
+	}
+	return starting(words)
 }
 
 // elsewhere is a daemon at the door whose socket is not beside the data.
