@@ -107,7 +107,7 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 		}
 	}
 	var no *server.Error
-	if _, err := h.ask.Why(t.Context(), "13", 20); !errors.As(err, &no) || no.Words != "that is not a phone number" {
+	if _, err := h.ask.Why(t.Context(), "13", 20); !errors.As(err, &no) || no.Words != "that is not a phone number; no run whose files are kept excluded it" {
 		t.Errorf("why 13: %v", err)
 	}
 	const hint = `"nudgewire events refused" shows requests that were not taken`
@@ -140,6 +140,10 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 	got, note := h.why("+447700900101")
 	if want := "which rows run 1 of winback left out is not known any more: the files were removed (retention.lists)"; note != want || len(got) != 1 || got[0] != "winback, run 1, row 0 of ." {
 		t.Errorf("%q, and the note is %q", got, note)
+	}
+	const gone = "which rows run 1 of winback left out is not known any more: the files were removed (retention.lists)"
+	if _, err := h.ask.Why(t.Context(), "12", 20); !errors.As(err, &no) || !strings.HasSuffix(no.Words, "; no run whose files are kept excluded it") || !strings.HasSuffix(no.Hint, "; "+gone) {
+		t.Errorf("why of a cell whose run's files are gone: %#v", err)
 	}
 }
 

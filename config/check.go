@@ -52,12 +52,11 @@ var textPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-])+$`)
 // url reads an address of a web service and reports what is wrong with it; nil for a bad one.
 func (k *checker) url(path, text string) *url.URL {
 	u, err := url.Parse(text)
-	hint := "write it like https://api.example.com"
 	switch {
 	case err != nil || u.Hostname() == "" || !strings.HasPrefix(u.Scheme, "http"): // the rule http_url has said so
 	case u.User != nil:
 		// The text is not repeated: it holds a password.
-		k.bad(path, "an address with a user name or password in it", hint)
+		k.bad(path, "an address with a user name or password in it", "write it like https://www.example.com")
 	case u.RawQuery != "" || u.Fragment != "":
 		k.bad(path, fmt.Sprintf("%q has more behind its path", text), "leave out ? and # and what follows them")
 	default:

@@ -53,11 +53,11 @@ func TestEachFaultHasItsWords(t *testing.T) {
 		},
 		"a base address that is none": {
 			"https://api.example.com/api/v1", "api.example.com",
-			[]string{`2:13: api.base_url: "api.example.com" is not a web address; write it like https://api.example.com`},
+			[]string{`2:13: api.base_url: "api.example.com" is not a web address; write it like https://api.example.com/api/v1`},
 		},
 		"a base address with a password": {
 			"https://api", "https://me:hunter2@api",
-			[]string{"2:13: api.base_url: an address with a user name or password in it; write it like https://api.example.com"},
+			[]string{"2:13: api.base_url: an address with a user name or password in it; write it like https://www.example.com"},
 		},
 		"a base address with a query": {
 			"/api/v1", "/api/v1?key=1",
@@ -105,7 +105,7 @@ func TestEachFaultHasItsWords(t *testing.T) {
 		},
 		"an address with a password that is none": {
 			"base_url: https://api.example.com/api/v1", "base_url: ftp://me:hush@api.example.com",
-			[]string{"2:13: api.base_url: is not a web address; write it like https://api.example.com"},
+			[]string{"2:13: api.base_url: is not a web address; write it like https://api.example.com/api/v1"},
 		},
 		"a language that is none": {"language: en", "language: English", []string{`4:35: defaults.language: "English" is not a language code; write it as the template has it, such as en or pt_BR`}},
 		"a connector's country":   {`{secret: "${SHOP_SECRET}"}`, `{secret: "${SHOP_SECRET}", defaults: {country: EN}}`, []string{`6:59: connectors.shopify.defaults.country: "EN" is not a country; write the two letters of ISO 3166, such as GB`}},
@@ -124,7 +124,7 @@ func TestEachFaultHasItsWords(t *testing.T) {
 		"a port that is none": {"triggers:", "server: {listen: ':http'}\ntriggers:", []string{`7:18: server.listen: "http" is not a port from 0 to 65535; write :8080 for all addresses, or 127.0.0.1:8080 behind a proxy on this machine`}},
 		"a public address that is none": {
 			"triggers:", "server: {public_url: hooks.example.com}\ntriggers:",
-			[]string{`7:22: server.public_url: "hooks.example.com" is not a web address; write it like https://api.example.com`},
+			[]string{`7:22: server.public_url: "hooks.example.com" is not a web address; write it like https://hooks.example.com`},
 		},
 		"less memory than a body": {
 			"triggers:", "server: {max_body: 10MB, max_in_flight: 5MB}\ntriggers:",

@@ -49,7 +49,7 @@ func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
 	}{
 		"why of nobody":           {func() error { _, err := ask.Why(ctx, "+447700900123", 10); return err }, 404, "nothing is known about 4477******23"},
 		"why of no phone":         {func() error { _, err := ask.Why(ctx, "", 10); return err }, 400, "why needs a phone"},
-		"a phone that is none":    {func() error { _, err := ask.Why(ctx, "CALL-ME", 10); return err }, 400, "that is not a phone number: has letters"},
+		"a phone that is none":    {func() error { _, err := ask.Why(ctx, "CALL-ME", 10); return err }, 400, "that is not a phone number: has letters; no run whose files are kept excluded it"},
 		"an unknown state":        {func() error { _, err := ask.Messages(ctx, server.ListQuery{State: "lost"}); return err }, 400, `unknown state "lost"`},
 		"a list too long":         {func() error { _, err := ask.Events(ctx, server.ListQuery{Limit: 10_001}); return err }, 400, `limit "10001": want 1 to 10000`},
 		"no such message":         {func() error { _, err := ask.Message(ctx, "99"); return err }, 404, "no dispatch or message 99"},

@@ -40,10 +40,11 @@ func (f *field) readRules(tag string) {
 	}
 }
 
-// ruleWords are what is said of a text that breaks a rule, and the cure. (The rules that need more
+// ruleWords are what is said of a text that breaks a rule, and the cure; "" is to write it like the
+// field's example. (The rules that need more
 // than the text have their words in check.)
 var ruleWords = map[string]struct{ msg, hint string }{
-	"http_url": {"is not a web address", "write it like https://api.example.com"},
+	"http_url": {"is not a web address", ""},
 	"timezone": {"is not a time zone", "write an IANA name, such as Europe/London or America/New_York"},
 }
 
@@ -64,7 +65,11 @@ func (n *Node) check(v reflect.Value, f field) {
 			n.checkBound(v, f, r)
 		default:
 			if broken(n.text, r.name) {
-				n.Report(n.quoted()+ruleWords[r.name].msg, ruleWords[r.name].hint)
+				words := ruleWords[r.name]
+				if words.hint == "" {
+					words.hint = "write it like " + f.example
+				}
+				n.Report(n.quoted()+words.msg, words.hint)
 				return
 			}
 		}

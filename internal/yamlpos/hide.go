@@ -3,6 +3,7 @@ package yamlpos
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // hide stars out the value of n wherever its line is shown.
@@ -11,21 +12,35 @@ func (d *Doc) hide(n *Node) {
 	if n.Expanded() || n.text == "" {
 		return // what stands in the file is only the name of the secret
 	}
-	last := n.line
-	if n.style != plainStyle {
-		last += strings.Count(n.raw, "\n") + 1 // generous: a block's lines follow its header
-	}
+	last, end := n.end()
 	for line := n.line; line <= last && line <= len(d.lines); line++ {
-		from := 1
+		from, to := 1, len([]rune(d.lines[line-1]))+1
 		if line == n.line {
 			from = n.col
 		}
-		to := len([]rune(d.lines[line-1])) + 1
-		if line == n.line && n.style == plainStyle {
-			to = min(to, from+len([]rune(n.raw)))
+		if line == last && end > 0 {
+			to = end
 		}
 		d.hidden[line] = append(d.hidden[line], span{from, to})
 	}
+}
+
+// end is the last line of a scalar in the file and the column behind it, 0 for all of that line. Where
+// text and file cannot be held side by side it is generous.
+func (n *Node) end() (line, col int) {
+	text := strings.TrimRight(n.raw, "\n")
+	a, ok := n.align()
+	if !ok || !a.advance(text, len(text)) {
+		return n.line + strings.Count(n.raw, "\n") + 1, 0 // a block's lines follow its header
+	}
+	col = utf8.RuneCountInString(a.lines[a.line][:a.col]) + 1
+	switch a.style {
+	case literalBlock, foldedBlock:
+		col = 0
+	case singleQuoted, doubleQuoted:
+		col++
+	}
+	return a.line + 1, col
 }
 
 // line is a line of the source as it may be shown, secrets starred out.

@@ -10,7 +10,7 @@ import (
 // escapes, folded lines and blocks are followed; where that fails (and behind a reference that
 // was replaced) it is the place where the value begins, as it is for every other kind of node.
 func (n *Node) Offset(offset int) (line, col int) {
-	if n.kind != Scalar || offset < 0 || n.line < 1 || n.line > len(n.doc.lines) {
+	if n.kind != Scalar || offset < 0 {
 		return n.line, n.col
 	}
 	if n.Expanded() {
@@ -18,8 +18,8 @@ func (n *Node) Offset(offset int) (line, col int) {
 			offset = i // behind it nothing in the file corresponds
 		}
 	}
-	a := aligner{lines: n.doc.lines, line: n.line - 1, col: byteCol(n.doc.lines[n.line-1], n.col), style: n.style}
-	if !a.begin() || !a.advance(n.raw, min(offset, len(n.raw))) {
+	a, ok := n.align()
+	if !ok || !a.advance(n.raw, min(offset, len(n.raw))) {
 		return n.line, n.col
 	}
 	return a.line + 1, utf8.RuneCountInString(a.lines[a.line][:a.col]) + 1
@@ -41,6 +41,15 @@ type aligner struct {
 	line, col int // 0-based, the column in bytes
 	style     style
 	indent    int // of a block's lines
+}
+
+// align puts an aligner where the text of a scalar begins.
+func (n *Node) align() (a aligner, ok bool) {
+	if n.line < 1 || n.line > len(n.doc.lines) {
+		return a, false
+	}
+	a = aligner{lines: n.doc.lines, line: n.line - 1, col: byteCol(n.doc.lines[n.line-1], n.col), style: n.style}
+	return a, a.begin()
 }
 
 // begin steps over anchor, tag and the opening quote or the header of a block.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
 func TestRenderShowsLineCaretAndHint(t *testing.T) {
@@ -117,5 +119,38 @@ func TestALineThatDidNotParseShowsNoSecret(t *testing.T) {
 	_, ps := Decode("f.yaml", []byte("secret: hunter2hunter2: x\n"), &struct{}{})
 	if len(ps) != 1 || strings.Contains(ps[0].Source, "hunter2") {
 		t.Errorf("problems %+v", ps)
+	}
+}
+
+func TestASecretIsHiddenAndWhatStandsBesideItIsNot(t *testing.T) {
+	for src, want := range map[string]string{
+		"{secret: \"abc\", n: x}\n":            "{secret: *****, n: x}",
+		"{secret: 'a''b', n: x}\n":             "{secret: ******, n: x}",
+		"{secret: \"a\\\"b\", n: x}\n":         "{secret: ******, n: x}",
+		"{secret: abc, n: x}\n":                "{secret: ***, n: x}",
+		"{secret: &a \"abc\", n: x}\n":         "{secret: ********, n: x}",
+		"{secret: \"ab\n  cd\", n: x}\n":       "{secret: ***\n*****, n: x}",
+		"secret: \"abc\"\nn: x\n":              "secret: *****\nn: x",
+		"secret: abc\n  def\nn: x\n":           "secret: ***\n*****\nn: x",
+		"secret: |\n  abc\n  def\nn: x\n":      "secret: *\n*****\n*****\nn: x",
+		"secret: |-\n  abc\n\n  def\nn: x\n":   "secret: **\n*****\n\n*****\nn: x",
+		"secret: >\n  abc\n  def\n\nn: x\n":    "secret: *\n*****\n*****\n\nn: x",
+		"secret: |\n  abc\n":                   "secret: *\n*****",
+		"secret: \"\\x41bc\" # abc\nn: \"\"\n": "secret: ******** # abc\nn: \"\"",
+	} {
+		doc, ps := Decode("f.yaml", []byte(src), &struct {
+			Secret secret.Secret `yaml:"secret"`
+			N      string        `yaml:"n"`
+		}{})
+		if len(ps) > 1 {
+			t.Errorf("%q: %v", src, ps)
+		}
+		var lines []string
+		for i := range strings.Count(src, "\n") {
+			lines = append(lines, doc.line(i+1))
+		}
+		if diff := cmp.Diff(want, strings.Join(lines, "\n")); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", src, diff)
+		}
 	}
 }
