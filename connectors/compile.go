@@ -90,13 +90,14 @@ type idPart struct {
 	optional bool
 }
 
-func (p *idPart) text(v *view) string {
+// text is the part's value, and whether it tells items of one request apart.
+func (p *idPart) text(v *view) (text string, tells bool) {
 	for _, e := range p.exprs {
 		if text := e.text(v); text != "" {
-			return text
+			return text, e.tells
 		}
 	}
-	return ""
+	return "", false
 }
 
 // Compile makes a Connector of a config entry. The problems hold errors and warnings; the
@@ -368,6 +369,7 @@ func (k *compiler) eventRule() eventRule {
 		part := idPart{optional: optional}
 		for alternative := range strings.SplitSeq(bare, " else ") {
 			if e := k.linked(at, strings.TrimSpace(alternative)); e != nil {
+				e.tells = k.tells(e, out.types)
 				part.exprs = append(part.exprs, e)
 			}
 		}
@@ -385,9 +387,24 @@ func (k *compiler) eventRule() eventRule {
 			continue
 		}
 		e.link(k.item, k.root)
+		e.tells = k.tells(e, out.types) || e.from == fromEvent && e.name == "event.id"
 		out.dedupe = append(out.dedupe, e)
 	}
 	return out
+}
+
+// tells reports whether e may tell the items of one request apart: what stands around them and
+// their topics are the same for many.
+func (k *compiler) tells(e *expr, topics []*expr) bool {
+	if k.root == k.item {
+		return true // one item
+	}
+	if slices.ContainsFunc(topics, func(t *expr) bool {
+		return t.source == e.source || slices.ContainsFunc(t.pieces, func(p piece) bool { return p.expr != nil && p.expr.source == e.source })
+	}) {
+		return false
+	}
+	return e.from == fromItem || slices.ContainsFunc(e.pieces, func(p piece) bool { return p.expr != nil && k.tells(p.expr, topics) })
 }
 
 // kind complains about what cannot be a kind, and warns of what is nearly a canonical one.

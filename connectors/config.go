@@ -196,7 +196,7 @@ type EventRule struct {
 	Kind     string                  `yaml:"kind" doc:"The kind of all events, where the sender has no word for it." example:"form.submitted"`
 	Kinds    []KindRule              `yaml:"kinds" doc:"Kinds that depend on more than the sender's word; the first rule that holds decides, before aliases."`
 	Aliases  yamlpos.Ordered[string] `yaml:"aliases" doc:"Kinds by the sender's words." example:"{orders/create: order.created}"`
-	ID       []string                `yaml:"id" doc:"What tells events apart: paths or headers, joined if several; a part may be a else b. With ? behind it a part may be missing; if another one is, or none is given, the hash of the item counts."`
+	ID       []string                `yaml:"id" doc:"What tells events apart: paths or headers, joined if several; a part may be a else b. With ? behind it a part may be missing; if another one is, none is given, or none is the own one of an item of a batch, the hash of the item counts, too."`
 	Time     []string                `yaml:"time" doc:"Where the time of the event stands; of several the first that can be read."`
 	TimeZone string                  `yaml:"time_zone" validate:"timezone" doc:"Zone of times that are written without one; UTC unless said otherwise." example:"Europe/London"`
 	TimeUnit string                  `yaml:"time_unit" validate:"oneof=s ms rfc3339 http_date auto" doc:"How it is written; auto knows them all."`

@@ -37,6 +37,7 @@ type expr struct {
 	pipes   []pipe
 	country *expr // for phones: where the country of this very number stands
 	when    *rule // nil, or what must hold for the expression to say anything
+	tells   bool  // of a part of an id or a dedupe key: it may tell the items of one request apart
 }
 
 type exprFrom int

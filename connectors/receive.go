@@ -222,32 +222,32 @@ func (e *eventRule) key(v *view, payload []byte) string {
 		return boundedKey(v.event)
 	}
 	parts := make([]string, 0, len(e.dedupe)+1)
-	missing := false
+	missing, told := false, false
 	for _, p := range e.dedupe {
 		text := p.text(v)
-		missing = missing || text == ""
+		missing, told = missing || text == "", told || p.tells
 		parts = append(parts, text)
 	}
-	if missing {
+	if missing || !told {
 		parts = append(parts, hashOf(payload))
 	}
 	return boundedKey(strings.Join(parts, ":"))
 }
 
-// id joins the parts of the id. Where one that is not optional is missing, what is left could
-// be the same for two events, so the hash of the item joins it: a repeated delivery still has
-// the same id, and another event surely has not.
+// id joins the parts of the id. Where one that is not optional is missing, or none of them is of
+// the item itself, what is left could be the same for two events, so the hash of the item joins
+// it: a repeated delivery still has the same id, and another event surely has not.
 func (e *eventRule) id(v *view, payload []byte) string {
 	if len(e.ids) == 1 && !e.ids[0].optional {
-		if text := e.ids[0].text(v); text != "" {
+		if text, tells := e.ids[0].text(v); tells {
 			return text
 		}
-		return hashOf(payload)
 	}
 	parts := make([]string, 0, len(e.ids)+1)
-	given, missing := false, false
+	given, missing, told := false, false, false
 	for i := range e.ids {
-		text := e.ids[i].text(v)
+		text, tells := e.ids[i].text(v)
+		told = told || tells
 		if text == "" && e.ids[i].optional {
 			continue
 		}
@@ -258,7 +258,7 @@ func (e *eventRule) id(v *view, payload []byte) string {
 	switch {
 	case !given:
 		return hashOf(payload)
-	case missing:
+	case missing, !told:
 		parts = append(parts, hashOf(payload))
 	}
 	return strings.Join(parts, ":")

@@ -3,6 +3,7 @@ package connectors_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,6 +222,61 @@ func TestWhatTellsEventsApart(t *testing.T) {
 	}
 	if long := key("event: {id: id}", `{"id":"`+strings.Repeat("x", 500)+`"}`); len(long) > 120 {
 		t.Errorf("a long id is hashed, this has %d bytes", len(long))
+	}
+}
+
+// The items of a batch are events of their own, also where the id stands around them; and a copy of
+// the request is known by all of them.
+func TestItemsOfOneRequestAreToldApart(t *testing.T) {
+	const body = `{"batch":"b1","type":"cart","list":[{"t":"x","id":"1","n":1},{"t":"x","id":"1","n":2},{"t":"x","n":3}]}`
+	for config, want := range map[string][]string{ // h is the hash of the item
+		"event: {id: 'header:X-Id'}":                                       {"d1:h", "d1:h", "d1:h"},
+		"event: {id: ['query:q']}":                                         {"q1:h", "q1:h", "q1:h"},
+		"event: {id: 'root:batch'}":                                        {"b1:h", "b1:h", "b1:h"},
+		"event: {id: ['root:batch', 'header:X-Id']}":                       {"b1:d1:h", "b1:d1:h", "b1:d1:h"},
+		"event: {id: ['{root:type}-{header:X-Id}']}":                       {"cart-d1:h", "cart-d1:h", "cart-d1:h"},
+		"event: {id: [\"'always'\"]}":                                      {"always:h", "always:h", "always:h"},
+		"event: {type: t, id: ['header:X-Id', t]}":                         {"d1:x:h", "d1:x:h", "d1:x:h"},
+		"event: {type: '{root:type}.{t}', id: ['{header:X-Id}.{t}']}":      {"d1.x:h", "d1.x:h", "d1.x:h"},
+		"event: {id: ['header:X-Id', 'id?']}":                              {"d1:1", "d1:1", "d1:h"},
+		"event: {id: ['id else header:X-Id']}":                             {"1", "1", "d1:h"},
+		"event: {id: ['header:X-Id', n]}":                                  {"d1:1", "d1:2", "d1:3"},
+		"event: {id: ['{header:X-Id}-{n}']}":                               {"d1-1", "d1-2", "d1-3"},
+		"event: {id: n}\ndedupe: {key: ['header:X-Id', event.id]}":         {"d1:1", "d1:2", "d1:3"},
+		"event: {id: n, type: t}\ndedupe: {key: ['header:X-Id', n]}":       {"d1:1", "d1:2", "d1:3"},
+		"event: {id: n, type: t}\ndedupe: {key: [event.type, root:batch]}": {"x:b1:h", "x:b1:h", "x:b1:h"},
+	} {
+		con := connector(t, openVerify+"items: 'list[*]'\n"+config)
+		r := request(body, "X-Id", "d1")
+		r.RawQuery = "q=q1"
+		var first []string
+		for range 2 {
+			got, err := con.Receive(r)
+			if err != nil || len(got.Events) != 3 {
+				t.Fatalf("%s: %+v, %v", config, got, err)
+			}
+			var keys, shown []string
+			for _, e := range got.Events {
+				before, hash, found := strings.Cut(e.DedupeKey, "sha256-")
+				if found && len(hash) == 64 {
+					before += "h"
+				}
+				keys, shown = append(keys, e.DedupeKey), append(shown, before)
+			}
+			if diff := cmp.Diff(want, shown); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", config, diff)
+			}
+			if first == nil {
+				first = slices.Clone(keys)
+			}
+			if diff := cmp.Diff(first, keys); diff != "" {
+				t.Errorf("%s: a copy has other keys:\n%s", config, diff)
+			}
+			slices.Sort(keys)
+			if strings.HasSuffix(want[0], "h") && len(slices.Compact(keys)) != 3 {
+				t.Errorf("%s: three items have the keys %q", config, keys)
+			}
+		}
 	}
 }
 
