@@ -5,8 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/nudgewire/nudgewire/connectors"
+	"go.yaml.in/yaml/v4"
 
+	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/triggers"
@@ -23,6 +24,18 @@ func (c *Config) Print(w io.Writer) error {
 		return fmt.Errorf("print the config: %w", err)
 	}
 	return nil
+}
+
+// Values is what Print writes, as maps, lists and plain values by the keys of the YAML.
+func (c *Config) Values() (values map[string]any, err error) {
+	out, err := c.effective()
+	if err == nil {
+		err = yaml.Unmarshal(out, &values)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("print the config: %w", err)
+	}
+	return values, nil
 }
 
 // Redacted is what Print writes, to be kept with the decisions that were made under it.

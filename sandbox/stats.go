@@ -9,17 +9,17 @@ import (
 
 // A Record is one API request as Options.OnRequest is told of it.
 type Record struct {
-	At         time.Time
-	Took       time.Duration
-	Endpoint   string // by the names in Stats
-	Phone      string // "" when the request has none, or none that can be read
-	Kind       string // template, campaign, text or upload
-	Name       string // of the template, the campaign or the upload
-	HTTPStatus int    // of the answer, also when a fault keeps it from being told; 0 when cut before
-	MessageID  string // that was accepted, or asked about
-	Messages   int    // accepted by this request
-	Words      string // why not; for a status look-up, why the message failed
-	Fault      string // what broke: "rate limit", "error", "cut before", "cut after", "hang", "junk"; "" for nothing
+	At         time.Time     `json:"at"`
+	Took       time.Duration `json:"took_ns"`
+	Endpoint   string        `json:"endpoint"`             // by the names in Stats
+	Phone      string        `json:"phone,omitempty"`      // "" when the request has none, or none that can be read
+	Kind       string        `json:"kind,omitempty"`       // template, campaign, text or upload
+	Name       string        `json:"name,omitempty"`       // of the template, the campaign or the upload
+	HTTPStatus int           `json:"http_status"`          // of the answer, also when a fault keeps it from being told; 0 when cut before
+	MessageID  string        `json:"message_id,omitempty"` // that was accepted, or asked about
+	Messages   int           `json:"messages,omitempty"`   // accepted by this request
+	Words      string        `json:"words,omitempty"`      // why not; for a status look-up, why the message failed
+	Fault      string        `json:"fault,omitempty"`      // what broke: "rate limit", "error", "cut before", "cut after", "hang", "junk"; "" for nothing
 }
 
 func (ask *request) record(a reply, fault string, end time.Time) Record {

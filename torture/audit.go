@@ -20,7 +20,7 @@ const grace = 500 * time.Millisecond
 // A Report is what a round found.
 type Report struct {
 	Seed       uint64        `json:"seed"`
-	Took       time.Duration `json:"took"`
+	Took       time.Duration `json:"took_ns"`
 	Customers  int           `json:"customers"`
 	Webhooks   int           `json:"webhooks"` // answered 2xx, repeats counted once
 	Messages   int           `json:"messages"` // taken by the service

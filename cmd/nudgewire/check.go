@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -80,6 +81,13 @@ func (c *cli) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if c.json {
+				values, err := cfg.Values()
+				if err != nil {
+					return err
+				}
+				return c.print(map[string]any{"version": cfg.Version, "config": values})
+			}
 			return cfg.Print(c.out)
 		},
 	})
@@ -99,6 +107,8 @@ first line, and most editors complete keys and mark mistakes as you type:
 			text := config.Schema()
 			if docs {
 				text = config.Reference()
+			} else if c.json {
+				return c.print(json.RawMessage(text))
 			}
 			_, err := c.out.Write(text)
 			return err

@@ -157,11 +157,7 @@ func (c *cli) tellTest(r *connectors.Connector, req connectors.Request, signed b
 func testedOf(e *nudgewire.Event, origins []connectors.Origin) testedEvent {
 	t := testedEvent{
 		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, Phone: string(e.Contact.Phone),
-		PhoneProblem: e.Contact.PhoneProblem, Fields: origins, Unread: e.Unread,
-	}
-	if !e.OccurredAt.IsZero() {
-		at := e.OccurredAt.UTC()
-		t.OccurredAt = &at
+		PhoneProblem: e.Contact.PhoneProblem, OccurredAt: optional(e.OccurredAt), Fields: origins, Unread: e.Unread,
 	}
 	if t.Fields == nil {
 		t.Fields = []connectors.Origin{}

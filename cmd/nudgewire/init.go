@@ -44,6 +44,9 @@ func (c *cli) initCommand() *cobra.Command {
 			if err := os.WriteFile(schema, config.Schema(), 0o644); err != nil { //nolint:gosec // a schema is no secret
 				return err
 			}
+			if c.json {
+				return c.print(map[string]string{"config": path, "schema": schema})
+			}
 			c.say("wrote %s and %s\n", path, schema)
 			with := ""
 			if path != "config.yaml" {

@@ -83,10 +83,10 @@ tracking: {poll: [1s]}
 		t.Fatalf("%d messages before anybody said yes", n)
 	}
 	says(0, "jobs retry 1 --yes", "run 2 of winback for retry 1 of run 1", "again       what was left of run 1")
-	says(0, "jobs show 2 --follow", "done")
+	says(0, "jobs show 2 --follow", "run 2 of winback for retry 1 of run 1: ", "  messages    ")
 	failed("2")
 	says(0, "jobs show 1", "  next        retried once, as jobs history winback shows; what is left of it: nudgewire jobs retry 1 --dry-run")
-	says(exitFailed, "jobs retry 1 --yes", "run 1 has nothing that can be sent again", "2 of its rows went again before: look for its retry with jobs history winback")
+	says(exitNothing, "jobs retry 1 --yes", "run 1 has nothing that can be sent again", "2 of its rows went again before: look for its retry with jobs history winback")
 	says(exitFailed, "jobs retry 1 --only in_doubt --yes", "run 1 was delivered message by message: what is in doubt is settled one by one")
 	says(exitUsage, "jobs retry 1 --only all", `--only "all": want retriable or in_doubt`)
 	says(exitNothing, "jobs retry 77 --yes", "there is no such run")
@@ -116,7 +116,7 @@ tracking: {poll: [1s]}
 	says(exitUsage, "jobs resolve 3 1", `--as "": want accepted or resend`)
 	says(exitUsage, "jobs resolve 3 1 --as resend", "Upload part 1 of run 3 of spring, 2 rows, again? If it did arrive, everybody on it gets the message twice.")
 	says(exitUsage, "jobs resolve 3 1 --as accepted", "Count part 1 of run 3 of spring, 2 rows, as accepted? If it did not arrive, nobody on it gets the message, and nothing will tell.")
-	says(exitFailed, "jobs resolve 3 2 --as accepted --yes", "run 3 has no part 2")
+	says(exitNothing, "jobs resolve 3 2 --as accepted --yes", "run 3 has no part 2")
 	says(0, "jobs resolve 3 1 --as resend --yes --reason nothing", "part 1 ")
 	says(0, "jobs show 3 --follow", "accepted", "said on", "was not accepted, and had it sent again: nothing")
 	if n := len(service.Campaigns()); n != 2 {

@@ -83,12 +83,7 @@ func (c *cli) messagesShow() *cobra.Command {
 				}
 				c.tellMessage(m, "")
 				if m.Send != nil {
-					for i, v := range m.Send.Variables {
-						c.say("  variable %d  %s\n", i+1, v)
-					}
-					if h := m.Send.Header; h != nil {
-						c.say("  header      %s %s\n", h.Type, h.URL)
-					}
+					c.tellSend(m.Send, "  ")
 				}
 				cause := fmt.Sprintf("event %d", m.EventID)
 				switch {

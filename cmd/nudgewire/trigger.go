@@ -81,11 +81,19 @@ func (c *cli) listSamples(connector string) error {
 	if err != nil {
 		return err
 	}
-	var rows [][]string
+	var rows []listedSample
 	for _, s := range r.Samples() {
-		rows = append(rows, []string{s.Name, s.Topic, r.Name() + "." + s.Kind})
+		rows = append(rows, listedSample{s.Name, s.Topic, r.Name() + "." + s.Kind})
 	}
-	return c.table("SAMPLE | TOPIC | EVENT", rows)
+	nothing := fail(exitNothing, "name a file with a body", "connector %q has no samples", connector)
+	return list(c, rows, nothing, "SAMPLE | TOPIC | EVENT", func(s listedSample) []string { return []string{s.Sample, s.Topic, s.Event} })
+}
+
+// A listedSample is a webhook that a connector has at hand.
+type listedSample struct {
+	Sample string `json:"sample"`
+	Topic  string `json:"topic,omitempty"`
+	Event  string `json:"event"`
 }
 
 func (c *cli) sign() *cobra.Command {

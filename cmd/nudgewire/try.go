@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,86 +41,192 @@ waits or was sent already is not considered.`,
 	return cmd
 }
 
+// A triedItem is a webhook, or an item of one, that makes no event.
+type triedItem struct {
+	Handshake string `json:"handshake,omitempty"`
+	Status    int    `json:"status,omitempty"` // that a handshake is answered with
+	Skipped   string `json:"skipped,omitempty"`
+}
+
+// A triedEvent is an event as it was read and what the triggers want because of it.
+type triedEvent struct {
+	Event        string          `json:"event"`
+	Topic        string          `json:"topic,omitempty"`
+	DedupeKey    string          `json:"dedupe_key"`
+	OccurredAt   *time.Time      `json:"occurred_at,omitempty"`
+	Phone        string          `json:"phone,omitempty"`
+	PhoneProblem string          `json:"phone_problem,omitempty"`
+	Name         string          `json:"name,omitempty"`
+	Country      string          `json:"country,omitempty"`
+	Language     string          `json:"language,omitempty"`
+	Cart         *triedMatter    `json:"cart,omitempty"`
+	Order        *triedMatter    `json:"order,omitempty"`
+	Deal         *triedMatter    `json:"deal,omitempty"`
+	Form         string          `json:"form,omitempty"`
+	Unread       []string        `json:"unread,omitempty"`    // what was given and cannot be read
+	LookedUp     bool            `json:"looked_up,omitempty"` // first, and planned then
+	Decisions    []triedDecision `json:"decisions"`
+}
+
+// A triedMatter is a cart, an order or a deal.
+type triedMatter struct {
+	ID       string `json:"id,omitempty"`
+	Total    string `json:"total,omitempty"` // decimal
+	Currency string `json:"currency,omitempty"`
+	Items    int    `json:"items,omitempty"`
+}
+
+// A triedDecision is what one trigger says, with the message that would be owed.
+type triedDecision struct {
+	Trigger string             `json:"trigger"`
+	Outcome nudgewire.Outcome  `json:"outcome"`
+	Reason  string             `json:"reason,omitempty"`
+	Clauses []nudgewire.Clause `json:"clauses,omitempty"`
+	Key     string             `json:"key,omitempty"`
+	Message *triedMessage      `json:"message,omitempty"`
+}
+
+type triedMessage struct {
+	Category  nudgewire.Category `json:"category"`
+	Send      nudgewire.Send     `json:"send"`
+	DueAt     time.Time          `json:"due_at"`
+	ExpiresAt *time.Time         `json:"expires_at,omitempty"`
+}
+
 func (c *cli) tellTry(cfg *config.Config, got connectors.Received, req connectors.Request) error {
 	if got.Handshake != "" {
+		if c.json {
+			return c.print(triedItem{Handshake: got.Handshake, Status: got.Reply.Status})
+		}
 		c.say("a handshake (%s), answered %d; no event\n", got.Handshake, got.Reply.Status)
 		return nil
 	}
 	for _, s := range got.Skipped {
-		c.say("skipped: %s\n", s.Reason)
-	}
-	if len(got.Events) == 0 {
-		c.say("no events in it\n")
-	}
-	for i := range got.Events {
-		plan := enricher.First(cfg.Receivers[got.Events[i].Connector], cfg.Triggers, &got.Events[i], req.Now)
 		if c.json {
-			if err := c.print(plan); err != nil {
+			if err := c.print(triedItem{Skipped: s.Reason}); err != nil {
 				return err
 			}
 			continue
 		}
-		c.tellPlan(plan)
+		c.say("skipped: %s\n", s.Reason)
+	}
+	if len(got.Events) == 0 && !c.json {
+		c.say("no events in it\n")
+	}
+	for i := range got.Events {
+		plan := enricher.First(cfg.Receivers[got.Events[i].Connector], cfg.Triggers, &got.Events[i], req.Now)
+		tried := triedOf(&plan)
+		if c.json {
+			if err := c.print(tried); err != nil {
+				return err
+			}
+			continue
+		}
+		c.tellTried(tried)
 	}
 	return nil
 }
 
-// tellPlan prints an event as it was read and what the triggers want because of it.
-func (c *cli) tellPlan(p nudgewire.Plan) {
+func triedOf(p *nudgewire.Plan) triedEvent {
 	e := &p.Event
-	c.say("%s\n", c.paint(c.out, "1", e.Ref()))
+	t := triedEvent{
+		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, OccurredAt: optional(e.OccurredAt),
+		Phone: string(e.Contact.Phone), PhoneProblem: e.Contact.PhoneProblem,
+		Name: e.Contact.Name, Country: e.Contact.Country, Language: e.Contact.Language,
+		Cart:  matterOf(e.Cart.ID, e.Cart.Total, e.Cart.Currency, len(e.Cart.Items)),
+		Order: matterOf(e.Order.ID, e.Order.Total, e.Order.Currency, len(e.Order.Items)),
+		Deal:  matterOf(e.Deal.ID, e.Deal.Amount, e.Deal.Currency, 0),
+		Form:  e.Form.ID, Unread: e.Unread, LookedUp: p.Later, Decisions: []triedDecision{},
+	}
+	for _, w := range p.Wishes {
+		d := triedDecision{Trigger: w.Decision.Trigger, Outcome: w.Decision.Outcome, Reason: w.Decision.Reason, Clauses: w.Decision.Clauses, Key: w.Decision.Key}
+		if d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Shadowed {
+			d.Message = &triedMessage{Category: w.Owe.Category, Send: w.Owe.Send, DueAt: w.Owe.DueAt.UTC(), ExpiresAt: optional(w.Owe.ExpiresAt)}
+		}
+		t.Decisions = append(t.Decisions, d)
+	}
+	return t
+}
+
+// optional is t in UTC, nil for a time that is not known.
+func optional(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func matterOf(id string, total nudgewire.Amount, currency string, items int) *triedMatter {
+	if id == "" && !total.Told() {
+		return nil
+	}
+	m := &triedMatter{ID: id, Currency: currency, Items: items}
+	if total.Told() {
+		m.Total = total.String()
+	}
+	return m
+}
+
+func (m *triedMatter) words() string {
+	if m == nil {
+		return ""
+	}
+	text := m.ID
+	if m.Total != "" {
+		text += "  " + m.Total + " " + m.Currency
+	}
+	if m.Items > 0 {
+		text += fmt.Sprintf("  %d items", m.Items)
+	}
+	return text
+}
+
+func (c *cli) tellTried(e triedEvent) {
+	c.say("%s\n", c.paint(c.out, "1", e.Event))
 	row := func(name, value string) {
 		if value != "" {
 			c.say("  %-10s %s\n", name, value)
 		}
 	}
 	row("topic", e.Topic)
-	row("phone", string(e.Contact.Phone))
-	if e.Contact.Phone == "" {
-		row("phone", "none: "+e.Contact.PhoneProblem)
+	row("phone", e.Phone)
+	if e.Phone == "" {
+		row("phone", "none: "+e.PhoneProblem)
 	}
-	row("name", e.Contact.Name)
-	row("country", e.Contact.Country)
-	row("language", e.Contact.Language)
-	row("cart", describe(e.Cart.ID, e.Cart.Total, e.Cart.Currency, len(e.Cart.Items)))
-	row("order", describe(e.Order.ID, e.Order.Total, e.Order.Currency, len(e.Order.Items)))
-	row("deal", describe(e.Deal.ID, e.Deal.Amount, e.Deal.Currency, 0))
-	row("form", e.Form.ID)
+	row("name", e.Name)
+	row("country", e.Country)
+	row("language", e.Language)
+	row("cart", e.Cart.words())
+	row("order", e.Order.words())
+	row("deal", e.Deal.words())
+	row("form", e.Form)
 	row("dedupe key", e.DedupeKey)
-	if p.Later {
+	if e.LookedUp {
 		row("look-up", "the daemon would first fetch what the webhook leaves out, and plan then")
 		return
 	}
-	if len(p.Wishes) == 0 {
+	if len(e.Decisions) == 0 {
 		c.say("  no trigger listens to it\n")
 	}
-	for _, w := range p.Wishes {
-		c.say("  %s %s: %s\n", w.Decision.Trigger, c.outcome(w.Decision.Outcome), w.Decision.Reason)
-		for _, clause := range w.Decision.Clauses {
+	for _, d := range e.Decisions {
+		c.say("  %s %s: %s\n", d.Trigger, c.outcome(d.Outcome), d.Reason)
+		for _, clause := range d.Clauses {
 			c.tellClause(clause)
 		}
-		if w.Decision.Outcome == nudgewire.Planned || w.Decision.Outcome == nudgewire.Shadowed {
-			c.say("    %s in %s, due %s\n", w.Owe.Send.What(), w.Owe.Send.Language, clock(w.Owe.DueAt))
-			for i, v := range w.Owe.Send.Variables {
-				c.say("      variable %d  %s\n", i+1, v)
-			}
-			if h := w.Owe.Send.Header; h != nil {
-				c.say("      header      %s %s\n", h.Type, h.URL)
-			}
+		if m := d.Message; m != nil {
+			c.say("    %s in %s, due %s\n", m.Send.What(), m.Send.Language, clock(m.DueAt))
+			c.tellSend(&m.Send, "      ")
 		}
 	}
 }
 
-func describe(id string, total nudgewire.Amount, currency string, items int) string {
-	if id == "" && !total.Told() {
-		return ""
+// tellSend prints what a template is filled in with.
+func (c *cli) tellSend(s *nudgewire.Send, margin string) {
+	for i, v := range s.Variables {
+		c.say("%svariable %d  %s\n", margin, i+1, v)
 	}
-	text := id
-	if total.Told() {
-		text += "  " + total.String() + " " + currency
+	if h := s.Header; h != nil {
+		c.say("%sheader      %s %s\n", margin, h.Type, h.URL)
 	}
-	if items > 0 {
-		text += fmt.Sprintf("  %d items", items)
-	}
-	return text
 }
