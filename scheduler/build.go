@@ -138,10 +138,7 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 		return nil, err
 	}
 	b.rejects.folder, b.places.folder = b.folder, b.folder
-	var current *batch
-	b.out, err = newPartWriter(b.folder, b.job.MaxSize.Bytes(), b.job.columns.variables(), func(i int) {
-		b.refuse(KindSize, current.spot(i), fmt.Sprintf("the row alone is larger than a part of %s may be (max_size): shorten its cells in the list", b.job.MaxSize), current.raw[i], current.phones[i])
-	}, func(p *nudgewire.Part, i int) error { return b.places.add(p.File, p.Rows, current.spot(i).Place) })
+	b.out, err = newPartWriter(b.folder, b.job.MaxSize.Bytes(), b.job.columns.variables(), nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -164,20 +161,7 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 		defer close(full)
 		return contained(func() error { return b.read(working, rows, m, free, full) })
 	})
-	g.Go(func() error {
-		e := newEncoder(width, b.out)
-		for one := range full {
-			current = one
-			if err := e.write(one); err != nil {
-				return err
-			}
-			select {
-			case free <- one:
-			default:
-			}
-		}
-		return nil
-	})
+	g.Go(func() error { return b.write(newEncoder(width, b.out), full, free) })
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
@@ -286,6 +270,24 @@ func (b *building) read(ctx context.Context, rows Rows, m *mapper, free <-chan *
 		case full <- one:
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// write hands batches to the encoder until no more come.
+func (b *building) write(e *encoder, full <-chan *batch, free chan<- *batch) error {
+	for one := range full {
+		b.out.refuse = func(i int) {
+			b.refuse(KindSize, one.spot(i), fmt.Sprintf("the row alone is larger than a part of %s may be (max_size): shorten its cells in the list", b.job.MaxSize), one.raw[i], one.phones[i])
+		}
+		b.out.took = func(p *nudgewire.Part, i int) error { return b.places.add(p.File, p.Rows, one.spot(i).Place) }
+		if err := e.write(one); err != nil {
+			return err
+		}
+		select {
+		case free <- one:
+		default:
 		}
 	}
 	return nil

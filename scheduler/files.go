@@ -42,14 +42,17 @@ func (s *fileSource) String() string { return s.kind + " " + s.where }
 
 // Open finds the files and begins with the first.
 func (s *fileSource) Open(ctx context.Context) (Rows, error) {
-	files, done, err := s.finder.find(ctx)
+	v := s.origin.vigil(ctx)
+	files, done, err := s.finder.find(v.ctx)
 	if err != nil {
+		err = v.explain(err)
 		if done != nil { // the place was opened, and its list cannot be had
 			err = errors.Join(err, done())
 		}
+		v.close()
 		return nil, within(s.String(), err)
 	}
-	r := &fileRows{ctx: ctx, source: s, files: files, done: done, several: len(files) > 1}
+	r := &fileRows{vigil: v, source: s, files: files, done: done, several: len(files) > 1}
 	if len(files) == 0 {
 		return nil, errors.Join(within(s.String(), errors.New("no file has such a name")), r.Close())
 	}
@@ -64,7 +67,7 @@ func (s *fileSource) Open(ctx context.Context) (Rows, error) {
 const mostNotes = 20
 
 type fileRows struct {
-	ctx     context.Context // one reading, bounded by it from Open to Close
+	vigil   *vigil
 	source  *fileSource
 	files   []file // the first is being read
 	done    func() error
@@ -121,14 +124,19 @@ func (r *fileRows) Next() (Row, int64, error) {
 // begin opens the first of the files that are left.
 func (r *fileRows) begin() error {
 	f := r.files[0]
-	stamp, err := f.stamp(r.ctx)
+	stamp, err := r.stamp(f)
 	if err != nil {
 		return within(f.name(), err)
 	}
-	body, err := f.open(r.ctx)
+	var body io.ReadCloser
+	err = r.vigil.while(func() (err error) {
+		body, err = f.open(r.vigil.ctx)
+		return err
+	})
 	if err != nil {
 		return within(f.name(), err)
 	}
+	body = watchedBody{body, r.vigil}
 	r.before, r.name = stamp, f.name()
 	r.at, err = readTable(body, r.source.origin, &r.read)
 	if err != nil {
@@ -136,6 +144,14 @@ func (r *fileRows) begin() error {
 		return within(f.name(), errors.Join(err, body.Close()))
 	}
 	return nil
+}
+
+func (r *fileRows) stamp(f file) (stamp string, err error) {
+	err = r.vigil.while(func() (err error) {
+		stamp, err = f.stamp(r.vigil.ctx)
+		return err
+	})
+	return stamp, err
 }
 
 // end closes the file that was read to its end, and makes sure that it is the one that was
@@ -157,7 +173,7 @@ func (r *fileRows) end() error {
 		return within(f.name(), err)
 	}
 	r.at = nil
-	stamp, err := f.stamp(r.ctx)
+	stamp, err := r.stamp(f)
 	if err != nil {
 		return within(f.name(), err)
 	}
@@ -179,6 +195,10 @@ func (r *fileRows) Close() error {
 		errs = append(errs, r.done())
 		r.done = nil
 	}
+	if r.vigil.ctx.Err() != nil {
+		errs = nil // what was cut off cannot be closed well, and the reading has said why
+	}
+	r.vigil.close()
 	return errors.Join(errs...)
 }
 

@@ -17,7 +17,6 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/netguard"
-	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // A webSource reads a list behind a web address, page by page.
@@ -53,13 +52,8 @@ func (s *webSource) String() string { return s.name }
 
 // Open asks for the first page.
 func (s *webSource) Open(ctx context.Context) (_ Rows, err error) {
-	timeout := s.origin.Timeout.D()
-	if timeout <= 0 {
-		timeout = 15 * time.Minute
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("took longer than %s", units.Duration(timeout)))
 	t := transport(s.http.AllowPrivate)
-	w := &webRows{ctx: ctx, source: s, cancel: cancel, transport: t, left: s.origin.MaxBytes.Bytes()}
+	w := &webRows{vigil: s.origin.vigil(ctx), source: s, transport: t, left: s.origin.MaxBytes.Bytes()}
 	if w.left <= 0 {
 		w.left = 4e9
 	}
@@ -82,9 +76,8 @@ func (s *webSource) Open(ctx context.Context) (_ Rows, err error) {
 
 // webRows reads page after page.
 type webRows struct {
-	ctx       context.Context // one reading, bounded by it from Open to Close
+	vigil     *vigil
 	source    *webSource
-	cancel    context.CancelFunc
 	client    *http.Client
 	transport *http.Transport
 	first     *url.URL
@@ -119,25 +112,23 @@ func (w *webRows) Notes() []string { return w.notes }
 
 // Next reads on, from page to page.
 func (w *webRows) Next() (Row, int64, error) {
-	for {
-		row, line, err := w.nextOnPage()
-		if _, bad := errors.AsType[*RowError](err); err == nil || bad {
-			w.n++
-			if w.source.http.Pages == nil && w.source.csv(w.at) {
-				return row, line, err
-			}
-			return row, w.n, err
-		}
-		if errors.Is(err, io.EOF) {
-			err = w.turnOver()
-		}
-		switch {
-		case errors.Is(err, io.EOF):
+	row, line, err := w.nextOnPage()
+	for errors.Is(err, io.EOF) {
+		if err = w.turnOver(); errors.Is(err, io.EOF) {
 			return nil, w.n, err
-		case err != nil:
-			return nil, w.n, w.explain(err)
+		}
+		if err == nil {
+			row, line, err = w.nextOnPage()
 		}
 	}
+	if _, bad := errors.AsType[*RowError](err); err != nil && !bad {
+		return nil, w.n, w.explain(err)
+	}
+	w.n++
+	if w.source.http.Pages == nil && w.source.csv(w.at) {
+		return row, line, err
+	}
+	return row, w.n, err
 }
 
 // nextOnPage reads one row of the page at hand; io.EOF behind its last.
@@ -182,9 +173,7 @@ func (s *webSource) csv(p page) bool { _, ok := p.(*csvPage); return ok }
 
 // explain names the source and the page.
 func (w *webRows) explain(err error) error {
-	if cause := context.Cause(w.ctx); cause != nil && errors.Is(w.ctx.Err(), context.DeadlineExceeded) {
-		err = cause
-	}
+	err = w.vigil.explain(err)
 	if w.source.http.Pages != nil && w.pages.number > 0 {
 		err = fmt.Errorf("page %d: %w", w.pages.number, err)
 	}
@@ -198,7 +187,7 @@ func (w *webRows) Close() error {
 		err = w.at.Close()
 		w.at = nil
 	}
-	w.cancel()
+	w.vigil.close()
 	w.transport.CloseIdleConnections()
 	return err
 }
@@ -346,10 +335,10 @@ func (w *webRows) turn() error {
 			return err
 		}
 		err = w.pages.behind(err, w.n, p)
-		if try == mostTries || wait < 0 || w.ctx.Err() != nil {
+		if try == mostTries || wait < 0 || w.vigil.ctx.Err() != nil {
 			return err
 		}
-		if err := w.source.pause(w.ctx, max(wait, backoff.Next(try, time.Second, 10*time.Second, backoff.Jitter()))); err != nil {
+		if err := w.source.pause(w.vigil.ctx, max(wait, backoff.Next(try, time.Second, 10*time.Second, backoff.Jitter()))); err != nil {
 			return err
 		}
 	}
@@ -357,7 +346,7 @@ func (w *webRows) turn() error {
 
 // ask makes one request. wait is how long to wait before another; -1 when that cannot help.
 func (w *webRows) ask() (answer *http.Response, wait time.Duration, err error) {
-	r, err := http.NewRequestWithContext(w.ctx, http.MethodGet, w.next.String(), nil)
+	r, err := http.NewRequestWithContext(w.vigil.ctx, http.MethodGet, w.next.String(), nil)
 	if err != nil {
 		return nil, -1, errors.New("the address cannot be read")
 	}
@@ -376,6 +365,9 @@ func (w *webRows) ask() (answer *http.Response, wait time.Duration, err error) {
 		}
 	}
 	answer, err = w.client.Do(r)
+	if err == nil {
+		answer.Body = watchedBody{answer.Body, w.vigil}
+	}
 	if err != nil {
 		if bad, ok := errors.AsType[*url.Error](err); ok {
 			err = bad.Err // the address may hold a secret

@@ -22,6 +22,8 @@ type Origin struct {
 	Query   string         `yaml:"query" doc:"For databases: what to select. It runs in a read-only session."`
 	Timeout units.Duration `yaml:"timeout" validate:"min=1s,max=24h" default:"15m" doc:"Longest time that one query, or one whole transfer, may take."`
 
+	Idle units.Duration `yaml:"idle" validate:"min=1s,max=24h" default:"1m" doc:"For http, sheet, s3 and sftp: the reading ends when nothing comes for so long. A query is bounded by timeout alone, as a database may work long before its first row."`
+
 	Worksheet string   `yaml:"worksheet" doc:"For workbooks: name of the worksheet; the first one unless said otherwise."`
 	Delimiter string   `yaml:"delimiter" doc:"For CSV: what parts the cells: , ; | or tab. Found out unless said."`
 	Encoding  string   `yaml:"encoding" validate:"oneof=auto utf-8 utf-16 windows-1252" doc:"For CSV: how the text is written. Found out unless said, and a list in two encodings ends its run. utf-8 leaves out the rows that are not; windows-1252 takes every byte for a letter."`
