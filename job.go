@@ -62,7 +62,7 @@ type Run struct {
 	Expires      time.Duration // for DeliverPerMessage: how long a row may wait
 	Folder       string        // where its parts and rejects lie; "" before it was built
 
-	Tally    Tally
+	Tally     Tally
 	Approved  string // who let it pass what holds a run before its first row leaves; "" for nobody
 	Overruled string // who let it go on after its canary had stopped it; "" for nobody
 	Repeats   RunID  // the run whose list and template a person said it may send once more; 0 for none

@@ -52,8 +52,8 @@ func TestTwoJobsAtOneMinuteReachEachOnce(t *testing.T) {
 			folder := t.TempDir()
 			list(t, filepath.Join(folder, "list.csv"), 60)
 			one := jobConfig(folder, how+"    skip: {messaged_within: 7d}\n    guard: {approve_over: 1}\n")
-			job := one[strings.Index(one, "  winback:"):]
-			h := open(t, options{folder: folder, config: one + strings.Replace(job, "  winback:", "  second:", 1)})
+			_, job, _ := strings.Cut(one, "  winback:")
+			h := open(t, options{folder: folder, config: one + "  second:" + job})
 			var ids []nudgewire.RunID
 			for _, name := range []string{"winback", "second"} {
 				r, err := h.ask.RunJob(t.Context(), name, server.RunOrder{Who: "Ann"})

@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"hash/fnv"
 
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/config"
@@ -18,11 +17,4 @@ func newService(cfg *config.Config, version string) (*apiclient.Client, error) {
 		return nil, fmt.Errorf("messaging service: %w", err)
 	}
 	return c, nil
-}
-
-// hash is a short name for a long path.
-func hash(text string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	return h.Sum64()
 }

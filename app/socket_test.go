@@ -16,10 +16,10 @@ import (
 
 func TestTheSocketLivesBesideTheDataHoweverLongItsPath(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), strings.Repeat("a-long-name/", 12))
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // open on purpose
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(folder, 0o755); err != nil { //nolint:gosec // open on purpose
+	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zap.WarnLevel)

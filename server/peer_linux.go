@@ -20,7 +20,7 @@ func peerUser(c net.Conn) (uid int, known bool) {
 	}
 	var cred *syscall.Ucred
 	if failed := raw.Control(func(fd uintptr) {
-		cred, err = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED) //nolint:gosec // a file's number
+		cred, err = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	}); failed != nil || err != nil {
 		return 0, false
 	}

@@ -78,9 +78,7 @@ func TestTheReferenceIsComplete(t *testing.T) {
 			}
 		}
 	}
-	for _, field := range []string{"id", "sku", "title", "quantity", "price", "url", "image"} {
-		want = append(want, field)
-	}
+	want = append(want, "id", "sku", "title", "quantity", "price", "url", "image")
 	for _, w := range dateWords {
 		want = append(want, w.pattern)
 	}

@@ -21,5 +21,5 @@ func Files() int {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
 		return 0
 	}
-	return int(min(l.Cur, 1<<20)) //nolint:gosec // bounded
+	return int(min(l.Cur, 1<<20))
 }

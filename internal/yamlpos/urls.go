@@ -38,19 +38,15 @@ func hideURL(url string) string {
 	if !asked {
 		return out
 	}
-	out += "?"
-	for i, pair := range strings.Split(query, "&") {
-		if i > 0 {
-			out += "&"
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		if name, value, named := strings.Cut(pair, "="); named {
+			pairs[i] = name + "=" + stars(value)
+		} else {
+			pairs[i] = stars(pair)
 		}
-		name, value, named := strings.Cut(pair, "=")
-		if !named {
-			out += stars(pair)
-			continue
-		}
-		out += name + "=" + stars(value)
 	}
-	return out
+	return out + "?" + strings.Join(pairs, "&")
 }
 
 // stars is text as stars, unless it is a reference.
