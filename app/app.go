@@ -5,11 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
@@ -210,9 +210,7 @@ func (a *App) Run(ctx context.Context) error {
 	admin := server.Admin(server.AdminOptions{
 		Store: a.store, Storage: store.Path(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
 	})
-	a.log.Info("ready", zap.Stringer("hooks", a.hooks.Addr()), zap.String("config", cfg.Version), zap.String("version", a.opt.Version),
-		zap.String("database", store.Path(a.began.Storage)), zap.Strings("connectors", slices.Sorted(maps.Keys(cfg.Receivers))),
-		zap.Strings("triggers", cfg.Triggers.Names()))
+	a.tellReady(cfg)
 	err := runParts(ctx, []part{
 		{"sender", a.sender.Run},
 		{"tracker", a.tracker.Run},
@@ -232,6 +230,29 @@ func (a *App) Run(ctx context.Context) error {
 	err = errors.Join(err, a.close())
 	a.log.Info("stopped", zap.Error(err))
 	return err
+}
+
+// tellReady writes what begins: what it is, where its data is, where webhooks go, and what sends.
+func (a *App) tellReady(cfg *config.Config) {
+	v := daemon{a}.View()
+	base := strings.TrimSuffix(cfg.Server.PublicURL, "/")
+	if base == "" {
+		base = "http://" + v.Listen
+	}
+	var hooks, jobs []string
+	for _, name := range v.Connectors {
+		hooks = append(hooks, base+"/hooks/"+name)
+	}
+	for _, j := range cfg.Jobs {
+		name := j.Name
+		if j.Mode != scheduler.Live {
+			name += " (" + string(j.Mode) + ")"
+		}
+		jobs = append(jobs, name)
+	}
+	a.log.Info("ready", zap.String("version", v.Version), zap.String("config", v.Config), zap.String("config_file", v.ConfigFile),
+		zap.String("database", store.Path(a.began.Storage)), zap.String("listen", v.Listen), zap.Strings("hooks", hooks),
+		zap.Strings("triggers", v.TriggersAndModes()), zap.Strings("jobs", jobs))
 }
 
 // lookAtDisk is how often the space that is left is asked for.

@@ -54,7 +54,7 @@ type API struct {
 	Key         secret.Secret  `yaml:"key" validate:"required" example:"${MESSAGING_API_KEY}" doc:"The account's API key."`
 	Rate        units.Rate     `yaml:"rate" validate:"min=1/min,max=10000/s" default:"20/s" doc:"Most requests, sends and status questions together."`
 	Concurrency int            `yaml:"concurrency" validate:"min=1,max=1024" default:"32" doc:"Most requests under way at a time: so many that send, and so many that ask for a status."`
-	Timeout     units.Duration `yaml:"timeout" validate:"min=100ms,max=5m" default:"10s" doc:"Longest wait for one answer. A send that takes longer is in doubt, so too short hurts more than too long."`
+	Timeout     units.Duration `yaml:"timeout" validate:"min=100ms,max=5m" default:"10s" doc:"Longest wait for one answer. A send that takes longer is in doubt, so too short hurts more than too long. The upload of a file may take this and its size at 64 KB/s."`
 	Price       *Price         `yaml:"price" doc:"Points that a message costs, for forecasts and guards of jobs. Without it points are not counted."`
 	TextPath    string         `yaml:"text_path" example:"/send-message" doc:"Path of the endpoint for plain texts, below base_url. The service's document does not show it; texts are refused until it is set."`
 }

@@ -5,8 +5,9 @@
 // Writers meet in a group-commit front (group.go): each hands over one operation and waits;
 // a flusher runs all that wait as one transaction, so sixty-four webhooks pay for one fsync.
 // Operations are grouped by who asks: the server (Accept, Refuse), the sender (Claim, Finish,
-// Abandon), the tracker (ClaimPolls, FinishPoll), people (CancelDispatch, Resolve), and the
-// reads of the commands and the console.
+// Abandon), the tracker (ClaimPolls, FinishPoll), the enricher (ClaimLookups, Complete), the scheduler
+// (runs, their parts and rows), people (CancelDispatch, Resolve, Halt, Block and their like), and the reads of
+// the commands. These are examples; go doc lists all of them by their files' names.
 //
 // It will not decide anything. Whether an event owes a message is settled by Options.Settle
 // (package triggers) inside the commit; what to do after a failed send is the sender's word.

@@ -1,11 +1,16 @@
 package store
 
 import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -18,24 +23,17 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	for _, q := range statements {
 		queries[strings.Join(strings.Fields(q), " ")] = sqliteDialect.sql(q)
 	}
-	live := func(state nudgewire.State) string {
-		return `SELECT * FROM dispatches WHERE ` + stateCondition(state) + ` ORDER BY id DESC LIMIT 50`
-	}
-	for _, state := range nudgewire.States {
-		if state != nudgewire.StateAccepted {
-			queries["list "+string(state)] = live(state)
+	for _, q := range heardReads(t, s) {
+		if !strings.Contains(q, "FROM attempts") { // it sorts the few attempts of messages that it was given
+			queries[q] = q
 		}
 	}
-	queries["events of a phone"] = `SELECT id FROM events WHERE bucket IN (1, 2) AND phone = ?1 AND phone <> '' ORDER BY id DESC LIMIT 5`
-	queries["message by id"] = `SELECT * FROM messages WHERE message_id = ?1 AND message_id <> '' ORDER BY dispatch_id DESC LIMIT 1`
 	queries["messages on the way"] = strings.ReplaceAll(onTheWay, "?", "?1")
 	queries["messages at their end"] = strings.ReplaceAll(atItsEnd, "?", "?1")
 	queries["row of a dispatch"], queries["rows of a phone"] = rowOfDispatch, rowsOfPhone
 	queries["whose place a dispatch took"], queries["retries of a run"] = placesOf, retriesOfRun
 	queries["which runs send a run again"], queries["messages of a run"] = runsAgain, runMessages
-	queries["next due"] = nextDue
 	queries["a row that can be sent"], queries["a row that is claimed"] = unsentRows, sendingRows
-	queries["next poll"] = `SELECT next_poll_at FROM messages WHERE final = 0 ORDER BY next_poll_at LIMIT 1`
 
 	walk := regexp.MustCompile(`^SCAN \w+$|TEMP B-TREE FOR (RIGHT PART|LAST)`)
 	ofOneRun := regexp.MustCompile(`^SCAN (words|owed|told|counted|alive)$`) // statuses, ranges of one run's rows, and what is counted of them
@@ -61,5 +59,87 @@ func TestNothingHotWalksHistory(t *testing.T) {
 		if err := rows.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// heardReads are the queries that lists of what is alive, of a phone and of a message run, and those for what is due next.
+func heardReads(t *testing.T, s *Store) []string {
+	t.Helper()
+	listener := &eavesdropper{connector: connector{driver: s.reads.Driver(), uri: sqliteURI(filepath.Join(filepath.Dir(s.calls.path), "nudgewire.db")), setup: readerSetup}}
+	reads := sql.OpenDB(listener)
+	told := s.reads
+	s.reads = reads
+	defer func() {
+		s.reads = told
+		if err := reads.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, state := range nudgewire.States {
+		if state != nudgewire.StateAccepted { // asked for by its number, newest first
+			_, err := s.Dispatches(t.Context(), DispatchFilter{State: state})
+			failIf(t, err)
+		}
+	}
+	// A phone's events are looked for where there are events.
+	_, err := s.Accept(t.Context(), []nudgewire.Plan{testPlan("1")})
+	failIf(t, err)
+	_, err = s.Story(t.Context(), "447700900123", 5)
+	failIf(t, err)
+	if _, err := s.MessageByID(t.Context(), "wamid.1"); !errors.Is(err, ErrNotFound) {
+		t.Fatal(err)
+	}
+	_, _, err = s.NextDue(t.Context())
+	failIf(t, err)
+	_, _, err = s.NextPoll(t.Context())
+	failIf(t, err)
+	_, _, err = s.NextLookup(t.Context())
+	failIf(t, err)
+	if len(listener.heard) < 12 {
+		t.Fatalf("heard %d queries: %q", len(listener.heard), listener.heard)
+	}
+	return listener.heard
+}
+
+func failIf(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An eavesdropper notes what its connections are asked.
+type eavesdropper struct {
+	connector
+	heard []string
+}
+
+func (e *eavesdropper) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := e.connector.Connect(ctx)
+	return overheard{c, e}, err
+}
+
+type overheard struct {
+	driver.Conn
+	by *eavesdropper
+}
+
+func (c overheard) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	c.by.heard = append(c.by.heard, query)
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+// While a read lasts the log only grows, so a read has an end.
+func TestAReadHasAnEnd(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	const endless = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n`
+	err := s.rowsWithin(t.Context(), 50*time.Millisecond, endless, nil, func(*row) error { return nil })
+	if !errors.Is(err, errLongRead) {
+		t.Errorf("an endless read: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := s.rows(ctx, endless, nil, func(*row) error { return nil }); err == nil || errors.Is(err, errLongRead) {
+		t.Errorf("a read that its caller ended: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -48,8 +49,42 @@ func (q *select_) sql(columns, from, order string, limit int) string {
 	return b.String()
 }
 
-// rows runs a read and calls each on every row.
-func (s *Store) rows(ctx context.Context, query string, args []any, each func(*row) error) (err error) {
+// longestRead bounds a read: while it lasts, the log of the database only grows. Whatever is longer goes in pages.
+const longestRead = 2 * time.Minute
+
+// LongLog is the size from which the log of the database is worth a warning, in bytes: whoever reads without an end keeps it
+// from being moved into the database.
+const LongLog = 1 << 29
+
+// LogSize is how long the log of the database is, in bytes; 0 where that cannot be told.
+func LogSize(dsn string) int64 {
+	info, err := os.Stat(Path(dsn) + "-wal")
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// errLongRead says what ended a read.
+var errLongRead = errors.New("the read took too long and was ended, because the log of the database grows meanwhile; ask for less")
+
+// rows runs a read of at most longestRead and calls each on every row.
+func (s *Store) rows(ctx context.Context, query string, args []any, each func(*row) error) error {
+	return s.rowsWithin(ctx, longestRead, query, args, each)
+}
+
+func (s *Store) rowsWithin(ctx context.Context, most time.Duration, query string, args []any, each func(*row) error) error {
+	bound, cancel := context.WithTimeoutCause(ctx, most, errLongRead)
+	defer cancel()
+	err := s.walk(bound, query, args, each)
+	if err != nil && ctx.Err() == nil && bound.Err() != nil {
+		return errors.Join(context.Cause(bound), err)
+	}
+	return err
+}
+
+// walk runs a read that takes as long as it takes.
+func (s *Store) walk(ctx context.Context, query string, args []any, each func(*row) error) (err error) {
 	rows, err := s.reads.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ func (s *Store) totals(ctx context.Context) (map[string]int64, error) {
 // second a gigabyte.
 func (s *Store) Check(ctx context.Context) error {
 	var faults []error
-	err := s.rows(ctx, sqliteDialect.check, nil, func(r *row) error {
+	err := s.walk(ctx, sqliteDialect.check, nil, func(r *row) error {
 		if words := r.text(); words != "ok" {
 			faults = append(faults, errors.New(words))
 		}

@@ -150,10 +150,10 @@ func marks(from, n int) string {
 	return strings.Join(all, ", ")
 }
 
-// statements is every statement that changes data, and every read inside a change, whole. Each is written for both
-// engines; dialect.go fills the marks.
+// statements is every statement that changes data, and every read inside a change. Those of runs, of what comes after them and of
+// what is followed stand in files of their own, which add them. Each is written for both engines; dialect.go fills the marks.
 //
-// A limit is written ?3 + 0 and not ?3: SQLite plans a statement anew each time the bare
+// A limit is written ?3 + 0 and not ?3 where it runs for every claim or poll: SQLite plans a statement anew each time the bare
 // parameter of a LIMIT is bound, which took half the time of a claim.
 var statements = [stmtCount]string{
 	stBegin:    `BEGIN IMMEDIATE`,
@@ -258,7 +258,7 @@ var statements = [stmtCount]string{
 	// The attempt's number guards a claim: whoever comes late finds another one, or no row.
 	stInsertLookup: `INSERT INTO lookups (event_id, connector, attempts, due_at, lease_ends, received_at, reason)
 		VALUES (?1, ?2, 0, ?3, 0, ?3, '')`,
-	stDueLookups:    `SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 {{skip locked}}`,
+	stDueLookups:    `SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 + 0 {{skip locked}}`,
 	stClaimLookup:   `UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE event_id = ?1`,
 	stRetryLookup:   `UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`,
 	stEndLookup:     `DELETE FROM lookups WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`,
@@ -268,7 +268,7 @@ var statements = [stmtCount]string{
 	stLater:         `SELECT event_id, bundle FROM decisions WHERE event_id = ?1 AND seq > 0 ORDER BY seq`,
 }
 
-// columnsOf is how many columns each query returns.
+// columnsOf is how many columns each query returns; those of other files are added there.
 var columnsOf = [stmtCount]int{
 	stEventKey: 5, stSeenOneDay: 5, stSeen: 5,
 	stAffair: 10, stAffairRow: 10, stTombstone: 4, stExpiredTombstones: 4,

@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/enricher"
+	"github.com/nudgewire/nudgewire/triggers"
 )
 
 func (c *cli) try() *cobra.Command {
@@ -115,6 +116,7 @@ func (c *cli) tellTry(cfg *config.Config, got connectors.Received, req connector
 	}
 	for i := range got.Events {
 		plan := enricher.First(cfg.Receivers[got.Events[i].Connector], cfg.Triggers, &got.Events[i], req.Now)
+		settled(&plan)
 		tried := triedOf(&plan)
 		if c.json {
 			if err := c.print(tried); err != nil {
@@ -125,6 +127,15 @@ func (c *cli) tellTry(cfg *config.Config, got connectors.Received, req connector
 		c.tellTried(tried)
 	}
 	return nil
+}
+
+// settled says of each wish what the ledger would, if it knew of nothing else.
+func settled(p *nudgewire.Plan) {
+	for i := range p.Wishes {
+		w := &p.Wishes[i]
+		s := triggers.Settle(*w, nudgewire.Facts{})
+		w.Decision.Outcome, w.Decision.Reason = s.Outcome, s.Reason
+	}
 }
 
 func triedOf(p *nudgewire.Plan) triedEvent {
