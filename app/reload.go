@@ -193,13 +193,13 @@ func perSecond(rate float64) string { return strconv.FormatFloat(rate, 'f', -1, 
 // slowedWords says what trouble did to a pace, "" for nothing.
 func slowedWords(p pace.Pace, configured float64) (words string) {
 	if p.Slowed {
-		words = ", slowed after trouble at " + p.LastTrouble.Format(time.TimeOnly)
+		words = ", slowed after trouble at " + p.LastTrouble.UTC().Format(time.DateTime) + " UTC"
 		if configured > 0 {
 			words = ", slowed from " + perSecond(configured) + words[len(", slowed"):]
 		}
 	}
 	if !p.PausedUntil.IsZero() {
-		words += ", paused by the service until " + p.PausedUntil.Format(time.TimeOnly)
+		words += ", paused by the service until " + p.PausedUntil.UTC().Format(time.DateTime) + " UTC"
 	}
 	return words
 }

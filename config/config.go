@@ -63,7 +63,7 @@ type API struct {
 // does not say it.
 type Defaults struct {
 	Country  string `yaml:"country" example:"GB" doc:"Two-letter country that phone numbers without a country code belong to. Without it, only numbers written with one can be read."`
-	Timezone string `yaml:"timezone" validate:"timezone" default:"UTC" example:"Europe/London" doc:"Time zone of contacts whose own is not known."`
+	Timezone string `yaml:"timezone" validate:"timezone" default:"UTC" example:"Europe/London" doc:"Time zone of contacts whose own is not known, of jobs that name none, and of the times that commands show and take."`
 	Language string `yaml:"language" example:"en" doc:"Language of templates, as the service names it."`
 
 	Category nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" default:"marketing" doc:"The messaging network's class of messages."`

@@ -79,7 +79,7 @@ func (c *cli) contactsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "Blocked contacts, with who blocked them and why", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := (&listFlags{limit: limit}).query()
+			q, err := (&listFlags{limit: limit}).query(c.now())
 			if err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func (c *cli) contactsList() *cobra.Command {
 					return err
 				}
 				return list(c, rows, fail(exitNothing, "", "nobody is blocked"), "PHONE | SINCE | BY | WHY", func(b server.BlockView) []string {
-					return []string{b.Phone.Masked(), clock(b.At), b.Source, orDash(b.Reason)}
+					return []string{b.Phone.Masked(), c.clock(b.At), b.Source, orDash(b.Reason)}
 				})
 			})
 		},

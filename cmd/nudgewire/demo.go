@@ -63,6 +63,7 @@ type stage struct {
 }
 
 func (c *cli) runDemo(ctx context.Context, keep bool) error {
+	c.zone = time.UTC // whatever the config of this folder says
 	told := newNarrator(c)
 	s, err := setStage(ctx, told)
 	if err != nil {

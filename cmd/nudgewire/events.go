@@ -24,8 +24,8 @@ func (f *listFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "most rows")
 }
 
-func (f *listFlags) query() (server.ListQuery, error) {
-	since, err := parseSince(f.since, time.Now())
+func (f *listFlags) query(now time.Time) (server.ListQuery, error) {
+	since, err := parseSince(f.since, now)
 	if err != nil {
 		return server.ListQuery{}, err
 	}
@@ -50,7 +50,7 @@ func (c *cli) eventsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "Events with what each trigger said, and refused requests, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := f.query()
+			q, err := f.query(c.now())
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (c *cli) eventsList() *cobra.Command {
 			if c.json {
 				return printAll(c, events)
 			}
-			return c.table("ID | RECEIVED | EVENT | PHONE | WHAT CAME OF IT", eventRows(events, refused, f.limit))
+			return c.table("ID | RECEIVED | EVENT | PHONE | WHAT CAME OF IT", c.eventRows(events, refused, f.limit))
 		},
 	}
 	f.add(cmd)
@@ -87,32 +87,32 @@ func (c *cli) eventsList() *cobra.Command {
 }
 
 // eventRows merges events and refusals by time, newest first.
-func eventRows(events []server.EventView, refused []server.RefusalView, limit int) [][]string {
+func (c *cli) eventRows(events []server.EventView, refused []server.RefusalView, limit int) [][]string {
 	var rows [][]string
 	for len(rows) < limit && len(events)+len(refused) > 0 {
 		if len(refused) == 0 || (len(events) > 0 && !events[0].ReceivedAt.Before(refused[0].At)) {
 			e := events[0]
 			events = events[1:]
 			rows = append(rows, []string{
-				strconv.FormatInt(int64(e.ID), 10), clock(e.ReceivedAt), e.Event, orDash(e.Phone.Masked()), cameOf(&e),
+				strconv.FormatInt(int64(e.ID), 10), c.clock(e.ReceivedAt), e.Event, orDash(e.Phone.Masked()), c.cameOf(&e),
 			})
 			continue
 		}
 		r := refused[0]
 		refused = refused[1:]
-		rows = append(rows, []string{"-", clock(r.At), r.Connector, "-", refusal(r)})
+		rows = append(rows, []string{"-", c.clock(r.At), r.Connector, "-", refusal(r)})
 	}
 	return rows
 }
 
-func cameOf(e *server.EventView) string {
+func (c *cli) cameOf(e *server.EventView) string {
 	switch {
 	case e.Lookup == nil:
 		return decisionsInShort(e.Decisions)
 	case len(e.Decisions) == 0:
-		return lookupWords(e.Lookup)
+		return c.lookupWords(e.Lookup)
 	default:
-		return decisionsInShort(e.Decisions) + "; " + lookupWords(e.Lookup)
+		return decisionsInShort(e.Decisions) + "; " + c.lookupWords(e.Lookup)
 	}
 }
 
@@ -146,7 +146,7 @@ func (c *cli) eventsRefused() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "refused", Short: "Requests to a hook that were not taken, and why", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := f.query()
+			q, err := f.query(c.now())
 			if err != nil {
 				return err
 			}
@@ -162,7 +162,7 @@ func (c *cli) eventsRefused() *cobra.Command {
 			}
 			nothing := fail(exitNothing, "", "no request was refused")
 			return list(c, rows, nothing, "AT | CONNECTOR | ANSWER | STAGE | BYTES | REASON", func(r server.RefusalView) []string {
-				return []string{clock(r.At), r.Connector, strconv.Itoa(r.Status), r.Stage, strconv.Itoa(r.Bytes), r.Reason}
+				return []string{c.clock(r.At), r.Connector, strconv.Itoa(r.Status), r.Stage, strconv.Itoa(r.Bytes), r.Reason}
 			})
 		},
 	}

@@ -50,7 +50,7 @@ func (c *cli) jobsList() *cobra.Command {
 				case j.Off:
 					next = "off"
 				case j.NextAt != nil:
-					next = clock(*j.NextAt)
+					next = clockIn(*j.NextAt, zoneOf(j.Timezone))
 				}
 				if j.Last != nil {
 					last = fmt.Sprintf("run %d %s", j.Last.ID, j.Last.Standing())
@@ -241,7 +241,7 @@ func (c *cli) jobsHistory() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "history [NAME]", Short: "Runs, newest first: those that sent, those that were skipped, and why", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q, err := f.query()
+			q, err := f.query(c.now())
 			if err != nil {
 				return err
 			}
@@ -322,7 +322,7 @@ func (c *cli) ran(r server.RunView) error {
 		c.say("  note        %s\n", r.Note)
 	}
 	if r.Cause != "" {
-		c.say("  began       %s\n", beganWords(r))
+		c.say("  began       %s\n", c.beganWords(r))
 	}
 	if r.Approved != "" {
 		c.say("  approved    by %s\n", r.Approved)
@@ -343,7 +343,7 @@ func (c *cli) ran(r server.RunView) error {
 	c.tellTally(r.Tally, false)
 	switch {
 	case r.FilesRemovedAt != nil:
-		c.say("  files       removed %s (retention.lists)\n", clock(*r.FilesRemovedAt))
+		c.say("  files       removed %s (retention.lists)\n", c.clock(*r.FilesRemovedAt))
 	default:
 		for _, path := range r.Rejects {
 			c.say("  rejects     %s\n", path)
@@ -389,7 +389,7 @@ func oneLine(words string) string {
 }
 
 // beganWords says what made the run, and when.
-func beganWords(r server.RunView) string {
+func (c *cli) beganWords(r server.RunView) string {
 	words := map[nudgewire.RunCause]string{
 		nudgewire.CauseCron: "by its cron line", nudgewire.CauseMissed: "late", nudgewire.CauseHand: "by hand",
 	}[r.Cause]
@@ -397,7 +397,7 @@ func beganWords(r server.RunView) string {
 	if r.StartedAt != nil {
 		at = *r.StartedAt
 	}
-	if words += ", " + clock(at); r.Began != "" {
+	if words += ", " + c.clock(at); r.Began != "" {
 		words += ": " + r.Began
 	}
 	return words

@@ -14,8 +14,8 @@ import (
 
 // A run whose files are gone says so and when, and names no list of rejects that is not there.
 func TestARunTellsOfItsFilesAndMessages(t *testing.T) {
-	ended := time.Date(2025, 3, 2, 12, 0, 0, 0, time.Local)
-	began := clock(ended)
+	ended := time.Date(2025, 3, 2, 12, 0, 0, 0, time.UTC)
+	const began = "2025-03-02 12:00:00 UTC"
 	run := server.RunView{
 		ID: 3, Job: "winback", Slot: "2025-03-02 12:00", State: nudgewire.RunDone, Source: "csv list.csv", Rejects: []string{"runs/winback/3/rejects.csv"}, Cause: nudgewire.CauseCron, CreatedAt: ended,
 		Tally:    nudgewire.Tally{Rows: 5, Kept: 4, Parts: 1, Bytes: 100, Exclusions: []nudgewire.Exclusion{{Reason: "the phone is too short for GB", Count: 1, First: 2}}},
@@ -29,7 +29,7 @@ func TestARunTellsOfItsFilesAndMessages(t *testing.T) {
 		want    string
 	}{
 		"while they are there": {nil, head + "  rejects     runs/winback/3/rejects.csv\n" + messages},
-		"once they are gone":   {&ended, head + "  files       removed 2025-03-02 12:00 (retention.lists)\n" + messages},
+		"once they are gone":   {&ended, head + "  files       removed 2025-03-02 12:00:00 UTC (retention.lists)\n" + messages},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -28,7 +28,7 @@ func (c *cli) messagesList() *cobra.Command {
 		Use: "list", Short: "Messages with where each stands, newest first", Args: cobra.NoArgs,
 		Example: "  nudgewire messages list --state in_doubt\n  nudgewire messages list --state failed --since 2h",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := f.query()
+			q, err := f.query(c.now())
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ func (c *cli) messagesList() *cobra.Command {
 				head := "DISPATCH | DUE | TRIGGER | PHONE | WHAT | STANDS | WHY"
 				return list(c, rows, fail(exitNothing, "", "no messages"), head, func(m server.MessageView) []string {
 					return []string{
-						strconv.FormatInt(int64(m.ID), 10), clock(m.DueAt), m.Trigger, orDash(m.Phone.Masked()), m.What, stands(m), orDash(reasonOf(m)),
+						strconv.FormatInt(int64(m.ID), 10), c.clock(m.DueAt), m.Trigger, orDash(m.Phone.Masked()), m.What, stands(m), orDash(reasonOf(m)),
 					}
 				})
 			})
@@ -122,7 +122,7 @@ and ends them. What is being sent at that moment is not ended.`,
 			if bulk, err := f.asked(cmd, args, dryRun); err != nil {
 				return err
 			} else if bulk {
-				r, err := f.request(reason)
+				r, err := f.request(c.now(), reason)
 				if err != nil {
 					return err
 				}

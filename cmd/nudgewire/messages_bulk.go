@@ -37,8 +37,7 @@ func (f *bulkFlags) asked(cmd *cobra.Command, args []string, dryRun bool) (bool,
 }
 
 // request is what the flags ask for.
-func (f *bulkFlags) request(reason string) (r server.BulkRequest, err error) {
-	now := time.Now()
+func (f *bulkFlags) request(now time.Time, reason string) (r server.BulkRequest, err error) {
 	r = server.BulkRequest{Trigger: f.trigger, Template: f.template, Run: nudgewire.RunID(f.run), Who: who(), Reason: reason}
 	if r.Since, err = parseSince(f.since, now); err != nil {
 		return r, err
@@ -115,7 +114,7 @@ message of the same matter does not go, nor does what a trigger owed that does n
 again with "jobs retry".`,
 		Example: "  nudgewire messages retry --state rejected --since 24h --dry-run\n  nudgewire messages retry --state failed --trigger abandoned-cart",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := f.request("")
+			r, err := f.request(c.now(), "")
 			if err != nil {
 				return err
 			}
@@ -132,7 +131,7 @@ again with "jobs retry".`,
 }
 
 func (c *cli) resolveMany(cmd *cobra.Command, f *bulkFlags, as nudgewire.Resolution, reason string, dryRun bool) error {
-	r, err := f.request(reason)
+	r, err := f.request(c.now(), reason)
 	if err != nil {
 		return err
 	}

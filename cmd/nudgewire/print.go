@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -145,17 +146,41 @@ func (c *cli) paint(w io.Writer, code, text string) painted {
 	return painted("\x1b[" + code + "m" + text + "\x1b[0m")
 }
 
-// clock is a moment as people at this machine read it: the time alone for today, with the date
-// otherwise.
-func clock(t time.Time) string {
+// location is the zone that times are shown and read in: defaults.timezone, UTC where no config says one.
+func (c *cli) location() *time.Location {
+	if c.zone == nil {
+		c.zone = time.UTC
+		if cfg, _ := config.Load(c.config, os.LookupEnv); cfg != nil {
+			c.zone = zoneOf(cfg.Defaults.Timezone)
+		}
+	}
+	return c.zone
+}
+
+// zoneOf is a zone by its name, UTC where there is none of that name.
+func zoneOf(name string) *time.Location {
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+func (c *cli) now() time.Time { return time.Now().In(c.location()) }
+
+// clock is a moment for people, in the one zone of the config.
+func (c *cli) clock(t time.Time) string { return clockIn(t, c.location()) }
+
+// clockIn is a moment with its date and the zone's offset, so that nobody takes it for another zone's.
+func clockIn(t time.Time, zone *time.Location) string {
 	if t.IsZero() {
 		return "-"
 	}
-	t = t.Local()
-	if now := time.Now(); t.YearDay() == now.YearDay() && t.Year() == now.Year() {
-		return t.Format("15:04:05")
+	t = t.In(zone)
+	if zone == time.UTC {
+		return t.Format("2006-01-02 15:04:05 UTC")
 	}
-	return t.Format("2006-01-02 15:04")
+	return t.Format("2006-01-02 15:04:05 -07:00")
 }
 
 func orDash(s string) string {
@@ -165,7 +190,7 @@ func orDash(s string) string {
 	return s
 }
 
-// parseSince reads "2h", "3d" or a date as the moment a list begins.
+// parseSince reads "2h", "3d" or a date in the zone of now as the moment a list begins.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -175,7 +200,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 		return now.Add(-d.D()), nil
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
 			return t, nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,8 @@ type cli struct {
 	quiet   bool
 	noColor bool
 	yes     bool
+
+	zone *time.Location // once it was asked for; see location
 }
 
 // execute runs one command line and returns its exit status.

@@ -43,7 +43,7 @@ func (c *cli) printStatus(s server.StatusView) {
 	}
 	if d := s.Daemon; d != nil {
 		row("daemon", "running for %s (pid %d, %s), hooks on %s", short(time.Since(d.StartedAt)), d.PID, d.Version, d.Listen)
-		row("config", "%s, version %s, in force since %s", d.ConfigFile, d.Config, clock(d.LoadedAt))
+		row("config", "%s, version %s, in force since %s", d.ConfigFile, d.Config, c.clock(d.LoadedAt))
 		if d.LoadError != "" {
 			row("", "%s", c.paint(c.out, "31", "the last reload was refused: "+d.LoadError))
 		}

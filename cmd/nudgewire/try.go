@@ -226,7 +226,7 @@ func (c *cli) tellTried(e triedEvent) {
 			c.tellClause(clause)
 		}
 		if m := d.Message; m != nil {
-			c.say("    %s in %s, due %s\n", m.Send.What(), m.Send.Language, clock(m.DueAt))
+			c.say("    %s in %s, due %s\n", m.Send.What(), m.Send.Language, c.clock(m.DueAt))
 			c.tellSend(&m.Send, "      ")
 		}
 	}

@@ -62,7 +62,7 @@ func (c *cli) tell(s server.StoryView) {
 		return
 	}
 	e := s.Event
-	c.say("%s  %s\n", clock(e.ReceivedAt), c.paint(c.out, "1", fmt.Sprintf("event %d  %s", e.ID, e.Event)))
+	c.say("%s  %s\n", c.clock(e.ReceivedAt), c.paint(c.out, "1", fmt.Sprintf("event %d  %s", e.ID, e.Event)))
 	if e.Topic != "" && e.Topic != strings.TrimPrefix(e.Event, e.Event[:strings.IndexByte(e.Event, '.')+1]) {
 		c.say("  the sender calls it %q\n", e.Topic)
 	}
@@ -70,7 +70,7 @@ func (c *cli) tell(s server.StoryView) {
 		c.say("  happened %s before it arrived\n", short(e.ReceivedAt.Sub(*e.OccurredAt)))
 	}
 	if e.Lookup != nil {
-		c.say("  %s\n", lookupWords(e.Lookup))
+		c.say("  %s\n", c.lookupWords(e.Lookup))
 	}
 	if len(e.Decisions) == 0 && e.Lookup == nil {
 		c.say("  no trigger listens to it\n")
@@ -98,10 +98,10 @@ func (c *cli) tellRow(s server.StoryView) {
 	case r.Row > 0:
 		place = "  " + placeOf(r.Row, r.File)
 	}
-	c.say("%s  %s\n", clock(r.At), c.paint(c.out, "1", fmt.Sprintf("run %d of %s for %s%s", r.Run, r.Job, r.Slot, place)))
+	c.say("%s  %s\n", c.clock(r.At), c.paint(c.out, "1", fmt.Sprintf("run %d of %s for %s%s", r.Run, r.Job, r.Slot, place)))
 	c.say("  on the list of %s\n", r.Source)
 	if r.PartState != "" {
-		c.say("  %s\n", uploadWords(r))
+		c.say("  %s\n", c.uploadWords(r))
 	}
 	if r.LeftOut != "" {
 		c.say("  %s: %s\n", c.paint(c.out, "33", "left out"), r.LeftOut)
@@ -118,10 +118,10 @@ func (c *cli) tellRow(s server.StoryView) {
 }
 
 // uploadWords says what became of the part that a row is on.
-func uploadWords(r *server.RunRowView) string {
+func (c *cli) uploadWords(r *server.RunRowView) string {
 	words := "its part is " + strings.ReplaceAll(string(r.PartState), "_", " ")
 	if r.PartState == nudgewire.PartAccepted {
-		if words = "uploaded " + clock(r.At) + ", accepted"; r.CampaignID != "" {
+		if words = "uploaded " + c.clock(r.At) + ", accepted"; r.CampaignID != "" {
 			words += " as campaign " + r.CampaignID
 		}
 	}
@@ -129,14 +129,14 @@ func uploadWords(r *server.RunRowView) string {
 }
 
 // lookupWords says how far the look-up of an event is.
-func lookupWords(l *server.LookupView) string {
+func (c *cli) lookupWords(l *server.LookupView) string {
 	switch {
 	case l.UnderWay:
 		return withReason(fmt.Sprintf("being looked up, attempt %d", l.Attempt), l.Reason)
 	case l.Attempt == 0:
 		return "to be looked up before it is planned"
 	default:
-		return withReason(fmt.Sprintf("being looked up, attempt %d at %s", l.Attempt+1, clock(l.NextAt)), "the last one: the phone "+l.Reason)
+		return withReason(fmt.Sprintf("being looked up, attempt %d at %s", l.Attempt+1, c.clock(l.NextAt)), "the last one: the phone "+l.Reason)
 	}
 }
 
@@ -181,10 +181,10 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 	}
 	c.say("%s%s\n", margin, head)
 	line := func(at time.Time, text string) {
-		c.say("%s  %s  %s\n", margin, clock(at), text)
+		c.say("%s  %s  %s\n", margin, c.clock(at), text)
 	}
 	if m.Part == 0 {
-		line(m.CreatedAt, fmt.Sprintf("planned, due %s", clock(m.DueAt)))
+		line(m.CreatedAt, fmt.Sprintf("planned, due %s", c.clock(m.DueAt)))
 	}
 	for _, a := range m.Attempts {
 		if a.State == nudgewire.StateAccepted && a.Words == "" {
@@ -202,7 +202,7 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 	}
 	switch m.State {
 	case nudgewire.StateWaiting:
-		line(m.UpdatedAt, withReason("waiting until "+clock(m.DueAt), m.Reason))
+		line(m.UpdatedAt, withReason("waiting until "+c.clock(m.DueAt), m.Reason))
 	case nudgewire.StateAccepted:
 		accepted := "accepted by the service"
 		if m.MessageID != "" {
