@@ -86,6 +86,9 @@ func (a admin) status(r *http.Request) (any, error) {
 	for _, one := range rejected {
 		v.Rejected = append(v.Rejected, RejectedView{one.State, one.Reason, one.N})
 	}
+	if v.Failing, err = a.failing(r.Context()); err != nil {
+		return nil, err
+	}
 	if v.LastEvents, err = a.Store.LastEvents(r.Context()); err != nil {
 		return nil, err
 	}

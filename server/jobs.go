@@ -219,7 +219,24 @@ func (a admin) runs(r *http.Request) (any, error) {
 	if q.State != "" && !slices.Contains(nudgewire.RunStates, nudgewire.RunState(q.State)) {
 		return nil, refusef(http.StatusBadRequest, "one of: "+strings.Join(RunWords(), ", "), "unknown state %q", q.State)
 	}
-	rows, err := a.Store.Runs(r.Context(), store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: nudgewire.RunState(q.State)})
+	return a.runsOf(r.Context(), store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: nudgewire.RunState(q.State)})
+}
+
+// failing are the newest runs that began within a day and of whose messages most failed.
+func (a admin) failing(ctx context.Context) (out []FailingView, err error) {
+	const most = 100
+	runs, err := a.runsOf(ctx, store.RunFilter{Since: a.Now().Add(-24 * time.Hour), Limit: most})
+	for i := range runs {
+		if f, most := runs[i].failing(); most {
+			out = append(out, f)
+		}
+	}
+	return out, err
+}
+
+// runsOf lists runs, with what became of their messages.
+func (a admin) runsOf(ctx context.Context, f store.RunFilter) ([]RunView, error) {
+	rows, err := a.Store.Runs(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +246,7 @@ func (a admin) runs(r *http.Request) (any, error) {
 		if rows[i].StartedAt.IsZero() {
 			continue // it sent nothing
 		}
-		if out[i].Messages, err = a.Store.RunMessages(r.Context(), rows[i].ID); err != nil {
+		if out[i].Messages, err = a.Store.RunMessages(ctx, rows[i].ID); err != nil {
 			return nil, err
 		}
 	}

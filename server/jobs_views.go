@@ -79,18 +79,32 @@ func (v *RunView) Standing() string {
 	if v.State == nudgewire.RunDone && waiting > 0 {
 		words = "handed over, " + units.Number(waiting) + " waiting"
 	}
-	if failed, all := v.Failed(); v.State.Final() && 2*failed > all {
-		words += fmt.Sprintf(", %.0f%% failed", 100*float64(failed)/float64(all))
+	if f, most := v.failing(); most {
+		words += fmt.Sprintf(", %.0f%% failed", 100*float64(f.Failed)/float64(f.Messages))
 	}
 	return words
 }
 
-// Failed is how many of the run's messages failed, and how many there are.
-func (v *RunView) Failed() (failed, all int64) {
+// A FailingView is a run that has ended and of whose messages most failed.
+type FailingView struct {
+	Run      nudgewire.RunID `json:"run"`
+	Job      string          `json:"job"`
+	Failed   int64           `json:"failed"`
+	Messages int64           `json:"messages"` // all that it has
+}
+
+// Words says which run it is, and how many failed.
+func (v FailingView) Words() string {
+	return fmt.Sprintf("run %d of %s: %s of %s failed", v.Run, v.Job, units.Number(v.Failed), units.Count(v.Messages, "message"))
+}
+
+// failing reports whether the run has ended and most of its messages failed. It needs Messages.
+func (v *RunView) failing() (f FailingView, most bool) {
+	f = FailingView{Run: v.ID, Job: v.Job, Failed: v.Messages[string(nudgewire.StatusFailed)] + v.Messages[string(nudgewire.StateRejected)]}
 	for _, n := range v.Messages {
-		all += n
+		f.Messages += n
 	}
-	return v.Messages[string(nudgewire.StatusFailed)] + v.Messages[string(nudgewire.StateRejected)], all
+	return f, v.State.Final() && 2*f.Failed > f.Messages
 }
 
 // Waiting says that the run waits for a place to read its list in; "" for one that does not.

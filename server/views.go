@@ -186,6 +186,8 @@ type StatusView struct {
 
 	Rejected []RejectedView `json:"rejected,omitempty"` // in the last 24 hours, by reason, the most first
 
+	Failing []FailingView `json:"failing,omitempty"` // runs of the last 24 hours, the newest first
+
 	PartsInDoubt int64 `json:"parts_in_doubt"` // files of runs of which nobody knows whether they were taken
 
 	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config

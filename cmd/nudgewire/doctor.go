@@ -251,7 +251,7 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		d.found(wellBad, "messages", haltCures[apiclient.Trouble(h.Cause)], "%s", h.Words(time.Now()))
 	}
 	for i, v := range s.Rejected {
-		if i < mostRejected {
+		if i < mostShown {
 			d.found(wellNote, "messages", `"nudgewire messages list --state rejected" and "--state failed" name them`, "%s", v.Words())
 		}
 	}
@@ -282,12 +282,14 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 			d.found(wellBad, "messages", fmt.Sprintf("%q lets it go on", h.GoesOn()), "%s", h.Stands())
 		}
 	}
+	for _, v := range s.Failing {
+		d.found(wellBad, "campaigns", fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs retry %d"`, v.Run, v.Run), "%s", v.Words())
+	}
 	d.runs(ctx, ask)
 	d.connectors(ctx, ask, s)
 }
 
-// runs says which of the newest runs wait for a place, and which ended within a day with most of their
-// messages failed.
+// runs says which of the newest runs wait for a place.
 func (d *doctor) runs(ctx context.Context, ask *server.Client) {
 	runs, err := ask.Runs(ctx, server.ListQuery{Since: time.Now().Add(-recently), Limit: 100})
 	if err != nil {
@@ -296,10 +298,6 @@ func (d *doctor) runs(ctx context.Context, ask *server.Client) {
 	}
 	for i := range runs {
 		r := &runs[i]
-		if failed, all := r.Failed(); r.State.Final() && 2*failed > all {
-			d.found(wellBad, "campaigns", fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs retry %d"`, r.ID, r.ID), "run %d of %s: %s of %s failed",
-				r.ID, r.Job, units.Number(failed), units.Count(all, "message"))
-		}
 		if r.State != nudgewire.RunPlanned {
 			continue
 		}

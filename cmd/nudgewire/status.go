@@ -85,13 +85,20 @@ func (c *cli) printStatus(s server.StatusView) {
 	if s.Held > 0 {
 		row("held", "%s to be approved   see \"nudgewire jobs history --state held\"", runsWait(s.Held))
 	}
+	first := func(name string, i int, words string) {
+		if i > 0 {
+			name = ""
+		}
+		if i < mostShown {
+			row(name, "%s", c.paint(c.out, "33", words))
+		}
+	}
+	for i, v := range s.Failing {
+		first("campaigns", i, v.Words())
+	}
 	row("tracking", "%d", s.Tracking)
 	for i, v := range s.Rejected {
-		if name := "refused"; i == 0 {
-			row(name, "%s", c.paint(c.out, "33", v.Words()))
-		} else if i < mostRejected {
-			row("", "%s", c.paint(c.out, "33", v.Words()))
-		}
+		first("refused", i, v.Words())
 	}
 	if s.Lookups > 0 {
 		row("look-ups", "%s", lookupsWait(s.Lookups))
@@ -116,8 +123,8 @@ func turnedWords(v server.TurnedView) string {
 	return words + ": " + v.Why
 }
 
-// mostRejected is how many reasons are shown.
-const mostRejected = 5
+// mostShown is how many campaigns, and how many reasons, are shown.
+const mostShown = 5
 
 // totalGroups are the counters as status shows them: the first of each line always, the
 // others when they are not 0.
