@@ -38,6 +38,16 @@ type Send struct {
 	Header    *Header  `json:"header,omitempty"`
 	Campaign  string   `json:"campaign,omitempty"` // campaign_id; the service fills it in itself
 	Text      string   `json:"text,omitempty"`
+	Forget    bool     `json:"forget,omitempty"` // what is filled in is kept no longer than it takes to send it
+}
+
+// Ended is what is kept of the send once nobody will make it any more: all of it, or with Forget
+// what it names, without what was filled in.
+func (s Send) Ended() Send {
+	if s.Forget {
+		s.Variables, s.Header, s.Text = nil, nil, ""
+	}
+	return s
 }
 
 // What names the send for people: `template "cart_reminder"`, `campaign "417"`, "text".
@@ -105,6 +115,11 @@ const maxAttemptsInDoubt = 3
 // has not expired by then.
 func (d *Dispatch) ResendsInDoubt(at time.Time) bool {
 	return d.Category.ResendsInDoubt() && d.Attempt < maxAttemptsInDoubt && (d.ExpiresAt.IsZero() || at.Before(d.ExpiresAt))
+}
+
+// Forgotten reports whether what the dispatch said is kept no more, so that it cannot be sent again.
+func (d *Dispatch) Forgotten() bool {
+	return d.Send.Forget && d.State != StateWaiting && d.State != StateSending
 }
 
 // Final reports whether no one leaves the state.

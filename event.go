@@ -38,6 +38,9 @@ type Event struct {
 	// too, because it is stored as the tree that mapping saw.
 	Payload     []byte
 	ContentType string
+
+	// Forgotten says that Payload, Cart, Order, Deal and Form were not kept, by Plan.Forget.
+	Forgotten bool
 }
 
 // Ref is the name triggers listen by: connector and kind, "shopify.cart.updated".

@@ -53,6 +53,8 @@ func (r *RunRow) MayGoAgain() (may bool, why string) {
 		return false, "was sent again already"
 	case d.Category.ResendsInDoubt():
 		return false, "is a code, which is worth nothing later"
+	case d.Forgotten():
+		return false, "said what is kept no more (keep_variables: false)"
 	}
 	switch d.State {
 	case StateWaiting, StateSending:

@@ -1,6 +1,10 @@
 package nudgewire
 
-import "time"
+import (
+	"regexp"
+	"slices"
+	"time"
+)
 
 // An Outcome is what a trigger answered to an event.
 type Outcome string
@@ -60,9 +64,42 @@ type Plan struct {
 	// Later says that something is looked up before the event is planned: it is stored as a
 	// PendingLookup, with such wishes only that need not wait.
 	Later bool
+	// Forgets says that a trigger which keeps no variables (keep_variables: false) was asked and its
+	// conditions held: what the event says beyond who it is about is not kept.
+	Forgets bool
 	// Window is how long the event's keys are remembered; 0 is 7 days.
 	Window time.Duration
 }
+
+// Forget takes out of the plan what the event said, and out of its decisions what their conditions
+// saw of it: what is stored of the plan then, but for Wish.Owe, tells of the event and says nothing
+// that was in it. It does nothing without Forgets, and not before a look-up, which needs the event whole.
+func (p *Plan) Forget() {
+	if !p.Forgets || p.Later {
+		return
+	}
+	e := &p.Event
+	e.Payload, e.ContentType, e.Unread, e.Forgotten = nil, "", nil, true
+	e.Cart, e.Order, e.Deal, e.Form = Cart{}, Order{}, Deal{}, Form{}
+	for i := range p.Wishes {
+		d := &p.Wishes[i].Decision
+		d.Clauses = slices.Clone(d.Clauses)
+		for j := range d.Clauses {
+			c := &d.Clauses[j]
+			if c.Values = nil; c.Error != "" {
+				c.Error = "its values could not be used, and are not kept"
+			}
+		}
+		if n := len(d.Clauses); n > 0 && !d.Clauses[n-1].Held {
+			d.Reason = d.Clauses[n-1].Text + " does not hold"
+		} else {
+			d.Reason = quoted.ReplaceAllString(d.Reason, `"…"`)
+		}
+	}
+}
+
+// quoted is how a reason repeats what an event said.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // A Wish is what one trigger wants because of one event. Decision.Outcome is Planned,
 // Cancelling, Shadowed or Refused; only the first two have an affair to settle.

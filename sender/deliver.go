@@ -99,6 +99,13 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, slot int) (a nu
 		return s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error())
 	}
 	answer, err := s.call(calling, &c.Dispatch)
+	if c.Send.Forget {
+		answer.Raw = ""
+		if refusal, ok := errors.AsType[*apiclient.CallError](err); ok {
+			refusal.Words = hush(&c.Send, refusal.Words)
+		}
+		defer func() { a.Reason = hush(&c.Send, a.Reason) }()
+	}
 	waits := s.learn(calling, now, c, answer, err)
 	return s.judge(c, time.Now(), answer, err, waits)
 }

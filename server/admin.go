@@ -503,6 +503,7 @@ func (a admin) send(r *http.Request) (any, error) {
 		Connector: "people", Kind: "message.requested", DedupeKey: rand.Text(), ReceivedAt: now,
 		Contact: nudgewire.Contact{Phone: phone}, Payload: raw, ContentType: "application/json",
 	}
+	in.Send.Forget = in.Category == nudgewire.Authentication
 	owed := nudgewire.Dispatch{
 		Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone, Category: in.Category, Send: in.Send,
 		State: nudgewire.StateWaiting, DueAt: now, ExpiresAt: now.Add(time.Hour), CreatedAt: now, UpdatedAt: now, Config: config,
@@ -510,7 +511,7 @@ func (a admin) send(r *http.Request) (any, error) {
 	if in.DryRun {
 		return messageView(&owed, nil, nil), nil
 	}
-	receipts, err := a.Store.Accept(r.Context(), []nudgewire.Plan{{Event: event, Wishes: []nudgewire.Wish{{
+	receipts, err := a.Store.Accept(r.Context(), []nudgewire.Plan{{Event: event, Forgets: in.Send.Forget, Wishes: []nudgewire.Wish{{
 		Decision: nudgewire.Decision{
 			Trigger: nudgewire.ByHand, Outcome: nudgewire.Planned, Reason: "asked for by hand", Key: event.DedupeKey, Config: config, At: now,
 		},

@@ -58,6 +58,8 @@ func publicError(err error) *Error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return &Error{Status: http.StatusNotFound, Words: err.Error()}
+	case errors.Is(err, store.ErrForgotten):
+		return &Error{Status: http.StatusConflict, Words: err.Error()}
 	case errors.Is(err, store.ErrOverloaded):
 		return &Error{Status: http.StatusServiceUnavailable, Words: "the daemon has more to write than it can", Hint: "try again in a moment"}
 	default:

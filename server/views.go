@@ -24,6 +24,7 @@ type EventView struct {
 	Decisions  []DecisionView    `json:"decisions"`
 	Lookup     *LookupView       `json:"lookup,omitempty"` // what it waits for before it is planned
 	Payload    string            `json:"payload,omitempty"`
+	Forgotten  bool              `json:"forgotten,omitempty"` // the payload was not kept: keep_variables: false
 }
 
 // A LookupView is an event's wait for what its webhook left out.
@@ -285,7 +286,7 @@ func eventView(e *nudgewire.Event, decisions []nudgewire.Decision) EventView {
 	v := EventView{
 		ID: e.ID, Event: e.Ref(), Topic: e.Topic, Phone: e.Contact.Phone,
 		OccurredAt: optional(e.OccurredAt), ReceivedAt: e.ReceivedAt.UTC(), DedupeKey: e.DedupeKey,
-		Decisions: make([]DecisionView, 0, len(decisions)), Payload: string(e.Payload),
+		Decisions: make([]DecisionView, 0, len(decisions)), Payload: string(e.Payload), Forgotten: e.Forgotten,
 	}
 	for _, d := range decisions {
 		v.Decisions = append(v.Decisions, DecisionView{

@@ -76,10 +76,12 @@ type readyWish struct {
 	byPhone int64 // hash of what an event without a key would have cancelled
 	clauses []byte
 	send    string
+	ended   string // what takes the place of send; "" where it stays
 }
 
 // prepare encodes into room, which grows; what was put there before stays good.
 func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, room *[]byte) error {
+	plan.Forget()
 	e := &plan.Event
 	if e.DedupeKey == "" {
 		return fmt.Errorf("event %s has no dedupe key", e.Ref())
@@ -122,6 +124,9 @@ func (r *readyWish) prepare(w *nudgewire.Wish, hash func(...string) int64, room 
 		return errors.New("a dispatch without a due time")
 	}
 	r.send = string(appendSend(make([]byte, 0, 256), &w.Owe.Send))
+	if w.Owe.Send.Forget {
+		r.send, r.ended = apart+r.send, endedSend(&w.Owe.Send)
+	}
 	return nil
 }
 
@@ -303,7 +308,7 @@ func (t *tx) insertDispatch(wish *nudgewire.Wish, ready *readyWish, event nudgew
 		created = t.at
 	}
 	if _, err := t.exec(stInsertDispatch, id, int64(event), micro(wish.EventAt), wish.Affair.Trigger, wish.Affair.Key, ready.affair, string(owe.Phone),
-		string(owe.Category), laneOf(owe.Category), ready.send, owe.Reason, due, micro(owe.ExpiresAt), created, owe.Config); err != nil {
+		string(owe.Category), laneOf(owe.Category), ready.send, owe.Reason, due, micro(owe.ExpiresAt), created, owe.Config, ready.ended); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
 	t.keys.add(affairs, ready.affair, id)
@@ -333,7 +338,7 @@ func (t *tx) restart(wish *nudgewire.Wish, ready *readyWish, event nudgewire.Eve
 		}
 	}
 	return t.changeWaiting(stRestart, done.Restart, int64(done.Restart), int64(event), string(owe.Phone), string(owe.Category),
-		laneOf(owe.Category), ready.send, owe.Reason, micro(due), micro(expires), owe.Config, t.at, micro(wish.EventAt))
+		laneOf(owe.Category), ready.send, owe.Reason, micro(due), micro(expires), owe.Config, t.at, micro(wish.EventAt), ready.ended)
 }
 
 // laneOf is the column that keeps marketing from filling the way of what is urgent.

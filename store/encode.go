@@ -2,6 +2,7 @@ package store
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -166,6 +167,7 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 			o.b = append(o.b, '}')
 		}
 	})
+	o.yes("forgotten", e.Forgotten)
 	return o.end()
 }
 
@@ -277,8 +279,23 @@ func appendSend(b []byte, s *nudgewire.Send) []byte {
 	}
 	o.text("campaign", s.Campaign)
 	o.text("text", s.Text)
+	o.yes("forget", s.Forget)
 	return o.whole()
 }
+
+// apart stands before an encoded send that is to be forgotten. A row of more than a page lies with all
+// but its beginning on pages of its own, which SQLite overwrites when they are free
+// (secure_delete). Inside of a page of many rows, copies would stay behind where rows are moved.
+var apart = strings.Repeat(" ", 4<<10)
+
+// endedSend is what takes the place of an encoded send to be forgotten once the dispatch has ended.
+func endedSend(s *nudgewire.Send) string {
+	ended := s.Ended()
+	return string(appendSend(nil, &ended))
+}
+
+// forgets reports whether an encoded send says Forget, which appendSend writes last.
+func forgets(send string) bool { return strings.HasSuffix(send, `"forget":true}`) }
 
 // templateMark is the piece of an encoded send that names its template.
 func templateMark(name string) string { return string(appendText([]byte(`"template":`), name)) }

@@ -17,6 +17,8 @@ var (
 	ErrReadOnly = errors.New("the store is open for reading only")
 	// ErrNotFound means that there is no such row.
 	ErrNotFound = errors.New("not found")
+	// ErrForgotten means that a message cannot be sent again: what it said is not kept.
+	ErrForgotten = errors.New("its variables are not kept (keep_variables: false), so it cannot be sent again; resolve it as accepted or drop, and have the sender make a new one")
 	// ErrClaimLost means that the claim an Attempt reports on is not held any more; nothing was changed.
 	ErrClaimLost = errors.New("the claim is not held any more")
 )

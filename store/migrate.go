@@ -14,15 +14,16 @@ var migrationFiles embed.FS
 
 // migrations lists the schema's versions in order. A released file is never edited again.
 var migrations = []string{
-	1: "migrations/00001_ledger.sql",
-	2: "migrations/00002_lookups.sql",
-	3: "migrations/00003_runs.sql",
-	4: "migrations/00004_halts.sql",
-	5: "migrations/00005_afterwards.sql",
-	6: "migrations/00006_follow.sql",
-	7: "migrations/00007_paused_rows.sql",
-	8: "migrations/00008_messages_final.sql",
-	9: "migrations/00009_refresh_tokens.sql",
+	1:  "migrations/00001_ledger.sql",
+	2:  "migrations/00002_lookups.sql",
+	3:  "migrations/00003_runs.sql",
+	4:  "migrations/00004_halts.sql",
+	5:  "migrations/00005_afterwards.sql",
+	6:  "migrations/00006_follow.sql",
+	7:  "migrations/00007_paused_rows.sql",
+	8:  "migrations/00008_messages_final.sql",
+	9:  "migrations/00009_refresh_tokens.sql",
+	10: "migrations/00010_ended_send.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

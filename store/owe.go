@@ -82,7 +82,7 @@ func (t *tx) oweRow(d *nudgewire.Dispatch, send string) error {
 		created = t.at
 	}
 	if _, err := t.exec(stInsertDispatch, t.ids.dispatch, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
-		string(d.Category), laneOf(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config); err != nil {
+		string(d.Category), laneOf(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config, ""); err != nil {
 		return err
 	}
 	t.counts[countDispatches]++

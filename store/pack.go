@@ -74,6 +74,8 @@ type (
 		Order   *orderForm   `json:"order,omitempty"`
 		Deal    *dealForm    `json:"deal,omitempty"`
 		Form    *formForm    `json:"form,omitempty"`
+
+		Forgotten bool `json:"forgotten,omitempty"`
 	}
 	contactForm struct {
 		Phone            nudgewire.Phone `json:"-"` // a column of the event
@@ -144,6 +146,7 @@ func decodeFacts(b []byte, e *nudgewire.Event) error {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return fmt.Errorf("decode the event's facts: %w", err)
 	}
+	e.Forgotten = f.Forgotten
 	if f.Contact != nil {
 		f.Contact.Phone, f.Contact.PhoneProblem = e.Contact.Phone, e.Contact.PhoneProblem
 		e.Contact = nudgewire.Contact(*f.Contact)

@@ -63,12 +63,19 @@ func (s *Store) listDispatches(ctx context.Context, f DispatchFilter) (out []Dis
 		return nil, err
 	}
 	err = s.rows(ctx, q.sql(dispatchColumns, "dispatches", "id DESC", f.Limit), q.args, func(r *row) error {
-		d, send := scanDispatch(r)
-		err := decodeSend(&d, send)
+		d, err := shownDispatch(r)
 		out = append(out, DispatchStory{Dispatch: d})
 		return err
 	})
 	return out, err
+}
+
+// shownDispatch reads dispatchColumns for people: what is not kept is not shown before, either.
+func shownDispatch(r *row) (nudgewire.Dispatch, error) {
+	d, send := scanDispatch(r)
+	err := decodeSend(&d, send)
+	d.Send = d.Send.Ended()
+	return d, err
 }
 
 // where are the conditions that f sets.
@@ -211,8 +218,8 @@ func (s *Store) dispatchesByID(ctx context.Context, ids []nudgewire.DispatchID, 
 		n := min(len(ids), perList)
 		query := `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id IN ` + in(ids[:n]) + ` ORDER BY id`
 		err := s.rows(ctx, query, nil, func(r *row) error {
-			d, send := scanDispatch(r)
-			if err := decodeSend(&d, send); err != nil {
+			d, err := shownDispatch(r)
+			if err != nil {
 				return err
 			}
 			each(d)

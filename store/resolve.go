@@ -36,22 +36,34 @@ func (s *Store) Resolve(ctx context.Context, id nudgewire.DispatchID, r nudgewir
 	if reason == "" {
 		reason = "resolved by hand: " + string(r)
 	}
-	return s.order(ctx, id, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Dispatch) error { return t.resolveOne(d, r, reason) })
+	return s.order(ctx, id, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Dispatch) error {
+		done, err := t.resolveOne(d, r, reason)
+		if err == nil && !done {
+			err = ErrForgotten
+		}
+		return err
+	})
 }
 
-// ResolveAll is Resolve for all dispatches in doubt that match, and says how many there were.
+// ResolveAll is Resolve for all dispatches in doubt that match, and says how many there were. It
+// passes over those that cannot be sent again.
 func (s *Store) ResolveAll(ctx context.Context, f DispatchFilter, r nudgewire.Resolution, reason string) (int64, error) {
 	f.State = nudgewire.StateInDoubt
-	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) { return true, t.resolveOne(d, r, reason) })
+	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) { return t.resolveOne(d, r, reason) })
 	if err != nil {
 		return n, fmt.Errorf("resolve messages: %w", err)
 	}
 	return n, nil
 }
 
-func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason string) error {
+// resolveOne carries out a person's word; done is false where it cannot be, because what was to be
+// sent is not kept.
+func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason string) (done bool, err error) {
+	if r == nudgewire.ResolveResend && d.Forgotten() {
+		return false, nil
+	}
 	if _, err := t.exec(stResolution, int64(d.ID), t.at, string(r), reason); err != nil {
-		return err
+		return false, err
 	}
 	switch r {
 	case nudgewire.ResolveResend:
@@ -59,19 +71,17 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 		if !expires.IsZero() {
 			expires = moment(t.at).Add(d.ExpiresAt.Sub(d.DueAt))
 		}
-		_, err := t.putBack(d, "", comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at})
-		return err
+		_, err = t.putBack(d, "", comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at})
 	case nudgewire.ResolveAccepted:
 		t.counts[countAccepted]++
-		if _, err := t.exec(stResolve, int64(d.ID), string(nudgewire.StateAccepted), reason, t.at); err != nil {
-			return err
+		if _, err = t.exec(stResolve, int64(d.ID), string(nudgewire.StateAccepted), reason, t.at); err == nil {
+			err = t.insertMessage(&nudgewire.Attempt{DispatchID: d.ID, At: moment(t.at)})
 		}
-		return t.insertMessage(&nudgewire.Attempt{DispatchID: d.ID, At: moment(t.at)})
 	default:
 		t.counts[countDropped]++
-		_, err := t.exec(stResolve, int64(d.ID), string(nudgewire.StateDropped), reason, t.at)
-		return err
+		_, err = t.exec(stResolve, int64(d.ID), string(nudgewire.StateDropped), reason, t.at)
 	}
+	return err == nil, err
 }
 
 // order carries out a person's word about a dispatch if it is in the state that the word is about.

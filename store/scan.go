@@ -9,8 +9,8 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// scanDispatch reads dispatchColumns. What to send is left encoded: inside a commit nobody
-// looks at it, and outside decodeSend does.
+// scanDispatch reads dispatchColumns. What to send is left encoded but for whether it is kept:
+// inside a commit nobody looks at it, and outside decodeSend does.
 func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
 	d.ID = nudgewire.DispatchID(r.int())
 	d.EventID = nudgewire.EventID(r.int())
@@ -30,6 +30,7 @@ func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
 	d.Owner = r.text()
 	d.LeaseEnds = r.time()
 	d.Config = r.text()
+	d.Send.Forget = forgets(send)
 	if d.State != nudgewire.StateSending {
 		d.Owner = "" // kept only to know a late answer by
 	}
@@ -73,6 +74,9 @@ func plainSend(s *nudgewire.Send, text string) (plain bool) {
 				s.Variables = append(s.Variables, one.Str)
 				return plain
 			})
+			return plain
+		case "forget":
+			s.Forget, plain = value.Bool(), value.IsBool()
 			return plain
 		default:
 			plain = false

@@ -132,6 +132,9 @@ const (
 
 const affairColumns = `d.id, d.state, d.trigger_name, d.affair_key, d.phone, d.due_at, d.created_at, d.claimed_at, d.event_at, d.restarts`
 
+// endSend is what every statement does to what was to be sent when nobody will send it any more.
+const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
+
 // insertKeys takes n keys at once.
 func insertKeys(n int) string {
 	rows := make([]string, n)
@@ -199,30 +202,31 @@ var statements = [stmtCount]string{
 	stExpiredTombstones: `SELECT affair, trigger_name, affair_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2`,
 	stUnbury:            `DELETE FROM tombstones WHERE affair = ?1 AND trigger_name = ?2 AND affair_key = ?3 AND phone = ?4`,
 	stInsertDispatch: `INSERT INTO dispatches (id, event_id, event_at, trigger_name, affair_key, affair, phone, category, lane, send, state, reason,
-			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15)`,
+			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16)`,
 	stRestart: `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
-			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, owner = '', restarts = restarts + 1
+			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, owner = '', restarts = restarts + 1
 		WHERE id = ?1 AND state = 'waiting'`,
-	stCancel: `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = ''
+	stCancel: `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state = 'waiting'`,
 
 	stDue: `SELECT ` + dispatchColumns + ` FROM dispatches
 		WHERE state = 'waiting' AND lane = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`,
 	stClaim: `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
 		WHERE id IN (` + marks(4, rowsAtOnce) + `) AND state = 'waiting'`,
-	stExpire: `UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = ''
+	stExpire: `UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state = 'waiting'`,
 	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.
-	stFinish: `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0
+	stFinish: `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `
 		WHERE id = ?1 AND state = 'sending' AND owner = ?2 AND attempt = ?3`,
 	// Nobody comes back to wait but by this.
-	stPutBack: `UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = ?7
+	stPutBack: `UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = ?7,
+			send = CASE WHEN ended_send = '' OR ?2 = 'waiting' THEN send ELSE ended_send END
 		WHERE id = ?1 AND state = ?8 AND attempt = ?9`,
 	// The first event that calls it off is the one that is told.
 	stCallOff:   `INSERT INTO called_off (dispatch_id, reason) VALUES (?1, ?2) ON CONFLICT (dispatch_id) DO NOTHING`,
 	stCalledOff: `SELECT reason FROM called_off WHERE dispatch_id = ?1`,
-	stFinishLate: `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6
+	stFinishLate: `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, ` + endSend + `
 		WHERE id = ?1 AND state IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3`,
 	stInsertMessage: `INSERT INTO messages (` + messageColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
@@ -235,7 +239,7 @@ var statements = [stmtCount]string{
 
 	stSending: `SELECT ` + dispatchColumns + ` FROM dispatches
 		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`,
-	stLapse: `UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, lease_ends = 0
+	stLapse: `UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
 		WHERE id = ?1 AND state = 'sending'`,
 	stResolve: `UPDATE dispatches SET state = ?2, reason = ?3, updated_at = ?4 WHERE id = ?1 AND state = 'in_doubt'`,
 

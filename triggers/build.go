@@ -12,6 +12,7 @@ import (
 type rule struct {
 	Rule
 	category nudgewire.Category
+	forget   bool // keep_variables: false
 	on       []pattern
 	cancelOn []pattern
 	clauses  []*clause
@@ -63,6 +64,10 @@ func (b *builder) rule(given Rule) *rule {
 		r.Again.Mode = nudgewire.Restart
 	}
 	r.category = b.category(given.Category)
+	r.forget = r.category == nudgewire.Authentication
+	if given.Keep != nil {
+		r.forget = !*given.Keep
+	}
 	for i, text := range given.If {
 		c, faults := compileClause(text)
 		b.faults(fmt.Sprintf("if[%d]", i), faults)

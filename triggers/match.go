@@ -31,11 +31,16 @@ func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 			plan.Wishes = m.cancel(plan.Wishes, l)
 		}
 		if l.plans {
-			plan.Wishes = append(plan.Wishes, withUnread(m.plan(l.rule), e))
+			w := m.plan(l.rule)
+			plan.Forgets = plan.Forgets || l.forget && held(w.Decision.Clauses)
+			plan.Wishes = append(plan.Wishes, withUnread(w, e))
 		}
 	}
 	return plan
 }
+
+// held reports whether all conditions did. They stop at the first that does not.
+func held(met []nudgewire.Clause) bool { return len(met) == 0 || met[len(met)-1].Held }
 
 // A matching is one event on its way through the rules.
 type matching struct {
@@ -113,6 +118,7 @@ func (m *matching) plan(r *rule) nudgewire.Wish {
 	if trouble != "" {
 		return refused(w, trouble)
 	}
+	send.Forget = r.forget
 	w.Owe = nudgewire.Dispatch{
 		Trigger: r.Name, Key: key, Phone: e.Contact.Phone, Category: r.category, Send: send,
 		State: nudgewire.StateWaiting, DueAt: due, ExpiresAt: expires,

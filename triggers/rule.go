@@ -27,6 +27,7 @@ type Rule struct {
 	Remember units.Duration     `yaml:"remember" doc:"How long a cancelling event is remembered, for those that arrive after it. Default: 24h." example:"48h"`
 	Send     Send               `yaml:"send" doc:"What to send: a template, a campaign or a text."`
 	Category nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" doc:"The messaging network's class of the message. Default: defaults.category."`
+	Keep     *bool              `yaml:"keep_variables" doc:"false: once the message was sent, or cannot be any more, nothing keeps what was filled in, nor what its event said. Default: false for category authentication, else true." example:"false"`
 	Mode     Mode               `yaml:"mode" validate:"oneof=live shadow off" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits when it stops being live is paused, and can still be cancelled. Default: live."`
 }
 

@@ -192,6 +192,10 @@ func (c *cli) eventsShow() *cobra.Command {
 				return c.print(story)
 			}
 			c.tell(story)
+			if story.Event.Forgotten {
+				c.say("\n  payload not kept: a trigger that it was for keeps no variables\n")
+				return nil
+			}
 			c.say("\n  payload (%d bytes)\n%s\n", len(story.Event.Payload), indent(story.Event.Payload, "    "))
 			return nil
 		},

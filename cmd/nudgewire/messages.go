@@ -83,6 +83,9 @@ func (c *cli) messagesShow() *cobra.Command {
 				}
 				c.tellMessage(m, "")
 				if m.Send != nil {
+					if m.Send.Forget {
+						c.say("  variables   not kept (keep_variables: false), and not shown\n")
+					}
 					c.tellSend(m.Send, "  ")
 				}
 				cause := fmt.Sprintf("event %d", m.EventID)

@@ -40,6 +40,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"finish", s.finish},
 		{"back", s.back},
 		{"rejected", s.rejected},
+		{"forget", s.forget},
 		{"abandon", s.abandon},
 		{"people", s.people},
 		{"polls", s.polls},

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// No byte of the database, nor of its log once that was moved, holds a code that was sent, and no
+// bundle does when it is unpacked.
+func TestCodesLeaveNoBytesBehind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s, err := Open(t.Context(), Options{DSN: sqliteScheme + path, Settle: func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement {
+		return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	plan := func(key string, forget bool, said string) nudgewire.Plan {
+		const phone = "447700900123"
+		return nudgewire.Plan{
+			Forgets: forget,
+			Event: nudgewire.Event{
+				Connector: "shop", Kind: "login_code", DedupeKey: key, ReceivedAt: now, Contact: nudgewire.Contact{Phone: phone},
+				Payload: fmt.Appendf(nil, `{"code":%q,"rest":%q}`, said, strings.Repeat("x", 300)), ContentType: "application/json",
+				Form: nudgewire.Form{Answers: map[string]string{"code": said}},
+			},
+			Wishes: []nudgewire.Wish{{
+				Decision: nudgewire.Decision{Trigger: "code", Outcome: nudgewire.Planned, Clauses: []nudgewire.Clause{
+					{Text: "raw.code != nil", Held: true, Values: []nudgewire.Value{{Name: "raw.code", Value: said}}},
+				}},
+				Affair: nudgewire.Affair{Trigger: "code", Key: key, Phone: phone}, EventAt: now,
+				Owe: nudgewire.Dispatch{
+					Trigger: "code", Key: key, Phone: phone, Category: nudgewire.Authentication, DueAt: now, ExpiresAt: now.Add(time.Hour),
+					Send: nudgewire.Send{Template: "login_code", Language: "en", Variables: []string{said}, Forget: forget},
+				},
+			}},
+		}
+	}
+	const codes = 600
+	var plans []nudgewire.Plan
+	for i := range codes {
+		// What is kept stands between, of other lengths.
+		plans = append(plans, plan("c"+strconv.Itoa(i), true, fmt.Sprintf("SECRET%06d", i)+strings.Repeat("9", i%7*900)),
+			plan("k"+strconv.Itoa(i), false, strings.Repeat("k", i%90)))
+	}
+	for len(plans) > 0 {
+		if _, err := s.Accept(t.Context(), plans[:40]); err != nil {
+			t.Fatal(err)
+		}
+		plans = plans[40:]
+	}
+	for n := 0; n < 2*codes; {
+		got, err := s.Claim(t.Context(), ClaimRequest{Owner: "a node with a long name", Now: now, Lease: time.Minute, Urgent: 30})
+		if err != nil || len(got) == 0 {
+			t.Fatalf("claimed %d of %d: %v", len(got), n, err)
+		}
+		n += len(got)
+		for i, d := range got {
+			a := nudgewire.Attempt{DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, At: now, State: nudgewire.StateRejected, Reason: "no such phone"}
+			if i%2 == 0 {
+				a.State, a.Reason, a.Message = nudgewire.StateAccepted, "", &nudgewire.Message{ID: "1", NextPollAt: now}
+			}
+			if err := s.Finish(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	raw, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	if _, err := raw.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"payloads", "decisions"} {
+		rows, err := raw.Query("SELECT bundle FROM " + table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		n := 0
+		for rows.Next() {
+			var packed []byte
+			if err := rows.Scan(&packed); err != nil {
+				t.Fatal(err)
+			}
+			plain, err := unpack(packed)
+			if err != nil || bytes.Contains(plain, []byte("SECRET")) {
+				t.Errorf("a bundle of %s (%v) says %s", table, err, plain)
+			}
+			n++
+		}
+		if err := rows.Err(); err != nil || n == 0 {
+			t.Errorf("%d bundles of %s: %v", n, table, err)
+		}
+	}
+	for _, file := range []string{path, path + "-wal"} {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(b, []byte("SECRET")); n > 0 {
+			t.Errorf("%s of %d bytes holds %d of %d codes", filepath.Base(file), len(b), n, codes)
+		}
+	}
+}
