@@ -73,6 +73,11 @@ func Parse(file string, src []byte, env secret.Lookup) (*Config, yamlpos.Problem
 	return parse(file, src, env)
 }
 
+// ParseWithoutSecrets is to Parse what LoadWithoutSecrets is to Load.
+func ParseWithoutSecrets(file string, src []byte, env secret.Lookup) (*Config, yamlpos.Problems) {
+	return parse(file, src, env, yamlpos.WithStandIn(standIn))
+}
+
 func parse(file string, src []byte, env secret.Lookup, more ...yamlpos.Option) (*Config, yamlpos.Problems) {
 	sum := sha256.Sum256(src)
 	c := &Config{Version: hex.EncodeToString(sum[:])[:12], folder: folderOf(file)}

@@ -3,32 +3,42 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire/internal/units"
-
 	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
 func (c *cli) check() *cobra.Command {
 	var strict, withoutSecrets bool
 	cmd := &cobra.Command{
-		Use: "check [FILE]", Short: "Report everything that is wrong with the config, each with its line and cure",
+		Use: "check [FILE]", Short: "Report everything that is wrong with the config, each with its line and cure; - is standard input",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				c.config = args[0]
 			}
-			load := config.Load
+			load, parse := config.Load, config.Parse
 			if withoutSecrets {
-				load = config.LoadWithoutSecrets
+				load, parse = config.LoadWithoutSecrets, config.ParseWithoutSecrets
 			}
-			cfg, problems := load(c.config, os.LookupEnv)
-			if _, err := os.Stat(c.config); err != nil {
+			var cfg *config.Config
+			var problems yamlpos.Problems
+			var src []byte // of standard input
+			if c.config == "-" {
+				var err error
+				if src, err = io.ReadAll(io.LimitReader(c.in, yamlpos.MaxBytes+1)); err != nil {
+					return fail(exitUsage, "", "read standard input: %w", err)
+				}
+				c.config = "standard input"
+				cfg, problems = parse(c.config, src, os.LookupEnv)
+			} else if cfg, problems = load(c.config, os.LookupEnv); missing(c.config) {
 				return c.badConfig(problems)
 			}
 			if c.json {
@@ -36,7 +46,7 @@ func (c *cli) check() *cobra.Command {
 					return err
 				}
 			} else if len(problems) > 0 {
-				c.render(problems)
+				c.renderOf(problems, src)
 			}
 			if problems.Errors() > 0 || (strict && len(problems) > 0) {
 				return errSilent(exitConfig)
@@ -59,6 +69,11 @@ func (c *cli) check() *cobra.Command {
 	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
 	cmd.Flags().BoolVar(&withoutSecrets, "without-secrets", false, "say nothing of variables and files that are not here")
 	return cmd
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return err != nil
 }
 
 // standIns says how many values are not the real ones.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -55,13 +56,21 @@ func (c *cli) connectorsList() *cobra.Command {
 				}
 			}
 			slices.SortFunc(rows, func(a, b listedConnector) int { return strings.Compare(a.Name, b.Name) })
+			room := columns(c.out)
+			if room != noColumns {
+				name, title := 0, 0
+				for _, r := range rows {
+					name, title = max(name, utf8.RuneCountInString(r.Name)), max(title, utf8.RuneCountInString(r.Title))
+				}
+				room = max(leastTold, room-name-title-len("configured")-3*len("  "))
+			}
 			nothing := fail(exitNothing, `"nudgewire connectors list" shows the presets`, "the config has no connectors")
 			err := list(c, rows, nothing, "NAME | SYSTEM | CONFIG | WHAT PROVES A REQUEST", func(r listedConnector) []string {
 				mark := "-"
 				if r.Configured {
 					mark = "configured"
 				}
-				return []string{r.Name, r.Title, mark, r.Proof}
+				return []string{r.Name, r.Title, mark, fitted(r.Proof, room)}
 			})
 			if err == nil && !c.json {
 				c.note(`how to set one up: nudgewire connectors show NAME`)

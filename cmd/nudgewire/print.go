@@ -119,12 +119,14 @@ func (c *cli) table(head string, rows [][]string) error {
 const widest = 40
 
 // tamed is a text of somebody else's for a table, no wider than that.
-func tamed(text string) string {
-	signs := []rune(text)
-	if len(signs) > widest {
-		signs = append(signs[:widest-1], '…')
+func tamed(text string) string { return plain.Text(fitted(text, widest)) }
+
+// fitted is text in at most that many characters; noColumns is as many as it has.
+func fitted(text string, width int) string {
+	if signs := []rune(text); width != noColumns && len(signs) > width {
+		return string(signs[:width-1]) + "…"
 	}
-	return plain.Text(string(signs))
+	return text
 }
 
 func isTerminal(stream any) bool {

@@ -23,3 +23,14 @@ func TestDatesAreReadInTheZoneOfTheConfig(t *testing.T) {
 		t.Errorf("a zone that is none is %s", zone)
 	}
 }
+
+func TestFitted(t *testing.T) {
+	for _, tt := range []struct {
+		width int
+		want  string
+	}{{noColumns, "Zoë's proof"}, {11, "Zoë's proof"}, {10, "Zoë's pro…"}, {4, "Zoë…"}} {
+		if got := fitted("Zoë's proof", tt.width); got != tt.want {
+			t.Errorf("%d: %q, want %q", tt.width, got, tt.want)
+		}
+	}
+}
