@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -11,21 +13,22 @@ var release = ""
 
 // versionText is the release, else what the Go toolchain recorded about the build.
 func versionText() string {
-	if release != "" {
-		return release
-	}
 	info, ok := debug.ReadBuildInfo()
-	if ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
+	if !ok {
+		info = &debug.BuildInfo{}
 	}
-	if ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-				return "development, commit " + s.Value[:12]
-			}
+	return versionOf(release, info)
+}
+
+// versionOf names the version and, where it is known and the version does not hold it, the commit.
+func versionOf(release string, info *debug.BuildInfo) string {
+	version := cmp.Or(release, strings.TrimPrefix(info.Main.Version, "(devel)"), "development")
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 && !strings.Contains(version, s.Value[:12]) {
+			version += ", commit " + s.Value[:12]
 		}
 	}
-	return "development"
+	return version
 }
 
 func (c *cli) version() *cobra.Command {
