@@ -21,6 +21,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/valid"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // MaxRows is the longest list that one request may ask for.
@@ -490,6 +491,11 @@ func (a admin) send(r *http.Request) (any, error) {
 	}
 	if in.Send.Template != "" && in.Send.Language == "" {
 		return nil, refusef(http.StatusBadRequest, "", "a template needs a language")
+	}
+	if h := in.Send.Header; h != nil {
+		if err := triggers.Fetchable(h.URL); err != nil {
+			return nil, refusef(http.StatusBadRequest, "write an address such as https://shop.example/picture.jpg", "the header's %s: %v", h.Type, err)
+		}
 	}
 	if err := a.canLeave(r.Context(), &in, phone, &daemon); err != nil {
 		return nil, err

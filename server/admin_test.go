@@ -61,6 +61,7 @@ func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
 		"a send in no category":   {send(server.SendRequest{Phone: "07700 900123", Send: template, Category: "spam"}), 400, `request body: field "category" must be one of marketing, utility, authentication`},
 		"a send to nobody":        {send(server.SendRequest{Send: template}), 400, `request body: field "phone" is missing`},
 		"a header of no kind":     {send(server.SendRequest{Phone: "07700 900123", Send: nudgewire.Send{Template: "a", Language: "en", Header: &nudgewire.Header{Type: "gif", URL: "https://cdn.example.com/a.gif"}}}), 400, `request body: field "send.header.type" must be one of image, video, document`},
+		"a header from inside":    {send(server.SendRequest{Phone: "07700 900123", Send: nudgewire.Send{Template: "a", Language: "en", Header: &nudgewire.Header{Type: "image", URL: "http://10.0.0.8/a.png"}}}), 400, `the header's image: "http://10.0.0.8/a.png" cannot be fetched from outside: its host is not one of the public internet`},
 		"a header from nowhere":   {send(server.SendRequest{Phone: "07700 900123", Send: nudgewire.Send{Template: "a", Language: "en", Header: &nudgewire.Header{Type: "image", URL: "ftp://cdn.example.com/a.png"}}}), 400, `request body: field "send.header.url" must be an http or https address`},
 	}
 	for name, tt := range tests {

@@ -52,7 +52,7 @@ func (s *sending) header(in *scope) (*nudgewire.Header, string) {
 	if trouble != "" {
 		return nil, "the header's " + s.media + " " + trouble
 	}
-	if err := absolute(address); err != nil {
+	if err := Fetchable(address); err != nil {
 		return nil, fmt.Sprintf("the header's %s: %v", s.media, err)
 	}
 	h := &nudgewire.Header{Type: s.media, URL: address}

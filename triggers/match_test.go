@@ -116,6 +116,10 @@ func TestWhatATriggerAnswers(t *testing.T) {
 			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "/mug.jpg" },
 			want:  `refused cart-1: the header's image: "/mug.jpg" is not an absolute http or https address`,
 		},
+		"a header that cannot be fetched from outside refuses": {
+			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "http://[::1]:8080/mug.jpg" },
+			want:  `refused cart-1: the header's image: "http://[::1]:8080/mug.jpg" cannot be fetched from outside: its host is not one of the public internet`,
+		},
 		"a header address is not a script": {
 			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "javascript:alert(1)" },
 			want:  `refused cart-1: the header's image: "javascript:alert(1)" is not an absolute http or https address`,

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/netguard"
 )
 
 // A sending is Send compiled.
@@ -121,8 +123,13 @@ func (b *builder) header(s *sending, given Header) {
 		media = append(media, m.kind)
 		path := "send.header." + m.kind
 		s.media, s.address = m.kind, b.template(path, m.text)
-		if s.address.constant() && absolute(m.text) != nil {
-			b.report(path, 0, "write an address such as https://shop.example/picture.jpg", "%q is not an absolute web address", m.text)
+		if !s.address.constant() {
+			continue
+		}
+		if err := Fetchable(m.text); err != nil {
+			b.report(path, 0, "write an address such as https://shop.example/picture.jpg", "%v", err)
+		} else if !strings.HasPrefix(strings.ToLower(m.text), "https:") {
+			b.warn(path, "write https:// where the server has it", "%q is not encrypted, and a messaging network may not fetch it", m.text)
 		}
 	}
 	switch {
@@ -140,14 +147,18 @@ func (b *builder) header(s *sending, given Header) {
 	}
 }
 
-// absolute is why text is not an absolute web address; nil when it is one.
-func absolute(text string) error {
+// Fetchable is why the messaging service cannot fetch what stands at an address; nil where its text
+// says nothing against it. No name is resolved.
+func Fetchable(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
 		return fmt.Errorf("%q is not a web address", crop(text, 100))
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return fmt.Errorf("%q is not an absolute http or https address", crop(text, 100))
+	}
+	if !netguard.PublicHost(u.Hostname()) {
+		return fmt.Errorf("%q cannot be fetched from outside: its host is not one of the public internet", crop(text, 100))
 	}
 	return nil
 }

@@ -125,7 +125,19 @@ func TestProblemsOfARule(t *testing.T) {
 		},
 		"a header that can never be an address": {
 			rule: func(r *Rule) { r.Send.Header = &Header{Image: "mug.jpg"} },
-			want: []string{`abandoned-cart.send.header.image: "mug.jpg" is not an absolute web address; write an address such as https://shop.example/picture.jpg`},
+			want: []string{`abandoned-cart.send.header.image: "mug.jpg" is not an absolute http or https address; write an address such as https://shop.example/picture.jpg`},
+		},
+		"a header on this machine": {
+			rule: func(r *Rule) { r.Send.Header = &Header{Image: "http://localhost/x.png"} },
+			want: []string{`abandoned-cart.send.header.image: "http://localhost/x.png" cannot be fetched from outside: its host is not one of the public internet; write an address such as https://shop.example/picture.jpg`},
+		},
+		"a header in the office": {
+			rule: func(r *Rule) { r.Send.Header = &Header{Video: "https://192.168.1.5:8080/x.mp4"} },
+			want: []string{`abandoned-cart.send.header.video: "https://192.168.1.5:8080/x.mp4" cannot be fetched from outside: its host is not one of the public internet; write an address such as https://shop.example/picture.jpg`},
+		},
+		"a header without TLS": {
+			rule: func(r *Rule) { r.Send.Header = &Header{Image: "http://shop.example/x.png"} },
+			want: []string{`warning: abandoned-cart.send.header.image: "http://shop.example/x.png" is not encrypted, and a messaging network may not fetch it; write https:// where the server has it`},
 		},
 		"a zone that is none": {
 			env:  func(e *Env) { e.Timezone = "Europe/Lundon" },
