@@ -199,7 +199,7 @@ func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
 		if _, err := s.Claim(ctx, store.ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 1}); err != nil {
 			t.Fatal(err)
 		}
-		r.State, r.Before, r.Reason = nudgewire.RunPaused, nudgewire.RunUploading, "paused by Ann"
+		r.State, r.Before, r.Reason, r.Stopped = nudgewire.RunPaused, nudgewire.RunUploading, "paused by Ann", nudgewire.StopPerson
 		if err := s.SetRun(ctx, "", r, nudgewire.RunUploading); err != nil {
 			t.Fatal(err)
 		}

@@ -72,7 +72,7 @@ func TestTheLastPauseTakesItsLookAlong(t *testing.T) {
 	become := func(state nudgewire.RunState, halts bool) {
 		t.Helper()
 		from := r.State
-		r.State, r.Before, r.Reason = state, nudgewire.RunUploading, "by Ann"
+		r.State, r.Before, r.Reason, r.Stopped = state, nudgewire.RunUploading, "by Ann", nudgewire.StopPerson
 		if err := s.SetRun(ctx, "", r, from); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestTheLastLookKnowsOfAnEndWhenTheSenderIsWoken(t *testing.T) {
 	}
 	become := func(state nudgewire.RunState) error {
 		from := r.State
-		r.State, r.Before, r.Reason = state, nudgewire.RunUploading, "by Ann"
+		r.State, r.Before, r.Reason, r.Stopped = state, nudgewire.RunUploading, "by Ann", nudgewire.StopPerson
 		return s.SetRun(ctx, "", r, from)
 	}
 	for what, do := range map[string][2]func() error{
@@ -202,7 +202,7 @@ func TestAPauseBesideClaimsHoldsEachRow(t *testing.T) {
 			if held = append(held, got...); len(held) == 5 {
 				go func() {
 					stop := r
-					stop.State, stop.Before, stop.Reason = nudgewire.RunPaused, nudgewire.RunUploading, "paused by Ann"
+					stop.State, stop.Before, stop.Reason, stop.Stopped = nudgewire.RunPaused, nudgewire.RunUploading, "paused by Ann", nudgewire.StopPerson
 					err := s.SetRun(ctx, "", stop, nudgewire.RunUploading)
 					returned.Store(true)
 					paused <- err

@@ -37,6 +37,7 @@ CREATE TABLE runs (
 	overruled   TEXT   NOT NULL DEFAULT '',
 	repeats     BIGINT NOT NULL DEFAULT 0 CHECK (repeats >= 0),
 	CHECK ((before <> '') = (state = 'paused')),
+	CHECK (stopped <> '' OR (state <> 'paused' AND state <> 'cancelled')),
 	CHECK ((ended_at > 0) = (state = 'done' OR state = 'skipped' OR state = 'partial' OR state = 'failed' OR state = 'cancelled')),
 	CHECK (owner = '' OR state = 'planned' OR state = 'building' OR state = 'uploading'),
 	CHECK (reason <> '' OR (state <> 'held' AND state <> 'paused' AND state <> 'partial' AND state <> 'failed' AND state <> 'skipped' AND state <> 'cancelled'))

@@ -115,7 +115,7 @@ func (s suite) hold(t *testing.T) {
 		l := s.open(t)
 		r := l.handedOver("1", 1)
 		late := r
-		late.State, late.Before, late.Reason = nudgewire.RunPaused, nudgewire.RunHeld, "paused by Ann"
+		late.State, late.Before, late.Reason, late.Stopped = nudgewire.RunPaused, nudgewire.RunHeld, "paused by Ann", nudgewire.StopPerson
 		moved(t, "a pause of a held run", l.SetRun(l.ctx, "", late, nudgewire.RunHeld))
 		same(t, "halts", []string{}, l.halted())
 		l.mustSet(r, nudgewire.RunPaused)
@@ -141,6 +141,7 @@ func (s suite) hold(t *testing.T) {
 		}
 		r := mine[0]
 		r.State, r.Before, r.Reason, r.Owner, r.LeaseEnd = nudgewire.RunPaused, nudgewire.RunUploading, "the canary stopped it", "", time.Time{}
+		r.Stopped = nudgewire.StopCanary
 		if err := l.SetRun(l.ctx, owner, r, nudgewire.RunUploading); err != nil {
 			t.Fatal(err)
 		}

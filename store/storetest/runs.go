@@ -39,6 +39,9 @@ func (l *ledger) mustSet(r nudgewire.Run, to nudgewire.RunState) nudgewire.Run {
 	if to == nudgewire.RunPaused {
 		r.Before = from
 	}
+	if to == nudgewire.RunPaused || to == nudgewire.RunCancelled {
+		r.Stopped = nudgewire.StopPerson
+	}
 	if err := l.SetRun(l.ctx, "", r, from); err != nil {
 		l.t.Fatalf("%s to %s: %v", from, to, err)
 	}
@@ -171,9 +174,12 @@ func (s suite) runs(t *testing.T) {
 				for _, next := range paths[from] {
 					r = l.mustSet(r, next)
 				}
-				r.State, r.Reason, r.EndedAt = to, "a test", time.Time{}
+				r.State, r.Reason, r.EndedAt, r.Stopped = to, "a test", time.Time{}, ""
 				if to.Final() {
 					r.EndedAt = noon
+				}
+				if to == nudgewire.RunPaused || to == nudgewire.RunCancelled {
+					r.Stopped = nudgewire.StopPerson
 				}
 				if to == nudgewire.RunPaused {
 					r.Before = from
