@@ -62,6 +62,7 @@ type Poll struct {
 	ToldAt     time.Time
 	Final      bool
 	Unasked    bool      // the service was not asked: its time ran out
+	Unsent     bool      // it failed for the account's trouble, not its own: it goes again by itself
 	NextPollAt time.Time // zero when Final
 	At         time.Time
 }

@@ -177,7 +177,8 @@ type Waiting struct {
 }
 
 // Open is a dispatch of the affair that does not wait at present and may wait again: it is being
-// sent, it is in doubt, or it was rejected or dropped and a person may send it again.
+// sent, it is in doubt, it was taken and has failed or may fail yet, or it was rejected or dropped and
+// a person may send it again.
 type Open struct {
 	ID      DispatchID
 	State   State

@@ -123,6 +123,12 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	return a, nil
 }
 
+// accepted is told of each message that the service took.
+func (a *App) accepted(m *nudgewire.Message) {
+	a.jobs.who.accepted(m.DispatchID)
+	a.tracker.Scout(m)
+}
+
 func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	// The sender is made after the store that wakes it, so the wake goes through the app.
 	a.store, err = store.Open(ctx, store.Options{
@@ -133,6 +139,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 
 		OnLookup:  func(at time.Time) { a.enricher.Wake(at) },
 		FirstPoll: a.firstPoll,
+		Sends:     func(trigger string) bool { return a.rules.Load().Triggers.ModeOf(trigger) == triggers.Live },
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
@@ -148,7 +155,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		Told: func(m *nudgewire.Message, p *nudgewire.Poll) { a.sender.Told(m, p) },
 	})
 	a.sender = sender.New(sender.Options{
-		Ledger: sendLedger{a.store, a.opt.Watch, func(id nudgewire.DispatchID) { a.jobs.who.accepted(id) }}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
+		Ledger: sendLedger{a.store, a.opt.Watch, a.accepted}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
 		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg), FirstPoll: a.tracker.First,
 		Halted: func(d *nudgewire.Dispatch) string {
 			if why := a.store.CalledOff(d.ID); why != "" {

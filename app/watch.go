@@ -82,7 +82,7 @@ func (l lookLedger) NextLookup(ctx context.Context) (time.Time, bool, error) {
 type sendLedger struct {
 	store    *store.Store
 	watch    Watch
-	accepted func(nudgewire.DispatchID) // is told of each message that was taken
+	accepted func(*nudgewire.Message) // is told of each message that was taken
 }
 
 func (l sendLedger) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error) {
@@ -92,7 +92,7 @@ func (l sendLedger) Claim(ctx context.Context, owner string, now time.Time, leas
 func (l sendLedger) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	err := l.store.Finish(ctx, a)
 	if err == nil && a.State == nudgewire.StateAccepted {
-		l.accepted(a.DispatchID)
+		l.accepted(a.Message)
 	}
 	if err == nil && l.watch.Finished != nil {
 		l.watch.Finished(a)

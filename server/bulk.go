@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -98,10 +97,8 @@ func (a admin) retryMany(r *http.Request) (any, error) {
 	if in.Run != 0 {
 		return nil, refusef(http.StatusBadRequest, "nudgewire jobs retry RUN", "rows of a run go again with their run")
 	}
-	v := a.Daemon.View()
 	went, stay, err := a.Store.Retry(r.Context(), store.Retry{
 		Filter: f, Now: a.Now(), DryRun: in.DryRun,
-		Sends: func(trigger string) bool { return slices.Contains(v.Triggers, trigger) && v.Modes[trigger] == "" },
 	})
 	if err != nil {
 		return nil, err

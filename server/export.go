@@ -160,9 +160,12 @@ func (e *exporting) all(ctx context.Context) error {
 
 // owed is a row that has a dispatch.
 func (e *exporting) owed(r *nudgewire.RunRow) *RowView {
-	d := &r.Dispatch
+	d, number := &r.Dispatch, r.Number
+	if r.ReadBy == r.Run { // one that went again by itself stands in the place of another of this run
+		number = r.ReadNumber
+	}
 	v := &RowView{
-		Number: r.Number, Part: e.partOf(r.Number), Phone: string(d.Phone), State: string(d.State), Reason: d.Reason, Dispatch: d.ID, At: optional(d.UpdatedAt),
+		Number: number, Part: e.partOf(number), Phone: string(d.Phone), State: string(d.State), Reason: d.Reason, Dispatch: d.ID, At: optional(d.UpdatedAt),
 		AgainAs: r.AgainAs, AgainOf: r.AgainOf,
 	}
 	v.follow(r.Message)

@@ -139,9 +139,13 @@ func (s *StoryView) at() time.Time {
 }
 
 func rowStoryView(r *store.RowStory, at nudgewire.Place) StoryView {
+	number := r.Number
+	if r.ReadBy == r.Run.ID {
+		number = r.ReadNumber
+	}
 	return StoryView{
 		Row: &RunRowView{
-			Job: r.Trigger, Run: r.Run.ID, Slot: r.Run.Slot, Row: at.Row, File: at.File, Number: r.Number, Source: r.Run.Source,
+			Job: r.Trigger, Run: r.Run.ID, Slot: r.Run.Slot, Row: at.Row, File: at.File, Number: number, Source: r.Run.Source,
 			At: r.CreatedAt.UTC(), AgainAs: r.AgainAs, AgainOf: r.AgainOf,
 		},
 		Messages: []MessageView{messageView(&r.Dispatch, r.Message, r.Attempts)},

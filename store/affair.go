@@ -38,6 +38,7 @@ func (t *tx) facts(w *nudgewire.Wish, ready *readyWish) (f nudgewire.Facts, err 
 	a := w.Affair
 	cancelling := w.Decision.Outcome == nudgewire.Cancelling
 	var sent nudgewire.Sent
+	var taken []nudgewire.Open
 	err = t.affair(ready.affair, func(d *affairRow) {
 		switch {
 		case d.trigger != a.Trigger || (a.Key == "" && d.phone != string(a.Phone)):
@@ -52,6 +53,10 @@ func (t *tx) facts(w *nudgewire.Wish, ready *readyWish) (f nudgewire.Facts, err 
 			if cancelling {
 				f.Open = append(f.Open, nudgewire.Open{ID: d.ID, State: d.state, EventAt: d.EventAt})
 			}
+		case nudgewire.StateAccepted:
+			if cancelling {
+				taken = append(taken, nudgewire.Open{ID: d.ID, State: d.state, EventAt: d.EventAt})
+			}
 		default:
 		}
 		if d.key != a.Key {
@@ -65,6 +70,15 @@ func (t *tx) facts(w *nudgewire.Wish, ready *readyWish) (f nudgewire.Facts, err 
 		default: // it never reached the phone
 		}
 	})
+	for _, one := range taken {
+		var mayFail bool
+		if err == nil {
+			mayFail, err = t.mayFail(one.ID)
+		}
+		if mayFail { // what failed is owed once more, by itself or by a person
+			f.Open = append(f.Open, one)
+		}
+	}
 	if err != nil {
 		return f, fmt.Errorf("the affair so far: %w", err)
 	}
@@ -83,6 +97,16 @@ func (t *tx) facts(w *nudgewire.Wish, ready *readyWish) (f nudgewire.Facts, err 
 		f.Tombstone.ByPhone = true
 	}
 	return f, err
+}
+
+// mayFail reports whether the message of an accepted dispatch failed, or is not known to have been sent.
+func (t *tx) mayFail(id nudgewire.DispatchID) (may bool, err error) {
+	err = t.query(stMessage, func(r *row) error {
+		m, err := scanMessage(r)
+		may = m.Status == nudgewire.StatusFailed || !m.Final && m.DeliveredAt.IsZero()
+		return err
+	}, int64(id))
+	return may, err
 }
 
 // An affairRow is a dispatch as the affair sees it.

@@ -51,26 +51,20 @@ func (s *Store) OweAgain(ctx context.Context, run nudgewire.RunID, of []nudgewir
 		}
 		first := newest + 1
 		for _, id := range of {
-			d, send, err := t.mayGoAgain(id)
+			d, send, _, err := t.mayGoAgain(id)
 			if err != nil {
 				return err
 			}
 			if d == nil {
 				continue
 			}
-			newest++
-			again := nudgewire.Dispatch{
-				Trigger: d.Trigger, Key: nudgewire.RowKey(run, newest), Phone: d.Phone, Category: d.Category,
-				DueAt: now, CreatedAt: now, Config: r.Config,
-			}
+			expires := time.Time{}
 			if r.Expires > 0 {
-				again.ExpiresAt = now.Add(r.Expires)
+				expires = now.Add(r.Expires)
 			}
-			if err := t.oweRow(&again, send); err != nil {
-				return fmt.Errorf("dispatch %d: %w", id, err)
-			}
-			if _, err := t.exec(stInsertRetry, int64(id), t.ids.dispatch); err != nil {
-				return fmt.Errorf("dispatch %d: %w", id, err)
+			newest++
+			if err := t.oweRowAgain(&r, newest, d, send, now, expires); err != nil {
+				return err
 			}
 		}
 		total = newest
@@ -88,25 +82,52 @@ func (s *Store) OweAgain(ctx context.Context, run nudgewire.RunID, of []nudgewir
 	return total, nil
 }
 
-// newestRow is the number of the last row that a run owes; 0 for none.
-func (t *tx) newestRow(run nudgewire.RunID) (n int64, err error) {
+// oweRowAgain owes a row's message once more, as the row of the run with that number.
+func (t *tx) oweRowAgain(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, expires time.Time) error {
+	again := nudgewire.Dispatch{
+		Trigger: d.Trigger, Key: nudgewire.RowKey(run.ID, number), Phone: d.Phone, Category: d.Category,
+		DueAt: now, ExpiresAt: expires, CreatedAt: now, Config: run.Config,
+	}
+	err := t.oweRow(&again, send)
+	if err == nil {
+		_, err = t.exec(stInsertRetry, int64(d.ID), t.ids.dispatch)
+	}
+	if err != nil {
+		return fmt.Errorf("dispatch %d: %w", d.ID, err)
+	}
+	return nil
+}
+
+// unlisted is the number from which on rows of a run stand for others of the same run, which went
+// again by themselves: below are those that it hands over.
+const unlisted = int64(1) << 40
+
+// newestRow is the number of the last row that a run handed over; 0 for none.
+func (t *tx) newestRow(run nudgewire.RunID) (n int64, err error) { return t.newestBelow(run, unlisted) }
+
+// newestBelow is the number of the last row of a run in ranges that begin below that number.
+func (t *tx) newestBelow(run nudgewire.RunID, number int64) (n int64, err error) {
 	err = t.query(stRowsOwed, func(r *row) error {
 		n = r.int() + r.int() - 1
 		return nil
-	}, int64(run), int64(1)<<62, int64(1))
+	}, int64(run), number, int64(1))
 	return n, err
 }
 
-// mayGoAgain is a dispatch with what it sends, or nil when it may not be owed once more.
-func (t *tx) mayGoAgain(id nudgewire.DispatchID) (d *nudgewire.Dispatch, send string, err error) {
+// mayGoAgain is a dispatch with what it sends, or nil and why it may not be owed once more.
+func (t *tx) mayGoAgain(id nudgewire.DispatchID) (d *nudgewire.Dispatch, send, why string, err error) {
 	one, send, err := t.wholeRow(id)
-	if err != nil {
-		return nil, "", err
+	if err != nil || one.Dispatch.ID == 0 {
+		return nil, "", "is no dispatch", err
 	}
-	if may, _ := one.MayGoAgain(); !may || one.Dispatch.ID == 0 {
-		return nil, "", nil
+	may, why := one.MayGoAgain()
+	if !may {
+		return nil, "", why, nil
 	}
-	return &one.Dispatch, send, nil
+	if _, off, err := t.meanwhile(&one.Dispatch); err != nil || off != "" {
+		return nil, "", off, err
+	}
+	return &one.Dispatch, send, why, nil
 }
 
 // wholeRow is a dispatch with all that the law of going again asks about, and what it sends.
@@ -126,7 +147,9 @@ func (t *tx) wholeRow(id nudgewire.DispatchID) (one nudgewire.RunRow, send strin
 		err = t.query(stRetried, func(r *row) error { one.AgainAs = nudgewire.DispatchID(r.int()); return nil }, int64(id))
 	}
 	if err == nil {
-		err = t.query(stBlocked, func(*row) error { one.Blocked = true; return nil }, string(one.Dispatch.Phone))
+		var why string
+		why, err = t.barred(&one.Dispatch)
+		one.Blocked = why != ""
 	}
 	return one, send, err
 }

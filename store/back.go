@@ -21,19 +21,25 @@ type comeback struct {
 	keepOwner    bool // a late answer of the last attempt may still come before the next claim
 }
 
+// meanwhile is what a dispatch becomes instead of waiting for what happened since it waited last:
+// cancelled when an event called it off, dropped when its contact is blocked. Both ways back ask it:
+// putBack, and a successor's (mayGoAgain).
+func (t *tx) meanwhile(d *nudgewire.Dispatch) (state nudgewire.State, why string, err error) {
+	if why, err = t.calledOff(d.ID); err != nil || why != "" {
+		return nudgewire.StateCancelled, why, err
+	}
+	if why, err = t.barred(d); err != nil || why != "" {
+		return nudgewire.StateDropped, why, err
+	}
+	return nudgewire.StateWaiting, "", nil
+}
+
 // putBack makes a dispatch wait again and says what it is from then on: waiting; cancelled when an
 // event called it off meanwhile; dropped when its contact was blocked; in doubt instead of the last
 // two when it may have been taken. d is its row as this transaction sees it, and changes along.
 func (t *tx) putBack(d *nudgewire.Dispatch, owner string, c comeback) (nudgewire.State, error) {
-	state, reason := nudgewire.StateWaiting, c.reason
-	why, err := t.calledOff(d.ID)
-	if err == nil && why != "" {
-		state = nudgewire.StateCancelled
-	} else if err == nil {
-		if why, err = t.barred(d); why != "" {
-			state = nudgewire.StateDropped
-		}
-	}
+	reason := c.reason
+	state, why, err := t.meanwhile(d)
 	if err != nil {
 		return "", err
 	}

@@ -79,6 +79,9 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 		t.leavesPoll(micro(m.NextPollAt))
 		_, err = t.exec(stUpdateMessage, int64(m.DispatchID), string(m.Status), m.Error, micro(m.StatusAt), micro(m.ToldAt),
 			micro(m.NextPollAt), int64(m.Polls), flag(m.Final), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
+		if err == nil && p.Unsent && failedNow(&before, &m) {
+			err = t.succeed(m.DispatchID, p.At, s)
+		}
 		return err
 	})
 	if err == nil && !found {

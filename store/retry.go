@@ -13,8 +13,7 @@ import (
 // A Retry asks for messages that events caused and that surely did not reach the phone to be sent
 // once more.
 type Retry struct {
-	Filter DispatchFilter            // State rejected or dropped, or Status failed
-	Sends  func(trigger string) bool // whether the config sends by a trigger
+	Filter DispatchFilter // State rejected or dropped, or Status failed
 	Now    time.Time
 	DryRun bool
 }
@@ -60,66 +59,68 @@ func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err e
 	return went, stayed, err
 }
 
-// again owes a dispatch once more, or says why not.
+// again owes a dispatch once more by a person's word, or says why not.
 func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why string, err error) {
-	one, _, err := t.wholeRow(id)
-	if err != nil {
-		return false, "", err
+	d, _, why, err := t.mayGoAgain(id)
+	if err != nil || d == nil {
+		return false, why, err
 	}
-	d := &one.Dispatch
-	if goes, why = one.MayGoAgain(); !goes {
-		return false, why, nil
+	expires := time.Time{}
+	if !d.ExpiresAt.IsZero() {
+		expires = q.Now.Add(d.ExpiresAt.Sub(d.DueAt))
 	}
-	if d.Trigger != nudgewire.ByHand && !q.Sends(d.Trigger) {
-		return false, "its trigger does not send by the config in force", nil
+	against, err := t.oweEventAgain(d, q.Now, expires, s, q.DryRun)
+	if err != nil || against != "" {
+		return false, against, err
 	}
-	if off, err := t.calledOff(id); err != nil || off != "" {
-		return false, off, err
+	return true, why, nil
+}
+
+// oweEventAgain owes a message that an event caused once more if its matter still stands, or says
+// what is against it.
+func (t *tx) oweEventAgain(d *nudgewire.Dispatch, now, expires time.Time, s *Store, dry bool) (against string, err error) {
+	if d.Trigger != nudgewire.ByHand && !s.sendsBy(d.Trigger) {
+		return "its trigger does not send by the config in force", nil
 	}
 	var eventAt int64
-	if err := t.query(stEventAt, func(r *row) error { eventAt = r.int(); return nil }, int64(id)); err != nil {
-		return false, "", err
+	if err := t.query(stEventAt, func(r *row) error { eventAt = r.int(); return nil }, int64(d.ID)); err != nil {
+		return "", err
 	}
 	wish := nudgewire.Wish{
-		Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned, At: q.Now},
+		Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned, At: now},
 		Affair:   nudgewire.Affair{Trigger: d.Trigger, Key: d.Key, Phone: d.Phone},
-		Owe:      nudgewire.Dispatch{DueAt: q.Now}, EventAt: moment(eventAt),
+		Owe:      nudgewire.Dispatch{DueAt: now}, EventAt: moment(eventAt),
 		Again: nudgewire.Again{Mode: nudgewire.Ignore}, Every: nudgewire.Every{Mode: nudgewire.EveryOnce},
 	}
 	ready := readyWish{affair: affairHash(wish.Affair, s.hash), byPhone: affairHash(phoneAffair(wish.Affair), s.hash)}
 	facts, err := t.facts(&wish, &ready)
 	if err != nil {
-		return false, "", err
+		return "", err
 	}
-	if facts.Last != nil && facts.Last.ID <= id {
+	if facts.Last != nil && facts.Last.ID <= d.ID {
 		facts.Last = nil // what went before it was no reason against it then
 	}
 	if met := s.settle(wish, facts); !met.Insert {
-		return false, "its matter went on: " + string(met.Outcome), nil
+		return "its matter went on: " + string(met.Outcome), nil
 	}
-	if q.DryRun {
-		return true, why, nil
-	}
-	due := micro(q.Now)
-	var expires int64
-	if !d.ExpiresAt.IsZero() {
-		expires = micro(q.Now.Add(d.ExpiresAt.Sub(d.DueAt)))
+	if dry {
+		return "", nil
 	}
 	t.ids.dispatch++
 	next := t.ids.dispatch
-	if _, err := t.exec(stOweOnceMore, int64(id), next, due, expires); err != nil {
-		return false, "", err
+	if _, err := t.exec(stOweOnceMore, int64(d.ID), next, micro(now), micro(expires)); err != nil {
+		return "", err
 	}
-	if _, err := t.exec(stInsertRetry, int64(id), next); err != nil {
-		return false, "", err
+	if _, err := t.exec(stInsertRetry, int64(d.ID), next); err != nil {
+		return "", err
 	}
 	t.keys.add(affairs, ready.affair, next)
 	if d.Key != "" {
 		t.keys.add(affairs, ready.byPhone, next)
 	}
 	t.counts[countDispatches]++
-	t.leavesDue(due)
-	return true, why, nil
+	t.leavesDue(micro(now))
+	return "", nil
 }
 
 // withRetries adds to the numbers of dispatches those that took their places.

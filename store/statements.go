@@ -95,6 +95,7 @@ const (
 	stRowsOwed
 	stInsertRows
 	stCancelRows
+	stGrowRows
 	stInsertRetry
 	stOweOnceMore
 	stResolution

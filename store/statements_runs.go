@@ -40,7 +40,9 @@ func init() {
 		stFinishPart: {0, `UPDATE parts SET state = ?4, reason = ?5, retry_at = ?6, campaign_id = ?7, message_ids = ?8, answer = ?9, http_status = ?10, updated_at = ?11
 			WHERE run_id = ?1 AND number = ?2 AND attempt = ?3 AND (state = 'uploading' OR state = 'in_doubt')`},
 
-		stRowsOwed:   {3, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`},
+		stRowsOwed: {3, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`},
+		stGrowRows: {0, `UPDATE run_rows SET row_count = row_count + 1
+			WHERE run_id = ?1 AND first_row >= ?4 AND first_row + row_count = ?2 AND dispatch_id + row_count = ?3`},
 		stInsertRows: {0, `INSERT INTO run_rows (run_id, first_row, row_count, dispatch_id) VALUES (?1, ?2, ?3, ?4)`},
 		stCancelRows: {0, `UPDATE dispatches SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = ''
 			WHERE id >= ?1 AND id < ?2 AND state = 'waiting'`},

@@ -38,21 +38,26 @@ type Options struct {
 	// commit, so it must be quick. nil is at once.
 	FirstPoll func(accepted time.Time, place int64) time.Time
 
+	// Sends reports whether the config in force sends by a trigger. It is called inside commits, so it
+	// must be quick. nil is by all.
+	Sends func(trigger string) bool
+
 	Now        func() time.Time // default time.Now
 	MaxWaiting int              // events and refusals that may wait for a group; default 4096
 }
 
 // A Store is open data. Its methods may be called from any goroutine.
 type Store struct {
-	settle Settle
-	first  func(accepted time.Time, place int64) time.Time
-	hash   func(...string) int64
-	ring   ring
-	front  *front // nil when read-only
-	writer *writer
-	reads  *sql.DB
-	lock   *dataLock
-	fault  *logFault // that the daemon will find at its next start; nil when this is the daemon
+	settle  Settle
+	first   func(accepted time.Time, place int64) time.Time
+	sending func(trigger string) bool
+	hash    func(...string) int64
+	ring    ring
+	front   *front // nil when read-only
+	writer  *writer
+	reads   *sql.DB
+	lock    *dataLock
+	fault   *logFault // that the daemon will find at its next start; nil when this is the daemon
 
 	halting sync.Mutex             // one change of halts at a time, with its reading back
 	halted  atomic.Pointer[[]Halt] // as Halts gives them; nil when read-only
@@ -103,7 +108,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if o.FirstPoll == nil {
 		o.FirstPoll = func(accepted time.Time, _ int64) time.Time { return accepted }
 	}
-	s := &Store{settle: o.Settle, first: o.FirstPoll, hash: keyHash, ring: refusalRing}
+	s := &Store{settle: o.Settle, first: o.FirstPoll, sending: o.Sends, hash: keyHash, ring: refusalRing}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("%s: %w", path, err), s.Close())

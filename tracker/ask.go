@@ -113,6 +113,9 @@ func (t *Tracker) learn(began time.Time, err error) {
 // record stores what a look brought. A ledger in trouble is offered it a few times, then the
 // look is left to its lease.
 func (t *Tracker) record(working context.Context, m *nudgewire.Message, poll nudgewire.Poll) (stored bool) {
+	if t.Told != nil {
+		t.Told(m, &poll)
+	}
 	for try := 1; ; try++ {
 		err := t.Ledger.FinishPoll(working, poll)
 		if err == nil {
@@ -126,9 +129,6 @@ func (t *Tracker) record(working context.Context, m *nudgewire.Message, poll nud
 		sleep(working, backoff.Next(try, 50*time.Millisecond, time.Second, t.Jitter()))
 	}
 	t.note(m, &poll)
-	if t.Told != nil {
-		t.Told(m, &poll)
-	}
 	return true
 }
 

@@ -62,7 +62,8 @@ type Options struct {
 	// Lease is how long a claimed look is kept from others; it is raised where it would not
 	// cover a call.
 	Lease time.Duration
-	// Told is told of each recorded look; nil is nobody.
+	// Told is told of each look, before it is recorded: what failed for the account's trouble goes
+	// again by that record, and must find sending halted. nil is nobody.
 	Told func(m *nudgewire.Message, p *nudgewire.Poll)
 	// Jitter spreads polls: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
@@ -100,6 +101,8 @@ type Tracker struct {
 	hands   chan nudgewire.Message
 	halt    pace.Halt
 	slowed  atomic.Bool // said in the log
+	scouts  chan nudgewire.Message
+	scouted atomic.Int64 // when the last scout was accepted, unix nanoseconds
 	counts  counts
 	running atomic.Bool
 
@@ -135,6 +138,7 @@ func New(o Options) *Tracker {
 		alarm:   pace.NewAlarm(),
 		slots:   make(chan struct{}, o.Concurrency),
 		hands:   make(chan nudgewire.Message, ahead*o.Concurrency),
+		scouts:  make(chan nudgewire.Message, mostScouts),
 	}
 	plan := o.Plan.withDefaults()
 	t.api.Store(&o.API)
@@ -168,6 +172,7 @@ func (t *Tracker) Run(ctx context.Context) error {
 		t.hands = make(chan nudgewire.Message, cap(t.hands))
 	})
 	rooms.Go(func() { t.expire(ctx, working) })
+	rooms.Go(func() { t.scoutAll(ctx, working) })
 	<-ctx.Done()
 	defer time.AfterFunc(t.Grace, cut).Stop()
 	rooms.Wait()

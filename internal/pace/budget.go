@@ -129,6 +129,13 @@ func (b *Budget) SetRate(perSecond float64) {
 	b.apply(now)
 }
 
+// Configured is the rate that was set, requests per second; 0 is no limit.
+func (b *Budget) Configured() float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.configured
+}
+
 // Wait returns nil when a request of class c may leave. It returns ctx's error when ctx ends
 // first, and ErrTooLate as soon as it knows that the request cannot leave until by; a zero by
 // means no hurry.

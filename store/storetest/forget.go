@@ -146,7 +146,7 @@ func (s suite) forget(t *testing.T) {
 		d := l.claimed("1", code, category(nudgewire.Utility))
 		l.mustFinish(d, nudgewire.StateRejected)
 		went, stayed, err := l.Retry(l.ctx, store.Retry{
-			Filter: store.DispatchFilter{State: nudgewire.StateRejected}, Sends: func(string) bool { return true }, Now: noon.Add(2 * time.Hour),
+			Filter: store.DispatchFilter{State: nudgewire.StateRejected}, Now: noon.Add(2 * time.Hour),
 		})
 		if err != nil || len(went) != 0 || len(stayed) != 1 || stayed[0].Words != "said what is kept no more (keep_variables: false)" {
 			t.Errorf("went %v, stayed %v, %v", went, stayed, err)

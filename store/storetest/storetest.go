@@ -41,6 +41,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"back", s.back},
 		{"rejected", s.rejected},
 		{"forget", s.forget},
+		{"unsent messages go again", s.successors},
 		{"abandon", s.abandon},
 		{"people", s.people},
 		{"polls", s.polls},
@@ -139,6 +140,8 @@ func reopen(t testing.TB, dsn string) *ledger {
 		FirstPoll: func(accepted time.Time, place int64) time.Time {
 			return accepted.Add(time.Second + time.Duration(place)*time.Millisecond)
 		},
+
+		Sends: func(trigger string) bool { return trigger != "switched off" },
 
 		Now: func() time.Time { l.mu.Lock(); defer l.mu.Unlock(); return l.now },
 	})

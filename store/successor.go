@@ -1,0 +1,54 @@
+package store
+
+import (
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A message that the service took, and that failed for the account's trouble, was not sent and is owed
+// once more: by the law of what a person sends again (RunRow.MayGoAgain), the table that holds each
+// dispatch to one successor, and in the commit that knows of the failure, so that a crash loses none and
+// makes none twice. It waits like any other, while sending is halted, and until the expiry that
+// the message had at first.
+
+// succeed owes the message of a dispatch once more, if nothing is against it.
+func (t *tx) succeed(id nudgewire.DispatchID, at time.Time, s *Store) error {
+	d, send, _, err := t.mayGoAgain(id)
+	switch {
+	case err != nil || d == nil:
+		return err
+	case !d.ExpiresAt.IsZero() && !at.Before(d.ExpiresAt):
+		return nil
+	case d.EventID != 0:
+		if s.settle == nil {
+			return nil // nobody knows how its matter stands
+		}
+		_, err = t.oweEventAgain(d, at, d.ExpiresAt, s, false)
+		return err
+	}
+	of, ok := nudgewire.RunOfKey(d.Key)
+	if !ok {
+		return nil
+	}
+	run, err := t.run(of)
+	if err != nil || run.State == nudgewire.RunCancelled {
+		return err
+	}
+	number, err := t.newestBelow(of, 1<<62)
+	if err != nil {
+		return err
+	}
+	number = max(number+1, unlisted)
+	if err := t.oweRowAgain(&run, number, d, send, at, d.ExpiresAt); err != nil {
+		return err
+	}
+	n, err := t.exec(stGrowRows, int64(of), number, t.ids.dispatch, unlisted)
+	if err == nil && n == 0 {
+		_, err = t.exec(stInsertRows, int64(of), number, int64(1), t.ids.dispatch)
+	}
+	return err
+}
+
+// sendsBy reports whether the config in force sends by a trigger.
+func (s *Store) sendsBy(trigger string) bool { return s.sending == nil || s.sending(trigger) }
