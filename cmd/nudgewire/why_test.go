@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// "messages show" and "why" both tell a message by tellMessage.
+func TestAPersonsWordIsToldAsTheirs(t *testing.T) {
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	const words = "resolved as accepted by ann: seen on phone"
+	m := server.MessageView{
+		ID: 27, What: `template "thanks"`, Phone: "447700900123", Trigger: "thanks", State: nudgewire.StateAccepted,
+		Status: nudgewire.StatusUntracked, Reason: words, AcceptedAt: &at, UpdatedAt: at,
+		Resolved: []server.ResolvedView{{As: nudgewire.ResolveAccepted, Words: words, At: at}},
+	}
+	told := func() string {
+		var out bytes.Buffer
+		c := &cli{streams: streams{out: &out, err: &out}}
+		c.tellMessage(m, "")
+		return out.String()
+	}
+	if got := told(); strings.Count(got, words) != 1 || strings.Contains(got, "by the service") {
+		t.Errorf("a person's acceptance:\n%s", got)
+	}
+	m.Resolved = nil
+	if got := told(); !strings.Contains(got, "accepted by the service without a message_id") || strings.Contains(got, words) {
+		t.Errorf("the service's acceptance:\n%s", got)
+	}
+}
