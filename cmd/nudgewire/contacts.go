@@ -88,9 +88,9 @@ func (c *cli) contactsList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return list(c, rows, fail(exitNothing, "", "nobody is blocked"), "PHONE | SINCE | BY | WHY", func(b server.BlockView) []string {
+				return c.cut(list(c, rows, fail(exitNothing, "", "nobody is blocked"), "PHONE | SINCE | BY | WHY", func(b server.BlockView) []string {
 					return []string{b.Phone.Masked(), c.clock(b.At), b.Source, orDash(b.Reason)}
-				})
+				}), len(rows), limit)
 			})
 		},
 	}

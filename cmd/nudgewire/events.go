@@ -24,6 +24,15 @@ func (f *listFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "most rows")
 }
 
+// cut ends a list: one that is as long as was asked for may go on. Nobody counts what is not shown:
+// that would walk all of history.
+func (c *cli) cut(err error, n, limit int) error {
+	if err == nil && n >= limit {
+		c.warn("the newest %d; --limit shows more, if there are more\n", limit)
+	}
+	return err
+}
+
 func (f *listFlags) query(now time.Time) (server.ListQuery, error) {
 	since, err := parseSince(f.since, now)
 	if err != nil {
@@ -76,7 +85,7 @@ func (c *cli) eventsList() *cobra.Command {
 			if c.json {
 				return printAll(c, events)
 			}
-			return c.table("ID | RECEIVED | EVENT | PHONE | WHAT CAME OF IT", c.eventRows(events, refused, f.limit))
+			return c.cut(c.table("ID | RECEIVED | EVENT | PHONE | WHAT CAME OF IT", c.eventRows(events, refused, f.limit)), len(events)+len(refused), f.limit)
 		},
 	}
 	f.add(cmd)
@@ -161,9 +170,9 @@ func (c *cli) eventsRefused() *cobra.Command {
 				return err
 			}
 			nothing := fail(exitNothing, "", "no request was refused")
-			return list(c, rows, nothing, "AT | CONNECTOR | ANSWER | STAGE | BYTES | REASON", func(r server.RefusalView) []string {
+			return c.cut(list(c, rows, nothing, "AT | CONNECTOR | ANSWER | STAGE | BYTES | REASON", func(r server.RefusalView) []string {
 				return []string{c.clock(r.At), r.Connector, strconv.Itoa(r.Status), r.Stage, strconv.Itoa(r.Bytes), r.Reason}
-			})
+			}), len(rows), f.limit)
 		},
 	}
 	f.add(cmd)

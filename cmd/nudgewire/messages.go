@@ -39,11 +39,11 @@ func (c *cli) messagesList() *cobra.Command {
 					return err
 				}
 				head := "DISPATCH | DUE | TRIGGER | PHONE | WHAT | STANDS | WHY"
-				return list(c, rows, fail(exitNothing, "", "no messages"), head, func(m server.MessageView) []string {
+				return c.cut(list(c, rows, fail(exitNothing, "", "no messages"), head, func(m server.MessageView) []string {
 					return []string{
 						strconv.FormatInt(int64(m.ID), 10), c.clock(m.DueAt), m.Trigger, orDash(m.Phone.Masked()), m.What, stands(m), orDash(reasonOf(m)),
 					}
-				})
+				}), len(rows), f.limit)
 			})
 		},
 	}

@@ -33,3 +33,13 @@ func TestAPersonsWordIsToldAsTheirs(t *testing.T) {
 		t.Errorf("the service's acceptance:\n%s", got)
 	}
 }
+
+func TestAListThatIsCutSaysSo(t *testing.T) {
+	for n, want := range map[int]string{49: "", 50: "the newest 50; --limit shows more, if there are more\n"} {
+		var out, err bytes.Buffer
+		c := &cli{streams: streams{out: &out, err: &err}}
+		if c.cut(nil, n, 50) != nil || out.Len() > 0 || err.String() != want {
+			t.Errorf("%d of 50: %q, %q", n, out.String(), err.String())
+		}
+	}
+}
