@@ -135,7 +135,7 @@ func (s *sqlSource) String() string { return s.kind }
 // would convert and lock for each cell, which costs more than reading it.
 func (s *sqlSource) Open(ctx context.Context) (_ Rows, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("the query took longer than %s", units.Duration(s.timeout)))
-	r := &sqlRows{ctx: ctx, name: s.kind}
+	r := &sqlRows{ctx: ctx, cancel: cancel, name: s.kind}
 	r.closers = append(r.closers, func() error { cancel(); return nil })
 	defer func() {
 		if err != nil {
@@ -185,6 +185,7 @@ func askDriver(ctx context.Context, raw any, query string) (driver.Rows, error) 
 
 type sqlRows struct {
 	ctx     context.Context // one query, bounded by it from Open to Close
+	cancel  context.CancelFunc
 	name    string
 	rows    driver.Rows
 	header  []string
@@ -192,6 +193,7 @@ type sqlRows struct {
 	row     Row
 	n       int64
 	failed  bool           // Next ended with more than the end of the rows
+	ended   bool           // Next came to the end of the rows
 	closers []func() error // in the order of opening
 }
 
@@ -205,6 +207,7 @@ func (r *sqlRows) Next() (Row, int64, error) {
 	}
 	if err := r.rows.Next(r.values); err != nil {
 		if errors.Is(err, io.EOF) {
+			r.ended = true
 			if r.ctx.Err() != nil { // a driver may end an interrupted result quietly
 				return nil, r.n, r.explain(r.ctx.Err())
 			}
@@ -239,6 +242,11 @@ func (r *sqlRows) explain(err error) error {
 
 // Close ends the session; nothing is committed, as nothing was written.
 func (r *sqlRows) Close() error {
+	if !r.ended {
+		// Given up: a driver would read what is left of the result to its end, which may take for ever.
+		r.failed = true
+		r.cancel()
+	}
 	var errs []error
 	for i := len(r.closers) - 1; i >= 0; i-- {
 		if err := r.closers[i](); err != nil && !errors.Is(err, driver.ErrBadConn) && !errors.Is(err, sql.ErrConnDone) {

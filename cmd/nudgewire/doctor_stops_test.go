@@ -45,9 +45,9 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 	command := func(args ...string) func(*ward) { return func(w *ward) { w.must(args...) } }
 	const since = `since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`
 	run := `INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
-		category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at)
+		category, expires, folder, tally, kept, approved, stopped, owner, lease_ends, created_at, started_at, ended_at)
 		VALUES (1, 'spring', '2026-11-21T10:00', 1, 'cron', 'csv', 'c', '%s', 'said so', '%s', 'csv', 'Spring', 7, '', '',
-		'marketing', 0, '', '{}', 5, '', '', 0, 1, 1, 0)`
+		'marketing', 0, '', '{}', 5, '', '%s', '', 0, 1, 1, 0)`
 	for name, c := range map[string]struct {
 		before, do func(*ward)
 		finding    string
@@ -82,10 +82,10 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 			finding: `messages +1 message of thanks waits, paused: trigger "thanks" is off$`, cure: `"nudgewire resume trigger thanks" sends, and "nudgewire messages cancel --trigger thanks" ends what waits`,
 		},
 		"a run that is paused": {
-			do: func(w *ward) { w.write(fmt.Sprintf(run, "paused", "building")) }, finding: `campaigns +run 1 of spring waits to be resumed: said so$`, cure: `"nudgewire jobs resume 1" lets it go on`,
+			do: func(w *ward) { w.write(fmt.Sprintf(run, "paused", "building", "key")) }, finding: `campaigns +run 1 of spring waits to be resumed: said so$`, cure: `"nudgewire jobs resume 1" lets it go on`,
 		},
 		"a run that is held": {
-			do: func(w *ward) { w.write(fmt.Sprintf(run, "held", "")) }, finding: `campaigns +1 run waits to be approved$`, cure: `"nudgewire jobs approve RUN" lets one go$`,
+			do: func(w *ward) { w.write(fmt.Sprintf(run, "held", "", "")) }, finding: `campaigns +1 run waits to be approved$`, cure: `"nudgewire jobs approve RUN" lets one go$`,
 		},
 		"a key that is refused":       {do: faulty(401, 1), finding: `messages +sending is halted ` + since + `: the service refuses the API key`, cure: `copy the key anew`},
 		"an account without points":   {do: faulty(402, 1), finding: `messages +sending is halted ` + since + `: the account has insufficient points`, cure: `top up the account`},
