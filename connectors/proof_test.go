@@ -200,11 +200,11 @@ func TestAFarTimeIsNotFresh(t *testing.T) {
 // topic is the exception: bodies of orders come under several, so it is judged by the body.
 func TestACopyUnderOtherHeadersIsTheSameEvent(t *testing.T) {
 	for _, name := range connectors.PresetNames() {
+		if base, _ := connectors.Preset(name); !coverage(base.Verify).body {
+			continue // a word proves the request: who has it can write anything
+		}
 		t.Run(name, func(t *testing.T) {
 			con := mustCompile(t, name, ownConfig(t, name, testSecret), connectors.Options{})
-			if base, _ := connectors.Preset(name); !coverage(base.Verify).body {
-				t.Skip("a word proves the request: who has it can write anything")
-			}
 			for _, s := range con.SamplesAt(mutationNow, 1001) {
 				captured := signSample(t, con, s, mutationNow)
 				first, err := con.Receive(captured)

@@ -47,22 +47,17 @@ func TestAFolderThatCannotBeReadIsNoEmptyOne(t *testing.T) {
 }
 
 func TestAFolderThatMayNotBeReadEndsTheRun(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root may read every folder")
-	}
 	dir := t.TempDir()
-	for _, name := range []string{"a", "b"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name, "l.csv"), []byte("phone\n1\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Chmod(filepath.Join(dir, "b"), 0); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "a"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = os.Chmod(filepath.Join(dir, "b"), 0o700) }()
+	if err := os.WriteFile(filepath.Join(dir, "a", "l.csv"), []byte("phone\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// A link to itself is a folder that nobody can read, root neither.
+	if err := os.Symlink("b", filepath.Join(dir, "b")); err != nil {
+		t.Fatal(err)
+	}
 	if got := readAll(t, Origin{CSV: filepath.Join(dir, "*", "*.csv")}); got.End == "" {
 		t.Errorf("%+v", got)
 	}

@@ -116,7 +116,7 @@ func TestSomebodyElsesSocketIsAskedNothing(t *testing.T) {
 func TestListensAsAnother(t *testing.T) {
 	path := os.Getenv("NUDGEWIRE_TEST_LISTEN")
 	if path == "" {
-		t.Skip("not a test of its own")
+		return // it is no test of its own
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
