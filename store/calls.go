@@ -49,7 +49,7 @@ type begun struct {
 
 // BeginCall notes that the call for a claim is about to begin; slot is the caller's own, counted from
 // 0, and free because the outcome of the last call that was noted there is on disk. No call may be
-// made when it fails. It costs about a microsecond.
+// made when it fails. It costs one small write to a file.
 func (s *Store) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
 	s.calls.mu.Lock()
 	file := s.calls.file
