@@ -48,12 +48,12 @@ func TestMalformedRequestsDoNotLeave(t *testing.T) {
 		"a phone that is long":         {template(func(m *TemplateMessage) { m.Phone = "4477009001234567" }), "phone", "must have at most 15 characters"},
 		"no template":                  {template(func(m *TemplateMessage) { m.Template = "" }), "template", "is missing"},
 		"no language":                  {template(func(m *TemplateMessage) { m.Language = "" }), "language", "is missing"},
-		"an unknown kind of media":     {template(func(m *TemplateMessage) { m.HeaderMediaType, m.HeaderMediaURL = "gif", "https://cdn.example.com/a" }), "header_media_type", "must be one of image, video, document"},
-		"media without its address":    {template(func(m *TemplateMessage) { m.HeaderMediaType = "image" }), "header_media_url", "is missing"},
-		"an address without its kind":  {template(func(m *TemplateMessage) { m.HeaderMediaURL = "https://cdn.example.com/a.png" }), "header_media_type", "is missing"},
-		"media that is no web address": {template(func(m *TemplateMessage) { m.HeaderMediaType, m.HeaderMediaURL = "image", "file:///a.png" }), "header_media_url", "must be an http or https address"},
+		"an unknown kind of media":     {template(func(m *TemplateMessage) { m.Header = &Header{Type: "gif", URL: "https://cdn.example.com/a"} }), "header_media_type", "must be one of image, video, document"},
+		"media without its address":    {template(func(m *TemplateMessage) { m.Header = &Header{Type: "image"} }), "header_media_url", "is missing"},
+		"an address without its kind":  {template(func(m *TemplateMessage) { m.Header = &Header{URL: "https://cdn.example.com/a.png"} }), "header_media_type", "is missing"},
+		"media that is no web address": {template(func(m *TemplateMessage) { m.Header = &Header{Type: "image", URL: "file:///a.png"} }), "header_media_url", "must be an http or https address"},
 		"a name for an image": {template(func(m *TemplateMessage) {
-			m.HeaderMediaType, m.HeaderMediaURL, m.Filename = "image", "https://cdn.example.com/a.png", "a.png"
+			m.Header = &Header{"image", "https://cdn.example.com/a.png", "a.png"}
 		}), "filename", "is only for document"},
 		"a campaign for nobody":       {campaign("", "417"), "phone", "is missing"},
 		"a campaign for +44":          {campaign("+447700900123", "417"), "phone", "must be digits, without plus sign and separators"},

@@ -20,10 +20,14 @@ type TemplateMessage struct {
 	Language  string   `json:"language" validate:"required"`
 	Variables []string `json:"variables"` // fill the template's places in order; their number is not checked here
 
-	// The media above the text: image, video or document, publicly reachable; none by default.
-	HeaderMediaType string `json:"header_media_type" validate:"required_with=HeaderMediaURL,omitempty,oneof=image video document"`
-	HeaderMediaURL  string `json:"header_media_url" validate:"required_with=HeaderMediaType,omitempty,http_url"`
-	Filename        string `json:"filename" validate:"excluded_unless=HeaderMediaType document"` // optional
+	Header *Header `json:"-" validate:"-"` // the media above the text; nil without; SendTemplate checks it by itself
+}
+
+// A Header is the media above a template's text, at a publicly reachable address.
+type Header struct {
+	Type     string `json:"header_media_type" validate:"required,oneof=image video document"`
+	URL      string `json:"header_media_url" validate:"required,http_url"`
+	Filename string `json:"filename" validate:"excluded_unless=Type document"` // optional
 }
 
 // A campaignMessage is the body of 4.2, a textMessage that of 4.4, an upload the form of 4.3.
@@ -61,6 +65,11 @@ func checked(call string, request any) error {
 func (c *Client) SendTemplate(ctx context.Context, m TemplateMessage) (Answer, error) {
 	if err := checked(c.template.name, &m); err != nil {
 		return Answer{}, err
+	}
+	if m.Header != nil {
+		if err := checked(c.template.name, m.Header); err != nil {
+			return Answer{}, err
+		}
 	}
 	return c.send(ctx, c.template, appendTemplate(make([]byte, 0, usual), m))
 }
@@ -111,14 +120,12 @@ func appendTemplate(b []byte, m TemplateMessage) []byte {
 		}
 		b = append(b, ']')
 	}
-	if m.HeaderMediaType != "" {
-		b = appendField(b, "header_media_type", m.HeaderMediaType)
-	}
-	if m.HeaderMediaURL != "" {
-		b = appendField(b, "header_media_url", m.HeaderMediaURL)
-	}
-	if m.Filename != "" {
-		b = appendField(b, "filename", m.Filename)
+	if h := m.Header; h != nil {
+		b = appendField(b, "header_media_type", h.Type)
+		b = appendField(b, "header_media_url", h.URL)
+		if h.Filename != "" {
+			b = appendField(b, "filename", h.Filename)
+		}
 	}
 	return append(b, '}')
 }

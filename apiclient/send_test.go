@@ -54,7 +54,7 @@ func TestRequests(t *testing.T) {
 			func() (Answer, error) {
 				return c.SendTemplate(t.Context(), TemplateMessage{
 					Phone: testPhone, Template: "order_paid", Language: "pt_BR", Variables: []string{"Zoë \"Z\" <z>", "", "a\nb"},
-					HeaderMediaType: "document", HeaderMediaURL: "https://cdn.example.com/a.pdf?x=1&y=2", Filename: "invoice.pdf",
+					Header: &Header{"document", "https://cdn.example.com/a.pdf?x=1&y=2", "invoice.pdf"},
 				})
 			},
 			"POST /api/v1/send-template",

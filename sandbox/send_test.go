@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/sandbox"
 )
 
@@ -125,7 +126,7 @@ func TestEveryKindOfSend(t *testing.T) {
 	s := serve(t, o)
 	doc := reminder(phone)
 	doc.Template, doc.Variables = "invoice", nil
-	doc.HeaderMediaType, doc.HeaderMediaURL, doc.Filename = "document", "https://cdn.example.com/1.pdf", "invoice.pdf"
+	doc.Header = &apiclient.Header{Type: "document", URL: "https://cdn.example.com/1.pdf", Filename: "invoice.pdf"}
 	for _, err := range []error{
 		second(s.client.SendTemplate(t.Context(), reminder(phone))),
 		second(s.client.SendTemplate(t.Context(), doc)),

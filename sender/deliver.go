@@ -118,13 +118,10 @@ func (s *Sender) call(ctx context.Context, d *nudgewire.Dispatch) (apiclient.Ans
 	api := *s.api.Load()
 	switch {
 	case d.Send.Template != "":
-		m := apiclient.TemplateMessage{
+		return api.SendTemplate(ctx, apiclient.TemplateMessage{
 			Phone: string(d.Phone), Template: d.Send.Template, Language: d.Send.Language, Variables: d.Send.Variables,
-		}
-		if h := d.Send.Header; h != nil {
-			m.HeaderMediaType, m.HeaderMediaURL, m.Filename = h.Type, h.URL, h.Filename
-		}
-		return api.SendTemplate(ctx, m)
+			Header: (*apiclient.Header)(d.Send.Header),
+		})
 	case d.Send.Campaign != "":
 		return api.SendCampaign(ctx, string(d.Phone), d.Send.Campaign)
 	case d.Send.Text != "":

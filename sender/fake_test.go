@@ -243,10 +243,11 @@ func accepts(n int) apiclient.Answer {
 }
 
 func (s *service) SendTemplate(ctx context.Context, m apiclient.TemplateMessage) (apiclient.Answer, error) {
-	return s.take(ctx, made{
-		phone: m.Phone, what: "template " + m.Template + " " + m.Language, variables: m.Variables,
-		header: m.HeaderMediaType + " " + m.HeaderMediaURL, filename: m.Filename,
-	})
+	sent := made{phone: m.Phone, what: "template " + m.Template + " " + m.Language, variables: m.Variables}
+	if h := m.Header; h != nil {
+		sent.header, sent.filename = h.Type+" "+h.URL, h.Filename
+	}
+	return s.take(ctx, sent)
 }
 
 func (s *service) SendCampaign(ctx context.Context, phone, id string) (apiclient.Answer, error) {
