@@ -9,8 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/edsrzf/mmap-go"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -18,9 +23,9 @@ import (
 // Claims run ahead of calls, so after a crash most of what was claimed had not left. Which calls had
 // begun stands in a small file beside the database, one slot for each of the sender's workers: written
 // just before the call, and used again only once the outcome of that call is on disk. So the slots
-// hold exactly the calls that may be under way. The file is never synced: it must survive the process,
-// not the machine, and its head says of which process and which boot of the machine it tells
-// (decision 18).
+// hold exactly the calls that may be under way. The file is mapped, as SQLite maps the index of its
+// log, and never synced: it must survive the process, not the machine, and its head says of which
+// process and which boot of the machine it tells (decision 18).
 
 const (
 	callsHead  = 512 // bytes: a line with what it is, one with the owner, one with the boot; zeros
@@ -36,8 +41,8 @@ var bootFile = "/proc/sys/kernel/random/boot_id"
 type calls struct {
 	path string
 
-	mu    sync.Mutex
-	file  *os.File // nil until an owner began
+	mu    sync.RWMutex // held while a slot is written: what is not mapped any more must not be touched
+	slots mmap.MMap    // the whole file; nil until an owner began
 	owner string
 }
 
@@ -49,26 +54,46 @@ type begun struct {
 
 // BeginCall notes that the call for a claim is about to begin; slot is the caller's own, counted from
 // 0, and free because the outcome of the last call that was noted there is on disk. No call may be
-// made when it fails. It costs one small write to a file.
+// made when it fails.
 func (s *Store) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
-	s.calls.mu.Lock()
-	file := s.calls.file
-	s.calls.mu.Unlock()
-	if file == nil {
-		return errors.New("note the begin of a call: the store knows no owner yet; call Abandon first")
-	}
-	var b [callSlot]byte
-	putCall(b[:], begun{id, attempt})
-	if _, err := file.WriteAt(b[:], callsHead+int64(slot)*callSlot); err != nil {
+	if err := s.calls.note(slot, begun{id, attempt}); err != nil {
 		return fmt.Errorf("note the begin of a call: %w", err)
 	}
 	return nil
 }
 
+func (c *calls) note(slot int, call begun) (err error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	at := callsHead + slot*callSlot
+	switch {
+	case c.slots == nil:
+		return errors.New("the store knows no owner yet; call Abandon first")
+	case slot < 0 || at+callSlot > len(c.slots):
+		return fmt.Errorf("%s has no slot %d", filepath.Base(c.path), slot)
+	}
+	// A disk that cannot give the page is a fault of the memory here.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("write %s: %v", filepath.Base(c.path), fault)
+		}
+	}()
+	putCall(c.slots[at:at+callSlot], call)
+	return nil
+}
+
+// putCall writes a slot so that a kill in the middle leaves an empty one: its number comes last. The
+// call that was noted there before is settled, and the new one has not begun.
 func putCall(b []byte, c begun) {
-	binary.LittleEndian.PutUint64(b, uint64(c.id))
-	binary.LittleEndian.PutUint32(b[8:], uint32(c.attempt))
-	binary.LittleEndian.PutUint32(b[12:], crc32.ChecksumIEEE(b[:12]))
+	var whole [callSlot]byte
+	binary.NativeEndian.PutUint64(whole[:], uint64(c.id))
+	binary.NativeEndian.PutUint32(whole[8:], uint32(c.attempt))
+	binary.NativeEndian.PutUint32(whole[12:], crc32.ChecksumIEEE(whole[:12]))
+	id, rest := (*uint64)(unsafe.Pointer(&b[0])), (*uint64)(unsafe.Pointer(&b[8]))
+	atomic.StoreUint64(id, 0)
+	atomic.StoreUint64(rest, binary.NativeEndian.Uint64(whole[8:]))
+	atomic.StoreUint64(id, binary.NativeEndian.Uint64(whole[:]))
 }
 
 // begin makes the file anew for owner. What it held is settled by now. Where it cannot be made no
@@ -76,30 +101,42 @@ func putCall(b []byte, c begun) {
 func (c *calls) begin(owner string) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file != nil && c.owner == owner {
+	if c.slots != nil && c.owner == owner {
 		return nil
 	}
-	if c.file != nil {
-		err, c.file = c.file.Close(), nil
-	}
+	err = c.unmap()
 	page := make([]byte, callsSize)
 	copy(page, callsMagic+"\n"+owner+"\n"+bootID()+"\n")
 	// A new file in the place of the old one: a crash leaves one or the other.
 	fresh := c.path + ".new"
-	file, made := os.OpenFile(fresh, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if made == nil {
-		if _, made = file.Write(page); made == nil {
-			made = os.Rename(fresh, c.path)
-		}
-		if made != nil {
-			made = errors.Join(made, file.Close())
-		}
+	err = errors.Join(err, os.WriteFile(fresh, page, 0o600))
+	if err == nil {
+		err = os.Rename(fresh, c.path)
 	}
-	if err = errors.Join(err, made); err != nil {
+	if err == nil {
+		err = c.mapFile()
+	}
+	if err != nil {
 		return fmt.Errorf("make %s: %w", filepath.Base(c.path), err)
 	}
-	c.file, c.owner = file, owner
+	c.owner = owner
 	return nil
+}
+
+func (c *calls) mapFile() error {
+	file, err := os.OpenFile(c.path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	c.slots, err = mmap.Map(file, mmap.RDWR, 0)
+	return errors.Join(err, file.Close())
+}
+
+func (c *calls) unmap() error {
+	if c.slots == nil {
+		return nil
+	}
+	return c.slots.Unmap() // which makes it nil
 }
 
 // left is what the file says of an owner that is dead: which calls it had begun. known is false when
@@ -116,11 +153,11 @@ func (c *calls) left(owner string) (all map[begun]bool, known bool) {
 	}
 	all = map[begun]bool{}
 	for slots := page[callsHead:]; len(slots) >= callSlot; slots = slots[callSlot:] {
-		one := begun{nudgewire.DispatchID(binary.LittleEndian.Uint64(slots)), int(binary.LittleEndian.Uint32(slots[8:]))}
-		if one == (begun{}) {
+		one := begun{nudgewire.DispatchID(binary.NativeEndian.Uint64(slots)), int(binary.NativeEndian.Uint32(slots[8:]))}
+		if one.id == 0 {
 			continue
 		}
-		if binary.LittleEndian.Uint32(slots[12:]) != crc32.ChecksumIEEE(slots[:12]) {
+		if binary.NativeEndian.Uint32(slots[12:]) != crc32.ChecksumIEEE(slots[:12]) {
 			return nil, false
 		}
 		all[one] = true
@@ -131,12 +168,7 @@ func (c *calls) left(owner string) (all map[begun]bool, known bool) {
 func (c *calls) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file == nil {
-		return nil
-	}
-	err := c.file.Close()
-	c.file = nil
-	return err
+	return c.unmap()
 }
 
 // bootID names the present boot of the machine, "" where the system does not tell.

@@ -35,6 +35,13 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 		doubt   int
 	}{
 		"the process was killed": {func(*testing.T, string) {}, 3},
+		"the process was killed while it wrote a slot": {func(t *testing.T, calls string) {
+			edit(t, calls, func(b []byte) []byte {
+				putCall(b[callsHead+7*callSlot:], begun{7, 1})
+				clear(b[callsHead+7*callSlot:][:8])
+				return b
+			})
+		}, 3},
 		"the machine was started anew": {func(t *testing.T, _ string) {
 			edit(t, boot, func([]byte) []byte { return []byte("boot-2\n") })
 		}, claims},
@@ -135,6 +142,24 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 				t.Errorf("%s: %s (%v)", doubt.State, doubt.Reason, err)
 			}
 		})
+	}
+}
+
+// A page that the disk cannot give is an error, not the end of the process.
+func TestACallIsNotBegunWithoutItsSlot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	if _, err := s.Abandon(t.Context(), time.Now(), "host:1:me"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.BeginCall(callsSize/callSlot, 1, 1); err == nil {
+		t.Error("a call began in a slot that is not there")
+	}
+	if err := os.Truncate(path+".calls", 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.BeginCall(0, 1, 1); err == nil {
+		t.Error("a call began while its file was gone")
 	}
 }
 
