@@ -5,13 +5,13 @@ import "time"
 // A DispatchID is the row number of a stored dispatch, from 1.
 type DispatchID int64
 
-// A Dispatch is one message owed to one phone because of one event and one trigger. It is
+// A Dispatch is one message queued to one phone because of one event and one trigger. It is
 // stored in the same commit as its event and claimed by one sender at a time.
 type Dispatch struct {
 	ID      DispatchID
 	EventID EventID
 	Trigger string // name in config.yaml
-	Key     string // the affair within the trigger
+	Key     string // the correlation key within the trigger
 	Phone   Phone
 
 	Category Category
@@ -24,7 +24,7 @@ type Dispatch struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Attempt   int       // sends begun so far; 0 before the first
-	Restarts  int       // times a later event of the affair renewed it
+	Restarts  int       // times a later event of the correlation key renewed it
 	Owner     string    // who holds the claim while sending
 	LeaseEnds time.Time // a claim older than this is in doubt
 	Config    string    // version of the config that planned it

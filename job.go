@@ -39,7 +39,7 @@ type Run struct {
 	Slot    string    // local wall-clock time it stands for, "2026-11-01 01:30"; by hand with the seconds and a word
 	DueAt   time.Time // UTC, the instant of Slot
 	Cause   RunCause
-	AgainOf RunID  // the run whose parts or rows it sends again; 0 for none
+	RetryOf RunID  // the run whose parts or rows it sends again; 0 for none
 	Source  string // where the rows came from, without secrets
 	Config  string // version of the config that it began with
 

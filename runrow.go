@@ -7,14 +7,14 @@ import (
 
 // A RunRow is one row of a run that delivers message by message, and what became of it.
 type RunRow struct {
-	Run      RunID
-	Number   int64    // among the rows that the run kept, from 1
-	Dispatch Dispatch // Send is left empty in lists
-	Message  *Message // nil before the service took it
-	Doubted  []int    // attempts whose answer was lost, by number
-	Blocked  bool     // its phone gets nothing
-	AgainAs  DispatchID
-	AgainOf  DispatchID // the dispatch whose place this one took; 0 for none
+	Run       RunID
+	Number    int64    // among the rows that the run kept, from 1
+	Dispatch  Dispatch // Send is left empty in lists
+	Message   *Message // nil before the service took it
+	Doubted   []int    // attempts whose answer was lost, by number
+	Blocked   bool     // its phone gets nothing
+	RetriedAs DispatchID
+	RetryOf   DispatchID // the dispatch whose place this one took; 0 for none
 
 	// The run that read the row from its source, and its number there. They differ from Run and
 	// Number where this run sends the row again.
@@ -23,8 +23,8 @@ type RunRow struct {
 	Place      Place // in the source; zero where nobody looked it up
 }
 
-// RowKey is the affair of a run's row: no two rows have the same, and no row is met by another
-// affair.
+// RowKey is the correlation key of a run's row: no two rows have the same, and no row is met by another
+// correlation key.
 func RowKey(run RunID, row int64) string { return RowKeys(run) + strconv.FormatInt(row, 10) }
 
 // RowKeys is what the keys of a run's rows begin with, and those of no other run.
@@ -41,7 +41,7 @@ func RunOfKey(key string) (run RunID, ok bool) {
 	return RunID(id), true
 }
 
-// MayGoAgain reports whether the row surely did not reach the phone and may be owed once more,
+// MayGoAgain reports whether the row surely did not reach the phone and may be queued once more,
 // and why: what ended it, or what keeps it from going. docs/states.md holds the table.
 //
 // What the service said no to may go again, although the same request would be refused again:
@@ -49,7 +49,7 @@ func RunOfKey(key string) (run RunID, ok bool) {
 func (r *RunRow) MayGoAgain() (may bool, why string) {
 	d := &r.Dispatch
 	switch {
-	case r.AgainAs != 0:
+	case r.RetriedAs != 0:
 		return false, "was sent again already"
 	case d.Category.ResendsInDoubt():
 		return false, "is a code, which is worth nothing later"

@@ -45,7 +45,7 @@ func TestWhichRowsMayGoAgain(t *testing.T) {
 			doubted(1)(r)
 		}), false, "was in doubt once: the phone may have it"},
 		"blocked":      {row(nudgewire.StateRejected, func(r *nudgewire.RunRow) { r.Blocked = true }), false, "goes to a contact that is blocked"},
-		"sent again":   {row(nudgewire.StateRejected, func(r *nudgewire.RunRow) { r.AgainAs = 9 }), false, "was sent again already"},
+		"sent again":   {row(nudgewire.StateRejected, func(r *nudgewire.RunRow) { r.RetriedAs = 9 }), false, "was sent again already"},
 		"a code":       {row(nudgewire.StateDropped, func(r *nudgewire.RunRow) { r.Dispatch.Category = nudgewire.Authentication }), false, "is a code, which is worth nothing later"},
 		"no state yet": {row("", nil), false, "is "},
 	}

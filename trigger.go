@@ -13,9 +13,9 @@ type Outcome string
 const (
 	Planned    Outcome = "planned"    // a dispatch waits for its time
 	Restarted  Outcome = "restarted"  // the dispatch already waiting took this event's content
-	Refused    Outcome = "refused"    // a clause or a rule said no
+	Skipped    Outcome = "skipped"    // a clause or a rule said no
 	Cancelled  Outcome = "cancelled"  // a cancelling event had come before this one
-	Cancelling Outcome = "cancelling" // this event ends what waits for the same affair
+	Cancelling Outcome = "cancelling" // this event ends what waits for the same correlation key
 	Shadowed   Outcome = "shadowed"   // would have been planned, but the trigger is in mode shadow
 	Blocked    Outcome = "blocked"    // this event says that its contact wants no messages
 	Allowed    Outcome = "allowed"    // this event says that its contact wants messages again
@@ -29,7 +29,7 @@ type Decision struct {
 	Outcome    Outcome
 	Reason     string     // one sentence for people
 	Clauses    []Clause   // the "if" lines in order, up to and with the first that failed
-	Key        string     // the affair within the trigger; "" when it has none
+	Key        string     // the correlation key within the trigger; "" when it has none
 	DispatchID DispatchID // what was planned or restarted; 0 for none
 	Config     string     // version of the config that decided
 	At         time.Time
@@ -57,12 +57,12 @@ type Value struct {
 
 // A Plan is one event with what every listening trigger wants because of it. It is made by
 // package triggers from the event alone; what the ledger already holds is met later, when
-// the store settles each Wish inside the commit that stores the event.
+// the store settles each Proposal inside the commit that stores the event.
 type Plan struct {
-	Event  Event
-	Wishes []Wish
+	Event     Event
+	Proposals []Proposal
 	// Later says that something is looked up before the event is planned: it is stored as a
-	// PendingLookup, with such wishes only that need not wait.
+	// PendingLookup, with such proposals only that need not wait.
 	Later bool
 	// Forgets says that a trigger which keeps no variables (keep_variables: false) was asked and its
 	// conditions held: what the event says beyond who it is about is not kept.
@@ -72,7 +72,7 @@ type Plan struct {
 }
 
 // Forget takes out of the plan what the event said, and out of its decisions what their conditions
-// saw of it: what is stored of the plan then, but for Wish.Owe, tells of the event and says nothing
+// saw of it: what is stored of the plan then, but for Proposal.Owe, tells of the event and says nothing
 // that was in it. It does nothing without Forgets, and not before a look-up, which needs the event whole.
 func (p *Plan) Forget() {
 	if !p.Forgets || p.Later {
@@ -81,8 +81,8 @@ func (p *Plan) Forget() {
 	e := &p.Event
 	e.Payload, e.ContentType, e.Unread, e.Forgotten = nil, "", nil, true
 	e.Cart, e.Order, e.Deal, e.Form = Cart{}, Order{}, Deal{}, Form{}
-	for i := range p.Wishes {
-		d := &p.Wishes[i].Decision
+	for i := range p.Proposals {
+		d := &p.Proposals[i].Decision
 		d.Clauses = slices.Clone(d.Clauses)
 		for j := range d.Clauses {
 			c := &d.Clauses[j]
@@ -101,65 +101,65 @@ func (p *Plan) Forget() {
 // quoted is how a reason repeats what an event said.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// A Wish is what one trigger wants because of one event. Decision.Outcome is Planned,
-// Cancelling, Shadowed or Refused; only the first two have an affair to settle.
-type Wish struct {
-	Decision Decision
-	Affair   Affair
-	Owe      Dispatch // for Planned: the dispatch as it would be stored
-	Again    Again
-	Every    Every
-	Forget   time.Time // for Cancelling: when its tombstone expires
-	EventAt  time.Time // when the fact happened, for rules of order
+// A Proposal is what one trigger wants because of one event. Decision.Outcome is Planned,
+// Cancelling, Shadowed or Skipped; only the first two have a correlation key to settle.
+type Proposal struct {
+	Decision    Decision
+	Correlation Correlation
+	Dispatch    Dispatch // for Planned: the dispatch as it would be stored
+	OnRepeat    OnRepeat
+	Cooldown    Cooldown
+	Forget      time.Time // for Cancelling: when its tombstone expires
+	EventAt     time.Time // when the fact happened, for rules of order
 }
 
-// An Affair is what makes two events about the same thing to one trigger: the key, or the
-// phone where there is no key.
-type Affair struct {
+// A Correlation is what makes two events the same matter to one trigger: the key, or the phone where
+// there is no key.
+type Correlation struct {
 	Trigger string
 	Key     string // "" means by phone
 	Phone   Phone
 }
 
-// Ordered reports whether the affair goes on after a cancellation: a cart is over once it is
-// ordered, but a phone's next cart is another matter, so a tombstone that names a phone
-// ends only what happened before it.
-func (a Affair) Ordered() bool { return a.Key == "" || a.Key == string(a.Phone) }
+// Ordered reports whether more may come after a cancellation: a cart is over once it is ordered,
+// but a phone's next cart is another matter, so a tombstone that names a phone ends only what
+// happened before it.
+func (c Correlation) Ordered() bool { return c.Key == "" || c.Key == string(c.Phone) }
 
-// Again says what a second event of an affair does to a dispatch that still waits.
-type Again struct {
-	Mode   AgainMode
+// OnRepeat says what a second event with the same correlation key does to a dispatch that waits.
+type OnRepeat struct {
+	Mode   RepeatMode
 	Max    int           // restarts of one dispatch at the most; 0 is no bound
 	Within time.Duration // restarts no later than this after the first event; 0 is no bound
 }
 
-// An AgainMode is one of the words of "again:" in a trigger.
-type AgainMode string
+// A RepeatMode is one of the words of "on_repeat:" in a trigger.
+type RepeatMode string
 
-// The modes of Again.
+// The modes of OnRepeat.
 const (
-	Restart  AgainMode = "restart"  // fresh content, timer anew
-	Ignore   AgainMode = "ignore"   // the first one stands
-	Parallel AgainMode = "parallel" // each event owes a dispatch of its own
+	Restart  RepeatMode = "restart"  // fresh content, timer anew
+	Ignore   RepeatMode = "ignore"   // the first one stays as it is
+	Parallel RepeatMode = "parallel" // each event queues a dispatch of its own
 )
 
-// Every says when an affair that already got its message may get another.
-type Every struct {
-	Mode     EveryMode
-	Cooldown time.Duration // for EveryCooldown
+// Cooldown says when a correlation key that already got its message may get another.
+type Cooldown struct {
+	Mode CooldownMode
+	For  time.Duration // for CooldownFor
 }
 
-// An EveryMode is the kind of rule in "every:" of a trigger.
-type EveryMode string
+// A CooldownMode is the kind of rule in "cooldown:" of a trigger.
+type CooldownMode string
 
-// The modes of Every.
+// The modes of Cooldown.
 const (
-	EveryAlways   EveryMode = "always"
-	EveryOnce     EveryMode = "once"
-	EveryCooldown EveryMode = "cooldown"
+	CooldownNone CooldownMode = "none"
+	CooldownOnce CooldownMode = "once"
+	CooldownFor  CooldownMode = "duration"
 )
 
-// Facts are what the ledger holds about an affair at the moment of settling.
+// Facts are what the ledger holds about a correlation key at the moment of settling.
 type Facts struct {
 	Waiting   []Waiting  // dispatches in state waiting, oldest first
 	Open      []Open     // those that may come back to wait, oldest first
@@ -167,7 +167,7 @@ type Facts struct {
 	Tombstone *Tombstone // nil for none, or expired
 }
 
-// Waiting is a dispatch of the affair that has not been claimed.
+// Waiting is a dispatch of the correlation key that has not been claimed.
 type Waiting struct {
 	ID        DispatchID
 	DueAt     time.Time
@@ -176,7 +176,7 @@ type Waiting struct {
 	Restarts  int
 }
 
-// Open is a dispatch of the affair that does not wait at present and may wait again: it is being
+// Open is a dispatch of the correlation key that does not wait at present and may wait again: it is being
 // sent, it is in doubt, it was taken and has failed or may fail yet, or it was rejected or dropped and
 // a person may send it again.
 type Open struct {
@@ -185,7 +185,7 @@ type Open struct {
 	EventAt time.Time // as in Waiting
 }
 
-// Sent is a dispatch of the affair that was accepted, is being sent, or is in doubt.
+// Sent is a dispatch of the correlation key that was accepted, is being sent, or is in doubt.
 type Sent struct {
 	ID    DispatchID
 	State State
@@ -202,17 +202,17 @@ type Tombstone struct {
 	ByPhone   bool // the cancelling event had no key: it ends what happened to the phone before it
 }
 
-// A Settlement is what to do about a Wish, now that the facts are known. The store carries
+// A Settlement is what to do about a Proposal, now that the facts are known. The store carries
 // it out as it stands.
 type Settlement struct {
-	Outcome Outcome
-	Reason  string
-	Insert  bool         // store Wish.Owe as a new dispatch
-	Restart DispatchID   // give this waiting dispatch the content of Wish.Owe; 0 for none
-	DueAt   time.Time    // for Restart: its due time from now on
-	Cancel  []DispatchID // end these waiting dispatches
-	CallOff []DispatchID // end these open dispatches should they come back to wait
-	Bury    bool         // remember the cancelling event until Wish.Forget
+	Outcome         Outcome
+	Reason          string
+	Insert          bool         // store Proposal.Owe as a new dispatch
+	Restart         DispatchID   // give this waiting dispatch the content of Proposal.Owe; 0 for none
+	DueAt           time.Time    // for Restart: its due time from now on
+	Cancel          []DispatchID // end these waiting dispatches
+	CallOff         []DispatchID // end these open dispatches should they come back to wait
+	RecordTombstone bool         // remember the cancelling event until Proposal.Forget
 }
 
 // A Receipt says what became of one event of a Plan.
@@ -222,9 +222,9 @@ type Receipt struct {
 	Decisions []Decision
 }
 
-// A Refusal is a request to a hook that was not taken, kept without its secrets so that
+// A RejectedRequest is a request to a hook that was not taken, kept without its secrets so that
 // "why did nothing arrive" has an answer.
-type Refusal struct {
+type RejectedRequest struct {
 	ID        int64
 	Connector string // as in the URL, at most 100 bytes; it may not exist
 	Status    int    // the HTTP status answered

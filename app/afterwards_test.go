@@ -79,7 +79,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 	}
 
 	again, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann"})
-	if err != nil || again.AgainOf != first.ID {
+	if err != nil || again.RetryOf != first.ID {
 		t.Fatalf("retry: %+v, %v", again, err)
 	}
 	second := h.settled(again.ID)
@@ -110,10 +110,10 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 			t.Fatalf("row %d is %+v, want %s", kept, r, wanted[kept-1])
 		}
 		sends := 1
-		if r.AgainAs != 0 {
+		if r.RetriedAs != 0 {
 			retried, sends = retried+1, 2
 		}
-		if (r.Status == nudgewire.StatusFailed) != (r.AgainAs != 0) || h.service.Accepted(r.Phone) != sends {
+		if (r.Status == nudgewire.StatusFailed) != (r.RetriedAs != 0) || h.service.Accepted(r.Phone) != sends {
 			t.Errorf("%+v, and the service took %d messages to it", r, h.service.Accepted(r.Phone))
 		}
 	}
@@ -125,20 +125,20 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		t.Errorf("a row that was left out: %+v", r)
 	}
 	other, _ := h.export(second.ID)
-	if len(other) != int(failed) || other[0].AgainOf == 0 {
+	if len(other) != int(failed) || other[0].RetryOf == 0 {
 		t.Errorf("the retry has %d rows, the first %+v", len(other), other[0])
 	}
 
-	at := slices.IndexFunc(rows, func(r server.RowView) bool { return r.AgainAs != 0 })
+	at := slices.IndexFunc(rows, func(r server.RowView) bool { return r.RetriedAs != 0 })
 	story, err := h.ask.Why(t.Context(), "+"+rows[at].Phone, 10)
 	if err != nil || len(story) != 2 || story[0].Row == nil || story[1].Row == nil {
 		t.Fatalf("why: %+v, %v", story, err)
 	}
 	was, now := story[0], story[1]
-	if was.Row.Job != "winback" || was.Row.Run != first.ID || was.Row.Row != rows[at].Row || was.Row.AgainAs != now.Messages[0].ID || was.Messages[0].Status != nudgewire.StatusFailed {
+	if was.Row.Job != "winback" || was.Row.Run != first.ID || was.Row.Row != rows[at].Row || was.Row.RetriedAs != now.Messages[0].ID || was.Messages[0].Status != nudgewire.StatusFailed {
 		t.Errorf("the first row of the story: %+v", was.Row)
 	}
-	if now.Row.Run != second.ID || now.Row.AgainOf != was.Messages[0].ID {
+	if now.Row.Run != second.ID || now.Row.RetryOf != was.Messages[0].ID {
 		t.Errorf("the second row of the story: %+v", now.Row)
 	}
 }
@@ -243,7 +243,7 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 		return err == nil && got.Parts[0].State == nudgewire.PartCancelled && got.Messages["sending"] == 0
 	})
 	rows, problems := h.export(r.ID)
-	var owed, never int
+	var queued, never int
 	for i, phone := range wanted {
 		one := rows[i]
 		if one.Phone != phone || one.Number != int64(i+1) || one.Part != 1 {
@@ -251,15 +251,15 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 		}
 		switch {
 		case one.Dispatch != 0:
-			owed++
+			queued++
 		case one.State == "cancelled" && one.Reason == "cancelled by "+ann():
 			never++
 		default:
 			t.Fatalf("row %d is %+v", i+1, one)
 		}
 	}
-	if len(problems) != 0 || owed < 50 || never < 1000 || owed+never != len(wanted) {
-		t.Errorf("%d rows were handed over and %d never, %q", owed, never, problems)
+	if len(problems) != 0 || queued < 50 || never < 1000 || queued+never != len(wanted) {
+		t.Errorf("%d rows were handed over and %d never, %q", queued, never, problems)
 	}
 }
 

@@ -179,7 +179,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	if err := a.openJobs(ctx, cfg, owner); err != nil {
 		return err
 	}
-	n, err := a.store.Abandon(ctx, time.Now(), owner)
+	n, err := a.store.RescueClaims(ctx, time.Now(), owner)
 	if err != nil {
 		return fmt.Errorf("recover what was being sent: %w", err)
 	}

@@ -99,16 +99,16 @@ func TestWhatIsNotTakenHasAnAnswerAndATrace(t *testing.T) {
 	}
 }
 
-func refusals(t *testing.T, h *house) []server.RefusalView {
+func refusals(t *testing.T, h *house) []server.RejectedRequestView {
 	t.Helper()
-	rows, err := h.ask.Refusals(t.Context(), server.ListQuery{Limit: 100})
+	rows, err := h.ask.RejectedRequests(t.Context(), server.ListQuery{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return rows
 }
 
-func TestWhatIsTakenButOwesNothingSaysWhy(t *testing.T) {
+func TestWhatIsTakenButQueuesNothingSaysWhy(t *testing.T) {
 	h := open(t, options{config: manySenders})
 	without := order("c1", phone(1), "10.00")
 	delete(without, "phone")
@@ -132,13 +132,13 @@ func TestWhatIsTakenButOwesNothingSaysWhy(t *testing.T) {
 			switch {
 			case tt.reason == "" && len(e.Decisions) != 0:
 				t.Errorf("decisions: %+v", e.Decisions)
-			case tt.reason != "" && (len(e.Decisions) != 1 || e.Decisions[0].Outcome != nudgewire.Refused || !strings.Contains(e.Decisions[0].Reason, tt.reason)):
+			case tt.reason != "" && (len(e.Decisions) != 1 || e.Decisions[0].Outcome != nudgewire.Skipped || !strings.Contains(e.Decisions[0].Reason, tt.reason)):
 				t.Errorf("decisions %+v, want a refusal with %q", e.Decisions, tt.reason)
 			}
 		})
 	}
 	if n := len(h.messages()); n != 0 {
-		t.Errorf("%d messages are owed", n)
+		t.Errorf("%d messages are queued", n)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestWhatIsTurnedAwayAndNotKeptIsCounted(t *testing.T) {
 	}
 	h.eventually("every refusal counted", func() bool {
 		s, err := h.ask.Status(t.Context())
-		return err == nil && s.Counts["refusals"] == flood
+		return err == nil && s.Counts["requests_rejected"] == flood
 	})
 	slow, feed := io.Pipe()
 	defer feed.Close()

@@ -162,7 +162,7 @@ func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
 	}
 }
 
-// A trigger that is halted keeps what its events owe, and others send.
+// A trigger that is halted keeps what its events queue, and others send.
 func TestAHaltedTriggerWaitsAndOthersSend(t *testing.T) {
 	h := open(t, options{config: strings.Replace(plainConfig, "    wait: 1h\n", "", 1)})
 	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}); err != nil {

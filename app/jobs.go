@@ -257,8 +257,8 @@ func (l runLedger) LastSent(ctx context.Context, job string) (nudgewire.Run, boo
 	return l.store.LastSent(ctx, job)
 }
 
-func (l runLedger) Attended(ctx context.Context, job, line string, now time.Time) (time.Time, error) {
-	return l.store.Attended(ctx, job, line, now)
+func (l runLedger) LastScheduled(ctx context.Context, job, line string, now time.Time) (time.Time, error) {
+	return l.store.LastScheduled(ctx, job, line, now)
 }
 
 // SetRun also ends the rows of a run that is cancelled. They are many, so they are not part
@@ -317,8 +317,8 @@ func (l runLedger) FinishPart(ctx context.Context, p nudgewire.Part) error {
 	return nil
 }
 
-func (l runLedger) Adopt(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error) {
-	return l.store.Adopt(ctx, owner, now, until)
+func (l runLedger) ClaimRuns(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error) {
+	return l.store.ClaimRuns(ctx, owner, now, until)
 }
 
 func (l runLedger) Renew(ctx context.Context, id nudgewire.RunID, owner string, until time.Time) (nudgewire.Run, error) {
@@ -330,20 +330,20 @@ func (l runLedger) Renew(ctx context.Context, id nudgewire.RunID, owner string, 
 // a minute at a common rate, few enough that a pause or cancel finds the others at home.
 const mostAhead = 1024
 
-func (l runLedger) Owe(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
-	return runError(l.store.Owe(ctx, id, first, rows))
+func (l runLedger) Enqueue(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
+	return runError(l.store.Enqueue(ctx, id, first, rows))
 }
 
-// rowsAgain is how many rows of an ended run are owed once more in one commit.
+// rowsAgain is how many rows of an ended run are queued once more in one commit.
 const rowsAgain = 256
 
 // OweAgain hands over once more what may go again.
-func (l runLedger) OweAgain(ctx context.Context, id nudgewire.RunID, after int64) (last, total int64, err error) {
+func (l runLedger) EnqueueRetries(ctx context.Context, id nudgewire.RunID, after int64) (last, total int64, err error) {
 	r, err := l.store.Run(ctx, id)
 	if err != nil {
 		return 0, 0, runError(err)
 	}
-	rows, err := l.store.RowsToGoAgain(ctx, r.AgainOf, after, rowsAgain)
+	rows, err := l.store.RowsToGoAgain(ctx, r.RetryOf, after, rowsAgain)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -357,7 +357,7 @@ func (l runLedger) OweAgain(ctx context.Context, id nudgewire.RunID, after int64
 			of = append(of, rows[i].Dispatch.ID)
 		}
 	}
-	total, err = l.store.OweAgain(ctx, id, of, time.Now().UTC())
+	total, err = l.store.EnqueueRetries(ctx, id, of, time.Now().UTC())
 	return last, total, runError(err)
 }
 

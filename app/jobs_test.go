@@ -290,7 +290,7 @@ func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
 	if got := order("pause", nudgewire.RunPaused); got.Reason != "paused by "+ann() {
 		t.Errorf("paused because %s", got.Reason)
 	}
-	owed := func() (n int64) {
+	queued := func() (n int64) {
 		got, err := h.ask.Run(t.Context(), r.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -300,17 +300,17 @@ func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
 		}
 		return n
 	}
-	held := owed()
+	held := queued()
 	if held < 1000 || held > 3000 {
 		t.Errorf("%d of 5,700 rows were handed over when the run was paused", held)
 	}
 	h.eventually("what was under way has ended", func() bool { return h.status().Sending == 0 })
 	left := h.service.Stats().Messages
-	if now := owed(); now != held || int64(left) > held/2 {
+	if now := queued(); now != held || int64(left) > held/2 {
 		t.Errorf("a paused run handed over %d more rows, and %d of %d have left", now-held, left, held)
 	}
 	order("resume", nudgewire.RunUploading)
-	h.eventually("it goes on", func() bool { return owed() > held })
+	h.eventually("it goes on", func() bool { return queued() > held })
 	if end := order("cancel", nudgewire.RunCancelled); end.Messages["waiting"] > full || end.Messages["cancelled"] == 0 || end.Parts[0].State == nudgewire.PartAccepted {
 		t.Errorf("cancelled, its messages are %v and part 1 is %s", end.Messages, end.Parts[0].State)
 	}
@@ -318,8 +318,8 @@ func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
 		got, err := h.ask.Run(t.Context(), r.ID)
 		return err == nil && got.Messages["sending"]+got.Messages["waiting"] == 0 && got.Parts[0].State == nudgewire.PartCancelled
 	})
-	if s := h.service.Stats(); s.Duplicates != 0 || int64(s.Messages) >= owed() {
-		t.Errorf("the service counts %d messages, %d twice, of %d rows handed over", s.Messages, s.Duplicates, owed())
+	if s := h.service.Stats(); s.Duplicates != 0 || int64(s.Messages) >= queued() {
+		t.Errorf("the service counts %d messages, %d twice, of %d rows handed over", s.Messages, s.Duplicates, queued())
 	}
 }
 

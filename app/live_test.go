@@ -67,7 +67,7 @@ func TestACanaryThroughTheDaemon(t *testing.T) {
 		folder := t.TempDir()
 		wanted := list(t, filepath.Join(folder, "list.csv"), 200)
 		h := open(t, options{
-			folder: folder, config: jobConfig(folder, canary) + "tracking: {poll: [1s], complete_at: delivered}\n",
+			folder: folder, config: jobConfig(folder, canary) + "tracking: {poll: [1s], final_status: delivered}\n",
 			sandbox: sandbox.Options{FailRate: failed, Pace: sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1}},
 		})
 		return h, h.fire("winback"), len(wanted)

@@ -79,9 +79,9 @@ func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
 			if r.State != nudgewire.RunPaused || r.Reason != "paused by "+ann() || r.UnderWay != full || r.Messages["sending"] < full || r.Messages["waiting"] < 100 {
 				t.Errorf("the run is %s: %s; %d calls under way, messages %v", r.State, r.Reason, r.UnderWay, r.Messages)
 			}
-			var owed int64
+			var queued int64
 			for _, n := range r.Messages {
-				owed += n
+				queued += n
 			}
 			g.open()
 			h.eventually("what was under way has ended", func() bool { return h.status().Sending == 0 })
@@ -90,8 +90,8 @@ func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
 			if n := len(begun); n != full+1 || begun[n-1] != "447700900777" {
 				t.Errorf("%d requests began, and %d were under way when the run was paused", n-1, full)
 			}
-			if r = h.run(id); r.Messages["waiting"] != owed-full || r.Messages["sending"] != 0 || r.UnderWay != 0 {
-				t.Errorf("of %d rows %v; want %d waiting", owed, r.Messages, owed-full)
+			if r = h.run(id); r.Messages["waiting"] != queued-full || r.Messages["sending"] != 0 || r.UnderWay != 0 {
+				t.Errorf("of %d rows %v; want %d waiting", queued, r.Messages, queued-full)
 			}
 			for _, m := range h.messages() {
 				if was, known := due[m.ID]; known && m.State == nudgewire.StateWaiting && !m.DueAt.Equal(was.DueAt) {

@@ -141,7 +141,7 @@ func TestEveryPublishedBodyThroughTheDaemon(t *testing.T) {
 			connector := fmt.Sprint("p", i)
 			status, answer := h.do(p.request(t, h.url+"/hooks/"+connector))
 			q := server.ListQuery{Connector: connector, Limit: 100}
-			refused, err := h.ask.Refusals(t.Context(), q)
+			refused, err := h.ask.RejectedRequests(t.Context(), q)
 			if err != nil {
 				t.Fatal(err)
 			}

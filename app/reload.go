@@ -55,7 +55,7 @@ func rulesOf(cfg *config.Config, set *triggers.Set) *server.Rules {
 }
 
 func planOf(cfg *config.Config) tracker.Plan {
-	plan := tracker.Plan{GiveUp: cfg.Tracking.GiveUp.D(), CompleteAt: cfg.Tracking.CompleteAt}
+	plan := tracker.Plan{GiveUp: cfg.Tracking.GiveUp.D(), FinalStatus: cfg.Tracking.FinalStatus}
 	for _, d := range cfg.Tracking.Poll {
 		plan.Schedule = append(plan.Schedule, d.D())
 	}
@@ -103,8 +103,8 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	}
 	a.rules.Store(rulesOf(cfg, set))
 	a.budget.SetRate(cfg.API.Rate.PerSecond())
-	a.sender.Retune(api)
-	a.tracker.Retune(api, planOf(cfg))
+	a.sender.Reconfigure(api)
+	a.tracker.Reconfigure(api, planOf(cfg))
 	a.jobs.retune(api, cfg)
 	// Calls under way end on the old client; this only lets go of its idle connections.
 	a.api.Close()

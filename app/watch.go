@@ -15,7 +15,7 @@ type Watch struct {
 	// Accepted is told of an event that waits for a look-up twice: with Plan.Later when it is
 	// stored, and when it is planned.
 	Accepted func(plan nudgewire.Plan, receipt nudgewire.Receipt)
-	Refused  func(r nudgewire.Refusal)
+	Refused  func(r nudgewire.RejectedRequest)
 	Finished func(a nudgewire.Attempt)
 	Polled   func(p nudgewire.Poll)
 
@@ -40,16 +40,16 @@ func (l hookLedger) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudge
 	return receipts, err
 }
 
-func (l hookLedger) Refuse(ctx context.Context, r nudgewire.Refusal) error {
-	err := l.store.Refuse(ctx, r)
+func (l hookLedger) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) error {
+	err := l.store.RejectRequest(ctx, r)
 	if err == nil && l.watch.Refused != nil {
 		l.watch.Refused(r)
 	}
 	return err
 }
 
-func (l hookLedger) CountRefusals(ctx context.Context, n int64) error {
-	return l.store.CountRefusals(ctx, n)
+func (l hookLedger) CountRejectedRequests(ctx context.Context, n int64) error {
+	return l.store.CountRejectedRequests(ctx, n)
 }
 
 // lookLedger is the store as the enricher sees it.
@@ -104,8 +104,8 @@ func (l sendLedger) NextDue(ctx context.Context) (time.Time, bool, error) {
 	return l.store.NextDue(ctx)
 }
 
-func (l sendLedger) Abandon(ctx context.Context, now time.Time, owner string) (int, error) {
-	n, err := l.store.Abandon(ctx, now, owner)
+func (l sendLedger) RescueClaims(ctx context.Context, now time.Time, owner string) (int, error) {
+	n, err := l.store.RescueClaims(ctx, now, owner)
 	return n.Doubtful, err
 }
 

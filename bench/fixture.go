@@ -75,7 +75,7 @@ type rows map[string]string
 var (
 	spread     = "(i * 2654435761) % 4294967296 * 1000003"
 	phoneOf    = "printf('" + phoneHead + "%08d', 99999999 - i)"
-	dispatches = rows{"id": "i", "event_id": "i", "affair": spread, "affair_key": "printf('cart-%d', i)", "phone": phoneOf}
+	dispatches = rows{"id": "i", "event_id": "i", "correlation": spread, "correlation_key": "printf('cart-%d', i)", "phone": phoneOf}
 	messages   = rows{"dispatch_id": "i", "message_id": "printf('%d', 2000000000 + i)", "phone": phoneOf}
 	events     = rows{"id": "i", "bucket": "i >> 10", "hash": spread, "dedupe_key": "printf('delivery-%d', i)", "phone": phoneOf}
 	payloads   = rows{"event_id": "i"}

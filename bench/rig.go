@@ -232,8 +232,8 @@ func (l ledger) Finish(ctx context.Context, a nudgewire.Attempt) error {
 
 func (l ledger) NextDue(ctx context.Context) (time.Time, bool, error) { return l.store.NextDue(ctx) }
 
-func (l ledger) Abandon(ctx context.Context, now time.Time, owner string) (int, error) {
-	n, err := l.store.Abandon(ctx, now, owner)
+func (l ledger) RescueClaims(ctx context.Context, now time.Time, owner string) (int, error) {
+	n, err := l.store.RescueClaims(ctx, now, owner)
 	return n.Doubtful, err
 }
 

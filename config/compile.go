@@ -82,11 +82,11 @@ func (d *Defaults) fill(r *triggers.Rule, written func(key string) bool) {
 	if !written("category") {
 		r.Category = d.Category
 	}
-	if !written("again") {
-		r.Again = d.Again
+	if !written("on_repeat") {
+		r.OnRepeat = d.OnRepeat
 	}
-	if !written("every") {
-		r.Every = d.Every
+	if !written("cooldown") {
+		r.Cooldown = d.Cooldown
 	}
 	// A login code must not be late because reminders may be.
 	if !written("expires") && !r.Category.ResendsInDoubt() {
@@ -95,8 +95,8 @@ func (d *Defaults) fill(r *triggers.Rule, written func(key string) bool) {
 	if !written("max_age") {
 		r.MaxAge = d.MaxAge
 	}
-	if !written("remember") {
-		r.Remember = d.Remember
+	if !written("remember_cancel") {
+		r.RememberCancel = d.RememberCancel
 	}
 	if !written("mode") {
 		r.Mode = d.Mode

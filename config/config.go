@@ -66,20 +66,20 @@ type Defaults struct {
 	Timezone string `yaml:"timezone" validate:"timezone" default:"UTC" example:"Europe/London" doc:"Time zone of contacts whose own is not known, of jobs that name none, and of the times that commands show and take."`
 	Language string `yaml:"language" example:"en" doc:"Language of templates, as the service names it."`
 
-	Category nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" default:"marketing" doc:"The messaging network's class of messages."`
-	Again    triggers.Again     `yaml:"again" default:"restart" doc:"What a second event of an affair does while the first one's message waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}."`
-	Every    triggers.Every     `yaml:"every" example:"3d" doc:"When an affair that got its message may get another: once, always, or a cooldown. Unless set: once by key, always by phone."`
-	Expires  triggers.Lifetime  `yaml:"expires" example:"6h" doc:"Past due by more than this, a message is dropped; off for never. Unless set: 24h. Triggers of category authentication keep their 10m: a login code must not be late because reminders may be."`
-	MaxAge   triggers.Lifetime  `yaml:"max_age" default:"off" example:"72h" doc:"An event that happened longer ago than this sends nothing; off for no limit."`
-	Remember units.Duration     `yaml:"remember" validate:"min=1m,max=90d" default:"24h" doc:"How long a cancelling event is remembered, for those that arrive after it."`
-	Mode     triggers.Mode      `yaml:"mode" validate:"oneof=live shadow off" default:"live" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits of a trigger that stops being live is paused, and can still be cancelled. shadow here tries out a whole config."`
+	Category       nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" default:"marketing" doc:"The messaging network's class of messages."`
+	OnRepeat       triggers.OnRepeat  `yaml:"on_repeat" default:"restart" doc:"What a second event of a correlation key does while the first one's message waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}."`
+	Cooldown       triggers.Cooldown  `yaml:"cooldown" example:"3d" doc:"When a correlation key that got its message may get another: once, always, or a cooldown. Unless set: once by key, always by phone."`
+	Expires        triggers.Lifetime  `yaml:"expires" example:"6h" doc:"Past due by more than this, a message is dropped; off for never. Unless set: 24h. Triggers of category authentication keep their 10m: a login code must not be late because reminders may be."`
+	MaxAge         triggers.Lifetime  `yaml:"max_age" default:"off" example:"72h" doc:"An event that happened longer ago than this sends nothing; off for no limit."`
+	RememberCancel units.Duration     `yaml:"remember_cancel" validate:"min=1m,max=90d" default:"24h" doc:"How long a cancelling event is remembered, for those that arrive after it."`
+	Mode           triggers.Mode      `yaml:"mode" validate:"oneof=live shadow off" default:"live" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits of a trigger that stops being live is paused, and can still be cancelled. shadow here tries out a whole config."`
 }
 
 // Tracking says how long and how often the service is asked what became of a message.
 type Tracking struct {
-	Poll       []units.Duration `yaml:"poll" validate:"min=1s,max=7d" default:"5s, 15s, 1m, 5m, 30m, 6h" doc:"When to ask, counted from acceptance; after the last one, again and again at its distance."`
-	GiveUp     units.Duration   `yaml:"give_up" validate:"min=10s,max=400d" default:"30d" doc:"A message without a final status for this long is expired."`
-	CompleteAt nudgewire.Status `yaml:"complete_at" validate:"oneof=delivered read" default:"delivered" doc:"The status after which nobody asks any more. read costs many more questions."`
+	Poll        []units.Duration `yaml:"poll" validate:"min=1s,max=7d" default:"5s, 15s, 1m, 5m, 30m, 6h" doc:"When to ask, counted from acceptance; after the last one, again and again at its distance."`
+	GiveUp      units.Duration   `yaml:"give_up" validate:"min=10s,max=400d" default:"30d" doc:"A message without a final status for this long is expired."`
+	FinalStatus nudgewire.Status `yaml:"final_status" validate:"oneof=delivered read" default:"delivered" doc:"The status after which nobody asks any more. read costs many more questions."`
 }
 
 // Server is the public door.

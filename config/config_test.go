@@ -215,7 +215,7 @@ func TestPrintIsReadBackTheSame(t *testing.T) {
 	if err := c.Print(&first); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"max_age: 72h", "every: 3d", "expires: 6h", "timeout: 10s", "key: '[secret]'", "secret: '[secret]'"} {
+	for _, want := range []string{"max_age: 72h", "cooldown: 3d", "expires: 6h", "timeout: 10s", "key: '[secret]'", "secret: '[secret]'"} {
 		if !strings.Contains(first.String(), want) {
 			t.Errorf("no %q in\n%s", want, &first)
 		}
@@ -258,8 +258,8 @@ func TestSchemaKnowsEverySection(t *testing.T) {
 
 func TestTriggersTakeOverTheDefaults(t *testing.T) {
 	src := strings.Replace(base, "{country: GB, language: en}",
-		"{country: gb, language: en, again: {mode: restart, max: 3}, every: 3d, expires: 6h, max_age: 72h, remember: 2h, mode: shadow, category: utility}", 1) +
-		"  own:\n    on: shopify.order.paid\n    again: ignore\n    every: once\n    expires: off\n    max_age: 1h\n    remember: 5h\n    mode: live\n    category: marketing\n    if: customer.accepts_marketing\n    send: {template: own}\n" +
+		"{country: gb, language: en, on_repeat: {mode: restart, max: 3}, cooldown: 3d, expires: 6h, max_age: 72h, remember_cancel: 2h, mode: shadow, category: utility}", 1) +
+		"  own:\n    on: shopify.order.paid\n    on_repeat: ignore\n    cooldown: once\n    expires: off\n    max_age: 1h\n    remember_cancel: 5h\n    mode: live\n    category: marketing\n    if: customer.accepts_marketing\n    send: {template: own}\n" +
 		"  code:\n    on: shopify.order.paid\n    category: authentication\n    send: {template: code}\n"
 	c, ps := Parse("config.yaml", []byte(src), environ)
 	if len(ps) > 0 {
@@ -276,8 +276,8 @@ func TestTriggersTakeOverTheDefaults(t *testing.T) {
 	for _, e := range c.in.Triggers {
 		r := e.Value
 		got := taken{
-			fmt.Sprintf("%s %d", r.Again.Mode, r.Again.Max), r.Every.String(), lifetime(r.Expires), lifetime(r.MaxAge),
-			r.Remember.String(), string(r.Mode), string(r.Category),
+			fmt.Sprintf("%s %d", r.OnRepeat.Mode, r.OnRepeat.Max), r.Cooldown.String(), lifetime(r.Expires), lifetime(r.MaxAge),
+			r.RememberCancel.String(), string(r.Mode), string(r.Category),
 		}
 		if got != want[e.Key] {
 			t.Errorf("%s took %+v, want %+v", e.Key, got, want[e.Key])
@@ -303,7 +303,7 @@ func lifetime(l triggers.Lifetime) string {
 func TestRulesAreReadFromAConfigAsItIsKept(t *testing.T) {
 	src := `api: {base_url: https://api.example.com/api/v1, key: "${KEY}"}
 connectors: {shopify: {secret: "0123456789abcdef0123456789abcdef"}}
-defaults: {language: en, remember: 48h}
+defaults: {language: en, remember_cancel: 48h}
 triggers:
   cart: {on: shopify.cart.updated, wait: 45m, cancel_on: [shopify.order.created, shopify.order.paid], key: cart.id, send: {template: t}}
 `
@@ -312,7 +312,7 @@ triggers:
 		t.Fatal(problems)
 	}
 	got := Rules(c.Redacted()+"later: {unknown: here}\n", func(string) (string, bool) { return "", false })["cart"]
-	if got.Name != "cart" || got.Key != "cart.id" || len(got.CancelOn) != 2 || got.CancelOn[1] != "shopify.order.paid" || got.Remember.String() != "2d" {
+	if got.Name != "cart" || got.Key != "cart.id" || len(got.CancelOn) != 2 || got.CancelOn[1] != "shopify.order.paid" || got.RememberCancel.String() != "2d" {
 		t.Errorf("read back: %+v", got)
 	}
 }

@@ -72,8 +72,8 @@ func (c *Config) lintSections(k *checker) {
 			}
 		}
 	}
-	if c.Tracking.CompleteAt == nudgewire.StatusRead && c.Tracking.GiveUp.D() > 30*24*time.Hour {
-		k.lint("tracking.give_up", "with complete_at: read, every unread message is asked about for that long", "30d is plenty")
+	if c.Tracking.FinalStatus == nudgewire.StatusRead && c.Tracking.GiveUp.D() > 30*24*time.Hour {
+		k.lint("tracking.give_up", "with final_status: read, every unread message is asked about for that long", "30d is plenty")
 	}
 }
 
@@ -138,9 +138,9 @@ func (k *checker) lintLists(at string, r *triggers.Rule) {
 	for i, item := range r.CancelOn {
 		for _, on := range r.On {
 			if item == on {
-				k.lint(fmt.Sprintf("%s.cancel_on[%d]", at, i), item+" both owes a message and cancels it", "take it out of on or out of cancel_on")
+				k.lint(fmt.Sprintf("%s.cancel_on[%d]", at, i), item+" both queues a message and cancels it", "take it out of on or out of cancel_on")
 			} else if overlap(item, on) {
-				k.lint(fmt.Sprintf("%s.cancel_on[%d]", at, i), fmt.Sprintf("some events are %s as well as %s: they cancel a message and owe the next", item, on), "name the events of on one by one")
+				k.lint(fmt.Sprintf("%s.cancel_on[%d]", at, i), fmt.Sprintf("some events are %s as well as %s: they cancel a message and queue the next", item, on), "name the events of on one by one")
 			}
 		}
 	}
@@ -189,14 +189,14 @@ func (k *checker) lintTimes(at string, r *triggers.Rule) {
 	if r.Expires.Set && !r.Expires.Off && r.Expires.For < shortExpires {
 		k.lint(at+".expires", fmt.Sprintf("%s leaves hardly a moment to send: a busy minute drops the message", span(r.Expires.For)), "give it some minutes")
 	}
-	if r.Every.Mode == nudgewire.EveryCooldown && r.Every.Cooldown < r.Wait.For {
-		k.lint(at+".every", fmt.Sprintf("a cooldown of %s is over before the wait of %s is", span(r.Every.Cooldown), span(r.Wait.For)), "make it longer than the wait")
+	if r.Cooldown.Mode == nudgewire.CooldownFor && r.Cooldown.For < r.Wait.For {
+		k.lint(at+".cooldown", fmt.Sprintf("a cooldown of %s is over before the wait of %s is", span(r.Cooldown.For), span(r.Wait.For)), "make it longer than the wait")
 	}
 	if r.MaxAge.Set && !r.MaxAge.Off && r.MaxAge.For < time.Minute {
 		k.lint(at+".max_age", fmt.Sprintf("%s is less than senders need to repeat a webhook that was lost", span(r.MaxAge.For)), "give it hours")
 	}
-	if len(r.CancelOn) > 0 && r.Wait.For > 0 && r.Again.Mode == nudgewire.Parallel && r.Key == "" {
-		k.lint(at+".again", "every event waits for itself, and one cancelling event ends them all", "restart is what carts want")
+	if len(r.CancelOn) > 0 && r.Wait.For > 0 && r.OnRepeat.Mode == nudgewire.Parallel && r.Key == "" {
+		k.lint(at+".on_repeat", "every event waits for itself, and one cancelling event ends them all", "restart is what carts want")
 	}
 }
 
@@ -217,13 +217,13 @@ func (c *Config) lintCancel(k *checker, at string, r *triggers.Rule) {
 // lintBurst warns of marketing that leaves at once when something changes: one edit at the sender
 // makes several events, and one person is edited again and again.
 func (k *checker) lintBurst(at string, r *triggers.Rule) {
-	held := r.Key != "" || r.Wait.For > 0 || r.Wait.Until != "" || r.Every.Mode == nudgewire.EveryOnce || r.Every.Mode == nudgewire.EveryCooldown
+	held := r.Key != "" || r.Wait.For > 0 || r.Wait.Until != "" || r.Cooldown.Mode == nudgewire.CooldownOnce || r.Cooldown.Mode == nudgewire.CooldownFor
 	if r.Mode != triggers.Live || r.Category != nudgewire.Marketing || held {
 		return
 	}
 	for i, on := range r.On {
 		if strings.HasSuffix(on, ".updated") {
-			k.lint(fmt.Sprintf("%s.on[%d]", at, i), "sends at once when something changes, and one edit at the sender often makes several events", "add wait: 15m, which begins anew with each change, and every: 7d")
+			k.lint(fmt.Sprintf("%s.on[%d]", at, i), "sends at once when something changes, and one edit at the sender often makes several events", "add wait: 15m, which begins anew with each change, and cooldown: 7d")
 			return
 		}
 	}

@@ -45,15 +45,15 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 				"9:32: warning: triggers.remind.on[1]: stands here twice; remove one of the two",
 			},
 		},
-		"an event that owes and cancels": {
+		"an event that queues and cancels": {
 			[2]string{"cancel_on: shopify.order.created", "cancel_on: [shopify.order.created, shopify.cart.updated]"},
-			[]string{"11:40: warning: triggers.remind.cancel_on[1]: shopify.cart.updated both owes a message and cancels it; take it out of on or out of cancel_on"},
+			[]string{"11:40: warning: triggers.remind.cancel_on[1]: shopify.cart.updated both queues a message and cancels it; take it out of on or out of cancel_on"},
 		},
-		"events that owe and cancel by a star": {
+		"events that queue and cancel by a star": {
 			[2]string{"cancel_on: shopify.order.created", "cancel_on: [shopify.order.created, shopify.cart.*, \"*.cart.updated\"]"},
 			[]string{
-				"11:40: warning: triggers.remind.cancel_on[1]: some events are shopify.cart.* as well as shopify.cart.updated: they cancel a message and owe the next; name the events of on one by one",
-				"11:56: warning: triggers.remind.cancel_on[2]: some events are *.cart.updated as well as shopify.cart.updated: they cancel a message and owe the next; name the events of on one by one",
+				"11:40: warning: triggers.remind.cancel_on[1]: some events are shopify.cart.* as well as shopify.cart.updated: they cancel a message and queue the next; name the events of on one by one",
+				"11:56: warning: triggers.remind.cancel_on[2]: some events are *.cart.updated as well as shopify.cart.updated: they cancel a message and queue the next; name the events of on one by one",
 			},
 		},
 		"everything": {
@@ -65,10 +65,10 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[]string{"8:3: warning: triggers.remind: nothing cancels it: who buys while it waits is reminded all the same; add cancel_on: shopify.order.created"},
 		},
 		"in mode shadow it may try":  {[2]string{"    cancel_on: shopify.order.created\n", "    mode: shadow\n"}, nil},
-		"at once there is no reason": {[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", "    every: 3d\n"}, nil},
+		"at once there is no reason": {[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", "    cooldown: 3d\n"}, nil},
 		"at once on every change": {
 			[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", ""},
-			[]string{"9:9: warning: triggers.remind.on: sends at once when something changes, and one edit at the sender often makes several events; add wait: 15m, which begins anew with each change, and every: 7d"},
+			[]string{"9:9: warning: triggers.remind.on: sends at once when something changes, and one edit at the sender often makes several events; add wait: 15m, which begins anew with each change, and cooldown: 7d"},
 		},
 		"at once on every change, in mode shadow": {[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", "    mode: shadow\n"}, nil},
 		"at once on every change, by a key":       {[2]string{"    wait: 45m\n    cancel_on: shopify.order.created\n", "    key: cart.id\n"}, nil},
@@ -79,8 +79,8 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[]string{"10:14: warning: triggers.remind.expires: 5s leaves hardly a moment to send: a busy minute drops the message; give it some minutes"},
 		},
 		"a cooldown within the wait": {
-			[2]string{"    wait:", "    every: 10m\n    wait:"},
-			[]string{"10:12: warning: triggers.remind.every: a cooldown of 10m is over before the wait of 45m is; make it longer than the wait"},
+			[2]string{"    wait:", "    cooldown: 10m\n    wait:"},
+			[]string{"10:15: warning: triggers.remind.cooldown: a cooldown of 10m is over before the wait of 45m is; make it longer than the wait"},
 		},
 		"too young to repeat": {
 			[2]string{"    wait:", "    max_age: 10s\n    wait:"},

@@ -114,8 +114,8 @@ func TestEachFaultHasItsWords(t *testing.T) {
 		"polls that shrink":       {"triggers:", "tracking: {poll: [1m, 5s]}\ntriggers:", []string{"7:23: warning: tracking.poll[1]: 5s comes after 1m: waits usually grow; write the short waits first"}},
 		"giving up at once":       {"triggers:", "tracking: {poll: 1m, give_up: 30s}\ntriggers:", []string{"7:31: tracking.give_up: 30s is over before the first question after 1m; give it days; the default is 30d"}},
 		"following until read, for years": {
-			"triggers:", "tracking: {complete_at: read, give_up: 365d}\ntriggers:",
-			[]string{"7:40: warning: tracking.give_up: with complete_at: read, every unread message is asked about for that long; 30d is plenty"},
+			"triggers:", "tracking: {final_status: read, give_up: 365d}\ntriggers:",
+			[]string{"7:41: warning: tracking.give_up: with final_status: read, every unread message is asked about for that long; 30d is plenty"},
 		},
 		"PostgreSQL":          {"triggers:", "storage: postgres://u:secret@h/db\ntriggers:", []string{"7:10: storage: PostgreSQL is not in this version; write sqlite: and the file's path, such as sqlite:./data/nudgewire.db"}},
 		"another storage":     {"triggers:", "storage: ./data.db\ntriggers:", []string{"7:10: storage: is no storage this version knows; write sqlite: and the file's path, such as sqlite:./data/nudgewire.db"}},

@@ -72,7 +72,7 @@ func (i Info) Starter() string {
 		say("wait", "5m", "a moment in which a mistake can still be undone")
 	}
 	if !slices.Contains(keyed, family) {
-		say("every", "7d", "nobody gets it twice within a week, however often it happens")
+		say("cooldown", "7d", "nobody gets it twice within a week, however often it happens")
 	}
 	b.WriteString("    send: {template: your_template, language: en, variables: ['{{ customer.first_name | default: \"there\" }}']}\n")
 	say("mode", "shadow", `decides and sends nothing; live when "nudgewire why" reads right`)

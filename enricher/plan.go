@@ -9,7 +9,7 @@ import (
 )
 
 // First is the plan of an event that has just arrived. Where something must be looked up
-// before the triggers can speak, it is a plan for Later, with those wishes only that need
+// before the triggers can speak, it is a plan for Later, with those proposals only that need
 // not wait: a cancellation by key, which would be worthless if it came late.
 //
 // Nothing is looked up for events that no trigger listens to. What should be looked up and
@@ -19,13 +19,13 @@ func First(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now t
 	if !c.Enriches() {
 		return plan
 	}
-	var ready []nudgewire.Wish
-	for _, w := range plan.Wishes {
-		if w.Decision.Outcome == nudgewire.Cancelling && w.Affair.Key != "" || w.Decision.Trigger == nudgewire.OptOut && w.Affair.Phone != "" {
+	var ready []nudgewire.Proposal
+	for _, w := range plan.Proposals {
+		if w.Decision.Outcome == nudgewire.Cancelling && w.Correlation.Key != "" || w.Decision.Trigger == nudgewire.OptOut && w.Correlation.Phone != "" {
 			ready = append(ready, w)
 		}
 	}
-	if len(ready) == len(plan.Wishes) {
+	if len(ready) == len(plan.Proposals) {
 		return plan
 	}
 	_, needed, err := c.Lookup(*e)
@@ -33,7 +33,7 @@ func First(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now t
 	case err != nil:
 		return without(c, set, e, err.Error(), now)
 	case needed:
-		plan.Wishes, plan.Later = ready, true
+		plan.Proposals, plan.Later = ready, true
 	}
 	return plan
 }
@@ -52,12 +52,12 @@ func without(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, rea
 		reason = "what the webhook leaves out " + reason
 	}
 	plan := match(c, set, e, now)
-	for i := range plan.Wishes {
-		w := &plan.Wishes[i]
+	for i := range plan.Proposals {
+		w := &plan.Proposals[i]
 		if w.Decision.Outcome != nudgewire.Planned && w.Decision.Outcome != nudgewire.Shadowed {
 			continue
 		}
-		w.Decision.Outcome, w.Decision.Reason, w.Owe = nudgewire.Refused, reason, nudgewire.Dispatch{}
+		w.Decision.Outcome, w.Decision.Reason, w.Dispatch = nudgewire.Skipped, reason, nudgewire.Dispatch{}
 	}
 	return plan
 }
@@ -77,16 +77,16 @@ func match(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now t
 		return plan
 	}
 	if e.Contact.Phone == "" {
-		says, reason = nudgewire.Refused, "blocks nobody: the event names no phone"
+		says, reason = nudgewire.Skipped, "blocks nobody: the event names no phone"
 		if e.Contact.PhoneProblem != "" {
 			reason = "blocks nobody: " + e.Contact.PhoneProblem
 		}
 	}
-	wish := nudgewire.Wish{
-		Decision: nudgewire.Decision{Trigger: nudgewire.OptOut, Outcome: says, Reason: reason, Config: set.Version(), At: now.UTC()},
-		Affair:   nudgewire.Affair{Trigger: nudgewire.OptOut, Phone: e.Contact.Phone},
-		EventAt:  e.Time(),
+	proposal := nudgewire.Proposal{
+		Decision:    nudgewire.Decision{Trigger: nudgewire.OptOut, Outcome: says, Reason: reason, Config: set.Version(), At: now.UTC()},
+		Correlation: nudgewire.Correlation{Trigger: nudgewire.OptOut, Phone: e.Contact.Phone},
+		EventAt:     e.Time(),
 	}
-	plan.Wishes = append([]nudgewire.Wish{wish}, plan.Wishes...)
+	plan.Proposals = append([]nudgewire.Proposal{proposal}, plan.Proposals...)
 	return plan
 }

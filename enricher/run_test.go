@@ -136,12 +136,12 @@ func (m *memory) said(id nudgewire.EventID) string {
 	switch {
 	case !ok:
 		return "nothing yet"
-	case len(plan.Wishes) == 0:
+	case len(plan.Proposals) == 0:
 		return "nothing"
-	case plan.Wishes[0].Decision.Outcome == nudgewire.Refused:
-		return "refused: " + plan.Wishes[0].Decision.Reason
+	case plan.Proposals[0].Decision.Outcome == nudgewire.Skipped:
+		return "refused: " + plan.Proposals[0].Decision.Reason
 	default:
-		return string(plan.Wishes[0].Decision.Outcome) + " to " + string(plan.Event.Contact.Phone)
+		return string(plan.Proposals[0].Decision.Outcome) + " to " + string(plan.Event.Contact.Phone)
 	}
 }
 
@@ -505,9 +505,9 @@ func TestWhatWaitsAndWhatDoesNot(t *testing.T) {
 		}
 	}
 	tests := map[string]struct {
-		event  nudgewire.Event
-		later  bool
-		wishes string
+		event     nudgewire.Event
+		later     bool
+		proposals string
 	}{
 		"a cart without a phone waits":                     {event("cart.updated", "", ""), true, ""},
 		"a cart with one does not":                         {event("cart.updated", "447700900123", ""), false, "remind planned; also cancelling"},
@@ -520,11 +520,11 @@ func TestWhatWaitsAndWhatDoesNot(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			plan := First(rules.Receivers["crm"], rules.Triggers, &tt.event, now)
-			var wishes []string
-			for _, w := range plan.Wishes {
-				wishes = append(wishes, w.Decision.Trigger+" "+string(w.Decision.Outcome))
+			var proposals []string
+			for _, w := range plan.Proposals {
+				proposals = append(proposals, w.Decision.Trigger+" "+string(w.Decision.Outcome))
 			}
-			if got := strings.Join(wishes, "; "); plan.Later != tt.later || got != tt.wishes {
+			if got := strings.Join(proposals, "; "); plan.Later != tt.later || got != tt.proposals {
 				t.Errorf("later %v, %s", plan.Later, got)
 			}
 		})
@@ -535,8 +535,8 @@ func TestWithAPhoneButWithoutTheRestNothingIsSent(t *testing.T) {
 	rules := rulesOf(t)
 	e := nudgewire.Event{Connector: "crm", Kind: "cart.updated", DedupeKey: "k", ReceivedAt: time.Now(), Contact: nudgewire.Contact{Phone: "447700900123"}}
 	plan := without(rules.Receivers["crm"], rules.Triggers, &e, "could not be looked up at crm.example.com: 404 Not Found", time.Now())
-	d := plan.Wishes[0].Decision
-	if d.Outcome != nudgewire.Refused || d.Reason != "what the webhook leaves out could not be looked up at crm.example.com: 404 Not Found" || plan.Wishes[0].Owe.Send.Template != "" {
-		t.Errorf("%+v", plan.Wishes[0])
+	d := plan.Proposals[0].Decision
+	if d.Outcome != nudgewire.Skipped || d.Reason != "what the webhook leaves out could not be looked up at crm.example.com: 404 Not Found" || plan.Proposals[0].Dispatch.Send.Template != "" {
+		t.Errorf("%+v", plan.Proposals[0])
 	}
 }

@@ -84,7 +84,7 @@ func TestARetryTakesUpEachFileOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"1 part-0002.csv from row 1", "2 part-0004.csv from row 11"}, files(first)); diff != "" {
 		t.Error(diff)
 	}
-	if r := first.Run; r.AgainOf != 12 || r.Slot != "retry 1 of run 12" || r.State != nudgewire.RunUploading || r.Tally.Kept != 20 || r.Approved != "Ann" || r.TemplateID != 7 {
+	if r := first.Run; r.RetryOf != 12 || r.Slot != "retry 1 of run 12" || r.State != nudgewire.RunUploading || r.Tally.Kept != 20 || r.Approved != "Ann" || r.TemplateID != 7 {
 		t.Errorf("the new run is %+v", r)
 	}
 	doubtful, err := Again(run, family, "Ann", 1, true, monday)
@@ -173,15 +173,15 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 	}
 }
 
-// A run that repeats the rows of another owes them some at a time, goes on after a crash where
+// A run that repeats the rows of another queues them some at a time, goes on after a crash where
 // it was, and counts what it sent in the end.
 func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
 	d := newDesk(t, monday)
 	old := nudgewire.Run{Job: "winback", Slot: "1", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage, Tally: nudgewire.Tally{Kept: 9}}
 	old.ID, _, _ = d.book.StartRun(t.Context(), old)
-	d.owed[old.ID] = map[int64]nudgewire.Dispatch{}
+	d.queued[old.ID] = map[int64]nudgewire.Dispatch{}
 	for n := range int64(9) {
-		d.owed[old.ID][n+1] = nudgewire.Dispatch{ID: nudgewire.DispatchID(n + 1)}
+		d.queued[old.ID][n+1] = nudgewire.Dispatch{ID: nudgewire.DispatchID(n + 1)}
 	}
 	d.again = map[int64]bool{2: true, 3: true, 5: true, 8: true, 9: true}
 	again := retryOf(old, "Ann", 1, monday)
@@ -190,10 +190,10 @@ func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.crashAt = "OweAgain"
+	d.crashAt = "EnqueueRetries"
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunUploading || len(d.owed[id]) != 2 {
-		t.Fatalf("after the crash the run is %s with %d rows", r.State, len(d.owed[id]))
+	if r := d.the(t); r.State != nudgewire.RunUploading || len(d.queued[id]) != 2 {
+		t.Fatalf("after the crash the run is %s with %d rows", r.State, len(d.queued[id]))
 	}
 	d.revive()
 	d.open("two")
@@ -204,8 +204,8 @@ func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
 		t.Errorf("the run is %s %q with %+v", r.State, r.Reason, r.Tally)
 	}
 	var ids []nudgewire.DispatchID
-	for n := range int64(len(d.owed[id])) {
-		ids = append(ids, d.owed[id][n+1].ID)
+	for n := range int64(len(d.queued[id])) {
+		ids = append(ids, d.queued[id][n+1].ID)
 	}
 	if diff := cmp.Diff([]nudgewire.DispatchID{2, 3, 5, 8, 9}, ids); diff != "" {
 		t.Error(diff)

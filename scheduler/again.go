@@ -13,7 +13,7 @@ var ErrNoJob = errors.New("there is no such job")
 
 // A Retry is what would be sent again of a run that has ended.
 type Retry struct {
-	Run    nudgewire.Run         // to be stored; it repeats Run.AgainOf
+	Run    nudgewire.Run         // to be stored; it repeats Run.RetryOf
 	Parts  []nudgewire.Part      // the files that it uploads; none where it delivers message by message
 	Causes []nudgewire.Exclusion // what ended the messages that go again, for per_message
 }
@@ -125,7 +125,7 @@ func filesRemoved(r nudgewire.Run) error {
 // guard and no canary stops it.
 func retryOf(r nudgewire.Run, who string, nth int, now time.Time) nudgewire.Run {
 	return nudgewire.Run{
-		Job: r.Job, Slot: fmt.Sprintf("retry %d of run %d", nth, r.ID), DueAt: now.UTC(), Cause: nudgewire.CauseHand, AgainOf: r.ID,
+		Job: r.Job, Slot: fmt.Sprintf("retry %d of run %d", nth, r.ID), DueAt: now.UTC(), Cause: nudgewire.CauseHand, RetryOf: r.ID,
 		Source: r.Source, Config: r.Config, State: nudgewire.RunUploading, Began: fmt.Sprintf("what was left of run %d, again for %s", r.ID, who),
 		Deliver: r.Deliver, CampaignName: r.CampaignName, TemplateID: r.TemplateID, Template: r.Template, Language: r.Language,
 		Category: r.Category, Expires: r.Expires, Approved: who, CreatedAt: now.UTC(), StartedAt: now.UTC(),

@@ -31,13 +31,13 @@ func (l *Leavings) Add(r *nudgewire.RunRow, leftOut Why) {
 		l.causes.add(KindAgain, why, spot{r.Place, int(l.rows)})
 		return
 	}
-	if r.AgainAs != 0 {
+	if r.RetriedAs != 0 {
 		l.gone++
 	}
 	l.stay.add(KindSkipped, "the message "+why, spot{r.Place, int(l.rows)})
 }
 
-// Retry is a run that owes what may go again of the rows of r, which has ended and was delivered
+// Retry is a run that queues what may go again of the rows of r, which has ended and was delivered
 // message by message. nth counts the retries of r, from 1: two that are asked for at the same
 // moment have the same number, and one of them is stored.
 func (l *Leavings) Retry(r nudgewire.Run, who string, nth int, price float64, now time.Time) (Retry, error) {
@@ -63,7 +63,7 @@ func (l *Leavings) Retry(r nudgewire.Run, who string, nth int, price float64, no
 // oweAgain hands over once more what may go again of the rows of the run that this one repeats.
 // The ledger decides about each row as it takes it, so whatever happened since the rows were
 // counted is heeded, and going through them a second time after a crash does no harm.
-func (w *working) oweAgain(ctx context.Context) error {
+func (w *working) enqueueRetries(ctx context.Context) error {
 	m := newMeter(w.run, nil, w.Progress, w.Now)
 	for after := int64(0); ; {
 		if err := w.await(ctx, time.Time{}); err != nil {
@@ -73,7 +73,7 @@ func (w *working) oweAgain(ctx context.Context) error {
 			return err
 		}
 		w.leaving.Lock()
-		last, total, err := w.Owing.OweAgain(ctx, w.run.ID, after)
+		last, total, err := w.Owing.EnqueueRetries(ctx, w.run.ID, after)
 		w.leaving.Unlock()
 		if err != nil {
 			return fmt.Errorf("hand rows over again: %w", err)

@@ -38,8 +38,8 @@ type stop struct {
 
 // deliver takes the parts of the run to where they go, one after the other, and ends the run.
 func (w *working) deliver(ctx context.Context) error {
-	if w.run.AgainOf != 0 && w.run.Deliver == nudgewire.DeliverPerMessage {
-		return w.oweAgain(ctx)
+	if w.run.RetryOf != 0 && w.run.Deliver == nudgewire.DeliverPerMessage {
+		return w.enqueueRetries(ctx)
 	}
 	parts, err := w.Ledger.Parts(ctx, w.run.ID)
 	if err != nil {
@@ -107,7 +107,7 @@ func (w *working) take(ctx context.Context, p *nudgewire.Part, m *meter) (halt s
 	case p.State != nudgewire.PartUploading:
 		return stop{}, nil
 	case w.run.Deliver == nudgewire.DeliverPerMessage:
-		return w.owe(ctx, p, m)
+		return w.enqueue(ctx, p, m)
 	default:
 		return w.upload(ctx, p)
 	}
@@ -134,7 +134,7 @@ func settled(parts []nudgewire.Part) (rows int64, done int) {
 }
 
 // recover settles parts that a crash left uploading. A file may have arrived, so it is in
-// doubt; rows that were being owed are owed again, because the ledger knows each of them.
+// doubt; rows that were being queued are queued again, because the ledger knows each of them.
 func (w *working) recover(ctx context.Context, parts []nudgewire.Part) error {
 	for i := range parts {
 		p := &parts[i]
@@ -387,14 +387,14 @@ func Unfollowed(r *nudgewire.Run, parts []nudgewire.Part) string {
 	}
 }
 
-// owe hands the rows of one claimed part over as dispatches.
-func (w *working) owe(ctx context.Context, p *nudgewire.Part, m *meter) (halt stop, err error) {
+// queue hands the rows of one claimed part over as dispatches.
+func (w *working) enqueue(ctx context.Context, p *nudgewire.Part, m *meter) (halt stop, err error) {
 	path := filepath.Join(w.run.Folder, p.File)
 	if why := intact(path, *p); why != "" {
 		p.State, p.Reason = nudgewire.PartRejected, why
 		return stop{}, w.finish(ctx, p)
 	}
-	halt, err = w.oweRows(ctx, path, *p, m)
+	halt, err = w.enqueueRows(ctx, path, *p, m)
 	if err != nil || halt.by != "" {
 		// Handing over again does no harm, so the part goes back.
 		p.State, p.Reason = nudgewire.PartBuilt, halt.reason
@@ -404,7 +404,7 @@ func (w *working) owe(ctx context.Context, p *nudgewire.Part, m *meter) (halt st
 	return stop{}, w.finish(ctx, p)
 }
 
-func (w *working) oweRows(ctx context.Context, path string, p nudgewire.Part, m *meter) (halt stop, err error) {
+func (w *working) enqueueRows(ctx context.Context, path string, p nudgewire.Part, m *meter) (halt stop, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return stop{}, err
@@ -423,7 +423,7 @@ func (w *working) oweRows(ctx context.Context, path string, p nudgewire.Part, m 
 		if len(rows) == 0 {
 			return nil
 		}
-		if err := w.oweBatch(ctx, first, rows); err != nil {
+		if err := w.enqueueBatch(ctx, first, rows); err != nil {
 			return fmt.Errorf("hand rows over: %w", err)
 		}
 		first += int64(len(rows))
@@ -459,7 +459,7 @@ func (w *working) oweRows(ctx context.Context, path string, p nudgewire.Part, m 
 
 // oweBatch hands rows over, once there is room, and asks right before who may not get them any more:
 // such a row is dropped with the reason. The ledger's claim asks once more who is blocked.
-func (w *working) oweBatch(ctx context.Context, first int64, rows []nudgewire.Dispatch) error {
+func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewire.Dispatch) error {
 	if err := w.Owing.Room(ctx, w.run.ID); err != nil {
 		return err
 	}
@@ -478,7 +478,7 @@ func (w *working) oweBatch(ctx context.Context, first int64, rows []nudgewire.Di
 			rows[i].State, rows[i].Reason = nudgewire.StateDropped, why.whole()
 		}
 	}
-	return w.Owing.Owe(ctx, w.run.ID, first, rows)
+	return w.Owing.Enqueue(ctx, w.run.ID, first, rows)
 }
 
 // dispatch is one row as the ordinary ledger takes it.

@@ -26,7 +26,7 @@ type book struct {
 	runs     []nudgewire.Run
 	parts    map[nudgewire.RunID][]nudgewire.Part
 	since    map[string]time.Time
-	owed     map[nudgewire.RunID]map[int64]nudgewire.Dispatch
+	queued   map[nudgewire.RunID]map[int64]nudgewire.Dispatch
 	again    map[int64]bool // rows that may go again
 	ended    int64
 	failed   int64
@@ -40,7 +40,7 @@ type book struct {
 var errCrash = errors.New("the process was killed")
 
 func newBook(t testing.TB) *book {
-	return &book{t: t, parts: map[nudgewire.RunID][]nudgewire.Part{}, since: map[string]time.Time{}, owed: map[nudgewire.RunID]map[int64]nudgewire.Dispatch{}}
+	return &book{t: t, parts: map[nudgewire.RunID][]nudgewire.Part{}, since: map[string]time.Time{}, queued: map[nudgewire.RunID]map[int64]nudgewire.Dispatch{}}
 }
 
 // after ends a call: a crash comes behind the commit.
@@ -89,7 +89,7 @@ func (b *book) LastSent(_ context.Context, job string) (nudgewire.Run, bool, err
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range slices.Backward(b.runs) {
-		sent := r.State == nudgewire.RunDone || r.State == nudgewire.RunPartial || r.State == nudgewire.RunCancelled && (len(b.owed[r.ID]) > 0 ||
+		sent := r.State == nudgewire.RunDone || r.State == nudgewire.RunPartial || r.State == nudgewire.RunCancelled && (len(b.queued[r.ID]) > 0 ||
 			slices.ContainsFunc(b.parts[r.ID], func(p nudgewire.Part) bool {
 				return p.State == nudgewire.PartAccepted || p.State == nudgewire.PartUploading || p.State == nudgewire.PartInDoubt
 			}))
@@ -100,7 +100,7 @@ func (b *book) LastSent(_ context.Context, job string) (nudgewire.Run, bool, err
 	return nudgewire.Run{}, false, nil
 }
 
-func (b *book) Attended(_ context.Context, job, line string, now time.Time) (time.Time, error) {
+func (b *book) LastScheduled(_ context.Context, job, line string, now time.Time) (time.Time, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := job + "\x00" + line
@@ -222,7 +222,7 @@ func (b *book) FinishPart(_ context.Context, p nudgewire.Part) error {
 	return b.after("FinishPart " + fmt.Sprint(p.Number))
 }
 
-func (b *book) Adopt(_ context.Context, owner string, now, until time.Time) (mine []nudgewire.Run, _ error) {
+func (b *book) ClaimRuns(_ context.Context, owner string, now, until time.Time) (mine []nudgewire.Run, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	open := map[string]bool{}
@@ -264,40 +264,40 @@ func (b *book) Renew(_ context.Context, id nudgewire.RunID, owner string, until 
 	return *r, nil
 }
 
-func (b *book) Owe(_ context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
+func (b *book) Enqueue(_ context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.owed[id] == nil {
-		b.owed[id] = map[int64]nudgewire.Dispatch{}
+	if b.queued[id] == nil {
+		b.queued[id] = map[int64]nudgewire.Dispatch{}
 	}
 	for i, d := range rows {
-		if _, known := b.owed[id][first+int64(i)]; !known {
-			b.owed[id][first+int64(i)] = d
+		if _, known := b.queued[id][first+int64(i)]; !known {
+			b.queued[id][first+int64(i)] = d
 		}
 	}
-	return b.after("Owe")
+	return b.after("Enqueue")
 }
 
-// OweAgain owes the dispatches of the run that id repeats, two at a time: those of rows in b.again.
-func (b *book) OweAgain(_ context.Context, id nudgewire.RunID, after int64) (last, total int64, _ error) {
+// OweAgain queues the dispatches of the run that id repeats, two at a time: those of rows in b.again.
+func (b *book) EnqueueRetries(_ context.Context, id nudgewire.RunID, after int64) (last, total int64, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	of := b.runs[id-1].AgainOf
-	if b.owed[id] == nil {
-		b.owed[id] = map[int64]nudgewire.Dispatch{}
+	of := b.runs[id-1].RetryOf
+	if b.queued[id] == nil {
+		b.queued[id] = map[int64]nudgewire.Dispatch{}
 	}
 	for n := after + 1; n <= b.runs[of-1].Tally.Kept; n++ {
 		if !b.again[n] {
 			continue
 		}
 		delete(b.again, n)
-		b.owed[id][int64(len(b.owed[id])+1)] = b.owed[of][n]
+		b.queued[id][int64(len(b.queued[id])+1)] = b.queued[of][n]
 		last = n
-		if len(b.owed[id])%2 == 0 {
+		if len(b.queued[id])%2 == 0 {
 			break
 		}
 	}
-	return last, int64(len(b.owed[id])), b.after("OweAgain")
+	return last, int64(len(b.queued[id])), b.after("EnqueueRetries")
 }
 
 func (b *book) CancelRows(context.Context, nudgewire.RunID, string) (int64, error) { return 0, nil }

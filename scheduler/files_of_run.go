@@ -71,7 +71,7 @@ func RejectsOf(r *nudgewire.Run, parts []nudgewire.Part) (paths []string) {
 		return paths
 	}
 	name := rejectsFile
-	if r.AgainOf != 0 {
+	if r.RetryOf != 0 {
 		name = ofSlot(rejectsFile, r.Slot)
 	}
 	return append([]string{filepath.Join(r.Folder, name)}, paths...)

@@ -85,11 +85,11 @@ func TestACanaryDoesNotCountTheTimeOfAHalt(t *testing.T) {
 	d.Halted = func(string) bool { return d.now().After(monday.Add(time.Minute)) && d.now().Before(resumed) }
 	fireDue(t, d)
 	r := d.the(t)
-	if r.State != nudgewire.RunDone || len(d.owed[1]) != 1000 {
-		t.Fatalf("%s %q, %d rows owed", r.State, r.Reason, len(d.owed[1]))
+	if r.State != nudgewire.RunDone || len(d.queued[1]) != 1000 {
+		t.Fatalf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 	}
-	if looked := d.owed[1][11].DueAt; looked.Before(resumed.Add(10 * time.Minute)) {
-		t.Errorf("the row behind the canary was owed at %s, and the halt ended at %s", looked, resumed)
+	if looked := d.queued[1][11].DueAt; looked.Before(resumed.Add(10 * time.Minute)) {
+		t.Errorf("the row behind the canary was queued at %s, and the halt ended at %s", looked, resumed)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 	d.ended, d.failed = 8, 2
 	paused := false
 	d.Halted = func(string) bool {
-		if len(d.owed[1]) == 10 && !paused {
+		if len(d.queued[1]) == 10 && !paused {
 			paused = true
 			if err := d.Pause(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {
 				t.Error(err)
@@ -119,9 +119,9 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunPaused || r.Approved != "" || len(d.owed[1]) != 10 ||
+	if r := d.the(t); r.State != nudgewire.RunPaused || r.Approved != "" || len(d.queued[1]) != 10 ||
 		r.Reason != "the canary stopped it: 8 of the first 10 messages have ended and 2 of these failed, which is more than 10%" {
-		t.Errorf("resumed, it is %s by %q with %d rows: %s", r.State, r.Approved, len(d.owed[1]), r.Reason)
+		t.Errorf("resumed, it is %s by %q with %d rows: %s", r.State, r.Approved, len(d.queued[1]), r.Reason)
 	}
 }
 
@@ -146,27 +146,27 @@ func TestACanaryStopsWhenItCannotTell(t *testing.T) {
 			fireDue(t, d)
 			r := d.the(t)
 			if c.reason == "" {
-				if r.State != nudgewire.RunDone || r.Approved != "" || len(d.owed[1]) != 1000 {
-					t.Fatalf("%s %q, %d rows owed", r.State, r.Reason, len(d.owed[1]))
+				if r.State != nudgewire.RunDone || r.Approved != "" || len(d.queued[1]) != 1000 {
+					t.Fatalf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 				}
 				return
 			}
-			if r.State != nudgewire.RunPaused || r.Reason != c.reason || len(d.owed[1]) != 10 {
-				t.Fatalf("%s %q, %d rows owed", r.State, r.Reason, len(d.owed[1]))
+			if r.State != nudgewire.RunPaused || r.Reason != c.reason || len(d.queued[1]) != 10 {
+				t.Fatalf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 			}
 			if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
 				t.Fatal(err)
 			}
 			d.settle(t)
-			if r = d.the(t); r.State != nudgewire.RunDone || r.Overruled != "Ann" || r.Approved != "" || len(d.owed[1]) != 1000 {
-				t.Errorf("resumed, it is %s by %q with %d rows", r.State, r.Overruled, len(d.owed[1]))
+			if r = d.the(t); r.State != nudgewire.RunDone || r.Overruled != "Ann" || r.Approved != "" || len(d.queued[1]) != 1000 {
+				t.Errorf("resumed, it is %s by %q with %d rows", r.State, r.Overruled, len(d.queued[1]))
 			}
 		})
 	}
 }
 
 // A run of single messages is done once they are handed over. It can be paused while they wait,
-// and resumed it is done again, with nothing owed twice.
+// and resumed it is done again, with nothing queued twice.
 func TestARunThatHandedAllOverCanBePausedAndResumed(t *testing.T) {
 	d := begin(t, jobOf(t, people(1000), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "winback"}}))
 	fireDue(t, d)
@@ -187,13 +187,13 @@ func TestARunThatHandedAllOverCanBePausedAndResumed(t *testing.T) {
 	if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != "paused by Ann" {
 		t.Fatalf("%s %q", r.State, r.Reason)
 	}
-	before := len(d.owed[1])
+	before := len(d.queued[1])
 	if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunDone || r.Reason != "" || r.EndedAt.IsZero() || before != 1000 || len(d.owed[1]) != 1000 {
-		t.Errorf("resumed, it is %s %q since %s with %d rows", r.State, r.Reason, r.EndedAt, len(d.owed[1]))
+	if r := d.the(t); r.State != nudgewire.RunDone || r.Reason != "" || r.EndedAt.IsZero() || before != 1000 || len(d.queued[1]) != 1000 {
+		t.Errorf("resumed, it is %s %q since %s with %d rows", r.State, r.Reason, r.EndedAt, len(d.queued[1]))
 	}
 	// What uploads files has nothing to hold once it is done.
 	d = begin(t, jobOf(t, people(10), Job{Cron: "0 10 * * *"}))

@@ -36,10 +36,10 @@ type Ledger interface {
 	// after some of it had left, or may have; one that repeats another is passed over.
 	LastSent(ctx context.Context, job string) (r nudgewire.Run, ok bool, err error)
 
-	// Attended is the time up to which a job's clock needs no more looking at: the newest
+	// LastScheduled is the time up to which a job's clock needs no more looking at: the newest
 	// DueAt among its runs by cron or missed, or, if that is later, when this cron line (with
 	// its zone) was first seen, which is now if it never was.
-	Attended(ctx context.Context, job, line string, now time.Time) (time.Time, error)
+	LastScheduled(ctx context.Context, job, line string, now time.Time) (time.Time, error)
 
 	// SetRun stores r in place of the run of its ID (all but ID, Job, Slot, DueAt, Cause and
 	// CreatedAt) while that is in one of from and its Owner is by; ErrMoved otherwise. A
@@ -68,10 +68,10 @@ type Ledger interface {
 	// that p.MessageIDs names are followed from then on.
 	FinishPart(ctx context.Context, p nudgewire.Part) error
 
-	// Adopt gives owner the runs that are planned, building or uploading and nobody's, its own,
+	// ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
 	// or under a lease that ended before now, and makes their lease end at until. A planned run
 	// is passed over while an older one of its job is not final. The oldest come first.
-	Adopt(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error)
+	ClaimRuns(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error)
 
 	// Renew moves the lease of a run on and gives the run as it stands: a person may have
 	// paused or cancelled it. ErrMoved when it is not owner's any more.
@@ -90,17 +90,17 @@ type Owing interface {
 	// ErrMoved when the run does not send any more.
 	Room(ctx context.Context, id nudgewire.RunID) error
 
-	// Owe stores the dispatches of a run's rows in one commit: the row with the number first,
+	// Enqueue stores the dispatches of a run's rows in one commit: the row with the number first,
 	// counted among the kept rows from 1, and those after it. One that is dropped is stored as that,
-	// with its reason, and never sent. A row that the run already owes is passed over, so that a batch
+	// with its reason, and never sent. A row that the run already queues is passed over, so that a batch
 	// may be handed over again after a crash.
-	Owe(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error
+	Enqueue(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error
 
-	// OweAgain owes once more, as rows of the run id, what may go again of the rows of the run
-	// that it repeats: some of those after the row after, in one commit. A row that was owed
+	// OweAgain queues once more, as rows of the run id, what may go again of the rows of the run
+	// that it repeats: some of those after the row after, in one commit. A row that was queued
 	// once more before is passed over. last is the row that it came to, 0 when none was left;
-	// total is how many rows the run owes by now.
-	OweAgain(ctx context.Context, id nudgewire.RunID, after int64) (last, total int64, err error)
+	// total is how many rows the run queues by now.
+	EnqueueRetries(ctx context.Context, id nudgewire.RunID, after int64) (last, total int64, err error)
 
 	// Standing counts the run's messages that have ended, and those of them that failed:
 	// rejected by the service, or failed on the way to the phone.

@@ -216,7 +216,7 @@ func TestARowThatMayNotGoIsDroppedWhenItIsHandedOver(t *testing.T) {
 	d.settle(t)
 	var states []string
 	for n := int64(1); n <= 3; n++ {
-		states = append(states, string(d.owed[1][n].State)+" "+d.owed[1][n].Reason)
+		states = append(states, string(d.queued[1][n].State)+" "+d.queued[1][n].Reason)
 	}
 	want := []string{"waiting ", "dropped the contact was messaged within 7d, by run 7 of weekly on 2026-05-04 09:00 UTC", "waiting "}
 	if diff := cmp.Diff(want, states); diff != "" {
@@ -253,15 +253,15 @@ func TestApprovingTheGuardLeavesTheCanary(t *testing.T) {
 			}
 			d.settle(t)
 			r := d.the(t)
-			if r.State != nudgewire.RunPaused || r.Stopped != nudgewire.StopCanary || r.Approved != "Ann" || r.Overruled != "" || len(d.owed[1]) != 5 {
-				t.Fatalf("%s by %q, approved by %q, %d rows handed over", r.State, r.Stopped, r.Approved, len(d.owed[1]))
+			if r.State != nudgewire.RunPaused || r.Stopped != nudgewire.StopCanary || r.Approved != "Ann" || r.Overruled != "" || len(d.queued[1]) != 5 {
+				t.Fatalf("%s by %q, approved by %q, %d rows handed over", r.State, r.Stopped, r.Approved, len(d.queued[1]))
 			}
 			if err := d.Resume(t.Context(), 1, "Ben"); err != nil {
 				t.Fatal(err)
 			}
 			d.settle(t)
-			if r = d.the(t); r.State != nudgewire.RunDone || r.Overruled != "Ben" || r.Stopped != "" || len(d.owed[1]) != 30 {
-				t.Errorf("%s by %q, overruled by %q, %d rows", r.State, r.Stopped, r.Overruled, len(d.owed[1]))
+			if r = d.the(t); r.State != nudgewire.RunDone || r.Overruled != "Ben" || r.Stopped != "" || len(d.queued[1]) != 30 {
+				t.Errorf("%s by %q, overruled by %q, %d rows", r.State, r.Stopped, r.Overruled, len(d.queued[1]))
 			}
 		})
 	}

@@ -609,9 +609,9 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 	}
 }
 
-func TestPerMessageOwesEachRowOnce(t *testing.T) {
+func TestPerMessageQueuesEachRowOnce(t *testing.T) {
 	job := jobOf(t, people(2000), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, MaxSize: 10_000, Send: &Message{Template: "winback", Expires: units.Duration(time.Hour)}})
-	for _, call := range []string{"", "Owe", "ClaimPart 2"} {
+	for _, call := range []string{"", "Enqueue", "ClaimPart 2"} {
 		t.Run("crash behind "+call, func(t *testing.T) {
 			d := begin(t, job)
 			d.crashAt = call
@@ -620,15 +620,15 @@ func TestPerMessageOwesEachRowOnce(t *testing.T) {
 			d.open("two")
 			d.settle(t)
 			r := d.the(t)
-			if r.State != nudgewire.RunDone || r.Reason != "" || len(d.owed[1]) != 2000 || len(d.service.uploads()) != 0 {
-				t.Fatalf("%s %q, %d rows owed", r.State, r.Reason, len(d.owed[1]))
+			if r.State != nudgewire.RunDone || r.Reason != "" || len(d.queued[1]) != 2000 || len(d.service.uploads()) != 0 {
+				t.Fatalf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 			}
 			want := nudgewire.Dispatch{
 				Trigger: "winback", Key: "run 1 row 2000", Phone: "447911101999", Category: nudgewire.Marketing,
 				Send:  nudgewire.Send{Template: "winback", Language: "en", Variables: []string{"Name 1999"}},
 				State: nudgewire.StateWaiting, DueAt: monday, CreatedAt: monday, UpdatedAt: monday, ExpiresAt: monday.Add(time.Hour), Config: "v1",
 			}
-			got := d.owed[1][2000]
+			got := d.queued[1][2000]
 			if call != "" { // the clock went on while the ledger was gone
 				want.DueAt, want.CreatedAt, want.UpdatedAt, want.ExpiresAt = got.DueAt, got.DueAt, got.DueAt, got.DueAt.Add(time.Hour)
 			}
@@ -645,8 +645,8 @@ func TestACanaryStopsAndAPersonLetsGo(t *testing.T) {
 	d.ended, d.failed = 8, 2
 	fireDue(t, d)
 	r := d.the(t)
-	if r.State != nudgewire.RunPaused || len(d.owed[1]) != 10 || r.Reason != "the canary stopped it: 8 of the first 10 messages have ended and 2 of these failed, which is more than 10%" {
-		t.Fatalf("%s %q, %d rows owed", r.State, r.Reason, len(d.owed[1]))
+	if r.State != nudgewire.RunPaused || len(d.queued[1]) != 10 || r.Reason != "the canary stopped it: 8 of the first 10 messages have ended and 2 of these failed, which is more than 10%" {
+		t.Fatalf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 	}
 	if d.now().Sub(monday) < 10*time.Minute {
 		t.Errorf("it looked after %s", d.now().Sub(monday))
@@ -655,8 +655,8 @@ func TestACanaryStopsAndAPersonLetsGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r = d.the(t); r.State != nudgewire.RunDone || len(d.owed[1]) != 1000 {
-		t.Errorf("%s, %d rows owed", r.State, len(d.owed[1]))
+	if r = d.the(t); r.State != nudgewire.RunDone || len(d.queued[1]) != 1000 {
+		t.Errorf("%s, %d rows queued", r.State, len(d.queued[1]))
 	}
 }
 

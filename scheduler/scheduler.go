@@ -197,7 +197,7 @@ func (s *Scheduler) Tick(ctx context.Context, now time.Time) (next time.Time, er
 		if sched == nil {
 			continue
 		}
-		since, err := s.Ledger.Attended(ctx, j.Name, sched.String()+" "+j.zone.String(), now.UTC())
+		since, err := s.Ledger.LastScheduled(ctx, j.Name, sched.String()+" "+j.zone.String(), now.UTC())
 		if err != nil {
 			errs = append(errs, fmt.Errorf("job %s: %w", j.Name, err))
 			continue
@@ -276,7 +276,7 @@ func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause nud
 // start takes runs that are nobody's and works on them, as many at a time as there are slots.
 func (s *Scheduler) start(ctx context.Context, runs *sync.WaitGroup) error {
 	now := s.Now()
-	mine, err := s.Ledger.Adopt(ctx, s.Owner, now.UTC(), now.Add(s.Lease).UTC())
+	mine, err := s.Ledger.ClaimRuns(ctx, s.Owner, now.UTC(), now.Add(s.Lease).UTC())
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (t *Retry) Sift(ctx context.Context, ask Ask, write bool) (err error) {
 	t.Run.Tally.Parts, t.Run.Tally.Exclusions = len(t.Parts), s.files.short(s.left.list())
 	if len(t.Parts) == 0 {
 		top := t.Run.Tally.Exclusions[0]
-		return nothingLeft(t.Run.AgainOf, fmt.Sprintf("nobody on its files is left to send to: of %s %s because %s", units.Count(s.left.count(), "row"), units.Number(top.Count), top.Reason))
+		return nothingLeft(t.Run.RetryOf, fmt.Sprintf("nobody on its files is left to send to: of %s %s because %s", units.Count(s.left.count(), "row"), units.Number(top.Count), top.Reason))
 	}
 	if !write || s.left.count() == 0 {
 		return nil

@@ -36,7 +36,7 @@ func (e *endless) Finish(context.Context, nudgewire.Attempt) error {
 
 func (*endless) NextDue(context.Context) (time.Time, bool, error) { return time.Time{}, false, nil }
 
-func (*endless) Abandon(context.Context, time.Time, string) (int, error) { return 0, nil }
+func (*endless) RescueClaims(context.Context, time.Time, string) (int, error) { return 0, nil }
 
 func (*endless) SendCampaign(context.Context, string, string) (a apiclient.Answer, err error) { return }
 
@@ -48,7 +48,7 @@ func (*endless) SendTemplate(context.Context, apiclient.TemplateMessage) (apicli
 
 // BenchmarkOverhead is the sender's own cost of one send at 64 calls at a time.
 func BenchmarkOverhead(b *testing.B) {
-	e := &endless{done: make(chan struct{}), row: owed(nudgewire.Utility)}
+	e := &endless{done: make(chan struct{}), row: queued(nudgewire.Utility)}
 	e.left.Store(int64(b.N))
 	s := New(Options{Ledger: e, API: e, Budget: pace.NewBudget(0), Owner: "bench", Concurrency: 64})
 	ctx, stop := context.WithCancel(context.Background())
@@ -80,7 +80,7 @@ func BenchmarkEventToCall(b *testing.B) {
 		ledger.mu.Lock()
 		clear(ledger.rows)
 		ledger.mu.Unlock()
-		ledger.add(owed(nudgewire.Authentication))
+		ledger.add(queued(nudgewire.Authentication))
 		s.Wake(time.Now())
 		<-called
 		for s.Stats().InHand > 0 {

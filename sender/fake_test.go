@@ -155,7 +155,7 @@ func (m *memory) NextDue(context.Context) (time.Time, bool, error) {
 	return next, !next.IsZero(), nil
 }
 
-func (m *memory) Abandon(_ context.Context, now time.Time, _ string) (int, error) {
+func (m *memory) RescueClaims(_ context.Context, now time.Time, _ string) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := 0
@@ -302,8 +302,8 @@ func refusal(outcome apiclient.Outcome, status int, wait time.Duration, words st
 	return &apiclient.CallError{Call: "send-template", Outcome: outcome, HTTPStatus: status, RetryAfter: wait, Words: words}
 }
 
-// owed is a dispatch due now.
-func owed(c nudgewire.Category) nudgewire.Dispatch {
+// queued is a dispatch due now.
+func queued(c nudgewire.Category) nudgewire.Dispatch {
 	return nudgewire.Dispatch{
 		Trigger: "abandoned-cart", Phone: phone, Category: c, DueAt: time.Now(),
 		Send: nudgewire.Send{Template: "cart_reminder", Language: "en", Variables: []string{"Ada"}},
@@ -313,7 +313,7 @@ func owed(c nudgewire.Category) nudgewire.Dispatch {
 func many(n int, c nudgewire.Category) []nudgewire.Dispatch {
 	rows := make([]nudgewire.Dispatch, n)
 	for i := range rows {
-		rows[i] = owed(c)
+		rows[i] = queued(c)
 	}
 	return rows
 }

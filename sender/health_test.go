@@ -225,7 +225,7 @@ func TestRefusalsHoldTheLaneThatTheyBefell(t *testing.T) {
 				r := start(t, ledger, api, nil)
 				pass(10 * time.Minute)
 				for i := range 10 {
-					code := owed(nudgewire.Authentication)
+					code := queued(nudgewire.Authentication)
 					code.Phone = "code"
 					ledger.add(code)
 					r.Wake(code.DueAt)

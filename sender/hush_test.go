@@ -14,7 +14,7 @@ import (
 // A service that repeats a code in its answer does not make it stay: in no attempt, no log, no halt.
 func TestWhatTheServiceRepeatsOfACodeIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := owed(nudgewire.Authentication)
+		d := queued(nudgewire.Authentication)
 		d.Send.Variables, d.Send.Forget = []string{"480193", "a"}, true
 		ledger := newMemory(d)
 		api := &service{answer: func(context.Context, int, made) (apiclient.Answer, error) {

@@ -112,7 +112,7 @@ func TestTheFirstCallEnds(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := owed(tt.category)
+				d := queued(tt.category)
 				d.Attempt = tt.attempt
 				if tt.expires > 0 {
 					d.ExpiresAt = time.Now().Add(tt.expires)
@@ -149,7 +149,7 @@ func TestTheFirstCallEnds(t *testing.T) {
 
 func TestWhatWaitsAgainIsSentAgainAtItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newMemory(owed(nudgewire.Marketing)), &service{answer: fails(3, refusal(apiclient.NotAccepted, 429, 0, ""))}, nil)
+		r := start(t, newMemory(queued(nudgewire.Marketing)), &service{answer: fails(3, refusal(apiclient.NotAccepted, 429, 0, ""))}, nil)
 		pass(time.Hour)
 		calls, began := r.service.made(), r.ledger.attempts[1][0].At
 		var at []time.Duration
@@ -184,7 +184,7 @@ func TestTheMessageOfAnAcceptedDispatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				api := &service{answer: func(context.Context, int, made) (apiclient.Answer, error) { return tt.answer, nil }}
-				r := start(t, newMemory(owed(nudgewire.Utility)), api, func(o *Options) {
+				r := start(t, newMemory(queued(nudgewire.Utility)), api, func(o *Options) {
 					o.FirstPoll = func(time.Time) time.Time { return time.Unix(7, 0) }
 				})
 				synctest.Wait()
@@ -212,7 +212,7 @@ func TestWhatIsAskedOfTheService(t *testing.T) {
 		},
 		"a template without a header": {
 			nudgewire.Send{Template: "hello", Language: "en"},
-			made{what: "template hello en", header: " "},
+			made{what: "template hello en"},
 		},
 		"a campaign": {nudgewire.Send{Campaign: "417"}, made{what: "campaign 417"}},
 		"a text":     {nudgewire.Send{Text: "{{ as it is }}"}, made{what: "text {{ as it is }}"}},
@@ -220,7 +220,7 @@ func TestWhatIsAskedOfTheService(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := owed(nudgewire.Marketing)
+				d := queued(nudgewire.Marketing)
 				d.Send = tt.send
 				r := start(t, newMemory(d), &service{}, nil)
 				synctest.Wait()
@@ -235,7 +235,7 @@ func TestWhatIsAskedOfTheService(t *testing.T) {
 
 func TestADispatchThatSaysNothingIsRejectedWithoutACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := owed(nudgewire.Marketing)
+		d := queued(nudgewire.Marketing)
 		d.Send = nudgewire.Send{}
 		r := start(t, newMemory(d), &service{}, nil)
 		synctest.Wait()

@@ -34,7 +34,7 @@ func TestADispatchIsSentWhenItFallsDueAndNotBefore(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, began := start(t, newMemory(), &service{}, nil), time.Now()
 				synctest.Wait() // it has looked, found nothing and sleeps
-				d := owed(nudgewire.Marketing)
+				d := queued(nudgewire.Marketing)
 				d.DueAt = began.Add(tt.due)
 				r.ledger.add(d)
 				if tt.wake {
@@ -58,7 +58,7 @@ func TestManyDueTimesAreAllMet(t *testing.T) {
 		r, began := start(t, newMemory(), &service{}, nil), time.Now()
 		synctest.Wait()
 		for i := range 500 {
-			d := owed(nudgewire.Utility)
+			d := queued(nudgewire.Utility)
 			d.DueAt = began.Add(time.Duration(rand.IntN(3600)) * time.Second)
 			d.Key = fmt.Sprint(i)
 			r.ledger.add(d)
@@ -151,7 +151,7 @@ func TestMarketingCannotFillTheLaneOfUrgentOnes(t *testing.T) {
 				r := start(t, ledger, api, func(o *Options) { o.Budget = pace.NewBudget(tt.rate) })
 				for i := range 50 {
 					pass(777 * time.Millisecond)
-					code := owed(nudgewire.Authentication)
+					code := queued(nudgewire.Authentication)
 					code.Phone = nudgewire.Phone(fmt.Sprint("code ", i))
 					ledger.add(code)
 					r.Wake(code.DueAt)
@@ -337,7 +337,7 @@ func TestRunTwiceAtATimeIsRefusedAndAfterAStopIsFine(t *testing.T) {
 			t.Errorf("second Run = %v, want %v", err, ErrRunning)
 		}
 		r.stop()
-		r.ledger.add(owed(nudgewire.Utility))
+		r.ledger.add(queued(nudgewire.Utility))
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		if err := r.Run(ctx); err != nil {
@@ -370,7 +370,7 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ledger := newMemory(owed(nudgewire.Marketing))
+				ledger := newMemory(queued(nudgewire.Marketing))
 				tries := 0
 				ledger.finish = func(nudgewire.Attempt) error { tries++; return tt.finish(tries) }
 				r := start(t, ledger, &service{}, func(o *Options) { o.Lease = 2 * time.Hour })
@@ -400,7 +400,7 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 
 func TestTroubleWithClaimsIsWaitedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(owed(nudgewire.Marketing))
+		ledger := newMemory(queued(nudgewire.Marketing))
 		began := time.Now()
 		ledger.claimFails = func() error {
 			if time.Since(began) < time.Minute {
@@ -421,7 +421,7 @@ func TestTroubleWithClaimsIsWaitedOut(t *testing.T) {
 
 func TestLapsedLeasesOfTheDeadArePutInDoubtNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dead := owed(nudgewire.Marketing)
+		dead := queued(nudgewire.Marketing)
 		dead.State, dead.Owner, dead.Attempt, dead.LeaseEnds = nudgewire.StateSending, "node-0", 1, time.Now().Add(30*time.Second)
 		r := start(t, newMemory(dead), &service{}, nil)
 		synctest.Wait()
@@ -433,15 +433,15 @@ func TestLapsedLeasesOfTheDeadArePutInDoubtNowAndThen(t *testing.T) {
 		if got := r.ledger.row(1).State; got != nudgewire.StateInDoubt {
 			t.Errorf("%s after the lease ended", got)
 		}
-		if r.Stats().Abandoned != 1 || len(r.service.made()) != 0 {
-			t.Errorf("Abandoned = %d after %d calls", r.Stats().Abandoned, len(r.service.made()))
+		if r.Stats().Rescued != 1 || len(r.service.made()) != 0 {
+			t.Errorf("Abandoned = %d after %d calls", r.Stats().Rescued, len(r.service.made()))
 		}
 	})
 }
 
 func TestAClaimThatCameLateIsGivenBackUnsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(owed(nudgewire.Marketing))
+		ledger := newMemory(queued(nudgewire.Marketing))
 		ledger.slowClaim = DefaultLease - 5*time.Second // leaves less than a call may take
 		r := start(t, ledger, &service{}, nil)
 		pass(DefaultLease - time.Second)
@@ -465,7 +465,7 @@ func TestWhatExpiredInHandIsDropped(t *testing.T) {
 		ledger := newMemory(many(8, nudgewire.Utility)...)
 		r := start(t, ledger, &service{answer: takes(5 * time.Second)}, nil)
 		synctest.Wait() // every slot is taken
-		late := owed(nudgewire.Utility)
+		late := queued(nudgewire.Utility)
 		late.ExpiresAt = time.Now().Add(3 * time.Second)
 		ledger.add(late)
 		r.Wake(late.DueAt)
@@ -517,13 +517,13 @@ func TestARefusedKeyHaltsTheSenderInsteadOfRejectingEverything(t *testing.T) {
 	})
 }
 
-func TestRetuneLiftsTheHaltAndUsesTheNewAPI(t *testing.T) {
+func TestReconfigureLiftsTheHaltAndUsesTheNewAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := &service{answer: fails(-1, refusal(apiclient.Rejected, 403, 0, ""))}
 		r := start(t, newMemory(many(50, nudgewire.Utility)...), bad, nil)
 		pass(time.Second)
 		good := &service{}
-		r.Retune(good)
+		r.Reconfigure(good)
 		synctest.Wait()
 		if n := r.logs.FilterMessage("sending is tried again after a reload").Len(); n != 1 {
 			t.Errorf("%d lines about it", n)

@@ -27,10 +27,10 @@ type Ledger interface {
 	Finish(ctx context.Context, a nudgewire.Attempt) error
 	// NextDue is the earliest DueAt among waiting dispatches; ok is false when there is none.
 	NextDue(ctx context.Context) (due time.Time, ok bool, err error)
-	// Abandon ends the claims that nobody will finish, those of dead owners and those whose
+	// RescueClaims ends the claims that nobody will finish, those of dead owners and those whose
 	// lease ended before now, and says how many of them may have been sent. owner is the one who
 	// asks.
-	Abandon(ctx context.Context, now time.Time, owner string) (doubtful int, err error)
+	RescueClaims(ctx context.Context, now time.Time, owner string) (doubtful int, err error)
 	// BeginCall notes that the call for a claim is about to begin. A slot is used again once Finish
 	// has recorded the outcome of the call that was noted there before.
 	BeginCall(slot int, id nudgewire.DispatchID, attempt int) error
@@ -225,9 +225,9 @@ func (s *Sender) Run(ctx context.Context) error {
 // passed leads to a claim at once.
 func (s *Sender) Wake(at time.Time) { s.alarm.At(at) }
 
-// Retune replaces the API for calls to come, and forgets the trouble that the old one met.
+// Reconfigure replaces the API for calls to come, and forgets the trouble that the old one met.
 // The rate is the Budget's matter; another concurrency needs another Sender.
-func (s *Sender) Retune(api API) {
+func (s *Sender) Reconfigure(api API) {
 	s.api.Store(&api)
 	if was, halted := s.health.halt.State(); halted {
 		s.Log.Info("sending is tried again after a reload", zap.String("cause", was.Cause.Name), zap.Time("halted_since", was.Since))
@@ -253,7 +253,7 @@ func (s *Sender) abandon(ctx, recording context.Context) {
 
 // rescue ends the claims that nobody will finish.
 func (s *Sender) rescue(ctx context.Context) {
-	n, err := s.Ledger.Abandon(ctx, time.Now(), s.Owner)
+	n, err := s.Ledger.RescueClaims(ctx, time.Now(), s.Owner)
 	switch {
 	case err != nil:
 		s.Log.Error("looking for claims of dead senders", zap.Error(err))

@@ -29,7 +29,7 @@ type Stats struct {
 	Retried   uint64 `json:"retried"`    // sent back to wait, GivenBack of them without a call
 	GivenBack uint64 `json:"given_back"` //
 	Lost      uint64 `json:"lost"`       // outcomes that could not be stored
-	Abandoned uint64 `json:"abandoned"`  // claims ended that nobody would have finished
+	Rescued   uint64 `json:"abandoned"`  // claims ended that nobody would have finished
 
 	InHand   int `json:"in_hand"`   // dispatches claimed and not recorded yet
 	UnderWay int `json:"under_way"` // calls
@@ -49,7 +49,7 @@ func (s *Sender) Stats() Stats {
 		Calls: s.counts.calls.Load(), Accepted: s.counts.accepted.Load(), Untracked: s.counts.untracked.Load(),
 		Rejected: s.counts.rejected.Load(), InDoubt: s.counts.inDoubt.Load(), Dropped: s.counts.dropped.Load(),
 		Retried: s.counts.retried.Load(), GivenBack: s.counts.givenBack.Load(), Lost: s.counts.lost.Load(),
-		Abandoned: s.counts.abandoned.Load(), InHand: s.holding.hands(), UnderWay: int(s.counts.underWay.Load()),
+		Rescued: s.counts.abandoned.Load(), InHand: s.holding.hands(), UnderWay: int(s.counts.underWay.Load()),
 		Trouble: apiclient.Trouble(halted.Cause.Name), Halted: halted.Why, HaltedSince: halted.Since, HaltedUntil: halted.Until,
 	}
 }

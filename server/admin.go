@@ -55,7 +55,7 @@ func Admin(o AdminOptions) http.Handler {
 	route("GET /v1/status", a.status)
 	route("GET /v1/events", a.events)
 	route("GET /v1/events/{id}", a.event)
-	route("GET /v1/refusals", a.refusals)
+	route("GET /v1/requests/rejected", a.rejectedRequests)
 	route("GET /v1/messages", a.messages)
 	route("GET /v1/messages/{id}", a.message)
 	route("GET /v1/why", a.why)
@@ -214,18 +214,18 @@ func storyView(s *store.Story) StoryView {
 	return v
 }
 
-func (a admin) refusals(r *http.Request) (any, error) {
+func (a admin) rejectedRequests(r *http.Request) (any, error) {
 	q, _, err := a.parseList(r)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.Store.Refusals(r.Context(), store.RefusalFilter{Since: q.Since, Limit: q.Limit, Connector: q.Connector})
+	rows, err := a.Store.RejectedRequests(r.Context(), store.RejectedRequestFilter{Since: q.Since, Limit: q.Limit, Connector: q.Connector})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]RefusalView, len(rows))
+	out := make([]RejectedRequestView, len(rows))
 	for i, f := range rows {
-		out[i] = RefusalView{
+		out[i] = RejectedRequestView{
 			ID: f.ID, Connector: f.Connector, Status: f.Status, Stage: f.Stage, Reason: f.Reason,
 			Method: f.Method, Bytes: f.Bytes, Sample: f.Sample, At: f.At.UTC(),
 		}
@@ -323,7 +323,7 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 	return a.placed(ctx, dispatchView(&d))
 }
 
-// placed says of a message that is owed because of a row where that row stands.
+// placed says of a message that is queued because of a row where that row stands.
 func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
 	if v.EventID != 0 {
 		return v, nil
@@ -471,7 +471,7 @@ func (a admin) resolve(r *http.Request) (any, error) {
 	return a.messageOf(r.Context(), r.PathValue("id"))
 }
 
-// send owes one message to one phone at a person's word. It goes the way of every other
+// send queues one message to one phone at a person's word. It goes the way of every other
 // message: an event, a decision and a dispatch in one commit.
 func (a admin) send(r *http.Request) (any, error) {
 	var in SendRequest
@@ -510,19 +510,19 @@ func (a admin) send(r *http.Request) (any, error) {
 		Contact: nudgewire.Contact{Phone: phone}, Payload: raw, ContentType: "application/json",
 	}
 	in.Send.Forget = in.Category == nudgewire.Authentication
-	owed := nudgewire.Dispatch{
+	queued := nudgewire.Dispatch{
 		Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone, Category: in.Category, Send: in.Send,
 		State: nudgewire.StateWaiting, DueAt: now, ExpiresAt: now.Add(time.Hour), CreatedAt: now, UpdatedAt: now, Config: config,
 	}
 	if in.DryRun {
-		return messageView(&owed, nil, nil), nil
+		return messageView(&queued, nil, nil), nil
 	}
-	receipts, err := a.Store.Accept(r.Context(), []nudgewire.Plan{{Event: event, Forgets: in.Send.Forget, Wishes: []nudgewire.Wish{{
+	receipts, err := a.Store.Accept(r.Context(), []nudgewire.Plan{{Event: event, Forgets: in.Send.Forget, Proposals: []nudgewire.Proposal{{
 		Decision: nudgewire.Decision{
 			Trigger: nudgewire.ByHand, Outcome: nudgewire.Planned, Reason: "asked for by hand", Key: event.DedupeKey, Config: config, At: now,
 		},
-		Affair: nudgewire.Affair{Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone},
-		Owe:    owed, Again: nudgewire.Again{Mode: nudgewire.Parallel}, Every: nudgewire.Every{Mode: nudgewire.EveryAlways}, EventAt: now,
+		Correlation: nudgewire.Correlation{Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone},
+		Dispatch:    queued, OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Parallel}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownNone}, EventAt: now,
 	}}}})
 	if err != nil {
 		return nil, err

@@ -154,9 +154,9 @@ func (c *Client) Event(ctx context.Context, id nudgewire.EventID) (v StoryView, 
 	return v, c.do(ctx, http.MethodGet, "/v1/events/"+strconv.FormatInt(int64(id), 10), nil, nil, &v)
 }
 
-// Refusals lists requests that were not taken, newest first.
-func (c *Client) Refusals(ctx context.Context, q ListQuery) (v []RefusalView, err error) {
-	return v, c.do(ctx, http.MethodGet, "/v1/refusals", q.values(), nil, &v)
+// RejectedRequests lists requests that were not taken, newest first.
+func (c *Client) RejectedRequests(ctx context.Context, q ListQuery) (v []RejectedRequestView, err error) {
+	return v, c.do(ctx, http.MethodGet, "/v1/requests/rejected", q.values(), nil, &v)
 }
 
 // Messages lists dispatches with their messages, newest first.

@@ -38,7 +38,7 @@ type openDoor struct {
 
 func openTheDoor(t *testing.T, o HooksOptions, opt connectors.Options) *openDoor {
 	t.Helper()
-	d := &openDoor{t: t, shop: receiver(t, "shopify", connectors.Config{}, opt), ledger: &noLedger{kept: make(chan nudgewire.Refusal, 10_000)}}
+	d := &openDoor{t: t, shop: receiver(t, "shopify", connectors.Config{}, opt), ledger: &noLedger{kept: make(chan nudgewire.RejectedRequest, 10_000)}}
 	if o.Ledger == nil {
 		o.Ledger = d.ledger
 	}
@@ -344,7 +344,7 @@ func TestAShareIsOfANetworkAndOfWhoIsBehindAProxy(t *testing.T) {
 func TestAllAreCountedAndAFloodHidesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
-		ledger := &noLedger{kept: make(chan nudgewire.Refusal, 10_000)}
+		ledger := &noLedger{kept: make(chan nudgewire.RejectedRequest, 10_000)}
 		shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
 		h := door(HooksOptions{Ledger: ledger, Log: zap.New(core)}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -470,8 +470,8 @@ func (f failing) Accept(context.Context, []nudgewire.Plan) ([]nudgewire.Receipt,
 	}
 	return nil, f.err
 }
-func (f failing) Refuse(context.Context, nudgewire.Refusal) error { return f.err }
-func (f failing) CountRefusals(context.Context, int64) error      { return f.err }
+func (f failing) RejectRequest(context.Context, nudgewire.RejectedRequest) error { return f.err }
+func (f failing) CountRejectedRequests(context.Context, int64) error             { return f.err }
 
 // A shut listener takes no connections.
 type shut struct {
@@ -543,7 +543,7 @@ func TestWhoProvesNothingIsLetInByMeasure(t *testing.T) {
 }
 
 func TestWrongPathsAreToldAndASlashAtTheEndIsNone(t *testing.T) {
-	ledger := &noLedger{kept: make(chan nudgewire.Refusal, 100)}
+	ledger := &noLedger{kept: make(chan nudgewire.RejectedRequest, 100)}
 	shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
 	h := door(HooksOptions{Ledger: ledger}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 	post := func(path string) (int, string) {
@@ -606,7 +606,7 @@ func TestLongNumbersAreMasked(t *testing.T) {
 
 func TestAProvenBodyThatCannotBeReadShowsNoPhone(t *testing.T) {
 	for _, samples := range []bool{false, true} {
-		ledger := &noLedger{kept: make(chan nudgewire.Refusal, 1)}
+		ledger := &noLedger{kept: make(chan nudgewire.RejectedRequest, 1)}
 		core, logs := observer.New(zap.DebugLevel)
 		shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
 		h := door(HooksOptions{Ledger: ledger, Samples: samples, Log: zap.New(core)}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})

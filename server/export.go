@@ -41,8 +41,8 @@ type RowView struct {
 	DeliveredAt *time.Time           `json:"delivered_at,omitempty"`
 	ReadAt      *time.Time           `json:"read_at,omitempty"`
 	FailedAt    *time.Time           `json:"failed_at,omitempty"`
-	AgainAs     nudgewire.DispatchID `json:"again_as,omitempty"` // the dispatch that took its place
-	AgainOf     nudgewire.DispatchID `json:"again_of,omitempty"` // the dispatch whose place it took
+	RetriedAs   nudgewire.DispatchID `json:"again_as,omitempty"` // the dispatch that took its place
+	RetryOf     nudgewire.DispatchID `json:"again_of,omitempty"` // the dispatch whose place it took
 }
 
 // StateLeftOut is the state of a row that the run never meant to send.
@@ -138,7 +138,7 @@ func (e *exporting) all(ctx context.Context) error {
 				return err
 			}
 			next = r.Number + 1
-			return e.putAt(ctx, r.ReadBy, r.ReadNumber, e.owed(r))
+			return e.putAt(ctx, r.ReadBy, r.ReadNumber, e.queued(r))
 		})
 		if err != nil {
 			return err
@@ -158,15 +158,15 @@ func (e *exporting) all(ctx context.Context) error {
 	return nil
 }
 
-// owed is a row that has a dispatch.
-func (e *exporting) owed(r *nudgewire.RunRow) *RowView {
+// queued is a row that has a dispatch.
+func (e *exporting) queued(r *nudgewire.RunRow) *RowView {
 	d, number := &r.Dispatch, r.Number
 	if r.ReadBy == r.Run { // one that went again by itself stands in the place of another of this run
 		number = r.ReadNumber
 	}
 	v := &RowView{
 		Number: number, Part: e.partOf(number), Phone: string(d.Phone), State: string(d.State), Reason: d.Reason, Dispatch: d.ID, At: optional(d.UpdatedAt),
-		AgainAs: r.AgainAs, AgainOf: r.AgainOf,
+		RetriedAs: r.RetriedAs, RetryOf: r.RetryOf,
 	}
 	v.follow(r.Message)
 	return v

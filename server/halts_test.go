@@ -192,7 +192,7 @@ func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
 		}
 		for i := range int64(rows) {
 			row := nudgewire.Dispatch{Trigger: r.Job, Key: nudgewire.RowKey(r.ID, i+1), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: now}
-			if err := s.Owe(ctx, r.ID, i+1, []nudgewire.Dispatch{row}); err != nil {
+			if err := s.Enqueue(ctx, r.ID, i+1, []nudgewire.Dispatch{row}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -268,9 +268,9 @@ func TestAHaltSaysHowItsNameIsTyped(t *testing.T) {
 	}
 }
 
-// A trigger that left the config may still owe messages: then it can be halted by its old name,
+// A trigger that left the config may still queue messages: then it can be halted by its old name,
 // for as long as that is so, and a halt that was made can always be renewed.
-func TestWhatLeftTheConfigCanBeHaltedWhileItOwes(t *testing.T) {
+func TestWhatLeftTheConfigCanBeHaltedWhileItQueues(t *testing.T) {
 	ask, s := halting(t)
 	ctx := t.Context()
 	m, err := ask.Send(ctx, server.SendRequest{Phone: "07700 900123", Send: nudgewire.Send{Template: "old_offer", Language: "en"}})
@@ -294,7 +294,7 @@ func TestWhatLeftTheConfigCanBeHaltedWhileItOwes(t *testing.T) {
 			t.Errorf("resume %s %s: %v", r.Scope, r.Name, err)
 		}
 		if _, err := ask.Halt(ctx, r); err == nil {
-			t.Errorf("%s %s owes nothing any more, and was halted", r.Scope, r.Name)
+			t.Errorf("%s %s queues nothing any more, and was halted", r.Scope, r.Name)
 		}
 	}
 	if _, won, err := s.StartRun(context.WithoutCancel(ctx), nudgewire.Run{

@@ -37,9 +37,9 @@ type Ledger interface {
 	// Accept stores the events of one request in one commit and returns once it is on disk.
 	Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error)
 	// Refuse keeps a trace of a request that was not taken, and counts it.
-	Refuse(ctx context.Context, r nudgewire.Refusal) error
-	// CountRefusals counts n requests that were not taken and of which no trace is kept.
-	CountRefusals(ctx context.Context, n int64) error
+	RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) error
+	// CountRejectedRequests counts n requests that were not taken and of which no trace is kept.
+	CountRejectedRequests(ctx context.Context, n int64) error
 }
 
 // HooksOptions are what Hooks is made of.
@@ -187,7 +187,7 @@ func (h *Hooks) count(ctx context.Context) {
 	if n == 0 {
 		return
 	}
-	if err := h.Ledger.CountRefusals(ctx, n); err != nil {
+	if err := h.Ledger.CountRejectedRequests(ctx, n); err != nil {
 		h.traces.counted.Add(n)
 		if _, ok := h.lines.notKept.line(h.Now()); ok {
 			h.Log.Warn("refusals not counted", zap.Error(err))
@@ -493,14 +493,14 @@ func (h *Hooks) keep(c *call, no *connectors.Refused) {
 		}
 		return
 	}
-	f := nudgewire.Refusal{
+	f := nudgewire.RejectedRequest{
 		Connector: c.name, Status: no.Status, Stage: no.Stage, Reason: masked(no.Reason),
 		Method: c.Method, Bytes: int(max(0, c.ContentLength, int64(len(c.body)))), At: h.Now(),
 	}
 	if h.Samples && proven {
 		f.Sample = masked(strings.ToValidUTF8(string(c.body[:min(len(c.body), sampleSize)]), "?"))
 	}
-	if err := h.Ledger.Refuse(context.WithoutCancel(c.Context()), f); err != nil {
+	if err := h.Ledger.RejectRequest(context.WithoutCancel(c.Context()), f); err != nil {
 		if others, ok := h.lines.notKept.line(h.Now()); ok {
 			h.Log.Warn("refusal not stored", zap.String("connector", f.Connector), zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}

@@ -22,14 +22,14 @@ import (
 // A noLedger stores nothing, and counts.
 type noLedger struct {
 	refused, counted atomic.Int64
-	kept             chan nudgewire.Refusal // nil keeps nothing
+	kept             chan nudgewire.RejectedRequest // nil keeps nothing
 }
 
 func (l *noLedger) Accept(_ context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
 	return make([]nudgewire.Receipt, len(plans)), nil
 }
 
-func (l *noLedger) Refuse(_ context.Context, r nudgewire.Refusal) error {
+func (l *noLedger) RejectRequest(_ context.Context, r nudgewire.RejectedRequest) error {
 	l.refused.Add(1)
 	if l.kept != nil {
 		l.kept <- r
@@ -37,7 +37,7 @@ func (l *noLedger) Refuse(_ context.Context, r nudgewire.Refusal) error {
 	return nil
 }
 
-func (l *noLedger) CountRefusals(_ context.Context, n int64) error {
+func (l *noLedger) CountRejectedRequests(_ context.Context, n int64) error {
 	l.counted.Add(n)
 	return nil
 }

@@ -30,7 +30,7 @@ type RunView struct {
 	ID         nudgewire.RunID    `json:"id"`
 	Job        string             `json:"job"`
 	Slot       string             `json:"slot"`               // local time that it stands for
-	AgainOf    nudgewire.RunID    `json:"again_of,omitempty"` // the run whose parts or rows it sends again
+	RetryOf    nudgewire.RunID    `json:"again_of,omitempty"` // the run whose parts or rows it sends again
 	DueAt      time.Time          `json:"due_at"`
 	Cause      nudgewire.RunCause `json:"cause"`
 	State      nudgewire.RunState `json:"state"`
@@ -218,7 +218,7 @@ type BlockView struct {
 // runView is a run with its parts, nil where they are not asked for.
 func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 	v := RunView{
-		ID: r.ID, Job: r.Job, Slot: r.Slot, AgainOf: r.AgainOf, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
+		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
 		Deliver: r.Deliver, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Template, Tally: r.Tally,
 		Approved: r.Approved, Overruled: r.Overruled, Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),

@@ -48,7 +48,7 @@ type DecisionView struct {
 }
 
 // A MessageView is a dispatch and, once the service took it, its message. Its id is the
-// dispatch's: a message owed has one before the service gives it another.
+// dispatch's: a message queued has one before the service gives it another.
 type MessageView struct {
 	ID        nudgewire.DispatchID `json:"id"`
 	EventID   nudgewire.EventID    `json:"event"`
@@ -109,20 +109,20 @@ type StoryView struct {
 	Note     string        `json:"note,omitempty"`
 }
 
-// A RunRowView is the row of a run that owed a phone a message, or left it out.
+// A RunRowView is the row of a run that queued a phone a message, or left it out.
 type RunRowView struct {
-	Job     string               `json:"job"`
-	Run     nudgewire.RunID      `json:"run"`
-	Slot    string               `json:"slot"`             // local time that the run stands for
-	Row     int64                `json:"row,omitempty"`    // as nudgewire.Place has it; 0 where it is not known
-	File    string               `json:"file,omitempty"`   // of the source, that the row stands in
-	Number  int64                `json:"number,omitempty"` // among those that the run kept
-	Part    int                  `json:"part,omitempty"`   // that was uploaded
-	Source  string               `json:"source"`
-	LeftOut string               `json:"left_out,omitempty"` // why the run left the row out
-	At      time.Time            `json:"at"`                 // when it was owed, or read and left out
-	AgainAs nudgewire.DispatchID `json:"again_as,omitempty"` // the dispatch that took its place
-	AgainOf nudgewire.DispatchID `json:"again_of,omitempty"` // the dispatch whose place it took
+	Job       string               `json:"job"`
+	Run       nudgewire.RunID      `json:"run"`
+	Slot      string               `json:"slot"`             // local time that the run stands for
+	Row       int64                `json:"row,omitempty"`    // as nudgewire.Place has it; 0 where it is not known
+	File      string               `json:"file,omitempty"`   // of the source, that the row stands in
+	Number    int64                `json:"number,omitempty"` // among those that the run kept
+	Part      int                  `json:"part,omitempty"`   // that was uploaded
+	Source    string               `json:"source"`
+	LeftOut   string               `json:"left_out,omitempty"` // why the run left the row out
+	At        time.Time            `json:"at"`                 // when it was queued, or read and left out
+	RetriedAs nudgewire.DispatchID `json:"again_as,omitempty"` // the dispatch that took its place
+	RetryOf   nudgewire.DispatchID `json:"again_of,omitempty"` // the dispatch whose place it took
 
 	// Of a row that is uploaded with a part: how that stands, since At.
 	PartState  nudgewire.PartState `json:"part_state,omitempty"`
@@ -146,7 +146,7 @@ func rowStoryView(r *store.RowStory, at nudgewire.Place) StoryView {
 	return StoryView{
 		Row: &RunRowView{
 			Job: r.Trigger, Run: r.Run.ID, Slot: r.Run.Slot, Row: at.Row, File: at.File, Number: number, Source: r.Run.Source,
-			At: r.CreatedAt.UTC(), AgainAs: r.AgainAs, AgainOf: r.AgainOf,
+			At: r.CreatedAt.UTC(), RetriedAs: r.RetriedAs, RetryOf: r.RetryOf,
 		},
 		Messages: []MessageView{messageView(&r.Dispatch, r.Message, r.Attempts)},
 	}
@@ -160,8 +160,8 @@ func followedStoryView(m *store.FollowedMessage) StoryView {
 	}
 }
 
-// A RefusalView is a request to a hook that was not taken.
-type RefusalView struct {
+// A RejectedRequestView is a request to a hook that was not taken.
+type RejectedRequestView struct {
 	ID        int64     `json:"id"`
 	Connector string    `json:"connector"`
 	Status    int       `json:"status"`

@@ -17,8 +17,8 @@ const bucketShift = 10
 // commit, and returns once that is on disk: receipts in the order of plans.
 //
 // An event whose connector and dedupe key were seen within the window is a duplicate: nothing
-// of it is stored, and its receipt names the first. For the others each wish that has an
-// affair is settled by Options.Settle with facts read in this same transaction, so what an earlier wish,
+// of it is stored, and its receipt names the first. For the others each proposal that has an
+// correlation key is settled by Options.Settle with facts read in this same transaction, so what an earlier proposal,
 // plan or neighbour in the group did is already seen.
 //
 // Errors: ErrOverloaded and ErrClosed (nothing was stored), a *PanicError from Settle, or
@@ -63,20 +63,20 @@ const maxRoom = 64 << 10
 // A readyPlan is a plan with all that can be worked out before the commit, by the caller's
 // own processor: the flusher is one for all.
 type readyPlan struct {
-	plan     *nudgewire.Plan
-	hash     int64
-	content  int64 // hash of the content key; 0 where there is none
-	received int64
-	facts    []byte
-	wishes   []readyWish
+	plan      *nudgewire.Plan
+	hash      int64
+	content   int64 // hash of the content key; 0 where there is none
+	received  int64
+	facts     []byte
+	proposals []readyProposal
 }
 
-type readyWish struct {
-	affair  int64 // hash
-	byPhone int64 // hash of what an event without a key would have cancelled
-	clauses []byte
-	send    string
-	ended   string // what takes the place of send; "" where it stays
+type readyProposal struct {
+	correlation int64 // hash
+	byPhone     int64 // hash of what an event without a key would have cancelled
+	clauses     []byte
+	send        string
+	ended       string // what takes the place of send; "" where it stays
 }
 
 // prepare encodes into room, which grows; what was put there before stays good.
@@ -94,10 +94,10 @@ func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, ro
 		p.content = contentHash(e.Connector, e.ContentKey, hash)
 	}
 	p.facts = encodeInto(room, func(b []byte) []byte { return appendFacts(b, e) })
-	p.wishes = make([]readyWish, len(plan.Wishes))
-	for i := range plan.Wishes {
-		if err := p.wishes[i].prepare(&plan.Wishes[i], hash, room); err != nil {
-			return fmt.Errorf("event %s, trigger %s: %w", e.Ref(), plan.Wishes[i].Decision.Trigger, err)
+	p.proposals = make([]readyProposal, len(plan.Proposals))
+	for i := range plan.Proposals {
+		if err := p.proposals[i].prepare(&plan.Proposals[i], hash, room); err != nil {
+			return fmt.Errorf("event %s, trigger %s: %w", e.Ref(), plan.Proposals[i].Decision.Trigger, err)
 		}
 	}
 	return nil
@@ -110,27 +110,27 @@ func encodeInto(room *[]byte, encode func([]byte) []byte) []byte {
 	return (*room)[from:len(*room):len(*room)]
 }
 
-func (r *readyWish) prepare(w *nudgewire.Wish, hash func(...string) int64, room *[]byte) error {
+func (r *readyProposal) prepare(w *nudgewire.Proposal, hash func(...string) int64, room *[]byte) error {
 	r.clauses = encodeInto(room, func(b []byte) []byte { return appendClauses(b, w.Decision.Clauses) })
 	if !settles(w.Decision.Outcome) {
 		return nil
 	}
-	r.affair = affairHash(w.Affair, hash)
-	r.byPhone = affairHash(phoneAffair(w.Affair), hash)
+	r.correlation = correlationHash(w.Correlation, hash)
+	r.byPhone = correlationHash(phoneCorrelation(w.Correlation), hash)
 	if w.Decision.Outcome != nudgewire.Planned {
 		return nil
 	}
-	if w.Owe.DueAt.IsZero() {
+	if w.Dispatch.DueAt.IsZero() {
 		return errors.New("a dispatch without a due time")
 	}
-	r.send = string(appendSend(make([]byte, 0, 256), &w.Owe.Send))
-	if w.Owe.Send.Forget {
-		r.send, r.ended = apart+r.send, endedSend(&w.Owe.Send)
+	r.send = string(appendSend(make([]byte, 0, 256), &w.Dispatch.Send))
+	if w.Dispatch.Send.Forget {
+		r.send, r.ended = apart+r.send, endedSend(&w.Dispatch.Send)
 	}
 	return nil
 }
 
-// settles reports whether a wish with this outcome has an affair to settle.
+// settles reports whether a proposal with this outcome has a correlation key to settle.
 func settles(o nudgewire.Outcome) bool { return o == nudgewire.Planned || o == nudgewire.Cancelling }
 
 // accept stores one plan.
@@ -171,13 +171,13 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 		}
 	}
 	receipt := nudgewire.Receipt{EventID: nudgewire.EventID(id)}
-	if len(p.wishes) > 0 {
-		receipt.Decisions = make([]nudgewire.Decision, len(p.wishes))
+	if len(p.proposals) > 0 {
+		receipt.Decisions = make([]nudgewire.Decision, len(p.proposals))
 	}
 	t.said = t.said[:0]
-	for i := range p.wishes {
+	for i := range p.proposals {
 		if receipt.Decisions[i], err = t.decide(p, i, receipt.EventID, settle); err != nil {
-			return nudgewire.Receipt{}, fmt.Errorf("trigger %s: %w", p.plan.Wishes[i].Decision.Trigger, err)
+			return nudgewire.Receipt{}, fmt.Errorf("trigger %s: %w", p.plan.Proposals[i].Decision.Trigger, err)
 		}
 	}
 	t.decisions.next(id)
@@ -203,10 +203,10 @@ func (t *tx) addLoad(id int64, p *readyPlan) error {
 	return store(b)
 }
 
-// decide settles wish i of p, carries the settlement out, and adds the decision to what is said.
+// decide settles proposal i of p, carries the settlement out, and adds the decision to what is said.
 func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (nudgewire.Decision, error) {
-	wish, ready := &p.plan.Wishes[i], &p.wishes[i]
-	d := wish.Decision
+	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
+	d := proposal.Decision
 	d.EventID = id
 	if d.At.IsZero() {
 		d.At = moment(t.at)
@@ -215,11 +215,11 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 		if settle == nil {
 			return d, errors.New("the store was opened without Options.Settle")
 		}
-		facts, err := t.facts(wish, ready)
+		facts, err := t.facts(proposal, ready)
 		if err != nil {
 			return d, err
 		}
-		done := settle(*wish, facts)
+		done := settle(*proposal, facts)
 		if d.DispatchID, err = t.carryOut(p, i, id, &done); err != nil {
 			return d, err
 		}
@@ -232,13 +232,13 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 	}
 	if wants(d.Outcome) {
 		var err error
-		if d.Reason, err = t.optOut(&p.plan.Event, wish, id); err != nil {
+		if d.Reason, err = t.optOut(&p.plan.Event, proposal, id); err != nil {
 			return d, err
 		}
 	}
 	c, known := outcomeCounts[d.Outcome]
-	owing := d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Restarted
-	if !known || owing && d.DispatchID == 0 {
+	queueing := d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Restarted
+	if !known || queueing && d.DispatchID == 0 {
 		return d, fmt.Errorf("no decision is %q with dispatch %d", d.Outcome, d.DispatchID)
 	}
 	t.counts[c]++
@@ -249,7 +249,7 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 var outcomeCounts = map[nudgewire.Outcome]counter{
 	nudgewire.Planned:    countPlanned,
 	nudgewire.Restarted:  countRestarted,
-	nudgewire.Refused:    countRefusedDecisions,
+	nudgewire.Skipped:    countSkippedDecisions,
 	nudgewire.Cancelled:  countCancelledDecisions,
 	nudgewire.Cancelling: countCancelling,
 	nudgewire.Shadowed:   countShadowed,
@@ -260,8 +260,8 @@ var outcomeCounts = map[nudgewire.Outcome]counter{
 // carryOut does what a settlement says, as it stands, and returns the dispatch that now holds
 // the event's content; 0 for none. An order about a dispatch that does not wait is a fault
 // of Settle and fails the whole plan.
-func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire.Settlement) (owed nudgewire.DispatchID, err error) {
-	wish, ready := &p.plan.Wishes[i], &p.wishes[i]
+func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire.Settlement) (queued nudgewire.DispatchID, err error) {
+	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	e := &p.plan.Event
 	for _, c := range done.Cancel {
 		if err := t.changeWaiting(stCancel, c, int64(c), byEvent(e, id), t.at); err != nil {
@@ -274,21 +274,21 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 			return 0, fmt.Errorf("call off dispatch %d: %w", c, err)
 		}
 	}
-	if done.Bury {
-		if err := t.bury(wish, ready.affair, id, e); err != nil {
+	if done.RecordTombstone {
+		if err := t.recordTombstone(proposal, ready.correlation, id, e); err != nil {
 			return 0, err
 		}
 	}
 	if done.Restart != 0 {
-		if err := t.restart(wish, ready, id, done); err != nil {
+		if err := t.restart(proposal, ready, id, done); err != nil {
 			return 0, fmt.Errorf("restart dispatch %d: %w", done.Restart, err)
 		}
-		owed = done.Restart
+		queued = done.Restart
 	}
 	if done.Insert {
-		return t.insertDispatch(wish, ready, id)
+		return t.insertDispatch(proposal, ready, id)
 	}
-	return owed, nil
+	return queued, nil
 }
 
 func (t *tx) changeWaiting(s stmt, id nudgewire.DispatchID, args ...any) error {
@@ -299,46 +299,46 @@ func (t *tx) changeWaiting(s stmt, id nudgewire.DispatchID, args ...any) error {
 	return err
 }
 
-func (t *tx) insertDispatch(wish *nudgewire.Wish, ready *readyWish, event nudgewire.EventID) (nudgewire.DispatchID, error) {
-	owe := &wish.Owe
+func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, event nudgewire.EventID) (nudgewire.DispatchID, error) {
+	enqueue := &proposal.Dispatch
 	t.ids.dispatch++
 	id := t.ids.dispatch
-	due, created := micro(owe.DueAt), micro(owe.CreatedAt)
+	due, created := micro(enqueue.DueAt), micro(enqueue.CreatedAt)
 	if created == 0 {
 		created = t.at
 	}
-	if _, err := t.exec(stInsertDispatch, id, int64(event), micro(wish.EventAt), wish.Affair.Trigger, wish.Affair.Key, ready.affair, string(owe.Phone),
-		string(owe.Category), laneOf(owe.Category), ready.send, owe.Reason, due, micro(owe.ExpiresAt), created, owe.Config, ready.ended); err != nil {
+	if _, err := t.exec(stInsertDispatch, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
+		string(enqueue.Category), laneOf(enqueue.Category), ready.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, ready.ended); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
-	t.keys.add(affairs, ready.affair, id)
-	if wish.Affair.Key != "" {
-		t.keys.add(affairs, ready.byPhone, id)
+	t.keys.add(correlations, ready.correlation, id)
+	if proposal.Correlation.Key != "" {
+		t.keys.add(correlations, ready.byPhone, id)
 	}
 	t.counts[countDispatches]++
 	t.leavesDue(due)
 	return nudgewire.DispatchID(id), nil
 }
 
-// restart gives a waiting dispatch the content of the wish. Where it is due at another time than
-// the wish says, its expiry moves by as much.
-func (t *tx) restart(wish *nudgewire.Wish, ready *readyWish, event nudgewire.EventID, done *nudgewire.Settlement) error {
-	owe := &wish.Owe
-	due, expires := done.DueAt, owe.ExpiresAt
+// restart gives a waiting dispatch the content of the proposal. Where it is due at another time than
+// the proposal says, its expiry moves by as much.
+func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, event nudgewire.EventID, done *nudgewire.Settlement) error {
+	enqueue := &proposal.Dispatch
+	due, expires := done.DueAt, enqueue.ExpiresAt
 	if due.IsZero() {
-		due = owe.DueAt
+		due = enqueue.DueAt
 	}
 	if !expires.IsZero() {
-		expires = expires.Add(due.Sub(owe.DueAt))
+		expires = expires.Add(due.Sub(enqueue.DueAt))
 	}
 	t.leavesDue(micro(due))
-	if wish.Affair.Key != "" { // the phone may be another one now
-		if err := t.addOld(affairs, ready.byPhone, int64(done.Restart)); err != nil {
+	if proposal.Correlation.Key != "" { // the phone may be another one now
+		if err := t.addOld(correlations, ready.byPhone, int64(done.Restart)); err != nil {
 			return err
 		}
 	}
-	return t.changeWaiting(stRestart, done.Restart, int64(done.Restart), int64(event), string(owe.Phone), string(owe.Category),
-		laneOf(owe.Category), ready.send, owe.Reason, micro(due), micro(expires), owe.Config, t.at, micro(wish.EventAt), ready.ended)
+	return t.changeWaiting(stRestart, done.Restart, int64(done.Restart), int64(event), string(enqueue.Phone), string(enqueue.Category),
+		laneOf(enqueue.Category), ready.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), ready.ended)
 }
 
 // laneOf is the column that keeps marketing from filling the way of what is urgent.

@@ -18,7 +18,7 @@ func TestACancellationByPhoneFindsWhatWasRestartedForIt(t *testing.T) {
 	open := func() {
 		s = openAt(t, path)
 		filled(t, s)
-		s.settle = func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+		s.settle = func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 			switch {
 			case w.Decision.Outcome == nudgewire.Cancelling:
 				found = nil
@@ -37,7 +37,7 @@ func TestACancellationByPhoneFindsWhatWasRestartedForIt(t *testing.T) {
 		t.Helper()
 		p := testPlan(cart)
 		p.Event.DedupeKey, p.Event.Contact.Phone = dedupe, phone
-		p.Wishes[0].Decision.Outcome, p.Wishes[0].Affair.Phone, p.Wishes[0].Owe.Phone = outcome, phone, phone
+		p.Proposals[0].Decision.Outcome, p.Proposals[0].Correlation.Phone, p.Proposals[0].Dispatch.Phone = outcome, phone, phone
 		if _, err := s.Accept(t.Context(), []nudgewire.Plan{p}); err != nil {
 			t.Fatal(err)
 		}

@@ -37,21 +37,21 @@ func (t *tx) meanwhile(d *nudgewire.Dispatch) (state nudgewire.State, why string
 // putBack makes a dispatch wait again and says what it is from then on: waiting; cancelled when an
 // event called it off meanwhile; dropped when its contact was blocked; in doubt instead of the last
 // two when it may have been taken. d is its row as this transaction sees it, and changes along.
-func (t *tx) putBack(d *nudgewire.Dispatch, owner string, c comeback) (nudgewire.State, error) {
+func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error) {
 	reason := c.reason
 	state, why, err := t.meanwhile(d)
 	if err != nil {
 		return "", err
 	}
-	kept := ""
+	keepOwner := int64(0)
 	switch {
 	case state == nudgewire.StateWaiting:
 		if t.leavesDue(c.due); c.keepOwner {
-			kept = owner
+			keepOwner = 1
 		}
 		t.counts[countRetries]++
 	case c.doubtful:
-		state, reason, kept = nudgewire.StateInDoubt, c.reason+"; not sent again: "+why, owner
+		state, reason, keepOwner = nudgewire.StateInDoubt, c.reason+"; not sent again: "+why, 1
 		t.counts[countInDoubt]++
 	default:
 		reason = why
@@ -63,7 +63,7 @@ func (t *tx) putBack(d *nudgewire.Dispatch, owner string, c comeback) (nudgewire
 	if state != nudgewire.StateWaiting {
 		c.due, c.expires = micro(d.DueAt), micro(d.ExpiresAt)
 	}
-	n, err := t.exec(stPutBack, int64(d.ID), string(state), reason, c.due, c.expires, c.at, kept, string(d.State), int64(d.Attempt))
+	n, err := t.exec(stPutBack, int64(d.ID), string(state), reason, c.due, c.expires, c.at, keepOwner, string(d.State), int64(d.Attempt))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("dispatch %d: %w", d.ID, ErrClaimLost)
 	}

@@ -36,13 +36,13 @@ func benchPlan(n int64, due time.Time) nudgewire.Plan {
 			Cart:    nudgewire.Cart{ID: key, Total: nudgewire.AmountOf(74), Currency: "EUR", Items: []nudgewire.Item{{Title: "Enamel mug", Quantity: 4}}},
 			Payload: benchPayload, ContentType: "application/json",
 		},
-		Wishes: []nudgewire.Wish{{
+		Proposals: []nudgewire.Proposal{{
 			Decision: nudgewire.Decision{
 				Trigger: "abandoned-cart", Outcome: nudgewire.Planned, Reason: "waits 45m", Key: key, Config: "a1b2c3d4", At: benchNow,
 				Clauses: []nudgewire.Clause{{Text: "cart.total >= 50", Held: true, Values: []nudgewire.Value{{Name: "cart.total", Value: "74"}}}},
 			},
-			Affair: nudgewire.Affair{Trigger: "abandoned-cart", Key: key, Phone: phone},
-			Owe: nudgewire.Dispatch{
+			Correlation: nudgewire.Correlation{Trigger: "abandoned-cart", Key: key, Phone: phone},
+			Dispatch: nudgewire.Dispatch{
 				Trigger: "abandoned-cart", Key: key, Phone: phone, Category: nudgewire.Marketing, DueAt: due, ExpiresAt: due.Add(6 * time.Hour), Config: "a1b2c3d4",
 				Send: nudgewire.Send{Template: "cart_reminder", Language: "en", Variables: []string{"Ana", "Enamel mug", "https://shop.example.com/cart/c0ffee"}},
 			},
@@ -50,7 +50,7 @@ func benchPlan(n int64, due time.Time) nudgewire.Plan {
 	}
 }
 
-func always(w nudgewire.Wish, _ nudgewire.Facts) nudgewire.Settlement {
+func always(w nudgewire.Proposal, _ nudgewire.Facts) nudgewire.Settlement {
 	return nudgewire.Settlement{Outcome: w.Decision.Outcome, Insert: w.Decision.Outcome == nudgewire.Planned}
 }
 

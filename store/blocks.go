@@ -114,7 +114,7 @@ func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
 			return err
 		}
 		// Else an older opt-out that arrives late would overrule the person.
-		_, err = t.exec(stWish, string(phone), int64(0), t.at, int64(0))
+		_, err = t.exec(stProposal, string(phone), int64(0), t.at, int64(0))
 		return err
 	})
 	if err == nil && n == 0 {

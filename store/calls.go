@@ -68,7 +68,7 @@ func (c *calls) note(slot int, call begun) (err error) {
 	at := callsHead + slot*callSlot
 	switch {
 	case c.slots == nil:
-		return errors.New("the store knows no owner yet; call Abandon first")
+		return errors.New("the store knows no owner yet; call RescueClaims first")
 	case slot < 0 || at+callSlot > len(c.slots):
 		return fmt.Errorf("%s has no slot %d", filepath.Base(c.path), slot)
 	}

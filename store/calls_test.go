@@ -80,7 +80,7 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 			if err := s.BeginCall(0, 1, 1); err == nil {
 				t.Error("a call began before its owner")
 			}
-			if _, err := s.Abandon(t.Context(), at, dead); err != nil {
+			if _, err := s.RescueClaims(t.Context(), at, dead); err != nil {
 				t.Fatal(err)
 			}
 			r := nudgewire.Run{Job: "winback", Slot: "1", DueAt: at, Cause: nudgewire.CauseHand, State: nudgewire.RunUploading, Deliver: nudgewire.DeliverPerMessage, CreatedAt: at}
@@ -95,7 +95,7 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 					Category: nudgewire.Marketing, DueAt: at, Send: nudgewire.Send{Template: "t", Language: "en"},
 				}
 			}
-			if err := s.Owe(t.Context(), r.ID, 1, rows); err != nil {
+			if err := s.Enqueue(t.Context(), r.ID, 1, rows); err != nil {
 				t.Fatal(err)
 			}
 			got, err := s.Claim(t.Context(), ClaimRequest{Owner: dead, Now: at.Add(time.Minute), Lease: time.Hour, Marketing: claims})
@@ -118,10 +118,10 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.between(t, path+".calls")
-			want := Abandoned{Doubtful: min(tt.doubt, claims-1)}
+			want := Rescued{Doubtful: min(tt.doubt, claims-1)}
 			want.Unsent = claims - 1 - want.Doubtful
 			s = openAt(t, path)
-			n, err := s.Abandon(t.Context(), at.Add(2*time.Minute), alive)
+			n, err := s.RescueClaims(t.Context(), at.Add(2*time.Minute), alive)
 			if err != nil || n != want {
 				t.Errorf("%+v (%v), want %+v", n, err, want)
 			}
@@ -149,7 +149,7 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 func TestACallIsNotBegunWithoutItsSlot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)
-	if _, err := s.Abandon(t.Context(), time.Now(), "host:1:me"); err != nil {
+	if _, err := s.RescueClaims(t.Context(), time.Now(), "host:1:me"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.BeginCall(callsSize/callSlot, 1, 1); err == nil {
@@ -165,7 +165,7 @@ func TestACallIsNotBegunWithoutItsSlot(t *testing.T) {
 
 func BenchmarkBeginCall(b *testing.B) {
 	s := openAt(b, filepath.Join(b.TempDir(), "nudgewire.db"))
-	if _, err := s.Abandon(b.Context(), time.Now(), "bench"); err != nil {
+	if _, err := s.RescueClaims(b.Context(), time.Now(), "bench"); err != nil {
 		b.Fatal(err)
 	}
 	for i := 0; b.Loop(); i++ {

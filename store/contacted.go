@@ -18,7 +18,7 @@ type Contacted struct {
 	At      time.Time       // when it was accepted; else when it was claimed, or handed over to be sent
 }
 
-const contactedColumns = `d.id, d.phone, d.trigger_name, CASE WHEN d.event_id = 0 THEN d.affair_key ELSE '' END`
+const contactedColumns = `d.id, d.phone, d.trigger_name, CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END`
 
 func scanContacted(r *row) Contacted {
 	c := Contacted{ID: nudgewire.DispatchID(r.int()), Phone: nudgewire.Phone(r.text()), Trigger: r.text()}
@@ -58,7 +58,7 @@ func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []Cont
 // there are missing.
 func (s *Store) Contacts(ctx context.Context, ids []nudgewire.DispatchID) (out []Contacted, err error) {
 	for some := range slices.Chunk(ids, perList) {
-		err = s.rows(ctx, `SELECT m.dispatch_id, m.phone, coalesce(d.trigger_name, ''), CASE WHEN d.event_id = 0 THEN d.affair_key ELSE '' END, m.accepted_at
+		err = s.rows(ctx, `SELECT m.dispatch_id, m.phone, coalesce(d.trigger_name, ''), CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END, m.accepted_at
 			FROM messages m LEFT JOIN dispatches d ON d.id = m.dispatch_id WHERE m.dispatch_id IN `+in(some), nil, func(r *row) error {
 			out = append(out, scanContacted(r))
 			return r.err

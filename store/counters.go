@@ -11,7 +11,7 @@ const (
 	countDuplicates
 	countPlanned
 	countRestarted
-	countRefusedDecisions
+	countSkippedDecisions
 	countCancelledDecisions
 	countCancelling
 	countShadowed
@@ -34,7 +34,7 @@ const (
 	countRead
 	countFailed
 	countExpired
-	countRefusals
+	countRejectedRequests
 	counterCount
 )
 
@@ -44,7 +44,7 @@ var counterNames = [counterCount]string{
 	countDuplicates:         "events_duplicate",
 	countPlanned:            "decisions_planned",
 	countRestarted:          "decisions_restarted",
-	countRefusedDecisions:   "decisions_refused",
+	countSkippedDecisions:   "decisions_skipped",
 	countCancelledDecisions: "decisions_cancelled",
 	countCancelling:         "decisions_cancelling",
 	countShadowed:           "decisions_shadowed",
@@ -67,7 +67,7 @@ var counterNames = [counterCount]string{
 	countRead:               "messages_read",
 	countFailed:             "messages_failed",
 	countExpired:            "messages_expired",
-	countRefusals:           "refusals",
+	countRejectedRequests:   "requests_rejected",
 }
 
 // writeCounts adds what the group counted.

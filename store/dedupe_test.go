@@ -13,7 +13,7 @@ import (
 )
 
 // With a hash that has two values, nearly every event collides with others; still none may
-// be lost, none may be stored twice, and no affair may be taken for another.
+// be lost, none may be stored twice, and no correlation key may be taken for another.
 func TestCollidingHashesLoseNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
@@ -44,21 +44,21 @@ func TestCollidingHashesLoseNothing(t *testing.T) {
 	})
 }
 
-func TestCollidingAffairsAreKeptApart(t *testing.T) {
+func TestCollidingKeysAreKeptApart(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	s.hash = func(parts ...string) int64 { return int64(len(parts[len(parts)-1])) } // dedupe keys differ in length, affairs do not
+	s.hash = func(parts ...string) int64 { return int64(len(parts[len(parts)-1])) } // dedupe keys differ in length, correlation keys do not
 	var facts []nudgewire.Facts
-	s.settle = func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+	s.settle = func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 		facts = append(facts, f)
 		if w.Decision.Outcome == nudgewire.Cancelling {
-			return nudgewire.Settlement{Bury: true}
+			return nudgewire.Settlement{RecordTombstone: true}
 		}
 		return planAll(w, f)
 	}
 	accept := func(key, dedupe string, outcome nudgewire.Outcome) {
 		t.Helper()
 		p := testPlan(key)
-		p.Event.DedupeKey, p.Wishes[0].Decision.Outcome, p.Wishes[0].Forget = dedupe, outcome, time.Now().AddDate(1, 0, 0)
+		p.Event.DedupeKey, p.Proposals[0].Decision.Outcome, p.Proposals[0].Forget = dedupe, outcome, time.Now().AddDate(1, 0, 0)
 		if _, err := s.Accept(t.Context(), []nudgewire.Plan{p}); err != nil {
 			t.Fatal(err)
 		}
@@ -78,13 +78,15 @@ func TestCollidingAffairsAreKeptApart(t *testing.T) {
 
 func TestExpiredTombstonesAreClearedAwayAsNewOnesCome(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	s.settle = func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement { return nudgewire.Settlement{Bury: true} }
+	s.settle = func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
+		return nudgewire.Settlement{RecordTombstone: true}
+	}
 	for i := range 40 {
 		p := testPlan(fmt.Sprint(i))
-		p.Wishes[0].Decision.Outcome = nudgewire.Cancelling
-		p.Wishes[0].Forget = time.Now().Add(-time.Second)
+		p.Proposals[0].Decision.Outcome = nudgewire.Cancelling
+		p.Proposals[0].Forget = time.Now().Add(-time.Second)
 		if i >= 20 {
-			p.Wishes[0].Forget = time.Now().Add(time.Hour)
+			p.Proposals[0].Forget = time.Now().Add(time.Hour)
 		}
 		if _, err := s.Accept(t.Context(), []nudgewire.Plan{p}); err != nil {
 			t.Fatal(err)
@@ -101,21 +103,21 @@ func TestRefusalsAreARing(t *testing.T) {
 	s.ring = ring{perConnector: 20, total: 60, every: 5}
 	refuse := func(connector string) {
 		t.Helper()
-		if err := s.Refuse(t.Context(), nudgewire.Refusal{Connector: connector, At: time.Now()}); err != nil {
+		if err := s.RejectRequest(t.Context(), nudgewire.RejectedRequest{Connector: connector, At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 100 {
 		refuse("shop")
 	}
-	rows, err := s.Refusals(t.Context(), RefusalFilter{Limit: 1000})
+	rows, err := s.RejectedRequests(t.Context(), RejectedRequestFilter{Limit: 1000})
 	if err != nil || len(rows) != 20 || rows[0].ID != 100 {
 		t.Fatalf("%d of one connector (%v)", len(rows), err)
 	}
 	for i := range 200 {
 		refuse(fmt.Sprint("guess ", i))
 	}
-	if rows, err = s.Refusals(t.Context(), RefusalFilter{Limit: 1000}); err != nil || len(rows) != 60 || rows[0].ID != 300 {
+	if rows, err = s.RejectedRequests(t.Context(), RejectedRequestFilter{Limit: 1000}); err != nil || len(rows) != 60 || rows[0].ID != 300 {
 		t.Fatalf("%d of all (%v)", len(rows), err)
 	}
 }

@@ -107,7 +107,7 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt) (lost bool, err error) {
 	if due == 0 {
 		due = micro(a.At)
 	}
-	state, err := t.putBack(&d, d.Owner, comeback{reason: a.Reason, due: due, expires: micro(d.ExpiresAt), at: micro(a.At), doubtful: a.Doubtful})
+	state, err := t.putBack(&d, comeback{reason: a.Reason, due: due, expires: micro(d.ExpiresAt), at: micro(a.At), doubtful: a.Doubtful})
 	if err != nil {
 		return false, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // The answer to an upload may name the messages that its rows became. Each is then a message
 // like any other, asked about until its end, with a number from the dispatches' sequence and no
-// dispatch: nothing was owed row by row. Which row an id belongs to is known only where the
+// dispatch: nothing was queued row by row. Which row an id belongs to is known only where the
 // answer says so; a guess would put one customer's failure on another.
 
 // followAtOnce is how many messages are stored in one commit. An upload may name several

@@ -18,7 +18,7 @@ import (
 // bundle does when it is unpacked.
 func TestCodesLeaveNoBytesBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
-	s, err := Open(t.Context(), Options{DSN: sqliteScheme + path, Settle: func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement {
+	s, err := Open(t.Context(), Options{DSN: sqliteScheme + path, Settle: func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
 		return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true}
 	}})
 	if err != nil {
@@ -35,12 +35,12 @@ func TestCodesLeaveNoBytesBehind(t *testing.T) {
 				Payload: fmt.Appendf(nil, `{"code":%q,"rest":%q}`, said, strings.Repeat("x", 300)), ContentType: "application/json",
 				Form: nudgewire.Form{Answers: map[string]string{"code": said}},
 			},
-			Wishes: []nudgewire.Wish{{
+			Proposals: []nudgewire.Proposal{{
 				Decision: nudgewire.Decision{Trigger: "code", Outcome: nudgewire.Planned, Clauses: []nudgewire.Clause{
 					{Text: "raw.code != nil", Held: true, Values: []nudgewire.Value{{Name: "raw.code", Value: said}}},
 				}},
-				Affair: nudgewire.Affair{Trigger: "code", Key: key, Phone: phone}, EventAt: now,
-				Owe: nudgewire.Dispatch{
+				Correlation: nudgewire.Correlation{Trigger: "code", Key: key, Phone: phone}, EventAt: now,
+				Dispatch: nudgewire.Dispatch{
 					Trigger: "code", Key: key, Phone: phone, Category: nudgewire.Authentication, DueAt: now, ExpiresAt: now.Add(time.Hour),
 					Send: nudgewire.Send{Template: "login_code", Language: "en", Variables: []string{said}, Forget: forget},
 				},

@@ -132,7 +132,7 @@ const unhalted = `NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'all' OR scope =
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = CASE WHEN event_id = 0 THEN 'job' ELSE 'trigger' END AND name = trigger_name)
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'mode' AND event_id <> 0 AND name = trigger_name)
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'template' AND replace(send, mark, '') <> send)
-	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'run' AND event_id = 0 AND substr(affair_key, 1, length(mark)) = mark)`
+	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'run' AND event_id = 0 AND substr(correlation_key, 1, length(mark)) = mark)`
 
 // Halt stops what h names. When it returns, no claim takes it any more. A second halt of the
 // same changes the reason and not the time.

@@ -82,7 +82,7 @@ func TestTheLastPauseTakesItsLookAlong(t *testing.T) {
 	}
 	become(nudgewire.RunPaused, false)
 	become(nudgewire.RunUploading, false)
-	if err := s.Owe(ctx, r.ID, 1, []nudgewire.Dispatch{{Trigger: "winback", Key: nudgewire.RowKey(r.ID, 1), Category: nudgewire.Marketing, DueAt: at}}); err != nil {
+	if err := s.Enqueue(ctx, r.ID, 1, []nudgewire.Dispatch{{Trigger: "winback", Key: nudgewire.RowKey(r.ID, 1), Category: nudgewire.Marketing, DueAt: at}}); err != nil {
 		t.Fatal(err)
 	}
 	become(nudgewire.RunPaused, true)
@@ -121,7 +121,7 @@ func TestTheLastLookKnowsOfAnEndWhenTheSenderIsWoken(t *testing.T) {
 	if r.ID, _, err = s.StartRun(ctx, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Owe(ctx, r.ID, 1, []nudgewire.Dispatch{row}); err != nil {
+	if err := s.Enqueue(ctx, r.ID, 1, []nudgewire.Dispatch{row}); err != nil {
 		t.Fatal(err)
 	}
 	become := func(state nudgewire.RunState) error {
@@ -174,7 +174,7 @@ func TestAPauseBesideClaimsHoldsEachRow(t *testing.T) {
 		for i := range rows {
 			rows[i] = nudgewire.Dispatch{Trigger: "winback", Key: nudgewire.RowKey(r.ID, int64(i+1)), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at}
 		}
-		if err := s.Owe(ctx, r.ID, 1, rows); err != nil {
+		if err := s.Enqueue(ctx, r.ID, 1, rows); err != nil {
 			t.Fatal(err)
 		}
 		var returned atomic.Bool

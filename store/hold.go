@@ -43,7 +43,7 @@ const unsentRows = `SELECT 1 FROM run_rows r JOIN dispatches d ON d.id >= r.disp
 // sendingRows finds a row that is claimed, by what its key begins with. There are as many claims
 // as there are hands.
 const sendingRows = `SELECT 1 FROM dispatches WHERE id IN (SELECT id FROM dispatches WHERE state = 'sending')
-	AND state = 'sending' AND substr(affair_key, 1, length(?1)) = ?1 LIMIT 1`
+	AND state = 'sending' AND substr(correlation_key, 1, length(?1)) = ?1 LIMIT 1`
 
 // PauseSent pauses a run that has ended while messages of it still wait, as though it had not: a
 // run of single messages ends when the last of them is handed over, and they may take an hour to

@@ -23,11 +23,11 @@ import (
 // and uniqueness is the look itself.
 
 // A key leads from a hash to a row: to an event by its connector and dedupe key, part is then
-// its day; or to a dispatch by its affair, part is then affairs.
+// its day; or to a dispatch by its correlation key, part is then correlation keys.
 type key struct{ part, hash, id int64 }
 
-// affairs is the part of the keys of dispatches. Days are above it.
-const affairs int64 = 0
+// correlation keys is the part of the keys of dispatches. Days are above it.
+const correlations int64 = 0
 
 const (
 	// shelfBits of a hash choose its shelf.
@@ -233,12 +233,12 @@ func (s *Store) loadKeys(ctx context.Context) error {
 		})
 	}
 	if err == nil {
-		err = s.loadPages(ctx, dispatches, s.writer.ids.dispatch, `SELECT id, affair, trigger_name, affair_key, phone FROM dispatches
+		err = s.loadPages(ctx, dispatches, s.writer.ids.dispatch, `SELECT id, correlation, trigger_name, correlation_key, phone FROM dispatches
 			WHERE id > ?1 AND id <= ?2 AND event_id <> 0`, func(r *row) error {
-			id, affair, trigger, key, phone := r.int(), r.int(), r.text(), r.text(), r.text()
-			k.add(affairs, affair, id)
+			id, correlation, trigger, key, phone := r.int(), r.int(), r.text(), r.text(), r.text()
+			k.add(correlations, correlation, id)
 			if key != "" {
-				k.add(affairs, s.hash(trigger, "", phone), id)
+				k.add(correlations, s.hash(trigger, "", phone), id)
 			}
 			return nil
 		})

@@ -32,7 +32,7 @@ func copyData(t testing.TB, from string) (path string) {
 }
 
 // However the keys are spread over memory and table, and whatever happened to the process or
-// to a group, each event is known again and each affair finds what it has.
+// to a group, each event is known again and each correlation key finds what it has.
 func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		type known struct{ event, dispatch int64 }
@@ -48,7 +48,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 			if rapid.Bool().Draw(rt, "filter filled") {
 				filled(t, s)
 			}
-			s.settle = func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+			s.settle = func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 				if w.Decision.Key == "poison" {
 					panic("poison")
 				}
@@ -61,7 +61,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 		plan := func(key, phone string) nudgewire.Plan {
 			p := testPlan(key)
 			p.Event.Contact.Phone = nudgewire.Phone(phone)
-			p.Wishes[0].Affair.Phone, p.Wishes[0].Owe.Phone = nudgewire.Phone(phone), nudgewire.Phone(phone)
+			p.Proposals[0].Correlation.Phone, p.Proposals[0].Dispatch.Phone = nudgewire.Phone(phone), nudgewire.Phone(phone)
 			return p
 		}
 		phone := rapid.SampledFrom([]string{"447700900101", "447700900102", "447700900103"})
@@ -89,14 +89,14 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 					phones[to] = append(phones[to], id)
 				}
 			},
-			"the affair finds its dispatch": func(rt *rapid.T) {
+			"the correlation key finds its dispatch": func(rt *rapid.T) {
 				if len(events) == 0 {
 					rt.Skip()
 				}
 				key := rapid.SampledFrom(slices.Sorted(maps.Keys(events))).Draw(rt, "cart")
 				p := plan(key, phone.Draw(rt, "phone"))
-				p.Event.DedupeKey, p.Wishes[0].Decision.Outcome = "poison", nudgewire.Cancelling
-				p.Wishes = append(p.Wishes, plan("poison", "447700900104").Wishes...)
+				p.Event.DedupeKey, p.Proposals[0].Decision.Outcome = "poison", nudgewire.Cancelling
+				p.Proposals = append(p.Proposals, plan("poison", "447700900104").Proposals...)
 				_, err := s.Accept(t.Context(), []nudgewire.Plan{p}) // nothing of it stays
 				if err == nil || !strings.Contains(err.Error(), "poison") {
 					rt.Fatal(err)
@@ -108,8 +108,8 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 			"a cancellation finds all that waits for its phone": func(rt *rapid.T) {
 				to := phone.Draw(rt, "phone")
 				p := plan("", to)
-				p.Event.DedupeKey, p.Wishes[0].Decision.Outcome = "by phone", nudgewire.Cancelling
-				p.Wishes = append(p.Wishes, plan("poison", "447700900104").Wishes...)
+				p.Event.DedupeKey, p.Proposals[0].Decision.Outcome = "by phone", nudgewire.Cancelling
+				p.Proposals = append(p.Proposals, plan("poison", "447700900104").Proposals...)
 				if _, err := s.Accept(t.Context(), []nudgewire.Plan{p}); err == nil {
 					rt.Fatal("the poison was taken")
 				}

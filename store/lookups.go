@@ -98,7 +98,7 @@ func (s *Store) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error 
 			attempts--
 		}
 		at := max(micro(r.At), 1)
-		n, err := t.exec(stRetryLookup, int64(r.EventID), int64(r.Attempt), attempts, at, cut(r.Reason, maxRefusalReason))
+		n, err := t.exec(stRetryLookup, int64(r.EventID), int64(r.Attempt), attempts, at, cut(r.Reason, maxReason))
 		if lost = n == 0; lost || err != nil {
 			return err
 		}
@@ -115,8 +115,8 @@ func (s *Store) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error 
 }
 
 // Complete plans a stored event whose look-up has ended, well or not: what was found becomes
-// part of the event, the wishes are settled as Accept does it, and the look-up goes away, all
-// in one commit. A cancelling wish that was settled when the event was accepted is not settled
+// part of the event, the proposals are settled as Accept does it, and the look-up goes away, all
+// in one commit. A cancelling proposal that was settled when the event was accepted is not settled
 // again. ErrClaimLost, and nothing is stored, when l is not claimed by that attempt any more:
 // somebody else has it, or has ended it.
 func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nudgewire.Plan) (nudgewire.Receipt, error) {
@@ -146,7 +146,7 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 	return receipt, nil
 }
 
-// complete writes what was found into the event and settles its wishes.
+// complete writes what was found into the event and settles its proposals.
 func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	e := &p.plan.Event
 	if _, err := t.exec(stEnrichEvent, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem); err != nil {
@@ -168,8 +168,8 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 	}
 	t.said = t.said[:0]
 	receipt := nudgewire.Receipt{EventID: id}
-	for i := range p.wishes {
-		d := &p.plan.Wishes[i].Decision
+	for i := range p.proposals {
+		d := &p.plan.Proposals[i].Decision
 		if (d.Outcome == nudgewire.Cancelling || wants(d.Outcome)) && done[cancelled{d.Trigger, d.Key}] {
 			continue
 		}

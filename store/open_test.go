@@ -34,7 +34,7 @@ func openAt(t testing.TB, path string) *Store {
 	return s
 }
 
-func planAll(w nudgewire.Wish, _ nudgewire.Facts) nudgewire.Settlement {
+func planAll(w nudgewire.Proposal, _ nudgewire.Facts) nudgewire.Settlement {
 	return nudgewire.Settlement{Outcome: w.Decision.Outcome, Insert: w.Decision.Outcome == nudgewire.Planned}
 }
 
@@ -184,7 +184,7 @@ func TestRunsThatWerePausedHoldTheirRowsAfterAnUpgrade(t *testing.T) {
 			t.Fatal(id, won, err)
 		}
 		row := nudgewire.Dispatch{Trigger: "winback", Key: nudgewire.RowKey(id, 1), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at}
-		if err := s.Owe(ctx, id, 1, []nudgewire.Dispatch{row}); err != nil {
+		if err := s.Enqueue(ctx, id, 1, []nudgewire.Dispatch{row}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -295,20 +295,20 @@ func TestSchemaRefusesUnlawfulRows(t *testing.T) {
 	}
 }
 
-// testPlan is an event that owes a dispatch at once.
+// testPlan is an event that queues a dispatch at once.
 func testPlan(key string) nudgewire.Plan {
 	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	return nudgewire.Plan{
 		Event: nudgewire.Event{Connector: "shop", Kind: "cart.updated", DedupeKey: key, ReceivedAt: at, Contact: nudgewire.Contact{Phone: "447700900123"}},
-		Wishes: []nudgewire.Wish{{
-			Decision: nudgewire.Decision{Trigger: "remind", Outcome: nudgewire.Planned, Key: key, At: at},
-			Affair:   nudgewire.Affair{Trigger: "remind", Key: key, Phone: "447700900123"},
-			Owe:      nudgewire.Dispatch{Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at, Send: nudgewire.Send{Text: "hello"}},
+		Proposals: []nudgewire.Proposal{{
+			Decision:    nudgewire.Decision{Trigger: "remind", Outcome: nudgewire.Planned, Key: key, At: at},
+			Correlation: nudgewire.Correlation{Trigger: "remind", Key: key, Phone: "447700900123"},
+			Dispatch:    nudgewire.Dispatch{Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at, Send: nudgewire.Send{Text: "hello"}},
 		}},
 	}
 }
 
-func TestAWishNeedsSomebodyToSettleIt(t *testing.T) {
+func TestAProposalNeedsSomebodyToSettleIt(t *testing.T) {
 	s, err := Open(t.Context(), Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db")})
 	if err != nil {
 		t.Fatal(err)
@@ -330,7 +330,7 @@ func TestADecisionMustBeLawful(t *testing.T) {
 		`accept shop.cart.updated: trigger remind: no decision is "planned" with dispatch 0`: {Outcome: nudgewire.Planned},
 	} {
 		s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-		s.settle = func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement { return done }
+		s.settle = func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement { return done }
 		if _, err := s.Accept(t.Context(), []nudgewire.Plan{testPlan("1")}); fmt.Sprint(err) != words {
 			t.Errorf("got  %v\nwant %s", err, words)
 		}

@@ -14,10 +14,10 @@ func wants(o nudgewire.Outcome) bool { return o == nudgewire.Blocked || o == nud
 // optOut carries out an event's word on whether its contact wants messages, and says what came of
 // it. The later word counts by the time when it happened, and of two at the same time the no. A
 // person's block is a person's to end.
-func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Wish, id nudgewire.EventID) (reason string, err error) {
-	phone, at, out := string(w.Affair.Phone), micro(w.EventAt), w.Decision.Outcome == nudgewire.Blocked
+func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Proposal, id nudgewire.EventID) (reason string, err error) {
+	phone, at, out := string(w.Correlation.Phone), micro(w.EventAt), w.Decision.Outcome == nudgewire.Blocked
 	var later int64 = -1
-	err = t.query(stWished, func(r *row) error {
+	err = t.query(stOptedOut, func(r *row) error {
 		was, when, event := r.int() == 1, r.int(), r.int()
 		if when > at || when == at && was && !out {
 			later = event
@@ -32,7 +32,7 @@ func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Wish, id nudgewire.EventID)
 	case later == 0:
 		return "changes nothing: a person allowed the contact later", nil
 	}
-	if _, err := t.exec(stWish, phone, flag(out), at, int64(id)); err != nil {
+	if _, err := t.exec(stProposal, phone, flag(out), at, int64(id)); err != nil {
 		return "", fmt.Errorf("what the contact wants: %w", err)
 	}
 	if out {
@@ -47,7 +47,7 @@ func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Wish, id nudgewire.EventID)
 	if err != nil || n > 0 {
 		return "the contact's block ends", err
 	}
-	if _, blocked, err := t.blocked(w.Affair.Phone); err != nil || blocked {
+	if _, blocked, err := t.blocked(w.Correlation.Phone); err != nil || blocked {
 		return "the contact stays blocked: a person did it, and only a person ends it", err
 	}
 	return "the contact was not blocked", nil
@@ -57,7 +57,7 @@ func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Wish, id nudgewire.EventID)
 // are made tells the sender's last look that there are fresh ones.
 func (s *Store) beforeBlocks(plans []nudgewire.Plan) (done func()) {
 	if !slices.ContainsFunc(plans, func(p nudgewire.Plan) bool {
-		return slices.ContainsFunc(p.Wishes, func(w nudgewire.Wish) bool { return w.Decision.Outcome == nudgewire.Blocked })
+		return slices.ContainsFunc(p.Proposals, func(w nudgewire.Proposal) bool { return w.Decision.Outcome == nudgewire.Blocked })
 	}) {
 		return func() {}
 	}

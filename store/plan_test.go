@@ -36,7 +36,7 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	queries["a row that can be sent"], queries["a row that is claimed"] = unsentRows, sendingRows
 
 	walk := regexp.MustCompile(`^SCAN \w+$|TEMP B-TREE FOR (RIGHT PART|LAST)`)
-	ofOneRun := regexp.MustCompile(`^SCAN (words|owed|told|counted|alive)$`) // statuses, ranges of one run's rows, and what is counted of them
+	ofOneRun := regexp.MustCompile(`^SCAN (words|queued|told|counted|alive)$`) // statuses, ranges of one run's rows, and what is counted of them
 	for name, q := range queries {
 		args := make([]any, 0, 32) // as many as the highest number
 		for strings.Contains(q, "?"+strconv.Itoa(len(args)+1)) {

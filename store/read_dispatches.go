@@ -18,7 +18,7 @@ type DispatchFilter struct {
 	Status  nudgewire.Status // of its message
 	Trigger string
 	Phone   nudgewire.Phone
-	EventID nudgewire.EventID    // owed or renewed because of this event
+	EventID nudgewire.EventID    // queued or renewed because of this event
 	Before  nudgewire.DispatchID // for the next page: the last one's ID
 
 	Template  string
@@ -86,11 +86,11 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 		if err != nil {
 			return nil, err
 		}
-		owed, err := s.withRetries(ctx, owedBy(decisions))
+		queued, err := s.withRetries(ctx, queuedBy(decisions))
 		if err != nil {
 			return nil, err
 		}
-		q.and("id IN " + in(owed))
+		q.and("id IN " + in(queued))
 	}
 	if f.Phone != "" {
 		// The phone's events lead to their dispatches, so only rows of runs are indexed by phone.
@@ -136,7 +136,7 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 	}
 	if f.Run != 0 {
 		keys := nudgewire.RowKeys(f.Run)
-		q.and("event_id = 0 AND substr(affair_key, 1, "+strconv.Itoa(len(keys))+") = ?", keys)
+		q.and("event_id = 0 AND substr(correlation_key, 1, "+strconv.Itoa(len(keys))+") = ?", keys)
 	}
 	if !f.DueBefore.IsZero() {
 		q.and("due_at < ?", micro(f.DueBefore))
@@ -191,7 +191,7 @@ func (s *Store) dispatchesOf(ctx context.Context, phone nudgewire.Phone) (ids []
 	return slices.Compact(ids), err
 }
 
-func owedBy(decisions []nudgewire.Decision) (ids []nudgewire.DispatchID) {
+func queuedBy(decisions []nudgewire.Decision) (ids []nudgewire.DispatchID) {
 	for _, d := range decisions {
 		if d.DispatchID != 0 {
 			ids = append(ids, d.DispatchID)

@@ -39,15 +39,15 @@ func (s *Store) oneMessage(ctx context.Context, where string, arg any) (m nudgew
 	return m, err
 }
 
-// A RefusalFilter narrows a list of refusals. Zero fields do not.
-type RefusalFilter struct {
+// A RejectedRequestFilter narrows a list of refusals. Zero fields do not.
+type RejectedRequestFilter struct {
 	Since     time.Time
 	Limit     int // default 50
 	Connector string
 }
 
-// Refusals lists requests that were not taken, newest first.
-func (s *Store) Refusals(ctx context.Context, f RefusalFilter) (out []nudgewire.Refusal, err error) {
+// RejectedRequests lists requests that were not taken, newest first.
+func (s *Store) RejectedRequests(ctx context.Context, f RejectedRequestFilter) (out []nudgewire.RejectedRequest, err error) {
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
 	}
@@ -59,8 +59,8 @@ func (s *Store) Refusals(ctx context.Context, f RefusalFilter) (out []nudgewire.
 		q.and("at >= ?", micro(f.Since)) // the ring is short enough to walk
 	}
 	const columns = `id, connector, status, stage, reason, method, bytes, sample, at`
-	err = s.rows(ctx, q.sql(columns, "refusals", "id DESC", f.Limit), q.args, func(r *row) error {
-		out = append(out, nudgewire.Refusal{
+	err = s.rows(ctx, q.sql(columns, "rejected_requests", "id DESC", f.Limit), q.args, func(r *row) error {
+		out = append(out, nudgewire.RejectedRequest{
 			ID: r.int(), Connector: r.text(), Status: int(r.int()), Stage: r.text(), Reason: r.text(), Method: r.text(),
 			Bytes: int(r.int()), Sample: r.text(), At: r.time(),
 		})

@@ -147,7 +147,7 @@ func (s *Store) Family(ctx context.Context, id nudgewire.RunID) (ids []nudgewire
 	for of := id; of != 0 && err == nil; {
 		var r nudgewire.Run
 		if r, err = s.Run(ctx, of); err == nil {
-			id, of = of, r.AgainOf
+			id, of = of, r.RetryOf
 		}
 	}
 	ids = []nudgewire.RunID{id}

@@ -9,7 +9,7 @@ import (
 )
 
 // A Story is one event with all that came of it: what each trigger said, and the dispatches
-// that were owed or renewed because of it, with their attempts and messages. An event that
+// that were queued or renewed because of it, with their attempts and messages. An event that
 // no trigger listens to is a story without decisions.
 type Story struct {
 	EventRow
@@ -53,7 +53,7 @@ func (s *Store) tell(ctx context.Context, rows []EventRow) ([]Story, error) {
 	var ids []nudgewire.DispatchID
 	for i := range rows {
 		out[i].EventRow = rows[i]
-		ids = append(ids, owedBy(rows[i].Decisions)...)
+		ids = append(ids, queuedBy(rows[i].Decisions)...)
 	}
 	ids, err := s.withRetries(ctx, ids)
 	if err != nil {
@@ -69,11 +69,11 @@ func (s *Store) tell(ctx context.Context, rows []EventRow) ([]Story, error) {
 		return nil, err
 	}
 	for i := range out {
-		owed, err := s.withRetries(ctx, owedBy(out[i].Decisions))
+		queued, err := s.withRetries(ctx, queuedBy(out[i].Decisions))
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range owed {
+		for _, id := range queued {
 			at := slices.IndexFunc(found, func(d DispatchStory) bool { return d.ID == id })
 			if at >= 0 {
 				out[i].Dispatches = append(out[i].Dispatches, found[at])

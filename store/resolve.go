@@ -71,7 +71,7 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 		if !expires.IsZero() {
 			expires = moment(t.at).Add(d.ExpiresAt.Sub(d.DueAt))
 		}
-		_, err = t.putBack(d, "", comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at})
+		_, err = t.putBack(d, comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at, keepOwner: true})
 	case nudgewire.ResolveAccepted:
 		t.counts[countAccepted]++
 		if _, err = t.exec(stResolve, int64(d.ID), string(nudgewire.StateAccepted), reason, t.at); err == nil {

@@ -18,7 +18,7 @@ type Retry struct {
 	DryRun bool
 }
 
-// Retry owes each message that matches once more, as a dispatch of its own with a fresh expiry, and
+// Retry queues each message that matches once more, as a dispatch of its own with a fresh expiry, and
 // counts what went and what did not by why, most first. The law is that of rows of runs
 // (RunRow.MayGoAgain) and the table that holds each dispatch to one successor is theirs, so nothing
 // goes twice however often it is asked for. Beyond that the matter must still stand: its trigger sends,
@@ -59,7 +59,7 @@ func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err e
 	return went, stayed, err
 }
 
-// again owes a dispatch once more by a person's word, or says why not.
+// again queues a dispatch once more by a person's word, or says why not.
 func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why string, err error) {
 	d, _, why, err := t.mayGoAgain(id)
 	if err != nil || d == nil {
@@ -69,16 +69,16 @@ func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why 
 	if !d.ExpiresAt.IsZero() {
 		expires = q.Now.Add(d.ExpiresAt.Sub(d.DueAt))
 	}
-	against, err := t.oweEventAgain(d, q.Now, expires, s, q.DryRun)
+	against, err := t.enqueueEventRetry(d, q.Now, expires, s, q.DryRun)
 	if err != nil || against != "" {
 		return false, against, err
 	}
 	return true, why, nil
 }
 
-// oweEventAgain owes a message that an event caused once more if its matter still stands, or says
+// oweEventAgain queues a message that an event caused once more if its matter still stands, or says
 // what is against it.
-func (t *tx) oweEventAgain(d *nudgewire.Dispatch, now, expires time.Time, s *Store, dry bool) (against string, err error) {
+func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s *Store, dry bool) (against string, err error) {
 	if d.Trigger != nudgewire.ByHand && !s.sendsBy(d.Trigger) {
 		return "its trigger does not send by the config in force", nil
 	}
@@ -86,21 +86,21 @@ func (t *tx) oweEventAgain(d *nudgewire.Dispatch, now, expires time.Time, s *Sto
 	if err := t.query(stEventAt, func(r *row) error { eventAt = r.int(); return nil }, int64(d.ID)); err != nil {
 		return "", err
 	}
-	wish := nudgewire.Wish{
-		Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned, At: now},
-		Affair:   nudgewire.Affair{Trigger: d.Trigger, Key: d.Key, Phone: d.Phone},
-		Owe:      nudgewire.Dispatch{DueAt: now}, EventAt: moment(eventAt),
-		Again: nudgewire.Again{Mode: nudgewire.Ignore}, Every: nudgewire.Every{Mode: nudgewire.EveryOnce},
+	proposal := nudgewire.Proposal{
+		Decision:    nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned, At: now},
+		Correlation: nudgewire.Correlation{Trigger: d.Trigger, Key: d.Key, Phone: d.Phone},
+		Dispatch:    nudgewire.Dispatch{DueAt: now}, EventAt: moment(eventAt),
+		OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Ignore}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownOnce},
 	}
-	ready := readyWish{affair: affairHash(wish.Affair, s.hash), byPhone: affairHash(phoneAffair(wish.Affair), s.hash)}
-	facts, err := t.facts(&wish, &ready)
+	ready := readyProposal{correlation: correlationHash(proposal.Correlation, s.hash), byPhone: correlationHash(phoneCorrelation(proposal.Correlation), s.hash)}
+	facts, err := t.facts(&proposal, &ready)
 	if err != nil {
 		return "", err
 	}
 	if facts.Last != nil && facts.Last.ID <= d.ID {
 		facts.Last = nil // what went before it was no reason against it then
 	}
-	if met := s.settle(wish, facts); !met.Insert {
+	if met := s.settle(proposal, facts); !met.Insert {
 		return "its matter went on: " + string(met.Outcome), nil
 	}
 	if dry {
@@ -108,15 +108,15 @@ func (t *tx) oweEventAgain(d *nudgewire.Dispatch, now, expires time.Time, s *Sto
 	}
 	t.ids.dispatch++
 	next := t.ids.dispatch
-	if _, err := t.exec(stOweOnceMore, int64(d.ID), next, micro(now), micro(expires)); err != nil {
+	if _, err := t.exec(stEnqueueRetry, int64(d.ID), next, micro(now), micro(expires)); err != nil {
 		return "", err
 	}
 	if _, err := t.exec(stInsertRetry, int64(d.ID), next); err != nil {
 		return "", err
 	}
-	t.keys.add(affairs, ready.affair, next)
+	t.keys.add(correlations, ready.correlation, next)
 	if d.Key != "" {
-		t.keys.add(affairs, ready.byPhone, next)
+		t.keys.add(correlations, ready.byPhone, next)
 	}
 	t.counts[countDispatches]++
 	t.leavesDue(micro(now))

@@ -23,23 +23,23 @@ const runMessages = `
 		SELECT min(status) FROM messages WHERE final = 1
 		UNION ALL
 		SELECT (SELECT min(status) FROM messages WHERE final = 1 AND status > word) FROM words WHERE word IS NOT NULL
-	), owed (first, past) AS (
+	), queued (first, past) AS (
 		SELECT dispatch_id, dispatch_id + row_count FROM run_rows WHERE run_id = ?1
 	), told (first, past) AS (
-		SELECT first, past FROM owed
+		SELECT first, past FROM queued
 		UNION ALL
 		SELECT dispatch_id, dispatch_id + id_count FROM run_messages WHERE run_id = ?1
 	), counted (what, word, n) AS (
 		SELECT 'ended', word, (SELECT coalesce(sum((SELECT count(*) FROM messages WHERE final = 1 AND status = word AND dispatch_id >= first AND dispatch_id < past)), 0) FROM told)
 			FROM words WHERE word IS NOT NULL
 		UNION ALL SELECT 'followed', '', coalesce(sum(id_count), 0) FROM run_messages WHERE run_id = ?1
-		UNION ALL SELECT 'rows', '', coalesce(sum(past - first), 0) FROM owed
-		UNION ALL SELECT 'row', 'rejected', coalesce(sum((SELECT count(*) FROM dispatches WHERE state = 'rejected' AND id >= first AND id < past)), 0) FROM owed
-		UNION ALL SELECT 'row', 'cancelled', coalesce(sum((SELECT count(*) FROM dispatches WHERE state = 'cancelled' AND id >= first AND id < past)), 0) FROM owed
-		UNION ALL SELECT 'row', 'dropped', coalesce(sum((SELECT count(*) FROM dispatches WHERE state = 'dropped' AND id >= first AND id < past)), 0) FROM owed
-		UNION ALL SELECT 'row', 'in_doubt', coalesce(sum((SELECT count(*) FROM dispatches WHERE state = 'in_doubt' AND id >= first AND id < past)), 0) FROM owed
+		UNION ALL SELECT 'rows', '', coalesce(sum(past - first), 0) FROM queued
+		UNION ALL SELECT 'row', 'rejected', coalesce(sum((SELECT count(*) FROM dispatches WHERE state = 'rejected' AND id >= first AND id < past)), 0) FROM queued
+		UNION ALL SELECT 'row', 'cancelled', coalesce(sum((SELECT count(*) FROM dispatches WHERE state = 'cancelled' AND id >= first AND id < past)), 0) FROM queued
+		UNION ALL SELECT 'row', 'dropped', coalesce(sum((SELECT count(*) FROM dispatches WHERE state = 'dropped' AND id >= first AND id < past)), 0) FROM queued
+		UNION ALL SELECT 'row', 'in_doubt', coalesce(sum((SELECT count(*) FROM dispatches WHERE state = 'in_doubt' AND id >= first AND id < past)), 0) FROM queued
 		UNION ALL SELECT 'row', 'sending', (SELECT count(*) FROM dispatches WHERE state = 'sending'
-			AND EXISTS (SELECT 1 FROM owed WHERE id >= first AND id < past))
+			AND EXISTS (SELECT 1 FROM queued WHERE id >= first AND id < past))
 	), alive (n) AS (
 		SELECT coalesce(sum(CASE WHEN what = 'rows' OR what = 'followed' THEN n ELSE -n END), 0) FROM counted
 	)

@@ -64,13 +64,13 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 	}
 	if err == nil {
 		err = s.rows(ctx, `SELECT dispatch_id, again_id FROM retries WHERE dispatch_id >= ?1 AND dispatch_id < ?2`, args, func(r *row) error {
-			list[of(r.int())].AgainAs = nudgewire.DispatchID(r.int())
+			list[of(r.int())].RetriedAs = nudgewire.DispatchID(r.int())
 			return nil
 		})
 	}
 	if err == nil {
 		err = s.rows(ctx, `SELECT again_id, dispatch_id FROM retries WHERE again_id >= ?1 AND again_id < ?2`, args, func(r *row) error {
-			list[of(r.int())].AgainOf = nudgewire.DispatchID(r.int())
+			list[of(r.int())].RetryOf = nudgewire.DispatchID(r.int())
 			return nil
 		})
 	}
@@ -87,8 +87,8 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 		}
 		list[i].Blocked = blocked[list[i].Dispatch.Phone]
 		list[i].ReadBy, list[i].ReadNumber = run, list[i].Number
-		if list[i].AgainOf != 0 {
-			if list[i].ReadBy, list[i].ReadNumber, err = s.readRow(ctx, list[i].AgainOf, readBy); err != nil {
+		if list[i].RetryOf != 0 {
+			if list[i].ReadBy, list[i].ReadNumber, err = s.readRow(ctx, list[i].RetryOf, readBy); err != nil {
 				return err
 			}
 		}
@@ -161,7 +161,7 @@ func (s *Store) readRow(ctx context.Context, id nudgewire.DispatchID, last *last
 				id = before
 				continue
 			}
-			last.original = true // one commit owes rows that are read, or rows that go again
+			last.original = true // one commit queues rows that are read, or rows that go again
 		}
 		return last.run, of.first + int64(id) - of.dispatch, nil
 	}
@@ -176,11 +176,11 @@ type RowStory struct {
 	// The run that read the row from its source, and its number there: another where Run sends it again.
 	ReadBy     nudgewire.RunID
 	ReadNumber int64
-	AgainAs    nudgewire.DispatchID // the dispatch that took its place; 0 for none
-	AgainOf    nudgewire.DispatchID // the dispatch whose place it took; 0 for none
+	RetriedAs  nudgewire.DispatchID // the dispatch that took its place; 0 for none
+	RetryOf    nudgewire.DispatchID // the dispatch whose place it took; 0 for none
 }
 
-// PhoneRows tells of the rows of runs that owed a phone a message, at most limit (0: 50), the
+// PhoneRows tells of the rows of runs that queued a phone a message, at most limit (0: 50), the
 // newest last.
 func (s *Store) PhoneRows(ctx context.Context, phone nudgewire.Phone, limit int) (out []RowStory, err error) {
 	if limit <= 0 {
@@ -208,9 +208,9 @@ func (s *Store) PhoneRows(ctx context.Context, phone nudgewire.Phone, limit int)
 			}
 		}
 		out[i].Run = runs[id]
-		out[i].AgainAs, out[i].AgainOf, err = s.againOf(ctx, out[i].ID)
-		if out[i].ReadBy, out[i].ReadNumber = id, number; err == nil && out[i].AgainOf != 0 {
-			out[i].ReadBy, out[i].ReadNumber, err = s.readRow(ctx, out[i].AgainOf, &lastRead{})
+		out[i].RetriedAs, out[i].RetryOf, err = s.againOf(ctx, out[i].ID)
+		if out[i].ReadBy, out[i].ReadNumber = id, number; err == nil && out[i].RetryOf != 0 {
+			out[i].ReadBy, out[i].ReadNumber, err = s.readRow(ctx, out[i].RetryOf, &lastRead{})
 		}
 	}
 	if err != nil {

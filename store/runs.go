@@ -36,7 +36,7 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 		t.ids.run++
 		id, won = nudgewire.RunID(t.ids.run), true
 		all := append([]any{int64(id), r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
-		if _, err = t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.AgainOf))...); err != nil {
+		if _, err = t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.RetryOf))...); err != nil {
 			return err
 		}
 		for i := range parts {
@@ -149,10 +149,10 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 	return nil
 }
 
-// Adopt gives owner the runs that are planned, building or uploading and nobody's, its own,
+// ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
 // or under a lease that ended before now, and makes their lease end at until. A planned run
 // is passed over while an older one of its job is not final. The oldest come first.
-func (s *Store) Adopt(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error) {
+func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error) {
 	// Looking costs no commit, and mostly there is nothing.
 	if open, err := s.OpenRuns(ctx, ""); err != nil || len(open) == 0 {
 		return nil, err
@@ -236,10 +236,10 @@ func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 	return nil
 }
 
-// Attended is the time up to which a job's clock needs no more looking at: the newest DueAt
+// LastScheduled is the time up to which a job's clock needs no more looking at: the newest DueAt
 // among its runs by cron or missed, or, if that is later, when this line was first seen,
 // which is now if it never was.
-func (s *Store) Attended(ctx context.Context, job, line string, now time.Time) (time.Time, error) {
+func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Time) (time.Time, error) {
 	last, _, err := s.earliest(ctx, `SELECT due_at FROM runs WHERE job = ?1 AND cause <> 'hand' ORDER BY due_at DESC LIMIT 1`, job)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("clock of %s: %w", job, err)
@@ -296,7 +296,7 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 	v.StoppedBy = r.text()
 	v.Overruled = r.text()
 	v.Repeats = nudgewire.RunID(r.int())
-	v.AgainOf = nudgewire.RunID(r.int())
+	v.RetryOf = nudgewire.RunID(r.int())
 	v.FilesRemovedAt = r.time()
 	if r.err != nil {
 		return v, r.err

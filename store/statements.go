@@ -28,12 +28,12 @@ const (
 
 	stInsertKey
 	stInsertKeys
-	stAffair
-	stAffairRow
+	stCorrelated
+	stCorrelatedRow
 	stTombstone
-	stBury
+	stRecordTombstone
 	stExpiredTombstones
-	stUnbury
+	stDeleteTombstone
 	stInsertDispatch
 	stRestart
 	stCancel
@@ -61,10 +61,10 @@ const (
 	stMessage
 	stUpdateMessage
 
-	stInsertRefusal
-	stOldRefusal
+	stInsertRejected
+	stOldRejected
 	stTrimConnector
-	stTrimRefusals
+	stTrimRejected
 	stSaveConfig
 
 	stInsertLookup
@@ -92,12 +92,12 @@ const (
 	stClaimPart
 	stReplacePart
 	stFinishPart
-	stRowsOwed
+	stRowsQueued
 	stInsertRows
 	stCancelRows
 	stGrowRows
 	stInsertRetry
-	stOweOnceMore
+	stEnqueueRetry
 	stResolution
 	stEventAt
 	stRetried
@@ -115,8 +115,8 @@ const (
 	stAllow
 	stOptOut
 	stOptIn
-	stWished
-	stWish
+	stOptedOut
+	stProposal
 	stKeepToken
 	stHalt
 	stUnhalt
@@ -127,11 +127,11 @@ const (
 
 // Columns in the order in which scan.go reads them.
 const (
-	dispatchColumns = `id, event_id, trigger_name, affair_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config`
+	dispatchColumns = `id, event_id, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config`
 	messageColumns  = `dispatch_id, message_id, phone, category, status, error, accepted_at, status_at, told_at, next_poll_at, polls, final, sent_at, delivered_at, read_at, failed_at`
 )
 
-const affairColumns = `d.id, d.state, d.trigger_name, d.affair_key, d.phone, d.due_at, d.created_at, d.claimed_at, d.event_at, d.restarts`
+const correlatedColumns = `d.id, d.state, d.trigger_name, d.correlation_key, d.phone, d.due_at, d.created_at, d.claimed_at, d.event_at, d.restarts`
 
 // endSend is what every statement does to what was to be sent when nobody will send it any more.
 const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
@@ -186,23 +186,23 @@ var statements = [stmtCount]string{
 	stInsertLater:     `INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, ?2, ?3)`,
 
 	// A key that was moved once already may be moved again after a crash.
-	stInsertKey:  insertKeys(1),
-	stInsertKeys: insertKeys(keysAtOnce),
-	stAffair:     `SELECT ` + affairColumns + ` FROM keys k JOIN dispatches d ON d.id = k.id WHERE k.part = 0 AND k.hash = ?1`,
-	stAffairRow:  `SELECT ` + affairColumns + ` FROM dispatches d WHERE d.id = ?1`,
+	stInsertKey:     insertKeys(1),
+	stInsertKeys:    insertKeys(keysAtOnce),
+	stCorrelated:    `SELECT ` + correlatedColumns + ` FROM keys k JOIN dispatches d ON d.id = k.id WHERE k.part = 0 AND k.hash = ?1`,
+	stCorrelatedRow: `SELECT ` + correlatedColumns + ` FROM dispatches d WHERE d.id = ?1`,
 	stTombstone: `SELECT event_id, ref, event_at, expires_at FROM tombstones
-		WHERE affair = ?1 AND trigger_name = ?2 AND affair_key = ?3 AND phone = ?4 AND expires_at > ?5`,
+		WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4 AND expires_at > ?5`,
 	// The newest fact is kept, and the longest memory.
-	stBury: `INSERT INTO tombstones (affair, trigger_name, affair_key, phone, event_id, ref, event_at, expires_at)
+	stRecordTombstone: `INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-		ON CONFLICT (affair, trigger_name, affair_key, phone) DO UPDATE SET
+		ON CONFLICT (correlation, trigger_name, correlation_key, phone) DO UPDATE SET
 			event_id   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_id ELSE tombstones.event_id END,
 			ref        = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.ref ELSE tombstones.ref END,
 			event_at   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_at ELSE tombstones.event_at END,
 			expires_at = CASE WHEN excluded.expires_at >= tombstones.expires_at THEN excluded.expires_at ELSE tombstones.expires_at END`,
-	stExpiredTombstones: `SELECT affair, trigger_name, affair_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2`,
-	stUnbury:            `DELETE FROM tombstones WHERE affair = ?1 AND trigger_name = ?2 AND affair_key = ?3 AND phone = ?4`,
-	stInsertDispatch: `INSERT INTO dispatches (id, event_id, event_at, trigger_name, affair_key, affair, phone, category, lane, send, state, reason,
+	stExpiredTombstones: `SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2`,
+	stDeleteTombstone:   `DELETE FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4`,
+	stInsertDispatch: `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, state, reason,
 			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16)`,
 	stRestart: `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
@@ -221,7 +221,7 @@ var statements = [stmtCount]string{
 	stFinish: `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `
 		WHERE id = ?1 AND state = 'sending' AND owner = ?2 AND attempt = ?3`,
 	// Nobody comes back to wait but by this.
-	stPutBack: `UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = ?7,
+	stPutBack: `UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
 			send = CASE WHEN ended_send = '' OR ?2 = 'waiting' THEN send ELSE ended_send END
 		WHERE id = ?1 AND state = ?8 AND attempt = ?9`,
 	// The first event that calls it off is the one that is told.
@@ -252,11 +252,11 @@ var statements = [stmtCount]string{
 			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
 		WHERE dispatch_id = ?1`,
 
-	stInsertRefusal: `INSERT INTO refusals (id, connector, status, stage, reason, method, bytes, sample, at)
+	stInsertRejected: `INSERT INTO rejected_requests (id, connector, status, stage, reason, method, bytes, sample, at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
-	stOldRefusal:    `SELECT id FROM refusals WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0`,
-	stTrimConnector: `DELETE FROM refusals WHERE id IN (SELECT id FROM refusals WHERE connector = ?1 AND id <= ?2 ORDER BY id LIMIT 200)`,
-	stTrimRefusals:  `DELETE FROM refusals WHERE id IN (SELECT id FROM refusals WHERE id <= ?1 ORDER BY id LIMIT 200)`,
+	stOldRejected:   `SELECT id FROM rejected_requests WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0`,
+	stTrimConnector: `DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE connector = ?1 AND id <= ?2 ORDER BY id LIMIT 200)`,
+	stTrimRejected:  `DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id <= ?1 ORDER BY id LIMIT 200)`,
 	stSaveConfig: `INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
 		ON CONFLICT (version) DO UPDATE SET text = excluded.text, at = excluded.at`,
 
@@ -276,8 +276,8 @@ var statements = [stmtCount]string{
 // columnsOf is how many columns each query returns; those of other files are added there.
 var columnsOf = [stmtCount]int{
 	stEventKey: 5, stSeenOneDay: 5, stSeen: 5,
-	stAffair: 10, stAffairRow: 10, stTombstone: 4, stExpiredTombstones: 4,
+	stCorrelated: 10, stCorrelatedRow: 10, stTombstone: 4, stExpiredTombstones: 4,
 	stDue: 18, stCalledOff: 1, stRecipient: 2, stDispatch: 18, stSending: 18,
-	stDuePolls: 16, stMessage: 16, stOldRefusal: 1,
+	stDuePolls: 16, stMessage: 16, stOldRejected: 1,
 	stDueLookups: 7, stDecisions: 2, stLater: 2,
 }

@@ -40,7 +40,7 @@ func init() {
 		stFinishPart: {0, `UPDATE parts SET state = ?4, reason = ?5, retry_at = ?6, campaign_id = ?7, message_ids = ?8, answer = ?9, http_status = ?10, updated_at = ?11
 			WHERE run_id = ?1 AND number = ?2 AND attempt = ?3 AND (state = 'uploading' OR state = 'in_doubt')`},
 
-		stRowsOwed: {3, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`},
+		stRowsQueued: {3, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`},
 		stGrowRows: {0, `UPDATE run_rows SET row_count = row_count + 1
 			WHERE run_id = ?1 AND first_row >= ?4 AND first_row + row_count = ?2 AND dispatch_id + row_count = ?3`},
 		stInsertRows: {0, `INSERT INTO run_rows (run_id, first_row, row_count, dispatch_id) VALUES (?1, ?2, ?3, ?4)`},
@@ -53,9 +53,9 @@ func init() {
 		stOptOut: {0, `INSERT INTO blocks (phone, reason, source, at, event_id) VALUES (?1, ?2, ?3, ?4, ?5)
 			ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, at = excluded.at, event_id = excluded.event_id
 			WHERE blocks.event_id > 0`},
-		stOptIn:  {0, `DELETE FROM blocks WHERE phone = ?1 AND event_id > 0`},
-		stWished: {3, `SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`},
-		stWish: {0, `INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
+		stOptIn:    {0, `DELETE FROM blocks WHERE phone = ?1 AND event_id > 0`},
+		stOptedOut: {3, `SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`},
+		stProposal: {0, `INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (phone) DO UPDATE SET opted_out = excluded.opted_out, event_at = excluded.event_at, event_id = excluded.event_id`},
 		stBlocked: {1, `SELECT reason FROM blocks WHERE phone = ?1`},
 		stKeepToken: {0, `INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)

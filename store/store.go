@@ -14,16 +14,16 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// Settle decides what to do about a wish, now that the facts are known. It runs inside the
+// Settle decides what to do about a proposal, now that the facts are known. It runs inside the
 // commit, for one group at a time, so it must be a quick pure function; it may be run
 // again when a neighbour's fault undoes the group.
-type Settle func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement
+type Settle func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement
 
 // Options are what a store is opened with.
 type Options struct {
 	DSN      string // "sqlite:" and a path
 	ReadOnly bool   // beside a daemon that writes: no lock, no migration, no change
-	Settle   func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement
+	Settle   func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement
 
 	// OnDue, OnPoll and OnLookup are called after a commit that left a dispatch, a message or
 	// a look-up waiting, with the earliest of their times, before the commit's callers get their answers. They
@@ -202,14 +202,14 @@ func (s *Store) resume(ctx context.Context) error {
 		{`SELECT coalesce(max(id), 0) FROM events`, []any{&w.ids.event}},
 		{`SELECT coalesce(max(id), 0) FROM dispatches`, []any{&w.ids.dispatch}},
 		{`SELECT coalesce(max(dispatch_id + id_count - 1), 0) FROM run_messages`, []any{&followed}},
-		{`SELECT coalesce(max(id), 0) FROM refusals`, []any{&w.ids.refusal}},
+		{`SELECT coalesce(max(id), 0) FROM rejected_requests`, []any{&w.ids.refusal}},
 		{`SELECT coalesce(max(id), 0) FROM runs`, []any{&w.ids.run}},
 		{`SELECT coalesce(min(part), 0) FROM keys WHERE part > 0`, []any{&w.days.first}},
 		{`SELECT coalesce(max(part), 0) FROM keys`, []any{&w.days.last}},
 		{`SELECT count(*) > 0 FROM (SELECT 1 FROM blocks LIMIT 1) AS found`, []any{&w.blocks}},
 		{`SELECT count(*) > 0 FROM (SELECT 1 FROM halts LIMIT 1) AS found`, []any{&w.halts}},
 		{`SELECT count(*) > 0 FROM (SELECT 1 FROM tombstones LIMIT 1) AS found`, []any{&w.graves}},
-		{`SELECT count(*) > 0 FROM (SELECT 1 FROM tombstones WHERE affair_key = '' LIMIT 1) AS found`, []any{&w.phoneGraves}},
+		{`SELECT count(*) > 0 FROM (SELECT 1 FROM tombstones WHERE correlation_key = '' LIMIT 1) AS found`, []any{&w.phoneGraves}},
 	} {
 		if err := s.reads.QueryRowContext(ctx, q.sql).Scan(q.into...); err != nil {
 			return fmt.Errorf("resume: %w", err)
@@ -221,7 +221,7 @@ func (s *Store) resume(ctx context.Context) error {
 	}
 	w.ids.event = max(w.ids.event, totals[counterNames[countEvents]])
 	w.ids.dispatch = max(w.ids.dispatch, followed, totals[counterNames[countDispatches]]+totals[counterNames[countFollowed]])
-	w.ids.refusal = max(w.ids.refusal, totals[counterNames[countRefusals]])
+	w.ids.refusal = max(w.ids.refusal, totals[counterNames[countRejectedRequests]])
 	return s.loadKeys(ctx)
 }
 

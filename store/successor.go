@@ -6,13 +6,13 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A message that the service took, and that failed for the account's trouble, was not sent and is owed
+// A message that the service took, and that failed for the account's trouble, was not sent and is queued
 // once more: by the law of what a person sends again (RunRow.MayGoAgain), the table that holds each
 // dispatch to one successor, and in the commit that knows of the failure, so that a crash loses none and
 // makes none twice. It waits like any other, while sending is halted, and until the expiry that
 // the message had at first.
 
-// succeed owes the message of a dispatch once more, if nothing is against it.
+// succeed queues the message of a dispatch once more, if nothing is against it.
 func (t *tx) succeed(id nudgewire.DispatchID, at time.Time, s *Store) error {
 	d, send, _, err := t.mayGoAgain(id)
 	switch {
@@ -24,7 +24,7 @@ func (t *tx) succeed(id nudgewire.DispatchID, at time.Time, s *Store) error {
 		if s.settle == nil {
 			return nil // nobody knows how its matter stands
 		}
-		_, err = t.oweEventAgain(d, at, d.ExpiresAt, s, false)
+		_, err = t.enqueueEventRetry(d, at, d.ExpiresAt, s, false)
 		return err
 	}
 	of, ok := nudgewire.RunOfKey(d.Key)
@@ -40,7 +40,7 @@ func (t *tx) succeed(id nudgewire.DispatchID, at time.Time, s *Store) error {
 		return err
 	}
 	number = max(number+1, unlisted)
-	if err := t.oweRowAgain(&run, number, d, send, at, d.ExpiresAt); err != nil {
+	if err := t.enqueueRowRetry(&run, number, d, send, at, d.ExpiresAt); err != nil {
 		return err
 	}
 	n, err := t.exec(stGrowRows, int64(of), number, t.ids.dispatch, unlisted)

@@ -25,7 +25,7 @@ func TestMessagesExpireByTheClock(t *testing.T) {
 				ledger := newMemory(1000)
 				ledger.rows[7].Status = nudgewire.StatusDelivered
 				r := start(t, ledger, &service{answer: func(context.Context, int, string) (apiclient.Status, error) { return apiclient.Status{}, err }}, func(o *Options) {
-					o.Plan, o.Budget = Plan{GiveUp: 15 * time.Second, CompleteAt: nudgewire.StatusRead}, pace.NewBudget(20)
+					o.Plan, o.Budget = Plan{GiveUp: 15 * time.Second, FinalStatus: nudgewire.StatusRead}, pace.NewBudget(20)
 				})
 				pass(14 * time.Second)
 				if n := r.Stats().Expired; n != 0 {

@@ -343,7 +343,7 @@ func TestARefusedKeyHaltsTheTracker(t *testing.T) {
 	})
 }
 
-func TestRetuneLiftsTheHaltAndChangesThePlan(t *testing.T) {
+func TestReconfigureLiftsTheHaltAndChangesThePlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := &service{answer: func(context.Context, int, string) (apiclient.Status, error) {
 			return apiclient.Status{}, refusal(401, 0, nil)
@@ -351,7 +351,7 @@ func TestRetuneLiftsTheHaltAndChangesThePlan(t *testing.T) {
 		r := start(t, newMemory(40), bad, nil)
 		pass(time.Second)
 		good := &service{}
-		r.Retune(good, Plan{Schedule: []time.Duration{time.Hour}})
+		r.Reconfigure(good, Plan{Schedule: []time.Duration{time.Hour}})
 		synctest.Wait()
 		if n := len(good.made()); n == 0 {
 			t.Error("nothing was asked with the new key")

@@ -33,9 +33,9 @@ type Plan struct {
 	Schedule []time.Duration
 	// GiveUp is how long after acceptance a message without a final status expires.
 	GiveUp time.Duration
-	// CompleteAt is StatusDelivered, or StatusRead to follow a delivered message on until it is
+	// FinalStatus is StatusDelivered, or StatusRead to follow a delivered message on until it is
 	// read or GiveUp has passed; in the latter case it stays delivered.
-	CompleteAt nudgewire.Status
+	FinalStatus nudgewire.Status
 }
 
 // withDefaults is p with its zero fields filled in.
@@ -46,8 +46,8 @@ func (p Plan) withDefaults() Plan {
 	if p.GiveUp <= 0 {
 		p.GiveUp = DefaultGiveUp
 	}
-	if p.CompleteAt == "" {
-		p.CompleteAt = DefaultCompleteAt
+	if p.FinalStatus == "" {
+		p.FinalStatus = DefaultCompleteAt
 	}
 	return p
 }
@@ -125,7 +125,7 @@ func (p Plan) ends(s nudgewire.Status) bool {
 	case nudgewire.StatusFailed, nudgewire.StatusRead, nudgewire.StatusExpired:
 		return true
 	case nudgewire.StatusDelivered:
-		return p.CompleteAt != nudgewire.StatusRead
+		return p.FinalStatus != nudgewire.StatusRead
 	default:
 		return false
 	}

@@ -27,7 +27,7 @@ func message(s nudgewire.Status) *nudgewire.Message {
 func TestWhatALookBrings(t *testing.T) {
 	toldAt := epoch.Add(3 * time.Second)
 	untilRead := plan()
-	untilRead.CompleteAt = nudgewire.StatusRead
+	untilRead.FinalStatus = nudgewire.StatusRead
 	const (
 		accepted, queued, sent  = nudgewire.StatusAccepted, nudgewire.StatusQueued, nudgewire.StatusSent
 		delivered, read, failed = nudgewire.StatusDelivered, nudgewire.StatusRead, nudgewire.StatusFailed
@@ -109,7 +109,7 @@ func TestTheFirstPollIsNearTheFirstTime(t *testing.T) {
 }
 
 func anyPlan(t *rapid.T) Plan {
-	p := Plan{CompleteAt: rapid.SampledFrom([]nudgewire.Status{nudgewire.StatusDelivered, nudgewire.StatusRead}).Draw(t, "complete at")}
+	p := Plan{FinalStatus: rapid.SampledFrom([]nudgewire.Status{nudgewire.StatusDelivered, nudgewire.StatusRead}).Draw(t, "complete at")}
 	at := time.Duration(0)
 	for range rapid.IntRange(1, 8).Draw(t, "steps") {
 		at += time.Duration(rapid.Int64Range(int64(time.Second), int64(12*time.Hour)).Draw(t, "step"))

@@ -182,9 +182,9 @@ func (t *Tracker) Run(ctx context.Context) error {
 // Wake tells that a message is to be asked about at the given time. It never blocks.
 func (t *Tracker) Wake(at time.Time) { t.alarm.At(at) }
 
-// Retune replaces the API and the plan for looks to come, and forgets that the old API's key
+// Reconfigure replaces the API and the plan for looks to come, and forgets that the old API's key
 // was refused. Polls that are planned already keep their times.
-func (t *Tracker) Retune(api API, plan Plan) {
+func (t *Tracker) Reconfigure(api API, plan Plan) {
 	plan = plan.withDefaults()
 	t.api.Store(&api)
 	t.plan.Store(&plan)

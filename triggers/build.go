@@ -60,8 +60,8 @@ func (b *builder) rule(given Rule) *rule {
 	if r.Mode == "" {
 		r.Mode = Live
 	}
-	if r.Again.Mode == "" {
-		r.Again.Mode = nudgewire.Restart
+	if r.OnRepeat.Mode == "" {
+		r.OnRepeat.Mode = nudgewire.Restart
 	}
 	r.category = b.category(given.Category)
 	r.forget = r.category == nudgewire.Authentication
@@ -97,7 +97,7 @@ func (b *builder) listening(given Rule) *rule {
 	if given.Key != "" {
 		r.key = b.keyOf(given.Key)
 	}
-	if r.remember = given.Remember.D(); r.remember == 0 {
+	if r.remember = given.RememberCancel.D(); r.remember == 0 {
 		r.remember = defaultRemember
 	}
 	return r

@@ -1,6 +1,6 @@
-// Package triggers decides which messages an event owes, and says why. It turns the triggers
+// Package triggers decides which messages an event queues, and says why. It turns the triggers
 // of config.yaml into a Set once (Compile), holds every event against it (Set.Match), and
-// answers what becomes of a wish in the light of what the ledger already knows (Settle).
+// answers what becomes of a proposal in the light of what the ledger already knows (Settle).
 //
 // It is pure: no network, no disk, no clock, no log, no goroutine. Time is an argument, so
 // that the daemon, "try", "why" and the tests reach the same verdict with the same code.

@@ -28,13 +28,13 @@ func ExampleSet_Match() {
 		Contact: nudgewire.Contact{Phone: "447700900123"},
 		Cart:    nudgewire.Cart{ID: "c1", Total: nudgewire.AmountOf(80)},
 	}
-	for _, wish := range set.Match(&event, now).Wishes {
-		fmt.Println(strings.Join(triggers.Explain(wish.Decision), "\n"))
+	for _, proposal := range set.Match(&event, now).Proposals {
+		fmt.Println(strings.Join(triggers.Explain(proposal.Decision), "\n"))
 	}
 	// Output:
 	// ✓ cart.total >= 50 (cart.total = 80)
 	// ✗ customer.accepts_marketing (false)
-	// → refused: customer.accepts_marketing does not hold (false)
+	// → skipped: customer.accepts_marketing does not hold (false)
 }
 
 // Every mistake is reported at once, each with its place and a cure.

@@ -14,7 +14,7 @@ func TestWhoseVariablesAreKept(t *testing.T) {
 		keep     *bool
 		holds    string
 		forgets  bool // the plan
-		send     bool // what it owes
+		send     bool // what it queues
 	}{
 		"a code":                       {nudgewire.Authentication, nil, "cart.total >= 50", true, true},
 		"a code that shall be kept":    {nudgewire.Authentication, &yes, "cart.total >= 50", false, false},
@@ -26,7 +26,7 @@ func TestWhoseVariablesAreKept(t *testing.T) {
 			r := reminder()
 			r.Category, r.Keep, r.If = tt.category, tt.keep, []string{tt.holds}
 			plan := compiled(t, shops, r).Match(aCart(t), noon)
-			if send := plan.Wishes[0].Owe.Send.Forget; plan.Forgets != tt.forgets || send != tt.send {
+			if send := plan.Proposals[0].Dispatch.Send.Forget; plan.Forgets != tt.forgets || send != tt.send {
 				t.Errorf("the plan forgets: %v, its send: %v", plan.Forgets, send)
 			}
 		})
@@ -54,7 +54,7 @@ func TestAForgottenEventIsNowhereInItsDecisions(t *testing.T) {
 		t.Error("the event is kept, or the one that was matched is gone")
 	}
 	var said []string
-	for _, w := range plan.Wishes {
+	for _, w := range plan.Proposals {
 		for _, c := range w.Decision.Clauses {
 			if len(c.Values) > 0 {
 				t.Errorf("a clause keeps %v", c.Values)
@@ -62,11 +62,11 @@ func TestAForgottenEventIsNowhereInItsDecisions(t *testing.T) {
 		}
 		said = append(said, string(w.Decision.Outcome)+" "+w.Decision.Reason)
 	}
-	const want = `planned amount is "…", which is no amount|refused customer.first_name == "Bob" does not hold|refused the header's image: "…" is not an absolute http or https address; amount is "…", which is no amount`
+	const want = `planned amount is "…", which is no amount|skipped customer.first_name == "Bob" does not hold|skipped the header's image: "…" is not an absolute http or https address; amount is "…", which is no amount`
 	if got := strings.Join(said, "|"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if v := plan.Wishes[0].Owe.Send.Variables; len(v) == 0 || v[0] != "Ann" {
+	if v := plan.Proposals[0].Dispatch.Send.Variables; len(v) == 0 || v[0] != "Ann" {
 		t.Errorf("what is sent is %v", v)
 	}
 }

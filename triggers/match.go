@@ -8,7 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// Match holds the event against every rule that listens to it. Each leaves at least one wish,
+// Match holds the event against every rule that listens to it. Each leaves at least one proposal,
 // in the order of the config: Planned with the dispatch as it would be stored, Cancelling,
 // Shadowed, or Refused with the reason. A rule that both cancels and plans on an event
 // cancels first. The event must not change afterwards: the plan holds a copy that shares its
@@ -25,15 +25,15 @@ func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 	scope := newScope(e, now, s.home)
 	defer scope.free()
 	m := matching{scope: scope, now: now.UTC(), version: s.version}
-	plan.Wishes = make([]nudgewire.Wish, 0, len(listening))
+	plan.Proposals = make([]nudgewire.Proposal, 0, len(listening))
 	for _, l := range listening {
 		if l.cancels {
-			plan.Wishes = m.cancel(plan.Wishes, l)
+			plan.Proposals = m.cancel(plan.Proposals, l)
 		}
 		if l.plans {
 			w := m.plan(l.rule)
 			plan.Forgets = plan.Forgets || l.forget && held(w.Decision.Clauses)
-			plan.Wishes = append(plan.Wishes, withUnread(w, e))
+			plan.Proposals = append(plan.Proposals, withUnread(w, e))
 		}
 	}
 	return plan
@@ -49,19 +49,19 @@ type matching struct {
 	version string
 }
 
-func (m *matching) wish(r *rule) nudgewire.Wish {
-	return nudgewire.Wish{
-		Decision: nudgewire.Decision{Trigger: r.Name, Config: m.version, At: m.now},
-		Affair:   nudgewire.Affair{Trigger: r.Name, Phone: m.scope.event.Contact.Phone},
-		Again:    r.Again.Again,
-		Every:    r.Every.Every,
-		EventAt:  happened(m.scope.event),
+func (m *matching) proposal(r *rule) nudgewire.Proposal {
+	return nudgewire.Proposal{
+		Decision:    nudgewire.Decision{Trigger: r.Name, Config: m.version, At: m.now},
+		Correlation: nudgewire.Correlation{Trigger: r.Name, Phone: m.scope.event.Contact.Phone},
+		OnRepeat:    r.OnRepeat.OnRepeat,
+		Cooldown:    r.Cooldown.Cooldown,
+		EventAt:     happened(m.scope.event),
 	}
 }
 
 // withUnread says in a decision what of the event nobody can read: an amount that is none is the
 // reason why a condition saw nothing.
-func withUnread(w nudgewire.Wish, e *nudgewire.Event) nudgewire.Wish {
+func withUnread(w nudgewire.Proposal, e *nudgewire.Event) nudgewire.Proposal {
 	if len(e.Unread) == 0 {
 		return w
 	}
@@ -73,16 +73,16 @@ func withUnread(w nudgewire.Wish, e *nudgewire.Event) nudgewire.Wish {
 	return w
 }
 
-func refused(w nudgewire.Wish, reason string) nudgewire.Wish {
-	w.Decision.Outcome, w.Decision.Reason = nudgewire.Refused, reason
+func refused(w nudgewire.Proposal, reason string) nudgewire.Proposal {
+	w.Decision.Outcome, w.Decision.Reason = nudgewire.Skipped, reason
 	return w
 }
 
 // plan is what the rule wants because of the event. The tests come in the order in which
 // they speak to the reader: is it about this event at all (if), is it too old, is there somebody to
 // send to, when, what.
-func (m *matching) plan(r *rule) nudgewire.Wish {
-	e, w := m.scope.event, m.wish(r)
+func (m *matching) plan(r *rule) nudgewire.Proposal {
+	e, w := m.scope.event, m.proposal(r)
 	if len(r.clauses) > 0 {
 		w.Decision.Clauses = make([]nudgewire.Clause, 0, len(r.clauses))
 	}
@@ -103,11 +103,11 @@ func (m *matching) plan(r *rule) nudgewire.Wish {
 	if trouble != "" {
 		return refused(w, trouble)
 	}
-	w.Affair.Key, w.Decision.Key = key, key
-	if w.Every.Mode == "" {
-		w.Every.Mode = nudgewire.EveryOnce
+	w.Correlation.Key, w.Decision.Key = key, key
+	if w.Cooldown.Mode == "" {
+		w.Cooldown.Mode = nudgewire.CooldownOnce
 		if key == "" { // by phone: its next event is another matter
-			w.Every.Mode = nudgewire.EveryAlways
+			w.Cooldown.Mode = nudgewire.CooldownNone
 		}
 	}
 	due, expires, trouble := r.due(m.scope, m.now)
@@ -119,7 +119,7 @@ func (m *matching) plan(r *rule) nudgewire.Wish {
 		return refused(w, trouble)
 	}
 	send.Forget = r.forget
-	w.Owe = nudgewire.Dispatch{
+	w.Dispatch = nudgewire.Dispatch{
 		Trigger: r.Name, Key: key, Phone: e.Contact.Phone, Category: r.category, Send: send,
 		State: nudgewire.StateWaiting, DueAt: due, ExpiresAt: expires,
 		CreatedAt: m.now, UpdatedAt: m.now, Config: m.version,
@@ -147,11 +147,11 @@ func saysNo(c nudgewire.Clause) string {
 	return c.Text + " does not hold" + valueWords(c)
 }
 
-// cancel appends what the rule wants ended because of the event: one wish for each key it may
+// cancel appends what the rule wants ended because of the event: one proposal for each key it may
 // have, which is one unless "on" names several sorts of event. An event that the rule also
-// plans on is not remembered, or it would end the very dispatch that it owes.
-func (m *matching) cancel(wishes []nudgewire.Wish, l listener) []nudgewire.Wish {
-	r, w := l.rule, m.wish(l.rule)
+// plans on is not remembered, or it would end the very dispatch that it queues.
+func (m *matching) cancel(proposals []nudgewire.Proposal, l listener) []nudgewire.Proposal {
+	r, w := l.rule, m.proposal(l.rule)
 	w.Decision.Outcome = nudgewire.Cancelling
 	if !l.both {
 		w.Forget = m.now.Add(r.remember)
@@ -160,29 +160,29 @@ func (m *matching) cancel(wishes []nudgewire.Wish, l listener) []nudgewire.Wish 
 	if r.key != nil {
 		families = families[:min(1, len(families))]
 	}
-	before := len(wishes)
+	before := len(proposals)
 	for _, family := range families {
 		key, trouble := m.keyFor(r, family)
 		if key == "" || trouble != "" {
 			continue
 		}
-		w.Affair.Key, w.Decision.Key = key, key
-		wishes = append(wishes, w)
+		w.Correlation.Key, w.Decision.Key = key, key
+		proposals = append(proposals, w)
 	}
-	if len(wishes) > before {
-		return wishes
+	if len(proposals) > before {
+		return proposals
 	}
-	if w.Affair.Phone == "" {
-		return append(wishes, refused(w, "cancels nothing: neither key nor phone"))
+	if w.Correlation.Phone == "" {
+		return append(proposals, refused(w, "cancels nothing: neither key nor phone"))
 	}
-	return append(wishes, w)
+	return append(proposals, w)
 }
 
 // maxKey bounds what a sender can make the ledger index.
 const maxKey = 255
 
-// keyFor is the key of the event's affair: what the rule's expression gives, or the identifier
-// of the family. It is "" where the affair goes by phone. Where "on" names several families, the
+// keyFor is the key of the event's correlation key: what the rule's expression gives, or the identifier
+// of the family. It is "" where the correlation key goes by phone. Where "on" names several families, the
 // family is part of the key, so that order 17 is not cart 17.
 func (m *matching) keyFor(r *rule, family string) (key, trouble string) {
 	if r.key != nil {

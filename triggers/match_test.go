@@ -11,11 +11,11 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-func TestAnAbandonedCartOwesAReminder(t *testing.T) {
+func TestAnAbandonedCartQueuesAReminder(t *testing.T) {
 	set := compiled(t, shops, reminder())
 	plan := set.Match(aCart(t), noon)
 	happenedAt := noon.Add(-time.Minute)
-	want := []nudgewire.Wish{{
+	want := []nudgewire.Proposal{{
 		Decision: nudgewire.Decision{
 			Trigger: "abandoned-cart", Outcome: nudgewire.Planned, Key: "cart-1", Config: "v1", At: noon,
 			Clauses: []nudgewire.Clause{
@@ -24,8 +24,8 @@ func TestAnAbandonedCartOwesAReminder(t *testing.T) {
 				{Text: `not (customer.tags contains "wholesale")`, Held: true, Values: []nudgewire.Value{{Name: "customer.tags", Value: "VIP, spring"}}},
 			},
 		},
-		Affair: nudgewire.Affair{Trigger: "abandoned-cart", Key: "cart-1", Phone: "447700900123"},
-		Owe: nudgewire.Dispatch{
+		Correlation: nudgewire.Correlation{Trigger: "abandoned-cart", Key: "cart-1", Phone: "447700900123"},
+		Dispatch: nudgewire.Dispatch{
 			Trigger: "abandoned-cart", Key: "cart-1", Phone: "447700900123", Category: nudgewire.Marketing,
 			Send: nudgewire.Send{
 				Template: "cart_reminder", Language: "en",
@@ -36,19 +36,19 @@ func TestAnAbandonedCartOwesAReminder(t *testing.T) {
 			ExpiresAt: happenedAt.Add(45*time.Minute + 6*time.Hour),
 			CreatedAt: noon, UpdatedAt: noon, Config: "v1",
 		},
-		Again:   nudgewire.Again{Mode: nudgewire.Restart},
-		Every:   nudgewire.Every{Mode: nudgewire.EveryCooldown, Cooldown: 72 * time.Hour},
-		EventAt: happenedAt,
+		OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Restart},
+		Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownFor, For: 72 * time.Hour},
+		EventAt:  happenedAt,
 	}}
-	if diff := cmp.Diff(want, plan.Wishes); diff != "" {
+	if diff := cmp.Diff(want, plan.Proposals); diff != "" {
 		t.Errorf("Match (-want +got):\n%s", diff)
 	}
 }
 
-// verdicts are the wishes of a plan in short: "outcome key: reason".
+// verdicts are the proposals of a plan in short: "outcome key: reason".
 func verdicts(p nudgewire.Plan) string {
 	var lines []string
-	for _, w := range p.Wishes {
+	for _, w := range p.Proposals {
 		line := strings.TrimSpace(fmt.Sprintf("%s %s", w.Decision.Outcome, w.Decision.Key))
 		if w.Decision.Reason != "" {
 			line += ": " + w.Decision.Reason
@@ -76,53 +76,53 @@ func TestWhatATriggerAnswers(t *testing.T) {
 		},
 		"a condition that does not hold is named with its value": {
 			event: func(e *nudgewire.Event) { e.Cart.Total = nudgewire.AmountOf(12) },
-			want:  "refused: cart.total >= 50 does not hold (cart.total = 12)",
+			want:  "skipped: cart.total >= 50 does not hold (cart.total = 12)",
 		},
 		"a flag that does not hold is not said twice": {
 			event: func(e *nudgewire.Event) { e.Contact.AcceptsMarketing = false },
-			want:  "refused: customer.accepts_marketing does not hold (false)",
+			want:  "skipped: customer.accepts_marketing does not hold (false)",
 		},
 		"a condition that cannot be told refuses": {
 			rule: func(r *Rule) { r.If = []string{"raw.points > 5"} },
-			want: "refused: cannot tell whether raw.points > 5: raw.points is missing",
+			want: "skipped: cannot tell whether raw.points > 5: raw.points is missing",
 		},
 		"an event without a phone says why it has none": {
 			event: func(e *nudgewire.Event) {
 				e.Contact.Phone, e.Contact.PhoneProblem = "", `"12" is too short to be a phone`
 			},
-			want: `refused: "12" is too short to be a phone`,
+			want: `skipped: "12" is too short to be a phone`,
 		},
 		"an event that names no phone at all": {
 			event: func(e *nudgewire.Event) { e.Contact.Phone = "" },
-			want:  "refused: the event names no phone",
+			want:  "skipped: the event names no phone",
 		},
 		"an event that is too old sends nothing": {
 			event: func(e *nudgewire.Event) { e.OccurredAt = noon.Add(-73 * time.Hour) },
-			want:  "refused: the event is 3d1h old; max_age is 3d",
+			want:  "skipped: the event is 3d1h old; max_age is 3d",
 		},
 		"a variable that comes out empty refuses": {
 			event: func(e *nudgewire.Event) { e.Cart.Items = nil },
-			want:  "refused cart-1: variable 2 is empty: {{ cart.items[0].title }} (cart.items[0] is missing: cart.items has 0 entries); give it a default",
+			want:  "skipped cart-1: variable 2 is empty: {{ cart.items[0].title }} (cart.items[0] is missing: cart.items has 0 entries); give it a default",
 		},
 		"a text that is not told and has no default refuses": {
 			event: func(e *nudgewire.Event) { e.Cart.URL = " " },
-			want:  "refused cart-1: variable 3 is empty: {{ cart.url }}; give it a default",
+			want:  "skipped cart-1: variable 3 is empty: {{ cart.url }}; give it a default",
 		},
 		"a link that is too long is not cut": {
 			event: func(e *nudgewire.Event) { e.Cart.URL = "https://shop.example/" + strings.Repeat("x", 1100) },
-			want:  "refused cart-1: variable 3 is 1121 characters long: at most 1024 are sent, and a link cannot be cut",
+			want:  "skipped cart-1: variable 3 is 1121 characters long: at most 1024 are sent, and a link cannot be cut",
 		},
 		"a header that is no web address refuses": {
 			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "/mug.jpg" },
-			want:  `refused cart-1: the header's image: "/mug.jpg" is not an absolute http or https address`,
+			want:  `skipped cart-1: the header's image: "/mug.jpg" is not an absolute http or https address`,
 		},
 		"a header that cannot be fetched from outside refuses": {
 			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "http://[::1]:8080/mug.jpg" },
-			want:  `refused cart-1: the header's image: "http://[::1]:8080/mug.jpg" cannot be fetched from outside: its host is not one of the public internet`,
+			want:  `skipped cart-1: the header's image: "http://[::1]:8080/mug.jpg" cannot be fetched from outside: its host is not one of the public internet`,
 		},
 		"a header address is not a script": {
 			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "javascript:alert(1)" },
-			want:  `refused cart-1: the header's image: "javascript:alert(1)" is not an absolute http or https address`,
+			want:  `skipped cart-1: the header's image: "javascript:alert(1)" is not an absolute http or https address`,
 		},
 		"an order cancels by the cart's key": {
 			event: func(e *nudgewire.Event) { e.Kind = "order.created" },
@@ -134,7 +134,7 @@ func TestWhatATriggerAnswers(t *testing.T) {
 		},
 		"an order with neither cancels nothing": {
 			event: func(e *nudgewire.Event) { e.Kind, e.Cart.ID, e.Contact.Phone = "order.created", "", "" },
-			want:  "refused: cancels nothing: neither key nor phone",
+			want:  "skipped: cancels nothing: neither key nor phone",
 		},
 		"an order without a phone cancels by key": {
 			event: func(e *nudgewire.Event) { e.Kind, e.Contact.Phone = "order.created", "" },
@@ -158,7 +158,7 @@ func TestWhatATriggerAnswers(t *testing.T) {
 			},
 			want: "planned cart:cart-1",
 		},
-		"a cancelling event ends the affairs of each sort": {
+		"a cancelling event ends the correlation keys of each sort": {
 			rule: func(r *Rule) {
 				r.Key, r.On = "", []string{"shopify.cart.updated", "shopify.order.paid"}
 			},
@@ -176,24 +176,24 @@ func TestWhatATriggerAnswers(t *testing.T) {
 		},
 		"a key that would bloat the ledger is refused": {
 			event: func(e *nudgewire.Event) { e.Cart.ID = strings.Repeat("k", 256) },
-			want:  "refused: the key is 256 bytes long; at most 255 are kept",
+			want:  "skipped: the key is 256 bytes long; at most 255 are kept",
 		},
 		"a moment that is long past is refused": {
 			rule: func(r *Rule) { r.Wait = Wait{Until: "cart.expires_at - 20h"} },
-			want: "refused cart-1: the moment to send, 2026-11-26 22:00:00 UTC, is past by more than 6h (expires)",
+			want: "skipped cart-1: the moment to send, 2026-11-26 22:00:00 UTC, is past by more than 6h (expires)",
 		},
 		"a moment that is missing is refused": {
 			rule:  func(r *Rule) { r.Wait = Wait{Until: "cart.expires_at - 2h"} },
 			event: func(e *nudgewire.Event) { e.Cart.ExpiresAt = time.Time{} },
-			want:  "refused cart-1: wait until cart.expires_at - 2h: cart.expires_at is missing",
+			want:  "skipped cart-1: wait until cart.expires_at - 2h: cart.expires_at is missing",
 		},
 		"a moment of the payload that is no time is refused": {
 			rule: func(r *Rule) { r.Wait = Wait{Until: "raw.when"} },
-			want: "refused cart-1: wait until raw.when: it is text, not a time",
+			want: "skipped cart-1: wait until raw.when: it is text, not a time",
 		},
 		"a language may come from the contact": {
 			rule: func(r *Rule) { r.Send.Language = "{{ raw.lang }}" },
-			want: "refused cart-1: the language is empty: {{ raw.lang }} (raw.lang is missing); give it a default",
+			want: "skipped cart-1: the language is empty: {{ raw.lang }} (raw.lang is missing); give it a default",
 		},
 	}
 	for name, tt := range tests {
@@ -276,16 +276,16 @@ func TestWhenAMessageFallsDue(t *testing.T) {
 				tt.event(e)
 			}
 			plan := compiled(t, shops, r).Match(e, noon)
-			if len(plan.Wishes) != 1 || plan.Wishes[0].Decision.Outcome != nudgewire.Planned {
+			if len(plan.Proposals) != 1 || plan.Proposals[0].Decision.Outcome != nudgewire.Planned {
 				t.Fatalf("not planned: %s", verdicts(plan))
 			}
-			owe := plan.Wishes[0].Owe
+			enqueue := plan.Proposals[0].Dispatch
 			var expires time.Time
 			if tt.lifetime > 0 {
 				expires = tt.due.Add(tt.lifetime)
 			}
-			if !owe.DueAt.Equal(tt.due) || !owe.ExpiresAt.Equal(expires) {
-				t.Errorf("due %v, expires %v; want %v, %v", owe.DueAt, owe.ExpiresAt, tt.due, expires)
+			if !enqueue.DueAt.Equal(tt.due) || !enqueue.ExpiresAt.Equal(expires) {
+				t.Errorf("due %v, expires %v; want %v, %v", enqueue.DueAt, enqueue.ExpiresAt, tt.due, expires)
 			}
 		})
 	}
@@ -328,7 +328,7 @@ func TestWhatASenderWritesIsNeverATemplate(t *testing.T) {
 	e.Cart.Items[0].Title = "Mug\r\n\tblue     and   \u202ewhite\u0000"
 	plan := compiled(t, shops, reminder()).Match(e, noon)
 	want := []string{`{{ contact.phone }} {{raw.code | default: "x"}}`, "Mug blue and white", "https://shop.example/cart/1"}
-	if diff := cmp.Diff(want, plan.Wishes[0].Owe.Send.Variables); diff != "" {
+	if diff := cmp.Diff(want, plan.Proposals[0].Dispatch.Send.Variables); diff != "" {
 		t.Errorf("variables (-want +got):\n%s", diff)
 	}
 }
@@ -336,7 +336,7 @@ func TestWhatASenderWritesIsNeverATemplate(t *testing.T) {
 func TestAVariableIsCutAtItsBound(t *testing.T) {
 	e := aCart(t)
 	e.Contact.FirstName = strings.Repeat("ü", 2000)
-	got := compiled(t, shops, reminder()).Match(e, noon).Wishes[0].Owe.Send.Variables[0]
+	got := compiled(t, shops, reminder()).Match(e, noon).Proposals[0].Dispatch.Send.Variables[0]
 	if want := strings.Repeat("ü", maxVariable-1) + "…"; got != want {
 		t.Errorf("got %d characters ending in %q", len([]rune(got)), got[len(got)-6:])
 	}
@@ -345,12 +345,12 @@ func TestAVariableIsCutAtItsBound(t *testing.T) {
 func TestAnEventThatCancelsAndPlansIsNotRemembered(t *testing.T) {
 	r := reminder()
 	r.CancelOn = []string{"shopify.cart.updated"}
-	wishes := compiled(t, shops, r).Match(aCart(t), noon).Wishes
-	if s := Settle(wishes[0], nudgewire.Facts{}); s.Bury || s.Outcome != nudgewire.Cancelling {
-		t.Errorf("it would end what it owes itself: %+v", s)
+	proposals := compiled(t, shops, r).Match(aCart(t), noon).Proposals
+	if s := Settle(proposals[0], nudgewire.Facts{}); s.RecordTombstone || s.Outcome != nudgewire.Cancelling {
+		t.Errorf("it would end what it queues itself: %+v", s)
 	}
-	if s := Settle(wishes[1], nudgewire.Facts{}); !s.Insert {
-		t.Errorf("it owes nothing: %+v", s)
+	if s := Settle(proposals[1], nudgewire.Facts{}); !s.Insert {
+		t.Errorf("it queues nothing: %+v", s)
 	}
 }
 
@@ -378,7 +378,7 @@ func TestPatternsListen(t *testing.T) {
 			set := compiled(t, shops, Rule{Name: "r", On: []string{tt.on}, Send: Send{Campaign: "417"}})
 			e := aCart(t)
 			e.Connector, e.Kind = tt.connector, tt.kind
-			if got := len(set.Match(e, noon).Wishes) == 1; got != tt.want {
+			if got := len(set.Match(e, noon).Proposals) == 1; got != tt.want {
 				t.Errorf("%s listens to %s: %v, want %v", tt.on, e.Ref(), got, tt.want)
 			}
 		})
@@ -389,19 +389,19 @@ func TestExplainedDecisionsReadAsSentences(t *testing.T) {
 	set := compiled(t, shops, reminder())
 	e := aCart(t)
 	e.Contact.AcceptsMarketing = false
-	got := strings.Join(Explain(set.Match(e, noon).Wishes[0].Decision), "\n")
+	got := strings.Join(Explain(set.Match(e, noon).Proposals[0].Decision), "\n")
 	want := `✓ cart.total >= 50 (cart.total = 79.90)
 ✗ customer.accepts_marketing (false)
-→ refused: customer.accepts_marketing does not hold (false)`
+→ skipped: customer.accepts_marketing does not hold (false)`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	r := reminder()
 	r.If = []string{`contact.phone startsWith "44"`, `raw.code > 5`}
-	got = strings.Join(Explain(compiled(t, shops, r).Match(e, noon).Wishes[0].Decision), "\n")
+	got = strings.Join(Explain(compiled(t, shops, r).Match(e, noon).Proposals[0].Decision), "\n")
 	want = `✓ contact.phone startsWith "44" (contact.phone = 4477******23)
 ✗ raw.code > 5 (raw.code = 0123): raw.code is text, not a number like 5; number(raw.code) reads it as a number
-→ refused: cannot tell whether raw.code > 5: raw.code is text, not a number like 5; number(raw.code) reads it as a number`
+→ skipped: cannot tell whether raw.code > 5: raw.code is text, not a number like 5; number(raw.code) reads it as a number`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -488,20 +488,20 @@ func TestARuleThatDoesNotSendCancelsWhatStillWaits(t *testing.T) {
 			}
 			e := &nudgewire.Event{Connector: "shopify", Kind: "order.created", ReceivedAt: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)}
 			e.Cart.ID, e.Contact.Phone = "c1", "447700900123"
-			wishes := s.Match(e, e.ReceivedAt).Wishes
-			if len(wishes) != 1 || wishes[0].Decision.Outcome != nudgewire.Cancelling || wishes[0].Affair.Key != "c1" || wishes[0].Forget.IsZero() {
-				t.Errorf("its order: %+v", wishes)
+			proposals := s.Match(e, e.ReceivedAt).Proposals
+			if len(proposals) != 1 || proposals[0].Decision.Outcome != nudgewire.Cancelling || proposals[0].Correlation.Key != "c1" || proposals[0].Forget.IsZero() {
+				t.Errorf("its order: %+v", proposals)
 			}
 			e.Kind = "cart.updated"
-			if wishes := s.Match(e, e.ReceivedAt).Wishes; len(wishes) != 0 {
-				t.Errorf("its cart: %+v", wishes)
+			if proposals := s.Match(e, e.ReceivedAt).Proposals; len(proposals) != 0 {
+				t.Errorf("its cart: %+v", proposals)
 			}
 		})
 	}
 	all, _ := Compile([]Rule{off}, env)
 	e := &nudgewire.Event{Connector: "shopify", Kind: "order.created", ReceivedAt: time.Now()}
-	if wishes := all.Match(e, e.ReceivedAt).Wishes; len(wishes) != 0 {
-		t.Errorf("with nothing waiting, one that is off says %+v", wishes)
+	if proposals := all.Match(e, e.ReceivedAt).Proposals; len(proposals) != 0 {
+		t.Errorf("with nothing waiting, one that is off says %+v", proposals)
 	}
 	rule.Key = "cart.totl"
 	if _, known := all.Holding(nil, []Rule{rule}); known[0] {

@@ -28,28 +28,28 @@ func TestMatchIsDeterministicAndLeavesTheEventAlone(t *testing.T) {
 		e.Payload = []byte(rapid.SampledFrom([]string{"", "{", `{"vip":true}`, `{"vip":"x"}`, "<xml/>"}).Draw(r, "payload"))
 		before := *e
 		first := set.Match(e, noon)
-		if diff := cmp.Diff(first.Wishes, set.Match(e, noon).Wishes); diff != "" {
+		if diff := cmp.Diff(first.Proposals, set.Match(e, noon).Proposals); diff != "" {
 			r.Fatalf("twice the same event, two answers:\n%s", diff)
 		}
 		if !reflect.DeepEqual(before, *e) {
 			r.Fatal("the event was changed")
 		}
-		for _, w := range first.Wishes {
+		for _, w := range first.Proposals {
 			switch w.Decision.Outcome {
 			case nudgewire.Planned:
-				if w.Owe.Phone == "" || w.Owe.DueAt.Before(noon) || w.Owe.Category == "" {
-					r.Fatalf("a plan that cannot be carried out: %+v", w.Owe)
+				if w.Dispatch.Phone == "" || w.Dispatch.DueAt.Before(noon) || w.Dispatch.Category == "" {
+					r.Fatalf("a plan that cannot be carried out: %+v", w.Dispatch)
 				}
-				for _, v := range w.Owe.Send.Variables {
+				for _, v := range w.Dispatch.Send.Variables {
 					if v == "" || v != flat(v) || utf8.RuneCountInString(v) > maxVariable {
 						r.Fatalf("a variable that the network refuses: %q", v)
 					}
 				}
 			case nudgewire.Cancelling:
-				if w.Affair.Key == "" && w.Affair.Phone == "" {
-					r.Fatal("cancels an affair without a name")
+				if w.Correlation.Key == "" && w.Correlation.Phone == "" {
+					r.Fatal("cancels a correlation key without a name")
 				}
-			case nudgewire.Refused:
+			case nudgewire.Skipped:
 				if w.Decision.Reason == "" {
 					r.Fatal("a refusal without a reason")
 				}

@@ -15,20 +15,20 @@ import (
 type Rule struct {
 	Name string `yaml:"-"` // the key under "triggers:"
 
-	On       []string           `yaml:"on" doc:"Events that may owe a message: connector.kind, *.kind, connector.*, or a list of these." example:"shopify.cart.updated"`
-	If       []string           `yaml:"if" doc:"Conditions; all of them have to hold." example:"cart.total >= 50"`
-	Wait     Wait               `yaml:"wait" doc:"How long after the event to send: a duration, {until: a time of day} or {until: an expression that gives a time}." example:"45m"`
-	CancelOn []string           `yaml:"cancel_on" doc:"Events that end what waits for the same key, also when they arrive first." example:"shopify.order.created"`
-	Key      string             `yaml:"key" doc:"What makes two events the same affair. Default: the identifier of the cart, order, deal or form that the event is about, else the phone." example:"cart.id"`
-	Again    Again              `yaml:"again" doc:"What a second event of an affair does while the first one's message waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}." example:"restart"`
-	Every    Every              `yaml:"every" doc:"When an affair that got its message may get another: once, always, or a cooldown. Default: once by key, always by phone." example:"3d"`
-	Expires  Lifetime           `yaml:"expires" doc:"Past due by more than this, a message is dropped; off for never. Default: 24h, for authentication 10m." example:"6h"`
-	MaxAge   Lifetime           `yaml:"max_age" doc:"An event that happened longer ago than this sends nothing. Default: off." example:"72h"`
-	Remember units.Duration     `yaml:"remember" doc:"How long a cancelling event is remembered, for those that arrive after it. Default: 24h." example:"48h"`
-	Send     Send               `yaml:"send" doc:"What to send: a template, a campaign or a text."`
-	Category nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" doc:"The messaging network's class of the message. Default: defaults.category."`
-	Keep     *bool              `yaml:"keep_variables" doc:"false: once the message was sent, or cannot be any more, nothing keeps what was filled in, nor what its event said. Default: false for category authentication, else true." example:"false"`
-	Mode     Mode               `yaml:"mode" validate:"oneof=live shadow off" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits when it stops being live is paused, and can still be cancelled. Default: live."`
+	On             []string           `yaml:"on" doc:"Events that may queue a message: connector.kind, *.kind, connector.*, or a list of these." example:"shopify.cart.updated"`
+	If             []string           `yaml:"if" doc:"Conditions; all of them have to hold." example:"cart.total >= 50"`
+	Wait           Wait               `yaml:"wait" doc:"How long after the event to send: a duration, {until: a time of day} or {until: an expression that gives a time}." example:"45m"`
+	CancelOn       []string           `yaml:"cancel_on" doc:"Events that end what waits for the same key, also when they arrive first." example:"shopify.order.created"`
+	Key            string             `yaml:"key" doc:"What makes two events the same correlation key. Default: the identifier of the cart, order, deal or form that the event is about, else the phone." example:"cart.id"`
+	OnRepeat       OnRepeat           `yaml:"on_repeat" doc:"What a second event of a correlation key does while the first one's message waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}." example:"restart"`
+	Cooldown       Cooldown           `yaml:"cooldown" doc:"When a correlation key that got its message may get another: once, always, or a cooldown. Default: once by key, always by phone." example:"3d"`
+	Expires        Lifetime           `yaml:"expires" doc:"Past due by more than this, a message is dropped; off for never. Default: 24h, for authentication 10m." example:"6h"`
+	MaxAge         Lifetime           `yaml:"max_age" doc:"An event that happened longer ago than this sends nothing. Default: off." example:"72h"`
+	RememberCancel units.Duration     `yaml:"remember_cancel" doc:"How long a cancelling event is remembered, for those that arrive after it. Default: 24h." example:"48h"`
+	Send           Send               `yaml:"send" doc:"What to send: a template, a campaign or a text."`
+	Category       nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" doc:"The messaging network's class of the message. Default: defaults.category."`
+	Keep           *bool              `yaml:"keep_variables" doc:"false: once the message was sent, or cannot be any more, nothing keeps what was filled in, nor what its event said. Default: false for category authentication, else true." example:"false"`
+	Mode           Mode               `yaml:"mode" validate:"oneof=live shadow off" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits when it stops being live is paused, and can still be cancelled. Default: live."`
 }
 
 // A Mode is whether a trigger acts, only decides, or sleeps. "" is Live.
@@ -95,92 +95,92 @@ func (Wait) Schema() map[string]any {
 	})
 }
 
-// Again is nudgewire.Again as YAML writes it: a word, or its parts.
-type Again struct{ nudgewire.Again }
+// OnRepeat is nudgewire.OnRepeat as YAML writes it: a word, or its parts.
+type OnRepeat struct{ nudgewire.OnRepeat }
 
-var againModes = []string{string(nudgewire.Restart), string(nudgewire.Ignore), string(nudgewire.Parallel)}
+var repeatModes = []string{string(nudgewire.Restart), string(nudgewire.Ignore), string(nudgewire.Parallel)}
 
 // DecodeYAML reads restart, or {mode: restart, max: 20, within: 24h}; the mode may be left out.
-func (a *Again) DecodeYAML(n *yamlpos.Node) {
-	a.Mode = nudgewire.Restart
+func (o *OnRepeat) DecodeYAML(n *yamlpos.Node) {
+	o.Mode = nudgewire.Restart
 	if n.Kind() != yamlpos.Mapping {
-		var w againWord
+		var w repeatWord
 		n.Decode(&w)
-		a.Mode = nudgewire.AgainMode(w.Mode)
+		o.Mode = nudgewire.RepeatMode(w.Mode)
 		return
 	}
 	var parts struct {
-		Mode   againWord      `yaml:"mode"`
+		Mode   repeatWord     `yaml:"mode"`
 		Max    int            `yaml:"max" validate:"min=0"`
 		Within units.Duration `yaml:"within"`
 	}
 	n.Decode(&parts)
 	if parts.Mode.Mode != "" {
-		a.Mode = nudgewire.AgainMode(parts.Mode.Mode)
+		o.Mode = nudgewire.RepeatMode(parts.Mode.Mode)
 	}
-	a.Max, a.Within = parts.Max, parts.Within.D()
-	if a.Mode != nudgewire.Restart && (a.Max != 0 || a.Within != 0) {
-		n.Report("max and within bound restarts, and mode is "+string(a.Mode), "remove them")
+	o.Max, o.Within = parts.Max, parts.Within.D()
+	if o.Mode != nudgewire.Restart && (o.Max != 0 || o.Within != 0) {
+		n.Report("max and within bound restarts, and mode is "+string(o.Mode), "remove them")
 	}
 }
 
-// againWord is one of the modes.
-type againWord struct{ Mode string }
+// repeatWord is one of the modes.
+type repeatWord struct{ Mode string }
 
-func (w *againWord) UnmarshalText(text []byte) error {
-	for _, m := range againModes {
+func (w *repeatWord) UnmarshalText(text []byte) error {
+	for _, m := range repeatModes {
 		if string(text) == m {
 			w.Mode = m
 			return nil
 		}
 	}
-	return wrongWord(string(text), againModes, "")
+	return wrongWord(string(text), repeatModes, "")
 }
 
 // Schema describes it to editors.
-func (Again) Schema() map[string]any {
-	word := map[string]any{"enum": againModes}
+func (OnRepeat) Schema() map[string]any {
+	word := map[string]any{"enum": repeatModes}
 	return anyOf(word, map[string]any{
 		"type": "object", "additionalProperties": false,
 		"properties": map[string]any{"mode": word, "max": map[string]any{"type": "integer", "minimum": 0}, "within": units.Duration(0).Schema()},
 	})
 }
 
-// Every is nudgewire.Every as YAML writes it. The zero value leaves the choice to the key.
-type Every struct{ nudgewire.Every }
+// Cooldown is nudgewire.Cooldown as YAML writes it. The zero value leaves the choice to the key.
+type Cooldown struct{ nudgewire.Cooldown }
 
-// UnmarshalText reads once, always or a cooldown.
-func (e *Every) UnmarshalText(text []byte) error {
-	switch word := nudgewire.EveryMode(text); word {
-	case nudgewire.EveryOnce, nudgewire.EveryAlways:
-		e.Mode = word
+// UnmarshalText reads once, none or a duration.
+func (c *Cooldown) UnmarshalText(text []byte) error {
+	switch word := nudgewire.CooldownMode(text); word {
+	case nudgewire.CooldownOnce, nudgewire.CooldownNone:
+		c.Mode = word
 		return nil
 	}
 	d, err := units.ParseDuration(string(text))
 	if err != nil {
-		return wrongWord(string(text), []string{"once", "always"}, " or a duration such as 3d")
+		return wrongWord(string(text), []string{"once", "none"}, " or a duration such as 3d")
 	}
 	if d == 0 {
-		e.Mode = nudgewire.EveryAlways
+		c.Mode = nudgewire.CooldownNone
 		return nil
 	}
-	e.Mode, e.Cooldown = nudgewire.EveryCooldown, d.D()
+	c.Mode, c.For = nudgewire.CooldownFor, d.D()
 	return nil
 }
 
-// String is Every as it is read.
-func (e Every) String() string { return everyWords(e.Every) }
+// String is the cooldown as it is read.
+func (c Cooldown) String() string { return cooldownWords(c.Cooldown) }
 
-func everyWords(e nudgewire.Every) string {
-	if e.Mode == nudgewire.EveryCooldown {
-		return units.Duration(e.Cooldown).String()
+func cooldownWords(c nudgewire.Cooldown) string {
+	if c.Mode == nudgewire.CooldownFor {
+		return units.Duration(c.For).String()
 	}
-	return string(e.Mode)
+	return string(c.Mode)
 }
 
 // Schema describes it to editors.
-func (Every) Schema() map[string]any {
-	return anyOf(map[string]any{"enum": []string{"once", "always"}}, units.Duration(0).Schema())
+func (Cooldown) Schema() map[string]any {
+	return anyOf(map[string]any{"enum": []string{"once", "none"}}, units.Duration(0).Schema())
 }
 
 // A Lifetime is a duration that can be switched off. The zero value was not written.

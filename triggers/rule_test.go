@@ -17,13 +17,13 @@ if:
   - cart.total >= 50
   - customer.accepts_marketing
 key: cart.id
-again: {max: 20, within: 24h}
-every: 3d
+on_repeat: {max: 20, within: 24h}
+cooldown: 3d
 wait: {until: 'cart.expires_at - 2h'}
 cancel_on: [shopify.order.created, "*.order.paid"]
 max_age: 72h
 expires: off
-remember: 2d
+remember_cancel: 2d
 category: utility
 mode: shadow
 send:
@@ -38,12 +38,12 @@ send:
 	}
 	want := Rule{
 		On: []string{"shopify.cart.updated"}, If: []string{"cart.total >= 50", "customer.accepts_marketing"}, Key: "cart.id",
-		Again:    Again{nudgewire.Again{Mode: nudgewire.Restart, Max: 20, Within: 24 * time.Hour}},
-		Every:    Every{nudgewire.Every{Mode: nudgewire.EveryCooldown, Cooldown: 72 * time.Hour}},
+		OnRepeat: OnRepeat{nudgewire.OnRepeat{Mode: nudgewire.Restart, Max: 20, Within: 24 * time.Hour}},
+		Cooldown: Cooldown{nudgewire.Cooldown{Mode: nudgewire.CooldownFor, For: 72 * time.Hour}},
 		Wait:     Wait{Until: "cart.expires_at - 2h"},
 		CancelOn: []string{"shopify.order.created", "*.order.paid"},
 		MaxAge:   Lifetime{Set: true, For: 72 * time.Hour}, Expires: Lifetime{Set: true, Off: true},
-		Category: nudgewire.Utility, Mode: Shadow, Remember: got.Remember,
+		Category: nudgewire.Utility, Mode: Shadow, RememberCancel: got.RememberCancel,
 		Send: Send{
 			Template: "cart_reminder", Language: "en",
 			Variables: []string{`{{ customer.first_name | default: "there" }}`, "{{ cart.url }}"},
@@ -53,8 +53,8 @@ send:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rule (-want +got):\n%s", diff)
 	}
-	if got.Remember.D() != 48*time.Hour {
-		t.Errorf("remember is %v", got.Remember)
+	if got.RememberCancel.D() != 48*time.Hour {
+		t.Errorf("remember is %v", got.RememberCancel)
 	}
 }
 
@@ -67,10 +67,10 @@ func TestTheFriendlyFormsOfARule(t *testing.T) {
 		"a plain wait":          {"wait: 45m", func(r Rule) any { return r.Wait }, Wait{For: 45 * time.Minute}},
 		"a time of day":         {`wait: {until: "09:00"}`, func(r Rule) any { return r.Wait }, Wait{Until: "09:00"}},
 		"no wait":               {"wait: 0", func(r Rule) any { return r.Wait }, Wait{}},
-		"again in a word":       {"again: parallel", func(r Rule) any { return r.Again.Mode }, nudgewire.Parallel},
-		"again in parts":        {"again: {mode: ignore}", func(r Rule) any { return r.Again.Mode }, nudgewire.Ignore},
-		"once":                  {"every: once", func(r Rule) any { return r.Every.Every }, nudgewire.Every{Mode: nudgewire.EveryOnce}},
-		"a cooldown of nothing": {"every: 0", func(r Rule) any { return r.Every.Every }, nudgewire.Every{Mode: nudgewire.EveryAlways}},
+		"again in a word":       {"on_repeat: parallel", func(r Rule) any { return r.OnRepeat.Mode }, nudgewire.Parallel},
+		"again in parts":        {"on_repeat: {mode: ignore}", func(r Rule) any { return r.OnRepeat.Mode }, nudgewire.Ignore},
+		"once":                  {"cooldown: once", func(r Rule) any { return r.Cooldown.Cooldown }, nudgewire.Cooldown{Mode: nudgewire.CooldownOnce}},
+		"a cooldown of nothing": {"cooldown: 0", func(r Rule) any { return r.Cooldown.Cooldown }, nudgewire.Cooldown{Mode: nudgewire.CooldownNone}},
 		"a single condition":    {"if: order.number == 2", func(r Rule) any { return r.If }, []string{"order.number == 2"}},
 		"a campaign is text":    {"send: {campaign: 0417}", func(r Rule) any { return r.Send.Campaign }, "0417"},
 		"expires of nothing":    {"expires: 0", func(r Rule) any { return r.Expires }, Lifetime{Set: true, Off: true}},
@@ -91,16 +91,16 @@ func TestTheFriendlyFormsOfARule(t *testing.T) {
 
 func TestMistakesInARule(t *testing.T) {
 	tests := map[string]struct{ src, want string }{
-		"a time of day as a wait":   {`wait: "09:00"`, `c.yaml:1:7: wait: "09:00" is a time of day, not a duration; to wait for it, write {until: "09:00"}`},
-		"a wait without a unit":     {"wait: 45", `c.yaml:1:7: wait: "45" has no unit; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`},
-		"a wait until nothing":      {"wait: {}", `c.yaml:1:7: wait: does not say until when; write {until: "09:00"}, {until: 'cart.expires_at - 2h'} or a duration`},
-		"a misspelt until":          {"wait: {untl: x}", `c.yaml:1:8: wait.untl: unknown key; did you mean "until"?`},
-		"a misspelt mode of again":  {"again: restrat", `c.yaml:1:8: again: "restrat" is not known here; did you mean "restart"?`},
-		"an unknown mode of again":  {"again: maybe", `c.yaml:1:8: again: "maybe" is not known here; write restart, ignore, parallel`},
-		"bounds of what is ignored": {"again: {mode: ignore, max: 3}", `c.yaml:1:8: again: max and within bound restarts, and mode is ignore; remove them`},
-		"an every that is no time":  {"every: week", `c.yaml:1:8: every: "week" is not known here; write once, always or a duration such as 3d`},
-		"an expires that is none":   {"expires: soon", `c.yaml:1:10: expires: "soon" is not a duration; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`},
-		"a misspelt key":            {"cancel_in: a.b", `c.yaml:1:1: cancel_in: unknown key; did you mean "cancel_on"?`},
+		"a time of day as a wait":    {`wait: "09:00"`, `c.yaml:1:7: wait: "09:00" is a time of day, not a duration; to wait for it, write {until: "09:00"}`},
+		"a wait without a unit":      {"wait: 45", `c.yaml:1:7: wait: "45" has no unit; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`},
+		"a wait until nothing":       {"wait: {}", `c.yaml:1:7: wait: does not say until when; write {until: "09:00"}, {until: 'cart.expires_at - 2h'} or a duration`},
+		"a misspelt until":           {"wait: {untl: x}", `c.yaml:1:8: wait.untl: unknown key; did you mean "until"?`},
+		"a misspelt mode of again":   {"on_repeat: restrat", `c.yaml:1:12: on_repeat: "restrat" is not known here; did you mean "restart"?`},
+		"an unknown mode of again":   {"on_repeat: maybe", `c.yaml:1:12: on_repeat: "maybe" is not known here; write restart, ignore, parallel`},
+		"bounds of what is ignored":  {"on_repeat: {mode: ignore, max: 3}", `c.yaml:1:12: on_repeat: max and within bound restarts, and mode is ignore; remove them`},
+		"a cooldown that is no time": {"cooldown: week", `c.yaml:1:11: cooldown: "week" is not known here; write once, none or a duration such as 3d`},
+		"an expires that is none":    {"expires: soon", `c.yaml:1:10: expires: "soon" is not a duration; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`},
+		"a misspelt key":             {"cancel_in: a.b", `c.yaml:1:1: cancel_in: unknown key; did you mean "cancel_on"?`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestMistakesInARule(t *testing.T) {
 
 func TestARuleDescribesItselfToEditors(t *testing.T) {
 	keys, _ := yamlpos.Schema(Rule{})["properties"].(map[string]any)
-	for _, key := range []string{"on", "if", "wait", "cancel_on", "key", "again", "every", "expires", "max_age", "remember", "send", "category", "mode", "keep_variables"} {
+	for _, key := range []string{"on", "if", "wait", "cancel_on", "key", "on_repeat", "cooldown", "expires", "max_age", "remember_cancel", "send", "category", "mode", "keep_variables"} {
 		one, ok := keys[key].(map[string]any)
 		if !ok || len(one) < 2 {
 			t.Errorf("key %s has the schema %v", key, keys[key])

@@ -70,7 +70,7 @@ func reminder() Rule {
 		Name: "abandoned-cart", On: []string{"shopify.cart.updated"},
 		If:       []string{"cart.total >= 50", "customer.accepts_marketing", `not (customer.tags contains "wholesale")`},
 		Key:      "cart.id",
-		Every:    Every{nudgewire.Every{Mode: nudgewire.EveryCooldown, Cooldown: 72 * time.Hour}},
+		Cooldown: Cooldown{nudgewire.Cooldown{Mode: nudgewire.CooldownFor, For: 72 * time.Hour}},
 		Wait:     Wait{For: 45 * time.Minute},
 		CancelOn: []string{"shopify.order.created"},
 		MaxAge:   Lifetime{Set: true, For: 72 * time.Hour},

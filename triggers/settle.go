@@ -8,15 +8,15 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// Settle decides what becomes of a wish, now that the facts about its affair are known. The
+// Settle decides what becomes of a proposal, now that the facts about its correlation key are known. The
 // store calls it inside the commit that stores the event and carries the answer out as it
-// stands. It is pure; the only time it knows is the wish's own.
+// stands. It is pure; the only time it knows is the proposal's own.
 //
-// For a planned wish the questions come in this order: was the affair cancelled, does a
+// For a planned proposal the questions come in this order: was the correlation key cancelled, does a
 // dispatch of it still wait (again), did it get its message already (every). What waits is asked
 // before what was sent, because a waiting dispatch was allowed when it was planned: it is sent
 // in any case, and better with fresh content.
-func Settle(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+func Settle(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 	switch w.Decision.Outcome {
 	case nudgewire.Planned:
 		return settlePlanned(w, f)
@@ -27,45 +27,45 @@ func Settle(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
 	}
 }
 
-func settlePlanned(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
-	if t := f.Tombstone; t != nil && (!w.Affair.Ordered() && !t.ByPhone || !w.EventAt.After(t.EventAt)) {
+func settlePlanned(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
+	if t := f.Tombstone; t != nil && (!w.Correlation.Ordered() && !t.ByPhone || !w.EventAt.After(t.EventAt)) {
 		return nudgewire.Settlement{
 			Outcome: nudgewire.Cancelled,
 			Reason: fmt.Sprintf("cancelled before it was planned: %s (event %d) came at %s",
 				t.Ref, t.EventID, clockWords(t.EventAt, w.Decision.At)),
 		}
 	}
-	if n := len(f.Waiting); n > 0 && w.Again.Mode != nudgewire.Parallel {
+	if n := len(f.Waiting); n > 0 && w.OnRepeat.Mode != nudgewire.Parallel {
 		return settleAgain(w, f.Waiting[n-1])
 	}
 	if reason := settleEvery(w, f.Last); reason != "" {
-		return nudgewire.Settlement{Outcome: nudgewire.Refused, Reason: reason}
+		return nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: reason}
 	}
 	return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: planned(w)}
 }
 
-// settleAgain meets a dispatch of the affair that still waits.
-func settleAgain(w nudgewire.Wish, waiting nudgewire.Waiting) nudgewire.Settlement {
-	if w.Again.Mode == nudgewire.Ignore {
+// settleAgain meets a dispatch of the correlation key that still waits.
+func settleAgain(w nudgewire.Proposal, waiting nudgewire.Waiting) nudgewire.Settlement {
+	if w.OnRepeat.Mode == nudgewire.Ignore {
 		return nudgewire.Settlement{
-			Outcome: nudgewire.Refused,
+			Outcome: nudgewire.Skipped,
 			Reason:  fmt.Sprintf("already waiting (dispatch %d, due %s); again: ignore", waiting.ID, stamp(waiting.DueAt)),
 		}
 	}
 	if !waiting.EventAt.IsZero() && w.EventAt.Before(waiting.EventAt) {
 		return nudgewire.Settlement{
-			Outcome: nudgewire.Refused,
+			Outcome: nudgewire.Skipped,
 			Reason: fmt.Sprintf("dispatch %d waits with newer content: its event happened at %s, this one before it at %s",
 				waiting.ID, stamp(waiting.EventAt), stamp(w.EventAt)),
 		}
 	}
-	s := nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: waiting.ID, DueAt: w.Owe.DueAt}
+	s := nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: waiting.ID, DueAt: w.Dispatch.DueAt}
 	bound := ""
 	switch {
-	case w.Again.Max > 0 && waiting.Restarts >= w.Again.Max:
-		bound = fmt.Sprintf("it was restarted %d times, the most that again allows", waiting.Restarts)
-	case w.Again.Within > 0 && w.Decision.At.Sub(waiting.CreatedAt) > w.Again.Within:
-		bound = fmt.Sprintf("its first event came more than %s ago, the longest that again allows", span(w.Again.Within))
+	case w.OnRepeat.Max > 0 && waiting.Restarts >= w.OnRepeat.Max:
+		bound = fmt.Sprintf("it was restarted %d times, the most that on_repeat allows", waiting.Restarts)
+	case w.OnRepeat.Within > 0 && w.Decision.At.Sub(waiting.CreatedAt) > w.OnRepeat.Within:
+		bound = fmt.Sprintf("its first event came more than %s ago, the longest that on_repeat allows", span(w.OnRepeat.Within))
 	}
 	if bound != "" {
 		s.DueAt = waiting.DueAt
@@ -76,28 +76,28 @@ func settleAgain(w nudgewire.Wish, waiting nudgewire.Waiting) nudgewire.Settleme
 	return s
 }
 
-// settleEvery is why an affair that got its message gets no other one; "" when it may.
-func settleEvery(w nudgewire.Wish, last *nudgewire.Sent) string {
+// settleEvery is why a correlation key that got its message gets no other one; "" when it may.
+func settleEvery(w nudgewire.Proposal, last *nudgewire.Sent) string {
 	if last == nil {
 		return ""
 	}
-	was := fmt.Sprintf("dispatch %d for %s %s at %s", last.ID, affair(w.Affair), sentWords(last.State), stamp(last.At))
-	switch w.Every.Mode {
-	case nudgewire.EveryOnce:
+	was := fmt.Sprintf("dispatch %d for %s %s at %s", last.ID, correlation(w.Correlation), sentWords(last.State), stamp(last.At))
+	switch w.Cooldown.Mode {
+	case nudgewire.CooldownOnce:
 		return was + "; every: once"
-	case nudgewire.EveryCooldown:
-		if ends := last.At.Add(w.Every.Cooldown); w.Decision.At.Before(ends) {
-			return fmt.Sprintf("%s; every: %s ends %s", was, everyWords(w.Every), stamp(ends))
+	case nudgewire.CooldownFor:
+		if ends := last.At.Add(w.Cooldown.For); w.Decision.At.Before(ends) {
+			return fmt.Sprintf("%s; cooldown: %s ends %s", was, cooldownWords(w.Cooldown), stamp(ends))
 		}
 	}
 	return ""
 }
 
-func settleCancelling(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
-	s := nudgewire.Settlement{Outcome: nudgewire.Cancelling, Bury: w.Forget.After(w.Decision.At)}
+func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
+	s := nudgewire.Settlement{Outcome: nudgewire.Cancelling, RecordTombstone: w.Forget.After(w.Decision.At)}
 	var ended, spared []string
 	for _, one := range f.Waiting {
-		if w.Affair.Ordered() && one.EventAt.After(w.EventAt) {
+		if w.Correlation.Ordered() && one.EventAt.After(w.EventAt) {
 			spared = append(spared, fmt.Sprintf("dispatch %d", one.ID))
 			continue
 		}
@@ -106,7 +106,7 @@ func settleCancelling(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement 
 	}
 	var open []string
 	for _, one := range f.Open {
-		if w.Affair.Ordered() && one.EventAt.After(w.EventAt) {
+		if w.Correlation.Ordered() && one.EventAt.After(w.EventAt) {
 			continue
 		}
 		s.CallOff = append(s.CallOff, one.ID)
@@ -119,7 +119,7 @@ func settleCancelling(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement 
 	case len(ended) > 0:
 		says = append(says, "cancels "+strings.Join(ended, ", "))
 	case len(open) == 0:
-		says = append(says, "nothing waits for "+affair(w.Affair))
+		says = append(says, "nothing waits for "+correlation(w.Correlation))
 	}
 	says = append(says, open...)
 	if len(spared) > 0 {
@@ -128,7 +128,7 @@ func settleCancelling(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement 
 	if f.Last != nil && f.Last.State == nudgewire.StateAccepted && len(ended) == 0 {
 		says = append(says, fmt.Sprintf("dispatch %d %s at %s", f.Last.ID, sentWords(f.Last.State), stamp(f.Last.At)))
 	}
-	if s.Bury {
+	if s.RecordTombstone {
 		says = append(says, "remembered until "+stamp(w.Forget))
 	}
 	s.Reason = strings.Join(says, "; ")
@@ -148,8 +148,8 @@ func openWords(o nudgewire.Open) string {
 	}
 }
 
-// affair names what is settled without showing a phone.
-func affair(a nudgewire.Affair) string {
+// correlation key names what is settled without showing a phone.
+func correlation(a nudgewire.Correlation) string {
 	if a.Key == "" || a.Key == string(a.Phone) {
 		return "this phone"
 	}
@@ -168,8 +168,8 @@ func sentWords(s nudgewire.State) string {
 }
 
 // planned is the reason of a plain plan.
-func planned(w nudgewire.Wish) string {
-	return w.Owe.Send.What() + " " + dueWords(w.Owe.DueAt, w.Decision.At)
+func planned(w nudgewire.Proposal) string {
+	return w.Dispatch.Send.What() + " " + dueWords(w.Dispatch.DueAt, w.Decision.At)
 }
 
 func dueWords(due, now time.Time) string {

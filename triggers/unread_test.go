@@ -22,12 +22,12 @@ func TestADecisionNamesWhatCannotBeRead(t *testing.T) {
 		"planned": {Rule{Name: "a", On: []string{"shopify.order.created"}, Send: Send{Template: "t"}}, unread},
 	} {
 		plan := compiled(t, shops, tt.rule).Match(&event, now)
-		if len(plan.Wishes) != 1 || plan.Wishes[0].Decision.Reason != tt.want {
-			t.Errorf("%s: %+v, want the reason %q", name, plan.Wishes, tt.want)
+		if len(plan.Proposals) != 1 || plan.Proposals[0].Decision.Reason != tt.want {
+			t.Errorf("%s: %+v, want the reason %q", name, plan.Proposals, tt.want)
 		}
 	}
 	event.Unread = nil
-	if plan := compiled(t, shops, Rule{Name: "a", On: []string{"shopify.order.created"}, Send: Send{Template: "t"}}).Match(&event, now); strings.Contains(plan.Wishes[0].Decision.Reason, "amount") {
-		t.Errorf("%+v", plan.Wishes)
+	if plan := compiled(t, shops, Rule{Name: "a", On: []string{"shopify.order.created"}, Send: Send{Template: "t"}}).Match(&event, now); strings.Contains(plan.Proposals[0].Decision.Reason, "amount") {
+		t.Errorf("%+v", plan.Proposals)
 	}
 }

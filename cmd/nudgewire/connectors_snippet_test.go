@@ -67,14 +67,14 @@ func TestEveryPresetsSnippetIsAGoodConfig(t *testing.T) {
 					t.Fatal(err)
 				}
 				plan := cfg.Triggers.Match(&got.Events[0], req.Now)
-				for _, w := range plan.Wishes {
+				for _, w := range plan.Proposals {
 					met++
 					switch {
 					case w.Decision.Outcome == nudgewire.Planned:
 						t.Errorf("%s: what was pasted sends", got.Events[0].Ref())
-					case w.Decision.Outcome == nudgewire.Shadowed && w.Owe.DueAt.Sub(req.Now) < 5*time.Minute:
-						t.Errorf("%s: it is due %s after the event", got.Events[0].Ref(), w.Owe.DueAt.Sub(req.Now))
-					case w.Decision.Outcome == nudgewire.Shadowed && w.Affair.Key == "" && w.Every.Mode != nudgewire.EveryCooldown:
+					case w.Decision.Outcome == nudgewire.Shadowed && w.Dispatch.DueAt.Sub(req.Now) < 5*time.Minute:
+						t.Errorf("%s: it is due %s after the event", got.Events[0].Ref(), w.Dispatch.DueAt.Sub(req.Now))
+					case w.Decision.Outcome == nudgewire.Shadowed && w.Correlation.Key == "" && w.Cooldown.Mode != nudgewire.CooldownFor:
 						t.Errorf("%s: a second event sends a second message", got.Events[0].Ref())
 					}
 				}

@@ -82,10 +82,10 @@ func (n *narrator) accepted(p nudgewire.Plan, r nudgewire.Receipt) {
 	}
 }
 
-func (n *narrator) turnedAway(r nudgewire.Refusal) {
+func (n *narrator) turnedAway(r nudgewire.RejectedRequest) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.say("nudgewire", "35", "  refused with %d: %s", r.Status, r.Reason)
+	n.say("nudgewire", "35", "  rejected with %d: %s", r.Status, r.Reason)
 }
 
 func (n *narrator) finished(a nudgewire.Attempt) {
@@ -124,10 +124,10 @@ func (c *cli) totals(s server.StatusView) {
 		}
 		return sum
 	}
-	c.say("  %s stored, %d delivered twice and stored once, %s refused\n",
-		units.Count(n("events"), "event"), n("events_duplicate"), units.Count(n("refusals"), "request"))
-	c.say("  %s delivered, %d failed, %d spared by an order, %d not owed\n",
-		units.Count(n("messages_delivered"), "message"), n("messages_failed"), n("dispatches_cancelled", "decisions_cancelled"), n("decisions_refused"))
+	c.say("  %s stored, %d delivered twice and stored once, %s rejected\n",
+		units.Count(n("events"), "event"), n("events_duplicate"), units.Count(n("requests_rejected"), "request"))
+	c.say("  %s delivered, %d failed, %d spared by an order, %d not queued\n",
+		units.Count(n("messages_delivered"), "message"), n("messages_failed"), n("dispatches_cancelled", "decisions_cancelled"), n("decisions_skipped"))
 	c.say("  still waiting: %d, being followed: %d, in doubt: %d\n", s.Waiting, s.Tracking, s.InDoubt)
 }
 

@@ -337,13 +337,13 @@ func (d *doctor) connectors(ctx context.Context, ask *server.Client, s server.St
 		} else {
 			d.found(wellGood, what, "", "last event %s ago (%s)", server.ForText(time.Since(at)), at.UTC().Format("2006-01-02 15:04 UTC"))
 		}
-		refused, err := ask.Refusals(ctx, server.ListQuery{Connector: name, Since: time.Now().Add(-recently), Limit: 1000})
+		refused, err := ask.RejectedRequests(ctx, server.ListQuery{Connector: name, Since: time.Now().Add(-recently), Limit: 1000})
 		if err != nil {
 			d.found(wellBad, what, "", "what was refused cannot be read: %v", err)
 			continue
 		}
 		// What a connector in mode monitor took unproven came through.
-		refused = slices.DeleteFunc(refused, func(r server.RefusalView) bool { return r.Status < http.StatusBadRequest })
+		refused = slices.DeleteFunc(refused, func(r server.RejectedRequestView) bool { return r.Status < http.StatusBadRequest })
 		if len(refused) > 0 {
 			last := refused[0]
 			since := 0

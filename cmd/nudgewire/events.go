@@ -73,9 +73,9 @@ func (c *cli) eventsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var refused []server.RefusalView
+			var refused []server.RejectedRequestView
 			if kind == "" && phone == "" && !c.json {
-				if refused, err = ask.Refusals(cmd.Context(), q); err != nil {
+				if refused, err = ask.RejectedRequests(cmd.Context(), q); err != nil {
 					return err
 				}
 			}
@@ -96,7 +96,7 @@ func (c *cli) eventsList() *cobra.Command {
 }
 
 // eventRows merges events and refusals by time, newest first.
-func (c *cli) eventRows(events []server.EventView, refused []server.RefusalView, limit int) [][]string {
+func (c *cli) eventRows(events []server.EventView, refused []server.RejectedRequestView, limit int) [][]string {
 	var rows [][]string
 	for len(rows) < limit && len(events)+len(refused) > 0 {
 		if len(refused) == 0 || (len(events) > 0 && !events[0].ReceivedAt.Before(refused[0].At)) {
@@ -127,7 +127,7 @@ func (c *cli) cameOf(e *server.EventView) string {
 
 // refusal is a request that was not taken, or was taken unproven because its connector only
 // watches.
-func refusal(r server.RefusalView) string {
+func refusal(r server.RejectedRequestView) string {
 	if r.Status < http.StatusBadRequest {
 		return "taken, but not proven (" + r.Stage + "): " + r.Reason
 	}
@@ -141,7 +141,7 @@ func decisionsInShort(ds []server.DecisionView) string {
 	var out []string
 	for _, d := range ds {
 		text := d.Trigger + ": " + string(d.Outcome)
-		if d.Outcome == nudgewire.Refused {
+		if d.Outcome == nudgewire.Skipped {
 			text += " (" + d.Reason + ")"
 		}
 		out = append(out, text)
@@ -165,12 +165,12 @@ func (c *cli) eventsRefused() *cobra.Command {
 				return err
 			}
 			defer done()
-			rows, err := ask.Refusals(cmd.Context(), q)
+			rows, err := ask.RejectedRequests(cmd.Context(), q)
 			if err != nil {
 				return err
 			}
 			nothing := fail(exitNothing, "", "no request was refused")
-			return c.cut(list(c, rows, nothing, "AT | CONNECTOR | ANSWER | STAGE | BYTES | REASON", func(r server.RefusalView) []string {
+			return c.cut(list(c, rows, nothing, "AT | CONNECTOR | ANSWER | STAGE | BYTES | REASON", func(r server.RejectedRequestView) []string {
 				return []string{c.clock(r.At), r.Connector, strconv.Itoa(r.Status), r.Stage, strconv.Itoa(r.Bytes), r.Reason}
 			}), len(rows), f.limit)
 		},

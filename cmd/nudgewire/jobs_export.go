@@ -115,7 +115,7 @@ func exportCells(r *server.RowView) []string {
 		orNothing(r.Row), scheduler.SafeCell(r.File), orNothing(r.Number), orNothing(int64(r.Part)), scheduler.SafeCell(r.Phone), r.State, scheduler.SafeCell(r.Reason), stamp(r.At), orNothing(int64(r.Dispatch)),
 		scheduler.SafeCell(string(r.MessageID)), scheduler.SafeCell(string(r.Status)), scheduler.SafeCell(r.Error),
 		stamp(r.AcceptedAt), stamp(r.SentAt), stamp(r.DeliveredAt), stamp(r.ReadAt), stamp(r.FailedAt),
-		orNothing(int64(r.AgainAs)), orNothing(int64(r.AgainOf)),
+		orNothing(int64(r.RetriedAs)), orNothing(int64(r.RetryOf)),
 	}
 }
 

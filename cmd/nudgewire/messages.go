@@ -14,7 +14,7 @@ import (
 
 func (c *cli) messages() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "messages", Short: "What is owed and what was sent: list, show, cancel, resolve, retry",
+		Use: "messages", Short: "What is queued and what was sent: list, show, cancel, resolve, retry",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.messagesList(), c.messagesShow(), c.messagesCancel(), c.messagesResolve(), c.messagesRetry())

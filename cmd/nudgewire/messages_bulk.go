@@ -110,7 +110,7 @@ func (c *cli) messagesRetry() *cobra.Command {
 		Long: `retry sends messages again that the service rejected (rejected), that it took and did not send
 (failed), or that were dropped before they could be sent (dropped), each once, with a fresh expiry. Mend the reason
 first: it counts them by reason and asks. What may have reached the phone, was cancelled, is blocked, or has a later
-message of the same matter does not go, nor does what a trigger owed that does not send any more. Rows of a run go
+message of the same matter does not go, nor does what a trigger queued that does not send any more. Rows of a run go
 again with "jobs retry".`,
 		Example: "  nudgewire messages retry --state rejected --since 24h --dry-run\n  nudgewire messages retry --state failed --trigger abandoned-cart",
 		RunE: func(cmd *cobra.Command, _ []string) error {

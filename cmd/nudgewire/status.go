@@ -133,12 +133,12 @@ var totalGroups = []struct {
 	totals []struct{ counter, word string }
 }{
 	{"events", []struct{ counter, word string }{
-		{"events", "stored"}, {"events_duplicate", "came again"}, {"refusals", "requests refused"},
+		{"events", "stored"}, {"events_duplicate", "came again"}, {"requests_rejected", "requests rejected"},
 	}},
 	{"decisions", []struct{ counter, word string }{
 		{"decisions_planned", "planned"},
 		{"decisions_restarted", "restarted"},
-		{"decisions_refused", "refused"},
+		{"decisions_skipped", "skipped"},
 		{"decisions_cancelled", "cancelled"},
 		{"decisions_cancelling", "cancelling"},
 		{"decisions_shadowed", "shadowed"},

@@ -19,7 +19,7 @@ func (c *cli) try() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "try CONNECTOR [FILE]", Short: "Show what a webhook would lead to, without storing or sending anything",
 		Long: `try reads a webhook as the daemon would and prints the events in it, what each trigger says
-to them clause by clause, and the messages that would be owed. It looks at no database: what
+to them clause by clause, and the messages that would be queued. It looks at no database: what
 waits or was sent already is not considered.`,
 		Example: "  nudgewire try shopify\n  nudgewire try shopify checkout.json --topic checkouts/update",
 		Args:    cobra.RangeArgs(1, 2),
@@ -77,7 +77,7 @@ type triedMatter struct {
 	Items    int    `json:"items,omitempty"`
 }
 
-// A triedDecision is what one trigger says, with the message that would be owed.
+// A triedDecision is what one trigger says, with the message that would be queued.
 type triedDecision struct {
 	Trigger string             `json:"trigger"`
 	Outcome nudgewire.Outcome  `json:"outcome"`
@@ -129,10 +129,10 @@ func (c *cli) tellTry(cfg *config.Config, got connectors.Received, req connector
 	return nil
 }
 
-// settled says of each wish what the ledger would, if it knew of nothing else.
+// settled says of each proposal what the ledger would, if it knew of nothing else.
 func settled(p *nudgewire.Plan) {
-	for i := range p.Wishes {
-		w := &p.Wishes[i]
+	for i := range p.Proposals {
+		w := &p.Proposals[i]
 		s := triggers.Settle(*w, nudgewire.Facts{})
 		w.Decision.Outcome, w.Decision.Reason = s.Outcome, s.Reason
 	}
@@ -149,10 +149,10 @@ func triedOf(p *nudgewire.Plan) triedEvent {
 		Deal:  matterOf(e.Deal.ID, e.Deal.Amount, e.Deal.Currency, 0),
 		Form:  e.Form.ID, Unread: e.Unread, LookedUp: p.Later, Decisions: []triedDecision{},
 	}
-	for _, w := range p.Wishes {
+	for _, w := range p.Proposals {
 		d := triedDecision{Trigger: w.Decision.Trigger, Outcome: w.Decision.Outcome, Reason: w.Decision.Reason, Clauses: w.Decision.Clauses, Key: w.Decision.Key}
 		if d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Shadowed {
-			d.Message = &triedMessage{Category: w.Owe.Category, Send: w.Owe.Send, DueAt: w.Owe.DueAt.UTC(), ExpiresAt: optional(w.Owe.ExpiresAt)}
+			d.Message = &triedMessage{Category: w.Dispatch.Category, Send: w.Dispatch.Send, DueAt: w.Dispatch.DueAt.UTC(), ExpiresAt: optional(w.Dispatch.ExpiresAt)}
 		}
 		t.Decisions = append(t.Decisions, d)
 	}

@@ -106,14 +106,14 @@ func (c *cli) tellRow(s server.StoryView) {
 	if r.LeftOut != "" {
 		c.say("  %s: %s\n", c.paint(c.out, "33", "left out"), r.LeftOut)
 	}
-	if r.AgainOf != 0 {
-		c.say("  sent again for dispatch %d, which did not reach the phone\n", r.AgainOf)
+	if r.RetryOf != 0 {
+		c.say("  sent again for dispatch %d, which did not reach the phone\n", r.RetryOf)
 	}
 	for _, m := range s.Messages {
 		c.tellMessage(m, "  ")
 	}
-	if r.AgainAs != 0 {
-		c.say("  sent again as dispatch %d\n", r.AgainAs)
+	if r.RetriedAs != 0 {
+		c.say("  sent again as dispatch %d\n", r.RetriedAs)
 	}
 }
 
@@ -145,7 +145,7 @@ func (c *cli) outcome(o nudgewire.Outcome) painted {
 	switch o {
 	case nudgewire.Planned, nudgewire.Restarted, nudgewire.Shadowed, nudgewire.Allowed:
 		code = "32"
-	case nudgewire.Refused, nudgewire.Cancelled, nudgewire.Cancelling, nudgewire.Blocked:
+	case nudgewire.Skipped, nudgewire.Cancelled, nudgewire.Cancelling, nudgewire.Blocked:
 	}
 	return c.paint(c.out, code, string(o))
 }

@@ -24,7 +24,7 @@ CREATE TABLE events (
 CREATE INDEX events_phone ON events (bucket, phone) WHERE phone <> '';
 
 -- What leads from the hash of a text to rows: events by connector and dedupe key (part is their day), dispatches by
--- their affair and by their phone (part is 0). Its rows are written in bundles of neighbours (see keys.go). Up
+-- their correlation key and by their phone (part is 0). Its rows are written in bundles of neighbours (see keys.go). Up
 -- to which rows every key is here stands among the counters; the keys of the others are read from
 -- their rows.
 CREATE TABLE keys (
@@ -50,15 +50,15 @@ CREATE TABLE decisions (
 	PRIMARY KEY (event_id, seq)
 ) {{clustered}};
 
--- One message owed. The CHECKs are the law of docs/states.md as far as one row can show it;
+-- One message queued. The CHECKs are the law of docs/states.md as far as one row can show it;
 -- the WHERE of every UPDATE holds the rest.
 CREATE TABLE dispatches (
 	id           {{id}},
 	event_id     BIGINT NOT NULL,
 	event_at     BIGINT NOT NULL,
 	trigger_name TEXT   NOT NULL,
-	affair_key   TEXT   NOT NULL,
-	affair       BIGINT NOT NULL,
+	correlation_key   TEXT   NOT NULL,
+	correlation       BIGINT NOT NULL,
 	phone        TEXT   NOT NULL,
 	category     TEXT   NOT NULL CHECK (category = 'marketing' OR category = 'utility' OR category = 'authentication'),
 	lane         BIGINT NOT NULL CHECK (lane = CASE WHEN category = 'marketing' THEN 1 ELSE 0 END),
@@ -127,17 +127,17 @@ CREATE INDEX messages_id ON messages (message_id) WHERE message_id <> '';
 CREATE INDEX messages_accepted ON messages (accepted_at);
 CREATE INDEX messages_status ON messages (status, accepted_at);
 
--- The memory of cancelling events, one row an affair.
+-- The memory of cancelling events, one row a correlation key.
 CREATE TABLE tombstones (
-	affair       BIGINT NOT NULL,
+	correlation       BIGINT NOT NULL,
 	trigger_name TEXT   NOT NULL,
-	affair_key   TEXT   NOT NULL,
+	correlation_key   TEXT   NOT NULL,
 	phone        TEXT   NOT NULL,
 	event_id     BIGINT NOT NULL,
 	ref          TEXT   NOT NULL,
 	event_at     BIGINT NOT NULL,
 	expires_at   BIGINT NOT NULL,
-	PRIMARY KEY (affair, trigger_name, affair_key, phone)
+	PRIMARY KEY (correlation, trigger_name, correlation_key, phone)
 ) {{clustered}};
 CREATE INDEX tombstones_expiry ON tombstones (expires_at);
 
@@ -149,7 +149,7 @@ CREATE TABLE called_off (
 );
 
 -- Requests to a hook that were not taken.
-CREATE TABLE refusals (
+CREATE TABLE rejected_requests (
 	id        {{id}},
 	connector TEXT   NOT NULL,
 	status    BIGINT NOT NULL,
@@ -160,7 +160,7 @@ CREATE TABLE refusals (
 	sample    TEXT   NOT NULL,
 	at        BIGINT NOT NULL
 );
-CREATE INDEX refusals_connector ON refusals (connector);
+CREATE INDEX rejected_requests_connector ON rejected_requests (connector);
 
 CREATE TABLE counters (
 	name  TEXT   NOT NULL PRIMARY KEY,

@@ -83,7 +83,7 @@ CREATE TABLE job_clocks (
 	PRIMARY KEY (job, line)
 ) {{clustered}};
 
--- Rows of a run that are owed as dispatches: row first_row + n is dispatch dispatch_id + n.
+-- Rows of a run that are queued as dispatches: row first_row + n is dispatch dispatch_id + n.
 -- One commit hands out its numbers without a gap, so a range stands for hundreds of rows.
 CREATE TABLE run_rows (
 	run_id      BIGINT NOT NULL,

@@ -16,7 +16,7 @@ CREATE TABLE resolutions (
 	PRIMARY KEY (dispatch_id, at)
 ) {{clustered}};
 
--- Rows that were owed once more: the dispatch that did not reach the phone, and the one that
+-- Rows that were queued once more: the dispatch that did not reach the phone, and the one that
 -- took its place. The key holds each of them to one successor.
 CREATE TABLE retries (
 	dispatch_id {{id}},

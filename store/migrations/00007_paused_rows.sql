@@ -1,6 +1,6 @@
 -- +goose Up
 
--- A run that is paused or cancelled halts its rows by scope 'run': mark is what their affair_key
+-- A run that is paused or cancelled halts its rows by scope 'run': mark is what their correlation_key
 -- begins with. A trigger that is off, in shadow or gone from the config holds what waits of it by
 -- scope 'mode', and by scope 'released' nothing any more: a person let that go. After damage of the log everything
 -- is halted by scope 'damage'.

@@ -53,15 +53,15 @@ func (s suite) accept(t *testing.T) {
 	t.Run("decisions come back in order with their clauses", func(t *testing.T) {
 		l := s.open(t)
 		p := cart("1")
-		p.Wishes[0].Decision.Clauses = []nudgewire.Clause{
+		p.Proposals[0].Decision.Clauses = []nudgewire.Clause{
 			{Text: "cart.total >= 50", Held: true, Values: []nudgewire.Value{{Name: "cart.total", Value: "74"}}},
 			{Text: "x", Error: "no such thing"},
 		}
-		p.Wishes = append(p.Wishes,
-			nudgewire.Wish{Decision: nudgewire.Decision{Trigger: "b", Outcome: nudgewire.Refused, Reason: "too small", Config: "v1", At: noon}},
-			nudgewire.Wish{Decision: nudgewire.Decision{Trigger: "a", Outcome: nudgewire.Shadowed, Reason: "mode shadow"}})
+		p.Proposals = append(p.Proposals,
+			nudgewire.Proposal{Decision: nudgewire.Decision{Trigger: "b", Outcome: nudgewire.Skipped, Reason: "too small", Config: "v1", At: noon}},
+			nudgewire.Proposal{Decision: nudgewire.Decision{Trigger: "a", Outcome: nudgewire.Shadowed, Reason: "mode shadow"}})
 		r := l.mustAccept(p)
-		want := []nudgewire.Decision{p.Wishes[0].Decision, p.Wishes[1].Decision, p.Wishes[2].Decision}
+		want := []nudgewire.Decision{p.Proposals[0].Decision, p.Proposals[1].Decision, p.Proposals[2].Decision}
 		for i := range want {
 			want[i].EventID = r.EventID
 		}

@@ -13,8 +13,8 @@ import (
 
 // afterwards is what a person does after a run.
 func (s suite) afterwards(t *testing.T) {
-	t.Run("what did not reach the phone is owed once more, once", s.oweAgain)
-	t.Run("many who retry the same rows owe each of them once", s.oweAgainTogether)
+	t.Run("what did not reach the phone is queued once more, once", s.enqueueRetries)
+	t.Run("many who retry the same rows queue each of them once", s.enqueueRetriesTogether)
 	t.Run("the rows of a run are told with what became of them", s.runRows)
 	t.Run("a phone leads to the rows of runs", s.phoneRows)
 	t.Run("a person's word settles a part in doubt", s.resolvePart)
@@ -28,7 +28,7 @@ func (s suite) afterwards(t *testing.T) {
 func (l *ledger) sevenRows() nudgewire.Run {
 	l.t.Helper()
 	r := l.uploading("1", 1)
-	if err := l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 7)); err != nil {
+	if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 7)); err != nil {
 		l.t.Fatal(err)
 	}
 	got := l.mustClaim(noon, 5)
@@ -63,7 +63,7 @@ func (l *ledger) sevenRows() nudgewire.Run {
 func (l *ledger) retry(of nudgewire.Run, slot string) nudgewire.Run {
 	l.t.Helper()
 	r := aRun("winback", slot)
-	r.State, r.AgainOf, r.Deliver, r.Expires, r.Cause, r.Tally = nudgewire.RunUploading, of.ID, nudgewire.DeliverPerMessage, time.Hour, nudgewire.CauseHand, nudgewire.Tally{Rows: 7, Kept: 3}
+	r.State, r.RetryOf, r.Deliver, r.Expires, r.Cause, r.Tally = nudgewire.RunUploading, of.ID, nudgewire.DeliverPerMessage, time.Hour, nudgewire.CauseHand, nudgewire.Tally{Rows: 7, Kept: 3}
 	return l.mustStart(r)
 }
 
@@ -84,7 +84,7 @@ func (l *ledger) rows(run nudgewire.RunID, after int64) (out []nudgewire.RunRow)
 	return out
 }
 
-func (s suite) oweAgain(t *testing.T) {
+func (s suite) enqueueRetries(t *testing.T) {
 	l := s.open(t)
 	old := l.sevenRows()
 	again := l.retry(old, "retry 1 of run 1")
@@ -99,12 +99,12 @@ func (s suite) oweAgain(t *testing.T) {
 	// Whoever asks for all of them gets those that may go: the ledger decides.
 	all := []nudgewire.DispatchID{ids[0], ids[0] + 1, ids[1], ids[1] + 1, rest[0], rest[0] + 1, rest[0] + 2, 9999}
 	later := noon.Add(time.Hour)
-	total, err := l.OweAgain(l.ctx, again.ID, all, later)
+	total, err := l.EnqueueRetries(l.ctx, again.ID, all, later)
 	if err != nil || total != 3 {
-		t.Fatalf("%d rows are owed, %v", total, err)
+		t.Fatalf("%d rows are queued, %v", total, err)
 	}
-	if total, err = l.OweAgain(l.ctx, again.ID, all, later); err != nil || total != 3 {
-		t.Errorf("a second time %d rows are owed, %v", total, err)
+	if total, err = l.EnqueueRetries(l.ctx, again.ID, all, later); err != nil || total != 3 {
+		t.Errorf("a second time %d rows are queued, %v", total, err)
 	}
 	for i, r := range l.rows(again.ID, 0) {
 		of := l.dispatch(all[[]int{0, 2, 4}[i]])
@@ -113,8 +113,8 @@ func (s suite) oweAgain(t *testing.T) {
 			State: nudgewire.StateWaiting, DueAt: later, ExpiresAt: later.Add(time.Hour), CreatedAt: later, UpdatedAt: later, Config: "v1",
 		}
 		same(t, "dispatch", want, l.dispatch(r.Dispatch.ID))
-		if r.AgainOf != of.ID || r.Number != int64(i+1) {
-			t.Errorf("row %d takes the place of %d, want %d", r.Number, r.AgainOf, of.ID)
+		if r.RetryOf != of.ID || r.Number != int64(i+1) {
+			t.Errorf("row %d takes the place of %d, want %d", r.Number, r.RetryOf, of.ID)
 		}
 		l.readAs(r, old.ID, of.ID)
 	}
@@ -142,13 +142,13 @@ func (s suite) oweAgain(t *testing.T) {
 	if err != nil || len(twice) == 0 {
 		t.Fatalf("%v may go a third time, %v", twice, err)
 	}
-	if _, err := l.OweAgain(l.ctx, third.ID, twice, later); err != nil {
+	if _, err := l.EnqueueRetries(l.ctx, third.ID, twice, later); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range l.rows(third.ID, 0) {
 		for _, before := range l.rows(failed.ID, 0) {
-			if before.Dispatch.ID == r.AgainOf {
-				l.readAs(r, old.ID, before.AgainOf)
+			if before.Dispatch.ID == r.RetryOf {
+				l.readAs(r, old.ID, before.RetryOf)
 			}
 		}
 	}
@@ -164,11 +164,11 @@ func (s suite) oweAgain(t *testing.T) {
 	}
 	again = third
 	l.mustSet(again, nudgewire.RunPaused)
-	_, err = l.OweAgain(l.ctx, again.ID, all, later)
+	_, err = l.EnqueueRetries(l.ctx, again.ID, all, later)
 	moved(t, "a run that is paused", err)
 	reopened := reopenAfter(t, l)
-	if got := reopened.run(again.ID); got.AgainOf != failed.ID {
-		t.Errorf("after a restart the run repeats run %d", got.AgainOf)
+	if got := reopened.run(again.ID); got.RetryOf != failed.ID {
+		t.Errorf("after a restart the run repeats run %d", got.RetryOf)
 	}
 }
 
@@ -190,7 +190,7 @@ func (l *ledger) readAs(r nudgewire.RunRow, run nudgewire.RunID, of nudgewire.Di
 	l.t.Errorf("dispatch %d is no row of run %d", of, run)
 }
 
-func (s suite) oweAgainTogether(t *testing.T) {
+func (s suite) enqueueRetriesTogether(t *testing.T) {
 	l := s.open(t)
 	old := l.sevenRows()
 	ids, _, err := l.toGoAgain(old.ID, 0, 10)
@@ -205,7 +205,7 @@ func (s suite) oweAgainTogether(t *testing.T) {
 	var totals [n]int64
 	together(n, func(i int) {
 		var err error
-		if totals[i], err = l.OweAgain(l.ctx, runs[i].ID, ids, noon); err != nil {
+		if totals[i], err = l.EnqueueRetries(l.ctx, runs[i].ID, ids, noon); err != nil {
 			t.Error(err)
 		}
 	})
@@ -214,7 +214,7 @@ func (s suite) oweAgainTogether(t *testing.T) {
 		sum += one
 	}
 	if sum != 3 {
-		t.Errorf("%d rows are owed again by %v", sum, totals)
+		t.Errorf("%d rows are queued again by %v", sum, totals)
 	}
 }
 
@@ -277,7 +277,7 @@ func (s suite) runRows(t *testing.T) {
 			t.Errorf("dispatch %d is row %d of run %d (%v), %v", rows[i].Dispatch.ID, number, run, ok, err)
 		}
 	}
-	ofEvent := l.owe("cart-1")
+	ofEvent := l.enqueue("cart-1")
 	if _, _, ok, err := l.RowOf(l.ctx, ofEvent); ok || err != nil {
 		t.Errorf("a dispatch of an event is a row: %v, %v", ok, err)
 	}
@@ -291,7 +291,7 @@ func (s suite) phoneRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.OweAgain(l.ctx, again.ID, ids, noon.Add(time.Hour)); err != nil {
+	if _, err := l.EnqueueRetries(l.ctx, again.ID, ids, noon.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	phone := rowsOf(old.ID, 3, 1)[0].Phone // rejected, and sent again as row 2
@@ -300,13 +300,13 @@ func (s suite) phoneRows(t *testing.T) {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
 	first, second := rows[0], rows[1]
-	if first.Run.ID != old.ID || first.Number != 3 || first.State != nudgewire.StateRejected || first.AgainAs != second.ID || len(first.Attempts) != 1 {
+	if first.Run.ID != old.ID || first.Number != 3 || first.State != nudgewire.StateRejected || first.RetriedAs != second.ID || len(first.Attempts) != 1 {
 		t.Errorf("first %+v", first)
 	}
 	if first.ReadBy != old.ID || first.ReadNumber != 3 || second.ReadBy != old.ID || second.ReadNumber != 3 {
 		t.Errorf("read as row %d of run %d, then as row %d of run %d", first.ReadNumber, first.ReadBy, second.ReadNumber, second.ReadBy)
 	}
-	if second.Run.ID != again.ID || second.Number != 2 || second.State != nudgewire.StateWaiting || second.AgainOf != first.ID || second.AgainAs != 0 {
+	if second.Run.ID != again.ID || second.Number != 2 || second.State != nudgewire.StateWaiting || second.RetryOf != first.ID || second.RetriedAs != 0 {
 		t.Errorf("then %+v", second)
 	}
 	if newest, err := l.PhoneRows(l.ctx, phone, 1); err != nil || len(newest) != 1 || newest[0].ID != second.ID {
@@ -326,7 +326,7 @@ func (s suite) resolvePart(t *testing.T) {
 	// doubtful is a run whose first of two parts is accepted and the second in doubt.
 	doubtful := func(slot string) (nudgewire.Run, nudgewire.Part) {
 		r := l.uploading(slot, 2)
-		if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		var p nudgewire.Part
@@ -367,7 +367,7 @@ func (s suite) resolvePart(t *testing.T) {
 	late := p
 	late.State, late.Reason = nudgewire.PartAccepted, ""
 	moved(t, "the late answer of the attempt that was in doubt", l.FinishPart(l.ctx, late))
-	mine, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute))
+	mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute))
 	if err != nil || len(mine) != 1 || mine[0].ID != r.ID {
 		t.Fatalf("adopted %+v, %v", mine, err)
 	}
@@ -421,7 +421,7 @@ func (s suite) cancelledWasSent(t *testing.T) {
 			l := s.open(t)
 			r := l.uploading("1", 2)
 			if state != nudgewire.PartBuilt {
-				if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+				if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
 					t.Fatal(err)
 				}
 				p, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
@@ -450,7 +450,7 @@ func (s suite) cancelledWasSent(t *testing.T) {
 func (s suite) messagesOfPart(t *testing.T) {
 	l := s.open(t)
 	r := l.uploading("1", 2)
-	if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+	if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	for number, phones := range [][]string{{"447700900101", "", "447700900103"}, nil} {

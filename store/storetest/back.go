@@ -28,7 +28,7 @@ func (s suite) back(t *testing.T) {
 			}
 		}},
 		"claimed and not called for, after a crash": {nudgewire.Marketing, false, func(t *testing.T, l *ledger, _ nudgewire.Dispatch) {
-			if n, err := l.Abandon(l.ctx, at, "a new owner"); err != nil || n.Unsent != 1 {
+			if n, err := l.RescueClaims(l.ctx, at, "a new owner"); err != nil || n.Unsent != 1 {
 				t.Fatal(n, err)
 			}
 		}},
@@ -36,7 +36,7 @@ func (s suite) back(t *testing.T) {
 			if err := l.BeginCall(0, d.ID, d.Attempt); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := l.Abandon(l.ctx, at, "a new owner"); err != nil || n.Doubtful != 1 {
+			if n, err := l.RescueClaims(l.ctx, at, "a new owner"); err != nil || n.Doubtful != 1 {
 				t.Fatal(n, err)
 			}
 		}},
@@ -59,7 +59,7 @@ func (s suite) back(t *testing.T) {
 			l.at(noon.Add(48 * time.Hour))
 		}, nudgewire.StateCancelled, by},
 		"its order, which is not remembered at all": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
-			l.mustAccept(order("1", func(p *nudgewire.Plan) { p.Wishes[0].Forget = time.Time{} }))
+			l.mustAccept(order("1", func(p *nudgewire.Plan) { p.Proposals[0].Forget = time.Time{} }))
 		}, nudgewire.StateCancelled, by},
 		"two orders": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
 			l.mustAccept(order("1"))
@@ -69,14 +69,14 @@ func (s suite) back(t *testing.T) {
 			l.mustAccept(order("", dedupe("o")))
 		}, nudgewire.StateCancelled, by},
 		"an order of the phone from before its cart": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
-			l.mustAccept(order("", dedupe("o"), func(p *nudgewire.Plan) { p.Wishes[0].EventAt = noon.Add(-time.Hour) }))
+			l.mustAccept(order("", dedupe("o"), func(p *nudgewire.Plan) { p.Proposals[0].EventAt = noon.Add(-time.Hour) }))
 		}, nudgewire.StateWaiting, ""},
 		"an order of another cart": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("2")) }, nudgewire.StateWaiting, ""},
 		"an order of another phone": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
 			l.mustAccept(order("", dedupe("o"), phone("447700900999")))
 		}, nudgewire.StateWaiting, ""},
 		"an order for another trigger": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
-			l.mustAccept(order("1", func(p *nudgewire.Plan) { p.Wishes[0].Affair.Trigger = "other" }))
+			l.mustAccept(order("1", func(p *nudgewire.Plan) { p.Proposals[0].Correlation.Trigger = "other" }))
 		}, nudgewire.StateWaiting, ""},
 		"its contact was blocked": {func(t *testing.T, l *ledger, d nudgewire.Dispatch) {
 			if _, err := l.Block(l.ctx, []store.Block{{Phone: d.Phone, Reason: "asked for it"}}); err != nil {
@@ -94,7 +94,7 @@ func (s suite) back(t *testing.T) {
 			t.Run(way+", meanwhile "+what, func(t *testing.T) {
 				l := s.open(t)
 				l.at(at)
-				if _, err := l.Abandon(l.ctx, noon, owner); err != nil {
+				if _, err := l.RescueClaims(l.ctx, noon, owner); err != nil {
 					t.Fatal(err)
 				}
 				d := l.claimed("1", category(w.category))

@@ -14,7 +14,7 @@ import (
 func (s suite) claim(t *testing.T) {
 	t.Run("a claim is stored as sending with owner, attempt and lease", func(t *testing.T) {
 		l := s.open(t)
-		id := l.owe("1", expires(noon.Add(7*time.Hour)))
+		id := l.enqueue("1", expires(noon.Add(7*time.Hour)))
 		if got := l.mustClaim(noon.Add(time.Hour-time.Microsecond), 1); len(got) != 0 {
 			t.Errorf("claimed before its time: %+v", got)
 		}
@@ -68,10 +68,10 @@ func (s suite) claim(t *testing.T) {
 	})
 	t.Run("each lane gives its own, by due time, urgent first", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("m2", due(noon.Add(2*time.Second)))
-		l.owe("m1", due(noon.Add(time.Second)))
-		l.owe("u", category(nudgewire.Utility), due(noon.Add(3*time.Second)))
-		l.owe("a", category(nudgewire.Authentication), due(noon.Add(4*time.Second)))
+		l.enqueue("m2", due(noon.Add(2*time.Second)))
+		l.enqueue("m1", due(noon.Add(time.Second)))
+		l.enqueue("u", category(nudgewire.Utility), due(noon.Add(3*time.Second)))
+		l.enqueue("a", category(nudgewire.Authentication), due(noon.Add(4*time.Second)))
 		claim := func(urgent, marketing int) (keys []string) {
 			got, err := l.Claim(l.ctx, store.ClaimRequest{Owner: owner, Now: noon.Add(time.Minute), Lease: time.Minute, Urgent: urgent, Marketing: marketing})
 			if err != nil {
@@ -90,9 +90,9 @@ func (s suite) claim(t *testing.T) {
 	t.Run("what has expired is dropped on the way and takes nobody's place", func(t *testing.T) {
 		l := s.open(t)
 		for i := range 20 {
-			l.owe(fmt.Sprint(i), due(noon.Add(time.Duration(i)*time.Second)), expires(noon.Add(time.Minute)))
+			l.enqueue(fmt.Sprint(i), due(noon.Add(time.Duration(i)*time.Second)), expires(noon.Add(time.Minute)))
 		}
-		live := l.owe("live", due(noon.Add(30*time.Second)))
+		live := l.enqueue("live", due(noon.Add(30*time.Second)))
 		got := l.mustClaim(noon.Add(time.Minute), 2)
 		if len(got) != 1 || got[0].ID != live {
 			t.Fatalf("claimed %+v", got)
@@ -105,7 +105,7 @@ func (s suite) claim(t *testing.T) {
 	})
 	t.Run("what was cancelled is never claimed", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("1")
+		l.enqueue("1")
 		l.mustAccept(order("1"))
 		if got := l.mustClaim(noon.Add(time.Hour), 1); len(got) != 0 {
 			t.Errorf("claimed %+v", got)

@@ -70,7 +70,7 @@ func (s suite) crash(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n, err := l.Abandon(l.ctx, noon, owner)
+			n, err := l.RescueClaims(l.ctx, noon, owner)
 			if err != nil || n.Doubtful != len(sending) || n.Doubtful < len(before.claimed) {
 				t.Errorf("%+v claims recovered of %d stored and %d acknowledged (%v)", n, len(sending), len(before.claimed), err)
 			}
@@ -148,7 +148,7 @@ func (l *ledger) recount() {
 	}
 	want := map[string]int64{"events": int64(len(events)), "dispatches": int64(len(dispatches))}
 	live := store.Counts{}
-	for _, o := range []nudgewire.Outcome{nudgewire.Planned, nudgewire.Restarted, nudgewire.Refused, nudgewire.Cancelled, nudgewire.Cancelling, nudgewire.Shadowed} {
+	for _, o := range []nudgewire.Outcome{nudgewire.Planned, nudgewire.Restarted, nudgewire.Skipped, nudgewire.Cancelled, nudgewire.Cancelling, nudgewire.Shadowed} {
 		want["decisions_"+string(o)] = 0
 	}
 	for _, e := range events {

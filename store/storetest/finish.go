@@ -36,7 +36,7 @@ func (l *ledger) mustFinish(d nudgewire.Dispatch, state nudgewire.State) nudgewi
 // claimed stores a dispatch and claims it.
 func (l *ledger) claimed(key string, changes ...change) nudgewire.Dispatch {
 	l.t.Helper()
-	id := l.owe(key, changes...)
+	id := l.enqueue(key, changes...)
 	got := l.mustClaim(noon.Add(time.Hour), 1)
 	if len(got) != 1 || got[0].ID != id {
 		l.t.Fatalf("claimed %+v, not dispatch %d", got, id)
@@ -209,6 +209,19 @@ func (s suite) finish(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a late answer settles what a person said to send again", func(t *testing.T) {
+		l := s.open(t)
+		d := l.claimed("1", category(nudgewire.Marketing))
+		l.lapse()
+		if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, "by hand"); err != nil {
+			t.Fatal(err)
+		}
+		d.UpdatedAt = noon.Add(2 * time.Hour)
+		l.mustFinish(d, nudgewire.StateAccepted)
+		if got := l.mustClaim(noon.Add(9*time.Hour), 9); len(got) != 0 {
+			t.Errorf("sent again: %+v", got)
+		}
+	})
 	t.Run("a late answer to an attempt that was begun anew is not heard", func(t *testing.T) {
 		l := s.open(t)
 		first := l.claimed("1", category(nudgewire.Authentication))
@@ -223,7 +236,7 @@ func (s suite) finish(t *testing.T) {
 		l := s.open(t)
 		d := l.claimed("1", category(nudgewire.Authentication))
 		l.lapse()
-		l.settleBy(func(_ nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+		l.settleBy(func(_ nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 			return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID, DueAt: noon.Add(3 * time.Hour)}
 		})
 		l.mustAccept(cart("1", dedupe("again"), category(nudgewire.Authentication)))
@@ -250,7 +263,7 @@ func (s suite) finish(t *testing.T) {
 // lapse ends every claim by its lease.
 func (l *ledger) lapse() {
 	l.t.Helper()
-	if _, err := l.Abandon(l.ctx, noon.Add(90*time.Minute), owner); err != nil {
+	if _, err := l.RescueClaims(l.ctx, noon.Add(90*time.Minute), owner); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -300,7 +313,7 @@ func (s suite) abandon(t *testing.T) {
 			if tt.expires != 0 {
 				changes = append(changes, expires(at.Add(tt.expires)))
 			}
-			id := l.owe("1", changes...)
+			id := l.enqueue("1", changes...)
 			for n := range tt.attempts {
 				got, err := l.Claim(l.ctx, store.ClaimRequest{Owner: tt.owner, Now: at, Lease: time.Minute, Urgent: 1, Marketing: 1})
 				if err != nil || len(got) != 1 {
@@ -314,7 +327,7 @@ func (s suite) abandon(t *testing.T) {
 					}
 				}
 			}
-			n, err := l.Abandon(l.ctx, at.Add(tt.after), owner)
+			n, err := l.RescueClaims(l.ctx, at.Add(tt.after), owner)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -323,7 +336,7 @@ func (s suite) abandon(t *testing.T) {
 				t.Errorf("%s: %s", d.State, d.Reason)
 			}
 			if stays := tt.want == nudgewire.StateSending; stays != (n.Doubtful == 0) {
-				t.Errorf("Abandon says %+v", n)
+				t.Errorf("RescueClaims says %+v", n)
 			}
 		})
 	}
@@ -337,9 +350,9 @@ func (s suite) abandon(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.mustClaim(noon.Add(time.Hour), 1000)
-		n, err := l.Abandon(l.ctx, noon.Add(time.Hour), "a new owner")
+		n, err := l.RescueClaims(l.ctx, noon.Add(time.Hour), "a new owner")
 		if err != nil || n.Doubtful != 1000 {
-			t.Errorf("Abandon = %+v, %v", n, err)
+			t.Errorf("RescueClaims = %+v, %v", n, err)
 		}
 		c, err := l.Counts(l.ctx)
 		if err != nil || c.InDoubt != 1000 || c.Sending != 0 {
@@ -351,7 +364,7 @@ func (s suite) abandon(t *testing.T) {
 func (s suite) people(t *testing.T) {
 	t.Run("a waiting dispatch is cancelled with the reason", func(t *testing.T) {
 		l := s.open(t)
-		id := l.owe("1")
+		id := l.enqueue("1")
 		if err := l.CancelDispatch(l.ctx, id, "by hand: wrong list"); err != nil {
 			t.Fatal(err)
 		}
@@ -410,7 +423,7 @@ func (s suite) people(t *testing.T) {
 	})
 	t.Run("only doubt can be resolved, and only as one of three", func(t *testing.T) {
 		l := s.open(t)
-		id := l.owe("1")
+		id := l.enqueue("1")
 		wantErr(t, l.Resolve(l.ctx, id, nudgewire.ResolveDrop, ""), "dispatch 1 still waits for its time (waiting); this needs one that is in_doubt")
 		wantErr(t, l.Resolve(l.ctx, 9, nudgewire.ResolveDrop, ""), "dispatch 9: not found")
 		wantErr(t, l.Resolve(l.ctx, id, "maybe", ""), `resolve dispatch 1: unknown resolution "maybe"; want accepted, resend or drop`)

@@ -13,7 +13,7 @@ import (
 // accept ends the upload of a part with an answer that names messages.
 func (l *ledger) accept(r nudgewire.Run, number int, ids, phones []string) {
 	l.t.Helper()
-	if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+	if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
 		l.t.Fatal(err)
 	}
 	p, err := l.ClaimPart(l.ctx, r.ID, number, owner, noon)
@@ -86,7 +86,7 @@ func (s suite) follow(t *testing.T) {
 	t.Run("a message without a dispatch is found by its number and in lists, with its run", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 2)
-		if err := l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 1)); err != nil {
+		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 1)); err != nil {
 			t.Fatal(err)
 		}
 		l.accept(r, 1, numbers(100, 3), nil)
@@ -172,7 +172,7 @@ func (s suite) follow(t *testing.T) {
 			t.Errorf("the part keeps %d ids, %d are followed", len(p.MessageIDs), p.Followed)
 		}
 		last := reopenAfter(t, again)
-		if err := last.Owe(last.ctx, r.ID, 1, rowsOf(r.ID, 1, 1)); err != nil {
+		if err := last.Enqueue(last.ctx, r.ID, 1, rowsOf(r.ID, 1, 1)); err != nil {
 			t.Fatal(err)
 		}
 		if d := last.mustClaim(noon, 1); d[0].ID != n+1 {
@@ -182,7 +182,7 @@ func (s suite) follow(t *testing.T) {
 	t.Run("an upload that was not accepted has no messages", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 1)
-		if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		p, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)

@@ -20,10 +20,10 @@ func code(p *nudgewire.Plan) {
 	p.Event.Payload = []byte(`{"code":"` + secret + `"}`)
 	p.Event.Form.Answers = map[string]string{"code": secret}
 	p.Event.Unread = []string{`amount is "` + secret + `", which is no amount`}
-	w := &p.Wishes[0]
+	w := &p.Proposals[0]
 	w.Decision.Clauses = []nudgewire.Clause{{Text: "raw.code != nil", Held: true, Values: []nudgewire.Value{{Name: "raw.code", Value: secret}}}}
-	w.Owe.Category = nudgewire.Authentication
-	w.Owe.Send = nudgewire.Send{Template: "login_code", Language: "en", Variables: []string{secret}, Forget: true}
+	w.Dispatch.Category = nudgewire.Authentication
+	w.Dispatch.Send = nudgewire.Send{Template: "login_code", Language: "en", Variables: []string{secret}, Forget: true}
 }
 
 // mute fails when anything that people read says the secret.
@@ -91,8 +91,8 @@ func (s suite) forget(t *testing.T) {
 	}
 	t.Run("one that never was sent", func(t *testing.T) {
 		l := s.open(t)
-		cancelled, expired := l.owe("1", code), l.owe("2", code, expires(noon.Add(time.Minute)))
-		event := l.owe("3", code)
+		cancelled, expired := l.enqueue("1", code), l.enqueue("2", code, expires(noon.Add(time.Minute)))
+		event := l.enqueue("3", code)
 		if err := l.CancelDispatch(l.ctx, cancelled, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func (s suite) forget(t *testing.T) {
 	})
 	t.Run("a resend in doubt has its variables until the third attempt", func(t *testing.T) {
 		l := s.open(t)
-		id := l.owe("1", code)
+		id := l.enqueue("1", code)
 		at := noon.Add(time.Hour)
 		for n := 1; n <= 3; n++ {
 			got := l.mustClaim(at, 1)
@@ -115,7 +115,7 @@ func (s suite) forget(t *testing.T) {
 			}
 			l.Store.Close()
 			l.Store = reopen(t, l.dsn).Store // another process finds the claim of one that died
-			if _, err := l.Abandon(l.ctx, at, "another"); err != nil {
+			if _, err := l.RescueClaims(l.ctx, at, "another"); err != nil {
 				t.Fatal(err)
 			}
 			at = at.Add(time.Second)
@@ -154,8 +154,8 @@ func (s suite) forget(t *testing.T) {
 	})
 	t.Run("a later event renews what waits, kept or not", func(t *testing.T) {
 		l := s.open(t)
-		id := l.owe("1", code)
-		l.settleBy(func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement {
+		id := l.enqueue("1", code)
+		l.settleBy(func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
 			return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: id}
 		})
 		l.mustAccept(cart("1", dedupe("again")))

@@ -24,7 +24,7 @@ type gate struct {
 // "hold" waits for a token, "panic" panics, all others insert.
 func hold(l *ledger) *gate {
 	g := &gate{l: l, entered: make(chan string, 8), open: make(chan struct{}, 8), done: make(chan error, 1)}
-	l.settleBy(func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+	l.settleBy(func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 		switch w.Decision.Trigger {
 		case "hold":
 			g.entered <- w.Decision.Key
@@ -43,7 +43,9 @@ func hold(l *ledger) *gate {
 }
 
 func trigger(name string) change {
-	return func(p *nudgewire.Plan) { p.Wishes[0].Decision.Trigger, p.Wishes[0].Affair.Trigger = name, name }
+	return func(p *nudgewire.Plan) {
+		p.Proposals[0].Decision.Trigger, p.Proposals[0].Correlation.Trigger = name, name
+	}
 }
 
 // queued waits until n events wait behind the gate.
@@ -154,7 +156,7 @@ func (s suite) group(t *testing.T) {
 		l := s.open(t)
 		ctx, leave := context.WithCancel(l.ctx)
 		entered, open := make(chan struct{}), make(chan struct{})
-		l.settleBy(func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+		l.settleBy(func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 			close(entered)
 			<-open
 			return insert(w, f)
@@ -179,7 +181,9 @@ func (s suite) group(t *testing.T) {
 		limit := l.Stats().Limit
 		results := make(chan error, limit)
 		for i := range limit {
-			go func() { results <- l.Refuse(l.ctx, nudgewire.Refusal{Connector: fmt.Sprint(i), At: noon}) }()
+			go func() {
+				results <- l.RejectRequest(l.ctx, nudgewire.RejectedRequest{Connector: fmt.Sprint(i), At: noon})
+			}()
 		}
 		g.queued(limit)
 		_, err := l.Accept(l.ctx, []nudgewire.Plan{cart("one too many")})

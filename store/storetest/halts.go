@@ -10,14 +10,14 @@ import (
 )
 
 func template(name string) change {
-	return func(p *nudgewire.Plan) { p.Wishes[0].Owe.Send.Template = name }
+	return func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Send.Template = name }
 }
 
 func (s suite) halts(t *testing.T) {
 	t.Run("everything waits with its due time, over a restart, until it is resumed", func(t *testing.T) {
 		dsn := s.fresh(t)
 		l := reopen(t, dsn)
-		id := l.owe("a", due(noon))
+		id := l.enqueue("a", due(noon))
 		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltAll, Reason: "wrong price", At: noon}); err != nil {
 			t.Fatal(err)
 		}
@@ -62,8 +62,8 @@ func (s suite) halts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := s.open(t)
-			l.owe("a", due(noon), template("offer"))
-			l.owe("b", due(noon), template("offer2"))
+			l.enqueue("a", due(noon), template("offer"))
+			l.enqueue("b", due(noon), template("offer2"))
 			if err := l.Halt(l.ctx, c.halt); err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func (s suite) halts(t *testing.T) {
 	}
 	t.Run("what expires while it is halted is dropped", func(t *testing.T) {
 		l := s.open(t)
-		id := l.owe("a", due(noon), expires(noon.Add(time.Minute)))
+		id := l.enqueue("a", due(noon), expires(noon.Add(time.Minute)))
 		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTrigger, Name: "remind"}); err != nil {
 			t.Fatal(err)
 		}
@@ -115,8 +115,8 @@ func (s suite) halts(t *testing.T) {
 	})
 	t.Run("what is halted and what is not are claimed apart, after the last halt as before the first", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("a", due(noon), template("offer"))
-		l.owe("b", due(noon))
+		l.enqueue("a", due(noon), template("offer"))
+		l.enqueue("b", due(noon))
 		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTemplate, Name: "offer"}); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func (s suite) halts(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, "resumed", 1, len(l.mustClaim(noon.Add(time.Minute), 9)))
-		l.owe("c", due(noon), template("offer"))
+		l.enqueue("c", due(noon), template("offer"))
 		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTemplate, Name: "offer"}); err != nil {
 			t.Fatal(err)
 		}
@@ -140,18 +140,18 @@ func (s suite) halts(t *testing.T) {
 			return got
 		}
 		for i, key := range []string{"a", "b", "c", "d"} {
-			l.owe(key, due(noon.Add(time.Duration(i)*time.Second)), template("offer"))
+			l.enqueue(key, due(noon.Add(time.Duration(i)*time.Second)), template("offer"))
 		}
-		id := l.owe("e", due(noon), template("offer"), expires(noon.Add(10*time.Minute)))
-		l.owe("f", due(noon.Add(time.Minute)))
+		id := l.enqueue("e", due(noon), template("offer"), expires(noon.Add(10*time.Minute)))
+		l.enqueue("f", due(noon.Add(time.Minute)))
 		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTemplate, Name: "offer"}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "what stands behind the backlog", "f", keys(noon.Add(2*time.Minute)))
 		same(t, "nothing more", "", keys(noon.Add(2*time.Minute)))
-		l.owe("g", due(noon.Add(time.Second)))
+		l.enqueue("g", due(noon.Add(time.Second)))
 		same(t, "what falls due in front of it, later", "g", keys(noon.Add(3*time.Minute)))
-		l.owe("h", due(noon.Add(-time.Hour)), template("offer"))
+		l.enqueue("h", due(noon.Add(-time.Hour)), template("offer"))
 		same(t, "what is halted and falls due in front of it", "", keys(noon.Add(3*time.Minute)))
 		d := l.claimed("i", due(noon.Add(2*time.Second)))
 		l.mustFinish(d, nudgewire.StateWaiting)
@@ -168,14 +168,14 @@ func (s suite) halts(t *testing.T) {
 	})
 }
 
-// blocksHold is what a block does to messages that are owed already.
+// blocksHold is what a block does to messages that are queued already.
 func (s suite) blocksHold(t *testing.T) {
 	const ana = "447700900101"
 	dsn := s.fresh(t)
 	l := reopen(t, dsn)
-	blocked := l.owe("a", due(noon), phone(ana))
-	code := l.owe("b", due(noon), phone(ana), category(nudgewire.Authentication))
-	other := l.owe("c", due(noon))
+	blocked := l.enqueue("a", due(noon), phone(ana))
+	code := l.enqueue("b", due(noon), phone(ana), category(nudgewire.Authentication))
+	other := l.enqueue("c", due(noon))
 	if _, err := l.Block(l.ctx, []store.Block{{Phone: ana, Reason: "asked for it", Source: "by hand"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func (s suite) blocksHold(t *testing.T) {
 	same(t, "reason", "the contact is blocked: asked for it", d.Reason)
 
 	// Who is blocked after the claim is found by the sender's last look.
-	late := l.owe("d", due(noon), phone("447700900102"))
+	late := l.enqueue("d", due(noon), phone("447700900102"))
 	claims := l.mustClaim(noon.Add(time.Minute), 9)
 	if len(claims) != 1 || claims[0].ID != late {
 		t.Fatalf("claimed %+v", claims)
@@ -220,7 +220,7 @@ func (s suite) unsent(t *testing.T) {
 		}
 		return found
 	}
-	id := l.owe("a", due(noon), template("offer"))
+	id := l.enqueue("a", due(noon), template("offer"))
 	var held nudgewire.Dispatch
 	for _, stage := range []struct {
 		state nudgewire.State

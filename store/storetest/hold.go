@@ -10,12 +10,12 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// handedOver is a run that goes out message by message, with its first n rows owed at noon.
+// handedOver is a run that goes out message by message, with its first n rows queued at noon.
 func (l *ledger) handedOver(slot string, n int) nudgewire.Run {
 	l.t.Helper()
 	r := l.uploading(slot, 1)
 	if n > 0 {
-		if err := l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, n)); err != nil {
+		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, n)); err != nil {
 			l.t.Fatal(err)
 		}
 	}
@@ -83,7 +83,7 @@ func (s suite) hold(t *testing.T) {
 		// The one that was claimed comes back, and is held like the others.
 		l.mustFinish(claimed, nudgewire.StateWaiting)
 		same(t, "claimed after it came back", "", l.keys(noon.Add(30*time.Minute)))
-		moved(t, "rows of a paused run", l.Owe(l.ctx, paused.ID, 4, rowsOf(paused.ID, 4, 1)))
+		moved(t, "rows of a paused run", l.Enqueue(l.ctx, paused.ID, 4, rowsOf(paused.ID, 4, 1)))
 
 		l.at(noon.Add(40 * time.Minute))
 		l.mustSet(paused, nudgewire.RunUploading)
@@ -99,11 +99,11 @@ func (s suite) hold(t *testing.T) {
 			runs = append(runs, l.handedOver(fmt.Sprint(i), 0))
 		}
 		for _, i := range []int{0, 1, 11} {
-			if err := l.Owe(l.ctx, runs[i].ID, 1, rowsOf(runs[i].ID, 1, 1)); err != nil {
+			if err := l.Enqueue(l.ctx, runs[i].ID, 1, rowsOf(runs[i].ID, 1, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		l.owe("run 1 row 7", due(noon)) // the key of an event's affair
+		l.enqueue("run 1 row 7", due(noon)) // the key of an event's correlation key
 		first, last := l.mustSet(runs[0], nudgewire.RunPaused), l.mustSet(runs[11], nudgewire.RunPaused)
 		same(t, "with runs 1 and 12 paused", "run 2 row 1, run 1 row 7", l.keys(soon))
 		l.mustSet(last, nudgewire.RunUploading)
@@ -135,7 +135,7 @@ func (s suite) hold(t *testing.T) {
 	t.Run("a canary's pause is a pause, whoever sets it", func(t *testing.T) {
 		l := s.open(t)
 		l.handedOver("1", 2)
-		mine, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Hour))
+		mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Hour))
 		if err != nil || len(mine) != 1 {
 			t.Fatal(mine, err)
 		}
@@ -157,9 +157,9 @@ func (s suite) hold(t *testing.T) {
 	t.Run("a backlog that a pause holds hides nothing", func(t *testing.T) {
 		l := s.open(t)
 		r := l.mustSet(l.handedOver("1", 40), nudgewire.RunPaused)
-		l.owe("a", due(noon))
+		l.enqueue("a", due(noon))
 		same(t, "behind it", "a", l.keys(soon))
-		l.owe("b", due(noon))
+		l.enqueue("b", due(noon))
 		same(t, "behind it, later", "b", l.keys(soon))
 		// Another halt stays, so claims go on looking from where they had come to.
 		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTrigger, Name: "another"}); err != nil {
@@ -250,8 +250,8 @@ func (s suite) hold(t *testing.T) {
 	t.Run("a row is known by its key", func(t *testing.T) {
 		l := s.open(t)
 		r := l.handedOver("1", 0)
-		err := l.Owe(l.ctx, r.ID, 2, rowsOf(r.ID, 1, 1))
-		wantErr(t, err, `owe row 2 of run 1: its key is "run 1 row 1" and not "run 1 row 2"`)
+		err := l.Enqueue(l.ctx, r.ID, 2, rowsOf(r.ID, 1, 1))
+		wantErr(t, err, `queue row 2 of run 1: its key is "run 1 row 1" and not "run 1 row 2"`)
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 func later(key string, changes ...change) nudgewire.Plan {
 	p := cart(key, phone(""))
 	p.Event.Contact.PhoneProblem = "no phone number in phone"
-	p.Wishes, p.Later = nil, true
+	p.Proposals, p.Later = nil, true
 	for _, c := range changes {
 		c(&p)
 	}
@@ -96,7 +96,7 @@ func (s suite) lookups(t *testing.T) {
 			t.Errorf("claimed before its time: %+v", early)
 		}
 	})
-	t.Run("completing settles the wishes, keeps what was found and ends the look-up", func(t *testing.T) {
+	t.Run("completing settles the proposals, keeps what was found and ends the look-up", func(t *testing.T) {
 		l := s.open(t)
 		id := l.mustAccept(later("a")).EventID
 		p := l.claimLookups(noon, 1)[0]
@@ -169,7 +169,7 @@ func (s suite) lookups(t *testing.T) {
 	})
 	t.Run("a cancellation by key is settled at once and not again when the event is planned", func(t *testing.T) {
 		l := s.open(t)
-		reminder := l.owe("a")
+		reminder := l.enqueue("a")
 		now := order("a", phone(""))
 		now.Later = true
 		r := l.mustAccept(now)
@@ -180,9 +180,9 @@ func (s suite) lookups(t *testing.T) {
 		plan := order("a")
 		plan.Event = p.Event
 		plan.Event.Contact.Phone = "447700900123"
-		thanks := cart("t").Wishes[0]
-		thanks.Decision.Trigger, thanks.Affair.Trigger, thanks.Owe.Trigger = "thanks", "thanks", "thanks"
-		plan.Wishes = append(plan.Wishes, thanks)
+		thanks := cart("t").Proposals[0]
+		thanks.Decision.Trigger, thanks.Correlation.Trigger, thanks.Dispatch.Trigger = "thanks", "thanks", "thanks"
+		plan.Proposals = append(plan.Proposals, thanks)
 		if r, err := l.Complete(l.ctx, p, plan); err != nil || len(r.Decisions) != 1 || r.Decisions[0].Trigger != "thanks" {
 			t.Fatalf("completed %+v (%v)", r, err)
 		}
@@ -197,7 +197,7 @@ func (s suite) lookups(t *testing.T) {
 		l.mustAccept(later("a"))
 		p := l.claimLookups(noon, 1)[0]
 		l.mustAccept(order("a"))
-		l.settleBy(func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+		l.settleBy(func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 			if f.Tombstone != nil {
 				return nudgewire.Settlement{Outcome: nudgewire.Cancelled, Reason: "ordered meanwhile"}
 			}
@@ -212,7 +212,7 @@ func (s suite) lookups(t *testing.T) {
 		l := s.open(t)
 		l.mustAccept(later("a"))
 		p := l.claimLookups(noon, 1)[0]
-		l.settleBy(func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement { panic("no") })
+		l.settleBy(func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement { panic("no") })
 		if _, err := l.Complete(l.ctx, p, found(p.Event)); err == nil {
 			t.Fatal("no error")
 		}

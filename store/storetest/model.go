@@ -41,9 +41,9 @@ type model struct {
 }
 
 // modelSettle restarts what waits, and cancels what an order names.
-func modelSettle(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+func modelSettle(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 	if w.Decision.Outcome == nudgewire.Planned && len(f.Waiting) > 0 {
-		return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID, DueAt: w.Owe.DueAt}
+		return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID, DueAt: w.Dispatch.DueAt}
 	}
 	return insert(w, f)
 }
@@ -74,8 +74,8 @@ var (
 	modelCategories = rapid.SampledFrom([]nudgewire.Category{nudgewire.Marketing, nudgewire.Utility, nudgewire.Authentication})
 )
 
-// waiting is the oldest dispatch of an affair that waits; there are several when one was put
-// off or is sent again while a later event owed another.
+// waiting is the oldest dispatch of a correlation key that waits; there are several when one was put
+// off or is sent again while a later event queued another.
 func (m *model) waiting(key string) *modelDispatch {
 	for _, d := range m.rows {
 		if d.key == key && d.state == nudgewire.StateWaiting {
@@ -95,7 +95,7 @@ func (m *model) cart(t *rapid.T) {
 	due := m.now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "wait")) * time.Hour)
 	category := modelCategories.Draw(t, "category")
 	p := cart(key, dedupe(event), func(p *nudgewire.Plan) {
-		p.Wishes[0].Owe.DueAt, p.Wishes[0].Owe.Category, p.Wishes[0].Owe.ExpiresAt = due, category, due.Add(2*time.Hour)
+		p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.Category, p.Proposals[0].Dispatch.ExpiresAt = due, category, due.Add(2*time.Hour)
 	})
 	if !m.accept(t, event, p) {
 		return
@@ -224,11 +224,11 @@ func (m *model) abandon(t *rapid.T) {
 	if rapid.Bool().Draw(t, "restarted") {
 		m.owner = fmt.Sprint("run ", rapid.IntRange(1, 3).Draw(t, "run"))
 	}
-	n, err := m.l.Abandon(m.l.ctx, m.now, m.owner)
+	n, err := m.l.RescueClaims(m.l.ctx, m.now, m.owner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want store.Abandoned
+	var want store.Rescued
 	for _, d := range m.rows {
 		if d.state != nudgewire.StateSending || (d.owner == m.owner && m.now.Before(d.lease)) {
 			continue
@@ -247,7 +247,7 @@ func (m *model) abandon(t *rapid.T) {
 	}
 	m.noted = m.owner
 	if n != want {
-		t.Fatalf("Abandon = %+v, want %+v", n, want)
+		t.Fatalf("RescueClaims = %+v, want %+v", n, want)
 	}
 }
 

@@ -18,9 +18,9 @@ func (s suite) optOuts(t *testing.T) {
 		says++
 		p := cart("", phone(ana), dedupe(fmt.Sprintf("w%d", says)))
 		p.Event.Kind = "contact.unsubscribed"
-		p.Wishes[0] = nudgewire.Wish{
-			Decision: nudgewire.Decision{Trigger: nudgewire.OptOut, Outcome: what, At: noon},
-			Affair:   nudgewire.Affair{Trigger: nudgewire.OptOut, Phone: ana}, EventAt: at,
+		p.Proposals[0] = nudgewire.Proposal{
+			Decision:    nudgewire.Decision{Trigger: nudgewire.OptOut, Outcome: what, At: noon},
+			Correlation: nudgewire.Correlation{Trigger: nudgewire.OptOut, Phone: ana}, EventAt: at,
 		}
 		return l.mustAccept(p).Decisions[0].Reason
 	}
@@ -75,8 +75,8 @@ func (s suite) optOuts(t *testing.T) {
 		l := reopen(t, dsn)
 		l.at(noon)
 		claimed := l.claimed("c", due(noon.Add(-time.Minute)), phone(ana), category(nudgewire.Utility))
-		waits := l.owe("a", due(noon), phone(ana))
-		code := l.owe("b", due(noon), phone(ana), category(nudgewire.Authentication))
+		waits := l.enqueue("a", due(noon), phone(ana))
+		code := l.enqueue("b", due(noon), phone(ana), category(nudgewire.Authentication))
 		same(t, "reason", "the contact is blocked: it gets nothing but codes", word(l, out, early))
 		why, err := l.Barred(l.ctx, &claimed)
 		if err != nil {

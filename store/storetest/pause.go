@@ -22,7 +22,7 @@ func (s suite) pauses(t *testing.T) {
 	t.Run("it waits over a restart, and goes on with its due time", func(t *testing.T) {
 		dsn := s.fresh(t)
 		l := reopen(t, dsn)
-		id := l.owe("a", due(noon))
+		id := l.enqueue("a", due(noon))
 		pause(t, l, off)
 		l.close()
 		l = reopen(t, dsn)
@@ -47,7 +47,7 @@ func (s suite) pauses(t *testing.T) {
 	})
 	t.Run("another trigger, and a job of its name, go on", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("a", due(noon))
+		l.enqueue("a", due(noon))
 		pause(t, l, map[string]string{"remin": "is off"})
 		same(t, "another trigger", 1, len(l.mustClaim(later, 9)))
 		pause(t, l, off)
@@ -78,8 +78,8 @@ func (s suite) pauses(t *testing.T) {
 	})
 	t.Run("its order cancels it, and its expiry drops it", func(t *testing.T) {
 		l := s.open(t)
-		a := l.owe("a", due(noon))
-		b := l.owe("b", due(noon), expires(noon.Add(time.Minute)))
+		a := l.enqueue("a", due(noon))
+		b := l.enqueue("b", due(noon), expires(noon.Add(time.Minute)))
 		pause(t, l, off)
 		l.mustAccept(order("a"))
 		l.mustClaim(noon.Add(time.Hour), 9)
@@ -89,7 +89,7 @@ func (s suite) pauses(t *testing.T) {
 	t.Run("a person releases it until the trigger sends again", func(t *testing.T) {
 		dsn := s.fresh(t)
 		l := reopen(t, dsn)
-		l.owe("a", due(noon))
+		l.enqueue("a", due(noon))
 		if err := l.Release(l.ctx, "remind", noon); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("release of what is not paused: %v", err)
 		}
@@ -101,14 +101,14 @@ func (s suite) pauses(t *testing.T) {
 		l = reopen(t, dsn)
 		pause(t, l, off) // as a start does
 		same(t, "claimed once released", 1, len(l.mustClaim(later, 9)))
-		l.owe("b", due(noon))
+		l.enqueue("b", due(noon))
 		pause(t, l, nil)
 		pause(t, l, off)
 		same(t, "claimed once paused anew", 0, len(l.mustClaim(later, 9)))
 	})
 	t.Run("a person's halt and the pause end apart", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("a", due(noon))
+		l.enqueue("a", due(noon))
 		halt := store.Halt{Scope: store.HaltTrigger, Name: "remind"}
 		if err := l.Halt(l.ctx, halt); err != nil {
 			t.Fatal(err)
@@ -131,10 +131,10 @@ func (s suite) pauses(t *testing.T) {
 	t.Run("many are counted and cancelled at once", func(t *testing.T) {
 		l := s.open(t)
 		for _, key := range []string{"a", "b", "c"} {
-			l.owe(key, due(noon), template("offer"))
+			l.enqueue(key, due(noon), template("offer"))
 		}
-		l.owe("d", due(noon.Add(time.Hour)), template("offer"))
-		l.owe("e", due(noon), template("other"))
+		l.enqueue("d", due(noon.Add(time.Hour)), template("offer"))
+		l.enqueue("e", due(noon), template("other"))
 		sending := l.mustClaim(noon, 1)[0]
 		pause(t, l, off)
 		f := store.DispatchFilter{State: nudgewire.StateWaiting, Trigger: "remind", Template: "offer", DueBefore: noon.Add(time.Minute)}

@@ -17,13 +17,13 @@ func (s suite) reads(t *testing.T) {
 	// Ten minutes apart: two phones in turn; the fourth has no phone, the fifth no trigger.
 	for i := range 12 {
 		p := cart(fmt.Sprint(i), received(noon.Add(time.Duration(i)*10*time.Minute)), phone([]nudgewire.Phone{ana, ben}[i%2]))
-		p.Wishes[0].Owe.CreatedAt = p.Event.ReceivedAt
+		p.Proposals[0].Dispatch.CreatedAt = p.Event.ReceivedAt
 		switch i {
 		case 3:
 			p.Event.Contact = nudgewire.Contact{PhoneProblem: "too short"}
-			p.Wishes[0].Decision.Outcome = nudgewire.Refused
+			p.Proposals[0].Decision.Outcome = nudgewire.Skipped
 		case 4:
-			p.Wishes = nil
+			p.Proposals = nil
 		case 5:
 			p.Event.Connector, p.Event.Kind = "crm", "deal.won"
 		}
@@ -67,7 +67,7 @@ func (s suite) reads(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := rows[0]
-		if e.Contact.PhoneProblem != "too short" || len(e.Decisions) != 1 || e.Decisions[0].Outcome != nudgewire.Refused || e.Payload != nil {
+		if e.Contact.PhoneProblem != "too short" || len(e.Decisions) != 1 || e.Decisions[0].Outcome != nudgewire.Skipped || e.Payload != nil {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -236,20 +236,20 @@ func (s suite) reads(t *testing.T) {
 func (s suite) refusals(t *testing.T) {
 	t.Run("a refusal comes back, its long texts cut", func(t *testing.T) {
 		l := s.open(t)
-		want := nudgewire.Refusal{
+		want := nudgewire.RejectedRequest{
 			Connector: "shop", Status: 401, Stage: "verify", Reason: "the signature does not match", Method: "POST", Bytes: 2048, Sample: "{", At: noon,
 		}
-		if err := l.Refuse(l.ctx, want); err != nil {
+		if err := l.RejectRequest(l.ctx, want); err != nil {
 			t.Fatal(err)
 		}
 		long := want
 		for range 12 {
 			long.Connector, long.Reason, long.Sample, long.Method = long.Connector+long.Connector, long.Reason+long.Reason, long.Sample+"éé"+long.Sample, long.Method+long.Method
 		}
-		if err := l.Refuse(l.ctx, long); err != nil {
+		if err := l.RejectRequest(l.ctx, long); err != nil {
 			t.Fatal(err)
 		}
-		got, err := l.Refusals(l.ctx, store.RefusalFilter{})
+		got, err := l.RejectedRequests(l.ctx, store.RejectedRequestFilter{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,19 +258,19 @@ func (s suite) refusals(t *testing.T) {
 		if r := got[0]; r.ID != 2 || len(r.Connector) != 100 || len(r.Reason) != 1000 || len(r.Sample) > 512 || len(r.Sample) < 510 || len(r.Method) != 100 {
 			t.Errorf("%+v", r)
 		}
-		l.totals(map[string]int64{"refusals": 2})
+		l.totals(map[string]int64{"requests_rejected": 2})
 	})
 	t.Run("lists narrow by connector and time", func(t *testing.T) {
 		l := s.open(t)
 		for i := range 6 {
-			if err := l.Refuse(l.ctx, nudgewire.Refusal{Connector: []string{"a", "b"}[i%2], At: noon.Add(time.Duration(i) * time.Minute)}); err != nil {
+			if err := l.RejectRequest(l.ctx, nudgewire.RejectedRequest{Connector: []string{"a", "b"}[i%2], At: noon.Add(time.Duration(i) * time.Minute)}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for want, filter := range map[string]store.RefusalFilter{
+		for want, filter := range map[string]store.RejectedRequestFilter{
 			"[6 5 4 3 2 1]": {}, "[6 5]": {Limit: 2}, "[5 3 1]": {Connector: "a"}, "[6 5 4]": {Since: noon.Add(3 * time.Minute)}, "[]": {Connector: "c"},
 		} {
-			rows, err := l.Refusals(l.ctx, filter)
+			rows, err := l.RejectedRequests(l.ctx, filter)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -302,7 +302,7 @@ func (s suite) configs(t *testing.T) {
 func (s suite) life(t *testing.T) {
 	t.Run("numbers and memory go on after a restart", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("1")
+		l.enqueue("1")
 		d := l.mustClaim(noon.Add(time.Hour), 1)[0]
 		l.mustAccept(order("2"))
 		l.close()
@@ -321,7 +321,7 @@ func (s suite) life(t *testing.T) {
 	})
 	t.Run("a reader sees what a writer commits and changes nothing", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("1")
+		l.enqueue("1")
 		r, err := store.Open(l.ctx, store.Options{DSN: l.dsn, ReadOnly: true})
 		if err != nil {
 			t.Fatal(err)
@@ -331,7 +331,7 @@ func (s suite) life(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		l.owe("2")
+		l.enqueue("2")
 		if rows, err := r.Events(l.ctx, store.EventFilter{}); err != nil || len(rows) != 2 {
 			t.Errorf("%d events (%v)", len(rows), err)
 		}

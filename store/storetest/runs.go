@@ -197,7 +197,7 @@ func (s suite) runs(t *testing.T) {
 	t.Run("only its owner, or a person, changes a run", func(t *testing.T) {
 		l := s.open(t)
 		l.mustStart(aRun("winback", "1"))
-		mine, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute))
+		mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute))
 		if err != nil || len(mine) != 1 || mine[0].Owner != owner {
 			t.Fatalf("adopted %v, %v", mine, err)
 		}
@@ -208,7 +208,7 @@ func (s suite) runs(t *testing.T) {
 		if err := l.SetRun(l.ctx, owner, r, nudgewire.RunPlanned); err != nil {
 			t.Error(err)
 		}
-		if others, err := l.Adopt(l.ctx, "other", noon.Add(time.Second), noon.Add(time.Minute)); err != nil || len(others) != 0 {
+		if others, err := l.ClaimRuns(l.ctx, "other", noon.Add(time.Second), noon.Add(time.Minute)); err != nil || len(others) != 0 {
 			t.Errorf("another adopted %v, %v", others, err)
 		}
 		_, err = l.Renew(l.ctx, r.ID, "other", noon.Add(time.Hour))
@@ -216,7 +216,7 @@ func (s suite) runs(t *testing.T) {
 		if kept, err := l.Renew(l.ctx, r.ID, owner, noon.Add(time.Hour)); err != nil || !kept.LeaseEnd.Equal(noon.Add(time.Hour)) {
 			t.Errorf("renewed: %v, %v", kept.LeaseEnd, err)
 		}
-		if others, err := l.Adopt(l.ctx, "other", noon.Add(2*time.Hour), noon.Add(3*time.Hour)); err != nil || len(others) != 1 {
+		if others, err := l.ClaimRuns(l.ctx, "other", noon.Add(2*time.Hour), noon.Add(3*time.Hour)); err != nil || len(others) != 1 {
 			t.Errorf("after the lease another adopted %v, %v", others, err)
 		}
 		if err := l.FreeRuns(l.ctx, "third"); err != nil {
@@ -231,7 +231,7 @@ func (s suite) runs(t *testing.T) {
 		l.mustSet(l.mustSet(l.mustStart(aRun("winback", "1")), nudgewire.RunBuilding), nudgewire.RunHeld)
 		l.mustStart(aRun("winback", "2"))
 		other := l.mustStart(aRun("birthday", "1"))
-		mine, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute))
+		mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute))
 		if err != nil || len(mine) != 1 || mine[0].ID != other.ID {
 			t.Errorf("adopted %v, %v", mine, err)
 		}
@@ -241,7 +241,7 @@ func (s suite) runs(t *testing.T) {
 		r := l.uploading("1", 3)
 		_, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
 		moved(t, "a run that is nobody's", err)
-		if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		p, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
@@ -280,7 +280,7 @@ func (s suite) runs(t *testing.T) {
 	t.Run("a cancelled run takes its parts along, but not the one on its way", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 3)
-		if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		onWay, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
@@ -302,7 +302,7 @@ func (s suite) runs(t *testing.T) {
 	t.Run("a clock is attended from when it was first seen, then from its newest run", func(t *testing.T) {
 		l := s.open(t)
 		at := func(line string, now time.Time) time.Time {
-			got, err := l.Attended(l.ctx, "winback", line, now)
+			got, err := l.LastScheduled(l.ctx, "winback", line, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -330,7 +330,7 @@ func (s suite) runs(t *testing.T) {
 	t.Run("whose files went out is known by their parts", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 2)
-		if _, err := l.Adopt(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.ClaimPart(l.ctx, r.ID, 2, owner, noon); err != nil {
@@ -365,15 +365,15 @@ func rowsOf(run nudgewire.RunID, first int64, n int) (out []nudgewire.Dispatch) 
 	return out
 }
 
-func (s suite) owe(t *testing.T) {
-	t.Run("each row is owed once, however often it is handed over", func(t *testing.T) {
+func (s suite) enqueue(t *testing.T) {
+	t.Run("each row is queued once, however often it is handed over", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 1)
 		for _, batch := range []struct {
 			first int64
 			n     int
 		}{{1, 10}, {1, 10}, {21, 5}, {6, 25}} {
-			if err := l.Owe(l.ctx, r.ID, batch.first, rowsOf(r.ID, batch.first, batch.n)); err != nil {
+			if err := l.Enqueue(l.ctx, r.ID, batch.first, rowsOf(r.ID, batch.first, batch.n)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -384,7 +384,7 @@ func (s suite) owe(t *testing.T) {
 		seen := map[string]bool{}
 		for _, d := range got {
 			if seen[d.Key] {
-				t.Errorf("%s is owed twice", d.Key)
+				t.Errorf("%s is queued twice", d.Key)
 			}
 			seen[d.Key] = true
 		}
@@ -397,7 +397,7 @@ func (s suite) owe(t *testing.T) {
 		l := s.open(t)
 		a, b := l.uploading("1", 1), l.uploading("2", 1)
 		for _, r := range []nudgewire.Run{a, b} {
-			if err := l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)); err != nil {
+			if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -413,15 +413,15 @@ func (s suite) owe(t *testing.T) {
 		}
 		same(t, "messages", map[string]int64{"cancelled": 3}, by)
 	})
-	t.Run("a run that does not send owes nothing more", func(t *testing.T) {
+	t.Run("a run that does not send queues nothing more", func(t *testing.T) {
 		l := s.open(t)
 		r := l.mustSet(l.uploading("1", 1), nudgewire.RunPaused)
-		moved(t, "paused", l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)))
+		moved(t, "paused", l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)))
 	})
 	t.Run("its standing counts what has ended", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 1)
-		if err := l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)); err != nil {
+		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)); err != nil {
 			t.Fatal(err)
 		}
 		for i, d := range l.mustClaim(noon, 3) {

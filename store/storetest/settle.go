@@ -9,33 +9,33 @@ import (
 )
 
 func (s suite) settle(t *testing.T) {
-	t.Run("refused and shadowed wishes are not settled", func(t *testing.T) {
+	t.Run("refused and shadowed proposals are not settled", func(t *testing.T) {
 		l := s.open(t)
-		l.settleBy(func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement { panic("asked") })
-		for _, o := range []nudgewire.Outcome{nudgewire.Refused, nudgewire.Shadowed} {
+		l.settleBy(func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement { panic("asked") })
+		for _, o := range []nudgewire.Outcome{nudgewire.Skipped, nudgewire.Shadowed} {
 			p := cart(string(o))
-			p.Wishes[0].Decision.Outcome = o
+			p.Proposals[0].Decision.Outcome = o
 			if d := l.mustAccept(p).Decisions[0]; d.Outcome != o || d.DispatchID != 0 {
 				t.Errorf("%+v", d)
 			}
 		}
-		l.totals(map[string]int64{"dispatches": 0, "decisions_refused": 1, "decisions_shadowed": 1})
+		l.totals(map[string]int64{"dispatches": 0, "decisions_skipped": 1, "decisions_shadowed": 1})
 	})
 	t.Run("the settlement's words become the decision's", func(t *testing.T) {
 		l := s.open(t)
-		l.settleBy(func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement {
-			return nudgewire.Settlement{Outcome: nudgewire.Refused, Reason: "once only"}
+		l.settleBy(func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
+			return nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "once only"}
 		})
 		d := l.mustAccept(cart("1")).Decisions[0]
-		if d.Outcome != nudgewire.Refused || d.Reason != "once only" || d.DispatchID != 0 {
+		if d.Outcome != nudgewire.Skipped || d.Reason != "once only" || d.DispatchID != 0 {
 			t.Errorf("%+v", d)
 		}
 	})
 	s.facts(t)
 	t.Run("an order that follows its cart ends it", func(t *testing.T) {
 		l := s.open(t)
-		id := l.owe("1")
-		other := l.owe("2")
+		id := l.enqueue("1")
+		other := l.enqueue("2")
 		r := l.mustAccept(order("1"))
 		d := l.dispatch(id)
 		if d.State != nudgewire.StateCancelled || d.Reason != "cancelled by shop.order.created (event 3)" {
@@ -54,14 +54,14 @@ func (s suite) settle(t *testing.T) {
 		want := &nudgewire.Tombstone{EventID: 1, Ref: "shop.order.created", EventAt: noon, ExpiresAt: noon.Add(24 * time.Hour)}
 		same(t, "tombstone", want, l.lastFacts().Tombstone)
 		l.mustAccept(cart("2"))
-		same(t, "tombstone of another affair", (*nudgewire.Tombstone)(nil), l.lastFacts().Tombstone)
+		same(t, "tombstone of another correlation key", (*nudgewire.Tombstone)(nil), l.lastFacts().Tombstone)
 		l.at(noon.Add(24 * time.Hour))
 		l.mustAccept(cart("1", dedupe("later")))
 		same(t, "expired tombstone", (*nudgewire.Tombstone)(nil), l.lastFacts().Tombstone)
 	})
 	t.Run("of two cancelling events the later fact is remembered, whichever comes first", func(t *testing.T) {
 		later := func(p *nudgewire.Plan) {
-			p.Event.DedupeKey, p.Wishes[0].EventAt, p.Wishes[0].Forget = "later", noon.Add(time.Minute), noon.Add(time.Hour)
+			p.Event.DedupeKey, p.Proposals[0].EventAt, p.Proposals[0].Forget = "later", noon.Add(time.Minute), noon.Add(time.Hour)
 		}
 		for _, swap := range []bool{false, true} {
 			l := s.open(t)
@@ -84,12 +84,12 @@ func (s suite) settle(t *testing.T) {
 	})
 	t.Run("a restart renews the waiting dispatch in place", func(t *testing.T) {
 		l := s.open(t)
-		id := l.owe("1", expires(noon.Add(7*time.Hour)))
-		l.settleBy(func(_ nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+		id := l.enqueue("1", expires(noon.Add(7*time.Hour)))
+		l.settleBy(func(_ nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 			return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID, DueAt: noon.Add(90 * time.Minute)}
 		})
 		p := cart("1", dedupe("again"), due(noon.Add(2*time.Hour)), expires(noon.Add(8*time.Hour)), phone("447700900999"))
-		p.Wishes[0].Owe.Config, p.Wishes[0].Owe.Send.Variables = "v2", []string{"Ana", "two mugs"}
+		p.Proposals[0].Dispatch.Config, p.Proposals[0].Dispatch.Send.Variables = "v2", []string{"Ana", "two mugs"}
 		l.at(noon.Add(time.Minute))
 		r := l.mustAccept(p)
 		if r.Decisions[0].Outcome != nudgewire.Restarted || r.Decisions[0].DispatchID != id {
@@ -97,7 +97,7 @@ func (s suite) settle(t *testing.T) {
 		}
 		want := nudgewire.Dispatch{
 			ID: id, EventID: r.EventID, Trigger: "remind", Key: "1", Phone: "447700900999", Category: nudgewire.Marketing,
-			Send: p.Wishes[0].Owe.Send, State: nudgewire.StateWaiting, DueAt: noon.Add(90 * time.Minute), ExpiresAt: noon.Add(450 * time.Minute),
+			Send: p.Proposals[0].Dispatch.Send, State: nudgewire.StateWaiting, DueAt: noon.Add(90 * time.Minute), ExpiresAt: noon.Add(450 * time.Minute),
 			CreatedAt: noon, UpdatedAt: noon.Add(time.Minute), Restarts: 1, Config: "v2",
 		}
 		same(t, "dispatch", want, l.dispatch(id))
@@ -106,13 +106,13 @@ func (s suite) settle(t *testing.T) {
 	})
 	t.Run("a settlement about a dispatch that does not wait stores nothing", func(t *testing.T) {
 		l := s.open(t)
-		id := l.owe("1")
+		id := l.enqueue("1")
 		l.mustClaim(noon.Add(time.Hour), 1)
 		for _, wrong := range []nudgewire.Settlement{
 			{Outcome: nudgewire.Restarted, Restart: id, DueAt: noon},
 			{Outcome: nudgewire.Cancelling, Cancel: []nudgewire.DispatchID{id}},
 		} {
-			l.settleBy(func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement { return wrong })
+			l.settleBy(func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement { return wrong })
 			_, err := l.Accept(l.ctx, []nudgewire.Plan{cart("1", dedupe("x"))})
 			if err == nil || !strings.HasSuffix(err.Error(), "settled, but dispatch 1 does not wait") {
 				t.Errorf("error %v", err)
@@ -122,7 +122,7 @@ func (s suite) settle(t *testing.T) {
 	})
 	t.Run("a panic in Settle is an error of its own event", func(t *testing.T) {
 		l := s.open(t)
-		l.settleBy(func(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement { panic("a fault") })
+		l.settleBy(func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement { panic("a fault") })
 		_, err := l.Accept(l.ctx, []nudgewire.Plan{cart("1")})
 		wantErr(t, err, "panic: a fault")
 		l.settleBy(insert)
@@ -134,30 +134,30 @@ func (s suite) settle(t *testing.T) {
 
 // facts checks what Settle is told.
 func (s suite) facts(t *testing.T) {
-	t.Run("facts show what waits, oldest first, and no other affair's", func(t *testing.T) {
+	t.Run("facts show what waits, oldest first, and no other correlation key's", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("1", due(noon.Add(2*time.Hour)))
-		l.owe("2")
-		l.owe("1", dedupe("b"), due(noon.Add(time.Hour)))
-		l.owe("1", dedupe("c"), func(p *nudgewire.Plan) { p.Wishes[0].Affair.Trigger = "other" })
-		l.owe("1", dedupe("d"))
+		l.enqueue("1", due(noon.Add(2*time.Hour)))
+		l.enqueue("2")
+		l.enqueue("1", dedupe("b"), due(noon.Add(time.Hour)))
+		l.enqueue("1", dedupe("c"), func(p *nudgewire.Plan) { p.Proposals[0].Correlation.Trigger = "other" })
+		l.enqueue("1", dedupe("d"))
 		same(t, "facts", nudgewire.Facts{Waiting: []nudgewire.Waiting{
 			{ID: 1, DueAt: noon.Add(2 * time.Hour), CreatedAt: noon, EventAt: noon}, {ID: 3, DueAt: noon.Add(time.Hour), CreatedAt: noon, EventAt: noon},
 		}}, l.lastFacts())
 	})
-	t.Run("without a key the affair is the phone", func(t *testing.T) {
+	t.Run("without a key the correlation key is the phone", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("", dedupe("a"))
-		l.owe("", dedupe("b"), phone("447700900999"))
+		l.enqueue("", dedupe("a"))
+		l.enqueue("", dedupe("b"), phone("447700900999"))
 		same(t, "facts of another phone", nudgewire.Facts{}, l.lastFacts())
-		l.owe("", dedupe("c"))
+		l.enqueue("", dedupe("c"))
 		same(t, "waiting", []nudgewire.Waiting{{ID: 1, DueAt: noon.Add(time.Hour), CreatedAt: noon, EventAt: noon}}, l.lastFacts().Waiting)
 	})
 	t.Run("a cancelling event without a key sees what waits for the phone, whatever its key", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("1")
-		l.owe("2")
-		l.owe("3", phone("447700900999"))
+		l.enqueue("1")
+		l.enqueue("2")
+		l.enqueue("3", phone("447700900999"))
 		l.mustAccept(order("", dedupe("o")))
 		if w := l.lastFacts().Waiting; len(w) != 2 || w[0].ID != 1 || w[1].ID != 2 || !w[0].EventAt.Equal(noon) {
 			t.Errorf("waiting: %+v", w)
@@ -166,19 +166,19 @@ func (s suite) facts(t *testing.T) {
 	t.Run("and is remembered for the phone's carts that come later, and for no other's", func(t *testing.T) {
 		l := s.open(t)
 		l.mustAccept(order("", dedupe("o")))
-		l.owe("1", dedupe("late"))
+		l.enqueue("1", dedupe("late"))
 		if g := l.lastFacts().Tombstone; g == nil || !g.ByPhone || g.EventID != 1 {
 			t.Errorf("tombstone: %+v", g)
 		}
-		l.owe("2", dedupe("other"), phone("447700900999"))
+		l.enqueue("2", dedupe("other"), phone("447700900999"))
 		if g := l.lastFacts().Tombstone; g != nil {
 			t.Errorf("another phone's tombstone: %+v", g)
 		}
 	})
 	t.Run("with a key the phone may differ", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("1")
-		l.owe("1", dedupe("b"), phone("447700900999"))
+		l.enqueue("1")
+		l.enqueue("1", dedupe("b"), phone("447700900999"))
 		if n := len(l.lastFacts().Waiting); n != 1 {
 			t.Errorf("%d waiting", n)
 		}
@@ -199,7 +199,7 @@ func (s suite) facts(t *testing.T) {
 		for name, tt := range tests {
 			t.Run(name, func(t *testing.T) {
 				l := s.open(t)
-				id := l.owe("1")
+				id := l.enqueue("1")
 				tt.end(l, l.mustClaim(at, 1)[0])
 				l.mustAccept(cart("1", dedupe("b")))
 				var want *nudgewire.Sent
@@ -210,21 +210,21 @@ func (s suite) facts(t *testing.T) {
 			})
 		}
 	})
-	t.Run("of several sent the one begun last counts, not the one owed last", func(t *testing.T) {
+	t.Run("of several sent the one begun last counts, not the one queued last", func(t *testing.T) {
 		l := s.open(t)
-		l.owe("1", due(noon.Add(3*time.Hour)))
-		l.owe("1", dedupe("b"), due(noon.Add(time.Hour)))
+		l.enqueue("1", due(noon.Add(3*time.Hour)))
+		l.enqueue("1", dedupe("b"), due(noon.Add(time.Hour)))
 		l.mustClaim(noon.Add(time.Hour), 5)
 		l.mustClaim(noon.Add(3*time.Hour), 5)
 		l.mustAccept(cart("1", dedupe("c")))
 		same(t, "last", &nudgewire.Sent{ID: 1, State: nudgewire.StateSending, At: noon.Add(3 * time.Hour)}, l.lastFacts().Last)
 	})
-	t.Run("facts show what an earlier wish of the same event did", func(t *testing.T) {
+	t.Run("facts show what an earlier proposal of the same event did", func(t *testing.T) {
 		l := s.open(t)
 		p := cart("1")
-		p.Wishes = append(p.Wishes, p.Wishes[0])
+		p.Proposals = append(p.Proposals, p.Proposals[0])
 		var seen []int
-		l.settleBy(func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+		l.settleBy(func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 			seen = append(seen, len(f.Waiting))
 			return insert(w, f)
 		})

@@ -47,7 +47,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"polls", s.polls},
 		{"overdue polls", s.overdue},
 		{"runs", s.runs},
-		{"rows of runs", s.owe},
+		{"rows of runs", s.enqueue},
 		{"afterwards", s.afterwards},
 		{"follow", s.follow},
 		{"files", s.files},
@@ -61,7 +61,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"refresh tokens", s.refreshTokens},
 		{"group", s.group},
 		{"reads", s.reads},
-		{"refusals", s.refusals},
+		{"requests_rejected", s.refusals},
 		{"configs", s.configs},
 		{"life", s.life},
 		{"model", s.model},
@@ -97,14 +97,14 @@ type ledger struct {
 
 // insert is the settlement of a ledger that has no other: what is planned is stored, what
 // cancels is remembered.
-func insert(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+func insert(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 	if w.Decision.Outcome == nudgewire.Cancelling {
-		s := nudgewire.Settlement{Outcome: nudgewire.Cancelling, Bury: true}
+		s := nudgewire.Settlement{Outcome: nudgewire.Cancelling, RecordTombstone: true}
 		for _, one := range f.Waiting {
 			s.Cancel = append(s.Cancel, one.ID)
 		}
 		for _, one := range f.Open {
-			if w.Affair.Key != "" || !one.EventAt.After(w.EventAt) {
+			if w.Correlation.Key != "" || !one.EventAt.After(w.EventAt) {
 				s.CallOff = append(s.CallOff, one.ID)
 			}
 		}
@@ -125,7 +125,7 @@ func reopen(t testing.TB, dsn string) *ledger {
 	var err error
 	l.Store, err = store.Open(l.ctx, store.Options{
 		DSN: dsn,
-		Settle: func(w nudgewire.Wish, f nudgewire.Facts) nudgewire.Settlement {
+		Settle: func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 			l.mu.Lock()
 			settle := l.settle
 			l.facts = append(l.facts, f)
@@ -193,7 +193,7 @@ func (l *ledger) lastCall(calls *[]time.Time) time.Time {
 // A change edits a plan before it is stored.
 type change func(*nudgewire.Plan)
 
-// cart is an event about a cart, with the wish to remind its owner in an hour.
+// cart is an event about a cart, with the proposal to remind its owner in an hour.
 func cart(key string, changes ...change) nudgewire.Plan {
 	const phone = "447700900123"
 	p := nudgewire.Plan{
@@ -201,10 +201,10 @@ func cart(key string, changes ...change) nudgewire.Plan {
 			Connector: "shop", Kind: "cart.updated", Topic: "carts/update", DedupeKey: "d-" + key, ReceivedAt: noon,
 			Contact: nudgewire.Contact{Phone: phone}, Payload: []byte(`{"cart":"` + key + `"}`), ContentType: "application/json",
 		},
-		Wishes: []nudgewire.Wish{{
-			Decision: nudgewire.Decision{Trigger: "remind", Outcome: nudgewire.Planned, Reason: "waits an hour", Key: key, Config: "v1", At: noon},
-			Affair:   nudgewire.Affair{Trigger: "remind", Key: key, Phone: phone},
-			Owe: nudgewire.Dispatch{
+		Proposals: []nudgewire.Proposal{{
+			Decision:    nudgewire.Decision{Trigger: "remind", Outcome: nudgewire.Planned, Reason: "waits an hour", Key: key, Config: "v1", At: noon},
+			Correlation: nudgewire.Correlation{Trigger: "remind", Key: key, Phone: phone},
+			Dispatch: nudgewire.Dispatch{
 				Trigger: "remind", Key: key, Phone: phone, Category: nudgewire.Marketing,
 				Send: nudgewire.Send{Template: "reminder", Variables: []string{"Ana", key}}, DueAt: noon.Add(time.Hour), Config: "v1",
 			},
@@ -221,8 +221,8 @@ func cart(key string, changes ...change) nudgewire.Plan {
 func order(key string, changes ...change) nudgewire.Plan {
 	p := cart(key)
 	p.Event.Kind, p.Event.DedupeKey = "order.created", "o-"+key
-	w := &p.Wishes[0]
-	w.Decision.Outcome, w.Decision.Reason, w.Owe, w.Forget = nudgewire.Cancelling, "ends what waits", nudgewire.Dispatch{}, noon.Add(24*time.Hour)
+	w := &p.Proposals[0]
+	w.Decision.Outcome, w.Decision.Reason, w.Dispatch, w.Forget = nudgewire.Cancelling, "ends what waits", nudgewire.Dispatch{}, noon.Add(24*time.Hour)
 	for _, c := range changes {
 		c(&p)
 	}
@@ -233,19 +233,21 @@ func dedupe(key string) change { return func(p *nudgewire.Plan) { p.Event.Dedupe
 
 func content(key string) change { return func(p *nudgewire.Plan) { p.Event.ContentKey = key } }
 
-func due(at time.Time) change { return func(p *nudgewire.Plan) { p.Wishes[0].Owe.DueAt = at } }
+func due(at time.Time) change { return func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.DueAt = at } }
 
-func expires(at time.Time) change { return func(p *nudgewire.Plan) { p.Wishes[0].Owe.ExpiresAt = at } }
+func expires(at time.Time) change {
+	return func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.ExpiresAt = at }
+}
 
 func category(c nudgewire.Category) change {
-	return func(p *nudgewire.Plan) { p.Wishes[0].Owe.Category = c }
+	return func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Category = c }
 }
 
 func phone(n nudgewire.Phone) change {
 	return func(p *nudgewire.Plan) {
 		p.Event.Contact.Phone = n
-		for i := range p.Wishes {
-			p.Wishes[i].Affair.Phone, p.Wishes[i].Owe.Phone = n, n
+		for i := range p.Proposals {
+			p.Proposals[i].Correlation.Phone, p.Proposals[i].Dispatch.Phone = n, n
 		}
 	}
 }
@@ -262,8 +264,8 @@ func (l *ledger) mustAccept(p nudgewire.Plan) nudgewire.Receipt {
 	return got[0]
 }
 
-// owe stores a cart and returns the dispatch it owes.
-func (l *ledger) owe(key string, changes ...change) nudgewire.DispatchID {
+// queue stores a cart and returns the dispatch it queues.
+func (l *ledger) enqueue(key string, changes ...change) nudgewire.DispatchID {
 	l.t.Helper()
 	return l.mustAccept(cart(key, changes...)).Decisions[0].DispatchID
 }

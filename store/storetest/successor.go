@@ -78,8 +78,8 @@ func (s suite) successorsOfEvents(t *testing.T, at time.Time) {
 		"a login code":                 {changes: []change{category(nudgewire.Authentication)}},
 		"what it said is kept no more": {changes: []change{code, category(nudgewire.Utility)}},
 		"its trigger is off":           {changes: []change{trigger("switched off")}},
-		"it expired meanwhile":         {changes: []change{func(p *nudgewire.Plan) { p.Wishes[0].Owe.ExpiresAt = at }}},
-		"it expires later":             {changes: []change{func(p *nudgewire.Plan) { p.Wishes[0].Owe.ExpiresAt = at.Add(time.Second) }}, want: nudgewire.StateWaiting},
+		"it expired meanwhile":         {changes: []change{func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.ExpiresAt = at }}},
+		"it expires later":             {changes: []change{func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.ExpiresAt = at.Add(time.Second) }}, want: nudgewire.StateWaiting},
 		"its contact was blocked": {before: func(l *ledger, d nudgewire.Dispatch) {
 			if _, err := l.Block(l.ctx, []store.Block{{Phone: d.Phone}}); err != nil {
 				l.t.Fatal(err)
@@ -87,7 +87,7 @@ func (s suite) successorsOfEvents(t *testing.T, at time.Time) {
 		}},
 		"its order came before the failure": {before: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("1")) }},
 		"its order, which is not remembered, came before the failure": {before: func(l *ledger, _ nudgewire.Dispatch) {
-			l.mustAccept(order("1", func(p *nudgewire.Plan) { p.Wishes[0].Forget = time.Time{} }))
+			l.mustAccept(order("1", func(p *nudgewire.Plan) { p.Proposals[0].Forget = time.Time{} }))
 		}},
 		"its order came after the failure":           {after: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("1")) }, want: nudgewire.StateCancelled},
 		"an order of its phone came after":           {after: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("", dedupe("o"))) }, want: nudgewire.StateCancelled},
@@ -126,9 +126,9 @@ func (s suite) successorsOfEvents(t *testing.T, at time.Time) {
 	}
 }
 
-// refuse is the settlement of an affair that went on.
-func refuse(nudgewire.Wish, nudgewire.Facts) nudgewire.Settlement {
-	return nudgewire.Settlement{Outcome: nudgewire.Refused, Reason: "already waiting"}
+// refuse is the settlement of a correlation key that went on.
+func refuse(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
+	return nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "already waiting"}
 }
 
 func (l *ledger) mustHalt(h store.Halt) {
@@ -154,7 +154,7 @@ func (s suite) successorsOfRuns(t *testing.T) {
 		for _, d := range got {
 			l.failed(d.ID, at, true)
 		}
-		if err := l.Owe(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 6)); err != nil {
+		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 6)); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "of the run", map[string]int64{"failed": 3, "waiting": 6}, l.byState(r.ID))
@@ -165,10 +165,10 @@ func (s suite) successorsOfRuns(t *testing.T) {
 		}
 		for i, row := range rows {
 			switch {
-			case i < 3 && row.AgainAs != rows[6+i].Dispatch.ID:
-				t.Errorf("row %d went again as %d", row.Number, row.AgainAs)
-			case i >= 6 && (row.AgainOf != rows[i-6].Dispatch.ID || row.ReadBy != r.ID || row.ReadNumber != int64(i-5) || row.Dispatch.Phone != rows[i-6].Dispatch.Phone):
-				t.Errorf("row %d stands for %d, read by %d as %d", row.Number, row.AgainOf, row.ReadBy, row.ReadNumber)
+			case i < 3 && row.RetriedAs != rows[6+i].Dispatch.ID:
+				t.Errorf("row %d went again as %d", row.Number, row.RetriedAs)
+			case i >= 6 && (row.RetryOf != rows[i-6].Dispatch.ID || row.ReadBy != r.ID || row.ReadNumber != int64(i-5) || row.Dispatch.Phone != rows[i-6].Dispatch.Phone):
+				t.Errorf("row %d stands for %d, read by %d as %d", row.Number, row.RetryOf, row.ReadBy, row.ReadNumber)
 			}
 		}
 		if backlog, err := l.Backlog(l.ctx, r.ID); err != nil || backlog != 6 {
@@ -224,9 +224,9 @@ func (s suite) successorsOfRuns(t *testing.T) {
 		l.failed(got[1].ID, at, false)
 		r = l.mustSet(r, nudgewire.RunDone)
 		again := l.retry(r, "retry 1 of run 1")
-		total, err := l.OweAgain(l.ctx, again.ID, []nudgewire.DispatchID{got[0].ID, got[1].ID}, at)
+		total, err := l.EnqueueRetries(l.ctx, again.ID, []nudgewire.DispatchID{got[0].ID, got[1].ID}, at)
 		if err != nil || total != 1 {
-			t.Errorf("%d rows are owed, %v", total, err)
+			t.Errorf("%d rows are queued, %v", total, err)
 		}
 		// What fails of the retry while it still hands over is no row that it hands over.
 		due := l.mustClaim(at, 9)
@@ -234,8 +234,8 @@ func (s suite) successorsOfRuns(t *testing.T) {
 			l.mustFinish(d, nudgewire.StateAccepted)
 			l.failed(d.ID, at, true)
 		}
-		if total, err = l.OweAgain(l.ctx, again.ID, []nudgewire.DispatchID{got[0].ID, got[1].ID}, at); err != nil || total != 1 || len(due) != 2 {
-			t.Errorf("%d rows are owed of %d that were claimed, %v", total, len(due), err)
+		if total, err = l.EnqueueRetries(l.ctx, again.ID, []nudgewire.DispatchID{got[0].ID, got[1].ID}, at); err != nil || total != 1 || len(due) != 2 {
+			t.Errorf("%d rows are queued of %d that were claimed, %v", total, len(due), err)
 		}
 		same(t, "of the retry", map[string]int64{"failed": 1, "waiting": 1}, l.byState(again.ID))
 		same(t, "of the run", map[string]int64{"failed": 3, "waiting": 1}, l.byState(r.ID))

@@ -18,12 +18,12 @@ var refusalRing = ring{perConnector: 10_000, total: 100_000, every: 100}
 // The longest texts of a refusal that are kept, in bytes.
 const (
 	maxRefusalName   = 100
-	maxRefusalReason = 1000
+	maxReason        = 1000
 	maxRefusalSample = 512
 )
 
 // Refuse keeps the trace of a request that was not taken. Its ID is given here.
-func (s *Store) Refuse(ctx context.Context, r nudgewire.Refusal) error {
+func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) error {
 	err := s.write(ctx, laneIngest, func(t *tx) error {
 		t.ids.refusal++
 		id := t.ids.refusal
@@ -32,11 +32,11 @@ func (s *Store) Refuse(ctx context.Context, r nudgewire.Refusal) error {
 			at = t.at
 		}
 		connector := cut(r.Connector, maxRefusalName)
-		if _, err := t.exec(stInsertRefusal, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxRefusalReason),
+		if _, err := t.exec(stInsertRejected, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxReason),
 			cut(r.Method, maxRefusalName), int64(r.Bytes), cut(r.Sample, maxRefusalSample), at); err != nil {
 			return err
 		}
-		t.counts[countRefusals]++
+		t.counts[countRejectedRequests]++
 		if id%s.ring.every != 0 {
 			return nil
 		}
@@ -48,10 +48,10 @@ func (s *Store) Refuse(ctx context.Context, r nudgewire.Refusal) error {
 	return nil
 }
 
-// CountRefusals counts n requests that were not taken and of which no trace is kept.
-func (s *Store) CountRefusals(ctx context.Context, n int64) error {
+// CountRejectedRequests counts n requests that were not taken and of which no trace is kept.
+func (s *Store) CountRejectedRequests(ctx context.Context, n int64) error {
 	err := s.write(ctx, laneIngest, func(t *tx) error {
-		t.counts[countRefusals] += n
+		t.counts[countRejectedRequests] += n
 		return nil
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Store) CountRefusals(ctx context.Context, n int64) error {
 
 func (t *tx) trimRefusals(connector string, keep ring) error {
 	var oldest int64
-	err := t.query(stOldRefusal, func(r *row) error {
+	err := t.query(stOldRejected, func(r *row) error {
 		oldest = r.int()
 		return nil
 	}, connector, keep.perConnector)
@@ -74,7 +74,7 @@ func (t *tx) trimRefusals(connector string, keep ring) error {
 			return err
 		}
 	}
-	_, err = t.exec(stTrimRefusals, t.ids.refusal-keep.total)
+	_, err = t.exec(stTrimRejected, t.ids.refusal-keep.total)
 	return err
 }
 

@@ -31,11 +31,11 @@ func (s *Store) RowsToGoAgain(ctx context.Context, run nudgewire.RunID, after in
 	return rows, err
 }
 
-// OweAgain owes the messages of the dispatches named once more, as further rows of the run,
+// OweAgain queues the messages of the dispatches named once more, as further rows of the run,
 // in one commit. Each is looked at again inside of it: one that may not go again any more, or did
 // already, is passed over, so that no dispatch ever has two that took its place. total is how many
-// rows the run owes then. ErrMoved, and nothing is stored, when the run does not send.
-func (s *Store) OweAgain(ctx context.Context, run nudgewire.RunID, of []nudgewire.DispatchID, now time.Time) (total int64, err error) {
+// rows the run queues then. ErrMoved, and nothing is stored, when the run does not send.
+func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nudgewire.DispatchID, now time.Time) (total int64, err error) {
 	moved := false
 	err = s.write(ctx, laneWork, func(t *tx) error {
 		r, err := t.run(run)
@@ -63,7 +63,7 @@ func (s *Store) OweAgain(ctx context.Context, run nudgewire.RunID, of []nudgewir
 				expires = now.Add(r.Expires)
 			}
 			newest++
-			if err := t.oweRowAgain(&r, newest, d, send, now, expires); err != nil {
+			if err := t.enqueueRowRetry(&r, newest, d, send, now, expires); err != nil {
 				return err
 			}
 		}
@@ -77,18 +77,18 @@ func (s *Store) OweAgain(ctx context.Context, run nudgewire.RunID, of []nudgewir
 		err = ErrMoved
 	}
 	if err != nil {
-		return 0, fmt.Errorf("owe rows of run %d: %w", run, err)
+		return 0, fmt.Errorf("queue rows of run %d: %w", run, err)
 	}
 	return total, nil
 }
 
-// oweRowAgain owes a row's message once more, as the row of the run with that number.
-func (t *tx) oweRowAgain(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, expires time.Time) error {
+// oweRowAgain queues a row's message once more, as the row of the run with that number.
+func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, expires time.Time) error {
 	again := nudgewire.Dispatch{
 		Trigger: d.Trigger, Key: nudgewire.RowKey(run.ID, number), Phone: d.Phone, Category: d.Category,
 		DueAt: now, ExpiresAt: expires, CreatedAt: now, Config: run.Config,
 	}
-	err := t.oweRow(&again, send)
+	err := t.enqueueRow(&again, send)
 	if err == nil {
 		_, err = t.exec(stInsertRetry, int64(d.ID), t.ids.dispatch)
 	}
@@ -107,14 +107,14 @@ func (t *tx) newestRow(run nudgewire.RunID) (n int64, err error) { return t.newe
 
 // newestBelow is the number of the last row of a run in ranges that begin below that number.
 func (t *tx) newestBelow(run nudgewire.RunID, number int64) (n int64, err error) {
-	err = t.query(stRowsOwed, func(r *row) error {
+	err = t.query(stRowsQueued, func(r *row) error {
 		n = r.int() + r.int() - 1
 		return nil
 	}, int64(run), number, int64(1))
 	return n, err
 }
 
-// mayGoAgain is a dispatch with what it sends, or nil and why it may not be owed once more.
+// mayGoAgain is a dispatch with what it sends, or nil and why it may not be queued once more.
 func (t *tx) mayGoAgain(id nudgewire.DispatchID) (d *nudgewire.Dispatch, send, why string, err error) {
 	one, send, err := t.wholeRow(id)
 	if err != nil || one.Dispatch.ID == 0 {
@@ -144,7 +144,7 @@ func (t *tx) wholeRow(id nudgewire.DispatchID) (one nudgewire.RunRow, send strin
 		err = t.query(stDoubts, func(r *row) error { one.Doubted = append(one.Doubted, int(r.int())); return nil }, int64(id))
 	}
 	if err == nil {
-		err = t.query(stRetried, func(r *row) error { one.AgainAs = nudgewire.DispatchID(r.int()); return nil }, int64(id))
+		err = t.query(stRetried, func(r *row) error { one.RetriedAs = nudgewire.DispatchID(r.int()); return nil }, int64(id))
 	}
 	if err == nil {
 		var why string

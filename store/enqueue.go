@@ -8,20 +8,20 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// Owe stores the dispatches of a run's rows in one commit: the row with the number first,
-// counted among the kept rows from 1, and those after it. A row that the run already owes is
+// Enqueue stores the dispatches of a run's rows in one commit: the row with the number first,
+// counted among the kept rows from 1, and those after it. A row that the run already queues is
 // passed over, so that a batch may be handed over again after a crash. One that is dropped is stored as
 // that, with its reason, and never sent. ErrMoved, and nothing
 // is stored, when the run does not send any more.
-func (s *Store) Owe(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
+func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
 	sends := make([]string, len(rows))
 	for i := range rows {
 		if rows[i].DueAt.IsZero() || first < 1 {
-			return fmt.Errorf("owe row %d of run %d: without a due time or a number", first+int64(i), run)
+			return fmt.Errorf("queue row %d of run %d: without a due time or a number", first+int64(i), run)
 		}
 		// A run that stops finds its rows by their keys.
 		if key := nudgewire.RowKey(run, first+int64(i)); rows[i].Key != key {
-			return fmt.Errorf("owe row %d of run %d: its key is %q and not %q", first+int64(i), run, rows[i].Key, key)
+			return fmt.Errorf("queue row %d of run %d: its key is %q and not %q", first+int64(i), run, rows[i].Key, key)
 		}
 		sends[i] = string(appendSend(nil, &rows[i].Send))
 	}
@@ -34,7 +34,7 @@ func (s *Store) Owe(ctx context.Context, run nudgewire.RunID, first int64, rows 
 		if moved = r.State != nudgewire.RunUploading; moved {
 			return nil
 		}
-		known, err := t.rowsOwed(run, first, first+int64(len(rows)))
+		known, err := t.rowsQueued(run, first, first+int64(len(rows)))
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (s *Store) Owe(ctx context.Context, run nudgewire.RunID, first int64, rows 
 				if begin < 0 {
 					begin = i
 				}
-				if err := t.oweRow(&rows[i], sends[i]); err != nil {
+				if err := t.enqueueRow(&rows[i], sends[i]); err != nil {
 					return fmt.Errorf("row %d: %w", first+int64(i), err)
 				}
 				if rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
@@ -69,13 +69,13 @@ func (s *Store) Owe(ctx context.Context, run nudgewire.RunID, first int64, rows 
 		err = ErrMoved
 	}
 	if err != nil {
-		return fmt.Errorf("owe rows of run %d: %w", run, err)
+		return fmt.Errorf("queue rows of run %d: %w", run, err)
 	}
 	return nil
 }
 
-// oweRow stores a dispatch without an event. It has no affair: nobody looks for it by one.
-func (t *tx) oweRow(d *nudgewire.Dispatch, send string) error {
+// oweRow stores a dispatch without an event. It has no correlation key: nobody looks for it by one.
+func (t *tx) enqueueRow(d *nudgewire.Dispatch, send string) error {
 	t.ids.dispatch++
 	due, created := micro(d.DueAt), micro(d.CreatedAt)
 	if created == 0 {
@@ -108,8 +108,8 @@ func (rs rowRanges) has(row int64) bool {
 const mostRanges = 4096
 
 // rowsOwed are the ranges that may hold rows from first up to but not including end.
-func (t *tx) rowsOwed(run nudgewire.RunID, first, end int64) (found rowRanges, err error) {
-	err = t.query(stRowsOwed, func(r *row) error {
+func (t *tx) rowsQueued(run nudgewire.RunID, first, end int64) (found rowRanges, err error) {
+	err = t.query(stRowsQueued, func(r *row) error {
 		one := rowRange{r.int(), r.int(), r.int()}
 		if one.first+one.count > first {
 			found = append(found, one)

@@ -9,13 +9,13 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// An affair is looked up by an 8-byte hash (keys.go) and then by its texts. Its key leads to
+// A correlation key is looked up by an 8-byte hash (keys.go) and then by its texts. Its key leads to
 // every dispatch that it ever had, whatever the state: it is written once, and neither a claim nor
 // an outcome touches it again. A dispatch with a key of its own is found by its phone, too, for the
 // cancelling events that have none.
 
-// identity is what an affair is found by: without a key, the phone.
-func identity(a nudgewire.Affair) (trigger, key, phone string) {
+// identity is what a correlation key is found by: without a key, the phone.
+func identity(a nudgewire.Correlation) (trigger, key, phone string) {
 	if a.Key != "" {
 		return a.Trigger, a.Key, ""
 	}
@@ -23,26 +23,26 @@ func identity(a nudgewire.Affair) (trigger, key, phone string) {
 }
 
 // phoneAffair is what a cancelling event without a key is about.
-func phoneAffair(a nudgewire.Affair) nudgewire.Affair {
-	return nudgewire.Affair{Trigger: a.Trigger, Phone: a.Phone}
+func phoneCorrelation(a nudgewire.Correlation) nudgewire.Correlation {
+	return nudgewire.Correlation{Trigger: a.Trigger, Phone: a.Phone}
 }
 
-func affairHash(a nudgewire.Affair, hash func(...string) int64) int64 {
+func correlationHash(a nudgewire.Correlation, hash func(...string) int64) int64 {
 	trigger, key, phone := identity(a)
 	return hash(trigger, key, phone)
 }
 
-// facts reads what the ledger holds about the affair of a wish, as the transaction sees it
+// facts reads what the ledger holds about the correlation key of a proposal, as the transaction sees it
 // now.
-func (t *tx) facts(w *nudgewire.Wish, ready *readyWish) (f nudgewire.Facts, err error) {
-	a := w.Affair
+func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Facts, err error) {
+	a := w.Correlation
 	cancelling := w.Decision.Outcome == nudgewire.Cancelling
 	var sent nudgewire.Sent
 	var taken []nudgewire.Open
-	err = t.affair(ready.affair, func(d *affairRow) {
+	err = t.correlation(ready.correlation, func(d *correlatedRow) {
 		switch {
 		case d.trigger != a.Trigger || (a.Key == "" && d.phone != string(a.Phone)):
-			return // another affair with the same hash
+			return // another correlation key with the same hash
 		case d.key != a.Key && (a.Key != "" || !cancelling):
 			return // found by its phone; only who cancels without a key means it, too
 		}
@@ -75,12 +75,12 @@ func (t *tx) facts(w *nudgewire.Wish, ready *readyWish) (f nudgewire.Facts, err 
 		if err == nil {
 			mayFail, err = t.mayFail(one.ID)
 		}
-		if mayFail { // what failed is owed once more, by itself or by a person
+		if mayFail { // what failed is queued once more, by itself or by a person
 			f.Open = append(f.Open, one)
 		}
 	}
 	if err != nil {
-		return f, fmt.Errorf("the affair so far: %w", err)
+		return f, fmt.Errorf("the correlation key so far: %w", err)
 	}
 	if sent.ID != 0 {
 		f.Last = &sent
@@ -88,11 +88,11 @@ func (t *tx) facts(w *nudgewire.Wish, ready *readyWish) (f nudgewire.Facts, err 
 	if cancelling || !t.graves {
 		return f, nil // nobody cancels a cancellation
 	}
-	if f.Tombstone, err = t.tombstone(a, ready.affair); err != nil || f.Tombstone != nil || a.Key == "" || !t.phoneGraves {
+	if f.Tombstone, err = t.tombstone(a, ready.correlation); err != nil || f.Tombstone != nil || a.Key == "" || !t.phoneGraves {
 		return f, err
 	}
 	// A cancelling event without a key was about the phone, whatever the keys of its carts.
-	f.Tombstone, err = t.tombstone(phoneAffair(a), ready.byPhone)
+	f.Tombstone, err = t.tombstone(phoneCorrelation(a), ready.byPhone)
 	if f.Tombstone != nil {
 		f.Tombstone.ByPhone = true
 	}
@@ -109,51 +109,51 @@ func (t *tx) mayFail(id nudgewire.DispatchID) (may bool, err error) {
 	return may, err
 }
 
-// An affairRow is a dispatch as the affair sees it.
-type affairRow struct {
+// An affairRow is a dispatch as the correlation key sees it.
+type correlatedRow struct {
 	nudgewire.Waiting
 	state               nudgewire.State
 	trigger, key, phone string
 	claimed             time.Time
 }
 
-// affair calls each with the dispatches that have this hash, by number.
-func (t *tx) affair(hash int64, each func(*affairRow)) error {
+// correlation key calls each with the dispatches that have this hash, by number.
+func (t *tx) correlation(hash int64, each func(*correlatedRow)) error {
 	if t.keys.known.lacks(hash) {
 		return nil
 	}
-	var found []affairRow
+	var found []correlatedRow
 	read := func(r *row) error {
-		var d affairRow
+		var d correlatedRow
 		d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
 		d.trigger, d.key, d.phone = r.text(), r.text(), r.text()
 		d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
 		found = append(found, d)
 		return r.err
 	}
-	err := t.query(stAffair, read, hash)
+	err := t.query(stCorrelated, read, hash)
 	if err == nil {
 		err = t.keys.shelved(hash, func(part, id int64) error {
-			if part != affairs {
+			if part != correlations {
 				return nil
 			}
-			return t.query(stAffairRow, read, id)
+			return t.query(stCorrelatedRow, read, id)
 		})
 	}
 	if err != nil {
 		return err
 	}
 	// A restart may have put a key into the table that waits on its shelf, too, or that is older than one there.
-	slices.SortFunc(found, func(a, b affairRow) int { return cmp.Compare(a.ID, b.ID) })
-	found = slices.CompactFunc(found, func(a, b affairRow) bool { return a.ID == b.ID })
+	slices.SortFunc(found, func(a, b correlatedRow) int { return cmp.Compare(a.ID, b.ID) })
+	found = slices.CompactFunc(found, func(a, b correlatedRow) bool { return a.ID == b.ID })
 	for i := range found {
 		each(&found[i])
 	}
 	return nil
 }
 
-// tombstone is the memory of a cancelling event about exactly this affair; nil for none.
-func (t *tx) tombstone(a nudgewire.Affair, hash int64) (found *nudgewire.Tombstone, err error) {
+// tombstone is the memory of a cancelling event about exactly this correlation key; nil for none.
+func (t *tx) tombstone(a nudgewire.Correlation, hash int64) (found *nudgewire.Tombstone, err error) {
 	trigger, key, phone := identity(a)
 	err = t.query(stTombstone, func(r *row) error {
 		found = &nudgewire.Tombstone{EventID: nudgewire.EventID(r.int()), Ref: r.text(), EventAt: r.time(), ExpiresAt: r.time()}
@@ -165,20 +165,20 @@ func (t *tx) tombstone(a nudgewire.Affair, hash int64) (found *nudgewire.Tombsto
 	return found, nil
 }
 
-// bury remembers a cancelling event until the wish says to forget it, and clears away up to two memories
+// bury remembers a cancelling event until the proposal says to forget it, and clears away up to two memories
 // that have expired: twice as fast as new ones come, without a sweeper.
-func (t *tx) bury(wish *nudgewire.Wish, hash int64, id nudgewire.EventID, e *nudgewire.Event) error {
-	trigger, key, phone := identity(wish.Affair)
-	at := wish.EventAt
+func (t *tx) recordTombstone(proposal *nudgewire.Proposal, hash int64, id nudgewire.EventID, e *nudgewire.Event) error {
+	trigger, key, phone := identity(proposal.Correlation)
+	at := proposal.EventAt
 	if at.IsZero() {
 		at = e.Time()
 	}
 	t.graves, t.phoneGraves = true, t.phoneGraves || key == ""
-	if _, err := t.exec(stBury, hash, trigger, key, phone, int64(id), e.Ref(), micro(at), micro(wish.Forget)); err != nil {
+	if _, err := t.exec(stRecordTombstone, hash, trigger, key, phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
 	}
 	type grave struct {
-		affair              int64
+		correlation         int64
 		trigger, key, phone string
 	}
 	var expired []grave
@@ -188,7 +188,7 @@ func (t *tx) bury(wish *nudgewire.Wish, hash int64, id nudgewire.EventID, e *nud
 	}, t.at)
 	for _, g := range expired {
 		if err == nil {
-			_, err = t.exec(stUnbury, g.affair, g.trigger, g.key, g.phone)
+			_, err = t.exec(stDeleteTombstone, g.correlation, g.trigger, g.key, g.phone)
 		}
 	}
 	if err != nil {

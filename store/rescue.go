@@ -8,7 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// Abandon ends the claims that nobody will finish: of every owner but this one (with one
+// RescueClaims ends the claims that nobody will finish: of every owner but this one (with one
 // process on the data, the others are dead) and those whose lease has ended. What a dead owner had
 // claimed and surely not begun to call for waits again, with the due time that it had. The rest may
 // have been sent: it is in doubt, or waits to be sent again where the category resends by
@@ -16,10 +16,10 @@ import (
 // were, and goes by small commits so that nobody waits long behind it.
 //
 // Call it at the start, before the first claim, and whenever a lease may have ended.
-func (s *Store) Abandon(ctx context.Context, now time.Time, owner string) (Abandoned, error) {
-	var all Abandoned
+func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (Rescued, error) {
+	var all Rescued
 	for {
-		var found Abandoned
+		var found Rescued
 		err := s.write(ctx, laneWork, func(t *tx) (err error) {
 			found, err = t.abandon(now, owner)
 			return err
@@ -27,7 +27,7 @@ func (s *Store) Abandon(ctx context.Context, now time.Time, owner string) (Aband
 		if err != nil {
 			return all, fmt.Errorf("recover what was being sent: %w", err)
 		}
-		if found == (Abandoned{}) {
+		if found == (Rescued{}) {
 			break
 		}
 		all.Doubtful += found.Doubtful
@@ -40,13 +40,13 @@ func (s *Store) Abandon(ctx context.Context, now time.Time, owner string) (Aband
 	return all, nil
 }
 
-// Abandoned is how many claims were ended.
-type Abandoned struct {
+// Rescued is how many claims were ended.
+type Rescued struct {
 	Doubtful int // may have been sent
 	Unsent   int // surely not
 }
 
-func (t *tx) abandon(now time.Time, owner string) (n Abandoned, err error) {
+func (t *tx) abandon(now time.Time, owner string) (n Rescued, err error) {
 	var held []nudgewire.Dispatch
 	err = t.query(stSending, func(r *row) error {
 		d, _ := scanDispatch(r)
@@ -113,7 +113,7 @@ func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known boo
 		_, err := t.exec(stLapse, int64(d.ID), reason, micro(now))
 		return err
 	}
-	_, err := t.putBack(d, d.Owner, comeback{
+	_, err := t.putBack(d, comeback{
 		reason: reason + "; sent again, as " + string(d.Category) + " may be", due: micro(now), expires: micro(d.ExpiresAt), at: micro(now),
 		doubtful: true, keepOwner: true,
 	})
