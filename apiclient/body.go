@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// A body is an upload's content that can prove it never left. The transport's write loop
-// may come to read it after RoundTrip has already returned with an error (a cancelled
-// context, say), so asking "was it read?" proves nothing: sealing it first does. Once a
-// body is sealed untouched, no byte of it can reach the service any more.
+// A body is a request's content that can prove it never left. The transport may come to read it
+// after RoundTrip has already returned with an error (a cancelled context, say), so asking "was it
+// read?" proves nothing: sealing it first does. Once a body is sealed untouched, no byte of it can
+// reach the service any more.
 //
 // The opposite is no proof: a body that was read may have died in a buffer. And a body of
 // which a part left counts as sent, because a service may act on a part of an upload.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"strings"
 	"sync"
 	"time"
@@ -29,32 +28,25 @@ func giveBack(b *[]byte) {
 	}
 }
 
-// A proof knows how much of a request may have left.
-type proof interface {
-	// seal lets nothing more out and reports whether anything may have left before.
-	seal() (left bool)
-}
-
-// send posts the JSON in content and reads the answer. content must never change again.
+// send posts the JSON in content and reads the answer.
 func (c *Client) send(ctx context.Context, e *endpoint, content []byte) (Answer, error) {
-	m := newMemo(content)
-	ctx = httptrace.WithClientTrace(ctx, &m.trace)
-	return c.post(ctx, e, e.pattern, m.body(), int64(len(content)), m, c.timeout)
+	b := &body{src: bytes.NewReader(content)}
+	return c.post(ctx, e, e.pattern, b, int64(len(content)), c.timeout)
 }
 
 // post makes the one request of a call that asks the service to do something.
 //
-// GetBody stays nil: with it the transport would send a body again by itself in cases that
-// only it can judge. Without it and without an Idempotency-Key header, net/http repeats a
-// POST in no case in which a byte was written.
-func (c *Client) post(ctx context.Context, e *endpoint, pattern *http.Request, body io.ReadCloser, size int64, p proof, patience time.Duration) (Answer, error) {
+// GetBody stays nil: with it the transport would send a body again by itself in cases that only it
+// can judge. Without it and without an Idempotency-Key header, net/http makes no second request
+// once it has begun to read the body of the first, over HTTP/1.1 and over HTTP/2.
+func (c *Client) post(ctx context.Context, e *endpoint, pattern *http.Request, b *body, size int64, patience time.Duration) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	req := pattern.WithContext(ctx)
-	req.Body, req.ContentLength = body, size
+	req.Body, req.ContentLength = b, size
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return Answer{}, e.broken(err, p, patience)
+		return Answer{}, e.broken(err, b, patience)
 	}
 	defer resp.Body.Close()
 	page := buffers.Get().(*[]byte)

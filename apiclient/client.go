@@ -43,6 +43,7 @@ type Options struct {
 	TextPath string
 	// Concurrency is the most connections held open at a time by calls that ask for something to be
 	// done, and as many again by questions: slow answers to the one take no connection from the other.
+	// Over HTTP/2 calls share a connection, and how many run at a time is their callers' choice.
 	Concurrency int
 	// Timeout bounds one call from start to the last byte of its answer. An upload may take
 	// longer: see CreateCampaign.
@@ -100,8 +101,8 @@ func New(o Options) (*Client, error) {
 		o.UserAgent = DefaultUserAgent
 	}
 	c := &Client{
-		transport: newTransport(o.Concurrency),
-		asking:    newTransport(o.Concurrency),
+		transport: newTransport(o.Concurrency, o.Timeout),
+		asking:    newTransport(o.Concurrency, o.Timeout),
 		timeout:   o.Timeout,
 		base:      base.String(),
 		key:       o.Key,
@@ -141,15 +142,19 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// newTransport is a pool of at most concurrency connections, of HTTP/1.1 alone: a connection then
-// carries one request at a time, and what was written to it tells what became of that one. Its
-// RoundTrip is called directly, not through http.Client: that follows no redirect (the key
-// would go along) and saves the copying which redirects and cookies need.
-func newTransport(concurrency int) *http.Transport {
+// newTransport is a pool of connections, of HTTP/2 where an https service speaks it. Its RoundTrip is
+// called directly, not through http.Client: that follows no redirect (the key would go along) and
+// saves the copying which redirects and cookies need.
+//
+// Over HTTP/2 a connection that died without a word would take call after call. A ping finds it
+// within the timeout of the first.
+func newTransport(concurrency int, timeout time.Duration) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialLine(dialer),
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true, // net/http leaves it out beside a DialContext
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: timeout / 4, PingTimeout: timeout / 2},
 		MaxIdleConns:           concurrency,
 		MaxIdleConnsPerHost:    concurrency,
 		MaxConnsPerHost:        concurrency,

@@ -46,22 +46,14 @@ func answer(t testing.TB, h http.HandlerFunc) string {
 	return s.URL + "/api/v1"
 }
 
-// A wire is a service below HTTP: it hands each whole request, with the connection it came
-// on, to a script, and counts what it was handed.
-type wire struct {
-	ln    net.Listener
-	whole atomic.Int64 // requests read to the last byte of their body
-	conns atomic.Int64
-}
-
-// scripted serves script on a socket of its own. script returns false to close the connection.
-func scripted(t testing.TB, script func(conn net.Conn, nth int64, body []byte) (goOn bool)) (*wire, string) {
+// serve hands each connection to f on a goroutine of its own, and returns the address. The end of the
+// test closes them all.
+func serve(t testing.TB, f func(conn net.Conn)) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{ln: ln}
 	var busy sync.WaitGroup
 	var mu sync.Mutex
 	var held []net.Conn
@@ -71,23 +63,12 @@ func scripted(t testing.TB, script func(conn net.Conn, nth int64, body []byte) (
 			if err != nil {
 				return
 			}
-			w.conns.Add(1)
 			mu.Lock()
 			held = append(held, conn)
 			mu.Unlock()
 			busy.Go(func() {
 				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for {
-					r, err := http.ReadRequest(in)
-					if err != nil {
-						return
-					}
-					body, err := io.ReadAll(r.Body)
-					if err != nil || !script(conn, w.whole.Add(1), body) {
-						return
-					}
-				}
+				f(conn)
 			})
 		}
 	})
@@ -100,7 +81,35 @@ func scripted(t testing.TB, script func(conn net.Conn, nth int64, body []byte) (
 		mu.Unlock()
 		busy.Wait()
 	})
-	return w, "http://" + ln.Addr().String() + "/api/v1"
+	return ln.Addr().String()
+}
+
+// A wire is a service below HTTP: it hands each whole request, with the connection it came
+// on, to a script, and counts what it was handed.
+type wire struct {
+	whole atomic.Int64 // requests read to the last byte of their body
+	conns atomic.Int64
+}
+
+// scripted serves script on a socket of its own. script returns false to close the connection.
+func scripted(t testing.TB, script func(conn net.Conn, nth int64, body []byte) (goOn bool)) (*wire, string) {
+	t.Helper()
+	w := &wire{}
+	addr := serve(t, func(conn net.Conn) {
+		w.conns.Add(1)
+		in := bufio.NewReader(conn)
+		for {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			body, err := io.ReadAll(r.Body)
+			if err != nil || !script(conn, w.whole.Add(1), body) {
+				return
+			}
+		}
+	})
+	return w, "http://" + addr + "/api/v1"
 }
 
 // say writes a whole HTTP answer in raw form.

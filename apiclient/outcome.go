@@ -106,14 +106,16 @@ func (e *CallError) Is(target error) bool {
 }
 
 // broken is the error of a call that got no answer: NotAccepted when its content can be proven
-// not to have left, else InDoubt. p is nil for a call that only asks.
-func (e *endpoint) broken(err error, p proof, patience time.Duration) *CallError {
-	call := &CallError{Call: e.name, Outcome: NotAccepted, Err: err, question: p == nil}
-	if p != nil && p.seal() {
-		call.Outcome = InDoubt
-	}
-	if b, ok := p.(*body); ok && b.failure != nil {
-		call.Err = b.failure
+// not to have left, else InDoubt. b is nil for a call that only asks.
+func (e *endpoint) broken(err error, b *body, patience time.Duration) *CallError {
+	call := &CallError{Call: e.name, Outcome: NotAccepted, Err: err, question: b == nil}
+	if b != nil {
+		if b.seal() {
+			call.Outcome = InDoubt
+		}
+		if b.failure != nil {
+			call.Err = b.failure
+		}
 	}
 	if errors.Is(call.Err, context.DeadlineExceeded) {
 		call.Err = fmt.Errorf("%w (at most %s)", call.Err, patience)

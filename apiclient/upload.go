@@ -63,7 +63,7 @@ func (c *Client) CreateCampaign(ctx context.Context, name string, templateID int
 	}
 	total := int64(len(head)) + size + int64(len(tail))
 	patience := c.timeout + time.Duration(size)*time.Second/slowest
-	answer, err := c.post(ctx, c.upload, &pattern, b, total, b, patience)
+	answer, err := c.post(ctx, c.upload, &pattern, b, total, patience)
 	if call, ok := errors.AsType[*CallError](err); ok && call.HTTPStatus == 0 && b.taken > 0 && b.taken < total {
 		call.Err = fmt.Errorf("cut after at most %d of %d bytes: %w", b.taken, total, call.Err)
 	}
