@@ -117,7 +117,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.door = server.NewHooks(server.HooksOptions{
-		Rules: &a.rules, Ledger: hookLedger{a.store, o.Watch}, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Held: a.held,
+		Rules: &a.rules, Store: hookStore{a.store, o.Watch}, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Held: a.held,
 		Memory: cfg.Server.MaxInFlight.Bytes(), Samples: cfg.Server.Samples, DiskShort: diskShort(filepath.Dir(store.Path(cfg.Storage))),
 	})
 	return a, nil
@@ -150,12 +150,12 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	owner := ownerName()
 	a.tracker = tracker.New(tracker.Options{
-		Ledger: pollLedger{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("tracker"),
+		Store: pollStore{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("tracker"),
 		Plan: planOf(cfg), Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg),
 		Told: func(m *nudgewire.Message, p *nudgewire.Poll) { a.sender.Told(m, p) },
 	})
 	a.sender = sender.New(sender.Options{
-		Ledger: sendLedger{a.store, a.opt.Watch, a.accepted}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
+		Store: sendStore{a.store, a.opt.Watch, a.accepted}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
 		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg), FirstPoll: a.tracker.First,
 		Halted: func(d *nudgewire.Dispatch) string {
 			if why := a.store.CalledOff(d.ID); why != "" {
@@ -170,7 +170,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	})
 	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version, Refreshed: a.store})
 	a.enricher = enricher.New(enricher.Options{
-		Ledger: lookLedger{a.store, a.opt.Watch}, Fetcher: a.lookups, Log: a.log.Named("enricher"), Grace: grace,
+		Store: lookStore{a.store, a.opt.Watch}, Fetcher: a.lookups, Log: a.log.Named("enricher"), Grace: grace,
 		Rules: func() enricher.Rules {
 			r := a.rules.Load()
 			return enricher.Rules{Receivers: r.Receivers, Triggers: r.Triggers}

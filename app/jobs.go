@@ -43,7 +43,7 @@ func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) serve
 	c := &campaigns{store: st, who: excluder{store: st}}
 	c.cfg.Store(cfg)
 	c.Scheduler = scheduler.New(scheduler.Options{
-		Ledger: runLedger{store: st}, Excluder: &c.who, Folder: runsFolder(cfg), Owner: "nobody", Now: now,
+		Store: runStore{store: st}, Excluder: &c.who, Folder: runsFolder(cfg), Owner: "nobody", Now: now,
 		Points: c.points, Rate: cfg.API.Rate.PerSecond,
 	})
 	return c
@@ -54,9 +54,9 @@ func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) er
 	c := &campaigns{store: a.store, watch: a.opt.Watch, who: excluder{store: a.store}}
 	c.cfg.Store(cfg)
 	c.api.Store(a.api)
-	ledger := runLedger{a.store, a.opt.Watch, a.log.Named("scheduler"), c.leftOut}
+	runs := runStore{a.store, a.opt.Watch, a.log.Named("scheduler"), c.leftOut}
 	c.Scheduler = scheduler.New(scheduler.Options{
-		Ledger: ledger, Owing: ledger, Uploader: uploader{c, a.budget}, Excluder: &c.who,
+		Store: runs, Owing: runs, Uploader: uploader{c, a.budget}, Excluder: &c.who,
 		Shelf: a.store, Keep: func() time.Duration { return c.cfg.Load().Retention.Lists.D() },
 		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
 		Points: c.points, Rate: func() float64 { return c.cfg.Load().API.Rate.PerSecond() },
@@ -214,8 +214,8 @@ func tell[T any](to func(T), what T) {
 	}
 }
 
-// A runLedger is the store as the scheduler sees it.
-type runLedger struct {
+// A runStore is the store as the scheduler sees it.
+type runStore struct {
 	store *store.Store
 	watch Watch
 	log   *zap.Logger
@@ -235,7 +235,7 @@ func runError(err error) error {
 	}
 }
 
-func (l runLedger) StartRun(ctx context.Context, r nudgewire.Run) (nudgewire.RunID, bool, error) {
+func (l runStore) StartRun(ctx context.Context, r nudgewire.Run) (nudgewire.RunID, bool, error) {
 	id, won, err := l.store.StartRun(ctx, r)
 	if won {
 		r.ID = id
@@ -244,27 +244,27 @@ func (l runLedger) StartRun(ctx context.Context, r nudgewire.Run) (nudgewire.Run
 	return id, won, err
 }
 
-func (l runLedger) Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, error) {
+func (l runStore) Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, error) {
 	r, err := l.store.Run(ctx, id)
 	return r, runError(err)
 }
 
-func (l runLedger) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, error) {
+func (l runStore) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, error) {
 	return l.store.OpenRuns(ctx, job)
 }
 
-func (l runLedger) LastSent(ctx context.Context, job string) (nudgewire.Run, bool, error) {
+func (l runStore) LastSent(ctx context.Context, job string) (nudgewire.Run, bool, error) {
 	return l.store.LastSent(ctx, job)
 }
 
-func (l runLedger) LastScheduled(ctx context.Context, job, line string, now time.Time) (time.Time, error) {
+func (l runStore) LastScheduled(ctx context.Context, job, line string, now time.Time) (time.Time, error) {
 	return l.store.LastScheduled(ctx, job, line, now)
 }
 
 // SetRun also ends the rows of a run that is cancelled. They are many, so they are not part
 // of its commit, from which on the store holds them: a crash between the two is made good at the
 // next start.
-func (l runLedger) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
+func (l runStore) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
 	if err := l.store.SetRun(ctx, by, r, from...); err != nil {
 		return runError(err)
 	}
@@ -276,7 +276,7 @@ func (l runLedger) SetRun(ctx context.Context, by string, r nudgewire.Run, from 
 	return err
 }
 
-func (l runLedger) SaveParts(ctx context.Context, by string, r nudgewire.Run, parts []nudgewire.Part) error {
+func (l runStore) SaveParts(ctx context.Context, by string, r nudgewire.Run, parts []nudgewire.Part) error {
 	err := l.store.SaveParts(ctx, by, r, parts)
 	if err == nil {
 		tell(l.watch.Run, r)
@@ -284,11 +284,11 @@ func (l runLedger) SaveParts(ctx context.Context, by string, r nudgewire.Run, pa
 	return runError(err)
 }
 
-func (l runLedger) Parts(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error) {
+func (l runStore) Parts(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error) {
 	return l.store.Parts(ctx, id)
 }
 
-func (l runLedger) ReplacePart(ctx context.Context, owner string, r nudgewire.Run, p nudgewire.Part, into ...nudgewire.Part) error {
+func (l runStore) ReplacePart(ctx context.Context, owner string, r nudgewire.Run, p nudgewire.Part, into ...nudgewire.Part) error {
 	err := l.store.ReplacePart(ctx, owner, r, p, into...)
 	if err == nil {
 		tell(l.watch.Run, r)
@@ -296,7 +296,7 @@ func (l runLedger) ReplacePart(ctx context.Context, owner string, r nudgewire.Ru
 	return runError(err)
 }
 
-func (l runLedger) ClaimPart(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error) {
+func (l runStore) ClaimPart(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error) {
 	p, err := l.store.ClaimPart(ctx, id, number, owner, now)
 	if err == nil {
 		tell(l.watch.Part, p)
@@ -304,7 +304,7 @@ func (l runLedger) ClaimPart(ctx context.Context, id nudgewire.RunID, number int
 	return p, runError(err)
 }
 
-func (l runLedger) FinishPart(ctx context.Context, p nudgewire.Part) error {
+func (l runStore) FinishPart(ctx context.Context, p nudgewire.Part) error {
 	if err := l.store.FinishPart(ctx, p); err != nil {
 		return runError(err)
 	}
@@ -317,11 +317,11 @@ func (l runLedger) FinishPart(ctx context.Context, p nudgewire.Part) error {
 	return nil
 }
 
-func (l runLedger) ClaimRuns(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error) {
+func (l runStore) ClaimRuns(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error) {
 	return l.store.ClaimRuns(ctx, owner, now, until)
 }
 
-func (l runLedger) Renew(ctx context.Context, id nudgewire.RunID, owner string, until time.Time) (nudgewire.Run, error) {
+func (l runStore) Renew(ctx context.Context, id nudgewire.RunID, owner string, until time.Time) (nudgewire.Run, error) {
 	r, err := l.store.Renew(ctx, id, owner, until)
 	return r, runError(err)
 }
@@ -330,15 +330,15 @@ func (l runLedger) Renew(ctx context.Context, id nudgewire.RunID, owner string, 
 // a minute at a common rate, few enough that a pause or cancel finds the others at home.
 const mostAhead = 1024
 
-func (l runLedger) Enqueue(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
+func (l runStore) Enqueue(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
 	return runError(l.store.Enqueue(ctx, id, first, rows))
 }
 
 // rowsAgain is how many rows of an ended run are queued once more in one commit.
 const rowsAgain = 256
 
-// OweAgain hands over once more what may go again.
-func (l runLedger) EnqueueRetries(ctx context.Context, id nudgewire.RunID, after int64) (last, total int64, err error) {
+// EnqueueRetries hands over once more what may go again.
+func (l runStore) EnqueueRetries(ctx context.Context, id nudgewire.RunID, after int64) (last, total int64, err error) {
 	r, err := l.store.Run(ctx, id)
 	if err != nil {
 		return 0, 0, runError(err)
@@ -363,7 +363,7 @@ func (l runLedger) EnqueueRetries(ctx context.Context, id nudgewire.RunID, after
 
 // Room waits until few enough rows of a run wait to be sent, so that they are handed over no faster than
 // they leave. A run that a person stopped meanwhile has moved on.
-func (l runLedger) Room(ctx context.Context, id nudgewire.RunID) error {
+func (l runStore) Room(ctx context.Context, id nudgewire.RunID) error {
 	for {
 		waiting, err := l.store.Backlog(ctx, id)
 		if err != nil {
@@ -387,7 +387,7 @@ func (l runLedger) Room(ctx context.Context, id nudgewire.RunID) error {
 	}
 }
 
-func (l runLedger) CancelRows(ctx context.Context, id nudgewire.RunID, reason string) (int64, error) {
+func (l runStore) CancelRows(ctx context.Context, id nudgewire.RunID, reason string) (int64, error) {
 	n, err := l.store.CancelRows(context.WithoutCancel(ctx), id, reason)
 	if n > 0 {
 		l.log.Info("rows of a cancelled run will not be sent", zap.Int64("run", int64(id)), zap.Int64("rows", n))
@@ -395,7 +395,7 @@ func (l runLedger) CancelRows(ctx context.Context, id nudgewire.RunID, reason st
 	return n, err
 }
 
-func (l runLedger) EndCancelled(ctx context.Context) (bool, error) {
+func (l runStore) EndCancelled(ctx context.Context) (bool, error) {
 	n, left, err := l.store.EndCancelled(ctx)
 	if n > 0 {
 		l.log.Info("rows that came back of cancelled runs will not be sent", zap.Int64("rows", n))
@@ -403,7 +403,7 @@ func (l runLedger) EndCancelled(ctx context.Context) (bool, error) {
 	return left, err
 }
 
-func (l runLedger) PauseSent(ctx context.Context, id nudgewire.RunID, who, reason string) (bool, error) {
+func (l runStore) PauseSent(ctx context.Context, id nudgewire.RunID, who, reason string) (bool, error) {
 	paused, err := l.store.PauseSent(ctx, id, who, reason)
 	if !paused || err != nil {
 		return paused, err
@@ -415,6 +415,6 @@ func (l runLedger) PauseSent(ctx context.Context, id nudgewire.RunID, who, reaso
 	return true, err
 }
 
-func (l runLedger) Standing(ctx context.Context, id nudgewire.RunID) (ended, failed int64, err error) {
+func (l runStore) Standing(ctx context.Context, id nudgewire.RunID) (ended, failed int64, err error) {
 	return l.store.Standing(ctx, id)
 }

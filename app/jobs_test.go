@@ -196,7 +196,7 @@ func (h *house) pass() {
 	h.eventually("the next second", func() bool { return nowSecond() != now })
 }
 
-// Message by message, each row is a tracked message of the ordinary ledger, blocked contacts
+// Message by message, each row is a tracked message of the ordinary store, blocked contacts
 // are left out, and nobody who was messaged of late is asked again.
 func TestRowsBecomeMessagesOnce(t *testing.T) {
 	folder := t.TempDir()

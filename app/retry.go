@@ -70,7 +70,7 @@ func phonesOfRows(rows []nudgewire.RunRow) []nudgewire.Phone {
 // leavings adds up what may go again of a run that was delivered message by message.
 func (c *campaigns) leavings(ctx context.Context, r nudgewire.Run) (left *scheduler.Leavings, err error) {
 	left = &scheduler.Leavings{}
-	places := scheduler.PlaceFinder{Ledger: c.store}
+	places := scheduler.PlaceFinder{Store: c.store}
 	defer func() { err = errors.Join(err, places.Close()) }()
 	var some []nudgewire.RunRow
 	flush := func() error {

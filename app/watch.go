@@ -24,13 +24,13 @@ type Watch struct {
 	Progress func(p scheduler.Progress)
 }
 
-// hookLedger is the store as the hooks see it.
-type hookLedger struct {
+// hookStore is the store as the hooks see it.
+type hookStore struct {
 	store *store.Store
 	watch Watch
 }
 
-func (l hookLedger) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
+func (l hookStore) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
 	receipts, err := l.store.Accept(ctx, plans)
 	if err == nil && l.watch.Accepted != nil {
 		for i := range receipts {
@@ -40,7 +40,7 @@ func (l hookLedger) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudge
 	return receipts, err
 }
 
-func (l hookLedger) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) error {
+func (l hookStore) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) error {
 	err := l.store.RejectRequest(ctx, r)
 	if err == nil && l.watch.Refused != nil {
 		l.watch.Refused(r)
@@ -48,25 +48,25 @@ func (l hookLedger) RejectRequest(ctx context.Context, r nudgewire.RejectedReque
 	return err
 }
 
-func (l hookLedger) CountRejectedRequests(ctx context.Context, n int64) error {
+func (l hookStore) CountRejectedRequests(ctx context.Context, n int64) error {
 	return l.store.CountRejectedRequests(ctx, n)
 }
 
-// lookLedger is the store as the enricher sees it.
-type lookLedger struct {
+// lookStore is the store as the enricher sees it.
+type lookStore struct {
 	store *store.Store
 	watch Watch
 }
 
-func (l lookLedger) ClaimLookups(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.PendingLookup, error) {
+func (l lookStore) ClaimLookups(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.PendingLookup, error) {
 	return l.store.ClaimLookups(ctx, store.LookupRequest{Now: now, Lease: lease, N: n})
 }
 
-func (l lookLedger) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error {
+func (l lookStore) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error {
 	return l.store.RetryLookup(ctx, r)
 }
 
-func (l lookLedger) Complete(ctx context.Context, p nudgewire.PendingLookup, plan nudgewire.Plan) (nudgewire.Receipt, error) {
+func (l lookStore) Complete(ctx context.Context, p nudgewire.PendingLookup, plan nudgewire.Plan) (nudgewire.Receipt, error) {
 	receipt, err := l.store.Complete(ctx, p, plan)
 	if err == nil && l.watch.Accepted != nil {
 		l.watch.Accepted(plan, receipt)
@@ -74,22 +74,22 @@ func (l lookLedger) Complete(ctx context.Context, p nudgewire.PendingLookup, pla
 	return receipt, err
 }
 
-func (l lookLedger) NextLookup(ctx context.Context) (time.Time, bool, error) {
+func (l lookStore) NextLookup(ctx context.Context) (time.Time, bool, error) {
 	return l.store.NextLookup(ctx)
 }
 
-// sendLedger is the store as the sender sees it.
-type sendLedger struct {
+// sendStore is the store as the sender sees it.
+type sendStore struct {
 	store    *store.Store
 	watch    Watch
 	accepted func(*nudgewire.Message) // is told of each message that was taken
 }
 
-func (l sendLedger) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error) {
+func (l sendStore) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error) {
 	return l.store.Claim(ctx, store.ClaimRequest{Owner: owner, Now: now, Lease: lease, Urgent: urgent, Marketing: marketing})
 }
 
-func (l sendLedger) Finish(ctx context.Context, a nudgewire.Attempt) error {
+func (l sendStore) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	err := l.store.Finish(ctx, a)
 	if err == nil && a.State == nudgewire.StateAccepted {
 		l.accepted(a.Message)
@@ -100,30 +100,30 @@ func (l sendLedger) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	return err
 }
 
-func (l sendLedger) NextDue(ctx context.Context) (time.Time, bool, error) {
+func (l sendStore) NextDue(ctx context.Context) (time.Time, bool, error) {
 	return l.store.NextDue(ctx)
 }
 
-func (l sendLedger) RescueClaims(ctx context.Context, now time.Time, owner string) (int, error) {
+func (l sendStore) RescueClaims(ctx context.Context, now time.Time, owner string) (int, error) {
 	n, err := l.store.RescueClaims(ctx, now, owner)
 	return n.Doubtful, err
 }
 
-func (l sendLedger) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
+func (l sendStore) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
 	return l.store.BeginCall(slot, id, attempt)
 }
 
-// pollLedger is the store as the tracker sees it.
-type pollLedger struct {
+// pollStore is the store as the tracker sees it.
+type pollStore struct {
 	store *store.Store
 	watch Watch
 }
 
-func (l pollLedger) ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error) {
+func (l pollStore) ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error) {
 	return l.store.ClaimPolls(ctx, store.PollRequest{Now: now, Lease: lease, N: n})
 }
 
-func (l pollLedger) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
+func (l pollStore) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	err := l.store.FinishPoll(ctx, p)
 	if err == nil && l.watch.Polled != nil {
 		l.watch.Polled(p)
@@ -131,10 +131,10 @@ func (l pollLedger) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	return err
 }
 
-func (l pollLedger) OverduePolls(ctx context.Context, now, accepted time.Time, n int) ([]nudgewire.Message, error) {
+func (l pollStore) OverduePolls(ctx context.Context, now, accepted time.Time, n int) ([]nudgewire.Message, error) {
 	return l.store.OverduePolls(ctx, now, accepted, n)
 }
 
-func (l pollLedger) NextPoll(ctx context.Context) (time.Time, bool, error) {
+func (l pollStore) NextPoll(ctx context.Context) (time.Time, bool, error) {
 	return l.store.NextPoll(ctx)
 }

@@ -74,7 +74,7 @@ func dueBeside(ctx context.Context, l *lab, folder string, finished int) error {
 		return err
 	}
 	// The first row is due as the daemon wrote it. The case is over i, so one statement makes
-	// both kinds and the other due ones are the newest, as they are in a ledger that grew.
+	// both kinds and the other due ones are the newest, as they are in a store that grew.
 	kind := func(old, due string) string {
 		return fmt.Sprintf("CASE WHEN i <= %d THEN %s ELSE %s END", finished+1, old, due)
 	}

@@ -78,17 +78,17 @@ func startRig(ctx context.Context, l *lab, o rigOptions) (_ *rig, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l0 := ledger{store: r.store, finished: o.finished, polled: o.polled}
+	l0 := observedStore{store: r.store, finished: o.finished, polled: o.polled}
 	budget := pace.NewBudget(0)
 	plan := tracker.Plan{}
 	if o.firstPoll > 0 {
 		plan.Schedule = []time.Duration{o.firstPoll}
 	}
 	follow = tracker.New(tracker.Options{
-		Ledger: l0, API: api, Budget: budget, Log: log, Plan: plan, Concurrency: concurrency, Timeout: cfg.API.Timeout.D(),
+		Store: l0, API: api, Budget: budget, Log: log, Plan: plan, Concurrency: concurrency, Timeout: cfg.API.Timeout.D(),
 	})
 	out = sender.New(sender.Options{
-		Ledger: l0, API: api, Budget: budget, Log: log, Owner: "bench", Concurrency: concurrency,
+		Store: l0, API: api, Budget: budget, Log: log, Owner: "bench", Concurrency: concurrency,
 		Timeout: cfg.API.Timeout.D(), FirstPoll: follow.First,
 	})
 	listener, err := listen(ctx)
@@ -98,11 +98,11 @@ func startRig(ctx context.Context, l *lab, o rigOptions) (_ *rig, err error) {
 	r.addr = listener.Addr().String()
 	var rules atomic.Pointer[server.Rules]
 	rules.Store(&server.Rules{Receivers: cfg.Receivers, Triggers: cfg.Triggers})
-	var in server.Ledger = r.store
+	var in server.Store = r.store
 	if o.oneByOne {
 		in = &queueing{Store: r.store}
 	}
-	hooks := server.NewHooks(server.HooksOptions{Rules: &rules, Ledger: in, Log: log, Ready: r.store.Ping, Memory: cfg.Server.MaxInFlight.Bytes()})
+	hooks := server.NewHooks(server.HooksOptions{Rules: &rules, Store: in, Log: log, Ready: r.store.Ping, Memory: cfg.Server.MaxInFlight.Bytes()})
 
 	var stops []func() error
 	start := func(idle bool, room func(context.Context) error) {
@@ -159,7 +159,7 @@ triggers:
       - customer.accepts_marketing
       - not (customer.tags contains "wholesale")
     key: cart.id
-    every: 3d
+    cooldown: 3d
     %s
     cancel_on: [shopify.order.created]
     max_age: 72h
@@ -211,18 +211,18 @@ func (q *queueing) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgew
 	return q.Store.Accept(ctx, plans)
 }
 
-// ledger is the store as the sender and the tracker see it.
-type ledger struct {
+// observedStore is the store as the sender and the tracker see it.
+type observedStore struct {
 	store    *store.Store
 	finished func(nudgewire.Attempt)
 	polled   func(nudgewire.Poll)
 }
 
-func (l ledger) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error) {
+func (l observedStore) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error) {
 	return l.store.Claim(ctx, store.ClaimRequest{Owner: owner, Now: now, Lease: lease, Urgent: urgent, Marketing: marketing})
 }
 
-func (l ledger) Finish(ctx context.Context, a nudgewire.Attempt) error {
+func (l observedStore) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	err := l.store.Finish(ctx, a)
 	if err == nil && l.finished != nil {
 		l.finished(a)
@@ -230,22 +230,24 @@ func (l ledger) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	return err
 }
 
-func (l ledger) NextDue(ctx context.Context) (time.Time, bool, error) { return l.store.NextDue(ctx) }
+func (l observedStore) NextDue(ctx context.Context) (time.Time, bool, error) {
+	return l.store.NextDue(ctx)
+}
 
-func (l ledger) RescueClaims(ctx context.Context, now time.Time, owner string) (int, error) {
+func (l observedStore) RescueClaims(ctx context.Context, now time.Time, owner string) (int, error) {
 	n, err := l.store.RescueClaims(ctx, now, owner)
 	return n.Doubtful, err
 }
 
-func (l ledger) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
+func (l observedStore) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
 	return l.store.BeginCall(slot, id, attempt)
 }
 
-func (l ledger) ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error) {
+func (l observedStore) ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error) {
 	return l.store.ClaimPolls(ctx, store.PollRequest{Now: now, Lease: lease, N: n})
 }
 
-func (l ledger) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
+func (l observedStore) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	err := l.store.FinishPoll(ctx, p)
 	if err == nil && l.polled != nil {
 		l.polled(p)
@@ -253,8 +255,10 @@ func (l ledger) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	return err
 }
 
-func (l ledger) OverduePolls(ctx context.Context, now, accepted time.Time, n int) ([]nudgewire.Message, error) {
+func (l observedStore) OverduePolls(ctx context.Context, now, accepted time.Time, n int) ([]nudgewire.Message, error) {
 	return l.store.OverduePolls(ctx, now, accepted, n)
 }
 
-func (l ledger) NextPoll(ctx context.Context) (time.Time, bool, error) { return l.store.NextPoll(ctx) }
+func (l observedStore) NextPoll(ctx context.Context) (time.Time, bool, error) {
+	return l.store.NextPoll(ctx)
+}

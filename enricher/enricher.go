@@ -16,8 +16,8 @@ import (
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
-// A Ledger is what the enricher needs of package store.
-type Ledger interface {
+// A Store is what the enricher needs of package store.
+type Store interface {
 	// ClaimLookups takes at most n look-ups that are due at now, with their events whole; they
 	// are due again at now+lease unless they end before.
 	ClaimLookups(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.PendingLookup, error)
@@ -52,7 +52,7 @@ const (
 
 // Options say what an Enricher works with.
 type Options struct {
-	Ledger  Ledger
+	Store   Store
 	Fetcher Fetcher
 	Rules   func() Rules // the ones in force at the moment
 	Log     *zap.Logger  // nil for none
@@ -90,7 +90,7 @@ type Enricher struct {
 	running atomic.Bool
 }
 
-// New makes an Enricher. Options.Ledger, Fetcher and Rules must be set.
+// New makes an Enricher. Options.Store, Fetcher and Rules must be set.
 func New(o Options) *Enricher {
 	if o.Concurrency <= 0 {
 		o.Concurrency = DefaultConcurrency
@@ -128,7 +128,7 @@ var ErrRunning = errors.New("the enricher is running already")
 
 // Run looks up what falls due until ctx is done. Then it claims nothing more, waits for
 // look-ups under way for Options.Grace, and gives back those that are left. A stop is no
-// error; trouble with the ledger is logged and waited out.
+// error; trouble with the store is logged and waited out.
 func (n *Enricher) Run(ctx context.Context) error {
 	if !n.running.CompareAndSwap(false, true) {
 		return ErrRunning
@@ -160,7 +160,7 @@ func (n *Enricher) Run(ctx context.Context) error {
 			continue
 		}
 		until := time.Now().Add(lookAgain)
-		if at, ok, err := n.Ledger.NextLookup(recording); err == nil && ok && at.Before(until) {
+		if at, ok, err := n.Store.NextLookup(recording); err == nil && ok && at.Before(until) {
 			until = at
 		}
 		n.alarm.Sleep(ctx, until)
@@ -179,7 +179,7 @@ func (n *Enricher) round(ctx, asking, recording context.Context, workers *sync.W
 		return false, nil
 	}
 	free := cap(n.slots) - len(n.slots)
-	got, err := n.Ledger.ClaimLookups(recording, time.Now(), n.lease, free)
+	got, err := n.Store.ClaimLookups(recording, time.Now(), n.lease, free)
 	if err != nil {
 		return false, err
 	}

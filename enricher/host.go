@@ -44,7 +44,7 @@ func (h *hosts) of(connector, name string, perSecond float64) *host {
 }
 
 // longestQueue is how long a look-up waits for its turn; beyond it the look-up goes back to
-// the ledger, so that it does not wait with a lease running.
+// the store, so that it does not wait with a lease running.
 const longestQueue = 10 * time.Second
 
 // enter waits for the next turn at the host. A wait that is longer than is good is not begun:

@@ -88,11 +88,11 @@ func (n *Enricher) giveUp(recording context.Context, rules *Rules, l nudgewire.P
 	n.plan(recording, l, without(rules.Receivers[l.Connector], rules.Triggers, event, reason, time.Now()))
 }
 
-// plan hands a plan to the ledger, again and again while that is in trouble: until the lease
+// plan hands a plan to the store, again and again while that is in trouble: until the lease
 // has ended, what was fetched need not be fetched again.
 func (n *Enricher) plan(recording context.Context, l nudgewire.PendingLookup, plan nudgewire.Plan) {
 	n.record(recording, l.EventID, func(ctx context.Context) error {
-		_, err := n.Ledger.Complete(ctx, l, plan)
+		_, err := n.Store.Complete(ctx, l, plan)
 		return err
 	})
 }
@@ -102,10 +102,10 @@ func (n *Enricher) putOff(ctx, recording context.Context, r nudgewire.LookupRetr
 		n.Log.Info("look-up put off", zap.Int64("event", int64(r.EventID)), zap.Int("attempt", r.Attempt),
 			zap.Time("again_at", r.At), zap.String("reason", r.Reason))
 	}
-	n.record(recording, r.EventID, func(ctx context.Context) error { return n.Ledger.RetryLookup(ctx, r) })
+	n.record(recording, r.EventID, func(ctx context.Context) error { return n.Store.RetryLookup(ctx, r) })
 }
 
-// recordTries is how often an end is offered to a ledger in trouble.
+// recordTries is how often an end is offered to a store in trouble.
 const recordTries = 6
 
 func (n *Enricher) record(ctx context.Context, id nudgewire.EventID, commit func(context.Context) error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
-// A shelf is the ledger as far as refresh tokens go.
+// A shelf is the store as far as refresh tokens go.
 type shelf struct {
 	mu     sync.Mutex
 	kept   map[[sha256.Size]byte]string
@@ -169,7 +169,7 @@ func TestATokenThatCannotBeKeptIsKeptBeforeTheNextIsAskedFor(t *testing.T) {
 		return failure(t, err), err
 	}
 	if failed, _ := look(); failed == nil || !failed.Free || failed.RetryAfter == 0 || !errors.Is(failed, kept.broken) || p.n != 0 {
-		t.Fatalf("a ledger that cannot be read: %+v after %d tokens", failed, p.n)
+		t.Fatalf("a store that cannot be read: %+v after %d tokens", failed, p.n)
 	}
 	kept.broken = nil
 	p.set(true)

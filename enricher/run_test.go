@@ -18,7 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
-// memory is a Ledger.
+// memory is a Store.
 type memory struct {
 	mu    sync.Mutex
 	rows  map[nudgewire.EventID]*nudgewire.PendingLookup
@@ -215,19 +215,19 @@ func rulesOf(t *testing.T, more ...triggers.Rule) Rules {
 // house is an Enricher that runs.
 type house struct {
 	*Enricher
-	ledger *memory
-	fetch  *fetcher
-	stop   func()
+	store *memory
+	fetch *fetcher
+	stop  func()
 }
 
 func run(t *testing.T, m *memory, f *fetcher, changes ...func(*Options)) *house {
 	t.Helper()
 	rules := rulesOf(t)
-	o := Options{Ledger: m, Fetcher: f, Rules: func() Rules { return rules }, Jitter: func() float64 { return 0 }}
+	o := Options{Store: m, Fetcher: f, Rules: func() Rules { return rules }, Jitter: func() float64 { return 0 }}
 	for _, c := range changes {
 		c(&o)
 	}
-	h := &house{Enricher: New(o), ledger: m, fetch: f}
+	h := &house{Enricher: New(o), store: m, fetch: f}
 	m.mu.Lock()
 	m.wake = h.Wake
 	m.mu.Unlock()
@@ -267,9 +267,9 @@ func TestALookUpEndsAsAPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := run(t, newMemory(), &fetcher{answer: tt.answer})
-				id := h.ledger.add(tt.payload)
+				id := h.store.add(tt.payload)
 				synctest.Wait()
-				if got := h.ledger.said(id); got != tt.want || h.fetch.times() != tt.asked {
+				if got := h.store.said(id); got != tt.want || h.fetch.times() != tt.asked {
 					t.Errorf("after %d look-ups\n got %s\nwant %s", h.fetch.times(), got, tt.want)
 				}
 				h.stop()
@@ -291,21 +291,21 @@ func TestACRMInTroubleIsAskedAgainLaterAndLater(t *testing.T) {
 			}
 		}}
 		h := run(t, newMemory(), f)
-		id := h.ledger.add(`{"id":7}`)
+		id := h.store.add(`{"id":7}`)
 		synctest.Wait()
-		h.ledger.mu.Lock()
-		reason := h.ledger.rows[id].Reason
-		h.ledger.mu.Unlock()
+		h.store.mu.Lock()
+		reason := h.store.rows[id].Reason
+		h.store.mu.Unlock()
 		if reason != "could not be looked up at crm.example.com: 503 Service Unavailable" {
 			t.Errorf("put off because it %s", reason)
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if got := h.ledger.said(id); got != "planned to 447700900123" || f.times() != 4 {
+		if got := h.store.said(id); got != "planned to 447700900123" || f.times() != 4 {
 			t.Errorf("%s after %d", got, f.times())
 		}
 		want := "1: attempt 1, again at 10s\n1: attempt 2, again at 30s\n1: attempt 3, again at 5m30s"
-		if got := strings.Join(h.ledger.log, "\n"); got != want {
+		if got := strings.Join(h.store.log, "\n"); got != want {
 			t.Errorf("put off:\n%s\nwant\n%s", got, want)
 		}
 		h.stop()
@@ -327,11 +327,11 @@ func TestALookUpThatKeepsFailingIsGivenUpInWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := run(t, newMemory(), &fetcher{answer: trouble}, tt.change)
-				id := h.ledger.add(`{"id":7}`)
+				id := h.store.add(`{"id":7}`)
 				time.Sleep(25 * time.Hour)
 				synctest.Wait()
 				want := "refused: the phone could not be looked up at crm.example.com: 500 Internal Server Error; " + tt.want + "; no phone number in phone"
-				if got := h.ledger.said(id); got != want {
+				if got := h.store.said(id); got != want {
 					t.Errorf("got  %s\nwant %s", got, want)
 				}
 				h.stop()
@@ -349,10 +349,10 @@ func TestAWaitForTheRateDoesNotCountAsAnAttempt(t *testing.T) {
 			return `{"phone":"+447700900123"}`, nil
 		}}
 		h := run(t, newMemory(), f)
-		id := h.ledger.add(`{"id":7}`)
+		id := h.store.add(`{"id":7}`)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if got := h.ledger.said(id); got != "planned to 447700900123" || f.times() != 31 {
+		if got := h.store.said(id); got != "planned to 447700900123" || f.times() != 31 {
 			t.Errorf("%s after %d", got, f.times())
 		}
 		h.stop()
@@ -388,17 +388,17 @@ func TestAStopWaitsForLookUpsUnderWayAndGivesBackWhatTakesTooLong(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := run(t, newMemory(), &fetcher{takes: tt.takes})
-				id := h.ledger.add(`{"id":7}`)
+				id := h.store.add(`{"id":7}`)
 				synctest.Wait()
 				began := time.Now()
 				h.stop()
 				if took := time.Since(began); took != tt.waits {
 					t.Errorf("the stop took %v, want %v", took, tt.waits)
 				}
-				if got := h.ledger.said(id); got != tt.want {
+				if got := h.store.said(id); got != tt.want {
 					t.Errorf("%s, want %s", got, tt.want)
 				}
-				if row := h.ledger.rows[id]; row != nil && (row.UnderWay || row.Attempt != 0 || row.NextAt.After(time.Now())) {
+				if row := h.store.rows[id]; row != nil && (row.UnderWay || row.Attempt != 0 || row.NextAt.After(time.Now())) {
 					t.Errorf("given back as %+v", row)
 				}
 			})
@@ -428,7 +428,7 @@ func TestACrashBetweenTheAnswerAndThePlanLosesNothing(t *testing.T) {
 	})
 }
 
-func TestALedgerInTroubleIsWaitedFor(t *testing.T) {
+func TestAStoreInTroubleIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := newMemory(), &fetcher{}
 		failures := map[string]int{"claim": 5, "complete": 3}
@@ -458,10 +458,10 @@ func TestAPanicCostsOneAttempt(t *testing.T) {
 			}
 			return `{"phone":"+447700900123"}`, nil
 		}})
-		id := h.ledger.add(`{"id":7}`)
+		id := h.store.add(`{"id":7}`)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if got := h.ledger.said(id); got != "planned to 447700900123" {
+		if got := h.store.said(id); got != "planned to 447700900123" {
 			t.Error(got)
 		}
 		h.stop()
@@ -474,9 +474,9 @@ func TestAConnectorThatIsGoneIsSaid(t *testing.T) {
 		h := run(t, newMemory(), &fetcher{}, func(o *Options) {
 			o.Rules = func() Rules { return Rules{Triggers: rules.Triggers} }
 		})
-		id := h.ledger.add(`{"id":7}`)
+		id := h.store.add(`{"id":7}`)
 		synctest.Wait()
-		if got := h.ledger.said(id); got != `refused: the phone was not looked up: the config has no connector "crm" any more; no phone number in phone` {
+		if got := h.store.said(id); got != `refused: the phone was not looked up: the config has no connector "crm" any more; no phone number in phone` {
 			t.Error(got)
 		}
 		h.stop()

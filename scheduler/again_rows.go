@@ -61,7 +61,7 @@ func (l *Leavings) Retry(r nudgewire.Run, who string, nth int, price float64, no
 }
 
 // oweAgain hands over once more what may go again of the rows of the run that this one repeats.
-// The ledger decides about each row as it takes it, so whatever happened since the rows were
+// The store decides about each row as it takes it, so whatever happened since the rows were
 // counted is heeded, and going through them a second time after a crash does no harm.
 func (w *working) enqueueRetries(ctx context.Context) error {
 	m := newMeter(w.run, nil, w.Progress, w.Now)

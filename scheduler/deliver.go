@@ -41,7 +41,7 @@ func (w *working) deliver(ctx context.Context) error {
 	if w.run.RetryOf != 0 && w.run.Deliver == nudgewire.DeliverPerMessage {
 		return w.enqueueRetries(ctx)
 	}
-	parts, err := w.Ledger.Parts(ctx, w.run.ID)
+	parts, err := w.Store.Parts(ctx, w.run.ID)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (w *working) deliver(ctx context.Context) error {
 		m.sent(settled(parts))
 	}
 	// A person may have spoken about a part in doubt while the others went out.
-	if parts, err = w.Ledger.Parts(ctx, w.run.ID); err != nil {
+	if parts, err = w.Store.Parts(ctx, w.run.ID); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(parts, func(p nudgewire.Part) bool { return p.State == nudgewire.PartBuilt }) {
@@ -134,7 +134,7 @@ func settled(parts []nudgewire.Part) (rows int64, done int) {
 }
 
 // recover settles parts that a crash left uploading. A file may have arrived, so it is in
-// doubt; rows that were being queued are queued again, because the ledger knows each of them.
+// doubt; rows that were being queued are queued again, because the store knows each of them.
 func (w *working) recover(ctx context.Context, parts []nudgewire.Part) error {
 	for i := range parts {
 		p := &parts[i]
@@ -146,7 +146,7 @@ func (w *working) recover(ctx context.Context, parts []nudgewire.Part) error {
 			p.State, p.Reason = nudgewire.PartBuilt, "nudgewire stopped while its rows were handed over"
 		}
 		p.UpdatedAt = w.Now().UTC()
-		if err := w.Ledger.FinishPart(ctx, *p); err != nil {
+		if err := w.Store.FinishPart(ctx, *p); err != nil {
 			return err
 		}
 		w.log.Warn("a part was cut off by a stop", zap.Int("part", p.Number), zap.String("state", string(p.State)))
@@ -211,7 +211,7 @@ func (w *working) hold(ctx context.Context, done <-chan struct{}) {
 		case <-done:
 			return
 		case <-every.C:
-			if _, err := w.Ledger.Renew(ctx, w.run.ID, w.Owner, w.Now().Add(w.Lease).UTC()); err != nil && ctx.Err() == nil {
+			if _, err := w.Store.Renew(ctx, w.run.ID, w.Owner, w.Now().Add(w.Lease).UTC()); err != nil && ctx.Err() == nil {
 				w.log.Warn("keeping the claim during an upload", zap.Error(err))
 			}
 		}
@@ -287,14 +287,14 @@ func refusal(err error) (nudgewire.PartState, stop) {
 }
 
 // finish stores a part's outcome. What is known must not be lost, and a part left uploading ends in
-// doubt: so it tries until the ledger takes it. Once we are being stopped it tries for half a minute.
+// doubt: so it tries until the store takes it. Once we are being stopped it tries for half a minute.
 func (w *working) finish(ctx context.Context, p *nudgewire.Part) error {
 	p.UpdatedAt = w.Now().UTC()
 	going := ctx
 	ctx = context.WithoutCancel(ctx)
 	for try, last := 1, 0; ; try++ {
-		err := w.Ledger.FinishPart(ctx, *p)
-		if err == nil { // the ids are the ledger's now, and may be many
+		err := w.Store.FinishPart(ctx, *p)
+		if err == nil { // the ids are the store's now, and may be many
 			p.Followed, p.MessageIDs, p.Phones = p.Followed+int64(len(p.MessageIDs)), nil, nil
 		}
 		if err == nil || errors.Is(err, ErrMoved) {
@@ -458,7 +458,7 @@ func (w *working) enqueueRows(ctx context.Context, path string, p nudgewire.Part
 }
 
 // oweBatch hands rows over, once there is room, and asks right before who may not get them any more:
-// such a row is dropped with the reason. The ledger's claim asks once more who is blocked.
+// such a row is dropped with the reason. The store's claim asks once more who is blocked.
 func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewire.Dispatch) error {
 	if err := w.Owing.Room(ctx, w.run.ID); err != nil {
 		return err
@@ -481,7 +481,7 @@ func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewir
 	return w.Owing.Enqueue(ctx, w.run.ID, first, rows)
 }
 
-// dispatch is one row as the ordinary ledger takes it.
+// dispatch is one row as the ordinary store takes it.
 func (w *working) dispatch(row []string, number int64) nudgewire.Dispatch {
 	now := w.Now().UTC()
 	d := nudgewire.Dispatch{

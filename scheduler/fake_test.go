@@ -19,7 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
-// book is a Ledger in memory. It holds every change against the law of states.
+// book is a Store in memory. It holds every change against the law of states.
 type book struct {
 	t        testing.TB
 	mu       sync.Mutex
@@ -32,7 +32,7 @@ type book struct {
 	failed   int64
 	wait     int64  // messages that were handed over and have not left
 	looked   int    // for what came back of cancelled runs
-	crashAt  string // the name of the call after which the ledger is gone
+	crashAt  string // the name of the call after which the store is gone
 	crashed  bool
 	finishes int
 }
@@ -278,7 +278,7 @@ func (b *book) Enqueue(_ context.Context, id nudgewire.RunID, first int64, rows 
 	return b.after("Enqueue")
 }
 
-// OweAgain queues the dispatches of the run that id repeats, two at a time: those of rows in b.again.
+// EnqueueRetries queues the dispatches of the run that id repeats, two at a time: those of rows in b.again.
 func (b *book) EnqueueRetries(_ context.Context, id nudgewire.RunID, after int64) (last, total int64, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -414,14 +414,14 @@ func newDesk(t testing.TB, at time.Time) *desk {
 	return d
 }
 
-// open starts another process over the same ledger.
+// open starts another process over the same store.
 func (d *desk) open(owner string) {
 	var jobs []*Compiled
 	if d.Scheduler != nil {
 		jobs = d.all()
 	}
 	d.Scheduler = New(Options{
-		Ledger: d.book, Uploader: d.service, Owing: d.book, Folder: filepath.Join(d.dir, "runs"), Owner: owner,
+		Store: d.book, Uploader: d.service, Owing: d.book, Folder: filepath.Join(d.dir, "runs"), Owner: owner,
 		Now: d.now, Jitter: func() float64 { return 0 },
 		Sleep: func(ctx context.Context, by time.Duration) error {
 			d.advance(by)

@@ -160,7 +160,7 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 			if diff := cmp.Diff([]string{fmt.Sprint(int64(3), gone, "the contact is blocked")}, left); diff != "" {
 				t.Error(diff)
 			}
-			find := PlaceFinder{Ledger: folderLedger{fakeParts{1: d.parts[1]}, r.Folder}}
+			find := PlaceFinder{Store: folderStore{fakeParts{1: d.parts[1]}, r.Folder}}
 			if at, err := find.Of(t.Context(), 1, 2); err != nil || at.Row != 4 {
 				t.Errorf("the second row stands in %+v, %v", at, err)
 			}
@@ -366,7 +366,7 @@ func TestWhatIsTooLargeIsCutAnew(t *testing.T) {
 			if r.State != nudgewire.RunDone || len(slices.Compact(phones)) != 200 || len(phones) != 200 {
 				t.Fatalf("%s %q: %d phones", r.State, r.Reason, len(phones))
 			}
-			find := PlaceFinder{Ledger: folderLedger{fakeParts{1: parts[1:]}, r.Folder}}
+			find := PlaceFinder{Store: folderStore{fakeParts{1: parts[1:]}, r.Folder}}
 			rows := int64(0)
 			for i, p := range parts {
 				switch {
@@ -400,7 +400,7 @@ func TestWhatIsTooLargeIsCutAnew(t *testing.T) {
 func TestAnAnswerIsHeldUntilItCanBeStored(t *testing.T) {
 	d := begin(t, jobOf(t, people(3), Job{Cron: "0 10 * * *"}))
 	full := monday.Add(10 * time.Minute)
-	d.Ledger = &fullDisk{book: d.book, now: d.now, until: full}
+	d.Store = &fullDisk{book: d.book, now: d.now, until: full}
 	fireDue(t, d)
 	r, p := d.the(t), d.parts[1][0]
 	if r.State != nudgewire.RunDone || p.State != nudgewire.PartAccepted || d.now().Before(full) || len(d.service.uploads()) != 1 {

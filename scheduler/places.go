@@ -197,10 +197,10 @@ func (p *placesReader) close() error {
 }
 
 // A PlaceFinder finds the rows of runs in their sources. It reads on from where it is, so rows
-// that are asked for in their order cost one reading. Its zero value with a Ledger is ready; it is
+// that are asked for in their order cost one reading. Its zero value with a Store is ready; it is
 // used by one goroutine at a time and closed at the end.
 type PlaceFinder struct {
-	Ledger interface {
+	Store interface {
 		Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, error)
 		Parts(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error)
 	}
@@ -214,11 +214,11 @@ type PlaceFinder struct {
 // zero where that is not known any more: the files of the run were removed.
 func (f *PlaceFinder) Of(ctx context.Context, run nudgewire.RunID, number int64) (nudgewire.Place, error) {
 	if f.run != run {
-		r, err := f.Ledger.Run(ctx, run)
+		r, err := f.Store.Run(ctx, run)
 		if err != nil {
 			return nudgewire.Place{}, err
 		}
-		parts, err := f.Ledger.Parts(ctx, run)
+		parts, err := f.Store.Parts(ctx, run)
 		if err != nil {
 			return nudgewire.Place{}, err
 		}

@@ -89,7 +89,7 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 		job.MaxSize = units.Size(rapid.Int64Range(60, 600).Draw(rt, "size"))
 		folder := filepath.Join(dir, "run")
 		parts, _ := built(rt, job, folder, nil)
-		ledger := fakeParts{1: parts}
+		store := fakeParts{1: parts}
 		// A retry of every other part.
 		next := int64(1)
 		var again []nudgewire.Place
@@ -98,9 +98,9 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 			again = append(again, want[p.First-1:p.First-1+p.Rows]...)
 			p.First = next
 			next += p.Rows
-			ledger[2] = append(ledger[2], p)
+			store[2] = append(store[2], p)
 		}
-		f := PlaceFinder{Ledger: folderLedger{ledger, folder}}
+		f := PlaceFinder{Store: folderStore{store, folder}}
 		defer f.Close()
 		ask := func(run nudgewire.RunID, number int64, want nudgewire.Place) {
 			got, err := f.Of(context.Background(), run, number)
@@ -126,7 +126,7 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 		if err := os.RemoveAll(folder); err != nil {
 			rt.Fatal(err)
 		}
-		gone := PlaceFinder{Ledger: folderLedger{ledger, folder}}
+		gone := PlaceFinder{Store: folderStore{store, folder}}
 		if at, err := gone.Of(context.Background(), 1, 1); err != nil || at != (nudgewire.Place{}) {
 			rt.Fatalf("once the files are gone: %+v, %v", at, err)
 		}
@@ -135,16 +135,16 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 
 type fakeParts map[nudgewire.RunID][]nudgewire.Part
 
-type folderLedger struct {
+type folderStore struct {
 	fakeParts
 	folder string
 }
 
-func (f folderLedger) Run(_ context.Context, id nudgewire.RunID) (nudgewire.Run, error) {
+func (f folderStore) Run(_ context.Context, id nudgewire.RunID) (nudgewire.Run, error) {
 	return nudgewire.Run{ID: id, Folder: f.folder}, nil
 }
 
-func (f folderLedger) Parts(_ context.Context, id nudgewire.RunID) ([]nudgewire.Part, error) {
+func (f folderStore) Parts(_ context.Context, id nudgewire.RunID) ([]nudgewire.Part, error) {
 	return f.fakeParts[id], nil
 }
 

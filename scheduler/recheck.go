@@ -15,7 +15,7 @@ import (
 // Between the building of a run and the moment at which its rows leave lie a guard, a pause, a halt,
 // the rate, the parts before, a restart, a day of tries: time in which a contact may be blocked, or
 // another campaign may reach it. So everybody is asked about once more right before, and from the
-// question until the ledger knows that they get it no other run asks (Scheduler.leaving): of two runs
+// question until the store knows that they get it no other run asks (Scheduler.leaving): of two runs
 // with one list the first has them, and the other excludes them.
 
 // asking is the question about the rows of the run, as the job has it now; one that is not in the
@@ -53,11 +53,11 @@ func (w *working) claim(ctx context.Context, p nudgewire.Part) (nudgewire.Part, 
 			return p, err
 		}
 	}
-	return w.Ledger.ClaimPart(ctx, w.run.ID, p.Number, w.Owner, w.Now().UTC())
+	return w.Store.ClaimPart(ctx, w.run.ID, p.Number, w.Owner, w.Now().UTC())
 }
 
 // recheck takes those off a part who must not be sent to by now: it writes another file, then has the
-// ledger know it. A crash between the two leaves a file that nobody asks for, and the next recheck
+// store know it. A crash between the two leaves a file that nobody asks for, and the next recheck
 // writes it anew.
 func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Part, err error) {
 	gone := map[nudgewire.Phone]Why{} // asked once: the file must be the one that was counted
@@ -111,7 +111,7 @@ func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Pa
 	for _, x := range s.files.short(s.left.list()) {
 		r.Tally.Exclusions = addLate(r.Tally.Exclusions, x)
 	}
-	if err := w.Ledger.ReplacePart(ctx, w.Owner, r, now); err != nil {
+	if err := w.Store.ReplacePart(ctx, w.Owner, r, now); err != nil {
 		return p, err
 	}
 	w.run = r

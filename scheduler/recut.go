@@ -108,7 +108,7 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int) (_ []n
 	}
 	p.State, p.UpdatedAt = nudgewire.PartRecut, now
 	p.Reason = fmt.Sprintf("larger than max_size, %s, and cut into %s", w.job.MaxSize, units.Count(len(out.parts), "part"))
-	if err := w.Ledger.ReplacePart(ctx, w.Owner, r, p, out.parts...); err != nil {
+	if err := w.Store.ReplacePart(ctx, w.Owner, r, p, out.parts...); err != nil {
 		return nil, err
 	}
 	w.run = r

@@ -51,7 +51,7 @@ func (s *Scheduler) repeated(ctx context.Context, j *Compiled, r nudgewire.Run) 
 	if j.Guard.Repeat == RepeatSend || r.Tally.Kept == 0 {
 		return last, false, nil
 	}
-	last, ok, err = s.Ledger.LastSent(ctx, j.Name)
+	last, ok, err = s.Store.LastSent(ctx, j.Name)
 	same := last.Tally.SHA256 == r.Tally.SHA256 && last.TemplateID == r.TemplateID && last.Template == r.Template && last.Language == r.Language
 	// Whoever that run reached is excluded already: what is left is who it did not reach.
 	passed := last.FilesRemovedAt.IsZero() && s.Now().Sub(last.StartedAt) < j.Skip.MessagedWithin.D()

@@ -56,7 +56,7 @@ func (s *Scheduler) work(ctx context.Context, r nudgewire.Run) bool {
 func (w *working) release(ctx context.Context) {
 	r := w.run
 	r.Owner, r.LeaseEnd = "", time.Time{}
-	if err := w.Ledger.SetRun(ctx, w.Owner, r, r.State); err != nil && !errors.Is(err, ErrMoved) {
+	if err := w.Store.SetRun(ctx, w.Owner, r, r.State); err != nil && !errors.Is(err, ErrMoved) {
 		w.log.Warn("giving up the claim", zap.Error(err))
 	}
 }
@@ -89,7 +89,7 @@ func (w *working) change(ctx context.Context, next nudgewire.RunState, reason st
 	if next.Final() {
 		r.EndedAt, r.Owner, r.LeaseEnd = w.Now().UTC(), "", time.Time{}
 	}
-	if err := w.Ledger.SetRun(ctx, w.Owner, r, w.run.State); err != nil {
+	if err := w.Store.SetRun(ctx, w.Owner, r, w.run.State); err != nil {
 		return err
 	}
 	w.run = r
@@ -117,7 +117,7 @@ func (w *working) keep(ctx context.Context) error {
 		return nil
 	}
 	w.renewed = now
-	r, err := w.Ledger.Renew(ctx, w.run.ID, w.Owner, now.Add(w.Lease))
+	r, err := w.Store.Renew(ctx, w.run.ID, w.Owner, now.Add(w.Lease))
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 	for i := range parts {
 		parts[i].RunID, parts[i].UpdatedAt = r.ID, now
 	}
-	if err := w.Ledger.SaveParts(ctx, w.Owner, r, parts); err != nil {
+	if err := w.Store.SaveParts(ctx, w.Owner, r, parts); err != nil {
 		return err
 	}
 	w.run = r

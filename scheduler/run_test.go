@@ -629,7 +629,7 @@ func TestPerMessageQueuesEachRowOnce(t *testing.T) {
 				State: nudgewire.StateWaiting, DueAt: monday, CreatedAt: monday, UpdatedAt: monday, ExpiresAt: monday.Add(time.Hour), Config: "v1",
 			}
 			got := d.queued[1][2000]
-			if call != "" { // the clock went on while the ledger was gone
+			if call != "" { // the clock went on while the store was gone
 				want.DueAt, want.CreatedAt, want.UpdatedAt, want.ExpiresAt = got.DueAt, got.DueAt, got.DueAt, got.DueAt.Add(time.Hour)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -23,7 +23,7 @@ const (
 
 // Options say what a Scheduler works with.
 type Options struct {
-	Ledger   Ledger
+	Store    Store
 	Uploader Uploader // nil where no job delivers by CSV
 	Owing    Owing    // nil where no job delivers message by message
 	Excluder Excluder // nil excludes nobody
@@ -63,7 +63,7 @@ type Scheduler struct {
 
 	makeFolder func(path string) (folder, error)
 
-	leaving sync.Mutex // held from the question who may still get it until the ledger knows that they do
+	leaving sync.Mutex // held from the question who may still get it until the store knows that they do
 
 	mu      sync.Mutex
 	jobs    []*Compiled
@@ -74,7 +74,7 @@ type Scheduler struct {
 	cleared time.Time                // when old folders were looked for
 }
 
-// New makes a Scheduler. Options.Ledger, Folder and Owner must be set.
+// New makes a Scheduler. Options.Store, Folder and Owner must be set.
 func New(o Options) *Scheduler {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
@@ -116,7 +116,7 @@ func (s *Scheduler) Use(jobs []*Compiled) {
 	s.Wake()
 }
 
-// Wake makes Run look at the ledger at once: a run was approved or resumed. It never blocks.
+// Wake makes Run look at the store at once: a run was approved or resumed. It never blocks.
 func (s *Scheduler) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -144,7 +144,7 @@ func (s *Scheduler) job(name string) *Compiled {
 const lookAgain = 10 * time.Second
 
 // Run fires jobs and works on their runs until ctx is done, and returns when uploads under
-// way have ended or their grace is over. A stop is no error; trouble with the ledger is
+// way have ended or their grace is over. A stop is no error; trouble with the store is
 // logged and waited out.
 func (s *Scheduler) Run(ctx context.Context) error {
 	var runs sync.WaitGroup
@@ -197,7 +197,7 @@ func (s *Scheduler) Tick(ctx context.Context, now time.Time) (next time.Time, er
 		if sched == nil {
 			continue
 		}
-		since, err := s.Ledger.LastScheduled(ctx, j.Name, sched.String()+" "+j.zone.String(), now.UTC())
+		since, err := s.Store.LastScheduled(ctx, j.Name, sched.String()+" "+j.zone.String(), now.UTC())
 		if err != nil {
 			errs = append(errs, fmt.Errorf("job %s: %w", j.Name, err))
 			continue
@@ -218,7 +218,7 @@ func (s *Scheduler) Tick(ctx context.Context, now time.Time) (next time.Time, er
 
 // fire stores the run of one firing, as overlap has it.
 func (s *Scheduler) fire(ctx context.Context, j *Compiled, f Firing, due Due, now time.Time) error {
-	open, err := s.Ledger.OpenRuns(ctx, j.Name)
+	open, err := s.Store.OpenRuns(ctx, j.Name)
 	if err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause nud
 	if state.Final() {
 		r.Reason, r.Began, r.EndedAt = reason, "", r.CreatedAt
 	}
-	id, won, err := s.Ledger.StartRun(ctx, r)
+	id, won, err := s.Store.StartRun(ctx, r)
 	if err != nil {
 		return fmt.Errorf("store the run of %s at %s: %w", j.Name, f.Slot, err)
 	}
@@ -276,7 +276,7 @@ func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause nud
 // start takes runs that are nobody's and works on them, as many at a time as there are slots.
 func (s *Scheduler) start(ctx context.Context, runs *sync.WaitGroup) error {
 	now := s.Now()
-	mine, err := s.Ledger.ClaimRuns(ctx, s.Owner, now.UTC(), now.Add(s.Lease).UTC())
+	mine, err := s.Store.ClaimRuns(ctx, s.Owner, now.UTC(), now.Add(s.Lease).UTC())
 	if err != nil {
 		return err
 	}
@@ -356,7 +356,7 @@ func (s *Scheduler) WaitsFor(id nudgewire.RunID) (readers []nudgewire.RunID) {
 
 // lastTally is what the job's newest run that was sent counted; nil for none.
 func (s *Scheduler) lastTally(ctx context.Context, job string) (*nudgewire.Tally, error) {
-	last, ok, err := s.Ledger.LastSent(ctx, job)
+	last, ok, err := s.Store.LastSent(ctx, job)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -371,7 +371,7 @@ type HandOrder struct {
 
 // RunNow stores a run of the job by hand; Run works on it.
 func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, order HandOrder) (nudgewire.RunID, error) {
-	open, err := s.Ledger.OpenRuns(ctx, job.Name)
+	open, err := s.Store.OpenRuns(ctx, job.Name)
 	if err != nil {
 		return 0, err
 	}
@@ -395,7 +395,7 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 		Deliver: job.Deliver, Category: job.category, CreatedAt: now.UTC(),
 	}
 	for nth := 2; ; nth++ {
-		id, won, err := s.Ledger.StartRun(ctx, r)
+		id, won, err := s.Store.StartRun(ctx, r)
 		if err != nil {
 			return 0, err
 		}
@@ -403,7 +403,7 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 			s.Wake()
 			return id, nil
 		}
-		before, err := s.Ledger.Run(ctx, id)
+		before, err := s.Store.Run(ctx, id)
 		if err != nil {
 			return 0, err
 		}
@@ -440,7 +440,7 @@ func (s *Scheduler) Pause(ctx context.Context, id nudgewire.RunID, who string) e
 // pauseSent pauses a run that has ended while messages of it wait; false where there is nothing to
 // hold.
 func (s *Scheduler) pauseSent(ctx context.Context, id nudgewire.RunID, who string) (paused bool, err error) {
-	r, err := s.Ledger.Run(ctx, id)
+	r, err := s.Store.Run(ctx, id)
 	if err != nil || !r.State.Final() || r.Deliver != nudgewire.DeliverPerMessage || s.Owing == nil {
 		return false, err
 	}
@@ -467,7 +467,7 @@ func (s *Scheduler) Cancel(ctx context.Context, id nudgewire.RunID, who string) 
 	if _, err := s.pauseSent(ctx, id, who); err != nil {
 		return err
 	}
-	r, err := s.Ledger.Run(ctx, id)
+	r, err := s.Store.Run(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -482,12 +482,12 @@ func (s *Scheduler) cancel(ctx context.Context, r nudgewire.Run, stop nudgewire.
 		from := r.State
 		r.State, r.Reason, r.Stopped, r.StoppedBy = nudgewire.RunCancelled, reason, stop, who
 		r.EndedAt, r.Owner, r.LeaseEnd = s.Now().UTC(), "", time.Time{}
-		err := s.Ledger.SetRun(ctx, "", r, from)
+		err := s.Store.SetRun(ctx, "", r, from)
 		if moved = errors.Is(err, ErrMoved); !moved && err != nil {
 			return err
 		}
 		if moved { // a moment ago: once more with what it is now
-			if r, err = s.Ledger.Run(ctx, r.ID); err != nil || r.State.Final() {
+			if r, err = s.Store.Run(ctx, r.ID); err != nil || r.State.Final() {
 				return err
 			}
 		}
@@ -497,7 +497,7 @@ func (s *Scheduler) cancel(ctx context.Context, r nudgewire.Run, stop nudgewire.
 }
 
 func (s *Scheduler) person(ctx context.Context, id nudgewire.RunID, what string, edit func(*nudgewire.Run), from ...nudgewire.RunState) error {
-	r, err := s.Ledger.Run(ctx, id)
+	r, err := s.Store.Run(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -507,7 +507,7 @@ func (s *Scheduler) person(ctx context.Context, id nudgewire.RunID, what string,
 	was := r.State
 	edit(&r)
 	r.Owner, r.LeaseEnd = "", time.Time{}
-	if err := s.Ledger.SetRun(ctx, "", r, was); err != nil {
+	if err := s.Store.SetRun(ctx, "", r, was); err != nil {
 		return err
 	}
 	s.Wake()

@@ -101,7 +101,7 @@ func TestARetryOfFilesIsSifted(t *testing.T) {
 	// Where its rows stand in the list is known, and which it left out.
 	stored := first.Run
 	stored.ID = 15
-	find := PlaceFinder{Ledger: folderLedger{fakeParts{15: first.Parts}, dir}}
+	find := PlaceFinder{Store: folderStore{fakeParts{15: first.Parts}, dir}}
 	defer find.Close()
 	for i, phone := range kept {
 		at, err := find.Of(t.Context(), 15, int64(i+1))
@@ -139,7 +139,7 @@ func TestARetryOfFilesIsSifted(t *testing.T) {
 	if p := second.Parts[0]; p.File != "part-0001.retry-1-of-run-15.csv" || p.Rows != int64(len(kept)-1) {
 		t.Errorf("the retry's own retry: %+v", second.Parts)
 	}
-	again := PlaceFinder{Ledger: folderLedger{fakeParts{16: second.Parts}, dir}}
+	again := PlaceFinder{Store: folderStore{fakeParts{16: second.Parts}, dir}}
 	defer again.Close()
 	if at, err := again.Of(t.Context(), 16, 1); err != nil || at.Row != int64(slices.Index(whole, kept[1]))+2 {
 		t.Errorf("its first row stands in %+v, %v", at, err)
@@ -172,9 +172,9 @@ func TestAFileThatCannotBeSiftedStaysIn(t *testing.T) {
 	if r.Run.Tally.Kept != 39 || len(r.Parts) != len(parts) || r.Parts[0].File != parts[0].File {
 		t.Errorf("%+v %+v", r.Run.Tally, r.Parts)
 	}
-	failed := fmt.Errorf("the ledger is gone")
+	failed := fmt.Errorf("the store is gone")
 	ask := func(context.Context, []nudgewire.Phone) ([]Why, error) { return nil, failed }
-	if err := r.Sift(t.Context(), ask, true); err == nil || !strings.Contains(err.Error(), "the ledger is gone") {
+	if err := r.Sift(t.Context(), ask, true); err == nil || !strings.Contains(err.Error(), "the store is gone") {
 		t.Errorf("nobody can be asked: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// endless is a Ledger and an API that cost nothing, to see what the sender itself costs.
+// endless is a Store and an API that cost nothing, to see what the sender itself costs.
 type endless struct {
 	left atomic.Int64
 	done chan struct{}
@@ -50,7 +50,7 @@ func (*endless) SendTemplate(context.Context, apiclient.TemplateMessage) (apicli
 func BenchmarkOverhead(b *testing.B) {
 	e := &endless{done: make(chan struct{}), row: queued(nudgewire.Utility)}
 	e.left.Store(int64(b.N))
-	s := New(Options{Ledger: e, API: e, Budget: pace.NewBudget(0), Owner: "bench", Concurrency: 64})
+	s := New(Options{Store: e, API: e, Budget: pace.NewBudget(0), Owner: "bench", Concurrency: 64})
 	ctx, stop := context.WithCancel(context.Background())
 	var run sync.WaitGroup
 	b.ReportAllocs()
@@ -65,22 +65,22 @@ func BenchmarkOverhead(b *testing.B) {
 // BenchmarkEventToCall is the time from Wake to the call of an idle sender whose claims take
 // no time.
 func BenchmarkEventToCall(b *testing.B) {
-	ledger, api := newMemory(), &service{}
+	store, api := newMemory(), &service{}
 	called := make(chan struct{})
 	api.answer = func(_ context.Context, n int, _ made) (apiclient.Answer, error) {
 		called <- struct{}{}
 		return accepts(n), nil
 	}
-	s := New(Options{Ledger: ledger, API: api, Budget: pace.NewBudget(0), Owner: "bench"})
+	s := New(Options{Store: store, API: api, Budget: pace.NewBudget(0), Owner: "bench"})
 	ctx, stop := context.WithCancel(context.Background())
 	var run sync.WaitGroup
 	run.Go(func() { _ = s.Run(ctx) })
 	b.ResetTimer()
 	for range b.N {
-		ledger.mu.Lock()
-		clear(ledger.rows)
-		ledger.mu.Unlock()
-		ledger.add(queued(nudgewire.Authentication))
+		store.mu.Lock()
+		clear(store.rows)
+		store.mu.Unlock()
+		store.add(queued(nudgewire.Authentication))
 		s.Wake(time.Now())
 		<-called
 		for s.Stats().InHand > 0 {

@@ -95,7 +95,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, slot int) (a nu
 		return s.giveBack(c, now, "not sent: the claim would have ended before the call")
 	}
 	// Without the note a crash would take the call for one that had not begun.
-	if err := s.Ledger.BeginCall(slot, c.ID, c.Attempt); err != nil {
+	if err := s.Store.BeginCall(slot, c.ID, c.Attempt); err != nil {
 		return s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error())
 	}
 	answer, err := s.call(calling, &c.Dispatch)

@@ -10,7 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// knowledge is what the dispatching loop knows about the ledger without asking.
+// knowledge is what the dispatching loop knows about the store without asking.
 type knowledge struct {
 	urgent, marketing bool      // something may be due in the lane
 	full              bool      // the last claim got all urgent ones it asked for: there are more
@@ -59,7 +59,7 @@ func (s *Sender) look(k *knowledge, now time.Time) {
 		k.urgent, k.marketing = true, true
 	}
 	if planned || reached {
-		// The alarm keeps only the earliest time: those told behind it are in the ledger alone.
+		// The alarm keeps only the earliest time: those told behind it are in the store alone.
 		k.next = time.Time{}
 	}
 }
@@ -132,10 +132,10 @@ func (s *Sender) quota(k *knowledge, now time.Time) (take lanes, until time.Time
 // worth is how many rows make a claim worth its commit while the workers have enough to do.
 func (s *Sender) worth() int { return max(1, s.holding.seats.urgent/4) }
 
-// claim takes dispatches from the ledger and hands them to the workers.
+// claim takes dispatches from the store and hands them to the workers.
 func (s *Sender) claim(ctx context.Context, k *knowledge, take lanes) error {
 	now := time.Now()
-	rows, err := s.Ledger.Claim(ctx, s.Owner, now, s.Lease, take.urgent, take.marketing)
+	rows, err := s.Store.Claim(ctx, s.Owner, now, s.Lease, take.urgent, take.marketing)
 	if err != nil {
 		return err
 	}
@@ -163,10 +163,10 @@ func (s *Sender) claim(ctx context.Context, k *knowledge, take lanes) error {
 	return nil
 }
 
-// plan asks the ledger when something falls due next.
+// plan asks the store when something falls due next.
 func (s *Sender) plan(ctx context.Context, k *knowledge) error {
 	asked := time.Now()
-	due, ok, err := s.Ledger.NextDue(ctx)
+	due, ok, err := s.Store.NextDue(ctx)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 
 const phone nudgewire.Phone = "447700900123"
 
-// memory is a Ledger that holds everybody to the law of states.
+// memory is a Store that holds everybody to the law of states.
 type memory struct {
 	mu       sync.Mutex
 	rows     map[nudgewire.DispatchID]*nudgewire.Dispatch
@@ -321,17 +321,17 @@ func many(n int, c nudgewire.Category) []nudgewire.Dispatch {
 // running is a Sender at work, to be stopped by the test's end.
 type running struct {
 	*Sender
-	ledger  *memory
+	store   *memory
 	service *service
 	logs    *observer.ObservedLogs
 	stop    func() time.Duration // stops, and says how long that took
 }
 
-func start(t *testing.T, ledger *memory, api *service, change func(*Options)) *running {
+func start(t *testing.T, store *memory, api *service, change func(*Options)) *running {
 	t.Helper()
 	core, logs := observer.New(zap.DebugLevel)
 	o := Options{
-		Ledger: ledger, API: api, Budget: pace.NewBudget(0), Log: zap.New(core), Owner: "node-1",
+		Store: store, API: api, Budget: pace.NewBudget(0), Log: zap.New(core), Owner: "node-1",
 		Concurrency: 8, Jitter: func() float64 { return 0 },
 	}
 	if change != nil {
@@ -345,7 +345,7 @@ func start(t *testing.T, ledger *memory, api *service, change func(*Options)) *r
 			t.Errorf("Run = %v", err)
 		}
 	})
-	r := &running{Sender: s, ledger: ledger, service: api, logs: logs}
+	r := &running{Sender: s, store: store, service: api, logs: logs}
 	r.stop = func() time.Duration {
 		began := time.Now()
 		cancel()

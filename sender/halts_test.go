@@ -13,7 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/apiclient"
 )
 
-// passesOver is a ledger that gives out nothing while everything is halted.
+// passesOver is a store that gives out nothing while everything is halted.
 func passesOver(halted *atomic.Bool) func() error {
 	return func() error {
 		if halted.Load() {
@@ -28,10 +28,10 @@ func passesOver(halted *atomic.Bool) func() error {
 func TestTheLastLookSeesAHalt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var halted atomic.Bool
-		ledger := newMemory(many(20, nudgewire.Marketing)...)
-		ledger.claimFails = passesOver(&halted)
+		store := newMemory(many(20, nudgewire.Marketing)...)
+		store.claimFails = passesOver(&halted)
 		began := time.Now()
-		r := start(t, ledger, &service{answer: takes(time.Minute)}, func(o *Options) {
+		r := start(t, store, &service{answer: takes(time.Minute)}, func(o *Options) {
 			o.Concurrency = 4
 			o.Halted = func(d *nudgewire.Dispatch) string {
 				if halted.Load() && d.Trigger == "abandoned-cart" {
@@ -42,7 +42,7 @@ func TestTheLastLookSeesAHalt(t *testing.T) {
 		})
 		synctest.Wait()
 		underWay := len(r.service.made())
-		if claimed := ledger.in(nudgewire.StateSending); underWay == 0 || claimed <= underWay {
+		if claimed := store.in(nudgewire.StateSending); underWay == 0 || claimed <= underWay {
 			t.Fatalf("%d calls of %d claims: the test needs claims that wait for their call", underWay, claimed)
 		}
 		halted.Store(true)
@@ -50,11 +50,11 @@ func TestTheLastLookSeesAHalt(t *testing.T) {
 		if n := len(r.service.made()); n != underWay {
 			t.Errorf("%d calls began after the halt", n-underWay)
 		}
-		if a, w := ledger.in(nudgewire.StateAccepted), ledger.in(nudgewire.StateWaiting); a != underWay || w != 20-underWay {
+		if a, w := store.in(nudgewire.StateAccepted), store.in(nudgewire.StateWaiting); a != underWay || w != 20-underWay {
 			t.Errorf("%d accepted and %d waiting, want %d and %d", a, w, underWay, 20-underWay)
 		}
 		for id := range nudgewire.DispatchID(20) {
-			d := ledger.row(id + 1)
+			d := store.row(id + 1)
 			if d.State != nudgewire.StateWaiting {
 				continue
 			}
@@ -68,14 +68,14 @@ func TestTheLastLookSeesAHalt(t *testing.T) {
 		halted.Store(false)
 		r.Wake(time.Now())
 		pass(time.Hour)
-		if a := ledger.in(nudgewire.StateAccepted); a != 20 || len(r.service.made()) != 20 {
+		if a := store.in(nudgewire.StateAccepted); a != 20 || len(r.service.made()) != 20 {
 			t.Errorf("resumed, %d are accepted after %d calls", a, len(r.service.made()))
 		}
 	})
 }
 
 // A block reaches claims that were made before it: they are dropped with its reason. Where the
-// ledger cannot tell, nothing is sent until it can.
+// store cannot tell, nothing is sent until it can.
 func TestTheLastLookSeesABlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const blocked nudgewire.Phone = "447700900199"
@@ -98,7 +98,7 @@ func TestTheLastLookSeesABlock(t *testing.T) {
 			}
 		})
 		pass(time.Minute)
-		d := r.ledger.row(2)
+		d := r.store.row(2)
 		if d.State != nudgewire.StateDropped || d.Reason != "the contact is blocked: asked for it" {
 			t.Errorf("the blocked one is %s: %q", d.State, d.Reason)
 		}
@@ -109,7 +109,7 @@ func TestTheLastLookSeesABlock(t *testing.T) {
 		if len(asked) != 5 {
 			t.Errorf("asked about %v; want each once, and two again", asked)
 		}
-		first := r.ledger.attempts[1][0]
+		first := r.store.attempts[1][0]
 		if first.State != nudgewire.StateWaiting || first.Reason != "not sent: the disk does not answer" {
 			t.Errorf("not to know led to %s: %q", first.State, first.Reason)
 		}
@@ -122,8 +122,8 @@ func TestNoCallBeginsAfterAHalt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var halted atomic.Bool
 		var late atomic.Int32
-		ledger := newMemory(many(500, nudgewire.Marketing)...)
-		ledger.claimFails = passesOver(&halted)
+		store := newMemory(many(500, nudgewire.Marketing)...)
+		store.claimFails = passesOver(&halted)
 		api := &service{}
 		api.answer = func(ctx context.Context, n int, m made) (apiclient.Answer, error) {
 			if halted.Load() {
@@ -134,7 +134,7 @@ func TestNoCallBeginsAfterAHalt(t *testing.T) {
 			}
 			return takes(time.Duration(n%7+1)*time.Millisecond)(ctx, n, m)
 		}
-		start(t, ledger, api, func(o *Options) {
+		start(t, store, api, func(o *Options) {
 			o.Halted = func(*nudgewire.Dispatch) string {
 				if halted.Load() {
 					return "everything is halted"
@@ -147,7 +147,7 @@ func TestNoCallBeginsAfterAHalt(t *testing.T) {
 		if n := len(api.made()); late.Load() > 7 || n < 100 || n > 107 {
 			t.Errorf("%d calls, %d of them after the halt; want at most those that had looked already", n, late.Load())
 		}
-		if s := ledger.in(nudgewire.StateSending); s != 0 {
+		if s := store.in(nudgewire.StateSending); s != 0 {
 			t.Errorf("%d are still held", s)
 		}
 	})

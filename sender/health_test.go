@@ -71,8 +71,8 @@ func TestMessagesWaitWhileTheServiceIsUnwell(t *testing.T) {
 				if s.Trouble != tt.cause {
 					t.Errorf("the trouble is %q: %s", s.Trouble, s.Halted)
 				}
-				rejected, inDoubt := r.ledger.in(nudgewire.StateRejected), r.ledger.in(nudgewire.StateInDoubt)
-				if calls > tt.calls || rejected > tt.rejected || inDoubt > tt.inDoubt || r.ledger.in(nudgewire.StateDropped) > 0 {
+				rejected, inDoubt := r.store.in(nudgewire.StateRejected), r.store.in(nudgewire.StateInDoubt)
+				if calls > tt.calls || rejected > tt.rejected || inDoubt > tt.inDoubt || r.store.in(nudgewire.StateDropped) > 0 {
 					t.Errorf("%d calls, %d rejected, %d in doubt; want at most %d, %d, %d", calls, rejected, inDoubt, tt.calls, tt.rejected, tt.inDoubt)
 				}
 				if tt.cause == apiclient.TroubleNone {
@@ -81,12 +81,12 @@ func TestMessagesWaitWhileTheServiceIsUnwell(t *testing.T) {
 				if !s.HaltedSince.Before(over.Add(-59*time.Minute)) || !s.HaltedUntil.After(time.Now().Add(-2*time.Second)) {
 					t.Errorf("halted since %v, next probe %v", s.HaltedSince, s.HaltedUntil)
 				}
-				if held := r.ledger.in(nudgewire.StateSending); held > 1 {
+				if held := r.store.in(nudgewire.StateSending); held > 1 {
 					t.Errorf("%d are held through the trouble", held)
 				}
 				pass(2 * time.Hour)
-				accepted := r.ledger.in(nudgewire.StateAccepted)
-				if want := n - r.ledger.in(nudgewire.StateRejected) - r.ledger.in(nudgewire.StateInDoubt); accepted != want || r.ledger.in(nudgewire.StateWaiting) > 0 {
+				accepted := r.store.in(nudgewire.StateAccepted)
+				if want := n - r.store.in(nudgewire.StateRejected) - r.store.in(nudgewire.StateInDoubt); accepted != want || r.store.in(nudgewire.StateWaiting) > 0 {
 					t.Errorf("%d accepted after the trouble, want %d", accepted, want)
 				}
 				if s := r.Stats(); s.Trouble != "" || s.Halted != "" || !s.HaltedSince.IsZero() {
@@ -121,11 +121,11 @@ func TestAMessageThatIsRefusedAmongOthersHaltsNothing(t *testing.T) {
 				}}
 				r := start(t, newMemory(rows...), api, func(o *Options) { o.Concurrency = 1 })
 				pass(time.Hour)
-				if a, n := r.ledger.in(nudgewire.StateAccepted), r.ledger.in(nudgewire.StateRejected); a != 233 || n != 67 {
+				if a, n := r.store.in(nudgewire.StateAccepted), r.store.in(nudgewire.StateRejected); a != 233 || n != 67 {
 					t.Errorf("%d accepted and %d rejected, want 233 and 67", a, n)
 				}
 				for id := nudgewire.DispatchID(1); id <= 200; id += 3 {
-					if d := r.ledger.row(id); d.Attempt != attempts {
+					if d := r.store.row(id); d.Attempt != attempts {
 						t.Fatalf("dispatch %d was rejected at attempt %d, want %d", id, d.Attempt, attempts)
 					}
 				}
@@ -194,15 +194,15 @@ func TestTroubleGivesBackWhatIsInHand(t *testing.T) {
 		r := start(t, newMemory(many(100, nudgewire.Marketing)...), api, func(o *Options) { o.Budget, o.Concurrency = pace.NewBudget(40), 64 })
 		pass(2*time.Second - time.Millisecond)
 		calls := len(api.made())
-		if held := r.ledger.in(nudgewire.StateSending); held <= calls {
+		if held := r.store.in(nudgewire.StateSending); held <= calls {
 			t.Fatalf("%d held, %d calls: the test needs claims that wait", held, calls)
 		}
 		pass(2 * time.Millisecond)
-		if held := r.ledger.in(nudgewire.StateSending); held >= calls {
+		if held := r.store.in(nudgewire.StateSending); held >= calls {
 			t.Errorf("%d are held right after the refusal; want no more than the calls that go on", held)
 		}
 		pass(3 * time.Second)
-		if held := r.ledger.in(nudgewire.StateSending); held != 0 {
+		if held := r.store.in(nudgewire.StateSending); held != 0 {
 			t.Errorf("%d are held", held)
 		}
 	})
@@ -214,7 +214,7 @@ func TestRefusalsHoldTheLaneThatTheyBefell(t *testing.T) {
 	for status, takesCodes := range map[int]bool{422: true, 404: true, 400: false, 405: false} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ledger := newMemory(many(100, nudgewire.Marketing)...)
+				store := newMemory(many(100, nudgewire.Marketing)...)
 				api := &service{answer: func(_ context.Context, n int, m made) (apiclient.Answer, error) {
 					time.Sleep(10 * time.Millisecond)
 					if m.phone == "code" && takesCodes {
@@ -222,15 +222,15 @@ func TestRefusalsHoldTheLaneThatTheyBefell(t *testing.T) {
 					}
 					return apiclient.Answer{}, refusal(apiclient.Rejected, status, 0, "no")
 				}}
-				r := start(t, ledger, api, nil)
+				r := start(t, store, api, nil)
 				pass(10 * time.Minute)
 				for i := range 10 {
 					code := queued(nudgewire.Authentication)
 					code.Phone = "code"
-					ledger.add(code)
+					store.add(code)
 					r.Wake(code.DueAt)
 					pass(2 * time.Minute)
-					if d := ledger.row(nudgewire.DispatchID(101 + i)); takesCodes != (d.State == nudgewire.StateAccepted) {
+					if d := store.row(nudgewire.DispatchID(101 + i)); takesCodes != (d.State == nudgewire.StateAccepted) {
 						t.Fatalf("code %d is %s: %s", i, d.State, d.Reason)
 					}
 				}

@@ -16,15 +16,15 @@ func TestWhatTheServiceRepeatsOfACodeIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := queued(nudgewire.Authentication)
 		d.Send.Variables, d.Send.Forget = []string{"480193", "a"}, true
-		ledger := newMemory(d)
+		store := newMemory(d)
 		api := &service{answer: func(context.Context, int, made) (apiclient.Answer, error) {
 			return apiclient.Answer{Raw: `{"error":"480193"}`}, refusal(apiclient.Rejected, 400, 0, "variable 480193 is bad")
 		}}
-		run := start(t, ledger, api, nil)
+		run := start(t, store, api, nil)
 		synctest.Wait()
 		pass(1)
 		run.stop()
-		got := ledger.row(1)
+		got := store.row(1)
 		for _, entry := range run.logs.All() {
 			if line := fmt.Sprint(entry.Message, entry.ContextMap()); strings.Contains(line, "480193") {
 				t.Errorf("the log says %s", line)

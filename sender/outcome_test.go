@@ -124,7 +124,7 @@ func TestTheFirstCallEnds(t *testing.T) {
 				}
 				r := start(t, newMemory(d), api, nil)
 				synctest.Wait()
-				attempts := r.ledger.attempts[1]
+				attempts := r.store.attempts[1]
 				if len(attempts) != 1 {
 					t.Fatalf("%d attempts recorded, want 1", len(attempts))
 				}
@@ -151,7 +151,7 @@ func TestWhatWaitsAgainIsSentAgainAtItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newMemory(queued(nudgewire.Marketing)), &service{answer: fails(3, refusal(apiclient.NotAccepted, 429, 0, ""))}, nil)
 		pass(time.Hour)
-		calls, began := r.service.made(), r.ledger.attempts[1][0].At
+		calls, began := r.service.made(), r.store.attempts[1][0].At
 		var at []time.Duration
 		for _, c := range calls {
 			at = append(at, c.at.Sub(began))
@@ -160,7 +160,7 @@ func TestWhatWaitsAgainIsSentAgainAtItsTime(t *testing.T) {
 		if diff := cmp.Diff(want, at); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
-		if d := r.ledger.row(1); d.State != nudgewire.StateAccepted || d.Attempt != 4 {
+		if d := r.store.row(1); d.State != nudgewire.StateAccepted || d.Attempt != 4 {
 			t.Errorf("%s after %d attempts, want accepted after 4", d.State, d.Attempt)
 		}
 	})
@@ -190,10 +190,10 @@ func TestTheMessageOfAnAcceptedDispatch(t *testing.T) {
 				synctest.Wait()
 				tt.want.DispatchID, tt.want.Phone, tt.want.Category = 1, phone, nudgewire.Utility
 				tt.want.AcceptedAt, tt.want.StatusAt = time.Now(), time.Now()
-				if diff := cmp.Diff(tt.want, r.ledger.messages[1]); diff != "" {
+				if diff := cmp.Diff(tt.want, r.store.messages[1]); diff != "" {
 					t.Errorf("message (-want +got):\n%s", diff)
 				}
-				if r.ledger.attempts[1][0].Answer != tt.answer.Raw {
+				if r.store.attempts[1][0].Answer != tt.answer.Raw {
 					t.Errorf("raw answer %q was not kept", tt.answer.Raw)
 				}
 			})
@@ -239,7 +239,7 @@ func TestADispatchThatSaysNothingIsRejectedWithoutACall(t *testing.T) {
 		d.Send = nudgewire.Send{}
 		r := start(t, newMemory(d), &service{}, nil)
 		synctest.Wait()
-		if got := r.ledger.row(1); got.State != nudgewire.StateRejected || got.Reason != "refused: it names neither a template nor a campaign nor a text" {
+		if got := r.store.row(1); got.State != nudgewire.StateRejected || got.Reason != "refused: it names neither a template nor a campaign nor a text" {
 			t.Errorf("%s: %q", got.State, got.Reason)
 		}
 		if n := len(r.service.made()); n != 0 {
@@ -258,7 +258,7 @@ func TestAPanicIsContainedAndLeavesItsDispatchInDoubt(t *testing.T) {
 		}}
 		r := start(t, newMemory(many(20, nudgewire.Marketing)...), api, func(o *Options) { o.Concurrency = 1 })
 		pass(time.Minute)
-		if doubt, accepted := r.ledger.in(nudgewire.StateInDoubt), r.ledger.in(nudgewire.StateAccepted); doubt != 1 || accepted != 19 {
+		if doubt, accepted := r.store.in(nudgewire.StateInDoubt), r.store.in(nudgewire.StateAccepted); doubt != 1 || accepted != 19 {
 			t.Errorf("%d in doubt and %d accepted, want 1 and 19", doubt, accepted)
 		}
 		if n := r.logs.FilterMessage("a panic while sending").Len(); n != 1 {

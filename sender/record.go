@@ -12,12 +12,12 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// record stores how a claim ended, again and again while the ledger is in trouble: what is
+// record stores how a claim ended, again and again while the store is in trouble: what is
 // known here is known nowhere else. It gives up only when ctx ends; then the lease ends too,
 // and the dispatch is in doubt.
 func (s *Sender) record(ctx context.Context, d *nudgewire.Dispatch, a nudgewire.Attempt) {
 	for failures := 1; ; failures++ {
-		err := s.Ledger.Finish(ctx, a)
+		err := s.Store.Finish(ctx, a)
 		if err == nil {
 			break
 		}
@@ -38,7 +38,7 @@ func (s *Sender) record(ctx context.Context, d *nudgewire.Dispatch, a nudgewire.
 	s.note(d, &a)
 }
 
-// lost logs an outcome that the ledger does not hold, with what a person needs to resolve the
+// lost logs an outcome that the store does not hold, with what a person needs to resolve the
 // dispatch in doubt.
 func (s *Sender) lost(d *nudgewire.Dispatch, a *nudgewire.Attempt, what string, err error) {
 	s.counts.lost.Add(1)

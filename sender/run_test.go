@@ -36,7 +36,7 @@ func TestADispatchIsSentWhenItFallsDueAndNotBefore(t *testing.T) {
 				synctest.Wait() // it has looked, found nothing and sleeps
 				d := queued(nudgewire.Marketing)
 				d.DueAt = began.Add(tt.due)
-				r.ledger.add(d)
+				r.store.add(d)
 				if tt.wake {
 					r.Wake(d.DueAt)
 				}
@@ -61,18 +61,18 @@ func TestManyDueTimesAreAllMet(t *testing.T) {
 			d := queued(nudgewire.Utility)
 			d.DueAt = began.Add(time.Duration(rand.IntN(3600)) * time.Second)
 			d.Key = fmt.Sprint(i)
-			r.ledger.add(d)
+			r.store.add(d)
 			r.Wake(d.DueAt)
 		}
 		pass(time.Hour)
 		for id := range nudgewire.DispatchID(500) {
-			d := r.ledger.row(id + 1)
+			d := r.store.row(id + 1)
 			if d.State != nudgewire.StateAccepted || !d.UpdatedAt.Equal(d.DueAt) {
 				t.Fatalf("dispatch %d due %v: %s %v", d.ID, d.DueAt, d.State, d.UpdatedAt)
 			}
 		}
-		if r.ledger.asked > 1500 {
-			t.Errorf("%d claims for 500 dispatches", r.ledger.asked)
+		if r.store.asked > 1500 {
+			t.Errorf("%d claims for 500 dispatches", r.store.asked)
 		}
 	})
 }
@@ -81,22 +81,22 @@ func TestAnIdleSenderHardlyAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newMemory(), &service{}, nil)
 		pass(time.Hour)
-		if most := int(time.Hour/lookAgain) + 2; r.ledger.asked > most || r.ledger.dueAsked > most {
-			t.Errorf("in an idle hour: %d claims and %d looks ahead, want %d at the most", r.ledger.asked, r.ledger.dueAsked, most)
+		if most := int(time.Hour/lookAgain) + 2; r.store.asked > most || r.store.dueAsked > most {
+			t.Errorf("in an idle hour: %d claims and %d looks ahead, want %d at the most", r.store.asked, r.store.dueAsked, most)
 		}
 	})
 }
 
 func TestABacklogKeepsAllCallsBusyAndIsClaimedInBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(many(2000, nudgewire.Utility)...)
-		ledger.commit = 2 * time.Millisecond
+		store := newMemory(many(2000, nudgewire.Utility)...)
+		store.commit = 2 * time.Millisecond
 		began := time.Now()
 		api := &service{answer: func(ctx context.Context, n int, m made) (apiclient.Answer, error) {
 			return takes(time.Duration(5+n%11)*time.Millisecond)(ctx, n, m) // 10 ms on average
 		}}
-		r := start(t, ledger, api, func(o *Options) { o.Concurrency = 20 })
-		for ledger.in(nudgewire.StateAccepted) < 2000 {
+		r := start(t, store, api, func(o *Options) { o.Concurrency = 20 })
+		for store.in(nudgewire.StateAccepted) < 2000 {
 			pass(time.Millisecond)
 			if n := r.Stats().UnderWay; n > 20 {
 				t.Fatalf("%d calls under way, want at most 20", n)
@@ -109,21 +109,21 @@ func TestABacklogKeepsAllCallsBusyAndIsClaimedInBatches(t *testing.T) {
 		if d := time.Since(began); d > 1100*time.Millisecond {
 			t.Errorf("took %v, want hardly more than 1s", d)
 		}
-		if n := len(ledger.claims); n > 2000/10 {
+		if n := len(store.claims); n > 2000/10 {
 			t.Errorf("%d claims for 2,000 dispatches, want ten or more at a time", n)
 		}
 	})
 }
 
-func TestASlowLedgerIsKeptBusy(t *testing.T) {
+func TestASlowStoreIsKeptBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(many(1000, nudgewire.Marketing)...)
-		ledger.slowFinish = 50 * time.Millisecond
-		start(t, ledger, &service{}, nil)
+		store := newMemory(many(1000, nudgewire.Marketing)...)
+		store.slowFinish = 50 * time.Millisecond
+		start(t, store, &service{}, nil)
 		// 32 outcomes at a time, 50 ms each, are 640 a second.
 		pass(2 * time.Second)
-		if n := ledger.in(nudgewire.StateAccepted); n != 1000 {
-			t.Errorf("%d of 1000 accepted within 2s of a ledger that takes 50ms for an outcome", n)
+		if n := store.in(nudgewire.StateAccepted); n != 1000 {
+			t.Errorf("%d of 1000 accepted within 2s of a store that takes 50ms for an outcome", n)
 		}
 	})
 }
@@ -147,16 +147,16 @@ func TestMarketingCannotFillTheLaneOfUrgentOnes(t *testing.T) {
 					}
 					return quick(ctx, n, m)
 				}}
-				ledger := newMemory(many(1000, nudgewire.Marketing)...)
-				r := start(t, ledger, api, func(o *Options) { o.Budget = pace.NewBudget(tt.rate) })
+				store := newMemory(many(1000, nudgewire.Marketing)...)
+				r := start(t, store, api, func(o *Options) { o.Budget = pace.NewBudget(tt.rate) })
 				for i := range 50 {
 					pass(777 * time.Millisecond)
 					code := queued(nudgewire.Authentication)
 					code.Phone = nudgewire.Phone(fmt.Sprint("code ", i))
-					ledger.add(code)
+					store.add(code)
 					r.Wake(code.DueAt)
 					pass(tt.wait)
-					if d := ledger.row(nudgewire.DispatchID(1001 + i)); d.State != nudgewire.StateAccepted {
+					if d := store.row(nudgewire.DispatchID(1001 + i)); d.State != nudgewire.StateAccepted {
 						t.Fatalf("code %d is %s %v after it fell due, behind a backlog of marketing", i, d.State, tt.wait)
 					}
 				}
@@ -177,14 +177,14 @@ func TestUrgentOnesMayFillEverySlotWhenMarketingHasNothing(t *testing.T) {
 
 func TestUrgentOnesDoNotStarveMarketing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(append(many(2000, nudgewire.Utility), many(100, nudgewire.Marketing)...)...)
-		start(t, ledger, &service{answer: takes(100 * time.Millisecond)}, nil)
+		store := newMemory(append(many(2000, nudgewire.Utility), many(100, nudgewire.Marketing)...)...)
+		start(t, store, &service{answer: takes(100 * time.Millisecond)}, nil)
 		pass(10 * time.Second)
-		ledger.mu.Lock()
-		defer ledger.mu.Unlock()
+		store.mu.Lock()
+		defer store.mu.Unlock()
 		marketing := 0
 		for id := nudgewire.DispatchID(2001); id <= 2100; id++ {
-			if ledger.rows[id].State == nudgewire.StateAccepted {
+			if store.rows[id].State == nudgewire.StateAccepted {
 				marketing++
 			}
 		}
@@ -196,11 +196,11 @@ func TestUrgentOnesDoNotStarveMarketing(t *testing.T) {
 
 func TestTheRateBoundsCallsAndClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(many(200, nudgewire.Marketing)...)
-		r := start(t, ledger, &service{}, func(o *Options) { o.Budget, o.Concurrency = pace.NewBudget(20), 64 })
+		store := newMemory(many(200, nudgewire.Marketing)...)
+		r := start(t, store, &service{}, func(o *Options) { o.Budget, o.Concurrency = pace.NewBudget(20), 64 })
 		for range 500 {
 			pass(10 * time.Millisecond)
-			if n := ledger.in(nudgewire.StateSending); n > 6 {
+			if n := store.in(nudgewire.StateSending); n > 6 {
 				t.Fatalf("%d claimed at a rate of 20/s, want no more than may leave within 250ms", n)
 			}
 		}
@@ -223,7 +223,7 @@ func TestRetryAfterHoldsTheWholeSender(t *testing.T) {
 		if calls > 2 {
 			t.Errorf("%d calls during the pause, want the one that met it", calls)
 		}
-		if n := r.ledger.in(nudgewire.StateSending); n != 0 {
+		if n := r.store.in(nudgewire.StateSending); n != 0 {
 			t.Errorf("%d dispatches held through the pause, want none: a crash would put them in doubt", n)
 		}
 		pass(10 * time.Second)
@@ -237,7 +237,7 @@ func TestRetryAfterHoldsTheWholeSender(t *testing.T) {
 			}
 		}
 		pass(time.Minute)
-		if n := r.ledger.in(nudgewire.StateAccepted); n != 100 {
+		if n := r.store.in(nudgewire.StateAccepted); n != 100 {
 			t.Errorf("%d accepted, want 100", n)
 		}
 	})
@@ -257,20 +257,20 @@ func TestAStop(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ledger := newMemory(many(100, nudgewire.Utility)...)
+				store := newMemory(many(100, nudgewire.Utility)...)
 				api := &service{}
 				if tt.call > 0 {
 					api.answer = takes(tt.call)
 				}
-				r := start(t, ledger, api, nil)
+				r := start(t, store, api, nil)
 				pass(2 * time.Second)
 				if took := r.stop(); took != tt.want {
 					t.Errorf("Run returned after %v, want %v", took, tt.want)
 				}
-				if a, d := ledger.in(nudgewire.StateAccepted), ledger.in(nudgewire.StateInDoubt); a != tt.accepted || d != tt.inDoubt {
+				if a, d := store.in(nudgewire.StateAccepted), store.in(nudgewire.StateInDoubt); a != tt.accepted || d != tt.inDoubt {
 					t.Errorf("%d accepted and %d in doubt, want %d and %d", a, d, tt.accepted, tt.inDoubt)
 				}
-				if n := ledger.in(nudgewire.StateWaiting); n != 100-tt.accepted-tt.inDoubt {
+				if n := store.in(nudgewire.StateWaiting); n != 100-tt.accepted-tt.inDoubt {
 					t.Errorf("%d waiting, want all that were not called", n)
 				}
 				if n := r.Budget.State().Cuts; n != 0 {
@@ -286,15 +286,15 @@ func TestAStop(t *testing.T) {
 
 func TestAStopGivesBackAtOnceWhatWasNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(many(100, nudgewire.Utility)...)
-		r := start(t, ledger, &service{answer: takes(time.Hour)}, nil)
+		store := newMemory(many(100, nudgewire.Utility)...)
+		r := start(t, store, &service{answer: takes(time.Hour)}, nil)
 		synctest.Wait()
-		if n := ledger.in(nudgewire.StateSending); n != 16 {
+		if n := store.in(nudgewire.StateSending); n != 16 {
 			t.Fatalf("%d claimed, want 16", n)
 		}
 		go r.stop()
 		synctest.Wait()
-		if n := ledger.in(nudgewire.StateSending); n != 8 {
+		if n := store.in(nudgewire.StateSending); n != 8 {
 			t.Errorf("%d still claimed right after the stop, want the 8 under way", n)
 		}
 		pass(time.Minute)
@@ -303,12 +303,12 @@ func TestAStopGivesBackAtOnceWhatWasNotSent(t *testing.T) {
 
 func TestAStopDuringAClaimGivesItsRowsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(many(10, nudgewire.Utility)...)
-		ledger.commit = time.Second
-		r := start(t, ledger, &service{}, nil)
+		store := newMemory(many(10, nudgewire.Utility)...)
+		store.commit = time.Second
+		r := start(t, store, &service{}, nil)
 		pass(500 * time.Millisecond) // the claim is being committed
 		r.stop()
-		if w, calls := ledger.in(nudgewire.StateWaiting), len(r.service.made()); w != 10 || calls != 0 {
+		if w, calls := store.in(nudgewire.StateWaiting), len(r.service.made()); w != 10 || calls != 0 {
 			t.Errorf("%d waiting after %d calls, want 10 and none", w, calls)
 		}
 	})
@@ -323,7 +323,7 @@ func TestAStopDuringAPauseOfTheRateDoesNotWaitForIt(t *testing.T) {
 		if took := r.stop(); took != 0 {
 			t.Errorf("the stop took %v", took)
 		}
-		if n := r.ledger.in(nudgewire.StateSending); n != 0 {
+		if n := r.store.in(nudgewire.StateSending); n != 0 {
 			t.Errorf("%d still claimed", n)
 		}
 	})
@@ -337,13 +337,13 @@ func TestRunTwiceAtATimeIsRefusedAndAfterAStopIsFine(t *testing.T) {
 			t.Errorf("second Run = %v, want %v", err, ErrRunning)
 		}
 		r.stop()
-		r.ledger.add(queued(nudgewire.Utility))
+		r.store.add(queued(nudgewire.Utility))
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		if err := r.Run(ctx); err != nil {
 			t.Errorf("Run after a stop = %v", err)
 		}
-		if n := r.ledger.in(nudgewire.StateAccepted); n != 6 {
+		if n := r.store.in(nudgewire.StateAccepted); n != 6 {
 			t.Errorf("%d accepted, want 6", n)
 		}
 	})
@@ -370,15 +370,15 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ledger := newMemory(queued(nudgewire.Marketing))
+				store := newMemory(queued(nudgewire.Marketing))
 				tries := 0
-				ledger.finish = func(nudgewire.Attempt) error { tries++; return tt.finish(tries) }
-				r := start(t, ledger, &service{}, func(o *Options) { o.Lease = 2 * time.Hour })
+				store.finish = func(nudgewire.Attempt) error { tries++; return tt.finish(tries) }
+				r := start(t, store, &service{}, func(o *Options) { o.Lease = 2 * time.Hour })
 				pass(tt.stop)
 				if took := r.stop(); took > DefaultGrace+lastWords {
 					t.Errorf("the stop took %v", took)
 				}
-				if got := ledger.row(1).State; got != tt.state {
+				if got := store.row(1).State; got != tt.state {
 					t.Errorf("state %s, want %s", got, tt.state)
 				}
 				if tries < tt.tries || (tt.tries == 1 && tries > 1) {
@@ -400,17 +400,17 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 
 func TestTroubleWithClaimsIsWaitedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(queued(nudgewire.Marketing))
+		store := newMemory(queued(nudgewire.Marketing))
 		began := time.Now()
-		ledger.claimFails = func() error {
+		store.claimFails = func() error {
 			if time.Since(began) < time.Minute {
 				return errors.New("database is locked")
 			}
 			return nil
 		}
-		r := start(t, ledger, &service{}, nil)
+		r := start(t, store, &service{}, nil)
 		pass(2 * time.Minute)
-		if d := ledger.row(1); d.State != nudgewire.StateAccepted {
+		if d := store.row(1); d.State != nudgewire.StateAccepted {
 			t.Errorf("state %s", d.State)
 		}
 		if n := r.logs.FilterMessage("claiming dispatches").Len(); n < 3 || n > 20 {
@@ -425,12 +425,12 @@ func TestLapsedLeasesOfTheDeadArePutInDoubtNowAndThen(t *testing.T) {
 		dead.State, dead.Owner, dead.Attempt, dead.LeaseEnds = nudgewire.StateSending, "node-0", 1, time.Now().Add(30*time.Second)
 		r := start(t, newMemory(dead), &service{}, nil)
 		synctest.Wait()
-		if got := r.ledger.row(1).State; got != nudgewire.StateSending {
+		if got := r.store.row(1).State; got != nudgewire.StateSending {
 			t.Fatalf("%s before the lease ended", got)
 		}
 		pass(30*time.Second + DefaultLease/2)
 		synctest.Wait()
-		if got := r.ledger.row(1).State; got != nudgewire.StateInDoubt {
+		if got := r.store.row(1).State; got != nudgewire.StateInDoubt {
 			t.Errorf("%s after the lease ended", got)
 		}
 		if r.Stats().Rescued != 1 || len(r.service.made()) != 0 {
@@ -441,20 +441,20 @@ func TestLapsedLeasesOfTheDeadArePutInDoubtNowAndThen(t *testing.T) {
 
 func TestAClaimThatCameLateIsGivenBackUnsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(queued(nudgewire.Marketing))
-		ledger.slowClaim = DefaultLease - 5*time.Second // leaves less than a call may take
-		r := start(t, ledger, &service{}, nil)
+		store := newMemory(queued(nudgewire.Marketing))
+		store.slowClaim = DefaultLease - 5*time.Second // leaves less than a call may take
+		r := start(t, store, &service{}, nil)
 		pass(DefaultLease - time.Second)
-		first := ledger.attempts[1][0]
+		first := store.attempts[1][0]
 		if first.State != nudgewire.StateWaiting || first.Reason != "not sent: the claim would have ended before the call" {
 			t.Errorf("%s: %q", first.State, first.Reason)
 		}
 		pass(time.Minute)
 		calls := r.service.made()
-		if len(calls) != 1 || ledger.row(1).State != nudgewire.StateAccepted {
-			t.Fatalf("%d calls and %s, want it sent once under its second claim", len(calls), ledger.row(1).State)
+		if len(calls) != 1 || store.row(1).State != nudgewire.StateAccepted {
+			t.Fatalf("%d calls and %s, want it sent once under its second claim", len(calls), store.row(1).State)
 		}
-		if number := ledger.attempts[1][1].Number; number != 2 {
+		if number := store.attempts[1][1].Number; number != 2 {
 			t.Errorf("sent under claim %d, want 2", number)
 		}
 	})
@@ -462,15 +462,15 @@ func TestAClaimThatCameLateIsGivenBackUnsent(t *testing.T) {
 
 func TestWhatExpiredInHandIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(many(8, nudgewire.Utility)...)
-		r := start(t, ledger, &service{answer: takes(5 * time.Second)}, nil)
+		store := newMemory(many(8, nudgewire.Utility)...)
+		r := start(t, store, &service{answer: takes(5 * time.Second)}, nil)
 		synctest.Wait() // every slot is taken
 		late := queued(nudgewire.Utility)
 		late.ExpiresAt = time.Now().Add(3 * time.Second)
-		ledger.add(late)
+		store.add(late)
 		r.Wake(late.DueAt)
 		pass(time.Minute)
-		if d := ledger.row(9); d.State != nudgewire.StateDropped || d.Reason != "expired at 2000-01-01 00:00:03 UTC, before it could be sent" {
+		if d := store.row(9); d.State != nudgewire.StateDropped || d.Reason != "expired at 2000-01-01 00:00:03 UTC, before it could be sent" {
 			t.Errorf("%s: %q", d.State, d.Reason)
 		}
 		if n := len(r.service.made()); n != 8 {
@@ -494,7 +494,7 @@ func TestARefusedKeyHaltsTheSenderInsteadOfRejectingEverything(t *testing.T) {
 		if n := len(api.made()); n > 8+10 {
 			t.Errorf("%d calls with a bad key in 9 minutes, want one wave and a few probes", n)
 		}
-		if n := r.ledger.in(nudgewire.StateWaiting); n != 1000 {
+		if n := r.store.in(nudgewire.StateWaiting); n != 1000 {
 			t.Errorf("%d of 1000 wait", n)
 		}
 		s := r.Stats()
@@ -502,7 +502,7 @@ func TestARefusedKeyHaltsTheSenderInsteadOfRejectingEverything(t *testing.T) {
 			t.Errorf("Stats: halted %q until %v", s.Halted, s.HaltedUntil)
 		}
 		pass(6 * time.Minute)
-		if n := r.ledger.in(nudgewire.StateAccepted); n < 990 {
+		if n := r.store.in(nudgewire.StateAccepted); n < 990 {
 			t.Errorf("%d accepted after the key was taken again, want nearly all", n)
 		}
 		if s := r.Stats(); s.Halted != "" || !s.HaltedUntil.IsZero() {
@@ -532,14 +532,14 @@ func TestReconfigureLiftsTheHaltAndUsesTheNewAPI(t *testing.T) {
 			t.Errorf("%d calls with the new key at once, want all that were not tried with the old one", n)
 		}
 		pass(time.Minute)
-		if n := r.ledger.in(nudgewire.StateAccepted); n != 50 {
+		if n := r.store.in(nudgewire.StateAccepted); n != 50 {
 			t.Errorf("%d accepted, want 50", n)
 		}
 	})
 }
 
 // TestNothingIsSentTwiceAndNothingIsLost throws every kind of ending at two senders that share
-// a ledger, for some hours of a service that answers one call in five with 429.
+// a store, for some hours of a service that answers one call in five with 429.
 func TestNothingIsSentTwiceAndNothingIsLost(t *testing.T) {
 	synctest.Test(t, nothingTwiceNothingLost)
 }
@@ -551,9 +551,9 @@ func nothingTwiceNothingLost(t *testing.T) {
 		rows[i].Phone = nudgewire.Phone(fmt.Sprint(i + 1))
 		rows[i].Category = []nudgewire.Category{nudgewire.Marketing, nudgewire.Utility}[i%2]
 	}
-	ledger := newMemory(rows...)
+	store := newMemory(rows...)
 	var finishes atomic.Int64
-	ledger.finish = func(nudgewire.Attempt) error {
+	store.finish = func(nudgewire.Attempt) error {
 		if finishes.Add(1)%13 == 0 {
 			return errors.New("disk is slow")
 		}
@@ -584,7 +584,7 @@ func nothingTwiceNothingLost(t *testing.T) {
 	var senders sync.WaitGroup
 	ctx, stop := context.WithCancel(context.Background())
 	for _, owner := range []string{"a", "b"} {
-		s := New(Options{Ledger: ledger, API: api, Budget: pace.NewBudget(0), Owner: owner, Concurrency: 16})
+		s := New(Options{Store: store, API: api, Budget: pace.NewBudget(0), Owner: owner, Concurrency: 16})
 		senders.Go(func() {
 			if err := s.Run(ctx); err != nil {
 				t.Error(err)
@@ -596,7 +596,7 @@ func nothingTwiceNothingLost(t *testing.T) {
 	senders.Wait()
 	states := make(map[nudgewire.State]int)
 	for id := range nudgewire.DispatchID(n) {
-		d := ledger.row(id + 1)
+		d := store.row(id + 1)
 		states[d.State]++
 		arrived := mayHaveArrived[string(d.Phone)]
 		switch {
@@ -616,26 +616,26 @@ func nothingTwiceNothingLost(t *testing.T) {
 // Without the note of a call that begins, no call is made.
 func TestACallThatCannotBeNotedIsNotMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(many(5, nudgewire.Marketing)...)
+		store := newMemory(many(5, nudgewire.Marketing)...)
 		var full atomic.Bool
 		full.Store(true)
-		ledger.beginFails = func() error {
+		store.beginFails = func() error {
 			if full.Load() {
 				return errors.New("the disk is full")
 			}
 			return nil
 		}
-		r := start(t, ledger, &service{}, nil)
+		r := start(t, store, &service{}, nil)
 		pass(10 * time.Second)
 		if n := len(r.service.made()); n != 0 {
 			t.Errorf("%d calls", n)
 		}
-		if d := ledger.attempts[1][0]; d.State != nudgewire.StateWaiting || d.Reason != "not sent: the disk is full" {
+		if d := store.attempts[1][0]; d.State != nudgewire.StateWaiting || d.Reason != "not sent: the disk is full" {
 			t.Errorf("%s: %s", d.State, d.Reason)
 		}
 		full.Store(false)
 		pass(10 * time.Second)
-		if n := ledger.in(nudgewire.StateAccepted); n != 5 {
+		if n := store.in(nudgewire.StateAccepted); n != 5 {
 			t.Errorf("%d accepted", n)
 		}
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// A Ledger is what the sender needs of package store.
-type Ledger interface {
+// A Store is what the sender needs of package store.
+type Store interface {
 	// Claim moves waiting dispatches that are due at now to sending, under owner's name and
 	// with a lease that ends at now+lease: at most urgent rows of an urgent category and at
 	// most marketing others, the longest due first. Fewer rows than asked for in a lane means
@@ -57,7 +57,7 @@ const (
 
 // Options say what a Sender works with.
 type Options struct {
-	Ledger Ledger
+	Store  Store
 	API    API
 	Budget *pace.Budget // shared with everybody who calls the service
 	Log    *zap.Logger  // nil for none
@@ -135,11 +135,11 @@ type Sender struct {
 // A claim is a dispatch in hand.
 type claim struct {
 	nudgewire.Dispatch
-	ends  time.Time // of the lease, by our own clock and never later than the ledger's word
+	ends  time.Time // of the lease, by our own clock and never later than the store's word
 	probe bool      // it is the one that shows whether the service is well again
 }
 
-// New makes a Sender. Options.Ledger, API and Budget must be set.
+// New makes a Sender. Options.Store, API and Budget must be set.
 func New(o Options) *Sender {
 	if o.Concurrency <= 0 {
 		o.Concurrency = DefaultConcurrency
@@ -188,7 +188,7 @@ var ErrRunning = errors.New("the sender is running already")
 // Run delivers what falls due until ctx is done. Then it claims nothing more, gives back what
 // it holds and has not sent, waits for calls under way for Options.Grace, cuts those that are
 // left and records them as in doubt. It returns at most five seconds after the grace. A stop
-// is no error; trouble with the ledger is logged and waited out.
+// is no error; trouble with the store is logged and waited out.
 func (s *Sender) Run(ctx context.Context) error {
 	if !s.running.CompareAndSwap(false, true) {
 		return ErrRunning
@@ -203,7 +203,7 @@ func (s *Sender) Run(ctx context.Context) error {
 
 	var rooms sync.WaitGroup
 	rooms.Go(func() {
-		s.rescue(recording) // before the first claim, which the ledger counts on
+		s.rescue(recording) // before the first claim, which the store counts on
 		var workers sync.WaitGroup
 		for slot := range cap(s.hands) {
 			workers.Go(func() { s.work(ctx, calling, recording, slot) })
@@ -253,7 +253,7 @@ func (s *Sender) abandon(ctx, recording context.Context) {
 
 // rescue ends the claims that nobody will finish.
 func (s *Sender) rescue(ctx context.Context) {
-	n, err := s.Ledger.RescueClaims(ctx, time.Now(), s.Owner)
+	n, err := s.Store.RescueClaims(ctx, time.Now(), s.Owner)
 	switch {
 	case err != nil:
 		s.Log.Error("looking for claims of dead senders", zap.Error(err))

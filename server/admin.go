@@ -337,7 +337,7 @@ func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
 	if err != nil || run == 0 {
 		return v, err
 	}
-	places := scheduler.PlaceFinder{Ledger: a.Store}
+	places := scheduler.PlaceFinder{Store: a.Store}
 	at, _ := places.Of(ctx, run, number) // the message is told without it, too
 	v.Row, v.File = at.Row, at.File
 	return v, places.Close()
@@ -386,7 +386,7 @@ func (a admin) why(r *http.Request) (any, error) {
 	for i := range stories {
 		out = append(out, storyView(&stories[i]))
 	}
-	places := scheduler.PlaceFinder{Ledger: a.Store}
+	places := scheduler.PlaceFinder{Store: a.Store}
 	for i := range rows {
 		var at nudgewire.Place
 		if rows[i].ReadBy != 0 {

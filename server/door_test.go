@@ -30,17 +30,17 @@ import (
 // An openDoor is a public door on loopback with one shop behind it.
 type openDoor struct {
 	*Hooks
-	t      *testing.T
-	at     string
-	shop   *connectors.Connector
-	ledger *noLedger
+	t     *testing.T
+	at    string
+	shop  *connectors.Connector
+	store *noStore
 }
 
 func openTheDoor(t *testing.T, o HooksOptions, opt connectors.Options) *openDoor {
 	t.Helper()
-	d := &openDoor{t: t, shop: receiver(t, "shopify", connectors.Config{}, opt), ledger: &noLedger{kept: make(chan nudgewire.RejectedRequest, 10_000)}}
-	if o.Ledger == nil {
-		o.Ledger = d.ledger
+	d := &openDoor{t: t, shop: receiver(t, "shopify", connectors.Config{}, opt), store: &noStore{kept: make(chan nudgewire.RejectedRequest, 10_000)}}
+	if o.Store == nil {
+		o.Store = d.store
 	}
 	d.Hooks = door(o, Rules{Receivers: map[string]*connectors.Connector{
 		"shopify": d.shop,
@@ -219,7 +219,7 @@ func TestASlowBodyIsCutAndTold(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := <-d.ledger.kept; got.Stage != stageSlow || got.Status != http.StatusRequestTimeout || got.Connector != "shopify" {
+	if got := <-d.store.kept; got.Stage != stageSlow || got.Status != http.StatusRequestTimeout || got.Connector != "shopify" {
 		t.Errorf("kept %+v", got)
 	}
 }
@@ -260,7 +260,7 @@ func TestABodyThatIsCutIsNotTaken(t *testing.T) {
 		if got := statusLine(t, c, 3*time.Second); got != "HTTP/1.1 400 Bad Request" {
 			t.Errorf("%s: %s", name, got)
 		}
-		if f := <-d.ledger.kept; f.Stage != stageCut {
+		if f := <-d.store.kept; f.Stage != stageCut {
 			t.Errorf("%s: kept %+v", name, f)
 		}
 	}
@@ -314,7 +314,7 @@ func TestAShareIsOfANetworkAndOfWhoIsBehindAProxy(t *testing.T) {
 		t.Error("two networks have one share")
 	}
 	shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{MaxBody: 1000})
-	h := door(HooksOptions{Ledger: &noLedger{}, Memory: 100_000}, Rules{
+	h := door(HooksOptions{Store: &noStore{}, Memory: 100_000}, Rules{
 		Receivers: map[string]*connectors.Connector{"shopify": shop}, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, PublicURL: "http://x",
 	})
 	post := func(from string) int {
@@ -344,9 +344,9 @@ func TestAShareIsOfANetworkAndOfWhoIsBehindAProxy(t *testing.T) {
 func TestAllAreCountedAndAFloodHidesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
-		ledger := &noLedger{kept: make(chan nudgewire.RejectedRequest, 10_000)}
+		store := &noStore{kept: make(chan nudgewire.RejectedRequest, 10_000)}
 		shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
-		h := door(HooksOptions{Ledger: ledger, Log: zap.New(core)}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
+		h := door(HooksOptions{Store: store, Log: zap.New(core)}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 		ctx, cancel := context.WithCancel(t.Context())
 		ran := make(chan error, 1)
 		go func() { ran <- h.Run(ctx) }()
@@ -360,7 +360,7 @@ func TestAllAreCountedAndAFloodHidesNothing(t *testing.T) {
 			serve(httptest.NewRequest(http.MethodPost, "/hooks/shopify", strings.NewReader("{}")), "192.0.2.7")
 			serve(httptest.NewRequest(http.MethodPost, fmt.Sprintf("/hooks/%d", i), strings.NewReader("{}")), fmt.Sprintf("198.51.%d.%d", i/250, i%250))
 		}
-		if n := ledger.refused.Load(); n != strangeBurst+traceBurst {
+		if n := store.refused.Load(); n != strangeBurst+traceBurst {
 			t.Errorf("%d traces were kept, want %d", n, strangeBurst+traceBurst)
 		}
 		// The real sender's mistake leaves a trace all the same: proven, or from its own address.
@@ -374,12 +374,12 @@ func TestAllAreCountedAndAFloodHidesNothing(t *testing.T) {
 		r.Header = header
 		serve(r, "192.0.2.7")
 		serve(httptest.NewRequest(http.MethodPost, "/hooks/shopify", strings.NewReader("{}")), "203.0.113.9")
-		if n := ledger.refused.Load(); n != strangeBurst+traceBurst+2 {
+		if n := store.refused.Load(); n != strangeBurst+traceBurst+2 {
 			t.Errorf("%d traces were kept, want two more", n)
 		}
 		time.Sleep(countEvery + time.Second)
 		synctest.Wait()
-		if n := ledger.refused.Load() + ledger.counted.Load(); n != 8002 {
+		if n := store.refused.Load() + store.counted.Load(); n != 8002 {
 			t.Errorf("%d refusals are counted, want 8002", n)
 		}
 		if n := logs.Len(); n > strangeBurst+traceBurst+2 {
@@ -395,7 +395,7 @@ func TestTroubleThatRepeatsIsOneLineAMinute(t *testing.T) {
 		core, logs := observer.New(zap.DebugLevel)
 		shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
 		full := errors.New("database or disk is full")
-		h := door(HooksOptions{Ledger: failing{full}, Log: zap.New(core), Ready: func(context.Context) error { return full }, Memory: 2 * requestCharge},
+		h := door(HooksOptions{Store: failing{full}, Log: zap.New(core), Ready: func(context.Context) error { return full }, Memory: 2 * requestCharge},
 			Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 		ctx, cancel := context.WithCancel(t.Context())
 		ran := make(chan error, 1)
@@ -429,7 +429,7 @@ func TestTheDoorIsNotReadyWhileTheDiskTakesNoWebhook(t *testing.T) {
 		shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
 		disk := &failing{syscall.ENOSPC}
 		core, logs := observer.New(zap.DebugLevel)
-		h := door(HooksOptions{Ledger: disk, Log: zap.New(core), Ready: func(context.Context) error { return nil }},
+		h := door(HooksOptions{Store: disk, Log: zap.New(core), Ready: func(context.Context) error { return nil }},
 			Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 		ready := func() int {
 			w := httptest.NewRecorder()
@@ -461,7 +461,7 @@ func TestTheDoorIsNotReadyWhileTheDiskTakesNoWebhook(t *testing.T) {
 	})
 }
 
-// A failing ledger stores nothing while it has an error.
+// A failing store stores nothing while it has an error.
 type failing struct{ err error }
 
 func (f failing) Accept(context.Context, []nudgewire.Plan) ([]nudgewire.Receipt, error) {
@@ -509,7 +509,7 @@ func TestWhoProvesNothingIsLetInByMeasure(t *testing.T) {
 	shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
 	watched := receiver(t, "shopify", connectors.Config{Verify: &connectors.Verify{Mode: "monitor"}}, connectors.Options{})
 	nobody := receiver(t, "open", connectors.Config{Verify: &connectors.Verify{Kind: "none"}}, connectors.Options{})
-	h := door(HooksOptions{Ledger: &noLedger{}, DiskShort: short.Load}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop, "watched": watched, "open": nobody}})
+	h := door(HooksOptions{Store: &noStore{}, DiskShort: short.Load}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop, "watched": watched, "open": nobody}})
 	post := func(name string) int {
 		r := signed(t, shop, "http://x/hooks/"+name, 10)
 		w := httptest.NewRecorder()
@@ -543,9 +543,9 @@ func TestWhoProvesNothingIsLetInByMeasure(t *testing.T) {
 }
 
 func TestWrongPathsAreToldAndASlashAtTheEndIsNone(t *testing.T) {
-	ledger := &noLedger{kept: make(chan nudgewire.RejectedRequest, 100)}
+	store := &noStore{kept: make(chan nudgewire.RejectedRequest, 100)}
 	shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
-	h := door(HooksOptions{Ledger: ledger}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
+	h := door(HooksOptions{Store: store}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 	post := func(path string) (int, string) {
 		r := signed(t, shop, "http://x/hooks/shopify", 10)
 		u, err := url.ParseRequestURI(path)
@@ -583,7 +583,7 @@ func TestWrongPathsAreToldAndASlashAtTheEndIsNone(t *testing.T) {
 		if got != http.StatusNotFound || !strings.HasPrefix(words, `{"error":"`) {
 			t.Errorf("%s is answered %d %s", path, got, words)
 		}
-		if f := <-ledger.kept; f.Connector != unknown || f.Reason != want {
+		if f := <-store.kept; f.Connector != unknown || f.Reason != want {
 			t.Errorf("%s is kept as %s: %s, want %s", path, f.Connector, f.Reason, want)
 		}
 	}
@@ -606,10 +606,10 @@ func TestLongNumbersAreMasked(t *testing.T) {
 
 func TestAProvenBodyThatCannotBeReadShowsNoPhone(t *testing.T) {
 	for _, samples := range []bool{false, true} {
-		ledger := &noLedger{kept: make(chan nudgewire.RejectedRequest, 1)}
+		store := &noStore{kept: make(chan nudgewire.RejectedRequest, 1)}
 		core, logs := observer.New(zap.DebugLevel)
 		shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
-		h := door(HooksOptions{Ledger: ledger, Samples: samples, Log: zap.New(core)}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
+		h := door(HooksOptions{Store: store, Samples: samples, Log: zap.New(core)}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 		body := []byte(`{"phone": +447700900123}`)
 		r := httptest.NewRequest(http.MethodPost, "http://x/hooks/shopify", bytes.NewReader(body))
 		r.Header.Set("X-Shopify-Topic", "orders/create")
@@ -619,7 +619,7 @@ func TestAProvenBodyThatCannotBeReadShowsNoPhone(t *testing.T) {
 		}
 		r.Header = header
 		h.Handler().ServeHTTP(httptest.NewRecorder(), r)
-		f := <-ledger.kept
+		f := <-store.kept
 		said := fmt.Sprint(f, logs.All()[0].ContextMap())
 		if f.Stage != connectors.StageBody || strings.Contains(said, "900123") || (f.Sample != "") != samples {
 			t.Errorf("samples %t: kept %s", samples, said)

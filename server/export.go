@@ -78,7 +78,7 @@ func (a admin) export(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	buf := bufio.NewWriterSize(w, 1<<16)
-	e := &exporting{admin: a, run: &run, parts: parts, places: scheduler.PlaceFinder{Ledger: a.Store}, out: json.NewEncoder(buf)}
+	e := &exporting{admin: a, run: &run, parts: parts, places: scheduler.PlaceFinder{Store: a.Store}, out: json.NewEncoder(buf)}
 	err = errors.Join(e.all(r.Context()), e.places.Close())
 	switch {
 	case err == nil:

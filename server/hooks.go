@@ -32,8 +32,8 @@ type Rules struct {
 	Proxies   []netip.Prefix // whose X-Forwarded-* is believed
 }
 
-// A Ledger makes events last. Package store is the real one.
-type Ledger interface {
+// A Store makes events last. Package store is the real one.
+type Store interface {
 	// Accept stores the events of one request in one commit and returns once it is on disk.
 	Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error)
 	// Refuse keeps a trace of a request that was not taken, and counts it.
@@ -44,10 +44,10 @@ type Ledger interface {
 
 // HooksOptions are what Hooks is made of.
 type HooksOptions struct {
-	Rules  *atomic.Pointer[Rules]
-	Ledger Ledger
-	Log    *zap.Logger
-	Now    func() time.Time
+	Rules *atomic.Pointer[Rules]
+	Store Store
+	Log   *zap.Logger
+	Now   func() time.Time
 	// Memory bounds the bodies held at one time, in bytes; beyond it a sender is told to come
 	// back. 0 is 64 MiB.
 	Memory int64
@@ -160,7 +160,7 @@ func (h *Hooks) turn(why turning, from netip.Addr) { h.turned.add(why, from, h.N
 // Turned says how many webhooks were turned away since the start, and why.
 func (h *Hooks) Turned() []TurnedView { return h.turned.views() }
 
-// Run writes what is only counted, until ctx is done: refusals without a trace into the ledger, and
+// Run writes what is only counted, until ctx is done: refusals without a trace into the store, and
 // once a minute what was turned away into the log.
 func (h *Hooks) Run(ctx context.Context) error {
 	tick := time.NewTicker(countEvery)
@@ -187,7 +187,7 @@ func (h *Hooks) count(ctx context.Context) {
 	if n == 0 {
 		return
 	}
-	if err := h.Ledger.CountRejectedRequests(ctx, n); err != nil {
+	if err := h.Store.CountRejectedRequests(ctx, n); err != nil {
 		h.traces.counted.Add(n)
 		if _, ok := h.lines.notKept.line(h.Now()); ok {
 			h.Log.Warn("refusals not counted", zap.Error(err))
@@ -350,7 +350,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	}
 	// The sender may hang up while the commit is under way. What it sent is welcome all the
 	// same: dropping it now would make its retry the first one we know of.
-	receipts, err := h.Ledger.Accept(context.WithoutCancel(c.Context()), plans)
+	receipts, err := h.Store.Accept(context.WithoutCancel(c.Context()), plans)
 	if err != nil {
 		return reply, err
 	}
@@ -500,7 +500,7 @@ func (h *Hooks) keep(c *call, no *connectors.Refused) {
 	if h.Samples && proven {
 		f.Sample = masked(strings.ToValidUTF8(string(c.body[:min(len(c.body), sampleSize)]), "?"))
 	}
-	if err := h.Ledger.RejectRequest(context.WithoutCancel(c.Context()), f); err != nil {
+	if err := h.Store.RejectRequest(context.WithoutCancel(c.Context()), f); err != nil {
 		if others, ok := h.lines.notKept.line(h.Now()); ok {
 			h.Log.Warn("refusal not stored", zap.String("connector", f.Connector), zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}

@@ -19,17 +19,17 @@ import (
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
-// A noLedger stores nothing, and counts.
-type noLedger struct {
+// A noStore stores nothing, and counts.
+type noStore struct {
 	refused, counted atomic.Int64
 	kept             chan nudgewire.RejectedRequest // nil keeps nothing
 }
 
-func (l *noLedger) Accept(_ context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
+func (l *noStore) Accept(_ context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
 	return make([]nudgewire.Receipt, len(plans)), nil
 }
 
-func (l *noLedger) RejectRequest(_ context.Context, r nudgewire.RejectedRequest) error {
+func (l *noStore) RejectRequest(_ context.Context, r nudgewire.RejectedRequest) error {
 	l.refused.Add(1)
 	if l.kept != nil {
 		l.kept <- r
@@ -37,7 +37,7 @@ func (l *noLedger) RejectRequest(_ context.Context, r nudgewire.RejectedRequest)
 	return nil
 }
 
-func (l *noLedger) CountRejectedRequests(_ context.Context, n int64) error {
+func (l *noStore) CountRejectedRequests(_ context.Context, n int64) error {
 	l.counted.Add(n)
 	return nil
 }
@@ -88,7 +88,7 @@ func BenchmarkAnAcceptedWebhook(b *testing.B) {
 	for _, size := range []int{500, 20_000, 500_000} {
 		b.Run(fmt.Sprintf("%d bytes", size), func(b *testing.B) {
 			shop := receiver(b, "shopify", connectors.Config{}, connectors.Options{})
-			handler := door(HooksOptions{Ledger: &noLedger{}}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}}).Handler()
+			handler := door(HooksOptions{Store: &noStore{}}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}}).Handler()
 			r := signed(b, shop, "http://shop.example.com/hooks/shopify", size)
 			body := new(bytes.Buffer)
 			_, _ = body.ReadFrom(r.Body)

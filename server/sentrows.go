@@ -26,7 +26,7 @@ func (a admin) sentRows(ctx context.Context, phone nudgewire.Phone, told []store
 		known[place{told[i].Run, told[i].Part}] = true
 	}
 	var removed, unread, unsearched []*nudgewire.Run
-	places := scheduler.PlaceFinder{Ledger: a.Store}
+	places := scheduler.PlaceFinder{Store: a.Store}
 	defer func() { err = errors.Join(err, places.Close()) }()
 	left := int64(mostBytesSearched)
 	for i := range runs {

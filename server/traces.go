@@ -50,7 +50,7 @@ type traces struct {
 	mu      sync.Mutex
 	kinds   map[traceKey]*rate.Limiter
 	strange map[strangeKey]*rate.Limiter
-	counted atomic.Int64 // that were not kept, and are not in the ledger's count yet
+	counted atomic.Int64 // that were not kept, and are not in the store's count yet
 }
 
 // keeps reports whether to keep a refusal. connector is a name of the config or "(unknown)", so

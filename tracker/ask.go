@@ -110,14 +110,14 @@ func (t *Tracker) learn(began time.Time, err error) {
 	}
 }
 
-// record stores what a look brought. A ledger in trouble is offered it a few times, then the
+// record stores what a look brought. A store in trouble is offered it a few times, then the
 // look is left to its lease.
 func (t *Tracker) record(working context.Context, m *nudgewire.Message, poll nudgewire.Poll) (stored bool) {
 	if t.Told != nil {
 		t.Told(m, &poll)
 	}
 	for try := 1; ; try++ {
-		err := t.Ledger.FinishPoll(working, poll)
+		err := t.Store.FinishPoll(working, poll)
 		if err == nil {
 			break
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// endless is a Ledger and an API that cost nothing, to see what the tracker itself costs.
+// endless is a Store and an API that cost nothing, to see what the tracker itself costs.
 type endless struct {
 	left atomic.Int64
 	done chan struct{}
@@ -46,7 +46,7 @@ func BenchmarkOverhead(b *testing.B) {
 		DispatchID: 1, ID: "1", Phone: phone, Status: nudgewire.StatusQueued, AcceptedAt: time.Now(),
 	}}
 	e.left.Store(int64(b.N))
-	tracker := New(Options{Ledger: e, API: e, Budget: pace.NewBudget(0), Concurrency: 64})
+	tracker := New(Options{Store: e, API: e, Budget: pace.NewBudget(0), Concurrency: 64})
 	ctx, stop := context.WithCancel(context.Background())
 	var run sync.WaitGroup
 	b.ReportAllocs()

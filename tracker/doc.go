@@ -8,5 +8,5 @@
 // It sends nothing and never changes a dispatch.
 //
 // Before here: package sender, which recorded the message with its acceptance. After here:
-// the ledger, for people to read.
+// the store, for people to read.
 package tracker

@@ -32,7 +32,7 @@ func (t *Tracker) expire(ctx, working context.Context) {
 // expireSome ends some messages, and reports whether there may be more.
 func (t *Tracker) expireSome(ctx, working context.Context) (more bool) {
 	now := time.Now()
-	late, err := t.Ledger.OverduePolls(ctx, now, now.Add(-t.plan.Load().GiveUp), expireAtOnce)
+	late, err := t.Store.OverduePolls(ctx, now, now.Add(-t.plan.Load().GiveUp), expireAtOnce)
 	if err != nil {
 		if ctx.Err() == nil {
 			t.Log.Error("looking for messages whose time ran out", zap.Error(err))

@@ -22,9 +22,9 @@ func TestMessagesExpireByTheClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ledger := newMemory(1000)
-				ledger.rows[7].Status = nudgewire.StatusDelivered
-				r := start(t, ledger, &service{answer: func(context.Context, int, string) (apiclient.Status, error) { return apiclient.Status{}, err }}, func(o *Options) {
+				store := newMemory(1000)
+				store.rows[7].Status = nudgewire.StatusDelivered
+				r := start(t, store, &service{answer: func(context.Context, int, string) (apiclient.Status, error) { return apiclient.Status{}, err }}, func(o *Options) {
 					o.Plan, o.Budget = Plan{GiveUp: 15 * time.Second, FinalStatus: nudgewire.StatusRead}, pace.NewBudget(20)
 				})
 				pass(14 * time.Second)
@@ -33,7 +33,7 @@ func TestMessagesExpireByTheClock(t *testing.T) {
 				}
 				// One that is in hand at the time is free when its lease ends.
 				pass(2*time.Second + r.Lease)
-				for id, m := range ledger.rows {
+				for id, m := range store.rows {
 					want := nudgewire.StatusExpired
 					if id == 7 {
 						want = nudgewire.StatusDelivered

@@ -19,7 +19,7 @@ import (
 
 const phone nudgewire.Phone = "447700900123"
 
-// memory is a Ledger.
+// memory is a Store.
 type memory struct {
 	mu     sync.Mutex
 	rows   map[nudgewire.DispatchID]*nudgewire.Message
@@ -202,24 +202,24 @@ func takes(d time.Duration) func(context.Context, int, string) (apiclient.Status
 // running is a Tracker at work, stopped by the test's end.
 type running struct {
 	*Tracker
-	ledger  *memory
+	store   *memory
 	service *service
 	logs    *observer.ObservedLogs
 	stop    func() time.Duration // stops, and says how long that took
 }
 
-func start(t *testing.T, ledger *memory, api *service, change func(*Options)) *running {
+func start(t *testing.T, store *memory, api *service, change func(*Options)) *running {
 	t.Helper()
 	core, logs := observer.New(zap.DebugLevel)
 	o := Options{
-		Ledger: ledger, API: api, Budget: pace.NewBudget(0), Log: zap.New(core), Concurrency: 8,
+		Store: store, API: api, Budget: pace.NewBudget(0), Log: zap.New(core), Concurrency: 8,
 		Jitter: func() float64 { return even },
 	}
 	if change != nil {
 		change(&o)
 	}
 	tracker := New(o)
-	ledger.wake = tracker.Wake
+	store.wake = tracker.Wake
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -227,7 +227,7 @@ func start(t *testing.T, ledger *memory, api *service, change func(*Options)) *r
 			t.Errorf("Run = %v", err)
 		}
 	})
-	r := &running{Tracker: tracker, ledger: ledger, service: api, logs: logs}
+	r := &running{Tracker: tracker, store: store, service: api, logs: logs}
 	r.stop = func() time.Duration {
 		began := time.Now()
 		cancel()

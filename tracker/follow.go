@@ -10,7 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// knowledge is what the following loop knows about the ledger without asking.
+// knowledge is what the following loop knows about the store without asking.
 type knowledge struct {
 	due     bool      // something may be due
 	backlog bool      // the last claim got all that it asked for: there is more
@@ -54,7 +54,7 @@ func (t *Tracker) look(k *knowledge, now time.Time) {
 		k.due = true
 	}
 	if planned || reached {
-		// The alarm keeps only the earliest time: those told behind it are in the ledger alone.
+		// The alarm keeps only the earliest time: those told behind it are in the store alone.
 		k.next = time.Time{}
 	}
 }
@@ -108,9 +108,9 @@ func (t *Tracker) quota(k *knowledge, now time.Time) (n int, until time.Time) {
 	return min(idle, room), until
 }
 
-// claim takes messages from the ledger and hands them to the workers.
+// claim takes messages from the store and hands them to the workers.
 func (t *Tracker) claim(ctx context.Context, k *knowledge, n int) error {
-	rows, err := t.Ledger.ClaimPolls(ctx, time.Now(), t.Lease, n)
+	rows, err := t.Store.ClaimPolls(ctx, time.Now(), t.Lease, n)
 	if err != nil {
 		return err
 	}
@@ -124,10 +124,10 @@ func (t *Tracker) claim(ctx context.Context, k *knowledge, n int) error {
 	return nil
 }
 
-// foresee asks the ledger when the next look is due.
+// foresee asks the store when the next look is due.
 func (t *Tracker) foresee(ctx context.Context, k *knowledge) error {
 	next := time.Now().Add(lookAgain)
-	at, ok, err := t.Ledger.NextPoll(ctx)
+	at, ok, err := t.Store.NextPoll(ctx)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func TestAMessageIsFollowedAlongTheListToItsEnd(t *testing.T) {
 				synctest.Wait()
 				began := time.Now()
 				first := r.First(began)
-				r.ledger.add(nudgewire.Message{NextPollAt: first})
+				r.store.add(nudgewire.Message{NextPollAt: first})
 				r.Wake(first)
 				pass(48 * time.Hour)
 				var polls []time.Duration
@@ -63,7 +63,7 @@ func TestAMessageIsFollowedAlongTheListToItsEnd(t *testing.T) {
 				if diff := cmp.Diff(tt.polls, polls); diff != "" {
 					t.Errorf("polls (-want +got):\n%s", diff)
 				}
-				if m := r.ledger.row(1); m.Status != tt.want || !m.Final {
+				if m := r.store.row(1); m.Status != tt.want || !m.Final {
 					t.Errorf("ended %s, final %v, want %s", m.Status, m.Final, tt.want)
 				}
 			})
@@ -92,11 +92,11 @@ func TestALookThatBringsNothingIsRepeatedAndFailsNothing(t *testing.T) {
 				}}
 				r := start(t, newMemory(1), api, nil)
 				synctest.Wait()
-				if m := r.ledger.row(1); m.Status != nudgewire.StatusAccepted || m.Final || m.Polls != 1 {
+				if m := r.store.row(1); m.Status != nudgewire.StatusAccepted || m.Final || m.Polls != 1 {
 					t.Fatalf("after one: %s, final %v, %d polls", m.Status, m.Final, m.Polls)
 				}
 				pass(10 * time.Minute)
-				if m := r.ledger.row(1); m.Status != nudgewire.StatusDelivered {
+				if m := r.store.row(1); m.Status != nudgewire.StatusDelivered {
 					t.Errorf("after ten minutes: %s and %d polls, want delivered", m.Status, m.Polls)
 				}
 				if n := r.Stats().Unreadable; n != 4 {
@@ -114,7 +114,7 @@ func TestALastingTroubleIsAskedRarelyAndExpires(t *testing.T) {
 		}}
 		r := start(t, newMemory(1), api, func(o *Options) { o.Plan.GiveUp = 5 * 24 * time.Hour })
 		pass(6 * 24 * time.Hour)
-		if m := r.ledger.row(1); m.Status != nudgewire.StatusExpired || m.Error != "the service told no status within 5d" {
+		if m := r.store.row(1); m.Status != nudgewire.StatusExpired || m.Error != "the service told no status within 5d" {
 			t.Errorf("%s: %q", m.Status, m.Error)
 		}
 		if n := len(api.made()); n > 60 || n < 30 {
@@ -125,14 +125,14 @@ func TestALastingTroubleIsAskedRarelyAndExpires(t *testing.T) {
 
 func TestABacklogKeepsAllCallsBusyAndIsClaimedInBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(2000)
-		ledger.commit = 2 * time.Millisecond
+		store := newMemory(2000)
+		store.commit = 2 * time.Millisecond
 		began := time.Now()
 		api := &service{answer: func(ctx context.Context, n int, m string) (apiclient.Status, error) {
 			return takes(time.Duration(5+n%11)*time.Millisecond)(ctx, n, m) // 10 ms on average
 		}}
-		r := start(t, ledger, api, func(o *Options) { o.Concurrency = 20 })
-		for ledger.in(nudgewire.StatusDelivered) < 2000 {
+		r := start(t, store, api, func(o *Options) { o.Concurrency = 20 })
+		for store.in(nudgewire.StatusDelivered) < 2000 {
 			pass(time.Millisecond)
 			if n := r.Stats().InHand; n > 80 {
 				t.Fatalf("%d in hand, want at most four for each call", n)
@@ -141,7 +141,7 @@ func TestABacklogKeepsAllCallsBusyAndIsClaimedInBatches(t *testing.T) {
 		if d := time.Since(began); d > 1100*time.Millisecond {
 			t.Errorf("took %v, want hardly more than 1s", d)
 		}
-		if n := len(ledger.claims); n > 2000/10 {
+		if n := len(store.claims); n > 2000/10 {
 			t.Errorf("%d claims for 2,000 messages, want ten or more at a time", n)
 		}
 	})
@@ -149,11 +149,11 @@ func TestABacklogKeepsAllCallsBusyAndIsClaimedInBatches(t *testing.T) {
 
 func TestPollsAreFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger := newMemory(0)
+		store := newMemory(0)
 		for i := range 100 { // the last one stored has waited longest
-			ledger.add(nudgewire.Message{NextPollAt: time.Now().Add(-time.Duration(i) * time.Second)})
+			store.add(nudgewire.Message{NextPollAt: time.Now().Add(-time.Duration(i) * time.Second)})
 		}
-		r := start(t, ledger, &service{}, func(o *Options) { o.Budget, o.Concurrency = pace.NewBudget(10), 1 })
+		r := start(t, store, &service{}, func(o *Options) { o.Budget, o.Concurrency = pace.NewBudget(10), 1 })
 		pass(20 * time.Second)
 		for i, c := range r.service.made() {
 			id, err := strconv.Atoi(c.id)
@@ -230,17 +230,17 @@ func TestAStop(t *testing.T) {
 				if took := r.stop(); took != tt.want {
 					t.Errorf("Run returned after %v, want %v", took, tt.want)
 				}
-				if n := r.ledger.in(nudgewire.StatusDelivered); n != tt.delivered {
+				if n := r.store.in(nudgewire.StatusDelivered); n != tt.delivered {
 					t.Errorf("%d delivered, want %d", n, tt.delivered)
 				}
-				if n := r.ledger.in(nudgewire.StatusAccepted); n != 100-tt.delivered {
+				if n := r.store.in(nudgewire.StatusAccepted); n != 100-tt.delivered {
 					t.Errorf("%d untouched, want the others", n)
 				}
 				if s := r.Stats(); s.Unreadable != 0 || s.Lost != 0 || r.Budget.State().Cuts != 0 {
 					t.Errorf("looks that we cut ourselves count as trouble: %+v", s)
 				}
 				for id := range nudgewire.DispatchID(100) {
-					if m := r.ledger.row(id + 1); !m.Final && m.NextPollAt.After(time.Now().Add(r.Lease)) {
+					if m := r.store.row(id + 1); !m.Final && m.NextPollAt.After(time.Now().Add(r.Lease)) {
 						t.Fatalf("message %d is due again at %v", m.DispatchID, m.NextPollAt)
 					}
 				}
@@ -261,16 +261,16 @@ func TestRunTwiceAtATimeIsRefused(t *testing.T) {
 
 func TestALookThatCannotBeStoredIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger, tries := newMemory(1), 0
-		ledger.finish = func(nudgewire.Poll) error {
+		store, tries := newMemory(1), 0
+		store.finish = func(nudgewire.Poll) error {
 			if tries++; tries <= recordTries+1 {
 				return errors.New("disk is full")
 			}
 			return nil
 		}
-		r := start(t, ledger, &service{}, nil)
+		r := start(t, store, &service{}, nil)
 		pass(DefaultLease + 10*time.Second)
-		if m := ledger.row(1); m.Status != nudgewire.StatusDelivered || len(r.service.made()) != 2 || r.Stats().Lost != 1 {
+		if m := store.row(1); m.Status != nudgewire.StatusDelivered || len(r.service.made()) != 2 || r.Stats().Lost != 1 {
 			t.Errorf("%s after %d looks, %d lost, want delivered by the second look", m.Status, len(r.service.made()), r.Stats().Lost)
 		}
 	})
@@ -278,16 +278,16 @@ func TestALookThatCannotBeStoredIsMadeAgain(t *testing.T) {
 
 func TestTroubleWithClaimsIsWaitedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ledger, began := newMemory(1), time.Now()
-		ledger.fails = func() error {
+		store, began := newMemory(1), time.Now()
+		store.fails = func() error {
 			if time.Since(began) < time.Minute {
 				return errors.New("database is locked")
 			}
 			return nil
 		}
-		r := start(t, ledger, &service{}, nil)
+		r := start(t, store, &service{}, nil)
 		pass(2 * time.Minute)
-		if m := ledger.row(1); m.Status != nudgewire.StatusDelivered {
+		if m := store.row(1); m.Status != nudgewire.StatusDelivered {
 			t.Errorf("status %s", m.Status)
 		}
 		if n := r.logs.FilterMessage("claiming messages to ask about").Len(); n < 3 || n > 20 {
@@ -306,7 +306,7 @@ func TestAPanicIsContained(t *testing.T) {
 		}}
 		r := start(t, newMemory(20), api, func(o *Options) { o.Concurrency = 1 })
 		pass(time.Minute)
-		if n := r.ledger.in(nudgewire.StatusDelivered); n != 20 {
+		if n := r.store.in(nudgewire.StatusDelivered); n != 20 {
 			t.Errorf("%d delivered, want all 20, one of them by a second look", n)
 		}
 		if n := r.logs.FilterMessage("a panic while asking about a message").Len(); n != 1 {
@@ -334,7 +334,7 @@ func TestARefusedKeyHaltsTheTracker(t *testing.T) {
 			t.Errorf("Stats do not say why nothing is asked: %+v", s)
 		}
 		pass(20 * time.Minute)
-		if n := r.ledger.in(nudgewire.StatusDelivered); n != 1000 {
+		if n := r.store.in(nudgewire.StatusDelivered); n != 1000 {
 			t.Errorf("%d delivered after the key was taken again", n)
 		}
 		if s := r.Stats(); s.Halted != "" {
@@ -366,8 +366,8 @@ func TestAnIdleTrackerHardlyAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newMemory(0), &service{}, nil)
 		pass(time.Hour)
-		if most := 2*int(time.Hour/lookAgain) + 4; r.ledger.asked > most {
-			t.Errorf("in an idle hour the ledger was asked %d times, want %d at the most", r.ledger.asked, most)
+		if most := 2*int(time.Hour/lookAgain) + 4; r.store.asked > most {
+			t.Errorf("in an idle hour the store was asked %d times, want %d at the most", r.store.asked, most)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 // until it is sent, ends, or its first look of the schedule comes.
 //
 // Its row knows nothing of that, and only an end is recorded. The rejected design gave it an earlier
-// first look in the ledger: that would have stood behind all that is due, which at full
+// first look in the store: that would have stood behind all that is due, which at full
 // rate is a minute's worth, and each look would have cost a commit.
 
 const (

@@ -51,7 +51,7 @@ func TestAScoutIsLookedAtBeforeItsSchedule(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				// Its row knows nothing before the end.
-				if m := r.ledger.row(1); m.Status != tt.want || told != len(looks) {
+				if m := r.store.row(1); m.Status != tt.want || told != len(looks) {
 					t.Errorf("%s, told of %d of %d looks; want %s", m.Status, told, len(looks), tt.want)
 				}
 			})
@@ -62,8 +62,8 @@ func TestAScoutIsLookedAtBeforeItsSchedule(t *testing.T) {
 // accept is what the sender does with a message that was taken.
 func (r *running) accept(at time.Time) {
 	m := nudgewire.Message{NextPollAt: r.First(at)}
-	id := r.ledger.add(m)
-	m = r.ledger.row(id)
+	id := r.store.add(m)
+	m = r.store.row(id)
 	r.Wake(m.NextPollAt)
 	r.Scout(&m)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// A Ledger is what the tracker needs of package store.
-type Ledger interface {
+// A Store is what the tracker needs of package store.
+type Store interface {
 	// ClaimPolls takes up to n messages whose NextPollAt has come by now, the longest waiting
 	// first, and puts it off to now+lease. Fewer than n means that nothing more is due.
 	ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error)
@@ -45,7 +45,7 @@ const (
 
 // Options say what a Tracker works with.
 type Options struct {
-	Ledger Ledger
+	Store  Store
 	API    API
 	Budget *pace.Budget // shared with everybody who calls the service
 	Log    *zap.Logger  // nil for none
@@ -85,7 +85,7 @@ const (
 	// lookAgain bounds the sleep of a tracker that knows of nothing due.
 	lookAgain = 10 * time.Second
 
-	// recordTries is how often the outcome of a look is offered to a ledger in trouble before
+	// recordTries is how often the outcome of a look is offered to a store in trouble before
 	// the look is left to its lease: it can be made again.
 	recordTries = 4
 )
@@ -112,7 +112,7 @@ type Tracker struct {
 	cramped  atomic.Bool  // ring when nothing is queued
 }
 
-// New makes a Tracker. Options.Ledger, API and Budget must be set.
+// New makes a Tracker. Options.Store, API and Budget must be set.
 func New(o Options) *Tracker {
 	if o.Concurrency <= 0 {
 		o.Concurrency = DefaultConcurrency
@@ -151,7 +151,7 @@ var ErrRunning = errors.New("the tracker is running already")
 
 // Run asks about messages as they fall due until ctx is done. Then it claims nothing more,
 // waits for calls under way for Options.Grace, and cuts those that are left; what it did not
-// ask about is due again when its lease ends. A stop is no error; trouble with the ledger is
+// ask about is due again when its lease ends. A stop is no error; trouble with the store is
 // logged and waited out.
 func (t *Tracker) Run(ctx context.Context) error {
 	if !t.running.CompareAndSwap(false, true) {

@@ -10,7 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/apiclient"
 )
 
-// What a Ledger answers, for errors.Is.
+// What a Store answers, for errors.Is.
 var (
 	// ErrMoved is a change to a run or part that is not where the caller believed it was:
 	// another process, or a person, was faster. Nothing was changed.
@@ -19,9 +19,9 @@ var (
 	ErrNoRun = errors.New("there is no such run")
 )
 
-// A Ledger is what a Scheduler needs of package store. Every method that changes something is
+// A Store is what a Scheduler needs of package store. Every method that changes something is
 // one commit, durable when it returns.
-type Ledger interface {
+type Store interface {
 	// StartRun stores a run unless there is one of the same job and slot, and gives it its ID.
 	// won is false when there is: whoever won runs it, and id is that one's.
 	StartRun(ctx context.Context, r nudgewire.Run) (id nudgewire.RunID, won bool, err error)
@@ -96,7 +96,7 @@ type Owing interface {
 	// may be handed over again after a crash.
 	Enqueue(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error
 
-	// OweAgain queues once more, as rows of the run id, what may go again of the rows of the run
+	// EnqueueRetries queues once more, as rows of the run id, what may go again of the rows of the run
 	// that it repeats: some of those after the row after, in one commit. A row that was queued
 	// once more before is passed over. last is the row that it came to, 0 when none was left;
 	// total is how many rows the run queues by now.
