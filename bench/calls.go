@@ -4,117 +4,123 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/app"
 )
 
 // sendsContest measures a backlog of due dispatches being sent: claimed, called, and their
 // outcome with the message on disk.
-func sendsContest(need float64) *contest {
-	const name = "sends from a backlog, 64 workers"
-	due := &template{make: func(ctx context.Context, l *lab, folder string) error {
-		if err := seed(ctx, l, folder, waiting); err != nil {
-			return err
-		}
-		return multiply(ctx, data(folder), l.backlog, map[string]rows{"dispatches": dispatches})
-	}}
+func sendsContest(bound float64) *contest {
+	return drainContest(figure{name: "sends from a backlog, 64 workers", unit: "sends/s", base: figO, bound: bound},
+		map[string]columns{"dispatches": dispatches.with(unsent)},
+		func(done func(good bool)) app.Watch {
+			return app.Watch{Finished: func(a nudgewire.Attempt) { done(a.State == nudgewire.StateAccepted && a.Message.Tracked()) }}
+		})
+}
+
+// pollsContest measures messages that are due being asked about, each until its status is on disk.
+func pollsContest(bound float64) *contest {
+	return drainContest(figure{name: "status polls, 64 workers", unit: "polls/s", base: figP, bound: bound},
+		map[string]columns{"dispatches": dispatches, "messages": messages.with(unasked)},
+		func(done func(good bool)) app.Watch {
+			return app.Watch{Polled: func(p nudgewire.Poll) { done(p.Final && p.Status == nudgewire.StatusDelivered) }}
+		})
+}
+
+// drainContest measures how fast a daemon does what is due in a fixture of l.backlog copied rows.
+// watch calls done for each outcome.
+func drainContest(f figure, tables map[string]columns, watch func(done func(good bool)) app.Watch) *contest {
 	return &contest{
-		name: name, figures: []figure{{name: name, unit: "sends/s", base: figO, need: need}},
-		round: func(ctx context.Context, l *lab) (sample, error) {
-			c := newCountdown(l.backlog)
-			rate, err := drain(ctx, l, name, due, c, rigOptions{
-				without: rooms{hooks: true, tracker: true},
-				finished: func(a nudgewire.Attempt) {
-					c.count(a.State == nudgewire.StateAccepted && a.Message.Tracked())
-				},
-			})
-			return sample{name: rate}, err
+		figures: []figure{f},
+		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
+			if err := l.multiply(ctx, dir, l.backlog, tables); err != nil {
+				return nil, err
+			}
+			var left, bad atomic.Int64
+			left.Store(int64(l.backlog))
+			drained := make(chan struct{})
+			began := time.Now()
+			d, err := l.start(ctx, dir, atOnce, watch(func(good bool) {
+				if !good {
+					bad.Add(1)
+				}
+				if left.Add(-1) == 0 {
+					close(drained)
+				}
+			}))
+			if err != nil {
+				return nil, err
+			}
+			select {
+			case <-drained:
+			case <-ctx.Done():
+			case <-time.After(2 * time.Minute):
+			}
+			took := time.Since(began)
+			if err = ctx.Err(); err == nil && left.Load()+bad.Load() > 0 {
+				err = fmt.Errorf("of %d, %d are not done after %v and %d did not end well", l.backlog, left.Load(), took, bad.Load())
+			}
+			return []reading{{value: float64(l.backlog) / took.Seconds()}}, errors.Join(err, d.stop())
 		},
 	}
 }
 
-// pollsContest measures messages that are due being asked about, each until its status is on
-// disk.
-func pollsContest(need float64) *contest {
-	const name = "status polls, 64 workers"
-	due := &template{make: func(ctx context.Context, l *lab, folder string) error {
-		if err := seed(ctx, l, folder, accepted); err != nil {
-			return err
-		}
-		return multiply(ctx, data(folder), l.backlog, map[string]rows{"dispatches": dispatches, "messages": messages})
-	}}
+const (
+	// underWay is how many messages may be between their webhook and their delivery: enough to
+	// keep every room busy for more than the second after which a message is asked about.
+	underWay = 16_384
+
+	// warmUp is how long everything runs on after the first message before it is counted.
+	warmUp = 1500 * time.Millisecond
+)
+
+// wholeContest measures the main job with every room at work: webhooks arrive, are stored and
+// due at once, are sent, and are followed until they are delivered.
+func wholeContest(bound float64) *contest {
 	return &contest{
-		name: name, figures: []figure{{name: name, unit: "polls/s", base: figP, need: need}},
-		round: func(ctx context.Context, l *lab) (sample, error) {
-			c := newCountdown(l.backlog)
-			rate, err := drain(ctx, l, name, due, c, rigOptions{
-				without: rooms{hooks: true, sender: true},
-				polled:  func(p nudgewire.Poll) { c.count(p.Final && p.Status == nudgewire.StatusDelivered) },
-			})
-			return sample{name: rate}, err
+		figures: []figure{{name: "everything at once", unit: "messages/s", base: figO, bound: bound}},
+		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
+			rate, err := whole(ctx, l, dir)
+			return []reading{{value: rate}}, err
 		},
 	}
 }
 
-// drain starts a daemon over a copy of the fixture and waits until c has come to its end.
-func drain(ctx context.Context, l *lab, name string, due *template, c *countdown, o rigOptions) (rate reading, err error) {
-	folder, remove, err := l.folder("backlog")
+func whole(ctx context.Context, l *lab, dir string) (rate float64, err error) {
+	gate := make(chan struct{}, underWay)
+	var delivered atomic.Int64
+	var once sync.Once
+	first := make(chan struct{}) // closed when the first message is delivered
+	d, err := l.start(ctx, dir, everything, app.Watch{Polled: func(p nudgewire.Poll) {
+		if p.Final && p.Status == nudgewire.StatusDelivered {
+			delivered.Add(1)
+			once.Do(func() { close(first) })
+			<-gate
+		}
+	}})
 	if err != nil {
-		return rate, err
+		return 0, err
 	}
-	defer func() { err = errors.Join(err, remove()) }()
-	if err := due.copyTo(ctx, l, folder); err != nil {
-		return rate, err
-	}
-	o.folder = folder
-	w, err := l.open(name)
-	if err != nil {
-		return rate, err
-	}
-	r, err := startRig(ctx, l, o)
-	if err != nil {
-		_, closing := w.close(0)
-		return rate, errors.Join(err, closing)
-	}
-	waiting := c.wait(ctx)
-	rate, closing := w.close(l.backlog)
-	return rate, errors.Join(waiting, closing, r.stop())
-}
-
-// A countdown waits for a number of good outcomes.
-type countdown struct {
-	all       int
-	left, bad atomic.Int64
-	done      chan struct{}
-}
-
-func newCountdown(n int) *countdown {
-	c := &countdown{all: n, done: make(chan struct{})}
-	c.left.Store(int64(n))
-	return c
-}
-
-func (c *countdown) count(good bool) {
-	if !good {
-		c.bad.Add(1)
-	}
-	if c.left.Add(-1) == 0 {
-		close(c.done)
-	}
-}
-
-func (c *countdown) wait(ctx context.Context) error {
+	defer func() { err = errors.Join(err, d.stop()) }()
+	posting, enough := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.post(posting, load{addr: d.addr, conns: conns, duration: 2*patience + l.duration, gate: gate})
+		ended <- err
+	}()
 	select {
-	case <-c.done:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(time.Minute):
-		return fmt.Errorf("%d of %d are not done after a minute", c.left.Load(), c.all)
+	case <-first:
+		time.Sleep(warmUp)
+		from, began := delivered.Load(), time.Now()
+		time.Sleep(max(l.duration, time.Second)) // messages come to their end in waves of a second
+		rate = float64(delivered.Load()-from) / time.Since(began).Seconds()
+	case <-time.After(patience):
+		err = errors.New("no message was delivered")
 	}
-	if n := c.bad.Load(); n > 0 {
-		return fmt.Errorf("%d of %d did not end well", n, c.all)
-	}
-	return nil
+	enough()
+	return rate, errors.Join(err, <-ended)
 }

@@ -1,189 +1,157 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"slices"
-	"strconv"
+	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // patience bounds one exchange; a server that is slower is broken, not slow.
 const patience = 20 * time.Second
 
-// A wire is one connection of the client: it writes requests as they are and reads of each
-// answer only what tells where it ends and whether it is good.
-type wire struct {
-	conn net.Conn
-	buf  []byte
-}
-
-func dial(ctx context.Context, addr string) (*wire, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", addr)
+// exchange writes a request that was made before, reads its whole answer and returns the status.
+// net/http's own client costs more than the servers under test and would hide them.
+func exchange(conn net.Conn, in *bufio.Reader, request []byte) (status int, err error) {
+	if _, err := conn.Write(request); err != nil {
+		return 0, err
+	}
+	resp, err := http.ReadResponse(in, nil)
 	if err != nil {
-		return nil, err
+		return 0, fmt.Errorf("read the answer: %w", err)
 	}
-	return &wire{conn: conn, buf: make([]byte, 4<<10)}, nil
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, errors.Join(err, resp.Body.Close())
 }
 
-// exchange sends one request and waits for the end of its answer. Any answer outside 2xx is
-// an error: a figure must not count what was refused.
-func (w *wire) exchange(request []byte) error {
-	if _, err := w.conn.Write(request); err != nil {
-		return err
-	}
-	filled := 0
-	for {
-		n, err := w.conn.Read(w.buf[filled:])
-		filled += n
-		if end, size, ok := answerEnd(w.buf[:filled]); ok {
-			return w.finish(filled, end, size)
-		}
-		if err != nil {
-			return fmt.Errorf("answer cut short: %w", err)
-		}
-		if filled == len(w.buf) {
-			return errors.New("the answer's head is too long")
-		}
-	}
-}
-
-// finish reads what is left of an answer whose head ends at end and whose body has size bytes.
-func (w *wire) finish(filled, end, size int) error {
-	head := w.buf[:end]
-	if len(head) < len("HTTP/1.1 200") || head[9] != '2' {
-		return fmt.Errorf("answered %q", firstLine(w.buf[:filled]))
-	}
-	if size < 0 {
-		return fmt.Errorf("the answer does not say how long it is: %q", head)
-	}
-	if rest := end + size - filled; rest > 0 {
-		if _, err := io.CopyN(io.Discard, w.conn, int64(rest)); err != nil {
-			return fmt.Errorf("answer cut short: %w", err)
-		}
-	}
-	return nil
-}
-
-var headEnd, lengthName = []byte("\r\n\r\n"), []byte("\r\nContent-Length: ")
-
-// answerEnd finds where an answer's head ends and how long its body is: -1 when it does not
-// say, as in a chunked one.
-func answerEnd(answer []byte) (end, size int, ok bool) {
-	at := bytes.Index(answer, headEnd)
-	if at < 0 {
-		return 0, 0, false
-	}
-	end = at + len(headEnd)
-	start := bytes.Index(answer[:end], lengthName)
-	if start < 0 {
-		return end, -1, true
-	}
-	digits, _, _ := bytes.Cut(answer[start+len(lengthName):end], headEnd[:2])
-	size, err := strconv.Atoi(string(digits))
-	if err != nil {
-		return end, -1, true
-	}
-	return end, size, true
-}
-
-func firstLine(answer []byte) []byte {
-	line, _, _ := bytes.Cut(answer, headEnd[:2])
-	_, body, _ := bytes.Cut(answer, headEnd)
-	return append(append(bytes.Clone(line), ' '), body...)
-}
-
-// A barrage is many requests over some connections at a time, each connection sending its
-// next request when the last one is answered.
-type barrage struct {
+// A load is webhooks that are posted over some connections at a time.
+type load struct {
 	addr     string
 	conns    int
-	requests *volley
-	again    bool // start over when all requests are used up; else the barrage ends there
 	duration time.Duration
-	gate     chan struct{} // when not nil, each request takes a token first
+	// rate is how many webhooks arrive a second, whatever the answers do. 0 is a closed loop: each
+	// connection posts its next webhook when the last one was answered 2xx.
+	rate int
+	gate chan struct{} // in a closed loop: when not nil, each webhook takes a token first
+	sent *sync.Map     // when not nil, gets the moment at which each webhook was due by its serial
 }
 
-// A tally is what a barrage brought.
+// A tally is what a load brought.
 type tally struct {
-	answered int
-	waits    latencies // sorted
+	posted  int
+	waits   []time.Duration // of the answers 2xx, from the moment a webhook was due
+	elapsed time.Duration   // until the last answer
 }
 
-// fire runs the barrage to its end: the duration, the last request, or ctx, which is no error.
-func (b barrage) fire(ctx context.Context) (tally, error) {
-	wires, err := dialAll(ctx, b.addr, b.conns)
-	if err != nil {
-		return tally{}, err
+// reading is the rate of the answers 2xx.
+func (t tally) reading() reading {
+	good := float64(len(t.waits))
+	return reading{value: good / t.elapsed.Seconds(), waits: percentiles(t.waits), good: good / float64(t.posted)}
+}
+
+// post runs the load to its end: its duration, or ctx, which is no error.
+func (l *lab) post(ctx context.Context, o load) (tally, error) {
+	wires := make([]net.Conn, o.conns)
+	for i := range wires {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", o.addr)
+		if err != nil {
+			return tally{}, err
+		}
+		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(o.duration + patience)); err != nil {
+			return tally{}, err
+		}
+		wires[i] = conn
 	}
-	defer closeAll(wires)
-	ctx, cancel := context.WithTimeout(ctx, b.duration)
+	posting, cancel := context.WithTimeout(ctx, o.duration)
 	defer cancel()
 	began := time.Now()
-	stop := began.Add(b.duration)
-	var next atomic.Int64
-	waits := make([]latencies, b.conns)
-	errs := make([]error, b.conns)
+	next := o.closed(posting)
 	var all sync.WaitGroup
+	if o.rate > 0 {
+		next = o.arrivals(ctx, &all, began)
+	}
+	tallies := make([]tally, o.conns)
+	errs := make([]error, o.conns)
 	for i, w := range wires {
-		waits[i] = make(latencies, 0, b.requests.len()/b.conns*2)
-		all.Go(func() {
-			for {
-				if b.gate != nil {
-					select {
-					case b.gate <- struct{}{}:
-					case <-ctx.Done():
-						return
-					}
-				}
-				n := int(next.Add(1)) - 1
-				start := time.Now()
-				if (n >= b.requests.len() && !b.again) || start.After(stop) || ctx.Err() != nil {
-					return
-				}
-				if errs[i] = w.exchange(b.requests.at(n % b.requests.len())); errs[i] != nil {
-					return
-				}
-				waits[i] = append(waits[i], time.Since(start))
-			}
-		})
+		all.Go(func() { tallies[i], errs[i] = l.postAlong(o, w, next) })
 	}
 	all.Wait()
-	var t tally
-	if err := errors.Join(errs...); err != nil {
-		return t, err
+	t := tally{elapsed: time.Since(began)}
+	for _, one := range tallies {
+		t.posted += one.posted
+		t.waits = append(t.waits, one.waits...)
 	}
-	t.waits = slices.Concat(waits...)
-	t.answered = len(t.waits)
-	slices.Sort(t.waits)
-	return t, nil
+	err := errors.Join(errs...)
+	if err == nil && t.posted == 0 {
+		err = errors.New("no webhook was posted")
+	}
+	return t, err
 }
 
-func dialAll(ctx context.Context, addr string, n int) ([]*wire, error) {
-	wires := make([]*wire, 0, n)
-	for range n {
-		w, err := dial(ctx, addr)
-		if err == nil {
-			err = w.conn.SetDeadline(time.Now().Add(patience + time.Minute))
+// postAlong posts webhooks over one connection as long as next brings the moment of one.
+func (l *lab) postAlong(o load, conn net.Conn, next func() (time.Time, bool)) (t tally, err error) {
+	h, in := newHook(time.Now()), bufio.NewReader(conn)
+	for {
+		due, ok := next()
+		if !ok {
+			return t, nil
 		}
-		if err != nil {
-			closeAll(wires)
-			return nil, err
+		serial := l.serial.Add(1)
+		if o.sent != nil {
+			o.sent.Store(serial, due)
 		}
-		wires = append(wires, w)
+		status, err := exchange(conn, in, h.request(serial))
+		switch {
+		case err != nil:
+			return t, err
+		case status/100 == 2:
+			t.waits = append(t.waits, time.Since(due))
+		case o.rate == 0:
+			return t, fmt.Errorf("a webhook was answered %d", status)
+		}
+		t.posted++
 	}
-	return wires, nil
 }
 
-func closeAll(wires []*wire) {
-	for _, w := range wires {
-		w.conn.Close()
+// closed brings the next webhook at once, until ctx is done.
+func (o load) closed(ctx context.Context) func() (time.Time, bool) {
+	return func() (time.Time, bool) {
+		if o.gate != nil {
+			select {
+			case o.gate <- struct{}{}:
+			case <-ctx.Done():
+			}
+		}
+		return time.Now(), ctx.Err() == nil
+	}
+}
+
+// arrivals hands out webhooks at a constant rate for the duration. One that finds no idle
+// connection waits for it, and its time runs.
+func (o load) arrivals(ctx context.Context, all *sync.WaitGroup, began time.Time) func() (time.Time, bool) {
+	n := max(1, int(float64(o.rate)*o.duration.Seconds()))
+	queue := make(chan time.Time, n)
+	all.Go(func() {
+		defer close(queue)
+		for i := range n {
+			due := began.Add(time.Duration(i) * time.Second / time.Duration(o.rate))
+			if d := time.Until(due); d > 0 {
+				sleep(d)
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			queue <- due
+		}
+	})
+	return func() (time.Time, bool) {
+		due, ok := <-queue
+		return due, ok
 	}
 }

@@ -1,83 +1,58 @@
 package main
 
 import (
-	"bufio"
-	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-func TestAnAnswersEndIsFound(t *testing.T) {
-	type want struct {
-		End, Size int
-		OK        bool
-	}
-	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
-	tests := map[string]struct {
-		answer string
-		want   want
-	}{
-		"half a head is no answer yet":            {head, want{}},
-		"a body is as long as the head says":      {head + "Content-Length: 12\r\n\r\nhalf", want{len(head) + 22, 12, true}},
-		"an empty body":                           {head + "Content-Length: 0\r\n\r\n", want{len(head) + 21, 0, true}},
-		"no length":                               {head + "\r\n", want{len(head) + 2, -1, true}},
-		"a length that is not a number":           {head + "Content-Length: x\r\n\r\n", want{len(head) + 21, -1, true}},
-		"a length in the body is not the head's ": {head + "\r\n\r\nContent-Length: 9\r\n\r\n", want{len(head) + 2, -1, true}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			var got want
-			got.End, got.Size, got.OK = answerEnd([]byte(tt.answer))
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("answerEnd (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// answering is a server that answers one request after the other with the texts given, each
-// in two writes.
-func answering(t *testing.T, texts ...string) *wire {
+// postTo is a load against a handler.
+func postTo(t *testing.T, o load, h http.HandlerFunc) (tally, error) {
 	t.Helper()
-	here, there := net.Pipe()
-	t.Cleanup(func() { here.Close(); there.Close() })
-	if err := here.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		in := bufio.NewReader(there)
-		for _, text := range texts {
-			req, err := http.ReadRequest(in)
-			if err != nil {
-				return
-			}
-			io.Copy(io.Discard, req.Body)
-			io.WriteString(there, text[:len(text)/2])
-			io.WriteString(there, text[len(text)/2:])
-		}
-		there.Close()
-	}()
-	return &wire{conn: here, buf: make([]byte, 4<<10)}
+	s := httptest.NewServer(h)
+	defer s.Close()
+	o.addr = s.Listener.Addr().String()
+	return new(lab).post(t.Context(), o)
 }
 
-func TestAnExchangeEndsWithItsAnswer(t *testing.T) {
-	const request = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi"
-	const good = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-	w := answering(t, good, good, "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy")
-	for range 2 {
-		if err := w.exchange([]byte(request)); err != nil {
-			t.Fatalf("a good answer: %v", err)
+// In a closed loop the server below takes 20 ms for each answer. Here it gets a webhook each 5 ms,
+// so the last of 20 is answered 400 ms after the first one came, and was due after 95 ms.
+func TestAnOpenLoopCountsFromTheMomentAWebhookWasDue(t *testing.T) {
+	got, err := postTo(t, load{conns: 1, rate: 200, duration: 100 * time.Millisecond}, func(http.ResponseWriter, *http.Request) {
+		time.Sleep(20 * time.Millisecond)
+	})
+	if err != nil || got.posted != 20 || len(got.waits) != 20 {
+		t.Fatalf("%d webhooks were posted and %d answered 2xx, want 20; %v", got.posted, len(got.waits), err)
+	}
+	if last := slices.Max(got.waits); last < 300*time.Millisecond {
+		t.Errorf("the last answer took %v, want 305 ms or more", last)
+	}
+	if rate := got.reading().value; rate > 50 {
+		t.Errorf("%.0f/s were answered, want 50 or less", rate)
+	}
+}
+
+func TestAnOpenLoopCountsTheAnswersThatAreNot2xx(t *testing.T) {
+	var n atomic.Int64
+	got, err := postTo(t, load{conns: 4, rate: 1000, duration: 100 * time.Millisecond}, func(w http.ResponseWriter, _ *http.Request) {
+		if n.Add(1)%4 == 0 {
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}
+	})
+	if r := got.reading(); err != nil || got.posted != 100 || r.good != 0.75 {
+		t.Errorf("%v of %d were answered 2xx, want 0.75 of 100; %v", r.good, got.posted, err)
 	}
-	err := w.exchange([]byte(request))
-	if want := `answered "HTTP/1.1 503 Service Unavailable busy"`; err == nil || err.Error() != want {
-		t.Errorf("a refusal: %v, want %s", err, want)
-	}
-	if err := w.exchange([]byte(request)); err == nil {
-		t.Error("a closed connection passed for an answer")
+}
+
+// A figure must not count what was rejected.
+func TestAClosedLoopEndsAtAnAnswerThatIsNot2xx(t *testing.T) {
+	_, err := postTo(t, load{conns: 1, duration: time.Second}, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	if err == nil || err.Error() != "a webhook was answered 503" {
+		t.Errorf("a 503 brought %v", err)
 	}
 }

@@ -4,76 +4,106 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/app"
 )
 
-// perSecondMost is how many fresh webhooks are prepared for a second. A machine that takes
-// more ends its round early, which changes no rate.
-const perSecondMost = 40_000
+// openConns is how many connections an open loop has: so many that only a daemon far behind lets
+// webhooks wait for one.
+const openConns = 256
 
-// ingestContest measures webhooks that are verified, mapped, planned and on disk, over conns
-// connections. All of them plan a reminder for later, so nothing is sent meanwhile.
-func ingestContest(conns int, need, aim float64) *contest {
-	name := fmt.Sprintf("ingest, %d connections", conns)
-	p50, p99 := name+": answer p50", name+": answer p99"
-	rate := figure{name: name, unit: "events/s", base: figJ, need: need, aim: aim}
+// closedContest measures webhooks that are verified, mapped, planned and on disk, in a closed loop.
+// All of them plan a reminder for later, so nothing is sent meanwhile.
+func closedContest(conns int, bound float64) *contest {
+	return ingestContest(figure{name: fmt.Sprintf("webhooks, %d connections", conns), base: figJ, bound: bound}, load{conns: conns})
+}
+
+// openContest measures the same in an open loop.
+func openContest(rate int) *contest {
+	name := "webhooks, open loop at " + number(float64(rate)) + "/s"
+	return ingestContest(figure{name: name, offered: rate}, load{conns: openConns, rate: rate})
+}
+
+func ingestContest(f figure, o load) *contest {
+	f.unit = "webhooks/s"
 	return &contest{
-		name: name, figures: []figure{rate, {name: p50, unit: "ms"}, {name: p99, unit: "ms"}},
-		round: func(ctx context.Context, l *lab) (sample, error) {
-			rate, waits, err := ingest(ctx, l, name, conns, false)
-			return sample{name: rate, p50: plain(waits.ms(0.5)), p99: plain(waits.ms(0.99))}, err
+		figures: []figure{f},
+		measure: func(ctx context.Context, l *lab, dir string) (_ []reading, err error) {
+			var planned atomic.Int64
+			d, err := l.start(ctx, dir, later, app.Watch{Accepted: func(_ nudgewire.Plan, r nudgewire.Receipt) {
+				if len(r.Decisions) == 1 && r.Decisions[0].Outcome == nudgewire.Planned {
+					planned.Add(1)
+				}
+			}})
+			if err != nil {
+				return nil, err
+			}
+			defer func() { err = errors.Join(err, d.stop()) }()
+			o.addr, o.duration = d.addr, l.duration
+			t, err := l.post(ctx, o)
+			if n := int(planned.Load()); err == nil && n != len(t.waits) {
+				err = fmt.Errorf("%d webhooks were answered 2xx, but %d reminders are stored", len(t.waits), n)
+			}
+			return []reading{t.reading()}, err
 		},
 	}
 }
 
-// naiveContest is ingest with a commit for each event, to show what the group commit brings.
-func naiveContest() *contest {
-	const name = "naive: one commit per event, 64 connections"
+// calmRate is a busy day of a large shop, in webhooks a second.
+const calmRate = 200
+
+// callContest measures how long things take while there is little to do: from a webhook to its
+// answer, and to the arrival of its call at the service. Bounds are in milliseconds.
+func callContest(answer, call float64) *contest {
+	at := " at " + strconv.Itoa(calmRate) + "/s, p50"
 	return &contest{
-		name: name, figures: []figure{{name: name, unit: "events/s", base: figJ}},
-		round: func(ctx context.Context, l *lab) (sample, error) {
-			rate, _, err := ingest(ctx, l, name, baseConns, true)
-			return sample{name: rate}, err
+		figures: []figure{
+			{name: "webhook to answer" + at, unit: "ms", bound: answer, atMost: true},
+			{name: "webhook to call" + at, unit: "ms", bound: call, atMost: true},
+		},
+		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
+			t, calls, err := postAndCall(ctx, l, dir)
+			if err != nil {
+				return nil, err
+			}
+			answers, toCall := t.reading(), percentiles(calls)
+			return []reading{{value: answers.waits[0], waits: answers.waits, good: answers.good}, {value: toCall[0], waits: toCall}}, nil
 		},
 	}
 }
 
-func ingest(ctx context.Context, l *lab, name string, conns int, oneByOne bool) (rate reading, waits latencies, err error) {
-	folder, remove, err := l.folder("ingest")
+func postAndCall(ctx context.Context, l *lab, dir string) (t tally, calls []time.Duration, err error) {
+	o := load{conns: openConns, rate: calmRate, duration: l.duration, sent: &sync.Map{}}
+	arrived := make(chan time.Duration, 2*calmRate*int(1+l.duration.Seconds()))
+	called := func(serial int64) {
+		if due, ok := o.sent.LoadAndDelete(serial); ok {
+			arrived <- time.Since(due.(time.Time))
+		}
+	}
+	l.service.called.Store(&called)
+	defer l.service.called.Store(nil)
+	d, err := l.start(ctx, dir, atOnce, app.Watch{})
 	if err != nil {
-		return rate, nil, err
+		return t, nil, err
 	}
-	defer func() { err = errors.Join(err, remove()) }()
-	v, err := l.webhooks.volley(int(perSecondMost * l.duration.Seconds()))
-	if err != nil {
-		return rate, nil, err
+	defer func() { err = errors.Join(err, d.stop()) }()
+	o.addr = d.addr
+	if t, err = l.post(ctx, o); err != nil {
+		return t, nil, err
 	}
-	r, err := startRig(ctx, l, rigOptions{folder: folder, wait: "45m", oneByOne: oneByOne})
-	if err != nil {
-		return rate, nil, err
+	limit := time.After(patience)
+	for len(calls) < len(t.waits) {
+		select {
+		case took := <-arrived:
+			calls = append(calls, took)
+		case <-limit:
+			return t, nil, fmt.Errorf("%d webhooks led to %d calls", len(t.waits), len(calls))
+		}
 	}
-	defer func() { err = errors.Join(err, r.stop()) }()
-	w, err := l.open(name)
-	if err != nil {
-		return rate, nil, err
-	}
-	t, err := barrage{addr: r.addr, conns: conns, requests: v, duration: l.duration}.fire(ctx)
-	rate, closing := w.close(t.answered)
-	if err := errors.Join(err, closing); err != nil {
-		return rate, nil, err
-	}
-	return rate, t.waits, mustHold(ctx, r, t.answered)
-}
-
-// mustHold checks that the store holds a dispatch for every webhook answered: a figure of
-// what was refused or forgotten would mean nothing.
-func mustHold(ctx context.Context, r *rig, events int) error {
-	due, ok, err := r.store.NextDue(ctx)
-	if err != nil {
-		return err
-	}
-	if events > 0 && (!ok || time.Until(due) < 40*time.Minute) {
-		return errors.New("the webhooks were answered, but no reminder waits")
-	}
-	return nil
+	return t, calls, nil
 }

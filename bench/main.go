@@ -16,9 +16,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -31,9 +29,8 @@ func run(ctx context.Context, args []string) (err error) {
 		duration = flags.Duration("for", 2*time.Second, "how long one measurement takes")
 		only     = flags.String("only", "", "measure the figures whose name matches this `regexp`, and their bases")
 		big      = flags.Bool("big", false, "also measure claims over 5,000,000 rows, and start and memory with 1,000,000 messages")
-		asJSON   = flags.Bool("json", false, "print one JSON object instead of the table")
 		dir      = flags.String("dir", os.TempDir(), "`folder` on the disk to measure; a temporary folder is made in it")
-		profile  = flags.String("pprof", "", "write a CPU profile of each figure's last round into this `folder`")
+		profiles = flags.String("pprof", "", "write a CPU profile of each measurement's last round into this `folder`")
 	)
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -45,27 +42,23 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
-	lab, err := openLab(ctx, *dir, *duration, *profile)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lab.close()) }()
-
 	chosen := choose(contests(*big), pattern)
 	if len(chosen) == 0 {
 		return fmt.Errorf("-only %q matches no figure", *only)
 	}
-	m, err := look(lab.dir)
+	l, err := openLab(*dir, *duration)
 	if err != nil {
 		return err
 	}
-	readings, err := measure(ctx, lab, chosen, *rounds)
+	defer func() { err = errors.Join(err, l.close()) }()
+	machine, err := describeMachine(l.dir)
 	if err != nil {
 		return err
 	}
-	report := Report{Machine: m, Rounds: *rounds, For: duration.String(), Rows: judge(chosen, readings)}
-	if *asJSON {
-		return report.writeJSON(os.Stdout)
+	readings, err := measure(ctx, l, chosen, *rounds, *profiles)
+	if err != nil {
+		return err
 	}
-	return report.writeTable(os.Stdout)
+	fmt.Printf("%s\n%d rounds of %v each, medians; the range is that of the rounds\n\n", machine, *rounds, *duration)
+	return writeTable(os.Stdout, judge(chosen, readings))
 }

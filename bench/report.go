@@ -1,156 +1,167 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 )
 
-// A Report is what a run prints.
-type Report struct {
-	Machine Machine `json:"machine"`
-	Rounds  int     `json:"rounds"`
-	For     string  `json:"for"`
-	Rows    []Row   `json:"rows"`
+// held is the part of the offered rate from which on a machine holds it. The rest is the time of
+// the last answers.
+const held = 0.95
+
+// A row is one figure over all rounds.
+type row struct {
+	figure
+	reading             // medians
+	least, most float64 // of the value
+	ratio       float64 // to the base: the median of the ratios within each round
 }
 
-// A Row is one figure as measured and judged.
-type Row struct {
-	Figure string  `json:"figure"`
-	Value  float64 `json:"value"` // median over the rounds
-	Least  float64 `json:"least"`
-	Most   float64 `json:"most"`
-	Unit   string  `json:"unit"`
-	CPU    float64 `json:"cpu_us,omitempty"` // processor time for each, client and service included
-
-	Base  string  `json:"base,omitempty"`
-	Ratio float64 `json:"ratio,omitempty"` // median of the ratios within each round
-
-	Required float64 `json:"required,omitempty"`
-	Aim      float64 `json:"aim,omitempty"`
-	AtMost   bool    `json:"at_most,omitempty"` // required and aim are upper bounds
-	Reached  *bool   `json:"reached,omitempty"`
-	AimMet   *bool   `json:"aim_reached,omitempty"`
-}
-
-// judge puts each figure in ratio to its base and holds it against what it must reach. A
-// figure without a value has no row.
-func judge(chosen []*contest, readings map[string][]reading) []Row {
-	var rows []Row
+// judge puts each figure in ratio to its base.
+func judge(chosen []*contest, readings map[string][]reading) []row {
+	var rows []row
 	for _, c := range chosen {
 		for _, f := range c.figures {
-			got := readings[f.name]
-			if len(got) == 0 {
-				continue
+			r := row{figure: f}
+			var values, ratios, good []float64
+			waits := make([][]float64, 3)
+			for i, got := range readings[f.name] {
+				values, good = append(values, got.value), append(good, got.good)
+				for p, ms := range got.waits {
+					waits[p] = append(waits[p], ms)
+				}
+				if f.base != "" {
+					ratios = append(ratios, got.value/readings[f.base][i].value)
+				}
 			}
-			values := each(got, func(r reading) float64 { return r.value })
-			r := Row{
-				Figure: f.name, Value: median(values), Least: slices.Min(values), Most: slices.Max(values), Unit: f.unit,
-				CPU: median(each(got, func(r reading) float64 { return r.cpu })), Base: f.base, AtMost: f.atMost,
+			r.value, r.least, r.most = median(values), slices.Min(values), slices.Max(values)
+			r.ratio, r.good = median(ratios), median(good)
+			for _, times := range waits {
+				if len(times) > 0 {
+					r.waits = append(r.waits, median(times))
+				}
 			}
-			judged := r.Value
-			if f.base != "" {
-				r.Ratio = median(ratios(got, readings[f.base]))
-				judged = r.Ratio
-			}
-			r.Required, r.Reached = verdict(f.need, judged, f.atMost)
-			r.Aim, r.AimMet = verdict(f.aim, judged, f.atMost)
 			rows = append(rows, r)
 		}
 	}
 	return rows
 }
 
-func verdict(bound, judged float64, atMost bool) (float64, *bool) {
-	if bound == 0 {
-		return 0, nil
+// median of values, which it sorts; 0 of none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
 	}
-	ok := judged >= bound
-	if atMost {
-		ok = judged <= bound
+	slices.Sort(values)
+	mid := len(values) / 2
+	if len(values)%2 == 1 {
+		return values[mid]
 	}
-	return bound, &ok
+	return (values[mid-1] + values[mid]) / 2
 }
 
-func (r Report) writeJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
-}
-
-func (r Report) writeTable(w io.Writer) error {
-	fmt.Fprintln(w, r.Machine)
-	fmt.Fprintf(w, "%d rounds of %s each, medians; the range is that of the rounds\n\n", r.Rounds, r.For)
+func writeTable(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "figure\tmedian\tunit\trange\tCPU each\tratio\trequired\taim")
-	for _, row := range r.Rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.Figure, number(row.Value), row.Unit, row.spread(), row.cpu(), row.ratio(),
-			row.bound(row.Required, row.Reached), row.bound(row.Aim, row.AimMet))
+	fmt.Fprintln(t, "figure\tmedian\tunit\trange\tratio\trequired\tp50 ms\tp99 ms\tp99.9 ms\tanswered 2xx")
+	for _, r := range rows {
+		var spread, ratio, times, good string
+		if r.least != r.most {
+			spread = number(r.least) + " to " + number(r.most)
+		}
+		if r.base != "" {
+			short, _, _ := strings.Cut(r.base, "  ")
+			ratio = fmt.Sprintf("%.2f %s", r.ratio, short)
+		}
+		for _, ms := range r.waits {
+			times += "\t" + number(ms)
+		}
+		if r.good > 0 {
+			good = fmt.Sprintf("\t%.1f %%", 100*r.good)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s%s%s\n", r.name, number(r.value), r.unit, spread, ratio, r.verdict(), times, good)
 	}
 	return t.Flush()
 }
 
-func (r Row) spread() string {
-	if r.Least == r.Most {
+// verdict holds a row against what it must reach, or against the rate that was offered.
+func (r row) verdict() string {
+	if r.offered > 0 {
+		if r.value < held*float64(r.offered) {
+			return "rate NOT HELD"
+		}
+		return "rate held"
+	}
+	if r.bound == 0 {
 		return ""
 	}
-	return number(r.Least) + " to " + number(r.Most)
-}
-
-func (r Row) cpu() string {
-	if r.CPU == 0 {
-		return ""
+	judged, sign, word := r.value, "≥ ", "reached"
+	if r.base != "" {
+		judged = r.ratio
 	}
-	return number(r.CPU) + " µs"
-}
-
-func (r Row) ratio() string {
-	if r.Base == "" {
-		return ""
-	}
-	short, _, _ := strings.Cut(r.Base, "  ")
-	return strconv.FormatFloat(r.Ratio, 'f', 2, 64) + " of " + short
-}
-
-func (r Row) bound(bound float64, ok *bool) string {
-	if ok == nil {
-		return ""
-	}
-	sign, word := "≥ ", "reached"
-	if r.AtMost {
+	if r.atMost {
 		sign = "≤ "
 	}
-	if !*ok {
+	if judged != r.bound && (judged < r.bound) != r.atMost {
 		word = "MISSED"
 	}
-	text := strconv.FormatFloat(bound, 'f', -1, 64)
-	if r.Base != "" {
-		text = strconv.FormatFloat(bound, 'f', 2, 64)
-	}
-	return sign + text + " " + word
+	return sign + strconv.FormatFloat(r.bound, 'f', -1, 64) + " " + word
 }
 
-// number writes v with three digits that matter, and thousands apart.
+// number writes v, below a billion, with three digits that matter and thousands apart.
 func number(v float64) string {
 	switch {
-	case math.IsNaN(v):
-		return "none"
-	case v >= 1000:
-		text := strconv.FormatFloat(v, 'f', 0, 64)
-		for i := len(text) - 3; i > 0; i -= 3 {
-			text = text[:i] + "," + text[i:]
-		}
-		return text
-	case v >= 100:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case v >= 10:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	default:
+	case v < 10:
 		return strconv.FormatFloat(v, 'f', 2, 64)
+	case v < 100:
+		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
+	text := strconv.FormatFloat(v, 'f', 0, 64)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// memorySync is a sync that no disk does: the folder is in memory.
+const memorySync = 0.02 // milliseconds
+
+// describeMachine says what the figures are measured on, and how fast the disk of dir is.
+func describeMachine(dir string) (string, error) {
+	f, err := os.Create(filepath.Join(dir, "sync"))
+	if err != nil {
+		return "", fmt.Errorf("measure the disk: %w", err)
+	}
+	defer f.Close()
+	page := make([]byte, 8<<10)
+	var times []time.Duration
+	for range 200 {
+		began := time.Now()
+		if _, err = f.Write(page); err == nil {
+			err = f.Sync()
+		}
+		if err != nil {
+			return "", fmt.Errorf("measure the disk: %w", err)
+		}
+		times = append(times, time.Since(began))
+	}
+	text := fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version())
+	cpus, _ := os.ReadFile("/proc/cpuinfo") // on Linux only
+	if model := regexp.MustCompile(`(?m)^model name\s*: (.+)$`).FindSubmatch(cpus); model != nil {
+		text += ", " + string(model[1])
+	}
+	ms := percentiles(times)[0]
+	text += fmt.Sprintf(", sync of 8 KB takes %.2f ms", ms)
+	if ms < memorySync {
+		text += "\nThe folder is in memory: name one on a disk with -dir, or no figure shows what durability costs."
+	}
+	return text, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -10,8 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,53 +19,13 @@ import (
 
 // Names of the figures that others are put in ratio to.
 const (
-	figT = "T  read 2 KB and discard"
 	figJ = "J  HMAC and JSON into a struct"
 	figO = "O  POSTs by net/http"
 	figP = "P  GETs by net/http"
 )
 
-// baseConns is how many connections or workers the bases have.
-const baseConns = 64
-
-// A plainServer is a handler on a loopback port.
-type plainServer struct {
-	*http.Server
-	addr   string
-	served chan error
-}
-
-// listen takes a port that is free.
-func listen(ctx context.Context) (net.Listener, error) {
-	var lc net.ListenConfig
-	return lc.Listen(ctx, "tcp", "127.0.0.1:0")
-}
-
-func serve(ctx context.Context, h http.Handler) (*plainServer, error) {
-	l, err := listen(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s := &plainServer{Server: &http.Server{Handler: h, ReadHeaderTimeout: patience}, addr: l.Addr().String(), served: make(chan error, 1)}
-	go func() { s.served <- s.Serve(l) }()
-	return s, nil
-}
-
-func (s *plainServer) close() error {
-	err := s.Close()
-	if e := <-s.served; !errors.Is(e, http.ErrServerClosed) {
-		err = errors.Join(err, e)
-	}
-	return err
-}
-
-func discard(w http.ResponseWriter, r *http.Request) {
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	w.WriteHeader(http.StatusOK)
-}
+// conns is how many connections the bases have, and how many calls the daemon may have under way.
+const conns = 64
 
 // A checkout has the fields of the webhook in its body.
 type checkout struct {
@@ -181,107 +141,64 @@ func verifyAndDecode(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// volleySize is how many webhooks a bare handler is shown over and over.
-const volleySize = 4096
-
-// handlerContest measures a handler of our own under the webhook client.
-func handlerContest(name string, h http.HandlerFunc, base string) *contest {
+// handlerContest measures a bare receiver of webhooks.
+func handlerContest() *contest {
 	return &contest{
-		name: name, figures: []figure{{name: name, unit: "requests/s", base: base}},
-		round: func(ctx context.Context, l *lab) (sample, error) {
-			s := l.servers[name]
-			if s == nil {
-				var err error
-				if s, err = serve(ctx, h); err != nil {
-					return nil, err
-				}
-				l.servers[name] = s
-			}
-			v, err := l.webhooks.volley(volleySize)
-			if err != nil {
-				return nil, err
-			}
-			w, err := l.open(name)
-			if err != nil {
-				return nil, err
-			}
-			t, err := barrage{addr: s.addr, conns: baseConns, requests: v, again: true, duration: l.duration}.fire(ctx)
-			rate, closing := w.close(t.answered)
-			return sample{name: rate}, errors.Join(err, closing)
+		figures: []figure{{name: figJ, unit: "requests/s"}},
+		measure: func(ctx context.Context, l *lab, _ string) ([]reading, error) {
+			s := httptest.NewServer(http.HandlerFunc(verifyAndDecode))
+			defer s.Close()
+			t, err := l.post(ctx, load{addr: s.Listener.Addr().String(), conns: conns, duration: l.duration})
+			return []reading{t.reading()}, err
 		},
 	}
 }
 
 // sendBody is a template message as the sender posts it.
-var sendBody = []byte(`{"phone":"447100000000","template":"cart_reminder","language":"en",` +
-	`"variables":["Robin","Brass lantern, large","https://lantern-and-loom.example/60211/checkouts/ac/c1f8aa07e6b34d00000000/recover?key=9f4e21"]}`)
+const sendBody = `{"phone":"447100000000","template":"cart_reminder","language":"en",` +
+	`"variables":["Robin","Brass lantern, large","https://lantern-and-loom.example/60211/checkouts/ac/c1f8aa07e6b34d00000000/recover?key=9f4e21"]}`
 
 // clientContest measures what net/http's client and server do together when nobody does
 // anything else: the ceiling of any sender that is built on them.
-func clientContest(name string, request func(base string) (*http.Request, error)) *contest {
+func clientContest(name, method, path, body string) *contest {
 	return &contest{
-		name: name, figures: []figure{{name: name, unit: "calls/s"}},
-		round: func(ctx context.Context, l *lab) (sample, error) {
-			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: baseConns, MaxIdleConns: baseConns}}
+		figures: []figure{{name: name, unit: "calls/s"}},
+		measure: func(ctx context.Context, l *lab, _ string) ([]reading, error) {
+			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: conns, MaxIdleConns: conns}}
 			defer client.CloseIdleConnections()
-			w, err := l.open(name)
-			if err != nil {
-				return nil, err
+			var all sync.WaitGroup
+			var calls atomic.Int64
+			errs := make([]error, conns)
+			began := time.Now()
+			for i := range conns {
+				all.Go(func() {
+					for errs[i] == nil && time.Since(began) < l.duration {
+						errs[i] = call(ctx, client, method, l.service.base()+path, body)
+						calls.Add(1)
+					}
+				})
 			}
-			n, err := callAlong(ctx, l.duration, func(ctx context.Context) error {
-				req, err := request(l.service.base())
-				if err != nil {
-					return err
-				}
-				resp, err := client.Do(req.WithContext(ctx))
-				if err != nil {
-					return err
-				}
-				_, err = io.Copy(io.Discard, resp.Body)
-				if resp.StatusCode != http.StatusOK {
-					err = errors.Join(err, fmt.Errorf("answered %s", resp.Status))
-				}
-				return errors.Join(err, resp.Body.Close())
-			})
-			rate, closing := w.close(n)
-			return sample{name: rate}, errors.Join(err, closing)
+			all.Wait()
+			return []reading{{value: float64(calls.Load()) / time.Since(began).Seconds()}}, errors.Join(errs...)
 		},
 	}
 }
 
-// callAlong makes calls by baseConns workers until the duration is over.
-func callAlong(ctx context.Context, d time.Duration, call func(context.Context) error) (n int, err error) {
-	var all sync.WaitGroup
-	var done atomic.Int64
-	errs := make([]error, baseConns)
-	began := time.Now()
-	for i := range baseConns {
-		all.Go(func() {
-			for time.Since(began) < d {
-				if errs[i] = call(ctx); errs[i] != nil {
-					return
-				}
-				done.Add(1)
-			}
-		})
+func call(ctx context.Context, client *http.Client, method, url, body string) error {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return err
 	}
-	all.Wait()
-	return int(done.Load()), errors.Join(errs...)
-}
-
-func postSend(base string) (*http.Request, error) {
-	req, err := http.NewRequest(http.MethodPost, base+"/send-template", bytes.NewReader(sendBody)) //nolint:noctx // the caller adds one
-	if err == nil {
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Authorization", "Bearer "+serviceKey)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+serviceKey)
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
 	}
-	return req, err
-}
-
-func getStatus(base string) (*http.Request, error) {
-	req, err := http.NewRequest(http.MethodGet, base+"/message-status/1000000001", http.NoBody) //nolint:noctx // the caller adds one
-	if err == nil {
-		req.Header.Set("Authorization", "Bearer "+serviceKey)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("answered %s", resp.Status)
 	}
-	return req, err
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
 }
