@@ -3,7 +3,6 @@ package enricher
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/backoff"
-	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
@@ -73,9 +72,6 @@ const (
 	// mostSteps bounds how many look-ups one event can ask for.
 	mostSteps = 10
 
-	// lookAgain bounds the sleep of an enricher that knows of nothing due.
-	lookAgain = 10 * time.Second
-
 	// lastWords is how long after Grace what was found may take to be stored.
 	lastWords = 5 * time.Second
 )
@@ -84,9 +80,7 @@ const (
 type Enricher struct {
 	Options
 
-	lease   time.Duration
-	alarm   *pace.Alarm
-	slots   chan struct{}
+	loop    *claims.Loop[nudgewire.PendingLookup]
 	running atomic.Bool
 }
 
@@ -113,15 +107,20 @@ func New(o Options) *Enricher {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Enricher{
-		Options: o, alarm: pace.NewAlarm(), slots: make(chan struct{}, o.Concurrency),
-		// Each step of a look-up may fetch a token and then the answer, twice.
-		lease: 4*o.Timeout + time.Minute,
-	}
+	// Each step of a look-up may fetch a token and then the answer, twice.
+	lease := 4*o.Timeout + time.Minute
+	return &Enricher{Options: o, loop: claims.New(claims.Options[nudgewire.PendingLookup]{
+		Claim: func(ctx context.Context, n claims.Lanes) ([]nudgewire.PendingLookup, error) {
+			return o.Store.ClaimLookups(ctx, time.Now(), lease, n.Urgent)
+		},
+		Next:  o.Store.NextLookup,
+		Seats: claims.Lanes{Urgent: o.Concurrency}, Workers: o.Concurrency,
+		Jitter: o.Jitter, Log: o.Log, What: "look-ups that are due",
+	})}
 }
 
 // Wake tells that a look-up is due at the given time. It never blocks.
-func (n *Enricher) Wake(at time.Time) { n.alarm.At(at) }
+func (n *Enricher) Wake(at time.Time) { n.loop.Wake(at) }
 
 // ErrRunning refuses a second Run of one Enricher.
 var ErrRunning = errors.New("the enricher is running already")
@@ -143,61 +142,6 @@ func (n *Enricher) Run(ctx context.Context) error {
 		time.AfterFunc(n.Grace+lastWords, leave)
 	})()
 
-	var workers sync.WaitGroup
-	defer workers.Wait()
-	for failures := 0; ctx.Err() == nil; {
-		n.alarm.Take(time.Now())
-		more, err := n.round(ctx, asking, recording, &workers)
-		if err != nil {
-			failures++
-			pause := backoff.Next(failures, 100*time.Millisecond, 10*time.Second, n.Jitter())
-			n.Log.Error("taking look-ups that are due", zap.Error(err), zap.Duration("again_in", pause))
-			sleep(ctx, pause)
-			continue
-		}
-		failures = 0
-		if more {
-			continue
-		}
-		until := time.Now().Add(lookAgain)
-		if at, ok, err := n.Store.NextLookup(recording); err == nil && ok && at.Before(until) {
-			until = at
-		}
-		n.alarm.Sleep(ctx, until)
-	}
+	n.loop.Run(ctx, recording, func(l *nudgewire.PendingLookup, _ *claims.Seat) { n.lookUp(ctx, asking, recording, *l) })
 	return nil
-}
-
-// round takes as many look-ups as there are idle hands and sets them going. more means that
-// others may be due already.
-func (n *Enricher) round(ctx, asking, recording context.Context, workers *sync.WaitGroup) (more bool, err error) {
-	// One hand must be free before anything is claimed: a lease runs from the claim on.
-	select {
-	case n.slots <- struct{}{}:
-		<-n.slots
-	case <-ctx.Done():
-		return false, nil
-	}
-	free := cap(n.slots) - len(n.slots)
-	got, err := n.Store.ClaimLookups(recording, time.Now(), n.lease, free)
-	if err != nil {
-		return false, err
-	}
-	for i := range got {
-		n.slots <- struct{}{}
-		workers.Go(func() {
-			defer func() { <-n.slots }()
-			n.lookUp(ctx, asking, recording, got[i])
-		})
-	}
-	return len(got) == free, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

@@ -119,6 +119,6 @@ func (n *Enricher) record(ctx context.Context, id nudgewire.EventID, commit func
 				zap.Int64("event", int64(id)), zap.Error(err))
 			return
 		}
-		sleep(ctx, backoff.Next(failures, 50*time.Millisecond, 5*time.Second, n.Jitter()))
+		backoff.Sleep(ctx, backoff.Next(failures, 50*time.Millisecond, 5*time.Second, n.Jitter()))
 	}
 }

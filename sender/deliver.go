@@ -10,36 +10,26 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// work takes claims one by one to their recorded end. ctx done means give back what was not
-// sent; calling bounds calls, recording commits.
-func (s *Sender) work(ctx, calling, recording context.Context, slot int) {
-	for c := range s.hands {
-		urgent := c.Category.Urgent()
-		outcome := s.deliver(ctx, calling, &c, slot)
-		s.called(urgent)
-		s.record(recording, &c.Dispatch, outcome)
-		s.stored()
-	}
+// work takes a claim to its recorded end. ctx done means give back what was not sent; calling bounds
+// calls, recording commits.
+func (s *Sender) work(ctx, calling, recording context.Context, c *claim, seat *claims.Seat) {
+	outcome := s.deliver(ctx, calling, c, seat)
+	seat.Called()
+	s.record(recording, &c.Dispatch, outcome)
 }
 
 // deliver makes the one call of a claim, or says why it was not made. A panic on the way
 // leaves the dispatch in doubt: nobody knows whether the call had begun.
-func (s *Sender) deliver(ctx, calling context.Context, c *claim, slot int) (a nudgewire.Attempt) {
-	queued, class := true, pace.Send
+func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Seat) (a nudgewire.Attempt) {
+	class := pace.Send
 	if c.Category.Urgent() {
 		class = pace.Urgent
 	}
-	leave := func() {
-		if queued {
-			queued = false
-			s.left(c.Category.Urgent())
-		}
-	}
 	defer func() {
-		leave()
 		if broken := recover(); broken != nil {
 			s.Log.Error("a panic while sending", s.about(&c.Dispatch,
 				zap.Any("panic", broken), zap.ByteString("stack", debug.Stack()))...)
@@ -68,7 +58,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, slot int) (a nu
 	} else if err != nil {
 		return s.giveBack(c, time.Now(), "stopping before it was sent")
 	}
-	leave()
+	seat.Left()
 	now = time.Now()
 	if halted, is := s.health.holds(c.Category.Urgent()); is && (!c.probe || halted.Until.After(now)) {
 		return s.giveBack(c, halted.Until, "not sent: "+halted.Why)
@@ -95,7 +85,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, slot int) (a nu
 		return s.giveBack(c, now, "not sent: the claim would have ended before the call")
 	}
 	// Without the note a crash would take the call for one that had not begun.
-	if err := s.Store.BeginCall(slot, c.ID, c.Attempt); err != nil {
+	if err := s.Store.BeginCall(seat.Number, c.ID, c.Attempt); err != nil {
 		return s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error())
 	}
 	answer, err := s.call(calling, &c.Dispatch)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
@@ -222,7 +223,7 @@ func (s *Sender) strike(began time.Time, trouble apiclient.Trouble, byStatus boo
 	}
 	h.mu.Unlock()
 	s.Budget.Dismiss()
-	s.alarm.Ring()
+	s.loop.Ring()
 	if first {
 		until, _ := h.halt.State()
 		s.Log.Warn("sending is halted: "+words(trouble), zap.String("cause", string(trouble)), zap.String("words", said), zap.Time("next_probe", until.Until))
@@ -244,22 +245,37 @@ func (s *Sender) lift(began time.Time) {
 		zap.String("cause", was.Cause.Name), zap.Duration("lasted", time.Since(was.Since)),
 		zap.Uint64("put_back", after[0]-before[0]), zap.Uint64("rejected", after[1]-before[1]),
 		zap.Uint64("in_doubt", after[2]-before[2]), zap.Uint64("dropped", after[3]-before[3]))
-	s.alarm.At(time.Time{})
+	s.loop.Wake(time.Time{})
+}
+
+// keepsBack is what the halt means for claims.
+func (h *health) keepsBack() claims.Halt {
+	halted, is := h.halt.State()
+	_, urgent := h.holds(true)
+	return claims.Halt{Is: is, Until: halted.Until, UrgentPass: !urgent}
+}
+
+// probe asks about a message that cannot be, which costs nothing, where the next probe is a question.
+// An answer that shows no trouble lets one message go.
+func (s *Sender) probe(ctx context.Context, now time.Time) (asked bool) {
+	if !s.health.mustAsk(now) {
+		return false
+	}
+	s.ask(ctx)
+	return true
 }
 
 // mustAsk reports whether the next probe is a question.
-func (s *Sender) mustAsk(now time.Time) bool {
-	halted, ok := s.health.halt.State()
-	if !ok || halted.Until.After(now) || !remedies[apiclient.Trouble(halted.Cause.Name)].question {
+func (h *health) mustAsk(now time.Time) bool {
+	halted, is := h.halt.State()
+	if !is || halted.Until.After(now) || !remedies[apiclient.Trouble(halted.Cause.Name)].question {
 		return false
 	}
-	s.health.mu.Lock()
-	defer s.health.mu.Unlock()
-	return !s.health.asked
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.asked
 }
 
-// ask asks about a message that cannot be, which costs nothing. An answer that shows no trouble lets
-// one message go.
 func (s *Sender) ask(ctx context.Context) {
 	if s.Budget.Wait(ctx, pace.Urgent, time.Time{}) != nil {
 		return

@@ -33,7 +33,7 @@ func (s *Sender) record(ctx context.Context, d *nudgewire.Dispatch, a nudgewire.
 		if failures == 1 {
 			s.Log.Error("storing the outcome of a claim", s.about(d, zap.Error(err), zap.Duration("again_in", pause))...)
 		}
-		s.sleep(ctx, pause)
+		backoff.Sleep(ctx, pause)
 	}
 	s.note(d, &a)
 }
@@ -76,7 +76,7 @@ func (s *Sender) note(d *nudgewire.Dispatch, a *nudgewire.Attempt) {
 	case nudgewire.StateWaiting:
 		level = zap.DebugLevel // the trouble behind it is told once
 		s.counts.retried.Add(1)
-		s.alarm.At(a.RetryAt)
+		s.loop.Wake(a.RetryAt)
 	case nudgewire.StateRejected:
 		s.counts.rejected.Add(1)
 	case nudgewire.StateInDoubt:

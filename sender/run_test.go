@@ -13,6 +13,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -27,7 +28,7 @@ func TestADispatchIsSentWhenItFallsDueAndNotBefore(t *testing.T) {
 		"due in 45 minutes":        {45 * time.Minute, true, 45 * time.Minute},
 		"due soon":                 {10 * time.Millisecond, true, 10 * time.Millisecond},
 		"stored by somebody else":  {3 * time.Minute, false, 3 * time.Minute},
-		"due now, but nobody told": {0, false, lookAgain},
+		"due now, but nobody told": {0, false, claims.LookAgain},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +82,7 @@ func TestAnIdleSenderHardlyAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newMemory(), &service{}, nil)
 		pass(time.Hour)
-		if most := int(time.Hour/lookAgain) + 2; r.store.asked > most || r.store.dueAsked > most {
+		if most := int(time.Hour/claims.LookAgain) + 2; r.store.asked > most || r.store.dueAsked > most {
 			t.Errorf("in an idle hour: %d claims and %d looks ahead, want %d at the most", r.store.asked, r.store.dueAsked, most)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
@@ -107,10 +108,6 @@ const (
 	// longer than window, so only after the budget shrank with the claim already made.
 	holdMost = 5 * time.Second
 
-	// lookAgain bounds the sleep of a sender that knows of nothing due: another process may
-	// have stored something and told nobody here.
-	lookAgain = 10 * time.Second
-
 	// lastWords is how long after Grace the outcomes of calls cut then may take to be stored.
 	lastWords = 5 * time.Second
 )
@@ -119,24 +116,15 @@ const (
 type Sender struct {
 	Options
 
-	api     atomic.Pointer[API]
-	alarm   *pace.Alarm
-	slots   slots
-	hands   chan claim
-	holding holding
-	health  health
-	counts  counts
+	api    atomic.Pointer[API]
+	loop   *claims.Loop[claim]
+	slots  slots
+	health health
+	counts counts
 
 	untrackedTold atomic.Int64 // when the log last said so, nanoseconds
 
 	running atomic.Bool
-}
-
-// A claim is a dispatch in hand.
-type claim struct {
-	nudgewire.Dispatch
-	ends  time.Time // of the lease, by our own clock and never later than the store's word
-	probe bool      // it is the one that shows whether the service is well again
 }
 
 // New makes a Sender. Options.Store, API and Budget must be set.
@@ -167,17 +155,19 @@ func New(o Options) *Sender {
 		o.Log = zap.NewNop()
 	}
 	reserved := reserve(o.Concurrency, o.UrgentShare)
-	s := &Sender{
-		Options: o,
-		alarm:   pace.NewAlarm(),
-		slots:   newSlots(o.Concurrency-reserved, reserved),
-		hands:   make(chan claim, (ahead+storing)*o.Concurrency),
-	}
-	s.holding.workers = cap(s.hands)
-	s.holding.seats = lanes{urgent: ahead * o.Concurrency, marketing: ahead * (o.Concurrency - reserved)}
+	marketing := ahead * (o.Concurrency - reserved)
 	if o.Concurrency == 1 {
-		s.holding.seats.marketing = 1
+		marketing = 1
 	}
+	s := &Sender{Options: o, slots: newSlots(o.Concurrency-reserved, reserved)}
+	s.loop = claims.New(claims.Options[claim]{
+		Claim: s.claim, Next: o.Store.NextDue,
+		Urgent: func(c *claim) bool { return c.Category.Urgent() },
+		Room:   func() (int, time.Time) { return o.Budget.Room(pace.Send, window) },
+		Halted: s.health.keepsBack, Ask: s.probe,
+		Seats:   claims.Lanes{Urgent: ahead * o.Concurrency, Marketing: marketing},
+		Workers: (ahead + storing) * o.Concurrency, Jitter: o.Jitter, Log: o.Log, What: "dispatches",
+	})
 	s.api.Store(&o.API)
 	return s
 }
@@ -204,14 +194,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	var rooms sync.WaitGroup
 	rooms.Go(func() {
 		s.rescue(recording) // before the first claim, which the store counts on
-		var workers sync.WaitGroup
-		for slot := range cap(s.hands) {
-			workers.Go(func() { s.work(ctx, calling, recording, slot) })
-		}
-		s.dispatch(ctx, recording)
-		close(s.hands)
-		workers.Wait()
-		s.hands = make(chan claim, cap(s.hands))
+		s.loop.Run(ctx, recording, func(c *claim, seat *claims.Seat) { s.work(ctx, calling, recording, c, seat) })
 	})
 	rooms.Go(func() { s.abandon(ctx, recording) })
 	<-ctx.Done()
@@ -223,7 +206,7 @@ func (s *Sender) Run(ctx context.Context) error {
 
 // Wake tells that a dispatch falls due at the given time. It never blocks; a time that has
 // passed leads to a claim at once.
-func (s *Sender) Wake(at time.Time) { s.alarm.At(at) }
+func (s *Sender) Wake(at time.Time) { s.loop.Wake(at) }
 
 // Reconfigure replaces the API for calls to come, and forgets the trouble that the old one met.
 // The rate is the Budget's matter; another concurrency needs another Sender.
@@ -234,7 +217,7 @@ func (s *Sender) Reconfigure(api API) {
 	}
 	s.health.halt.Reset(time.Now())
 	s.health.forget()
-	s.alarm.At(time.Time{})
+	s.loop.Wake(time.Time{})
 }
 
 // abandon puts in doubt, now and then, what dead senders left behind. ctx ends it.

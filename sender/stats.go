@@ -49,7 +49,7 @@ func (s *Sender) Stats() Stats {
 		Calls: s.counts.calls.Load(), Accepted: s.counts.accepted.Load(), Untracked: s.counts.untracked.Load(),
 		Rejected: s.counts.rejected.Load(), InDoubt: s.counts.inDoubt.Load(), Dropped: s.counts.dropped.Load(),
 		Retried: s.counts.retried.Load(), GivenBack: s.counts.givenBack.Load(), Lost: s.counts.lost.Load(),
-		Rescued: s.counts.abandoned.Load(), InHand: s.holding.hands(), UnderWay: int(s.counts.underWay.Load()),
+		Rescued: s.counts.abandoned.Load(), InHand: s.loop.InHand(), UnderWay: int(s.counts.underWay.Load()),
 		Trouble: apiclient.Trouble(halted.Cause.Name), Halted: halted.Why, HaltedSince: halted.Since, HaltedUntil: halted.Until,
 	}
 }

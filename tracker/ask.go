@@ -11,32 +11,21 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// work asks about messages one by one. ctx done means begin nothing; working bounds calls and
-// commits.
-func (t *Tracker) work(ctx, working context.Context) {
-	for m := range t.hands {
-		if poll, asked := t.ask(ctx, working, &m); asked {
-			t.record(working, &m, poll)
-		}
-		t.done()
+// work asks about a message. ctx done means begin nothing; working bounds calls and commits.
+func (t *Tracker) work(ctx, working context.Context, m *nudgewire.Message, seat *claims.Seat) {
+	if poll, asked := t.ask(ctx, working, m, seat); asked {
+		t.record(working, m, poll)
 	}
 }
 
 // ask makes the one look at m; asked is false when there was none, and then m is due again
 // when its lease ends. A panic on the way is a look that brought nothing.
-func (t *Tracker) ask(ctx, working context.Context, m *nudgewire.Message) (poll nudgewire.Poll, asked bool) {
-	queued := true
-	leave := func() {
-		if queued {
-			queued = false
-			t.left()
-		}
-	}
+func (t *Tracker) ask(ctx, working context.Context, m *nudgewire.Message, seat *claims.Seat) (poll nudgewire.Poll, asked bool) {
 	defer func() {
-		leave()
 		if broken := recover(); broken != nil {
 			t.counts.unreadable.Add(1)
 			t.Log.Error("a panic while asking about a message", t.about(m,
@@ -53,7 +42,7 @@ func (t *Tracker) ask(ctx, working context.Context, m *nudgewire.Message) (poll 
 	if t.Budget.Wait(ctx, pace.Poll, time.Now().Add(holdMost)) != nil {
 		return nudgewire.Poll{}, false
 	}
-	leave()
+	seat.Left()
 	began := time.Now()
 	if halted, _ := t.halt.State(); halted.Until.After(began) || ctx.Err() != nil {
 		return nudgewire.Poll{}, false
@@ -105,7 +94,7 @@ func (t *Tracker) learn(began time.Time, err error) {
 		}
 		if _, lifted := t.halt.Lift(began, time.Now()); lifted {
 			t.Log.Info("the service takes the API key again")
-			t.alarm.Ring()
+			t.loop.Ring()
 		}
 	}
 }
@@ -126,7 +115,7 @@ func (t *Tracker) record(working context.Context, m *nudgewire.Message, poll nud
 			t.Log.Error("storing what a look at a message brought; it is looked at again", t.about(m, zap.Error(err))...)
 			return false
 		}
-		sleep(working, backoff.Next(try, 50*time.Millisecond, time.Second, t.Jitter()))
+		backoff.Sleep(working, backoff.Next(try, 50*time.Millisecond, time.Second, t.Jitter()))
 	}
 	t.note(m, &poll)
 	return true

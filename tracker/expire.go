@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/backoff"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 func (t *Tracker) expire(ctx, working context.Context) {
 	for ctx.Err() == nil {
 		every := min(max(t.plan.Load().GiveUp/10, time.Second), time.Minute)
-		sleep(ctx, every)
+		backoff.Sleep(ctx, every)
 		for ctx.Err() == nil && t.expireSome(ctx, working) {
 		}
 	}

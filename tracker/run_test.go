@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
@@ -366,7 +367,7 @@ func TestAnIdleTrackerHardlyAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newMemory(0), &service{}, nil)
 		pass(time.Hour)
-		if most := 2*int(time.Hour/lookAgain) + 4; r.store.asked > most {
+		if most := 2*int(time.Hour/claims.LookAgain) + 4; r.store.asked > most {
 			t.Errorf("in an idle hour the store was asked %d times, want %d at the most", r.store.asked, most)
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/claims"
 )
 
 // Trouble of the account may be told by statuses alone: the service takes a message and says later
@@ -74,12 +76,11 @@ func (t *Tracker) scout(ctx, working context.Context, m *nudgewire.Message) {
 		if age >= t.plan.Load().Schedule[0] {
 			return
 		}
-		if sleep(ctx, time.Until(m.AcceptedAt.Add(age))); ctx.Err() != nil {
+		if backoff.Sleep(ctx, time.Until(m.AcceptedAt.Add(age))); ctx.Err() != nil {
 			return
 		}
 		age *= 2
-		t.queued.Add(1)
-		poll, asked := t.ask(ctx, working, m)
+		poll, asked := t.ask(ctx, working, m, &claims.Seat{})
 		switch {
 		case !asked:
 			return

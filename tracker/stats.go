@@ -32,6 +32,6 @@ func (t *Tracker) Stats() Stats {
 	return Stats{
 		Polls: t.counts.polls.Load(), Unreadable: t.counts.unreadable.Load(), Moved: t.counts.moved.Load(),
 		Arrived: t.counts.arrived.Load(), Failed: t.counts.failed.Load(), Expired: t.counts.expired.Load(),
-		Lost: t.counts.lost.Load(), InHand: int(t.held.Load()), Halted: halted.Why, HaltedUntil: halted.Until,
+		Lost: t.counts.lost.Load(), InHand: t.loop.InHand(), Halted: halted.Why, HaltedUntil: halted.Until,
 	}
 }

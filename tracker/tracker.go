@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
@@ -82,10 +83,7 @@ const (
 	// to its lease.
 	holdMost = 15 * time.Second
 
-	// lookAgain bounds the sleep of a tracker that knows of nothing due.
-	lookAgain = 10 * time.Second
-
-	// recordTries is how often the outcome of a look is offered to a store in trouble before
+	// recordTries is how often the outcome of a look is offered to a ledger in trouble before
 	// the look is left to its lease: it can be made again.
 	recordTries = 4
 )
@@ -96,20 +94,14 @@ type Tracker struct {
 
 	api     atomic.Pointer[API]
 	plan    atomic.Pointer[Plan]
-	alarm   *pace.Alarm
+	loop    *claims.Loop[nudgewire.Message]
 	slots   chan struct{}
-	hands   chan nudgewire.Message
 	halt    pace.Halt
 	slowed  atomic.Bool // said in the log
 	scouts  chan nudgewire.Message
 	scouted atomic.Int64 // when the last scout was accepted, unix nanoseconds
 	counts  counts
 	running atomic.Bool
-
-	held     atomic.Int32 // claimed and not recorded yet
-	queued   atomic.Int32 // claimed and not let go by the budget yet
-	wantIdle atomic.Int32 // ring when so many seats are idle; 0 for never
-	cramped  atomic.Bool  // ring when nothing is queued
 }
 
 // New makes a Tracker. Options.Store, API and Budget must be set.
@@ -135,11 +127,22 @@ func New(o Options) *Tracker {
 	}
 	t := &Tracker{
 		Options: o,
-		alarm:   pace.NewAlarm(),
 		slots:   make(chan struct{}, o.Concurrency),
-		hands:   make(chan nudgewire.Message, ahead*o.Concurrency),
 		scouts:  make(chan nudgewire.Message, mostScouts),
 	}
+	t.loop = claims.New(claims.Options[nudgewire.Message]{
+		Claim: func(ctx context.Context, n claims.Lanes) ([]nudgewire.Message, error) {
+			return o.Store.ClaimPolls(ctx, time.Now(), o.Lease, n.Urgent)
+		},
+		Next: o.Store.NextPoll,
+		Room: func() (int, time.Time) { return o.Budget.Room(pace.Poll, window) },
+		Halted: func() claims.Halt {
+			halted, is := t.halt.State()
+			return claims.Halt{Is: is, Until: halted.Until}
+		},
+		Seats: claims.Lanes{Urgent: ahead * o.Concurrency}, Workers: ahead * o.Concurrency,
+		Jitter: o.Jitter, Log: o.Log, What: "messages to ask about",
+	})
 	plan := o.Plan.withDefaults()
 	t.api.Store(&o.API)
 	t.plan.Store(&plan)
@@ -162,14 +165,7 @@ func (t *Tracker) Run(ctx context.Context) error {
 	defer cut()
 	var rooms sync.WaitGroup
 	rooms.Go(func() {
-		var workers sync.WaitGroup
-		for range cap(t.hands) {
-			workers.Go(func() { t.work(ctx, working) })
-		}
-		t.follow(ctx, working)
-		close(t.hands)
-		workers.Wait()
-		t.hands = make(chan nudgewire.Message, cap(t.hands))
+		t.loop.Run(ctx, working, func(m *nudgewire.Message, seat *claims.Seat) { t.work(ctx, working, m, seat) })
 	})
 	rooms.Go(func() { t.expire(ctx, working) })
 	rooms.Go(func() { t.scoutAll(ctx, working) })
@@ -180,7 +176,7 @@ func (t *Tracker) Run(ctx context.Context) error {
 }
 
 // Wake tells that a message is to be asked about at the given time. It never blocks.
-func (t *Tracker) Wake(at time.Time) { t.alarm.At(at) }
+func (t *Tracker) Wake(at time.Time) { t.loop.Wake(at) }
 
 // Reconfigure replaces the API and the plan for looks to come, and forgets that the old API's key
 // was refused. Polls that are planned already keep their times.
@@ -189,7 +185,7 @@ func (t *Tracker) Reconfigure(api API, plan Plan) {
 	t.api.Store(&api)
 	t.plan.Store(&plan)
 	t.halt.Reset(time.Now())
-	t.alarm.At(time.Time{})
+	t.loop.Wake(time.Time{})
 }
 
 // First is when a message accepted at the given time is asked about first. It is for the

@@ -1,8 +1,9 @@
-// Package backoff says how long to wait before trying again. It is arithmetic only: it
-// neither sleeps nor retries, and whether another attempt is right is the caller's matter.
+// Package backoff says how long to wait before trying again, and waits. Whether another attempt is
+// right is the caller's matter.
 package backoff
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
 )
@@ -30,3 +31,13 @@ func Next(attempt int, base, most time.Duration, jitter float64) time.Duration {
 // Jitter is a random number for Next, from 0 up to but not including 1. Spreading load needs
 // no secrecy, so it is the fast generator; it may be called from many goroutines.
 func Jitter() float64 { return rand.Float64() }
+
+// Sleep waits for d, or until ctx is done.
+func Sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
