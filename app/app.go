@@ -122,7 +122,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.door = server.NewHooks(server.HooksOptions{
-		Rules: &a.rules, Store: hookStore{a.store, o.Watch}, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Held: a.held,
+		Rules: &a.rules, Store: hookStore{a.store, o.Watch}, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Damaged: a.damaged,
 		Memory: cfg.Server.MaxInFlight.Bytes(), Samples: cfg.Server.Samples, DiskShort: diskShort(filepath.Dir(store.Path(cfg.Storage))),
 	})
 	return a, nil
@@ -289,10 +289,10 @@ func diskShort(folder string) func() bool {
 // ready says why webhooks could not be stored at present.
 func (a *App) ready(ctx context.Context) error { return a.store.Ping(ctx) }
 
-// held says whether damage keeps everything from being sent.
-func (a *App) held() bool {
-	_, held := a.store.Damaged()
-	return held
+// damaged says whether damage keeps everything from being sent.
+func (a *App) damaged() bool {
+	_, damaged := a.store.Damaged()
+	return damaged
 }
 
 func (a *App) close() error {

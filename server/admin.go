@@ -47,7 +47,7 @@ type AdminOptions struct {
 
 type admin struct{ AdminOptions }
 
-// Admin returns the handler of the admin API. All its routes are on this page.
+// Admin returns the handler of the admin API. Its routes are here and in jobRoutes.
 func Admin(o AdminOptions) http.Handler {
 	a := admin{o}
 	mux := http.NewServeMux()
@@ -61,13 +61,16 @@ func Admin(o AdminOptions) http.Handler {
 	route("GET /v1/why", a.why)
 	if o.Daemon != nil {
 		route("POST /v1/reload", a.reload)
-		route("POST /v1/messages/{id}/cancel", a.cancel)
-		route("POST /v1/messages/{id}/resolve", a.resolve)
-		route("POST /v1/send", a.send)
+		route("POST /v1/messages/{id}/cancel", with(a.cancel))
+		route("POST /v1/messages/{id}/resolve", with(a.resolve))
+		route("POST /v1/messages/cancel", with(a.cancelMany))
+		route("POST /v1/messages/retry", with(a.retryMany))
+		route("POST /v1/messages/resolve", with(a.resolveMany))
+		route("POST /v1/send", with(a.send))
+		route("POST /v1/halt", with(a.halt))
+		route("POST /v1/resume", with(a.resume))
 	}
-	a.bulkRoutes(route)
 	a.jobRoutes(mux, route)
-	a.haltRoutes(route)
 	return mux
 }
 
@@ -110,7 +113,7 @@ func (a admin) status(r *http.Request) (any, error) {
 
 func (a admin) reload(r *http.Request) (any, error) {
 	if err := a.Daemon.Reload(r.Context()); err != nil {
-		return nil, refusef(http.StatusUnprocessableEntity, "the config in force was kept", "%v", err)
+		return nil, rejectf(http.StatusUnprocessableEntity, "the config in force was kept", "%v", err)
 	}
 	v := a.Daemon.View()
 	halts, err := a.haltViews(r.Context())
@@ -122,7 +125,7 @@ func (a admin) reload(r *http.Request) (any, error) {
 func (a admin) parseList(r *http.Request) (q ListQuery, phone nudgewire.Phone, err error) {
 	in := r.URL.Query()
 	bad := func(name, want string) error {
-		return refusef(http.StatusBadRequest, "", "%s %q: want %s", name, in.Get(name), want)
+		return rejectf(http.StatusBadRequest, "", "%s %q: want %s", name, in.Get(name), want)
 	}
 	q = ListQuery{
 		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"),
@@ -168,7 +171,7 @@ func (a admin) phone(text, country string) (nudgewire.Phone, error) {
 		if !errors.Is(err, phones.ErrNone) {
 			words += ": " + err.Error()
 		}
-		return "", refusef(http.StatusBadRequest, "write it with its country code: +447700900123", "%s", words)
+		return "", rejectf(http.StatusBadRequest, "write it with its country code: +447700900123", "%s", words)
 	}
 	return nudgewire.Phone(digits), nil
 }
@@ -193,9 +196,9 @@ func (a admin) events(r *http.Request) (any, error) {
 }
 
 func (a admin) event(r *http.Request) (any, error) {
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	id, err := number(r, "id", "", "an event's number")
 	if err != nil {
-		return nil, refusef(http.StatusBadRequest, "", "%q is not an event's number", r.PathValue("id"))
+		return nil, err
 	}
 	s, err := a.Store.EventStory(r.Context(), nudgewire.EventID(id))
 	if err != nil {
@@ -260,7 +263,7 @@ func (a admin) messages(r *http.Request) (any, error) {
 	case slices.Contains(nudgewire.Statuses, nudgewire.Status(q.State)):
 		f.Status = nudgewire.Status(q.State)
 	case q.State != "":
-		return nil, refusef(http.StatusBadRequest, "one of: "+strings.Join(StateWords(), ", "), "unknown state %q", q.State)
+		return nil, rejectf(http.StatusBadRequest, "one of: "+strings.Join(StateWords(), ", "), "unknown state %q", q.State)
 	}
 	rows, err := a.Store.Dispatches(r.Context(), f)
 	if err != nil {
@@ -287,7 +290,7 @@ func (a admin) message(r *http.Request) (any, error) {
 
 // messageOf finds a message by our number, or by the service's message_id.
 func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) {
-	nothing := refusef(http.StatusNotFound, `"nudgewire messages list" shows the numbers`, "no dispatch or message %s", text)
+	nothing := rejectf(http.StatusNotFound, `"nudgewire messages list" shows the numbers`, "no dispatch or message %s", text)
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err == nil {
 		d, err := a.Store.DispatchStory(ctx, nudgewire.DispatchID(id))
@@ -352,7 +355,7 @@ func (a admin) why(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if phone == "" {
-		return nil, refusef(http.StatusBadRequest, "", "why needs a phone")
+		return nil, rejectf(http.StatusBadRequest, "", "why needs a phone")
 	}
 	stories, err := a.Store.Story(r.Context(), phone, q.Limit)
 	if err != nil {
@@ -380,7 +383,7 @@ func (a admin) why(r *http.Request) (any, error) {
 		if note != "" {
 			hint += "; " + note
 		}
-		return nil, refusef(http.StatusNotFound, hint, "nothing is known about %s", phone.Masked())
+		return nil, rejectf(http.StatusNotFound, hint, "nothing is known about %s", phone.Masked())
 	}
 	out := make([]StoryView, 0, len(stories)+len(rows)+len(followed)+len(left))
 	for i := range stories {
@@ -413,29 +416,40 @@ func told(out []StoryView, limit int, note string) []StoryView {
 	return out
 }
 
-// body reads a small JSON request strictly.
-func body(r *http.Request, into any) error {
-	dec := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return refusef(http.StatusBadRequest, "", "request body: %v", err)
+// with reads a small JSON request strictly, and hands it on.
+func with[T any](do func(*http.Request, T) (any, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		var in T
+		dec := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
+		dec.DisallowUnknownFields()
+		err := dec.Decode(&in)
+		if err == nil {
+			err = valid.Struct(&in)
+		}
+		if err != nil {
+			return nil, rejectf(http.StatusBadRequest, "", "request body: %v", err)
+		}
+		return do(r, in)
 	}
-	if err := valid.Struct(into); err != nil {
-		return refusef(http.StatusBadRequest, "", "request body: %v", err)
-	}
-	return nil
 }
 
-func (a admin) cancel(r *http.Request) (any, error) {
-	var in struct {
-		Reason string `json:"reason"`
+// number is a number in the request's path, from 1, of what the words name: "an event's number".
+func number(r *http.Request, part, hint, what string) (int64, error) {
+	n, err := strconv.ParseInt(r.PathValue(part), 10, 64)
+	if err != nil || n < 1 {
+		return 0, rejectf(http.StatusBadRequest, hint, "%q is not %s", r.PathValue(part), what)
 	}
-	if err := body(r, &in); err != nil {
-		return nil, err
-	}
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	return n, nil
+}
+
+type cancelRequest struct {
+	Reason string `json:"reason"`
+}
+
+func (a admin) cancel(r *http.Request, in cancelRequest) (any, error) {
+	id, err := number(r, "id", "", "a dispatch's number")
 	if err != nil {
-		return nil, refusef(http.StatusBadRequest, "", "%q is not a dispatch's number", r.PathValue("id"))
+		return nil, err
 	}
 	reason := byHandOf(r)
 	if in.Reason != "" {
@@ -447,22 +461,18 @@ func (a admin) cancel(r *http.Request) (any, error) {
 	return a.messageOf(r.Context(), r.PathValue("id"))
 }
 
-func (a admin) resolve(r *http.Request) (any, error) {
-	var in struct {
-		As     nudgewire.Resolution `json:"as"`
-		Reason string               `json:"reason"`
+type resolveRequest struct {
+	As     nudgewire.Resolution `json:"as"`
+	Reason string               `json:"reason"`
+}
+
+func (a admin) resolve(r *http.Request, in resolveRequest) (any, error) {
+	id, err := number(r, "id", "", "a dispatch's number")
+	if err == nil {
+		err = checkResolution(in.As)
 	}
-	if err := body(r, &in); err != nil {
-		return nil, err
-	}
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
-		return nil, refusef(http.StatusBadRequest, "", "%q is not a dispatch's number", r.PathValue("id"))
-	}
-	switch in.As {
-	case nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop:
-	default:
-		return nil, refusef(http.StatusBadRequest, "", "as %q: want accepted, resend or drop", in.As)
+		return nil, err
 	}
 	reason := said("resolved as "+string(in.As), person(r, ""), in.Reason)
 	if err := a.Store.Resolve(r.Context(), nudgewire.DispatchID(id), in.As, reason); err != nil {
@@ -471,13 +481,17 @@ func (a admin) resolve(r *http.Request) (any, error) {
 	return a.messageOf(r.Context(), r.PathValue("id"))
 }
 
+func checkResolution(as nudgewire.Resolution) error {
+	switch as {
+	case nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop:
+		return nil
+	}
+	return rejectf(http.StatusBadRequest, "", "as %q: want accepted, resend or drop", as)
+}
+
 // send queues one message to one phone at a person's word. It goes the way of every other
 // message: an event, a decision and a dispatch in one commit.
-func (a admin) send(r *http.Request) (any, error) {
-	var in SendRequest
-	if err := body(r, &in); err != nil {
-		return nil, err
-	}
+func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 	phone, err := a.phone(in.Phone, cmp.Or(in.Country, a.Country))
 	if err != nil {
 		return nil, err
@@ -490,11 +504,11 @@ func (a admin) send(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if in.Send.Template != "" && in.Send.Language == "" {
-		return nil, refusef(http.StatusBadRequest, "", "a template needs a language")
+		return nil, rejectf(http.StatusBadRequest, "", "a template needs a language")
 	}
 	if h := in.Send.Header; h != nil {
 		if err := triggers.Fetchable(h.URL); err != nil {
-			return nil, refusef(http.StatusBadRequest, "write an address such as https://shop.example/picture.jpg", "the header's %s: %v", h.Type, err)
+			return nil, rejectf(http.StatusBadRequest, "write an address such as https://shop.example/picture.jpg", "the header's %s: %v", h.Type, err)
 		}
 	}
 	if err := a.canLeave(r.Context(), &in, phone, &daemon); err != nil {
@@ -533,7 +547,7 @@ func (a admin) send(r *http.Request) (any, error) {
 // canLeave refuses what would wait and never leave.
 func (a admin) canLeave(ctx context.Context, in *SendRequest, phone nudgewire.Phone, d *DaemonView) error {
 	if in.Send.Text != "" && !d.Texts {
-		return refusef(http.StatusConflict, "set api.text_path to the path of the service's text endpoint, and reload", "plain texts cannot be sent: their endpoint is not known")
+		return rejectf(http.StatusConflict, "set api.text_path to the path of the service's text endpoint, and reload", "plain texts cannot be sent: their endpoint is not known")
 	}
 	if in.Category == nudgewire.Authentication {
 		return nil
@@ -542,7 +556,7 @@ func (a admin) canLeave(ctx context.Context, in *SendRequest, phone nudgewire.Ph
 	if err != nil || !blocked[phone] {
 		return err
 	}
-	return refusef(http.StatusConflict, "nudgewire contacts allow "+string(phone), "the contact %s is blocked: nothing but codes is sent to it", phone.Masked())
+	return rejectf(http.StatusConflict, "nudgewire contacts allow "+string(phone), "the contact %s is blocked: nothing but codes is sent to it", phone.Masked())
 }
 
 // Check holds a message sent by hand to the rules of one made by a trigger; what is wrong with it is an *Error.
@@ -553,7 +567,7 @@ func (in *SendRequest) Check() error {
 	switch in.Category {
 	case nudgewire.Marketing, nudgewire.Utility, nudgewire.Authentication:
 	default:
-		return refusef(http.StatusBadRequest, "", "category %q: want marketing, utility or authentication", in.Category)
+		return rejectf(http.StatusBadRequest, "", "category %q: want marketing, utility or authentication", in.Category)
 	}
 	kinds := 0
 	for _, s := range []string{in.Send.Template, in.Send.Campaign, in.Send.Text} {
@@ -562,7 +576,7 @@ func (in *SendRequest) Check() error {
 		}
 	}
 	if kinds != 1 {
-		return refusef(http.StatusBadRequest, "", "want exactly one of a template, a campaign and a text")
+		return rejectf(http.StatusBadRequest, "", "want exactly one of a template, a campaign and a text")
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -36,23 +35,19 @@ func (a admin) forecastRetry(r *http.Request) (any, error) {
 	return RetryView{Run: id, Job: f.Run.Job, Deliver: f.Run.Deliver, Tally: f.Run.Tally, Causes: f.Causes}, nil
 }
 
-func (a admin) resolvePart(r *http.Request) (any, error) {
-	var in PartWord
-	if err := body(r, &in); err != nil {
-		return nil, err
-	}
+func (a admin) resolvePart(r *http.Request, in PartWord) (any, error) {
 	id, err := runNumber(r)
 	if err != nil {
 		return nil, err
 	}
-	number, err := strconv.Atoi(r.PathValue("number"))
-	if err != nil || number < 1 {
-		return nil, refusef(http.StatusBadRequest, `"nudgewire jobs show" shows the parts`, "%q is not a part's number", r.PathValue("number"))
+	part, err := number(r, "number", `"nudgewire jobs show" shows the parts`, "a part's number")
+	if err != nil {
+		return nil, err
 	}
 	if in.As != nudgewire.ResolveAccepted && in.As != nudgewire.ResolveResend {
-		return nil, refusef(http.StatusBadRequest, "", "as %q: want accepted or resend", in.As)
+		return nil, rejectf(http.StatusBadRequest, "", "as %q: want accepted or resend", in.As)
 	}
-	if err := a.Jobs.ResolvePart(r.Context(), id, number, in.As, person(r, in.Who), in.Reason); err != nil {
+	if err := a.Jobs.ResolvePart(r.Context(), id, int(part), in.As, person(r, in.Who), in.Reason); err != nil {
 		return nil, jobError(err)
 	}
 	return a.runOf(r.Context(), id)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -40,14 +39,6 @@ type GroupView struct {
 	Count int64  `json:"count"`
 }
 
-func (a admin) bulkRoutes(route func(string, func(*http.Request) (any, error))) {
-	if a.Daemon != nil {
-		route("POST /v1/messages/cancel", a.cancelMany)
-		route("POST /v1/messages/retry", a.retryMany)
-		route("POST /v1/messages/resolve", a.resolveMany)
-	}
-}
-
 // filter is what the request narrows to.
 func (r *BulkRequest) filter() store.DispatchFilter {
 	return store.DispatchFilter{Trigger: r.Trigger, Template: r.Template, Run: r.Run, Since: r.Since, DueBefore: r.DueBefore}
@@ -62,14 +53,10 @@ func said(what, who, reason string) string {
 	return words
 }
 
-func (a admin) cancelMany(r *http.Request) (any, error) {
-	var in BulkRequest
-	if err := body(r, &in); err != nil {
-		return nil, err
-	}
+func (a admin) cancelMany(r *http.Request, in BulkRequest) (any, error) {
 	f := in.filter()
 	if f == (store.DispatchFilter{}) {
-		return nil, refusef(http.StatusBadRequest, "name a trigger, a template, a run or a time", "that would cancel everything that waits")
+		return nil, rejectf(http.StatusBadRequest, "name a trigger, a template, a run or a time", "that would cancel everything that waits")
 	}
 	f.State = nudgewire.StateWaiting
 	if in.DryRun {
@@ -80,11 +67,7 @@ func (a admin) cancelMany(r *http.Request) (any, error) {
 	return BulkView{Count: n}, err
 }
 
-func (a admin) retryMany(r *http.Request) (any, error) {
-	var in BulkRequest
-	if err := body(r, &in); err != nil {
-		return nil, err
-	}
+func (a admin) retryMany(r *http.Request, in BulkRequest) (any, error) {
 	f := in.filter()
 	switch in.State {
 	case string(nudgewire.StateRejected), string(nudgewire.StateDropped):
@@ -92,10 +75,10 @@ func (a admin) retryMany(r *http.Request) (any, error) {
 	case string(nudgewire.StatusFailed):
 		f.Status = nudgewire.StatusFailed
 	default:
-		return nil, refusef(http.StatusBadRequest, "", "state %q: want rejected, failed or dropped; what else ended may have reached the phone", in.State)
+		return nil, rejectf(http.StatusBadRequest, "", "state %q: want rejected, failed or dropped; what else ended may have reached the phone", in.State)
 	}
 	if in.Run != 0 {
-		return nil, refusef(http.StatusBadRequest, "nudgewire jobs retry RUN", "rows of a run go again with their run")
+		return nil, rejectf(http.StatusBadRequest, "nudgewire jobs retry RUN", "rows of a run go again with their run")
 	}
 	went, stay, err := a.Store.Retry(r.Context(), store.Retry{
 		Filter: f, Now: a.Now(), DryRun: in.DryRun,
@@ -108,15 +91,9 @@ func (a admin) retryMany(r *http.Request) (any, error) {
 	return out, nil
 }
 
-func (a admin) resolveMany(r *http.Request) (any, error) {
-	var in BulkRequest
-	if err := body(r, &in); err != nil {
+func (a admin) resolveMany(r *http.Request, in BulkRequest) (any, error) {
+	if err := checkResolution(in.As); err != nil {
 		return nil, err
-	}
-	switch in.As {
-	case nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop:
-	default:
-		return nil, refusef(http.StatusBadRequest, "", "as %q: want accepted, resend or drop", in.As)
 	}
 	f := in.filter()
 	f.State = nudgewire.StateInDoubt
@@ -134,25 +111,4 @@ func bulkView(groups []store.Tally) (v BulkView) {
 		v.Groups = append(v.Groups, GroupView{g.Words, g.N})
 	}
 	return v
-}
-
-// bulk asks about many messages at once, which may take longer than one request does.
-func (c *Client) bulk(ctx context.Context, what string, r BulkRequest) (v BulkView, err error) {
-	patient := &Client{http.Client{Transport: c.http.Transport}}
-	return v, patient.do(ctx, http.MethodPost, "/v1/messages/"+what, nil, r, &v)
-}
-
-// ResolveMany says what became of all messages in doubt that match, or counts them by their cause.
-func (c *Client) ResolveMany(ctx context.Context, r BulkRequest) (BulkView, error) {
-	return c.bulk(ctx, "resolve", r)
-}
-
-// RetryMany sends what surely did not reach the phone once more, or counts it.
-func (c *Client) RetryMany(ctx context.Context, r BulkRequest) (BulkView, error) {
-	return c.bulk(ctx, "retry", r)
-}
-
-// CancelMany ends all messages that wait and match, or counts them.
-func (c *Client) CancelMany(ctx context.Context, r BulkRequest) (BulkView, error) {
-	return c.bulk(ctx, "cancel", r)
 }

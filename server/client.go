@@ -53,13 +53,16 @@ func Local(h http.Handler) *Client {
 // Close lets go of idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// do sends one request and reads the answer into out. A refusal comes back as *Error.
-func (c *Client) do(ctx context.Context, method, path string, query url.Values, in, out any) error {
+// patient is the client for what takes as long as it takes: only ctx ends a request of it.
+func (c *Client) patient() *Client { return &Client{http.Client{Transport: c.http.Transport}} }
+
+// request sends one request. The caller closes the answer's body. A rejection comes back as *Error.
+func (c *Client) request(ctx context.Context, method, path string, query url.Values, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
 		text, err := json.Marshal(in)
 		if err != nil {
-			return fmt.Errorf("encode request: %w", err)
+			return nil, fmt.Errorf("encode request: %w", err)
 		}
 		body = bytes.NewReader(text)
 	}
@@ -70,31 +73,53 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
 	if err != nil {
-		return fmt.Errorf("ask the daemon: %w", err)
+		return nil, fmt.Errorf("ask the daemon: %w", err)
 	}
 	res, err := c.http.Do(req)
+	switch {
+	case errors.Is(err, ErrNoDaemon):
+		return nil, ErrNoDaemon
+	case err != nil:
+		return nil, fmt.Errorf("ask the daemon: %w", err)
+	case res.StatusCode < http.StatusBadRequest:
+		return res, nil
+	}
+	defer res.Body.Close()
+	e := &Error{Status: res.StatusCode}
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(e); err != nil || e.Words == "" {
+		e.Words = res.Status
+	}
+	return nil, e
+}
+
+// ask sends one request and reads its answer.
+func ask[T any](ctx context.Context, c *Client, method, path string, query url.Values, in any) (out T, err error) {
+	res, err := c.request(ctx, method, path, query, in)
 	if err != nil {
-		if errors.Is(err, ErrNoDaemon) {
-			return ErrNoDaemon
-		}
-		return fmt.Errorf("ask the daemon: %w", err)
+		return out, err
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
 	if err != nil {
-		return fmt.Errorf("read the daemon's answer: %w", err)
+		return out, fmt.Errorf("read the daemon's answer: %w", err)
 	}
-	if res.StatusCode >= http.StatusBadRequest {
-		e := &Error{Status: res.StatusCode}
-		if err := json.Unmarshal(text, e); err != nil || e.Words == "" {
-			e.Words = res.Status
-		}
-		return e
-	}
-	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("read the daemon's answer: %w", err)
-	}
-	return nil
+	return out, nil
+}
+
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
+	return ask[T](ctx, c, http.MethodGet, path, query, nil)
+}
+
+func post[T any](ctx context.Context, c *Client, path string, in any) (T, error) {
+	return ask[T](ctx, c, http.MethodPost, path, nil, in)
+}
+
+// numbered is the path of one event, message or run, and what is asked of it.
+func numbered[N ~int64](kind string, id N, rest string) string {
+	return "/v1/" + kind + "/" + strconv.FormatInt(int64(id), 10) + rest
 }
 
 // ListQuery narrows a list. Zero fields ask for nothing.
@@ -133,62 +158,84 @@ func (q ListQuery) values() url.Values {
 	return v
 }
 
-// Status asks how things stand.
-func (c *Client) Status(ctx context.Context) (v StatusView, err error) {
-	return v, c.do(ctx, http.MethodGet, "/v1/status", nil, nil, &v)
+// Status asks for the daemon's state.
+func (c *Client) Status(ctx context.Context) (StatusView, error) {
+	return get[StatusView](ctx, c, "/v1/status", nil)
 }
 
 // Reload makes the daemon read its config again. A bad config is an *Error with every problem
-// in its words, and the old one stays in force.
-func (c *Client) Reload(ctx context.Context) (v DaemonView, err error) {
-	return v, c.do(ctx, http.MethodPost, "/v1/reload", nil, nil, &v)
+// in its words, and the daemon goes on with the old one.
+func (c *Client) Reload(ctx context.Context) (DaemonView, error) {
+	return post[DaemonView](ctx, c, "/v1/reload", nil)
 }
 
 // Events lists events, newest first.
-func (c *Client) Events(ctx context.Context, q ListQuery) (v []EventView, err error) {
-	return v, c.do(ctx, http.MethodGet, "/v1/events", q.values(), nil, &v)
+func (c *Client) Events(ctx context.Context, q ListQuery) ([]EventView, error) {
+	return get[[]EventView](ctx, c, "/v1/events", q.values())
 }
 
 // Event is one event with its payload and all that came of it.
-func (c *Client) Event(ctx context.Context, id nudgewire.EventID) (v StoryView, err error) {
-	return v, c.do(ctx, http.MethodGet, "/v1/events/"+strconv.FormatInt(int64(id), 10), nil, nil, &v)
+func (c *Client) Event(ctx context.Context, id nudgewire.EventID) (StoryView, error) {
+	return get[StoryView](ctx, c, numbered("events", id, ""), nil)
 }
 
 // RejectedRequests lists requests that were not taken, newest first.
-func (c *Client) RejectedRequests(ctx context.Context, q ListQuery) (v []RejectedRequestView, err error) {
-	return v, c.do(ctx, http.MethodGet, "/v1/requests/rejected", q.values(), nil, &v)
+func (c *Client) RejectedRequests(ctx context.Context, q ListQuery) ([]RejectedRequestView, error) {
+	return get[[]RejectedRequestView](ctx, c, "/v1/requests/rejected", q.values())
 }
 
 // Messages lists dispatches with their messages, newest first.
-func (c *Client) Messages(ctx context.Context, q ListQuery) (v []MessageView, err error) {
-	return v, c.do(ctx, http.MethodGet, "/v1/messages", q.values(), nil, &v)
+func (c *Client) Messages(ctx context.Context, q ListQuery) ([]MessageView, error) {
+	return get[[]MessageView](ctx, c, "/v1/messages", q.values())
 }
 
 // Message is one message with its attempts. id is the dispatch's number, or the service's
 // message_id.
-func (c *Client) Message(ctx context.Context, id string) (v MessageView, err error) {
-	return v, c.do(ctx, http.MethodGet, "/v1/messages/"+url.PathEscape(id), nil, nil, &v)
+func (c *Client) Message(ctx context.Context, id string) (MessageView, error) {
+	return get[MessageView](ctx, c, "/v1/messages/"+url.PathEscape(id), nil)
 }
 
 // Cancel ends a waiting dispatch.
-func (c *Client) Cancel(ctx context.Context, id nudgewire.DispatchID, reason string) (v MessageView, err error) {
-	in := map[string]string{"reason": reason}
-	return v, c.do(ctx, http.MethodPost, "/v1/messages/"+strconv.FormatInt(int64(id), 10)+"/cancel", nil, in, &v)
+func (c *Client) Cancel(ctx context.Context, id nudgewire.DispatchID, reason string) (MessageView, error) {
+	return post[MessageView](ctx, c, numbered("messages", id, "/cancel"), cancelRequest{reason})
 }
 
 // Resolve says what became of a dispatch in doubt.
-func (c *Client) Resolve(ctx context.Context, id nudgewire.DispatchID, how nudgewire.Resolution, reason string) (v MessageView, err error) {
-	in := map[string]string{"as": string(how), "reason": reason}
-	return v, c.do(ctx, http.MethodPost, "/v1/messages/"+strconv.FormatInt(int64(id), 10)+"/resolve", nil, in, &v)
+func (c *Client) Resolve(ctx context.Context, id nudgewire.DispatchID, how nudgewire.Resolution, reason string) (MessageView, error) {
+	return post[MessageView](ctx, c, numbered("messages", id, "/resolve"), resolveRequest{how, reason})
+}
+
+// ResolveMany says what became of all messages in doubt that match, or counts them by their cause.
+func (c *Client) ResolveMany(ctx context.Context, r BulkRequest) (BulkView, error) {
+	return post[BulkView](ctx, c.patient(), "/v1/messages/resolve", r)
+}
+
+// RetryMany sends what surely did not reach the phone once more, or counts it.
+func (c *Client) RetryMany(ctx context.Context, r BulkRequest) (BulkView, error) {
+	return post[BulkView](ctx, c.patient(), "/v1/messages/retry", r)
+}
+
+// CancelMany ends all messages that wait and match, or counts them.
+func (c *Client) CancelMany(ctx context.Context, r BulkRequest) (BulkView, error) {
+	return post[BulkView](ctx, c.patient(), "/v1/messages/cancel", r)
 }
 
 // Why tells the whole story of a phone, oldest event first.
-func (c *Client) Why(ctx context.Context, phone string, limit int) (v []StoryView, err error) {
-	q := ListQuery{Phone: phone, Limit: limit}
-	return v, c.do(ctx, http.MethodGet, "/v1/why", q.values(), nil, &v)
+func (c *Client) Why(ctx context.Context, phone string, limit int) ([]StoryView, error) {
+	return get[[]StoryView](ctx, c, "/v1/why", ListQuery{Phone: phone, Limit: limit}.values())
 }
 
 // Send asks for one message by hand; what comes back waits to be sent, or with DryRun would.
-func (c *Client) Send(ctx context.Context, r SendRequest) (v MessageView, err error) {
-	return v, c.do(ctx, http.MethodPost, "/v1/send", nil, r, &v)
+func (c *Client) Send(ctx context.Context, r SendRequest) (MessageView, error) {
+	return post[MessageView](ctx, c, "/v1/send", r)
+}
+
+// Halt stops something, and gives all that is halted then.
+func (c *Client) Halt(ctx context.Context, r HaltRequest) ([]HaltView, error) {
+	return post[[]HaltView](ctx, c, "/v1/halt", r)
+}
+
+// Resume lets something go on, and gives all that is still halted.
+func (c *Client) Resume(ctx context.Context, r HaltRequest) ([]HaltView, error) {
+	return post[[]HaltView](ctx, c, "/v1/resume", r)
 }

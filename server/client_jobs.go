@@ -1,7 +1,11 @@
 package server
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -9,50 +13,89 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// Jobs lists the jobs of the config in force.
-func (c *Client) Jobs(ctx context.Context) (v []JobView, err error) {
-	return v, c.do(ctx, http.MethodGet, "/v1/jobs", nil, nil, &v)
+// Jobs lists the jobs of the config.
+func (c *Client) Jobs(ctx context.Context) ([]JobView, error) {
+	return get[[]JobView](ctx, c, "/v1/jobs", nil)
 }
 
-// Forecast reads a job's source and says what a run would do. It takes as long as that takes:
-// only ctx ends it.
-func (c *Client) Forecast(ctx context.Context, job string) (v ForecastView, err error) {
-	patient := &Client{http.Client{Transport: c.http.Transport}}
-	return v, patient.do(ctx, http.MethodPost, "/v1/jobs/"+url.PathEscape(job)+"/forecast", nil, nil, &v)
+// Forecast reads a job's source and says what a run would do.
+func (c *Client) Forecast(ctx context.Context, job string) (ForecastView, error) {
+	return post[ForecastView](ctx, c.patient(), "/v1/jobs/"+url.PathEscape(job)+"/forecast", nil)
 }
 
 // RunJob fires a job by hand.
-func (c *Client) RunJob(ctx context.Context, job string, o RunOrder) (v RunView, err error) {
-	return v, c.do(ctx, http.MethodPost, "/v1/jobs/"+url.PathEscape(job)+"/run", nil, o, &v)
+func (c *Client) RunJob(ctx context.Context, job string, o RunOrder) (RunView, error) {
+	return post[RunView](ctx, c, "/v1/jobs/"+url.PathEscape(job)+"/run", o)
 }
 
 // Runs lists runs, newest first; q.Trigger is the job's name.
-func (c *Client) Runs(ctx context.Context, q ListQuery) (v []RunView, err error) {
-	return v, c.do(ctx, http.MethodGet, "/v1/runs", q.values(), nil, &v)
+func (c *Client) Runs(ctx context.Context, q ListQuery) ([]RunView, error) {
+	return get[[]RunView](ctx, c, "/v1/runs", q.values())
 }
 
 // Run is one run with its parts.
-func (c *Client) Run(ctx context.Context, id nudgewire.RunID) (v RunView, err error) {
-	return v, c.do(ctx, http.MethodGet, "/v1/runs/"+strconv.FormatInt(int64(id), 10), nil, nil, &v)
+func (c *Client) Run(ctx context.Context, id nudgewire.RunID) (RunView, error) {
+	return get[RunView](ctx, c, numbered("runs", id, ""), nil)
 }
 
 // OrderRun approves, pauses, resumes, cancels or retries a run, and gives it as it is then; for
 // retry, the new one.
-func (c *Client) OrderRun(ctx context.Context, id nudgewire.RunID, word string, o RunOrder) (v RunView, err error) {
-	return v, c.do(ctx, http.MethodPost, "/v1/runs/"+strconv.FormatInt(int64(id), 10)+"/"+word, nil, o, &v)
+func (c *Client) OrderRun(ctx context.Context, id nudgewire.RunID, word string, o RunOrder) (RunView, error) {
+	return post[RunView](ctx, c, numbered("runs", id, "/"+word), o)
+}
+
+// ForecastRetry says what a retry of a run would send; inDoubt asks for parts in doubt, too.
+func (c *Client) ForecastRetry(ctx context.Context, id nudgewire.RunID, inDoubt bool) (RetryView, error) {
+	q := url.Values{}
+	if inDoubt {
+		q.Set("in_doubt", "true")
+	}
+	return get[RetryView](ctx, c.patient(), numbered("runs", id, "/retry"), q)
+}
+
+// ResolvePart says what became of a part in doubt, and gives the run as it is then.
+func (c *Client) ResolvePart(ctx context.Context, id nudgewire.RunID, number int, w PartWord) (RunView, error) {
+	return post[RunView](ctx, c, numbered("runs", id, "/parts/"+strconv.Itoa(number)+"/resolve"), w)
+}
+
+// Rows calls each for every row of a run while the answer comes in, and gives what is not known,
+// in words: files that are gone or were changed. An answer that was cut short is an error.
+func (c *Client) Rows(ctx context.Context, id nudgewire.RunID, each func(*RowView) error) (problems []string, err error) {
+	res, err := c.patient().request(ctx, http.MethodGet, numbered("runs", id, "/rows"), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	dec := json.NewDecoder(bufio.NewReaderSize(res.Body, 1<<16))
+	for {
+		var line rowLine
+		if err := dec.Decode(&line); err != nil {
+			return problems, fmt.Errorf("the daemon's answer was cut short: %w", err)
+		}
+		switch {
+		case line.Row != nil:
+			if err := each(line.Row); err != nil {
+				return problems, err
+			}
+		case line.Problem != "":
+			problems = append(problems, line.Problem)
+		case line.End:
+			return problems, nil
+		}
+	}
 }
 
 // Blocks lists blocked contacts.
-func (c *Client) Blocks(ctx context.Context, q ListQuery) (v []BlockView, err error) {
-	return v, c.do(ctx, http.MethodGet, "/v1/blocks", q.values(), nil, &v)
+func (c *Client) Blocks(ctx context.Context, q ListQuery) ([]BlockView, error) {
+	return get[[]BlockView](ctx, c, "/v1/blocks", q.values())
 }
 
 // Block blocks contacts.
-func (c *Client) Block(ctx context.Context, r BlockRequest) (v BlockAnswer, err error) {
-	return v, c.do(ctx, http.MethodPost, "/v1/blocks", nil, r, &v)
+func (c *Client) Block(ctx context.Context, r BlockRequest) (BlockAnswer, error) {
+	return post[BlockAnswer](ctx, c, "/v1/blocks", r)
 }
 
 // Allow ends a contact's block.
-func (c *Client) Allow(ctx context.Context, phone string) (v BlockView, err error) {
-	return v, c.do(ctx, http.MethodDelete, "/v1/blocks/"+url.PathEscape(phone), nil, nil, &v)
+func (c *Client) Allow(ctx context.Context, phone string) (BlockView, error) {
+	return ask[BlockView](ctx, c, http.MethodDelete, "/v1/blocks/"+url.PathEscape(phone), nil, nil)
 }

@@ -21,8 +21,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Words }
 
-// refusef makes an Error.
-func refusef(status int, hint, format string, args ...any) error {
+// rejectf makes an Error.
+func rejectf(status int, hint, format string, args ...any) error {
 	return &Error{Status: status, Hint: hint, Words: fmt.Sprintf(format, args...)}
 }
 

@@ -130,13 +130,6 @@ type HaltRequest struct {
 	Reason string          `json:"reason,omitempty"`
 }
 
-func (a admin) haltRoutes(route func(string, func(*http.Request) (any, error))) {
-	if a.Daemon != nil {
-		route("POST /v1/halt", a.halt)
-		route("POST /v1/resume", a.resume)
-	}
-}
-
 // haltViews are what is halted, and then the runs that are paused.
 func (a admin) haltViews(ctx context.Context) ([]HaltView, error) {
 	halts, err := a.Store.Halts(ctx)
@@ -218,7 +211,7 @@ func (a admin) known(ctx context.Context, in HaltRequest) error {
 	if unsent, err := a.Store.Unsent(ctx, in.Scope, in.Name); err != nil || unsent {
 		return err
 	}
-	return refusef(http.StatusNotFound, a.nearestTo(in, names), "no %s %q in the config, and nothing of that name waits to be sent; nothing was halted", in.Scope, in.Name)
+	return rejectf(http.StatusNotFound, a.nearestTo(in, names), "no %s %q in the config, and nothing of that name waits to be sent; nothing was halted", in.Scope, in.Name)
 }
 
 // nearestTo is the hint for a name that is not there.
@@ -272,7 +265,7 @@ func (a admin) notHalted(ctx context.Context, in HaltRequest) error {
 	case len(halts) == 0:
 		hint = "nothing is halted"
 	}
-	return refusef(http.StatusNotFound, hint, "%s", words)
+	return rejectf(http.StatusNotFound, hint, "%s", words)
 }
 
 // HaltHint helps on who names a scope that cannot be halted.
@@ -291,34 +284,29 @@ func HaltHint(scope, name string) string {
 	return ""
 }
 
-// haltRequest reads what to halt or to resume.
-func haltRequest(r *http.Request) (in HaltRequest, err error) {
-	if err := body(r, &in); err != nil {
-		return in, err
-	}
-	named := in.Name != ""
+// check rejects what cannot be halted or resumed.
+func (in *HaltRequest) check() error {
 	switch in.Scope {
 	case store.HaltAll, store.HaltDamage:
-		if named {
-			return in, refusef(http.StatusBadRequest, "", "%s takes no name", in.Scope)
+		if in.Name != "" {
+			return rejectf(http.StatusBadRequest, "", "%s takes no name", in.Scope)
 		}
 	case store.HaltTrigger, store.HaltTemplate, store.HaltJob:
-		if !named {
-			return in, refusef(http.StatusBadRequest, "", "which %s?", in.Scope)
+		if in.Name == "" {
+			return rejectf(http.StatusBadRequest, "", "which %s?", in.Scope)
 		}
 	default:
-		return in, refusef(http.StatusBadRequest, HaltHint(string(in.Scope), in.Name), "scope %q: want all, trigger, template or job", in.Scope)
+		return rejectf(http.StatusBadRequest, HaltHint(string(in.Scope), in.Name), "scope %q: want all, trigger, template or job", in.Scope)
 	}
-	return in, nil
+	return nil
 }
 
-func (a admin) halt(r *http.Request) (any, error) {
-	in, err := haltRequest(r)
-	if err != nil {
+func (a admin) halt(r *http.Request, in HaltRequest) (any, error) {
+	if err := in.check(); err != nil {
 		return nil, err
 	}
 	if in.Scope == store.HaltDamage {
-		return nil, refusef(http.StatusBadRequest, "", "only damage itself halts for damage; write all")
+		return nil, rejectf(http.StatusBadRequest, "", "only damage itself halts for damage; write all")
 	}
 	if err := a.known(r.Context(), in); err != nil {
 		return nil, err
@@ -331,9 +319,8 @@ func (a admin) halt(r *http.Request) (any, error) {
 	return a.haltViews(r.Context())
 }
 
-func (a admin) resume(r *http.Request) (any, error) {
-	in, err := haltRequest(r)
-	if err != nil {
+func (a admin) resume(r *http.Request, in HaltRequest) (any, error) {
+	if err := in.check(); err != nil {
 		return nil, err
 	}
 	halts, err := a.Store.Halts(r.Context())
@@ -360,14 +347,4 @@ func (a admin) resume(r *http.Request) (any, error) {
 	a.Log.Warn("resumed by a person", zap.String("what", was.What()), zap.String("who", person(r, "")),
 		zap.String("was_halted_because", was.Reason), zap.Time("was_halted_since", was.At))
 	return a.haltViews(r.Context())
-}
-
-// Halt stops something, and gives all that is halted then.
-func (c *Client) Halt(ctx context.Context, r HaltRequest) (v []HaltView, err error) {
-	return v, c.do(ctx, http.MethodPost, "/v1/halt", nil, r, &v)
-}
-
-// Resume lets something go on, and gives all that is still halted.
-func (c *Client) Resume(ctx context.Context, r HaltRequest) (v []HaltView, err error) {
-	return v, c.do(ctx, http.MethodPost, "/v1/resume", nil, r, &v)
 }

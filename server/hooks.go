@@ -61,8 +61,8 @@ type HooksOptions struct {
 	Samples bool
 	// Ready says why the daemon cannot take webhooks at present; nil when it can.
 	Ready func(context.Context) error
-	// Held says whether damage keeps everything from being sent; nil is never.
-	Held func() bool
+	// Damaged says whether damage keeps everything from being sent; nil is never.
+	Damaged func() bool
 }
 
 // Hooks is the public door: POST /hooks/{connector}, GET /healthz and GET /readyz.
@@ -236,14 +236,14 @@ func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 		if others, ok := h.lines.notReady.line(h.Now()); ok {
 			h.Log.Warn("not ready", zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
-		say(w, http.StatusServiceUnavailable, "not ready")
+		Readiness{}.write(w)
 		return
 	}
-	if h.Held != nil && h.Held() {
-		say(w, http.StatusOK, "ready for webhooks; nothing is sent until the damage is reviewed")
-		return
+	v := Readiness{Ready: true}
+	if h.Damaged != nil && h.Damaged() {
+		v.Note = "webhooks are taken; nothing is sent until the damage is reviewed"
 	}
-	say(w, http.StatusOK, "ready")
+	v.write(w)
 }
 
 // A call is a request on its way in.

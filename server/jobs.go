@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -60,15 +59,19 @@ func (a admin) jobRoutes(mux *http.ServeMux, route func(string, func(*http.Reque
 	if a.Jobs == nil || a.Daemon == nil {
 		return
 	}
-	route("POST /v1/jobs/{name}/run", a.fire)
+	route("POST /v1/jobs/{name}/run", with(a.fire))
 	for word, do := range map[string]func(context.Context, nudgewire.RunID, string) error{
 		"approve": a.Jobs.Approve, "pause": a.Jobs.Pause, "resume": a.Jobs.Resume, "cancel": a.Jobs.Cancel,
 	} {
-		route("POST /v1/runs/{id}/"+word, func(r *http.Request) (any, error) { return a.order(r, do) })
+		route("POST /v1/runs/{id}/"+word, with(func(r *http.Request, in RunOrder) (any, error) {
+			return a.ordered(r, in, func(who string, id nudgewire.RunID) (nudgewire.RunID, error) {
+				return id, do(r.Context(), id, who)
+			})
+		}))
 	}
-	route("POST /v1/runs/{id}/retry", a.retry)
-	route("POST /v1/runs/{id}/parts/{number}/resolve", a.resolvePart)
-	route("POST /v1/blocks", a.block)
+	route("POST /v1/runs/{id}/retry", with(a.retry))
+	route("POST /v1/runs/{id}/parts/{number}/resolve", with(a.resolvePart))
+	route("POST /v1/blocks", with(a.block))
 	route("DELETE /v1/blocks/{phone}", a.allow)
 }
 
@@ -82,14 +85,14 @@ func jobError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, scheduler.ErrNoRun), errors.Is(err, store.ErrNotFound):
-		return refusef(http.StatusNotFound, `"nudgewire jobs history" shows the numbers`, "there is no such run")
+		return rejectf(http.StatusNotFound, `"nudgewire jobs history" shows the numbers`, "there is no such run")
 	case errors.Is(err, scheduler.ErrMoved):
-		return refusef(http.StatusConflict, "look at it with jobs show, then try again", "the run moved on in this very moment; nothing was changed")
+		return rejectf(http.StatusConflict, "look at it with jobs show, then try again", "the run moved on in this very moment; nothing was changed")
 	case errors.As(err, &hinted):
 		if errors.Is(err, scheduler.ErrNothing) {
-			return refusef(http.StatusNotFound, hinted.Hint(), "%s", err.Error())
+			return rejectf(http.StatusNotFound, hinted.Hint(), "%s", err.Error())
 		}
-		return refusef(http.StatusConflict, hinted.Hint(), "%s", err.Error())
+		return rejectf(http.StatusConflict, hinted.Hint(), "%s", err.Error())
 	default:
 		return err
 	}
@@ -132,7 +135,7 @@ func (a admin) noJob(name string) error {
 	if near := nearest.Of(name, names); near != "" {
 		hint = `did you mean "` + near + `"?`
 	}
-	return refusef(http.StatusNotFound, hint, "no job %q in the config", name)
+	return rejectf(http.StatusNotFound, hint, "no job %q in the config", name)
 }
 
 func (a admin) forecast(r *http.Request) (any, error) {
@@ -144,7 +147,7 @@ func (a admin) forecast(r *http.Request) (any, error) {
 		if hinted, ok := jobError(err).(*Error); ok { //nolint:errorlint // jobError wraps nothing
 			return nil, hinted
 		}
-		return nil, refusef(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
+		return nil, rejectf(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
 	}
 	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Held: f.Held, Repeats: f.Repeats, Repeat: f.RepeatWords, Nothing: f.Nothing, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis}
 	for _, p := range f.Previews {
@@ -153,11 +156,7 @@ func (a admin) forecast(r *http.Request) (any, error) {
 	return v, nil
 }
 
-func (a admin) fire(r *http.Request) (any, error) {
-	var in RunOrder
-	if err := body(r, &in); err != nil {
-		return nil, err
-	}
+func (a admin) fire(r *http.Request, in RunOrder) (any, error) {
 	order := scheduler.HandOrder{Repeats: in.Repeats}
 	if in.Approve {
 		order.Approved = person(r, in.Who)
@@ -173,41 +172,28 @@ func (a admin) fire(r *http.Request) (any, error) {
 }
 
 func runNumber(r *http.Request) (nudgewire.RunID, error) {
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	if err != nil || id < 1 {
-		return 0, refusef(http.StatusBadRequest, `"nudgewire jobs history" shows the numbers`, "%q is not a run's number", r.PathValue("id"))
-	}
-	return nudgewire.RunID(id), nil
+	id, err := number(r, "id", `"nudgewire jobs history" shows the numbers`, "a run's number")
+	return nudgewire.RunID(id), err
 }
 
-func (a admin) order(r *http.Request, do func(context.Context, nudgewire.RunID, string) error) (any, error) {
-	return a.ordered(r, func(in RunOrder, id nudgewire.RunID) (nudgewire.RunID, error) {
-		return id, do(r.Context(), id, in.Who)
-	})
-}
-
-func (a admin) retry(r *http.Request) (any, error) {
-	return a.ordered(r, func(in RunOrder, id nudgewire.RunID) (nudgewire.RunID, error) {
-		return a.Jobs.Retry(r.Context(), id, in.Who, in.InDoubt)
+func (a admin) retry(r *http.Request, in RunOrder) (any, error) {
+	return a.ordered(r, in, func(who string, id nudgewire.RunID) (nudgewire.RunID, error) {
+		return a.Jobs.Retry(r.Context(), id, who, in.InDoubt)
 	})
 }
 
 // ordered carries out an order about a run and shows the run that do names.
-func (a admin) ordered(r *http.Request, do func(RunOrder, nudgewire.RunID) (nudgewire.RunID, error)) (any, error) {
-	var in RunOrder
-	if err := body(r, &in); err != nil {
-		return nil, err
-	}
-	id, err := runNumber(r)
+func (a admin) ordered(r *http.Request, in RunOrder, do func(who string, id nudgewire.RunID) (nudgewire.RunID, error)) (any, error) {
+	of, err := runNumber(r)
 	if err != nil {
 		return nil, err
 	}
-	in.Who = person(r, in.Who)
-	of := id
-	if id, err = do(in, id); err != nil {
+	who := person(r, in.Who)
+	id, err := do(who, of)
+	if err != nil {
 		return nil, jobError(err)
 	}
-	a.Log.Info("a person's order about a run", zap.String("order", path.Base(r.URL.Path)), zap.Int64("run", int64(of)), zap.String("who", in.Who))
+	a.Log.Info("a person's order about a run", zap.String("order", path.Base(r.URL.Path)), zap.Int64("run", int64(of)), zap.String("who", who))
 	return a.runOf(r.Context(), id)
 }
 
@@ -217,7 +203,7 @@ func (a admin) runs(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if q.State != "" && !slices.Contains(nudgewire.RunStates, nudgewire.RunState(q.State)) {
-		return nil, refusef(http.StatusBadRequest, "one of: "+strings.Join(RunWords(), ", "), "unknown state %q", q.State)
+		return nil, rejectf(http.StatusBadRequest, "one of: "+strings.Join(RunWords(), ", "), "unknown state %q", q.State)
 	}
 	return a.runsOf(r.Context(), store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: nudgewire.RunState(q.State)})
 }
@@ -327,13 +313,9 @@ func (a admin) blocks(r *http.Request) (any, error) {
 // maxBlocks bounds one request; a longer list comes in several.
 const maxBlocks = 10_000
 
-func (a admin) block(r *http.Request) (any, error) {
-	var in BlockRequest
-	if err := body(r, &in); err != nil {
-		return nil, err
-	}
+func (a admin) block(r *http.Request, in BlockRequest) (any, error) {
 	if len(in.Phones) == 0 || len(in.Phones) > maxBlocks {
-		return nil, refusef(http.StatusBadRequest, "", "want 1 to %d phones, not %d", maxBlocks, len(in.Phones))
+		return nil, rejectf(http.StatusBadRequest, "", "want 1 to %d phones, not %d", maxBlocks, len(in.Phones))
 	}
 	var blocks []store.Block
 	answer := BlockAnswer{}
@@ -360,7 +342,7 @@ func (a admin) allow(r *http.Request) (any, error) {
 	}
 	err = a.Store.Allow(r.Context(), phone)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, refusef(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone.Masked())
+		return nil, rejectf(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone.Masked())
 	}
 	return BlockView{Phone: phone}, err
 }

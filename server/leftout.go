@@ -39,7 +39,7 @@ func (a admin) whyNoPhone(r *http.Request, no *Error) (any, error) {
 		return nil, err
 	}
 	if len(left) == 0 {
-		return nil, refusef(no.Status, joined(no.Hint, note), "%s; no run whose files are kept excluded it", no.Words)
+		return nil, rejectf(no.Status, joined(no.Hint, note), "%s; no run whose files are kept excluded it", no.Words)
 	}
 	return told(left, list.Limit, note), nil
 }

@@ -48,8 +48,8 @@ func TestARecordNamesTheUserOfTheSocketAndTheClaimBeside(t *testing.T) {
 		"x\x1b[31m\nforged":      me.Username + ` (as "x·[31m·forged")`,
 		strings.Repeat("a", 100): me.Username + ` (as "` + strings.Repeat("a", 63) + `…")`,
 	} {
-		var got DaemonView
-		if err := ask.do(t.Context(), http.MethodGet, "/", map[string][]string{"who": {claim}}, nil, &got); err != nil {
+		got, err := get[DaemonView](t.Context(), ask, "/", map[string][]string{"who": {claim}})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if got.API != want || got.Rate != "by hand ("+me.Username+")" {

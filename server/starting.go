@@ -1,12 +1,29 @@
 package server
 
 import (
+	"encoding/json"
 	"net/http"
-	"strconv"
 )
 
+// A Readiness is the answer of GET /readyz: status 200 while webhooks can be stored, else 503.
+type Readiness struct {
+	Ready    bool   `json:"ready"`
+	Starting string `json:"starting,omitempty"` // what the daemon waits for before it can open its data: "the disk is full"
+	Note     string `json:"note,omitempty"`
+}
+
+func (v Readiness) write(w http.ResponseWriter) {
+	status := http.StatusOK
+	if !v.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // whoever asked is gone
+}
+
 // Starting answers at the public door while the daemon waits for what it cannot start without. Anybody may ask, so why names
-// no place: "the disk is full".
+// no folder.
 func Starting(why func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["X-Content-Type-Options"] = nosniff
@@ -14,10 +31,8 @@ func Starting(why func() string) http.Handler {
 			say(w, http.StatusOK, "ok")
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Retry-After", "5")
 		w.Header().Set("Connection", "close")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		w.Write([]byte(`{"error":"not ready, try again","starting":` + strconv.Quote(why()) + "}\n"))
+		Readiness{Starting: why(), Note: "not ready, try again"}.write(w)
 	})
 }

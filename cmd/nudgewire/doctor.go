@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,14 +160,14 @@ func (d *doctor) config(path string) {
 
 // address asks for a sign of life of the public door at base.
 func (d *doctor) address(ctx context.Context, what, base, cure string) {
-	status, words, err := d.get(ctx, base+"/readyz")
+	v, status, err := d.readiness(ctx, base)
 	switch {
-	case err != nil:
+	case status == 0:
 		d.found(wellBad, what, cure, "%s does not answer: %v", base, err)
-	case status == http.StatusOK && strings.Contains(words, "ready"):
+	case v.Ready:
 		d.found(wellGood, what, "", "%s answers, and takes webhooks", base)
-	case starting(words) != "":
-		d.found(wellBad, what, "make room, or look at the disk; the daemon goes on by itself", "%s takes no webhooks, and the daemon cannot open its data: %s", base, starting(words))
+	case v.Starting != "":
+		d.found(wellBad, what, "make room, or look at the disk; the daemon goes on by itself", "%s takes no webhooks, and the daemon cannot open its data: %s", base, v.Starting)
 	case status == http.StatusServiceUnavailable:
 		d.found(wellBad, what, "the daemon's log says why", "%s answers that it is not ready", base)
 	default:
@@ -176,15 +175,19 @@ func (d *doctor) address(ctx context.Context, what, base, cure string) {
 	}
 }
 
-// starting is what a daemon waits for that has not opened its data yet, of its answer at the door; "" for none.
-func starting(answer string) string {
-	var view struct {
-		Starting string `json:"starting"`
+// readiness is what the door at base says of itself; status is 0 where nobody answers.
+func (d *doctor) readiness(ctx context.Context, base string) (v server.Readiness, status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", http.NoBody)
+	if err != nil {
+		return v, 0, err
 	}
-	if json.Unmarshal([]byte(answer), &view) != nil {
-		return ""
+	res, err := d.client.Do(req)
+	if err != nil {
+		return v, 0, err
 	}
-	return view.Starting
+	defer res.Body.Close()
+	// What is no JSON comes from another server.
+	return v, res.StatusCode, json.NewDecoder(io.LimitReader(res.Body, 4<<10)).Decode(&v)
 }
 
 func (d *doctor) public(ctx context.Context) {
@@ -193,21 +196,6 @@ func (d *doctor) public(ctx context.Context) {
 		return
 	}
 	d.address(ctx, "public address", d.cfg.Server.PublicURL, "look at the name, the certificate, and the proxy or tunnel before the daemon")
-}
-
-// get is a GET's status and the beginning of its answer.
-func (d *doctor) get(ctx context.Context, url string) (status int, words string, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return 0, "", err
-	}
-	res, err := d.client.Do(req)
-	if err != nil {
-		return 0, "", err
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
-	return res.StatusCode, string(text), err
 }
 
 // daemon asks the running process, or its database, about connectors and work.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
@@ -123,8 +124,8 @@ func usageErrors(cmd *cobra.Command) {
 // flagError names the nearest flag, which cobra does for commands only.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := "usage: " + cmd.UseLine()
-	if _, word, ok := strings.Cut(err.Error(), "unknown flag: --"); ok {
-		if near := nearest.Of(word, flagNames(cmd)); near != "" {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		if near := nearest.Of(unknown.GetSpecifiedName(), flagNames(cmd)); near != "" {
 			hint = "did you mean --" + near + "?"
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"go.uber.org/zap"
 
@@ -112,8 +111,8 @@ func (d *doctor) answers(ctx context.Context) bool {
 	if d.cfg.Server.Listen == "" {
 		return false
 	}
-	status, words, err := d.get(ctx, localURL(d.cfg)+"/readyz")
-	return err == nil && starting(words) == "" && (status == http.StatusServiceUnavailable || (status == http.StatusOK && strings.Contains(words, "ready")))
+	v, status, err := d.readiness(ctx, localURL(d.cfg))
+	return err == nil && v.Starting == "" && (v.Ready || status == http.StatusServiceUnavailable)
 }
 
 // starting is what the daemon at the door waits for before it can open its data; "" for none.
@@ -121,11 +120,8 @@ func (d *doctor) starting(ctx context.Context) string {
 	if d.cfg.Server.Listen == "" {
 		return ""
 	}
-	_, words, err := d.get(ctx, localURL(d.cfg)+"/readyz")
-	if err != nil {
-		return ""
-	}
-	return starting(words)
+	v, _, _ := d.readiness(ctx, localURL(d.cfg))
+	return v.Starting
 }
 
 // elsewhere is a daemon at the door whose socket is not beside the data.
