@@ -3,7 +3,7 @@ package scheduler
 import (
 	"slices"
 
-	"github.com/nudgewire/nudgewire/triggers"
+	"github.com/nudgewire/nudgewire/expressions"
 )
 
 // Expressions is the language of triggers over a row's columns: what somebody learned there,
@@ -12,7 +12,7 @@ type Expressions struct{}
 
 // Compile reads a text.
 func (Expressions) Compile(text string) (Template, []Fault) {
-	t, found := triggers.CompileRow(text)
+	t, found := expressions.CompileRow(text)
 	faults := make([]Fault, len(found))
 	for i, f := range found {
 		faults[i] = Fault(f)
@@ -20,7 +20,7 @@ func (Expressions) Compile(text string) (Template, []Fault) {
 	return rowTemplate{t}, faults
 }
 
-type rowTemplate struct{ *triggers.RowText }
+type rowTemplate struct{ *expressions.RowText }
 
 // Bind looks the columns up as Plain does.
 func (t rowTemplate) Bind(columns []string, facts map[string]string) (Filler, error) {
@@ -32,7 +32,7 @@ func (t rowTemplate) Bind(columns []string, facts map[string]string) (Filler, er
 	return rowFiller{f}, nil
 }
 
-type rowFiller struct{ *triggers.RowFiller }
+type rowFiller struct{ *expressions.RowFiller }
 
 // Fill puts a row's cells in.
 func (f rowFiller) Fill(row Row) (text, trouble string) { return f.RowFiller.Fill(row) }

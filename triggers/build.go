@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/expressions"
 )
 
 // A rule is a Rule compiled.
@@ -15,10 +16,10 @@ type rule struct {
 	forget   bool // keep_variables: false
 	on       []pattern
 	cancelOn []pattern
-	clauses  []*clause
-	key      eval     // nil for the natural key
-	families []string // whose identifiers are keys: one, or more where "on" has several
-	until    *until   // nil for a plain wait
+	clauses  []*expressions.Condition
+	key      *expressions.Expression // nil for the natural key
+	families []string                // whose identifiers are keys: one, or more where "on" has several
+	until    *until                  // nil for a plain wait
 	expires  time.Duration
 	maxAge   time.Duration
 	remember time.Duration
@@ -49,9 +50,9 @@ func (b *builder) warn(path, hint, format string, args ...any) {
 	b.problems[len(b.problems)-1].Warning = true
 }
 
-func (b *builder) faults(path string, found []fault) {
+func (b *builder) faults(path string, found []expressions.Fault) {
 	for _, f := range found {
-		b.report(path, f.offset, f.hint, "%s", f.msg)
+		b.report(path, f.Offset, f.Hint, "%s", f.Msg)
 	}
 }
 
@@ -69,7 +70,7 @@ func (b *builder) rule(given Rule) *rule {
 		r.forget = !*given.Keep
 	}
 	for i, text := range given.If {
-		c, faults := compileClause(text)
+		c, faults := expressions.CompileCondition(text)
 		b.faults(fmt.Sprintf("if[%d]", i), faults)
 		r.clauses = append(r.clauses, c)
 	}
@@ -119,11 +120,11 @@ func (b *builder) category(own nudgewire.Category) nudgewire.Category {
 	return nudgewire.Marketing
 }
 
-func (b *builder) keyOf(text string) eval {
-	t, c := compileText(text)
-	b.faults("key", c.faults)
-	if !t.shape.scalar() {
-		b.report("key", 0, "name one value, as in cart.id", "%s is %s", strings.TrimSpace(text), t.shape.words())
+func (b *builder) keyOf(text string) *expressions.Expression {
+	key, faults := expressions.Compile(text)
+	b.faults("key", faults)
+	if !key.Kind().Scalar() {
+		b.report("key", 0, "name one value, as in cart.id", "%s is %s", strings.TrimSpace(text), key.Words())
 	}
-	return t.eval
+	return key
 }

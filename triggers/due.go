@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/expressions"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // An until is a wait for a moment instead of a length: a time of day, or what an expression
@@ -14,7 +16,7 @@ import (
 type until struct {
 	source string
 	daily  *clock
-	moment eval
+	moment *expressions.Expression
 }
 
 // clocklike is what was meant as a time of day: "25:00", "9am", "MON 09:00", "9".
@@ -31,21 +33,21 @@ func (b *builder) wait(w Wait) *until {
 	}
 	if clocklike.MatchString(text) {
 		b.report("wait.until", 0, `write hours and minutes, from "00:00" to "23:59"; days are not known here`, `%q is no time of day: one is written "09:00"`, text)
-		return &until{source: text, moment: unknown.eval}
+		return nil
 	}
-	t, c := compileText(w.Until)
-	b.faults("wait.until", c.faults)
-	if len(c.faults) == 0 && t.shape.kind != kindTime && t.shape.kind != kindAny {
+	moment, faults := expressions.Compile(w.Until)
+	b.faults("wait.until", faults)
+	if kind := moment.Kind(); len(faults) == 0 && kind != expressions.KindTime && kind != expressions.KindAny {
 		hint := `write a time of day, "09:00", or an expression such as cart.expires_at - 2h`
-		switch {
-		case t.shape.kind == kindSpan:
+		switch kind {
+		case expressions.KindSpan:
 			hint = "for a length of time write wait: 45m, without until"
-		case t.shape.kind == kindText:
+		case expressions.KindText:
 			hint = fmt.Sprintf("time(%s) reads it as a time", text)
 		}
-		b.report("wait.until", 0, hint, "%s is %s, not a time", text, t.shape.words())
+		b.report("wait.until", 0, hint, "%s is %s, not a time", text, moment.Words())
 	}
-	return &until{source: text, moment: t.eval}
+	return &until{source: text, moment: moment}
 }
 
 // happened is when the fact happened, and never later than it reached us: a sender's clock
@@ -77,32 +79,23 @@ func arrival(e *nudgewire.Event, now time.Time) time.Time {
 // A moment that an expression gives is a promise about the wall clock ("two hours before the
 // cart expires"), so expiry counts from that moment itself: past it by more than
 // "expires", the message is refused.
-func (r *rule) due(s *scope, now time.Time) (at, expires time.Time, trouble string) {
-	reached := arrival(s.event, now)
+func (r *rule) due(e *nudgewire.Event, s *expressions.Scope, now time.Time) (at, expires time.Time, trouble string) {
+	reached := arrival(e, now)
 	switch {
 	case r.until == nil:
-		at = happened(s.event).Add(r.Wait.For)
+		at = happened(e).Add(r.Wait.For)
 	case r.until.daily != nil:
-		at = r.until.daily.next(reached, s.zone())
+		at = r.until.daily.next(reached, s.Zone())
 	default:
-		s.begin()
-		switch v := r.until.moment(s).(type) {
-		case time.Time:
-			at = v.UTC()
-			if r.expires > 0 && now.Sub(at) > r.expires {
-				return at, at, fmt.Sprintf("the moment to send, %s, is past by more than %s (expires)", stamp(at), span(r.expires))
-			}
-			if r.expires > 0 {
-				expires = at.Add(r.expires)
-			}
-		case nil:
-			why := s.why()
-			if why == "" {
-				why = "it gives no time"
-			}
+		moment, why := r.until.moment.Time(s)
+		if at = moment; why != "" {
 			return at, at, "wait until " + r.until.source + ": " + why
-		default:
-			return at, at, fmt.Sprintf("wait until %s: it is %s, not a time", r.until.source, wordsFor(v))
+		}
+		if r.expires > 0 {
+			if now.Sub(at) > r.expires {
+				return at, at, fmt.Sprintf("the moment to send, %s, is past by more than %s (expires)", units.Stamp(at), units.About(r.expires))
+			}
+			expires = at.Add(r.expires)
 		}
 	}
 	if at.Before(reached) {

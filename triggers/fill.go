@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/expressions"
+	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // maxMessage is how many characters of a plain text are sent: the messaging network's bound
@@ -12,10 +14,10 @@ import (
 const maxMessage = 4096
 
 // fill renders everything that is to be sent; trouble is the first reason why it cannot be.
-func (s *sending) fill(in *scope) (out nudgewire.Send, trouble string) {
+func (s *sending) fill(in *expressions.Scope) (out nudgewire.Send, trouble string) {
 	out.Template, out.Campaign = s.template, s.campaign
 	if s.language != nil {
-		if out.Language, trouble = s.language.variable(in); trouble != "" {
+		if out.Language, trouble = s.language.Variable(in); trouble != "" {
 			return out, "the language " + trouble
 		}
 	}
@@ -23,16 +25,16 @@ func (s *sending) fill(in *scope) (out nudgewire.Send, trouble string) {
 		out.Variables = make([]string, len(s.variables))
 	}
 	for i, v := range s.variables {
-		if out.Variables[i], trouble = v.variable(in); trouble != "" {
+		if out.Variables[i], trouble = v.Variable(in); trouble != "" {
 			return out, fmt.Sprintf("variable %d %s", i+1, trouble)
 		}
 	}
 	if s.text != nil {
-		text, empty := s.text.render(in)
+		text, empty := s.text.Render(in)
 		switch n := utf8.RuneCountInString(text); {
 		case empty != "":
 			return out, "the text has an empty part: " + empty + "; give it a default"
-		case flat(text) == "":
+		case plain.OneLine(text) == "":
 			return out, "the text is empty"
 		case n > maxMessage:
 			return out, fmt.Sprintf("the text is %d characters long; at most %d are sent", n, maxMessage)
@@ -47,8 +49,8 @@ func (s *sending) fill(in *scope) (out nudgewire.Send, trouble string) {
 	return out, ""
 }
 
-func (s *sending) header(in *scope) (*nudgewire.Header, string) {
-	address, trouble := s.address.variable(in)
+func (s *sending) header(in *expressions.Scope) (*nudgewire.Header, string) {
+	address, trouble := s.address.Variable(in)
 	if trouble != "" {
 		return nil, "the header's " + s.media + " " + trouble
 	}
@@ -57,7 +59,7 @@ func (s *sending) header(in *scope) (*nudgewire.Header, string) {
 	}
 	h := &nudgewire.Header{Type: s.media, URL: address}
 	if s.filename != nil {
-		if h.Filename, trouble = s.filename.variable(in); trouble != "" {
+		if h.Filename, trouble = s.filename.Variable(in); trouble != "" {
 			return nil, "the header's file name " + trouble
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/expressions"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // Match holds the event against every rule that listens to it. Each leaves at least one proposal,
@@ -22,9 +24,9 @@ func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 	if len(listening) == 0 {
 		return plan
 	}
-	scope := newScope(e, now, s.home)
-	defer scope.free()
-	m := matching{scope: scope, now: now.UTC(), version: s.version}
+	scope := expressions.NewScope(e, now, s.home)
+	defer scope.Free()
+	m := matching{event: e, scope: scope, now: now.UTC(), version: s.version}
 	plan.Proposals = make([]nudgewire.Proposal, 0, len(listening))
 	for _, l := range listening {
 		if l.cancels {
@@ -44,7 +46,8 @@ func held(met []nudgewire.Clause) bool { return len(met) == 0 || met[len(met)-1]
 
 // A matching is one event on its way through the rules.
 type matching struct {
-	scope   *scope
+	event   *nudgewire.Event
+	scope   *expressions.Scope
 	now     time.Time
 	version string
 }
@@ -52,10 +55,10 @@ type matching struct {
 func (m *matching) proposal(r *rule) nudgewire.Proposal {
 	return nudgewire.Proposal{
 		Decision:    nudgewire.Decision{Trigger: r.Name, Config: m.version, At: m.now},
-		Correlation: nudgewire.Correlation{Trigger: r.Name, Phone: m.scope.event.Contact.Phone},
+		Correlation: nudgewire.Correlation{Trigger: r.Name, Phone: m.event.Contact.Phone},
 		OnRepeat:    r.OnRepeat.OnRepeat,
 		Cooldown:    r.Cooldown.Cooldown,
-		EventAt:     happened(m.scope.event),
+		EventAt:     happened(m.event),
 	}
 }
 
@@ -82,19 +85,19 @@ func refused(w nudgewire.Proposal, reason string) nudgewire.Proposal {
 // they speak to the reader: is it about this event at all (if), is it too old, is there somebody to
 // send to, when, what.
 func (m *matching) plan(r *rule) nudgewire.Proposal {
-	e, w := m.scope.event, m.proposal(r)
+	e, w := m.event, m.proposal(r)
 	if len(r.clauses) > 0 {
 		w.Decision.Clauses = make([]nudgewire.Clause, 0, len(r.clauses))
 	}
 	for _, c := range r.clauses {
-		met := c.hold(m.scope)
+		met := c.Evaluate(m.scope)
 		w.Decision.Clauses = append(w.Decision.Clauses, met)
 		if !met.Held {
 			return refused(w, saysNo(met))
 		}
 	}
 	if age := m.now.Sub(happened(e)); r.maxAge > 0 && age > r.maxAge {
-		return refused(w, fmt.Sprintf("the event is %s old; max_age is %s", span(age), span(r.maxAge)))
+		return refused(w, fmt.Sprintf("the event is %s old; max_age is %s", units.About(age), units.About(r.maxAge)))
 	}
 	if e.Contact.Phone == "" {
 		return refused(w, noPhone(e))
@@ -110,7 +113,7 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 			w.Cooldown.Mode = nudgewire.CooldownNone
 		}
 	}
-	due, expires, trouble := r.due(m.scope, m.now)
+	due, expires, trouble := r.due(e, m.scope, m.now)
 	if trouble != "" {
 		return refused(w, trouble)
 	}
@@ -186,15 +189,14 @@ const maxKey = 255
 // family is part of the key, so that order 17 is not cart 17.
 func (m *matching) keyFor(r *rule, family string) (key, trouble string) {
 	if r.key != nil {
-		m.scope.begin()
-		key = strings.TrimSpace(m.scope.print(r.key(m.scope)))
-	} else if key = identifier(m.scope.event, family); key != "" && len(r.families) > 1 {
+		key = strings.TrimSpace(r.key.Text(m.scope))
+	} else if key = identifier(m.event, family); key != "" && len(r.families) > 1 {
 		key = family + ":" + key
 	}
 	if len(key) > maxKey {
 		return "", fmt.Sprintf("the key is %d bytes long; at most %d are kept", len(key), maxKey)
 	}
-	if key == string(m.scope.event.Contact.Phone) {
+	if key == string(m.event.Contact.Phone) {
 		return "", ""
 	}
 	return key, ""

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/expressions"
 )
 
 func TestAnAbandonedCartQueuesAReminder(t *testing.T) {
@@ -337,7 +338,7 @@ func TestAVariableIsCutAtItsBound(t *testing.T) {
 	e := aCart(t)
 	e.Contact.FirstName = strings.Repeat("ü", 2000)
 	got := compiled(t, shops, reminder()).Match(e, noon).Proposals[0].Dispatch.Send.Variables[0]
-	if want := strings.Repeat("ü", maxVariable-1) + "…"; got != want {
+	if want := strings.Repeat("ü", expressions.MaxVariable-1) + "…"; got != want {
 		t.Errorf("got %d characters ending in %q", len([]rune(got)), got[len(got)-6:])
 	}
 }

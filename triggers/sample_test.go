@@ -47,23 +47,6 @@ func aCart(t testing.TB) *nudgewire.Event {
 	}
 }
 
-// evaluate compiles and runs one expression against aCart; it fails on a fault.
-func evaluate(t testing.TB, text string, e *nudgewire.Event) (v any, why string) {
-	t.Helper()
-	expression, c := compileText(text)
-	if len(c.faults) > 0 {
-		t.Fatalf("compile %s: %+v", text, c.faults)
-	}
-	s := newScope(e, noon, time.UTC)
-	defer s.free()
-	s.begin()
-	v = expression.eval(s)
-	if v == nil {
-		why = s.why()
-	}
-	return v, why
-}
-
 // reminder is the abandoned-cart trigger of the documentation.
 func reminder() Rule {
 	return Rule{

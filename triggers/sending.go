@@ -6,23 +6,25 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/expressions"
 	"github.com/nudgewire/nudgewire/internal/netguard"
+	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // A sending is Send compiled.
 type sending struct {
 	template  string
 	campaign  string
-	language  *template
-	variables []*template
+	language  *expressions.Template
+	variables []*expressions.Template
 	media     string // image, video, document; "" for no header
-	address   *template
-	filename  *template
-	text      *template
+	address   *expressions.Template
+	filename  *expressions.Template
+	text      *expressions.Template
 }
 
-func (b *builder) template(path, text string) *template {
-	t, faults := compileTemplate(text)
+func (b *builder) template(path, text string) *expressions.Template {
+	t, faults := expressions.CompileTemplate(text)
 	b.faults(path, faults)
 	return t
 }
@@ -87,7 +89,7 @@ var foreignMark = regexp.MustCompile(`^\s*(\{%.*%\}|\{[^{}]+\}|%[A-Za-z_.]+%|\$\
 func slip(text string) (hint string) {
 	name := strings.Trim(text, " \t{}%$[]<>")
 	first, _, dotted := strings.Cut(name, ".")
-	_, known := roots[first]
+	known := expressions.IsName(first)
 	switch {
 	case strings.Contains(text, "{{"):
 		return ""
@@ -123,7 +125,7 @@ func (b *builder) header(s *sending, given Header) {
 		media = append(media, m.kind)
 		path := "send.header." + m.kind
 		s.media, s.address = m.kind, b.template(path, m.text)
-		if !s.address.constant() {
+		if !s.address.Constant() {
 			continue
 		}
 		if err := Fetchable(m.text); err != nil {
@@ -152,13 +154,13 @@ func (b *builder) header(s *sending, given Header) {
 func Fetchable(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
-		return fmt.Errorf("%q is not a web address", crop(text, 100))
+		return fmt.Errorf("%q is not a web address", plain.Crop(text, 100))
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("%q is not an absolute http or https address", crop(text, 100))
+		return fmt.Errorf("%q is not an absolute http or https address", plain.Crop(text, 100))
 	}
 	if !netguard.PublicHost(u.Hostname()) {
-		return fmt.Errorf("%q cannot be fetched from outside: its host is not one of the public internet", crop(text, 100))
+		return fmt.Errorf("%q cannot be fetched from outside: its host is not one of the public internet", plain.Crop(text, 100))
 	}
 	return nil
 }

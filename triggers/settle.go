@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // Settle decides what becomes of a proposal, now that the facts about its correlation key are known. The
@@ -49,14 +51,14 @@ func settleAgain(w nudgewire.Proposal, waiting nudgewire.Waiting) nudgewire.Sett
 	if w.OnRepeat.Mode == nudgewire.Ignore {
 		return nudgewire.Settlement{
 			Outcome: nudgewire.Skipped,
-			Reason:  fmt.Sprintf("already waiting (dispatch %d, due %s); again: ignore", waiting.ID, stamp(waiting.DueAt)),
+			Reason:  fmt.Sprintf("already waiting (dispatch %d, due %s); again: ignore", waiting.ID, units.Stamp(waiting.DueAt)),
 		}
 	}
 	if !waiting.EventAt.IsZero() && w.EventAt.Before(waiting.EventAt) {
 		return nudgewire.Settlement{
 			Outcome: nudgewire.Skipped,
 			Reason: fmt.Sprintf("dispatch %d waits with newer content: its event happened at %s, this one before it at %s",
-				waiting.ID, stamp(waiting.EventAt), stamp(w.EventAt)),
+				waiting.ID, units.Stamp(waiting.EventAt), units.Stamp(w.EventAt)),
 		}
 	}
 	s := nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: waiting.ID, DueAt: w.Dispatch.DueAt}
@@ -65,14 +67,14 @@ func settleAgain(w nudgewire.Proposal, waiting nudgewire.Waiting) nudgewire.Sett
 	case w.OnRepeat.Max > 0 && waiting.Restarts >= w.OnRepeat.Max:
 		bound = fmt.Sprintf("it was restarted %d times, the most that on_repeat allows", waiting.Restarts)
 	case w.OnRepeat.Within > 0 && w.Decision.At.Sub(waiting.CreatedAt) > w.OnRepeat.Within:
-		bound = fmt.Sprintf("its first event came more than %s ago, the longest that on_repeat allows", span(w.OnRepeat.Within))
+		bound = fmt.Sprintf("its first event came more than %s ago, the longest that on_repeat allows", units.About(w.OnRepeat.Within))
 	}
 	if bound != "" {
 		s.DueAt = waiting.DueAt
-		s.Reason = fmt.Sprintf("dispatch %d takes this event's content; its timer stays at %s: %s", waiting.ID, stamp(waiting.DueAt), bound)
+		s.Reason = fmt.Sprintf("dispatch %d takes this event's content; its timer stays at %s: %s", waiting.ID, units.Stamp(waiting.DueAt), bound)
 		return s
 	}
-	s.Reason = fmt.Sprintf("dispatch %d takes this event's content and waits anew, until %s", waiting.ID, stamp(s.DueAt))
+	s.Reason = fmt.Sprintf("dispatch %d takes this event's content and waits anew, until %s", waiting.ID, units.Stamp(s.DueAt))
 	return s
 }
 
@@ -81,13 +83,13 @@ func settleEvery(w nudgewire.Proposal, last *nudgewire.Sent) string {
 	if last == nil {
 		return ""
 	}
-	was := fmt.Sprintf("dispatch %d for %s %s at %s", last.ID, correlation(w.Correlation), sentWords(last.State), stamp(last.At))
+	was := fmt.Sprintf("dispatch %d for %s %s at %s", last.ID, correlation(w.Correlation), sentWords(last.State), units.Stamp(last.At))
 	switch w.Cooldown.Mode {
 	case nudgewire.CooldownOnce:
 		return was + "; every: once"
 	case nudgewire.CooldownFor:
 		if ends := last.At.Add(w.Cooldown.For); w.Decision.At.Before(ends) {
-			return fmt.Sprintf("%s; cooldown: %s ends %s", was, cooldownWords(w.Cooldown), stamp(ends))
+			return fmt.Sprintf("%s; cooldown: %s ends %s", was, cooldownWords(w.Cooldown), units.Stamp(ends))
 		}
 	}
 	return ""
@@ -102,7 +104,7 @@ func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlem
 			continue
 		}
 		s.Cancel = append(s.Cancel, one.ID)
-		ended = append(ended, fmt.Sprintf("dispatch %d (due %s)", one.ID, stamp(one.DueAt)))
+		ended = append(ended, fmt.Sprintf("dispatch %d (due %s)", one.ID, units.Stamp(one.DueAt)))
 	}
 	var open []string
 	for _, one := range f.Open {
@@ -126,10 +128,10 @@ func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlem
 		says = append(says, strings.Join(spared, ", ")+" stays: its event happened later")
 	}
 	if f.Last != nil && f.Last.State == nudgewire.StateAccepted && len(ended) == 0 {
-		says = append(says, fmt.Sprintf("dispatch %d %s at %s", f.Last.ID, sentWords(f.Last.State), stamp(f.Last.At)))
+		says = append(says, fmt.Sprintf("dispatch %d %s at %s", f.Last.ID, sentWords(f.Last.State), units.Stamp(f.Last.At)))
 	}
 	if s.RecordTombstone {
-		says = append(says, "remembered until "+stamp(w.Forget))
+		says = append(says, "remembered until "+units.Stamp(w.Forget))
 	}
 	s.Reason = strings.Join(says, "; ")
 	return s
@@ -153,7 +155,7 @@ func correlation(a nudgewire.Correlation) string {
 	if a.Key == "" || a.Key == string(a.Phone) {
 		return "this phone"
 	}
-	return "key " + crop(flat(a.Key), 60)
+	return "key " + plain.Crop(plain.OneLine(a.Key), 60)
 }
 
 func sentWords(s nudgewire.State) string {
@@ -176,7 +178,7 @@ func dueWords(due, now time.Time) string {
 	if !due.After(now) {
 		return "due at once"
 	}
-	return "due " + stamp(due) + " (in " + span(due.Sub(now)) + ")"
+	return "due " + units.Stamp(due) + " (in " + units.About(due.Sub(now)) + ")"
 }
 
 // clockWords is a moment as people say it: the time alone where it is the day of now.
@@ -185,5 +187,5 @@ func clockWords(t, now time.Time) string {
 	if t.Year() == now.Year() && t.YearDay() == now.YearDay() {
 		return t.Format("15:04:05") + " UTC"
 	}
-	return stamp(t)
+	return units.Stamp(t)
 }

@@ -115,3 +115,24 @@ func (Duration) Schema() map[string]any {
 		"pattern": `^(0|(\s*[0-9.]+\s*(ms|s|m|h|d|w))+\s*|.*\$\{.*)$`,
 	}
 }
+
+// About writes a length of time to the second, and without its smallest parts where it is long:
+// nobody reads the seconds of three days.
+func About(d time.Duration) string {
+	sign := ""
+	if d < 0 {
+		sign, d = "-", -d
+	}
+	switch {
+	case d >= 48*time.Hour:
+		d = d.Round(time.Hour)
+	case d >= time.Hour:
+		d = d.Round(time.Minute)
+	case d >= time.Second:
+		d = d.Round(time.Second)
+	}
+	return sign + Duration(d).String()
+}
+
+// Stamp writes a moment to the second, always UTC: "2026-11-27 09:30:00 UTC".
+func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) typed {
 		return unknown
 	}
 	op, ltext, rtext := n.Operator, describe(n.Left), describe(n.Right)
-	return typed{shape: result, eval: func(s *scope) any {
+	return typed{shape: result, eval: func(s *Scope) any {
 		a, b := left.eval(s), right.eval(s)
 		if a == nil || b == nil {
 			return nil
@@ -33,31 +33,31 @@ func (c *compiler) sum(n *ast.BinaryNode, l, r *shape) *shape {
 	plus := op == "+" || op == "-"
 	switch {
 	case l.number() && r.number():
-		if l.kind == kindWhole && r.kind == kindWhole && op == "%" {
+		if l.kind == KindWhole && r.kind == KindWhole && op == "%" {
 			return wholeShape
 		}
 		return amountShape
-	case l.kind == kindTime && r.kind == kindSpan && plus:
+	case l.kind == KindTime && r.kind == KindSpan && plus:
 		return timeShape
-	case l.kind == kindSpan && r.kind == kindTime && op == "+":
+	case l.kind == KindSpan && r.kind == KindTime && op == "+":
 		return timeShape
-	case l.kind == kindTime && r.kind == kindTime && op == "-":
+	case l.kind == KindTime && r.kind == KindTime && op == "-":
 		return spanShape
-	case l.kind == kindSpan && r.kind == kindSpan && plus:
+	case l.kind == KindSpan && r.kind == KindSpan && plus:
 		return spanShape
-	case l.kind == kindSpan && r.kind == kindWhole && op == "*", l.kind == kindWhole && r.kind == kindSpan && op == "*":
+	case l.kind == KindSpan && r.kind == KindWhole && op == "*", l.kind == KindWhole && r.kind == KindSpan && op == "*":
 		return spanShape
-	case l.kind == kindText && r.kind == kindText && op == "+":
+	case l.kind == KindText && r.kind == KindText && op == "+":
 		return textShape
-	case l.kind == kindAny && (r.kind == kindAny || r.scalar()), r.kind == kindAny && l.scalar():
+	case l.kind == KindAny && (r.kind == KindAny || r.scalar()), r.kind == KindAny && l.scalar():
 		return anyShape
 	}
 	left, right := describe(n.Left), describe(n.Right)
 	hint := ""
 	switch {
-	case l.kind == kindText && r.number(), r.kind == kindText && l.number():
+	case l.kind == KindText && r.number(), r.kind == KindText && l.number():
 		hint = "number(…) reads text as a number, text(…) writes a number as text"
-	case l.kind == kindTime && r.number(), l.kind == kindSpan && r.number():
+	case l.kind == KindTime && r.number(), l.kind == KindSpan && r.number():
 		hint = "a length of time is written with its unit: 90s, 45m, 2h, 3d"
 	}
 	c.report(n, hint, "%s is %s and %s is %s: %q does not work on them", left, l.words(), right, r.words(), op)
@@ -68,7 +68,7 @@ func (c *compiler) sum(n *ast.BinaryNode, l, r *shape) *shape {
 const maxText = 64 << 10
 
 // calculate is a op b for values that are there.
-func calculate(s *scope, op string, a, b any, atext, btext string) any {
+func calculate(s *Scope, op string, a, b any, atext, btext string) any {
 	if x, ok := a.(int); ok {
 		if y, ok := b.(int); ok {
 			if v, ok := whole(op, x, y); ok {
@@ -151,7 +151,7 @@ func whole(op string, x, y int) (v int, ok bool) {
 // maxDigits bounds a number that an expression builds, before and after the point alike.
 const maxDigits = 2000
 
-func decimals(s *scope, op string, x, y decimal.Decimal, divisor string) any {
+func decimals(s *Scope, op string, x, y decimal.Decimal, divisor string) any {
 	if size(x)+size(y) > maxDigits {
 		return s.fail("the numbers have too many digits")
 	}

@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"testing"
@@ -80,13 +80,13 @@ func TestWhatThePayloadTurnsOutToHold(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
-			c, faults := compileClause(tt.text)
+			c, faults := CompileCondition(tt.text)
 			if len(faults) > 0 {
 				t.Fatalf("compile: %+v", faults)
 			}
-			s := newScope(aCart(t), noon, time.UTC)
-			defer s.free()
-			got := c.hold(s)
+			s := NewScope(aCart(t), noon, time.UTC)
+			defer s.Free()
+			got := c.Evaluate(s)
 			answer := got.Error
 			if answer == "" {
 				answer = map[bool]string{true: yes, false: no}[got.Held]
@@ -121,13 +121,13 @@ func FuzzPayload(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,"x",null,{"b":[[]]}]}`, `[1,2`, `{"a":1e999999}`, `"\ud800"`, `{"a":{"a":{"a":[]}}}`, `1`, ``} {
 		f.Add([]byte(seed))
 	}
-	var clauses []*clause
+	var clauses []*Condition
 	for _, text := range []string{
 		`raw.a > 5 or raw.a[0] == "x" or raw["a"].b contains raw.a`, `any(raw.a, # == raw.a or .b > 5)`, `sum(raw.a) + raw.b * raw.c > len(raw.a)`,
 		`(raw.a ?? raw.b ?? raw.c) == nil`, `join(raw.a) matches "x+"`, `time(raw.a) < now and duration(raw.b) > 1h and number(raw.c) / raw.d > 1`,
 		`raw[raw.a][raw.b] == raw`, `raw.a in raw.b or raw.a in [raw.b, raw.c]`, `replace(raw.a, raw.b, raw.c) startsWith upper(raw.d)`,
 	} {
-		c, faults := compileClause(text)
+		c, faults := CompileCondition(text)
 		if len(faults) > 0 {
 			f.Fatalf("%s: %+v", text, faults)
 		}
@@ -137,10 +137,10 @@ func FuzzPayload(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		e := *e
 		e.Payload = payload
-		s := newScope(&e, noon, time.UTC)
-		defer s.free()
+		s := NewScope(&e, noon, time.UTC)
+		defer s.Free()
 		for _, c := range clauses {
-			got := c.hold(s)
+			got := c.Evaluate(s)
 			if got.Held && got.Error != "" {
 				t.Fatalf("it holds and cannot be told: %+v", got)
 			}

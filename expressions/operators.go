@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ func (c *compiler) unary(n *ast.UnaryNode) typed {
 	switch n.Operator {
 	case "not", "!":
 		in := c.flag(n.Node)
-		return typed{shape: flagShape, eval: func(s *scope) any {
+		return typed{shape: flagShape, eval: func(s *Scope) any {
 			if v, ok := in(s).(bool); ok {
 				return !v
 			}
@@ -21,13 +21,13 @@ func (c *compiler) unary(n *ast.UnaryNode) typed {
 	case "-", "+":
 		in := c.expr(n.Node)
 		switch {
-		case !in.shape.number() && in.shape.kind != kindSpan && in.shape.kind != kindAny:
+		case !in.shape.number() && in.shape.kind != KindSpan && in.shape.kind != KindAny:
 			return c.report(n, "", "%s is %s, not a number", describe(n.Node), in.shape.words())
 		case n.Operator == "+":
 			return typed{shape: in.shape, eval: in.eval}
 		}
 		text := describe(n.Node)
-		return typed{shape: in.shape, eval: func(s *scope) any {
+		return typed{shape: in.shape, eval: func(s *Scope) any {
 			switch v := in.eval(s).(type) {
 			case nil:
 				return nil
@@ -68,7 +68,7 @@ func (c *compiler) binary(n *ast.BinaryNode) typed {
 			has = strings.HasSuffix
 		}
 		left, right := c.textual(n.Left), c.textual(n.Right)
-		return typed{shape: flagShape, eval: func(s *scope) any {
+		return typed{shape: flagShape, eval: func(s *Scope) any {
 			l, lok := left(s).(string)
 			r, rok := right(s).(string)
 			if !lok || !rok {
@@ -92,7 +92,7 @@ func (c *compiler) binary(n *ast.BinaryNode) typed {
 func (c *compiler) logic(n *ast.BinaryNode) typed {
 	left, right := c.flag(n.Left), c.flag(n.Right)
 	decides := any(n.Operator == "or" || n.Operator == "||")
-	return typed{shape: flagShape, eval: func(s *scope) any {
+	return typed{shape: flagShape, eval: func(s *Scope) any {
 		l := left(s)
 		if l == decides {
 			return l
@@ -111,7 +111,7 @@ func (c *compiler) coalesce(n *ast.BinaryNode) typed {
 	if left.shape.kind == right.shape.kind {
 		result = left.shape
 	}
-	return typed{shape: result, eval: func(s *scope) any {
+	return typed{shape: result, eval: func(s *Scope) any {
 		if v := quietly(s, left.eval); told(v) {
 			return v
 		}

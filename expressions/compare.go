@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"fmt"
@@ -14,19 +14,19 @@ import (
 func (c *compiler) equality(n *ast.BinaryNode) typed {
 	equal := n.Operator == "=="
 	left, right := c.expr(n.Left), c.expr(n.Right)
-	if left.shape.kind == kindNil || right.shape.kind == kindNil {
+	if left.shape.kind == KindNil || right.shape.kind == KindNil {
 		asked := left.eval
-		if left.shape.kind == kindNil {
+		if left.shape.kind == KindNil {
 			asked = right.eval
 		}
-		return typed{shape: flagShape, eval: func(s *scope) any { return told(quietly(s, asked)) != equal }}
+		return typed{shape: flagShape, eval: func(s *Scope) any { return told(quietly(s, asked)) != equal }}
 	}
 	if !c.together(n, left.shape, right.shape, false) {
 		return unknown
 	}
 	l, r := sharpen(n.Left, left, right), sharpen(n.Right, right, left)
 	ltext, rtext := describe(n.Left), describe(n.Right)
-	return typed{shape: flagShape, eval: func(s *scope) any {
+	return typed{shape: flagShape, eval: func(s *Scope) any {
 		a, b := l(s), r(s)
 		if a == nil || b == nil {
 			return nil
@@ -67,7 +67,7 @@ func (c *compiler) order(n *ast.BinaryNode) typed {
 	}
 	l, r := sharpen(n.Left, left, right), sharpen(n.Right, right, left)
 	ltext, rtext := describe(n.Left), describe(n.Right)
-	return typed{shape: flagShape, eval: func(s *scope) any {
+	return typed{shape: flagShape, eval: func(s *Scope) any {
 		a, b := l(s), r(s)
 		if a == nil || b == nil {
 			return nil
@@ -82,7 +82,7 @@ func (c *compiler) order(n *ast.BinaryNode) typed {
 
 // sharpen turns a whole number written beside an amount into an amount once, not per event.
 func sharpen(n ast.Node, t, beside typed) eval {
-	if whole, ok := n.(*ast.IntegerNode); ok && beside.shape.kind == kindAmount {
+	if whole, ok := n.(*ast.IntegerNode); ok && beside.shape.kind == KindAmount {
 		return constant(amountShape, nudgewire.AmountOf(int64(whole.Value))).eval
 	}
 	return t.eval
@@ -95,21 +95,21 @@ func (c *compiler) together(n *ast.BinaryNode, l, r *shape, ordered bool) bool {
 		is   *shape
 	}{{n.Left, l}, {n.Right, r}} {
 		switch side.is.kind {
-		case kindList:
+		case KindList:
 			c.report(side.node, fmt.Sprintf(`ask what is in it, as in %s contains "…", or for len(%s)`, describe(side.node), describe(side.node)),
 				"%s is a list and cannot be compared", describe(side.node))
 			return false
-		case kindTable, kindObject:
+		case KindTable, KindObject:
 			c.report(side.node, fieldHint(describe(side.node), side.is), "%s is %s and cannot be compared", describe(side.node), side.is.words())
 			return false
-		case kindNil, kindFlag:
+		case KindNil, KindFlag:
 			if ordered {
 				c.report(side.node, "", "%s is %s: it is neither more nor less than anything", describe(side.node), side.is.words())
 				return false
 			}
 		}
 	}
-	if l.kind == kindAny || r.kind == kindAny || l.kind == r.kind || l.number() && r.number() {
+	if l.kind == KindAny || r.kind == KindAny || l.kind == r.kind || l.number() && r.number() {
 		return true
 	}
 	left, right := describe(n.Left), describe(n.Right)
@@ -117,15 +117,15 @@ func (c *compiler) together(n *ast.BinaryNode, l, r *shape, ordered bool) bool {
 	switch {
 	case l.number() && isText(n.Right), r.number() && isText(n.Left):
 		hint = "numbers are written without quotes"
-	case l.number() && r.kind == kindText:
+	case l.number() && r.kind == KindText:
 		hint = fmt.Sprintf("number(%s) reads it as a number", right)
-	case r.number() && l.kind == kindText:
+	case r.number() && l.kind == KindText:
 		hint = fmt.Sprintf("number(%s) reads it as a number", left)
-	case l.kind == kindSpan && r.number(), r.kind == kindSpan && l.number():
+	case l.kind == KindSpan && r.number(), r.kind == KindSpan && l.number():
 		hint = "a length of time is written with its unit: 90s, 45m, 2h, 3d"
-	case l.kind == kindTime && r.kind == kindText:
+	case l.kind == KindTime && r.kind == KindText:
 		hint = fmt.Sprintf("time(%s) reads it as a time", right)
-	case l.kind == kindTime && r.kind == kindSpan:
+	case l.kind == KindTime && r.kind == KindSpan:
 		hint = fmt.Sprintf("compare how long ago it is, as in now - %s", left)
 	}
 	c.report(n.Left, hint, "%s is %s, not %s like %s", left, l.words(), r.words(), right)
@@ -135,14 +135,14 @@ func (c *compiler) together(n *ast.BinaryNode, l, r *shape, ordered bool) bool {
 func isText(n ast.Node) bool { _, ok := n.(*ast.StringNode); return ok }
 
 func fieldHint(text string, s *shape) string {
-	if s.kind != kindObject {
+	if s.kind != KindObject {
 		return ""
 	}
 	return "name one of its fields: " + text + "." + strings.Join(s.names(), ", .")
 }
 
 // compare is -1, 0 or 1; ok is false, with the fault noted, for values of different kinds.
-func compare(s *scope, a, b any, atext, btext string) (cmp int, ok bool) {
+func compare(s *Scope, a, b any, atext, btext string) (cmp int, ok bool) {
 	if x, ok := a.(int); ok {
 		if y, ok := b.(int); ok {
 			switch {

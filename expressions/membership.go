@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"fmt"
@@ -15,11 +15,11 @@ import (
 func (c *compiler) textual(n ast.Node) eval {
 	t := c.expr(n)
 	switch t.shape.kind {
-	case kindText:
+	case KindText:
 		return t.eval
-	case kindAny:
+	case KindAny:
 		text := describe(n)
-		return func(s *scope) any {
+		return func(s *Scope) any {
 			switch v := t.eval(s).(type) {
 			case nil, string:
 				return v
@@ -41,18 +41,18 @@ func (c *compiler) textual(n ast.Node) eval {
 func (c *compiler) contains(container, member ast.Node) typed {
 	in, what := c.expr(container), c.expr(member)
 	switch in.shape.kind {
-	case kindText:
-		if what.shape.kind != kindText && what.shape.kind != kindAny {
+	case KindText:
+		if what.shape.kind != KindText && what.shape.kind != KindAny {
 			return c.report(member, "", "%s is %s, not text", describe(member), what.shape.words())
 		}
-	case kindList:
-		if in.shape.elem.kind == kindObject {
+	case KindList:
+		if in.shape.elem.kind == KindObject {
 			return c.report(container, fmt.Sprintf(`ask any(%s, .title == "…")`, describe(container)), "%s is a list of whole items", describe(container))
 		}
-		if in.shape.tags && what.shape.kind != kindText && what.shape.kind != kindAny {
+		if in.shape.tags && what.shape.kind != KindText && what.shape.kind != KindAny {
 			return c.report(member, "", "%s is %s, not text", describe(member), what.shape.words())
 		}
-	case kindAny:
+	case KindAny:
 	default:
 		return c.report(container, "", "%s is %s, not text", describe(container), in.shape.words())
 	}
@@ -60,7 +60,7 @@ func (c *compiler) contains(container, member ast.Node) typed {
 		return c.report(member, "", "%s is %s, not one value", describe(member), what.shape.words())
 	}
 	text := describe(container)
-	return typed{shape: flagShape, eval: func(s *scope) any { return has(s, in.eval(s), what.eval(s), text) }}
+	return typed{shape: flagShape, eval: func(s *Scope) any { return has(s, in.eval(s), what.eval(s), text) }}
 }
 
 // within is "entry in list" or "key in table".
@@ -70,11 +70,11 @@ func (c *compiler) within(n *ast.BinaryNode) typed {
 	}
 	in := c.node(n.Right)
 	switch in.shape.kind {
-	case kindText:
+	case KindText:
 		return c.report(n, fmt.Sprintf("write %s contains %s", describe(n.Right), describe(n.Left)), `"in" asks for an entry of a list, and %s is text`, describe(n.Right))
-	case kindTable:
+	case KindTable:
 		key := c.textual(n.Left)
-		return typed{shape: flagShape, eval: func(s *scope) any {
+		return typed{shape: flagShape, eval: func(s *Scope) any {
 			k, ok := key(s).(string)
 			table, _ := in.eval(s).(map[string]string)
 			if !ok {
@@ -99,7 +99,7 @@ func (c *compiler) oneOf(n *ast.BinaryNode, list *ast.ArrayNode) typed {
 		}
 		entries[i] = t.eval
 	}
-	return typed{shape: flagShape, eval: func(s *scope) any {
+	return typed{shape: flagShape, eval: func(s *Scope) any {
 		v := left.eval(s)
 		if v == nil {
 			return nil
@@ -118,7 +118,7 @@ func (c *compiler) oneOf(n *ast.BinaryNode, list *ast.ArrayNode) typed {
 }
 
 // has looks for member in a text or list. Members of another kind are simply not in it.
-func has(s *scope, in, member any, text string) any {
+func has(s *Scope, in, member any, text string) any {
 	if in == nil || member == nil {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (c *compiler) matches(n *ast.BinaryNode) typed {
 	if err != nil {
 		return c.report(n.Right, "", "%q is not a regular expression: %s", pattern.Value, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
-	return typed{shape: flagShape, eval: func(s *scope) any {
+	return typed{shape: flagShape, eval: func(s *Scope) any {
 		text, ok := left(s).(string)
 		if !ok || !s.spend(1+len(text)/100) {
 			return nil

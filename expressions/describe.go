@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"fmt"
@@ -55,15 +55,15 @@ func describe(n ast.Node) string {
 func asCondition(n ast.Node, s *shape) string {
 	text := describe(n)
 	switch s.kind {
-	case kindText:
+	case KindText:
 		return fmt.Sprintf(`compare it, as in %s != ""`, text)
-	case kindWhole, kindAmount:
+	case KindWhole, KindAmount:
 		return fmt.Sprintf("compare it, as in %s > 0", text)
-	case kindList:
+	case KindList:
 		return fmt.Sprintf("ask for what is in it, as in len(%s) > 0", text)
-	case kindTime:
+	case KindTime:
 		return fmt.Sprintf("compare it, as in %s > now", text)
-	case kindSpan:
+	case KindSpan:
 		return fmt.Sprintf("compare it, as in %s > 1h", text)
 	default:
 		return ""

@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"strings"
@@ -6,27 +6,27 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A clause is one line under "if:", compiled.
-type clause struct {
+// A Condition is one line under "if:", compiled.
+type Condition struct {
 	text  string
 	test  eval
 	paths []*path
 }
 
-// compileClause reads a condition.
-func compileClause(text string) (*clause, []fault) {
+// CompileCondition reads a condition.
+func CompileCondition(text string) (*Condition, []Fault) {
 	node, bad := parse(text)
 	if bad != nil {
-		return nil, []fault{*bad}
+		return nil, []Fault{*bad}
 	}
 	c := &compiler{text: text}
 	test := c.flag(node)
-	return &clause{text: strings.TrimSpace(text), test: test, paths: c.paths}, c.faults
+	return &Condition{text: strings.TrimSpace(text), test: test, paths: c.paths}, c.faults
 }
 
-// hold evaluates the condition and keeps the values it saw. A condition that cannot be
+// Evaluate evaluates the condition and keeps the values it saw. A condition that cannot be
 // decided, because a value is missing or unfit, does not hold and says why.
-func (c *clause) hold(s *scope) nudgewire.Clause {
+func (c *Condition) Evaluate(s *Scope) nudgewire.Clause {
 	s.begin()
 	answer, known := c.test(s).(bool)
 	result := nudgewire.Clause{Text: c.text, Held: known && answer}
@@ -40,7 +40,7 @@ func (c *clause) hold(s *scope) nudgewire.Clause {
 }
 
 // values are what names are, as a decision keeps them; objects are left out.
-func (s *scope) values(paths []*path) []nudgewire.Value {
+func (s *Scope) values(paths []*path) []nudgewire.Value {
 	if len(paths) == 0 {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (s *scope) values(paths []*path) []nudgewire.Value {
 	for _, p := range paths {
 		s.begin()
 		v := p.read(s)
-		if v != nil && kindOf(v) == kindObject {
+		if v != nil && kindOf(v) == KindObject {
 			continue
 		}
 		values = append(values, nudgewire.Value{Name: p.text, Value: show(v, p.masked)})
@@ -57,7 +57,7 @@ func (s *scope) values(paths []*path) []nudgewire.Value {
 }
 
 // why says what made the last value unknown; "" when nothing did.
-func (s *scope) why() string {
+func (s *Scope) why() string {
 	switch {
 	case s.fault != "":
 		return s.fault

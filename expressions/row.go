@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"regexp"
@@ -32,12 +32,6 @@ type rowPart struct {
 	broken   []Fault // why the expression cannot be read, where the name alone may do
 }
 
-// A Fault is a mistake in a text, at a byte of it.
-type Fault struct {
-	Offset    int
-	Msg, Hint string
-}
-
 // rowNames are the columns that the expressions of one text name, by slot.
 type rowNames struct{ columns []string }
 
@@ -45,10 +39,10 @@ type rowNames struct{ columns []string }
 func (r *rowNames) name(name string) typed {
 	switch name {
 	case "run":
-		read := func(s *scope) any { return s.row.facts }
+		read := func(s *Scope) any { return s.row.facts }
 		return typed{shape: runShape, eval: read, path: &path{text: "run", read: read}}
 	case "now":
-		read := func(s *scope) any { return s.now }
+		read := func(s *Scope) any { return s.now }
 		return typed{shape: timeShape, eval: read, path: &path{text: "now", read: read}}
 	}
 	slot := slices.Index(r.columns, name)
@@ -56,13 +50,13 @@ func (r *rowNames) name(name string) typed {
 		slot = len(r.columns)
 		r.columns = append(r.columns, name)
 	}
-	read := func(s *scope) any { return s.row.cell(slot) }
+	read := func(s *Scope) any { return s.row.cell(slot) }
 	return typed{shape: textShape, eval: read, path: &path{text: name, read: read}}
 }
 
 // runShape is what "run" holds. The facts come by their whole names: "run.date".
 var runShape = func() *shape {
-	s := &shape{kind: kindObject, noun: "the run", fields: map[string]field{}}
+	s := &shape{kind: KindObject, noun: "the run", fields: map[string]field{}}
 	for _, name := range []string{"job", "date", "time"} {
 		s.fields[name] = field{shape: textShape, read: func(facts any) any { return facts.(map[string]string)["run."+name] }}
 	}
@@ -95,8 +89,8 @@ func CompileRow(text string) (*RowText, []Fault) {
 				one.whole = name
 			}
 		}
-		for len(found) > 0 && found[0].offset < at+size {
-			f := Fault{found[0].offset, found[0].msg, found[0].hint}
+		for len(found) > 0 && found[0].Offset < at+size {
+			f := Fault{found[0].Offset, found[0].Msg, found[0].Hint}
 			found = found[1:]
 			if one.whole != "" {
 				one.broken = append(one.broken, f)
@@ -108,7 +102,7 @@ func CompileRow(text string) (*RowText, []Fault) {
 		r.parts = append(r.parts, one)
 	}
 	for _, f := range found {
-		faults = append(faults, Fault{f.offset, f.msg, f.hint})
+		faults = append(faults, Fault{f.Offset, f.Msg, f.Hint})
 	}
 	return r, faults
 }
@@ -191,7 +185,7 @@ type RowFiller struct {
 // noEvent stands where expressions look for the event's zone.
 var noEvent = &nudgewire.Event{}
 
-var rowScopes = sync.Pool{New: func() any { return new(scope) }}
+var rowScopes = sync.Pool{New: func() any { return new(Scope) }}
 
 // Fill gives the text; trouble is why the row has none, as the end of a sentence that begins
 // with the variable's name. Line breaks stay: what to do with them is the caller's matter.
@@ -227,10 +221,10 @@ func (f *RowFiller) part(p *boundPart) (text, trouble string) {
 	case p.value == nil:
 		return p.text, ""
 	}
-	s := rowScopes.Get().(*scope)
+	s := rowScopes.Get().(*Scope)
 	defer func() {
 		clear(s.here[:cap(s.here)])
-		*s = scope{here: s.here[:0]}
+		*s = Scope{here: s.here[:0]}
 		rowScopes.Put(s)
 	}()
 	s.event, s.now, s.home, s.row = noEvent, f.now, time.UTC, &f.row

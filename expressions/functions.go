@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ type function struct {
 	least  int    // arguments at the least; len(takes) at the most
 	takes  []accept
 	gives  *shape
-	run    func(s *scope, args []any) any // args are never nil, and of the kinds taken
+	run    func(s *Scope, args []any) any // args are never nil, and of the kinds taken
 	repeat func(c *compiler, n ast.Node, args []ast.Node) typed
 	check  func(c *compiler, args []ast.Node) // of arguments written out; nil for none
 }
@@ -25,17 +25,17 @@ type function struct {
 // accept says which values an argument may be.
 type accept struct {
 	words string
-	kinds []kind
+	kinds []Kind
 }
 
 var (
-	takesText   = accept{"text", []kind{kindText}}
-	takesScalar = accept{"one value", []kind{kindText, kindWhole, kindAmount, kindFlag, kindTime, kindSpan}}
-	takesNumber = accept{"a number", []kind{kindWhole, kindAmount}}
-	takesTime   = accept{"a time", []kind{kindTime}}
-	takesList   = accept{"a list", []kind{kindList}}
-	takesSized  = accept{"a list or text", []kind{kindList, kindText, kindTable}}
-	takesDigits = accept{"text or a number", []kind{kindText, kindWhole, kindAmount}}
+	takesText   = accept{"text", []Kind{KindText}}
+	takesScalar = accept{"one value", []Kind{KindText, KindWhole, KindAmount, KindFlag, KindTime, KindSpan}}
+	takesNumber = accept{"a number", []Kind{KindWhole, KindAmount}}
+	takesTime   = accept{"a time", []Kind{KindTime}}
+	takesList   = accept{"a list", []Kind{KindList}}
+	takesSized  = accept{"a list or text", []Kind{KindList, KindText, KindTable}}
+	takesDigits = accept{"text or a number", []Kind{KindText, KindWhole, KindAmount}}
 )
 
 // functions are all of them by name. Filled in init, because loops compile expressions,
@@ -48,7 +48,7 @@ func init() {
 		"upper":    {form: "upper(text)", least: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.ToUpper)},
 		"lower":    {form: "lower(text)", least: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.ToLower)},
 		"trim":     {form: "trim(text)", least: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.TrimSpace)},
-		"text":     {form: "text(value)", least: 1, takes: []accept{takesScalar}, gives: textShape, run: func(s *scope, a []any) any { return s.print(a[0]) }},
+		"text":     {form: "text(value)", least: 1, takes: []accept{takesScalar}, gives: textShape, run: func(s *Scope, a []any) any { return s.print(a[0]) }},
 		"number":   {form: "number(text)", least: 1, takes: []accept{takesDigits}, gives: amountShape, run: runNumber},
 		"time":     {form: "time(text)", least: 1, takes: []accept{takesDigits}, gives: timeShape, run: runTime},
 		"duration": {form: `duration("2h")`, least: 1, takes: []accept{takesText}, gives: spanShape, run: runDuration},
@@ -89,7 +89,7 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) typed {
 	for i, arg := range args {
 		t := c.expr(arg)
 		evals[i], texts[i] = t.eval, describe(arg)
-		if t.shape.kind != kindAny && !f.takes[i].takes(t.shape.kind) {
+		if t.shape.kind != KindAny && !f.takes[i].takes(t.shape.kind) {
 			c.report(arg, "", "%s is %s; %s wants %s", texts[i], t.shape.words(), name, f.takes[i].words)
 			bad = true
 		}
@@ -100,7 +100,7 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) typed {
 	if f.check != nil {
 		f.check(c, args)
 	}
-	return typed{shape: f.gives, eval: func(s *scope) any {
+	return typed{shape: f.gives, eval: func(s *Scope) any {
 		values := make([]any, len(evals))
 		for i, e := range evals {
 			v := e(s)
@@ -143,18 +143,11 @@ func arity(least, most int) string {
 	}
 }
 
-func (a accept) takes(k kind) bool {
+func (a accept) takes(k Kind) bool {
 	for _, one := range a.kinds {
 		if one == k {
 			return true
 		}
 	}
 	return false
-}
-
-func crop(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
 }

@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"fmt"
@@ -44,6 +44,9 @@ func (c *compiler) name(n *ast.IdentifierNode) typed {
 	return typed{shape: r.shape, eval: r.read, path: &path{text: n.Value, read: r.read}}
 }
 
+// IsName reports whether expressions over an event may begin with a name.
+func IsName(name string) bool { _, ok := roots[name]; return ok }
+
 func (c *compiler) unknownName(n *ast.IdentifierNode) typed {
 	hint := "names begin with " + strings.Join(rootNames, ", ")
 	switch {
@@ -80,7 +83,7 @@ func (c *compiler) element(n *ast.PointerNode) typed {
 	if len(c.elems) == 0 || n.Name != "" {
 		return c.report(n, "", "%q is not known here", "#"+n.Name)
 	}
-	read := func(s *scope) any { return s.here[len(s.here)-1] }
+	read := func(s *Scope) any { return s.here[len(s.here)-1] }
 	return typed{shape: c.elems[len(c.elems)-1], eval: read, path: &path{read: read}, looped: true}
 }
 
@@ -100,13 +103,13 @@ func (c *compiler) member(n *ast.MemberNode) typed {
 	}
 	name := property.Value
 	switch in.shape.kind {
-	case kindObject:
+	case KindObject:
 		f, ok := in.shape.fields[name]
 		if !ok {
 			return c.unknownField(n, in, name)
 		}
 		p := &path{text: in.path.text + "." + name, masked: f.masked}
-		p.read = func(s *scope) any {
+		p.read = func(s *Scope) any {
 			object := in.eval(s)
 			if object == nil {
 				return nil
@@ -118,14 +121,14 @@ func (c *compiler) member(n *ast.MemberNode) typed {
 			return v
 		}
 		return typed{f.shape, p.read, p, in.looped}
-	case kindTable, kindAny:
+	case KindTable, KindAny:
 		return c.keyed(in, name)
-	case kindList:
+	case KindList:
 		return c.report(n, fmt.Sprintf("take one entry, %s[0].%s, or ask any(%s, .%s …)", in.path.text, name, in.path.text, name),
 			"%s is a list and has no %q", in.says(), name)
 	default:
 		hint := ""
-		if in.shape.kind == kindTime {
+		if in.shape.kind == KindTime {
 			hint = fmt.Sprintf(`write date(%s, "D MMM YYYY")`, in.says())
 			if pattern := partsOfTime[name]; pattern != "" {
 				hint = fmt.Sprintf("write date(%s, %q)", in.says(), pattern)
@@ -158,7 +161,7 @@ func (c *compiler) keyed(in typed, key string) typed {
 	if !plainName(key) {
 		p.text = in.path.text + "[" + strconv.Quote(key) + "]"
 	}
-	p.read = func(s *scope) any {
+	p.read = func(s *Scope) any {
 		v := valueUnder(s, in.eval(s), key)
 		if v == nil {
 			s.miss(p, -1)
@@ -166,7 +169,7 @@ func (c *compiler) keyed(in typed, key string) typed {
 		return v
 	}
 	elem := anyShape
-	if in.shape.kind == kindTable {
+	if in.shape.kind == KindTable {
 		elem = textShape
 	}
 	return typed{elem, p.read, p, in.looped}
@@ -180,15 +183,15 @@ func plainName(key string) bool {
 func (c *compiler) computed(n *ast.MemberNode) typed {
 	in, key := c.expr(n.Node), c.expr(n.Property)
 	switch {
-	case in.shape.kind == kindList:
-		if !key.shape.number() && key.shape.kind != kindAny {
+	case in.shape.kind == KindList:
+		if !key.shape.number() && key.shape.kind != KindAny {
 			return c.report(n.Property, "", "%s is %s, not the number of an entry", describe(n.Property), key.shape.words())
 		}
-	case in.shape.kind == kindTable:
-		if key.shape.kind != kindText && key.shape.kind != kindAny {
+	case in.shape.kind == KindTable:
+		if key.shape.kind != KindText && key.shape.kind != KindAny {
 			return c.report(n.Property, "", "%s is %s, not text", describe(n.Property), key.shape.words())
 		}
-	case in.shape.kind == kindAny:
+	case in.shape.kind == KindAny:
 	default:
 		return c.report(n, "", "%s is %s and has no entries", describe(n.Node), in.shape.words())
 	}
@@ -197,7 +200,7 @@ func (c *compiler) computed(n *ast.MemberNode) typed {
 		elem = in.shape.elem
 	}
 	lost := &path{text: describe(n)}
-	return typed{shape: elem, eval: func(s *scope) any {
+	return typed{shape: elem, eval: func(s *Scope) any {
 		var v any
 		count := -1
 		switch k := key.eval(s).(type) {
@@ -217,14 +220,14 @@ func (c *compiler) computed(n *ast.MemberNode) typed {
 func (c *compiler) at(n ast.Node, in typed, i int) typed {
 	elem := anyShape
 	switch in.shape.kind {
-	case kindList:
+	case KindList:
 		elem = in.shape.elem
-	case kindAny:
+	case KindAny:
 	default:
 		return c.report(n, "", "%s is %s, not a list", in.says(), in.shape.words())
 	}
 	p := &path{text: in.path.text + "[" + strconv.Itoa(i) + "]"}
-	p.read = func(s *scope) any {
+	p.read = func(s *Scope) any {
 		v, count := entry(in.eval(s), i)
 		if v == nil {
 			s.miss(p, count)

@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"reflect"
@@ -8,26 +8,29 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A kind is the type of an expression, as far as it is known before there is an event.
-type kind uint8
+// A Kind is the type of an expression, as far as it is known before there is an event.
+type Kind uint8
 
 const (
-	kindAny    kind = iota // only the payload knows
-	kindFlag               // true or false
-	kindWhole              // a whole number
-	kindAmount             // a decimal number
-	kindText
-	kindTime
-	kindSpan   // a length of time
-	kindList   // of elem
-	kindTable  // text by text
-	kindObject // with fields
-	kindNil    // the word nil
+	KindAny    Kind = iota // only the payload knows
+	KindFlag               // true or false
+	KindWhole              // a whole number
+	KindAmount             // a decimal number
+	KindText
+	KindTime
+	KindSpan   // a length of time
+	KindList   // of elem
+	KindTable  // text by text
+	KindObject // with fields
+	KindNil    // the word nil
 )
 
-// A shape is a kind with what belongs to it.
+// Scalar reports whether values of the kind can be printed into a message.
+func (k Kind) Scalar() bool { return k <= KindSpan }
+
+// A shape is a Kind with what belongs to it.
 type shape struct {
-	kind   kind
+	kind   Kind
 	elem   *shape           // of a list
 	fields map[string]field // of an object
 	noun   string           // of an object: "a cart"
@@ -43,49 +46,48 @@ type field struct {
 }
 
 var (
-	anyShape    = &shape{kind: kindAny}
-	flagShape   = &shape{kind: kindFlag}
-	wholeShape  = &shape{kind: kindWhole}
-	amountShape = &shape{kind: kindAmount}
-	textShape   = &shape{kind: kindText}
-	timeShape   = &shape{kind: kindTime}
-	spanShape   = &shape{kind: kindSpan}
-	nilShape    = &shape{kind: kindNil}
-	textList    = &shape{kind: kindList, elem: textShape}
+	anyShape    = &shape{kind: KindAny}
+	flagShape   = &shape{kind: KindFlag}
+	wholeShape  = &shape{kind: KindWhole}
+	amountShape = &shape{kind: KindAmount}
+	textShape   = &shape{kind: KindText}
+	timeShape   = &shape{kind: KindTime}
+	spanShape   = &shape{kind: KindSpan}
+	nilShape    = &shape{kind: KindNil}
+	textList    = &shape{kind: KindList, elem: textShape}
 )
 
 // words names the shape in the sentence "cart.total is …".
 func (s *shape) words() string {
 	switch s.kind {
-	case kindFlag:
+	case KindFlag:
 		return "true or false"
-	case kindWhole:
+	case KindWhole:
 		return "a number"
-	case kindAmount:
+	case KindAmount:
 		return "an amount"
-	case kindText:
+	case KindText:
 		return "text"
-	case kindTime:
+	case KindTime:
 		return "a time"
-	case kindSpan:
+	case KindSpan:
 		return "a length of time"
-	case kindList:
+	case KindList:
 		return "a list"
-	case kindTable:
+	case KindTable:
 		return "a table of texts"
-	case kindObject:
+	case KindObject:
 		return s.noun
-	case kindNil:
+	case KindNil:
 		return "nil"
 	default:
 		return "a value of the payload"
 	}
 }
 
-func (s *shape) number() bool { return s.kind == kindWhole || s.kind == kindAmount }
+func (s *shape) number() bool { return s.kind == KindWhole || s.kind == KindAmount }
 
-// scalar reports whether the shape can be printed into a message.
-func (s *shape) scalar() bool { return s.kind <= kindSpan }
+func (s *shape) scalar() bool { return s.kind.Scalar() }
 
 // names are the fields of an object, sorted.
 func (s *shape) names() []string {
@@ -111,7 +113,7 @@ var nouns = map[reflect.Type]string{
 // objectShape reads the `expr:"name"` tags of a noun: the nouns themselves say what
 // expressions may call them, so a field added there is known here.
 func objectShape(t reflect.Type) *shape {
-	s := &shape{kind: kindObject, noun: nouns[t], fields: map[string]field{}}
+	s := &shape{kind: KindObject, noun: nouns[t], fields: map[string]field{}}
 	for i := range t.NumField() {
 		name := t.Field(i).Tag.Get("expr")
 		if name == "" || name == "-" {
@@ -146,11 +148,11 @@ func fieldOf(f reflect.StructField) field {
 			return nil
 		}}
 	case reflect.TypeFor[nudgewire.Tags]():
-		return field{shape: &shape{kind: kindList, elem: textShape, tags: true}, read: func(o any) any { return *at(o).(*nudgewire.Tags) }}
+		return field{shape: &shape{kind: KindList, elem: textShape, tags: true}, read: func(o any) any { return *at(o).(*nudgewire.Tags) }}
 	case reflect.TypeFor[[]nudgewire.Item]():
-		return field{shape: &shape{kind: kindList, elem: objectShape(reflect.TypeFor[nudgewire.Item]())}, read: func(o any) any { return *at(o).(*[]nudgewire.Item) }}
+		return field{shape: &shape{kind: KindList, elem: objectShape(reflect.TypeFor[nudgewire.Item]())}, read: func(o any) any { return *at(o).(*[]nudgewire.Item) }}
 	case reflect.TypeFor[map[string]string]():
-		return field{shape: &shape{kind: kindTable, elem: textShape}, read: func(o any) any { return *at(o).(*map[string]string) }}
+		return field{shape: &shape{kind: KindTable, elem: textShape}, read: func(o any) any { return *at(o).(*map[string]string) }}
 	default:
 		panic("triggers: no reader for field " + f.Name + " of type " + f.Type.String())
 	}

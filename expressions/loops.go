@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"github.com/expr-lang/expr/ast"
@@ -12,7 +12,7 @@ type loop struct {
 	form  string
 	tests bool                                                        // its body is true or false
 	gives func(elem, body *shape) *shape                              // elem is the list's, body nil where there is none
-	run   func(s *scope, list any, body eval) any                     // body is never nil
+	run   func(s *Scope, list any, body eval) any                     // body is never nil
 	bare  bool                                                        // may be written without a body
 	check func(c *compiler, n ast.Node, elem *shape, body typed) bool // nil for no more checks
 }
@@ -33,8 +33,8 @@ func isFlag(_, _ *shape) *shape        { return flagShape }
 func isWhole(_, _ *shape) *shape       { return wholeShape }
 func isAmount(_, _ *shape) *shape      { return amountShape }
 func oneElement(elem, _ *shape) *shape { return elem }
-func sameList(elem, _ *shape) *shape   { return &shape{kind: kindList, elem: elem} }
-func bodyList(_, body *shape) *shape   { return &shape{kind: kindList, elem: body} }
+func sameList(elem, _ *shape) *shape   { return &shape{kind: KindList, elem: elem} }
+func bodyList(_, body *shape) *shape   { return &shape{kind: KindList, elem: body} }
 
 // loop compiles a loop with its list and body.
 func (c *compiler) loop(n ast.Node, l loop, args []ast.Node) typed {
@@ -44,13 +44,13 @@ func (c *compiler) loop(n ast.Node, l loop, args []ast.Node) typed {
 	list := c.expr(args[0])
 	elem := anyShape
 	switch list.shape.kind {
-	case kindList:
+	case KindList:
 		elem = list.shape.elem
-	case kindAny:
+	case KindAny:
 	default:
 		return c.report(args[0], "", "%s is %s, not a list", describe(args[0]), list.shape.words())
 	}
-	body := typed{shape: elem, eval: func(s *scope) any { return s.here[len(s.here)-1] }}
+	body := typed{shape: elem, eval: func(s *Scope) any { return s.here[len(s.here)-1] }}
 	if len(args) == 2 {
 		inner := args[1]
 		if p, ok := inner.(*ast.PredicateNode); ok {
@@ -68,7 +68,7 @@ func (c *compiler) loop(n ast.Node, l loop, args []ast.Node) typed {
 		return unknown
 	}
 	text := describe(args[0])
-	return typed{shape: l.gives(elem, body.shape), eval: func(s *scope) any {
+	return typed{shape: l.gives(elem, body.shape), eval: func(s *Scope) any {
 		v := list.eval(s)
 		if v == nil {
 			return nil
@@ -81,7 +81,7 @@ func (c *compiler) loop(n ast.Node, l loop, args []ast.Node) typed {
 }
 
 func sumsNumbers(c *compiler, n ast.Node, _ *shape, body typed) bool {
-	if body.shape.number() || body.shape.kind == kindAny {
+	if body.shape.number() || body.shape.kind == KindAny {
 		return true
 	}
 	c.report(n, "write sum(cart.items, .quantity)", "sum adds numbers, and this is %s", body.shape.words())
@@ -90,7 +90,7 @@ func sumsNumbers(c *compiler, n ast.Node, _ *shape, body typed) bool {
 
 // each visits the entries of a list, a step for each; it is false when it was stopped by
 // the visitor or by the budget.
-func each(s *scope, list any, visit func(any) bool) bool {
+func each(s *Scope, list any, visit func(any) bool) bool {
 	step := func(v any) bool { return s.spend(1) && visit(v) }
 	switch list := list.(type) {
 	case []nudgewire.Item:
@@ -123,7 +123,7 @@ func each(s *scope, list any, visit func(any) bool) bool {
 }
 
 // turn runs body with v as "#".
-func (s *scope) turn(body eval, v any) any {
+func (s *Scope) turn(body eval, v any) any {
 	s.here = append(s.here, v)
 	result := body(s)
 	s.here = s.here[:len(s.here)-1]
@@ -137,7 +137,7 @@ type tally struct {
 	cut              bool // by the budget
 }
 
-func ask(s *scope, list any, body eval, stop any) (t tally) {
+func ask(s *Scope, list any, body eval, stop any) (t tally) {
 	whole := each(s, list, func(v any) bool {
 		answer := s.turn(body, v)
 		switch answer {
@@ -155,7 +155,7 @@ func ask(s *scope, list any, body eval, stop any) (t tally) {
 	return t
 }
 
-func runAny(s *scope, list any, body eval) any {
+func runAny(s *Scope, list any, body eval) any {
 	switch t := ask(s, list, body, true); {
 	case t.stopped:
 		return true
@@ -166,7 +166,7 @@ func runAny(s *scope, list any, body eval) any {
 	}
 }
 
-func runAll(s *scope, list any, body eval) any {
+func runAll(s *Scope, list any, body eval) any {
 	switch t := ask(s, list, body, false); {
 	case t.stopped:
 		return false
@@ -177,14 +177,14 @@ func runAll(s *scope, list any, body eval) any {
 	}
 }
 
-func runNone(s *scope, list any, body eval) any {
+func runNone(s *Scope, list any, body eval) any {
 	if found, ok := runAny(s, list, body).(bool); ok {
 		return !found
 	}
 	return nil
 }
 
-func runOne(s *scope, list any, body eval) any {
+func runOne(s *Scope, list any, body eval) any {
 	t := ask(s, list, body, nil)
 	if t.cut || t.unknown > 0 {
 		return nil
@@ -192,7 +192,7 @@ func runOne(s *scope, list any, body eval) any {
 	return t.yes == 1
 }
 
-func runCount(s *scope, list any, body eval) any {
+func runCount(s *Scope, list any, body eval) any {
 	t := ask(s, list, body, nil)
 	if t.cut || t.unknown > 0 {
 		return nil
@@ -200,7 +200,7 @@ func runCount(s *scope, list any, body eval) any {
 	return t.yes
 }
 
-func runFilter(s *scope, list any, body eval) any {
+func runFilter(s *Scope, list any, body eval) any {
 	kept := []any{}
 	if !each(s, list, func(v any) bool {
 		if s.turn(body, v) == true {
@@ -213,7 +213,7 @@ func runFilter(s *scope, list any, body eval) any {
 	return kept
 }
 
-func runFind(s *scope, list any, body eval) any {
+func runFind(s *Scope, list any, body eval) any {
 	var found any
 	each(s, list, func(v any) bool {
 		if s.turn(body, v) == true {
@@ -228,7 +228,7 @@ func runFind(s *scope, list any, body eval) any {
 }
 
 // runMap leaves out what is unknown: the title of an item that has none is no entry.
-func runMap(s *scope, list any, body eval) any {
+func runMap(s *Scope, list any, body eval) any {
 	out := []any{}
 	if !each(s, list, func(v any) bool {
 		if r := s.turn(body, v); r != nil {
@@ -241,7 +241,7 @@ func runMap(s *scope, list any, body eval) any {
 	return out
 }
 
-func runSum(s *scope, list any, body eval) any {
+func runSum(s *Scope, list any, body eval) any {
 	total := any(0)
 	if !each(s, list, func(v any) bool {
 		r := s.turn(body, v)

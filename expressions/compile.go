@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ import (
 //     and one megabyte holds 250,000.
 type compiler struct {
 	text   string
-	faults []fault
+	faults []Fault
 	elems  []*shape  // what "#" is in the loops around us, innermost last
 	paths  []*path   // the names that the expression reads, each once, in order
 	row    *rowNames // for the text of a list's row; nil for an event's
@@ -41,7 +41,7 @@ type typed struct {
 }
 
 // unknown stands for an expression that was already reported: no second fault follows.
-var unknown = typed{shape: anyShape, eval: func(*scope) any { return nil }}
+var unknown = typed{shape: anyShape, eval: func(*Scope) any { return nil }}
 
 // compileText parses and checks an expression; faults are in the order of the text.
 func compileText(text string) (typed, *compiler) { return compileWith(&compiler{text: text}) }
@@ -60,7 +60,7 @@ func (c *compiler) report(at ast.Node, hint, format string, args ...any) typed {
 }
 
 func (c *compiler) reportAt(runes int, hint, format string, args ...any) typed {
-	c.faults = append(c.faults, fault{byteOffset(c.text, runes), fmt.Sprintf(format, args...), hint})
+	c.faults = append(c.faults, Fault{byteOffset(c.text, runes), fmt.Sprintf(format, args...), hint})
 	return unknown
 }
 
@@ -126,7 +126,7 @@ func (c *compiler) node(n ast.Node) typed {
 	}
 }
 
-func constant(s *shape, v any) typed { return typed{shape: s, eval: func(*scope) any { return v }} }
+func constant(s *shape, v any) typed { return typed{shape: s, eval: func(*Scope) any { return v }} }
 
 func (c *compiler) array(n *ast.ArrayNode) typed {
 	entries := make([]eval, len(n.Nodes))
@@ -141,7 +141,7 @@ func (c *compiler) array(n *ast.ArrayNode) typed {
 		}
 		entries[i] = t.eval
 	}
-	return typed{shape: &shape{kind: kindList, elem: elem}, eval: func(s *scope) any {
+	return typed{shape: &shape{kind: KindList, elem: elem}, eval: func(s *Scope) any {
 		list := make([]any, len(entries))
 		for i, e := range entries {
 			list[i] = e(s)
@@ -154,12 +154,12 @@ func (c *compiler) conditional(n *ast.ConditionalNode) typed {
 	cond, yes, no := c.flag(n.Cond), c.expr(n.Exp1), c.expr(n.Exp2)
 	result := anyShape
 	switch {
-	case yes.shape.kind == no.shape.kind && yes.shape.kind != kindObject && yes.shape.kind != kindList:
+	case yes.shape.kind == no.shape.kind && yes.shape.kind != KindObject && yes.shape.kind != KindList:
 		result = yes.shape
 	case yes.shape.number() && no.shape.number():
 		result = amountShape
 	}
-	return typed{shape: result, eval: func(s *scope) any {
+	return typed{shape: result, eval: func(s *Scope) any {
 		switch cond(s) {
 		case true:
 			return yes.eval(s)
@@ -175,11 +175,11 @@ func (c *compiler) conditional(n *ast.ConditionalNode) typed {
 func (c *compiler) flag(n ast.Node) eval {
 	t := c.expr(n)
 	switch t.shape.kind {
-	case kindFlag:
+	case KindFlag:
 		return t.eval
-	case kindAny:
+	case KindAny:
 		text := describe(n)
-		return func(s *scope) any {
+		return func(s *Scope) any {
 			switch v := t.eval(s).(type) {
 			case nil, bool:
 				return v
@@ -188,7 +188,7 @@ func (c *compiler) flag(n ast.Node) eval {
 			}
 		}
 	default:
-		c.textAsFlag = c.textAsFlag || t.shape.kind == kindText
+		c.textAsFlag = c.textAsFlag || t.shape.kind == KindText
 		c.report(n, asCondition(n, t.shape), "%s is %s, not true or false", describe(n), t.shape.words())
 		return unknown.eval
 	}

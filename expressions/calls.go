@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"fmt"
@@ -8,14 +8,15 @@ import (
 	"golang.org/x/text/currency"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-func onText(change func(string) string) func(*scope, []any) any {
-	return func(_ *scope, a []any) any { return change(a[0].(string)) }
+func onText(change func(string) string) func(*Scope, []any) any {
+	return func(_ *Scope, a []any) any { return change(a[0].(string)) }
 }
 
-func runLen(_ *scope, a []any) any {
+func runLen(_ *Scope, a []any) any {
 	switch v := a[0].(type) {
 	case string:
 		return len([]rune(v))
@@ -27,14 +28,14 @@ func runLen(_ *scope, a []any) any {
 }
 
 // runNumber reads text as a number. An empty text is a number that was not told.
-func runNumber(s *scope, a []any) any {
+func runNumber(s *Scope, a []any) any {
 	text, ok := a[0].(string)
 	if !ok {
 		return a[0]
 	}
 	n, err := nudgewire.ParseAmount(text)
 	if err != nil {
-		return s.fail(crop(err.Error(), 100))
+		return s.fail(plain.Crop(err.Error(), 100))
 	}
 	if !n.Told() {
 		return s.fail("an empty text is not a number")
@@ -44,7 +45,7 @@ func runNumber(s *scope, a []any) any {
 
 // runTime reads the usual spellings of a time; a number is seconds since 1970, or
 // milliseconds where that would be past the year 5000.
-func runTime(s *scope, a []any) any {
+func runTime(s *Scope, a []any) any {
 	switch v := a[0].(type) {
 	case int:
 		if v > 1e11 || v < -1e11 {
@@ -53,25 +54,25 @@ func runTime(s *scope, a []any) any {
 		return time.Unix(int64(v), 0).UTC()
 	case string:
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
-			if t, err := time.ParseInLocation(layout, strings.TrimSpace(v), s.zone()); err == nil {
+			if t, err := time.ParseInLocation(layout, strings.TrimSpace(v), s.Zone()); err == nil {
 				return t
 			}
 		}
-		return s.fail(fmt.Sprintf("%q is not a time such as 2026-11-27T09:30:00Z", crop(v, 40)))
+		return s.fail(fmt.Sprintf("%q is not a time such as 2026-11-27T09:30:00Z", plain.Crop(v, 40)))
 	default:
 		return s.fail("a decimal number is not a time")
 	}
 }
 
-func runDuration(s *scope, a []any) any {
+func runDuration(s *Scope, a []any) any {
 	d, err := units.ParseDuration(a[0].(string))
 	if err != nil {
-		return s.fail(crop(err.Error(), 100))
+		return s.fail(plain.Crop(err.Error(), 100))
 	}
 	return d.D()
 }
 
-func runRound(s *scope, a []any) any {
+func runRound(s *Scope, a []any) any {
 	n, _ := amountOf(a[0])
 	digits := 0
 	if len(a) > 1 {
@@ -92,12 +93,12 @@ func runRound(s *scope, a []any) any {
 }
 
 // runMoney writes an amount with the places of its currency: 1234.5 GBP is 1234.50, 500 JPY is 500.
-func runMoney(s *scope, a []any) any {
+func runMoney(s *Scope, a []any) any {
 	places := 2
 	if len(a) > 1 && strings.TrimSpace(a[1].(string)) != "" {
 		unit, err := currency.ParseISO(strings.TrimSpace(a[1].(string)))
 		if err != nil {
-			return s.fail(fmt.Sprintf("%q is no currency", crop(a[1].(string), 20)))
+			return s.fail(fmt.Sprintf("%q is no currency", plain.Crop(a[1].(string), 20)))
 		}
 		places, _ = currency.Standard.Rounding(unit)
 	}
@@ -107,7 +108,7 @@ func runMoney(s *scope, a []any) any {
 	return nil
 }
 
-func runJoin(s *scope, a []any) any {
+func runJoin(s *Scope, a []any) any {
 	between := ", "
 	if len(a) > 1 {
 		between = a[1].(string)
@@ -133,7 +134,7 @@ func runJoin(s *scope, a []any) any {
 	return b.String()
 }
 
-func runSplit(s *scope, a []any) any {
+func runSplit(s *Scope, a []any) any {
 	text, by := a[0].(string), a[1].(string)
 	if by == "" {
 		return s.fail("split needs something to split at")
@@ -149,7 +150,7 @@ func runSplit(s *scope, a []any) any {
 	return list
 }
 
-func runReplace(s *scope, a []any) any {
+func runReplace(s *Scope, a []any) any {
 	text, old, with := a[0].(string), a[1].(string), a[2].(string)
 	if old == "" {
 		return s.fail("replace needs something to replace")

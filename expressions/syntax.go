@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"errors"
@@ -20,27 +20,20 @@ const (
 	maxNodes      = 300
 )
 
-// A fault is one mistake in an expression: where, what, and the cure.
-type fault struct {
-	offset int // byte in the expression
-	msg    string
-	hint   string
-}
-
 // parse reads an expression into a tree whose identifiers may also be durations ("2h"). The
 // offsets in the tree count characters; see byteOffset.
-func parse(text string) (ast.Node, *fault) {
+func parse(text string) (ast.Node, *Fault) {
 	if strings.TrimSpace(text) == "" {
-		return nil, &fault{0, "the expression is empty", ""}
+		return nil, &Fault{0, "the expression is empty", ""}
 	}
 	if len(text) > maxExpression {
-		return nil, &fault{0, fmt.Sprintf("the expression is %d bytes long; at most %d are read", len(text), maxExpression), ""}
+		return nil, &Fault{0, fmt.Sprintf("the expression is %d bytes long; at most %d are read", len(text), maxExpression), ""}
 	}
 	if i := strings.Index(text, "{{"); i >= 0 && outsideQuotes(text, i) {
-		return nil, &fault{i, "{{ }} does not belong here", "an expression is written without it; templates alone have it"}
+		return nil, &Fault{i, "{{ }} does not belong here", "an expression is written without it; templates alone have it"}
 	}
 	if i := strings.IndexAny(text, "“”„‘’«»"); i >= 0 && outsideQuotes(text, i) {
-		return nil, &fault{i, "a typographic quote is no quote here", `write plain quotes: "text"`}
+		return nil, &Fault{i, "a typographic quote is no quote here", `write plain quotes: "text"`}
 	}
 	covered, durations := hideDurations(text)
 	config := conf.CreateNew()
@@ -100,53 +93,53 @@ func outsideQuotes(text string, at int) bool {
 }
 
 // syntaxFault says the parser's error in the words of somebody who writes a rule.
-func syntaxFault(text string, err error) *fault {
+func syntaxFault(text string, err error) *Fault {
 	var e *file.Error
 	if !errors.As(err, &e) {
-		return &fault{0, err.Error(), ""}
+		return &Fault{0, err.Error(), ""}
 	}
-	f := &fault{offset: byteOffset(text, e.From), msg: e.Message}
+	f := &Fault{Offset: byteOffset(text, e.From), Msg: e.Message}
 	token, isToken := strings.CutPrefix(e.Message, "unexpected token ")
 	kind, word, _ := strings.Cut(strings.TrimSuffix(token, ")"), "(")
 	word = strings.Trim(word, `"`)
 	switch {
 	case isToken && kind == "EOF", e.Message == "unexpected end of expression":
-		f.offset, f.msg, f.hint = len(text), "the expression ends too early", "something is missing after its last word, or a bracket is not closed"
-	case isToken && word == "=" && strings.HasPrefix(text[f.offset:], "=>"):
-		f.msg, f.hint = `"=>" is not understood here`, `write ">="`
+		f.Offset, f.Msg, f.Hint = len(text), "the expression ends too early", "something is missing after its last word, or a bracket is not closed"
+	case isToken && word == "=" && strings.HasPrefix(text[f.Offset:], "=>"):
+		f.Msg, f.Hint = `"=>" is not understood here`, `write ">="`
 	case isToken && word == "=":
-		f.msg, f.hint = `a single "=" compares nothing`, `write "==" to compare`
+		f.Msg, f.Hint = `a single "=" compares nothing`, `write "==" to compare`
 	case isToken && meant[word] != "":
-		f.msg, f.hint = fmt.Sprintf("%q is not understood here", word), "write "+meant[word]
-	case isToken && word == ">" && strings.HasSuffix(text[:f.offset], "<"):
-		f.offset, f.msg, f.hint = f.offset-1, `"<>" is not understood here`, `write "!="`
-	case isToken && word == ":" && strings.HasSuffix(strings.TrimRight(text[:f.offset], " "), "default"):
-		f.msg, f.hint = `"| default:" stands only inside {{ }}`, `write (customer.language ?? "en")`
+		f.Msg, f.Hint = fmt.Sprintf("%q is not understood here", word), "write "+meant[word]
+	case isToken && word == ">" && strings.HasSuffix(text[:f.Offset], "<"):
+		f.Offset, f.Msg, f.Hint = f.Offset-1, `"<>" is not understood here`, `write "!="`
+	case isToken && word == ":" && strings.HasSuffix(strings.TrimRight(text[:f.Offset], " "), "default"):
+		f.Msg, f.Hint = `"| default:" stands only inside {{ }}`, `write (customer.language ?? "en")`
 	case isToken && word == ",":
-		f.msg, f.hint = `"," does not fit here`, "numbers are written without commas; several conditions are several lines, or joined by \"and\""
+		f.Msg, f.Hint = `"," does not fit here`, "numbers are written without commas; several conditions are several lines, or joined by \"and\""
 	case isToken && kind == "Identifier" && strings.ToLower(word) != word && keyword(strings.ToLower(word)):
-		f.msg, f.hint = fmt.Sprintf("%q is not understood here", word), fmt.Sprintf("write %q in small letters", strings.ToLower(word))
+		f.Msg, f.Hint = fmt.Sprintf("%q is not understood here", word), fmt.Sprintf("write %q in small letters", strings.ToLower(word))
 	case isToken && kind == "Bracket":
-		f.msg, f.hint = fmt.Sprintf("%q does not fit here", word), "see whether every bracket is opened and closed"
+		f.Msg, f.Hint = fmt.Sprintf("%q does not fit here", word), "see whether every bracket is opened and closed"
 	case isToken && (kind == "Identifier" || kind == "Number" || kind == "String"):
-		f.msg, f.hint = fmt.Sprintf("%q does not fit here", word), `an operator such as "and", "==" or "+" is missing before it`
+		f.Msg, f.Hint = fmt.Sprintf("%q does not fit here", word), `an operator such as "and", "==" or "+" is missing before it`
 	case isToken:
-		f.msg = fmt.Sprintf("%q does not fit here", word)
+		f.Msg = fmt.Sprintf("%q does not fit here", word)
 	case e.Message == "literal not terminated":
-		f.offset, f.msg, f.hint = min(f.offset, len(text)), "a quote is not closed", ""
+		f.Offset, f.Msg, f.Hint = min(f.Offset, len(text)), "a quote is not closed", ""
 	case strings.HasPrefix(e.Message, "bad number syntax"):
-		f.msg, f.hint = strings.TrimPrefix(e.Message, "bad number syntax: ")+" is not a number", "a length of time is written 90s, 45m, 2h, 3d or 1h30m"
+		f.Msg, f.Hint = strings.TrimPrefix(e.Message, "bad number syntax: ")+" is not a number", "a length of time is written 90s, 45m, 2h, 3d or 1h30m"
 	case strings.Contains(e.Message, "exceeds maximum allowed nodes"):
-		f.msg, f.hint = "the expression is too long", "write it as several lines: all of them have to hold"
+		f.Msg, f.Hint = "the expression is too long", "write it as several lines: all of them have to hold"
 	case strings.HasPrefix(e.Message, "expected at least"):
-		f.msg, f.hint = "a list and what to ask of each entry are expected", "as in any(cart.items, .price > 100)"
+		f.Msg, f.Hint = "a list and what to ask of each entry are expected", "as in any(cart.items, .price > 100)"
 	case strings.Contains(e.Message, "coalesce expressions"):
-		f.msg, f.hint = `"??" stands beside another operator without brackets`, `write (customer.language ?? "en") == "de"`
+		f.Msg, f.Hint = `"??" stands beside another operator without brackets`, `write (customer.language ?? "en") == "de"`
 	case strings.HasPrefix(e.Message, "unrecognized character"):
-		r, _ := utf8.DecodeRuneInString(text[min(f.offset, len(text)):])
-		f.msg = fmt.Sprintf("%q means nothing here", string(r))
+		r, _ := utf8.DecodeRuneInString(text[min(f.Offset, len(text)):])
+		f.Msg = fmt.Sprintf("%q means nothing here", string(r))
 		if unicode.Is(unicode.Sc, r) {
-			f.hint = "amounts are written without a currency; cart.currency is its own name"
+			f.Hint = "amounts are written without a currency; cart.currency is its own name"
 		}
 	}
 	return f

@@ -1,18 +1,20 @@
-package triggers
+package expressions
 
 import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
-// maxVariable is how many characters of one variable are sent. The messaging network cuts or refuses
+// MaxVariable is how many characters of one variable are sent. The messaging network cuts or refuses
 // longer ones.
-const maxVariable = 1024
+const MaxVariable = 1024
 
-// A template is text with {{ expressions }} in it. What an expression gives is put in as it
+// A Template is text with {{ expressions }} in it. What an expression gives is put in as it
 // is and never read again, so a name that contains {{ }} stays those characters.
-type template struct {
+type Template struct {
 	source string
 	parts  []part
 }
@@ -25,13 +27,13 @@ type part struct {
 	source   string
 }
 
-// compileTemplate reads a template; the faults count bytes of text.
-func compileTemplate(text string) (*template, []fault) { return readTemplate(text, compileText) }
+// CompileTemplate reads a template; the faults count bytes of text.
+func CompileTemplate(text string) (*Template, []Fault) { return readTemplate(text, compileText) }
 
 // readTemplate reads a template whose expressions are compiled by read.
-func readTemplate(text string, read func(string) (typed, *compiler)) (*template, []fault) {
-	t := &template{source: text}
-	var faults []fault
+func readTemplate(text string, read func(string) (typed, *compiler)) (*Template, []Fault) {
+	t := &Template{source: text}
+	var faults []Fault
 	for at := 0; at < len(text); {
 		open := strings.Index(text[at:], "{{")
 		literal := text[at:]
@@ -39,7 +41,7 @@ func readTemplate(text string, read func(string) (typed, *compiler)) (*template,
 			literal = text[at : at+open]
 		}
 		if i := strings.Index(literal, "}}"); i >= 0 {
-			faults = append(faults, fault{at + i, `"}}" closes nothing`, `a value is written {{ … }}, with both brackets twice`})
+			faults = append(faults, Fault{at + i, `"}}" closes nothing`, `a value is written {{ … }}, with both brackets twice`})
 		}
 		if literal != "" {
 			t.parts = append(t.parts, part{text: literal})
@@ -50,7 +52,7 @@ func readTemplate(text string, read func(string) (typed, *compiler)) (*template,
 		begin := at + open
 		end := closing(text, begin+2)
 		if end < 0 {
-			faults = append(faults, fault{begin, `"{{" is not closed`, `write }} after the value; quotes inside have to be closed, too`})
+			faults = append(faults, Fault{begin, `"{{" is not closed`, `write }} after the value; quotes inside have to be closed, too`})
 			break
 		}
 		p, bad := compileValue(text[begin+2:end], read)
@@ -59,7 +61,7 @@ func readTemplate(text string, read func(string) (typed, *compiler)) (*template,
 		}
 		p.source = text[begin : end+2]
 		for _, f := range bad {
-			f.offset += begin + 2
+			f.Offset += begin + 2
 			faults = append(faults, f)
 		}
 		t.parts = append(t.parts, p)
@@ -91,19 +93,19 @@ func closing(text string, from int) int {
 }
 
 // compileValue reads what stands between the brackets: expression | default: expression.
-func compileValue(text string, read func(string) (typed, *compiler)) (part, []fault) {
+func compileValue(text string, read func(string) (typed, *compiler)) (part, []Fault) {
 	var p part
 	main, rest, found := cutDefault(text)
 	if strings.TrimSpace(main) == "" {
-		return p, []fault{{0, "there is nothing between {{ and }}", "write a value: {{ customer.first_name }}"}}
+		return p, []Fault{{0, "there is nothing between {{ and }}", "write a value: {{ customer.first_name }}"}}
 	}
 	if bad := foreign(main); bad != nil {
-		return p, []fault{*bad}
+		return p, []Fault{*bad}
 	}
 	value, c := read(main)
 	faults := c.faults
 	if c.textAsFlag && (strings.Contains(main, " or ") || strings.Contains(main, "||")) {
-		faults = []fault{{0, `"or" joins conditions, not texts`, `for a text that stands in write | default: "there"`}}
+		faults = []Fault{{0, `"or" joins conditions, not texts`, `for a text that stands in write | default: "there"`}}
 	}
 	faults = append(faults, printable(main, value)...)
 	p.value = value.eval
@@ -111,11 +113,11 @@ func compileValue(text string, read func(string) (typed, *compiler)) (part, []fa
 		return p, faults
 	}
 	if strings.TrimSpace(rest) == "" {
-		return p, append(faults, fault{len(text) - len(rest), "there is nothing after default:", `write a text in quotes: | default: "there"`})
+		return p, append(faults, Fault{len(text) - len(rest), "there is nothing after default:", `write a text in quotes: | default: "there"`})
 	}
 	fallback, c := read(rest)
 	for _, f := range append(c.faults, printable(rest, fallback)...) {
-		f.offset += len(text) - len(rest)
+		f.Offset += len(text) - len(rest)
 		faults = append(faults, f)
 	}
 	p.fallback = fallback.eval
@@ -136,12 +138,12 @@ func cutDefault(text string) (main, fallback string, found bool) {
 }
 
 // foreign is what of another template language stands in an expression: a block, or a filter.
-func foreign(text string) *fault {
+func foreign(text string) *Fault {
 	word, _, _ := strings.Cut(strings.TrimLeft(text, " \t\r\n%#/"), " ")
 	switch word = strings.TrimSpace(word); word {
 	case "if", "unless", "else", "elsif", "endif", "end", "for", "range", "each", "with":
 		if !strings.ContainsAny(text, "()[]=") || word == "if" || word == "unless" {
-			return &fault{strings.Index(text, word), fmt.Sprintf("there is no %q", word), `write one value for each case: {{ customer.language == "de" ? "Hallo" : "Hello" }}`}
+			return &Fault{strings.Index(text, word), fmt.Sprintf("there is no %q", word), `write one value for each case: {{ customer.language == "de" ? "Hallo" : "Hello" }}`}
 		}
 	}
 	at := pipe(text, 0)
@@ -162,7 +164,7 @@ func foreign(text string) *fault {
 	} else if form := filters[name]; form != "" {
 		hint += "; write " + strings.ReplaceAll(form, "x", strings.TrimSpace(text[:at]))
 	}
-	return &fault{at, fmt.Sprintf("| %s is not understood here", name), hint}
+	return &Fault{at, fmt.Sprintf("| %s is not understood here", name), hint}
 }
 
 // filters are what other template languages write behind |, and how it is said here.
@@ -207,29 +209,29 @@ func pipe(text string, from int) int {
 }
 
 // printable reports a value that is no text for a message.
-func printable(text string, t typed) []fault {
+func printable(text string, t typed) []Fault {
 	text = strings.TrimSpace(text)
 	switch t.shape.kind {
-	case kindList:
-		if t.shape.elem.kind == kindObject {
-			return []fault{{0, text + " is a list and cannot be printed", fmt.Sprintf(`print one entry, %s[0].title, or all: join(map(%s, .title), ", ")`, text, text)}}
+	case KindList:
+		if t.shape.elem.kind == KindObject {
+			return []Fault{{0, text + " is a list and cannot be printed", fmt.Sprintf(`print one entry, %s[0].title, or all: join(map(%s, .title), ", ")`, text, text)}}
 		}
-		return []fault{{0, text + " is a list and cannot be printed", fmt.Sprintf(`join(%s, ", ") makes a text of it`, text)}}
-	case kindObject, kindTable:
+		return []Fault{{0, text + " is a list and cannot be printed", fmt.Sprintf(`join(%s, ", ") makes a text of it`, text)}}
+	case KindObject, KindTable:
 		hint := "name one of its entries"
 		if len(t.shape.fields) > 0 {
 			hint = "name one of its fields: " + strings.Join(t.shape.names(), ", ")
 		}
-		return []fault{{0, fmt.Sprintf("%s is %s and cannot be printed", text, t.shape.words()), hint}}
-	case kindNil:
-		return []fault{{0, "nil prints nothing", ""}}
+		return []Fault{{0, fmt.Sprintf("%s is %s and cannot be printed", text, t.shape.words()), hint}}
+	case KindNil:
+		return []Fault{{0, "nil prints nothing", ""}}
 	default:
 		return nil
 	}
 }
 
-// constant reports whether the template holds no expression at all.
-func (t *template) constant() bool {
+// Constant reports whether the template holds no expression at all.
+func (t *Template) Constant() bool {
 	for _, p := range t.parts {
 		if p.value != nil {
 			return false
@@ -238,9 +240,9 @@ func (t *template) constant() bool {
 	return true
 }
 
-// render fills the template in. empty names the first value that came out empty and has no
+// Render fills the template in. empty names the first value that came out empty and has no
 // default, with the reason where there is one.
-func (t *template) render(s *scope) (text, empty string) {
+func (t *Template) Render(s *Scope) (text, empty string) {
 	if len(t.parts) == 1 {
 		return t.parts[0].render(s)
 	}
@@ -255,7 +257,7 @@ func (t *template) render(s *scope) (text, empty string) {
 	return b.String(), empty
 }
 
-func (p *part) render(s *scope) (text, empty string) {
+func (p *part) render(s *Scope) (text, empty string) {
 	if p.value == nil {
 		return p.text, ""
 	}
@@ -282,22 +284,22 @@ func because(why string) string {
 	return " (" + why + ")"
 }
 
-// variable is the template as one variable of a message: one line, not empty, not too long.
+// Variable is the template as one variable of a message: one line, not empty, not too long.
 // trouble is why it cannot be one.
-func (t *template) variable(s *scope) (text, trouble string) {
-	text, empty := t.render(s)
+func (t *Template) Variable(s *Scope) (text, trouble string) {
+	text, empty := t.Render(s)
 	if empty != "" {
 		return "", "is empty: " + empty + "; give it a default"
 	}
-	text = flat(text)
+	text = plain.OneLine(text)
 	if text == "" {
 		return "", "is empty: " + t.source + "; give it a default"
 	}
-	if n := utf8.RuneCountInString(text); n > maxVariable {
+	if n := utf8.RuneCountInString(text); n > MaxVariable {
 		if strings.Contains(text, "://") {
-			return "", fmt.Sprintf("is %d characters long: at most %d are sent, and a link cannot be cut", n, maxVariable)
+			return "", fmt.Sprintf("is %d characters long: at most %d are sent, and a link cannot be cut", n, MaxVariable)
 		}
-		text = string([]rune(text)[:maxVariable-1]) + "…"
+		text = string([]rune(text)[:MaxVariable-1]) + "…"
 	}
 	return text, ""
 }

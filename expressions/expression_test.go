@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"strings"
@@ -136,13 +136,13 @@ func TestConditions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
-			c, faults := compileClause(tt.text)
+			c, faults := CompileCondition(tt.text)
 			if len(faults) > 0 {
 				t.Fatalf("compile: %+v", faults)
 			}
-			s := newScope(aCart(t), noon, time.UTC)
-			defer s.free()
-			got := c.hold(s)
+			s := NewScope(aCart(t), noon, time.UTC)
+			defer s.Free()
+			got := c.Evaluate(s)
 			answer := got.Error
 			if answer == "" {
 				answer = map[bool]string{true: yes, false: no}[got.Held]
@@ -249,23 +249,23 @@ func TestConditionsThatCannotBeMeant(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
-			_, faults := compileClause(tt.text)
+			_, faults := CompileCondition(tt.text)
 			if len(faults) != 1 {
 				t.Fatalf("got %d faults, want 1: %+v", len(faults), faults)
 			}
 			got := faults[0]
-			if got.msg != tt.msg || got.hint != tt.hint || got.offset != tt.at {
-				t.Errorf("got  %d: %s; %s\nwant %d: %s; %s", got.offset, got.msg, got.hint, tt.at, tt.msg, tt.hint)
+			if got.Msg != tt.msg || got.Hint != tt.hint || got.Offset != tt.at {
+				t.Errorf("got  %d: %s; %s\nwant %d: %s; %s", got.Offset, got.Msg, got.Hint, tt.at, tt.msg, tt.hint)
 			}
 		})
 	}
 }
 
 func TestAllMistakesOfAnExpressionAreReportedAtOnce(t *testing.T) {
-	_, faults := compileClause(`cart.totl > 5 and custmer.name == "x" or lenn(cart.items) > 2`)
+	_, faults := CompileCondition(`cart.totl > 5 and custmer.name == "x" or lenn(cart.items) > 2`)
 	var got []string
 	for _, f := range faults {
-		got = append(got, f.msg)
+		got = append(got, f.Msg)
 	}
 	want := `unknown name "totl" in cart|unknown name "custmer"|unknown function "lenn"`
 	if strings.Join(got, "|") != want {
@@ -310,13 +310,13 @@ func TestValuesPrintWithAllTheirDigits(t *testing.T) {
 	}
 	for text, want := range tests {
 		t.Run(text, func(t *testing.T) {
-			tpl, faults := compileTemplate(text)
+			tpl, faults := CompileTemplate(text)
 			if len(faults) > 0 {
 				t.Fatalf("compile: %+v", faults)
 			}
-			s := newScope(aCart(t), noon, time.UTC)
-			defer s.free()
-			got, trouble := tpl.variable(s)
+			s := NewScope(aCart(t), noon, time.UTC)
+			defer s.Free()
+			got, trouble := tpl.Variable(s)
 			if got != want || trouble != "" {
 				t.Errorf("got %q (%s), want %q", got, trouble, want)
 			}
@@ -352,13 +352,13 @@ func TestTemplatesThatCannotBeMeant(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
-			_, faults := compileTemplate(tt.text)
+			_, faults := CompileTemplate(tt.text)
 			if len(faults) != 1 {
 				t.Fatalf("got %d faults, want 1: %+v", len(faults), faults)
 			}
 			got := faults[0]
-			if got.msg != tt.msg || got.hint != tt.hint || got.offset != tt.at {
-				t.Errorf("got  %d: %s; %s\nwant %d: %s; %s", got.offset, got.msg, got.hint, tt.at, tt.msg, tt.hint)
+			if got.Msg != tt.msg || got.Hint != tt.hint || got.Offset != tt.at {
+				t.Errorf("got  %d: %s; %s\nwant %d: %s; %s", got.Offset, got.Msg, got.Hint, tt.at, tt.msg, tt.hint)
 			}
 		})
 	}

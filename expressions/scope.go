@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"reflect"
@@ -20,9 +20,9 @@ type eventFacts struct {
 	ReceivedAt time.Time `expr:"received_at"`
 }
 
-// A scope is one event as expressions see it, with the bounds of one evaluation. It is used
+// A Scope is one event as expressions see it, with the bounds of one evaluation. It is used
 // by one goroutine at a time.
-type scope struct {
+type Scope struct {
 	event *nudgewire.Event
 	facts eventFacts
 	now   time.Time
@@ -50,26 +50,26 @@ type budget struct {
 // looked at, so the worst payload costs milliseconds.
 const maxSteps = 20_000
 
-var scopes = sync.Pool{New: func() any { return new(scope) }}
+var scopes = sync.Pool{New: func() any { return new(Scope) }}
 
-func newScope(e *nudgewire.Event, now time.Time, home *time.Location) *scope {
-	s := scopes.Get().(*scope)
+func NewScope(e *nudgewire.Event, now time.Time, home *time.Location) *Scope {
+	s := scopes.Get().(*Scope)
 	s.event, s.now, s.home = e, now, home
 	s.facts = eventFacts{e.Connector, e.Kind, e.Topic, e.DedupeKey, e.Time(), e.ReceivedAt}
 	return s
 }
 
-// free gives the scope back and lets go of everything it pointed to.
-func (s *scope) free() {
+// Free gives the scope back and lets go of everything it pointed to.
+func (s *Scope) Free() {
 	clear(s.here[:cap(s.here)])
-	*s = scope{here: s.here[:0]}
+	*s = Scope{here: s.here[:0]}
 	scopes.Put(s)
 }
 
-func (s *scope) begin() { s.budget = budget{steps: maxSteps}; s.here = s.here[:0] }
+func (s *Scope) begin() { s.budget = budget{steps: maxSteps}; s.here = s.here[:0] }
 
 // spend takes n steps and reports whether the evaluation may go on.
-func (s *scope) spend(n int) bool {
+func (s *Scope) spend(n int) bool {
 	if s.steps -= n; s.steps < 0 {
 		s.fail("it looks at more of the payload than one condition may")
 		return false
@@ -78,7 +78,7 @@ func (s *scope) spend(n int) bool {
 }
 
 // fail notes the first fault; the value is unknown.
-func (s *scope) fail(words string) any {
+func (s *Scope) fail(words string) any {
 	if s.fault == "" {
 		s.fault = words
 	}
@@ -86,7 +86,7 @@ func (s *scope) fail(words string) any {
 }
 
 // miss notes the first name that was missing; the value is unknown.
-func (s *scope) miss(p *path, count int) any {
+func (s *Scope) miss(p *path, count int) any {
 	if s.lost == nil {
 		s.lost, s.count = p, count
 	}
@@ -94,7 +94,7 @@ func (s *scope) miss(p *path, count int) any {
 }
 
 // payload is the sender's own document; it does not exist where the payload is no JSON.
-func (s *scope) payload() gjson.Result {
+func (s *Scope) payload() gjson.Result {
 	if !s.rawRead {
 		s.rawRead = true
 		if gjson.ValidBytes(s.event.Payload) {
@@ -104,26 +104,26 @@ func (s *scope) payload() gjson.Result {
 	return s.raw
 }
 
-// zone is the contact's own zone, else the one of the defaults.
-func (s *scope) zone() *time.Location { return zoneOf(s.event.Contact.Timezone, s.home) }
+// Zone is the contact's own zone, else the one of the defaults.
+func (s *Scope) Zone() *time.Location { return zoneOf(s.event.Contact.Timezone, s.home) }
 
 // A root is a name that an expression may begin with.
 type root struct {
 	shape *shape
-	read  func(*scope) any
+	read  func(*Scope) any
 }
 
 // roots are all of them. "customer" is the contact under the name that shops use.
 var roots = map[string]root{
-	"event":    {objectShape(reflect.TypeFor[eventFacts]()), func(s *scope) any { return &s.facts }},
-	"contact":  {contactShape, func(s *scope) any { return &s.event.Contact }},
-	"customer": {contactShape, func(s *scope) any { return &s.event.Contact }},
-	"cart":     {objectShape(reflect.TypeFor[nudgewire.Cart]()), func(s *scope) any { return &s.event.Cart }},
-	"order":    {objectShape(reflect.TypeFor[nudgewire.Order]()), func(s *scope) any { return &s.event.Order }},
-	"deal":     {objectShape(reflect.TypeFor[nudgewire.Deal]()), func(s *scope) any { return &s.event.Deal }},
-	"form":     {objectShape(reflect.TypeFor[nudgewire.Form]()), func(s *scope) any { return &s.event.Form }},
-	"raw":      {anyShape, func(s *scope) any { return rawValue(s.payload()) }},
-	"now":      {timeShape, func(s *scope) any { return s.now }},
+	"event":    {objectShape(reflect.TypeFor[eventFacts]()), func(s *Scope) any { return &s.facts }},
+	"contact":  {contactShape, func(s *Scope) any { return &s.event.Contact }},
+	"customer": {contactShape, func(s *Scope) any { return &s.event.Contact }},
+	"cart":     {objectShape(reflect.TypeFor[nudgewire.Cart]()), func(s *Scope) any { return &s.event.Cart }},
+	"order":    {objectShape(reflect.TypeFor[nudgewire.Order]()), func(s *Scope) any { return &s.event.Order }},
+	"deal":     {objectShape(reflect.TypeFor[nudgewire.Deal]()), func(s *Scope) any { return &s.event.Deal }},
+	"form":     {objectShape(reflect.TypeFor[nudgewire.Form]()), func(s *Scope) any { return &s.event.Form }},
+	"raw":      {anyShape, func(s *Scope) any { return rawValue(s.payload()) }},
+	"now":      {timeShape, func(s *Scope) any { return s.now }},
 }
 
 var contactShape = objectShape(reflect.TypeFor[nudgewire.Contact]())

@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"os"
@@ -32,13 +32,13 @@ func TestTheReferenceIsTrue(t *testing.T) {
 	examples := shown.FindAllStringSubmatch(text, -1)
 	for _, e := range examples {
 		t.Run(e[1], func(t *testing.T) {
-			tpl, faults := compileTemplate("{{ " + e[1] + " }}")
+			tpl, faults := CompileTemplate("{{ " + e[1] + " }}")
 			if len(faults) > 0 {
 				t.Fatalf("%+v", faults)
 			}
-			s := newScope(aCart(t), noon, time.UTC)
-			defer s.free()
-			if got, empty := tpl.render(s); got != e[2] || empty != "" {
+			s := NewScope(aCart(t), noon, time.UTC)
+			defer s.Free()
+			if got, empty := tpl.Render(s); got != e[2] || empty != "" {
 				t.Errorf("gives %q (%s), the page says %q", got, empty, e[2])
 			}
 		})
@@ -46,13 +46,13 @@ func TestTheReferenceIsTrue(t *testing.T) {
 	texts := textRow.FindAllStringSubmatch(text, -1)
 	for _, e := range texts {
 		t.Run(e[1], func(t *testing.T) {
-			tpl, faults := compileTemplate(e[1])
+			tpl, faults := CompileTemplate(e[1])
 			if len(faults) > 0 {
 				t.Fatalf("%+v", faults)
 			}
-			s := newScope(aCart(t), noon, time.UTC)
-			defer s.free()
-			if got, trouble := tpl.variable(s); got != e[2] || trouble != "" {
+			s := NewScope(aCart(t), noon, time.UTC)
+			defer s.Free()
+			if got, trouble := tpl.Variable(s); got != e[2] || trouble != "" {
 				t.Errorf("gives %q (%s), the page says %q", got, trouble, e[2])
 			}
 		})

@@ -1,4 +1,4 @@
-package triggers
+package expressions
 
 import (
 	"time"
@@ -11,7 +11,7 @@ import (
 // eval gives the value of an expression: nil (unknown), bool, int, nudgewire.Amount, string,
 // time.Time, time.Duration, a list (nudgewire.Tags, []nudgewire.Item, []any, gjson.Result),
 // map[string]string, gjson.Result, or a pointer to one of the nouns.
-type eval func(*scope) any
+type eval func(*Scope) any
 
 func amountOf(v any) (nudgewire.Amount, bool) {
 	switch v := v.(type) {
@@ -68,7 +68,7 @@ func told(v any) bool {
 }
 
 // quietly evaluates what may be missing without that being a reason for anything.
-func quietly(s *scope, e eval) any {
+func quietly(s *Scope, e eval) any {
 	before := s.budget
 	v := e(s)
 	before.steps = s.steps
@@ -78,7 +78,7 @@ func quietly(s *scope, e eval) any {
 
 // valueUnder is what an object of the payload or a table holds under key; nil for nothing.
 // Finding a key reads the whole object, so a condition in a loop pays for its length.
-func valueUnder(s *scope, object any, key string) any {
+func valueUnder(s *Scope, object any, key string) any {
 	switch object := object.(type) {
 	case gjson.Result:
 		if !s.spend(1 + len(object.Raw)/1000) {
@@ -143,26 +143,26 @@ func length(list any) int {
 }
 
 // kindOf is the kind of a value that is there.
-func kindOf(v any) kind {
+func kindOf(v any) Kind {
 	switch v := v.(type) {
 	case bool:
-		return kindFlag
+		return KindFlag
 	case int:
-		return kindWhole
+		return KindWhole
 	case nudgewire.Amount:
-		return kindAmount
+		return KindAmount
 	case string:
-		return kindText
+		return KindText
 	case time.Time:
-		return kindTime
+		return KindTime
 	case time.Duration:
-		return kindSpan
+		return KindSpan
 	case map[string]string:
-		return kindTable
+		return KindTable
 	default:
 		if length(v) >= 0 {
-			return kindList
+			return KindList
 		}
-		return kindObject
+		return KindObject
 	}
 }
