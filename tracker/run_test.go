@@ -44,7 +44,7 @@ func TestAMessageIsFollowedAlongTheListToItsEnd(t *testing.T) {
 		"sent for ever: expired": {
 			[]string{"sent"},
 			nudgewire.StatusExpired,
-			[]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 6 * time.Hour, 12 * time.Hour, 18 * time.Hour, 24 * time.Hour},
+			[]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 6 * time.Hour, 12 * time.Hour, 18 * time.Hour},
 		},
 	}
 	for name, tt := range tests {
@@ -59,7 +59,10 @@ func TestAMessageIsFollowedAlongTheListToItsEnd(t *testing.T) {
 				pass(48 * time.Hour)
 				var polls []time.Duration
 				for _, c := range r.service.made() {
-					polls = append(polls, c.at.Sub(began))
+					// At the moment of giving up, a last look and the clock's own end come in any order.
+					if at := c.at.Sub(began); at < r.Plan.GiveUp {
+						polls = append(polls, at)
+					}
 				}
 				if diff := cmp.Diff(tt.polls, polls); diff != "" {
 					t.Errorf("polls (-want +got):\n%s", diff)
