@@ -3,6 +3,7 @@ package apiclient
 import (
 	"context"
 
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 	"github.com/nudgewire/nudgewire/internal/valid"
 )
 
@@ -103,7 +104,7 @@ func (c *Client) SendText(ctx context.Context, phone, text string) (Answer, erro
 }
 
 func appendPhone(b []byte, phone string) []byte {
-	return appendString(append(b, `{"phone":`...), phone)
+	return rawjson.AppendString(append(b, `{"phone":`...), phone)
 }
 
 func appendTemplate(b []byte, m TemplateMessage) []byte {
@@ -116,7 +117,7 @@ func appendTemplate(b []byte, m TemplateMessage) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendString(b, v)
+			b = rawjson.AppendString(b, v)
 		}
 		b = append(b, ']')
 	}
@@ -128,4 +129,11 @@ func appendTemplate(b []byte, m TemplateMessage) []byte {
 		}
 	}
 	return append(b, '}')
+}
+
+// appendField appends `,"name":"value"`; name needs no escaping.
+func appendField(b []byte, name, value string) []byte {
+	b = append(b, ',', '"')
+	b = append(b, name...)
+	return rawjson.AppendString(append(b, '"', ':'), value)
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // A got is one request as the service read it.
@@ -100,28 +99,6 @@ func TestTextIsRefusedWhileItsPathIsUnknown(t *testing.T) {
 	base := answer(t, func(http.ResponseWriter, *http.Request) { t.Error("something was sent") })
 	_, err := open(t, base, func(o *Options) { o.TextPath = "" }).SendText(t.Context(), testPhone, "hello")
 	checkEnd(t, want{Rejected, 0, 0, `text: the path of the text endpoint is not known: set api\.text_path`}, err)
-}
-
-func TestJSONStringsSurviveAnyInput(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		in := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
-		var out string
-		if err := json.Unmarshal(appendString(nil, in), &out); err != nil {
-			t.Fatalf("%q: %v", in, err)
-		}
-		// encoding/json on the same input is the reference for broken UTF-8.
-		ref, err := json.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want string
-		if err := json.Unmarshal(ref, &want); err != nil {
-			t.Fatal(err)
-		}
-		if out != want {
-			t.Errorf("%q came out as %q, want %q", in, out, want)
-		}
-	})
 }
 
 func TestConnectionsAreUsedAgain(t *testing.T) {

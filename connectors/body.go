@@ -5,17 +5,19 @@ import (
 	"net/http"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/nudgewire/nudgewire/internal/asjson"
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // A bodyReader is a compiled Body.
 type bodyReader struct {
-	content  string
-	accept   []string
-	empty    bool // an empty body is an object without fields
-	brackets bool
-	repeated string
-	jsonIn   [][]string // names down to fields that hold JSON as text
-	max      int64
+	content string
+	accept  []string
+	empty   bool // an empty body is an object without fields
+	form    asjson.Form
+	jsonIn  [][]string // names down to fields that hold JSON as text
+	max     int64
 }
 
 // A document is a body as one JSON text, whatever it came as.
@@ -38,7 +40,7 @@ func (b *bodyReader) read(r *Request) (document, *Refused) {
 	sort := b.sort(r)
 	switch sort {
 	case contentJSON:
-		body = oneReading(trimBOM(body))
+		body = rawjson.OneReading(trimBOM(body))
 	case contentText:
 		if b.content != contentText {
 			return document{}, badBody("is plain text, neither JSON nor a form")
@@ -47,48 +49,19 @@ func (b *bodyReader) read(r *Request) (document, *Refused) {
 			return document{}, badBody("is not UTF-8 text")
 		}
 		body = bytes.ReplaceAll(body, []byte{0}, nil)
-		return document{text: string(appendQuoted(nil, string(body))), bytes: body, typ: "text/plain; charset=utf-8"}, nil
+		return document{text: string(rawjson.AppendString(nil, string(body))), bytes: body, typ: "text/plain; charset=utf-8"}, nil
 	default:
-		tree, err := b.tree(sort, r)
+		made, err := b.asJSON(sort, r)
 		if err != nil {
 			return document{}, badBody(err.Error())
 		}
-		body = oneReading(tree.appendJSON(nil))
+		body = rawjson.OneReading(made)
 	}
 	d := document{text: sharedText(body), bytes: body, typ: jsonType}
 	if len(b.jsonIn) > 0 {
 		return b.unwrap(d)
 	}
 	return d, nil
-}
-
-// oneReading takes out of JSON what its readers would read in different ways: bytes that are no
-// UTF-8 become the replacement character, and NUL, which no store keeps, goes away. What is mapped
-// and what triggers see as raw is then the same text. Nearly every body passes as it is.
-func oneReading(body []byte) []byte {
-	if !utf8.Valid(body) {
-		body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
-	}
-	const nul = `\u0000`
-	if !bytes.Contains(body, []byte(nul)) {
-		return body
-	}
-	out := make([]byte, 0, len(body))
-	text := false // inside quotes
-	for i := 0; i < len(body); i++ {
-		switch {
-		case body[i] == '"':
-			text = !text
-		case body[i] == '\\' && text && bytes.HasPrefix(body[i:], []byte(nul)):
-			i += len(nul) - 1
-			continue
-		case body[i] == '\\' && text && i+1 < len(body):
-			out = append(out, body[i])
-			i++
-		}
-		out = append(out, body[i])
-	}
-	return out
 }
 
 // sharedText is a body as a text. Both are only read, so they share their memory.
@@ -106,14 +79,15 @@ func badBody(what string) *Refused {
 // logs and traces, and a body holds phone numbers.
 func badJSON(err error) *Refused { return badBody("is not JSON: " + err.Error()) }
 
-func (b *bodyReader) tree(sort string, r *Request) (*node, error) {
+// asJSON makes JSON of a body that is none.
+func (b *bodyReader) asJSON(sort string, r *Request) ([]byte, error) {
 	switch sort {
 	case contentForm:
-		return readForm(string(r.Body), b.brackets, b.repeated)
+		return b.form.Encoded(string(r.Body))
 	case contentMultipart:
-		return readMultipart(r.Body, boundary(r.Header), b.brackets, b.repeated)
+		return b.form.Multipart(r.Body, boundary(r.Header))
 	default:
-		return readXML(r.Body)
+		return asjson.XML(trimBOM(r.Body))
 	}
 }
 
@@ -121,23 +95,23 @@ func (b *bodyReader) tree(sort string, r *Request) (*node, error) {
 // whose text is no JSON, stays as it is: the others may still be of use.
 func (b *bodyReader) unwrap(d document) (document, *Refused) {
 	for _, names := range b.jsonIn {
-		p := newProgram()
-		p.add(names)
-		found := make([]span, p.slots)
-		if err := p.run(d.text, found); err != nil {
+		p := rawjson.NewProgram()
+		p.Add(names)
+		found := make([]rawjson.Span, p.Slots)
+		if err := p.Run(d.text, found); err != nil {
 			return d, badJSON(err)
 		}
 		at := found[0]
-		if at.to == 0 || d.text[at.from] != '"' {
+		if at.To == 0 || d.text[at.From] != '"' {
 			continue
 		}
-		inside := unquote(d.text[at.from:at.to])
-		if checkJSON(inside) != nil {
+		inside := rawjson.Unquote(d.text[at.From:at.To])
+		if rawjson.Check(inside) != nil {
 			continue
 		}
-		d.text = d.text[:at.from] + inside + d.text[at.to:]
+		d.text = d.text[:at.From] + inside + d.text[at.To:]
 	}
-	d.bytes = oneReading([]byte(d.text))
+	d.bytes = rawjson.OneReading([]byte(d.text))
 	d.text = sharedText(d.bytes)
 	return d, nil
 }

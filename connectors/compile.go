@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/asjson"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // Options are what a connector needs to know of the rest of the config.
@@ -44,8 +47,8 @@ type Connector struct {
 	handshakes []handshake
 	gate       gate
 	body       bodyReader
-	items      []*expr  // nil: the whole body is one
-	item, root *program // the same for connectors without batches
+	items      []*expr          // nil: the whole body is one
+	item, root *rawjson.Program // the same for connectors without batches
 	event      eventRule
 	refusals   []refusalRule
 	skips      []*rule
@@ -56,7 +59,7 @@ type Connector struct {
 	secrets    []string // for samples
 
 	lookups       []lookupRule
-	lookupProgram *program // of their conditions and addresses
+	lookupProgram *rawjson.Program // of their conditions and addresses
 }
 
 // eventRule is a compiled EventRule and Dedupe.
@@ -155,8 +158,8 @@ type compiler struct {
 	config  Config // with the preset under it
 	own     Config // what the user wrote
 	options Options
-	item    *program
-	root    *program
+	item    *rawjson.Program
+	root    *rawjson.Program
 }
 
 func (k *compiler) compile() *Connector {
@@ -165,11 +168,11 @@ func (k *compiler) compile() *Connector {
 	if con.window == 0 {
 		con.window = defaultDedupeWindow
 	}
-	k.item = newProgram()
+	k.item = rawjson.NewProgram()
 	k.root = k.item
 	batch := len(c.Items) > 0 && !slices.Equal(c.Items, []string{"."})
 	if batch {
-		k.root = newProgram()
+		k.root = rawjson.NewProgram()
 	}
 	if u, err := url.Parse(c.Address); c.Address != "" && (err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.RawQuery != "") {
 		k.add("address", "is no whole URL without a query", "write it as it was registered at the sender: https://hooks.example.com/in/shop")
@@ -241,7 +244,7 @@ func (k *compiler) methods() []string {
 
 func (k *compiler) body() bodyReader {
 	b := &k.config.Body
-	out := bodyReader{content: contentAuto, repeated: "last", brackets: true, max: k.options.MaxBody}
+	out := bodyReader{content: contentAuto, form: asjson.Form{Repeated: "last"}, max: k.options.MaxBody}
 	sorts := []string{contentJSON, contentForm, contentMultipart, contentXML, contentText}
 	if b.Content != "" {
 		out.content = k.oneOf("body.content", b.Content, "sort of body", append([]string{contentAuto}, sorts...))
@@ -253,10 +256,10 @@ func (k *compiler) body() bodyReader {
 		out.empty = k.oneOf("body.empty", b.Empty, "meaning of an empty body", []string{"refuse", emptyObject}) == emptyObject
 	}
 	if b.FormNesting != "" {
-		out.brackets = k.oneOf("body.form_nesting", b.FormNesting, "form nesting", []string{"brackets", "flat"}) == "brackets"
+		out.form.Flat = k.oneOf("body.form_nesting", b.FormNesting, "form nesting", []string{"brackets", "flat"}) == "flat"
 	}
 	if b.Repeated != "" {
-		out.repeated = k.oneOf("body.repeated", b.Repeated, "choice among repeated fields", []string{"first", "last", "all"})
+		out.form.Repeated = k.oneOf("body.repeated", b.Repeated, "choice among repeated fields", []string{"first", "last", "all"})
 	}
 	for i, text := range b.JSONIn {
 		e := k.expr(fmt.Sprintf("body.json_in[%d]", i), text)
@@ -533,7 +536,7 @@ func (k *compiler) eachList(path string, rule *EachRule) *eachList {
 		k.add(path+".each", "is no path into the body", pathHint)
 		return nil
 	}
-	l := &eachList{from: from, program: newProgram()}
+	l := &eachList{from: from, program: rawjson.NewProgram()}
 	for i, texts := range [len(eachParts)][]string{
 		rule.ID, rule.SKU, rule.Title, rule.Quantity, rule.Price, rule.URL, rule.Image, rule.Name, rule.Value,
 	} {
@@ -589,7 +592,7 @@ func (k *compiler) condition(path string, w *When) condition {
 		c.form = w.Form.Only
 	}
 	if w.JSON != nil {
-		c.program = newProgram()
+		c.program = rawjson.NewProgram()
 		want := func(field string, paths []string) {
 			for i, text := range paths {
 				if e := k.expr(fmt.Sprintf("%s.json.%s[%d]", path, field, i), text); e != nil {

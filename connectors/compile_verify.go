@@ -13,6 +13,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // located is a secret with the place it was written at, for problems.
@@ -446,7 +448,7 @@ func (k *compiler) stamp(path string, t *Timestamp, inList bool) *stamp {
 		if e == nil {
 			return nil
 		}
-		s.program = newProgram()
+		s.program = rawjson.NewProgram()
 		e.link(s.program, s.program)
 		s.body = e
 	}
@@ -669,22 +671,22 @@ func (k *compiler) token(path, name string, v *Verify, secrets []located, body *
 			k.add(path+".field", "is no plain path into the body", "write a path, such as field: token")
 			return nil
 		}
-		program := newProgram()
+		program := rawjson.NewProgram()
 		e.link(program, program)
 		t.read = func(r *Request) (string, error) {
 			doc, refused := body.read(r)
 			if refused != nil {
 				return "", refused
 			}
-			found := make([]span, program.slots)
-			if err := program.run(doc.text, found); err != nil {
+			found := make([]rawjson.Span, program.Slots)
+			if err := program.Run(doc.text, found); err != nil {
 				return "", err
 			}
 			raw := e.raw(&view{item: doc.text, inItem: found})
 			if raw == "" || raw[0] != '"' {
 				return "", nil // a text and nothing else: no list of one, no number
 			}
-			return unquote(raw), nil
+			return rawjson.Unquote(raw), nil
 		}
 	}
 	for _, s := range k.wantSecrets(secrets) {

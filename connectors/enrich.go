@@ -12,6 +12,8 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/secret"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // A Lookup is one GET that fetches what a webhook left out. Package enricher makes it.
@@ -101,16 +103,16 @@ func joins(item, into string) bool {
 	if item[0] != '{' {
 		return false
 	}
-	answer := member(item, into)
+	answer := rawjson.Member(item, into)
 	return answer != "" && answer != "null"
 }
 
 // stored is the view of a stored event's item, searched by p. What stood around the item
 // (headers, parameters, the rest of a batch) is gone.
-func (c *Connector) stored(e *nudgewire.Event, p *program) (*view, error) {
+func (c *Connector) stored(e *nudgewire.Event, p *rawjson.Program) (*view, error) {
 	item := string(bytes.TrimSpace(e.Payload))
 	if e.ContentType != jsonType {
-		item = string(appendQuoted(nil, item))
+		item = string(rawjson.AppendString(nil, item))
 	}
 	v := &view{item: item, typ: e.Topic, kind: e.Kind, event: e.DedupeKey}
 	if err := v.search(p); err != nil {
@@ -124,9 +126,9 @@ func (c *Connector) stored(e *nudgewire.Event, p *program) (*view, error) {
 	return v, nil
 }
 
-func (v *view) search(p *program) error {
+func (v *view) search(p *rawjson.Program) error {
 	v.inItem = spansFor(p, nil)
-	return p.run(v.item, v.inItem)
+	return p.Run(v.item, v.inItem)
 }
 
 func (l *lookupRule) needed(v *view, e *nudgewire.Event) bool {
@@ -178,7 +180,7 @@ func (c *Connector) Join(e nudgewire.Event, into string, answer []byte) (nudgewi
 	if len(answer) == 0 || string(answer) == "null" {
 		return e, errors.New("the answer is empty")
 	}
-	if err := checkJSON(string(answer)); err != nil {
+	if err := rawjson.Check(string(answer)); err != nil {
 		return e, fmt.Errorf("the answer is not JSON: %w", err) // says where, and repeats nothing
 	}
 	v, err := c.stored(&e, c.item)

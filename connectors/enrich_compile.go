@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // A lookupRule is a compiled EnrichRule.
@@ -31,7 +33,7 @@ var plainJoin = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
 // lookups compiles enrich: with a program of its own, so that receiving does not look for
 // what only look-ups need.
 func (k *compiler) lookups(con *Connector) {
-	con.lookupProgram = newProgram()
+	con.lookupProgram = rawjson.NewProgram()
 	k.apiURL()
 	var names []string
 	for i := range k.config.Enrich {
@@ -77,7 +79,7 @@ func (k *compiler) scheme(path string, u *url.URL) {
 	k.add(path, "does not begin with https://, so that everybody on the way could read the token", "write https://; http:// is for allow_private: true")
 }
 
-func (k *compiler) lookup(at string, rule *EnrichRule, program *program) lookupRule {
+func (k *compiler) lookup(at string, rule *EnrichRule, program *rawjson.Program) lookupRule {
 	out := lookupRule{into: rule.Into}
 	for i, text := range rule.When {
 		if c, ok := k.lookupWhen(fmt.Sprintf("%s.when[%d]", at, i), text, program); ok {
@@ -113,7 +115,7 @@ func (k *compiler) lookup(at string, rule *EnrichRule, program *program) lookupR
 }
 
 // lookupWhen reads a condition. "phone" is the number that was mapped, which no path can name.
-func (k *compiler) lookupWhen(at, text string, program *program) (lookupCondition, bool) {
+func (k *compiler) lookupWhen(at, text string, program *rawjson.Program) (lookupCondition, bool) {
 	r, err := parseRule(text)
 	if err != nil {
 		k.syntax(at, err)
@@ -163,7 +165,7 @@ const (
 
 // lookupURL splits the address into literals and values. Its host must be literal: a payload
 // must not choose whom the token is shown to.
-func (k *compiler) lookupURL(at string, rule *EnrichRule, out *lookupRule, program *program) {
+func (k *compiler) lookupURL(at string, rule *EnrichRule, out *lookupRule, program *rawjson.Program) {
 	text := rule.Get
 	if strings.HasPrefix(text, "/") {
 		if k.config.APIURL == "" {

@@ -213,7 +213,7 @@ func TestAnAnswerThatCannotJoinIsRefusedWithoutItsContent(t *testing.T) {
 	for answer, want := range map[string]string{
 		"":                    "the answer is empty",
 		"null":                "the answer is empty",
-		"<html>secret</html>": "the answer is not JSON: byte 1: a sign where a value should be",
+		"<html>secret</html>": "the answer is not JSON: byte 1: a symbol where a value should be",
 		`{"a":1`:              `the answer is not JSON: byte 7: the text ends before '}'`,
 	} {
 		if _, err := con.Join(e, "lead", []byte(answer)); fmt.Sprint(err) != want {

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // A handshake is a compiled Handshake.
@@ -53,9 +55,9 @@ func (p *reply) answer(r *Request) Reply {
 			if i > 0 {
 				out.Body = append(out.Body, ',')
 			}
-			out.Body = appendQuoted(out.Body, f.name)
+			out.Body = rawjson.AppendString(out.Body, f.name)
 			out.Body = append(out.Body, ':')
-			out.Body = appendQuoted(out.Body, fillPieces(f.value, r))
+			out.Body = rawjson.AppendString(out.Body, fillPieces(f.value, r))
 		}
 		out.Body = append(out.Body, '}')
 		return out
@@ -112,10 +114,10 @@ func bodyText(r *Request, name string) string {
 	if err != nil {
 		return ""
 	}
-	p := newProgram()
+	p := rawjson.NewProgram()
 	e.link(p, p)
-	found := make([]span, p.slots)
-	if p.run(text, found) != nil {
+	found := make([]rawjson.Span, p.Slots)
+	if p.Run(text, found) != nil {
 		return ""
 	}
 	return e.text(&view{item: text, root: text, inItem: found, inRoot: found})

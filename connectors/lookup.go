@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // A view is what expressions can see while one item of a request is mapped.
 type view struct {
-	item, root       string // JSON, checked
-	inItem, inRoot   []span // what their programs found
+	item, root       string         // JSON, checked
+	inItem, inRoot   []rawjson.Span // what their programs found
 	header           http.Header
 	rawQuery         string
 	query            url.Values // parsed on first use
@@ -35,22 +37,22 @@ func (v *view) free() {
 }
 
 // spansFor is a clean place for every slot of p, in the memory of old where it fits.
-func spansFor(p *program, old []span) []span {
-	if p.slots > cap(old) {
-		return make([]span, p.slots)
+func spansFor(p *rawjson.Program, old []rawjson.Span) []rawjson.Span {
+	if p.Slots > cap(old) {
+		return make([]rawjson.Span, p.Slots)
 	}
-	old = old[:p.slots]
+	old = old[:p.Slots]
 	clear(old)
 	return old
 }
 
 // link gives the expression its slots in the programs of items and of the whole body.
-func (e *expr) link(item, root *program) {
+func (e *expr) link(item, root *rawjson.Program) {
 	switch e.from {
 	case fromItem:
-		e.slot = item.add(e.path.names)
+		e.slot = item.Add(e.path.names)
 	case fromRoot:
-		e.slot = root.add(e.path.names)
+		e.slot = root.Add(e.path.names)
 	case fromPieces:
 		for _, p := range e.pieces {
 			if p.expr != nil {
@@ -93,7 +95,7 @@ func (e *expr) named(v *view) string {
 		text, found = v.root, v.inRoot
 	}
 	at := found[e.slot]
-	return text[at.from:at.to]
+	return text[at.From:at.To]
 }
 
 // text is the expression's value as text, outer space removed; "" where there is none.
@@ -125,7 +127,7 @@ func (e *expr) text(v *view) string {
 		out = e.join(v)
 	default:
 		if raw := e.raw(v); raw != "" {
-			out = strings.TrimSpace(textOf(raw))
+			out = strings.TrimSpace(rawjson.Text(raw))
 		}
 	}
 	return e.piped(out)
@@ -153,7 +155,7 @@ func (e *expr) texts(v *view) func(yield func(string) bool) {
 			return
 		}
 		for raw := range e.every(v) {
-			if text := e.piped(strings.TrimSpace(textOf(raw))); text != "" && !yield(text) {
+			if text := e.piped(strings.TrimSpace(rawjson.Text(raw))); text != "" && !yield(text) {
 				return
 			}
 		}
@@ -197,17 +199,15 @@ func follow(raw string, steps []step, yield func(string) bool) bool {
 	case stepName:
 		// A list of one stands for its only element, as relays wrap single values.
 		for raw != "" && raw[0] == '[' {
-			only := onlyElement(raw)
-			if only == "" {
+			if raw = rawjson.Only(raw); raw == "" {
 				return true
 			}
-			raw = only
 		}
-		if found := member(raw, s.name); found != "" {
+		if found := rawjson.Member(raw, s.name); found != "" {
 			return follow(found, rest, yield)
 		}
 	case stepIndex:
-		if found := place(raw, s.index); found != "" {
+		if found := element(raw, s.index); found != "" {
 			return follow(found, rest, yield)
 		}
 	case stepEvery:
@@ -217,7 +217,7 @@ func follow(raw string, steps []step, yield func(string) bool) bool {
 			}
 		}
 	case stepEqual, stepContains:
-		for element := range elements(raw) {
+		for element := range rawjson.Elements(raw) {
 			if s.matches(element) {
 				// Only the first match counts, but where it lacks what comes behind, the
 				// next one is tried: [type=phone].number of a phone that has none.
@@ -237,48 +237,22 @@ func follow(raw string, steps []step, yield func(string) bool) bool {
 
 func (s *step) matches(element string) bool {
 	for _, name := range s.where {
-		element = member(element, name)
+		element = rawjson.Member(element, name)
 	}
 	if element == "" {
 		return false
 	}
 	if s.kind == stepContains {
-		return strings.Contains(strings.ToLower(textOf(element)), s.value)
+		return strings.Contains(strings.ToLower(rawjson.Text(element)), s.value)
 	}
-	return textOf(element) == s.value
+	return rawjson.Text(element) == s.value
 }
 
-func onlyElement(raw string) string {
-	only, n := "", 0
-	for element := range elements(raw) {
-		only = element
-		n++
-	}
-	if n != 1 {
-		return ""
-	}
-	return only
-}
-
-// place is the n-th element of a list, from behind for negative n. An object whose names are
-// numbers, as PHP writes lists with holes, is taken for a list too.
-func place(raw string, n int) string {
+// element is the n-th of a list, counted from the end for a negative n. An object whose names are
+// numbers, as PHP writes lists with holes, is read as a list too.
+func element(raw string, n int) string {
 	if raw != "" && raw[0] == '{' {
-		return member(raw, strconv.Itoa(n))
+		return rawjson.Member(raw, strconv.Itoa(n))
 	}
-	if n < 0 {
-		count := 0
-		for range elements(raw) {
-			count++
-		}
-		n += count
-	}
-	i := 0
-	for element := range elements(raw) {
-		if i == n {
-			return element
-		}
-		i++
-	}
-	return ""
+	return rawjson.Element(raw, n)
 }

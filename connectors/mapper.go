@@ -8,6 +8,8 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/phones"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // A mapper fills events from items. Which of its layers count depends on the event's kind
@@ -42,7 +44,7 @@ type assignment struct {
 // An eachList reads the entries of a list by a program of their own.
 type eachList struct {
 	from    *expr
-	program *program
+	program *rawjson.Program
 	parts   [len(eachParts)][]*expr
 }
 
@@ -163,7 +165,7 @@ func (l *eachList) unlisted(v *view, kind targetKind) {
 		return
 	}
 	if raw := l.from.raw(v); raw != "" && raw[0] != '[' && raw[0] != '{' {
-		if text := textOf(raw); text != "" {
+		if text := rawjson.Text(raw); text != "" {
 			v.unreadable(l.from.source, text, isNo[kind])
 		}
 	}
@@ -346,11 +348,11 @@ func tagList(v *view, paths []*expr) nudgewire.Tags {
 		var out nudgewire.Tags
 		for raw := range p.every(v) {
 			if raw[0] != '[' {
-				out = append(out, splitTags(textOf(raw))...)
+				out = append(out, splitTags(rawjson.Text(raw))...)
 				continue
 			}
-			for one := range elements(raw) {
-				if text := strings.TrimSpace(textOf(one)); text != "" {
+			for one := range rawjson.Elements(raw) {
+				if text := strings.TrimSpace(rawjson.Text(one)); text != "" {
 					out = append(out, text)
 				}
 			}
@@ -420,7 +422,7 @@ func (l *eachList) run(v *view, do func(*view)) {
 	}
 	visit := func(one string) {
 		clear(entry.inItem)
-		if l.program.run(one, entry.inItem) == nil {
+		if l.program.Run(one, entry.inItem) == nil {
 			entry.item = one
 			do(entry)
 		}
@@ -441,7 +443,7 @@ func (l *eachList) run(v *view, do func(*view)) {
 // entriesOf is a list's elements; one object is a list of one, as XML writes it.
 func entriesOf(raw string) func(yield func(string) bool) {
 	if raw != "" && raw[0] == '[' {
-		return elements(raw)
+		return rawjson.Elements(raw)
 	}
 	return func(yield func(string) bool) {
 		if raw != "" && raw[0] == '{' {
@@ -480,7 +482,7 @@ func answers(v *view, a *assignment) map[string]string {
 		if p.from != fromItem && p.from != fromRoot {
 			continue
 		}
-		for name, value := range members(p.raw(v)) {
+		for name, value := range rawjson.Members(p.raw(v)) {
 			put(name, strings.TrimSpace(answerText(value)))
 		}
 	}
@@ -493,11 +495,11 @@ func answers(v *view, a *assignment) map[string]string {
 // answerText is an answer as text: choices of several are joined by commas.
 func answerText(raw string) string {
 	if raw == "" || raw[0] != '[' {
-		return textOf(raw)
+		return rawjson.Text(raw)
 	}
 	var parts []string
-	for one := range elements(raw) {
-		if text := textOf(one); text != "" {
+	for one := range rawjson.Elements(raw) {
+		if text := rawjson.Text(one); text != "" {
 			parts = append(parts, text)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // Parts that more than their writer must know of.
@@ -117,13 +119,13 @@ func writeFirstItem(m *message, to *digest) error {
 // that is the only one.
 func firstItem(body []byte) (first, rest []byte, err error) {
 	text := string(body)
-	i := skipSpace(text, 0)
+	i := rawjson.SkipSpace(text, 0)
 	if i >= len(text) || text[i] != '[' {
 		return body, nil, nil
 	}
-	start := skipSpace(text, i+1)
-	end, err := skipValue(text, start, 0)
-	return body[start:end], body[skipSpace(text, end):], err
+	start := rawjson.SkipSpace(text, i+1)
+	end, err := rawjson.SkipValue(text, start)
+	return body[start:end], body[rawjson.SkipSpace(text, end):], err
 }
 
 // writeSortedForm writes each field's name and value, the fields sorted by name, as Mandrill

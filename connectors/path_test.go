@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 const pathBody = `{
@@ -22,10 +24,10 @@ const pathBody = `{
 
 func pathView(t testing.TB, e *expr, body string) *view {
 	t.Helper()
-	p := newProgram()
+	p := rawjson.NewProgram()
 	e.link(p, p)
-	found := make([]span, p.slots)
-	if err := p.run(body, found); err != nil {
+	found := make([]rawjson.Span, p.Slots)
+	if err := p.Run(body, found); err != nil {
 		t.Fatal(err)
 	}
 	return &view{

@@ -527,7 +527,7 @@ func TestReasonsHoldNothingOfABody(t *testing.T) {
 	const fresh = `verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-Signature, encoding: hex}, parts: [body], freshness: {body: phone}, secret: ` + testSecret + `}`
 	stale := `{"phone":"+447700900123"}`
 	for name, tt := range map[string]struct{ config, content, body, want string }{
-		"a number with a plus":  {config, "application/json", `{"phone": +447700900123}`, "body: the body is not JSON: byte 11: a sign where a value should be"},
+		"a number with a plus":  {config, "application/json", `{"phone": +447700900123}`, "body: the body is not JSON: byte 11: a symbol where a value should be"},
 		"a number with zeros":   {config, "application/json", `{"phone": 00447700900123}`, "body: the body is not JSON: byte 11: a number with a zero in front"},
 		"a text without quotes": {config, "application/json", `{"phone": Ada}`, "body: the body is not JSON: byte 11: a letter where a value should be"},
 		"an escape":             {config, "application/json", `{"phone": "\447700900123"}`, "body: the body is not JSON: byte 13: a backslash and a digit, which is no escape of JSON"},

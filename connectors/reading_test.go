@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // However a body is written, a path of a mapping, a path behind a list step and the raw payload
@@ -76,7 +78,7 @@ func TestOneReadingOfJSON(t *testing.T) {
 	}
 	// What only looks like NUL outside of a text stays what it is: no JSON.
 	for _, body := range []string{`\u0000{"a":1}`, `{\u0000"a":1}`, `{"a":1\u0000}`} {
-		if got := oneReading([]byte(body)); string(got) != body {
+		if got := rawjson.OneReading([]byte(body)); string(got) != body {
 			t.Errorf("%s became %s", body, got)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // Receive takes a request: it answers a handshake, or proves the request and makes events of
@@ -63,7 +65,7 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 	v.inItem = spansFor(c.item, v.inItem)
 	if c.items == nil {
 		v.item = doc.text
-		if err := c.item.run(v.item, v.inItem); err != nil {
+		if err := c.item.Run(v.item, v.inItem); err != nil {
 			return badJSON(err)
 		}
 		if reason := c.unfit(doc); reason != "" {
@@ -74,13 +76,12 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 		defer func() { v.inRoot = spare }()
 		payload := doc.bytes
 		if doc.typ == jsonType {
-			at := spanOf(v.item)
-			payload = doc.bytes[at.from:at.to:at.to]
+			payload = slices.Clip(bytes.TrimSpace(payload))
 		}
 		return c.event.read(c, v, payload, doc.typ, r, out)
 	}
 	v.inRoot = spansFor(c.root, v.inRoot)
-	if err := c.root.run(doc.text, v.inRoot); err != nil {
+	if err := c.root.Run(doc.text, v.inRoot); err != nil {
 		return badJSON(err)
 	}
 	if reason := c.unfit(doc); reason != "" {
@@ -90,7 +91,7 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 	for raw := range items.every(v) {
 		v.item, v.typ, v.kind, v.event = raw, "", "", ""
 		clear(v.inItem)
-		if err := c.item.run(raw, v.inItem); err != nil {
+		if err := c.item.Run(raw, v.inItem); err != nil {
 			return badJSON(err)
 		}
 		if err := c.event.read(c, v, []byte(raw), jsonType, r, out); err != nil {
@@ -105,20 +106,11 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 // without items, not a reason to look elsewhere.
 func (c *Connector) batch(v *view) *expr {
 	for _, e := range c.items {
-		if at := v.inRoot[e.slot]; at.to > 0 {
+		if at := v.inRoot[e.slot]; at.To > 0 {
 			return e
 		}
 	}
 	return c.items[0]
-}
-
-// spanOf is where the value itself lies in a text that may have space around it.
-func spanOf(text string) span {
-	from, to := skipSpace(text, 0), len(text)
-	for to > from && (text[to-1] == ' ' || text[to-1] == '\n' || text[to-1] == '\r' || text[to-1] == '\t') {
-		to--
-	}
-	return span{from, to}
 }
 
 // unfit is why a body that is JSON cannot be an event: a bare text or number has no fields.
@@ -126,7 +118,7 @@ func (c *Connector) unfit(doc document) string {
 	if doc.typ != jsonType {
 		return ""
 	}
-	switch first := doc.text[skipSpace(doc.text, 0)]; first {
+	switch first := doc.text[rawjson.SkipSpace(doc.text, 0)]; first {
 	case '{', '[':
 		return ""
 	case '"':

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // A rule is one condition of skip_if or of a kind rule: a path alone (it has a value that is
@@ -140,7 +142,7 @@ func (t *rule) present(v *view, got string) bool {
 	if raw == "" || (raw[0] != '{' && raw[0] != '[') {
 		return false
 	}
-	return raw[skipSpace(raw, 1)] != raw[0]+2 // '{'+2 is '}', '['+2 is ']'
+	return raw[rawjson.SkipSpace(raw, 1)] != raw[0]+2 // '{'+2 is '}', '['+2 is ']'
 }
 
 // equal compares as texts, and as numbers where both are: 10 is 10.00.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // The units of times in requests and payloads.
@@ -26,7 +28,7 @@ type stamp struct {
 	header    string // canonical; or
 	list      string // entry of the signature's list; or
 	body      *expr  // path in the body, with a program of its own
-	program   *program
+	program   *rawjson.Program
 	unit      string
 	tolerance time.Duration
 	skew      time.Duration
@@ -54,9 +56,9 @@ func (s *stamp) stale(text string, now time.Time) string {
 
 // fromBody is the time that stands in a JSON body.
 func (s *stamp) fromBody(body []byte) (text, reason string) {
-	found := make([]span, s.program.slots)
-	text = sharedText(oneReading(trimBOM(body)))
-	if err := s.program.run(text, found); err != nil {
+	found := make([]rawjson.Span, s.program.Slots)
+	text = sharedText(rawjson.OneReading(trimBOM(body)))
+	if err := s.program.Run(text, found); err != nil {
 		if s.optional {
 			return "", "" // what is wrong with the body is said by whoever reads it next
 		}

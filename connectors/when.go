@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // longestHandshake bounds the bodies that handshakes are looked for in: they run before the
@@ -19,8 +21,8 @@ type condition struct {
 	header  []wanted
 	form    []string // sorted; nil for any
 	json    []*expr
-	program *program // of json
-	only    int      // how many members the JSON body has, all of them among json; 0 for any
+	program *rawjson.Program // of json
+	only    int              // how many members the JSON body has, all of them among json; 0 for any
 }
 
 // wanted is a name with the value it must have; "" for any value. A token is the word that the
@@ -95,9 +97,9 @@ func (c *condition) holdsJSON(r *Request) bool {
 	if len(r.Body) == 0 || len(r.Body) > longestHandshake || !bytes.HasPrefix(bytes.TrimLeft(r.Body, " \r\n\t\ufeff"), []byte("{")) {
 		return false
 	}
-	found := make([]span, c.program.slots)
+	found := make([]rawjson.Span, c.program.Slots)
 	text := string(trimBOM(r.Body))
-	if c.program.run(text, found) != nil {
+	if c.program.Run(text, found) != nil {
 		return false
 	}
 	v := &view{item: text, inItem: found}
@@ -110,7 +112,7 @@ func (c *condition) holdsJSON(r *Request) bool {
 		return true
 	}
 	n := 0
-	for range members(text[skipSpace(text, 0):]) {
+	for range rawjson.Members(text[rawjson.SkipSpace(text, 0):]) {
 		n++
 	}
 	return n == c.only

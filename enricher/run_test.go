@@ -260,7 +260,7 @@ func TestALookUpEndsAsAPlan(t *testing.T) {
 		}, "planned to 447700900123", 2},
 		"found without phone": {`{"id":7}`, func(int, connectors.Lookup) (string, error) { return `{"name":"Ada"}`, nil }, "refused: no phone number in phone, lead.phone, owner.phone", 1},
 		"not found":           {`{"id":7}`, notThere, "refused: the phone could not be looked up at crm.example.com: 404 Not Found" + missing, 1},
-		"no JSON":             {`{"id":7}`, func(int, connectors.Lookup) (string, error) { return "<html>", nil }, "refused: the phone could not be looked up at crm.example.com: the answer is not JSON: byte 1: a sign where a value should be" + missing, 1},
+		"no JSON":             {`{"id":7}`, func(int, connectors.Lookup) (string, error) { return "<html>", nil }, "refused: the phone could not be looked up at crm.example.com: the answer is not JSON: byte 1: a symbol where a value should be" + missing, 1},
 		"nothing to ask by":   {`{"no":7}`, nil, "refused: the phone was not looked up at crm.example.com: the address needs id, which the event does not have" + missing, 0},
 	}
 	for name, tt := range tests {

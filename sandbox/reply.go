@@ -1,10 +1,11 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // A reply is an answer before it is written.
@@ -19,16 +20,7 @@ type reply struct {
 
 // say is a refusal in words.
 func say(status int, words string) reply {
-	return reply{status: status, words: words, body: append(appendText([]byte(`{"success":false,"error":`), words), '}')}
-}
-
-// appendText appends text as a JSON string.
-func appendText(b []byte, text string) []byte {
-	quoted, err := json.Marshal(text)
-	if err != nil { // no string is refused
-		return append(b, `""`...)
-	}
-	return append(b, quoted...)
+	return reply{status: status, words: words, body: append(rawjson.AppendString([]byte(`{"success":false,"error":`), words), '}')}
 }
 
 var jsonType = []string{"application/json"}
@@ -78,7 +70,7 @@ func (s *Sandbox) created(c Campaign, ids []int64, rows []parcel) reply {
 	} else {
 		b = append(b, ',')
 	}
-	b = append(appendText(append(b, `"campaign_id":`...), c.ID), `,"contacts":`...)
+	b = append(rawjson.AppendString(append(b, `"campaign_id":`...), c.ID), `,"contacts":`...)
 	b = strconv.AppendInt(b, int64(c.Rows), 10)
 	if s.options.ListIDs {
 		b = s.appendList(b, ids, rows)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // timeLayout is ISO 8601 in UTC.
@@ -31,7 +33,7 @@ func (s *Sandbox) messageStatus(ask *request) reply {
 		b = append(at.delivered.AppendFormat(append(b, `,"timestamp":"`...), timeLayout), '"')
 	}
 	if at.status == "failed" {
-		b = appendText(append(b, `,"error":`...), at.reason)
+		b = rawjson.AppendString(append(b, `,"error":`...), at.reason)
 	}
 	return reply{status: http.StatusOK, body: append(b, '}'), messageID: id, words: at.reason}
 }

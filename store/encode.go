@@ -5,27 +5,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // What is stored of every event is written here by hand, as the JSON that encoding/json reads
 // back: through reflection it cost a tenth of all the processor's time of a webhook. The
 // reading side, which is seldom, stays with encoding/json and its forms (pack.go), and a test
 // sends every field of every noun through both.
-
-// appendText appends s as JSON. Most texts need no escape at all.
-func appendText(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x80 {
-			return gjson.AppendJSONString(b, s)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
-}
 
 // An object is a JSON object in the making. Members that are empty are left out.
 type object struct {
@@ -46,7 +33,7 @@ func (o *object) key(name string) {
 func (o *object) text(name, value string) {
 	if value != "" {
 		o.key(name)
-		o.b = appendText(o.b, value)
+		o.b = rawjson.AppendString(o.b, value)
 	}
 }
 
@@ -56,7 +43,7 @@ func (o *object) texts(name string, values []string) {
 	}
 	o.key(name)
 	for i, v := range values {
-		o.b = appendText(append(o.b, "[,"[min(i, 1)]), v)
+		o.b = rawjson.AppendString(append(o.b, "[,"[min(i, 1)]), v)
 	}
 	o.b = append(o.b, ']')
 }
@@ -160,8 +147,8 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 			o.key("answers")
 			sep := byte('{')
 			for question, answer := range f.Answers {
-				o.b = appendText(append(o.b, sep), question)
-				o.b = appendText(append(o.b, ':'), answer)
+				o.b = rawjson.AppendString(append(o.b, sep), question)
+				o.b = rawjson.AppendString(append(o.b, ':'), answer)
 				sep = ','
 			}
 			o.b = append(o.b, '}')
@@ -217,14 +204,14 @@ func appendClauses(b []byte, clauses []nudgewire.Clause) []byte {
 		c := &clauses[i]
 		o := object{b: append(b, "[,"[min(i, 1)])}
 		o.key("text")
-		o.b = appendText(o.b, c.Text)
+		o.b = rawjson.AppendString(o.b, c.Text)
 		o.yes("held", c.Held)
 		if len(c.Values) > 0 {
 			o.key("values")
 			for j, v := range c.Values {
 				one := object{b: append(o.b, "[,"[min(j, 1)])}
 				one.key("name")
-				one.b = appendText(one.b, v.Name)
+				one.b = rawjson.AppendString(one.b, v.Name)
 				one.text("value", v.Value)
 				o.b = one.end()
 			}
@@ -241,7 +228,7 @@ func appendClauses(b []byte, clauses []nudgewire.Clause) []byte {
 func appendDecision(b []byte, d *nudgewire.Decision, clauses []byte) []byte {
 	o := object{b: append(b, "[,"[min(len(b), 1)])}
 	o.key("trigger")
-	o.b = appendText(o.b, d.Trigger)
+	o.b = rawjson.AppendString(o.b, d.Trigger)
 	o.text("outcome", string(d.Outcome))
 	o.text("reason", d.Reason)
 	if len(clauses) > 0 {
@@ -272,7 +259,7 @@ func appendSend(b []byte, s *nudgewire.Send) []byte {
 		o.key("header")
 		one := object{b: o.b}
 		one.key("type")
-		one.b = appendText(one.b, h.Type)
+		one.b = rawjson.AppendString(one.b, h.Type)
 		one.text("url", h.URL)
 		one.text("filename", h.Filename)
 		o.b = one.end()
@@ -298,4 +285,6 @@ func endedSend(s *nudgewire.Send) string {
 func forgets(send string) bool { return strings.HasSuffix(send, `"forget":true}`) }
 
 // templateMark is the piece of an encoded send that names its template.
-func templateMark(name string) string { return string(appendText([]byte(`"template":`), name)) }
+func templateMark(name string) string {
+	return string(rawjson.AppendString([]byte(`"template":`), name))
+}

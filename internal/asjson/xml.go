@@ -1,4 +1,4 @@
-package connectors
+package asjson
 
 import (
 	"bytes"
@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
-// readXML makes of XML what a mapping can walk: elements become members by their local names
-// (senders change prefixes between elements), repeated ones a list, attributes members with
-// @ in front, and text the value. A byte order mark in front is dropped.
-func readXML(body []byte) (*node, error) {
-	d := xml.NewDecoder(bytes.NewReader(trimBOM(body)))
+// XML reads an XML document: elements become members by their local names (senders change prefixes
+// between elements), repeated ones a list, attributes members with @ in front, and text the value.
+func XML(body []byte) ([]byte, error) {
+	d := xml.NewDecoder(bytes.NewReader(body))
 	d.CharsetReader = latinReader
 	root := &node{members: map[string]*node{}}
 	stack := []*node{root}
@@ -29,10 +30,10 @@ func readXML(body []byte) (*node, error) {
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			if elements++; elements > mostFields {
-				return nil, fmt.Errorf("has more than %d elements", mostFields)
+			if elements++; elements > maxFields {
+				return nil, fmt.Errorf("has more than %d elements", maxFields)
 			}
-			if len(stack) > maxDepth {
+			if len(stack) > rawjson.MaxDepth {
 				return nil, errors.New("is nested too deep")
 			}
 			one := &node{}
@@ -60,7 +61,7 @@ func readXML(body []byte) (*node, error) {
 	if len(root.names) == 0 {
 		return nil, errors.New("is XML without an element")
 	}
-	return root, nil
+	return root.appendJSON(nil), nil
 }
 
 // brokenXML says where and not what: the words of the parser repeat the body's.
@@ -78,7 +79,7 @@ var errCharset = errors.New("is XML in a character set that is not read here; UT
 
 // addElement adds a child; a second one of the same name makes a list of both.
 func (n *node) addElement(name string, child *node) {
-	old := n.member(name)
+	old := n.members[name]
 	switch {
 	case old == nil:
 		n.set(name, child)

@@ -1,4 +1,4 @@
-package connectors
+package rawjson
 
 import (
 	"encoding/json"
@@ -22,32 +22,32 @@ func FuzzScannerAgreesWithTheStandardLibrary(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		err := checkJSON(s)
-		if fault, ok := errors.AsType[*jsonFault](err); ok && strings.Contains(fault.Msg, "nested") {
+		err := Check(s)
+		if fault, ok := errors.AsType[*Fault](err); ok && strings.Contains(fault.Msg, "nested") {
 			return
 		}
 		if valid := json.Valid([]byte(s)); valid != (err == nil) {
-			t.Fatalf("checkJSON(%q) = %v, json.Valid = %v", s, err, valid)
+			t.Fatalf("Check(%q) = %v, json.Valid = %v", s, err, valid)
 		}
 		if err != nil {
-			if fault, ok := errors.AsType[*jsonFault](err); !ok || fault.At < 0 || fault.At > len(s) {
-				t.Fatalf("checkJSON(%q) = %v without a place inside the text", s, err)
+			if fault, ok := errors.AsType[*Fault](err); !ok || fault.At < 0 || fault.At > len(s) {
+				t.Fatalf("Check(%q) = %v without a place inside the text", s, err)
 			}
 			return
 		}
-		p := newProgram()
-		slot := p.add(nil)
-		found := make([]span, p.slots)
-		if err := p.run(s, found); err != nil || s[found[slot].from:found[slot].to] != strings.TrimSpace(s) {
-			t.Fatalf("the program reads %q as %v, %v", s, found, err)
+		p := NewProgram()
+		slot := p.Add(nil)
+		found := make([]Span, p.Slots)
+		if err := p.Run(s, found); err != nil || s[found[slot].From:found[slot].To] != strings.TrimSpace(s) {
+			t.Fatalf("the Program reads %q as %v, %v", s, found, err)
 		}
 	})
 }
 
 func TestScannerAgreesOnItsSeeds(t *testing.T) {
 	for _, s := range jsonSeeds {
-		if err := checkJSON(s); json.Valid([]byte(s)) != (err == nil) {
-			t.Errorf("checkJSON(%q) = %v, json.Valid = %v", s, err, json.Valid([]byte(s)))
+		if err := Check(s); json.Valid([]byte(s)) != (err == nil) {
+			t.Errorf("Check(%q) = %v, json.Valid = %v", s, err, json.Valid([]byte(s)))
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestTheEndOfPlainText(t *testing.T) {
 
 func TestABodyOfBracketsEndsInWords(t *testing.T) {
 	for _, open := range []string{"[", `{"a":`} {
-		err := checkJSON(strings.Repeat(open, 100_000))
+		err := Check(strings.Repeat(open, 100_000))
 		if err == nil || !strings.Contains(err.Error(), "nested too deep") {
 			t.Errorf("%q a hundred thousand times: %v", open, err)
 		}
@@ -96,8 +96,8 @@ func TestWhereJSONBreaks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if err := checkJSON(tt.text); err == nil || err.Error() != tt.want {
-				t.Errorf("checkJSON(%q) = %v, want %s", tt.text, err, tt.want)
+			if err := Check(tt.text); err == nil || err.Error() != tt.want {
+				t.Errorf("Check(%q) = %v, want %s", tt.text, err, tt.want)
 			}
 		})
 	}
@@ -114,7 +114,7 @@ func genJSON(depth int) *rapid.Generator[any] {
 	}
 	return rapid.OneOf(append(leaves,
 		rapid.SliceOfN(genJSON(depth-1), 0, 4).AsAny(),
-		// Names with NUL are taken out before anything is read (see oneReading).
+		// Names with NUL are taken out before anything is read (see OneReading).
 		rapid.MapOfN(text.Filter(func(s string) bool { return !strings.Contains(s, "\x00") }), genJSON(depth-1), 0, 5).AsAny(),
 	)...)
 }
@@ -126,8 +126,8 @@ func TestTextsComeOutAsTheStandardLibraryReadsThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkJSON(string(raw)); err != nil {
-			t.Fatalf("checkJSON(%s): %v", raw, err)
+		if err := Check(string(raw)); err != nil {
+			t.Fatalf("Check(%s): %v", raw, err)
 		}
 		var read any
 		decoder := json.NewDecoder(strings.NewReader(string(raw)))
@@ -141,23 +141,23 @@ func TestTextsComeOutAsTheStandardLibraryReadsThem(t *testing.T) {
 	})
 }
 
-// rebuild reads checked JSON with nothing but elements, members and unquote.
+// rebuild reads checked JSON with nothing but elements, members and Unquote.
 func rebuild(raw string) any {
 	switch raw[0] {
 	case '[':
 		out := []any{}
-		for one := range elements(raw) {
+		for one := range Elements(raw) {
 			out = append(out, rebuild(one))
 		}
 		return out
 	case '{':
 		out := map[string]any{}
-		for name, value := range members(raw) {
+		for name, value := range Members(raw) {
 			out[name] = rebuild(value)
 		}
 		return out
 	case '"':
-		return unquote(raw)
+		return Unquote(raw)
 	case 'n':
 		return nil
 	case 't', 'f':
@@ -185,12 +185,24 @@ func stripNUL(v any) any {
 	return v
 }
 
-func TestQuotingIsReadBackByTheStandardLibrary(t *testing.T) {
+func TestStringsSurviveAnyInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.String().Draw(t, "text")
-		var back string
-		if err := json.Unmarshal(appendQuoted(nil, text), &back); err != nil || back != text {
-			t.Fatalf("%q comes back as %q, %v", text, back, err)
+		in := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
+		var out string
+		if err := json.Unmarshal(AppendString(nil, in), &out); err != nil {
+			t.Fatalf("%q: %v", in, err)
+		}
+		// encoding/json on the same input is the reference for broken UTF-8.
+		ref, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want string
+		if err := json.Unmarshal(ref, &want); err != nil {
+			t.Fatal(err)
+		}
+		if out != want {
+			t.Errorf("%q came out as %q, want %q", in, out, want)
 		}
 	})
 }

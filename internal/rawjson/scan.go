@@ -1,4 +1,4 @@
-package connectors
+package rawjson
 
 import (
 	"fmt"
@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep objects and arrays of a body may lie in each other. Senders' bodies
-// stay below 20; a body of brackets alone must not exhaust the stack.
-const maxDepth = 100
+// MaxDepth is how deep objects and arrays may be nested. Senders' bodies stay below 20; a body of
+// brackets alone must not exhaust the stack.
+const MaxDepth = 100
 
-// A jsonFault is the place where a text stops being JSON.
-type jsonFault struct {
+// A Fault says where a text stops being JSON. Its words repeat nothing of the text.
+type Fault struct {
 	At  int // byte offset
 	Msg string
 }
 
-func (f *jsonFault) Error() string { return fmt.Sprintf("byte %d: %s", f.At+1, f.Msg) }
+func (f *Fault) Error() string { return fmt.Sprintf("byte %d: %s", f.At+1, f.Msg) }
 
-// classOf names the sort of a text's first character, which itself must not be told: it may be
-// part of a phone number.
+// classOf names the kind of a text's first character. The character itself is not shown: it may
+// be part of a phone number.
 func classOf(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
 	switch {
@@ -31,21 +31,18 @@ func classOf(s string) string {
 	case unicode.IsDigit(r):
 		return "a digit"
 	case unicode.IsSpace(r):
-		return "a space of another sort"
+		return "a space that is not JSON's"
 	case r < ' ' || r == 0x7f:
 		return "a control character"
 	case r < 0x80:
-		return "a sign"
+		return "a symbol"
 	default:
 		return "a character beyond ASCII"
 	}
 }
 
-// The functions below walk over JSON text without building anything. Each takes the offset
-// of a value's first byte and returns the offset behind its last. They check the grammar as
-// they go (RFC 8259), so that one pass both proves a body well-formed and finds its fields.
-
-func skipSpace(s string, i int) int {
+// SkipSpace goes from i to the first byte that is no space of JSON.
+func SkipSpace(s string, i int) int {
 	for i < len(s) {
 		switch s[i] {
 		case ' ', '\n', '\t', '\r':
@@ -57,9 +54,12 @@ func skipSpace(s string, i int) int {
 	return i
 }
 
+// SkipValue goes from the first byte of a value to behind its last, and checks it (RFC 8259).
+func SkipValue(s string, i int) (int, error) { return skipValue(s, i, 0) }
+
 func skipValue(s string, i, depth int) (int, error) {
 	if i >= len(s) {
-		return i, &jsonFault{i, "the text ends where a value should be"}
+		return i, &Fault{i, "the text ends where a value should be"}
 	}
 	switch c := s[i]; {
 	case c == '"':
@@ -77,17 +77,17 @@ func skipValue(s string, i, depth int) (int, error) {
 	case c == 'n':
 		return skipWord(s, i, "null")
 	case c == '\'':
-		return i, &jsonFault{i, "a single quote where JSON wants a double one"}
+		return i, &Fault{i, "a single quote where JSON wants a double one"}
 	default:
-		return i, &jsonFault{i, classOf(s[i:]) + " where a value should be"}
+		return i, &Fault{i, classOf(s[i:]) + " where a value should be"}
 	}
 }
 
 func skipObject(s string, i, depth int) (int, error) {
-	if depth >= maxDepth {
-		return i, &jsonFault{i, "is nested too deep"}
+	if depth >= MaxDepth {
+		return i, &Fault{i, "is nested too deep"}
 	}
-	i = skipSpace(s, i+1)
+	i = SkipSpace(s, i+1)
 	if i < len(s) && s[i] == '}' {
 		return i + 1, nil
 	}
@@ -107,10 +107,10 @@ func skipObject(s string, i, depth int) (int, error) {
 }
 
 func skipArray(s string, i, depth int) (int, error) {
-	if depth >= maxDepth {
-		return i, &jsonFault{i, "is nested too deep"}
+	if depth >= MaxDepth {
+		return i, &Fault{i, "is nested too deep"}
 	}
-	i = skipSpace(s, i+1)
+	i = SkipSpace(s, i+1)
 	if i < len(s) && s[i] == ']' {
 		return i + 1, nil
 	}
@@ -130,40 +130,40 @@ func skipArray(s string, i, depth int) (int, error) {
 func skipKey(s string, i int) (int, error) {
 	if i >= len(s) || s[i] != '"' {
 		if i < len(s) && s[i] == '\'' {
-			return i, &jsonFault{i, "a single quote where JSON wants a double one"}
+			return i, &Fault{i, "a single quote where JSON wants a double one"}
 		}
-		return i, &jsonFault{i, "a name in double quotes should be here"}
+		return i, &Fault{i, "a name in double quotes should be here"}
 	}
 	end, err := skipString(s, i)
 	if err != nil {
 		return end, err
 	}
-	if at := skipSpace(s, end); at >= len(s) || s[at] != ':' {
-		return at, &jsonFault{at, "a colon should be here"}
+	if at := SkipSpace(s, end); at >= len(s) || s[at] != ':' {
+		return at, &Fault{at, "a colon should be here"}
 	}
 	return end, nil
 }
 
 // skipColon goes from behind a key, known to be followed by a colon, to its value.
-func skipColon(s string, i int) int { return skipSpace(s, skipSpace(s, i)+1) }
+func skipColon(s string, i int) int { return SkipSpace(s, SkipSpace(s, i)+1) }
 
 // skipComma goes from behind a member to the next one, or over the closing bracket.
 func skipComma(s string, i int, closing byte) (next int, done bool, err error) {
-	i = skipSpace(s, i)
+	i = SkipSpace(s, i)
 	if i >= len(s) {
-		return i, false, &jsonFault{i, fmt.Sprintf("the text ends before %q", closing)}
+		return i, false, &Fault{i, fmt.Sprintf("the text ends before %q", closing)}
 	}
 	switch s[i] {
 	case closing:
 		return i + 1, true, nil
 	case ',':
-		i = skipSpace(s, i+1)
+		i = SkipSpace(s, i+1)
 		if i < len(s) && s[i] == closing {
-			return i, false, &jsonFault{i, "a comma before the closing bracket"}
+			return i, false, &Fault{i, "a comma before the closing bracket"}
 		}
 		return i, false, nil
 	default:
-		return i, false, &jsonFault{i, fmt.Sprintf("a comma or %q should be here", closing)}
+		return i, false, &Fault{i, fmt.Sprintf("a comma or %q should be here", closing)}
 	}
 }
 
@@ -175,27 +175,27 @@ func skipString(s string, i int) (int, error) {
 		case c == '\\':
 			i++
 			if i >= len(s) {
-				return len(s), &jsonFault{len(s), "a text without its closing quote"}
+				return len(s), &Fault{len(s), "a text without its closing quote"}
 			}
 			switch s[i] {
 			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 			case 'u':
 				if _, ok := hex4(s, i+1); !ok {
-					return i, &jsonFault{i, "\\u without four hexadecimal digits"}
+					return i, &Fault{i, "\\u without four hexadecimal digits"}
 				}
 				i += 4
 			default:
-				return i, &jsonFault{i, "a backslash and " + classOf(s[i:]) + ", which is no escape of JSON"}
+				return i, &Fault{i, "a backslash and " + classOf(s[i:]) + ", which is no escape of JSON"}
 			}
 		case c < 0x20:
-			return i, &jsonFault{i, "a control character inside a text"}
+			return i, &Fault{i, "a control character inside a text"}
 		}
 	}
-	return len(s), &jsonFault{len(s), "a text without its closing quote"}
+	return len(s), &Fault{len(s), "a text without its closing quote"}
 }
 
-// plainUntil goes on from i to the first byte that is not just a part of a text: a quote, a backslash or a control
-// character. Where there is none it is the length of s. Texts are most of a body, so it looks at eight bytes at once.
+// plainUntil goes from i to the first quote, backslash or control character; to the end of s where
+// there is none. Texts are most of a body, so it looks at eight bytes at once.
 func plainUntil(s string, i int) int {
 	const (
 		each = 0x0101010101010101
@@ -205,8 +205,9 @@ func plainUntil(s string, i int) int {
 		eight := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 		quote, slash := eight^each*'"', eight^each*'\\'
-		// x-1 sets the high bit of a byte that is 0, x-0x20 that of one below 0x20; &^x leaves out those that had it.
-		// A borrow can set it in the bytes above such a one, too: only the lowest is told for sure, and it is the one wanted.
+		// x-1 sets the high bit of a byte that is 0, x-0x20 that of one below 0x20; &^x excludes those
+		// that had it. A borrow can set it in the bytes above such a one, too, so only the lowest
+		// counts, and it is the one wanted.
 		stop := ((quote-each)&^quote | (slash-each)&^slash | (eight-0x20*each)&^eight) & high
 		if stop != 0 {
 			return i + bits.TrailingZeros64(stop)/8
@@ -226,18 +227,18 @@ func skipNumber(s string, i int) (int, error) {
 	case i < len(s) && s[i] == '0':
 		i++
 		if i < len(s) && s[i] >= '0' && s[i] <= '9' {
-			return start, &jsonFault{start, "a number with a zero in front"}
+			return start, &Fault{start, "a number with a zero in front"}
 		}
 	default:
 		at := i
 		if i = skipDigits(s, i); i == at {
-			return i, &jsonFault{i, "a digit should be here"}
+			return i, &Fault{i, "a digit should be here"}
 		}
 	}
 	if i < len(s) && s[i] == '.' {
 		at := i + 1
 		if i = skipDigits(s, at); i == at {
-			return i, &jsonFault{i, "a digit should be here"}
+			return i, &Fault{i, "a digit should be here"}
 		}
 	}
 	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
@@ -247,7 +248,7 @@ func skipNumber(s string, i int) (int, error) {
 		}
 		at := i
 		if i = skipDigits(s, i); i == at {
-			return i, &jsonFault{i, "a digit should be here"}
+			return i, &Fault{i, "a digit should be here"}
 		}
 	}
 	return i, nil
@@ -264,7 +265,7 @@ func skipWord(s string, i int, word string) (int, error) {
 	if len(s)-i >= len(word) && s[i:i+len(word)] == word {
 		return i + len(word), nil
 	}
-	return i, &jsonFault{i, "a word other than true, false and null"}
+	return i, &Fault{i, "a word other than true, false and null"}
 }
 
 func hex4(s string, i int) (rune, bool) {
@@ -285,9 +286,9 @@ func hex4(s string, i int) (rune, bool) {
 	return r, true
 }
 
-// checkJSON proves that s is one JSON value.
-func checkJSON(s string) error {
-	i, err := skipValue(s, skipSpace(s, 0), 0)
+// Check proves that s is one JSON value.
+func Check(s string) error {
+	i, err := skipValue(s, SkipSpace(s, 0), 0)
 	if err != nil {
 		return err
 	}
@@ -295,8 +296,8 @@ func checkJSON(s string) error {
 }
 
 func atEnd(s string, i int) error {
-	if i = skipSpace(s, i); i < len(s) {
-		return &jsonFault{i, "more text behind the end of the value"}
+	if i = SkipSpace(s, i); i < len(s) {
+		return &Fault{i, "more text behind the end of the value"}
 	}
 	return nil
 }

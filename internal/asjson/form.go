@@ -1,4 +1,4 @@
-package connectors
+package asjson
 
 import (
 	"bytes"
@@ -12,98 +12,22 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds for forms: real ones have some dozen fields in a handful of levels.
-const (
-	mostFields  = 20_000
-	deepestForm = 20
-)
-
-// A node is a value of a form or an XML body on its way to becoming JSON. It is a text, a
-// list, or an object whose members keep their order.
-type node struct {
-	text    string
-	list    []*node
-	names   []string
-	members map[string]*node
-	raw     string // JSON to write as it is
+// A Form says how the names of a form's fields are read.
+type Form struct {
+	Flat     bool   // contact[fields][12] is one name, and not a field inside contact
+	Repeated string // which of several fields with one name counts: first, last or all
 }
 
-func (n *node) member(name string) *node { return n.members[name] }
-
-func (n *node) set(name string, value *node) {
-	if n.members == nil {
-		n.members = map[string]*node{}
-	}
-	if _, ok := n.members[name]; !ok {
-		n.names = append(n.names, name)
-	}
-	n.members[name] = value
-	n.text, n.list = "", nil // a=1&a[b]=2: what has members is an object
-}
-
-// appendJSON writes the value. An object whose names are 0, 1, 2 and so on is a list, as
-// items[0][name]=… means it.
-func (n *node) appendJSON(b []byte) []byte {
-	switch {
-	case n.raw != "":
-		return append(b, n.raw...)
-	case n.list != nil:
-		return appendList(b, n.list)
-	case n.members != nil:
-		if list := n.asList(); list != nil {
-			return appendList(b, list)
-		}
-		b = append(b, '{')
-		for i, name := range n.names {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendQuoted(b, name)
-			b = append(b, ':')
-			b = n.members[name].appendJSON(b)
-		}
-		return append(b, '}')
-	default:
-		return appendQuoted(b, n.text)
-	}
-}
-
-func appendList(b []byte, list []*node) []byte {
-	b = append(b, '[')
-	for i, one := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = one.appendJSON(b)
-	}
-	return append(b, ']')
-}
-
-func (n *node) asList() []*node {
-	if len(n.names) == 0 {
-		return nil
-	}
-	list := make([]*node, len(n.names))
-	for _, name := range n.names {
-		i, err := strconv.Atoi(name)
-		if err != nil || i < 0 || i >= len(list) || strconv.Itoa(i) != name {
-			return nil
-		}
-		list[i] = n.members[name]
-	}
-	return list
-}
-
-// readForm reads a URL-encoded form in the order it was written.
-func readForm(body string, brackets bool, repeated string) (*node, error) {
+// Encoded reads a URL-encoded form in the order it was written.
+func (f Form) Encoded(body string) ([]byte, error) {
 	root := &node{members: map[string]*node{}}
 	fields := 0
 	for pair := range strings.SplitSeq(strings.TrimSpace(body), "&") {
 		if pair == "" {
 			continue
 		}
-		if fields++; fields > mostFields {
-			return nil, fmt.Errorf("has more than %d fields", mostFields)
+		if fields++; fields > maxFields {
+			return nil, fmt.Errorf("has more than %d fields", maxFields)
 		}
 		// url.ParseQuery refuses it, and the parts of a signature are read by that.
 		if strings.IndexByte(pair, ';') >= 0 {
@@ -121,32 +45,31 @@ func readForm(body string, brackets bool, repeated string) (*node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("is no form: the value of field %d has a %% that begins no escape", fields)
 		}
-		if err := root.put(name, &node{text: value}, brackets, repeated); err != nil {
+		if err := f.put(root, name, &node{text: value}); err != nil {
 			return nil, err
 		}
 	}
 	if fields == 0 {
 		return nil, errors.New("is a form without fields")
 	}
-	return root, nil
+	return root.appendJSON(nil), nil
 }
 
 // put places a field by its name: contact[fields][12], tags[], or plain.
-func (n *node) put(name string, value *node, brackets bool, repeated string) error {
+func (f Form) put(at *node, name string, value *node) error {
 	keys := []string{name}
-	if brackets {
+	if !f.Flat {
 		keys = bracketKeys(name)
 	}
-	if len(keys) > deepestForm {
-		return fmt.Errorf("has a field with more than %d brackets", deepestForm)
+	if len(keys) > maxLevels {
+		return fmt.Errorf("has a field with more than %d brackets", maxLevels)
 	}
-	at := n
 	for i, key := range keys {
 		last := i == len(keys)-1
-		if key == "" && i > 0 { // tags[]: the next place of a list
+		if key == "" && i > 0 { // tags[]: the next element of a list
 			key = strconv.Itoa(len(at.names))
 		}
-		old := at.member(key)
+		old := at.members[key]
 		switch {
 		case !last:
 			if old == nil || old.members == nil {
@@ -154,11 +77,11 @@ func (n *node) put(name string, value *node, brackets bool, repeated string) err
 				at.set(key, old)
 			}
 			at = old
-		case old == nil || repeated == "last" || old.members != nil:
+		case old == nil || f.Repeated == "last" || old.members != nil:
 			at.set(key, value)
-		case repeated == "all" && old.list != nil:
+		case f.Repeated == "all" && old.list != nil:
 			old.list = append(old.list, value)
-		case repeated == "all":
+		case f.Repeated == "all":
 			at.set(key, &node{list: []*node{old, value}})
 		}
 	}
@@ -184,8 +107,8 @@ func bracketKeys(name string) []string {
 	return keys
 }
 
-// readMultipart reads multipart/form-data. Of a file only its name, type and length are kept.
-func readMultipart(body []byte, boundary string, brackets bool, repeated string) (*node, error) {
+// Multipart reads multipart/form-data. Of a file only its name, type and length are kept.
+func (f Form) Multipart(body []byte, boundary string) ([]byte, error) {
 	if boundary == "" {
 		return nil, errors.New("is multipart, but its content type names no boundary")
 	}
@@ -199,8 +122,8 @@ func readMultipart(body []byte, boundary string, brackets bool, repeated string)
 		if err != nil {
 			return nil, fmt.Errorf("is broken multipart at part %d", fields+1)
 		}
-		if fields >= mostFields {
-			return nil, fmt.Errorf("has more than %d fields", mostFields)
+		if fields >= maxFields {
+			return nil, fmt.Errorf("has more than %d fields", maxFields)
 		}
 		content, err := io.ReadAll(part) // bounded by the body, which is in memory
 		if err != nil {
@@ -216,12 +139,12 @@ func readMultipart(body []byte, boundary string, brackets bool, repeated string)
 		if part.FormName() == "" {
 			continue
 		}
-		if err := root.put(part.FormName(), value, brackets, repeated); err != nil {
+		if err := f.put(root, part.FormName(), value); err != nil {
 			return nil, err
 		}
 	}
 	if len(root.names) == 0 {
 		return nil, errors.New("is multipart without fields")
 	}
-	return root, nil
+	return root.appendJSON(nil), nil
 }

@@ -1,14 +1,15 @@
-package connectors
+package rawjson
 
-// A program finds the values of many paths in one pass over a JSON text, which it checks at
-// the same time. Only names of members are followed while scanning; what comes after them in
-// a path (places in lists, filters) is looked up afterwards in the small part that was found.
+import "strings"
+
+// A Program finds the values of many paths in one pass over a JSON text, which it checks at the
+// same time. It follows names of members only; elements of lists are found afterwards, in the
+// small part that the pass led to.
 //
-// Reading 2 KB this way costs about what checking it alone does; one lookup a path, each from
-// the front, costs several times that.
-type program struct {
+// Reading 2 KB this way costs about what checking it alone does.
+type Program struct {
 	root  *fork
-	slots int
+	Slots int // how many values Run finds
 }
 
 // A fork is one level of names that some path asks for.
@@ -24,15 +25,16 @@ type branch struct {
 	to   *fork
 }
 
-// A span is a stretch of the text; the zero value is "not found", as no value begins and
+// A Span is a stretch of the text; the zero value is "not found", as no value begins and
 // ends at 0.
-type span struct{ from, to int }
+type Span struct{ From, To int }
 
-func newProgram() *program { return &program{root: &fork{slot: -1}} }
+// NewProgram is a program that looks for nothing.
+func NewProgram() *Program { return &Program{root: &fork{slot: -1}} }
 
-// add makes the program look for the value under names and returns its slot. No names at all
+// Add makes the program look for the value under names and returns its slot. No names at all
 // mean the whole text.
-func (p *program) add(names []string) int {
+func (p *Program) Add(names []string) int {
 	at := p.root
 	way := []*fork{at}
 	for _, name := range names {
@@ -46,8 +48,8 @@ func (p *program) add(names []string) int {
 		way = append(way, at)
 	}
 	if at.slot < 0 {
-		at.slot = p.slots
-		p.slots++
+		at.slot = p.Slots
+		p.Slots++
 		for _, f := range way {
 			f.below = append(f.below, at.slot)
 		}
@@ -69,16 +71,16 @@ func (f *fork) next(name string) *fork {
 	return nil
 }
 
-// run checks s to be one JSON value and fills found, which has a place for every slot.
-func (p *program) run(s string, found []span) error {
-	i, err := p.root.walk(s, skipSpace(s, 0), 0, found)
+// Run checks s to be one JSON value and fills found, which has a place for every slot.
+func (p *Program) Run(s string, found []Span) error {
+	i, err := p.root.walk(s, SkipSpace(s, 0), 0, found)
 	if err != nil {
 		return err
 	}
 	return atEnd(s, i)
 }
 
-func (f *fork) walk(s string, i, depth int, found []span) (int, error) {
+func (f *fork) walk(s string, i, depth int, found []Span) (int, error) {
 	start := i
 	var err error
 	if len(f.names) > 0 && i < len(s) && s[i] == '{' {
@@ -87,16 +89,16 @@ func (f *fork) walk(s string, i, depth int, found []span) (int, error) {
 		i, err = skipValue(s, i, depth)
 	}
 	if err == nil && f.slot >= 0 {
-		found[f.slot] = span{start, i}
+		found[f.slot] = Span{start, i}
 	}
 	return i, err
 }
 
-func (f *fork) walkObject(s string, i, depth int, found []span) (int, error) {
-	if depth >= maxDepth {
-		return i, &jsonFault{i, "is nested too deep"}
+func (f *fork) walkObject(s string, i, depth int, found []Span) (int, error) {
+	if depth >= MaxDepth {
+		return i, &Fault{i, "is nested too deep"}
 	}
-	i = skipSpace(s, i+1)
+	i = SkipSpace(s, i+1)
 	if i < len(s) && s[i] == '}' {
 		return i + 1, nil
 	}
@@ -107,14 +109,14 @@ func (f *fork) walkObject(s string, i, depth int, found []span) (int, error) {
 		}
 		name := s[i+1 : end-1]
 		next := f.next(name)
-		if next == nil && hasEscape(name) {
+		if next == nil && strings.IndexByte(name, '\\') >= 0 {
 			next = f.next(unescape(name))
 		}
 		i = skipColon(s, end)
 		if next != nil {
 			// Of two members with one name the last counts, and nothing of the first one stays.
 			for _, slot := range next.below {
-				found[slot] = span{}
+				found[slot] = Span{}
 			}
 			i, err = next.walk(s, i, depth+1, found)
 		} else {
@@ -128,13 +130,4 @@ func (f *fork) walkObject(s string, i, depth int, found []span) (int, error) {
 			return i, err
 		}
 	}
-}
-
-func hasEscape(name string) bool {
-	for i := range len(name) {
-		if name[i] == '\\' {
-			return true
-		}
-	}
-	return false
 }
