@@ -3,7 +3,6 @@ package connectors
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -45,7 +44,7 @@ type Connector struct {
 
 	methods    []string
 	handshakes []handshake
-	gate       gate
+	verify     verification
 	body       bodyReader
 	items      []*expr          // nil: the whole body is one
 	item, root *rawjson.Program // the same for connectors without batches
@@ -197,7 +196,7 @@ func (k *compiler) compile() *Connector {
 		con.handshakes = append(con.handshakes, k.handshake(fmt.Sprintf("handshake[%d]", i), &c.Handshake[i]))
 	}
 	k.lookups(con)
-	con.gate = k.gate(&con.body)
+	con.verify = k.verification(&con.body)
 	for _, s := range k.connectorSecrets() {
 		con.secrets = append(con.secrets, s.text)
 	}
@@ -592,11 +591,9 @@ func (k *compiler) condition(path string, w *When) condition {
 		c.form = w.Form.Only
 	}
 	if w.JSON != nil {
-		c.program = rawjson.NewProgram()
 		want := func(field string, paths []string) {
 			for i, text := range paths {
 				if e := k.expr(fmt.Sprintf("%s.json.%s[%d]", path, field, i), text); e != nil {
-					e.link(c.program, c.program)
 					c.json = append(c.json, e)
 				}
 			}
@@ -604,26 +601,10 @@ func (k *compiler) condition(path string, w *When) condition {
 		want("has", w.JSON.Has)
 		want("only", w.JSON.Only)
 		c.only = len(w.JSON.Only)
+		c.alone = standAlone(c.json...)
 	}
 	if len(c.methods)+len(c.query)+len(c.header)+len(c.form)+len(c.json) == 0 {
 		k.add(path, "would take every request for a handshake", "write method, query, header, form or json")
 	}
 	return c
-}
-
-func (k *compiler) prefixes(path string, texts []string) []netip.Prefix {
-	var out []netip.Prefix
-	for i, text := range texts {
-		if p, err := netip.ParsePrefix(text); err == nil {
-			out = append(out, p.Masked())
-			continue
-		}
-		a, err := netip.ParseAddr(text)
-		if err != nil {
-			k.add(fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%q is neither an address nor a network", text), "write 192.0.2.7 or 192.0.2.0/24")
-			continue
-		}
-		out = append(out, netip.PrefixFrom(a, a.BitLen()))
-	}
-	return out
 }

@@ -41,7 +41,7 @@ func TestUnsafeOrMistakenSettingsAreRefusedWithWords(t *testing.T) {
 		},
 		"no secret": {
 			"shop-de", "preset: woocommerce",
-			`secret: is missing: without it no request can be proven; add secret: ${SHOP_DE_WEBHOOK_SECRET}, and set that variable for the daemon; "nudgewire connectors show woocommerce" says where WooCommerce shows it`,
+			`secret: is missing: without it no request can be verified; add secret: ${SHOP_DE_WEBHOOK_SECRET}, and set that variable for the daemon; "nudgewire connectors show woocommerce" says where WooCommerce shows it`,
 		},
 		"a secret of spaces":         {"x", "preset: shopify\nsecret: '   '", `secret: is empty; copy it again from the sender's page`},
 		"a secret of zeros, decoded": {"x", "preset: close\nsecret: '00000000000000000000000000000000'", `secret: is a key of zeros; copy it again from the sender's page`},
@@ -58,7 +58,7 @@ func TestUnsafeOrMistakenSettingsAreRefusedWithWords(t *testing.T) {
 			`secrets[1]: is empty; copy it again from the sender's page`,
 		},
 		"kind none":           {"x", "verify: {kind: none}", `warning: verify.kind: none takes requests from anybody who knows the URL; use a token if the sender can send one: in a header, or in the URL`},
-		"verify without kind": {"x", "verify: {mode: enforce}", `verify.kind: is missing: nothing says how requests are proven; write kind: signed, standard_webhooks, token, basic or none`},
+		"verify without kind": {"x", "verify: {mode: enforce}", `verify.kind: is missing: nothing says how requests are verified; write kind: signed, standard_webhooks, token, basic or none`},
 		"an unknown part": {
 			"x", strings.Replace(goodVerify, "[body]", "[bdy]", 1),
 			`verify.parts[0]: "bdy" is no part of a request; did you mean "body"? It is one of body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, sha256(body), hex(sha256(body)), base64(md5(body)), header:NAME, 'text'
@@ -66,7 +66,7 @@ verify.parts: does not cover the body, so anybody could change it; add body`,
 		},
 		"a timestamp from nowhere": {
 			"x", strings.Replace(goodVerify, "[body]", "[timestamp, body]", 1),
-			`verify.parts: names timestamp, but nothing says where the time stands; write timestamp: {header: X-Timestamp, unit: s}`,
+			`verify.parts: names timestamp, but nothing says where the time is; write timestamp: {header: X-Timestamp, unit: s}`,
 		},
 		"a time that is not signed": {
 			"x", strings.Replace(goodVerify, "[body]", "[body], timestamp: {header: X-Time}", 1),
@@ -94,11 +94,11 @@ verify.parts: does not cover the body, so anybody could change it; add body`,
 		},
 		"none beside another proof": {
 			"x", "verify: {any_of: [{kind: token, from: bearer}, {kind: none}]}\nsecret: 0123456789abcdef0123456789abcdef",
-			`verify.any_of[1].kind: none beside other proofs would make them worthless; remove it`,
+			`verify.any_of[1].kind: none beside other verifiers would make them worthless; remove it`,
 		},
 		"a preferred proof that is none": {
 			"x", "preset: hubspot\nverify: {prefer: [v4]}\nsecret: 0123456789abcdef0123456789abcdef",
-			`verify.prefer[0]: "v4" is no proof of this connector; it is one of v3, v2, v1`,
+			`verify.prefer[0]: "v4" is no verifier of this connector; it is one of v3, v2, v1`,
 		},
 		"no public key": {
 			"x", "verify: {kind: signed, algorithm: ed25519, signature: {header: X-Signature, encoding: base64}, parts: [body]}",
@@ -118,14 +118,14 @@ verify.parts: does not cover the body, so anybody could change it; add body`,
 		},
 		"a token that cannot stand in a path": {
 			"x", "verify: {kind: token, from: path}\nsecret: 0123456789/abcdef0123456789abcdef",
-			`secret: holds characters that cannot stand in a path; use letters, digits, - and _`,
+			`secret: holds characters that cannot be in a path; use letters, digits, - and _`,
 		},
 		"basic without a password": {
 			"x", "preset: pipedrive\nsecret: only-a-word-0123456789",
 			`secret: is not user and password; write secret: ${NAME} with user:password in NAME, or user: and password: under verify`,
 		},
 		"a bad address": {"x", "verify: {kind: token, from: bearer, allow_ips: [192.0.2.256]}\nsecret: 0123456789abcdef0123456789abcdef", `verify.allow_ips[0]: "192.0.2.256" is neither an address nor a network; write 192.0.2.7 or 192.0.2.0/24`},
-		"monitor":       {"x", "preset: shopify\nverify: {mode: monitor}\nsecret: 0123456789abcdef0123456789abcdef", `warning: verify.mode: monitor takes requests that are not proven; write enforce once the sender's requests pass`},
+		"monitor":       {"x", "preset: shopify\nverify: {mode: monitor}\nsecret: 0123456789abcdef0123456789abcdef", `warning: verify.mode: monitor takes requests that are not verified; write enforce once the sender's requests pass`},
 		"a misspelt target": {
 			"x", goodVerify + "map: {custmer.first_name: name}",
 			`map.custmer.first_name: "custmer.first_name" is nothing that can be mapped; did you mean "customer.first_name"?`,

@@ -143,7 +143,7 @@ func publishedConfig(t testing.TB, name string, m meta) (string, connectors.Conf
 		c.VerifyToken = secret.New("own-verify-token")
 	}
 	if base, ok := connectors.Preset(preset); ok && m.Secret == "" && (base.Verify.Algorithm == "ed25519" || base.Verify.Algorithm == "rsa-sha256") {
-		c.Verify = &connectors.Verify{Key: ownKeyFor(t, base.Verify.Algorithm)}
+		c.Verify = &connectors.Verify{SignedKeys: connectors.SignedKeys{Key: ownKeyFor(t, base.Verify.Algorithm)}}
 	}
 	return preset, c
 }

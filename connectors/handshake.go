@@ -114,13 +114,11 @@ func bodyText(r *Request, name string) string {
 	if err != nil {
 		return ""
 	}
-	p := rawjson.NewProgram()
-	e.link(p, p)
-	found := make([]rawjson.Span, p.Slots)
-	if p.Run(text, found) != nil {
+	v, err := standAlone(e).view(text)
+	if err != nil {
 		return ""
 	}
-	return e.text(&view{item: text, root: text, inItem: found, inRoot: found})
+	return e.text(v)
 }
 
 // compileReply reads a ReplyRule; fallback says what stands where it says nothing.

@@ -172,21 +172,8 @@ func (i Info) SignsURL() bool { return i.signs }
 
 func needsOf(c *Config) []Need {
 	var out []Need
-	v := c.Verify
-	switch {
-	case v == nil || v.Kind == "none":
-	case asymmetric(v.Algorithm):
-		if v.Key == nil || len(v.Key.PublicKeys) == 0 {
-			out = append(out, Need{"verify.key.public_keys", "the sender's public key, PEM or base64"})
-		}
-	case v.Kind == "basic":
-		out = append(out, Need{"secret", "user and password with a colon between them, as entered at the sender"})
-	case v.Kind == "token" || (len(v.AnyOf) > 0 && v.AnyOf[0].Kind == "token"):
-		out = append(out, Need{"secret", "a long random word of your own, the same at the sender"})
-	case v.Key != nil && v.Key.Encoding == "hex":
-		out = append(out, Need{"secret", "the sender's signing key, in hexadecimal as it shows it"})
-	default:
-		out = append(out, Need{"secret", "the sender's signing secret, as it shows it"})
+	if kind := c.Verify.kind(); kind != nil {
+		out = kind.need(c.Verify)
 	}
 	for _, h := range c.Handshake {
 		for _, q := range h.When.Query {

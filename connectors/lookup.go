@@ -46,6 +46,25 @@ func spansFor(p *rawjson.Program, old []rawjson.Span) []rawjson.Span {
 	return old
 }
 
+// A lone reads texts of its own, outside of the mapping of items.
+type lone struct{ program *rawjson.Program }
+
+// standAlone links expressions to a program of their own.
+func standAlone(exprs ...*expr) *lone {
+	l := &lone{rawjson.NewProgram()}
+	for _, e := range exprs {
+		e.link(l.program, l.program)
+	}
+	return l
+}
+
+// view is what the expressions see in a JSON text.
+func (l *lone) view(text string) (*view, error) {
+	found := make([]rawjson.Span, l.program.Slots)
+	err := l.program.Run(text, found)
+	return &view{item: text, root: text, inItem: found, inRoot: found}, err
+}
+
 // link gives the expression its slots in the programs of items and of the whole body.
 func (e *expr) link(item, root *rawjson.Program) {
 	switch e.from {

@@ -102,22 +102,3 @@ func (p *PathRule) DecodeYAML(n *yamlpos.Node) {
 		n.Report("neither a path nor a default", "write a path such as customer.phone, or default: \"text\"")
 	}
 }
-
-// DecodeYAML reads an encoding alone or the fields of a Key.
-func (k *Key) DecodeYAML(n *yamlpos.Node) {
-	if n.Kind() == yamlpos.Scalar {
-		k.Encoding = n.Text()
-		return
-	}
-	n.Decode((*keyFields)(k))
-}
-
-type keyFields Key
-
-// Schema describes the union to editors.
-func (Key) Schema() map[string]any {
-	return map[string]any{"anyOf": []any{
-		map[string]any{"enum": keyEncodings},
-		schemaBelow(keyFields{}),
-	}}
-}

@@ -26,7 +26,7 @@ func ownConfig(t testing.TB, preset, word string) connectors.Config {
 	c := connectors.Config{Preset: preset, Secret: secret.New(word), VerifyToken: secret.New("verify-" + word)}
 	switch {
 	case base.Verify.Algorithm == "ed25519", base.Verify.Algorithm == "rsa-sha256":
-		c.Verify = &connectors.Verify{Key: ownKeyFor(t, base.Verify.Algorithm)}
+		c.Verify = &connectors.Verify{SignedKeys: connectors.SignedKeys{Key: ownKeyFor(t, base.Verify.Algorithm)}}
 	case base.Verify.Kind == "basic":
 		c.Secret = secret.New("user:" + word)
 	case base.Verify.Key != nil && base.Verify.Key.Encoding == "hex":

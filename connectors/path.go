@@ -138,13 +138,13 @@ func (p *exprParser) expr() (*expr, error) {
 	case rest[0] == '{':
 		e.from = fromPieces
 		e.pieces, err = p.joined()
-	case prefixed(rest, "header:"):
+	case hasPrefixFold(rest, "header:"):
 		e.from = fromHeader
 		e.name, err = p.word("header:", "a header's name")
-	case prefixed(rest, "query:"):
+	case hasPrefixFold(rest, "query:"):
 		e.from = fromQuery
 		e.name, err = p.word("query:", "a parameter's name")
-	case prefixed(rest, "root:"):
+	case hasPrefixFold(rest, "root:"):
 		p.at += len("root:")
 		e.from = fromRoot
 		e.path, err = p.path()
@@ -158,10 +158,6 @@ func (p *exprParser) expr() (*expr, error) {
 		return nil, err
 	}
 	return e, p.pipes(e)
-}
-
-func prefixed(text, prefix string) bool {
-	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
 }
 
 // quoted reads a text in quotes, in which a doubled quote stands for one.

@@ -33,12 +33,12 @@ func (c *Connector) Receive(r Request) (Received, error) {
 	if refused := c.method(&r); refused != nil {
 		return Received{}, refused
 	}
-	if refused := c.gate.address(&r); refused != nil {
+	if refused := c.verify.address(&r); refused != nil {
 		return Received{}, refused
 	}
 	out := Received{}
-	if reason := c.gate.proof.check(&r); reason != "" {
-		if !c.gate.monitor {
+	if reason := c.verify.check(&r); reason != "" {
+		if !c.verify.monitor {
 			return Received{}, refuse(http.StatusUnauthorized, StageVerify, reason)
 		}
 		out.Unproven = reason
@@ -340,19 +340,4 @@ func (c *Connector) MaxBody() int64 { return c.body.max }
 func (c *Connector) DedupeWindow() time.Duration { return c.window }
 
 // TakesPath reports whether the connector's URL has one more part: its token.
-func (c *Connector) TakesPath() bool { return usesPath(c.gate.proof) }
-
-func usesPath(p proof) bool {
-	switch p := p.(type) {
-	case *token:
-		return p.from == tokenPath
-	case *anyOf:
-		return slices.ContainsFunc(p.proofs, usesPath)
-	case *allOf:
-		return slices.ContainsFunc(p.proofs, usesPath)
-	case *conditional:
-		return usesPath(p.proof)
-	default:
-		return false
-	}
-}
+func (c *Connector) TakesPath() bool { return c.verify.traits().path }

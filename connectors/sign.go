@@ -19,7 +19,7 @@ func (c *Connector) Sign(r Request) (http.Header, string, error) {
 		out.header = http.Header{}
 	}
 	r.Header = out.header
-	if err := c.gate.proof.sign(&r, &out); err != nil {
+	if err := c.verify.sign(&r, &out); err != nil {
 		return nil, "", err
 	}
 	return out.header, out.url, nil

@@ -1,40 +1,112 @@
 package connectors
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
-	"strings"
+	"slices"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
-// A proof is one way in which requests show where they come from.
-type proof interface {
-	// carried reports whether the request brings this sort of proof at all, right or wrong.
-	carried(r *Request) bool
-	// hopeless is why no body could make check say yes; "" when one may. The request has no body yet.
-	hopeless(r *Request) string
-	// check is why the request is not proven, for the operator; "" when it is.
-	check(r *Request) string
-	// sign puts into header and url what makes check say yes.
-	sign(r *Request, out *signing) error
-	// called is the name to speak of it by.
-	called() string
+// To add a kind of verifier, write one file, verify_NAME.go, after the example of
+// verify_basic.go. It holds
+//
+//  1. the keys of its own, as a struct that Verify embeds below,
+//  2. a type with the methods of verifier, and
+//  3. a function that compiles one from the other and says what is wrong with the config.
+//
+// Then name it in verifierKinds and in the tag of Verify.Kind, both in this file. Nothing else
+// knows the kinds.
+
+// verifierKinds are all kinds, with what makes a verifier of a Verify. It is a function because
+// any_of and all_of look into it.
+func verifierKinds() []verifierKind {
+	return []verifierKind{
+		{"signed", (*compiler).signed, signedWords, signedNeed},
+		{"standard_webhooks", (*compiler).standard, sayAlways("signature (Standard Webhooks)"), signedNeed},
+		{"token", (*compiler).token, tokenWords, needSecret("a long random word of your own, the same at the sender")},
+		{"basic", (*compiler).basic, sayAlways("user and password (HTTP Basic)"), needSecret("user and password with a colon between them, as entered at the sender")},
+		{"jwt", (*compiler).jwt, sayAlways("a signed token (JWT)"), signedNeed},
+		{"none", (*compiler).noVerifier, sayAlways("nothing"), noNeed},
+		{"any_of", (*compiler).anyOf, anyOfWords, anyOfNeed},
+		{"all_of", (*compiler).allOf, allOfWords, signedNeed},
+	}
 }
 
-// A signing is a request being given its proof.
+// A verifierKind is one kind of verifier.
+type verifierKind struct {
+	name    string
+	compile func(*compiler, *verifyRule) verifier // nil after a complaint
+	words   func(*Verify) string                  // what verifies requests, for people
+	need    func(*Verify) []Need                  // what the entry must set
+}
+
+// A Verify says how a request shows where it comes from. Which keys count depends on Kind.
+type Verify struct {
+	Kind string `yaml:"kind" validate:"oneof=signed standard_webhooks token basic jwt none any_of all_of" doc:"The kind of verifier."`
+	Name string `yaml:"name" doc:"A name to speak of it by, in prefer and in reasons."`
+
+	SignedKeys   `yaml:",inline"`
+	StandardKeys `yaml:",inline"`
+	TokenKeys    `yaml:",inline"`
+	BasicKeys    `yaml:",inline"`
+	JWTKeys      `yaml:",inline"`
+	CombinedKeys `yaml:",inline"`
+
+	Secret  secret.Secret   `yaml:"secret" doc:"The secret of this verifier, if it is not the connector's."`
+	Secrets []secret.Secret `yaml:"secrets" doc:"Several of them, the newest first."`
+
+	AllowIPs []string `yaml:"allow_ips" doc:"Addresses and networks that requests may come from; all unless set." example:"[192.0.2.0/24]"`
+	Mode     string   `yaml:"mode" validate:"oneof=enforce monitor" doc:"enforce rejects what is not verified; monitor takes it and says what was wrong."`
+}
+
+// A verifier is one way in which requests show where they come from.
+type verifier interface {
+	// called is the name to speak of it by.
+	called() string
+	// carried reports whether the request brings what this verifier looks at, right or wrong.
+	carried(r *Request) bool
+	// precheck is why no body could make check succeed; "" when one may. The request has no body yet.
+	precheck(r *Request) string
+	// check is why the request is not verified, for the operator; "" when it is.
+	check(r *Request) string
+	// sign puts into header and url what makes check succeed.
+	sign(r *Request, out *signing) error
+	// traits are what a successful check shows.
+	traits() traits
+}
+
+// A signing is a request that is being signed.
 type signing struct {
 	header http.Header
 	url    string
 }
 
-// gate is a connector's whole verification: addresses, proof, mode.
-type gate struct {
-	proof   proof
+// traits are what a verifier's successful check shows of a request, beyond its sender.
+type traits struct {
+	body  bool     // the body is the sender's
+	time  bool     // it was sent lately
+	parts []string // these parts are the sender's, too: url, or header:NAME
+	path  bool     // the last part of the path is its token
+	url   bool     // signing changes the URL
+	open  bool     // nothing: it takes everything
+}
+
+// named is the part of a verifier that holds its name.
+type named string
+
+func (n named) called() string { return string(n) }
+
+// A verification is all that a connector checks of where a request comes from.
+type verification struct {
+	verifier
 	allow   []netip.Prefix
 	monitor bool
 }
 
-func (g *gate) address(r *Request) *Refused {
+func (g *verification) address(r *Request) *Refused {
 	if len(g.allow) == 0 {
 		return nil
 	}
@@ -42,164 +114,132 @@ func (g *gate) address(r *Request) *Refused {
 		return refuse(http.StatusForbidden, StageAddress, "the sender's address is not known, and only some are allowed (verify.allow_ips)")
 	}
 	remote := r.Remote.Unmap().WithZone("")
-	for _, p := range g.allow {
-		if p.Contains(remote) {
-			return nil
-		}
+	if slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(remote) }) {
+		return nil
 	}
 	return refuse(http.StatusForbidden, StageAddress, "the address "+remote.String()+" is not in verify.allow_ips")
 }
 
-// anyOf is decided by the first of its proofs that the request carries. A right weaker proof
-// does not help a request whose stronger one is wrong: otherwise an attacker would choose.
-type anyOf struct {
-	name     string
-	proofs   []proof
-	excluded []proof // by prefer
-}
-
-func (a *anyOf) called() string { return a.name }
-
-func (a *anyOf) carried(r *Request) bool {
-	for _, p := range a.proofs {
-		if p.carried(r) {
-			return true
-		}
-	}
-	return false
-}
-
-// hopeless stops at a proof that stands in the body: whether the request carries it, and so whether
-// a later one counts at all, is not known yet.
-func (a *anyOf) hopeless(r *Request) string {
-	for _, p := range a.proofs {
-		reason := p.hopeless(r)
-		switch {
-		case reason == "":
-			return ""
-		case p.carried(r):
-			return p.called() + ": " + reason
-		}
-	}
-	return a.none(r)
-}
-
-func (a *anyOf) check(r *Request) string {
-	for _, p := range a.proofs {
-		if p.carried(r) {
-			if reason := p.check(r); reason != "" {
-				return p.called() + ": " + reason
-			}
-			return ""
-		}
-	}
-	return a.none(r)
-}
-
-// none says that the request carries none of the proofs.
-func (a *anyOf) none(r *Request) string {
-	names := make([]string, len(a.proofs))
-	for i, p := range a.proofs {
-		names[i] = p.called()
-	}
-	var reason strings.Builder
-	reason.WriteString("the request carries none of the accepted proofs: " + strings.Join(names, ", "))
-	for _, p := range a.excluded {
-		if p.carried(r) {
-			reason.WriteString("; it carries " + p.called() + ", which verify.prefer does not list")
-		}
-	}
-	return reason.String()
-}
-
-func (a *anyOf) sign(r *Request, out *signing) error { return a.proofs[0].sign(r, out) }
-
-// allOf wants every one of its proofs.
-type allOf struct {
-	name   string
-	proofs []proof
-}
-
-func (a *allOf) called() string { return a.name }
-
-func (a *allOf) carried(r *Request) bool {
-	for _, p := range a.proofs {
-		if !p.carried(r) {
-			return false
-		}
-	}
-	return true
-}
-
-func (a *allOf) hopeless(r *Request) string {
-	for _, p := range a.proofs {
-		if reason := p.hopeless(r); reason != "" {
-			return p.called() + ": " + reason
-		}
-	}
-	return ""
-}
-
-func (a *allOf) check(r *Request) string {
-	for _, p := range a.proofs {
-		if reason := p.check(r); reason != "" {
-			return p.called() + ": " + reason
-		}
-	}
-	return ""
-}
-
-// sign lets each proof see what the ones before it did: one of them may change the URL that
-// another one signs.
-func (a *allOf) sign(r *Request, out *signing) error {
-	order := make([]proof, 0, len(a.proofs))
-	for _, p := range a.proofs {
-		if t, ok := p.(*token); ok && (t.from == tokenQuery || t.from == tokenPath) {
-			order = append([]proof{p}, order...)
+func (k *compiler) prefixes(path string, texts []string) []netip.Prefix {
+	var out []netip.Prefix
+	for i, text := range texts {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			out = append(out, p.Masked())
 			continue
 		}
-		order = append(order, p)
-	}
-	for _, p := range order {
-		if err := p.sign(r, out); err != nil {
-			return err
+		a, err := netip.ParseAddr(text)
+		if err != nil {
+			k.add(fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%q is neither an address nor a network", text), "write 192.0.2.7 or 192.0.2.0/24")
+			continue
 		}
-		r.URL = out.url
+		out = append(out, netip.PrefixFrom(a, a.BitLen()))
+	}
+	return out
+}
+
+// verification compiles verify:.
+func (k *compiler) verification(body *bodyReader) verification {
+	v := k.config.Verify
+	if v == nil {
+		k.add("verify", "is missing: nothing says how requests are verified", `describe it, or write "verify: {kind: none}" to take requests from anybody`)
+		return verification{verifier: unusable{}}
+	}
+	g := verification{allow: k.prefixes("verify.allow_ips", v.AllowIPs), monitor: v.Mode == "monitor"}
+	if g.monitor {
+		k.warn("verify.mode", "monitor takes requests that are not verified", "write enforce once the sender's requests pass")
+	}
+	if g.verifier = k.verifier("verify", v, k.connectorSecrets(), body); g.verifier == nil {
+		g.verifier = unusable{}
+	}
+	if len(k.config.Secrets) > 0 && !k.config.Secret.IsZero() {
+		k.warn("secrets", "secret and secrets are both set; all are accepted", "keep one of the two keys")
+	}
+	return g
+}
+
+// A verifyRule is a Verify that is being compiled.
+type verifyRule struct {
+	*Verify
+	path    string
+	named   named
+	secrets []located // its own, else those around it
+	body    *bodyReader
+}
+
+// verifier compiles one Verify; nil after a complaint.
+func (k *compiler) verifier(path string, v *Verify, around []located, body *bodyReader) verifier {
+	kind := v.kind()
+	if kind == nil && v.Kind == "" {
+		k.add(path+".kind", "is missing: nothing says how requests are verified", "write kind: signed, standard_webhooks, token, basic or none")
+		return nil
+	}
+	if kind == nil {
+		k.add(path+".kind", "is no kind of verifier", "docs/config.md lists them")
+		return nil
+	}
+	rule := verifyRule{Verify: v, path: path, named: named(v.Name), secrets: k.secretsFor(path, v, around), body: body}
+	if v.Name == "" {
+		rule.named = named(kind.name)
+	}
+	return kind.compile(k, &rule)
+}
+
+// kind is the kind that v names, or shows by having members; nil for none.
+func (v *Verify) kind() *verifierKind {
+	name := v.Kind
+	switch {
+	case name == "" && len(v.AnyOf) > 0:
+		name = "any_of"
+	case name == "" && len(v.AllOf) > 0:
+		name = "all_of"
+	}
+	for _, kind := range verifierKinds() {
+		if kind.name == name {
+			return &kind
+		}
 	}
 	return nil
 }
 
-// noProof takes everything. It must be written out to be had.
-type noProof struct{ name string }
-
-func (n *noProof) called() string              { return n.name }
-func (*noProof) carried(*Request) bool         { return true }
-func (*noProof) hopeless(*Request) string      { return "" }
-func (*noProof) check(*Request) string         { return "" }
-func (*noProof) sign(*Request, *signing) error { return nil }
-
-// conditional is a proof that a request only carries when it looks as condition says.
-type conditional struct {
-	proof
-	when condition
-}
-
-func (c *conditional) carried(r *Request) bool {
-	return c.when.holds(r) && c.proof.carried(r)
-}
-
-// hopeless asks the proof alone where the condition looks at the body.
-func (c *conditional) hopeless(r *Request) string {
-	if !c.when.holdsHead(r) {
-		return "the request does not look as its condition says"
+// words describes a verifier for people.
+func (v *Verify) words() string {
+	if v == nil || v.kind() == nil {
+		return "nothing"
 	}
-	return c.proof.hopeless(r)
+	return v.kind().words(v)
 }
 
-func (c *conditional) sign(r *Request, out *signing) error {
-	c.when.imitate(out.header)
-	return c.proof.sign(r, out)
+func sayAlways(words string) func(*Verify) string { return func(*Verify) string { return words } }
+
+func noNeed(*Verify) []Need { return nil }
+
+func needSecret(is string) func(*Verify) []Need {
+	return func(*Verify) []Need { return []Need{{"secret", is}} }
 }
+
+// unusable takes the place of a verifier that could not be compiled: a mistake must reject all.
+type unusable struct{}
+
+func (unusable) called() string                { return "unusable" }
+func (unusable) carried(*Request) bool         { return true }
+func (u unusable) precheck(r *Request) string  { return u.check(r) }
+func (unusable) check(*Request) string         { return "the connector's verify is not usable" }
+func (unusable) sign(*Request, *signing) error { return errNoPrivateKey }
+func (unusable) traits() traits                { return traits{} }
+
+// anybody takes everything. It must be written out to be had.
+type anybody struct{ named }
+
+func (k *compiler) noVerifier(v *verifyRule) verifier {
+	k.warn(v.path+".kind", "none takes requests from anybody who knows the URL", "use a token if the sender can send one: in a header, or in the URL")
+	return anybody{v.named}
+}
+
+func (anybody) carried(*Request) bool         { return true }
+func (anybody) precheck(*Request) string      { return "" }
+func (anybody) check(*Request) string         { return "" }
+func (anybody) sign(*Request, *signing) error { return nil }
+func (anybody) traits() traits                { return traits{open: true} }
 
 // ago says how far t is from now, for reasons; no more than the longest duration, 292 years.
 func ago(now, t time.Time) string {

@@ -258,10 +258,10 @@ func TestAWeakerProofDoesNotHelpAWrongStrongerOne(t *testing.T) {
 			[]string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v2"},
 			"verify: v2: the signature does not match: 1 signature tried against 1 key, body of 2 bytes, method POST, URL https://hooks.example.com/hooks/x?… (12 more bytes)",
 		},
-		"no version":                   {config, []string{"X-HubSpot-Signature", hexOf(v1)}, "verify: the request carries none of the accepted proofs: v3, v2, v1"},
-		"v2 where only v3 is accepted": {alone, []string{"X-HubSpot-Signature", hexOf(v2), "X-HubSpot-Signature-Version", "v2"}, "verify: the request carries none of the accepted proofs: v3; it carries v2, which verify.prefer does not list"},
+		"no version":                   {config, []string{"X-HubSpot-Signature", hexOf(v1)}, "verify: the request carries nothing that is accepted here: v3, v2, v1"},
+		"v2 where only v3 is accepted": {alone, []string{"X-HubSpot-Signature", hexOf(v2), "X-HubSpot-Signature-Version", "v2"}, "verify: the request carries nothing that is accepted here: v3; it carries v2, which verify.prefer does not list"},
 		"v3 where only v3 is accepted": {alone, []string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v1", "X-HubSpot-Signature-v3", v3, "X-HubSpot-Request-Timestamp", millis}, ""},
-		"v1 where only v3 is accepted": {alone, []string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v1"}, "verify: the request carries none of the accepted proofs: v3; it carries v1, which verify.prefer does not list"},
+		"v1 where only v3 is accepted": {alone, []string{"X-HubSpot-Signature", hexOf(v1), "X-HubSpot-Signature-Version", "v1"}, "verify: the request carries nothing that is accepted here: v3; it carries v1, which verify.prefer does not list"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -310,7 +310,7 @@ func TestTokens(t *testing.T) {
 		"basic, wrong password":       {"verify: {kind: basic, user: ann, password: 'a:b:correct-horse'}", request(testBody, "Authorization", basic("ann:a:b")), "verify: the password is not the right one (a user name of 3 characters, a password of 3 characters; 1 pair accepted)"},
 		"basic, another user":         {"verify: {kind: basic, user: ann, password: 'a:b:correct-horse'}", request(testBody, "Authorization", basic("bob:a:b:correct-horse")), "verify: the user name is not the right one (a user name of 3 characters, a password of 17 characters; 1 pair accepted)"},
 		"basic without base64":        {"verify: {kind: basic, user: ann, password: 'a:b:correct-horse'}", request(testBody, "Authorization", "Basic ann:b"), "verify: the header Authorization cannot be read as base64"},
-		"another sort than basic":     {"verify: {kind: basic, user: ann, password: 'a:b:correct-horse'}", request(testBody, "Authorization", "Bearer x"), "verify: the header Authorization is not of the sort Basic"},
+		"another sort than basic":     {"verify: {kind: basic, user: ann, password: 'a:b:correct-horse'}", request(testBody, "Authorization", "Bearer x"), "verify: the header Authorization is not of the kind Basic"},
 		"nothing, where that is said": {"verify: {kind: none}", request(testBody), ""},
 	}
 	for name, tt := range tests {

@@ -21,8 +21,8 @@ type condition struct {
 	header  []wanted
 	form    []string // sorted; nil for any
 	json    []*expr
-	program *rawjson.Program // of json
-	only    int              // how many members the JSON body has, all of them among json; 0 for any
+	alone   *lone // reads json
+	only    int   // how many members the JSON body has, all of them among json; 0 for any
 }
 
 // wanted is a name with the value it must have; "" for any value. A token is the word that the
@@ -97,12 +97,11 @@ func (c *condition) holdsJSON(r *Request) bool {
 	if len(r.Body) == 0 || len(r.Body) > longestHandshake || !bytes.HasPrefix(bytes.TrimLeft(r.Body, " \r\n\t\ufeff"), []byte("{")) {
 		return false
 	}
-	found := make([]rawjson.Span, c.program.Slots)
 	text := string(trimBOM(r.Body))
-	if c.program.Run(text, found) != nil {
+	v, err := c.alone.view(text)
+	if err != nil {
 		return false
 	}
-	v := &view{item: text, inItem: found}
 	for _, e := range c.json {
 		if e.text(v) == "" {
 			return false

@@ -30,13 +30,13 @@ func (c *Connector) hopeless(r *Request) *Refused {
 	if refused := c.method(r); refused != nil {
 		return refused
 	}
-	if refused := c.gate.address(r); refused != nil {
+	if refused := c.verify.address(r); refused != nil {
 		return refused
 	}
-	if c.gate.monitor {
+	if c.verify.monitor {
 		return nil
 	}
-	if reason := c.gate.proof.hopeless(r); reason != "" {
+	if reason := c.verify.precheck(r); reason != "" {
 		return refuse(http.StatusUnauthorized, StageVerify, reason)
 	}
 	return nil
@@ -59,7 +59,7 @@ func (c *Connector) method(r *Request) *Refused {
 
 // Proves reports whether requests must prove where they come from: not with kind none, and not in
 // mode monitor.
-func (c *Connector) Proves() bool { return !c.gate.monitor && !openTo(c.gate.proof) }
+func (c *Connector) Proves() bool { return !c.verify.monitor && !c.verify.traits().open }
 
 // rateUnproven is how many requests a second a connector takes that proves nothing.
 const rateUnproven = 10
@@ -70,22 +70,6 @@ func (c *Connector) Rate() float64 {
 		return rate
 	}
 	return rateUnproven
-}
-
-// openTo reports whether a proof lets a request through that proves nothing.
-func openTo(p proof) bool {
-	switch p := p.(type) {
-	case *noProof:
-		return true
-	case *conditional:
-		return openTo(p.proof)
-	case *anyOf:
-		return slices.ContainsFunc(p.proofs, openTo)
-	case *allOf:
-		return !slices.ContainsFunc(p.proofs, func(one proof) bool { return !openTo(one) })
-	default:
-		return false
-	}
 }
 
 // could reports whether the condition may hold once the body is there.

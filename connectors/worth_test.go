@@ -64,7 +64,7 @@ func TestWhatCanBeProvenIsWorthItsBody(t *testing.T) {
 func TestABodyThatMayProveItselfIsRead(t *testing.T) {
 	const word = "0123456789abcdef"
 	token := func(from, field string) *Verify {
-		return &Verify{Kind: "token", Name: from, From: from, Field: field, Secret: secret.New(word)}
+		return &Verify{Kind: "token", Name: from, TokenKeys: TokenKeys{From: from, Field: field}, Secret: secret.New(word)}
 	}
 	json := &When{JSON: &JSONShape{Has: []string{"challenge"}}}
 	tests := map[string]struct {
@@ -81,18 +81,18 @@ func TestABodyThatMayProveItselfIsRead(t *testing.T) {
 		"a token in the body":                   {verify: *token("body", "token"), announced: 10, limit: -1},
 		"a token in the query, missing":         {verify: *token("query", "t"), announced: 10},
 		"a token in the query":                  {verify: *token("query", "t"), query: "t=" + word, announced: 10, limit: -1},
-		"monitor":                               {verify: Verify{Kind: "token", From: "header", Field: "X-Token", Mode: "monitor", Secret: secret.New(word)}, announced: 10, limit: -1},
+		"monitor":                               {verify: Verify{Kind: "token", TokenKeys: TokenKeys{From: "header", Field: "X-Token"}, Mode: "monitor", Secret: secret.New(word)}, announced: 10, limit: -1},
 		"none":                                  {verify: Verify{Kind: "none"}, announced: 10, limit: -1},
-		"the first of several, in the body":     {verify: Verify{Kind: "any_of", AnyOf: []*Verify{token("body", "token"), token("header", "X-Token")}}, header: "wrong", announced: 10, limit: -1},
-		"a wrong one before one in the body":    {verify: Verify{Kind: "any_of", AnyOf: []*Verify{token("header", "X-Token"), token("body", "token")}}, header: "wrong", announced: 10},
-		"none of several":                       {verify: Verify{Kind: "any_of", AnyOf: []*Verify{token("header", "X-Token"), token("query", "t")}}, announced: 10},
-		"all of, one missing":                   {verify: Verify{Kind: "all_of", AllOf: []*Verify{token("body", "token"), token("query", "t")}}, announced: 10},
+		"the first of several, in the body":     {verify: Verify{Kind: "any_of", CombinedKeys: CombinedKeys{AnyOf: []*Verify{token("body", "token"), token("header", "X-Token")}}}, header: "wrong", announced: 10, limit: -1},
+		"a wrong one before one in the body":    {verify: Verify{Kind: "any_of", CombinedKeys: CombinedKeys{AnyOf: []*Verify{token("header", "X-Token"), token("body", "token")}}}, header: "wrong", announced: 10},
+		"none of several":                       {verify: Verify{Kind: "any_of", CombinedKeys: CombinedKeys{AnyOf: []*Verify{token("header", "X-Token"), token("query", "t")}}}, announced: 10},
+		"all of, one missing":                   {verify: Verify{Kind: "all_of", CombinedKeys: CombinedKeys{AllOf: []*Verify{token("body", "token"), token("query", "t")}}}, announced: 10},
 		"a short body that may be a handshake":  {verify: *token("header", "X-Token"), handshake: json, announced: 10, limit: longestHandshake},
 		"one in chunks that may be":             {verify: *token("header", "X-Token"), handshake: json, announced: -1, limit: longestHandshake},
 		"a long one is none":                    {verify: *token("header", "X-Token"), handshake: json, announced: longestHandshake + 1},
 		"no body at all is none":                {verify: *token("header", "X-Token"), handshake: json, announced: 0},
 		"a proven one may be long all the same": {verify: *token("header", "X-Token"), handshake: json, header: word, announced: 100_000, limit: -1},
-		"allowed addresses only":                {verify: Verify{Kind: "token", From: "header", Field: "X-Token", AllowIPs: []string{"192.0.2.1"}, Secret: secret.New(word)}, header: word, announced: 10},
+		"allowed addresses only":                {verify: Verify{Kind: "token", TokenKeys: TokenKeys{From: "header", Field: "X-Token"}, AllowIPs: []string{"192.0.2.1"}, Secret: secret.New(word)}, header: word, announced: 10},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

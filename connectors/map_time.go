@@ -1,13 +1,10 @@
 package connectors
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // The units of times in requests and payloads.
@@ -18,87 +15,6 @@ const (
 	unitHTTP    = "http_date"
 	unitAuto    = "auto"
 )
-
-// defaultTolerance is how old a signed time may be: what Stripe's, HubSpot's and the Standard
-// Webhooks libraries use.
-const defaultTolerance = 5 * time.Minute
-
-// A stamp is a compiled Timestamp.
-type stamp struct {
-	header    string // canonical; or
-	list      string // entry of the signature's list; or
-	body      *expr  // path in the body, with a program of its own
-	program   *rawjson.Program
-	unit      string
-	tolerance time.Duration
-	skew      time.Duration
-	optional  bool
-}
-
-// stale is why a time is not acceptable now; "" when it is.
-func (s *stamp) stale(text string, now time.Time) string {
-	t, ok := parseTime(text, s.unit, time.UTC)
-	if !ok {
-		if s.body != nil { // what a body holds is not told
-			return fmt.Sprintf("the timestamp in the body, of %s, cannot be read as %s", count(len(text), "character"), unitWords(s.unit))
-		}
-		return fmt.Sprintf("the timestamp %q cannot be read as %s", short(text), unitWords(s.unit))
-	}
-	// Times are compared, not durations: one of those ends at 292 years, and its negative is then wrong.
-	switch {
-	case t.Before(now.Add(-s.tolerance)):
-		return fmt.Sprintf("the timestamp is %s, more than %s", ago(now, t), s.tolerance)
-	case t.After(now.Add(s.skew)):
-		return fmt.Sprintf("the timestamp is %s, more than %s", ago(now, t), s.skew)
-	}
-	return ""
-}
-
-// fromBody is the time that stands in a JSON body.
-func (s *stamp) fromBody(body []byte) (text, reason string) {
-	found := make([]rawjson.Span, s.program.Slots)
-	text = sharedText(rawjson.OneReading(trimBOM(body)))
-	if err := s.program.Run(text, found); err != nil {
-		if s.optional {
-			return "", "" // what is wrong with the body is said by whoever reads it next
-		}
-		return "", "the body that should hold the time is not JSON: " + err.Error()
-	}
-	v := &view{item: text, inItem: found}
-	if text = s.body.text(v); text == "" && !s.optional {
-		return "", "the body has no " + s.body.source + ", where the time should stand"
-	}
-	return text, ""
-}
-
-// write is now in the stamp's unit.
-func (s *stamp) write(now time.Time) string {
-	switch s.unit {
-	case unitMillis:
-		return strconv.FormatInt(now.UnixMilli(), 10)
-	case unitRFC3339:
-		return now.UTC().Format(time.RFC3339)
-	case unitHTTP:
-		return now.UTC().Format(http.TimeFormat)
-	default:
-		return strconv.FormatInt(now.Unix(), 10)
-	}
-}
-
-func unitWords(unit string) string {
-	switch unit {
-	case unitSeconds:
-		return "seconds since 1970"
-	case unitMillis:
-		return "milliseconds since 1970"
-	case unitRFC3339:
-		return "2006-01-02T15:04:05Z"
-	case unitHTTP:
-		return "an HTTP date"
-	default:
-		return "a time"
-	}
-}
 
 // Seconds and milliseconds since 1970 differ in size: as seconds, these bounds are the years
 // 1973 and 5138; as milliseconds, 1973 and 5138 again.
@@ -193,19 +109,4 @@ func unixTime(text string) (time.Time, bool) {
 		}
 	}
 	return time.Unix(n, nanos).UTC(), true
-}
-
-// short is text as it may stand in a reason: not long, and without control characters.
-func short(text string) string {
-	const most = 60
-	clean := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
-	if runes := []rune(clean); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return clean
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -203,4 +204,83 @@ func hubspotDecoded(high, low byte) byte {
 	default:
 		return 0
 	}
+}
+
+// parts compiles what is signed.
+func (k *compiler) parts(v *verifyRule, s *signed) {
+	path := v.path
+	var decode func(string) string
+	if v.URL != nil && v.URL.Decode == "hubspot" {
+		decode = hubspotURL
+	}
+	if len(v.Parts) == 0 {
+		k.add(path+".parts", "is missing: what is signed?", "write parts: [body] if the sender signs the body alone")
+		return
+	}
+	has := map[string]bool{}
+	for i, name := range v.Parts {
+		at := fmt.Sprintf("%s.parts[%d]", path, i)
+		write := partFor(name, decode)
+		if write == nil {
+			k.unknown(at, name, "part of a request", append(slices.Clone(partNames), "header:NAME", "'text'"))
+			continue
+		}
+		if header, ok := strings.CutPrefix(name, "header:"); ok {
+			s.covered = append(s.covered, http.CanonicalHeaderKey(header))
+		}
+		has[name] = true
+		s.parts = append(s.parts, write)
+	}
+	if has[partFormSorted] {
+		if c := k.config.Body.Content; c != "" && c != contentAuto && c != contentForm {
+			k.add(path+".parts", "names form_sorted, which signs a form, but body.content is "+c, "write body: {content: form}")
+		}
+		k.warn(path+".parts", "form_sorted puts no mark between a field's name and its value: typ=ehello passes under the signature of type=hello", "sign body instead if the sender can; this is how Twilio and Mandrill sign")
+	}
+	s.needsURL, s.needsMethod = has["url"], has["method"]
+	for name := range has {
+		s.signs = append(s.signs, name)
+	}
+	for _, header := range s.covered {
+		s.signs = append(s.signs, "header:"+header)
+	}
+	if has["id"] {
+		for _, header := range s.idHeaders {
+			s.signs = append(s.signs, "header:"+header)
+		}
+	}
+	if has["timestamp"] && len(s.stamps) > 0 {
+		s.signs = append(s.signs, "header:"+s.stamps[0].header)
+	}
+	if has["timestamp"] && len(s.stamps) == 0 {
+		k.add(path+".parts", "names timestamp, but nothing says where the time is", "write timestamp: {header: X-Timestamp, unit: s}")
+	}
+	if len(s.stamps) > 0 && !has["timestamp"] && !coversStamp(s) {
+		k.add(path+".timestamp", "is checked but not signed, so anybody could renew it", "add timestamp to parts, or write it under freshness as a path in the signed body")
+	}
+	if has["id"] && len(s.idHeaders) == 0 {
+		k.add(path+".parts", "names id, but nothing says which header it is", "write id: X-Webhook-Id")
+	}
+	if (v.Algorithm == algorithmPlain) != has["secret"] {
+		if has["secret"] {
+			k.add(path+".parts", "names secret, which only the plain hash sha256 has as a part", "remove it; HMAC takes the secret as its key")
+		} else {
+			k.add(path+".parts", "lacks secret: a plain hash without it can be made by anybody", "add secret where the sender puts it")
+		}
+	}
+	if !slices.ContainsFunc(v.Parts, coversBody) && !has[partFirstItem] && !has[partFormSorted] {
+		k.add(path+".parts", "does not cover the body, so anybody could change it", "add body")
+	}
+	if has[partFirstItem] {
+		s.firstOnly = true
+		k.warn(path+".parts", "first_item proves only the first item of a batch, so longer ones are refused", "switch batching off at the sender, or demand a token as well: all_of with kind: token")
+	}
+	if s.freshness != nil && s.freshness.header != "" && !slices.Contains(s.covered, s.freshness.header) {
+		k.add(path+".freshness.header", "is not signed, so anybody could renew it", "add header:"+s.freshness.header+" to parts")
+	}
+}
+
+// coversStamp reports whether the time's header is among the parts by its own name.
+func coversStamp(s *signed) bool {
+	return s.stamps[0].header != "" && slices.Contains(s.covered, s.stamps[0].header)
 }

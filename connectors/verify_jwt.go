@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -10,13 +11,21 @@ import (
 	"time"
 
 	jwtlib "github.com/golang-jwt/jwt/v5"
+
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
+// JWTKeys are the keys of kind jwt, beside algorithm and key.
+type JWTKeys struct {
+	Claims   yamlpos.Ordered[string] `yaml:"claims" doc:"For jwt: claims that must have these values." example:"{aud: nudgewire}"`
+	BodyHash string                  `yaml:"body_hash" doc:"For jwt: the claim that holds the SHA-256 of the body, in hex or base64."`
+}
+
 // jwt is a signed token in a header (RFC 7519). Which algorithm counts is the config's
-// word, never the token's: a token that names another one is refused. The library reads the token,
+// word, never the token's: a token that names another one is rejected. The library reads the token,
 // its signature and its times; the claims and the hash of the body are ours.
 type jwt struct {
-	name     string
+	named
 	method   jwtlib.SigningMethod
 	keys     jwtlib.VerificationKeySet
 	signer   any // for sign; nil where only the sender can
@@ -36,11 +45,11 @@ const (
 	jwtSkew    = time.Minute // as clocks differ
 )
 
-func (j *jwt) called() string { return j.name }
+func (j *jwt) traits() traits { return traits{body: j.bodyHash != "", time: true} }
 
 func (j *jwt) carried(r *Request) bool { return len(r.Header["Authorization"]) > 0 }
 
-func (j *jwt) hopeless(r *Request) string {
+func (j *jwt) precheck(r *Request) string {
 	if headerText(r.Header, "Authorization") != "" {
 		return ""
 	}
@@ -174,13 +183,11 @@ func (j *jwt) sign(r *Request, out *signing) error {
 	return nil
 }
 
-// jwt compiles the proof.
-func (k *compiler) jwt(path, name string, v *Verify, secrets []located) proof {
-	algorithm := v.Algorithm
-	if algorithm == "" {
-		algorithm = "hmac-sha256"
-	}
-	j := &jwt{name: name, method: jwtMethods[algorithm], bodyHash: v.BodyHash}
+// jwt compiles the verifier.
+func (k *compiler) jwt(v *verifyRule) verifier {
+	path := v.path
+	algorithm := cmp.Or(v.Algorithm, "hmac-sha256")
+	j := &jwt{named: v.named, method: jwtMethods[algorithm], bodyHash: v.BodyHash}
 	if j.method == nil {
 		k.unknown(path+".algorithm", algorithm, "algorithm of a JWT here", []string{"hmac-sha256", algorithmRSA, algorithmECDSA})
 		return nil
@@ -200,7 +207,7 @@ func (k *compiler) jwt(path, name string, v *Verify, secrets []located) proof {
 			}
 		}
 	} else {
-		for _, raw := range k.rawKeys(path, v, secrets) {
+		for _, raw := range k.rawKeys(v) {
 			j.keys.Keys = append(j.keys.Keys, raw)
 		}
 		if len(j.keys.Keys) > 0 {

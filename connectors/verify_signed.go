@@ -11,9 +11,62 @@ import (
 	"time"
 )
 
+// SignedKeys are the keys of kind signed; jwt and standard_webhooks use some of them.
+type SignedKeys struct {
+	Algorithm    string     `yaml:"algorithm" validate:"oneof=hmac-sha1 hmac-sha256 hmac-sha384 hmac-sha512 sha256 ed25519 rsa-sha256 ecdsa-p256-sha256" doc:"For signed: what makes the signature. sha256 is the plain hash, with the secret as one of the parts."`
+	Signature    *Signature `yaml:"signature" doc:"For signed: where the signature stands and how it is written."`
+	Parts        []string   `yaml:"parts" doc:"For signed: what is signed, in order: body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, header:NAME, a text in 'quotes', or a hash of the body: sha256(body) as bytes, hex(sha256(body)), base64(sha256(body)); also md5, sha1 and sha512."`
+	Timestamp    *Timestamp `yaml:"timestamp" doc:"For signed: the time that is signed, and how old it may be. For standard_webhooks, whose time stands in a header of its own, only tolerance and skew."`
+	Freshness    *Timestamp `yaml:"freshness" doc:"For signed: where the time to check stands, if that is not the one that is signed."`
+	ID           string     `yaml:"id" doc:"For signed: the header behind the part id."`
+	Key          *Key       `yaml:"key" doc:"For signed and standard_webhooks: how the secret becomes a key, or the public keys."`
+	URL          *URLRule   `yaml:"url" doc:"For signed: how the part url is written."`
+	BodyRequired *bool      `yaml:"body_required" doc:"For signed and standard_webhooks: refuse a request without a body even when its signature is right; true unless said otherwise."`
+}
+
+// A Signature says where a signature stands and how it is written.
+type Signature struct {
+	Header   []string `yaml:"header" validate:"required" doc:"The header; of several the first that the request has." example:"X-Signature"`
+	Encoding string   `yaml:"encoding" validate:"required,oneof=hex hex_upper base64 base64url" doc:"How its bytes are written, exactly: hex in small letters, hex_upper in capitals, base64 with its padding."`
+	Prefix   string   `yaml:"prefix" doc:"What stands in front of it." example:"sha256="`
+	List     *List    `yaml:"list" doc:"Where one header holds several signatures."`
+}
+
+// A List is a header of the form t=1,v1=aa,v1=bb.
+type List struct {
+	Separator string   `yaml:"separator" validate:"required" doc:"The separator between entries." example:"','"`
+	Assign    string   `yaml:"assign" validate:"required" doc:"The separator between an entry's name and its value." example:"="`
+	Pick      []string `yaml:"pick" validate:"required" doc:"The names of the entries that hold signatures." example:"v1"`
+}
+
+// A URLRule says how the part url is written.
+type URLRule struct {
+	Decode string `yaml:"decode" validate:"oneof=none hubspot" doc:"hubspot: twelve percent sequences are decoded before signing."`
+}
+
+func signedWords(v *Verify) string {
+	return fmt.Sprintf("signature (%s over %s)", v.Algorithm, visible.Replace(strings.Join(v.Parts, ", ")))
+}
+
+// visible writes the control characters that a signed text may have between its parts.
+var visible = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
+
+// signedNeed is what most kinds need that verify with a key.
+func signedNeed(v *Verify) []Need {
+	switch {
+	case asymmetric(v.Algorithm) && (v.Key == nil || len(v.Key.PublicKeys) == 0):
+		return []Need{{"verify.key.public_keys", "the sender's public key, PEM or base64"}}
+	case asymmetric(v.Algorithm):
+		return nil
+	case v.Key != nil && v.Key.Encoding == keyHex:
+		return []Need{{"secret", "the sender's signing key, in hexadecimal as it shows it"}}
+	}
+	return []Need{{"secret", "the sender's signing secret, as it shows it"}}
+}
+
 // signed is a signature in a header over parts of the request.
 type signed struct {
-	name        string
+	named
 	headers     []string // canonical; the first that the request has counts
 	encoding    string
 	prefix      string
@@ -40,7 +93,9 @@ type tagged struct {
 	key  key
 }
 
-func (s *signed) called() string { return s.name }
+func (s *signed) traits() traits {
+	return traits{body: true, time: len(s.stamps) > 0 || s.freshness != nil, parts: s.signs}
+}
 
 func (s *signed) carried(r *Request) bool { return s.header(r) >= 0 }
 
@@ -54,7 +109,7 @@ func (s *signed) header(r *Request) int {
 	return -1
 }
 
-func (s *signed) hopeless(r *Request) string {
+func (s *signed) precheck(r *Request) string {
 	if s.carried(r) {
 		return ""
 	}
@@ -64,7 +119,7 @@ func (s *signed) hopeless(r *Request) string {
 func (s *signed) check(r *Request) string {
 	at := s.header(r)
 	if at < 0 {
-		return s.hopeless(r)
+		return s.precheck(r)
 	}
 	written, reason := only(r.Header, s.headers[at])
 	if reason != "" {
@@ -164,7 +219,7 @@ func (s *signed) compare(m *message, at int, written string) (reason string) {
 
 	tried, unreadable := 0, 0
 	for name, value := range entries(written, s.list.Separator, s.list.Assign) {
-		if !s.named(name) {
+		if !s.picks(name) {
 			continue
 		}
 		sig, ok := decodeSignature(buffer[:0], value, s.encoding)
@@ -184,14 +239,14 @@ func (s *signed) compare(m *message, at int, written string) (reason string) {
 	case tried == 0 && unreadable > 0:
 		return fmt.Sprintf("the header %s holds no signature that can be read as %s", s.headers[at], s.encoding)
 	case tried == 0:
-		names := strings.Join(s.names(), " or ")
+		names := strings.Join(s.listNames(), " or ")
 		return fmt.Sprintf("the header %s has no entry %s", s.headers[at], names)
 	}
 	return s.mismatch(m, at, tried)
 }
 
-// named reports whether list entries of this name hold signatures.
-func (s *signed) named(name string) bool {
+// picks reports whether list entries of this name hold signatures.
+func (s *signed) picks(name string) bool {
 	return slices.Contains(s.list.Pick, name) || slices.ContainsFunc(s.extra, func(x tagged) bool { return x.name == name })
 }
 
@@ -208,7 +263,7 @@ func (s *signed) matches(name string, m *message, sig []byte) (right bool, err e
 	return right, err
 }
 
-func (s *signed) names() []string {
+func (s *signed) listNames() []string {
 	var names []string
 	if len(s.keys) > 0 {
 		names = append(names, s.list.Pick...)
@@ -251,22 +306,6 @@ func (s *signed) mismatch(m *message, at, signatures int) string {
 		}
 	}
 	return b.String()
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// urlForReason is a URL without the values of its query, in which tokens may be.
-func urlForReason(url string) string {
-	before, query, ok := strings.Cut(url, "?")
-	if !ok {
-		return short(before)
-	}
-	return fmt.Sprintf("%s?… (%d more bytes)", short(before), len(query))
 }
 
 // fresh checks the time, once the signature was found right.
@@ -349,30 +388,76 @@ func inventedID(r *Request) string {
 	return "msg_" + hex.EncodeToString(sum[:12])
 }
 
-// cutPrefixFold removes prefix, case aside: the names of HTTP's schemes of authorization are
-// written in any case (RFC 9110, 11.1).
-func cutPrefixFold(text, prefix string) (string, bool) {
-	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
-		return text, false
+// signed compiles the verifier.
+func (k *compiler) signed(v *verifyRule) verifier {
+	path := v.path
+	s := &signed{named: v.named, needsBody: k.needsBody(v.Verify)}
+	if hashes[v.Algorithm] == nil && !asymmetric(v.Algorithm) {
+		k.add(path+".algorithm", "is missing", "write hmac-sha256 if the sender's page says HMAC with SHA-256")
+		return nil
 	}
-	return text[len(prefix):], true
+	if v.Signature == nil || len(v.Signature.Header) == 0 {
+		k.add(path+".signature", "is missing: which header holds the signature?", "write signature: {header: X-Signature, encoding: hex}")
+		return nil
+	}
+	sig := v.Signature
+	for i, h := range sig.Header {
+		if !headerName(h) {
+			k.add(fmt.Sprintf("%s.signature.header[%d]", path, i), fmt.Sprintf("%q is no header name", h), "write a name such as X-Signature")
+		}
+		s.headers = append(s.headers, http.CanonicalHeaderKey(h))
+	}
+	if sig.Encoding == "" {
+		k.add(path+".signature.encoding", "is missing", "write hex or base64, as the sender's page says")
+	}
+	s.encoding, s.prefix, s.list = sig.Encoding, sig.Prefix, sig.List
+	if s.list != nil && (s.list.Separator == "" || s.list.Assign == "" || len(s.list.Pick) == 0) {
+		k.add(path+".signature.list", "wants separator, assign and pick", `write list: {separator: ",", assign: "=", pick: v1}`)
+		s.list = nil
+	}
+	if v.ID != "" {
+		s.idHeaders = []string{http.CanonicalHeaderKey(v.ID)}
+	}
+	if v.Timestamp != nil {
+		if st := k.stamp(path+".timestamp", v.Timestamp, s.list != nil); st != nil {
+			if st.body != nil {
+				k.add(path+".timestamp.body", "cannot be signed: the body is read only after the signature was checked", "write it under freshness, and sign the body")
+			} else {
+				s.stamps = []*stamp{st}
+			}
+		}
+	}
+	if v.Freshness != nil {
+		s.freshness = k.stamp(path+".freshness", v.Freshness, false)
+	}
+	k.parts(v, s)
+	if asymmetric(v.Algorithm) {
+		s.keys = k.publicKeys(path, v.Key, v.Algorithm)
+	} else {
+		for _, raw := range k.rawKeys(v) {
+			s.keys = append(s.keys, newMacKey(v.Algorithm, raw))
+		}
+	}
+	if len(s.keys) == 0 {
+		return nil
+	}
+	return s
 }
 
-// standardHeaders are the headers of Standard Webhooks 1.0.0 in their spellings.
-//
-// Source: standard-webhooks/standard-webhooks, spec/standard-webhooks.md.
-func standardHeaders(spelling string) (signature, id, timestamp []string) {
-	families := []string{"Webhook-", "Svix-"}
-	switch spelling {
-	case "webhook":
-		families = families[:1]
-	case "svix":
-		families = families[1:]
+// needsBody reports whether the proof itself refuses an empty body. Where nothing is said, that is
+// only needed if the body's reader would take one.
+func (k *compiler) needsBody(v *Verify) bool {
+	if v.BodyRequired != nil {
+		return *v.BodyRequired
 	}
-	for _, f := range families {
-		signature = append(signature, http.CanonicalHeaderKey(f+"signature"))
-		id = append(id, http.CanonicalHeaderKey(f+"id"))
-		timestamp = append(timestamp, http.CanonicalHeaderKey(f+"timestamp"))
+	return k.config.Body.Empty == emptyObject
+}
+
+// urlForReason is a URL without the values of its query, in which tokens may be.
+func urlForReason(url string) string {
+	before, query, ok := strings.Cut(url, "?")
+	if !ok {
+		return short(before)
 	}
-	return signature, id, timestamp
+	return fmt.Sprintf("%s?… (%d more bytes)", short(before), len(query))
 }

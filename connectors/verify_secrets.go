@@ -1,0 +1,158 @@
+package connectors
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// A Key says how secrets become keys. In YAML a word alone is its encoding.
+type Key struct {
+	Encoding   string          `yaml:"encoding" validate:"oneof=raw hex base64 base64_or_whsec whsec" doc:"raw: the text itself; hex or base64: decoded; base64_or_whsec: base64 with or without whsec_ in front."`
+	Secrets    []secret.Secret `yaml:"secrets" doc:"The secrets, if they are not the connector's."`
+	PublicKeys []string        `yaml:"public_keys" doc:"For ed25519, rsa and ecdsa: PEM, base64 of the DER form, or whpk_ with base64."`
+	PrivateKey secret.Secret   `yaml:"private_key" doc:"For sign and trigger only, where the sender signs with a private key: PEM or whsk_ with base64. Receiving never needs it."`
+}
+
+// DecodeYAML reads an encoding alone or the fields of a Key.
+func (k *Key) DecodeYAML(n *yamlpos.Node) {
+	if n.Kind() == yamlpos.Scalar {
+		k.Encoding = n.Text()
+		return
+	}
+	n.Decode((*keyFields)(k))
+}
+
+type keyFields Key
+
+// Schema describes the union to editors.
+func (Key) Schema() map[string]any {
+	return map[string]any{"anyOf": []any{
+		map[string]any{"enum": keyEncodings},
+		schemaBelow(keyFields{}),
+	}}
+}
+
+// located is a secret with the place it was written at, for problems.
+type located struct {
+	path string
+	text string
+}
+
+func (k *compiler) connectorSecrets() []located {
+	return secretsAt("", k.config.Secret, k.config.Secrets)
+}
+
+func secretsAt(prefix string, one secret.Secret, more []secret.Secret) []located {
+	var out []located
+	if !one.IsZero() {
+		out = append(out, located{prefix + "secret", one.Reveal()})
+	}
+	for i, s := range more {
+		out = append(out, located{fmt.Sprintf("%ssecrets[%d]", prefix, i), s.Reveal()})
+	}
+	return out
+}
+
+// secretsFor are the secrets of one verifier: its own, else those around it.
+func (k *compiler) secretsFor(path string, v *Verify, around []located) []located {
+	if v.Key != nil && len(v.Key.Secrets) > 0 {
+		return secretsAt(path+".key.", secret.Secret{}, v.Key.Secrets)
+	}
+	if own := secretsAt(path+".", v.Secret, v.Secrets); len(own) > 0 {
+		return own
+	}
+	return around
+}
+
+// rawKeys are the bytes of the secrets.
+func (k *compiler) rawKeys(v *verifyRule) [][]byte {
+	encoding := keyRaw
+	if v.Key != nil && v.Key.Encoding != "" {
+		encoding = v.Key.Encoding
+	}
+	var keys [][]byte
+	for _, s := range k.wantSecrets(v.secrets) {
+		raw, err := decodeKey(s.text, encoding)
+		if err != nil {
+			k.add(s.path, err.Error(), "copy it again from the sender's page")
+			continue
+		}
+		k.adviseSecret(s, raw)
+		keys = append(keys, raw)
+	}
+	return keys
+}
+
+// wantSecrets complains when there is none at all.
+func (k *compiler) wantSecrets(secrets []located) []located {
+	if len(secrets) == 0 {
+		hint := "add secret: ${NAME}, and set the variable NAME for the daemon"
+		if k.config.Title != "" {
+			hint = fmt.Sprintf("add secret: ${%s_WEBHOOK_SECRET}, and set that variable for the daemon; %q says where %s shows it", envName(k.name), "nudgewire connectors show "+k.presetName(), k.config.Title)
+		}
+		k.add("secret", "is missing: without it no request can be verified", hint)
+	}
+	return secrets
+}
+
+// presetName is the preset the entry starts from.
+func (k *compiler) presetName() string {
+	if k.config.Preset != "" {
+		return k.config.Preset
+	}
+	return k.name
+}
+
+func envName(name string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		default:
+			return '_'
+		}
+	}, name), "_")
+}
+
+func (k *compiler) adviseSecret(s located, raw []byte) {
+	if strings.TrimSpace(s.text) != s.text {
+		k.warn(s.path, "has space around it, which is part of the key as it stands", "remove the space, unless the sender's secret has it")
+	}
+	if len(raw) < shortestSecret {
+		k.put(Problem{
+			Path: s.path, Warning: true, Code: yamlpos.WeakSecret,
+			Msg: fmt.Sprintf("is only %s long and could be guessed", count(len(raw), "byte")), Hint: fmt.Sprintf("use one of %d or more", shortestSecret),
+		})
+	}
+}
+
+func (k *compiler) publicKeys(path string, kc *Key, algorithm string) []key {
+	if kc == nil || len(kc.PublicKeys) == 0 {
+		k.add(path+".key.public_keys", "is missing: "+algorithm+" is checked with the sender's public key", "copy it from the sender's page")
+		return nil
+	}
+	var keys []key
+	for i, text := range kc.PublicKeys {
+		public, err := parsePublicKey(text, algorithm)
+		if err != nil {
+			k.add(fmt.Sprintf("%s.key.public_keys[%d]", path, i), err.Error(), "write PEM, or base64 of the DER form")
+			continue
+		}
+		keys = append(keys, &publicKey{algorithm: algorithm, public: public})
+	}
+	if !kc.PrivateKey.IsZero() {
+		private, err := parsePrivateKey(kc.PrivateKey.Reveal())
+		if err != nil {
+			k.add(path+".key.private_key", err.Error(), "it is for trials only; leave it out otherwise")
+		} else if len(keys) > 0 {
+			keys[0].(*publicKey).private = private // made above
+			k.warn(path+".key.private_key", "lets whoever reads it sign requests", "remove it once the trial is over")
+		}
+	}
+	return keys
+}

@@ -1,0 +1,106 @@
+package connectors
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// StandardKeys are the keys of kind standard_webhooks.
+type StandardKeys struct {
+	Headers string `yaml:"headers" validate:"oneof=auto webhook svix" doc:"For standard_webhooks: the spelling of the three headers."`
+}
+
+// standard is Standard Webhooks: a signed scheme whose fields are all fixed but the keys.
+func (k *compiler) standard(v *verifyRule) verifier {
+	path := v.path
+	headers, ids, times := standardHeaders(v.Headers)
+	s := &signed{
+		named: v.named, headers: headers, idHeaders: ids, encoding: encodingBase64,
+		list: &List{Separator: " ", Assign: ",", Pick: []string{"v1"}}, needsBody: k.needsBody(v.Verify),
+	}
+	rule := Timestamp{Unit: unitSeconds}
+	if v.Timestamp != nil {
+		rule.Tolerance, rule.Skew = v.Timestamp.Tolerance, v.Timestamp.Skew
+	}
+	for _, h := range times {
+		rule.Header = h
+		s.stamps = append(s.stamps, k.stamp(path+".timestamp", &rule, false))
+	}
+	for _, name := range []string{"id", "'.'", "timestamp", "'.'", "body"} {
+		s.parts = append(s.parts, partFor(name, nil))
+	}
+	for _, header := range slices.Concat(ids, times) {
+		s.signs = append(s.signs, "header:"+header)
+	}
+	encoding := keyBase64OrWhsec
+	var public []string
+	if v.Key != nil {
+		public = v.Key.PublicKeys
+		if e := v.Key.Encoding; e == keyRaw || e == keyHex {
+			encoding = e
+		}
+	}
+	for _, one := range v.secrets {
+		if strings.HasPrefix(strings.TrimSpace(one.text), "whpk_") {
+			k.ed25519(one.path, one.text, s)
+			continue
+		}
+		raw, err := decodeKey(one.text, encoding)
+		if err != nil {
+			k.add(one.path, err.Error(), "it looks like whsec_ followed by letters and digits, or whpk_ for a public key")
+			continue
+		}
+		k.adviseSecret(one, raw)
+		s.keys = append(s.keys, newMacKey("hmac-sha256", raw))
+	}
+	for i, text := range public {
+		k.ed25519(fmt.Sprintf("%s.key.public_keys[%d]", path, i), text, s)
+	}
+	if v.Key != nil && !v.Key.PrivateKey.IsZero() && len(s.extra) > 0 {
+		private, err := parsePrivateKey(v.Key.PrivateKey.Reveal())
+		if _, ok := private.(ed25519.PrivateKey); err != nil || !ok {
+			k.add(path+".key.private_key", "is no private key for Ed25519", "write whsk_ with base64; it is for trials only")
+		} else {
+			s.extra[0].key.(*publicKey).private = private // made by ed25519
+		}
+	}
+	if len(s.keys)+len(s.extra) == 0 {
+		if len(v.secrets)+len(public) == 0 {
+			k.wantSecrets(nil)
+		}
+		return nil
+	}
+	return s
+}
+
+// ed25519 adds a public key for the list entries v1a.
+func (k *compiler) ed25519(path, text string, s *signed) {
+	public, err := parsePublicKey(text, algorithmEd25519)
+	if err != nil {
+		k.add(path, err.Error(), "write whpk_ followed by base64")
+		return
+	}
+	s.extra = append(s.extra, tagged{"v1a", &publicKey{algorithm: algorithmEd25519, public: public}})
+}
+
+// standardHeaders are the headers of Standard Webhooks 1.0.0 in their spellings.
+//
+// Source: standard-webhooks/standard-webhooks, spec/standard-webhooks.md.
+func standardHeaders(spelling string) (signature, id, timestamp []string) {
+	families := []string{"Webhook-", "Svix-"}
+	switch spelling {
+	case "webhook":
+		families = families[:1]
+	case "svix":
+		families = families[1:]
+	}
+	for _, f := range families {
+		signature = append(signature, http.CanonicalHeaderKey(f+"signature"))
+		id = append(id, http.CanonicalHeaderKey(f+"id"))
+		timestamp = append(timestamp, http.CanonicalHeaderKey(f+"timestamp"))
+	}
+	return signature, id, timestamp
+}
