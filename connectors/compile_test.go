@@ -216,7 +216,7 @@ func TestEveryPresetIsWhole(t *testing.T) {
 			if con.TopicHeader() != header && p.Name != "generic" && p.Name != "zapier" && p.Name != "make" && p.Name != "n8n" && p.Name != "magento" && p.Name != "prestashop" {
 				t.Errorf("the topic's header is %q, want %q", con.TopicHeader(), header)
 			}
-			if con.Setup() == "" || con.Proof() != p.Proof || con.Name() != p.Name || con.Title() != p.Title {
+			if info := con.Info(); info.Setup == "" || info.Proof != p.Proof || con.Name() != p.Name || info.Title != p.Title {
 				t.Error("the connector does not say what its preset says")
 			}
 		})

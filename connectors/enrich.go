@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/secret"
-
 	"github.com/nudgewire/nudgewire/internal/rawjson"
+	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
 // A Lookup is one GET that fetches what a webhook left out. Package enricher makes it.
@@ -223,69 +222,35 @@ func joinedItem(item, into, answer string) string {
 	return b.String()
 }
 
-// lay puts what was mapped now over what e holds.
+// lay puts what was mapped now over what e holds. A default says less than what the sender said.
 func (m *mapper) lay(e, now *nudgewire.Event) {
-	a, b := &e.Contact, &now.Contact
-	told := func(out *string, set, otherwise string) {
-		if set != "" && (set != otherwise || *out == "") {
-			*out = set
+	a, b := e.Contact, now.Contact
+	lay(&e.Contact, &now.Contact)
+	for _, one := range []struct {
+		out                 *string
+		before, now, byRule string
+	}{
+		{&e.Contact.Language, a.Language, b.Language, m.language},
+		{&e.Contact.Country, a.Country, b.Country, m.country},
+		{&e.Contact.Timezone, a.Timezone, b.Timezone, m.zone},
+	} {
+		if one.now == one.byRule && one.before != "" {
+			*one.out = one.before
 		}
 	}
-	told(&a.ID, b.ID, "")
-	told(&a.Name, b.Name, "")
-	told(&a.FirstName, b.FirstName, "")
-	told(&a.LastName, b.LastName, "")
-	told(&a.Email, b.Email, "")
-	told(&a.Language, b.Language, m.language)
-	told(&a.Country, b.Country, m.country)
-	told(&a.Timezone, b.Timezone, m.zone)
-	list(&a.Tags, b.Tags)
 	if b.Consent {
-		a.Consent, a.AcceptsMarketing = true, b.AcceptsMarketing
+		e.Contact.AcceptsMarketing = b.AcceptsMarketing
 	}
 	if b.EmailConsent {
-		a.EmailConsent, a.AcceptsEmail = true, b.AcceptsEmail
+		e.Contact.AcceptsEmail = b.AcceptsEmail
 	}
-	switch {
-	case b.Phone != "":
-		a.Phone, a.PhoneProblem = b.Phone, ""
-	case a.Phone == "":
-		a.PhoneProblem = b.PhoneProblem
+	if e.Contact.Phone != "" && b.Phone == "" {
+		e.Contact.PhoneProblem = a.PhoneProblem
+	} else if b.Phone != "" {
+		e.Contact.PhoneProblem = ""
 	}
-
-	amount := func(out *nudgewire.Amount, set nudgewire.Amount) {
-		if set.Told() {
-			*out = set
-		}
-	}
-	text(&e.Cart.ID, now.Cart.ID)
-	text(&e.Cart.URL, now.Cart.URL)
-	text(&e.Cart.Currency, now.Cart.Currency)
-	amount(&e.Cart.Total, now.Cart.Total)
-	list(&e.Cart.Items, now.Cart.Items)
-	if !now.Cart.ExpiresAt.IsZero() {
-		e.Cart.ExpiresAt = now.Cart.ExpiresAt
-	}
-	text(&e.Order.ID, now.Order.ID)
-	text(&e.Order.Name, now.Order.Name)
-	text(&e.Order.Status, now.Order.Status)
-	text(&e.Order.URL, now.Order.URL)
-	text(&e.Order.Currency, now.Order.Currency)
-	amount(&e.Order.Total, now.Order.Total)
-	list(&e.Order.Items, now.Order.Items)
-	if now.Order.Number != 0 {
-		e.Order.Number = now.Order.Number
-	}
-	text(&e.Deal.ID, now.Deal.ID)
-	text(&e.Deal.Name, now.Deal.Name)
-	text(&e.Deal.Stage, now.Deal.Stage)
-	text(&e.Deal.Currency, now.Deal.Currency)
-	text(&e.Deal.Owner, now.Deal.Owner)
-	amount(&e.Deal.Amount, now.Deal.Amount)
-	text(&e.Form.ID, now.Form.ID)
-	text(&e.Form.Name, now.Form.Name)
-	text(&e.Form.URL, now.Form.URL)
-	if len(now.Form.Answers) > 0 {
-		e.Form.Answers = now.Form.Answers
-	}
+	lay(&e.Cart, &now.Cart)
+	lay(&e.Order, &now.Order)
+	lay(&e.Deal, &now.Deal)
+	lay(&e.Form, &now.Form)
 }

@@ -275,7 +275,8 @@ func (k *compiler) lookupAuth(at string, rule *EnrichAuth, out *lookupRule) {
 		if auth.Prefix == "" {
 			auth.Prefix = "Bearer "
 		}
-		auth.OAuth = *k.config.OAuth.over(&rule.OAuth)
+		auth.OAuth = rule.OAuth
+		lay(&auth.OAuth, k.config.OAuth)
 		out.missing = k.oauth(at, &auth.OAuth)
 		out.made.Auth = auth
 		return

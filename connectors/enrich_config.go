@@ -43,25 +43,3 @@ type OAuth struct {
 	RefreshToken secret.Secret `yaml:"refresh_token" doc:"For oauth2: the refresh token; without it the client's own credentials are used. One that its provider gives in its place is kept in the database; another one here replaces that."`
 	Scope        string        `yaml:"scope" doc:"For oauth2: the scope to ask for."`
 }
-
-// over is what an entry's oauth makes of another.
-func (o *OAuth) over(base *OAuth) *OAuth {
-	if o == nil {
-		return base
-	}
-	if base == nil {
-		return o
-	}
-	out := *base
-	text(&out.TokenURL, o.TokenURL)
-	text(&out.Grant, o.Grant)
-	text(&out.ClientID, o.ClientID)
-	text(&out.Scope, o.Scope)
-	if !o.ClientSecret.IsZero() {
-		out.ClientSecret = o.ClientSecret
-	}
-	if !o.RefreshToken.IsZero() {
-		out.RefreshToken = o.RefreshToken
-	}
-	return &out
-}

@@ -1,13 +1,134 @@
 package connectors
 
 import (
+	"bytes"
+	"crypto/subtle"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
+
+// longestHandshake bounds the bodies that handshakes are looked for in: they run before the
+// proof, on what anybody may send.
+const longestHandshake = 4096
+
+// A condition is a compiled When.
+type condition struct {
+	methods []string
+	query   []wanted
+	header  []wanted
+	form    []string // sorted; nil for any
+	json    []*expr
+	alone   *lone // reads json
+	only    int   // how many members the JSON body has, all of them among json; 0 for any
+}
+
+// wanted is a name with the value it must have; "" for any value. A token is the word that the
+// sender repeats when it tries out the URL.
+type wanted struct {
+	name  string
+	value string
+	token bool
+}
+
+func (c *condition) holds(r *Request) bool {
+	if !c.holdsHead(r) {
+		return false
+	}
+	if len(c.form) > 0 && !c.holdsForm(r) {
+		return false
+	}
+	return len(c.json) == 0 || c.holdsJSON(r)
+}
+
+// holdsHead is holds as far as it needs no body.
+func (c *condition) holdsHead(r *Request) bool { return c.headFits(r, false) }
+
+// wrongToken reports whether all but the token is as it should be: somebody tries out the URL
+// with another word than the config has.
+func (c *condition) wrongToken(r *Request) bool {
+	return slices.ContainsFunc(c.query, func(w wanted) bool { return w.token }) && c.headFits(r, true)
+}
+
+// headFits reports whether the head is as wanted, with any token where that is said.
+func (c *condition) headFits(r *Request, anyToken bool) bool {
+	if len(c.methods) > 0 && !slices.Contains(c.methods, r.Method) {
+		return false
+	}
+	for _, w := range c.header {
+		got, reason := only(r.Header, w.name)
+		if reason != "" || got == "" || (w.value != "" && !sameText(got, w.value)) {
+			return false
+		}
+	}
+	if len(c.query) > 0 {
+		query := r.query()
+		for _, w := range c.query {
+			if got := query.Get(w.name); got == "" || (w.value != "" && !(w.token && anyToken) && !sameText(got, w.value)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sameText compares without telling where the texts differ: one of them may be a secret.
+func sameText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+func (c *condition) holdsForm(r *Request) bool {
+	if len(r.Body) == 0 || len(r.Body) > longestHandshake || contentOf(r.Header) != contentForm {
+		return false
+	}
+	form, err := url.ParseQuery(string(r.Body))
+	if err != nil || len(form) != len(c.form) {
+		return false
+	}
+	for _, name := range c.form {
+		if len(form[name]) != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *condition) holdsJSON(r *Request) bool {
+	if len(r.Body) == 0 || len(r.Body) > longestHandshake || !bytes.HasPrefix(bytes.TrimLeft(r.Body, " \r\n\t\ufeff"), []byte("{")) {
+		return false
+	}
+	text := string(trimBOM(r.Body))
+	v, err := c.alone.view(text)
+	if err != nil {
+		return false
+	}
+	for _, e := range c.json {
+		if e.text(v) == "" {
+			return false
+		}
+	}
+	if c.only == 0 {
+		return true
+	}
+	n := 0
+	for range rawjson.Members(text[rawjson.SkipSpace(text, 0):]) {
+		n++
+	}
+	return n == c.only
+}
+
+// imitate puts the wanted headers into a request that is being signed.
+func (c *condition) imitate(h http.Header) {
+	for _, w := range c.header {
+		if w.value != "" {
+			h.Set(w.name, w.value)
+		}
+	}
+}
+
+func trimBOM(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\ufeff")) }
 
 // A handshake is a compiled Handshake.
 type handshake struct {
@@ -16,218 +137,68 @@ type handshake struct {
 	reply reply
 }
 
-// longestEcho is how much of a request an answer may repeat, in bytes.
-const longestEcho = 1024
-
-// A reply is a compiled ReplyRule.
-type reply struct {
-	status      int
-	contentType string
-	body        []replyPiece
-	json        []replyField
-	isJSON      bool
-	header      map[string]string
-	plain       Reply // the whole answer, when nothing of the request goes into it
-	fixed       bool
-}
-
-type replyField struct {
-	name  string
-	value []replyPiece
-}
-
-// A replyPiece is a literal or, with source, a part of the request to repeat.
-type replyPiece struct {
-	literal string
-	source  string // query, header, body
-	name    string
-}
-
-// answer is the reply to r.
-func (p *reply) answer(r *Request) Reply {
-	if p.fixed {
-		return p.plain
+func (k *compiler) handshake(path string, rule *Handshake) handshake {
+	return handshake{
+		name:  rule.Name,
+		when:  k.condition(path+".when", &rule.When),
+		reply: compileReply(&rule.Reply, path+".reply", k.complaints),
 	}
-	out := Reply{Status: p.status, ContentType: p.contentType, Header: p.header}
-	if p.isJSON {
-		out.Body = append(out.Body, '{')
-		for i, f := range p.json {
-			if i > 0 {
-				out.Body = append(out.Body, ',')
+}
+
+// verifyTokenWord stands in a condition for the connector's verify_token.
+const verifyTokenWord = "$verify_token"
+
+func (k *compiler) condition(path string, w *When) condition {
+	var c condition
+	for _, m := range w.Method {
+		c.methods = append(c.methods, strings.ToUpper(m))
+	}
+	value := func(at, text string) string {
+		switch text {
+		case "*":
+			return ""
+		case verifyTokenWord:
+			if k.config.VerifyToken.IsZero() {
+				k.add("verify_token", "is missing: the sender repeats it when it tries out the URL", "set verify_token: ${NAME} to the word you gave the sender")
 			}
-			out.Body = rawjson.AppendString(out.Body, f.name)
-			out.Body = append(out.Body, ':')
-			out.Body = rawjson.AppendString(out.Body, fillPieces(f.value, r))
+			return k.config.VerifyToken.Reveal()
+		case "":
+			k.add(at, "is empty", `write the value, or "*" for any`)
 		}
-		out.Body = append(out.Body, '}')
-		return out
+		return text
 	}
-	if len(p.body) > 0 {
-		out.Body = []byte(fillPieces(p.body, r))
+	for _, q := range w.Query {
+		c.query = append(c.query, wanted{q.Key, value(path+".query."+q.Key, q.Value), q.Value == verifyTokenWord})
 	}
-	return out
-}
-
-func fillPieces(pieces []replyPiece, r *Request) string {
-	var b strings.Builder
-	for _, p := range pieces {
-		if p.source == "" {
-			b.WriteString(p.literal)
-			continue
-		}
-		b.WriteString(echo(p, r))
+	for _, h := range w.Header {
+		c.header = append(c.header, wanted{name: http.CanonicalHeaderKey(h.Key), value: value(path+".header."+h.Key, h.Value)})
 	}
-	return b.String()
-}
-
-// echo is a part of the request, cut to what an honest sender needs.
-func echo(p replyPiece, r *Request) string {
-	text := ""
-	switch p.source {
-	case "query":
-		text = r.query().Get(p.name)
-	case "header":
-		text = headerText(r.Header, p.name)
-	case "body":
-		text = bodyText(r, p.name)
+	if w.Form != nil {
+		c.form = w.Form.Only
 	}
-	if len(text) > longestEcho {
-		text = text[:longestEcho]
-		for !utf8.ValidString(text) {
-			text = text[:len(text)-1]
-		}
-	}
-	return strings.ToValidUTF8(text, "")
-}
-
-// bodyText is a field of a short JSON or form body.
-func bodyText(r *Request, name string) string {
-	if len(r.Body) > longestHandshake {
-		return ""
-	}
-	if contentOf(r.Header) == contentForm {
-		form, _ := url.ParseQuery(string(r.Body)) // keeps what it could read
-		return form.Get(name)
-	}
-	text := string(trimBOM(r.Body))
-	e, err := parseExpr(name)
-	if err != nil {
-		return ""
-	}
-	v, err := standAlone(e).view(text)
-	if err != nil {
-		return ""
-	}
-	return e.text(v)
-}
-
-// compileReply reads a ReplyRule; fallback says what stands where it says nothing.
-func compileReply(rule *ReplyRule, at string, c *complaints) reply {
-	p := reply{status: http.StatusOK, fixed: true}
-	if rule == nil {
-		p.plain = Reply{Status: p.status}
-		return p
-	}
-	if rule.Status != 0 {
-		p.status = rule.Status
-	}
-	if p.status < 200 || p.status > 299 {
-		c.add(at+".status", "an answer to what was taken has a status between 200 and 299", "write 200")
-	}
-	p.contentType = rule.Type
-	p.header = map[string]string{}
-	for _, h := range rule.Headers {
-		if !headerName(h.Key) || strings.ContainsAny(h.Value, "\r\n") {
-			c.add(at+".headers."+h.Key, "is no header", "write Name: value on one line")
-			continue
-		}
-		p.header[http.CanonicalHeaderKey(h.Key)] = h.Value
-	}
-	if rule.CORS != "" {
-		p.header["Access-Control-Allow-Origin"] = rule.CORS
-	}
-	switch {
-	case len(rule.JSON) > 0 && rule.Body != "":
-		c.add(at+".json", "body and json are both set", "remove one of the two")
-	case len(rule.JSON) > 0:
-		p.isJSON = true
-		for _, f := range rule.JSON {
-			pieces, err := parseReply(f.Value)
-			if err != "" {
-				c.add(at+".json."+f.Key, err, replyHint)
+	if w.JSON != nil {
+		want := func(field string, paths []string) {
+			for i, text := range paths {
+				if e := k.expr(fmt.Sprintf("%s.json.%s[%d]", path, field, i), text); e != nil {
+					c.json = append(c.json, e)
+				}
 			}
-			p.json = append(p.json, replyField{name: f.Key, value: pieces})
-			p.fixed = p.fixed && literals(pieces)
 		}
-		if p.contentType == "" {
-			p.contentType = "application/json"
-		}
-	case rule.Body != "":
-		pieces, err := parseReply(rule.Body)
-		if err != "" {
-			c.add(at+".body", err, replyHint)
-		}
-		p.body = pieces
-		p.fixed = literals(pieces)
-		if p.contentType == "" {
-			p.contentType = "text/plain; charset=utf-8"
-		}
+		want("has", w.JSON.Has)
+		want("only", w.JSON.Only)
+		c.only = len(w.JSON.Only)
+		c.alone = standAlone(c.json...)
 	}
-	if p.fixed {
-		p.fixed = false
-		p.plain = p.answer(&Request{})
-		p.fixed = true
-	} else if !p.isJSON && strings.Contains(strings.ToLower(p.contentType), "html") {
-		c.add(at+".type", "an answer that repeats a part of the request must not be HTML", "write text/plain")
+	if len(c.methods)+len(c.query)+len(c.header)+len(c.form)+len(c.json) == 0 {
+		k.add(path, "would take every request for a handshake", "write method, query, header, form or json")
 	}
-	return p
+	return c
 }
 
-const replyHint = "in double braces only query.NAME, header.NAME and body.PATH can be repeated"
-
-func literals(pieces []replyPiece) bool {
-	for _, p := range pieces {
-		if p.source != "" {
-			return false
-		}
-	}
-	return true
-}
-
-// parseReply cuts "text {{query.name}} text" into pieces.
-func parseReply(text string) (pieces []replyPiece, fault string) {
-	for text != "" {
-		before, rest, ok := strings.Cut(text, "{{")
-		if before != "" {
-			pieces = append(pieces, replyPiece{literal: before})
-		}
-		if !ok {
-			break
-		}
-		inside, after, closed := strings.Cut(rest, "}}")
-		if !closed {
-			return pieces, "{{ is never closed"
-		}
-		source, name, _ := strings.Cut(strings.TrimSpace(inside), ".")
-		if (source != "query" && source != "header" && source != "body") || name == "" {
-			return pieces, "cannot repeat {{" + inside + "}}"
-		}
-		pieces = append(pieces, replyPiece{source: source, name: name})
-		text = after
-	}
-	return pieces, ""
-}
-
-func headerName(name string) bool {
-	if name == "" {
+// could reports whether the condition may hold once the body is there.
+func (c *condition) could(r *Request, announced int64) bool {
+	if (len(c.form) > 0 || len(c.json) > 0) && (announced == 0 || announced > longestHandshake) {
 		return false
 	}
-	for _, c := range []byte(name) {
-		switch {
-		case c >= '0' && c <= '9', c|0x20 >= 'a' && c|0x20 <= 'z', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
-		default:
-			return false
-		}
-	}
-	return true
+	return c.holdsHead(r)
 }

@@ -2,19 +2,116 @@ package connectors
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
+
+// A Request is one call to a connector's URL, read whole.
+type Request struct {
+	Method   string
+	URL      string // as the sender called it: public URL, path and query; some senders sign it
+	Path     string
+	RawQuery string
+	Header   http.Header
+	Body     []byte
+	Remote   netip.Addr // of the sender, proxies already seen through
+	Now      time.Time
+
+	origins *[][]Origin // for Inspect
+}
+
+// Received is what a request led to.
+type Received struct {
+	Reply     Reply
+	Handshake string // its name when the request only tried out the URL; then nothing else is set
+	Events    []nudgewire.Event
+	Skipped   []Skip
+
+	// Empty says that there is not even an empty list where the events of a batch would lie: the
+	// body is not what the sender is known to send.
+	Empty bool
+
+	// Unproven says why the request would have been refused, were the connector's proof not
+	// in mode monitor; "" otherwise.
+	Unproven string
+}
+
+// A Skip is an item of the body that became no event, by a rule of the connector.
+type Skip struct {
+	Topic  string
+	Reason string
+}
+
+// A Reply is the answer to a request that was taken.
+type Reply struct {
+	Status      int
+	ContentType string // "" with an empty body
+	Body        []byte
+	Header      map[string]string
+}
+
+// Refused is why a request was not taken. Reason is for the operator and never holds a secret
+// or a signature that would have been right; Public is for the caller and tells nothing.
+type Refused struct {
+	Status int    // HTTP status to answer
+	Stage  string // size, method, address, verify, content, body, map
+	Reason string
+	Public string
+	Allow  []string // with status 405: the methods that are taken
+}
+
+func (r *Refused) Error() string { return r.Stage + ": " + r.Reason }
+
+// The stages at which a request can end.
+const (
+	StageSize    = "size"
+	StageMethod  = "method"
+	StageAddress = "address"
+	StageVerify  = "verify"
+	StageContent = "content"
+	StageBody    = "body"
+	StageMap     = "map"
+)
+
+const publicRefusal = "refused"
+
+func refuse(status int, stage, reason string) *Refused {
+	return &Refused{Status: status, Stage: stage, Reason: reason, Public: publicRefusal}
+}
+
+// only is the one value of a header; differing values of what should be one are an attack or
+// a broken proxy, and which of them counts must not be left to chance.
+func only(h http.Header, name string) (value, reason string) {
+	values := h[name]
+	if len(values) == 0 {
+		return "", ""
+	}
+	for _, other := range values[1:] {
+		if other != values[0] {
+			return "", "the header " + name + " came twice with different values"
+		}
+	}
+	return values[0], ""
+}
+
+// address is the URL as the sender knows it: the one it was given, where the config tells
+// it, with the query that came.
+func (c *Connector) address(r Request) string {
+	if c.config.Address == "" {
+		return r.URL
+	}
+	if r.RawQuery == "" {
+		return c.config.Address
+	}
+	return c.config.Address + "?" + r.RawQuery
+}
 
 // Receive takes a request: it answers a handshake, or proves the request and makes events of
 // it. The error is always a *Refused. It does not change the request, and keeps parts of its
@@ -128,216 +225,52 @@ func (c *Connector) unfit(doc document) string {
 	}
 }
 
-// read makes the event of the item that v sees and payload holds. The error is a *Refused.
-func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *Request, out *Received) error {
-	topic := ""
-	for _, t := range e.types {
-		if topic = t.text(v); topic != "" {
-			break
-		}
+// Worth says, before the body is read, how many bytes of it are worth reading. r has no body yet;
+// announced is how long it is to be, -1 when nobody said.
+//
+// A request that may be proven is worth max_body, and no is nil. One whose headers and URL show
+// that no body could prove it, but which may still try out the URL, is worth what handshakes have,
+// and no is the refusal for a longer one. Any other is worth nothing, and no says why: it is what
+// Receive would have said.
+func (c *Connector) Worth(r *Request, announced int64) (limit int64, no *Refused) {
+	handshakes := slices.ContainsFunc(c.handshakes, func(h handshake) bool { return h.when.could(r, announced) })
+	if no = c.hopeless(r); no == nil {
+		return c.body.max, nil
 	}
-	v.typ = topic
-	v.kind = e.kindOf(v, topic)
-	for i := range c.refusals {
-		if no := &c.refusals[i]; (no.topic == "" || matchesPattern(no.topic, topic)) && allHold(no.when, v) {
-			return refuse(http.StatusBadRequest, StageMap, "refuse_if: "+no.because)
-		}
+	if handshakes {
+		return longestHandshake, no
 	}
-	for _, s := range c.skips {
-		if s.holds(v) {
-			out.Skipped = append(out.Skipped, Skip{Topic: topic, Reason: "skip_if: " + s.source})
-			return nil
-		}
+	return 0, no
+}
+
+// hopeless is why no body could make an event of the request; nil when one may.
+func (c *Connector) hopeless(r *Request) *Refused {
+	if refused := c.method(r); refused != nil {
+		return refused
 	}
-	if out.Events == nil && c.items == nil {
-		out.Events = make([]nudgewire.Event, 0, 1)
+	if refused := c.verify.address(r); refused != nil {
+		return refused
 	}
-	out.Events = append(out.Events, nudgewire.Event{
-		Connector: c.name, Kind: v.kind, Topic: bounded(topic),
-		ReceivedAt: r.Now.UTC(),
-		Payload:    payload, ContentType: typ,
-	})
-	ev := &out.Events[len(out.Events)-1]
-	v.unread = &ev.Unread
-	for _, t := range e.times {
-		text := t.text(v)
-		at, ok := parseTime(text, e.unit, e.zone)
-		if ok {
-			ev.OccurredAt = at
-			break
-		}
-		if text != "" {
-			v.unreadable(t.source, text, isNo[takesTime])
-		}
+	if c.verify.monitor {
+		return nil
 	}
-	ev.DedupeKey = e.key(v, payload)
-	if e.content {
-		ev.ContentKey = contentKey(topic, payload)
+	if reason := c.verify.precheck(r); reason != "" {
+		return refuse(http.StatusUnauthorized, StageVerify, reason)
 	}
-	if v.origins = r.origins; v.origins != nil {
-		*v.origins = append(*v.origins, nil)
-	}
-	c.mapper.fill(ev, v)
 	return nil
 }
 
-func allHold(rules []*rule, v *view) bool {
-	return !slices.ContainsFunc(rules, func(r *rule) bool { return !r.holds(v) })
-}
-
-// kindOf translates the sender's word: by the rules, the aliases, or cleaned as it is.
-func (e *eventRule) kindOf(v *view, topic string) string {
-	for i := range e.kinds {
-		if allHold(e.kinds[i].when, v) {
-			return e.kinds[i].kind
+func (c *Connector) method(r *Request) *Refused {
+	if slices.Contains(c.methods, r.Method) {
+		return nil
+	}
+	for i := range c.handshakes {
+		if c.handshakes[i].when.wrongToken(r) {
+			return refuse(http.StatusForbidden, StageVerify, "the verify token differs: it must be the same word at the sender and in verify_token")
 		}
 	}
-	if kind, ok := e.aliases[topic]; ok {
-		return kind
-	}
-	switch {
-	case e.kind != "":
-		return e.kind
-	case topic == "":
-		return unknownKind
-	}
-	return cleanKind(topic)
+	refused := refuse(http.StatusMethodNotAllowed, StageMethod,
+		fmt.Sprintf("the method is %s, and events come by %s", short(r.Method), strings.Join(c.methods, " or ")))
+	refused.Allow = c.methods
+	return refused
 }
-
-// longestKey is the longest dedupe key that is stored as it is; longer ones are hashed.
-const longestKey = 120
-
-// key is what tells the event from others of the connector. It is never empty.
-func (e *eventRule) key(v *view, payload []byte) string {
-	v.event = e.id(v, payload)
-	if len(e.dedupe) == 0 {
-		return boundedKey(v.event)
-	}
-	parts := make([]string, 0, len(e.dedupe)+1)
-	missing, told := false, false
-	for _, p := range e.dedupe {
-		text := p.text(v)
-		missing, told = missing || text == "", told || p.tells
-		parts = append(parts, text)
-	}
-	if missing || !told {
-		parts = append(parts, hashOf(payload))
-	}
-	return boundedKey(strings.Join(parts, ":"))
-}
-
-// id joins the parts of the id. Where one that is not optional is missing, or none of them is of
-// the item itself, what is left could be the same for two events, so the hash of the item joins
-// it: a repeated delivery still has the same id, and another event surely has not.
-func (e *eventRule) id(v *view, payload []byte) string {
-	if len(e.ids) == 1 && !e.ids[0].optional {
-		if text, tells := e.ids[0].text(v); tells {
-			return text
-		}
-	}
-	parts := make([]string, 0, len(e.ids)+1)
-	given, missing, told := false, false, false
-	for i := range e.ids {
-		text, tells := e.ids[i].text(v)
-		told = told || tells
-		if text == "" && e.ids[i].optional {
-			continue
-		}
-		given = given || text != ""
-		missing = missing || text == ""
-		parts = append(parts, text)
-	}
-	switch {
-	case !given:
-		return hashOf(payload)
-	case missing, !told:
-		parts = append(parts, hashOf(payload))
-	}
-	return strings.Join(parts, ":")
-}
-
-// longestTopic is how much of a sender's own word is kept, in bytes.
-const longestTopic = 200
-
-func bounded(topic string) string {
-	if len(topic) <= longestTopic {
-		return topic
-	}
-	return strings.ToValidUTF8(topic[:longestTopic], "")
-}
-
-func boundedKey(key string) string {
-	if len(key) <= longestKey {
-		return key
-	}
-	return hashOf([]byte(key))
-}
-
-// contentKey is a short hash of topic and payload.
-func contentKey(topic string, payload []byte) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%d %s ", len(topic), topic)
-	h.Write(bytes.TrimSpace(payload))
-	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)[:16])
-}
-
-func hashOf(payload []byte) string {
-	sum := sha256.Sum256(bytes.TrimSpace(payload))
-	return "sha256-" + hex.EncodeToString(sum[:])
-}
-
-// Name is the entry's name under connectors:.
-func (c *Connector) Name() string { return c.name }
-
-// Title is the sender's name for people; the connector's own where nothing says it.
-func (c *Connector) Title() string {
-	if c.config.Title != "" {
-		return c.config.Title
-	}
-	return c.name
-}
-
-// Setup is what to do at the sender, for people.
-func (c *Connector) Setup() string { return strings.TrimSpace(c.config.Setup) }
-
-// Docs is a link to the sender's page about its webhooks.
-func (c *Connector) Docs() string { return c.config.Docs }
-
-// Proof says in words what proves requests.
-func (c *Connector) Proof() string { return c.config.Verify.words() }
-
-// Sender is what is known about how the sender waits and repeats.
-func (c *Connector) Sender() Sender { return c.config.Sender }
-
-// Verified says what was proven about the connector's description and what was not, for people.
-func (c *Connector) Verified() string { return strings.TrimSpace(c.config.Verified) }
-
-// HeedsOptOuts reports whether what its sender says of contacts who want no messages is carried out.
-func (c *Connector) HeedsOptOuts() bool { return c.config.OptOut != "ignore" }
-
-// SilentAfter is how long the sender may be silent before somebody should look; 0 for ever.
-func (c *Connector) SilentAfter() time.Duration { return c.config.SilentAfter.D() }
-
-// Preset is the preset that the connector starts from; "" for none.
-func (c *Connector) Preset() string { return c.config.Preset }
-
-// Warnings are what Compile found unwise.
-func (c *Connector) Warnings() []string { return slices.Clone(c.warnings) }
-
-// Kinds are the kinds of event the connector is known to make. Others may come.
-func (c *Connector) Kinds() []string { return kindsOf(&c.config) }
-
-// Open reports whether any kind may come, because somebody chooses the shape of the requests.
-func (c *Connector) Open() bool { return c.config.Open }
-
-// Methods are the HTTP methods by which events come. Handshakes may come by others.
-func (c *Connector) Methods() []string { return slices.Clone(c.methods) }
-
-// MaxBody is the longest body that is taken, in bytes.
-func (c *Connector) MaxBody() int64 { return c.body.max }
-
-// DedupeWindow is how long an event's DedupeKey is to be remembered.
-func (c *Connector) DedupeWindow() time.Duration { return c.window }
-
-// TakesPath reports whether the connector's URL has one more part: its token.
-func (c *Connector) TakesPath() bool { return c.verify.traits().path }

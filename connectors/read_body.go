@@ -2,6 +2,7 @@ package connectors
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"unicode/utf8"
 	"unsafe"
@@ -114,4 +115,43 @@ func (b *bodyReader) unwrap(d document) (document, *Refused) {
 	d.bytes = rawjson.OneReading([]byte(d.text))
 	d.text = sharedText(d.bytes)
 	return d, nil
+}
+
+func (k *compiler) body() bodyReader {
+	b := &k.config.Body
+	out := bodyReader{content: contentAuto, form: asjson.Form{Repeated: "last"}, max: k.options.MaxBody}
+	sorts := []string{contentJSON, contentForm, contentMultipart, contentXML, contentText}
+	if b.Content != "" {
+		out.content = k.oneOf("body.content", b.Content, "sort of body", append([]string{contentAuto}, sorts...))
+	}
+	for i, a := range b.Accept {
+		out.accept = append(out.accept, k.oneOf(fmt.Sprintf("body.accept[%d]", i), a, "sort of body", sorts))
+	}
+	if b.Empty != "" {
+		out.empty = k.oneOf("body.empty", b.Empty, "meaning of an empty body", []string{"refuse", emptyObject}) == emptyObject
+	}
+	if b.FormNesting != "" {
+		out.form.Flat = k.oneOf("body.form_nesting", b.FormNesting, "form nesting", []string{"brackets", "flat"}) == "flat"
+	}
+	if b.Repeated != "" {
+		out.form.Repeated = k.oneOf("body.repeated", b.Repeated, "choice among repeated fields", []string{"first", "last", "all"})
+	}
+	for i, text := range b.JSONIn {
+		e := k.expr(fmt.Sprintf("body.json_in[%d]", i), text)
+		if e == nil {
+			continue
+		}
+		if e.from != fromItem || len(e.path.steps) > 0 || len(e.path.names) == 0 || len(e.pipes) > 0 {
+			k.add(fmt.Sprintf("body.json_in[%d]", i), "is no plain name of a field", "write names joined by dots: rawRequest or data.payload")
+			continue
+		}
+		out.jsonIn = append(out.jsonIn, e.path.names)
+	}
+	switch size := b.MaxBytes.Bytes(); {
+	case size < 0 || size > mostMaxBody:
+		k.add("body.max_bytes", "is more than 64MiB, which a webhook never needs", "write a size up to 64MiB")
+	case size > 0:
+		out.max = size
+	}
+	return out
 }

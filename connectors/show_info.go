@@ -77,11 +77,6 @@ func wordsOf(c *Config) map[string][]string {
 	return out
 }
 
-// TellsConsent reports whether its sender says who agreed to messages.
-func (c *Connector) TellsConsent() bool {
-	return len(consentOf(&c.config, "contact.accepts_marketing")) > 0
-}
-
 // consentOf is where a sender's word about consent stands, over all kinds, of the target named.
 func consentOf(c *Config, name string) []string {
 	var out []string

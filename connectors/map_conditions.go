@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire"
-
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 

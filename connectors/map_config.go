@@ -1,8 +1,6 @@
 package connectors
 
-import (
-	"github.com/nudgewire/nudgewire/internal/yamlpos"
-)
+import "github.com/nudgewire/nudgewire/internal/yamlpos"
 
 // A Mapping says for each target field where its value stands. Targets are the names that
 // triggers use ("customer.first_name", "cart.total"); short forms are in targets.go.

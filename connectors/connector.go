@@ -1,0 +1,105 @@
+package connectors
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/rawjson"
+)
+
+// Options are what a connector needs to know of the rest of the config.
+type Options struct {
+	PublicURL string // server.public_url; Request.URL must already be made with it
+	Country   string // defaults.country, for connectors without one
+	Language  string
+	Timezone  string // not given to contacts: a number's own zones are better than a guess for all
+	MaxBody   int64  // server.max_body in bytes; 0 means 1 MiB
+}
+
+// A Connector is a compiled Config: everything about one sender. It is safe for concurrent
+// use and never changes.
+type Connector struct {
+	name    string
+	config  Config
+	options Options
+
+	methods    []string
+	handshakes []handshake
+	verify     verification
+	body       bodyReader
+	items      []*expr          // nil: the whole body is one
+	item, root *rawjson.Program // the same for connectors without batches
+	event      eventRule
+	refusals   []refusalRule
+	skips      []*rule
+	mapper     *mapper
+	reply      reply
+	window     time.Duration
+	warnings   []string
+	secrets    []string // for samples
+
+	lookups       []lookupRule
+	lookupProgram *rawjson.Program // of their conditions and addresses
+}
+
+// Name is the entry's name under connectors:.
+func (c *Connector) Name() string { return c.name }
+
+// HeedsOptOuts reports whether what its sender says of contacts who want no messages is carried out.
+func (c *Connector) HeedsOptOuts() bool { return c.config.OptOut != "ignore" }
+
+// SilentAfter is how long the sender may be silent before somebody should look; 0 for ever.
+func (c *Connector) SilentAfter() time.Duration { return c.config.SilentAfter.D() }
+
+// Preset is the preset that the connector starts from; "" for none.
+func (c *Connector) Preset() string { return c.config.Preset }
+
+// Warnings are what Compile found unwise.
+func (c *Connector) Warnings() []string { return slices.Clone(c.warnings) }
+
+// Kinds are the kinds of event the connector is known to make. Others may come.
+func (c *Connector) Kinds() []string { return kindsOf(&c.config) }
+
+// Open reports whether any kind may come, because somebody chooses the shape of the requests.
+func (c *Connector) Open() bool { return c.config.Open }
+
+// MaxBody is the longest body that is taken, in bytes.
+func (c *Connector) MaxBody() int64 { return c.body.max }
+
+// DedupeWindow is how long an event's DedupeKey is to be remembered.
+func (c *Connector) DedupeWindow() time.Duration { return c.window }
+
+// TakesPath reports whether the connector's URL has one more part: its token.
+func (c *Connector) TakesPath() bool { return c.verify.traits().path }
+
+// Proves reports whether requests must prove where they come from: not with kind none, and not in
+// mode monitor.
+func (c *Connector) Proves() bool { return !c.verify.monitor && !c.verify.traits().open }
+
+// rateUnproven is how many requests a second a connector takes that proves nothing.
+const rateUnproven = 10
+
+// Rate is how many requests a second are taken; 0 is as many as come.
+func (c *Connector) Rate() float64 {
+	if rate := c.config.Rate.PerSecond(); rate > 0 || c.Proves() {
+		return rate
+	}
+	return rateUnproven
+}
+
+// TopicHeader is the header that the sender's word for what happened travels in; "" when it
+// stands in the body.
+func (c *Connector) TopicHeader() string {
+	for _, at := range c.config.Event.Type {
+		if name, ok := strings.CutPrefix(at.Path, "header:"); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// TellsConsent reports whether its sender says who agreed to messages.
+func (c *Connector) TellsConsent() bool {
+	return len(consentOf(&c.config, "contact.accepts_marketing")) > 0
+}

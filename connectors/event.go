@@ -1,0 +1,214 @@
+package connectors
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// eventRule is a compiled EventRule and Dedupe.
+type eventRule struct {
+	types   []*expr
+	kind    string
+	kinds   []kindRule
+	aliases map[string]string
+	ids     []idPart
+	times   []*expr
+	unit    string
+	zone    *time.Location
+	dedupe  []*expr // nil: event.id alone
+	content bool    // an id comes from what is not signed, so topic and payload make a key, too
+}
+
+type kindRule struct {
+	when []*rule
+	kind string
+}
+
+type refusalRule struct {
+	topic   string // pattern; "" for all
+	when    []*rule
+	because string
+}
+
+// An idPart is one part of an id: the first of its expressions that has a value.
+type idPart struct {
+	exprs    []*expr
+	optional bool
+}
+
+// text is the part's value, and whether it tells items of one request apart.
+func (p *idPart) text(v *view) (text string, tells bool) {
+	for _, e := range p.exprs {
+		if text := e.text(v); text != "" {
+			return text, e.tells
+		}
+	}
+	return "", false
+}
+
+// read makes the event of the item that v sees and payload holds. The error is a *Refused.
+func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *Request, out *Received) error {
+	topic := ""
+	for _, t := range e.types {
+		if topic = t.text(v); topic != "" {
+			break
+		}
+	}
+	v.typ = topic
+	v.kind = e.kindOf(v, topic)
+	for i := range c.refusals {
+		if no := &c.refusals[i]; (no.topic == "" || matchesPattern(no.topic, topic)) && allHold(no.when, v) {
+			return refuse(http.StatusBadRequest, StageMap, "refuse_if: "+no.because)
+		}
+	}
+	for _, s := range c.skips {
+		if s.holds(v) {
+			out.Skipped = append(out.Skipped, Skip{Topic: topic, Reason: "skip_if: " + s.source})
+			return nil
+		}
+	}
+	if out.Events == nil && c.items == nil {
+		out.Events = make([]nudgewire.Event, 0, 1)
+	}
+	out.Events = append(out.Events, nudgewire.Event{
+		Connector: c.name, Kind: v.kind, Topic: bounded(topic),
+		ReceivedAt: r.Now.UTC(),
+		Payload:    payload, ContentType: typ,
+	})
+	ev := &out.Events[len(out.Events)-1]
+	v.unread = &ev.Unread
+	for _, t := range e.times {
+		text := t.text(v)
+		at, ok := parseTime(text, e.unit, e.zone)
+		if ok {
+			ev.OccurredAt = at
+			break
+		}
+		if text != "" {
+			v.unreadable(t.source, text, isNo[takesTime])
+		}
+	}
+	ev.DedupeKey = e.key(v, payload)
+	if e.content {
+		ev.ContentKey = contentKey(topic, payload)
+	}
+	if v.origins = r.origins; v.origins != nil {
+		*v.origins = append(*v.origins, nil)
+	}
+	c.mapper.fill(ev, v)
+	return nil
+}
+
+func allHold(rules []*rule, v *view) bool {
+	return !slices.ContainsFunc(rules, func(r *rule) bool { return !r.holds(v) })
+}
+
+// kindOf translates the sender's word: by the rules, the aliases, or cleaned as it is.
+func (e *eventRule) kindOf(v *view, topic string) string {
+	for i := range e.kinds {
+		if allHold(e.kinds[i].when, v) {
+			return e.kinds[i].kind
+		}
+	}
+	if kind, ok := e.aliases[topic]; ok {
+		return kind
+	}
+	switch {
+	case e.kind != "":
+		return e.kind
+	case topic == "":
+		return unknownKind
+	}
+	return cleanKind(topic)
+}
+
+// longestKey is the longest dedupe key that is stored as it is; longer ones are hashed.
+const longestKey = 120
+
+// key is what tells the event from others of the connector. It is never empty.
+func (e *eventRule) key(v *view, payload []byte) string {
+	v.event = e.id(v, payload)
+	if len(e.dedupe) == 0 {
+		return boundedKey(v.event)
+	}
+	parts := make([]string, 0, len(e.dedupe)+1)
+	missing, told := false, false
+	for _, p := range e.dedupe {
+		text := p.text(v)
+		missing, told = missing || text == "", told || p.tells
+		parts = append(parts, text)
+	}
+	if missing || !told {
+		parts = append(parts, hashOf(payload))
+	}
+	return boundedKey(strings.Join(parts, ":"))
+}
+
+// id joins the parts of the id. Where one that is not optional is missing, or none of them is of
+// the item itself, what is left could be the same for two events, so the hash of the item joins
+// it: a repeated delivery still has the same id, and another event surely has not.
+func (e *eventRule) id(v *view, payload []byte) string {
+	if len(e.ids) == 1 && !e.ids[0].optional {
+		if text, tells := e.ids[0].text(v); tells {
+			return text
+		}
+	}
+	parts := make([]string, 0, len(e.ids)+1)
+	given, missing, told := false, false, false
+	for i := range e.ids {
+		text, tells := e.ids[i].text(v)
+		told = told || tells
+		if text == "" && e.ids[i].optional {
+			continue
+		}
+		given = given || text != ""
+		missing = missing || text == ""
+		parts = append(parts, text)
+	}
+	switch {
+	case !given:
+		return hashOf(payload)
+	case missing, !told:
+		parts = append(parts, hashOf(payload))
+	}
+	return strings.Join(parts, ":")
+}
+
+// longestTopic is how much of a sender's own word is kept, in bytes.
+const longestTopic = 200
+
+func bounded(topic string) string {
+	if len(topic) <= longestTopic {
+		return topic
+	}
+	return strings.ToValidUTF8(topic[:longestTopic], "")
+}
+
+func boundedKey(key string) string {
+	if len(key) <= longestKey {
+		return key
+	}
+	return hashOf([]byte(key))
+}
+
+// contentKey is a short hash of topic and payload.
+func contentKey(topic string, payload []byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %s ", len(topic), topic)
+	h.Write(bytes.TrimSpace(payload))
+	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)[:16])
+}
+
+func hashOf(payload []byte) string {
+	sum := sha256.Sum256(bytes.TrimSpace(payload))
+	return "sha256-" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,175 @@
+package connectors
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/nearest"
+)
+
+// rules are conditions that must all hold; none at all is a mistake.
+func (k *compiler) rules(path string, texts []string, hint string) []*rule {
+	if len(texts) == 0 {
+		k.add(path, "is empty, so the rule would hold for everything", hint)
+	}
+	var out []*rule
+	for i, text := range texts {
+		if r := k.rule(fmt.Sprintf("%s[%d]", path, i), text); r != nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (k *compiler) refusal(path string, rule *RefuseRule) refusalRule {
+	if strings.TrimSpace(rule.Because) == "" {
+		k.add(path+".because", "is missing: the refusal would say nothing", "write what is wrong with such an item")
+	}
+	return refusalRule{topic: rule.Topic, because: rule.Because, when: k.rules(path+".when", rule.When, "write a condition")}
+}
+
+func (k *compiler) eventRule() eventRule {
+	rule := &k.config.Event
+	out := eventRule{kind: rule.Kind, aliases: map[string]string{}, unit: rule.TimeUnit}
+	if out.unit == "" {
+		out.unit = unitAuto
+	}
+	k.oneOf("event.time_unit", out.unit, "unit of time", []string{unitAuto, unitSeconds, unitMillis, unitRFC3339, unitHTTP})
+	if out.kind != "" {
+		k.kind("event.kind", out.kind)
+	}
+	for i, one := range rule.Type {
+		at := fmt.Sprintf("event.type[%d]", i)
+		out.types = append(out.types, k.pathRule(at, at, one, takesText)...)
+	}
+	for i, one := range rule.Kinds {
+		at := fmt.Sprintf("event.kinds[%d]", i)
+		k.kind(at+".kind", one.Kind)
+		out.kinds = append(out.kinds, kindRule{kind: one.Kind, when: k.rules(at+".when", one.When, "write a condition, or event.kind for all events")})
+	}
+	for _, a := range rule.Aliases {
+		k.kind("event.aliases."+a.Key, a.Value)
+		out.aliases[a.Key] = a.Value
+	}
+	for i, text := range rule.ID {
+		at := fmt.Sprintf("event.id[%d]", i)
+		if text == "body_hash" {
+			continue // what counts anyway where nothing else does
+		}
+		bare, optional := strings.CutSuffix(text, "?")
+		part := idPart{optional: optional}
+		for alternative := range strings.SplitSeq(bare, " else ") {
+			if e := k.linked(at, strings.TrimSpace(alternative)); e != nil {
+				e.tells = k.tells(e, out.types)
+				part.exprs = append(part.exprs, e)
+			}
+		}
+		out.ids = append(out.ids, part)
+	}
+	for i, text := range rule.Time {
+		if e := k.linked(fmt.Sprintf("event.time[%d]", i), text); e != nil {
+			out.times = append(out.times, e)
+		}
+	}
+	for i, text := range k.config.Dedupe.Key {
+		e, err := parseExprAbout(text, true)
+		if err != nil {
+			k.syntax(fmt.Sprintf("dedupe.key[%d]", i), err)
+			continue
+		}
+		e.link(k.item, k.root)
+		e.tells = k.tells(e, out.types) || e.from == fromEvent && e.name == "event.id"
+		out.dedupe = append(out.dedupe, e)
+	}
+	return out
+}
+
+// tells reports whether e may tell the items of one request apart: what stands around them and
+// their topics are the same for many.
+func (k *compiler) tells(e *expr, topics []*expr) bool {
+	if k.root == k.item {
+		return true // one item
+	}
+	if slices.ContainsFunc(topics, func(t *expr) bool {
+		return t.source == e.source || slices.ContainsFunc(t.pieces, func(p piece) bool { return p.expr != nil && p.expr.source == e.source })
+	}) {
+		return false
+	}
+	return e.from == fromItem || slices.ContainsFunc(e.pieces, func(p piece) bool { return p.expr != nil && k.tells(p.expr, topics) })
+}
+
+// kind complains about what cannot be a kind, and warns of what is nearly a canonical one.
+func (k *compiler) kind(path, kind string) {
+	if !isKind(kind) {
+		k.add(path, fmt.Sprintf("%q is no kind", kind), "write small words joined by dots, such as order.created")
+		return
+	}
+	known := make([]string, len(canonicalKinds))
+	for i, one := range canonicalKinds {
+		known[i] = one.Kind
+	}
+	if near := nearest.Of(kind, known); near != "" && !slices.Contains(known, kind) && nearlySame(near, kind) {
+		k.warn(path, fmt.Sprintf("%q is not one of the common kinds", kind), fmt.Sprintf("did you mean %q?", near))
+	}
+}
+
+// nearlySame reports whether two kinds are of the same family: "order.create" is a slip for
+// "order.created", but "user.created" is a word of its own beside "order.created".
+func nearlySame(a, b string) bool {
+	family, _, _ := strings.Cut(a, ".")
+	return strings.HasPrefix(b, family+".")
+}
+
+// judgeUnsigned finds what an event is made of that its verifier does not cover. Ids are backed by
+// a key of the content; for the rest it warns, where the connector is the user's own.
+func (k *compiler) judgeUnsigned(con *Connector) {
+	own := k.own.Verify != nil && (k.own.Verify.Kind != "" || len(k.own.Verify.Parts)+len(k.own.Verify.AnyOf)+len(k.own.Verify.AllOf) > 0)
+	warn := func(path string, e *expr, written bool) bool {
+		part := e.unsigned(con.verify.verifier)
+		if part != "" && own && written {
+			k.warn(path, "comes from "+part+", which is not signed: whoever copied a request can change it",
+				"take it from the body if it stands there, or add "+part+" to verify.parts if the sender signs it")
+		}
+		return part != ""
+	}
+	types := map[string]bool{}
+	for i, e := range con.event.types {
+		warn(fmt.Sprintf("event.type[%d]", i), e, len(k.own.Event.Type) > 0)
+		types[e.source] = true
+	}
+	for i := range con.event.ids {
+		for _, e := range con.event.ids[i].exprs {
+			// The topic is part of the content key, too.
+			con.event.content = warn(fmt.Sprintf("event.id[%d]", i), e, len(k.own.Event.ID) > 0) && !types[e.source] || con.event.content
+		}
+	}
+	for i, e := range con.event.dedupe {
+		con.event.content = warn(fmt.Sprintf("dedupe.key[%d]", i), e, len(k.own.Dedupe.Key) > 0) && !types[e.source] || con.event.content
+	}
+}
+
+// unsigned is the part of the request beside its body that e reads and p, which signs the body, does
+// not cover; "" for none.
+func (e *expr) unsigned(p verifier) string {
+	switch e.from {
+	case fromHeader:
+		if covers(p, "header:"+http.CanonicalHeaderKey(e.name)) == coversBodyOnly {
+			return "header:" + e.name
+		}
+	case fromQuery:
+		if covers(p, "url") == coversBodyOnly {
+			return "url"
+		}
+	case fromPieces:
+		for _, piece := range e.pieces {
+			if piece.expr != nil {
+				if part := piece.expr.unsigned(p); part != "" {
+					return part
+				}
+			}
+		}
+	}
+	return ""
+}

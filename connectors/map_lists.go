@@ -1,0 +1,174 @@
+package connectors
+
+import (
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/rawjson"
+)
+
+// An eachList reads the entries of a list by a program of their own.
+type eachList struct {
+	from    *expr
+	program *rawjson.Program
+	parts   [len(eachParts)][]*expr
+}
+
+// eachParts names the parts of an entry, in the order of eachList.parts.
+var eachParts = [...]string{"id", "sku", "title", "quantity", "price", "url", "image", "name", "value"}
+
+const (
+	partID = iota
+	partSKU
+	partTitle
+	partQuantity
+	partPrice
+	partURL
+	partImage
+	partName
+	partValue
+)
+
+// unlisted notes what stands where a list should.
+func (l *eachList) unlisted(v *view, kind targetKind) {
+	if l == nil {
+		return
+	}
+	if raw := l.from.raw(v); raw != "" && raw[0] != '[' && raw[0] != '{' {
+		if text := rawjson.Text(raw); text != "" {
+			v.unreadable(l.from.source, text, isNo[kind])
+		}
+	}
+}
+
+// items reads the lines of a cart or an order.
+func (l *eachList) items(v *view, currency string) []nudgewire.Item {
+	if l == nil {
+		return nil
+	}
+	out := make([]nudgewire.Item, 0, 4)
+	l.run(v, func(entry *view) {
+		one := nudgewire.Item{
+			ID: l.part(entry, partID), SKU: l.part(entry, partSKU), Title: l.part(entry, partTitle),
+			URL: l.part(entry, partURL), Image: l.part(entry, partImage), Quantity: 1,
+		}
+		quantity := l.part(entry, partQuantity)
+		if n, ok := wholeNumber(quantity); ok {
+			one.Quantity = n
+		} else if quantity != "" {
+			entry.unreadable("a line's quantity", quantity, isNo[takesNumber])
+		}
+		for _, p := range l.parts[partPrice] {
+			text := p.text(entry)
+			a, ok := amount(text, p.minor(), currency)
+			if ok {
+				one.Price = a
+				break
+			}
+			if text != "" {
+				entry.unreadable("a line's "+p.source, text, isNo[takesAmount])
+			}
+		}
+		out = append(out, one)
+	})
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// run shows each entry of the list to do.
+func (l *eachList) run(v *view, do func(*view)) {
+	if v.entry == nil {
+		v.entry = &view{}
+	}
+	entry := v.entry
+	*entry = view{
+		root: v.root, inRoot: v.inRoot, header: v.header, rawQuery: v.rawQuery, query: v.query, unread: v.unread,
+		inItem: spansFor(l.program, entry.inItem),
+	}
+	visit := func(one string) {
+		clear(entry.inItem)
+		if l.program.Run(one, entry.inItem) == nil {
+			entry.item = one
+			do(entry)
+		}
+	}
+	if len(l.from.path.steps) == 0 {
+		for one := range entriesOf(l.from.raw(v)) {
+			visit(one)
+		}
+		return
+	}
+	for raw := range l.from.every(v) {
+		for one := range entriesOf(raw) {
+			visit(one)
+		}
+	}
+}
+
+// entriesOf is a list's elements; one object is a list of one, as XML writes it.
+func entriesOf(raw string) func(yield func(string) bool) {
+	if raw != "" && raw[0] == '[' {
+		return rawjson.Elements(raw)
+	}
+	return func(yield func(string) bool) {
+		if raw != "" && raw[0] == '{' {
+			yield(raw)
+		}
+	}
+}
+
+func (l *eachList) part(entry *view, which int) string {
+	for _, p := range l.parts[which] {
+		if text := p.text(entry); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// mostAnswers bounds the answers of one form.
+const mostAnswers = 500
+
+// answers reads a form's answers: by entries with a name and a value each, or from an object
+// whose members are the answers.
+func answers(v *view, a *assignment) map[string]string {
+	out := map[string]string{}
+	put := func(name, value string) {
+		if name != "" && value != "" && len(out) < mostAnswers {
+			out[name] = value
+		}
+	}
+	if a.each != nil {
+		a.each.run(v, func(entry *view) {
+			put(a.each.part(entry, partName), a.each.part(entry, partValue))
+		})
+	}
+	for _, p := range a.paths {
+		if p.from != fromItem && p.from != fromRoot {
+			continue
+		}
+		for name, value := range rawjson.Members(p.raw(v)) {
+			put(name, strings.TrimSpace(answerText(value)))
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// answerText is an answer as text: choices of several are joined by commas.
+func answerText(raw string) string {
+	if raw == "" || raw[0] != '[' {
+		return rawjson.Text(raw)
+	}
+	var parts []string
+	for one := range rawjson.Elements(raw) {
+		if text := rawjson.Text(one); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
