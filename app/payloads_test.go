@@ -104,7 +104,7 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''
 
 // What a published body's facts say about something other than our mapping.
 var (
-	// The id that is published is a part of what tells events apart, or is no event's: HubSpot
+	// The id that is published is a part of what distinguishes events, or is no event's: HubSpot
 	// does not promise eventId to be unique, and Mailchimp's is the subscriber's.
 	otherID = map[string]bool{"hubspot/vector_v1_valid": true, "mailchimp/subscribe": true}
 	// The relay names no type; the connector of the test does.

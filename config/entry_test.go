@@ -24,7 +24,7 @@ connectors:
 		}
 	}
 	again, problems := Parse("config.yaml", []byte("api: {base_url: https://api.example.com/api/v1, key: \"${KEY}\"}\ndefaults: {country: GB}\n"+shown), environ)
-	if problems.Errors() > 0 || again.Receivers["loyalty"].Proof() != `signature (hmac-sha256 over timestamp, '\n', body)` {
+	if problems.Errors() > 0 || again.Receivers["loyalty"].Info().Verifier != `signature (hmac-sha256 over timestamp, '\n', body)` {
 		t.Errorf("what is shown is no config: %v\n%s", problems, shown)
 	}
 	if literal := c.Connector("literal"); strings.Contains(literal, "written-out") || !strings.Contains(literal, "${LITERAL_SECRET}") {

@@ -17,10 +17,10 @@ const emptyObject = "object"
 
 const (
 	defaultMaxBody = 1 << 20
-	// mostMaxBody is the most a connector may take: what fits into memory many times over.
-	mostMaxBody         = 64 << 20
+	// maxMaxBody is the most a connector may take: what fits into memory many times over.
+	maxMaxBody          = 64 << 20
 	defaultDedupeWindow = 7 * 24 * time.Hour
-	shortestSecret      = 16 // characters; below it a warning
+	minSecret           = 16 // characters; below it a warning
 )
 
 // Compile makes a Connector of a config entry. The problems hold errors and warnings; the
@@ -103,8 +103,8 @@ func (k *compiler) compile() *Connector {
 		con.items = k.items()
 	}
 	con.event = k.eventRule()
-	for i := range c.RefuseIf {
-		con.refusals = append(con.refusals, k.refusal(fmt.Sprintf("refuse_if[%d]", i), &c.RefuseIf[i]))
+	for i := range c.RejectIf {
+		con.rejects = append(con.rejects, k.rejectRule(fmt.Sprintf("reject_if[%d]", i), &c.RejectIf[i]))
 	}
 	for i, text := range c.SkipIf {
 		if r := k.rule(fmt.Sprintf("skip_if[%d]", i), text); r != nil {

@@ -52,7 +52,7 @@ func TestUnsafeOrMistakenSettingsAreRefusedWithWords(t *testing.T) {
 			`secret: is not base64, which this sender's secrets are (with or without whsec_ in front); it looks like whsec_ followed by letters and digits, or whpk_ for a public key`,
 		},
 		"a short secret":       {"x", "preset: shopify\nsecret: hush", `warning: secret: is only 4 bytes long and could be guessed; use one of 16 or more`},
-		"a secret with a line": {"x", "preset: shopify\nsecret: \"0123456789abcdef\\n\"", `warning: secret: has space around it, which is part of the key as it stands; remove the space, unless the sender's secret has it`},
+		"a secret with a line": {"x", "preset: shopify\nsecret: \"0123456789abcdef\\n\"", `warning: secret: has space around it, which is part of the key; remove the space, unless the sender's secret has it`},
 		"the second of secrets": {
 			"x", "preset: shopify\nsecrets: [0123456789abcdef0123456789abcdef, ' ']",
 			`secrets[1]: is empty; copy it again from the sender's page`,
@@ -90,7 +90,7 @@ verify.parts: does not cover the body, so anybody could change it; add body`,
 		},
 		"the first item only": {
 			"x", strings.Replace(goodVerify, "[body]", "[first_item]", 1),
-			`warning: verify.parts: first_item proves only the first item of a batch, so longer ones are refused; switch batching off at the sender, or demand a token as well: all_of with kind: token`,
+			`warning: verify.parts: first_item covers only the first item of a batch, so longer ones are rejected; switch batching off at the sender, or demand a token as well: all_of with kind: token`,
 		},
 		"none beside another proof": {
 			"x", "verify: {any_of: [{kind: token, from: bearer}, {kind: none}]}\nsecret: 0123456789abcdef0123456789abcdef",
@@ -110,7 +110,7 @@ verify.parts: does not cover the body, so anybody could change it; add body`,
 		},
 		"a key of another sort": {
 			"x", "verify: {kind: signed, algorithm: rsa-sha256, signature: {header: X-Signature, encoding: base64}, parts: [body], key: {public_keys: [MCowBQYDK2VwAyEAi2HR1srL4o18O8BRa7gVJY7G7bupbN3H9AwJrHCDiOg=]}}",
-			`verify.key.public_keys[0]: is a key of another sort than rsa-sha256; write PEM, or base64 of the DER form`,
+			`verify.key.public_keys[0]: is a key of another kind than rsa-sha256; write PEM, or base64 of the DER form`,
 		},
 		"a token without a header's name": {
 			"x", "verify: {kind: token, from: header}\nsecret: 0123456789abcdef0123456789abcdef",
@@ -149,7 +149,7 @@ verify.parts: does not cover the body, so anybody could change it; add body`,
 		"a kind in capitals":    {"x", goodVerify + "event: {kind: Order.Created}", `event.kind: "Order.Created" is no kind; write small words joined by dots, such as order.created`},
 		"a kind nearly known":   {"x", goodVerify + "event: {type: t, aliases: {a: order.create}}", `warning: event.aliases.a: "order.create" is not one of the common kinds; did you mean "order.created"?`},
 		"a kind of one's own":   {"x", goodVerify + "event: {kind: login_code}", ``},
-		"an unsigned type":      {"x", goodVerify + "event: {type: 'header:X-Event'}", `warning: event.type[0]: comes from header:X-Event, which is not signed: whoever copied a request can change it; take it from the body if it stands there, or add header:X-Event to verify.parts if the sender signs it`},
+		"an unsigned type":      {"x", goodVerify + "event: {type: 'header:X-Event'}", `warning: event.type[0]: comes from header:X-Event, which is not signed: whoever copied a request can change it; take it from the body if it is there, or add header:X-Event to verify.parts if the sender signs it`},
 		"a bad country":         {"x", goodVerify + "defaults: {country: England}", `defaults.country: "England" is no country; write its two letters, such as GB, DE or IN`},
 		"a verify token":        {"x", "preset: facebook_leads\nsecret: 0123456789abcdef0123456789abcdef", `verify_token: is missing: the sender repeats it when it tries out the URL; set verify_token: ${NAME} to the word you gave the sender`},
 		"a handshake for all":   {"x", goodVerify + "handshake: [{name: a, when: {}, reply: {status: 200}}]", `handshake[0].when: would take every request for a handshake; write method, query, header, form or json`},
@@ -205,7 +205,7 @@ func TestProblemsCanBeFoundInTheFile(t *testing.T) {
 func TestEveryPresetIsWhole(t *testing.T) {
 	for _, p := range connectors.Presets() {
 		t.Run(p.Name, func(t *testing.T) {
-			if p.Title == "" || p.Setup == "" || p.Verified == "" || (p.Docs == "" && p.Name != "generic") || p.Proof == "nothing" {
+			if p.Title == "" || p.Setup == "" || p.Verified == "" || (p.Docs == "" && p.Name != "generic") || p.Verifier == "nothing" {
 				t.Errorf("something is missing: %+v", p)
 			}
 			con := mustCompile(t, p.Name, ownConfig(t, p.Name, testSecret), connectors.Options{})
@@ -216,7 +216,7 @@ func TestEveryPresetIsWhole(t *testing.T) {
 			if con.TopicHeader() != header && p.Name != "generic" && p.Name != "zapier" && p.Name != "make" && p.Name != "n8n" && p.Name != "magento" && p.Name != "prestashop" {
 				t.Errorf("the topic's header is %q, want %q", con.TopicHeader(), header)
 			}
-			if info := con.Info(); info.Setup == "" || info.Proof != p.Proof || con.Name() != p.Name || info.Title != p.Title {
+			if info := con.Info(); info.Setup == "" || info.Verifier != p.Verifier || con.Name() != p.Name || info.Title != p.Title {
 				t.Error("the connector does not say what its preset says")
 			}
 		})

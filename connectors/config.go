@@ -8,33 +8,33 @@ import (
 
 // A Config is one entry under connectors: in config.yaml or, with more of the describing
 // fields, a preset. An entry that names a preset, or is named as one, starts from it: each
-// field it sets itself takes the place of the preset's.
+// field it sets itself replaces the preset's.
 type Config struct {
 	Preset   string `yaml:"preset" doc:"The preset to start from; without it the entry's own name." example:"woocommerce"`
 	Title    string `yaml:"title" doc:"The sender's name for people."`
 	Version  int    `yaml:"version" doc:"Counts the changes of a preset."`
 	Docs     string `yaml:"docs" doc:"Link to the sender's page about its webhooks."`
 	Setup    string `yaml:"setup" doc:"What to do at the sender, step by step, for people."`
-	Verified string `yaml:"verified" doc:"What was proven about the preset, and what only its makers' or others' text says."`
+	Verified string `yaml:"verified" doc:"What was tested of the preset, and what only its makers' or others' text says."`
 	Duties   string `yaml:"duties" doc:"What the sender's requests ask for that the operator has to do, because nothing here does it."`
 
-	Secret      secret.Secret   `yaml:"secret" doc:"What proves requests: the signing secret, the token, or user:password." example:"${SHOPIFY_WEBHOOK_SECRET}"`
+	Secret      secret.Secret   `yaml:"secret" doc:"What verifies requests: the signing secret, the token, or user:password." example:"${SHOPIFY_WEBHOOK_SECRET}"`
 	Secrets     []secret.Secret `yaml:"secrets" doc:"Several secrets, all accepted, while one is being replaced by another; the newest first."`
 	VerifyToken secret.Secret   `yaml:"verify_token" doc:"What the sender repeats when it tries out the URL, where it asks for such a word."`
 	Defaults    Defaults        `yaml:"defaults" doc:"What holds for this sender's contacts where a payload does not say it."`
 
 	Address     string                   `yaml:"address" doc:"The whole URL as it was registered at the sender, where a proxy in front of the daemon changes it; server.public_url and /hooks/<name> unless set. Senders that sign the URL sign this one." example:"https://hooks.example.com/in/shop"`
 	Methods     []string                 `yaml:"methods" validate:"oneof=POST PUT PATCH GET" doc:"HTTP methods of events; POST unless said otherwise."`
-	Verify      *Verify                  `yaml:"verify" doc:"How a request proves where it comes from."`
-	Handshake   []Handshake              `yaml:"handshake" doc:"Requests that only try out the URL: answered without proof, leading to nothing."`
-	Rate        units.Rate               `yaml:"rate" validate:"min=1/min,max=10000/s" doc:"Most webhooks of this sender that are taken, ten seconds' worth at once; more are told to come back (429). Not limited unless set, but 10/s where requests prove nothing: kind none and mode monitor." example:"50/s"`
+	Verify      *Verify                  `yaml:"verify" doc:"How a request shows where it comes from."`
+	Handshake   []Handshake              `yaml:"handshake" doc:"Requests that only try out the URL: answered without verification, leading to nothing."`
+	Rate        units.Rate               `yaml:"rate" validate:"min=1/min,max=10000/s" doc:"Most webhooks of this sender that are taken, ten seconds' worth at once; more are answered 429. Not limited unless set, but 10/s where requests show nothing: kind none and mode monitor." example:"50/s"`
 	Body        Body                     `yaml:"body" doc:"How the body is read."`
 	Items       []string                 `yaml:"items" doc:"Path to the items of a batch; each becomes one event. Of several the first that the body has. The whole body is one item without it." example:"[*]"`
-	Event       EventRule                `yaml:"event" doc:"What happened, when, and what tells one event from another."`
+	Event       EventRule                `yaml:"event" doc:"What happened, when, and what distinguishes one event from another."`
 	Dedupe      Dedupe                   `yaml:"dedupe" doc:"When two requests are the same event."`
-	Map         Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form stand in an item." example:"{phone: customer.phone, cart.total: total_price}"`
-	MapFor      yamlpos.Ordered[Mapping] `yaml:"map_for" doc:"More of map, for some kinds or topics only; * stands for any letters. Later ones win." example:"{order.*: {cart.id: checkout_token}}"`
-	RefuseIf    []RefuseRule             `yaml:"refuse_if" doc:"Bodies that cannot be what they are called: the request is refused with 400 and leaves a trace. [] lifts those of a preset."`
+	Map         Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form are in an item." example:"{phone: customer.phone, cart.total: total_price}"`
+	MapFor      yamlpos.Ordered[Mapping] `yaml:"map_for" doc:"More of map, for some kinds or topics only; * matches any characters. Later ones win." example:"{order.*: {cart.id: checkout_token}}"`
+	RejectIf    []RejectRule             `yaml:"reject_if" doc:"Bodies that cannot be what they are called: the request is rejected with 400 and leaves a trace. [] lifts those of a preset."`
 	SkipIf      []string                 `yaml:"skip_if" doc:"Items for which one of these holds become no event." example:"test == true"`
 	Reply       *ReplyRule               `yaml:"reply" doc:"The answer to a request that was taken; 200 without a body unless said otherwise."`
 	SilentAfter units.Duration           `yaml:"silent_after" validate:"min=1m,max=90d" doc:"No event for longer than this is reported: a warning in the log, and in status and doctor. Without it silence is not judged." example:"24h"`
@@ -45,7 +45,7 @@ type Config struct {
 	Samples     []SampleRule             `yaml:"samples" doc:"Invented requests in the sender's shape, for trying out."`
 
 	Enrich       []EnrichRule  `yaml:"enrich" doc:"What is looked up at the sender's API after the webhook was answered, one after the other, because the webhook leaves it out."`
-	Token        secret.Secret `yaml:"token" doc:"What look-ups prove themselves by. Without it nothing is looked up." example:"${HUBSPOT_TOKEN}"`
+	Token        secret.Secret `yaml:"token" doc:"What look-ups authenticate with. Without it nothing is looked up." example:"${HUBSPOT_TOKEN}"`
 	OAuth        *OAuth        `yaml:"oauth" doc:"For senders whose look-ups need a token that is fetched and renewed."`
 	APIURL       string        `yaml:"api_url" doc:"The sender's API, for look-ups whose address begins with /." example:"https://www.zohoapis.eu"`
 	AllowPrivate bool          `yaml:"allow_private" doc:"Look-ups may go to private and loopback addresses, and by http://."`
@@ -63,8 +63,8 @@ type Defaults struct {
 // A When is what a request must look like. All that is set must hold; nothing set always does.
 type When struct {
 	Method []string                `yaml:"method" doc:"One of these methods."`
-	Query  yamlpos.Ordered[string] `yaml:"query" doc:"These URL parameters; the value * stands for any, $verify_token for the connector's."`
-	Header yamlpos.Ordered[string] `yaml:"header" doc:"These headers; the value * stands for any."`
+	Query  yamlpos.Ordered[string] `yaml:"query" doc:"These URL parameters; the value * matches any, $verify_token for the connector's."`
+	Header yamlpos.Ordered[string] `yaml:"header" doc:"These headers; the value * matches any."`
 	Form   *FormShape              `yaml:"form" doc:"A form body of this shape."`
 	JSON   *JSONShape              `yaml:"json" doc:"A JSON body of this shape."`
 }
@@ -102,28 +102,28 @@ type ReplyRule struct {
 type Body struct {
 	Content     string     `yaml:"content" validate:"oneof=auto json form multipart xml text" doc:"What it is, whatever the content type says; auto goes by content type and then by looks."`
 	Accept      []string   `yaml:"accept" validate:"oneof=json form multipart xml text" doc:"Content types that are taken; others are answered 415. A request without a content type is taken; [] lifts what a preset says."`
-	Empty       string     `yaml:"empty" validate:"oneof=refuse object" doc:"What an empty body is: refused, or an object without fields."`
+	Empty       string     `yaml:"empty" validate:"oneof=reject object" doc:"What an empty body is: rejected, or an object without fields."`
 	FormNesting string     `yaml:"form_nesting" validate:"oneof=brackets flat" doc:"brackets reads contact[fields][12] as fields inside contact; flat does not."`
 	Repeated    string     `yaml:"repeated" validate:"oneof=first last all" doc:"Which of several form fields with one name counts."`
 	JSONIn      []string   `yaml:"json_in" doc:"Fields that hold JSON written as text." example:"rawRequest"`
 	MaxBytes    units.Size `yaml:"max_bytes" doc:"Longest body; server.max_body unless said otherwise." example:"5MB"`
 }
 
-// An EventRule says what happened, when, and what tells one event from another.
+// An EventRule says what happened, when, and what distinguishes one event from another.
 type EventRule struct {
-	Type     []PathRule              `yaml:"type" doc:"Where the sender's word for it stands: a path, header:NAME, {a}.{b} joined, or {path, when}; of several the first that has a value."`
+	Type     []PathRule              `yaml:"type" doc:"Where the sender's word for it is: a path, header:NAME, {a}.{b} joined, or {path, when}; of several the first that has a value."`
 	Kind     string                  `yaml:"kind" doc:"The kind of all events, where the sender has no word for it." example:"form.submitted"`
 	Kinds    []KindRule              `yaml:"kinds" doc:"Kinds that depend on more than the sender's word; the first rule that holds decides, before aliases."`
 	Aliases  yamlpos.Ordered[string] `yaml:"aliases" doc:"Kinds by the sender's words." example:"{orders/create: order.created}"`
-	ID       []string                `yaml:"id" doc:"What tells events apart: paths or headers, joined if several; a part may be a else b. With ? behind it a part may be missing; if another one is, none is given, or none is the own one of an item of a batch, the hash of the item counts, too."`
-	Time     []string                `yaml:"time" doc:"Where the time of the event stands; of several the first that can be read."`
+	ID       []string                `yaml:"id" doc:"What distinguishes events: paths or headers, joined if several; a part may be a else b. With ? behind it a part may be missing; if another one is, none is given, or none is the own one of an item of a batch, the hash of the item counts, too."`
+	Time     []string                `yaml:"time" doc:"Where the time of the event is; of several the first that can be read."`
 	TimeZone string                  `yaml:"time_zone" validate:"timezone" doc:"Zone of times that are written without one; UTC unless said otherwise." example:"Europe/London"`
 	TimeUnit string                  `yaml:"time_unit" validate:"oneof=s ms rfc3339 http_date auto" doc:"How it is written; auto knows them all."`
 }
 
-// A RefuseRule describes an item that is not what it is called, or not what the sender sends.
-type RefuseRule struct {
-	Topic   string   `yaml:"topic" doc:"For these words of the sender only; * stands for any letters." example:"orders/*"`
+// A RejectRule describes an item that is not what it is called, or not what the sender sends.
+type RejectRule struct {
+	Topic   string   `yaml:"topic" doc:"For these words of the sender only; * matches any characters." example:"orders/*"`
 	When    []string `yaml:"when" validate:"required" doc:"Conditions that all hold for such an item." example:"abandoned_checkout_url != null"`
 	Because string   `yaml:"because" validate:"required" doc:"The reason, for people."`
 }

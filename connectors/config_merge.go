@@ -15,8 +15,8 @@ func (c Config) over(base Config) Config {
 	if c.Body.Accept != nil { // [] takes anything
 		out.Body.Accept = c.Body.Accept
 	}
-	if c.RefuseIf != nil { // [] lifts those of the preset
-		out.RefuseIf = c.RefuseIf
+	if c.RejectIf != nil { // [] lifts those of the preset
+		out.RejectIf = c.RejectIf
 	}
 	// The user's rules are asked first, the preset's afterwards.
 	out.Event.Kinds = append(slices.Clone(c.Event.Kinds), base.Event.Kinds...)

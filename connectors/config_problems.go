@@ -49,7 +49,7 @@ func (c *complaints) warn(path, msg, hint string) {
 	c.put(Problem{Path: path, Msg: msg, Hint: hint, Warning: true})
 }
 
-// put leaves out what was said before: one secret may belong to several proofs.
+// put drops what was said before: one secret may belong to several verifiers.
 func (c *complaints) put(p Problem) {
 	if !slices.Contains(c.list, p) {
 		c.list = append(c.list, p)

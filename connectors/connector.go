@@ -31,7 +31,7 @@ type Connector struct {
 	items      []*expr          // nil: the whole body is one
 	item, root *rawjson.Program // the same for connectors without batches
 	event      eventRule
-	refusals   []refusalRule
+	rejects    []rejectRule
 	skips      []*rule
 	mapper     *mapper
 	reply      reply
@@ -73,23 +73,23 @@ func (c *Connector) DedupeWindow() time.Duration { return c.window }
 // TakesPath reports whether the connector's URL has one more part: its token.
 func (c *Connector) TakesPath() bool { return c.verify.traits().path }
 
-// Proves reports whether requests must prove where they come from: not with kind none, and not in
+// Verifies reports whether requests must show where they come from: not with kind none, and not in
 // mode monitor.
-func (c *Connector) Proves() bool { return !c.verify.monitor && !c.verify.traits().open }
+func (c *Connector) Verifies() bool { return !c.verify.monitor && !c.verify.traits().open }
 
-// rateUnproven is how many requests a second a connector takes that proves nothing.
-const rateUnproven = 10
+// rateUnverified is how many requests a second a connector takes that verifies nothing.
+const rateUnverified = 10
 
 // Rate is how many requests a second are taken; 0 is as many as come.
 func (c *Connector) Rate() float64 {
-	if rate := c.config.Rate.PerSecond(); rate > 0 || c.Proves() {
+	if rate := c.config.Rate.PerSecond(); rate > 0 || c.Verifies() {
 		return rate
 	}
-	return rateUnproven
+	return rateUnverified
 }
 
 // TopicHeader is the header that the sender's word for what happened travels in; "" when it
-// stands in the body.
+// is in the body.
 func (c *Connector) TopicHeader() string {
 	for _, at := range c.config.Event.Type {
 		if name, ok := strings.CutPrefix(at.Path, "header:"); ok {

@@ -3,7 +3,7 @@
 //
 // What differs from sender to sender is data, not code: a preset (presets/*.yaml, or the same
 // fields under connectors: in config.yaml) says how requests are signed, where the items of a
-// batch lie, which word means "order created" and where the phone number stands.
+// batch lie, which word means "order created" and where the phone number is.
 //
 // The order is fixed, and receive.go reads in it: size, handshake, method, address, proof,
 // content type, body, items, events. The proof is checked on the bytes that came, before

@@ -36,8 +36,8 @@ const (
 	AuthOAuth2 = "oauth2"
 )
 
-// Auth is how a Lookup proves who asks: Prefix and Token in Header, with AuthBasic User and
-// Token, with AuthOAuth2 Prefix and a token that OAuth gives. The zero value proves nothing.
+// Auth is how a Lookup authenticates: Prefix and Token in Header, with AuthBasic User and
+// Token, with AuthOAuth2 Prefix and a token that OAuth gives. The zero value sends nothing.
 type Auth struct {
 	Kind   string
 	Header string
@@ -97,7 +97,7 @@ func (c *Connector) Lookup(e nudgewire.Event) (next Lookup, ok bool, err error) 
 	return Lookup{}, false, nil
 }
 
-// joins reports whether an answer stands in the item under that name already.
+// joins reports whether the item has an answer under that name already.
 func joins(item, into string) bool {
 	if item[0] != '{' {
 		return false
@@ -106,7 +106,7 @@ func joins(item, into string) bool {
 	return answer != "" && answer != "null"
 }
 
-// stored is the view of a stored event's item, searched by p. What stood around the item
+// stored is the view of a stored event's item, searched by p. What was around the item
 // (headers, parameters, the rest of a batch) is gone.
 func (c *Connector) stored(e *nudgewire.Event, p *rawjson.Program) (*view, error) {
 	item := string(bytes.TrimSpace(e.Payload))
@@ -142,10 +142,10 @@ func (l *lookupRule) needed(v *view, e *nudgewire.Event) bool {
 	return true
 }
 
-// longestValue is the longest value that is put into an address, in bytes.
-const longestValue = 512
+// maxValue is the longest value that is put into an address, in bytes.
+const maxValue = 512
 
-// address fills the values in, each escaped for its place.
+// address fills the values in, each escaped for its position.
 func (l *lookupRule) address(v *view) (string, error) {
 	var b strings.Builder
 	for i, p := range l.url {
@@ -157,8 +157,8 @@ func (l *lookupRule) address(v *view) (string, error) {
 		switch {
 		case value == "":
 			return "", fmt.Errorf("the address needs %s, which the event does not have", p.expr.source)
-		case len(value) > longestValue:
-			return "", fmt.Errorf("%s is longer than %d bytes", p.expr.source, longestValue)
+		case len(value) > maxValue:
+			return "", fmt.Errorf("%s is longer than %d bytes", p.expr.source, maxValue)
 		case value == "." || value == "..":
 			return "", fmt.Errorf("%s is dots, which would lead to another address", p.expr.source)
 		case i >= l.query:
@@ -171,9 +171,9 @@ func (l *lookupRule) address(v *view) (string, error) {
 }
 
 // Join puts an answer into the event's item under the name into and maps the item anew: what
-// the mapping finds now takes the place of what it found before, and what it does not find
+// the mapping finds now replaces what it found before, and what it does not find
 // stays, as the headers of the request are not there any more. Connector, kind, topic, dedupe
-// key and times are kept. An item that is no object stands under "item" from then on.
+// key and times are kept. An item that is no object is kept under "item" from then on.
 func (c *Connector) Join(e nudgewire.Event, into string, answer []byte) (nudgewire.Event, error) {
 	answer = bytes.TrimSpace(trimBOM(answer))
 	if len(answer) == 0 || string(answer) == "null" {

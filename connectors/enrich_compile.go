@@ -17,7 +17,7 @@ type lookupRule struct {
 	when    []lookupCondition
 	url     []piece // literals and expressions in turn
 	query   int     // the piece from which values are escaped for a query; len(url) for none
-	missing string  // the setting without which the request cannot prove who asks; "" for none
+	missing string  // the setting without which the request cannot authenticate; "" for none
 	made    Lookup  // all but the URL
 }
 
@@ -100,7 +100,7 @@ func (k *compiler) lookup(at string, rule *EnrichRule, program *rawjson.Program)
 		case !headerName(h.Key):
 			k.add(at+".headers."+h.Key, "is no name of a header", "write a name such as Accept-Language")
 		case name == "Authorization" || name == "Host" || name == "Content-Length":
-			k.add(at+".headers."+h.Key, "is not written here", "auth: says how the request proves who asks")
+			k.add(at+".headers."+h.Key, "is not written here", "auth: says how the request authenticates")
 		case strings.ContainsAny(h.Value, "\r\n"):
 			k.add(at+".headers."+h.Key, "has a line end in it", "write the value in one line")
 		default:
@@ -109,7 +109,7 @@ func (k *compiler) lookup(at string, rule *EnrichRule, program *rawjson.Program)
 	}
 	k.lookupAuth(at+".auth", rule.Auth, &out)
 	if out.missing != "" && len(k.own.Enrich) > 0 {
-		k.add(at+".auth", "has no secret to prove itself by: "+out.missing+" is not set", "add it to the connector as "+settingExample(out.missing))
+		k.add(at+".auth", "has no secret to authenticate with: "+out.missing+" is not set", "add it to the connector as "+settingExample(out.missing))
 	}
 	return out
 }
@@ -143,7 +143,7 @@ func (k *compiler) kept(at string, e *expr) bool {
 		gone = "the request's headers and parameters are not kept"
 	case fromRoot:
 		if k.root != k.item {
-			gone = "what stands around the items of a batch is not kept"
+			gone = "what is around the items of a batch is not kept"
 		}
 	case fromPieces:
 		for _, p := range e.pieces {
@@ -281,7 +281,7 @@ func (k *compiler) lookupAuth(at string, rule *EnrichAuth, out *lookupRule) {
 		out.made.Auth = auth
 		return
 	default:
-		k.unknown(at+".kind", rule.Kind, "way for a look-up to prove itself", []string{AuthBearer, AuthBasic, AuthHeader, AuthOAuth2})
+		k.unknown(at+".kind", rule.Kind, "way for a look-up to authenticate", []string{AuthBearer, AuthBasic, AuthHeader, AuthOAuth2})
 		return
 	}
 	k.oneLine("token", auth.Token.Reveal())

@@ -54,7 +54,7 @@ func TestMistakesInEnrichAreRefusedWithWords(t *testing.T) {
 		},
 		"what stands around a batch": {
 			"items: list[*]\n" + `enrich: [{when: ["root:kind == x"], get: "https://api.example.com/c/{id}", into: lead}]`,
-			`enrich[0].when[0]: cannot use root:kind: what stands around the items of a batch is not kept until the look-up; use a path in the item, event.type or event.kind`,
+			`enrich[0].when[0]: cannot use root:kind: what is around the items of a batch is not kept until the look-up; use a path in the item, event.type or event.kind`,
 		},
 		"a name with a dot": {
 			`enrich: [{get: "https://api.example.com/c/{id}", into: my.lead}]`,
@@ -74,11 +74,11 @@ func TestMistakesInEnrichAreRefusedWithWords(t *testing.T) {
 		},
 		"oauth2 without a client": {
 			`enrich: [{get: "https://api.example.com/c/{id}", into: lead, auth: {kind: oauth2, token_url: "https://a.example.com/t"}}]`,
-			`enrich[0].auth: has no secret to prove itself by: oauth.client_id is not set; add it to the connector as oauth: {client_id: ${NAME}}`,
+			`enrich[0].auth: has no secret to authenticate with: oauth.client_id is not set; add it to the connector as oauth: {client_id: ${NAME}}`,
 		},
 		"a header that is not ours to set": {
 			`enrich: [{get: "https://api.example.com/c/{id}", into: lead, headers: {authorization: x}}]`,
-			`enrich[0].headers.authorization: is not written here; auth: says how the request proves who asks`,
+			`enrich[0].headers.authorization: is not written here; auth: says how the request authenticates`,
 		},
 		"a token of two lines": {
 			"token: \"a\\nb\"\n" + `enrich: [{get: "https://api.example.com/c/{id}", into: lead, auth: {kind: bearer}}]`,
@@ -97,7 +97,7 @@ func TestMistakesInEnrichAreRefusedWithWords(t *testing.T) {
 		})
 	}
 	t.Run("a rule of one's own without a token", func(t *testing.T) {
-		want := `enrich[0].auth: has no secret to prove itself by: token is not set; add it to the connector as token: ${NAME}`
+		want := `enrich[0].auth: has no secret to authenticate with: token is not set; add it to the connector as token: ${NAME}`
 		got := problems(t, "x", `enrich: [{get: "https://api.example.com/c/{id}", into: lead, auth: {kind: bearer}}]`+"\n"+goodVerify)
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -33,7 +33,7 @@ type kindRule struct {
 	kind string
 }
 
-type refusalRule struct {
+type rejectRule struct {
 	topic   string // pattern; "" for all
 	when    []*rule
 	because string
@@ -45,17 +45,17 @@ type idPart struct {
 	optional bool
 }
 
-// text is the part's value, and whether it tells items of one request apart.
-func (p *idPart) text(v *view) (text string, tells bool) {
+// text is the part's value, and whether it distinguishes the items of one request.
+func (p *idPart) text(v *view) (text string, distinct bool) {
 	for _, e := range p.exprs {
 		if text := e.text(v); text != "" {
-			return text, e.tells
+			return text, e.distinct
 		}
 	}
 	return "", false
 }
 
-// read makes the event of the item that v sees and payload holds. The error is a *Refused.
+// read makes the event of the item that v sees and payload holds. The error is a *Rejected.
 func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *Request, out *Received) error {
 	topic := ""
 	for _, t := range e.types {
@@ -65,9 +65,9 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 	}
 	v.typ = topic
 	v.kind = e.kindOf(v, topic)
-	for i := range c.refusals {
-		if no := &c.refusals[i]; (no.topic == "" || matchesPattern(no.topic, topic)) && allHold(no.when, v) {
-			return refuse(http.StatusBadRequest, StageMap, "refuse_if: "+no.because)
+	for i := range c.rejects {
+		if no := &c.rejects[i]; (no.topic == "" || matchesPattern(no.topic, topic)) && allHold(no.when, v) {
+			return reject(http.StatusBadRequest, StageMap, "reject_if: "+no.because)
 		}
 	}
 	for _, s := range c.skips {
@@ -131,23 +131,23 @@ func (e *eventRule) kindOf(v *view, topic string) string {
 	return cleanKind(topic)
 }
 
-// longestKey is the longest dedupe key that is stored as it is; longer ones are hashed.
-const longestKey = 120
+// maxKey is the longest dedupe key that is stored as it is; longer ones are hashed.
+const maxKey = 120
 
-// key is what tells the event from others of the connector. It is never empty.
+// key is what distinguishes the event from others of the connector. It is never empty.
 func (e *eventRule) key(v *view, payload []byte) string {
 	v.event = e.id(v, payload)
 	if len(e.dedupe) == 0 {
 		return boundedKey(v.event)
 	}
 	parts := make([]string, 0, len(e.dedupe)+1)
-	missing, told := false, false
+	missing, own := false, false
 	for _, p := range e.dedupe {
 		text := p.text(v)
-		missing, told = missing || text == "", told || p.tells
+		missing, own = missing || text == "", own || p.distinct
 		parts = append(parts, text)
 	}
-	if missing || !told {
+	if missing || !own {
 		parts = append(parts, hashOf(payload))
 	}
 	return boundedKey(strings.Join(parts, ":"))
@@ -158,15 +158,15 @@ func (e *eventRule) key(v *view, payload []byte) string {
 // it: a repeated delivery still has the same id, and another event surely has not.
 func (e *eventRule) id(v *view, payload []byte) string {
 	if len(e.ids) == 1 && !e.ids[0].optional {
-		if text, tells := e.ids[0].text(v); tells {
+		if text, distinct := e.ids[0].text(v); distinct {
 			return text
 		}
 	}
 	parts := make([]string, 0, len(e.ids)+1)
-	given, missing, told := false, false, false
+	given, missing, own := false, false, false
 	for i := range e.ids {
-		text, tells := e.ids[i].text(v)
-		told = told || tells
+		text, distinct := e.ids[i].text(v)
+		own = own || distinct
 		if text == "" && e.ids[i].optional {
 			continue
 		}
@@ -177,24 +177,24 @@ func (e *eventRule) id(v *view, payload []byte) string {
 	switch {
 	case !given:
 		return hashOf(payload)
-	case missing, !told:
+	case missing, !own:
 		parts = append(parts, hashOf(payload))
 	}
 	return strings.Join(parts, ":")
 }
 
-// longestTopic is how much of a sender's own word is kept, in bytes.
-const longestTopic = 200
+// maxTopic is how much of a sender's own word is kept, in bytes.
+const maxTopic = 200
 
 func bounded(topic string) string {
-	if len(topic) <= longestTopic {
+	if len(topic) <= maxTopic {
 		return topic
 	}
-	return strings.ToValidUTF8(topic[:longestTopic], "")
+	return strings.ToValidUTF8(topic[:maxTopic], "")
 }
 
 func boundedKey(key string) string {
-	if len(key) <= longestKey {
+	if len(key) <= maxKey {
 		return key
 	}
 	return hashOf([]byte(key))

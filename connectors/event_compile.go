@@ -23,11 +23,11 @@ func (k *compiler) rules(path string, texts []string, hint string) []*rule {
 	return out
 }
 
-func (k *compiler) refusal(path string, rule *RefuseRule) refusalRule {
+func (k *compiler) rejectRule(path string, rule *RejectRule) rejectRule {
 	if strings.TrimSpace(rule.Because) == "" {
-		k.add(path+".because", "is missing: the refusal would say nothing", "write what is wrong with such an item")
+		k.add(path+".because", "is missing: the answer would not say why", "write what is wrong with such an item")
 	}
-	return refusalRule{topic: rule.Topic, because: rule.Because, when: k.rules(path+".when", rule.When, "write a condition")}
+	return rejectRule{topic: rule.Topic, because: rule.Because, when: k.rules(path+".when", rule.When, "write a condition")}
 }
 
 func (k *compiler) eventRule() eventRule {
@@ -62,7 +62,7 @@ func (k *compiler) eventRule() eventRule {
 		part := idPart{optional: optional}
 		for alternative := range strings.SplitSeq(bare, " else ") {
 			if e := k.linked(at, strings.TrimSpace(alternative)); e != nil {
-				e.tells = k.tells(e, out.types)
+				e.distinct = k.distinguishes(e, out.types)
 				part.exprs = append(part.exprs, e)
 			}
 		}
@@ -80,15 +80,15 @@ func (k *compiler) eventRule() eventRule {
 			continue
 		}
 		e.link(k.item, k.root)
-		e.tells = k.tells(e, out.types) || e.from == fromEvent && e.name == "event.id"
+		e.distinct = k.distinguishes(e, out.types) || e.from == fromEvent && e.name == "event.id"
 		out.dedupe = append(out.dedupe, e)
 	}
 	return out
 }
 
-// tells reports whether e may tell the items of one request apart: what stands around them and
+// distinguishes reports whether e may distinguish the items of one request: what is around them and
 // their topics are the same for many.
-func (k *compiler) tells(e *expr, topics []*expr) bool {
+func (k *compiler) distinguishes(e *expr, topics []*expr) bool {
 	if k.root == k.item {
 		return true // one item
 	}
@@ -97,7 +97,7 @@ func (k *compiler) tells(e *expr, topics []*expr) bool {
 	}) {
 		return false
 	}
-	return e.from == fromItem || slices.ContainsFunc(e.pieces, func(p piece) bool { return p.expr != nil && k.tells(p.expr, topics) })
+	return e.from == fromItem || slices.ContainsFunc(e.pieces, func(p piece) bool { return p.expr != nil && k.distinguishes(p.expr, topics) })
 }
 
 // kind complains about what cannot be a kind, and warns of what is nearly a canonical one.
@@ -130,7 +130,7 @@ func (k *compiler) judgeUnsigned(con *Connector) {
 		part := e.unsigned(con.verify.verifier)
 		if part != "" && own && written {
 			k.warn(path, "comes from "+part+", which is not signed: whoever copied a request can change it",
-				"take it from the body if it stands there, or add "+part+" to verify.parts if the sender signs it")
+				"take it from the body if it is there, or add "+part+" to verify.parts if the sender signs it")
 		}
 		return part != ""
 	}

@@ -15,7 +15,7 @@ type KindInfo struct {
 // CanonicalKinds is the vocabulary of what most senders share. Presets translate into it where they
 // can, and have kinds of their own beside it (connectors show lists them). A word that no alias and
 // no rule translates becomes a kind itself, cleaned (see cleanKind), so that triggers can listen to
-// it as well; longer ones are cut at longestKind bytes.
+// it as well; longer ones are cut at maxKind bytes.
 func CanonicalKinds() []KindInfo { return slices.Clone(canonicalKinds) }
 
 var canonicalKinds = []KindInfo{
@@ -55,8 +55,8 @@ var canonicalKinds = []KindInfo{
 // unknownKind is the kind of an event whose sender did not say what it is.
 const unknownKind = "unknown"
 
-// longestKind keeps kinds fit for names in config and columns in the store.
-const longestKind = 100
+// maxKind keeps kinds fit for names in config and columns in the store.
+const maxKind = 100
 
 // cleanKind makes a kind of a sender's own word: lower case, its parts joined by dots.
 // "products_create", "Products/Create" and "ProductsCreate" become "products.create".
@@ -80,8 +80,8 @@ func cleanKind(topic string) string {
 		}
 	}
 	kind := strings.Trim(b.String(), ".")
-	if len(kind) > longestKind {
-		kind = strings.ToValidUTF8(kind[:longestKind], "")
+	if len(kind) > maxKind {
+		kind = strings.ToValidUTF8(kind[:maxKind], "")
 	}
 	if kind == "" {
 		return unknownKind
@@ -101,7 +101,7 @@ func lowerFollows(from string) bool {
 // isKind reports whether text can be a kind: small letters, digits and underscores in parts
 // joined by dots.
 func isKind(text string) bool {
-	if text == "" || len(text) > longestKind {
+	if text == "" || len(text) > maxKind {
 		return false
 	}
 	for part := range strings.SplitSeq(text, ".") {
@@ -117,7 +117,7 @@ func isKind(text string) bool {
 	return true
 }
 
-// matchesPattern reports whether word fits pattern, in which * stands for any letters.
+// matchesPattern reports whether word fits pattern, in which * matches any characters.
 func matchesPattern(pattern, word string) bool {
 	if before, after, ok := strings.Cut(pattern, "*"); ok {
 		if !strings.HasPrefix(word, before) {

@@ -12,9 +12,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
-// longestHandshake bounds the bodies that handshakes are looked for in: they run before the
-// proof, on what anybody may send.
-const longestHandshake = 4096
+// maxHandshake bounds the bodies that handshakes are looked for in: they run before the
+// verification, on what anybody may send.
+const maxHandshake = 4096
 
 // A condition is a compiled When.
 type condition struct {
@@ -80,7 +80,7 @@ func (c *condition) headFits(r *Request, anyToken bool) bool {
 func sameText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 func (c *condition) holdsForm(r *Request) bool {
-	if len(r.Body) == 0 || len(r.Body) > longestHandshake || contentOf(r.Header) != contentForm {
+	if len(r.Body) == 0 || len(r.Body) > maxHandshake || contentOf(r.Header) != contentForm {
 		return false
 	}
 	form, err := url.ParseQuery(string(r.Body))
@@ -96,7 +96,7 @@ func (c *condition) holdsForm(r *Request) bool {
 }
 
 func (c *condition) holdsJSON(r *Request) bool {
-	if len(r.Body) == 0 || len(r.Body) > longestHandshake || !bytes.HasPrefix(bytes.TrimLeft(r.Body, " \r\n\t\ufeff"), []byte("{")) {
+	if len(r.Body) == 0 || len(r.Body) > maxHandshake || !bytes.HasPrefix(bytes.TrimLeft(r.Body, " \r\n\t\ufeff"), []byte("{")) {
 		return false
 	}
 	text := string(trimBOM(r.Body))
@@ -145,7 +145,7 @@ func (k *compiler) handshake(path string, rule *Handshake) handshake {
 	}
 }
 
-// verifyTokenWord stands in a condition for the connector's verify_token.
+// verifyTokenWord in a condition means the connector's verify_token.
 const verifyTokenWord = "$verify_token"
 
 func (k *compiler) condition(path string, w *When) condition {
@@ -197,7 +197,7 @@ func (k *compiler) condition(path string, w *When) condition {
 
 // could reports whether the condition may hold once the body is there.
 func (c *condition) could(r *Request, announced int64) bool {
-	if (len(c.form) > 0 || len(c.json) > 0) && (announced == 0 || announced > longestHandshake) {
+	if (len(c.form) > 0 || len(c.json) > 0) && (announced == 0 || announced > maxHandshake) {
 		return false
 	}
 	return c.holdsHead(r)

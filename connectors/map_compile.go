@@ -53,8 +53,8 @@ func (k *compiler) mapper() *mapper {
 	}
 	m.location = zone(k.config.Event.TimeZone)
 	layers := append(slices.Clone(k.config.before), k.config.layers()...)
-	if len(layers) > mostLayers {
-		k.add("map_for", fmt.Sprintf("has more than %d entries together with its preset", mostLayers), "join some of them with *")
+	if len(layers) > maxLayers {
+		k.add("map_for", fmt.Sprintf("has more than %d entries together with its preset", maxLayers), "join some of them with *")
 		return m
 	}
 	for _, l := range layers {
@@ -63,7 +63,7 @@ func (k *compiler) mapper() *mapper {
 	return m
 }
 
-// zone is the time zone of that name; UTC for none, and for one that its rule has refused.
+// zone is the time zone of that name; UTC for none, and for one that its rule has rejected.
 func zone(name string) *time.Location {
 	location, err := time.LoadLocation(name)
 	if err != nil {

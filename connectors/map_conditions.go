@@ -71,7 +71,7 @@ func parseRule(text string) (*rule, error) {
 	return t, nil
 }
 
-// indexOutside is where op stands outside of quotes and brackets; -1 for nowhere.
+// indexOutside is the position of op outside of quotes and brackets; -1 for nowhere.
 func indexOutside(text, op string) int {
 	depth, quote := 0, byte(0)
 	for i := range len(text) {

@@ -2,11 +2,11 @@ package connectors
 
 import "github.com/nudgewire/nudgewire/internal/yamlpos"
 
-// A Mapping says for each target field where its value stands. Targets are the names that
+// A Mapping says for each target field where its value is. Targets are the names that
 // triggers use ("customer.first_name", "cart.total"); short forms are in targets.go.
 type Mapping = yamlpos.Ordered[Source]
 
-// A Source is where one target's value stands: paths of which the first that yields
+// A Source is where one target's value is: paths of which the first that yields
 // something counts, or for lists (cart.items, form.answers) a path to the entries and where
 // in each the parts are.
 type Source struct {
@@ -15,7 +15,7 @@ type Source struct {
 }
 
 // A PathRule is one path of a Source. Default is text of its own; Country says where the
-// country of this very phone number stands; When is a condition as in skip_if.
+// country of this very phone number is; When is a condition as in skip_if.
 type PathRule struct {
 	Path    string `yaml:"path" doc:"The path."`
 	Default string `yaml:"default" doc:"A text to take when no path before it had a value."`

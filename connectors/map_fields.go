@@ -27,7 +27,7 @@ type mapLayer struct {
 	fields  []assignment
 }
 
-// A plan is what to fill for one sort of event.
+// A plan is what to fill for one kind of event.
 type plan struct {
 	assignments    []assignment
 	contact, phone bool // whether it fills a contact, and its phone
@@ -40,8 +40,8 @@ type assignment struct {
 	each   *eachList
 }
 
-// mostLayers is how many layers fit into a mask.
-const mostLayers = 64
+// maxLayers is how many layers fit into a mask.
+const maxLayers = 64
 
 // plan is the assignments for an event: of several layers that set a target the last counts.
 func (m *mapper) plan(kind, topic string) *plan {
@@ -205,8 +205,8 @@ func personName(text string) string {
 	return strings.TrimSuffix(text, " ")
 }
 
-// mostTried bounds what is said about numbers that were none.
-const mostTried = 8
+// maxTried bounds what is said about numbers that were none.
+const maxTried = 8
 
 // phone takes the first path whose text is a phone number, and remembers why the ones before
 // were not.
@@ -219,7 +219,7 @@ func (m *mapper) phone(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 			v.came(t, p.source, text)
 			return true
 		}
-		if len(tried) < mostTried {
+		if len(tried) < maxTried {
 			tried = append(tried, p.source+" "+err.Error())
 		}
 		return false
@@ -277,16 +277,16 @@ func words(text string) map[string]bool {
 
 // consent is given when any of the paths says yes; it is known when any says something.
 func consent(e *nudgewire.Event, v *view, t *target, paths []*expr) {
-	accepts, told := t.consent(e)
+	accepts, known := t.consent(e)
 	for _, p := range paths {
 		word := strings.ToLower(p.text(v))
 		switch {
 		case yesWords[word]:
-			*accepts, *told = true, true
+			*accepts, *known = true, true
 			v.came(t, p.source, word)
 			return
 		case noWords[word]:
-			*told = true
+			*known = true
 			v.came(t, p.source, word)
 		case word != "":
 			v.unreadable(p.source, word, isNo[takesConsent])
@@ -339,7 +339,7 @@ func splitTags(text string) nudgewire.Tags {
 	return out
 }
 
-// complete derives what the payload left out from what it told.
+// complete derives what the payload lacks from what it has.
 func (m *mapper) complete(e *nudgewire.Event) {
 	c := &e.Contact
 	switch {

@@ -108,8 +108,8 @@ func FuzzXML(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		got, err := con.Receive(request(body, "Content-Type", "text/xml"))
-		if refused := refusedBy(t, err); refused != nil && (refused.Status < 400 || refused.Reason == "") {
-			t.Fatalf("%q: %+v", body, refused)
+		if rejected := rejectedBy(t, err); rejected != nil && (rejected.Status < 400 || rejected.Reason == "") {
+			t.Fatalf("%q: %+v", body, rejected)
 		}
 		for _, e := range got.Events {
 			if e.DedupeKey == "" || len(e.Payload) == 0 {
@@ -133,13 +133,13 @@ handshake:
 		r := request(text, "Content-Type", "application/json")
 		r.Header["X-Name"] = []string{name}
 		got, err := con.Receive(r)
-		refusedBy(t, err)
+		rejectedBy(t, err)
 		checkAnswer(t, got)
 		r = request("{}", "Content-Type", "application/json")
 		r.RawQuery = "challenge=" + url.QueryEscape(text)
 		r.Header["X-Name"] = []string{name}
 		got, err = con.Receive(r)
-		refusedBy(t, err)
+		rejectedBy(t, err)
 		checkAnswer(t, got)
 		if got.Handshake != "text" {
 			return

@@ -29,7 +29,7 @@ const (
 	partValue
 )
 
-// unlisted notes what stands where a list should.
+// unlisted notes what is there instead of a list.
 func (l *eachList) unlisted(v *view, kind targetKind) {
 	if l == nil {
 		return
@@ -128,15 +128,15 @@ func (l *eachList) part(entry *view, which int) string {
 	return ""
 }
 
-// mostAnswers bounds the answers of one form.
-const mostAnswers = 500
+// maxAnswers bounds the answers of one form.
+const maxAnswers = 500
 
 // answers reads a form's answers: by entries with a name and a value each, or from an object
 // whose members are the answers.
 func answers(v *view, a *assignment) map[string]string {
 	out := map[string]string{}
 	put := func(name, value string) {
-		if name != "" && value != "" && len(out) < mostAnswers {
+		if name != "" && value != "" && len(out) < maxAnswers {
 			out[name] = value
 		}
 	}

@@ -41,10 +41,10 @@ func plainText(text string) string {
 	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(text, " "))), " ")
 }
 
-// plainAmount is an amount without the currency signs, letters, spaces and separators of
+// plainAmount is an amount without the currency symbols, letters, spaces and separators of
 // thousands around its digits: "£1,234.50", "1.234,50 €" and "CHF 1'234.50" are 1234.50.
-// The last dot or comma parts the decimals, unless exactly three digits follow it and it is
-// the only sort there: 1,234 is more often a thousand than one and a bit.
+// The last dot or comma begins the decimals, unless exactly three digits follow it and it is
+// the only separator there: 1,234 is more often a thousand than one and a bit.
 func plainAmount(text string) string {
 	text = plainText(text)
 	var digits strings.Builder

@@ -41,12 +41,12 @@ func (v *view) came(t *target, source, text string) {
 	all[last] = append(all[last], Origin{Field: t.name, Path: source, Value: text})
 }
 
-// mostUnread bounds what is said of values that cannot be read.
-const mostUnread = 8
+// maxUnread bounds what is said of values that cannot be read.
+const maxUnread = 8
 
 // unreadable notes a value that the expression at source led to and that its target cannot be.
 func (v *view) unreadable(source, text, is string) {
-	if v.unread == nil || len(*v.unread) >= mostUnread {
+	if v.unread == nil || len(*v.unread) >= maxUnread {
 		return
 	}
 	words := fmt.Sprintf("%s is %q, which is %s", source, short(strings.Join(strings.Fields(masked(text)), " ")), is)
@@ -55,7 +55,7 @@ func (v *view) unreadable(source, text, is string) {
 	}
 }
 
-// masked hides what may be a phone number that a mapping put into the wrong place: decisions are
+// masked hides what may be a phone number that a mapping put into the wrong field: decisions are
 // shown to people who should not see whole ones.
 func masked(text string) string {
 	const fewest, shown = 9, 2 // digits of a number with its country; digits that stay
@@ -83,7 +83,7 @@ func masked(text string) string {
 
 // isNo says what a text is not that a target could not take.
 var isNo = map[targetKind]string{
-	takesAmount: "no amount (| money reads currency signs and decimal commas)", takesTime: "no time", takesNumber: "no whole number",
+	takesAmount: "no amount (| money reads currency symbols and decimal commas)", takesTime: "no time", takesNumber: "no whole number",
 	takesCountry: "no country's two letters", takesZone: "no time zone", takesLanguage: "no language code", takesCurrency: "no currency's three letters",
 	takesConsent: "neither yes nor no", takesItems: "no list", takesAnswers: "no list", takesName: "no name",
 }

@@ -11,7 +11,7 @@ import (
 
 // A value that nobody can read is empty for triggers, and must not be so without a word.
 func TestWhatCannotBeReadIsNamed(t *testing.T) {
-	const amount = "no amount (| money reads currency signs and decimal commas)"
+	const amount = "no amount (| money reads currency symbols and decimal commas)"
 	for _, tt := range []struct{ mapping, body, want string }{
 		{"order.total: amount", `{"amount":"12,50"}`, `amount is "12,50", which is ` + amount},
 		{"order.total: amount", `{"amount":"1.234,50"}`, `amount is "1.234,50", which is ` + amount},

@@ -12,7 +12,7 @@ import (
 //
 //	customer.phone               a member of a member
 //	"utm source".first           a name with spaces, dots or brackets, in quotes
-//	line_items[0].title          a place in a list, from 0; [-1] is the last
+//	line_items[0].title          a position in a list, from 0; [-1] is the last
 //	entry[*].changes[*].value    every one of a list
 //	phones[primary=true].value   the first of a list whose member has that value
 //	fields[label~=phone].value   the first whose member contains it, case aside
@@ -28,16 +28,16 @@ import (
 
 // An expr is one compiled expression of the path language.
 type expr struct {
-	source  string // as written
-	from    exprFrom
-	name    string // of a header or parameter, or the literal
-	path    path
-	slot    int // of the path's leading names in the program of its text; set by link
-	pieces  []piece
-	pipes   []pipe
-	country *expr // for phones: where the country of this very number stands
-	when    *rule // nil, or what must hold for the expression to say anything
-	tells   bool  // of a part of an id or a dedupe key: it may tell the items of one request apart
+	source   string // as written
+	from     exprFrom
+	name     string // of a header or parameter, or the literal
+	path     path
+	slot     int // of the path's leading names in the program of its text; set by link
+	pieces   []piece
+	pipes    []pipe
+	country  *expr // for phones: where the country of this very number is
+	when     *rule // nil, or what must hold for the expression to say anything
+	distinct bool  // of a part of an id or a dedupe key: it may distinguish the items of one request
 }
 
 type exprFrom int
@@ -58,7 +58,7 @@ type piece struct {
 	expr    *expr
 }
 
-// A path is the way to a value: first member names only, then steps of any sort.
+// A path is the way to a value: first member names only, then steps of any kind.
 type path struct {
 	names []string
 	steps []step
@@ -82,7 +82,7 @@ type step struct {
 	value string   // what it is compared with
 }
 
-// A syntaxFault is the place where an expression stops making sense.
+// A syntaxFault is the position where an expression stops making sense.
 type syntaxFault struct {
 	At   int // byte offset in the expression
 	Msg  string
@@ -160,7 +160,7 @@ func (p *exprParser) expr() (*expr, error) {
 	return e, p.pipes(e)
 }
 
-// quoted reads a text in quotes, in which a doubled quote stands for one.
+// quoted reads a text in quotes, in which a doubled quote means one.
 func (p *exprParser) quoted(quote byte) (string, error) {
 	start := p.at
 	var b strings.Builder
@@ -236,7 +236,7 @@ func faultAt(err error) int {
 	return 0
 }
 
-// path reads names, places and filters. "." alone is the whole.
+// path reads names, positions and filters. "." alone is the whole.
 func (p *exprParser) path() (path, error) {
 	var out path
 	if p.at < len(p.text) && p.text[p.at] == '.' {
@@ -313,7 +313,7 @@ func (p *exprParser) bracket() (step, error) {
 	}
 	eq := strings.IndexByte(inside, '=')
 	if eq <= 0 {
-		err := p.fault("[%s] is neither a place such as [0], nor [*], nor a filter such as [type=phone]", inside)
+		err := p.fault("[%s] is neither a position such as [0], nor [*], nor a filter such as [type=phone]", inside)
 		return step{}, err
 	}
 	s := step{kind: stepEqual, value: inside[eq+1:]}

@@ -12,7 +12,7 @@ import (
 //
 //	lower, upper     the case of letters
 //	minor            an amount in cents, paise or whatever the currency's smallest unit is
-//	money            an amount with currency signs and separators around it ("£1,234.50")
+//	money            an amount with currency symbols and separators around it ("£1,234.50")
 //	first            what comes before the first comma
 //	before X         what comes before the first X
 //	after X          what comes after the last X
@@ -28,7 +28,7 @@ type pipe struct {
 
 var pipeNames = []string{"lower", "upper", "minor", "money", "first", "before", "after", "is", "map", "plain"}
 
-// parsePipe reads what stands between two |. The fault is nil for a good one.
+// parsePipe reads what is between two |. The fault is nil for a good one.
 func parsePipe(call string) (pipe, *syntaxFault) {
 	name, arg, _ := strings.Cut(call, " ")
 	arg = strings.TrimSpace(arg)

@@ -19,9 +19,9 @@ const (
 // Seconds and milliseconds since 1970 differ in size: as seconds, these bounds are the years
 // 1973 and 5138; as milliseconds, 1973 and 5138 again.
 const (
-	leastSeconds = 100_000_000
-	leastMillis  = 100_000_000_000
-	leastMicros  = leastMillis * 1000
+	minSeconds = 100_000_000
+	minMillis  = 100_000_000_000
+	minMicros  = minMillis * 1000
 )
 
 // parseTime reads text in unit; times without a zone are taken to be in zone.
@@ -30,13 +30,13 @@ func parseTime(text, unit string, zone *time.Location) (time.Time, bool) {
 	switch unit {
 	case unitSeconds, unitMillis:
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < 0 || n > leastMicros*1000 {
+		if err != nil || n < 0 || n > minMicros*1000 {
 			return time.Time{}, false
 		}
 		if unit == unitMillis {
 			return time.UnixMilli(n).UTC(), true
 		}
-		if n >= leastMillis*10 {
+		if n >= minMillis*10 {
 			return time.Time{}, false // milliseconds, or nonsense: the year 33658 and later
 		}
 		return time.Unix(n, 0).UTC(), true
@@ -93,13 +93,13 @@ func anyTime(text string, zone *time.Location) (time.Time, bool) {
 func unixTime(text string) (time.Time, bool) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil || n < leastSeconds || n >= leastMicros*1000 {
+	if err != nil || n < minSeconds || n >= minMicros*1000 {
 		return time.Time{}, false // 0 is a field nobody filled, 20260101 a date without dashes
 	}
 	switch {
-	case n >= leastMicros:
+	case n >= minMicros:
 		return time.UnixMicro(n).UTC(), true
-	case n >= leastMillis:
+	case n >= minMillis:
 		return time.UnixMilli(n).UTC(), true
 	}
 	nanos := int64(0)

@@ -23,7 +23,7 @@ type view struct {
 	unread           *[]string // of the event at hand: what was given and cannot be read
 }
 
-// views are used again for request after request: with the places for what a program finds
+// views are used again for request after request: with the memory for what a program finds
 // they are the largest thing that mapping needs.
 var views = sync.Pool{New: func() any { return &view{} }}
 
@@ -36,7 +36,7 @@ func (v *view) free() {
 	views.Put(v)
 }
 
-// spansFor is a clean place for every slot of p, in the memory of old where it fits.
+// spansFor is a clean span for every slot of p, in the memory of old where it fits.
 func spansFor(p *rawjson.Program, old []rawjson.Span) []rawjson.Span {
 	if p.Slots > cap(old) {
 		return make([]rawjson.Span, p.Slots)
@@ -216,7 +216,7 @@ func follow(raw string, steps []step, yield func(string) bool) bool {
 	s, rest := steps[0], steps[1:]
 	switch s.kind {
 	case stepName:
-		// A list of one stands for its only element, as relays wrap single values.
+		// A list of one counts as its only element, as relays wrap single values.
 		for raw != "" && raw[0] == '[' {
 			if raw = rawjson.Only(raw); raw == "" {
 				return true

@@ -114,22 +114,22 @@ func TestBigCommerceLooksUpCartsOnly(t *testing.T) {
 
 func TestAWrongVerifyTokenIsSaidSo(t *testing.T) {
 	con := mustCompile(t, "facebook_leads", ownConfig(t, "facebook_leads", testSecret), connectors.Options{})
-	try := func(query string) (connectors.Received, *connectors.Refused) {
+	try := func(query string) (connectors.Received, *connectors.Rejected) {
 		r := request("")
 		r.Method, r.RawQuery = "GET", query
 		got, err := con.Receive(r)
-		return got, refusedBy(t, err)
+		return got, rejectedBy(t, err)
 	}
-	if got, refused := try("hub.mode=subscribe&hub.verify_token=verify-" + testSecret + "&hub.challenge=42"); refused != nil || string(got.Reply.Body) != "42" {
-		t.Errorf("the right token: %+v, %v", got, refused)
+	if got, rejected := try("hub.mode=subscribe&hub.verify_token=verify-" + testSecret + "&hub.challenge=42"); rejected != nil || string(got.Reply.Body) != "42" {
+		t.Errorf("the right token: %+v, %v", got, rejected)
 	}
-	if _, refused := try("hub.mode=subscribe&hub.verify_token=another&hub.challenge=42"); refused == nil || refused.Status != 403 || refused.Stage != connectors.StageVerify ||
-		refused.Reason != "the verify token differs: it must be the same word at the sender and in verify_token" {
-		t.Errorf("a wrong token: %+v", refused)
+	if _, rejected := try("hub.mode=subscribe&hub.verify_token=another&hub.challenge=42"); rejected == nil || rejected.Status != 403 || rejected.Stage != connectors.StageVerify ||
+		rejected.Reason != "the verify token differs: it must be the same word at the sender and in verify_token" {
+		t.Errorf("a wrong token: %+v", rejected)
 	}
 	for _, query := range []string{"hub.mode=subscribe&hub.challenge=42", "hub.verify_token=another", ""} {
-		if _, refused := try(query); refused == nil || refused.Status != 405 {
-			t.Errorf("%s is no try of the URL: %+v", query, refused)
+		if _, rejected := try(query); rejected == nil || rejected.Status != 405 {
+			t.Errorf("%s is no try of the URL: %+v", query, rejected)
 		}
 	}
 }

@@ -256,22 +256,22 @@ func TestEveryPublishedBodyIsUnderstood(t *testing.T) {
 				r = moved(r, header, url)
 			}
 			got, err := con.Receive(r)
-			refused := refusedBy(t, err)
+			rejected := rejectedBy(t, err)
 			switch m.Expected {
 			case "invalid":
-				if refused == nil || refused.Stage != connectors.StageVerify {
-					t.Fatalf("Receive = %+v, %v; want it refused at the proof", got, err)
+				if rejected == nil || rejected.Stage != connectors.StageVerify {
+					t.Fatalf("Receive = %+v, %v; want it rejected at the proof", got, err)
 				}
-				if strings.Contains(strings.ReplaceAll(refused.Reason, "X-Convoy-Signature", ""), m.Secret) {
-					t.Errorf("the reason holds the secret: %s", refused.Reason)
+				if strings.Contains(strings.ReplaceAll(rejected.Reason, "X-Convoy-Signature", ""), m.Secret) {
+					t.Errorf("the reason holds the secret: %s", rejected.Reason)
 				}
 				return
 			case "valid":
-				if refused != nil && refused.Stage == connectors.StageVerify {
-					t.Fatalf("Receive refused a valid request: %v", err)
+				if rejected != nil && rejected.Stage == connectors.StageVerify {
+					t.Fatalf("Receive rejected a valid request: %v", err)
 				}
 			}
-			if refused != nil {
+			if rejected != nil {
 				if m.EventType != "" || m.Phone != "" {
 					t.Fatalf("Receive: %v; want an event of type %q", err, m.EventType)
 				}
@@ -331,15 +331,15 @@ func checkPublished(t *testing.T, name string, m meta, got connectors.Received) 
 	}
 }
 
-// refusedBy is the *Refused in err; nil when there is none.
-func refusedBy(t testing.TB, err error) *connectors.Refused {
+// rejectedBy is the *Rejected in err; nil when there is none.
+func rejectedBy(t testing.TB, err error) *connectors.Rejected {
 	t.Helper()
 	if err == nil {
 		return nil
 	}
-	refused, ok := errors.AsType[*connectors.Refused](err)
+	rejected, ok := errors.AsType[*connectors.Rejected](err)
 	if !ok {
-		t.Fatalf("the error %v is no *Refused", err)
+		t.Fatalf("the error %v is no *Rejected", err)
 	}
-	return refused
+	return rejected
 }

@@ -43,8 +43,8 @@ func TestWhatStripesLibrarySignedIsWhatWeSign(t *testing.T) {
 	for _, v := range vectors {
 		got, err := con.Receive(post(v))
 		if !strings.HasPrefix(v.What, "good") {
-			if refused := refusedBy(t, err); refused == nil || refused.Status != http.StatusUnauthorized {
-				t.Errorf("%s: %v; want it refused", v.What, err)
+			if rejected := rejectedBy(t, err); rejected == nil || rejected.Status != http.StatusUnauthorized {
+				t.Errorf("%s: %v; want it rejected", v.What, err)
 			}
 			continue
 		}

@@ -30,7 +30,7 @@ type document struct {
 
 // read makes a document of the request's body. Only JSON is not checked yet: mapping checks
 // while it looks for fields.
-func (b *bodyReader) read(r *Request) (document, *Refused) {
+func (b *bodyReader) read(r *Request) (document, *Rejected) {
 	body := r.Body
 	if len(bytes.TrimSpace(body)) == 0 {
 		if !b.empty {
@@ -72,13 +72,13 @@ func sharedText(body []byte) string {
 
 const jsonType = "application/json"
 
-func badBody(what string) *Refused {
-	return refuse(http.StatusBadRequest, StageBody, "the body "+what)
+func badBody(what string) *Rejected {
+	return reject(http.StatusBadRequest, StageBody, "the body "+what)
 }
 
-// badJSON says where a body stops being JSON, and nothing of what stands there: reasons go to
+// badJSON says where a body stops being JSON, and nothing of what is there: reasons go to
 // logs and traces, and a body holds phone numbers.
-func badJSON(err error) *Refused { return badBody("is not JSON: " + err.Error()) }
+func badJSON(err error) *Rejected { return badBody("is not JSON: " + err.Error()) }
 
 // asJSON makes JSON of a body that is none.
 func (b *bodyReader) asJSON(sort string, r *Request) ([]byte, error) {
@@ -94,7 +94,7 @@ func (b *bodyReader) asJSON(sort string, r *Request) ([]byte, error) {
 
 // unwrap replaces fields that hold JSON as text by that JSON. A field that is missing, or
 // whose text is no JSON, stays as it is: the others may still be of use.
-func (b *bodyReader) unwrap(d document) (document, *Refused) {
+func (b *bodyReader) unwrap(d document) (document, *Rejected) {
 	for _, names := range b.jsonIn {
 		p := rawjson.NewProgram()
 		p.Add(names)
@@ -122,13 +122,13 @@ func (k *compiler) body() bodyReader {
 	out := bodyReader{content: contentAuto, form: asjson.Form{Repeated: "last"}, max: k.options.MaxBody}
 	sorts := []string{contentJSON, contentForm, contentMultipart, contentXML, contentText}
 	if b.Content != "" {
-		out.content = k.oneOf("body.content", b.Content, "sort of body", append([]string{contentAuto}, sorts...))
+		out.content = k.oneOf("body.content", b.Content, "kind of body", append([]string{contentAuto}, sorts...))
 	}
 	for i, a := range b.Accept {
-		out.accept = append(out.accept, k.oneOf(fmt.Sprintf("body.accept[%d]", i), a, "sort of body", sorts))
+		out.accept = append(out.accept, k.oneOf(fmt.Sprintf("body.accept[%d]", i), a, "kind of body", sorts))
 	}
 	if b.Empty != "" {
-		out.empty = k.oneOf("body.empty", b.Empty, "meaning of an empty body", []string{"refuse", emptyObject}) == emptyObject
+		out.empty = k.oneOf("body.empty", b.Empty, "meaning of an empty body", []string{"reject", emptyObject}) == emptyObject
 	}
 	if b.FormNesting != "" {
 		out.form.Flat = k.oneOf("body.form_nesting", b.FormNesting, "form nesting", []string{"brackets", "flat"}) == "flat"
@@ -148,7 +148,7 @@ func (k *compiler) body() bodyReader {
 		out.jsonIn = append(out.jsonIn, e.path.names)
 	}
 	switch size := b.MaxBytes.Bytes(); {
-	case size < 0 || size > mostMaxBody:
+	case size < 0 || size > maxMaxBody:
 		k.add("body.max_bytes", "is more than 64MiB, which a webhook never needs", "write a size up to 64MiB")
 	case size > 0:
 		out.max = size

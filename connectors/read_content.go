@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The sorts of body.
+// The kinds of body.
 const (
 	contentAuto      = "auto"
 	contentJSON      = "json"
@@ -19,8 +19,8 @@ const (
 	contentText      = "text"
 )
 
-// contentOf is the sort of body that the Content-Type header announces; contentAuto when it
-// announces none, or one of no particular sort.
+// contentOf is the kind of body that the Content-Type header announces; contentAuto when it
+// announces none, or one of no particular kind.
 func contentOf(h http.Header) string {
 	written := headerText(h, "Content-Type")
 	if written == "" || written == "application/json" {
@@ -47,11 +47,11 @@ func contentOf(h http.Header) string {
 	}
 }
 
-// demand refuses a body of a sort that the connector does not take.
-func (b *bodyReader) demand(r *Request) *Refused {
+// demand rejects a body of a kind that the connector does not take.
+func (b *bodyReader) demand(r *Request) *Rejected {
 	for _, encoding := range r.Header["Content-Encoding"] {
 		if !strings.EqualFold(encoding, "identity") && encoding != "" {
-			return refuse(http.StatusUnsupportedMediaType, StageContent,
+			return reject(http.StatusUnsupportedMediaType, StageContent,
 				"the content encoding is "+short(encoding)+", and bodies are read as they come: switch compression off at the sender")
 		}
 	}
@@ -66,7 +66,7 @@ func (b *bodyReader) demand(r *Request) *Refused {
 	if slices.Contains(b.accept, got) {
 		return nil
 	}
-	return refuse(http.StatusUnsupportedMediaType, StageContent,
+	return reject(http.StatusUnsupportedMediaType, StageContent,
 		fmt.Sprintf("the content type is %s, and this connector takes only %s", short(written), strings.Join(b.accept, " and ")))
 }
 

@@ -38,9 +38,9 @@ type Received struct {
 	// body is not what the sender is known to send.
 	Empty bool
 
-	// Unproven says why the request would have been refused, were the connector's proof not
+	// Unverified says why the request would have been rejected, were the connector's verify not
 	// in mode monitor; "" otherwise.
-	Unproven string
+	Unverified string
 }
 
 // A Skip is an item of the body that became no event, by a rule of the connector.
@@ -57,9 +57,9 @@ type Reply struct {
 	Header      map[string]string
 }
 
-// Refused is why a request was not taken. Reason is for the operator and never holds a secret
-// or a signature that would have been right; Public is for the caller and tells nothing.
-type Refused struct {
+// Rejected is why a request was not taken. Reason is for the operator and never holds a secret
+// or a signature that would have been right; Public is for the caller and says nothing.
+type Rejected struct {
 	Status int    // HTTP status to answer
 	Stage  string // size, method, address, verify, content, body, map
 	Reason string
@@ -67,7 +67,7 @@ type Refused struct {
 	Allow  []string // with status 405: the methods that are taken
 }
 
-func (r *Refused) Error() string { return r.Stage + ": " + r.Reason }
+func (r *Rejected) Error() string { return r.Stage + ": " + r.Reason }
 
 // The stages at which a request can end.
 const (
@@ -80,10 +80,10 @@ const (
 	StageMap     = "map"
 )
 
-const publicRefusal = "refused"
+const publicWords = "rejected"
 
-func refuse(status int, stage, reason string) *Refused {
-	return &Refused{Status: status, Stage: stage, Reason: reason, Public: publicRefusal}
+func reject(status int, stage, reason string) *Rejected {
+	return &Rejected{Status: status, Stage: stage, Reason: reason, Public: publicWords}
 }
 
 // only is the one value of a header; differing values of what should be one are an attack or
@@ -101,7 +101,7 @@ func only(h http.Header, name string) (value, reason string) {
 	return values[0], ""
 }
 
-// address is the URL as the sender knows it: the one it was given, where the config tells
+// address is the URL as the sender knows it: the one it was given, where the config says
 // it, with the query that came.
 func (c *Connector) address(r Request) string {
 	if c.config.Address == "" {
@@ -113,13 +113,13 @@ func (c *Connector) address(r Request) string {
 	return c.config.Address + "?" + r.RawQuery
 }
 
-// Receive takes a request: it answers a handshake, or proves the request and makes events of
-// it. The error is always a *Refused. It does not change the request, and keeps parts of its
+// Receive takes a request: it answers a handshake, or verifies the request and makes events of
+// it. The error is always a *Rejected. It does not change the request, and keeps parts of its
 // body in the events.
 func (c *Connector) Receive(r Request) (Received, error) {
 	r.URL = c.address(r)
 	if int64(len(r.Body)) > c.body.max {
-		return Received{}, refuse(http.StatusRequestEntityTooLarge, StageSize,
+		return Received{}, reject(http.StatusRequestEntityTooLarge, StageSize,
 			fmt.Sprintf("the body has %d bytes, more than %d", len(r.Body), c.body.max))
 	}
 	for i := range c.handshakes {
@@ -127,25 +127,25 @@ func (c *Connector) Receive(r Request) (Received, error) {
 			return Received{Reply: h.reply.answer(&r), Handshake: h.name}, nil
 		}
 	}
-	if refused := c.method(&r); refused != nil {
-		return Received{}, refused
+	if rejected := c.method(&r); rejected != nil {
+		return Received{}, rejected
 	}
-	if refused := c.verify.address(&r); refused != nil {
-		return Received{}, refused
+	if rejected := c.verify.address(&r); rejected != nil {
+		return Received{}, rejected
 	}
 	out := Received{}
 	if reason := c.verify.check(&r); reason != "" {
 		if !c.verify.monitor {
-			return Received{}, refuse(http.StatusUnauthorized, StageVerify, reason)
+			return Received{}, reject(http.StatusUnauthorized, StageVerify, reason)
 		}
-		out.Unproven = reason
+		out.Unverified = reason
 	}
-	if refused := c.body.demand(&r); refused != nil {
-		return Received{}, refused
+	if rejected := c.body.demand(&r); rejected != nil {
+		return Received{}, rejected
 	}
-	doc, refused := c.body.read(&r)
-	if refused != nil {
-		return Received{}, refused
+	doc, rejected := c.body.read(&r)
+	if rejected != nil {
+		return Received{}, rejected
 	}
 	if err := c.events(&r, doc, &out); err != nil {
 		return Received{}, err
@@ -154,7 +154,7 @@ func (c *Connector) Receive(r Request) (Received, error) {
 	return out, nil
 }
 
-// events makes an event of every item of the body. The error is a *Refused.
+// events makes an event of every item of the body. The error is a *Rejected.
 func (c *Connector) events(r *Request, doc document, out *Received) error {
 	v := views.Get().(*view) // the pool holds nothing else
 	defer v.free()
@@ -228,49 +228,49 @@ func (c *Connector) unfit(doc document) string {
 // Worth says, before the body is read, how many bytes of it are worth reading. r has no body yet;
 // announced is how long it is to be, -1 when nobody said.
 //
-// A request that may be proven is worth max_body, and no is nil. One whose headers and URL show
-// that no body could prove it, but which may still try out the URL, is worth what handshakes have,
-// and no is the refusal for a longer one. Any other is worth nothing, and no says why: it is what
+// A request that may be verified is worth max_body, and no is nil. One whose headers and URL show
+// that no body could verify it, but which may still try out the URL, is worth what handshakes have,
+// and no is the answer to a longer one. Any other is worth nothing, and no says why: it is what
 // Receive would have said.
-func (c *Connector) Worth(r *Request, announced int64) (limit int64, no *Refused) {
+func (c *Connector) Worth(r *Request, announced int64) (limit int64, no *Rejected) {
 	handshakes := slices.ContainsFunc(c.handshakes, func(h handshake) bool { return h.when.could(r, announced) })
 	if no = c.hopeless(r); no == nil {
 		return c.body.max, nil
 	}
 	if handshakes {
-		return longestHandshake, no
+		return maxHandshake, no
 	}
 	return 0, no
 }
 
 // hopeless is why no body could make an event of the request; nil when one may.
-func (c *Connector) hopeless(r *Request) *Refused {
-	if refused := c.method(r); refused != nil {
-		return refused
+func (c *Connector) hopeless(r *Request) *Rejected {
+	if rejected := c.method(r); rejected != nil {
+		return rejected
 	}
-	if refused := c.verify.address(r); refused != nil {
-		return refused
+	if rejected := c.verify.address(r); rejected != nil {
+		return rejected
 	}
 	if c.verify.monitor {
 		return nil
 	}
 	if reason := c.verify.precheck(r); reason != "" {
-		return refuse(http.StatusUnauthorized, StageVerify, reason)
+		return reject(http.StatusUnauthorized, StageVerify, reason)
 	}
 	return nil
 }
 
-func (c *Connector) method(r *Request) *Refused {
+func (c *Connector) method(r *Request) *Rejected {
 	if slices.Contains(c.methods, r.Method) {
 		return nil
 	}
 	for i := range c.handshakes {
 		if c.handshakes[i].when.wrongToken(r) {
-			return refuse(http.StatusForbidden, StageVerify, "the verify token differs: it must be the same word at the sender and in verify_token")
+			return reject(http.StatusForbidden, StageVerify, "the verify token differs: it must be the same word at the sender and in verify_token")
 		}
 	}
-	refused := refuse(http.StatusMethodNotAllowed, StageMethod,
+	rejected := reject(http.StatusMethodNotAllowed, StageMethod,
 		fmt.Sprintf("the method is %s, and events come by %s", short(r.Method), strings.Join(c.methods, " or ")))
-	refused.Allow = c.methods
-	return refused
+	rejected.Allow = c.methods
+	return rejected
 }

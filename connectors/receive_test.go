@@ -46,11 +46,11 @@ func TestWhatIsNotTakenIsRefusedInWords(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := connector(t, tt.config).Receive(tt.r)
-			refused := refusedBy(t, err)
-			if refused == nil || refused.Error() != tt.want || refused.Status != tt.status || refused.Public != "refused" {
-				t.Errorf("Receive: %v (%+v), want %d %s", err, refused, tt.status, tt.want)
+			rejected := rejectedBy(t, err)
+			if rejected == nil || rejected.Error() != tt.want || rejected.Status != tt.status || rejected.Public != "rejected" {
+				t.Errorf("Receive: %v (%+v), want %d %s", err, rejected, tt.status, tt.want)
 			}
-			if refused != nil && tt.status == 405 && len(refused.Allow) == 0 {
+			if rejected != nil && tt.status == 405 && len(rejected.Allow) == 0 {
 				t.Error("405 without the methods that are taken")
 			}
 		})
@@ -154,8 +154,8 @@ func TestHandshakesAreAnsweredWithoutProofAndLeadToNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			con := mustCompile(t, tt.preset, ownConfig(t, tt.preset, testSecret), connectors.Options{})
 			got, err := con.Receive(tt.r)
-			if refused := refusedBy(t, err); refused != nil {
-				if refused.Stage != tt.stage {
+			if rejected := rejectedBy(t, err); rejected != nil {
+				if rejected.Stage != tt.stage {
 					t.Errorf("Receive: %v, want it to end at %q", err, tt.stage)
 				}
 				return
@@ -464,9 +464,9 @@ func FuzzBodies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body, typ string) {
 		for _, con := range all {
 			got, err := con.Receive(request(body, "Content-Type", typ))
-			if refused := refusedBy(t, err); refused != nil {
-				if refused.Status < 400 || refused.Reason == "" || refused.Stage == "" {
-					t.Fatalf("%q: %+v", body, refused)
+			if rejected := rejectedBy(t, err); rejected != nil {
+				if rejected.Status < 400 || rejected.Reason == "" || rejected.Stage == "" {
+					t.Fatalf("%q: %+v", body, rejected)
 				}
 				continue
 			}

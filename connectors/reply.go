@@ -9,8 +9,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
-// longestEcho is how much of a request an answer may repeat, in bytes.
-const longestEcho = 1024
+// maxEcho is how much of a request an answer may repeat, in bytes.
+const maxEcho = 1024
 
 // A reply is a compiled ReplyRule.
 type reply struct {
@@ -84,8 +84,8 @@ func echo(p replyPiece, r *Request) string {
 	case "body":
 		text = bodyText(r, p.name)
 	}
-	if len(text) > longestEcho {
-		text = text[:longestEcho]
+	if len(text) > maxEcho {
+		text = text[:maxEcho]
 		for !utf8.ValidString(text) {
 			text = text[:len(text)-1]
 		}
@@ -95,7 +95,7 @@ func echo(p replyPiece, r *Request) string {
 
 // bodyText is a field of a short JSON or form body.
 func bodyText(r *Request, name string) string {
-	if len(r.Body) > longestHandshake {
+	if len(r.Body) > maxHandshake {
 		return ""
 	}
 	if contentOf(r.Header) == contentForm {
@@ -114,7 +114,7 @@ func bodyText(r *Request, name string) string {
 	return e.text(v)
 }
 
-// compileReply reads a ReplyRule; fallback says what stands where it says nothing.
+// compileReply reads a ReplyRule.
 func compileReply(rule *ReplyRule, at string, c *complaints) reply {
 	p := reply{status: http.StatusOK, fixed: true}
 	if rule == nil {

@@ -22,7 +22,7 @@ type Info struct {
 
 	EmailConsent []string // paths of permission to be sent e-mail, likewise
 	Lookups      []string // addresses that are asked for what a webhook leaves out, as written
-	Proof        string   // what proves requests, in words
+	Verifier     string   // what verifies requests, in words
 	Needs        []Need   // what the config must say
 	Sender       Sender
 	Address      string   // the whole URL, where the config says it
@@ -31,7 +31,7 @@ type Info struct {
 
 	query string // parameter of the URL that holds the token; "" for none
 	path  bool   // the token is the last part of the URL
-	must  bool   // there is no other place for the token than the URL
+	must  bool   // the token can only be in the URL
 	signs bool   // the URL itself is signed
 }
 
@@ -55,7 +55,7 @@ func infoOf(name string, c *Config) Info {
 	}
 	info := Info{
 		Name: name, Title: title, Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified), Duties: strings.TrimSpace(c.Duties),
-		Address: c.Address, LooksUp: len(c.Enrich) > 0, Kinds: kindsOf(c), Proof: c.Verify.words(), Sender: c.Sender,
+		Address: c.Address, LooksUp: len(c.Enrich) > 0, Kinds: kindsOf(c), Verifier: c.Verify.words(), Sender: c.Sender,
 		Open: c.Open, Words: wordsOf(c), Consent: consentOf(c, "contact.accepts_marketing"), EmailConsent: consentOf(c, "contact.accepts_email"), Lookups: lookupsOf(c),
 		Samples: samplesOf(c, sampleTime, 1, "SECRET"),
 	}
@@ -77,7 +77,7 @@ func wordsOf(c *Config) map[string][]string {
 	return out
 }
 
-// consentOf is where a sender's word about consent stands, over all kinds, of the target named.
+// consentOf is where a sender's word about consent is, over all kinds, of the target named.
 func consentOf(c *Config, name string) []string {
 	var out []string
 	for _, l := range append(slices.Clone(c.before), c.layers()...) {
@@ -109,7 +109,7 @@ func lookupsOf(c *Config) []string {
 	return out
 }
 
-// look finds what a proof has to do with the URL.
+// look finds what a verifier has to do with the URL.
 func (i *Info) look(v *Verify) {
 	if v == nil {
 		return
@@ -132,11 +132,11 @@ func (i *Info) look(v *Verify) {
 	}
 }
 
-// TokenPlaceholder stands in URLs where the connector's secret belongs.
+// TokenPlaceholder is in URLs where the connector's secret belongs.
 const TokenPlaceholder = "YOUR_SECRET"
 
 // URL is the address to paste at the sender, below the public address base. Where the token
-// travels in it, TokenPlaceholder stands for it.
+// travels in it, TokenPlaceholder is in its position.
 func (i Info) URL(base string) string {
 	if !i.must {
 		return strings.TrimSuffix(base, "/") + "/hooks/" + i.Name

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Sign makes the headers, and where the proof is part of it the URL, with which Receive says
+// Sign makes the headers, and where the token is part of it the URL, with which Receive says
 // yes to r: for trying a connector out without its sender. The headers of r are kept.
 //
 // Errors: senders that sign with a private key cannot be imitated without one, and a token

@@ -39,7 +39,7 @@ func Variable(name string) string { return strings.ToUpper(strings.ReplaceAll(na
 
 // Starter is a trigger to start from, as YAML. It is safe to paste: it decides and sends nothing,
 // waits, ends a cart's reminder with the order, and writes to nobody twice within a week where
-// the kind has nothing of its own to tell one matter from the next.
+// the kind has nothing of its own to distinguish one matter from the next.
 func (i Info) Starter() string {
 	kind := i.starterKind()
 	if kind == "" {
@@ -86,7 +86,7 @@ func (i Info) endOfCart(say func(key, value, why string)) {
 			return
 		}
 	}
-	say("# cancel_on", "YOUR_SHOP.order.created", "the connector that tells of orders: who buys is not reminded")
+	say("# cancel_on", "YOUR_SHOP.order.created", "the connector that reports orders: who buys is not reminded")
 }
 
 // keyed are the families of kinds whose events name what they are about: package triggers keeps

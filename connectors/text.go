@@ -26,7 +26,7 @@ func cutPrefixFold(text, prefix string) (string, bool) {
 	return text[len(prefix):], true
 }
 
-// short is text as it may stand in a reason: not long, and without control characters.
+// short is text as a reason may hold it: not long, and without control characters.
 func short(text string) string {
 	const most = 60
 	clean := strings.Map(func(r rune) rune {

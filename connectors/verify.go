@@ -59,7 +59,7 @@ type Verify struct {
 	Secrets []secret.Secret `yaml:"secrets" doc:"Several of them, the newest first."`
 
 	AllowIPs []string `yaml:"allow_ips" doc:"Addresses and networks that requests may come from; all unless set." example:"[192.0.2.0/24]"`
-	Mode     string   `yaml:"mode" validate:"oneof=enforce monitor" doc:"enforce rejects what is not verified; monitor takes it and says what was wrong."`
+	Mode     string   `yaml:"mode" validate:"oneof=enforce monitor" doc:"enforce rejects what is not verified; monitor takes it and reports what was wrong."`
 }
 
 // A verifier is one way in which requests show where they come from.
@@ -106,18 +106,18 @@ type verification struct {
 	monitor bool
 }
 
-func (g *verification) address(r *Request) *Refused {
+func (g *verification) address(r *Request) *Rejected {
 	if len(g.allow) == 0 {
 		return nil
 	}
 	if !r.Remote.IsValid() {
-		return refuse(http.StatusForbidden, StageAddress, "the sender's address is not known, and only some are allowed (verify.allow_ips)")
+		return reject(http.StatusForbidden, StageAddress, "the sender's address is not known, and only some are allowed (verify.allow_ips)")
 	}
 	remote := r.Remote.Unmap().WithZone("")
 	if slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(remote) }) {
 		return nil
 	}
-	return refuse(http.StatusForbidden, StageAddress, "the address "+remote.String()+" is not in verify.allow_ips")
+	return reject(http.StatusForbidden, StageAddress, "the address "+remote.String()+" is not in verify.allow_ips")
 }
 
 func (k *compiler) prefixes(path string, texts []string) []netip.Prefix {
@@ -217,7 +217,7 @@ func needSecret(is string) func(*Verify) []Need {
 	return func(*Verify) []Need { return []Need{{"secret", is}} }
 }
 
-// unusable takes the place of a verifier that could not be compiled: a mistake must reject all.
+// unusable replaces a verifier that could not be compiled: a mistake must reject all.
 type unusable struct{}
 
 func (unusable) called() string                { return "unusable" }

@@ -31,7 +31,7 @@ func TestTheAddressOfTheConfigIsTheOneThatIsSigned(t *testing.T) {
 	plain := decodeConfig(t, "preset: square")
 	plain.Secret = c.Secret
 	if _, err := mustCompile(t, "square", plain, connectors.Options{}).Receive(r); err == nil {
-		t.Error("without the address the signature is over another URL and must be refused")
+		t.Error("without the address the signature is over another URL and must be rejected")
 	}
 }
 

@@ -49,7 +49,7 @@ func TestAPartThatIsNotThereFailsTheProof(t *testing.T) {
 
 	t.Run("no body proves nothing where its reader would take it", func(t *testing.T) {
 		empty := config("[url, body]") + "\nbody: {empty: object}"
-		if got := outcome(t, connector(t, empty), request("", "X-Signature", hex.EncodeToString(mac(testURL)))); got != "verify: the body is empty, and an empty body proves nothing" {
+		if got := outcome(t, connector(t, empty), request("", "X-Signature", hex.EncodeToString(mac(testURL)))); got != "verify: the body is empty, and an empty body shows nothing" {
 			t.Errorf("Receive: %q", got)
 		}
 	})
@@ -83,7 +83,7 @@ func TestItemsBehindTheSignedOneAreRefused(t *testing.T) {
 	const (
 		captured = `{"type":"track","event":"Order Completed","messageId":"m1"}`
 		forged   = `{"type":"track","event":"Order Completed","messageId":"m2"}`
-		refused  = "verify: the body is a batch, of which the signature proves only the first item: switch batching off at the sender, or demand a token as well (all_of with kind: token)"
+		rejected = "verify: the body is a batch, of which the signature covers only the first item: switch batching off at the sender, or demand a token as well (all_of with kind: token)"
 		segment  = "preset: segment\nsecret: " + testSecret
 		// As segment signs, and a token in the URL.
 		both = `preset: segment
@@ -99,8 +99,8 @@ secret: ` + testSecret
 	tests := map[string]struct{ config, body, query, want string }{
 		"one item alone":                   {segment, captured, "", ""},
 		"one item in a list":               {segment, "[" + captured + " ]", "", ""},
-		"forged items behind it":           {segment, "[" + captured + "," + forged + "," + forged + "]", "", refused},
-		"a forged item without a comma":    {segment, "[" + captured + " " + forged + "]", "", refused},
+		"forged items behind it":           {segment, "[" + captured + "," + forged + "," + forged + "]", "", rejected},
+		"a forged item without a comma":    {segment, "[" + captured + " " + forged + "]", "", rejected},
 		"a list that does not end":         {segment, "[" + captured, "", "body: the body is not JSON: byte 61: the text ends before ']'"},
 		"more text behind the list":        {segment, "[" + captured + "] " + forged, "", "body: the body is not JSON: byte 63: more text behind the end of the value"},
 		"a batch with a token":             {both, "[" + captured + "," + forged + "]", "token=another-secret-word", ""},
@@ -294,7 +294,7 @@ func TestRelabelledBodiesAreRefused(t *testing.T) {
 		r.Header = header
 		want := tt.want
 		if want != "" {
-			want = "map: refuse_if: " + want
+			want = "map: reject_if: " + want
 		}
 		if got := outcome(t, con, r); got != want {
 			t.Errorf("%s, %s under %s: %q, want %q", tt.preset, tt.body[:20], tt.topic, got, want)
@@ -390,8 +390,8 @@ func TestFormsThatAreNoneAreRefused(t *testing.T) {
 			"gzip, and named so":         {zipped.String(), "content: the content encoding is gzip, and bodies are read as they come: switch compression off at the sender", []string{"Content-Encoding", "gzip"}},
 			"gzip, and not named":        {zipped.String(), "body: the body is no form: the name of field 1 is not UTF-8 text", nil},
 			"two bytes that are no text": {"\x00\xff", "body: the body is no form: the name of field 1 is not UTF-8 text", nil},
-			"a byte":                     {"\x00", "map: refuse_if: ", nil},
-			"a form of somebody else":    {"hello=1", "map: refuse_if: ", nil},
+			"a byte":                     {"\x00", "map: reject_if: ", nil},
+			"a form of somebody else":    {"hello=1", "map: reject_if: ", nil},
 		} {
 			if got := post(tt.body, tt.headers...); got != tt.want && (!strings.HasSuffix(tt.want, ": ") || !strings.HasPrefix(got, tt.want)) {
 				t.Errorf("%s, %s: %q, want %q", name, what, got, tt.want)
@@ -417,17 +417,17 @@ func TestAnEmptyAcceptTakesAnything(t *testing.T) {
 // event that carries the same field is judged like any other.
 func TestOnlyABareChallengeIsAHandshake(t *testing.T) {
 	con := mustCompile(t, "monday", ownConfig(t, "monday", testSecret), connectors.Options{})
-	const refused = "verify: there is no token in the URL parameter token"
+	const rejected = "verify: there is no token in the URL parameter token"
 	for body, want := range map[string]string{
 		`{"challenge":"abc"}`:                                 "",
 		"\n{\"challenge\":\"abc\"}\n":                         "",
-		`{"challenge":"abc","event":{"type":"create_pulse"}}`: refused,
-		`{"challenge":"abc","x":null}`:                        refused,
-		`{"challenge":"abc","challenge":"def"}`:               refused,
-		`{"challenge":""}`:                                    refused,
-		`{"challenge":{"a":1}}`:                               refused,
-		`[{"challenge":"abc"}]`:                               refused,
-		`{"event":{"type":"create_pulse","challenge":"abc"}}`: refused,
+		`{"challenge":"abc","event":{"type":"create_pulse"}}`: rejected,
+		`{"challenge":"abc","x":null}`:                        rejected,
+		`{"challenge":"abc","challenge":"def"}`:               rejected,
+		`{"challenge":""}`:                                    rejected,
+		`{"challenge":{"a":1}}`:                               rejected,
+		`[{"challenge":"abc"}]`:                               rejected,
+		`{"event":{"type":"create_pulse","challenge":"abc"}}`: rejected,
 	} {
 		if got := outcome(t, con, request(body, "Content-Type", "application/json")); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)

@@ -41,8 +41,8 @@ var jwtMethods = map[string]jwtlib.SigningMethod{
 }
 
 const (
-	longestJWT = 8192
-	jwtSkew    = time.Minute // as clocks differ
+	maxJWT  = 8192
+	jwtSkew = time.Minute // as clocks differ
 )
 
 func (j *jwt) traits() traits { return traits{body: j.bodyHash != "", time: true} }
@@ -67,7 +67,7 @@ func (j *jwt) check(r *Request) string {
 		return "there is no header Authorization"
 	}
 	text, ok := cutPrefixFold(written, "Bearer ")
-	if !ok || len(text) > longestJWT {
+	if !ok || len(text) > maxJWT {
 		return "the header Authorization holds no JWT"
 	}
 	claims := jwtlib.MapClaims{}
@@ -218,7 +218,7 @@ func (k *compiler) jwt(v *verifyRule) verifier {
 		return nil
 	}
 	if v.BodyHash == "" {
-		k.warn(path+".kind", "a JWT without body_hash proves who calls, not what the body says", "set body_hash if the sender puts the body's hash into a claim")
+		k.warn(path+".kind", "a JWT without body_hash shows who calls, not what the body says", "set body_hash if the sender puts the body's hash into a claim")
 	}
 	return j
 }

@@ -41,7 +41,7 @@ type message struct {
 }
 
 // A partWriter appends one part to a digest. Its error says why the request has no such part:
-// what is then signed is not known, so the proof fails.
+// what is then signed is not known, so the check fails.
 type partWriter func(m *message, to *digest) error
 
 // feed writes the parts in their order.
@@ -281,10 +281,10 @@ func parsePublicKey(text, algorithm string) (crypto.PublicKey, error) {
 			return k, nil
 		}
 	}
-	return nil, fmt.Errorf("is a key of another sort than %s", algorithm)
+	return nil, fmt.Errorf("is a key of another kind than %s", algorithm)
 }
 
-// checkedEd25519 refuses the keys of small order, for which one signature fits any message.
+// checkedEd25519 rejects the keys of small order, for which one signature fits any message.
 func checkedEd25519(raw []byte) (crypto.PublicKey, error) {
 	low := bytes.Clone(raw)
 	low[31] &= 0x7f

@@ -98,10 +98,10 @@ func TestWhateverIsSignedCannotBeChanged(t *testing.T) {
 				for name, wrong := range mutations(t, con, s, right, covered) {
 					if got, err := con.Receive(wrong); err == nil {
 						t.Errorf("sample %q with %s was taken: %d events", s.Name, name, len(got.Events))
-					} else if refused := refusedBy(t, err); refused.Stage != connectors.StageVerify || refused.Status != http.StatusUnauthorized {
-						t.Errorf("sample %q with %s: %d at %s: %s", s.Name, name, refused.Status, refused.Stage, refused.Reason)
-					} else if strings.Contains(refused.Reason, word) || refused.Public != "refused" {
-						t.Errorf("sample %q with %s tells too much: %s", s.Name, name, refused.Reason)
+					} else if rejected := rejectedBy(t, err); rejected.Stage != connectors.StageVerify || rejected.Status != http.StatusUnauthorized {
+						t.Errorf("sample %q with %s: %d at %s: %s", s.Name, name, rejected.Status, rejected.Stage, rejected.Reason)
+					} else if strings.Contains(rejected.Reason, word) || rejected.Public != "rejected" {
+						t.Errorf("sample %q with %s tells too much: %s", s.Name, name, rejected.Reason)
 					}
 				}
 				other := mustCompile(t, info.Name, ownConfig(t, info.Name, "another-secret-0123456789abcdef"), connectors.Options{})

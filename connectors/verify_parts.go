@@ -24,7 +24,7 @@ const (
 	partFormSorted = "form_sorted"
 )
 
-// partNames are the words that may stand in parts, besides header:NAME and 'texts'.
+// partNames are the words that parts may hold, besides header:NAME and 'texts'.
 var partNames = []string{
 	"body", "body_base64", partFirstItem, partFormSorted, "method", "url", "path", "timestamp", "id", "secret",
 	"sha256(body)", "hex(sha256(body))", "base64(md5(body))",
@@ -189,18 +189,18 @@ func (k *compiler) parts(v *verifyRule, s *signed) {
 	}
 	s.needsURL, s.needsMethod = has["url"], has["method"]
 	for name := range has {
-		s.signs = append(s.signs, name)
+		s.covers = append(s.covers, name)
 	}
 	for _, header := range s.covered {
-		s.signs = append(s.signs, "header:"+header)
+		s.covers = append(s.covers, "header:"+header)
 	}
 	if has["id"] {
 		for _, header := range s.idHeaders {
-			s.signs = append(s.signs, "header:"+header)
+			s.covers = append(s.covers, "header:"+header)
 		}
 	}
 	if has["timestamp"] && len(s.stamps) > 0 {
-		s.signs = append(s.signs, "header:"+s.stamps[0].header)
+		s.covers = append(s.covers, "header:"+s.stamps[0].header)
 	}
 	if has["timestamp"] && len(s.stamps) == 0 {
 		k.add(path+".parts", "names timestamp, but nothing says where the time is", "write timestamp: {header: X-Timestamp, unit: s}")
@@ -223,7 +223,7 @@ func (k *compiler) parts(v *verifyRule, s *signed) {
 	}
 	if has[partFirstItem] {
 		s.firstOnly = true
-		k.warn(path+".parts", "first_item proves only the first item of a batch, so longer ones are refused", "switch batching off at the sender, or demand a token as well: all_of with kind: token")
+		k.warn(path+".parts", "first_item covers only the first item of a batch, so longer ones are rejected", "switch batching off at the sender, or demand a token as well: all_of with kind: token")
 	}
 	if s.freshness != nil && s.freshness.header != "" && !slices.Contains(s.covered, s.freshness.header) {
 		k.add(path+".freshness.header", "is not signed, so anybody could renew it", "add header:"+s.freshness.header+" to parts")

@@ -35,7 +35,7 @@ func (Key) Schema() map[string]any {
 	}}
 }
 
-// located is a secret with the place it was written at, for problems.
+// located is a secret with the key it was written under, for problems.
 type located struct {
 	path string
 	text string
@@ -121,12 +121,12 @@ func envName(name string) string {
 
 func (k *compiler) adviseSecret(s located, raw []byte) {
 	if strings.TrimSpace(s.text) != s.text {
-		k.warn(s.path, "has space around it, which is part of the key as it stands", "remove the space, unless the sender's secret has it")
+		k.warn(s.path, "has space around it, which is part of the key", "remove the space, unless the sender's secret has it")
 	}
-	if len(raw) < shortestSecret {
+	if len(raw) < minSecret {
 		k.put(Problem{
 			Path: s.path, Warning: true, Code: yamlpos.WeakSecret,
-			Msg: fmt.Sprintf("is only %s long and could be guessed", count(len(raw), "byte")), Hint: fmt.Sprintf("use one of %d or more", shortestSecret),
+			Msg: fmt.Sprintf("is only %s long and could be guessed", count(len(raw), "byte")), Hint: fmt.Sprintf("use one of %d or more", minSecret),
 		})
 	}
 }

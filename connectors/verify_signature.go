@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// longestSignature is the longest written signature that is looked at, in characters: RSA of
+// maxSignature is the longest written signature that is looked at, in characters: RSA of
 // 8192 bits in hexadecimal.
-const longestSignature = 2048
+const maxSignature = 2048
 
-// mostSignatures bounds how many entries of a list are tried: each costs a comparison, and
+// maxSignatures bounds how many entries of a list are tried: each costs a comparison, and
 // senders send one per secret.
-const mostSignatures = 32
+const maxSignatures = 32
 
 // entries yields the names and values of a header such as t=1,v1=aa,v1=bb. Entries without
-// the assign mark are yielded with an empty name. Space may stand around entries, as in every list
+// the assign mark are yielded with an empty name. Space may be around entries, as in every list
 // in a header (RFC 9110, 5.6.1).
 func entries(header, separator, assign string) func(yield func(name, value string) bool) {
 	return func(yield func(string, string) bool) {
 		rest := header
-		for n := 0; rest != "" && n < mostSignatures; n++ {
+		for n := 0; rest != "" && n < maxSignatures; n++ {
 			entry, after, _ := strings.Cut(rest, separator)
 			rest = after
 			name, value, ok := strings.Cut(strings.TrimSpace(entry), assign)
@@ -38,7 +38,7 @@ func entries(header, separator, assign string) func(yield func(name, value strin
 // written exactly so: small letters for hex, capitals for hex_upper, the standard alphabet and all of
 // its padding for base64. Only base64url has its padding or not: RFC 4648 keeps it, JOSE does not.
 func decodeSignature(to []byte, written, encoding string) (decoded []byte, ok bool) {
-	if written == "" || len(written) > longestSignature {
+	if written == "" || len(written) > maxSignature {
 		return to, false
 	}
 	at := len(to)
@@ -94,14 +94,14 @@ func looksLike(written string) string {
 	switch {
 	case written == "":
 		return "empty"
-	case len(written) > longestSignature:
+	case len(written) > maxSignature:
 		return "longer than any signature"
 	case strings.Trim(written, "0123456789abcdef") == "" && len(written)%2 == 0:
 		return "hexadecimal in small letters"
 	case strings.Trim(written, "0123456789ABCDEF") == "" && len(written)%2 == 0:
 		return "hexadecimal in capitals, which is hex_upper"
 	case strings.Trim(strings.TrimRight(written, "="), "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_") == "":
-		return "some sort of base64, or not the whole of it"
+		return "some kind of base64, or not the whole of it"
 	default:
 		return "neither hexadecimal nor base64"
 	}

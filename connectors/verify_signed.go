@@ -14,21 +14,21 @@ import (
 // SignedKeys are the keys of kind signed; jwt and standard_webhooks use some of them.
 type SignedKeys struct {
 	Algorithm    string     `yaml:"algorithm" validate:"oneof=hmac-sha1 hmac-sha256 hmac-sha384 hmac-sha512 sha256 ed25519 rsa-sha256 ecdsa-p256-sha256" doc:"For signed: what makes the signature. sha256 is the plain hash, with the secret as one of the parts."`
-	Signature    *Signature `yaml:"signature" doc:"For signed: where the signature stands and how it is written."`
+	Signature    *Signature `yaml:"signature" doc:"For signed: which header holds the signature and how it is written."`
 	Parts        []string   `yaml:"parts" doc:"For signed: what is signed, in order: body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, header:NAME, a text in 'quotes', or a hash of the body: sha256(body) as bytes, hex(sha256(body)), base64(sha256(body)); also md5, sha1 and sha512."`
-	Timestamp    *Timestamp `yaml:"timestamp" doc:"For signed: the time that is signed, and how old it may be. For standard_webhooks, whose time stands in a header of its own, only tolerance and skew."`
-	Freshness    *Timestamp `yaml:"freshness" doc:"For signed: where the time to check stands, if that is not the one that is signed."`
+	Timestamp    *Timestamp `yaml:"timestamp" doc:"For signed: the time that is signed, and how old it may be. For standard_webhooks, whose time is in a header of its own, only tolerance and skew."`
+	Freshness    *Timestamp `yaml:"freshness" doc:"For signed: where the time to check is, if that is not the one that is signed."`
 	ID           string     `yaml:"id" doc:"For signed: the header behind the part id."`
 	Key          *Key       `yaml:"key" doc:"For signed and standard_webhooks: how the secret becomes a key, or the public keys."`
 	URL          *URLRule   `yaml:"url" doc:"For signed: how the part url is written."`
-	BodyRequired *bool      `yaml:"body_required" doc:"For signed and standard_webhooks: refuse a request without a body even when its signature is right; true unless said otherwise."`
+	BodyRequired *bool      `yaml:"body_required" doc:"For signed and standard_webhooks: reject a request without a body even when its signature is right; true unless said otherwise."`
 }
 
-// A Signature says where a signature stands and how it is written.
+// A Signature says which header holds a signature and how it is written.
 type Signature struct {
 	Header   []string `yaml:"header" validate:"required" doc:"The header; of several the first that the request has." example:"X-Signature"`
 	Encoding string   `yaml:"encoding" validate:"required,oneof=hex hex_upper base64 base64url" doc:"How its bytes are written, exactly: hex in small letters, hex_upper in capitals, base64 with its padding."`
-	Prefix   string   `yaml:"prefix" doc:"What stands in front of it." example:"sha256="`
+	Prefix   string   `yaml:"prefix" doc:"The text before it." example:"sha256="`
 	List     *List    `yaml:"list" doc:"Where one header holds several signatures."`
 }
 
@@ -73,7 +73,7 @@ type signed struct {
 	list        *List
 	parts       []partWriter
 	covered     []string // headers among the parts: each may come only once
-	signs       []string // what is covered: names of parts, and header:NAME for what stands behind id and timestamp
+	covers      []string // what is signed: names of parts, and header:NAME for what is behind id and timestamp
 	needsURL    bool
 	needsMethod bool
 	idHeaders   []string // the header behind the part id, in the same order as headers or one for all
@@ -82,7 +82,7 @@ type signed struct {
 	keys        []key
 	extra       []tagged // keys for other entries of the list, such as v1a
 	needsBody   bool
-	firstOnly   bool // only the first item of a batch is signed, and nothing else proves the others
+	firstOnly   bool // only the first item of a batch is signed, and nothing else covers the others
 
 	buffers sync.Pool // *[]byte for decoded signatures
 }
@@ -94,7 +94,7 @@ type tagged struct {
 }
 
 func (s *signed) traits() traits {
-	return traits{body: true, time: len(s.stamps) > 0 || s.freshness != nil, parts: s.signs}
+	return traits{body: true, time: len(s.stamps) > 0 || s.freshness != nil, parts: s.covers}
 }
 
 func (s *signed) carried(r *Request) bool { return s.header(r) >= 0 }
@@ -126,7 +126,7 @@ func (s *signed) check(r *Request) string {
 		return reason
 	}
 	if s.needsBody && len(r.Body) == 0 {
-		return "the body is empty, and an empty body proves nothing"
+		return "the body is empty, and an empty body shows nothing"
 	}
 	m := message{parts: s.parts, request: r}
 	if reason := s.fill(&m, at, written); reason != "" {
@@ -137,7 +137,7 @@ func (s *signed) check(r *Request) string {
 	}
 	if s.firstOnly {
 		if _, rest, err := firstItem(r.Body); err != nil || (len(rest) > 0 && rest[0] != ']') {
-			return "the body is a batch, of which the signature proves only the first item: switch batching off at the sender, or demand a token as well (all_of with kind: token)"
+			return "the body is a batch, of which the signature covers only the first item: switch batching off at the sender, or demand a token as well (all_of with kind: token)"
 		}
 	}
 	return s.fresh(&m, at)
@@ -281,7 +281,7 @@ func matchesAny(keys []key, m *message, sig []byte) (right bool, err error) {
 	return right, err
 }
 
-// mismatch tells the operator what went into the comparison, so that the part that differs
+// mismatch says to the operator what went into the comparison, so that the part that differs
 // can be found, and nothing that would help to forge one.
 func (s *signed) mismatch(m *message, at, signatures int) string {
 	var b strings.Builder
@@ -444,7 +444,7 @@ func (k *compiler) signed(v *verifyRule) verifier {
 	return s
 }
 
-// needsBody reports whether the proof itself refuses an empty body. Where nothing is said, that is
+// needsBody reports whether the verifier itself rejects an empty body. Where nothing is said, that is
 // only needed if the body's reader would take one.
 func (k *compiler) needsBody(v *Verify) bool {
 	if v.BodyRequired != nil {

@@ -33,7 +33,7 @@ func (k *compiler) standard(v *verifyRule) verifier {
 		s.parts = append(s.parts, partFor(name, nil))
 	}
 	for _, header := range slices.Concat(ids, times) {
-		s.signs = append(s.signs, "header:"+header)
+		s.covers = append(s.covers, "header:"+header)
 	}
 	encoding := keyBase64OrWhsec
 	var public []string

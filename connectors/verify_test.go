@@ -52,14 +52,14 @@ func mac(text string) []byte {
 func outcome(t testing.TB, con *connectors.Connector, r connectors.Request) string {
 	t.Helper()
 	_, err := con.Receive(r)
-	refused := refusedBy(t, err)
-	if refused == nil {
+	rejected := rejectedBy(t, err)
+	if rejected == nil {
 		return ""
 	}
-	if strings.Contains(refused.Error(), testSecret) {
-		t.Errorf("the refusal holds the secret: %s", refused.Reason)
+	if strings.Contains(rejected.Error(), testSecret) {
+		t.Errorf("the refusal holds the secret: %s", rejected.Reason)
 	}
-	return refused.Error()
+	return rejected.Error()
 }
 
 func TestSignedRequests(t *testing.T) {
@@ -86,12 +86,12 @@ func TestSignedRequests(t *testing.T) {
 		"an id that is signed":           {`verify: {kind: signed, algorithm: hmac-sha256, id: X-Id, signature: {header: X-Signature, encoding: hex}, parts: [id, body], secret: ` + testSecret + `}`, request(testBody, "X-Signature", zeros, "X-Id", "d-1"), "verify: the signature does not match: 1 signature tried against 1 key, body of 64 bytes, id d-1"},
 		"two different ones":             {body, request(testBody, "X-Signature", right, "X-Signature", zeros), "verify: the header X-Signature came twice with different values"},
 		"the same one twice":             {body, request(testBody, "X-Signature", right, "X-Signature", right), ""},
-		"base64 where hex should be":     {body, request(testBody, "X-Signature", base64.StdEncoding.EncodeToString(mac(testBody))), "verify: the header X-Signature should hold hex, but is some sort of base64, or not the whole of it"},
+		"base64 where hex should be":     {body, request(testBody, "X-Signature", base64.StdEncoding.EncodeToString(mac(testBody))), "verify: the header X-Signature should hold hex, but is some kind of base64, or not the whole of it"},
 		"an empty one":                   {body, request(testBody, "X-Signature", ""), "verify: the header X-Signature should hold hex, but is empty"},
 		"one as long as a book":          {body, request(testBody, "X-Signature", strings.Repeat("a", 4000)), "verify: the header X-Signature should hold hex, but is longer than any signature"},
 		"time in a header":               {stamped, request(testBody, "X-Signature", withTime, "X-Time", unix), ""},
 		"a prefix in capitals":           {stamped, request(testBody, "X-Signature", strings.Replace(withTime, "sha", "SHA", 1), "X-Time", unix), "verify: the header X-Signature does not begin with sha256="},
-		"base64 without its padding":     {stamped, request(testBody, "X-Signature", strings.TrimRight(withTime, "="), "X-Time", unix), "verify: the header X-Signature should hold base64, but is some sort of base64, or not the whole of it"},
+		"base64 without its padding":     {stamped, request(testBody, "X-Signature", strings.TrimRight(withTime, "="), "X-Time", unix), "verify: the header X-Signature should hold base64, but is some kind of base64, or not the whole of it"},
 		"no prefix":                      {stamped, request(testBody, "X-Signature", withTime[7:], "X-Time", unix), "verify: the header X-Signature does not begin with sha256="},
 		"no time":                        {stamped, request(testBody, "X-Signature", withTime), "verify: there is no header X-Time"},
 		"two times":                      {stamped, request(testBody, "X-Signature", withTime, "X-Time", unix, "X-Time", "1"), "verify: the header X-Time came twice with different values"},
@@ -375,11 +375,11 @@ func TestAddresses(t *testing.T) {
 func TestMonitorTakesAndTells(t *testing.T) {
 	con := connector(t, "verify: {kind: token, from: bearer, mode: monitor}\nsecret: "+testSecret)
 	got, err := con.Receive(request(testBody))
-	if err != nil || len(got.Events) != 1 || got.Unproven != "there is no token in the header Authorization" {
+	if err != nil || len(got.Events) != 1 || got.Unverified != "there is no token in the header Authorization" {
 		t.Errorf("Receive = %+v, %v", got, err)
 	}
 	got, err = con.Receive(request(testBody, "Authorization", "Bearer "+testSecret))
-	if err != nil || got.Unproven != "" {
+	if err != nil || got.Unverified != "" {
 		t.Errorf("a proven request: %+v, %v", got, err)
 	}
 }
@@ -522,7 +522,7 @@ func TestFreshnessMayStandInTheBody(t *testing.T) {
 		t.Errorf("an old one: %q", got)
 	}
 	r = request(`{}`, "X-Signature", hex.EncodeToString(mac(`{}`)))
-	if got := outcome(t, con, r); got != "verify: the body has no at, where the time should stand" {
+	if got := outcome(t, con, r); got != "verify: the body has no at, where the time should be" {
 		t.Errorf("one without: %q", got)
 	}
 }
@@ -544,12 +544,12 @@ func FuzzSignatureHeaders(f *testing.F) {
 			}
 			r.Header["Webhook-Id"], r.Header["Webhook-Timestamp"] = []string{"a"}, []string{stamp}
 			_, err := con.Receive(r)
-			refused := refusedBy(t, err)
-			if refused == nil || refused.Stage != connectors.StageVerify {
+			rejected := rejectedBy(t, err)
+			if rejected == nil || rejected.Stage != connectors.StageVerify {
 				t.Fatalf("%s took %q: %v", signed[i], header, err)
 			}
-			if strings.Contains(refused.Reason, testSecret) {
-				t.Fatalf("the reason holds the secret: %s", refused.Reason)
+			if strings.Contains(rejected.Reason, testSecret) {
+				t.Fatalf("the reason holds the secret: %s", rejected.Reason)
 			}
 		}
 	})

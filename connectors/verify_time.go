@@ -15,13 +15,13 @@ import (
 // Webhooks libraries use.
 const defaultTolerance = 5 * time.Minute
 
-// A Timestamp says where the time of a request stands and how old it may be. Exactly one of
+// A Timestamp says where the time of a request is and how old it may be. Exactly one of
 // Header, List and Body is set.
 type Timestamp struct {
 	Header string `yaml:"header" doc:"The header that holds it."`
 	List   string `yaml:"list" doc:"The entry of the signature's list that holds it." example:"t"`
 	Body   string `yaml:"body" doc:"The path in a JSON body that holds it; it is read after the signature was found right."`
-	Unit   string `yaml:"unit" validate:"oneof=s ms rfc3339 http_date auto" doc:"How it is written; auto tells seconds from milliseconds by size."`
+	Unit   string `yaml:"unit" validate:"oneof=s ms rfc3339 http_date auto" doc:"How it is written; auto distinguishes seconds from milliseconds by size."`
 
 	Optional  bool            `yaml:"optional" doc:"For freshness: a request without a time is taken."`
 	Tolerance units.Duration  `yaml:"tolerance" doc:"How old it may be; 5m unless said otherwise." example:"5m"`
@@ -44,7 +44,7 @@ type stamp struct {
 func (s *stamp) stale(text string, now time.Time) string {
 	t, ok := parseTime(text, s.unit, time.UTC)
 	if !ok {
-		if s.body != nil { // what a body holds is not told
+		if s.body != nil { // what a body holds is not repeated
 			return fmt.Sprintf("the timestamp in the body, of %s, cannot be read as %s", count(len(text), "character"), unitWords(s.unit))
 		}
 		return fmt.Sprintf("the timestamp %q cannot be read as %s", short(text), unitWords(s.unit))
@@ -59,7 +59,7 @@ func (s *stamp) stale(text string, now time.Time) string {
 	return ""
 }
 
-// fromBody is the time that stands in a JSON body.
+// fromBody is the time in a JSON body.
 func (s *stamp) fromBody(body []byte) (text, reason string) {
 	v, err := s.alone.view(sharedText(rawjson.OneReading(trimBOM(body))))
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *stamp) fromBody(body []byte) (text, reason string) {
 		return "", "the body that should hold the time is not JSON: " + err.Error()
 	}
 	if text = s.body.text(v); text == "" && !s.optional {
-		return "", "the body has no " + s.body.source + ", where the time should stand"
+		return "", "the body has no " + s.body.source + ", where the time should be"
 	}
 	return text, ""
 }
@@ -140,7 +140,7 @@ func (k *compiler) stamp(path string, t *Timestamp, inList bool) *stamp {
 		s.body, s.alone = e, standAlone(e)
 	}
 	if sources != 1 {
-		k.add(path, "wants exactly one of header, list and body", "write where the time stands")
+		k.add(path, "wants exactly one of header, list and body", "write where the time is")
 		return nil
 	}
 	return s

@@ -230,9 +230,9 @@ func (k *compiler) token(v *verifyRule) verifier {
 		}
 		alone := standAlone(e)
 		t.read = func(r *Request) (string, error) {
-			doc, refused := v.body.read(r)
-			if refused != nil {
-				return "", refused
+			doc, rejected := v.body.read(r)
+			if rejected != nil {
+				return "", rejected
 			}
 			found, err := alone.view(doc.text)
 			if err != nil {

@@ -114,7 +114,7 @@ func TestWhatACRMAnswersIsJudged(t *testing.T) {
 		"trouble for now":              {status(503, "Retry-After", "90"), "503 Service Unavailable", false, 90 * time.Second},
 		"too many":                     {status(429, "Retry-After", "7"), "429 Too Many Requests", false, 7 * time.Second},
 		"too many, without a word":     {status(429), "429 Too Many Requests", false, firstPause},
-		"too many, for a day":          {status(429, "Retry-After", "86400"), "429 Too Many Requests", false, longestPause},
+		"too many, for a day":          {status(429, "Retry-After", "86400"), "429 Too Many Requests", false, maxRetryAfter},
 		"an answer without a body":     {status(204), "204 No Content", true, 0},
 		"a redirect to another host":   {redirect(elsewhere.URL + "/c"), "it answers with a redirect to another host", true, 0},
 		"a redirect with a user in it": {func(w http.ResponseWriter, r *http.Request) { redirect("http://u:p@"+r.Host+"/c")(w, r) }, "it answers with a redirect to another host", true, 0},
@@ -489,7 +489,7 @@ func TestAClientsOwnCredentialsNeedNoRefreshToken(t *testing.T) {
 func TestRetryAfterIsReadInBothForms(t *testing.T) {
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
-		"": 0, "7": 7 * time.Second, "-1": 0, "soon": 0, "999999": longestPause, "99999999999999999999": 0,
+		"": 0, "7": 7 * time.Second, "-1": 0, "soon": 0, "999999": maxRetryAfter, "99999999999999999999": 0,
 		"Mon, 02 Mar 2026 12:00:30 GMT": 30 * time.Second, "Mon, 02 Mar 2026 11:00:00 GMT": 0,
 	} {
 		if got := retryAfter(text, now); got != want {

@@ -67,10 +67,10 @@ type Options struct {
 const (
 	// Pauses between attempts: twelve of them take six hours when nobody says otherwise.
 	firstPause = 10 * time.Second
-	mostPause  = 6 * time.Hour
+	maxPause  = 6 * time.Hour
 
-	// mostSteps bounds how many look-ups one event can ask for.
-	mostSteps = 10
+	// maxSteps bounds how many look-ups one event can ask for.
+	maxSteps = 10
 
 	// lastWords is how long after Grace what was found may take to be stored.
 	lastWords = 5 * time.Second

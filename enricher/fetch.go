@@ -65,10 +65,10 @@ const (
 	cacheEntries = 4096
 	cacheBytes   = 32 << 20
 
-	// longestPause bounds what one Retry-After can ask for.
-	longestPause = time.Hour
+	// maxRetryAfter bounds what one Retry-After can ask for.
+	maxRetryAfter = time.Hour
 
-	mostRedirects = 3
+	maxRedirects = 3
 )
 
 // NewClient makes a Client.
@@ -102,7 +102,7 @@ func sameHost(next *http.Request, via []*http.Request) error {
 	if !strings.EqualFold(next.URL.Host, first.Host) || next.URL.Scheme != first.Scheme || next.URL.User != nil {
 		return errElsewhere
 	}
-	if len(via) > mostRedirects {
+	if len(via) > maxRedirects {
 		return errors.New("it answers with too many redirects")
 	}
 	return nil
@@ -258,10 +258,10 @@ func refused(host string, res *http.Response) *FetchError {
 // retryAfter reads the header: seconds or a date.
 func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
-		return min(max(0, time.Duration(seconds)*time.Second), longestPause)
+		return min(max(0, time.Duration(seconds)*time.Second), maxRetryAfter)
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return min(max(0, at.Sub(now)), longestPause)
+		return min(max(0, at.Sub(now)), maxRetryAfter)
 	}
 	return 0
 }

@@ -43,9 +43,9 @@ func (h *hosts) of(connector, name string, perSecond float64) *host {
 	return one
 }
 
-// longestQueue is how long a look-up waits for its turn; beyond it the look-up goes back to
+// maxQueue is how long a look-up waits for its turn; beyond it the look-up goes back to
 // the store, so that it does not wait with a lease running.
-const longestQueue = 10 * time.Second
+const maxQueue = 10 * time.Second
 
 // enter waits for the next turn at the host. A wait that is longer than is good is not begun:
 // then it returns how long it would be.
@@ -58,7 +58,7 @@ func (h *host) enter(ctx context.Context, now time.Time) (wait time.Duration, er
 	}
 	turn := h.pace.ReserveN(now, 1)
 	d := turn.DelayFrom(now)
-	if d > longestQueue {
+	if d > maxQueue {
 		turn.CancelAt(now)
 		return d, nil
 	}

@@ -35,7 +35,7 @@ func (n *Enricher) lookUp(ctx, asking, recording context.Context, l nudgewire.Pe
 	free := false
 	if failed, ok := errors.AsType[*FetchError](err); ok && !failed.Final {
 		free = failed.Free
-		pause := backoff.Next(l.Attempt, firstPause, mostPause, n.Jitter())
+		pause := backoff.Next(l.Attempt, firstPause, maxPause, n.Jitter())
 		if free {
 			pause = 0
 		}
@@ -63,7 +63,7 @@ func (n *Enricher) fill(asking context.Context, rules *Rules, event *nudgewire.E
 	if c == nil {
 		return fmt.Errorf("was not looked up: the config has no connector %q any more", event.Connector)
 	}
-	for range mostSteps {
+	for range maxSteps {
 		next, needed, err := c.Lookup(*event)
 		if err != nil || !needed {
 			return err
@@ -78,7 +78,7 @@ func (n *Enricher) fill(asking context.Context, rules *Rules, event *nudgewire.E
 		}
 		*event = joined
 	}
-	return fmt.Errorf("was not found in %d look-ups", mostSteps)
+	return fmt.Errorf("was not found in %d look-ups", maxSteps)
 }
 
 // giveUp plans the event without what was to be looked up.

@@ -124,7 +124,7 @@ func (c *Client) token(ctx context.Context, l *connectors.Lookup) (string, error
 			return "", unkept(l, err)
 		}
 	}
-	// The place that gives tokens stands for the look-up's in every word.
+	// The host that gives tokens replaces the look-up's in every word.
 	place := *l
 	if u, err := url.Parse(l.Auth.OAuth.TokenURL); err == nil {
 		place.Host = u.Host

@@ -130,12 +130,12 @@ func bodyError(err error, limit int64) error {
 		return err
 	}
 	if errors.Is(err, errBeyond) {
-		return &connectors.Refused{
+		return &connectors.Rejected{
 			Status: http.StatusRequestEntityTooLarge, Stage: connectors.StageSize, Public: "body too large",
 			Reason: "the body is larger than " + units.Number(limit) + " bytes; raise max_body if the sender is right",
 		}
 	}
-	return &connectors.Refused{
+	return &connectors.Rejected{
 		Status: http.StatusBadRequest, Stage: stageCut, Public: "body cut short", Reason: "the body ended early",
 	}
 }

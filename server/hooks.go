@@ -285,12 +285,12 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	}
 	c.name, c.path, c.to = name, path, to
 	if strings.Count(path, "/") > 2 && !to.TakesPath() {
-		return reply, &connectors.Refused{
+		return reply, &connectors.Rejected{
 			Status: http.StatusNotFound, Stage: stageConnector, Public: "no such connector",
 			Reason: "the path goes on behind the connector's name, and this connector takes no token there",
 		}
 	}
-	if !to.Proves() {
+	if !to.Verifies() {
 		// Whoever proves nothing is let in by measure, and before anything is read of it.
 		if h.DiskShort != nil && h.DiskShort() {
 			return reply, turnedAway{turnedDisk}
@@ -327,18 +327,18 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	if err != nil {
 		return reply, err
 	}
-	if to.Proves() && len(got.Events) > 0 {
+	if to.Verifies() && len(got.Events) > 0 {
 		if err := h.measure(to); err != nil {
 			return reply, err
 		}
 	}
-	if got.Unproven != "" {
+	if got.Unverified != "" {
 		// Mode monitor: taken, and what would have been wrong is kept, so that one can tell when
 		// it is safe to enforce.
-		h.keep(c, &connectors.Refused{Status: got.Reply.Status, Stage: stageMonitor, Reason: got.Unproven})
+		h.keep(c, &connectors.Rejected{Status: got.Reply.Status, Stage: stageMonitor, Reason: got.Unverified})
 	}
 	if got.Empty {
-		h.keep(c, &connectors.Refused{Status: got.Reply.Status, Stage: connectors.StageBody, Reason: "taken, but there is no event in it"})
+		h.keep(c, &connectors.Rejected{Status: got.Reply.Status, Stage: connectors.StageBody, Reason: "taken, but there is no event in it"})
 	}
 	if len(got.Events) == 0 {
 		return got.Reply, nil
@@ -374,7 +374,7 @@ func (h *Hooks) tell(c *call, plans []nudgewire.Plan, receipts []nudgewire.Recei
 
 // nobody is the refusal for a path that no connector has.
 func (h *Hooks) nobody(c *call, isHook bool) error {
-	no := &connectors.Refused{
+	no := &connectors.Rejected{
 		Status: http.StatusNotFound, Stage: stageConnector, Public: "no such connector",
 		Reason: "no connector of this name in the config: " + shownPath(c.URL),
 	}
@@ -433,7 +433,7 @@ func receiptBody(receipts []nudgewire.Receipt) []byte {
 
 // refuse answers a request that was not taken, counts it, and keeps a trace of it.
 func (h *Hooks) refuse(w http.ResponseWriter, c *call, err error) {
-	var no *connectors.Refused
+	var no *connectors.Rejected
 	var turned turnedAway
 	switch {
 	case errors.As(err, &turned):
@@ -451,7 +451,7 @@ func (h *Hooks) refuse(w http.ResponseWriter, c *call, err error) {
 		if others, ok := h.lines.notStored.line(h.Now()); ok {
 			h.Log.Error("webhook not stored", zap.String("connector", c.name), zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
-		no = &connectors.Refused{Status: http.StatusServiceUnavailable, Stage: stageStore, Public: "not stored, try again"}
+		no = &connectors.Rejected{Status: http.StatusServiceUnavailable, Stage: stageStore, Public: "not stored, try again"}
 	}
 	switch no.Status {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
@@ -485,8 +485,8 @@ const sampleSize = 512
 // keep stores a trace of a request that was not taken, or was taken unproven, and counts those
 // that there are too many of. A part of the body goes with it only where the request was proven
 // and could not be read, and only when that is wanted: a stranger's words are not worth keeping.
-func (h *Hooks) keep(c *call, no *connectors.Refused) {
-	proven := proves(no.Stage) && c.to != nil && c.to.Proves()
+func (h *Hooks) keep(c *call, no *connectors.Rejected) {
+	proven := proves(no.Stage) && c.to != nil && c.to.Verifies()
 	if !h.traces.keeps(c.name, proven, c.from) {
 		if no.Status >= http.StatusBadRequest {
 			h.traces.counted.Add(1)

@@ -92,8 +92,8 @@ func (t turnedAway) Error() string { return turnedWords[t.why] }
 
 // refused is how it is answered. Slow bodies and too many of a connector leave a trace, too: these
 // have a sender who should know.
-func (t turnedAway) refused() *connectors.Refused {
-	no := &connectors.Refused{Status: http.StatusServiceUnavailable, Stage: stageOverload, Public: "busy, try again", Reason: t.Error()}
+func (t turnedAway) refused() *connectors.Rejected {
+	no := &connectors.Rejected{Status: http.StatusServiceUnavailable, Stage: stageOverload, Public: "busy, try again", Reason: t.Error()}
 	switch t.why {
 	case turnedSlow:
 		no.Status, no.Stage, no.Public = http.StatusRequestTimeout, stageSlow, "body too slow"

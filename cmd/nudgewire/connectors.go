@@ -30,7 +30,7 @@ type listedConnector struct {
 	Name       string   `json:"name"`
 	Title      string   `json:"title"`
 	Preset     string   `json:"preset,omitempty"`
-	Proof      string   `json:"proof"`
+	Verifier   string   `json:"verifier"`
 	Kinds      []string `json:"kinds"`
 	Configured bool     `json:"configured"`
 }
@@ -43,7 +43,7 @@ func (c *cli) connectorsList() *cobra.Command {
 			var rows []listedConnector
 			row := func(i connectors.Info, configured bool) {
 				rows = append(rows, listedConnector{
-					Name: i.Name, Title: i.Title, Preset: i.Preset, Proof: i.Proof, Kinds: i.Kinds, Configured: configured,
+					Name: i.Name, Title: i.Title, Preset: i.Preset, Verifier: i.Verifier, Kinds: i.Kinds, Configured: configured,
 				})
 			}
 			mine := c.configured()
@@ -65,12 +65,12 @@ func (c *cli) connectorsList() *cobra.Command {
 				room = max(leastTold, room-name-title-len("configured")-3*len("  "))
 			}
 			nothing := fail(exitNothing, `"nudgewire connectors list" shows the presets`, "the config has no connectors")
-			err := list(c, rows, nothing, "NAME | SYSTEM | CONFIG | WHAT PROVES A REQUEST", func(r listedConnector) []string {
+			err := list(c, rows, nothing, "NAME | SYSTEM | CONFIG | VERIFIED BY", func(r listedConnector) []string {
 				mark := "-"
 				if r.Configured {
 					mark = "configured"
 				}
-				return []string{r.Name, r.Title, mark, fitted(r.Proof, room)}
+				return []string{r.Name, r.Title, mark, fitted(r.Verifier, room)}
 			})
 			if err == nil && !c.json {
 				c.note(`how to set one up: nudgewire connectors show NAME`)

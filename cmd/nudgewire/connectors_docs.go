@@ -46,9 +46,9 @@ func docsIndex(all []connectors.Info) string {
 	b.WriteString("# Systems that can be connected\n\n")
 	b.WriteString("Find yours, open its page, and follow the steps: one URL to paste there, one secret to paste here.\n")
 	b.WriteString("`nudgewire connectors show NAME` prints the same with your own address in it.\n\n")
-	b.WriteString("| System | Name in the config | What proves a request |\n|---|---|---|\n")
+	b.WriteString("| System | Name in the config | What verifies a request |\n|---|---|---|\n")
 	for _, i := range all {
-		fmt.Fprintf(&b, "| [%s](%s.md) | `%s` | %s |\n", cell(i.Title), i.Name, i.Name, cell(i.Proof))
+		fmt.Fprintf(&b, "| [%s](%s.md) | `%s` | %s |\n", cell(i.Title), i.Name, i.Name, cell(i.Verifier))
 	}
 	b.WriteString("\nYours is not there? If it can post JSON or a form, start with [generic](generic.md). If it signs its\n")
 	b.WriteString("requests, or says things its own way, [describe it in a few lines](own.md).\n")
@@ -138,8 +138,8 @@ func docsPage(i connectors.Info) string {
 		say("```%s\n%s\n```", language, body)
 	}
 
-	say("\n## What is proven, and what is not\n")
-	say("A request is taken when this proves it: %s.\n", i.Proof)
+	say("\n## What is tested, and what is not\n")
+	say("A request is accepted when this verifies it: %s.\n", i.Verifier)
 	if i.Verified != "" {
 		say("%s", i.Verified)
 	}
@@ -176,7 +176,7 @@ func sampleText(body []byte) (language, text string) {
 	return "text", string(body)
 }
 
-// subject is a title without what stands in brackets behind it.
+// subject is a title without what is in brackets behind it.
 func subject(title string) string {
 	name, _, _ := strings.Cut(title, " (")
 	return name

@@ -19,7 +19,7 @@ type shownConnector struct {
 	TokenURL   string              `json:"token_url,omitempty"` // where the sender can set no headers
 	Setup      string              `json:"setup"`
 	Docs       string              `json:"docs,omitempty"`
-	Proof      string              `json:"proof"`
+	Verifier   string              `json:"verifier"`
 	Needs      []connectors.Need   `json:"needs"`
 	Kinds      []string            `json:"kinds"`
 	Words      map[string][]string `json:"words,omitempty"`   // by kind: what the sender calls it
@@ -42,7 +42,7 @@ const noHost = "https://YOUR_HOST"
 
 func (c *cli) connectorsShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "How to set a connector up: the URL to paste and where, what proves it, what it makes",
+		Use: "show NAME", Short: "How to set a connector up: the URL to paste and where, what verifies it, what it makes",
 		Long: `show prints what to do at the sender and in the config to connect a system. It needs no
 config: every preset can be looked at.`,
 		Example: "  nudgewire connectors show shopify",
@@ -81,7 +81,7 @@ func shown(cfg *config.Config, name string) (shownConnector, error) {
 	v := shownConnector{
 		Name: info.Name, Title: info.Title, Preset: info.Preset, Configured: configured,
 		URL: info.URL(base), TokenURL: info.TokenURL(base), Setup: info.Setup, Docs: info.Docs,
-		Proof: info.Proof, Needs: info.Needs, Kinds: info.Kinds, Words: info.Words, Consent: info.Consent, EmailConsent: info.EmailConsent, Duties: info.Duties, Lookups: info.Lookups,
+		Verifier: info.Verifier, Needs: info.Needs, Kinds: info.Kinds, Words: info.Words, Consent: info.Consent, EmailConsent: info.EmailConsent, Duties: info.Duties, Lookups: info.Lookups,
 		Retries: info.Sender.Retries, Disables: info.Sender.Disables, Verified: info.Verified, Warnings: warnings, Snippet: info.Snippet(),
 	}
 	if entry := cfg.Connector(name); entry != "" {
@@ -111,11 +111,11 @@ func (c *cli) showConnector(v shownConnector) {
 	head("The URL to paste")
 	say("  %s", v.URL)
 	if strings.Contains(v.URL, connectors.TokenPlaceholder) {
-		say("  %s stands for the secret: whoever knows this URL can post events", connectors.TokenPlaceholder)
+		say("  %s is where the secret goes: whoever knows this URL can post events", connectors.TokenPlaceholder)
 	}
 	if v.TokenURL != "" {
 		say("  %s", v.TokenURL)
-		say("  where the sender can set no headers; %s stands for the secret", connectors.TokenPlaceholder)
+		say("  where the sender can set no headers; %s is where the secret goes", connectors.TokenPlaceholder)
 	}
 	if strings.HasPrefix(v.URL, noHost) {
 		say("  YOUR_HOST is where the internet reaches the daemon; set server.public_url to it")
@@ -129,8 +129,8 @@ func (c *cli) showConnector(v shownConnector) {
 		say("  %s", v.Docs)
 	}
 
-	head("What proves a request")
-	say("  %s", v.Proof)
+	head("What verifies a request")
+	say("  %s", v.Verifier)
 	for _, n := range v.Needs {
 		say("  %s: %s", n.Key, n.Is)
 	}
@@ -171,7 +171,7 @@ func (c *cli) showConnector(v shownConnector) {
 		say("%s", indent(v.Duties, "  "))
 	}
 	if v.Verified != "" {
-		head("What is proven, and what is not")
+		head("What is tested, and what is not")
 		say("%s", indent(v.Verified, "  "))
 	}
 

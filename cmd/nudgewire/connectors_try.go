@@ -19,15 +19,15 @@ import (
 
 // A testedRequest is what a connector says to a request.
 type testedRequest struct {
-	Verdict   string        `json:"verdict"` // taken, refused or handshake
-	Status    int           `json:"status"`  // what the sender would be answered
-	Stage     string        `json:"stage,omitempty"`
-	Reason    string        `json:"reason,omitempty"`
-	Handshake string        `json:"handshake,omitempty"`
-	Unproven  string        `json:"unproven,omitempty"` // why enforce would refuse what monitor took
-	Signed    bool          `json:"signed_by_us"`
-	Events    []testedEvent `json:"events"`
-	Skipped   []string      `json:"skipped,omitempty"`
+	Verdict    string        `json:"verdict"` // taken, rejected or handshake
+	Status     int           `json:"status"`  // what the sender would be answered
+	Stage      string        `json:"stage,omitempty"`
+	Reason     string        `json:"reason,omitempty"`
+	Handshake  string        `json:"handshake,omitempty"`
+	Unverified string        `json:"unverified,omitempty"` // why enforce would reject what monitor took
+	Signed     bool          `json:"signed_by_us"`
+	Events     []testedEvent `json:"events"`
+	Skipped    []string      `json:"skipped,omitempty"`
 }
 
 type testedEvent struct {
@@ -49,7 +49,7 @@ func (c *cli) connectorsTest() *cobra.Command {
 		Use: "test NAME [FILE]", Short: "Show how a connector reads a request: verdict, events, and the path each field came from",
 		Long: `test reads a request body as the connector would and asks no trigger. The file is signed with
 the connector's own secret first, so that only its content is looked at; --as-is judges the
-request as it was given, with the headers named by -H, as for a request that was refused.
+request as it was given, with the headers named by -H, as for a request that was rejected.
 
 A preset that is not in the config is tried with a secret made up for it.`,
 		Example: `  nudgewire connectors test shopify
@@ -80,7 +80,7 @@ A preset that is not in the config is tried with a secret made up for it.`,
 					if !ours {
 						return fail(exitFailed, "give the request as it came, with --as-is and its headers as -H", "%w", err)
 					}
-					c.note("cannot be signed without the sender's private key, so the proof is left out")
+					c.note("cannot be signed without the sender's private key, so it is sent unsigned")
 				}
 			}
 			return c.tellTest(r, req, !asIs)
@@ -126,9 +126,9 @@ func testable(cfg *config.Config, name string) (r *connectors.Connector, ours bo
 
 func (c *cli) tellTest(r *connectors.Connector, req connectors.Request, signed bool) error {
 	got, origins, err := r.Inspect(req)
-	v := testedRequest{Verdict: "taken", Status: got.Reply.Status, Unproven: got.Unproven, Handshake: got.Handshake, Signed: signed, Events: []testedEvent{}}
-	if no, ok := errors.AsType[*connectors.Refused](err); ok {
-		v.Verdict, v.Status, v.Stage, v.Reason = "refused", no.Status, no.Stage, no.Reason
+	v := testedRequest{Verdict: "taken", Status: got.Reply.Status, Unverified: got.Unverified, Handshake: got.Handshake, Signed: signed, Events: []testedEvent{}}
+	if no, ok := errors.AsType[*connectors.Rejected](err); ok {
+		v.Verdict, v.Status, v.Stage, v.Reason = "rejected", no.Status, no.Stage, no.Reason
 	} else if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (c *cli) tellTest(r *connectors.Connector, req connectors.Request, signed b
 	} else {
 		c.showTest(v)
 	}
-	if v.Verdict == "refused" {
+	if v.Verdict == "rejected" {
 		return errSilent(exitFailed)
 	}
 	return nil
@@ -168,8 +168,8 @@ func testedOf(e *nudgewire.Event, origins []connectors.Origin) testedEvent {
 func (c *cli) showTest(v testedRequest) {
 	say := func(format string, args ...any) { c.say(format+"\n", args...) }
 	switch v.Verdict {
-	case "refused":
-		say("%s: the sender is answered %d (%s)", c.paint(c.out, "31", "refused"), v.Status, v.Stage)
+	case "rejected":
+		say("%s: the sender is answered %d (%s)", c.paint(c.out, "31", "rejected"), v.Status, v.Stage)
 		say("  %s", v.Reason)
 		return
 	case "handshake":
@@ -177,8 +177,8 @@ func (c *cli) showTest(v testedRequest) {
 		return
 	}
 	say("%s: the sender is answered %d %s", c.paint(c.out, "32", "taken"), v.Status, http.StatusText(v.Status))
-	if v.Unproven != "" {
-		say("  not proven, and taken because the proof is only watched: %s", v.Unproven)
+	if v.Unverified != "" {
+		say("  not verified, and taken because verify.mode is monitor: %s", v.Unverified)
 	}
 	for _, s := range v.Skipped {
 		say("  an item became no event: %s", s)

@@ -79,7 +79,7 @@ func (c *cli) request(cfg *config.Config, r *connectors.Connector, file string, 
 	return req, sign(&req, r)
 }
 
-// unsigned is the request with the headers that were given, and no proof of ours.
+// unsigned is the request with the headers that were given, and no signature of ours.
 func (c *cli) unsigned(cfg *config.Config, r *connectors.Connector, file string, f *sampleFlags) (connectors.Request, error) {
 	req := connectors.Request{
 		Method: f.method, Path: "/hooks/" + r.Name(), URL: hookURL(cfg, r.Name()), Header: http.Header{}, Now: time.Now(),
@@ -97,7 +97,7 @@ func (c *cli) unsigned(cfg *config.Config, r *connectors.Connector, file string,
 	return req, nil
 }
 
-// sign gives the request what its sender would prove it by: headers, or a token in its URL.
+// sign gives the request what its sender would sign it with: headers, or a token in its URL.
 func sign(req *connectors.Request, r *connectors.Connector) error {
 	signed, url, err := r.Sign(*req)
 	if err != nil {

@@ -29,7 +29,7 @@ waits or was sent already is not considered.`,
 				return err
 			}
 			got, err := r.Receive(req)
-			if no, ok := errors.AsType[*connectors.Refused](err); ok {
+			if no, ok := errors.AsType[*connectors.Rejected](err); ok {
 				return fail(exitFailed, "", "the daemon would answer %d (%s): %s", no.Status, no.Stage, no.Reason)
 			}
 			if err != nil {

@@ -29,7 +29,7 @@ func (f Form) Encoded(body string) ([]byte, error) {
 		if fields++; fields > maxFields {
 			return nil, fmt.Errorf("has more than %d fields", maxFields)
 		}
-		// url.ParseQuery refuses it, and the parts of a signature are read by that.
+		// url.ParseQuery rejects it, and the parts of a signature are read by that.
 		if strings.IndexByte(pair, ';') >= 0 {
 			return nil, fmt.Errorf("is no form: field %d holds a semicolon that is not written as %%3B", fields)
 		}
@@ -55,7 +55,7 @@ func (f Form) Encoded(body string) ([]byte, error) {
 	return root.appendJSON(nil), nil
 }
 
-// put places a field by its name: contact[fields][12], tags[], or plain.
+// put adds a field by its name: contact[fields][12], tags[], or plain.
 func (f Form) put(at *node, name string, value *node) error {
 	keys := []string{name}
 	if !f.Flat {

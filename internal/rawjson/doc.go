@@ -1,5 +1,4 @@
-// Package rawjson reads and writes JSON as text, without building values: one pass proves a text
-// well-formed and finds the fields that are wanted (Program), and what was found stays a part of
+// Package rawjson reads and writes JSON as text, without building values: one pass checks a text and finds the fields that are wanted (Program), and what was found stays a part of
 // that text.
 //
 // Read in this order: scan.go (the grammar), program.go (many paths in one pass), text.go (what a

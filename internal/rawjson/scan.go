@@ -286,7 +286,7 @@ func hex4(s string, i int) (rune, bool) {
 	return r, true
 }
 
-// Check proves that s is one JSON value.
+// Check checks that s is one JSON value.
 func Check(s string) error {
 	i, err := skipValue(s, SkipSpace(s, 0), 0)
 	if err != nil {

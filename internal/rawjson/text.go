@@ -195,7 +195,7 @@ func OneReading(body []byte) []byte {
 }
 
 // AppendString appends s as a JSON string. Bytes that are no UTF-8 become U+FFFD. It escapes no
-// more than JSON demands: HTML's signs and everything beyond ASCII stay as they are.
+// more than JSON demands: HTML's characters and everything beyond ASCII stay as they are.
 func AppendString(b []byte, s string) []byte {
 	const hexDigits = "0123456789abcdef"
 	b = append(b, '"')
