@@ -47,8 +47,10 @@ var meant = map[string]string{
 	"jobs.*.schedule": "cron", "jobs.*.query": "source: {query: …}", "jobs.*.template": "send: {template: …}", "jobs.*.enabled": "mode: live or mode: off",
 }
 
-// renamed is what keys of earlier builds are called now, wherever a trigger's keys stand.
-var renamed = map[string]string{"again": "on_repeat", "every": "cooldown", "remember": "remember_cancel", "complete_at": "final_status"}
+// renamed is what keys of earlier builds are called now, wherever they are written.
+var renamed = map[string]string{
+	"again": "on_repeat", "every": "cooldown", "remember": "remember_cancel", "complete_at": "final_status", "refuse_if": "reject_if",
+}
 
 // elsewhere is where keys belong that stand at the top of the file.
 var elsewhere = []string{"quiet_hours", "limit", "consent", "on_change", "country", "timezone", "language", "category", "expires", "max_age"}

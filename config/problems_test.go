@@ -24,6 +24,8 @@ func TestEachFaultHasItsWords(t *testing.T) {
 		},
 		"spaces that a web page had":       {"    wait: 45m", "\u00a0\u00a0\u00a0\u00a0wait: 45m", []string{"10:1: these are no-break spaces (U+00A0), as web pages have them: they do not indent; type plain spaces in their place"}},
 		"on: that a tool turned into true": {"    on: shopify.cart.updated", "    on: shopify.cart.updated\n    true: x", []string{`10:5: triggers.remind.true: unknown key; a tool turned on: into true:; write "on": in quotes, so that it stays`}},
+		"a renamed key of a trigger":       {"wait: 45m", "every: 7d", []string{"10:5: triggers.remind.every: was renamed; write cooldown"}},
+		"a renamed key of a connector":     {`{secret: "${SHOP_SECRET}"}`, `{secret: "${SHOP_SECRET}", refuse_if: []}`, []string{"6:39: connectors.shopify.refuse_if: was renamed; write reject_if"}},
 		"a word of another tool: delay":    {"wait:", "delay:", []string{"10:5: triggers.remind.delay: unknown key; write wait"}},
 		"a word of another tool: filter":   {"wait: 45m", "filter: cart.total > 5", []string{"10:5: triggers.remind.filter: unknown key; write if"}},
 		"a word of another tool: when":     {"wait: 45m", "when: cart.total > 5", []string{"10:5: triggers.remind.when: unknown key; write if"}},

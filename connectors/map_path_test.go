@@ -49,7 +49,7 @@ func TestPathsLeadToTexts(t *testing.T) {
 		"a name with a space in quotes":           {`a."with space"`, "s"},
 		"a name that is escaped in the body":      {"café", "escaped name"},
 		"a place":                                 {"phones[1].value", "2"},
-		"the last position":                          {"phones[-1].value", "3"},
+		"the last position":                       {"phones[-1].value", "3"},
 		"a place that is not there":               {"phones[7].value", ""},
 		"a place before the first":                {"phones[-9].value", ""},
 		"a filter":                                {"attributes[key=telephone1].value", "555"},

@@ -302,7 +302,7 @@ func TestRelabelledBodiesAreRefused(t *testing.T) {
 	}
 
 	t.Run("[] lifts the preset's rules", func(t *testing.T) {
-		con := connector(t, "preset: shopify\nrefuse_if: []\nsecret: "+testSecret)
+		con := connector(t, "preset: shopify\nreject_if: []\nsecret: "+testSecret)
 		r := request(checkout, "X-Shopify-Topic", "orders/create", "Content-Type", "application/json")
 		r.Header, _, _ = con.Sign(r)
 		if got := outcome(t, con, r); got != "" {
