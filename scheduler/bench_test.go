@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -36,7 +37,7 @@ func writeList(tb testing.TB, path string, n int) {
 	}
 }
 
-func benchJob(tb testing.TB, o Origin) *Compiled {
+func benchJob(tb testing.TB, o lists.Origin) *Compiled {
 	tb.Helper()
 	all, problems := Compile([]Job{{
 		Name: "bench", Source: o, Country: "GB", Campaign: &Campaign{TemplateID: 1},
@@ -103,7 +104,7 @@ func BenchmarkPartsFromCSV(b *testing.B) {
 	dir := b.TempDir()
 	list := filepath.Join(dir, "list.csv")
 	writeList(b, list, rows)
-	job := benchJob(b, Origin{CSV: list})
+	job := benchJob(b, lists.Origin{CSV: list})
 	copyCSV(b, list, filepath.Join(dir, "warm.csv"))
 	for b.Loop() {
 		plain := copyCSV(b, list, filepath.Join(dir, "copy.csv"))
@@ -125,7 +126,7 @@ func BenchmarkPartsWithExpressions(b *testing.B) {
 	list := filepath.Join(dir, "list.csv")
 	writeList(b, list, rows)
 	all, problems := Compile([]Job{{
-		Name: "bench", Source: Origin{CSV: list}, Country: "GB", Campaign: &Campaign{TemplateID: 1},
+		Name: "bench", Source: lists.Origin{CSV: list}, Country: "GB", Campaign: &Campaign{TemplateID: 1},
 		Columns: yamlpos.Ordered[string]{
 			{Key: "phone", Value: "phone"},
 			{Key: "var_1", Value: `{{ first_name | default: "there" }}`},
@@ -185,7 +186,7 @@ func BenchmarkPartsFromSQLite(b *testing.B) {
 	if err := errors.Join(put.Close(), tx.Commit(), db.Close(), f.Close()); err != nil {
 		b.Fatal(err)
 	}
-	job := benchJob(b, Origin{SQLite: path, Query: "select * from customers"})
+	job := benchJob(b, lists.Origin{SQLite: path, Query: "select * from customers"})
 	copyCSV(b, list, filepath.Join(dir, "warm.csv"))
 	for b.Loop() {
 		plain := copyCSV(b, list, filepath.Join(dir, "copy.csv"))
@@ -208,7 +209,7 @@ func BenchmarkMemory(b *testing.B) {
 	dir := b.TempDir()
 	list := filepath.Join(dir, "list.csv")
 	writeList(b, list, rows)
-	job := benchJob(b, Origin{CSV: list})
+	job := benchJob(b, lists.Origin{CSV: list})
 	for b.Loop() {
 		if tally, _ := buildInto(b, job, filepath.Join(dir, "run")); tally.Kept != int64(rows) {
 			b.Fatalf("%d rows kept", tally.Kept)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -127,7 +128,7 @@ type building struct {
 // run reads the whole source. Only when it returns without an error are the parts, the tally
 // and the previews to be used: a source that fails in its middle fails all of it.
 func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) {
-	var rows Rows
+	var rows lists.Rows
 	err = contained(func() (err error) { rows, err = b.job.source.Open(ctx); return err })
 	if err != nil {
 		return nil, err
@@ -174,14 +175,9 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	b.tally.Rows, b.tally.Kept, b.tally.Parts = b.rows, b.out.kept, len(b.out.parts)
 	files := fileNames{several: b.file.nth > 1} // else the source says which file it is
 	b.tally.Exclusions = files.short(b.left.list())
-	if text, ok := rows.(fromText); ok {
-		b.tally.ReadAs = text.ReadAs()
-	}
-	if source, ok := rows.(noted); ok {
-		b.tally.Notes = source.Notes()
-	}
+	b.tally.ReadAs, b.tally.Notes = lists.ReadAs(rows), lists.Notes(rows)
 	for _, x := range files.short(b.unknown.list()) {
-		if len(b.tally.Notes) < mostNotes {
+		if len(b.tally.Notes) < lists.MaxNotes {
 			b.tally.Notes = append(b.tally.Notes, unknownNote(x))
 		}
 	}
@@ -213,10 +209,10 @@ func contained(f func() error) (err error) {
 }
 
 // read fills batches until the source ends.
-func (b *building) read(ctx context.Context, rows Rows, m *mapper, free <-chan *batch, full chan<- *batch) error {
+func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-chan *batch, full chan<- *batch) error {
 	vars := make([]string, len(m.vars))
-	files, _ := rows.(inFiles)
-	next := func() (row Row, number int64, err error) {
+	files, _ := rows.(lists.InFiles)
+	next := func() (row lists.Row, number int64, err error) {
 		row, number, err = rows.Next()
 		if files != nil && files.File() != b.file.File {
 			b.file = spot{nudgewire.Place{File: files.File()}, b.file.nth + 1}
@@ -238,7 +234,7 @@ func (b *building) read(ctx context.Context, rows Rows, m *mapper, free <-chan *
 				ended = true
 				break
 			}
-			bad, broken := errors.AsType[*RowError](err)
+			bad, broken := errors.AsType[*lists.RowError](err)
 			if err != nil && !broken {
 				return err
 			}
@@ -294,7 +290,7 @@ func (b *building) write(e *encoder, full <-chan *batch, free chan<- *batch) err
 }
 
 // take puts one row into the batch, or leaves it out.
-func (b *building) take(to *batch, row Row, number int64, m *mapper, vars []string) {
+func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars []string) {
 	raw, trouble := m.fill(row, vars)
 	begin := len(to.digits)
 	digits, ok := phones.AppendFast(to.digits, raw, b.job.country)

@@ -41,9 +41,13 @@ func (e *wordError) Error() string { return e.msg }
 // Hint is what to do about it.
 func (e *wordError) Hint() string { return e.hint }
 
+// words are an error and its cure, where it has one.
 func words(err error) (msg, hint string) {
-	if w, ok := errors.AsType[*wordError](err); ok {
-		return w.msg, w.hint
+	if w, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		return w.Error(), w.Hint()
 	}
 	return err.Error(), ""
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
 
@@ -35,7 +36,7 @@ type Template interface {
 type Filler interface {
 	// Fill gives the text; trouble is why the row has none, as the end of a sentence that
 	// begins with the name of the variable: "is empty: {{ first_name }}; give it a default".
-	Fill(row Row) (text, trouble string)
+	Fill(row lists.Row) (text, trouble string)
 }
 
 // Plain is a language of names with defaults: {{ first_name | default: "there" }}.
@@ -144,7 +145,7 @@ type boundPart struct {
 type plainFiller struct{ parts []boundPart }
 
 // Fill puts the row's cells in. Outer space of a cell is not part of its value.
-func (f *plainFiller) Fill(row Row) (text, trouble string) {
+func (f *plainFiller) Fill(row lists.Row) (text, trouble string) {
 	if len(f.parts) == 1 {
 		return f.parts[0].fill(row)
 	}
@@ -159,7 +160,7 @@ func (f *plainFiller) Fill(row Row) (text, trouble string) {
 	return b.String(), ""
 }
 
-func (p *boundPart) fill(row Row) (text, trouble string) {
+func (p *boundPart) fill(row lists.Row) (text, trouble string) {
 	if p.at < 0 {
 		return p.text, ""
 	}
@@ -200,9 +201,9 @@ func findColumn(columns []string, name string, more []string) (int, error) {
 		}
 	}
 	known := append(slices.Clone(columns), more...)
-	hint := "the source has " + listed(columns)
+	hint := "the source has " + lists.Names(columns)
 	if near := nearest.Of(name, known); near != "" {
-		hint = fmt.Sprintf("did you mean %q? The source has %s", near, listed(columns))
+		hint = fmt.Sprintf("did you mean %q? The source has %s", near, lists.Names(columns))
 	}
 	return 0, &noColumnError{wordError{fmt.Sprintf("the source has no column %q", name), hint}, name}
 }
@@ -217,28 +218,6 @@ func placesOf(found []int) string {
 
 func slug(name string) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(name)))
-}
-
-// listed names columns in an error: the first twenty, each cut where it is long.
-func listed(columns []string) string {
-	if len(columns) == 0 {
-		return "no columns"
-	}
-	var b strings.Builder
-	for i, c := range columns {
-		if i == 20 {
-			fmt.Fprintf(&b, " and %d more", len(columns)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		if utf8.RuneCountInString(c) > 40 {
-			c = string([]rune(c)[:39]) + "…"
-		}
-		b.WriteString(c)
-	}
-	return b.String()
 }
 
 // A mapping is a job's columns, compiled.
@@ -293,7 +272,7 @@ type mapper struct {
 const mostRunes = 1024
 
 // fill writes the variables into vars, and gives the phone as it stands in the row.
-func (m *mapper) fill(row Row, vars []string) (phone, trouble string) {
+func (m *mapper) fill(row lists.Row, vars []string) (phone, trouble string) {
 	phone, _ = m.phone.Fill(row)
 	for i, f := range m.vars {
 		text, why := f.Fill(row)

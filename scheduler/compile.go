@@ -3,8 +3,6 @@ package scheduler
 import (
 	"errors"
 	"fmt"
-	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -38,7 +37,7 @@ type Compiled struct {
 	country  string
 	category nudgewire.Category
 	language string
-	source   Source
+	source   lists.Source
 	columns  *mapping
 	title    Template
 }
@@ -55,7 +54,7 @@ func (c *Compiled) Schedule() *Schedule {
 func (c *Compiled) Zone() *time.Location { return c.zone }
 
 // Source is where its rows come from.
-func (c *Compiled) Source() Source { return c.source }
+func (c *Compiled) Source() lists.Source { return c.source }
 
 // Noun is the job as the rest of the program speaks of it.
 func (c *Compiled) Noun(now time.Time) nudgewire.Job {
@@ -182,102 +181,13 @@ func (b *builder) zone(own string) *time.Location {
 	return zone
 }
 
-func (b *builder) source(o Origin) Source {
-	ways := o.ways()
-	switch {
-	case len(ways) == 0:
-		b.bad("source", "name one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp", "does not say where the rows come from")
-		return nil
-	case len(ways) > 1:
-		b.bad("source."+ways[1], "keep one of them; write a job for each", "%s cannot be read together", strings.Join(ways, " and "))
-		return nil
+func (b *builder) source(o lists.Origin) lists.Source {
+	source, problems := o.Compile(b.env.Folder)
+	for _, p := range problems {
+		b.failed = b.failed || !p.Warning
+		b.problems = append(b.problems, Problem{Job: b.job.Name, Path: p.Path, Msg: p.Msg, Hint: p.Hint, Warning: p.Warning})
 	}
-	way := ways[0]
-	database := way == "postgres" || way == "mysql" || way == "sqlite"
-	switch {
-	case database && strings.TrimSpace(o.Query) == "":
-		b.bad("source.query", "write what to select: select phone, first_name from customers", "is missing: a database needs a query")
-	case !database && o.Query != "":
-		b.bad("source.query", "remove it", "only a database has a query, and this is %s", way)
-	case database && writes.MatchString(o.Query):
-		b.warn("source.query", "the session is read-only, so it will fail: begin with select or with", "does not look like a question")
-	}
-	if d := o.Delimiter; d != "" && (len(d) != 1 && d != "tab" && d != `\t` || strings.ContainsAny(d, "\"\r\n")) {
-		b.bad("source.delimiter", "write one sign, or tab", "%q is not a delimiter", d)
-	}
-	switch {
-	case o.HTTP != nil:
-		b.web(o.HTTP)
-	case o.S3 != nil:
-		b.bucket(o.S3)
-	case o.SFTP != nil:
-		b.server(o.SFTP)
-	case way == "csv" || way == "xlsx":
-		if _, err := path.Match(o.CSV+o.XLSX, ""); err != nil {
-			b.bad("source."+way, "close the bracket, or put a \\ in front of it", "%q is not a pattern", o.CSV+o.XLSX)
-		}
-	}
-	s, err := newSource(o, b.env.Folder)
-	if err != nil {
-		b.err("source."+way, err)
-		return nil
-	}
-	if host, hint := unproven(o); host != "" {
-		b.warn("source."+way, hint, "the way to %s is not surely encrypted, or its certificate is not checked: somebody in between could read and change the list", host)
-	}
-	return s
-}
-
-var writes = regexp.MustCompile(`(?is)^\s*(insert|update|delete|merge|drop|alter|create|truncate|grant|copy|replace)\b`)
-
-func (b *builder) web(h *HTTP) {
-	u, err := url.Parse(h.URL)
-	switch {
-	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "":
-		b.bad("source.http.url", "write it like https://crm.example.com/api/contacts", "is not a web address")
-	case u.User != nil:
-		b.bad("source.http.url", "use user and password beside it", "an address with a user name or password in it")
-	case u.Scheme == "http" && !h.AllowPrivate:
-		b.warn("source.http.url", "write https://", "http:// lets everybody on the way read and change the list")
-	}
-	if !h.Bearer.IsZero() && h.User != "" {
-		b.bad("source.http.user", "keep one of them", "bearer and user cannot be used together")
-	}
-	if p := h.Pages; p != nil {
-		if p.By == "cursor" && p.Cursor == "" {
-			b.bad("source.http.pages.cursor", "write the path of the next cursor, such as meta.next", "is missing")
-		}
-		if p.By != "cursor" && p.Cursor != "" {
-			b.bad("source.http.pages.cursor", "remove it, or write by: cursor", "pages are found by %s, which needs no cursor", p.By)
-		}
-		if h.Format == "csv" && p.By == "cursor" {
-			b.bad("source.http.pages.by", "use link, page or offset", "CSV holds no cursor")
-		}
-		if h.Format == "csv" && p.Total != "" {
-			b.bad("source.http.pages.total", "remove it", "CSV holds no count")
-		}
-	}
-}
-
-func (b *builder) bucket(s *S3) {
-	if s.AccessKey.IsZero() != s.SecretKey.IsZero() {
-		b.bad("source.s3", "set both access_key and secret_key, or none for a public bucket", "has one key of the two")
-	}
-	if u, err := url.Parse(s.Endpoint); s.Endpoint != "" && (err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "") {
-		b.bad("source.s3.endpoint", "write it like https://s3.eu-central-1.amazonaws.com", "is not a web address")
-	}
-	if _, err := path.Match(s.Key, ""); err != nil {
-		b.bad("source.s3.key", "close the bracket, or put a \\ in front of it", "%q is not a pattern", s.Key)
-	}
-}
-
-func (b *builder) server(s *SFTP) {
-	if s.Password.IsZero() && s.Key.IsZero() {
-		b.bad("source.sftp", "set key: ${file:/path/to/key}, or password", "has neither key nor password")
-	}
-	if _, err := path.Match(s.Path, ""); err != nil {
-		b.bad("source.sftp.path", "close the bracket, or put a \\ in front of it", "%q is not a pattern", s.Path)
-	}
+	return source
 }
 
 var variableName = regexp.MustCompile(`^var_([1-9][0-9]{0,2})$`)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -117,24 +118,24 @@ jobs:
 }
 
 func TestCompileReportsEverythingAtOnce(t *testing.T) {
-	csv := Origin{CSV: "a.csv"}
+	csv := lists.Origin{CSV: "a.csv"}
 	campaign := &Campaign{TemplateID: 1}
 	tests := map[string]struct {
 		job  Job
 		want []string
 	}{
 		"no source":             {Job{Campaign: campaign}, []string{"j.source: does not say where the rows come from; name one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp"}},
-		"two sources":           {Job{Campaign: campaign, Source: Origin{CSV: "a", SQLite: "b"}}, []string{"j.source.sqlite: csv and sqlite cannot be read together; keep one of them; write a job for each"}},
-		"no query":              {Job{Campaign: campaign, Source: Origin{SQLite: "b"}}, []string{"j.source.query: is missing: a database needs a query; write what to select: select phone, first_name from customers"}},
-		"a query for a file":    {Job{Campaign: campaign, Source: Origin{CSV: "a", Query: "select 1"}}, []string{"j.source.query: only a database has a query, and this is csv; remove it"}},
-		"a query that writes":   {Job{Campaign: campaign, Source: Origin{SQLite: "b", Query: " delete from x"}}, []string{"j.source.query: does not look like a question; the session is read-only, so it will fail: begin with select or with"}},
-		"a broken address":      {Job{Campaign: campaign, Source: Origin{Postgres: secret.New("postgres://u:hush@h:port/x"), Query: "select 1"}}, []string{"j.source.postgres: is not the address of a PostgreSQL database; write postgres://user:password@host:5432/name"}},
-		"a bad web address":     {Job{Campaign: campaign, Source: Origin{HTTP: &HTTP{URL: "crm.example.com"}}}, []string{"j.source.http.url: is not a web address; write it like https://crm.example.com/api/contacts"}},
-		"a password in it":      {Job{Campaign: campaign, Source: Origin{HTTP: &HTTP{URL: "https://a:b@crm.example.com"}}}, []string{"j.source.http.url: an address with a user name or password in it; use user and password beside it"}},
-		"a cursor without path": {Job{Campaign: campaign, Source: Origin{HTTP: &HTTP{URL: "https://crm.example.com", Pages: &Pages{By: "cursor"}}}}, []string{"j.source.http.pages.cursor: is missing; write the path of the next cursor, such as meta.next"}},
-		"half a key":            {Job{Campaign: campaign, Source: Origin{S3: &S3{Bucket: "b", Key: "[", AccessKey: secret.New("a")}}}, []string{"j.source.s3: has one key of the two; set both access_key and secret_key, or none for a public bucket", `j.source.s3.key: "[" is not a pattern; close the bracket, or put a \ in front of it`}},
-		"nobody signs in":       {Job{Campaign: campaign, Source: Origin{SFTP: &SFTP{Host: "h", User: "u", Path: "p"}}}, []string{"j.source.sftp: has neither key nor password; set key: ${file:/path/to/key}, or password"}},
-		"not a sheet":           {Job{Campaign: campaign, Source: Origin{Sheet: "https://example.com"}}, []string{"j.source.sheet: is not a link to a Google sheet; copy the link of the sheet: https://docs.google.com/spreadsheets/d/…/edit#gid=0"}},
+		"two sources":           {Job{Campaign: campaign, Source: lists.Origin{CSV: "a", SQLite: "b"}}, []string{"j.source.sqlite: csv and sqlite cannot be read together; keep one of them; write a job for each"}},
+		"no query":              {Job{Campaign: campaign, Source: lists.Origin{SQLite: "b"}}, []string{"j.source.query: is missing: a database needs a query; write what to select: select phone, first_name from customers"}},
+		"a query for a file":    {Job{Campaign: campaign, Source: lists.Origin{CSV: "a", Query: "select 1"}}, []string{"j.source.query: only a database has a query, and this is csv; remove it"}},
+		"a query that writes":   {Job{Campaign: campaign, Source: lists.Origin{SQLite: "b", Query: " delete from x"}}, []string{"j.source.query: does not look like a question; the session is read-only, so it will fail: begin with select or with"}},
+		"a broken address":      {Job{Campaign: campaign, Source: lists.Origin{Postgres: secret.New("postgres://u:hush@h:port/x"), Query: "select 1"}}, []string{"j.source.postgres: is not the address of a PostgreSQL database; write postgres://user:password@host:5432/name"}},
+		"a bad web address":     {Job{Campaign: campaign, Source: lists.Origin{HTTP: &lists.HTTP{URL: "crm.example.com"}}}, []string{"j.source.http.url: is not a web address; write it like https://crm.example.com/api/contacts"}},
+		"a password in it":      {Job{Campaign: campaign, Source: lists.Origin{HTTP: &lists.HTTP{URL: "https://a:b@crm.example.com"}}}, []string{"j.source.http.url: an address with a user name or password in it; use user and password beside it"}},
+		"a cursor without path": {Job{Campaign: campaign, Source: lists.Origin{HTTP: &lists.HTTP{URL: "https://crm.example.com", Pages: &lists.Pages{By: "cursor"}}}}, []string{"j.source.http.pages.cursor: is missing; write the path of the next cursor, such as meta.next"}},
+		"half a key":            {Job{Campaign: campaign, Source: lists.Origin{S3: &lists.S3{Bucket: "b", Key: "[", AccessKey: secret.New("a")}}}, []string{"j.source.s3: has one key of the two; set both access_key and secret_key, or none for a public bucket", `j.source.s3.key: "[" is not a pattern; close the bracket, or put a \ in front of it`}},
+		"nobody signs in":       {Job{Campaign: campaign, Source: lists.Origin{SFTP: &lists.SFTP{Host: "h", User: "u", Path: "p"}}}, []string{"j.source.sftp: has neither key nor password; set key: ${file:/path/to/key}, or password"}},
+		"not a sheet":           {Job{Campaign: campaign, Source: lists.Origin{Sheet: "https://example.com"}}, []string{"j.source.sheet: is not a link to a Google sheet; copy the link of the sheet: https://docs.google.com/spreadsheets/d/…/edit#gid=0"}},
 		"a gap":                 {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "a", "var_3", "b", "name", "c")}, []string{`j.columns.name: "name" is not a column of a campaign; the service knows phone, var_1, var_2 and so on`, "j.columns: var_2 is missing, and there is var_3; the service counts variables by their place: number them without a gap"}},
 		"an empty column":       {Job{Campaign: campaign, Source: csv, Columns: columns("phone", " ")}, []string{`j.columns.phone: there is no name between {{ and }}; write the name of a column: {{ first_name }}`, "j.columns.phone: is empty; write the name of the column"}},
 		"a broken template":     {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "Hi {{ name")}, []string{`j.columns.var_1: "{{" is not closed; write }} after the name`}},
@@ -147,7 +148,7 @@ func TestCompileReportsEverythingAtOnce(t *testing.T) {
 		"a bad clock":           {Job{Source: csv, Campaign: campaign, Cron: "99 99 99 99 99", Country: "gb"}, []string{`j.country: "gb" is not a country; did you mean "GB"?`, `j.cron: "99 99 99 99 99" is no cron line: end of range (99) above maximum (59): 99; ` + cronHint}},
 		"guards without sense":  {Job{Source: csv, Campaign: campaign, Guard: Guard{MaxChange: 0.5, MaxPoints: 1}}, []string{"j.guard.max_points: points cannot be counted without a price table; set api.price, or remove it", "j.guard.max_change: 50% would hold every run; write more than 100%: 300% holds what is more than three times the last run, or less than a third"}},
 		"too large":             {Job{Source: csv, Campaign: campaign, MaxSize: units.Size(10_000_001)}, []string{"j.max_size: 10000001B is more than the service takes; write 10MB or less"}},
-		"a long delimiter":      {Job{Source: Origin{CSV: "a", Delimiter: ";;"}, Campaign: campaign}, []string{`j.source.delimiter: ";;" is not a delimiter; write one sign, or tab`}},
+		"a long delimiter":      {Job{Source: lists.Origin{CSV: "a", Delimiter: ";;"}, Campaign: campaign}, []string{`j.source.delimiter: ";;" is not a delimiter; write one character, or tab`}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +171,7 @@ func TestCompileReportsEverythingAtOnce(t *testing.T) {
 func TestColumnsAreFilledIn(t *testing.T) {
 	header := []string{"Phone", "First Name", "last_item", "n", "n"}
 	facts := map[string]string{"run.date": "2026-05-04"}
-	row := Row{"+44", " Ann ", ""}
+	row := lists.Row{"+44", " Ann ", ""}
 	tests := map[string]struct{ text, want, trouble, bad string }{
 		"a name":                     {"phone", "+44", "", ""},
 		"a name with a space":        {"First Name", "Ann", "", ""},

@@ -8,9 +8,9 @@
 // each part's rows, bytes and hash. A part is claimed in the store before its first byte
 // leaves; one whose answer was lost is in doubt and stays so until a person decides.
 //
-// The package reads lists and never writes to where they come from. It keeps no message: rows
-// that are delivered one by one are handed to the store as dispatches, and package sender
-// takes them from there. It does not judge whether a phone lives.
+// Package internal/lists reads the rows. This package keeps no message: rows that are delivered one by
+// one are handed to the store as dispatches, and package sender takes them from there. It does not
+// judge whether a phone lives.
 //
 // Before here: package triggers, for the language of templates. After here: apiclient, or
 // package sender.

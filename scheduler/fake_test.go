@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -507,8 +509,8 @@ type listSource struct {
 	fail   error
 }
 
-func (l listSource) String() string                     { return "list" }
-func (l listSource) Open(context.Context) (Rows, error) { return &listRows{l, 0}, nil }
+func (l listSource) String() string                           { return "list" }
+func (l listSource) Open(context.Context) (lists.Rows, error) { return &listRows{l, 0}, nil }
 
 type listRows struct {
 	listSource
@@ -517,7 +519,7 @@ type listRows struct {
 
 func (l *listRows) Header() []string { return l.header }
 func (l *listRows) Close() error     { return nil }
-func (l *listRows) Next() (Row, int64, error) {
+func (l *listRows) Next() (lists.Row, int64, error) {
 	if l.n == len(l.rows) {
 		if l.fail != nil {
 			return nil, int64(l.n), l.fail
@@ -538,13 +540,22 @@ func people(n int) listSource {
 }
 
 // jobOf is a job over a list, in parts of the given size.
-func jobOf(t testing.TB, l Source, j Job) *Compiled {
+func jobOf(t testing.TB, l lists.Source, j Job) *Compiled {
 	t.Helper()
-	j.Source = Origin{CSV: "unused.csv"}
+	j.Source = lists.Origin{CSV: "unused.csv"}
 	if j.Columns == nil {
 		j.Columns = columns("phone", "phone", "var_1", "name")
 	}
 	c := compile(t, j)
 	c.source = l
 	return c
+}
+
+func put(t testing.TB, name string, text []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

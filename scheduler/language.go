@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nudgewire/nudgewire/expressions"
+	"github.com/nudgewire/nudgewire/internal/lists"
 )
 
 // Expressions is the language of triggers over a row's columns: what somebody learned there,
@@ -35,4 +36,4 @@ func (t rowTemplate) Bind(columns []string, facts map[string]string) (Filler, er
 type rowFiller struct{ *expressions.RowFiller }
 
 // Fill puts a row's cells in.
-func (f rowFiller) Fill(row Row) (text, trouble string) { return f.RowFiller.Fill(row) }
+func (f rowFiller) Fill(row lists.Row) (text, trouble string) { return f.RowFiller.Fill(row) }

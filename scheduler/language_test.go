@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire/internal/lists"
 )
 
 func TestColumnsTakeTheExpressionsOfTriggers(t *testing.T) {
 	header := []string{"phone", "first_name", "Last Name", "e-mail", "total", "vip"}
-	row := Row{"+447700900101", " Ada ", "Byrne", "ada@example.com", "49.90"}
+	row := lists.Row{"+447700900101", " Ada ", "Byrne", "ada@example.com", "49.90"}
 	facts := factsOf("winback", time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC), time.UTC)
 	tests := map[string]struct{ text, want, trouble string }{
 		"plain text":                      {"Hello", "Hello", ""},

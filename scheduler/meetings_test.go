@@ -16,6 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -451,7 +452,7 @@ type stalledSource struct{ begun chan struct{} }
 
 func (stalledSource) String() string { return "stalled" }
 
-func (s stalledSource) Open(ctx context.Context) (Rows, error) {
+func (s stalledSource) Open(ctx context.Context) (lists.Rows, error) {
 	close(s.begun)
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -627,7 +628,7 @@ func TestACancelledRunThatSentCounts(t *testing.T) {
 
 func TestAJobThatFiresOftenIsWarnedOf(t *testing.T) {
 	for line, times := range map[string]int{"* 10 * * MON": 60, "* * * * *": 60, "*/15 * * * *": 4, "0 * * * *": 0, "0 10 * * 7": 0, "0,30 9 1 * *": 2} {
-		j := Job{Name: "winback", Cron: line, Source: Origin{CSV: "x.csv"}, Columns: columns("phone", "phone"), Campaign: &Campaign{TemplateID: 7}}
+		j := Job{Name: "winback", Cron: line, Source: lists.Origin{CSV: "x.csv"}, Columns: columns("phone", "phone"), Campaign: &Campaign{TemplateID: 7}}
 		_, problems := Compile([]Job{j}, Env{Country: "GB"})
 		var got []string
 		for _, p := range problems {

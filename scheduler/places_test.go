@@ -11,48 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
-
-// The number of a row is the one that a spreadsheet shows beside it: lines that go on with a cell
-// are no rows, empty rows are.
-func TestARowHasTheNumberThatASpreadsheetShows(t *testing.T) {
-	tests := map[string]struct {
-		text   string
-		origin Origin
-		want   []int64
-	}{
-		"plain":                         {"phone,name\n1,a\n2,b\n", Origin{}, []int64{2, 3}},
-		"cells with line breaks":        {"phone,name\n1,\"a\nb\nc\"\n\"2\n\",\"b\n\"\n3,c\n", Origin{}, []int64{2, 3, 4}},
-		"line breaks of Windows":        {"phone,name\r\n1,\"a\r\nb\"\r\n2,b\r\n", Origin{}, []int64{2, 3}},
-		"column names with line breaks": {"phone,\"first\nname\"\n1,a\n", Origin{}, []int64{2}},
-		"empty rows":                    {"\nphone,name\n\n1,\"a\nb\"\n\n\n2,b\n", Origin{}, []int64{4, 7}},
-		"Excel's own first line":        {"sep=,\nphone,name\n1,a\n", Origin{}, []int64{2}},
-		"no column names":               {"1,a\n2,b\n", Origin{Header: []string{"phone", "name"}}, []int64{1, 2}},
-		"broken rows":                   {"phone,name\n1,\"a\nb\",c\n2\n3,d\n", Origin{}, []int64{2, 3, 4}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			tt.origin.CSV = put(t, "list.csv", []byte(tt.text))
-			got := readAll(t, tt.origin)
-			if diff := cmp.Diff(tt.want, got.Lines); diff != "" || got.End != "" {
-				t.Errorf("numbers (-want +got), end %q:\n%s", got.End, diff)
-			}
-		})
-	}
-	t.Run("an error names the line, too", func(t *testing.T) {
-		got := readAll(t, Origin{CSV: put(t, "list.csv", []byte("sep=,\nphone,name\n1,\"a\nb\"\n2,x\"y\n"))})
-		if want := `row 3 (line 5 of the file) has a quote inside a cell that does not begin with one`; got.End[len(got.End)-len(want):] != want {
-			t.Errorf("it ended with %q", got.End)
-		}
-	})
-	t.Run("a row without end", func(t *testing.T) {
-		_, _, got := end(t, Origin{CSV: put(t, "list.csv", append([]byte("phone,name\n1,a\n\"2,"), make([]byte, longestLine+sample)...))})
-		if want := "PATH: the row behind row 2 is longer than 16 MB: a quote that opens a cell in it is never closed | close it, or set source.quoting: lazy"; got != want {
-			t.Errorf("it ended with %q", got)
-		}
-	})
-}
 
 // Where each row of each part stands is known afterwards, in any order, also of a retry, whose parts
 // are the same files under other numbers.
@@ -85,7 +46,7 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 				rt.Fatal(err)
 			}
 		}
-		job := compile(t, Job{Columns: columns("phone", "phone", "var_1", "name"), Source: Origin{CSV: filepath.Join(dir, "*.csv")}})
+		job := compile(t, Job{Columns: columns("phone", "phone", "var_1", "name"), Source: lists.Origin{CSV: filepath.Join(dir, "*.csv")}})
 		job.MaxSize = units.Size(rapid.Int64Range(60, 600).Draw(rt, "size"))
 		folder := filepath.Join(dir, "run")
 		parts, _ := built(rt, job, folder, nil)
@@ -168,7 +129,7 @@ func TestWhatIsLeftOutNamesItsFile(t *testing.T) {
 		}
 	}
 	b := filepath.Join(dir, "b.csv")
-	_, all := built(t, compile(t, Job{Columns: columns("phone", "phone", "var_1", "name"), Source: Origin{CSV: filepath.Join(dir, "*.csv")}}), filepath.Join(dir, "run"), nil)
+	_, all := built(t, compile(t, Job{Columns: columns("phone", "phone", "var_1", "name"), Source: lists.Origin{CSV: filepath.Join(dir, "*.csv")}}), filepath.Join(dir, "run"), nil)
 	want := []nudgewire.Exclusion{
 		{Kind: KindPhone, Reason: "the phone is too short for GB", Count: 1, First: 2, File: b},
 		{Kind: KindDuplicate, Reason: "an earlier row has the same phone", Count: 1, First: 4, File: b},
@@ -189,7 +150,7 @@ func TestWhatIsLeftOutNamesItsFile(t *testing.T) {
 	if diff := cmp.Diff(rejects, left); diff != "" {
 		t.Error(diff)
 	}
-	_, one := built(t, compile(t, Job{Columns: columns("phone", "phone", "var_1", "name"), Source: Origin{CSV: b}}), filepath.Join(dir, "run"), nil)
+	_, one := built(t, compile(t, Job{Columns: columns("phone", "phone", "var_1", "name"), Source: lists.Origin{CSV: b}}), filepath.Join(dir, "run"), nil)
 	if x := one.tally.Exclusions[0]; x.File != "" || x.First != 2 {
 		t.Errorf("of one file: %+v", x)
 	}

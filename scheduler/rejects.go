@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/nudgewire/nudgewire/internal/lists"
 )
 
 // rejectsFile is the name of the list of rows that were left out.
@@ -29,11 +31,8 @@ type rejects struct {
 func (r *rejects) add(x Reject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.to.write(r.folder, cmp.Or(r.name, rejectsFile), rejectsHead, []string{strconv.FormatInt(x.Row, 10), SafeCell(x.Reason), SafeCell(shortCell(clean(x.Phone))), x.Digits, SafeCell(x.File)})
+	r.to.write(r.folder, cmp.Or(r.name, rejectsFile), rejectsHead, []string{strconv.FormatInt(x.Row, 10), SafeCell(x.Reason), SafeCell(lists.Shorten(clean(x.Phone))), x.Digits, SafeCell(x.File)})
 }
-
-// mostOfPhone is how much is kept of a cell that was taken for a phone, in bytes.
-const mostOfPhone = 100
 
 // SafeCell is a text of somebody else's for a table that people open with a spreadsheet: one that would be a formula
 // there gets an apostrophe in front, which spreadsheets hide, and signs that steer a terminal go. Phones stay as they are.
@@ -51,13 +50,6 @@ func SafeCell(text string) string {
 		return text
 	}
 	return "'" + text
-}
-
-func shortCell(text string) string {
-	if len(text) <= mostOfPhone {
-		return text
-	}
-	return strings.ToValidUTF8(text[:mostOfPhone], "") + "…"
 }
 
 // failed is the first failure so far.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -517,7 +518,7 @@ func TestBadInputEndsInAClearState(t *testing.T) {
 	broken := people(5000)
 	broken.fail = errors.New("connection reset")
 	tests := map[string]struct {
-		source Source
+		source lists.Source
 		job    Job
 		disk   int
 		state  nudgewire.RunState
@@ -709,13 +710,13 @@ func TestAHaltHoldsTheNextPart(t *testing.T) {
 // brokenSource panics in its middle.
 type brokenSource struct{ listSource }
 
-func (b brokenSource) Open(context.Context) (Rows, error) {
+func (b brokenSource) Open(context.Context) (lists.Rows, error) {
 	return &brokenRows{listRows{b.listSource, 0}}, nil
 }
 
 type brokenRows struct{ listRows }
 
-func (b *brokenRows) Next() (Row, int64, error) {
+func (b *brokenRows) Next() (lists.Row, int64, error) {
 	if b.n == 700 {
 		panic("index out of range")
 	}

@@ -92,7 +92,7 @@ func New(o Options) *Scheduler {
 		o.Now = time.Now
 	}
 	if o.Sleep == nil {
-		o.Sleep = pause
+		o.Sleep = func(ctx context.Context, d time.Duration) error { backoff.Sleep(ctx, d); return context.Cause(ctx) }
 	}
 	if o.Jitter == nil {
 		o.Jitter = backoff.Jitter

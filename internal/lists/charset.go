@@ -1,0 +1,205 @@
+package lists
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// The encodings of a text.
+const (
+	utf8Text    = "utf-8"
+	utf16Text   = "utf-16"    // by its BOM, else little endian
+	utf16BEText = "utf-16-be" // found out only
+	westernText = "windows-1252"
+)
+
+const byteOrderMark = "\xef\xbb\xbf"
+
+// letters makes text of the bytes of cells. UTF-8 and Windows-1252 differ only in bytes above
+// 127, so a list is in neither until its first such byte, and in one of them from then on: no
+// list need be read twice, and an accent in its last row counts as much as one in its first.
+//
+// Where bytes speak for both, a list is in two encodings, mostly because somebody pasted one
+// into another. Taking it for either would send people names such as "ZoÃ«", so it is not taken.
+type letters struct {
+	is   string // "" while every byte was below 128
+	told bool   // by the job: then no byte speaks against it
+	seen string // for utf8Text and westernText: what spoke for it, as the beginning of a sentence
+}
+
+// lettersOf says how a text is written as far as its beginning shows: by its BOM, or by the zeros
+// between Latin letters in UTF-16. told is source.encoding.
+func lettersOf(head []byte, told string) letters {
+	if told != "" && told != "auto" {
+		return letters{is: told, told: true}
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte(byteOrderMark)):
+		return letters{is: utf8Text, seen: "it begins with the mark of UTF-8 (EF BB BF)"}
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return letters{is: utf16Text}
+	}
+	even, odd := 0, 0
+	for i, b := range head {
+		if b == 0 {
+			if i%2 == 0 {
+				even++
+			} else {
+				odd++
+			}
+		}
+	}
+	switch {
+	case odd*3 > len(head) && even < odd/4:
+		return letters{is: utf16Text}
+	case even*3 > len(head) && odd < even/4:
+		return letters{is: utf16BEText}
+	}
+	return letters{}
+}
+
+// String is the encoding for people.
+func (l *letters) String() string {
+	switch l.is {
+	case westernText:
+		return "windows-1252"
+	case utf16Text, utf16BEText:
+		return "UTF-16"
+	default:
+		return "UTF-8"
+	}
+}
+
+// read makes text of the cells of a row, in place. place names the row. The error ends the list,
+// but for a *RowError: a row that is not in UTF-8, in a list of which the job says that it is.
+func (l *letters) read(row Row, place func() string) error {
+	for i, cell := range row {
+		switch {
+		case l.is == "" && isASCII(cell):
+		case l.is == westernText && isASCII(cell):
+		case l.is == "" || l.is == westernText:
+			if err := l.look(cell, place); err != nil {
+				return err
+			}
+			if l.is == westernText {
+				row[i] = western(cell)
+			}
+		case utf8.ValidString(cell):
+		case l.told:
+			return &RowError{"the row is not written in UTF-8"}
+		default:
+			if err := l.look(cell, place); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isASCII reports whether every byte is below 128.
+func isASCII(s string) bool {
+	for len(s) >= 8 { // one load: cells are looked at once for each row of a list
+		eight := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if eight&0x8080808080808080 != 0 {
+			return false
+		}
+		s = s[8:]
+	}
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// look takes from the bytes of a cell which encoding the list is in; an error where they, or these
+// and earlier ones, speak for both.
+func (l *letters) look(cell string, place func() string) error {
+	if l.told {
+		return nil
+	}
+	good, bad := "", ""
+	for i := 0; i < len(cell); {
+		_, size := utf8.DecodeRuneInString(cell[i:])
+		switch {
+		case cell[i] < utf8.RuneSelf:
+		case size > 1:
+			if good == "" {
+				good = cell[i : i+size]
+			}
+		case bad == "":
+			bad = cell[i : i+1]
+		}
+		i += size
+	}
+	speaks := func(is, of string) {
+		if l.is == "" {
+			l.is, l.seen = is, of
+		}
+	}
+	const two = "two encodings in one list: "
+	cure := "save the list as UTF-8; or set source.encoding, to utf-8, which leaves out the rows that are not, or to windows-1252, which takes every byte for a letter"
+	asUTF8, asWestern := "", ""
+	if good != "" {
+		asUTF8 = fmt.Sprintf("%s has the bytes % X, which are UTF-8 for %q", place(), good, good)
+		speaks(utf8Text, asUTF8)
+	}
+	if bad != "" {
+		asWestern = fmt.Sprintf("%s has the byte %X, which is not UTF-8", place(), bad)
+		speaks(westernText, asWestern)
+	}
+	switch {
+	case l.is == utf8Text && bad != "":
+		return &wordError{two + asWestern + ", and " + l.seen, cure}
+	case l.is == westernText && good != "":
+		return &wordError{two + asUTF8 + ", and " + l.seen, cure}
+	}
+	return nil
+}
+
+// westernSigns are the letters of Windows-1252 above 127.
+var westernSigns = func() (signs [128]rune) {
+	for i := range signs {
+		signs[i] = charmap.Windows1252.DecodeByte(byte(128 + i))
+	}
+	return signs
+}()
+
+// western is the text of a cell in Windows-1252.
+func western(cell string) string {
+	var b strings.Builder
+	b.Grow(len(cell) + len(cell)/4 + utf8.UTFMax)
+	for i := range len(cell) {
+		if c := cell[i]; c < utf8.RuneSelf {
+			b.WriteByte(c)
+		} else {
+			b.WriteRune(westernSigns[c-utf8.RuneSelf])
+		}
+	}
+	return b.String()
+}
+
+// decode takes the BOM away and makes UTF-8 of UTF-16. Bytes of the other encodings pass: what
+// parts cells and rows is the same in all of them, and letters looks at the cells.
+func decode(r *bufio.Reader, encoding string) io.Reader {
+	switch encoding {
+	case utf16Text:
+		return transform.NewReader(r, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
+	case utf16BEText:
+		return transform.NewReader(r, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder())
+	default:
+		if head, err := r.Peek(len(byteOrderMark)); err == nil && string(head) == byteOrderMark {
+			_, _ = r.Discard(len(byteOrderMark)) // it was just seen
+		}
+		return r
+	}
+}

@@ -1,0 +1,317 @@
+package lists
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// A finder knows where files are: on this machine, in a bucket, on a server.
+type finder interface {
+	// find opens the place and lists the files that match, in the order of their names. done, where
+	// it is not nil, closes the place, also after an error.
+	find(ctx context.Context) (files []file, done func() error, err error)
+}
+
+// A file is one list. stamp tells one state of its content from another.
+type file interface {
+	name() string
+	open(ctx context.Context) (io.ReadCloser, error)
+	stamp(ctx context.Context) (string, error)
+}
+
+// A fileSource reads files one after the other as one list. What a file is, its first bytes
+// say: gzip, a workbook, or text.
+type fileSource struct {
+	kind, where string
+	finder      finder
+	origin      Origin
+}
+
+// String names the source.
+func (s *fileSource) String() string { return s.kind + " " + s.where }
+
+// Open finds the files and begins with the first.
+func (s *fileSource) Open(ctx context.Context) (Rows, error) {
+	v := s.origin.vigil(ctx)
+	files, done, err := s.finder.find(v.ctx)
+	if err != nil {
+		err = v.explain(err)
+		if done != nil { // the place was opened, and its list cannot be had
+			err = errors.Join(err, done())
+		}
+		v.close()
+		return nil, within(s.String(), err)
+	}
+	r := &fileRows{vigil: v, source: s, files: files, done: done, several: len(files) > 1}
+	if len(files) == 0 {
+		return nil, errors.Join(within(s.String(), errors.New("no file has such a name")), r.Close())
+	}
+	if err := r.begin(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	r.header = slices.Clone(r.at.Header())
+	return r, nil
+}
+
+// MaxNotes bounds the notes about one list.
+const MaxNotes = 20
+
+type fileRows struct {
+	vigil   *vigil
+	source  *fileSource
+	files   []file // the first is being read
+	done    func() error
+	several bool
+	header  []string
+	at      Rows
+	before  string // stamp of the file that is being read
+	name    string // of the file that is being read
+	read    int64
+	texts   textWays
+	notes   []string
+}
+
+// Header are the columns of the first file; every other one has the same.
+func (r *fileRows) Header() []string { return r.header }
+
+// File is the file that the last row came from.
+func (r *fileRows) File() string { return r.name }
+
+// Notes are those of the files that were read to their end.
+func (r *fileRows) Notes() []string { return r.notes }
+
+// ReadAs says how the texts were read that were read to their end.
+func (r *fileRows) ReadAs() string { return r.texts.String() }
+
+// Next reads on, from file to file.
+func (r *fileRows) Next() (Row, int64, error) {
+	for {
+		row, line, err := r.at.Next()
+		if err == nil {
+			return row, line, nil
+		}
+		if !errors.Is(err, io.EOF) {
+			if _, ok := errors.AsType[*RowError](err); ok {
+				return row, line, err
+			}
+			return nil, line, within(r.files[0].name(), err)
+		}
+		if err := r.end(); err != nil {
+			return nil, line, err
+		}
+		if len(r.files) == 0 {
+			return nil, 0, io.EOF
+		}
+		if err := r.begin(); err != nil {
+			return nil, 0, err
+		}
+		if !slices.Equal(r.header, r.at.Header()) {
+			return nil, 1, within(r.files[0].name(), fmt.Errorf("has the columns %s, and the first file has %s: files of one list need the same", Names(r.at.Header()), Names(r.header)))
+		}
+	}
+}
+
+// begin opens the first of the files that are left.
+func (r *fileRows) begin() error {
+	f := r.files[0]
+	stamp, err := r.stamp(f)
+	if err != nil {
+		return within(f.name(), err)
+	}
+	var body io.ReadCloser
+	err = r.vigil.while(func() (err error) {
+		body, err = f.open(r.vigil.ctx)
+		return err
+	})
+	if err != nil {
+		return within(f.name(), err)
+	}
+	body = watchedBody{body, r.vigil}
+	r.before, r.name = stamp, f.name()
+	r.at, err = readTable(body, r.source.origin, &r.read)
+	if err != nil {
+		r.at = nil
+		return within(f.name(), errors.Join(err, body.Close()))
+	}
+	return nil
+}
+
+func (r *fileRows) stamp(f file) (stamp string, err error) {
+	err = r.vigil.while(func() (err error) {
+		stamp, err = f.stamp(r.vigil.ctx)
+		return err
+	})
+	return stamp, err
+}
+
+// end closes the file that was read to its end, and makes sure that it is the one that was
+// opened: a list to which somebody is still writing would be sent by half.
+func (r *fileRows) end() error {
+	f := r.files[0]
+	r.texts.add(r.at)
+	if one, ok := r.at.(noted); ok {
+		for _, note := range one.Notes() {
+			if r.several {
+				note = f.name() + ": " + note
+			}
+			if len(r.notes) < MaxNotes {
+				r.notes = append(r.notes, note)
+			}
+		}
+	}
+	if err := r.at.Close(); err != nil {
+		return within(f.name(), err)
+	}
+	r.at = nil
+	stamp, err := r.stamp(f)
+	if err != nil {
+		return within(f.name(), err)
+	}
+	if stamp != r.before {
+		return within(f.name(), ErrChanged)
+	}
+	r.files = r.files[1:]
+	return nil
+}
+
+// Close lets go of what is open.
+func (r *fileRows) Close() error {
+	var errs []error
+	if r.at != nil {
+		errs = append(errs, r.at.Close())
+		r.at = nil
+	}
+	if r.done != nil {
+		errs = append(errs, r.done())
+		r.done = nil
+	}
+	if r.vigil.ctx.Err() != nil {
+		errs = nil // what was cut off cannot be closed well, and the reading has said why
+	}
+	r.vigil.close()
+	return errors.Join(errs...)
+}
+
+// readTable looks at the first bytes of a list and reads it as what it is. The rows own body.
+func readTable(body io.ReadCloser, o Origin, read *int64) (Rows, error) {
+	limit := &limited{r: body, left: o.MaxBytes.Bytes(), read: read}
+	if limit.left <= 0 {
+		limit.left = int64(4 * units.Size(1e9))
+	}
+	head := bufio.NewReaderSize(limit, sample)
+	magic, err := head.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	switch {
+	case len(magic) >= 2 && magic[0] == 0x1f && magic[1] == 0x8b:
+		unzip, err := gzip.NewReader(head)
+		if err != nil {
+			return nil, fmt.Errorf("is no gzip file: %w", err)
+		}
+		// What comes out counts too: a small file can hold a large one.
+		inner := &limited{r: unzip, left: limit.left, read: new(int64)}
+		text := bufio.NewReaderSize(inner, sample)
+		if magic, err := text.Peek(4); err == nil && string(magic) == workbookMagic {
+			return readWorkbook(text, body, o)
+		}
+		return readCSV(text, body, o)
+	case string(magic) == workbookMagic:
+		return readWorkbook(head, body, o)
+	case string(magic) == "\xd0\xcf\x11\xe0":
+		return nil, errors.New("is a workbook of the old .xls kind: save it as .xlsx or CSV")
+	default:
+		return readCSV(head, body, o)
+	}
+}
+
+// limited reads up to a limit and fails beyond it, where io.LimitReader would end the list
+// as if it were whole.
+type limited struct {
+	r    io.Reader
+	left int64
+	read *int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	*l.read += int64(n)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, ErrTooLarge
+	}
+	return n, err
+}
+
+// localFiles are files on this machine, by a pattern; a relative one starts at folder.
+type localFiles struct{ folder, pattern string }
+
+func (l localFiles) find(context.Context) ([]file, func() error, error) {
+	names, err := expand(inFolder(literal(l.folder), l.pattern), os.Stat, func(folder string) ([]string, error) { return namesOf(os.ReadDir(folder)) })
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(names) == 0 { // a name may hold the signs of a pattern
+		if name := inFolder(l.folder, l.pattern); exists(name) {
+			names = []string{name}
+		}
+	}
+	var files []file
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			continue
+		}
+		files = append(files, localFile{path: name, shown: l.shown(name)})
+	}
+	if len(files) == 0 && l.relative() {
+		return nil, nil, fmt.Errorf("no file in %s has such a name", l.folder)
+	}
+	return files, nil, nil
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+func (l localFiles) relative() bool { return l.folder != "" && !filepath.IsAbs(l.pattern) }
+
+// shown is a file's name as the config would write it.
+func (l localFiles) shown(path string) string {
+	if l.relative() {
+		if short, err := filepath.Rel(l.folder, path); err == nil {
+			return short
+		}
+	}
+	return path
+}
+
+type localFile struct{ path, shown string }
+
+func (f localFile) name() string { return f.shown }
+
+func (f localFile) open(context.Context) (io.ReadCloser, error) {
+	return os.Open(f.path)
+}
+
+func (f localFile) stamp(context.Context) (string, error) {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return "", err
+	}
+	return stampOf(info), nil
+}
+
+// stampOf tells a file's states apart by size and time of the last write.
+func stampOf(info os.FileInfo) string {
+	return fmt.Sprintf("%d %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
+}

@@ -1,0 +1,88 @@
+package lists
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// A bucket is where objects of S3 are found.
+type bucket struct{ S3 }
+
+func newBucket(s S3) bucket { return bucket{s} }
+
+// mostObjects bounds the listing: a pattern that matches more is a mistake.
+const mostObjects = 10_000
+
+func (b bucket) find(ctx context.Context) ([]file, func() error, error) {
+	endpoint := cmp.Or(b.Endpoint, "https://s3.amazonaws.com")
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" {
+		return nil, nil, errors.New("endpoint is not a web address")
+	}
+	t := transport(b.AllowPrivate)
+	done := func() error { t.CloseIdleConnections(); return nil }
+	client, err := minio.New(u.Host, &minio.Options{
+		Creds:     credentials.NewStaticV4(b.AccessKey.Reveal(), b.SecretKey.Reveal(), ""),
+		Secure:    u.Scheme != "http",
+		Region:    b.Region,
+		Transport: t,
+	})
+	if err != nil {
+		return nil, done, err
+	}
+	if !strings.ContainsAny(b.Key, "*?[") {
+		return []file{object{client, b.Bucket, b.Key}}, done, nil
+	}
+	prefix := b.Key[:strings.IndexAny(b.Key, "*?[")]
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var files []file
+	seen := 0
+	for one := range client.ListObjects(ctx, b.Bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
+		if one.Err != nil {
+			return nil, done, one.Err
+		}
+		if seen++; seen > mostObjects {
+			return nil, done, fmt.Errorf("more than %d objects begin with %q: write a longer key", mostObjects, prefix)
+		}
+		ok, err := path.Match(b.Key, one.Key)
+		if err != nil {
+			return nil, done, fmt.Errorf("the key %q is no pattern: %w", b.Key, err)
+		}
+		if ok && !strings.HasSuffix(one.Key, "/") {
+			files = append(files, object{client, b.Bucket, one.Key})
+		}
+	}
+	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.name(), b.name()) })
+	return files, done, nil
+}
+
+// An object is one file in a bucket.
+type object struct {
+	client      *minio.Client
+	bucket, key string
+}
+
+func (o object) name() string { return o.bucket + "/" + o.key }
+
+func (o object) open(ctx context.Context) (io.ReadCloser, error) {
+	return o.client.GetObject(ctx, o.bucket, o.key, minio.GetObjectOptions{})
+}
+
+func (o object) stamp(ctx context.Context) (string, error) {
+	info, err := o.client.StatObject(ctx, o.bucket, o.key, minio.StatObjectOptions{})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d %s", info.Size, info.ETag), nil
+}
