@@ -89,15 +89,6 @@ func BenchmarkMessageStatus(b *testing.B) {
 	})
 }
 
-func BenchmarkAppendTemplate(b *testing.B) {
-	m := TemplateMessage{Phone: testPhone, Template: "cart_reminder", Language: "en", Variables: []string{"Ada", "Blue kettle", "https://shop.example.com/c/1"}}
-	var buf []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		buf = appendTemplate(buf[:0], m)
-	}
-}
-
 func BenchmarkReadAnswer(b *testing.B) {
 	said := []byte(`{"success":true,"message_id":9007199254740993}`)
 	b.ReportAllocs()

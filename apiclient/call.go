@@ -3,11 +3,11 @@ package apiclient
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -18,20 +18,16 @@ const (
 	maxDrain  = 256 << 10 // read beyond that to keep the connection; past it, the connection goes
 )
 
-// buffers hold answers while a call runs. One that grew large is let go.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
-
-func giveBack(b *[]byte) {
-	if cap(*b) <= 2*maxAnswer {
-		*b = (*b)[:0]
-		buffers.Put(b)
+// send posts request as JSON and reads the answer.
+func (c *Client) send(ctx context.Context, e *endpoint, request any) (Answer, error) {
+	var content bytes.Buffer
+	encoder := json.NewEncoder(&content)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(request); err != nil {
+		return Answer{}, &CallError{Call: e.name, Outcome: Rejected, Err: err}
 	}
-}
-
-// send posts the JSON in content and reads the answer.
-func (c *Client) send(ctx context.Context, e *endpoint, content []byte) (Answer, error) {
-	b := &body{src: bytes.NewReader(content)}
-	return c.post(ctx, e, e.pattern, b, int64(len(content)), c.timeout)
+	content.Truncate(content.Len() - 1) // the line end
+	return c.post(ctx, e, e.pattern, &body{src: &content}, int64(content.Len()), c.timeout)
 }
 
 // post makes the one request of a call that asks the service to do something.
@@ -44,28 +40,38 @@ func (c *Client) post(ctx context.Context, e *endpoint, pattern *http.Request, b
 	defer cancel()
 	req := pattern.WithContext(ctx)
 	req.Body, req.ContentLength = b, size
-	resp, err := c.transport.RoundTrip(req)
+	resp, page, cut, err := c.exchange(c.transport, e, req, b, patience) //nolint:bodyclose // exchange closes it
+	if resp == nil {
+		return Answer{}, err
+	}
 	if err != nil {
-		return Answer{}, e.broken(err, b, patience)
+		return Answer{HTTPStatus: resp.StatusCode, Raw: rawText(string(page))}, err
 	}
-	defer resp.Body.Close()
-	page := buffers.Get().(*[]byte)
-	defer giveBack(page)
-	// A 2xx whose body is cut was taken all the same, so the error says only that there is
-	// less to read.
-	whole := readBounded(resp.Body, page, e.longest) == nil
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return Answer{HTTPStatus: resp.StatusCode, Raw: rawText(string(*page))}, c.refused(e, resp, *page)
-	}
-	a := readAnswer(*page, whole)
+	// A 2xx whose body is cut was taken all the same: there is only less to read.
+	a := readAnswer(page, cut == nil)
 	a.HTTPStatus = resp.StatusCode
-	if isWebPage(resp, *page) {
-		return a, &CallError{Call: e.name, Outcome: InDoubt, HTTPStatus: resp.StatusCode, Words: c.words(resp, *page), Err: ErrWebPage}
+	if isWebPage(resp, page) {
+		return a, &CallError{Call: e.name, Outcome: InDoubt, HTTPStatus: resp.StatusCode, Words: c.words(resp, page), Err: ErrWebPage}
 	}
 	if a.denied {
-		return a, &CallError{Call: e.name, Outcome: Rejected, HTTPStatus: resp.StatusCode, Words: c.words(resp, *page)}
+		return a, &CallError{Call: e.name, Outcome: Rejected, HTTPStatus: resp.StatusCode, Words: c.words(resp, page)}
 	}
 	return a, nil
+}
+
+// exchange makes a request and reads the head of its answer; cut is why there is no more of it. An answer
+// outside 2xx is an error as well. b is nil for a call that only asks.
+func (c *Client) exchange(t *http.Transport, e *endpoint, req *http.Request, b *body, patience time.Duration) (resp *http.Response, page []byte, cut, err error) {
+	resp, err = t.RoundTrip(req)
+	if err != nil {
+		return nil, nil, nil, e.broken(err, b, patience)
+	}
+	defer resp.Body.Close()
+	page, cut = readBounded(resp.Body, e.longest)
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		err = c.refused(e, resp, page)
+	}
+	return resp, page, cut, err
 }
 
 // isWebPage reports whether an answer is a page for people, as a proxy, a maintenance page or the
@@ -90,33 +96,19 @@ func (c *Client) refused(e *endpoint, resp *http.Response, page []byte) *CallErr
 
 var errTooLong = errors.New("answer longer than 64 KB")
 
-// readBounded reads at most longest bytes into page, and on to the end of the answer where
-// that is near: a connection is used again only then.
-func readBounded(r io.Reader, page *[]byte, longest int) error {
-	p := (*page)[:0]
-	defer func() { *page = p }()
-	for {
-		if len(p) == cap(p) {
-			p = append(p, 0)[:len(p)]
-		}
-		n, err := r.Read(p[len(p):min(cap(p), longest+1)])
-		p = p[:len(p)+n]
-		if err == io.EOF {
-			if len(p) > longest {
-				p = p[:longest]
-				return errTooLong
-			}
-			return nil
-		}
-		if len(p) > longest {
-			p = p[:longest]
-			if _, err := io.CopyN(io.Discard, r, maxDrain); err != nil && err != io.EOF { //nolint:errorlint // io.Reader's contract is the bare io.EOF
-				return err
-			}
-			return errTooLong
-		}
-		if err != nil {
-			return err
-		}
+// readBounded reads at most longest bytes, and on to the end of the answer where that is near: a
+// connection is used again only then.
+func readBounded(r io.Reader, longest int64) ([]byte, error) {
+	page, err := io.ReadAll(io.LimitReader(r, longest))
+	if err != nil {
+		return page, err
+	}
+	switch n, err := io.CopyN(io.Discard, r, maxDrain); {
+	case n > 0:
+		return page, errTooLong
+	case errors.Is(err, io.EOF):
+		return page, nil
+	default:
+		return page, err
 	}
 }

@@ -11,6 +11,7 @@
 package apiclient
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -22,9 +23,9 @@ import (
 
 // Defaults for the fields of Options that are left zero.
 const (
-	DefaultConcurrency = 32
-	DefaultTimeout     = 10 * time.Second
-	DefaultUserAgent   = "nudgewire"
+	defaultConcurrency = 32
+	defaultTimeout     = 10 * time.Second
+	defaultUserAgent   = "nudgewire"
 )
 
 // idleTimeout is how long a connection may wait unused. Widespread servers close theirs
@@ -76,7 +77,7 @@ type Client struct {
 type endpoint struct {
 	name    string
 	pattern *http.Request
-	longest int // most bytes of an answer that are looked at
+	longest int64 // most bytes of an answer that are looked at
 }
 
 // New returns a client, or what is wrong with the options in words for their writer.
@@ -91,15 +92,9 @@ func New(o Options) (*Client, error) {
 	if o.Concurrency < 0 || o.Timeout < 0 {
 		return nil, errors.New("concurrency and timeout must not be negative")
 	}
-	if o.Concurrency == 0 {
-		o.Concurrency = DefaultConcurrency
-	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = DefaultUserAgent
-	}
+	o.Concurrency = cmp.Or(o.Concurrency, defaultConcurrency)
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.UserAgent = cmp.Or(o.UserAgent, defaultUserAgent)
 	c := &Client{
 		transport: newTransport(o.Concurrency, o.Timeout),
 		asking:    newTransport(o.Concurrency, o.Timeout),

@@ -35,14 +35,13 @@ func OutcomeOf(err error) Outcome {
 	return InDoubt
 }
 
-// What an error of a call may be about, for errors.Is.
+// What an error of a call may be about, for errors.Is. What its status means, TroubleOf says.
 var (
-	ErrUnauthorized = errors.New("the service refuses the API key")                    // 401 and 403
-	ErrNotFound     = errors.New("the service does not know it")                       // 404 and 410
-	ErrWebPage      = errors.New("a web page, and not an answer of the service")       // a 2xx from a proxy, say
-	ErrUnreadable   = errors.New("the answer cannot be read")                          // a status answer in no known shape
-	ErrFileSize     = errors.New("the file does not have the size that was told")      // CreateCampaign
-	ErrBadMessageID = errors.New("a message id is one or more digits, 64 at the most") // MessageStatus
+	ErrWebPage    = errors.New("a web page, and not an answer of the service") // a 2xx from a proxy, say
+	ErrUnreadable = errors.New("the answer cannot be read")                    // a status answer in no known shape
+	ErrFileSize   = errors.New("the file does not have the announced size")    // CreateCampaign
+
+	errBadMessageID = errors.New("a message id is one or more digits, 64 at the most")
 )
 
 // A CallError is a call that was not accepted, and what follows from that.
@@ -92,18 +91,6 @@ func (e *CallError) Error() string {
 
 // Unwrap is what broke.
 func (e *CallError) Unwrap() error { return e.Err }
-
-// Is makes errors.Is tell trouble with the key from a thing that does not exist.
-func (e *CallError) Is(target error) bool {
-	switch e.HTTPStatus {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return target == ErrUnauthorized
-	case http.StatusNotFound, http.StatusGone:
-		return target == ErrNotFound
-	default:
-		return false
-	}
-}
 
 // broken is the error of a call that got no answer: NotAccepted when its content can be proven
 // not to have left, else InDoubt. b is nil for a call that only asks.

@@ -453,15 +453,3 @@ func TestOutcomeOf(t *testing.T) {
 		})
 	}
 }
-
-func TestCallErrorTellsKeyTroubleFromNotFound(t *testing.T) {
-	tests := map[int]error{401: ErrUnauthorized, 403: ErrUnauthorized, 404: ErrNotFound, 410: ErrNotFound, 400: nil, 0: nil}
-	for status, about := range tests {
-		err := fmt.Errorf("poll: %w", &CallError{HTTPStatus: status})
-		for _, e := range []error{ErrUnauthorized, ErrNotFound, ErrUnreadable} {
-			if got, want := errors.Is(err, e), errors.Is(about, e); got != want {
-				t.Errorf("status %d is %q: %v, want %v", status, e, got, want)
-			}
-		}
-	}
-}

@@ -3,12 +3,8 @@ package apiclient
 import (
 	"context"
 
-	"github.com/nudgewire/nudgewire/internal/rawjson"
 	"github.com/nudgewire/nudgewire/internal/valid"
 )
-
-// usual is how many bytes hold most requests.
-const usual = 384
 
 // A TemplateMessage is one approved template for one phone.
 //
@@ -19,7 +15,7 @@ type TemplateMessage struct {
 	Phone     string   `json:"phone" validate:"required,number,min=7,max=15"` // digits with country code: "447700900123"
 	Template  string   `json:"template" validate:"required"`                  // the approved template's name
 	Language  string   `json:"language" validate:"required"`
-	Variables []string `json:"variables"` // fill the template's places in order; their number is not checked here
+	Variables []string `json:"variables,omitempty"` // fill the template's places in order; their number is not checked here
 
 	Header *Header `json:"-" validate:"-"` // the media above the text; nil without; SendTemplate checks it by itself
 }
@@ -28,7 +24,7 @@ type TemplateMessage struct {
 type Header struct {
 	Type     string `json:"header_media_type" validate:"required,oneof=image video document"`
 	URL      string `json:"header_media_url" validate:"required,http_url"`
-	Filename string `json:"filename" validate:"excluded_unless=Type document"` // optional
+	Filename string `json:"filename,omitempty" validate:"excluded_unless=Type document"` // optional
 }
 
 // A campaignMessage is the body of 4.2, a textMessage that of 4.4, an upload the form of 4.3.
@@ -72,7 +68,10 @@ func (c *Client) SendTemplate(ctx context.Context, m TemplateMessage) (Answer, e
 			return Answer{}, err
 		}
 	}
-	return c.send(ctx, c.template, appendTemplate(make([]byte, 0, usual), m))
+	return c.send(ctx, c.template, struct {
+		TemplateMessage
+		*Header
+	}{m, m.Header})
 }
 
 // SendCampaign triggers the pre-defined campaign for one phone (digits with country code).
@@ -80,11 +79,11 @@ func (c *Client) SendTemplate(ctx context.Context, m TemplateMessage) (Answer, e
 // Source: Messaging Automation Service API v1, 4.2 (POST /send-campaign). Errors are those of
 // SendTemplate.
 func (c *Client) SendCampaign(ctx context.Context, phone, campaignID string) (Answer, error) {
-	if err := checked(c.campaign.name, &campaignMessage{phone, campaignID}); err != nil {
+	m := campaignMessage{phone, campaignID}
+	if err := checked(c.campaign.name, &m); err != nil {
 		return Answer{}, err
 	}
-	content := appendField(appendPhone(make([]byte, 0, usual), phone), "campaign_id", campaignID)
-	return c.send(ctx, c.campaign, append(content, '}'))
+	return c.send(ctx, c.campaign, &m)
 }
 
 // SendText sends a plain text message to one phone (digits with country code).
@@ -96,44 +95,9 @@ func (c *Client) SendText(ctx context.Context, phone, text string) (Answer, erro
 	if c.text == nil {
 		return Answer{}, &CallError{Call: "text", Outcome: Rejected, Err: ErrNoTextPath}
 	}
-	if err := checked(c.text.name, &textMessage{phone, text}); err != nil {
+	m := textMessage{phone, text}
+	if err := checked(c.text.name, &m); err != nil {
 		return Answer{}, err
 	}
-	content := appendField(appendPhone(make([]byte, 0, usual), phone), "message", text)
-	return c.send(ctx, c.text, append(content, '}'))
-}
-
-func appendPhone(b []byte, phone string) []byte {
-	return rawjson.AppendString(append(b, `{"phone":`...), phone)
-}
-
-func appendTemplate(b []byte, m TemplateMessage) []byte {
-	b = appendPhone(b, m.Phone)
-	b = appendField(b, "template", m.Template)
-	b = appendField(b, "language", m.Language)
-	if len(m.Variables) > 0 {
-		b = append(b, `,"variables":[`...)
-		for i, v := range m.Variables {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = rawjson.AppendString(b, v)
-		}
-		b = append(b, ']')
-	}
-	if h := m.Header; h != nil {
-		b = appendField(b, "header_media_type", h.Type)
-		b = appendField(b, "header_media_url", h.URL)
-		if h.Filename != "" {
-			b = appendField(b, "filename", h.Filename)
-		}
-	}
-	return append(b, '}')
-}
-
-// appendField appends `,"name":"value"`; name needs no escaping.
-func appendField(b []byte, name, value string) []byte {
-	b = append(b, ',', '"')
-	b = append(b, name...)
-	return rawjson.AppendString(append(b, '"', ':'), value)
+	return c.send(ctx, c.text, &m)
 }

@@ -25,14 +25,13 @@ type Status struct {
 // Source: Messaging Automation Service API v1, 4.5 (GET /message-status/{message_id}). id is
 // the digits of Answer.MessageID.
 //
-// Every error is a *CallError. Asking changes nothing, so its Outcome matters less than what
-// errors.Is finds: ErrUnauthorized (the key), ErrNotFound (not known, or not yet),
-// ErrUnreadable (an answer in no known shape, or about another message), ErrBadMessageID
-// (nothing was asked). A connection that the service had closed is replaced silently.
+// Every error is a *CallError. Asking changes nothing, so its Outcome matters less than its
+// HTTPStatus (404: not known, or not yet), its Trouble, and ErrUnreadable: an answer in no known
+// shape, or about another message. A connection that the service had closed is replaced silently.
 func (c *Client) MessageStatus(ctx context.Context, id string) (Status, error) {
 	e := c.status
 	if len(id) > maxDigits || !digits(id) {
-		return Status{}, &CallError{Call: e.name, Outcome: Rejected, Err: ErrBadMessageID}
+		return Status{}, &CallError{Call: e.name, Outcome: Rejected, Err: errBadMessageID}
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -40,29 +39,26 @@ func (c *Client) MessageStatus(ctx context.Context, id string) (Status, error) {
 	u := *e.pattern.URL
 	u.Path += id
 	req.URL = &u
-	resp, err := c.asking.RoundTrip(req)
-	if err != nil {
-		return Status{}, e.broken(err, nil, c.timeout)
+	resp, page, cut, err := c.exchange(c.asking, e, req, nil, c.timeout)
+	if resp == nil {
+		return Status{}, err
 	}
-	defer resp.Body.Close()
-	page := buffers.Get().(*[]byte)
-	defer giveBack(page)
-	err = readBounded(resp.Body, page, e.longest)
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return Status{Raw: rawText(string(*page))}, c.refused(e, resp, *page)
+	text := string(page)
+	if err != nil {
+		return Status{Raw: rawText(text)}, err
 	}
 	unreadable := func(why error) (Status, error) {
-		return Status{Raw: rawText(string(*page))}, &CallError{
+		return Status{Raw: rawText(text)}, &CallError{
 			Call: e.name, Outcome: InDoubt, HTTPStatus: resp.StatusCode, Err: why, question: true,
 		}
 	}
-	if err != nil {
-		return unreadable(errors.Join(ErrUnreadable, err))
+	if cut != nil {
+		return unreadable(errors.Join(ErrUnreadable, cut))
 	}
-	if isWebPage(resp, *page) {
+	if isWebPage(resp, page) {
 		return unreadable(fmt.Errorf("%w: %w", ErrUnreadable, ErrWebPage))
 	}
-	s, err := readStatus(string(*page), id)
+	s, err := readStatus(text, id)
 	if err != nil {
 		return unreadable(err)
 	}

@@ -20,9 +20,6 @@ const (
 	TroubleOutage  Trouble = "outage"  // no connection, no answer, 408, another 5xx, a web page instead of an answer
 )
 
-// Troubles lists every Trouble but TroubleNone.
-var Troubles = []Trouble{TroubleBusy, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage}
-
 // Words says for people what the trouble is.
 func (t Trouble) Words() string {
 	switch t {

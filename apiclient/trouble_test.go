@@ -53,13 +53,10 @@ func TestTroubleOf(t *testing.T) {
 				_, _ = io.WriteString(w, tt.page+tt.body)
 			})
 			c := open(t, base)
-			_, sent := c.SendTemplate(t.Context(), TemplateMessage{Phone: "447700900123", Template: "t", Language: "en"})
-			if got := TroubleOf(sent); got != tt.send {
-				t.Errorf("a send: %q, want %q (%v)", got, tt.send, sent)
-			}
+			_, sent := c.SendTemplate(t.Context(), message)
 			_, asked := c.MessageStatus(t.Context(), "12")
-			if got := TroubleOf(asked); got != tt.question {
-				t.Errorf("a question: %q, want %q (%v)", got, tt.question, asked)
+			if got, of := TroubleOf(sent), TroubleOf(asked); got != tt.send || of != tt.question {
+				t.Errorf("a send: %q, want %q (%v); a question: %q, want %q (%v)", got, tt.send, sent, of, tt.question, asked)
 			}
 			if tt.send != TroubleOutage && tt.send != TroubleNone && OutcomeOf(sent) == InDoubt {
 				t.Errorf("trouble %q leaves the send in doubt", tt.send)
@@ -67,26 +64,14 @@ func TestTroubleOf(t *testing.T) {
 		})
 	}
 	c := open(t, "http://"+vacant(t), func(o *Options) { o.TextPath = "" })
-	_, sent := c.SendCampaign(t.Context(), "447700900123", "417")
-	_, asked := c.MessageStatus(t.Context(), "12")
-	_, refused := c.SendText(t.Context(), "447700900123", "hello")
-	for _, one := range []struct {
-		err  error
-		want Trouble
-	}{
-		{sent, TroubleOutage},
-		{asked, TroubleOutage},
-		{refused, TroubleNone},
-		{errors.New("odd"), TroubleNone},
-		{nil, TroubleNone},
+	_, unsent := c.SendCampaign(t.Context(), testPhone, "417")
+	_, unasked := c.MessageStatus(t.Context(), "12")
+	_, refused := c.SendText(t.Context(), testPhone, "hello")
+	for err, want := range map[error]Trouble{
+		unsent: TroubleOutage, unasked: TroubleOutage, refused: TroubleNone, errors.New("odd"): TroubleNone, nil: TroubleNone,
 	} {
-		if got := TroubleOf(one.err); got != one.want {
-			t.Errorf("%v: %q, want %q", one.err, got, one.want)
-		}
-	}
-	for _, one := range Troubles {
-		if one.Words() == "" {
-			t.Errorf("%s has no words", one)
+		if got := TroubleOf(err); got != want || (got.Words() == "") != (got == TroubleNone) {
+			t.Errorf("%v: %q with the words %q, want %q", err, got, got.Words(), want)
 		}
 	}
 }

@@ -89,8 +89,8 @@ func TestCreateCampaignRefusesAFileOfAnotherSize(t *testing.T) {
 		size int64
 		want string
 	}{
-		"shorter": {"phone\n4477\n", 100, `create-with-csv: sent, but not answered: cut after at most \d+ of \d+ bytes: the file does not have the size that was told: ended after 11 of 100 bytes`},
-		"longer":  {"phone\n4477\n", 5, `create-with-csv: sent, but not answered: cut after at most \d+ of \d+ bytes: the file does not have the size that was told: longer than 5 bytes`},
+		"shorter": {"phone\n4477\n", 100, `create-with-csv: sent, but not answered: cut after at most \d+ of \d+ bytes: the file does not have the announced size: ended after 11 of 100 bytes`},
+		"longer":  {"phone\n4477\n", 5, `create-with-csv: sent, but not answered: cut after at most \d+ of \d+ bytes: the file does not have the announced size: longer than 5 bytes`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

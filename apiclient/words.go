@@ -3,6 +3,7 @@ package apiclient
 import (
 	"bytes"
 	"net/http"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -47,47 +48,30 @@ func spoken(page []byte) string {
 		return string(trimmed)
 	}
 	if len(trimmed) > 0 && trimmed[0] == '<' {
-		return titleOf(trimmed)
+		if found := pageTitle.FindSubmatch(trimmed); found != nil {
+			return string(found[1])
+		}
+		return ""
 	}
 	return string(trimmed)
 }
 
-// titleOf is the title of an HTML page, "" when it has none. Proxies answer so.
-func titleOf(page []byte) string {
-	low := bytes.ToLower(page)
-	from := bytes.Index(low, []byte("<title>"))
-	if from < 0 {
-		return ""
-	}
-	from += len("<title>")
-	to := bytes.Index(low[from:], []byte("</title>"))
-	if to < 0 || from+to > len(page) {
-		return ""
-	}
-	return string(page[from : from+to])
-}
+// pageTitle finds the title of an HTML page. Proxies answer so.
+var pageTitle = regexp.MustCompile(`(?is)<title>(.*?)</title>`)
 
 // oneLine drops control and invisible characters and folds white space.
 func oneLine(text string) string {
-	var s strings.Builder
-	space := false
-	for _, r := range strings.ToValidUTF8(text, "") {
+	visible := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
-			space = s.Len() > 0
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
+			return ' '
+		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co):
+			return -1
 		default:
-			if space {
-				s.WriteByte(' ')
-				space = false
-			}
-			s.WriteRune(r)
+			return r
 		}
-		if s.Len() > 8*maxWords {
-			break
-		}
-	}
-	return s.String()
+	}, strings.ToValidUTF8(text, ""))
+	return strings.Join(strings.Fields(visible), " ")
 }
 
 // shorten cuts text to maxWords characters and shows that it did.
@@ -98,57 +82,37 @@ func shorten(text string) string {
 	return string([]rune(text)[:maxWords-1]) + "…"
 }
 
-// maskPhones hides what may be a phone number: seven or more digits in a row, or nine or
-// more with a single separator here and there ("+44 7700 900123"). The first four and the
-// last two digits stay where there are nine or more, as everywhere in logs.
-func maskPhones(text string) string {
-	var out []byte
-	for i := 0; i < len(text); {
-		if !isDigit(text[i]) {
-			i++
-			continue
-		}
-		end, count, row, longest := i, 0, 0, 0
-		for end < len(text) {
-			if isDigit(text[end]) {
-				count++
-				row++
-				longest = max(longest, row)
-				end++
-				continue
-			}
-			if end+1 < len(text) && strings.IndexByte(" -.()/", text[end]) >= 0 && (isDigit(text[end+1]) || opens(text, end+1)) {
-				row = 0
-				end++
-				continue
-			}
-			break
-		}
-		if count >= 9 || longest >= 7 {
-			if out == nil {
-				out = []byte(text)
-			}
-			seen := 0
-			for j := i; j < end; j++ {
-				if !isDigit(text[j]) {
-					continue
-				}
-				if seen++; count < 9 || (seen > 4 && seen <= count-2) {
-					out[j] = '*'
-				}
-			}
-		}
-		i = end
-	}
-	if out == nil {
-		return text
-	}
-	return string(out)
-}
+// digitRuns are digits with a separator here and there, or two before a bracket and after one.
+var digitRuns = regexp.MustCompile(`\d(?:(?:[ .()/-][ ()]?)?\d)*`)
 
-// opens reports a second separator before a digit, as in ") 7700" or " (0)".
-func opens(text string, i int) bool {
-	return strings.IndexByte(" ()", text[i]) >= 0 && i+1 < len(text) && isDigit(text[i+1])
+// maskPhones hides what may be a phone number: seven or more digits in a row, or nine or
+// more with separators ("+44 7700 900123"). The first four and the last two digits stay where
+// there are nine or more, as everywhere in logs.
+func maskPhones(text string) string {
+	return digitRuns.ReplaceAllStringFunc(text, func(run string) string {
+		count, row, longest := 0, 0, 0
+		for i := range len(run) {
+			if row++; !isDigit(run[i]) {
+				row = 0
+				continue
+			}
+			count++
+			longest = max(longest, row)
+		}
+		if count < 9 && longest < 7 {
+			return run
+		}
+		masked, nth := []byte(run), 0
+		for i := range masked {
+			if !isDigit(masked[i]) {
+				continue
+			}
+			if nth++; count < 9 || nth > 4 && nth <= count-2 {
+				masked[i] = '*'
+			}
+		}
+		return string(masked)
+	})
 }
 
 func isDigit(b byte) bool { return b >= '0' && b <= '9' }

@@ -57,7 +57,7 @@ func TestStatusesMoveWithTime(t *testing.T) {
 func look(t *testing.T, c *apiclient.Client, id string) string {
 	t.Helper()
 	s, err := c.MessageStatus(t.Context(), id)
-	if errors.Is(err, apiclient.ErrNotFound) {
+	if call, ok := errors.AsType[*apiclient.CallError](err); ok && call.HTTPStatus == 404 {
 		return "404"
 	}
 	if err != nil {

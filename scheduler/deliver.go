@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -261,7 +262,7 @@ func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclien
 			p.Reason = fmt.Sprintf("given up after %s: %s", units.Count(p.Attempt, "attempt"), p.Reason)
 		}
 	case apiclient.Rejected:
-		p.State, halt = refusal(sent)
+		p.State, halt = refusal(call)
 	default:
 		p.State = nudgewire.PartInDoubt
 	}
@@ -269,17 +270,18 @@ func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclien
 }
 
 // refusal is what becomes of a part that the service refused, and of its run: the next part would meet
-// the same no. What the account, the key or the size was refused for goes again once that is mended;
-// what was refused for its own sake does not.
-func refusal(err error) (nudgewire.PartState, stop) {
-	switch words := err.Error(); apiclient.RefusalOf(err) {
-	case apiclient.RefusesKey:
+// the same no. What was refused because of the account, the key or the size goes again once that is mended;
+// what was refused for its own sake does not. The API document shows errors by their status alone, so
+// words do not count.
+func refusal(call *apiclient.CallError) (nudgewire.PartState, stop) {
+	switch words, status := call.Error(), call.HTTPStatus; {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return nudgewire.PartBuilt, stop{nudgewire.StopKey, "the service refuses the API key; resume after correcting api.key"}
-	case apiclient.RefusesAccount:
+	case status == http.StatusPaymentRequired:
 		return nudgewire.PartBuilt, stop{nudgewire.StopRefusal, words + "; resume once the account has points"}
-	case apiclient.RefusesAddress:
+	case status >= 300 && status < 400, status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
 		return nudgewire.PartBuilt, stop{nudgewire.StopRefusal, words + "; resume after correcting api.base_url, or the template"}
-	case apiclient.RefusesSize:
+	case status == http.StatusRequestEntityTooLarge:
 		return nudgewire.PartBuilt, stop{nudgewire.StopSize, words + "; set max_size of the job lower, reload, and resume: what is left is cut anew"}
 	default:
 		return nudgewire.PartRejected, stop{nudgewire.StopRefusal, words + "; resume sends the parts after it, and jobs retry then sends this one again"}

@@ -428,7 +428,7 @@ func (d *doctor) service(ctx context.Context) {
 	_, err = client.MessageStatus(ctx, "0")
 	call, _ := errors.AsType[*apiclient.CallError](err)
 	switch {
-	case errors.Is(err, apiclient.ErrUnauthorized):
+	case apiclient.TroubleOf(err) == apiclient.TroubleKey:
 		d.found(wellBad, "service", "copy the key anew from the service's dashboard, and set the variable that api.key names", "%s refuses the API key", d.cfg.API.BaseURL)
 	case call != nil && call.HTTPStatus == 0:
 		d.found(wellBad, "service", "look at api.base_url and the way to it", "%s cannot be asked: %v", d.cfg.API.BaseURL, err)
