@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -17,8 +16,8 @@ import (
 
 // A daemon is package app in this process.
 type daemon struct {
-	addr string       // of the hooks
-	stop func() error // may be called again
+	addr string // of the hooks
+	stop func() error
 }
 
 // A plan says when things happen, as durations of a config.
@@ -46,11 +45,11 @@ func (l *lab) start(ctx context.Context, dir string, p plan, watch app.Watch) (*
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(running) }()
-	return &daemon{addr: a.Addr().String(), stop: sync.OnceValue(func() error {
+	return &daemon{addr: a.Addr().String(), stop: func() error {
 		cancel()
 		defer undo()
 		return <-ended
-	})}, nil
+	}}, nil
 }
 
 // data is the file that a daemon keeps everything in.

@@ -30,7 +30,6 @@ func contests(big bool) []*contest {
 		sendsContest(0.40),
 		pollsContest(0.45),
 		wholeContest(0.12),
-		processContest(0, 300, 150),
 	}
 	if big {
 		all = append(all, claimContest(1.5), processContest(1_000_000, 300, 150))

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -101,20 +98,12 @@ func copyStatement(ctx context.Context, db *sql.DB, table string, change columns
 		INSERT INTO %s (%s) SELECT %s FROM n, (SELECT * FROM %[1]s LIMIT 1) AS one`, table, all, strings.Join(values, ", ")), nil
 }
 
-// seed puts the data of one webhook into dir. It is made once in a run.
+// seed makes a store in dir with the data of one webhook.
 func (l *lab) seed(ctx context.Context, dir string) (err error) {
-	folder := filepath.Join(l.dir, "seed")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		if errors.Is(err, os.ErrExist) {
-			return copyFile(data(dir), data(folder))
-		}
-		return err
-	}
 	delivered := make(chan struct{})
-	done := sync.OnceFunc(func() { close(delivered) })
-	d, err := l.start(ctx, folder, everything, app.Watch{Polled: func(p nudgewire.Poll) {
+	d, err := l.start(ctx, dir, everything, app.Watch{Polled: func(p nudgewire.Poll) {
 		if p.Final {
-			done()
+			close(delivered)
 		}
 	}})
 	if err != nil {
@@ -126,25 +115,8 @@ func (l *lab) seed(ctx context.Context, dir string) (err error) {
 	}
 	select {
 	case <-delivered:
+		return nil
 	case <-time.After(patience):
 		return errors.New("the webhook of the fixture got no delivered message")
 	}
-	if err := d.stop(); err != nil {
-		return err
-	}
-	return copyFile(data(dir), data(folder))
-}
-
-// copyFile copies a file and syncs it, so that its writing back does not fall into a measurement.
-func copyFile(to, from string) error {
-	content, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(content)
-	return errors.Join(err, out.Sync(), out.Close())
 }

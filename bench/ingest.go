@@ -66,44 +66,39 @@ func callContest(answer, call float64) *contest {
 			{name: "webhook to answer" + at, unit: "ms", bound: answer, atMost: true},
 			{name: "webhook to call" + at, unit: "ms", bound: call, atMost: true},
 		},
-		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
-			t, calls, err := postAndCall(ctx, l, dir)
+		measure: func(ctx context.Context, l *lab, dir string) (_ []reading, err error) {
+			o := load{conns: openConns, rate: calmRate, duration: l.duration, sent: &sync.Map{}}
+			arrived := make(chan time.Duration, 2*calmRate*int(1+l.duration.Seconds()))
+			called := func(serial int64) {
+				if due, ok := o.sent.LoadAndDelete(serial); ok {
+					arrived <- time.Since(due.(time.Time))
+				}
+			}
+			l.service.called.Store(&called)
+			defer l.service.called.Store(nil)
+			d, err := l.start(ctx, dir, atOnce, app.Watch{})
 			if err != nil {
 				return nil, err
 			}
+			defer func() { err = errors.Join(err, d.stop()) }()
+			o.addr = d.addr
+			t, err := l.post(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			var calls []time.Duration
+			limit := time.After(patience)
+			for len(calls) < len(t.waits) {
+				select {
+				case took := <-arrived:
+					calls = append(calls, took)
+				case <-limit:
+					return nil, fmt.Errorf("%d webhooks led to %d calls", len(t.waits), len(calls))
+				}
+			}
 			answers, toCall := t.reading(), percentiles(calls)
-			return []reading{{value: answers.waits[0], waits: answers.waits, good: answers.good}, {value: toCall[0], waits: toCall}}, nil
+			answers.value = answers.waits[0]
+			return []reading{answers, {value: toCall[0], waits: toCall}}, nil
 		},
 	}
-}
-
-func postAndCall(ctx context.Context, l *lab, dir string) (t tally, calls []time.Duration, err error) {
-	o := load{conns: openConns, rate: calmRate, duration: l.duration, sent: &sync.Map{}}
-	arrived := make(chan time.Duration, 2*calmRate*int(1+l.duration.Seconds()))
-	called := func(serial int64) {
-		if due, ok := o.sent.LoadAndDelete(serial); ok {
-			arrived <- time.Since(due.(time.Time))
-		}
-	}
-	l.service.called.Store(&called)
-	defer l.service.called.Store(nil)
-	d, err := l.start(ctx, dir, atOnce, app.Watch{})
-	if err != nil {
-		return t, nil, err
-	}
-	defer func() { err = errors.Join(err, d.stop()) }()
-	o.addr = d.addr
-	if t, err = l.post(ctx, o); err != nil {
-		return t, nil, err
-	}
-	limit := time.After(patience)
-	for len(calls) < len(t.waits) {
-		select {
-		case took := <-arrived:
-			calls = append(calls, took)
-		case <-limit:
-			return t, nil, fmt.Errorf("%d webhooks led to %d calls", len(t.waits), len(calls))
-		}
-	}
-	return t, calls, nil
 }

@@ -39,7 +39,6 @@ type lab struct {
 	backlog  int // how many dispatches or messages are due when the daemon starts
 	service  *service
 	serial   atomic.Int64 // of the newest webhook
-	binary   string       // of nudgewire; "" until it is built
 }
 
 // backlog is enough for two or three seconds.

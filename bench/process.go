@@ -24,43 +24,21 @@ const (
 // processContest measures the real binary over n stored messages: how long it takes to be
 // ready, and the memory it holds then and after webhooks were posted. Bounds are in ms and MB.
 func processContest(n int, start, memory float64) *contest {
-	with := ", nothing stored"
-	if n > 0 {
-		with = ", " + number(float64(n)) + " messages"
-	}
+	with := ", " + number(float64(n)) + " messages"
 	return &contest{
-		once: n > 0,
+		once: true,
 		figures: []figure{
 			{name: "start to ready" + with, unit: "ms", bound: start, atMost: true},
 			{name: "memory at rest" + with, unit: "MB", bound: memory, atMost: true},
 			{name: "memory under load" + with, unit: "MB", bound: memory, atMost: true},
 		},
 		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
-			if err := l.build(ctx); err != nil {
+			if err := l.history(ctx, dir, n); err != nil {
 				return nil, err
-			}
-			if n > 0 {
-				if err := l.history(ctx, dir, n); err != nil {
-					return nil, err
-				}
 			}
 			return l.process(ctx, dir)
 		},
 	}
-}
-
-// build makes the binary, once in a run.
-func (l *lab) build(ctx context.Context) error {
-	if l.binary != "" {
-		return nil
-	}
-	path := filepath.Join(l.dir, "nudgewire")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, "github.com/nudgewire/nudgewire/cmd/nudgewire") //nolint:gosec // our own command
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the binary: %w\n%s", err, out)
-	}
-	l.binary = path
-	return nil
 }
 
 // history makes a store in dir with n messages that were delivered over a hundred days, and with
@@ -78,71 +56,65 @@ func (l *lab) history(ctx context.Context, dir string, n int) error {
 }
 
 func (l *lab) process(ctx context.Context, dir string) ([]reading, error) {
-	addr, err := freePort(ctx)
+	binary := filepath.Join(dir, "nudgewire")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "github.com/nudgewire/nudgewire/cmd/nudgewire") //nolint:gosec // our own command
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the binary: %w\n%s", err, out)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0") // to learn of a free port
 	if err != nil {
 		return nil, err
 	}
+	addr := listener.Addr().String()
 	config, err := l.writeConfig(dir, later, addr)
-	if err != nil {
+	if err := errors.Join(err, listener.Close()); err != nil {
 		return nil, err
 	}
 	var took []float64
-	for range starts - 1 {
-		ms, stop, _, err := startProcess(ctx, l.binary, config, addr)
-		if err = errors.Join(err, stop()); err != nil {
-			return nil, err
+	var rest, most float64
+	for range starts {
+		ms, cmd, err := startProcess(ctx, binary, config, addr)
+		if took = append(took, ms); err == nil && len(took) == starts {
+			time.Sleep(settleTime)
+			var posting, loaded error
+			rest, err = residentMB(cmd.Process.Pid, "VmRSS")
+			_, posting = l.post(ctx, load{addr: addr, conns: conns, duration: l.duration})
+			most, loaded = residentMB(cmd.Process.Pid, "VmHWM")
+			err = errors.Join(err, posting, loaded)
 		}
-		took = append(took, ms)
+		if err := errors.Join(err, stopProcess(cmd)); err != nil {
+			return nil, fmt.Errorf("%w\n%s", err, cmd.Stderr)
+		}
 	}
-	ms, stop, pid, err := startProcess(ctx, l.binary, config, addr)
-	if err != nil {
-		return nil, errors.Join(err, stop())
-	}
-	time.Sleep(settleTime)
-	rest, resting := residentMB(pid, "VmRSS")
-	_, posting := l.post(ctx, load{addr: addr, conns: conns, duration: l.duration})
-	most, loaded := residentMB(pid, "VmHWM")
-	return []reading{{value: median(append(took, ms))}, {value: rest}, {value: most}}, errors.Join(resting, posting, loaded, stop())
-}
-
-// freePort is an address that was free a moment ago.
-func freePort(ctx context.Context) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
+	return []reading{{value: median(took)}, {value: rest}, {value: most}}, nil
 }
 
 // startProcess runs "nudgewire serve" in a process of its own, and returns after how many
-// milliseconds it said that it can take webhooks. stop is to be called, whatever the error.
-func startProcess(ctx context.Context, binary, config, addr string) (ms float64, stop func() error, pid int, err error) {
-	running, cancel := context.WithCancel(ctx)
-	cmd := exec.CommandContext(running, binary, "serve", "--config", config) //nolint:gosec // our own binary
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = patience
-	var output bytes.Buffer
-	cmd.Stderr = &output
-	stop = func() error {
-		cancel()
-		if err := cmd.Wait(); err != nil && !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("the daemon: %w\n%s", err, output.String())
-		}
-		return nil
-	}
-	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		return 0, stop, 0, err
-	}
+// milliseconds it said that it can take webhooks. cmd is to be stopped, whatever the error.
+func startProcess(ctx context.Context, binary, config, addr string) (ms float64, cmd *exec.Cmd, err error) {
+	cmd = exec.CommandContext(ctx, binary, "serve", "--config", config) //nolint:gosec // our own binary
+	cmd.Stderr = new(bytes.Buffer)
 	client := &http.Client{Timeout: time.Second}
 	defer client.CloseIdleConnections()
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, cmd, err
+	}
 	for time.Since(began) < patience {
 		if call(ctx, client, http.MethodGet, "http://"+addr+"/readyz", "") == nil {
-			return float64(time.Since(began).Microseconds()) / 1e3, stop, cmd.Process.Pid, nil
+			return float64(time.Since(began).Microseconds()) / 1e3, cmd, nil
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return 0, stop, 0, errors.New("the daemon did not get ready")
+	return 0, cmd, errors.New("the daemon did not get ready")
+}
+
+func stopProcess(cmd *exec.Cmd) error {
+	if cmd.Process == nil {
+		return nil
+	}
+	defer time.AfterFunc(patience, func() { cmd.Process.Kill() }).Stop()
+	return errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait())
 }
 
 // residentMB is the memory that a process holds (VmRSS), or the most it ever held (VmHWM), in

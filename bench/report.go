@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -131,9 +130,6 @@ func number(v float64) string {
 	return text
 }
 
-// memorySync is a sync that no disk does: the folder is in memory.
-const memorySync = 0.02 // milliseconds
-
 // describeMachine says what the figures are measured on, and how fast the disk of dir is.
 func describeMachine(dir string) (string, error) {
 	f, err := os.Create(filepath.Join(dir, "sync"))
@@ -141,26 +137,20 @@ func describeMachine(dir string) (string, error) {
 		return "", fmt.Errorf("measure the disk: %w", err)
 	}
 	defer f.Close()
-	page := make([]byte, 8<<10)
 	var times []time.Duration
 	for range 200 {
 		began := time.Now()
-		if _, err = f.Write(page); err == nil {
-			err = f.Sync()
+		if _, err := f.Write(make([]byte, 8<<10)); err != nil {
+			return "", fmt.Errorf("measure the disk: %w", err)
 		}
-		if err != nil {
+		if err := f.Sync(); err != nil {
 			return "", fmt.Errorf("measure the disk: %w", err)
 		}
 		times = append(times, time.Since(began))
 	}
-	text := fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version())
-	cpus, _ := os.ReadFile("/proc/cpuinfo") // on Linux only
-	if model := regexp.MustCompile(`(?m)^model name\s*: (.+)$`).FindSubmatch(cpus); model != nil {
-		text += ", " + string(model[1])
-	}
 	ms := percentiles(times)[0]
-	text += fmt.Sprintf(", sync of 8 KB takes %.2f ms", ms)
-	if ms < memorySync {
+	text := fmt.Sprintf("%s/%s, %d cores, %s, sync of 8 KB takes %.2f ms", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version(), ms)
+	if ms < 0.02 { // no disk is so fast
 		text += "\nThe folder is in memory: name one on a disk with -dir, or no figure shows what durability costs."
 	}
 	return text, nil
