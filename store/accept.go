@@ -41,13 +41,13 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 	defer s.beforeBlocks(plans)()
 	receipts := make([]nudgewire.Receipt, len(plans))
 	err := s.write(ctx, laneIngest, func(t *tx) error {
-		for i := range ready {
-			var err error
+		err := t.lockPlans(ready...)
+		for i := 0; err == nil && i < len(ready); i++ {
 			if receipts[i], err = t.accept(&ready[i], s.settle); err != nil {
-				return fmt.Errorf("accept %s: %w", ready[i].plan.Event.Ref(), err)
+				err = fmt.Errorf("accept %s: %w", ready[i].plan.Event.Ref(), err)
 			}
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -138,10 +138,10 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	e := &p.plan.Event
 	today := p.received / dayMicros
 	since := p.received - cmp.Or(p.plan.Window.Microseconds(), usualWindow)
-	t.hear(e.Connector, p.received)
-	first, err := t.seen(e, p.hash, today, since)
+	t.see(e.Connector, p.received)
+	first, err := t.duplicateOf(e, p.hash, today, since)
 	if err == nil && first == 0 && p.content != 0 {
-		first, err = t.seen(e, p.content, today, since)
+		first, err = t.duplicateOf(e, p.content, today, since)
 	}
 	if err != nil {
 		return nudgewire.Receipt{}, err
@@ -150,16 +150,9 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 		t.counts[countDuplicates]++
 		return nudgewire.Receipt{EventID: first, Duplicate: true}, nil
 	}
-	t.ids.event++
-	id := t.ids.event
-	if _, err := t.exec(stInsertEvent, id, id>>bucketShift, today, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
-		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received); err != nil {
+	id, err := t.insertEvent(p, today)
+	if err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
-	}
-	t.days.add(today)
-	t.keys.add(today, p.hash, id)
-	if p.content != 0 {
-		t.keys.add(today, p.content, id)
 	}
 	if err := t.addLoad(id, p); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
@@ -186,6 +179,22 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
 	}
 	return receipt, nil
+}
+
+func (t *tx) insertEvent(p *readyPlan, today int64) (id int64, err error) {
+	if id, err = t.allocate(eventIDs); err != nil {
+		return 0, err
+	}
+	e := &p.plan.Event
+	_, err = t.exec(stInsertEvent, id, id>>bucketShift, today, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
+		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received)
+	if err == nil {
+		err = t.peers.remember(t, key{today, p.hash, id}, true)
+	}
+	if err == nil && p.content != 0 {
+		err = t.peers.remember(t, key{today, p.content, id}, true)
+	}
+	return id, err
 }
 
 // addLoad adds what event id carried to the payloads of the group. That of an event which is
@@ -301,8 +310,10 @@ func (t *tx) changeWaiting(s stmt, id nudgewire.DispatchID, args ...any) error {
 
 func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, event nudgewire.EventID) (nudgewire.DispatchID, error) {
 	enqueue := &proposal.Dispatch
-	t.ids.dispatch++
-	id := t.ids.dispatch
+	id, err := t.allocate(dispatchIDs)
+	if err != nil {
+		return 0, fmt.Errorf("dispatch: %w", err)
+	}
 	due, created := micro(enqueue.DueAt), micro(enqueue.CreatedAt)
 	if created == 0 {
 		created = t.at
@@ -311,13 +322,18 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 		string(enqueue.Category), laneOf(enqueue.Category), ready.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, ready.ended); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
-	t.keys.add(correlations, ready.correlation, id)
-	if proposal.Correlation.Key != "" {
-		t.keys.add(correlations, ready.byPhone, id)
-	}
+	return nudgewire.DispatchID(id), t.queued(id, ready, proposal.Correlation, due)
+}
+
+// queued makes a new dispatch known, by its key and by its phone.
+func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, due int64) error {
 	t.counts[countDispatches]++
 	t.leavesDue(due)
-	return nudgewire.DispatchID(id), nil
+	err := t.peers.remember(t, key{correlations, ready.correlation, id}, true)
+	if err == nil && of.Key != "" {
+		err = t.peers.remember(t, key{correlations, ready.byPhone, id}, true)
+	}
+	return err
 }
 
 // restart gives a waiting dispatch the content of the proposal. Where it is due at another time than
@@ -333,7 +349,7 @@ func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, event n
 	}
 	t.leavesDue(micro(due))
 	if proposal.Correlation.Key != "" { // the phone may be another one now
-		if err := t.addOld(correlations, ready.byPhone, int64(done.Restart)); err != nil {
+		if err := t.peers.remember(t, key{correlations, ready.byPhone, int64(done.Restart)}, false); err != nil {
 			return err
 		}
 	}

@@ -92,7 +92,7 @@ func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed
 		}
 		var err error
 		if t.halts {
-			err = t.query(due, each, lane, now, int64(ask), t.passed.from(lane, now))
+			err = t.query(due, each, lane, now, int64(ask), t.peers.lowWater().from(lane, now))
 		} else {
 			err = t.query(due, each, lane, now, int64(ask))
 		}
@@ -101,7 +101,7 @@ func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed
 		}
 		found := got[from:]
 		if t.halts {
-			t.passed.on(lane, now, found)
+			t.peers.lowWater().raise(lane, now, found)
 		}
 		got, t.claimed = got[:from], t.claimed[:0]
 		for i := range found {
@@ -146,7 +146,7 @@ func (s *Store) NextDue(ctx context.Context) (at time.Time, ok bool, err error) 
 	for _, lane := range []int64{laneUrgent, laneMarketing} {
 		var from int64 // a store that only reads walks
 		if s.writer != nil {
-			from = s.writer.passed.at[lane].Load()
+			from = s.writer.peers.lowWater().from(lane, micro(s.writer.now()))
 		}
 		due, found, err := s.earliest(ctx, nextDue, lane, from)
 		if err != nil {

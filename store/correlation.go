@@ -1,18 +1,15 @@
 package store
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 )
 
-// A correlation key is looked up by an 8-byte hash (keys.go) and then by its texts. Its key leads to
-// every dispatch that it ever had, whatever the state: it is written once, and neither a claim nor
-// an outcome touches it again. A dispatch with a key of its own is found by its phone, too, for the
-// cancelling events that have none.
+// A correlation key is looked up by an 8-byte hash and then by its texts. It leads to every dispatch that it ever
+// had, whatever the state: it is written once, and neither a claim nor an outcome touches it again. A dispatch
+// with a key of its own is found by its phone, too, for the cancelling events that have none.
 
 // identity is what a correlation key is found by: without a key, the phone.
 func identity(a nudgewire.Correlation) (trigger, key, phone string) {
@@ -22,7 +19,7 @@ func identity(a nudgewire.Correlation) (trigger, key, phone string) {
 	return a.Trigger, "", string(a.Phone)
 }
 
-// phoneAffair is what a cancelling event without a key is about.
+// phoneCorrelation is what a cancelling event without a key is about.
 func phoneCorrelation(a nudgewire.Correlation) nudgewire.Correlation {
 	return nudgewire.Correlation{Trigger: a.Trigger, Phone: a.Phone}
 }
@@ -32,8 +29,7 @@ func correlationHash(a nudgewire.Correlation, hash func(...string) int64) int64 
 	return hash(trigger, key, phone)
 }
 
-// facts reads what the ledger holds about the correlation key of a proposal, as the transaction sees it
-// now.
+// facts reads what is stored about the correlation key of a proposal, as the transaction sees it now.
 func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Facts, err error) {
 	a := w.Correlation
 	cancelling := w.Decision.Outcome == nudgewire.Cancelling
@@ -109,7 +105,7 @@ func (t *tx) mayFail(id nudgewire.DispatchID) (may bool, err error) {
 	return may, err
 }
 
-// An affairRow is a dispatch as the correlation key sees it.
+// A correlatedRow is a dispatch as its correlation key sees it.
 type correlatedRow struct {
 	nudgewire.Waiting
 	state               nudgewire.State
@@ -117,39 +113,20 @@ type correlatedRow struct {
 	claimed             time.Time
 }
 
-// correlation key calls each with the dispatches that have this hash, by number.
+// correlation calls each with the dispatches that have this hash, by number.
 func (t *tx) correlation(hash int64, each func(*correlatedRow)) error {
-	if t.keys.known.lacks(hash) {
-		return nil
+	ids, err := t.find(correlations, correlations, hash)
+	for i := 0; err == nil && i < len(ids); i++ {
+		err = t.query(stCorrelated, func(r *row) error {
+			var d correlatedRow
+			d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
+			d.trigger, d.key, d.phone = r.text(), r.text(), r.text()
+			d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
+			each(&d)
+			return r.err
+		}, ids[i])
 	}
-	var found []correlatedRow
-	read := func(r *row) error {
-		var d correlatedRow
-		d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
-		d.trigger, d.key, d.phone = r.text(), r.text(), r.text()
-		d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
-		found = append(found, d)
-		return r.err
-	}
-	err := t.query(stCorrelated, read, hash)
-	if err == nil {
-		err = t.keys.shelved(hash, func(part, id int64) error {
-			if part != correlations {
-				return nil
-			}
-			return t.query(stCorrelatedRow, read, id)
-		})
-	}
-	if err != nil {
-		return err
-	}
-	// A restart may have put a key into the table that waits on its shelf, too, or that is older than one there.
-	slices.SortFunc(found, func(a, b correlatedRow) int { return cmp.Compare(a.ID, b.ID) })
-	found = slices.CompactFunc(found, func(a, b correlatedRow) bool { return a.ID == b.ID })
-	for i := range found {
-		each(&found[i])
-	}
-	return nil
+	return err
 }
 
 // tombstone is the memory of a cancelling event about exactly this correlation key; nil for none.
@@ -165,7 +142,7 @@ func (t *tx) tombstone(a nudgewire.Correlation, hash int64) (found *nudgewire.To
 	return found, nil
 }
 
-// bury remembers a cancelling event until the proposal says to forget it, and clears away up to two memories
+// recordTombstone remembers a cancelling event until the proposal says to forget it, and clears away up to two memories
 // that have expired: twice as fast as new ones come, without a sweeper.
 func (t *tx) recordTombstone(proposal *nudgewire.Proposal, hash int64, id nudgewire.EventID, e *nudgewire.Event) error {
 	trigger, key, phone := identity(proposal.Correlation)
@@ -177,13 +154,13 @@ func (t *tx) recordTombstone(proposal *nudgewire.Proposal, hash int64, id nudgew
 	if _, err := t.exec(stRecordTombstone, hash, trigger, key, phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
 	}
-	type grave struct {
+	type tombstone struct {
 		correlation         int64
 		trigger, key, phone string
 	}
-	var expired []grave
+	var expired []tombstone
 	err := t.query(stExpiredTombstones, func(r *row) error {
-		expired = append(expired, grave{r.int(), r.text(), r.text(), r.text()})
+		expired = append(expired, tombstone{r.int(), r.text(), r.text(), r.text()})
 		return nil
 	}, t.at)
 	for _, g := range expired {

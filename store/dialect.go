@@ -6,14 +6,13 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// A dialect is what differs between the engines in the SQL of statements and schema; connections, the log and the one
-// writer are SQLite's alone. The SQL of this package is written once,
-// in what SQLite and PostgreSQL both accept, with these marks in the few places where they
-// part; a second engine is another value of this type.
+// A dialect is what differs between engines in the SQL of statements and schema. That SQL is written once, in what
+// SQLite and PostgreSQL both accept, with these marks in the few places where they differ. A second engine needs
+// three things: another value of this type, another coordinator (who else writes), and its own files in place of
+// those that know SQLite: connections, pragmas, checkpoints, the log and its damage, the lock.
 //
-// Not among the differences, on purpose: ids are handed out in Go (the one writer of SQLite
-// counts; nodes of PostgreSQL can take blocks from a sequence), so no statement has to
-// return one, and times are microseconds in a BIGINT, so no engine's calendar is involved.
+// Not among the differences, on purpose: numbers are given out in Go, so no statement has to return one, and times are
+// microseconds in a BIGINT, so no engine's calendar is involved.
 type dialect struct {
 	goose goose.Dialect
 	marks *strings.Replacer
@@ -27,7 +26,8 @@ var sqliteDialect = dialect{
 		"{{id}}", "INTEGER PRIMARY KEY", // PostgreSQL: BIGINT PRIMARY KEY
 		"{{blob}}", "BLOB", // PostgreSQL: BYTEA
 		"{{clustered}}", "WITHOUT ROWID", // PostgreSQL: nothing
-		"{{skip locked}}", "", // PostgreSQL: FOR UPDATE SKIP LOCKED; one writer has nobody to skip
+		"{{skip locked}}", "", // PostgreSQL: FOR UPDATE SKIP LOCKED; a single writer has nobody to skip
+		"{{begin}}", "BEGIN IMMEDIATE", // PostgreSQL: BEGIN
 		// Placeholders stay "?1" (PostgreSQL: "$1", which SQLite would take for a name).
 	),
 }

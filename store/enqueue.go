@@ -38,29 +38,12 @@ func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, r
 		if err != nil {
 			return err
 		}
-		begin := -1 // of the range of rows that are stored now
-		for i := 0; i <= len(rows); i++ {
-			if i < len(rows) && !known.has(first+int64(i)) {
-				if begin < 0 {
-					begin = i
-				}
-				if err := t.enqueueRow(&rows[i], sends[i]); err != nil {
-					return fmt.Errorf("row %d: %w", first+int64(i), err)
-				}
-				if rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
-					if _, err := t.exec(stExpire, t.ids.dispatch, rows[i].Reason, t.at); err != nil {
-						return fmt.Errorf("row %d: %w", first+int64(i), err)
-					}
-					t.counts[countDropped]++
-				}
-				continue
+		for from, to := 0, 0; to < len(rows); from = to + 1 { // ranges that are not queued yet
+			for to = from; to < len(rows) && !known.has(first+int64(to)); {
+				to++
 			}
-			if begin >= 0 {
-				n := int64(i - begin)
-				if _, err := t.exec(stInsertRows, int64(run), first+int64(begin), n, t.ids.dispatch-n+1); err != nil {
-					return err
-				}
-				begin = -1
+			if err := t.enqueueRows(run, first+int64(from), rows[from:to], sends[from:to]); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -74,14 +57,39 @@ func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, r
 	return nil
 }
 
-// oweRow stores a dispatch without an event. It has no correlation key: nobody looks for it by one.
-func (t *tx) enqueueRow(d *nudgewire.Dispatch, send string) error {
-	t.ids.dispatch++
+// enqueueRows stores rows of a run whose numbers begin with first.
+func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Dispatch, sends []string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	n := int64(len(rows))
+	id, err := t.peers.allocate(t, dispatchIDs, n)
+	if err == nil {
+		_, err = t.exec(stInsertRows, int64(run), first, n, id)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		err := t.enqueueRow(id+int64(i), &rows[i], sends[i])
+		if err == nil && rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
+			_, err = t.exec(stExpire, id+int64(i), rows[i].Reason, t.at)
+			t.counts[countDropped]++
+		}
+		if err != nil {
+			return fmt.Errorf("row %d: %w", first+int64(i), err)
+		}
+	}
+	return nil
+}
+
+// enqueueRow stores a dispatch without an event. It has no correlation key: nobody looks for it by one.
+func (t *tx) enqueueRow(id int64, d *nudgewire.Dispatch, send string) error {
 	due, created := micro(d.DueAt), micro(d.CreatedAt)
 	if created == 0 {
 		created = t.at
 	}
-	if _, err := t.exec(stInsertDispatch, t.ids.dispatch, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
+	if _, err := t.exec(stInsertDispatch, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
 		string(d.Category), laneOf(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config, ""); err != nil {
 		return err
 	}
@@ -107,7 +115,7 @@ func (rs rowRanges) has(row int64) bool {
 // mostRanges bounds the ranges that are looked at: more than a batch has rows.
 const mostRanges = 4096
 
-// rowsOwed are the ranges that may hold rows from first up to but not including end.
+// rowsQueued are the ranges that may hold rows from first up to but not including end.
 func (t *tx) rowsQueued(run nudgewire.RunID, first, end int64) (found rowRanges, err error) {
 	err = t.query(stRowsQueued, func(r *row) error {
 		one := rowRange{r.int(), r.int(), r.int()}

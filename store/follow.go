@@ -49,13 +49,16 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(time.Time, i
 	if n <= 0 {
 		return followed, nil
 	}
-	if _, err := t.exec(stInsertFollowed, int64(p.RunID), int64(p.Number), followed+1, n, t.ids.dispatch+1); err != nil {
+	id, err := t.peers.allocate(t, dispatchIDs, n)
+	if err == nil {
+		_, err = t.exec(stInsertFollowed, int64(p.RunID), int64(p.Number), followed+1, n, id)
+	}
+	if err != nil {
 		return 0, err
 	}
 	for i := followed; i < followed+n; i++ {
-		t.ids.dispatch++
 		m := nudgewire.Message{
-			DispatchID: nudgewire.DispatchID(t.ids.dispatch), ID: nudgewire.MessageID(p.MessageIDs[i]),
+			DispatchID: nudgewire.DispatchID(id + i - followed), ID: nudgewire.MessageID(p.MessageIDs[i]),
 			Category: r.Category, AcceptedAt: p.UpdatedAt,
 		}
 		if p.Phones != nil {

@@ -180,7 +180,7 @@ func (t *tx) halt(h Halt) error {
 func (t *tx) unhalt(scope HaltScope, name string) (n int64, err error) {
 	n, err = t.exec(stUnhalt, string(scope), name)
 	if n > 0 {
-		t.passed.back(0)
+		t.peers.lowWater().lower(0)
 		t.leavesDue(t.at)
 	}
 	return n, err

@@ -130,6 +130,9 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 	lost := false
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
 		receipt, lost = nudgewire.Receipt{}, false
+		if err := t.lockPlans(ready); err != nil {
+			return err
+		}
 		n, err := t.exec(stEndLookup, int64(l.EventID), int64(l.Attempt))
 		if lost = n == 0; lost || err != nil {
 			return err

@@ -51,7 +51,7 @@ func (s *Store) ClaimPolls(ctx context.Context, q PollRequest) ([]nudgewire.Mess
 }
 
 // FinishPoll records what a look at a message's status brought, as far as the law of statuses
-// (law.go) lets it. ErrNotFound when there is no such message.
+// (transitions.go) lets it. ErrNotFound when there is no such message.
 func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	if p.At.IsZero() || (!p.Final && !ends(p.Status) && p.NextPollAt.IsZero()) {
 		return fmt.Errorf("poll of dispatch %d: needs its time, and the next one unless it is final", p.DispatchID)

@@ -67,7 +67,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	t.Helper()
 	listener := &eavesdropper{connector: connector{driver: s.reads.Driver(), uri: sqliteURI(filepath.Join(filepath.Dir(s.calls.path), "nudgewire.db")), setup: readerSetup}}
 	reads := sql.OpenDB(listener)
-	s.stopFilling() // it reads, too
+	single(s).stopFilling() // it reads, too
 	told := s.reads
 	s.reads = reads
 	defer func() {

@@ -25,8 +25,10 @@ const (
 // Refuse keeps the trace of a request that was not taken. Its ID is given here.
 func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) error {
 	err := s.write(ctx, laneIngest, func(t *tx) error {
-		t.ids.refusal++
-		id := t.ids.refusal
+		id, err := t.allocate(rejectedIDs)
+		if err != nil {
+			return err
+		}
 		at := micro(r.At)
 		if at == 0 {
 			at = t.at
@@ -40,7 +42,7 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 		if id%s.ring.every != 0 {
 			return nil
 		}
-		return t.trimRefusals(connector, s.ring)
+		return t.trimRefusals(connector, id, s.ring)
 	})
 	if err != nil {
 		return fmt.Errorf("keep a refusal: %w", err)
@@ -60,7 +62,7 @@ func (s *Store) CountRejectedRequests(ctx context.Context, n int64) error {
 	return nil
 }
 
-func (t *tx) trimRefusals(connector string, keep ring) error {
+func (t *tx) trimRefusals(connector string, newest int64, keep ring) error {
 	var oldest int64
 	err := t.query(stOldRejected, func(r *row) error {
 		oldest = r.int()
@@ -74,7 +76,7 @@ func (t *tx) trimRefusals(connector string, keep ring) error {
 			return err
 		}
 	}
-	_, err = t.exec(stTrimRejected, t.ids.refusal-keep.total)
+	_, err = t.exec(stTrimRejected, newest-keep.total)
 	return err
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// RescueClaims ends the claims that nobody will finish: of every owner but this one (with one
-// process on the data, the others are dead) and those whose lease has ended. What a dead owner had
+// RescueClaims ends the claims that nobody will finish: those of owners that are not alive any more,
+// and those whose lease has ended. What a dead owner had
 // claimed and surely not begun to call for waits again, with the due time that it had. The rest may
 // have been sent: it is in doubt, or waits to be sent again where the category resends by
 // itself, is not expired, and has not been tried three times. It returns how many there
@@ -59,6 +59,15 @@ func (t *tx) abandon(now time.Time, owner string) (n Rescued, err error) {
 	left := map[string]map[begun]bool{} // by owner; nil is not known
 	for i := range held {
 		d := &held[i]
+		alive := false
+		if d.LeaseEnds.After(now) {
+			if alive, err = t.peers.alive(t, d.Owner, owner); err != nil {
+				return n, err
+			}
+		}
+		if alive {
+			continue
+		}
 		calls, asked := left[d.Owner]
 		if !asked && d.Owner != owner {
 			all, known, err := t.callsLeft(d.Owner)

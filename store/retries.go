@@ -31,7 +31,7 @@ func (s *Store) RowsToGoAgain(ctx context.Context, run nudgewire.RunID, after in
 	return rows, err
 }
 
-// OweAgain queues the messages of the dispatches named once more, as further rows of the run,
+// EnqueueRetries queues the messages of the dispatches named once more, as further rows of the run,
 // in one commit. Each is looked at again inside of it: one that may not go again any more, or did
 // already, is passed over, so that no dispatch ever has two that took its place. total is how many
 // rows the run queues then. ErrMoved, and nothing is stored, when the run does not send.
@@ -45,11 +45,9 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 		if moved = r.State != nudgewire.RunUploading; moved {
 			return nil
 		}
-		newest, err := t.newestRow(run)
-		if err != nil {
+		if total, err = t.newestRow(run); err != nil {
 			return err
 		}
-		first := newest + 1
 		for _, id := range of {
 			d, send, _, err := t.mayGoAgain(id)
 			if err != nil {
@@ -62,16 +60,12 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 			if r.Expires > 0 {
 				expires = now.Add(r.Expires)
 			}
-			newest++
-			if err := t.enqueueRowRetry(&r, newest, d, send, now, expires); err != nil {
+			total++
+			if err := t.enqueueRowRetry(&r, total, d, send, now, expires); err != nil {
 				return err
 			}
 		}
-		total = newest
-		if n := newest - first + 1; n > 0 {
-			_, err = t.exec(stInsertRows, int64(run), first, n, t.ids.dispatch-n+1)
-		}
-		return err
+		return nil
 	})
 	if err == nil && moved {
 		err = ErrMoved
@@ -82,15 +76,25 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 	return total, nil
 }
 
-// oweRowAgain queues a row's message once more, as the row of the run with that number.
+// enqueueRowRetry queues a row's message once more, as the row of the run with that number.
 func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, expires time.Time) error {
 	again := nudgewire.Dispatch{
 		Trigger: d.Trigger, Key: nudgewire.RowKey(run.ID, number), Phone: d.Phone, Category: d.Category,
 		DueAt: now, ExpiresAt: expires, CreatedAt: now, Config: run.Config,
 	}
-	err := t.enqueueRow(&again, send)
+	id, err := t.allocate(dispatchIDs)
 	if err == nil {
-		_, err = t.exec(stInsertRetry, int64(d.ID), t.ids.dispatch)
+		err = t.enqueueRow(id, &again, send)
+	}
+	if err == nil {
+		_, err = t.exec(stInsertRetry, int64(d.ID), id)
+	}
+	var grown int64
+	if err == nil {
+		grown, err = t.exec(stGrowRows, int64(run.ID), number, id)
+	}
+	if err == nil && grown == 0 {
+		_, err = t.exec(stInsertRows, int64(run.ID), number, int64(1), id)
 	}
 	if err != nil {
 		return fmt.Errorf("dispatch %d: %w", d.ID, err)

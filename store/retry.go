@@ -19,7 +19,7 @@ type Retry struct {
 }
 
 // Retry queues each message that matches once more, as a dispatch of its own with a fresh expiry, and
-// counts what went and what did not by why, most first. The law is that of rows of runs
+// counts what went and what did not by why, most first. The rules are those of rows of runs
 // (RunRow.MayGoAgain) and the table that holds each dispatch to one successor is theirs, so nothing
 // goes twice however often it is asked for. Beyond that the matter must still stand: its trigger sends,
 // no event cancelled it, and no later message of it waits or went.
@@ -76,7 +76,7 @@ func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why 
 	return true, why, nil
 }
 
-// oweEventAgain queues a message that an event caused once more if its matter still stands, or says
+// enqueueEventRetry queues a message that an event caused once more if its matter still stands, or says
 // what is against it.
 func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s *Store, dry bool) (against string, err error) {
 	if d.Trigger != nudgewire.ByHand && !s.sendsBy(d.Trigger) {
@@ -93,6 +93,9 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s 
 		OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Ignore}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownOnce},
 	}
 	ready := readyProposal{correlation: correlationHash(proposal.Correlation, s.hash), byPhone: correlationHash(phoneCorrelation(proposal.Correlation), s.hash)}
+	if err := t.peers.lock(t, []int64{ready.correlation, ready.byPhone}); err != nil {
+		return "", err
+	}
 	facts, err := t.facts(&proposal, &ready)
 	if err != nil {
 		return "", err
@@ -106,21 +109,17 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s 
 	if dry {
 		return "", nil
 	}
-	t.ids.dispatch++
-	next := t.ids.dispatch
+	next, err := t.allocate(dispatchIDs)
+	if err != nil {
+		return "", err
+	}
 	if _, err := t.exec(stEnqueueRetry, int64(d.ID), next, micro(now), micro(expires)); err != nil {
 		return "", err
 	}
 	if _, err := t.exec(stInsertRetry, int64(d.ID), next); err != nil {
 		return "", err
 	}
-	t.keys.add(correlations, ready.correlation, next)
-	if d.Key != "" {
-		t.keys.add(correlations, ready.byPhone, next)
-	}
-	t.counts[countDispatches]++
-	t.leavesDue(micro(now))
-	return "", nil
+	return "", t.queued(next, &ready, proposal.Correlation, micro(now))
 }
 
 // withRetries adds to the numbers of dispatches those that took their places.

@@ -33,8 +33,11 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 		if err != nil || id != 0 {
 			return err
 		}
-		t.ids.run++
-		id, won = nudgewire.RunID(t.ids.run), true
+		n, err := t.allocate(runIDs)
+		if err != nil {
+			return err
+		}
+		id, won = nudgewire.RunID(n), true
 		all := append([]any{int64(id), r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
 		if _, err = t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.RetryOf))...); err != nil {
 			return err
@@ -223,11 +226,21 @@ func (s *Store) Renew(ctx context.Context, id nudgewire.RunID, owner string, unt
 	return r, nil
 }
 
-// FreeRuns ends the claims of everybody but owner: those of a process that is gone. A store
-// has one daemon at a time, so it is called once, before that one works.
+// FreeRuns ends the claims of processes that are gone. owner calls it once, before it claims.
 func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		_, err := t.exec(stFreeRuns, owner)
+		var open []nudgewire.Run
+		err := t.query(stOpenRuns, func(row *row) error {
+			r, err := scanRun(row)
+			open = append(open, r)
+			return err
+		})
+		for i := 0; err == nil && i < len(open); i++ {
+			var alive bool
+			if alive, err = t.peers.alive(t, open[i].Owner, owner); err == nil && !alive && open[i].Owner != "" {
+				_, err = t.exec(stLeaseRun, int64(open[i].ID), "", int64(0))
+			}
+		}
 		return err
 	})
 	if err != nil {

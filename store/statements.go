@@ -14,13 +14,13 @@ const (
 	stCommit
 	stRollback
 	stCount
-	stHeard
+	stLastSeen
 
 	stSetCount
 	stTrimCounts
 	stEventKey
-	stSeenOneDay
-	stSeen
+	stFindKey
+	stFindKeys
 	stInsertEvent
 	stInsertPayloads
 	stInsertDecisions
@@ -29,7 +29,6 @@ const (
 	stInsertKey
 	stInsertKeys
 	stCorrelated
-	stCorrelatedRow
 	stTombstone
 	stRecordTombstone
 	stExpiredTombstones
@@ -83,7 +82,6 @@ const (
 	stOpenRuns
 	stUpdateRun
 	stLeaseRun
-	stFreeRuns
 	stSeeClock
 	stInsertPart
 	stDropParts
@@ -131,8 +129,6 @@ const (
 	messageColumns  = `dispatch_id, message_id, phone, category, status, error, accepted_at, status_at, told_at, next_poll_at, polls, final, sent_at, delivered_at, read_at, failed_at`
 )
 
-const correlatedColumns = `d.id, d.state, d.trigger_name, d.correlation_key, d.phone, d.due_at, d.created_at, d.claimed_at, d.event_at, d.restarts`
-
 // endSend is what every statement does to what was to be sent when nobody will send it any more.
 const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
 
@@ -160,13 +156,13 @@ func marks(from, n int) string {
 // A limit is written ?3 + 0 and not ?3 where it runs for every claim or poll: SQLite plans a statement anew each time the bare
 // parameter of a LIMIT is bound, which took half the time of a claim.
 var statements = [stmtCount]string{
-	stBegin:    `BEGIN IMMEDIATE`,
+	stBegin:    `{{begin}}`,
 	stCommit:   `COMMIT`,
 	stRollback: `ROLLBACK`,
 	stCount: `INSERT INTO counters (name, value) VALUES (?1, ?2)
 		ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`,
 
-	stHeard: `INSERT INTO counters (name, value) VALUES (?1, ?2)
+	stLastSeen: `INSERT INTO counters (name, value) VALUES (?1, ?2)
 		ON CONFLICT (name) DO UPDATE SET value = CASE WHEN excluded.value > counters.value THEN excluded.value ELSE counters.value END`,
 
 	stSetCount: `INSERT INTO counters (name, value) VALUES (?1, ?2)
@@ -175,21 +171,18 @@ var statements = [stmtCount]string{
 	stTrimCounts: `DELETE FROM counters WHERE name >= ?1 AND name < ?2`,
 
 	stEventKey: `SELECT id, connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`,
-	// One day is the usual case of a young ledger and needs no list.
-	stSeenOneDay: `SELECT e.id, e.connector, e.dedupe_key, e.content_key, e.received_at FROM keys k JOIN events e ON e.id = k.id WHERE k.part = ?1 AND k.hash = ?2`,
-	stSeen: `SELECT e.id, e.connector, e.dedupe_key, e.content_key, e.received_at FROM keys k JOIN events e ON e.id = k.id
-		WHERE k.part IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND k.hash = ?10`,
+	stFindKey:  `SELECT id FROM keys WHERE part = ?1 AND hash = ?2`,
+	stFindKeys: `SELECT id FROM keys WHERE part IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND hash = ?10`,
 	stInsertEvent: `INSERT INTO events (id, bucket, day, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
 	stInsertPayloads:  `INSERT INTO payloads (event_id, bundle) VALUES (?1, ?2)`,
 	stInsertDecisions: `INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, 0, ?2)`,
 	stInsertLater:     `INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, ?2, ?3)`,
 
-	// A key that was moved once already may be moved again after a crash.
-	stInsertKey:     insertKeys(1),
-	stInsertKeys:    insertKeys(keysAtOnce),
-	stCorrelated:    `SELECT ` + correlatedColumns + ` FROM keys k JOIN dispatches d ON d.id = k.id WHERE k.part = 0 AND k.hash = ?1`,
-	stCorrelatedRow: `SELECT ` + correlatedColumns + ` FROM dispatches d WHERE d.id = ?1`,
+	// A key that was flushed once already may be flushed again after a crash.
+	stInsertKey:  insertKeys(1),
+	stInsertKeys: insertKeys(keysAtOnce),
+	stCorrelated: `SELECT id, state, trigger_name, correlation_key, phone, due_at, created_at, claimed_at, event_at, restarts FROM dispatches WHERE id = ?1`,
 	stTombstone: `SELECT event_id, ref, event_at, expires_at FROM tombstones
 		WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4 AND expires_at > ?5`,
 	// The newest fact is kept, and the longest memory.
@@ -275,8 +268,8 @@ var statements = [stmtCount]string{
 
 // columnsOf is how many columns each query returns; those of other files are added there.
 var columnsOf = [stmtCount]int{
-	stEventKey: 5, stSeenOneDay: 5, stSeen: 5,
-	stCorrelated: 10, stCorrelatedRow: 10, stTombstone: 4, stExpiredTombstones: 4,
+	stEventKey: 5, stFindKey: 1, stFindKeys: 1,
+	stCorrelated: 10, stTombstone: 4, stExpiredTombstones: 4,
 	stDue: 18, stCalledOff: 1, stRecipient: 2, stDispatch: 18, stSending: 18,
 	stDuePolls: 16, stMessage: 16, stOldRejected: 1,
 	stDueLookups: 7, stDecisions: 2, stLater: 2,

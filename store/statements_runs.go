@@ -26,7 +26,6 @@ func init() {
 				started_at = ?20, ended_at = ?21, began = ?22, stopped = ?23, stopped_by = ?24, overruled = ?25, repeats = ?26
 			WHERE id = ?1 AND ended_at = 0`},
 		stLeaseRun: {0, `UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`},
-		stFreeRuns: {0, `UPDATE runs SET owner = '', lease_ends = 0 WHERE ended_at = 0 AND owner <> '' AND owner <> ?1`},
 		stSeeClock: {0, `INSERT INTO job_clocks (job, line, since) VALUES (?1, ?2, ?3) ON CONFLICT (job, line) DO NOTHING`},
 
 		stInsertPart: {0, `INSERT INTO parts (` + partColumns + `)
@@ -42,7 +41,8 @@ func init() {
 
 		stRowsQueued: {3, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`},
 		stGrowRows: {0, `UPDATE run_rows SET row_count = row_count + 1
-			WHERE run_id = ?1 AND first_row >= ?4 AND first_row + row_count = ?2 AND dispatch_id + row_count = ?3`},
+			WHERE run_id = ?1 AND first_row = (SELECT max(first_row) FROM run_rows WHERE run_id = ?1 AND first_row < ?2)
+				AND first_row + row_count = ?2 AND dispatch_id + row_count = ?3`},
 		stInsertRows: {0, `INSERT INTO run_rows (run_id, first_row, row_count, dispatch_id) VALUES (?1, ?2, ?3, ?4)`},
 		stCancelRows: {0, `UPDATE dispatches SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = ''
 			WHERE id >= ?1 AND id < ?2 AND state = 'waiting'`},

@@ -71,8 +71,6 @@ type Store struct {
 	calls  calls
 	pinged atomic.Pointer[time.Time] // when a Ping wrote last
 
-	filling filling
-
 	closing sync.Once
 	closed  error
 }
@@ -159,6 +157,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.openReads(c)
+	if err := openSingleWriter(ctx, s); err != nil {
+		return nil, err
+	}
 	if err := s.resume(ctx); err != nil {
 		return nil, err
 	}
@@ -172,7 +173,6 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.front = newFront(s.writer, o.MaxWaiting)
-	s.startFilling(ctx)
 	return s, nil
 }
 
@@ -190,22 +190,12 @@ func migrateOnce(ctx context.Context, c connector) error {
 	return errors.Join(migrate(ctx, db, sqliteDialect), db.Close())
 }
 
-// resume finds out where the numbers go on. The counters remember what was given out even
-// after the newest rows were cleared away; a number is never given twice.
 func (s *Store) resume(ctx context.Context) error {
 	w := s.writer
-	var followed int64 // the newest number of a message without a dispatch
 	for _, q := range []struct {
 		sql  string
 		into []any
 	}{
-		{`SELECT coalesce(max(id), 0) FROM events`, []any{&w.ids.event}},
-		{`SELECT coalesce(max(id), 0) FROM dispatches`, []any{&w.ids.dispatch}},
-		{`SELECT coalesce(max(dispatch_id + id_count - 1), 0) FROM run_messages`, []any{&followed}},
-		{`SELECT coalesce(max(id), 0) FROM rejected_requests`, []any{&w.ids.refusal}},
-		{`SELECT coalesce(max(id), 0) FROM runs`, []any{&w.ids.run}},
-		{`SELECT coalesce(min(part), 0) FROM keys WHERE part > 0`, []any{&w.days.first}},
-		{`SELECT coalesce(max(part), 0) FROM keys`, []any{&w.days.last}},
 		{`SELECT count(*) > 0 FROM (SELECT 1 FROM blocks LIMIT 1) AS found`, []any{&w.blocks}},
 		{`SELECT count(*) > 0 FROM (SELECT 1 FROM halts LIMIT 1) AS found`, []any{&w.halts}},
 		{`SELECT count(*) > 0 FROM (SELECT 1 FROM tombstones LIMIT 1) AS found`, []any{&w.graves}},
@@ -215,14 +205,7 @@ func (s *Store) resume(ctx context.Context) error {
 			return fmt.Errorf("resume: %w", err)
 		}
 	}
-	totals, err := s.totals(ctx)
-	if err != nil {
-		return err
-	}
-	w.ids.event = max(w.ids.event, totals[counterNames[countEvents]])
-	w.ids.dispatch = max(w.ids.dispatch, followed, totals[counterNames[countDispatches]]+totals[counterNames[countFollowed]])
-	w.ids.refusal = max(w.ids.refusal, totals[counterNames[countRejectedRequests]])
-	return s.loadKeys(ctx)
+	return nil
 }
 
 // write hands an operation to the group commit.
@@ -276,11 +259,11 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		var errs []error
-		s.stopFilling()
 		if s.front != nil {
 			s.front.close()
-			// What is not moved now is read again at the next start: no reason to fail.
-			_ = s.writer.runGroup([]*waiting{{run: (*tx).finishKeys}})
+		}
+		if s.writer != nil && s.writer.peers != nil {
+			s.writer.peers.close()
 		}
 		if s.reads != nil {
 			errs = append(errs, s.reads.Close()) // first: a reader would hold the checkpoint up

@@ -7,7 +7,7 @@ import (
 )
 
 // A message that the service took, and that failed for the account's trouble, was not sent and is queued
-// once more: by the law of what a person sends again (RunRow.MayGoAgain), the table that holds each
+// once more: by the rules of what a person sends again (RunRow.MayGoAgain), the table that holds each
 // dispatch to one successor, and in the commit that knows of the failure, so that a crash loses none and
 // makes none twice. It waits like any other, while sending is halted, and until the expiry that
 // the message had at first.
@@ -40,14 +40,7 @@ func (t *tx) succeed(id nudgewire.DispatchID, at time.Time, s *Store) error {
 		return err
 	}
 	number = max(number+1, unlisted)
-	if err := t.enqueueRowRetry(&run, number, d, send, at, d.ExpiresAt); err != nil {
-		return err
-	}
-	n, err := t.exec(stGrowRows, int64(of), number, t.ids.dispatch, unlisted)
-	if err == nil && n == 0 {
-		_, err = t.exec(stInsertRows, int64(of), number, int64(1), t.ids.dispatch)
-	}
-	return err
+	return t.enqueueRowRetry(&run, number, d, send, at, d.ExpiresAt)
 }
 
 // sendsBy reports whether the config in force sends by a trigger.

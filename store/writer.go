@@ -21,13 +21,12 @@ type writer struct {
 	args  []driver.NamedValue
 	dest  []driver.Value
 
-	ids  ids
-	days days
-	keys keys
+	peers coordinator
 	// payloads and decisions of the open group.
 	payloads, decisions bundle
 	said                []byte
 	claimed             []int64 // by the statement that runs
+	found, locked       []int64 // by tx.find and tx.lockPlans
 
 	checkpoints *checkpointer
 	guard       guard
@@ -42,7 +41,6 @@ type writer struct {
 	// no claim looks. A group that is undone leaves them set, so they are taken back by a commit of
 	// its own, once the last is gone.
 	blocks, halts bool
-	passed        passed
 	off           *recentOff
 	rejected      rejected
 	calls         *calls
@@ -61,10 +59,6 @@ type hooks struct {
 	due, poll, lookup func(time.Time)
 }
 
-// ids are the newest row numbers given out. One writer can count by itself; numbers of a
-// group that was rolled back are given out again, so they have no gaps.
-type ids struct{ event, dispatch, refusal, run int64 }
-
 // openWriter prepares every statement on a new connection.
 func openWriter(c driver.Connector, d dialect) (*writer, error) {
 	conn, err := c.Connect(context.Background())
@@ -73,7 +67,7 @@ func openWriter(c driver.Connector, d dialect) (*writer, error) {
 	}
 	w := &writer{
 		conn: conn, payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions},
-		keys: keys{known: newFilter()}, args: make([]driver.NamedValue, 0, 32), dest: make([]driver.Value, 32),
+		args: make([]driver.NamedValue, 0, 32), dest: make([]driver.Value, 32),
 	}
 	for i := range w.stmts {
 		stmt, err := conn.Prepare(d.sql(statements[i]))
@@ -110,7 +104,7 @@ type tx struct {
 	due    int64 // earliest due time of a dispatch left waiting; 0 for none
 	poll   int64 // same for messages
 	lookup int64 // same for look-ups
-	heard  []heard
+	seen   []lastSeen
 	off    []calledOff
 
 	refused      map[string]int64 // see rejected.go
@@ -125,13 +119,11 @@ func (w *writer) runGroup(ops []*waiting) (err error) {
 		}
 		w.gone = false
 	}
-	before, beforeDays := w.ids, w.days
 	t := tx{writer: w, at: micro(w.now())}
-	w.keys.open()
 	w.payloads.clear()
 	w.decisions.clear()
-	if err := t.begin(); err != nil {
-		return err
+	if err := w.peers.begin(&t); err != nil {
+		return fmt.Errorf("begin: %w", err)
 	}
 	for _, o := range ops {
 		if err = contain(o.run, &t); err != nil {
@@ -145,28 +137,17 @@ func (w *writer) runGroup(ops []*waiting) (err error) {
 		err = t.store(&w.decisions)
 	}
 	if err == nil {
-		err = t.moveKeys()
-	}
-	if err == nil {
 		err = t.writeCounts()
 	}
 	if err == nil {
-		err = t.writeHeard()
+		err = t.writeLastSeen()
 	}
 	if err == nil {
 		err = t.writeRejections()
 	}
-	if err == nil {
-		_, err = t.exec(stCommit)
-	}
-	if err != nil {
-		w.ids, w.days = before, beforeDays
-		w.keys.undo()
-		// SQLite may have rolled back by itself (a full disk); then this has nothing to do.
-		_, _ = t.exec(stRollback)
+	if err = w.peers.settle(&t, err); err != nil {
 		return err
 	}
-	w.keys.settle()
 	w.off.add(t.off)
 	w.checkpoint()
 	if t.due != 0 && w.hooks.due != nil {
@@ -184,24 +165,12 @@ func (w *writer) runGroup(ops []*waiting) (err error) {
 	return err
 }
 
-func (t *tx) begin() error {
-	_, err := t.exec(stBegin)
-	if err != nil {
-		// A rollback that failed leaves its transaction open; end it and try once more.
-		_, _ = t.exec(stRollback)
-		if _, err = t.exec(stBegin); err != nil {
-			return fmt.Errorf("begin: %w", err)
-		}
-	}
-	return nil
-}
-
 // leavesDue notes that a dispatch now waits for at.
 func (t *tx) leavesDue(at int64) {
 	if t.due == 0 || at < t.due {
 		t.due = at
 	}
-	t.passed.back(at)
+	t.peers.lowWater().lower(at)
 }
 
 // leavesPoll notes that a message now waits to be asked about.

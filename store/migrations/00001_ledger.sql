@@ -24,7 +24,7 @@ CREATE TABLE events (
 CREATE INDEX events_phone ON events (bucket, phone) WHERE phone <> '';
 
 -- What leads from the hash of a text to rows: events by connector and dedupe key (part is their day), dispatches by
--- their correlation key and by their phone (part is 0). Its rows are written in bundles of neighbours (see keys.go). Up
+-- their correlation key and by their phone (part is 0). Its rows are written many neighbours at once (see single_memtable.go). Up
 -- to which rows every key is here stands among the counters; the keys of the others are read from
 -- their rows.
 CREATE TABLE keys (

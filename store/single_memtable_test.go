@@ -15,6 +15,9 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
+// single is what coordinates s.
+func single(s *Store) *singleWriter { return s.writer.peers.(*singleWriter) }
+
 // copyData copies the files of a store that is open and idle, as a crash would leave them.
 func copyData(t testing.TB, from string) (path string) {
 	t.Helper()
@@ -55,7 +58,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 				facts = f
 				return planAll(w, f)
 			}
-			s.writer.keys.limit = 6
+			single(s).keys.limit = 6
 		}
 		// plan is an event whose cart has the key, of the phone.
 		plan := func(key, phone string) nudgewire.Plan {
@@ -126,7 +129,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 					rt.Fatal(err)
 				}
 				open(rt)
-				if n := s.writer.keys.held; n != 0 {
+				if n := single(s).keys.held; n != 0 {
 					rt.Fatalf("%d keys were read again after a clean end", n)
 				}
 			},
@@ -140,11 +143,11 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 	})
 }
 
-// The mark of what need not be read again may only pass a row when every shelf was moved since.
+// The mark of what need not be read again may only pass a row when every segment was flushed since.
 func TestACrashAnywhereInARoundLosesNoKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)
-	s.writer.keys.limit = 400
+	single(s).keys.limit = 400
 	stored, marked := 0, false
 	for range 12 {
 		for range 20 {
@@ -171,7 +174,7 @@ func TestACrashAnywhereInARoundLosesNoKey(t *testing.T) {
 				t.Fatalf("after %d events, event %d is forgotten", stored, i+1)
 			}
 		}
-		marked = marked || after.writer.keys.held < 2*stored
+		marked = marked || single(after).keys.held < 2*stored
 		if err := after.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +185,7 @@ func TestACrashAnywhereInARoundLosesNoKey(t *testing.T) {
 }
 
 // Rows that came past the store, as in a ledger of an older version, get their keys when it
-// is opened, a bundle at a time.
+// is opened, a page at a time.
 func TestOldRowsGetTheirKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)

@@ -9,25 +9,25 @@ import (
 // filled waits until the filter of a store that was just opened holds the keys of the table.
 func filled(t testing.TB, s *Store) {
 	t.Helper()
-	<-s.filling.done
-	if !s.writer.keys.known.full.Load() {
+	<-single(s).filling.done
+	if !single(s).known.full.Load() {
 		t.Fatal("the filter could not be filled")
 	}
 }
 
-func TestAFilterSaysNothingUntilItHoldsEverything(t *testing.T) {
-	f := newFilter()
+func TestABloomFilterSaysNothingUntilItHoldsEverything(t *testing.T) {
+	f := newBloom()
 	f.add(7)
-	if f.lacks(7) || f.lacks(8) {
+	if !f.mayContain(7) || !f.mayContain(8) {
 		t.Error("a filter that may lack keys of the table spoke")
 	}
 	f.full.Store(true)
-	if f.lacks(7) || !f.lacks(8) {
-		t.Errorf("lacks what was added: %v, lacks another: %v", f.lacks(7), f.lacks(8))
+	if !f.mayContain(7) || f.mayContain(8) {
+		t.Errorf("may contain what was added: %v, another: %v", f.mayContain(7), f.mayContain(8))
 	}
 }
 
-func TestAFilterHoldsTheWholeTableAfterAStart(t *testing.T) {
+func TestABloomFilterHoldsTheWholeTableAfterAStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)
 	dice := rand.New(rand.NewPCG(1, 2))
@@ -36,17 +36,17 @@ func TestAFilterHoldsTheWholeTableAfterAStart(t *testing.T) {
 		for i := range there {
 			there[i] = int64(dice.Uint64())
 			part := int64(i % 3)
-			if err := tx.addOld(part, there[i], int64(i)); err != nil {
+			if err := single(s).remember(tx, key{part, there[i], int64(i)}, false); err != nil {
 				return err
 			}
 		}
 		// A page ends among rows that differ only in their last column.
 		for id := range int64(keysPage) {
-			if err := tx.addOld(3, 4, id); err != nil {
+			if err := single(s).remember(tx, key{3, 4, id}, false); err != nil {
 				return err
 			}
 		}
-		return tx.addOld(4, 5, 6)
+		return single(s).remember(tx, key{4, 5, 6}, false)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -55,15 +55,15 @@ func TestAFilterHoldsTheWholeTableAfterAStart(t *testing.T) {
 	}
 	s = openAt(t, path)
 	filled(t, s)
-	known := s.writer.keys.known
+	known := single(s).known
 	for _, hash := range append(there, 4, 5) {
-		if known.lacks(hash) {
-			t.Fatalf("lacks %d, which is in the table", hash)
+		if !known.mayContain(hash) {
+			t.Fatalf("says that %d is not there, which is in the table", hash)
 		}
 	}
 	vain := 0
 	for range 100_000 {
-		if !known.lacks(int64(dice.Uint64())) {
+		if known.mayContain(int64(dice.Uint64())) {
 			vain++
 		}
 	}
@@ -72,12 +72,12 @@ func TestAFilterHoldsTheWholeTableAfterAStart(t *testing.T) {
 	}
 }
 
-func TestAStoreMayCloseWhileItsFilterIsFilled(t *testing.T) {
+func TestAStoreMayCloseWhileItsBloomFilterIsFilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)
 	if err := s.write(t.Context(), laneWork, func(tx *tx) error {
 		for i := range int64(3 * keysPage) {
-			if err := tx.addOld(1, i, i); err != nil {
+			if err := single(s).remember(tx, key{1, i, i}, false); err != nil {
 				return err
 			}
 		}
@@ -94,8 +94,8 @@ func TestAStoreMayCloseWhileItsFilterIsFilled(t *testing.T) {
 }
 
 // The promise: what is new is known to be new without a look, whatever the ledger holds.
-func BenchmarkFilterLacks(b *testing.B) {
-	f := newFilter()
+func BenchmarkMayContain(b *testing.B) {
+	f := newBloom()
 	dice := rand.New(rand.NewPCG(1, 2))
 	for range 3_000_000 {
 		f.add(int64(dice.Uint64()))
@@ -103,7 +103,7 @@ func BenchmarkFilterLacks(b *testing.B) {
 	f.full.Store(true)
 	vain := 0
 	for b.Loop() {
-		if !f.lacks(int64(dice.Uint64())) {
+		if f.mayContain(int64(dice.Uint64())) {
 			vain++
 		}
 	}

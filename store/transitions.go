@@ -6,7 +6,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// The law of message statuses. The service does not show its transitions, so any order is
+// The transitions of message statuses. The service does not show its transitions, so any order is
 // accepted and unknown words are kept; only a final state is never left, with one
 // exception: delivered becomes read.
 

@@ -1,0 +1,78 @@
+package store
+
+// A coordinator is what a transaction asks wherever the answer depends on who else writes to the data: which
+// numbers are free, who holds a key, whose claims still count. No operation knows more about that than this
+// interface says. singleWriter (single_*.go) is for one process alone, which is all that SQLite has; an engine
+// with many writers is a second implementation.
+//
+// Its methods are called inside transactions, from one goroutine at a time, unless they say otherwise.
+type coordinator interface {
+	// begin opens the transaction.
+	begin(t *tx) error
+	// settle ends it: for a nil err it writes what is left to write and commits, otherwise it rolls back.
+	// It returns err, or why the commit failed; then nothing was written.
+	settle(t *tx, err error) error
+
+	// allocate gives n numbers without a gap between them, which no row had before, and returns the first.
+	allocate(t *tx, of sequence, n int64) (first int64, err error)
+
+	// lock keeps other transactions from these hashes until this one ends. An operation calls it once, before its
+	// first find, with every hash that it is going to find or remember, in any order.
+	lock(t *tx, hashes []int64) error
+	// find appends to ids the numbers that are remembered under a hash in the parts from first to last, each once and
+	// in ascending order. Another text may have the same hash: the caller compares the rows.
+	find(t *tx, first, last, hash int64, ids []int64) ([]int64, error)
+	// remember keeps a key for good. fresh says that its row was inserted in this transaction.
+	remember(t *tx, k key, fresh bool) error
+
+	// lowWater tells claims where to begin; nil where each begins at the first row. From any goroutine.
+	lowWater() *lowWater
+	// alive reports whether the owner of a claim may still finish it. own is the owner that asks.
+	alive(t *tx, owner, own string) (bool, error)
+
+	// close is called once, after the last transaction, from any goroutine.
+	close()
+}
+
+// A sequence is a table whose rows have numbers.
+type sequence int
+
+const (
+	eventIDs sequence = iota
+	dispatchIDs
+	rejectedIDs
+	runIDs
+
+	sequenceCount
+)
+
+// A key leads from a hash to a row: to an event by its connector and dedupe key, part is then its day; or to a
+// dispatch by its correlation key, part is then correlations.
+type key struct{ part, hash, id int64 }
+
+// correlations is the part of the keys of dispatches. Days are above it.
+const correlations int64 = 0
+
+// allocate gives the next number.
+func (t *tx) allocate(of sequence) (id int64, err error) { return t.peers.allocate(t, of, 1) }
+
+// find is good until it is called again.
+func (t *tx) find(first, last, hash int64) (ids []int64, err error) {
+	t.found, err = t.peers.find(t, first, last, hash, t.found[:0])
+	return t.found, err
+}
+
+// lockPlans locks what the plans look for and what they add.
+func (t *tx) lockPlans(plans ...readyPlan) error {
+	t.locked = t.locked[:0]
+	for i := range plans {
+		p := &plans[i]
+		if t.locked = append(t.locked, p.hash); p.content != 0 {
+			t.locked = append(t.locked, p.content)
+		}
+		for j := range p.proposals {
+			t.locked = append(t.locked, p.proposals[j].correlation, p.proposals[j].byPhone)
+		}
+	}
+	return t.peers.lock(t, t.locked)
+}

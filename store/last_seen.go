@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// When a connector was last seen is kept as one row for each, beside the counters, and
+// written once a group. To look for a connector's newest event instead would walk the whole
+// history of the others just when it matters: when that connector has been silent for long.
+
+// lastSeenPrefix stands before a connector's name among the counters. No counter's name has a
+// slash.
+const lastSeenPrefix = "last_event/"
+
+// lastSeen is when a group had an event of a connector.
+type lastSeen struct {
+	connector string
+	at        int64
+}
+
+// see notes an event of connector, a repeated one too: it shows that its sender is alive.
+func (t *tx) see(connector string, at int64) {
+	for i := range t.seen {
+		if t.seen[i].connector == connector {
+			t.seen[i].at = max(t.seen[i].at, at)
+			return
+		}
+	}
+	t.seen = append(t.seen, lastSeen{connector, at})
+}
+
+// writeLastSeen stores what the group saw.
+func (t *tx) writeLastSeen() error {
+	for _, c := range t.seen {
+		if _, err := t.exec(stLastSeen, lastSeenPrefix+c.connector, c.at); err != nil {
+			return fmt.Errorf("last event of %s: %w", c.connector, err)
+		}
+	}
+	return nil
+}
+
+// LastEvents says when each connector last sent an event, one that was seen before included.
+// A connector that never did is not in it.
+func (s *Store) LastEvents(ctx context.Context) (map[string]time.Time, error) {
+	last := map[string]time.Time{}
+	// The slash and what follows it in ASCII bound the names that begin with the prefix.
+	err := s.rows(ctx, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2`,
+		[]any{lastSeenPrefix, strings.TrimSuffix(lastSeenPrefix, "/") + "0"}, func(r *row) error {
+			name := strings.TrimPrefix(r.text(), lastSeenPrefix)
+			last[name] = moment(r.int())
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("last events: %w", err)
+	}
+	return last, nil
+}

@@ -1,0 +1,85 @@
+package store
+
+import "context"
+
+// A singleWriter coordinates transactions where this process is the only one that writes, and its flusher runs them
+// one after the other. It therefore counts numbers by itself, keeps new keys in memory, knows which hashes are new
+// without asking the disk, and remembers what claims passed over. Nothing hangs on its memory: all of it is read
+// from the rows again at a start.
+type singleWriter struct {
+	writer *writer
+	ids    [sequenceCount]int64 // the newest given out
+	days   days
+	keys   memtable
+	known  *bloom // of the memtable and the table
+	claims lowWater
+
+	before struct { // the open transaction
+		ids  [sequenceCount]int64
+		days days
+	}
+	filling filling
+}
+
+// openSingleWriter makes s.writer the only one.
+func openSingleWriter(ctx context.Context, s *Store) error {
+	w := &singleWriter{writer: s.writer, known: newBloom()}
+	s.writer.peers = w
+	err := w.resume(ctx, s)
+	if err == nil {
+		err = w.loadKeys(ctx, s)
+	}
+	if err == nil {
+		w.startFilling(ctx, s)
+	}
+	return err
+}
+
+func (w *singleWriter) begin(t *tx) error {
+	w.before.ids, w.before.days = w.ids, w.days
+	w.keys.open()
+	_, err := t.exec(stBegin)
+	if err != nil {
+		// A rollback that failed leaves its transaction open; end it and try once more.
+		_, _ = t.exec(stRollback)
+		_, err = t.exec(stBegin)
+	}
+	return err
+}
+
+func (w *singleWriter) settle(t *tx, err error) error {
+	if err == nil {
+		err = w.flushKeys(t)
+	}
+	if err == nil {
+		_, err = t.exec(stCommit)
+	}
+	if err == nil {
+		w.keys.settle()
+		return nil
+	}
+	// Numbers of a transaction that was rolled back are given out again, so they have no gaps.
+	w.ids, w.days = w.before.ids, w.before.days
+	w.keys.undo()
+	// SQLite may have rolled back by itself (a full disk); then this has nothing to do.
+	_, _ = t.exec(stRollback)
+	return err
+}
+
+// lock has nothing to do: transactions do not overlap.
+func (w *singleWriter) lock(*tx, []int64) error { return nil }
+
+func (w *singleWriter) lowWater() *lowWater { return &w.claims }
+
+// alive is true of the asker alone: other owners are earlier processes, or this would not be the only one.
+func (w *singleWriter) alive(_ *tx, owner, own string) (bool, error) { return owner == own, nil }
+
+// close leaves the next start nothing to read again.
+func (w *singleWriter) close() {
+	if w.filling.stop == nil {
+		return // it was never opened to the end
+	}
+	w.stopFilling()
+	// What is not in the table now is read again at the next start: no reason to fail.
+	_ = w.writer.runGroup([]*waiting{{run: w.flushForGood}})
+}
