@@ -74,8 +74,8 @@ const (
 	// keep every room busy for more than the second after which a message is asked about.
 	underWay = 16_384
 
-	// warmUp is how long everything runs on after the first message before it is counted.
-	warmUp = 1500 * time.Millisecond
+	// settle is how long everything runs on after the first message before it is counted.
+	settle = 1500 * time.Millisecond
 )
 
 // wholeContest measures the main job with every room at work: webhooks arrive, are stored and
@@ -114,7 +114,7 @@ func whole(ctx context.Context, l *lab, dir string) (rate float64, err error) {
 	}()
 	select {
 	case <-first:
-		time.Sleep(warmUp)
+		time.Sleep(settle)
 		from, began := delivered.Load(), time.Now()
 		time.Sleep(max(l.duration, time.Second)) // messages come to their end in waves of a second
 		rate = float64(delivered.Load()-from) / time.Since(began).Seconds()

@@ -15,13 +15,28 @@ import (
 // patience bounds one exchange; a server that is slower is broken, not slow.
 const patience = 20 * time.Second
 
-// exchange writes a request that was made before, reads its whole answer and returns the status.
-// net/http's own client costs more than the servers under test and would hide them.
-func exchange(conn net.Conn, in *bufio.Reader, request []byte) (status int, err error) {
-	if _, err := conn.Write(request); err != nil {
+// A wire is one connection that posts webhooks. It writes requests that were made before: net/http's
+// own client costs more than the servers under test and would hide them.
+type wire struct {
+	net.Conn
+	in   *bufio.Reader
+	hook *hook
+}
+
+func dial(ctx context.Context, o load) (*wire, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", o.addr)
+	if err != nil {
+		return nil, err
+	}
+	return &wire{conn, bufio.NewReader(conn), newHook(time.Now())}, conn.SetDeadline(time.Now().Add(o.duration + patience))
+}
+
+// post posts one webhook, reads its whole answer and returns the status.
+func (w *wire) post(serial int64) (status int, err error) {
+	if _, err := w.Write(w.hook.request(serial)); err != nil {
 		return 0, err
 	}
-	resp, err := http.ReadResponse(in, nil)
+	resp, err := http.ReadResponse(w.in, nil)
 	if err != nil {
 		return 0, fmt.Errorf("read the answer: %w", err)
 	}
@@ -56,17 +71,14 @@ func (t tally) reading() reading {
 
 // post runs the load to its end: its duration, or ctx, which is no error.
 func (l *lab) post(ctx context.Context, o load) (tally, error) {
-	wires := make([]net.Conn, o.conns)
+	wires := make([]*wire, o.conns)
 	for i := range wires {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", o.addr)
+		w, err := dial(ctx, o)
 		if err != nil {
 			return tally{}, err
 		}
-		defer conn.Close()
-		if err := conn.SetDeadline(time.Now().Add(o.duration + patience)); err != nil {
-			return tally{}, err
-		}
-		wires[i] = conn
+		defer w.Close()
+		wires[i] = w
 	}
 	posting, cancel := context.WithTimeout(ctx, o.duration)
 	defer cancel()
@@ -95,8 +107,7 @@ func (l *lab) post(ctx context.Context, o load) (tally, error) {
 }
 
 // postAlong posts webhooks over one connection as long as next brings the moment of one.
-func (l *lab) postAlong(o load, conn net.Conn, next func() (time.Time, bool)) (t tally, err error) {
-	h, in := newHook(time.Now()), bufio.NewReader(conn)
+func (l *lab) postAlong(o load, w *wire, next func() (time.Time, bool)) (t tally, err error) {
 	for {
 		due, ok := next()
 		if !ok {
@@ -106,7 +117,7 @@ func (l *lab) postAlong(o load, conn net.Conn, next func() (time.Time, bool)) (t
 		if o.sent != nil {
 			o.sent.Store(serial, due)
 		}
-		status, err := exchange(conn, in, h.request(serial))
+		status, err := w.post(serial)
 		switch {
 		case err != nil:
 			return t, err

@@ -30,7 +30,7 @@ func run(ctx context.Context, args []string) (err error) {
 		only     = flags.String("only", "", "measure the figures whose name matches this `regexp`, and their bases")
 		big      = flags.Bool("big", false, "also measure claims over 5,000,000 rows, and start and memory with 1,000,000 messages")
 		dir      = flags.String("dir", os.TempDir(), "`folder` on the disk to measure; a temporary folder is made in it")
-		profiles = flags.String("pprof", "", "write a CPU profile of each measurement's last round into this `folder`")
+		profiles = flags.String("pprof", "", "write a CPU profile of each measurement's last round into this `folder`, which must be there")
 	)
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"runtime/pprof"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -69,7 +68,7 @@ func measure(ctx context.Context, l *lab, chosen []*contest, rounds int, profile
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			tell("round " + strconv.Itoa(round+1) + " of " + strconv.Itoa(rounds) + ": " + c.name())
+			tell(fmt.Sprintf("round %d of %d: %s", round+1, rounds, c.name()))
 			folder := profiles
 			if round < rounds-1 && !c.once {
 				folder = ""
@@ -86,7 +85,7 @@ func measure(ctx context.Context, l *lab, chosen []*contest, rounds int, profile
 	return all, nil
 }
 
-// run measures c once in a folder of its own, with a profile in the folder named, if any.
+// run measures c once in a folder of its own, with a profile in the folder named, if any. The folder must be there.
 func (l *lab) run(ctx context.Context, c *contest, profiles string) (got []reading, err error) {
 	dir, err := os.MkdirTemp(l.dir, "round-")
 	if err != nil {
@@ -94,7 +93,10 @@ func (l *lab) run(ctx context.Context, c *contest, profiles string) (got []readi
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if profiles != "" {
-		f, err := createProfile(profiles, c.name())
+		f, err := os.Create(filepath.Join(profiles, notInNames.ReplaceAllString(c.name(), "-")+".pprof"))
+		if err == nil {
+			err = pprof.StartCPUProfile(f)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("profile: %w", err)
 		}
@@ -105,17 +107,6 @@ func (l *lab) run(ctx context.Context, c *contest, profiles string) (got []readi
 }
 
 var notInNames = regexp.MustCompile(`[ ,/:]+`)
-
-func createProfile(folder, name string) (*os.File, error) {
-	if err := os.MkdirAll(folder, 0o750); err != nil {
-		return nil, err
-	}
-	f, err := os.Create(filepath.Join(folder, notInNames.ReplaceAllString(name, "-")+".pprof"))
-	if err != nil {
-		return nil, err
-	}
-	return f, pprof.StartCPUProfile(f)
-}
 
 // tell shows what is being done, on a terminal only and on one line.
 func tell(what string) {

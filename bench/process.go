@@ -113,7 +113,7 @@ func stopProcess(cmd *exec.Cmd) error {
 	if cmd.Process == nil {
 		return nil
 	}
-	defer time.AfterFunc(patience, func() { cmd.Process.Kill() }).Stop()
+	defer time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }).Stop()
 	return errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait())
 }
 

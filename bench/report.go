@@ -72,7 +72,7 @@ func writeTable(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "figure\tmedian\tunit\trange\tratio\trequired\tp50 ms\tp99 ms\tp99.9 ms\tanswered 2xx")
 	for _, r := range rows {
-		var spread, ratio, times, good string
+		var spread, ratio, good string
 		if r.least != r.most {
 			spread = number(r.least) + " to " + number(r.most)
 		}
@@ -80,8 +80,9 @@ func writeTable(w io.Writer, rows []row) error {
 			short, _, _ := strings.Cut(r.base, "  ")
 			ratio = fmt.Sprintf("%.2f %s", r.ratio, short)
 		}
-		for _, ms := range r.waits {
-			times += "\t" + number(ms)
+		times := ""
+		if len(r.waits) == 3 {
+			times = fmt.Sprintf("\t%s\t%s\t%s", number(r.waits[0]), number(r.waits[1]), number(r.waits[2]))
 		}
 		if r.good > 0 {
 			good = fmt.Sprintf("\t%.1f %%", 100*r.good)
