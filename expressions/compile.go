@@ -43,10 +43,10 @@ type typed struct {
 // unknown stands for an expression that was already reported: no second fault follows.
 var unknown = typed{shape: anyShape, eval: func(*Scope) any { return nil }}
 
-// compileText parses and checks an expression; faults are in the order of the text.
-func compileText(text string) (typed, *compiler) { return compileWith(&compiler{text: text}) }
-
-func compileWith(c *compiler) (typed, *compiler) {
+// compileText parses and checks an expression over an event, or over a row where its columns are
+// given. Faults are in the order of the text.
+func compileText(text string, row *rowNames) (typed, *compiler) {
+	c := &compiler{text: text, row: row}
 	node, bad := parse(c.text)
 	if bad != nil {
 		c.faults = append(c.faults, *bad)

@@ -16,7 +16,7 @@ type Expression struct{ of typed }
 
 // Compile reads an expression. The faults are in the order of the text.
 func Compile(text string) (*Expression, []Fault) {
-	t, c := compileText(text)
+	t, c := compileText(text, nil)
 	return &Expression{t}, c.faults
 }
 

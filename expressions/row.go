@@ -72,7 +72,7 @@ var quotedText = regexp.MustCompile(`^\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*$`)
 // CompileRow reads a text. A text without {{ is itself.
 func CompileRow(text string) (*RowText, []Fault) {
 	r := &RowText{source: text, names: &rowNames{}}
-	t, found := readTemplate(text, func(text string) (typed, *compiler) { return compileWith(&compiler{text: text, row: r.names}) })
+	t, found := readTemplate(text, r.names)
 	var faults []Fault
 	at := 0
 	for _, p := range t.parts {
@@ -90,21 +90,17 @@ func CompileRow(text string) (*RowText, []Fault) {
 			}
 		}
 		for len(found) > 0 && found[0].Offset < at+size {
-			f := Fault{found[0].Offset, found[0].Msg, found[0].Hint}
-			found = found[1:]
 			if one.whole != "" {
-				one.broken = append(one.broken, f)
+				one.broken = append(one.broken, found[0])
 			} else {
-				faults = append(faults, f)
+				faults = append(faults, found[0])
 			}
+			found = found[1:]
 		}
 		at += size
 		r.parts = append(r.parts, one)
 	}
-	for _, f := range found {
-		faults = append(faults, Fault{f.Offset, f.Msg, f.Hint})
-	}
-	return r, faults
+	return r, append(faults, found...)
 }
 
 // Bind looks the names up: find gives a column's place by its name, or an error in words. facts

@@ -50,7 +50,7 @@ func aCart(t testing.TB) *nudgewire.Event {
 // evaluate compiles and runs one expression against aCart; it fails on a fault.
 func evaluate(t testing.TB, text string, e *nudgewire.Event) (v any, why string) {
 	t.Helper()
-	expression, c := compileText(text)
+	expression, c := compileText(text, nil)
 	if len(c.faults) > 0 {
 		t.Fatalf("compile %s: %+v", text, c.faults)
 	}

@@ -28,10 +28,10 @@ type part struct {
 }
 
 // CompileTemplate reads a template; the faults count bytes of text.
-func CompileTemplate(text string) (*Template, []Fault) { return readTemplate(text, compileText) }
+func CompileTemplate(text string) (*Template, []Fault) { return readTemplate(text, nil) }
 
-// readTemplate reads a template whose expressions are compiled by read.
-func readTemplate(text string, read func(string) (typed, *compiler)) (*Template, []Fault) {
+// readTemplate reads a template over an event, or over a row where its columns are given.
+func readTemplate(text string, row *rowNames) (*Template, []Fault) {
 	t := &Template{source: text}
 	var faults []Fault
 	for at := 0; at < len(text); {
@@ -55,7 +55,7 @@ func readTemplate(text string, read func(string) (typed, *compiler)) (*Template,
 			faults = append(faults, Fault{begin, `"{{" is not closed`, `write }} after the value; quotes inside have to be closed, too`})
 			break
 		}
-		p, bad := compileValue(text[begin+2:end], read)
+		p, bad := compileValue(text[begin+2:end], row)
 		if endsBlock(text[begin+2:end]) && len(faults) > 0 {
 			bad = nil // the beginning of the block was reported
 		}
@@ -93,16 +93,20 @@ func closing(text string, from int) int {
 }
 
 // compileValue reads what stands between the brackets: expression | default: expression.
-func compileValue(text string, read func(string) (typed, *compiler)) (part, []Fault) {
+func compileValue(text string, row *rowNames) (part, []Fault) {
 	var p part
 	main, rest, found := cutDefault(text)
 	if strings.TrimSpace(main) == "" {
-		return p, []Fault{{0, "there is nothing between {{ and }}", "write a value: {{ customer.first_name }}"}}
+		hint := "write a value: {{ customer.first_name }}"
+		if row != nil {
+			hint = "write the name of a column: {{ first_name }}"
+		}
+		return p, []Fault{{0, "there is nothing between {{ and }}", hint}}
 	}
 	if bad := foreign(main); bad != nil {
 		return p, []Fault{*bad}
 	}
-	value, c := read(main)
+	value, c := compileText(main, row)
 	faults := c.faults
 	if c.textAsFlag && (strings.Contains(main, " or ") || strings.Contains(main, "||")) {
 		faults = []Fault{{0, `"or" joins conditions, not texts`, `for a text that stands in write | default: "there"`}}
@@ -115,7 +119,7 @@ func compileValue(text string, read func(string) (typed, *compiler)) (part, []Fa
 	if strings.TrimSpace(rest) == "" {
 		return p, append(faults, Fault{len(text) - len(rest), "there is nothing after default:", `write a text in quotes: | default: "there"`})
 	}
-	fallback, c := read(rest)
+	fallback, c := compileText(rest, row)
 	for _, f := range append(c.faults, printable(rest, fallback)...) {
 		f.Offset += len(text) - len(rest)
 		faults = append(faults, f)

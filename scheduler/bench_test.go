@@ -133,7 +133,7 @@ func BenchmarkPartsWithExpressions(b *testing.B) {
 			{Key: "var_2", Value: "Your {{ last_item }}"},
 			{Key: "var_3", Value: `{{ upper(link) }}`},
 		},
-	}}, Env{Texts: Expressions{}})
+	}}, Env{})
 	if len(problems) > 0 {
 		b.Fatal(problems)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/expressions"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -24,8 +25,7 @@ type Env struct {
 	Country  string // of numbers without a country code; "" is not known
 	Language string // of templates that name none
 	Category nudgewire.Category
-	Priced   bool     // there is a price table, so that points can be counted
-	Texts    Language // of columns and names; nil is Plain
+	Priced   bool // there is a price table, so that points can be counted
 }
 
 // A Compiled is a job ready to run. It is never changed.
@@ -39,7 +39,7 @@ type Compiled struct {
 	language string
 	source   lists.Source
 	columns  *mapping
-	title    Template
+	title    *expressions.RowText
 }
 
 // Schedule is when the job fires; nil when it only runs by hand, or is off.
@@ -280,7 +280,7 @@ func (b *builder) deliver(c *Compiled) {
 	}
 	c.title = b.text("campaign.name", name)
 	if c.title != nil {
-		if _, err := c.title.Bind(nil, factsOf(j.Name, time.Unix(0, 0), time.UTC)); err != nil {
+		if _, err := bindText(c.title, nil, factsOf(j.Name, time.Unix(0, 0), time.UTC)); err != nil {
 			msg := firstWords(err)
 			if no, ok := errors.AsType[*noColumnError](err); ok {
 				msg = fmt.Sprintf("there is no %q", no.name)
@@ -311,12 +311,8 @@ func (b *builder) guard(j Job) {
 }
 
 // text compiles one text and reports its faults.
-func (b *builder) text(path, text string) Template {
-	language := b.env.Texts
-	if language == nil {
-		language = Plain{}
-	}
-	t, faults := language.Compile(text)
+func (b *builder) text(path, text string) *expressions.RowText {
+	t, faults := expressions.CompileRow(text)
 	for _, f := range faults {
 		b.failed = true
 		b.problems = append(b.problems, Problem{Job: b.job.Name, Path: path, Offset: f.Offset, Msg: f.Msg, Hint: f.Hint})

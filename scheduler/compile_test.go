@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/expressions"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -137,11 +138,11 @@ func TestCompileReportsEverythingAtOnce(t *testing.T) {
 		"nobody signs in":       {Job{Campaign: campaign, Source: lists.Origin{SFTP: &lists.SFTP{Host: "h", User: "u", Path: "p"}}}, []string{"j.source.sftp: has neither key nor password; set key: ${file:/path/to/key}, or password"}},
 		"not a sheet":           {Job{Campaign: campaign, Source: lists.Origin{Sheet: "https://example.com"}}, []string{"j.source.sheet: is not a link to a Google sheet; copy the link of the sheet: https://docs.google.com/spreadsheets/d/…/edit#gid=0"}},
 		"a gap":                 {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "a", "var_3", "b", "name", "c")}, []string{`j.columns.name: "name" is not a column of a campaign; the service knows phone, var_1, var_2 and so on`, "j.columns: var_2 is missing, and there is var_3; the service counts variables by their place: number them without a gap"}},
-		"an empty column":       {Job{Campaign: campaign, Source: csv, Columns: columns("phone", " ")}, []string{`j.columns.phone: there is no name between {{ and }}; write the name of a column: {{ first_name }}`, "j.columns.phone: is empty; write the name of the column"}},
-		"a broken template":     {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "Hi {{ name")}, []string{`j.columns.var_1: "{{" is not closed; write }} after the name`}},
-		"an unknown filter":     {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "{{ name | upper }}")}, []string{`j.columns.var_1: "upper" is not known after |; write | default: "text"`}},
+		"an empty column":       {Job{Campaign: campaign, Source: csv, Columns: columns("phone", " ")}, []string{`j.columns.phone: there is nothing between {{ and }}; write the name of a column: {{ first_name }}`, "j.columns.phone: is empty; write the name of the column"}},
+		"a broken template":     {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "Hi {{ name")}, []string{`j.columns.var_1: "{{" is not closed; write }} after the value; quotes inside have to be closed, too`}},
+		"an unknown filter":     {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "{{ name | upper }}")}, []string{"j.columns.var_1: | upper is not understood here; only default: may follow |; write upper(name)"}},
 		"no campaign":           {Job{Source: csv}, []string{"j.campaign: is missing: deliver: csv creates a campaign; write campaign: {template_id: 1042}"}},
-		"an odd campaign name":  {Job{Source: csv, Campaign: &Campaign{Name: "{{ run.dat }}", TemplateID: 1}}, []string{`j.campaign.name: there is no "run.dat"; run.date, run.time and run.job are known`}},
+		"an odd campaign name":  {Job{Source: csv, Campaign: &Campaign{Name: "{{ run.dat }}", TemplateID: 1}}, []string{`j.campaign.name: unknown name "dat" in run; did you mean "date"?`}},
 		"a canary for files":    {Job{Source: csv, Campaign: campaign, Canary: &Canary{StopIf: StopIf{0.1}}}, []string{"j.canary: a file that is uploaded cannot be stopped: a canary needs deliver: per_message; remove it, or write deliver: per_message"}},
 		"nothing to send":       {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Campaign: campaign}, []string{"j.send: is missing: deliver: per_message sends a template to each row; write send: {template: winback}", "j.campaign: belongs to deliver: csv; remove it, or write deliver: csv"}},
 		"no language":           {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "t"}}, []string{"j.send.language: the template's language is not known; set it, or defaults.language"}},
@@ -186,11 +187,11 @@ func TestColumnsAreFilledIn(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			c, faults := Plain{}.Compile(columnText(tt.text))
+			c, faults := expressions.CompileRow(columnText(tt.text))
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}
-			f, err := c.Bind(header, facts)
+			f, err := bindText(c, header, facts)
 			if tt.bad != "" {
 				if err == nil || err.Error() != tt.bad {
 					t.Errorf("Bind: %v, want %s", err, tt.bad)

@@ -207,7 +207,7 @@ func (w *working) read(ctx context.Context, b *building) ([]nudgewire.Part, erro
 
 // title is the campaign's name for this run.
 func (w *working) title() (string, error) {
-	f, err := w.job.title.Bind(nil, factsOf(w.job.Name, w.run.DueAt, w.job.zone))
+	f, err := bindText(w.job.title, nil, factsOf(w.job.Name, w.run.DueAt, w.job.zone))
 	if err != nil {
 		return "", err
 	}

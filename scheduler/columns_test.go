@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nudgewire/nudgewire/expressions"
 	"github.com/nudgewire/nudgewire/internal/lists"
 )
 
@@ -32,11 +33,11 @@ func TestColumnsTakeTheExpressionsOfTriggers(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			c, faults := Expressions{}.Compile(tt.text)
+			c, faults := expressions.CompileRow(tt.text)
 			if len(faults) > 0 {
 				t.Fatalf("faults: %+v", faults)
 			}
-			f, err := c.Bind(header, facts)
+			f, err := bindText(c, header, facts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,15 +54,15 @@ func TestColumnsTakeTheExpressionsOfTriggers(t *testing.T) {
 func TestMistakesInColumnsHavePlaces(t *testing.T) {
 	compile := map[string]struct {
 		text string
-		want []Fault
+		want []expressions.Fault
 	}{
-		"not closed":         {"Hi {{ first_name", []Fault{{3, `"{{" is not closed`, "write }} after the value; quotes inside have to be closed, too"}}},
-		"unknown function":   {"{{ uper(first_name) }}", []Fault{{3, `unknown function "uper"`, `did you mean "upper"?`}}},
-		"a fact that is not": {"Run {{ run.datte }}", []Fault{{11, `unknown name "datte" in run`, `did you mean "date"?`}}},
+		"not closed":         {"Hi {{ first_name", []expressions.Fault{{Offset: 3, Msg: `"{{" is not closed`, Hint: "write }} after the value; quotes inside have to be closed, too"}}},
+		"unknown function":   {"{{ uper(first_name) }}", []expressions.Fault{{Offset: 3, Msg: `unknown function "uper"`, Hint: `did you mean "upper"?`}}},
+		"a fact that is not": {"Run {{ run.datte }}", []expressions.Fault{{Offset: 11, Msg: `unknown name "datte" in run`, Hint: `did you mean "date"?`}}},
 	}
 	for name, tt := range compile {
 		t.Run(name, func(t *testing.T) {
-			_, faults := Expressions{}.Compile(tt.text)
+			_, faults := expressions.CompileRow(tt.text)
 			if diff := cmp.Diff(tt.want, faults); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -74,11 +75,11 @@ func TestMistakesInColumnsHavePlaces(t *testing.T) {
 	}
 	for name, tt := range bind {
 		t.Run(name, func(t *testing.T) {
-			c, faults := Expressions{}.Compile(tt.text)
+			c, faults := expressions.CompileRow(tt.text)
 			if len(faults) > 0 {
 				t.Fatalf("faults: %+v", faults)
 			}
-			_, err := c.Bind([]string{"phone", "first_name"}, nil)
+			_, err := bindText(c, []string{"phone", "first_name"}, nil)
 			if err == nil {
 				t.Fatal("it was bound")
 			}
@@ -88,4 +89,22 @@ func TestMistakesInColumnsHavePlaces(t *testing.T) {
 			}
 		})
 	}
+}
+
+func FuzzTemplates(f *testing.F) {
+	f.Add(`{{ a | default: "x" }} and {{ b }}`, "cell")
+	f.Fuzz(func(t *testing.T, text, cell string) {
+		c, faults := expressions.CompileRow(text)
+		if len(faults) > 0 {
+			for _, one := range faults {
+				if one.Offset < 0 || one.Offset > len(text) {
+					t.Fatalf("fault at %d of %d", one.Offset, len(text))
+				}
+			}
+			return
+		}
+		if f, err := bindText(c, []string{"a", "b"}, map[string]string{"run.date": "d"}); err == nil {
+			f.Fill(lists.Row{cell})
+		}
+	})
 }
