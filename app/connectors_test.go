@@ -155,8 +155,8 @@ func TestABatchOf1000IsOneCommitAndOneAnswer(t *testing.T) {
 		t.Errorf("%d events and %d duplicates, want %d and 0", len(answer.Events), answer.Duplicates, n)
 	}
 	after := h.StoreStats()
-	if groups, ops := after.Groups-before.Groups, after.Operations-before.Operations; groups != 1 || ops != 1 {
-		t.Errorf("%d commits of %d operations, want 1 of 1", groups, ops)
+	if batches, ops := after.Batches-before.Batches, after.Operations-before.Operations; batches != 1 || ops != 1 {
+		t.Errorf("%d commits of %d operations, want 1 of 1", batches, ops)
 	}
 	s, err := h.ask.Status(t.Context())
 	if err != nil || s.Counts["events"] != n {

@@ -103,7 +103,7 @@ func BenchmarkAccept(b *testing.B) {
 				_, err := s.Accept(ctx, []nudgewire.Plan{benchPlan(n, benchNow)})
 				return err
 			})
-			b.ReportMetric(float64(s.Stats().Operations)/float64(s.Stats().Groups), "ops/commit")
+			b.ReportMetric(float64(s.Stats().Operations)/float64(s.Stats().Batches), "ops/commit")
 		})
 	}
 }
@@ -159,7 +159,7 @@ func BenchmarkClaimFinish(b *testing.B) {
 		}
 		return s.Finish(context.Background(), benchAttempt(got[0], now))
 	})
-	b.ReportMetric(float64(s.Stats().Operations)/float64(s.Stats().Groups), "ops/commit")
+	b.ReportMetric(float64(s.Stats().Operations)/float64(s.Stats().Batches), "ops/commit")
 }
 
 func benchAttempt(d nudgewire.Dispatch, now time.Time) nudgewire.Attempt {

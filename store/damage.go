@@ -99,7 +99,7 @@ func (s *Store) holdAll(ctx context.Context, path string, fault *logFault) error
 	}
 	h, err := fault.halt(ctx, s, s.writer.now())
 	if err == nil {
-		err = s.writer.runGroup([]*waiting{{run: func(t *tx) error { return t.halt(h) }}})
+		err = s.writer.runBatch([]*waiting{{run: func(t *tx) error { return t.halt(h) }}})
 	}
 	if err != nil {
 		return fmt.Errorf("hold what may have been sent: %w", err)

@@ -2,7 +2,7 @@
 // daemon promises to remember (events, decisions, dispatches, messages, refusals) is written
 // here and nowhere else, and every method that writes returns only once its commit is on disk.
 //
-// Writers meet in a group-commit front (group.go): each hands over one operation and waits;
+// Writers meet in the group commit (group.go): each hands over one operation and waits;
 // a flusher runs all that wait as one transaction, so sixty-four webhooks pay for one fsync.
 // Operations are grouped by who asks: the server (Accept, Refuse), the sender (Claim, Finish,
 // RescueClaims), the tracker (ClaimPolls, FinishPoll), the enricher (ClaimLookups, Complete), the scheduler

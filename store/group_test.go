@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// groups is a runner that keeps how many ops came together, and when. A commit takes as long as it is told.
-type groups struct {
-	takes time.Duration
+// batches is a runner that keeps how many ops came together, and when. A commit takes 1 ms.
+type batches struct {
 	began time.Time
 	sizes []int
 	at    []time.Duration
 }
 
-func (g *groups) runGroup(ops []*waiting) error {
-	g.sizes, g.at = append(g.sizes, len(ops)), append(g.at, time.Since(g.began))
-	time.Sleep(g.takes)
+func (b *batches) runBatch(ops []*waiting) error {
+	b.sizes, b.at = append(b.sizes, len(ops)), append(b.at, time.Since(b.began))
+	time.Sleep(time.Millisecond)
 	for _, o := range ops {
 		if err := o.run(nil); err != nil {
 			return err
@@ -30,143 +29,115 @@ func (g *groups) runGroup(ops []*waiting) error {
 
 func nothing(*tx) error { return nil }
 
-// frontOf starts a front whose last two groups held so many events, inside a bubble.
-func frontOf(t *testing.T, events [2]int) (*front, *groups) {
-	t.Helper()
-	g := &groups{takes: time.Millisecond, began: time.Now()}
-	f := newFront(g, 1000)
-	f.mu.Lock()
-	f.events = events
-	f.mu.Unlock()
-	time.Sleep(time.Second) // the flusher has nothing to do
-	g.began = time.Now()
-	return f, g
+func startBatches() (*groupCommit, *batches) {
+	b := &batches{began: time.Now()}
+	return newGroupCommit(b, 1000), b
 }
 
-// put hands one op to the front, which answers it later.
-func put(t *testing.T, f *front, l lane) {
+// put hands n ops to the group commit, which answers them later.
+func put(t *testing.T, g *groupCommit, l lane, n int, run op) {
 	t.Helper()
-	go func() {
-		if err := f.do(context.Background(), l, nothing); err != nil {
-			t.Error(err)
-		}
-	}()
-	synctest.Wait()
-}
-
-// crowd hands n ops to the front at one moment.
-func crowd(f *front, l lane, n int) {
-	f.mu.Lock()
 	for range n {
-		f.lanes[l] = append(f.lanes[l], &waiting{run: nothing, lane: l, done: make(chan struct{}, 1)})
+		go func() {
+			if err := g.do(context.Background(), l, run); err != nil {
+				t.Error(err)
+			}
+		}()
 	}
-	f.mu.Unlock()
-	f.poke()
 	synctest.Wait()
 }
 
-func TestWhenAGroupIsTaken(t *testing.T) {
+func TestABatchIsAllThatWaits(t *testing.T) {
 	const us = time.Microsecond
 	tests := map[string]struct {
-		before [2]int // events in the two groups before
-		do     func(*testing.T, *front)
-		sizes  []int
-		at     []time.Duration
+		do    func(*testing.T, *groupCommit)
+		sizes []int
+		at    []time.Duration
 	}{
-		"who comes alone waits for nobody": {
-			[2]int{1, 1},
-			func(t *testing.T, f *front) { put(t, f, laneIngest) },
-			[]int{1},
-			[]time.Duration{0},
-		},
-		"half of those in play are enough": {
-			[2]int{40, 24},
-			func(t *testing.T, f *front) {
-				crowd(f, laneIngest, 31)
-				time.Sleep(100 * us)
-				put(t, f, laneIngest)
-			},
-			[]int{32},
-			[]time.Duration{100 * us},
-		},
-		"after a crowd one waits no longer than patience, twice": {
-			[2]int{60, 60},
-			func(t *testing.T, f *front) {
-				for range 3 {
-					put(t, f, laneIngest)
-					time.Sleep(10 * time.Millisecond)
-				}
-			},
-			[]int{1, 1, 1},
-			[]time.Duration{patience, 10*time.Millisecond + patience, 20 * time.Millisecond},
-		},
-		"work goes at once and takes along what waits": {
-			[2]int{60, 60},
-			func(t *testing.T, f *front) {
-				crowd(f, laneIngest, 5)
-				time.Sleep(50 * us)
-				put(t, f, laneWork)
-			},
-			[]int{6},
-			[]time.Duration{50 * us},
-		},
-		"work does not count as company": {
-			[2]int{1, 1},
-			func(t *testing.T, f *front) {
-				crowd(f, laneWork, 64)
+		"who comes alone is committed at once, after a crowd, too": {
+			func(t *testing.T, g *groupCommit) {
+				put(t, g, laneIngest, 1, nothing)
+				put(t, g, laneIngest, 60, nothing)
 				time.Sleep(10 * time.Millisecond)
-				put(t, f, laneIngest)
+				put(t, g, laneIngest, 1, nothing)
 			},
-			[]int{64, 1},
-			[]time.Duration{0, 10 * time.Millisecond},
+			[]int{1, 60, 1},
+			[]time.Duration{0, time.Millisecond, 10 * time.Millisecond},
 		},
-		"the end waits for nobody": {
-			[2]int{60, 60},
-			func(_ *testing.T, f *front) {
-				crowd(f, laneIngest, 2)
-				time.Sleep(20 * us)
-				f.close()
+		"what comes during a commit is the next batch": {
+			func(t *testing.T, g *groupCommit) {
+				put(t, g, laneIngest, 1, nothing)
+				time.Sleep(100 * us)
+				put(t, g, laneIngest, 5, nothing)
+				time.Sleep(100 * us)
+				put(t, g, laneWork, 3, nothing)
 			},
-			[]int{2},
-			[]time.Duration{20 * us},
+			[]int{1, 8},
+			[]time.Duration{0, time.Millisecond},
 		},
-		"a group is no larger than a commit should be": {
-			[2]int{1, 1},
-			func(_ *testing.T, f *front) { crowd(f, laneIngest, maxGroup+3) },
-			[]int{maxGroup, 3},
-			[]time.Duration{0, time.Millisecond + patience},
+		"what waits at the end is written": {
+			func(t *testing.T, g *groupCommit) {
+				put(t, g, laneWork, 1, nothing)
+				put(t, g, laneIngest, 2, nothing)
+				g.close()
+			},
+			[]int{1, 2},
+			[]time.Duration{0, time.Millisecond},
+		},
+		"a batch has its limit": {
+			func(t *testing.T, g *groupCommit) {
+				put(t, g, laneIngest, 1, nothing)
+				put(t, g, laneIngest, maxBatch+3, nothing)
+			},
+			[]int{1, maxBatch, 3},
+			[]time.Duration{0, time.Millisecond, 2 * time.Millisecond},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, g := frontOf(t, tt.before)
-				tt.do(t, f)
+				g, b := startBatches()
+				tt.do(t, g)
 				time.Sleep(10 * time.Millisecond)
-				f.close() // again, for one of them
-				if !slices.Equal(g.sizes, tt.sizes) || !slices.Equal(g.at, tt.at) {
-					t.Errorf("groups of %v after %v\nwant      %v after %v", g.sizes, g.at, tt.sizes, tt.at)
+				g.close() // again, for one of them
+				if !slices.Equal(b.sizes, tt.sizes) || !slices.Equal(b.at, tt.at) {
+					t.Errorf("batches of %v after %v\nwant       %v after %v", b.sizes, b.at, tt.sizes, tt.at)
 				}
 			})
 		})
 	}
 }
 
-func TestAnEventThatWaitsForCompanyCanBeWithdrawn(t *testing.T) {
+// Where not all fit into one batch, work is not kept waiting by events that came before it.
+func TestWorkGoesBeforeEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, g := frontOf(t, [2]int{60, 60})
+		g, b := startBatches()
+		put(t, g, laneIngest, 1, nothing)
+		put(t, g, laneIngest, maxBatch, nothing)
+		batch := 0
+		put(t, g, laneWork, 1, func(*tx) error { batch = len(b.sizes); return nil })
+		g.close()
+		if batch != 2 {
+			t.Errorf("work was in batch %d of %v", batch, b.sizes)
+		}
+	})
+}
+
+func TestAnEventThatWaitsCanBeWithdrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, b := startBatches()
+		put(t, g, laneIngest, 1, nothing)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended := make(chan error)
-		go func() { ended <- f.do(ctx, laneIngest, nothing) }()
-		synctest.Wait()
+		go func() { ended <- g.do(ctx, laneIngest, nothing) }()
+		put(t, g, laneIngest, 1, nothing)
 		cancel(errors.New("hung up"))
-		if err := <-ended; !errors.Is(err, context.Canceled) || time.Since(g.began) != 0 {
-			t.Errorf("ended with %v after %s", err, time.Since(g.began))
+		if err := <-ended; !errors.Is(err, context.Canceled) || time.Since(b.began) != 0 {
+			t.Errorf("ended with %v after %s", err, time.Since(b.began))
 		}
-		time.Sleep(time.Second)
-		f.close()
-		if len(g.sizes) > 0 {
-			t.Errorf("groups of %v were run", g.sizes)
+		g.close()
+		if !slices.Equal(b.sizes, []int{1, 1}) {
+			t.Errorf("batches of %v were run", b.sizes)
 		}
 	})
 }

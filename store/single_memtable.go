@@ -280,7 +280,7 @@ func (w *singleWriter) loadPages(ctx context.Context, s *Store, from, to int64, 
 			return err
 		}
 		if w.keys.held > 3*memtableKeys {
-			if err := w.writer.runGroup([]*waiting{{run: w.flushAll}}); err != nil {
+			if err := w.writer.runBatch([]*waiting{{run: w.flushAll}}); err != nil {
 				return err
 			}
 		}

@@ -81,5 +81,5 @@ func (w *singleWriter) close() {
 	}
 	w.stopFilling()
 	// What is not in the table now is read again at the next start: no reason to fail.
-	_ = w.writer.runGroup([]*waiting{{run: w.flushForGood}})
+	_ = w.writer.runBatch([]*waiting{{run: w.flushForGood}})
 }

@@ -53,7 +53,7 @@ type Store struct {
 	sending func(trigger string) bool
 	hash    func(...string) int64
 	ring    ring
-	front   *front // nil when read-only
+	commits *groupCommit // nil when read-only
 	writer  *writer
 	reads   *sql.DB
 	lock    *dataLock
@@ -172,7 +172,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if s.writer.guard, err = newGuard(path); err != nil {
 		return nil, err
 	}
-	s.front = newFront(s.writer, o.MaxWaiting)
+	s.commits = newGroupCommit(s.writer, o.MaxWaiting)
 	return s, nil
 }
 
@@ -210,18 +210,18 @@ func (s *Store) resume(ctx context.Context) error {
 
 // write hands an operation to the group commit.
 func (s *Store) write(ctx context.Context, l lane, run op) error {
-	if s.front == nil {
+	if s.commits == nil {
 		return ErrReadOnly
 	}
-	return s.front.do(ctx, l, run)
+	return s.commits.do(ctx, l, run)
 }
 
 // Stats is the state of the write queue. It is zero for a store that only reads.
 func (s *Store) Stats() Stats {
-	if s.front == nil {
+	if s.commits == nil {
 		return Stats{}
 	}
-	return s.front.stats()
+	return s.commits.stats()
 }
 
 // Present is a *GoneError while the data is not where it was opened.
@@ -238,10 +238,10 @@ const pingEvery = time.Second
 // Ping reports whether the data can be read and changed at present: it writes, because a commit without a change succeeds on
 // a full disk, too.
 func (s *Store) Ping(ctx context.Context) error {
-	if s.front == nil {
+	if s.commits == nil {
 		return s.reads.PingContext(ctx)
 	}
-	if last := s.pinged.Load(); last != nil && time.Since(*last) < pingEvery && !s.front.ended() {
+	if last := s.pinged.Load(); last != nil && time.Since(*last) < pingEvery && !s.commits.ended() {
 		return s.Present()
 	}
 	err := s.write(ctx, laneWork, func(t *tx) error {
@@ -259,8 +259,8 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		var errs []error
-		if s.front != nil {
-			s.front.close()
+		if s.commits != nil {
+			s.commits.close()
 		}
 		if s.writer != nil && s.writer.peers != nil {
 			s.writer.peers.close()

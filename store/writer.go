@@ -111,8 +111,8 @@ type tx struct {
 	trimRejected bool
 }
 
-// runGroup implements runner.
-func (w *writer) runGroup(ops []*waiting) (err error) {
+// runBatch implements runner.
+func (w *writer) runBatch(ops []*waiting) (err error) {
 	if w.gone { // until then nothing is written, or a claim would be made and given to nobody
 		if err := w.guard.check(); err != nil {
 			return err
