@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
 )
@@ -38,8 +39,8 @@ func (h *house) reminded() (first server.MessageView) {
 // the message it is never sent, whatever the reason.
 func TestAnOrderDuringTheCallEndsAReminderThatIsNotTaken(t *testing.T) {
 	for name, faults := range map[string]sandbox.Faults{
-		"429":                  {Status: http.StatusTooManyRequests, RetryAfter: time.Second},
-		"503 with Retry-After": {Status: http.StatusServiceUnavailable, RetryAfter: time.Second},
+		"429":                  {Status: http.StatusTooManyRequests, RetryAfter: units.Duration(time.Second)},
+		"503 with Retry-After": {Status: http.StatusServiceUnavailable, RetryAfter: units.Duration(time.Second)},
 		"401":                  {Status: http.StatusUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {

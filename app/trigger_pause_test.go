@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
@@ -121,7 +122,7 @@ func TestWhatIsBeingSentWhenItsTriggerStopsComesBackAndStays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, options{config: strings.Replace(plainConfig, "wait: 1h", "wait: 1s", 1)})
 			f := h.service.Faults()
-			f.ErrorRate, f.Status, f.RetryAfter = 1, 429, time.Second
+			f.ErrorRate, f.Status, f.RetryAfter = 1, 429, units.Duration(time.Second)
 			h.service.SetFaults(f)
 			h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(0), "60.00")))
 			h.eventually("the first attempt", func() bool { return h.reminder(phone(0)).Attempt > 0 })

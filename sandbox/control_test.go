@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 )
 
@@ -73,7 +74,7 @@ func TestControl(t *testing.T) {
 		if status != 200 {
 			t.Fatalf("%d %s", status, body)
 		}
-		want := sandbox.Faults{Latency: time.Millisecond, ErrorRate: 1, Status: 503, RetryAfter: 3 * time.Second}
+		want := sandbox.Faults{Latency: units.Duration(time.Millisecond), ErrorRate: 1, Status: 503, RetryAfter: units.Duration(3 * time.Second)}
 		var got sandbox.Faults
 		get("/_sandbox/faults", &got)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -111,7 +112,7 @@ func TestControlRefusals(t *testing.T) {
 		"the wrong method":      {"GET", "/_sandbox/reset", "", "404 no such control endpoint: there are GET and PUT faults, PUT points, GET stats, GET messages, GET campaigns, POST reset"},
 		"an unknown fault":      {"PUT", "/_sandbox/faults", `{"errors":1}`, `400 faults: json: unknown field "errors"`},
 		"a rate above one":      {"PUT", "/_sandbox/faults", `{"junk":1.5}`, "400 faults: junk 1.5 must be between 0 and 1"},
-		"a duration of no unit": {"PUT", "/_sandbox/faults", `{"latency":"5"}`, `400 faults: latency "5" is not a duration such as 250ms or 2s`},
+		"a duration of no unit": {"PUT", "/_sandbox/faults", `{"latency":"5"}`, `400 faults: "5" has no unit`},
 		"a phone of letters":    {"GET", "/_sandbox/messages?phone=abc", "", "400 phone must be 7 to 15 digits"},
 		"a limit of words":      {"GET", "/_sandbox/messages?limit=all", "", "400 limit must be a number from 1 to 10000"},
 		"too much":              {"PUT", "/_sandbox/faults", strings.Repeat(" ", 70_000), "413 body is too large"},

@@ -21,9 +21,9 @@
 //
 //	GET  /_sandbox/faults             what breaks now
 //	PUT  /_sandbox/faults             what breaks from now on; {} for nothing
-//	PUT  /_sandbox/points             {"points": 1000}: the balance from now on; below 0 without end
+//	PUT  /_sandbox/points             {"points": 1000}: the balance from now on; below 0 it has no end
 //	GET  /_sandbox/stats              requests by endpoint, messages by phone, duplicates
 //	GET  /_sandbox/messages?phone=…   what one phone got; the newest of all without phone
 //	GET  /_sandbox/campaigns          the pre-defined and the uploaded
-//	POST /_sandbox/reset              forget everything, mend everything
+//	POST /_sandbox/reset              forget all messages, and break what the options say
 package sandbox

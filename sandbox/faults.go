@@ -5,91 +5,46 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // Faults are what breaks, of every API request. Rates are shares between 0 and 1, rolled
 // anew for each request. The zero value breaks nothing.
-//
-// In JSON the names are in snake case and durations are texts such as "250ms".
 type Faults struct {
-	Latency       time.Duration // before anything else happens
-	LatencyJitter time.Duration // up to this much more
+	Latency       units.Duration `json:"latency,omitempty"`        // before anything else happens
+	LatencyJitter units.Duration `json:"latency_jitter,omitempty"` // up to this much more
 
-	RateLimit  float64       // requests a second, beyond which the answer is 429 with Retry-After; 0 for no limit
-	RetryAfter time.Duration // sent with 429 (else one second) and with the error answers (else nothing)
+	RateLimit  float64        `json:"rate_limit,omitempty"`  // requests a second, beyond which the answer is 429 with Retry-After; 0 for no limit
+	RetryAfter units.Duration `json:"retry_after,omitempty"` // sent with 429 (else one second) and with the error answers (else nothing)
 
-	ErrorRate float64 // answered with Status, not processed
-	Status    int     // 500 when 0
+	ErrorRate float64 `json:"error_rate,omitempty"` // answered with Status, not processed
+	Status    int     `json:"status,omitempty"`     // 500 when 0
 
-	CutBefore       float64 // the connection is closed, not processed
-	CutAfter        float64 // processed, then the connection is closed without an answer
-	HangAfterAccept float64 // processed, then never answered
-	Junk            float64 // processed, then a 2xx answer that nobody can read
+	CutBefore       float64 `json:"cut_before,omitempty"`        // the connection is closed, not processed
+	CutAfter        float64 `json:"cut_after,omitempty"`         // processed, then the connection is closed without an answer
+	HangAfterAccept float64 `json:"hang_after_accept,omitempty"` // processed, then never answered
+	Junk            float64 `json:"junk,omitempty"`              // processed, then a 2xx answer that nobody can read
 
 	// Endpoints are the only ones that break, by the names in Stats; none means all.
-	Endpoints []string
-}
-
-// wireFaults is Faults as JSON shows it.
-type wireFaults struct {
-	Latency         string   `json:"latency,omitempty"`
-	LatencyJitter   string   `json:"latency_jitter,omitempty"`
-	RateLimit       float64  `json:"rate_limit,omitempty"`
-	RetryAfter      string   `json:"retry_after,omitempty"`
-	ErrorRate       float64  `json:"error_rate,omitempty"`
-	Status          int      `json:"status,omitempty"`
-	CutBefore       float64  `json:"cut_before,omitempty"`
-	CutAfter        float64  `json:"cut_after,omitempty"`
-	HangAfterAccept float64  `json:"hang_after_accept,omitempty"`
-	Junk            float64  `json:"junk,omitempty"`
-	Endpoints       []string `json:"endpoints,omitempty"`
-}
-
-// MarshalJSON leaves out what is not broken.
-func (f Faults) MarshalJSON() ([]byte, error) {
-	text := func(d time.Duration) string {
-		if d == 0 {
-			return ""
-		}
-		return d.String()
-	}
-	return json.Marshal(wireFaults{
-		text(f.Latency), text(f.LatencyJitter), f.RateLimit, text(f.RetryAfter), f.ErrorRate, f.Status,
-		f.CutBefore, f.CutAfter, f.HangAfterAccept, f.Junk, f.Endpoints,
-	})
+	Endpoints []string `json:"endpoints,omitempty"`
 }
 
 // UnmarshalJSON refuses names it does not know and values that make no sense.
 func (f *Faults) UnmarshalJSON(text []byte) error {
-	var w wireFaults
+	type plain Faults // without this method
+	var given plain
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&w); err != nil {
+	if err := d.Decode(&given); err != nil {
 		return err
 	}
-	var wrong []error
-	span := func(name, text string) time.Duration {
-		if text == "" {
-			return 0
-		}
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("%s %q is not a duration such as 250ms or 2s", name, text))
-		}
-		return d
-	}
-	g := Faults{
-		Latency: span("latency", w.Latency), LatencyJitter: span("latency_jitter", w.LatencyJitter),
-		RateLimit: w.RateLimit, RetryAfter: span("retry_after", w.RetryAfter), ErrorRate: w.ErrorRate, Status: w.Status,
-		CutBefore: w.CutBefore, CutAfter: w.CutAfter, HangAfterAccept: w.HangAfterAccept, Junk: w.Junk, Endpoints: w.Endpoints,
-	}
-	if err := errors.Join(append(wrong, g.check())...); err != nil {
+	if err := Faults(given).check(); err != nil {
 		return err
 	}
-	*f = g
+	*f = Faults(given)
 	return nil
 }
 
@@ -123,15 +78,15 @@ func (f Faults) check() error {
 	return errors.Join(wrong...)
 }
 
-// troubles are Faults in force: with the bucket of their rate limit.
-type troubles struct {
+// activeFaults are the Faults that apply now, with the bucket of their rate limit.
+type activeFaults struct {
 	Faults
 	bucket *rate.Limiter // nil for no limit
 	only   [endpoints]bool
 }
 
-func (f Faults) begin() *troubles {
-	t := &troubles{Faults: f}
+func (f Faults) activate() *activeFaults {
+	t := &activeFaults{Faults: f}
 	if f.RateLimit > 0 {
 		t.bucket = rate.NewLimiter(rate.Limit(f.RateLimit), max(1, int(f.RateLimit)))
 	}
@@ -147,10 +102,10 @@ func (f Faults) begin() *troubles {
 }
 
 // calm is what endpoints meet that do not break.
-var calm = Faults{}.begin()
+var calm = Faults{}.activate()
 
 // for endpoint e, what breaks.
-func (t *troubles) at(e endpoint) *troubles {
+func (t *activeFaults) at(e endpoint) *activeFaults {
 	if t.only[e] {
 		return t
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 )
 
@@ -25,15 +26,15 @@ func TestFaults(t *testing.T) {
 	}{
 		"nothing":           {sandbox.Faults{}, apiclient.Accepted, 0, 0, 1, sandbox.Counts{Requests: 1, OK: 1}},
 		"an error":          {sandbox.Faults{ErrorRate: 1}, apiclient.InDoubt, 500, 0, 0, sandbox.Counts{Requests: 1, Errors: 1}},
-		"503 with a time":   {sandbox.Faults{ErrorRate: 1, Status: 503, RetryAfter: 1500 * time.Millisecond}, apiclient.NotAccepted, 503, 2 * time.Second, 0, sandbox.Counts{Requests: 1, Errors: 1}},
+		"503 with a time":   {sandbox.Faults{ErrorRate: 1, Status: 503, RetryAfter: units.Duration(1500 * time.Millisecond)}, apiclient.NotAccepted, 503, 2 * time.Second, 0, sandbox.Counts{Requests: 1, Errors: 1}},
 		"503 without":       {sandbox.Faults{ErrorRate: 1, Status: 503}, apiclient.InDoubt, 503, 0, 0, sandbox.Counts{Requests: 1, Errors: 1}},
 		"a chosen refusal":  {sandbox.Faults{ErrorRate: 1, Status: 403}, apiclient.Rejected, 403, 0, 0, sandbox.Counts{Requests: 1, Refused: 1}},
 		"cut before":        {sandbox.Faults{CutBefore: 1}, apiclient.InDoubt, 0, 0, 0, sandbox.Counts{Requests: 1, Cut: 1}},
 		"cut after":         {sandbox.Faults{CutAfter: 1}, apiclient.InDoubt, 0, 0, 1, sandbox.Counts{Requests: 1, OK: 1, Cut: 1}},
 		"hang after accept": {sandbox.Faults{HangAfterAccept: 1}, apiclient.InDoubt, 0, 0, 1, sandbox.Counts{Requests: 1, OK: 1, Hung: 1}},
 		"junk":              {sandbox.Faults{Junk: 1}, apiclient.Accepted, 0, 0, 1, sandbox.Counts{Requests: 1, OK: 1, Junk: 1}},
-		"latency":           {sandbox.Faults{Latency: time.Millisecond, LatencyJitter: time.Millisecond}, apiclient.Accepted, 0, 0, 1, sandbox.Counts{Requests: 1, OK: 1}},
-		"latency too long":  {sandbox.Faults{Latency: time.Hour}, apiclient.InDoubt, 0, 0, 0, sandbox.Counts{Requests: 1, Cut: 1}},
+		"latency":           {sandbox.Faults{Latency: units.Duration(time.Millisecond), LatencyJitter: units.Duration(time.Millisecond)}, apiclient.Accepted, 0, 0, 1, sandbox.Counts{Requests: 1, OK: 1}},
+		"latency too long":  {sandbox.Faults{Latency: units.Duration(time.Hour)}, apiclient.InDoubt, 0, 0, 0, sandbox.Counts{Requests: 1, Cut: 1}},
 		"another endpoint":  {sandbox.Faults{ErrorRate: 1, Endpoints: []string{"message-status"}}, apiclient.Accepted, 0, 0, 1, sandbox.Counts{Requests: 1, OK: 1}},
 		"this endpoint":     {sandbox.Faults{ErrorRate: 1, Endpoints: []string{"send-template"}}, apiclient.InDoubt, 500, 0, 0, sandbox.Counts{Requests: 1, Errors: 1}},
 	}
@@ -128,14 +129,14 @@ func TestWhatTheClientIsToldFitsTheLedger(t *testing.T) {
 
 func TestFaultsAsJSON(t *testing.T) {
 	f := sandbox.Faults{
-		Latency: 250 * time.Millisecond, LatencyJitter: time.Second, RateLimit: 2.5, RetryAfter: time.Minute, ErrorRate: 0.1, Status: 502,
+		Latency: units.Duration(250 * time.Millisecond), LatencyJitter: units.Duration(time.Second), RateLimit: 2.5, RetryAfter: units.Duration(time.Minute), ErrorRate: 0.1, Status: 502,
 		CutBefore: 0.2, CutAfter: 0.3, HangAfterAccept: 0.4, Junk: 0.5, Endpoints: []string{"text"},
 	}
 	text, err := json.Marshal(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"latency":"250ms","latency_jitter":"1s","rate_limit":2.5,"retry_after":"1m0s","error_rate":0.1,"status":502,` +
+	want := `{"latency":"250ms","latency_jitter":"1s","rate_limit":2.5,"retry_after":"1m","error_rate":0.1,"status":502,` +
 		`"cut_before":0.2,"cut_after":0.3,"hang_after_accept":0.4,"junk":0.5,"endpoints":["text"]}`
 	if string(text) != want {
 		t.Errorf("got  %s\nwant %s", text, want)

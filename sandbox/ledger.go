@@ -41,6 +41,9 @@ type entry struct {
 	short   bool   // the points did not reach
 }
 
+// keepMessages is how many of the newest messages can be looked up. One takes about 100 bytes.
+const keepMessages = 2_000_000
+
 // chunkSize is how many messages are forgotten at a time.
 const chunkSize = 1 << 14
 

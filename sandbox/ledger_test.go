@@ -28,7 +28,7 @@ func TestTheOldestMessagesAreForgotten(t *testing.T) {
 	if _, ok := l.find(last + 1); ok {
 		t.Error("a message that never was is known")
 	}
-	s := &Sandbox{options: Options{Now: func() time.Time { return at }, Reasons: DefaultReasons}}
+	s := &Sandbox{options: Options{Now: func() time.Time { return at }, Reasons: defaultReasons}}
 	s.book.Store(l)
 	if n, all := len(s.Messages("447700900000")), s.Accepted("447700900000"); n >= all || n == 0 {
 		t.Errorf("remembers %d of %d messages of a phone", n, all)
@@ -74,15 +74,15 @@ func TestAStatusNeverGoesBack(t *testing.T) {
 			return time.Duration(rapid.IntRange(-1, 5000).Draw(t, "ms")) * time.Millisecond
 		})
 		o := Options{
-			Seed: rapid.Uint64().Draw(t, "seed"), FailRate: rapid.Float64Range(0, 1).Draw(t, "fail"), Reasons: DefaultReasons,
+			Seed: rapid.Uint64().Draw(t, "seed"), FailRate: rapid.Float64Range(0, 1).Draw(t, "fail"), Reasons: defaultReasons,
 			Pace: Pace{step.Draw(t, "queued"), step.Draw(t, "sent"), step.Draw(t, "delivered"), step.Draw(t, "read"), rapid.Float64Range(0, 1).Draw(t, "jitter")},
 		}
 		e := entry{phone: number(10_000_000 + rapid.IntRange(0, 9_999_999).Draw(t, "phone")), at: at.UnixNano(), short: rapid.Bool().Draw(t, "short")}
 		id := rapid.Int64Range(1, 1<<54).Draw(t, "id")
-		last := standing{}
+		last := progress{}
 		for ms := 0; ms < 50_000; ms += rapid.IntRange(1, 5000).Draw(t, "later") {
 			now := at.Add(time.Duration(ms) * time.Millisecond)
-			s := o.standing(e, id, now)
+			s := o.progress(e, id, now)
 			if order[s.status] < order[last.status] || (s.status == "failed" && (last.status == "sent" || last.status == "delivered")) {
 				t.Fatalf("went from %q to %q", last.status, s.status)
 			}
@@ -98,7 +98,7 @@ func BenchmarkAccept(b *testing.B) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	l := newLedger(1, DefaultKeep, -1, 0)
+	l := newLedger(1, keepMessages, -1, 0)
 	about := subject{"template", "cart_reminder", "en"}
 	variables := []string{"Ada", "Kettle"}
 	n := number(1_447700_000000)

@@ -18,17 +18,17 @@ const (
 	endRefused   = 4
 )
 
-// A standing is where a message stands at one moment.
-type standing struct {
+// A progress is the status of a message at one moment.
+type progress struct {
 	status    string // "" while the message is not known yet
 	reason    string // when failed
 	since     time.Time
 	delivered time.Time // zero before delivery
 }
 
-// standing computes where message id stands at now. Nothing runs for a message between two
+// progress computes the status of message id at now. Nothing runs for a message between two
 // look-ups: its whole life follows from when it was accepted, its phone, and the seed.
-func (o *Options) standing(e entry, id int64, now time.Time) standing {
+func (o *Options) progress(e entry, id int64, now time.Time) progress {
 	at := time.Unix(0, e.at).UTC()
 	step := func(d time.Duration, n uint64) bool {
 		if d < 0 {
@@ -41,9 +41,9 @@ func (o *Options) standing(e entry, id int64, now time.Time) standing {
 		return !at.After(now)
 	}
 	if !step(o.Pace.Queued, 1) {
-		return standing{}
+		return progress{}
 	}
-	s := standing{status: "queued", since: at}
+	s := progress{status: "queued", since: at}
 	if e.short {
 		s.status, s.reason = "failed", reasonPoints
 		return s
@@ -53,18 +53,18 @@ func (o *Options) standing(e entry, id int64, now time.Time) standing {
 		return s
 	}
 	if end == endFails {
-		return standing{status: "failed", reason: reasonNobody, since: at}
+		return progress{status: "failed", reason: reasonNobody, since: at}
 	}
 	if die := mix(o.Seed ^ mix(uint64(id)) ^ 5); o.FailRate > 0 && fraction(die) < o.FailRate {
-		return standing{status: "failed", reason: o.Reasons[mix(die)%uint64(len(o.Reasons))], since: at}
+		return progress{status: "failed", reason: o.Reasons[mix(die)%uint64(len(o.Reasons))], since: at}
 	}
-	s = standing{status: "sent", since: at}
+	s = progress{status: "sent", since: at}
 	if end == endSent || !step(o.Pace.Delivered, 3) {
 		return s
 	}
-	s = standing{status: "delivered", since: at, delivered: at}
+	s = progress{status: "delivered", since: at, delivered: at}
 	if end == endDelivered || !step(o.Pace.Read, 4) {
 		return s
 	}
-	return standing{status: "read", since: at, delivered: s.delivered}
+	return progress{status: "read", since: at, delivered: s.delivered}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -179,8 +180,10 @@ func TestTheSeedDecidesWhoFails(t *testing.T) {
 		counts[s]++
 	}
 	failed := 0
-	for _, reason := range sandbox.DefaultReasons {
-		failed += counts["failed"+reason]
+	for status, n := range counts {
+		if strings.HasPrefix(status, "failed") {
+			failed += n
+		}
 	}
 	if failed < 12 || failed > 36 || counts["sent"] == 0 || counts["delivered"] == 0 {
 		t.Errorf("60 messages of which 24 should fail, some late by jitter: %v", counts)

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,26 +20,22 @@ type Options struct {
 
 	Pace     Pace
 	FailRate float64  // share of messages that fail instead of being sent, 0 to 1
-	Reasons  []string // why they fail; DefaultReasons when empty
+	Reasons  []string // why they fail; three of the sandbox's own when empty
 
 	Shape    Shape  // of the answers that the API document does not show; ShapeFlat when empty
 	ListIDs  bool   // the answer to an upload lists the message ids of its rows
 	Phones   bool   // that list says whose each message is; with ListIDs
 	TextPath string // path of the text endpoint below the base URL; "" for none
 	BigIDs   bool   // message ids begin beyond 2^53, where a float64 loses the last digit
-	Keep     int    // newest messages that can be looked up; DefaultKeep when 0
 
 	Seed      uint64 // decides every roll of the dice
 	Faults    Faults
 	Now       func() time.Time // time.Now when nil
-	OnRequest func(Record)     // told of every API request after it ended; must be quick
+	OnRequest func(Record)     // called after every API request; must be quick
 }
 
-// DefaultKeep is how many messages can be looked up. One takes about 100 bytes.
-const DefaultKeep = 2_000_000
-
-// DefaultReasons are why messages fail when Options.Reasons is empty.
-var DefaultReasons = []string{
+// defaultReasons are why messages fail when Options.Reasons is empty.
+var defaultReasons = []string{
 	"recipient has blocked the sender",
 	"recipient's device is out of reach",
 	"message was held back by the network's quality rules",
@@ -51,11 +48,10 @@ type Template struct {
 	ID        int64  // for uploads; 0 for none
 	Variables int    // how many it takes; below 0 for any number
 	Header    string // image, video, document, "" for none, "*" for any or none
-	Category  string // for people; it changes nothing
 }
 
 // A Pace is how long a message takes to reach each status from the one before it. Below 0 it
-// never gets there; the zero Pace is DefaultPace.
+// never gets there; the zero Pace is a quick network and an attentive reader.
 type Pace struct {
 	Queued    time.Duration // before that, the message is not known yet: 404
 	Sent      time.Duration
@@ -64,8 +60,8 @@ type Pace struct {
 	Jitter    float64 // each step is longer or shorter by up to this share, 0 to 1
 }
 
-// DefaultPace is a quick network and an attentive reader.
-var DefaultPace = Pace{Sent: time.Second, Delivered: 2 * time.Second, Read: 5 * time.Second, Jitter: 0.3}
+// defaultPace is a quick network and an attentive reader.
+var defaultPace = Pace{Sent: time.Second, Delivered: 2 * time.Second, Read: 5 * time.Second, Jitter: 0.3}
 
 // A Shape is one guess at an answer that the API document does not show.
 type Shape string
@@ -78,13 +74,10 @@ const (
 	ShapeBare   Shape = "bare"   // {"success":true}
 )
 
-// Shapes lists every Shape.
-var Shapes = []Shape{ShapeFlat, ShapeString, ShapeNested, ShapeBare}
-
 // Check reports what is wrong with the options, all at once; New does not ask.
 func (o Options) Check() error {
 	var wrong []error
-	if !o.Shape.known() {
+	if !slices.Contains([]Shape{"", ShapeFlat, ShapeString, ShapeNested, ShapeBare}, o.Shape) {
 		wrong = append(wrong, fmt.Errorf("shape %q is not known: use flat, string, nested or bare", o.Shape))
 	}
 	if !share(o.FailRate) {
@@ -109,15 +102,6 @@ func (o Options) Check() error {
 		}
 	}
 	return errors.Join(append(wrong, o.Faults.check())...)
-}
-
-func (s Shape) known() bool {
-	switch s {
-	case "", ShapeFlat, ShapeString, ShapeNested, ShapeBare:
-		return true
-	default:
-		return false
-	}
 }
 
 func share(x float64) bool { return x >= 0 && x <= 1 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -16,6 +17,19 @@ type reply struct {
 	messageID  int64  // 0 for none
 	retryAfter time.Duration
 	allow      string
+}
+
+// A refusal is an error that is an answer.
+type refusal struct {
+	status int
+	words  string
+}
+
+func (r *refusal) Error() string { return r.words }
+
+// refuse is the refusal of a request that breaks a rule.
+func refuse(format string, args ...any) error {
+	return &refusal{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
 // say is a refusal in words.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,9 +21,11 @@ type Sandbox struct {
 	textPath  string
 
 	book   atomic.Pointer[ledger] // replaced whole by Reset
-	faults atomic.Pointer[troubles]
+	faults atomic.Pointer[activeFaults]
 	rolls  atomic.Uint64
-	counts [endpoints]counter
+
+	countsMu sync.Mutex
+	counts   [endpoints]Counts
 
 	origins *http.CrossOriginProtection
 	closing sync.Once
@@ -43,13 +46,10 @@ func New(o Options) *Sandbox {
 		o.Now = time.Now
 	}
 	if o.Pace == (Pace{}) {
-		o.Pace = DefaultPace
+		o.Pace = defaultPace
 	}
 	if len(o.Reasons) == 0 {
-		o.Reasons = DefaultReasons
-	}
-	if o.Keep <= 0 {
-		o.Keep = DefaultKeep
+		o.Reasons = defaultReasons
 	}
 	s := &Sandbox{
 		options: o, keys: map[[sha256.Size]byte]bool{},
@@ -78,7 +78,7 @@ func New(o Options) *Sandbox {
 
 // begin opens an empty ledger whose first message has the id first.
 func (s *Sandbox) begin(first int64) {
-	l := newLedger(first, s.options.Keep, s.options.Points, s.options.Price)
+	l := newLedger(first, keepMessages, s.options.Points, s.options.Price)
 	for _, id := range s.options.Campaigns {
 		if id != "*" {
 			l.campaign[id] = len(l.campaigns)
@@ -86,14 +86,14 @@ func (s *Sandbox) begin(first int64) {
 		}
 	}
 	s.book.Store(l)
-	s.faults.Store(s.options.Faults.begin())
+	s.faults.Store(s.options.Faults.activate())
 }
 
 // Close ends the handlers that hang or sleep by a fault. The sandbox goes on answering.
 func (s *Sandbox) Close() { s.closing.Do(func() { close(s.closed) }) }
 
 // SetFaults breaks what f says from the next request on.
-func (s *Sandbox) SetFaults(f Faults) { s.faults.Store(f.begin()) }
+func (s *Sandbox) SetFaults(f Faults) { s.faults.Store(f.activate()) }
 
 // Faults returns what breaks now.
 func (s *Sandbox) Faults() Faults { return s.faults.Load().Faults }
@@ -115,9 +115,9 @@ func (s *Sandbox) Reset() {
 	next := old.first + int64(old.next)
 	old.mu.Unlock()
 	s.begin(next)
-	for i := range s.counts {
-		s.counts[i].clear()
-	}
+	s.countsMu.Lock()
+	defer s.countsMu.Unlock()
+	clear(s.counts[:])
 }
 
 // basePath is where the API begins: a client's base URL ends in it.
@@ -138,9 +138,9 @@ func (s *Sandbox) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	e, rest := s.route(path)
 	ask := request{endpoint: e, rest: rest, now: s.options.Now(), http: r, writer: w}
-	s.counts[e].requests.Add(1)
+	s.count(e, func(c *Counts) { c.Requests++ })
 	a, fault := s.answer(&ask)
-	s.counts[e].ended(a.status, fault)
+	s.count(e, func(c *Counts) { c.ended(a.status, fault) })
 	if s.options.OnRequest != nil {
 		s.options.OnRequest(ask.record(a, fault, s.options.Now()))
 	}
@@ -169,7 +169,7 @@ const (
 func (s *Sandbox) answer(ask *request) (a reply, fault string) {
 	f := s.faults.Load().at(ask.endpoint)
 	if f.Latency > 0 || f.LatencyJitter > 0 {
-		d := f.Latency
+		d := f.Latency.D()
 		if f.LatencyJitter > 0 {
 			d += time.Duration(s.roll() * float64(f.LatencyJitter))
 		}
@@ -185,7 +185,7 @@ func (s *Sandbox) answer(ask *request) (a reply, fault string) {
 	switch {
 	case f.bucket != nil && !f.bucket.AllowN(ask.now, 1):
 		a = say(http.StatusTooManyRequests, "too many requests: at most "+strconv.FormatFloat(f.RateLimit, 'f', -1, 64)+" a second")
-		a.retryAfter = max(f.RetryAfter, time.Second)
+		a.retryAfter = max(f.RetryAfter.D(), time.Second)
 		return a, faultLimit
 	case s.hit(f.CutBefore):
 		return reply{}, faultCutBefore
@@ -195,7 +195,7 @@ func (s *Sandbox) answer(ask *request) (a reply, fault string) {
 			status = http.StatusInternalServerError
 		}
 		a = say(status, "the sandbox was told to answer so")
-		a.retryAfter = f.RetryAfter
+		a.retryAfter = f.RetryAfter.D()
 		return a, faultError
 	}
 	a = s.process(ask)
@@ -219,29 +219,30 @@ func (s *Sandbox) process(ask *request) reply {
 	if words := s.authorize(ask.http); words != "" {
 		return say(http.StatusUnauthorized, words)
 	}
-	want := http.MethodPost
-	if ask.endpoint == messageStatus {
-		want = http.MethodGet
-	}
-	if ask.endpoint != unknown && ask.http.Method != want {
-		a := say(http.StatusMethodNotAllowed, "method "+ask.http.Method+" is not allowed here: use "+want)
-		a.allow = want
-		return a
-	}
+	method, work := http.MethodPost, s.sendTemplate
 	switch ask.endpoint {
 	case sendTemplate:
-		return s.sendTemplate(ask)
 	case sendCampaign:
-		return s.sendCampaign(ask)
+		work = s.sendCampaign
 	case sendText:
-		return s.sendText(ask)
+		work = s.sendText
 	case createWithCSV:
-		return s.createWithCSV(ask)
+		work = s.createWithCSV
 	case messageStatus:
-		return s.messageStatus(ask)
+		method, work = http.MethodGet, s.messageStatus
 	default:
 		return say(http.StatusNotFound, "no such endpoint")
 	}
+	if ask.http.Method != method {
+		a := say(http.StatusMethodNotAllowed, "method "+ask.http.Method+" is not allowed here: use "+method)
+		a.allow = method
+		return a
+	}
+	a, err := work(ask)
+	if no, ok := errors.AsType[*refusal](err); ok {
+		return say(no.status, no.words)
+	}
+	return a
 }
 
 // sleep waits for d, or for ever when d is below 0, and reports whether nothing cut it short.

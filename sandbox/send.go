@@ -7,8 +7,8 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tidwall/gjson"
 )
@@ -35,56 +35,43 @@ type form struct {
 	variables []string
 }
 
-var pages = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
-
-// read takes a JSON request apart, or returns the refusal.
-func (f fields) read(ask *request) (form, *reply) {
-	no := func(status int, format string, args ...any) (form, *reply) {
-		a := say(status, fmt.Sprintf(format, args...))
-		return form{}, &a
-	}
-	kind := ask.http.Header.Get("Content-Type")
-	if kind != "application/json" {
-		if parsed, _, err := mime.ParseMediaType(kind); err != nil || parsed != "application/json" {
-			return no(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
-		}
+// read takes a JSON request apart, or refuses it.
+func (f fields) read(ask *request) (form, error) {
+	var got form
+	if kind, _, err := mime.ParseMediaType(ask.http.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return got, &refusal{http.StatusUnsupportedMediaType, "Content-Type must be application/json"}
 	}
 	ask.fetch()
-	if _, large := errors.AsType[*http.MaxBytesError](ask.broken); large {
-		return no(http.StatusRequestEntityTooLarge, "body is larger than %d bytes", maxJSON)
-	}
-	if ask.broken != nil {
-		return no(http.StatusBadRequest, "body was cut")
-	}
 	whole := ask.text // the texts of the form point into it
-	if whole == "" {
-		return no(http.StatusBadRequest, "body is empty: send a JSON object")
-	}
-	if !gjson.Valid(whole) {
-		return no(http.StatusBadRequest, "body is not valid JSON")
+	_, large := errors.AsType[*http.MaxBytesError](ask.broken)
+	switch {
+	case large:
+		return got, &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("body is larger than %d bytes", maxJSON)}
+	case ask.broken != nil:
+		return got, refuse("body was cut")
+	case whole == "":
+		return got, refuse("body is empty: send a JSON object")
+	case !gjson.Valid(whole):
+		return got, refuse("body is not valid JSON")
 	}
 	all := gjson.Parse(whole)
 	if !all.IsObject() {
-		return no(http.StatusBadRequest, "body must be a JSON object")
+		return got, refuse("body must be a JSON object")
 	}
-	var got form
-	var words string
+	var err error
 	all.ForEach(func(key, value gjson.Result) bool {
-		words = f.take(&got, key.Str, value)
-		return words == ""
+		err = f.take(&got, key.Str, value)
+		return err == nil
 	})
-	for i := 0; words == "" && i < f.required; i++ {
-		if got.texts[i] == "" {
-			words = fmt.Sprintf("field %q is missing", f.names[i])
-			if got.given[i] {
-				words = fmt.Sprintf("field %q is empty", f.names[i])
-			}
+	for i := 0; err == nil && i < f.required; i++ {
+		switch {
+		case !got.given[i]:
+			err = refuse("field %q is missing", f.names[i])
+		case got.texts[i] == "":
+			err = refuse("field %q is empty", f.names[i])
 		}
 	}
-	if words != "" {
-		return no(http.StatusBadRequest, "%s", words)
-	}
-	return got, nil
+	return got, err
 }
 
 // fetch reads the JSON body, once.
@@ -93,176 +80,148 @@ func (ask *request) fetch() {
 		return
 	}
 	ask.fetched = true
-	page := pages.Get().(*[]byte)
-	defer pages.Put(page)
-	text, err := readAll((*page)[:0], http.MaxBytesReader(ask.writer, ask.http.Body, maxJSON))
-	*page = text[:0]
+	text, err := io.ReadAll(http.MaxBytesReader(ask.writer, ask.http.Body, maxJSON))
 	ask.text, ask.broken = string(text), err
 }
 
-// take puts one field into the form and returns what is wrong with it.
-func (f fields) take(got *form, name string, value gjson.Result) (words string) {
-	at := -1
-	for i, n := range f.names {
-		if n == name {
-			at = i
-			break
-		}
-	}
+// take puts one field into the form.
+func (f fields) take(got *form, name string, value gjson.Result) (err error) {
+	at := slices.Index(f.names, name)
 	switch {
 	case at < 0:
-		return fmt.Sprintf("field %q is not known: known are %s", clip(name), strings.Join(f.names, ", "))
+		return refuse("field %q is not known: known are %s", clip(name), strings.Join(f.names, ", "))
 	case got.given[at]:
-		return fmt.Sprintf("field %q is given twice", name)
+		return refuse("field %q is given twice", name)
 	}
 	got.given[at] = true
-	if name == "variables" {
-		if !value.IsArray() {
-			return `field "variables" must be a list of strings`
-		}
+	switch {
+	case name != "variables" && value.Type != gjson.String:
+		return refuse("field %q must be a string", name)
+	case name != "variables":
+		got.texts[at] = value.Str
+	case !value.IsArray():
+		return refuse(`field "variables" must be a list of strings`)
+	default:
 		value.ForEach(func(_, one gjson.Result) bool {
 			if one.Type != gjson.String {
-				words = fmt.Sprintf(`variable %d must be a string`, len(got.variables)+1)
-				return false
+				err = refuse("variable %d must be a string", len(got.variables)+1)
 			}
 			got.variables = append(got.variables, one.Str)
-			return true
+			return err == nil
 		})
-		return words
 	}
-	if value.Type != gjson.String {
-		return fmt.Sprintf("field %q must be a string", name)
-	}
-	got.texts[at] = value.Str
-	return ""
+	return err
 }
 
-func (s *Sandbox) sendTemplate(ask *request) reply {
-	f, no := templateFields.read(ask)
-	if no != nil {
-		return *no
+func (s *Sandbox) sendTemplate(ask *request) (reply, error) {
+	f, err := templateFields.read(ask)
+	if err != nil {
+		return reply{}, err
 	}
-	phone, name, language := f.texts[0], f.texts[1], f.texts[2]
-	ask.phone, ask.subject = phone, subject{"template", name, language}
-	to, no := recipient(phone)
-	if no != nil {
-		return *no
-	}
-	t, words := s.template(name, language)
-	if words == "" {
-		words = t.refuses(f.variables, media{f.texts[4], f.texts[5], f.texts[6]})
-	}
-	if words != "" {
-		return say(http.StatusBadRequest, words)
-	}
-	return s.take(ask, to, f.variables)
+	name, language := f.texts[1], f.texts[2]
+	return s.take(ask, f.texts[0], subject{"template", name, language}, f.variables, func() error {
+		t, err := s.template(name, language)
+		if err != nil {
+			return err
+		}
+		return t.refuses(f.variables, media{f.texts[4], f.texts[5], f.texts[6]})
+	})
 }
 
-func (s *Sandbox) sendCampaign(ask *request) reply {
-	f, no := campaignFields.read(ask)
-	if no != nil {
-		return *no
+func (s *Sandbox) sendCampaign(ask *request) (reply, error) {
+	f, err := campaignFields.read(ask)
+	if err != nil {
+		return reply{}, err
 	}
-	phone, id := f.texts[0], f.texts[1]
-	ask.phone, ask.subject = phone, subject{kind: "campaign", name: id}
-	to, no := recipient(phone)
-	if no != nil {
-		return *no
-	}
-	if !s.knowsCampaign(id) {
-		return say(http.StatusBadRequest, fmt.Sprintf("campaign %q does not exist", clip(id)))
-	}
-	return s.take(ask, to, nil)
+	id := f.texts[1]
+	return s.take(ask, f.texts[0], subject{kind: "campaign", name: id}, nil, func() error {
+		if !s.knowsCampaign(id) {
+			return refuse("campaign %q does not exist", clip(id))
+		}
+		return nil
+	})
 }
 
-func (s *Sandbox) sendText(ask *request) reply {
-	f, no := textFields.read(ask)
-	if no != nil {
-		return *no
+func (s *Sandbox) sendText(ask *request) (reply, error) {
+	f, err := textFields.read(ask)
+	if err != nil {
+		return reply{}, err
 	}
-	ask.phone, ask.subject = f.texts[0], subject{kind: "text"}
-	to, no := recipient(ask.phone)
-	if no != nil {
-		return *no
-	}
-	return s.take(ask, to, []string{f.texts[1]})
+	return s.take(ask, f.texts[0], subject{kind: "text"}, []string{f.texts[1]}, func() error { return nil })
 }
 
-func (s *Sandbox) take(ask *request, to number, variables []string) reply {
-	id := s.book.Load().accept(&parcel{phone: to, subject: ask.subject, variables: variables}, ask.now)
-	ask.messages = 1
-	return s.accepted(id)
-}
-
-// recipient reads a phone, or refuses it.
-func recipient(phone string) (number, *reply) {
-	n, ok := parseNumber(phone)
+// take accepts a message to phone, if check has nothing against it.
+func (s *Sandbox) take(ask *request, phone string, about subject, variables []string, check func() error) (reply, error) {
+	ask.phone, ask.subject = phone, about
+	to, ok := parseNumber(phone)
 	if !ok {
-		a := say(http.StatusBadRequest, "phone must be 7 to 15 digits with the country code, without plus sign and separators")
-		return 0, &a
+		return reply{}, refuse(badPhone)
 	}
-	if n.ending() == endRefused {
-		a := say(http.StatusUnprocessableEntity, reasonRefused)
-		return 0, &a
+	if to.ending() == endRefused {
+		return reply{}, &refusal{http.StatusUnprocessableEntity, reasonRefused}
 	}
-	return n, nil
+	if err := check(); err != nil {
+		return reply{}, err
+	}
+	id := s.book.Load().accept(&parcel{phone: to, subject: about, variables: variables}, ask.now)
+	ask.messages = 1
+	return s.accepted(id), nil
 }
+
+const badPhone = "phone must be 7 to 15 digits with the country code, without plus sign and separators"
 
 // template finds an approved template, or says which part of its name is wrong.
-func (s *Sandbox) template(name, language string) (Template, string) {
+func (s *Sandbox) template(name, language string) (Template, error) {
 	for _, key := range [...]templateKey{{name, language}, {name, "*"}, {"*", language}, {"*", "*"}} {
 		if t, ok := s.templates[key]; ok {
-			return t, ""
+			return t, nil
 		}
 	}
 	for key := range s.templates {
 		if key.name == name {
-			return Template{}, fmt.Sprintf("template %q does not exist in language %q", clip(name), clip(language))
+			return Template{}, refuse("template %q does not exist in language %q", clip(name), clip(language))
 		}
 	}
-	return Template{}, fmt.Sprintf("template %q does not exist", clip(name))
+	return Template{}, refuse("template %q does not exist", clip(name))
 }
 
 // media is the header of a message.
 type media struct{ kind, url, filename string }
 
-// refuses says what is wrong with a message of this template, "" when nothing is.
-func (t Template) refuses(variables []string, m media) string {
-	if words := t.wants(len(variables)); words != "" {
-		return words
+// refuses says what is wrong with a message of this template.
+func (t Template) refuses(variables []string, m media) error {
+	if err := t.wants(len(variables)); err != nil {
+		return err
 	}
 	switch m.kind {
 	case "", "image", "video", "document":
 	default:
-		return fmt.Sprintf("header_media_type %q is not known: use image, video or document", clip(m.kind))
+		return refuse("header_media_type %q is not known: use image, video or document", clip(m.kind))
 	}
 	switch {
 	case m.kind == "" && m.url != "":
-		return "header_media_url needs a header_media_type"
+		return refuse("header_media_url needs a header_media_type")
 	case m.kind != "" && m.url == "":
-		return "header_media_type needs a header_media_url"
+		return refuse("header_media_type needs a header_media_url")
 	case m.filename != "" && m.kind != "document":
-		return "filename is for documents only"
+		return refuse("filename is for documents only")
 	case t.Header == "" && m.kind != "":
-		return fmt.Sprintf("template %q has no media header", t.Name)
+		return refuse("template %q has no media header", t.Name)
 	case t.Header != "*" && t.Header != m.kind:
-		return fmt.Sprintf("template %q needs a header of type %s", t.Name, t.Header)
+		return refuse("template %q needs a header of type %s", t.Name, t.Header)
 	}
-	if m.url != "" {
-		u, err := url.Parse(m.url)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-			return "header_media_url must be an http or https URL"
-		}
+	if u, err := url.Parse(m.url); m.url != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "") {
+		return refuse("header_media_url must be an http or https URL")
 	}
-	return ""
+	return nil
 }
 
-// wants says what is wrong with a number of variables, "" when nothing is.
-func (t Template) wants(n int) string {
+// wants says what is wrong with a number of variables.
+func (t Template) wants(n int) error {
 	if t.Variables >= 0 && n != t.Variables {
-		return fmt.Sprintf("template %q takes %d variables, not %d", t.Name, t.Variables, n)
+		return refuse("template %q takes %d variables, not %d", t.Name, t.Variables, n)
 	}
-	return ""
+	return nil
 }
 
 // clip bounds what of a request is repeated in words.
@@ -272,21 +231,4 @@ func clip(text string) string {
 		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
-}
-
-// readAll is io.ReadAll into a buffer of the caller.
-func readAll(b []byte, r io.Reader) ([]byte, error) {
-	for {
-		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
-		}
-		n, err := r.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if errors.Is(err, io.EOF) {
-			return b, nil
-		}
-		if err != nil {
-			return b, err
-		}
-	}
 }

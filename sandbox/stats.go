@@ -3,11 +3,10 @@ package sandbox
 import (
 	"sort"
 	"strconv"
-	"sync/atomic"
 	"time"
 )
 
-// A Record is one API request as Options.OnRequest is told of it.
+// A Record is one API request, as Options.OnRequest gets it.
 type Record struct {
 	At         time.Time     `json:"at"`
 	Took       time.Duration `json:"took_ns"`
@@ -67,53 +66,43 @@ type Stats struct {
 	Points     float64           `json:"points"` // left; below 0 for no end
 }
 
-// counter is Counts while it is counted.
-type counter struct {
-	requests, ok, refused, limited, errors, cut, hung, junk atomic.Int64
+func (s *Sandbox) count(e endpoint, how func(*Counts)) {
+	s.countsMu.Lock()
+	defer s.countsMu.Unlock()
+	how(&s.counts[e])
 }
 
-func (c *counter) ended(status int, fault string) {
+func (c *Counts) ended(status int, fault string) {
 	switch {
 	case status == 429:
-		c.limited.Add(1)
+		c.Limited++
 	case status >= 500:
-		c.errors.Add(1)
+		c.Errors++
 	case status >= 300:
-		c.refused.Add(1)
+		c.Refused++
 	case status >= 200:
-		c.ok.Add(1)
+		c.OK++
 	}
 	switch fault {
 	case faultCutBefore, faultCutAfter:
-		c.cut.Add(1)
+		c.Cut++
 	case faultHang:
-		c.hung.Add(1)
+		c.Hung++
 	case faultJunk:
-		c.junk.Add(1)
-	}
-}
-
-func (c *counter) read() Counts {
-	return Counts{
-		c.requests.Load(), c.ok.Load(), c.refused.Load(), c.limited.Load(),
-		c.errors.Load(), c.cut.Load(), c.hung.Load(), c.junk.Load(),
-	}
-}
-
-func (c *counter) clear() {
-	for _, n := range []*atomic.Int64{&c.requests, &c.ok, &c.refused, &c.limited, &c.errors, &c.cut, &c.hung, &c.junk} {
-		n.Store(0)
+		c.Junk++
 	}
 }
 
 // Stats returns the counts so far. Endpoints that were never asked are left out.
 func (s *Sandbox) Stats() Stats {
 	st := Stats{Endpoints: map[string]Counts{}, Repeated: []Repeat{}}
-	for e := range s.counts {
-		if c := s.counts[e].read(); c.Requests > 0 {
+	s.countsMu.Lock()
+	for e, c := range s.counts {
+		if c.Requests > 0 {
 			st.Endpoints[names[e]] = c
 		}
 	}
+	s.countsMu.Unlock()
 	l := s.book.Load()
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,19 +11,19 @@ import (
 // timeLayout is ISO 8601 in UTC.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-func (s *Sandbox) messageStatus(ask *request) reply {
+func (s *Sandbox) messageStatus(ask *request) (reply, error) {
 	id, err := strconv.ParseInt(ask.rest, 10, 64)
 	if err != nil || ask.rest[0] == '+' || ask.rest[0] == '-' {
-		return say(http.StatusBadRequest, "message id must be digits")
+		return reply{}, refuse("message id must be digits")
 	}
 	e, ok := s.book.Load().find(id)
-	var at standing
+	var at progress
 	if ok {
-		at = s.options.standing(e, id, ask.now)
+		at = s.options.progress(e, id, ask.now)
 		ask.phone = e.phone.String()
 	}
 	if at.status == "" {
-		return say(http.StatusNotFound, "message "+strconv.FormatInt(id, 10)+" is not known")
+		return reply{}, &refusal{http.StatusNotFound, "message " + strconv.FormatInt(id, 10) + " is not known"}
 	}
 	b := make([]byte, 0, 160)
 	b = strconv.AppendInt(append(b, `{"success":true,"message_id":`...), id, 10)
@@ -35,7 +35,7 @@ func (s *Sandbox) messageStatus(ask *request) reply {
 	if at.status == "failed" {
 		b = rawjson.AppendString(append(b, `,"error":`...), at.reason)
 	}
-	return reply{status: http.StatusOK, body: append(b, '}'), messageID: id, words: at.reason}
+	return reply{status: http.StatusOK, body: append(b, '}'), messageID: id, words: at.reason}, nil
 }
 
 // Message is an accepted message as the control endpoint and the tests see it.
@@ -96,7 +96,7 @@ func (s *Sandbox) newest(limit int) []Message {
 
 func (s *Sandbox) message(l *ledger, position uint32, e entry, variables []string, now time.Time) Message {
 	id := l.first + int64(position)
-	at := s.options.standing(e, id, now)
+	at := s.options.progress(e, id, now)
 	about := l.subjects[e.subject]
 	return Message{
 		ID: strconv.FormatInt(id, 10), Phone: e.phone.String(),

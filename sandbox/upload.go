@@ -5,10 +5,10 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,28 +60,16 @@ func (s *Sandbox) knowsCampaign(id string) bool {
 	return ok
 }
 
-// A refusal is an error that is an answer.
-type refusal struct {
-	status int
-	words  string
-}
-
-func (r *refusal) Error() string { return r.words }
-
-func refuse(format string, args ...any) error {
-	return &refusal{http.StatusBadRequest, fmt.Sprintf(format, args...)}
-}
-
-func (s *Sandbox) createWithCSV(ask *request) reply {
+func (s *Sandbox) createWithCSV(ask *request) (reply, error) {
 	u, err := s.readUpload(ask)
 	if err != nil {
-		if no, ok := errors.AsType[*refusal](err); ok {
-			return say(no.status, no.words)
-		}
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return say(http.StatusRequestEntityTooLarge, tooLarge)
+			return reply{}, &refusal{http.StatusRequestEntityTooLarge, tooLarge}
 		}
-		return say(http.StatusBadRequest, "form was cut or is broken")
+		if no, ok := errors.AsType[*refusal](err); ok {
+			return reply{}, no
+		}
+		return reply{}, refuse("form was cut or is broken")
 	}
 	l := s.book.Load()
 	var ids []int64
@@ -108,7 +96,7 @@ func (s *Sandbox) createWithCSV(ask *request) reply {
 	l.mu.Unlock()
 	ask.messages = len(u.rows)
 	ask.subject = subject{kind: "upload", name: u.name}
-	return s.created(c, ids, u.rows)
+	return s.created(c, ids, u.rows), nil
 }
 
 // An upload is a form whose every row was found good; nothing is accepted before that.
@@ -121,8 +109,10 @@ type upload struct {
 	variables  int // columns beside phone
 	rows       []parcel
 
-	hasName, hasTemplate, hasFile bool
+	given map[string]bool // parts
 }
+
+var uploadParts = []string{"name", "template_id", "file"}
 
 const tooLarge = "file is larger than 10 MB (10,000,000 bytes)"
 
@@ -136,7 +126,7 @@ func (s *Sandbox) readUpload(ask *request) (*upload, error) {
 	if err != nil {
 		return nil, &refusal{http.StatusUnsupportedMediaType, "Content-Type must be multipart/form-data with a boundary"}
 	}
-	u := new(upload)
+	u := &upload{given: map[string]bool{}}
 	for {
 		part, err := form.NextRawPart()
 		if errors.Is(err, io.EOF) {
@@ -149,13 +139,10 @@ func (s *Sandbox) readUpload(ask *request) (*upload, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case !u.hasName:
-		return nil, refuse("part %q is missing", "name")
-	case !u.hasTemplate:
-		return nil, refuse("part %q is missing", "template_id")
-	case !u.hasFile:
-		return nil, refuse("part %q is missing", "file")
+	for _, name := range uploadParts {
+		if !u.given[name] {
+			return nil, refuse("part %q is missing", name)
+		}
 	}
 	t, ok := s.byID[u.templateID]
 	if !ok {
@@ -163,8 +150,8 @@ func (s *Sandbox) readUpload(ask *request) (*upload, error) {
 			return nil, refuse("template_id %d does not exist", u.templateID)
 		}
 	}
-	if words := t.wants(u.variables); words != "" {
-		return nil, refuse("%s", words)
+	if err := t.wants(u.variables); err != nil {
+		return nil, err
 	}
 	about := subject{"upload", t.Name, t.Language}
 	for i := range u.rows {
@@ -176,21 +163,13 @@ func (s *Sandbox) readUpload(ask *request) (*upload, error) {
 // take reads one part of the form.
 func (u *upload) take(part *multipart.Part) error {
 	name := part.FormName()
-	var seen *bool
-	switch name {
-	case "name":
-		seen = &u.hasName
-	case "template_id":
-		seen = &u.hasTemplate
-	case "file":
-		seen = &u.hasFile
-	default:
-		return refuse("part %q is not known: known are name, template_id, file", clip(name))
-	}
-	if *seen {
+	switch {
+	case !slices.Contains(uploadParts, name):
+		return refuse("part %q is not known: known are %s", clip(name), strings.Join(uploadParts, ", "))
+	case u.given[name]:
 		return refuse("part %q is given twice", name)
 	}
-	*seen = true
+	u.given[name] = true
 	if name == "file" {
 		return u.takeFile(part)
 	}
@@ -246,8 +225,8 @@ func (u *upload) takeFile(part *multipart.Part) error {
 		return inFile(err)
 	}
 	// gocsv passes over what it does not know, and a byte order mark.
-	if words := badHeader(rows.Headers); words != "" {
-		return refuse("%s", words)
+	if err := checkHeader(rows.Headers); err != nil {
+		return err
 	}
 	u.variables = len(rows.Headers) - 1
 	for {
@@ -282,7 +261,7 @@ type uploadedRow struct {
 func parcelOf(row uploadedRow, columns []string, variables map[string]string) (parcel, string) {
 	phone, ok := parseNumber(row.Phone)
 	if !ok {
-		return parcel{}, "phone must be 7 to 15 digits with the country code, without plus sign and separators"
+		return parcel{}, badPhone
 	}
 	p := parcel{phone: phone, contact: true}
 	for _, name := range columns {
@@ -295,22 +274,22 @@ func parcelOf(row uploadedRow, columns []string, variables map[string]string) (p
 	return p, ""
 }
 
-// badHeader says what is wrong with the first line, "" when nothing is.
-func badHeader(header []string) string {
+// checkHeader says what is wrong with the first line.
+func checkHeader(header []string) error {
 	switch {
 	case strings.HasPrefix(header[0], "\uFEFF"):
-		return "file begins with a byte order mark: save it as UTF-8 without one"
+		return refuse("file begins with a byte order mark: save it as UTF-8 without one")
 	case len(header) == 1 && strings.Contains(header[0], ";"):
-		return "columns must be separated by commas, not semicolons"
+		return refuse("columns must be separated by commas, not semicolons")
 	case header[0] != "phone":
-		return fmt.Sprintf("first column must be phone, not %q", clip(header[0]))
+		return refuse("first column must be phone, not %q", clip(header[0]))
 	}
 	for i, name := range header[1:] {
 		if want := "var_" + strconv.Itoa(i+1); name != want {
-			return fmt.Sprintf("column %d must be %s, not %q", i+2, want, clip(name))
+			return refuse("column %d must be %s, not %q", i+2, want, clip(name))
 		}
 	}
-	return ""
+	return nil
 }
 
 // inFile puts a fault of the CSV syntax into words.

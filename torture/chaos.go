@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 )
 
@@ -24,12 +25,12 @@ var faults = []struct {
 }{
 	{"well", sandbox.Faults{}},
 	{"well", sandbox.Faults{}},
-	{"slow", sandbox.Faults{Latency: 200 * time.Millisecond, LatencyJitter: time.Second}},
-	{"429 after a second", sandbox.Faults{Latency: time.Second, ErrorRate: 1, Status: http.StatusTooManyRequests, RetryAfter: time.Second, Endpoints: sends}},
-	{"503 with Retry-After", sandbox.Faults{Latency: time.Second, ErrorRate: 1, Status: http.StatusServiceUnavailable, RetryAfter: time.Second, Endpoints: sends}},
+	{"slow", sandbox.Faults{Latency: units.Duration(200 * time.Millisecond), LatencyJitter: units.Duration(time.Second)}},
+	{"429 after a second", sandbox.Faults{Latency: units.Duration(time.Second), ErrorRate: 1, Status: http.StatusTooManyRequests, RetryAfter: units.Duration(time.Second), Endpoints: sends}},
+	{"503 with Retry-After", sandbox.Faults{Latency: units.Duration(time.Second), ErrorRate: 1, Status: http.StatusServiceUnavailable, RetryAfter: units.Duration(time.Second), Endpoints: sends}},
 	{"503", sandbox.Faults{ErrorRate: 1, Status: http.StatusServiceUnavailable}},
 	{"500 now and then", sandbox.Faults{ErrorRate: 0.3}},
-	{"the key is refused", sandbox.Faults{Latency: 500 * time.Millisecond, ErrorRate: 1, Status: http.StatusUnauthorized}},
+	{"the key is refused", sandbox.Faults{Latency: units.Duration(500 * time.Millisecond), ErrorRate: 1, Status: http.StatusUnauthorized}},
 	{"no points", sandbox.Faults{ErrorRate: 1, Status: http.StatusPaymentRequired, Endpoints: sends}},
 	{"not found", sandbox.Faults{ErrorRate: 1, Status: http.StatusNotFound}},
 	{"statuses answer 500", sandbox.Faults{ErrorRate: 1, Endpoints: []string{"message-status"}}},

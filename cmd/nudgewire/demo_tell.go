@@ -136,9 +136,9 @@ func demoService(key string) sandbox.Options {
 	return sandbox.Options{
 		Keys: []string{key},
 		Templates: []sandbox.Template{
-			{Name: "cart_reminder", Language: "en", ID: 1041, Variables: 3, Category: "marketing"},
-			{Name: "order_update", Language: "en", ID: 1042, Variables: 3, Category: "utility"},
-			{Name: "spring_news", Language: "en", ID: 1043, Variables: 1, Category: "marketing"},
+			{Name: "cart_reminder", Language: "en", ID: 1041, Variables: 3},
+			{Name: "order_update", Language: "en", ID: 1042, Variables: 3},
+			{Name: "spring_news", Language: "en", ID: 1043, Variables: 1},
 		},
 		Points: 10_000,
 		Pace:   sandbox.Pace{Sent: 800 * time.Millisecond, Delivered: 1500 * time.Millisecond, Read: 5 * time.Second},

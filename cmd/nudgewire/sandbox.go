@@ -68,7 +68,7 @@ While it runs, /_sandbox/faults changes what breaks, /_sandbox/points tops the b
 	f.DurationVar(&o.Pace.Sent, "sent-after", time.Second, "time from queued to sent")
 	f.DurationVar(&o.Pace.Delivered, "delivered-after", 2*time.Second, "time from sent to delivered")
 	f.DurationVar(&o.Pace.Read, "read-after", 5*time.Second, "time from delivered to read")
-	f.DurationVar(&o.Faults.Latency, "latency", 0, "wait before every answer")
+	f.DurationVar((*time.Duration)(&o.Faults.Latency), "latency", 0, "wait before every answer")
 	f.Float64Var(&o.Faults.ErrorRate, "errors", 0, "share of requests answered 500, 0 to 1")
 	f.Float64Var(&o.Faults.RateLimit, "rate-limit", 0, "requests a second beyond which the answer is 429; 0 is none")
 	f.Float64Var(&o.Faults.HangAfterAccept, "hang", 0, "share of sends that are taken and never answered")
