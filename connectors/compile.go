@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -84,10 +85,7 @@ type compiler struct {
 
 func (k *compiler) compile() *Connector {
 	c := &k.config
-	con := &Connector{name: k.name, config: *c, options: k.options, window: c.Dedupe.Window.D()}
-	if con.window == 0 {
-		con.window = defaultDedupeWindow
-	}
+	con := &Connector{name: k.name, config: *c, options: k.options, window: cmp.Or(c.Dedupe.Window.D(), defaultDedupeWindow)}
 	k.item = rawjson.NewProgram()
 	k.root = k.item
 	batch := len(c.Items) > 0 && !slices.Equal(c.Items, []string{"."})
@@ -97,7 +95,9 @@ func (k *compiler) compile() *Connector {
 	if u, err := url.Parse(c.Address); c.Address != "" && (err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.RawQuery != "") {
 		k.add("address", "is no whole URL without a query", "write it as it was registered at the sender: https://hooks.example.com/in/shop")
 	}
-	con.methods = k.methods()
+	if con.methods = c.Methods; len(c.Methods) == 0 {
+		con.methods = []string{http.MethodPost}
+	}
 	con.body = k.body()
 	if batch {
 		con.items = k.items()
@@ -144,29 +144,4 @@ func (k *compiler) items() []*expr {
 		}
 	}
 	return out
-}
-
-func (k *compiler) methods() []string {
-	if len(k.config.Methods) == 0 {
-		return []string{http.MethodPost}
-	}
-	var out []string
-	for i, m := range k.config.Methods {
-		m = strings.ToUpper(m)
-		if !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodGet}, m) {
-			k.unknown(fmt.Sprintf("methods[%d]", i), m, "method of webhooks", []string{"POST", "PUT", "PATCH", "GET"})
-			continue
-		}
-		out = append(out, m)
-	}
-	return out
-}
-
-// oneOf is word if it is known, else the first known one after a complaint.
-func (k *compiler) oneOf(path, word, what string, known []string) string {
-	if slices.Contains(known, word) {
-		return word
-	}
-	k.unknown(path, word, what, known)
-	return known[0]
 }

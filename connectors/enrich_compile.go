@@ -199,49 +199,22 @@ func (k *compiler) lookupURL(at string, rule *EnrichRule, out *lookupRule, progr
 	}) {
 		k.add(at, fmt.Sprintf("asks %s, which allow_hosts does not name", u.Host), "add it to allow_hosts if it is the sender's")
 	}
-	p := &exprParser{text: text}
-	start, query := 0, false
-	literal := func(to int) {
-		if to > start {
-			out.url = append(out.url, piece{literal: text[start:to]})
-			if !query && strings.Contains(text[start:to], "?") {
-				query = true
-				out.query = len(out.url)
-			}
-		}
+	pieces, err := (&exprParser{text: rule.Get}).joined(true)
+	if err != nil {
+		k.syntax(at, err)
+		return
 	}
-	for p.at < len(text) {
-		switch text[p.at] {
-		case '{':
-			literal(p.at)
-			end := strings.IndexByte(text[p.at:], '}')
-			if end < 0 {
-				k.add(at, "has a { that is never closed", "write {path} for a value of the item")
-				return
-			}
-			inside := text[p.at+1 : p.at+end]
-			e, err := parseExprAbout(inside, true)
-			if err != nil {
-				k.syntax(at, err)
-				return
-			}
-			if !k.kept(at, e) {
-				return
-			}
-			e.link(program, program)
-			out.url = append(out.url, piece{expr: e})
-			p.at += end + 1
-			start = p.at
-		case '}':
-			k.add(at, "has a } without its {", "write {path} for a value of the item")
+	pieces[0].literal = strings.TrimSuffix(text, rule.Get) + pieces[0].literal
+	out.url, out.query = pieces, len(pieces)
+	for i, one := range pieces {
+		switch {
+		case one.expr == nil && out.query == len(pieces) && strings.Contains(one.literal, "?"):
+			out.query = i + 1
+		case one.expr != nil && !k.kept(at, one.expr):
 			return
-		default:
-			p.at++
+		case one.expr != nil:
+			one.expr.link(program, program)
 		}
-	}
-	literal(len(text))
-	if !query {
-		out.query = len(out.url)
 	}
 }
 
@@ -321,21 +294,13 @@ func (k *compiler) oauth(at string, o *OAuth) string {
 		o.Grant = GrantClient
 	case o.Grant == "":
 		o.Grant = GrantRefresh
-	default:
-		o.Grant = k.oneOf(at+".grant", o.Grant, "way to get a token", []string{GrantRefresh, GrantClient})
 	}
-	for _, s := range []struct {
-		name string
-		has  bool
-	}{
-		{"oauth.client_id", o.ClientID != ""},
-		{"oauth.client_secret", !o.ClientSecret.IsZero()},
-	} {
-		if !s.has {
-			return s.name
-		}
-	}
-	if o.Grant == GrantRefresh && o.RefreshToken.IsZero() {
+	switch {
+	case o.ClientID == "":
+		return "oauth.client_id"
+	case o.ClientSecret.IsZero():
+		return "oauth.client_secret"
+	case o.Grant == GrantRefresh && o.RefreshToken.IsZero():
 		return "oauth.refresh_token"
 	}
 	return ""

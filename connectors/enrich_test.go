@@ -46,7 +46,7 @@ func TestMistakesInEnrichAreRefusedWithWords(t *testing.T) {
 		},
 		"a brace that stays open": {
 			`enrich: [{get: "https://api.example.com/c/{id", into: lead}]`,
-			`enrich[0].get: has a { that is never closed; write {path} for a value of the item`,
+			`enrich[0].get: a { that is never closed; write {path} for a value of the item`,
 		},
 		"a header, which is gone by then": {
 			`enrich: [{get: "https://api.example.com/c/{header:X-Id}", into: lead}]`,

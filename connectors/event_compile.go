@@ -36,7 +36,6 @@ func (k *compiler) eventRule() eventRule {
 	if out.unit == "" {
 		out.unit = unitAuto
 	}
-	k.oneOf("event.time_unit", out.unit, "unit of time", []string{unitAuto, unitSeconds, unitMillis, unitRFC3339, unitHTTP})
 	if out.kind != "" {
 		k.kind("event.kind", out.kind)
 	}

@@ -93,6 +93,8 @@ func (f *syntaxFault) Error() string { return f.Msg }
 
 const pathHint = `write a path such as customer.phone, items[0].title or phones[primary=true].value; a header as header:X-Name; a text of its own as 'text'`
 
+const bracesHint = "write {path} for a value of the item"
+
 // parseExpr reads one expression. The error is a *syntaxFault.
 func parseExpr(text string) (*expr, error) { return parseExprAbout(text, false) }
 
@@ -137,7 +139,7 @@ func (p *exprParser) expr() (*expr, error) {
 		e.name, err = p.quoted('\'')
 	case rest[0] == '{':
 		e.from = fromPieces
-		e.pieces, err = p.joined()
+		e.pieces, err = p.joined(false)
 	case hasPrefixFold(rest, "header:"):
 		e.from = fromHeader
 		e.name, err = p.word("header:", "a header's name")
@@ -194,8 +196,9 @@ func (p *exprParser) word(prefix, what string) (string, error) {
 	return p.text[start:p.at], nil
 }
 
-// joined reads "{path} text {path}" up to the end or a pipe outside of braces.
-func (p *exprParser) joined() ([]piece, error) {
+// joined reads "{path} text {path}" up to the end; about says whether the paths may name event.type
+// and the like.
+func (p *exprParser) joined(about bool) ([]piece, error) {
 	var pieces []piece
 	literal := func(start int) {
 		if p.at > start {
@@ -209,9 +212,9 @@ func (p *exprParser) joined() ([]piece, error) {
 			literal(start)
 			end := strings.IndexByte(p.text[p.at:], '}')
 			if end < 0 {
-				return nil, p.fault("a { that is never closed")
+				return nil, &syntaxFault{At: p.at, Msg: "a { that is never closed", Hint: bracesHint}
 			}
-			e, err := parseExpr(p.text[p.at+1 : p.at+end])
+			e, err := parseExprAbout(p.text[p.at+1:p.at+end], about)
 			if err != nil {
 				p.at += 1 + faultAt(err)
 				return nil, p.fault("%s", err)
@@ -220,7 +223,7 @@ func (p *exprParser) joined() ([]piece, error) {
 			p.at += end + 1
 			start = p.at
 		case '}':
-			return nil, p.fault("a } without its {")
+			return nil, &syntaxFault{At: p.at, Msg: "a } without its {", Hint: bracesHint}
 		default:
 			p.at++
 		}

@@ -2,6 +2,7 @@ package connectors
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"unicode/utf8"
@@ -70,6 +71,11 @@ func sharedText(body []byte) string {
 	return unsafe.String(unsafe.SliceData(body), len(body)) //nolint:gosec // audited: nobody writes to a body
 }
 
+// sharedBytes is the other way round, for readers that write nothing.
+func sharedBytes(text string) []byte {
+	return unsafe.Slice(unsafe.StringData(text), len(text)) //nolint:gosec // audited: nobody writes to it
+}
+
 const jsonType = "application/json"
 
 func badBody(what string) *Rejected {
@@ -119,22 +125,9 @@ func (b *bodyReader) unwrap(d document) (document, *Rejected) {
 
 func (k *compiler) body() bodyReader {
 	b := &k.config.Body
-	out := bodyReader{content: contentAuto, form: asjson.Form{Repeated: "last"}, max: k.options.MaxBody}
-	sorts := []string{contentJSON, contentForm, contentMultipart, contentXML, contentText}
-	if b.Content != "" {
-		out.content = k.oneOf("body.content", b.Content, "kind of body", append([]string{contentAuto}, sorts...))
-	}
-	for i, a := range b.Accept {
-		out.accept = append(out.accept, k.oneOf(fmt.Sprintf("body.accept[%d]", i), a, "kind of body", sorts))
-	}
-	if b.Empty != "" {
-		out.empty = k.oneOf("body.empty", b.Empty, "meaning of an empty body", []string{"reject", emptyObject}) == emptyObject
-	}
-	if b.FormNesting != "" {
-		out.form.Flat = k.oneOf("body.form_nesting", b.FormNesting, "form nesting", []string{"brackets", "flat"}) == "flat"
-	}
-	if b.Repeated != "" {
-		out.form.Repeated = k.oneOf("body.repeated", b.Repeated, "choice among repeated fields", []string{"first", "last", "all"})
+	out := bodyReader{
+		content: cmp.Or(b.Content, contentAuto), accept: b.Accept, empty: b.Empty == emptyObject, max: k.options.MaxBody,
+		form: asjson.Form{Flat: b.FormNesting == "flat", Repeated: cmp.Or(b.Repeated, "last")},
 	}
 	for i, text := range b.JSONIn {
 		e := k.expr(fmt.Sprintf("body.json_in[%d]", i), text)

@@ -59,20 +59,12 @@ func (m *message) feed(to *digest) error {
 type digest struct {
 	hash   hash.Hash
 	sum    []byte
-	buf    []byte
 	secret []byte
 }
 
-// text writes s without a copy on the heap.
-func (d *digest) text(s string) {
-	for len(s) > 0 {
-		n := copy(d.buf[:cap(d.buf)], s)
-		_, _ = d.hash.Write(d.buf[:n]) // a hash never fails
-		s = s[n:]
-	}
-}
+func (d *digest) text(s string) { d.bytes(sharedBytes(s)) }
 
-func (d *digest) bytes(b []byte) { _, _ = d.hash.Write(b) }
+func (d *digest) bytes(b []byte) { _, _ = d.hash.Write(b) } // a hash never fails
 
 // macKey signs with HMAC, or with a plain hash in which the secret is one of the parts.
 type macKey struct{ pool sync.Pool }
@@ -80,7 +72,7 @@ type macKey struct{ pool sync.Pool }
 func newMacKey(algorithm string, secret []byte) *macKey {
 	fresh := hashes[algorithm]
 	return &macKey{pool: sync.Pool{New: func() any {
-		d := &digest{buf: make([]byte, 0, 256), sum: make([]byte, 0, 64), secret: secret}
+		d := &digest{sum: make([]byte, 0, 64), secret: secret}
 		if algorithm == algorithmPlain {
 			d.hash = fresh()
 		} else {
@@ -142,7 +134,7 @@ type publicKey struct {
 // collect is the whole message, as asymmetric signatures need it or its hash.
 func (k *publicKey) collect(m *message) ([]byte, error) {
 	w := &gather{}
-	err := m.feed(&digest{hash: w, buf: make([]byte, 0, 256)})
+	err := m.feed(&digest{hash: w})
 	return w.Bytes(), err
 }
 

@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -91,32 +92,11 @@ func (k *compiler) wantSecrets(secrets []located) []located {
 	if len(secrets) == 0 {
 		hint := "add secret: ${NAME}, and set the variable NAME for the daemon"
 		if k.config.Title != "" {
-			hint = fmt.Sprintf("add secret: ${%s_WEBHOOK_SECRET}, and set that variable for the daemon; %q says where %s shows it", envName(k.name), "nudgewire connectors show "+k.presetName(), k.config.Title)
+			hint = fmt.Sprintf("add secret: ${%s_WEBHOOK_SECRET}, and set that variable for the daemon; %q says where %s shows it", Variable(k.name), "nudgewire connectors show "+cmp.Or(k.config.Preset, k.name), k.config.Title)
 		}
 		k.add("secret", "is missing: without it no request can be verified", hint)
 	}
 	return secrets
-}
-
-// presetName is the preset the entry starts from.
-func (k *compiler) presetName() string {
-	if k.config.Preset != "" {
-		return k.config.Preset
-	}
-	return k.name
-}
-
-func envName(name string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z':
-			return r - 'a' + 'A'
-		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-			return r
-		default:
-			return '_'
-		}
-	}, name), "_")
 }
 
 func (k *compiler) adviseSecret(s located, raw []byte) {

@@ -57,6 +57,9 @@ func (p *Program) Add(names []string) int {
 	return at.slot
 }
 
+// noNames walks over an object and looks for nothing in it.
+var noNames = &fork{slot: -1}
+
 func sizeBit(n int) uint64 { return 1 << min(n, 63) }
 
 func (f *fork) next(name string) *fork {
@@ -69,6 +72,17 @@ func (f *fork) next(name string) *fork {
 		}
 	}
 	return nil
+}
+
+// named is next for a name as it is written.
+func (f *fork) named(name string) *fork {
+	if len(f.names) == 0 {
+		return nil
+	}
+	if next := f.next(name); next != nil || strings.IndexByte(name, '\\') < 0 {
+		return next
+	}
+	return f.next(unescape(name))
 }
 
 // Run checks s to be one JSON value and fills found, which has a place for every slot.
@@ -107,11 +121,7 @@ func (f *fork) walkObject(s string, i, depth int, found []Span) (int, error) {
 		if err != nil {
 			return end, err
 		}
-		name := s[i+1 : end-1]
-		next := f.next(name)
-		if next == nil && strings.IndexByte(name, '\\') >= 0 {
-			next = f.next(unescape(name))
-		}
+		next := f.named(s[i+1 : end-1])
 		i = skipColon(s, end)
 		if next != nil {
 			// Of two members with one name the last counts, and nothing of the first one stays.

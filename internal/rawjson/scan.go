@@ -65,7 +65,7 @@ func skipValue(s string, i, depth int) (int, error) {
 	case c == '"':
 		return skipString(s, i)
 	case c == '{':
-		return skipObject(s, i, depth)
+		return noNames.walkObject(s, i, depth, nil)
 	case c == '[':
 		return skipArray(s, i, depth)
 	case c == '-', c >= '0' && c <= '9':
@@ -80,29 +80,6 @@ func skipValue(s string, i, depth int) (int, error) {
 		return i, &Fault{i, "a single quote where JSON wants a double one"}
 	default:
 		return i, &Fault{i, classOf(s[i:]) + " where a value should be"}
-	}
-}
-
-func skipObject(s string, i, depth int) (int, error) {
-	if depth >= MaxDepth {
-		return i, &Fault{i, "is nested too deep"}
-	}
-	i = SkipSpace(s, i+1)
-	if i < len(s) && s[i] == '}' {
-		return i + 1, nil
-	}
-	for {
-		end, err := skipKey(s, i)
-		if err != nil {
-			return end, err
-		}
-		if i, err = skipValue(s, skipColon(s, end), depth+1); err != nil {
-			return i, err
-		}
-		var done bool
-		if i, done, err = skipComma(s, i, '}'); err != nil || done {
-			return i, err
-		}
 	}
 }
 
