@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -49,22 +48,6 @@ type Auth struct {
 
 // Enriches reports whether the connector knows how to look anything up.
 func (c *Connector) Enriches() bool { return len(c.lookups) > 0 }
-
-// Asks lists the hosts that look-ups go to, each with the setting that is still missing for
-// it: "api.hubapi.com" or "api.hubapi.com (token is not set)".
-func (c *Connector) Asks() []string {
-	var out []string
-	for i := range c.lookups {
-		words := c.lookups[i].made.Host
-		if missing := c.lookups[i].missing; missing != "" {
-			words += " (" + missing + " is not set)"
-		}
-		if !slices.Contains(out, words) {
-			out = append(out, words)
-		}
-	}
-	return out
-}
 
 // Lookup is the next GET that the event needs; ok is false when it needs none any more. The
 // rules are asked in their order, and one whose answer has joined the event is done.

@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -49,12 +50,8 @@ func (c *Connector) Info() Info {
 }
 
 func infoOf(name string, c *Config) Info {
-	title := c.Title
-	if title == "" {
-		title = name
-	}
 	info := Info{
-		Name: name, Title: title, Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified), Duties: strings.TrimSpace(c.Duties),
+		Name: name, Title: cmp.Or(c.Title, name), Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified), Duties: strings.TrimSpace(c.Duties),
 		Address: c.Address, LooksUp: len(c.Enrich) > 0, Kinds: kindsOf(c), Verifier: c.Verify.words(), Sender: c.Sender,
 		Open: c.Open, Words: wordsOf(c), Consent: consentOf(c, "contact.accepts_marketing"), EmailConsent: consentOf(c, "contact.accepts_email"), Lookups: lookupsOf(c),
 		Samples: samplesOf(c, sampleTime, 1, "SECRET"),

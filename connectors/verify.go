@@ -142,14 +142,14 @@ func (k *compiler) verification(body *bodyReader) verification {
 	v := k.config.Verify
 	if v == nil {
 		k.add("verify", "is missing: nothing says how requests are verified", `describe it, or write "verify: {kind: none}" to take requests from anybody`)
-		return verification{verifier: unusable{}}
+		return verification{verifier: unusable}
 	}
 	g := verification{allow: k.prefixes("verify.allow_ips", v.AllowIPs), monitor: v.Mode == "monitor"}
 	if g.monitor {
 		k.warn("verify.mode", "monitor takes requests that are not verified", "write enforce once the sender's requests pass")
 	}
 	if g.verifier = k.verifier("verify", v, k.connectorSecrets(), body); g.verifier == nil {
-		g.verifier = unusable{}
+		g.verifier = unusable
 	}
 	if len(k.config.Secrets) > 0 && !k.config.Secret.IsZero() {
 		k.warn("secrets", "secret and secrets are both set; all are accepted", "keep one of the two keys")
@@ -217,29 +217,46 @@ func needSecret(is string) func(*Verify) []Need {
 	return func(*Verify) []Need { return []Need{{"secret", is}} }
 }
 
-// unusable replaces a verifier that could not be compiled: a mistake must reject all.
-type unusable struct{}
+// constant says the same of every request: it takes all of them (kind none, which must be written out
+// to be had) or, with a reason, rejects all, as a config must that could not be compiled.
+type constant struct {
+	named
+	reason string
+}
 
-func (unusable) called() string                { return "unusable" }
-func (unusable) carried(*Request) bool         { return true }
-func (u unusable) precheck(r *Request) string  { return u.check(r) }
-func (unusable) check(*Request) string         { return "the connector's verify is not usable" }
-func (unusable) sign(*Request, *signing) error { return errNoPrivateKey }
-func (unusable) traits() traits                { return traits{} }
-
-// anybody takes everything. It must be written out to be had.
-type anybody struct{ named }
+var unusable = constant{"unusable", "the connector's verify is not usable"}
 
 func (k *compiler) noVerifier(v *verifyRule) verifier {
 	k.warn(v.path+".kind", "none takes requests from anybody who knows the URL", "use a token if the sender can send one: in a header, or in the URL")
-	return anybody{v.named}
+	return constant{named: v.named}
 }
 
-func (anybody) carried(*Request) bool         { return true }
-func (anybody) precheck(*Request) string      { return "" }
-func (anybody) check(*Request) string         { return "" }
-func (anybody) sign(*Request, *signing) error { return nil }
-func (anybody) traits() traits                { return traits{open: true} }
+func (constant) carried(*Request) bool      { return true }
+func (c constant) precheck(*Request) string { return c.reason }
+func (c constant) check(*Request) string    { return c.reason }
+func (c constant) traits() traits           { return traits{open: c.reason == ""} }
+
+func (c constant) sign(*Request, *signing) error {
+	if c.reason != "" {
+		return errNoPrivateKey
+	}
+	return nil
+}
+
+// authorization is what follows the scheme in the header Authorization.
+func authorization(r *Request, scheme string) (given, reason string) {
+	written, reason := only(r.Header, "Authorization")
+	if reason == "" && written == "" {
+		reason = noAuthorization
+	}
+	given, ok := cutPrefixFold(written, scheme+" ")
+	if reason == "" && !ok {
+		reason = "the header Authorization is not of the kind " + scheme
+	}
+	return given, reason
+}
+
+const noAuthorization = "there is no header Authorization"
 
 // ago says how far t is from now, for reasons; no more than the longest duration, 292 years.
 func ago(now, t time.Time) string {

@@ -615,7 +615,7 @@ func TestJWTsAreReadStrictly(t *testing.T) {
 		"no hash":                    {hs, "Bearer " + token(head, `{"aud":"nudgewire"`+exp+`}`, testSecret), "the JWT's claim h is not the hash of the body"},
 		"another claim":              {hs, "Bearer " + token(head, `{"aud":"x","h":"`+hash+`"`+exp+`}`, testSecret), "the JWT's claim aud is not the right one"},
 		"no claim":                   {hs, "Bearer " + token(head, `{"h":"`+hash+`"`+exp+`}`, testSecret), "the JWT's claim aud is not the right one"},
-		"no scheme":                  {hs, token(head, claims(exp), testSecret), "the header Authorization holds no JWT"},
+		"no scheme":                  {hs, token(head, claims(exp), testSecret), "the header Authorization is not of the kind Bearer"},
 		"two blanks":                 {hs, "Bearer  " + token(head, claims(exp), testSecret), "the header Authorization holds no JWT"},
 		"four parts":                 {hs, "Bearer " + token(head, claims(exp), testSecret) + ".x", "the header Authorization holds no JWT"},
 		"the public key as a secret": {asymmetric, "Bearer " + token(head, claims(exp), own.PublicKeys[0]), `the JWT names the algorithm "HS256", and only RS256 is accepted`},

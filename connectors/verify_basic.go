@@ -30,16 +30,9 @@ func (b *basic) carried(r *Request) bool { return len(r.Header["Authorization"])
 func (b *basic) precheck(r *Request) string { return b.check(r) }
 
 func (b *basic) check(r *Request) string {
-	written, reason := only(r.Header, "Authorization")
-	switch {
-	case reason != "":
+	encoded, reason := authorization(r, "Basic")
+	if reason != "" {
 		return reason
-	case written == "":
-		return "there is no header Authorization"
-	}
-	encoded, ok := cutPrefixFold(written, "Basic ")
-	if !ok {
-		return "the header Authorization is not of the kind Basic"
 	}
 	pair, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if err != nil {

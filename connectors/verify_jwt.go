@@ -53,21 +53,17 @@ func (j *jwt) precheck(r *Request) string {
 	if headerText(r.Header, "Authorization") != "" {
 		return ""
 	}
-	return "there is no header Authorization"
+	return noAuthorization
 }
 
 var errJWTExtensions = errors.New("the JWT demands extensions that are not known here")
 
 func (j *jwt) check(r *Request) string {
-	written, reason := only(r.Header, "Authorization")
-	switch {
-	case reason != "":
+	text, reason := authorization(r, "Bearer")
+	if reason != "" {
 		return reason
-	case written == "":
-		return "there is no header Authorization"
 	}
-	text, ok := cutPrefixFold(written, "Bearer ")
-	if !ok || len(text) > maxJWT {
+	if len(text) > maxJWT {
 		return "the header Authorization holds no JWT"
 	}
 	claims := jwtlib.MapClaims{}

@@ -30,47 +30,41 @@ var partNames = []string{
 	"sha256(body)", "hex(sha256(body))", "base64(md5(body))",
 }
 
+// textParts are the parts that are a text of the request.
+var textParts = map[string]func(*message) string{
+	"body_base64": func(m *message) string { return base64.StdEncoding.EncodeToString(m.request.Body) },
+	"method":      func(m *message) string { return m.request.Method },
+	"url":         func(m *message) string { return m.request.URL },
+	"path":        func(m *message) string { return m.request.Path },
+	"timestamp":   func(m *message) string { return m.stamp },
+	"id":          func(m *message) string { return m.id },
+}
+
 // partFor is the writer of one part; nil for a word that is none.
-func partFor(name string, decodeURL func(string) string) partWriter {
-	text := func(of func(*message) string) partWriter {
-		return func(m *message, to *digest) error { to.text(of(m)); return nil }
-	}
+func partFor(name string) partWriter {
 	switch name {
 	case "body":
 		return func(m *message, to *digest) error { to.bytes(m.request.Body); return nil }
-	case "body_base64":
-		return text(func(m *message) string { return base64.StdEncoding.EncodeToString(m.request.Body) })
+	case "secret":
+		return func(_ *message, to *digest) error { to.bytes(to.secret); return nil }
 	case partFirstItem:
 		return writeFirstItem
 	case partFormSorted:
 		return writeSortedForm
-	case "method":
-		return text(func(m *message) string { return m.request.Method })
-	case "url":
-		if decodeURL != nil {
-			return text(func(m *message) string { return decodeURL(m.request.URL) })
-		}
-		return text(func(m *message) string { return m.request.URL })
-	case "path":
-		return text(func(m *message) string { return m.request.Path })
-	case "timestamp":
-		return text(func(m *message) string { return m.stamp })
-	case "id":
-		return text(func(m *message) string { return m.id })
-	case "secret":
-		return func(_ *message, to *digest) error { to.bytes(to.secret); return nil }
 	}
 	if hashed := bodyHashPart(name); hashed != nil {
 		return hashed
 	}
-	if len(name) >= 2 && name[0] == '\'' && name[len(name)-1] == '\'' {
-		literal := name[1 : len(name)-1]
-		return text(func(*message) string { return literal })
-	}
+	of := textParts[name]
 	if header, ok := strings.CutPrefix(name, "header:"); ok && header != "" {
-		return text(func(m *message) string { return headerText(m.request.Header, header) })
+		of = func(m *message) string { return headerText(m.request.Header, header) }
+	} else if len(name) >= 2 && name[0] == '\'' && name[len(name)-1] == '\'' {
+		of = func(*message) string { return name[1 : len(name)-1] }
 	}
-	return nil
+	if of == nil {
+		return nil
+	}
+	return func(m *message, to *digest) error { to.text(of(m)); return nil }
 }
 
 // bodyHashes are the hashes of the body that may be a part: as bytes, or written in hex or base64.
@@ -159,10 +153,6 @@ var hubspotURL = strings.NewReplacer(
 // parts compiles what is signed.
 func (k *compiler) parts(v *verifyRule, s *signed) {
 	path := v.path
-	var decode func(string) string
-	if v.URL != nil && v.URL.Decode == "hubspot" {
-		decode = hubspotURL
-	}
 	if len(v.Parts) == 0 {
 		k.add(path+".parts", "is missing: what is signed?", "write parts: [body] if the sender signs the body alone")
 		return
@@ -170,7 +160,10 @@ func (k *compiler) parts(v *verifyRule, s *signed) {
 	has := map[string]bool{}
 	for i, name := range v.Parts {
 		at := fmt.Sprintf("%s.parts[%d]", path, i)
-		write := partFor(name, decode)
+		write := partFor(name)
+		if name == "url" && v.URL != nil && v.URL.Decode == "hubspot" {
+			write = func(m *message, to *digest) error { to.text(hubspotURL(m.request.URL)); return nil }
+		}
 		if write == nil {
 			k.unknown(at, name, "part of a request", append(slices.Clone(partNames), "header:NAME", "'text'"))
 			continue

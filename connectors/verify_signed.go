@@ -383,7 +383,7 @@ func (s *signed) signer() (k key, name string) {
 func inventedID(r *Request) string {
 	k := newMacKey(algorithmPlain, nil)
 	sum, _ := k.sign(&message{request: r, stamp: strconv.FormatInt(r.Now.Unix(), 10), parts: []partWriter{
-		partFor("timestamp", nil), partFor("body", nil),
+		partFor("timestamp"), partFor("body"),
 	}})
 	return "msg_" + hex.EncodeToString(sum[:12])
 }

@@ -30,7 +30,7 @@ func (k *compiler) standard(v *verifyRule) verifier {
 		s.stamps = append(s.stamps, k.stamp(path+".timestamp", &rule, false))
 	}
 	for _, name := range []string{"id", "'.'", "timestamp", "'.'", "body"} {
-		s.parts = append(s.parts, partFor(name, nil))
+		s.parts = append(s.parts, partFor(name))
 	}
 	for _, header := range slices.Concat(ids, times) {
 		s.covers = append(s.covers, "header:"+header)
