@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -97,7 +99,7 @@ func (k *compiler) lookup(at string, rule *EnrichRule, program *rawjson.Program)
 	for _, h := range rule.Headers {
 		name := http.CanonicalHeaderKey(h.Key)
 		switch {
-		case !headerName(h.Key):
+		case !httpguts.ValidHeaderFieldName(h.Key):
 			k.add(at+".headers."+h.Key, "is no name of a header", "write a name such as Accept-Language")
 		case name == "Authorization" || name == "Host" || name == "Content-Length":
 			k.add(at+".headers."+h.Key, "is not written here", "auth: says how the request authenticates")

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // SignedKeys are the keys of kind signed; jwt and standard_webhooks use some of them.
@@ -402,7 +404,7 @@ func (k *compiler) signed(v *verifyRule) verifier {
 	}
 	sig := v.Signature
 	for i, h := range sig.Header {
-		if !headerName(h) {
+		if !httpguts.ValidHeaderFieldName(h) {
 			k.add(fmt.Sprintf("%s.signature.header[%d]", path, i), fmt.Sprintf("%q is no header name", h), "write a name such as X-Signature")
 		}
 		s.headers = append(s.headers, http.CanonicalHeaderKey(h))

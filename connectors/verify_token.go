@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -207,7 +209,7 @@ func (k *compiler) token(v *verifyRule) verifier {
 		t.field, t.prefix = "Authorization", "Bearer "
 	case tokenPath:
 	case tokenHeader:
-		if !headerName(t.field) {
+		if !httpguts.ValidHeaderFieldName(t.field) {
 			k.add(path+".field", "is missing: which header holds the token?", "write field: X-Webhook-Token")
 		}
 		t.field = http.CanonicalHeaderKey(t.field)
