@@ -106,7 +106,7 @@ func identifier(r gjson.Result) string {
 }
 
 // identifiers reads a list of ids, or of objects with one each. Whose an id is is known only
-// where its object has a phone, too: the place in the list says nothing.
+// where its object has a phone, too: its position in the list says nothing.
 func identifiers(r gjson.Result) (ids, phones []string) {
 	if !r.IsArray() {
 		return nil, nil

@@ -83,10 +83,10 @@ func isWebPage(resp *http.Response, page []byte) bool {
 
 // refused is the error for an answer outside 2xx.
 func (c *Client) refused(e *endpoint, resp *http.Response, page []byte) *CallError {
-	wait, told := retryAfter(resp.Header, time.Now())
+	wait, given := retryAfter(resp.Header, time.Now())
 	return &CallError{
 		Call:       e.name,
-		Outcome:    judge(resp.StatusCode, told),
+		Outcome:    judge(resp.StatusCode, given),
 		HTTPStatus: resp.StatusCode,
 		RetryAfter: wait,
 		Words:      c.words(resp, page),

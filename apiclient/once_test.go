@@ -289,8 +289,8 @@ func outcomes(at step, f fault, announced bool) []Outcome {
 	}
 }
 
-// Whatever breaks, whenever: no request reaches the service twice, what is told as not accepted did
-// not reach it whole, and what is told as accepted did.
+// Whatever breaks, whenever: no request reaches the service twice, what is reported as not accepted did
+// not reach it whole, and what is reported as accepted did.
 func TestNoRequestReachesTheServiceTwice(t *testing.T) {
 	file := strings.Repeat("447700900123\n", askFirst/13+1)
 	calls := []struct {
@@ -344,7 +344,7 @@ func (s *breaking) check(t *testing.T, want []Outcome, err error) {
 		t.Errorf("the service saw the request %d times, %d times whole", s.begun, s.whole)
 	}
 	if got == NotAccepted && s.whole > 0 || got == Accepted && s.whole == 0 {
-		t.Errorf("told as %s, and it came whole %d times", got, s.whole)
+		t.Errorf("reported as %s, and it came whole %d times", got, s.whole)
 	}
 }
 

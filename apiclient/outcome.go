@@ -58,35 +58,28 @@ type CallError struct {
 
 // Error says what was called, how far it came and why it ended there.
 func (e *CallError) Error() string {
-	var s strings.Builder
-	s.WriteString(e.Call)
-	if e.HTTPStatus != 0 {
-		s.WriteString(": ")
-		s.WriteString(strconv.Itoa(e.HTTPStatus))
-		if text := http.StatusText(e.HTTPStatus); text != "" {
-			s.WriteString(" " + text)
-		}
-	} else {
-		switch {
-		case e.Outcome == Rejected:
-		case e.question:
-			s.WriteString(": no answer")
-		case e.Outcome == NotAccepted:
-			s.WriteString(": not sent")
-		default:
-			s.WriteString(": sent, but not answered")
-		}
+	text := e.Call
+	switch {
+	case e.HTTPStatus != 0:
+		text += strings.TrimRight(fmt.Sprintf(": %d %s", e.HTTPStatus, http.StatusText(e.HTTPStatus)), " ")
+	case e.Outcome == Rejected:
+	case e.question:
+		text += ": no answer"
+	case e.Outcome == NotAccepted:
+		text += ": not sent"
+	default:
+		text += ": sent, but not answered"
 	}
 	if e.Words != "" {
-		s.WriteString(": " + e.Words)
+		text += ": " + e.Words
 	}
 	if e.Err != nil {
-		s.WriteString(": " + e.Err.Error())
+		text += ": " + e.Err.Error()
 	}
 	if e.RetryAfter > 0 {
-		s.WriteString("; try again in " + e.RetryAfter.String())
+		text += "; try again in " + e.RetryAfter.String()
 	}
-	return s.String()
+	return text
 }
 
 // Unwrap is what broke.
@@ -113,16 +106,16 @@ func (e *endpoint) broken(err error, b *body, patience time.Duration) *CallError
 	return call
 }
 
-// judge is the outcome that a status outside 2xx leaves. told says whether a Retry-After
+// judge is the outcome that a status outside 2xx leaves. given says whether a Retry-After
 // came with it that could be read.
 //
 // 503 alone proves nothing: a proxy answers so as well when the service died over the
 // request. With Retry-After somebody declined it on purpose.
-func judge(status int, told bool) Outcome {
+func judge(status int, given bool) Outcome {
 	switch {
 	case status == http.StatusTooManyRequests, status == http.StatusTooEarly:
 		return NotAccepted
-	case status == http.StatusServiceUnavailable && told:
+	case status == http.StatusServiceUnavailable && given:
 		return NotAccepted
 	case status == http.StatusRequestTimeout:
 		return InDoubt
@@ -139,7 +132,7 @@ const maxRetryAfter = 24 * time.Hour
 
 // retryAfter reads the header of that name: seconds, or an HTTP date, which is held against
 // the answer's own Date where there is one, so that two clocks need not agree.
-func retryAfter(h http.Header, now time.Time) (wait time.Duration, told bool) {
+func retryAfter(h http.Header, now time.Time) (wait time.Duration, given bool) {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if text == "" {
 		return 0, false

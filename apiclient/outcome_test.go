@@ -424,7 +424,7 @@ func TestNotAcceptedIsNeverWrong(t *testing.T) {
 			time.Sleep(20 * time.Millisecond) // whatever still travels may arrive
 			for _, id := range refused {
 				if _, ok := seen.Load(`{"phone":"` + testPhone + `","campaign_id":"` + id + `"}`); ok {
-					t.Errorf("call %s was told not accepted, but the service read it", id)
+					t.Errorf("call %s was reported as not accepted, but the service read it", id)
 				}
 			}
 			t.Logf("outcomes: %v", counts)

@@ -10,7 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A Status is where the service says a message stands.
+// A Status is how far a message came, by the service.
 type Status struct {
 	MessageID string // digits
 	Status    string // queued, sent, delivered, read or failed; other words are kept as they came
@@ -20,7 +20,7 @@ type Status struct {
 	Raw       string    // the first 4 KB of the answer, as valid text
 }
 
-// MessageStatus asks where a message stands.
+// MessageStatus asks how far a message came.
 //
 // Source: Messaging Automation Service API v1, 4.5 (GET /message-status/{message_id}). id is
 // the digits of Answer.MessageID.
@@ -71,20 +71,20 @@ func readStatus(text, id string) (Status, error) {
 	if !gjson.Valid(text) {
 		return Status{}, fmt.Errorf("%w: not JSON", ErrUnreadable)
 	}
-	place := gjson.Parse(text)
-	if place.Get("status").Type != gjson.String {
-		place = place.Get("data")
+	object := gjson.Parse(text)
+	if object.Get("status").Type != gjson.String {
+		object = object.Get("data")
 	}
-	if !place.IsObject() {
+	if !object.IsObject() {
 		return Status{}, fmt.Errorf("%w: it names no status", ErrUnreadable)
 	}
 	s := Status{MessageID: id}
 	var clock string
-	var told gjson.Result
-	place.ForEach(func(key, value gjson.Result) bool {
+	var itsID gjson.Result
+	object.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "message_id":
-			told = value
+			itsID = value
 		case "status":
 			if value.Type == gjson.String {
 				s.Status = value.Str
@@ -98,7 +98,7 @@ func readStatus(text, id string) (Status, error) {
 		}
 		return true
 	})
-	if told.Exists() && identifier(told) != id {
+	if itsID.Exists() && identifier(itsID) != id {
 		return Status{}, fmt.Errorf("%w: it is about another message", ErrUnreadable)
 	}
 	if s.Status = strings.TrimSpace(s.Status); s.Status == "" || len(s.Status) > maxDigits {

@@ -70,7 +70,7 @@ func (c *Client) CreateCampaign(ctx context.Context, name string, templateID int
 	return answer, err
 }
 
-// frame is what stands before and after the file in the form.
+// frame is what comes before and after the file in the form.
 func frame(name string, templateID int64, fileName string) (head, tail []byte, contentType string, err error) {
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
@@ -93,7 +93,7 @@ func frame(name string, templateID int64, fileName string) (head, tail []byte, c
 }
 
 // exactly reads size bytes of r and makes sure that there are neither fewer nor more: the
-// closing line of the form is not sent for a file that is not what was told.
+// closing line of the form is not sent for a file of another size than announced.
 type exactly struct {
 	r    io.Reader
 	size int64

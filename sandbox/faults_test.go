@@ -106,24 +106,24 @@ func TestCloseEndsWhatHangs(t *testing.T) {
 	}
 }
 
-// Half of all requests break in some way; what the client is told must fit what was accepted.
-func TestWhatTheClientIsToldFitsTheLedger(t *testing.T) {
+// Half of all requests break in some way; what the client reports must fit what was accepted.
+func TestWhatTheClientReportsFitsTheLedger(t *testing.T) {
 	o := account()
 	o.Seed = 7
 	o.Faults = sandbox.Faults{CutBefore: 0.1, CutAfter: 0.1, ErrorRate: 0.1, Junk: 0.1, HangAfterAccept: 0.05}
 	s := serve(t, o, func(o *apiclient.Options) { o.Timeout = 100 * time.Millisecond })
-	told := map[apiclient.Outcome]int{}
+	reported := map[apiclient.Outcome]int{}
 	for i := range 200 {
 		to := fmt.Sprintf("4477009%05d", 10+i)
 		_, err := s.client.SendTemplate(t.Context(), reminder(to))
 		outcome, accepted := apiclient.OutcomeOf(err), s.Accepted(to)
-		told[outcome]++
+		reported[outcome]++
 		if accepted > 1 || (outcome == apiclient.Accepted && accepted != 1) || (outcome == apiclient.NotAccepted && accepted != 0) {
-			t.Errorf("told %q, accepted %d times: %v", outcome, accepted, err)
+			t.Errorf("reported %q, accepted %d times: %v", outcome, accepted, err)
 		}
 	}
-	if told[apiclient.Accepted] < 80 || told[apiclient.InDoubt] < 30 {
-		t.Errorf("told %v", told)
+	if reported[apiclient.Accepted] < 80 || reported[apiclient.InDoubt] < 30 {
+		t.Errorf("reported %v", reported)
 	}
 }
 

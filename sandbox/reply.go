@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -55,69 +57,57 @@ func (a reply) write(w http.ResponseWriter) {
 	_, _ = w.Write(a.body) // a client that is gone needs no answer
 }
 
-// accepted is the answer to a send, in the account's shape.
-func (s *Sandbox) accepted(id int64) reply {
-	b := make([]byte, 0, 64)
-	switch s.options.Shape {
-	case ShapeString:
-		b = append(strconv.AppendInt(append(b, `{"success":true,"message_id":"`...), id, 10), `"}`...)
-	case ShapeNested:
-		b = append(strconv.AppendInt(append(b, `{"success":true,"data":{"message_id":`...), id, 10), `}}`...)
-	case ShapeBare:
-		b = append(b, `{"success":true}`...)
+// answerWith is 200 with v under "success": true, in the account's shape: as its neighbours, or under "data".
+func (s *Sandbox) answerWith(v any) (reply, error) {
+	text, err := json.Marshal(v)
+	switch {
+	case err != nil:
+		return reply{}, err
+	case s.options.Shape == ShapeBare:
+		text = []byte(`{"success":true}`)
+	case s.options.Shape == ShapeNested:
+		text = slices.Concat([]byte(`{"success":true,"data":`), text, []byte("}"))
 	default:
-		b = append(strconv.AppendInt(append(b, `{"success":true,"message_id":`...), id, 10), '}')
+		text = slices.Concat([]byte(`{"success":true,`), text[1:])
 	}
-	return reply{status: http.StatusOK, body: b, messageID: id}
+	return reply{status: http.StatusOK, body: text}, nil
 }
 
-// created is the answer to an upload, in the account's shape. ids are those of rows, one by one,
-// where they are listed.
-func (s *Sandbox) created(c Campaign, ids []int64, rows []parcel) reply {
-	if s.options.Shape == ShapeBare {
-		return reply{status: http.StatusOK, body: []byte(`{"success":true}`)}
+// A messageID is a number, or text in ShapeString.
+func (s *Sandbox) messageID(id int64) any {
+	if s.options.Shape == ShapeString {
+		return strconv.FormatInt(id, 10)
 	}
-	b := make([]byte, 0, 128+20*len(ids))
-	b = append(b, `{"success":true`...)
-	if s.options.Shape == ShapeNested {
-		b = append(b, `,"data":{`...)
-	} else {
-		b = append(b, ',')
-	}
-	b = append(rawjson.AppendString(append(b, `"campaign_id":`...), c.ID), `,"contacts":`...)
-	b = strconv.AppendInt(b, int64(c.Rows), 10)
-	if s.options.ListIDs {
-		b = s.appendList(b, ids, rows)
-	}
-	if s.options.Shape == ShapeNested {
-		b = append(b, '}')
-	}
-	return reply{status: http.StatusOK, body: append(b, '}')}
+	return id
 }
 
-// appendList appends the messages that an upload became: their ids, or one object each with its
-// phone.
-func (s *Sandbox) appendList(b []byte, ids []int64, rows []parcel) []byte {
-	name := `,"message_ids":[`
-	if s.options.Phones {
-		name = `,"messages":[`
-	}
-	b = append(b, name...)
+// accepted is the answer to a send.
+func (s *Sandbox) accepted(id int64) (reply, error) {
+	a, err := s.answerWith(listed{ID: s.messageID(id)})
+	a.messageID = id
+	return a, err
+}
+
+// A listed is a message in an answer.
+type listed struct {
+	Phone string `json:"phone,omitempty"`
+	ID    any    `json:"message_id"`
+}
+
+// created is the answer to an upload. ids are those of rows, one by one, where they are listed.
+func (s *Sandbox) created(c Campaign, ids []int64, rows []parcel) (reply, error) {
+	answer := struct {
+		CampaignID string   `json:"campaign_id"`
+		Contacts   int      `json:"contacts"`
+		IDs        []any    `json:"message_ids,omitempty"`
+		Messages   []listed `json:"messages,omitempty"`
+	}{CampaignID: c.ID, Contacts: c.Rows}
 	for i, id := range ids {
-		if i > 0 {
-			b = append(b, ',')
-		}
 		if s.options.Phones {
-			b = append(append(append(b, `{"phone":"`...), rows[i].phone.String()...), `","message_id":`...)
-		}
-		if s.options.Shape == ShapeString {
-			b = append(strconv.AppendInt(append(b, '"'), id, 10), '"')
+			answer.Messages = append(answer.Messages, listed{rows[i].phone.String(), s.messageID(id)})
 		} else {
-			b = strconv.AppendInt(b, id, 10)
-		}
-		if s.options.Phones {
-			b = append(b, '}')
+			answer.IDs = append(answer.IDs, s.messageID(id))
 		}
 	}
-	return append(b, ']')
+	return s.answerWith(answer)
 }

@@ -194,7 +194,7 @@ func (s *Sandbox) answer(ask *request) (a reply, fault string) {
 		if status == 0 {
 			status = http.StatusInternalServerError
 		}
-		a = say(status, "the sandbox was told to answer so")
+		a = say(status, "a fault of the sandbox")
 		a.retryAfter = f.RetryAfter.D()
 		return a, faultError
 	}
@@ -241,6 +241,9 @@ func (s *Sandbox) process(ask *request) reply {
 	a, err := work(ask)
 	if no, ok := errors.AsType[*refusal](err); ok {
 		return say(no.status, no.words)
+	}
+	if err != nil {
+		return say(http.StatusInternalServerError, err.Error())
 	}
 	return a
 }

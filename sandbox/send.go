@@ -165,7 +165,7 @@ func (s *Sandbox) take(ask *request, phone string, about subject, variables []st
 	}
 	id := s.book.Load().accept(&parcel{phone: to, subject: about, variables: variables}, ask.now)
 	ask.messages = 1
-	return s.accepted(id), nil
+	return s.accepted(id)
 }
 
 const badPhone = "phone must be 7 to 15 digits with the country code, without plus sign and separators"

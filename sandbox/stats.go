@@ -14,7 +14,7 @@ type Record struct {
 	Phone      string        `json:"phone,omitempty"`      // "" when the request has none, or none that can be read
 	Kind       string        `json:"kind,omitempty"`       // template, campaign, text or upload
 	Name       string        `json:"name,omitempty"`       // of the template, the campaign or the upload
-	HTTPStatus int           `json:"http_status"`          // of the answer, also when a fault keeps it from being told; 0 when cut before
+	HTTPStatus int           `json:"http_status"`          // of the answer, also when a fault keeps it back; 0 when cut before
 	MessageID  string        `json:"message_id,omitempty"` // that was accepted, or asked about
 	Messages   int           `json:"messages,omitempty"`   // accepted by this request
 	Words      string        `json:"words,omitempty"`      // why not; for a status look-up, why the message failed

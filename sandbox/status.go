@@ -1,11 +1,10 @@
 package sandbox
 
 import (
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // timeLayout is ISO 8601 in UTC.
@@ -25,17 +24,19 @@ func (s *Sandbox) messageStatus(ask *request) (reply, error) {
 	if at.status == "" {
 		return reply{}, &refusal{http.StatusNotFound, "message " + strconv.FormatInt(id, 10) + " is not known"}
 	}
-	b := make([]byte, 0, 160)
-	b = strconv.AppendInt(append(b, `{"success":true,"message_id":`...), id, 10)
-	b = append(append(append(b, `,"status":"`...), at.status...), `","delivered":`...)
-	b = strconv.AppendBool(b, !at.delivered.IsZero())
-	if !at.delivered.IsZero() {
-		b = append(at.delivered.AppendFormat(append(b, `,"timestamp":"`...), timeLayout), '"')
+	view := struct {
+		Success   bool   `json:"success"`
+		ID        int64  `json:"message_id"`
+		Status    string `json:"status"`
+		Delivered bool   `json:"delivered"`
+		Timestamp string `json:"timestamp,omitempty"`
+		Error     string `json:"error,omitempty"`
+	}{true, id, at.status, !at.delivered.IsZero(), "", at.reason}
+	if view.Delivered {
+		view.Timestamp = at.delivered.Format(timeLayout)
 	}
-	if at.status == "failed" {
-		b = rawjson.AppendString(append(b, `,"error":`...), at.reason)
-	}
-	return reply{status: http.StatusOK, body: append(b, '}'), messageID: id, words: at.reason}, nil
+	text, err := json.Marshal(view)
+	return reply{status: http.StatusOK, body: text, messageID: id, words: at.reason}, err
 }
 
 // Message is an accepted message as the control endpoint and the tests see it.

@@ -96,7 +96,7 @@ func (s *Sandbox) createWithCSV(ask *request) (reply, error) {
 	l.mu.Unlock()
 	ask.messages = len(u.rows)
 	ask.subject = subject{kind: "upload", name: u.name}
-	return s.created(c, ids, u.rows), nil
+	return s.created(c, ids, u.rows)
 }
 
 // An upload is a form whose every row was found good; nothing is accepted before that.
@@ -257,7 +257,7 @@ type uploadedRow struct {
 	Phone string `csv:"phone"`
 }
 
-// parcelOf is what becomes of a row whose variables stand in the columns of those names.
+// parcelOf is the message of a row whose variables are in the columns of those names.
 func parcelOf(row uploadedRow, columns []string, variables map[string]string) (parcel, string) {
 	phone, ok := parseNumber(row.Phone)
 	if !ok {
