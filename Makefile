@@ -1,7 +1,7 @@
 # make build   the program, as bin/nudgewire
 # make check   everything that must hold before a commit; what CI runs
 # make test    the tests alone, with the race detector
-# make bench   throughput, latency and memory against bare net/http, in one run
+# make bench   throughput and latency against bare net/http, in one run (go run ./bench -big: memory and much stored data, too)
 # make demo    the main job with nothing to configure
 
 SHELL := /bin/bash

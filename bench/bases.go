@@ -29,89 +29,81 @@ const conns = 64
 
 // A checkout has the fields of the webhook in its body.
 type checkout struct {
-	ID               int64           `json:"id"`
-	Token            string          `json:"token"`
-	CartToken        string          `json:"cart_token"`
-	Email            string          `json:"email"`
-	Gateway          *string         `json:"gateway"`
-	AcceptsMarketing bool            `json:"buyer_accepts_marketing"`
-	AcceptsSMS       bool            `json:"buyer_accepts_sms_marketing"`
-	SMSPhone         *string         `json:"sms_marketing_phone"`
-	CreatedAt        time.Time       `json:"created_at"`
-	UpdatedAt        time.Time       `json:"updated_at"`
-	LandingSite      string          `json:"landing_site"`
-	Note             *string         `json:"note"`
-	NoteAttributes   []string        `json:"note_attributes"`
-	ReferringSite    string          `json:"referring_site"`
-	ShippingLines    []string        `json:"shipping_lines"`
-	TaxesIncluded    bool            `json:"taxes_included"`
-	TotalWeight      int             `json:"total_weight"`
-	Currency         string          `json:"currency"`
-	ShownCurrency    string          `json:"presentment_currency"`
-	CompletedAt      *time.Time      `json:"completed_at"`
-	Phone            string          `json:"phone"`
-	Locale           string          `json:"customer_locale"`
-	LineItems        []checkoutItem  `json:"line_items"`
-	Name             string          `json:"name"`
-	AbandonedURL     string          `json:"abandoned_checkout_url"`
-	DiscountCodes    []string        `json:"discount_codes"`
-	TaxLines         []checkoutTax   `json:"tax_lines"`
-	SourceName       string          `json:"source_name"`
-	TotalDiscounts   string          `json:"total_discounts"`
-	TotalLines       string          `json:"total_line_items_price"`
-	TotalPrice       string          `json:"total_price"`
-	TotalTax         string          `json:"total_tax"`
-	SubtotalPrice    string          `json:"subtotal_price"`
-	ShippingAddress  checkoutAddress `json:"shipping_address"`
-	Customer         checkoutPerson  `json:"customer"`
-}
-
-type checkoutItem struct {
-	Key              string `json:"key"`
-	Fulfillment      string `json:"fulfillment_service"`
-	GiftCard         bool   `json:"gift_card"`
-	Grams            int    `json:"grams"`
-	PresentmentTitle string `json:"presentment_title"`
-	ProductID        int64  `json:"product_id"`
-	Quantity         int    `json:"quantity"`
-	RequiresShipping bool   `json:"requires_shipping"`
-	SKU              string `json:"sku"`
-	Taxable          bool   `json:"taxable"`
-	Title            string `json:"title"`
-	VariantID        int64  `json:"variant_id"`
-	VariantTitle     string `json:"variant_title"`
-	Vendor           string `json:"vendor"`
-	Price            string `json:"price"`
-	LinePrice        string `json:"line_price"`
-}
-
-type checkoutTax struct {
-	Price string  `json:"price"`
-	Rate  float64 `json:"rate"`
-	Title string  `json:"title"`
-}
-
-type checkoutAddress struct {
-	FirstName   string  `json:"first_name"`
-	LastName    string  `json:"last_name"`
-	Address1    string  `json:"address1"`
-	City        string  `json:"city"`
-	Zip         string  `json:"zip"`
-	Country     string  `json:"country"`
-	CountryCode string  `json:"country_code"`
-	Phone       *string `json:"phone"`
-}
-
-type checkoutPerson struct {
-	ID          int64   `json:"id"`
-	Email       string  `json:"email"`
-	FirstName   string  `json:"first_name"`
-	LastName    string  `json:"last_name"`
-	OrdersCount int     `json:"orders_count"`
-	State       string  `json:"state"`
-	Tags        string  `json:"tags"`
-	Currency    string  `json:"currency"`
-	Phone       *string `json:"phone"`
+	ID               int64      `json:"id"`
+	Token            string     `json:"token"`
+	CartToken        string     `json:"cart_token"`
+	Email            string     `json:"email"`
+	Gateway          *string    `json:"gateway"`
+	AcceptsMarketing bool       `json:"buyer_accepts_marketing"`
+	AcceptsSMS       bool       `json:"buyer_accepts_sms_marketing"`
+	SMSPhone         *string    `json:"sms_marketing_phone"`
+	CreatedAt        time.Time  `json:"created_at"`
+	UpdatedAt        time.Time  `json:"updated_at"`
+	LandingSite      string     `json:"landing_site"`
+	Note             *string    `json:"note"`
+	NoteAttributes   []string   `json:"note_attributes"`
+	ReferringSite    string     `json:"referring_site"`
+	ShippingLines    []string   `json:"shipping_lines"`
+	TaxesIncluded    bool       `json:"taxes_included"`
+	TotalWeight      int        `json:"total_weight"`
+	Currency         string     `json:"currency"`
+	ShownCurrency    string     `json:"presentment_currency"`
+	CompletedAt      *time.Time `json:"completed_at"`
+	Phone            string     `json:"phone"`
+	Locale           string     `json:"customer_locale"`
+	LineItems        []struct {
+		Key              string `json:"key"`
+		Fulfillment      string `json:"fulfillment_service"`
+		GiftCard         bool   `json:"gift_card"`
+		Grams            int    `json:"grams"`
+		PresentmentTitle string `json:"presentment_title"`
+		ProductID        int64  `json:"product_id"`
+		Quantity         int    `json:"quantity"`
+		RequiresShipping bool   `json:"requires_shipping"`
+		SKU              string `json:"sku"`
+		Taxable          bool   `json:"taxable"`
+		Title            string `json:"title"`
+		VariantID        int64  `json:"variant_id"`
+		VariantTitle     string `json:"variant_title"`
+		Vendor           string `json:"vendor"`
+		Price            string `json:"price"`
+		LinePrice        string `json:"line_price"`
+	} `json:"line_items"`
+	Name          string   `json:"name"`
+	AbandonedURL  string   `json:"abandoned_checkout_url"`
+	DiscountCodes []string `json:"discount_codes"`
+	TaxLines      []struct {
+		Price string  `json:"price"`
+		Rate  float64 `json:"rate"`
+		Title string  `json:"title"`
+	} `json:"tax_lines"`
+	SourceName      string `json:"source_name"`
+	TotalDiscounts  string `json:"total_discounts"`
+	TotalLines      string `json:"total_line_items_price"`
+	TotalPrice      string `json:"total_price"`
+	TotalTax        string `json:"total_tax"`
+	SubtotalPrice   string `json:"subtotal_price"`
+	ShippingAddress struct {
+		FirstName   string  `json:"first_name"`
+		LastName    string  `json:"last_name"`
+		Address1    string  `json:"address1"`
+		City        string  `json:"city"`
+		Zip         string  `json:"zip"`
+		Country     string  `json:"country"`
+		CountryCode string  `json:"country_code"`
+		Phone       *string `json:"phone"`
+	} `json:"shipping_address"`
+	Customer struct {
+		ID          int64   `json:"id"`
+		Email       string  `json:"email"`
+		FirstName   string  `json:"first_name"`
+		LastName    string  `json:"last_name"`
+		OrdersCount int     `json:"orders_count"`
+		State       string  `json:"state"`
+		Tags        string  `json:"tags"`
+		Currency    string  `json:"currency"`
+		Phone       *string `json:"phone"`
+	} `json:"customer"`
 }
 
 // verifyAndDecode is what every receiver of signed webhooks does at the least, in the plain
@@ -122,23 +114,17 @@ func verifyAndDecode(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	told, err := base64.StdEncoding.DecodeString(r.Header.Get("X-Shopify-Hmac-Sha256"))
-	if err != nil {
-		http.Error(w, "signature", http.StatusUnauthorized)
-		return
-	}
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
-	if !hmac.Equal(told, mac.Sum(nil)) {
+	signature, err := base64.StdEncoding.DecodeString(r.Header.Get("X-Shopify-Hmac-Sha256"))
+	if err != nil || !hmac.Equal(signature, mac.Sum(nil)) {
 		http.Error(w, "signature", http.StatusUnauthorized)
 		return
 	}
 	var c checkout
 	if err := json.Unmarshal(body, &c); err != nil || c.Phone == "" {
 		http.Error(w, "body", http.StatusBadRequest)
-		return
 	}
-	w.WriteHeader(http.StatusOK)
 }
 
 // handlerContest measures a bare receiver of webhooks.
