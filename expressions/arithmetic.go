@@ -13,12 +13,19 @@ import (
 
 func (c *compiler) arithmetic(n *ast.BinaryNode) typed {
 	left, right := c.expr(n.Left), c.expr(n.Right)
-	result := c.sum(n, left.shape, right.shape)
-	if result == nil {
-		return unknown
-	}
 	op, ltext, rtext := n.Operator, describe(n.Left), describe(n.Right)
-	return typed{shape: result, eval: func(s *Scope) any {
+	result, ok := resultOf(op, left.shape.kind, right.shape.kind)
+	if !ok {
+		hint := ""
+		switch l, r := left.shape, right.shape; {
+		case l.kind == KindText && r.number(), r.kind == KindText && l.number():
+			hint = "number(…) reads text as a number, text(…) writes a number as text"
+		case l.kind == KindTime && r.number(), l.kind == KindSpan && r.number():
+			hint = "a length of time is written with its unit: 90s, 45m, 2h, 3d"
+		}
+		return c.report(n, hint, noSuchSum, ltext, left.shape.words(), rtext, right.shape.words(), op)
+	}
+	return typed{shape: &shape{kind: result}, eval: func(s *Scope) any {
 		a, b := left.eval(s), right.eval(s)
 		if a == nil || b == nil {
 			return nil
@@ -27,41 +34,29 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) typed {
 	}}
 }
 
-// sum is the shape of an operator's result; nil, with the fault noted, where it has none.
-func (c *compiler) sum(n *ast.BinaryNode, l, r *shape) *shape {
-	op := n.Operator
+const noSuchSum = "%s is %s and %s is %s: %q does not work on them"
+
+// resultOf is the kind of an operator's result; ok is false where it has none.
+func resultOf(op string, l, r Kind) (result Kind, ok bool) {
+	number := func(k Kind) bool { return k == KindWhole || k == KindAmount }
 	plus := op == "+" || op == "-"
 	switch {
-	case l.number() && r.number():
-		if l.kind == KindWhole && r.kind == KindWhole && op == "%" {
-			return wholeShape
+	case number(l) && number(r):
+		if l == KindWhole && r == KindWhole && op == "%" {
+			return KindWhole, true
 		}
-		return amountShape
-	case l.kind == KindTime && r.kind == KindSpan && plus:
-		return timeShape
-	case l.kind == KindSpan && r.kind == KindTime && op == "+":
-		return timeShape
-	case l.kind == KindTime && r.kind == KindTime && op == "-":
-		return spanShape
-	case l.kind == KindSpan && r.kind == KindSpan && plus:
-		return spanShape
-	case l.kind == KindSpan && r.kind == KindWhole && op == "*", l.kind == KindWhole && r.kind == KindSpan && op == "*":
-		return spanShape
-	case l.kind == KindText && r.kind == KindText && op == "+":
-		return textShape
-	case l.kind == KindAny && (r.kind == KindAny || r.scalar()), r.kind == KindAny && l.scalar():
-		return anyShape
+		return KindAmount, true
+	case l == KindTime && r == KindSpan && plus, l == KindSpan && r == KindTime && op == "+":
+		return KindTime, true
+	case l == r && (l == KindTime && op == "-" || l == KindSpan && plus):
+		return KindSpan, true
+	case op == "*" && (l == KindSpan && r == KindWhole || l == KindWhole && r == KindSpan):
+		return KindSpan, true
+	case l == KindText && r == KindText && op == "+":
+		return KindText, true
+	default:
+		return KindAny, l == KindAny && r.Scalar() || r == KindAny && l.Scalar()
 	}
-	left, right := describe(n.Left), describe(n.Right)
-	hint := ""
-	switch {
-	case l.kind == KindText && r.number(), r.kind == KindText && l.number():
-		hint = "number(…) reads text as a number, text(…) writes a number as text"
-	case l.kind == KindTime && r.number(), l.kind == KindSpan && r.number():
-		hint = "a length of time is written with its unit: 90s, 45m, 2h, 3d"
-	}
-	c.report(n, hint, "%s is %s and %s is %s: %q does not work on them", left, l.words(), right, r.words(), op)
-	return nil
 }
 
 // maxText bounds what an expression may build; longer texts come from payloads only.
@@ -81,50 +76,36 @@ func calculate(s *Scope, op string, a, b any, atext, btext string) any {
 			return decimals(s, op, x.Decimal(), y.Decimal(), btext)
 		}
 	}
-	switch x := a.(type) {
-	case string:
-		if y, ok := b.(string); ok && op == "+" {
-			if len(x)+len(y) > maxText {
-				return s.fail("the text grows longer than 64 kB")
-			}
-			return x + y
-		}
-	case time.Time:
-		switch y := b.(type) {
-		case time.Duration:
-			if op == "+" {
-				return x.Add(y)
-			} else if op == "-" {
-				return x.Add(-y)
-			}
-		case time.Time:
-			if op == "-" {
-				return x.Sub(y)
-			}
-		}
-	case time.Duration:
-		switch y := b.(type) {
-		case time.Time:
-			if op == "+" {
-				return y.Add(x)
-			}
-		case time.Duration:
-			if op == "+" {
-				return x + y
-			} else if op == "-" {
-				return x - y
-			}
-		case int:
-			if op == "*" {
-				return x * time.Duration(y)
-			}
-		}
-	case int:
-		if y, ok := b.(time.Duration); ok && op == "*" {
-			return y * time.Duration(x)
-		}
+	if _, ok := resultOf(op, kindOf(a), kindOf(b)); !ok {
+		return s.fail(fmt.Sprintf(noSuchSum, atext, wordsFor(a), btext, wordsFor(b), op))
 	}
-	return s.fail(fmt.Sprintf("%s is %s and %s is %s: %q does not work on them", atext, wordsFor(a), btext, wordsFor(b), op))
+	if text, ok := a.(string); ok {
+		if more := b.(string); len(text)+len(more) <= maxText {
+			return text + more
+		}
+		return s.fail("the text grows longer than 64 kB")
+	}
+	from, first := a.(time.Time)
+	to, second := b.(time.Time)
+	x, _ := a.(time.Duration)
+	y, _ := b.(time.Duration)
+	switch n, times := b.(int); {
+	case first && second:
+		return from.Sub(to)
+	case times:
+		return x * time.Duration(n)
+	case op == "*":
+		return time.Duration(a.(int)) * y
+	case second:
+		return to.Add(x)
+	}
+	if op == "-" {
+		y = -y
+	}
+	if first {
+		return from.Add(y)
+	}
+	return x + y
 }
 
 // whole calculates with whole numbers; ok is false where the result is none or too large.

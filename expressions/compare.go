@@ -1,6 +1,7 @@
 package expressions
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -10,18 +11,28 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// equality compares; a comparison with the word nil asks whether the value was told at all.
-func (c *compiler) equality(n *ast.BinaryNode) typed {
-	equal := n.Operator == "=="
+// comparisons are the operators that compare, by what they make of -1, 0 or 1.
+var comparisons = map[string]func(order int) bool{
+	"==": func(order int) bool { return order == 0 },
+	"!=": func(order int) bool { return order != 0 },
+	"<":  func(order int) bool { return order < 0 },
+	"<=": func(order int) bool { return order <= 0 },
+	">":  func(order int) bool { return order > 0 },
+	">=": func(order int) bool { return order >= 0 },
+}
+
+// comparison compiles those. One with the word nil asks whether there is a value at all.
+func (c *compiler) comparison(n *ast.BinaryNode) typed {
+	holds, ordered := comparisons[n.Operator], n.Operator[0] == '<' || n.Operator[0] == '>'
 	left, right := c.expr(n.Left), c.expr(n.Right)
-	if left.shape.kind == KindNil || right.shape.kind == KindNil {
-		asked := left.eval
+	if !ordered && (left.shape.kind == KindNil || right.shape.kind == KindNil) {
+		asked, missing := left.eval, n.Operator == "=="
 		if left.shape.kind == KindNil {
 			asked = right.eval
 		}
-		return typed{shape: flagShape, eval: func(s *Scope) any { return told(quietly(s, asked)) != equal }}
+		return typed{shape: flagShape, eval: func(s *Scope) any { return present(quietly(s, asked)) != missing }}
 	}
-	if !c.together(n, left.shape, right.shape, false) {
+	if !c.together(n, left.shape, right.shape, ordered) {
 		return unknown
 	}
 	l, r := sharpen(n.Left, left, right), sharpen(n.Right, right, left)
@@ -31,52 +42,11 @@ func (c *compiler) equality(n *ast.BinaryNode) typed {
 		if a == nil || b == nil {
 			return nil
 		}
-		if x, ok := a.(string); ok {
-			if y, ok := b.(string); ok {
-				return (x == y) == equal
-			}
+		order, ok := compare(a, b)
+		if _, flag := a.(bool); !ok || ordered && flag {
+			return s.fail(cannotCompare(a, b, ltext, rtext))
 		}
-		if x, ok := a.(bool); ok {
-			if y, ok := b.(bool); ok {
-				return (x == y) == equal
-			}
-		}
-		cmp, ok := compare(s, a, b, ltext, rtext)
-		if !ok {
-			return nil
-		}
-		return (cmp == 0) == equal
-	}}
-}
-
-func (c *compiler) order(n *ast.BinaryNode) typed {
-	left, right := c.expr(n.Left), c.expr(n.Right)
-	if !c.together(n, left.shape, right.shape, true) {
-		return unknown
-	}
-	var holds func(int) bool
-	switch n.Operator {
-	case "<":
-		holds = func(cmp int) bool { return cmp < 0 }
-	case "<=":
-		holds = func(cmp int) bool { return cmp <= 0 }
-	case ">":
-		holds = func(cmp int) bool { return cmp > 0 }
-	default:
-		holds = func(cmp int) bool { return cmp >= 0 }
-	}
-	l, r := sharpen(n.Left, left, right), sharpen(n.Right, right, left)
-	ltext, rtext := describe(n.Left), describe(n.Right)
-	return typed{shape: flagShape, eval: func(s *Scope) any {
-		a, b := l(s), r(s)
-		if a == nil || b == nil {
-			return nil
-		}
-		cmp, ok := compare(s, a, b, ltext, rtext)
-		if !ok {
-			return nil
-		}
-		return holds(cmp)
+		return holds(order)
 	}}
 }
 
@@ -141,73 +111,46 @@ func fieldHint(text string, s *shape) string {
 	return "name one of its fields: " + text + "." + strings.Join(s.names(), ", .")
 }
 
-// compare is -1, 0 or 1; ok is false, with the fault noted, for values of different kinds.
-func compare(s *Scope, a, b any, atext, btext string) (cmp int, ok bool) {
-	if x, ok := a.(int); ok {
+// compare is -1, 0 or 1 for two values of one kind; ok is false for others. Of true and false only
+// 0 has a meaning.
+func compare(a, b any) (order int, ok bool) {
+	switch x := a.(type) {
+	case int:
 		if y, ok := b.(int); ok {
-			switch {
-			case x < y:
-				return -1, true
-			case x > y:
-				return 1, true
-			}
-			return 0, true
+			return cmp.Compare(x, y), true
 		}
-	}
-	if x, ok := amountOf(a); ok {
-		if y, ok := amountOf(b); ok {
-			return x.Cmp(y), true
-		}
-	}
-	switch x := a.(type) {
-	case string:
-		if y, ok := b.(string); ok {
-			return strings.Compare(x, y), true
-		}
-	case time.Time:
-		if y, ok := b.(time.Time); ok {
-			return x.Compare(y), true
-		}
-	case time.Duration:
-		if y, ok := b.(time.Duration); ok {
-			switch {
-			case x < y:
-				return -1, true
-			case x > y:
-				return 1, true
-			}
-			return 0, true
-		}
-	}
-	words := fmt.Sprintf("%s is %s, not %s like %s", atext, wordsFor(a), wordsFor(b), btext)
-	if _, text := a.(string); text {
-		if _, number := amountOf(b); number {
-			words += fmt.Sprintf("; number(%s) reads it as a number", atext)
-		}
-	}
-	s.fail(words)
-	return 0, false
-}
-
-// same is equality between values of any kind.
-func same(a, b any) bool {
-	if x, ok := amountOf(a); ok {
-		y, ok := amountOf(b)
-		return ok && x.Cmp(y) == 0
-	}
-	switch x := a.(type) {
 	case string:
 		y, ok := b.(string)
-		return ok && x == y
+		return strings.Compare(x, y), ok
 	case bool:
-		y, ok := b.(bool)
-		return ok && x == y
+		if y, ok := b.(bool); !ok || x != y {
+			return 1, ok
+		}
+		return 0, true
 	case time.Time:
 		y, ok := b.(time.Time)
-		return ok && x.Equal(y)
+		return x.Compare(y), ok
 	case time.Duration:
 		y, ok := b.(time.Duration)
-		return ok && x == y
+		return cmp.Compare(x, y), ok
 	}
-	return false
+	x, xok := amountOf(a)
+	y, yok := amountOf(b)
+	if !xok || !yok {
+		return 0, false
+	}
+	return x.Cmp(y), true
+}
+
+func same(a, b any) bool {
+	order, ok := compare(a, b)
+	return ok && order == 0
+}
+
+func cannotCompare(a, b any, atext, btext string) string {
+	words := fmt.Sprintf("%s is %s, not %s like %s", atext, wordsFor(a), wordsFor(b), btext)
+	if _, number := amountOf(b); number && kindOf(a) == KindText {
+		words += fmt.Sprintf("; number(%s) reads it as a number", atext)
+	}
+	return words
 }

@@ -43,10 +43,10 @@ func start(n ast.Node) int {
 
 // describe is an expression in a sentence, cut where it is long.
 func describe(n ast.Node) string {
-	const most = 60
+	const maxShown = 60
 	text := []rune(n.String())
-	if len(text) > most {
-		return string(text[:most]) + "…"
+	if len(text) > maxShown {
+		return string(text[:maxShown]) + "…"
 	}
 	return string(text)
 }

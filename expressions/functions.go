@@ -2,7 +2,8 @@ package expressions
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -13,13 +14,12 @@ import (
 // A function is one word of the expression language that takes arguments. None has a side
 // effect, and none gives more than maxText.
 type function struct {
-	form   string // how it is written, for advice
-	least  int    // arguments at the least; len(takes) at the most
-	takes  []accept
-	gives  *shape
-	run    func(s *Scope, args []any) any // args are never nil, and of the kinds taken
-	repeat func(c *compiler, n ast.Node, args []ast.Node) typed
-	check  func(c *compiler, args []ast.Node) // of arguments written out; nil for none
+	form  string // how it is written, for advice
+	min   int    // the fewest arguments; len(takes) at the most
+	takes []accept
+	gives *shape
+	run   func(s *Scope, args []any) any     // args are never nil, and of the kinds taken
+	check func(c *compiler, args []ast.Node) // of arguments written out; nil for none
 }
 
 // accept says which values an argument may be.
@@ -38,52 +38,41 @@ var (
 	takesDigits = accept{"text or a number", []Kind{KindText, KindWhole, KindAmount}}
 )
 
-// functions are all of them by name. Filled in init, because loops compile expressions,
-// which look functions up here.
-var functions map[string]*function
-
-func init() {
-	functions = map[string]*function{
-		"len":      {form: "len(list)", least: 1, takes: []accept{takesSized}, gives: wholeShape, run: runLen},
-		"upper":    {form: "upper(text)", least: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.ToUpper)},
-		"lower":    {form: "lower(text)", least: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.ToLower)},
-		"trim":     {form: "trim(text)", least: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.TrimSpace)},
-		"text":     {form: "text(value)", least: 1, takes: []accept{takesScalar}, gives: textShape, run: func(s *Scope, a []any) any { return s.print(a[0]) }},
-		"number":   {form: "number(text)", least: 1, takes: []accept{takesDigits}, gives: amountShape, run: runNumber},
-		"time":     {form: "time(text)", least: 1, takes: []accept{takesDigits}, gives: timeShape, run: runTime},
-		"duration": {form: `duration("2h")`, least: 1, takes: []accept{takesText}, gives: spanShape, run: runDuration},
-		"date":     {form: `date(time, "D MMM YYYY")`, least: 1, takes: []accept{takesTime, takesText}, gives: textShape, run: runDate, check: checkDate},
-		"money":    {form: "money(amount, currency)", least: 1, takes: []accept{takesNumber, takesText}, gives: textShape, run: runMoney},
-		"round":    {form: "round(number, digits)", least: 1, takes: []accept{takesNumber, takesNumber}, gives: amountShape, run: runRound},
-		"join":     {form: `join(list, ", ")`, least: 1, takes: []accept{takesList, takesText}, gives: textShape, run: runJoin},
-		"split":    {form: `split(text, ",")`, least: 2, takes: []accept{takesText, takesText}, gives: textList, run: runSplit},
-		"replace":  {form: `replace(text, "old", "new")`, least: 3, takes: []accept{takesText, takesText, takesText}, gives: textShape, run: runReplace},
-	}
-	for name, l := range loops {
-		functions[name] = &function{form: l.form, repeat: func(c *compiler, n ast.Node, args []ast.Node) typed { return c.loop(n, l, args) }}
-	}
+// functions are those that take values, by name; loops has the others.
+var functions = map[string]*function{
+	"len":      {form: "len(list)", min: 1, takes: []accept{takesSized}, gives: wholeShape, run: runLen},
+	"upper":    {form: "upper(text)", min: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.ToUpper)},
+	"lower":    {form: "lower(text)", min: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.ToLower)},
+	"trim":     {form: "trim(text)", min: 1, takes: []accept{takesText}, gives: textShape, run: onText(strings.TrimSpace)},
+	"text":     {form: "text(value)", min: 1, takes: []accept{takesScalar}, gives: textShape, run: func(s *Scope, a []any) any { return s.print(a[0]) }},
+	"number":   {form: "number(text)", min: 1, takes: []accept{takesDigits}, gives: amountShape, run: runNumber},
+	"time":     {form: "time(text)", min: 1, takes: []accept{takesDigits}, gives: timeShape, run: runTime},
+	"duration": {form: `duration("2h")`, min: 1, takes: []accept{takesText}, gives: spanShape, run: runDuration},
+	"date":     {form: `date(time, "D MMM YYYY")`, min: 1, takes: []accept{takesTime, takesText}, gives: textShape, run: runDate, check: checkDate},
+	"money":    {form: "money(amount, currency)", min: 1, takes: []accept{takesNumber, takesText}, gives: textShape, run: runMoney},
+	"round":    {form: "round(number, digits)", min: 1, takes: []accept{takesNumber, takesNumber}, gives: amountShape, run: runRound},
+	"join":     {form: `join(list, ", ")`, min: 1, takes: []accept{takesList, takesText}, gives: textShape, run: runJoin},
+	"split":    {form: `split(text, ",")`, min: 2, takes: []accept{takesText, takesText}, gives: textList, run: runSplit},
+	"replace":  {form: `replace(text, "old", "new")`, min: 3, takes: []accept{takesText, takesText, takesText}, gives: textShape, run: runReplace},
 }
 
 func functionNames() []string {
-	names := make([]string, 0, len(functions))
-	for name := range functions {
-		names = append(names, name)
-	}
-	sort.Strings(names)
+	names := slices.AppendSeq(slices.Collect(maps.Keys(functions)), maps.Keys(loops))
+	slices.Sort(names)
 	return names
 }
 
 // call compiles a function with its arguments.
 func (c *compiler) call(n ast.Node, name string, args []ast.Node) typed {
+	if l, ok := loops[name]; ok {
+		return c.loop(n, l, args)
+	}
 	f := functions[name]
 	if f == nil {
 		return c.unknownFunction(n, name)
 	}
-	if f.repeat != nil {
-		return f.repeat(c, n, args)
-	}
-	if len(args) < f.least || len(args) > len(f.takes) {
-		return c.report(n, "", "%s takes %s, not %d: write %s", name, arity(f.least, len(f.takes)), len(args), f.form)
+	if len(args) < f.min || len(args) > len(f.takes) {
+		return c.report(n, "", "%s takes %s, not %d: write %s", name, arity(f.min, len(f.takes)), len(args), f.form)
 	}
 	evals, texts, bad := make([]eval, len(args)), make([]string, len(args)), false
 	for i, arg := range args {
@@ -132,22 +121,15 @@ func (c *compiler) unknownFunction(n ast.Node, name string) typed {
 	return c.reportAt(n.Location().From, hint, "unknown function %q", name)
 }
 
-func arity(least, most int) string {
+func arity(minArgs, maxArgs int) string {
 	switch {
-	case least < most:
-		return fmt.Sprintf("%d to %d arguments", least, most)
-	case most == 1:
+	case minArgs < maxArgs:
+		return fmt.Sprintf("%d to %d arguments", minArgs, maxArgs)
+	case maxArgs == 1:
 		return "one argument"
 	default:
-		return fmt.Sprintf("%d arguments", most)
+		return fmt.Sprintf("%d arguments", maxArgs)
 	}
 }
 
-func (a accept) takes(k Kind) bool {
-	for _, one := range a.kinds {
-		if one == k {
-			return true
-		}
-	}
-	return false
-}
+func (a accept) takes(k Kind) bool { return slices.Contains(a.kinds, k) }

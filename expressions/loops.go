@@ -3,8 +3,6 @@ package expressions
 import (
 	"github.com/expr-lang/expr/ast"
 	"github.com/tidwall/gjson"
-
-	"github.com/nudgewire/nudgewire"
 )
 
 // A loop is a function that looks at every entry of a list: any(cart.items, .price > 100).
@@ -92,32 +90,18 @@ func sumsNumbers(c *compiler, n ast.Node, _ *shape, body typed) bool {
 // the visitor or by the budget.
 func each(s *Scope, list any, visit func(any) bool) bool {
 	step := func(v any) bool { return s.spend(1) && visit(v) }
-	switch list := list.(type) {
-	case []nudgewire.Item:
-		for i := range list {
-			if !step(&list[i]) {
-				return false
-			}
-		}
-	case nudgewire.Tags:
-		for _, tag := range list {
-			if !step(tag) {
-				return false
-			}
-		}
-	case []any:
-		for _, v := range list {
-			if !step(v) {
-				return false
-			}
-		}
-	case gjson.Result:
+	if raw, ok := list.(gjson.Result); ok {
 		done := true
-		rawElements(list, func(v any) bool {
+		rawElements(raw, func(v any) bool {
 			done = step(v)
 			return done
 		})
 		return done
+	}
+	for i := range length(list) {
+		if v, _ := entry(list, i); !step(v) {
+			return false
+		}
 	}
 	return true
 }
@@ -130,51 +114,35 @@ func (s *Scope) turn(body eval, v any) any {
 	return result
 }
 
-// tally asks body of every entry. It stops at the first answer equal to stop.
-type tally struct {
-	yes, no, unknown int
-	stopped          bool // by the answer that was waited for
-	cut              bool // by the budget
-}
-
-func ask(s *Scope, list any, body eval, stop any) (t tally) {
+// ask counts the entries for which body is true. It stops at the first answer equal to stop. An
+// answer that is unknown, or a spent budget, makes the count unsure.
+func ask(s *Scope, list any, body eval, stop any) (yes int, stopped, unsure bool) {
 	whole := each(s, list, func(v any) bool {
 		answer := s.turn(body, v)
-		switch answer {
-		case true:
-			t.yes++
-		case false:
-			t.no++
-		default:
-			t.unknown++
+		if answer == true {
+			yes++
 		}
-		t.stopped = stop != nil && answer == stop
-		return !t.stopped
+		unsure = unsure || answer == nil
+		stopped = stop != nil && answer == stop
+		return !stopped
 	})
-	t.cut = !whole && !t.stopped
-	return t
+	return yes, stopped, unsure || !whole && !stopped
 }
 
 func runAny(s *Scope, list any, body eval) any {
-	switch t := ask(s, list, body, true); {
-	case t.stopped:
-		return true
-	case t.cut || t.unknown > 0:
+	_, found, unsure := ask(s, list, body, true)
+	if unsure && !found {
 		return nil
-	default:
-		return false
 	}
+	return found
 }
 
 func runAll(s *Scope, list any, body eval) any {
-	switch t := ask(s, list, body, false); {
-	case t.stopped:
-		return false
-	case t.cut || t.unknown > 0:
+	_, failed, unsure := ask(s, list, body, false)
+	if unsure && !failed {
 		return nil
-	default:
-		return true
 	}
+	return !failed
 }
 
 func runNone(s *Scope, list any, body eval) any {
@@ -185,32 +153,43 @@ func runNone(s *Scope, list any, body eval) any {
 }
 
 func runOne(s *Scope, list any, body eval) any {
-	t := ask(s, list, body, nil)
-	if t.cut || t.unknown > 0 {
-		return nil
+	if n, ok := runCount(s, list, body).(int); ok {
+		return n == 1
 	}
-	return t.yes == 1
+	return nil
 }
 
 func runCount(s *Scope, list any, body eval) any {
-	t := ask(s, list, body, nil)
-	if t.cut || t.unknown > 0 {
+	yes, _, unsure := ask(s, list, body, nil)
+	if unsure {
 		return nil
 	}
-	return t.yes
+	return yes
 }
 
 func runFilter(s *Scope, list any, body eval) any {
-	kept := []any{}
+	return collect(s, list, func(v any) (any, bool) { return v, s.turn(body, v) == true })
+}
+
+// runMap leaves out what is unknown: the title of an item that has none is no entry.
+func runMap(s *Scope, list any, body eval) any {
+	return collect(s, list, func(v any) (any, bool) {
+		result := s.turn(body, v)
+		return result, result != nil
+	})
+}
+
+func collect(s *Scope, list any, take func(v any) (any, bool)) any {
+	out := []any{}
 	if !each(s, list, func(v any) bool {
-		if s.turn(body, v) == true {
-			kept = append(kept, v)
+		if one, ok := take(v); ok {
+			out = append(out, one)
 		}
 		return true
 	}) {
 		return nil
 	}
-	return kept
+	return out
 }
 
 func runFind(s *Scope, list any, body eval) any {
@@ -225,20 +204,6 @@ func runFind(s *Scope, list any, body eval) any {
 		return s.fail("no entry of the list fits")
 	}
 	return found
-}
-
-// runMap leaves out what is unknown: the title of an item that has none is no entry.
-func runMap(s *Scope, list any, body eval) any {
-	out := []any{}
-	if !each(s, list, func(v any) bool {
-		if r := s.turn(body, v); r != nil {
-			out = append(out, r)
-		}
-		return true
-	}) {
-		return nil
-	}
-	return out
 }
 
 func runSum(s *Scope, list any, body eval) any {

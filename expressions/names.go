@@ -2,6 +2,7 @@ package expressions
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +55,7 @@ func (c *compiler) unknownName(n *ast.IdentifierNode) typed {
 		hint = "it is known in steps and jobs only"
 	case nearest.Of(n.Value, rootNames) != "":
 		hint = fmt.Sprintf("did you mean %q?", nearest.Of(n.Value, rootNames))
-	case functions[n.Value] != nil:
+	case slices.Contains(functionNames(), n.Value):
 		hint = "it is a function: write " + n.Value + "(…)"
 	default:
 		hint = fmt.Sprintf("did you mean %q in quotes? %s", n.Value, hint)

@@ -52,10 +52,8 @@ func (c *compiler) binary(n *ast.BinaryNode) typed {
 	switch n.Operator {
 	case "and", "&&", "or", "||":
 		return c.logic(n)
-	case "==", "!=":
-		return c.equality(n)
-	case "<", ">", "<=", ">=":
-		return c.order(n)
+	case "==", "!=", "<", ">", "<=", ">=":
+		return c.comparison(n)
 	case "contains":
 		return c.contains(n.Left, n.Right)
 	case "in":
@@ -112,7 +110,7 @@ func (c *compiler) coalesce(n *ast.BinaryNode) typed {
 		result = left.shape
 	}
 	return typed{shape: result, eval: func(s *Scope) any {
-		if v := quietly(s, left.eval); told(v) {
+		if v := quietly(s, left.eval); present(v) {
 			return v
 		}
 		return right.eval(s)

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -50,7 +49,7 @@ func (r *rowNames) name(name string) typed {
 		slot = len(r.columns)
 		r.columns = append(r.columns, name)
 	}
-	read := func(s *Scope) any { return s.row.cell(slot) }
+	read := func(s *Scope) any { return s.row.cell(s.row.at[slot]) }
 	return typed{shape: textShape, eval: read, path: &path{text: name, read: read}}
 }
 
@@ -158,8 +157,8 @@ type boundRow struct {
 }
 
 // cell is a row's value; a row may be shorter than the header. Outer space is not part of it.
-func (b *boundRow) cell(slot int) any {
-	if at := b.at[slot]; at < len(b.cells) {
+func (b *boundRow) cell(at int) string {
+	if at < len(b.cells) {
 		return strings.TrimSpace(b.cells[at])
 	}
 	return ""
@@ -180,8 +179,6 @@ type RowFiller struct {
 
 // noEvent stands where expressions look for the event's zone.
 var noEvent = &nudgewire.Event{}
-
-var rowScopes = sync.Pool{New: func() any { return new(Scope) }}
 
 // Fill gives the text; trouble is why the row has none, as the end of a sentence that begins
 // with the variable's name. Line breaks stay: what to do with them is the caller's matter.
@@ -204,26 +201,19 @@ func (f *RowFiller) Fill(cells []string) (text, trouble string) {
 func (f *RowFiller) part(p *boundPart) (text, trouble string) {
 	switch {
 	case p.at >= 0:
-		if p.at < len(f.row.cells) {
-			text = strings.TrimSpace(f.row.cells[p.at])
-		}
-		switch {
-		case text != "":
+		if text = f.row.cell(p.at); text != "" {
 			return text, ""
-		case p.quoted:
+		}
+		if p.quoted {
 			return p.constant, ""
 		}
 		return "", "is empty: " + p.source + "; give it a default"
 	case p.value == nil:
 		return p.text, ""
 	}
-	s := rowScopes.Get().(*Scope)
-	defer func() {
-		clear(s.here[:cap(s.here)])
-		*s = Scope{here: s.here[:0]}
-		rowScopes.Put(s)
-	}()
-	s.event, s.now, s.home, s.row = noEvent, f.now, time.UTC, &f.row
+	s := NewScope(noEvent, f.now, time.UTC)
+	defer s.Free()
+	s.row = &f.row
 	text, empty := p.render(s)
 	if empty != "" {
 		return "", "is empty: " + empty + "; give it a default"

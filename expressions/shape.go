@@ -1,8 +1,9 @@
 package expressions
 
 import (
+	"maps"
 	"reflect"
-	"sort"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -38,7 +39,7 @@ type shape struct {
 }
 
 // A field is one member of an object: its shape and how to read it from a pointer to the
-// object's struct. read gives nil for a time that was not told.
+// object's struct. read gives nil for a time that was not reported.
 type field struct {
 	shape  *shape
 	read   func(object any) any
@@ -54,35 +55,25 @@ var (
 	timeShape   = &shape{kind: KindTime}
 	spanShape   = &shape{kind: KindSpan}
 	nilShape    = &shape{kind: KindNil}
-	textList    = &shape{kind: KindList, elem: textShape}
+	textList    = listOf(textShape)
 )
 
-// words names the shape in the sentence "cart.total is …".
+func listOf(elem *shape) *shape { return &shape{kind: KindList, elem: elem} }
+
+var kindWords = [...]string{
+	KindAny: "a value of the payload", KindFlag: "true or false", KindWhole: "a number", KindAmount: "an amount",
+	KindText: "text", KindTime: "a time", KindSpan: "a length of time", KindList: "a list", KindTable: "a table of texts",
+	KindObject: "an object", KindNil: "nil",
+}
+
+// words names the kind in the sentence "cart.total is …".
+func (k Kind) words() string { return kindWords[k] }
+
 func (s *shape) words() string {
-	switch s.kind {
-	case KindFlag:
-		return "true or false"
-	case KindWhole:
-		return "a number"
-	case KindAmount:
-		return "an amount"
-	case KindText:
-		return "text"
-	case KindTime:
-		return "a time"
-	case KindSpan:
-		return "a length of time"
-	case KindList:
-		return "a list"
-	case KindTable:
-		return "a table of texts"
-	case KindObject:
+	if s.noun != "" {
 		return s.noun
-	case KindNil:
-		return "nil"
-	default:
-		return "a value of the payload"
 	}
+	return s.kind.words()
 }
 
 func (s *shape) number() bool { return s.kind == KindWhole || s.kind == KindAmount }
@@ -91,12 +82,7 @@ func (s *shape) scalar() bool { return s.kind.Scalar() }
 
 // names are the fields of an object, sorted.
 func (s *shape) names() []string {
-	names := make([]string, 0, len(s.fields))
-	for name := range s.fields {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
+	return slices.Sorted(maps.Keys(s.fields))
 }
 
 // nouns are the structs that expressions may look into, with the words for each.
@@ -124,36 +110,43 @@ func objectShape(t reflect.Type) *shape {
 	return s
 }
 
-// fieldOf picks the reader for one struct field. Going through a pointer to the field keeps
-// reflection from copying it first. A type that is not listed is a mistake in the nouns, which the package's own start-up finds.
+// fieldOf is the reader of one struct field. A type that is not listed is a mistake in the nouns,
+// which the start of the program finds.
 func fieldOf(f reflect.StructField) field {
 	i := f.Index[0]
-	at := func(object any) any { return reflect.ValueOf(object).Elem().Field(i).Addr().Interface() }
 	switch f.Type {
 	case reflect.TypeFor[string]():
-		return field{shape: textShape, read: func(o any) any { return *at(o).(*string) }}
+		return field{shape: textShape, read: reader[string](i)}
 	case reflect.TypeFor[nudgewire.Phone]():
-		return field{shape: textShape, masked: true, read: func(o any) any { return string(*at(o).(*nudgewire.Phone)) }}
+		phone := reader[nudgewire.Phone](i)
+		return field{shape: textShape, masked: true, read: func(o any) any { return string(phone(o).(nudgewire.Phone)) }}
 	case reflect.TypeFor[int]():
-		return field{shape: wholeShape, read: func(o any) any { return *at(o).(*int) }}
+		return field{shape: wholeShape, read: reader[int](i)}
 	case reflect.TypeFor[bool]():
-		return field{shape: flagShape, read: func(o any) any { return *at(o).(*bool) }}
+		return field{shape: flagShape, read: reader[bool](i)}
 	case reflect.TypeFor[nudgewire.Amount]():
-		return field{shape: amountShape, read: func(o any) any { return *at(o).(*nudgewire.Amount) }}
+		return field{shape: amountShape, read: reader[nudgewire.Amount](i)}
 	case reflect.TypeFor[time.Time]():
+		moment := reader[time.Time](i)
 		return field{shape: timeShape, read: func(o any) any {
-			if t := *at(o).(*time.Time); !t.IsZero() {
+			if t := moment(o); !t.(time.Time).IsZero() {
 				return t
 			}
 			return nil
 		}}
 	case reflect.TypeFor[nudgewire.Tags]():
-		return field{shape: &shape{kind: KindList, elem: textShape, tags: true}, read: func(o any) any { return *at(o).(*nudgewire.Tags) }}
+		return field{shape: &shape{kind: KindList, elem: textShape, tags: true}, read: reader[nudgewire.Tags](i)}
 	case reflect.TypeFor[[]nudgewire.Item]():
-		return field{shape: &shape{kind: KindList, elem: objectShape(reflect.TypeFor[nudgewire.Item]())}, read: func(o any) any { return *at(o).(*[]nudgewire.Item) }}
+		return field{shape: listOf(objectShape(reflect.TypeFor[nudgewire.Item]())), read: reader[[]nudgewire.Item](i)}
 	case reflect.TypeFor[map[string]string]():
-		return field{shape: &shape{kind: KindTable, elem: textShape}, read: func(o any) any { return *at(o).(*map[string]string) }}
+		return field{shape: &shape{kind: KindTable, elem: textShape}, read: reader[map[string]string](i)}
 	default:
-		panic("triggers: no reader for field " + f.Name + " of type " + f.Type.String())
+		panic("expressions: no reader for field " + f.Name + " of type " + f.Type.String())
 	}
+}
+
+// reader reads the i-th field of a struct by a pointer to the struct. A pointer to the field keeps
+// reflection from copying it first.
+func reader[T any](i int) func(object any) any {
+	return func(object any) any { return *reflect.ValueOf(object).Elem().Field(i).Addr().Interface().(*T) }
 }

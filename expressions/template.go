@@ -70,21 +70,34 @@ func readTemplate(text string, row *rowNames) (*Template, []Fault) {
 	return t, faults
 }
 
-// closing is where "}}" ends the expression that begins at from; -1 for nowhere. Quotes and
-// braces of the expression itself are passed over.
+// closing is where "}}" ends the expression that begins at from; -1 for nowhere.
 func closing(text string, from int) int {
+	return outside(text, from, "{", "}", func(at, depth int) bool { return depth == 0 && strings.HasPrefix(text[at:], "}}") })
+}
+
+// pipe is where a single | stands outside quotes and brackets, at from or behind it; -1 for nowhere.
+func pipe(text string, from int) int {
+	return outside(text, 0, "([{", ")]}", func(at, depth int) bool {
+		double := strings.HasPrefix(text[at:], "||") || at > 0 && text[at-1] == '|'
+		return depth == 0 && at >= from && text[at] == '|' && !double
+	})
+}
+
+// outside is the first index from from on, outside quotes, that is wanted; -1 for none. depth is
+// how many brackets are open there.
+func outside(text string, from int, open, shut string, wanted func(at, depth int) bool) int {
 	depth := 0
 	for i := from; i < len(text); {
-		switch text[i] {
-		case '\'', '"', '`':
+		if strings.IndexByte("'\"`", text[i]) >= 0 {
 			i = skipQuoted(text, i)
 			continue
-		case '{':
+		}
+		if wanted(i, depth) {
+			return i
+		}
+		if strings.IndexByte(open, text[i]) >= 0 {
 			depth++
-		case '}':
-			if depth == 0 && strings.HasPrefix(text[i:], "}}") {
-				return i
-			}
+		} else if strings.IndexByte(shut, text[i]) >= 0 {
 			depth = max(0, depth-1)
 		}
 		i++
@@ -186,30 +199,6 @@ func endsBlock(text string) bool {
 	default:
 		return false
 	}
-}
-
-// pipe is where a single | stands outside quotes and brackets, at from or behind it; -1 for nowhere.
-func pipe(text string, from int) int {
-	depth := 0
-	for i := 0; i < len(text); {
-		switch text[i] {
-		case '\'', '"', '`':
-			i = skipQuoted(text, i)
-			continue
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth--
-		case '|':
-			if strings.HasPrefix(text[i:], "||") {
-				i++
-			} else if depth == 0 && i >= from {
-				return i
-			}
-		}
-		i++
-	}
-	return -1
 }
 
 // printable reports a value that is no text for a message.

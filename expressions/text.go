@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/shopspring/decimal"
-	"github.com/tidwall/gjson"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/plain"
@@ -36,7 +35,7 @@ func (s *Scope) print(v any) string {
 
 // show is a value as a decision keeps it: for people who ask why, not for recipients.
 func show(v any, masked bool) string {
-	const most = 100
+	const maxShown = 100
 	switch v := v.(type) {
 	case nil:
 		return "(missing)"
@@ -47,7 +46,7 @@ func show(v any, masked bool) string {
 		case masked:
 			return nudgewire.Phone(v).Masked()
 		}
-		return plain.Crop(plain.OneLine(v), most)
+		return plain.Crop(plain.OneLine(v), maxShown)
 	case int:
 		return strconv.Itoa(v)
 	case nudgewire.Amount:
@@ -65,12 +64,7 @@ func show(v any, masked bool) string {
 		if len(v) == 0 {
 			return "(empty)"
 		}
-		return plain.Crop(plain.OneLine(strings.Join(v, ", ")), most)
-	case gjson.Result:
-		if n := length(v); n >= 0 {
-			return entries(n)
-		}
-		return "(an object)"
+		return plain.Crop(plain.OneLine(strings.Join(v, ", ")), maxShown)
 	default:
 		if n := length(v); n >= 0 {
 			return entries(n)

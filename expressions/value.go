@@ -26,35 +26,14 @@ func amountOf(v any) (nudgewire.Amount, bool) {
 
 // wordsFor names what a value turned out to be.
 func wordsFor(v any) string {
-	switch v := v.(type) {
-	case bool:
-		return flagShape.words()
-	case int:
-		return wholeShape.words()
-	case nudgewire.Amount:
-		return amountShape.words()
-	case string:
-		return "text"
-	case time.Time:
-		return timeShape.words()
-	case time.Duration:
-		return spanShape.words()
-	case map[string]string:
-		return "a table of texts"
-	case gjson.Result:
-		if v.IsObject() {
-			return "an object"
-		}
-		return "a list"
-	case nil:
+	if v == nil {
 		return "missing"
-	default:
-		return "a list"
 	}
+	return kindOf(v).words()
 }
 
-// told reports whether a value is there and says something.
-func told(v any) bool {
+// present reports whether a value is there and not empty.
+func present(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return false
