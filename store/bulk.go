@@ -35,20 +35,14 @@ func (s *Store) tally(ctx context.Context, f DispatchFilter, by string) (out []T
 			return nil
 		})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("count messages: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "count messages")
 }
 
 // CancelAll ends what waits and matches, by a person's word, and says how many there were.
 func (s *Store) CancelAll(ctx context.Context, f DispatchFilter, reason string) (int64, error) {
 	f.State = nudgewire.StateWaiting
 	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) { return true, t.cancelOne(d, reason) })
-	if err != nil {
-		return n, fmt.Errorf("cancel messages: %w", err)
-	}
-	return n, nil
+	return n, wrap(err, "cancel messages")
 }
 
 // changeAll carries out a person's word about every dispatch that matches and is still in the

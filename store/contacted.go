@@ -34,10 +34,7 @@ func (s *Store) MessagedSince(ctx context.Context, since time.Time, each func(nu
 		each(nudgewire.DispatchID(r.int()), nudgewire.Phone(r.text()))
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("who was messaged since %s: %w", since.Format(time.DateTime), err)
-	}
-	return nil
+	return wrap(err, "who was messaged since %s", since.Format(time.DateTime))
 }
 
 // UnsettledSince are the messages that were claimed since then and may have been taken: they are on their
@@ -48,10 +45,7 @@ func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []Cont
 			out = append(out, scanContacted(r))
 			return r.err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("who may have been messaged since %s: %w", since.Format(time.DateTime), err)
-	}
-	return out, nil
+	return out, wrap(err, "who may have been messaged since %s", since.Format(time.DateTime))
 }
 
 // Contacts are accepted messages by their numbers, of which there may be any number; those that are not

@@ -25,14 +25,13 @@ func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, r
 		}
 		sends[i] = string(appendSend(nil, &rows[i].Send))
 	}
-	moved := false
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		r, err := t.run(run)
 		if err != nil {
 			return err
 		}
-		if moved = r.State != nudgewire.RunUploading; moved {
-			return nil
+		if r.State != nudgewire.RunUploading {
+			return unchanged{ErrMoved}
 		}
 		known, err := t.rowsQueued(run, first, first+int64(len(rows)))
 		if err != nil {
@@ -48,13 +47,7 @@ func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, r
 		}
 		return nil
 	})
-	if err == nil && moved {
-		err = ErrMoved
-	}
-	if err != nil {
-		return fmt.Errorf("queue rows of run %d: %w", run, err)
-	}
-	return nil
+	return wrap(err, "queue rows of run %d", run)
 }
 
 // enqueueRows stores rows of a run whose numbers begin with first.
@@ -158,10 +151,7 @@ func (s *Store) Backlog(ctx context.Context, run nudgewire.RunID) (waiting int64
 		waiting = r.int()
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("backlog of run %d: %w", run, err)
-	}
-	return waiting, nil
+	return waiting, wrap(err, "backlog of run %d", run)
 }
 
 // CancelRows ends the rows of a run that still wait to be sent, some at a time so that others
@@ -195,8 +185,5 @@ func (s *Store) CancelRows(ctx context.Context, run nudgewire.RunID, reason stri
 	if err == nil && !sending {
 		err = s.letGo(ctx, run)
 	}
-	if err != nil {
-		return n, fmt.Errorf("cancel rows of run %d: %w", run, err)
-	}
-	return n, nil
+	return n, wrap(err, "cancel rows of run %d", run)
 }

@@ -23,6 +23,19 @@ var (
 	ErrClaimLost = errors.New("the claim is not held any more")
 )
 
+// unchanged is the error of an op that changed nothing: the batch of such an op is committed all the same.
+type unchanged struct{ error }
+
+func (u unchanged) Unwrap() error { return u.error }
+
+// wrap adds what was done to err, as fmt.Errorf does; nil stays nil.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}
+
 // A StateError says that a dispatch is not in the state that an order about it needs.
 type StateError struct {
 	ID    nudgewire.DispatchID

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -21,10 +20,7 @@ func (s *Store) OldFolders(ctx context.Context, before time.Time) (folders []str
 		folders = append(folders, r.text())
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("look for old folders of runs: %w", err)
-	}
-	return folders, nil
+	return folders, wrap(err, "look for old folders of runs")
 }
 
 // FolderRemoved notes with each run that used the folder that it is gone. All else that is
@@ -34,8 +30,5 @@ func (s *Store) FolderRemoved(ctx context.Context, folder string, at time.Time) 
 		_, err := t.exec(stFilesRemoved, folder, micro(at))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("note that %s is gone: %w", folder, err)
-	}
-	return nil
+	return wrap(err, "note that %s is gone", folder)
 }

@@ -24,19 +24,10 @@ func (s *Store) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	if err := checkAttempt(&a); err != nil {
 		return err
 	}
-	var lost bool
-	err := s.write(ctx, laneWork, func(t *tx) (err error) {
-		lost, err = t.finish(&a)
-		return err
-	})
-	switch {
-	case err != nil:
-		return fmt.Errorf("finish dispatch %d: %w", a.DispatchID, err)
-	case lost:
-		return fmt.Errorf("dispatch %d, attempt %d: %w", a.DispatchID, a.Number, ErrClaimLost)
-	default:
-		return nil
+	if err := s.write(ctx, laneWork, func(t *tx) error { return t.finish(&a) }); err != nil {
+		return fmt.Errorf("finish dispatch %d, attempt %d: %w", a.DispatchID, a.Number, err)
 	}
+	return nil
 }
 
 // checkAttempt refuses what no sender may say, and gives silent outcomes words.
@@ -66,7 +57,7 @@ func checkAttempt(a *nudgewire.Attempt) error {
 	return nil
 }
 
-func (t *tx) finish(a *nudgewire.Attempt) (lost bool, err error) {
+func (t *tx) finish(a *nudgewire.Attempt) error {
 	if a.State == nudgewire.StateWaiting {
 		return t.finishWaiting(a)
 	}
@@ -74,8 +65,11 @@ func (t *tx) finish(a *nudgewire.Attempt) (lost bool, err error) {
 	if err == nil && held == 0 && (a.State == nudgewire.StateAccepted || a.State == nudgewire.StateRejected) {
 		held, err = t.exec(stFinishLate, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
 	}
-	if err != nil || held == 0 {
-		return held == 0, err
+	if err == nil && held == 0 {
+		err = unchanged{ErrClaimLost}
+	}
+	if err != nil {
+		return err
 	}
 	t.counts[stateCounts[a.State]]++
 	if a.State == nudgewire.StateRejected {
@@ -84,24 +78,27 @@ func (t *tx) finish(a *nudgewire.Attempt) (lost bool, err error) {
 	plain := a.State == nudgewire.StateAccepted && a.Reason == "" && a.Message != nil && a.Message.Tracked()
 	if !plain {
 		if err := t.insertAttempt(a); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if a.State != nudgewire.StateAccepted {
-		return false, nil
+		return nil
 	}
 	if a.Message == nil || !a.Message.Tracked() {
 		t.counts[countUntracked]++
 	}
-	return false, t.insertMessage(a)
+	return t.insertMessage(a)
 }
 
 // finishWaiting records a claim whose dispatch waits again, if nothing keeps it from that.
-func (t *tx) finishWaiting(a *nudgewire.Attempt) (lost bool, err error) {
+func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
 	var d nudgewire.Dispatch
-	err = t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID))
-	if err != nil || d.State != nudgewire.StateSending || d.Owner != a.Owner || d.Attempt != a.Number {
-		return err == nil, err
+	err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID))
+	if err == nil && (d.State != nudgewire.StateSending || d.Owner != a.Owner || d.Attempt != a.Number) {
+		err = unchanged{ErrClaimLost}
+	}
+	if err != nil {
+		return err
 	}
 	due := micro(a.RetryAt)
 	if due == 0 {
@@ -109,7 +106,7 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt) (lost bool, err error) {
 	}
 	state, err := t.putBack(&d, comeback{reason: a.Reason, due: due, expires: micro(d.ExpiresAt), at: micro(a.At), doubtful: a.Doubtful})
 	if err != nil {
-		return false, err
+		return err
 	}
 	ended := *a
 	if state == nudgewire.StateInDoubt {
@@ -118,7 +115,7 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt) (lost bool, err error) {
 	if state != nudgewire.StateWaiting {
 		ended.RetryAt = time.Time{}
 	}
-	return false, t.insertAttempt(&ended)
+	return t.insertAttempt(&ended)
 }
 
 var stateCounts = map[nudgewire.State]counter{

@@ -172,10 +172,7 @@ func (s *Store) Followed(ctx context.Context, f DispatchFilter) (out []FollowedM
 			return err
 		})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list followed messages: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "list followed messages")
 }
 
 // FollowedMessage is the message of that number, where it has no dispatch. ErrNotFound when
@@ -191,10 +188,7 @@ func (s *Store) FollowedMessage(ctx context.Context, id nudgewire.DispatchID) (m
 		m = ranges[0].of
 		m.Message, err = s.oneMessage(ctx, `WHERE dispatch_id = ?1`, int64(id))
 	}
-	if err != nil {
-		return m, fmt.Errorf("followed message %d: %w", id, err)
-	}
-	return m, nil
+	return m, wrap(err, "followed message %d", id)
 }
 
 // addFollowed fills in how many messages of each part are followed.

@@ -184,7 +184,9 @@ func (g *groupCommit) commit(batch []*waiting) {
 	default:
 		// Somebody's row is bad, or the disk is. Alone, each learns its own truth.
 		for i := range batch {
-			batch[i].err = g.run.runBatch(batch[i : i+1])
+			if err := g.run.runBatch(batch[i : i+1]); err != nil {
+				batch[i].err = err
+			}
 		}
 	}
 	for _, w := range batch {

@@ -53,8 +53,5 @@ func (s *Store) LastEvents(ctx context.Context) (map[string]time.Time, error) {
 			last[name] = moment(r.int())
 			return nil
 		})
-	if err != nil {
-		return nil, fmt.Errorf("last events: %w", err)
-	}
-	return last, nil
+	return last, wrap(err, "last events")
 }

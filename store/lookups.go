@@ -91,7 +91,6 @@ func (s *Store) dropLookup(ctx context.Context, l *nudgewire.PendingLookup, why 
 // RetryLookup puts a claimed look-up off. ErrClaimLost when it is not claimed by that attempt
 // any more.
 func (s *Store) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error {
-	lost := false
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		attempts := int64(r.Attempt)
 		if r.Free {
@@ -99,19 +98,16 @@ func (s *Store) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error 
 		}
 		at := max(micro(r.At), 1)
 		n, err := t.exec(stRetryLookup, int64(r.EventID), int64(r.Attempt), attempts, at, cut(r.Reason, maxReason))
-		if lost = n == 0; lost || err != nil {
+		if err == nil && n == 0 {
+			err = unchanged{ErrClaimLost}
+		}
+		if err != nil {
 			return err
 		}
 		t.leavesLookup(at)
 		return nil
 	})
-	if err == nil && lost {
-		err = ErrClaimLost
-	}
-	if err != nil {
-		return fmt.Errorf("put off the look-up of event %d: %w", r.EventID, err)
-	}
-	return nil
+	return wrap(err, "put off the look-up of event %d", r.EventID)
 }
 
 // Complete plans a stored event whose look-up has ended, well or not: what was found becomes
@@ -127,26 +123,22 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 	}
 	defer s.beforeBlocks([]nudgewire.Plan{plan})()
 	var receipt nudgewire.Receipt
-	lost := false
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
-		receipt, lost = nudgewire.Receipt{}, false
+		receipt = nudgewire.Receipt{}
 		if err := t.lockPlans(ready); err != nil {
 			return err
 		}
 		n, err := t.exec(stEndLookup, int64(l.EventID), int64(l.Attempt))
-		if lost = n == 0; lost || err != nil {
+		if err == nil && n == 0 {
+			err = unchanged{ErrClaimLost}
+		}
+		if err != nil {
 			return err
 		}
 		receipt, err = t.complete(l.EventID, &ready, s.settle)
 		return err
 	})
-	if err == nil && lost {
-		err = ErrClaimLost
-	}
-	if err != nil {
-		return nudgewire.Receipt{}, fmt.Errorf("plan event %d after its look-up: %w", l.EventID, err)
-	}
-	return receipt, nil
+	return receipt, wrap(err, "plan event %d after its look-up", l.EventID)
 }
 
 // complete writes what was found into the event and settles its proposals.
@@ -193,10 +185,7 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 // NextLookup is when the next look-up is due, past or future; ok is false when none waits.
 func (s *Store) NextLookup(ctx context.Context) (at time.Time, ok bool, err error) {
 	at, ok, err = s.earliest(ctx, `SELECT due_at FROM lookups ORDER BY due_at LIMIT 1`)
-	if err != nil {
-		return time.Time{}, false, fmt.Errorf("next look-up: %w", err)
-	}
-	return at, ok, nil
+	return at, ok, wrap(err, "next look-up")
 }
 
 const lookupColumns = `event_id, connector, attempts, due_at, lease_ends, received_at, reason`

@@ -44,28 +44,21 @@ func (s *Store) ClaimPolls(ctx context.Context, q PollRequest) ([]nudgewire.Mess
 		}
 		return t.execAll(stClaimPoll, t.claimed, again)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("claim polls: %w", err)
-	}
-	return got, nil
+	return got, wrap(err, "claim polls")
 }
 
-// FinishPoll records what a look at a message's status brought, as far as the law of statuses
-// (transitions.go) lets it. ErrNotFound when there is no such message.
+// FinishPoll records what a look at a message's status brought, as far as transitions.go lets it. ErrNotFound when there is no such message.
 func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	if p.At.IsZero() || (!p.Final && !ends(p.Status) && p.NextPollAt.IsZero()) {
 		return fmt.Errorf("poll of dispatch %d: needs its time, and the next one unless it is final", p.DispatchID)
 	}
-	var found bool
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		found = false
 		var before nudgewire.Message
-		err := t.query(stMessage, func(r *row) (err error) {
-			before, err = scanMessage(r)
-			found = true
-			return err
-		}, int64(p.DispatchID))
-		if err != nil || !found {
+		err := t.query(stMessage, func(r *row) (err error) { before, err = scanMessage(r); return err }, int64(p.DispatchID))
+		if err == nil && before.DispatchID == 0 {
+			err = unchanged{ErrNotFound}
+		}
+		if err != nil {
 			return err
 		}
 		m := follow(before, p)
@@ -84,10 +77,7 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 		}
 		return err
 	})
-	if err == nil && !found {
-		err = ErrNotFound
-	}
-	if err != nil {
+	if err != nil { // not wrap: this runs for every poll, and an argument is an allocation
 		return fmt.Errorf("poll of dispatch %d: %w", p.DispatchID, err)
 	}
 	return nil
@@ -102,18 +92,12 @@ func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int
 			out = append(out, m)
 			return err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("look for messages whose time ran out: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "look for messages whose time ran out")
 }
 
 // NextPoll is when the next look at any message is due, past or future; ok is false when
 // none is followed.
 func (s *Store) NextPoll(ctx context.Context) (at time.Time, ok bool, err error) {
 	at, ok, err = s.earliest(ctx, `SELECT next_poll_at FROM messages WHERE final = 0 ORDER BY next_poll_at LIMIT 1`)
-	if err != nil {
-		return time.Time{}, false, fmt.Errorf("next poll: %w", err)
-	}
-	return at, ok, nil
+	return at, ok, wrap(err, "next poll")
 }

@@ -65,7 +65,6 @@ func (t *tx) part(run nudgewire.RunID, number int) (p nudgewire.Part, err error)
 // ClaimPart is the durable intent to upload: it makes a part that is built uploading and
 // counts the attempt, while its run is uploading and owner's. ErrMoved otherwise.
 func (s *Store) ClaimPart(ctx context.Context, run nudgewire.RunID, number int, owner string, now time.Time) (p nudgewire.Part, err error) {
-	moved := false
 	err = s.write(ctx, laneWork, func(t *tx) error {
 		r, err := t.run(run)
 		if err != nil {
@@ -74,21 +73,15 @@ func (s *Store) ClaimPart(ctx context.Context, run nudgewire.RunID, number int, 
 		if p, err = t.part(run, number); err != nil {
 			return err
 		}
-		if moved = r.State != nudgewire.RunUploading || r.Owner != owner || p.State != nudgewire.PartBuilt; moved {
-			return nil
+		if r.State != nudgewire.RunUploading || r.Owner != owner || p.State != nudgewire.PartBuilt {
+			return unchanged{ErrMoved}
 		}
 		p.State, p.UpdatedAt = nudgewire.PartUploading, moment(micro(now))
 		p.Attempt++
 		_, err = t.exec(stClaimPart, int64(run), int64(number), int64(p.Attempt), micro(now))
 		return err
 	})
-	if err == nil && moved {
-		err = ErrMoved
-	}
-	if err != nil {
-		return nudgewire.Part{}, fmt.Errorf("claim part %d of run %d: %w", number, run, err)
-	}
-	return p, nil
+	return p, wrap(err, "claim part %d of run %d", number, run)
 }
 
 // ReplacePart stores a part that is built as it is now, without the rows that it has lost or as one
@@ -131,14 +124,13 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 	if err != nil {
 		return fmt.Errorf("finish part %d of run %d: %w", p.Number, p.RunID, err)
 	}
-	moved := false
 	err = s.write(ctx, laneWork, func(t *tx) error {
 		old, err := t.part(p.RunID, p.Number)
 		if err != nil {
 			return err
 		}
-		if moved = old.Attempt != p.Attempt || !old.State.May(p.State) || old.State == nudgewire.PartBuilt; moved {
-			return nil
+		if old.Attempt != p.Attempt || !old.State.May(p.State) || old.State == nudgewire.PartBuilt {
+			return unchanged{ErrMoved}
 		}
 		_, err = t.exec(stFinishPart, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),
 			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt))
@@ -159,13 +151,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		}
 		return err
 	})
-	if err == nil && moved {
-		err = ErrMoved
-	}
-	if err != nil {
-		return fmt.Errorf("finish part %d of run %d: %w", p.Number, p.RunID, err)
-	}
-	return nil
+	return wrap(err, "finish part %d of run %d", p.Number, p.RunID)
 }
 
 // scanPart reads partColumns.

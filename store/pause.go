@@ -51,10 +51,7 @@ func (s *Store) PauseTriggers(ctx context.Context, why map[string]string, at tim
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("pause triggers: %w", err)
-	}
-	return nil
+	return wrap(err, "pause triggers")
 }
 
 // Release lets go what waits of a paused trigger, until the trigger sends again by itself;
@@ -74,10 +71,7 @@ func (s *Store) Release(ctx context.Context, trigger string, at time.Time) error
 		}
 		return t.halt(Halt{Scope: Released, Name: trigger, Reason: reason, At: at})
 	})
-	if err != nil {
-		return fmt.Errorf("release trigger %q: %w", trigger, err)
-	}
-	return nil
+	return wrap(err, "release trigger %q", trigger)
 }
 
 // liveStates are those from which a dispatch may still be sent. Each has an index of its own.
@@ -94,20 +88,14 @@ func (s *Store) UnsentTriggers(ctx context.Context) (names []string, err error) 
 		names = append(names, r.text())
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("look for triggers of which something waits: %w", err)
-	}
-	return names, nil
+	return names, wrap(err, "look for triggers of which something waits")
 }
 
 // WaitingOf counts what waits of a trigger.
 func (s *Store) WaitingOf(ctx context.Context, trigger string) (n int64, err error) {
 	err = s.rows(ctx, `SELECT count(*) FROM dispatches WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`, []any{trigger},
 		func(r *row) error { n = r.int(); return nil })
-	if err != nil {
-		return 0, fmt.Errorf("count what waits of trigger %q: %w", trigger, err)
-	}
-	return n, nil
+	return n, wrap(err, "count what waits of trigger %q", trigger)
 }
 
 // Configs calls each with the configs that were ever in force, the newest first, until it says that

@@ -64,10 +64,7 @@ func (s *Store) totals(ctx context.Context) (map[string]int64, error) {
 		totals[name] = r.int()
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("counters: %w", err)
-	}
-	return totals, nil
+	return totals, wrap(err, "counters")
 }
 
 // Check reads all the data and reports what is damaged in its structure. It takes about a

@@ -51,10 +51,7 @@ func (s *Store) Dispatches(ctx context.Context, f DispatchFilter) ([]DispatchSto
 	if err == nil {
 		err = s.addEnds(ctx, out)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list dispatches: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "list dispatches")
 }
 
 func (s *Store) listDispatches(ctx context.Context, f DispatchFilter) (out []DispatchStory, err error) {
@@ -207,10 +204,7 @@ func (s *Store) Dispatch(ctx context.Context, id nudgewire.DispatchID) (nudgewir
 	if err == nil && d.ID == 0 {
 		err = ErrNotFound
 	}
-	if err != nil {
-		return d, fmt.Errorf("dispatch %d: %w", id, err)
-	}
-	return d, nil
+	return d, wrap(err, "dispatch %d", id)
 }
 
 func (s *Store) dispatchesByID(ctx context.Context, ids []nudgewire.DispatchID, each func(nudgewire.Dispatch)) error {

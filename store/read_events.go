@@ -47,10 +47,7 @@ func (s *Store) Events(ctx context.Context, f EventFilter) ([]EventRow, error) {
 		f.Limit = defaultLimit
 	}
 	out, err := s.listEvents(ctx, f)
-	if err != nil {
-		return nil, fmt.Errorf("list events: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "list events")
 }
 
 func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, err error) {
@@ -169,10 +166,7 @@ func (s *Store) Event(ctx context.Context, id nudgewire.EventID) (e nudgewire.Ev
 	if err == nil {
 		err = s.addPayload(ctx, &e)
 	}
-	if err != nil {
-		return e, fmt.Errorf("event %d: %w", id, err)
-	}
-	return e, nil
+	return e, wrap(err, "event %d", id)
 }
 
 // addPayload adds what the event carried, out of the bundle that begins with it or before it.
@@ -198,8 +192,5 @@ func (s *Store) ConfigText(ctx context.Context, version string) (text string, er
 	}); e != nil {
 		err = e
 	}
-	if err != nil {
-		return "", fmt.Errorf("config %s: %w", version, err)
-	}
-	return text, nil
+	return text, wrap(err, "config %s", version)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -11,19 +10,13 @@ import (
 // Message is the message of a dispatch. ErrNotFound when the service has taken none.
 func (s *Store) Message(ctx context.Context, id nudgewire.DispatchID) (nudgewire.Message, error) {
 	m, err := s.oneMessage(ctx, `WHERE dispatch_id = ?1`, int64(id))
-	if err != nil {
-		return m, fmt.Errorf("message of dispatch %d: %w", id, err)
-	}
-	return m, nil
+	return m, wrap(err, "message of dispatch %d", id)
 }
 
 // MessageByID is the newest message that the service gave this id. ErrNotFound when there is none.
 func (s *Store) MessageByID(ctx context.Context, id nudgewire.MessageID) (nudgewire.Message, error) {
 	m, err := s.oneMessage(ctx, `WHERE message_id = ?1 AND message_id <> '' ORDER BY dispatch_id DESC LIMIT 1`, string(id))
-	if err != nil {
-		return m, fmt.Errorf("message %s: %w", id, err)
-	}
-	return m, nil
+	return m, wrap(err, "message %s", id)
 }
 
 func (s *Store) oneMessage(ctx context.Context, where string, arg any) (m nudgewire.Message, err error) {
@@ -66,8 +59,5 @@ func (s *Store) RejectedRequests(ctx context.Context, f RejectedRequestFilter) (
 		})
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list refusals: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "list refusals")
 }

@@ -37,10 +37,7 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]nudgewire.Run, error) 
 		q.and("created_at >= ?", micro(f.Since))
 	}
 	out, err := s.listRuns(ctx, &q, "id DESC", f.Limit)
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "list runs")
 }
 
 func (s *Store) listRuns(ctx context.Context, q *select_, order string, limit int) (out []nudgewire.Run, err error) {
@@ -74,10 +71,7 @@ func (s *Store) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, erro
 		q.and("job = ?", job)
 	}
 	out, err := s.listRuns(ctx, &q, "id", 0)
-	if err != nil {
-		return nil, fmt.Errorf("open runs: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "open runs")
 }
 
 // LastSent is the newest run of a job that kept at least one row and is done, partial, or cancelled
@@ -110,10 +104,7 @@ func (s *Store) Parts(ctx context.Context, run nudgewire.RunID) (out []nudgewire
 	if err == nil {
 		err = s.addFollowed(ctx, run, out)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("parts of run %d: %w", run, err)
-	}
-	return out, nil
+	return out, wrap(err, "parts of run %d", run)
 }
 
 // PartsSince are the parts that were taken by the service, or may have been, since then, each
@@ -135,10 +126,7 @@ func (s *Store) PartsSince(ctx context.Context, since time.Time, each func(r *nu
 			}
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("parts since %s: %w", since.Format(time.DateTime), err)
-	}
-	return nil
+	return wrap(err, "parts since %s", since.Format(time.DateTime))
 }
 
 // Family are the run that read the rows which a run sends, and all runs that send some of them
@@ -157,8 +145,5 @@ func (s *Store) Family(ctx context.Context, id nudgewire.RunID) (ids []nudgewire
 			return nil
 		})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("retries of run %d: %w", id, err)
-	}
-	return ids, nil
+	return ids, wrap(err, "retries of run %d", id)
 }

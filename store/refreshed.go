@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 )
 
 // RefreshToken returns the OAuth refresh token that was kept for source, a hash of the configured
@@ -14,10 +13,7 @@ func (s *Store) RefreshToken(ctx context.Context, source [sha256.Size]byte) (tok
 		token = r.text()
 		return nil
 	})
-	if err != nil {
-		return "", fmt.Errorf("read a refresh token: %w", err)
-	}
-	return token, nil
+	return token, wrap(err, "read a refresh token")
 }
 
 // KeepRefreshToken puts token in place of the one that was kept for source.
@@ -26,8 +22,5 @@ func (s *Store) KeepRefreshToken(ctx context.Context, source [sha256.Size]byte, 
 		_, err := t.exec(stKeepToken, hex.EncodeToString(source[:]), token, t.at)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("keep a refresh token: %w", err)
-	}
-	return nil
+	return wrap(err, "keep a refresh token")
 }

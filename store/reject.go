@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -22,7 +21,7 @@ const (
 	maxRefusalSample = 512
 )
 
-// Refuse keeps the trace of a request that was not taken. Its ID is given here.
+// RejectRequest keeps the trace of a request that was not taken. Its ID is given here.
 func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) error {
 	err := s.write(ctx, laneIngest, func(t *tx) error {
 		id, err := t.allocate(rejectedIDs)
@@ -44,10 +43,7 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 		}
 		return t.trimRefusals(connector, id, s.ring)
 	})
-	if err != nil {
-		return fmt.Errorf("keep a refusal: %w", err)
-	}
-	return nil
+	return wrap(err, "keep a refusal")
 }
 
 // CountRejectedRequests counts n requests that were not taken and of which no trace is kept.
@@ -56,10 +52,7 @@ func (s *Store) CountRejectedRequests(ctx context.Context, n int64) error {
 		t.counts[countRejectedRequests] += n
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("count refusals: %w", err)
-	}
-	return nil
+	return wrap(err, "count refusals")
 }
 
 func (t *tx) trimRefusals(connector string, newest int64, keep ring) error {
@@ -87,8 +80,5 @@ func (s *Store) SaveConfig(ctx context.Context, version, text string, at time.Ti
 		_, err := t.exec(stSaveConfig, version, text, micro(at))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("save config %s: %w", version, err)
-	}
-	return nil
+	return wrap(err, "save config %s", version)
 }

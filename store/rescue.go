@@ -95,11 +95,10 @@ func (t *tx) abandon(now time.Time, owner string) (n Rescued, err error) {
 
 // unsent gives back a claim whose call had not begun.
 func (t *tx) unsent(d *nudgewire.Dispatch, now time.Time) error {
-	_, err := t.finishWaiting(&nudgewire.Attempt{
+	return t.finishWaiting(&nudgewire.Attempt{
 		DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, State: nudgewire.StateWaiting, RetryAt: d.DueAt, At: now,
 		Reason: fmt.Sprintf("not sent: the daemon ended before the call of attempt %d began", d.Attempt),
 	})
-	return err
 }
 
 // lapse ends a claim that may have been sent; known says that its call had surely begun.

@@ -39,7 +39,7 @@ func (s *Store) Resolve(ctx context.Context, id nudgewire.DispatchID, r nudgewir
 	return s.order(ctx, id, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Dispatch) error {
 		done, err := t.resolveOne(d, r, reason)
 		if err == nil && !done {
-			err = ErrForgotten
+			err = unchanged{ErrForgotten}
 		}
 		return err
 	})
@@ -50,10 +50,7 @@ func (s *Store) Resolve(ctx context.Context, id nudgewire.DispatchID, r nudgewir
 func (s *Store) ResolveAll(ctx context.Context, f DispatchFilter, r nudgewire.Resolution, reason string) (int64, error) {
 	f.State = nudgewire.StateInDoubt
 	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) { return t.resolveOne(d, r, reason) })
-	if err != nil {
-		return n, fmt.Errorf("resolve messages: %w", err)
-	}
-	return n, nil
+	return n, wrap(err, "resolve messages")
 }
 
 // resolveOne carries out a person's word; done is false where it cannot be, because what was to be
@@ -86,28 +83,21 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 
 // order carries out a person's word about a dispatch if it is in the state that the word is about.
 func (s *Store) order(ctx context.Context, id nudgewire.DispatchID, want nudgewire.State, do func(*tx, *nudgewire.Dispatch) error) error {
-	var refused error
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		refused = ErrNotFound
 		var found nudgewire.Dispatch
-		err := t.query(stDispatch, func(r *row) error {
-			found, _ = scanDispatch(r)
-			refused = nil
-			return nil
-		}, int64(id))
-		if err == nil && refused == nil && found.State != want {
-			refused = &StateError{ID: id, State: found.State, Want: want}
-		}
-		if err != nil || refused != nil {
+		err := t.query(stDispatch, func(r *row) error { found, _ = scanDispatch(r); return nil }, int64(id))
+		switch {
+		case err != nil:
 			return err
+		case found.ID == 0:
+			return unchanged{ErrNotFound}
+		case found.State != want:
+			return unchanged{&StateError{ID: id, State: found.State, Want: want}}
 		}
 		return do(t, &found)
 	})
-	if err == nil {
-		err = refused
+	if wrong, ok := errors.AsType[*StateError](err); ok {
+		return wrong
 	}
-	if _, worded := errors.AsType[*StateError](err); err == nil || worded {
-		return err
-	}
-	return fmt.Errorf("dispatch %d: %w", id, err)
+	return wrap(err, "dispatch %d", id)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -12,7 +11,6 @@ import (
 // where the run must stand; ErrMoved when it does not, or when the part is not in doubt or
 // was tried again meanwhile.
 func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudgewire.Run, p nudgewire.Part) error {
-	moved := false
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		old, err := t.run(r.ID)
 		if err != nil {
@@ -25,8 +23,8 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 		stays := old.State == r.State && r.State != nudgewire.RunPartial
 		allowed := old.State == from && part.State == nudgewire.PartInDoubt && part.Attempt == p.Attempt && part.State.May(p.State) &&
 			(stays || old.State == nudgewire.RunPartial)
-		if moved = !allowed; moved {
-			return nil
+		if !allowed {
+			return unchanged{ErrMoved}
 		}
 		if _, err := t.exec(stResolvePart, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
 			return err
@@ -40,11 +38,5 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 		}
 		return err
 	})
-	if err == nil && moved {
-		err = ErrMoved
-	}
-	if err != nil {
-		return fmt.Errorf("resolve part %d of run %d: %w", p.Number, r.ID, err)
-	}
-	return nil
+	return wrap(err, "resolve part %d of run %d", p.Number, r.ID)
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -36,14 +35,13 @@ func (s *Store) RowsToGoAgain(ctx context.Context, run nudgewire.RunID, after in
 // already, is passed over, so that no dispatch ever has two that took its place. total is how many
 // rows the run queues then. ErrMoved, and nothing is stored, when the run does not send.
 func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nudgewire.DispatchID, now time.Time) (total int64, err error) {
-	moved := false
 	err = s.write(ctx, laneWork, func(t *tx) error {
 		r, err := t.run(run)
 		if err != nil {
 			return err
 		}
-		if moved = r.State != nudgewire.RunUploading; moved {
-			return nil
+		if r.State != nudgewire.RunUploading {
+			return unchanged{ErrMoved}
 		}
 		if total, err = t.newestRow(run); err != nil {
 			return err
@@ -67,13 +65,7 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 		}
 		return nil
 	})
-	if err == nil && moved {
-		err = ErrMoved
-	}
-	if err != nil {
-		return 0, fmt.Errorf("queue rows of run %d: %w", run, err)
-	}
-	return total, nil
+	return total, wrap(err, "queue rows of run %d", run)
 }
 
 // enqueueRowRetry queues a row's message once more, as the row of the run with that number.
@@ -96,10 +88,7 @@ func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Disp
 	if err == nil && grown == 0 {
 		_, err = t.exec(stInsertRows, int64(run.ID), number, int64(1), id)
 	}
-	if err != nil {
-		return fmt.Errorf("dispatch %d: %w", d.ID, err)
-	}
-	return nil
+	return wrap(err, "dispatch %d", d.ID)
 }
 
 // unlisted is the number from which on rows of a run stand for others of the same run, which went
@@ -161,10 +150,7 @@ func (t *tx) wholeRow(id nudgewire.DispatchID) (one nudgewire.RunRow, send strin
 // RetriesOf counts the runs that send a run again.
 func (s *Store) RetriesOf(ctx context.Context, run nudgewire.RunID) (n int, err error) {
 	err = s.rows(ctx, retriesOfRun, []any{int64(run)}, func(r *row) error { n = int(r.int()); return nil })
-	if err != nil {
-		return 0, fmt.Errorf("retries of run %d: %w", run, err)
-	}
-	return n, nil
+	return n, wrap(err, "retries of run %d", run)
 }
 
 // PartsOfFolder are the parts of all runs of a job that send the same files, the oldest run
@@ -179,8 +165,5 @@ func (s *Store) PartsOfFolder(ctx context.Context, job, folder string) (out []nu
 		parts, err = s.Parts(ctx, runs[i].ID)
 		out = append(out, parts...)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("parts in %s: %w", folder, err)
-	}
-	return out, nil
+	return out, wrap(err, "parts in %s", folder)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -30,10 +29,7 @@ func (s *Store) RunRows(ctx context.Context, run nudgewire.RunID, after int64, e
 			one = rowRange{one.first + some.count, one.count - some.count, one.dispatch + some.count}
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("rows of run %d: %w", run, err)
-	}
-	return nil
+	return wrap(err, "rows of run %d", run)
 }
 
 func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRange, readBy *lastRead, each func(*nudgewire.RunRow) error) error {
@@ -115,10 +111,7 @@ func (s *Store) RowOf(ctx context.Context, id nudgewire.DispatchID) (run nudgewi
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, 0, false, fmt.Errorf("row of dispatch %d: %w", id, err)
-	}
-	return run, number, ok, nil
+	return run, number, ok, wrap(err, "row of dispatch %d", id)
 }
 
 // lastRead is where a row that goes again was read, kept so that neighbours are not asked for one by
@@ -133,10 +126,7 @@ type lastRead struct {
 // there, however often it went again since. The run is 0 for a dispatch that is of none.
 func (s *Store) ReadRow(ctx context.Context, id nudgewire.DispatchID) (run nudgewire.RunID, number int64, err error) {
 	run, number, err = s.readRow(ctx, id, &lastRead{})
-	if err != nil {
-		return 0, 0, fmt.Errorf("row of dispatch %d: %w", id, err)
-	}
-	return run, number, nil
+	return run, number, wrap(err, "row of dispatch %d", id)
 }
 
 // readRow finds the row that a dispatch stood for at first: the one of the run that read it from
@@ -213,10 +203,7 @@ func (s *Store) PhoneRows(ctx context.Context, phone nudgewire.Phone, limit int)
 			out[i].ReadBy, out[i].ReadNumber, err = s.readRow(ctx, out[i].RetryOf, &lastRead{})
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("rows of %s: %w", phone.Masked(), err)
-	}
-	return out, nil
+	return out, wrap(err, "rows of %s", phone.Masked())
 }
 
 // againOf tells what took a dispatch's place, and whose place it took.
@@ -257,8 +244,5 @@ func (s *Store) MessagesOfPart(ctx context.Context, run nudgewire.RunID, part in
 		out[m.Phone] = m
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("messages of part %d of run %d: %w", part, run, err)
-	}
-	return out, nil
+	return out, wrap(err, "messages of part %d of run %d", part, run)
 }

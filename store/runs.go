@@ -49,10 +49,7 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, false, fmt.Errorf("start a run of %s: %w", r.Job, err)
-	}
-	return id, won, nil
+	return id, won, wrap(err, "start a run of %s", r.Job)
 }
 
 // runArgs are what SetRun may change of a run, in the order of stUpdateRun.
@@ -108,7 +105,6 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 	if err != nil {
 		return fmt.Errorf("change run %d: %w", r.ID, err)
 	}
-	moved := false
 	change := func(t *tx) error {
 		old, err := t.run(r.ID)
 		if err != nil {
@@ -116,8 +112,8 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 		}
 		allowed := old.ID != 0 && slices.Contains(from, old.State) && (by == "" || old.Owner == by) &&
 			(old.State == r.State || old.State.May(r.State))
-		if moved = !allowed; moved {
-			return nil
+		if !allowed {
+			return unchanged{ErrMoved}
 		}
 		if _, err := t.exec(stUpdateRun, append([]any{int64(r.ID)}, args...)...); err != nil {
 			return err
@@ -143,13 +139,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 	default:
 		err = s.write(ctx, laneWork, change)
 	}
-	if err == nil && moved {
-		err = ErrMoved
-	}
-	if err != nil {
-		return fmt.Errorf("change run %d: %w", r.ID, err)
-	}
-	return nil
+	return wrap(err, "change run %d", r.ID)
 }
 
 // ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
@@ -196,34 +186,24 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("adopt runs: %w", err)
-	}
-	return mine, nil
+	return mine, wrap(err, "adopt runs")
 }
 
 // Renew moves the lease of a run on and gives the run as it stands. ErrMoved when it is not
 // owner's any more.
 func (s *Store) Renew(ctx context.Context, id nudgewire.RunID, owner string, until time.Time) (r nudgewire.Run, err error) {
-	moved := false
 	err = s.write(ctx, laneWork, func(t *tx) (err error) {
 		if r, err = t.run(id); err != nil {
 			return err
 		}
-		if moved = r.ID == 0 || r.Owner != owner; moved {
-			return nil
+		if r.ID == 0 || r.Owner != owner {
+			return unchanged{ErrMoved}
 		}
 		r.LeaseEnd = moment(micro(until))
 		_, err = t.exec(stLeaseRun, int64(id), owner, micro(until))
 		return err
 	})
-	if err == nil && moved {
-		err = ErrMoved
-	}
-	if err != nil {
-		return nudgewire.Run{}, fmt.Errorf("keep run %d: %w", id, err)
-	}
-	return r, nil
+	return r, wrap(err, "keep run %d", id)
 }
 
 // FreeRuns ends the claims of processes that are gone. owner calls it once, before it claims.
@@ -243,10 +223,7 @@ func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("free runs: %w", err)
-	}
-	return nil
+	return wrap(err, "free runs")
 }
 
 // LastScheduled is the time up to which a job's clock needs no more looking at: the newest DueAt

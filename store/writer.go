@@ -126,9 +126,14 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 		return fmt.Errorf("begin: %w", err)
 	}
 	for _, o := range ops {
-		if err = contain(o.run, &t); err != nil {
+		o.err = nil
+		if err = contain(o.run, &t); err == nil {
+			continue
+		}
+		if _, ok := errors.AsType[unchanged](err); !ok {
 			break
 		}
+		o.err, err = err, nil
 	}
 	if err == nil {
 		err = t.store(&w.payloads)
