@@ -110,7 +110,7 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 	if _, err := h.ask.Why(t.Context(), "13", 20); !errors.As(err, &no) || no.Words != "that is not a phone number; no run whose files are kept excluded it" {
 		t.Errorf("why 13: %v", err)
 	}
-	const hint = `"nudgewire events refused" shows requests that were not taken`
+	const hint = `"nudgewire events rejected" shows requests that were not taken`
 	if _, err := h.ask.Why(t.Context(), "+447700900199", 20); !errors.As(err, &no) || no.Hint != hint {
 		t.Errorf("why of nobody: %v", err)
 	}

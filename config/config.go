@@ -89,6 +89,6 @@ type Server struct {
 	MaxBody        units.Size `yaml:"max_body" validate:"min=1kB,max=50MB" default:"1MB" doc:"Longest body of a webhook; a longer one is answered 413. A connector may set its own."`
 	MaxInFlight    units.Size `yaml:"max_in_flight" validate:"min=1MB,max=4GB" default:"64MB" doc:"Most bytes of webhooks held at a time; beyond it senders are told to come back (503)."`
 	ListsAtOnce    int        `yaml:"lists_at_once" default:"2" validate:"min=1,max=64" doc:"Most lists of jobs that are read at a time. A run that waits for a place says so (jobs show)."`
-	Samples        bool       `yaml:"samples" default:"false" doc:"Keep the first 512 bytes of a proven webhook that cannot be read with its refusal, long numbers starred. They hold what the sender knows of a customer, so only while a connector is being set up."`
+	Samples        bool       `yaml:"samples" default:"false" doc:"Keep the first 512 bytes of a verified webhook that cannot be read, long numbers starred. They hold what the sender knows of a customer, so only while a connector is being set up."`
 	TrustedProxies Networks   `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks whose X-Forwarded-* headers are believed."`
 }

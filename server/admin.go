@@ -379,7 +379,7 @@ func (a admin) why(r *http.Request) (any, error) {
 	}
 	left, note = append(left, sent...), joined(note, more)
 	if len(stories)+len(rows)+len(followed)+len(left) == 0 {
-		hint := `"nudgewire events refused" shows requests that were not taken`
+		hint := `"nudgewire events rejected" shows requests that were not taken`
 		if note != "" {
 			hint += "; " + note
 		}

@@ -124,7 +124,7 @@ func (b *bodyReader) some(to []byte) (int, error) {
 	return n, err
 }
 
-// bodyError is a body that could not be read whole, as a refusal or a turnedAway.
+// bodyError is a body that could not be read whole, as a rejected request or a turnedAway.
 func bodyError(err error, limit int64) error {
 	if _, ok := errors.AsType[turnedAway](err); ok {
 		return err

@@ -36,7 +36,7 @@ type Rules struct {
 type Store interface {
 	// Accept stores the events of one request in one commit and returns once it is on disk.
 	Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error)
-	// Refuse keeps a trace of a request that was not taken, and counts it.
+	// RejectRequest keeps a trace of a request that was not taken, and counts it.
 	RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) error
 	// CountRejectedRequests counts n requests that were not taken and of which no trace is kept.
 	CountRejectedRequests(ctx context.Context, n int64) error
@@ -160,7 +160,7 @@ func (h *Hooks) turn(why turning, from netip.Addr) { h.turned.add(why, from, h.N
 // Turned says how many webhooks were turned away since the start, and why.
 func (h *Hooks) Turned() []TurnedView { return h.turned.views() }
 
-// Run writes what is only counted, until ctx is done: refusals without a trace into the store, and
+// Run writes what is only counted, until ctx is done: rejected requests without a trace into the store, and
 // once a minute what was turned away into the log.
 func (h *Hooks) Run(ctx context.Context) error {
 	tick := time.NewTicker(countEvery)
@@ -190,7 +190,7 @@ func (h *Hooks) count(ctx context.Context) {
 	if err := h.Store.CountRejectedRequests(ctx, n); err != nil {
 		h.traces.counted.Add(n)
 		if _, ok := h.lines.notKept.line(h.Now()); ok {
-			h.Log.Warn("refusals not counted", zap.Error(err))
+			h.Log.Warn("rejected requests not counted", zap.Error(err))
 		}
 	}
 }
@@ -219,7 +219,7 @@ func (h *Hooks) tellTurned(told map[string]int64) {
 
 func (h *Hooks) tellRest() {
 	now := h.Now()
-	for what, q := range map[string]*quiet{"webhook not stored": &h.lines.notStored, "refusal not stored": &h.lines.notKept, "not ready": &h.lines.notReady} {
+	for what, q := range map[string]*quiet{"webhook not stored": &h.lines.notStored, "rejected request not stored": &h.lines.notKept, "not ready": &h.lines.notReady} {
 		if n := q.rest(now); n > 0 {
 			h.Log.Warn(what, zap.Int64("more_within_a_minute", n))
 		}
@@ -263,7 +263,7 @@ func (h *Hooks) hook(w http.ResponseWriter, r *http.Request) {
 	c := call{Request: r, rules: rules, name: unknown, from: remote(r, rules.Proxies)}
 	reply, err := h.take(w, &c)
 	if err != nil {
-		h.refuse(w, &c, err)
+		h.reject(w, &c, err)
 		return
 	}
 	for name, value := range reply.Header {
@@ -372,7 +372,7 @@ func (h *Hooks) tell(c *call, plans []nudgewire.Plan, receipts []nudgewire.Recei
 	}
 }
 
-// nobody is the refusal for a path that no connector has.
+// nobody is the answer for a path that no connector has.
 func (h *Hooks) nobody(c *call, isHook bool) error {
 	no := &connectors.Rejected{
 		Status: http.StatusNotFound, Stage: stageConnector, Public: "no such connector",
@@ -431,17 +431,17 @@ func receiptBody(receipts []nudgewire.Receipt) []byte {
 	return append(out, '}', '\n')
 }
 
-// refuse answers a request that was not taken, counts it, and keeps a trace of it.
-func (h *Hooks) refuse(w http.ResponseWriter, c *call, err error) {
+// reject answers a request that was not taken, counts it, and keeps a trace of it.
+func (h *Hooks) reject(w http.ResponseWriter, c *call, err error) {
 	var no *connectors.Rejected
 	var turned turnedAway
 	switch {
 	case errors.As(err, &turned):
 		h.turn(turned.why, c.from)
-		no = turned.refused()
+		no = turned.rejected()
 	case errors.Is(err, store.ErrOverloaded):
 		h.turn(turnedStore, c.from)
-		no = turnedAway{turnedStore}.refused()
+		no = turnedAway{turnedStore}.rejected()
 	case errors.As(err, &no):
 	default:
 		// Ours, not the sender's: it may come again when we are well.
@@ -479,7 +479,7 @@ func (h *Hooks) away(w http.ResponseWriter) {
 // gets to read the answer.
 const leavePatience = 500 * time.Millisecond
 
-// sampleSize is how much of a body is kept with its refusal.
+// sampleSize is how much of a body is kept with a rejected request.
 const sampleSize = 512
 
 // keep stores a trace of a request that was not taken, or was taken unproven, and counts those
@@ -502,10 +502,10 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 	}
 	if err := h.Store.RejectRequest(context.WithoutCancel(c.Context()), f); err != nil {
 		if others, ok := h.lines.notKept.line(h.Now()); ok {
-			h.Log.Warn("refusal not stored", zap.String("connector", f.Connector), zap.Error(err), zap.Int64("more_within_a_minute", others))
+			h.Log.Warn("rejected request not stored", zap.String("connector", f.Connector), zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
 	}
-	h.Log.Info("webhook refused", zap.String("connector", f.Connector), zap.Int("status", no.Status),
+	h.Log.Info("webhook rejected", zap.String("connector", f.Connector), zap.Int("status", no.Status),
 		zap.String("stage", no.Stage), zap.String("reason", f.Reason))
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// unknown is the name that refusals are kept under when the path names no connector: a name that a
+// unknown is the name that rejected requests are kept under when the path names no connector: a name that a
 // stranger made up would be the stranger's to choose.
 const unknown = "(unknown)"
 

@@ -90,9 +90,9 @@ type turnedAway struct{ why turning }
 
 func (t turnedAway) Error() string { return turnedWords[t.why] }
 
-// refused is how it is answered. Slow bodies and too many of a connector leave a trace, too: these
+// rejected is how it is answered. Slow bodies and too many of a connector leave a trace, too: these
 // have a sender who should know.
-func (t turnedAway) refused() *connectors.Rejected {
+func (t turnedAway) rejected() *connectors.Rejected {
 	no := &connectors.Rejected{Status: http.StatusServiceUnavailable, Stage: stageOverload, Public: "busy, try again", Reason: t.Error()}
 	switch t.why {
 	case turnedSlow:

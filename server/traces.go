@@ -45,7 +45,7 @@ type strangeKey struct {
 	from      netip.Addr
 }
 
-// traces decides which refusals are kept; all are counted.
+// traces decides which rejected requests are kept; all are counted.
 type traces struct {
 	mu      sync.Mutex
 	kinds   map[traceKey]*rate.Limiter
@@ -53,7 +53,7 @@ type traces struct {
 	counted atomic.Int64 // that were not kept, and are not in the store's count yet
 }
 
-// keeps reports whether to keep a refusal. connector is a name of the config or "(unknown)", so
+// keeps reports whether to keep a rejected request. connector is a name of the config or "(unknown)", so
 // there are few of them.
 func (t *traces) keeps(connector string, proven bool, from netip.Addr) bool {
 	t.mu.Lock()

@@ -307,10 +307,10 @@ var haltCures = map[apiclient.Trouble]string{
 	sender.TroubleRefusals:   `"nudgewire messages list --state rejected" shows what is refused and why; "nudgewire reload" tries at once`,
 }
 
-// recently is how far back refusals are counted.
+// recently is how far back rejected requests are counted.
 const recently = 24 * time.Hour
 
-// connectors says of each when it was last heard of, and what was refused lately.
+// connectors says of each when it was last heard of, and what was rejected lately.
 func (d *doctor) connectors(ctx context.Context, ask *server.Client, s server.StatusView) {
 	silent := map[string]server.SilentView{}
 	for _, v := range s.Daemon.Silent {
@@ -325,29 +325,29 @@ func (d *doctor) connectors(ctx context.Context, ask *server.Client, s server.St
 		} else {
 			d.found(wellGood, what, "", "last event %s ago (%s)", server.ForText(time.Since(at)), at.UTC().Format("2006-01-02 15:04 UTC"))
 		}
-		refused, err := ask.RejectedRequests(ctx, server.ListQuery{Connector: name, Since: time.Now().Add(-recently), Limit: 1000})
+		rejected, err := ask.RejectedRequests(ctx, server.ListQuery{Connector: name, Since: time.Now().Add(-recently), Limit: 1000})
 		if err != nil {
-			d.found(wellBad, what, "", "what was refused cannot be read: %v", err)
+			d.found(wellBad, what, "", "what was rejected cannot be read: %v", err)
 			continue
 		}
-		// What a connector in mode monitor took unproven came through.
-		refused = slices.DeleteFunc(refused, func(r server.RejectedRequestView) bool { return r.Status < http.StatusBadRequest })
-		if len(refused) > 0 {
-			last := refused[0]
+		// What a connector in mode monitor took unverified came through.
+		rejected = slices.DeleteFunc(rejected, func(r server.RejectedRequestView) bool { return r.Status < http.StatusBadRequest })
+		if len(rejected) > 0 {
+			last := rejected[0]
 			since := 0
-			for _, r := range refused {
+			for _, r := range rejected {
 				if r.At.After(s.LastEvents[name]) {
 					since++
 				}
 			}
-			// One refusal may be a stranger's knock. When nothing ever got through, or several
+			// One rejected request may be a stranger's. When nothing ever got through, or several
 			// in a row did not, it is the sender.
 			state := wellNote
 			if since >= 3 || (since > 0 && s.LastEvents[name].IsZero()) {
 				state = wellBad
 			}
-			d.found(state, what, "nudgewire events refused --connector "+name, "%d refused within a day, the last %s ago with %d at %s: %s",
-				len(refused), server.ForText(time.Since(last.At)), last.Status, last.Stage, last.Reason)
+			d.found(state, what, "nudgewire events rejected --connector "+name, "%d rejected within a day, the last %s ago with %d at %s: %s",
+				len(rejected), server.ForText(time.Since(last.At)), last.Status, last.Stage, last.Reason)
 		}
 	}
 }

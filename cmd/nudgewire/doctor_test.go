@@ -140,8 +140,8 @@ func TestTheDoctorSaysWhatWasRefusedAndWhy(t *testing.T) {
 	w.wants(
 		out,
 		`^note  connector shopify +no event yet$`,
-		`^bad   connector shopify +1 refused within a day, the last \d+m?s ago with 401 at verify: the signature does not match: 1 signature tried against 1 key, body of 8 bytes$`,
-		`nudgewire events refused --connector shopify$`, `^1 thing needs a hand$`,
+		`^bad   connector shopify +1 rejected within a day, the last \d+m?s ago with 401 at verify: the signature does not match: 1 signature tried against 1 key, body of 8 bytes$`,
+		`nudgewire events rejected --connector shopify$`, `^1 thing needs a hand$`,
 	)
 	if code != exitFailed {
 		t.Errorf("ended with %d, want %d", code, exitFailed)
@@ -157,7 +157,7 @@ func TestTheDoctorSaysWhatWasRefusedAndWhy(t *testing.T) {
 	if code, out = w.run("doctor"); code != 0 {
 		t.Errorf("ended with %d:\n%s", code, out)
 	}
-	w.wants(out, `^note  connector shopify +1 refused within a day`)
+	w.wants(out, `^note  connector shopify +1 rejected within a day`)
 }
 
 func TestTheDoctorKnowsAWrongKey(t *testing.T) {

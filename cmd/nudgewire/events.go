@@ -46,10 +46,10 @@ func (f *listFlags) query(now time.Time) (server.ListQuery, error) {
 
 func (c *cli) events() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "events", Short: "What arrived: events, and requests that were refused",
+		Use: "events", Short: "What arrived: events, and requests that were rejected",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.eventsList(), c.eventsShow(), c.eventsRefused())
+	cmd.AddCommand(c.eventsList(), c.eventsShow(), c.eventsRejected())
 	return cmd
 }
 
@@ -57,7 +57,7 @@ func (c *cli) eventsList() *cobra.Command {
 	var f listFlags
 	var connector, kind, phone string
 	cmd := &cobra.Command{
-		Use: "list", Short: "Events with what each trigger said, and refused requests, newest first", Args: cobra.NoArgs,
+		Use: "list", Short: "Events with what each trigger said, and rejected requests, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q, err := f.query(c.now())
 			if err != nil {
@@ -73,19 +73,19 @@ func (c *cli) eventsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var refused []server.RejectedRequestView
+			var rejected []server.RejectedRequestView
 			if kind == "" && phone == "" && !c.json {
-				if refused, err = ask.RejectedRequests(cmd.Context(), q); err != nil {
+				if rejected, err = ask.RejectedRequests(cmd.Context(), q); err != nil {
 					return err
 				}
 			}
-			if len(events)+len(refused) == 0 {
+			if len(events)+len(rejected) == 0 {
 				return fail(exitNothing, "", "no events")
 			}
 			if c.json {
 				return printAll(c, events)
 			}
-			return c.cut(c.table("ID | RECEIVED | EVENT | PHONE | WHAT CAME OF IT", c.eventRows(events, refused, f.limit)), len(events)+len(refused), f.limit)
+			return c.cut(c.table("ID | RECEIVED | EVENT | PHONE | WHAT CAME OF IT", c.eventRows(events, rejected, f.limit)), len(events)+len(rejected), f.limit)
 		},
 	}
 	f.add(cmd)
@@ -95,11 +95,11 @@ func (c *cli) eventsList() *cobra.Command {
 	return cmd
 }
 
-// eventRows merges events and refusals by time, newest first.
-func (c *cli) eventRows(events []server.EventView, refused []server.RejectedRequestView, limit int) [][]string {
+// eventRows merges events and rejected requests by time, newest first.
+func (c *cli) eventRows(events []server.EventView, rejected []server.RejectedRequestView, limit int) [][]string {
 	var rows [][]string
-	for len(rows) < limit && len(events)+len(refused) > 0 {
-		if len(refused) == 0 || (len(events) > 0 && !events[0].ReceivedAt.Before(refused[0].At)) {
+	for len(rows) < limit && len(events)+len(rejected) > 0 {
+		if len(rejected) == 0 || (len(events) > 0 && !events[0].ReceivedAt.Before(rejected[0].At)) {
 			e := events[0]
 			events = events[1:]
 			rows = append(rows, []string{
@@ -107,9 +107,9 @@ func (c *cli) eventRows(events []server.EventView, refused []server.RejectedRequ
 			})
 			continue
 		}
-		r := refused[0]
-		refused = refused[1:]
-		rows = append(rows, []string{"-", c.clock(r.At), r.Connector, "-", refusal(r)})
+		r := rejected[0]
+		rejected = rejected[1:]
+		rows = append(rows, []string{"-", c.clock(r.At), r.Connector, "-", rejectedWords(r)})
 	}
 	return rows
 }
@@ -125,13 +125,13 @@ func (c *cli) cameOf(e *server.EventView) string {
 	}
 }
 
-// refusal is a request that was not taken, or was taken unproven because its connector only
+// rejectedWords is a request that was not taken, or was taken unverified because its connector only
 // watches.
-func refusal(r server.RejectedRequestView) string {
+func rejectedWords(r server.RejectedRequestView) string {
 	if r.Status < http.StatusBadRequest {
-		return "taken, but not proven (" + r.Stage + "): " + r.Reason
+		return "taken, but not verified (" + r.Stage + "): " + r.Reason
 	}
-	return fmt.Sprintf("refused %d (%s): %s", r.Status, r.Stage, r.Reason)
+	return fmt.Sprintf("rejected %d (%s): %s", r.Status, r.Stage, r.Reason)
 }
 
 func decisionsInShort(ds []server.DecisionView) string {
@@ -149,11 +149,11 @@ func decisionsInShort(ds []server.DecisionView) string {
 	return strings.Join(out, "; ")
 }
 
-func (c *cli) eventsRefused() *cobra.Command {
+func (c *cli) eventsRejected() *cobra.Command {
 	var f listFlags
 	var connector string
 	cmd := &cobra.Command{
-		Use: "refused", Short: "Requests to a hook that were not taken, and why", Args: cobra.NoArgs,
+		Use: "rejected", Short: "Requests to a hook that were not taken, and why", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q, err := f.query(c.now())
 			if err != nil {
@@ -169,7 +169,7 @@ func (c *cli) eventsRefused() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			nothing := fail(exitNothing, "", "no request was refused")
+			nothing := fail(exitNothing, "", "no request was rejected")
 			return c.cut(list(c, rows, nothing, "AT | CONNECTOR | ANSWER | STAGE | BYTES | REASON", func(r server.RejectedRequestView) []string {
 				return []string{c.clock(r.At), r.Connector, strconv.Itoa(r.Status), r.Stage, strconv.Itoa(r.Bytes), r.Reason}
 			}), len(rows), f.limit)

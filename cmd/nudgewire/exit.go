@@ -32,7 +32,7 @@ var (
 		means string
 	}{
 		{exitGood, "good"},
-		{exitFailed, "failed, or a webhook that is refused"},
+		{exitFailed, "failed, or a webhook that is rejected"},
 		{exitUsage, "usage, a file named on the command line that cannot be read among it"},
 		{exitNoDaemon, "no daemon"},
 		{exitNothing, "nothing found"},

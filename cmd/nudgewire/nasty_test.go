@@ -64,7 +64,7 @@ func TestNothingNastyReachesTheTerminal(t *testing.T) {
 	shown := false
 	for _, args := range [][]string{
 		{"events", "list"},
-		{"events", "refused"},
+		{"events", "rejected"},
 		{"events", "show", "1"},
 		{"why", "+447700900101"},
 		{"messages", "list"},

@@ -47,7 +47,7 @@ func (c *cli) trigger() *cobra.Command {
 				if answers[status] == exitTryLater {
 					code = exitTryLater
 				}
-				return fail(code, `"nudgewire events refused" says why`, "the webhook was refused")
+				return fail(code, `"nudgewire events rejected" says why`, "the webhook was rejected")
 			}
 			c.note(`see what came of it with "nudgewire events list"`)
 			return nil
