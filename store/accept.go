@@ -38,7 +38,6 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 			return nil, err
 		}
 	}
-	defer s.beforeBlocks(plans)()
 	receipts := make([]nudgewire.Receipt, len(plans))
 	err := s.write(ctx, laneIngest, func(t *tx) error {
 		err := t.lockPlans(ready...)

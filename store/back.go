@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -102,13 +103,11 @@ type calledOff struct {
 // recentOff remembers what was called off lately: more than claims can be in hand, so that whoever is
 // about to call finds his own.
 type recentOff struct {
-	mu   sync.RWMutex
-	by   map[nudgewire.DispatchID]string
-	ring []nudgewire.DispatchID
-	next int
+	mu             sync.RWMutex
+	newest, before map[nudgewire.DispatchID]string // a full newest becomes before
 }
 
-const mostRecentOff = 8192
+const maxRecentOff = 8192
 
 func (r *recentOff) add(all []calledOff) {
 	if len(all) == 0 {
@@ -116,26 +115,16 @@ func (r *recentOff) add(all []calledOff) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.by == nil {
-		r.by = map[nudgewire.DispatchID]string{}
-	}
 	for _, one := range all {
-		if _, known := r.by[one.id]; known {
-			continue
+		if r.newest == nil || len(r.newest) >= maxRecentOff {
+			r.newest, r.before = map[nudgewire.DispatchID]string{}, r.newest
 		}
-		if len(r.ring) < mostRecentOff {
-			r.ring = append(r.ring, one.id)
-		} else {
-			delete(r.by, r.ring[r.next])
-			r.ring[r.next] = one.id
-			r.next = (r.next + 1) % mostRecentOff
-		}
-		r.by[one.id] = one.why
+		r.newest[one.id] = cmp.Or(r.newest[one.id], r.before[one.id], one.why)
 	}
 }
 
 func (r *recentOff) why(id nudgewire.DispatchID) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.by[id]
+	return cmp.Or(r.newest[id], r.before[id])
 }

@@ -23,14 +23,13 @@ const perBlocks = 256
 
 // Block blocks contacts, and says how many were not blocked before.
 func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error) {
-	s.blocking.RLock()
-	defer s.blocking.RUnlock()
 	for len(blocks) > 0 {
 		some := blocks[:min(len(blocks), perBlocks)]
 		blocks = blocks[len(some):]
 		var n int
 		err := s.write(ctx, laneWork, func(t *tx) error {
-			n, t.blocks = 0, true
+			n = 0
+			t.lastBlock.Store(micro(time.Now()))
 			for _, b := range some {
 				_, blocked, err := t.blocked(b.Phone)
 				if err != nil {
@@ -52,7 +51,6 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 		if err != nil {
 			return fresh, fmt.Errorf("block contacts: %w", err)
 		}
-		s.lastBlock.Store(micro(time.Now()))
 		fresh += n
 	}
 	return fresh, nil
@@ -66,7 +64,7 @@ func (t *tx) blocked(phone nudgewire.Phone) (reason string, found bool, err erro
 // barred says why a due dispatch is dropped for a block of its phone, "" when it is not. A
 // code that the person asks for by logging in comes all the same.
 func (t *tx) barred(d *nudgewire.Dispatch) (why string, err error) {
-	if !t.blocks || d.Category == nudgewire.Authentication {
+	if d.Category == nudgewire.Authentication {
 		return "", nil
 	}
 	reason, found, err := t.blocked(d.Phone)
@@ -91,7 +89,7 @@ const clockSlack = int64(time.Minute / time.Microsecond)
 // was blocked while it waited for its call. A block that is older than the claim was seen by
 // the claim, so the database is asked only while blocks are fresh.
 func (s *Store) Barred(ctx context.Context, d *nudgewire.Dispatch) (why string, err error) {
-	if d.Category == nudgewire.Authentication || s.lastBlock.Load()+clockSlack < micro(d.UpdatedAt) {
+	if d.Category == nudgewire.Authentication || s.writer.lastBlock.Load()+clockSlack < micro(d.UpdatedAt) {
 		return "", nil
 	}
 	err = s.rows(ctx, `SELECT reason FROM blocks WHERE phone = ?1`, []any{string(d.Phone)}, func(r *row) error {
@@ -106,8 +104,6 @@ func (s *Store) Barred(ctx context.Context, d *nudgewire.Dispatch) (why string, 
 
 // Allow ends the block of a phone; ErrNotFound when there was none.
 func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
-	s.blocking.Lock()
-	defer s.blocking.Unlock()
 	var n int64
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
 		if n, err = t.exec(stAllow, string(phone)); err != nil || n == 0 {
@@ -123,18 +119,7 @@ func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
 	if err != nil {
 		return fmt.Errorf("allow %s: %w", phone.Masked(), err)
 	}
-	return s.forgetBlocks(context.WithoutCancel(ctx))
-}
-
-// forgetBlocks spares the claims their look once nobody is blocked any more. No block is made
-// meanwhile, and the end of the last one is on disk, so a group that is undone takes nothing
-// of this back.
-func (s *Store) forgetBlocks(ctx context.Context) error {
-	left, err := s.Blocks(ctx, 1)
-	if err != nil || len(left) > 0 {
-		return err
-	}
-	return s.write(ctx, laneWork, func(t *tx) error { t.blocks = false; return nil })
+	return nil
 }
 
 // Blocks lists blocked contacts by phone, at most limit (0: 50).

@@ -79,10 +79,7 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Dispat
 // claim appends up to n claimed dispatches of one lane to got.
 func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed, error) {
 	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
-	dropped, due := 0, stDue
-	if t.halts {
-		due = stDueUnhalted
-	}
+	dropped := 0
 	for want := len(got) + n; len(got) < want && dropped < maxDroppedPerClaim; {
 		ask, from := want-len(got), len(got)
 		each := func(r *row) error {
@@ -90,19 +87,11 @@ func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed
 			got = append(got, claimed{d, send})
 			return nil
 		}
-		var err error
-		if t.halts {
-			err = t.query(due, each, lane, now, int64(ask), t.peers.lowWater().from(lane, now))
-		} else {
-			err = t.query(due, each, lane, now, int64(ask))
-		}
-		if err != nil {
+		if err := t.query(stDue, each, lane, now, int64(ask), t.peers.lowWater().from(lane, now)); err != nil {
 			return nil, err
 		}
 		found := got[from:]
-		if t.halts {
-			t.peers.lowWater().raise(lane, now, found)
-		}
+		t.peers.lowWater().raise(lane, now, found)
 		got, t.claimed = got[:from], t.claimed[:0]
 		for i := range found {
 			d := &found[i]

@@ -81,17 +81,10 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	if sent.ID != 0 {
 		f.Last = &sent
 	}
-	if cancelling || !t.graves {
+	if cancelling {
 		return f, nil // nobody cancels a cancellation
 	}
-	if f.Tombstone, err = t.tombstone(a, ready.correlation); err != nil || f.Tombstone != nil || a.Key == "" || !t.phoneGraves {
-		return f, err
-	}
-	// A cancelling event without a key was about the phone, whatever the keys of its carts.
-	f.Tombstone, err = t.tombstone(phoneCorrelation(a), ready.byPhone)
-	if f.Tombstone != nil {
-		f.Tombstone.ByPhone = true
-	}
+	f.Tombstone, err = t.tombstone(a, ready)
 	return f, err
 }
 
@@ -129,13 +122,17 @@ func (t *tx) correlation(hash int64, each func(*correlatedRow)) error {
 	return err
 }
 
-// tombstone is the memory of a cancelling event about exactly this correlation key; nil for none.
-func (t *tx) tombstone(a nudgewire.Correlation, hash int64) (found *nudgewire.Tombstone, err error) {
+// tombstone is the memory of a cancelling event about exactly this correlation key. Where there is none it
+// is that of one without a key, which was about the phone, whatever the keys of its carts; nil for neither.
+func (t *tx) tombstone(a nudgewire.Correlation, ready *readyProposal) (found *nudgewire.Tombstone, err error) {
 	trigger, key, phone := identity(a)
 	err = t.query(stTombstone, func(r *row) error {
-		found = &nudgewire.Tombstone{EventID: nudgewire.EventID(r.int()), Ref: r.text(), EventAt: r.time(), ExpiresAt: r.time()}
+		one := nudgewire.Tombstone{EventID: nudgewire.EventID(r.int()), Ref: r.text(), EventAt: r.time(), ExpiresAt: r.time(), ByPhone: r.text() != key}
+		if found == nil || found.ByPhone {
+			found = &one
+		}
 		return nil
-	}, hash, trigger, key, phone, t.at)
+	}, ready.correlation, ready.byPhone, trigger, key, phone, string(a.Phone), t.at)
 	if err != nil {
 		return nil, fmt.Errorf("tombstone: %w", err)
 	}
@@ -150,7 +147,6 @@ func (t *tx) recordTombstone(proposal *nudgewire.Proposal, hash int64, id nudgew
 	if at.IsZero() {
 		at = e.Time()
 	}
-	t.graves, t.phoneGraves = true, t.phoneGraves || key == ""
 	if _, err := t.exec(stRecordTombstone, hash, trigger, key, phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
 	}

@@ -171,7 +171,6 @@ func (t *tx) halt(h Halt) error {
 	if at == 0 {
 		at = t.at
 	}
-	t.halts = true
 	_, err := t.exec(stHalt, string(h.Scope), h.Name, h.mark(), h.Reason, at)
 	return err
 }
@@ -194,22 +193,14 @@ func (h Halt) same(other Halt) bool { return h.Scope == other.Scope && h.Name ==
 func (s *Store) changeHalts(ctx context.Context, ends func(Halt) bool, change op) error {
 	s.halting.Lock()
 	defer s.halting.Unlock()
-	before := s.haltsNow()
 	// The commit wakes the sender, and what it claims then must not meet a last look that still
 	// says no: the claim would come back at once, again and again.
 	if ends != nil {
-		others := slices.DeleteFunc(slices.Clone(before), ends)
+		others := slices.DeleteFunc(slices.Clone(s.haltsNow()), ends)
 		s.halted.Store(&others)
 	}
 	err := s.write(ctx, laneWork, change)
-	ctx = context.WithoutCancel(ctx)
-	err = errors.Join(err, s.loadHalts(ctx))
-	if err == nil && len(before) > 0 && len(s.haltsNow()) == 0 {
-		// Nothing is halted any more, so claims get their plain statement back. The end of the last
-		// halt is on disk, and a group that is undone takes nothing of this back.
-		err = s.write(ctx, laneWork, func(t *tx) error { t.halts = false; return nil })
-	}
-	return err
+	return errors.Join(err, s.loadHalts(context.WithoutCancel(ctx)))
 }
 
 // Halts lists what is halted, the longest first; runs that are paused are among it where rows of

@@ -121,7 +121,6 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 	if err := ready.prepare(&plan, s.hash, &room); err != nil {
 		return nudgewire.Receipt{}, err
 	}
-	defer s.beforeBlocks([]nudgewire.Plan{plan})()
 	var receipt nudgewire.Receipt
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
 		receipt = nudgewire.Receipt{}

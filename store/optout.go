@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -36,7 +35,7 @@ func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Proposal, id nudgewire.Even
 		return "", fmt.Errorf("what the contact wants: %w", err)
 	}
 	if out {
-		t.blocks = true
+		t.lastBlock.Store(micro(time.Now()))
 		n, err := t.exec(stOptOut, phone, fmt.Sprintf("opted out (event %d)", id), e.Ref(), t.at, int64(id))
 		if err == nil && n == 0 {
 			return "the contact is blocked by a person already", nil
@@ -51,19 +50,4 @@ func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Proposal, id nudgewire.Even
 		return "the contact stays blocked: a person did it, and only a person ends it", err
 	}
 	return "the contact was not blocked", nil
-}
-
-// beforeBlocks keeps the end of the last block from overtaking blocks that plans make, and once they
-// are made tells the sender's last look that there are fresh ones.
-func (s *Store) beforeBlocks(plans []nudgewire.Plan) (done func()) {
-	if !slices.ContainsFunc(plans, func(p nudgewire.Plan) bool {
-		return slices.ContainsFunc(p.Proposals, func(w nudgewire.Proposal) bool { return w.Decision.Outcome == nudgewire.Blocked })
-	}) {
-		return func() {}
-	}
-	s.blocking.RLock()
-	return func() {
-		s.lastBlock.Store(micro(time.Now()))
-		s.blocking.RUnlock()
-	}
 }

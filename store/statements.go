@@ -118,7 +118,6 @@ const (
 	stKeepToken
 	stHalt
 	stUnhalt
-	stDueUnhalted
 
 	stmtCount
 )
@@ -183,8 +182,8 @@ var statements = [stmtCount]string{
 	stInsertKey:  insertKeys(1),
 	stInsertKeys: insertKeys(keysAtOnce),
 	stCorrelated: `SELECT id, state, trigger_name, correlation_key, phone, due_at, created_at, claimed_at, event_at, restarts FROM dispatches WHERE id = ?1`,
-	stTombstone: `SELECT event_id, ref, event_at, expires_at FROM tombstones
-		WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4 AND expires_at > ?5`,
+	stTombstone: `SELECT event_id, ref, event_at, expires_at, correlation_key FROM tombstones WHERE correlation IN (?1, ?2) AND trigger_name = ?3
+		AND ((correlation_key = ?4 AND phone = ?5) OR (correlation_key = '' AND phone = ?6)) AND expires_at > ?7`,
 	// The newest fact is kept, and the longest memory.
 	stRecordTombstone: `INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -204,8 +203,10 @@ var statements = [stmtCount]string{
 	stCancel: `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state = 'waiting'`,
 
+	// What is past its expiry is found though it is halted, to be dropped.
 	stDue: `SELECT ` + dispatchColumns + ` FROM dispatches
-		WHERE state = 'waiting' AND lane = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`,
+		WHERE state = 'waiting' AND lane = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
+		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`,
 	stClaim: `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
 		WHERE id IN (` + marks(4, rowsAtOnce) + `) AND state = 'waiting'`,
 	stExpire: `UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
@@ -269,7 +270,7 @@ var statements = [stmtCount]string{
 // columnsOf is how many columns each query returns; those of other files are added there.
 var columnsOf = [stmtCount]int{
 	stEventKey: 5, stFindKey: 1, stFindKeys: 1,
-	stCorrelated: 10, stTombstone: 4, stExpiredTombstones: 4,
+	stCorrelated: 10, stTombstone: 5, stExpiredTombstones: 4,
 	stDue: 18, stCalledOff: 1, stRecipient: 2, stDispatch: 18, stSending: 18,
 	stDuePolls: 16, stMessage: 16, stOldRejected: 1,
 	stDueLookups: 7, stDecisions: 2, stLater: 2,

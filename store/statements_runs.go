@@ -65,10 +65,6 @@ func init() {
 		stHalt: {0, `INSERT INTO halts (scope, name, mark, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)
 			ON CONFLICT (scope, name) DO UPDATE SET reason = excluded.reason`},
 		stUnhalt: {0, `DELETE FROM halts WHERE scope = ?1 AND name = ?2`},
-		// What is past its expiry is found all the same, to be dropped.
-		stDueUnhalted: {18, `SELECT ` + dispatchColumns + ` FROM dispatches
-			WHERE state = 'waiting' AND lane = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
-			ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
 	} {
 		statements[s], columnsOf[s] = q.sql, q.columns
 	}

@@ -64,9 +64,6 @@ type Store struct {
 
 	pausing sync.Mutex // one change of paused triggers at a time
 
-	blocking  sync.RWMutex // for reading while blocks are made, for writing while one ends
-	lastBlock atomic.Int64 // when the newest block of this process was stored, microseconds
-
 	off    recentOff
 	calls  calls
 	pinged atomic.Pointer[time.Time] // when a Ping wrote last
@@ -160,9 +157,6 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := openSingleWriter(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := s.resume(ctx); err != nil {
-		return nil, err
-	}
 	if err := s.holdAll(ctx, path, fault); err != nil {
 		return nil, err
 	}
@@ -188,24 +182,6 @@ func migrateOnce(ctx context.Context, c connector) error {
 	db := sql.OpenDB(&c)
 	db.SetMaxOpenConns(1)
 	return errors.Join(migrate(ctx, db, sqliteDialect), db.Close())
-}
-
-func (s *Store) resume(ctx context.Context) error {
-	w := s.writer
-	for _, q := range []struct {
-		sql  string
-		into []any
-	}{
-		{`SELECT count(*) > 0 FROM (SELECT 1 FROM blocks LIMIT 1) AS found`, []any{&w.blocks}},
-		{`SELECT count(*) > 0 FROM (SELECT 1 FROM halts LIMIT 1) AS found`, []any{&w.halts}},
-		{`SELECT count(*) > 0 FROM (SELECT 1 FROM tombstones LIMIT 1) AS found`, []any{&w.graves}},
-		{`SELECT count(*) > 0 FROM (SELECT 1 FROM tombstones WHERE correlation_key = '' LIMIT 1) AS found`, []any{&w.phoneGraves}},
-	} {
-		if err := s.reads.QueryRowContext(ctx, q.sql).Scan(q.into...); err != nil {
-			return fmt.Errorf("resume: %w", err)
-		}
-	}
-	return nil
 }
 
 // write hands an operation to the group commit.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,22 +31,14 @@ type writer struct {
 
 	checkpoints *checkpointer
 	guard       guard
-	gone        bool // the last group met a guard that said no
-	changes     int  // since the last checkpoint
-	// graves says that a cancelling event may be remembered: until then nobody looks for one.
-	graves bool
-	// phoneGraves says that a cancelling event without a key may be remembered: seldom, and until then
-	// nobody looks for one.
-	phoneGraves bool
-	// blocks says that a contact may be blocked, halts that something may be halted: until then
-	// no claim looks. A group that is undone leaves them set, so they are taken back by a commit of
-	// its own, once the last is gone.
-	blocks, halts bool
-	off           *recentOff
-	rejected      rejected
-	calls         *calls
-	now           func() time.Time
-	hooks         hooks
+	gone        bool         // the last group met a guard that said no
+	changes     int          // since the last checkpoint
+	lastBlock   atomic.Int64 // when a contact was blocked last by this process, microseconds
+	off         *recentOff
+	rejected    rejected
+	calls       *calls
+	now         func() time.Time
+	hooks       hooks
 }
 
 type prepared struct {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -10,92 +9,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 )
-
-// flags reads what the flusher knows, in the flusher.
-func flags(t *testing.T, s *Store) (blocks, halts bool) {
-	t.Helper()
-	err := s.write(t.Context(), laneWork, func(t *tx) error { blocks, halts = t.blocks, t.halts; return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return blocks, halts
-}
-
-// A claim looks for blocks and halts only while there are any: the last one that goes takes the
-// look along, and one that stays keeps it.
-func TestTheLastBlockAndTheLastHaltTakeTheirLookAlong(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	ctx := t.Context()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := func(when string, blocks, halts bool) {
-		t.Helper()
-		if b, h := flags(t, s); b != blocks || h != halts {
-			t.Errorf("%s: claims look for blocks: %v, for halts: %v; want %v, %v", when, b, h, blocks, halts)
-		}
-	}
-	want("at first", false, false)
-	must(s.Halt(ctx, Halt{Scope: HaltAll}))
-	must(s.Halt(ctx, Halt{Scope: HaltTrigger, Name: "remind"}))
-	if _, err := s.Block(ctx, []Block{{Phone: "447700900101"}, {Phone: "447700900102"}}); err != nil {
-		t.Fatal(err)
-	}
-	want("with two of each", true, true)
-	must(s.Resume(ctx, HaltAll, ""))
-	must(s.Allow(ctx, "447700900101"))
-	want("with one of each", true, true)
-	must(s.Resume(ctx, HaltTrigger, "remind"))
-	want("with no halt", true, false)
-	must(s.Allow(ctx, "447700900102"))
-	want("with nothing", false, false)
-	must(s.Halt(ctx, Halt{Scope: HaltJob, Name: "winback"}))
-	if _, err := s.Block(ctx, []Block{{Phone: "447700900101"}}); err != nil {
-		t.Fatal(err)
-	}
-	want("again", true, true)
-}
-
-// So do pauses, and a pause that holds nothing costs claims nothing.
-func TestTheLastPauseTakesItsLookAlong(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	ctx := t.Context()
-	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	r := nudgewire.Run{Job: "winback", Slot: "1", DueAt: at, Cause: nudgewire.CauseHand, State: nudgewire.RunUploading, Deliver: nudgewire.DeliverPerMessage, CreatedAt: at}
-	var err error
-	if r.ID, _, err = s.StartRun(ctx, r); err != nil {
-		t.Fatal(err)
-	}
-	become := func(state nudgewire.RunState, halts bool) {
-		t.Helper()
-		from := r.State
-		r.State, r.Before, r.Reason, r.Stopped = state, nudgewire.RunUploading, "by Ann", nudgewire.StopPerson
-		if err := s.SetRun(ctx, "", r, from); err != nil {
-			t.Fatal(err)
-		}
-		if _, h := flags(t, s); h != halts {
-			t.Errorf("%s: claims look for halts: %v", state, h)
-		}
-	}
-	become(nudgewire.RunPaused, false)
-	become(nudgewire.RunUploading, false)
-	if err := s.Enqueue(ctx, r.ID, 1, []nudgewire.Dispatch{{Trigger: "winback", Key: nudgewire.RowKey(r.ID, 1), Category: nudgewire.Marketing, DueAt: at}}); err != nil {
-		t.Fatal(err)
-	}
-	become(nudgewire.RunPaused, true)
-	become(nudgewire.RunUploading, false)
-	r.EndedAt = at
-	become(nudgewire.RunCancelled, true)
-	if _, err := s.CancelRows(ctx, r.ID, "by Ann"); err != nil {
-		t.Fatal(err)
-	}
-	if _, h := flags(t, s); h {
-		t.Error("the rows of the cancelled run have ended, and claims still look for halts")
-	}
-}
 
 // The commit that ends a halt, or a pause, wakes the sender: what it claims then passes its last
 // look, or it would come back and be claimed again and again.
@@ -216,35 +129,6 @@ func TestAPauseBesideClaimsHoldsEachRow(t *testing.T) {
 			if _, halted := s.Halted(&held[i]); !halted {
 				t.Fatalf("round %d: the last look lets %s go", round, held[i].Key)
 			}
-		}
-	}
-}
-
-// A block that comes while the last one ends is never overlooked by the claim, whenever it comes.
-func TestABlockBesideTheEndOfAnotherIsKept(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	ctx := t.Context()
-	for round := range 400 {
-		if _, err := s.Block(ctx, []Block{{Phone: "447700900101"}}); err != nil {
-			t.Fatal(err)
-		}
-		blocked := make(chan error)
-		go func() {
-			for range round { // a little later in each round
-				runtime.Gosched()
-			}
-			_, err := s.Block(ctx, []Block{{Phone: "447700900102"}})
-			blocked <- err
-		}()
-		allowed := s.Allow(ctx, "447700900101")
-		if err := <-blocked; err != nil || allowed != nil {
-			t.Fatal(err, allowed)
-		}
-		if b, _ := flags(t, s); !b {
-			t.Fatalf("round %d: a contact is blocked, and no claim looks", round)
-		}
-		if err := s.Allow(ctx, "447700900102"); err != nil {
-			t.Fatal(err)
 		}
 	}
 }
