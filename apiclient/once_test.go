@@ -314,7 +314,7 @@ func TestNoRequestReachesTheServiceTwice(t *testing.T) {
 					}
 					t.Run(fmt.Sprintf("%s/%s/%s/%s", protocol, call.name, at, f.name), func(t *testing.T) {
 						s := &breaking{at: at, fault: f}
-						c := s.start(t, protocol)
+						c := s.start(t, protocol, func(o *Options) { o.Concurrency = 1 }) // what broke must make way
 						if call.kept {
 							if _, err := c.SendTemplate(t.Context(), message); err != nil {
 								t.Fatal(err)
@@ -325,6 +325,9 @@ func TestNoRequestReachesTheServiceTwice(t *testing.T) {
 						}
 						_, err := call.call(c)
 						s.check(t, outcomes(at, f, call.announced), err)
+						if _, err := c.SendTemplate(t.Context(), message); err != nil {
+							t.Errorf("the next call: %v", err)
+						}
 					})
 				}
 			}
@@ -352,7 +355,7 @@ func (s *breaking) check(t *testing.T, want []Outcome, err error) {
 func TestASilentConnectionIsFound(t *testing.T) {
 	const patient = 800 * time.Millisecond
 	s := &breaking{at: afterWhole, fault: fault{do: func(l *link) { _, _ = io.Copy(io.Discard, l.raw) }}}
-	c := s.start(t, "h2", patience(patient))
+	c := s.start(t, "h2", patience(patient), func(o *Options) { o.Concurrency = 1 })
 	_, err := c.SendCampaign(t.Context(), testPhone, "417")
 	if OutcomeOf(err) != InDoubt || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, want a lost connection before the time is up", err)

@@ -421,6 +421,11 @@ func TestNotAcceptedIsNeverWrong(t *testing.T) {
 				})
 			}
 			all.Wait()
+			for i := range 8 { // broken connections hold no place in the pool
+				if _, err := c.SendCampaign(t.Context(), testPhone, fmt.Sprint("after-", i)); OutcomeOf(err) == NotAccepted {
+					t.Errorf("with time enough: %v", err)
+				}
+			}
 			time.Sleep(20 * time.Millisecond) // whatever still travels may arrive
 			for _, id := range refused {
 				if _, ok := seen.Load(`{"phone":"` + testPhone + `","campaign_id":"` + id + `"}`); ok {
