@@ -89,23 +89,25 @@ func calculate(s *Scope, op string, a, b any, atext, btext string) any {
 	to, second := b.(time.Time)
 	x, _ := a.(time.Duration)
 	y, _ := b.(time.Duration)
-	switch n, times := b.(int); {
-	case first && second:
-		return from.Sub(to)
-	case times:
-		return x * time.Duration(n)
-	case op == "*":
-		return time.Duration(a.(int)) * y
-	case second:
-		return to.Add(x)
-	}
 	if op == "-" {
 		y = -y
 	}
-	if first {
+	switch {
+	case op == "*":
+		n, ok := a.(int)
+		if !ok {
+			n, y = b.(int), x
+		}
+		return y * time.Duration(n)
+	case first && second:
+		return from.Sub(to)
+	case first:
 		return from.Add(y)
+	case second:
+		return to.Add(x)
+	default:
+		return x + y
 	}
-	return x + y
 }
 
 // whole calculates with whole numbers; ok is false where the result is none or too large.

@@ -171,25 +171,34 @@ func (c *compiler) conditional(n *ast.ConditionalNode) typed {
 	}}
 }
 
-// flag compiles an expression that must be true or false. Its value is true, false or nil.
-func (c *compiler) flag(n ast.Node) eval {
-	t := c.expr(n)
-	switch t.shape.kind {
-	case KindFlag:
+// flag compiles an expression that must be true or false, textual one that must be text. An
+// expression of the payload is checked when it has a value.
+func (c *compiler) flag(n ast.Node) eval { return c.wanted(n, KindFlag) }
+
+func (c *compiler) textual(n ast.Node) eval { return c.wanted(n, KindText) }
+
+func (c *compiler) wanted(n ast.Node, kind Kind) eval {
+	t, text := c.expr(n), describe(n)
+	if t.shape.kind == kind {
 		return t.eval
-	case KindAny:
-		text := describe(n)
-		return func(s *Scope) any {
-			switch v := t.eval(s).(type) {
-			case nil, bool:
-				return v
-			default:
-				return s.fail(text + " is " + wordsFor(v) + ", not true or false")
-			}
-		}
-	default:
-		c.textAsFlag = c.textAsFlag || t.shape.kind == KindText
-		c.report(n, asCondition(n, t.shape), "%s is %s, not true or false", describe(n), t.shape.words())
-		return unknown.eval
 	}
+	if t.shape.kind == KindAny {
+		return func(s *Scope) any {
+			v := t.eval(s)
+			if v == nil || kindOf(v) == kind {
+				return v
+			}
+			return s.fail(text + " is " + wordsFor(v) + ", not " + kind.words())
+		}
+	}
+	hint := ""
+	switch {
+	case kind == KindFlag:
+		hint = asCondition(text, t.shape.kind)
+		c.textAsFlag = c.textAsFlag || t.shape.kind == KindText
+	case t.shape.number():
+		hint = fmt.Sprintf("text(%s) is its digits", text)
+	}
+	c.report(n, hint, "%s is %s, not %s", text, t.shape.words(), kind.words())
+	return unknown.eval
 }

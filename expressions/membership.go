@@ -11,32 +11,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// textual compiles an expression that must be text; its value is a string or nil.
-func (c *compiler) textual(n ast.Node) eval {
-	t := c.expr(n)
-	switch t.shape.kind {
-	case KindText:
-		return t.eval
-	case KindAny:
-		text := describe(n)
-		return func(s *Scope) any {
-			switch v := t.eval(s).(type) {
-			case nil, string:
-				return v
-			default:
-				return s.fail(text + " is " + wordsFor(v) + ", not text")
-			}
-		}
-	default:
-		hint := ""
-		if t.shape.number() {
-			hint = fmt.Sprintf("text(%s) is its digits", describe(n))
-		}
-		c.report(n, hint, "%s is %s, not text", describe(n), t.shape.words())
-		return unknown.eval
-	}
-}
-
 // contains is "text contains text" or "list contains entry".
 func (c *compiler) contains(container, member ast.Node) typed {
 	in, what := c.expr(container), c.expr(member)
@@ -152,18 +126,13 @@ func has(s *Scope, in, member any, text string) any {
 		if !in.IsArray() {
 			break
 		}
-		found := any(false)
-		rawElements(in, func(one any) bool {
-			switch {
-			case !s.spend(1):
-				found = nil
-			case one != nil && same(one, member):
-				found = true
-			default:
-				return true
-			}
-			return false
-		})
+		found := false
+		if !each(s, in, func(one any) bool {
+			found = one != nil && same(one, member)
+			return !found
+		}) && !found {
+			return nil
+		}
 		return found
 	}
 	return s.fail(text + " is " + wordsFor(in) + ", neither text nor a list")

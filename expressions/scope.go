@@ -1,7 +1,6 @@
 package expressions
 
 import (
-	"reflect"
 	"sync"
 	"time"
 
@@ -115,18 +114,18 @@ type root struct {
 
 // roots are all of them. "customer" is the contact under the name that shops use.
 var roots = map[string]root{
-	"event":    {objectShape(reflect.TypeFor[eventFacts]()), func(s *Scope) any { return &s.facts }},
+	"event":    {objectShape[eventFacts]("the event"), func(s *Scope) any { return &s.facts }},
 	"contact":  {contactShape, func(s *Scope) any { return &s.event.Contact }},
 	"customer": {contactShape, func(s *Scope) any { return &s.event.Contact }},
-	"cart":     {objectShape(reflect.TypeFor[nudgewire.Cart]()), func(s *Scope) any { return &s.event.Cart }},
-	"order":    {objectShape(reflect.TypeFor[nudgewire.Order]()), func(s *Scope) any { return &s.event.Order }},
-	"deal":     {objectShape(reflect.TypeFor[nudgewire.Deal]()), func(s *Scope) any { return &s.event.Deal }},
-	"form":     {objectShape(reflect.TypeFor[nudgewire.Form]()), func(s *Scope) any { return &s.event.Form }},
+	"cart":     {objectShape[nudgewire.Cart]("a cart"), func(s *Scope) any { return &s.event.Cart }},
+	"order":    {objectShape[nudgewire.Order]("an order"), func(s *Scope) any { return &s.event.Order }},
+	"deal":     {objectShape[nudgewire.Deal]("a deal"), func(s *Scope) any { return &s.event.Deal }},
+	"form":     {objectShape[nudgewire.Form]("a form"), func(s *Scope) any { return &s.event.Form }},
 	"raw":      {anyShape, func(s *Scope) any { return rawValue(s.payload()) }},
 	"now":      {timeShape, func(s *Scope) any { return s.now }},
 }
 
-var contactShape = objectShape(reflect.TypeFor[nudgewire.Contact]())
+var contactShape = objectShape[nudgewire.Contact]("a contact")
 
 // rootNames are the names in the order in which advice lists them.
 var rootNames = []string{"event", "contact", "customer", "cart", "order", "deal", "form", "raw", "now"}

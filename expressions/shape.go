@@ -85,21 +85,11 @@ func (s *shape) names() []string {
 	return slices.Sorted(maps.Keys(s.fields))
 }
 
-// nouns are the structs that expressions may look into, with the words for each.
-var nouns = map[reflect.Type]string{
-	reflect.TypeFor[eventFacts]():        "the event",
-	reflect.TypeFor[nudgewire.Contact](): "a contact",
-	reflect.TypeFor[nudgewire.Cart]():    "a cart",
-	reflect.TypeFor[nudgewire.Order]():   "an order",
-	reflect.TypeFor[nudgewire.Deal]():    "a deal",
-	reflect.TypeFor[nudgewire.Form]():    "a form",
-	reflect.TypeFor[nudgewire.Item]():    "an item",
-}
-
 // objectShape reads the `expr:"name"` tags of a noun: the nouns themselves say what
 // expressions may call them, so a field added there is known here.
-func objectShape(t reflect.Type) *shape {
-	s := &shape{kind: KindObject, noun: nouns[t], fields: map[string]field{}}
+func objectShape[T any](noun string) *shape {
+	t := reflect.TypeFor[T]()
+	s := &shape{kind: KindObject, noun: noun, fields: map[string]field{}}
 	for i := range t.NumField() {
 		name := t.Field(i).Tag.Get("expr")
 		if name == "" || name == "-" {
@@ -137,7 +127,7 @@ func fieldOf(f reflect.StructField) field {
 	case reflect.TypeFor[nudgewire.Tags]():
 		return field{shape: &shape{kind: KindList, elem: textShape, tags: true}, read: reader[nudgewire.Tags](i)}
 	case reflect.TypeFor[[]nudgewire.Item]():
-		return field{shape: listOf(objectShape(reflect.TypeFor[nudgewire.Item]())), read: reader[[]nudgewire.Item](i)}
+		return field{shape: listOf(objectShape[nudgewire.Item]("an item")), read: reader[[]nudgewire.Item](i)}
 	case reflect.TypeFor[map[string]string]():
 		return field{shape: &shape{kind: KindTable, elem: textShape}, read: reader[map[string]string](i)}
 	default:
