@@ -27,7 +27,7 @@ func runLen(_ *Scope, a []any) any {
 	}
 }
 
-// runNumber reads text as a number. An empty text is a number that was not told.
+// runNumber reads text as a number. An empty text is no number.
 func runNumber(s *Scope, a []any) any {
 	text, ok := a[0].(string)
 	if !ok {

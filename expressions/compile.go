@@ -40,7 +40,7 @@ type typed struct {
 	looped bool  // path begins at a loop's element, so it has no value outside
 }
 
-// unknown stands for an expression that was already reported: no second fault follows.
+// unknown is an expression that was already reported: no second fault follows.
 var unknown = typed{shape: anyShape, eval: func(*Scope) any { return nil }}
 
 // compileText parses and checks an expression over an event, or over a row where its columns are
@@ -134,7 +134,7 @@ func (c *compiler) array(n *ast.ArrayNode) typed {
 	for i, one := range n.Nodes {
 		t := c.expr(one)
 		if !t.shape.scalar() {
-			c.report(one, "", "%s is %s and cannot stand in a list", describe(one), t.shape.words())
+			c.report(one, "", "%s is %s and cannot be in a list", describe(one), t.shape.words())
 		}
 		if elem = t.shape; i > 0 {
 			elem = anyShape

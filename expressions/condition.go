@@ -39,7 +39,7 @@ func (c *Condition) Evaluate(s *Scope) nudgewire.Clause {
 	return result
 }
 
-// values are what names are, as a decision keeps them; objects are left out.
+// values are what the names stood for, as a decision keeps them; objects are not kept.
 func (s *Scope) values(paths []*path) []nudgewire.Value {
 	if len(paths) == 0 {
 		return nil

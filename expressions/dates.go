@@ -56,7 +56,7 @@ var dateWords = []struct{ pattern, layout string }{
 const defaultDate = "D MMM YYYY"
 
 // formatDate writes t by a pattern such as "dddd D MMMM, HH:mm". A word that is not made of
-// those parts stands for itself ("at", "Uhr"), and so does text in [brackets].
+// those parts is written as it is ("at", "Uhr"), and so does text in [brackets].
 func formatDate(t time.Time, pattern string) string {
 	var b strings.Builder
 	for pattern != "" {
@@ -97,7 +97,7 @@ next:
 	return b.String()
 }
 
-// checkDate finds patterns of other languages: they would be printed as they stand.
+// checkDate finds patterns of other languages: they would be printed unchanged.
 func checkDate(c *compiler, args []ast.Node) {
 	if len(args) < 2 {
 		return
@@ -107,7 +107,7 @@ func checkDate(c *compiler, args []ast.Node) {
 		return
 	}
 	wrong := func(part string) {
-		c.report(pattern, `write "DD.MM.YYYY": D day, M month, Y year, HH:mm time; other text stands in [brackets]`, "%q is no part of a date", part)
+		c.report(pattern, `write "DD.MM.YYYY": D day, M month, Y year, HH:mm time; other text goes into [brackets]`, "%q is no part of a date", part)
 	}
 	if i := strings.IndexByte(pattern.Value, '%'); i >= 0 && i+1 < len(pattern.Value) && unicode.IsLetter(rune(pattern.Value[i+1])) {
 		wrong(pattern.Value[i : i+2])

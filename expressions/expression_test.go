@@ -208,8 +208,8 @@ func TestConditionsThatCannotBeMeant(t *testing.T) {
 		{`cart.total > £50`, `"£" means nothing here`, "amounts are written without a currency; cart.currency is its own name", 13},
 		{`cart.total > 1,000`, `"," does not fit here`, `numbers are written without commas; several conditions are several lines, or joined by "and"`, 14},
 		{`{{ cart.total }} > 5`, "{{ }} does not belong here", "an expression is written without it; templates alone have it", 0},
-		{`customer.language | default: "en" == "de"`, `"| default:" stands only inside {{ }}`, `write (customer.language ?? "en")`, 27},
-		{`raw.code ?? "x" == "0123"`, `"??" stands beside another operator without brackets`, `write (customer.language ?? "en") == "de"`, 16},
+		{`customer.language | default: "en" == "de"`, `"| default:" belongs inside {{ }}`, `write (customer.language ?? "en")`, 27},
+		{`raw.code ?? "x" == "0123"`, `"??" beside another operator needs brackets`, `write (customer.language ?? "en") == "de"`, 16},
 		{`customer.tags + 1 > 2`, `customer.tags is a list and 1 is a number: "+" does not work on them`, "", 0},
 		{`sum(cart.items, .title) > 2`, "sum adds numbers, and this is text", "write sum(cart.items, .quantity)", 0},
 		{`any(cart.items)`, "a list and what to ask of each entry are expected", "as in any(cart.items, .price > 100)", 14},
@@ -224,7 +224,7 @@ func TestConditionsThatCannotBeMeant(t *testing.T) {
 		{`cart.items[cart.id].title == "x"`, "cart.id is text, not the number of an entry", "", 11},
 		{`form.answers[5 + 1] == "x"`, "5 + 1 is an amount, not text", "", 13},
 		{`cart[cart.id] == "x"`, "cart is a cart and has no entries", "", 0},
-		{`[cart, 1] contains 1`, "cart is a cart and cannot stand in a list", "", 1},
+		{`[cart, 1] contains 1`, "cart is a cart and cannot be in a list", "", 1},
 		{`customer.name[0:2] == "An"`, "a part of a list or text, [from:to], cannot be taken here", "", 0},
 		{`#index > 5`, `"#" does not fit here`, "", 0},
 		{`len == 5`, `unknown name "len"`, "it is a function: write len(…)", 0},
@@ -324,7 +324,7 @@ func TestValuesPrintWithAllTheirDigits(t *testing.T) {
 	}
 }
 
-const datePatternHint = `write "DD.MM.YYYY": D day, M month, Y year, HH:mm time; other text stands in [brackets]`
+const datePatternHint = `write "DD.MM.YYYY": D day, M month, Y year, HH:mm time; other text goes into [brackets]`
 
 func TestTemplatesThatCannotBeMeant(t *testing.T) {
 	tests := []struct {
@@ -347,7 +347,7 @@ func TestTemplatesThatCannotBeMeant(t *testing.T) {
 		{`{{ customer.name | default "there" }}`, "| default is not understood here", `write a colon: | default: "there"`, 17},
 		{`{{ if customer.name }}x{{ end }}`, `there is no "if"`, `write one value for each case: {{ customer.language == "de" ? "Hallo" : "Hello" }}`, 3},
 		{`{{#if customer.name}}x{{/if}}`, `there is no "if"`, `write one value for each case: {{ customer.language == "de" ? "Hallo" : "Hello" }}`, 3},
-		{`{{ customer.first_name or "there" }}`, `"or" joins conditions, not texts`, `for a text that stands in write | default: "there"`, 2},
+		{`{{ customer.first_name or "there" }}`, `"or" joins conditions, not texts`, `for a text in its place write | default: "there"`, 2},
 		{`{{ customer.name | uper() }}`, `unknown function "uper"`, `did you mean "upper"?`, 19},
 	}
 	for _, tt := range tests {

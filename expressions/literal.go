@@ -14,8 +14,8 @@ type literal struct {
 }
 
 // hideDurations finds the durations in an expression and covers each with an identifier of
-// the same length, because the parser knows no durations. Nothing moves, so every place the
-// parser reports is right as it stands; parse puts the texts back into the tree.
+// the same length, because the parser knows no durations. Nothing moves, so every
+// position that the parser reports stays right; parse puts the texts back into the tree.
 //
 // Only what could not be anything else is taken: digits and a unit that stand alone, outside
 // quotes and comments. The result is text unchanged where there is none.
@@ -66,7 +66,7 @@ func skipQuoted(text string, i int) int {
 		return after("*/", i+2)
 	case quote == '/':
 		return i + 1
-	case quote == '`': // a doubled ` inside is read as two texts, which end at the same place
+	case quote == '`': // a doubled ` inside is read as two texts, which end at the same position
 		return after("`", i+1)
 	default:
 		for j := i + 1; j < len(text); j++ {

@@ -28,7 +28,7 @@ type path struct {
 }
 
 func (c *compiler) name(n *ast.IdentifierNode) typed {
-	if n.Value != "" && digit(n.Value[0]) { // put there by uncover
+	if n.Value != "" && digit(n.Value[0]) { // a duration, from uncover
 		d, err := units.ParseDuration(n.Value)
 		if err != nil {
 			return c.report(n, "", "%v", err)
@@ -79,7 +79,7 @@ func ownerOf(name string) string {
 	return ""
 }
 
-// element is "#", the entry that the innermost loop stands at, or "#index".
+// element is "#", the present entry of the innermost loop, or "#index".
 func (c *compiler) element(n *ast.PointerNode) typed {
 	if len(c.elems) == 0 || n.Name != "" {
 		return c.report(n, "", "%q is not known here", "#"+n.Name)

@@ -21,8 +21,8 @@ type RowText struct {
 	names  *rowNames
 }
 
-// A rowPart is a part of the text. whole is what stands in the brackets where that may be a
-// column's whole name, such as First Name or e-mail; Bind tries it before the expression.
+// A rowPart is a part of the text. whole is what is in the brackets where that may be a column's
+// whole name, such as First Name or e-mail; Bind tries it before the expression.
 type rowPart struct {
 	part
 	whole    string
@@ -102,7 +102,7 @@ func CompileRow(text string) (*RowText, []Fault) {
 	return r, append(faults, found...)
 }
 
-// Bind looks the names up: find gives a column's place by its name, or an error in words. facts
+// Bind looks the names up: find gives a column's index by its name, or an error in words. facts
 // are the values that are the same for all rows, by their whole names: "run.date".
 func (r *RowText) Bind(find func(name string) (int, error), facts map[string]string) (*RowFiller, error) {
 	f := &RowFiller{row: boundRow{facts: facts}, source: r.source}
@@ -152,7 +152,7 @@ func (r *RowText) replaced(f *RowFiller, name string) bool {
 // A boundRow is a row as expressions see it.
 type boundRow struct {
 	cells []string
-	at    []int // of each slot
+	at    []int // the column of each slot
 	facts map[string]string
 }
 
@@ -177,7 +177,7 @@ type RowFiller struct {
 	now    time.Time
 }
 
-// noEvent stands where expressions look for the event's zone.
+// noEvent is the event of a row: expressions ask it for the contact's zone.
 var noEvent = &nudgewire.Event{}
 
 // Fill gives the text; trouble is why the row has none, as the end of a sentence that begins

@@ -29,7 +29,7 @@ type Scope struct {
 
 	raw     gjson.Result // of the payload, parsed when first asked for
 	rawRead bool
-	here    []any     // the elements that the loops around us stand at, outermost first
+	here    []any     // the present elements of the loops around us, outermost first
 	row     *boundRow // for the text of a list's row; nil for an event's
 
 	budget

@@ -114,7 +114,7 @@ func syntaxFault(text string, err error) *Fault {
 	case isToken && word == ">" && strings.HasSuffix(text[:f.Offset], "<"):
 		f.Offset, f.Msg, f.Hint = f.Offset-1, `"<>" is not understood here`, `write "!="`
 	case isToken && word == ":" && strings.HasSuffix(strings.TrimRight(text[:f.Offset], " "), "default"):
-		f.Msg, f.Hint = `"| default:" stands only inside {{ }}`, `write (customer.language ?? "en")`
+		f.Msg, f.Hint = `"| default:" belongs inside {{ }}`, `write (customer.language ?? "en")`
 	case isToken && word == ",":
 		f.Msg, f.Hint = `"," does not fit here`, "numbers are written without commas; several conditions are several lines, or joined by \"and\""
 	case isToken && kind == "Identifier" && strings.ToLower(word) != word && keyword(strings.ToLower(word)):
@@ -134,7 +134,7 @@ func syntaxFault(text string, err error) *Fault {
 	case strings.HasPrefix(e.Message, "expected at least"):
 		f.Msg, f.Hint = "a list and what to ask of each entry are expected", "as in any(cart.items, .price > 100)"
 	case strings.Contains(e.Message, "coalesce expressions"):
-		f.Msg, f.Hint = `"??" stands beside another operator without brackets`, `write (customer.language ?? "en") == "de"`
+		f.Msg, f.Hint = `"??" beside another operator needs brackets`, `write (customer.language ?? "en") == "de"`
 	case strings.HasPrefix(e.Message, "unrecognized character"):
 		r, _ := utf8.DecodeRuneInString(text[min(f.Offset, len(text)):])
 		f.Msg = fmt.Sprintf("%q means nothing here", string(r))

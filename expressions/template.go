@@ -8,7 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
-// MaxVariable is how many characters of one variable are sent. The messaging network cuts or refuses
+// MaxVariable is how many characters of one variable are sent. The messaging network cuts or rejects
 // longer ones.
 const MaxVariable = 1024
 
@@ -19,7 +19,7 @@ type Template struct {
 	parts  []part
 }
 
-// A part is text, or a value with what stands in for it.
+// A part is text, or a value with its default.
 type part struct {
 	text     string
 	value    eval // nil for text
@@ -75,7 +75,7 @@ func closing(text string, from int) int {
 	return outside(text, from, "{", "}", func(at, depth int) bool { return depth == 0 && strings.HasPrefix(text[at:], "}}") })
 }
 
-// pipe is where a single | stands outside quotes and brackets, at from or behind it; -1 for nowhere.
+// pipe is where a single | is outside quotes and brackets, at from or behind it; -1 for nowhere.
 func pipe(text string, from int) int {
 	return outside(text, 0, "([{", ")]}", func(at, depth int) bool {
 		double := strings.HasPrefix(text[at:], "||") || at > 0 && text[at-1] == '|'
@@ -105,7 +105,7 @@ func outside(text string, from int, open, shut string, wanted func(at, depth int
 	return -1
 }
 
-// compileValue reads what stands between the brackets: expression | default: expression.
+// compileValue reads what is between the brackets: expression | default: expression.
 func compileValue(text string, row *rowNames) (part, []Fault) {
 	var p part
 	main, rest, found := cutDefault(text)
@@ -122,7 +122,7 @@ func compileValue(text string, row *rowNames) (part, []Fault) {
 	value, c := compileText(main, row)
 	faults := c.faults
 	if c.textAsFlag && (strings.Contains(main, " or ") || strings.Contains(main, "||")) {
-		faults = []Fault{{0, `"or" joins conditions, not texts`, `for a text that stands in write | default: "there"`}}
+		faults = []Fault{{0, `"or" joins conditions, not texts`, `for a text in its place write | default: "there"`}}
 	}
 	faults = append(faults, printable(main, value)...)
 	p.value = value.eval
@@ -154,7 +154,7 @@ func cutDefault(text string) (main, fallback string, found bool) {
 	return text, "", false
 }
 
-// foreign is what of another template language stands in an expression: a block, or a filter.
+// foreign reports what belongs to another template language: a block, or a filter.
 func foreign(text string) *Fault {
 	word, _, _ := strings.Cut(strings.TrimLeft(text, " \t\r\n%#/"), " ")
 	switch word = strings.TrimSpace(word); word {

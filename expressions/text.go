@@ -12,7 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// print is a value as it stands in a message: amounts with all their digits, times in the
+// print is a value as a message has it: amounts with all their digits, times in the
 // contact's zone ("27 Nov 2026 09:30"), lists and objects as nothing.
 func (s *Scope) print(v any) string {
 	switch v := v.(type) {

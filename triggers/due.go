@@ -71,14 +71,14 @@ func arrival(e *nudgewire.Event, now time.Time) time.Time {
 // never; trouble is why there is no such time.
 //
 // A length of time counts from the moment when the fact happened, because that is what "45
-// minutes after the cart" means to a customer: a webhook that arrives ten minutes late, or
-// again, shortens the wait instead of moving it. It never falls due before the event reached us, since
-// expiry counts from there and a late webhook is not the message's fault; max_age is the
-// rule for events that are too old.
+// minutes after the cart" means to a customer: a webhook that arrives ten minutes late, or twice,
+// shortens the wait instead of moving it. It never falls due before the event reached us: expiry
+// counts from there, and a late webhook must not make the message expire. max_age is the rule for
+// events that are too old.
 //
-// A moment that an expression gives is a promise about the wall clock ("two hours before the
-// cart expires"), so expiry counts from that moment itself: past it by more than
-// "expires", the message is refused.
+// A moment that an expression gives is a promise about the wall clock ("two hours before the cart
+// expires"), so expiry counts from that moment: past it by more than "expires", the event is
+// skipped.
 func (r *rule) due(e *nudgewire.Event, s *expressions.Scope, now time.Time) (at, expires time.Time, trouble string) {
 	reached := arrival(e, now)
 	switch {

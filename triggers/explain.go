@@ -14,7 +14,7 @@ import (
 //
 //	✓ cart.total >= 50 (cart.total = 79.90)
 //	✗ customer.accepts_marketing (false)
-//	→ refused: customer.accepts_marketing does not hold (false)
+//	→ skipped: customer.accepts_marketing does not hold (false)
 func Explain(d nudgewire.Decision) []string {
 	lines := make([]string, 0, len(d.Clauses)+1)
 	for _, c := range d.Clauses {
@@ -67,11 +67,11 @@ func (s *Set) Silent(connector, kind string) []Silence {
 	var found []Silence
 	e := ref{connector, kind}
 	for _, r := range s.rules {
-		hears := matchesAny(r.on, e) || matchesAny(r.cancelOn, e)
+		listens := matchesAny(r.on, e) || matchesAny(r.cancelOn, e)
 		switch {
-		case hears && r.Mode == Off:
+		case listens && r.Mode == Off:
 			found = append(found, Silence{r.Name, "mode: off"})
-		case !hears:
+		case !listens:
 			found = append(found, Silence{r.Name, "listens to " + strings.Join(r.On, ", ") + endedBy(r)})
 		}
 	}

@@ -12,9 +12,8 @@ import (
 
 // Match holds the event against every rule that listens to it. Each leaves at least one proposal,
 // in the order of the config: Planned with the dispatch as it would be stored, Cancelling,
-// Shadowed, or Refused with the reason. A rule that both cancels and plans on an event
-// cancels first. The event must not change afterwards: the plan holds a copy that shares its
-// slices.
+// Shadowed, or Skipped with the reason. A rule that both cancels and plans on an event
+// cancels first. The event must not change afterwards: the plan has a copy that shares its slices.
 func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 	plan := nudgewire.Plan{Event: *e}
 	listening, ok := s.exact[ref{e.Connector, e.Kind}]
@@ -34,15 +33,15 @@ func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 		}
 		if l.plans {
 			w := m.plan(l.rule)
-			plan.Forgets = plan.Forgets || l.forget && held(w.Decision.Clauses)
+			plan.Forgets = plan.Forgets || l.forget && allHold(w.Decision.Clauses)
 			plan.Proposals = append(plan.Proposals, withUnread(w, e))
 		}
 	}
 	return plan
 }
 
-// held reports whether all conditions did. They stop at the first that does not.
-func held(met []nudgewire.Clause) bool { return len(met) == 0 || met[len(met)-1].Held }
+// allHold reports whether all conditions hold. They stop at the first that does not.
+func allHold(met []nudgewire.Clause) bool { return len(met) == 0 || met[len(met)-1].Held }
 
 // A matching is one event on its way through the rules.
 type matching struct {
@@ -62,28 +61,27 @@ func (m *matching) proposal(r *rule) nudgewire.Proposal {
 	}
 }
 
-// withUnread says in a decision what of the event nobody can read: an amount that is none is the
-// reason why a condition saw nothing.
+// withUnread adds to the reason what of the event cannot be read: an amount that is no amount is
+// why a condition saw nothing.
 func withUnread(w nudgewire.Proposal, e *nudgewire.Event) nudgewire.Proposal {
 	if len(e.Unread) == 0 {
 		return w
 	}
-	said := strings.Join(e.Unread, "; ")
+	reasons := e.Unread
 	if w.Decision.Reason != "" {
-		said = w.Decision.Reason + "; " + said
+		reasons = append([]string{w.Decision.Reason}, e.Unread...)
 	}
-	w.Decision.Reason = said
+	w.Decision.Reason = strings.Join(reasons, "; ")
 	return w
 }
 
-func refused(w nudgewire.Proposal, reason string) nudgewire.Proposal {
+func skipped(w nudgewire.Proposal, reason string) nudgewire.Proposal {
 	w.Decision.Outcome, w.Decision.Reason = nudgewire.Skipped, reason
 	return w
 }
 
-// plan is what the rule wants because of the event. The tests come in the order in which
-// they speak to the reader: is it about this event at all (if), is it too old, is there somebody to
-// send to, when, what.
+// plan is what the rule proposes because of the event. The checks come in the order that explains
+// most: do the conditions hold, is the event too old, is there a phone, when, what.
 func (m *matching) plan(r *rule) nudgewire.Proposal {
 	e, w := m.event, m.proposal(r)
 	if len(r.clauses) > 0 {
@@ -93,33 +91,33 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 		met := c.Evaluate(m.scope)
 		w.Decision.Clauses = append(w.Decision.Clauses, met)
 		if !met.Held {
-			return refused(w, saysNo(met))
+			return skipped(w, whyNot(met))
 		}
 	}
 	if age := m.now.Sub(happened(e)); r.maxAge > 0 && age > r.maxAge {
-		return refused(w, fmt.Sprintf("the event is %s old; max_age is %s", units.About(age), units.About(r.maxAge)))
+		return skipped(w, fmt.Sprintf("the event is %s old; max_age is %s", units.About(age), units.About(r.maxAge)))
 	}
 	if e.Contact.Phone == "" {
-		return refused(w, noPhone(e))
+		return skipped(w, noPhone(e))
 	}
 	key, trouble := m.keyFor(r, familyOf(e.Kind))
 	if trouble != "" {
-		return refused(w, trouble)
+		return skipped(w, trouble)
 	}
 	w.Correlation.Key, w.Decision.Key = key, key
 	if w.Cooldown.Mode == "" {
 		w.Cooldown.Mode = nudgewire.CooldownOnce
-		if key == "" { // by phone: its next event is another matter
+		if key == "" { // by phone: the next event is another cart or order
 			w.Cooldown.Mode = nudgewire.CooldownNone
 		}
 	}
 	due, expires, trouble := r.due(e, m.scope, m.now)
 	if trouble != "" {
-		return refused(w, trouble)
+		return skipped(w, trouble)
 	}
 	send, trouble := r.send.fill(m.scope)
 	if trouble != "" {
-		return refused(w, trouble)
+		return skipped(w, trouble)
 	}
 	send.Forget = r.forget
 	w.Dispatch = nudgewire.Dispatch{
@@ -142,17 +140,17 @@ func noPhone(e *nudgewire.Event) string {
 	return "the event names no phone"
 }
 
-// saysNo is a failed clause as the reason of a refusal.
-func saysNo(c nudgewire.Clause) string {
+// whyNot is a failed clause as the reason to skip.
+func whyNot(c nudgewire.Clause) string {
 	if c.Error != "" {
 		return "cannot tell whether " + c.Text + ": " + c.Error
 	}
 	return c.Text + " does not hold" + valueWords(c)
 }
 
-// cancel appends what the rule wants ended because of the event: one proposal for each key it may
-// have, which is one unless "on" names several sorts of event. An event that the rule also
-// plans on is not remembered, or it would end the very dispatch that it queues.
+// cancel appends what the rule cancels because of the event: one proposal for each key it may have,
+// which is one unless "on" names several sorts of event. An event that the rule also plans on is
+// not remembered, or it would cancel the dispatch that it queues itself.
 func (m *matching) cancel(proposals []nudgewire.Proposal, l listener) []nudgewire.Proposal {
 	r, w := l.rule, m.proposal(l.rule)
 	w.Decision.Outcome = nudgewire.Cancelling
@@ -176,17 +174,17 @@ func (m *matching) cancel(proposals []nudgewire.Proposal, l listener) []nudgewir
 		return proposals
 	}
 	if w.Correlation.Phone == "" {
-		return append(proposals, refused(w, "cancels nothing: neither key nor phone"))
+		return append(proposals, skipped(w, "cancels nothing: neither key nor phone"))
 	}
 	return append(proposals, w)
 }
 
-// maxKey bounds what a sender can make the ledger index.
+// maxKey bounds the key, in bytes: the store indexes it, and it may come from a stranger.
 const maxKey = 255
 
-// keyFor is the key of the event's correlation key: what the rule's expression gives, or the identifier
-// of the family. It is "" where the correlation key goes by phone. Where "on" names several families, the
-// family is part of the key, so that order 17 is not cart 17.
+// keyFor is the event's correlation key: what the rule's expression gives, or the identifier of the
+// family. It is "" where the phone takes its place. Where "on" names several families, the family
+// is part of the key, so that order 17 is not cart 17.
 func (m *matching) keyFor(r *rule, family string) (key, trouble string) {
 	if r.key != nil {
 		key = strings.TrimSpace(r.key.Text(m.scope))
@@ -211,8 +209,8 @@ func familyOf(kind string) string {
 	return family
 }
 
-// familiesOf are those that a rule listening so may keep keys of, in a fixed order; at least
-// one, so that everything has a place to look at.
+// familiesOf are those that a rule with these patterns may have keys of, in a fixed order; one, "",
+// where there are none.
 func familiesOf(on []pattern) []string {
 	var found []string
 	for _, f := range families {

@@ -83,7 +83,7 @@ func TestWhatATriggerAnswers(t *testing.T) {
 			event: func(e *nudgewire.Event) { e.Contact.AcceptsMarketing = false },
 			want:  "skipped: customer.accepts_marketing does not hold (false)",
 		},
-		"a condition that cannot be told refuses": {
+		"a condition that cannot be told skips": {
 			rule: func(r *Rule) { r.If = []string{"raw.points > 5"} },
 			want: "skipped: cannot tell whether raw.points > 5: raw.points is missing",
 		},
@@ -101,11 +101,11 @@ func TestWhatATriggerAnswers(t *testing.T) {
 			event: func(e *nudgewire.Event) { e.OccurredAt = noon.Add(-73 * time.Hour) },
 			want:  "skipped: the event is 3d1h old; max_age is 3d",
 		},
-		"a variable that comes out empty refuses": {
+		"a variable that comes out empty skips": {
 			event: func(e *nudgewire.Event) { e.Cart.Items = nil },
 			want:  "skipped cart-1: variable 2 is empty: {{ cart.items[0].title }} (cart.items[0] is missing: cart.items has 0 entries); give it a default",
 		},
-		"a text that is not told and has no default refuses": {
+		"a text that is not told and has no default skips": {
 			event: func(e *nudgewire.Event) { e.Cart.URL = " " },
 			want:  "skipped cart-1: variable 3 is empty: {{ cart.url }}; give it a default",
 		},
@@ -113,11 +113,11 @@ func TestWhatATriggerAnswers(t *testing.T) {
 			event: func(e *nudgewire.Event) { e.Cart.URL = "https://shop.example/" + strings.Repeat("x", 1100) },
 			want:  "skipped cart-1: variable 3 is 1121 characters long: at most 1024 are sent, and a link cannot be cut",
 		},
-		"a header that is no web address refuses": {
+		"a header that is no web address skips": {
 			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "/mug.jpg" },
 			want:  `skipped cart-1: the header's image: "/mug.jpg" is not an absolute http or https address`,
 		},
-		"a header that cannot be fetched from outside refuses": {
+		"a header that cannot be fetched from outside skips": {
 			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "http://[::1]:8080/mug.jpg" },
 			want:  `skipped cart-1: the header's image: "http://[::1]:8080/mug.jpg" cannot be fetched from outside: its host is not one of the public internet`,
 		},
@@ -175,20 +175,20 @@ func TestWhatATriggerAnswers(t *testing.T) {
 		"a number is a key": {
 			rule: func(r *Rule) { r.Key = "raw.big" }, want: "planned 12345678901234567890",
 		},
-		"a key that would bloat the ledger is refused": {
+		"a key that is too long is skipped": {
 			event: func(e *nudgewire.Event) { e.Cart.ID = strings.Repeat("k", 256) },
 			want:  "skipped: the key is 256 bytes long; at most 255 are kept",
 		},
-		"a moment that is long past is refused": {
+		"a moment that is long past is skipped": {
 			rule: func(r *Rule) { r.Wait = Wait{Until: "cart.expires_at - 20h"} },
 			want: "skipped cart-1: the moment to send, 2026-11-26 22:00:00 UTC, is past by more than 6h (expires)",
 		},
-		"a moment that is missing is refused": {
+		"a moment that is missing is skipped": {
 			rule:  func(r *Rule) { r.Wait = Wait{Until: "cart.expires_at - 2h"} },
 			event: func(e *nudgewire.Event) { e.Cart.ExpiresAt = time.Time{} },
 			want:  "skipped cart-1: wait until cart.expires_at - 2h: cart.expires_at is missing",
 		},
-		"a moment of the payload that is no time is refused": {
+		"a moment of the payload that is no time is skipped": {
 			rule: func(r *Rule) { r.Wait = Wait{Until: "raw.when"} },
 			want: "skipped cart-1: wait until raw.when: it is text, not a time",
 		},

@@ -41,7 +41,7 @@ func TestMatchIsDeterministicAndLeavesTheEventAlone(t *testing.T) {
 				}
 				for _, v := range w.Dispatch.Send.Variables {
 					if v == "" || v != plain.OneLine(v) || utf8.RuneCountInString(v) > expressions.MaxVariable {
-						r.Fatalf("a variable that the network refuses: %q", v)
+						r.Fatalf("a variable that the network rejects: %q", v)
 					}
 				}
 			case nudgewire.Cancelling:
@@ -50,7 +50,7 @@ func TestMatchIsDeterministicAndLeavesTheEventAlone(t *testing.T) {
 				}
 			case nudgewire.Skipped:
 				if w.Decision.Reason == "" {
-					r.Fatal("a refusal without a reason")
+					r.Fatal("skipped without a reason")
 				}
 			default:
 				r.Fatalf("outcome %q of a match", w.Decision.Outcome)

@@ -18,10 +18,10 @@ type Rule struct {
 	On             []string           `yaml:"on" doc:"Events that may queue a message: connector.kind, *.kind, connector.*, or a list of these." example:"shopify.cart.updated"`
 	If             []string           `yaml:"if" doc:"Conditions; all of them have to hold." example:"cart.total >= 50"`
 	Wait           Wait               `yaml:"wait" doc:"How long after the event to send: a duration, {until: a time of day} or {until: an expression that gives a time}." example:"45m"`
-	CancelOn       []string           `yaml:"cancel_on" doc:"Events that end what waits for the same key, also when they arrive first." example:"shopify.order.created"`
-	Key            string             `yaml:"key" doc:"What makes two events the same correlation key. Default: the identifier of the cart, order, deal or form that the event is about, else the phone." example:"cart.id"`
-	OnRepeat       OnRepeat           `yaml:"on_repeat" doc:"What a second event of a correlation key does while the first one's message waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}." example:"restart"`
-	Cooldown       Cooldown           `yaml:"cooldown" doc:"When a correlation key that got its message may get another: once, always, or a cooldown. Default: once by key, always by phone." example:"3d"`
+	CancelOn       []string           `yaml:"cancel_on" doc:"Events that cancel what waits for the same key, also when they arrive first." example:"shopify.order.created"`
+	Key            string             `yaml:"key" doc:"What two events have in common that are about the same cart or order: the correlation key. Default: the identifier of the cart, order, deal or form that the event is about, else the phone." example:"cart.id"`
+	OnRepeat       OnRepeat           `yaml:"on_repeat" doc:"What a second event with the same key does while the message of the first one waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}." example:"restart"`
+	Cooldown       Cooldown           `yaml:"cooldown" doc:"How long after its message the same key gets no other: once (it never does), none, or a duration. Default: once; none where the key is the phone." example:"3d"`
 	Expires        Lifetime           `yaml:"expires" doc:"Past due by more than this, a message is dropped; off for never. Default: 24h, for authentication 10m." example:"6h"`
 	MaxAge         Lifetime           `yaml:"max_age" doc:"An event that happened longer ago than this sends nothing. Default: off." example:"72h"`
 	RememberCancel units.Duration     `yaml:"remember_cancel" doc:"How long a cancelling event is remembered, for those that arrive after it. Default: 24h." example:"48h"`

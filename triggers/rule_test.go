@@ -54,7 +54,7 @@ send:
 		t.Errorf("rule (-want +got):\n%s", diff)
 	}
 	if got.RememberCancel.D() != 48*time.Hour {
-		t.Errorf("remember is %v", got.RememberCancel)
+		t.Errorf("remember_cancel is %v", got.RememberCancel)
 	}
 }
 
@@ -67,8 +67,8 @@ func TestTheFriendlyFormsOfARule(t *testing.T) {
 		"a plain wait":          {"wait: 45m", func(r Rule) any { return r.Wait }, Wait{For: 45 * time.Minute}},
 		"a time of day":         {`wait: {until: "09:00"}`, func(r Rule) any { return r.Wait }, Wait{Until: "09:00"}},
 		"no wait":               {"wait: 0", func(r Rule) any { return r.Wait }, Wait{}},
-		"again in a word":       {"on_repeat: parallel", func(r Rule) any { return r.OnRepeat.Mode }, nudgewire.Parallel},
-		"again in parts":        {"on_repeat: {mode: ignore}", func(r Rule) any { return r.OnRepeat.Mode }, nudgewire.Ignore},
+		"on_repeat in a word":   {"on_repeat: parallel", func(r Rule) any { return r.OnRepeat.Mode }, nudgewire.Parallel},
+		"on_repeat in parts":    {"on_repeat: {mode: ignore}", func(r Rule) any { return r.OnRepeat.Mode }, nudgewire.Ignore},
 		"once":                  {"cooldown: once", func(r Rule) any { return r.Cooldown.Cooldown }, nudgewire.Cooldown{Mode: nudgewire.CooldownOnce}},
 		"a cooldown of nothing": {"cooldown: 0", func(r Rule) any { return r.Cooldown.Cooldown }, nudgewire.Cooldown{Mode: nudgewire.CooldownNone}},
 		"a single condition":    {"if: order.number == 2", func(r Rule) any { return r.If }, []string{"order.number == 2"}},
@@ -91,16 +91,16 @@ func TestTheFriendlyFormsOfARule(t *testing.T) {
 
 func TestMistakesInARule(t *testing.T) {
 	tests := map[string]struct{ src, want string }{
-		"a time of day as a wait":    {`wait: "09:00"`, `c.yaml:1:7: wait: "09:00" is a time of day, not a duration; to wait for it, write {until: "09:00"}`},
-		"a wait without a unit":      {"wait: 45", `c.yaml:1:7: wait: "45" has no unit; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`},
-		"a wait until nothing":       {"wait: {}", `c.yaml:1:7: wait: does not say until when; write {until: "09:00"}, {until: 'cart.expires_at - 2h'} or a duration`},
-		"a misspelt until":           {"wait: {untl: x}", `c.yaml:1:8: wait.untl: unknown key; did you mean "until"?`},
-		"a misspelt mode of again":   {"on_repeat: restrat", `c.yaml:1:12: on_repeat: "restrat" is not known here; did you mean "restart"?`},
-		"an unknown mode of again":   {"on_repeat: maybe", `c.yaml:1:12: on_repeat: "maybe" is not known here; write restart, ignore, parallel`},
-		"bounds of what is ignored":  {"on_repeat: {mode: ignore, max: 3}", `c.yaml:1:12: on_repeat: max and within bound restarts, and mode is ignore; remove them`},
-		"a cooldown that is no time": {"cooldown: week", `c.yaml:1:11: cooldown: "week" is not known here; write once, none or a duration such as 3d`},
-		"an expires that is none":    {"expires: soon", `c.yaml:1:10: expires: "soon" is not a duration; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`},
-		"a misspelt key":             {"cancel_in: a.b", `c.yaml:1:1: cancel_in: unknown key; did you mean "cancel_on"?`},
+		"a time of day as a wait":      {`wait: "09:00"`, `c.yaml:1:7: wait: "09:00" is a time of day, not a duration; to wait for it, write {until: "09:00"}`},
+		"a wait without a unit":        {"wait: 45", `c.yaml:1:7: wait: "45" has no unit; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`},
+		"a wait until nothing":         {"wait: {}", `c.yaml:1:7: wait: does not say until when; write {until: "09:00"}, {until: 'cart.expires_at - 2h'} or a duration`},
+		"a misspelt until":             {"wait: {untl: x}", `c.yaml:1:8: wait.untl: unknown key; did you mean "until"?`},
+		"a misspelt mode of on_repeat": {"on_repeat: restrat", `c.yaml:1:12: on_repeat: "restrat" is not known here; did you mean "restart"?`},
+		"an unknown mode of on_repeat": {"on_repeat: maybe", `c.yaml:1:12: on_repeat: "maybe" is not known here; write restart, ignore, parallel`},
+		"bounds of what is ignored":    {"on_repeat: {mode: ignore, max: 3}", `c.yaml:1:12: on_repeat: max and within bound restarts, and mode is ignore; remove them`},
+		"a cooldown that is no time":   {"cooldown: week", `c.yaml:1:11: cooldown: "week" is not known here; write once, none or a duration such as 3d`},
+		"an expires that is none":      {"expires: soon", `c.yaml:1:10: expires: "soon" is not a duration; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`},
+		"a misspelt key":               {"cancel_in: a.b", `c.yaml:1:1: cancel_in: unknown key; did you mean "cancel_on"?`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestASlipInAVariableHasItsCure(t *testing.T) {
 		"%name%":                      "a value is written {{ customer.first_name }}",
 		"{% if x %}":                  "a value is written {{ customer.first_name }}",
 		"${cart.url}":                 "for the value write {{ cart.url }}",
-		"":                            "every variable has to say something, or the service refuses the message; write a text or a {{ value }}",
+		"":                            "every variable needs a value, or the service rejects the message; write a text or a {{ value }}",
 		"{{ customer.first_name }}":   "",
 		"50 % off":                    "",
 		"Your order. It is here":      "",

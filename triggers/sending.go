@@ -60,7 +60,7 @@ func (b *builder) send(given Send) sending {
 		path := fmt.Sprintf("send.variables[%d]", i)
 		s.variables = append(s.variables, b.template(path, text))
 		if hint := slip(text); hint != "" {
-			b.warn(path, hint, "%q is sent as it stands", text)
+			b.warn(path, hint, "%q is sent as it is written", text)
 		}
 	}
 	if given.Template == "" && len(ways) > 0 {
@@ -94,7 +94,7 @@ func slip(text string) (hint string) {
 	case strings.Contains(text, "{{"):
 		return ""
 	case strings.TrimSpace(text) == "":
-		return "every variable has to say something, or the service refuses the message; write a text or a {{ value }}"
+		return "every variable needs a value, or the service rejects the message; write a text or a {{ value }}"
 	case foreignMark.MatchString(text) && known, known && dotted && !strings.ContainsAny(name, " \n"):
 		return "for the value write {{ " + name + " }}"
 	case foreignMark.MatchString(text):
@@ -104,7 +104,7 @@ func slip(text string) (hint string) {
 	}
 }
 
-// onlyTemplates reports what belongs to a template and stands beside something else.
+// onlyTemplates reports what belongs to a template and is written beside something else.
 func (b *builder) onlyTemplates(given Send) {
 	for _, p := range []struct {
 		key     string
@@ -149,8 +149,8 @@ func (b *builder) header(s *sending, given Header) {
 	}
 }
 
-// Fetchable is why the messaging service cannot fetch what stands at an address; nil where its text
-// says nothing against it. No name is resolved.
+// Fetchable is why the messaging service cannot fetch an address; nil where its text says nothing
+// against it. No name is resolved.
 func Fetchable(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// Settle decides what becomes of a proposal, now that the facts about its correlation key are known. The
-// store calls it inside the commit that stores the event and carries the answer out as it
-// stands. It is pure; the only time it knows is the proposal's own.
+// Settle decides what becomes of a proposal by what the store knows of its correlation key. The
+// store calls it inside the commit that stores the event, and does what it answers. It is pure; the
+// only time it knows is the proposal's own.
 //
-// For a planned proposal the questions come in this order: was the correlation key cancelled, does a
-// dispatch of it still wait (again), did it get its message already (every). What waits is asked
-// before what was sent, because a waiting dispatch was allowed when it was planned: it is sent
-// in any case, and better with fresh content.
+// For a planned proposal the questions come in this order: was the key cancelled, does a dispatch
+// of it still wait (on_repeat), was one sent already (cooldown). Waiting comes before sent, because
+// a waiting dispatch was allowed when it was planned: it is sent in any case, and better with fresh
+// content.
 func Settle(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 	switch w.Decision.Outcome {
 	case nudgewire.Planned:
@@ -38,20 +38,20 @@ func settlePlanned(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement
 		}
 	}
 	if n := len(f.Waiting); n > 0 && w.OnRepeat.Mode != nudgewire.Parallel {
-		return settleAgain(w, f.Waiting[n-1])
+		return settleRepeat(w, f.Waiting[n-1])
 	}
-	if reason := settleEvery(w, f.Last); reason != "" {
+	if reason := inCooldown(w, f.Last); reason != "" {
 		return nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: reason}
 	}
-	return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: planned(w)}
+	return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: w.Dispatch.Send.What() + " " + dueWords(w.Dispatch.DueAt, w.Decision.At)}
 }
 
-// settleAgain meets a dispatch of the correlation key that still waits.
-func settleAgain(w nudgewire.Proposal, waiting nudgewire.Waiting) nudgewire.Settlement {
+// settleRepeat settles a proposal whose correlation key has a dispatch that still waits.
+func settleRepeat(w nudgewire.Proposal, waiting nudgewire.Waiting) nudgewire.Settlement {
 	if w.OnRepeat.Mode == nudgewire.Ignore {
 		return nudgewire.Settlement{
 			Outcome: nudgewire.Skipped,
-			Reason:  fmt.Sprintf("already waiting (dispatch %d, due %s); again: ignore", waiting.ID, units.Stamp(waiting.DueAt)),
+			Reason:  fmt.Sprintf("already waiting (dispatch %d, due %s); on_repeat: ignore", waiting.ID, units.Stamp(waiting.DueAt)),
 		}
 	}
 	if !waiting.EventAt.IsZero() && w.EventAt.Before(waiting.EventAt) {
@@ -78,15 +78,15 @@ func settleAgain(w nudgewire.Proposal, waiting nudgewire.Waiting) nudgewire.Sett
 	return s
 }
 
-// settleEvery is why a correlation key that got its message gets no other one; "" when it may.
-func settleEvery(w nudgewire.Proposal, last *nudgewire.Sent) string {
+// inCooldown is why a correlation key that got its message gets no other one now; "" when it may.
+func inCooldown(w nudgewire.Proposal, last *nudgewire.Sent) string {
 	if last == nil {
 		return ""
 	}
-	was := fmt.Sprintf("dispatch %d for %s %s at %s", last.ID, correlation(w.Correlation), sentWords(last.State), units.Stamp(last.At))
+	was := fmt.Sprintf("dispatch %d for %s %s at %s", last.ID, correlationWords(w.Correlation), sentWords(last.State), units.Stamp(last.At))
 	switch w.Cooldown.Mode {
 	case nudgewire.CooldownOnce:
-		return was + "; every: once"
+		return was + "; cooldown: once"
 	case nudgewire.CooldownFor:
 		if ends := last.At.Add(w.Cooldown.For); w.Decision.At.Before(ends) {
 			return fmt.Sprintf("%s; cooldown: %s ends %s", was, cooldownWords(w.Cooldown), units.Stamp(ends))
@@ -97,10 +97,10 @@ func settleEvery(w nudgewire.Proposal, last *nudgewire.Sent) string {
 
 func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 	s := nudgewire.Settlement{Outcome: nudgewire.Cancelling, RecordTombstone: w.Forget.After(w.Decision.At)}
-	var ended, spared []string
+	var ended, kept []string
 	for _, one := range f.Waiting {
 		if w.Correlation.Ordered() && one.EventAt.After(w.EventAt) {
-			spared = append(spared, fmt.Sprintf("dispatch %d", one.ID))
+			kept = append(kept, fmt.Sprintf("dispatch %d", one.ID))
 			continue
 		}
 		s.Cancel = append(s.Cancel, one.ID)
@@ -121,11 +121,11 @@ func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlem
 	case len(ended) > 0:
 		says = append(says, "cancels "+strings.Join(ended, ", "))
 	case len(open) == 0:
-		says = append(says, "nothing waits for "+correlation(w.Correlation))
+		says = append(says, "nothing waits for "+correlationWords(w.Correlation))
 	}
 	says = append(says, open...)
-	if len(spared) > 0 {
-		says = append(says, strings.Join(spared, ", ")+" stays: its event happened later")
+	if len(kept) > 0 {
+		says = append(says, strings.Join(kept, ", ")+" stays: its event happened later")
 	}
 	if f.Last != nil && f.Last.State == nudgewire.StateAccepted && len(ended) == 0 {
 		says = append(says, fmt.Sprintf("dispatch %d %s at %s", f.Last.ID, sentWords(f.Last.State), units.Stamp(f.Last.At)))
@@ -138,7 +138,7 @@ func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlem
 }
 
 // openWords says what a cancelling event means for a dispatch that does not wait, "" for nothing
-// that is worth telling.
+// that is worth reporting.
 func openWords(o nudgewire.Open) string {
 	switch o.State {
 	case nudgewire.StateSending:
@@ -150,8 +150,8 @@ func openWords(o nudgewire.Open) string {
 	}
 }
 
-// correlation key names what is settled without showing a phone.
-func correlation(a nudgewire.Correlation) string {
+// correlationWords names what is settled without showing a phone.
+func correlationWords(a nudgewire.Correlation) string {
 	if a.Key == "" || a.Key == string(a.Phone) {
 		return "this phone"
 	}
@@ -167,11 +167,6 @@ func sentWords(s nudgewire.State) string {
 	default:
 		return "was " + string(s)
 	}
-}
-
-// planned is the reason of a plain plan.
-func planned(w nudgewire.Proposal) string {
-	return w.Dispatch.Send.What() + " " + dueWords(w.Dispatch.DueAt, w.Decision.At)
 }
 
 func dueWords(due, now time.Time) string {

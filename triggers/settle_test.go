@@ -93,7 +93,7 @@ func TestSettle(t *testing.T) {
 		},
 		"on_repeat: ignore lets the first one stand": {
 			proposal: proposed(), with: func(w *nudgewire.Proposal) { w.OnRepeat.Mode = nudgewire.Ignore }, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
-			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "already waiting (dispatch 7, due 2026-11-27 12:05:00 UTC); again: ignore"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "already waiting (dispatch 7, due 2026-11-27 12:05:00 UTC); on_repeat: ignore"},
 		},
 		"on_repeat: parallel queues another": {
 			proposal: proposed(), with: func(w *nudgewire.Proposal) { w.OnRepeat.Mode = nudgewire.Parallel }, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
@@ -101,7 +101,7 @@ func TestSettle(t *testing.T) {
 		},
 		"once is once": {
 			proposal: proposed(), facts: nudgewire.Facts{Last: sent},
-			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "dispatch 5 for key cart-1 was accepted at 2026-11-26 12:00:00 UTC; every: once"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "dispatch 5 for key cart-1 was accepted at 2026-11-26 12:00:00 UTC; cooldown: once"},
 		},
 		"a cooldown says when it ends": {
 			proposal: proposed(), with: func(w *nudgewire.Proposal) {
@@ -124,7 +124,7 @@ func TestSettle(t *testing.T) {
 		},
 		"what is in doubt may have arrived": {
 			proposal: proposed(), facts: nudgewire.Facts{Last: &nudgewire.Sent{ID: 5, State: nudgewire.StateInDoubt, At: noon}},
-			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "dispatch 5 for key cart-1 is in doubt, it may have arrived; sent at 2026-11-27 12:00:00 UTC; every: once"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "dispatch 5 for key cart-1 is in doubt, it may have arrived; sent at 2026-11-27 12:00:00 UTC; cooldown: once"},
 		},
 		"cancelling ends all that wait and is remembered": {
 			proposal: cancelling(), facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{{ID: 2, DueAt: noon}, waiting}},
@@ -141,7 +141,7 @@ func TestSettle(t *testing.T) {
 			proposal: cancelling(), facts: nudgewire.Facts{Last: sent},
 			want: nudgewire.Settlement{Outcome: nudgewire.Cancelling, RecordTombstone: true, Reason: "nothing waits for key cart-1; dispatch 5 was accepted at 2026-11-26 12:00:00 UTC; remembered until 2026-11-28 12:00:00 UTC"},
 		},
-		"cancelling what is being sent, in doubt, or was refused calls it off": {
+		"cancelling what is being sent, in doubt, or was rejected calls it off": {
 			proposal: cancelling(), facts: nudgewire.Facts{Last: &nudgewire.Sent{ID: 8, State: nudgewire.StateSending, At: noon}, Open: []nudgewire.Open{
 				{ID: 6, State: nudgewire.StateRejected}, {ID: 7, State: nudgewire.StateInDoubt}, {ID: 8, State: nudgewire.StateSending}, {ID: 9, State: nudgewire.StateDropped},
 			}},
@@ -169,7 +169,7 @@ func TestSettle(t *testing.T) {
 			proposal: cancelling(), with: func(w *nudgewire.Proposal) { byPhone(w); w.EventAt = noon.Add(-time.Hour) }, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
 			want: nudgewire.Settlement{Outcome: nudgewire.Cancelling, RecordTombstone: true, Reason: "nothing waits for this phone; dispatch 7 stays: its event happened later; remembered until 2026-11-28 12:00:00 UTC"},
 		},
-		"a refusal stays as it is": {
+		"what is skipped stays skipped": {
 			proposal: nudgewire.Proposal{Decision: nudgewire.Decision{Outcome: nudgewire.Skipped, Reason: "no"}}, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
 			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "no"},
 		},
@@ -246,7 +246,7 @@ func TestASettlementDoesOneThing(t *testing.T) {
 			t.Fatalf("cancels without saying so: %+v", s)
 		}
 		if w.Decision.Outcome == nudgewire.Planned && f.Tombstone != nil && w.Correlation.Key != "" && s.Outcome != nudgewire.Cancelled {
-			t.Fatalf("a buried correlation key came back: %+v", s)
+			t.Fatalf("a cancelled correlation key came back: %+v", s)
 		}
 		if w.OnRepeat.Mode != nudgewire.Parallel && len(f.Waiting) > 0 && s.Insert {
 			t.Fatalf("two wait for one correlation key: %+v", s)
@@ -260,14 +260,14 @@ func TestASettlementDoesOneThing(t *testing.T) {
 	})
 }
 
-// A ledger in miniature, to see that a history of events keeps the promises.
-type ledger struct {
+// A store in miniature, to see that a history of events keeps the promises.
+type miniature struct {
 	facts  nudgewire.Facts
 	next   nudgewire.DispatchID
 	buried bool
 }
 
-func (l *ledger) apply(w nudgewire.Proposal, s nudgewire.Settlement) {
+func (l *miniature) apply(w nudgewire.Proposal, s nudgewire.Settlement) {
 	keep := l.facts.Waiting[:0:0]
 	for _, one := range l.facts.Waiting {
 		ended := false
@@ -295,7 +295,7 @@ func (l *ledger) apply(w nudgewire.Proposal, s nudgewire.Settlement) {
 
 func TestAfterACancellationNothingOfACorrelationKeyWaits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var l ledger
+		var l miniature
 		for range rapid.IntRange(1, 12).Draw(t, "events") {
 			w := drawProposal(t)
 			w.Correlation.Key, w.Forget = "cart-1", noon.Add(time.Hour)
