@@ -20,11 +20,11 @@ type Contacted struct {
 
 const contactedColumns = `d.id, d.phone, d.trigger_name, CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END`
 
-func scanContacted(r *row) Contacted {
+func scanContacted(r *row) (Contacted, error) {
 	c := Contacted{ID: nudgewire.DispatchID(r.int()), Phone: nudgewire.Phone(r.text()), Trigger: r.text()}
 	c.Run, _ = nudgewire.RunOfKey(r.text())
 	c.At = r.time()
-	return c
+	return c, r.err
 }
 
 // MessagedSince calls each for every message that was accepted since then, as far as its phone is known.
@@ -40,11 +40,8 @@ func (s *Store) MessagedSince(ctx context.Context, since time.Time, each func(nu
 // UnsettledSince are the messages that were claimed since then and may have been taken: they are on their
 // way, or in doubt.
 func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []Contacted, err error) {
-	err = s.rows(ctx, `SELECT `+contactedColumns+`, d.claimed_at FROM dispatches d WHERE (d.state = 'in_doubt' OR d.state = 'sending') AND d.claimed_at >= ?1`,
-		[]any{micro(since)}, func(r *row) error {
-			out = append(out, scanContacted(r))
-			return r.err
-		})
+	out, err = list(ctx, s, `SELECT `+contactedColumns+`, d.claimed_at FROM dispatches d WHERE (d.state = 'in_doubt' OR d.state = 'sending') AND d.claimed_at >= ?1`,
+		[]any{micro(since)}, scanContacted)
 	return out, wrap(err, "who may have been messaged since %s", since.Format(time.DateTime))
 }
 
@@ -52,14 +49,12 @@ func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []Cont
 // there are missing.
 func (s *Store) Contacts(ctx context.Context, ids []nudgewire.DispatchID) (out []Contacted, err error) {
 	for some := range slices.Chunk(ids, perList) {
-		err = s.rows(ctx, `SELECT m.dispatch_id, m.phone, coalesce(d.trigger_name, ''), CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END, m.accepted_at
-			FROM messages m LEFT JOIN dispatches d ON d.id = m.dispatch_id WHERE m.dispatch_id IN `+in(some), nil, func(r *row) error {
-			out = append(out, scanContacted(r))
-			return r.err
-		})
+		found, err := list(ctx, s, `SELECT m.dispatch_id, m.phone, coalesce(d.trigger_name, ''), CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END, m.accepted_at
+			FROM messages m LEFT JOIN dispatches d ON d.id = m.dispatch_id WHERE m.dispatch_id IN `+in(some), nil, scanContacted)
 		if err != nil {
 			return nil, fmt.Errorf("messages by number: %w", err)
 		}
+		out = append(out, found...)
 	}
 	// What an answer to an upload named has no dispatch: its run knows it.
 	for i := range out {
@@ -81,11 +76,11 @@ func (s *Store) RowsTo(ctx context.Context, phones []nudgewire.Phone, since time
 		list, args := listOf(some)
 		err = s.rows(ctx, `SELECT `+contactedColumns+`, d.updated_at, d.state FROM dispatches d WHERE d.event_id = 0 AND d.phone IN (`+list+`)
 			AND (d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt' OR d.state = 'accepted')`, args, func(r *row) error {
-			one := scanContacted(r)
+			one, err := scanContacted(r)
 			if r.text() == string(nudgewire.StateWaiting) || !one.At.Before(since) {
 				out = append(out, one)
 			}
-			return r.err
+			return err
 		})
 		if err != nil {
 			return nil, fmt.Errorf("rows to phones: %w", err)

@@ -94,6 +94,8 @@ func (t *tx) enqueueRow(id int64, d *nudgewire.Dispatch, send string) error {
 // A rowRange is rows of a run whose dispatches have numbers without a gap.
 type rowRange struct{ first, count, dispatch int64 }
 
+func scanRange(r *row) (rowRange, error) { return rowRange{r.int(), r.int(), r.int()}, nil }
+
 type rowRanges []rowRange
 
 func (rs rowRanges) has(row int64) bool {
@@ -165,11 +167,7 @@ func (s *Store) CancelRows(ctx context.Context, run nudgewire.RunID, reason stri
 	if err != nil {
 		return 0, err
 	}
-	var ranges rowRanges
-	err = s.rows(ctx, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 ORDER BY first_row`, []any{int64(run)}, func(r *row) error {
-		ranges = append(ranges, rowRange{r.int(), r.int(), r.int()})
-		return nil
-	})
+	ranges, err := list(ctx, s, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 ORDER BY first_row`, []any{int64(run)}, scanRange)
 	for _, one := range ranges {
 		if err != nil {
 			break

@@ -5,21 +5,18 @@ import (
 	"time"
 )
 
-// mostFolders is how many folders OldFolders names at a time.
-const mostFolders = 100
+// maxFolders is how many folders OldFolders names at a time.
+const maxFolders = 100
 
 // OldFolders names folders of runs that ended before the given time, some at a time. A folder
 // stays where a run that uses it, which may be a retry of the one that built it, ended later,
 // has not ended, or has a part of which it is not known what became of it.
 func (s *Store) OldFolders(ctx context.Context, before time.Time) (folders []string, err error) {
-	err = s.rows(ctx, `SELECT DISTINCT r.folder FROM runs r
+	folders, err = list(ctx, s, `SELECT DISTINCT r.folder FROM runs r
 		WHERE r.ended_at > 0 AND r.ended_at < ?1 AND r.files_removed_at = 0 AND r.folder <> ''
 		AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.folder = r.folder AND o.folder <> '' AND (o.ended_at = 0 OR o.ended_at >= ?1
 			OR EXISTS (SELECT 1 FROM parts p WHERE p.run_id = o.id AND (p.state = 'in_doubt' OR p.state = 'uploading' OR p.state = 'built'))))
-		ORDER BY r.folder LIMIT ?2`, []any{micro(before), int64(mostFolders)}, func(r *row) error {
-		folders = append(folders, r.text())
-		return nil
-	})
+		ORDER BY r.folder LIMIT ?2`, []any{micro(before), int64(maxFolders)}, text)
 	return folders, wrap(err, "look for old folders of runs")
 }
 

@@ -81,12 +81,7 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(time.Time, i
 // with their part until the last of them is a message, and making the same one twice is not
 // possible, so that a second caller does no harm.
 func (s *Store) FollowRest(ctx context.Context) error {
-	var left []nudgewire.Part
-	err := s.rows(ctx, `SELECT `+partColumns+` FROM parts WHERE message_ids <> '' ORDER BY run_id, number`, nil, func(r *row) error {
-		p, err := scanPart(r)
-		left = append(left, p)
-		return err
-	})
+	left, err := list(ctx, s, `SELECT `+partColumns+` FROM parts WHERE message_ids <> '' ORDER BY run_id, number`, nil, scanPart)
 	if err != nil {
 		return fmt.Errorf("look for messages that are not followed yet: %w", err)
 	}
@@ -141,30 +136,18 @@ func (s *Store) Followed(ctx context.Context, f DispatchFilter) (out []FollowedM
 		return nil, nil
 	}
 	var which select_
-	if f.Trigger != "" {
-		which.and("r.job = ?", f.Trigger)
-	}
-	if f.Before > 0 {
-		which.and("m.dispatch_id < ?", int64(f.Before))
-	}
+	which.when(f.Trigger != "", "r.job = ?", f.Trigger)
+	which.when(f.Before > 0, "m.dispatch_id < ?", int64(f.Before))
 	ranges, err := s.followedRanges(ctx, &which, mostFollowed)
 	for i := 0; err == nil && i < len(ranges) && len(out) < f.Limit; i++ {
 		g := ranges[i]
 		var q select_
 		q.and("dispatch_id >= ?", g.first)
 		q.and("dispatch_id < ?", g.first+g.count)
-		if f.Before > 0 {
-			q.and("dispatch_id < ?", int64(f.Before))
-		}
-		if f.Phone != "" {
-			q.and("phone = ?", string(f.Phone))
-		}
-		if f.Status != "" {
-			q.and("status = ?", string(f.Status))
-		}
-		if !f.Since.IsZero() {
-			q.and("accepted_at >= ?", micro(f.Since))
-		}
+		q.when(f.Before > 0, "dispatch_id < ?", int64(f.Before))
+		q.when(f.Phone != "", "phone = ?", string(f.Phone))
+		q.when(f.Status != "", "status = ?", string(f.Status))
+		q.when(!f.Since.IsZero(), "accepted_at >= ?", micro(f.Since))
 		err = s.rows(ctx, q.sql(messageColumns, "messages", "dispatch_id DESC", f.Limit-len(out)), q.args, func(r *row) (err error) {
 			one := g.of
 			one.Message, err = scanMessage(r)

@@ -189,15 +189,11 @@ func (s *Store) NextLookup(ctx context.Context) (at time.Time, ok bool, err erro
 
 const lookupColumns = `event_id, connector, attempts, due_at, lease_ends, received_at, reason`
 
-func scanLookup(r *row) (l nudgewire.PendingLookup) {
-	l.EventID = nudgewire.EventID(r.int())
-	l.Connector = r.text()
-	l.Attempt = int(r.int())
-	l.NextAt = r.time()
-	l.UnderWay = r.int() != 0
-	l.Since = r.time()
-	l.Reason = r.text()
-	return l
+func scanLookup(r *row) nudgewire.PendingLookup {
+	return nudgewire.PendingLookup{
+		EventID: nudgewire.EventID(r.int()), Connector: r.text(), Attempt: int(r.int()), NextAt: r.time(),
+		UnderWay: r.int() != 0, Since: r.time(), Reason: r.text(),
+	}
 }
 
 // addLookups tells of those events that wait to be looked up.

@@ -86,12 +86,8 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 // OverduePolls lists messages that are due to be asked about, are not being asked about, and were
 // accepted by the given time: at most n, longest waiting first. It walks only what is due.
 func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int) (out []nudgewire.Message, err error) {
-	err = s.rows(ctx, `SELECT `+messageColumns+` FROM messages WHERE final = 0 AND next_poll_at <= ?1 AND accepted_at <= ?2 ORDER BY next_poll_at, dispatch_id LIMIT ?3`,
-		[]any{micro(now), micro(accepted), int64(n)}, func(r *row) error {
-			m, err := scanMessage(r)
-			out = append(out, m)
-			return err
-		})
+	out, err = list(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE final = 0 AND next_poll_at <= ?1 AND accepted_at <= ?2 ORDER BY next_poll_at, dispatch_id LIMIT ?3`,
+		[]any{micro(now), micro(accepted), int64(n)}, scanMessage)
 	return out, wrap(err, "look for messages whose time ran out")
 }
 

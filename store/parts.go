@@ -156,24 +156,12 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 
 // scanPart reads partColumns.
 func scanPart(r *row) (p nudgewire.Part, err error) {
-	p.RunID = nudgewire.RunID(r.int())
-	p.Number = int(r.int())
-	p.File = r.text()
-	p.Rows = r.int()
-	p.First = r.int()
-	p.Bytes = r.int()
-	p.SHA256 = r.text()
-	p.State = nudgewire.PartState(r.text())
-	p.Reason = r.text()
-	p.Attempt = int(r.int())
-	p.RetryAt = r.time()
-	p.CampaignID = r.text()
+	p = nudgewire.Part{
+		RunID: nudgewire.RunID(r.int()), Number: int(r.int()), File: r.text(), Rows: r.int(), First: r.int(), Bytes: r.int(),
+		SHA256: r.text(), State: nudgewire.PartState(r.text()), Reason: r.text(), Attempt: int(r.int()), RetryAt: r.time(), CampaignID: r.text(),
+	}
 	ids := r.text()
-	p.Answer = r.text()
-	p.HTTPStatus = int(r.int())
-	p.UpdatedAt = r.time()
-	p.Excluded = r.int()
-	p.Resolved = r.text()
+	p.Answer, p.HTTPStatus, p.UpdatedAt, p.Excluded, p.Resolved = r.text(), int(r.int()), r.time(), r.int(), r.text()
 	if r.err != nil {
 		return p, r.err
 	}

@@ -84,10 +84,7 @@ func (s *Store) UnsentTriggers(ctx context.Context) (names []string, err error) 
 	for i, state := range liveStates {
 		looks[i] = `SELECT trigger_name FROM dispatches WHERE ` + stateCondition(state) + ` AND event_id <> 0`
 	}
-	err = s.rows(ctx, strings.Join(looks, " UNION ")+` ORDER BY 1`, nil, func(r *row) error {
-		names = append(names, r.text())
-		return nil
-	})
+	names, err = list(ctx, s, strings.Join(looks, " UNION ")+` ORDER BY 1`, nil, text)
 	return names, wrap(err, "look for triggers of which something waits")
 }
 
@@ -98,7 +95,7 @@ func (s *Store) WaitingOf(ctx context.Context, trigger string) (n int64, err err
 	return n, wrap(err, "count what waits of trigger %q", trigger)
 }
 
-// Configs calls each with the configs that were ever in force, the newest first, until it says that
+// Configs calls each with the configs that were ever used, the newest first, until it says that
 // it has enough.
 func (s *Store) Configs(ctx context.Context, each func(version, text string) (enough bool)) error {
 	err := s.rows(ctx, `SELECT version, text FROM configs ORDER BY at DESC`, nil, func(r *row) error {

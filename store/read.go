@@ -32,6 +32,13 @@ func (q *select_) and(condition string, args ...any) {
 	q.where = append(q.where, strings.ReplaceAll(condition, "\x00", "?"))
 }
 
+// when adds a condition where it applies.
+func (q *select_) when(applies bool, condition string, args ...any) {
+	if applies {
+		q.and(condition, args...)
+	}
+}
+
 // sql is the whole statement.
 func (q *select_) sql(columns, from, order string, limit int) string {
 	var b strings.Builder
@@ -67,6 +74,20 @@ func LogSize(dsn string) int64 {
 
 // errLongRead says what ended a read.
 var errLongRead = errors.New("the read took too long and was ended, because the log of the database grows meanwhile; ask for less")
+
+// list is what scan makes of each row of a read.
+func list[T any](ctx context.Context, s *Store, query string, args []any, scan func(*row) (T, error)) (out []T, err error) {
+	err = s.rows(ctx, query, args, func(r *row) error {
+		one, err := scan(r)
+		out = append(out, one)
+		return err
+	})
+	return out, err
+}
+
+// number and text read a row of one column.
+func number[T ~int64](r *row) (T, error) { return T(r.int()), nil }
+func text(r *row) (string, error)        { return r.text(), nil }
 
 // rows runs a read of at most longestRead and calls each on every row.
 func (s *Store) rows(ctx context.Context, query string, args []any, each func(*row) error) error {
@@ -192,16 +213,12 @@ func (s *Store) eventsOf(ctx context.Context, phone nudgewire.Phone, below nudge
 		q.and("bucket IN " + in(buckets))
 		q.and("phone = ?", string(phone))
 		q.and("phone <> ''")
-		if below > 0 {
-			q.and("id < ?", int64(below))
-		}
-		err := s.rows(ctx, q.sql("id", "events", "id DESC", limit-len(ids)), q.args, func(r *row) error {
-			ids = append(ids, nudgewire.EventID(r.int()))
-			return nil
-		})
+		q.when(below > 0, "id < ?", int64(below))
+		some, err := list(ctx, s, q.sql("id", "events", "id DESC", limit-len(ids)), q.args, number[nudgewire.EventID])
 		if err != nil {
 			return nil, err
 		}
+		ids = append(ids, some...)
 	}
 	return ids, nil
 }

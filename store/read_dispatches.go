@@ -122,25 +122,15 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 	default:
 		q.and("id IN ("+onTheWay+" UNION ALL "+atItsEnd+")", string(f.Status), string(f.Status))
 	}
-	if f.Trigger != "" {
-		q.and("trigger_name = ?", f.Trigger)
-	}
-	if f.Before > 0 {
-		q.and("id < ?", int64(f.Before))
-	}
-	if f.Template != "" {
-		q.and("replace(send, ?, '') <> send", templateMark(f.Template))
-	}
+	q.when(f.Trigger != "", "trigger_name = ?", f.Trigger)
+	q.when(f.Before > 0, "id < ?", int64(f.Before))
+	q.when(f.Template != "", "replace(send, ?, '') <> send", templateMark(f.Template))
 	if f.Run != 0 {
 		keys := nudgewire.RowKeys(f.Run)
 		q.and("event_id = 0 AND substr(correlation_key, 1, "+strconv.Itoa(len(keys))+") = ?", keys)
 	}
-	if !f.DueBefore.IsZero() {
-		q.and("due_at < ?", micro(f.DueBefore))
-	}
-	if f.OfEvents {
-		q.and("event_id <> 0")
-	}
+	q.when(!f.DueBefore.IsZero(), "due_at < ?", micro(f.DueBefore))
+	q.when(f.OfEvents, "event_id <> 0")
 	return q, nil
 }
 

@@ -28,17 +28,12 @@ type EventRow struct {
 
 const eventColumns = `id, connector, kind, topic, dedupe_key, phone, phone_problem, occurred_at, received_at`
 
-func scanEvent(r *row) (e nudgewire.Event) {
-	e.ID = nudgewire.EventID(r.int())
-	e.Connector = r.text()
-	e.Kind = r.text()
-	e.Topic = r.text()
-	e.DedupeKey = r.text()
-	e.Contact.Phone = nudgewire.Phone(r.text())
-	e.Contact.PhoneProblem = r.text()
-	e.OccurredAt = r.time()
-	e.ReceivedAt = r.time()
-	return e
+func scanEvent(r *row) nudgewire.Event {
+	return nudgewire.Event{
+		ID: nudgewire.EventID(r.int()), Connector: r.text(), Kind: r.text(), Topic: r.text(), DedupeKey: r.text(),
+		Contact:    nudgewire.Contact{Phone: nudgewire.Phone(r.text()), PhoneProblem: r.text()},
+		OccurredAt: r.time(), ReceivedAt: r.time(),
+	}
 }
 
 // Events lists events, newest first.
@@ -78,12 +73,8 @@ func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, 
 			q.and("id >= ?", since)
 			q.and("received_at >= ?", micro(f.Since))
 		}
-		if f.Connector != "" {
-			q.and("connector = ?", f.Connector)
-		}
-		if f.Kind != "" {
-			q.and("kind = ?", f.Kind)
-		}
+		q.when(f.Connector != "", "connector = ?", f.Connector)
+		q.when(f.Kind != "", "kind = ?", f.Kind)
 		err := s.rows(ctx, q.sql(eventColumns, "events", "id DESC", f.Limit-len(out)), q.args, func(r *row) error {
 			out = append(out, EventRow{Event: scanEvent(r)})
 			return nil
@@ -181,16 +172,4 @@ func (s *Store) addPayload(ctx context.Context, e *nudgewire.Event) error {
 		e.ContentType, e.Payload = string(contentType), payload
 		return decodeFacts(facts, e)
 	})
-}
-
-// ConfigText is the text of the config that a decision or a dispatch names, without its secrets.
-func (s *Store) ConfigText(ctx context.Context, version string) (text string, err error) {
-	err = ErrNotFound
-	if e := s.rows(ctx, `SELECT text FROM configs WHERE version = ?1`, []any{version}, func(r *row) error {
-		text, err = r.text(), nil
-		return nil
-	}); e != nil {
-		err = e
-	}
-	return text, wrap(err, "config %s", version)
 }

@@ -45,19 +45,16 @@ func (s *Store) RejectedRequests(ctx context.Context, f RejectedRequestFilter) (
 		f.Limit = defaultLimit
 	}
 	var q select_
-	if f.Connector != "" {
-		q.and("connector = ?", f.Connector)
-	}
+	q.when(f.Connector != "", "connector = ?", f.Connector)
 	if !f.Since.IsZero() {
 		q.and("at >= ?", micro(f.Since)) // the ring is short enough to walk
 	}
 	const columns = `id, connector, status, stage, reason, method, bytes, sample, at`
-	err = s.rows(ctx, q.sql(columns, "rejected_requests", "id DESC", f.Limit), q.args, func(r *row) error {
-		out = append(out, nudgewire.RejectedRequest{
+	out, err = list(ctx, s, q.sql(columns, "rejected_requests", "id DESC", f.Limit), q.args, func(r *row) (nudgewire.RejectedRequest, error) {
+		return nudgewire.RejectedRequest{
 			ID: r.int(), Connector: r.text(), Status: int(r.int()), Stage: r.text(), Reason: r.text(), Method: r.text(),
 			Bytes: int(r.int()), Sample: r.text(), At: r.time(),
-		})
-		return nil
+		}, nil
 	})
 	return out, wrap(err, "list refusals")
 }

@@ -24,29 +24,20 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]nudgewire.Run, error) 
 		f.Limit = defaultLimit
 	}
 	var q select_
-	if f.Job != "" {
-		q.and("job = ?", f.Job)
-	}
+	q.when(f.Job != "", "job = ?", f.Job)
 	if f.State != "" {
 		if !slices.Contains(nudgewire.RunStates, f.State) {
 			return nil, fmt.Errorf("unknown state %q", f.State)
 		}
 		q.and("state = ?", string(f.State))
 	}
-	if !f.Since.IsZero() {
-		q.and("created_at >= ?", micro(f.Since))
-	}
+	q.when(!f.Since.IsZero(), "created_at >= ?", micro(f.Since))
 	out, err := s.listRuns(ctx, &q, "id DESC", f.Limit)
 	return out, wrap(err, "list runs")
 }
 
-func (s *Store) listRuns(ctx context.Context, q *select_, order string, limit int) (out []nudgewire.Run, err error) {
-	err = s.rows(ctx, q.sql(runColumns, "runs", order, limit), q.args, func(r *row) error {
-		one, err := scanRun(r)
-		out = append(out, one)
-		return err
-	})
-	return out, err
+func (s *Store) listRuns(ctx context.Context, q *select_, order string, limit int) ([]nudgewire.Run, error) {
+	return list(ctx, s, q.sql(runColumns, "runs", order, limit), q.args, scanRun)
 }
 
 // Run is one run; ErrNotFound when there is none.
@@ -67,9 +58,7 @@ func (s *Store) Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, err
 func (s *Store) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, error) {
 	var q select_
 	q.and("ended_at = 0")
-	if job != "" {
-		q.and("job = ?", job)
-	}
+	q.when(job != "", "job = ?", job)
 	out, err := s.listRuns(ctx, &q, "id", 0)
 	return out, wrap(err, "open runs")
 }
@@ -96,11 +85,7 @@ func (s *Store) LastSent(ctx context.Context, job string) (r nudgewire.Run, ok b
 
 // Parts are the parts of a run by number.
 func (s *Store) Parts(ctx context.Context, run nudgewire.RunID) (out []nudgewire.Part, err error) {
-	err = s.rows(ctx, `SELECT `+partColumns+` FROM parts WHERE run_id = ?1 ORDER BY number`, []any{int64(run)}, func(r *row) error {
-		p, err := scanPart(r)
-		out = append(out, p)
-		return err
-	})
+	out, err = list(ctx, s, `SELECT `+partColumns+` FROM parts WHERE run_id = ?1 ORDER BY number`, []any{int64(run)}, scanPart)
 	if err == nil {
 		err = s.addFollowed(ctx, run, out)
 	}
@@ -140,10 +125,9 @@ func (s *Store) Family(ctx context.Context, id nudgewire.RunID) (ids []nudgewire
 	}
 	ids = []nudgewire.RunID{id}
 	for i := 0; i < len(ids) && err == nil; i++ {
-		err = s.rows(ctx, runsAgain, []any{int64(ids[i])}, func(r *row) error {
-			ids = append(ids, nudgewire.RunID(r.int()))
-			return nil
-		})
+		var retries []nudgewire.RunID
+		retries, err = list(ctx, s, runsAgain, []any{int64(ids[i])}, number[nudgewire.RunID])
+		ids = append(ids, retries...)
 	}
 	return ids, wrap(err, "retries of run %d", id)
 }

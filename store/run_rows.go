@@ -12,13 +12,9 @@ import (
 // the one after after. It holds no more than some hundreds of them at a time, and no
 // transaction while each is called: a slow reader hinders nobody.
 func (s *Store) RunRows(ctx context.Context, run nudgewire.RunID, after int64, each func(*nudgewire.RunRow) error) error {
-	var ranges rowRanges
 	var readBy lastRead
-	err := s.rows(ctx, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row + row_count > ?2 + 1 ORDER BY first_row`,
-		[]any{int64(run), after}, func(r *row) error {
-			ranges = append(ranges, rowRange{r.int(), r.int(), r.int()})
-			return nil
-		})
+	ranges, err := list(ctx, s, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row + row_count > ?2 + 1 ORDER BY first_row`,
+		[]any{int64(run), after}, scanRange)
 	for _, one := range ranges {
 		if skip := after + 1 - one.first; skip > 0 {
 			one = rowRange{one.first + skip, one.count - skip, one.dispatch + skip}
@@ -222,10 +218,7 @@ func (s *Store) againOf(ctx context.Context, id nudgewire.DispatchID) (as, of nu
 
 // rowsOf lists the newest dispatches of runs to a phone, ascending.
 func (s *Store) rowsOf(ctx context.Context, phone nudgewire.Phone, limit int) (ids []nudgewire.DispatchID, err error) {
-	err = s.rows(ctx, rowsOfPhone, []any{string(phone), int64(limit)}, func(r *row) error {
-		ids = append(ids, nudgewire.DispatchID(r.int()))
-		return nil
-	})
+	ids, err = list(ctx, s, rowsOfPhone, []any{string(phone), int64(limit)}, number[nudgewire.DispatchID])
 	slices.Reverse(ids)
 	return ids, err
 }

@@ -256,38 +256,17 @@ func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Ti
 
 // scanRun reads runColumns.
 func scanRun(r *row) (v nudgewire.Run, err error) {
-	v.ID = nudgewire.RunID(r.int())
-	v.Job = r.text()
-	v.Slot = r.text()
-	v.DueAt = r.time()
-	v.Cause = nudgewire.RunCause(r.text())
-	v.Source = r.text()
-	v.Config = r.text()
-	v.State = nudgewire.RunState(r.text())
-	v.Reason = r.text()
-	v.Before = nudgewire.RunState(r.text())
-	v.Deliver = nudgewire.Deliver(r.text())
-	v.CampaignName = r.text()
-	v.TemplateID = r.int()
-	v.Template = r.text()
-	v.Language = r.text()
-	v.Category = nudgewire.Category(r.text())
-	v.Expires = time.Duration(r.int()) * time.Microsecond
-	v.Folder = r.text()
+	v = nudgewire.Run{
+		ID: nudgewire.RunID(r.int()), Job: r.text(), Slot: r.text(), DueAt: r.time(), Cause: nudgewire.RunCause(r.text()),
+		Source: r.text(), Config: r.text(), State: nudgewire.RunState(r.text()), Reason: r.text(), Before: nudgewire.RunState(r.text()),
+		Deliver: nudgewire.Deliver(r.text()), CampaignName: r.text(), TemplateID: r.int(), Template: r.text(), Language: r.text(),
+		Category: nudgewire.Category(r.text()), Expires: time.Duration(r.int()) * time.Microsecond, Folder: r.text(),
+	}
 	tally := r.text()
-	v.Approved = r.text()
-	v.Owner = r.text()
-	v.LeaseEnd = r.time()
-	v.CreatedAt = r.time()
-	v.StartedAt = r.time()
-	v.EndedAt = r.time()
-	v.Began = r.text()
-	v.Stopped = nudgewire.RunStop(r.text())
-	v.StoppedBy = r.text()
-	v.Overruled = r.text()
-	v.Repeats = nudgewire.RunID(r.int())
-	v.RetryOf = nudgewire.RunID(r.int())
-	v.FilesRemovedAt = r.time()
+	v.Approved, v.Owner, v.LeaseEnd = r.text(), r.text(), r.time()
+	v.CreatedAt, v.StartedAt, v.EndedAt = r.time(), r.time(), r.time()
+	v.Began, v.Stopped, v.StoppedBy, v.Overruled = r.text(), nudgewire.RunStop(r.text()), r.text(), r.text()
+	v.Repeats, v.RetryOf, v.FilesRemovedAt = nudgewire.RunID(r.int()), nudgewire.RunID(r.int()), r.time()
 	if r.err != nil {
 		return v, r.err
 	}

@@ -12,24 +12,14 @@ import (
 // scanDispatch reads dispatchColumns. What to send is left encoded but for whether it is kept:
 // inside a commit nobody looks at it, and outside decodeSend does.
 func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
-	d.ID = nudgewire.DispatchID(r.int())
-	d.EventID = nudgewire.EventID(r.int())
-	d.Trigger = r.text()
-	d.Key = r.text()
-	d.Phone = nudgewire.Phone(r.text())
-	d.Category = nudgewire.Category(r.text())
+	d = nudgewire.Dispatch{
+		ID: nudgewire.DispatchID(r.int()), EventID: nudgewire.EventID(r.int()), Trigger: r.text(), Key: r.text(),
+		Phone: nudgewire.Phone(r.text()), Category: nudgewire.Category(r.text()),
+	}
 	send = r.text()
-	d.State = nudgewire.State(r.text())
-	d.Reason = r.text()
-	d.DueAt = r.time()
-	d.ExpiresAt = r.time()
-	d.CreatedAt = r.time()
-	d.UpdatedAt = r.time()
-	d.Attempt = int(r.int())
-	d.Restarts = int(r.int())
-	d.Owner = r.text()
-	d.LeaseEnds = r.time()
-	d.Config = r.text()
+	d.State, d.Reason = nudgewire.State(r.text()), r.text()
+	d.DueAt, d.ExpiresAt, d.CreatedAt, d.UpdatedAt = r.time(), r.time(), r.time(), r.time()
+	d.Attempt, d.Restarts, d.Owner, d.LeaseEnds, d.Config = int(r.int()), int(r.int()), r.text(), r.time(), r.text()
 	d.Send.Forget = forgets(send)
 	if d.State != nudgewire.StateSending {
 		d.Owner = "" // kept only to know a late answer by
@@ -89,21 +79,11 @@ func plainSend(s *nudgewire.Send, text string) (plain bool) {
 
 // scanMessage reads messageColumns.
 func scanMessage(r *row) (m nudgewire.Message, err error) {
-	m.DispatchID = nudgewire.DispatchID(r.int())
-	m.ID = nudgewire.MessageID(r.text())
-	m.Phone = nudgewire.Phone(r.text())
-	m.Category = nudgewire.Category(r.text())
-	m.Status = nudgewire.Status(r.text())
-	m.Error = r.text()
-	m.AcceptedAt = r.time()
-	m.StatusAt = r.time()
-	m.ToldAt = r.time()
-	m.NextPollAt = r.time()
-	m.Polls = int(r.int())
-	m.Final = r.int() != 0
-	m.SentAt = r.time()
-	m.DeliveredAt = r.time()
-	m.ReadAt = r.time()
-	m.FailedAt = r.time()
+	m = nudgewire.Message{
+		DispatchID: nudgewire.DispatchID(r.int()), ID: nudgewire.MessageID(r.text()), Phone: nudgewire.Phone(r.text()),
+		Category: nudgewire.Category(r.text()), Status: nudgewire.Status(r.text()), Error: r.text(),
+		AcceptedAt: r.time(), StatusAt: r.time(), ToldAt: r.time(), NextPollAt: r.time(), Polls: int(r.int()), Final: r.int() != 0,
+		SentAt: r.time(), DeliveredAt: r.time(), ReadAt: r.time(), FailedAt: r.time(),
+	}
 	return m, r.err
 }

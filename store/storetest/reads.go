@@ -188,7 +188,6 @@ func (s suite) reads(t *testing.T) {
 			"message of dispatch 99: not found": func() error { _, err := l.Message(l.ctx, 99); return err },
 			"message 99: not found":             func() error { _, err := l.MessageByID(l.ctx, "99"); return err },
 			"message : not found":               func() error { _, err := l.MessageByID(l.ctx, ""); return err },
-			"config 99: not found":              func() error { _, err := l.ConfigText(l.ctx, "99"); return err },
 		}
 		for words, read := range tests {
 			err := read()
@@ -291,11 +290,12 @@ func (s suite) configs(t *testing.T) {
 		if err := l.SaveConfig(l.ctx, "v1", text, noon); err != nil {
 			t.Fatal(err)
 		}
-		got, err := l.ConfigText(l.ctx, "v1")
+		var got []string
+		err := l.Configs(l.ctx, func(version, text string) bool { got = append(got, version, text); return false })
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "config", text, got)
+		same(t, "configs", []string{"v1", text}, got)
 	}
 }
 
