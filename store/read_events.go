@@ -108,7 +108,9 @@ func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
 
 // decisionsOf reads the decisions about the events ids, each event's in their order.
 func (s *Store) decisionsOf(ctx context.Context, ids []nudgewire.EventID, each func(nudgewire.Decision)) error {
-	query := func(q stmt, each func(*row) error, args ...any) error { return s.rows(ctx, statements[q], args, each) }
+	query := func(q stmt, each func(*row) error, args ...any) error {
+		return s.rows(ctx, messageStatements[q].sql, args, each)
+	}
 	for _, id := range ids {
 		if err := readDecisions(id, query, each); err != nil {
 			return fmt.Errorf("decisions: %w", err)

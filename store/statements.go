@@ -149,129 +149,128 @@ func marks(from, n int) string {
 	return strings.Join(all, ", ")
 }
 
-// statements is every statement that changes data, and every read inside a change. Those of runs, of what comes after them and of
-// what is followed stand in files of their own, which add them. Each is written for both engines; dialect.go fills the marks.
+// A statement is SQL as it is written for both engines; dialect.go fills the marks.
+type statement struct {
+	columns int // that a row has; 0 where there are no rows
+	sql     string
+}
+
+// statements is every statement that changes data, and every read inside a change.
+var statements = []map[stmt]statement{messageStatements, runStatements}
+
+// messageStatements are those of events, dispatches and their messages.
 //
-// A limit is written ?3 + 0 and not ?3 where it runs for every claim or poll: SQLite plans a statement anew each time the bare
-// parameter of a LIMIT is bound, which took half the time of a claim.
-var statements = [stmtCount]string{
-	stBegin:    `{{begin}}`,
-	stCommit:   `COMMIT`,
-	stRollback: `ROLLBACK`,
-	stCount: `INSERT INTO counters (name, value) VALUES (?1, ?2)
-		ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`,
+// A limit is written ?3 + 0 and not ?3 where it runs for every claim or poll: SQLite plans a statement
+// anew each time the bare parameter of a LIMIT is bound, which took half the time of a claim.
+var messageStatements = map[stmt]statement{
+	stBegin:    {0, `{{begin}}`},
+	stCommit:   {0, `COMMIT`},
+	stRollback: {0, `ROLLBACK`},
+	stCount: {0, `INSERT INTO counters (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`},
 
-	stLastSeen: `INSERT INTO counters (name, value) VALUES (?1, ?2)
-		ON CONFLICT (name) DO UPDATE SET value = CASE WHEN excluded.value > counters.value THEN excluded.value ELSE counters.value END`,
+	stLastSeen: {0, `INSERT INTO counters (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = CASE WHEN excluded.value > counters.value THEN excluded.value ELSE counters.value END`},
 
-	stSetCount: `INSERT INTO counters (name, value) VALUES (?1, ?2)
-		ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+	stSetCount: {0, `INSERT INTO counters (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`},
 
-	stTrimCounts: `DELETE FROM counters WHERE name >= ?1 AND name < ?2`,
+	stTrimCounts: {0, `DELETE FROM counters WHERE name >= ?1 AND name < ?2`},
 
-	stEventKey: `SELECT id, connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`,
-	stFindKey:  `SELECT id FROM keys WHERE part = ?1 AND hash = ?2`,
-	stFindKeys: `SELECT id FROM keys WHERE part IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND hash = ?10`,
-	stInsertEvent: `INSERT INTO events (id, bucket, day, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
-	stInsertPayloads:  `INSERT INTO payloads (event_id, bundle) VALUES (?1, ?2)`,
-	stInsertDecisions: `INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, 0, ?2)`,
-	stInsertLater:     `INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, ?2, ?3)`,
+	stEventKey: {5, `SELECT id, connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`},
+	stFindKey:  {1, `SELECT id FROM keys WHERE part = ?1 AND hash = ?2`},
+	stFindKeys: {1, `SELECT id FROM keys WHERE part IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND hash = ?10`},
+	stInsertEvent: {0, `INSERT INTO events (id, bucket, day, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`},
+	stInsertPayloads:  {0, `INSERT INTO payloads (event_id, bundle) VALUES (?1, ?2)`},
+	stInsertDecisions: {0, `INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, 0, ?2)`},
+	stInsertLater:     {0, `INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, ?2, ?3)`},
 
 	// A key that was flushed once already may be flushed again after a crash.
-	stInsertKey:  insertKeys(1),
-	stInsertKeys: insertKeys(keysAtOnce),
-	stCorrelated: `SELECT id, state, trigger_name, correlation_key, phone, due_at, created_at, claimed_at, event_at, restarts FROM dispatches WHERE id = ?1`,
-	stTombstone: `SELECT event_id, ref, event_at, expires_at, correlation_key FROM tombstones WHERE correlation IN (?1, ?2) AND trigger_name = ?3
-		AND ((correlation_key = ?4 AND phone = ?5) OR (correlation_key = '' AND phone = ?6)) AND expires_at > ?7`,
+	stInsertKey:  {0, insertKeys(1)},
+	stInsertKeys: {0, insertKeys(keysAtOnce)},
+	stCorrelated: {10, `SELECT id, state, trigger_name, correlation_key, phone, due_at, created_at, claimed_at, event_at, restarts FROM dispatches WHERE id = ?1`},
+	stTombstone: {5, `SELECT event_id, ref, event_at, expires_at, correlation_key FROM tombstones WHERE correlation IN (?1, ?2) AND trigger_name = ?3
+		AND ((correlation_key = ?4 AND phone = ?5) OR (correlation_key = '' AND phone = ?6)) AND expires_at > ?7`},
 	// The newest fact is kept, and the longest memory.
-	stRecordTombstone: `INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
+	stRecordTombstone: {0, `INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 		ON CONFLICT (correlation, trigger_name, correlation_key, phone) DO UPDATE SET
 			event_id   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_id ELSE tombstones.event_id END,
 			ref        = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.ref ELSE tombstones.ref END,
 			event_at   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_at ELSE tombstones.event_at END,
-			expires_at = CASE WHEN excluded.expires_at >= tombstones.expires_at THEN excluded.expires_at ELSE tombstones.expires_at END`,
-	stExpiredTombstones: `SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2`,
-	stDeleteTombstone:   `DELETE FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4`,
-	stInsertDispatch: `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, state, reason,
+			expires_at = CASE WHEN excluded.expires_at >= tombstones.expires_at THEN excluded.expires_at ELSE tombstones.expires_at END`},
+	stExpiredTombstones: {4, `SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2`},
+	stDeleteTombstone:   {0, `DELETE FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4`},
+	stInsertDispatch: {0, `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, state, reason,
 			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16)`,
-	stRestart: `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16)`},
+	stRestart: {0, `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
 			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, owner = '', restarts = restarts + 1
-		WHERE id = ?1 AND state = 'waiting'`,
-	stCancel: `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
-		WHERE id = ?1 AND state = 'waiting'`,
+		WHERE id = ?1 AND state = 'waiting'`},
+	stCancel: {0, `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+		WHERE id = ?1 AND state = 'waiting'`},
 
 	// What is past its expiry is found though it is halted, to be dropped.
-	stDue: `SELECT ` + dispatchColumns + ` FROM dispatches
+	stDue: {18, `SELECT ` + dispatchColumns + ` FROM dispatches
 		WHERE state = 'waiting' AND lane = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
-		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`,
-	stClaim: `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
-		WHERE id IN (` + marks(4, rowsAtOnce) + `) AND state = 'waiting'`,
-	stExpire: `UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
-		WHERE id = ?1 AND state = 'waiting'`,
+		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
+	stClaim: {0, `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
+		WHERE id IN (` + marks(4, rowsAtOnce) + `) AND state = 'waiting'`},
+	stExpire: {0, `UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+		WHERE id = ?1 AND state = 'waiting'`},
 	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.
-	stFinish: `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `
-		WHERE id = ?1 AND state = 'sending' AND owner = ?2 AND attempt = ?3`,
+	stFinish: {0, `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `
+		WHERE id = ?1 AND state = 'sending' AND owner = ?2 AND attempt = ?3`},
 	// Nobody comes back to wait but by this.
-	stPutBack: `UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
+	stPutBack: {0, `UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
 			send = CASE WHEN ended_send = '' OR ?2 = 'waiting' THEN send ELSE ended_send END
-		WHERE id = ?1 AND state = ?8 AND attempt = ?9`,
+		WHERE id = ?1 AND state = ?8 AND attempt = ?9`},
 	// The first event that calls it off is the one that is told.
-	stCallOff:   `INSERT INTO called_off (dispatch_id, reason) VALUES (?1, ?2) ON CONFLICT (dispatch_id) DO NOTHING`,
-	stCalledOff: `SELECT reason FROM called_off WHERE dispatch_id = ?1`,
-	stFinishLate: `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, ` + endSend + `
-		WHERE id = ?1 AND state IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3`,
-	stInsertMessage: `INSERT INTO messages (` + messageColumns + `)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
-	stInsertFresh: `INSERT INTO messages (` + messageColumns + `)
-		VALUES (?1, ?2, ?3, ?4, 'accepted', '', ?5, ?5, 0, ?6, 0, 0, 0, 0, 0, 0)`,
-	stInsertAttempt: `INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
-	stRecipient: `SELECT phone, category FROM dispatches WHERE id = ?1`,
-	stDispatch:  `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1`,
+	stCallOff:   {0, `INSERT INTO called_off (dispatch_id, reason) VALUES (?1, ?2) ON CONFLICT (dispatch_id) DO NOTHING`},
+	stCalledOff: {1, `SELECT reason FROM called_off WHERE dispatch_id = ?1`},
+	stFinishLate: {0, `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, ` + endSend + `
+		WHERE id = ?1 AND state IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3`},
+	stInsertMessage: {0, `INSERT INTO messages (` + messageColumns + `)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`},
+	stInsertFresh: {0, `INSERT INTO messages (` + messageColumns + `)
+		VALUES (?1, ?2, ?3, ?4, 'accepted', '', ?5, ?5, 0, ?6, 0, 0, 0, 0, 0, 0)`},
+	stInsertAttempt: {0, `INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`},
+	stRecipient: {2, `SELECT phone, category FROM dispatches WHERE id = ?1`},
+	stDispatch:  {18, `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1`},
 
-	stSending: `SELECT ` + dispatchColumns + ` FROM dispatches
-		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`,
-	stLapse: `UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
-		WHERE id = ?1 AND state = 'sending'`,
-	stResolve: `UPDATE dispatches SET state = ?2, reason = ?3, updated_at = ?4 WHERE id = ?1 AND state = 'in_doubt'`,
+	stSending: {18, `SELECT ` + dispatchColumns + ` FROM dispatches
+		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`},
+	stLapse: {0, `UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
+		WHERE id = ?1 AND state = 'sending'`},
+	stResolve: {0, `UPDATE dispatches SET state = ?2, reason = ?3, updated_at = ?4 WHERE id = ?1 AND state = 'in_doubt'`},
 
-	stDuePolls: `SELECT ` + messageColumns + ` FROM messages
-		WHERE final = 0 AND next_poll_at <= ?1 ORDER BY next_poll_at, dispatch_id LIMIT ?2 + 0 {{skip locked}}`,
-	stClaimPoll: `UPDATE messages SET next_poll_at = ?1 WHERE dispatch_id IN (` + marks(2, rowsAtOnce) + `) AND final = 0`,
-	stMessage:   `SELECT ` + messageColumns + ` FROM messages WHERE dispatch_id = ?1`,
-	stUpdateMessage: `UPDATE messages SET status = ?2, error = ?3, status_at = ?4, told_at = ?5, next_poll_at = ?6, polls = ?7, final = ?8,
+	stDuePolls: {16, `SELECT ` + messageColumns + ` FROM messages
+		WHERE final = 0 AND next_poll_at <= ?1 ORDER BY next_poll_at, dispatch_id LIMIT ?2 + 0 {{skip locked}}`},
+	stClaimPoll: {0, `UPDATE messages SET next_poll_at = ?1 WHERE dispatch_id IN (` + marks(2, rowsAtOnce) + `) AND final = 0`},
+	stMessage:   {16, `SELECT ` + messageColumns + ` FROM messages WHERE dispatch_id = ?1`},
+	stUpdateMessage: {0, `UPDATE messages SET status = ?2, error = ?3, status_at = ?4, told_at = ?5, next_poll_at = ?6, polls = ?7, final = ?8,
 			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
-		WHERE dispatch_id = ?1`,
+		WHERE dispatch_id = ?1`},
 
-	stInsertRejected: `INSERT INTO rejected_requests (id, connector, status, stage, reason, method, bytes, sample, at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
-	stOldRejected:   `SELECT id FROM rejected_requests WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0`,
-	stTrimConnector: `DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE connector = ?1 AND id <= ?2 ORDER BY id LIMIT 200)`,
-	stTrimRejected:  `DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id <= ?1 ORDER BY id LIMIT 200)`,
-	stSaveConfig: `INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
-		ON CONFLICT (version) DO UPDATE SET text = excluded.text, at = excluded.at`,
+	stInsertRejected: {0, `INSERT INTO rejected_requests (id, connector, status, stage, reason, method, bytes, sample, at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`},
+	stOldRejected:   {1, `SELECT id FROM rejected_requests WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0`},
+	stTrimConnector: {0, `DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE connector = ?1 AND id <= ?2 ORDER BY id LIMIT 200)`},
+	stTrimRejected:  {0, `DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id <= ?1 ORDER BY id LIMIT 200)`},
+	stSaveConfig: {0, `INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
+		ON CONFLICT (version) DO UPDATE SET text = excluded.text, at = excluded.at`},
 
 	// The attempt's number guards a claim: whoever comes late finds another one, or no row.
-	stInsertLookup: `INSERT INTO lookups (event_id, connector, attempts, due_at, lease_ends, received_at, reason)
-		VALUES (?1, ?2, 0, ?3, 0, ?3, '')`,
-	stDueLookups:    `SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 + 0 {{skip locked}}`,
-	stClaimLookup:   `UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE event_id = ?1`,
-	stRetryLookup:   `UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`,
-	stEndLookup:     `DELETE FROM lookups WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`,
-	stEnrichEvent:   `UPDATE events SET phone = ?2, phone_problem = ?3 WHERE id = ?1`,
-	stEnrichPayload: `UPDATE payloads SET bundle = ?2 WHERE event_id = ?1`,
-	stDecisions:     `SELECT event_id, bundle FROM decisions WHERE event_id <= ?1 AND seq = 0 ORDER BY event_id DESC LIMIT 1`,
-	stLater:         `SELECT event_id, bundle FROM decisions WHERE event_id = ?1 AND seq > 0 ORDER BY seq`,
-}
-
-// columnsOf is how many columns each query returns; those of other files are added there.
-var columnsOf = [stmtCount]int{
-	stEventKey: 5, stFindKey: 1, stFindKeys: 1,
-	stCorrelated: 10, stTombstone: 5, stExpiredTombstones: 4,
-	stDue: 18, stCalledOff: 1, stRecipient: 2, stDispatch: 18, stSending: 18,
-	stDuePolls: 16, stMessage: 16, stOldRejected: 1,
-	stDueLookups: 7, stDecisions: 2, stLater: 2,
+	stInsertLookup: {0, `INSERT INTO lookups (event_id, connector, attempts, due_at, lease_ends, received_at, reason)
+		VALUES (?1, ?2, 0, ?3, 0, ?3, '')`},
+	stDueLookups:    {7, `SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 + 0 {{skip locked}}`},
+	stClaimLookup:   {0, `UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE event_id = ?1`},
+	stRetryLookup:   {0, `UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`},
+	stEndLookup:     {0, `DELETE FROM lookups WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`},
+	stEnrichEvent:   {0, `UPDATE events SET phone = ?2, phone_problem = ?3 WHERE id = ?1`},
+	stEnrichPayload: {0, `UPDATE payloads SET bundle = ?2 WHERE event_id = ?1`},
+	stDecisions:     {2, `SELECT event_id, bundle FROM decisions WHERE event_id <= ?1 AND seq = 0 ORDER BY event_id DESC LIMIT 1`},
+	stLater:         {2, `SELECT event_id, bundle FROM decisions WHERE event_id = ?1 AND seq > 0 ORDER BY seq`},
 }

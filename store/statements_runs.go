@@ -6,66 +6,86 @@ const (
 	partColumns = `run_id, number, file, row_count, first_row, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, excluded, resolved`
 )
 
-// The statements of runs, parts, rows of runs, blocks and halts. Where a run or part may go is
-// decided by the law of package nudgewire on the row as it is read in the same transaction;
-// the guards in WHERE are the second lock on that door.
-func init() {
-	for s, q := range map[stmt]struct {
-		columns int
-		sql     string
-	}{
-		stInsertRun: {0, `INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
-				category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32)
-			ON CONFLICT (job, slot) DO NOTHING`},
-		stRunOfSlot: {1, `SELECT id FROM runs WHERE job = ?1 AND slot = ?2`},
-		stRun:       {32, `SELECT ` + runColumns + ` FROM runs WHERE id = ?1`},
-		stOpenRuns:  {32, `SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id`},
-		stUpdateRun: {0, `UPDATE runs SET source = ?2, config = ?3, state = ?4, reason = ?5, before = ?6, deliver = ?7, campaign = ?8, template_id = ?9, template = ?10,
-				language = ?11, category = ?12, expires = ?13, folder = ?14, tally = ?15, kept = ?16, approved = ?17, owner = ?18, lease_ends = ?19,
-				started_at = ?20, ended_at = ?21, began = ?22, stopped = ?23, stopped_by = ?24, overruled = ?25, repeats = ?26
-			WHERE id = ?1 AND ended_at = 0`},
-		stLeaseRun: {0, `UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`},
-		stSeeClock: {0, `INSERT INTO job_clocks (job, line, since) VALUES (?1, ?2, ?3) ON CONFLICT (job, line) DO NOTHING`},
+// runStatements are those of runs, their parts and rows, of blocks and halts, and of what a person does
+// after a run. Where a run or part may go is decided by the transitions of package nudgewire on the row
+// as it is read in the same transaction; the guards in WHERE are the second lock on that door.
+var runStatements = map[stmt]statement{
+	stInsertRun: {0, `INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
+			category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32)
+		ON CONFLICT (job, slot) DO NOTHING`},
+	stRunOfSlot: {1, `SELECT id FROM runs WHERE job = ?1 AND slot = ?2`},
+	stRun:       {32, `SELECT ` + runColumns + ` FROM runs WHERE id = ?1`},
+	stOpenRuns:  {32, `SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id`},
+	stUpdateRun: {0, `UPDATE runs SET source = ?2, config = ?3, state = ?4, reason = ?5, before = ?6, deliver = ?7, campaign = ?8, template_id = ?9, template = ?10,
+			language = ?11, category = ?12, expires = ?13, folder = ?14, tally = ?15, kept = ?16, approved = ?17, owner = ?18, lease_ends = ?19,
+			started_at = ?20, ended_at = ?21, began = ?22, stopped = ?23, stopped_by = ?24, overruled = ?25, repeats = ?26
+		WHERE id = ?1 AND ended_at = 0`},
+	stLeaseRun: {0, `UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`},
+	stSeeClock: {0, `INSERT INTO job_clocks (job, line, since) VALUES (?1, ?2, ?3) ON CONFLICT (job, line) DO NOTHING`},
 
-		stInsertPart: {0, `INSERT INTO parts (` + partColumns + `)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`},
-		stDropParts:   {0, `DELETE FROM parts WHERE run_id = ?1`},
-		stCancelParts: {0, `UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'built'`},
-		stPart:        {18, `SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2`},
-		stClaimPart:   {0, `UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'built'`},
-		stReplacePart: {0, `UPDATE parts SET file = ?3, row_count = ?4, bytes = ?5, sha256 = ?6, excluded = ?7, state = ?8, reason = ?9, updated_at = ?10
-			WHERE run_id = ?1 AND number = ?2 AND state = 'built'`},
-		stFinishPart: {0, `UPDATE parts SET state = ?4, reason = ?5, retry_at = ?6, campaign_id = ?7, message_ids = ?8, answer = ?9, http_status = ?10, updated_at = ?11
-			WHERE run_id = ?1 AND number = ?2 AND attempt = ?3 AND (state = 'uploading' OR state = 'in_doubt')`},
+	stInsertPart: {0, `INSERT INTO parts (` + partColumns + `)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`},
+	stDropParts:   {0, `DELETE FROM parts WHERE run_id = ?1`},
+	stCancelParts: {0, `UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'built'`},
+	stPart:        {18, `SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2`},
+	stClaimPart:   {0, `UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'built'`},
+	stReplacePart: {0, `UPDATE parts SET file = ?3, row_count = ?4, bytes = ?5, sha256 = ?6, excluded = ?7, state = ?8, reason = ?9, updated_at = ?10
+		WHERE run_id = ?1 AND number = ?2 AND state = 'built'`},
+	stFinishPart: {0, `UPDATE parts SET state = ?4, reason = ?5, retry_at = ?6, campaign_id = ?7, message_ids = ?8, answer = ?9, http_status = ?10, updated_at = ?11
+		WHERE run_id = ?1 AND number = ?2 AND attempt = ?3 AND (state = 'uploading' OR state = 'in_doubt')`},
 
-		stRowsQueued: {3, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`},
-		stGrowRows: {0, `UPDATE run_rows SET row_count = row_count + 1
-			WHERE run_id = ?1 AND first_row = (SELECT max(first_row) FROM run_rows WHERE run_id = ?1 AND first_row < ?2)
-				AND first_row + row_count = ?2 AND dispatch_id + row_count = ?3`},
-		stInsertRows: {0, `INSERT INTO run_rows (run_id, first_row, row_count, dispatch_id) VALUES (?1, ?2, ?3, ?4)`},
-		stCancelRows: {0, `UPDATE dispatches SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = ''
-			WHERE id >= ?1 AND id < ?2 AND state = 'waiting'`},
+	stRowsQueued: {3, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`},
+	stGrowRows: {0, `UPDATE run_rows SET row_count = row_count + 1
+		WHERE run_id = ?1 AND first_row = (SELECT max(first_row) FROM run_rows WHERE run_id = ?1 AND first_row < ?2)
+			AND first_row + row_count = ?2 AND dispatch_id + row_count = ?3`},
+	stInsertRows: {0, `INSERT INTO run_rows (run_id, first_row, row_count, dispatch_id) VALUES (?1, ?2, ?3, ?4)`},
+	stCancelRows: {0, `UPDATE dispatches SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = ''
+		WHERE id >= ?1 AND id < ?2 AND state = 'waiting'`},
 
-		stBlock: {0, `INSERT INTO blocks (phone, reason, source, at) VALUES (?1, ?2, ?3, ?4)
-			ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, event_id = 0`},
-		// A person's block stays as it is.
-		stOptOut: {0, `INSERT INTO blocks (phone, reason, source, at, event_id) VALUES (?1, ?2, ?3, ?4, ?5)
-			ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, at = excluded.at, event_id = excluded.event_id
-			WHERE blocks.event_id > 0`},
-		stOptIn:    {0, `DELETE FROM blocks WHERE phone = ?1 AND event_id > 0`},
-		stOptedOut: {3, `SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`},
-		stProposal: {0, `INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
-			ON CONFLICT (phone) DO UPDATE SET opted_out = excluded.opted_out, event_at = excluded.event_at, event_id = excluded.event_id`},
-		stBlocked: {1, `SELECT reason FROM blocks WHERE phone = ?1`},
-		stKeepToken: {0, `INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
-			ON CONFLICT (source) DO UPDATE SET token = excluded.token, at = excluded.at`},
-		stAllow: {0, `DELETE FROM blocks WHERE phone = ?1`},
+	stBlock: {0, `INSERT INTO blocks (phone, reason, source, at) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, event_id = 0`},
+	// A person's block stays as it is.
+	stOptOut: {0, `INSERT INTO blocks (phone, reason, source, at, event_id) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, at = excluded.at, event_id = excluded.event_id
+		WHERE blocks.event_id > 0`},
+	stOptIn:    {0, `DELETE FROM blocks WHERE phone = ?1 AND event_id > 0`},
+	stOptedOut: {3, `SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`},
+	stProposal: {0, `INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (phone) DO UPDATE SET opted_out = excluded.opted_out, event_at = excluded.event_at, event_id = excluded.event_id`},
+	stBlocked: {1, `SELECT reason FROM blocks WHERE phone = ?1`},
+	stKeepToken: {0, `INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
+		ON CONFLICT (source) DO UPDATE SET token = excluded.token, at = excluded.at`},
+	stAllow: {0, `DELETE FROM blocks WHERE phone = ?1`},
 
-		stHalt: {0, `INSERT INTO halts (scope, name, mark, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)
-			ON CONFLICT (scope, name) DO UPDATE SET reason = excluded.reason`},
-		stUnhalt: {0, `DELETE FROM halts WHERE scope = ?1 AND name = ?2`},
-	} {
-		statements[s], columnsOf[s] = q.sql, q.columns
-	}
+	stHalt: {0, `INSERT INTO halts (scope, name, mark, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (scope, name) DO UPDATE SET reason = excluded.reason`},
+	stUnhalt: {0, `DELETE FROM halts WHERE scope = ?1 AND name = ?2`},
+
+	stInsertRetry: {0, `INSERT INTO retries (dispatch_id, again_id) VALUES (?1, ?2)`},
+	stEnqueueRetry: {0, `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, state, reason,
+			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send)
+		SELECT ?2, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, 'waiting', '',
+			?3, ?4, ?3, ?3, 0, 0, 0, '', 0, config, ended_send FROM dispatches WHERE id = ?1`},
+	stResolution: {0, `INSERT INTO resolutions (dispatch_id, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (dispatch_id, at) DO UPDATE SET resolved = excluded.resolved, reason = excluded.reason`},
+	stEventAt: {1, `SELECT event_at FROM dispatches WHERE id = ?1`},
+	stRetried: {1, `SELECT again_id FROM retries WHERE dispatch_id = ?1`},
+	stDoubts:  {1, `SELECT number FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt'`},
+
+	stResolvePart: {0, `UPDATE parts SET state = ?3, reason = ?4, resolved = ?5, retry_at = 0, updated_at = ?6
+		WHERE run_id = ?1 AND number = ?2 AND state = 'in_doubt'`},
+	// The ways back from an end: from partial by a word on a part, and from wherever messages may
+	// still wait by a pause.
+	stReopenRun: {0, `UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`},
+	stPauseSent: {0, `UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, stopped = 'person', stopped_by = ?3, owner = '', lease_ends = 0, ended_at = 0
+		WHERE id = ?1 AND (state = 'done' OR state = 'partial' OR state = 'failed')`},
+	stEndAnew: {0, `UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`},
+
+	// Messages that have no dispatch of their own: those that an upload's answer named. And the files of runs.
+	stFollowed: {2, `SELECT CAST(coalesce(sum(id_count), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN part = ?2 THEN id_count ELSE 0 END), 0) AS BIGINT)
+		FROM run_messages WHERE run_id = ?1`},
+	stInsertFollowed: {0, `INSERT INTO run_messages (run_id, part, first_id, id_count, dispatch_id) VALUES (?1, ?2, ?3, ?4, ?5)`},
+	stAllFollowed:    {0, `UPDATE parts SET message_ids = '' WHERE run_id = ?1 AND number = ?2`},
+	stFilesRemoved:   {0, `UPDATE runs SET files_removed_at = ?2 WHERE folder = ?1 AND folder <> '' AND files_removed_at = 0 AND ended_at > 0`},
 }

@@ -43,8 +43,9 @@ type writer struct {
 
 type prepared struct {
 	driver.Stmt
-	exec  driver.StmtExecContext
-	query driver.StmtQueryContext
+	exec    driver.StmtExecContext
+	query   driver.StmtQueryContext
+	columns int
 }
 
 // hooks are called by the flusher after a commit, before its callers are answered.
@@ -62,18 +63,18 @@ func openWriter(c driver.Connector, d dialect) (*writer, error) {
 		conn: conn, payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions},
 		args: make([]driver.NamedValue, 0, 32), dest: make([]driver.Value, 32),
 	}
-	for i := range w.stmts {
-		stmt, err := conn.Prepare(d.sql(statements[i]))
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("prepare %q: %w", statements[i], err), w.close())
-		}
-		p := &w.stmts[i]
-		p.Stmt = stmt
-		var canExec, canQuery bool
-		p.exec, canExec = stmt.(driver.StmtExecContext)
-		p.query, canQuery = stmt.(driver.StmtQueryContext)
-		if !canExec || !canQuery {
-			return nil, errors.Join(fmt.Errorf("driver statement %T takes no context", stmt), w.close())
+	for _, table := range statements {
+		for i, s := range table {
+			stmt, err := conn.Prepare(d.sql(s.sql))
+			if err != nil {
+				return nil, errors.Join(fmt.Errorf("prepare %q: %w", s.sql, err), w.close())
+			}
+			exec, canExec := stmt.(driver.StmtExecContext)
+			query, canQuery := stmt.(driver.StmtQueryContext)
+			w.stmts[i] = prepared{stmt, exec, query, s.columns}
+			if !canExec || !canQuery {
+				return nil, errors.Join(fmt.Errorf("driver statement %T takes no context", stmt), w.close())
+			}
 		}
 	}
 	return w, nil
@@ -232,7 +233,7 @@ func (w *writer) query(s stmt, each func(*row) error, args ...any) (err error) {
 			err = e
 		}
 	}()
-	r := row{values: w.dest[:columnsOf[s]]}
+	r := row{values: w.dest[:w.stmts[s].columns]}
 	for {
 		if err := rows.Next(r.values); errors.Is(err, io.EOF) {
 			return nil
