@@ -24,9 +24,6 @@ func (k *compiler) rules(path string, texts []string, hint string) []*rule {
 }
 
 func (k *compiler) rejectRule(path string, rule *RejectRule) rejectRule {
-	if strings.TrimSpace(rule.Because) == "" {
-		k.add(path+".because", "is missing: the answer would not say why", "write what is wrong with such an item")
-	}
 	return rejectRule{topic: rule.Topic, because: rule.Because, when: k.rules(path+".when", rule.When, "write a condition")}
 }
 

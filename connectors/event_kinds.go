@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -100,22 +101,9 @@ func lowerFollows(from string) bool {
 
 // isKind reports whether text can be a kind: small letters, digits and underscores in parts
 // joined by dots.
-func isKind(text string) bool {
-	if text == "" || len(text) > maxKind {
-		return false
-	}
-	for part := range strings.SplitSeq(text, ".") {
-		if part == "" {
-			return false
-		}
-		for _, r := range part {
-			if r != '_' && !unicode.IsDigit(r) && !unicode.IsLower(r) && !(unicode.IsLetter(r) && !unicode.IsUpper(r)) {
-				return false
-			}
-		}
-	}
-	return true
-}
+func isKind(text string) bool { return len(text) <= maxKind && kindPattern.MatchString(text) }
+
+var kindPattern = regexp.MustCompile(`^[_\p{Nd}\p{Ll}\p{Lt}\p{Lm}\p{Lo}]+(\.[_\p{Nd}\p{Ll}\p{Lt}\p{Lm}\p{Lo}]+)*$`)
 
 // matchesPattern reports whether word fits pattern, in which * matches any characters.
 func matchesPattern(pattern, word string) bool {

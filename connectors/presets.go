@@ -79,21 +79,22 @@ func PresetNames() []string { return slices.Sorted(maps.Keys(presets())) }
 // kindsOf are the kinds a config can make, as far as it says: those it lists, and those its
 // rules and aliases name.
 func kindsOf(c *Config) []string {
-	var out []string
-	add := func(kind string) {
-		if kind != "" && !slices.Contains(out, kind) {
-			out = append(out, kind)
-		}
-	}
-	for _, kind := range c.Kinds {
-		add(kind)
-	}
+	out := appendNew(nil, c.Kinds...)
 	for _, a := range c.Event.Aliases {
-		add(a.Value)
+		out = appendNew(out, a.Value)
 	}
 	for _, r := range c.Event.Kinds {
-		add(r.Kind)
+		out = appendNew(out, r.Kind)
 	}
-	add(c.Event.Kind)
-	return out
+	return appendNew(out, c.Event.Kind)
+}
+
+// appendNew appends the words that are not empty and not in the list yet.
+func appendNew(list []string, words ...string) []string {
+	for _, word := range words {
+		if word != "" && !slices.Contains(list, word) {
+			list = append(list, word)
+		}
+	}
+	return list
 }

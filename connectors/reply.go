@@ -101,12 +101,7 @@ func compileReply(rule *ReplyRule, at string, c *complaints) reply {
 	if rule != nil {
 		p.rule = *rule
 	}
-	if p.rule.Status == 0 {
-		p.rule.Status = http.StatusOK
-	}
-	if p.rule.Status < 200 || p.rule.Status > 299 {
-		c.add(at+".status", "an answer to what was taken has a status between 200 and 299", "write 200")
-	}
+	p.rule.Status = cmp.Or(p.rule.Status, http.StatusOK)
 	for _, h := range p.rule.Headers {
 		if !httpguts.ValidHeaderFieldName(h.Key) || strings.ContainsAny(h.Value, "\r\n") {
 			c.add(at+".headers."+h.Key, "is no header", "write Name: value on one line")

@@ -83,9 +83,7 @@ func consentOf(c *Config, name string) []string {
 				continue
 			}
 			for _, p := range entry.Value.Paths {
-				if p.Path != "" && !slices.Contains(out, p.Path) {
-					out = append(out, p.Path)
-				}
+				out = appendNew(out, p.Path)
 			}
 		}
 	}
@@ -99,9 +97,7 @@ func lookupsOf(c *Config) []string {
 		if strings.HasPrefix(at, "/") {
 			at = strings.TrimSuffix(c.APIURL, "/") + at
 		}
-		if !slices.Contains(out, at) {
-			out = append(out, at)
-		}
+		out = appendNew(out, at)
 	}
 	return out
 }

@@ -409,14 +409,7 @@ func (k *compiler) signed(v *verifyRule) verifier {
 		}
 		s.headers = append(s.headers, http.CanonicalHeaderKey(h))
 	}
-	if sig.Encoding == "" {
-		k.add(path+".signature.encoding", "is missing", "write hex or base64, as the sender's page says")
-	}
 	s.encoding, s.prefix, s.list = sig.Encoding, sig.Prefix, sig.List
-	if s.list != nil && (s.list.Separator == "" || s.list.Assign == "" || len(s.list.Pick) == 0) {
-		k.add(path+".signature.list", "wants separator, assign and pick", `write list: {separator: ",", assign: "=", pick: v1}`)
-		s.list = nil
-	}
 	if v.ID != "" {
 		s.idHeaders = []string{http.CanonicalHeaderKey(v.ID)}
 	}

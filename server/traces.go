@@ -2,11 +2,10 @@ package server
 
 import (
 	"net/netip"
+	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"golang.org/x/time/rate"
 
@@ -84,31 +83,10 @@ func proves(stage string) bool {
 	return stage == connectors.StageBody || stage == connectors.StageMap || stage == connectors.StageContent
 }
 
-// longDigits is the length from which a run of digits may be a phone.
-const longDigits = 6
+// longDigits are runs of digits that may be a phone.
+var longDigits = regexp.MustCompile(`[0-9]{6,}`)
 
 // masked is text with each long run of digits replaced by its length: "[12 digits]".
 func masked(text string) string {
-	if !strings.ContainsAny(text, "0123456789") {
-		return text
-	}
-	var b strings.Builder
-	for text != "" {
-		n := 0
-		for n < len(text) && text[n] >= '0' && text[n] <= '9' {
-			n++
-		}
-		switch {
-		case n >= longDigits:
-			b.WriteByte('[')
-			b.WriteString(strconv.Itoa(n))
-			b.WriteString(" digits]")
-		default:
-			_, size := utf8.DecodeRuneInString(text[n:])
-			n += size
-			b.WriteString(text[:n])
-		}
-		text = text[n:]
-	}
-	return b.String()
+	return longDigits.ReplaceAllStringFunc(text, func(run string) string { return "[" + strconv.Itoa(len(run)) + " digits]" })
 }

@@ -3,6 +3,7 @@ package rawjson
 import (
 	"fmt"
 	"math/bits"
+	"strconv"
 	"unicode"
 	"unicode/utf8"
 )
@@ -249,18 +250,8 @@ func hex4(s string, i int) (rune, bool) {
 	if i+4 > len(s) {
 		return 0, false
 	}
-	var r rune
-	for _, c := range []byte(s[i : i+4]) {
-		switch {
-		case c >= '0' && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, true
+	r, err := strconv.ParseUint(s[i:i+4], 16, 16)
+	return rune(r), err == nil
 }
 
 // Check checks that s is one JSON value.
