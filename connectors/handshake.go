@@ -105,7 +105,7 @@ func (c *condition) holdsJSON(r *Request) bool {
 		return false
 	}
 	for _, e := range c.json {
-		if e.text(v) == "" {
+		if e.text(&v) == "" {
 			return false
 		}
 	}

@@ -59,10 +59,10 @@ func standAlone(exprs ...*expr) *lone {
 }
 
 // view is what the expressions see in a JSON text.
-func (l *lone) view(text string) (*view, error) {
+func (l *lone) view(text string) (view, error) {
 	found := make([]rawjson.Span, l.program.Slots)
 	err := l.program.Run(text, found)
-	return &view{item: text, root: text, inItem: found, inRoot: found}, err
+	return view{item: text, root: text, inItem: found, inRoot: found}, err
 }
 
 // link gives the expression its slots in the programs of items and of the whole body.

@@ -92,7 +92,7 @@ func bodyText(r *Request, name string) string {
 	if err != nil {
 		return ""
 	}
-	return e.text(v)
+	return e.text(&v)
 }
 
 // compileReply reads a ReplyRule.

@@ -145,10 +145,17 @@ func writeSortedForm(m *message, to *digest) error {
 // others. A "?" that opens the query was never encoded and stays as it is.
 //
 // Source: HubSpot, "Validating requests".
-var hubspotURL = strings.NewReplacer(
+func hubspotURL(url string) string {
+	if strings.IndexByte(url, '%') < 0 {
+		return url
+	}
+	return hubspotEscapes.Replace(url)
+}
+
+var hubspotEscapes = strings.NewReplacer(
 	"%3A", ":", "%3a", ":", "%2F", "/", "%2f", "/", "%3F", "?", "%3f", "?", "%40", "@", "%21", "!", "%24", "$",
 	"%27", "'", "%28", "(", "%29", ")", "%2A", "*", "%2a", "*", "%2C", ",", "%2c", ",", "%3B", ";", "%3b", ";",
-).Replace
+)
 
 // parts compiles what is signed.
 func (k *compiler) parts(v *verifyRule, s *signed) {

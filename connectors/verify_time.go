@@ -68,7 +68,7 @@ func (s *stamp) fromBody(body []byte) (text, reason string) {
 		}
 		return "", "the body that should hold the time is not JSON: " + err.Error()
 	}
-	if text = s.body.text(v); text == "" && !s.optional {
+	if text = s.body.text(&v); text == "" && !s.optional {
 		return "", "the body has no " + s.body.source + ", where the time should be"
 	}
 	return text, ""

@@ -240,7 +240,7 @@ func (k *compiler) token(v *verifyRule) verifier {
 			if err != nil {
 				return "", err
 			}
-			raw := e.raw(found)
+			raw := e.raw(&found)
 			if raw == "" || raw[0] != '"' {
 				return "", nil // a text and nothing else: no list of one, no number
 			}
