@@ -2,6 +2,7 @@ package expressions
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -74,12 +75,9 @@ func (c *compiler) expr(n ast.Node) typed {
 }
 
 func (c *compiler) note(p *path) {
-	for _, known := range c.paths {
-		if known.text == p.text {
-			return
-		}
+	if !slices.ContainsFunc(c.paths, func(known *path) bool { return known.text == p.text }) {
+		c.paths = append(c.paths, p)
 	}
-	c.paths = append(c.paths, p)
 }
 
 func (c *compiler) node(n ast.Node) typed {

@@ -110,18 +110,7 @@ func (c *compiler) member(n *ast.MemberNode) typed {
 			return c.unknownField(n, in, name)
 		}
 		p := &path{text: in.path.text + "." + name, masked: f.masked}
-		p.read = func(s *Scope) any {
-			object := in.eval(s)
-			if object == nil {
-				return nil
-			}
-			v := f.read(object)
-			if v == nil {
-				s.miss(p, -1)
-			}
-			return v
-		}
-		return typed{f.shape, p.read, p, in.looped}
+		return in.step(p, f.shape, func(_ *Scope, object any) (any, int) { return f.read(object), -1 })
 	case KindTable, KindAny:
 		return c.keyed(in, name)
 	case KindList:
@@ -162,18 +151,11 @@ func (c *compiler) keyed(in typed, key string) typed {
 	if !plainName(key) {
 		p.text = in.path.text + "[" + strconv.Quote(key) + "]"
 	}
-	p.read = func(s *Scope) any {
-		v := valueUnder(s, in.eval(s), key)
-		if v == nil {
-			s.miss(p, -1)
-		}
-		return v
-	}
 	elem := anyShape
 	if in.shape.kind == KindTable {
 		elem = textShape
 	}
-	return typed{elem, p.read, p, in.looped}
+	return in.step(p, elem, func(s *Scope, object any) (any, int) { return valueUnder(s, object, key), -1 })
 }
 
 func plainName(key string) bool {
@@ -228,12 +210,22 @@ func (c *compiler) at(n ast.Node, in typed, i int) typed {
 		return c.report(n, "", "%s is %s, not a list", in.says(), in.shape.words())
 	}
 	p := &path{text: in.path.text + "[" + strconv.Itoa(i) + "]"}
+	return in.step(p, elem, func(_ *Scope, list any) (any, int) { return entry(list, i) })
+}
+
+// step is the member of an expression that get reads, with how many entries the list has; -1 for
+// what is no list.
+func (t typed) step(p *path, is *shape, get func(s *Scope, object any) (v any, count int)) typed {
 	p.read = func(s *Scope) any {
-		v, count := entry(in.eval(s), i)
+		object := t.eval(s)
+		if object == nil {
+			return s.miss(p, -1)
+		}
+		v, count := get(s, object)
 		if v == nil {
-			s.miss(p, count)
+			return s.miss(p, count)
 		}
 		return v
 	}
-	return typed{elem, p.read, p, in.looped}
+	return typed{is, p.read, p, t.looped}
 }

@@ -16,9 +16,8 @@ import (
 // Which columns there are is known only when the list is opened, so they are looked up by
 // Bind. Cells are text: number(total) * 2 counts with one.
 type RowText struct {
-	source string
-	parts  []rowPart
-	names  *rowNames
+	parts []rowPart
+	names *rowNames
 }
 
 // A rowPart is a part of the text. whole is what is in the brackets where that may be a column's
@@ -70,7 +69,7 @@ var quotedText = regexp.MustCompile(`^\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*$`)
 
 // CompileRow reads a text. A text without {{ is itself.
 func CompileRow(text string) (*RowText, []Fault) {
-	r := &RowText{source: text, names: &rowNames{}}
+	r := &RowText{names: &rowNames{}}
 	t, found := readTemplate(text, r.names)
 	var faults []Fault
 	at := 0
@@ -105,7 +104,7 @@ func CompileRow(text string) (*RowText, []Fault) {
 // Bind looks the names up: find gives a column's index by its name, or an error in words. facts
 // are the values that are the same for all rows, by their whole names: "run.date".
 func (r *RowText) Bind(find func(name string) (int, error), facts map[string]string) (*RowFiller, error) {
-	f := &RowFiller{row: boundRow{facts: facts}, source: r.source}
+	f := &RowFiller{row: boundRow{facts: facts}}
 	if at, err := time.Parse("2006-01-02 15:04", facts["run.date"]+" "+facts["run.time"]); err == nil {
 		f.now = at
 	}
@@ -171,10 +170,9 @@ type boundPart struct {
 
 // A RowFiller fills a text in for one row. It is used by one goroutine at a time.
 type RowFiller struct {
-	source string
-	parts  []boundPart
-	row    boundRow
-	now    time.Time
+	parts []boundPart
+	row   boundRow
+	now   time.Time
 }
 
 // noEvent is the event of a row: expressions ask it for the contact's zone.

@@ -3,6 +3,7 @@ package expressions
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -117,7 +118,7 @@ func syntaxFault(text string, err error) *Fault {
 		f.Msg, f.Hint = `"| default:" belongs inside {{ }}`, `write (customer.language ?? "en")`
 	case isToken && word == ",":
 		f.Msg, f.Hint = `"," does not fit here`, "numbers are written without commas; several conditions are several lines, or joined by \"and\""
-	case isToken && kind == "Identifier" && strings.ToLower(word) != word && keyword(strings.ToLower(word)):
+	case isToken && kind == "Identifier" && strings.ToLower(word) != word && slices.Contains(keywords, strings.ToLower(word)):
 		f.Msg, f.Hint = fmt.Sprintf("%q is not understood here", word), fmt.Sprintf("write %q in small letters", strings.ToLower(word))
 	case isToken && kind == "Bracket":
 		f.Msg, f.Hint = fmt.Sprintf("%q does not fit here", word), "see whether every bracket is opened and closed"
@@ -151,10 +152,4 @@ var meant = map[string]string{
 	"&": `"and"`, "then": `"and", or condition ? value : value`, "if": "condition ? value : value",
 }
 
-func keyword(word string) bool {
-	switch word {
-	case "and", "or", "not", "in", "contains", "matches", "true", "false", "nil":
-		return true
-	}
-	return false
-}
+var keywords = []string{"and", "or", "not", "in", "contains", "matches", "true", "false", "nil"}

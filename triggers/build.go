@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -26,12 +27,14 @@ type rule struct {
 	send     sending
 }
 
-// The defaults of a rule that says nothing.
+// defaultRemember is how long a cancelling event is remembered where the rule does not say.
 const defaultRemember = 24 * time.Hour
 
-var defaultExpires = map[nudgewire.Category]time.Duration{
-	nudgewire.Marketing: 24 * time.Hour, nudgewire.Utility: 24 * time.Hour,
-	nudgewire.Authentication: 10 * time.Minute, // a login code that comes later is of no use
+func defaultExpires(c nudgewire.Category) time.Duration {
+	if c == nudgewire.Authentication {
+		return 10 * time.Minute // a login code that comes later is of no use
+	}
+	return 24 * time.Hour
 }
 
 // A builder compiles rules and gathers their problems.
@@ -58,13 +61,9 @@ func (b *builder) faults(path string, found []expressions.Fault) {
 
 func (b *builder) rule(given Rule) *rule {
 	r := b.listening(given)
-	if r.Mode == "" {
-		r.Mode = Live
-	}
-	if r.OnRepeat.Mode == "" {
-		r.OnRepeat.Mode = nudgewire.Restart
-	}
-	r.category = b.category(given.Category)
+	r.Mode = cmp.Or(r.Mode, Live)
+	r.OnRepeat.Mode = cmp.Or(r.OnRepeat.Mode, nudgewire.Restart)
+	r.category = cmp.Or(given.Category, b.env.Category, nudgewire.Marketing)
 	r.forget = r.category == nudgewire.Authentication
 	if given.Keep != nil {
 		r.forget = !*given.Keep
@@ -75,7 +74,7 @@ func (b *builder) rule(given Rule) *rule {
 		r.clauses = append(r.clauses, c)
 	}
 	r.until = b.wait(given.Wait)
-	r.expires = given.Expires.or(expiresOf(r.category))
+	r.expires = given.Expires.or(defaultExpires(r.category))
 	r.maxAge = given.MaxAge.or(0)
 	r.send = b.send(given.Send)
 	if len(given.On) == 0 {
@@ -98,26 +97,8 @@ func (b *builder) listening(given Rule) *rule {
 	if given.Key != "" {
 		r.key = b.keyOf(given.Key)
 	}
-	if r.remember = given.RememberCancel.D(); r.remember == 0 {
-		r.remember = defaultRemember
-	}
+	r.remember = cmp.Or(given.RememberCancel.D(), defaultRemember)
 	return r
-}
-
-func expiresOf(c nudgewire.Category) time.Duration {
-	if d, ok := defaultExpires[c]; ok {
-		return d
-	}
-	return defaultExpires[nudgewire.Marketing]
-}
-
-func (b *builder) category(own nudgewire.Category) nudgewire.Category {
-	for _, c := range []nudgewire.Category{own, b.env.Category} {
-		if c != "" {
-			return c
-		}
-	}
-	return nudgewire.Marketing
 }
 
 func (b *builder) keyOf(text string) *expressions.Expression {

@@ -72,17 +72,14 @@ func (s *Set) Silent(connector, kind string) []Silence {
 		case listens && r.Mode == Off:
 			found = append(found, Silence{r.Name, "mode: off"})
 		case !listens:
-			found = append(found, Silence{r.Name, "listens to " + strings.Join(r.On, ", ") + endedBy(r)})
+			reason := "listens to " + strings.Join(r.On, ", ")
+			if len(r.CancelOn) > 0 {
+				reason += ", is cancelled by " + strings.Join(r.CancelOn, ", ")
+			}
+			found = append(found, Silence{r.Name, reason})
 		}
 	}
 	return found
-}
-
-func endedBy(r *rule) string {
-	if len(r.CancelOn) == 0 {
-		return ""
-	}
-	return ", is cancelled by " + strings.Join(r.CancelOn, ", ")
 }
 
 // NearestRef is the event, among all that the triggers name in full, that somebody may have

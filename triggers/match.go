@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -98,7 +99,7 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 		return skipped(w, fmt.Sprintf("the event is %s old; max_age is %s", units.About(age), units.About(r.maxAge)))
 	}
 	if e.Contact.Phone == "" {
-		return skipped(w, noPhone(e))
+		return skipped(w, cmp.Or(e.Contact.PhoneProblem, "the event names no phone"))
 	}
 	key, trouble := m.keyFor(r, familyOf(e.Kind))
 	if trouble != "" {
@@ -131,13 +132,6 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 		w.Decision.Reason = fmt.Sprintf("mode: shadow; it would send %s, %s", send.What(), dueWords(due, m.now))
 	}
 	return w
-}
-
-func noPhone(e *nudgewire.Event) string {
-	if e.Contact.PhoneProblem != "" {
-		return e.Contact.PhoneProblem
-	}
-	return "the event names no phone"
 }
 
 // whyNot is a failed clause as the reason to skip.

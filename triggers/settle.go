@@ -41,25 +41,22 @@ func settlePlanned(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement
 		return settleRepeat(w, f.Waiting[n-1])
 	}
 	if reason := inCooldown(w, f.Last); reason != "" {
-		return nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: reason}
+		return skip("%s", reason)
 	}
 	return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: w.Dispatch.Send.What() + " " + dueWords(w.Dispatch.DueAt, w.Decision.At)}
+}
+
+func skip(format string, args ...any) nudgewire.Settlement {
+	return nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: fmt.Sprintf(format, args...)}
 }
 
 // settleRepeat settles a proposal whose correlation key has a dispatch that still waits.
 func settleRepeat(w nudgewire.Proposal, waiting nudgewire.Waiting) nudgewire.Settlement {
 	if w.OnRepeat.Mode == nudgewire.Ignore {
-		return nudgewire.Settlement{
-			Outcome: nudgewire.Skipped,
-			Reason:  fmt.Sprintf("already waiting (dispatch %d, due %s); on_repeat: ignore", waiting.ID, units.Stamp(waiting.DueAt)),
-		}
+		return skip("already waiting (dispatch %d, due %s); on_repeat: ignore", waiting.ID, units.Stamp(waiting.DueAt))
 	}
 	if !waiting.EventAt.IsZero() && w.EventAt.Before(waiting.EventAt) {
-		return nudgewire.Settlement{
-			Outcome: nudgewire.Skipped,
-			Reason: fmt.Sprintf("dispatch %d waits with newer content: its event happened at %s, this one before it at %s",
-				waiting.ID, units.Stamp(waiting.EventAt), units.Stamp(w.EventAt)),
-		}
+		return skip("dispatch %d waits with newer content: its event happened at %s, this one before it at %s", waiting.ID, units.Stamp(waiting.EventAt), units.Stamp(w.EventAt))
 	}
 	s := nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: waiting.ID, DueAt: w.Dispatch.DueAt}
 	bound := ""
