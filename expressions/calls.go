@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"golang.org/x/text/currency"
 
 	"github.com/nudgewire/nudgewire"
@@ -89,7 +90,10 @@ func runRound(s *Scope, a []any) any {
 	}
 	// A fixed exponent, so that 49.9 rounded to two digits prints as 49.90.
 	d := n.Decimal().Round(int32(digits))
-	return nudgewire.AmountFromDecimal(fixed(d, digits))
+	if exact, err := decimal.NewFromString(d.StringFixed(int32(digits))); err == nil {
+		d = exact
+	}
+	return nudgewire.AmountFromDecimal(d)
 }
 
 // runMoney writes an amount with the places of its currency: 1234.5 GBP is 1234.50, 500 JPY is 500.

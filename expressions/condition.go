@@ -51,7 +51,7 @@ func (s *Scope) values(paths []*path) []nudgewire.Value {
 		if v != nil && kindOf(v) == KindObject {
 			continue
 		}
-		values = append(values, nudgewire.Value{Name: p.text, Value: show(v, p.masked)})
+		values = append(values, nudgewire.Value{Name: p.text, Value: s.show(v, p.masked)})
 	}
 	return values
 }

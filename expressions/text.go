@@ -5,15 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// print is a value as a message has it: amounts with all their digits, times in the
-// contact's zone ("27 Nov 2026 09:30"), lists and objects as nothing.
+// print is a value as a message has it: amounts with all their digits, times in the contact's zone
+// ("27 Nov 2026 09:30"), lists and objects as nothing.
 func (s *Scope) print(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -34,41 +32,31 @@ func (s *Scope) print(v any) string {
 }
 
 // show is a value as a decision keeps it: for people who ask why, not for recipients.
-func show(v any, masked bool) string {
+func (s *Scope) show(v any, masked bool) string {
 	const maxShown = 100
 	switch v := v.(type) {
 	case nil:
 		return "(missing)"
-	case string:
-		switch {
-		case v == "":
-			return "(empty)"
-		case masked:
-			return nudgewire.Phone(v).Masked()
-		}
-		return plain.Crop(plain.OneLine(v), maxShown)
-	case int:
-		return strconv.Itoa(v)
-	case nudgewire.Amount:
-		if !v.Told() {
-			return "(empty)"
-		}
-		return v.String()
-	case bool:
-		return strconv.FormatBool(v)
 	case time.Time:
 		return units.Stamp(v)
-	case time.Duration:
-		return units.About(v)
+	case string:
+		if masked && v != "" {
+			return nudgewire.Phone(v).Masked()
+		}
 	case nudgewire.Tags:
-		if len(v) == 0 {
-			return "(empty)"
+		if len(v) > 0 {
+			return plain.Crop(plain.OneLine(strings.Join(v, ", ")), maxShown)
 		}
-		return plain.Crop(plain.OneLine(strings.Join(v, ", ")), maxShown)
+		return "(empty)"
+	}
+	switch n := length(v); {
+	case n >= 0:
+		return entries(n)
+	case !present(v):
+		return "(empty)"
+	case kindOf(v).Scalar():
+		return plain.Crop(plain.OneLine(s.print(v)), maxShown)
 	default:
-		if n := length(v); n >= 0 {
-			return entries(n)
-		}
 		return "(an object)"
 	}
 }
@@ -78,13 +66,4 @@ func entries(n int) string {
 		return "1 entry"
 	}
 	return strconv.Itoa(n) + " entries"
-}
-
-// fixed is d with exactly so many digits after the point.
-func fixed(d decimal.Decimal, digits int) decimal.Decimal {
-	exact, err := decimal.NewFromString(d.StringFixed(int32(digits)))
-	if err != nil {
-		return d
-	}
-	return exact
 }

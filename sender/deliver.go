@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // work takes a claim to its recorded end. ctx done means give back what was not sent; calling bounds
@@ -79,7 +80,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 		}
 	}
 	if expired(c.ExpiresAt, now) {
-		return c.attempt(now, nudgewire.StateDropped, "expired at "+stamp(c.ExpiresAt)+", before it could be sent")
+		return c.attempt(now, nudgewire.StateDropped, "expired at "+units.Stamp(c.ExpiresAt)+", before it could be sent")
 	}
 	if now.Add(s.Timeout).After(c.ends) {
 		return s.giveBack(c, now, "not sent: the claim would have ended before the call")

@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 const (
@@ -109,7 +110,7 @@ func (s *Sender) giveBack(c *claim, at time.Time, why string) nudgewire.Attempt 
 // before.
 func (c *claim) retry(now, at time.Time, why string) nudgewire.Attempt {
 	if expired(c.ExpiresAt, at) {
-		return c.attempt(now, nudgewire.StateDropped, "expires at "+stamp(c.ExpiresAt)+", before it may be tried again: "+why)
+		return c.attempt(now, nudgewire.StateDropped, "expires at "+units.Stamp(c.ExpiresAt)+", before it may be tried again: "+why)
 	}
 	a := c.attempt(now, nudgewire.StateWaiting, why)
 	a.RetryAt = at
@@ -136,5 +137,3 @@ func refused(r *apiclient.CallError) string {
 
 // expired reports whether something that expires at the first time is too late at the second.
 func expired(at, now time.Time) bool { return !at.IsZero() && now.After(at) }
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -49,8 +49,8 @@ func blank(r rune) bool {
 
 // Crop is at most n characters of a text, with "…" where it was longer.
 func Crop(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n]) + "…"
+	if len(text) <= n || utf8.RuneCountInString(text) <= n {
+		return text
 	}
-	return text
+	return string([]rune(text)[:n]) + "…"
 }

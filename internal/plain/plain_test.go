@@ -62,3 +62,21 @@ func FuzzPlain(f *testing.F) {
 		}
 	})
 }
+
+func TestOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"Ann Lee": "Ann Lee", " Ann \n\t Lee ": "Ann Lee", "a\u200bb": "a b", "\u202eevil": "evil", "b\xffd": "bd", "  ": "", "Zoë": "Zoë",
+	} {
+		if got := OneLine(text); got != want {
+			t.Errorf("OneLine(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestCrop(t *testing.T) {
+	for text, want := range map[string]string{"": "", "Zoë": "Zoë", "Zoës": "Zoë…"} {
+		if got := Crop(text, 3); got != want {
+			t.Errorf("Crop(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

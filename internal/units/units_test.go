@@ -117,3 +117,16 @@ func TestWhatIsCountedIsOneOrSeveral(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatPeopleReadOfTimes(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 1500 * time.Millisecond: "2s", 90*time.Minute + 20*time.Second: "1h30m", 73*time.Hour + 10*time.Minute: "3d1h", -time.Minute: "-1m",
+	} {
+		if got := About(d); got != want {
+			t.Errorf("About(%v) = %q, want %q", d, got, want)
+		}
+	}
+	if got := Stamp(time.Date(2026, 11, 27, 10, 30, 0, 5, time.FixedZone("", 3600))); got != "2026-11-27 09:30:00 UTC" {
+		t.Errorf("Stamp: %s", got)
+	}
+}
