@@ -75,7 +75,7 @@ func (c *compiler) expr(n ast.Node) typed {
 }
 
 func (c *compiler) note(p *path) {
-	if !slices.ContainsFunc(c.paths, func(known *path) bool { return known.text == p.text }) {
+	if !slices.ContainsFunc(c.paths, func(known *path) bool { return known.name == p.name }) {
 		c.paths = append(c.paths, p)
 	}
 }

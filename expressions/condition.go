@@ -8,9 +8,9 @@ import (
 
 // A Condition is one line under "if:", compiled.
 type Condition struct {
-	text  string
-	test  eval
-	paths []*path
+	source string
+	test   eval
+	paths  []*path
 }
 
 // CompileCondition reads a condition.
@@ -21,7 +21,7 @@ func CompileCondition(text string) (*Condition, []Fault) {
 	}
 	c := &compiler{text: text}
 	test := c.flag(node)
-	return &Condition{text: strings.TrimSpace(text), test: test, paths: c.paths}, c.faults
+	return &Condition{source: strings.TrimSpace(text), test: test, paths: c.paths}, c.faults
 }
 
 // Evaluate evaluates the condition and keeps the values it saw. A condition that cannot be
@@ -29,7 +29,7 @@ func CompileCondition(text string) (*Condition, []Fault) {
 func (c *Condition) Evaluate(s *Scope) nudgewire.Clause {
 	s.begin()
 	answer, known := c.test(s).(bool)
-	result := nudgewire.Clause{Text: c.text, Held: known && answer}
+	result := nudgewire.Clause{Text: c.source, Held: known && answer}
 	if !known {
 		if result.Error = s.why(); result.Error == "" {
 			result.Error = "it is neither true nor false"
@@ -51,7 +51,7 @@ func (s *Scope) values(paths []*path) []nudgewire.Value {
 		if v != nil && kindOf(v) == KindObject {
 			continue
 		}
-		values = append(values, nudgewire.Value{Name: p.text, Value: s.show(v, p.masked)})
+		values = append(values, nudgewire.Value{Name: p.name, Value: s.show(v, p.masked)})
 	}
 	return values
 }
@@ -64,9 +64,9 @@ func (s *Scope) why() string {
 	case s.lost == nil:
 		return ""
 	case s.count >= 0:
-		list := s.lost.text[:max(0, strings.LastIndexByte(s.lost.text, '['))]
-		return s.lost.text + " is missing: " + list + " has " + entries(s.count)
+		list := s.lost.name[:max(0, strings.LastIndexByte(s.lost.name, '['))]
+		return s.lost.name + " is missing: " + list + " has " + entries(s.count)
 	default:
-		return s.lost.text + " is missing"
+		return s.lost.name + " is missing"
 	}
 }

@@ -10,7 +10,7 @@ import (
 // A literal is a duration written into an expression: `now - event.occurred_at > 2h30m`.
 type literal struct {
 	from, to int // bytes in the expression; they are ASCII
-	text     string
+	word     string
 }
 
 // hideDurations finds the durations in an expression and covers each with an identifier of

@@ -14,15 +14,15 @@ import (
 
 // says is the expression in a sentence; "#" where it is a loop's element itself.
 func (t typed) says() string {
-	if t.path.text == "" {
+	if t.path.name == "" {
 		return "#"
 	}
-	return t.path.text
+	return t.path.name
 }
 
 // A path is a name as it is written, "cart.items[0].title", and how to read it.
 type path struct {
-	text   string
+	name   string
 	read   eval
 	masked bool
 }
@@ -42,7 +42,7 @@ func (c *compiler) name(n *ast.IdentifierNode) typed {
 	if !ok {
 		return c.unknownName(n)
 	}
-	return typed{shape: r.shape, eval: r.read, path: &path{text: n.Value, read: r.read}}
+	return typed{shape: r.shape, eval: r.read, path: &path{name: n.Value, read: r.read}}
 }
 
 // IsName reports whether expressions over an event may begin with a name.
@@ -97,10 +97,10 @@ func (c *compiler) member(n *ast.MemberNode) typed {
 	}
 	in := c.node(n.Node)
 	if in.path == nil { // not a chain of names: note what it reads, then go on without a path of our own
-		in.path, in.looped = &path{text: "(" + describe(n.Node) + ")"}, true
+		in.path, in.looped = &path{name: "(" + describe(n.Node) + ")"}, true
 	}
 	if number {
-		return c.at(n, in, index.Value)
+		return c.indexed(n, in, index.Value)
 	}
 	name := property.Value
 	switch in.shape.kind {
@@ -109,12 +109,12 @@ func (c *compiler) member(n *ast.MemberNode) typed {
 		if !ok {
 			return c.unknownField(n, in, name)
 		}
-		p := &path{text: in.path.text + "." + name, masked: f.masked}
+		p := &path{name: in.path.name + "." + name, masked: f.masked}
 		return in.step(p, f.shape, func(_ *Scope, object any) (any, int) { return f.read(object), -1 })
 	case KindTable, KindAny:
 		return c.keyed(in, name)
 	case KindList:
-		return c.report(n, fmt.Sprintf("take one entry, %s[0].%s, or ask any(%s, .%s …)", in.path.text, name, in.path.text, name),
+		return c.report(n, fmt.Sprintf("take one entry, %s[0].%s, or ask any(%s, .%s …)", in.path.name, name, in.path.name, name),
 			"%s is a list and has no %q", in.says(), name)
 	default:
 		hint := ""
@@ -138,7 +138,7 @@ func (c *compiler) unknownField(n *ast.MemberNode, in typed, name string) typed 
 	if near := nearest.Of(name, in.shape.names()); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	where := in.path.text
+	where := in.path.name
 	if where == "" {
 		where = in.shape.noun
 	}
@@ -147,9 +147,9 @@ func (c *compiler) unknownField(n *ast.MemberNode, in typed, name string) typed 
 
 // keyed reads a key of the payload or of a table.
 func (c *compiler) keyed(in typed, key string) typed {
-	p := &path{text: in.path.text + "." + key}
+	p := &path{name: in.path.name + "." + key}
 	if !plainName(key) {
-		p.text = in.path.text + "[" + strconv.Quote(key) + "]"
+		p.name = in.path.name + "[" + strconv.Quote(key) + "]"
 	}
 	elem := anyShape
 	if in.shape.kind == KindTable {
@@ -182,7 +182,7 @@ func (c *compiler) computed(n *ast.MemberNode) typed {
 	if in.shape.elem != nil {
 		elem = in.shape.elem
 	}
-	lost := &path{text: describe(n)}
+	lost := &path{name: describe(n)}
 	return typed{shape: elem, eval: func(s *Scope) any {
 		var v any
 		count := -1
@@ -199,8 +199,8 @@ func (c *compiler) computed(n *ast.MemberNode) typed {
 	}}
 }
 
-// at is one entry of a list, counted from 0, or from the end where the number is negative.
-func (c *compiler) at(n ast.Node, in typed, i int) typed {
+// indexed is one entry of a list, counted from 0, or from the end where the number is negative.
+func (c *compiler) indexed(n ast.Node, in typed, i int) typed {
 	elem := anyShape
 	switch in.shape.kind {
 	case KindList:
@@ -209,7 +209,7 @@ func (c *compiler) at(n ast.Node, in typed, i int) typed {
 	default:
 		return c.report(n, "", "%s is %s, not a list", in.says(), in.shape.words())
 	}
-	p := &path{text: in.path.text + "[" + strconv.Itoa(i) + "]"}
+	p := &path{name: in.path.name + "[" + strconv.Itoa(i) + "]"}
 	return in.step(p, elem, func(_ *Scope, list any) (any, int) { return entry(list, i) })
 }
 

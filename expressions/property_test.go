@@ -122,10 +122,10 @@ func FuzzDurationsKeepTheirPlaces(f *testing.F) {
 		}
 		restored := []byte(covered)
 		for _, d := range found {
-			if text[d.from:d.to] != d.text || strings.Trim(covered[d.from:d.to], "_") != "" {
+			if text[d.from:d.to] != d.word || strings.Trim(covered[d.from:d.to], "_") != "" {
 				t.Fatalf("%+v does not stand there in %q", d, text)
 			}
-			copy(restored[d.from:], d.text)
+			copy(restored[d.from:], d.word)
 		}
 		if string(restored) != text {
 			t.Fatalf("%q came back as %q", text, restored)

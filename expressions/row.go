@@ -38,10 +38,10 @@ func (r *rowNames) name(name string) typed {
 	switch name {
 	case "run":
 		read := func(s *Scope) any { return s.row.facts }
-		return typed{shape: runShape, eval: read, path: &path{text: "run", read: read}}
+		return typed{shape: runShape, eval: read, path: &path{name: "run", read: read}}
 	case "now":
 		read := func(s *Scope) any { return s.now }
-		return typed{shape: timeShape, eval: read, path: &path{text: "now", read: read}}
+		return typed{shape: timeShape, eval: read, path: &path{name: "now", read: read}}
 	}
 	slot := slices.Index(r.columns, name)
 	if slot < 0 {
@@ -49,7 +49,7 @@ func (r *rowNames) name(name string) typed {
 		r.columns = append(r.columns, name)
 	}
 	read := func(s *Scope) any { return s.row.cell(s.row.at[slot]) }
-	return typed{shape: textShape, eval: read, path: &path{text: name, read: read}}
+	return typed{shape: textShape, eval: read, path: &path{name: name, read: read}}
 }
 
 // runShape is what "run" holds. The facts come by their whole names: "run.date".

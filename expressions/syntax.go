@@ -63,7 +63,7 @@ func (u *uncover) Visit(node *ast.Node) {
 	at := byteOffset(u.text, name.Location().From)
 	for _, d := range u.durations {
 		if d.from == at {
-			name.Value = d.text
+			name.Value = d.word
 		}
 	}
 }

@@ -29,8 +29,8 @@ func (b *builder) template(path, text string) *expressions.Template {
 	return t
 }
 
-// plain is a text that may not hold {{ }}.
-func (b *builder) plain(path, text string) string {
+// fixedText is a text that may not hold {{ }}.
+func (b *builder) fixedText(path, text string) string {
 	if i := strings.Index(text, "{{"); i >= 0 {
 		b.report(path, i, "name it in plain letters; use several triggers for several of them", "it cannot depend on the event")
 	}
@@ -49,7 +49,7 @@ func (b *builder) send(given Send) sending {
 	} else if len(ways) > 1 {
 		b.report("send."+ways[1], 0, "keep one of them; write a trigger for each", "%s cannot be sent together", strings.Join(ways, " and "))
 	}
-	s := sending{template: b.plain("send.template", given.Template), campaign: b.plain("send.campaign", given.Campaign)}
+	s := sending{template: b.fixedText("send.template", given.Template), campaign: b.fixedText("send.campaign", given.Campaign)}
 	if given.Text != "" {
 		s.text = b.template("send.text", given.Text)
 		if !b.env.TextAllowed {
