@@ -172,11 +172,10 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 			return nudgewire.Receipt{}, fmt.Errorf("trigger %s: %w", p.plan.Proposals[i].Decision.Trigger, err)
 		}
 	}
-	t.decisions.next(id)
-	t.decisions.plain = appendPiece(t.decisions.plain, closeDecisions(t.said))
-	if err := t.storeFull(&t.decisions); err != nil {
+	if err := t.next(&t.decisions, id); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
 	}
+	t.decisions.plain = appendPiece(t.decisions.plain, closeDecisions(t.said))
 	return receipt, nil
 }
 
@@ -197,18 +196,22 @@ func (t *tx) insertEvent(p *readyPlan, today int64) (id int64, err error) {
 }
 
 // addLoad adds what event id carried to the payloads of the group. That of an event which is
-// looked up is replaced later, so it stands alone.
+// looked up is replaced later, so it has a bundle of its own.
 func (t *tx) addLoad(id int64, p *readyPlan) error {
-	b, store := &t.payloads, t.storeFull
+	b := &t.payloads
 	if p.plan.Later {
-		store = t.store
-		if err := store(b); err != nil {
+		if err := t.store(b); err != nil {
 			return err
 		}
 	}
-	b.next(id)
+	if err := t.next(b, id); err != nil {
+		return err
+	}
 	b.plain = appendLoad(b.plain, &p.plan.Event, p.facts)
-	return store(b)
+	if p.plan.Later {
+		return t.store(b)
+	}
+	return nil
 }
 
 // decide settles proposal i of p, carries the settlement out, and adds the decision to what is said.
@@ -265,7 +268,7 @@ var outcomeCounts = map[nudgewire.Outcome]counter{
 	nudgewire.Allowed:    countOptIns,
 }
 
-// carryOut does what a settlement says, as it stands, and returns the dispatch that now holds
+// carryOut does exactly what a settlement says, and returns the dispatch that now holds
 // the event's content; 0 for none. An order about a dispatch that does not wait is a fault
 // of Settle and fails the whole plan.
 func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire.Settlement) (queued nudgewire.DispatchID, err error) {

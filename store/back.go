@@ -100,7 +100,7 @@ type calledOff struct {
 	why string
 }
 
-// recentOff remembers what was called off lately: more than claims can be in hand, so that whoever is
+// recentOff remembers what was called off lately: more than there can be claims at a time, so that a sender that is
 // about to call finds his own.
 type recentOff struct {
 	mu             sync.RWMutex

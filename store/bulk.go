@@ -36,15 +36,15 @@ func (s *Store) tally(ctx context.Context, f DispatchFilter, by string) (out []T
 	return out, wrap(err, "count messages")
 }
 
-// CancelAll ends what waits and matches, by a person's word, and says how many there were.
+// CancelAll ends what waits and matches, by a person's order, and says how many there were.
 func (s *Store) CancelAll(ctx context.Context, f DispatchFilter, reason string) (int64, error) {
 	f.State = nudgewire.StateWaiting
 	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) { return true, t.cancelOne(d, reason) })
 	return n, wrap(err, "cancel messages")
 }
 
-// changeAll carries out a person's word about every dispatch that matches and is still in the
-// state that the word is about when its turn comes, and says how many do reports. What was changed
+// changeAll carries out a person's order about every dispatch that matches and is still in the
+// state that the order needs when its turn comes, and says how many do reports. What was changed
 // before an error stays changed: doing it again does no harm.
 func (s *Store) changeAll(ctx context.Context, f DispatchFilter, do func(*tx, *nudgewire.Dispatch) (bool, error)) (n int64, err error) {
 	q, err := s.where(ctx, f)

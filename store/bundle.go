@@ -11,10 +11,10 @@ import (
 // What the events of a group carried, and what was decided about them, is stored in bundles of
 // neighbours: the webhooks of a shop are alike, so together they compress to a fraction of what they
 // take one by one, and they fill pages without the gaps that rows of a third of a page leave.
-// A bundle has the number of its first event, and each after it is the next entry.
+// A bundle has the number of its first event, and the entries after it are of the numbers that follow.
 
-// maxBundle is how much a bundle may hold, in bytes before compression: whoever reads one entry unpacks
-// them all.
+// maxBundle is how much a bundle may hold, in bytes before compression and but for its last entry: a read of one
+// entry unpacks them all.
 const maxBundle = 128 << 10
 
 // A bundle is one in the making.
@@ -28,19 +28,17 @@ type bundle struct {
 func (b *bundle) clear() { b.count, b.plain = 0, b.plain[:0] }
 
 // next begins the entry of event id, which the caller appends to plain.
-func (b *bundle) next(id int64) {
+func (t *tx) next(b *bundle, id int64) error {
+	if len(b.plain) > maxBundle || id != b.first+b.count {
+		if err := t.store(b); err != nil {
+			return err
+		}
+	}
 	if b.count == 0 {
 		b.first = id
 	}
 	b.count++
-}
-
-// storeFull stores the bundle when it holds enough.
-func (t *tx) storeFull(b *bundle) error {
-	if len(b.plain) <= maxBundle {
-		return nil
-	}
-	return t.store(b)
+	return nil
 }
 
 // store stores the bundle, at the latest when the group ends.

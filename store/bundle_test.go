@@ -3,9 +3,12 @@ package store
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/nudgewire/nudgewire"
 )
 
 func TestEntriesComeBack(t *testing.T) {
@@ -50,6 +53,40 @@ func TestDamagedBundlesAreErrors(t *testing.T) {
 		var a []byte
 		if ok, err := entry(in, 0, &a); ok || fmt.Sprint(err) != words {
 			t.Errorf("%x: %v, want %s", in, err, words)
+		}
+	}
+}
+
+// Numbers may come in blocks, with gaps between them.
+func TestABundleEndsWhereNumbersHaveAGap(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	first, second := testPlan("a"), testPlan("b")
+	for _, p := range []*nudgewire.Plan{&first, &second} {
+		p.Event.Payload = []byte(p.Event.DedupeKey)
+	}
+	var room []byte
+	var ready [2]readyPlan
+	for i, p := range []*nudgewire.Plan{&first, &second} {
+		if err := ready[i].prepare(p, s.hash, &room); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got [2]nudgewire.Receipt
+	if err := s.write(t.Context(), laneIngest, func(tx *tx) (err error) {
+		for i := range ready {
+			if got[i], err = tx.accept(&ready[i], planAll); err != nil {
+				return err
+			}
+			single(s).ids[eventIDs] += 5
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"a", "b"} {
+		story, err := s.EventStory(t.Context(), got[i].EventID)
+		if err != nil || string(story.Payload) != want || len(story.Decisions) != 1 {
+			t.Errorf("event %d: payload %q, %d decisions (%v), want %q", got[i].EventID, story.Payload, len(story.Decisions), err, want)
 		}
 	}
 }

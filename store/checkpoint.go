@@ -13,7 +13,7 @@ import (
 // the log cannot begin anew while it holds anything.
 //
 // Errors are not reported: a checkpoint that did not happen costs nothing but a longer log,
-// the next one is due soon, and a disk that is full tells whoever writes.
+// the next one is due soon, and a disk that is full makes the next write fail.
 
 // checkpointEvery is after how many changes a checkpoint is due: 6 to 8 MB of log at full load. Four
 // times as many, and a quarter, were slower: a long log leaves the processor's and the disk's own memory, and

@@ -26,7 +26,7 @@ const maxDroppedPerClaim = 512
 // returns, the rows are on disk as sending, with their owner, the number of the attempt and
 // the end of the lease, and no other claim gets them. What is past its expiry, and
 // what is queued to a blocked contact, is dropped on the way, in the same commit. What is halted
-// is passed over and keeps its due time.
+// is not taken and keeps its due time.
 func (s *Store) Claim(ctx context.Context, q ClaimRequest) ([]nudgewire.Dispatch, error) {
 	if q.Owner == "" || q.Lease <= 0 {
 		return nil, errors.New("claim: needs an owner and a lease")

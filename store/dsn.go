@@ -36,7 +36,7 @@ func sqlitePath(dsn string) (string, error) {
 // sqliteURI is path as SQLite's own file URI, so that "?", "#" and "%" in a folder's name stay
 // part of it. mode=rw never creates the file: Open does, with the permissions it wants.
 // _mutex=no leaves out SQLite's own lock around each call, because a connection here serves
-// one goroutine at a time: the flusher, or whoever database/sql gave it to.
+// one goroutine at a time: the flusher, or the caller that database/sql gave it to.
 func sqliteURI(path string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {

@@ -10,7 +10,7 @@ import (
 
 // Enqueue stores the dispatches of a run's rows in one commit: the row with the number first,
 // counted among the kept rows from 1, and those after it. A row that the run already queues is
-// passed over, so that a batch may be handed over again after a crash. One that is dropped is stored as
+// not stored again, so that a batch may be handed over again after a crash. One that is dropped is stored as
 // that, with its reason, and never sent. ErrMoved, and nothing
 // is stored, when the run does not send any more.
 func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {

@@ -39,11 +39,11 @@ func wrap(err error, format string, args ...any) error {
 // A StateError says that a dispatch is not in the state that an order about it needs.
 type StateError struct {
 	ID    nudgewire.DispatchID
-	State nudgewire.State // where it stands
-	Want  nudgewire.State // where it would have to stand
+	State nudgewire.State // that it is in
+	Want  nudgewire.State // that the order needs
 }
 
-// Error says where the dispatch stands and what that means for the order.
+// Error says which state the dispatch is in and which one the order needs.
 func (e *StateError) Error() string {
 	words := map[nudgewire.State]string{
 		nudgewire.StateWaiting:   "still waits for its time",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -198,9 +199,8 @@ func scanLookup(r *row) nudgewire.PendingLookup {
 
 // addLookups tells of those events that wait to be looked up.
 func (s *Store) addLookups(ctx context.Context, ids []nudgewire.EventID, at map[nudgewire.EventID]*EventRow) error {
-	for len(ids) > 0 {
-		n := min(len(ids), perList)
-		err := s.rows(ctx, `SELECT `+lookupColumns+` FROM lookups WHERE event_id IN `+in(ids[:n]), nil, func(r *row) error {
+	for some := range slices.Chunk(ids, perList) {
+		err := s.rows(ctx, `SELECT `+lookupColumns+` FROM lookups WHERE event_id IN `+in(some), nil, func(r *row) error {
 			l := scanLookup(r)
 			at[l.EventID].Lookup = &l
 			return nil
@@ -208,7 +208,6 @@ func (s *Store) addLookups(ctx context.Context, ids []nudgewire.EventID, at map[
 		if err != nil {
 			return fmt.Errorf("look-ups: %w", err)
 		}
-		ids = ids[n:]
 	}
 	return nil
 }

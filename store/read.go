@@ -23,7 +23,7 @@ type select_ struct {
 	args  []any
 }
 
-// and adds a condition; each "?" in it stands for the next of args.
+// and adds a condition; each "?" in it is the next of args.
 func (q *select_) and(condition string, args ...any) {
 	for _, a := range args {
 		q.args = append(q.args, a)
@@ -59,7 +59,7 @@ func (q *select_) sql(columns, from, order string, limit int) string {
 // longestRead bounds a read: while it lasts, the log of the database only grows. Whatever is longer goes in pages.
 const longestRead = 2 * time.Minute
 
-// LongLog is the size from which the log of the database is worth a warning, in bytes: whoever reads without an end keeps it
+// LongLog is the size from which the log of the database is worth a warning, in bytes: a read without an end keeps it
 // from being moved into the database.
 const LongLog = 1 << 29
 

@@ -35,7 +35,7 @@ type DispatchStory struct {
 	Resolved []Resolved         // what people said while it was in doubt, the oldest first
 }
 
-// Resolved is a person's word on a dispatch that was in doubt.
+// Resolved is what a person decided about a dispatch that was in doubt.
 type Resolved struct {
 	As     nudgewire.Resolution
 	Reason string // who said it, and why
@@ -198,21 +198,14 @@ func (s *Store) Dispatch(ctx context.Context, id nudgewire.DispatchID) (nudgewir
 }
 
 func (s *Store) dispatchesByID(ctx context.Context, ids []nudgewire.DispatchID, each func(nudgewire.Dispatch)) error {
-	for len(ids) > 0 {
-		n := min(len(ids), perList)
-		query := `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id IN ` + in(ids[:n]) + ` ORDER BY id`
-		err := s.rows(ctx, query, nil, func(r *row) error {
-			d, err := shownDispatch(r)
-			if err != nil {
-				return err
-			}
-			each(d)
-			return nil
-		})
+	for some := range slices.Chunk(ids, perList) {
+		found, err := list(ctx, s, `SELECT `+dispatchColumns+` FROM dispatches WHERE id IN `+in(some)+` ORDER BY id`, nil, shownDispatch)
 		if err != nil {
 			return err
 		}
-		ids = ids[n:]
+		for _, d := range found {
+			each(d)
+		}
 	}
 	return nil
 }

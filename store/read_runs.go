@@ -64,7 +64,7 @@ func (s *Store) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, erro
 }
 
 // LastSent is the newest run of a job that kept at least one row and is done, partial, or cancelled
-// after some of it had left, or may have; one that repeats another is passed over.
+// after some of it had left, or may have; one that repeats another does not count.
 func (s *Store) LastSent(ctx context.Context, job string) (r nudgewire.Run, ok bool, err error) {
 	var q select_
 	q.and("job = ?", job)
@@ -93,7 +93,7 @@ func (s *Store) Parts(ctx context.Context, run nudgewire.RunID) (out []nudgewire
 }
 
 // PartsSince are the parts that were taken by the service, or may have been, since then, each
-// with its run: whoever is on them was messaged.
+// with its run: who is on them was messaged.
 func (s *Store) PartsSince(ctx context.Context, since time.Time, each func(r *nudgewire.Run, p nudgewire.Part) error) error {
 	var q select_
 	q.and("deliver = ?", string(nudgewire.DeliverCSV))

@@ -8,7 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// CancelDispatch ends a dispatch that waits, by a person's word. Errors: ErrNotFound, or a
+// CancelDispatch ends a dispatch that waits, by a person's order. Errors: ErrNotFound, or a
 // *StateError when it does not wait any more.
 func (s *Store) CancelDispatch(ctx context.Context, id nudgewire.DispatchID, reason string) error {
 	if reason == "" {
@@ -23,7 +23,7 @@ func (t *tx) cancelOne(d *nudgewire.Dispatch, reason string) error {
 	return err
 }
 
-// Resolve settles a dispatch in doubt by a person's word: it did arrive, it shall be sent
+// Resolve settles a dispatch in doubt by a person's order: it did arrive, it shall be sent
 // again, or it is let be. One that is sent again is due at once and gets as long until its expiry
 // as it had at first. Errors: ErrNotFound, or a *StateError when it is not in doubt.
 func (s *Store) Resolve(ctx context.Context, id nudgewire.DispatchID, r nudgewire.Resolution, reason string) error {
@@ -46,14 +46,14 @@ func (s *Store) Resolve(ctx context.Context, id nudgewire.DispatchID, r nudgewir
 }
 
 // ResolveAll is Resolve for all dispatches in doubt that match, and says how many there were. It
-// passes over those that cannot be sent again.
+// leaves out those that cannot be sent again.
 func (s *Store) ResolveAll(ctx context.Context, f DispatchFilter, r nudgewire.Resolution, reason string) (int64, error) {
 	f.State = nudgewire.StateInDoubt
 	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) { return t.resolveOne(d, r, reason) })
 	return n, wrap(err, "resolve messages")
 }
 
-// resolveOne carries out a person's word; done is false where it cannot be, because what was to be
+// resolveOne carries out the order; done is false where it cannot be, because what was to be
 // sent is not kept.
 func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason string) (done bool, err error) {
 	if r == nudgewire.ResolveResend && d.Forgotten() {
@@ -81,7 +81,7 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 	return err == nil, err
 }
 
-// order carries out a person's word about a dispatch if it is in the state that the word is about.
+// order carries out what a person decided about a dispatch, if it is still in the state that needs it.
 func (s *Store) order(ctx context.Context, id nudgewire.DispatchID, want nudgewire.State, do func(*tx, *nudgewire.Dispatch) error) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		var found nudgewire.Dispatch

@@ -6,9 +6,9 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// ResolvePart stores a person's word on a part in doubt, and r where that word moves its run: a
+// ResolvePart stores what a person decided about a part in doubt, and r where that moves its run: a
 // partial one goes on uploading, or is done, or stays partial for another reason. from is
-// where the run must stand; ErrMoved when it does not, or when the part is not in doubt or
+// the state that the run must be in; ErrMoved when it does not, or when the part is not in doubt or
 // was tried again meanwhile.
 func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudgewire.Run, p nudgewire.Part) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {

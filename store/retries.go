@@ -32,7 +32,7 @@ func (s *Store) RowsToGoAgain(ctx context.Context, run nudgewire.RunID, after in
 
 // EnqueueRetries queues the messages of the dispatches named once more, as further rows of the run,
 // in one commit. Each is looked at again inside of it: one that may not go again any more, or did
-// already, is passed over, so that no dispatch ever has two that took its place. total is how many
+// already, is not queued, so that no dispatch ever has two that took its place. total is how many
 // rows the run queues then. ErrMoved, and nothing is stored, when the run does not send.
 func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nudgewire.DispatchID, now time.Time) (total int64, err error) {
 	err = s.write(ctx, laneWork, func(t *tx) error {
@@ -91,7 +91,7 @@ func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Disp
 	return wrap(err, "dispatch %d", d.ID)
 }
 
-// unlisted is the number from which on rows of a run stand for others of the same run, which went
+// unlisted is the number from which on rows of a run take the place of others of the same run, which went
 // again by themselves: below are those that it hands over.
 const unlisted = int64(1) << 40
 
@@ -123,7 +123,7 @@ func (t *tx) mayGoAgain(id nudgewire.DispatchID) (d *nudgewire.Dispatch, send, w
 	return &one.Dispatch, send, why, nil
 }
 
-// wholeRow is a dispatch with all that the law of going again asks about, and what it sends.
+// wholeRow is a dispatch with all that RunRow.MayGoAgain asks about, and what it sends.
 func (t *tx) wholeRow(id nudgewire.DispatchID) (one nudgewire.RunRow, send string, err error) {
 	err = t.query(stDispatch, func(r *row) error { one.Dispatch, send = scanDispatch(r); return r.err }, int64(id))
 	if err == nil {

@@ -21,7 +21,7 @@ type Retry struct {
 // Retry queues each message that matches once more, as a dispatch of its own with a fresh expiry, and
 // counts what went and what did not by why, most first. The rules are those of rows of runs
 // (RunRow.MayGoAgain) and the table that holds each dispatch to one successor is theirs, so nothing
-// goes twice however often it is asked for. Beyond that the matter must still stand: its trigger sends,
+// goes twice however often it is asked for. Beyond that it must still make sense: its trigger sends,
 // no event cancelled it, and no later message of it waits or went.
 func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err error) {
 	f := q.Filter
@@ -59,7 +59,7 @@ func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err e
 	return went, stayed, err
 }
 
-// again queues a dispatch once more by a person's word, or says why not.
+// again queues a dispatch once more by a person's order, or says why not.
 func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why string, err error) {
 	d, _, why, err := t.mayGoAgain(id)
 	if err != nil || d == nil {
@@ -76,11 +76,11 @@ func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why 
 	return true, why, nil
 }
 
-// enqueueEventRetry queues a message that an event caused once more if its matter still stands, or says
+// enqueueEventRetry queues a message that an event caused once more if that still makes sense, or says
 // what is against it.
 func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s *Store, dry bool) (against string, err error) {
 	if d.Trigger != nudgewire.ByHand && !s.sendsBy(d.Trigger) {
-		return "its trigger does not send by the config in force", nil
+		return "its trigger does not send by the present config", nil
 	}
 	var eventAt int64
 	if err := t.query(stEventAt, func(r *row) error { eventAt = r.int(); return nil }, int64(d.ID)); err != nil {

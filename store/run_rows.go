@@ -118,7 +118,7 @@ type lastRead struct {
 	original bool // nothing of the range took another's place
 }
 
-// ReadRow finds the row that a dispatch stands for: its run, which read it from its source, and its number
+// ReadRow finds the row that a dispatch sends: its run, which read it from its source, and its number
 // there, however often it went again since. The run is 0 for a dispatch that is of none.
 func (s *Store) ReadRow(ctx context.Context, id nudgewire.DispatchID) (run nudgewire.RunID, number int64, err error) {
 	run, number, err = s.readRow(ctx, id, &lastRead{})

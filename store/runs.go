@@ -77,9 +77,9 @@ func (t *tx) run(id nudgewire.RunID) (r nudgewire.Run, err error) {
 
 // SetRun stores r in place of the run of its ID (all but ID, Job, Slot, DueAt, Cause and
 // CreatedAt) while that is in one of from and its Owner is by; ErrMoved otherwise. For by ""
-// any owner will do: a person's word has none. A run that becomes cancelled takes its parts
+// any owner will do: a person's order has none. A run that becomes cancelled takes its parts
 // that are built along, in the same commit. One that becomes paused or cancelled halts the rows
-// that it handed over, and one that goes on lets them go. An order that the law of states forbids
+// that it handed over, and one that goes on lets them go. An order that docs/states.md forbids
 // is ErrMoved, too.
 func (s *Store) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
 	return s.changeRun(ctx, by, r, from, nil)
@@ -144,7 +144,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 
 // ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
 // or under a lease that ended before now, and makes their lease end at until. A planned run
-// is passed over while an older one of its job is not final. The oldest come first.
+// is left while an older one of its job is not final. The oldest come first.
 func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error) {
 	// Looking costs no commit, and mostly there is nothing.
 	if open, err := s.OpenRuns(ctx, ""); err != nil || len(open) == 0 {
@@ -189,7 +189,7 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 	return mine, wrap(err, "adopt runs")
 }
 
-// Renew moves the lease of a run on and gives the run as it stands. ErrMoved when it is not
+// Renew moves the lease of a run on and gives the run as it is now. ErrMoved when it is not
 // owner's any more.
 func (s *Store) Renew(ctx context.Context, id nudgewire.RunID, owner string, until time.Time) (r nudgewire.Run, err error) {
 	err = s.write(ctx, laneWork, func(t *tx) (err error) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// lowWaterFor is how long a claim trusts what earlier ones passed over. It bounds how late an
+// lowWaterFor is how long a claim trusts what earlier ones left behind. It bounds how late an
 // expired dispatch that is halted is dropped.
 const lowWaterFor = int64(time.Minute / time.Microsecond)
 

@@ -4,8 +4,8 @@ import "context"
 
 // A singleWriter coordinates transactions where this process is the only one that writes, and its flusher runs them
 // one after the other. It therefore counts numbers by itself, keeps new keys in memory, knows which hashes are new
-// without asking the disk, and remembers what claims passed over. Nothing hangs on its memory: all of it is read
-// from the rows again at a start.
+// without asking the disk, and remembers what claims need not look at again. Nothing depends on its memory: all
+// of it is read from the rows again at a start.
 type singleWriter struct {
 	writer *writer
 	ids    [sequenceCount]int64 // the newest given out

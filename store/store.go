@@ -38,7 +38,7 @@ type Options struct {
 	// commit, so it must be quick. nil is at once.
 	FirstPoll func(accepted time.Time, place int64) time.Time
 
-	// Sends reports whether the config in force sends by a trigger. It is called inside commits, so it
+	// Sends reports whether the present config sends by a trigger. It is called inside commits, so it
 	// must be quick. nil is by all.
 	Sends func(trigger string) bool
 

@@ -22,7 +22,7 @@ func (t *tx) succeed(id nudgewire.DispatchID, at time.Time, s *Store) error {
 		return nil
 	case d.EventID != 0:
 		if s.settle == nil {
-			return nil // nobody knows how its matter stands
+			return nil // nobody can tell whether it still makes sense
 		}
 		_, err = t.enqueueEventRetry(d, at, d.ExpiresAt, s, false)
 		return err
@@ -43,5 +43,5 @@ func (t *tx) succeed(id nudgewire.DispatchID, at time.Time, s *Store) error {
 	return t.enqueueRowRetry(&run, number, d, send, at, d.ExpiresAt)
 }
 
-// sendsBy reports whether the config in force sends by a trigger.
+// sendsBy reports whether the present config sends by a trigger.
 func (s *Store) sendsBy(trigger string) bool { return s.sending == nil || s.sending(trigger) }

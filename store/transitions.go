@@ -10,7 +10,7 @@ import (
 // accepted and unknown words are kept; only a final state is never left, with one
 // exception: delivered becomes read.
 
-// ends reports whether a status word is final whoever says so.
+// ends reports whether a status word is final, wherever it came from.
 func ends(s nudgewire.Status) bool {
 	switch s {
 	case nudgewire.StatusRead, nudgewire.StatusFailed, nudgewire.StatusExpired, nudgewire.StatusUntracked:
