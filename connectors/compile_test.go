@@ -31,7 +31,7 @@ const goodVerify = "verify: {kind: signed, algorithm: hmac-sha256, signature: {h
 func TestUnsafeOrMistakenSettingsAreRefusedWithWords(t *testing.T) {
 	tests := map[string]struct{ name, config, want string }{
 		"a good one": {"x", goodVerify, ""},
-		"no preset and no proof": {
+		"no preset and no verifier": {
 			"shopfy", "{}",
 			`"shopfy" is no preset, and the entry does not say how requests are verified; did you mean the preset "shopify"? Name the entry so, or write preset: shopify`,
 		},
@@ -92,11 +92,11 @@ verify.parts: does not cover the body, so anybody could change it; add body`,
 			"x", strings.Replace(goodVerify, "[body]", "[first_item]", 1),
 			`warning: verify.parts: first_item covers only the first item of a batch, so longer ones are rejected; switch batching off at the sender, or demand a token as well: all_of with kind: token`,
 		},
-		"none beside another proof": {
+		"none beside another verifier": {
 			"x", "verify: {any_of: [{kind: token, from: bearer}, {kind: none}]}\nsecret: 0123456789abcdef0123456789abcdef",
 			`verify.any_of[1].kind: none beside other verifiers would make them worthless; remove it`,
 		},
-		"a preferred proof that is none": {
+		"a preferred verifier that is none": {
 			"x", "preset: hubspot\nverify: {prefer: [v4]}\nsecret: 0123456789abcdef0123456789abcdef",
 			`verify.prefer[0]: "v4" is no verifier of this connector; it is one of v3, v2, v1`,
 		},

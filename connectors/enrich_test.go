@@ -349,7 +349,7 @@ func TestPresetsLookUpWhatTheirSendersLeaveOut(t *testing.T) {
 					t.Fatalf("look-up %v %v:\n got %s\nwant %s", ok, err, next.URL, s.url)
 				}
 				if got := next.Auth.Header + ": " + next.Auth.Prefix + next.Auth.Token.Reveal(); got != tt.auth {
-					t.Errorf("proves itself by %s, want %s", got, tt.auth)
+					t.Errorf("authenticates by %s, want %s", got, tt.auth)
 				}
 				if e, err = con.Join(e, next.Into, []byte(s.answer)); err != nil {
 					t.Fatal(err)

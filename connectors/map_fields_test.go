@@ -26,7 +26,7 @@ func price(t testing.TB, text string) nudgewire.Amount {
 	return a
 }
 
-// mapped is the only event of a body under a preset, proven.
+// mapped is the only event of a body under a preset, verified.
 func mapped(t testing.TB, preset, body string, headers ...string) nudgewire.Event {
 	t.Helper()
 	c := ownConfig(t, preset, testSecret)

@@ -89,7 +89,7 @@ func TestEverySystemThatWasPromisedHasAPreset(t *testing.T) {
 			continue
 		}
 		if info.Setup == "" || info.Verified == "" || len(info.Samples) == 0 || info.Sender == (connectors.Sender{}) {
-			t.Errorf("%s lacks steps, what is proven, a sample, or what is known of its sender", name)
+			t.Errorf("%s lacks steps, what is tested, a sample, or what is known of its sender", name)
 		}
 		c, _ := connectors.Preset(name)
 		if len(c.Event.ID) == 0 && name != "odoo" && name != "cartflows" { // they have nothing to tell two events apart by
@@ -119,7 +119,7 @@ func FuzzXML(f *testing.F) {
 	})
 }
 
-// Answers repeat parts of requests that nobody has proven yet.
+// Answers repeat parts of requests that nobody has verified yet.
 func FuzzAnswersThatRepeatTheRequest(f *testing.F) {
 	con := connector(f, openVerify+`
 handshake:

@@ -260,7 +260,7 @@ func TestEveryPublishedBodyIsUnderstood(t *testing.T) {
 			switch m.Expected {
 			case "invalid":
 				if rejected == nil || rejected.Stage != connectors.StageVerify {
-					t.Fatalf("Receive = %+v, %v; want it rejected at the proof", got, err)
+					t.Fatalf("Receive = %+v, %v; want it rejected by verify", got, err)
 				}
 				if strings.Contains(strings.ReplaceAll(rejected.Reason, "X-Convoy-Signature", ""), m.Secret) {
 					t.Errorf("the reason holds the secret: %s", rejected.Reason)

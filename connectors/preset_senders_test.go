@@ -7,7 +7,7 @@ import (
 	"github.com/nudgewire/nudgewire/connectors"
 )
 
-// itemsOf are the events of a body under a preset, proven.
+// itemsOf are the events of a body under a preset, verified.
 func itemsOf(t testing.TB, preset, body string, headers ...string) []nudgewire.Event {
 	t.Helper()
 	con := mustCompile(t, preset, ownConfig(t, preset, testSecret), connectors.Options{})

@@ -19,7 +19,7 @@ import (
 
 const formType = "application/x-www-form-urlencoded"
 
-// A part that the request does not have fails the proof: it is never left out of what is compared.
+// A part that the request does not have fails the check: it is never left out of what is compared.
 func TestAPartThatIsNotThereFailsTheProof(t *testing.T) {
 	config := func(parts string) string {
 		return `verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-Signature, encoding: hex}, parts: ` + parts + `, secret: ` + testSecret + `}`
@@ -47,7 +47,7 @@ func TestAPartThatIsNotThereFailsTheProof(t *testing.T) {
 		})
 	}
 
-	t.Run("no body proves nothing where its reader would take it", func(t *testing.T) {
+	t.Run("no body shows nothing where its reader would take it", func(t *testing.T) {
 		empty := config("[url, body]") + "\nbody: {empty: object}"
 		if got := outcome(t, connector(t, empty), request("", "X-Signature", hex.EncodeToString(mac(testURL)))); got != "verify: the body is empty, and an empty body shows nothing" {
 			t.Errorf("Receive: %q", got)
@@ -119,7 +119,7 @@ secret: ` + testSecret
 	}
 }
 
-// Where several proofs are accepted, whoever removes headers chooses among them: check warns
+// Where several verifiers are accepted, whoever removes headers chooses among them: check warns
 // of unlike ones, and no preset has them.
 func TestProofsOfUnlikeStrengthAreWarnedOf(t *testing.T) {
 	const (
@@ -201,7 +201,7 @@ func TestAFarTimeIsNotFresh(t *testing.T) {
 func TestACopyUnderOtherHeadersIsTheSameEvent(t *testing.T) {
 	for _, name := range connectors.PresetNames() {
 		if base, _ := connectors.Preset(name); !coverage(base.Verify).body {
-			continue // a word proves the request: who has it can write anything
+			continue // a word verifies the request: who has it can write anything
 		}
 		t.Run(name, func(t *testing.T) {
 			con := mustCompile(t, name, ownConfig(t, name, testSecret), connectors.Options{})
@@ -358,8 +358,8 @@ func TestWhatIsReadButNotSignedIsWarnedOf(t *testing.T) {
 		})
 	}
 	for name, config := range map[string]string{
-		"a word proves it": "verify: {kind: token, from: bearer}\nevent: {type: header:X-Event, id: header:X-Id}\nsecret: " + testSecret,
-		"the signed id":    "preset: standardwebhooks\nsecret: whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3",
+		"a word verifies it": "verify: {kind: token, from: bearer}\nevent: {type: header:X-Event, id: header:X-Id}\nsecret: " + testSecret,
+		"the signed id":      "preset: standardwebhooks\nsecret: whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3",
 	} {
 		con := connector(t, config)
 		if got := strings.Join(con.Warnings(), "\n"); strings.Contains(got, "not signed") {
@@ -413,7 +413,7 @@ func TestAnEmptyAcceptTakesAnything(t *testing.T) {
 	}
 }
 
-// A handshake is answered without proof, so nothing but the bare trial of the URL is one: an
+// A handshake is answered without verification, so nothing but the bare trial of the URL is one: an
 // event that carries the same field is judged like any other.
 func TestOnlyABareChallengeIsAHandshake(t *testing.T) {
 	con := mustCompile(t, "monday", ownConfig(t, "monday", testSecret), connectors.Options{})

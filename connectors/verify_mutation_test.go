@@ -47,7 +47,7 @@ func hexOf(word string) string {
 	return b.String()
 }
 
-// covers says which parts of a request a preset's proof depends on.
+// covers says which parts of a request a preset's verifier depends on.
 type covers struct{ body, method, url, time bool }
 
 func coverage(v *connectors.Verify) covers {
@@ -145,7 +145,7 @@ func mutations(t testing.TB, con *connectors.Connector, s connectors.Sample, rig
 		change("a clock that is late", func(r *connectors.Request) { r.Now = r.Now.Add(5*time.Minute + time.Second) })
 		change("a clock that is early", func(r *connectors.Request) { r.Now = r.Now.Add(-5*time.Minute - 2*time.Second) })
 	}
-	// What Sign added, beyond the sample's own headers, is the proof.
+	// What Sign added, beyond the sample's own headers, is the signature.
 	for _, name := range slices.Sorted(maps.Keys(right.Header)) {
 		if _, own := s.Header[name]; own {
 			continue
@@ -168,7 +168,7 @@ func mutations(t testing.TB, con *connectors.Connector, s connectors.Sample, rig
 			change(label+name, func(r *connectors.Request) { r.Header.Set(name, changed) })
 		}
 	}
-	if right.URL != "https://hooks.example.com/hooks/"+con.Name() { // the proof is in the URL
+	if right.URL != "https://hooks.example.com/hooks/"+con.Name() { // the token is in the URL
 		change("the URL alone", func(r *connectors.Request) {
 			*r = moved(*r, r.Header, "https://hooks.example.com/hooks/"+con.Name())
 		})
@@ -183,7 +183,7 @@ func spoil(value string) string {
 		if b[i] == '=' {
 			continue
 		}
-		// The first letters of a base64 group always carry bits, so change one of those too.
+		// The first characters of a base64 group always carry bits, so change one of those too.
 		for _, at := range []int{i, max(0, i-3)} {
 			if b[at] == 'b' {
 				b[at] = 'c'

@@ -57,7 +57,7 @@ func outcome(t testing.TB, con *connectors.Connector, r connectors.Request) stri
 		return ""
 	}
 	if strings.Contains(rejected.Error(), testSecret) {
-		t.Errorf("the refusal holds the secret: %s", rejected.Reason)
+		t.Errorf("the rejection holds the secret: %s", rejected.Reason)
 	}
 	return rejected.Error()
 }
@@ -380,7 +380,7 @@ func TestMonitorTakesAndTells(t *testing.T) {
 	}
 	got, err = con.Receive(request(testBody, "Authorization", "Bearer "+testSecret))
 	if err != nil || got.Unverified != "" {
-		t.Errorf("a proven request: %+v, %v", got, err)
+		t.Errorf("a verified request: %+v, %v", got, err)
 	}
 }
 

@@ -89,12 +89,12 @@ func (d *openDoor) dial(from, text string) net.Conn {
 	return c
 }
 
-// head is the beginning of a webhook with something where the proof should be.
+// head is the beginning of a webhook with something where the signature should be.
 func head(length int) string {
 	return fmt.Sprintf("POST /hooks/shopify HTTP/1.1\r\nHost: x\r\nX-Shopify-Topic: orders/create\r\nX-Shopify-Hmac-Sha256: AAAA\r\nContent-Length: %d\r\n\r\n", length)
 }
 
-// honest posts one proven webhook from an address.
+// honest posts one verified webhook from an address.
 func (d *openDoor) honest(from string) (int, error) {
 	r := signed(d.t, d.shop, "http://"+d.at+"/hooks/shopify", 500)
 	r.RequestURI = ""
@@ -363,7 +363,7 @@ func TestAllAreCountedAndAFloodHidesNothing(t *testing.T) {
 		if n := store.refused.Load(); n != strangeBurst+traceBurst {
 			t.Errorf("%d traces were kept, want %d", n, strangeBurst+traceBurst)
 		}
-		// The real sender's mistake leaves a trace all the same: proven, or from its own address.
+		// The real sender's mistake leaves a trace all the same: verified, or from its own address.
 		broken := []byte(`{"id":1`)
 		r := httptest.NewRequest(http.MethodPost, "http://x/hooks/shopify", bytes.NewReader(broken))
 		r.Header.Set("X-Shopify-Topic", "orders/create")
@@ -537,7 +537,7 @@ func TestWhoProvesNothingIsLetInByMeasure(t *testing.T) {
 	}
 	for range 300 {
 		if got := post("shopify"); got != http.StatusOK {
-			t.Fatalf("a connector that proves is answered %d", got)
+			t.Fatalf("a connector that verifies is answered %d", got)
 		}
 	}
 }

@@ -54,10 +54,10 @@ type HooksOptions struct {
 	// Connections bounds those that are open at one time. 0 is three quarters of the files that the
 	// system lets the process open, at most 10,000.
 	Connections int
-	// DiskShort says that there is hardly any disk left; nil never is. Requests that prove nothing
+	// DiskShort says that there is hardly any disk left; nil never is. Requests of connectors that verify nothing
 	// are not taken then.
 	DiskShort func() bool
-	// Samples keeps the beginning of a body that was proven and could not be read.
+	// Samples keeps the beginning of a body that was verified and could not be read.
 	Samples bool
 	// Ready says why the daemon cannot take webhooks at present; nil when it can.
 	Ready func(context.Context) error
@@ -291,7 +291,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		}
 	}
 	if !to.Verifies() {
-		// Whoever proves nothing is let in by measure, and before anything is read of it.
+		// Who verifies nothing is let in by measure, and before anything is read of it.
 		if h.DiskShort != nil && h.DiskShort() {
 			return reply, turnedAway{turnedDisk}
 		}
@@ -459,7 +459,7 @@ func (h *Hooks) reject(w http.ResponseWriter, c *call, err error) {
 	case http.StatusMethodNotAllowed:
 		w.Header().Set("Allow", strings.Join(no.Allow, ", "))
 	}
-	if !proves(no.Stage) && no.Stage != stageStore {
+	if !wasVerified(no.Stage) && no.Stage != stageStore {
 		h.away(w)
 	}
 	if no.Stage != stageOverload && no.Stage != stageStore {
@@ -469,7 +469,7 @@ func (h *Hooks) reject(w http.ResponseWriter, c *call, err error) {
 }
 
 // away ends a connection with its answer: what is left of the body is not worth a wait, and a
-// connection of somebody who proved nothing is not worth keeping.
+// connection of an unverified caller is not worth keeping.
 func (h *Hooks) away(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(leavePatience)) // as in bodyReader.some
@@ -482,12 +482,12 @@ const leavePatience = 500 * time.Millisecond
 // sampleSize is how much of a body is kept with a rejected request.
 const sampleSize = 512
 
-// keep stores a trace of a request that was not taken, or was taken unproven, and counts those
-// that there are too many of. A part of the body goes with it only where the request was proven
+// keep stores a trace of a request that was not taken, or was taken unverified, and counts those
+// that there are too many of. A part of the body goes with it only where the request was verified
 // and could not be read, and only when that is wanted: a stranger's words are not worth keeping.
 func (h *Hooks) keep(c *call, no *connectors.Rejected) {
-	proven := proves(no.Stage) && c.to != nil && c.to.Verifies()
-	if !h.traces.keeps(c.name, proven, c.from) {
+	verified := wasVerified(no.Stage) && c.to != nil && c.to.Verifies()
+	if !h.traces.keeps(c.name, verified, c.from) {
 		if no.Status >= http.StatusBadRequest {
 			h.traces.counted.Add(1)
 		}
@@ -497,7 +497,7 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 		Connector: c.name, Status: no.Status, Stage: no.Stage, Reason: masked(no.Reason),
 		Method: c.Method, Bytes: int(max(0, c.ContentLength, int64(len(c.body)))), At: h.Now(),
 	}
-	if h.Samples && proven {
+	if h.Samples && verified {
 		f.Sample = masked(strings.ToValidUTF8(string(c.body[:min(len(c.body), sampleSize)]), "?"))
 	}
 	if err := h.Store.RejectRequest(context.WithoutCancel(c.Context()), f); err != nil {

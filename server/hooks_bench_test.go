@@ -67,7 +67,7 @@ func door(o HooksOptions, rules Rules) *Hooks {
 	return NewHooks(o)
 }
 
-// signed is a proven webhook with about size bytes of body.
+// signed is a verified webhook with about size bytes of body.
 func signed(t testing.TB, to *connectors.Connector, url string, size int) *http.Request {
 	t.Helper()
 	body := []byte(fmt.Sprintf(`{"id":1,"phone":"+447700900101","note":%q}`, strings.Repeat("x", size)))

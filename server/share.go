@@ -10,7 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/connectors"
 )
 
-// What the door holds for a request is charged before anybody has proven anything, so it is
+// What the door holds for a request is charged before anything is verified, so it is
 // charged by what has come and not by what was announced, and to the address that it came from: one
 // address can use up its own share and no other's.
 const (
@@ -22,7 +22,7 @@ const (
 	mostConnections = 512
 )
 
-// A turning is why the door turns a request away that has proven nothing wrong.
+// A turning is why the door turns a request away that did nothing wrong.
 type turning int
 
 const (
@@ -31,7 +31,7 @@ const (
 	turnedConnections                // all connections are taken, or the address has its share of them
 	turnedSlow                       // its head or body came too slowly
 	turnedRate                       // its connector takes no more for now
-	turnedDisk                       // it proves nothing, and the disk is short
+	turnedDisk                       // it verifies nothing, and the disk is short
 	turnedStore                      // more waits to be written than can be
 	turnings
 )
@@ -43,11 +43,11 @@ var turnedWords = [turnings]string{
 	turnedConnections: "too many connections were open",
 	turnedSlow:        "the body came too slowly: it has to begin within 2s, then keep up 1,000 bytes a second, and be whole after 15s",
 	turnedRate:        "more came than the connector's rate",
-	turnedDisk:        "the disk is short, and nothing proves the request",
+	turnedDisk:        "the disk is short, and nothing verifies the request",
 	turnedStore:       "more waited to be written than could be",
 }
 
-// A TurnedView counts webhooks that were turned away before they could prove anything.
+// A TurnedView counts webhooks that were turned away before they could be verified.
 type TurnedView struct {
 	Why   string    `json:"why"`
 	Count int64     `json:"count"` // since the daemon started

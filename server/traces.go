@@ -23,7 +23,7 @@ const (
 	stageRate      = "rate"
 )
 
-// How many traces are kept: of what a connector's own sender caused, of what nobody proved, and of
+// How many traces are kept: of what a connector's own sender caused, of what nobody verified, and of
 // the latter from one address. A flood of them is then no flood of writes, does not hide what went
 // wrong with the real sender, and needs hours to push older traces out of the ring.
 const (
@@ -36,7 +36,7 @@ const (
 
 type traceKey struct {
 	connector string
-	proven    bool
+	verified  bool
 }
 
 type strangeKey struct {
@@ -54,10 +54,10 @@ type traces struct {
 
 // keeps reports whether to keep a rejected request. connector is a name of the config or "(unknown)", so
 // there are few of them.
-func (t *traces) keeps(connector string, proven bool, from netip.Addr) bool {
+func (t *traces) keeps(connector string, verified bool, from netip.Addr) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !proven {
+	if !verified {
 		if len(t.strange) >= mostStrange {
 			clear(t.strange)
 		}
@@ -65,7 +65,7 @@ func (t *traces) keeps(connector string, proven bool, from netip.Addr) bool {
 			return false
 		}
 	}
-	return limiterOf(t.kinds, traceKey{connector, proven}, traceRate, traceBurst).Allow()
+	return limiterOf(t.kinds, traceKey{connector, verified}, traceRate, traceBurst).Allow()
 }
 
 func limiterOf[K comparable](all map[K]*rate.Limiter, key K, perSecond rate.Limit, burst int) *rate.Limiter {
@@ -77,9 +77,9 @@ func limiterOf[K comparable](all map[K]*rate.Limiter, key K, perSecond rate.Limi
 	return l
 }
 
-// proves reports whether a request that ended at stage was proven before, so that its sender is
+// wasVerified reports whether a request that ended at stage was verified before, so that its sender is
 // the connector's own.
-func proves(stage string) bool {
+func wasVerified(stage string) bool {
 	return stage == connectors.StageBody || stage == connectors.StageMap || stage == connectors.StageContent
 }
 
