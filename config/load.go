@@ -19,13 +19,13 @@ import (
 // (os.LookupEnv). Problems that are not warnings forbid running it. The Config is nil only
 // when there was no file to read; with problems it holds what could be understood, so that
 // commands which need only the storage still work.
-func Load(path string, env secret.Lookup) (*Config, yamlpos.Problems) { return load(path, env) }
+func Load(path string, env secret.Lookup) (*Config, yamlpos.Problems) { return load(path, env, "") }
 
 // LoadWithoutSecrets is Load where variables and files that are not here have stand-ins instead of
 // being reported, and nothing is said about their values: for people and machines that have no
 // secrets. The Config says by StandIns how many; it must not be run.
 func LoadWithoutSecrets(path string, env secret.Lookup) (*Config, yamlpos.Problems) {
-	return load(path, env, yamlpos.WithStandIn(standIn))
+	return load(path, env, standIn)
 }
 
 // standIn is long enough for a secret, and a number in hex and in base64.
@@ -34,12 +34,12 @@ const standIn = "5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5
 // StandIns is how many values are not the real ones; see LoadWithoutSecrets.
 func (c *Config) StandIns() int { return c.doc.StandIns() }
 
-func load(path string, env secret.Lookup, more ...yamlpos.Option) (*Config, yamlpos.Problems) {
+func load(path string, env secret.Lookup, placeholder string) (*Config, yamlpos.Problems) {
 	src, err := read(path)
 	if err != nil {
 		return nil, yamlpos.Problems{*err}
 	}
-	return parse(path, src, env, more...)
+	return parse(path, src, env, placeholder)
 }
 
 // read is the file's bytes, one more than are allowed at the most: Parse refuses those.
@@ -70,23 +70,25 @@ func read(path string) ([]byte, *yamlpos.Problem) {
 // Parse is Load for a file's bytes; file is its name in problems, and relative paths start at
 // its folder.
 func Parse(file string, src []byte, env secret.Lookup) (*Config, yamlpos.Problems) {
-	return parse(file, src, env)
+	return parse(file, src, env, "")
 }
 
 // ParseWithoutSecrets is to Parse what LoadWithoutSecrets is to Load.
 func ParseWithoutSecrets(file string, src []byte, env secret.Lookup) (*Config, yamlpos.Problems) {
-	return parse(file, src, env, yamlpos.WithStandIn(standIn))
+	return parse(file, src, env, standIn)
 }
 
-func parse(file string, src []byte, env secret.Lookup, more ...yamlpos.Option) (*Config, yamlpos.Problems) {
+func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Config, yamlpos.Problems) {
 	sum := sha256.Sum256(src)
 	c := &Config{Version: hex.EncodeToString(sum[:])[:12], folder: folderOf(file)}
 	if len(bytes.TrimSpace(src)) == 0 {
 		return c, yamlpos.Problems{{File: file, Line: 1, Col: 1, Msg: "the file is empty", Hint: `"nudgewire init" writes one to begin with`}}
 	}
-	c.doc, _ = yamlpos.Decode(file, src, &c.in, append(more,
-		yamlpos.WithExpand(func(text string) (string, error) { return secret.Expand(text, env, c.folder) }),
-		yamlpos.WithUnknown(unknownKey))...)
+	c.doc, _ = yamlpos.Options{
+		Expand:  func(text string) (string, error) { return secret.Expand(text, env, c.folder) },
+		StandIn: placeholder,
+		Unknown: unknownKey,
+	}.Decode(file, src, &c.in)
 	if c.doc.Root() == nil {
 		return c, c.doc.Problems()
 	}

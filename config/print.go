@@ -107,7 +107,7 @@ func Rules(text string, env secret.Lookup) map[string]triggers.Rule {
 	var in struct {
 		Triggers yamlpos.Ordered[triggers.Rule] `yaml:"triggers"`
 	}
-	_, _ = yamlpos.Decode("", []byte(text), &in, yamlpos.WithExpand(func(text string) (string, error) { return secret.Expand(text, env, "") }))
+	_, _ = yamlpos.Options{Expand: func(text string) (string, error) { return secret.Expand(text, env, "") }}.Decode("", []byte(text), &in)
 	rules := map[string]triggers.Rule{}
 	for _, e := range in.Triggers {
 		e.Value.Name = e.Key

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,8 +27,11 @@ type Decoder interface{ DecodeYAML(n *Node) }
 // A pointer stays nil, and a map or list empty, when its key is absent; a struct gets the
 // defaults of its fields. A single value is taken for a list of one. The Doc is never nil and
 // takes further reports; Doc.Problems has these and the returned ones.
-func Decode(file string, src []byte, v any, opts ...Option) (*Doc, Problems) {
-	d := Parse(file, src, opts...)
+func Decode(file string, src []byte, v any) (*Doc, Problems) { return Options{}.Decode(file, src, v) }
+
+// Decode is the function Decode with options.
+func (o Options) Decode(file string, src []byte, v any) (*Doc, Problems) {
+	d := o.Parse(file, src)
 	if d.root != nil {
 		d.root.Decode(v)
 	}
@@ -133,7 +137,7 @@ func (n *Node) wants(k Kind) {
 	case k == Mapping:
 		hint = "write \"key: value\" lines, indented below it"
 	}
-	n.Report(fmt.Sprintf("wants %s, has %s", k, n.has()), hint)
+	n.Report(fmt.Sprintf("wants %s, has %s", k, n.kind), hint)
 }
 
 func (n *Node) byText(v reflect.Value, f field) {
@@ -234,16 +238,13 @@ func (n *Node) missing(f field) {
 	if f.example != "" {
 		hint = "add " + f.name + ": " + f.example
 	}
-	at := n
-	if n.key != nil {
-		at = n.key
-	}
-	n.doc.report(Problem{Line: at.line, Col: at.col, Path: Join(n.path, f.name), Msg: "is missing", Hint: hint})
+	line, col := n.keyOrSelf().Pos()
+	n.doc.report(Problem{Line: line, Col: col, Path: Join(n.path, f.name), Msg: "is missing", Hint: hint})
 }
 
 func (d *Doc) unknownKey(at Field, known []string) {
-	if d.opts.unknown != nil {
-		if msg, hint := d.opts.unknown(at.KeyNode.path, at.Key); msg != "" {
+	if d.opts.Unknown != nil {
+		if msg, hint := d.opts.Unknown(at.KeyNode.path, at.Key); msg != "" {
 			at.KeyNode.Report(msg, hint)
 			return
 		}
@@ -260,14 +261,10 @@ func (d *Doc) unknownKey(at Field, known []string) {
 // UnknownKeys reports every key of the mapping n that is not in known, for types that decode
 // themselves.
 func (n *Node) UnknownKeys(known ...string) {
-next:
 	for _, f := range n.fields {
-		for _, k := range known {
-			if f.Key == k {
-				continue next
-			}
+		if !slices.Contains(known, f.Key) {
+			n.doc.unknownKey(f, known)
 		}
-		n.doc.unknownKey(f, known)
 	}
 }
 

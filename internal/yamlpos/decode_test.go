@@ -259,7 +259,7 @@ func TestAliasBombIsRefused(t *testing.T) {
 
 func TestNodesAreFoundByTheirPath(t *testing.T) {
 	src := "triggers:\n  cart:\n    if: one\n    on: [a, b]\n  \"a.b[0]\":\n    c: 1\nlabels:\n  order.paid: x\n"
-	doc := Parse("f.yaml", []byte(src))
+	doc := Options{}.Parse("f.yaml", []byte(src))
 	tests := map[string]string{
 		"triggers.cart.if":         "3:9",
 		"triggers.cart.if[0]":      "3:9",
@@ -335,12 +335,12 @@ func TestATypeMayDecodeItself(t *testing.T) {
 
 func TestUnknownKeysMayHaveWordsOfTheirOwn(t *testing.T) {
 	var v outer
-	_, ps := Decode("f.yaml", []byte("quiet_hours: x\nmodee: live\n"), &v, WithUnknown(func(path, _ string) (string, string) {
+	_, ps := Options{Unknown: func(path, _ string) (string, string) {
 		if path == "quiet_hours" {
 			return "not in this version", "remove it"
 		}
 		return "", ""
-	}))
+	}}.Decode("f.yaml", []byte("quiet_hours: x\nmodee: live\n"), &v)
 	want := []string{
 		"f.yaml:1:1: quiet_hours: not in this version; remove it",
 		`f.yaml:2:1: modee: unknown key; did you mean "mode"?`,
@@ -356,7 +356,7 @@ func TestReferencesAreReplacedAndNeverShown(t *testing.T) {
 	expand := func(text string) (string, error) { return secret.Expand(text, look, "") }
 	src := "rate: ${RATE}\nmode: ${MODE}\ninner: {url: '${URL}/a', timeout: '${NONE}'}\nkey: ${KEY}\nmaybe: {url: \"pre ${OTHER}\"}\n"
 	var v outer
-	_, ps := Decode("f.yaml", []byte(src), &v, WithExpand(expand))
+	_, ps := Options{Expand: expand}.Decode("f.yaml", []byte(src), &v)
 	want := []string{
 		"f.yaml:1:7: rate: ${RATE} does not say per what; write a whole number, a slash and s, min, h or d: 20/s, 600/min",
 		"f.yaml:2:7: mode: ${MODE} is not known here; write one of live, shadow, off",
@@ -412,7 +412,7 @@ list:
 
 func TestRoomsReportByPath(t *testing.T) {
 	src := "triggers:\n  cart:\n    if: 'a and b'\n    on: [x]\n    map:\n      a.b: 1\n    late: ${X}\n"
-	doc := Parse("f.yaml", []byte(src), WithExpand(func(s string) (string, error) { return strings.ReplaceAll(s, "${X}", "hunter2"), nil }))
+	doc := Options{Expand: func(s string) (string, error) { return strings.ReplaceAll(s, "${X}", "hunter2"), nil }}.Parse("f.yaml", []byte(src))
 	doc.Report("triggers.cart.if[0]", 6, "inside", "", false)
 	doc.Report("triggers.cart.if[0]", -1, "at the start", "", true)
 	doc.Report("triggers.cart.send.template", 3, "missing", "", false)

@@ -12,18 +12,17 @@ type Doc struct {
 	file     string
 	lines    []string // of the source, without line ends
 	root     *Node    // nil when the file could not be parsed
-	opts     options
+	opts     Options
 	problems Problems
 	seen     map[Problem]bool
-	hidden   map[int][]span  // by line: columns that hold a secret
-	standIns map[string]bool // by path: values that are not the real ones
+	// The nodes of root by path, and those whose keys were quoted in it by loosePath, too.
+	byPath, byLoosePath map[string]*Node
+	hidden              map[int][]span  // by line: columns that hold a secret
+	standIns            map[string]bool // by path: values that are not the real ones
 }
 
 // A span is a stretch of one line in columns, 1-based, end exclusive.
 type span struct{ from, to int }
-
-// File is the name the document was read under.
-func (d *Doc) File() string { return d.file }
 
 // StandIns is how many values hold a stand-in for a reference that could not be replaced.
 func (d *Doc) StandIns() int { return len(d.standIns) }
@@ -46,89 +45,52 @@ func (d *Doc) Problems() Problems {
 // "triggers.abandoned-cart.if[0]". A key with dots or brackets in it may be written as it is
 // or as ["a.b"]. It returns nil when there is no such value.
 func (d *Doc) Node(path string) *Node {
-	n, rest := d.walk(path)
-	if rest != "" {
-		return nil
+	if n, exact := d.nearest(path); exact {
+		return n
 	}
-	return n
+	return nil
 }
 
 // Nearest is the value at path or, where that is not in the file, the innermost value around
-// it that is: the place to report what is missing. It is nil only without a tree.
+// it that is: the position to report what is missing at. It is nil only without a tree.
 func (d *Doc) Nearest(path string) *Node {
-	n, _ := d.walk(path)
+	n, _ := d.nearest(path)
 	return n
 }
 
-// walk follows path as far as the document goes.
-func (d *Doc) walk(path string) (n *Node, rest string) {
+// nearest is Nearest; exact is false for a value around the one that was asked for.
+func (d *Doc) nearest(path string) (n *Node, exact bool) {
 	if d == nil || d.root == nil {
-		return nil, path
+		return nil, false
 	}
-	return d.root.walk(path)
+	for p := path; ; p = p[:max(0, strings.LastIndexAny(p, ".["))] {
+		if n = d.byPath[p]; n == nil {
+			n = d.byLoosePath[loosePath(p)]
+		}
+		if n != nil {
+			// A single value is a list of one.
+			return n, p == path || n.kind == Scalar && p+"[0]" == path
+		}
+	}
 }
 
-func (n *Node) walk(path string) (found *Node, rest string) {
-	if path == "" {
-		return n, ""
+// enter makes n and all below it known by their paths.
+func (d *Doc) enter(n *Node) {
+	d.byPath[n.path] = n
+	if loose := loosePath(n.path); loose != n.path {
+		d.byLoosePath[loose] = n
 	}
-	found, rest = n, path
-	try := func(child *Node, tail string) bool {
-		if tail != "" && tail[0] != '.' && tail[0] != '[' {
-			return false
-		}
-		f, r := child.walk(strings.TrimPrefix(tail, "."))
-		if r == "" || len(r) < len(rest) {
-			found, rest = f, r
-		}
-		return r == ""
+	for _, item := range n.items {
+		d.enter(item)
 	}
-	if inside, tail, ok := bracket(path); ok {
-		if i, err := strconv.Atoi(inside); err == nil {
-			switch {
-			case n.kind == Sequence && i >= 0 && i < len(n.items):
-				try(n.items[i], tail)
-			case n.kind == Scalar && i == 0:
-				try(n, tail) // a single value is a list of one
-			}
-			return found, rest
-		}
-		if key, err := strconv.Unquote(inside); err == nil {
-			if child := n.Get(key); child != nil {
-				try(child, tail)
-			}
-			return found, rest
-		}
+	for _, f := range n.fields {
+		d.enter(f.Value)
 	}
-	end := strings.IndexAny(path, ".[")
-	if end < 0 {
-		end = len(path)
-	}
-	if child := n.Get(path[:end]); child != nil && try(child, path[end:]) {
-		return found, rest
-	}
-	for _, i := range n.odd { // keys with dots in them, written without quotes
-		f := n.fields[i]
-		if tail, ok := strings.CutPrefix(path, f.Key); ok && try(f.Value, tail) {
-			break
-		}
-	}
-	return found, rest
 }
 
-// bracket splits "[inside]tail"; inside may be a quoted text that holds brackets.
-func bracket(path string) (inside, tail string, ok bool) {
-	if !strings.HasPrefix(path, "[") {
-		return "", "", false
-	}
-	if q, err := strconv.QuotedPrefix(path[1:]); err == nil && strings.HasPrefix(path[1+len(q):], "]") {
-		return q, path[len(q)+2:], true
-	}
-	end := strings.IndexByte(path, ']')
-	if end < 0 {
-		return "", "", false
-	}
-	return path[1:end], path[end+1:], true
+// loosePath is a path without the quotes around keys that have dots or brackets.
+func loosePath(path string) string {
+	return strings.TrimPrefix(strings.ReplaceAll(strings.ReplaceAll(path, `["`, "."), `"]`, ""), ".")
 }
 
 // Join is path with one more key, which is quoted where it could be read as more than one.
@@ -177,10 +139,9 @@ func (d *Doc) Report(path string, offset int, msg, hint string, warning bool) {
 // Add is Report for a whole problem, whose file, line and column it finds.
 func (d *Doc) Add(p Problem, offset int) {
 	p.Line, p.Col = 1, 1
-	n, rest := d.walk(p.Path)
-	if n != nil {
-		p.Line, p.Col = n.place()
-		if rest == "" {
+	if n, exact := d.nearest(p.Path); n != nil {
+		p.Line, p.Col = n.position()
+		if exact {
 			p.Path = n.path // quoted as all paths are
 			if n.kind == Scalar && offset > 0 {
 				p.Line, p.Col = n.Offset(offset)
@@ -195,19 +156,24 @@ func (d *Doc) Add(p Problem, offset int) {
 func (d *Doc) ReportKey(path, msg, hint string, warning bool) {
 	p := Problem{Line: 1, Col: 1, Path: path, Msg: msg, Hint: hint, Warning: warning}
 	if n := d.Nearest(path); n != nil {
-		p.Line, p.Col = n.line, n.col
-		if n.key != nil {
-			p.Line, p.Col = n.key.line, n.key.col
-		}
+		p.Line, p.Col = n.keyOrSelf().Pos()
 	}
 	d.report(p)
 }
 
-// place is where to look at n as a whole: a value itself, but the key of a section or list
+// position is where to look at n as a whole: a value itself, but the key of a section or list
 // that begins on a line of its own, because that line names it.
-func (n *Node) place() (line, col int) {
-	if (n.kind == Mapping || n.kind == Sequence) && n.key != nil && n.key.line != n.line {
-		return n.key.line, n.key.col
+func (n *Node) position() (line, col int) {
+	if key := n.keyOrSelf(); (n.kind == Mapping || n.kind == Sequence) && key.line != n.line {
+		return key.Pos()
 	}
-	return n.line, n.col
+	return n.Pos()
+}
+
+// keyOrSelf is the key that n stands under; n itself in a list and at the root.
+func (n *Node) keyOrSelf() *Node {
+	if n.key != nil {
+		return n.key
+	}
+	return n
 }

@@ -22,7 +22,7 @@ any: {list: [1, yes, "x: y"], t: "007"}
 on: shopify.cart.updated
 `
 	var v outer
-	doc, ps := Decode("f.yaml", []byte(src), &v, WithExpand(func(s string) (string, error) { return secret.Expand(s, look, "") }))
+	doc, ps := Options{Expand: func(s string) (string, error) { return secret.Expand(s, look, "") }}.Decode("f.yaml", []byte(src), &v)
 	if len(ps) > 0 {
 		t.Fatal(ps)
 	}

@@ -21,16 +21,7 @@ const (
 
 // String is the kind in the words of somebody who writes YAML: "a list".
 func (k Kind) String() string {
-	switch k {
-	case Scalar:
-		return "a single value"
-	case Sequence:
-		return "a list"
-	case Mapping:
-		return "keys with values"
-	default:
-		return "nothing"
-	}
+	return [...]string{Null: "nothing", Scalar: "a single value", Sequence: "a list", Mapping: "keys with values"}[k]
 }
 
 // A Node is one value of a document and knows where it stands. Aliases and merge keys are
@@ -50,8 +41,6 @@ type Node struct {
 	key    *Node // the key this is the value of; nil in a list and at the root
 	items  []*Node
 	fields []Field
-	byKey  map[string]int // places in fields, for mappings with many
-	odd    []int          // places of keys that look like paths
 }
 
 type style int
@@ -90,9 +79,6 @@ func (n *Node) Pos() (line, col int) { return n.line, n.col }
 // Path names the value within the document: "triggers.abandoned-cart.if[0]"; "" for the root.
 func (n *Node) Path() string { return n.path }
 
-// Doc is the document the node belongs to.
-func (n *Node) Doc() *Doc { return n.doc }
-
 // Items are the items of a list, a single value being a list of one; nil for other kinds.
 func (n *Node) Items() []*Node {
 	switch n.kind {
@@ -110,12 +96,6 @@ func (n *Node) Fields() []Field { return n.fields }
 
 // Get is the value under key; nil when n is no mapping or has no such key.
 func (n *Node) Get(key string) *Node {
-	if n.byKey != nil {
-		if i, ok := n.byKey[key]; ok {
-			return n.fields[i].Value
-		}
-		return nil
-	}
 	for _, f := range n.fields {
 		if f.Key == key {
 			return f.Value
@@ -124,32 +104,18 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Key is the key that n is the value of; nil for items of a list and the root.
-func (n *Node) Key() *Node { return n.key }
+// Report adds a problem at the position of n. hint may be "".
+func (n *Node) Report(msg, hint string) { n.report(-1, msg, hint, false) }
 
-// Report adds a problem at the place of n. hint may be "".
-func (n *Node) Report(msg, hint string) { n.reportAt(n.line, n.col, msg, hint, false) }
-
-// Warn adds a warning at the place of n. hint may be "".
-func (n *Node) Warn(msg, hint string) { n.reportAt(n.line, n.col, msg, hint, true) }
+// Warn adds a warning at the position of n. hint may be "".
+func (n *Node) Warn(msg, hint string) { n.report(-1, msg, hint, true) }
 
 // ReportAt adds a problem at byte offset of n's text (see Offset).
-func (n *Node) ReportAt(offset int, msg, hint string) {
-	line, col := n.Offset(offset)
-	n.reportAt(line, col, msg, hint, false)
-}
+func (n *Node) ReportAt(offset int, msg, hint string) { n.report(offset, msg, hint, false) }
 
-// WarnAt adds a warning at byte offset of n's text (see Offset).
-func (n *Node) WarnAt(offset int, msg, hint string) {
+func (n *Node) report(offset int, msg, hint string, warning bool) {
 	line, col := n.Offset(offset)
-	n.reportAt(line, col, msg, hint, true)
-}
-
-func (n *Node) reportAt(line, col int, msg, hint string, warning bool) {
-	n.doc.report(Problem{
-		Line: line, Col: col, Path: n.path,
-		Msg: n.conceal(msg), Hint: n.conceal(hint), Warning: warning,
-	})
+	n.doc.report(Problem{Line: line, Col: col, Path: n.path, Msg: n.conceal(msg), Hint: n.conceal(hint), Warning: warning})
 }
 
 // conceal puts the reference back where a message repeats what it was replaced by.
@@ -165,9 +131,6 @@ func (n *Node) conceal(msg string) string {
 	}
 	return msg
 }
-
-// has describes what n is, for "wants …, has …".
-func (n *Node) has() string { return n.kind.String() }
 
 // maxNodes bounds what aliases may multiply a file of 1 MB into.
 const maxNodes = 100_000
@@ -249,15 +212,15 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 		n.kind, n.text, n.raw = Null, "", ""
 		return
 	}
-	if b.doc.opts.expand == nil {
+	if b.doc.opts.Expand == nil {
 		return
 	}
 	got, done := b.expanded[y]
 	if !done {
-		text, err := b.doc.opts.expand(n.raw)
+		text, err := b.doc.opts.Expand(n.raw)
 		got = expanded{text: text}
-		if err != nil && b.doc.opts.standIn != "" {
-			got, err = expanded{text: b.doc.opts.standIn, standIn: true}, nil
+		if err != nil && b.doc.opts.StandIn != "" {
+			got, err = expanded{text: b.doc.opts.StandIn, standIn: true}, nil
 		}
 		if err != nil {
 			msg, hint := words(err)
@@ -311,7 +274,6 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 	for _, m := range merged {
 		b.merge(n, m, at, depth)
 	}
-	n.index()
 }
 
 // unquotedTemplate is what stands between the brackets of a {{ value }} without quotes, which YAML
@@ -327,22 +289,6 @@ func unquotedTemplate(y *yaml.Node) string {
 	return k.Content[0].Value
 }
 
-// index prepares a mapping for being asked for its keys.
-func (n *Node) index() {
-	const many = 16
-	if len(n.fields) > many {
-		n.byKey = make(map[string]int, len(n.fields))
-	}
-	for i, f := range n.fields {
-		if n.byKey != nil {
-			n.byKey[f.Key] = i
-		}
-		if strings.ContainsAny(f.Key, ".[") {
-			n.odd = append(n.odd, i)
-		}
-	}
-}
-
 // merge adds the fields of "<<: *anchor" that n does not have itself.
 func (b *builder) merge(n *Node, y *yaml.Node, at map[string]*Node, depth int) {
 	from := b.node(y, n.path, depth+1)
@@ -352,7 +298,7 @@ func (b *builder) merge(n *Node, y *yaml.Node, at map[string]*Node, depth int) {
 	}
 	for _, m := range maps {
 		if m.kind != Mapping {
-			m.Report("<< wants keys with values, has "+m.has(), "write <<: *name, with &name at the keys to repeat")
+			m.Report("<< wants keys with values, has "+m.kind.String(), "write <<: *name, with &name at the keys to repeat")
 			continue
 		}
 		for _, f := range m.fields {

@@ -25,7 +25,7 @@ func TestOffsetFindsTheByteInTheFile(t *testing.T) {
 	}
 	for name, src := range tests {
 		t.Run(name, func(t *testing.T) {
-			doc := Parse("f.yaml", []byte(src))
+			doc := Options{}.Parse("f.yaml", []byte(src))
 			if doc.Root() == nil {
 				t.Fatal(doc.Problems())
 			}
@@ -55,7 +55,7 @@ func TestOffsetFindsTheByteInTheFile(t *testing.T) {
 }
 
 func TestOffsetOutsideTheTextIsWhereTheValueBegins(t *testing.T) {
-	doc := Parse("f.yaml", []byte("a: foo\nb: [x]\nc: ''\n"))
+	doc := Options{}.Parse("f.yaml", []byte("a: foo\nb: [x]\nc: ''\n"))
 	for path, want := range map[string]string{"a": "1:4", "b": "2:4", "c": "3:4"} {
 		line, col := doc.Node(path).Offset(-1)
 		if got := fmt.Sprintf("%d:%d", line, col); got != want {

@@ -14,40 +14,28 @@ import (
 // MaxBytes is how large a file may be.
 const MaxBytes = 1 << 20
 
-type options struct {
-	expand  func(string) (string, error)
-	standIn string // for references that cannot be replaced; "" reports them
-	unknown func(path, key string) (msg, hint string)
-}
+// Options change how a file is read.
+type Options struct {
+	// Expand replaces references inside every scalar value (never inside keys) after parsing and
+	// before decoding. The text that was written stays known as Node.Raw. An error may have a
+	// method Hint() string.
+	Expand func(text string) (string, error)
 
-// An Option changes how Decode works.
-type Option func(*options)
+	// StandIn is put where a reference cannot be replaced, instead of reporting it. Nothing is
+	// reported about such a value: it is not the real one. Doc.StandIns counts them.
+	StandIn string
 
-// WithExpand replaces references inside every scalar value (never inside keys) after parsing
-// and before decoding. The text that was written stays known as Node.Raw. An error may have a
-// method Hint() string.
-func WithExpand(expand func(text string) (string, error)) Option {
-	return func(o *options) { o.expand = expand }
-}
-
-// WithStandIn puts text where a reference cannot be replaced, instead of reporting it. Nothing is
-// reported about such a value: it is not the real one. Doc.StandIns counts them.
-func WithStandIn(text string) Option {
-	return func(o *options) { o.standIn = text }
-}
-
-// WithUnknown gives its own words for an unknown key; path is the key's whole path. Where it
-// answers with an empty msg the key is reported as usual.
-func WithUnknown(words func(path, key string) (msg, hint string)) Option {
-	return func(o *options) { o.unknown = words }
+	// Unknown gives its own words for an unknown key; path is the key's whole path. Where it
+	// answers with an empty msg the key is reported as usual.
+	Unknown func(path, key string) (msg, hint string)
 }
 
 // Parse reads the one document of src without decoding it. Its problems are those of syntax,
 // of duplicate keys and of references that could not be replaced.
-func Parse(file string, src []byte, opts ...Option) *Doc {
-	d := &Doc{file: file, lines: splitLines(src), seen: map[Problem]bool{}, hidden: map[int][]span{}, standIns: map[string]bool{}}
-	for _, o := range opts {
-		o(&d.opts)
+func (o Options) Parse(file string, src []byte) *Doc {
+	d := &Doc{
+		file: file, lines: splitLines(src), opts: o, seen: map[Problem]bool{}, hidden: map[int][]span{},
+		standIns: map[string]bool{}, byPath: map[string]*Node{}, byLoosePath: map[string]*Node{},
 	}
 	if !d.readable(src) {
 		return d
@@ -56,12 +44,12 @@ func Parse(file string, src []byte, opts ...Option) *Doc {
 	if !ok {
 		return d
 	}
-	b := &builder{doc: d, open: map[*yaml.Node]bool{}, expanded: map[*yaml.Node]expanded{}}
-	if y == nil {
-		d.root = &Node{doc: d, line: 1, col: 1}
-		return d
+	d.root = &Node{doc: d, line: 1, col: 1}
+	if y != nil {
+		b := &builder{doc: d, open: map[*yaml.Node]bool{}, expanded: map[*yaml.Node]expanded{}}
+		d.root = b.node(y, "", 0)
 	}
-	d.root = b.node(y, "", 0)
+	d.enter(d.root)
 	return d
 }
 
