@@ -47,11 +47,6 @@ func fieldsOf(t reflect.Type) []field {
 			doc: f.Tag.Get("doc"), example: f.Tag.Get("example"),
 		}
 		one.def, one.hasDef = f.Tag.Lookup("default")
-		for _, old := range []string{"required", "enum", "min", "max"} {
-			if _, used := f.Tag.Lookup(old); used {
-				panic("yamlpos: tag " + old + " of " + name + ": write a rule of the validate tag")
-			}
-		}
 		one.readRules(f.Tag.Get("validate"))
 		fields = append(fields, one)
 	}

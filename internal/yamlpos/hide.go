@@ -3,7 +3,6 @@ package yamlpos
 import (
 	"regexp"
 	"strings"
-	"unicode/utf8"
 )
 
 // hide stars out the value of n wherever its line is shown.
@@ -33,14 +32,13 @@ func (n *Node) end() (line, col int) {
 	if !ok || !a.advance(text, len(text)) {
 		return n.line + strings.Count(n.raw, "\n") + 1, 0 // a block's lines follow its header
 	}
-	col = utf8.RuneCountInString(a.lines[a.line][:a.col]) + 1
-	switch a.style {
-	case literalBlock, foldedBlock:
+	switch line, col = a.position(); {
+	case a.style.block():
 		col = 0
-	case singleQuoted, doubleQuoted:
+	case a.style != plainStyle:
 		col++
 	}
-	return a.line + 1, col
+	return line, col
 }
 
 // line is a line of the source as it may be shown, secrets starred out.

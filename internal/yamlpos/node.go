@@ -53,6 +53,9 @@ const (
 	foldedBlock
 )
 
+// block reports whether the text stands in lines of its own, below | or >.
+func (s style) block() bool { return s == literalBlock || s == foldedBlock }
+
 // A Field is one key of a mapping with its value, in the order of the file.
 type Field struct {
 	Key     string

@@ -1,9 +1,10 @@
 package yamlpos
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // Offset is the place of byte offset of Text in the file, for problems inside a value. Quotes,
@@ -22,17 +23,7 @@ func (n *Node) Offset(offset int) (line, col int) {
 	if !ok || !a.advance(n.raw, min(offset, len(n.raw))) {
 		return n.line, n.col
 	}
-	return a.line + 1, utf8.RuneCountInString(a.lines[a.line][:a.col]) + 1
-}
-
-// byteCol is the byte index of a column that counts characters.
-func byteCol(line string, col int) int {
-	for i := range line {
-		if col--; col == 0 {
-			return i
-		}
-	}
-	return len(line)
+	return a.position()
 }
 
 // An aligner walks a scalar's text and its source side by side.
@@ -43,12 +34,18 @@ type aligner struct {
 	indent    int // of a block's lines
 }
 
+// position is where the aligner is, as people count.
+func (a *aligner) position() (line, col int) {
+	return a.line + 1, utf8.RuneCountInString(a.lines[a.line][:a.col]) + 1
+}
+
 // align puts an aligner where the text of a scalar begins.
 func (n *Node) align() (a aligner, ok bool) {
 	if n.line < 1 || n.line > len(n.doc.lines) {
 		return a, false
 	}
-	a = aligner{lines: n.doc.lines, line: n.line - 1, col: byteCol(n.doc.lines[n.line-1], n.col), style: n.style}
+	line := []rune(n.doc.lines[n.line-1])
+	a = aligner{lines: n.doc.lines, line: n.line - 1, col: len(string(line[:min(n.col-1, len(line))])), style: n.style}
 	return a, a.begin()
 }
 
@@ -66,36 +63,19 @@ func (a *aligner) begin() bool {
 		a.col += end
 		a.col += len(rest[end:]) - len(strings.TrimLeft(rest[end:], " \t"))
 	}
-	switch a.style {
-	case singleQuoted, doubleQuoted:
-		quote := byte('\'')
-		if a.style == doubleQuoted {
-			quote = '"'
+	if a.style.block() {
+		for _, line := range a.lines[a.line+1:] {
+			if trimmed := strings.TrimLeft(line, " "); trimmed != "" {
+				a.indent = len(line) - len(trimmed)
+				break
+			}
 		}
-		if !strings.HasPrefix(a.lines[a.line][a.col:], string(quote)) {
-			return false
-		}
-		a.col++
-	case literalBlock, foldedBlock:
-		return a.beginBlock()
+		return a.next()
 	}
-	return true
-}
-
-// beginBlock goes to the first line of a block's content.
-func (a *aligner) beginBlock() bool {
-	if a.line+1 >= len(a.lines) {
-		return false
-	}
-	a.line++
-	for i := a.line; i < len(a.lines); i++ {
-		if trimmed := strings.TrimLeft(a.lines[i], " "); trimmed != "" {
-			a.indent = len(a.lines[i]) - len(trimmed)
-			break
-		}
-	}
-	a.col = min(a.indent, len(a.lines[a.line]))
-	return true
+	quote := map[style]string{singleQuoted: "'", doubleQuoted: `"`}[a.style]
+	rest, found := strings.CutPrefix(a.lines[a.line][a.col:], quote)
+	a.col = len(a.lines[a.line]) - len(rest)
+	return found
 }
 
 // advance moves to byte offset of text; false when text and source do not match.
@@ -103,7 +83,7 @@ func (a *aligner) advance(text string, offset int) bool {
 	for i := 0; i < offset; {
 		line := a.lines[a.line]
 		rest := line[a.col:]
-		block := a.style == literalBlock || a.style == foldedBlock
+		block := a.style.block()
 		switch {
 		case block && rest == "":
 			if (text[i] != '\n' && text[i] != ' ') || !a.next() {
@@ -138,14 +118,13 @@ func (a *aligner) advance(text string, offset int) bool {
 			return false
 		}
 	}
-	// A place at the very end of a line belongs to the next one's begin only inside blocks.
 	for a.col < len(a.lines[a.line]) && !utf8.RuneStart(a.lines[a.line][a.col]) {
 		a.col--
 	}
 	return true
 }
 
-// next goes to the following line of a block.
+// next goes to the following line of a block, or to its first.
 func (a *aligner) next() bool {
 	if a.line+1 >= len(a.lines) {
 		return false
@@ -186,25 +165,17 @@ func unescape(rest string) (got string, width int, ok bool) {
 	if len(rest) < 2 {
 		return "", 0, false
 	}
-	if s, ok := escapes[rest[1]]; ok {
-		return s, 2, true
+	width = 2
+	switch rest[1] {
+	case 'x':
+		width += 2
+	case 'u':
+		width += 4
+	case 'U':
+		width += 8
 	}
-	digits := hexDigits[rest[1]]
-	if digits == 0 || len(rest) < 2+digits {
+	if len(rest) < width || yaml.Unmarshal([]byte(`"`+rest[:width]+`"`), &got) != nil {
 		return "", 0, false
 	}
-	code, err := strconv.ParseUint(rest[2:2+digits], 16, 32)
-	if err != nil {
-		return "", 0, false
-	}
-	return string(rune(code)), 2 + digits, true
+	return got, width, true
 }
-
-// escapes are the characters behind a backslash in double quotes and what they stand for.
-var escapes = map[byte]string{
-	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
-	' ': " ", '"': `"`, '/': "/", '\\': `\`, 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
-}
-
-// hexDigits is how many digits follow \x, \u and \U.
-var hexDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}

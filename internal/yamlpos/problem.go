@@ -39,51 +39,43 @@ const (
 
 // Error is the problem on one line.
 func (p Problem) Error() string {
-	var b strings.Builder
-	b.WriteString(p.headline())
-	if p.Hint != "" {
-		b.WriteString("; ")
-		b.WriteString(p.Hint)
+	if p.Hint == "" {
+		return p.headline()
 	}
-	return b.String()
+	return p.headline() + "; " + p.Hint
 }
 
 // headline is the problem without its hint.
 func (p Problem) headline() string {
-	var b strings.Builder
-	b.WriteString(p.File)
+	at := p.File
 	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Col)
+		at = fmt.Sprintf("%s:%d:%d", at, p.Line, p.Col)
 	}
-	if b.Len() > 0 {
-		b.WriteString(": ")
+	text := p.Msg
+	if p.Path != "" {
+		text = p.Path + ": " + text
 	}
 	if p.Warning {
-		b.WriteString("warning: ")
+		text = "warning: " + text
 	}
-	if p.Path != "" {
-		b.WriteString(p.Path)
-		b.WriteString(": ")
+	if at != "" {
+		text = at + ": " + text
 	}
-	b.WriteString(p.Msg)
-	return b.String()
+	return text
 }
 
 // Problems are problems in the order of the files they are about.
 type Problems []Problem
 
-// Sort puts the problems in order of file, line and column; what stands at one place stays in
-// the order it was found, errors before warnings.
+// Sort puts the problems in order of file, line and column; those at one position stay in the
+// order they were found, errors before warnings.
 func (ps Problems) Sort() {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
-		return cmp.Or(
-			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
-			cmp.Compare(rank(a), rank(b)),
-		)
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), a.rank()-b.rank())
 	})
 }
 
-func rank(p Problem) int {
+func (p Problem) rank() int {
 	if p.Warning {
 		return 1
 	}
@@ -91,13 +83,13 @@ func rank(p Problem) int {
 }
 
 // Faults are the problems that are not warnings.
-func (ps Problems) Faults() Problems {
-	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return p.Warning })
-}
+func (ps Problems) Faults() Problems { return ps.are(false) }
 
 // Warnings are the problems that are only warnings.
-func (ps Problems) Warnings() Problems {
-	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return !p.Warning })
+func (ps Problems) Warnings() Problems { return ps.are(true) }
+
+func (ps Problems) are(warning bool) Problems {
+	return slices.DeleteFunc(slices.Clone(ps), func(p Problem) bool { return p.Warning != warning })
 }
 
 // Error is all problems, one a line; "no problems" for none.

@@ -3,15 +3,20 @@ package yamlpos
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/width"
+
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 const (
 	indentation = "    "
-	widest      = 120 // columns of a source line; longer ones are cut around the caret
+	maxColumns  = 120 // of a source line; longer ones are cut around the caret
+
+	red, green, yellow = "31", "32", "33" // for a terminal
 )
 
 // Render writes the problems for people, sorted: for each its place and words, the source
@@ -28,12 +33,20 @@ const (
 func (ps Problems) Render(w io.Writer, source func(file string) []byte, color bool) error {
 	sorted := append(Problems(nil), ps...)
 	sorted.Sort()
-	paint := painter(color)
+	paint := func(code, text string) string {
+		if !color {
+			return text
+		}
+		return "\x1b[" + code + "m" + text + "\x1b[0m"
+	}
 	lines := map[string][]string{}
 	var b strings.Builder
 	for _, p := range sorted {
-		b.WriteString(paint.headline(p))
-		b.WriteByte('\n')
+		tone := red
+		if p.Warning {
+			tone = yellow
+		}
+		b.WriteString(paint(tone, printable(p.headline())) + "\n")
 		text := p.Source
 		if text == "" && source != nil && p.Line > 0 {
 			if _, read := lines[p.File]; !read {
@@ -45,7 +58,7 @@ func (ps Problems) Render(w io.Writer, source func(file string) []byte, color bo
 		}
 		if strings.TrimSpace(text) != "" {
 			line, caret := excerpt(text, p.Col)
-			fmt.Fprintf(&b, "%s%s\n%s%s\n", indentation, line, indentation, paint.caret(caret))
+			fmt.Fprintf(&b, "%s%s\n%s%s\n", indentation, line, indentation, caret+paint(green, "^"))
 		}
 		if p.Hint != "" {
 			fmt.Fprintf(&b, "  hint: %s\n", printable(p.Hint))
@@ -53,8 +66,7 @@ func (ps Problems) Render(w io.Writer, source func(file string) []byte, color bo
 		b.WriteByte('\n')
 	}
 	if len(sorted) > 0 {
-		b.WriteString(sorted.Summary())
-		b.WriteByte('\n')
+		b.WriteString(sorted.Summary() + "\n")
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("write problems: %w", err)
@@ -67,19 +79,16 @@ func (ps Problems) Render(w io.Writer, source func(file string) []byte, color bo
 func (ps Problems) Summary() string {
 	var files []string
 	for _, p := range ps {
-		if len(files) == 0 || files[len(files)-1] != p.File {
-			files = append(files, p.File)
-		}
+		files = append(files, p.File)
 	}
+	files = slices.Compact(files)
 	bad := ps.Errors()
-	counts := []string{}
-	if bad > 0 || len(ps) == 0 {
-		counts = append(counts, count(bad, "problem"))
+	text := units.Count(bad, "problem")
+	if n := len(ps) - bad; n > 0 && bad == 0 {
+		text = units.Count(n, "warning")
+	} else if n > 0 {
+		text += " and " + units.Count(n, "warning")
 	}
-	if n := len(ps) - bad; n > 0 {
-		counts = append(counts, count(n, "warning"))
-	}
-	text := strings.Join(counts, " and ")
 	switch len(files) {
 	case 0:
 		return text
@@ -90,43 +99,14 @@ func (ps Problems) Summary() string {
 	}
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// A painter says whether to colour.
-type painter bool
-
-func (c painter) headline(p Problem) string {
-	text := printable(p.headline())
-	switch {
-	case !bool(c):
-		return text
-	case p.Warning:
-		return "\x1b[33m" + text + "\x1b[0m"
-	default:
-		return "\x1b[31m" + text + "\x1b[0m"
-	}
-}
-
-func (c painter) caret(text string) string {
-	if !bool(c) {
-		return text
-	}
-	return strings.Replace(text, "^", "\x1b[32m^\x1b[0m", 1)
-}
-
-// excerpt is the part of a source line around a column, and a line with a caret under it.
+// excerpt is the part of a source line around a column, and what goes before a caret under it.
 func excerpt(text string, col int) (line, caret string) {
-	runes := []rune(strings.TrimRight(text, " \t"))
+	runes := []rune(printable(strings.TrimRight(text, " \t")))
 	col = max(1, min(col, len(runes)+1))
 	from, to := 0, len(runes)
-	if to > widest {
-		from = max(0, min(col-widest/2, to-widest))
-		to = min(to, from+widest)
+	if to > maxColumns {
+		from = max(0, min(col-maxColumns/2, to-maxColumns))
+		to = min(to, from+maxColumns)
 	}
 	var l, c strings.Builder
 	if from > 0 {
@@ -134,9 +114,6 @@ func excerpt(text string, col int) (line, caret string) {
 		c.WriteString(" ")
 	}
 	for i, r := range runes[from:to] {
-		if !unicode.IsPrint(r) && r != '\t' {
-			r = '·'
-		}
 		l.WriteRune(r)
 		if from+i < col-1 {
 			c.WriteString(under(r))
@@ -145,7 +122,7 @@ func excerpt(text string, col int) (line, caret string) {
 	if to < len(runes) {
 		l.WriteString("…")
 	}
-	return l.String(), c.String() + "^"
+	return l.String(), c.String()
 }
 
 // under is blank space as wide as r: the caret must meet its place under wide letters, too.
@@ -167,7 +144,7 @@ func under(r rune) string {
 // printable takes out what could steer a terminal: parts of messages come from the file.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || r == '\n' {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
 			return r
 		}
 		return '·'
