@@ -41,15 +41,14 @@ func (f *field) readRules(tag string) {
 }
 
 // ruleWords are what is said of a text that breaks a rule, and the cure; "" is to write it like the
-// field's example. (The rules that need more
-// than the text have their words in check.)
+// field's example. (The rules that need more than the text have their words in check.)
 var ruleWords = map[string]struct{ msg, hint string }{
 	"http_url": {"is not a web address", ""},
 	"timezone": {"is not a time zone", "write an IANA name, such as Europe/London or America/New_York"},
 }
 
 // check holds a decoded value against the rules of its field, one by one, so that each fault has its
-// place and words.
+// position and words.
 func (n *Node) check(v reflect.Value, f field) {
 	if n.kind != Scalar {
 		return
@@ -150,8 +149,7 @@ func fromTag(t reflect.Type, text string) reflect.Value {
 	n := &Node{doc: d, kind: Scalar, text: text, raw: text}
 	if t.Kind() == reflect.Slice {
 		n = &Node{doc: d, kind: Sequence}
-		for part := range strings.SplitSeq(text, ",") {
-			part = strings.TrimSpace(part)
+		for _, part := range listOf(text) {
 			n.items = append(n.items, &Node{doc: d, kind: Scalar, text: part, raw: part})
 		}
 	}
@@ -160,6 +158,15 @@ func fromTag(t reflect.Type, text string) reflect.Value {
 		panic(fmt.Sprintf("yamlpos: tag %q of %s: %s", text, t, d.problems[0].Msg))
 	}
 	return v
+}
+
+// listOf are the items of a list in a tag.
+func listOf(text string) []string {
+	items := strings.Split(text, ",")
+	for i := range items {
+		items[i] = strings.TrimSpace(items[i])
+	}
+	return items
 }
 
 // setDefaults gives the fields of a struct what their default tags say, and the structs in it

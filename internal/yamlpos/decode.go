@@ -290,7 +290,7 @@ func (n *Node) intoMap(v reflect.Value, f field) {
 	v.Set(m)
 }
 
-// intoSlice keeps a place for items that do not fit, so that the others keep their index.
+// intoSlice keeps an empty item for one that does not fit, so that the others keep their index.
 func (n *Node) intoSlice(v reflect.Value, f field) {
 	switch {
 	case n.kind == Null:
@@ -311,20 +311,21 @@ func (n *Node) intoSlice(v reflect.Value, f field) {
 // item is what the checks of a list or map say about each of its values.
 func (f field) item() field { return field{rules: f.rules, enum: f.enum, min: f.min, max: f.max} }
 
-// takesScalar reports whether a type can be decoded from a single value.
-func takesScalar(t reflect.Type) bool {
+// pointedTo is the type behind the pointers of t, except for *Node.
+func pointedTo(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer && t != nodeType {
 		t = t.Elem()
 	}
+	return t
+}
+
+// takesScalar reports whether a type can be decoded from a single value.
+func takesScalar(t reflect.Type) bool {
+	t = pointedTo(t)
 	if p := reflect.PointerTo(t); t == nodeType || p.Implements(decoderType) || p.Implements(textType) {
 		return true
 	}
-	switch t.Kind() {
-	case reflect.Struct, reflect.Map, reflect.Slice:
-		return false
-	default:
-		return true
-	}
+	return t.Kind() != reflect.Struct && t.Kind() != reflect.Map && t.Kind() != reflect.Slice
 }
 
 // plain is n as Go's own types, for fields of type any: map[string]any, []any, string, bool,

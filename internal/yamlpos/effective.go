@@ -16,28 +16,24 @@ import (
 // shown as it was written. from, if not nil, names the path whose value an absent key took
 // over ("defaults.again" for "triggers.remind.again"), or "".
 func (d *Doc) Effective(v any, from func(path string) string) ([]byte, error) {
-	e := effective{doc: d, from: from}
-	y := e.value(reflect.ValueOf(v).Elem(), "")
-	if y == nil {
-		y = &yaml.Node{Kind: yaml.MappingNode}
-	}
-	return dumped(y)
+	return effective{doc: d, from: from}.dump(v, "")
 }
 
 // EffectiveEntry is Effective of one entry of a section, below the names of both: of what v, a
 // pointer, was decoded to from section.key.
 func (d *Doc) EffectiveEntry(section, key string, v any) ([]byte, error) {
-	y := effective{doc: d}.value(reflect.ValueOf(v).Elem(), Join(section, key))
+	return effective{doc: d}.dump(v, Join(section, key), key, section)
+}
+
+// dump writes what v points to, which stands at path, as YAML below the names, the innermost first.
+func (d effective) dump(v any, path string, names ...string) ([]byte, error) {
+	y := d.value(reflect.ValueOf(v).Elem(), path)
 	if y == nil {
 		y = &yaml.Node{Kind: yaml.MappingNode}
 	}
-	for _, name := range []string{key, section} {
+	for _, name := range names {
 		y = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{text(name), y}}
 	}
-	return dumped(y)
-}
-
-func dumped(y *yaml.Node) ([]byte, error) {
 	out, err := yaml.Dump(y, yaml.WithIndent(2), yaml.WithLineWidth(-1))
 	if err != nil {
 		return nil, fmt.Errorf("write YAML: %w", err)
@@ -53,15 +49,13 @@ type effective struct {
 
 // at is the value that was written for path, there or where it was taken from.
 func (d effective) at(path string) *Node {
-	if n := d.doc.Node(path); n != nil {
-		return n
-	}
-	if d.from != nil {
+	n := d.doc.Node(path)
+	if n == nil && d.from != nil {
 		if other := d.from(path); other != "" {
 			return d.doc.Node(other)
 		}
 	}
-	return nil
+	return n
 }
 
 // value is the value at path; nil for one that is not worth a line.
@@ -79,22 +73,14 @@ func (d effective) value(v reflect.Value, path string) *yaml.Node {
 	}); ok {
 		return d.mapping(o.each, path)
 	}
-	if n != nil && n.kind == Scalar && (n.Expanded() || n.secret) {
+	decodes := t == nodeType || reflect.PointerTo(t).Implements(decoderType)
+	if n != nil && (decodes || n.kind == Scalar && (n.Expanded() || n.secret)) {
 		return n.asWritten()
 	}
-	if p := reflect.PointerTo(t); t == nodeType || p.Implements(decoderType) {
-		if n == nil {
-			return marshalled(v)
-		}
-		return n.asWritten()
-	}
-	if y := marshalled(v); y != nil {
+	if y := marshalled(v); y != nil || decodes {
 		return y
 	}
 	if reflect.PointerTo(t).Implements(textType) {
-		if n == nil {
-			return nil
-		}
 		return n.asWritten() // it reads itself and does not write itself
 	}
 	switch t.Kind() {
@@ -112,9 +98,6 @@ func (d effective) value(v reflect.Value, path string) *yaml.Node {
 			}
 		}, path)
 	case reflect.Slice:
-		if v.Len() == 0 {
-			return nil
-		}
 		y := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 		for i := range v.Len() {
 			if item := d.value(v.Index(i), index(path, i)); item != nil {
@@ -124,11 +107,11 @@ func (d effective) value(v reflect.Value, path string) *yaml.Node {
 				y.Content = append(y.Content, item)
 			}
 		}
-		return y
-	case reflect.Interface:
-		if n == nil {
+		if v.Len() == 0 {
 			return nil
 		}
+		return y
+	case reflect.Interface:
 		return n.asWritten()
 	case reflect.String:
 		return text(v.String())
@@ -152,10 +135,7 @@ func (d effective) section(v reflect.Value, path string) *yaml.Node {
 			y.Content = append(y.Content, text(f.name), value)
 		}
 	}
-	if len(y.Content) == 0 {
-		return nil
-	}
-	return y
+	return filled(y)
 }
 
 func (d effective) mapping(each func(func(string, reflect.Value)), path string) *yaml.Node {
@@ -167,6 +147,11 @@ func (d effective) mapping(each func(func(string, reflect.Value)), path string) 
 		}
 		y.Content = append(y.Content, text(key), value)
 	})
+	return filled(y)
+}
+
+// filled is y, or nil when nothing is in it.
+func filled(y *yaml.Node) *yaml.Node {
 	if len(y.Content) == 0 {
 		return nil
 	}
@@ -191,8 +176,11 @@ func text(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 }
 
-// asWritten is n as it stands in the file, secrets hidden.
+// asWritten is n as it stands in the file, secrets hidden; nil for nothing.
 func (n *Node) asWritten() *yaml.Node {
+	if n == nil {
+		return nil
+	}
 	switch n.kind {
 	case Mapping:
 		y := &yaml.Node{Kind: yaml.MappingNode}
@@ -206,21 +194,15 @@ func (n *Node) asWritten() *yaml.Node {
 			y.Content = append(y.Content, item.asWritten())
 		}
 		return y
-	case Scalar:
-		if n.secret {
-			return text("[secret]")
-		}
-		if n.style != plainStyle {
-			return text(n.raw)
-		}
-		if _, err := strconv.ParseFloat(n.raw, 64); err == nil {
-			return &yaml.Node{Kind: yaml.ScalarNode, Value: n.raw} // 50 and not "50"
-		}
-		if n.tag == "!!bool" {
-			return &yaml.Node{Kind: yaml.ScalarNode, Value: n.raw}
-		}
-		return text(n.raw)
-	default:
+	case Null:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 	}
+	if n.secret {
+		return text("[secret]")
+	}
+	_, err := strconv.ParseFloat(n.raw, 64)
+	if n.style == plainStyle && (err == nil || n.tag == "!!bool") {
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: n.raw} // 50 and not "50"
+	}
+	return text(n.raw)
 }

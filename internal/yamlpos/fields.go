@@ -21,8 +21,8 @@ type field struct {
 	min, max string   // of these rules, in the field's own notation
 }
 
-// fieldsOf lists the keys of struct type t in the order of its fields, inlined structs in
-// place. Fields without a yaml tag are no keys.
+// fieldsOf lists the keys of struct type t in the order of its fields, those of inlined structs
+// among them. Fields without a yaml tag are no keys.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := fieldCache.Load(t); ok {
 		return known.([]field)

@@ -83,9 +83,9 @@ func guessSecrets(line string) string {
 		end = len(rest)
 	}
 	value := strings.TrimRight(rest[:end], " \t}")
-	shown := strings.Repeat("*", len([]rune(value)))
+	shown := stars(value)
 	isKey := strings.EqualFold(strings.Trim(line[at[0]:at[1]], "\"': \t"), "key")
-	if strings.Contains(value, "${") || (isKey && plainPath.MatchString(value)) {
+	if isKey && plainPath.MatchString(value) {
 		shown = value
 	}
 	return name + shown + guessSecrets(rest[len(value):])

@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Offset is the place of byte offset of Text in the file, for problems inside a value. Quotes,
+// Offset is the position of byte offset of Text in the file, for problems inside a value. Quotes,
 // escapes, folded lines and blocks are followed; where that fails (and behind a reference that
-// was replaced) it is the place where the value begins, as it is for every other kind of node.
+// was replaced) it is where the value begins, as it is for every other kind of node.
 func (n *Node) Offset(offset int) (line, col int) {
 	if n.kind != Scalar || offset < 0 {
 		return n.line, n.col
@@ -134,7 +134,7 @@ func (a *aligner) next() bool {
 	return true
 }
 
-// fold steps over the end of a line and the blank lines after it, and tells how many bytes of
+// fold steps over the end of a line and the blank lines after it, and reports how many bytes of
 // text stand for them.
 func (a *aligner) fold(text string, escaped bool) (width int, ok bool) {
 	blank := 0

@@ -2,7 +2,7 @@ package yamlpos
 
 import "reflect"
 
-// An Ordered is a mapping that keeps the order of the file and knows where its keys stand.
+// An Ordered is a mapping that keeps the order of the file and the positions of its keys.
 type Ordered[T any] []Entry[T]
 
 // An Entry is one key of an Ordered with its value. Line and Col are those of the key.
@@ -12,7 +12,7 @@ type Entry[T any] struct {
 	Line, Col int
 }
 
-// DecodeYAML reads a mapping. A value that does not fit keeps its place.
+// DecodeYAML reads a mapping. A value that does not fit stays empty.
 func (o *Ordered[T]) DecodeYAML(n *Node) {
 	if n.kind != Mapping {
 		n.wants(Mapping)

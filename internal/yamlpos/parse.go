@@ -53,7 +53,7 @@ func (o Options) Parse(file string, src []byte) *Doc {
 	return d
 }
 
-// readable reports what is no text at all, with its place: the parser does not say where.
+// readable reports what is no text at all, with its position: the parser does not say where.
 func (d *Doc) readable(src []byte) bool {
 	fail := func(line, col int, msg, hint string) bool {
 		d.report(Problem{Line: line, Col: col, Msg: msg, Hint: hint})
@@ -72,9 +72,7 @@ func (d *Doc) readable(src []byte) bool {
 		case r == utf8.RuneError && size == 1:
 			d.lines[line-1] = strings.ToValidUTF8(d.lines[line-1], "?")
 			return fail(line, col, "is not UTF-8 text here", "save the file as UTF-8")
-		case r == '\n':
-			line, col, begin = line+1, 0, i+1
-		case r == '\r' && (i+1 == len(src) || src[i+1] != '\n'):
+		case r == '\n', r == '\r' && (i+1 == len(src) || src[i+1] != '\n'):
 			line, col, begin = line+1, 0, i+1
 		case r == 0xfeff && i == 0:
 			col = 0
@@ -99,20 +97,16 @@ func (d *Doc) parse(src []byte) (root *yaml.Node, ok bool) {
 		return nil, false
 	}
 	var first, second yaml.Node
-	err = loader.Load(&first)
-	if errors.Is(err, io.EOF) {
-		return nil, true
+	if err = loader.Load(&first); err == nil {
+		err = loader.Load(&second)
 	}
-	if err != nil {
-		d.syntax(err)
-		return nil, false
-	}
-	if err := loader.Load(&second); err == nil {
+	switch {
+	case err == nil:
 		d.report(Problem{
 			Line: second.Line, Col: second.Column,
 			Msg: "a second document begins here; a config is one document", Hint: "remove the line ---, or put the rest into a file of its own",
 		})
-	} else if !errors.Is(err, io.EOF) {
+	case !errors.Is(err, io.EOF):
 		d.syntax(err)
 		return nil, false
 	}
@@ -161,7 +155,12 @@ func (d *Doc) syntaxWords(p Problem, le *yaml.LoadError) (msg, hint string) {
 	if le.ContextMark.Line > 0 && le.ContextMark.Line != p.Line {
 		begun = fmt.Sprintf(" (begun on line %d)", le.ContextMark.Line)
 	}
-	at := d.rune(p.Line, p.Col)
+	var at rune // the character there; 0 outside
+	if p.Line >= 1 && p.Line <= len(d.lines) {
+		if line := []rune(d.lines[p.Line-1]); p.Col >= 1 && p.Col <= len(line) {
+			at = line[p.Col-1]
+		}
+	}
 	switch msg = le.Message; {
 	case strings.Contains(msg, "cannot start any token") && at == '\t':
 		return "a tab cannot indent YAML", "use spaces"
@@ -188,16 +187,4 @@ func (d *Doc) syntaxWords(p Problem, le *yaml.LoadError) (msg, hint string) {
 	default:
 		return msg, "see the lines before this one, too"
 	}
-}
-
-// rune is the character at a place of the source; 0 outside.
-func (d *Doc) rune(line, col int) rune {
-	if line < 1 || line > len(d.lines) {
-		return 0
-	}
-	runes := []rune(d.lines[line-1])
-	if col < 1 || col > len(runes) {
-		return 0
-	}
-	return runes[col-1]
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Problem is one thing wrong in a YAML file, at the place to fix it. It prints as
+// A Problem is one thing wrong in a YAML file, at the position to fix it. It prints as
 //
 //	config.yaml:4:5: triggers.remind.templat: unknown key; did you mean "template"?
 type Problem struct {

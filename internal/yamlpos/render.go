@@ -19,8 +19,8 @@ const (
 	red, green, yellow = "31", "32", "33" // for a terminal
 )
 
-// Render writes the problems for people, sorted: for each its place and words, the source
-// line, a caret under the place and the hint; at the end how many there are. source gives the
+// Render writes the problems for people, sorted: for each its position and words, the source
+// line, a caret under the position and the hint; at the end how many there are. source gives the
 // bytes of a file for problems that do not carry their line; it may be nil. color marks
 // errors red, warnings yellow and carets green.
 //
@@ -125,7 +125,7 @@ func excerpt(text string, col int) (line, caret string) {
 	return l.String(), c.String()
 }
 
-// under is blank space as wide as r: the caret must meet its place under wide letters, too.
+// under is blank space as wide as r: the caret must be under its character, behind wide ones, too.
 func under(r rune) string {
 	switch {
 	case r == '\t':

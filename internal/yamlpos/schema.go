@@ -10,13 +10,9 @@ import (
 // Schema() map[string]any describes itself; its value is asked when it is a zero value, so the
 // method must not need one. v may be a pointer.
 //
-// It is a help while typing, not the law: what it lets through may still be refused by Decode.
+// It helps while typing and decides nothing: Decode may still reject what it lets through.
 func Schema(v any) map[string]any {
-	t := reflect.TypeOf(v)
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	s := schemaOf(t, map[reflect.Type]bool{})
+	s := schemaOf(reflect.TypeOf(v), map[reflect.Type]bool{})
 	s["$schema"] = "http://json-schema.org/draft-07/schema#"
 	return s
 }
@@ -24,10 +20,7 @@ func Schema(v any) map[string]any {
 // schemaOf describes one type; open holds the structs being described, so that a type inside
 // itself becomes "anything" instead of a schema without end.
 func schemaOf(t reflect.Type, open map[reflect.Type]bool) map[string]any {
-	for t.Kind() == reflect.Pointer && t != nodeType {
-		t = t.Elem()
-	}
-	if t == nodeType {
+	if t = pointedTo(t); t == nodeType {
 		return map[string]any{}
 	}
 	zero := reflect.New(t)
@@ -60,27 +53,21 @@ func schemaOf(t reflect.Type, open map[reflect.Type]bool) map[string]any {
 		}
 		return list
 	case reflect.Bool:
-		return map[string]any{"anyOf": []any{
-			map[string]any{"type": "boolean"},
-			map[string]any{"enum": []string{"yes", "no", "on", "off"}},
-			map[string]any{"type": "string", "pattern": `\$\{`},
-		}}
+		return orReference(map[string]any{"type": "boolean"}, map[string]any{"enum": []string{"yes", "no", "on", "off"}})
 	case reflect.String:
 		return map[string]any{"type": []string{"string", "number", "boolean"}} // text as written: 417, no, 1.10
 	case reflect.Interface:
 		return map[string]any{}
 	case reflect.Float32, reflect.Float64:
-		return numberSchema("number")
+		return orReference(map[string]any{"type": "number"})
 	default:
-		return numberSchema("integer")
+		return orReference(map[string]any{"type": "integer"})
 	}
 }
 
-func numberSchema(kind string) map[string]any {
-	return map[string]any{"anyOf": []any{
-		map[string]any{"type": kind},
-		map[string]any{"type": "string", "pattern": `\$\{`}, // a reference that holds the number
-	}}
+// orReference is any of the schemas, or a reference that holds such a value.
+func orReference(schemas ...any) map[string]any {
+	return map[string]any{"anyOf": append(schemas, map[string]any{"type": "string", "pattern": `\$\{`})}
 }
 
 func structSchema(t reflect.Type, open map[reflect.Type]bool) map[string]any {
@@ -121,11 +108,7 @@ func (f field) schemaDefault() any {
 	case reflect.Int:
 		return v.Int()
 	case reflect.Slice:
-		parts := strings.Split(f.def, ",")
-		for i := range parts {
-			parts[i] = strings.TrimSpace(parts[i])
-		}
-		return parts
+		return listOf(f.def)
 	default:
 		return f.def
 	}
@@ -133,17 +116,17 @@ func (f field) schemaDefault() any {
 
 // schemaRange adds the bounds of plain numbers; those of quantities are for Decode to hold.
 func (f field) schemaRange(s map[string]any) {
-	for _, one := range []struct{ name, text string }{{"minimum", f.min}, {"maximum", f.max}} {
-		t := f.typ
-		if t.Kind() == reflect.Slice {
-			t = t.Elem()
-		}
-		if one.text == "" {
+	t := f.typ
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	for name, text := range map[string]string{"minimum": f.min, "maximum": f.max} {
+		if text == "" {
 			continue
 		}
-		b := bound(t, one.text) // here, too, for its panic: every tag is looked at when a schema is made
+		b := bound(t, text) // here, too, for its panic: every tag is looked at when a schema is made
 		if t.Kind() == reflect.Int {
-			s[one.name] = b
+			s[name] = b
 		}
 	}
 }
@@ -160,40 +143,24 @@ func (f field) enumSchema() map[string]any {
 // (key | what it is | default), sections in place, in the order of the fields. Names that the
 // user chooses stand as <name>.
 func Reference(v any) string {
-	t := reflect.TypeOf(v)
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
 	var b strings.Builder
 	b.WriteString("| Key | What it is | Default |\n| --- | --- | --- |\n")
-	rows(&b, t, "", map[reflect.Type]bool{})
+	rows(&b, reflect.TypeOf(v), "", map[reflect.Type]bool{})
 	return b.String()
 }
 
 func rows(b *strings.Builder, t reflect.Type, path string, open map[reflect.Type]bool) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t = pointedTo(t)
 	if o, ok := reflect.New(t).Interface().(interface{ elem() reflect.Type }); ok {
 		rows(b, o.elem(), path+".<name>", open)
 		return
 	}
-	switch t.Kind() {
-	case reflect.Map:
-		if !takesScalar(t.Elem()) {
-			rows(b, t.Elem(), path+".<name>", open)
-		}
+	suffix, many := map[reflect.Kind]string{reflect.Map: ".<name>", reflect.Slice: "[]"}[t.Kind()]
+	switch {
+	case many && !takesScalar(t.Elem()):
+		rows(b, t.Elem(), path+suffix, open)
 		return
-	case reflect.Slice:
-		if !takesScalar(t.Elem()) {
-			rows(b, t.Elem(), path+"[]", open)
-		}
-		return
-	case reflect.Struct:
-	default:
-		return
-	}
-	if open[t] {
+	case t.Kind() != reflect.Struct || open[t]:
 		return
 	}
 	open[t] = true

@@ -10,7 +10,7 @@ import (
 var anyURL = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 
 // HideURLs stars out what addresses in text may hold of secrets: user and password, and the values of
-// the query. References such as ${NAME} stay, and so does the length, so that places still fit.
+// the query. References such as ${NAME} stay, and so does the length, so that positions still fit.
 func HideURLs(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
