@@ -2,6 +2,7 @@ package nudgewire
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -60,10 +61,10 @@ type Run struct {
 	Language     string
 	Category     Category
 	Expires      time.Duration // for DeliverPerMessage: how long a row may wait
-	Folder       string        // where its parts and rejects lie; "" before it was built
+	Folder       string        // where its parts and the list of excluded rows lie; "" before it was built
 
 	Tally     Tally
-	Approved  string // who let it pass what holds a run before its first row leaves; "" for nobody
+	Approved  string // who approved it; "" for nobody
 	Overruled string // who let it go on after its canary had stopped it; "" for nobody
 	Repeats   RunID  // the run whose list and template a person said it may send once more; 0 for none
 	Owner     string // who works on it; "" for nobody
@@ -102,35 +103,35 @@ const (
 // RunStops lists them all.
 var RunStops = []RunStop{StopPerson, StopNewer, StopCanary, StopKey, StopDoubt, StopRefusal, StopSize}
 
-// A Tally counts the rows of a run. Rows is Kept and all Exclusions together.
+// A Tally counts the rows of a run. Rows is Kept and what was excluded together.
 type Tally struct {
-	Rows       int64       `json:"rows"` // of the source, without its header
-	Kept       int64       `json:"kept"`
-	Parts      int         `json:"parts"`
-	Bytes      int64       `json:"bytes"`
-	Points     float64     `json:"points"` // by the price table; 0 where there is none
-	Exclusions []Exclusion `json:"exclusions,omitempty"`
-	SHA256     string      `json:"sha256,omitempty"`  // of all rows that could be sent, before anybody was excluded; hex
-	ReadAs     string      `json:"read_as,omitempty"` // encoding and delimiter of the source, for people; "" where it is no text
-	Notes      []string    `json:"notes,omitempty"`   // what is worth a look about the source, for people
+	Rows     int64      `json:"rows"` // of the source, without its header
+	Kept     int64      `json:"kept"`
+	Parts    int        `json:"parts"`
+	Bytes    int64      `json:"bytes"`
+	Points   float64    `json:"points"` // by the price table; 0 where there is none
+	Excluded []Excluded `json:"excluded,omitempty"`
+	SHA256   string     `json:"sha256,omitempty"`  // of all rows that could be sent, before anybody was excluded; hex
+	ReadAs   string     `json:"read_as,omitempty"` // encoding and delimiter of the source, for people; "" where it is no text
+	Notes    []string   `json:"notes,omitempty"`   // what is worth a look about the source, for people
 }
 
-// Excluded is how many rows were left out.
-func (t Tally) Excluded() int64 { return t.Rows - t.Kept }
+// ExcludedRows is how many rows were excluded.
+func (t Tally) ExcludedRows() int64 { return t.Rows - t.Kept }
 
-// An Exclusion is one reason for leaving rows out, and how many it met.
-type Exclusion struct {
-	Kind   string `json:"kind"`   // phone, variable, duplicate, skipped, row or size
+// An Excluded is one reason for excluding rows, and how many it met.
+type Excluded struct {
+	Kind   string `json:"kind"`   // phone, variable, duplicate, contact, message, row or size
 	Reason string `json:"reason"` // for people: "the phone is too short for GB"
 	Count  int64  `json:"count"`
-	First  int64  `json:"first,omitempty"` // Place.Row of the first such row; 0 where that is not known
+	First  int64  `json:"first,omitempty"` // Position.Row of the first such row; 0 where that is not known
 	File   string `json:"file,omitempty"`  // that it stands in, where the source has several
 	Late   bool   `json:"late,omitempty"`  // not while the run was built, but when its rows were to leave
 }
 
-// A Place is where a row stands in the source of its run: people find it by that, in the file or
+// A Position is where a row stands in the source of its run: people find it by that, in the file or
 // in the spreadsheet that they made it with.
-type Place struct {
+type Position struct {
 	// Row is the row that a spreadsheet shows: the first is 1, the column names count and so does an
 	// empty row, the further lines of a cell do not. In a source that is no file it is the place in
 	// the list, from 1; 0 where it is not known.
@@ -143,32 +144,35 @@ type RunState string
 
 // The states of a run.
 const (
-	RunPlanned   RunState = "planned"   // stored; nothing was read yet
-	RunBuilding  RunState = "building"  // the source is read and parts are written
-	RunHeld      RunState = "held"      // built, and a guard waits for a person
-	RunUploading RunState = "uploading" // its parts go out, one after the other
-	RunPaused    RunState = "paused"    // stopped for now; Run.Stopped says by what
-	RunDone      RunState = "done"      // every part was accepted, or there was nothing to send; final
-	RunPartial   RunState = "partial"   // some parts were not accepted or are in doubt; final
-	RunFailed    RunState = "failed"    // nothing was accepted and nothing is in doubt; final
-	RunSkipped   RunState = "skipped"   // its time came and it was not run; final
-	RunCancelled RunState = "cancelled" // a person or a later run ended it; final
+	RunPlanned   RunState = "planned"           // stored; nothing was read yet
+	RunBuilding  RunState = "building"          // the source is read and parts are written
+	RunAwaiting  RunState = "awaiting_approval" // built; a person must let it go
+	RunUploading RunState = "uploading"         // its parts go out, one after the other
+	RunPaused    RunState = "paused"            // stopped for now; Run.Stopped says by what
+	RunDone      RunState = "done"              // every part was accepted, or there was nothing to send; final
+	RunPartial   RunState = "partial"           // some parts were not accepted or are in doubt; final
+	RunFailed    RunState = "failed"            // nothing was accepted and nothing is in doubt; final
+	RunSkipped   RunState = "skipped"           // its time came and it was not run; final
+	RunCancelled RunState = "cancelled"         // a person or a later run ended it; final
 )
 
 // RunStates lists every state in the order of a run's life.
 var RunStates = []RunState{
-	RunPlanned, RunBuilding, RunHeld, RunUploading, RunPaused,
+	RunPlanned, RunBuilding, RunAwaiting, RunUploading, RunPaused,
 	RunDone, RunPartial, RunFailed, RunSkipped, RunCancelled,
 }
 
 // runLaw says where a run may go from each state. The final ones are absent.
 var runLaw = map[RunState][]RunState{
 	RunPlanned:   {RunBuilding, RunPaused, RunCancelled, RunFailed, RunSkipped},
-	RunBuilding:  {RunBuilding, RunHeld, RunUploading, RunDone, RunPaused, RunCancelled, RunFailed},
-	RunHeld:      {RunUploading, RunPaused, RunCancelled},
+	RunBuilding:  {RunBuilding, RunAwaiting, RunUploading, RunDone, RunPaused, RunCancelled, RunFailed},
+	RunAwaiting:  {RunUploading, RunPaused, RunCancelled},
 	RunUploading: {RunUploading, RunDone, RunPartial, RunFailed, RunPaused, RunCancelled},
-	RunPaused:    {RunPlanned, RunBuilding, RunHeld, RunUploading, RunCancelled},
+	RunPaused:    {RunPlanned, RunBuilding, RunAwaiting, RunUploading, RunCancelled},
 }
+
+// Words are the state for people: "awaiting approval".
+func (s RunState) Words() string { return strings.ReplaceAll(string(s), "_", " ") }
 
 // Final reports whether no one leaves the state.
 func (s RunState) Final() bool { return runLaw[s] == nil }

@@ -20,7 +20,7 @@ type RunRow struct {
 	// Number where this run sends the row again.
 	ReadBy     RunID
 	ReadNumber int64
-	Place      Place // in the source; zero where nobody looked it up
+	Position   Position // in the source; zero where nobody looked it up
 }
 
 // RowKey is the correlation key of a run's row: no two rows have the same, and no row is met by another

@@ -71,7 +71,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		}
 		causes += x.Count
 	}
-	if f.Tally.Rows != int64(len(wanted)) || f.Tally.Kept != failed || causes != failed || f.Tally.Excluded() != int64(len(wanted))-failed {
+	if f.Tally.Rows != int64(len(wanted)) || f.Tally.Kept != failed || causes != failed || f.Tally.ExcludedRows() != int64(len(wanted))-failed {
 		t.Errorf("the retry would be %+v because of %+v", f.Tally, f.Causes)
 	}
 	if n := h.service.Stats().Messages; n != len(wanted) {
@@ -100,7 +100,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 	var kept, left, retried int
 	phones := map[string]bool{}
 	for _, r := range rows {
-		if r.State == server.StateLeftOut {
+		if r.State == server.StateExcluded {
 			left++
 			continue
 		}

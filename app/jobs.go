@@ -30,7 +30,7 @@ type campaigns struct {
 	api   atomic.Pointer[apiclient.Client] // swapped by reload; nil where nothing is sent
 	board board
 	watch Watch
-	who   excluder // is left out
+	who   excluder // is excluded
 
 	// A retry and a word on a part look at the same files before they change anything: one at a
 	// time, or both would send the part.
@@ -54,10 +54,10 @@ func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) er
 	c := &campaigns{store: a.store, watch: a.opt.Watch, who: excluder{store: a.store}}
 	c.cfg.Store(cfg)
 	c.api.Store(a.api)
-	runs := runStore{a.store, a.opt.Watch, a.log.Named("scheduler"), c.leftOut}
+	runs := runStore{a.store, a.opt.Watch, a.log.Named("scheduler"), c.excluded}
 	c.Scheduler = scheduler.New(scheduler.Options{
 		Store: runs, Owing: runs, Uploader: uploader{c, a.budget}, Excluder: &c.who,
-		Shelf: a.store, Keep: func() time.Duration { return c.cfg.Load().Retention.Lists.D() },
+		Retention: a.store, Keep: func() time.Duration { return c.cfg.Load().Retention.Lists.D() },
 		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
 		Points: c.points, Rate: func() float64 { return c.cfg.Load().API.Rate.PerSecond() },
 		Admit: func(ctx context.Context) error { return a.budget.Wait(ctx, pace.Upload, time.Time{}) },
@@ -69,7 +69,7 @@ func (a *App) openJobs(ctx context.Context, cfg *config.Config, owner string) er
 	})
 	c.Use(cfg.Jobs)
 	a.jobs = c
-	// The store's lock says that no other daemon lives: whoever held a run is dead.
+	// The store's lock says that no other daemon lives: whoever had a run is dead.
 	if err := a.store.FreeRuns(ctx, owner); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ type runStore struct {
 	watch Watch
 	log   *zap.Logger
 
-	leftOut func(ctx context.Context, r nudgewire.Run, phones []nudgewire.Phone) ([]scheduler.Why, error) // of a retry of the run
+	excluded func(ctx context.Context, r nudgewire.Run, phones []nudgewire.Phone) ([]scheduler.Why, error) // of a retry of the run
 }
 
 // runError gives the store's errors the names that the scheduler knows them by.
@@ -347,7 +347,7 @@ func (l runStore) EnqueueRetries(ctx context.Context, id nudgewire.RunID, after 
 	if err != nil {
 		return 0, 0, err
 	}
-	answers, err := l.leftOut(ctx, r, phonesOfRows(rows))
+	answers, err := l.excluded(ctx, r, phonesOfRows(rows))
 	if err != nil {
 		return 0, 0, err
 	}

@@ -30,11 +30,11 @@ func TestPointsAreCountedByCountry(t *testing.T) {
 	const points = 10*0.75 + 10*1.2 + 10*1.0
 	near := func(got float64) bool { return got > points-1e-6 && got < points+1e-6 }
 	f, err := h.ask.Forecast(t.Context(), "winback")
-	if err != nil || !near(f.Tally.Points) || !f.Priced || len(f.Held) != 1 {
+	if err != nil || !near(f.Tally.Points) || !f.Priced || len(f.Awaiting) != 1 {
 		t.Fatalf("forecast: %+v, %v", f, err)
 	}
 	r := h.fire("winback")
-	if r.State != nudgewire.RunHeld || !near(r.Tally.Points) || r.Reason != "29.5 points are more than guard.max_points, 29" || len(h.service.Campaigns()) != 0 {
+	if r.State != nudgewire.RunAwaiting || !near(r.Tally.Points) || r.Reason != "29.5 points are more than guard.max_points, 29" || len(h.service.Campaigns()) != 0 {
 		t.Errorf("the run is %s with %v points: %s", r.State, r.Tally.Points, r.Reason)
 	}
 }

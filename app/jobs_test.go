@@ -70,7 +70,7 @@ func (h *house) ended(id nudgewire.RunID) server.RunView {
 		if r, err = h.ask.Run(h.t.Context(), id); err != nil {
 			h.t.Fatal(err)
 		}
-		return r.State.Final() || r.State == nudgewire.RunHeld || r.State == nudgewire.RunPaused
+		return r.State.Final() || r.State == nudgewire.RunAwaiting || r.State == nudgewire.RunPaused
 	})
 	return r
 }
@@ -154,11 +154,11 @@ func TestALongListIsSentInParts(t *testing.T) {
 		t.Errorf("the parts hold %d phones, want %d in their order", len(got), len(wanted))
 	}
 	var left int64
-	for _, x := range r.Tally.Exclusions {
+	for _, x := range r.Tally.Excluded {
 		left += x.Count
 	}
 	if left != rows-int64(len(wanted)) {
-		t.Errorf("%d rows were left out, with reasons %+v", left, r.Tally.Exclusions)
+		t.Errorf("%d rows were left out, with reasons %+v", left, r.Tally.Excluded)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestAListThatGrewIsHeldUntilApproved(t *testing.T) {
 	list(t, filepath.Join(folder, "list.csv"), 5000)
 	h.pass() // a run by hand is named by its second
 	r := h.fire("winback")
-	if want := "4,750 rows are 500% of the last run's 950, and guard.max_change is 300%"; r.State != nudgewire.RunHeld || r.Reason != want {
+	if want := "4,750 rows are 500% of the last run's 950, and guard.max_change is 300%"; r.State != nudgewire.RunAwaiting || r.Reason != want {
 		t.Fatalf("the second run is %s: %s", r.State, r.Reason)
 	}
 	if n := len(h.service.Campaigns()); n != 1 {
@@ -201,7 +201,7 @@ func (h *house) pass() {
 func TestRowsBecomeMessagesOnce(t *testing.T) {
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
-	h := open(t, options{folder: folder, config: jobConfig(folder, "    deliver: per_message\n    send: {template: winback}\n    skip: {messaged_within: 7d}\n") + "tracking: {poll: [1s]}\n"})
+	h := open(t, options{folder: folder, config: jobConfig(folder, "    deliver: per_message\n    send: {template: winback}\n    exclude: {messaged_within: 7d}\n") + "tracking: {poll: [1s]}\n"})
 	if a, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{"+" + wanted[0], "+" + wanted[7], "12"}}); err != nil || a.Blocked != 2 || len(a.Bad) != 1 {
 		t.Fatalf("block: %+v, %v", a, err)
 	}

@@ -30,7 +30,7 @@ func TestWhyFindsTheRowsOfUploadedFiles(t *testing.T) {
 		}
 		found := false
 		for _, s := range stories {
-			if s.Row != nil && s.Row.Part == 1 && s.Row.LeftOut == "" {
+			if s.Row != nil && s.Row.Part == 1 && s.Row.Excluded == "" {
 				found = true
 				told := s.Row.PartState == nudgewire.PartAccepted && s.Row.Row == row.Row
 				if !told && len(s.Messages) == 0 {
@@ -51,7 +51,7 @@ func TestTwoJobsAtOneMinuteReachEachOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			list(t, filepath.Join(folder, "list.csv"), 60)
-			one := jobConfig(folder, how+"    skip: {messaged_within: 7d}\n    guard: {approve_over: 1}\n")
+			one := jobConfig(folder, how+"    exclude: {messaged_within: 7d}\n    guard: {approve_over: 1}\n")
 			_, job, _ := strings.Cut(one, "  winback:")
 			h := open(t, options{folder: folder, config: one + "  second:" + job})
 			var ids []nudgewire.RunID
@@ -63,7 +63,7 @@ func TestTwoJobsAtOneMinuteReachEachOnce(t *testing.T) {
 				ids = append(ids, r.ID)
 			}
 			for _, id := range ids { // both are built, and neither knows of the other
-				h.eventually("it is held", func() bool { return h.run(id).State == nudgewire.RunHeld })
+				h.eventually("it is held", func() bool { return h.run(id).State == nudgewire.RunAwaiting })
 			}
 			for _, id := range ids {
 				if _, err := h.ask.OrderRun(t.Context(), id, "approve", server.RunOrder{Who: "Ann"}); err != nil {
@@ -88,7 +88,7 @@ func TestTwoJobsAtOneMinuteReachEachOnce(t *testing.T) {
 func (h *house) kept(a, b server.RunView) int64 {
 	late := int64(0)
 	for _, r := range []server.RunView{a, b} {
-		for _, x := range r.Tally.Exclusions {
+		for _, x := range r.Tally.Excluded {
 			if x.Late {
 				late += x.Count
 			}

@@ -38,8 +38,8 @@ func (c *campaigns) retryOf(ctx context.Context, id nudgewire.RunID, who string,
 		if err != nil {
 			return again, err
 		}
-		return again, again.Sift(ctx, func(ctx context.Context, phones []nudgewire.Phone) ([]scheduler.Why, error) {
-			return c.leftOut(ctx, r, phones)
+		return again, again.Recheck(ctx, func(ctx context.Context, phones []nudgewire.Phone) ([]scheduler.Why, error) {
+			return c.excluded(ctx, r, phones)
 		}, write)
 	}
 	left, err := c.leavings(ctx, r)
@@ -49,12 +49,12 @@ func (c *campaigns) retryOf(ctx context.Context, id nudgewire.RunID, who string,
 	return left.Retry(r, who, before+1, c.points(r.Category, ""), now)
 }
 
-// leftOut says why contacts are left out of what goes again of a run: they are blocked by now, or were
+// excluded says why contacts are excluded from what goes again of a run: they are blocked by now, or were
 // messaged for another reason than this run within the time that the job names, as it is now.
-func (c *campaigns) leftOut(ctx context.Context, r nudgewire.Run, phones []nudgewire.Phone) ([]scheduler.Why, error) {
+func (c *campaigns) excluded(ctx context.Context, r nudgewire.Run, phones []nudgewire.Phone) ([]scheduler.Why, error) {
 	within := time.Duration(0)
-	if j, err := c.job(r.Job); err == nil { // one that is not in the config any more leaves nobody out
-		within = j.Skip.MessagedWithin.D()
+	if j, err := c.job(r.Job); err == nil { // one that is not in the config any more excludes nobody
+		within = j.Exclude.MessagedWithin.D()
 	}
 	return c.who.Excluded(ctx, phones, scheduler.Question{Within: within, Now: c.Now(), Of: r.ID})
 }
@@ -68,19 +68,19 @@ func phonesOfRows(rows []nudgewire.RunRow) []nudgewire.Phone {
 }
 
 // leavings adds up what may go again of a run that was delivered message by message.
-func (c *campaigns) leavings(ctx context.Context, r nudgewire.Run) (left *scheduler.Leavings, err error) {
-	left = &scheduler.Leavings{}
-	places := scheduler.PlaceFinder{Store: c.store}
+func (c *campaigns) leavings(ctx context.Context, r nudgewire.Run) (left *scheduler.Remaining, err error) {
+	left = &scheduler.Remaining{}
+	places := scheduler.PositionFinder{Store: c.store}
 	defer func() { err = errors.Join(err, places.Close()) }()
 	var some []nudgewire.RunRow
 	flush := func() error {
-		answers, err := c.leftOut(ctx, r, phonesOfRows(some))
+		answers, err := c.excluded(ctx, r, phonesOfRows(some))
 		for i := range some {
 			if err != nil {
 				return err
 			}
 			if row := &some[i]; row.ReadBy != 0 {
-				row.Place, _ = places.Of(ctx, row.ReadBy, row.ReadNumber) // counts do not need it
+				row.Position, _ = places.Of(ctx, row.ReadBy, row.ReadNumber) // counts do not need it
 			}
 			left.Add(&some[i], answers[i])
 		}

@@ -44,7 +44,7 @@ var meant = map[string]string{
 	"triggers.*.conditions": "if", "triggers.*.where": "if", "triggers.*.event": "on", "triggers.*.events": "on", "triggers.*.trigger": "on",
 	"triggers.*.unless": "if: not (…)", "triggers.*.cancel": "cancel_on", "triggers.*.stop_on": "cancel_on",
 	"triggers.*.message": "send", "triggers.*.action": "send", "triggers.*.template": "send: {template: …}", "triggers.*.enabled": "mode: live or mode: off",
-	"jobs.*.schedule": "cron", "jobs.*.query": "source: {query: …}", "jobs.*.template": "send: {template: …}", "jobs.*.enabled": "mode: live or mode: off",
+	"jobs.*.schedule": "cron", "jobs.*.skip": "exclude", "jobs.*.source.http.pages.most": "max", "jobs.*.query": "source: {query: …}", "jobs.*.template": "send: {template: …}", "jobs.*.enabled": "mode: live or mode: off",
 }
 
 // renamed is what keys of earlier builds are called now, wherever they are written.

@@ -155,13 +155,13 @@ func TestEachFaultHasItsWords(t *testing.T) {
 				"15:14: jobs.remind.columns: var_2 is missing, and there is var_3; the service counts variables by their place: number them without a gap",
 				`15:38: jobs.remind.columns.var_1: unknown function "uper"; did you mean "upper"?`,
 				"16:25: jobs.remind.guard.max_points: points cannot be counted without a price table; set api.price, or remove it",
-				"16:40: jobs.remind.guard.max_change: 50% would hold every run; write more than 100%: 300% holds what is more than three times the last run, or less than a third",
+				"16:40: jobs.remind.guard.max_change: 50% would stop every run; write more than 100%: 300% stops what is more than three times the last run, or less than a third",
 				`17:5: jobs.remind.campain: unknown key; did you mean "campaign"?`,
 			},
 		},
 		"lists that are forgotten too early": {
-			"triggers:", "retention: {lists: 7d}\njobs:\n  winback:\n    source: {csv: a.csv}\n    skip: {messaged_within: 10d}\n    campaign: {template_id: 7}\ntriggers:",
-			[]string{"11:29: jobs.winback.skip.messaged_within: 10d is longer than the lists are kept that say who was messaged, 7d; set retention.lists to 10d or more"},
+			"triggers:", "retention: {lists: 7d}\njobs:\n  winback:\n    source: {csv: a.csv}\n    exclude: {messaged_within: 10d}\n    campaign: {template_id: 7}\ntriggers:",
+			[]string{"11:32: jobs.winback.exclude.messaged_within: 10d is longer than the lists are kept that say who was messaged, 7d; set retention.lists to 10d or more"},
 		},
 		"lists that are kept for no time": {
 			"triggers:", "retention: {lists: 1m, list: 3d}\ntriggers:",

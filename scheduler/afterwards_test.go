@@ -35,12 +35,12 @@ func TestARunWhoseGoodRowsAreAllSkippedIsDone(t *testing.T) {
 		state  nudgewire.RunState
 		reason string
 	}{
-		"all skipped":                   {[][]string{good}, nudgewire.RunDone, "nobody is left to send to: the only row was skipped"},
-		"all skipped but one bad phone": {[][]string{good, bad}, nudgewire.RunDone, "nobody is left to send to: 1 of 2 rows was skipped, 1 cannot be used"},
-		"one of them is there twice":    {[][]string{good, good}, nudgewire.RunDone, "nobody is left to send to: 1 of 2 rows was skipped, 1 repeats an earlier one"},
+		"all skipped":                   {[][]string{good}, nudgewire.RunDone, "nobody is left to send to: the only row was excluded"},
+		"all skipped but one bad phone": {[][]string{good, bad}, nudgewire.RunDone, "nobody is left to send to: 1 of 2 rows was excluded, 1 cannot be used"},
+		"one of them is there twice":    {[][]string{good, good}, nudgewire.RunDone, "nobody is left to send to: 1 of 2 rows was excluded, 1 repeats an earlier one"},
 		"no row can be used":            {[][]string{bad, bad}, nudgewire.RunFailed, "none of the 2 rows can be sent: 2 of them because the phone is too short for GB (first in row 2); mend the list, or columns: of the job, then: nudgewire jobs run winback"},
 		"the only row cannot be used":   {[][]string{bad}, nudgewire.RunFailed, "the only row, row 2, cannot be sent: the phone is too short for GB; mend the list, or columns: of the job, then: nudgewire jobs run winback"},
-		"several are skipped":           {[][]string{good, {"+447911100002", "C"}, bad, bad}, nudgewire.RunDone, "nobody is left to send to: 2 of 4 rows were skipped, 2 cannot be used"},
+		"several are skipped":           {[][]string{good, {"+447911100002", "C"}, bad, bad}, nudgewire.RunDone, "nobody is left to send to: 2 of 4 rows were excluded, 2 cannot be used"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -140,24 +140,24 @@ func TestWhatCannotBeRetriedSaysWhy(t *testing.T) {
 
 func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage, Expires: time.Hour, Category: nudgewire.Marketing}
-	var left Leavings
+	var left Remaining
 	for i, s := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateRejected, nudgewire.StateDropped} {
-		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Place: nudgewire.Place{Row: int64(i + 2)}, Dispatch: nudgewire.Dispatch{State: s, Reason: "no points", Category: nudgewire.Marketing}}, Why{})
+		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Position: nudgewire.Position{Row: int64(i + 2)}, Dispatch: nudgewire.Dispatch{State: s, Reason: "no points", Category: nudgewire.Marketing}}, Why{})
 	}
 	got, err := left.Retry(run, "Ann", 1, 2, monday)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := nudgewire.Tally{Rows: 5, Kept: 3, Points: 6, Exclusions: []nudgewire.Exclusion{
-		{Kind: KindSkipped, Reason: "the message was taken by the service, which does not say that it failed", Count: 1, First: 2},
-		{Kind: KindSkipped, Reason: "the message is in doubt: the phone may have it", Count: 1, First: 4},
+	want := nudgewire.Tally{Rows: 5, Kept: 3, Points: 6, Excluded: []nudgewire.Excluded{
+		{Kind: KindMessage, Reason: "the message was taken by the service, which does not say that it failed", Count: 1, First: 2},
+		{Kind: KindMessage, Reason: "the message is in doubt: the phone may have it", Count: 1, First: 4},
 	}}
 	if diff := cmp.Diff(want, got.Run.Tally); diff != "" {
 		t.Error(diff)
 	}
-	causes := []nudgewire.Exclusion{
-		{Kind: KindAgain, Reason: "was rejected by the service: no points", Count: 2, First: 3},
-		{Kind: KindAgain, Reason: "was dropped before it was sent", Count: 1, First: 6},
+	causes := []nudgewire.Excluded{
+		{Kind: KindRetry, Reason: "was rejected by the service: no points", Count: 2, First: 3},
+		{Kind: KindRetry, Reason: "was dropped before it was sent", Count: 1, First: 6},
 	}
 	if diff := cmp.Diff(causes, got.Causes); diff != "" {
 		t.Error(diff)
@@ -165,7 +165,7 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 	if got.Run.Expires != time.Hour || len(got.Parts) != 0 {
 		t.Errorf("the new run is %+v", got.Run)
 	}
-	var none Leavings
+	var none Remaining
 	none.Add(&nudgewire.RunRow{Number: 1, Dispatch: nudgewire.Dispatch{State: nudgewire.StateWaiting}}, Why{})
 	_, err = none.Retry(run, "Ann", 1, 0, monday)
 	if want := "run 12 has nothing that can be sent again | its one row cannot: the message is still on its way"; hinted(err) != want {
@@ -185,7 +185,7 @@ func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
 	}
 	d.again = map[int64]bool{2: true, 3: true, 5: true, 8: true, 9: true}
 	again := retryOf(old, "Ann", 1, monday)
-	again.Tally = nudgewire.Tally{Rows: 9, Kept: 6, Exclusions: []nudgewire.Exclusion{{Kind: KindSkipped, Reason: "the message was taken", Count: 3, First: 1}}}
+	again.Tally = nudgewire.Tally{Rows: 9, Kept: 6, Excluded: []nudgewire.Excluded{{Kind: KindMessage, Reason: "the message was taken", Count: 3, First: 1}}}
 	id, _, err := d.book.StartRun(t.Context(), again)
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
 	d.settle(t)
 	r := d.the(t)
 	want := "1 of 6 rows could not go again any more when its turn came"
-	if r.State != nudgewire.RunDone || r.Reason != want || r.Tally.Kept != 5 || r.Tally.Rows != 9 || r.Tally.Excluded() != 4 {
+	if r.State != nudgewire.RunDone || r.Reason != want || r.Tally.Kept != 5 || r.Tally.Rows != 9 || r.Tally.ExcludedRows() != 4 {
 		t.Errorf("the run is %s %q with %+v", r.State, r.Reason, r.Tally)
 	}
 	var ids []nudgewire.DispatchID
@@ -333,13 +333,13 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 	if next != 101 {
 		t.Errorf("%d rows were read", next-1)
 	}
-	var left []Reject
-	if err := ReadRejects(RejectsOf(&r, nil)[0], func(x Reject) error { left = append(left, x); return nil }); err != nil {
+	var left []ExcludedRow
+	if err := ReadExcluded(ExcludedFiles(&r, nil)[0], func(x ExcludedRow) error { left = append(left, x); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	want := []Reject{
-		{nudgewire.Place{Row: 102}, "the phone is too short for GB", "12", ""},
-		{nudgewire.Place{Row: 103}, "an earlier row has the same phone", "+447911100001", "447911100001"},
+	want := []ExcludedRow{
+		{nudgewire.Position{Row: 102}, "the phone is too short for GB", "12", ""},
+		{nudgewire.Position{Row: 103}, "an earlier row has the same phone", "+447911100001", "447911100001"},
 	}
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Error(diff)
@@ -366,7 +366,7 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 	if err := ReadPart(r.Folder, &parts[0], nil); err == nil || err.Error() != "part-0001.csv is gone from "+r.Folder {
 		t.Errorf("a file that is gone: %v", err)
 	}
-	if err := ReadRejects(RejectsOf(&r, nil)[0], nil); err == nil || err.Error() != "rejects.csv is gone from "+r.Folder {
+	if err := ReadExcluded(ExcludedFiles(&r, nil)[0], nil); err == nil || err.Error() != "excluded.csv is gone from "+r.Folder {
 		t.Errorf("rejects that are gone: %v", err)
 	}
 }

@@ -13,18 +13,18 @@ var ErrNoJob = errors.New("there is no such job")
 
 // A Retry is what would be sent again of a run that has ended.
 type Retry struct {
-	Run    nudgewire.Run         // to be stored; it repeats Run.RetryOf
-	Parts  []nudgewire.Part      // the files that it uploads; none where it delivers message by message
-	Causes []nudgewire.Exclusion // what ended the messages that go again, for per_message
+	Run    nudgewire.Run        // to be stored; it repeats Run.RetryOf
+	Parts  []nudgewire.Part     // the files that it uploads; none where it delivers message by message
+	Causes []nudgewire.Excluded // what ended the messages that go again, for per_message
 }
 
 // Again makes a run of those parts of an ended one that were not accepted, over the same
-// files. Parts in doubt are left out unless doubtful says that a person has looked: whoever is
+// files. Parts in doubt are excluded unless doubtful says that a person has looked: whoever is
 // on them may have the message already.
 //
 // family are the parts of all runs over the same files, the oldest run first: a file is as it
 // stands in the newest of them, so that what a retry took up is not taken up again. nth is as in
-// Leavings.Retry.
+// Remaining.Retry.
 func Again(r nudgewire.Run, family []nudgewire.Part, who string, nth int, doubtful bool, now time.Time) (Retry, error) {
 	if err := MayRetry(r, doubtful); err != nil {
 		return Retry{}, err
@@ -96,7 +96,7 @@ func nothingLeft(id nudgewire.RunID, hint string) error {
 // at. doubtful asks for what is in doubt, too.
 func MayRetry(r nudgewire.Run, doubtful bool) error {
 	if !r.State.Final() {
-		return &wordError{fmt.Sprintf("run %d is still %s", r.ID, r.State), "wait until it has ended, or resume it"}
+		return &wordError{fmt.Sprintf("run %d is still %s", r.ID, r.State.Words()), "wait until it has ended, or resume it"}
 	}
 	if doubtful && r.Deliver == nudgewire.DeliverPerMessage {
 		return &wordError{

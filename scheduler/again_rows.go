@@ -9,47 +9,47 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// Leavings adds up what of a run's rows may go again, and what keeps the others from it. The
+// Remaining adds up what of a run's rows may go again, and what keeps the others from it. The
 // zero value is ready.
-type Leavings struct {
-	stay, causes exclusions
+type Remaining struct {
+	stay, causes excludedReasons
 	rows         int64
 	gone         int64 // that went again before
 	files        fileNames
 }
 
 // Add takes the next row, and why its contact is excluded by now.
-func (l *Leavings) Add(r *nudgewire.RunRow, leftOut Why) {
+func (l *Remaining) Add(r *nudgewire.RunRow, excluded Why) {
 	l.rows++
-	l.files.see(r.Place.File)
+	l.files.see(r.Position.File)
 	may, why := r.MayGoAgain()
-	if may && leftOut.Reason != "" {
-		l.stay.add(KindSkipped, "the contact "+leftOut.Reason, spot{r.Place, int(l.rows)})
+	if may && excluded.Reason != "" {
+		l.stay.add(KindContact, "the contact "+excluded.Reason, position{r.Position, int(l.rows)})
 		return
 	}
 	if may {
-		l.causes.add(KindAgain, why, spot{r.Place, int(l.rows)})
+		l.causes.add(KindRetry, why, position{r.Position, int(l.rows)})
 		return
 	}
 	if r.RetriedAs != 0 {
 		l.gone++
 	}
-	l.stay.add(KindSkipped, "the message "+why, spot{r.Place, int(l.rows)})
+	l.stay.add(KindMessage, "the message "+why, position{r.Position, int(l.rows)})
 }
 
 // Retry is a run that queues what may go again of the rows of r, which has ended and was delivered
 // message by message. nth counts the retries of r, from 1: two that are asked for at the same
 // moment have the same number, and one of them is stored.
-func (l *Leavings) Retry(r nudgewire.Run, who string, nth int, price float64, now time.Time) (Retry, error) {
+func (l *Remaining) Retry(r nudgewire.Run, who string, nth int, price float64, now time.Time) (Retry, error) {
 	again := retryOf(r, who, nth, now)
-	again.Tally = nudgewire.Tally{Rows: l.rows, Kept: l.causes.count(), Points: decimal(price * float64(l.causes.count())), Exclusions: l.files.short(l.stay.list())}
+	again.Tally = nudgewire.Tally{Rows: l.rows, Kept: l.causes.count(), Points: decimal(price * float64(l.causes.count())), Excluded: l.files.short(l.stay.list())}
 	if again.Tally.Kept == 0 {
 		hint := "no row of it was handed over"
 		switch {
 		case l.gone > 0:
 			hint = fmt.Sprintf("%s of its rows went again before: look for its retry with jobs history %s", units.Number(l.gone), r.Job)
 		case l.rows > 0:
-			top := again.Tally.Exclusions[0]
+			top := again.Tally.Excluded[0]
 			hint = fmt.Sprintf("%s of %s cannot: %s", units.Number(top.Count), units.Count(l.rows, "row"), top.Reason)
 			if l.rows == 1 {
 				hint = "its one row cannot: " + top.Reason
@@ -94,7 +94,7 @@ func (w *working) endAgain(ctx context.Context, total int64) error {
 	}
 	return w.change(ctx, nudgewire.RunDone, reason, func(r *nudgewire.Run) {
 		if missing > 0 {
-			r.Tally.Exclusions = append(r.Tally.Exclusions, nudgewire.Exclusion{Kind: KindSkipped, Reason: "could not go again any more when its turn came", Count: missing})
+			r.Tally.Excluded = append(r.Tally.Excluded, nudgewire.Excluded{Kind: KindMessage, Reason: "could not go again any more when its turn came", Count: missing})
 		}
 		if missing < 0 { // more have failed since they were counted
 			r.Tally.Rows = max(r.Tally.Rows, total)

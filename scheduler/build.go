@@ -25,7 +25,7 @@ type Excluder interface {
 
 // A Question is what makes a contact one that must not be sent to. Who is blocked always is.
 type Question struct {
-	Within time.Duration // Skip.MessagedWithin; 0 for none
+	Within time.Duration // Exclude.MessagedWithin; 0 for none
 	Now    time.Time     // what Within is counted back from
 	// Of is the run whose rows they are. What it sent, or a run that sends some of its rows again, is no
 	// reason against them: a message that failed must not keep itself from being repeated. 0 for none.
@@ -55,7 +55,7 @@ type batch struct {
 	phones []string // digits
 	raw    []string // as they stand in the source
 	rows   []int64  // their numbers
-	file   spot     // Row is of no meaning
+	file   position // Row is of no meaning
 	vars   []string // width for each row
 	width  int
 	digits []byte
@@ -75,22 +75,22 @@ func (b *batch) reset() {
 	b.digits, b.ends = b.digits[:0], b.ends[:0]
 }
 
-// spot is where the i-th row stands.
-func (b *batch) spot(i int) spot { return b.file.at(b.rows[i]) }
+// position is where the i-th row stands.
+func (b *batch) position(i int) position { return b.file.at(b.rows[i]) }
 
-// A spot is where a row stands in the source.
-type spot struct {
-	nudgewire.Place
+// A position is where a row stands in the source.
+type position struct {
+	nudgewire.Position
 	nth int // of the files
 }
 
-func (s spot) at(row int64) spot {
+func (s position) at(row int64) position {
 	s.Row = row
 	return s
 }
 
 // before is the order in which rows are read.
-func (s spot) before(other spot) bool {
+func (s position) before(other position) bool {
 	return s.nth < other.nth || s.nth == other.nth && s.Row < other.Row
 }
 
@@ -100,8 +100,8 @@ type Preview struct {
 	Variables []string
 }
 
-// mostPreviews is how many first rows a forecast shows.
-const mostPreviews = 10
+// maxPreviews is how many first rows a forecast shows.
+const maxPreviews = 10
 
 // A building is one reading of a source into parts.
 type building struct {
@@ -112,17 +112,17 @@ type building struct {
 	points   func(category nudgewire.Category, phone string) float64 // nil for no prices
 	tick     func(rows, kept int64) error                            // after each batch; an error ends the building
 
-	left    exclusions
-	unknown exclusions // rows that go although no plan knows their phone, by plan
-	rejects rejects
-	places  places
-	seen    phoneSet
-	out     *partWriter
-	first   []Preview
-	tally   nudgewire.Tally
-	list    digest
-	rows    int64
-	file    spot // of the row at hand; nth counts the files that rows came from
+	reasons   excludedReasons
+	unknown   excludedReasons // rows that go although no plan knows their phone, by plan
+	excluded  excludedList
+	positions positions
+	seen      phoneSet
+	out       *partWriter
+	first     []Preview
+	tally     nudgewire.Tally
+	list      digest
+	rows      int64
+	file      position // of the row at hand; nth counts the files that rows came from
 }
 
 // run reads the whole source. Only when it returns without an error are the parts, the tally
@@ -138,14 +138,14 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	if err != nil {
 		return nil, err
 	}
-	b.rejects.folder, b.places.folder = b.folder, b.folder
+	b.excluded.folder, b.positions.folder = b.folder, b.folder
 	b.out, err = newPartWriter(b.folder, b.job.MaxSize.Bytes(), b.job.columns.variables(), nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, b.out.abandon(), b.rejects.close(), b.places.abandon())
+			err = errors.Join(err, b.out.abandon(), b.excluded.close(), b.positions.abandon())
 		}
 	}()
 
@@ -166,7 +166,7 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(b.out.finish(), b.rejects.close(), b.places.close()); err != nil {
+	if err := errors.Join(b.out.finish(), b.excluded.close(), b.positions.close()); err != nil {
 		return nil, err
 	}
 	if err := b.folder.settle(); err != nil {
@@ -174,7 +174,7 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	}
 	b.tally.Rows, b.tally.Kept, b.tally.Parts = b.rows, b.out.kept, len(b.out.parts)
 	files := fileNames{several: b.file.nth > 1} // else the source says which file it is
-	b.tally.Exclusions = files.short(b.left.list())
+	b.tally.Excluded = files.short(b.reasons.list())
 	b.tally.ReadAs, b.tally.Notes = lists.ReadAs(rows), lists.Notes(rows)
 	for _, x := range files.short(b.unknown.list()) {
 		if len(b.tally.Notes) < lists.MaxNotes {
@@ -189,7 +189,7 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 }
 
 // unknownNote is about rows whose phones no numbering plan knows.
-func unknownNote(x nudgewire.Exclusion) string {
+func unknownNote(x nudgewire.Excluded) string {
 	note := fmt.Sprintf("%s: not valid in %s, sent as written (first in row %s", units.Count(x.Count, "row"), x.Reason, units.Number(x.First))
 	if x.File != "" {
 		note += " of " + x.File
@@ -215,7 +215,7 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 	next := func() (row lists.Row, number int64, err error) {
 		row, number, err = rows.Next()
 		if files != nil && files.File() != b.file.File {
-			b.file = spot{nudgewire.Place{File: files.File()}, b.file.nth + 1}
+			b.file = position{nudgewire.Position{File: files.File()}, b.file.nth + 1}
 		}
 		return row, number, err
 	}
@@ -240,7 +240,7 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 			}
 			b.rows++
 			if broken {
-				raw, _ := m.phone.Fill(row) // as far as it can be told
+				raw, _ := m.phone.Fill(row) // as far as it can be read
 				digits, _ := phones.AppendFast(nil, raw, b.job.country)
 				b.refuse(KindRow, one.file.at(number), bad.Reason, raw, string(digits))
 			} else {
@@ -254,11 +254,11 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 			return err
 		}
 		b.look(one)
-		if err := b.rejects.failed(); err != nil {
-			return fmt.Errorf("write %s: %w", rejectsFile, err)
+		if err := b.excluded.failed(); err != nil {
+			return fmt.Errorf("write %s: %w", excludedFile, err)
 		}
 		if b.tick != nil {
-			if err := b.tick(b.rows, b.rows-b.left.count()); err != nil {
+			if err := b.tick(b.rows, b.rows-b.reasons.count()); err != nil {
 				return err
 			}
 		}
@@ -275,9 +275,9 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 func (b *building) write(e *encoder, full <-chan *batch, free chan<- *batch) error {
 	for one := range full {
 		b.out.refuse = func(i int) {
-			b.refuse(KindSize, one.spot(i), fmt.Sprintf("the row alone is larger than a part of %s may be (max_size): shorten its cells in the list", b.job.MaxSize), one.raw[i], one.phones[i])
+			b.refuse(KindSize, one.position(i), fmt.Sprintf("the row alone is larger than a part of %s may be (max_size): shorten its cells in the list", b.job.MaxSize), one.raw[i], one.phones[i])
 		}
-		b.out.took = func(p *nudgewire.Part, i int) error { return b.places.add(p.File, p.Rows, one.spot(i).Place) }
+		b.out.took = func(p *nudgewire.Part, i int) error { return b.positions.add(p.File, p.Rows, one.position(i).Position) }
 		if err := e.write(one); err != nil {
 			return err
 		}
@@ -289,7 +289,7 @@ func (b *building) write(e *encoder, full <-chan *batch, free chan<- *batch) err
 	return nil
 }
 
-// take puts one row into the batch, or leaves it out.
+// take puts one row into the batch, or excludes it.
 func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars []string) {
 	raw, trouble := m.fill(row, vars)
 	begin := len(to.digits)
@@ -330,7 +330,7 @@ func (b *batch) name() {
 	}
 }
 
-// exclude leaves out who must not be sent to.
+// exclude takes those away who must not be sent to.
 func (b *building) exclude(ctx context.Context, one *batch) error {
 	if b.excluder == nil || len(one.phones) == 0 {
 		return nil
@@ -339,7 +339,7 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	for i, p := range one.phones {
 		asked[i] = nudgewire.Phone(p)
 	}
-	answers, err := b.excluder.Excluded(ctx, asked, Question{Within: b.job.Skip.MessagedWithin.D(), Now: b.now})
+	answers, err := b.excluder.Excluded(ctx, asked, Question{Within: b.job.Exclude.MessagedWithin.D(), Now: b.now})
 	if err != nil {
 		return fmt.Errorf("ask who must not be sent to: %w", err)
 	}
@@ -349,8 +349,8 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	to := 0
 	for i, why := range answers {
 		if why.Reason != "" {
-			b.left.add(KindSkipped, "the contact "+why.Reason, one.spot(i))
-			b.rejects.add(Reject{Place: one.spot(i).Place, Reason: why.whole(), Phone: one.raw[i], Digits: one.phones[i]})
+			b.reasons.add(KindContact, "the contact "+why.Reason, one.position(i))
+			b.excluded.add(ExcludedRow{Position: one.position(i).Position, Reason: why.whole(), Phone: one.raw[i], Digits: one.phones[i]})
 			continue
 		}
 		if to != i {
@@ -365,14 +365,14 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 
 // look keeps the first rows and adds up the points.
 func (b *building) look(one *batch) {
-	for i := 0; i < len(one.phones) && len(b.first) < mostPreviews; i++ {
+	for i := 0; i < len(one.phones) && len(b.first) < maxPreviews; i++ {
 		p := Preview{Phone: nudgewire.Phone(strings.Clone(one.phones[i]))}
 		p.Variables = append(p.Variables, one.vars[i*one.width:(i+1)*one.width]...)
 		b.first = append(b.first, p)
 	}
 	for i, p := range one.phones {
 		if !phones.Valid(p) {
-			b.unknown.add("", phones.PlanOf(p), one.spot(i))
+			b.unknown.add("", phones.PlanOf(p), one.position(i))
 		}
 	}
 	if b.points == nil {
@@ -387,14 +387,14 @@ func (b *building) look(one *batch) {
 // A price has no more than six of them.
 func decimal(points float64) float64 { return math.Round(points*1e6) / 1e6 }
 
-// refuse leaves a row out. raw is the phone as it stands in the source, digits as it would be sent
+// refuse excludes a row. raw is the phone as it stands in the source, digits as it would be sent
 // to; "" where it is none.
-func (b *building) refuse(kind string, at spot, reason, raw, digits string) {
+func (b *building) refuse(kind string, at position, reason, raw, digits string) {
 	b.refuseAs(kind, reason, at, reason, raw, digits)
 }
 
 // refuseAs counts the row together with others of its group, whose reasons quote other cells.
-func (b *building) refuseAs(kind, group string, at spot, reason, raw, digits string) {
-	b.left.addAs(kind, group, reason, at)
-	b.rejects.add(Reject{Place: at.Place, Reason: reason, Phone: raw, Digits: digits})
+func (b *building) refuseAs(kind, group string, at position, reason, raw, digits string) {
+	b.reasons.addAs(kind, group, reason, at)
+	b.excluded.add(ExcludedRow{Position: at.Position, Reason: reason, Phone: raw, Digits: digits})
 }

@@ -98,10 +98,10 @@ func TestPartsTogetherAreExactlyTheValidUniqueRows(t *testing.T) {
 		}
 		t := b.tally
 		var left int64
-		for _, x := range t.Exclusions {
+		for _, x := range t.Excluded {
 			left += x.Count
 		}
-		if t.Rows != int64(rows) || t.Kept != int64(len(want)) || t.Excluded() != left || t.Bytes != size || t.Parts != len(parts) {
+		if t.Rows != int64(rows) || t.Kept != int64(len(want)) || t.ExcludedRows() != left || t.Bytes != size || t.Parts != len(parts) {
 			rt.Fatalf("tally %+v of %d rows, %d kept, %d bytes", t, rows, len(want), size)
 		}
 	})
@@ -130,13 +130,13 @@ func (b blocked) Excluded(_ context.Context, phones []nudgewire.Phone, q Questio
 }
 
 func TestWhoMustNotBeSentToIsLeftOut(t *testing.T) {
-	job := jobOf(t, people(2000), Job{Skip: Skip{MessagedWithin: units.Duration(7 * 24 * time.Hour)}})
+	job := jobOf(t, people(2000), Job{Exclude: Exclude{MessagedWithin: units.Duration(7 * 24 * time.Hour)}})
 	_, b := built(t, job, t.TempDir(), blocked{"447911100000": "is blocked", "447911100511": "was messaged 2 days ago", "447911101999": "is blocked"})
-	want := []nudgewire.Exclusion{
-		{Kind: KindSkipped, Reason: "the contact is blocked", Count: 2, First: 2},
-		{Kind: KindSkipped, Reason: "the contact was messaged 2 days ago", Count: 1, First: 513},
+	want := []nudgewire.Excluded{
+		{Kind: KindContact, Reason: "the contact is blocked", Count: 2, First: 2},
+		{Kind: KindContact, Reason: "the contact was messaged 2 days ago", Count: 1, First: 513},
 	}
-	if diff := cmp.Diff(want, b.tally.Exclusions); diff != "" || b.tally.Kept != 1997 {
+	if diff := cmp.Diff(want, b.tally.Excluded); diff != "" || b.tally.Kept != 1997 {
 		t.Errorf("%d kept (-want +got):\n%s", b.tally.Kept, diff)
 	}
 	if b.first[0].Phone != "447911100001" || b.first[0].Variables[0] != "Name 1" {
@@ -151,11 +151,11 @@ func TestARowThatNoPartCanHold(t *testing.T) {
 	job.MaxSize = 500
 	dir := t.TempDir()
 	_, b := built(t, job, dir, nil)
-	want := []nudgewire.Exclusion{{Kind: KindSize, Reason: "the row alone is larger than a part of 500B may be (max_size): shorten its cells in the list", Count: 1, First: 3}}
-	if diff := cmp.Diff(want, b.tally.Exclusions); diff != "" || b.tally.Kept != 2 {
+	want := []nudgewire.Excluded{{Kind: KindSize, Reason: "the row alone is larger than a part of 500B may be (max_size): shorten its cells in the list", Count: 1, First: 3}}
+	if diff := cmp.Diff(want, b.tally.Excluded); diff != "" || b.tally.Kept != 2 {
 		t.Errorf("%d kept (-want +got):\n%s", b.tally.Kept, diff)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, rejectsFile))
+	text, err := os.ReadFile(filepath.Join(dir, excludedFile))
 	if err != nil || string(text) != "row,reason,phone,digits,file\n3,the row alone is larger than a part of 500B may be (max_size): shorten its cells in the list,+447911100001,447911100001,\n" {
 		t.Errorf("rejects %q, %v", text, err)
 	}
@@ -169,8 +169,8 @@ func TestVariablesTooLongOrOddAreHandled(t *testing.T) {
 	l.rows[3][1] = strings.Repeat("x", 1<<20)
 	dir := t.TempDir()
 	_, b := built(t, jobOf(t, l, Job{}), dir, nil)
-	want := []nudgewire.Exclusion{{Kind: KindVariable, Reason: "var_1 is too long: at most 1024 characters are sent; shorten it in the list", Count: 2, First: 3}}
-	if diff := cmp.Diff(want, b.tally.Exclusions); diff != "" {
+	want := []nudgewire.Excluded{{Kind: KindVariable, Reason: "var_1 is too long: at most 1024 characters are sent; shorten it in the list", Count: 2, First: 3}}
+	if diff := cmp.Diff(want, b.tally.Excluded); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "part-0001.csv"))
@@ -204,12 +204,12 @@ func TestPhoneSetForgetsNothingAndMixesNothingUp(t *testing.T) {
 }
 
 func TestExclusionsAreBounded(t *testing.T) {
-	var x exclusions
+	var x excludedReasons
 	for i := range 1000 {
-		x.add(KindPhone, fmt.Sprintf("reason %d", i), spot{Place: nudgewire.Place{Row: int64(i)}})
+		x.add(KindPhone, fmt.Sprintf("reason %d", i), position{Position: nudgewire.Position{Row: int64(i)}})
 	}
 	all := x.list()
-	if len(all) != mostReasons+1 || all[0].Reason != "other reasons" || all[0].Count != 900 || x.count() != 1000 {
+	if len(all) != maxReasons+1 || all[0].Reason != "other reasons" || all[0].Count != 900 || x.count() != 1000 {
 		t.Errorf("%d reasons, the first %+v", len(all), all[0])
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/lists"
 )
 
-const twoCures = "save the list as UTF-8; or set source.encoding, to utf-8, which leaves out the rows that are not, or to windows-1252, which takes every byte for a letter"
+const twoCures = "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
 
 // A list in two encodings ends its run before anything leaves, wherever the second one begins.
 func TestNothingOfAListInTwoEncodingsIsUploaded(t *testing.T) {

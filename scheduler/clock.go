@@ -13,7 +13,7 @@ import (
 )
 
 // A Schedule is a cron line in a zone. The cron library is asked about times on a wall, as if
-// the zone had no changes, and each wall time is then placed on the real line once: its first
+// the zone had no changes, and each wall time is then positionRow on the real line once: its first
 // occurrence where autumn repeats it, the first valid minute where spring leaves it out. The
 // library's own reading fires "30 1 * * *" twice on 2026-11-01 in New York and skips
 // "30 2 * * *" on 2026-03-08.
@@ -26,9 +26,9 @@ type Schedule struct {
 // A Firing is one time at which a job runs. Slot is its identity: two wall times that fall
 // into the same gap share the minute at its end, and with it one firing.
 type Firing struct {
-	Slot string    // local wall-clock time of At, "2026-03-08 03:00"
-	At   time.Time // UTC
-	Told string    // the wall time that the cron line names, where spring left it out; else ""
+	Slot  string    // local wall-clock time of At, "2026-03-08 03:00"
+	At    time.Time // UTC
+	Named string    // the wall time that the cron line names, where spring left it out; else ""
 }
 
 const slotLayout = "2006-01-02 15:04"
@@ -171,7 +171,7 @@ func (s *Schedule) Next(after time.Time) (f Firing, ok bool) {
 		}
 		f = Firing{Slot: at.In(s.zone).Format(slotLayout), At: at.UTC()}
 		if !shown {
-			f.Told = wall.Format(slotLayout)
+			f.Named = wall.Format(slotLayout)
 		}
 		return f, true
 	}
@@ -230,8 +230,8 @@ func offsetOf(t time.Time) int {
 // a process was being replaced.
 const late = time.Minute
 
-// mostMissed bounds how many missed times are counted one by one.
-const mostMissed = 10_000
+// maxMissed bounds how many missed times are counted one by one.
+const maxMissed = 10_000
 
 // Due is what a job's clock says at one moment.
 type Due struct {
@@ -249,7 +249,7 @@ func (s *Schedule) Look(since, now time.Time, on OnMissed) Due {
 	var last Firing
 	passed := 0
 	at := since
-	for passed < mostMissed {
+	for passed < maxMissed {
 		f, ok := s.Next(at)
 		if !ok {
 			break
@@ -261,7 +261,7 @@ func (s *Schedule) Look(since, now time.Time, on OnMissed) Due {
 		passed++
 		last, at = f, f.At
 	}
-	if passed == mostMissed { // only the newest counts: find it without walking there
+	if passed == maxMissed { // only the newest counts: find it without walking there
 		last, d.Next = s.newest(last, now)
 	}
 	if passed == 0 {
@@ -270,13 +270,13 @@ func (s *Schedule) Look(since, now time.Time, on OnMissed) Due {
 	age := now.Sub(last.At)
 	more := ""
 	if passed > 1 {
-		more = fmt.Sprintf(", and %s earlier ones", count(passed-1, mostMissed-1))
+		more = fmt.Sprintf(", and %s earlier ones", count(passed-1, maxMissed-1))
 	}
 	switch {
 	case age <= late:
 		d.Now, d.Cause = &last, nudgewire.CauseCron
 		if passed > 1 {
-			d.Reason = fmt.Sprintf("%s earlier times passed while nudgewire was not running", count(passed-1, mostMissed-1))
+			d.Reason = fmt.Sprintf("%s earlier times passed while nudgewire was not running", count(passed-1, maxMissed-1))
 		}
 	case on.runs(age):
 		d.Now, d.Cause = &last, nudgewire.CauseMissed

@@ -164,7 +164,7 @@ func aroundAChange(t *testing.T, name string, z *time.Location, edge time.Time) 
 	}
 	got := firings(schedule(t, "* * * * *", z), from, to)
 	for i := range got {
-		got[i].Told = "" // the first minute after a gap stands for one in it
+		got[i].Named = "" // the first minute after a gap stands for one in it
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s around %s (-want +got):\n%s", name, edge, diff)
@@ -172,7 +172,7 @@ func aroundAChange(t *testing.T, name string, z *time.Location, edge time.Time) 
 	before, after := wallOf(edge.Add(-time.Nanosecond).In(z)).Add(time.Nanosecond), wallOf(edge.In(z))
 	for wall := before; wall.Before(after); wall = wall.Add(7 * time.Minute) { // in the gap
 		got := firings(schedule(t, wall.Format("4 15 2 1 *"), z), from, to)
-		if len(got) != 1 || !got[0].At.Equal(edge) || got[0].Told != wall.Format(slotLayout) {
+		if len(got) != 1 || !got[0].At.Equal(edge) || got[0].Named != wall.Format(slotLayout) {
 			t.Errorf("%s: %s in the gap fires %+v, want once at %s", name, wall.Format(slotLayout), got, edge)
 		}
 	}

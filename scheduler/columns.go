@@ -113,8 +113,8 @@ type mapper struct {
 	names []string
 }
 
-// mostRunes is the longest variable: the messaging network refuses longer ones.
-const mostRunes = 1024
+// maxRunes is the longest variable: the messaging network refuses longer ones.
+const maxRunes = 1024
 
 // fill writes the variables into vars, and gives the phone as it stands in the row.
 func (m *mapper) fill(row lists.Row, vars []string) (phone, trouble string) {
@@ -124,9 +124,9 @@ func (m *mapper) fill(row lists.Row, vars []string) (phone, trouble string) {
 		if why != "" {
 			return phone, m.names[i] + " " + why
 		}
-		if len(text) > mostRunes {
-			if n := utf8.RuneCountInString(text); n > mostRunes {
-				return phone, fmt.Sprintf("%s is too long: at most %d characters are sent; shorten it in the list", m.names[i], mostRunes)
+		if len(text) > maxRunes {
+			if n := utf8.RuneCountInString(text); n > maxRunes {
+				return phone, fmt.Sprintf("%s is too long: at most %d characters are sent; shorten it in the list", m.names[i], maxRunes)
 			}
 		}
 		vars[i] = clean(text)
@@ -134,7 +134,7 @@ func (m *mapper) fill(row lists.Row, vars []string) (phone, trouble string) {
 	return phone, ""
 }
 
-// clean keeps a variable valid text: what is no UTF-8 becomes the replacement sign, and NUL,
+// clean keeps a variable valid text: what is no UTF-8 becomes the replacement character, and NUL,
 // which no reader of CSV expects, goes.
 func clean(text string) string {
 	if !utf8.ValidString(text) {

@@ -74,7 +74,7 @@ func (c *Compiled) Noun(now time.Time) nudgewire.Job {
 }
 
 // Compile checks the jobs and makes them ready, in their order. It reports every problem at
-// once; a job with one that is more than a warning is left out.
+// once; a job with one that is more than a warning is not among them.
 func Compile(jobs []Job, env Env) ([]*Compiled, []Problem) {
 	var all []*Compiled
 	var problems []Problem
@@ -158,7 +158,7 @@ func fill(j *Job) {
 		j.Overlap = OverlapSkip
 	}
 	if j.Guard.Repeat == "" {
-		j.Guard.Repeat = RepeatHold
+		j.Guard.Repeat = RepeatApprove
 	}
 	if j.Mode == "" {
 		j.Mode = Live
@@ -221,8 +221,8 @@ func (b *builder) columns(given yamlpos.Ordered[string]) *mapping {
 		texts[n] = one.Value
 		most = max(most, n)
 	}
-	if most > mostVariables {
-		b.bad(fmt.Sprintf("columns.var_%d", most), "", "there are at most %d variables", mostVariables)
+	if most > maxVariables {
+		b.bad(fmt.Sprintf("columns.var_%d", most), "", "there are at most %d variables", maxVariables)
 		return m
 	}
 	for n := 1; n <= most; n++ {
@@ -238,8 +238,8 @@ func (b *builder) columns(given yamlpos.Ordered[string]) *mapping {
 	return m
 }
 
-// mostVariables bounds the columns of a part.
-const mostVariables = 100
+// maxVariables bounds the columns of a part.
+const maxVariables = 100
 
 func (b *builder) deliver(c *Compiled) {
 	j := c.Job
@@ -303,7 +303,7 @@ func (b *builder) guard(j Job) {
 		b.bad("guard.max_points", "set api.price, or remove it", "points cannot be counted without a price table")
 	}
 	if p := j.Guard.MaxChange; p != 0 && p <= 1 {
-		b.bad("guard.max_change", "write more than 100%: 300% holds what is more than three times the last run, or less than a third", "%s would hold every run", p)
+		b.bad("guard.max_change", "write more than 100%: 300% stops what is more than three times the last run, or less than a third", "%s would stop every run", p)
 	}
 	if j.Canary != nil && j.Canary.StopIf.Failed == 0 {
 		b.bad("canary.stop_if", `write stop_if: "failed > 10%"`, "is missing")

@@ -42,7 +42,7 @@ jobs:
         select phone, first_name, last_item from customers
     columns: {phone: phone, var_1: '{{ first_name | default: "there" }}', var_2: last_item}
     unique: phone
-    skip: {messaged_within: 7d}
+    exclude: {messaged_within: 7d}
     campaign: {name: 'Winback {{ run.date }}', template_id: 1042}
     deliver: csv
     max_size: 10MB
@@ -64,7 +64,7 @@ jobs:
 		t.Fatal(bad)
 	}
 	w, d := all[0], all[1]
-	if w.OnMissed.Younger != 6*time.Hour || w.Guard.MaxChange != 3 || w.MaxSize != 10_000_000 || w.Skip.MessagedWithin.D() != 7*24*time.Hour || w.columns.variables() != 2 || w.Overlap != OverlapQueue {
+	if w.OnMissed.Younger != 6*time.Hour || w.Guard.MaxChange != 3 || w.MaxSize != 10_000_000 || w.Exclude.MessagedWithin.D() != 7*24*time.Hour || w.columns.variables() != 2 || w.Overlap != OverlapQueue {
 		t.Errorf("%+v", w.Job)
 	}
 	if d.Canary.First.of(1000) != 10 || d.Canary.StopIf.Failed != 0.1 || !d.OnMissed.RunOnce || d.language != "en" || d.Send.Expires.D() != 24*time.Hour || d.Schedule() != nil {
@@ -147,7 +147,7 @@ func TestCompileReportsEverythingAtOnce(t *testing.T) {
 		"nothing to send":       {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Campaign: campaign}, []string{"j.send: is missing: deliver: per_message sends a template to each row; write send: {template: winback}", "j.campaign: belongs to deliver: csv; remove it, or write deliver: csv"}},
 		"no language":           {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "t"}}, []string{"j.send.language: the template's language is not known; set it, or defaults.language"}},
 		"a bad clock":           {Job{Source: csv, Campaign: campaign, Cron: "99 99 99 99 99", Country: "gb"}, []string{`j.country: "gb" is not a country; did you mean "GB"?`, `j.cron: "99 99 99 99 99" is no cron line: end of range (99) above maximum (59): 99; ` + cronHint}},
-		"guards without sense":  {Job{Source: csv, Campaign: campaign, Guard: Guard{MaxChange: 0.5, MaxPoints: 1}}, []string{"j.guard.max_points: points cannot be counted without a price table; set api.price, or remove it", "j.guard.max_change: 50% would hold every run; write more than 100%: 300% holds what is more than three times the last run, or less than a third"}},
+		"guards without sense":  {Job{Source: csv, Campaign: campaign, Guard: Guard{MaxChange: 0.5, MaxPoints: 1}}, []string{"j.guard.max_points: points cannot be counted without a price table; set api.price, or remove it", "j.guard.max_change: 50% would stop every run; write more than 100%: 300% stops what is more than three times the last run, or less than a third"}},
 		"too large":             {Job{Source: csv, Campaign: campaign, MaxSize: units.Size(10_000_001)}, []string{"j.max_size: 10000001B is more than the service takes; write 10MB or less"}},
 		"a long delimiter":      {Job{Source: lists.Origin{CSV: "a", Delimiter: ";;"}, Campaign: campaign}, []string{`j.source.delimiter: ";;" is not a delimiter; write one character, or tab`}},
 	}

@@ -26,7 +26,7 @@ const (
 	firstRetry = 5 * time.Second  // after an upload that was surely not taken
 	lastRetry  = 10 * time.Minute // and never later than this
 	giveUp     = 24 * time.Hour   // of trying, after which a part is not tried again
-	mostDoubts = 2                // uploads in a row without a readable answer: then a person should look
+	maxDoubts  = 2                // uploads in a row without a readable answer: then a person should look
 
 	finishTries = 12 // of storing an outcome once we are being stopped, half a minute in all
 )
@@ -66,7 +66,7 @@ func (w *working) deliver(ctx context.Context) error {
 				doubts = 0
 			}
 			more := slices.ContainsFunc(parts[i:], func(p nudgewire.Part) bool { return p.State == nudgewire.PartBuilt })
-			if doubts == mostDoubts && more {
+			if doubts == maxDoubts && more {
 				halt = stop{nudgewire.StopDoubt, fmt.Sprintf("%d uploads in a row got no readable answer; resume when the service is well", doubts)}
 			}
 			if halt.by != "" && more { // else nothing is left that could be kept at home
@@ -383,9 +383,9 @@ func Unfollowed(r *nudgewire.Run, parts []nudgewire.Part) string {
 	case r.State != nudgewire.RunDone, r.Deliver != nudgewire.DeliverCSV, followed >= rows:
 		return ""
 	case followed == 0:
-		return "accepted by the service, whose own pages tell who was reached: its answer names no messages"
+		return "Upload accepted. The service returned no message ids; see its dashboard for delivery."
 	default:
-		return fmt.Sprintf("accepted by the service, whose answer names %s for %s: of the others its own pages tell who was reached", units.Count(followed, "message"), units.Count(rows, "row"))
+		return fmt.Sprintf("Upload accepted. The service returned %s for %s; see its dashboard for the others.", units.Count(followed, "message id"), units.Count(rows, "row"))
 	}
 }
 
@@ -499,7 +499,7 @@ func (w *working) dispatch(row []string, number int64) nudgewire.Dispatch {
 }
 
 // canary waits, and looks at what became of the first rows. After a restart, and after a halt
-// that held the first rows at home, it waits again: a late campaign is better than one that
+// that kept the first rows at home, it waits again: a late campaign is better than one that
 // nobody looked at. So when fewer than half of the first messages have ended, it is not taken for a
 // good sign that none of them failed: the run stops, and a person decides.
 func (w *working) canary(ctx context.Context, sent int64) (halt stop, err error) {

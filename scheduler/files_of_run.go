@@ -18,7 +18,7 @@ import (
 
 // ReadPart calls each for the rows of a part's file, with their numbers among the kept rows of the
 // run. A file that is gone, or is not the one that was built, is an error in words; what was
-// read of it until then was told.
+// read of it until then was given to each.
 func ReadPart(folder string, p *nudgewire.Part, each func(number int64, phone nudgewire.Phone) error) error {
 	f, err := os.Open(filepath.Join(folder, p.File))
 	if err != nil {
@@ -49,52 +49,52 @@ func ReadPart(folder string, p *nudgewire.Part, each func(number int64, phone nu
 	return nil
 }
 
-// A Reject is a row that a run left out.
-type Reject struct {
-	nudgewire.Place
+// An ExcludedRow is a row that a run excluded.
+type ExcludedRow struct {
+	nudgewire.Position
 	Reason string
 	Phone  string // as it stands in the source
 	Digits string // as it would have been sent to; "" where it is no phone
 }
 
-// RejectsOf are the paths of the lists of rows that a run left out: that of its building, and one for
-// each part that lost rows since. None where it left nothing out, or keeps no files. The lists may be
+// ExcludedFiles are the paths of the lists of rows that a run excluded: that of its building, and one for
+// each part that lost rows since. None where it excluded nothing, or keeps no files. The lists may be
 // removed by now.
-func RejectsOf(r *nudgewire.Run, parts []nudgewire.Part) (paths []string) {
+func ExcludedFiles(r *nudgewire.Run, parts []nudgewire.Part) (paths []string) {
 	late := int64(0)
 	for i := range parts {
 		if late += parts[i].Excluded; parts[i].Excluded > 0 {
-			paths = append(paths, rejectsOfPart(r.Folder, &parts[i]))
+			paths = append(paths, excludedFileOf(r.Folder, &parts[i]))
 		}
 	}
-	if r.Folder == "" || r.Tally.Excluded() <= late {
+	if r.Folder == "" || r.Tally.ExcludedRows() <= late {
 		return paths
 	}
-	name := rejectsFile
+	name := excludedFile
 	if r.RetryOf != 0 {
-		name = ofSlot(rejectsFile, r.Slot)
+		name = ofSlot(excludedFile, r.Slot)
 	}
 	return append([]string{filepath.Join(r.Folder, name)}, paths...)
 }
 
-// rejectsOfPart is the path of the list of rows that a part has lost since it was built.
-func rejectsOfPart(folder string, p *nudgewire.Part) string {
-	return filepath.Join(folder, ofRetry(rejectsFile, p.File))
+// excludedFileOf is the path of the list of rows that a part has lost since it was built.
+func excludedFileOf(folder string, p *nudgewire.Part) string {
+	return filepath.Join(folder, ofRetry(excludedFile, p.File))
 }
 
-// ReadRejects calls each for the rows that a run left out, in the order in which it met them. path
-// is that of RejectsOf.
-func ReadRejects(path string, each func(Reject) error) error {
-	rejectsFile := filepath.Base(path)
+// ReadExcluded calls each for the rows that a run excluded, in the order in which it met them. path
+// is that of ExcludedFiles.
+func ReadExcluded(path string, each func(ExcludedRow) error) error {
+	excludedFile := filepath.Base(path)
 	f, err := os.Open(path)
 	if err != nil {
-		return gone(rejectsFile, filepath.Dir(path), err)
+		return gone(excludedFile, filepath.Dir(path), err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	rows := csv.NewReader(bufio.NewReaderSize(f, 1<<16))
 	rows.ReuseRecord = true
 	if _, err := rows.Read(); err != nil {
-		return fmt.Errorf("read %s: %w", rejectsFile, err)
+		return fmt.Errorf("read %s: %w", excludedFile, err)
 	}
 	for {
 		row, err := rows.Read()
@@ -102,16 +102,16 @@ func ReadRejects(path string, each func(Reject) error) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read %s: %w", rejectsFile, err)
+			return fmt.Errorf("read %s: %w", excludedFile, err)
 		}
-		if len(row) != len(rejectsHead) {
-			return fmt.Errorf("%s was changed on disk after it was built", rejectsFile)
+		if len(row) != len(excludedHead) {
+			return fmt.Errorf("%s was changed on disk after it was built", excludedFile)
 		}
 		number, err := strconv.ParseInt(row[0], 10, 64)
 		if err != nil {
-			return fmt.Errorf("%s was changed on disk after it was built", rejectsFile)
+			return fmt.Errorf("%s was changed on disk after it was built", excludedFile)
 		}
-		if err := each(Reject{nudgewire.Place{Row: number, File: row[4]}, row[1], row[2], row[3]}); err != nil {
+		if err := each(ExcludedRow{nudgewire.Position{Row: number, File: row[4]}, row[1], row[2], row[3]}); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ type folder interface {
 	create(name string) (sink, error)
 	// settle makes the names of the files durable.
 	settle() error
-	// discard removes the parts of a building that failed; the list of rejects stays.
+	// discard removes the parts of a building that failed; the list of excluded rows stays.
 	discard() error
 }
 
@@ -29,7 +29,7 @@ type sink interface {
 	Close() error
 }
 
-// runFolder is the folder of a run below root: job/slot, in signs that every file system takes.
+// runFolder is the folder of a run below root: job/slot, in characters that every file system takes.
 func runFolder(root string, r nudgewire.Run) string {
 	return filepath.Join(root, fileName(r.Job), fmt.Sprintf("%d-%s", r.ID, fileName(r.Slot)))
 }
@@ -87,7 +87,7 @@ func (d *diskFolder) settle() error {
 func (d *diskFolder) discard() error {
 	files, err := os.ReadDir(d.path)
 	for _, f := range files {
-		if f.Name() != rejectsFile {
+		if f.Name() != excludedFile {
 			err = errors.Join(err, os.Remove(filepath.Join(d.path, f.Name())))
 		}
 	}

@@ -12,10 +12,10 @@ import (
 
 // A Forecast says what a run would do, counted by the code that does it.
 type Forecast struct {
-	Job    string
-	Source string
-	Tally  nudgewire.Tally
-	Held   []string // why it would be held; nothing when it would go
+	Job      string
+	Source   string
+	Tally    nudgewire.Tally
+	Awaiting []string // why it would wait for approval; nothing when it would go
 	// Repeats is the run that sent the same list with the same template, in words, too; 0 for none.
 	Repeats     nudgewire.RunID
 	RepeatWords string
@@ -46,14 +46,14 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 		return f, err
 	}
 	f.Tally, f.Previews = b.tally, b.first
-	f.Held = job.Guard.holds(b.tally, last)
+	f.Awaiting = job.Guard.stops(b.tally, last)
 	before, again, err := s.repeated(ctx, job, job.addressed(nudgewire.Run{Tally: b.tally}))
 	if err != nil {
 		return f, err
 	}
 	if again {
 		f.Repeats, f.RepeatWords = before.ID, repeatWords(b.tally.Kept, before)
-		f.Held = append(f.Held, f.RepeatWords)
+		f.Awaiting = append(f.Awaiting, f.RepeatWords)
 	}
 	if b.tally.Kept == 0 {
 		_, f.Nothing = nothingToSend(job.Name, b.tally)

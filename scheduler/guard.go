@@ -8,9 +8,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// holds says why a run that was built waits for a person; nothing for one that may go. last
+// stops says why a run that was built waits for a person; nothing for one that may go. last
 // is the tally of the job's newest run that was sent, nil for none.
-func (g Guard) holds(t nudgewire.Tally, last *nudgewire.Tally) []string {
+func (g Guard) stops(t nudgewire.Tally, last *nudgewire.Tally) []string {
 	var why []string
 	if g.MaxRows > 0 && t.Kept > g.MaxRows {
 		why = append(why, fmt.Sprintf("%s more than guard.max_rows, %s", rowsAre(t.Kept), units.Number(g.MaxRows)))

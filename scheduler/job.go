@@ -26,7 +26,7 @@ type Job struct {
 	Columns  yamlpos.Ordered[string] `yaml:"columns" doc:"What each row needs: phone (the column named phone unless said), and var_1, var_2 and so on. A value is a column's name, or text with {{ column }} in it." example:"{phone: phone, var_1: '{{ first_name | default: \"there\" }}'}"`
 	Country  string                  `yaml:"country" doc:"Two-letter country that numbers without a country code belong to. Default: defaults.country." example:"GB"`
 	Unique   Unique                  `yaml:"unique" validate:"oneof=phone off" default:"phone" doc:"phone keeps the first row of each number; off keeps them all."`
-	Skip     Skip                    `yaml:"skip" doc:"Contacts to leave out."`
+	Exclude  Exclude                 `yaml:"exclude" doc:"Contacts to exclude."`
 	Campaign *Campaign               `yaml:"campaign" doc:"For deliver: csv, the campaign to create."`
 	Send     *Message                `yaml:"send" doc:"For deliver: per_message, the template that each row is sent as."`
 	Deliver  nudgewire.Deliver       `yaml:"deliver" validate:"oneof=csv per_message" default:"csv" doc:"csv uploads files, one for each part: fast, and tracked only as far as the answer allows. per_message sends each row by itself: slower, tracked one by one."`
@@ -34,7 +34,7 @@ type Job struct {
 
 	OnMissed OnMissed           `yaml:"on_missed" doc:"When its time passed while nothing ran: skip, run_once, or {if_younger_than: 6h}. Default: skip."`
 	Overlap  Overlap            `yaml:"overlap" validate:"oneof=skip queue cancel_previous" default:"skip" doc:"When its time comes and the run before has not ended."`
-	Guard    Guard              `yaml:"guard" doc:"Beyond these a run is held until somebody approves it."`
+	Guard    Guard              `yaml:"guard" doc:"Beyond these a run waits until somebody approves it."`
 	Canary   *Canary            `yaml:"canary" doc:"For deliver: per_message, send a few first and look."`
 	Category nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" doc:"The messaging network's class of the messages. Default: defaults.category."`
 	Mode     Mode               `yaml:"mode" validate:"oneof=live off" default:"live" doc:"off keeps the job from firing; it can still be run by hand."`
@@ -58,8 +58,8 @@ const (
 	UniqueOff   Unique = "off"
 )
 
-// Skip names contacts to leave out. Blocked ones are always left out.
-type Skip struct {
+// Exclude names contacts to exclude. Blocked ones always are.
+type Exclude struct {
 	MessagedWithin units.Duration `yaml:"messaged_within" doc:"Those who were sent anything for this long. A retry looks at it once more, and does not count what its own run sent." example:"7d"`
 }
 
@@ -86,12 +86,12 @@ const (
 	OverlapCancel Overlap = "cancel_previous"
 )
 
-// A Guard holds runs that look wrong. Zero is no bound.
+// A Guard has runs that look wrong wait for approval. Zero is no bound.
 type Guard struct {
 	MaxRows     int64   `yaml:"max_rows" validate:"min=1" doc:"Most rows to send."`
-	MaxChange   Percent `yaml:"max_change" doc:"Most rows against the last run that was sent, and, the other way around, least: 300% holds what is more than three times as large or less than a third." example:"300%"`
+	MaxChange   Percent `yaml:"max_change" doc:"Most rows against the last run that was sent, and, the other way around, least: 300% lets nothing go that is more than three times as large or less than a third." example:"300%"`
 	MaxPoints   float64 `yaml:"max_points" validate:"min=0" doc:"Most points by the price table; needs api.price."`
-	Repeat      Repeat  `yaml:"repeat" default:"hold" validate:"oneof=hold send" doc:"When a list has the rows of the one that the last run sent with the same template, whoever is excluded of them: hold waits for a person; send is for a list that never changes."`
+	Repeat      Repeat  `yaml:"repeat" default:"approve" validate:"oneof=approve send" doc:"When a list has the rows of the one that the last run sent with the same template, whoever is excluded of them: approve waits for a person; send is for a list that never changes."`
 	ApproveOver int64   `yaml:"approve_over" validate:"min=0" doc:"More rows than this always wait for a person."`
 }
 
@@ -100,8 +100,8 @@ type Repeat string
 
 // The values of Repeat.
 const (
-	RepeatHold Repeat = "hold"
-	RepeatSend Repeat = "send"
+	RepeatApprove Repeat = "approve"
+	RepeatSend    Repeat = "send"
 )
 
 // A Canary sends the first rows, waits and looks at what became of them. An accepted message

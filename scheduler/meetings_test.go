@@ -145,23 +145,23 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 				t.Fatalf("%s: %q were sent to", r.State, phones)
 			}
 			p := d.parts[1][0]
-			want := []nudgewire.Exclusion{{Kind: KindSkipped, Reason: "the contact is blocked", Count: 1, First: 3, Late: true}}
-			if diff := cmp.Diff(want, r.Tally.Exclusions); diff != "" || r.Tally.Kept != 2 || r.Tally.Rows != 3 || r.Tally.Bytes != p.Bytes || p.Rows != 2 || p.Excluded != 1 {
+			want := []nudgewire.Excluded{{Kind: KindContact, Reason: "the contact is blocked", Count: 1, First: 3, Late: true}}
+			if diff := cmp.Diff(want, r.Tally.Excluded); diff != "" || r.Tally.Kept != 2 || r.Tally.Rows != 3 || r.Tally.Bytes != p.Bytes || p.Rows != 2 || p.Excluded != 1 {
 				t.Errorf("%+v, part %+v\n%s", r.Tally, p, diff)
 			}
 			if why := intact(filepath.Join(r.Folder, p.File), p); why != "" {
 				t.Errorf("%s: %s", p.File, why)
 			}
 			var left []string
-			for _, path := range RejectsOf(&r, d.parts[1]) {
-				if err := ReadRejects(path, func(x Reject) error { left = append(left, fmt.Sprint(x.Row, x.Digits, x.Reason)); return nil }); err != nil {
+			for _, path := range ExcludedFiles(&r, d.parts[1]) {
+				if err := ReadExcluded(path, func(x ExcludedRow) error { left = append(left, fmt.Sprint(x.Row, x.Digits, x.Reason)); return nil }); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if diff := cmp.Diff([]string{fmt.Sprint(int64(3), gone, "the contact is blocked")}, left); diff != "" {
 				t.Error(diff)
 			}
-			find := PlaceFinder{Store: folderStore{fakeParts{1: d.parts[1]}, r.Folder}}
+			find := PositionFinder{Store: folderStore{fakeParts{1: d.parts[1]}, r.Folder}}
 			if at, err := find.Of(t.Context(), 1, 2); err != nil || at.Row != 4 {
 				t.Errorf("the second row stands in %+v, %v", at, err)
 			}
@@ -183,16 +183,16 @@ func TestAPartMayLoseAllItsRows(t *testing.T) {
 	}
 	fireDue(t, d)
 	r, p := d.the(t), d.parts[1][0]
-	if r.State != nudgewire.RunDone || p.State != nudgewire.PartExcluded || p.Rows != 0 || p.Excluded != 3 || r.Tally.Kept != 0 || r.Tally.Excluded() != 3 {
+	if r.State != nudgewire.RunDone || p.State != nudgewire.PartExcluded || p.Rows != 0 || p.Excluded != 3 || r.Tally.Kept != 0 || r.Tally.ExcludedRows() != 3 {
 		t.Fatalf("%s %q, %+v, part %+v", r.State, r.Reason, r.Tally, p)
 	}
 	if n := len(d.service.uploads()); n != 3 {
 		t.Errorf("%d uploads", n)
 	}
 	var left []int64
-	paths := RejectsOf(&r, d.parts[1])
+	paths := ExcludedFiles(&r, d.parts[1])
 	for _, path := range paths {
-		if err := ReadRejects(path, func(x Reject) error { left = append(left, x.Row); return nil }); err != nil {
+		if err := ReadExcluded(path, func(x ExcludedRow) error { left = append(left, x.Row); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -367,7 +367,7 @@ func TestWhatIsTooLargeIsCutAnew(t *testing.T) {
 			if r.State != nudgewire.RunDone || len(slices.Compact(phones)) != 200 || len(phones) != 200 {
 				t.Fatalf("%s %q: %d phones", r.State, r.Reason, len(phones))
 			}
-			find := PlaceFinder{Store: folderStore{fakeParts{1: parts[1:]}, r.Folder}}
+			find := PositionFinder{Store: folderStore{fakeParts{1: parts[1:]}, r.Folder}}
 			rows := int64(0)
 			for i, p := range parts {
 				switch {
@@ -441,7 +441,7 @@ func TestARecheckLeavesNoHalfFiles(t *testing.T) {
 	for _, f := range files {
 		names = append(names, f.Name())
 	}
-	want := "part-0001.csv part-0001.part-1-without-1.csv rejects.part-1-without-1.csv rows.csv rows.part-1-without-1.csv"
+	want := "excluded.part-1-without-1.csv part-0001.csv part-0001.part-1-without-1.csv rows.csv rows.part-1-without-1.csv"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -547,7 +547,7 @@ func TestTheSameListTwiceIsHeld(t *testing.T) {
 				t.Errorf("forecast: %d %q, %v", f.Repeats, f.RepeatWords, err)
 			}
 			r := fire(d, tt.second, tt.order)
-			if held := r.State == nudgewire.RunHeld; held != (tt.held != "") || r.Reason != tt.held {
+			if held := r.State == nudgewire.RunAwaiting; held != (tt.held != "") || r.Reason != tt.held {
 				t.Errorf("%s %q, want %q", r.State, r.Reason, tt.held)
 			}
 		})
@@ -558,17 +558,17 @@ func TestTheSameListTwiceIsHeld(t *testing.T) {
 func TestWhoIsExcludedMakesNoOtherList(t *testing.T) {
 	const one = "447911100001"
 	for name, tt := range map[string]struct {
-		skip          Skip
+		exclude       Exclude
 		before, after bool // excluded at the first run, at the second
 		held          bool
 	}{
-		"blocked between them":                       {Skip{}, false, true, true},
-		"unblocked between them":                     {Skip{}, true, false, true},
-		"reached of late, so it cannot get it twice": {Skip{MessagedWithin: units.Duration(time.Hour)}, true, true, false},
-		"reached longer ago":                         {Skip{MessagedWithin: units.Duration(time.Second)}, true, true, true},
+		"blocked between them":                       {Exclude{}, false, true, true},
+		"unblocked between them":                     {Exclude{}, true, false, true},
+		"reached of late, so it cannot get it twice": {Exclude{MessagedWithin: units.Duration(time.Hour)}, true, true, false},
+		"reached longer ago":                         {Exclude{MessagedWithin: units.Duration(time.Second)}, true, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := jobOf(t, people(3), Job{Skip: tt.skip})
+			j := jobOf(t, people(3), Job{Exclude: tt.exclude})
 			d := newDesk(t, monday)
 			d.Use([]*Compiled{j})
 			for _, excluded := range []bool{tt.before, tt.after} {
@@ -582,7 +582,7 @@ func TestWhoIsExcludedMakesNoOtherList(t *testing.T) {
 				}
 				d.settle(t)
 			}
-			if r := d.the(t); (r.State == nudgewire.RunHeld) != tt.held || tt.held && !strings.Contains(r.Reason, "the same list that run 1 sent") {
+			if r := d.the(t); (r.State == nudgewire.RunAwaiting) != tt.held || tt.held && !strings.Contains(r.Reason, "the same list that run 1 sent") {
 				t.Errorf("%s %q", r.State, r.Reason)
 			}
 		})
@@ -619,7 +619,7 @@ func TestACancelledRunThatSentCounts(t *testing.T) {
 			if after > 0 {
 				want = "300 rows, the same list that run 1 sent in part and was cancelled on 2026-05-04 10:00:00 UTC"
 			}
-			if r := d.the(t); (r.State == nudgewire.RunHeld) != (want != "") || r.Reason != want {
+			if r := d.the(t); (r.State == nudgewire.RunAwaiting) != (want != "") || r.Reason != want {
 				t.Errorf("%s %q, want %q", r.State, r.Reason, want)
 			}
 		})
@@ -672,7 +672,7 @@ func TestPointsAreDecimals(t *testing.T) {
 	d.Points = func(nudgewire.Category, string) float64 { return 0.1 }
 	j := jobOf(t, people(8000), Job{Guard: Guard{MaxPoints: 800}})
 	f, err := d.DryRun(t.Context(), j, monday, nil)
-	if err != nil || f.Tally.Points != 800 || len(f.Held) != 0 {
-		t.Errorf("%v points, held by %q, %v", f.Tally.Points, f.Held, err)
+	if err != nil || f.Tally.Points != 800 || len(f.Awaiting) != 0 {
+		t.Errorf("%v points, held by %q, %v", f.Tally.Points, f.Awaiting, err)
 	}
 }

@@ -40,8 +40,8 @@ type partWriter struct {
 	err error // the first failure; kept for gocsv's Error
 }
 
-// newPartWriter writes into a folder. refuse and took are told what became of each row, by its
-// place in its batch: it is larger than a part may be, or it is the newest of the part.
+// newPartWriter writes into a folder. refuse and took are called for each row, with its
+// number in its batch: it is larger than a part may be, or it is the newest of the part.
 func newPartWriter(to folder, limit int64, variables int, refuse func(i int), took func(p *nudgewire.Part, i int) error) (*partWriter, error) {
 	p := &partWriter{folder: to, max: limit, name: partName, refuse: refuse, took: took, sum: sha256.New(), buf: bufio.NewWriterSize(nil, 256<<10)}
 	p.csv = csv.NewWriter(&p.encoded)

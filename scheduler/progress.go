@@ -25,14 +25,14 @@ type Progress struct {
 // between is the shortest time between two reports.
 const between = 200 * time.Millisecond
 
-// A meter makes Progress of what it is told, and passes it on now and then.
+// A meter makes Progress of what is reported to it, and passes it on now and then.
 type meter struct {
-	mu     sync.Mutex
-	at     Progress
-	begun  time.Time
-	told   time.Time
-	report func(Progress)
-	now    func() time.Time
+	mu       sync.Mutex
+	at       Progress
+	begun    time.Time
+	reported time.Time
+	report   func(Progress)
+	now      func() time.Time
 }
 
 func newMeter(r nudgewire.Run, last *nudgewire.Tally, report func(Progress), now func() time.Time) *meter {
@@ -47,29 +47,29 @@ func newMeter(r nudgewire.Run, last *nudgewire.Tally, report func(Progress), now
 	return m
 }
 
-// read tells of rows read from the source.
+// read reports rows read from the source.
 func (m *meter) read(rows, kept int64) {
-	m.tell(func(p *Progress) { p.Rows, p.Kept = rows, kept })
+	m.change(func(p *Progress) { p.Rows, p.Kept = rows, kept })
 }
 
-// sent tells of rows that are with the service, and of parts that are settled.
+// sent reports rows that are with the service, and of parts that are settled.
 func (m *meter) sent(rows int64, parts int) {
-	m.tell(func(p *Progress) { p.Rows, p.Kept, p.Parts = rows, rows, parts })
+	m.change(func(p *Progress) { p.Rows, p.Kept, p.Parts = rows, rows, parts })
 }
 
-func (m *meter) tell(change func(*Progress)) {
+func (m *meter) change(edit func(*Progress)) {
 	if m.report == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	change(&m.at)
+	edit(&m.at)
 	now := m.now()
 	ended := m.at.OfParts > 0 && m.at.Parts == m.at.OfParts
-	if now.Sub(m.told) < between && !ended {
+	if now.Sub(m.reported) < between && !ended {
 		return
 	}
-	m.told = now
+	m.reported = now
 	m.at.Elapsed = now.Sub(m.begun)
 	if seconds := m.at.Elapsed.Seconds(); seconds > 0 {
 		m.at.PerSecond = float64(m.at.Rows) / seconds

@@ -23,7 +23,7 @@ import (
 func (w *working) asking() Question {
 	q := Question{Now: w.Now(), Of: w.run.ID}
 	if w.job != nil {
-		q.Within = w.job.Skip.MessagedWithin.D()
+		q.Within = w.job.Exclude.MessagedWithin.D()
 	}
 	return q
 }
@@ -61,7 +61,7 @@ func (w *working) claim(ctx context.Context, p nudgewire.Part) (nudgewire.Part, 
 // writes it anew.
 func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Part, err error) {
 	gone := map[nudgewire.Phone]Why{} // asked once: the file must be the one that was counted
-	count := newSifting(w.run.Folder, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
+	count := newRechecking(w.run.Folder, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
 		answers, err := w.ask(ctx, phones)
 		for i, why := range answers {
 			if why.Reason != "" {
@@ -71,27 +71,27 @@ func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Pa
 		return answers, err
 	})
 	now, err := count.part(ctx, p, "")
-	if err = errors.Join(err, count.places.close()); err != nil || now.Rows == p.Rows {
+	if err = errors.Join(err, count.positions.close()); err != nil || now.Rows == p.Rows {
 		return p, err
 	}
-	s := newSifting(w.run.Folder, func(_ context.Context, phones []nudgewire.Phone) ([]Why, error) {
+	s := newRechecking(w.run.Folder, func(_ context.Context, phones []nudgewire.Phone) ([]Why, error) {
 		answers := make([]Why, len(phones))
 		for i, p := range phones {
 			answers[i] = gone[p]
 		}
 		return answers, nil
 	})
-	defer func() { err = errors.Join(err, s.places.close()) }()
+	defer func() { err = errors.Join(err, s.positions.close()) }()
 	r := w.run
-	r.Tally.Exclusions = slices.Clone(r.Tally.Exclusions)
+	r.Tally.Excluded = slices.Clone(r.Tally.Excluded)
 	if w.Points != nil {
 		s.lost = func(phone string) { r.Tally.Points = decimal(r.Tally.Points - w.Points(r.Category, phone)) }
 	}
 	name := rechecked(p, p.Rows-now.Rows)
-	if err := s.write(ofRetry(rejectsFile, name), ofRetry(placesFile, name)); err != nil {
+	if err := s.write(ofRetry(excludedFile, name), ofRetry(positionsFile, name)); err != nil {
 		return p, err
 	}
-	if err := s.copyRejects(p); err != nil {
+	if err := s.copyExcluded(p); err != nil {
 		return p, errors.Join(err, s.discard())
 	}
 	if now, err = s.part(ctx, p, name); err != nil {
@@ -108,8 +108,8 @@ func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Pa
 	}
 	r.Tally.Kept -= lost
 	r.Tally.Bytes += now.Bytes - p.Bytes
-	for _, x := range s.files.short(s.left.list()) {
-		r.Tally.Exclusions = addLate(r.Tally.Exclusions, x)
+	for _, x := range s.files.short(s.reasons.list()) {
+		r.Tally.Excluded = addLate(r.Tally.Excluded, x)
 	}
 	if err := w.Store.ReplacePart(ctx, w.Owner, r, now); err != nil {
 		return p, err
@@ -129,19 +129,19 @@ func rechecked(p nudgewire.Part, lost int64) string {
 	return fmt.Sprintf("%s.part-%d-without-%d.csv", name, p.Number, p.Excluded+lost)
 }
 
-// copyRejects begins the list of what a part has lost with what it lost before.
-func (s *sifting) copyRejects(p nudgewire.Part) error {
+// copyExcluded begins the list of what a part has lost with what it lost before.
+func (s *rechecking) copyExcluded(p nudgewire.Part) error {
 	if p.Excluded == 0 {
 		return nil
 	}
-	return ReadRejects(rejectsOfPart(s.folder, &p), func(x Reject) error {
-		s.rejects.add(x)
-		return s.rejects.failed()
+	return ReadExcluded(excludedFileOf(s.folder, &p), func(x ExcludedRow) error {
+		s.excluded.add(x)
+		return s.excluded.failed()
 	})
 }
 
-// addLate adds an exclusion that came after the building to the ones of its reason.
-func addLate(all []nudgewire.Exclusion, x nudgewire.Exclusion) []nudgewire.Exclusion {
+// addLate adds an excludedReason that came after the building to the ones of its reason.
+func addLate(all []nudgewire.Excluded, x nudgewire.Excluded) []nudgewire.Excluded {
 	x.Late = true
 	for i := range all {
 		if one := &all[i]; one.Late && one.Kind == x.Kind && one.Reason == x.Reason {

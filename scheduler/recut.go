@@ -60,13 +60,13 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int) (_ []n
 		return nil, err
 	}
 	to := &diskFolder{w.run.Folder}
-	kept := &places{folder: to, name: ofRetry(placesFile, partName(1)[:len("part-0001")]+ending)}
-	from := placesReader{folder: w.run.Folder}
+	kept := &positions{folder: to, name: ofRetry(positionsFile, partName(1)[:len("part-0001")]+ending)}
+	from := positionsReader{folder: w.run.Folder}
 	defer func() { err = errors.Join(err, from.close()) }()
 	number, large := int64(0), int64(0)
 	out, err := newPartWriter(to, w.job.MaxSize.Bytes(), len(header)-1, func(int) { large++ }, func(one *nudgewire.Part, _ int) error {
 		at, _ := from.of(p.File, number) // where that is not known any more, the row goes all the same
-		if at == (nudgewire.Place{}) {
+		if at == (nudgewire.Position{}) {
 			return nil
 		}
 		return kept.add(one.File, one.Rows, at)
@@ -98,8 +98,8 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int) (_ []n
 	r.Tally.Parts += len(out.parts)
 	r.Tally.Bytes -= p.Bytes
 	if r.Tally.Kept -= large; large > 0 {
-		r.Tally.Exclusions = addLate(append([]nudgewire.Exclusion(nil), r.Tally.Exclusions...),
-			nudgewire.Exclusion{Kind: KindSize, Reason: fmt.Sprintf("the row alone is larger than a part of %s may be (max_size)", w.job.MaxSize), Count: large})
+		r.Tally.Excluded = addLate(append([]nudgewire.Excluded(nil), r.Tally.Excluded...),
+			nudgewire.Excluded{Kind: KindSize, Reason: fmt.Sprintf("the row alone is larger than a part of %s may be (max_size)", w.job.MaxSize), Count: large})
 	}
 	for i := range out.parts {
 		one := &out.parts[i]

@@ -54,7 +54,7 @@ func (s *Scheduler) repeated(ctx context.Context, j *Compiled, r nudgewire.Run) 
 	last, ok, err = s.Store.LastSent(ctx, j.Name)
 	same := last.Tally.SHA256 == r.Tally.SHA256 && last.TemplateID == r.TemplateID && last.Template == r.Template && last.Language == r.Language
 	// Whoever that run reached is excluded already: what is left is who it did not reach.
-	passed := last.FilesRemovedAt.IsZero() && s.Now().Sub(last.StartedAt) < j.Skip.MessagedWithin.D()
+	passed := last.FilesRemovedAt.IsZero() && s.Now().Sub(last.StartedAt) < j.Exclude.MessagedWithin.D()
 	return last, ok && same && !passed, err
 }
 

@@ -36,7 +36,7 @@ func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgew
 			return r, *p, &wordError{fmt.Sprintf("run %d is cancelled: it uploads nothing more", r.ID), fmt.Sprintf("send the part as a run of its own: jobs retry %d --only in_doubt", r.ID)}
 		}
 	default:
-		return r, *p, &wordError{fmt.Sprintf("run %d is %s and has its parts in hand", r.ID, r.State), "wait until it has ended, or pause it first"}
+		return r, *p, &wordError{fmt.Sprintf("run %d is %s and has its parts in hand", r.ID, r.State.Words()), "wait until it has ended, or pause it first"}
 	}
 	for _, other := range family {
 		if other.RunID > r.ID && fileOf(other.File) == fileOf(p.File) {

@@ -227,7 +227,7 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 	now := w.Now().UTC()
 	r := w.run
 	r.Tally, r.State, r.Reason = t, nudgewire.RunUploading, ""
-	why := w.job.Guard.holds(t, last)
+	why := w.job.Guard.stops(t, last)
 	before, again, err := w.repeated(ctx, w.job, r)
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 		why = append(why, repeatWords(t.Kept, before))
 	}
 	if len(why) > 0 && r.Approved == "" {
-		r.State, r.Reason = nudgewire.RunHeld, strings.Join(why, "; ")
+		r.State, r.Reason = nudgewire.RunAwaiting, strings.Join(why, "; ")
 		r.Owner, r.LeaseEnd = "", time.Time{}
 	}
 	for i := range parts {
@@ -255,25 +255,25 @@ func nothingToSend(job string, t nudgewire.Tally) (nudgewire.RunState, string) {
 	if t.Rows == 0 {
 		return nudgewire.RunDone, "the list has column names and no rows, so there is nobody to send to; if that is wrong, mend what writes the list" + again
 	}
-	var skipped, repeated, unusable int64
-	for _, x := range t.Exclusions {
+	var excluded, repeated, unusable int64
+	for _, x := range t.Excluded {
 		switch x.Kind {
-		case KindSkipped:
-			skipped += x.Count
+		case KindContact:
+			excluded += x.Count
 		case KindDuplicate:
 			repeated += x.Count
 		default:
 			unusable += x.Count
 		}
 	}
-	// A row that is skipped is a good row, and so is the one that a duplicate repeats.
-	if skipped > 0 {
-		words := "the only row was skipped"
+	// A row whose contact is excluded is a good row, and so is the one that a duplicate repeats.
+	if excluded > 0 {
+		words := "the only row was excluded"
 		switch {
-		case skipped < t.Rows:
-			words = fmt.Sprintf("%s of %s rows %s skipped", units.Number(skipped), units.Number(t.Rows), verb(skipped, "was", "were"))
+		case excluded < t.Rows:
+			words = fmt.Sprintf("%s of %s rows %s excluded", units.Number(excluded), units.Number(t.Rows), verb(excluded, "was", "were"))
 		case t.Rows > 1:
-			words = fmt.Sprintf("all %s rows were skipped", units.Number(t.Rows))
+			words = fmt.Sprintf("all %s rows were excluded", units.Number(t.Rows))
 		}
 		if repeated > 0 {
 			words += fmt.Sprintf(", %s %s an earlier one", units.Number(repeated), verb(repeated, "repeats", "repeat"))
@@ -283,7 +283,7 @@ func nothingToSend(job string, t nudgewire.Tally) (nudgewire.RunState, string) {
 		}
 		return nudgewire.RunDone, "nobody is left to send to: " + words
 	}
-	top := t.Exclusions[0]
+	top := t.Excluded[0]
 	in := fmt.Sprintf("row %d", top.First)
 	if top.File != "" {
 		in += " of " + top.File

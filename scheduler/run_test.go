@@ -224,7 +224,7 @@ func TestAGuardHoldsUntilApproved(t *testing.T) {
 	d.advance(time.Minute)
 	fireDue(t, d)
 	r := d.the(t)
-	if r.State != nudgewire.RunHeld || r.Reason != "500 rows are 500% of the last run's 100, and guard.max_change is 300%" || len(d.service.uploads()) != 1 {
+	if r.State != nudgewire.RunAwaiting || r.Reason != "500 rows are 500% of the last run's 100, and guard.max_change is 300%" || len(d.service.uploads()) != 1 {
 		t.Fatalf("%s %q", r.State, r.Reason)
 	}
 	if err := d.Approve(t.Context(), r.ID, "Ann"); err != nil {
@@ -257,7 +257,7 @@ func TestWhatGuardsSay(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, tt.guard.holds(tt.tally, tt.last)); diff != "" {
+			if diff := cmp.Diff(tt.want, tt.guard.stops(tt.tally, tt.last)); diff != "" {
 				t.Errorf("holds (-want +got):\n%s", diff)
 			}
 		})
@@ -271,9 +271,9 @@ func TestOverlap(t *testing.T) {
 		second  nudgewire.RunState
 		reason  string
 	}{
-		"skip leaves a row with its reason":   {OverlapSkip, nudgewire.RunHeld, nudgewire.RunSkipped, "run 1 of 2026-05-04 10:00 is still held (overlap: skip)"},
-		"queue waits":                         {OverlapQueue, nudgewire.RunHeld, nudgewire.RunPlanned, "queued behind run 1"},
-		"cancel_previous takes the old place": {OverlapCancel, nudgewire.RunCancelled, nudgewire.RunHeld, "10 rows are more than guard.approve_over, 1"},
+		"skip leaves a row with its reason":   {OverlapSkip, nudgewire.RunAwaiting, nudgewire.RunSkipped, "run 1 of 2026-05-04 10:00 is still awaiting approval (overlap: skip)"},
+		"queue waits":                         {OverlapQueue, nudgewire.RunAwaiting, nudgewire.RunPlanned, "queued behind run 1"},
+		"cancel_previous takes the old place": {OverlapCancel, nudgewire.RunCancelled, nudgewire.RunAwaiting, "10 rows are more than guard.approve_over, 1"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestOverlap(t *testing.T) {
 					t.Fatal(err)
 				}
 				d.settle(t)
-				if d.runs[1].State != nudgewire.RunHeld {
+				if d.runs[1].State != nudgewire.RunAwaiting {
 					t.Errorf("the queued run is %s", d.runs[1].State)
 				}
 			}
@@ -304,7 +304,7 @@ func TestOverlap(t *testing.T) {
 
 func TestARunByHandBesideAnOpenOneSaysWhatToDo(t *testing.T) {
 	tests := map[nudgewire.RunState]string{
-		nudgewire.RunHeld:      "let it send: nudgewire jobs approve 1; or end it: nudgewire jobs cancel 1",
+		nudgewire.RunAwaiting:  "let it send: nudgewire jobs approve 1; or end it: nudgewire jobs cancel 1",
 		nudgewire.RunPaused:    "let it go on: nudgewire jobs resume 1; or end it: nudgewire jobs cancel 1",
 		nudgewire.RunUploading: "wait for it; or end it: nudgewire jobs cancel 1",
 	}
@@ -318,7 +318,7 @@ func TestARunByHandBesideAnOpenOneSaysWhatToDo(t *testing.T) {
 			if err == nil {
 				t.Fatal("started beside it")
 			}
-			if msg, hint := words(err); msg != "run 1 of 2026-05-04 10:00 is still "+string(state) || hint != want {
+			if msg, hint := words(err); msg != "run 1 of 2026-05-04 10:00 is still "+state.Words() || hint != want {
 				t.Errorf("%s\n%s", msg, hint)
 			}
 		})
@@ -575,18 +575,18 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(d.dir, "runs")); !os.IsNotExist(err) || len(d.runs) != 0 {
 		t.Errorf("the dry run left something behind: %v, %d runs", err, len(d.runs))
 	}
-	want := []nudgewire.Exclusion{
+	want := []nudgewire.Excluded{
 		{Kind: KindDuplicate, Reason: "an earlier row has the same phone", Count: 1, First: 1002},
 		{Kind: KindPhone, Reason: "the phone is too short for GB", Count: 1, First: 1003},
 		{Kind: KindVariable, Reason: "var_1 is empty: {{ name }}; give it a default", Count: 1, First: 1004},
 	}
-	if diff := cmp.Diff(want, f.Tally.Exclusions); diff != "" {
-		t.Errorf("exclusions (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, f.Tally.Excluded); diff != "" {
+		t.Errorf("excludedReasons (-want +got):\n%s", diff)
 	}
 	if f.Tally.Rows != 1003 || f.Tally.Kept != 1000 || f.Tally.Points != 500 || len(f.Previews) != 10 || f.Previews[0].Variables[0] != "Name 0" {
 		t.Errorf("forecast %+v", f)
 	}
-	if diff := cmp.Diff([]string{"1,000 rows are more than guard.max_rows, 10"}, f.Held); diff != "" {
+	if diff := cmp.Diff([]string{"1,000 rows are more than guard.max_rows, 10"}, f.Awaiting); diff != "" {
 		t.Error(diff)
 	}
 	if f.Takes < time.Duration(f.Tally.Parts)*time.Second/2 {
@@ -597,7 +597,7 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 	if diff := cmp.Diff(f.Tally, r.Tally); diff != "" {
 		t.Errorf("run against forecast:\n%s", diff)
 	}
-	rejects, err := os.ReadFile(filepath.Join(r.Folder, rejectsFile))
+	rejects, err := os.ReadFile(filepath.Join(r.Folder, excludedFile))
 	if err != nil {
 		t.Fatal(err)
 	}

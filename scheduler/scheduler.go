@@ -23,14 +23,14 @@ const (
 
 // Options say what a Scheduler works with.
 type Options struct {
-	Store    Store
-	Uploader Uploader // nil where no job delivers by CSV
-	Owing    Owing    // nil where no job delivers message by message
-	Excluder Excluder // nil excludes nobody
-	Folder   string   // where runs keep their files
-	Shelf    Shelf    // nil keeps the files of all runs
-	Owner    string   // signs the claims; it must differ between processes, and between two runs of one
-	Log      *zap.Logger
+	Store     Store
+	Uploader  Uploader  // nil where no job delivers by CSV
+	Owing     Owing     // nil where no job delivers message by message
+	Excluder  Excluder  // nil excludes nobody
+	Folder    string    // where runs keep their files
+	Retention Retention // nil keeps the files of all runs
+	Owner     string    // signs the claims; it must differ between processes, and between two runs of one
+	Log       *zap.Logger
 
 	// Keep is how long the files of a run are kept after its end; nil is for good.
 	Keep func() time.Duration
@@ -44,12 +44,12 @@ type Options struct {
 	// Halted reports whether a person stopped the job, or everything: then no further part is
 	// claimed and no further row handed over. It is asked once a second; nil is never.
 	Halted func(job string) bool
-	// Progress is told how far runs have come, about five times a second. It must not block.
+	// Progress gets how far runs have come, about five times a second. It must not block.
 	Progress func(Progress)
 
 	Runs  int           // most lists that are read at a time
 	Lease time.Duration // how long a claim of a run holds without being renewed
-	Grace time.Duration // how long an upload may go on once Run is told to stop
+	Grace time.Duration // how long an upload may go on once Run is to stop
 
 	// Now, Sleep and Jitter are the clock; nil is the real one.
 	Now    func() time.Time
@@ -223,8 +223,8 @@ func (s *Scheduler) fire(ctx context.Context, j *Compiled, f Firing, due Due, no
 		return err
 	}
 	state, reason := nudgewire.RunPlanned, due.Reason
-	if f.Told != "" {
-		reason = joinWords(fmt.Sprintf("%s does not exist on this day: the clock skips it", f.Told[len("2006-01-02 "):]), reason)
+	if f.Named != "" {
+		reason = joinWords(fmt.Sprintf("%s does not exist on this day: the clock skips it", f.Named[len("2006-01-02 "):]), reason)
 	}
 	if len(open) > 0 {
 		before := open[len(open)-1]
@@ -242,7 +242,7 @@ func (s *Scheduler) fire(ctx context.Context, j *Compiled, f Firing, due Due, no
 			}
 		default:
 			state = nudgewire.RunSkipped
-			reason = joinWords(reason, fmt.Sprintf("run %d of %s is still %s (overlap: skip)", before.ID, before.Slot, before.State))
+			reason = joinWords(reason, fmt.Sprintf("run %d of %s is still %s (overlap: skip)", before.ID, before.Slot, before.State.Words()))
 		}
 	}
 	return s.record(ctx, j, f, due.Cause, state, reason, now)
@@ -365,7 +365,7 @@ func (s *Scheduler) lastTally(ctx context.Context, job string) (*nudgewire.Tally
 
 // A HandOrder is what a person says when a job is run by hand.
 type HandOrder struct {
-	Approved string          // who lets it pass what would hold it; "" for nobody
+	Approved string          // who approves what would stop it; "" for nobody
 	Repeats  nudgewire.RunID // the run whose list and template it may send once more; 0 for none
 }
 
@@ -379,13 +379,13 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 		last := open[len(open)-1]
 		cure := "wait for it"
 		switch last.State {
-		case nudgewire.RunHeld:
+		case nudgewire.RunAwaiting:
 			cure = fmt.Sprintf("let it send: nudgewire jobs approve %d", last.ID)
 		case nudgewire.RunPaused:
 			cure = fmt.Sprintf("let it go on: nudgewire jobs resume %d", last.ID)
 		}
 		return 0, &wordError{
-			fmt.Sprintf("run %d of %s is still %s", last.ID, last.Slot, last.State), fmt.Sprintf("%s; or end it: nudgewire jobs cancel %d", cure, last.ID),
+			fmt.Sprintf("run %d of %s is still %s", last.ID, last.Slot, last.State.Words()), fmt.Sprintf("%s; or end it: nudgewire jobs cancel %d", cure, last.ID),
 		}
 	}
 	slot := now.In(job.zone).Format(time.DateTime) + " by hand"
@@ -414,11 +414,11 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 	}
 }
 
-// Approve lets a held run go.
+// Approve lets a run go that awaits approval.
 func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, who string) error {
 	return s.person(ctx, id, "approve", func(r *nudgewire.Run) {
 		r.State, r.Reason, r.Approved = nudgewire.RunUploading, "", who
-	}, nudgewire.RunHeld)
+	}, nudgewire.RunAwaiting)
 }
 
 // Pause stops a run for now: no further part is uploaded, and of its messages only those leave
@@ -434,7 +434,7 @@ func (s *Scheduler) Pause(ctx context.Context, id nudgewire.RunID, who string) e
 			r.Before = nudgewire.RunPlanned // what was read by half is read again
 		}
 		r.State, r.Reason, r.Stopped, r.StoppedBy = nudgewire.RunPaused, "paused by "+who, nudgewire.StopPerson, who
-	}, nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunHeld, nudgewire.RunUploading)
+	}, nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunAwaiting, nudgewire.RunUploading)
 }
 
 // pauseSent pauses a run that has ended while messages of it wait; false where there is nothing to
@@ -519,8 +519,8 @@ func notNow(r nudgewire.Run, what string) error {
 	switch {
 	case r.State == nudgewire.RunPaused && what != "resume":
 		hint = fmt.Sprintf("it goes on with: nudgewire jobs resume %d", r.ID)
-	case r.State == nudgewire.RunHeld && what != "approve":
+	case r.State == nudgewire.RunAwaiting && what != "approve":
 		hint = fmt.Sprintf("it goes on with: nudgewire jobs approve %d", r.ID)
 	}
-	return &wordError{fmt.Sprintf("run %d is %s: there is nothing to %s", r.ID, r.State, what), hint}
+	return &wordError{fmt.Sprintf("run %d is %s: there is nothing to %s", r.ID, r.State.Words(), what), hint}
 }

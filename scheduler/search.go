@@ -11,14 +11,14 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// SearchRejects looks a phone up in a list of rows that were left out, and calls each for those
+// SearchExcluded looks a phone up in a list of excluded rows, and calls each for those
 // that it finds: by digits, the phone as it would have been sent to, or, where that is "", by text, which is
 // how it stands in the source. It reads no more than most bytes; read is how many it did, and
 // whole is false when that was not all.
 //
 // A list may hold millions of rows, and mostly a phone is on none: so the bytes are searched
 // before they are taken apart.
-func SearchRejects(path, digits, text string, most int64, each func(Reject) error) (read int64, whole bool, err error) {
+func SearchExcluded(path, digits, text string, most int64, each func(ExcludedRow) error) (read int64, whole bool, err error) {
 	text = SafeCell(text) // as it stands in the file
 	needle := digits
 	if needle == "" {
@@ -41,7 +41,7 @@ func SearchRejects(path, digits, text string, most int64, each func(Reject) erro
 	}
 	enough := errors.New("enough")
 	left := most
-	err = ReadRejects(path, func(x Reject) error {
+	err = ReadExcluded(path, func(x ExcludedRow) error {
 		if left -= int64(len(x.Reason) + len(x.Phone) + len(x.Digits) + len(x.File)); left < 0 {
 			return enough
 		}

@@ -14,23 +14,23 @@ import (
 
 func TestAPhoneIsFoundAmongTheRowsLeftOut(t *testing.T) {
 	dir := t.TempDir()
-	r := &rejects{folder: &diskFolder{dir}}
-	at := func(row int64) nudgewire.Place { return nudgewire.Place{Row: row, File: "list.csv"} }
-	twice := Reject{at(7), "an earlier row has the same phone", "07700 900101", "447700900101"}
-	short := Reject{at(9), `the phone "12" is too short`, `12`, ""}
-	odd := Reject{at(10), "the phone has letters", `call "me", Ben`, ""}
-	last := Reject{at(1_000_000), "the contact is blocked", "+44 7700 900199", "447700900199"}
-	for _, x := range []Reject{twice, short, odd} {
+	r := &excludedList{folder: &diskFolder{dir}}
+	at := func(row int64) nudgewire.Position { return nudgewire.Position{Row: row, File: "list.csv"} }
+	twice := ExcludedRow{at(7), "an earlier row has the same phone", "07700 900101", "447700900101"}
+	short := ExcludedRow{at(9), `the phone "12" is too short`, `12`, ""}
+	odd := ExcludedRow{at(10), "the phone has letters", `call "me", Ben`, ""}
+	last := ExcludedRow{at(1_000_000), "the contact is blocked", "+44 7700 900199", "447700900199"}
+	for _, x := range []ExcludedRow{twice, short, odd} {
 		r.add(x)
 	}
 	for i := range 60_000 { // so that the file is searched in several blocks
-		r.add(Reject{at(int64(i) + 20), "the contact is blocked", fmt.Sprintf("+4479%08d", i), fmt.Sprintf("4479%08d", i)})
+		r.add(ExcludedRow{at(int64(i) + 20), "the contact is blocked", fmt.Sprintf("+4479%08d", i), fmt.Sprintf("4479%08d", i)})
 	}
 	r.add(last)
 	if err := r.close(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, rejectsFile)
+	path := filepath.Join(dir, excludedFile)
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -38,24 +38,24 @@ func TestAPhoneIsFoundAmongTheRowsLeftOut(t *testing.T) {
 	tests := map[string]struct {
 		digits, text string
 		most         int64
-		want         []Reject
+		want         []ExcludedRow
 		whole        bool
 	}{
-		"by its digits":                {"447700900101", "", 1 << 30, []Reject{twice}, true},
-		"the last of them":             {"447700900199", "", 1 << 30, []Reject{last}, true},
+		"by its digits":                {"447700900101", "", 1 << 30, []ExcludedRow{twice}, true},
+		"the last of them":             {"447700900199", "", 1 << 30, []ExcludedRow{last}, true},
 		"nobody":                       {"447700900000", "", 1 << 30, nil, true},
 		"part of one":                  {"44770090010", "", 1 << 30, nil, true},
-		"no phone":                     {"", "12", 1 << 30, []Reject{short}, true},
-		"no phone at all":              {"", `call "me", Ben`, 1 << 30, []Reject{odd}, true},
+		"no phone":                     {"", "12", 1 << 30, []ExcludedRow{short}, true},
+		"no phone at all":              {"", `call "me", Ben`, 1 << 30, []ExcludedRow{odd}, true},
 		"nothing asked":                {"", "", 1 << 30, nil, true},
-		"within what is searched":      {"447700900101", "", 1000, []Reject{twice}, false},
+		"within what is searched":      {"447700900101", "", 1000, []ExcludedRow{twice}, false},
 		"behind what is searched":      {"447700900199", "", info.Size() - 20, nil, false},
-		"just within what is searched": {"447700900199", "", info.Size(), []Reject{last}, true},
+		"just within what is searched": {"447700900199", "", info.Size(), []ExcludedRow{last}, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			var got []Reject
-			read, whole, err := SearchRejects(path, tt.digits, tt.text, tt.most, func(x Reject) error { got = append(got, x); return nil })
+			var got []ExcludedRow
+			read, whole, err := SearchExcluded(path, tt.digits, tt.text, tt.most, func(x ExcludedRow) error { got = append(got, x); return nil })
 			if err != nil || whole != tt.whole || read != min(tt.most, info.Size()) {
 				t.Errorf("read %d of %d, whole: %v, %v", read, info.Size(), whole, err)
 			}
@@ -64,7 +64,7 @@ func TestAPhoneIsFoundAmongTheRowsLeftOut(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := SearchRejects(filepath.Join(dir, "gone", rejectsFile), "1", "", 10, nil); err == nil || err.Error() != "rejects.csv is gone from "+filepath.Join(dir, "gone") {
+	if _, _, err := SearchExcluded(filepath.Join(dir, "gone", excludedFile), "1", "", 10, nil); err == nil || err.Error() != "excluded.csv is gone from "+filepath.Join(dir, "gone") {
 		t.Errorf("a list that is gone: %v", err)
 	}
 }

@@ -48,15 +48,15 @@ type Ask func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error)
 // its retry a contact may have been blocked, or messaged by another campaign. With write it makes new files
 // in place of those that lose rows; without, it only counts. A file that cannot be read stays in:
 // its upload will say what is wrong with it.
-func (t *Retry) Sift(ctx context.Context, ask Ask, write bool) (err error) {
-	s := newSifting(t.Run.Folder, ask)
-	defer func() { err = errors.Join(err, s.places.close()) }()
+func (t *Retry) Recheck(ctx context.Context, ask Ask, write bool) (err error) {
+	s := newRechecking(t.Run.Folder, ask)
+	defer func() { err = errors.Join(err, s.positions.close()) }()
 	if write {
-		if err := s.write(ofSlot(rejectsFile, t.Run.Slot), ofSlot(placesFile, t.Run.Slot)); err != nil {
+		if err := s.write(ofSlot(excludedFile, t.Run.Slot), ofSlot(positionsFile, t.Run.Slot)); err != nil {
 			return err
 		}
 		defer func() {
-			if err != nil || s.left.count() == 0 {
+			if err != nil || s.reasons.count() == 0 {
 				err = errors.Join(err, s.discard())
 			}
 		}()
@@ -78,12 +78,12 @@ func (t *Retry) Sift(ctx context.Context, ask Ask, write bool) (err error) {
 		t.Run.Tally.Kept += p.Rows
 		t.Run.Tally.Bytes += p.Bytes
 	}
-	t.Run.Tally.Parts, t.Run.Tally.Exclusions = len(t.Parts), s.files.short(s.left.list())
+	t.Run.Tally.Parts, t.Run.Tally.Excluded = len(t.Parts), s.files.short(s.reasons.list())
 	if len(t.Parts) == 0 {
-		top := t.Run.Tally.Exclusions[0]
-		return nothingLeft(t.Run.RetryOf, fmt.Sprintf("nobody on its files is left to send to: of %s %s because %s", units.Count(s.left.count(), "row"), units.Number(top.Count), top.Reason))
+		top := t.Run.Tally.Excluded[0]
+		return nothingLeft(t.Run.RetryOf, fmt.Sprintf("nobody on its files is left to send to: of %s %s because %s", units.Count(s.reasons.count(), "row"), units.Number(top.Count), top.Reason))
 	}
-	if !write || s.left.count() == 0 {
+	if !write || s.reasons.count() == 0 {
 		return nil
 	}
 	return s.settle()
@@ -98,46 +98,46 @@ func removeFiles(folder string, names ...string) error {
 	return nil
 }
 
-// A sifting goes through parts on disk and excludes who must not be sent to by now.
-type sifting struct {
-	folder  string
-	ask     Ask
-	left    exclusions
-	lost    func(phone string) // is told of each who is excluded; nil for nobody
-	places  placesReader
-	files   fileNames
-	rejects *rejects // nil to count only
-	kept    *places
+// A rechecking goes through parts on disk and excludes who must not be sent to by now.
+type rechecking struct {
+	folder    string
+	ask       Ask
+	reasons   excludedReasons
+	lost      func(phone string) // is called for each who is excluded; nil for nobody
+	positions positionsReader
+	files     fileNames
+	excluded  *excludedList // nil to count only
+	kept      *positions
 }
 
-func newSifting(folder string, ask Ask) *sifting {
-	return &sifting{folder: folder, ask: ask, places: placesReader{folder: folder}}
+func newRechecking(folder string, ask Ask) *rechecking {
+	return &rechecking{folder: folder, ask: ask, positions: positionsReader{folder: folder}}
 }
 
 // write has it make files, not only count: lists of those names, of the rows that are excluded and of
-// where the others stand. What was left of them by a sifting that was cut off is removed.
-func (s *sifting) write(rejectsName, keptName string) error {
+// where the others stand. What was left of them by a rechecking that was cut off is removed.
+func (s *rechecking) write(excludedName, keptName string) error {
 	to := &diskFolder{s.folder}
-	s.rejects, s.kept = &rejects{folder: to, name: rejectsName}, &places{folder: to, name: keptName}
-	return removeFiles(s.folder, rejectsName, keptName)
+	s.excluded, s.kept = &excludedList{folder: to, name: excludedName}, &positions{folder: to, name: keptName}
+	return removeFiles(s.folder, excludedName, keptName)
 }
 
 // discard removes the lists.
-func (s *sifting) discard() error {
-	return errors.Join(s.rejects.close(), s.kept.abandon(), removeFiles(s.folder, s.rejects.name, s.kept.name))
+func (s *rechecking) discard() error {
+	return errors.Join(s.excluded.close(), s.kept.abandon(), removeFiles(s.folder, s.excluded.name, s.kept.name))
 }
 
 // settle makes the lists durable, and the names of all files.
-func (s *sifting) settle() error {
-	if err := errors.Join(s.rejects.close(), s.kept.close()); err != nil {
+func (s *rechecking) settle() error {
+	if err := errors.Join(s.excluded.close(), s.kept.close()); err != nil {
 		return err
 	}
 	return (&diskFolder{s.folder}).settle()
 }
 
 // remove takes the file of a part away that nobody is left on.
-func (s *sifting) remove(p nudgewire.Part) error {
-	if s.rejects == nil {
+func (s *rechecking) remove(p nudgewire.Part) error {
+	if s.excluded == nil {
 		return nil
 	}
 	return removeFiles(s.folder, p.File)
@@ -145,7 +145,7 @@ func (s *sifting) remove(p nudgewire.Part) error {
 
 // part gives the part as it is now: with fewer rows and another file, of that name, where somebody on
 // it is excluded by now.
-func (s *sifting) part(ctx context.Context, p nudgewire.Part, name string) (_ nudgewire.Part, err error) {
+func (s *rechecking) part(ctx context.Context, p nudgewire.Part, name string) (_ nudgewire.Part, err error) {
 	path := filepath.Join(s.folder, p.File)
 	if intact(path, p) != "" {
 		return p, nil
@@ -156,8 +156,8 @@ func (s *sifting) part(ctx context.Context, p nudgewire.Part, name string) (_ nu
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	needed := false
-	to := &sifted{name: name, sum: sha256.New(), out: io.Discard}
-	if s.rejects != nil {
+	to := &recheckedFile{name: name, sum: sha256.New(), out: io.Discard}
+	if s.excluded != nil {
 		if err := to.create(s.folder); err != nil {
 			return p, err
 		}
@@ -177,14 +177,14 @@ func (s *sifting) part(ctx context.Context, p nudgewire.Part, name string) (_ nu
 		return p, nil
 	}
 	p.Rows, p.Bytes = to.rows, to.bytes
-	if s.rejects != nil {
+	if s.excluded != nil {
 		p.File, p.SHA256 = to.name, hex.EncodeToString(to.sum.Sum(nil))
 	}
 	return p, nil
 }
 
 // rows passes on the rows of a part that still may go.
-func (s *sifting) rows(ctx context.Context, p nudgewire.Part, from *csv.Reader, to *sifted) error {
+func (s *rechecking) rows(ctx context.Context, p nudgewire.Part, from *csv.Reader, to *recheckedFile) error {
 	header, err := from.Read()
 	if err == nil {
 		err = to.write(header)
@@ -207,7 +207,7 @@ func (s *sifting) rows(ctx context.Context, p nudgewire.Part, from *csv.Reader, 
 		}
 		for i, row := range rows {
 			number++
-			at, _ := s.places.of(p.File, number) // where that is not known any more, the row goes or stays all the same
+			at, _ := s.positions.of(p.File, number) // where that is not known any more, the row goes or stays all the same
 			if err := s.row(p.First+number, at, row, answers[i], to); err != nil {
 				return err
 			}
@@ -220,31 +220,31 @@ func (s *sifting) rows(ctx context.Context, p nudgewire.Part, from *csv.Reader, 
 }
 
 // row passes one row on, or excludes it.
-func (s *sifting) row(nth int64, at nudgewire.Place, row []string, why Why, to *sifted) error {
+func (s *rechecking) row(nth int64, at nudgewire.Position, row []string, why Why, to *recheckedFile) error {
 	s.files.see(at.File)
 	if why.Reason != "" {
-		s.left.add(KindSkipped, "the contact "+why.Reason, spot{at, int(nth)})
+		s.reasons.add(KindContact, "the contact "+why.Reason, position{at, int(nth)})
 		if s.lost != nil {
 			s.lost(row[0])
 		}
-		if s.rejects == nil {
+		if s.excluded == nil {
 			return nil
 		}
-		s.rejects.add(Reject{Place: at, Reason: why.whole(), Phone: row[0], Digits: row[0]})
-		return s.rejects.failed()
+		s.excluded.add(ExcludedRow{Position: at, Reason: why.whole(), Phone: row[0], Digits: row[0]})
+		return s.excluded.failed()
 	}
 	if err := to.write(row); err != nil {
 		return err
 	}
 	to.rows++
-	if s.kept == nil || at == (nudgewire.Place{}) {
+	if s.kept == nil || at == (nudgewire.Position{}) {
 		return nil
 	}
 	return s.kept.add(to.name, to.rows, at)
 }
 
-// A sifted is the file that a part becomes. To count only, it goes nowhere.
-type sifted struct {
+// A recheckedFile is the file that a part becomes. To count only, it goes nowhere.
+type recheckedFile struct {
 	name  string
 	rows  int64
 	bytes int64
@@ -255,7 +255,7 @@ type sifted struct {
 	csv   *csv.Writer
 }
 
-func (t *sifted) create(folder string) error {
+func (t *recheckedFile) create(folder string) error {
 	if err := removeFiles(folder, t.name); err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (t *sifted) create(folder string) error {
 	return nil
 }
 
-func (t *sifted) write(row []string) error {
+func (t *recheckedFile) write(row []string) error {
 	if t.csv == nil {
 		t.buf = bufio.NewWriterSize(counting{t}, 1<<16)
 		t.csv = csv.NewWriter(t.buf)
@@ -276,7 +276,7 @@ func (t *sifted) write(row []string) error {
 }
 
 // counting passes bytes on and counts them.
-type counting struct{ t *sifted }
+type counting struct{ t *recheckedFile }
 
 func (c counting) Write(b []byte) (int, error) {
 	n, err := c.t.out.Write(b)
@@ -284,9 +284,9 @@ func (c counting) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func (t *sifted) flush() error {
+func (t *recheckedFile) flush() error {
 	t.csv.Flush()
 	return diskFull(errors.Join(t.csv.Error(), t.buf.Flush()))
 }
 
-func (t *sifted) close() error { return diskFull(errors.Join(t.file.Sync(), t.file.Close())) }
+func (t *recheckedFile) close() error { return diskFull(errors.Join(t.file.Sync(), t.file.Close())) }

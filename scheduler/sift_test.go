@@ -60,27 +60,27 @@ func TestARetryOfFilesIsSifted(t *testing.T) {
 		return r
 	}
 	counted := retry(1, parts, run)
-	if err := counted.Sift(t.Context(), sieve(gone...), false); err != nil {
+	if err := counted.Recheck(t.Context(), sieve(gone...), false); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*.retry*")); err != nil || len(left) != 0 {
 		t.Errorf("counting wrote %q, %v", left, err)
 	}
 	// What an earlier retry of this name left behind that was cut off, is written over.
-	for _, name := range []string{"part-0001.retry-1-of-run-12.csv", "rejects.retry-1-of-run-12.csv", "rows.retry-1-of-run-12.csv"} {
+	for _, name := range []string{"part-0001.retry-1-of-run-12.csv", "excluded.retry-1-of-run-12.csv", "rows.retry-1-of-run-12.csv"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	first := retry(1, parts, run)
-	if err := first.Sift(t.Context(), sieve(gone...), true); err != nil {
+	if err := first.Recheck(t.Context(), sieve(gone...), true); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(counted.Run.Tally, first.Run.Tally); diff != "" {
 		t.Errorf("counted and made:\n%s", diff)
 	}
-	want := []nudgewire.Exclusion{{Kind: KindSkipped, Reason: "the contact is blocked", Count: int64(len(gone)), First: 3}}
-	if diff := cmp.Diff(want, first.Run.Tally.Exclusions); diff != "" || first.Run.Tally.Kept != 60-int64(len(gone)) || first.Run.Tally.Rows != 60 || first.Run.Tally.Parts != len(parts)-1 {
+	want := []nudgewire.Excluded{{Kind: KindContact, Reason: "the contact is blocked", Count: int64(len(gone)), First: 3}}
+	if diff := cmp.Diff(want, first.Run.Tally.Excluded); diff != "" || first.Run.Tally.Kept != 60-int64(len(gone)) || first.Run.Tally.Rows != 60 || first.Run.Tally.Parts != len(parts)-1 {
 		t.Errorf("%+v\n%s", first.Run.Tally, diff)
 	}
 	next := int64(1)
@@ -101,7 +101,7 @@ func TestARetryOfFilesIsSifted(t *testing.T) {
 	// Where its rows stand in the list is known, and which it left out.
 	stored := first.Run
 	stored.ID = 15
-	find := PlaceFinder{Store: folderStore{fakeParts{15: first.Parts}, dir}}
+	find := PositionFinder{Store: folderStore{fakeParts{15: first.Parts}, dir}}
 	defer find.Close()
 	for i, phone := range kept {
 		at, err := find.Of(t.Context(), 15, int64(i+1))
@@ -110,7 +110,7 @@ func TestARetryOfFilesIsSifted(t *testing.T) {
 		}
 	}
 	var left []string
-	if err := ReadRejects(RejectsOf(&stored, nil)[0], func(x Reject) error {
+	if err := ReadExcluded(ExcludedFiles(&stored, nil)[0], func(x ExcludedRow) error {
 		left = append(left, fmt.Sprintf("%d %s", x.Row, x.Digits))
 		return nil
 	}); err != nil {
@@ -133,13 +133,13 @@ func TestARetryOfFilesIsSifted(t *testing.T) {
 	}
 	stored.State = nudgewire.RunPartial
 	second := retry(1, family, stored)
-	if err := second.Sift(t.Context(), sieve(kept[0]), true); err != nil {
+	if err := second.Recheck(t.Context(), sieve(kept[0]), true); err != nil {
 		t.Fatal(err)
 	}
 	if p := second.Parts[0]; p.File != "part-0001.retry-1-of-run-15.csv" || p.Rows != int64(len(kept)-1) {
 		t.Errorf("the retry's own retry: %+v", second.Parts)
 	}
-	again := PlaceFinder{Store: folderStore{fakeParts{16: second.Parts}, dir}}
+	again := PositionFinder{Store: folderStore{fakeParts{16: second.Parts}, dir}}
 	defer again.Close()
 	if at, err := again.Of(t.Context(), 16, 1); err != nil || at.Row != int64(slices.Index(whole, kept[1]))+2 {
 		t.Errorf("its first row stands in %+v, %v", at, err)
@@ -166,7 +166,7 @@ func TestAFileThatCannotBeSiftedStaysIn(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, parts[0].File)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Sift(t.Context(), sieve("447911100039"), true); err != nil {
+	if err := r.Recheck(t.Context(), sieve("447911100039"), true); err != nil {
 		t.Fatal(err)
 	}
 	if r.Run.Tally.Kept != 39 || len(r.Parts) != len(parts) || r.Parts[0].File != parts[0].File {
@@ -174,7 +174,7 @@ func TestAFileThatCannotBeSiftedStaysIn(t *testing.T) {
 	}
 	failed := fmt.Errorf("the store is gone")
 	ask := func(context.Context, []nudgewire.Phone) ([]Why, error) { return nil, failed }
-	if err := r.Sift(t.Context(), ask, true); err == nil || !strings.Contains(err.Error(), "the store is gone") {
+	if err := r.Recheck(t.Context(), ask, true); err == nil || !strings.Contains(err.Error(), "the store is gone") {
 		t.Errorf("nobody can be asked: %v", err)
 	}
 }
@@ -198,8 +198,8 @@ func TestAForecastSaysWhatItsTimeIsReckonedFrom(t *testing.T) {
 }
 
 func TestAGuardCountsOneRowAsOne(t *testing.T) {
-	got := Guard{MaxChange: 3}.holds(nudgewire.Tally{Kept: 1}, &nudgewire.Tally{Kept: 10})
-	got = append(got, Guard{ApproveOver: 1, MaxRows: 1}.holds(nudgewire.Tally{Kept: 2}, nil)...)
+	got := Guard{MaxChange: 3}.stops(nudgewire.Tally{Kept: 1}, &nudgewire.Tally{Kept: 10})
+	got = append(got, Guard{ApproveOver: 1, MaxRows: 1}.stops(nudgewire.Tally{Kept: 2}, nil)...)
 	want := []string{
 		"1 row is only 10% of the last run's 10, and guard.max_change is 300%",
 		"2 rows are more than guard.max_rows, 1", "2 rows are more than guard.approve_over, 1",

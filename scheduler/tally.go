@@ -9,50 +9,51 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// The kinds of Exclusion.
+// The kinds of nudgewire.Excluded.
 const (
 	KindPhone     = "phone"     // no number that can be sent to
 	KindVariable  = "variable"  // a variable is empty or too long
 	KindDuplicate = "duplicate" // an earlier row has the same phone
-	KindSkipped   = "skipped"   // blocked, or messaged lately
+	KindContact   = "contact"   // blocked, or messaged lately
+	KindMessage   = "message"   // for a retry: its message may not be sent again
 	KindRow       = "row"       // the row itself is broken
 	KindSize      = "size"      // the row alone is larger than a part
-	KindAgain     = "again"     // no exclusion: why a row of an ended run is sent again
+	KindRetry     = "retry"     // not excluded: why a row of an ended run is sent again
 )
 
-// mostReasons bounds how many reasons are told apart: a reason may quote a character.
-const mostReasons = 100
+// maxReasons bounds how many reasons are counted one by one: a reason may quote a character.
+const maxReasons = 100
 
-// exclusions counts the rows left out, by reason. It may be used by several goroutines.
-type exclusions struct {
+// excludedReasons counts the excluded rows by reason. It may be used by several goroutines.
+type excludedReasons struct {
 	mu   sync.Mutex
-	by   map[[2]string]*exclusion
+	by   map[[2]string]*excludedReason
 	rows int64
 }
 
-type exclusion struct {
-	nudgewire.Exclusion
-	first spot
+type excludedReason struct {
+	nudgewire.Excluded
+	first position
 }
 
-func (x *exclusions) add(kind, reason string, at spot) { x.addAs(kind, reason, reason, at) }
+func (x *excludedReasons) add(kind, reason string, at position) { x.addAs(kind, reason, reason, at) }
 
 // addAs counts rows whose reasons differ only in what they quote as one; the first row has the word.
-func (x *exclusions) addAs(kind, group, reason string, at spot) {
+func (x *excludedReasons) addAs(kind, group, reason string, at position) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.rows++
 	if x.by == nil {
-		x.by = map[[2]string]*exclusion{}
+		x.by = map[[2]string]*excludedReason{}
 	}
 	key := [2]string{kind, group}
 	one := x.by[key]
-	if one == nil && len(x.by) >= mostReasons {
+	if one == nil && len(x.by) >= maxReasons {
 		key[1], reason = "other reasons", "other reasons"
 		one = x.by[key]
 	}
 	if one == nil {
-		one = &exclusion{nudgewire.Exclusion{Kind: kind, Reason: reason, First: at.Row, File: at.File}, at}
+		one = &excludedReason{nudgewire.Excluded{Kind: kind, Reason: reason, First: at.Row, File: at.File}, at}
 		x.by[key] = one
 	}
 	one.Count++
@@ -64,21 +65,21 @@ func (x *exclusions) addAs(kind, group, reason string, at spot) {
 	}
 }
 
-// list is the exclusions, the most frequent first.
-func (x *exclusions) list() []nudgewire.Exclusion {
+// list is the reasons, the most frequent first.
+func (x *excludedReasons) list() []nudgewire.Excluded {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	sorted := slices.SortedFunc(maps.Values(x.by), func(a, b *exclusion) int {
+	sorted := slices.SortedFunc(maps.Values(x.by), func(a, b *excludedReason) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.first.nth, b.first.nth), cmp.Compare(a.First, b.First), cmp.Compare(a.Reason, b.Reason))
 	})
-	all := make([]nudgewire.Exclusion, len(sorted))
+	all := make([]nudgewire.Excluded, len(sorted))
 	for i, one := range sorted {
-		all[i] = one.Exclusion
+		all[i] = one.Excluded
 	}
 	return all
 }
 
-// fileNames tells whether rows came from several files: only then exclusions name theirs.
+// fileNames tells whether rows came from several files: only then reasons name theirs.
 type fileNames struct {
 	first   string
 	any     bool
@@ -93,7 +94,7 @@ func (f *fileNames) see(file string) {
 }
 
 // short takes the file away where it is always the same.
-func (f *fileNames) short(all []nudgewire.Exclusion) []nudgewire.Exclusion {
+func (f *fileNames) short(all []nudgewire.Excluded) []nudgewire.Excluded {
 	if !f.several {
 		for i := range all {
 			all[i].File = ""
@@ -102,7 +103,7 @@ func (f *fileNames) short(all []nudgewire.Exclusion) []nudgewire.Exclusion {
 	return all
 }
 
-func (x *exclusions) count() int64 {
+func (x *excludedReasons) count() int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.rows

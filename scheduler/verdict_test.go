@@ -16,8 +16,8 @@ func TestARunSaysWhetherItsMessagesAreFollowed(t *testing.T) {
 		parts   []nudgewire.Part
 		want    string
 	}{
-		"no answer names messages":     {nudgewire.DeliverCSV, []nudgewire.Part{part(5, 0), part(5, 0)}, "accepted by the service, whose own pages tell who was reached: its answer names no messages"},
-		"one of two does":              {nudgewire.DeliverCSV, []nudgewire.Part{part(5000, 5000), part(1500, 0)}, "accepted by the service, whose answer names 5,000 messages for 6,500 rows: of the others its own pages tell who was reached"},
+		"no answer names messages":     {nudgewire.DeliverCSV, []nudgewire.Part{part(5, 0), part(5, 0)}, "Upload accepted. The service returned no message ids; see its dashboard for delivery."},
+		"one of two does":              {nudgewire.DeliverCSV, []nudgewire.Part{part(5000, 5000), part(1500, 0)}, "Upload accepted. The service returned 5,000 message ids for 6,500 rows; see its dashboard for the others."},
 		"both do":                      {nudgewire.DeliverCSV, []nudgewire.Part{part(5, 5), part(5, 5)}, ""},
 		"each row is a dispatch":       {nudgewire.DeliverPerMessage, []nudgewire.Part{part(5, 0)}, ""},
 		"an answer names more than it": {nudgewire.DeliverCSV, []nudgewire.Part{part(5, 6)}, ""},

@@ -29,7 +29,7 @@ func TestPhonesThatNoPlanKnowsAreCounted(t *testing.T) {
 	if diff := cmp.Diff([]string{"2 rows: not valid in GB, sent as written (first in row 3)", "1 row: not valid in country code 1, sent as written (first in row 6)"}, got.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
-	if got.Kept != 5 || len(got.Exclusions) != 1 || got.Exclusions[0].Reason != "the phone is too short for GB" {
+	if got.Kept != 5 || len(got.Excluded) != 1 || got.Excluded[0].Reason != "the phone is too short for GB" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -37,11 +37,11 @@ func TestPhonesThatNoPlanKnowsAreCounted(t *testing.T) {
 func TestShortenedPhonesAreOneReasonWithTheFirstCell(t *testing.T) {
 	rows := listSource{header: []string{"phone", "name"}, rows: [][]string{{"3.36123E+10", "A"}, {"07911123456", "B"}, {"4.47911E+11", "C"}}}
 	got, err := tried(t, jobOf(t, rows, Job{}))
-	if err != nil || len(got.Exclusions) != 1 {
+	if err != nil || len(got.Excluded) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	want := nudgewire.Exclusion{Kind: KindPhone, Reason: "the phone was shortened by a spreadsheet (3.36123E+10 lost its last digits); format that column as text", Count: 2, First: 2}
-	if diff := cmp.Diff(want, got.Exclusions[0]); diff != "" {
+	want := nudgewire.Excluded{Kind: KindPhone, Reason: "the phone was shortened by a spreadsheet (3.36123E+10 lost its last digits); format that column as text", Count: 2, First: 2}
+	if diff := cmp.Diff(want, got.Excluded[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -81,7 +81,7 @@ func (a admin) status(r *http.Request) (any, error) {
 	}
 	v := StatusView{
 		Storage: a.Storage, Counts: c.Totals, Waiting: c.Waiting, Sending: c.Sending, InDoubt: c.InDoubt, Tracking: c.Tracking, Lookups: c.Lookups,
-		Held: c.Held, PartsInDoubt: c.PartsInDoubt,
+		Awaiting: c.Awaiting, PartsInDoubt: c.PartsInDoubt,
 	}
 	rejected, err := a.Store.Rejected(r.Context(), a.Now())
 	if err != nil {
@@ -340,7 +340,7 @@ func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
 	if err != nil || run == 0 {
 		return v, err
 	}
-	places := scheduler.PlaceFinder{Store: a.Store}
+	places := scheduler.PositionFinder{Store: a.Store}
 	at, _ := places.Of(ctx, run, number) // the message is told without it, too
 	v.Row, v.File = at.Row, at.File
 	return v, places.Close()
@@ -369,7 +369,7 @@ func (a admin) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	left, note, err := a.leftOut(r.Context(), string(phone), "")
+	left, note, err := a.excluded(r.Context(), string(phone), "")
 	if err != nil {
 		return nil, err
 	}
@@ -389,9 +389,9 @@ func (a admin) why(r *http.Request) (any, error) {
 	for i := range stories {
 		out = append(out, storyView(&stories[i]))
 	}
-	places := scheduler.PlaceFinder{Store: a.Store}
+	places := scheduler.PositionFinder{Store: a.Store}
 	for i := range rows {
-		var at nudgewire.Place
+		var at nudgewire.Position
 		if rows[i].ReadBy != 0 {
 			at, _ = places.Of(r.Context(), rows[i].ReadBy, rows[i].ReadNumber) // the story is told without it, too
 		}

@@ -7,13 +7,13 @@ import (
 )
 
 // A RetryView says what would be sent again of a run that has ended. In Tally, Rows are those
-// that were looked at, Kept those that would go, and Exclusions what keeps the others from it.
+// that were looked at, Kept those that would go, and Excluded what keeps the others from it.
 type RetryView struct {
-	Run     nudgewire.RunID       `json:"run"`
-	Job     string                `json:"job"`
-	Deliver nudgewire.Deliver     `json:"deliver"`
-	Tally   nudgewire.Tally       `json:"tally"`
-	Causes  []nudgewire.Exclusion `json:"causes,omitempty"` // what ended the messages that would go again
+	Run     nudgewire.RunID      `json:"run"`
+	Job     string               `json:"job"`
+	Deliver nudgewire.Deliver    `json:"deliver"`
+	Tally   nudgewire.Tally      `json:"tally"`
+	Causes  []nudgewire.Excluded `json:"causes,omitempty"` // what ended the messages that would go again
 }
 
 // A PartWord is a person's word on a part in doubt.

@@ -19,7 +19,7 @@ import (
 // A RowView is one row of a run and what became of it. The phone is whole: the list is its
 // reader's own.
 type RowView struct {
-	// Row is where the row stands in the source, as nudgewire.Place has it; absent where that is not known
+	// Row is where the row stands in the source, as nudgewire.Position has it; absent where that is not known
 	// any more. File is the file of the source. Number counts the rows that the run kept, from 1, in
 	// the order in which they are sent.
 	Row    int64  `json:"row,omitempty"`
@@ -27,7 +27,7 @@ type RowView struct {
 	Number int64  `json:"number,omitempty"`
 	Part   int    `json:"part,omitempty"`
 	Phone  string `json:"phone"`
-	// State is that of the row's dispatch; of its part where it has none; left_out otherwise.
+	// State is that of the row's dispatch; of its part where it has none; excluded otherwise.
 	State    string               `json:"state"`
 	Reason   string               `json:"reason,omitempty"`
 	Dispatch nudgewire.DispatchID `json:"dispatch,omitempty"`
@@ -41,14 +41,14 @@ type RowView struct {
 	DeliveredAt *time.Time           `json:"delivered_at,omitempty"`
 	ReadAt      *time.Time           `json:"read_at,omitempty"`
 	FailedAt    *time.Time           `json:"failed_at,omitempty"`
-	RetriedAs   nudgewire.DispatchID `json:"again_as,omitempty"` // the dispatch that took its place
-	RetryOf     nudgewire.DispatchID `json:"again_of,omitempty"` // the dispatch whose place it took
+	RetriedAs   nudgewire.DispatchID `json:"retried_as,omitempty"` // the dispatch that took its place
+	RetryOf     nudgewire.DispatchID `json:"retry_of,omitempty"` // the dispatch whose place it took
 }
 
-// StateLeftOut is the state of a row that the run never meant to send.
-const StateLeftOut = "left_out"
+// StateExcluded is the state of a row that the run excluded.
+const StateExcluded = "excluded"
 
-// A rowLine is one line of the answer: a row, what could not be told, or the end, without which
+// A rowLine is one line of the answer: a row, what could not be read, or the end, without which
 // the answer was cut short.
 type rowLine struct {
 	Row     *RowView `json:"row,omitempty"`
@@ -78,7 +78,7 @@ func (a admin) export(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	buf := bufio.NewWriterSize(w, 1<<16)
-	e := &exporting{admin: a, run: &run, parts: parts, places: scheduler.PlaceFinder{Store: a.Store}, out: json.NewEncoder(buf)}
+	e := &exporting{admin: a, run: &run, parts: parts, places: scheduler.PositionFinder{Store: a.Store}, out: json.NewEncoder(buf)}
 	err = errors.Join(e.all(r.Context()), e.places.Close())
 	switch {
 	case err == nil:
@@ -96,8 +96,8 @@ type exporting struct {
 	admin
 	run    *nudgewire.Run
 	parts  []nudgewire.Part
-	places scheduler.PlaceFinder
-	lost   bool // places cannot be read; that was told
+	places scheduler.PositionFinder
+	lost   bool // places cannot be read; that was reported
 	out    *json.Encoder
 	cut    error // of writing; it ends the answer
 }
@@ -122,7 +122,7 @@ func (e *exporting) putAt(ctx context.Context, run nudgewire.RunID, number int64
 	return e.put(row)
 }
 
-// problem notes what a file could not tell; the rest is told all the same.
+// problem notes a file that cannot be read; the rest is written all the same.
 func (e *exporting) problem(err error) error {
 	if err == nil || e.cut != nil {
 		return err
@@ -131,7 +131,7 @@ func (e *exporting) problem(err error) error {
 }
 
 func (e *exporting) all(ctx context.Context) error {
-	next := int64(1) // the first row that was not told
+	next := int64(1) // the first row that was not written
 	if e.run.Deliver == nudgewire.DeliverPerMessage {
 		err := e.Store.RunRows(ctx, e.run.ID, 0, func(r *nudgewire.RunRow) error {
 			if err := e.files(ctx, next, r.Number); err != nil {
@@ -147,9 +147,9 @@ func (e *exporting) all(ctx context.Context) error {
 	if err := e.files(ctx, next, math.MaxInt64); err != nil {
 		return err
 	}
-	for _, rejects := range scheduler.RejectsOf(e.run, e.parts) {
-		err := e.problem(scheduler.ReadRejects(rejects, func(x scheduler.Reject) error {
-			return e.put(&RowView{Row: x.Row, File: x.File, Phone: x.Phone, State: StateLeftOut, Reason: x.Reason})
+	for _, path := range scheduler.ExcludedFiles(e.run, e.parts) {
+		err := e.problem(scheduler.ReadExcluded(path, func(x scheduler.ExcludedRow) error {
+			return e.put(&RowView{Row: x.Row, File: x.File, Phone: x.Phone, State: StateExcluded, Reason: x.Reason})
 		}))
 		if err != nil {
 			return err
@@ -199,7 +199,7 @@ func (e *exporting) files(ctx context.Context, first, end int64) error {
 	for i := range e.parts {
 		p := &e.parts[i]
 		if p.First >= end || p.First+p.Rows <= first || p.Rows == 0 || p.State == nudgewire.PartRecut {
-			continue // a part that was cut anew is told by the smaller ones
+			continue // a part that was cut anew stands in the smaller ones
 		}
 		messages, err := e.Store.MessagesOfPart(ctx, e.run.ID, p.Number)
 		if err != nil {

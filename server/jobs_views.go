@@ -30,7 +30,7 @@ type RunView struct {
 	ID         nudgewire.RunID    `json:"id"`
 	Job        string             `json:"job"`
 	Slot       string             `json:"slot"`               // local time that it stands for
-	RetryOf    nudgewire.RunID    `json:"again_of,omitempty"` // the run whose parts or rows it sends again
+	RetryOf    nudgewire.RunID    `json:"retry_of,omitempty"` // the run whose parts or rows it sends again
 	DueAt      time.Time          `json:"due_at"`
 	Cause      nudgewire.RunCause `json:"cause"`
 	State      nudgewire.RunState `json:"state"`
@@ -46,7 +46,7 @@ type RunView struct {
 	Template   string             `json:"template,omitempty"`
 	Expires    string             `json:"expires,omitempty"` // how long a row may wait, where it is sent as a message
 	Tally      nudgewire.Tally    `json:"tally"`
-	Approved   string             `json:"approved,omitempty"`  // who let it pass what holds a run
+	Approved   string             `json:"approved,omitempty"`  // who approved it
 	Overruled  string             `json:"overruled,omitempty"` // who let it go on after its canary stopped it
 	Repeats    nudgewire.RunID    `json:"repeats,omitempty"`   // the run that a person said it may send once more
 	Folder     string             `json:"folder,omitempty"`
@@ -57,7 +57,7 @@ type RunView struct {
 
 	FilesRemovedAt *time.Time `json:"files_removed_at,omitempty"` // when Folder was cleared away
 
-	Rejects []string `json:"rejects,omitempty"` // the lists of rows that were left out, files: of its building, then of parts that lost rows since
+	ExcludedFiles []string `json:"excluded_files,omitempty"` // the lists of excluded rows: of its building, then of parts that lost rows since
 
 	Parts    []PartView        `json:"parts,omitempty"`
 	Messages map[string]int64  `json:"messages,omitempty"` // by status, where they are tracked; filled in lists of runs, too
@@ -74,7 +74,7 @@ type RunView struct {
 // Standing is the run's state for people: what of its messages still waits, and, where most of those that
 // ended failed, how many. It needs Messages.
 func (v *RunView) Standing() string {
-	words := string(v.State)
+	words := v.State.Words()
 	waiting := v.Messages[string(nudgewire.StateWaiting)] + v.Messages[string(nudgewire.StateSending)]
 	if v.State == nudgewire.RunDone && waiting > 0 {
 		words = "handed over, " + units.Number(waiting) + " waiting"
@@ -156,17 +156,17 @@ type ProgressView struct {
 
 // A ForecastView says what a run would do.
 type ForecastView struct {
-	Job     string          `json:"job"`
-	Source  string          `json:"source"`
-	Tally   nudgewire.Tally `json:"tally"`
-	Held    []string        `json:"held,omitempty"`    // why it would wait for a person
-	Repeats nudgewire.RunID `json:"repeats,omitempty"` // the run that sent the same list with the same template
-	Repeat  string          `json:"repeat,omitempty"`  // that, in words
-	Nothing string          `json:"nothing,omitempty"` // why nothing would be sent
-	Priced  bool            `json:"priced"`
-	Seconds float64         `json:"seconds"`         // of sending, at the configured rate
-	Basis   string          `json:"basis,omitempty"` // what Seconds is reckoned from
-	First   []PreviewView   `json:"first,omitempty"`
+	Job      string          `json:"job"`
+	Source   string          `json:"source"`
+	Tally    nudgewire.Tally `json:"tally"`
+	Awaiting []string        `json:"awaiting_approval,omitempty"` // why it would wait for a person
+	Repeats  nudgewire.RunID `json:"repeats,omitempty"`           // the run that sent the same list with the same template
+	Repeat   string          `json:"repeat,omitempty"`            // that, in words
+	Nothing  string          `json:"nothing,omitempty"`           // why nothing would be sent
+	Priced   bool            `json:"priced"`
+	Seconds  float64         `json:"seconds"`         // of sending, at the configured rate
+	Basis    string          `json:"basis,omitempty"` // what Seconds is reckoned from
+	First    []PreviewView   `json:"first,omitempty"`
 }
 
 // A PreviewView is one of the first rows as it would be sent.
@@ -178,7 +178,7 @@ type PreviewView struct {
 // A RunOrder is a person's word about a job or run.
 type RunOrder struct {
 	Who     string `json:"who,omitempty"`
-	Approve bool   `json:"approve,omitempty"`  // for run: nothing holds it before its first row leaves
+	Approve bool   `json:"approve,omitempty"`  // for run: it waits for no approval
 	InDoubt bool   `json:"in_doubt,omitempty"` // for retry: parts in doubt, too
 
 	Repeats nudgewire.RunID `json:"repeats,omitempty"` // for run: the run whose list and template it may send once more
@@ -225,7 +225,7 @@ func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 		FilesRemovedAt: optional(r.FilesRemovedAt),
 	}
 	if r.FilesRemovedAt.IsZero() {
-		v.Rejects = scheduler.RejectsOf(r, parts)
+		v.ExcludedFiles = scheduler.ExcludedFiles(r, parts)
 	}
 	for i := range parts {
 		v.Parts = append(v.Parts, partView(&parts[i]))

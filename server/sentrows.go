@@ -11,9 +11,9 @@ import (
 )
 
 // sentRows are the rows with a phone on the files that runs upload, but for those whose message told
-// of itself already. note says what could not be searched. It reads no more than leftOut does.
+// of itself already. note says what could not be searched. It reads no more than excluded does.
 func (a admin) sentRows(ctx context.Context, phone nudgewire.Phone, told []store.FollowedMessage) (out []StoryView, note string, err error) {
-	runs, err := a.Store.Runs(ctx, store.RunFilter{Limit: mostRunsSearched})
+	runs, err := a.Store.Runs(ctx, store.RunFilter{Limit: maxRunsSearched})
 	if err != nil {
 		return nil, "", err
 	}
@@ -26,9 +26,9 @@ func (a admin) sentRows(ctx context.Context, phone nudgewire.Phone, told []store
 		known[place{told[i].Run, told[i].Part}] = true
 	}
 	var removed, unread, unsearched []*nudgewire.Run
-	places := scheduler.PlaceFinder{Store: a.Store}
+	places := scheduler.PositionFinder{Store: a.Store}
 	defer func() { err = errors.Join(err, places.Close()) }()
-	left := int64(mostBytesSearched)
+	left := int64(maxBytesSearched)
 	for i := range runs {
 		r := &runs[i]
 		switch {
@@ -37,7 +37,7 @@ func (a admin) sentRows(ctx context.Context, phone nudgewire.Phone, told []store
 		case !r.FilesRemovedAt.IsZero():
 			removed = append(removed, r)
 			continue
-		case left <= 0 || len(out) >= mostLeftOut:
+		case left <= 0 || len(out) >= maxExcluded:
 			unsearched = append(unsearched, r)
 			continue
 		}
@@ -93,7 +93,7 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
-func sentRowView(r *nudgewire.Run, p *nudgewire.Part, number int64, at nudgewire.Place) StoryView {
+func sentRowView(r *nudgewire.Run, p *nudgewire.Part, number int64, at nudgewire.Position) StoryView {
 	return StoryView{
 		Row: &RunRowView{
 			Job: r.Job, Run: r.ID, Slot: r.Slot, Row: at.Row, File: at.File, Number: number, Part: p.Number, Source: r.Source, At: p.UpdatedAt.UTC(),

@@ -68,7 +68,7 @@ type MessageView struct {
 	Restarts  int                  `json:"restarts,omitempty"`
 	Run       nudgewire.RunID      `json:"run,omitempty"`  // for a row of a run, and a message that the answer to an upload named
 	Part      int                  `json:"part,omitempty"` // of that run, for such a message
-	Row       int64                `json:"row,omitempty"`  // for a row: as nudgewire.Place has it; in a single message only
+	Row       int64                `json:"row,omitempty"`  // for a row: as nudgewire.Position has it; in a single message only
 	File      string               `json:"file,omitempty"` // of the source, that the row stands in
 	Attempts  []AttemptView        `json:"attempts,omitempty"`
 	Resolved  []ResolvedView       `json:"resolved,omitempty"` // what people said while it was in doubt
@@ -101,7 +101,7 @@ type ResolvedView struct {
 }
 
 // A StoryView is one event of a phone, or one row of a run, with all that came of it. The last one
-// may be a note alone, on what cannot be told.
+// may be a note alone, on what is not known.
 type StoryView struct {
 	Event    EventView     `json:"event,omitzero"`
 	Row      *RunRowView   `json:"row,omitempty"` // instead of Event
@@ -114,15 +114,15 @@ type RunRowView struct {
 	Job       string               `json:"job"`
 	Run       nudgewire.RunID      `json:"run"`
 	Slot      string               `json:"slot"`             // local time that the run stands for
-	Row       int64                `json:"row,omitempty"`    // as nudgewire.Place has it; 0 where it is not known
+	Row       int64                `json:"row,omitempty"`    // as nudgewire.Position has it; 0 where it is not known
 	File      string               `json:"file,omitempty"`   // of the source, that the row stands in
 	Number    int64                `json:"number,omitempty"` // among those that the run kept
 	Part      int                  `json:"part,omitempty"`   // that was uploaded
 	Source    string               `json:"source"`
-	LeftOut   string               `json:"left_out,omitempty"` // why the run left the row out
-	At        time.Time            `json:"at"`                 // when it was queued, or read and left out
-	RetriedAs nudgewire.DispatchID `json:"again_as,omitempty"` // the dispatch that took its place
-	RetryOf   nudgewire.DispatchID `json:"again_of,omitempty"` // the dispatch whose place it took
+	Excluded  string               `json:"excluded,omitempty"` // why the run left the row out
+	At        time.Time            `json:"at"`                 // when it was queued, or read and excluded
+	RetriedAs nudgewire.DispatchID `json:"retried_as,omitempty"` // the dispatch that took its place
+	RetryOf   nudgewire.DispatchID `json:"retry_of,omitempty"` // the dispatch whose place it took
 
 	// Of a row that is uploaded with a part: how that stands, since At.
 	PartState  nudgewire.PartState `json:"part_state,omitempty"`
@@ -138,7 +138,7 @@ func (s *StoryView) at() time.Time {
 	return s.Event.ReceivedAt
 }
 
-func rowStoryView(r *store.RowStory, at nudgewire.Place) StoryView {
+func rowStoryView(r *store.RowStory, at nudgewire.Position) StoryView {
 	number := r.Number
 	if r.ReadBy == r.Run.ID {
 		number = r.ReadNumber
@@ -183,9 +183,9 @@ type StatusView struct {
 	Overdue  string           `json:"overdue,omitempty"` // age of the oldest dispatch past its time
 	Sending  int64            `json:"sending"`
 	InDoubt  int64            `json:"in_doubt"`
-	Tracking int64            `json:"tracking"` // messages still asked about
-	Lookups  int64            `json:"lookups"`  // events that wait for what their webhook left out
-	Held     int64            `json:"held"`     // runs that wait to be approved
+	Tracking int64            `json:"tracking"`          // messages still asked about
+	Lookups  int64            `json:"lookups"`           // events that wait for what their webhook left out
+	Awaiting int64            `json:"awaiting_approval"` // runs that wait to be approved
 
 	Halts []HaltView `json:"halts,omitempty"` // and runs that are paused
 

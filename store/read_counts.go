@@ -15,7 +15,7 @@ type Counts struct {
 	Waiting, Sending, InDoubt int64
 	Tracking                  int64     // messages still asked about
 	Lookups                   int64     // events that wait for what their webhook left out
-	Held                      int64     // runs that wait to be approved
+	Awaiting                  int64     // runs that wait to be approved
 	PartsInDoubt              int64     // of runs, whatever their state
 	OldestDue                 time.Time // the earliest due time of all that waits; zero when nothing does
 }
@@ -42,7 +42,7 @@ func (s *Store) Counts(ctx context.Context) (c Counts, err error) {
 		{&c.InDoubt, `SELECT count(*) FROM dispatches WHERE state = 'in_doubt'`},
 		{&c.Tracking, `SELECT count(*) FROM messages WHERE final = 0`},
 		{&c.Lookups, `SELECT count(*) FROM lookups`},
-		{&c.Held, `SELECT count(*) FROM runs WHERE ended_at = 0 AND state = 'held'`},
+		{&c.Awaiting, `SELECT count(*) FROM runs WHERE ended_at = 0 AND state = 'awaiting_approval'`},
 		{&c.PartsInDoubt, `SELECT count(*) FROM parts WHERE state = 'in_doubt'`}, // a few rows a run
 	} {
 		if err := s.reads.QueryRowContext(ctx, q.sql).Scan(q.into); err != nil {

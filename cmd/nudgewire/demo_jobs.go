@@ -71,11 +71,11 @@ func (n *narrator) ran(r nudgewire.Run) {
 		n.say("nudgewire", "35", "  %s building: %s", r.Job, r.Source)
 	case nudgewire.RunUploading:
 		n.say("nudgewire", "35", "  %s uploading: %s of %s in %s, %s", r.Job, units.Number(r.Tally.Kept), units.Count(r.Tally.Rows, "row"), units.Count(r.Tally.Parts, "part"), units.Count(r.Tally.Bytes, "byte"))
-		for _, x := range r.Tally.Exclusions {
-			n.say("nudgewire", "35", "    left out %s: %s", units.Number(x.Count), x.Reason)
+		for _, x := range r.Tally.Excluded {
+			n.say("nudgewire", "35", "    excluded %s: %s", units.Number(x.Count), x.Reason)
 		}
 	default:
-		text := fmt.Sprintf("  %s %s", r.Job, r.State)
+		text := fmt.Sprintf("  %s %s", r.Job, r.State.Words())
 		n.say("nudgewire", "35", "%s", withReason(text, cmp.Or(r.Reason, scheduler.Unfollowed(&r, n.parts[r.ID]))))
 	}
 }

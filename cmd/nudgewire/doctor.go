@@ -256,8 +256,8 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		d.found(wellBad, "campaigns", `"nudgewire jobs history" names the runs, and "nudgewire jobs show RUN" the next step`,
 			"%s in doubt: somebody must say what became of %s", units.Count(s.PartsInDoubt, "uploaded file"), itOrThem(s.PartsInDoubt))
 	}
-	if s.Held > 0 {
-		d.found(wellBad, "campaigns", `"nudgewire jobs history --state held" says why; "nudgewire jobs approve RUN" lets one go`, "%s to be approved", runsWait(s.Held))
+	if s.Awaiting > 0 {
+		d.found(wellBad, "campaigns", `"nudgewire jobs history --state awaiting_approval" says why; "nudgewire jobs approve RUN" lets one go`, "%s to be approved", runsWait(s.Awaiting))
 	}
 	for _, h := range s.Halts {
 		switch h.Scope {

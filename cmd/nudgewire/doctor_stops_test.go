@@ -85,7 +85,7 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 			do: func(w *ward) { w.write(fmt.Sprintf(run, "paused", "building", "key")) }, finding: `campaigns +run 1 of spring waits to be resumed: said so$`, cure: `"nudgewire jobs resume 1" lets it go on`,
 		},
 		"a run that is held": {
-			do: func(w *ward) { w.write(fmt.Sprintf(run, "held", "", "")) }, finding: `campaigns +1 run waits to be approved$`, cure: `"nudgewire jobs approve RUN" lets one go$`,
+			do: func(w *ward) { w.write(fmt.Sprintf(run, "awaiting_approval", "", "")) }, finding: `campaigns +1 run waits to be approved$`, cure: `"nudgewire jobs approve RUN" lets one go$`,
 		},
 		"a key that is refused":       {do: faulty(401, 1), finding: `messages +sending is halted ` + since + `: the service refuses the API key`, cure: `copy the key anew`},
 		"an account without points":   {do: faulty(402, 1), finding: `messages +sending is halted ` + since + `: the account has insufficient points`, cure: `top up the account`},

@@ -201,7 +201,7 @@ func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 	w.write(
 		`INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
 			category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at)
-			VALUES (1, 'spring', '2026-11-21T10:00', 1, 'cron', 'csv', 'c', 'held', '500% of the last run', '', 'csv', 'Spring', 7, '', '',
+			VALUES (1, 'spring', '2026-11-21T10:00', 1, 'cron', 'csv', 'c', 'awaiting_approval', '500% of the last run', '', 'csv', 'Spring', 7, '', '',
 			'marketing', 0, '', '{}', 5, '', '', 0, 1, 1, 0)`,
 		`INSERT INTO parts (run_id, number, file, row_count, first_row, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids,
 			answer, http_status, updated_at)
@@ -217,5 +217,5 @@ func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 		t.Errorf("ended with %d, want %d", code, exitFailed)
 	}
 	_, out = w.run("status")
-	w.wants(out, `parts in doubt +1   see "nudgewire jobs history"`, `held +1 run waits to be approved   see "nudgewire jobs history --state held"`)
+	w.wants(out, `parts in doubt +1   see "nudgewire jobs history"`, `awaiting approval 1 run   see "nudgewire jobs history --state awaiting_approval"`)
 }

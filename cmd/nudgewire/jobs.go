@@ -24,7 +24,7 @@ func (c *cli) jobs() *cobra.Command {
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.jobsList(), c.jobsRun(), c.jobsForecast(), c.jobsHistory(), c.jobsShow(),
-		c.jobsOrder("approve", "Let a held run go: past its guard, or with the list that the last run sent; who is blocked by then is excluded, and its canary looks all the same", true), c.jobsOrder("pause", "Stop a run for now: nothing of it leaves any more, but for what is on its way", false),
+		c.jobsOrder("approve", "Let a run go that awaits approval: past its guard, or with the list that the last run sent; who is blocked by then is excluded, and its canary looks all the same", true), c.jobsOrder("pause", "Stop a run for now: nothing of it leaves any more, but for what is on its way", false),
 		c.jobsOrder("resume", "Let a paused run go on where it was; of one that its canary stopped, all the rest goes", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
 		c.jobsRetry(), c.jobsResolve(), c.jobsExport())
 	return cmd
@@ -106,7 +106,7 @@ func (c *cli) jobsRun() *cobra.Command {
 
 // askToRun asks whether to run a job now, with the rows that it would send. It gives the run whose list
 // would be sent once more, if the person agreed to that. With --yes nothing is counted and nobody has
-// agreed to that: such a run is held.
+// agreed to that: such a run awaits approval.
 func (c *cli) askToRun(cmd *cobra.Command, ask *server.Client, name string) (nudgewire.RunID, error) {
 	if c.yes {
 		return 0, nil
@@ -123,7 +123,7 @@ func (c *cli) askToRun(cmd *cobra.Command, ask *server.Client, name string) (nud
 
 func (c *cli) jobsForecast() *cobra.Command {
 	return &cobra.Command{
-		Use: "forecast NAME", Short: "What a run would send: rows, exclusions, parts, points, time, first rows", Args: cobra.ExactArgs(1),
+		Use: "forecast NAME", Short: "What a run would send: rows, who is excluded, parts, points, time, first rows", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.forecast(cmd, args[0]) },
 	}
 }
@@ -149,7 +149,7 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 	if f.Nothing != "" {
 		c.say("  would send  nothing: %s\n", f.Nothing)
 	}
-	for _, why := range f.Held {
+	for _, why := range f.Awaiting {
 		c.say("  would wait  for jobs approve: %s\n", why)
 	}
 	if len(f.First) > 0 {
@@ -174,8 +174,8 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 	return nil
 }
 
-// mostPhoneReasons is how many reasons about phones are told.
-const mostPhoneReasons = 3
+// maxPhoneReasons is how many reasons about phones are shown.
+const maxPhoneReasons = 3
 
 // tellTally prints the counts of a run.
 func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
@@ -184,9 +184,9 @@ func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
 	}
 	c.say("  rows        %s, %s to send\n", units.Number(t.Rows), units.Number(t.Kept))
 	phones := 0 // one mistake in a list gives many reasons about phones: the most frequent are first
-	for _, x := range t.Exclusions {
+	for _, x := range t.Excluded {
 		if x.Kind == scheduler.KindPhone {
-			if phones++; phones > mostPhoneReasons {
+			if phones++; phones > maxPhoneReasons {
 				continue
 			}
 		}
@@ -194,10 +194,10 @@ func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
 		if x.Late {
 			words += " excluded since it was built"
 		}
-		c.say("  left out    %s: %s%s\n", words, x.Reason, firstIn(x))
+		c.say("  excluded    %s: %s%s\n", words, x.Reason, firstIn(x))
 	}
-	if more := phones - mostPhoneReasons; more > 0 {
-		c.say("  left out    and %s about phones: --json has all\n", units.Count(more, "more reason"))
+	if more := phones - maxPhoneReasons; more > 0 {
+		c.say("  excluded    and %s about phones: --json has all\n", units.Count(more, "more reason"))
 	}
 	for _, note := range t.Notes {
 		c.say("  note        %s\n", note)
@@ -211,7 +211,7 @@ func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
 }
 
 // firstIn says where the first row of a kind stands, where that is known.
-func firstIn(x nudgewire.Exclusion) string {
+func firstIn(x nudgewire.Excluded) string {
 	if x.First == 0 {
 		return ""
 	}
@@ -254,10 +254,10 @@ func (c *cli) jobsHistory() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				head := "RUN | JOB | FOR | STATE | ROWS | LEFT OUT | PARTS | MESSAGES | WHY"
+				head := "RUN | JOB | FOR | STATE | ROWS | EXCLUDED | PARTS | MESSAGES | WHY"
 				return list(c, runs, fail(exitNothing, "", "no runs"), head, func(r server.RunView) []string {
 					return []string{
-						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, r.Standing(), units.Number(r.Tally.Kept), units.Number(r.Tally.Excluded()),
+						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, r.Standing(), units.Number(r.Tally.Kept), units.Number(r.Tally.ExcludedRows()),
 						strconv.Itoa(r.Tally.Parts), orDash(byStatus(r.Messages)), orDash(oneLine(r.Reason)),
 					}
 				})
@@ -345,8 +345,8 @@ func (c *cli) ran(r server.RunView) error {
 	case r.FilesRemovedAt != nil:
 		c.say("  files       removed %s (retention.lists)\n", c.clock(*r.FilesRemovedAt))
 	default:
-		for _, path := range r.Rejects {
-			c.say("  rejects     %s\n", path)
+		for _, path := range r.ExcludedFiles {
+			c.say("  listed in   %s\n", path)
 		}
 	}
 	for _, p := range r.Parts {
@@ -369,7 +369,7 @@ func (c *cli) ran(r server.RunView) error {
 		}
 	}
 	if r.State == nudgewire.RunPaused {
-		c.tellHeld(r)
+		c.tellPaused(r)
 	}
 	for _, step := range nextSteps(r) {
 		c.say("  next        %s\n", step)
@@ -415,18 +415,18 @@ func notHandedOver(r server.RunView) int64 {
 	return n
 }
 
-// tellHeld says what of a paused run was handed over and is held, and what may still leave.
-func (c *cli) tellHeld(r server.RunView) {
+// tellPaused says what of a paused run was handed over and stays, and what may still leave.
+func (c *cli) tellPaused(r server.RunView) {
 	if n := r.Messages[string(nudgewire.StateWaiting)]; n > 0 {
 		words := units.Count(n, "message") + " until it is resumed"
 		if r.Expires != "" {
 			words += "; what expires meanwhile is dropped, " + r.Expires + " after it was handed over"
 		}
-		c.say("  held        %s\n", words)
+		c.say("  paused      %s\n", words)
 	}
 	switch claimed := r.Messages[string(nudgewire.StateSending)]; {
 	case claimed > r.UnderWay:
-		c.say("  under way   at most %s: what has begun ends as usual, and of %s claimed the others come back and are held\n",
+		c.say("  under way   at most %s: what has begun ends as usual, and of %s claimed the others come back and stay\n",
 			units.Count(r.UnderWay, "call"), units.Count(claimed, "message"))
 	case claimed > 0:
 		c.say("  under way   at most %s: what has begun ends as usual\n", units.Count(claimed, "call"))

@@ -94,14 +94,14 @@ tracking: {poll: [1s]}
 	says(0, "why +447700900101", "run 1 of winback for", "row 2 of "+filepath.Join(c.folder, "list.csv"), "on the list of csv", "failed: the template is paused", "sent again as dispatch 3", "sent again for dispatch 1, which did not reach the phone")
 
 	says(0, "messages show 3", "because of  run 2, row 2 of "+filepath.Join(c.folder, "list.csv"))
-	says(0, "why 12", "run 1 of winback for", "row 3 of "+filepath.Join(c.folder, "list.csv"), "left out: the phone is too short for GB")
+	says(0, "why 12", "run 1 of winback for", "row 3 of "+filepath.Join(c.folder, "list.csv"), "excluded: the phone is too short for GB")
 
 	file := filepath.Join(c.folder, "run1.csv")
 	says(0, "jobs export 1 -o "+file, "3 rows in "+file)
 	checkExport(t, file, [][]string{
 		{"2", "1", "1", "447700900101", "accepted", "", "failed", "the template is paused", "3"},
 		{"4", "2", "1", "447700900103", "accepted", "", "failed", "the template is paused", "4"},
-		{"3", "", "", "12", "left_out", "the phone is too short for GB", "", "", ""},
+		{"3", "", "", "12", "excluded", "the phone is too short for GB", "", "", ""},
 	})
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("who may read the list: %v, %v", info, err)
@@ -141,11 +141,11 @@ tracking: {poll: [1s]}
 	if err := os.RemoveAll(filepath.Join(c.folder, "runs")); err != nil {
 		t.Fatal(err)
 	}
-	says(exitFailed, "jobs export 3 -o "+file+".gone", "part-0001.csv is gone from", "rejects.csv is gone from", "there is nothing left to export of run 3", "its counts are kept: nudgewire jobs show 3")
+	says(exitFailed, "jobs export 3 -o "+file+".gone", "part-0001.csv is gone from", "excluded.csv is gone from", "there is nothing left to export of run 3", "its counts are kept: nudgewire jobs show 3")
 	if left, err := filepath.Glob(filepath.Join(c.folder, "*.gone*")); err != nil || len(left) != 0 {
 		t.Errorf("a file without rows was left behind: %v, %v", left, err)
 	}
-	out := says(exitFailed, "jobs export 1", "447700900101", "rejects.csv is gone from", "the export of run 1 is not whole: it has 2 rows")
+	out := says(exitFailed, "jobs export 1", "447700900101", "excluded.csv is gone from", "the export of run 1 is not whole: it has 2 rows")
 	if strings.Contains(out, "part-0001.csv") {
 		t.Errorf("rows that have a dispatch need no file:\n%s", out)
 	}
@@ -171,7 +171,7 @@ func checkExport(t *testing.T, file string, want [][]string) {
 		t.Fatalf("%d rows: %v", len(rows)-1, rows)
 	}
 	for i, row := range rows[1:] {
-		for k, name := range []string{"row", "number", "part", "phone", "state", "reason", "status", "error", "again_as"} {
+		for k, name := range []string{"row", "number", "part", "phone", "state", "reason", "status", "error", "retried_as"} {
 			if row[at[name]] != want[i][k] {
 				t.Errorf("row %d: %s is %q, want %q", i+1, name, row[at[name]], want[i][k])
 			}

@@ -23,15 +23,15 @@ import (
 func (c *cli) jobsExport() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use: "export RUN", Short: "Every row of a run with what became of it, and the rows left out, as CSV or JSON lines", Args: cobra.ExactArgs(1),
+		Use: "export RUN", Short: "Every row of a run with what became of it, and the excluded rows, as CSV or JSON lines", Args: cobra.ExactArgs(1),
 		Long: `export writes every row of a run: first those that it kept, in the order in which they are sent
-(number), then those that it left out, with the reason. row is the row of the list as a spreadsheet
+(number), then those that it excluded, with the reason. row is the row of the list as a spreadsheet
 shows it, where the column names are row 1. Phones are whole: it is your own list, so keep the file
 as you keep the list.
 
 The rows of a run that uploads files come from those files, and stand as their part stands; what
 became of one message is known only where the service's answer named it with its phone. A file
-that is gone or was changed is named, the others are told, and the command ends with status 1.`,
+that is gone or was changed is named, the others are written, and the command ends with status 1.`,
 		Example: "  nudgewire jobs export 12 -o winback.csv\n  nudgewire jobs export 12 --json | jq 'select(.status == \"failed\")'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := runID(args[0])
@@ -107,7 +107,7 @@ func (c *cli) openExport(file string) (*export, error) {
 // exportHead names the columns of the CSV, in the order of exportCells.
 var exportHead = []string{
 	"row", "file", "number", "part", "phone", "state", "reason", "at", "dispatch", "message_id", "status", "error",
-	"accepted_at", "sent_at", "delivered_at", "read_at", "failed_at", "again_as", "again_of",
+	"accepted_at", "sent_at", "delivered_at", "read_at", "failed_at", "retried_as", "retry_of",
 }
 
 func exportCells(r *server.RowView) []string {

@@ -21,17 +21,17 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 			c.warn("\r\x1b[K")
 		}
 	}
-	told, halted, drawn := "", "", false
-	for !r.State.Final() && r.State != nudgewire.RunHeld && r.State != nudgewire.RunPaused {
+	shown, halted, drawn := "", "", false
+	for !r.State.Final() && r.State != nudgewire.RunAwaiting && r.State != nudgewire.RunPaused {
 		switch now := barOf(string(r.State), r.Progress, r.Halted != "", columns(c.err)); {
 		case bar:
 			c.warn("\r%s\x1b[K", now)
 			drawn = drawn || r.Progress != nil
-		case c.json && now != told:
+		case c.json && now != shown:
 			if err := c.print(r); err != nil {
 				return err
 			}
-			told = now
+			shown = now
 		}
 		if !bar && r.Halted != halted {
 			if halted = r.Halted; halted != "" {
@@ -64,7 +64,7 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 		return err
 	}
 	switch r.State {
-	case nudgewire.RunHeld:
+	case nudgewire.RunAwaiting:
 		return fail(exitTryLater, fmt.Sprintf("nudgewire jobs approve %d", r.ID), "run %d waits for a person", r.ID)
 	case nudgewire.RunPaused:
 		return fail(exitTryLater, fmt.Sprintf("nudgewire jobs resume %d", r.ID), "run %d is paused", r.ID)

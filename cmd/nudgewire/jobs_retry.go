@@ -19,17 +19,17 @@ func (c *cli) jobsRetry() *cobra.Command {
 asks before it sends.
 
 A run that uploads files: the parts that the service did not accept, from the same files. Parts in
-doubt are left out, because whoever is on them may have the message: look at the service's
+doubt are excluded, because whoever is on them may have the message: look at the service's
 dashboard, then use jobs resolve, or add --only in_doubt.
 
-Who was blocked since, or was messaged by another campaign within the job's skip: messaged_within, is
-left out of it: a file goes again without those rows.
+Who was blocked since, or was messaged by another campaign within the job's exclude: messaged_within, is
+excluded from it: a file goes again without those rows.
 
 A run that sends message by message: the rows whose message
   was rejected by the service: read its reason, and mend it first
   failed at the service, in its own words
   was dropped before it was sent: it expired, or was given up
-Left out are rows in doubt, or that were once; rows that the service took and does not call
+Excluded are rows in doubt, or that were once; rows that the service took and does not call
 failed; rows still on their way; what a person cancelled; blocked contacts; log-in codes.
 
 Asking twice sends nothing twice: a row goes again once, and what fails again is retried from the
@@ -118,7 +118,7 @@ func nextSteps(r server.RunView) (steps []string) {
 		left += r.Messages[string(nudgewire.StateRejected)] + r.Messages[string(nudgewire.StateDropped)] + r.Messages[string(nudgewire.StatusFailed)]
 	}
 	switch {
-	case r.State == nudgewire.RunHeld:
+	case r.State == nudgewire.RunAwaiting:
 		steps = append(steps, fmt.Sprintf("nudgewire jobs approve %d lets it go, nudgewire jobs cancel %d ends it", r.ID, r.ID))
 	case r.State == nudgewire.RunPaused:
 		steps = append(steps, fmt.Sprintf("nudgewire jobs resume %d lets it go on, nudgewire jobs cancel %d ends it", r.ID, r.ID))

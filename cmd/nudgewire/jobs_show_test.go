@@ -17,18 +17,18 @@ func TestARunTellsOfItsFilesAndMessages(t *testing.T) {
 	ended := time.Date(2025, 3, 2, 12, 0, 0, 0, time.UTC)
 	const began = "2025-03-02 12:00:00 UTC"
 	run := server.RunView{
-		ID: 3, Job: "winback", Slot: "2025-03-02 12:00", State: nudgewire.RunDone, Source: "csv list.csv", Rejects: []string{"runs/winback/3/rejects.csv"}, Cause: nudgewire.CauseCron, CreatedAt: ended,
-		Tally:    nudgewire.Tally{Rows: 5, Kept: 4, Parts: 1, Bytes: 100, Exclusions: []nudgewire.Exclusion{{Reason: "the phone is too short for GB", Count: 1, First: 2}}},
+		ID: 3, Job: "winback", Slot: "2025-03-02 12:00", State: nudgewire.RunDone, Source: "csv list.csv", ExcludedFiles: []string{"runs/winback/3/excluded.csv"}, Cause: nudgewire.CauseCron, CreatedAt: ended,
+		Tally:    nudgewire.Tally{Rows: 5, Kept: 4, Parts: 1, Bytes: 100, Excluded: []nudgewire.Excluded{{Reason: "the phone is too short for GB", Count: 1, First: 2}}},
 		Messages: map[string]int64{"failed": 1, "delivered": 1200, "accepted": 1},
 	}
 	head := "run 3 of winback for 2025-03-02 12:00: done\n  began       by its cron line, " + began + "\n  source      csv list.csv\n  rows        5, 4 to send\n" +
-		"  left out    1: the phone is too short for GB (first in row 2)\n  parts       1, 100 bytes\n"
+		"  excluded    1: the phone is too short for GB (first in row 2)\n  parts       1, 100 bytes\n"
 	const messages = "  messages    1,200 delivered, 1 accepted, 1 failed\n"
 	for name, tt := range map[string]struct {
 		removed *time.Time
 		want    string
 	}{
-		"while they are there": {nil, head + "  rejects     runs/winback/3/rejects.csv\n" + messages},
+		"while they are there": {nil, head + "  listed in   runs/winback/3/excluded.csv\n" + messages},
 		"once they are gone":   {&ended, head + "  files       removed 2025-03-02 12:00:00 UTC (retention.lists)\n" + messages},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,8 +97,8 @@ func TestARunNamesTheNextStep(t *testing.T) {
 		want string
 	}{
 		"held": {
-			part(csv, nudgewire.RunHeld, "2 rows are more than guard.max_rows, 1", nudgewire.PartBuilt),
-			head + "held\n  because     2 rows are more than guard.max_rows, 1\n" + counts + "  part 1      built     " + "1 row, 1 byte, sha256 0123456789ab\n" +
+			part(csv, nudgewire.RunAwaiting, "2 rows are more than guard.max_rows, 1", nudgewire.PartBuilt),
+			head + "awaiting approval\n  because     2 rows are more than guard.max_rows, 1\n" + counts + "  part 1      built     " + "1 row, 1 byte, sha256 0123456789ab\n" +
 				"  next        nudgewire jobs approve 7 lets it go, nudgewire jobs cancel 7 ends it\n",
 		},
 		"paused": {
@@ -123,8 +123,8 @@ func TestARunNamesTheNextStep(t *testing.T) {
 			head + "failed\n  because     no\n" + counts + "  part 1      rejected  " + numbers + "  next        retried 2 times, as jobs history winback shows; what is left of it: " + again,
 		},
 		"done": {
-			part(csv, nudgewire.RunDone, "accepted by the service, whose own pages tell who was reached: its answer names no messages", nudgewire.PartAccepted),
-			head + "done\n  note        accepted by the service, whose own pages tell who was reached: its answer names no messages\n" + counts + "  part 1      accepted  " + numbers,
+			part(csv, nudgewire.RunDone, "Upload accepted. The service returned no message ids; see its dashboard for delivery.", nudgewire.PartAccepted),
+			head + "done\n  note        Upload accepted. The service returned no message ids; see its dashboard for delivery.\n" + counts + "  part 1      accepted  " + numbers,
 		},
 		"message by message":            {part(single, nudgewire.RunDone, "", nudgewire.PartAccepted), head + "done\n" + counts + "  part 1      handed over " + numbers},
 		"being sent message by message": {part(single, nudgewire.RunUploading, "", nudgewire.PartUploading), head + "uploading\n" + counts + "  part 1      being handed over " + numbers},
@@ -144,14 +144,14 @@ func TestARunNamesTheNextStep(t *testing.T) {
 
 func TestCountsAreOneOrSeveral(t *testing.T) {
 	for got, want := range map[string]string{
-		amount(nudgewire.Tally{Kept: 1}):                      "1 row",
-		amount(nudgewire.Tally{Kept: 1, Parts: 1}):            "1 row in 1 part",
-		amount(nudgewire.Tally{Kept: 2000, Parts: 2}):         "2,000 rows in 2 parts",
-		firstIn(nudgewire.Exclusion{First: 1200}):             " (first in row 1,200)",
-		firstIn(nudgewire.Exclusion{First: 2, File: "b.csv"}): " (first in row 2 of b.csv)",
-		firstIn(nudgewire.Exclusion{}):                        "",
-		lookupsWait(1):                                        "1 event waits for what its webhook left out",
-		lookupsWait(2):                                        "2 events wait for what their webhooks left out",
+		amount(nudgewire.Tally{Kept: 1}):                     "1 row",
+		amount(nudgewire.Tally{Kept: 1, Parts: 1}):           "1 row in 1 part",
+		amount(nudgewire.Tally{Kept: 2000, Parts: 2}):        "2,000 rows in 2 parts",
+		firstIn(nudgewire.Excluded{First: 1200}):             " (first in row 1,200)",
+		firstIn(nudgewire.Excluded{First: 2, File: "b.csv"}): " (first in row 2 of b.csv)",
+		firstIn(nudgewire.Excluded{}):                        "",
+		lookupsWait(1):                                       "1 event waits for what its webhook left out",
+		lookupsWait(2):                                       "2 events wait for what their webhooks left out",
 		resolveQuestion(server.RunView{ID: 3, Job: "spring", Parts: []server.PartView{{Number: 1, Rows: 1}}}, 1, nudgewire.ResolveResend): "Upload part 1 of run 3 of spring, 1 row, again? If it did arrive, everybody on it gets the message twice.",
 	} {
 		if got != want {

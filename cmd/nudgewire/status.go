@@ -82,8 +82,8 @@ func (c *cli) printStatus(s server.StatusView) {
 	if s.PartsInDoubt > 0 {
 		row("parts in doubt", "%d   see \"nudgewire jobs history\" and \"nudgewire jobs show RUN\"", s.PartsInDoubt)
 	}
-	if s.Held > 0 {
-		row("held", "%s to be approved   see \"nudgewire jobs history --state held\"", runsWait(s.Held))
+	if s.Awaiting > 0 {
+		row("awaiting approval", "%s   see \"nudgewire jobs history --state awaiting_approval\"", units.Count(s.Awaiting, "run"))
 	}
 	first := func(name string, i int, words string) {
 		if i > 0 {

@@ -172,7 +172,7 @@ func TestAPausedRunFromTheCommandLine(t *testing.T) {
 		}
 	}
 	const (
-		held  = "  held        2 messages until it is resumed; what expires meanwhile is dropped, 1d after it was handed over"
+		held  = "  paused      2 messages until it is resumed; what expires meanwhile is dropped, 1d after it was handed over"
 		next  = "  next        nudgewire jobs resume 1 lets it go on, nudgewire jobs cancel 1 ends it"
 		state = "run 1 of offer, since <time> UTC: paused by "
 		goes  = "; it goes on with: nudgewire jobs resume 1"
@@ -234,7 +234,7 @@ func TestContactsFromTheCommandLine(t *testing.T) {
 	c.says(exitUsage, "nudgewire: open <folder>/none.csv: no such file or directory", "contacts", "import", filepath.Join(c.folder, "none.csv"))
 
 	// Whoever is blocked is left out of a run, and counted.
-	if code, out := c.command("jobs", "run", "winback", "--dry-run"); code != 0 || !strings.Contains(out, "left out    2: the contact is blocked") {
+	if code, out := c.command("jobs", "run", "winback", "--dry-run"); code != 0 || !strings.Contains(out, "excluded    2: the contact is blocked") {
 		t.Errorf("a forecast: %d\n%s", code, out)
 	}
 }

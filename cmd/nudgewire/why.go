@@ -17,10 +17,10 @@ func (c *cli) why() *cobra.Command {
 		Use: "why PHONE", Short: "The whole story of a phone: what arrived, what was decided and why, what became of it",
 		Long: `why tells everything that is known about a phone, oldest first: each event, what each
 trigger that listens to it said clause by clause, each row of a job that delivers message by
-message, each row that a run left out and why, and what became of each message, attempt by attempt.
+message, each row that a run excluded and why, and what became of each message, attempt by attempt.
 It tells of messages that were not sent, too.
 
-Rows that were left out are known as long as the files of their run are kept (retention.lists), and
+Excluded rows are known as long as the files of their run are kept (retention.lists), and
 a cell that is no phone is found as it stands in the list: nudgewire why "12". So are the rows of files
 that were uploaded.`,
 		Example: "  nudgewire why +447700900123\n  nudgewire why 447700900123 --json",
@@ -103,8 +103,8 @@ func (c *cli) tellRow(s server.StoryView) {
 	if r.PartState != "" {
 		c.say("  %s\n", c.uploadWords(r))
 	}
-	if r.LeftOut != "" {
-		c.say("  %s: %s\n", c.paint(c.out, "33", "left out"), r.LeftOut)
+	if r.Excluded != "" {
+		c.say("  %s: %s\n", c.paint(c.out, "33", "excluded"), r.Excluded)
 	}
 	if r.RetryOf != 0 {
 		c.say("  sent again for dispatch %d, which did not reach the phone\n", r.RetryOf)

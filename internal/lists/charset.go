@@ -23,29 +23,29 @@ const (
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// letters makes text of the bytes of cells. UTF-8 and Windows-1252 differ only in bytes above
+// A charset makes text of the bytes of cells. UTF-8 and Windows-1252 differ only in bytes above
 // 127, so a list is in neither until its first such byte, and in one of them from then on: no
 // list need be read twice, and an accent in its last row counts as much as one in its first.
 //
 // Where bytes speak for both, a list is in two encodings, mostly because somebody pasted one
 // into another. Taking it for either would send people names such as "ZoÃ«", so it is not taken.
-type letters struct {
+type charset struct {
 	is   string // "" while every byte was below 128
-	told bool   // by the job: then no byte speaks against it
+	set  bool   // by the job: then no byte speaks against it
 	seen string // for utf8Text and westernText: what spoke for it, as the beginning of a sentence
 }
 
-// lettersOf says how a text is written as far as its beginning shows: by its BOM, or by the zeros
-// between Latin letters in UTF-16. told is source.encoding.
-func lettersOf(head []byte, told string) letters {
-	if told != "" && told != "auto" {
-		return letters{is: told, told: true}
+// charsetOf says how a text is written as far as its beginning shows: by its BOM, or by the zeros
+// between Latin letters in UTF-16. set is source.encoding.
+func charsetOf(head []byte, set string) charset {
+	if set != "" && set != "auto" {
+		return charset{is: set, set: true}
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte(byteOrderMark)):
-		return letters{is: utf8Text, seen: "it begins with the mark of UTF-8 (EF BB BF)"}
+		return charset{is: utf8Text, seen: "it begins with the mark of UTF-8 (EF BB BF)"}
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return letters{is: utf16Text}
+		return charset{is: utf16Text}
 	}
 	even, odd := 0, 0
 	for i, b := range head {
@@ -59,16 +59,16 @@ func lettersOf(head []byte, told string) letters {
 	}
 	switch {
 	case odd*3 > len(head) && even < odd/4:
-		return letters{is: utf16Text}
+		return charset{is: utf16Text}
 	case even*3 > len(head) && odd < even/4:
-		return letters{is: utf16BEText}
+		return charset{is: utf16BEText}
 	}
-	return letters{}
+	return charset{}
 }
 
 // String is the encoding for people.
-func (l *letters) String() string {
-	switch l.is {
+func (c *charset) String() string {
+	switch c.is {
 	case westernText:
 		return "windows-1252"
 	case utf16Text, utf16BEText:
@@ -80,23 +80,23 @@ func (l *letters) String() string {
 
 // read makes text of the cells of a row, in place. place names the row. The error ends the list,
 // but for a *RowError: a row that is not in UTF-8, in a list of which the job says that it is.
-func (l *letters) read(row Row, place func() string) error {
+func (c *charset) read(row Row, place func() string) error {
 	for i, cell := range row {
 		switch {
-		case l.is == "" && isASCII(cell):
-		case l.is == westernText && isASCII(cell):
-		case l.is == "" || l.is == westernText:
-			if err := l.look(cell, place); err != nil {
+		case c.is == "" && isASCII(cell):
+		case c.is == westernText && isASCII(cell):
+		case c.is == "" || c.is == westernText:
+			if err := c.look(cell, place); err != nil {
 				return err
 			}
-			if l.is == westernText {
+			if c.is == westernText {
 				row[i] = western(cell)
 			}
 		case utf8.ValidString(cell):
-		case l.told:
+		case c.set:
 			return &RowError{"the row is not written in UTF-8"}
 		default:
-			if err := l.look(cell, place); err != nil {
+			if err := c.look(cell, place); err != nil {
 				return err
 			}
 		}
@@ -123,8 +123,8 @@ func isASCII(s string) bool {
 
 // look takes from the bytes of a cell which encoding the list is in; an error where they, or these
 // and earlier ones, speak for both.
-func (l *letters) look(cell string, place func() string) error {
-	if l.told {
+func (c *charset) look(cell string, place func() string) error {
+	if c.set {
 		return nil
 	}
 	good, bad := "", ""
@@ -142,12 +142,12 @@ func (l *letters) look(cell string, place func() string) error {
 		i += size
 	}
 	speaks := func(is, of string) {
-		if l.is == "" {
-			l.is, l.seen = is, of
+		if c.is == "" {
+			c.is, c.seen = is, of
 		}
 	}
 	const two = "two encodings in one list: "
-	cure := "save the list as UTF-8; or set source.encoding, to utf-8, which leaves out the rows that are not, or to windows-1252, which takes every byte for a letter"
+	cure := "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
 	asUTF8, asWestern := "", ""
 	if good != "" {
 		asUTF8 = fmt.Sprintf("%s has the bytes % X, which are UTF-8 for %q", place(), good, good)
@@ -158,20 +158,20 @@ func (l *letters) look(cell string, place func() string) error {
 		speaks(westernText, asWestern)
 	}
 	switch {
-	case l.is == utf8Text && bad != "":
-		return &wordError{two + asWestern + ", and " + l.seen, cure}
-	case l.is == westernText && good != "":
-		return &wordError{two + asUTF8 + ", and " + l.seen, cure}
+	case c.is == utf8Text && bad != "":
+		return &wordError{two + asWestern + ", and " + c.seen, cure}
+	case c.is == westernText && good != "":
+		return &wordError{two + asUTF8 + ", and " + c.seen, cure}
 	}
 	return nil
 }
 
-// westernSigns are the letters of Windows-1252 above 127.
-var westernSigns = func() (signs [128]rune) {
-	for i := range signs {
-		signs[i] = charmap.Windows1252.DecodeByte(byte(128 + i))
+// westernCharacters are the characters of Windows-1252 above 127.
+var westernCharacters = func() (all [128]rune) {
+	for i := range all {
+		all[i] = charmap.Windows1252.DecodeByte(byte(128 + i))
 	}
-	return signs
+	return all
 }()
 
 // western is the text of a cell in Windows-1252.
@@ -179,17 +179,17 @@ func western(cell string) string {
 	var b strings.Builder
 	b.Grow(len(cell) + len(cell)/4 + utf8.UTFMax)
 	for i := range len(cell) {
-		if c := cell[i]; c < utf8.RuneSelf {
-			b.WriteByte(c)
+		if one := cell[i]; one < utf8.RuneSelf {
+			b.WriteByte(one)
 		} else {
-			b.WriteRune(westernSigns[c-utf8.RuneSelf])
+			b.WriteRune(westernCharacters[one-utf8.RuneSelf])
 		}
 	}
 	return b.String()
 }
 
 // decode takes the BOM away and makes UTF-8 of UTF-16. Bytes of the other encodings pass: what
-// parts cells and rows is the same in all of them, and letters looks at the cells.
+// parts cells and rows is the same in all of them, and a charset looks at the cells.
 func decode(r *bufio.Reader, encoding string) io.Reader {
 	switch encoding {
 	case utf16Text:

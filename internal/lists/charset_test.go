@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-const twoCures = "save the list as UTF-8; or set source.encoding, to utf-8, which leaves out the rows that are not, or to windows-1252, which takes every byte for a letter"
+const twoCures = "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
 
 // end is how a source ended, with its cure.
 func end(t *testing.T, o Origin) (rows []string, readAs, text string) {
@@ -110,7 +110,7 @@ func TestTheEncodingOfAListIsNeverGuessedAgainstItsBytes(t *testing.T) {
 // or in Windows-1252: no name is half one and half the other.
 func TestALetterIsOneOfTheListsEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var l letters
+		var l charset
 		var raw, got []string
 		for _, cell := range rapid.SliceOf(rapid.SampledFrom([]string{"Ben", "Zoë", "Zo\xeb", "NESTL\xc9\xae", "“x”", "\x93x\x94", "12345678", "1234567\xe9"})).Draw(t, "cells") {
 			row := Row{cell}

@@ -32,20 +32,20 @@ func readCSV(text *bufio.Reader, closer io.Closer, o Origin) (Rows, error) {
 	if len(head) == 0 {
 		return nil, ErrEmpty
 	}
-	letters := lettersOf(head, o.Encoding)
-	plain := bufio.NewReaderSize(decode(text, letters.is), sample)
+	is := charsetOf(head, o.Encoding)
+	plain := bufio.NewReaderSize(decode(text, is.is), sample)
 	head, err = plain.Peek(sample / 4)
 	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
 		return nil, err
 	}
-	comma, told := excelHint(head)
+	comma, hint := excelHint(head)
 	lines := int64(0)
-	if told > 0 {
-		if _, err := plain.Discard(told); err != nil {
+	if hint > 0 {
+		if _, err := plain.Discard(hint); err != nil {
 			return nil, err
 		}
 		lines++
-		head = head[told:]
+		head = head[hint:]
 	}
 	switch {
 	case o.Delimiter != "":
@@ -63,8 +63,8 @@ func readCSV(text *bufio.Reader, closer io.Closer, o Origin) (Rows, error) {
 	r.LazyQuotes = o.Quoting == "lazy"
 	r.ReuseRecord = true
 	r.FieldsPerRecord = -1
-	watch.sign = []byte(string(comma))
-	c := &csvRows{r: r, watch: watch, closer: closer, before: lines, letters: letters}
+	watch.separator = []byte(string(comma))
+	c := &csvRows{r: r, watch: watch, closer: closer, before: lines, charset: is}
 	if len(o.Header) > 0 {
 		c.header = slices.Clone(o.Header)
 		return c, nil
@@ -95,7 +95,7 @@ type csvRows struct {
 	watch   *lineWatch
 	closer  io.Closer
 	header  []string
-	letters letters
+	charset charset
 	before  int64  // lines taken away in front of the reader
 	further int64  // lines so far that go on with a cell: a spreadsheet gives them no row
 	begin   int64  // line of the reader in which the row at hand begins
@@ -142,7 +142,7 @@ func (c *csvRows) Next() (Row, int64, error) {
 			return row[:len(c.header)], at, nil // a spreadsheet's trailing commas
 		}
 	}
-	return row, at, ragged(len(row), len(c.header), fmt.Sprintf("put a cell that holds %s into quotes", sign(c.r.Comma)))
+	return row, at, ragged(len(row), len(c.header), fmt.Sprintf("put a cell that holds %s into quotes", separatorName(c.r.Comma)))
 }
 
 // ragged is a row with more or fewer cells than there are column names.
@@ -153,9 +153,9 @@ func ragged(cells, names int, cure string) *RowError {
 	return &RowError{fmt.Sprintf("the row has %s and the header %d: %s", units.Count(cells, "cell"), names, cure)}
 }
 
-// read reads one row and numbers it. Without its letters it comes with a *RowError.
+// read reads one row and numbers it. One in another charset comes with a *RowError.
 func (c *csvRows) read() (Row, int64, error) {
-	c.watch.left, c.watch.signs = longestLine, mostSigns
+	c.watch.left, c.watch.separators = longestLine, maxSeparators
 	row, err := c.r.Read()
 	if errors.Is(err, io.EOF) && c.open && c.watch.tail != '"' {
 		return nil, 0, &wordError{"the quote that opens a cell in " + c.opened + " is never closed, so all behind it was taken for that cell", "close it"}
@@ -168,12 +168,12 @@ func (c *csvRows) read() (Row, int64, error) {
 		if c.r.LazyQuotes {
 			c.sawLines(row, at)
 		}
-		err := c.letters.read(row, c.place)
+		err := c.charset.read(row, c.place)
 		c.further += int64(last-begin) + int64(strings.Count(row[len(row)-1], "\n"))
 		return row, at, err
 	}
-	if errors.Is(err, errManySigns) {
-		return nil, 0, &wordError{fmt.Sprintf("the row behind row %d has more than a million times the sign %s, which parts cells", c.begin-c.further, sign(c.r.Comma)), "set source.delimiter, or take the row out"}
+	if errors.Is(err, errManySeparators) {
+		return nil, 0, &wordError{fmt.Sprintf("the row behind row %d has more than a million separators %s", c.begin-c.further, separatorName(c.r.Comma)), "set source.delimiter, or take the row out"}
 	}
 	if errors.Is(err, errLongLine) {
 		return nil, 0, &wordError{fmt.Sprintf("the row behind row %d is longer than 16 MB: a quote that opens a cell in it is never closed", c.begin-c.further), "close it, or set source.quoting: lazy"}
@@ -211,11 +211,11 @@ func (c *csvRows) place() string {
 
 // ReadAs says how the text was taken, as far as it was read.
 func (c *csvRows) ReadAs() string {
-	return c.letters.String() + " with " + sign(c.r.Comma) + " between cells"
+	return c.charset.String() + " with " + separatorName(c.r.Comma) + " between cells"
 }
 
-// sign names a delimiter for people.
-func sign(delimiter rune) string {
+// separatorName names a delimiter for people.
+func separatorName(delimiter rune) string {
 	if delimiter == '\t' {
 		return "tabs"
 	}
@@ -226,43 +226,43 @@ func sign(delimiter rune) string {
 func (c *csvRows) Close() error { return c.closer.Close() }
 
 var (
-	errLongLine  = errors.New("one row is longer than 16 MB")
-	errManySigns = errors.New("one row has too many cells")
+	errLongLine       = errors.New("one row is longer than 16 MB")
+	errManySeparators = errors.New("one row has too many cells")
 )
 
-// mostSigns bounds the delimiters in one row of CSV: a cell takes forty times the memory of its delimiter.
-const mostSigns = 1 << 20
+// maxSeparators bounds the cells of one row of CSV: a cell takes forty times the memory of its separator.
+const maxSeparators = 1 << 20
 
 // lineWatch bounds what one row may read.
 type lineWatch struct {
-	r     io.Reader
-	left  int
-	sign  []byte // what parts cells; nil where that does not matter
-	signs int    // how many more of it the row may have
-	last  byte   // that was read
-	tail  byte   // that was read and is no line end
-	blank int    // how much white space goes before
+	r          io.Reader
+	left       int
+	separator  []byte // of cells; nil where that does not matter
+	separators int    // how many more of them the row may have
+	last       byte   // that was read
+	tail       byte   // that was read and is no line end
+	blank      int    // how much white space goes before
 }
 
-// mostBlank bounds white space between the signs of JSON: its reader looks at all of it again for each read.
-const mostBlank = 1 << 20
+// maxBlank bounds white space between the tokens of JSON: its reader looks at all of it again for each read.
+const maxBlank = 1 << 20
 
 func (w *lineWatch) Read(p []byte) (int, error) {
 	switch {
-	case w.left <= 0 || w.blank > mostBlank:
+	case w.left <= 0 || w.blank > maxBlank:
 		return 0, errLongLine
-	case w.signs < 0:
-		return 0, errManySigns
+	case w.separators < 0:
+		return 0, errManySeparators
 	}
 	n, err := w.r.Read(p)
 	w.left -= n
-	if w.sign == nil {
+	if w.separator == nil {
 		w.blank += n
 		if len(bytes.TrimSpace(p[:n])) > 0 {
 			w.blank = 0
 		}
 	} else if n > 0 {
-		w.signs -= bytes.Count(p[:n], w.sign)
+		w.separators -= bytes.Count(p[:n], w.separator)
 		w.last = p[n-1]
 		if text := bytes.TrimRight(p[:n], "\r\n"); len(text) > 0 {
 			w.tail = text[len(text)-1]
@@ -284,7 +284,7 @@ func (r *returns) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// excelHint reads the "sep=;" line with which Excel tells itself the delimiter. length is that
+// excelHint reads the "sep=;" line with which Excel names itself the separator. length is that
 // of the line with its end; 0 where there is none.
 func excelHint(head []byte) (comma rune, length int) {
 	line, _, found := bytes.Cut(head, []byte("\n"))
@@ -305,7 +305,7 @@ func delimiterOf(text string) rune {
 	return r
 }
 
-// sniffDelimiter picks the sign that parts the first lines most evenly: the one that each of
+// sniffDelimiter picks the separator of the first lines: the one that each of
 // them holds equally often outside quotes, and of several such the most frequent.
 func sniffDelimiter(head []byte) rune {
 	const lines = 20

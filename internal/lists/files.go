@@ -260,7 +260,7 @@ func (l localFiles) find(context.Context) ([]file, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(names) == 0 { // a name may hold the signs of a pattern
+	if len(names) == 0 { // a name may hold the characters of a pattern
 		if name := inFolder(l.folder, l.pattern); exists(name) {
 			names = []string{name}
 		}

@@ -298,9 +298,9 @@ func (w *webRows) end() error {
 	return io.EOF
 }
 
-// mostTries is how often one page is asked for. Reading changes nothing, so asking again is
+// maxTries is how often one page is asked for. Reading changes nothing, so asking again is
 // safe; an answer that broke off half-way is not asked for again, because rows of it are gone.
-const mostTries = 3
+const maxTries = 3
 
 // turn opens the next page.
 func (w *webRows) turn() error {
@@ -325,7 +325,7 @@ func (w *webRows) turn() error {
 			return err
 		}
 		err = w.pages.behind(err, w.n, p)
-		if try == mostTries || wait < 0 || w.vigil.ctx.Err() != nil {
+		if try == maxTries || wait < 0 || w.vigil.ctx.Err() != nil {
 			return err
 		}
 		w.source.pause(w.vigil.ctx, max(wait, backoff.Next(try, time.Second, 10*time.Second, backoff.Jitter())))
@@ -460,7 +460,7 @@ func (w *webRows) open(answer *http.Response) error {
 		}
 		if !strings.Contains(kind, "json") && format == "json" {
 			buffered := bufio.NewReader(body)
-			if c := firstSign(buffered); c != '[' && c != '{' {
+			if c := firstCharacter(buffered); c != '[' && c != '{' {
 				format = "csv"
 			}
 			return w.openAs(format, buffered, body)
@@ -509,8 +509,8 @@ func (b *limitedBody) Close() error {
 	return b.Closer.Close()
 }
 
-// firstSign is the first character that is no space.
-func firstSign(r *bufio.Reader) byte {
+// firstCharacter is the first character that is no space.
+func firstCharacter(r *bufio.Reader) byte {
 	head, _ := r.Peek(512) // a shorter answer is looked at as far as it goes
 	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\xef\xbb\xbf"), " \t\r\n")
 	if text == "" {

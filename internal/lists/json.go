@@ -21,7 +21,7 @@ const firstItems = 1000
 // Bounds of a JSON document: one value of it, and all that is kept beside the list, are held in memory.
 const (
 	longestValue = longestLine
-	mostColumns  = 10_000
+	maxColumns   = 10_000
 )
 
 // A jsonPage is a list of objects inside a JSON document, read item by item. An object within
@@ -70,7 +70,7 @@ func readJSON(text *bufio.Reader, closer io.Closer, items string, header []strin
 	return p, nil
 }
 
-// token reads one sign, name or plain value.
+// token reads one delimiter, name or plain value.
 func (p *jsonPage) token() (json.Token, error) {
 	p.watch.left = longestValue
 	return p.dec.Token()
@@ -203,8 +203,8 @@ func (p *jsonPage) learn() error {
 				p.header = append(p.header, name)
 			}
 		})
-		if len(p.header) > mostColumns {
-			return fmt.Errorf("the items have more than %s names, which no list has", units.Number(mostColumns))
+		if len(p.header) > maxColumns {
+			return fmt.Errorf("the items have more than %s names, which no list has", units.Number(maxColumns))
 		}
 	}
 	return nil

@@ -25,8 +25,8 @@ type Origin struct {
 	Idle units.Duration `yaml:"idle" validate:"min=1s,max=24h" default:"1m" doc:"For http, sheet, s3 and sftp: the reading ends when nothing comes for so long. A query is bounded by timeout alone, as a database may work long before its first row."`
 
 	Worksheet string   `yaml:"worksheet" doc:"For workbooks: name of the worksheet; the first one unless said otherwise."`
-	Delimiter string   `yaml:"delimiter" doc:"For CSV: what parts the cells: , ; | or tab. Found out unless said."`
-	Encoding  string   `yaml:"encoding" validate:"oneof=auto utf-8 utf-16 windows-1252" doc:"For CSV: how the text is written. Found out unless said, and a list in two encodings ends its run. utf-8 leaves out the rows that are not; windows-1252 takes every byte for a letter."`
+	Delimiter string   `yaml:"delimiter" doc:"For CSV: the separator of cells: , ; | or tab. Found out unless said."`
+	Encoding  string   `yaml:"encoding" validate:"oneof=auto utf-8 utf-16 windows-1252" doc:"For CSV: how the text is written. Found out unless said, and a list in two encodings ends its run. utf-8 excludes the rows that are not; windows-1252 takes every byte for a character."`
 	Quoting   string   `yaml:"quoting" validate:"oneof=strict lazy" default:"strict" doc:"For CSV: lazy takes a quote inside a cell for itself; strict ends the run on it."`
 	Header    []string `yaml:"header" doc:"For CSV and workbooks without a line of column names: the names, in order." example:"[phone, first_name]"`
 
@@ -75,7 +75,7 @@ type Pages struct {
 	Total  string `yaml:"total" doc:"Path of the count of all rows in the answer, where it has one: a list that ends before it is no list, and a server that refuses the page behind the last one is understood." example:"meta.total"`
 	SizeBy string `yaml:"size_param" doc:"Name of the parameter for the size; none is sent unless said." example:"limit"`
 	First  *int   `yaml:"first" doc:"For page: number of the first page; 1 unless said."`
-	Most   int    `yaml:"most" validate:"min=1" default:"100000" doc:"Most pages; more ends the run with an error."`
+	Max    int    `yaml:"max" validate:"min=1" default:"100000" doc:"Most pages; more ends the run with an error."`
 }
 
 // S3 is objects in a bucket.

@@ -45,8 +45,8 @@ type heldRow struct {
 	err  error
 }
 
-// mostMarks is how many first rows tell a page from the one before.
-const mostMarks = 1000
+// maxMarks is how many first rows tell a page from the one before.
+const maxMarks = 1000
 
 // errNoPage is an answer that stands for a page without rows.
 var errNoPage = errors.New("there is no such page")
@@ -65,7 +65,7 @@ func markOf(row Row) uint64 {
 
 // begin counts a page. An address that was asked for before would bring the same pages again, for ever.
 func (g *paging) begin(address string, p *Pages) error {
-	if p != nil && g.number >= p.most() && !p.numbered() {
+	if p != nil && g.number >= p.max() && !p.numbered() {
 		return p.tooMany()
 	}
 	sum := sha256.Sum256([]byte(address))
@@ -103,7 +103,7 @@ func (g *paging) next(at Rows) (Row, int64, error) {
 		g.held = append(g.held, heldRow{slices.Clone(row), line, err})
 		if n := len(g.held); n > len(g.before) || mark != g.before[n-1] {
 			g.holding = false
-		} else if n == mostMarks {
+		} else if n == maxMarks {
 			g.held, g.repeated = g.held[:0], true
 			g.holding, g.heldEnd = false, io.EOF // the rest is the same, too
 		}
@@ -120,7 +120,7 @@ func (g *paging) next(at Rows) (Row, int64, error) {
 	row, line, err := at.Next()
 	if _, bad := errors.AsType[*RowError](err); err == nil || bad {
 		g.onPage++
-		if len(g.marks) < mostMarks {
+		if len(g.marks) < maxMarks {
 			g.marks = append(g.marks, markOf(row))
 		}
 	}
@@ -135,7 +135,7 @@ func (g *paging) read(at page, p *Pages) error {
 		g.moved = true
 	}
 	g.largest = max(g.largest, g.onPage)
-	if g.number > p.most() && g.onPage > 0 { // one behind the last may be asked for, but not filled
+	if g.number > p.max() && g.onPage > 0 { // one behind the last may be asked for, but not filled
 		return p.tooMany()
 	}
 	if p.Total == "" {
@@ -214,15 +214,15 @@ func (g *paging) notes(p *Pages) (notes []string) {
 // numbered reports pages that are asked for by number, so that only the pages themselves say which is the last.
 func (p *Pages) numbered() bool { return p.By == "page" || p.By == "offset" }
 
-func (p *Pages) most() int {
-	if p.Most > 0 {
-		return p.Most
+func (p *Pages) max() int {
+	if p.Max > 0 {
+		return p.Max
 	}
 	return 100_000
 }
 
 func (p *Pages) tooMany() error {
-	return fmt.Errorf("there are more than %d pages (source.http.pages.most)", p.most())
+	return fmt.Errorf("there are more than %d pages (source.http.pages.max)", p.max())
 }
 
 // nextPaths are where answers name their next page, for a word to those who read one page only.

@@ -108,8 +108,8 @@ func TestAPagedListEndsWhereItsRowsEnd(t *testing.T) {
 		"a count that stops growing":   {shelfOf{rows: 25, most: 10, wrap: countingTo(10)}, totalled(ten), -1, "", ""},
 		"a count that is not reached":  {shelfOf{rows: 25, most: 10, wrap: countingTo(1050)}, totalled(ten), 25, "the list ended after 25 of the 1,050 rows that the answer counts (total)", ""},
 		"a count that is not there":    {shelfOf{rows: 25, most: 10, wrap: func(items string) string { return `{"items":` + items + `}` }}, totalled(ten), 10, `the answer has no number at "total"`, ""},
-		"as many pages as are allowed": {shelfOf{rows: 30, most: 10}, Pages{By: "page", Size: 10, SizeBy: "limit", Most: 3}, -1, "", ""},
-		"more pages than are allowed":  {shelfOf{rows: 31, most: 10}, Pages{By: "page", Size: 10, SizeBy: "limit", Most: 3}, 31, "there are more than 3 pages (source.http.pages.most)", ""},
+		"as many pages as are allowed": {shelfOf{rows: 30, most: 10}, Pages{By: "page", Size: 10, SizeBy: "limit", Max: 3}, -1, "", ""},
+		"more pages than are allowed":  {shelfOf{rows: 31, most: 10}, Pages{By: "page", Size: 10, SizeBy: "limit", Max: 3}, 31, "there are more than 3 pages (source.http.pages.max)", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestPagesThatGoInACircleEndTheRun(t *testing.T) {
 		"links":       {HTTP{URL: "/link", Pages: &Pages{By: "link"}}, "page 4: the pages go in a circle: behind it comes page 2 again"},
 		"cursors":     {HTTP{URL: "/cursor", Items: "items", Pages: &Pages{By: "cursor", Cursor: "next"}}, "page 4: the pages go in a circle: behind it comes page 2 again"},
 		"one cursor":  {HTTP{URL: "/stuck", Items: "items", Pages: &Pages{By: "cursor", Cursor: "next"}}, "page 2: the pages go in a circle: behind it comes page 2 again"},
-		"empty pages": {HTTP{URL: "/growing", Items: "items", Pages: &Pages{By: "cursor", Cursor: "next", Most: 20}}, "page 20: there are more than 20 pages (source.http.pages.most)"},
+		"empty pages": {HTTP{URL: "/growing", Items: "items", Pages: &Pages{By: "cursor", Cursor: "next", Max: 20}}, "page 20: there are more than 20 pages (source.http.pages.max)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.http.URL = server.URL + tt.http.URL

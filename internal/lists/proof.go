@@ -11,7 +11,7 @@ import (
 
 // unproven names the host of a database elsewhere whose address does not ask for TLS with a certificate that is
 // checked, and what to add to it; "" for all other sources. Drivers encrypt only where the server offers it, and check
-// nothing, unless they are told to.
+// nothing, unless they are asked to.
 func unproven(o *Origin) (host, hint string) {
 	switch {
 	case !o.Postgres.IsZero():

@@ -20,8 +20,8 @@ type bucket struct{ S3 }
 
 func newBucket(s S3) bucket { return bucket{s} }
 
-// mostObjects bounds the listing: a pattern that matches more is a mistake.
-const mostObjects = 10_000
+// maxObjects bounds the listing: a pattern that matches more is a mistake.
+const maxObjects = 10_000
 
 func (b bucket) find(ctx context.Context) ([]file, func() error, error) {
 	endpoint := cmp.Or(b.Endpoint, "https://s3.amazonaws.com")
@@ -52,8 +52,8 @@ func (b bucket) find(ctx context.Context) ([]file, func() error, error) {
 		if one.Err != nil {
 			return nil, done, one.Err
 		}
-		if seen++; seen > mostObjects {
-			return nil, done, fmt.Errorf("more than %d objects begin with %q: write a longer key", mostObjects, prefix)
+		if seen++; seen > maxObjects {
+			return nil, done, fmt.Errorf("more than %d objects begin with %q: write a longer key", maxObjects, prefix)
 		}
 		ok, err := path.Match(b.Key, one.Key)
 		if err != nil {

@@ -27,7 +27,7 @@ type Rows interface {
 	// further lines of a cell do not. Elsewhere it is the place in the list, from 1. The row holds
 	// until the next call; its texts may be kept. io.EOF ends the list when it was read whole and did
 	// not change meanwhile. A *RowError is about one row only, which comes along as far as it could
-	// be told apart: reading goes on. Any other error ends the reading, and what was read so far must
+	// be read: reading goes on. Any other error ends the reading, and what was read so far must
 	// not be used.
 	Next() (row Row, number int64, err error)
 	Close() error
@@ -141,12 +141,12 @@ func inFolder(folder, path string) string {
 // literal is folder as a pattern that only folder itself fits.
 func literal(folder string) string {
 	if filepath.Separator != '/' {
-		return folder // there \ parts folders, and no pattern can hold a sign of patterns as itself
+		return folder // there \ separates folders, and no pattern can hold one of its characters as itself
 	}
-	return patternSigns.Replace(folder)
+	return patternCharacters.Replace(folder)
 }
 
-var patternSigns = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+var patternCharacters = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 func newLocal(kind, folder, pattern string, o Origin) Source {
 	return &fileSource{kind: kind, where: pattern, finder: localFiles{folder, pattern}, origin: o}

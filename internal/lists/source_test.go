@@ -552,7 +552,7 @@ func TestBadWebListsEndInWords(t *testing.T) {
 		"broken off":                   {HTTP{URL: "/cut", Items: "data", Format: "json"}, Origin{}, "http HOST/cut: the answer breaks off in the middle"},
 		"an object for a list":         {HTTP{URL: "/object", Format: "json"}, Origin{}, "http HOST/object: the answer is an object, not a list"},
 		"no such items":                {HTTP{URL: "/object", Items: "data.contacts", Format: "json"}, Origin{}, `http HOST/object: the answer has no "data.contacts"`},
-		"too many pages":               {HTTP{URL: "/page", Pages: &Pages{By: "page", Most: 2}}, Origin{}, "http HOST/page: page 3: there are more than 2 pages (source.http.pages.most)"},
+		"too many pages":               {HTTP{URL: "/page", Pages: &Pages{By: "page", Max: 2}}, Origin{}, "http HOST/page: page 3: there are more than 2 pages (source.http.pages.max)"},
 		"too large":                    {HTTP{URL: "/csv"}, Origin{MaxBytes: 10}, "http HOST/csv: is larger than source.max_bytes"},
 		"too slow":                     {HTTP{URL: "/slow"}, Origin{Timeout: units.Duration(50 * time.Millisecond)}, "http HOST/slow: took longer than 50ms"},
 		"credentials stay at the host": {HTTP{URL: "/away", Bearer: secret.New("t0")}, Origin{}, "http HOST/away: a redirect leads to another host, which must not get the credentials and parameters of this one"},

@@ -24,7 +24,7 @@ const (
 )
 
 // openWorkbook opens a workbook that was looked through before: the library would unpack whatever it holds, and
-// takes a worksheet that breaks off, or holds a sign that XML does not allow, for one that ends there.
+// takes a worksheet that breaks off, or holds a character that XML does not allow, for one that ends there.
 func openWorkbook(r io.Reader) (_ *excelize.File, err error) {
 	spool, err := os.CreateTemp("", "nudgewire-*.xlsx")
 	if err != nil {

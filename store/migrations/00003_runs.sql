@@ -10,10 +10,10 @@ CREATE TABLE runs (
 	source      TEXT   NOT NULL,
 	config      TEXT   NOT NULL,
 	state       TEXT   NOT NULL CHECK (
-		state = 'done' OR state = 'skipped' OR state = 'planned' OR state = 'building' OR state = 'held' OR state = 'uploading'
+		state = 'done' OR state = 'skipped' OR state = 'planned' OR state = 'building' OR state = 'awaiting_approval' OR state = 'uploading'
 		OR state = 'paused' OR state = 'partial' OR state = 'failed' OR state = 'cancelled'),
 	reason      TEXT   NOT NULL,
-	before      TEXT   NOT NULL CHECK (before = '' OR before = 'planned' OR before = 'building' OR before = 'held' OR before = 'uploading'),
+	before      TEXT   NOT NULL CHECK (before = '' OR before = 'planned' OR before = 'building' OR before = 'awaiting_approval' OR before = 'uploading'),
 	deliver     TEXT   NOT NULL,
 	campaign    TEXT   NOT NULL,
 	template_id BIGINT NOT NULL,
@@ -40,7 +40,7 @@ CREATE TABLE runs (
 	CHECK (stopped <> '' OR (state <> 'paused' AND state <> 'cancelled')),
 	CHECK ((ended_at > 0) = (state = 'done' OR state = 'skipped' OR state = 'partial' OR state = 'failed' OR state = 'cancelled')),
 	CHECK (owner = '' OR state = 'planned' OR state = 'building' OR state = 'uploading'),
-	CHECK (reason <> '' OR (state <> 'held' AND state <> 'paused' AND state <> 'partial' AND state <> 'failed' AND state <> 'skipped' AND state <> 'cancelled'))
+	CHECK (reason <> '' OR (state <> 'awaiting_approval' AND state <> 'paused' AND state <> 'partial' AND state <> 'failed' AND state <> 'skipped' AND state <> 'cancelled'))
 );
 CREATE UNIQUE INDEX runs_slot ON runs (job, slot);
 CREATE INDEX runs_clock ON runs (job, due_at) WHERE cause <> 'hand';

@@ -115,8 +115,8 @@ func (s suite) hold(t *testing.T) {
 		l := s.open(t)
 		r := l.handedOver("1", 1)
 		late := r
-		late.State, late.Before, late.Reason, late.Stopped = nudgewire.RunPaused, nudgewire.RunHeld, "paused by Ann", nudgewire.StopPerson
-		moved(t, "a pause of a held run", l.SetRun(l.ctx, "", late, nudgewire.RunHeld))
+		late.State, late.Before, late.Reason, late.Stopped = nudgewire.RunPaused, nudgewire.RunAwaiting, "paused by Ann", nudgewire.StopPerson
+		moved(t, "a pause of a held run", l.SetRun(l.ctx, "", late, nudgewire.RunAwaiting))
 		same(t, "halts", []string{}, l.halted())
 		l.mustSet(r, nudgewire.RunPaused)
 		moved(t, "a resume of another's", l.SetRun(l.ctx, "other", r, nudgewire.RunPaused))

@@ -55,7 +55,7 @@ func (l *ledger) uploading(slot string, n int) nudgewire.Run {
 	r.State, r.Owner, r.Reason = nudgewire.RunUploading, "", ""
 	r.Tally = nudgewire.Tally{
 		Rows: 110, Kept: 100, Parts: n, Bytes: 4000, Points: 0.1,
-		Exclusions: []nudgewire.Exclusion{{Kind: "phone", Reason: "the phone is too short for GB", Count: 10, First: 7}},
+		Excluded: []nudgewire.Excluded{{Kind: "phone", Reason: "the phone is too short for GB", Count: 10, First: 7}},
 	}
 	if err := l.SaveParts(l.ctx, "", r, parts(r.ID, n)); err != nil {
 		l.t.Fatalf("save parts: %v", err)
@@ -160,7 +160,7 @@ func (s suite) runs(t *testing.T) {
 	t.Run("the law of states holds for every pair", func(t *testing.T) {
 		l := s.open(t)
 		paths := map[nudgewire.RunState][]nudgewire.RunState{
-			nudgewire.RunPlanned: {}, nudgewire.RunBuilding: {nudgewire.RunBuilding}, nudgewire.RunHeld: {nudgewire.RunBuilding, nudgewire.RunHeld},
+			nudgewire.RunPlanned: {}, nudgewire.RunBuilding: {nudgewire.RunBuilding}, nudgewire.RunAwaiting: {nudgewire.RunBuilding, nudgewire.RunAwaiting},
 			nudgewire.RunUploading: {nudgewire.RunBuilding, nudgewire.RunUploading}, nudgewire.RunPaused: {nudgewire.RunPaused},
 			nudgewire.RunDone: {nudgewire.RunBuilding, nudgewire.RunDone}, nudgewire.RunPartial: {nudgewire.RunBuilding, nudgewire.RunUploading, nudgewire.RunPartial},
 			nudgewire.RunFailed: {nudgewire.RunFailed}, nudgewire.RunSkipped: {nudgewire.RunSkipped}, nudgewire.RunCancelled: {nudgewire.RunCancelled},
@@ -204,7 +204,7 @@ func (s suite) runs(t *testing.T) {
 		r := mine[0]
 		r.State = nudgewire.RunBuilding
 		moved(t, "another's", l.SetRun(l.ctx, "other", r, nudgewire.RunPlanned))
-		moved(t, "from another state", l.SetRun(l.ctx, owner, r, nudgewire.RunHeld))
+		moved(t, "from another state", l.SetRun(l.ctx, owner, r, nudgewire.RunAwaiting))
 		if err := l.SetRun(l.ctx, owner, r, nudgewire.RunPlanned); err != nil {
 			t.Error(err)
 		}
@@ -228,7 +228,7 @@ func (s suite) runs(t *testing.T) {
 	})
 	t.Run("a planned run waits for the older one of its job", func(t *testing.T) {
 		l := s.open(t)
-		l.mustSet(l.mustSet(l.mustStart(aRun("winback", "1")), nudgewire.RunBuilding), nudgewire.RunHeld)
+		l.mustSet(l.mustSet(l.mustStart(aRun("winback", "1")), nudgewire.RunBuilding), nudgewire.RunAwaiting)
 		l.mustStart(aRun("winback", "2"))
 		other := l.mustStart(aRun("birthday", "1"))
 		mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute))

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// oldFolders is a Shelf whose folders were all left at one time.
+// oldFolders is a Retention whose folders were all left at one time.
 type oldFolders struct {
 	left    time.Time
 	folders []string
@@ -54,7 +54,7 @@ func TestOldFoldersAreRemoved(t *testing.T) {
 	began := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	keep := 30 * 24 * time.Hour
 	shelf := &oldFolders{left: began, folders: []string{first, outside, gone, filepath.Join(base, "moved", "5-x")}}
-	s := New(Options{Shelf: shelf, Keep: func() time.Duration { return keep }, Folder: root, Owner: "me"})
+	s := New(Options{Retention: shelf, Keep: func() time.Duration { return keep }, Folder: root, Owner: "me"})
 	tick := func(now time.Time) {
 		t.Helper()
 		if _, err := s.Tick(t.Context(), now); err != nil {

@@ -10,32 +10,32 @@ import (
 	"github.com/nudgewire/nudgewire/internal/lists"
 )
 
-// rejectsFile is the name of the list of rows that were left out.
-const rejectsFile = "rejects.csv"
+// excludedFile is the name of the list of excluded rows.
+const excludedFile = "excluded.csv"
 
-// rejectsHead names its columns: where the row stands, why it was left out, the phone as it stands in the
+// excludedHead names its columns: where the row stands, why it was excluded, the phone as it stands in the
 // source, so that whoever keeps the list can find and mend the row, and as it would have been sent to, so that it
 // can be found by that.
-var rejectsHead = []string{"row", "reason", "phone", "digits", "file"}
+var excludedHead = []string{"row", "reason", "phone", "digits", "file"}
 
-// rejects writes that list. The file is made with the first of them. It may be used by several
+// An excludedList writes that list. The file is made with the first of them. It may be used by several
 // goroutines.
-type rejects struct {
+type excludedList struct {
 	folder folder
-	name   string // "" for rejectsFile
+	name   string // "" for excludedFile
 	mu     sync.Mutex
 	to     tableFile
 }
 
 // add notes one row; the first failure is kept for close.
-func (r *rejects) add(x Reject) {
+func (r *excludedList) add(x ExcludedRow) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.to.write(r.folder, cmp.Or(r.name, rejectsFile), rejectsHead, []string{strconv.FormatInt(x.Row, 10), SafeCell(x.Reason), SafeCell(lists.Shorten(clean(x.Phone))), x.Digits, SafeCell(x.File)})
+	r.to.write(r.folder, cmp.Or(r.name, excludedFile), excludedHead, []string{strconv.FormatInt(x.Row, 10), SafeCell(x.Reason), SafeCell(lists.Shorten(clean(x.Phone))), x.Digits, SafeCell(x.File)})
 }
 
 // SafeCell is a text of somebody else's for a table that people open with a spreadsheet: one that would be a formula
-// there gets an apostrophe in front, which spreadsheets hide, and signs that steer a terminal go. Phones stay as they are.
+// there gets an apostrophe in front, which spreadsheets hide, and characters that steer a terminal go. Phones stay as they are.
 func SafeCell(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -53,14 +53,14 @@ func SafeCell(text string) string {
 }
 
 // failed is the first failure so far.
-func (r *rejects) failed() error {
+func (r *excludedList) failed() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return diskFull(r.to.err)
 }
 
 // close makes the file durable.
-func (r *rejects) close() error {
+func (r *excludedList) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.to.close()

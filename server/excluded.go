@@ -14,16 +14,16 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// Rows that runs left out are in no table: a list of a million rows may leave out most of them.
+// Rows that runs excluded are in no table: of a list of a million rows most may be.
 // They stand in a file of each run, beside its parts and as long as these. One question searches
 // so many of the newest runs and so many bytes at the most, and says what it did not search.
 const (
-	mostRunsSearched  = 2000
-	mostBytesSearched = 512 << 20
-	mostLeftOut       = 50 // rows of one phone that are told
+	maxRunsSearched  = 2000
+	maxBytesSearched = 512 << 20
+	maxExcluded      = 50 // rows of one phone that are reported
 )
 
-// whyNoPhone answers for a text that is no phone: a run may have left it out for that.
+// whyNoPhone answers for a text that is no phone: a run may have excluded it for that.
 func (a admin) whyNoPhone(r *http.Request, no *Error) (any, error) {
 	q := r.URL.Query()
 	text := strings.TrimSpace(q.Get("phone"))
@@ -34,7 +34,7 @@ func (a admin) whyNoPhone(r *http.Request, no *Error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	left, note, err := a.leftOut(r.Context(), "", text)
+	left, note, err := a.excluded(r.Context(), "", text)
 	if err != nil {
 		return nil, err
 	}
@@ -44,31 +44,31 @@ func (a admin) whyNoPhone(r *http.Request, no *Error) (any, error) {
 	return told(left, list.Limit, note), nil
 }
 
-// leftOut are the rows with a phone that runs left out: by its digits, or by how it stands in the
+// excluded are the rows with a phone that runs excluded: by its digits, or by how it stands in the
 // source. note says what could not be searched.
-func (a admin) leftOut(ctx context.Context, digits, text string) (out []StoryView, note string, err error) {
-	runs, err := a.Store.Runs(ctx, store.RunFilter{Limit: mostRunsSearched})
+func (a admin) excluded(ctx context.Context, digits, text string) (out []StoryView, note string, err error) {
+	runs, err := a.Store.Runs(ctx, store.RunFilter{Limit: maxRunsSearched})
 	if err != nil {
 		return nil, "", err
 	}
 	var removed, unread, unsearched []*nudgewire.Run
-	left := int64(mostBytesSearched)
+	left := int64(maxBytesSearched)
 	for i := range runs {
 		r := &runs[i]
 		var parts []nudgewire.Part
-		if slices.ContainsFunc(r.Tally.Exclusions, func(x nudgewire.Exclusion) bool { return x.Late }) {
+		if slices.ContainsFunc(r.Tally.Excluded, func(x nudgewire.Excluded) bool { return x.Late }) {
 			if parts, err = a.Store.Parts(ctx, r.ID); err != nil {
 				return nil, "", err
 			}
 		}
-		paths := scheduler.RejectsOf(r, parts)
+		paths := scheduler.ExcludedFiles(r, parts)
 		switch {
 		case len(paths) == 0:
 			continue
 		case !r.FilesRemovedAt.IsZero():
 			removed = append(removed, r)
 			continue
-		case left <= 0 || len(out) >= mostLeftOut:
+		case left <= 0 || len(out) >= maxExcluded:
 			unsearched = append(unsearched, r)
 			continue
 		case ctx.Err() != nil:
@@ -78,9 +78,9 @@ func (a admin) leftOut(ctx context.Context, digits, text string) (out []StoryVie
 		for _, path := range paths {
 			var read int64
 			var whole bool
-			read, whole, err = scheduler.SearchRejects(path, digits, text, left, func(x scheduler.Reject) error {
-				if len(out) < mostLeftOut {
-					out = append(out, leftOutView(r, x))
+			read, whole, err = scheduler.SearchExcluded(path, digits, text, left, func(x scheduler.ExcludedRow) error {
+				if len(out) < maxExcluded {
+					out = append(out, excludedView(r, x))
 				}
 				return nil
 			})
@@ -95,32 +95,32 @@ func (a admin) leftOut(ctx context.Context, digits, text string) (out []StoryVie
 			unsearched = append(unsearched, r)
 		}
 	}
-	return out, strings.Join(notSearched(removed, unread, unsearched, len(runs) == mostRunsSearched), "; "), nil
+	return out, strings.Join(notSearched(removed, unread, unsearched, len(runs) == maxRunsSearched), "; "), nil
 }
 
-func leftOutView(r *nudgewire.Run, x scheduler.Reject) StoryView {
+func excludedView(r *nudgewire.Run, x scheduler.ExcludedRow) StoryView {
 	return StoryView{
 		Row: &RunRowView{
-			Job: r.Job, Run: r.ID, Slot: r.Slot, Row: x.Row, File: x.File, Source: r.Source, LeftOut: x.Reason, At: r.StartedAt.UTC(),
+			Job: r.Job, Run: r.ID, Slot: r.Slot, Row: x.Row, File: x.File, Source: r.Source, Excluded: x.Reason, At: r.StartedAt.UTC(),
 		},
 		Messages: []MessageView{},
 	}
 }
 
-// notSearched says which runs may have left the phone out without anybody knowing by now. The runs
+// notSearched says which runs may have excluded the phone without anybody knowing by now. The runs
 // of each list are the newest first.
 func notSearched(removed, unread, unsearched []*nudgewire.Run, more bool) (notes []string) {
 	if len(unsearched) > 0 {
-		notes = append(notes, fmt.Sprintf("not all rows that %s left out were searched: nudgewire jobs export %s lists them", runsOf(unsearched), anyOf(unsearched)))
+		notes = append(notes, fmt.Sprintf("not all rows that %s excluded were searched: nudgewire jobs export %s lists them", runsOf(unsearched), anyOf(unsearched)))
 	}
 	if len(unread) > 0 {
-		notes = append(notes, fmt.Sprintf("the rows that %s left out cannot be read: nudgewire jobs export %s says why", runsOf(unread), anyOf(unread)))
+		notes = append(notes, fmt.Sprintf("the rows that %s excluded cannot be read: nudgewire jobs export %s says why", runsOf(unread), anyOf(unread)))
 	}
 	if len(removed) > 0 {
-		notes = append(notes, fmt.Sprintf("which rows %s left out is not known any more: the files were removed (retention.lists)", runsOf(removed)))
+		notes = append(notes, fmt.Sprintf("which rows %s excluded is not known any more: the files were removed (retention.lists)", runsOf(removed)))
 	}
 	if more {
-		notes = append(notes, fmt.Sprintf("runs before the newest %s were not searched", units.Number(mostRunsSearched)))
+		notes = append(notes, fmt.Sprintf("runs before the newest %s were not searched", units.Number(maxRunsSearched)))
 	}
 	return notes
 }

@@ -16,39 +16,39 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// placesFile is the name of the list of where the rows of parts stand in the source. A part is
+// positionsFile is the name of the list of where the rows of parts stand in the source. A part is
 // uploaded as it is and has no column for that.
-const placesFile = "rows.csv"
+const positionsFile = "rows.csv"
 
-// placesHead names its columns: from the row with that number in its part on, each row stands one
-// below the one before it. So the list is as long as the rows that were left out are many,
+// positionsHead names its columns: from the row with that number in its part on, each row stands one
+// below the one before it. So the list is as long as the excluded rows are many,
 // however long the parts are.
-var placesHead = []string{"part", "number", "row", "file"}
+var positionsHead = []string{"part", "number", "row", "file"}
 
 // places writes that list.
-type places struct {
+type positions struct {
 	folder folder
-	name   string // "" for placesFile
+	name   string // "" for positionsFile
 	to     tableFile
 	part   string
-	last   nudgewire.Place
+	last   nudgewire.Position
 }
 
 // add notes where the row with that number in a part stands.
-func (p *places) add(part string, number int64, at nudgewire.Place) error {
+func (p *positions) add(part string, number int64, at nudgewire.Position) error {
 	follows := part == p.part && at.Row == p.last.Row+1 && at.File == p.last.File
 	p.part, p.last = part, at
 	if !follows {
-		p.to.write(p.folder, cmp.Or(p.name, placesFile), placesHead, []string{part, strconv.FormatInt(number, 10), strconv.FormatInt(at.Row, 10), at.File})
+		p.to.write(p.folder, cmp.Or(p.name, positionsFile), positionsHead, []string{part, strconv.FormatInt(number, 10), strconv.FormatInt(at.Row, 10), at.File})
 	}
 	return p.to.err
 }
 
 // close makes the file durable.
-func (p *places) close() error { return p.to.close() }
+func (p *positions) close() error { return p.to.close() }
 
 // abandon closes the file of a build that failed.
-func (p *places) abandon() error {
+func (p *positions) abandon() error {
 	if p.to.at == nil {
 		return nil
 	}
@@ -101,31 +101,31 @@ func (t *tableFile) close() error {
 	return diskFull(err)
 }
 
-// A placed is one row of placesFile.
-type placed struct {
+// A positionRow is one row of positionsFile.
+type positionRow struct {
 	part   string
 	number int64
-	at     nudgewire.Place
+	at     nudgewire.Position
 }
 
-// A placesReader finds the rows of parts in placesFile. It reads on from where it is, so rows
+// A positionsReader finds the rows of parts in positionsFile. It reads on from where it is, so rows
 // that are asked for in their order cost one reading of the file.
-type placesReader struct {
+type positionsReader struct {
 	folder    string
 	name      string
 	file      *os.File // nil before the first question, and where there is none
 	csv       *csv.Reader
-	now, next placed // now is the newest that was passed; next.part is "" at the end
+	now, next positionRow // now is the newest that was passed; next.part is "" at the end
 }
 
 // of is where the row with that number in a part stands; zero where that is not known.
-func (p *placesReader) of(part string, number int64) (nudgewire.Place, error) {
-	name := ofRetry(placesFile, part)
+func (p *positionsReader) of(part string, number int64) (nudgewire.Position, error) {
+	name := ofRetry(positionsFile, part)
 	for again := range 2 { // on from here, then once more from the beginning
 		if p.file == nil || p.name != name || again > 0 {
 			p.name = name
 			if err := p.open(); err != nil || p.file == nil {
-				return nudgewire.Place{}, err
+				return nudgewire.Position{}, err
 			}
 		}
 		for {
@@ -138,17 +138,19 @@ func (p *placesReader) of(part string, number int64) (nudgewire.Place, error) {
 				break
 			}
 			if err := p.step(); err != nil {
-				return nudgewire.Place{}, err
+				return nudgewire.Position{}, err
 			}
 		}
 	}
-	return nudgewire.Place{}, nil
+	return nudgewire.Position{}, nil
 }
 
 // holds reports whether the row lies in the part at p or below.
-func (p *placed) holds(part string, number int64) bool { return p.part == part && p.number <= number }
+func (p *positionRow) holds(part string, number int64) bool {
+	return p.part == part && p.number <= number
+}
 
-func (p *placesReader) open() error {
+func (p *positionsReader) open() error {
 	if err := p.close(); err != nil {
 		return err
 	}
@@ -160,8 +162,8 @@ func (p *placesReader) open() error {
 		return fmt.Errorf("read %s: %w", p.name, err)
 	}
 	p.file, p.csv = f, csv.NewReader(bufio.NewReaderSize(f, 1<<16))
-	p.csv.FieldsPerRecord = len(placesHead)
-	p.now, p.next = placed{}, placed{}
+	p.csv.FieldsPerRecord = len(positionsHead)
+	p.now, p.next = positionRow{}, positionRow{}
 	if _, err := p.csv.Read(); err != nil {
 		return fmt.Errorf("read %s: %w", p.name, err)
 	}
@@ -169,9 +171,9 @@ func (p *placesReader) open() error {
 }
 
 // step moves on by one row.
-func (p *placesReader) step() error {
+func (p *positionsReader) step() error {
 	row, err := p.csv.Read()
-	p.now, p.next = p.next, placed{}
+	p.now, p.next = p.next, positionRow{}
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -183,11 +185,11 @@ func (p *placesReader) step() error {
 	if bad != nil || worse != nil {
 		return fmt.Errorf("%s was changed on disk after it was built", p.name)
 	}
-	p.next = placed{row[0], number, nudgewire.Place{Row: at, File: row[3]}}
+	p.next = positionRow{row[0], number, nudgewire.Position{Row: at, File: row[3]}}
 	return nil
 }
 
-func (p *placesReader) close() error {
+func (p *positionsReader) close() error {
 	if p.file == nil {
 		return nil
 	}
@@ -196,10 +198,10 @@ func (p *placesReader) close() error {
 	return err
 }
 
-// A PlaceFinder finds the rows of runs in their sources. It reads on from where it is, so rows
+// A PositionFinder finds the rows of runs in their sources. It reads on from where it is, so rows
 // that are asked for in their order cost one reading. Its zero value with a Store is ready; it is
 // used by one goroutine at a time and closed at the end.
-type PlaceFinder struct {
+type PositionFinder struct {
 	Store interface {
 		Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, error)
 		Parts(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error)
@@ -207,25 +209,25 @@ type PlaceFinder struct {
 	run    nudgewire.RunID
 	parts  []nudgewire.Part
 	at     int // of the part that was asked about last
-	reader placesReader
+	reader positionsReader
 }
 
 // Of is where the row with that number among the kept rows of a run stands in the source. It is
 // zero where that is not known any more: the files of the run were removed.
-func (f *PlaceFinder) Of(ctx context.Context, run nudgewire.RunID, number int64) (nudgewire.Place, error) {
+func (f *PositionFinder) Of(ctx context.Context, run nudgewire.RunID, number int64) (nudgewire.Position, error) {
 	if f.run != run {
 		r, err := f.Store.Run(ctx, run)
 		if err != nil {
-			return nudgewire.Place{}, err
+			return nudgewire.Position{}, err
 		}
 		parts, err := f.Store.Parts(ctx, run)
 		if err != nil {
-			return nudgewire.Place{}, err
+			return nudgewire.Position{}, err
 		}
 		if err := f.Close(); err != nil {
-			return nudgewire.Place{}, err
+			return nudgewire.Position{}, err
 		}
-		f.run, f.parts, f.at, f.reader = run, parts, 0, placesReader{folder: r.Folder}
+		f.run, f.parts, f.at, f.reader = run, parts, 0, positionsReader{folder: r.Folder}
 	}
 	for range f.parts { // mostly the same part as before
 		if p := &f.parts[f.at]; number >= p.First && number < p.First+p.Rows {
@@ -233,8 +235,8 @@ func (f *PlaceFinder) Of(ctx context.Context, run nudgewire.RunID, number int64)
 		}
 		f.at = (f.at + 1) % len(f.parts)
 	}
-	return nudgewire.Place{}, nil
+	return nudgewire.Position{}, nil
 }
 
 // Close closes the file that was read last.
-func (f *PlaceFinder) Close() error { return f.reader.close() }
+func (f *PositionFinder) Close() error { return f.reader.close() }

@@ -54,8 +54,8 @@ func (h *house) why(phone string) (rows []string, note string) {
 			continue
 		}
 		text := fmt.Sprintf("%s, run %d, row %d of %s", s.Row.Job, s.Row.Run, s.Row.Row, filepath.Base(s.Row.File))
-		if s.Row.LeftOut != "" {
-			text += ": left out: " + s.Row.LeftOut
+		if s.Row.Excluded != "" {
+			text += ": excluded: " + s.Row.Excluded
 		}
 		if s.Row.At.IsZero() {
 			h.t.Errorf("%s has no time", text)
@@ -91,13 +91,13 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 	}
 	for phone, want := range map[string][]string{
 		"+447700900101": {
-			"winback, run 1, row 3 of list.csv: left out: an earlier row has the same phone",
+			"winback, run 1, row 3 of list.csv: excluded: an earlier row has the same phone",
 			"winback, run 1, row 2 of list.csv",
 		},
-		"12":           {"winback, run 1, row 5 of list.csv: left out: the phone is too short for GB"},
-		"447700900102": {"winback, run 1, row 6 of list.csv: left out: the contact is blocked"},
-		"07700900103":  {"winback, run 1, row 7 of list.csv: left out: the row has 3 cells and the header 4: write the empty cells, too"},
-		"447700900104": {"winback, run 1, row 8 of list.csv: left out: var_2 is empty: {{ city }}; give it a default"},
+		"12":           {"winback, run 1, row 5 of list.csv: excluded: the phone is too short for GB"},
+		"447700900102": {"winback, run 1, row 6 of list.csv: excluded: the contact is blocked"},
+		"07700900103":  {"winback, run 1, row 7 of list.csv: excluded: the row has 3 cells and the header 4: write the empty cells, too"},
+		"447700900104": {"winback, run 1, row 8 of list.csv: excluded: var_2 is empty: {{ city }}; give it a default"},
 	} {
 		got, note := h.why(phone)
 		slices.Sort(got)
@@ -120,14 +120,14 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 		places = append(places, fmt.Sprintf("%d %s %d", r.Row, r.State, r.Number))
 	}
 	slices.Sort(places)
-	if diff := cmp.Diff([]string{"2 accepted 1", "3 left_out 0", "5 left_out 0", "6 left_out 0", "7 left_out 0", "8 left_out 0"}, places); diff != "" {
+	if diff := cmp.Diff([]string{"2 accepted 1", "3 excluded 0", "5 excluded 0", "6 excluded 0", "7 excluded 0", "8 excluded 0"}, places); diff != "" {
 		t.Errorf("exported:\n%s", diff)
 	}
 	run := h.run(1)
-	if err := os.Remove(run.Rejects[0]); err != nil {
+	if err := os.Remove(run.ExcludedFiles[0]); err != nil {
 		t.Fatal(err)
 	}
-	const unread = "the rows that run 1 of winback left out cannot be read: nudgewire jobs export 1 says why"
+	const unread = "the rows that run 1 of winback excluded cannot be read: nudgewire jobs export 1 says why"
 	if _, note := h.why("+447700900101"); note != unread {
 		t.Errorf("the note is %q", note)
 	}
@@ -138,10 +138,10 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 	h = open(t, options{folder: folder, config: config, now: func() time.Time { return time.Now().Add(8 * 24 * time.Hour) }})
 	h.eventually("the files of the run are gone", func() bool { return h.run(1).FilesRemovedAt != nil })
 	got, note := h.why("+447700900101")
-	if want := "which rows run 1 of winback left out is not known any more: the files were removed (retention.lists)"; note != want || len(got) != 1 || got[0] != "winback, run 1, row 0 of ." {
+	if want := "which rows run 1 of winback excluded is not known any more: the files were removed (retention.lists)"; note != want || len(got) != 1 || got[0] != "winback, run 1, row 0 of ." {
 		t.Errorf("%q, and the note is %q", got, note)
 	}
-	const gone = "which rows run 1 of winback left out is not known any more: the files were removed (retention.lists)"
+	const gone = "which rows run 1 of winback excluded is not known any more: the files were removed (retention.lists)"
 	if _, err := h.ask.Why(t.Context(), "12", 20); !errors.As(err, &no) || !strings.HasSuffix(no.Words, "; no run whose files are kept excluded it") || !strings.HasSuffix(no.Hint, "; "+gone) {
 		t.Errorf("why of a cell whose run's files are gone: %#v", err)
 	}
@@ -177,7 +177,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
     deliver: per_message
     send: {template: news}
 `
-	skip := "    skip: {messaged_within: 7d}\n"
+	skip := "    exclude: {messaged_within: 7d}\n"
 	// A fifth message that is refused right after four others halts sending.
 	for deliver, rows := range map[string]int{byMessage: 4, byCSV: 40} {
 		t.Run(deliver, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
 			check := func(what string, tally nudgewire.Tally) {
 				t.Helper()
 				out := map[string]int64{}
-				for _, x := range tally.Exclusions {
+				for _, x := range tally.Excluded {
 					out[x.Reason] = x.Count
 					if x.First != firsts[x.Reason] || x.File != "" {
 						t.Errorf("%s: the first row of %q is %d of %q, want %d", what, x.Reason, x.First, x.File, firsts[x.Reason])
@@ -248,7 +248,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
 			rows, problems := h.export(retry.ID)
 			var sent, out []string
 			for _, r := range rows {
-				if r.State == server.StateLeftOut {
+				if r.State == server.StateExcluded {
 					out = append(out, r.Phone)
 				} else {
 					sent = append(sent, r.Phone)
@@ -277,7 +277,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
 			if p := retry.Parts[0]; p.File != "part-0001.retry-1-of-run-1.csv" || p.Rows != int64(len(rest)) || p.State != nudgewire.PartAccepted {
 				t.Errorf("the retry's part: %+v", p)
 			}
-			told := fmt.Sprintf("winback, run %d, row %d of list.csv: left out: the contact was messaged within 7d, by run 2 of news on ", retry.ID, at[messaged[0]])
+			told := fmt.Sprintf("winback, run %d, row %d of list.csv: excluded: the contact was messaged within 7d, by run 2 of news on ", retry.ID, at[messaged[0]])
 			if got, _ := h.why("+" + messaged[0]); !slices.ContainsFunc(got, func(one string) bool { return strings.HasPrefix(one, told) }) {
 				t.Errorf("why %s: %q", messaged[0], got)
 			}

@@ -21,7 +21,7 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
 		defer func() { _ = os.RemoveAll(dir) }()
-		var want []nudgewire.Place
+		var want []nudgewire.Position
 		n := 0
 		for f := range rapid.IntRange(1, 3).Draw(rt, "files") {
 			name := filepath.Join(dir, fmt.Sprintf("%d.csv", f))
@@ -36,10 +36,10 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 					text += "\n"
 				case 2:
 					text += fmt.Sprintf("+4479111%05d,\"a\nb\"\n", n)
-					want = append(want, nudgewire.Place{Row: row, File: name})
+					want = append(want, nudgewire.Position{Row: row, File: name})
 				default:
 					text += fmt.Sprintf("+4479111%05d,a\n", n)
-					want = append(want, nudgewire.Place{Row: row, File: name})
+					want = append(want, nudgewire.Position{Row: row, File: name})
 				}
 			}
 			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -53,7 +53,7 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 		store := fakeParts{1: parts}
 		// A retry of every other part.
 		next := int64(1)
-		var again []nudgewire.Place
+		var again []nudgewire.Position
 		for i := 1; i < len(parts); i += 2 {
 			p := parts[i]
 			again = append(again, want[p.First-1:p.First-1+p.Rows]...)
@@ -61,9 +61,9 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 			next += p.Rows
 			store[2] = append(store[2], p)
 		}
-		f := PlaceFinder{Store: folderStore{store, folder}}
+		f := PositionFinder{Store: folderStore{store, folder}}
 		defer f.Close()
-		ask := func(run nudgewire.RunID, number int64, want nudgewire.Place) {
+		ask := func(run nudgewire.RunID, number int64, want nudgewire.Position) {
 			got, err := f.Of(context.Background(), run, number)
 			if err != nil {
 				rt.Fatal(err)
@@ -83,12 +83,12 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 				ask(1, int64(i+1), want[i])
 			}
 		}
-		ask(1, int64(len(want)+1), nudgewire.Place{})
+		ask(1, int64(len(want)+1), nudgewire.Position{})
 		if err := os.RemoveAll(folder); err != nil {
 			rt.Fatal(err)
 		}
-		gone := PlaceFinder{Store: folderStore{store, folder}}
-		if at, err := gone.Of(context.Background(), 1, 1); err != nil || at != (nudgewire.Place{}) {
+		gone := PositionFinder{Store: folderStore{store, folder}}
+		if at, err := gone.Of(context.Background(), 1, 1); err != nil || at != (nudgewire.Position{}) {
 			rt.Fatalf("once the files are gone: %+v, %v", at, err)
 		}
 	})
@@ -114,7 +114,7 @@ func TestWhereRowsStandTakesLittleRoom(t *testing.T) {
 	dir := t.TempDir()
 	job := jobOf(t, people(50_000), Job{})
 	parts, _ := built(t, job, dir, nil)
-	text, err := os.ReadFile(filepath.Join(dir, placesFile))
+	text, err := os.ReadFile(filepath.Join(dir, positionsFile))
 	if want := "part,number,row,file\npart-0001.csv,1,2,\n"; err != nil || len(parts) != 1 || string(text) != want {
 		t.Errorf("%d parts, %q, %v", len(parts), text, err)
 	}
@@ -130,28 +130,28 @@ func TestWhatIsLeftOutNamesItsFile(t *testing.T) {
 	}
 	b := filepath.Join(dir, "b.csv")
 	_, all := built(t, compile(t, Job{Columns: columns("phone", "phone", "var_1", "name"), Source: lists.Origin{CSV: filepath.Join(dir, "*.csv")}}), filepath.Join(dir, "run"), nil)
-	want := []nudgewire.Exclusion{
+	want := []nudgewire.Excluded{
 		{Kind: KindPhone, Reason: "the phone is too short for GB", Count: 1, First: 2, File: b},
 		{Kind: KindDuplicate, Reason: "an earlier row has the same phone", Count: 1, First: 4, File: b},
 		{Kind: KindRow, Reason: "the row has 1 cell and the header 2: write the empty cells, too", Count: 1, First: 5, File: b},
 	}
-	if diff := cmp.Diff(want, all.tally.Exclusions); diff != "" {
+	if diff := cmp.Diff(want, all.tally.Excluded); diff != "" {
 		t.Error(diff)
 	}
-	var left []Reject
-	if err := ReadRejects(filepath.Join(dir, "run", rejectsFile), func(x Reject) error { left = append(left, x); return nil }); err != nil {
+	var left []ExcludedRow
+	if err := ReadExcluded(filepath.Join(dir, "run", excludedFile), func(x ExcludedRow) error { left = append(left, x); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	rejects := []Reject{
-		{nudgewire.Place{Row: 2, File: b}, want[0].Reason, "12", ""},
-		{nudgewire.Place{Row: 4, File: b}, want[1].Reason, "+447911100001", "447911100001"},
-		{nudgewire.Place{Row: 5, File: b}, want[2].Reason, "x", ""},
+	rejects := []ExcludedRow{
+		{nudgewire.Position{Row: 2, File: b}, want[0].Reason, "12", ""},
+		{nudgewire.Position{Row: 4, File: b}, want[1].Reason, "+447911100001", "447911100001"},
+		{nudgewire.Position{Row: 5, File: b}, want[2].Reason, "x", ""},
 	}
 	if diff := cmp.Diff(rejects, left); diff != "" {
 		t.Error(diff)
 	}
 	_, one := built(t, compile(t, Job{Columns: columns("phone", "phone", "var_1", "name"), Source: lists.Origin{CSV: b}}), filepath.Join(dir, "run"), nil)
-	if x := one.tally.Exclusions[0]; x.File != "" || x.First != 2 {
+	if x := one.tally.Excluded[0]; x.File != "" || x.First != 2 {
 		t.Errorf("of one file: %+v", x)
 	}
 }

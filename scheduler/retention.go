@@ -12,9 +12,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// A Shelf knows which folders of runs are no longer needed. Lists hold personal data and fill
+// A Retention knows which folders of runs are no longer needed. Lists hold personal data and fill
 // disks, so they go after a while; what is known of the run stays.
-type Shelf interface {
+type Retention interface {
 	// OldFolders names folders that only runs used which ended before the given time and whose
 	// parts are all settled, some at a time.
 	OldFolders(ctx context.Context, before time.Time) ([]string, error)
@@ -28,7 +28,7 @@ const clearEvery = time.Hour
 // clear removes the folders of runs that ended longer ago than Options.Keep. A folder is removed
 // before that is noted: after a crash in between it is removed once more, which does no harm.
 func (s *Scheduler) clear(ctx context.Context, now time.Time) error {
-	if s.Shelf == nil || s.Keep == nil {
+	if s.Retention == nil || s.Keep == nil {
 		return nil
 	}
 	s.mu.Lock()
@@ -40,7 +40,7 @@ func (s *Scheduler) clear(ctx context.Context, now time.Time) error {
 	if !due {
 		return nil
 	}
-	folders, err := s.Shelf.OldFolders(ctx, now.Add(-s.Keep()).UTC())
+	folders, err := s.Retention.OldFolders(ctx, now.Add(-s.Keep()).UTC())
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Scheduler) clear(ctx context.Context, now time.Time) error {
 			s.Log.Error("removing the files of an old run", zap.String("folder", folder), zap.Error(err))
 			continue
 		}
-		if err := s.Shelf.FolderRemoved(ctx, folder, now.UTC()); err != nil {
+		if err := s.Retention.FolderRemoved(ctx, folder, now.UTC()); err != nil {
 			return err
 		}
 		s.Log.Info("files of an old run removed", zap.String("folder", folder))
