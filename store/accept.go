@@ -19,7 +19,7 @@ const bucketShift = 10
 // An event whose connector and dedupe key were seen within the window is a duplicate: nothing
 // of it is stored, and its receipt names the first. For the others each proposal that has an
 // correlation key is settled by Options.Settle with facts read in this same transaction, so what an earlier proposal,
-// plan or neighbour in the group did is already seen.
+// plan or neighbour in the batch did is already seen.
 //
 // Errors: ErrOverloaded and ErrClosed (nothing was stored), a *PanicError from Settle, or
 // what the disk said.
@@ -195,7 +195,7 @@ func (t *tx) insertEvent(p *readyPlan, today int64) (id int64, err error) {
 	return id, err
 }
 
-// addLoad adds what event id carried to the payloads of the group. That of an event which is
+// addLoad adds what event id carried to the payloads of the batch. That of an event which is
 // looked up is replaced later, so it has a bundle of its own.
 func (t *tx) addLoad(id int64, p *readyPlan) error {
 	b := &t.payloads

@@ -62,7 +62,7 @@ func (s *Store) changeAll(ctx context.Context, f DispatchFilter, do func(*tx, *n
 		after = ids[len(ids)-1]
 		var changed int64
 		err = s.write(ctx, laneWork, func(t *tx) error {
-			changed = 0 // a group that is undone runs again
+			changed = 0 // a batch that is undone runs again
 			for _, id := range ids {
 				var d nudgewire.Dispatch
 				err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)

@@ -41,7 +41,15 @@ func (t *tx) next(b *bundle, id int64) error {
 	return nil
 }
 
-// store stores the bundle, at the latest when the group ends.
+// writeBundles stores what the open bundles hold at the end of a batch.
+func (t *tx) writeBundles() error {
+	if err := t.store(&t.payloads); err != nil {
+		return err
+	}
+	return t.store(&t.decisions)
+}
+
+// store stores the bundle and makes it empty.
 func (t *tx) store(b *bundle) error {
 	if b.count == 0 {
 		return nil

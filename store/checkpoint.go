@@ -9,7 +9,7 @@ import (
 // A checkpoint moves what the log holds into the database, so that the log can begin anew.
 // SQLite does that inside the commit that made the log long: for 40 ms nobody was answered,
 // ten times a second at full load. Here a connection of its own does it while the flusher goes
-// on. What was written meanwhile is a small rest, and only that is moved between two groups:
+// on. What was written meanwhile is a small rest, and only that is moved between two batches:
 // the log cannot begin anew while it holds anything.
 //
 // Errors are not reported: a checkpoint that did not happen costs nothing but a longer log,

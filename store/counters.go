@@ -3,7 +3,7 @@ package store
 import "fmt"
 
 // A counter is a total since the data began. Totals live in a table of their own and are
-// written once a group, because counting history grows slower with every row of it.
+// written once a batch, because counting history grows slower with every row of it.
 type counter int
 
 const (

@@ -107,8 +107,8 @@ func (rs rowRanges) has(row int64) bool {
 	return false
 }
 
-// mostRanges bounds the ranges that are looked at: more than a batch has rows.
-const mostRanges = 4096
+// maxRanges bounds the ranges that are looked at: more than a batch has rows.
+const maxRanges = 4096
 
 // rowsQueued are the ranges that may hold rows from first up to but not including end.
 func (t *tx) rowsQueued(run nudgewire.RunID, first, end int64) (found rowRanges, err error) {
@@ -118,7 +118,7 @@ func (t *tx) rowsQueued(run nudgewire.RunID, first, end int64) (found rowRanges,
 			found = append(found, one)
 		}
 		return nil
-	}, int64(run), end, int64(mostRanges))
+	}, int64(run), end, int64(maxRanges))
 	return found, err
 }
 

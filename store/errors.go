@@ -68,7 +68,7 @@ func (e *NewerSchemaError) Error() string {
 	return fmt.Sprintf("the data has schema version %d and this nudgewire knows versions up to %d; use the newer nudgewire that wrote it", e.Found, e.Known)
 }
 
-// A PanicError is a panic inside one operation of a group; its neighbours were not harmed.
+// A PanicError is a panic inside one operation of a batch; its neighbours were not harmed.
 type PanicError struct {
 	Value any
 	Stack []byte

@@ -155,20 +155,11 @@ func (t *tx) insertMessage(a *nudgewire.Attempt) error {
 	return t.insertBegun(begin(m, a.At))
 }
 
-// insertBegun stores a message as begin left it. What has just been accepted is nearly all of them,
-// and says little: each value that need not be bound is a tenth of a microsecond.
-func (t *tx) insertBegun(m nudgewire.Message) (err error) {
-	fresh := nudgewire.Message{
-		DispatchID: m.DispatchID, ID: m.ID, Phone: m.Phone, Category: m.Category, Status: nudgewire.StatusAccepted,
-		AcceptedAt: m.AcceptedAt, StatusAt: m.AcceptedAt, NextPollAt: m.NextPollAt,
-	}
-	if m == fresh {
-		_, err = t.exec(stInsertFresh, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), micro(m.AcceptedAt), micro(m.NextPollAt))
-	} else {
-		_, err = t.exec(stInsertMessage, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
-			micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls), flag(m.Final),
-			micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
-	}
+// insertBegun stores a message as begin left it.
+func (t *tx) insertBegun(m nudgewire.Message) error {
+	_, err := t.exec(stInsertMessage, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
+		micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls), flag(m.Final),
+		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
 	if err != nil {
 		return fmt.Errorf("message: %w", err)
 	}

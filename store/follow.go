@@ -103,9 +103,9 @@ type FollowedMessage struct {
 	CampaignName string
 }
 
-// mostFollowed is how many ranges a list of followed messages looks at, newest first: two
+// maxFollowed is how many ranges a list of followed messages looks at, newest first: two
 // million messages.
-const mostFollowed = 1000
+const maxFollowed = 1000
 
 // A followedRange is messages of one part whose numbers have no gap.
 type followedRange struct {
@@ -138,7 +138,7 @@ func (s *Store) Followed(ctx context.Context, f DispatchFilter) (out []FollowedM
 	var which select_
 	which.when(f.Trigger != "", "r.job = ?", f.Trigger)
 	which.when(f.Before > 0, "m.dispatch_id < ?", int64(f.Before))
-	ranges, err := s.followedRanges(ctx, &which, mostFollowed)
+	ranges, err := s.followedRanges(ctx, &which, maxFollowed)
 	for i := 0; err == nil && i < len(ranges) && len(out) < f.Limit; i++ {
 		g := ranges[i]
 		var q select_

@@ -8,14 +8,14 @@ import (
 )
 
 // When a connector was last seen is kept as one row for each, beside the counters, and
-// written once a group. To look for a connector's newest event instead would walk the whole
+// written once a batch. To look for a connector's newest event instead would walk the whole
 // history of the others just when it matters: when that connector has been silent for long.
 
 // lastSeenPrefix stands before a connector's name among the counters. No counter's name has a
 // slash.
 const lastSeenPrefix = "last_event/"
 
-// lastSeen is when a group had an event of a connector.
+// lastSeen is when a batch had an event of a connector.
 type lastSeen struct {
 	connector string
 	at        int64
@@ -32,7 +32,7 @@ func (t *tx) see(connector string, at int64) {
 	t.seen = append(t.seen, lastSeen{connector, at})
 }
 
-// writeLastSeen stores what the group saw.
+// writeLastSeen stores what the batch saw.
 func (t *tx) writeLastSeen() error {
 	for _, c := range t.seen {
 		if _, err := t.exec(stLastSeen, lastSeenPrefix+c.connector, c.at); err != nil {

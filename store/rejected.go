@@ -25,8 +25,8 @@ type RejectedCount struct {
 const (
 	rejectedPrefix   = "rejected/"
 	rejectedForHours = 25
-	mostReason       = 100 // bytes of a reason that are kept
-	mostReasons      = 50  // different ones an hour; others are counted together
+	maxTalliedReason = 100 // bytes of a reason that are kept
+	maxTallied       = 50  // different ones an hour; others are counted together
 	otherReasons     = "other reasons"
 )
 
@@ -52,7 +52,7 @@ func (t *tx) countRejection(state, reason string) {
 	}
 	key := state + "/" + reason
 	if !t.rejected.known[key] {
-		if len(t.rejected.known) >= mostReasons {
+		if len(t.rejected.known) >= maxTallied {
 			key = state + "/" + otherReasons
 		} else {
 			t.rejected.known[key] = true
@@ -110,7 +110,7 @@ func tidyReason(text string) string {
 		}
 		return r
 	}, text)
-	for _, b := range []byte(cut(text, mostReason)) {
+	for _, b := range []byte(cut(text, maxTalliedReason)) {
 		if b >= '0' && b <= '9' {
 			if digits++; digits > 4 {
 				out = append(out[:len(out)-min(digits-1, 4)], '#')

@@ -30,7 +30,7 @@ func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err e
 		goes bool
 		why  string
 	}
-	ends := map[nudgewire.DispatchID]end{} // by number: a group that is undone runs again
+	ends := map[nudgewire.DispatchID]end{} // by number: a batch that is undone runs again
 	_, err = s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) {
 		if s.settle == nil {
 			return false, errors.New("the store was opened without Options.Settle")

@@ -46,7 +46,6 @@ const (
 	stCalledOff
 	stFinishLate
 	stInsertMessage
-	stInsertFresh
 	stInsertAttempt
 	stRecipient
 	stDispatch
@@ -233,8 +232,6 @@ var messageStatements = map[stmt]statement{
 		WHERE id = ?1 AND state IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3`},
 	stInsertMessage: {0, `INSERT INTO messages (` + messageColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`},
-	stInsertFresh: {0, `INSERT INTO messages (` + messageColumns + `)
-		VALUES (?1, ?2, ?3, ?4, 'accepted', '', ?5, ?5, 0, ?6, 0, 0, 0, 0, 0, 0)`},
 	stInsertAttempt: {0, `INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`},
 	stRecipient: {2, `SELECT phone, category FROM dispatches WHERE id = ?1`},

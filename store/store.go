@@ -15,8 +15,8 @@ import (
 )
 
 // Settle decides what to do about a proposal, now that the facts are known. It runs inside the
-// commit, for one group at a time, so it must be a quick pure function; it may be run
-// again when a neighbour's fault undoes the group.
+// commit, for one batch at a time, so it must be a quick pure function; it may be run
+// again when a neighbour's fault undoes the batch.
 type Settle func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement
 
 // Options are what a store is opened with.
@@ -43,7 +43,7 @@ type Options struct {
 	Sends func(trigger string) bool
 
 	Now        func() time.Time // default time.Now
-	MaxWaiting int              // events and refusals that may wait for a group; default 4096
+	MaxWaiting int              // events and refusals that may wait for a batch; default 4096
 }
 
 // A Store is open data. Its methods may be called from any goroutine.

@@ -23,7 +23,7 @@ type writer struct {
 	dest  []driver.Value
 
 	peers coordinator
-	// payloads and decisions of the open group.
+	// payloads and decisions of the open batch.
 	payloads, decisions bundle
 	said                []byte
 	claimed             []int64 // by the statement that runs
@@ -31,7 +31,7 @@ type writer struct {
 
 	checkpoints *checkpointer
 	guard       guard
-	gone        bool         // the last group met a guard that said no
+	gone        bool         // the last batch met a guard that said no
 	changes     int          // since the last checkpoint
 	lastBlock   atomic.Int64 // when a contact was blocked last by this process, microseconds
 	off         *recentOff
@@ -90,10 +90,10 @@ func (w *writer) close() error {
 	return errors.Join(append(errs, w.conn.Close())...)
 }
 
-// A tx is one group's transaction as its ops see it.
+// A tx is one batch's transaction as its ops see it.
 type tx struct {
 	*writer
-	at     int64 // one moment for the whole group, microseconds
+	at     int64 // one moment for the whole batch, microseconds
 	counts [counterCount]int64
 	due    int64 // earliest due time of a dispatch left waiting; 0 for none
 	poll   int64 // same for messages
@@ -120,43 +120,27 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 		return fmt.Errorf("begin: %w", err)
 	}
 	for _, o := range ops {
-		o.err = nil
-		if err = contain(o.run, &t); err == nil {
-			continue
-		}
-		if _, ok := errors.AsType[unchanged](err); !ok {
+		if err = contain(o.run, &t); err != nil {
 			break
 		}
-		o.err, err = err, nil
 	}
-	if err == nil {
-		err = t.store(&w.payloads)
-	}
-	if err == nil { // never after an error: SQLite may have ended the transaction by itself
-		err = t.store(&w.decisions)
-	}
-	if err == nil {
-		err = t.writeCounts()
-	}
-	if err == nil {
-		err = t.writeLastSeen()
-	}
-	if err == nil {
-		err = t.writeRejections()
+	for _, write := range [...]func(*tx) error{(*tx).writeBundles, (*tx).writeCounts, (*tx).writeLastSeen, (*tx).writeRejections} {
+		if err == nil { // never after an error: SQLite may have ended the transaction by itself
+			err = write(&t)
+		}
 	}
 	if err = w.peers.settle(&t, err); err != nil {
 		return err
 	}
 	w.off.add(t.off)
 	w.checkpoint()
-	if t.due != 0 && w.hooks.due != nil {
-		w.hooks.due(moment(t.due))
-	}
-	if t.poll != 0 && w.hooks.poll != nil {
-		w.hooks.poll(moment(t.poll))
-	}
-	if t.lookup != 0 && w.hooks.lookup != nil {
-		w.hooks.lookup(moment(t.lookup))
+	for _, left := range [...]struct {
+		at   int64
+		tell func(time.Time)
+	}{{t.due, w.hooks.due}, {t.poll, w.hooks.poll}, {t.lookup, w.hooks.lookup}} {
+		if left.at != 0 && left.tell != nil {
+			left.tell(moment(left.at))
+		}
 	}
 	// Last: what is answered was on disk, under its name, when it was answered.
 	err = w.guard.check()
@@ -190,7 +174,7 @@ func (w *writer) bind(args []any) []driver.NamedValue {
 }
 
 // exec runs a statement that returns no rows and says how many it changed. The context is
-// never a caller's: an interrupt would roll back the whole group.
+// never a caller's: an interrupt would roll back the whole batch.
 func (w *writer) exec(s stmt, args ...any) (changed int64, err error) {
 	w.changes++
 	res, err := w.stmts[s].exec.ExecContext(context.Background(), w.bind(args))
