@@ -86,8 +86,8 @@ func list[T any](ctx context.Context, s *Store, query string, args []any, scan f
 }
 
 // number and text read a row of one column.
-func number[T ~int64](r *row) (T, error) { return T(r.int()), nil }
-func text(r *row) (string, error)        { return r.text(), nil }
+func number[T ~int64](r *row) (T, error) { n := r.int(); return T(n), r.err }
+func text(r *row) (string, error)        { s := r.text(); return s, r.err }
 
 // rows runs a read of at most longestRead and calls each on every row.
 func (s *Store) rows(ctx context.Context, query string, args []any, each func(*row) error) error {

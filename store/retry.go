@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -53,10 +52,7 @@ func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err e
 	most := func(a, b Tally) int { return int(b.N - a.N) }
 	slices.SortFunc(went, most)
 	slices.SortFunc(stayed, most)
-	if err != nil {
-		err = fmt.Errorf("retry messages: %w", err)
-	}
-	return went, stayed, err
+	return went, stayed, wrap(err, "retry messages")
 }
 
 // again queues a dispatch once more by a person's order, or says why not.

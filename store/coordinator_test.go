@@ -1,0 +1,149 @@
+package store
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// strict holds operations to what an engine with many writers needs: every hash is locked before it is looked for or
+// remembered, each operation locks once, and numbers have gaps.
+type strict struct {
+	*singleWriter
+	locked []int64
+}
+
+var errNotLocked = errors.New("not locked")
+
+func (s *strict) begin(t *tx) error {
+	s.locked = nil
+	return s.singleWriter.begin(t)
+}
+
+func (s *strict) allocate(t *tx, of sequence, n int64) (int64, error) {
+	s.ids[of] += 7
+	return s.singleWriter.allocate(t, of, n)
+}
+
+func (s *strict) lock(_ *tx, hashes []int64) error {
+	s.locked = append(s.locked, hashes...)
+	return nil
+}
+
+func (s *strict) find(t *tx, first, last, hash int64, ids []int64) ([]int64, error) {
+	if !slices.Contains(s.locked, hash) {
+		return nil, errNotLocked
+	}
+	return s.singleWriter.find(t, first, last, hash, ids)
+}
+
+func (s *strict) remember(t *tx, k key, fresh bool) error {
+	if !slices.Contains(s.locked, k.hash) {
+		return errNotLocked
+	}
+	return s.singleWriter.remember(t, k, fresh)
+}
+
+func (s *strict) lowWater() *lowWater { return nil }
+
+func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	s.writer.peers = &strict{singleWriter: single(s)}
+	s.settle = func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
+		switch {
+		case w.Decision.Outcome == nudgewire.Cancelling:
+			return nudgewire.Settlement{RecordTombstone: true}
+		case len(f.Waiting) > 0:
+			return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID}
+		default:
+			return planAll(w, f)
+		}
+	}
+	now := time.Now()
+	accept := func(change func(*nudgewire.Plan), keys ...string) []nudgewire.Receipt {
+		t.Helper()
+		plans := make([]nudgewire.Plan, len(keys))
+		for i, key := range keys {
+			plans[i] = testPlan(key)
+			plans[i].Event.ContentKey = "content of " + key
+			change(&plans[i])
+		}
+		got, err := s.Accept(t.Context(), plans)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	same := func(*nudgewire.Plan) {}
+	accept(same, "a", "b", "c")
+	if got := accept(same, "a"); !got[0].Duplicate {
+		t.Error("a repeated event is not recognised")
+	}
+	another := func(dedupe string, outcome nudgewire.Outcome) func(*nudgewire.Plan) {
+		return func(p *nudgewire.Plan) {
+			p.Event.DedupeKey, p.Event.ContentKey = dedupe, ""
+			p.Proposals[0].Decision.Outcome, p.Proposals[0].Forget = outcome, now.Add(time.Hour)
+			p.Proposals[0].Correlation.Phone, p.Proposals[0].Dispatch.Phone = "447700900199", "447700900199"
+		}
+	}
+	if got := accept(another("a again", nudgewire.Planned), "a"); got[0].Decisions[0].Outcome != nudgewire.Restarted {
+		t.Errorf("the cart came again: %+v", got[0].Decisions)
+	}
+	accept(another("a is over", nudgewire.Cancelling), "a")
+	claimed, err := s.Claim(t.Context(), ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 9, Urgent: 9})
+	if err != nil || len(claimed) != 3 {
+		t.Fatalf("claimed %d (%v)", len(claimed), err)
+	}
+	for _, d := range claimed {
+		if err := s.Finish(t.Context(), nudgewire.Attempt{DispatchID: d.ID, Owner: "o", Number: 1, State: nudgewire.StateRejected, At: now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	went, stayed, err := s.Retry(t.Context(), Retry{Filter: DispatchFilter{State: nudgewire.StateRejected}, Now: now})
+	if err != nil || len(went) != 1 || went[0].N != 3 {
+		t.Errorf("sent again: %v, not: %v (%v)", went, stayed, err)
+	}
+	later := accept(func(p *nudgewire.Plan) { p.Later, p.Proposals = true, nil }, "d")
+	found, err := s.ClaimLookups(t.Context(), LookupRequest{Now: now.AddDate(1, 0, 0), Lease: time.Minute, N: 1})
+	if err != nil || len(found) != 1 || found[0].EventID != later[0].EventID {
+		t.Fatalf("look-ups: %+v (%v)", found, err)
+	}
+	plan := testPlan("d")
+	plan.Event.ID = later[0].EventID
+	if got, err := s.Complete(t.Context(), found[0], plan); err != nil || len(got.Decisions) != 1 {
+		t.Errorf("planned after its look-up: %+v (%v)", got, err)
+	}
+	run, _, err := s.StartRun(t.Context(), nudgewire.Run{
+		Job: "j", Slot: "1", DueAt: now, Cause: nudgewire.CauseHand, State: nudgewire.RunUploading, Deliver: nudgewire.DeliverPerMessage,
+		Category: nudgewire.Marketing, CreatedAt: now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]nudgewire.Dispatch, 5)
+	for i := range rows {
+		rows[i] = nudgewire.Dispatch{Trigger: "j", Key: nudgewire.RowKey(run, int64(i+1)), Phone: "447700900101", Category: nudgewire.Marketing, DueAt: now}
+	}
+	for _, some := range [][]nudgewire.Dispatch{rows[1:3], rows} { // the second time some are there already
+		first := int64(1)
+		if len(some) == 2 {
+			first = 2
+		}
+		if err := s.Enqueue(t.Context(), run, first, some); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	if err := s.RunRows(t.Context(), run, 0, func(r *nudgewire.RunRow) error {
+		if n++; int(r.Number) != n || r.Dispatch.Key != rows[n-1].Key {
+			t.Errorf("row %d: %+v", n, r)
+		}
+		return nil
+	}); err != nil || n != 5 {
+		t.Errorf("%d rows (%v)", n, err)
+	}
+}
