@@ -139,7 +139,7 @@ func (c *compiler) array(n *ast.ArrayNode) typed {
 		}
 		entries[i] = t.eval
 	}
-	return typed{shape: &shape{kind: KindList, elem: elem}, eval: func(s *Scope) any {
+	return typed{shape: listOf(elem), eval: func(s *Scope) any {
 		list := make([]any, len(entries))
 		for i, e := range entries {
 			list[i] = e(s)

@@ -8,11 +8,10 @@ import (
 // A loop is a function that looks at every entry of a list: any(cart.items, .price > 100).
 type loop struct {
 	form  string
-	tests bool                                                        // its body is true or false
-	gives func(elem, body *shape) *shape                              // elem is the list's, body nil where there is none
-	run   func(s *Scope, list any, body eval) any                     // body is never nil
-	bare  bool                                                        // may be written without a body
-	check func(c *compiler, n ast.Node, elem *shape, body typed) bool // nil for no more checks
+	tests bool                                    // its body is true or false
+	adds  bool                                    // its body is a number, and may be left out
+	gives func(elem, body *shape) *shape          // elem is that of the list
+	run   func(s *Scope, list any, body eval) any // body is never nil
 }
 
 var loops = map[string]loop{
@@ -24,19 +23,19 @@ var loops = map[string]loop{
 	"filter": {form: "filter(cart.items, .price > 100)", tests: true, gives: sameList, run: runFilter},
 	"find":   {form: "find(cart.items, .price > 100)", tests: true, gives: oneElement, run: runFind},
 	"map":    {form: "map(cart.items, .title)", gives: bodyList, run: runMap},
-	"sum":    {form: "sum(cart.items, .quantity)", gives: isAmount, run: runSum, bare: true, check: sumsNumbers},
+	"sum":    {form: "sum(cart.items, .quantity)", adds: true, gives: isAmount, run: runSum},
 }
 
 func isFlag(_, _ *shape) *shape        { return flagShape }
 func isWhole(_, _ *shape) *shape       { return wholeShape }
 func isAmount(_, _ *shape) *shape      { return amountShape }
 func oneElement(elem, _ *shape) *shape { return elem }
-func sameList(elem, _ *shape) *shape   { return &shape{kind: KindList, elem: elem} }
-func bodyList(_, body *shape) *shape   { return &shape{kind: KindList, elem: body} }
+func sameList(elem, _ *shape) *shape   { return listOf(elem) }
+func bodyList(_, body *shape) *shape   { return listOf(body) }
 
 // loop compiles a loop with its list and body.
 func (c *compiler) loop(n ast.Node, l loop, args []ast.Node) typed {
-	if len(args) != 2 && !(l.bare && len(args) == 1) {
+	if len(args) != 2 && !(l.adds && len(args) == 1) {
 		return c.report(n, "", "a list and what to ask of each entry are expected: write %s", l.form)
 	}
 	list := c.expr(args[0])
@@ -62,8 +61,8 @@ func (c *compiler) loop(n ast.Node, l loop, args []ast.Node) typed {
 		}
 		c.elems = c.elems[:len(c.elems)-1]
 	}
-	if l.check != nil && !l.check(c, n, elem, body) {
-		return unknown
+	if l.adds && !body.shape.number() && body.shape.kind != KindAny {
+		return c.report(n, "write sum(cart.items, .quantity)", "sum adds numbers, and this is %s", body.shape.words())
 	}
 	text := describe(args[0])
 	return typed{shape: l.gives(elem, body.shape), eval: func(s *Scope) any {
@@ -76,14 +75,6 @@ func (c *compiler) loop(n ast.Node, l loop, args []ast.Node) typed {
 		}
 		return l.run(s, v, body.eval)
 	}}
-}
-
-func sumsNumbers(c *compiler, n ast.Node, _ *shape, body typed) bool {
-	if body.shape.number() || body.shape.kind == KindAny {
-		return true
-	}
-	c.report(n, "write sum(cart.items, .quantity)", "sum adds numbers, and this is %s", body.shape.words())
-	return false
 }
 
 // each visits the entries of a list, a step for each; it is false when it was stopped by

@@ -36,8 +36,8 @@ type Scope struct {
 }
 
 // A budget bounds one evaluation and keeps the first thing that went wrong in it. An
-// unknown value is nil and spreads through an expression the way NULL does in SQL; these
-// two fields say afterwards where it came from.
+// unknown value is nil and spreads through an expression the way NULL does in SQL; fault
+// and lost say afterwards where it came from.
 type budget struct {
 	steps int    // left
 	fault string // what could not be done, in words; "" for nothing
@@ -51,6 +51,8 @@ const maxSteps = 20_000
 
 var scopes = sync.Pool{New: func() any { return new(Scope) }}
 
+// NewScope is an event at a moment; home is the time zone of contacts that have none. Free it when
+// its last evaluation is done.
 func NewScope(e *nudgewire.Event, now time.Time, home *time.Location) *Scope {
 	s := scopes.Get().(*Scope)
 	s.event, s.now, s.home = e, now, home

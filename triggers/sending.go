@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -67,10 +68,7 @@ func (b *builder) send(given Send) sending {
 		b.onlyTemplates(given)
 	}
 	if s.template != "" {
-		language := given.Language
-		if language == "" {
-			language = b.env.Language
-		}
+		language := cmp.Or(given.Language, b.env.Language)
 		if language == "" {
 			b.report("send.template", 0, "set send.language or defaults.language", "the template's language is not known")
 		}
