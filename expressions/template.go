@@ -292,7 +292,7 @@ func (t *Template) Variable(s *Scope) (text, trouble string) {
 		if strings.Contains(text, "://") {
 			return "", fmt.Sprintf("is %d characters long: at most %d are sent, and a link cannot be cut", n, MaxVariable)
 		}
-		text = string([]rune(text)[:MaxVariable-1]) + "…"
+		text = plain.Crop(text, MaxVariable-1)
 	}
 	return text, ""
 }

@@ -113,9 +113,6 @@ type mapper struct {
 	names []string
 }
 
-// maxRunes is the longest variable: the messaging network refuses longer ones.
-const maxRunes = 1024
-
 // fill writes the variables into vars, and gives the phone as it stands in the row.
 func (m *mapper) fill(row lists.Row, vars []string) (phone, trouble string) {
 	phone, _ = m.phone.Fill(row)
@@ -124,9 +121,9 @@ func (m *mapper) fill(row lists.Row, vars []string) (phone, trouble string) {
 		if why != "" {
 			return phone, m.names[i] + " " + why
 		}
-		if len(text) > maxRunes {
-			if n := utf8.RuneCountInString(text); n > maxRunes {
-				return phone, fmt.Sprintf("%s is too long: at most %d characters are sent; shorten it in the list", m.names[i], maxRunes)
+		if len(text) > expressions.MaxVariable {
+			if n := utf8.RuneCountInString(text); n > expressions.MaxVariable {
+				return phone, fmt.Sprintf("%s is too long: at most %d characters are sent; shorten it in the list", m.names[i], expressions.MaxVariable)
 			}
 		}
 		vars[i] = clean(text)
