@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -29,5 +30,31 @@ func TestARowThatCannotBeReadDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 	if state != "dropped" || reason != "dispatch 1: what to send: unexpected end of JSON input" {
 		t.Errorf("it is %s: %s", state, reason)
+	}
+}
+
+// A claim that is undone has moved the low-water mark past rows that wait again.
+func TestAClaimThatIsUndoneHidesNothing(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	for i := range 2 {
+		if _, err := s.Accept(t.Context(), []nudgewire.Plan{testPlan(fmt.Sprint(i))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := ClaimRequest{Owner: "o", Now: time.Now().Add(time.Second), Lease: time.Minute, Marketing: 2}
+	full := errors.New("disk full")
+	err := s.write(t.Context(), laneWork, func(t *tx) error {
+		for range 2 { // the second one finds nothing that waits
+			if _, err := t.claim(&q, laneMarketing, 2, nil); err != nil {
+				return err
+			}
+		}
+		return full
+	})
+	if !errors.Is(err, full) {
+		t.Fatal(err)
+	}
+	if got, err := s.Claim(t.Context(), q); err != nil || len(got) != 2 {
+		t.Errorf("claimed %+v (%v), want both", got, err)
 	}
 }
