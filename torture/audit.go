@@ -14,8 +14,9 @@ import (
 )
 
 // grace is how long after the answer to an order, a block or a halt a request may still
-// arrive that was on its way: the machine may be busy with other things.
-const grace = 500 * time.Millisecond
+// arrive that was on its way: on a machine that is busy with other things a request has taken
+// nearly a second from the last look before it to its arrival.
+const grace = 2 * time.Second
 
 // A Report is what a round found.
 type Report struct {

@@ -170,14 +170,14 @@ func (r *round) begin(ctx context.Context) error {
 	return r.daemon.start(ctx)
 }
 
-// halt stops everything for a second and looks whether anything leaves.
+// halt stops everything for a while and looks whether anything leaves.
 func (r *round) halt(ctx context.Context) error {
 	if out, err := r.daemon.command(ctx, "halt"); err != nil {
 		r.violate("halt: %v: %s", err, firstLine(out))
 		return nil
 	}
 	from := time.Now()
-	time.Sleep(time.Second)
+	time.Sleep(grace + time.Second)
 	to := time.Now()
 	if n := r.service.between(from.Add(grace), to); n > 0 {
 		r.violate("%d requests arrived while everything was halted", n)
