@@ -7,30 +7,26 @@ import (
 )
 
 func TestTheCacheForgetsAndStaysBounded(t *testing.T) {
-	c := &cache{seed: seen.seed}
-	for i := range shards * generation * 5 {
+	c := &cache{}
+	for i := range generation * 5 {
 		c.put(fmt.Sprint(i), "GB", fmt.Sprint(i), nil)
 	}
-	total := 0
-	for i := range c.shards {
-		total += len(c.shards[i].young) + len(c.shards[i].old)
-	}
-	if most := shards * generation * 2; total > most {
-		t.Errorf("the cache holds %d answers, want at most %d", total, most)
+	if total := len(c.young) + len(c.old); total > generation*2 {
+		t.Errorf("the cache holds %d answers, want at most %d", total, generation*2)
 	}
 	if _, ok := c.get("0", "GB"); ok {
 		t.Error("the first of very many is still there")
 	}
-	last := fmt.Sprint(shards*generation*5 - 1)
+	last := fmt.Sprint(generation*5 - 1)
 	if a, ok := c.get(last, "GB"); !ok || a.digits != last {
 		t.Errorf("the last one is not there: %v %v", a, ok)
 	}
 }
 
 func TestAnAnswerInUseSurvivesAGeneration(t *testing.T) {
-	c := &cache{seed: seen.seed}
+	c := &cache{}
 	c.put("kept", "", "1", nil)
-	for i := range shards * generation * 5 {
+	for i := range generation * 5 {
 		c.put(fmt.Sprint(i), "", "2", nil)
 		if _, ok := c.get("kept", ""); !ok {
 			t.Fatalf("forgotten after %d others though it was asked for each time", i)
@@ -39,7 +35,7 @@ func TestAnAnswerInUseSurvivesAGeneration(t *testing.T) {
 }
 
 func TestTheCacheIsSafeForMany(t *testing.T) {
-	c := &cache{seed: seen.seed}
+	c := &cache{}
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Go(func() {

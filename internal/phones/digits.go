@@ -19,7 +19,7 @@ type automaton struct {
 const (
 	deadEnd    = 0
 	startState = 1
-	mostStates = 20_000 // no plan comes near; a pattern that does is left to the slow path
+	maxStates  = 20_000 // no plan comes near; a pattern that does is left to the slow path
 )
 
 // compileDigits makes the automaton of pattern. It answers nil for a pattern that looks at
@@ -62,7 +62,7 @@ func compileDigits(pattern string) *automaton {
 			}
 			to, ok := known[name]
 			if !ok {
-				if len(sets) >= mostStates {
+				if len(sets) >= maxStates {
 					return nil
 				}
 				to = int32(len(sets))

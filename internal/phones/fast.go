@@ -1,6 +1,7 @@
 package phones
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,7 +36,7 @@ func AppendFast(dst []byte, raw, country string) (digits []byte, ok bool) {
 			return dst, false
 		}
 	}
-	if n < 3 || len(raw) > longestText {
+	if n < 3 || len(raw) > maxText {
 		return dst, false
 	}
 	number := text[:n]
@@ -49,7 +50,7 @@ func AppendFast(dst []byte, raw, country string) (digits []byte, ok bool) {
 }
 
 // maxFast is more digits than any number that can be read.
-const maxFast = mostDigits + 2
+const maxFast = maxDigits + 2
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
@@ -57,11 +58,11 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // country code and ten to fifteen digits in which no national prefix hides. Whether the plan
 // knows the number makes no difference to the answer then.
 func fastInternational(dst, number []byte) ([]byte, bool) {
-	if len(number) < fewestLenient || len(number) > mostDigits {
+	if len(number) < minLenient || len(number) > maxDigits {
 		return dst, false
 	}
-	p, national := planOf(number)
-	if p == nil || p.main.strips(national) != stripsNothing || national[0] == '0' {
+	p, national, ok := planOf(number)
+	if p == nil || !ok || p.main.strips(national) != stripsNothing || national[0] == '0' {
 		return dst, false
 	}
 	if p.code == "1" && national[0] < '2' {
@@ -118,7 +119,7 @@ func fastNational(dst, number []byte, country string) ([]byte, bool) {
 		if plan.code == "1" && rest[0] < '2' || rest[0] == '0' {
 			return dst, false
 		}
-		if plan.main.length(len(rest)) != phonenumbers.IS_POSSIBLE || len(plan.code)+len(rest) > mostDigits {
+		if plan.main.length(len(rest)) != phonenumbers.IS_POSSIBLE || len(plan.code)+len(rest) > maxDigits {
 			return dst, false
 		}
 	}
@@ -128,12 +129,9 @@ func fastNational(dst, number []byte, country string) ([]byte, bool) {
 // lostPlus reports whether number is a valid number with its country code; ok is false when
 // that is not decided here.
 func lostPlus(number []byte) (valid, ok bool) {
-	if number[0] == '0' {
-		return false, true // no country code begins so
-	}
-	p, national := planOf(number)
-	if p == nil {
-		return false, planReady(number)
+	p, national, ok := planOf(number)
+	if p == nil || !ok {
+		return false, ok
 	}
 	if len(national) < 2 || p.main.strips(national) != stripsNothing {
 		return false, false
@@ -270,24 +268,18 @@ func (r *region) length(n int) phonenumbers.ValidationResult {
 	if len(r.lengths) == 0 || r.lengths[0] == -1 || !r.hasRule {
 		return phonenumbers.INVALID_LENGTH
 	}
-	size := int32(n)
-	for _, l := range r.local {
-		if l == size {
-			return phonenumbers.IS_POSSIBLE_LOCAL_ONLY
-		}
-	}
-	switch least, most := r.lengths[0], r.lengths[len(r.lengths)-1]; {
-	case size < least:
+	switch size := int32(n); {
+	case slices.Contains(r.local, size):
+		return phonenumbers.IS_POSSIBLE_LOCAL_ONLY
+	case size < r.lengths[0]:
 		return phonenumbers.TOO_SHORT
-	case size > most:
+	case size > r.lengths[len(r.lengths)-1]:
 		return phonenumbers.TOO_LONG
+	case slices.Contains(r.lengths, size):
+		return phonenumbers.IS_POSSIBLE
+	default:
+		return phonenumbers.INVALID_LENGTH
 	}
-	for _, l := range r.lengths {
-		if l == size {
-			return phonenumbers.IS_POSSIBLE
-		}
-	}
-	return phonenumbers.INVALID_LENGTH
 }
 
 // known reports whether the number is of one of the region's kinds.
@@ -310,12 +302,7 @@ func (r *region) known(national []byte) (known, ok bool) {
 }
 
 func fits(lengths []int32, n int) bool {
-	for _, l := range lengths {
-		if l == int32(n) {
-			return true
-		}
-	}
-	return len(lengths) == 0
+	return len(lengths) == 0 || slices.Contains(lengths, int32(n))
 }
 
 // valid is IsValidNumber for a number of this country code.
@@ -323,21 +310,27 @@ func (p *plan) valid(national []byte) (valid, ok bool) {
 	if len(p.regions) == 1 {
 		return p.main.known(national)
 	}
+	r, ok := p.region(national)
+	if r == nil || !r.hasLead || !ok {
+		return r != nil, ok
+	}
+	return r.known(national)
+}
+
+// region is which of a plan's regions a number belongs to; nil for none of them.
+func (p *plan) region(national []byte) (r *region, ok bool) {
 	for _, r := range p.regions {
-		if r.hasLead {
-			if r.leading == nil {
-				return false, false
-			}
-			if r.leading.begins(national) {
-				return r.known(national)
-			}
-			continue
+		mine, ok := false, true
+		if !r.hasLead {
+			mine, ok = r.known(national)
+		} else if ok = r.leading != nil; ok {
+			mine = r.leading.begins(national)
 		}
-		if known, ok := r.known(national); known || !ok {
-			return known, ok
+		if mine || !ok {
+			return r, ok
 		}
 	}
-	return false, true
+	return nil, true
 }
 
 // A home is the plan of a country and the country's own part of it.
@@ -375,32 +368,22 @@ func loadPlans() {
 	}
 }
 
-// planOf is the plan of the country code that number begins with, and the rest of it.
-func planOf(number []byte) (*plan, []byte) {
+// planOf is the plan of the country code that number begins with, and the rest of it; nil where no
+// country has such a code. ok is false when that is not decided here.
+func planOf(number []byte) (p *plan, rest []byte, ok bool) {
 	plans.load.Do(loadPlans)
 	if number[0] == '0' {
-		return nil, nil
+		return nil, nil, true
 	}
 	code := 0
 	for i := range min(3, len(number)) {
 		code = code*10 + int(number[i]-'0')
 		if plans.exists[code] {
-			return planOfCode(code), number[i+1:]
+			p = planOfCode(code)
+			return p, number[i+1:], p != nil
 		}
 	}
-	return nil, nil
-}
-
-// planReady reports whether a nil plan means that no country has the code.
-func planReady(number []byte) bool {
-	code := 0
-	for i := range min(3, len(number)) {
-		code = code*10 + int(number[i]-'0')
-		if plans.exists[code] {
-			return false
-		}
-	}
-	return len(plans.source) > 0
+	return nil, nil, len(plans.source) > 0
 }
 
 func planOfCode(code int) *plan {

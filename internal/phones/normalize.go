@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	longestText   = 64 // characters; no written number is longer, and the cache keys stay small
-	mostDigits    = 15 // E.164
-	fewestLenient = 10 // below this, a length that the plan does not know is a cut-off number
+	maxText    = 64 // characters; no written number is longer, and the cache keys stay small
+	maxDigits  = 15 // E.164
+	minLenient = 10 // below this, a length that the plan does not know is a cut-off number
 )
 
 // ErrNone is what Normalize says of a text that could not be any phone, where nothing more is known.
@@ -51,14 +51,14 @@ var (
 )
 
 func normalize(raw, country string) (string, error) {
-	if len(raw) > longestText*4 {
+	if len(raw) > maxText*4 {
 		return "", errors.New("is too long to be a phone number")
 	}
 	text := clean(raw)
 	switch {
 	case text == "":
 		return "", errors.New("is empty")
-	case len([]rune(text)) > longestText:
+	case len([]rune(text)) > maxText:
 		return "", errors.New("is too long to be a phone number")
 	case scientific.MatchString(text):
 		return "", &ShortenedError{text}
@@ -74,7 +74,7 @@ func normalize(raw, country string) (string, error) {
 	switch {
 	case digits == "":
 		return "", errors.New("has no digits")
-	case len(digits) > mostDigits+4: // 4: an international prefix such as 0011 and a trunk zero
+	case len(digits) > maxDigits+4: // 4: an international prefix such as 0011 and a trunk zero
 		return "", fmt.Errorf("has %d digits, more than any phone number", len(digits))
 	case strings.Trim(digits, "0") == "":
 		return "", errors.New("has only zeros")
@@ -94,7 +94,7 @@ type ShortenedError struct{ text string }
 // Error quotes the cell, which holds no whole number, or else it would not be one.
 func (e *ShortenedError) Error() string {
 	text := e.text
-	if at := strings.IndexAny(text, "eE"); at > fewestLenient {
+	if at := strings.IndexAny(text, "eE"); at > minLenient {
 		text = text[:3] + "…" + text[at:]
 	}
 	return "was shortened by a spreadsheet (" + text + " lost its last digits); format that column as text"
@@ -158,8 +158,8 @@ func international(digits string, trunk bool) (string, error) {
 		digits = read
 	}
 	reason := phonenumbers.IsPossibleNumberWithReason(n)
-	if len(digits) > mostDigits || (reason != phonenumbers.IS_POSSIBLE && len(digits) < fewestLenient) {
-		return "", length(reason, place(n))
+	if len(digits) > maxDigits || (reason != phonenumbers.IS_POSSIBLE && len(digits) < minLenient) {
+		return "", length(reason, countryName(n))
 	}
 	if n.GetCountryCode() == 1 && !areaCode(n) {
 		return "", errors.New("has an area code that begins with 0 or 1, which no number of country code 1 does")
@@ -190,7 +190,7 @@ func national(text, digits, country string) (string, error) {
 	n, read = withoutTrunk(n, read)
 	reason := phonenumbers.IsPossibleNumberWithReason(n)
 	switch {
-	case reason != phonenumbers.IS_POSSIBLE || len(read) > mostDigits:
+	case reason != phonenumbers.IS_POSSIBLE || len(read) > maxDigits:
 		return "", length(reason, country)
 	case n.GetCountryCode() == 1 && !areaCode(n):
 		return "", fmt.Errorf("is no number of %s: no area code begins with 0 or 1", country)
@@ -234,7 +234,7 @@ func PlanOf(digits string) string {
 	if err != nil {
 		return "any country"
 	}
-	return place(n)
+	return countryName(n)
 }
 
 // areaCode reports whether a number of country code 1 has an area code that can exist: the
@@ -244,8 +244,8 @@ func areaCode(n *phonenumbers.PhoneNumber) bool {
 	return national != "" && national[0] >= '2'
 }
 
-// place names the country of n for an error, by region where that is certain.
-func place(n *phonenumbers.PhoneNumber) string {
+// countryName names the country of n for an error, by region where that is certain.
+func countryName(n *phonenumbers.PhoneNumber) string {
 	regions := phonenumbers.GetRegionCodesForCountryCode(int(n.GetCountryCode()))
 	if len(regions) == 1 || (len(regions) > 1 && n.GetCountryCode() != 1) {
 		return regions[0] // the main country of a shared code comes first
@@ -253,14 +253,14 @@ func place(n *phonenumbers.PhoneNumber) string {
 	return fmt.Sprintf("country code %d", n.GetCountryCode())
 }
 
-func length(reason phonenumbers.ValidationResult, place string) error {
+func length(reason phonenumbers.ValidationResult, country string) error {
 	switch reason {
 	case phonenumbers.TOO_SHORT, phonenumbers.IS_POSSIBLE_LOCAL_ONLY:
-		return fmt.Errorf("is too short for %s", place)
+		return fmt.Errorf("is too short for %s", country)
 	case phonenumbers.TOO_LONG:
-		return fmt.Errorf("is too long for %s", place)
+		return fmt.Errorf("is too long for %s", country)
 	default:
-		return fmt.Errorf("is no number of %s", place)
+		return fmt.Errorf("is no number of %s", country)
 	}
 }
 

@@ -12,28 +12,17 @@ func TariffCountry(digits string) string {
 	if digits == "" {
 		return ""
 	}
-	p, national := planOf([]byte(digits))
-	if p == nil {
+	p, national, ok := planOf([]byte(digits))
+	if p == nil || !ok {
 		return slowTariff(digits)
 	}
 	if len(p.regions) > 1 {
-		for _, r := range p.regions {
-			if r.hasLead {
-				if r.leading == nil {
-					return slowTariff(digits)
-				}
-				if r.leading.begins(national) {
-					return r.id
-				}
-				continue
-			}
-			known, ok := r.known(national)
-			if !ok {
-				return slowTariff(digits)
-			}
-			if known {
-				return r.id
-			}
+		r, ok := p.region(national)
+		if !ok {
+			return slowTariff(digits)
+		}
+		if r != nil {
+			return r.id
 		}
 	}
 	return country(p.main.id)
@@ -49,12 +38,4 @@ func slowTariff(digits string) string {
 		return ""
 	}
 	return country(phonenumbers.GetRegionCodeForCountryCode(int(n.GetCountryCode())))
-}
-
-// country is a region that is one, and "" for services that belong to none.
-func country(region string) string {
-	if region == "001" || region == "ZZ" {
-		return ""
-	}
-	return region
 }
