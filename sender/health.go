@@ -208,7 +208,7 @@ func (s *Sender) Told(m *nudgewire.Message, p *nudgewire.Poll) {
 func (s *Sender) strike(began time.Time, trouble apiclient.Trouble, byStatus bool, said string) {
 	h, r, now := &s.health, remedies[trouble], time.Now()
 	why := words(trouble) + ": " + said
-	first, counted := h.halt.Strike(began, now, pace.Cause{Name: string(trouble), First: r.first, Most: r.most}, why)
+	first, counted := h.halt.Strike(began, now, pace.Cause{Name: string(trouble), First: r.first, Max: r.most}, why)
 	if !counted {
 		return
 	}

@@ -69,7 +69,7 @@ func (t *Tracker) next(m *nudgewire.Message, answer *apiclient.Status) nudgewire
 }
 
 // keyRefused holds looks back while the service refuses the key.
-var keyRefused = pace.Cause{Name: string(apiclient.TroubleKey), First: 5 * time.Second, Most: 5 * time.Minute}
+var keyRefused = pace.Cause{Name: string(apiclient.TroubleKey), First: 5 * time.Second, Max: 5 * time.Minute}
 
 // learn tells the budget and the halt switch what a look begun at began showed about the service.
 func (t *Tracker) learn(began time.Time, err error) {

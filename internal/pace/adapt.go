@@ -1,13 +1,14 @@
 package pace
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
 )
 
-// A pace is what trouble taught about one kind of request. All but the atomics is guarded by the
+// A pace is what was learned from trouble with one kind of request. All but the atomics is guarded by the
 // Budget's lock.
 type pace struct {
 	open    atomic.Bool // no limit and no pause: Wait takes no lock
@@ -28,7 +29,15 @@ func (p *pace) lets(now time.Time) bool {
 	return !now.Before(p.pausedTill) && (p.rate == 0 || p.limiter.TokensAt(now) >= 1)
 }
 
-// Slow tells that the service answered a request of class c begun at began with 429 or 5xx, or could
+// notBefore is now, or the end of a pause that is still to come.
+func (p *pace) notBefore(now time.Time) time.Time {
+	if p.pausedTill.After(now) {
+		return p.pausedTill
+	}
+	return now
+}
+
+// Slow reports that the service answered a request of class c begun at began with 429 or 5xx, or could
 // not be reached. The rate of that kind halves, once for all requests that were on their way at the
 // time, and a positive retryAfter holds the kind for that long, MaxPause at the most. Whoever
 // waits in a hurry and would not leave soon any more is sent away.
@@ -48,7 +57,7 @@ func (b *Budget) Slow(c Class, began time.Time, retryAfter time.Duration) {
 	b.apply(now)
 }
 
-// Took tells that the service answered a request of class c in good health, whatever it said about
+// Took reports that the service answered a request of class c in good health, whatever it said about
 // the request itself. It reports whether that ended what Slow began.
 func (b *Budget) Took(c Class) (whole bool) {
 	p := &b.paces[c.kind()]
@@ -76,7 +85,7 @@ func (p *pace) cut(configured float64, now time.Time) {
 	if p.healthy.Load() {
 		p.base = configured
 		if configured == 0 {
-			p.base = max(leastBase, p.meter.busiest(now))
+			p.base = max(minBase, p.meter.busiest(now))
 		}
 		p.rate = p.base
 	}
@@ -108,25 +117,24 @@ func (b *Budget) Dismiss() {
 // lose nothing by waiting. The lock is held.
 func (b *Budget) dismiss(k kind, keep int) {
 	if k != polls {
-		b.sendAway(k, func(place int, _ *waiter) bool { return place >= keep })
+		b.sendAway(k, func(position int, _ *waiter) bool { return position >= keep })
 	}
 }
 
-// sendAway ends the waits of a kind that are in a hurry and that which names, by place and waiter.
+// sendAway ends the waits of a kind that are in a hurry and that which names, by position and waiter.
 func (b *Budget) sendAway(k kind, which func(int, *waiter) bool) {
 	for c := range b.queue {
 		if Class(c).kind() != k {
 			continue
 		}
-		stay := b.queue[c][:0]
-		for i, w := range b.queue[c] {
-			if !w.by.IsZero() && which(i, w) {
+		position := -1
+		b.queue[c] = slices.DeleteFunc(b.queue[c], func(w *waiter) bool {
+			position++
+			gone := !w.by.IsZero() && which(position, w)
+			if gone {
 				w.done <- ErrTooLate
-			} else {
-				stay = append(stay, w)
 			}
-		}
-		clear(b.queue[c][len(stay):])
-		b.queue[c] = stay
+			return gone
+		})
 	}
 }

@@ -208,8 +208,8 @@ func TestAQuietMomentDoesNotMakeAStranglingBase(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Slow(Send, time.Now(), 0)
-		if s := b.State(); s.Rate != leastBase/2 {
-			t.Errorf("rate %v after one failed request in a quiet second, want %v", s.Rate, leastBase/2)
+		if s := b.State(); s.Rate != minBase/2 {
+			t.Errorf("rate %v after one failed request in a quiet second, want %v", s.Rate, minBase/2)
 		}
 	})
 }

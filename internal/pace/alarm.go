@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// An Alarm remembers the earliest of the times it was told and wakes one sleeper then. It is
+// An Alarm remembers the earliest of the times it was given and wakes one sleeper then. It is
 // how a commit that made work due reaches the loop that does the work, without a queue
 // between them: ten thousand calls of At are one wake-up.
 //
 // Times to come are remembered only as their minimum. Whoever takes a planned time therefore
-// looks up the following one where the work is stored; a time that had already come when it
-// was told spares that look.
+// looks up the following one where the work is stored; that is not needed for a time that had
+// already come when it was given.
 type Alarm struct {
 	due     atomic.Bool
-	planned atomic.Int64 // Unix nanoseconds; never when nothing was told
+	planned atomic.Int64 // Unix nanoseconds; never when none was given
 	ring    chan struct{}
 }
 
 const never = math.MaxInt64
 
-// NewAlarm makes an Alarm that has been told nothing.
+// NewAlarm makes an Alarm without a time.
 func NewAlarm() *Alarm {
 	a := &Alarm{ring: make(chan struct{}, 1)}
 	a.planned.Store(never)
@@ -46,7 +46,7 @@ func (a *Alarm) At(t time.Time) {
 	for {
 		was := a.planned.Load()
 		if at >= was {
-			return // whoever told of was has rung
+			return // whoever gave was has rung
 		}
 		if a.planned.CompareAndSwap(was, at) {
 			a.Ring()
@@ -55,7 +55,7 @@ func (a *Alarm) At(t time.Time) {
 	}
 }
 
-// Ring ends the present Sleep, or the next one, without telling a time: something else that
+// Ring ends the present Sleep, or the next one, without giving a time: something else that
 // the sleeper looks at has changed.
 func (a *Alarm) Ring() {
 	select {
@@ -64,8 +64,8 @@ func (a *Alarm) Ring() {
 	}
 }
 
-// Take forgets what has come by now: due is a time that had come when it was told, planned one
-// that lay ahead then. It belongs before the look at the work itself, because what is told
+// Take forgets what has come by now: due is a time that had come when it was given, planned one
+// that lay ahead then. Call it before looking at the work itself, because what is given
 // after Take rings anew.
 func (a *Alarm) Take(now time.Time) (due, planned bool) {
 	due = a.due.Load() && a.due.Swap(false)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,7 @@ const (
 	classes
 )
 
-// A kind is requests that trouble befalls together, because they go to the same place.
+// A kind is requests that meet trouble together, because they go to the same address.
 type kind uint8
 
 const (
@@ -53,7 +54,7 @@ const (
 	pollTurn = 8
 
 	floorRate   = 1.0         // requests per second that adaptation never goes below
-	leastBase   = 20.0        // a quiet moment's rate says nothing about what the service bears
+	minBase     = 20.0        // a quiet moment's rate says nothing about what the service bears
 	riseEvery   = time.Second // between two steps up
 	riseSteps   = 20          // steps from nothing to the full rate
 	openAgain   = 2           // times the rate that met trouble, after which there is no limit again
@@ -73,7 +74,7 @@ var ErrTooLate = errors.New("no room in the rate budget in time")
 // hold a send for longer than one request.
 //
 // Each kind of request (sends, polls, uploads) has a pace of its own beside that, which adapts to
-// what befalls that kind: a place that answers questions badly says nothing of the one that takes
+// what that kind meets: an address that answers questions badly says nothing of the one that takes
 // messages. Slow (429, 5xx, no connection) halves it, down to one a second, and
 // Retry-After holds the kind until then; Took raises it again by a twentieth of the full
 // rate each second. Where no rate is configured there is nothing to wait for until trouble
@@ -165,7 +166,7 @@ func (b *Budget) Wait(ctx context.Context, c Class, by time.Time) error {
 	return b.leave(c, w, err)
 }
 
-// enter takes a request's place in the queue; a nil waiter means that there was nothing to
+// enter puts a request into the queue; a nil waiter means that there was nothing to
 // wait for, and err says how that ended.
 func (b *Budget) enter(c Class, by time.Time) (*waiter, error) {
 	b.mu.Lock()
@@ -189,7 +190,7 @@ func (b *Budget) enter(c Class, by time.Time) (*waiter, error) {
 	return w, nil
 }
 
-// leave gives up a place in the queue because of err. A grant that came at the same moment is
+// leave takes a request out of the queue because of err. A grant that came at the same moment is
 // kept: it is spent, and the caller may as well use it.
 func (b *Budget) leave(c Class, w *waiter, err error) error {
 	b.mu.Lock()
@@ -199,12 +200,7 @@ func (b *Budget) leave(c Class, w *waiter, err error) error {
 		return got
 	default:
 	}
-	for i, one := range b.queue[c] {
-		if one == w {
-			b.queue[c] = append(b.queue[c][:i], b.queue[c][i+1:]...)
-			break
-		}
-	}
+	b.queue[c] = slices.DeleteFunc(b.queue[c], func(one *waiter) bool { return one == w })
 	return err
 }
 
@@ -217,12 +213,9 @@ func (b *Budget) pump(now time.Time) {
 			break
 		}
 		b.paces[c.kind()].limiter.AllowN(now, 1) // next has seen that there is room
-		w := b.queue[c][0]
-		b.queue[c][0] = nil
-		b.queue[c] = b.queue[c][1:]
 		b.turn(c)
 		b.grant(c, now)
-		w.done <- nil
+		b.release(c, nil)
 	}
 	var first time.Time
 	for c := range b.queue {
@@ -248,15 +241,19 @@ func (b *Budget) pump(now time.Time) {
 func (b *Budget) dropLate(now time.Time) {
 	for c := range b.queue {
 		for len(b.queue[c]) > 0 {
-			w := b.queue[c][0]
-			if w.by.IsZero() || !w.by.Before(now) {
+			if by := b.queue[c][0].by; by.IsZero() || !by.Before(now) {
 				break
 			}
-			w.done <- ErrTooLate
-			b.queue[c][0] = nil
-			b.queue[c] = b.queue[c][1:]
+			b.release(Class(c), ErrTooLate)
 		}
 	}
+}
+
+// release ends the wait of the first in a queue with err.
+func (b *Budget) release(c Class, err error) {
+	b.queue[c][0].done <- err
+	b.queue[c][0] = nil
+	b.queue[c] = b.queue[c][1:]
 }
 
 func (b *Budget) tick() {
@@ -302,10 +299,7 @@ func (b *Budget) grant(c Class, now time.Time) {
 // the pace of their kind.
 func (b *Budget) opensAt(c Class, now time.Time, n float64) time.Time {
 	p := &b.paces[c.kind()]
-	from := now
-	if p.pausedTill.After(from) {
-		from = p.pausedTill
-	}
+	from := p.notBefore(now)
 	all, own := roomAt(b.limiter, b.configured, from, n), roomAt(p.limiter, p.rate, from, n)
 	if own.After(all) {
 		return own
@@ -358,10 +352,7 @@ func (b *Budget) Room(c Class, window time.Duration) (n int, again time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	end, from := now.Add(window), now
-	if p.pausedTill.After(from) {
-		from = p.pausedTill
-	}
+	end, from := now.Add(window), p.notBefore(now)
 	if from.After(end) {
 		return 0, from
 	}
@@ -386,7 +377,7 @@ func tokensTill(l *rate.Limiter, perSecond float64, from, end time.Time) float64
 	return max(0, l.TokensAt(from)) + perSecond*end.Sub(from).Seconds()
 }
 
-// share is the part of the configured rate that class c gets at the least as the queues stand.
+// share is the part of the configured rate that class c gets at the least as the queues are.
 func (b *Budget) share(c Class) float64 {
 	switch {
 	case c == Poll && b.sendsWait():

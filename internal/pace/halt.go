@@ -23,14 +23,14 @@ type Halt struct {
 
 // A Cause is why a caller is held back, and how long its pauses are.
 type Cause struct {
-	Name        string // for programs
-	First, Most time.Duration
+	Name       string // for programs
+	First, Max time.Duration
 }
 
-// Halted is what a Halt stands at; zero while it is not halted.
+// Halted is the state of a Halt; zero while it is not halted.
 type Halted struct {
 	Cause Cause
-	Why   string // in words, as the last strike told
+	Why   string // in words, as of the last strike
 	Since time.Time
 	Until time.Time // the next probe
 }
@@ -49,7 +49,7 @@ func (h *Halt) Strike(began, now time.Time, cause Cause, why string) (first, cou
 	}
 	h.strikes++
 	h.changed = now
-	h.now.Cause, h.now.Why, h.now.Until = cause, why, now.Add(backoff.Next(h.strikes, cause.First, cause.Most, 0))
+	h.now.Cause, h.now.Why, h.now.Until = cause, why, now.Add(backoff.Next(h.strikes, cause.First, cause.Max, 0))
 	h.on.Store(true)
 	return first, true
 }
@@ -91,7 +91,7 @@ func (h *Halt) Hold(until time.Time) {
 	}
 }
 
-// State says how things stand: ok is false while nothing is halted.
+// State is the state of the halt: ok is false while nothing is halted.
 func (h *Halt) State() (now Halted, ok bool) {
 	if !h.on.Load() {
 		return Halted{}, false
