@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -21,7 +22,6 @@ type Lookup func(name string) (value string, ok bool)
 // An Error is a reference that could not be replaced. It names what was referred to and never
 // what was found there.
 type Error struct {
-	Ref  string // "${NAME}" as written
 	Msg  string
 	Cure string
 	Err  error // the cause, for a file that could not be read
@@ -43,38 +43,30 @@ func (e *Error) Unwrap() error { return e.Err }
 // What it puts in is not looked at again. The error is an *Error about the first reference
 // that could not be replaced, and text is then returned as it was.
 func Expand(text string, look Lookup, folder string) (string, error) {
-	if !strings.Contains(text, "$") {
-		return text, nil
-	}
-	var b strings.Builder
-	for rest := text; ; {
-		i := strings.IndexByte(rest, '$')
-		if i < 0 || i+1 == len(rest) {
-			b.WriteString(rest)
-			return b.String(), nil
-		}
-		b.WriteString(rest[:i])
-		switch rest[i+1] {
-		case '$':
-			b.WriteByte('$')
-			rest = rest[i+2:]
-		case '{':
-			end := strings.IndexByte(rest[i:], '}')
-			if end < 0 {
-				return text, &Error{Ref: rest[i:], Msg: "${ has no closing }", Cure: "write ${NAME}, or $${ for the characters themselves"}
-			}
-			value, err := resolve(rest[i+2:i+end], look, folder)
-			if err != nil {
-				return text, err
-			}
-			b.WriteString(value)
-			rest = rest[i+end+1:]
+	var failed error
+	out := reference.ReplaceAllStringFunc(text, func(ref string) (value string) {
+		inside, closed := strings.CutSuffix(ref[2:], "}")
+		switch {
+		case ref == "$$":
+			return "$"
+		case failed != nil:
+		case !closed:
+			failed = &Error{Msg: "${ has no closing }", Cure: "write ${NAME}, or $${ for the characters themselves"}
 		default:
-			b.WriteByte('$')
-			rest = rest[i+1:]
+			value, failed = resolve(inside, look, folder)
 		}
+		return value
+	})
+	if failed != nil {
+		return text, failed
 	}
+	return out, nil
 }
+
+var (
+	reference = regexp.MustCompile(`\$\$|\$\{[^}]*\}?`)
+	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
 
 // refers reports whether text holds a reference.
 func refers(text string) bool {
@@ -88,9 +80,9 @@ func resolve(inside string, look Lookup, folder string) (string, error) {
 		return fromFile(ref, folder, path)
 	}
 	name, other, hasOther := strings.Cut(inside, ":-")
-	if !isName(name) {
+	if !variable.MatchString(name) {
 		return "", &Error{
-			Ref: ref, Msg: fmt.Sprintf("%s does not name a variable", ref),
+			Msg:  fmt.Sprintf("%s does not name a variable", ref),
 			Cure: "a name has letters, digits and _; write ${NAME}, ${NAME:-otherwise} or ${file:/path}",
 		}
 	}
@@ -105,32 +97,20 @@ func resolve(inside string, look Lookup, folder string) (string, error) {
 		return other, nil
 	case ok:
 		return "", &Error{
-			Ref: ref, Msg: fmt.Sprintf("the environment variable %s is empty", name),
+			Msg:  fmt.Sprintf("the environment variable %s is empty", name),
 			Cure: fmt.Sprintf("give it a value, or write ${%s:-} if empty is meant", name),
 		}
 	default:
 		return "", &Error{
-			Ref: ref, Msg: fmt.Sprintf("the environment variable %s is not set", name),
+			Msg:  fmt.Sprintf("the environment variable %s is not set", name),
 			Cure: fmt.Sprintf("set it for the daemon (export %s=…), or write ${%s:-otherwise} or ${file:/path}", name, name),
 		}
 	}
 }
 
-func isName(name string) bool {
-	for i, r := range name {
-		switch {
-		case r == '_', r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z':
-		case i > 0 && r >= '0' && r <= '9':
-		default:
-			return false
-		}
-	}
-	return name != ""
-}
-
 func fromFile(ref, folder, path string) (string, error) {
 	fail := func(msg, cure string, err error) (string, error) {
-		return "", &Error{Ref: ref, Msg: fmt.Sprintf("%s: %s", ref, msg), Cure: cure, Err: err}
+		return "", &Error{Msg: fmt.Sprintf("%s: %s", ref, msg), Cure: cure, Err: err}
 	}
 	if path == "" {
 		return fail("names no file", "write ${file:/path/to/it}", nil)

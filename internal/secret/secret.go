@@ -40,18 +40,12 @@ func (s Secret) String() string {
 	return shown
 }
 
-// GoString is what String is, for %#v.
-func (s Secret) GoString() string { return s.String() }
-
 // Format answers every verb of fmt with what String is: %d and %x would otherwise print the
 // bytes inside.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
 
-// MarshalText writes what String is.
+// MarshalText writes what String is, for JSON too.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalJSON writes what String is.
-func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + s.String() + `"`), nil }
 
 // UnmarshalText takes the text as the secret.
 func (s *Secret) UnmarshalText(text []byte) error {

@@ -9,7 +9,6 @@ package units
 // An Error is a text that is no quantity of the wanted sort. Error() is the whole sentence,
 // Hint() how a good one looks.
 type Error struct {
-	Text string // as written
 	Msg  string // what is wrong, without the text
 	Cure string
 }

@@ -3,9 +3,11 @@ package units
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A Duration is a length of time as people write it: a number and a unit, several in a row
@@ -18,10 +20,13 @@ func (d Duration) D() time.Duration { return time.Duration(d) }
 
 const durationCure = "write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m"
 
-var durationUnits = []struct {
+// A unit is a length of time with a name.
+type unit struct {
 	name string
 	is   time.Duration
-}{
+}
+
+var durationUnits = []unit{
 	{"d", 24 * time.Hour},
 	{"h", time.Hour},
 	{"m", time.Minute},
@@ -32,8 +37,8 @@ var durationUnits = []struct {
 
 // ParseDuration reads what Duration describes. The error is an *Error.
 func ParseDuration(text string) (Duration, error) {
-	bad := func(msg string) (Duration, error) {
-		return 0, &Error{Text: text, Msg: msg, Cure: durationCure}
+	bad := func(format string, args ...any) (Duration, error) {
+		return 0, &Error{Msg: fmt.Sprintf(format, args...), Cure: durationCure}
 	}
 	rest := strings.TrimSpace(text)
 	switch {
@@ -42,41 +47,32 @@ func ParseDuration(text string) (Duration, error) {
 	case rest == "0":
 		return 0, nil
 	case strings.HasPrefix(rest, "-"):
-		return bad(fmt.Sprintf("%q is negative; a duration is not", text))
+		return bad("%q is negative; a duration is not", text)
 	}
 	var total float64
 	for rest != "" {
 		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789."))
 		number, err := strconv.ParseFloat(rest[:digits], 64)
 		if err != nil {
-			return bad(fmt.Sprintf("%q is not a duration", text))
+			return bad("%q is not a duration", text)
 		}
 		rest = strings.TrimLeft(rest[digits:], " ")
-		letters := len(rest) - len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZµ"))
-		unit := rest[:letters]
-		rest = strings.TrimLeft(rest[letters:], " ")
-		if unit == "" {
-			return bad(fmt.Sprintf("%q has no unit", text))
+		after := strings.TrimLeftFunc(rest, unicode.IsLetter)
+		name := rest[:len(rest)-len(after)]
+		if name == "" {
+			return bad("%q has no unit", text)
 		}
-		is, ok := durationUnit(unit)
-		if !ok {
-			return bad(fmt.Sprintf("%q has an unknown unit %q", text, unit))
+		i := slices.IndexFunc(durationUnits, func(u unit) bool { return u.name == name })
+		if i < 0 {
+			return bad("%q has an unknown unit %q", text, name)
 		}
-		total += number * float64(is)
+		total += number * float64(durationUnits[i].is)
+		rest = strings.TrimLeft(after, " ")
 	}
 	if total >= math.MaxInt64 {
-		return bad(fmt.Sprintf("%q is longer than 292 years", text))
+		return bad("%q is longer than 292 years", text)
 	}
 	return Duration(math.Round(total)), nil
-}
-
-func durationUnit(name string) (time.Duration, bool) {
-	for _, u := range durationUnits {
-		if u.name == name {
-			return u.is, true
-		}
-	}
-	return 0, false
 }
 
 // String writes the duration in the units it is read in, largest first: "3d", "1h30m", "0s".

@@ -16,26 +16,15 @@ type Rate struct {
 
 const rateCure = "write a whole number, a slash and s, min, h or d: 20/s, 600/min"
 
-var rateUnits = []struct {
-	name string
-	is   time.Duration
-}{
-	{"s", time.Second},
-	{"min", time.Minute},
-	{"h", time.Hour},
-	{"d", 24 * time.Hour},
-	{"sec", time.Second},
-	{"second", time.Second},
-	{"m", time.Minute},
-	{"minute", time.Minute},
-	{"hour", time.Hour},
-	{"day", 24 * time.Hour},
+var rateUnits = []unit{
+	{"s", time.Second}, {"min", time.Minute}, {"h", time.Hour}, {"d", 24 * time.Hour}, // as they are written
+	{"sec", time.Second}, {"second", time.Second}, {"m", time.Minute}, {"minute", time.Minute}, {"hour", time.Hour}, {"day", 24 * time.Hour},
 }
 
 // ParseRate reads what Rate describes. The error is an *Error.
 func ParseRate(text string) (Rate, error) {
 	bad := func(format string, args ...any) (Rate, error) {
-		return Rate{}, &Error{Text: text, Msg: fmt.Sprintf(format, args...), Cure: rateCure}
+		return Rate{}, &Error{Msg: fmt.Sprintf(format, args...), Cure: rateCure}
 	}
 	count, per, ok := strings.Cut(text, "/")
 	count, per = strings.TrimSpace(count), strings.TrimSpace(per)

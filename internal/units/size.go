@@ -26,7 +26,7 @@ var sizeUnits = []struct {
 // ParseSize reads what Size describes; the case of units does not count. The error is an *Error.
 func ParseSize(text string) (Size, error) {
 	bad := func(format string, args ...any) (Size, error) {
-		return 0, &Error{Text: text, Msg: fmt.Sprintf(format, args...), Cure: sizeCure}
+		return 0, &Error{Msg: fmt.Sprintf(format, args...), Cure: sizeCure}
 	}
 	rest := strings.TrimSpace(text)
 	if rest == "" {
