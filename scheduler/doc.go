@@ -12,6 +12,12 @@
 // one are handed to the store as dispatches, and package sender takes them from there. It does not
 // judge whether a phone lives.
 //
-// Before here: package triggers, for the language of templates. After here: apiclient, or
-// package sender.
+// Read in this order: job.go and job_compile.go (the keys in YAML), clock.go (when it fires),
+// scheduler.go (Run, Tick and what a person says), run.go (one run from its list to its end),
+// run_build.go (rows become parts), part_write.go, part_recheck.go (who is excluded right before a
+// part leaves), part_deliver.go (upload, hand-over, canary), retry.go and retry_rows.go. store.go has
+// what the package needs of the store.
+//
+// Before here: package expressions, for the language of columns. After here: apiclient, or package
+// sender.
 package scheduler

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A shelfOf is a server of a paged list with the habits of one that somebody runs.
-type shelfOf struct {
+// A pagedServer serves a paged list with the habits of one that somebody runs.
+type pagedServer struct {
 	rows   int
 	most   int                         // rows a page, whatever is asked for
 	drop   func(row int) bool          // rows that are hidden after pages were cut
@@ -24,7 +24,7 @@ type shelfOf struct {
 	asked  []string
 }
 
-func (s *shelfOf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *pagedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	s.asked = append(s.asked, q.Get("page")+q.Get("offset"))
 	size := s.most
@@ -74,42 +74,42 @@ func TestAPagedListEndsWhereItsRowsEnd(t *testing.T) {
 	unsized := Pages{By: "page"}
 	totalled := func(p Pages) Pages { p.Total = "total"; return p }
 	tests := map[string]struct {
-		server shelfOf
+		server pagedServer
 		pages  Pages
 		rows   int    // -1 for those of the server
 		end    string // a part of the error
 		note   string // a part of the one note
 	}{
-		"a page number, and a server that caps the size": {shelfOf{rows: 1050, most: 100}, byPage, -1, "", "the server gives at most 100 rows a page, and 500 were asked for"},
-		"an offset, and a server that caps the size":     {shelfOf{rows: 1050, most: 100}, byOffset, -1, "", "the server gives at most 100 rows a page, and 500 were asked for"},
-		"a cap, and pages that are all full":             {shelfOf{rows: 300, most: 100}, byPage, -1, "", "at most 100 rows a page"},
-		"a size that the server keeps to":                {shelfOf{rows: 1050, most: 500}, byPage, -1, "", ""},
-		"one page":                                       {shelfOf{rows: 40, most: 500}, byPage, -1, "", ""},
-		"no size is sent":                                {shelfOf{rows: 25, most: 10}, unsized, -1, "", ""},
-		"rows hidden after the pages were cut":           {shelfOf{rows: 95, most: 10, drop: func(i int) bool { return i/10 == 3 && i%10 > 0 }}, ten, 86, "", ""},
-		"a short first page, and full ones behind it":    {shelfOf{rows: 40, most: 10, drop: func(i int) bool { return i < 7 }}, ten, 33, "", ""},
+		"a page number, and a server that caps the size": {pagedServer{rows: 1050, most: 100}, byPage, -1, "", "the server gives at most 100 rows a page, and 500 were asked for"},
+		"an offset, and a server that caps the size":     {pagedServer{rows: 1050, most: 100}, byOffset, -1, "", "the server gives at most 100 rows a page, and 500 were asked for"},
+		"a cap, and pages that are all full":             {pagedServer{rows: 300, most: 100}, byPage, -1, "", "at most 100 rows a page"},
+		"a size that the server keeps to":                {pagedServer{rows: 1050, most: 500}, byPage, -1, "", ""},
+		"one page":                                       {pagedServer{rows: 40, most: 500}, byPage, -1, "", ""},
+		"no size is sent":                                {pagedServer{rows: 25, most: 10}, unsized, -1, "", ""},
+		"rows hidden after the pages were cut":           {pagedServer{rows: 95, most: 10, drop: func(i int) bool { return i/10 == 3 && i%10 > 0 }}, ten, 86, "", ""},
+		"a short first page, and full ones behind it":    {pagedServer{rows: 40, most: 10, drop: func(i int) bool { return i < 7 }}, ten, 33, "", ""},
 
-		"404 behind a short page":            {shelfOf{rows: 25, most: 10, behind: notFound}, ten, -1, "", "answers 404 to page 4"},
-		"404 behind the only page":           {shelfOf{rows: 5, most: 10, behind: notFound}, ten, -1, "", "answers 404 to page 2"},
-		"404 behind a page that is full":     {shelfOf{rows: 20, most: 10, behind: notFound}, ten, 20, "page 3: the server answered 404 Not Found", ""},
-		"404 where a count says the end":     {shelfOf{rows: 20, most: 10, behind: notFound, wrap: countingTo(20)}, totalled(ten), -1, "", "answers 404 to page 3"},
-		"404 before the count is reached":    {shelfOf{rows: 25, most: 10, behind: notFound, wrap: countingTo(26)}, totalled(ten), 25, "page 4: the server answered 404", ""},
-		"nothing at all behind the last":     {shelfOf{rows: 20, most: 10, behind: func(http.ResponseWriter) {}}, ten, -1, "", ""},
-		"no content behind the last":         {shelfOf{rows: 20, most: 10, behind: func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }}, ten, -1, "", ""},
-		"an error behind the last":           {shelfOf{rows: 25, most: 10, behind: func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }}, ten, 25, "page 4: the server answered 500", ""},
-		"a null behind the last":             {shelfOf{rows: 20, most: 10, wrap: func(items string) string { return `{"items":` + strings.Replace(items, "[]", "null", 1) + `}` }}, ten, -1, "", ""},
-		"the last page again":                {shelfOf{rows: 25, most: 10, repeat: true}, ten, -1, "", ""},
-		"the last page again, when full":     {shelfOf{rows: 20, most: 10, repeat: true}, ten, -1, "", ""},
-		"the only page again, counted":       {shelfOf{rows: 5, most: 10, repeat: true, wrap: countingTo(5)}, totalled(ten), -1, "", ""},
-		"a server that knows no page number": {shelfOf{rows: 25, most: 10, deaf: true}, ten, 10, `page 2: it holds the same rows as page 1, so the server seems not to know the parameter "page"`, ""},
-		"pages of more than a thousand rows": {shelfOf{rows: 2500, most: 1200, repeat: true}, Pages{By: "page", Size: 1200, SizeBy: "limit"}, -1, "", ""},
+		"404 behind a short page":            {pagedServer{rows: 25, most: 10, behind: notFound}, ten, -1, "", "answers 404 to page 4"},
+		"404 behind the only page":           {pagedServer{rows: 5, most: 10, behind: notFound}, ten, -1, "", "answers 404 to page 2"},
+		"404 behind a page that is full":     {pagedServer{rows: 20, most: 10, behind: notFound}, ten, 20, "page 3: the server answered 404 Not Found", ""},
+		"404 where a count says the end":     {pagedServer{rows: 20, most: 10, behind: notFound, wrap: countingTo(20)}, totalled(ten), -1, "", "answers 404 to page 3"},
+		"404 before the count is reached":    {pagedServer{rows: 25, most: 10, behind: notFound, wrap: countingTo(26)}, totalled(ten), 25, "page 4: the server answered 404", ""},
+		"nothing at all behind the last":     {pagedServer{rows: 20, most: 10, behind: func(http.ResponseWriter) {}}, ten, -1, "", ""},
+		"no content behind the last":         {pagedServer{rows: 20, most: 10, behind: func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }}, ten, -1, "", ""},
+		"an error behind the last":           {pagedServer{rows: 25, most: 10, behind: func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }}, ten, 25, "page 4: the server answered 500", ""},
+		"a null behind the last":             {pagedServer{rows: 20, most: 10, wrap: func(items string) string { return `{"items":` + strings.Replace(items, "[]", "null", 1) + `}` }}, ten, -1, "", ""},
+		"the last page again":                {pagedServer{rows: 25, most: 10, repeat: true}, ten, -1, "", ""},
+		"the last page again, when full":     {pagedServer{rows: 20, most: 10, repeat: true}, ten, -1, "", ""},
+		"the only page again, counted":       {pagedServer{rows: 5, most: 10, repeat: true, wrap: countingTo(5)}, totalled(ten), -1, "", ""},
+		"a server that knows no page number": {pagedServer{rows: 25, most: 10, deaf: true}, ten, 10, `page 2: it holds the same rows as page 1, so the server seems not to know the parameter "page"`, ""},
+		"pages of more than a thousand rows": {pagedServer{rows: 2500, most: 1200, repeat: true}, Pages{By: "page", Size: 1200, SizeBy: "limit"}, -1, "", ""},
 
-		"a count that is reached":      {shelfOf{rows: 25, most: 10, wrap: countingTo(25)}, totalled(ten), -1, "", ""},
-		"a count that stops growing":   {shelfOf{rows: 25, most: 10, wrap: countingTo(10)}, totalled(ten), -1, "", ""},
-		"a count that is not reached":  {shelfOf{rows: 25, most: 10, wrap: countingTo(1050)}, totalled(ten), 25, "the list ended after 25 of the 1,050 rows that the answer counts (total)", ""},
-		"a count that is not there":    {shelfOf{rows: 25, most: 10, wrap: func(items string) string { return `{"items":` + items + `}` }}, totalled(ten), 10, `the answer has no number at "total"`, ""},
-		"as many pages as are allowed": {shelfOf{rows: 30, most: 10}, Pages{By: "page", Size: 10, SizeBy: "limit", Max: 3}, -1, "", ""},
-		"more pages than are allowed":  {shelfOf{rows: 31, most: 10}, Pages{By: "page", Size: 10, SizeBy: "limit", Max: 3}, 31, "there are more than 3 pages (source.http.pages.max)", ""},
+		"a count that is reached":      {pagedServer{rows: 25, most: 10, wrap: countingTo(25)}, totalled(ten), -1, "", ""},
+		"a count that stops growing":   {pagedServer{rows: 25, most: 10, wrap: countingTo(10)}, totalled(ten), -1, "", ""},
+		"a count that is not reached":  {pagedServer{rows: 25, most: 10, wrap: countingTo(1050)}, totalled(ten), 25, "the list ended after 25 of the 1,050 rows that the answer counts (total)", ""},
+		"a count that is not there":    {pagedServer{rows: 25, most: 10, wrap: func(items string) string { return `{"items":` + items + `}` }}, totalled(ten), 10, `the answer has no number at "total"`, ""},
+		"as many pages as are allowed": {pagedServer{rows: 30, most: 10}, Pages{By: "page", Size: 10, SizeBy: "limit", Max: 3}, -1, "", ""},
+		"more pages than are allowed":  {pagedServer{rows: 31, most: 10}, Pages{By: "page", Size: 10, SizeBy: "limit", Max: 3}, 31, "there are more than 3 pages (source.http.pages.max)", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

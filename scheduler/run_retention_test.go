@@ -53,8 +53,8 @@ func TestOldFoldersAreRemoved(t *testing.T) {
 	}
 	began := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	keep := 30 * 24 * time.Hour
-	shelf := &oldFolders{left: began, folders: []string{first, outside, gone, filepath.Join(base, "moved", "5-x")}}
-	s := New(Options{Retention: shelf, Keep: func() time.Duration { return keep }, Folder: root, Owner: "me"})
+	store := &oldFolders{left: began, folders: []string{first, outside, gone, filepath.Join(base, "moved", "5-x")}}
+	s := New(Options{Retention: store, Keep: func() time.Duration { return keep }, Folder: root, Owner: "me"})
 	tick := func(now time.Time) {
 		t.Helper()
 		if _, err := s.Tick(t.Context(), now); err != nil {
@@ -70,31 +70,31 @@ func TestOldFoldersAreRemoved(t *testing.T) {
 	}
 
 	tick(began.Add(keep))
-	if !there(first) || shelf.asked != 1 {
-		t.Fatalf("after just %s the folder is there: %v; the shelf was asked %d times", keep, there(first), shelf.asked)
+	if !there(first) || store.asked != 1 {
+		t.Fatalf("after just %s the folder is there: %v; the store was asked %d times", keep, there(first), store.asked)
 	}
 	tick(began.Add(keep + 59*time.Minute))
-	if shelf.asked != 1 {
-		t.Errorf("the shelf was asked %d times within the hour", shelf.asked)
+	if store.asked != 1 {
+		t.Errorf("the store was asked %d times within the hour", store.asked)
 	}
 	now := began.Add(keep + time.Hour)
-	shelf.fails = errors.New("the disk is full")
-	if _, err := s.Tick(t.Context(), now); !errors.Is(err, shelf.fails) || there(first) {
+	store.fails = errors.New("the disk is full")
+	if _, err := s.Tick(t.Context(), now); !errors.Is(err, store.fails) || there(first) {
 		t.Fatalf("a note that cannot be made: %v; the folder is there: %v", err, there(first))
 	}
-	shelf.fails = nil
+	store.fails = nil
 	now = now.Add(time.Hour)
 	tick(now)
 	want := []string{first, gone, filepath.Join(base, "moved", "5-x")}
-	if !slices.Equal(shelf.removed, want) || !shelf.at.Equal(now) {
-		t.Errorf("removed %v at %s, want %v", shelf.removed, shelf.at, want)
+	if !slices.Equal(store.removed, want) || !store.at.Equal(now) {
+		t.Errorf("removed %v at %s, want %v", store.removed, store.at, want)
 	}
 	if !there(outside) || !there(second) || !there(young) {
 		t.Errorf("what was not named: outside %v, others %v %v", there(outside), there(second), there(young))
 	}
 
 	// Another life: the shorter time of a reload holds at once, and an empty job folder goes.
-	shelf.folders = append(shelf.folders, second, young)
+	store.folders = append(store.folders, second, young)
 	keep = time.Hour
 	tick(now.Add(time.Hour))
 	if there(filepath.Join(root, "winback")) || !there(root) {

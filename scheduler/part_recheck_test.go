@@ -30,7 +30,7 @@ func sieve(ends ...string) Ask {
 
 // Of the files that a retry sends, those lose rows whose people are left out by now; the others stay
 // as they are. What was made of a file is still that file: it is not taken up a second time.
-func TestARetryOfFilesIsSifted(t *testing.T) {
+func TestARetryOfFilesIsRechecked(t *testing.T) {
 	dir := t.TempDir()
 	job := jobOf(t, people(60), Job{})
 	job.MaxSize = units.Size(500)
@@ -151,7 +151,7 @@ func TestARetryOfFilesIsSifted(t *testing.T) {
 }
 
 // A file that is gone or was changed is no reason against the others: its upload says what is wrong.
-func TestAFileThatCannotBeSiftedStaysIn(t *testing.T) {
+func TestAFileThatCannotBeRecheckedStaysIn(t *testing.T) {
 	dir := t.TempDir()
 	job := jobOf(t, people(40), Job{})
 	job.MaxSize = units.Size(500)

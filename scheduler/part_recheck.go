@@ -1,0 +1,390 @@
+package scheduler
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// A file that a retry made of another is called after it and after its own slot:
+// part-0002.retry-1-of-run-12.csv. So the two are known as one file, which goes out once.
+
+// ofSlot is the name of a file that a retry makes in place of another.
+func ofSlot(file, slot string) string {
+	name, _, _ := strings.Cut(file, ".")
+	return name + "." + fileName(slot) + ".csv"
+}
+
+// ofRetry is the name of the file that stands beside part as file does beside the first one.
+func ofRetry(file, part string) string {
+	_, rest, _ := strings.Cut(part, ".")
+	name, _, _ := strings.Cut(file, ".")
+	return name + "." + rest
+}
+
+// fileOf is the name of the file that a run built, of which a retry may have made another.
+func fileOf(file string) string {
+	name, _, _ := strings.Cut(file, ".")
+	return name + ".csv"
+}
+
+// An Ask says of each phone why it is excluded by now, as Excluder.Excluded does. It is asked for up
+// to 512 phones at a time.
+type Ask func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error)
+
+// Recheck excludes from a retry that uploads files who must not be sent to by now: between the run and
+// its retry a contact may have been blocked, or messaged by another campaign. With write it makes new files
+// in place of those that lose rows; without, it only counts. A file that cannot be read stays in:
+// its upload will say what is wrong with it.
+func (t *Retry) Recheck(ctx context.Context, ask Ask, write bool) (err error) {
+	s := newRechecking(t.Run.Folder, ask)
+	defer func() { err = errors.Join(err, s.positions.close()) }()
+	if write {
+		if err := s.write(ofSlot(excludedFile, t.Run.Slot), ofSlot(positionsFile, t.Run.Slot)); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil || s.reasons.count() == 0 {
+				err = errors.Join(err, s.discard())
+			}
+		}()
+	}
+	parts := t.Parts
+	t.Parts, t.Run.Tally.Kept, t.Run.Tally.Bytes = nil, 0, 0
+	for _, p := range parts {
+		if p, err = s.part(ctx, p, ofSlot(p.File, t.Run.Slot)); err != nil {
+			return err
+		}
+		if p.Rows == 0 {
+			if err := s.remove(p); err != nil {
+				return err
+			}
+			continue
+		}
+		p.Number, p.First = len(t.Parts)+1, t.Run.Tally.Kept+1
+		t.Parts = append(t.Parts, p)
+		t.Run.Tally.Kept += p.Rows
+		t.Run.Tally.Bytes += p.Bytes
+	}
+	t.Run.Tally.Parts, t.Run.Tally.Excluded = len(t.Parts), s.files.short(s.reasons.list())
+	if len(t.Parts) == 0 {
+		top := t.Run.Tally.Excluded[0]
+		return nothingLeft(t.Run.RetryOf, fmt.Sprintf("nobody on its files is left to send to: of %s %s because %s", units.Count(s.reasons.count(), "row"), units.Number(top.Count), top.Reason))
+	}
+	if !write || s.reasons.count() == 0 {
+		return nil
+	}
+	return s.settle()
+}
+
+func removeFiles(folder string, names ...string) error {
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// A rechecking goes through parts on disk and excludes who must not be sent to by now.
+type rechecking struct {
+	folder    string
+	ask       Ask
+	reasons   excludedReasons
+	lost      func(phone string) // is called for each who is excluded; nil for nobody
+	positions positionsReader
+	files     fileNames
+	excluded  *excludedList // nil to count only
+	kept      *positions
+}
+
+func newRechecking(folder string, ask Ask) *rechecking {
+	return &rechecking{folder: folder, ask: ask, positions: positionsReader{folder: folder}}
+}
+
+// write has it make files, not only count: lists of those names, of the rows that are excluded and of
+// where the others stand. What was left of them by a rechecking that was cut off is removed.
+func (s *rechecking) write(excludedName, keptName string) error {
+	to := &diskFolder{s.folder}
+	s.excluded, s.kept = &excludedList{folder: to, name: excludedName}, &positions{folder: to, name: keptName}
+	return removeFiles(s.folder, excludedName, keptName)
+}
+
+// discard removes the lists.
+func (s *rechecking) discard() error {
+	return errors.Join(s.excluded.close(), s.kept.abandon(), removeFiles(s.folder, s.excluded.name, s.kept.name))
+}
+
+// settle makes the lists durable, and the names of all files.
+func (s *rechecking) settle() error {
+	if err := errors.Join(s.excluded.close(), s.kept.close()); err != nil {
+		return err
+	}
+	return (&diskFolder{s.folder}).settle()
+}
+
+// remove takes the file of a part away that nobody is left on.
+func (s *rechecking) remove(p nudgewire.Part) error {
+	if s.excluded == nil {
+		return nil
+	}
+	return removeFiles(s.folder, p.File)
+}
+
+// part gives the part as it is now: with fewer rows and another file, of that name, where somebody on
+// it is excluded by now.
+func (s *rechecking) part(ctx context.Context, p nudgewire.Part, name string) (_ nudgewire.Part, err error) {
+	path := filepath.Join(s.folder, p.File)
+	if intact(path, p) != "" {
+		return p, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	rows := csv.NewReader(bufio.NewReaderSize(f, 1<<16))
+	header, err := rows.Read()
+	if err != nil {
+		return p, fmt.Errorf("read %s again: %w", p.File, err)
+	}
+	to, needed := folder(nowhere{}), false
+	if s.excluded != nil {
+		if err := removeFiles(s.folder, name); err != nil {
+			return p, err
+		}
+		to = &diskFolder{s.folder}
+		defer func() {
+			if err != nil || !needed {
+				err = errors.Join(err, removeFiles(s.folder, name))
+			}
+		}()
+	}
+	out, err := newPartWriter(to, math.MaxInt64, len(header)-1, nil, func(*nudgewire.Part, int) error { return nil })
+	if err != nil {
+		return p, err
+	}
+	out.name = func(int) string { return name }
+	if err = out.begin(); err == nil {
+		err = s.rows(ctx, p, rows, out)
+	}
+	if err == nil {
+		err = out.finish()
+	}
+	if err != nil {
+		return p, errors.Join(fmt.Errorf("read %s again: %w", p.File, err), out.abandon())
+	}
+	now := out.last()
+	if needed = now.Rows < p.Rows; !needed {
+		return p, nil
+	}
+	p.Rows, p.Bytes = now.Rows, now.Bytes
+	if s.excluded != nil {
+		p.File, p.SHA256 = name, now.SHA256
+	}
+	return p, nil
+}
+
+// rows passes on the rows of a part that still may go.
+func (s *rechecking) rows(ctx context.Context, p nudgewire.Part, from *csv.Reader, to *partWriter) (err error) {
+	for number := int64(0); err == nil; {
+		var rows [][]string
+		var phones []nudgewire.Phone
+		for len(rows) < batchRows && err == nil {
+			var row []string
+			if row, err = from.Read(); err == nil {
+				rows, phones = append(rows, row), append(phones, nudgewire.Phone(row[0]))
+			}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		answers, failed := s.ask(ctx, phones)
+		if failed != nil {
+			return failed
+		}
+		for i, row := range rows {
+			number++
+			at, _ := s.positions.of(p.File, number) // where that is not known any more, the row goes or stays all the same
+			if err := s.row(p.First+number, at, row, answers[i], to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// row passes one row on, or excludes it.
+func (s *rechecking) row(nth int64, at nudgewire.Position, row []string, why Why, to *partWriter) error {
+	s.files.see(at.File)
+	if why.Reason != "" {
+		s.reasons.add(KindContact, "the contact "+why.Reason, position{at, int(nth)})
+		if s.lost != nil {
+			s.lost(row[0])
+		}
+		if s.excluded == nil {
+			return nil
+		}
+		s.excluded.add(ExcludedRow{Position: at, Reason: why.whole(), Phone: row[0], Digits: row[0]})
+		return s.excluded.failed()
+	}
+	if err := to.Write(row); err != nil {
+		return err
+	}
+	if s.kept == nil || at == (nudgewire.Position{}) {
+		return nil
+	}
+	return s.kept.add(to.last().File, to.last().Rows, at)
+}
+
+// Between the building of a run and the moment at which its rows leave lie a guard, a pause, a halt,
+// the rate, the parts before, a restart, a day of tries: time in which a contact may be blocked, or
+// another campaign may reach it. So everybody is asked about once more right before, and from the
+// question until the store knows that they get it no other run asks (Scheduler.leaving): of two runs
+// with one list the first has them, and the other excludes them.
+
+// asking is the question about the rows of the run, as the job has it now; one that is not in the
+// config any more names no time.
+func (w *working) asking() Question {
+	q := Question{Now: w.Now(), Of: w.run.ID}
+	if w.job != nil {
+		q.Within = w.job.Exclude.MessagedWithin.D()
+	}
+	return q
+}
+
+func (w *working) ask(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
+	if w.Excluder == nil {
+		return make([]Why, len(phones)), nil
+	}
+	answers, err := w.Excluder.Excluded(ctx, phones, w.asking())
+	if err == nil && len(answers) != len(phones) {
+		err = fmt.Errorf("%d answers for %d phones", len(answers), len(phones))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask who must not be sent to: %w", err)
+	}
+	return answers, nil
+}
+
+// claim rechecks a part that is uploaded as a file, and claims it. A part that nobody is left on comes
+// back excluded.
+func (w *working) claim(ctx context.Context, p nudgewire.Part) (nudgewire.Part, error) {
+	if w.run.Deliver == nudgewire.DeliverCSV && w.Excluder != nil {
+		w.leaving.Lock()
+		defer w.leaving.Unlock()
+		var err error
+		if p, err = w.recheck(ctx, p); err != nil || p.State != nudgewire.PartBuilt {
+			return p, err
+		}
+	}
+	return w.Store.ClaimPart(ctx, w.run.ID, p.Number, w.Owner, w.Now().UTC())
+}
+
+// recheck takes those off a part who must not be sent to by now: it writes another file, then has the
+// store know it. A crash between the two leaves a file that nobody asks for, and the next recheck
+// writes it anew.
+func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Part, err error) {
+	gone := map[nudgewire.Phone]Why{} // asked once: the file must be the one that was counted
+	count := newRechecking(w.run.Folder, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
+		answers, err := w.ask(ctx, phones)
+		for i, why := range answers {
+			if why.Reason != "" {
+				gone[phones[i]] = why
+			}
+		}
+		return answers, err
+	})
+	now, err := count.part(ctx, p, "")
+	if err = errors.Join(err, count.positions.close()); err != nil || now.Rows == p.Rows {
+		return p, err
+	}
+	s := newRechecking(w.run.Folder, func(_ context.Context, phones []nudgewire.Phone) ([]Why, error) {
+		answers := make([]Why, len(phones))
+		for i, p := range phones {
+			answers[i] = gone[p]
+		}
+		return answers, nil
+	})
+	defer func() { err = errors.Join(err, s.positions.close()) }()
+	r := w.run
+	r.Tally.Excluded = slices.Clone(r.Tally.Excluded)
+	if w.Points != nil {
+		s.lost = func(phone string) { r.Tally.Points = decimal(r.Tally.Points - w.Points(r.Category, phone)) }
+	}
+	name := rechecked(p, p.Rows-now.Rows)
+	if err := s.write(ofRetry(excludedFile, name), ofRetry(positionsFile, name)); err != nil {
+		return p, err
+	}
+	if err := s.copyExcluded(p); err != nil {
+		return p, errors.Join(err, s.discard())
+	}
+	if now, err = s.part(ctx, p, name); err != nil {
+		return p, errors.Join(err, s.discard())
+	}
+	if err := s.settle(); err != nil {
+		return p, err
+	}
+	lost := p.Rows - now.Rows
+	now.Excluded, now.UpdatedAt = p.Excluded+lost, w.Now().UTC()
+	if now.Rows == 0 {
+		now.State, now.RetryAt = nudgewire.PartExcluded, time.Time{}
+		now.Reason = fmt.Sprintf("nobody on it is left to send to: %s excluded since it was built", units.Count(now.Excluded, "row"))
+	}
+	r.Tally.Kept -= lost
+	r.Tally.Bytes += now.Bytes - p.Bytes
+	for _, x := range s.files.short(s.reasons.list()) {
+		r.Tally.Excluded = addLate(r.Tally.Excluded, x)
+	}
+	if err := w.Store.ReplacePart(ctx, w.Owner, r, now); err != nil {
+		return p, err
+	}
+	w.run = r
+	return now, nil
+}
+
+// rechecked is the name of the file that a part has once it has lost that many more rows. It is
+// known as the same file by what stands before the first dot, and no other part of the folder, and
+// no earlier file of this one, is called so.
+func rechecked(p nudgewire.Part, lost int64) string {
+	name := strings.TrimSuffix(p.File, ".csv")
+	if p.Excluded > 0 {
+		name = name[:strings.LastIndexByte(name, '.')]
+	}
+	return fmt.Sprintf("%s.part-%d-without-%d.csv", name, p.Number, p.Excluded+lost)
+}
+
+// copyExcluded begins the list of what a part has lost with what it lost before.
+func (s *rechecking) copyExcluded(p nudgewire.Part) error {
+	if p.Excluded == 0 {
+		return nil
+	}
+	return ReadExcluded(excludedFileOf(s.folder, &p), func(x ExcludedRow) error {
+		s.excluded.add(x)
+		return s.excluded.failed()
+	})
+}
+
+// addLate adds an excludedReason that came after the building to the ones of its reason.
+func addLate(all []nudgewire.Excluded, x nudgewire.Excluded) []nudgewire.Excluded {
+	x.Late = true
+	for i := range all {
+		if one := &all[i]; one.Late && one.Kind == x.Kind && one.Reason == x.Reason {
+			one.Count += x.Count
+			return all
+		}
+	}
+	return append(all, x)
+}
