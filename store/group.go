@@ -17,7 +17,7 @@ type lane int
 
 const (
 	laneWork   lane = iota // claims, outcomes, polls, people: never refused
-	laneIngest             // events and refusals: bounded, because strangers send them
+	laneIngest             // events and rejected requests: bounded, because strangers send them
 )
 
 // An op is one operation as it is run inside a batch's transaction.
@@ -205,7 +205,7 @@ func (g *groupCommit) close() {
 
 // Stats is the state of the group commit.
 type Stats struct {
-	Queued     int    // events and refusals that wait for a batch
+	Queued     int    // events and rejected requests that wait for a batch
 	QueuedWork int    // other operations that wait
 	Limit      int    // Queued beyond which callers get ErrOverloaded
 	Batches    uint64 // taken so far

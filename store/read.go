@@ -63,7 +63,7 @@ const longestRead = 2 * time.Minute
 // from being moved into the database.
 const LongLog = 1 << 29
 
-// LogSize is how long the log of the database is, in bytes; 0 where that cannot be told.
+// LogSize is how long the log of the database is, in bytes; 0 where that is not known.
 func LogSize(dsn string) int64 {
 	info, err := os.Stat(Path(dsn) + "-wal")
 	if err != nil {

@@ -224,7 +224,7 @@ func (s *Store) DispatchStory(ctx context.Context, id nudgewire.DispatchID) (Dis
 }
 
 // Attempts lists how the attempts at one dispatch ended, in their order. A plain acceptance
-// leaves no row of its own; it is told from the message.
+// leaves no row of its own; the message shows it.
 func (s *Store) Attempts(ctx context.Context, id nudgewire.DispatchID) ([]nudgewire.Attempt, error) {
 	d, err := s.DispatchStory(ctx, id)
 	return d.Attempts, err

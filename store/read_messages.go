@@ -32,7 +32,7 @@ func (s *Store) oneMessage(ctx context.Context, where string, arg any) (m nudgew
 	return m, err
 }
 
-// A RejectedRequestFilter narrows a list of refusals. Zero fields do not.
+// A RejectedRequestFilter narrows a list of rejected requests. Zero fields do not.
 type RejectedRequestFilter struct {
 	Since     time.Time
 	Limit     int // default 50
@@ -56,5 +56,5 @@ func (s *Store) RejectedRequests(ctx context.Context, f RejectedRequestFilter) (
 			Bytes: int(r.int()), Sample: r.text(), At: r.time(),
 		}, nil
 	})
-	return out, wrap(err, "list refusals")
+	return out, wrap(err, "list rejected requests")
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A ring bounds what strangers can make us keep: the newest refusals of each connector, and
+// A ring bounds what strangers can make us keep: the newest rejected requests of each connector, and
 // the newest of all, because the connector's name is the stranger's, too. It is trimmed in
 // small batches now and then, so it may hold a little more.
 type ring struct{ perConnector, total, every int64 }
 
-var refusalRing = ring{perConnector: 10_000, total: 100_000, every: 100}
+var rejectedRing = ring{perConnector: 10_000, total: 100_000, every: 100}
 
-// The longest texts of a refusal that are kept, in bytes.
+// The longest texts of a rejected request that are kept, in bytes.
 const (
-	maxRefusalName   = 100
-	maxReason        = 1000
-	maxRefusalSample = 512
+	maxRejectedName   = 100
+	maxReason         = 1000
+	maxRejectedSample = 512
 )
 
 // RejectRequest keeps the trace of a request that was not taken. Its ID is given here.
@@ -32,18 +32,18 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 		if at == 0 {
 			at = t.at
 		}
-		connector := cut(r.Connector, maxRefusalName)
+		connector := cut(r.Connector, maxRejectedName)
 		if _, err := t.exec(stInsertRejected, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxReason),
-			cut(r.Method, maxRefusalName), int64(r.Bytes), cut(r.Sample, maxRefusalSample), at); err != nil {
+			cut(r.Method, maxRejectedName), int64(r.Bytes), cut(r.Sample, maxRejectedSample), at); err != nil {
 			return err
 		}
 		t.counts[countRejectedRequests]++
 		if id%s.ring.every != 0 {
 			return nil
 		}
-		return t.trimRefusals(connector, id, s.ring)
+		return t.trimRing(connector, id, s.ring)
 	})
-	return wrap(err, "keep a refusal")
+	return wrap(err, "keep a rejected request")
 }
 
 // CountRejectedRequests counts n requests that were not taken and of which no trace is kept.
@@ -52,10 +52,10 @@ func (s *Store) CountRejectedRequests(ctx context.Context, n int64) error {
 		t.counts[countRejectedRequests] += n
 		return nil
 	})
-	return wrap(err, "count refusals")
+	return wrap(err, "count rejected requests")
 }
 
-func (t *tx) trimRefusals(connector string, newest int64, keep ring) error {
+func (t *tx) trimRing(connector string, newest int64, keep ring) error {
 	var oldest int64
 	err := t.query(stOldRejected, func(r *row) error {
 		oldest = r.int()

@@ -12,7 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// What the service refuses, and why, is counted by the hour beside the other counters: to look for
+// What the service rejects, and why, is counted by the hour beside the other counters: to look for
 // the newest rejections would walk all of them.
 
 // A RejectedCount is how many messages ended for one reason.
@@ -40,11 +40,11 @@ func rejectedHour(at int64) int64 { return at / int64(time.Hour/time.Microsecond
 
 func rejectedFrom(hour int64) string { return fmt.Sprintf("%s%012d/", rejectedPrefix, hour) }
 
-// countRejection counts one message that was refused, or failed.
+// countRejection counts one message that was rejected, or failed.
 func (t *tx) countRejection(state, reason string) {
 	reason = tidyReason(reason)
-	if t.refused == nil {
-		t.refused = map[string]int64{}
+	if t.rejections == nil {
+		t.rejections = map[string]int64{}
 	}
 	hour := rejectedHour(t.at)
 	if t.rejected.hour != hour {
@@ -58,12 +58,12 @@ func (t *tx) countRejection(state, reason string) {
 			t.rejected.known[key] = true
 		}
 	}
-	t.refused[rejectedFrom(hour)+key]++
+	t.rejections[rejectedFrom(hour)+key]++
 }
 
 // writeRejections adds what the group counted, and forgets what is a day old.
 func (t *tx) writeRejections() error {
-	for name, n := range t.refused {
+	for name, n := range t.rejections {
 		if _, err := t.exec(stCount, name, n); err != nil {
 			return fmt.Errorf("count of rejections: %w", err)
 		}
@@ -76,7 +76,7 @@ func (t *tx) writeRejections() error {
 	return nil
 }
 
-// Rejected counts the messages that the service refused, or that failed, in the last 24 hours, by
+// Rejected counts the messages that the service rejected, or that failed, in the last 24 hours, by
 // reason, the most first.
 func (s *Store) Rejected(ctx context.Context, now time.Time) (out []RejectedCount, err error) {
 	sums := map[[2]string]int64{}

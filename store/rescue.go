@@ -33,7 +33,7 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 		all.Doubtful += found.Doubtful
 		all.Unsent += found.Unsent
 	}
-	// From here on the file of calls tells of this owner: what it told of others is settled.
+	// From here on the file of calls is about this owner: what it said of others is settled.
 	if err := s.calls.begin(owner); err != nil {
 		return all, fmt.Errorf("recover what was being sent: %w", err)
 	}

@@ -43,7 +43,7 @@ type Options struct {
 	Sends func(trigger string) bool
 
 	Now        func() time.Time // default time.Now
-	MaxWaiting int              // events and refusals that may wait for a batch; default 4096
+	MaxWaiting int              // events and rejected requests that may wait for a batch; default 4096
 }
 
 // A Store is open data. Its methods may be called from any goroutine.
@@ -103,7 +103,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if o.FirstPoll == nil {
 		o.FirstPoll = func(accepted time.Time, _ int64) time.Time { return accepted }
 	}
-	s := &Store{settle: o.Settle, first: o.FirstPoll, sending: o.Sends, hash: keyHash, ring: refusalRing}
+	s := &Store{settle: o.Settle, first: o.FirstPoll, sending: o.Sends, hash: keyHash, ring: rejectedRing}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("%s: %w", path, err), s.Close())

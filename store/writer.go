@@ -101,7 +101,7 @@ type tx struct {
 	seen   []lastSeen
 	off    []calledOff
 
-	refused      map[string]int64 // see rejected.go
+	rejections   map[string]int64 // see rejected.go
 	trimRejected bool
 }
 

@@ -232,8 +232,8 @@ func (s suite) reads(t *testing.T) {
 	})
 }
 
-func (s suite) refusals(t *testing.T) {
-	t.Run("a refusal comes back, its long texts cut", func(t *testing.T) {
+func (s suite) rejectedRequests(t *testing.T) {
+	t.Run("a rejected request comes back, its long texts cut", func(t *testing.T) {
 		l := s.open(t)
 		want := nudgewire.RejectedRequest{
 			Connector: "shop", Status: 401, Stage: "verify", Reason: "the signature does not match", Method: "POST", Bytes: 2048, Sample: "{", At: noon,
@@ -253,7 +253,7 @@ func (s suite) refusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.ID = 1
-		same(t, "refusal", want, got[1])
+		same(t, "rejected request", want, got[1])
 		if r := got[0]; r.ID != 2 || len(r.Connector) != 100 || len(r.Reason) != 1000 || len(r.Sample) > 512 || len(r.Sample) < 510 || len(r.Method) != 100 {
 			t.Errorf("%+v", r)
 		}

@@ -61,7 +61,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"refresh tokens", s.refreshTokens},
 		{"group", s.group},
 		{"reads", s.reads},
-		{"requests_rejected", s.refusals},
+		{"requests_rejected", s.rejectedRequests},
 		{"configs", s.configs},
 		{"life", s.life},
 		{"model", s.model},
