@@ -142,7 +142,7 @@ func FuzzPayload(f *testing.F) {
 		for _, c := range clauses {
 			got := c.Evaluate(s)
 			if got.Held && got.Error != "" {
-				t.Fatalf("it holds and cannot be told: %+v", got)
+				t.Fatalf("it holds and cannot be decided: %+v", got)
 			}
 		}
 	})

@@ -103,7 +103,7 @@ func FuzzTemplate(f *testing.F) {
 			t.Fatalf("value %q, trouble %q", got, trouble)
 		}
 		if got != plain.OneLine(got) || utf8.RuneCountInString(got) > MaxVariable {
-			t.Fatalf("a variable that the network refuses: %q", got)
+			t.Fatalf("a variable that the network rejects: %q", got)
 		}
 	})
 }

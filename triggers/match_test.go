@@ -83,7 +83,7 @@ func TestWhatATriggerAnswers(t *testing.T) {
 			event: func(e *nudgewire.Event) { e.Contact.AcceptsMarketing = false },
 			want:  "skipped: customer.accepts_marketing does not hold (false)",
 		},
-		"a condition that cannot be told skips": {
+		"a condition that cannot be decided skips": {
 			rule: func(r *Rule) { r.If = []string{"raw.points > 5"} },
 			want: "skipped: cannot tell whether raw.points > 5: raw.points is missing",
 		},
@@ -105,7 +105,7 @@ func TestWhatATriggerAnswers(t *testing.T) {
 			event: func(e *nudgewire.Event) { e.Cart.Items = nil },
 			want:  "skipped cart-1: variable 2 is empty: {{ cart.items[0].title }} (cart.items[0] is missing: cart.items has 0 entries); give it a default",
 		},
-		"a text that is not told and has no default skips": {
+		"a text that is not reported and has no default skips": {
 			event: func(e *nudgewire.Event) { e.Cart.URL = " " },
 			want:  "skipped cart-1: variable 3 is empty: {{ cart.url }}; give it a default",
 		},

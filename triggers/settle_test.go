@@ -220,7 +220,7 @@ func drawFacts(t *rapid.T) (f nudgewire.Facts) {
 	if rapid.Bool().Draw(t, "sent") {
 		f.Last = &nudgewire.Sent{ID: 5, State: nudgewire.StateAccepted, At: drawTime(t, "sent at")}
 	}
-	if rapid.Bool().Draw(t, "buried") {
+	if rapid.Bool().Draw(t, "cancelled") {
 		f.Tombstone = &nudgewire.Tombstone{EventID: 12, Ref: "shop.order.created", EventAt: drawTime(t, "stone"), ExpiresAt: noon.Add(time.Hour)}
 	}
 	return f
@@ -262,9 +262,9 @@ func TestASettlementDoesOneThing(t *testing.T) {
 
 // A store in miniature, to see that a history of events keeps the promises.
 type miniature struct {
-	facts  nudgewire.Facts
-	next   nudgewire.DispatchID
-	buried bool
+	facts     nudgewire.Facts
+	next      nudgewire.DispatchID
+	cancelled bool
 }
 
 func (l *miniature) apply(w nudgewire.Proposal, s nudgewire.Settlement) {
@@ -288,7 +288,7 @@ func (l *miniature) apply(w nudgewire.Proposal, s nudgewire.Settlement) {
 		l.facts.Waiting = append(l.facts.Waiting, nudgewire.Waiting{ID: l.next, DueAt: w.Dispatch.DueAt, CreatedAt: w.Decision.At, EventAt: w.EventAt})
 	}
 	if s.RecordTombstone {
-		l.buried = true
+		l.cancelled = true
 		l.facts.Tombstone = &nudgewire.Tombstone{EventID: 1, Ref: "x.y", EventAt: w.EventAt, ExpiresAt: w.Forget}
 	}
 }
@@ -300,7 +300,7 @@ func TestAfterACancellationNothingOfACorrelationKeyWaits(t *testing.T) {
 			w := drawProposal(t)
 			w.Correlation.Key, w.Forget = "cart-1", noon.Add(time.Hour)
 			l.apply(w, Settle(w, l.facts))
-			if l.buried && len(l.facts.Waiting) > 0 {
+			if l.cancelled && len(l.facts.Waiting) > 0 {
 				t.Fatalf("after a cancellation %d wait", len(l.facts.Waiting))
 			}
 		}

@@ -9,7 +9,7 @@ import (
 // OneLine makes one line of a text: each run of white space, control and invisible characters
 // becomes one space, and there is none at the ends. Bytes that are not UTF-8 go.
 //
-// The messaging network refuses variables with line breaks, tabs or more than four spaces in a
+// The messaging network rejects variables with line breaks, tabs or more than four spaces in a
 // row, and invisible characters are only ever an accident or a trick in a name.
 func OneLine(text string) string {
 	clean := true
