@@ -90,7 +90,7 @@ func putCall(b []byte, c begun) {
 	binary.NativeEndian.PutUint64(whole[:], uint64(c.id))
 	binary.NativeEndian.PutUint32(whole[8:], uint32(c.attempt))
 	binary.NativeEndian.PutUint32(whole[12:], crc32.ChecksumIEEE(whole[:12]))
-	id, rest := (*uint64)(unsafe.Pointer(&b[0])), (*uint64)(unsafe.Pointer(&b[8])) //nolint:gosec // a slot of the mapped file, aligned to its size
+	id, rest := (*uint64)(unsafe.Pointer(&b[0])), (*uint64)(unsafe.Pointer(&b[8])) //nolint:gosec // plain stores might be left out or change places //nolint:gosec // a slot of the mapped file, aligned to its size
 	atomic.StoreUint64(id, 0)
 	atomic.StoreUint64(rest, binary.NativeEndian.Uint64(whole[8:]))
 	atomic.StoreUint64(id, binary.NativeEndian.Uint64(whole[:]))
