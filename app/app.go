@@ -15,7 +15,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/enricher"
@@ -27,7 +26,6 @@ import (
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/tracker"
-	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // grace is how long calls and requests under way may take to finish at a stop.
@@ -47,7 +45,7 @@ type Options struct {
 	Log        *zap.Logger      // nil logs nothing
 	Now        func() time.Time // the clock that webhooks are judged by; nil is time.Now
 	JobClock   func() time.Time // the clock that fires jobs; nil is Now
-	Watch      Watch            // told of what was committed; its functions must be quick
+	Observer   store.Observer   // is called with what was committed; its functions must be quick
 
 	// AwaitDisk waits for a disk that takes nothing, and answers webhooks 503 meanwhile; else New fails.
 	AwaitDisk bool
@@ -66,7 +64,8 @@ type App struct {
 	tracker *tracker.Tracker
 
 	enricher *enricher.Enricher
-	jobs     *campaigns
+	jobs     *scheduler.Scheduler
+	history  *scheduler.History
 	lookups  *enricher.Client
 
 	hooks   net.Listener
@@ -122,90 +121,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.door = server.NewHooks(server.HooksOptions{
-		Rules: &a.rules, Store: hookStore{a.store, o.Watch}, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Damaged: a.damaged,
+		Rules: &a.rules, Store: a.store, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Damaged: a.damaged,
 		Memory: cfg.Server.MaxInFlight.Bytes(), Samples: cfg.Server.Samples, DiskShort: diskShort(filepath.Dir(store.Path(cfg.Storage))),
 	})
 	return a, nil
-}
-
-// accepted is told of each message that the service took.
-func (a *App) accepted(m *nudgewire.Message) {
-	a.jobs.who.accepted(m.DispatchID)
-	a.tracker.Scout(m)
-}
-
-func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
-	// The sender is made after the store that wakes it, so the wake goes through the app.
-	a.store, err = store.Open(ctx, store.Options{
-		DSN:    cfg.Storage,
-		Settle: triggers.Settle,
-		OnDue:  func(at time.Time) { a.sender.Wake(at) },
-		OnPoll: func(at time.Time) { a.tracker.Wake(at) },
-
-		OnLookup:  func(at time.Time) { a.enricher.Wake(at) },
-		FirstPoll: a.firstPoll,
-		Sends:     func(trigger string) bool { return a.rules.Load().Triggers.ModeOf(trigger) == triggers.Live },
-	})
-	if err != nil {
-		return fmt.Errorf("open the store: %w", err)
-	}
-	if h, damaged := a.store.Damaged(); damaged {
-		a.log.Error("webhooks are taken and nothing is sent: "+h.Reason,
-			zap.String("review", "nudgewire messages list --state waiting"), zap.String("then", "nudgewire resume --reviewed"))
-	}
-	owner := ownerName()
-	a.tracker = tracker.New(tracker.Options{
-		Store: pollStore{a.store, a.opt.Watch}, API: a.api, Budget: a.budget, Log: a.log.Named("tracker"),
-		Plan: planOf(cfg), Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg),
-		Told: func(m *nudgewire.Message, p *nudgewire.Poll) { a.sender.Told(m, p) },
-	})
-	a.sender = sender.New(sender.Options{
-		Store: sendStore{a.store, a.opt.Watch, a.accepted}, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
-		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg), FirstPoll: a.tracker.First,
-		Halted: func(d *nudgewire.Dispatch) string {
-			if why := a.store.CalledOff(d.ID); why != "" {
-				return why
-			}
-			if h, halted := a.store.Halted(d); halted {
-				return h.Why()
-			}
-			return ""
-		},
-		Barred: a.store.Barred,
-	})
-	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version, Refreshed: a.store})
-	a.enricher = enricher.New(enricher.Options{
-		Store: lookStore{a.store, a.opt.Watch}, Fetcher: a.lookups, Log: a.log.Named("enricher"), Grace: grace,
-		Rules: func() enricher.Rules {
-			r := a.rules.Load()
-			return enricher.Rules{Receivers: r.Receivers, Triggers: r.Triggers}
-		},
-	})
-	if err := a.openJobs(ctx, cfg, owner); err != nil {
-		return err
-	}
-	n, err := a.store.RescueClaims(ctx, time.Now(), owner)
-	if err != nil {
-		return fmt.Errorf("recover what was being sent: %w", err)
-	}
-	if n.Doubtful > 0 {
-		a.log.Warn("an earlier run ended while sending; what nobody can know is in doubt", zap.Int("dispatches", n.Doubtful))
-	}
-	if n.Unsent > 0 {
-		a.log.Info("an earlier run ended with messages in hand whose calls had not begun; they wait again", zap.Int("dispatches", n.Unsent))
-	}
-	// Now nothing is in anybody's hands: what a crash kept from being cancelled ends here.
-	if _, _, err := a.store.EndCancelled(ctx); err != nil {
-		return err
-	}
-	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
-		return err
-	}
-	set, err := a.hold(ctx, cfg, nil)
-	if err == nil {
-		a.rules.Store(rulesOf(cfg, set))
-	}
-	return err
 }
 
 // Addr is where webhooks are taken.

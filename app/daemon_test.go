@@ -24,6 +24,7 @@ import (
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -54,7 +55,7 @@ type options struct {
 	config  string // what follows api: in the file
 	folder  string // reused after a stop
 	now     func() time.Time
-	watch   app.Watch
+	watch   store.Observer
 	log     *zap.Logger
 	sandbox sandbox.Options
 }
@@ -98,7 +99,7 @@ func open(t *testing.T, o options) *house {
 	h.write("api: {base_url: " + api.URL + "/api/v1, key: \"${API_KEY}\", rate: 5000/s, timeout: 5s}\n" +
 		"storage: sqlite:" + h.folder + "/nudgewire.db\n" + withServer(o.config))
 	a, err := app.New(t.Context(), app.Options{
-		ConfigFile: h.file(), Version: "test", Now: o.now, Watch: o.watch,
+		ConfigFile: h.file(), Version: "test", Now: o.now, Observer: o.watch,
 		Env: testEnv, Log: o.log,
 	})
 	if err != nil {

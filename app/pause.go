@@ -19,10 +19,10 @@ import (
 // gone from the last config that had it. The store keeps every config for the sake of its decisions,
 // so a table of such rules would only say once more what stands there.
 
-// hold pauses what waits of triggers that cfg does not send by, and gives the triggers of cfg with
+// pause pauses what waits of triggers that cfg does not send by, and gives the triggers of cfg with
 // what goes on cancelling it. maybe names triggers of which something may come to wait until cfg is
 // in force.
-func (a *App) hold(ctx context.Context, cfg *config.Config, maybe []string) (*triggers.Set, error) {
+func (a *App) pause(ctx context.Context, cfg *config.Config, maybe []string) (*triggers.Set, error) {
 	names, err := a.store.UnsentTriggers(ctx)
 	if err != nil {
 		return nil, err

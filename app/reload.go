@@ -97,7 +97,7 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	}
 	// Until the new rules stand, events may still be planned by those in force.
 	old := a.config().Triggers
-	set, err := a.hold(ctx, cfg, slices.DeleteFunc(old.Names(), func(name string) bool { return old.ModeOf(name) != triggers.Live }))
+	set, err := a.pause(ctx, cfg, slices.DeleteFunc(old.Names(), func(name string) bool { return old.ModeOf(name) != triggers.Live }))
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	a.budget.SetRate(cfg.API.Rate.PerSecond())
 	a.sender.Reconfigure(api)
 	a.tracker.Reconfigure(api, planOf(cfg))
-	a.jobs.retune(api, cfg)
+	a.jobs.Reconfigure(api, cfg.Jobs)
 	// Calls under way end on the old client; this only lets go of its idle connections.
 	a.api.Close()
 	a.api = api

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // sendsContest measures a backlog of due dispatches being sent: claimed, called, and their
@@ -17,8 +17,8 @@ import (
 func sendsContest(bound float64) *contest {
 	return drainContest(figure{name: "sends from a backlog, 64 workers", unit: "sends/s", base: figO, bound: bound},
 		map[string]columns{"dispatches": dispatches.with(unsent)},
-		func(done func(good bool)) app.Watch {
-			return app.Watch{Finished: func(a nudgewire.Attempt) { done(a.State == nudgewire.StateAccepted && a.Message.Tracked()) }}
+		func(done func(good bool)) store.Observer {
+			return store.Observer{Finished: func(a nudgewire.Attempt) { done(a.State == nudgewire.StateAccepted && a.Message.Tracked()) }}
 		})
 }
 
@@ -26,14 +26,14 @@ func sendsContest(bound float64) *contest {
 func pollsContest(bound float64) *contest {
 	return drainContest(figure{name: "status polls, 64 workers", unit: "polls/s", base: figP, bound: bound},
 		map[string]columns{"dispatches": dispatches, "messages": messages.with(unasked)},
-		func(done func(good bool)) app.Watch {
-			return app.Watch{Polled: func(p nudgewire.Poll) { done(p.Final && p.Status == nudgewire.StatusDelivered) }}
+		func(done func(good bool)) store.Observer {
+			return store.Observer{Polled: func(p nudgewire.Poll) { done(p.Final && p.Status == nudgewire.StatusDelivered) }}
 		})
 }
 
 // drainContest measures how fast a daemon does what is due in a fixture of l.backlog copied rows.
 // watch calls done for each outcome.
-func drainContest(f figure, tables map[string]columns, watch func(done func(good bool)) app.Watch) *contest {
+func drainContest(f figure, tables map[string]columns, watch func(done func(good bool)) store.Observer) *contest {
 	return &contest{
 		figures: []figure{f},
 		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
@@ -95,7 +95,7 @@ func whole(ctx context.Context, l *lab, dir string) (rate float64, err error) {
 	var delivered atomic.Int64
 	var once sync.Once
 	first := make(chan struct{}) // closed when the first message is delivered
-	d, err := l.start(ctx, dir, everything, app.Watch{Polled: func(p nudgewire.Poll) {
+	d, err := l.start(ctx, dir, everything, store.Observer{Polled: func(p nudgewire.Poll) {
 		if p.Final && p.Status == nudgewire.StatusDelivered {
 			delivered.Add(1)
 			once.Do(func() { close(first) })

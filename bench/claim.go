@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
@@ -46,7 +47,7 @@ func claimContest(bound float64) *contest {
 			for range claimTimes {
 				for i, s := range stores {
 					began := time.Now()
-					got, err := s.Claim(ctx, store.ClaimRequest{Owner: "bench", Now: began, Lease: time.Hour, Marketing: claimSize})
+					got, err := s.Claim(ctx, nudgewire.ClaimRequest{Owner: "bench", Now: began, Lease: time.Hour, Marketing: claimSize})
 					times[i] = append(times[i], time.Since(began))
 					if err == nil && len(got) != claimSize {
 						err = fmt.Errorf("a claim brought %d dispatches, want %d", len(got), claimSize)

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // A daemon is package app in this process.
@@ -30,14 +31,14 @@ var (
 )
 
 // start runs a daemon over the data in dir.
-func (l *lab) start(ctx context.Context, dir string, p plan, watch app.Watch) (*daemon, error) {
+func (l *lab) start(ctx context.Context, dir string, p plan, watch store.Observer) (*daemon, error) {
 	path, err := l.writeConfig(dir, p, "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	// The log does the work of the daemon's own and keeps none of it.
 	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.InfoLevel))
-	a, err := app.New(ctx, app.Options{ConfigFile: path, Env: os.LookupEnv, Log: log, Watch: watch, Unpaced: true})
+	a, err := app.New(ctx, app.Options{ConfigFile: path, Env: os.LookupEnv, Log: log, Observer: watch, Unpaced: true})
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func TestAHistoryIsDataOfTheStore(t *testing.T) {
 			t.Errorf("event %d: %+v, %v", id, e, err)
 		}
 	}
-	if _, err := db.Message(t.Context(), n+1); !errors.Is(err, store.ErrNotFound) {
+	if _, err := db.Message(t.Context(), n+1); !errors.Is(err, nudgewire.ErrNotFound) {
 		t.Errorf("a message beyond the last: %v", err)
 	}
 }
@@ -94,7 +94,7 @@ func TestDueDispatchesLieBesideFinishedOnes(t *testing.T) {
 		}
 		total += len(got)
 	}
-	due, err := db.Claim(t.Context(), store.ClaimRequest{Owner: "test", Now: time.Now(), Lease: time.Minute, Marketing: total})
+	due, err := db.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "test", Now: time.Now(), Lease: time.Minute, Marketing: total})
 	if err != nil || len(due) != claimSize*claimTimes {
 		t.Errorf("%d dispatches were due, want %d; %v", len(due), claimSize*claimTimes, err)
 	}

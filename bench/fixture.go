@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -101,7 +100,7 @@ func copyStatement(ctx context.Context, db *sql.DB, table string, change columns
 // seed makes a store in dir with the data of one webhook.
 func (l *lab) seed(ctx context.Context, dir string) (err error) {
 	delivered := make(chan struct{})
-	d, err := l.start(ctx, dir, everything, app.Watch{Polled: func(p nudgewire.Poll) {
+	d, err := l.start(ctx, dir, everything, store.Observer{Polled: func(p nudgewire.Poll) {
 		if p.Final {
 			close(delivered)
 		}

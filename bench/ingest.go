@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // openConns is how many connections an open loop has: so many that only a daemon far behind lets
@@ -38,7 +38,7 @@ func ingestContest(f figure, o load) *contest {
 		figures: []figure{f},
 		measure: func(ctx context.Context, l *lab, dir string) (_ []reading, err error) {
 			var planned atomic.Int64
-			d, err := l.start(ctx, dir, later, app.Watch{Accepted: func(_ nudgewire.Plan, r nudgewire.Receipt) {
+			d, err := l.start(ctx, dir, later, store.Observer{Accepted: func(_ nudgewire.Plan, r nudgewire.Receipt) {
 				if len(r.Decisions) == 1 && r.Decisions[0].Outcome == nudgewire.Planned {
 					planned.Add(1)
 				}
@@ -84,7 +84,7 @@ func callContest(answer, call float64) *contest {
 			}
 			l.service.called.Store(&called)
 			defer l.service.called.Store(nil)
-			d, err := l.start(ctx, dir, atOnce, app.Watch{})
+			d, err := l.start(ctx, dir, atOnce, store.Observer{})
 			if err != nil {
 				return nil, err
 			}

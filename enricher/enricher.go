@@ -20,9 +20,9 @@ type Store interface {
 	// ClaimLookups takes at most n look-ups that are due at now, with their events whole; they
 	// are due again at now+lease unless they end before.
 	ClaimLookups(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.PendingLookup, error)
-	// RetryLookup puts a claimed look-up off; store.ErrClaimLost when it is not held any more.
+	// RetryLookup puts a claimed look-up off; nudgewire.ErrClaimLost when it is not held any more.
 	RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error
-	// Complete plans the event and ends its look-up in one commit; store.ErrClaimLost when it
+	// Complete plans the event and ends its look-up in one commit; nudgewire.ErrClaimLost when it
 	// is not held any more.
 	Complete(ctx context.Context, l nudgewire.PendingLookup, plan nudgewire.Plan) (nudgewire.Receipt, error)
 	// NextLookup is when the next look-up is due; ok is false when none waits.
@@ -67,7 +67,7 @@ type Options struct {
 const (
 	// Pauses between attempts: twelve of them take six hours when nobody says otherwise.
 	firstPause = 10 * time.Second
-	maxPause  = 6 * time.Hour
+	maxPause   = 6 * time.Hour
 
 	// maxSteps bounds how many look-ups one event can ask for.
 	maxSteps = 10

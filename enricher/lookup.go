@@ -11,7 +11,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/backoff"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // lookUp takes one pending event to its plan, or puts it off. ctx done means that we are
@@ -114,7 +113,7 @@ func (n *Enricher) record(ctx context.Context, id nudgewire.EventID, commit func
 		if err == nil {
 			return
 		}
-		if errors.Is(err, store.ErrClaimLost) || ctx.Err() != nil || failures == recordTries {
+		if errors.Is(err, nudgewire.ErrClaimLost) || ctx.Err() != nil || failures == recordTries {
 			n.Log.Error("the end of a look-up was not stored; it is due again when its lease ends",
 				zap.Int64("event", int64(id)), zap.Error(err))
 			return

@@ -14,7 +14,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
-	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
@@ -93,7 +92,7 @@ func (m *memory) RetryLookup(_ context.Context, r nudgewire.LookupRetry) error {
 	}
 	row := m.held(r.EventID, r.Attempt)
 	if row == nil {
-		return store.ErrClaimLost
+		return nudgewire.ErrClaimLost
 	}
 	row.NextAt, row.UnderWay, row.Reason = r.At, false, r.Reason
 	if r.Free {
@@ -110,7 +109,7 @@ func (m *memory) Complete(_ context.Context, l nudgewire.PendingLookup, plan nud
 		return nudgewire.Receipt{}, err
 	}
 	if m.held(l.EventID, l.Attempt) == nil {
-		return nudgewire.Receipt{}, store.ErrClaimLost
+		return nudgewire.Receipt{}, nudgewire.ErrClaimLost
 	}
 	delete(m.rows, l.EventID)
 	m.plans[l.EventID] = plan

@@ -18,11 +18,13 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
 // book is a Store in memory. It holds every change against the law of states.
 type book struct {
+	others
 	t        testing.TB
 	mu       sync.Mutex
 	runs     []nudgewire.Run
@@ -38,6 +40,9 @@ type book struct {
 	crashed  bool
 	finishes int
 }
+
+// others are the methods of a Store that the tests with a book do not call.
+type others interface{ Store }
 
 var errCrash = errors.New("the process was killed")
 
@@ -71,7 +76,7 @@ func (b *book) Run(_ context.Context, id nudgewire.RunID) (nudgewire.Run, error)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if id < 1 || int(id) > len(b.runs) {
-		return nudgewire.Run{}, ErrNoRun
+		return nudgewire.Run{}, nudgewire.ErrNotFound
 	}
 	return b.runs[id-1], nil
 }
@@ -121,7 +126,7 @@ func (b *book) LastScheduled(_ context.Context, job, line string, now time.Time)
 func (b *book) set(by string, r nudgewire.Run, from []nudgewire.RunState) error {
 	old := b.runs[r.ID-1]
 	if !slices.Contains(from, old.State) || (by != "" && old.Owner != by) {
-		return ErrMoved
+		return nudgewire.ErrMoved
 	}
 	if old.State != r.State && !old.State.May(r.State) {
 		b.t.Errorf("run %d went from %s to %s", r.ID, old.State, r.State)
@@ -179,7 +184,7 @@ func (b *book) ReplacePart(_ context.Context, owner string, r nudgewire.Run, p n
 	}
 	old := &b.parts[r.ID][p.Number-1]
 	if old.State != nudgewire.PartBuilt || p.State != nudgewire.PartBuilt && !old.State.May(p.State) {
-		return ErrMoved
+		return nudgewire.ErrMoved
 	}
 	if err := b.set(owner, r, []nudgewire.RunState{nudgewire.RunUploading}); err != nil {
 		return err
@@ -189,7 +194,9 @@ func (b *book) ReplacePart(_ context.Context, owner string, r nudgewire.Run, p n
 	return b.after("ReplacePart " + fmt.Sprint(p.Number))
 }
 
-func (b *book) Room(context.Context, nudgewire.RunID) error { return nil }
+func (b *book) Backlog(context.Context, nudgewire.RunID) (int64, error) { return 0, nil }
+
+func (b *book) FollowRest(context.Context) error { return nil }
 
 func (b *book) ClaimPart(_ context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error) {
 	b.mu.Lock()
@@ -199,7 +206,7 @@ func (b *book) ClaimPart(_ context.Context, id nudgewire.RunID, number int, owne
 	}
 	r, p := b.runs[id-1], &b.parts[id][number-1]
 	if r.State != nudgewire.RunUploading || r.Owner != owner || p.State != nudgewire.PartBuilt {
-		return nudgewire.Part{}, ErrMoved
+		return nudgewire.Part{}, nudgewire.ErrMoved
 	}
 	p.State, p.UpdatedAt = nudgewire.PartUploading, now
 	p.Attempt++
@@ -214,7 +221,7 @@ func (b *book) FinishPart(_ context.Context, p nudgewire.Part) error {
 	}
 	old := &b.parts[p.RunID][p.Number-1]
 	if (old.State != nudgewire.PartUploading && old.State != nudgewire.PartInDoubt) || old.Attempt != p.Attempt {
-		return ErrMoved
+		return nudgewire.ErrMoved
 	}
 	if !old.State.May(p.State) {
 		b.t.Errorf("part %d went from %s to %s", p.Number, old.State, p.State)
@@ -260,7 +267,7 @@ func (b *book) Renew(_ context.Context, id nudgewire.RunID, owner string, until 
 	}
 	r := &b.runs[id-1]
 	if r.Owner != owner {
-		return nudgewire.Run{}, ErrMoved
+		return nudgewire.Run{}, nudgewire.ErrMoved
 	}
 	r.LeaseEnd = until
 	return *r, nil
@@ -280,33 +287,40 @@ func (b *book) Enqueue(_ context.Context, id nudgewire.RunID, first int64, rows 
 	return b.after("Enqueue")
 }
 
-// EnqueueRetries queues the dispatches of the run that id repeats, two at a time: those of rows in b.again.
-func (b *book) EnqueueRetries(_ context.Context, id nudgewire.RunID, after int64) (last, total int64, _ error) {
+// RowsToGoAgain are those in b.again, two at a time. The dispatch of a row has its number.
+func (b *book) RowsToGoAgain(_ context.Context, id nudgewire.RunID, after int64, _ int) (rows []nudgewire.RunRow, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	of := b.runs[id-1].RetryOf
+	for n := after + 1; n <= b.runs[id-1].Tally.Kept && len(rows) < 2; n++ {
+		if b.again[n] {
+			d := b.queued[id][n]
+			d.ID = nudgewire.DispatchID(n)
+			rows = append(rows, nudgewire.RunRow{Run: id, Number: n, Dispatch: d})
+		}
+	}
+	return rows, nil
+}
+
+func (b *book) EnqueueRetries(_ context.Context, id nudgewire.RunID, of []nudgewire.DispatchID, _ time.Time) (total int64, _ error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.queued[id] == nil {
 		b.queued[id] = map[int64]nudgewire.Dispatch{}
 	}
-	for n := after + 1; n <= b.runs[of-1].Tally.Kept; n++ {
-		if !b.again[n] {
-			continue
-		}
-		delete(b.again, n)
-		b.queued[id][int64(len(b.queued[id])+1)] = b.queued[of][n]
-		last = n
-		if len(b.queued[id])%2 == 0 {
-			break
+	for _, one := range of {
+		if n := int64(one); b.again[n] {
+			delete(b.again, n)
+			b.queued[id][int64(len(b.queued[id])+1)] = b.queued[b.runs[id-1].RetryOf][n]
 		}
 	}
-	return last, int64(len(b.queued[id])), b.after("EnqueueRetries")
+	return int64(len(b.queued[id])), b.after("EnqueueRetries")
 }
 
 func (b *book) CancelRows(context.Context, nudgewire.RunID, string) (int64, error) { return 0, nil }
 
-func (b *book) EndCancelled(context.Context) (bool, error) {
+func (b *book) EndCancelled(context.Context) (int64, bool, error) {
 	b.looked++
-	return b.wait > 0, nil
+	return 0, b.wait > 0, nil
 }
 
 // PauseSent takes it that b.wait messages of every ended run wait.
@@ -423,7 +437,7 @@ func (d *desk) open(owner string) {
 		jobs = d.all()
 	}
 	d.Scheduler = New(Options{
-		Store: d.book, Uploader: d.service, Owing: d.book, Folder: filepath.Join(d.dir, "runs"), Owner: owner,
+		Store: d.book, Uploader: d.service, Folder: filepath.Join(d.dir, "runs"), Owner: owner,
 		Now: d.now, Jitter: func() float64 { return 0 },
 		Sleep: func(ctx context.Context, by time.Duration) error {
 			d.advance(by)
@@ -437,6 +451,18 @@ func (d *desk) open(owner string) {
 	})
 	d.Use(jobs)
 }
+
+// admit is a Budget that calls it before each upload.
+type admit func()
+
+func (a admit) Wait(context.Context, pace.Class, time.Time) error { a(); return nil }
+func (admit) Slow(pace.Class, time.Time, time.Duration)           {}
+func (admit) Took(pace.Class) bool                                { return true }
+
+// prices are a price table that is asked by a function.
+type prices func(c nudgewire.Category, phone string) float64
+
+func (p prices) Of(c nudgewire.Category, phone string) float64 { return p(c, phone) }
 
 func (d *desk) now() time.Time {
 	d.mu.Lock()

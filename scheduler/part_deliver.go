@@ -19,6 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -52,7 +53,7 @@ func (w *working) deliver(ctx context.Context) error {
 	if parts, err = w.fit(ctx, parts); err != nil {
 		return err
 	}
-	m := newMeter(w.run, nil, w.Progress, w.Now)
+	m := newMeter(w.run, nil, w.OnProgress, w.Now)
 	w.begun = w.Now()
 	doubts := 0
 	for i := range parts {
@@ -89,14 +90,14 @@ func (w *working) deliver(ctx context.Context) error {
 // take waits for the turn of a part that is built, and takes it to its end. halt is why the run should
 // pause after it.
 func (w *working) take(ctx context.Context, p *nudgewire.Part, m *meter) (halt stop, err error) {
-	for admitted := w.Admit == nil || w.run.Deliver != nudgewire.DeliverCSV; ; admitted = true {
+	for admitted := w.Budget == nil || w.run.Deliver != nudgewire.DeliverCSV; ; admitted = true {
 		if err := w.await(ctx, p.RetryAt); err != nil {
 			return stop{}, err
 		}
 		if admitted { // and nobody has halted it while it waited for that
 			break
 		}
-		if err := w.Admit(ctx); err != nil {
+		if err := w.Budget.Wait(ctx, pace.Upload, time.Time{}); err != nil {
 			return stop{}, err
 		}
 	}
@@ -147,7 +148,7 @@ func (w *working) recover(ctx context.Context, parts []nudgewire.Part) error {
 			p.State, p.Reason = nudgewire.PartBuilt, "nudgewire stopped while its rows were handed over"
 		}
 		p.UpdatedAt = w.Now().UTC()
-		if err := w.Store.FinishPart(ctx, *p); err != nil {
+		if err := w.finishPart(ctx, *p); err != nil {
 			return err
 		}
 		w.log.Warn("a part was cut off by a stop", zap.Int("part", p.Number), zap.String("state", string(p.State)))
@@ -228,7 +229,7 @@ func (w *working) send(ctx context.Context, path string, p nudgewire.Part) (apic
 	if w.run.Tally.Parts > 1 {
 		name = fmt.Sprintf("%s (%d of %d)", name, p.Number, w.run.Tally.Parts)
 	}
-	answer, err := w.Uploader.CreateCampaign(ctx, name, w.run.TemplateID, fileName(w.run.Job)+"-"+p.File, f, p.Bytes)
+	answer, err := w.create(ctx, name, w.run.TemplateID, fileName(w.run.Job)+"-"+p.File, f, p.Bytes)
 	if closed := f.Close(); closed != nil {
 		w.log.Debug("closing a part", zap.Error(closed)) // it was only read
 	}
@@ -295,11 +296,11 @@ func (w *working) finish(ctx context.Context, p *nudgewire.Part) error {
 	going := ctx
 	ctx = context.WithoutCancel(ctx)
 	for try, last := 1, 0; ; try++ {
-		err := w.Store.FinishPart(ctx, *p)
+		err := w.finishPart(ctx, *p)
 		if err == nil { // the ids are the store's now, and may be many
 			p.Followed, p.MessageIDs, p.Phones = p.Followed+int64(len(p.MessageIDs)), nil, nil
 		}
-		if err == nil || errors.Is(err, ErrMoved) {
+		if err == nil || errors.Is(err, nudgewire.ErrMoved) {
 			return err
 		}
 		if going.Err() != nil {
@@ -313,6 +314,18 @@ func (w *working) finish(ctx context.Context, p *nudgewire.Part) error {
 			return err
 		}
 	}
+}
+
+// finishPart stores how an upload ended, with the ids that its answer names. What cannot be made a
+// message of them now is made one after the next upload, or at the next start.
+func (w *working) finishPart(ctx context.Context, p nudgewire.Part) error {
+	if err := w.Store.FinishPart(ctx, p); err != nil {
+		return err
+	}
+	if err := w.Store.FollowRest(ctx); err != nil {
+		w.log.Error("following the messages of an upload", zap.Int("part", p.Number), zap.Error(err))
+	}
+	return nil
 }
 
 // intact says what is wrong with a part on disk; "" for nothing.
@@ -462,7 +475,7 @@ func (w *working) enqueueRows(ctx context.Context, path string, p nudgewire.Part
 // oweBatch hands rows over, once there is room, and asks right before who may not get them any more:
 // such a row is dropped with the reason. The store's claim asks once more who is blocked.
 func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewire.Dispatch) error {
-	if err := w.Owing.Room(ctx, w.run.ID); err != nil {
+	if err := w.room(ctx); err != nil {
 		return err
 	}
 	w.leaving.Lock()
@@ -480,7 +493,7 @@ func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewir
 			rows[i].State, rows[i].Reason = nudgewire.StateDropped, why.whole()
 		}
 	}
-	return w.Owing.Enqueue(ctx, w.run.ID, first, rows)
+	return w.Store.Enqueue(ctx, w.run.ID, first, rows)
 }
 
 // dispatch is one row as the ordinary store takes it.
@@ -519,7 +532,7 @@ func (w *working) canary(ctx context.Context, sent int64) (halt stop, err error)
 			return stop{}, err
 		}
 	}
-	ended, failed, err := w.Owing.Standing(ctx, w.run.ID)
+	ended, failed, err := w.Store.Standing(ctx, w.run.ID)
 	if err != nil {
 		return stop{}, fmt.Errorf("look at the first messages: %w", err)
 	}

@@ -255,21 +255,24 @@ func (s *rechecking) row(nth int64, at nudgewire.Position, row []string, why Why
 // question until the store knows that they get it no other run asks (Scheduler.leaving): of two runs
 // with one list the first has them, and the other excludes them.
 
-// asking is the question about the rows of the run, as the job has it now; one that is not in the
-// config any more names no time.
-func (w *working) asking() Question {
-	q := Question{Now: w.Now(), Of: w.run.ID}
-	if w.job != nil {
-		q.Within = w.job.Exclude.MessagedWithin.D()
-	}
-	return q
+// ask says who must not be sent to, as the job has it now; one that is not in the config any more
+// names no time.
+func (w *working) ask(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
+	return w.excluded(ctx, w.job, w.run.ID, phones)
 }
 
-func (w *working) ask(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
-	if w.Excluder == nil {
+// excluded says why contacts are excluded from what leaves of a run, or goes again of it: they are
+// blocked by now, or were messaged for another reason than this run within the time that the job
+// names. job is nil for one that is not in the config any more.
+func (s *Scheduler) excluded(ctx context.Context, job *Compiled, of nudgewire.RunID, phones []nudgewire.Phone) ([]Why, error) {
+	if s.Excluder == nil {
 		return make([]Why, len(phones)), nil
 	}
-	answers, err := w.Excluder.Excluded(ctx, phones, w.asking())
+	q := Question{Now: s.Now(), Of: of}
+	if job != nil {
+		q.Within = job.Exclude.MessagedWithin.D()
+	}
+	answers, err := s.Excluder.Excluded(ctx, phones, q)
 	if err == nil && len(answers) != len(phones) {
 		err = fmt.Errorf("%d answers for %d phones", len(answers), len(phones))
 	}
@@ -321,8 +324,8 @@ func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Pa
 	defer func() { err = errors.Join(err, s.positions.close()) }()
 	r := w.run
 	r.Tally.Excluded = slices.Clone(r.Tally.Excluded)
-	if w.Points != nil {
-		s.lost = func(phone string) { r.Tally.Points = decimal(r.Tally.Points - w.Points(r.Category, phone)) }
+	if prices := w.prices(); prices != nil {
+		s.lost = func(phone string) { r.Tally.Points = decimal(r.Tally.Points - prices.Of(r.Category, phone)) }
 	}
 	name := rechecked(p, p.Rows-now.Rows)
 	if err := s.write(ofRetry(excludedFile, name), ofRetry(positionsFile, name)); err != nil {

@@ -64,17 +64,15 @@ func (l *Remaining) Retry(r nudgewire.Run, who string, nth int, price float64, n
 // The store decides about each row as it takes it, so whatever happened since the rows were
 // counted is heeded, and going through them a second time after a crash does no harm.
 func (w *working) enqueueRetries(ctx context.Context) error {
-	m := newMeter(w.run, nil, w.Progress, w.Now)
+	m := newMeter(w.run, nil, w.OnProgress, w.Now)
 	for after := int64(0); ; {
 		if err := w.await(ctx, time.Time{}); err != nil {
 			return err
 		}
-		if err := w.Owing.Room(ctx, w.run.ID); err != nil {
+		if err := w.room(ctx); err != nil {
 			return err
 		}
-		w.leaving.Lock()
-		last, total, err := w.Owing.EnqueueRetries(ctx, w.run.ID, after)
-		w.leaving.Unlock()
+		last, total, err := w.enqueueSome(ctx, after)
 		if err != nil {
 			return fmt.Errorf("hand rows over again: %w", err)
 		}
@@ -84,6 +82,40 @@ func (w *working) enqueueRetries(ctx context.Context) error {
 		}
 		after = last
 	}
+}
+
+// rowsAgain is how many rows of an ended run are queued once more in one commit.
+const rowsAgain = 256
+
+// enqueueSome hands over once more some of the rows after the row after. last is the row that it came
+// to, 0 when none was left; total is how many rows the run queues by now.
+func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int64, err error) {
+	w.leaving.Lock()
+	defer w.leaving.Unlock()
+	rows, err := w.Store.RowsToGoAgain(ctx, w.run.RetryOf, after, rowsAgain)
+	if err != nil {
+		return 0, 0, err
+	}
+	answers, err := w.ask(ctx, phonesOfRows(rows))
+	if err != nil {
+		return 0, 0, err
+	}
+	var of []nudgewire.DispatchID
+	for i := range rows {
+		if last = rows[i].Number; answers[i].Reason == "" {
+			of = append(of, rows[i].Dispatch.ID)
+		}
+	}
+	total, err = w.Store.EnqueueRetries(ctx, w.run.ID, of, w.Now().UTC())
+	return last, total, err
+}
+
+func phonesOfRows(rows []nudgewire.RunRow) []nudgewire.Phone {
+	phones := make([]nudgewire.Phone, len(rows))
+	for i := range rows {
+		phones[i] = rows[i].Dispatch.Phone
+	}
+	return phones
 }
 
 // endAgain ends a run that sent rows again. There may be fewer than were counted before.

@@ -40,7 +40,7 @@ func (s *Scheduler) work(ctx context.Context, r nudgewire.Run) bool {
 	switch {
 	case err == nil:
 		w.log.Info("run ended", zap.String("state", string(w.run.State)), zap.String("reason", w.run.Reason), zap.Int64("rows", w.run.Tally.Kept))
-	case errors.Is(err, errStopped), errors.Is(err, ErrMoved):
+	case errors.Is(err, errStopped), errors.Is(err, nudgewire.ErrMoved):
 		w.log.Info("run stopped")
 	case ctx.Err() != nil:
 		w.log.Info("run interrupted; it goes on with the next start")
@@ -49,14 +49,14 @@ func (s *Scheduler) work(ctx context.Context, r nudgewire.Run) bool {
 		w.log.Error("run", zap.Error(err))
 		w.release(context.WithoutCancel(ctx))
 	}
-	return err == nil || errors.Is(err, errStopped) || errors.Is(err, ErrMoved)
+	return err == nil || errors.Is(err, errStopped) || errors.Is(err, nudgewire.ErrMoved)
 }
 
 // release gives the run up to whoever looks next, without waiting for the lease to end.
 func (w *working) release(ctx context.Context) {
 	r := w.run
 	r.Owner, r.LeaseEnd = "", time.Time{}
-	if err := w.Store.SetRun(ctx, w.Owner, r, r.State); err != nil && !errors.Is(err, ErrMoved) {
+	if err := w.Store.SetRun(ctx, w.Owner, r, r.State); err != nil && !errors.Is(err, nudgewire.ErrMoved) {
 		w.log.Warn("giving up the claim", zap.Error(err))
 	}
 }
@@ -157,15 +157,15 @@ func (w *working) build(ctx context.Context) error {
 	if err != nil {
 		return w.fail(ctx, err)
 	}
-	m := newMeter(w.run, last, w.Progress, w.Now)
-	b := &building{job: w.job, now: w.Now(), folder: to, excluder: w.Excluder, points: w.Points, tick: func(rows, kept int64) error {
+	m := newMeter(w.run, last, w.OnProgress, w.Now)
+	b := &building{job: w.job, now: w.Now(), folder: to, excluder: w.Excluder, prices: w.prices(), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return w.keep(ctx)
 	}}
 	parts, err := w.read(ctx, b)
 	switch {
 	case err == nil:
-	case errors.Is(err, errStopped), errors.Is(err, ErrMoved), ctx.Err() != nil:
+	case errors.Is(err, errStopped), errors.Is(err, nudgewire.ErrMoved), ctx.Err() != nil:
 		return errors.Join(err, to.discard())
 	default:
 		return w.fail(ctx, errors.Join(err, to.discard()))
@@ -189,7 +189,7 @@ func (w *working) read(ctx context.Context, b *building) ([]nudgewire.Part, erro
 			case <-reading.Done():
 				return
 			case <-every.C:
-				if err := w.keep(reading); errors.Is(err, errStopped) || errors.Is(err, ErrMoved) {
+				if err := w.keep(reading); errors.Is(err, errStopped) || errors.Is(err, nudgewire.ErrMoved) {
 					end(err)
 					return
 				}

@@ -108,9 +108,9 @@ type building struct {
 	job      *Compiled
 	now      time.Time
 	folder   folder
-	excluder Excluder                                                // nil for none
-	points   func(category nudgewire.Category, phone string) float64 // nil for no prices
-	tick     func(rows, kept int64) error                            // after each batch; an error ends the building
+	excluder Excluder                     // nil for none
+	prices   Prices                       // nil for none
+	tick     func(rows, kept int64) error // after each batch; an error ends the building
 
 	reasons   excludedReasons
 	unknown   excludedReasons // rows that go although no plan knows their phone, by plan
@@ -375,11 +375,11 @@ func (b *building) look(one *batch) {
 			b.unknown.add("", phones.PlanOf(p), one.position(i))
 		}
 	}
-	if b.points == nil {
+	if b.prices == nil {
 		return
 	}
 	for _, p := range one.phones {
-		b.tally.Points = decimal(b.tally.Points + b.points(b.job.category, p))
+		b.tally.Points = decimal(b.tally.Points + b.prices.Of(b.job.category, p))
 	}
 }
 

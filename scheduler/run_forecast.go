@@ -32,13 +32,13 @@ const uploadSpeed = 1_000_000
 // DryRun reads the job's source as a run would, writes nothing and sends nothing. progress
 // may be nil.
 func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, progress func(Progress)) (Forecast, error) {
-	f := Forecast{Job: job.Name, Source: job.source.String(), Priced: s.Points != nil}
+	f := Forecast{Job: job.Name, Source: job.source.String(), Priced: s.prices() != nil}
 	last, err := s.lastTally(ctx, job.Name)
 	if err != nil {
 		return f, err
 	}
 	m := newMeter(nudgewire.Run{Job: job.Name, State: nudgewire.RunBuilding}, last, progress, s.Now)
-	b := &building{job: job, now: now, folder: nowhere{}, excluder: s.Excluder, points: s.Points, tick: func(rows, kept int64) error {
+	b := &building{job: job, now: now, folder: nowhere{}, excluder: s.Excluder, prices: s.prices(), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return nil
 	}}
@@ -61,6 +61,14 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 		f.Takes, f.Basis = s.takes(job, b.tally)
 	}
 	return f, nil
+}
+
+// prices is the price table, nil where there is none.
+func (s *Scheduler) prices() Prices {
+	if s.Prices == nil {
+		return nil
+	}
+	return s.Prices()
 }
 
 // takes is how long sending would last, and what that is reckoned from.

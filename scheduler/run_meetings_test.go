@@ -88,7 +88,7 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 			}
 		},
 		"while it waits for the rate": func(_ *testing.T, d *desk, block func()) {
-			d.Admit = func(context.Context) error { block(); return nil }
+			d.Budget = admit(block)
 		},
 		"while it waits to be tried again": func(_ *testing.T, d *desk, block func()) {
 			d.service.answer = func(int) error {
@@ -669,7 +669,7 @@ func TestSundayIsSevenToo(t *testing.T) {
 
 func TestPointsAreDecimals(t *testing.T) {
 	d := newDesk(t, monday)
-	d.Points = func(nudgewire.Category, string) float64 { return 0.1 }
+	d.Prices = func() Prices { return prices(func(nudgewire.Category, string) float64 { return 0.1 }) }
 	j := jobOf(t, people(8000), Job{Guard: Guard{MaxPoints: 800}})
 	f, err := d.DryRun(t.Context(), j, monday, nil)
 	if err != nil || f.Tally.Points != 800 || len(f.Awaiting) != 0 {

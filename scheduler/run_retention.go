@@ -12,23 +12,13 @@ import (
 	"go.uber.org/zap"
 )
 
-// A Retention knows which folders of runs are no longer needed. Lists hold personal data and fill
-// disks, so they go after a while; what is known of the run stays.
-type Retention interface {
-	// OldFolders names folders that only runs used which ended before the given time and whose
-	// parts are all settled, some at a time.
-	OldFolders(ctx context.Context, before time.Time) ([]string, error)
-	// FolderRemoved notes with each run that used the folder when it was removed.
-	FolderRemoved(ctx context.Context, folder string, at time.Time) error
-}
-
 // clearEvery is how often old folders are looked for.
 const clearEvery = time.Hour
 
 // clear removes the folders of runs that ended longer ago than Options.Keep. A folder is removed
 // before that is noted: after a crash in between it is removed once more, which does no harm.
 func (s *Scheduler) clear(ctx context.Context, now time.Time) error {
-	if s.Retention == nil || s.Keep == nil {
+	if s.Keep == nil {
 		return nil
 	}
 	s.mu.Lock()
@@ -40,7 +30,7 @@ func (s *Scheduler) clear(ctx context.Context, now time.Time) error {
 	if !due {
 		return nil
 	}
-	folders, err := s.Retention.OldFolders(ctx, now.Add(-s.Keep()).UTC())
+	folders, err := s.Store.OldFolders(ctx, now.Add(-s.Keep()).UTC())
 	if err != nil {
 		return err
 	}
@@ -49,7 +39,7 @@ func (s *Scheduler) clear(ctx context.Context, now time.Time) error {
 			s.Log.Error("removing the files of an old run", zap.String("folder", folder), zap.Error(err))
 			continue
 		}
-		if err := s.Retention.FolderRemoved(ctx, folder, now.UTC()); err != nil {
+		if err := s.Store.FolderRemoved(ctx, folder, now.UTC()); err != nil {
 			return err
 		}
 		s.Log.Info("files of an old run removed", zap.String("folder", folder))

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// oldFolders is a Retention whose folders were all left at one time.
+// oldFolders is a Store whose folders were all left at one time.
 type oldFolders struct {
+	others
 	left    time.Time
 	folders []string
 	asked   int
@@ -37,6 +38,8 @@ func (o *oldFolders) FolderRemoved(_ context.Context, folder string, at time.Tim
 	return nil
 }
 
+func (o *oldFolders) EndCancelled(context.Context) (int64, bool, error) { return 0, false, nil }
+
 func TestOldFoldersAreRemoved(t *testing.T) {
 	base := t.TempDir()
 	root, outside := filepath.Join(base, "runs"), filepath.Join(base, "elsewhere")
@@ -54,7 +57,7 @@ func TestOldFoldersAreRemoved(t *testing.T) {
 	began := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	keep := 30 * 24 * time.Hour
 	store := &oldFolders{left: began, folders: []string{first, outside, gone, filepath.Join(base, "moved", "5-x")}}
-	s := New(Options{Retention: store, Keep: func() time.Duration { return keep }, Folder: root, Owner: "me"})
+	s := New(Options{Store: store, Keep: func() time.Duration { return keep }, Folder: root, Owner: "me"})
 	tick := func(now time.Time) {
 		t.Helper()
 		if _, err := s.Tick(t.Context(), now); err != nil {

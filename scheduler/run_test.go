@@ -561,11 +561,13 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 	l.rows = append(l.rows, []string{"+447911100001", "again"}, []string{"12", "short"}, []string{"+447911200000", " "})
 	job := jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 5000, Guard: Guard{MaxRows: 10}})
 	d := begin(t, job)
-	d.Points = func(c nudgewire.Category, phone string) float64 {
-		if c != nudgewire.Marketing || !strings.HasPrefix(phone, "44") {
-			t.Errorf("a price is asked for %s %s", c, phone)
-		}
-		return 0.5
+	d.Prices = func() Prices {
+		return prices(func(c nudgewire.Category, phone string) float64 {
+			if c != nudgewire.Marketing || !strings.HasPrefix(phone, "44") {
+				t.Errorf("a price is asked for %s %s", c, phone)
+			}
+			return 0.5
+		})
 	}
 	d.Rate = func() float64 { return 2 }
 	f, err := d.DryRun(t.Context(), job, monday, nil)
@@ -697,7 +699,7 @@ func TestTwoRunsByHandInOneSecond(t *testing.T) {
 func TestAHaltHoldsTheNextPart(t *testing.T) {
 	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
 	admitted := 0
-	d.Admit = func(context.Context) error { admitted++; return nil }
+	d.Budget = admit(func() { admitted++ })
 	d.Halted = func(job string) bool {
 		return job == "winback" && len(d.service.uploads()) == 1 && d.now().Before(monday.Add(time.Hour))
 	}
@@ -734,7 +736,7 @@ func TestAReaderThatBreaksEndsItsRunOnly(t *testing.T) {
 func TestProgressCountsUp(t *testing.T) {
 	d := begin(t, jobOf(t, people(2000), Job{Cron: "0 10 * * *", MaxSize: 20_000}))
 	var got []Progress
-	d.Progress = func(p Progress) { got = append(got, p) }
+	d.OnProgress = func(p Progress) { got = append(got, p) }
 	d.service.answer = func(int) error { d.advance(time.Second); return nil }
 	fireDue(t, d)
 	last := got[len(got)-1]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -23,29 +24,25 @@ const (
 
 // Options say what a Scheduler works with.
 type Options struct {
-	Store     Store
-	Uploader  Uploader  // nil where no job delivers by CSV
-	Owing     Owing     // nil where no job delivers message by message
-	Excluder  Excluder  // nil excludes nobody
-	Folder    string    // where runs keep their files
-	Retention Retention // nil keeps the files of all runs
-	Owner     string    // signs the claims; it must differ between processes, and between two runs of one
-	Log       *zap.Logger
+	Store    Store
+	Uploader Uploader // nil where no job delivers by CSV
+	Budget   Budget   // nil lets every upload go at once
+	Excluder Excluder // nil excludes nobody
+	Folder   string   // where runs keep their files
+	Owner    string   // signs the claims; it must differ between processes, and between two runs of one
+	Log      *zap.Logger
 
 	// Keep is how long the files of a run are kept after its end; nil is for good.
 	Keep func() time.Duration
-	// Points is the price of one message; nil where there is no price table.
-	Points func(category nudgewire.Category, phone string) float64
+	// Prices is the price table; it gives nil where there is none, and nil is no table at all.
+	Prices func() Prices
 	// Rate is how many requests a second are made, for forecasts; nil where it is not known.
 	Rate func() float64
-	// Admit waits until the budget of requests, which everybody who calls the service shares,
-	// has room for one more; nil where there is none.
-	Admit func(ctx context.Context) error
 	// Halted reports whether a person stopped the job, or everything: then no further part is
 	// claimed and no further row handed over. It is asked once a second; nil is never.
 	Halted func(job string) bool
-	// Progress gets how far runs have come, about five times a second. It must not block.
-	Progress func(Progress)
+	// OnProgress gets how far runs have come, about five times a second. It must not block.
+	OnProgress func(Progress)
 
 	Runs  int           // most lists that are read at a time
 	Lease time.Duration // how long a claim of a run holds without being renewed
@@ -62,6 +59,12 @@ type Scheduler struct {
 	Options
 
 	makeFolder func(path string) (folder, error)
+	uploader   atomic.Pointer[Uploader]
+	board      board
+
+	// A retry and a word on a part look at the same files before they change anything: one at a
+	// time, or both would send the part.
+	afterwards sync.Mutex
 
 	leaving sync.Mutex // held from the question who may still get it until the store knows that they do
 
@@ -72,6 +75,11 @@ type Scheduler struct {
 	busy    map[nudgewire.RunID]bool
 	reading map[nudgewire.RunID]bool // true while its list is read, false while it waits for a place
 	cleared time.Time                // when old folders were looked for
+}
+
+// Prices is a price table.
+type Prices interface {
+	Of(category nudgewire.Category, phone string) float64
 }
 
 // New makes a Scheduler. Options.Store, Folder and Owner must be set.
@@ -97,7 +105,7 @@ func New(o Options) *Scheduler {
 	if o.Jitter == nil {
 		o.Jitter = backoff.Jitter
 	}
-	return &Scheduler{
+	s := &Scheduler{
 		Options:    o,
 		makeFolder: func(path string) (folder, error) { return newDiskFolder(path) },
 		wake:       make(chan struct{}, 1),
@@ -105,6 +113,14 @@ func New(o Options) *Scheduler {
 		busy:       map[nudgewire.RunID]bool{},
 		reading:    map[nudgewire.RunID]bool{},
 	}
+	s.uploader.Store(&o.Uploader)
+	s.OnProgress = func(p Progress) {
+		s.board.put(p)
+		if o.OnProgress != nil {
+			o.OnProgress(p)
+		}
+	}
+	return s
 }
 
 // Use replaces the jobs, at the start and after a reload. Runs under way keep the job that
@@ -186,11 +202,12 @@ func (s *Scheduler) Run(ctx context.Context) error {
 // cancelled runs, and once an hour removes the files of runs that ended long ago.
 func (s *Scheduler) Tick(ctx context.Context, now time.Time) (next time.Time, err error) {
 	errs := []error{s.clear(ctx, now)}
-	if s.Owing != nil {
-		left, err := s.Owing.EndCancelled(ctx)
-		if errs = append(errs, err); left {
-			next = now.Add(time.Second)
-		}
+	n, left, err := s.Store.EndCancelled(ctx)
+	if errs = append(errs, err); left {
+		next = now.Add(time.Second)
+	}
+	if n > 0 {
+		s.Log.Info("rows that came back of cancelled runs will not be sent", zap.Int64("rows", n))
 	}
 	for _, j := range s.all() {
 		sched := j.Schedule()
@@ -441,10 +458,10 @@ func (s *Scheduler) Pause(ctx context.Context, id nudgewire.RunID, who string) e
 // hold.
 func (s *Scheduler) pauseSent(ctx context.Context, id nudgewire.RunID, who string) (paused bool, err error) {
 	r, err := s.Store.Run(ctx, id)
-	if err != nil || !r.State.Final() || r.Deliver != nudgewire.DeliverPerMessage || s.Owing == nil {
+	if err != nil || !r.State.Final() || r.Deliver != nudgewire.DeliverPerMessage {
 		return false, err
 	}
-	return s.Owing.PauseSent(ctx, id, who, "paused by "+who)
+	return s.Store.PauseSent(ctx, id, who, "paused by "+who)
 }
 
 // Resume lets a paused run go on where it was. Of a run that its canary stopped it overrules the
@@ -483,7 +500,7 @@ func (s *Scheduler) cancel(ctx context.Context, r nudgewire.Run, stop nudgewire.
 		r.State, r.Reason, r.Stopped, r.StoppedBy = nudgewire.RunCancelled, reason, stop, who
 		r.EndedAt, r.Owner, r.LeaseEnd = s.Now().UTC(), "", time.Time{}
 		err := s.Store.SetRun(ctx, "", r, from)
-		if moved = errors.Is(err, ErrMoved); !moved && err != nil {
+		if moved = errors.Is(err, nudgewire.ErrMoved); !moved && err != nil {
 			return err
 		}
 		if moved { // a moment ago: once more with what it is now
@@ -493,7 +510,16 @@ func (s *Scheduler) cancel(ctx context.Context, r nudgewire.Run, stop nudgewire.
 		}
 	}
 	s.Wake() // for what is in a sender's hands
-	return nil
+	if r.Deliver != nudgewire.DeliverPerMessage {
+		return nil
+	}
+	// Its rows are many, so they are not part of that commit, from which on the store holds them: a
+	// crash between the two is made good at the next start.
+	n, err := s.Store.CancelRows(context.WithoutCancel(ctx), r.ID, r.Reason)
+	if n > 0 {
+		s.Log.Info("rows of a cancelled run will not be sent", zap.Int64("run", int64(r.ID)), zap.Int64("rows", n))
+	}
+	return err
 }
 
 func (s *Scheduler) person(ctx context.Context, id nudgewire.RunID, what string, edit func(*nudgewire.Run), from ...nudgewire.RunState) error {

@@ -2,31 +2,28 @@ package scheduler
 
 import (
 	"context"
-	"errors"
-	"io"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/apiclient"
-)
-
-// What a Store answers, for errors.Is.
-var (
-	// ErrMoved is a change to a run or part that is not where the caller believed it was:
-	// another process, or a person, was faster. Nothing was changed.
-	ErrMoved = errors.New("the run has moved on")
-	// ErrNoRun is a run that is not there.
-	ErrNoRun = errors.New("there is no such run")
 )
 
 // A Store is what a Scheduler needs of package store. Every method that changes something is
-// one commit, durable when it returns.
+// one commit, durable when it returns. Errors: nudgewire.ErrNotFound for a run that is not there,
+// nudgewire.ErrMoved for a change to a run or part that is not where the caller believed it was.
 type Store interface {
+	RunStore
+	RowStore
+	RetryStore
+	FolderStore
+}
+
+// A RunStore keeps runs and their parts.
+type RunStore interface {
 	// StartRun stores a run unless there is one of the same job and slot, and gives it its ID.
 	// won is false when there is: whoever won runs it, and id is that one's.
 	StartRun(ctx context.Context, r nudgewire.Run) (id nudgewire.RunID, won bool, err error)
 
-	// Run is one run; ErrNoRun when it is not there.
+	// Run is one run.
 	Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, error)
 
 	// OpenRuns are the runs of a job that are not final, the oldest first; of all jobs for "".
@@ -45,7 +42,7 @@ type Store interface {
 	// CreatedAt) while that is in one of from and its Owner is by; ErrMoved otherwise. A
 	// person's word has no owner: by is "" then, and any will do. A run that becomes cancelled
 	// takes its parts that are built along, in the same commit. While a run is paused, and once
-	// it is cancelled, nothing that Owing took of it is sent.
+	// it is cancelled, no row of it that was handed over is sent.
 	SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error
 
 	// SaveParts stores r as SetRun does from building, and its parts in place of earlier ones.
@@ -68,6 +65,10 @@ type Store interface {
 	// that p.MessageIDs names are followed from then on.
 	FinishPart(ctx context.Context, p nudgewire.Part) error
 
+	// FollowRest goes on with making messages of what FinishPart was told, where they were too many
+	// for its commit.
+	FollowRest(ctx context.Context) error
+
 	// ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
 	// or under a lease that ended before now, and makes their lease end at until. A planned run
 	// is passed over while an older one of its job is not final. The oldest come first.
@@ -78,17 +79,10 @@ type Store interface {
 	Renew(ctx context.Context, id nudgewire.RunID, owner string, until time.Time) (nudgewire.Run, error)
 }
 
-// An Uploader creates campaigns; *apiclient.Client is one. Its errors answer to
-// apiclient.OutcomeOf.
-type Uploader interface {
-	CreateCampaign(ctx context.Context, name string, templateID int64, fileName string, file io.Reader, size int64) (apiclient.Answer, error)
-}
-
-// An Owing takes rows as dispatches, for jobs that deliver message by message.
-type Owing interface {
-	// Room waits until few enough messages of a run wait to be sent that more may be handed over;
-	// ErrMoved when the run does not send any more.
-	Room(ctx context.Context, id nudgewire.RunID) error
+// A RowStore takes rows as dispatches, for jobs that deliver message by message.
+type RowStore interface {
+	// Backlog is how many messages of a run wait to be sent.
+	Backlog(ctx context.Context, id nudgewire.RunID) (waiting int64, err error)
 
 	// Enqueue stores the dispatches of a run's rows in one commit: the row with the number first,
 	// counted among the kept rows from 1, and those after it. One that is dropped is stored as that,
@@ -96,11 +90,14 @@ type Owing interface {
 	// may be handed over again after a crash.
 	Enqueue(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error
 
-	// EnqueueRetries queues once more, as rows of the run id, what may go again of the rows of the run
-	// that it repeats: some of those after the row after, in one commit. A row that was queued
-	// once more before is passed over. last is the row that it came to, 0 when none was left;
-	// total is how many rows the run queues by now.
-	EnqueueRetries(ctx context.Context, id nudgewire.RunID, after int64) (last, total int64, err error)
+	// RowsToGoAgain are rows of a run, after the one with the number after, that may go again: at
+	// most limit of them.
+	RowsToGoAgain(ctx context.Context, id nudgewire.RunID, after int64, limit int) ([]nudgewire.RunRow, error)
+
+	// EnqueueRetries queues the messages of these dispatches once more, as rows of the run. One that may
+	// not go again any more, or did already, is passed over. total is how many rows the run queues
+	// then.
+	EnqueueRetries(ctx context.Context, id nudgewire.RunID, of []nudgewire.DispatchID, now time.Time) (total int64, err error)
 
 	// Standing counts the run's messages that have ended, and those of them that failed:
 	// rejected by the service, or failed on the way to the phone.
@@ -114,6 +111,31 @@ type Owing interface {
 	PauseSent(ctx context.Context, id nudgewire.RunID, who, reason string) (paused bool, err error)
 
 	// EndCancelled ends messages of cancelled runs that were in a sender's hands then and have
-	// come back to wait. left says that some are still in its hands.
-	EndCancelled(ctx context.Context) (left bool, err error)
+	// come back to wait: n of them. left says that some are still in its hands.
+	EndCancelled(ctx context.Context) (n int64, left bool, err error)
+}
+
+// A RetryStore knows what became of a run, and takes a run that repeats some of it.
+type RetryStore interface {
+	// RunRows calls each for the rows of a run that have a dispatch, by number, after that one.
+	RunRows(ctx context.Context, id nudgewire.RunID, after int64, each func(*nudgewire.RunRow) error) error
+	// RetriesOf counts the runs that send a run again.
+	RetriesOf(ctx context.Context, id nudgewire.RunID) (int, error)
+	// PartsOfFolder are the parts of all runs of a job that send the same files, the oldest run first.
+	PartsOfFolder(ctx context.Context, job, folder string) ([]nudgewire.Part, error)
+	// StartRunOf is StartRun for a run whose parts are there already, in one commit.
+	StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewire.Part) (id nudgewire.RunID, won bool, err error)
+	// ResolvePart stores a person's word on a part in doubt, and r where that word moves its run
+	// from its state.
+	ResolvePart(ctx context.Context, from nudgewire.RunState, r nudgewire.Run, p nudgewire.Part) error
+}
+
+// A FolderStore knows which folders of runs are no longer needed. Lists hold personal data and fill
+// disks, so they go after a while; what is known of the run stays.
+type FolderStore interface {
+	// OldFolders names folders that only runs used which ended before the given time and whose
+	// parts are all settled, some at a time.
+	OldFolders(ctx context.Context, before time.Time) ([]string, error)
+	// FolderRemoved notes with each run that used the folder when it was removed.
+	FolderRemoved(ctx context.Context, folder string, at time.Time) error
 }

@@ -19,8 +19,8 @@ type endless struct {
 	row  nudgewire.Dispatch
 }
 
-func (e *endless) Claim(_ context.Context, _ string, _ time.Time, _ time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error) {
-	rows := make([]nudgewire.Dispatch, urgent+marketing)
+func (e *endless) Claim(_ context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error) {
+	rows := make([]nudgewire.Dispatch, q.Urgent+q.Marketing)
 	for i := range rows {
 		rows[i] = e.row
 	}
@@ -36,7 +36,9 @@ func (e *endless) Finish(context.Context, nudgewire.Attempt) error {
 
 func (*endless) NextDue(context.Context) (time.Time, bool, error) { return time.Time{}, false, nil }
 
-func (*endless) RescueClaims(context.Context, time.Time, string) (int, error) { return 0, nil }
+func (*endless) RescueClaims(context.Context, time.Time, string) (n nudgewire.Rescued, _ error) {
+	return n, nil
+}
 
 func (*endless) SendCampaign(context.Context, string, string) (a apiclient.Answer, err error) { return }
 

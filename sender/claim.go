@@ -18,7 +18,7 @@ type claim struct {
 // claim takes dispatches from the store.
 func (s *Sender) claim(ctx context.Context, n claims.Lanes) ([]claim, error) {
 	now := time.Now()
-	rows, err := s.Store.Claim(ctx, s.Owner, now, s.Lease, n.Urgent, n.Marketing)
+	rows, err := s.Store.Claim(ctx, nudgewire.ClaimRequest{Owner: s.Owner, Now: now, Lease: s.Lease, Urgent: n.Urgent, Marketing: n.Marketing})
 	if err != nil {
 		return nil, err
 	}

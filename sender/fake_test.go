@@ -16,7 +16,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/pace"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 const phone nudgewire.Phone = "447700900123"
@@ -65,7 +64,7 @@ func (m *memory) add(rows ...nudgewire.Dispatch) {
 	}
 }
 
-func (m *memory) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error) {
+func (m *memory) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error) {
 	m.mu.Lock()
 	slow := m.slowClaim
 	m.slowClaim = 0
@@ -84,7 +83,7 @@ func (m *memory) Claim(ctx context.Context, owner string, now time.Time, lease t
 	}
 	var due []*nudgewire.Dispatch
 	for _, d := range m.rows {
-		if d.State == nudgewire.StateWaiting && !d.DueAt.After(now) {
+		if d.State == nudgewire.StateWaiting && !d.DueAt.After(q.Now) {
 			due = append(due, d)
 		}
 	}
@@ -95,13 +94,13 @@ func (m *memory) Claim(ctx context.Context, owner string, now time.Time, lease t
 		return int(a.ID - b.ID)
 	})
 	var got []nudgewire.Dispatch
-	left := map[bool]int{true: urgent, false: marketing}
+	left := map[bool]int{true: q.Urgent, false: q.Marketing}
 	for _, d := range due {
 		if left[d.Category.Urgent()] == 0 {
 			continue
 		}
 		left[d.Category.Urgent()]--
-		d.State, d.Owner, d.LeaseEnds, d.Attempt = nudgewire.StateSending, owner, now.Add(lease), d.Attempt+1
+		d.State, d.Owner, d.LeaseEnds, d.Attempt = nudgewire.StateSending, q.Owner, q.Now.Add(q.Lease), d.Attempt+1
 		got = append(got, *d)
 	}
 	if len(got) > 0 {
@@ -129,7 +128,7 @@ func (m *memory) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	}
 	d := m.rows[a.DispatchID]
 	if d.State != nudgewire.StateSending || d.Owner != a.Owner || d.Attempt != a.Number {
-		return fmt.Errorf("dispatch %d: %w", a.DispatchID, store.ErrClaimLost)
+		return fmt.Errorf("dispatch %d: %w", a.DispatchID, nudgewire.ErrClaimLost)
 	}
 	m.attempts[d.ID] = append(m.attempts[d.ID], a)
 	d.State, d.Reason, d.Owner, d.LeaseEnds, d.UpdatedAt = a.State, a.Reason, "", time.Time{}, a.At
@@ -155,13 +154,13 @@ func (m *memory) NextDue(context.Context) (time.Time, bool, error) {
 	return next, !next.IsZero(), nil
 }
 
-func (m *memory) RescueClaims(_ context.Context, now time.Time, _ string) (int, error) {
+func (m *memory) RescueClaims(_ context.Context, now time.Time, _ string) (n nudgewire.Rescued, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := 0
 	for _, d := range m.rows {
 		if d.State == nudgewire.StateSending && d.LeaseEnds.Before(now) {
-			d.State, d.Reason, n = nudgewire.StateInDoubt, "its sender died", n+1
+			d.State, d.Reason = nudgewire.StateInDoubt, "its sender died"
+			n.Doubtful++
 		}
 	}
 	return n, nil

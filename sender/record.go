@@ -9,7 +9,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/backoff"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // record stores how a claim ended, again and again while the store is in trouble: what is
@@ -21,7 +20,7 @@ func (s *Sender) record(ctx context.Context, d *nudgewire.Dispatch, a nudgewire.
 		if err == nil {
 			break
 		}
-		if errors.Is(err, store.ErrClaimLost) {
+		if errors.Is(err, nudgewire.ErrClaimLost) {
 			s.lost(d, &a, "the claim ended before its outcome could be stored", err)
 			return
 		}

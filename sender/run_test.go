@@ -15,7 +15,6 @@ import (
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/pace"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 func TestADispatchIsSentWhenItFallsDueAndNotBefore(t *testing.T) {
@@ -366,7 +365,7 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 			return nil
 		}, time.Hour, nudgewire.StateAccepted, 20, 0},
 		"is tried until the stop's end and then left to recovery": {func(int) error { return trouble }, 10 * time.Second, nudgewire.StateSending, 5, 1},
-		"is not tried again when the claim is lost":               {func(int) error { return fmt.Errorf("dispatch 1: %w", store.ErrClaimLost) }, time.Second, nudgewire.StateSending, 1, 1},
+		"is not tried again when the claim is lost":               {func(int) error { return fmt.Errorf("dispatch 1: %w", nudgewire.ErrClaimLost) }, time.Second, nudgewire.StateSending, 1, 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -18,20 +18,18 @@ import (
 
 // A Store is what the sender needs of package store.
 type Store interface {
-	// Claim moves waiting dispatches that are due at now to sending, under owner's name and
-	// with a lease that ends at now+lease: at most urgent rows of an urgent category and at
-	// most marketing others, the longest due first. Fewer rows than asked for in a lane means
-	// that nothing more is due there.
-	Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, urgent, marketing int) ([]nudgewire.Dispatch, error)
+	// Claim moves waiting dispatches that are due to sending, under the owner's name and with a
+	// lease, the longest due first. Fewer rows than asked for in a lane means that nothing more is
+	// due there.
+	Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error)
 	// Finish records how a claim ended, together with the message in a.Message. It answers
-	// store.ErrClaimLost when the claim is not held any more.
+	// nudgewire.ErrClaimLost when the claim is not held any more.
 	Finish(ctx context.Context, a nudgewire.Attempt) error
 	// NextDue is the earliest DueAt among waiting dispatches; ok is false when there is none.
 	NextDue(ctx context.Context) (due time.Time, ok bool, err error)
 	// RescueClaims ends the claims that nobody will finish, those of dead owners and those whose
-	// lease ended before now, and says how many of them may have been sent. owner is the one who
-	// asks.
-	RescueClaims(ctx context.Context, now time.Time, owner string) (doubtful int, err error)
+	// lease ended before now. owner is the one who asks.
+	RescueClaims(ctx context.Context, now time.Time, owner string) (nudgewire.Rescued, error)
 	// BeginCall notes that the call for a claim is about to begin. A slot is used again once Finish
 	// has recorded the outcome of the call that was noted there before.
 	BeginCall(slot int, id nudgewire.DispatchID, attempt int) error
@@ -240,8 +238,8 @@ func (s *Sender) rescue(ctx context.Context) {
 	switch {
 	case err != nil:
 		s.Log.Error("looking for claims of dead senders", zap.Error(err))
-	case n > 0:
-		s.counts.abandoned.Add(uint64(n))
-		s.Log.Warn("claims that nobody will finish were ended: what they held may have been sent", zap.Int("count", n))
+	case n.Doubtful > 0:
+		s.counts.abandoned.Add(uint64(n.Doubtful))
+		s.Log.Warn("claims that nobody will finish were ended: what they held may have been sent", zap.Int("count", n.Doubtful))
 	}
 }

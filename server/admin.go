@@ -297,26 +297,26 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 		if err == nil {
 			return a.placed(ctx, dispatchView(&d))
 		}
-		if !errors.Is(err, store.ErrNotFound) {
+		if !errors.Is(err, nudgewire.ErrNotFound) {
 			return MessageView{}, err
 		}
 		m, err := a.Store.FollowedMessage(ctx, nudgewire.DispatchID(id))
 		if err == nil {
 			return followedView(&m), nil
 		}
-		if !errors.Is(err, store.ErrNotFound) {
+		if !errors.Is(err, nudgewire.ErrNotFound) {
 			return MessageView{}, err
 		}
 	}
 	m, err := a.Store.MessageByID(ctx, nudgewire.MessageID(text))
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, nudgewire.ErrNotFound) {
 		return MessageView{}, nothing
 	}
 	if err != nil {
 		return MessageView{}, err
 	}
 	d, err := a.Store.DispatchStory(ctx, m.DispatchID)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, nudgewire.ErrNotFound) {
 		m, err := a.Store.FollowedMessage(ctx, m.DispatchID)
 		return followedView(&m), err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -56,7 +57,7 @@ func publicError(err error) *Error {
 		return &Error{Status: http.StatusConflict, Words: e.Error()}
 	}
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, nudgewire.ErrNotFound):
 		return &Error{Status: http.StatusNotFound, Words: err.Error()}
 	case errors.Is(err, store.ErrForgotten):
 		return &Error{Status: http.StatusConflict, Words: err.Error()}

@@ -335,10 +335,10 @@ func (a admin) resume(r *http.Request, in HaltRequest) (any, error) {
 		}
 	}
 	err = a.Store.Resume(r.Context(), in.Scope, in.Name)
-	if errors.Is(err, store.ErrNotFound) && in.Scope == store.HaltTrigger {
+	if errors.Is(err, nudgewire.ErrNotFound) && in.Scope == store.HaltTrigger {
 		err = a.Store.Release(r.Context(), in.Name, a.Now())
 	}
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, nudgewire.ErrNotFound) {
 		return nil, a.notHalted(r.Context(), in)
 	}
 	if err != nil {

@@ -196,7 +196,7 @@ func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := s.Claim(ctx, store.ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 1}); err != nil {
+		if _, err := s.Claim(ctx, nudgewire.ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 1}); err != nil {
 			t.Fatal(err)
 		}
 		r.State, r.Before, r.Reason, r.Stopped = nudgewire.RunPaused, nudgewire.RunUploading, "paused by Ann", nudgewire.StopPerson

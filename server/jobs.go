@@ -84,9 +84,9 @@ func jobError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, scheduler.ErrNoRun), errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, nudgewire.ErrNotFound):
 		return rejectf(http.StatusNotFound, `"nudgewire jobs history" shows the numbers`, "there is no such run")
-	case errors.Is(err, scheduler.ErrMoved):
+	case errors.Is(err, nudgewire.ErrMoved):
 		return rejectf(http.StatusConflict, "look at it with jobs show, then try again", "the run moved on in this very moment; nothing was changed")
 	case errors.As(err, &hinted):
 		if errors.Is(err, scheduler.ErrNothing) {
@@ -341,7 +341,7 @@ func (a admin) allow(r *http.Request) (any, error) {
 		return nil, err
 	}
 	err = a.Store.Allow(r.Context(), phone)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, nudgewire.ErrNotFound) {
 		return nil, rejectf(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone.Masked())
 	}
 	return BlockView{Phone: phone}, err

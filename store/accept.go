@@ -51,6 +51,11 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 	if err != nil {
 		return nil, err
 	}
+	if s.observer.Accepted != nil {
+		for i := range plans {
+			s.observer.Accepted(plans[i], receipts[i])
+		}
+	}
 	return receipts, nil
 }
 

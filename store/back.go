@@ -66,7 +66,7 @@ func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error)
 	}
 	n, err := t.exec(stPutBack, int64(d.ID), string(state), reason, c.due, c.expires, c.at, keepOwner, string(d.State), int64(d.Attempt))
 	if err == nil && n == 0 {
-		err = fmt.Errorf("dispatch %d: %w", d.ID, ErrClaimLost)
+		err = fmt.Errorf("dispatch %d: %w", d.ID, nudgewire.ErrClaimLost)
 	}
 	d.State, d.Reason = state, reason
 	return state, err

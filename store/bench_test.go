@@ -153,7 +153,7 @@ func BenchmarkClaimFinish(b *testing.B) {
 	fill(b, s, (b.N+200)/100*100, 0, benchNow)
 	now := benchNow.Add(time.Second)
 	together(b, benchCallers, func(n int64) error {
-		got, err := s.Claim(context.Background(), store.ClaimRequest{Owner: "bench", Now: now, Lease: time.Minute, Marketing: 1})
+		got, err := s.Claim(context.Background(), nudgewire.ClaimRequest{Owner: "bench", Now: now, Lease: time.Minute, Marketing: 1})
 		if err != nil || len(got) != 1 {
 			return fmt.Errorf("claimed %d: %w", len(got), err)
 		}
@@ -182,7 +182,7 @@ func BenchmarkPolls(b *testing.B) {
 	together(b, benchCallers, func(int64) error {
 		mu.Lock()
 		if len(held) == 0 {
-			got, err := s.ClaimPolls(context.Background(), store.PollRequest{Now: now, Lease: time.Hour, N: benchCallers})
+			got, err := s.ClaimPolls(context.Background(), now, time.Hour, benchCallers)
 			if err != nil || len(got) == 0 {
 				mu.Unlock()
 				return fmt.Errorf("claimed %d: %w", len(got), err)
@@ -200,7 +200,7 @@ func BenchmarkPolls(b *testing.B) {
 func drain(b *testing.B, s *store.Store, now time.Time) {
 	b.Helper()
 	for {
-		got, err := s.Claim(context.Background(), store.ClaimRequest{Owner: "bench", Now: now, Lease: time.Hour, Marketing: 256})
+		got, err := s.Claim(context.Background(), nudgewire.ClaimRequest{Owner: "bench", Now: now, Lease: time.Hour, Marketing: 256})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -114,7 +114,7 @@ func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
 		return err
 	})
 	if err == nil && n == 0 {
-		err = ErrNotFound
+		err = nudgewire.ErrNotFound
 	}
 	if err != nil {
 		return fmt.Errorf("allow %s: %w", phone.Masked(), err)

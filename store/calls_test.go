@@ -98,7 +98,7 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 			if err := s.Enqueue(t.Context(), r.ID, 1, rows); err != nil {
 				t.Fatal(err)
 			}
-			got, err := s.Claim(t.Context(), ClaimRequest{Owner: dead, Now: at.Add(time.Minute), Lease: time.Hour, Marketing: claims})
+			got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: dead, Now: at.Add(time.Minute), Lease: time.Hour, Marketing: claims})
 			if err != nil || len(got) != claims {
 				t.Fatal(len(got), err)
 			}
@@ -118,14 +118,14 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.between(t, path+".calls")
-			want := Rescued{Doubtful: min(tt.doubt, claims-1)}
+			want := nudgewire.Rescued{Doubtful: min(tt.doubt, claims-1)}
 			want.Unsent = claims - 1 - want.Doubtful
 			s = openAt(t, path)
 			n, err := s.RescueClaims(t.Context(), at.Add(2*time.Minute), alive)
 			if err != nil || n != want {
 				t.Errorf("%+v (%v), want %+v", n, err, want)
 			}
-			again, err := s.Claim(t.Context(), ClaimRequest{Owner: alive, Now: at.Add(time.Hour), Lease: time.Hour, Marketing: claims})
+			again, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: alive, Now: at.Add(time.Hour), Lease: time.Hour, Marketing: claims})
 			if err != nil || len(again) != want.Unsent {
 				t.Errorf("%d are claimed again (%v), want %d", len(again), err, want.Unsent)
 			}

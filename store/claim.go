@@ -9,15 +9,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A ClaimRequest asks for due dispatches, at most as many as there are idle workers.
-type ClaimRequest struct {
-	Owner     string // unique to this run of this process; never ""
-	Now       time.Time
-	Lease     time.Duration // a claim without an outcome for so long is in doubt
-	Urgent    int           // how many of categories utility and authentication
-	Marketing int           // how many of category marketing
-}
-
 // maxDroppedPerClaim bounds what one claim clears away, so that a backlog of a long outage
 // does not hold up what is still in time.
 const maxDroppedPerClaim = 512
@@ -27,7 +18,7 @@ const maxDroppedPerClaim = 512
 // the end of the lease, and no other claim gets them. What is past its expiry, and
 // what is queued to a blocked contact, is dropped on the way, in the same commit. What is halted
 // is not taken and keeps its due time.
-func (s *Store) Claim(ctx context.Context, q ClaimRequest) ([]nudgewire.Dispatch, error) {
+func (s *Store) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error) {
 	if q.Owner == "" || q.Lease <= 0 {
 		return nil, errors.New("claim: needs an owner and a lease")
 	}
@@ -77,7 +68,7 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Dispat
 }
 
 // claim appends up to n claimed dispatches of one lane to got.
-func (t *tx) claim(q *ClaimRequest, lane int64, n int, got []claimed) ([]claimed, error) {
+func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed) ([]claimed, error) {
 	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
 	dropped := 0
 	for want := len(got) + n; len(got) < want && dropped < maxDroppedPerClaim; {

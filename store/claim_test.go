@@ -20,7 +20,7 @@ func TestARowThatCannotBeReadDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 	rawExec(t, path, `UPDATE dispatches SET send = '{"templ' WHERE id = 1`)
 	now := time.Now()
-	got, err := s.Claim(t.Context(), ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 2})
+	got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 2})
 	if err != nil || len(got) != 1 || got[0].ID != 2 || got[0].Send.Text != "hello" {
 		t.Fatalf("claimed %+v (%v)", got, err)
 	}
@@ -41,7 +41,7 @@ func TestAClaimThatIsUndoneHidesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	q := ClaimRequest{Owner: "o", Now: time.Now().Add(time.Second), Lease: time.Minute, Marketing: 2}
+	q := nudgewire.ClaimRequest{Owner: "o", Now: time.Now().Add(time.Second), Lease: time.Minute, Marketing: 2}
 	full := errors.New("disk full")
 	err := s.write(t.Context(), laneWork, func(t *tx) error {
 		for range 2 { // the second one finds nothing that waits

@@ -9,19 +9,10 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A Contacted is a message that reached a phone, or may reach it yet.
-type Contacted struct {
-	ID      nudgewire.DispatchID
-	Phone   nudgewire.Phone
-	Trigger string          // or the name of the job
-	Run     nudgewire.RunID // 0 for one that an event caused
-	At      time.Time       // when it was accepted; else when it was claimed, or handed over to be sent
-}
-
 const contactedColumns = `d.id, d.phone, d.trigger_name, CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END`
 
-func scanContacted(r *row) (Contacted, error) {
-	c := Contacted{ID: nudgewire.DispatchID(r.int()), Phone: nudgewire.Phone(r.text()), Trigger: r.text()}
+func scanContacted(r *row) (nudgewire.Contacted, error) {
+	c := nudgewire.Contacted{ID: nudgewire.DispatchID(r.int()), Phone: nudgewire.Phone(r.text()), Trigger: r.text()}
 	c.Run, _ = nudgewire.RunOfKey(r.text())
 	c.At = r.time()
 	return c, r.err
@@ -39,7 +30,7 @@ func (s *Store) MessagedSince(ctx context.Context, since time.Time, each func(nu
 
 // UnsettledSince are the messages that were claimed since then and may have been taken: they are on their
 // way, or in doubt.
-func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []Contacted, err error) {
+func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []nudgewire.Contacted, err error) {
 	out, err = list(ctx, s, `SELECT `+contactedColumns+`, d.claimed_at FROM dispatches d WHERE (d.state = 'in_doubt' OR d.state = 'sending') AND d.claimed_at >= ?1`,
 		[]any{micro(since)}, scanContacted)
 	return out, wrap(err, "who may have been messaged since %s", since.Format(time.DateTime))
@@ -47,7 +38,7 @@ func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []Cont
 
 // Contacts are accepted messages by their numbers, of which there may be any number; those that are not
 // there are missing.
-func (s *Store) Contacts(ctx context.Context, ids []nudgewire.DispatchID) (out []Contacted, err error) {
+func (s *Store) Contacts(ctx context.Context, ids []nudgewire.DispatchID) (out []nudgewire.Contacted, err error) {
 	for some := range slices.Chunk(ids, perList) {
 		found, err := list(ctx, s, `SELECT m.dispatch_id, m.phone, coalesce(d.trigger_name, ''), CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END, m.accepted_at
 			FROM messages m LEFT JOIN dispatches d ON d.id = m.dispatch_id WHERE m.dispatch_id IN `+in(some), nil, scanContacted)
@@ -71,7 +62,7 @@ func (s *Store) Contacts(ctx context.Context, ids []nudgewire.DispatchID) (out [
 
 // RowsTo are the rows of runs to these phones that wait, are on their way, or may have been taken since
 // then.
-func (s *Store) RowsTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) (out []Contacted, err error) {
+func (s *Store) RowsTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) (out []nudgewire.Contacted, err error) {
 	for some := range slices.Chunk(phones, perList) {
 		list, args := listOf(some)
 		err = s.rows(ctx, `SELECT `+contactedColumns+`, d.updated_at, d.state FROM dispatches d WHERE d.event_id = 0 AND d.phone IN (`+list+`)

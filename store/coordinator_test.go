@@ -94,7 +94,7 @@ func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
 		t.Errorf("the cart came again: %+v", got[0].Decisions)
 	}
 	accept(another("a is over", nudgewire.Cancelling), "a")
-	claimed, err := s.Claim(t.Context(), ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 9, Urgent: 9})
+	claimed, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 9, Urgent: 9})
 	if err != nil || len(claimed) != 3 {
 		t.Fatalf("claimed %d (%v)", len(claimed), err)
 	}
@@ -108,7 +108,7 @@ func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
 		t.Errorf("sent again: %v, not: %v (%v)", went, stayed, err)
 	}
 	later := accept(func(p *nudgewire.Plan) { p.Later, p.Proposals = true, nil }, "d")
-	found, err := s.ClaimLookups(t.Context(), LookupRequest{Now: now.AddDate(1, 0, 0), Lease: time.Minute, N: 1})
+	found, err := s.ClaimLookups(t.Context(), now.AddDate(1, 0, 0), time.Minute, 1)
 	if err != nil || len(found) != 1 || found[0].EventID != later[0].EventID {
 		t.Fatalf("look-ups: %+v (%v)", found, err)
 	}

@@ -63,7 +63,7 @@ func TestNothingIsSentAfterCommitsWereLost(t *testing.T) {
 
 	claim := func(s *Store) int {
 		t.Helper()
-		got, err := s.Claim(t.Context(), ClaimRequest{Owner: "me", Now: time.Now(), Lease: time.Minute, Urgent: 100, Marketing: 100})
+		got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: time.Now(), Lease: time.Minute, Urgent: 100, Marketing: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestNothingIsSentAfterCommitsWereLost(t *testing.T) {
 	if n := claim(s); n < 3 {
 		t.Errorf("reviewed, and %d claimed", n)
 	}
-	if err := s.Resume(t.Context(), HaltDamage, ""); !errors.Is(err, ErrNotFound) {
+	if err := s.Resume(t.Context(), HaltDamage, ""); !errors.Is(err, nudgewire.ErrNotFound) {
 		t.Errorf("reviewed twice: %v", err)
 	}
 	if err := s.Close(); err != nil {

@@ -31,7 +31,7 @@ func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, r
 			return err
 		}
 		if r.State != nudgewire.RunUploading {
-			return unchanged{ErrMoved}
+			return unchanged{nudgewire.ErrMoved}
 		}
 		known, err := t.rowsQueued(run, first, first+int64(len(rows)))
 		if err != nil {

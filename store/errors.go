@@ -7,7 +7,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// What a caller can decide on.
+// What a caller can decide on, beside the errors of the root package.
 var (
 	// ErrOverloaded means that too many requests already wait to be stored; nothing was stored.
 	ErrOverloaded = errors.New("too many events are waiting to be stored; try again in a moment")
@@ -15,12 +15,8 @@ var (
 	ErrClosed = errors.New("the store is closed")
 	// ErrReadOnly means that the store was opened for reading.
 	ErrReadOnly = errors.New("the store is open for reading only")
-	// ErrNotFound means that there is no such row.
-	ErrNotFound = errors.New("not found")
 	// ErrForgotten means that a message cannot be sent again: what it said is not kept.
 	ErrForgotten = errors.New("its variables are not kept (keep_variables: false), so it cannot be sent again; resolve it as accepted or drop, and have the sender make a new one")
-	// ErrClaimLost means that the claim an Attempt reports on is not held any more; nothing was changed.
-	ErrClaimLost = errors.New("the claim is not held any more")
 )
 
 // unchanged is the error of an op that changed nothing: the batch of such an op is committed all the same.

@@ -27,7 +27,7 @@ func (s *Store) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	if err := s.write(ctx, laneWork, func(t *tx) error { return t.finish(&a) }); err != nil {
 		return fmt.Errorf("finish dispatch %d, attempt %d: %w", a.DispatchID, a.Number, err)
 	}
-	return nil
+	return observe(nil, s.observer.Finished, a)
 }
 
 // checkAttempt refuses what no sender may say, and gives silent outcomes words.
@@ -66,7 +66,7 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 		held, err = t.exec(stFinishLate, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
 	}
 	if err == nil && held == 0 {
-		err = unchanged{ErrClaimLost}
+		err = unchanged{nudgewire.ErrClaimLost}
 	}
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
 	var d nudgewire.Dispatch
 	err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID))
 	if err == nil && (d.State != nudgewire.StateSending || d.Owner != a.Owner || d.Attempt != a.Number) {
-		err = unchanged{ErrClaimLost}
+		err = unchanged{nudgewire.ErrClaimLost}
 	}
 	if err != nil {
 		return err

@@ -165,7 +165,7 @@ func (s *Store) FollowedMessage(ctx context.Context, id nudgewire.DispatchID) (m
 	q.and("m.dispatch_id <= ?", int64(id))
 	ranges, err := s.followedRanges(ctx, &q, 1)
 	if err == nil && (len(ranges) == 0 || int64(id) >= ranges[0].first+ranges[0].count) {
-		err = ErrNotFound
+		err = nudgewire.ErrNotFound
 	}
 	if err == nil {
 		m = ranges[0].of

@@ -158,7 +158,7 @@ func (s *Store) Resume(ctx context.Context, scope HaltScope, name string) error 
 		return err
 	})
 	if err == nil && n == 0 {
-		err = ErrNotFound
+		err = nudgewire.ErrNotFound
 	}
 	if err != nil {
 		return fmt.Errorf("resume: %w", err)

@@ -60,6 +60,12 @@ func (s *Store) PauseSent(ctx context.Context, run nudgewire.RunID, who, reason 
 			return t.halt(runHalt(run, reason))
 		})
 	}
+	if err == nil && paused && s.observer.Run != nil {
+		var r nudgewire.Run
+		if r, err = s.Run(ctx, run); err == nil {
+			s.observer.Run(r)
+		}
+	}
 	if err != nil {
 		return false, fmt.Errorf("pause run %d: %w", run, err)
 	}

@@ -96,7 +96,7 @@ func TestAPauseBesideClaimsHoldsEachRow(t *testing.T) {
 			defer close(claims)
 			for {
 				after := returned.Load()
-				got, err := s.Claim(ctx, ClaimRequest{Owner: "o", Now: at.Add(time.Minute), Lease: time.Hour, Marketing: 1})
+				got, err := s.Claim(ctx, nudgewire.ClaimRequest{Owner: "o", Now: at.Add(time.Minute), Lease: time.Hour, Marketing: 1})
 				if err != nil {
 					t.Error(err)
 				}

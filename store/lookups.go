@@ -10,13 +10,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A LookupRequest asks for look-ups that are due, at most as many as there are idle workers.
-type LookupRequest struct {
-	Now   time.Time
-	Lease time.Duration // without an end for so long, a look-up is due again
-	N     int
-}
-
 // await stores that an accepted event is to be looked up before it is planned.
 func (t *tx) await(id int64, e *nudgewire.Event, received int64) error {
 	if _, err := t.exec(stInsertLookup, id, e.Connector, received); err != nil {
@@ -33,13 +26,14 @@ func (t *tx) leavesLookup(at int64) {
 	}
 }
 
-// ClaimLookups takes look-ups that are due, the longest due first, each with its event whole.
+// ClaimLookups takes up to n look-ups that are due, the longest due first, each with its event whole.
+// They are due again after the lease unless they end before.
 // One whose event cannot be read any more is given up here.
-func (s *Store) ClaimLookups(ctx context.Context, q LookupRequest) ([]nudgewire.PendingLookup, error) {
-	if q.Lease <= 0 {
+func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.PendingLookup, error) {
+	if lease <= 0 {
 		return nil, errors.New("claim look-ups: needs a lease")
 	}
-	if q.N <= 0 {
+	if n <= 0 {
 		return nil, nil
 	}
 	var got []nudgewire.PendingLookup
@@ -48,14 +42,14 @@ func (s *Store) ClaimLookups(ctx context.Context, q LookupRequest) ([]nudgewire.
 		err := t.query(stDueLookups, func(r *row) error {
 			got = append(got, scanLookup(r))
 			return nil
-		}, micro(q.Now), int64(q.N))
+		}, micro(now), int64(n))
 		if err != nil {
 			return err
 		}
 		for i := range got {
 			l := &got[i]
 			l.Attempt++
-			l.UnderWay, l.NextAt = true, moment(micro(q.Now.Add(q.Lease)))
+			l.UnderWay, l.NextAt = true, moment(micro(now.Add(lease)))
 			if _, err := t.exec(stClaimLookup, int64(l.EventID), int64(l.Attempt), micro(l.NextAt)); err != nil {
 				return err
 			}
@@ -100,7 +94,7 @@ func (s *Store) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error 
 		at := max(micro(r.At), 1)
 		n, err := t.exec(stRetryLookup, int64(r.EventID), int64(r.Attempt), attempts, at, cut(r.Reason, maxReason))
 		if err == nil && n == 0 {
-			err = unchanged{ErrClaimLost}
+			err = unchanged{nudgewire.ErrClaimLost}
 		}
 		if err != nil {
 			return err
@@ -130,7 +124,7 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 		}
 		n, err := t.exec(stEndLookup, int64(l.EventID), int64(l.Attempt))
 		if err == nil && n == 0 {
-			err = unchanged{ErrClaimLost}
+			err = unchanged{nudgewire.ErrClaimLost}
 		}
 		if err != nil {
 			return err
@@ -138,6 +132,9 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 		receipt, err = t.complete(l.EventID, &ready, s.settle)
 		return err
 	})
+	if err == nil && s.observer.Accepted != nil {
+		s.observer.Accepted(plan, receipt)
+	}
 	return receipt, wrap(err, "plan event %d after its look-up", l.EventID)
 }
 

@@ -9,21 +9,14 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A PollRequest asks for messages whose status is due to be looked at.
-type PollRequest struct {
-	Now   time.Time
-	Lease time.Duration // the look is due again after this if no FinishPoll comes
-	N     int
-}
-
-// ClaimPolls takes up to N messages that are due, longest waiting first, and puts their next
+// ClaimPolls takes up to n messages that are due, longest waiting first, and puts their next
 // look off by the lease. Unlike a send, a look that is made twice does no harm, so this is
 // all the claim there is, and a crash only delays it.
-func (s *Store) ClaimPolls(ctx context.Context, q PollRequest) ([]nudgewire.Message, error) {
-	if q.Lease <= 0 {
+func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error) {
+	if lease <= 0 {
 		return nil, errors.New("claim polls: needs a lease")
 	}
-	if q.N <= 0 {
+	if n <= 0 {
 		return nil, nil
 	}
 	var got []nudgewire.Message
@@ -33,11 +26,11 @@ func (s *Store) ClaimPolls(ctx context.Context, q PollRequest) ([]nudgewire.Mess
 			m, err := scanMessage(r)
 			got = append(got, m)
 			return err
-		}, micro(q.Now), int64(q.N))
+		}, micro(now), int64(n))
 		if err != nil {
 			return err
 		}
-		again := micro(q.Now.Add(q.Lease))
+		again := micro(now.Add(lease))
 		for i := range got {
 			t.claimed = append(t.claimed, int64(got[i].DispatchID))
 			got[i].NextPollAt = moment(again)
@@ -56,7 +49,7 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 		var before nudgewire.Message
 		err := t.query(stMessage, func(r *row) (err error) { before, err = scanMessage(r); return err }, int64(p.DispatchID))
 		if err == nil && before.DispatchID == 0 {
-			err = unchanged{ErrNotFound}
+			err = unchanged{nudgewire.ErrNotFound}
 		}
 		if err != nil {
 			return err
@@ -80,7 +73,7 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	if err != nil { // not wrap: this runs for every poll, and an argument is an allocation
 		return fmt.Errorf("poll of dispatch %d: %w", p.DispatchID, err)
 	}
-	return nil
+	return observe(nil, s.observer.Polled, p)
 }
 
 // OverduePolls lists messages that are due to be asked about, are not being asked about, and were

@@ -225,7 +225,7 @@ func TestRunsThatWerePausedHoldTheirRowsAfterAnUpgrade(t *testing.T) {
 	if n, left, err := s.EndCancelled(ctx); n != 1 || left || err != nil {
 		t.Errorf("%d rows of the cancelled run ended, %v", n, err)
 	}
-	got, err := s.Claim(ctx, ClaimRequest{Owner: "o", Now: at.Add(time.Minute), Lease: time.Minute, Marketing: 9})
+	got, err := s.Claim(ctx, nudgewire.ClaimRequest{Owner: "o", Now: at.Add(time.Minute), Lease: time.Minute, Marketing: 9})
 	if err != nil || len(got) != 1 || got[0].Key != "run 3 row 1" {
 		t.Errorf("claimed %+v, %v", got, err)
 	}
@@ -260,7 +260,7 @@ func TestSchemaRefusesUnlawfulRows(t *testing.T) {
 		}
 	}
 	now := time.Now().Add(time.Hour)
-	got, err := s.Claim(t.Context(), ClaimRequest{Owner: "o", Now: now, Lease: time.Hour, Marketing: 1})
+	got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "o", Now: now, Lease: time.Hour, Marketing: 1})
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}

@@ -74,14 +74,14 @@ func (s *Store) ClaimPart(ctx context.Context, run nudgewire.RunID, number int, 
 			return err
 		}
 		if r.State != nudgewire.RunUploading || r.Owner != owner || p.State != nudgewire.PartBuilt {
-			return unchanged{ErrMoved}
+			return unchanged{nudgewire.ErrMoved}
 		}
 		p.State, p.UpdatedAt = nudgewire.PartUploading, moment(micro(now))
 		p.Attempt++
 		_, err = t.exec(stClaimPart, int64(run), int64(number), int64(p.Attempt), micro(now))
 		return err
 	})
-	return p, wrap(err, "claim part %d of run %d", number, run)
+	return p, observe(wrap(err, "claim part %d of run %d", number, run), s.observer.Part, p)
 }
 
 // ReplacePart stores a part that is built as it is now, without the rows that it has lost or as one
@@ -94,7 +94,7 @@ func (s *Store) ReplacePart(ctx context.Context, owner string, r nudgewire.Run, 
 		}
 		n, err := t.exec(stReplacePart, int64(r.ID), int64(p.Number), p.File, p.Rows, p.Bytes, p.SHA256, p.Excluded, string(p.State), p.Reason, micro(p.UpdatedAt))
 		if err == nil && n == 0 {
-			err = ErrMoved
+			err = nudgewire.ErrMoved
 		}
 		for i := range into {
 			if err == nil {
@@ -130,7 +130,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 			return err
 		}
 		if old.Attempt != p.Attempt || !old.State.May(p.State) || old.State == nudgewire.PartBuilt {
-			return unchanged{ErrMoved}
+			return unchanged{nudgewire.ErrMoved}
 		}
 		_, err = t.exec(stFinishPart, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),
 			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt))
@@ -151,7 +151,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		}
 		return err
 	})
-	return wrap(err, "finish part %d of run %d", p.Number, p.RunID)
+	return observe(wrap(err, "finish part %d of run %d", p.Number, p.RunID), s.observer.Part, p)
 }
 
 // scanPart reads partColumns.

@@ -62,7 +62,7 @@ func (s *Store) Release(ctx context.Context, trigger string, at time.Time) error
 	paused := Halt{Scope: HaltMode, Name: trigger}
 	i := slices.IndexFunc(s.haltsNow(), paused.same)
 	if i < 0 {
-		return fmt.Errorf("release trigger %q: %w", trigger, ErrNotFound)
+		return fmt.Errorf("release trigger %q: %w", trigger, nudgewire.ErrNotFound)
 	}
 	reason := s.haltsNow()[i].Reason
 	err := s.changeHalts(ctx, paused.same, func(t *tx) error {

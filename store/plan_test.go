@@ -84,7 +84,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	failIf(t, err)
 	_, err = s.Story(t.Context(), "447700900123", 5)
 	failIf(t, err)
-	if _, err := s.MessageByID(t.Context(), "wamid.1"); !errors.Is(err, ErrNotFound) {
+	if _, err := s.MessageByID(t.Context(), "wamid.1"); !errors.Is(err, nudgewire.ErrNotFound) {
 		t.Fatal(err)
 	}
 	for _, status := range []nudgewire.Status{nudgewire.StatusSent, nudgewire.StatusFailed} {

@@ -192,7 +192,7 @@ func (s *Store) Dispatch(ctx context.Context, id nudgewire.DispatchID) (nudgewir
 	var d nudgewire.Dispatch
 	err := s.dispatchesByID(ctx, []nudgewire.DispatchID{id}, func(found nudgewire.Dispatch) { d = found })
 	if err == nil && d.ID == 0 {
-		err = ErrNotFound
+		err = nudgewire.ErrNotFound
 	}
 	return d, wrap(err, "dispatch %d", id)
 }

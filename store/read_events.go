@@ -154,7 +154,7 @@ func (s *Store) Event(ctx context.Context, id nudgewire.EventID) (e nudgewire.Ev
 		return nil
 	})
 	if err == nil && !found {
-		err = ErrNotFound
+		err = nudgewire.ErrNotFound
 	}
 	if err == nil {
 		err = s.addPayload(ctx, &e)

@@ -27,7 +27,7 @@ func (s *Store) oneMessage(ctx context.Context, where string, arg any) (m nudgew
 		return err
 	})
 	if err == nil && !found {
-		err = ErrNotFound
+		err = nudgewire.ErrNotFound
 	}
 	return m, err
 }

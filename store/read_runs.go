@@ -46,7 +46,7 @@ func (s *Store) Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, err
 	q.and("id = ?", int64(id))
 	found, err := s.listRuns(ctx, &q, "", 1)
 	if err == nil && len(found) == 0 {
-		err = ErrNotFound
+		err = nudgewire.ErrNotFound
 	}
 	if err != nil {
 		return nudgewire.Run{}, fmt.Errorf("run %d: %w", id, err)

@@ -43,7 +43,7 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 		}
 		return t.trimRing(connector, id, s.ring)
 	})
-	return wrap(err, "keep a rejected request")
+	return observe(wrap(err, "keep a rejected request"), s.observer.Rejected, r)
 }
 
 // CountRejectedRequests counts n requests that were not taken and of which no trace is kept.

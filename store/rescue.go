@@ -16,10 +16,10 @@ import (
 // were, and goes by small commits so that nobody waits long behind it.
 //
 // Call it at the start, before the first claim, and whenever a lease may have ended.
-func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (Rescued, error) {
-	var all Rescued
+func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (nudgewire.Rescued, error) {
+	var all nudgewire.Rescued
 	for {
-		var found Rescued
+		var found nudgewire.Rescued
 		err := s.write(ctx, laneWork, func(t *tx) (err error) {
 			found, err = t.abandon(now, owner)
 			return err
@@ -27,7 +27,7 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 		if err != nil {
 			return all, fmt.Errorf("recover what was being sent: %w", err)
 		}
-		if found == (Rescued{}) {
+		if found == (nudgewire.Rescued{}) {
 			break
 		}
 		all.Doubtful += found.Doubtful
@@ -40,13 +40,7 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 	return all, nil
 }
 
-// Rescued is how many claims were ended.
-type Rescued struct {
-	Doubtful int // may have been sent
-	Unsent   int // surely not
-}
-
-func (t *tx) abandon(now time.Time, owner string) (n Rescued, err error) {
+func (t *tx) abandon(now time.Time, owner string) (n nudgewire.Rescued, err error) {
 	var held []nudgewire.Dispatch
 	err = t.query(stSending, func(r *row) error {
 		d, _ := scanDispatch(r)

@@ -90,7 +90,7 @@ func (s *Store) order(ctx context.Context, id nudgewire.DispatchID, want nudgewi
 		case err != nil:
 			return err
 		case found.ID == 0:
-			return unchanged{ErrNotFound}
+			return unchanged{nudgewire.ErrNotFound}
 		case found.State != want:
 			return unchanged{&StateError{ID: id, State: found.State, Want: want}}
 		}

@@ -24,7 +24,7 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 		allowed := old.State == from && part.State == nudgewire.PartInDoubt && part.Attempt == p.Attempt && part.State.May(p.State) &&
 			(stays || old.State == nudgewire.RunPartial)
 		if !allowed {
-			return unchanged{ErrMoved}
+			return unchanged{nudgewire.ErrMoved}
 		}
 		if _, err := t.exec(stResolvePart, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
 			return err
@@ -38,5 +38,6 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 		}
 		return err
 	})
+	err = observe(observe(err, s.observer.Part, p), s.observer.Run, r)
 	return wrap(err, "resolve part %d of run %d", p.Number, r.ID)
 }

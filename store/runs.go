@@ -3,17 +3,12 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 )
-
-// ErrMoved is a change to a run or part that is not where the caller believed it was: another
-// process, or a person, was faster. Nothing was changed.
-var ErrMoved = errors.New("the run has moved on")
 
 // StartRun stores a run unless there is one of the same job and slot, and gives it its number.
 // won is false when there is, and id is that one's.
@@ -49,6 +44,9 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 		}
 		return nil
 	})
+	if r.ID = id; won {
+		_ = observe(err, s.observer.Run, r)
+	}
 	return id, won, wrap(err, "start a run of %s", r.Job)
 }
 
@@ -113,7 +111,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 		allowed := old.ID != 0 && slices.Contains(from, old.State) && (by == "" || old.Owner == by) &&
 			(old.State == r.State || old.State.May(r.State))
 		if !allowed {
-			return unchanged{ErrMoved}
+			return unchanged{nudgewire.ErrMoved}
 		}
 		if _, err := t.exec(stUpdateRun, append([]any{int64(r.ID)}, args...)...); err != nil {
 			return err
@@ -139,7 +137,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 	default:
 		err = s.write(ctx, laneWork, change)
 	}
-	return wrap(err, "change run %d", r.ID)
+	return observe(wrap(err, "change run %d", r.ID), s.observer.Run, r)
 }
 
 // ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
@@ -197,7 +195,7 @@ func (s *Store) Renew(ctx context.Context, id nudgewire.RunID, owner string, unt
 			return err
 		}
 		if r.ID == 0 || r.Owner != owner {
-			return unchanged{ErrMoved}
+			return unchanged{nudgewire.ErrMoved}
 		}
 		r.LeaseEnd = moment(micro(until))
 		_, err = t.exec(stLeaseRun, int64(id), owner, micro(until))

@@ -42,6 +42,8 @@ type Options struct {
 	// must be quick. nil is by all.
 	Sends func(trigger string) bool
 
+	Observer Observer
+
 	Now        func() time.Time // default time.Now
 	MaxWaiting int              // events and rejected requests that may wait for a batch; default 4096
 }
@@ -63,6 +65,8 @@ type Store struct {
 	halted  atomic.Pointer[[]Halt] // as Halts gives them; nil when read-only
 
 	pausing sync.Mutex // one change of paused triggers at a time
+
+	observer Observer
 
 	off    recentOff
 	calls  calls
@@ -104,6 +108,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		o.FirstPoll = func(accepted time.Time, _ int64) time.Time { return accepted }
 	}
 	s := &Store{settle: o.Settle, first: o.FirstPoll, sending: o.Sends, hash: keyHash, ring: rejectedRing}
+	s.observer = o.Observer
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("%s: %w", path, err), s.Close())

@@ -119,7 +119,7 @@ func setStage(ctx context.Context, told *narrator) (_ *stage, err error) {
 		"DEMO_SECRET": s.secret, "DEMO_FOLDER": s.folder,
 	}
 	s.app, err = app.New(ctx, app.Options{
-		ConfigFile: file, Version: versionText(), Watch: told.watch(), JobClock: tenSoon(time.Now()),
+		ConfigFile: file, Version: versionText(), Observer: told.observer(), JobClock: tenSoon(time.Now()),
 		Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	})
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // A narrator tells the demo as it happens.
@@ -59,9 +59,9 @@ func (n *narrator) shop(format string, args ...any) {
 	n.say("shop", "36", format, args...)
 }
 
-func (n *narrator) watch() app.Watch {
-	return app.Watch{
-		Accepted: n.accepted, Refused: n.turnedAway, Finished: n.finished, Polled: n.polled,
+func (n *narrator) observer() store.Observer {
+	return store.Observer{
+		Accepted: n.accepted, Rejected: n.turnedAway, Finished: n.finished, Polled: n.polled,
 		Run: n.ran, Part: n.uploaded,
 	}
 }

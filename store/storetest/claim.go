@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 func (s suite) claim(t *testing.T) {
@@ -47,7 +46,7 @@ func (s suite) claim(t *testing.T) {
 		var count atomic.Int64
 		together(32, func(i int) {
 			for {
-				got, err := l.Claim(l.ctx, store.ClaimRequest{Owner: fmt.Sprint("owner ", i), Now: noon.Add(time.Hour), Lease: time.Minute, Urgent: 2, Marketing: 3})
+				got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: fmt.Sprint("owner ", i), Now: noon.Add(time.Hour), Lease: time.Minute, Urgent: 2, Marketing: 3})
 				if err != nil {
 					t.Error(err)
 				}
@@ -73,7 +72,7 @@ func (s suite) claim(t *testing.T) {
 		l.enqueue("u", category(nudgewire.Utility), due(noon.Add(3*time.Second)))
 		l.enqueue("a", category(nudgewire.Authentication), due(noon.Add(4*time.Second)))
 		claim := func(urgent, marketing int) (keys []string) {
-			got, err := l.Claim(l.ctx, store.ClaimRequest{Owner: owner, Now: noon.Add(time.Minute), Lease: time.Minute, Urgent: urgent, Marketing: marketing})
+			got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: noon.Add(time.Minute), Lease: time.Minute, Urgent: urgent, Marketing: marketing})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +115,7 @@ func (s suite) claim(t *testing.T) {
 	})
 	t.Run("a claim without an owner or a lease is refused", func(t *testing.T) {
 		l := s.open(t)
-		for _, q := range []store.ClaimRequest{{Now: noon, Lease: time.Minute, Urgent: 1}, {Owner: owner, Now: noon, Urgent: 1}} {
+		for _, q := range []nudgewire.ClaimRequest{{Now: noon, Lease: time.Minute, Urgent: 1}, {Owner: owner, Now: noon, Urgent: 1}} {
 			_, err := l.Claim(l.ctx, q)
 			wantErr(t, err, "claim: needs an owner and a lease")
 		}

@@ -41,7 +41,7 @@ func child(dsn string) {
 		}()
 	}
 	for {
-		got, err := s.Claim(ctx, store.ClaimRequest{Owner: "child", Now: noon.Add(time.Minute), Lease: time.Hour, Marketing: 1})
+		got, err := s.Claim(ctx, nudgewire.ClaimRequest{Owner: "child", Now: noon.Add(time.Minute), Lease: time.Hour, Marketing: 1})
 		if err != nil {
 			fmt.Println("broken", err)
 			os.Exit(1)

@@ -108,7 +108,7 @@ func (s suite) finish(t *testing.T) {
 					t.Fatal(err)
 				}
 				same(t, "attempts", []nudgewire.Attempt{a}, attempts)
-				if _, err := l.Message(l.ctx, d.ID); !errors.Is(err, store.ErrNotFound) {
+				if _, err := l.Message(l.ctx, d.ID); !errors.Is(err, nudgewire.ErrNotFound) {
 					t.Errorf("it has a message (%v)", err)
 				}
 			})
@@ -176,11 +176,11 @@ func (s suite) finish(t *testing.T) {
 				meanwhile(l, &a)
 				before := l.dispatch(d.ID)
 				err := l.Finish(l.ctx, a)
-				if !errors.Is(err, store.ErrClaimLost) {
+				if !errors.Is(err, nudgewire.ErrClaimLost) {
 					t.Errorf("error %v", err)
 				}
 				same(t, "dispatch", before, l.dispatch(d.ID))
-				if _, err := l.Message(l.ctx, d.ID); !errors.Is(err, store.ErrNotFound) {
+				if _, err := l.Message(l.ctx, d.ID); !errors.Is(err, nudgewire.ErrNotFound) {
 					t.Errorf("it has a message (%v)", err)
 				}
 			})
@@ -227,7 +227,7 @@ func (s suite) finish(t *testing.T) {
 		first := l.claimed("1", category(nudgewire.Authentication))
 		l.lapse()
 		second := l.mustClaim(noon.Add(2*time.Hour), 1)[0]
-		if err := l.Finish(l.ctx, attempt(first, nudgewire.StateAccepted)); !errors.Is(err, store.ErrClaimLost) {
+		if err := l.Finish(l.ctx, attempt(first, nudgewire.StateAccepted)); !errors.Is(err, nudgewire.ErrClaimLost) {
 			t.Errorf("error %v", err)
 		}
 		l.mustFinish(second, nudgewire.StateAccepted)
@@ -240,7 +240,7 @@ func (s suite) finish(t *testing.T) {
 			return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID, DueAt: noon.Add(3 * time.Hour)}
 		})
 		l.mustAccept(cart("1", dedupe("again"), category(nudgewire.Authentication)))
-		if err := l.Finish(l.ctx, attempt(d, nudgewire.StateAccepted)); !errors.Is(err, store.ErrClaimLost) {
+		if err := l.Finish(l.ctx, attempt(d, nudgewire.StateAccepted)); !errors.Is(err, nudgewire.ErrClaimLost) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -315,7 +315,7 @@ func (s suite) abandon(t *testing.T) {
 			}
 			id := l.enqueue("1", changes...)
 			for n := range tt.attempts {
-				got, err := l.Claim(l.ctx, store.ClaimRequest{Owner: tt.owner, Now: at, Lease: time.Minute, Urgent: 1, Marketing: 1})
+				got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: tt.owner, Now: at, Lease: time.Minute, Urgent: 1, Marketing: 1})
 				if err != nil || len(got) != 1 {
 					t.Fatalf("claimed %+v (%v)", got, err)
 				}

@@ -49,7 +49,7 @@ func (s suite) follow(t *testing.T) {
 		r := l.uploading("1", 2)
 		l.accept(r, 1, []string{"9007199254740993", "7"}, []string{"", "447700900101"})
 		same(t, "messages", map[string]int64{"accepted": 2}, l.runMessages(r.ID))
-		got, err := l.ClaimPolls(l.ctx, store.PollRequest{Now: noon.Add(time.Hour), Lease: time.Minute, N: 10})
+		got, err := l.ClaimPolls(l.ctx, noon.Add(time.Hour), time.Minute, 10)
 		if err != nil || len(got) != 2 {
 			t.Fatalf("%d messages are asked about, %v", len(got), err)
 		}
@@ -96,11 +96,11 @@ func (s suite) follow(t *testing.T) {
 			t.Errorf("number 4 is %+v, %v", m, err)
 		}
 		for _, none := range []nudgewire.DispatchID{1, 7} {
-			if _, err := l.FollowedMessage(l.ctx, none); !errors.Is(err, store.ErrNotFound) {
+			if _, err := l.FollowedMessage(l.ctx, none); !errors.Is(err, nudgewire.ErrNotFound) {
 				t.Errorf("number %d: %v", none, err)
 			}
 		}
-		if _, err := l.DispatchStory(l.ctx, 4); !errors.Is(err, store.ErrNotFound) {
+		if _, err := l.DispatchStory(l.ctx, 4); !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Errorf("a dispatch 4: %v", err)
 		}
 		if m, err := l.MessageByID(l.ctx, "200"); err != nil || m.DispatchID != 5 {

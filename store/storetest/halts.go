@@ -46,7 +46,7 @@ func (s suite) halts(t *testing.T) {
 		if len(got) != 1 || got[0].ID != id || !got[0].DueAt.Equal(noon) {
 			t.Errorf("claimed after resume: %+v", got)
 		}
-		if err := l.Resume(l.ctx, store.HaltAll, ""); !errors.Is(err, store.ErrNotFound) {
+		if err := l.Resume(l.ctx, store.HaltAll, ""); !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Errorf("a second resume: %v", err)
 		}
 	})

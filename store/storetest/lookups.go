@@ -23,7 +23,7 @@ func later(key string, changes ...change) nudgewire.Plan {
 
 func (l *ledger) claimLookups(at time.Time, n int) []nudgewire.PendingLookup {
 	l.t.Helper()
-	got, err := l.ClaimLookups(l.ctx, store.LookupRequest{Now: at, Lease: time.Minute, N: n})
+	got, err := l.ClaimLookups(l.ctx, at, time.Minute, n)
 	if err != nil {
 		l.t.Fatalf("claim look-ups: %v", err)
 	}
@@ -119,7 +119,7 @@ func (s suite) lookups(t *testing.T) {
 		if _, ok, _ := l.NextLookup(l.ctx); ok {
 			t.Error("the look-up is still there")
 		}
-		if _, err := l.Complete(l.ctx, p, found(p.Event)); !errors.Is(err, store.ErrClaimLost) {
+		if _, err := l.Complete(l.ctx, p, found(p.Event)); !errors.Is(err, nudgewire.ErrClaimLost) {
 			t.Errorf("completed twice: %v", err)
 		}
 		l.totals(map[string]int64{"events": 1, "decisions_planned": 1, "dispatches": 1})

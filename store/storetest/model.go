@@ -147,7 +147,7 @@ func (m *model) accept(t *rapid.T, event string, p nudgewire.Plan) bool {
 }
 
 func (m *model) claim(t *rapid.T) {
-	got, err := m.l.Claim(m.l.ctx, store.ClaimRequest{Owner: m.owner, Now: m.now, Lease: time.Hour, Urgent: 100, Marketing: 100})
+	got, err := m.l.Claim(m.l.ctx, nudgewire.ClaimRequest{Owner: m.owner, Now: m.now, Lease: time.Hour, Urgent: 100, Marketing: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func (m *model) finish(t *rapid.T) {
 	definite := state == nudgewire.StateAccepted || state == nudgewire.StateRejected
 	late := definite && (d.state == nudgewire.StateInDoubt || d.state == nudgewire.StateWaiting)
 	if !ours || (d.state != nudgewire.StateSending && !late) {
-		if !errors.Is(err, store.ErrClaimLost) {
+		if !errors.Is(err, nudgewire.ErrClaimLost) {
 			t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
 		}
 		return
@@ -228,7 +228,7 @@ func (m *model) abandon(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want store.Rescued
+	var want nudgewire.Rescued
 	for _, d := range m.rows {
 		if d.state != nudgewire.StateSending || (d.owner == m.owner && m.now.Before(d.lease)) {
 			continue

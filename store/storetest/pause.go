@@ -90,7 +90,7 @@ func (s suite) pauses(t *testing.T) {
 		dsn := s.fresh(t)
 		l := reopen(t, dsn)
 		l.enqueue("a", due(noon))
-		if err := l.Release(l.ctx, "remind", noon); !errors.Is(err, store.ErrNotFound) {
+		if err := l.Release(l.ctx, "remind", noon); !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Errorf("release of what is not paused: %v", err)
 		}
 		pause(t, l, off)

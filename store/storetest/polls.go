@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // message stores an accepted message whose first look is due at once.
@@ -30,7 +29,7 @@ func (s suite) polls(t *testing.T) {
 			l.message(fmt.Sprint(i))
 		}
 		claim := func(at time.Time, n int) (ids []nudgewire.DispatchID) {
-			got, err := l.ClaimPolls(l.ctx, store.PollRequest{Now: at, Lease: time.Minute, N: n})
+			got, err := l.ClaimPolls(l.ctx, at, time.Minute, n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,11 +135,11 @@ func (s suite) polls(t *testing.T) {
 		l := s.open(t)
 		err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 4, At: noon, NextPollAt: noon})
 		wantErr(t, err, "poll of dispatch 4: not found")
-		if !errors.Is(err, store.ErrNotFound) {
+		if !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Error("not ErrNotFound")
 		}
 		wantErr(t, l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 4, At: noon}), "poll of dispatch 4: needs its time, and the next one unless it is final")
-		_, err = l.ClaimPolls(l.ctx, store.PollRequest{Now: noon, N: 1})
+		_, err = l.ClaimPolls(l.ctx, noon, 0, 1)
 		wantErr(t, err, "claim polls: needs a lease")
 	})
 }
@@ -168,7 +167,7 @@ func (s suite) overdue(t *testing.T) {
 	if n := listed(due, a.At); n != 1 {
 		t.Error("not listed")
 	}
-	if _, err := l.ClaimPolls(l.ctx, store.PollRequest{Now: due, Lease: time.Minute, N: 1}); err != nil {
+	if _, err := l.ClaimPolls(l.ctx, due, time.Minute, 1); err != nil {
 		t.Fatal(err)
 	}
 	if n := listed(due, a.At); n != 0 {

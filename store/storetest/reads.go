@@ -192,7 +192,7 @@ func (s suite) reads(t *testing.T) {
 		for words, read := range tests {
 			err := read()
 			wantErr(t, err, words)
-			if !errors.Is(err, store.ErrNotFound) {
+			if !errors.Is(err, nudgewire.ErrNotFound) {
 				t.Errorf("%v is not ErrNotFound", err)
 			}
 		}

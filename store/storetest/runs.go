@@ -93,7 +93,7 @@ func (l *ledger) part(id nudgewire.RunID, number int) nudgewire.Part {
 
 func moved(t testing.TB, what string, err error) {
 	t.Helper()
-	if !errors.Is(err, store.ErrMoved) {
+	if !errors.Is(err, nudgewire.ErrMoved) {
 		t.Errorf("%s: %v, want ErrMoved", what, err)
 	}
 }
@@ -153,7 +153,7 @@ func (s suite) runs(t *testing.T) {
 		if err != nil || len(listed) != 1 {
 			t.Errorf("listed %d, %v", len(listed), err)
 		}
-		if _, err := l.Run(l.ctx, 99); !errors.Is(err, store.ErrNotFound) {
+		if _, err := l.Run(l.ctx, 99); !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Errorf("run 99: %v", err)
 		}
 	})
@@ -481,7 +481,7 @@ func (s suite) blocks(t *testing.T) {
 	if err := l.Allow(l.ctx, ana); err != nil {
 		t.Error(err)
 	}
-	if err := l.Allow(l.ctx, ana); !errors.Is(err, store.ErrNotFound) {
+	if err := l.Allow(l.ctx, ana); !errors.Is(err, nudgewire.ErrNotFound) {
 		t.Errorf("a second time: %v", err)
 	}
 	list, err := l.Blocks(l.ctx, 0)

@@ -275,7 +275,7 @@ const owner = "node:1:abc"
 // mustClaim claims up to n in each lane at a time.
 func (l *ledger) mustClaim(at time.Time, n int) []nudgewire.Dispatch {
 	l.t.Helper()
-	got, err := l.Claim(l.ctx, store.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Urgent: n, Marketing: n})
+	got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Urgent: n, Marketing: n})
 	if err != nil {
 		l.t.Fatalf("claim: %v", err)
 	}

@@ -110,7 +110,7 @@ func (s suite) successorsOfEvents(t *testing.T, at time.Time) {
 			}
 			got, err := l.Dispatch(l.ctx, next)
 			if tt.want == "" {
-				if !errors.Is(err, store.ErrNotFound) {
+				if !errors.Is(err, nudgewire.ErrNotFound) {
 					t.Errorf("dispatch %d: %+v, %v", next, got, err)
 				}
 				return

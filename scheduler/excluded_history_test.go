@@ -1,4 +1,4 @@
-package app
+package scheduler
 
 import (
 	"path/filepath"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
@@ -18,10 +17,10 @@ func TestWhoWasMessagedIsForgottenSoon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	x := excluder{store: st}
+	x := NewHistory(st)
 	var seen *messaged
 	for i := range 5 {
-		q := scheduler.Question{Within: time.Hour, Now: time.Now().Add(time.Duration(i) * time.Second)}
+		q := Question{Within: time.Hour, Now: time.Now().Add(time.Duration(i) * time.Second)}
 		if _, err := x.Excluded(t.Context(), []nudgewire.Phone{"447700900123"}, q); err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +34,7 @@ func TestWhoWasMessagedIsForgottenSoon(t *testing.T) {
 		t.Error("it is forgotten while somebody asks")
 	}
 	x.asked = time.Now().Add(-2 * forgetAfter)
-	x.accepted(7)
+	x.Accepted(7)
 	x.idle()
 	if x.seen != nil || x.fresh.ids != nil {
 		t.Error("it is kept for good")

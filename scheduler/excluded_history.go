@@ -1,4 +1,4 @@
-package app
+package scheduler
 
 import (
 	"context"
@@ -10,24 +10,41 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/scheduler"
-	"github.com/nudgewire/nudgewire/store"
 )
 
-// An excluder knows whom a campaign excludes: blocked contacts, and those who were messaged
-// of late, message by message or by a file that was uploaded.
+// A HistoryStore is what a History needs of package store.
+type HistoryStore interface {
+	// Blocked says which of the phones are blocked.
+	Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error)
+	// Family are a run, the runs that it repeats, and those that repeat it.
+	Family(ctx context.Context, id nudgewire.RunID) ([]nudgewire.RunID, error)
+	// RowsTo are the rows of runs to these phones that wait, are on their way, or may have been taken
+	// since then.
+	RowsTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) ([]nudgewire.Contacted, error)
+	// Contacts are accepted messages by their numbers.
+	Contacts(ctx context.Context, ids []nudgewire.DispatchID) ([]nudgewire.Contacted, error)
+	// MessagedSince calls each for every message that was accepted since then.
+	MessagedSince(ctx context.Context, since time.Time, each func(nudgewire.DispatchID, nudgewire.Phone)) error
+	// UnsettledSince are the messages that were claimed since then and may have been taken.
+	UnsettledSince(ctx context.Context, since time.Time) ([]nudgewire.Contacted, error)
+	// PartsSince calls each for the parts that were uploaded since then, or may have been.
+	PartsSince(ctx context.Context, since time.Time, each func(r *nudgewire.Run, p nudgewire.Part) error) error
+}
+
+// A History is the Excluder of everyday: it knows who is blocked, and who was messaged of late, message
+// by message or by a file that was uploaded.
 //
 // Who was messaged is gathered once for all who ask, as numbers: a question for each row would walk
 // history for each row. It is kept up while somebody asks, and forgotten soon after.
-type excluder struct {
-	store *store.Store
+type History struct {
+	store HistoryStore
 
 	mu       sync.Mutex // one question at a time
 	seen     *messaged  // nil while nobody asks
 	asked    time.Time  // when somebody did last
 	unsettle struct {   // what may have been taken, looked up no more than once a second
 		at   time.Time
-		by   map[nudgewire.Phone][]store.Contacted
+		by   map[nudgewire.Phone][]nudgewire.Contacted
 		from time.Time
 	}
 
@@ -41,27 +58,30 @@ type excluder struct {
 // forgetAfter is how long what was gathered is kept once nobody asks any more.
 const forgetAfter = time.Minute
 
-// accepted tells of a message that was taken, after that was stored.
-func (x *excluder) accepted(id nudgewire.DispatchID) {
-	x.fresh.Lock()
-	defer x.fresh.Unlock()
-	if x.fresh.wanted {
-		x.fresh.ids = append(x.fresh.ids, id)
+// NewHistory makes a History.
+func NewHistory(store HistoryStore) *History { return &History{store: store} }
+
+// Accepted tells of a message that was taken, after that was stored.
+func (h *History) Accepted(id nudgewire.DispatchID) {
+	h.fresh.Lock()
+	defer h.fresh.Unlock()
+	if h.fresh.wanted {
+		h.fresh.ids = append(h.fresh.ids, id)
 	}
 }
 
-// Excluded implements scheduler.Excluder.
-func (x *excluder) Excluded(ctx context.Context, phones []nudgewire.Phone, q scheduler.Question) ([]scheduler.Why, error) {
-	out := make([]scheduler.Why, len(phones))
-	blocked, err := x.store.Blocked(ctx, phones)
+// Excluded implements Excluder.
+func (h *History) Excluded(ctx context.Context, phones []nudgewire.Phone, q Question) ([]Why, error) {
+	out := make([]Why, len(phones))
+	blocked, err := h.store.Blocked(ctx, phones)
 	if err != nil {
 		return nil, err
 	}
-	var last map[nudgewire.Phone]store.Contacted
+	var last map[nudgewire.Phone]nudgewire.Contacted
 	if q.Within > 0 {
-		x.mu.Lock()
-		last, err = x.last(ctx, phones, q)
-		x.mu.Unlock()
+		h.mu.Lock()
+		last, err = h.last(ctx, phones, q)
+		h.mu.Unlock()
 		if err != nil {
 			return nil, err
 		}
@@ -72,14 +92,14 @@ func (x *excluder) Excluded(ctx context.Context, phones []nudgewire.Phone, q sch
 			continue
 		}
 		if by, ok := last[p]; ok {
-			out[i] = scheduler.Why{Reason: "was messaged within " + units.Duration(q.Within).String(), By: byWords(by)}
+			out[i] = Why{Reason: "was messaged within " + units.Duration(q.Within).String(), By: byWords(by)}
 		}
 	}
 	return out, nil
 }
 
 // byWords says what messaged a contact, and when.
-func byWords(c store.Contacted) string {
+func byWords(c nudgewire.Contacted) string {
 	what := fmt.Sprintf("by run %d of %s", c.Run, c.Trigger)
 	if c.Run == 0 {
 		what = "by trigger " + c.Trigger
@@ -88,39 +108,39 @@ func byWords(c store.Contacted) string {
 }
 
 // last is the newest message to each of the phones that counts against it.
-func (x *excluder) last(ctx context.Context, phones []nudgewire.Phone, q scheduler.Question) (map[nudgewire.Phone]store.Contacted, error) {
+func (h *History) last(ctx context.Context, phones []nudgewire.Phone, q Question) (map[nudgewire.Phone]nudgewire.Contacted, error) {
 	since := q.Now.Add(-q.Within)
 	var own []nudgewire.RunID
-	var found []store.Contacted
+	var found []nudgewire.Contacted
 	var err error
 	if q.Of != 0 {
-		if own, err = x.store.Family(ctx, q.Of); err == nil {
+		if own, err = h.store.Family(ctx, q.Of); err == nil {
 			// A row of another run that waits to be sent will be: of two runs the first has it.
-			found, err = x.store.RowsTo(ctx, phones, since)
+			found, err = h.store.RowsTo(ctx, phones, since)
 		}
 	}
 	if err == nil {
-		err = x.look(ctx, since, q.Now)
+		err = h.look(ctx, since, q.Now)
 	}
 	if err != nil {
 		return nil, err
 	}
 	var ids []nudgewire.DispatchID
 	for _, p := range phones {
-		found = append(found, x.unsettle.by[p]...)
-		x.seen.of(p, func(id nudgewire.DispatchID, s *source) {
+		found = append(found, h.unsettle.by[p]...)
+		h.seen.of(p, func(id nudgewire.DispatchID, s *source) {
 			if s == nil {
 				ids = append(ids, id)
 			} else if s.sent {
-				found = append(found, store.Contacted{Phone: p, Trigger: s.job, Run: s.run, At: s.at})
+				found = append(found, nudgewire.Contacted{Phone: p, Trigger: s.job, Run: s.run, At: s.at})
 			}
 		})
 	}
-	more, err := x.store.Contacts(ctx, ids)
+	more, err := h.store.Contacts(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	out := map[nudgewire.Phone]store.Contacted{}
+	out := map[nudgewire.Phone]nudgewire.Contacted{}
 	for _, c := range append(found, more...) {
 		if before, known := out[c.Phone]; c.At.Before(since) || slices.Contains(own, c.Run) || known && !before.At.Before(c.At) {
 			continue
@@ -131,43 +151,43 @@ func (x *excluder) last(ctx context.Context, phones []nudgewire.Phone, q schedul
 }
 
 // look brings what was gathered up to date.
-func (x *excluder) look(ctx context.Context, since, now time.Time) error {
-	x.asked = time.Now()
-	if x.seen != nil && since.Before(x.seen.since) {
-		x.forget()
+func (h *History) look(ctx context.Context, since, now time.Time) error {
+	h.asked = time.Now()
+	if h.seen != nil && since.Before(h.seen.since) {
+		h.forget()
 	}
-	if x.seen == nil {
-		x.fresh.Lock()
-		x.fresh.wanted = true // before the walk: what is accepted meanwhile is met twice, or once
-		x.fresh.Unlock()
+	if h.seen == nil {
+		h.fresh.Lock()
+		h.fresh.wanted = true // before the walk: what is accepted meanwhile is met twice, or once
+		h.fresh.Unlock()
 		seen := newMessaged(since)
-		if err := x.store.MessagedSince(ctx, since, seen.add); err != nil {
+		if err := h.store.MessagedSince(ctx, since, seen.add); err != nil {
 			return err
 		}
-		x.seen = seen
-		time.AfterFunc(forgetAfter, x.idle)
+		h.seen = seen
+		time.AfterFunc(forgetAfter, h.idle)
 	}
-	x.fresh.Lock()
-	ids := x.fresh.ids
-	x.fresh.ids = nil
-	x.fresh.Unlock()
-	added, err := x.store.Contacts(ctx, ids)
+	h.fresh.Lock()
+	ids := h.fresh.ids
+	h.fresh.ids = nil
+	h.fresh.Unlock()
+	added, err := h.store.Contacts(ctx, ids)
 	if err != nil {
-		x.forget() // with what it has not heard of
+		h.forget() // with what it has not heard of
 		return err
 	}
 	for _, c := range added {
-		x.seen.add(c.ID, c.Phone)
+		h.seen.add(c.ID, c.Phone)
 	}
-	if err := x.seen.files(ctx, x.store); err != nil {
+	if err := h.seen.files(ctx, h.store); err != nil {
 		return err
 	}
-	if u := &x.unsettle; u.by == nil || since.Before(u.from) || now.Before(u.at) || now.Sub(u.at) >= time.Second {
-		all, err := x.store.UnsettledSince(ctx, since)
+	if u := &h.unsettle; u.by == nil || since.Before(u.from) || now.Before(u.at) || now.Sub(u.at) >= time.Second {
+		all, err := h.store.UnsettledSince(ctx, since)
 		if err != nil {
 			return err
 		}
-		u.at, u.from, u.by = now, since, map[nudgewire.Phone][]store.Contacted{}
+		u.at, u.from, u.by = now, since, map[nudgewire.Phone][]nudgewire.Contacted{}
 		for _, c := range all {
 			u.by[c.Phone] = append(u.by[c.Phone], c)
 		}
@@ -176,21 +196,21 @@ func (x *excluder) look(ctx context.Context, since, now time.Time) error {
 }
 
 // idle forgets what was gathered once nobody has asked for a while.
-func (x *excluder) idle() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if left := forgetAfter - time.Since(x.asked); left > 0 {
-		time.AfterFunc(left, x.idle)
+func (h *History) idle() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if left := forgetAfter - time.Since(h.asked); left > 0 {
+		time.AfterFunc(left, h.idle)
 		return
 	}
-	x.forget()
+	h.forget()
 }
 
-func (x *excluder) forget() {
-	x.seen, x.unsettle.by = nil, nil
-	x.fresh.Lock()
-	x.fresh.wanted, x.fresh.ids = false, nil
-	x.fresh.Unlock()
+func (h *History) forget() {
+	h.seen, h.unsettle.by = nil, nil
+	h.fresh.Lock()
+	h.fresh.wanted, h.fresh.ids = false, nil
+	h.fresh.Unlock()
 }
 
 // A messaged is who was messaged since some time: every message by its number, and everybody on the
@@ -215,8 +235,6 @@ type source struct {
 	at   time.Time
 	sent bool // by how the part stands now
 }
-
-const bucketBits = 18
 
 func newMessaged(since time.Time) *messaged {
 	return &messaged{since: since, buckets: make([][]met, 1<<bucketBits), loaded: map[string]*source{}}
@@ -256,7 +274,7 @@ func (m *messaged) of(p nudgewire.Phone, each func(nudgewire.DispatchID, *source
 
 // files reads the files that were uploaded since it looked last, and notes how all of them stand: a
 // part that was on its way may have been refused.
-func (m *messaged) files(ctx context.Context, from *store.Store) error {
+func (m *messaged) files(ctx context.Context, from HistoryStore) error {
 	for _, s := range m.sources {
 		s.sent = false
 	}
@@ -267,7 +285,7 @@ func (m *messaged) files(ctx context.Context, from *store.Store) error {
 			s = &source{}
 			m.sources = append(m.sources, s)
 			by := -int64(len(m.sources))
-			if err := scheduler.PhonesOf(path, func(phone nudgewire.Phone) { m.put(phone, by) }); err != nil {
+			if err := PhonesOf(path, func(phone nudgewire.Phone) { m.put(phone, by) }); err != nil {
 				return err
 			}
 			m.loaded[path] = s

@@ -1,0 +1,124 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/enricher"
+	"github.com/nudgewire/nudgewire/scheduler"
+	"github.com/nudgewire/nudgewire/sender"
+	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/tracker"
+	"github.com/nudgewire/nudgewire/triggers"
+)
+
+// openStore opens the store, builds the rooms that work on it, and recovers what a dead owner left.
+func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
+	// The rooms are made after the store that wakes them, so the calls go through the app.
+	a.store, err = store.Open(ctx, store.Options{
+		DSN:       cfg.Storage,
+		Settle:    triggers.Settle,
+		OnDue:     func(at time.Time) { a.sender.Wake(at) },
+		OnPoll:    func(at time.Time) { a.tracker.Wake(at) },
+		OnLookup:  func(at time.Time) { a.enricher.Wake(at) },
+		FirstPoll: a.firstPoll,
+		Sends:     func(trigger string) bool { return a.rules.Load().Triggers.ModeOf(trigger) == triggers.Live },
+		Observer:  a.observer(),
+	})
+	if err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
+	owner := ownerName()
+	a.build(cfg, owner)
+	return a.recover(ctx, cfg, owner)
+}
+
+// observer passes on what is committed, and each message that the service took to those who follow it.
+func (a *App) observer() store.Observer {
+	o, finished := a.opt.Observer, a.opt.Observer.Finished
+	o.Finished = func(one nudgewire.Attempt) {
+		if one.State == nudgewire.StateAccepted {
+			a.history.Accepted(one.Message.DispatchID)
+			a.tracker.Scout(one.Message)
+		}
+		if finished != nil {
+			finished(one)
+		}
+	}
+	return o
+}
+
+// build makes the rooms that work on the store. They do nothing before Run.
+func (a *App) build(cfg *config.Config, owner string) {
+	a.tracker = tracker.New(tracker.Options{
+		Store: a.store, API: a.api, Budget: a.budget, Log: a.log.Named("tracker"),
+		Plan: planOf(cfg), Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg),
+		Told: func(m *nudgewire.Message, p *nudgewire.Poll) { a.sender.Told(m, p) },
+	})
+	a.sender = sender.New(sender.Options{
+		Store: a.store, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
+		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg), FirstPoll: a.tracker.First,
+		Halted: func(d *nudgewire.Dispatch) string {
+			if why := a.store.CalledOff(d.ID); why != "" {
+				return why
+			}
+			if h, halted := a.store.Halted(d); halted {
+				return h.Why()
+			}
+			return ""
+		},
+		Barred: a.store.Barred,
+	})
+	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version, Refreshed: a.store})
+	a.enricher = enricher.New(enricher.Options{
+		Store: a.store, Fetcher: a.lookups, Log: a.log.Named("enricher"), Grace: grace,
+		Rules: func() enricher.Rules {
+			r := a.rules.Load()
+			return enricher.Rules{Receivers: r.Receivers, Triggers: r.Triggers}
+		},
+	})
+	a.history = scheduler.NewHistory(a.store)
+	a.jobs = a.newJobs(cfg, owner)
+}
+
+// recover clears up what an earlier process left in the middle. The store's lock says that no other
+// daemon lives, so whatever is held is held by a dead one.
+func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) error {
+	if h, damaged := a.store.Damaged(); damaged {
+		a.log.Error("webhooks are taken and nothing is sent: "+h.Reason,
+			zap.String("review", "nudgewire messages list --state waiting"), zap.String("then", "nudgewire resume --reviewed"))
+	}
+	if err := a.store.FreeRuns(ctx, owner); err != nil {
+		return err
+	}
+	if err := a.store.FollowRest(ctx); err != nil {
+		return err
+	}
+	n, err := a.store.RescueClaims(ctx, time.Now(), owner)
+	if err != nil {
+		return fmt.Errorf("recover what was being sent: %w", err)
+	}
+	if n.Doubtful > 0 {
+		a.log.Warn("an earlier run ended while sending; what nobody can know is in doubt", zap.Int("dispatches", n.Doubtful))
+	}
+	if n.Unsent > 0 {
+		a.log.Info("an earlier run ended with messages in hand whose calls had not begun; they wait again", zap.Int("dispatches", n.Unsent))
+	}
+	// Now nothing is claimed: what a crash kept from being cancelled ends here.
+	if _, _, err := a.store.EndCancelled(ctx); err != nil {
+		return err
+	}
+	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
+		return err
+	}
+	set, err := a.pause(ctx, cfg, nil)
+	if err == nil {
+		a.rules.Store(rulesOf(cfg, set))
+	}
+	return err
+}

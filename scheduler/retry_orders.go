@@ -1,0 +1,123 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// ForecastRetry says what sending an ended run again would send.
+func (s *Scheduler) ForecastRetry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (Retry, error) {
+	return s.retry(ctx, id, who, doubtful, false)
+}
+
+// retry makes ready what goes again; with write, also the files that it needs.
+func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, doubtful, write bool) (Retry, error) {
+	now := s.Now()
+	r, err := s.Store.Run(ctx, id)
+	if err != nil {
+		return Retry{}, err
+	}
+	if err := MayRetry(r, doubtful); err != nil {
+		return Retry{}, err
+	}
+	before, err := s.Store.RetriesOf(ctx, id)
+	if err != nil {
+		return Retry{}, err
+	}
+	if r.Deliver != nudgewire.DeliverPerMessage {
+		family, err := s.Store.PartsOfFolder(ctx, r.Job, r.Folder)
+		if err != nil {
+			return Retry{}, err
+		}
+		again, err := Again(r, family, who, before+1, doubtful, now)
+		if err != nil {
+			return again, err
+		}
+		return again, again.Recheck(ctx, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
+			return s.excluded(ctx, s.job(r.Job), r.ID, phones)
+		}, write)
+	}
+	left, err := s.remaining(ctx, r)
+	if err != nil {
+		return Retry{}, err
+	}
+	price := 0.0
+	if prices := s.prices(); prices != nil {
+		price = prices.Of(r.Category, "")
+	}
+	return left.Retry(r, who, before+1, price, now)
+}
+
+// remaining adds up what may go again of a run that was delivered message by message.
+func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run) (left *Remaining, err error) {
+	left = &Remaining{}
+	positions := PositionFinder{Store: s.Store}
+	defer func() { err = errors.Join(err, positions.Close()) }()
+	var some []nudgewire.RunRow
+	flush := func() error {
+		answers, err := s.excluded(ctx, s.job(r.Job), r.ID, phonesOfRows(some))
+		for i := range some {
+			if err != nil {
+				return err
+			}
+			if row := &some[i]; row.ReadBy != 0 {
+				row.Position, _ = positions.Of(ctx, row.ReadBy, row.ReadNumber) // counts do not need it
+			}
+			left.Add(&some[i], answers[i])
+		}
+		some = some[:0]
+		return ctx.Err()
+	}
+	err = s.Store.RunRows(ctx, r.ID, 0, func(row *nudgewire.RunRow) error {
+		if some = append(some, *row); len(some) == rowsAgain {
+			return flush()
+		}
+		return nil
+	})
+	return left, errors.Join(err, flush())
+}
+
+// Retry sends again what ForecastRetry names, as a run of its own.
+func (s *Scheduler) Retry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (nudgewire.RunID, error) {
+	s.afterwards.Lock()
+	defer s.afterwards.Unlock()
+	retry, err := s.retry(ctx, id, who, doubtful, true)
+	if err != nil {
+		return 0, err
+	}
+	next, won, err := s.Store.StartRunOf(ctx, retry.Run, retry.Parts)
+	if err == nil && !won {
+		err = fmt.Errorf("run %d is that retry already", next)
+	}
+	if err != nil {
+		return 0, err
+	}
+	s.Wake()
+	return next, nil
+}
+
+// ResolvePart settles a part in doubt by a person's word.
+func (s *Scheduler) ResolvePart(ctx context.Context, id nudgewire.RunID, number int, as nudgewire.Resolution, who, reason string) error {
+	s.afterwards.Lock()
+	defer s.afterwards.Unlock()
+	r, err := s.Store.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	family, err := s.Store.PartsOfFolder(ctx, r.Job, r.Folder)
+	if err != nil {
+		return err
+	}
+	next, p, err := ResolvePart(r, family, number, as, who, reason, s.Now())
+	if err != nil {
+		return err
+	}
+	if err := s.Store.ResolvePart(ctx, r.State, next, p); err != nil {
+		return err
+	}
+	s.Wake()
+	return nil
+}

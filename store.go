@@ -1,0 +1,41 @@
+package nudgewire
+
+import (
+	"errors"
+	"time"
+)
+
+// What the rooms that work on stored things can decide on, for errors.Is.
+var (
+	// ErrNotFound means that there is no such row.
+	ErrNotFound = errors.New("not found")
+	// ErrMoved is a change to a run or part that is not where the caller believed it was: another
+	// process, or a person, was faster. Nothing was changed.
+	ErrMoved = errors.New("the run has moved on")
+	// ErrClaimLost means that the claim an Attempt reports on is not held any more; nothing was changed.
+	ErrClaimLost = errors.New("the claim is not held any more")
+)
+
+// A ClaimRequest asks for due dispatches, at most as many as there are idle workers.
+type ClaimRequest struct {
+	Owner     string // unique to this run of this process; never ""
+	Now       time.Time
+	Lease     time.Duration // a claim without an outcome for so long is in doubt
+	Urgent    int           // how many of categories utility and authentication
+	Marketing int           // how many of category marketing
+}
+
+// Rescued is how many claims of dead owners were ended.
+type Rescued struct {
+	Doubtful int // may have been sent
+	Unsent   int // surely not
+}
+
+// A Contacted is a message that reached a phone, or may reach it yet.
+type Contacted struct {
+	ID      DispatchID
+	Phone   Phone
+	Trigger string    // or the name of the job
+	Run     RunID     // 0 for one that an event caused
+	At      time.Time // when it was accepted; else when it was claimed, or handed over to be sent
+}

@@ -1,0 +1,25 @@
+package store
+
+import "github.com/nudgewire/nudgewire"
+
+// An Observer is called with what was just committed, by the goroutine whose commit it was and before
+// that one goes on: what the observer is slow at, the daemon is slow at. A nil function is not called.
+type Observer struct {
+	// Accepted gets an event that waits for a look-up twice: with Plan.Later when it is stored, and
+	// when it is planned.
+	Accepted func(nudgewire.Plan, nudgewire.Receipt)
+	Rejected func(nudgewire.RejectedRequest)
+	Finished func(nudgewire.Attempt)
+	Polled   func(nudgewire.Poll)
+
+	Run  func(nudgewire.Run)  // a run that was stored or moved on
+	Part func(nudgewire.Part) // a part that is on its way, or whose upload ended
+}
+
+// observe calls the observer with what was committed, unless err says that it was not.
+func observe[T any](err error, observer func(T), what T) error {
+	if err == nil && observer != nil {
+		observer(what)
+	}
+	return err
+}
