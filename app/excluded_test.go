@@ -114,7 +114,11 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 	if _, err := h.ask.Why(t.Context(), "+447700900199", 20); !errors.As(err, &no) || no.Hint != hint {
 		t.Errorf("why of nobody: %v", err)
 	}
-	rows, _ := h.export(1)
+	var rows []server.RowView
+	h.eventually("the message is accepted", func() bool {
+		rows, _ = h.export(1)
+		return len(rows) > 0 && rows[0].State == "accepted"
+	})
 	var places []string
 	for _, r := range rows {
 		places = append(places, fmt.Sprintf("%d %s %d", r.Row, r.State, r.Number))
