@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 )
 
 // An automaton answers for texts of ASCII digits what a regular expression answers, with one
@@ -33,14 +34,28 @@ func compileDigits(pattern string) *automaton {
 	if err != nil {
 		return nil
 	}
-	a := &automaton{next: make([][10]int32, 2), accept: make([]bool, 2)}
-	first, accepts, plain := closure(prog, []uint32{uint32(prog.Start)})
-	if !plain {
+	a := &automaton{}
+	var sets [][]uint32 // by state: the instructions it stands for
+	known := map[string]int32{}
+	// state is the number of the state for what can be reached from some instructions.
+	state := func(from []uint32) (to int32, ok bool) {
+		set, accepts, plain := closure(prog, from)
+		name := label(set, accepts)
+		to, found := known[name]
+		if !plain || !found && len(sets) >= maxStates {
+			return deadEnd, false
+		}
+		if !found {
+			to = int32(len(sets))
+			known[name] = to
+			sets, a.next, a.accept = append(sets, set), append(a.next, [10]int32{}), append(a.accept, accepts)
+		}
+		return to, true
+	}
+	_, _ = state(nil) // the dead end
+	if start, ok := state([]uint32{uint32(prog.Start)}); !ok || start != startState {
 		return nil
 	}
-	a.accept[startState] = accepts
-	known := map[string]int32{"": deadEnd, label(first): startState}
-	sets := [][]uint32{nil, first}
 	for at := startState; at < len(sets); at++ {
 		for digit := range 10 {
 			var reached []uint32
@@ -49,27 +64,9 @@ func compileDigits(pattern string) *automaton {
 					reached = append(reached, i.Out)
 				}
 			}
-			set, accepts, plain := closure(prog, reached)
-			if !plain {
-				return nil
-			}
-			if len(set) == 0 && !accepts {
-				continue // the dead end
-			}
-			name := label(set)
-			if accepts {
-				name += "!"
-			}
-			to, ok := known[name]
+			to, ok := state(reached)
 			if !ok {
-				if len(sets) >= maxStates {
-					return nil
-				}
-				to = int32(len(sets))
-				known[name] = to
-				sets = append(sets, set)
-				a.next = append(a.next, [10]int32{})
-				a.accept = append(a.accept, accepts)
+				return nil
 			}
 			a.next[at][digit] = to
 		}
@@ -107,8 +104,8 @@ func closure(prog *syntax.Prog, from []uint32) (set []uint32, accepts, plain boo
 	return set, accepts, true
 }
 
-func label(set []uint32) string {
-	b := make([]byte, 0, 4*len(set))
+func label(set []uint32, accepts bool) string {
+	b := strconv.AppendBool(nil, accepts)
 	for _, pc := range set {
 		b = binary.LittleEndian.AppendUint32(b, pc)
 	}

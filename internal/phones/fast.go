@@ -320,7 +320,7 @@ func (p *plan) valid(national []byte) (valid, ok bool) {
 // region is which of a plan's regions a number belongs to; nil for none of them.
 func (p *plan) region(national []byte) (r *region, ok bool) {
 	for _, r := range p.regions {
-		mine, ok := false, true
+		var mine, ok bool
 		if !r.hasLead {
 			mine, ok = r.known(national)
 		} else if ok = r.leading != nil; ok {
