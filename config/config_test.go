@@ -70,7 +70,7 @@ func TestFifteenFaultsAreToldInOneRun(t *testing.T) {
 		t.Errorf("%s, want 15 and no warnings", ps.Summary())
 	}
 	var got bytes.Buffer
-	if err := ps.Render(&got, nil, false); err != nil {
+	if err := ps.Render(&got, false); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
@@ -187,7 +187,7 @@ func TestNothingPrintedHoldsASecret(t *testing.T) {
 	if err := c.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	if err := ps.Render(&out, func(string) []byte { return []byte(src) }, true); err != nil {
+	if err := ps.Render(&out, true); err != nil {
 		t.Fatal(err)
 	}
 	encoded, err := json.Marshal(ps)

@@ -30,10 +30,9 @@ func (c *cli) check() *cobra.Command {
 			}
 			var cfg *config.Config
 			var problems yamlpos.Problems
-			var src []byte // of standard input
 			if c.config == "-" {
-				var err error
-				if src, err = io.ReadAll(io.LimitReader(c.in, yamlpos.MaxBytes+1)); err != nil {
+				src, err := io.ReadAll(io.LimitReader(c.in, yamlpos.MaxBytes+1))
+				if err != nil {
 					return fail(exitUsage, "", "read standard input: %w", err)
 				}
 				c.config = "standard input"
@@ -46,7 +45,7 @@ func (c *cli) check() *cobra.Command {
 					return err
 				}
 			} else if len(problems) > 0 {
-				c.renderOf(problems, src)
+				c.render(problems)
 			}
 			if problems.Errors() > 0 || (strict && len(problems) > 0) {
 				return errSilent(exitConfig)

@@ -51,21 +51,8 @@ func (c *cli) badConfig(problems yamlpos.Problems) error {
 	return errSilent(exitConfig)
 }
 
-func (c *cli) render(problems yamlpos.Problems) { c.renderOf(problems, nil) }
-
-// renderOf is render for a config whose text is src, where that is no file's.
-func (c *cli) renderOf(problems yamlpos.Problems, src []byte) {
-	err := problems.Render(c.err, func(file string) []byte {
-		if src != nil {
-			return src
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil
-		}
-		return text
-	}, c.color(c.err))
-	if err != nil {
+func (c *cli) render(problems yamlpos.Problems) {
+	if err := problems.Render(c.err, c.color(c.err)); err != nil {
 		c.note("print the problems: %v", err)
 	}
 }

@@ -76,7 +76,7 @@ func FuzzParse(f *testing.F) {
 		var v outer
 		doc, ps := Decode("f.yaml", []byte(src), &v)
 		var b strings.Builder
-		if err := ps.Render(&b, nil, true); err != nil {
+		if err := ps.Render(&b, true); err != nil {
 			t.Fatal(err)
 		}
 		if doc.Root() == nil && len(ps) == 0 {

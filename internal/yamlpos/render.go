@@ -20,8 +20,7 @@ const (
 )
 
 // Render writes the problems for people, sorted: for each its position and words, the source
-// line, a caret under the position and the hint; at the end how many there are. source gives the
-// bytes of a file for problems that do not carry their line; it may be nil. color marks
+// line, a caret under the position and the hint; at the end how many there are. color marks
 // errors red, warnings yellow and carets green.
 //
 //	config.yaml:4:5: triggers.remind.templat: unknown key
@@ -30,7 +29,7 @@ const (
 //	  hint: did you mean "template"?
 //
 //	1 problem in config.yaml
-func (ps Problems) Render(w io.Writer, source func(file string) []byte, color bool) error {
+func (ps Problems) Render(w io.Writer, color bool) error {
 	sorted := append(Problems(nil), ps...)
 	sorted.Sort()
 	paint := func(code, text string) string {
@@ -39,7 +38,6 @@ func (ps Problems) Render(w io.Writer, source func(file string) []byte, color bo
 		}
 		return "\x1b[" + code + "m" + text + "\x1b[0m"
 	}
-	lines := map[string][]string{}
 	var b strings.Builder
 	for _, p := range sorted {
 		tone := red
@@ -47,17 +45,8 @@ func (ps Problems) Render(w io.Writer, source func(file string) []byte, color bo
 			tone = yellow
 		}
 		b.WriteString(paint(tone, printable(p.headline())) + "\n")
-		text := p.Source
-		if text == "" && source != nil && p.Line > 0 {
-			if _, read := lines[p.File]; !read {
-				lines[p.File] = splitLines(source(p.File))
-			}
-			if all := lines[p.File]; p.Line <= len(all) {
-				text = HideURLs(guessSecrets(all[p.Line-1]))
-			}
-		}
-		if strings.TrimSpace(text) != "" {
-			line, caret := excerpt(text, p.Col)
+		if strings.TrimSpace(p.Source) != "" {
+			line, caret := excerpt(p.Source, p.Col)
 			fmt.Fprintf(&b, "%s%s\n%s%s\n", indentation, line, indentation, caret+paint(green, "^"))
 		}
 		if p.Hint != "" {

@@ -14,7 +14,7 @@ func TestRenderShowsLineCaretAndHint(t *testing.T) {
 	src := "mode: live\n日本: x\nkey: hunter2hunter2\nlist: [{url: a, retires: 1}]\n"
 	_, ps := Decode("f.yaml", []byte(src), &v)
 	var b strings.Builder
-	if err := ps.Render(&b, nil, false); err != nil {
+	if err := ps.Render(&b, false); err != nil {
 		t.Fatal(err)
 	}
 	want := `f.yaml:2:1: 日本: unknown key
@@ -58,8 +58,8 @@ func TestRenderMeetsThePlaceUnderTabsWideLettersAndLongLines(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			ps := Problems{{File: "f", Line: 1, Col: tt.col, Msg: "m"}}
-			if err := ps.Render(&b, func(string) []byte { return []byte(tt.line) }, false); err != nil {
+			ps := Problems{{File: "f", Line: 1, Col: tt.col, Msg: "m", Source: tt.line}}
+			if err := ps.Render(&b, false); err != nil {
 				t.Fatal(err)
 			}
 			want := strings.Replace("f:1:C: m\n", "C", itoa(tt.col), 1) + tt.want + "\n1 problem in f\n"

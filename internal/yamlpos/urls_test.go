@@ -35,7 +35,7 @@ func TestALineBesideAMistakeShowsNoSecretOfAnAddress(t *testing.T) {
 		}
 		d, _ := Decode("c.yaml", []byte(src), &v)
 		var b strings.Builder
-		if err := d.Problems().Render(&b, func(string) []byte { return []byte(src) }, false); err != nil {
+		if err := d.Problems().Render(&b, false); err != nil {
 			t.Fatal(err)
 		}
 		if len(d.Problems()) == 0 {
