@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/netguard"
 	"github.com/nudgewire/nudgewire/internal/plain"
@@ -56,7 +54,7 @@ func (s *webSource) Open(ctx context.Context) (_ Rows, err error) {
 	if w.first, err = url.Parse(s.http.URL); err != nil {
 		return nil, errors.New("the address cannot be read")
 	}
-	w.next = w.firstPage()
+	w.next = w.address(w.position())
 	if err := w.turn(); err != nil {
 		return nil, err
 	}
@@ -182,25 +180,6 @@ func (w *webRows) Close() error {
 	return err
 }
 
-// firstPage is the address with the parameters of the first page.
-func (w *webRows) firstPage() *url.URL {
-	p := w.source.http.Pages
-	if p == nil {
-		return w.first
-	}
-	set := map[string]string{}
-	if p.SizeBy != "" {
-		set[p.SizeBy] = strconv.Itoa(p.size())
-	}
-	switch p.By {
-	case "page":
-		set[p.param()] = strconv.Itoa(p.first())
-	case "offset":
-		set[p.param()] = "0"
-	}
-	return with(w.first, set)
-}
-
 func (p *Pages) size() int {
 	if p.Size > 0 {
 		return p.Size
@@ -222,20 +201,6 @@ func (p *Pages) param() string {
 	return p.By
 }
 
-// with is u with parameters set.
-func with(u *url.URL, set map[string]string) *url.URL {
-	if len(set) == 0 {
-		return u
-	}
-	next := *u
-	q := next.Query()
-	for k, v := range set {
-		q.Set(k, v)
-	}
-	next.RawQuery = q.Encode()
-	return &next
-}
-
 // after is the address of the page behind the one that was read; nil for none.
 func (w *webRows) after() (*url.URL, error) {
 	p := w.source.http.Pages
@@ -245,7 +210,6 @@ func (w *webRows) after() (*url.URL, error) {
 	if err := w.pages.read(w.at, p); err != nil {
 		return nil, err
 	}
-	set := map[string]string{}
 	switch p.By {
 	case "link":
 		return w.link, nil
@@ -254,21 +218,42 @@ func (w *webRows) after() (*url.URL, error) {
 		if cursor == "" {
 			return nil, nil // the last page
 		}
-		set[p.param()] = cursor
-	case "page", "offset":
-		ended, err := w.pages.ended(w.n, p)
-		if ended || err != nil {
-			return nil, err
-		}
-		set[p.param()] = strconv.FormatInt(w.n, 10)
-		if p.By == "page" {
-			set[p.param()] = strconv.Itoa(p.first() + w.pages.number)
-		}
+		return w.address(cursor), nil
 	}
+	if ended, err := w.pages.ended(w.n, p); ended || err != nil {
+		return nil, err
+	}
+	return w.address(w.position()), nil
+}
+
+// position is what a page that is counted is asked for by: its number, or that of its first row.
+func (w *webRows) position() string {
+	switch p := w.source.http.Pages; {
+	case p != nil && p.By == "page":
+		return strconv.Itoa(p.first() + w.pages.number)
+	case p != nil && p.By == "offset":
+		return strconv.FormatInt(w.n, 10)
+	default:
+		return ""
+	}
+}
+
+// address is that of the page at a position or cursor; "" for the first of those that are not counted.
+func (w *webRows) address(at string) *url.URL {
+	p := w.source.http.Pages
+	if p == nil || p.SizeBy == "" && at == "" {
+		return w.first
+	}
+	next := *w.first
+	q := next.Query()
 	if p.SizeBy != "" {
-		set[p.SizeBy] = strconv.Itoa(p.size())
+		q.Set(p.SizeBy, strconv.Itoa(p.size()))
 	}
-	return with(w.first, set), nil
+	if at != "" {
+		q.Set(p.param(), at)
+	}
+	next.RawQuery = q.Encode()
+	return &next
 }
 
 // end looks at the list as a whole; io.EOF when nothing speaks against it.
@@ -555,15 +540,3 @@ func nextLink(h http.Header) string {
 type csvPage struct{ Rows }
 
 func (*csvPage) cursor(string) string { return "" }
-
-// plainValueOf is a JSON value as a cell: what is no text, number or flag keeps its JSON.
-func plainValueOf(r gjson.Result) string {
-	switch r.Type {
-	case gjson.Null:
-		return ""
-	case gjson.String:
-		return r.Str
-	default:
-		return r.Raw
-	}
-}

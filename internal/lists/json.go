@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
+	"github.com/nudgewire/nudgewire/internal/rawjson"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -85,7 +84,9 @@ func (p *jsonPage) more() bool {
 // value reads one whole value.
 func (p *jsonPage) value() (v json.RawMessage, err error) {
 	p.watch.left = longestValue
-	err = p.dec.Decode(&v)
+	if err = p.dec.Decode(&v); err == nil {
+		err = rawjson.Check(string(v)) // it allows less depth than the decoder
+	}
 	return v, err
 }
 
@@ -185,6 +186,9 @@ func badJSON(err error) error {
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("the answer is no JSON at byte %d: %w", bad.Offset, err)
 	}
+	if bad, ok := errors.AsType[*rawjson.Fault](err); ok {
+		return fmt.Errorf("the answer has a value that cannot be read: %w", bad)
+	}
 	return err
 }
 
@@ -197,7 +201,7 @@ func (p *jsonPage) learn() error {
 			return badJSON(noEOF(err))
 		}
 		p.ahead = append(p.ahead, v)
-		flatten("", gjson.ParseBytes(v), func(name string, _ gjson.Result) {
+		flatten("", string(v), func(name, _ string) {
 			if !seen[name] {
 				seen[name] = true
 				p.header = append(p.header, name)
@@ -211,19 +215,26 @@ func (p *jsonPage) learn() error {
 }
 
 // flatten visits the values of an object and of the objects in it.
-func flatten(prefix string, r gjson.Result, visit func(name string, v gjson.Result)) {
-	if !r.IsObject() {
-		return
-	}
-	r.ForEach(func(k, v gjson.Result) bool {
-		name := prefix + k.Str
-		if v.IsObject() {
-			flatten(name+".", v, visit)
+func flatten(prefix, object string, visit func(name, value string)) {
+	for name, value := range rawjson.Members(object) {
+		if value[0] == '{' {
+			flatten(prefix+name+".", value, visit)
 		} else {
-			visit(name, v)
+			visit(prefix+name, value)
 		}
-		return true
-	})
+	}
+}
+
+// cellOfJSON is a value as a cell: what is no text, number or flag keeps its JSON.
+func cellOfJSON(value string) string {
+	switch value[0] {
+	case 'n':
+		return ""
+	case '"':
+		return rawjson.Unquote(value)
+	default:
+		return value
+	}
 }
 
 // Header are the names that the first items have.
@@ -250,14 +261,13 @@ func (p *jsonPage) Next() (Row, int64, error) {
 		return nil, p.n, io.EOF
 	}
 	p.n++
-	r := gjson.ParseBytes(item)
-	if !r.IsObject() {
+	if item[0] != '{' {
 		return nil, p.n, &RowError{"the item is no object"}
 	}
 	clear(p.row)
-	flatten("", r, func(name string, v gjson.Result) {
+	flatten("", string(item), func(name, value string) {
 		if at, ok := p.places[name]; ok {
-			p.row[at] = plainValueOf(v)
+			p.row[at] = cellOfJSON(value)
 		}
 	})
 	return p.row, p.n, nil
@@ -314,24 +324,16 @@ func (p *jsonPage) cursor(path string) string {
 		if !ok {
 			continue
 		}
-		r := gjson.ParseBytes(v)
+		value := string(v)
 		for name := range strings.SplitSeq(strings.TrimPrefix(path[cut:], "."), ".") {
-			if name == "" {
-				continue
+			if name != "" {
+				value = rawjson.Member(value, name)
 			}
-			found := gjson.Result{}
-			r.ForEach(func(k, v gjson.Result) bool {
-				if k.Str == name {
-					found = v
-				}
-				return true
-			})
-			r = found
 		}
-		if r.Type == gjson.False || r.IsObject() || r.IsArray() {
+		if value == "" || value == "false" || value[0] == '{' || value[0] == '[' {
 			return ""
 		}
-		return plainValueOf(r)
+		return cellOfJSON(value)
 	}
 	return ""
 }
