@@ -14,7 +14,7 @@ import (
 )
 
 // What waits of a trigger that the config does not send by is paused, and what cancelled it goes on
-// cancelling it. The pause is in the store (store/pause.go), so it needs no care over a restart. What
+// cancelling it. The pause is in the store (store/halt_pause.go), so it needs no care over a restart. What
 // cancels is worked out here: from the config in force for a trigger that is off, and for one that is
 // gone from the last config that had it. The store keeps every config for the sake of its decisions,
 // so a table of such rules would only say once more what stands there.

@@ -7,13 +7,14 @@
 // Read in this order:
 //
 //  1. store.go: what is opened, in which order, and closed.
-//  2. group.go: callers hand over an operation and wait; one flusher runs all that wait as one transaction.
-//  3. writer.go: that transaction, from its begin to what is called after the commit.
-//  4. coordinator.go: what a transaction asks because others may write too; single_writer.go answers for one process.
-//  5. accept.go: one webhook becomes an event, its decisions and its dispatches; dedupe.go, correlation.go.
-//  6. claim.go, calls.go, finish.go, rescue.go: a dispatch is claimed, called for, ended, or left by a crash.
-//  7. messages.go, transitions.go: what became of a message; back.go, retry.go: what is sent again.
-//  8. runs.go, parts.go, enqueue.go: runs of lists, the files they upload and the rows they queue.
-//  9. halts.go, pause.go, blocks.go: what keeps a dispatch from being sent.
-//  10. read.go and read_*.go: what commands show. dialect.go, connect.go, checkpoint.go, log.go: SQLite.
+//  2. commit_group.go: callers hand over an operation and wait; one flusher runs all that wait as one transaction.
+//  3. commit_writer.go: that transaction, from its begin to what is called after the commit.
+//  4. commit_coordinator.go: what a transaction asks because others may write too; single_*.go answer for one process.
+//  5. event_accept.go, with event_dedupe.go and event_correlation.go: a webhook becomes an event, decisions, dispatches.
+//  6. dispatch_claim.go, dispatch_calls.go, dispatch_finish.go: a dispatch is claimed, called for and ended;
+//     dispatch_rescue.go: or left by a crash.
+//  7. message_poll.go, message_transitions.go: what became of a message; dispatch_retry.go: what is sent again.
+//  8. run.go, run_parts.go, run_enqueue.go: runs of lists, the files they upload and the rows they queue.
+//  9. halt.go, halt_pause.go, halt_blocks.go: what keeps a dispatch from being sent.
+//  10. read.go, read_*.go: what commands show. sqlite_*.go: what knows SQLite, sqlite_dialect.go first.
 package store

@@ -9,7 +9,7 @@ import (
 
 // Counts is the ledger in numbers.
 type Counts struct {
-	// Totals since the data began, by the names in counters.go: events, dispatches_accepted, …
+	// Totals since the data began, by the names in commit_counters.go: events, dispatches_accepted, …
 	Totals map[string]int64
 	// What is alive now, counted in the partial indexes that hold just that.
 	Waiting, Sending, InDoubt int64

@@ -89,7 +89,7 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 	return err
 }
 
-// The reads that answer why, and must not walk history: plan_test.go holds them to it.
+// The reads that answer why, and must not walk history: commit_plan_test.go holds them to it.
 const (
 	rowOfDispatch = `SELECT run_id, first_row, row_count, dispatch_id FROM run_rows WHERE dispatch_id <= ?1 ORDER BY dispatch_id DESC LIMIT 1`
 	rowsOfPhone   = `SELECT id FROM dispatches WHERE event_id = 0 AND phone = ?1 ORDER BY id DESC LIMIT ?2`

@@ -4,7 +4,7 @@
 -- SQLite builds a table each time it runs a statement, which doubled the cost of an insert.
 
 -- One fact from a connector. hash is of connector and dedupe key; keys leads from it to the
--- event (see dedupe.go). bucket groups neighbouring ids, so that inserts stay in one part of the
+-- event (see event_dedupe.go). bucket groups neighbouring ids, so that inserts stay in one part of the
 -- index: a phone's events are found bucket by bucket (see read_events.go).
 CREATE TABLE events (
 	id            {{id}},
@@ -35,7 +35,7 @@ CREATE TABLE keys (
 ) {{clustered}};
 
 -- What events carried, apart from their rows because it is larger, is read rarely and is kept
--- for a shorter time: bundles of neighbours, from event_id on (see bundle.go).
+-- for a shorter time: bundles of neighbours, from event_id on (see commit_bundle.go).
 CREATE TABLE payloads (
 	event_id {{id}},
 	bundle   {{blob}} NOT NULL

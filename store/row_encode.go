@@ -11,7 +11,7 @@ import (
 
 // What is stored of every event is written here by hand, as the JSON that encoding/json reads
 // back: through reflection it cost a tenth of all the processor's time of a webhook. The
-// reading side, which is seldom, stays with encoding/json and its forms (pack.go), and a test
+// reading side, which is seldom, stays with encoding/json and its forms (row_pack.go), and a test
 // sends every field of every noun through both.
 
 // An object is a JSON object in the making. Members that are empty are left out.

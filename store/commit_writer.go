@@ -101,7 +101,7 @@ type tx struct {
 	seen   []lastSeen
 	off    []calledOff
 
-	rejections   map[string]int64 // see rejected.go
+	rejections   map[string]int64 // see dispatch_rejected.go
 	trimRejected bool
 }
 

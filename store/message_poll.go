@@ -40,7 +40,8 @@ func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Durati
 	return got, wrap(err, "claim polls")
 }
 
-// FinishPoll records what a look at a message's status brought, as far as transitions.go lets it. ErrNotFound when there is no such message.
+// FinishPoll records what a look at a message's status brought, as far as message_transitions.go lets it.
+// ErrNotFound when there is no such message.
 func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	if p.At.IsZero() || (!p.Final && !ends(p.Status) && p.NextPollAt.IsZero()) {
 		return fmt.Errorf("poll of dispatch %d: needs its time, and the next one unless it is final", p.DispatchID)

@@ -28,7 +28,7 @@ var (
 		"PRAGMA busy_timeout = 10000",
 		"PRAGMA journal_mode = WAL",
 		"PRAGMA synchronous = FULL",         // the drivers' own choice may be NORMAL, which loses the last commits with the power
-		"PRAGMA wal_autocheckpoint = 32000", // the net below checkpoint.go
+		"PRAGMA wal_autocheckpoint = 32000", // the net below sqlite_checkpoint.go
 		"PRAGMA journal_size_limit = 67108864",
 		"PRAGMA cache_size = -8192", // after each commit SQLite may walk all of it: with 32 MB commits took a tenth longer
 		"PRAGMA temp_store = MEMORY",
@@ -42,7 +42,7 @@ var (
 	}
 )
 
-// sqliteDriver is the one driver registered as "sqlite3" (driver_cgo.go, driver_nocgo.go).
+// sqliteDriver is the one driver registered as "sqlite3" (sqlite_driver_cgo.go, sqlite_driver_nocgo.go).
 func sqliteDriver() (driver.Driver, error) {
 	db, err := sql.Open("sqlite3", "") // opens nothing yet
 	if err != nil {

@@ -66,7 +66,7 @@ func unpack(b []byte) ([]byte, error) {
 
 // The stored form of what an event was mapped to, as it is read: the nouns carry no tags of their
 // own. A field added to a noun fails to compile here until it is given a name, and the test of the
-// encoder until it is written (encode.go).
+// encoder until it is written (row_encode.go).
 type (
 	factsForm struct {
 		Contact *contactForm `json:"contact,omitempty"`

@@ -24,12 +24,12 @@ const (
 )
 
 // HaltRun holds the rows of a run, named by its number, that were handed over. No command takes
-// it: it comes and goes with the state of the run (see hold.go).
+// it: it comes and goes with the state of the run (see run_row_halts.go).
 const HaltRun HaltScope = "run"
 
 // HaltMode holds what waits of a trigger that the config in force does not send by: its mode is off
 // or shadow, or it is gone. Released marks one of those of which a person sends what waits all the
-// same; it holds nothing. No command takes them: they come and go with the config (see pause.go).
+// same; it holds nothing. No command takes them: they come and go with the config (see halt_pause.go).
 const (
 	HaltMode HaltScope = "mode"
 	Released HaltScope = "released"

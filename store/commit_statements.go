@@ -121,7 +121,7 @@ const (
 	stmtCount
 )
 
-// Columns in the order in which scan.go reads them.
+// Columns in the order in which row_scan.go reads them.
 const (
 	dispatchColumns = `id, event_id, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config`
 	messageColumns  = `dispatch_id, message_id, phone, category, status, error, accepted_at, status_at, told_at, next_poll_at, polls, final, sent_at, delivered_at, read_at, failed_at`
@@ -148,7 +148,7 @@ func marks(from, n int) string {
 	return strings.Join(all, ", ")
 }
 
-// A statement is SQL as it is written for both engines; dialect.go fills the marks.
+// A statement is SQL as it is written for both engines; sqlite_dialect.go fills the marks.
 type statement struct {
 	columns int // that a row has; 0 where there are no rows
 	sql     string
