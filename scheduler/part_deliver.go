@@ -472,7 +472,7 @@ func (w *working) enqueueRows(ctx context.Context, path string, p nudgewire.Part
 	}
 }
 
-// oweBatch hands rows over, once there is room, and asks right before who may not get them any more:
+// enqueueBatch hands rows over, once there is room, and asks right before who may not get them any more:
 // such a row is dropped with the reason. The store's claim asks once more who is blocked.
 func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewire.Dispatch) error {
 	if err := w.room(ctx); err != nil {

@@ -25,7 +25,7 @@ const positionsFile = "rows.csv"
 // however long the parts are.
 var positionsHead = []string{"part", "number", "row", "file"}
 
-// places writes that list.
+// positions writes that list.
 type positions struct {
 	folder folder
 	name   string // "" for positionsFile

@@ -53,7 +53,7 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 	gone = append(gone, last...) // nobody is left on the last one
 	retry := func(nth int, family []nudgewire.Part, of nudgewire.Run) Retry {
 		t.Helper()
-		r, err := Again(of, family, "Ann", nth, false, monday)
+		r, err := RetryParts(of, family, "Ann", nth, false, monday)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestAFileThatCannotBeRecheckedStaysIn(t *testing.T) {
 	for i := range parts {
 		parts[i].RunID, parts[i].State = 12, nudgewire.PartRejected
 	}
-	r, err := Again(nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunFailed, Deliver: nudgewire.DeliverCSV, Folder: dir}, parts, "Ann", 1, false, monday)
+	r, err := RetryParts(nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunFailed, Deliver: nudgewire.DeliverCSV, Folder: dir}, parts, "Ann", 1, false, monday)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,14 +18,14 @@ type Retry struct {
 	Causes []nudgewire.Excluded // what ended the messages that go again, for per_message
 }
 
-// Again makes a run of those parts of an ended one that were not accepted, over the same
+// RetryParts makes a run of those parts of an ended one that were not accepted, over the same
 // files. Parts in doubt are excluded unless doubtful says that a person has looked: whoever is
 // on them may have the message already.
 //
 // family are the parts of all runs over the same files, the oldest run first: a file is as it
 // stands in the newest of them, so that what a retry took up is not taken up again. nth is as in
 // Remaining.Retry.
-func Again(r nudgewire.Run, family []nudgewire.Part, who string, nth int, doubtful bool, now time.Time) (Retry, error) {
+func RetryParts(r nudgewire.Run, family []nudgewire.Part, who string, nth int, doubtful bool, now time.Time) (Retry, error) {
 	if err := MayRetry(r, doubtful); err != nil {
 		return Retry{}, err
 	}

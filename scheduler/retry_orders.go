@@ -32,7 +32,7 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, d
 		if err != nil {
 			return Retry{}, err
 		}
-		again, err := Again(r, family, who, before+1, doubtful, now)
+		again, err := RetryParts(r, family, who, before+1, doubtful, now)
 		if err != nil {
 			return again, err
 		}

@@ -60,7 +60,7 @@ func (l *Remaining) Retry(r nudgewire.Run, who string, nth int, price float64, n
 	return Retry{Run: again, Causes: l.files.short(l.causes.list())}, nil
 }
 
-// oweAgain hands over once more what may go again of the rows of the run that this one repeats.
+// enqueueRetries hands over once more what may go again of the rows of the run that this one repeats.
 // The store decides about each row as it takes it, so whatever happened since the rows were
 // counted is heeded, and going through them a second time after a crash does no harm.
 func (w *working) enqueueRetries(ctx context.Context) error {
@@ -78,7 +78,7 @@ func (w *working) enqueueRetries(ctx context.Context) error {
 		}
 		m.sent(total, 0)
 		if last == 0 {
-			return w.endAgain(ctx, total)
+			return w.endRetry(ctx, total)
 		}
 		after = last
 	}
@@ -118,8 +118,8 @@ func phonesOfRows(rows []nudgewire.RunRow) []nudgewire.Phone {
 	return phones
 }
 
-// endAgain ends a run that sent rows again. There may be fewer than were counted before.
-func (w *working) endAgain(ctx context.Context, total int64) error {
+// endRetry ends a run that sent rows again. There may be fewer than were counted before.
+func (w *working) endRetry(ctx context.Context, total int64) error {
 	missing, reason := w.run.Tally.Kept-total, ""
 	if missing > 0 {
 		reason = fmt.Sprintf("%s of %s rows could not go again any more when %s turn came", units.Number(missing), units.Number(w.run.Tally.Kept), verb(missing, "its", "their"))

@@ -77,7 +77,7 @@ func TestARetryTakesUpEachFileOnce(t *testing.T) {
 		}
 		return out
 	}
-	first, err := Again(run, family, "Ann", 1, false, monday)
+	first, err := RetryParts(run, family, "Ann", 1, false, monday)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestARetryTakesUpEachFileOnce(t *testing.T) {
 	if r := first.Run; r.RetryOf != 12 || r.Slot != "retry 1 of run 12" || r.State != nudgewire.RunUploading || r.Tally.Kept != 20 || r.Approved != "Ann" || r.TemplateID != 7 {
 		t.Errorf("the new run is %+v", r)
 	}
-	doubtful, err := Again(run, family, "Ann", 1, true, monday)
+	doubtful, err := RetryParts(run, family, "Ann", 1, true, monday)
 	if err != nil || len(doubtful.Parts) != 3 {
 		t.Errorf("with what is in doubt: %v, %v", files(doubtful), err)
 	}
@@ -96,16 +96,16 @@ func TestARetryTakesUpEachFileOnce(t *testing.T) {
 	retried := partsOf(15, nudgewire.PartAccepted, nudgewire.PartRejected)
 	retried[0].File, retried[1].File = "part-0002.csv", "part-0004.csv"
 	family = append(family, retried...)
-	_, err = Again(run, family, "Ann", 2, false, monday)
+	_, err = RetryParts(run, family, "Ann", 2, false, monday)
 	if want := "run 12 has nothing that can be sent again | 1 part is in doubt; --only in_doubt sends what is in doubt again, and who got it gets it twice"; hinted(err) != want {
 		t.Errorf("a second time: %s", hinted(err))
 	}
 	family[2].State = nudgewire.PartAccepted
-	_, err = Again(run, family, "Ann", 2, false, monday)
+	_, err = RetryParts(run, family, "Ann", 2, false, monday)
 	if want := "run 12 has nothing that can be sent again | run 15 has sent the rest of it again: look at jobs show 15"; hinted(err) != want {
 		t.Errorf("a second time: %s", hinted(err))
 	}
-	next, err := Again(nudgewire.Run{ID: 15, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, Folder: "runs/12"}, family, "Ann", 1, false, monday)
+	next, err := RetryParts(nudgewire.Run{ID: 15, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, Folder: "runs/12"}, family, "Ann", 1, false, monday)
 	if err != nil || len(next.Parts) != 1 || next.Parts[0].File != "part-0004.csv" {
 		t.Errorf("the retry's own retry: %v, %v", files(next), err)
 	}

@@ -199,7 +199,7 @@ func TestAPartMayLoseAllItsRows(t *testing.T) {
 	if !slices.Equal(left, []int64{2, 3, 4}) || len(paths) != 1 {
 		t.Errorf("rows %v in %q", left, paths)
 	}
-	if _, err := Again(r, d.parts[1], "Ann", 1, false, d.now()); err == nil {
+	if _, err := RetryParts(r, d.parts[1], "Ann", 1, false, d.now()); err == nil {
 		t.Error("what nobody is left on goes again")
 	}
 }
@@ -390,7 +390,7 @@ func TestWhatIsTooLargeIsCutAnew(t *testing.T) {
 			if rows != 200 || r.Tally.Kept != 200 || r.Tally.Parts != len(parts) {
 				t.Errorf("%d rows, %+v", rows, r.Tally)
 			}
-			if _, err := Again(r, parts, "Ann", 1, false, d.now()); err == nil {
+			if _, err := RetryParts(r, parts, "Ann", 1, false, d.now()); err == nil {
 				t.Error("a part that was cut goes again")
 			}
 		})

@@ -337,7 +337,7 @@ func (c *cli) ran(r server.RunView) error {
 		c.say("  halted      %s\n", c.paint(c.out, "33", r.Halted))
 	}
 	if r.RetryOf != 0 {
-		c.say("  again       what was left of run %d\n", r.RetryOf)
+		c.say("  retry of    run %d\n", r.RetryOf)
 	}
 	c.say("  source      %s\n", r.Source)
 	c.tellTally(r.Tally, false)

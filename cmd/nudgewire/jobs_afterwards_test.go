@@ -83,7 +83,7 @@ tracking: {poll: [1s]}
 	if n := service.Stats().Messages; n != 2 {
 		t.Fatalf("%d messages before anybody said yes", n)
 	}
-	says(0, "jobs retry 1 --yes", "run 2 of winback for retry 1 of run 1", "again       what was left of run 1")
+	says(0, "jobs retry 1 --yes", "run 2 of winback for retry 1 of run 1", "retry of    run 1")
 	says(0, "jobs show 2 --follow", "run 2 of winback for retry 1 of run 1: ", "  messages    ")
 	failed("2")
 	says(0, "jobs show 1", "  next        retried once, as jobs history winback shows; what is left of it: nudgewire jobs retry 1 --dry-run")

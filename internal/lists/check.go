@@ -80,7 +80,7 @@ func (c *checker) source(o *Origin, folder string) Source {
 		c.bad("source."+way, hint, "%s", msg)
 		return nil
 	}
-	if host, hint := unproven(o); host != "" {
+	if host, hint := untrusted(o); host != "" {
 		c.warn("source."+way, hint, "the way to %s is not surely encrypted, or its certificate is not checked: somebody in between could read and change the list", host)
 	}
 	return s

@@ -32,7 +32,7 @@ type jsonPage struct {
 	path   []string // to the list
 	depth  int      // of path that was entered
 	header []string
-	places map[string]int
+	column map[string]int
 	ahead  []json.RawMessage // items read to learn the columns
 	side   map[string]json.RawMessage
 	kept   int // bytes of side
@@ -61,9 +61,9 @@ func readJSON(text *bufio.Reader, closer io.Closer, items string, header []strin
 	} else {
 		p.header = header
 	}
-	p.places = make(map[string]int, len(p.header))
+	p.column = make(map[string]int, len(p.header))
 	for i, name := range p.header {
-		p.places[name] = i
+		p.column[name] = i
 	}
 	p.row = make(Row, len(p.header))
 	return p, nil
@@ -266,7 +266,7 @@ func (p *jsonPage) Next() (Row, int64, error) {
 	}
 	clear(p.row)
 	flatten("", string(item), func(name, value string) {
-		if at, ok := p.places[name]; ok {
+		if at, ok := p.column[name]; ok {
 			p.row[at] = cellOfJSON(value)
 		}
 	})

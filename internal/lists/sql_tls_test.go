@@ -18,7 +18,7 @@ func TestDatabasesElsewhereAreToProveThemselves(t *testing.T) {
 		"postgres://u:p@127.0.0.1/crm":                          "",
 		"host=/run/postgresql dbname=crm":                       "",
 	} {
-		if got, _ := unproven(&Origin{Postgres: secret.New(address)}); got != want {
+		if got, _ := untrusted(&Origin{Postgres: secret.New(address)}); got != want {
 			t.Errorf("%s: %q", address, got)
 		}
 	}
@@ -31,7 +31,7 @@ func TestDatabasesElsewhereAreToProveThemselves(t *testing.T) {
 		"u:p@tcp([::1]:3306)/crm":                          "",
 		"u:p@unix(/run/mysqld.sock)/crm":                   "",
 	} {
-		if got, _ := unproven(&Origin{MySQL: secret.New(address)}); got != want {
+		if got, _ := untrusted(&Origin{MySQL: secret.New(address)}); got != want {
 			t.Errorf("%s: %q", address, got)
 		}
 	}

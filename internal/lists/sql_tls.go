@@ -9,21 +9,21 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// unproven names the host of a database elsewhere whose address does not ask for TLS with a certificate that is
+// untrusted names the host of a database elsewhere whose address does not ask for TLS with a certificate that is
 // checked, and what to add to it; "" for all other sources. Drivers encrypt only where the server offers it, and check
 // nothing, unless they are asked to.
-func unproven(o *Origin) (host, hint string) {
+func untrusted(o *Origin) (host, hint string) {
 	switch {
 	case !o.Postgres.IsZero():
 		config, err := pgx.ParseConfig(o.Postgres.Reveal())
 		if err != nil || strings.HasPrefix(config.Host, "/") || local(config.Host) {
 			return "", ""
 		}
-		proven := config.TLSConfig != nil && (!config.TLSConfig.InsecureSkipVerify || config.TLSConfig.VerifyPeerCertificate != nil)
+		trusted := config.TLSConfig != nil && (!config.TLSConfig.InsecureSkipVerify || config.TLSConfig.VerifyPeerCertificate != nil)
 		for _, other := range config.Fallbacks {
-			proven = proven && other.TLSConfig != nil
+			trusted = trusted && other.TLSConfig != nil
 		}
-		if !proven {
+		if !trusted {
 			return config.Host, "add sslmode=verify-full to the address"
 		}
 	case !o.MySQL.IsZero():
