@@ -87,7 +87,7 @@ func (a *App) build(cfg *config.Config, owner string) {
 }
 
 // recover clears up what an earlier process left in the middle. The store's lock says that no other
-// daemon lives, so whatever is held is held by a dead one.
+// daemon lives, so whatever is claimed was claimed by a dead one.
 func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) error {
 	if h, damaged := a.store.Damaged(); damaged {
 		a.log.Error("webhooks are taken and nothing is sent: "+h.Reason,

@@ -15,13 +15,13 @@ import (
 
 // What waits of a trigger that the config does not send by is paused, and what cancelled it goes on
 // cancelling it. The pause is in the store (store/halt_pause.go), so it needs no care over a restart. What
-// cancels is worked out here: from the config in force for a trigger that is off, and for one that is
+// cancels is worked out here: from the config for a trigger that is off, and for one that is
 // gone from the last config that had it. The store keeps every config for the sake of its decisions,
 // so a table of such rules would only say once more what stands there.
 
 // pause pauses what waits of triggers that cfg does not send by, and gives the triggers of cfg with
 // what goes on cancelling it. maybe names triggers of which something may come to wait until cfg is
-// in force.
+// taken up.
 func (a *App) pause(ctx context.Context, cfg *config.Config, maybe []string) (*triggers.Set, error) {
 	names, err := a.store.UnsentTriggers(ctx)
 	if err != nil {

@@ -62,8 +62,8 @@ func planOf(cfg *config.Config) tracker.Plan {
 	return plan
 }
 
-// Reload takes the config file as it is now, all of it or nothing: on any error the config in
-// force stays. What waits already is left as it was planned, and paused where the new config does
+// Reload takes the config file as it is now, all of it or nothing: on any error the daemon goes on
+// with the config that it had. What waits already is left as it was planned, and paused where the new config does
 // not send by its trigger.
 func (a *App) Reload(ctx context.Context) error {
 	a.reloading.Lock()
@@ -76,7 +76,7 @@ func (a *App) Reload(ctx context.Context) error {
 	defer a.mu.Unlock()
 	if err != nil {
 		a.loadError = err.Error()
-		a.log.Error("reload refused; the config in force was kept", zap.Error(err))
+		a.log.Error("reload rejected; the daemon goes on with the config that it had", zap.Error(err))
 		return err
 	}
 	a.restart = needRestart(a.began, cfg)
@@ -85,7 +85,7 @@ func (a *App) Reload(ctx context.Context) error {
 	return nil
 }
 
-// adopt puts cfg in force. What can fail comes first, so that a failure leaves nothing half
+// adopt takes up cfg. What can fail comes first, so that a failure leaves nothing half
 // done.
 func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	api, err := newService(cfg, a.opt.Version)
@@ -95,7 +95,7 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
 		return err
 	}
-	// Until the new rules stand, events may still be planned by those in force.
+	// Until the new rules are taken up, events may still be planned by the old ones.
 	old := a.config().Triggers
 	set, err := a.pause(ctx, cfg, slices.DeleteFunc(old.Names(), func(name string) bool { return old.ModeOf(name) != triggers.Live }))
 	if err != nil {

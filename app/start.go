@@ -129,7 +129,7 @@ func (a *App) listenForCommands(ctx context.Context, cfg *config.Config) (err er
 func (a *App) closeData() error {
 	var errs []error
 	if a.admin != nil {
-		// It goes while the store's lock is held: afterwards another daemon's may stand there.
+		// It goes while this daemon has the lock of the store: afterwards another daemon's may be there.
 		if err := os.Remove(SocketPath(a.began.Storage)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}

@@ -40,7 +40,7 @@ func TestADatabaseThatIsMovedAwayIsNotWrittenTo(t *testing.T) {
 	if code := ready(); code != http.StatusServiceUnavailable {
 		t.Errorf("/readyz is %d", code)
 	}
-	h.eventually("a line in the log", func() bool { return logs.FilterMessage("webhooks are refused and nothing is sent").Len() == 1 })
+	h.eventually("a line in the log", func() bool { return logs.FilterMessage("webhooks are rejected and nothing is sent").Len() == 1 })
 	if err := os.Rename(aside, path); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // A Config is a config file ready to run. It is never changed: a reload makes another one.
 type Config struct {
 	// Version is the first 12 hex digits of the SHA-256 of the file's bytes. Decisions and
-	// dispatches carry it, so that each can be held against the rules that made it. Values
+	// dispatches carry it, so that each can be compared with the rules that made it. Values
 	// from the environment are not part of it.
 	Version string
 
@@ -56,7 +56,7 @@ type API struct {
 	Concurrency int            `yaml:"concurrency" validate:"min=1,max=1024" default:"32" doc:"Most requests under way at a time: so many that send, and so many that ask for a status."`
 	Timeout     units.Duration `yaml:"timeout" validate:"min=100ms,max=5m" default:"10s" doc:"Longest wait for one answer. A send that takes longer is in doubt, so too short hurts more than too long. The upload of a file may take this and its size at 64 KB/s."`
 	Price       *Price         `yaml:"price" doc:"Points that a message costs, for forecasts and guards of jobs. Without it points are not counted."`
-	TextPath    string         `yaml:"text_path" example:"/send-message" doc:"Path of the endpoint for plain texts, below base_url. The service's document does not show it; texts are refused until it is set."`
+	TextPath    string         `yaml:"text_path" example:"/send-message" doc:"Path of the endpoint for plain texts, below base_url. The service's document does not show it; texts are rejected until it is set."`
 }
 
 // Defaults are what every trigger starts from, and what holds for contacts of whom a sender
@@ -87,7 +87,7 @@ type Server struct {
 	Listen         string     `yaml:"listen" default:"127.0.0.1:8080" example:":8080" doc:"Address and port for webhooks: of this machine alone, for a proxy in front that speaks https. :8080 is all addresses, in the clear."`
 	PublicURL      string     `yaml:"public_url" validate:"http_url" example:"https://hooks.example.com" doc:"The address that senders know, where a proxy stands before the daemon. Senders that sign the URL cannot be verified without it."`
 	MaxBody        units.Size `yaml:"max_body" validate:"min=1kB,max=50MB" default:"1MB" doc:"Longest body of a webhook; a longer one is answered 413. A connector may set its own."`
-	MaxInFlight    units.Size `yaml:"max_in_flight" validate:"min=1MB,max=4GB" default:"64MB" doc:"Most bytes of webhooks held at a time; beyond it senders are told to come back (503)."`
+	MaxInFlight    units.Size `yaml:"max_in_flight" validate:"min=1MB,max=4GB" default:"64MB" doc:"Most bytes of webhooks in memory at a time; beyond it senders are told to come back (503)."`
 	ListsAtOnce    int        `yaml:"lists_at_once" default:"2" validate:"min=1,max=64" doc:"Most lists of jobs that are read at a time. A run that waits for a place says so (jobs show)."`
 	Samples        bool       `yaml:"samples" default:"false" doc:"Keep the first 512 bytes of a verified webhook that cannot be read, long numbers starred. They hold what the sender knows of a customer, so only while a connector is being set up."`
 	TrustedProxies Networks   `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks whose X-Forwarded-* headers are believed."`

@@ -7,7 +7,7 @@ import (
 )
 
 // later lists what the format has room for and this version does not know yet, by the pattern
-// of its path ("*" is one name). It is refused in plain words: a nearest known key would send
+// of its path ("*" is one name). It is rejected in plain words: a nearest known key would send
 // people the wrong way, and to ignore it would send messages that somebody meant to hold back.
 var later = map[string]string{
 	"limits":               "the account's limits",

@@ -113,7 +113,7 @@ func (a admin) status(r *http.Request) (any, error) {
 
 func (a admin) reload(r *http.Request) (any, error) {
 	if err := a.Daemon.Reload(r.Context()); err != nil {
-		return nil, rejectf(http.StatusUnprocessableEntity, "the config in force was kept", "%v", err)
+		return nil, rejectf(http.StatusUnprocessableEntity, "the daemon goes on with the config that it had", "%v", err)
 	}
 	v := a.Daemon.View()
 	halts, err := a.haltViews(r.Context())

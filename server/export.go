@@ -42,7 +42,7 @@ type RowView struct {
 	ReadAt      *time.Time           `json:"read_at,omitempty"`
 	FailedAt    *time.Time           `json:"failed_at,omitempty"`
 	RetriedAs   nudgewire.DispatchID `json:"retried_as,omitempty"` // the dispatch that took its place
-	RetryOf     nudgewire.DispatchID `json:"retry_of,omitempty"` // the dispatch whose place it took
+	RetryOf     nudgewire.DispatchID `json:"retry_of,omitempty"`   // the dispatch whose place it took
 }
 
 // StateExcluded is the state of a row that the run excluded.

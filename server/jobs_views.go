@@ -11,7 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/scheduler"
 )
 
-// A JobView is a scheduled campaign of the config in force.
+// A JobView is a scheduled campaign of the config.
 type JobView struct {
 	Name     string            `json:"name"`
 	Cron     string            `json:"cron,omitempty"`

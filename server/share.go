@@ -26,8 +26,8 @@ const (
 type turning int
 
 const (
-	turnedMemory      turning = iota // all memory for webhooks is held
-	turnedShare                      // the address holds its share of it
+	turnedMemory      turning = iota // all memory for webhooks is used
+	turnedShare                      // the address uses its share of it
 	turnedConnections                // all connections are taken, or the address has its share of them
 	turnedSlow                       // its head or body came too slowly
 	turnedRate                       // its connector takes no more for now
@@ -38,8 +38,8 @@ const (
 
 // turnedWords are the reasons in the words of status, doctor and log.
 var turnedWords = [turnings]string{
-	turnedMemory:      "webhooks under way held all of server.max_in_flight",
-	turnedShare:       "one address held its share of server.max_in_flight",
+	turnedMemory:      "webhooks under way used all of server.max_in_flight",
+	turnedShare:       "one address used its share of server.max_in_flight",
 	turnedConnections: "too many connections were open",
 	turnedSlow:        "the body came too slowly: it has to begin within 2s, then keep up 1,000 bytes a second, and be whole after 15s",
 	turnedRate:        "more came than the connector's rate",

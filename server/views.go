@@ -27,7 +27,7 @@ type EventView struct {
 	Forgotten  bool              `json:"forgotten,omitempty"` // the payload was not kept: keep_variables: false
 }
 
-// A LookupView is an event's wait for what its webhook left out.
+// A LookupView is an event's wait for a look-up.
 type LookupView struct {
 	Attempt  int       `json:"attempt"` // begun so far
 	UnderWay bool      `json:"under_way,omitempty"`
@@ -119,10 +119,10 @@ type RunRowView struct {
 	Number    int64                `json:"number,omitempty"` // among those that the run kept
 	Part      int                  `json:"part,omitempty"`   // that was uploaded
 	Source    string               `json:"source"`
-	Excluded  string               `json:"excluded,omitempty"` // why the run left the row out
-	At        time.Time            `json:"at"`                 // when it was queued, or read and excluded
+	Excluded  string               `json:"excluded,omitempty"`   // why the run left the row out
+	At        time.Time            `json:"at"`                   // when it was queued, or read and excluded
 	RetriedAs nudgewire.DispatchID `json:"retried_as,omitempty"` // the dispatch that took its place
-	RetryOf   nudgewire.DispatchID `json:"retry_of,omitempty"` // the dispatch whose place it took
+	RetryOf   nudgewire.DispatchID `json:"retry_of,omitempty"`   // the dispatch whose place it took
 
 	// Of a row that is uploaded with a part: how that stands, since At.
 	PartState  nudgewire.PartState `json:"part_state,omitempty"`
@@ -184,7 +184,7 @@ type StatusView struct {
 	Sending  int64            `json:"sending"`
 	InDoubt  int64            `json:"in_doubt"`
 	Tracking int64            `json:"tracking"`          // messages still asked about
-	Lookups  int64            `json:"lookups"`           // events that wait for what their webhook left out
+	Lookups  int64            `json:"lookups"`           // events that wait for a look-up
 	Awaiting int64            `json:"awaiting_approval"` // runs that wait to be approved
 
 	Halts []HaltView `json:"halts,omitempty"` // and runs that are paused
@@ -208,7 +208,7 @@ type DaemonView struct {
 	ConfigFile string    `json:"config_file"`
 	LoadedAt   time.Time `json:"loaded_at"`
 	LoadError  string    `json:"load_error,omitempty"` // why the last reload was not taken
-	// NeedsRestart lists settings that the last reload could not put in force.
+	// NeedsRestart lists settings that the last reload could not change.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
 	UnderWay     int      `json:"under_way"` // calls that send a message
 	API          string   `json:"api"`

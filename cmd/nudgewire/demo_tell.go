@@ -126,7 +126,7 @@ func (c *cli) totals(s server.StatusView) {
 	}
 	c.say("  %s stored, %d delivered twice and stored once, %s rejected\n",
 		units.Count(n("events"), "event"), n("events_duplicate"), units.Count(n("requests_rejected"), "request"))
-	c.say("  %s delivered, %d failed, %d spared by an order, %d not queued\n",
+	c.say("  %s delivered, %d failed, %d cancelled by an order, %d not queued\n",
 		units.Count(n("messages_delivered"), "message"), n("messages_failed"), n("dispatches_cancelled", "decisions_cancelled"), n("decisions_skipped"))
 	c.say("  still waiting: %d, being followed: %d, in doubt: %d\n", s.Waiting, s.Tracking, s.InDoubt)
 }

@@ -32,7 +32,7 @@ import (
 const (
 	wellGood = "ok"
 	wellNote = "note" // worth knowing; nothing has to be done
-	wellBad  = "bad"  // needs a hand
+	wellBad  = "bad"  // needs attention
 )
 
 // A finding is one line of the doctor's.
@@ -60,11 +60,11 @@ const doctorPatience = 5 * time.Second
 
 func (c *cli) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Look at everything that can be wrong, and say what needs a hand", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Look at everything that can be wrong, and say what needs attention", Args: cobra.NoArgs,
 		Long: `doctor looks at the config and its secrets, the daemon and its door, the public address, each
 connector, the messaging service, the disk and the database. It changes nothing and sends
 nothing: the service is asked about a message that cannot be. Exit status 1 when something
-needs a hand.`,
+needs attention.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			d := &doctor{client: http.Client{Timeout: doctorPatience}}
@@ -111,10 +111,10 @@ func (c *cli) tellDoctor(findings []finding) error {
 		}
 	}
 	if bad == 0 {
-		c.note("nothing needs a hand")
+		c.note("nothing needs attention")
 		return nil
 	}
-	c.note("%s a hand", needs(bad))
+	c.note("%s attention", needs(bad))
 	return errSilent(exitFailed)
 }
 
@@ -221,7 +221,7 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		d.found(wellBad, "daemon", "start it anew, or put storage: back", "its data is at %s, and storage: in the config is %s now", s.Storage, now)
 	}
 	if s.Daemon.LoadError != "" {
-		d.found(wellBad, "daemon", `"nudgewire check" shows the mistakes`, "the last reload was refused, and the config before it is in force")
+		d.found(wellBad, "daemon", `"nudgewire check" shows the mistakes`, "the last reload was rejected, and the daemon uses the config before it")
 	} else if s.Daemon.Config != d.cfg.Version {
 		d.found(wellNote, "daemon", `"nudgewire reload" takes the file as it is now`, "runs version %s of the config, and the file is version %s", s.Daemon.Config, d.cfg.Version)
 	}
@@ -295,7 +295,7 @@ func (d *doctor) runs(ctx context.Context, ask *server.Client) {
 	}
 }
 
-// turnedLately is how long ago webhooks that were turned away still need a hand.
+// turnedLately is how long ago webhooks that were turned away still need attention.
 const turnedLately = time.Hour
 
 // haltCures say what to do about what halts sending.
@@ -304,7 +304,7 @@ var haltCures = map[apiclient.Trouble]string{
 	apiclient.TroublePoints:  `top up the account; "nudgewire reload" tries at once`,
 	apiclient.TroubleAddress: `look at api.base_url and api.text_path, then "nudgewire reload"`,
 	apiclient.TroubleOutage:  "messages wait meanwhile; nothing needs to be done but at the service",
-	sender.TroubleRefusals:   `"nudgewire messages list --state rejected" shows what is refused and why; "nudgewire reload" tries at once`,
+	sender.TroubleRefusals:   `"nudgewire messages list --state rejected" shows what is rejected and why; "nudgewire reload" tries at once`,
 }
 
 // recently is how far back rejected requests are counted.

@@ -40,7 +40,7 @@ func (w *ward) until(what string, ok func() bool) {
 	w.t.Fatalf("waited in vain: %s", what)
 }
 
-// Whatever stops sending, the doctor does not say that nothing needs a hand.
+// Whatever stops sending, the doctor does not say that nothing needs attention.
 func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 	command := func(args ...string) func(*ward) { return func(w *ward) { w.must(args...) } }
 	const since = `since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`
@@ -91,7 +91,7 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 		"an account without points":   {do: faulty(402, 1), finding: `messages +sending is halted ` + since + `: the account has insufficient points`, cure: `top up the account`},
 		"a wrong address":             {do: faulty(404, 3), finding: `messages +sending is halted ` + since, cure: `look at api.base_url`},
 		"a service that is down":      {do: faulty(500, 3), finding: `messages +sending is halted ` + since, cure: `messages wait meanwhile`},
-		"one refusal after the other": {do: faulty(422, 5), finding: `messages +sending is halted ` + since, cure: `shows what is refused and why`},
+		"one refusal after the other": {do: faulty(422, 5), finding: `messages +sending is halted ` + since, cure: `shows what is rejected and why`},
 		"a daemon that is down":       {do: func(w *ward) { w.stop() }, finding: `daemon +is not running$`, cure: `start it with "nudgewire serve"`},
 		"a config that cannot be used": {
 			do: func(w *ward) {
@@ -136,8 +136,8 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 				c.do(w)
 			}
 			code, out := w.run("doctor")
-			w.wants(out, `^bad   `+c.finding, c.cure, `^\d+ things? needs? a hand$`)
-			if code != exitFailed || strings.Contains(out, "nothing needs a hand") {
+			w.wants(out, `^bad   `+c.finding, c.cure, `^\d+ things? needs? attention$`)
+			if code != exitFailed || strings.Contains(out, "nothing needs attention") {
 				t.Errorf("ended with %d:\n%s", code, out)
 			}
 		})

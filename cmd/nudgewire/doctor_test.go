@@ -108,7 +108,7 @@ func TestTheDoctorFindsAHealthyDaemonHealthy(t *testing.T) {
 		out,
 		`^ok    config +.*: 2 connectors, 1 trigger$`, `^ok    secrets `, `^ok    listener +http://127.0.0.1:\d+ answers, and takes webhooks$`,
 		`^ok    public address `, `^ok    daemon +running for`, `^ok    connector shopify +last event \d+m?s ago`, `^ok    connector paypal `,
-		`^ok    database +.*n.db is whole`, `^ok    service +.* answers, and takes the key$`, `^nothing needs a hand$`,
+		`^ok    database +.*n.db is whole`, `^ok    service +.* answers, and takes the key$`, `^nothing needs attention$`,
 	)
 	if code != 0 || strings.Contains(out, "bad ") {
 		t.Errorf("ended with %d:\n%s", code, out)
@@ -141,7 +141,7 @@ func TestTheDoctorSaysWhatWasRefusedAndWhy(t *testing.T) {
 		out,
 		`^note  connector shopify +no event yet$`,
 		`^bad   connector shopify +1 rejected within a day, the last \d+m?s ago with 401 at verify: the signature does not match: 1 signature tried against 1 key, body of 8 bytes$`,
-		`nudgewire events rejected --connector shopify$`, `^1 thing needs a hand$`,
+		`nudgewire events rejected --connector shopify$`, `^1 thing needs attention$`,
 	)
 	if code != exitFailed {
 		t.Errorf("ended with %d, want %d", code, exitFailed)

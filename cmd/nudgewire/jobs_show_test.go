@@ -150,8 +150,8 @@ func TestCountsAreOneOrSeveral(t *testing.T) {
 		firstIn(nudgewire.Excluded{First: 1200}):             " (first in row 1,200)",
 		firstIn(nudgewire.Excluded{First: 2, File: "b.csv"}): " (first in row 2 of b.csv)",
 		firstIn(nudgewire.Excluded{}):                        "",
-		lookupsWait(1):                                       "1 event waits for what its webhook left out",
-		lookupsWait(2):                                       "2 events wait for what their webhooks left out",
+		lookupsWait(1):                                       "1 event waits for a look-up",
+		lookupsWait(2):                                       "2 events wait for look-ups",
 		resolveQuestion(server.RunView{ID: 3, Job: "spring", Parts: []server.PartView{{Number: 1, Rows: 1}}}, 1, nudgewire.ResolveResend): "Upload part 1 of run 3 of spring, 1 row, again? If it did arrive, everybody on it gets the message twice.",
 	} {
 		if got != want {

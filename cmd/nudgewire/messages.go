@@ -25,7 +25,7 @@ func (c *cli) messagesList() *cobra.Command {
 	var f listFlags
 	var state, trigger, phone string
 	cmd := &cobra.Command{
-		Use: "list", Short: "Messages with where each stands, newest first", Args: cobra.NoArgs,
+		Use: "list", Short: "Messages with their status, newest first", Args: cobra.NoArgs,
 		Example: "  nudgewire messages list --state in_doubt\n  nudgewire messages list --state failed --since 2h",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q, err := f.query(c.now())
@@ -38,7 +38,7 @@ func (c *cli) messagesList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				head := "DISPATCH | DUE | TRIGGER | PHONE | WHAT | STANDS | WHY"
+				head := "DISPATCH | DUE | TRIGGER | PHONE | WHAT | STATUS | WHY"
 				return c.cut(list(c, rows, fail(exitNothing, "", "no messages"), head, func(m server.MessageView) []string {
 					return []string{
 						strconv.FormatInt(int64(m.ID), 10), c.clock(m.DueAt), m.Trigger, orDash(m.Phone.Masked()), m.What, stands(m), orDash(reasonOf(m)),

@@ -8,7 +8,7 @@ import (
 
 func (c *cli) reload() *cobra.Command {
 	return &cobra.Command{
-		Use: "reload", Short: "Make the running daemon take the config as it is now; a bad one is refused and the old one kept",
+		Use: "reload", Short: "Make the running daemon take the config as it is now; a bad one is rejected and the old one kept",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ask, done, err := c.daemon()
@@ -23,7 +23,7 @@ func (c *cli) reload() *cobra.Command {
 			if c.json {
 				return c.print(d)
 			}
-			c.say("config %s is in force: %s, %s\n", d.Config, units.Count(len(d.Connectors), "connector"), units.Count(len(d.Triggers), "trigger"))
+			c.say("config %s is active: %s, %s\n", d.Config, units.Count(len(d.Connectors), "connector"), units.Count(len(d.Triggers), "trigger"))
 			for _, h := range d.Paused {
 				isPaused := "they are paused"
 				if h.Waiting == 1 {

@@ -28,7 +28,7 @@ moves each message from queued to read, and breaks on demand. Point api.base_url
 what your triggers do before you have an account. It sends nothing to anybody.
 
 The last digits of a phone decide: …0000 fails, …0001 never leaves queued, …0002 stops at sent,
-…0003 is never read, …0004 is refused at once.
+…0003 is never read, …0004 is rejected at once.
 
 While it runs, /_sandbox/faults changes what breaks, /_sandbox/points tops the balance up, and
 /_sandbox/stats counts.`,

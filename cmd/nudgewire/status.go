@@ -13,7 +13,7 @@ import (
 
 func (c *cli) status() *cobra.Command {
 	return &cobra.Command{
-		Use: "status", Short: "How things stand: the daemon, what waits, what is in doubt, totals", Args: cobra.NoArgs,
+		Use: "status", Short: "The state of the daemon, what waits, what is in doubt, totals", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ask, done, err := c.reader(cmd.Context())
 			if err != nil {
@@ -43,9 +43,9 @@ func (c *cli) printStatus(s server.StatusView) {
 	}
 	if d := s.Daemon; d != nil {
 		row("daemon", "running for %s (pid %d, %s), hooks on %s", short(time.Since(d.StartedAt)), d.PID, d.Version, d.Listen)
-		row("config", "%s, version %s, in force since %s", d.ConfigFile, d.Config, c.clock(d.LoadedAt))
+		row("config", "%s, version %s, active since %s", d.ConfigFile, d.Config, c.clock(d.LoadedAt))
 		if d.LoadError != "" {
-			row("", "%s", c.paint(c.out, "31", "the last reload was refused: "+d.LoadError))
+			row("", "%s", c.paint(c.out, "31", "the last reload was rejected: "+d.LoadError))
 		}
 		row("service", "%s, %s", d.API, d.Rate)
 		if d.Halted != nil {
@@ -98,7 +98,7 @@ func (c *cli) printStatus(s server.StatusView) {
 	}
 	row("tracking", "%d", s.Tracking)
 	for i, v := range s.Rejected {
-		first("refused", i, v.Words())
+		first("rejected", i, v.Words())
 	}
 	if s.Lookups > 0 {
 		row("look-ups", "%s", lookupsWait(s.Lookups))
@@ -172,9 +172,9 @@ func runsWait(n int64) string {
 
 func lookupsWait(n int64) string {
 	if n == 1 {
-		return "1 event waits for what its webhook left out"
+		return "1 event waits for a look-up"
 	}
-	return units.Number(n) + " events wait for what their webhooks left out"
+	return units.Number(n) + " events wait for look-ups"
 }
 
 func itOrThem(n int64) string {
