@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -19,24 +20,10 @@ import (
 // A list may hold millions of rows, and mostly a phone is on none: so the bytes are searched
 // before they are taken apart.
 func SearchExcluded(path, digits, text string, most int64, each func(ExcludedRow) error) (read int64, whole bool, err error) {
-	text = SafeCell(text) // as it stands in the file
-	needle := digits
-	if needle == "" {
-		needle = text
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, false, gone(filepath.Base(path), filepath.Dir(path), err)
-	}
-	needle, _, _ = strings.Cut(needle, `"`) // what follows is written otherwise in the file
-	read, found, err := holds(io.LimitReader(f, most), needle)
-	if err == nil {
-		var info os.FileInfo
-		if info, err = f.Stat(); err == nil {
-			whole = read >= info.Size()
-		}
-	}
-	if err := errors.Join(err, f.Close()); err != nil || !found || digits+text == "" {
+	text = SafeCell(text)                                  // as it stands in the file
+	needle, _, _ := strings.Cut(cmp.Or(digits, text), `"`) // what follows is written otherwise in the file
+	read, whole, found, err := searchFile(path, needle, most)
+	if err != nil || !found || digits+text == "" {
 		return read, whole, err
 	}
 	enough := errors.New("enough")
@@ -54,6 +41,21 @@ func SearchExcluded(path, digits, text string, most int64, each func(ExcludedRow
 		return read, false, nil
 	}
 	return read, whole, err
+}
+
+// searchFile reports whether text stands somewhere in the first bytes of a file, at most so many.
+func searchFile(path, text string, most int64) (read int64, whole, found bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, false, false, gone(filepath.Base(path), filepath.Dir(path), err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	info, err := f.Stat()
+	if err == nil {
+		read, found, err = holds(io.LimitReader(f, most), text)
+		whole = err == nil && read >= info.Size()
+	}
+	return read, whole, found, err
 }
 
 // holds reports whether text stands somewhere in what r reads.
@@ -81,13 +83,9 @@ func holds(r io.Reader, text string) (read int64, found bool, err error) {
 //
 // A part holds some hundred thousand rows: so its bytes are searched before they are taken apart.
 func SearchPart(folder string, p *nudgewire.Part, phone nudgewire.Phone, most int64, each func(number int64)) (read int64, whole bool, err error) {
-	f, err := os.Open(filepath.Join(folder, p.File))
-	if err != nil {
-		return 0, false, gone(p.File, folder, err)
-	}
-	read, found, err := holds(io.LimitReader(f, most), "\n"+string(phone))
+	read, _, found, err := searchFile(filepath.Join(folder, p.File), "\n"+string(phone), most)
 	whole = read >= p.Bytes
-	if err := errors.Join(err, f.Close()); err != nil || !found {
+	if err != nil || !found {
 		return read, whole, err
 	}
 	return read, whole, ReadPart(folder, p, func(number int64, one nudgewire.Phone) error {

@@ -119,7 +119,7 @@ type RunRowView struct {
 	Number    int64                `json:"number,omitempty"` // among those that the run kept
 	Part      int                  `json:"part,omitempty"`   // that was uploaded
 	Source    string               `json:"source"`
-	Excluded  string               `json:"excluded,omitempty"`   // why the run left the row out
+	Excluded  string               `json:"excluded,omitempty"`   // why the run excluded the row
 	At        time.Time            `json:"at"`                   // when it was queued, or read and excluded
 	RetriedAs nudgewire.DispatchID `json:"retried_as,omitempty"` // the dispatch that took its place
 	RetryOf   nudgewire.DispatchID `json:"retry_of,omitempty"`   // the dispatch whose place it took
