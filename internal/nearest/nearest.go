@@ -1,6 +1,6 @@
 // Package nearest finds the word somebody most likely meant when they wrote another one. It
 // is what stands behind every "did you mean". It knows nothing of languages: it compares
-// letters, and stays silent where the likeness could be chance.
+// characters, and stays silent where the likeness could be chance.
 package nearest
 
 import (
@@ -11,57 +11,41 @@ import (
 // Of returns the word of known that is nearest to word, or "" when none is near enough to be
 // worth saying. Case, and the difference between "-", "_" and " ", do not count. A word may be
 // one edit away when it is short and up to a third of its length when it is longer; an edit is
-// one letter put in, left out, changed, or two neighbours swapped. The first of equally near
+// one character put in, taken out, changed, or two neighbours swapped. The first of equally near
 // words wins, so the order of known decides ties.
 func Of(word string, known []string) string {
-	const longest = 64 // nobody misspells longer words by a few letters; keeps the cost bounded
+	const maxLength = 64 // nobody misspells longer words by a few characters; keeps the cost bounded
 	folded := fold(word)
-	if folded == "" || utf8.RuneCountInString(folded) > longest {
+	n := utf8.RuneCountInString(folded)
+	if n == 0 || n > maxLength {
 		return ""
 	}
-	best, bestAt := "", allowed(folded)+1
+	best, bestAt := "", allowed(n)+1
+	var begins []string // known words that start with word, or that word starts with: "var" for "variables"
 	for _, k := range known {
 		fk := fold(k)
-		if utf8.RuneCountInString(fk) > longest {
-			continue
+		length := utf8.RuneCountInString(fk)
+		if n >= 3 && strings.HasPrefix(fk, folded) || len(fk) > 3 && strings.HasPrefix(folded, fk) {
+			begins = append(begins, k)
 		}
-		if d := distance(folded, fk); d < bestAt && d < utf8.RuneCountInString(fk) {
-			best, bestAt = k, d
-		}
-	}
-	if best != "" {
-		return best
-	}
-	return beginning(folded, known)
-}
-
-// beginning finds the one known word that starts with word, or that word starts with: "var"
-// for "variables", "templates" is caught by the edits already.
-func beginning(folded string, known []string) string {
-	const shortest = 3
-	if utf8.RuneCountInString(folded) < shortest {
-		return ""
-	}
-	found := ""
-	for _, k := range known {
-		fk := fold(k)
-		if strings.HasPrefix(fk, folded) || (len(fk) >= shortest+1 && strings.HasPrefix(folded, fk)) {
-			if found != "" {
-				return "" // two candidates: naming one would be a guess
+		if length <= maxLength {
+			if d := distance(folded, fk); d < bestAt && d < length {
+				best, bestAt = k, d
 			}
-			found = k
 		}
 	}
-	return found
+	if best == "" && len(begins) == 1 { // to name one of two would be a guess
+		return begins[0]
+	}
+	return best
 }
 
 func fold(word string) string {
 	return strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimSpace(word)))
 }
 
-// allowed is how many edits still count as a slip of the fingers in a word of this length.
-func allowed(word string) int {
-	n := utf8.RuneCountInString(word)
+// allowed is how many edits still count as a slip of the fingers in a word of n characters.
+func allowed(n int) int {
 	switch {
 	case n <= 2:
 		return 0 // "if" is one edit from half of all two-letter words
@@ -76,8 +60,7 @@ func allowed(word string) int {
 // part of the text being edited twice.
 func distance(a, b string) int {
 	ra, rb := []rune(a), []rune(b)
-	before, last := make([]int, len(rb)+1), make([]int, len(rb)+1)
-	row := make([]int, len(rb)+1)
+	before, last, row := make([]int, len(rb)+1), make([]int, len(rb)+1), make([]int, len(rb)+1)
 	for j := range last {
 		last[j] = j
 	}

@@ -1,8 +1,10 @@
 package units
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,10 +18,12 @@ func (s Size) Bytes() int64 { return int64(s) }
 
 const sizeCure = "write 500kB, 10MB (10,000,000 bytes) or 1MiB (1,048,576 bytes)"
 
-var sizeUnits = []struct {
+type sizeUnit struct {
 	name string
 	is   int64
-}{
+}
+
+var sizeUnits = []sizeUnit{
 	{"GB", 1e9}, {"GiB", 1 << 30}, {"MB", 1e6}, {"MiB", 1 << 20}, {"kB", 1e3}, {"KiB", 1 << 10}, {"B", 1},
 }
 
@@ -40,19 +44,12 @@ func ParseSize(text string) (Size, error) {
 	if err != nil {
 		return bad("%q is not a size", text)
 	}
-	unit, is := strings.TrimSpace(rest[digits:]), int64(1)
-	if unit != "" {
-		is = 0
-		for _, u := range sizeUnits {
-			if strings.EqualFold(u.name, unit) {
-				is = u.is
-			}
-		}
-		if is == 0 {
-			return bad("%q has an unknown unit %q", text, unit)
-		}
+	name := strings.TrimSpace(rest[digits:])
+	i := slices.IndexFunc(sizeUnits, func(u sizeUnit) bool { return strings.EqualFold(u.name, cmp.Or(name, "B")) })
+	if i < 0 {
+		return bad("%q has an unknown unit %q", text, name)
 	}
-	total := number * float64(is)
+	total := number * float64(sizeUnits[i].is)
 	if total > math.MaxInt64/2 {
 		return bad("%q is too large", text)
 	}

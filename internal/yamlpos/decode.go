@@ -112,22 +112,21 @@ func (n *Node) byKind(v reflect.Value, f field) {
 
 // wantScalar reports whether n is a single value, and says so where it is not.
 func (n *Node) wantScalar() bool {
-	switch n.kind {
-	case Scalar:
-		return true
-	case Null:
+	if n.kind == Null {
 		n.noValue()
-	default:
-		n.wants(Scalar)
 	}
-	return false
+	return n.is(Scalar)
 }
 
 func (n *Node) noValue() {
 	n.Report("has no value", "give it one, or remove the line")
 }
 
-func (n *Node) wants(k Kind) {
+// is reports whether n is of kind k, and says so where it is of another one that is not Null.
+func (n *Node) is(k Kind) bool {
+	if n.kind == k || n.kind == Null {
+		return n.kind == k
+	}
 	hint := ""
 	switch {
 	case k == Sequence:
@@ -138,6 +137,7 @@ func (n *Node) wants(k Kind) {
 		hint = "write \"key: value\" lines, indented below it"
 	}
 	n.Report(fmt.Sprintf("wants %s, has %s", k, n.kind), hint)
+	return false
 }
 
 func (n *Node) byText(v reflect.Value, f field) {
@@ -203,11 +203,7 @@ func truth(text string) (value, ok bool) {
 
 func (n *Node) intoStruct(v reflect.Value) {
 	setDefaults(v)
-	switch n.kind {
-	case Mapping:
-	case Null: // a section with nothing in it has its defaults
-	default:
-		n.wants(Mapping)
+	if !n.is(Mapping) && n.kind != Null { // a section with nothing in it has its defaults
 		return
 	}
 	fields := fieldsOf(v.Type())
@@ -269,12 +265,7 @@ func (n *Node) UnknownKeys(known ...string) {
 }
 
 func (n *Node) intoMap(v reflect.Value, f field) {
-	switch n.kind {
-	case Mapping:
-	case Null:
-		return
-	default:
-		n.wants(Mapping)
+	if !n.is(Mapping) {
 		return
 	}
 	t := v.Type()
@@ -292,12 +283,7 @@ func (n *Node) intoMap(v reflect.Value, f field) {
 
 // intoSlice keeps an empty item for one that does not fit, so that the others keep their index.
 func (n *Node) intoSlice(v reflect.Value, f field) {
-	switch {
-	case n.kind == Null:
-		return
-	case n.kind == Sequence, n.kind == Scalar && takesScalar(v.Type().Elem()):
-	default:
-		n.wants(Sequence)
+	if one := n.kind == Scalar && takesScalar(v.Type().Elem()); !one && !n.is(Sequence) {
 		return
 	}
 	items := n.Items()

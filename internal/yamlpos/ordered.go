@@ -14,8 +14,7 @@ type Entry[T any] struct {
 
 // DecodeYAML reads a mapping. A value that does not fit stays empty.
 func (o *Ordered[T]) DecodeYAML(n *Node) {
-	if n.kind != Mapping {
-		n.wants(Mapping)
+	if !n.is(Mapping) {
 		return
 	}
 	*o = make(Ordered[T], len(n.fields))
