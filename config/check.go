@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -42,12 +41,7 @@ func (k *checker) api(a *API) {
 	if k.written("api.key") && a.Key.IsZero() {
 		k.bad("api.key", "is empty", "write ${NAME} and set the variable NAME for the daemon")
 	}
-	if k.written("api.text_path") && !textPath.MatchString(a.TextPath) {
-		k.bad("api.text_path", fmt.Sprintf("%q is not a path", a.TextPath), "write what follows base_url, such as /send-message")
-	}
 }
-
-var textPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-])+$`)
 
 // url reads an address of a web service and reports what is wrong with it; nil for a bad one.
 func (k *checker) url(path, text string) *url.URL {
@@ -74,11 +68,6 @@ func loopback(host string) bool {
 	}
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.IsLoopback()
-}
-
-func (k *checker) defaults(d *Defaults) {
-	k.place("defaults", d.Country, d.Language)
-	d.Country = strings.ToUpper(d.Country)
 }
 
 func (k *checker) tracking(t *Tracking) {
@@ -154,22 +143,6 @@ func listenAddress(text string) error {
 	}
 	return nil
 }
-
-// place checks a country and a language, wherever they stand; phones know the countries that have numbers.
-func (k *checker) place(at, country, language string) {
-	if p := at + ".country"; k.written(p) && !phones.IsCountry(strings.ToUpper(country)) {
-		hint := "write the two letters of ISO 3166, such as GB"
-		if strings.EqualFold(country, "UK") {
-			hint = `did you mean "GB"?`
-		}
-		k.bad(p, fmt.Sprintf("%q is not a country", country), hint)
-	}
-	if p := at + ".language"; k.written(p) && !languageCode.MatchString(language) {
-		k.bad(p, fmt.Sprintf("%q is not a language code", language), "write it as the template has it, such as en or pt_BR")
-	}
-}
-
-var languageCode = regexp.MustCompile(`^[a-z]{2,3}([_-][A-Za-z0-9]{2,8})*$`)
 
 // names that stand in a URL and before the dot of "connector.kind".
 var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)

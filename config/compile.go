@@ -13,10 +13,6 @@ import (
 // problems that the rooms find where they stand in the file.
 func (c *Config) compile(k *checker) {
 	c.Receivers = map[string]*connectors.Connector{}
-	for i := range c.in.Connectors {
-		e := &c.in.Connectors[i]
-		k.place(yamlpos.Join("connectors", e.Key)+".defaults", e.Value.Defaults.Country, e.Value.Defaults.Language)
-	}
 	k.known = slices.DeleteFunc(k.doc.Problems().Faults(), func(p yamlpos.Problem) bool {
 		return p.Code == yamlpos.DuplicateKey // what stands there first was read whole
 	})

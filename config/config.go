@@ -56,15 +56,15 @@ type API struct {
 	Concurrency int            `yaml:"concurrency" validate:"min=1,max=1024" default:"32" doc:"Most requests under way at a time: so many that send, and so many that ask for a status."`
 	Timeout     units.Duration `yaml:"timeout" validate:"min=100ms,max=5m" default:"10s" doc:"Longest wait for one answer. A send that takes longer is in doubt, so too short hurts more than too long. The upload of a file may take this and its size at 64 KB/s."`
 	Price       *Price         `yaml:"price" doc:"Points that a message costs, for forecasts and guards of jobs. Without it points are not counted."`
-	TextPath    string         `yaml:"text_path" example:"/send-message" doc:"Path of the endpoint for plain texts, below base_url. The service's document does not show it; texts are rejected until it is set."`
+	TextPath    string         `yaml:"text_path" validate:"url_path" example:"/send-message" doc:"Path of the endpoint for plain texts, below base_url. The service's document does not show it; texts are rejected until it is set."`
 }
 
 // Defaults are what every trigger starts from, and what holds for contacts of whom a sender
 // does not say it.
 type Defaults struct {
-	Country  string `yaml:"country" example:"GB" doc:"Two-letter country that phone numbers without a country code belong to. Without it, only numbers written with one can be read."`
+	Country  string `yaml:"country" validate:"country" example:"GB" doc:"Two-letter country that phone numbers without a country code belong to. Without it, only numbers written with one can be read."`
 	Timezone string `yaml:"timezone" validate:"timezone" default:"UTC" example:"Europe/London" doc:"Time zone of contacts whose own is not known, of jobs that name none, and of the times that commands show and take."`
-	Language string `yaml:"language" example:"en" doc:"Language of templates, as the service names it."`
+	Language string `yaml:"language" validate:"language" example:"en" doc:"Language of templates, as the service names it."`
 
 	Category       nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" default:"marketing" doc:"The messaging network's class of messages."`
 	OnRepeat       triggers.OnRepeat  `yaml:"on_repeat" default:"restart" doc:"What a second event of a correlation key does while the first one's message waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}."`

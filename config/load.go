@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -96,7 +97,7 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	c.Retention = c.in.Retention
 	k := checker{doc: c.doc}
 	k.api(&c.API)
-	k.defaults(&c.Defaults)
+	c.Defaults.Country = strings.ToUpper(c.Defaults.Country)
 	k.tracking(&c.Tracking)
 	k.storage(&c.Storage, c.folder)
 	k.server(&c.Server)

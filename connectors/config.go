@@ -55,8 +55,8 @@ type Config struct {
 
 // Defaults hold for a sender's contacts where a payload does not say it.
 type Defaults struct {
-	Country  string `yaml:"country" doc:"Two-letter country that phone numbers without a country code belong to." example:"GB"`
-	Language string `yaml:"language" doc:"Language of contacts." example:"en"`
+	Country  string `yaml:"country" validate:"country" doc:"Two-letter country that phone numbers without a country code belong to." example:"GB"`
+	Language string `yaml:"language" validate:"language" doc:"Language of contacts." example:"en"`
 	Timezone string `yaml:"timezone" validate:"timezone" doc:"Time zone of contacts." example:"Europe/London"`
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
-	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -45,8 +44,6 @@ func (k *compiler) mapper() *mapper {
 	m := &mapper{country: strings.ToUpper(d.Country), language: d.Language, zone: d.Timezone}
 	if m.country == "" {
 		m.country = strings.ToUpper(k.options.Country)
-	} else if !phones.IsCountry(m.country) {
-		k.add("defaults.country", fmt.Sprintf("%q is no country", d.Country), "write its two letters, such as GB, DE or IN")
 	}
 	if m.language == "" {
 		m.language = k.options.Language

@@ -3,12 +3,14 @@ package yamlpos
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/go-playground/validator/v10"
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/phones"
 )
 
 // A rule is one of a field's validate tag: "oneof" with "live shadow off".
@@ -45,7 +47,28 @@ func (f *field) readRules(tag string) {
 var ruleWords = map[string]struct{ msg, hint string }{
 	"http_url": {"is not a web address", ""},
 	"timezone": {"is not a time zone", "write an IANA name, such as Europe/London or America/New_York"},
+	"country":  {"is not a country", "write the two letters of ISO 3166, such as GB"},
+	"language": {"is not a language code", "write it as the template has it, such as en or pt_BR"},
+	"url_path": {"is not a path", "write what follows base_url, such as /send-message"},
 }
+
+// engine has the rules of the library and three of ours: a country is one that has phone numbers, and
+// the library's bcp47_language_tag knows no pt_BR.
+var engine = func() *validator.Validate {
+	v := validator.New(validator.WithRequiredStructEnabled())
+	for name, holds := range map[string]func(text string) bool{
+		"country":  func(text string) bool { return phones.IsCountry(strings.ToUpper(text)) },
+		"language": regexp.MustCompile(`^[a-z]{2,3}([_-][A-Za-z0-9]{2,8})*$`).MatchString,
+		"url_path": regexp.MustCompile(`^(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-])+$`).MatchString,
+	} {
+		if err := v.RegisterValidation(name, func(f validator.FieldLevel) bool { return holds(f.Field().String()) }); err != nil {
+			panic(err) // a name that the library cannot take
+		}
+	}
+	return v
+}()
+
+func broken(value any, rule string) bool { return engine.Var(value, rule) != nil }
 
 // check holds a decoded value against the rules of its field, one by one, so that each fault has its
 // position and words.
@@ -65,8 +88,11 @@ func (n *Node) check(v reflect.Value, f field) {
 		default:
 			if broken(n.text, r.name) {
 				words := ruleWords[r.name]
-				if words.hint == "" {
+				switch {
+				case words.hint == "":
 					words.hint = "write it like " + f.example
+				case r.name == "country" && strings.EqualFold(n.text, "UK"):
+					words.hint = `did you mean "GB"?`
 				}
 				n.Report(n.quoted()+words.msg, words.hint)
 				return
@@ -95,10 +121,6 @@ func (n *Node) checkBound(v reflect.Value, f field, r rule) {
 	}
 	n.Report(fmt.Sprintf("%q is %s than %s", n.text, than, r.param), f.rangeHint())
 }
-
-var engine = validator.New(validator.WithRequiredStructEnabled())
-
-func broken(value any, rule string) bool { return engine.Var(value, rule) != nil }
 
 func (f field) enumHint(text string) string {
 	all := strings.Join(f.enum, ", ")
