@@ -152,9 +152,6 @@ func cronFault(spec string, err error) string {
 // String is the cron line.
 func (s *Schedule) String() string { return s.text }
 
-// Zone is the zone that the line is read in.
-func (s *Schedule) Zone() *time.Location { return s.zone }
-
 // Next is the first firing after the given instant; ok is false when there is none within
 // five years.
 func (s *Schedule) Next(after time.Time) (f Firing, ok bool) {

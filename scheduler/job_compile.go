@@ -76,12 +76,6 @@ func (c *Compiled) Schedule() *Schedule {
 	return c.schedule
 }
 
-// Zone is the zone of the job's clock.
-func (c *Compiled) Zone() *time.Location { return c.zone }
-
-// Source is where its rows come from.
-func (c *Compiled) Source() lists.Source { return c.source }
-
 // Noun is the job as the rest of the program speaks of it.
 func (c *Compiled) Noun(now time.Time) nudgewire.Job {
 	j := nudgewire.Job{

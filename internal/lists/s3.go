@@ -18,8 +18,6 @@ import (
 // A bucket is where objects of S3 are found.
 type bucket struct{ S3 }
 
-func newBucket(s S3) bucket { return bucket{s} }
-
 // maxObjects bounds the listing: a pattern that matches more is a mistake.
 const maxObjects = 10_000
 
