@@ -189,7 +189,7 @@ func (a *App) tellReady(cfg *config.Config) {
 // lookAtDisk is how often the space that is left is asked for.
 const lookAtDisk = 5 * time.Second
 
-// diskShort reports whether the disk of a folder is nearly full. Where that cannot be told it is not.
+// diskShort reports whether the disk of a folder is nearly full. Where that is not known it is not.
 func diskShort(folder string) func() bool {
 	var mu sync.Mutex
 	var looked time.Time

@@ -77,16 +77,15 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// longestName is how much of a name that somebody gave is kept, in characters.
-const longestName = 64
+// maxName is how much of a name that somebody gave is kept, in characters.
+const maxName = 64
 
 // person is who asks, for the record: the user at the other end of the socket, with the name that
 // the request claims beside it when that is another one.
 func person(r *http.Request, claimed string) string {
-	if signs := []rune(strings.TrimSpace(plain.Text(claimed))); len(signs) > longestName {
-		claimed = string(signs[:longestName-1]) + "…"
-	} else {
-		claimed = string(signs)
+	characters := []rune(strings.TrimSpace(plain.Text(claimed)))
+	if claimed = string(characters); len(characters) > maxName {
+		claimed = string(characters[:maxName-1]) + "…"
 	}
 	user, known := r.Context().Value(peerKey{}).(string)
 	switch {

@@ -184,16 +184,16 @@ func (c *cli) eventsShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "One event: payload, decisions clause by clause, messages", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := strconv.ParseInt(args[0], 10, 64)
-			if err != nil || id < 1 {
-				return fail(exitUsage, `"nudgewire events list" shows the numbers`, "%q is not an event's number", args[0])
+			id, err := number[nudgewire.EventID](args[0], "an event's number", `"nudgewire events list" shows the numbers`)
+			if err != nil {
+				return err
 			}
 			ask, done, err := c.reader(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer done()
-			story, err := ask.Event(cmd.Context(), nudgewire.EventID(id))
+			story, err := ask.Event(cmd.Context(), id)
 			if err != nil {
 				return err
 			}

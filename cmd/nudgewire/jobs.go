@@ -270,11 +270,7 @@ func (c *cli) jobsHistory() *cobra.Command {
 }
 
 func runID(text string) (nudgewire.RunID, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
-		return 0, fail(exitUsage, `"nudgewire jobs history" shows the numbers`, "%q is not a run's number", text)
-	}
-	return nudgewire.RunID(id), nil
+	return number[nudgewire.RunID](text, "a run's number", `"nudgewire jobs history" shows the numbers`)
 }
 
 func (c *cli) jobsShow() *cobra.Command {

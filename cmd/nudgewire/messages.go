@@ -105,11 +105,16 @@ func (c *cli) messagesShow() *cobra.Command {
 }
 
 func dispatchID(text string) (nudgewire.DispatchID, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
-		return 0, fail(exitUsage, `"nudgewire messages list" shows the numbers`, "%q is not a dispatch's number", text)
+	return number[nudgewire.DispatchID](text, "a dispatch's number", `"nudgewire messages list" shows the numbers`)
+}
+
+// number reads a number from 1 of what the words name.
+func number[N ~int64](text, what, hint string) (N, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, fail(exitUsage, hint, "%q is not %s", text, what)
 	}
-	return nudgewire.DispatchID(id), nil
+	return N(n), nil
 }
 
 func (c *cli) messagesCancel() *cobra.Command {

@@ -18,10 +18,10 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// Everything that a command tells goes through this file, because nearly all of it may hold what
+// Everything that a command prints goes through this file, because nearly all of it may hold what
 // strangers wrote. say, warn and table clean each value; print writes JSON, which stays data.
 
-// A painted text is ours to the last sign: cleaned, and with colour where that is wanted.
+// A painted text is ours to the last character: cleaned, and with colour where that is wanted.
 type painted string
 
 // A block is a value of several lines, such as a payload: its line breaks and tabs are kept.
@@ -123,8 +123,8 @@ func tamed(text string) string { return plain.Text(fitted(text, widest)) }
 
 // fitted is text in at most that many characters; noColumns is as many as it has.
 func fitted(text string, width int) string {
-	if signs := []rune(text); width != noColumns && len(signs) > width {
-		return string(signs[:width-1]) + "…"
+	if all := []rune(text); width != noColumns && len(all) > width {
+		return string(all[:width-1]) + "…"
 	}
 	return text
 }
