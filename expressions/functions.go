@@ -1,5 +1,9 @@
 package expressions
 
+// To add a function, put it into functions below (into loops, in loops.go, if it takes a list and a
+// condition), write its run in calls.go or dates.go, and give it a line with an example in
+// docs/expressions.md: a test evaluates the example and misses the line.
+
 import (
 	"fmt"
 	"maps"

@@ -9,6 +9,15 @@
 // It decides neither who gets a message nor when, and it does not follow a message once the
 // service took it.
 //
+// Read in this order:
+//
+//	sender.go   what it needs, how it starts and stops
+//	claim.go    what is taken in hand; internal/claims is the loop
+//	deliver.go  one claim: the last looks, the call
+//	judge.go    what becomes of the dispatch, by the answer (apiclient/outcome.go says what that means)
+//	health.go   what becomes of all others: halts, probes
+//	record.go   the outcome is stored
+//
 // Before here: package store, which wakes the sender after its commits. After here: package
 // tracker.
 package sender
