@@ -79,7 +79,7 @@ type Item struct {
 type Order struct {
 	ID       string `expr:"id"`
 	Name     string `expr:"name"`   // as the customer sees it: "#1001"
-	Number   int    `expr:"number"` // the how-manieth order of this customer, where the sender tells; else 0
+	Number   int    `expr:"number"` // which order of this customer it is, from 1, where the sender says so; else 0
 	Status   string `expr:"status"`
 	URL      string `expr:"url"` // status page, or the page to pay at
 	Total    Amount `expr:"total"`

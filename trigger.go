@@ -72,7 +72,7 @@ type Plan struct {
 }
 
 // Forget takes out of the plan what the event said, and out of its decisions what their conditions
-// saw of it: what is stored of the plan then, but for Proposal.Owe, tells of the event and says nothing
+// saw of it: what is stored of the plan then, but for Proposal.Dispatch, tells of the event and says nothing
 // that was in it. It does nothing without Forgets, and not before a look-up, which needs the event whole.
 func (p *Plan) Forget() {
 	if !p.Forgets || p.Later {
@@ -207,8 +207,8 @@ type Tombstone struct {
 type Settlement struct {
 	Outcome         Outcome
 	Reason          string
-	Insert          bool         // store Proposal.Owe as a new dispatch
-	Restart         DispatchID   // give this waiting dispatch the content of Proposal.Owe; 0 for none
+	Insert          bool         // store Proposal.Dispatch as a new dispatch
+	Restart         DispatchID   // give this waiting dispatch the content of Proposal.Dispatch; 0 for none
 	DueAt           time.Time    // for Restart: its due time from now on
 	Cancel          []DispatchID // end these waiting dispatches
 	CallOff         []DispatchID // end these open dispatches should they come back to wait

@@ -109,7 +109,7 @@ func (a *App) lastRules(ctx context.Context, names []string) (found []triggers.R
 const pauseLook = time.Minute
 
 // watchPauses ends the pauses of triggers of which nothing waits any more, so that claims and
-// cancelling events are spared the look.
+// cancelling events need no look.
 func (a *App) watchPauses(ctx context.Context) error {
 	tick := time.NewTicker(pauseLook)
 	defer tick.Stop()

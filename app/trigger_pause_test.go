@@ -84,7 +84,7 @@ func TestWhatWaitsOfATriggerThatDoesNotSendIsPausedAndStillCancelled(t *testing.
 			}
 			h.stop()
 
-			// After a restart the same holds, though the config that planned them is not in force.
+			// After a restart the same holds, though the config that planned them is not the present one.
 			h = open(t, options{folder: folder, config: strings.Replace(config, sends, stop, 1)})
 			bought := order("c2", phone(1), "60.00")
 			bought["id"] = 9007199254740994

@@ -131,7 +131,7 @@ func (k *checker) lintLists(at string, r *triggers.Rule) {
 	}{{"on", r.On}, {"if", r.If}, {"cancel_on", r.CancelOn}} {
 		for i, item := range l.items {
 			if slices.Index(l.items, item) < i {
-				k.lint(fmt.Sprintf("%s.%s[%d]", at, l.key, i), "stands here twice", "remove one of the two")
+				k.lint(fmt.Sprintf("%s.%s[%d]", at, l.key, i), "is here twice", "remove one of the two")
 			}
 		}
 	}

@@ -36,13 +36,13 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 		"what stands twice": {
 			[2]string{"    if: customer.accepts_marketing\n", "    if: [customer.accepts_marketing, cart.total > 1, cart.total > 1]\n"},
 			[]string{
-				"13:54: warning: triggers.remind.if[2]: stands here twice; remove one of the two",
+				"13:54: warning: triggers.remind.if[2]: is here twice; remove one of the two",
 			},
 		},
 		"an event that stands twice": {
 			[2]string{"on: shopify.cart.updated", "on: [shopify.cart.updated, shopify.cart.updated]"},
 			[]string{
-				"9:32: warning: triggers.remind.on[1]: stands here twice; remove one of the two",
+				"9:32: warning: triggers.remind.on[1]: is here twice; remove one of the two",
 			},
 		},
 		"an event that queues and cancels": {

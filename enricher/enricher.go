@@ -34,7 +34,7 @@ type Fetcher interface {
 	Fetch(ctx context.Context, l connectors.Lookup) ([]byte, error)
 }
 
-// Rules are the part of the config in force that look-ups meet.
+// Rules are the part of the present config that look-ups meet.
 type Rules struct {
 	Receivers map[string]*connectors.Connector
 	Triggers  *triggers.Set
@@ -53,7 +53,7 @@ const (
 type Options struct {
 	Store   Store
 	Fetcher Fetcher
-	Rules   func() Rules // the ones in force at the moment
+	Rules   func() Rules // the present ones
 	Log     *zap.Logger  // nil for none
 
 	Concurrency int           // most look-ups at a time

@@ -16,20 +16,20 @@ import (
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
-// A shelf is the store as far as refresh tokens go.
-type shelf struct {
+// A tokenStore is the store as far as refresh tokens go.
+type tokenStore struct {
 	mu     sync.Mutex
 	kept   map[[sha256.Size]byte]string
 	broken error
 }
 
-func (s *shelf) RefreshToken(_ context.Context, source [sha256.Size]byte) (string, error) {
+func (s *tokenStore) RefreshToken(_ context.Context, source [sha256.Size]byte) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kept[source], s.broken
 }
 
-func (s *shelf) KeepRefreshToken(_ context.Context, source [sha256.Size]byte, token string) error {
+func (s *tokenStore) KeepRefreshToken(_ context.Context, source [sha256.Size]byte, token string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken != nil {
@@ -108,7 +108,7 @@ func (p *rotating) set(down bool) {
 
 func TestARefreshTokenThatIsRotatedOutlivesARestart(t *testing.T) {
 	p := newRotating(t, "configured-a", "configured-b")
-	var kept shelf
+	var kept tokenStore
 	fetch := func(c *Client, l connectors.Lookup) {
 		t.Helper()
 		if _, err := c.Fetch(t.Context(), l); err != nil {
@@ -140,7 +140,7 @@ func TestARefreshTokenThatIsRotatedOutlivesARestart(t *testing.T) {
 
 func TestLookUpsAtOnceUseARefreshTokenOnce(t *testing.T) {
 	p := newRotating(t, "configured")
-	var kept shelf
+	var kept tokenStore
 	c := client(t, ClientOptions{Refreshed: &kept})
 	var all sync.WaitGroup
 	for i := range 12 {
@@ -159,7 +159,7 @@ func TestLookUpsAtOnceUseARefreshTokenOnce(t *testing.T) {
 
 func TestATokenThatCannotBeKeptIsKeptBeforeTheNextIsAskedFor(t *testing.T) {
 	p := newRotating(t, "configured")
-	kept := shelf{broken: errors.New("disk full")}
+	kept := tokenStore{broken: errors.New("disk full")}
 	c := client(t, ClientOptions{Refreshed: &kept})
 	look := func() (*FetchError, error) {
 		_, err := c.Fetch(t.Context(), p.ask(t, "configured"))

@@ -182,7 +182,7 @@ func unkept(l *connectors.Lookup, err error) *FetchError {
 	return &FetchError{Host: l.Host, Words: "its refresh token could not be read or kept in the database, so it was not asked", Free: true, RetryAfter: firstPause, Err: err}
 }
 
-// take puts a new access token in force.
+// take makes a new access token the one in use.
 func (g *grant) take(token *oauth2.Token, now time.Time) {
 	lasts := unsaid
 	if d := token.Expiry.Sub(now); d > 0 {

@@ -357,7 +357,9 @@ func start(t *testing.T, store *memory, api *service, change func(*Options)) *ru
 			t.Errorf("after the stop: %d in hand and %d calls under way", s.InHand, s.UnderWay)
 		}
 		for _, entry := range logs.All() {
-			if line := fmt.Sprint(entry.Message, entry.ContextMap()); containsPhone(line) {
+			fields := entry.ContextMap()
+			delete(fields, "stack") // its addresses may look like phones
+			if line := fmt.Sprint(entry.Message, fields); containsPhone(line) {
 				t.Errorf("a whole phone number in the log: %s", line)
 			}
 		}

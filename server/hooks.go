@@ -211,7 +211,7 @@ func (h *Hooks) tellTurned(told map[string]int64) {
 		return
 	}
 	for _, v := range news {
-		h.Log.Warn("webhooks turned away", zap.String("because", v.Why), zap.Int64("since_last_told", v.Count-told[v.Why]),
+		h.Log.Warn("webhooks turned away", zap.String("because", v.Why), zap.Int64("since_last_line", v.Count-told[v.Why]),
 			zap.Int64("since_start", v.Count), zap.String("last_from", v.From))
 		told[v.Why] = v.Count
 	}

@@ -259,7 +259,7 @@ var messageStatements = map[stmt]statement{
 	stSaveConfig: {0, `INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
 		ON CONFLICT (version) DO UPDATE SET text = excluded.text, at = excluded.at`},
 
-	// The attempt's number guards a claim: whoever comes late finds another one, or no row.
+	// The attempt's number guards a claim: a late caller finds another one, or no row.
 	stInsertLookup: {0, `INSERT INTO lookups (event_id, connector, attempts, due_at, lease_ends, received_at, reason)
 		VALUES (?1, ?2, 0, ?3, 0, ?3, '')`},
 	stDueLookups:    {7, `SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 + 0 {{skip locked}}`},

@@ -27,7 +27,7 @@ const (
 // it: it comes and goes with the state of the run (see run_row_halts.go).
 const HaltRun HaltScope = "run"
 
-// HaltMode holds what waits of a trigger that the config in force does not send by: its mode is off
+// HaltMode holds what waits of a trigger that the present config does not send by: its mode is off
 // or shadow, or it is gone. Released marks one of those of which a person sends what waits all the
 // same; it holds nothing. No command takes them: they come and go with the config (see halt_pause.go).
 const (

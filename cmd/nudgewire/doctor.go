@@ -363,7 +363,7 @@ func (d *doctor) disk(path string) {
 		return
 	}
 	if err != nil {
-		d.found(wellNote, "disk", "", "the space at %s cannot be told: %v", folder, err)
+		d.found(wellNote, "disk", "", "the space at %s is not known: %v", folder, err)
 		return
 	}
 	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {

@@ -16,7 +16,7 @@ import (
 func (c *cli) serve() *cobra.Command {
 	var level string
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Run the daemon until it is told to stop", Args: cobra.NoArgs,
+		Use: "serve", Short: "Run the daemon until it is stopped", Args: cobra.NoArgs,
 		Long: `serve takes webhooks, decides, sends and follows messages until it gets SIGINT or SIGTERM.
 Then it takes no more, finishes what is under way and leaves the rest for the next start.
 SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
