@@ -65,8 +65,8 @@ func AmountFromFloat(f float64) Amount { return Amount{value: decimal.NewFromFlo
 // AmountFromDecimal is d as an Amount: what arithmetic on Decimal gave.
 func AmountFromDecimal(d decimal.Decimal) Amount { return Amount{value: d, told: true} }
 
-// Told reports whether the sender gave this amount at all.
-func (a Amount) Told() bool { return a.told }
+// Reported says whether the sender gave this amount at all.
+func (a Amount) Reported() bool { return a.told }
 
 // Decimal is the amount for arithmetic; 0 when it was not told.
 func (a Amount) Decimal() decimal.Decimal { return a.value }

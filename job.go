@@ -91,17 +91,17 @@ type RunStop string
 
 // What stops a run.
 const (
-	StopPerson  RunStop = "person"  // paused or cancelled by somebody
-	StopNewer   RunStop = "newer"   // a later run of its job took its place
-	StopCanary  RunStop = "canary"  // too many of its first messages failed, or too few have ended
-	StopKey     RunStop = "key"     // the service refuses the API key
-	StopDoubt   RunStop = "doubt"   // several answers in a row were lost
-	StopRefusal RunStop = "refusal" // the service refuses the campaign, and would refuse each further file
-	StopSize    RunStop = "size"    // its files are larger than the service takes: resumed, it is cut anew
+	StopPerson    RunStop = "person"    // paused or cancelled by somebody
+	StopNewer     RunStop = "newer"     // a later run of its job took its place
+	StopCanary    RunStop = "canary"    // too many of its first messages failed, or too few have ended
+	StopKey       RunStop = "key"       // the service refuses the API key
+	StopDoubt     RunStop = "doubt"     // several answers in a row were lost
+	StopRejection RunStop = "rejection" // the service refuses the campaign, and would refuse each further file
+	StopSize      RunStop = "size"      // its files are larger than the service takes: resumed, it is cut anew
 )
 
 // RunStops lists them all.
-var RunStops = []RunStop{StopPerson, StopNewer, StopCanary, StopKey, StopDoubt, StopRefusal, StopSize}
+var RunStops = []RunStop{StopPerson, StopNewer, StopCanary, StopKey, StopDoubt, StopRejection, StopSize}
 
 // A Tally counts the rows of a run. Rows is Kept and what was excluded together.
 type Tally struct {

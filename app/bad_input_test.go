@@ -77,7 +77,7 @@ func TestWhatIsNotTakenHasAnAnswerAndATrace(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			before := refusals(t, h)
+			before := rejectedRequests(t, h)
 			status, body := h.do(tt.req)
 			if status != tt.status {
 				t.Errorf("answered %d %s, want %d", status, body, tt.status)
@@ -85,9 +85,9 @@ func TestWhatIsNotTakenHasAnAnswerAndATrace(t *testing.T) {
 			if strings.Contains(body, shopSecret) || strings.Contains(body, "signature") {
 				t.Errorf("the answer tells too much: %s", body)
 			}
-			after := refusals(t, h)
+			after := rejectedRequests(t, h)
 			if len(after) != len(before)+1 {
-				t.Fatalf("%d refusals were kept, want 1", len(after)-len(before))
+				t.Fatalf("%d rejected requests were kept, want 1", len(after)-len(before))
 			}
 			if r := after[0]; r.Stage != tt.stage || r.Status != tt.status || r.Reason == "" || (tt.reason != "" && r.Reason != tt.reason) {
 				t.Errorf("kept %+v, want stage %s and reason %q", r, tt.stage, tt.reason)
@@ -99,7 +99,7 @@ func TestWhatIsNotTakenHasAnAnswerAndATrace(t *testing.T) {
 	}
 }
 
-func refusals(t *testing.T, h *house) []server.RejectedRequestView {
+func rejectedRequests(t *testing.T, h *house) []server.RejectedRequestView {
 	t.Helper()
 	rows, err := h.ask.RejectedRequests(t.Context(), server.ListQuery{Limit: 100})
 	if err != nil {
@@ -150,7 +150,7 @@ func TestAMonitoredConnectorTakesWhatItCannotProveAndSaysSo(t *testing.T) {
 	if n := len(h.events()); n != 1 {
 		t.Errorf("%d events, want 1", n)
 	}
-	kept := refusals(t, h)
+	kept := rejectedRequests(t, h)
 	if len(kept) != 1 || kept[0].Stage != "monitor" || kept[0].Status != http.StatusOK || !strings.HasPrefix(kept[0].Reason, "the signature does not match") {
 		t.Errorf("kept: %+v", kept)
 	}
@@ -161,7 +161,7 @@ func TestABodyThatWasProvenAndCannotBeReadIsKeptInPartWhereThatIsWanted(t *testi
 	if status, _ := h.do(h.signed("orders/create", "", []byte(`{"id":1`))); status != http.StatusBadRequest {
 		t.Fatalf("answered %d", status)
 	}
-	if kept := refusals(t, h); len(kept) != 1 || kept[0].Sample != `{"id":1` {
+	if kept := rejectedRequests(t, h); len(kept) != 1 || kept[0].Sample != `{"id":1` {
 		t.Errorf("kept: %+v", kept)
 	}
 }
@@ -179,7 +179,7 @@ func TestAProvenRequestWithoutAnEventLeavesATrace(t *testing.T) {
 	if status, body := h.do(req); status != http.StatusOK {
 		t.Fatalf("answered %d %s", status, body)
 	}
-	if kept := refusals(t, h); len(kept) != 1 || kept[0].Status != http.StatusOK || kept[0].Stage != "body" || kept[0].Reason != "taken, but there is no event in it" {
+	if kept := rejectedRequests(t, h); len(kept) != 1 || kept[0].Status != http.StatusOK || kept[0].Stage != "body" || kept[0].Reason != "taken, but there is no event in it" {
 		t.Errorf("kept: %+v", kept)
 	}
 }
@@ -218,7 +218,7 @@ func TestWhatIsTurnedAwayAndNotKeptIsCounted(t *testing.T) {
 			t.Fatalf("answered %d", status)
 		}
 	}
-	if n := len(refusals(t, h)); n >= flood {
+	if n := len(rejectedRequests(t, h)); n >= flood {
 		t.Errorf("%d traces of one address were kept", n)
 	}
 	h.eventually("every refusal counted", func() bool {

@@ -114,7 +114,7 @@ func TestASystemThatNobodyHasHeardOfIsAFewLinesOfConfig(t *testing.T) {
 			if status != http.StatusUnauthorized && status != http.StatusMethodNotAllowed {
 				t.Errorf("answered %d, want it refused", status)
 			}
-			if last := refusals(t, h)[0]; !strings.HasPrefix(last.Reason, tt.reason) || strings.Contains(last.Reason, shopSecret) {
+			if last := rejectedRequests(t, h)[0]; !strings.HasPrefix(last.Reason, tt.reason) || strings.Contains(last.Reason, shopSecret) {
 				t.Errorf("kept the reason %q, want %q…", last.Reason, tt.reason)
 			}
 		})

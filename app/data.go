@@ -58,7 +58,7 @@ func (a *App) build(cfg *config.Config, owner string) {
 	a.tracker = tracker.New(tracker.Options{
 		Store: a.store, API: a.api, Budget: a.budget, Log: a.log.Named("tracker"),
 		Plan: planOf(cfg), Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg),
-		Told: func(m *nudgewire.Message, p *nudgewire.Poll) { a.sender.Told(m, p) },
+		Reported: func(m *nudgewire.Message, p *nudgewire.Poll) { a.sender.StatusReported(m, p) },
 	})
 	a.sender = sender.New(sender.Options{
 		Store: a.store, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),

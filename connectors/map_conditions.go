@@ -113,7 +113,7 @@ func (t *rule) holds(v *view) bool {
 		return strings.Contains(strings.ToLower(got), strings.ToLower(t.right))
 	}
 	a, err := nudgewire.ParseAmount(got)
-	if err != nil || !a.Told() {
+	if err != nil || !a.Reported() {
 		return false
 	}
 	switch c := a.Cmp(t.number); t.op {

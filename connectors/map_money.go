@@ -25,7 +25,7 @@ func minorPlaces(currency string) int32 {
 // amount reads the text that e led to; minor amounts become units of the currency.
 func amount(text string, minor bool, currency string) (nudgewire.Amount, bool) {
 	a, err := nudgewire.ParseAmount(text)
-	if err != nil || !a.Told() {
+	if err != nil || !a.Reported() {
 		return nudgewire.Amount{}, false
 	}
 	if minor {

@@ -373,10 +373,10 @@ func TestItemsDoNotLeakIntoEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := got.Events[1]
-	if got.Events[0].Contact.Phone != "442079460958" || second.Contact.Phone != "" || second.Contact.Name != "" || second.Cart.Total.Told() || second.Cart.Items != nil || second.Kind != "unknown" {
+	if got.Events[0].Contact.Phone != "442079460958" || second.Contact.Phone != "" || second.Contact.Name != "" || second.Cart.Total.Reported() || second.Cart.Items != nil || second.Kind != "unknown" {
 		t.Errorf("the second event is %+v", second)
 	}
-	if items := got.Events[0].Cart.Items; len(items) != 2 || items[1].Price.Told() || items[0].Quantity != 1 {
+	if items := got.Events[0].Cart.Items; len(items) != 2 || items[1].Price.Reported() || items[0].Quantity != 1 {
 		t.Errorf("the items are %+v", items)
 	}
 }

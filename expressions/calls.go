@@ -38,7 +38,7 @@ func runNumber(s *Scope, a []any) any {
 	if err != nil {
 		return s.fail(plain.Crop(err.Error(), 100))
 	}
-	if !n.Told() {
+	if !n.Reported() {
 		return s.fail("an empty text is not a number")
 	}
 	return n
@@ -82,7 +82,7 @@ func runRound(s *Scope, a []any) any {
 			return s.fail("round keeps 0 to 12 digits")
 		}
 	}
-	if !n.Told() {
+	if !n.Reported() {
 		return n
 	}
 	if size(n.Decimal()) > maxDigits {

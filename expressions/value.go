@@ -40,7 +40,7 @@ func present(v any) bool {
 	case string:
 		return v != ""
 	case nudgewire.Amount:
-		return v.Told()
+		return v.Reported()
 	default:
 		return length(v) != 0
 	}

@@ -28,7 +28,7 @@ func TestFaults(t *testing.T) {
 		"an error":          {sandbox.Faults{ErrorRate: 1}, apiclient.InDoubt, 500, 0, 0, sandbox.Counts{Requests: 1, Errors: 1}},
 		"503 with a time":   {sandbox.Faults{ErrorRate: 1, Status: 503, RetryAfter: units.Duration(1500 * time.Millisecond)}, apiclient.NotAccepted, 503, 2 * time.Second, 0, sandbox.Counts{Requests: 1, Errors: 1}},
 		"503 without":       {sandbox.Faults{ErrorRate: 1, Status: 503}, apiclient.InDoubt, 503, 0, 0, sandbox.Counts{Requests: 1, Errors: 1}},
-		"a chosen refusal":  {sandbox.Faults{ErrorRate: 1, Status: 403}, apiclient.Rejected, 403, 0, 0, sandbox.Counts{Requests: 1, Refused: 1}},
+		"a chosen refusal":  {sandbox.Faults{ErrorRate: 1, Status: 403}, apiclient.Rejected, 403, 0, 0, sandbox.Counts{Requests: 1, Rejected: 1}},
 		"cut before":        {sandbox.Faults{CutBefore: 1}, apiclient.InDoubt, 0, 0, 0, sandbox.Counts{Requests: 1, Cut: 1}},
 		"cut after":         {sandbox.Faults{CutAfter: 1}, apiclient.InDoubt, 0, 0, 1, sandbox.Counts{Requests: 1, OK: 1, Cut: 1}},
 		"hang after accept": {sandbox.Faults{HangAfterAccept: 1}, apiclient.InDoubt, 0, 0, 1, sandbox.Counts{Requests: 1, OK: 1, Hung: 1}},

@@ -36,11 +36,11 @@ func (ask *request) record(a reply, fault string, end time.Time) Record {
 // Counts is how the requests to one endpoint ended.
 type Counts struct {
 	Requests int64 `json:"requests"`
-	OK       int64 `json:"ok"`      // processed; some of them were then cut, hung or junk
-	Refused  int64 `json:"refused"` // 3xx and 4xx but 429
-	Limited  int64 `json:"limited"` // 429
-	Errors   int64 `json:"errors"`  // 5xx
-	Cut      int64 `json:"cut"`     // closed before or after processing
+	OK       int64 `json:"ok"`       // processed; some of them were then cut, hung or junk
+	Rejected int64 `json:"rejected"` // 3xx and 4xx but 429
+	Limited  int64 `json:"limited"`  // 429
+	Errors   int64 `json:"errors"`   // 5xx
+	Cut      int64 `json:"cut"`      // closed before or after processing
 	Hung     int64 `json:"hung"`
 	Junk     int64 `json:"junk"`
 }
@@ -79,7 +79,7 @@ func (c *Counts) ended(status int, fault string) {
 	case status >= 500:
 		c.Errors++
 	case status >= 300:
-		c.Refused++
+		c.Rejected++
 	case status >= 200:
 		c.OK++
 	}

@@ -279,13 +279,13 @@ func refusal(call *apiclient.CallError) (nudgewire.PartState, stop) {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return nudgewire.PartBuilt, stop{nudgewire.StopKey, "the service refuses the API key; resume after correcting api.key"}
 	case status == http.StatusPaymentRequired:
-		return nudgewire.PartBuilt, stop{nudgewire.StopRefusal, words + "; resume once the account has points"}
+		return nudgewire.PartBuilt, stop{nudgewire.StopRejection, words + "; resume once the account has points"}
 	case status >= 300 && status < 400, status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
-		return nudgewire.PartBuilt, stop{nudgewire.StopRefusal, words + "; resume after correcting api.base_url, or the template"}
+		return nudgewire.PartBuilt, stop{nudgewire.StopRejection, words + "; resume after correcting api.base_url, or the template"}
 	case status == http.StatusRequestEntityTooLarge:
 		return nudgewire.PartBuilt, stop{nudgewire.StopSize, words + "; set max_size of the job lower, reload, and resume: what is left is cut anew"}
 	default:
-		return nudgewire.PartRejected, stop{nudgewire.StopRefusal, words + "; resume sends the parts after it, and jobs retry then sends this one again"}
+		return nudgewire.PartRejected, stop{nudgewire.StopRejection, words + "; resume sends the parts after it, and jobs retry then sends this one again"}
 	}
 }
 

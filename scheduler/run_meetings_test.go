@@ -293,10 +293,10 @@ func TestARefusalOfTheCampaignStopsTheRun(t *testing.T) {
 		uploads int // once it is resumed
 	}{
 		401: {nudgewire.StopKey, "the service refuses the API key; resume after correcting api.key", nudgewire.PartBuilt, 4},
-		402: {nudgewire.StopRefusal, "create-with-csv: 402 Payment Required: insufficient points; resume once the account has points", nudgewire.PartBuilt, 4},
-		404: {nudgewire.StopRefusal, "create-with-csv: 404 Not Found: insufficient points; resume after correcting api.base_url, or the template", nudgewire.PartBuilt, 4},
+		402: {nudgewire.StopRejection, "create-with-csv: 402 Payment Required: insufficient points; resume once the account has points", nudgewire.PartBuilt, 4},
+		404: {nudgewire.StopRejection, "create-with-csv: 404 Not Found: insufficient points; resume after correcting api.base_url, or the template", nudgewire.PartBuilt, 4},
 		413: {nudgewire.StopSize, "create-with-csv: 413 Request Entity Too Large: insufficient points; set max_size of the job lower, reload, and resume: what is left is cut anew", nudgewire.PartBuilt, 4},
-		400: {nudgewire.StopRefusal, "create-with-csv: 400 Bad Request: insufficient points; resume sends the parts after it, and jobs retry then sends this one again", nudgewire.PartRejected, 3},
+		400: {nudgewire.StopRejection, "create-with-csv: 400 Bad Request: insufficient points; resume sends the parts after it, and jobs retry then sends this one again", nudgewire.PartRejected, 3},
 	} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			d := begin(t, jobOf(t, people(200), Job{Cron: "0 10 * * *", MaxSize: 2000}))

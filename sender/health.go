@@ -20,9 +20,9 @@ import (
 // can tell, one about a message that cannot be is asked before each probe, so that a
 // customer's message is risked only when the service answers well.
 
-// TroubleRefusals is that different messages, one after the other, were refused for what looks
+// TroubleRejections is that different messages, one after the other, were refused for what looks
 // like reasons of their own.
-const TroubleRefusals apiclient.Trouble = "refusals"
+const TroubleRejections apiclient.Trouble = "rejections"
 
 // A remedy is how a trouble is met.
 type remedy struct {
@@ -36,11 +36,11 @@ var remedies = map[apiclient.Trouble]remedy{
 	apiclient.TroublePoints:  {1, false, 15 * time.Second, 15 * time.Minute}, // a probe may cost its message
 	apiclient.TroubleAddress: {3, true, 5 * time.Second, time.Minute},
 	apiclient.TroubleOutage:  {3, true, time.Second, time.Minute},
-	TroubleRefusals:          {5, false, 5 * time.Second, time.Minute},
+	TroubleRejections:        {5, false, 5 * time.Second, time.Minute},
 }
 
 func words(t apiclient.Trouble) string {
-	if t == TroubleRefusals {
+	if t == TroubleRejections {
 		return "the service refuses one message after the other"
 	}
 	return t.Words()
@@ -101,7 +101,7 @@ func (s *Sender) learn(calling context.Context, began time.Time, c *claim, answe
 	case trouble == apiclient.TroubleBusy || call.HTTPStatus == 0 && trouble == apiclient.TroubleNone:
 		return false
 	case trouble == apiclient.TroubleNone:
-		trouble = TroubleRefusals
+		trouble = TroubleRejections
 	}
 	return s.troubled(began, c, trouble, err)
 }
@@ -110,7 +110,7 @@ func (s *Sender) learn(calling context.Context, began time.Time, c *claim, answe
 func (s *Sender) troubled(began time.Time, c *claim, trouble apiclient.Trouble, err error) (waits bool) {
 	h := &s.health
 	now, halted := h.halt.State()
-	refusal := trouble == TroubleRefusals
+	refusal := trouble == TroubleRejections
 	if refusal && halted && now.Cause.Name != string(trouble) && now.Cause.Name != string(apiclient.TroublePoints) && h.halt.After(began) {
 		s.lift(began) // it reads what it gets and says no to this one: it is well
 		halted = false
@@ -154,7 +154,7 @@ func (h *health) holds(urgent bool) (now pace.Halted, held bool) {
 		return now, held
 	}
 	switch apiclient.Trouble(now.Cause.Name) {
-	case TroubleRefusals, apiclient.TroubleAddress:
+	case TroubleRejections, apiclient.TroubleAddress:
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return now, h.urgent
@@ -191,9 +191,9 @@ func (s *Sender) taken(began time.Time, answer apiclient.Answer) {
 	s.lift(began)
 }
 
-// Told takes in what a status showed about the service: a message that was accepted, and failed because
+// StatusReported takes in what a status showed about the service: a message that was accepted, and failed because
 // the account has no points, or one that shows that it has some again.
-func (s *Sender) Told(m *nudgewire.Message, p *nudgewire.Poll) {
+func (s *Sender) StatusReported(m *nudgewire.Message, p *nudgewire.Poll) {
 	switch {
 	case p.Status == nudgewire.StatusFailed && apiclient.NoPoints(p.Error):
 		s.strike(m.AcceptedAt, apiclient.TroublePoints, true, p.Error)

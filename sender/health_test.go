@@ -37,8 +37,8 @@ func TestMessagesWaitWhileTheServiceIsUnwell(t *testing.T) {
 		"404":                         {refusal(apiclient.Rejected, 404, 0, ""), nil, apiclient.TroubleAddress, 8 + 3 + 66, 0, 0},
 		"302":                         {refusal(apiclient.Rejected, 302, 0, ""), refusal(apiclient.Rejected, 302, 0, ""), apiclient.TroubleAddress, 8 + 3, 0, 0},
 		"405":                         {refusal(apiclient.Rejected, 405, 0, ""), nil, apiclient.TroubleAddress, 8 + 3 + 66, 0, 0},
-		"422 for whatever is asked":   {refusal(apiclient.Rejected, 422, 0, "no"), nil, TroubleRefusals, 8 + 5 + 66, 8 + 5, 0},
-		"400 for whatever is asked":   {refusal(apiclient.Rejected, 400, 0, ""), nil, TroubleRefusals, 8 + 5 + 66, 8 + 5, 0},
+		"422 for whatever is asked":   {refusal(apiclient.Rejected, 422, 0, "no"), nil, TroubleRejections, 8 + 5 + 66, 8 + 5, 0},
+		"400 for whatever is asked":   {refusal(apiclient.Rejected, 400, 0, ""), nil, TroubleRejections, 8 + 5 + 66, 8 + 5, 0},
 		"502":                         {refusal(apiclient.InDoubt, 502, 0, ""), refusal(apiclient.InDoubt, 502, 0, ""), apiclient.TroubleOutage, 8 + 3, 0, 8 + 3},
 		"503, and questions go well":  {refusal(apiclient.InDoubt, 503, 0, ""), nil, apiclient.TroubleOutage, 8 + 3 + 66, 0, 8 + 3 + 66},
 		"no answer in time":           {unanswered, unanswered, apiclient.TroubleOutage, 8 + 3, 0, 8 + 3},
@@ -141,7 +141,7 @@ func TestStatusesTellOfPoints(t *testing.T) {
 		r := start(t, newMemory(many(1000, nudgewire.Marketing)...), &service{}, func(o *Options) { o.Budget = pace.NewBudget(10) })
 		pass(2 * time.Second)
 		tell := func(accepted time.Time, status nudgewire.Status, words string) {
-			r.Told(&nudgewire.Message{AcceptedAt: accepted}, &nudgewire.Poll{Status: status, Error: words})
+			r.StatusReported(&nudgewire.Message{AcceptedAt: accepted}, &nudgewire.Poll{Status: status, Error: words})
 		}
 		first := time.Now().Add(-time.Second)
 		tell(first, nudgewire.StatusFailed, "insufficient points to send the message")

@@ -63,7 +63,7 @@ func (o *object) yes(name string, value bool) {
 }
 
 func (o *object) amount(name string, value nudgewire.Amount) {
-	if value.Told() {
+	if value.Reported() {
 		o.text(name, value.String())
 	}
 }

@@ -27,9 +27,9 @@ type Report struct {
 	Messages   int           `json:"messages"` // taken by the service
 	Kills      int           `json:"kills"`
 	Stops      int           `json:"stops"`
-	Doubts     int           `json:"doubts"`      // put in doubt by kills
-	MostDoubts int           `json:"most_doubts"` // by one of them
-	InDoubt    int           `json:"in_doubt"`    // at the end, for whatever reason
+	Doubts     int           `json:"doubts"`     // put in doubt by kills
+	MaxDoubts  int           `json:"max_doubts"` // by one of them
+	InDoubt    int           `json:"in_doubt"`   // at the end, for whatever reason
 	Runs       int           `json:"runs"`
 	Uploads    int           `json:"uploads"`
 	Violations []string      `json:"violations"`

@@ -141,7 +141,7 @@ func (r *round) kill(ctx context.Context) error {
 	}
 	r.report.Kills++
 	r.report.Doubts += doubts
-	r.report.MostDoubts = max(r.report.MostDoubts, doubts)
+	r.report.MaxDoubts = max(r.report.MaxDoubts, doubts)
 	r.Say("SIGKILL: %d claimed, %d in doubt, of %d of them no request had arrived", len(claimed), doubts, unseen)
 	// A request that was written and not read yet has not arrived: it is under way all the same.
 	if reachable && unseen > unseenMost {

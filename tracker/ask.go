@@ -102,8 +102,8 @@ func (t *Tracker) learn(began time.Time, err error) {
 // record stores what a look brought. A store in trouble is offered it a few times, then the
 // look is left to its lease.
 func (t *Tracker) record(working context.Context, m *nudgewire.Message, poll nudgewire.Poll) (stored bool) {
-	if t.Told != nil {
-		t.Told(m, &poll)
+	if t.Reported != nil {
+		t.Reported(m, &poll)
 	}
 	for try := 1; ; try++ {
 		err := t.Store.FinishPoll(working, poll)

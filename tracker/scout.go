@@ -87,8 +87,8 @@ func (t *Tracker) scout(ctx, working context.Context, m *nudgewire.Message) {
 		case poll.Final:
 			t.record(working, m, poll)
 			return
-		case t.Told != nil:
-			t.Told(m, &poll)
+		case t.Reported != nil:
+			t.Reported(m, &poll)
 		}
 		if s := poll.Status; s == nudgewire.StatusSent || s == nudgewire.StatusDelivered {
 			return // there were points for it

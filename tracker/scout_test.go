@@ -31,7 +31,7 @@ func TestAScoutIsLookedAtBeforeItsSchedule(t *testing.T) {
 				var mu sync.Mutex
 				told := 0
 				r := start(t, newMemory(0), &service{answer: tells(tt.answers...)}, func(o *Options) {
-					o.Told = func(*nudgewire.Message, *nudgewire.Poll) {
+					o.Reported = func(*nudgewire.Message, *nudgewire.Poll) {
 						mu.Lock()
 						defer mu.Unlock()
 						told++

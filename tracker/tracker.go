@@ -63,9 +63,9 @@ type Options struct {
 	// Lease is how long a claimed look is kept from others; it is raised where it would not
 	// cover a call.
 	Lease time.Duration
-	// Told is told of each look, before it is recorded: what failed for the account's trouble goes
+	// Reported is called with each look, before it is recorded: what failed for the account's trouble goes
 	// again by that record, and must find sending halted. nil is nobody.
-	Told func(m *nudgewire.Message, p *nudgewire.Poll)
+	Reported func(m *nudgewire.Message, p *nudgewire.Poll)
 	// Jitter spreads polls: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
 }

@@ -304,7 +304,7 @@ var haltCures = map[apiclient.Trouble]string{
 	apiclient.TroublePoints:  `top up the account; "nudgewire reload" tries at once`,
 	apiclient.TroubleAddress: `look at api.base_url and api.text_path, then "nudgewire reload"`,
 	apiclient.TroubleOutage:  "messages wait meanwhile; nothing needs to be done but at the service",
-	sender.TroubleRefusals:   `"nudgewire messages list --state rejected" shows what is rejected and why; "nudgewire reload" tries at once`,
+	sender.TroubleRejections: `"nudgewire messages list --state rejected" shows what is rejected and why; "nudgewire reload" tries at once`,
 }
 
 // recently is how far back rejected requests are counted.

@@ -61,7 +61,7 @@ func (c *cli) tellTorture(r *torture.Report) error {
 		c.say("seed %d, %s: %s, %d webhooks, %s, %d uploads of %s\n", r.Seed, r.Took,
 			units.Count(r.Customers, "customer"), r.Webhooks, units.Count(r.Messages, "message"), r.Uploads, units.Count(r.Runs, "run"))
 		c.say("%s and %s; kills put %d in doubt, %d at most at once; in doubt at the end: %d\n",
-			units.Count(r.Kills, "kill"), units.Count(r.Stops, "stop"), r.Doubts, r.MostDoubts, r.InDoubt)
+			units.Count(r.Kills, "kill"), units.Count(r.Stops, "stop"), r.Doubts, r.MaxDoubts, r.InDoubt)
 		for _, v := range r.Violations {
 			c.say("%s\n", "VIOLATION", v)
 		}

@@ -169,11 +169,11 @@ func optional(t time.Time) *time.Time {
 }
 
 func matterOf(id string, total nudgewire.Amount, currency string, items int) *triedMatter {
-	if id == "" && !total.Told() {
+	if id == "" && !total.Reported() {
 		return nil
 	}
 	m := &triedMatter{ID: id, Currency: currency, Items: items}
-	if total.Told() {
+	if total.Reported() {
 		m.Total = total.String()
 	}
 	return m

@@ -32,7 +32,7 @@ CREATE TABLE runs (
 	ended_at    BIGINT NOT NULL,
 	began       TEXT   NOT NULL DEFAULT '',
 	stopped     TEXT   NOT NULL DEFAULT '' CHECK (stopped = '' OR stopped = 'person' OR stopped = 'newer' OR stopped = 'canary' OR stopped = 'key'
-		OR stopped = 'doubt' OR stopped = 'refusal' OR stopped = 'size'),
+		OR stopped = 'doubt' OR stopped = 'rejection' OR stopped = 'size'),
 	stopped_by  TEXT   NOT NULL DEFAULT '' CHECK (stopped_by = '' OR stopped = 'person'),
 	overruled   TEXT   NOT NULL DEFAULT '',
 	repeats     BIGINT NOT NULL DEFAULT 0 CHECK (repeats >= 0),

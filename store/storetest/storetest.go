@@ -309,7 +309,7 @@ func (l *ledger) totals(want map[string]int64) {
 // same compares, taking nil and empty for the same, and amounts digit by digit.
 func same(t testing.TB, what string, want, got any) {
 	t.Helper()
-	amounts := cmp.Comparer(func(a, b nudgewire.Amount) bool { return a.Told() == b.Told() && a.String() == b.String() })
+	amounts := cmp.Comparer(func(a, b nudgewire.Amount) bool { return a.Reported() == b.Reported() && a.String() == b.String() })
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), amounts); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
