@@ -33,7 +33,7 @@ var (
 	}{
 		{exitGood, "good"},
 		{exitFailed, "failed, or a webhook that is rejected"},
-		{exitUsage, "usage, a file named on the command line that cannot be read among it"},
+		{exitUsage, "wrong usage, or a file named on the command line that cannot be read"},
 		{exitNoDaemon, "no daemon"},
 		{exitNothing, "nothing found"},
 		{exitUnreachable, "service unreachable"},

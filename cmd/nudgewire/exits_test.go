@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"errors"
 	"os"
 	"os/exec"
@@ -86,7 +87,9 @@ func TestEveryCommandHasItsExitStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if flat := strings.Join(strings.Fields(string(readme)), " "); !strings.Contains(flat, exitWords()) {
-		t.Errorf("the README does not say %q", exitWords())
+	for _, e := range exitTable {
+		if line := fmt.Sprintf("\n| %d | %s |\n", e.code, e.means); !strings.Contains(string(readme), line) {
+			t.Errorf("the README does not say %q", line)
+		}
 	}
 }
