@@ -46,12 +46,19 @@ const (
 	sequenceCount
 )
 
-// A key leads from a hash to a row: to an event by its connector and dedupe key, part is then its day; or to a
-// dispatch by its correlation key, part is then correlations.
+// A key leads from a hash to a row: to an event by its connector and dedupe key, part is then its day; to a
+// dispatch by its correlation key, part is then correlations; or to the tombstones of a correlation key, part is then
+// tombstones and the number 0.
 type key struct{ part, hash, id int64 }
 
-// correlations is the part of the keys of dispatches. Days are above it.
-const correlations int64 = 0
+// The parts that are no days. Days are above them.
+const (
+	correlations int64 = iota
+	tombstones
+)
+
+// tombstoneHash is another hash than the one that leads to the dispatches of the same correlation key.
+func tombstoneHash(correlation int64) int64 { return ^correlation }
 
 // allocate gives the next number.
 func (t *tx) allocate(of sequence) (id int64, err error) { return t.peers.allocate(t, of, 1) }
@@ -71,7 +78,8 @@ func (t *tx) lockPlans(plans ...readyPlan) error {
 			t.locked = append(t.locked, p.content)
 		}
 		for j := range p.proposals {
-			t.locked = append(t.locked, p.proposals[j].correlation, p.proposals[j].byPhone)
+			correlation, byPhone := p.proposals[j].correlation, p.proposals[j].byPhone
+			t.locked = append(t.locked, correlation, byPhone, tombstoneHash(correlation), tombstoneHash(byPhone))
 		}
 	}
 	return t.peers.lock(t, t.locked)

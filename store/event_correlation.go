@@ -125,6 +125,17 @@ func (t *tx) correlation(hash int64, each func(*correlatedRow)) error {
 // tombstone is the memory of a cancelling event about exactly this correlation key. Where there is none it
 // is that of one without a key, which was about the phone, whatever the keys of its carts; nil for neither.
 func (t *tx) tombstone(a nudgewire.Correlation, ready *readyProposal) (found *nudgewire.Tombstone, err error) {
+	known := false
+	for _, hash := range [2]int64{ready.correlation, ready.byPhone} {
+		ids, err := t.find(tombstones, tombstones, tombstoneHash(hash))
+		if err != nil {
+			return nil, fmt.Errorf("tombstone: %w", err)
+		}
+		known = known || len(ids) > 0
+	}
+	if !known { // most have none, and a query for each would cost a sixth of a commit
+		return found, nil
+	}
 	trigger, key, phone := identity(a)
 	err = t.query(stTombstone, func(r *row) error {
 		one := nudgewire.Tombstone{EventID: nudgewire.EventID(r.int()), Ref: r.text(), EventAt: r.time(), ExpiresAt: r.time(), ByPhone: r.text() != key}
@@ -142,13 +153,16 @@ func (t *tx) tombstone(a nudgewire.Correlation, ready *readyProposal) (found *nu
 // recordTombstone remembers a cancelling event until the proposal says to forget it, and clears away up to two memories
 // that have expired: twice as fast as new ones come, without a sweeper.
 func (t *tx) recordTombstone(proposal *nudgewire.Proposal, hash int64, id nudgewire.EventID, e *nudgewire.Event) error {
-	trigger, key, phone := identity(proposal.Correlation)
+	trigger, text, phone := identity(proposal.Correlation)
 	at := proposal.EventAt
 	if at.IsZero() {
 		at = e.Time()
 	}
-	if _, err := t.exec(stRecordTombstone, hash, trigger, key, phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
+	if _, err := t.exec(stRecordTombstone, hash, trigger, text, phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
+	}
+	if err := t.peers.remember(t, key{tombstones, tombstoneHash(hash), 0}, false); err != nil {
+		return err
 	}
 	type tombstone struct {
 		correlation         int64

@@ -124,7 +124,7 @@ func (w *singleWriter) find(t *tx, first, last, hash int64, ids []int64) ([]int6
 			ids = append(ids, k.id)
 		}
 	}
-	if first != correlations {
+	if first > tombstones {
 		first, last = max(first, w.days.first), min(last, w.days.last)
 	}
 	each := func(r *row) error { ids = append(ids, r.int()); return nil }
