@@ -78,8 +78,7 @@ func (t *tx) lockPlans(plans ...readyPlan) error {
 			t.locked = append(t.locked, p.content)
 		}
 		for j := range p.proposals {
-			correlation, byPhone := p.proposals[j].correlation, p.proposals[j].byPhone
-			t.locked = append(t.locked, correlation, byPhone, tombstoneHash(correlation), tombstoneHash(byPhone))
+			t.locked = p.proposals[j].hashes(t.locked)
 		}
 	}
 	return t.peers.lock(t, t.locked)

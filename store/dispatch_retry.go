@@ -89,7 +89,7 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s 
 		OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Ignore}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownOnce},
 	}
 	ready := readyProposal{correlation: correlationHash(proposal.Correlation, s.hash), byPhone: correlationHash(phoneCorrelation(proposal.Correlation), s.hash)}
-	if err := t.peers.lock(t, []int64{ready.correlation, ready.byPhone, tombstoneHash(ready.correlation), tombstoneHash(ready.byPhone)}); err != nil {
+	if err := t.peers.lock(t, ready.hashes(nil)); err != nil {
 		return "", err
 	}
 	facts, err := t.facts(&proposal, &ready)

@@ -83,6 +83,11 @@ type readyProposal struct {
 	ended       string // what takes the place of send; "" where it stays
 }
 
+// hashes appends all hashes under which something is found or remembered for the proposal.
+func (r *readyProposal) hashes(all []int64) []int64 {
+	return append(all, r.correlation, r.byPhone, tombstoneHash(r.correlation), tombstoneHash(r.byPhone))
+}
+
 // prepare encodes into room, which grows; what was put there before stays good.
 func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, room *[]byte) error {
 	plan.Forget()

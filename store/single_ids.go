@@ -17,17 +17,18 @@ func (w *singleWriter) resume(ctx context.Context, s *Store) error {
 	var followed int64 // the newest number of a message without a dispatch
 	for _, q := range []struct {
 		sql  string
+		args []any
 		into *int64
 	}{
-		{`SELECT coalesce(max(id), 0) FROM events`, &w.ids[eventIDs]},
-		{`SELECT coalesce(max(id), 0) FROM dispatches`, &w.ids[dispatchIDs]},
-		{`SELECT coalesce(max(dispatch_id + id_count - 1), 0) FROM run_messages`, &followed},
-		{`SELECT coalesce(max(id), 0) FROM rejected_requests`, &w.ids[rejectedIDs]},
-		{`SELECT coalesce(max(id), 0) FROM runs`, &w.ids[runIDs]},
-		{`SELECT coalesce(min(part), 0) FROM keys WHERE part > 0`, &w.days.first},
-		{`SELECT coalesce(max(part), 0) FROM keys`, &w.days.last},
+		{`SELECT coalesce(max(id), 0) FROM events`, nil, &w.ids[eventIDs]},
+		{`SELECT coalesce(max(id), 0) FROM dispatches`, nil, &w.ids[dispatchIDs]},
+		{`SELECT coalesce(max(dispatch_id + id_count - 1), 0) FROM run_messages`, nil, &followed},
+		{`SELECT coalesce(max(id), 0) FROM rejected_requests`, nil, &w.ids[rejectedIDs]},
+		{`SELECT coalesce(max(id), 0) FROM runs`, nil, &w.ids[runIDs]},
+		{`SELECT coalesce(min(part), 0) FROM keys WHERE part > ?1`, []any{tombstones}, &w.days.first},
+		{`SELECT coalesce(max(part), 0) FROM keys WHERE part > ?1`, []any{tombstones}, &w.days.last},
 	} {
-		if err := s.reads.QueryRowContext(ctx, q.sql).Scan(q.into); err != nil {
+		if err := s.reads.QueryRowContext(ctx, q.sql, q.args...).Scan(q.into); err != nil {
 			return fmt.Errorf("resume: %w", err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -212,6 +213,46 @@ func TestOldRowsGetTheirKeys(t *testing.T) {
 		got, err := s.Accept(t.Context(), []nudgewire.Plan{testPlan(fmt.Sprint(i))})
 		if err != nil || !got[0].Duplicate || int(got[0].EventID) != i+1 {
 			t.Errorf("event %d: %+v (%v)", i, got, err)
+		}
+	}
+}
+
+// A tombstone is known after a restart, and its key is taken for no day.
+func TestATombstoneIsKnownAfterARestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	over := testPlan("a")
+	over.Event.DedupeKey = "a is over"
+	over.Proposals[0].Decision.Outcome, over.Proposals[0].Forget = nudgewire.Cancelling, time.Now().Add(time.Hour)
+	s.settle = func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
+		return nudgewire.Settlement{RecordTombstone: true}
+	}
+	if _, err := s.Accept(t.Context(), []nudgewire.Plan{over}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	if days := single(s).days; days.first <= tombstones || days.first != days.last {
+		t.Errorf("the days with events are %+v", days)
+	}
+	for _, filled := range []bool{false, true} {
+		if filled {
+			<-single(s).filling.done
+		}
+		met := map[string]bool{}
+		s.settle = func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
+			met[w.Correlation.Key] = f.Tombstone != nil
+			return nudgewire.Settlement{Outcome: nudgewire.Skipped}
+		}
+		again, other := testPlan("a"), testPlan("b")
+		again.Event.DedupeKey, other.Event.DedupeKey = fmt.Sprint("a", filled), fmt.Sprint("b", filled)
+		if _, err := s.Accept(t.Context(), []nudgewire.Plan{again, other}); err != nil {
+			t.Fatal(err)
+		}
+		if !met[again.Proposals[0].Correlation.Key] || met[other.Proposals[0].Correlation.Key] {
+			t.Errorf("filter read %v: tombstones met: %v", filled, met)
 		}
 	}
 }
