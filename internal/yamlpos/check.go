@@ -208,9 +208,6 @@ func setDefaults(v reflect.Value) {
 	}
 }
 
-// Defaults fills the struct v points to as Decode does for an empty file.
-func Defaults(v any) { setDefaults(reflect.ValueOf(v).Elem()) }
-
 // checkWritten asks a type that cares how it is written, and hides what must not be shown.
 func (n *Node) checkWritten(v reflect.Value) {
 	if h, ok := v.Interface().(interface{ Hidden() bool }); ok && h.Hidden() {
