@@ -28,6 +28,9 @@ type Dispatch struct {
 	Owner     string    // who holds the claim while sending
 	LeaseEnds time.Time // a claim older than this is in doubt
 	Config    string    // version of the config that planned it
+	Zone      string    // the contact's own time zone, IANA; "" where the event named none
+	Step      int       // of the trigger's steps, from 0
+	Account   string    // of the messaging service; "" where there is only one
 }
 
 // Send is what to ask of the messaging service: exactly one of Template, Campaign and Text.

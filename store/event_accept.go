@@ -331,7 +331,8 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 		created = t.at
 	}
 	if _, err := t.exec(stInsertDispatch, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
-		string(enqueue.Category), laneOf(enqueue.Category), ready.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, ready.ended); err != nil {
+		string(enqueue.Category), laneOf(enqueue.Category), ready.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, ready.ended,
+		enqueue.Zone, int64(enqueue.Step), enqueue.Account); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
 	return nudgewire.DispatchID(id), t.queued(id, ready, proposal.Correlation, due)
@@ -366,7 +367,7 @@ func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, event n
 		}
 	}
 	return t.changeWaiting(stRestart, done.Restart, int64(done.Restart), int64(event), string(enqueue.Phone), string(enqueue.Category),
-		laneOf(enqueue.Category), ready.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), ready.ended)
+		laneOf(enqueue.Category), ready.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), ready.ended, enqueue.Zone, enqueue.Account)
 }
 
 // laneOf is the column that keeps marketing from filling the way of what is urgent.

@@ -20,6 +20,7 @@ func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
 	d.State, d.Reason = nudgewire.State(r.text()), r.text()
 	d.DueAt, d.ExpiresAt, d.CreatedAt, d.UpdatedAt = r.time(), r.time(), r.time(), r.time()
 	d.Attempt, d.Restarts, d.Owner, d.LeaseEnds, d.Config = int(r.int()), int(r.int()), r.text(), r.time(), r.text()
+	d.Zone, d.Step, d.Account = r.text(), int(r.int()), r.text()
 	d.Send.Forget = forgets(send)
 	if d.State != nudgewire.StateSending {
 		d.Owner = "" // kept only to know a late answer by

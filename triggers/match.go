@@ -124,7 +124,7 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 	w.Dispatch = nudgewire.Dispatch{
 		Trigger: r.Name, Key: key, Phone: e.Contact.Phone, Category: r.category, Send: send,
 		State: nudgewire.StateWaiting, DueAt: due, ExpiresAt: expires,
-		CreatedAt: m.now, UpdatedAt: m.now, Config: m.version,
+		CreatedAt: m.now, UpdatedAt: m.now, Config: m.version, Zone: e.Contact.Timezone,
 	}
 	w.Decision.Outcome = nudgewire.Planned
 	if r.Mode == Shadow {

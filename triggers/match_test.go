@@ -35,7 +35,7 @@ func TestAnAbandonedCartQueuesAReminder(t *testing.T) {
 			},
 			State: nudgewire.StateWaiting, DueAt: happenedAt.Add(45 * time.Minute),
 			ExpiresAt: happenedAt.Add(45*time.Minute + 6*time.Hour),
-			CreatedAt: noon, UpdatedAt: noon, Config: "v1",
+			CreatedAt: noon, UpdatedAt: noon, Config: "v1", Zone: "Europe/London",
 		},
 		OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Restart},
 		Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownFor, For: 72 * time.Hour},
