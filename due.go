@@ -24,6 +24,7 @@ type DueFacts struct {
 	Contacts int        // different phones that were sent to by this account
 	New      bool       // this phone is not one of them
 	Consent  Consent
+	FirstDue time.Time // before it was deferred; the zero time where it never was
 }
 
 // A PastSend is one message that was sent, is being sent, or may have been sent: a dispatch, or the row of a
