@@ -51,8 +51,8 @@ func (c *Config) compileTriggers(k *checker, infos map[string]triggers.Connector
 		e.Value.Name = e.Key
 		c.Defaults.fill(&e.Value, func(key string) bool { return k.doc.Node(yamlpos.Join(at, key)) != nil })
 		rules[i] = e.Value
-		if len(c.in.Connectors) == 0 && k.topLevelFault() {
-			// The section is there under a name that was not understood.
+		if (len(c.in.Connectors) == 0 || k.doc.Node("include") != nil) && k.topLevelFault() {
+			// The section is there under a name that was not understood, or in a file that was not read.
 			for _, ref := range append(append([]string{}, e.Value.On...), e.Value.CancelOn...) {
 				connector, _, _ := strings.Cut(ref, ".")
 				infos[connector] = triggers.ConnectorInfo{}
@@ -157,10 +157,10 @@ func entry(path string) string {
 	return path
 }
 
-// topLevelFault reports whether a section as a whole could not be read.
+// topLevelFault reports whether a section or an included file as a whole could not be read.
 func (k *checker) topLevelFault() bool {
 	for _, p := range k.known {
-		if !strings.ContainsAny(p.Path, ".[") {
+		if !strings.ContainsAny(p.Path, ".[") || within(p.Path, "include") {
 			return true
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // A Config is a config file ready to run. It is never changed: a reload makes another one.
 type Config struct {
-	// Version is the first 12 hex digits of the SHA-256 of the file's bytes. Decisions and
+	// Version is the first 12 hex digits of the SHA-256 of the file's bytes, and of those that it includes. Decisions and
 	// dispatches carry it, so that each can be compared with the rules that made it. Values
 	// from the environment are not part of it.
 	Version string
@@ -29,7 +29,8 @@ type Config struct {
 	Triggers  *triggers.Set
 	Jobs      []*scheduler.Compiled // in the order of the file; those that compiled
 
-	folder string // where relative paths start
+	folder   string   // where relative paths start
+	included []string // files, as problems name them
 
 	doc *yamlpos.Doc
 	in  file
@@ -37,15 +38,21 @@ type Config struct {
 
 // A file is config.yaml as it is written: one field for each section.
 type file struct {
-	API        API                                `yaml:"api" validate:"required" doc:"The messaging service that sends."`
-	Defaults   Defaults                           `yaml:"defaults" doc:"What every trigger and job starts from."`
+	Include   []string `yaml:"include" example:"[triggers/*.yaml]" doc:"Further files, with connectors, triggers and jobs: names or patterns (* and ?), from the folder of this file. See docs/config-files.md."`
+	API       API      `yaml:"api" validate:"required" doc:"The messaging service that sends."`
+	Defaults  Defaults `yaml:"defaults" doc:"What every trigger and job starts from."`
+	part      `yaml:",inline"`
+	Tracking  Tracking  `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
+	Retention Retention `yaml:"retention" doc:"How long what is no longer needed is kept."`
+	Storage   string    `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder of the config file, as every other in it."`
+	Server    Server    `yaml:"server" doc:"The door that webhooks come in by."`
+}
+
+// A part is what an included file may hold, too.
+type part struct {
 	Connectors yamlpos.Ordered[connectors.Config] `yaml:"connectors" doc:"Who may post to /hooks/<name>: a preset of that name, or one described here."`
 	Triggers   yamlpos.Ordered[triggers.Rule]     `yaml:"triggers" doc:"Who gets which message when."`
 	Jobs       yamlpos.Ordered[scheduler.Job]     `yaml:"jobs" doc:"Scheduled campaigns: which list is sent what, and when."`
-	Tracking   Tracking                           `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
-	Retention  Retention                          `yaml:"retention" doc:"How long what is no longer needed is kept."`
-	Storage    string                             `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder of the config file, as every other in it."`
-	Server     Server                             `yaml:"server" doc:"The door that webhooks come in by."`
 }
 
 // API is the messaging service and how hard it may be pressed.

@@ -15,7 +15,6 @@ var later = map[string]string{
 	"console":              "the web console",
 	"alerts":               "alerts",
 	"webhooks_out":         "outgoing webhooks",
-	"include":              "config in several files",
 	"api.ca_file":          "private certificate authorities",
 	"defaults.quiet_hours": "quiet hours",
 	"defaults.limit":       "limits per contact",

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -80,19 +81,26 @@ func ParseWithoutSecrets(file string, src []byte, env secret.Lookup) (*Config, y
 }
 
 func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Config, yamlpos.Problems) {
-	sum := sha256.Sum256(src)
-	c := &Config{Version: hex.EncodeToString(sum[:])[:12], folder: folderOf(file)}
+	sum := sha256.New()
+	sum.Write(src)
+	c := &Config{folder: folderOf(file)}
+	c.version(sum)
 	if len(bytes.TrimSpace(src)) == 0 {
 		return c, yamlpos.Problems{{File: file, Line: 1, Col: 1, Msg: "the file is empty", Hint: `"nudgewire init" writes one to begin with`}}
 	}
-	c.doc, _ = yamlpos.Options{
+	o := yamlpos.Options{
 		Expand:  func(text string) (string, error) { return secret.Expand(text, env, c.folder) },
 		StandIn: placeholder,
 		Unknown: unknownKey,
-	}.Decode(file, src, &c.in)
+	}
+	c.doc = o.Parse(file, src)
 	if c.doc.Root() == nil {
 		return c, c.doc.Problems()
 	}
+	c.include(o, file, sum)
+	c.version(sum)
+	c.doc.Root().Decode(&c.in)
+	c.in.Include = nil // what it names is in c.in now, and is to be printed and kept once
 	c.API, c.Defaults, c.Tracking, c.Storage, c.Server = c.in.API, c.in.Defaults, c.in.Tracking, c.in.Storage, c.in.Server
 	c.Retention = c.in.Retention
 	k := checker{doc: c.doc}
@@ -105,6 +113,9 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	c.lint(&k)
 	return c, c.doc.Problems()
 }
+
+// version names the config by what was read of it.
+func (c *Config) version(sum hash.Hash) { c.Version = hex.EncodeToString(sum.Sum(nil))[:12] }
 
 // folderOf is where the relative paths of a config file start: where it lies, as it was named. A
 // link is not followed, because what mounts configs as links keeps nothing beside their target.

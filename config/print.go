@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/triggers"
@@ -52,7 +53,11 @@ func (c *Config) effective() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("print the config: %w", err)
 	}
-	return append([]byte("# version "+c.Version+"\n"), hideURLs(out)...), nil
+	head := []byte("# version " + c.Version + "\n")
+	for _, name := range c.included {
+		head = append(head, "# with "+plain.Text(name)+"\n"...)
+	}
+	return append(head, hideURLs(out)...), nil
 }
 
 // Connector is the entry of that name under connectors: as it is written, with ${NAME} for each

@@ -10,9 +10,18 @@ import (
 // Schema is the JSON Schema of config.yaml (draft-07), for editors that complete keys and
 // mark mistakes while typing. "check" knows more than a schema can say.
 func Schema() []byte {
-	s := yamlpos.Schema(file{})
-	s["$id"] = "https://github.com/nudgewire/nudgewire/config.schema.json"
-	s["title"] = "nudgewire config.yaml"
+	return schemaOf(file{}, "config.schema.json", "nudgewire config.yaml")
+}
+
+// IncludedSchema is the JSON Schema of the files that a config includes.
+func IncludedSchema() []byte {
+	return schemaOf(part{}, "included.schema.json", "a file that nudgewire's config.yaml includes")
+}
+
+func schemaOf(v any, id, title string) []byte {
+	s := yamlpos.Schema(v)
+	s["$id"] = "https://github.com/nudgewire/nudgewire/" + id
+	s["title"] = title
 	out, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		panic(err) // made of maps, lists and texts only

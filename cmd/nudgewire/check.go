@@ -56,8 +56,12 @@ func (c *cli) check() *cobra.Command {
 						c.note("warning: connector %s: something is left to you: %s", name, duties)
 					}
 				}
-				c.say("%s is good: %s, %s, version %s\n",
-					c.config, units.Count(len(cfg.Receivers), "connector"), units.Count(len(cfg.Triggers.Names()), "trigger"), cfg.Version)
+				with := ""
+				if n := len(cfg.Included()); n > 0 {
+					with = " with " + units.Count(n, "included file")
+				}
+				c.say("%s%s is good: %s, %s, version %s\n",
+					c.config, with, units.Count(len(cfg.Receivers), "connector"), units.Count(len(cfg.Triggers.Names()), "trigger"), cfg.Version)
 				if n := cfg.StandIns(); n > 0 {
 					c.note("%s not set here, and nothing was said about them", standIns(cfg))
 				}
@@ -109,16 +113,21 @@ func (c *cli) configCommand() *cobra.Command {
 }
 
 func (c *cli) schema() *cobra.Command {
-	var docs bool
+	var docs, included bool
 	cmd := &cobra.Command{
 		Use: "schema", Short: "Print the config's JSON Schema, for editors that complete and check YAML", Args: cobra.NoArgs,
 		Long: `schema prints the JSON Schema of config.yaml. Save it beside your config and name it in the
 first line, and most editors complete keys and mark mistakes as you type:
 
   nudgewire schema > config.schema.json
-  # yaml-language-server: $schema=./config.schema.json`,
+  # yaml-language-server: $schema=./config.schema.json
+
+--included is that of the files that a config includes: connectors, triggers and jobs.`,
 		RunE: func(*cobra.Command, []string) error {
 			text := config.Schema()
+			if included {
+				text = config.IncludedSchema()
+			}
 			if docs {
 				text = config.Reference()
 			} else if c.json {
@@ -129,5 +138,7 @@ first line, and most editors complete keys and mark mistakes as you type:
 		},
 	}
 	cmd.Flags().BoolVar(&docs, "docs", false, "print the reference for people instead")
+	cmd.Flags().BoolVar(&included, "included", false, "print the schema of included files")
+	cmd.MarkFlagsMutuallyExclusive("docs", "included")
 	return cmd
 }

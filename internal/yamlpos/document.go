@@ -19,23 +19,33 @@ type Doc struct {
 	byPath, byLoosePath map[string]*Node
 	hidden              map[int][]span  // by line: columns that hold a secret
 	standIns            map[string]bool // by path: values that are not the real ones
+	parts               []*Doc          // documents that were included
 }
 
 // A span is a stretch of one line in columns, 1-based, end exclusive.
 type span struct{ from, to int }
 
 // StandIns is how many values hold a stand-in for a reference that could not be replaced.
-func (d *Doc) StandIns() int { return len(d.standIns) }
+func (d *Doc) StandIns() int {
+	n := len(d.standIns)
+	for _, part := range d.parts {
+		n += part.StandIns()
+	}
+	return n
+}
 
 // Root is the document's outermost node; nil when the file could not be parsed.
 func (d *Doc) Root() *Node { return d.root }
 
-// Problems are all problems reported so far, sorted.
+// Problems are all problems reported so far, sorted, with those of included documents.
 func (d *Doc) Problems() Problems {
 	ps := make(Problems, len(d.problems))
 	copy(ps, d.problems)
 	for i := range ps {
 		ps[i].Source = d.line(ps[i].Line)
+	}
+	for _, part := range d.parts {
+		ps = append(ps, part.Problems()...)
 	}
 	ps.Sort()
 	return ps
@@ -140,6 +150,7 @@ func (d *Doc) Report(path string, offset int, msg, hint string, warning bool) {
 func (d *Doc) Add(p Problem, offset int) {
 	p.Line, p.Col = 1, 1
 	if n, exact := d.nearest(p.Path); n != nil {
+		d = n.doc
 		p.Line, p.Col = n.position()
 		if exact {
 			p.Path = n.path // quoted as all paths are
@@ -156,6 +167,7 @@ func (d *Doc) Add(p Problem, offset int) {
 func (d *Doc) ReportKey(path, msg, hint string, warning bool) {
 	p := Problem{Line: 1, Col: 1, Path: path, Msg: msg, Hint: hint, Warning: warning}
 	if n := d.Nearest(path); n != nil {
+		d = n.doc
 		p.Line, p.Col = n.keyOrSelf().Pos()
 	}
 	d.report(p)
