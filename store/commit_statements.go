@@ -115,6 +115,8 @@ const (
 	stOptedOut
 	stProposal
 	stKeepToken
+	stSaveConsent
+	stConsent
 	stHalt
 	stUnhalt
 

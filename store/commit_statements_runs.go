@@ -58,6 +58,19 @@ var runStatements = map[stmt]statement{
 		ON CONFLICT (source) DO UPDATE SET token = excluded.token, at = excluded.at`},
 	stAllow: {0, `DELETE FROM blocks WHERE phone = ?1`},
 
+	// Of the same word the first source stays, but a proof is added to none.
+	stSaveConsent: {0, `INSERT INTO consents (phone, channel, category, consent, since, event_at, source, proof, event_id)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8)
+		ON CONFLICT (phone, channel, category) DO UPDATE SET
+			consent  = excluded.consent,
+			since    = CASE WHEN consents.consent = excluded.consent THEN consents.since ELSE excluded.since END,
+			event_at = excluded.event_at,
+			source   = CASE WHEN consents.consent = excluded.consent AND (excluded.proof = '' OR consents.proof <> '') THEN consents.source ELSE excluded.source END,
+			proof    = CASE WHEN consents.consent = excluded.consent AND (excluded.proof = '' OR consents.proof <> '') THEN consents.proof ELSE excluded.proof END,
+			event_id = CASE WHEN consents.consent = excluded.consent AND (excluded.proof = '' OR consents.proof <> '') THEN consents.event_id ELSE excluded.event_id END
+		WHERE excluded.event_at > consents.event_at OR (excluded.event_at = consents.event_at AND excluded.consent = 'withdrawn' AND consents.consent = 'given')`},
+	stConsent: {1, `SELECT consent FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`},
+
 	stHalt: {0, `INSERT INTO halts (scope, name, mark, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (scope, name) DO UPDATE SET reason = excluded.reason`},
 	stUnhalt: {0, `DELETE FROM halts WHERE scope = ?1 AND name = ?2`},

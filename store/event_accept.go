@@ -167,6 +167,9 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
 	}
 	t.counts[countEvents]++
+	if err := t.tellsConsent(e, nudgewire.EventID(id)); err != nil {
+		return nudgewire.Receipt{}, err
+	}
 	if p.plan.Later {
 		if err := t.await(id, e, p.received); err != nil {
 			return nudgewire.Receipt{}, err

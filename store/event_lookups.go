@@ -148,6 +148,9 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 	if _, err := t.exec(stEnrichPayload, int64(id), load); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
 	}
+	if err := t.tellsConsent(e, id); err != nil {
+		return nudgewire.Receipt{}, err
+	}
 	type cancelled struct{ trigger, key string }
 	done := map[cancelled]bool{}
 	seq := 1

@@ -15,6 +15,9 @@ func wants(o nudgewire.Outcome) bool { return o == nudgewire.Blocked || o == nud
 // person's block is a person's to end.
 func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Proposal, id nudgewire.EventID) (reason string, err error) {
 	phone, at, out := string(w.Correlation.Phone), micro(w.EventAt), w.Decision.Outcome == nudgewire.Blocked
+	if err := t.consentOfEvent(e, id, w.Correlation.Phone, nudgewire.ChannelPhone, !out); err != nil {
+		return "", err
+	}
 	var later int64 = -1
 	err = t.query(stOptedOut, func(r *row) error {
 		was, when, event := r.int() == 1, r.int(), r.int()

@@ -25,6 +25,7 @@ var migrations = []string{
 	9:  "migrations/00009_refresh_tokens.sql",
 	10: "migrations/00010_ended_send.sql",
 	11: "migrations/00011_due.sql",
+	13: "migrations/00013_consent.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

@@ -54,6 +54,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"blocks", s.blocks},
 		{"blocks hold", s.blocksHold},
 		{"opt-outs", s.optOuts},
+		{"consents", s.consents},
 		{"halts", s.halts},
 		{"hold", s.hold},
 		{"pauses", s.pauses},

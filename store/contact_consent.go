@@ -1,0 +1,120 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// saveConsent records what a contact agreed to or no longer agrees to. The later word counts by the time when
+// it happened, and of two at the same time the no.
+func (t *tx) saveConsent(c *nudgewire.ConsentRecord) error {
+	_, err := t.exec(stSaveConsent, string(c.Phone), string(cmp.Or(c.Channel, nudgewire.ChannelPhone)), string(cmp.Or(c.Category, nudgewire.Marketing)),
+		string(c.Consent), micro(c.At), c.Source, c.Proof, int64(c.Event))
+	return wrap(err, "consent")
+}
+
+// tellsConsent records what the event says of its contact's consent. The flag of permission to be sent e-mail, which
+// shops send with every event, changes nothing here: only the words about it are recorded.
+func (t *tx) tellsConsent(e *nudgewire.Event, id nudgewire.EventID) error {
+	if e.Contact.Phone == "" {
+		return nil
+	}
+	if e.Contact.Consent {
+		if err := t.consentOfEvent(e, id, e.Contact.Phone, nudgewire.ChannelPhone, e.Contact.AcceptsMarketing); err != nil {
+			return err
+		}
+	}
+	switch e.Kind {
+	case "contact.email_subscribed":
+		return t.consentOfEvent(e, id, e.Contact.Phone, nudgewire.ChannelEmail, true)
+	case "contact.email_unsubscribed":
+		return t.consentOfEvent(e, id, e.Contact.Phone, nudgewire.ChannelEmail, false)
+	}
+	return nil
+}
+
+func (t *tx) consentOfEvent(e *nudgewire.Event, id nudgewire.EventID, phone nudgewire.Phone, by nudgewire.Channel, given bool) error {
+	word := nudgewire.ConsentWithdrawn
+	if given {
+		word = nudgewire.ConsentGiven
+	}
+	at := e.Time()
+	if at.After(e.ReceivedAt) { // by a clock that is fast; else no later word would count
+		at = e.ReceivedAt
+	}
+	return t.saveConsent(&nudgewire.ConsentRecord{Phone: phone, Channel: by, Consent: word, At: at, Source: e.Ref(), Event: id})
+}
+
+// consent is what a contact said about messages of marketing on the phone; "" for silence. Other
+// consents, to e-mail above all, do not count.
+func (t *tx) consent(phone nudgewire.Phone) (word nudgewire.Consent, err error) {
+	err = t.query(stConsent, func(r *row) error { word = nudgewire.Consent(r.text()); return nil }, string(phone))
+	return word, wrap(err, "consent")
+}
+
+// perConsents is how many records share one operation.
+const perConsents = 256
+
+// SaveConsents records what people or files say contacts agreed to. A record without a time is of now.
+func (s *Store) SaveConsents(ctx context.Context, all []nudgewire.ConsentRecord) error {
+	for some := range slices.Chunk(all, perConsents) {
+		err := s.write(ctx, laneWork, func(t *tx) error {
+			for _, c := range some {
+				if c.At.IsZero() {
+					c.At = moment(t.at)
+				}
+				if err := t.saveConsent(&c); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("record consents: %w", err)
+		}
+	}
+	return nil
+}
+
+const consentColumns = `phone, channel, category, consent, since, event_at, source, proof, event_id`
+
+// Consents lists what contacts agreed to, by phone, from after the given one on: at most limit (0: 50). With phone
+// it is that contact's alone.
+func (s *Store) Consents(ctx context.Context, phone, after nudgewire.Phone, limit int) ([]nudgewire.ConsentRecord, error) {
+	var q select_
+	if phone != "" {
+		q.and("phone = ?", string(phone))
+	}
+	if after != "" {
+		q.and("phone > ?", string(after))
+	}
+	out, err := list(ctx, s, q.sql(consentColumns, "consents", "phone, channel, category", cmp.Or(limit, defaultLimit)), q.args, scanConsent)
+	return out, wrap(err, "list consents")
+}
+
+func scanConsent(r *row) (nudgewire.ConsentRecord, error) {
+	return nudgewire.ConsentRecord{
+		Phone: nudgewire.Phone(r.text()), Channel: nudgewire.Channel(r.text()), Category: nudgewire.Category(r.text()),
+		Consent: nudgewire.Consent(r.text()), Since: r.time(), At: r.time(), Source: r.text(), Proof: r.text(), Event: nudgewire.EventID(r.int()),
+	}, r.err
+}
+
+// Agreed is which of the phones agreed to messages of marketing.
+func (s *Store) Agreed(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error) {
+	out := map[nudgewire.Phone]bool{}
+	for some := range slices.Chunk(phones, perList) {
+		in, args := listOf(some)
+		err := s.rows(ctx, `SELECT phone FROM consents WHERE channel = 'phone' AND category = 'marketing' AND consent = 'given' AND phone IN (`+in+`)`, args, func(r *row) error {
+			out[nudgewire.Phone(r.text())] = true
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("ask who agreed: %w", err)
+		}
+	}
+	return out, nil
+}
