@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -125,6 +126,17 @@ func (k *checker) server(s *Server) {
 	if s.MaxInFlight < s.MaxBody {
 		k.bad("server.max_in_flight", fmt.Sprintf("%s is less than one body of max_body, %s", s.MaxInFlight, s.MaxBody), "make it many times max_body")
 	}
+}
+
+func (k *checker) errors(own []nudgewire.ErrorRule) *nudgewire.ErrorRules {
+	rules, faults := nudgewire.CompileErrorRules(own)
+	for _, f := range faults {
+		// What is missing, or could not be decoded, has its problem already.
+		if path := fmt.Sprintf("errors[%d].match", f.Index); k.written(path) {
+			k.doc.Report(path, 0, f.Msg, f.Hint, f.Warning)
+		}
+	}
+	return rules
 }
 
 // listenAddress says what is wrong with an address to listen on.

@@ -25,6 +25,8 @@ type Config struct {
 
 	Retention Retention
 
+	Errors *nudgewire.ErrorRules // of the service's words
+
 	Receivers map[string]*connectors.Connector // by name; those that compiled
 	Triggers  *triggers.Set
 	Jobs      []*scheduler.Compiled // in the order of the file; those that compiled
@@ -42,10 +44,11 @@ type file struct {
 	API       API      `yaml:"api" validate:"required" doc:"The messaging service that sends."`
 	Defaults  Defaults `yaml:"defaults" doc:"What every trigger and job starts from."`
 	part      `yaml:",inline"`
-	Tracking  Tracking  `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
-	Retention Retention `yaml:"retention" doc:"How long what is no longer needed is kept."`
-	Storage   string    `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder of the config file, as every other in it."`
-	Server    Server    `yaml:"server" doc:"The door that webhooks come in by."`
+	Errors    []nudgewire.ErrorRule `yaml:"errors" doc:"What the service's own words for a message that it did not send mean, and so what happens next."`
+	Tracking  Tracking              `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
+	Retention Retention             `yaml:"retention" doc:"How long what is no longer needed is kept."`
+	Storage   string                `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder of the config file, as every other in it."`
+	Server    Server                `yaml:"server" doc:"The door that webhooks come in by."`
 }
 
 // A part is what an included file may hold, too.

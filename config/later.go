@@ -11,7 +11,6 @@ import (
 // people the wrong way, and to ignore it would send messages that somebody meant to hold back.
 var later = map[string]string{
 	"limits":               "the account's limits",
-	"errors":               "classes of the service's error texts",
 	"console":              "the web console",
 	"alerts":               "alerts",
 	"webhooks_out":         "outgoing webhooks",

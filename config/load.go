@@ -109,6 +109,7 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	k.tracking(&c.Tracking)
 	k.storage(&c.Storage, c.folder)
 	k.server(&c.Server)
+	c.Errors = k.errors(c.in.Errors)
 	c.compile(&k)
 	c.lint(&k)
 	return c, c.doc.Problems()

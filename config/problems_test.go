@@ -183,6 +183,24 @@ func TestEachFaultHasItsWords(t *testing.T) {
 				`6:21: api.price.authentication: "-0.5" is no price; it is at least 0`,
 			},
 		},
+		"rules for the service's words": {
+			"triggers:", "errors:\n  - {match: insufficient points, class: no_points}\n  - {match: '/(a|b)+c/', class: retry}\ntriggers:", nil,
+		},
+		"rules for the service's words with mistakes": {
+			"triggers:", "errors:\n  - {match: /closed, class: permanent}\n  - {match: '/a(b/', class: permanent}\n  - {match: '/x*/', class: retry}\n  - {match: no, class: optout}\n  - {class: retry}\n  - {match: points}\n  - {match: points}\n  - {match: no more points, class: no_points}\ntriggers:",
+			[]string{
+				`8:13: errors[0].match: "/closed" begins with / and does not end with one; write /a regular expression/, or take the / away`,
+				"9:13: errors[1].match: is no regular expression: missing closing ): `a(b`; put a \\ before ( ) [ ] . * + ? that stand for themselves, or write the plain text without the / around it",
+				`10:13: errors[2].match: matches every text; name words that must be there`,
+				`11:13: errors[3].match: "no" stands in nearly every text; write at least three characters of the service's words, such as insufficient points`,
+				`11:24: errors[3].class: "optout" is not known here; did you mean "opt_out"? It is one of no_points, recipient_limit, opt_out, template, permanent, retry`,
+				"12:5: errors[4].match: is missing; add match: insufficient points",
+				"13:5: errors[5].class: is missing; add class: no_points",
+				"14:5: errors[6].class: is missing; add class: no_points",
+				`14:13: warning: errors[6].match: is never reached: "points" matches the same words before it; move it up, or remove one of them`,
+				`15:13: warning: errors[7].match: is never reached: "points" matches the same words before it; move it up, or remove one of them`,
+			},
+		},
 		"sections of later versions": {
 			"triggers:", "console: {listen: 127.0.0.1:8090}\nretention: {messages: 400d}\ntriggers:",
 			[]string{
