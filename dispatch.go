@@ -30,7 +30,7 @@ type Dispatch struct {
 	Config    string    // version of the config that planned it
 	Zone      string    // the contact's own time zone, IANA; "" where the event named none
 	Step      int       // of the trigger's steps, from 0
-	Account   string    // of the messaging service; "" where there is only one
+	Account   string    // of the messaging service; "" is that of the section api
 }
 
 // Send is what to ask of the messaging service: exactly one of Template, Campaign and Text.

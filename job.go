@@ -43,6 +43,7 @@ type Run struct {
 	RetryOf RunID  // the run whose parts or rows it sends again; 0 for none
 	Source  string // where the rows came from, without secrets
 	Config  string // version of the config that it began with
+	Account string // of the service, that its files and rows go to; "" is that of the section api
 
 	State  RunState
 	Reason string   // why it is in this state, where that needs words; "" for a run that does well

@@ -15,6 +15,7 @@ type Message struct {
 	ID         MessageID // "" when the answer carried none: accepted, but cannot be followed
 	Phone      Phone
 	Category   Category
+	Account    string // of the service, that it is asked about at; "" is that of the section api
 	Status     Status
 	Error      string // the service's reason when failed
 	AcceptedAt time.Time

@@ -19,6 +19,7 @@ var (
 // A ClaimRequest asks for due dispatches, at most as many as there are idle workers.
 type ClaimRequest struct {
 	Owner     string // unique to this run of this process; never ""
+	Account   string // whose dispatches
 	Now       time.Time
 	Lease     time.Duration // a claim without an outcome for so long is in doubt
 	Urgent    int           // how many of categories utility and authentication

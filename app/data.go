@@ -23,8 +23,8 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	a.store, err = store.Open(ctx, store.Options{
 		DSN:       cfg.Storage,
 		Settle:    triggers.Settle,
-		OnDue:     func(at time.Time) { a.sender.Wake(at) },
-		OnPoll:    func(at time.Time) { a.tracker.Wake(at) },
+		OnDue:     func(_ string, at time.Time) { a.sender.Wake(at) },
+		OnPoll:    func(_ string, at time.Time) { a.tracker.Wake(at) },
 		OnLookup:  func(at time.Time) { a.enricher.Wake(at) },
 		FirstPoll: a.firstPoll,
 		Sends:     func(trigger string) bool { return a.rules.Load().Triggers.ModeOf(trigger) == triggers.Live },

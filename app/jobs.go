@@ -48,7 +48,7 @@ func pricesOf(cfg *config.Config) scheduler.Prices {
 // firstPoll spreads the first look at the messages of a run that uploads files: they are
 // accepted all at once, and asked about no faster than half the rate, so that the other half
 // is left for whoever else calls.
-func (a *App) firstPoll(accepted time.Time, place int64) time.Time {
+func (a *App) firstPoll(_ string, accepted time.Time, place int64) time.Time {
 	first := a.tracker.First(accepted)
 	if rate := a.config().API.Rate.PerSecond(); rate > 0 {
 		first = first.Add(time.Duration(float64(place) / (rate / 2) * float64(time.Second)))

@@ -59,7 +59,7 @@ func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err err
 // message is what the service accepted.
 func (s *Sender) message(c *claim, now time.Time, answer apiclient.Answer) *nudgewire.Message {
 	m := &nudgewire.Message{
-		DispatchID: c.ID, ID: nudgewire.MessageID(answer.MessageID), Phone: c.Phone, Category: c.Category,
+		DispatchID: c.ID, ID: nudgewire.MessageID(answer.MessageID), Phone: c.Phone, Category: c.Category, Account: c.Account,
 		Status: nudgewire.StatusAccepted, AcceptedAt: now, StatusAt: now,
 	}
 	if m.Tracked() {

@@ -39,6 +39,7 @@ type writer struct {
 	calls       *calls
 	now         func() time.Time
 	hooks       hooks
+	dues, polls waits // of the open batch
 }
 
 type prepared struct {
@@ -50,7 +51,8 @@ type prepared struct {
 
 // hooks are called by the flusher after a commit, before its callers are answered.
 type hooks struct {
-	due, poll, lookup func(time.Time)
+	due, poll func(account string, at time.Time)
+	lookup    func(time.Time)
 }
 
 // openWriter prepares every statement on a new connection.
@@ -61,7 +63,7 @@ func openWriter(c driver.Connector, d dialect) (*writer, error) {
 	}
 	w := &writer{
 		conn: conn, payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions},
-		args: make([]driver.NamedValue, 0, 32), dest: make([]driver.Value, 32),
+		args: make([]driver.NamedValue, 0, 64), dest: make([]driver.Value, 64),
 	}
 	for _, table := range statements {
 		for i, s := range table {
@@ -95,9 +97,7 @@ type tx struct {
 	*writer
 	at     int64 // one moment for the whole batch, microseconds
 	counts [counterCount]int64
-	due    int64 // earliest due time of a dispatch left waiting; 0 for none
-	poll   int64 // same for messages
-	lookup int64 // same for look-ups
+	lookup int64 // earliest time of a look-up left waiting; 0 for none
 	seen   []lastSeen
 	off    []calledOff
 
@@ -114,6 +114,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 		w.gone = false
 	}
 	t := tx{writer: w, at: micro(w.now())}
+	w.dues, w.polls = w.dues[:0], w.polls[:0]
 	w.payloads.clear()
 	w.decisions.clear()
 	if err := w.peers.begin(&t); err != nil {
@@ -134,13 +135,10 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 	}
 	w.off.add(t.off)
 	w.checkpoint()
-	for _, left := range [...]struct {
-		at   int64
-		tell func(time.Time)
-	}{{t.due, w.hooks.due}, {t.poll, w.hooks.poll}, {t.lookup, w.hooks.lookup}} {
-		if left.at != 0 && left.tell != nil {
-			left.tell(moment(left.at))
-		}
+	w.dues.tell(w.hooks.due)
+	w.polls.tell(w.hooks.poll)
+	if t.lookup != 0 && w.hooks.lookup != nil {
+		w.hooks.lookup(moment(t.lookup))
 	}
 	// Last: what is answered was on disk, under its name, when it was answered.
 	err = w.guard.check()
@@ -148,18 +146,43 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 	return err
 }
 
-// leavesDue notes that a dispatch now waits for at.
-func (t *tx) leavesDue(at int64) {
-	if t.due == 0 || at < t.due {
-		t.due = at
-	}
-	t.peers.lowWater().lower(at)
+// leavesDue notes that a dispatch of an account now waits for at.
+func (t *tx) leavesDue(account string, at int64) {
+	t.dues.note(account, at)
+	t.peers.lowWater().lower(account, at)
 }
 
-// leavesPoll notes that a message now waits to be asked about.
-func (t *tx) leavesPoll(at int64) {
-	if at != 0 && (t.poll == 0 || at < t.poll) {
-		t.poll = at
+// leavesPoll notes that a message of an account now waits to be asked about.
+func (t *tx) leavesPoll(account string, at int64) {
+	if at != 0 {
+		t.polls.note(account, at)
+	}
+}
+
+// waits are the earliest times that something waits for, by account.
+type waits []wait
+
+type wait struct {
+	account string
+	at      int64
+}
+
+func (w *waits) note(account string, at int64) {
+	for i := range *w {
+		if one := &(*w)[i]; one.account == account {
+			one.at = min(one.at, at)
+			return
+		}
+	}
+	*w = append(*w, wait{account, at})
+}
+
+func (w waits) tell(hook func(account string, at time.Time)) {
+	if hook == nil {
+		return
+	}
+	for _, one := range w {
+		hook(one.account, moment(one.at))
 	}
 }
 

@@ -47,7 +47,7 @@ func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error)
 	keepOwner := int64(0)
 	switch {
 	case state == nudgewire.StateWaiting:
-		if t.leavesDue(c.due); c.keepOwner {
+		if t.leavesDue(d.Account, c.due); c.keepOwner {
 			keepOwner = 1
 		}
 		t.counts[countRetries]++

@@ -30,8 +30,8 @@ import (
 const (
 	callsHead  = 512 // bytes: a line with what it is, one with the owner, one with the boot; zeros
 	callsMagic = "nudgewire calls begun 1"
-	callSlot   = 16       // bytes: dispatch 8, attempt 4, checksum of both 4
-	callsSize  = 64 << 10 // made at once, so that no disk is too full for a slot later
+	callSlot   = 16        // bytes: dispatch 8, attempt 4, checksum of both 4
+	callsSize  = 256 << 10 // made at once, so that no disk is too full for a slot later
 )
 
 // bootFile names the boot of the machine where the system tells it; a variable for tests.
@@ -45,6 +45,9 @@ type calls struct {
 	slots mmap.MMap    // the whole file; nil until an owner began
 	owner string
 }
+
+// CallSlots is how many slots there are for calls.
+const CallSlots = (callsSize - callsHead) / callSlot
 
 // A begun call is what a slot holds.
 type begun struct {

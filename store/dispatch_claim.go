@@ -78,11 +78,11 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed) 
 			got = append(got, claimed{d, send})
 			return nil
 		}
-		if err := t.query(stDue, each, lane, now, int64(ask), t.peers.lowWater().from(lane, now)); err != nil {
+		if err := t.query(stDue, each, lane, now, int64(ask), t.peers.lowWater().from(q.Account, lane, now), q.Account); err != nil {
 			return nil, err
 		}
 		found := got[from:]
-		t.peers.lowWater().raise(lane, now, found)
+		t.peers.lowWater().raise(q.Account, lane, now, found)
 		got, t.claimed = got[:from], t.claimed[:0]
 		for i := range found {
 			d := &found[i]
@@ -118,17 +118,33 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed) 
 	return got, nil
 }
 
-const nextDue = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND lane = ?1 AND due_at >= ?2 AND ` + unhalted + ` ORDER BY due_at LIMIT 1`
+const nextDue = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND account = ?3 AND lane = ?1 AND due_at >= ?2 AND ` + unhalted + ` ORDER BY due_at LIMIT 1`
 
 // NextDue is the earliest due time of all that waits and is not halted, past or future; ok is
-// false when nothing does.
+// false when nothing does. What waits of accounts that are gone counts as halted.
 func (s *Store) NextDue(ctx context.Context) (at time.Time, ok bool, err error) {
+	names, err := s.accountsWaiting(ctx)
+	for i := 0; err == nil && i < len(names); i++ {
+		if s.gone(names[i]) {
+			continue
+		}
+		var due time.Time
+		var found bool
+		if due, found, err = s.nextDue(ctx, names[i]); found && (!ok || due.Before(at)) {
+			at, ok = due, true
+		}
+	}
+	return at, ok, wrap(err, "next due")
+}
+
+// nextDue is NextDue of one account.
+func (s *Store) nextDue(ctx context.Context, account string) (at time.Time, ok bool, err error) {
 	for _, lane := range []int64{laneUrgent, laneMarketing} {
 		var from int64 // a store that only reads walks
 		if s.writer != nil {
-			from = s.writer.peers.lowWater().from(lane, micro(s.writer.now()))
+			from = s.writer.peers.lowWater().from(account, lane, micro(s.writer.now()))
 		}
-		due, found, err := s.earliest(ctx, nextDue, lane, from)
+		due, found, err := s.earliest(ctx, nextDue, lane, from, account)
 		if err != nil {
 			return time.Time{}, false, fmt.Errorf("next due: %w", err)
 		}

@@ -145,7 +145,7 @@ func (t *tx) insertMessage(a *nudgewire.Attempt) error {
 	m.DispatchID = a.DispatchID
 	if m.Phone == "" || m.Category == "" {
 		err := t.query(stRecipient, func(r *row) error {
-			m.Phone, m.Category = nudgewire.Phone(r.text()), nudgewire.Category(r.text())
+			m.Phone, m.Category, m.Account = nudgewire.Phone(r.text()), nudgewire.Category(r.text()), r.text()
 			return nil
 		}, int64(a.DispatchID))
 		if err != nil {
@@ -159,13 +159,13 @@ func (t *tx) insertMessage(a *nudgewire.Attempt) error {
 func (t *tx) insertBegun(m nudgewire.Message) error {
 	_, err := t.exec(stInsertMessage, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
 		micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls), flag(m.Final),
-		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
+		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt), m.Account)
 	if err != nil {
 		return fmt.Errorf("message: %w", err)
 	}
 	t.counts[countMessages]++
 	t.countSeen(nudgewire.Message{}, m)
-	t.leavesPoll(micro(m.NextPollAt))
+	t.leavesPoll(m.Account, micro(m.NextPollAt))
 	return nil
 }
 

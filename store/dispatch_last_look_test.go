@@ -18,7 +18,7 @@ func TestTheLastLookKnowsOfAnEndWhenTheSenderIsWoken(t *testing.T) {
 	row := nudgewire.Dispatch{Trigger: "winback", Key: nudgewire.RowKey(1, 1), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at}
 	var s *Store
 	woken, halted := 0, false
-	s, err := Open(ctx, Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db"), OnDue: func(time.Time) {
+	s, err := Open(ctx, Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db"), OnDue: func(string, time.Time) {
 		woken++
 		_, halted = s.Halted(&row)
 	}})

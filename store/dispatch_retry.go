@@ -115,7 +115,7 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s 
 	if _, err := t.exec(stInsertRetry, int64(d.ID), next); err != nil {
 		return "", err
 	}
-	return "", t.queued(next, &ready, proposal.Correlation, micro(now))
+	return "", t.queued(next, &ready, proposal.Correlation, d.Account, micro(now))
 }
 
 // withRetries adds to the numbers of dispatches those that took their places.

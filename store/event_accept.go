@@ -338,13 +338,13 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 		enqueue.Zone, int64(enqueue.Step), enqueue.Account); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
-	return nudgewire.DispatchID(id), t.queued(id, ready, proposal.Correlation, due)
+	return nudgewire.DispatchID(id), t.queued(id, ready, proposal.Correlation, enqueue.Account, due)
 }
 
 // queued makes a new dispatch known, by its key and by its phone.
-func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, due int64) error {
+func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, account string, due int64) error {
 	t.counts[countDispatches]++
-	t.leavesDue(due)
+	t.leavesDue(account, due)
 	err := t.peers.remember(t, key{correlations, ready.correlation, id}, true)
 	if err == nil && of.Key != "" {
 		err = t.peers.remember(t, key{correlations, ready.byPhone, id}, true)
@@ -363,7 +363,7 @@ func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, event n
 	if !expires.IsZero() {
 		expires = expires.Add(due.Sub(enqueue.DueAt))
 	}
-	t.leavesDue(micro(due))
+	t.leavesDue(enqueue.Account, micro(due))
 	if proposal.Correlation.Key != "" { // the phone may be another one now
 		if err := t.peers.remember(t, key{correlations, ready.byPhone, int64(done.Restart)}, false); err != nil {
 			return err

@@ -35,6 +35,10 @@ const (
 	Released HaltScope = "released"
 )
 
+// HaltGone is of an account that the present config does not have: what waits for it stays. No command takes
+// it, and no row holds it (see account.go).
+const HaltGone HaltScope = "account"
+
 // HaltScopes lists every scope that a command takes.
 var HaltScopes = []HaltScope{HaltAll, HaltTrigger, HaltTemplate, HaltJob}
 
@@ -67,7 +71,7 @@ func (h Halt) Why() string {
 	switch h.Scope {
 	case HaltRun:
 		return h.What() + ": " + h.Reason
-	case HaltMode:
+	case HaltMode, HaltGone:
 		return h.What() + " " + h.Reason
 	}
 	if h.Scope == HaltDamage {
@@ -113,6 +117,8 @@ func (h Halt) stops(d *nudgewire.Dispatch) bool {
 		return d.EventID != 0 && d.Trigger == h.Name
 	case Released:
 		return false
+	case HaltGone:
+		return d.Account == h.Name
 	case HaltTemplate:
 		return d.Send.Template == h.Name
 	case HaltJob:
@@ -179,8 +185,8 @@ func (t *tx) halt(h Halt) error {
 func (t *tx) unhalt(scope HaltScope, name string) (n int64, err error) {
 	n, err = t.exec(stUnhalt, string(scope), name)
 	if n > 0 {
-		t.peers.lowWater().lower(0)
-		t.leavesDue(t.at)
+		t.peers.lowWater().lower(EveryAccount, 0)
+		t.leavesDue(EveryAccount, t.at)
 	}
 	return n, err
 }
@@ -215,6 +221,11 @@ func (s *Store) Halts(ctx context.Context) (out []Halt, err error) {
 		h, err = s.fault.halt(ctx, s, s.fault.Until)
 		out = append(out, h)
 	}
+	if err == nil {
+		var gone []Halt
+		gone, err = s.goneHalts(ctx)
+		out = append(out, gone...)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list halts: %w", err)
 	}
@@ -247,7 +258,7 @@ func (s *Store) RunHalted(ctx context.Context, r *nudgewire.Run) (Halt, bool, er
 	if err != nil {
 		return Halt{}, false, err
 	}
-	d := nudgewire.Dispatch{Trigger: r.Job, Send: nudgewire.Send{Template: r.Template}}
+	d := nudgewire.Dispatch{Trigger: r.Job, Account: r.Account, Send: nudgewire.Send{Template: r.Template}}
 	for _, h := range all {
 		if h.stops(&d) {
 			return h, true, nil

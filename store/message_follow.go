@@ -38,7 +38,7 @@ func (s *Store) followAll(ctx context.Context, p *nudgewire.Part) error {
 }
 
 // follow stores the next messages of p and says how many of them are stored now.
-func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(time.Time, int64) time.Time) (followed int64, err error) {
+func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time.Time, int64) time.Time) (followed int64, err error) {
 	var ofRun int64
 	err = t.query(stFollowed, func(row *row) error { ofRun, followed = row.int(), row.int(); return nil }, int64(p.RunID), int64(p.Number))
 	if err != nil {
@@ -59,12 +59,12 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(time.Time, i
 	for i := followed; i < followed+n; i++ {
 		m := nudgewire.Message{
 			DispatchID: nudgewire.DispatchID(id + i - followed), ID: nudgewire.MessageID(p.MessageIDs[i]),
-			Category: r.Category, AcceptedAt: p.UpdatedAt,
+			Category: r.Category, Account: r.Account, AcceptedAt: p.UpdatedAt,
 		}
 		if p.Phones != nil {
 			m.Phone = nudgewire.Phone(p.Phones[i])
 		}
-		m.NextPollAt = first(p.UpdatedAt, ofRun+i-followed)
+		m.NextPollAt = first(r.Account, p.UpdatedAt, ofRun+i-followed)
 		if err := t.insertBegun(begin(m, p.UpdatedAt)); err != nil {
 			return 0, fmt.Errorf("message %s: %w", m.ID, err)
 		}

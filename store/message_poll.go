@@ -9,10 +9,15 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// ClaimPolls takes up to n messages that are due, longest waiting first, and puts their next
-// look off by the lease. Unlike a send, a look that is made twice does no harm, so this is
-// all the claim there is, and a crash only delays it.
+// ClaimPolls is that of the account of the section api.
 func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error) {
+	return s.claimPolls(ctx, "", now, lease, n)
+}
+
+// claimPolls takes up to n messages of an account that are due, longest waiting first, and puts their
+// next look off by the lease. Unlike a send, a look that is made twice does no harm, so this is
+// all the claim there is, and a crash only delays it.
+func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error) {
 	if lease <= 0 {
 		return nil, errors.New("claim polls: needs a lease")
 	}
@@ -26,7 +31,7 @@ func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Durati
 			m, err := scanMessage(r)
 			got = append(got, m)
 			return err
-		}, micro(now), int64(n))
+		}, micro(now), int64(n), account)
 		if err != nil {
 			return err
 		}
@@ -63,7 +68,7 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 		if failedNow(&before, &m) {
 			t.countRejection(string(nudgewire.StatusFailed), m.Error)
 		}
-		t.leavesPoll(micro(m.NextPollAt))
+		t.leavesPoll(m.Account, micro(m.NextPollAt))
 		_, err = t.exec(stUpdateMessage, int64(m.DispatchID), string(m.Status), m.Error, micro(m.StatusAt), micro(m.ToldAt),
 			micro(m.NextPollAt), int64(m.Polls), flag(m.Final), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
 		if err == nil && p.Unsent && failedNow(&before, &m) {
@@ -78,16 +83,26 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 }
 
 // OverduePolls lists messages that are due to be asked about, are not being asked about, and were
-// accepted by the given time: at most n, longest waiting first. It walks only what is due.
+// accepted by the given time: at most n, longest waiting first in each account. It walks only what is due.
 func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int) (out []nudgewire.Message, err error) {
-	out, err = list(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE final = 0 AND next_poll_at <= ?1 AND accepted_at <= ?2 ORDER BY next_poll_at, dispatch_id LIMIT ?3`,
-		[]any{micro(now), micro(accepted), int64(n)}, scanMessage)
+	names, err := s.accountsFollowed(ctx)
+	for i := 0; err == nil && i < len(names) && len(out) < n; i++ {
+		var late []nudgewire.Message
+		late, err = list(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE final = 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2
+			ORDER BY next_poll_at, dispatch_id LIMIT ?3`, []any{micro(now), micro(accepted), int64(n - len(out)), names[i]}, scanMessage)
+		out = append(out, late...)
+	}
 	return out, wrap(err, "look for messages whose time ran out")
 }
 
-// NextPoll is when the next look at any message is due, past or future; ok is false when
-// none is followed.
+// NextPoll is that of the account of the section api.
 func (s *Store) NextPoll(ctx context.Context) (at time.Time, ok bool, err error) {
-	at, ok, err = s.earliest(ctx, `SELECT next_poll_at FROM messages WHERE final = 0 ORDER BY next_poll_at LIMIT 1`)
+	return s.nextPoll(ctx, "")
+}
+
+// nextPoll is when the next look at any message of an account is due, past or future; ok is false when
+// none is followed.
+func (s *Store) nextPoll(ctx context.Context, account string) (at time.Time, ok bool, err error) {
+	at, ok, err = s.earliest(ctx, `SELECT next_poll_at FROM messages WHERE final = 0 AND account = ?1 ORDER BY next_poll_at LIMIT 1`, account)
 	return at, ok, wrap(err, "next poll")
 }

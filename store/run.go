@@ -34,7 +34,7 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 		}
 		id, won = nudgewire.RunID(n), true
 		all := append([]any{int64(id), r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
-		if _, err = t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.RetryOf))...); err != nil {
+		if _, err = t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.RetryOf), r.Account)...); err != nil {
 			return err
 		}
 		for i := range parts {
@@ -264,7 +264,7 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 	v.Approved, v.Owner, v.LeaseEnd = r.text(), r.text(), r.time()
 	v.CreatedAt, v.StartedAt, v.EndedAt = r.time(), r.time(), r.time()
 	v.Began, v.Stopped, v.StoppedBy, v.Overruled = r.text(), nudgewire.RunStop(r.text()), r.text(), r.text()
-	v.Repeats, v.RetryOf, v.FilesRemovedAt = nudgewire.RunID(r.int()), nudgewire.RunID(r.int()), r.time()
+	v.Repeats, v.RetryOf, v.FilesRemovedAt, v.Account = nudgewire.RunID(r.int()), nudgewire.RunID(r.int()), r.time(), r.text()
 	if r.err != nil {
 		return v, r.err
 	}

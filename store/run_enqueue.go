@@ -88,7 +88,7 @@ func (t *tx) enqueueRow(id int64, d *nudgewire.Dispatch, send string) error {
 		return err
 	}
 	t.counts[countDispatches]++
-	t.leavesDue(due)
+	t.leavesDue(d.Account, due)
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, expires time.Time) error {
 	again := nudgewire.Dispatch{
 		Trigger: d.Trigger, Key: nudgewire.RowKey(run.ID, number), Phone: d.Phone, Category: d.Category,
-		DueAt: now, ExpiresAt: expires, CreatedAt: now, Config: run.Config,
+		DueAt: now, ExpiresAt: expires, CreatedAt: now, Config: run.Config, Zone: d.Zone, Account: d.Account,
 	}
 	id, err := t.allocate(dispatchIDs)
 	if err == nil {

@@ -61,7 +61,7 @@ func (w *singleWriter) settle(t *tx, err error) error {
 	// Numbers of a transaction that was rolled back are given out again, so they have no gaps.
 	w.ids, w.days = w.before.ids, w.before.days
 	w.keys.undo()
-	w.claims.lower(0) // what a claim took, and passed, waits again
+	w.claims.lower(EveryAccount, 0) // what a claim took, and passed, waits again
 	// SQLite may have rolled back by itself (a full disk); then this has nothing to do.
 	_, _ = t.exec(stRollback)
 	return err

@@ -26,17 +26,22 @@ type Options struct {
 	Settle   func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement
 
 	// OnDue, OnPoll and OnLookup are called after a commit that left a dispatch, a message or
-	// a look-up waiting, with the earliest of their times, before the commit's callers get their answers. They
+	// a look-up waiting, with the earliest of their times, before the commit's callers get their answers: the first
+	// two once for each account, or for EveryAccount. They
 	// hold up all writers, so they should do no more than wake somebody. nil is nobody.
-	OnDue  func(at time.Time)
-	OnPoll func(at time.Time)
+	OnDue  func(account string, at time.Time)
+	OnPoll func(account string, at time.Time)
 
 	OnLookup func(at time.Time)
 
 	// FirstPoll is when a message is asked about first that an upload's answer named, by the
-	// time it was accepted and its place among those of its run, from 0. It is called inside the
+	// account, the time it was accepted and its place among those of its run, from 0. It is called inside the
 	// commit, so it must be quick. nil is at once.
-	FirstPoll func(accepted time.Time, place int64) time.Time
+	FirstPoll func(account string, accepted time.Time, place int64) time.Time
+
+	// Accounts reports whether the present config has an account of that name; "" is asked, too. It must
+	// be quick. nil is all.
+	Accounts func(name string) bool
 
 	// Sends reports whether the present config sends by a trigger. It is called inside commits, so it
 	// must be quick. nil is by all.
@@ -51,7 +56,8 @@ type Options struct {
 // A Store is open data. Its methods may be called from any goroutine.
 type Store struct {
 	settle  Settle
-	first   func(accepted time.Time, place int64) time.Time
+	first   func(account string, accepted time.Time, place int64) time.Time
+	has     func(account string) bool
 	sending func(trigger string) bool
 	hash    func(...string) int64
 	ring    ring
@@ -105,9 +111,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		o.MaxWaiting = defaultMaxWaiting
 	}
 	if o.FirstPoll == nil {
-		o.FirstPoll = func(accepted time.Time, _ int64) time.Time { return accepted }
+		o.FirstPoll = func(_ string, accepted time.Time, _ int64) time.Time { return accepted }
 	}
-	s := &Store{settle: o.Settle, first: o.FirstPoll, sending: o.Sends, hash: keyHash, ring: rejectedRing}
+	s := &Store{settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, hash: keyHash, ring: rejectedRing}
 	s.observer = o.Observer
 	defer func() {
 		if err != nil {

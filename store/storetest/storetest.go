@@ -56,6 +56,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"opt-outs", s.optOuts},
 		{"consents", s.consents},
 		{"halts", s.halts},
+		{"accounts", s.accounts},
 		{"hold", s.hold},
 		{"pauses", s.pauses},
 		{"lookups", s.lookups},
@@ -92,6 +93,8 @@ type ledger struct {
 	settle store.Settle
 	due    []time.Time // calls of OnDue
 	poll   []time.Time // calls of OnPoll
+	dueOf  []string    // the accounts that they named
+	pollOf []string
 	look   []time.Time // calls of OnLookup
 	facts  []nudgewire.Facts
 }
@@ -133,16 +136,26 @@ func reopen(t testing.TB, dsn string) *ledger {
 			l.mu.Unlock()
 			return settle(w, f)
 		},
-		OnDue:  func(at time.Time) { l.mu.Lock(); l.due = append(l.due, at); l.mu.Unlock() },
-		OnPoll: func(at time.Time) { l.mu.Lock(); l.poll = append(l.poll, at); l.mu.Unlock() },
+		OnDue: func(account string, at time.Time) {
+			l.mu.Lock()
+			l.due, l.dueOf = append(l.due, at), append(l.dueOf, account)
+			l.mu.Unlock()
+		},
+		OnPoll: func(account string, at time.Time) {
+			l.mu.Lock()
+			l.poll, l.pollOf = append(l.poll, at), append(l.pollOf, account)
+			l.mu.Unlock()
+		},
 
 		OnLookup: func(at time.Time) { l.mu.Lock(); l.look = append(l.look, at); l.mu.Unlock() },
 
-		FirstPoll: func(accepted time.Time, place int64) time.Time {
+		FirstPoll: func(_ string, accepted time.Time, place int64) time.Time {
 			return accepted.Add(time.Second + time.Duration(place)*time.Millisecond)
 		},
 
 		Sends: func(trigger string) bool { return trigger != "switched off" },
+
+		Accounts: func(name string) bool { return name != "gone" },
 
 		Now: func() time.Time { l.mu.Lock(); defer l.mu.Unlock(); return l.now },
 	})

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// Rooms that call one account of the service work on its rows alone: what waits for an account, and what
+// it was sent by, says so by its column account. So a halt, an empty budget or a slow answer of one account
+// never keeps rows of another from being claimed (decision 40).
+
+// EveryAccount is what Options.OnDue is told where something of any account may be due. No account has
+// that name.
+const EveryAccount = "*"
+
+// An Account is the store as the rooms of one account see it.
+type Account struct {
+	*Store
+	name string
+	slot int
+}
+
+// Account is the store for the rooms of an account; "" is that of the section api. firstSlot is where its
+// share of the slots for calls begins (see BeginCall).
+func (s *Store) Account(name string, firstSlot int) Account { return Account{s, name, firstSlot} }
+
+// Claim is Store.Claim of the account's dispatches.
+func (a Account) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error) {
+	q.Account = a.name
+	return a.Store.Claim(ctx, q)
+}
+
+// NextDue is Store.NextDue of the account's dispatches.
+func (a Account) NextDue(ctx context.Context) (at time.Time, ok bool, err error) {
+	return a.nextDue(ctx, a.name)
+}
+
+// BeginCall is Store.BeginCall with slots counted from the account's first one.
+func (a Account) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
+	return a.Store.BeginCall(a.slot+slot, id, attempt)
+}
+
+// ClaimPolls takes up to n messages of the account that are due, longest waiting first, and puts their
+// next look off by the lease.
+func (a Account) ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error) {
+	return a.claimPolls(ctx, a.name, now, lease, n)
+}
+
+// NextPoll is when the next look at any message of the account is due.
+func (a Account) NextPoll(ctx context.Context) (at time.Time, ok bool, err error) {
+	return a.nextPoll(ctx, a.name)
+}
+
+// accountsWhere are the accounts of a table's rows that meet a condition, found by leaps from one to the
+// next in the index that begins with the account.
+func (s *Store) accountsWhere(ctx context.Context, table, condition string) (names []string, err error) {
+	query := `SELECT account FROM ` + table + ` WHERE ` + condition + ` AND account > ?1 ORDER BY account LIMIT 1`
+	for below := ""; ; {
+		found := false
+		err := s.rows(ctx, query, []any{below}, func(r *row) error { below, found = r.text(), true; return nil })
+		if err != nil || !found {
+			return append([]string{""}, names...), err
+		}
+		names = append(names, below)
+	}
+}
+
+// accountsWaiting are the accounts that dispatches wait for, "" always.
+func (s *Store) accountsWaiting(ctx context.Context) ([]string, error) {
+	return s.accountsWhere(ctx, "dispatches", "state = 'waiting'")
+}
+
+// accountsFollowed are the accounts whose messages are asked about, "" always.
+func (s *Store) accountsFollowed(ctx context.Context) ([]string, error) {
+	return s.accountsWhere(ctx, "messages", "final = 0")
+}
+
+// gone reports whether the present config has no account of that name.
+func (s *Store) gone(account string) bool { return s.has != nil && !s.has(account) }
+
+// goneHalts are the halts of accounts that the config does not have, and that something waits for. They
+// are not stored: nobody claims for such an account, and the config alone says which they are.
+func (s *Store) goneHalts(ctx context.Context) (out []Halt, err error) {
+	if s.has == nil {
+		return nil, nil
+	}
+	names, err := s.accountsWaiting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := list(ctx, s, `SELECT DISTINCT account FROM runs WHERE ended_at = 0`, nil, text)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(names, runs...)))) {
+		if s.gone(name) {
+			out = append(out, Halt{Scope: HaltGone, Name: name, Reason: "is gone from the config"})
+		}
+	}
+	return out, nil
+}
