@@ -1,6 +1,9 @@
 package nudgewire
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A DispatchID is the row number of a stored dispatch, from 1.
 type DispatchID int64
@@ -63,6 +66,14 @@ func (s Send) What() string {
 	default:
 		return "text"
 	}
+}
+
+// Same reports whether the two ask for the same.
+func (s Send) Same(other Send) bool {
+	if (s.Header == nil) != (other.Header == nil) || s.Header != nil && *s.Header != *other.Header || !slices.Equal(s.Variables, other.Variables) {
+		return false
+	}
+	return s.Template == other.Template && s.Language == other.Language && s.Campaign == other.Campaign && s.Text == other.Text && s.Forget == other.Forget
 }
 
 // A Header is the media above a template's text.

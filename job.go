@@ -55,17 +55,22 @@ type Run struct {
 	Stopped   RunStop
 	StoppedBy string
 
+	// What a run that is uploading waits for before more of it leaves, and until when; empty while it
+	// waits for nothing, and in every other state.
+	Waits     RunWait
+	WaitUntil time.Time
+
 	Deliver      Deliver
 	CampaignName string // as filled in for this run
 	TemplateID   int64  // for DeliverCSV
-	Template     string // for DeliverPerMessage, with its language
-	Language     string
+	Send         Send   // for DeliverPerMessage, as it is written: what has {{ }} in it, each row says itself
 	Category     Category
 	Expires      time.Duration // for DeliverPerMessage: how long a row may wait
 	Folder       string        // where its parts and the list of excluded rows lie; "" before it was built
 
 	Tally     Tally
 	Approved  string // who approved it; "" for nobody
+	Canary    string // what its canary found before it let the rest go; "" before that, and where there is none
 	Overruled string // who let it go on after its canary had stopped it; "" for nobody
 	Repeats   RunID  // the run whose list and template a person said it may send once more; 0 for none
 	Owner     string // who works on it; "" for nobody
@@ -104,6 +109,16 @@ const (
 // RunStops lists them all.
 var RunStops = []RunStop{StopPerson, StopNewer, StopCanary, StopKey, StopDoubt, StopRejection, StopSize}
 
+// A RunWait is what a run waits for while it is uploading.
+type RunWait string
+
+// What a run waits for.
+const (
+	WaitCanary     RunWait = "canary"      // to see what becomes of its first rows
+	WaitQuietHours RunWait = "quiet_hours" // for the end of the quiet hours
+	WaitRate       RunWait = "rate"        // for the next window of its rate
+)
+
 // A Tally counts the rows of a run. Rows is Kept and what was excluded together.
 type Tally struct {
 	Rows     int64      `json:"rows"` // of the source, without its header
@@ -122,7 +137,7 @@ func (t Tally) ExcludedRows() int64 { return t.Rows - t.Kept }
 
 // An Excluded is one reason for excluding rows, and how many it met.
 type Excluded struct {
-	Kind   string `json:"kind"`   // phone, variable, duplicate, contact, message, row or size
+	Kind   string `json:"kind"`   // phone, variable, send, duplicate, contact, message, row or size
 	Reason string `json:"reason"` // for people: "the phone is too short for GB"
 	Count  int64  `json:"count"`
 	First  int64  `json:"first,omitempty"` // Position.Row of the first such row; 0 where that is not known

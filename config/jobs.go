@@ -24,7 +24,7 @@ func (c *Config) compileJobs(k *checker) {
 	}
 	all, problems := scheduler.Compile(jobs, scheduler.Env{
 		Version: c.Version, Folder: c.folder, Timezone: c.Defaults.Timezone, Country: c.Defaults.Country, Language: c.Defaults.Language,
-		Category: c.Defaults.Category, Priced: c.API.Price != nil,
+		Category: c.Defaults.Category, Priced: c.API.Price != nil, TextAllowed: c.API.TextPath != "",
 	})
 	for _, p := range problems {
 		if p.Path == "defaults.timezone" {

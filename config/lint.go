@@ -265,28 +265,36 @@ func (c *Config) anySends(kind string) bool {
 	return false
 }
 
-// lintVariables warns of triggers that give one template different numbers of variables: the
+// lintVariables warns of triggers and jobs that give one template different numbers of variables: the
 // service answers one of them with an error, for every message.
 func (c *Config) lintVariables(k *checker) {
 	type use struct {
-		trigger string
-		count   int
+		by    string
+		count int
 	}
 	first := map[string]use{}
+	look := func(at, by, template string, count int) {
+		u, known := first[template]
+		switch {
+		case template == "":
+		case !known:
+			first[template] = use{by, count}
+		case u.count != count:
+			k.lint(at+".send.template",
+				fmt.Sprintf("%s gets %s here and %s in %s", template, counted(count), counted(u.count), u.by), "a template has one number of variables")
+		}
+	}
 	for i := range c.in.Triggers {
 		e := &c.in.Triggers[i]
-		s := &e.Value.Send
-		if s.Template == "" {
-			continue
-		}
-		u, known := first[s.Template]
-		if !known {
-			first[s.Template] = use{e.Key, len(s.Variables)}
-			continue
-		}
-		if u.count != len(s.Variables) {
-			k.lint(yamlpos.Join("triggers", e.Key)+".send.template",
-				fmt.Sprintf("%s gets %s here and %s in %s", s.Template, counted(len(s.Variables)), counted(u.count), u.trigger), "a template has one number of variables")
+		look(yamlpos.Join("triggers", e.Key), e.Key, e.Value.Send.Template, len(e.Value.Send.Variables))
+	}
+	for i := range c.in.Jobs {
+		if e := &c.in.Jobs[i]; e.Value.Send != nil {
+			count := len(e.Value.Columns)
+			if _, written := e.Value.Columns.Get("phone"); written {
+				count--
+			}
+			look(yamlpos.Join("jobs", e.Key), e.Key, e.Value.Send.Template, count)
 		}
 	}
 }

@@ -97,6 +97,10 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			more("  first: {on: shopify.order.paid, category: utility, send: {template: cart_reminder, variables: [a]}}\n"),
 			[]string{"13:22: warning: triggers.remind.send.template: cart_reminder gets 0 variables here and 1 variable in first; a template has one number of variables"},
 		},
+		"a job gives a template another number of variables": {
+			[2]string{"triggers:\n", "jobs: {winback: {source: {csv: a.csv}, columns: {phone: tel, var_1: name}, deliver: per_message, send: {template: cart_reminder}}}\ntriggers:\n"},
+			[]string{"7:115: warning: jobs.winback.send.template: cart_reminder gets 1 variable here and 0 variables in remind; a template has one number of variables"},
+		},
 		"marketing that asks for no consent": {
 			[2]string{"    if: customer.accepts_marketing\n", ""},
 			[]string{"8:3: warning: triggers.remind: does not ask whether the customer agreed to messages, and shopify says it; add customer.accepts_marketing: consent to messages on the phone"},

@@ -13,6 +13,7 @@ import (
 const (
 	KindPhone     = "phone"     // no number that can be sent to
 	KindVariable  = "variable"  // a variable is empty or too long
+	KindSend      = "send"      // its header, text, language or category cannot be used
 	KindDuplicate = "duplicate" // an earlier row has the same phone
 	KindContact   = "contact"   // blocked, or messaged lately
 	KindMessage   = "message"   // for a retry: its message may not be sent again

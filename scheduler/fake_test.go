@@ -519,7 +519,7 @@ func compile(t testing.TB, j Job) *Compiled {
 	if j.Deliver != nudgewire.DeliverPerMessage && j.Campaign == nil {
 		j.Campaign = &Campaign{TemplateID: 1042}
 	}
-	all, problems := Compile([]Job{j}, Env{Country: "GB", Language: "en", Version: "v1", Priced: true})
+	all, problems := Compile([]Job{j}, Env{Country: "GB", Language: "en", Version: "v1", Priced: true, TextAllowed: true})
 	for _, p := range problems {
 		if !p.Warning {
 			t.Fatal(p.Error())

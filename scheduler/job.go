@@ -28,16 +28,16 @@ type Job struct {
 	Unique   Unique                  `yaml:"unique" validate:"oneof=phone off" default:"phone" doc:"phone keeps the first row of each number; off keeps them all."`
 	Exclude  Exclude                 `yaml:"exclude" doc:"Contacts to exclude."`
 	Campaign *Campaign               `yaml:"campaign" doc:"For deliver: csv, the campaign to create."`
-	Send     *Message                `yaml:"send" doc:"For deliver: per_message, the template that each row is sent as."`
+	Send     *Message                `yaml:"send" doc:"For deliver: per_message, what each row is sent as: a template, a campaign or a text."`
 	Deliver  nudgewire.Deliver       `yaml:"deliver" validate:"oneof=csv per_message" default:"csv" doc:"csv uploads files, one for each part: fast, and tracked only as far as the answer allows. per_message sends each row by itself: slower, tracked one by one."`
 	MaxSize  units.Size              `yaml:"max_size" validate:"min=1kB,max=10MB" default:"10MB" doc:"Largest part, in bytes of the file. The service takes no more than 10MB."`
 
-	OnMissed OnMissed           `yaml:"on_missed" doc:"When its time passed while nothing ran: skip, run_once, or {if_younger_than: 6h}. Default: skip."`
-	Overlap  Overlap            `yaml:"overlap" validate:"oneof=skip queue cancel_previous" default:"skip" doc:"When its time comes and the run before has not ended."`
-	Guard    Guard              `yaml:"guard" doc:"Beyond these a run waits until somebody approves it."`
-	Canary   *Canary            `yaml:"canary" doc:"For deliver: per_message, send a few first and look."`
-	Category nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" doc:"The messaging network's class of the messages. Default: defaults.category."`
-	Mode     Mode               `yaml:"mode" validate:"oneof=live off" default:"live" doc:"off keeps the job from firing; it can still be run by hand."`
+	OnMissed OnMissed    `yaml:"on_missed" doc:"When its time passed while nothing ran: skip, run_once, or {if_younger_than: 6h}. Default: skip."`
+	Overlap  Overlap     `yaml:"overlap" validate:"oneof=skip queue cancel_previous" default:"skip" doc:"When its time comes and the run before has not ended."`
+	Guard    Guard       `yaml:"guard" doc:"Beyond these a run waits until somebody approves it."`
+	Canary   *Canary     `yaml:"canary" doc:"For deliver: per_message, send a few first and look."`
+	Category RowCategory `yaml:"category" doc:"The messaging network's class of the messages: marketing, utility or authentication; for deliver: per_message also a column that has each row's, '{{ kind }}'. Default: defaults.category." example:"utility"`
+	Mode     Mode        `yaml:"mode" validate:"oneof=live off" default:"live" doc:"off keeps the job from firing; it can still be run by hand."`
 }
 
 // A Mode is whether a job fires.
@@ -67,13 +67,6 @@ type Exclude struct {
 type Campaign struct {
 	Name       string `yaml:"name" doc:"Name in the service's dashboard; {{ run.date }}, {{ run.time }} and {{ run.job }} are filled in. Default: the job's name and the time." example:"Winback {{ run.date }}"`
 	TemplateID int64  `yaml:"template_id" validate:"required,min=1" doc:"Number of the approved template." example:"1042"`
-}
-
-// A Message is what each row is sent as.
-type Message struct {
-	Template string         `yaml:"template" validate:"required" doc:"Name of an approved template." example:"winback"`
-	Language string         `yaml:"language" doc:"Language code of the template. Default: defaults.language." example:"en"`
-	Expires  units.Duration `yaml:"expires" default:"24h" doc:"A row that waits longer than this is dropped."`
 }
 
 // Overlap says what to do when the run before has not ended.

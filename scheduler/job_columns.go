@@ -70,8 +70,12 @@ type mapping struct {
 	tel    *expressions.RowText   // of the phone
 	texts  []*expressions.RowText // of var_1 and on
 	names  []string               // "var_1" and on
+	fields []field                // what else each row says
 	unsaid bool                   // the job does not say which column is the phone
 }
+
+// width is how many cells a row has beside its phone.
+func (m *mapping) width() int { return len(m.texts) + len(m.fields) }
 
 // variables is how many there are.
 func (m *mapping) variables() int { return len(m.texts) }
@@ -84,7 +88,7 @@ func (m *mapping) bind(columns []string, facts map[string]string) (*mapper, erro
 	bound := &mapper{names: m.names}
 	var err error
 	if bound.phone, err = bindText(m.tel, columns, facts); err != nil {
-		err = inColumn("phone", err)
+		err = inPath("columns.phone", err)
 		if m.unsaid {
 			msg, hint := words(err)
 			err = &wordError{msg + ", and columns does not say which one holds the phone", "write columns: {phone: NAME}; " + hint}
@@ -94,41 +98,69 @@ func (m *mapping) bind(columns []string, facts map[string]string) (*mapper, erro
 	for i, t := range m.texts {
 		f, err := bindText(t, columns, facts)
 		if err != nil {
-			return nil, inColumn(m.names[i], err)
+			return nil, inPath("columns."+m.names[i], err)
 		}
 		bound.vars = append(bound.vars, f)
+	}
+	for i := range m.fields {
+		f, err := bindText(m.fields[i].text, columns, facts)
+		if err != nil {
+			return nil, inPath(m.fields[i].path, err)
+		}
+		bound.fields = append(bound.fields, boundField{f, &m.fields[i]})
 	}
 	return bound, nil
 }
 
-func inColumn(name string, err error) error {
+func inPath(path string, err error) error {
 	msg, hint := words(err)
-	return &wordError{"columns." + name + ": " + msg, hint}
+	return &wordError{path + ": " + msg, hint}
 }
 
 // A mapper makes a contact of a row.
 type mapper struct {
-	phone *expressions.RowFiller
-	vars  []*expressions.RowFiller
-	names []string
+	phone  *expressions.RowFiller
+	vars   []*expressions.RowFiller
+	names  []string
+	fields []boundField
 }
 
-// fill writes the variables into vars, and gives the phone as it stands in the row.
-func (m *mapper) fill(row lists.Row, vars []string) (phone, trouble string) {
+type boundField struct {
+	*expressions.RowFiller
+	is *field
+}
+
+// A fault is why a row cannot be sent. Group is the same for rows whose reasons quote other cells; "" for
+// the reason itself.
+type fault struct{ kind, group, reason string }
+
+// fill writes what the row says beside its phone into vars, and gives the phone as it stands there.
+func (m *mapper) fill(row lists.Row, vars []string) (phone string, bad fault) {
 	phone, _ = m.phone.Fill(row)
 	for i, f := range m.vars {
 		text, why := f.Fill(row)
 		if why != "" {
-			return phone, m.names[i] + " " + why
+			return phone, fault{kind: KindVariable, reason: m.names[i] + " " + why}
 		}
 		if len(text) > expressions.MaxVariable {
 			if n := utf8.RuneCountInString(text); n > expressions.MaxVariable {
-				return phone, fmt.Sprintf("%s is too long: at most %d characters are sent; shorten it in the list", m.names[i], expressions.MaxVariable)
+				return phone, fault{kind: KindVariable, reason: fmt.Sprintf("%s is too long: at most %d characters are sent; shorten it in the list", m.names[i], expressions.MaxVariable)}
 			}
 		}
 		vars[i] = clean(text)
 	}
-	return phone, ""
+	for i, f := range m.fields {
+		text, why := f.Fill(row)
+		if why != "" {
+			return phone, fault{kind: KindSend, reason: f.is.noun + " " + why}
+		}
+		value, group, trouble := f.is.accept(clean(text))
+		if trouble != "" {
+			return phone, fault{KindSend, group, trouble}
+		}
+		vars[len(m.vars)+i] = value
+	}
+	return phone, fault{}
 }
 
 // clean keeps a variable valid text: what is no UTF-8 becomes the replacement character, and NUL,

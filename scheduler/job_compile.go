@@ -1,10 +1,10 @@
 package scheduler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +26,8 @@ type Env struct {
 	Language string // of templates that name none
 	Category nudgewire.Category
 	Priced   bool // there is a price table, so that points can be counted
+
+	TextAllowed bool // api.text_path is set
 }
 
 // A Problem is one thing wrong in a job. Path is within the job, "columns.var_1" or
@@ -62,7 +64,7 @@ type Compiled struct {
 	zone     *time.Location
 	country  string
 	category nudgewire.Category
-	language string
+	send     nudgewire.Send // as it is written: what has {{ }}, each row says
 	source   lists.Source
 	columns  *mapping
 	title    *expressions.RowText
@@ -133,12 +135,9 @@ func (b *builder) err(path string, err error) {
 func (b *builder) build() *Compiled {
 	j := b.job
 	fill(&j)
-	c := &Compiled{Job: j, Version: b.env.Version, zone: b.zone(j.Timezone), category: j.Category, country: j.Country}
-	if c.category == "" {
-		c.category = b.env.Category
-	}
-	if c.category == "" {
-		c.category = nudgewire.Marketing
+	c := &Compiled{Job: j, Version: b.env.Version, zone: b.zone(j.Timezone), country: j.Country}
+	if c.category = nudgewire.Category(j.Category); j.Category == "" || byRow(string(j.Category)) {
+		c.category = cmp.Or(b.env.Category, nudgewire.Marketing)
 	}
 	if c.country == "" {
 		c.country = b.env.Country
@@ -270,6 +269,9 @@ func (b *builder) deliver(c *Compiled) {
 		} else if j.Campaign.TemplateID < 1 {
 			b.bad("campaign.template_id", "copy the template's number from the service's dashboard", "is not the number of a template")
 		}
+		if byRow(string(j.Category)) {
+			b.bad("category", "write one category, or deliver: per_message", "a file that is uploaded has one category, and no row can say its own")
+		}
 		if j.Send != nil {
 			b.bad("send", "remove it, or write deliver: per_message", "belongs to deliver: per_message")
 		}
@@ -277,17 +279,7 @@ func (b *builder) deliver(c *Compiled) {
 			b.bad("canary", "remove it, or write deliver: per_message", "a file that is uploaded cannot be stopped: a canary needs deliver: per_message")
 		}
 	case nudgewire.DeliverPerMessage:
-		if j.Send == nil {
-			b.bad("send", "write send: {template: winback}", "is missing: deliver: per_message sends a template to each row")
-		} else {
-			c.language = j.Send.Language
-			if c.language == "" {
-				c.language = b.env.Language
-			}
-			if c.language == "" {
-				b.bad("send.language", "set it, or defaults.language", "the template's language is not known")
-			}
-		}
+		b.sends(c)
 		if j.Campaign != nil {
 			b.bad("campaign", "remove it, or write deliver: csv", "belongs to deliver: csv")
 		}
@@ -354,14 +346,4 @@ func columnText(text string) string {
 		return plain[1 : n-1]
 	}
 	return "{{ " + plain + " }}"
-}
-
-// columnNames are the names of a part's columns.
-func columnNames(variables int) []string {
-	names := make([]string, 0, variables+1)
-	names = append(names, "phone")
-	for i := range variables {
-		names = append(names, fmt.Sprintf("var_%d", i+1))
-	}
-	return slices.Clip(names)
 }

@@ -67,7 +67,7 @@ jobs:
 	if w.OnMissed.Younger != 6*time.Hour || w.Guard.MaxChange != 3 || w.MaxSize != 10_000_000 || w.Exclude.MessagedWithin.D() != 7*24*time.Hour || w.columns.variables() != 2 || w.Overlap != OverlapQueue {
 		t.Errorf("%+v", w.Job)
 	}
-	if d.Canary.First.of(1000) != 10 || d.Canary.StopIf.Failed != 0.1 || !d.OnMissed.RunOnce || d.language != "en" || d.Send.Expires.D() != 24*time.Hour || d.Schedule() != nil {
+	if d.Canary.First.of(1000) != 10 || d.Canary.StopIf.Failed != 0.1 || !d.OnMissed.RunOnce || d.send.Language != "en" || d.Send.Expires.D() != 24*time.Hour || d.Schedule() != nil {
 		t.Errorf("%+v", d.Job)
 	}
 	noun := w.Noun(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC))
@@ -144,7 +144,7 @@ func TestCompileReportsEverythingAtOnce(t *testing.T) {
 		"no campaign":           {Job{Source: csv}, []string{"j.campaign: is missing: deliver: csv creates a campaign; write campaign: {template_id: 1042}"}},
 		"an odd campaign name":  {Job{Source: csv, Campaign: &Campaign{Name: "{{ run.dat }}", TemplateID: 1}}, []string{`j.campaign.name: unknown name "dat" in run; did you mean "date"?`}},
 		"a canary for files":    {Job{Source: csv, Campaign: campaign, Canary: &Canary{StopIf: StopIf{0.1}}}, []string{"j.canary: a file that is uploaded cannot be stopped: a canary needs deliver: per_message; remove it, or write deliver: per_message"}},
-		"nothing to send":       {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Campaign: campaign}, []string{"j.send: is missing: deliver: per_message sends a template to each row; write send: {template: winback}", "j.campaign: belongs to deliver: csv; remove it, or write deliver: csv"}},
+		"nothing to send":       {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Campaign: campaign}, []string{"j.send: is missing: deliver: per_message sends a template, a campaign or a text to each row; write send: {template: winback}", "j.campaign: belongs to deliver: csv; remove it, or write deliver: csv"}},
 		"no language":           {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "t"}}, []string{"j.send.language: the template's language is not known; set it, or defaults.language"}},
 		"a bad clock":           {Job{Source: csv, Campaign: campaign, Cron: "99 99 99 99 99", Country: "gb"}, []string{`j.country: "gb" is not a country; did you mean "GB"?`, `j.cron: "99 99 99 99 99" is no cron line: end of range (99) above maximum (59): 99; ` + cronHint}},
 		"guards without sense":  {Job{Source: csv, Campaign: campaign, Guard: Guard{MaxChange: 0.5, MaxPoints: 1}}, []string{"j.guard.max_points: points cannot be counted without a price table; set api.price, or remove it", "j.guard.max_change: 50% would stop every run; write more than 100%: 300% stops what is more than three times the last run, or less than a third"}},

@@ -426,9 +426,11 @@ func (w *working) enqueueRows(ctx context.Context, path string, p nudgewire.Part
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	r := csv.NewReader(f)
-	if _, err := r.Read(); err != nil {
+	header, err := r.Read()
+	if err != nil {
 		return stop{}, fmt.Errorf("read %s: %w", p.File, err)
 	}
+	columns := layoutOf(header)
 	canary := int64(0)
 	if w.job != nil && w.job.Canary != nil && w.run.Overruled == "" {
 		canary = w.job.Canary.First.of(w.run.Tally.Kept)
@@ -454,7 +456,7 @@ func (w *working) enqueueRows(ctx context.Context, path string, p nudgewire.Part
 		if err != nil {
 			return stop{}, fmt.Errorf("read %s: %w", p.File, err)
 		}
-		rows = append(rows, w.dispatch(row, first+int64(len(rows))))
+		rows = append(rows, w.dispatch(columns, row, first+int64(len(rows))))
 		n := first + int64(len(rows)) - 1
 		if n == canary {
 			if err := flush(); err != nil {
@@ -497,17 +499,17 @@ func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewir
 }
 
 // dispatch is one row as the ordinary store takes it.
-func (w *working) dispatch(row []string, number int64) nudgewire.Dispatch {
+func (w *working) dispatch(columns layout, row []string, number int64) nudgewire.Dispatch {
 	now := w.Now().UTC()
 	d := nudgewire.Dispatch{
 		Trigger: w.run.Job, Key: nudgewire.RowKey(w.run.ID, number),
 		Phone: nudgewire.Phone(row[0]), Category: w.run.Category,
-		Send:  nudgewire.Send{Template: w.run.Template, Language: w.run.Language, Variables: row[1:]},
-		State: nudgewire.StateWaiting, DueAt: now, CreatedAt: now, UpdatedAt: now, Config: w.run.Config,
+		Send: w.run.Send, State: nudgewire.StateWaiting, DueAt: now, CreatedAt: now, UpdatedAt: now, Config: w.run.Config,
 	}
 	if w.run.Expires > 0 {
 		d.ExpiresAt = now.Add(w.run.Expires)
 	}
+	columns.fill(&d, row)
 	return d
 }
 

@@ -172,7 +172,7 @@ func (s *rechecking) part(ctx context.Context, p nudgewire.Part, name string) (_
 			}
 		}()
 	}
-	out, err := newPartWriter(to, math.MaxInt64, len(header)-1, nil, func(*nudgewire.Part, int) error { return nil })
+	out, err := newPartWriter(to, math.MaxInt64, header, nil, func(*nudgewire.Part, int) error { return nil })
 	if err != nil {
 		return p, err
 	}

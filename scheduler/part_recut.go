@@ -64,7 +64,7 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int) (_ []n
 	from := positionsReader{folder: w.run.Folder}
 	defer func() { err = errors.Join(err, from.close()) }()
 	number, large := int64(0), int64(0)
-	out, err := newPartWriter(to, w.job.MaxSize.Bytes(), len(header)-1, func(int) { large++ }, func(one *nudgewire.Part, _ int) error {
+	out, err := newPartWriter(to, w.job.MaxSize.Bytes(), header, func(int) { large++ }, func(one *nudgewire.Part, _ int) error {
 		at, _ := from.of(p.File, number) // where that is not known any more, the row goes all the same
 		if at == (nudgewire.Position{}) {
 			return nil

@@ -12,26 +12,26 @@ import (
 
 func TestEveryCellOfARowIsWritten(t *testing.T) {
 	for name, tt := range map[string]struct {
-		variables int
-		rows      [][]string
-		want      string
+		header []string
+		rows   [][]string
+		want   string
 	}{
-		"phones alone":     {0, [][]string{{"447700900123"}, {"447700900124"}}, "phone\n447700900123\n447700900124\n"},
-		"an empty one":     {2, [][]string{{"447700900123", "", "x"}, {"447700900124", "y", ""}}, "phone,var_1,var_2\n447700900123,,x\n447700900124,y,\n"},
-		"signs of the CSV": {1, [][]string{{"447700900123", "a, \"b\"\nc"}}, "phone,var_1\n447700900123,\"a, \"\"b\"\"\nc\"\n"},
-		"JSON stays text":  {1, [][]string{{"447700900123", `["a"]`}}, "phone,var_1\n447700900123,\"[\"\"a\"\"]\"\n"},
+		"phones alone":     {[]string{"phone"}, [][]string{{"447700900123"}, {"447700900124"}}, "phone\n447700900123\n447700900124\n"},
+		"an empty one":     {[]string{"phone", "var_1", "var_2"}, [][]string{{"447700900123", "", "x"}, {"447700900124", "y", ""}}, "phone,var_1,var_2\n447700900123,,x\n447700900124,y,\n"},
+		"signs of the CSV": {[]string{"phone", "var_1"}, [][]string{{"447700900123", "a, \"b\"\nc"}}, "phone,var_1\n447700900123,\"a, \"\"b\"\"\nc\"\n"},
+		"JSON stays text":  {[]string{"phone", "var_1"}, [][]string{{"447700900123", `["a"]`}}, "phone,var_1\n447700900123,\"[\"\"a\"\"]\"\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			out, err := newPartWriter(&diskFolder{dir}, 1<<20, tt.variables, nil, func(*nudgewire.Part, int) error { return nil })
+			out, err := newPartWriter(&diskFolder{dir}, 1<<20, tt.header, nil, func(*nudgewire.Part, int) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := newBatch(tt.variables)
+			b := newBatch(len(tt.header) - 1)
 			for _, row := range tt.rows {
 				b.phones, b.vars = append(b.phones, row[0]), append(b.vars, row[1:]...)
 			}
-			if err := newEncoder(tt.variables, out).write(b); err != nil {
+			if err := newEncoder(len(tt.header)-1, out).write(b); err != nil {
 				t.Fatal(err)
 			}
 			if err := out.finish(); err != nil {

@@ -40,12 +40,12 @@ type partWriter struct {
 	err error // the first failure; kept for gocsv's Error
 }
 
-// newPartWriter writes into a folder. refuse and took are called for each row, with its
+// newPartWriter writes into a folder, and header at the top of each file. refuse and took are called for each row, with its
 // number in its batch: it is larger than a part may be, or it is the newest of the part.
-func newPartWriter(to folder, limit int64, variables int, refuse func(i int), took func(p *nudgewire.Part, i int) error) (*partWriter, error) {
+func newPartWriter(to folder, limit int64, header []string, refuse func(i int), took func(p *nudgewire.Part, i int) error) (*partWriter, error) {
 	p := &partWriter{folder: to, max: limit, name: partName, refuse: refuse, took: took, sum: sha256.New(), buf: bufio.NewWriterSize(nil, 256<<10)}
 	p.csv = csv.NewWriter(&p.encoded)
-	if err := p.encode(columnNames(variables)); err != nil {
+	if err := p.encode(header); err != nil {
 		return nil, err
 	}
 	p.header = bytes.Clone(p.encoded.Bytes())
@@ -174,13 +174,13 @@ type encoder struct {
 	out   *partWriter
 }
 
-// newEncoder makes an encoder of rows with that many variables. How many a job has is known only
+// newEncoder makes an encoder of rows with that many cells beside the phone. How many a job has is known only
 // when it is compiled, and gocsv takes the length of a list from its tag.
-func newEncoder(variables int, out *partWriter) *encoder {
+func newEncoder(width int, out *partWriter) *encoder {
 	fields := reflect.VisibleFields(reflect.TypeFor[contactRow]())
 	fields[0].Tag = `csv:"phone"`
-	fields[1].Tag = reflect.StructTag(fmt.Sprintf(`csv:"var" csv[]:"%d"`, variables))
-	if variables == 0 {
+	fields[1].Tag = reflect.StructTag(fmt.Sprintf(`csv:"var" csv[]:"%d"`, width))
+	if width == 0 {
 		fields[1].Tag = `csv:"-"` // else it would be one column
 	}
 	rows := make([]contactRow, batchRows)

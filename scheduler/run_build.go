@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,7 +140,7 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 		return nil, err
 	}
 	b.excluded.folder, b.positions.folder = b.folder, b.folder
-	b.out, err = newPartWriter(b.folder, b.job.MaxSize.Bytes(), b.job.columns.variables(), nil, nil)
+	b.out, err = newPartWriter(b.folder, b.job.MaxSize.Bytes(), b.job.columns.header(), nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	// One goroutine reads, normalises and removes duplicates, the other encodes, hashes and
 	// writes. Two batches go back and forth between them.
 	const batches = 3
-	width := b.job.columns.variables()
+	width := b.job.columns.width()
 	free, full := make(chan *batch, batches), make(chan *batch, batches)
 	for range batches {
 		free <- newBatch(width)
@@ -210,7 +211,7 @@ func contained(f func() error) (err error) {
 
 // read fills batches until the source ends.
 func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-chan *batch, full chan<- *batch) error {
-	vars := make([]string, len(m.vars))
+	vars := make([]string, len(m.vars)+len(m.fields))
 	files, _ := rows.(lists.InFiles)
 	next := func() (row lists.Row, number int64, err error) {
 		row, number, err = rows.Next()
@@ -291,7 +292,7 @@ func (b *building) write(e *encoder, full <-chan *batch, free chan<- *batch) err
 
 // take puts one row into the batch, or excludes it.
 func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars []string) {
-	raw, trouble := m.fill(row, vars)
+	raw, bad := m.fill(row, vars)
 	begin := len(to.digits)
 	digits, ok := phones.AppendFast(to.digits, raw, b.job.country)
 	if !ok {
@@ -306,8 +307,8 @@ func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars 
 		}
 		digits = append(digits, text...) // AppendFast gave it back as it was
 	}
-	if trouble != "" {
-		b.refuse(KindVariable, to.file.at(number), trouble, raw, string(digits[begin:]))
+	if bad.reason != "" {
+		b.refuseAs(bad.kind, cmp.Or(bad.group, bad.reason), to.file.at(number), bad.reason, raw, string(digits[begin:]))
 		return
 	}
 	if b.job.Unique != UniqueOff && !b.seen.add(digits[begin:]) {
@@ -378,8 +379,13 @@ func (b *building) look(one *batch) {
 	if b.prices == nil {
 		return
 	}
-	for _, p := range one.phones {
-		b.tally.Points = decimal(b.tally.Points + b.prices.Of(b.job.category, p))
+	own := b.job.columns.place(fieldCategory)
+	for i, p := range one.phones {
+		category := b.job.category
+		if own >= 0 {
+			category = nudgewire.Category(one.vars[i*one.width+own])
+		}
+		b.tally.Points = decimal(b.tally.Points + b.prices.Of(category, p))
 	}
 }
 

@@ -22,6 +22,7 @@ type Forecast struct {
 	Nothing     string        // why nothing would be sent; "" when something would
 	Takes       time.Duration // of sending; 0 when no rate is known
 	Basis       string        // what Takes is reckoned from
+	Columns     []string      // what Preview.Variables are, for people: VAR_1, IMAGE
 	Previews    []Preview     // the first rows
 	Priced      bool          // Tally.Points was counted
 }
@@ -45,7 +46,7 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 	if _, err := b.run(ctx); err != nil {
 		return f, err
 	}
-	f.Tally, f.Previews = b.tally, b.first
+	f.Tally, f.Columns, f.Previews = b.tally, job.columns.titles(), b.first
 	f.Awaiting = job.Guard.stops(b.tally, last)
 	before, again, err := s.repeated(ctx, job, job.addressed(nudgewire.Run{Tally: b.tally}))
 	if err != nil {

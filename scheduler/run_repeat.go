@@ -52,7 +52,7 @@ func (s *Scheduler) repeated(ctx context.Context, j *Compiled, r nudgewire.Run) 
 		return last, false, nil
 	}
 	last, ok, err = s.Store.LastSent(ctx, j.Name)
-	same := last.Tally.SHA256 == r.Tally.SHA256 && last.TemplateID == r.TemplateID && last.Template == r.Template && last.Language == r.Language
+	same := last.Tally.SHA256 == r.Tally.SHA256 && last.TemplateID == r.TemplateID && last.Send.Same(r.Send)
 	// Whoever that run reached is excluded already: what is left is who it did not reach.
 	passed := last.FilesRemovedAt.IsZero() && s.Now().Sub(last.StartedAt) < j.Exclude.MessagedWithin.D()
 	return last, ok && same && !passed, err
@@ -69,12 +69,12 @@ func repeatWords(rows int64, last nudgewire.Run) string {
 
 // addressed gives r what the job sends.
 func (j *Compiled) addressed(r nudgewire.Run) nudgewire.Run {
-	r.TemplateID, r.Template, r.Language, r.Expires = 0, "", "", 0
+	r.TemplateID, r.Send, r.Expires = 0, nudgewire.Send{}, 0
 	if j.Campaign != nil {
 		r.TemplateID = j.Campaign.TemplateID
 	}
 	if m := j.Send; m != nil {
-		r.Template, r.Language, r.Expires = m.Template, j.language, m.Expires.D()
+		r.Send, r.Expires = j.send, m.Expires.D()
 	}
 	return r
 }

@@ -44,6 +44,7 @@ type RunView struct {
 	Campaign   string             `json:"campaign,omitempty"`
 	TemplateID int64              `json:"template_id,omitempty"`
 	Template   string             `json:"template,omitempty"`
+	Sends      string             `json:"sends,omitempty"`   // what each row is sent as, in words
 	Expires    string             `json:"expires,omitempty"` // how long a row may wait, where it is sent as a message
 	Tally      nudgewire.Tally    `json:"tally"`
 	Approved   string             `json:"approved,omitempty"`  // who approved it
@@ -164,8 +165,9 @@ type ForecastView struct {
 	Repeat   string          `json:"repeat,omitempty"`            // that, in words
 	Nothing  string          `json:"nothing,omitempty"`           // why nothing would be sent
 	Priced   bool            `json:"priced"`
-	Seconds  float64         `json:"seconds"`         // of sending, at the configured rate
-	Basis    string          `json:"basis,omitempty"` // what Seconds is reckoned from
+	Seconds  float64         `json:"seconds"`           // of sending, at the configured rate
+	Basis    string          `json:"basis,omitempty"`   // what Seconds is reckoned from
+	Columns  []string        `json:"columns,omitempty"` // what the variables of First are, for people: VAR_1, IMAGE
 	First    []PreviewView   `json:"first,omitempty"`
 }
 
@@ -219,7 +221,7 @@ type BlockView struct {
 func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 	v := RunView{
 		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
-		Deliver: r.Deliver, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Template, Tally: r.Tally,
+		Deliver: r.Deliver, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Send.Template, Sends: sendsWords(r), Tally: r.Tally,
 		Approved: r.Approved, Overruled: r.Overruled, Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
 		FilesRemovedAt: optional(r.FilesRemovedAt),
@@ -235,6 +237,24 @@ func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 		v.Expires = units.Duration(r.Expires).String()
 	}
 	return v
+}
+
+// sendsWords are what a run sends to each row, "" for one that uploads files.
+func sendsWords(r *nudgewire.Run) string {
+	if r.Deliver != nudgewire.DeliverPerMessage || r.Folder == "" && r.RetryOf == 0 {
+		return ""
+	}
+	words := r.Send.What()
+	switch language := r.Send.Language; {
+	case strings.Contains(language, "{{"):
+		words += " in the language of each row"
+	case language != "":
+		words += " in " + language
+	}
+	if h := r.Send.Header; h != nil {
+		words += ", with " + map[string]string{"image": "an image", "video": "a video", "document": "a document"}[h.Type]
+	}
+	return words
 }
 
 func partView(p *nudgewire.Part) PartView {

@@ -34,7 +34,7 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	walk := regexp.MustCompile(`^SCAN \w+$|TEMP B-TREE FOR (RIGHT PART|LAST)`)
 	ofOneRun := regexp.MustCompile(`^SCAN (words|queued|told|counted|alive)$`) // statuses, ranges of one run's rows, and what is counted of them
 	for _, q := range queries {
-		args := make([]any, 0, 32) // as many as the highest number
+		args := make([]any, 0, 40) // as many as the highest number
 		for strings.Contains(q, "?"+strconv.Itoa(len(args)+1)) {
 			args = append(args, nil)
 		}

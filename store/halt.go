@@ -258,7 +258,7 @@ func (s *Store) RunHalted(ctx context.Context, r *nudgewire.Run) (Halt, bool, er
 	if err != nil {
 		return Halt{}, false, err
 	}
-	d := nudgewire.Dispatch{Trigger: r.Job, Account: r.Account, Send: nudgewire.Send{Template: r.Template}}
+	d := nudgewire.Dispatch{Trigger: r.Job, Account: r.Account, Send: nudgewire.Send{Template: r.Send.Template}}
 	for _, h := range all {
 		if h.stops(&d) {
 			return h, true, nil

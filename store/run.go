@@ -56,14 +56,23 @@ func runArgs(r *nudgewire.Run) ([]any, error) {
 	if r.State != nudgewire.RunPaused {
 		before = "" // it says where a paused run goes on, and nothing else
 	}
+	waits, until := r.Waits, r.WaitUntil
+	if r.State != nudgewire.RunUploading {
+		waits, until = "", time.Time{} // whoever lets it go on has it look anew
+	}
+	send := ""
+	if r.Send.Template+r.Send.Campaign+r.Send.Text != "" {
+		send = string(appendSend(nil, &r.Send))
+	}
 	tally, err := json.Marshal(r.Tally)
 	if err != nil {
 		return nil, fmt.Errorf("encode the tally: %w", err)
 	}
 	return []any{
-		r.Source, r.Config, string(r.State), r.Reason, string(before), string(r.Deliver), r.CampaignName, r.TemplateID, r.Template,
-		r.Language, string(r.Category), int64(r.Expires / time.Microsecond), r.Folder, string(tally), r.Tally.Kept, r.Approved, r.Owner, micro(r.LeaseEnd),
+		r.Source, r.Config, string(r.State), r.Reason, string(before), string(r.Deliver), r.CampaignName, r.TemplateID, r.Send.Template,
+		r.Send.Language, string(r.Category), int64(r.Expires / time.Microsecond), r.Folder, string(tally), r.Tally.Kept, r.Approved, r.Owner, micro(r.LeaseEnd),
 		micro(r.StartedAt), micro(r.EndedAt), r.Began, string(r.Stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
+		send, string(waits), micro(until), r.Canary,
 	}, nil
 }
 
@@ -257,7 +266,7 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 	v = nudgewire.Run{
 		ID: nudgewire.RunID(r.int()), Job: r.text(), Slot: r.text(), DueAt: r.time(), Cause: nudgewire.RunCause(r.text()),
 		Source: r.text(), Config: r.text(), State: nudgewire.RunState(r.text()), Reason: r.text(), Before: nudgewire.RunState(r.text()),
-		Deliver: nudgewire.Deliver(r.text()), CampaignName: r.text(), TemplateID: r.int(), Template: r.text(), Language: r.text(),
+		Deliver: nudgewire.Deliver(r.text()), CampaignName: r.text(), TemplateID: r.int(), Send: nudgewire.Send{Template: r.text(), Language: r.text()},
 		Category: nudgewire.Category(r.text()), Expires: time.Duration(r.int()) * time.Microsecond, Folder: r.text(),
 	}
 	tally := r.text()
@@ -265,8 +274,15 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 	v.CreatedAt, v.StartedAt, v.EndedAt = r.time(), r.time(), r.time()
 	v.Began, v.Stopped, v.StoppedBy, v.Overruled = r.text(), nudgewire.RunStop(r.text()), r.text(), r.text()
 	v.Repeats, v.RetryOf, v.FilesRemovedAt, v.Account = nudgewire.RunID(r.int()), nudgewire.RunID(r.int()), r.time(), r.text()
+	send := r.text()
+	v.Waits, v.WaitUntil, v.Canary = nudgewire.RunWait(r.text()), r.time(), r.text()
 	if r.err != nil {
 		return v, r.err
+	}
+	if send != "" { // else the template's name and its language are all of it
+		if err := json.Unmarshal([]byte(send), &v.Send); err != nil {
+			return v, fmt.Errorf("run %d: send: %w", v.ID, err)
+		}
 	}
 	if err := json.Unmarshal([]byte(tally), &v.Tally); err != nil {
 		return v, fmt.Errorf("run %d: tally: %w", v.ID, err)

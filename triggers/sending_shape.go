@@ -72,6 +72,9 @@ func (s *shape) fixed(path, text string) {
 // foreignMark is how other template languages mark a value: { name }, %name%, {% if %}, $name, [name].
 var foreignMark = regexp.MustCompile(`^\s*(\{%.*%\}|\{[^{}]+\}|%[A-Za-z_.]+%|\$\{?[A-Za-z_.]+\}?|\[[A-Za-z_.]+\]|<[A-Za-z_.]+>)\s*$`)
 
+// name is what may be meant as the name of a value or column.
+var name = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_.]*\s*$`)
+
 // slip is the cure for a variable without {{ }} that was surely meant to have one, "" for others.
 func slip(text string) (hint string) {
 	name := strings.Trim(text, " \t{}%$[]<>")
@@ -112,7 +115,11 @@ func (s *shape) header(given Header) {
 		}
 		path := "header." + m.Kind
 		if err := Fetchable(m.Address); err != nil {
-			s.bad(path, 0, "write an address such as https://shop.example/picture.jpg", "%v", err)
+			hint := "write an address such as https://shop.example/picture.jpg"
+			if name.MatchString(m.Address) {
+				hint = "for the value write {{ " + strings.TrimSpace(m.Address) + " }}; " + hint
+			}
+			s.bad(path, 0, hint, "%v", err)
 		} else if !strings.HasPrefix(strings.ToLower(m.Address), "https:") {
 			s.warn(path, "write https:// where the server has it", "%q is not encrypted, and a messaging network may not fetch it", m.Address)
 		}

@@ -153,7 +153,7 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 		c.say("  would wait  for jobs approve: %s\n", why)
 	}
 	if len(f.First) > 0 {
-		head := []string{"PHONE"}
+		head := append([]string{"PHONE"}, f.Columns...)
 		var rows [][]string
 		for _, p := range f.First {
 			row := []string{p.Phone.Masked()}
@@ -161,9 +161,6 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 				row = append(row, tamed(v))
 			}
 			rows = append(rows, row)
-		}
-		for i := range f.First[0].Variables {
-			head = append(head, fmt.Sprintf("VAR_%d", i+1))
 		}
 		c.say("\n")
 		if err := c.table(strings.Join(head, " | "), rows); err != nil {
@@ -336,6 +333,9 @@ func (c *cli) ran(r server.RunView) error {
 		c.say("  retry of    run %d\n", r.RetryOf)
 	}
 	c.say("  source      %s\n", r.Source)
+	if r.Sends != "" {
+		c.say("  sends       %s\n", r.Sends)
+	}
 	c.tellTally(r.Tally, false)
 	switch {
 	case r.FilesRemovedAt != nil:

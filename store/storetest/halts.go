@@ -89,7 +89,7 @@ func (s suite) halts(t *testing.T) {
 	t.Run("a name is known while something of it is unsent", s.unsent)
 	t.Run("a run is kept back by its job, its template, or everything", func(t *testing.T) {
 		l := s.open(t)
-		run := &nudgewire.Run{Job: "winback", Template: "offer"}
+		run := &nudgewire.Run{Job: "winback", Send: nudgewire.Send{Template: "offer"}}
 		for _, c := range []struct {
 			halt store.Halt
 			want bool

@@ -132,7 +132,9 @@ func (s suite) runs(t *testing.T) {
 	t.Run("a run comes back as it was stored", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("2026-03-02 12:00", 2)
-		r.CampaignName, r.TemplateID, r.Template, r.Language, r.Expires, r.Folder = "Winback", 1042, "winback", "en", time.Hour, "runs/winback/1"
+		r.CampaignName, r.TemplateID, r.Expires, r.Folder = "Winback", 1042, time.Hour, "runs/winback/1"
+		r.Send = nudgewire.Send{Template: "winback", Language: "{{ lang }}", Header: &nudgewire.Header{Type: "document", URL: "{{ url }}", Filename: "offer.pdf"}}
+		r.Waits, r.WaitUntil, r.Canary = nudgewire.WaitCanary, noon.Add(time.Hour), "10 of 10 ended well"
 		r.Approved, r.Owner, r.LeaseEnd, r.StartedAt = "Ann", owner, noon.Add(time.Minute), noon
 		if err := l.SetRun(l.ctx, "", r, nudgewire.RunUploading); err != nil {
 			t.Fatal(err)
