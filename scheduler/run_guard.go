@@ -19,9 +19,9 @@ func (g Guard) stops(t nudgewire.Tally, last *nudgewire.Tally) []string {
 		times := float64(t.Kept) / float64(last.Kept)
 		switch limit := float64(g.MaxChange); {
 		case times > limit:
-			why = append(why, fmt.Sprintf("%s %s of the last run's %s, and guard.max_change is %s", rowsAre(t.Kept), Percent(times).round(), units.Number(last.Kept), g.MaxChange))
+			why = append(why, fmt.Sprintf("%s %s of the last run's %s, and guard.max_change is %s", rowsAre(t.Kept), roundPercent(times), units.Number(last.Kept), g.MaxChange))
 		case times < 1/limit:
-			why = append(why, fmt.Sprintf("%s only %s of the last run's %s, and guard.max_change is %s", rowsAre(t.Kept), Percent(times).round(), units.Number(last.Kept), g.MaxChange))
+			why = append(why, fmt.Sprintf("%s only %s of the last run's %s, and guard.max_change is %s", rowsAre(t.Kept), roundPercent(times), units.Number(last.Kept), g.MaxChange))
 		}
 	}
 	if g.MaxPoints > 0 && t.Points > g.MaxPoints {
@@ -36,6 +36,6 @@ func (g Guard) stops(t nudgewire.Tally, last *nudgewire.Tally) []string {
 // tenths writes points with a tenth where there is one: 29.5, 30.
 func tenths(points float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", points), ".0") }
 
-func (p Percent) round() string { return fmt.Sprintf("%.0f%%", float64(p)*100) }
+func roundPercent(times float64) string { return fmt.Sprintf("%.0f%%", times*100) }
 
 func rowsAre(n int64) string { return units.Count(n, "row") + verb(n, " is", " are") }
