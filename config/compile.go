@@ -40,6 +40,7 @@ func (c *Config) compile(k *checker) {
 	}
 	c.compileTriggers(k, infos)
 	c.compileJobs(k)
+	c.compileDue(k)
 }
 
 func (c *Config) compileTriggers(k *checker, infos map[string]triggers.ConnectorInfo) {
@@ -97,6 +98,7 @@ func (d *Defaults) fill(r *triggers.Rule, written func(key string) bool) {
 	if !written("mode") {
 		r.Mode = d.Mode
 	}
+	d.fillKeys(&r.Keys, written)
 }
 
 // below is the path of something within at.

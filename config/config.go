@@ -3,6 +3,8 @@ package config
 import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -29,10 +31,12 @@ type Config struct {
 
 	Receivers map[string]*connectors.Connector // by name; those that compiled
 	Triggers  *triggers.Set
+	Due       *duerules.Rules       // what holds at the due moment
 	Jobs      []*scheduler.Compiled // in the order of the file; those that compiled
 
-	folder   string   // where relative paths start
-	included []string // files, as problems name them
+	folder   string                    // where relative paths start
+	included []string                  // files, as problems name them
+	holidays map[string]hours.Holidays // by the path as it is written
 
 	doc *yamlpos.Doc
 	in  file
@@ -45,6 +49,7 @@ type file struct {
 	Defaults  Defaults `yaml:"defaults" doc:"What every trigger and job starts from."`
 	part      `yaml:",inline"`
 	Errors    []nudgewire.ErrorRule `yaml:"errors" doc:"What the service's own words for a message that it did not send mean, and so what happens next."`
+	Limits    duerules.Account      `yaml:"limits" doc:"What the messaging service lets the account send."`
 	Tracking  Tracking              `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
 	Retention Retention             `yaml:"retention" doc:"How long what is no longer needed is kept."`
 	Storage   string                `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder of the config file, as every other in it."`
@@ -83,6 +88,8 @@ type Defaults struct {
 	MaxAge         triggers.Lifetime  `yaml:"max_age" default:"off" example:"72h" doc:"An event that happened longer ago than this sends nothing; off for no limit."`
 	RememberCancel units.Duration     `yaml:"remember_cancel" validate:"min=1m,max=90d" default:"24h" doc:"How long a cancelling event is remembered, for those that arrive after it."`
 	Mode           triggers.Mode      `yaml:"mode" validate:"oneof=live shadow off" default:"live" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits of a trigger that stops being live is paused, and can still be cancelled. shadow here tries out a whole config."`
+
+	duerules.Keys `yaml:",inline"`
 }
 
 // Tracking says how long and how often the service is asked what became of a message.

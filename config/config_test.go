@@ -215,7 +215,7 @@ func TestPrintIsReadBackTheSame(t *testing.T) {
 	if err := c.Print(&first); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"max_age: 72h", "cooldown: 3d", "expires: 6h", "timeout: 10s", "key: '[secret]'", "secret: '[secret]'"} {
+	for _, want := range []string{"max_age: 72h", "cooldown: 3d", "expires: 18h", "timeout: 10s", "key: '[secret]'", "secret: '[secret]'"} {
 		if !strings.Contains(first.String(), want) {
 			t.Errorf("no %q in\n%s", want, &first)
 		}

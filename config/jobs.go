@@ -19,6 +19,7 @@ func (c *Config) compileJobs(k *checker) {
 			k.doc.ReportKey(at, fmt.Sprintf("%q is a trigger's name, too", e.Key), "give the job another name: messages say by it what caused them", false)
 		}
 		e.Value.Name = e.Key
+		c.Defaults.fillKeys(&e.Value.Keys, func(key string) bool { return k.doc.Node(yamlpos.Join(at, key)) != nil })
 		c.forgetful(k, &e.Value)
 		jobs[i] = e.Value
 	}

@@ -10,23 +10,18 @@ import (
 // of its path ("*" is one name). It is rejected in plain words: a nearest known key would send
 // people the wrong way, and to ignore it would send messages that somebody meant to hold back.
 var later = map[string]string{
-	"limits":               "the account's limits",
-	"console":              "the web console",
-	"alerts":               "alerts",
-	"webhooks_out":         "outgoing webhooks",
-	"api.ca_file":          "private certificate authorities",
-	"defaults.quiet_hours": "quiet hours",
-	"defaults.limit":       "limits per contact",
-	"defaults.consent":     "recorded consent",
-	"defaults.on_change":   "a choice of what a changed rule does to who waits",
+	"console":            "the web console",
+	"alerts":             "alerts",
+	"webhooks_out":       "outgoing webhooks",
+	"api.ca_file":        "private certificate authorities",
+	"defaults.consent":   "recorded consent",
+	"defaults.on_change": "a choice of what a changed rule does to who waits",
 
-	"triggers.*.quiet_hours": "quiet hours",
-	"triggers.*.limit":       "limits per contact",
-	"triggers.*.consent":     "recorded consent",
-	"triggers.*.split":       "split tests",
-	"triggers.*.steps":       "several steps in one trigger",
-	"triggers.*.on_change":   "a choice of what a changed rule does to who waits",
-	"triggers.*.on_doubt":    "a choice of what is done in doubt",
+	"triggers.*.consent":   "recorded consent",
+	"triggers.*.split":     "split tests",
+	"triggers.*.steps":     "several steps in one trigger",
+	"triggers.*.on_change": "a choice of what a changed rule does to who waits",
+	"triggers.*.on_doubt":  "a choice of what is done in doubt",
 
 	"retention.payloads":  "deleting old webhooks",
 	"retention.decisions": "deleting old decisions",
@@ -38,6 +33,8 @@ var later = map[string]string{
 
 // meant is what keys of other tools are called here, by the pattern of their path.
 var meant = map[string]string{
+	"triggers.*.limits": "limit", "jobs.*.limits": "limit", "defaults.limits": "limit; limits at the top of the file are the account's",
+	"triggers.*.frequency_cap": "limit", "triggers.*.throttle": "limit", "triggers.*.dnd": "quiet_hours", "defaults.dnd": "quiet_hours", "triggers.*.send_window": "quiet_hours, when nothing is sent",
 	"triggers.*.delay": "wait", "triggers.*.filter": "if", "triggers.*.filters": "if", "triggers.*.when": "if", "triggers.*.condition": "if",
 	"triggers.*.conditions": "if", "triggers.*.where": "if", "triggers.*.event": "on", "triggers.*.events": "on", "triggers.*.trigger": "on",
 	"triggers.*.unless": "if: not (…)", "triggers.*.cancel": "cancel_on", "triggers.*.stop_on": "cancel_on",
@@ -70,9 +67,6 @@ func unknownKey(path, key string) (msg, hint string) {
 		if matches(strings.Split(pattern, "."), segments) {
 			return "unknown key", "write " + here
 		}
-	}
-	if len(segments) == 3 && segments[0] == "triggers" && key == "limits" {
-		segments[2], key = "limit", "limits" // the plural of a key to come
 	}
 	return laterKey(segments, key)
 }

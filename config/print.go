@@ -49,7 +49,7 @@ func (c *Config) Redacted() string {
 }
 
 func (c *Config) effective() ([]byte, error) {
-	out, err := c.doc.Effective(&c.in, takenFrom)
+	out, err := c.doc.Effective(&c.in, c.takenFrom)
 	if err != nil {
 		return nil, fmt.Errorf("print the config: %w", err)
 	}
@@ -96,14 +96,21 @@ func hideURLs(text []byte) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// takenFrom is where a trigger takes a key from that it does not say itself.
-func takenFrom(path string) string {
-	rest, ok := strings.CutPrefix(path, "triggers.")
+// takenFrom is where a trigger or a job takes a key from that it does not say itself.
+func (c *Config) takenFrom(path string) string {
+	section, rest, ok := strings.Cut(path, ".")
 	i := strings.LastIndexByte(rest, '.')
 	if !ok || i < 0 || strings.ContainsRune(rest[:i], '.') {
 		return ""
 	}
-	return "defaults." + rest[i+1:]
+	name, key := rest[:i], rest[i+1:]
+	switch {
+	case key == "quiet_hours" && c.exempt(section, name):
+		return ""
+	case section == "triggers", section == "jobs" && (key == "quiet_hours" || key == "limit"):
+		return "defaults." + key
+	}
+	return ""
 }
 
 // Rules are the triggers of a config as Redacted keeps it, by name, as far as they can be read: an

@@ -209,9 +209,9 @@ func TestEachFaultHasItsWords(t *testing.T) {
 			},
 		},
 		"keys of later versions in a trigger": {
-			"    wait: 45m\n", "    wait: 45m\n    quiet_hours: off\n    steps: []\n",
+			"    wait: 45m\n", "    wait: 45m\n    split: {a: 50, b: 50}\n    steps: []\n",
 			[]string{
-				"11:5: triggers.remind.quiet_hours: is not known to this version: quiet hours will come later; take quiet_hours out; docs/config.md lists what this version knows",
+				"11:5: triggers.remind.split: is not known to this version: split tests will come later; take split out; docs/config.md lists what this version knows",
 				"12:5: triggers.remind.steps: is not known to this version: several steps in one trigger will come later; take steps out; docs/config.md lists what this version knows",
 			},
 		},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -38,6 +39,8 @@ type Job struct {
 	Canary   *Canary     `yaml:"canary" doc:"For deliver: per_message, send a few first and look."`
 	Category RowCategory `yaml:"category" doc:"The messaging network's class of the messages: marketing, utility or authentication; for deliver: per_message also a column that has each row's, '{{ kind }}'. Default: defaults.category." example:"utility"`
 	Mode     Mode        `yaml:"mode" validate:"oneof=live off" default:"live" doc:"off keeps the job from firing; it can still be run by hand."`
+
+	duerules.Keys `yaml:",inline"`
 }
 
 // A Mode is whether a job fires.
@@ -107,31 +110,7 @@ type Canary struct {
 }
 
 // Percent is a share: "300%" is 3.
-type Percent float64
-
-// UnmarshalText reads a number with a % sign.
-func (p *Percent) UnmarshalText(text []byte) error {
-	number, found := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
-	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if !found || err != nil || f < 0 || math.IsInf(f, 0) || math.IsNaN(f) {
-		return &wordError{fmt.Sprintf("%q is not a percentage", text), "write it as 300%"}
-	}
-	*p = Percent(f / 100)
-	return nil
-}
-
-// String is the share as it is read.
-func (p Percent) String() string {
-	return strconv.FormatFloat(math.Round(float64(p)*1e6)/1e4, 'f', -1, 64) + "%"
-}
-
-// MarshalText writes what String does.
-func (p Percent) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// Schema describes the text to editors.
-func (Percent) Schema() map[string]any {
-	return map[string]any{"type": "string", "pattern": `^[0-9.]+\s*%$`}
-}
+type Percent = units.Percent
 
 // A Share is a number of rows, or a part of them.
 type Share struct {

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/hours"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// fillKeys gives an entry the rules of the due moment that it does not say itself.
+func (d *Defaults) fillKeys(keys *duerules.Keys, written func(key string) bool) {
+	if !written("quiet_hours") {
+		keys.QuietHours = d.QuietHours
+	}
+	if !written("limit") {
+		keys.Limit = d.Limit
+	}
+}
+
+// exempt reports whether all messages of the trigger or job of that name skip quiet hours. A job may have
+// a category for each row, which is not known here.
+func (c *Config) exempt(section, name string) bool {
+	category := nudgewire.Category("")
+	if section == "jobs" {
+		j, _ := c.in.Jobs.Get(name)
+		category = nudgewire.Category(j.Category)
+	} else {
+		r, _ := c.in.Triggers.Get(name)
+		category = r.Category
+	}
+	if category == "" {
+		category = c.Defaults.Category
+	}
+	return category == nudgewire.Utility || category == nudgewire.Authentication
+}
+
+// compileDue makes the rules of the due moment of what defaults, triggers and jobs say.
+func (c *Config) compileDue(k *checker) {
+	zone, err := time.LoadLocation(c.Defaults.Timezone)
+	if err != nil { // which was reported where it stands
+		zone = time.UTC
+	}
+	k.account(&c.in.Limits)
+	c.Due = duerules.New(zone, c.in.Limits)
+	c.holidays = map[string]hours.Holidays{}
+	c.readHolidays(k, "defaults.quiet_hours.holidays", c.Defaults.QuietHours.Holidays)
+	for i := range c.in.Triggers {
+		e := &c.in.Triggers[i]
+		c.readHolidays(k, yamlpos.Join("triggers", e.Key)+".quiet_hours.holidays", e.Value.QuietHours.Holidays)
+		c.Due.Trigger(e.Key, e.Value.Keys, c.holidays[e.Value.QuietHours.Holidays])
+	}
+	for i := range c.in.Jobs {
+		e := &c.in.Jobs[i]
+		c.readHolidays(k, yamlpos.Join("jobs", e.Key)+".quiet_hours.holidays", e.Value.QuietHours.Holidays)
+		c.Due.Job(e.Key, e.Value.Keys, c.holidays[e.Value.QuietHours.Holidays])
+	}
+}
+
+// readHolidays reads a file of holidays once, and reports what is wrong with it where it is named first.
+func (c *Config) readHolidays(k *checker, at, path string) {
+	if _, known := c.holidays[path]; known || path == "" || !k.written(at) {
+		return
+	}
+	c.holidays[path] = hours.Holidays{}
+	full := path
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(c.folder, full)
+	}
+	f, err := os.Open(full)
+	if err != nil {
+		why := "cannot be read"
+		if errors.Is(err, fs.ErrNotExist) {
+			why = "does not exist"
+		} else if errors.Is(err, fs.ErrPermission) {
+			why = "may not be read by this user"
+		}
+		k.bad(at, fmt.Sprintf("%s %s", full, why), "write one date a line, such as 2026-12-25, or 12-25 for every year; a relative path starts at the folder of the config file")
+		return
+	}
+	defer func() { _ = f.Close() }() // read only: nothing can be lost by a bad close
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		k.bad(at, full+" is not a file", "name the file in it")
+		return
+	}
+	days, faults := hours.ReadHolidays(f)
+	for _, fault := range faults {
+		k.bad(at, fmt.Sprintf("%s:%d: %s", full, fault.Line, fault.Msg), fault.Cure)
+	}
+	if len(faults) == 0 && days.Len() == 0 {
+		k.warn(at, full+" has no date in it", "write one date a line, such as 2026-12-25, or remove the line")
+	}
+	c.holidays[path] = days
+}
+
+// account checks what the account may send.
+func (k *checker) account(a *duerules.Account) {
+	switch u := a.UniqueContacts; {
+	case u.IsZero():
+		if k.written("limits.reserve") && k.doc.Node("limits.unique_contacts") == nil {
+			k.bad("limits.reserve", "is a share of unique_contacts, which is not set", "add unique_contacts: 10000 per 24h")
+		}
+	case u.Calendar != "":
+		k.bad("limits.unique_contacts", fmt.Sprintf("%q is a window of the calendar, and the service's rolls", u), fmt.Sprintf("write %d per 24h", u.Most))
+		a.UniqueContacts.Most, a.UniqueContacts.Calendar = 0, ""
+	case u.Most == 0:
+		k.bad("limits.unique_contacts", "lets no message go", "write the number of your tier, such as 1000 per 24h")
+	case u.Per < time.Minute || u.Per > 90*24*time.Hour:
+		k.bad("limits.unique_contacts", fmt.Sprintf("%q has a window that is not between 1m and 90d", u), fmt.Sprintf("write %d per 24h", u.Most))
+	}
+	if a.Reserve >= 1 {
+		k.bad("limits.reserve", fmt.Sprintf("%s leaves nothing to marketing", a.Reserve), "write less than 100%, such as 10%")
+	}
+}

@@ -1,0 +1,98 @@
+package duerules
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/hours"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// A question is one dispatch at its due moment.
+type question struct {
+	dispatch *nudgewire.Dispatch
+	facts    *nudgewire.DueFacts
+	now      time.Time
+	quiet    *quiet        // nil for none
+	zones    []*hours.Zone // that the contact may be in
+}
+
+// Decide implements nudgewire.DueRules. The rules are asked in the order of the design, and the first that
+// holds the dispatch back answers: consent, quiet hours, limits, the account's limit. What is put off is
+// asked about again when it falls due, by the rules of then.
+func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
+	p := r.of(d)
+	quiet, limited := p.quietFor(d.Category), p.back(d.Category) > 0
+	if quiet == nil && !limited && !r.account.holds(d) {
+		return nudgewire.Verdict{}
+	}
+	if f == nil {
+		f = &nudgewire.DueFacts{}
+	}
+	q := question{dispatch: d, facts: f, now: now, quiet: quiet}
+	if quiet != nil || limited {
+		q.zones = r.zonesOf(d, quiet, now)
+	}
+	if v := quiet.ask(q); v.Action != nudgewire.AllowSend {
+		return v
+	}
+	if limited {
+		if v := p.askLimits(q); v.Action != nudgewire.AllowSend {
+			return v
+		}
+	}
+	return r.account.ask(q)
+}
+
+// zonesOf lists the zones that the contact may be in, or the one of those of whom nothing is known where
+// quiet hours leave the others no hour of the day in common: a message to such a number would never go. That
+// is a guess, which is told.
+func (r *Rules) zonesOf(d *nudgewire.Dispatch, quiet *quiet, now time.Time) []*hours.Zone {
+	zones, guessed := r.zones.Of(string(d.Phone), d.Zone)
+	if quiet != nil && len(zones) > 1 {
+		if _, ok := quiet.rule.Free(now, zones); !ok {
+			zones, guessed = r.zones.Otherwise(), true
+		}
+	}
+	if guessed && r.Guessed != nil {
+		r.Guessed()
+	}
+	return zones
+}
+
+// putOff defers the dispatch to the first moment from until on that is outside quiet hours, or drops it
+// where that is too late. why is what held it back, without an end.
+func (q question) putOff(rule, why string, until time.Time, maxDefer time.Duration) nudgewire.Verdict {
+	if q.quiet != nil {
+		free, ok := q.quiet.rule.Free(until, q.zones)
+		if !ok {
+			return dropped(rule, why+"; and quiet hours leave no time to send it")
+		}
+		until = free
+	}
+	next := "next at " + q.stamp(until)
+	first := q.facts.FirstDue
+	if first.IsZero() {
+		first = q.dispatch.DueAt
+	}
+	switch expires := q.dispatch.ExpiresAt; {
+	case !expires.IsZero() && !until.Before(expires):
+		return dropped(rule, fmt.Sprintf("%s; %s, and it expires at %s", why, next, q.stamp(expires)))
+	case maxDefer > 0 && !first.IsZero() && until.Sub(first) > maxDefer:
+		return dropped(rule, fmt.Sprintf("%s; %s, which is more than %s (max_defer) after it first fell due", why, next, units.Duration(maxDefer)))
+	}
+	return nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: rule, Reason: why + "; " + next, Until: until.UTC()}
+}
+
+func dropped(rule, why string) nudgewire.Verdict {
+	return nudgewire.Verdict{Action: nudgewire.DropSend, Rule: rule, Reason: why}
+}
+
+// stamp is a moment on the clock of the contact's place, where there is one, else in UTC.
+func (q question) stamp(t time.Time) string {
+	if len(q.zones) == 0 {
+		return units.Stamp(t)
+	}
+	return stamp(t, q.zones[0])
+}

@@ -1,0 +1,32 @@
+package duerules
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/hours"
+)
+
+// A quiet is the quiet hours of one trigger or job.
+type quiet struct {
+	rule     hours.Rule
+	drop     bool
+	maxDefer time.Duration
+}
+
+// ask holds back what would arrive in quiet hours.
+func (r *quiet) ask(q question) nudgewire.Verdict {
+	if r == nil {
+		return nudgewire.Verdict{}
+	}
+	in := r.rule.In(q.now, q.zones)
+	if in == nil {
+		return nudgewire.Verdict{}
+	}
+	why := fmt.Sprintf("quiet hours are %s, and it is %s", &r.rule, q.now.In(in.Location()).Format("Mon 15:04")+" in "+in.String())
+	if r.drop {
+		return dropped("quiet_hours", why)
+	}
+	return q.putOff("quiet_hours", why, q.now, r.maxDefer)
+}

@@ -1,0 +1,130 @@
+package duerules
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/hours"
+)
+
+// Rules are those of one config, by trigger and by job. They are made once and never changed, and
+// are safe for many. They are nudgewire.DueRules.
+type Rules struct {
+	// Guessed, where it is set before the first question, is told of each answer that stands on the zone
+	// of those of whom nothing is known.
+	Guessed func()
+
+	triggers, jobs map[string]*policy
+	account        account
+	zones          *hours.Zones
+}
+
+var _ nudgewire.DueRules = (*Rules)(nil)
+
+// A policy is what a trigger or a job says, whatever the category of its messages.
+type policy struct {
+	quiet  *quiet // nil for none
+	limits []limit
+}
+
+// quietFor are the quiet hours that hold for a category; nil for none.
+func (p *policy) quietFor(c nudgewire.Category) *quiet {
+	if p == nil || c != nudgewire.Marketing {
+		return nil
+	}
+	return p.quiet
+}
+
+// back is how far back the limits of a category look; 0 where there is none.
+func (p *policy) back(c nudgewire.Category) (back time.Duration) {
+	if p == nil {
+		return 0
+	}
+	for i := range p.limits {
+		if l := &p.limits[i]; l.category == c {
+			back = max(back, l.back())
+		}
+	}
+	return back
+}
+
+// New has no rules yet. Otherwise is the zone of contacts of whom nothing is known.
+func New(otherwise *time.Location, a Account) *Rules {
+	r := &Rules{triggers: map[string]*policy{}, jobs: map[string]*policy{}, zones: hours.NewZones(otherwise)}
+	if u := a.UniqueContacts; !u.IsZero() {
+		r.account = account{limit: u, most: u.Most - int64(math.Ceil(float64(u.Most)*float64(a.Reserve)-1e-9))}
+	}
+	return r
+}
+
+// Trigger adds the rules of a trigger.
+func (r *Rules) Trigger(name string, k Keys, holidays hours.Holidays) {
+	r.triggers[name] = policyOf(k, holidays)
+}
+
+// Job adds the rules of a job.
+func (r *Rules) Job(name string, k Keys, holidays hours.Holidays) {
+	r.jobs[name] = policyOf(k, holidays)
+}
+
+// policyOf is what the keys say; nil for nothing.
+func policyOf(k Keys, holidays hours.Holidays) *policy {
+	p := &policy{}
+	if len(k.QuietHours.Windows) > 0 || holidays.Len() > 0 {
+		p.quiet = &quiet{
+			rule: hours.Rule{Windows: k.QuietHours.Windows, Holidays: holidays},
+			drop: k.QuietHours.OnHit == Drop, maxDefer: k.QuietHours.MaxDefer.D(),
+		}
+	}
+	for _, one := range k.Limit.All {
+		l := limit{Limit: one.Count, category: one.Category, drop: one.OnHit == Drop, maxDefer: one.MaxDefer.D()}
+		if l.category == "" {
+			l.category = nudgewire.Marketing
+		}
+		p.limits = append(p.limits, l)
+	}
+	if p.quiet == nil && len(p.limits) == 0 {
+		return nil
+	}
+	return p
+}
+
+// Any reports whether there is a rule at all.
+func (r *Rules) Any() bool {
+	if r == nil {
+		return false
+	}
+	for _, of := range []map[string]*policy{r.triggers, r.jobs} {
+		for _, p := range of {
+			if p != nil {
+				return true
+			}
+		}
+	}
+	return !r.account.limit.IsZero()
+}
+
+// of is the policy of a dispatch; nil where it has none. What a person sends by hand has none: that
+// person decided.
+func (r *Rules) of(d *nudgewire.Dispatch) *policy {
+	if d.EventID == 0 {
+		return r.jobs[d.Trigger]
+	}
+	return r.triggers[d.Trigger]
+}
+
+// Needs implements nudgewire.DueRules.
+func (r *Rules) Needs(d *nudgewire.Dispatch) nudgewire.DueNeeds {
+	n := nudgewire.DueNeeds{Sends: r.of(d).back(d.Category)}
+	if r.account.holds(d) {
+		n.Account = r.account.limit.Per
+	}
+	return n
+}
+
+// stamp is a moment as a contact reads it: on the clock of its place.
+func stamp(t time.Time, z *hours.Zone) string {
+	return fmt.Sprintf("%s in %s", t.In(z.Location()).Format("2006-01-02 15:04"), z)
+}
