@@ -80,5 +80,18 @@ func (t *tx) writeCounts() error {
 			return fmt.Errorf("counter %s: %w", counterNames[c], err)
 		}
 	}
+	for name, n := range t.named {
+		if _, err := t.exec(stCount, name, n); err != nil {
+			return fmt.Errorf("counter %s: %w", name, err)
+		}
+	}
 	return nil
+}
+
+// countNamed counts by a name that has a slash in it, beside the counters that are always there.
+func (t *tx) countNamed(name string) {
+	if t.named == nil {
+		t.named = map[string]int64{}
+	}
+	t.named[name]++
 }

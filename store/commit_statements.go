@@ -40,6 +40,15 @@ const (
 	stDue
 	stClaim
 	stExpire
+	stDefer
+	stReview
+	stVerdict
+	stInsertVerdict
+	stRepeatVerdict
+	stTriggerNames
+	stNameTrigger
+	stPastSends
+	stPastRows
 	stFinish
 	stPutBack
 	stCallOff
@@ -132,6 +141,15 @@ const (
 // endSend is what every statement does to what was to be sent when nobody will send it any more.
 const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
 
+// wasSent is the condition on a dispatch that its message was sent since ?2, is being sent, or may have been: one that is
+// known to have failed did not reach the phone.
+const wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt')
+	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.dispatch_id = dispatches.id AND m.status = 'failed')`
+
+// onlyDeferred is the condition on a dispatch that it waits for nothing but what a rule said.
+const onlyDeferred = `state = 'waiting' AND first_due_at > 0
+	AND due_at IN (SELECT until_at FROM verdicts WHERE dispatch_id = dispatches.id AND action = 'deferred')`
+
 // insertKeys takes n keys at once.
 func insertKeys(n int) string {
 	rows := make([]string, n)
@@ -207,19 +225,36 @@ var messageStatements = map[stmt]statement{
 			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16, ?17, ?18, ?19)`},
 	stRestart: {0, `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
-			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, zone = ?14, account = ?15, owner = '', restarts = restarts + 1
+			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, first_due_at = 0, zone = ?14, account = ?15, owner = '', restarts = restarts + 1
 		WHERE id = ?1 AND state = 'waiting'`},
 	stCancel: {0, `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state = 'waiting'`},
 
-	// What is past its expiry is found though it is halted, to be dropped.
-	stDue: {21, `SELECT ` + dispatchColumns + ` FROM dispatches
+	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
+	stDue: {23, `SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), '') FROM dispatches
 		WHERE state = 'waiting' AND account = ?5 AND lane = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
 	stClaim: {0, `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
 		WHERE id IN (` + marks(4, rowsAtOnce) + `) AND state = 'waiting'`},
 	stExpire: {0, `UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state = 'waiting'`},
+	// An owner stays, so that the late answer of an earlier attempt is known.
+	stDefer: {0, `UPDATE dispatches SET reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5,
+			first_due_at = CASE WHEN first_due_at = 0 THEN due_at ELSE first_due_at END
+		WHERE id = ?1 AND state = 'waiting'`},
+	stReview: {0, `UPDATE dispatches SET due_at = ?2, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at - due_at + ?2 END
+		WHERE id = ?1 AND due_at > ?2 AND ` + onlyDeferred},
+	stVerdict: {4, `SELECT number, rule, action, until_at FROM verdicts WHERE dispatch_id = ?1 ORDER BY number DESC LIMIT 1`},
+	stInsertVerdict: {0, `INSERT INTO verdicts (dispatch_id, number, rule, action, reason, until_at, at, last_at, times)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1)`},
+	stRepeatVerdict: {0, `UPDATE verdicts SET rule = ?3, action = ?4, reason = ?5, until_at = ?6, last_at = ?7, times = times + 1
+		WHERE dispatch_id = ?1 AND number = ?2`},
+	stTriggerNames: {1, `SELECT name FROM trigger_names WHERE name > ''`},
+	stNameTrigger:  {0, `INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`},
+	stPastSends: {3, `SELECT claimed_at, category, trigger_name FROM dispatches
+		WHERE id IN (` + marks(3, rowsAtOnce) + `) AND phone = ?1 AND ` + wasSent},
+	stPastRows: {3, `SELECT claimed_at, category, trigger_name FROM dispatches
+		WHERE id IN (SELECT id FROM dispatches WHERE event_id = 0 AND phone = ?1 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent},
 	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.
 	stFinish: {0, `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `
 		WHERE id = ?1 AND state = 'sending' AND owner = ?2 AND attempt = ?3`},

@@ -36,6 +36,7 @@ type writer struct {
 	lastBlock   atomic.Int64 // when a contact was blocked last by this process, microseconds
 	off         *recentOff
 	rejected    rejected
+	triggers    map[string]bool // that are in the table of their names; see dispatch_due.go
 	calls       *calls
 	now         func() time.Time
 	hooks       hooks
@@ -62,7 +63,8 @@ func openWriter(c driver.Connector, d dialect) (*writer, error) {
 		return nil, err
 	}
 	w := &writer{
-		conn: conn, payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions},
+		triggers: map[string]bool{},
+		conn:     conn, payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions},
 		args: make([]driver.NamedValue, 0, 64), dest: make([]driver.Value, 64),
 	}
 	for _, table := range statements {
@@ -101,8 +103,8 @@ type tx struct {
 	seen   []lastSeen
 	off    []calledOff
 
-	rejections   map[string]int64 // see dispatch_rejected.go
-	trimRejected bool
+	named        map[string]int64 // see countNamed
+	trimRejected bool             // see dispatch_rejected.go
 }
 
 // runBatch implements runner.
@@ -125,12 +127,13 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 			break
 		}
 	}
-	for _, write := range [...]func(*tx) error{(*tx).writeBundles, (*tx).writeCounts, (*tx).writeLastSeen, (*tx).writeRejections} {
+	for _, write := range [...]func(*tx) error{(*tx).writeBundles, (*tx).writeCounts, (*tx).writeLastSeen, (*tx).trimRejections} {
 		if err == nil { // never after an error: SQLite may have ended the transaction by itself
 			err = write(&t)
 		}
 	}
 	if err = w.peers.settle(&t, err); err != nil {
+		clear(w.triggers)
 		return err
 	}
 	w.off.add(t.off)

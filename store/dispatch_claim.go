@@ -4,20 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 )
 
-// maxDroppedPerClaim bounds what one claim clears away, so that a backlog of a long outage
-// does not hold up what is still in time.
-const maxDroppedPerClaim = 512
+// maxPassedPerClaim bounds what one claim ends or puts off, so that a backlog of a long outage or a night
+// does not hold up what is in time.
+const maxPassedPerClaim = 512
 
 // Claim takes due dispatches, urgent ones first and each lane by due time. It is the durable intent: when it
 // returns, the rows are on disk as sending, with their owner, the number of the attempt and
 // the end of the lease, and no other claim gets them. What is past its expiry, and
-// what is queued to a blocked contact, is dropped on the way, in the same commit. What is halted
-// is not taken and keeps its due time.
+// what is queued to a blocked contact, is dropped on the way, in the same commit, and what Options.Due
+// says shall wait or end does that. What is halted is not taken and keeps its due time.
 func (s *Store) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error) {
 	if q.Owner == "" || q.Lease <= 0 {
 		return nil, errors.New("claim: needs an owner and a lease")
@@ -27,10 +28,11 @@ func (s *Store) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewir
 	}
 	var got []claimed
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
-		if got, err = t.claim(&q, laneUrgent, q.Urgent, got[:0]); err != nil {
+		rules := s.dueRules(q.Now)
+		if got, err = t.claim(&q, laneUrgent, q.Urgent, got[:0], &rules); err != nil {
 			return err
 		}
-		got, err = t.claim(&q, laneMarketing, q.Marketing, got)
+		got, err = t.claim(&q, laneMarketing, q.Marketing, got, &rules)
 		return err
 	})
 	if err != nil {
@@ -39,10 +41,12 @@ func (s *Store) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewir
 	return s.readable(ctx, got)
 }
 
-// claimed is a dispatch with what to send still encoded.
+// claimed is a dispatch with what to send still encoded, and what is looked at before it is claimed.
 type claimed struct {
 	nudgewire.Dispatch
-	send string
+	send     string
+	firstDue time.Time // before it was deferred; zero where it never was
+	block    string    // of its phone: "=" and the reason; "" for none
 }
 
 // readable decodes what to send. A row that cannot be read is given up here, or it would
@@ -68,14 +72,14 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Dispat
 }
 
 // claim appends up to n claimed dispatches of one lane to got.
-func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed) ([]claimed, error) {
+func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed, rules *atDue) ([]claimed, error) {
 	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
-	dropped := 0
-	for want := len(got) + n; len(got) < want && dropped < maxDroppedPerClaim; {
+	passed := 0
+	for want := len(got) + n; len(got) < want && passed < maxPassedPerClaim; {
 		ask, from := want-len(got), len(got)
 		each := func(r *row) error {
 			d, send := scanDispatch(r)
-			got = append(got, claimed{d, send})
+			got = append(got, claimed{d, send, r.time(), r.text()})
 			return nil
 		}
 		if err := t.query(stDue, each, lane, now, int64(ask), t.peers.lowWater().from(q.Account, lane, now), q.Account); err != nil {
@@ -83,22 +87,18 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed) 
 		}
 		found := got[from:]
 		t.peers.lowWater().raise(q.Account, lane, now, found)
+		if err := rules.lock(t, found); err != nil {
+			return nil, err
+		}
 		got, t.claimed = got[:from], t.claimed[:0]
 		for i := range found {
 			d := &found[i]
-			reason, err := t.barred(&d.Dispatch)
+			goes, err := t.mayGo(d, rules, got[from:])
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("dispatch %d: %w", d.ID, err)
 			}
-			if !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(q.Now) {
-				reason = "expired " + d.ExpiresAt.Format(time.DateTime) + " UTC, before it could be sent"
-			}
-			if reason != "" {
-				if _, err := t.exec(stExpire, int64(d.ID), reason, now); err != nil {
-					return nil, err
-				}
-				t.counts[countDropped]++
-				dropped++
+			if !goes {
+				passed++
 				continue
 			}
 			d.State, d.Reason, d.Owner = nudgewire.StateSending, "", q.Owner
@@ -116,6 +116,24 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed) 
 		}
 	}
 	return got, nil
+}
+
+// mayGo reports whether a row that is due is sent. One that is not has ended, or waits until later. allowed are the
+// rows before it that go, and that are not stored as that yet.
+func (t *tx) mayGo(d *claimed, rules *atDue, allowed []claimed) (bool, error) {
+	reason := ""
+	if block, blocked := strings.CutPrefix(d.block, "="); blocked && blockable(&d.Dispatch) {
+		reason = blockedWords(block)
+	}
+	if !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(rules.now) {
+		reason = "expired " + d.ExpiresAt.Format(time.DateTime) + " UTC, before it could be sent"
+	}
+	if reason == "" {
+		return rules.allow(t, d, allowed)
+	}
+	t.counts[countDropped]++
+	_, err := t.exec(stExpire, int64(d.ID), reason, micro(rules.now))
+	return false, err
 }
 
 const nextDue = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND account = ?3 AND lane = ?1 AND due_at >= ?2 AND ` + unhalted + ` ORDER BY due_at LIMIT 1`

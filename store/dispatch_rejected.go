@@ -43,9 +43,6 @@ func rejectedFrom(hour int64) string { return fmt.Sprintf("%s%012d/", rejectedPr
 // countRejection counts one message that was rejected, or failed.
 func (t *tx) countRejection(state, reason string) {
 	reason = tidyReason(reason)
-	if t.rejections == nil {
-		t.rejections = map[string]int64{}
-	}
 	hour := rejectedHour(t.at)
 	if t.rejected.hour != hour {
 		t.rejected.hour, t.rejected.known, t.trimRejected = hour, map[string]bool{}, true
@@ -58,16 +55,11 @@ func (t *tx) countRejection(state, reason string) {
 			t.rejected.known[key] = true
 		}
 	}
-	t.rejections[rejectedFrom(hour)+key]++
+	t.countNamed(rejectedFrom(hour) + key)
 }
 
-// writeRejections adds what the group counted, and forgets what is a day old.
-func (t *tx) writeRejections() error {
-	for name, n := range t.rejections {
-		if _, err := t.exec(stCount, name, n); err != nil {
-			return fmt.Errorf("count of rejections: %w", err)
-		}
-	}
+// trimRejections forgets what is a day old.
+func (t *tx) trimRejections() error {
 	if t.trimRejected {
 		if _, err := t.exec(stTrimCounts, rejectedPrefix, rejectedFrom(rejectedHour(t.at)-rejectedForHours)); err != nil {
 			return fmt.Errorf("old counts of rejections: %w", err)

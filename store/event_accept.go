@@ -344,6 +344,11 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 // queued makes a new dispatch known, by its key and by its phone.
 func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, account string, due int64) error {
 	t.counts[countDispatches]++
+	if !t.triggers[of.Trigger] {
+		if err := t.nameTrigger(of.Trigger); err != nil {
+			return err
+		}
+	}
 	t.leavesDue(account, due)
 	err := t.peers.remember(t, key{correlations, ready.correlation, id}, true)
 	if err == nil && of.Key != "" {

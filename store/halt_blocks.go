@@ -64,7 +64,7 @@ func (t *tx) blocked(phone nudgewire.Phone) (reason string, found bool, err erro
 // barred says why a due dispatch is dropped for a block of its phone, "" when it is not. A
 // code that the person asks for by logging in comes all the same.
 func (t *tx) barred(d *nudgewire.Dispatch) (why string, err error) {
-	if d.Category == nudgewire.Authentication {
+	if !blockable(d) {
 		return "", nil
 	}
 	reason, found, err := t.blocked(d.Phone)
@@ -73,6 +73,8 @@ func (t *tx) barred(d *nudgewire.Dispatch) (why string, err error) {
 	}
 	return blockedWords(reason), nil
 }
+
+func blockable(d *nudgewire.Dispatch) bool { return d.Category != nudgewire.Authentication }
 
 func blockedWords(reason string) string {
 	if reason == "" {

@@ -33,6 +33,7 @@ type DispatchStory struct {
 	Attempts []nudgewire.Attempt
 	Message  *nudgewire.Message // nil before the service took it
 	Resolved []Resolved         // what people said while it was in doubt, the oldest first
+	Verdicts []Verdict          // what rules said when it was due, the oldest first
 }
 
 // Resolved is what a person decided about a dispatch that was in doubt.
@@ -267,6 +268,9 @@ func (s *Store) addEnds(ctx context.Context, list []DispatchStory) error {
 		})
 		if err != nil {
 			return fmt.Errorf("messages: %w", err)
+		}
+		if err := s.addVerdicts(ctx, ids, at); err != nil {
+			return fmt.Errorf("verdicts: %w", err)
 		}
 		for i := range part {
 			part[i].addAcceptance()

@@ -25,6 +25,7 @@ var migrations = []string{
 	9:  "migrations/00009_refresh_tokens.sql",
 	10: "migrations/00010_ended_send.sql",
 	11: "migrations/00011_due.sql",
+	12: "migrations/00012_verdicts.sql",
 	13: "migrations/00013_consent.sql",
 	17: "migrations/00017_jobs.sql",
 	18: "migrations/00018_accounts.sql",

@@ -43,6 +43,10 @@ type Options struct {
 	// be quick. nil is all.
 	Accounts func(name string) bool
 
+	// Due gives the rules of the due moment by the present config, which a claim asks for once. It must be quick.
+	// nil, and a nil answer, is none.
+	Due func() nudgewire.DueRules
+
 	// Sends reports whether the present config sends by a trigger. It is called inside commits, so it
 	// must be quick. nil is by all.
 	Sends func(trigger string) bool
@@ -59,6 +63,7 @@ type Store struct {
 	first   func(account string, accepted time.Time, place int64) time.Time
 	has     func(account string) bool
 	sending func(trigger string) bool
+	due     func() nudgewire.DueRules
 	hash    func(...string) int64
 	ring    ring
 	commits *groupCommit // nil when read-only
@@ -113,7 +118,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if o.FirstPoll == nil {
 		o.FirstPoll = func(_ string, accepted time.Time, _ int64) time.Time { return accepted }
 	}
-	s := &Store{settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, hash: keyHash, ring: rejectedRing}
+	s := &Store{settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, due: o.Due, hash: keyHash, ring: rejectedRing}
 	s.observer = o.Observer
 	defer func() {
 		if err != nil {

@@ -37,6 +37,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"accept", s.accept},
 		{"settle", s.settle},
 		{"claim", s.claim},
+		{"rules at the due moment", s.dueRules},
 		{"finish", s.finish},
 		{"back", s.back},
 		{"rejected", s.rejected},
@@ -91,6 +92,7 @@ type ledger struct {
 	mu     sync.Mutex
 	now    time.Time
 	settle store.Settle
+	rules  nudgewire.DueRules
 	due    []time.Time // calls of OnDue
 	poll   []time.Time // calls of OnPoll
 	dueOf  []string    // the accounts that they named
@@ -153,6 +155,8 @@ func reopen(t testing.TB, dsn string) *ledger {
 			return accepted.Add(time.Second + time.Duration(place)*time.Millisecond)
 		},
 
+		Due: func() nudgewire.DueRules { l.mu.Lock(); defer l.mu.Unlock(); return l.rules },
+
 		Sends: func(trigger string) bool { return trigger != "switched off" },
 
 		Accounts: func(name string) bool { return name != "gone" },
@@ -176,6 +180,13 @@ func (l *ledger) settleBy(s store.Settle) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.settle = s
+}
+
+// ruleBy sets the rules of the due moment, as a reload does.
+func (l *ledger) ruleBy(rules nudgewire.DueRules) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rules = rules
 }
 
 func (l *ledger) at(now time.Time) {

@@ -1,0 +1,299 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// The rules of the due moment are asked inside the claim's own commit, with facts as that commit sees them. So two
+// claims can never both find room for one message, and a rule that is new or changed holds for all that waits.
+// Nothing is read that no rule needs.
+
+// atDue asks the rules for one claim. It remembers what was sent to a phone, so that many messages to
+// one phone cost one look.
+type atDue struct {
+	rules    nudgewire.DueRules // nil for none
+	hash     func(...string) int64
+	now      time.Time
+	triggers []string // every name there is, read at the first look
+	phones   map[nudgewire.Phone]*sentTo
+}
+
+// sentTo is what was sent to a phone since a time, the newest first.
+type sentTo struct {
+	since  int64
+	hashes []int64 // that lead to what its triggers queued
+	sends  []nudgewire.PastSend
+	known  bool // sends is read
+}
+
+// dueRules are the rules that a claim asks.
+func (s *Store) dueRules(now time.Time) atDue {
+	a := atDue{hash: s.hash, now: now}
+	if s.due != nil {
+		a.rules = s.due()
+	}
+	return a
+}
+
+// lock keeps other transactions from sending to the phones of a round of a claim, where that matters to a rule.
+func (a *atDue) lock(t *tx, found []claimed) error {
+	if a.rules == nil {
+		return nil
+	}
+	t.locked = t.locked[:0]
+	for i := range found {
+		d := &found[i].Dispatch
+		back := a.rules.Needs(d).Sends
+		if back <= 0 {
+			continue
+		}
+		if a.phones == nil {
+			a.phones = map[nudgewire.Phone]*sentTo{}
+			if err := t.query(stTriggerNames, func(r *row) error { a.triggers = append(a.triggers, r.text()); return nil }); err != nil {
+				return fmt.Errorf("names of triggers: %w", err)
+			}
+		}
+		to, since := a.phones[d.Phone], micro(a.now.Add(-back))
+		if to == nil {
+			to = &sentTo{since: since}
+			for _, trigger := range a.triggers {
+				to.hashes = append(to.hashes, correlationHash(nudgewire.Correlation{Trigger: trigger, Phone: d.Phone}, a.hash))
+			}
+			a.phones[d.Phone] = to
+			t.locked = append(append(t.locked, a.hash("contact", string(d.Phone))), to.hashes...)
+		}
+		if since < to.since {
+			to.since, to.known = since, false
+		}
+	}
+	if len(t.locked) == 0 {
+		return nil
+	}
+	return t.peers.lock(t, t.locked)
+}
+
+// allow asks the rules about a row, carries out what they say, and reports whether it is sent now.
+func (a *atDue) allow(t *tx, d *claimed, allowed []claimed) (bool, error) {
+	if a.rules == nil {
+		return true, nil
+	}
+	facts, err := a.facts(t, d, allowed)
+	if err != nil {
+		return false, err
+	}
+	v := a.rules.Decide(&d.Dispatch, &facts, a.now)
+	switch v.Action {
+	case nudgewire.AllowSend:
+		if to := a.phones[d.Phone]; to != nil && to.known {
+			to.sends = slices.Insert(to.sends, 0, a.begins(d))
+		}
+		return true, nil
+	case nudgewire.DeferSend:
+		return false, t.deferUntil(d, &v, a.now)
+	case nudgewire.DropSend:
+		t.counts[countDropped]++
+		if _, err := t.exec(stExpire, int64(d.ID), v.Reason, micro(a.now)); err != nil {
+			return false, err
+		}
+		v.Until = time.Time{}
+		return false, t.recordVerdict(d.ID, &v, micro(a.now))
+	}
+	return false, fmt.Errorf("no rule says %q", v.Action)
+}
+
+// begins is the send of a row that goes now.
+func (a *atDue) begins(d *claimed) nudgewire.PastSend {
+	return nudgewire.PastSend{At: moment(micro(a.now)), Category: d.Category, Trigger: d.Trigger}
+}
+
+// facts reads what the rules need to decide about d.
+func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (f nudgewire.DueFacts, err error) {
+	needs := a.rules.Needs(&d.Dispatch)
+	f.FirstDue = d.firstDue
+	if needs.Consent {
+		if f.Consent, err = t.consent(d.Phone); err != nil {
+			return f, err
+		}
+	}
+	if needs.Sends > 0 {
+		to := a.phones[d.Phone]
+		if !to.known {
+			if to.sends, err = t.pastSends(d.Phone, to.hashes, to.since); err != nil {
+				return f, fmt.Errorf("what was sent to %s: %w", d.Phone.Masked(), err)
+			}
+			for i := range allowed {
+				if allowed[i].Phone == d.Phone {
+					to.sends = slices.Insert(to.sends, 0, a.begins(&allowed[i]))
+				}
+			}
+			to.known = true
+		}
+		f.Sends = to.sends
+	}
+	return f, nil
+}
+
+// soonest is how long a deferral lasts at the least, or a rule that names a time in the past would be asked again and
+// again by one claim.
+const soonest = time.Second
+
+// deferUntil makes a row that is due wait longer. Its expiry moves along: it says how late a message may be, and
+// what a rule puts off is not late.
+func (t *tx) deferUntil(d *claimed, v *nudgewire.Verdict, now time.Time) error {
+	if least := now.Add(soonest); v.Until.Before(least) {
+		v.Until = least
+	}
+	v.Until = moment(micro(v.Until))
+	expires := d.ExpiresAt
+	if !expires.IsZero() {
+		expires = expires.Add(v.Until.Sub(d.DueAt))
+	}
+	if _, err := t.exec(stDefer, int64(d.ID), v.Reason, micro(v.Until), micro(expires), micro(now)); err != nil {
+		return err
+	}
+	t.leavesDue(d.Account, micro(v.Until))
+	return t.recordVerdict(d.ID, v, micro(now))
+}
+
+// maxVerdicts is how many rows a dispatch gets; what is said beyond that takes the place of the newest.
+const maxVerdicts = 50
+
+// recordVerdict keeps what a rule said, and counts it.
+func (t *tx) recordVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64) error {
+	t.countNamed(verdictPrefix + v.Rule + "/" + string(v.Action))
+	var number int64
+	same := false
+	err := t.query(stVerdict, func(r *row) error {
+		number = r.int()
+		newest := nudgewire.Verdict{Rule: r.text(), Action: nudgewire.VerdictAction(r.text()), Reason: v.Reason, Until: r.time()}
+		same = newest == *v
+		return r.err
+	}, int64(id))
+	switch {
+	case err != nil:
+	case same || number == maxVerdicts:
+		_, err = t.exec(stRepeatVerdict, int64(id), number, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
+	default:
+		_, err = t.exec(stInsertVerdict, int64(id), number+1, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
+	}
+	return wrap(err, "verdict")
+}
+
+// maxLookedAt bounds the dispatches of one phone that are looked at, the newest first. The order of their numbers is
+// not that of their sends: one that waited for months has an old number and a new send. So a look does not end
+// where the sends are too old; it goes on to this bound, far beyond what anybody is sent.
+const maxLookedAt = maxOfPhone
+
+// pastSends is what was sent to a phone since then, is being sent, or may have been sent, the newest first. hashes lead
+// to what events caused.
+func (t *tx) pastSends(phone nudgewire.Phone, hashes []int64, since int64) (sends []nudgewire.PastSend, err error) {
+	each := func(r *row) error {
+		sends = append(sends, nudgewire.PastSend{At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()})
+		return r.err
+	}
+	ids := []int64{}
+	for _, hash := range hashes {
+		if ids, err = t.peers.find(t, correlations, correlations, hash, ids); err != nil {
+			return nil, err
+		}
+	}
+	ids = ids[max(0, len(ids)-maxLookedAt):]
+	for some := range slices.Chunk(ids, rowsAtOnce) {
+		args := []any{string(phone), since}
+		for i := range rowsAtOnce {
+			args = append(args, some[min(i, len(some)-1)])
+		}
+		if err := t.query(stPastSends, each, args...); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.query(stPastRows, each, string(phone), since, int64(maxLookedAt)); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(sends, func(a, b nudgewire.PastSend) int { return b.At.Compare(a.At) })
+	return sends, nil
+}
+
+// nameTrigger notes a name by which something is queued.
+func (t *tx) nameTrigger(name string) error {
+	_, err := t.exec(stNameTrigger, name)
+	t.triggers[name] = true
+	return wrap(err, "name of a trigger")
+}
+
+// A Verdict is what a rule said to a dispatch when it was due.
+type Verdict struct {
+	nudgewire.Verdict
+	At     time.Time // for the first time
+	LastAt time.Time // for the last time
+	Times  int64     // that it was said
+}
+
+// addVerdicts fills in what rules said to each dispatch.
+func (s *Store) addVerdicts(ctx context.Context, ids []nudgewire.DispatchID, at map[nudgewire.DispatchID]*DispatchStory) error {
+	return s.rows(ctx, `SELECT dispatch_id, rule, action, reason, until_at, at, last_at, times FROM verdicts
+		WHERE dispatch_id IN `+in(ids)+` ORDER BY dispatch_id, number`, nil, func(r *row) error {
+		d := at[nudgewire.DispatchID(r.int())]
+		d.Verdicts = append(d.Verdicts, Verdict{
+			Verdict: nudgewire.Verdict{Rule: r.text(), Action: nudgewire.VerdictAction(r.text()), Reason: r.text(), Until: r.time()},
+			At:      r.time(), LastAt: r.time(), Times: r.int(),
+		})
+		return nil
+	})
+}
+
+// A VerdictCount is how often a rule did not let a message go.
+type VerdictCount struct {
+	Rule   string // the YAML key
+	Action nudgewire.VerdictAction
+	N      int64
+}
+
+const verdictPrefix = "verdict/"
+
+// VerdictCounts is how often each rule put a message off or dropped one since the data began, by rule.
+func (s *Store) VerdictCounts(ctx context.Context) ([]VerdictCount, error) {
+	out, err := list(ctx, s, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2 ORDER BY name`,
+		[]any{verdictPrefix, strings.TrimSuffix(verdictPrefix, "/") + "0"}, func(r *row) (VerdictCount, error) {
+			rule, action, _ := strings.Cut(strings.TrimPrefix(r.text(), verdictPrefix), "/")
+			return VerdictCount{rule, nudgewire.VerdictAction(action), r.int()}, nil
+		})
+	return out, wrap(err, "count what rules said")
+}
+
+// ReviewDeferred makes due at once what a rule put off and nothing else has moved since, and says how many there
+// were. Call it when the rules have changed: they are asked anew, and what they still put off waits as it did.
+func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
+	var after int64
+	for {
+		ids, err := list(ctx, s, deferredRows, []any{after, int64(perBulk)}, number[int64])
+		if err != nil || len(ids) == 0 {
+			return n, wrap(err, "review what was deferred")
+		}
+		after = ids[len(ids)-1]
+		var moved int64
+		err = s.write(ctx, laneWork, func(t *tx) error {
+			moved = 0 // a batch that is undone runs again
+			for _, id := range ids {
+				changed, err := t.exec(stReview, id, t.at)
+				if err != nil {
+					return err
+				}
+				moved += changed
+			}
+			t.leavesDue(EveryAccount, t.at)
+			return nil
+		})
+		if n += moved; err != nil {
+			return n, wrap(err, "review what was deferred")
+		}
+	}
+}
+
+const deferredRows = `SELECT id FROM dispatches WHERE id > ?1 AND ` + onlyDeferred + ` ORDER BY id LIMIT ?2`

@@ -1,0 +1,184 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// atMost are rules by which a phone gets at most so many messages of marketing within a time; the next one waits until
+// the oldest of them leaves it. In the hours that are quiet none go.
+type atMost struct {
+	n      int
+	within time.Duration
+	quiet  func(time.Time) (until time.Time, quiet bool) // nil for never
+	asked  *[]nudgewire.DueFacts
+}
+
+func (r atMost) Needs(d *nudgewire.Dispatch) (n nudgewire.DueNeeds) {
+	if d.Category == nudgewire.Marketing && r.within > 0 {
+		n.Sends = r.within
+	}
+	return n
+}
+
+func (r atMost) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) (v nudgewire.Verdict) {
+	if r.asked != nil {
+		told := *f
+		told.Sends = append([]nudgewire.PastSend(nil), f.Sends...)
+		*r.asked = append(*r.asked, told)
+	}
+	if d.Category != nudgewire.Marketing {
+		return v
+	}
+	if r.quiet != nil {
+		if until, quiet := r.quiet(now); quiet {
+			return nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "quiet_hours", Reason: "quiet until " + until.Format(time.TimeOnly), Until: until}
+		}
+	}
+	if r.within == 0 || len(f.Sends) < r.n {
+		return v
+	}
+	reason := fmt.Sprintf("%d within %s, and no more than %d may be", len(f.Sends), r.within, r.n)
+	if r.n == 0 {
+		return nudgewire.Verdict{Action: nudgewire.DropSend, Rule: "limit", Reason: reason}
+	}
+	return nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "limit", Reason: reason, Until: f.Sends[r.n-1].At.Add(r.within + time.Microsecond)}
+}
+
+// nightUntil is quiet before a time.
+func nightUntil(morning time.Time) func(time.Time) (time.Time, bool) {
+	return func(now time.Time) (time.Time, bool) { return morning, now.Before(morning) }
+}
+
+// story is a dispatch with all that became of it.
+func (l *ledger) story(id nudgewire.DispatchID) store.DispatchStory {
+	l.t.Helper()
+	d, err := l.DispatchStory(l.ctx, id)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return d
+}
+
+// ids are those of what a claim gets.
+func (l *ledger) ids(at time.Time) (ids []nudgewire.DispatchID) {
+	l.t.Helper()
+	for _, d := range l.mustClaim(at, 99) {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+func (s suite) dueRules(t *testing.T) {
+	at := noon.Add(time.Hour) // when a cart is due
+	t.Run("many to one phone in one claim: no more than the limit go, the others wait and say why", func(t *testing.T) {
+		l := s.open(t)
+		l.ruleBy(atMost{n: 2, within: 24 * time.Hour})
+		for i := range 20 {
+			l.enqueue(fmt.Sprint(i), trigger(fmt.Sprint("t", i%3)), expires(at.Add(time.Hour)))
+		}
+		other := l.enqueue("of another phone", phone("447700900999"))
+		same(t, "claimed", []nudgewire.DispatchID{1, 2, other}, l.ids(at))
+		same(t, "claimed again", 0, len(l.ids(at.Add(time.Minute))))
+		d := l.story(3)
+		until := at.Add(24*time.Hour + time.Microsecond)
+		want := nudgewire.Dispatch{
+			ID: 3, EventID: 3, Trigger: "t2", Key: "2", Phone: "447700900123", Category: nudgewire.Marketing,
+			Send: nudgewire.Send{Template: "reminder", Variables: []string{"Ana", "2"}}, State: nudgewire.StateWaiting,
+			Reason: "2 within 24h0m0s, and no more than 2 may be",
+			// Its expiry moves along, or what a rule puts off would be lost by it.
+			DueAt: until, ExpiresAt: until.Add(time.Hour), CreatedAt: noon, UpdatedAt: at, Config: "v1",
+		}
+		same(t, "stored", want, d.Dispatch)
+		verdict := nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "limit", Reason: want.Reason, Until: until}
+		same(t, "verdicts", []store.Verdict{{Verdict: verdict, At: at, LastAt: at, Times: 1}}, d.Verdicts)
+		counts, err := l.VerdictCounts(l.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "counts", []store.VerdictCount{{Rule: "limit", Action: nudgewire.DeferSend, N: 18}}, counts)
+		same(t, "the sender is woken for", until, l.lastCall(&l.due))
+		next, ok, err := l.NextDue(l.ctx)
+		if err != nil || !ok || !next.Equal(until) {
+			t.Errorf("next due %s, %v, %v", next, ok, err)
+		}
+		same(t, "claimed a day later", []nudgewire.DispatchID{3, 4}, l.ids(until))
+		same(t, "first due", at, l.firstDue(5))
+		l.recount()
+	})
+	t.Run("one that is dropped ends with the reason; what goes before it in the same claim counts", func(t *testing.T) {
+		l := s.open(t)
+		l.ruleBy(atMost{within: time.Hour})
+		id := l.enqueue("1")
+		urgent := l.enqueue("2", category(nudgewire.Utility))
+		same(t, "claimed", []nudgewire.DispatchID{urgent}, l.ids(at))
+		d := l.story(id)
+		if d.State != nudgewire.StateDropped || d.Reason != "1 within 1h0m0s, and no more than 0 may be" || d.Attempt != 0 {
+			t.Errorf("%s after %d attempts: %s", d.State, d.Attempt, d.Reason)
+		}
+		verdict := nudgewire.Verdict{Action: nudgewire.DropSend, Rule: "limit", Reason: d.Reason}
+		same(t, "verdicts", []store.Verdict{{Verdict: verdict, At: at, LastAt: at, Times: 1}}, d.Verdicts)
+		l.totals(map[string]int64{"dispatches_dropped": 1, "attempts": 1})
+		l.recount()
+	})
+	t.Run("the same again is one row, and no dispatch fills the table", func(t *testing.T) {
+		l := s.open(t)
+		id := l.enqueue("1")
+		morning := at.Add(time.Hour)
+		l.ruleBy(atMost{quiet: nightUntil(morning)})
+		for i := range 3 {
+			l.at(at.Add(time.Duration(i) * time.Minute))
+			same(t, "claimed", 0, len(l.ids(at.Add(time.Duration(i)*time.Minute))))
+			l.review(1)
+		}
+		d := l.story(id)
+		if len(d.Verdicts) != 1 || d.Verdicts[0].Times != 3 || !d.Verdicts[0].LastAt.Equal(at.Add(2*time.Minute)) {
+			t.Errorf("verdicts %+v", d.Verdicts)
+		}
+		for i := range 200 {
+			now := at.Add(time.Duration(i) * time.Hour)
+			l.ruleBy(atMost{quiet: nightUntil(now.Add(time.Hour))})
+			l.ids(now)
+		}
+		d = l.story(id)
+		last := d.Verdicts[len(d.Verdicts)-1]
+		if len(d.Verdicts) != 50 || !last.Until.Equal(d.DueAt) || last.Times != 151 {
+			t.Errorf("%d verdicts, the last %+v, due %s", len(d.Verdicts), last, d.DueAt)
+		}
+	})
+	t.Run("a rule that names the past does not hold a claim up", func(t *testing.T) {
+		l := s.open(t)
+		l.ruleBy(atMost{quiet: func(now time.Time) (time.Time, bool) { return now.Add(-time.Hour), true }})
+		id := l.enqueue("1")
+		same(t, "claimed", 0, len(l.ids(at)))
+		same(t, "due", at.Add(time.Second), l.dispatch(id).DueAt)
+	})
+}
+
+// firstDue is when the rules are told that a dispatch was due before it was put off.
+func (l *ledger) firstDue(id nudgewire.DispatchID) time.Time {
+	l.t.Helper()
+	var asked []nudgewire.DueFacts
+	l.mu.Lock()
+	before := l.rules
+	l.mu.Unlock()
+	defer l.ruleBy(before)
+	l.ruleBy(atMost{quiet: nightUntil(noon.AddDate(1, 0, 0)), asked: &asked})
+	l.ids(l.dispatch(id).DueAt)
+	if len(asked) == 0 {
+		l.t.Fatal("nothing was asked")
+	}
+	return asked[0].FirstDue
+}
+
+// review lets the rules look again at what they put off.
+func (l *ledger) review(want int64) {
+	l.t.Helper()
+	if n, err := l.ReviewDeferred(l.ctx); err != nil || n != want {
+		l.t.Errorf("%d are asked about again, not %d (%v)", n, want, err)
+	}
+}
