@@ -19,6 +19,9 @@ const (
 	Shadowed   Outcome = "shadowed"   // would have been planned, but the trigger is in mode shadow
 	Blocked    Outcome = "blocked"    // this event says that its contact wants no messages
 	Allowed    Outcome = "allowed"    // this event says that its contact wants messages again
+
+	Forgetting    Outcome = "forgetting"     // this event asks that its contact be forgotten
+	ForgettingAll Outcome = "forgetting_all" // this event asks that all that came by its connector be forgotten
 )
 
 // A Decision is what one trigger said to one event, and why. It is stored with the event

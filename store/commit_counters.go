@@ -17,6 +17,7 @@ const (
 	countShadowed
 	countOptOuts
 	countOptIns
+	countForgetting
 	countDispatches // with countFollowed also the newest number given to a dispatch
 	countAttempts
 	countRetries
@@ -50,6 +51,7 @@ var counterNames = [counterCount]string{
 	countShadowed:           "decisions_shadowed",
 	countOptOuts:            "decisions_blocked",
 	countOptIns:             "decisions_allowed",
+	countForgetting:         "decisions_forgetting",
 	countDispatches:         "dispatches",
 	countAttempts:           "attempts",
 	countRetries:            "attempts_again",

@@ -126,10 +126,33 @@ const (
 	stKeepToken
 	stSaveConsent
 	stConsent
+	stDropConsents
+	stDropConsentsOf
+	stDropOptOut
+	stDropOptOutOf
+	stBlockOf
+	stMark
+	stUnmark
+	stForgotten
+	stForget
+	stForgetMore
+	stErased
+	stDropLookup
+	stEraseEvent
+	stErasePayloads
+	stEraseDecisions
+	stPayloads
+	stDecisionsAt
+	stEraseDispatch
+	stEraseMessage
+	stEraseAnswers
+	stEraseFiles
 	stHalt
 	stUnhalt
 
-	stmtCount
+	stEraseText // and those after it: one for each text of erasedTexts
+
+	stmtCount = stEraseText + stmt(erasedTextCount)
 )
 
 // Columns in the order in which row_scan.go reads them.
@@ -175,7 +198,7 @@ type statement struct {
 }
 
 // statements is every statement that changes data, and every read inside a change.
-var statements = []map[stmt]statement{messageStatements, runStatements}
+var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements}
 
 // messageStatements are those of events, dispatches and their messages.
 //

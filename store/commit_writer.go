@@ -35,6 +35,7 @@ type writer struct {
 	changes     int          // since the last checkpoint
 	lastBlock   atomic.Int64 // when a contact was blocked last by this process, microseconds
 	off         *recentOff
+	marks       *phoneMarks
 	rejected    rejected
 	triggers    map[string]bool // that are in the table of their names; see dispatch_due.go
 	calls       *calls

@@ -254,9 +254,15 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 			d.Reason = done.Reason
 		}
 	}
-	if wants(d.Outcome) {
+	if d.Outcome == nudgewire.Blocked || d.Outcome == nudgewire.Allowed {
 		var err error
 		if d.Reason, err = t.optOut(&p.plan.Event, proposal, id); err != nil {
+			return d, err
+		}
+	}
+	if d.Outcome == nudgewire.Forgetting || d.Outcome == nudgewire.ForgettingAll {
+		var err error
+		if d.Reason, err = t.obey(&p.plan.Event, d.Outcome); err != nil {
 			return d, err
 		}
 	}
@@ -279,6 +285,9 @@ var outcomeCounts = map[nudgewire.Outcome]counter{
 	nudgewire.Shadowed:   countShadowed,
 	nudgewire.Blocked:    countOptOuts,
 	nudgewire.Allowed:    countOptIns,
+
+	nudgewire.Forgetting:    countForgetting,
+	nudgewire.ForgettingAll: countForgetting,
 }
 
 // carryOut does exactly what a settlement says, and returns the dispatch that now holds

@@ -8,17 +8,36 @@ import (
 )
 
 // wants reports whether a decision is about what a contact wants.
-func wants(o nudgewire.Outcome) bool { return o == nudgewire.Blocked || o == nudgewire.Allowed }
+func wants(o nudgewire.Outcome) bool {
+	switch o {
+	case nudgewire.Blocked, nudgewire.Allowed, nudgewire.Forgetting, nudgewire.ForgettingAll:
+		return true
+	default:
+		return false
+	}
+}
 
 // optOut carries out an event's word on whether its contact wants messages, and says what came of
 // it. The later word counts by the time when it happened, and of two at the same time the no. A
 // person's block is a person's to end.
 func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Proposal, id nudgewire.EventID) (reason string, err error) {
 	phone, at, out := string(w.Correlation.Phone), micro(w.EventAt), w.Decision.Outcome == nudgewire.Blocked
+	var later int64 = -1
+	switch gone, byHand, err := t.forgotten(w.Correlation.Phone); {
+	case err != nil:
+		return "", err
+	case gone > 0 && (out || at <= gone):
+		return "changes nothing: the contact was forgotten, and stays blocked", nil
+	case gone > 0 && byHand:
+		return "the contact stays blocked: a person did it, and only a person ends it", nil
+	case gone > 0:
+		if _, err := t.exec(stUnmark, t.marks.of(w.Correlation.Phone)); err != nil {
+			return "", fmt.Errorf("what the contact wants: %w", err)
+		}
+	}
 	if err := t.consentOfEvent(e, id, w.Correlation.Phone, nudgewire.ChannelPhone, !out); err != nil {
 		return "", err
 	}
-	var later int64 = -1
 	err = t.query(stOptedOut, func(r *row) error {
 		was, when, event := r.int() == 1, r.int(), r.int()
 		if when > at || when == at && was && !out {

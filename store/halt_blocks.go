@@ -38,6 +38,12 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 				if !blocked {
 					n++
 				}
+				if at, _, err := t.forgotten(b.Phone); err != nil || at > 0 {
+					if err != nil {
+						return err
+					}
+					continue // blocked already, and its phone is kept nowhere
+				}
 				at := micro(b.At)
 				if at == 0 {
 					at = t.at
@@ -58,6 +64,11 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 
 func (t *tx) blocked(phone nudgewire.Phone) (reason string, found bool, err error) {
 	err = t.query(stBlocked, func(r *row) error { reason, found = r.text(), true; return nil }, string(phone))
+	if err == nil && !found {
+		if at, _, err := t.forgotten(phone); err != nil || at > 0 {
+			return forgottenWords, at > 0, err
+		}
+	}
 	return reason, found, err
 }
 
@@ -98,6 +109,12 @@ func (s *Store) Barred(ctx context.Context, d *nudgewire.Dispatch) (why string, 
 		why = blockedWords(r.text())
 		return nil
 	})
+	if err == nil && why == "" {
+		var gone map[nudgewire.Phone]int64
+		if gone, err = s.forgottenOf(ctx, []nudgewire.Phone{d.Phone}); gone[d.Phone] > 0 {
+			why = blockedWords(forgottenWords)
+		}
+	}
 	if err != nil {
 		return "", fmt.Errorf("ask whether %s is blocked: %w", d.Phone.Masked(), err)
 	}
@@ -108,8 +125,19 @@ func (s *Store) Barred(ctx context.Context, d *nudgewire.Dispatch) (why string, 
 func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
 	var n int64
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
-		if n, err = t.exec(stAllow, string(phone)); err != nil || n == 0 {
+		if n, err = t.exec(stAllow, string(phone)); err != nil {
 			return err
+		}
+		if at, _, err := t.forgotten(phone); err != nil {
+			return err
+		} else if at > 0 {
+			n++
+			if _, err := t.exec(stUnmark, t.marks.of(phone)); err != nil {
+				return err
+			}
+		}
+		if n == 0 {
+			return nil
 		}
 		// Else an older opt-out that arrives late would overrule the person.
 		_, err = t.exec(stProposal, string(phone), int64(0), t.at, int64(0))
@@ -153,5 +181,9 @@ func (s *Store) Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudg
 			return nil, fmt.Errorf("ask who is blocked: %w", err)
 		}
 	}
-	return out, nil
+	gone, err := s.forgottenOf(ctx, phones)
+	for p := range gone {
+		out[p] = true
+	}
+	return out, err
 }

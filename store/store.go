@@ -80,6 +80,8 @@ type Store struct {
 	observer Observer
 
 	off    recentOff
+	marks  phoneMarks
+	files  connector // opens one more connection, for what cannot be done on those that are open
 	calls  calls
 	pinged atomic.Pointer[time.Time] // when a Ping wrote last
 
@@ -130,6 +132,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	c := connector{driver: drv, uri: sqliteURI(path)}
+	s.marks.data = path
 	if o.ReadOnly {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("no data here yet; the daemon makes it when it first starts: %w", err)
@@ -141,7 +144,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		if err := checkSchema(ctx, s.reads); err != nil {
 			return nil, err
 		}
-		return s, nil
+		return s, s.marks.load(ctx, s)
 	}
 	if err := createFile(path); err != nil {
 		return nil, err
@@ -164,12 +167,16 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.calls.path = path + ".calls"
-	s.writer.off, s.writer.calls = &s.off, &s.calls
+	s.writer.off, s.writer.calls, s.writer.marks = &s.off, &s.calls, &s.marks
 	s.writer.now, s.writer.hooks = o.Now, hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup}
 	if s.writer.checkpoints, err = newCheckpointer(c); err != nil {
 		return nil, err
 	}
+	s.files = c
 	s.openReads(c)
+	if err := s.marks.load(ctx, s); err != nil {
+		return nil, err
+	}
 	if err := openSingleWriter(ctx, s); err != nil {
 		return nil, err
 	}

@@ -16,10 +16,12 @@ CREATE TABLE consents (
 	PRIMARY KEY (phone, channel, category)
 ) {{clustered}};
 
--- Contacts that were forgotten, by a keyed hash of their phone: they stay blocked. at is when.
+-- Contacts that were forgotten, by a keyed hash of their phone: they stay blocked. at is when. by_hand says that
+-- a person had blocked the contact, so that only a person ends it.
 CREATE TABLE forgotten (
-	mark TEXT   NOT NULL PRIMARY KEY CHECK (mark <> ''),
-	at   BIGINT NOT NULL CHECK (at > 0)
+	mark    TEXT   NOT NULL PRIMARY KEY CHECK (mark <> ''),
+	at      BIGINT NOT NULL CHECK (at > 0),
+	by_hand BIGINT NOT NULL CHECK (by_hand = 0 OR by_hand = 1)
 ) {{clustered}};
 
 -- What is to be forgotten and is not yet: a contact by phone, or all that came by a connector. A row goes

@@ -1,0 +1,510 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/phones"
+)
+
+// What is forgotten goes in steps: the tables are read page by page beside the daemon's work, and what tells of the contact
+// is changed in small commits. A crash loses no order: the rows of table forgetting stay until all is done, and every
+// step may be done again. So what leads to the rest, the phones of events and dispatches, goes last.
+
+// perErase is how many rows are read at a time, and how many changes share a commit.
+const perErase = 256
+
+// An eraser carries out some orders in one walk.
+type eraser struct {
+	*Store
+	find       *phones.Finder
+	phones     map[string]int64 // to the microsecond up to which
+	connectors map[string]int64
+	events     map[int64]bool // that are forgotten
+	dispatches map[int64]bool
+	missed     bool // a row changed between its reading and its writing
+}
+
+func (s *Store) newEraser(all []Erasure) *eraser {
+	e := &eraser{Store: s, phones: map[string]int64{}, connectors: map[string]int64{}, events: map[int64]bool{}, dispatches: map[int64]bool{}}
+	for _, o := range all {
+		if o.Connector != "" {
+			e.connectors[o.Connector] = micro(o.At)
+		} else {
+			e.phones[string(o.Phone)] = micro(o.At)
+		}
+	}
+	e.find = Finder(all)
+	return e
+}
+
+// Finder finds the phones of orders in texts.
+func Finder(all []Erasure) *phones.Finder {
+	numbers := make([]string, len(all))
+	for i := range all {
+		numbers[i] = string(all[i].Phone)
+	}
+	return phones.NewFinder(numbers...)
+}
+
+// owns reports whether what belongs to this phone, and came by that connector, at that time is to be forgotten.
+func (e *eraser) owns(phone, connector string, at int64) bool {
+	if upTo, ok := e.phones[phone]; ok && at <= upTo {
+		return true
+	}
+	upTo, ok := e.connectors[connector]
+	return ok && at <= upTo
+}
+
+// Erase carries out orders in the tables. What still waits to be sent is cancelled first. waits says why it cannot go on
+// yet, "" when all is done: a message is being sent, and how that ends must be known.
+func (s *Store) Erase(ctx context.Context, all []Erasure) (waits string, err error) {
+	const tries = 5
+	for range tries {
+		e := s.newEraser(all)
+		if waits, err = e.run(ctx); err != nil || waits != "" || !e.missed {
+			return waits, wrap(err, "forget")
+		}
+	}
+	return "rows that change all the time", nil
+}
+
+func (e *eraser) run(ctx context.Context) (waits string, err error) {
+	if waits, err = e.stop(ctx); err != nil || waits != "" {
+		return waits, err
+	}
+	for _, step := range e.steps() {
+		if err := step(ctx); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// steps are in an order in which each may be the last before a crash.
+func (e *eraser) steps() []func(context.Context) error {
+	return []func(context.Context) error{
+		e.collect, e.payloads, e.decisionTexts, e.tombstones, e.words, e.texts, e.answers, e.ownMessages, e.ownDispatches, e.ownEvents,
+	}
+}
+
+// stop ends what would still be done for those who are forgotten.
+func (e *eraser) stop(ctx context.Context) (waits string, err error) {
+	var lookups, waiting, doubt []int64
+	err = e.rows(ctx, `SELECT l.event_id, e.phone, e.connector, e.received_at FROM lookups l JOIN events e ON e.id = l.event_id`, nil, func(r *row) error {
+		id := r.int()
+		if e.owns(r.text(), r.text(), r.int()) {
+			lookups = append(lookups, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	err = e.rows(ctx, `SELECT d.id, d.state, d.phone, coalesce(e.connector, ''), d.created_at FROM dispatches d LEFT JOIN events e ON e.id = d.event_id
+		WHERE d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt'`, nil, func(r *row) error {
+		id, state := r.int(), nudgewire.State(r.text())
+		if !e.owns(r.text(), r.text(), r.int()) {
+			return nil
+		}
+		switch state {
+		case nudgewire.StateWaiting:
+			waiting = append(waiting, id)
+		case nudgewire.StateInDoubt:
+			doubt = append(doubt, id)
+		default:
+			waits = fmt.Sprintf("message %d is being sent", id)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	const why = "the contact is forgotten"
+	for some := range slices.Chunk(lookups, perErase) {
+		if err := e.write(ctx, laneWork, func(t *tx) error { return t.each(stDropLookup, some) }); err != nil {
+			return "", err
+		}
+	}
+	end := func(ids []int64, from nudgewire.State, do func(*tx, *nudgewire.Dispatch) error) error {
+		for some := range slices.Chunk(ids, perErase) {
+			err := e.write(ctx, laneWork, func(t *tx) error {
+				for _, id := range some {
+					var d nudgewire.Dispatch
+					err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)
+					if err == nil && d.State == from {
+						err = do(t, &d)
+					}
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := end(waiting, nudgewire.StateWaiting, func(t *tx, d *nudgewire.Dispatch) error { return t.cancelOne(d, why) }); err != nil {
+		return "", err
+	}
+	return waits, end(doubt, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Dispatch) error {
+		_, err := t.resolveOne(d, nudgewire.ResolveDrop, why)
+		return err
+	})
+}
+
+func (t *tx) each(s stmt, ids []int64) error {
+	for _, id := range ids {
+		if _, err := t.exec(s, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk reads the rows of a query in the order of their first column, a whole number, which must be its ?1, and calls
+// each on them.
+func (e *eraser) walk(ctx context.Context, query string, each func(id int64, r *row) error) error {
+	var after int64
+	for {
+		n := 0
+		err := e.rows(ctx, fmt.Sprintf(query+" LIMIT %d", perErase), []any{after}, func(r *row) error {
+			n++
+			after = r.int()
+			return each(after, r)
+		})
+		if err != nil || n < perErase {
+			return err
+		}
+	}
+}
+
+// collect finds the events and dispatches that are forgotten.
+func (e *eraser) collect(ctx context.Context) error {
+	err := e.walk(ctx, `SELECT id, phone, connector, received_at FROM events WHERE id > ?1 ORDER BY id`, func(id int64, r *row) error {
+		if e.owns(r.text(), r.text(), r.int()) {
+			e.events[id] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return e.walk(ctx, `SELECT d.id, d.phone, coalesce(e.connector, ''), d.created_at FROM dispatches d LEFT JOIN events e ON e.id = d.event_id WHERE d.id > ?1 ORDER BY d.id`,
+		func(id int64, r *row) error {
+			if e.owns(r.text(), r.text(), r.int()) {
+				e.dispatches[id] = true
+			}
+			return nil
+		})
+}
+
+// payloads goes through what events carried. Of an event that is forgotten nothing stays.
+func (e *eraser) payloads(ctx context.Context) error {
+	gone := appendFacts(nil, &nudgewire.Event{Forgotten: true})
+	change := func(id int64, pieces [][]byte) ([][]byte, bool, error) {
+		if e.events[id] {
+			return [][]byte{nil, nil, gone}, string(pieces[2]) != string(gone), nil
+		}
+		found := false
+		for _, p := range pieces {
+			found = e.find.Blot(p) || found
+		}
+		return pieces, found, nil
+	}
+	return e.bundles(ctx, `SELECT event_id, bundle FROM payloads WHERE event_id > ?1 ORDER BY event_id`, 3, change, func(t *tx, key bundleKey, write func([]byte) ([]byte, error)) error {
+		return t.rewrite(stPayloads, stErasePayloads, []any{key.id}, write)
+	})
+}
+
+// decisionTexts goes through what triggers said.
+func (e *eraser) decisionTexts(ctx context.Context) error {
+	change := func(id int64, pieces [][]byte) ([][]byte, bool, error) {
+		if !e.events[id] {
+			return pieces, e.find.Blot(pieces[0]), nil
+		}
+		p := nudgewire.Plan{Forgets: true}
+		err := decodeDecisions(pieces[0], nudgewire.EventID(id), func(d nudgewire.Decision) {
+			d.Key, d.Reason = "", forgottenWords
+			p.Proposals = append(p.Proposals, nudgewire.Proposal{Decision: d})
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		p.Forget()
+		var said []byte
+		for i := range p.Proposals {
+			d := &p.Proposals[i].Decision
+			said = appendDecision(said, d, appendClauses(nil, d.Clauses))
+		}
+		said = closeDecisions(said)
+		return [][]byte{said}, string(said) != string(pieces[0]), nil
+	}
+	return e.bundles(ctx, `SELECT event_id, bundle, seq FROM decisions WHERE event_id >= ?1 ORDER BY event_id, seq`, 1, change, func(t *tx, key bundleKey, write func([]byte) ([]byte, error)) error {
+		return t.rewrite(stDecisionsAt, stEraseDecisions, []any{key.id, key.seq}, write)
+	})
+}
+
+type bundleKey struct{ id, seq int64 }
+
+// bundles changes bundles whose entries have that many pieces. A bundle is read once to see whether it must change, and
+// once more in the commit that changes it.
+func (e *eraser) bundles(ctx context.Context, query string, pieces int, change func(int64, [][]byte) ([][]byte, bool, error),
+	write func(*tx, bundleKey, func([]byte) ([]byte, error)) error,
+) error {
+	const atOnce = 16
+	last := bundleKey{-1, -1}
+	for {
+		var due []bundleKey
+		n := 0
+		from := last
+		err := e.rows(ctx, fmt.Sprintf(query+" LIMIT %d", atOnce), []any{max(from.id, 0)}, func(r *row) error {
+			n++
+			key := bundleKey{id: r.int()}
+			packed := r.blob()
+			if r.next < len(r.values) {
+				key.seq = r.int()
+			}
+			if key.id == from.id && key.seq <= from.seq {
+				return nil // the page before ended with it
+			}
+			last = key
+			_, changed, err := rewritten(packed, key.id, pieces, change)
+			if changed {
+				due = append(due, key)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, key := range due {
+			err := e.write(ctx, laneWork, func(t *tx) error {
+				return write(t, key, func(packed []byte) ([]byte, error) {
+					out, _, err := rewritten(packed, key.id, pieces, change)
+					return out, err
+				})
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if n < atOnce || last == from {
+			return nil
+		}
+	}
+}
+
+// rewritten is a bundle with what change makes of its entries.
+func rewritten(packed []byte, first int64, pieces int, change func(int64, [][]byte) ([][]byte, bool, error)) (out []byte, changed bool, err error) {
+	var plain []byte
+	all := make([][]byte, pieces)
+	into := make([]*[]byte, pieces)
+	for i := range all {
+		into[i] = &all[i]
+	}
+	for at := int64(0); ; at++ {
+		ok, err := entry(packed, at, into...)
+		if err != nil {
+			return nil, false, fmt.Errorf("event %d: %w", first+at, err)
+		}
+		if !ok {
+			break
+		}
+		now, differs, err := change(first+at, all)
+		if err != nil {
+			return nil, false, fmt.Errorf("event %d: %w", first+at, err)
+		}
+		changed = changed || differs
+		for _, piece := range now {
+			plain = appendPiece(plain, piece)
+		}
+	}
+	if !changed {
+		return nil, false, nil
+	}
+	return pack(nil, plain), true, nil
+}
+
+// rewrite puts what write makes of a bundle in its place.
+func (t *tx) rewrite(read, store stmt, key []any, write func([]byte) ([]byte, error)) error {
+	var packed []byte
+	if err := t.query(read, func(r *row) error { packed = r.blob(); return nil }, key...); err != nil || packed == nil {
+		return err
+	}
+	out, err := write(packed)
+	if err != nil || out == nil {
+		return err
+	}
+	_, err = t.exec(store, append(key, out)...)
+	return err
+}
+
+// tombstones forgets cancelling events: who is forgotten gets nothing that they could cancel.
+func (e *eraser) tombstones(ctx context.Context) error {
+	type key struct {
+		correlation            int64
+		trigger, text, contact string
+	}
+	var due []key
+	err := e.rows(ctx, `SELECT correlation, trigger_name, correlation_key, phone, event_id FROM tombstones`, nil, func(r *row) error {
+		k := key{r.int(), r.text(), r.text(), r.text()}
+		_, named := e.find.BlotString(k.text)
+		if e.events[r.int()] || named || e.phones[k.contact] > 0 {
+			due = append(due, k)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(due, perErase) {
+		err := e.write(ctx, laneWork, func(t *tx) error {
+			for _, k := range some {
+				if _, err := t.exec(stDeleteTombstone, k.correlation, k.trigger, k.text, k.contact); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change carries out one statement for many rows, in small commits.
+func (e *eraser) change(ctx context.Context, s stmt, ids []int64, args ...any) error {
+	slices.Sort(ids)
+	for some := range slices.Chunk(ids, perErase) {
+		err := e.write(ctx, laneWork, func(t *tx) error {
+			for _, id := range some {
+				if _, err := t.exec(s, append([]any{id}, args...)...); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func idsOf(set map[int64]bool) []int64 {
+	out := make([]int64, 0, len(set))
+	for id := range set {
+		out = append(out, id)
+	}
+	return out
+}
+
+// answers drops what the service said of what was sent to those who are forgotten.
+func (e *eraser) answers(ctx context.Context) error {
+	return e.change(ctx, stEraseAnswers, idsOf(e.dispatches), forgottenWords)
+}
+
+func (e *eraser) ownMessages(ctx context.Context) error {
+	var due []int64
+	err := e.walk(ctx, `SELECT dispatch_id, phone, accepted_at FROM messages WHERE dispatch_id > ?1 ORDER BY dispatch_id`, func(id int64, r *row) error {
+		if e.dispatches[id] || e.owns(r.text(), "", r.int()) {
+			due = append(due, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return e.change(ctx, stEraseMessage, due, forgottenWords)
+}
+
+// ownDispatches keeps of a message that was sent its numbers, states and times, and what names its template.
+func (e *eraser) ownDispatches(ctx context.Context) error {
+	ids := idsOf(e.dispatches)
+	slices.Sort(ids)
+	for some := range slices.Chunk(ids, perErase) {
+		err := e.write(ctx, laneWork, func(t *tx) error {
+			for _, id := range some {
+				var d nudgewire.Dispatch
+				var send string
+				err := t.query(stDispatch, func(r *row) error { d, send = scanDispatch(r); return r.err }, id)
+				if err != nil || d.ID == 0 {
+					return err
+				}
+				_ = decodeSend(&d, send) // what nobody can read goes all the same
+				d.Send.Forget = true
+				if d.EventID != 0 { // the key of a row names its run
+					d.Key = ""
+				}
+				if _, err := t.exec(stEraseDispatch, id, d.Key, endedSend(&d.Send), forgottenWords); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *eraser) ownEvents(ctx context.Context) error {
+	return e.change(ctx, stEraseEvent, idsOf(e.events), forgottenWords)
+}
+
+// words drops what contacts said, which an event may have brought since the order.
+func (e *eraser) words(ctx context.Context) error {
+	type word struct {
+		phone string
+		event int64
+	}
+	var due []word
+	for _, q := range []string{`SELECT phone, event_id FROM opt_outs`, `SELECT phone, event_id FROM consents`, `SELECT phone, event_id FROM blocks`} {
+		err := e.rows(ctx, q, nil, func(r *row) error {
+			w := word{phone: r.text(), event: r.int()}
+			if e.events[w.event] && !slices.Contains(due, w) {
+				due = append(due, w)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for some := range slices.Chunk(due, perErase) {
+		err := e.write(ctx, laneWork, func(t *tx) error {
+			for _, w := range some {
+				blocked := false
+				if err := t.query(stBlockOf, func(r *row) error { blocked = r.int() == w.event; return nil }, w.phone); err != nil {
+					return err
+				}
+				if blocked {
+					if err := t.mark(nudgewire.Phone(w.phone), t.at, 0); err != nil {
+						return err
+					}
+					if _, err := t.exec(stAllow, w.phone); err != nil {
+						return err
+					}
+				}
+				for _, drop := range []stmt{stDropOptOutOf, stDropConsentsOf} {
+					if _, err := t.exec(drop, w.phone, w.event); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

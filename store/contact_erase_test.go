@@ -1,0 +1,477 @@
+package store
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+const forgottenPhone, otherPhone = "447700900123", "447700900999"
+
+// erasing is a store with a life in it: events of two contacts, messages in every state, words, traces.
+type erasing struct {
+	*testing.T
+	*Store
+	dsn, path string
+	now       time.Time
+	n         int
+}
+
+func openErasing(t *testing.T) *erasing {
+	t.Helper()
+	e := &erasing{T: t, path: filepath.Join(t.TempDir(), "nudgewire.db"), now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	e.dsn = "sqlite:" + e.path
+	e.reopen()
+	t.Cleanup(func() { _ = e.Store.Close() })
+	return e
+}
+
+func (e *erasing) reopen() {
+	e.Helper()
+	if e.Store != nil {
+		if err := e.Store.Close(); err != nil {
+			e.Fatal(err)
+		}
+	}
+	var err error
+	e.Store, err = Open(e.Context(), Options{DSN: e.dsn, Now: func() time.Time { return e.now }, Settle: func(p nudgewire.Proposal, _ nudgewire.Facts) nudgewire.Settlement {
+		return nudgewire.Settlement{Outcome: p.Decision.Outcome, Insert: p.Decision.Outcome == nudgewire.Planned, RecordTombstone: p.Decision.Outcome == nudgewire.Cancelling}
+	}})
+	if err != nil {
+		e.Fatal(err)
+	}
+}
+
+func (e *erasing) must(err error) {
+	e.Helper()
+	if err != nil {
+		e.Fatal(err)
+	}
+}
+
+// event is one of a contact, whose phone stands in everything that it can stand in.
+func (e *erasing) event(phone, mentions string, change ...func(*nudgewire.Plan)) nudgewire.Receipt {
+	e.Helper()
+	e.n++
+	p := nudgewire.Plan{
+		Event: nudgewire.Event{
+			Connector: "shop", Kind: "cart.updated", Topic: "carts/update", DedupeKey: fmt.Sprintf("d%d-%s", e.n, mentions), ReceivedAt: e.now, ContentType: "application/json",
+			Contact: nudgewire.Contact{Phone: nudgewire.Phone(phone), Name: "Ada River", Email: "ada@example.com", Consent: true, AcceptsMarketing: true},
+			Payload: []byte(`{"a":"+44 7700 900 123 is another form","phone":"` + mentions + `","number":` + mentions + `,"fill":"` + strings.Repeat("x", 300) + `"}`),
+			Form:    nudgewire.Form{Answers: map[string]string{"call": "07700 900123"}},
+		},
+		Proposals: []nudgewire.Proposal{{
+			Decision: nudgewire.Decision{Trigger: "cart", Outcome: nudgewire.Planned, Reason: "waits for " + mentions, Key: mentions, At: e.now, Clauses: []nudgewire.Clause{
+				{Text: "phone", Held: true, Values: []nudgewire.Value{{Name: "phone", Value: mentions}}},
+			}},
+			Correlation: nudgewire.Correlation{Trigger: "cart", Key: fmt.Sprintf("c%d-%s", e.n, mentions), Phone: nudgewire.Phone(phone)},
+			Dispatch: nudgewire.Dispatch{
+				Phone: nudgewire.Phone(phone), Category: nudgewire.Marketing, DueAt: e.now, CreatedAt: e.now,
+				Send: nudgewire.Send{Template: "t", Language: "en", Variables: []string{"Ada", mentions}},
+			},
+		}},
+	}
+	for _, c := range change {
+		c(&p)
+	}
+	got, err := e.Accept(e.Context(), []nudgewire.Plan{p})
+	e.must(err)
+	return got[0]
+}
+
+func (e *erasing) claim(n int) []nudgewire.Dispatch {
+	e.Helper()
+	got, err := e.Claim(e.Context(), nudgewire.ClaimRequest{Owner: "me", Now: e.now, Lease: time.Hour, Urgent: n, Marketing: n})
+	e.must(err)
+	return got
+}
+
+func (e *erasing) finish(d *nudgewire.Dispatch, s nudgewire.State, change ...func(*nudgewire.Attempt)) {
+	e.Helper()
+	a := nudgewire.Attempt{DispatchID: d.ID, Owner: "me", Number: d.Attempt, State: s, At: e.now, Answer: `{"to":"` + string(d.Phone) + `"}`}
+	if s != nudgewire.StateAccepted {
+		a.Reason = "not to " + string(d.Phone)
+	} else {
+		a.Message = &nudgewire.Message{ID: nudgewire.MessageID(fmt.Sprint(1000 + int64(d.ID))), Phone: d.Phone, Category: d.Category, Status: "accepted", NextPollAt: e.now.Add(time.Minute)}
+	}
+	for _, c := range change {
+		c(&a)
+	}
+	e.must(e.Finish(e.Context(), a))
+}
+
+// erase carries out all orders, as the daemon does it.
+func (e *erasing) erase() (waits string) {
+	e.Helper()
+	all, err := e.Erasures(e.Context())
+	e.must(err)
+	if waits, err = e.Store.Erase(e.Context(), all); err != nil || waits != "" {
+		e.must(err)
+		return waits
+	}
+	e.must(e.Erased(e.Context(), all))
+	waits, err = e.Wipe(e.Context(), Finder(all))
+	e.must(err)
+	return waits
+}
+
+// holds lists where the phone still stands: every column of every table, unpacked, and every file.
+func (e *erasing) holds(phone string) (found []string) {
+	e.Helper()
+	national := regexp.MustCompile(strings.Join(strings.Split(phone[2:], ""), `[ ()/.-]*`))
+	tables, err := list(e.Context(), e.Store, `SELECT name FROM sqlite_master WHERE type = 'table'`, nil, text)
+	e.must(err)
+	for _, table := range tables {
+		rows, err := e.reads.QueryContext(e.Context(), `SELECT * FROM "`+table+`"`)
+		e.must(err)
+		columns, err := rows.Columns()
+		e.must(err)
+		for rows.Next() {
+			values := make([]sql.RawBytes, len(columns))
+			into := make([]any, len(columns))
+			for i := range values {
+				into[i] = &values[i]
+			}
+			e.must(rows.Scan(into...))
+			for i, v := range values {
+				if columns[i] == "bundle" {
+					plain, err := unpack(v)
+					e.must(err)
+					v = plain
+				}
+				if national.Match(v) {
+					found = append(found, table+"."+columns[i])
+				}
+			}
+		}
+		e.must(rows.Err())
+		e.must(rows.Close())
+	}
+	files, err := filepath.Glob(filepath.Dir(e.path) + "/*")
+	e.must(err)
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		e.must(err)
+		if bytes.Contains(b, []byte(phone)) || bytes.Contains(b, []byte(phone[2:])) {
+			found = append(found, filepath.Base(name))
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+func TestNothingStoredTellsOfAForgottenContact(t *testing.T) {
+	e := openErasing(t)
+	for i := range 1000 {
+		phone := otherPhone
+		if i%10 == 0 {
+			phone = forgottenPhone
+		}
+		mentions := phone
+		if i%7 == 0 {
+			mentions = forgottenPhone // a friend's event names it
+		}
+		e.event(phone, mentions, func(p *nudgewire.Plan) {
+			p.Event.Form.Answers["nth"] = fmt.Sprint(i)
+			if i%3 == 0 {
+				p.Proposals[0].Decision.Outcome, p.Proposals[0].Dispatch = nudgewire.Cancelling, nudgewire.Dispatch{}
+				p.Proposals[0].Forget = e.now.Add(time.Hour)
+			}
+		})
+	}
+	for i, d := range e.claim(600) {
+		switch i % 5 {
+		case 0:
+			e.finish(&d, nudgewire.StateAccepted)
+		case 1:
+			e.finish(&d, nudgewire.StateRejected)
+		case 2:
+			e.finish(&d, nudgewire.StateInDoubt)
+		case 3:
+			e.finish(&d, nudgewire.StateWaiting, func(a *nudgewire.Attempt) { a.RetryAt = e.now.Add(time.Hour) })
+		default:
+			e.finish(&d, nudgewire.StateDropped)
+		}
+	}
+	e.must(e.SaveConsents(e.Context(), []nudgewire.ConsentRecord{{Phone: otherPhone, Consent: nudgewire.ConsentGiven, At: e.now.Add(time.Second), Source: "friend " + forgottenPhone, Proof: forgottenPhone}}))
+	_, err := e.Block(e.Context(), []Block{{Phone: forgottenPhone, Reason: "asked"}, {Phone: otherPhone, Reason: "friend of " + forgottenPhone}})
+	e.must(err)
+	e.must(e.RejectRequest(e.Context(), nudgewire.RejectedRequest{Connector: "shop", Status: 400, Stage: "map", Reason: "no", Sample: "phone=%2B44+7700+900123", At: e.now}))
+	e.must(e.SaveConfig(e.Context(), "v1", "test: +"+forgottenPhone, e.now))
+	if before := e.holds(forgottenPhone); len(before) < 15 {
+		t.Fatalf("the test is weak: only %s hold it", before)
+	}
+	totals, err := e.totals(e.Context())
+	e.must(err)
+
+	e.must(e.Forget(e.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
+	if waits := e.erase(); waits != "" {
+		t.Fatal(waits)
+	}
+	if found := e.holds(forgottenPhone); len(found) > 0 {
+		t.Errorf("it stands in %s", found)
+	}
+	events, err := e.Events(e.Context(), EventFilter{Phone: otherPhone, Limit: 2000})
+	e.must(err)
+	if len(events) != 900 {
+		t.Errorf("%d events of the other", len(events))
+	}
+	after, err := e.totals(e.Context())
+	e.must(err)
+	for _, same := range []string{"events", "dispatches", "messages", "dispatches_accepted"} {
+		if totals[same] != after[same] {
+			t.Errorf("%s: %d, was %d", same, after[same], totals[same])
+		}
+	}
+	e.reopen()
+	blocked, err := e.Blocked(e.Context(), []nudgewire.Phone{forgottenPhone, "447700900555"})
+	e.must(err)
+	if !blocked[forgottenPhone] || len(blocked) != 1 {
+		t.Errorf("blocked: %v", blocked)
+	}
+	e.event(forgottenPhone, "x")
+	if got := e.claim(5); len(got) > 0 {
+		t.Errorf("claimed %+v", got)
+	}
+}
+
+// Every text that a table has is one that forgetting goes through, or one in which no phone can stand.
+func TestForgettingKnowsEveryText(t *testing.T) {
+	if len(erasedTexts) != erasedTextCount {
+		t.Errorf("erasedTextCount is %d, and there are %d", erasedTextCount, len(erasedTexts))
+	}
+	known := map[string]bool{}
+	for _, x := range erasedTexts {
+		known[x.table+"."+x.column] = true
+	}
+	for _, other := range []string{
+		// changed or dropped with their row
+		"events.phone", "dispatches.phone", "messages.phone", "tombstones.phone", "tombstones.correlation_key", "blocks.phone", "opt_outs.phone", "consents.phone",
+		"payloads.bundle", "decisions.bundle", "dispatches.zone", "forgetting.phone",
+		// names, states and hashes, which no contact chooses
+		"events.connector", "events.kind", "events.content_key", "dispatches.trigger_name", "dispatches.category", "dispatches.state", "dispatches.owner", "dispatches.config",
+		"dispatches.account", "attempts.state", "attempts.owner", "messages.message_id", "messages.category", "messages.status", "messages.account", "tombstones.trigger_name", "tombstones.ref",
+		"rejected_requests.connector", "rejected_requests.stage", "rejected_requests.method", "counters.name", "configs.version", "lookups.connector",
+		"runs.job", "runs.slot", "runs.cause", "runs.config", "runs.state", "runs.before", "runs.deliver", "runs.template", "runs.language", "runs.category", "runs.folder", "runs.owner",
+		"runs.began", "runs.stopped", "parts.file", "parts.sha256", "parts.state", "parts.campaign_id", "parts.message_ids", "parts.resolved", "job_clocks.job", "job_clocks.line",
+		"halts.scope", "halts.name", "halts.mark", "resolutions.resolved", "refresh_tokens.source", "refresh_tokens.token", "consents.channel", "consents.category", "consents.consent",
+		"forgotten.mark", "forgetting.connector", "forgetting.source", "forgetting.waits", "runs.account",
+	} {
+		known[other] = true
+	}
+	e := openErasing(t)
+	rows, err := e.reads.QueryContext(t.Context(), `SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'goose_%' AND c.type IN ('TEXT', 'BLOB')`)
+	e.must(err)
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var table, column string
+		e.must(rows.Scan(&table, &column))
+		if !known[table+"."+column] {
+			t.Errorf("%s.%s: may a phone stand in it? Add it to erasedTexts, or to this test", table, column)
+		}
+	}
+	e.must(rows.Err())
+}
+
+// What is being sent ends first; what waits, or is in doubt, ends at once.
+func TestForgettingMeetsEachState(t *testing.T) {
+	e := openErasing(t)
+	states := []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateWaiting, nudgewire.StateDropped, nudgewire.StateSending}
+	for range states {
+		e.event(forgottenPhone, forgottenPhone)
+	}
+	held := e.claim(len(states))
+	if len(held) != len(states) {
+		t.Fatalf("%d claimed", len(held))
+	}
+	for i, s := range states {
+		if s != nudgewire.StateSending {
+			e.finish(&held[i], s, func(a *nudgewire.Attempt) {
+				if s == nudgewire.StateWaiting {
+					a.RetryAt = e.now.Add(time.Hour)
+				}
+			})
+		}
+	}
+	e.must(e.Forget(e.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
+	if waits := e.erase(); waits != "message 6 is being sent" {
+		t.Fatalf("waits for %q", waits)
+	}
+	want := map[nudgewire.DispatchID]nudgewire.State{1: "accepted", 2: "rejected", 3: "dropped", 4: "cancelled", 5: "dropped", 6: "sending"}
+	check := func() {
+		t.Helper()
+		for id, state := range want {
+			d, err := e.Dispatch(t.Context(), id)
+			e.must(err)
+			if d.State != state {
+				t.Errorf("message %d is %s, want %s", id, d.State, state)
+			}
+		}
+	}
+	check()
+	// A restart changes nothing: the order stands, and so does what it waits for.
+	e.reopen()
+	if waits := e.erase(); waits != "message 6 is being sent" {
+		t.Fatalf("after a restart it waits for %q", waits)
+	}
+	// It fails and would wait again: then it ends.
+	e.finish(&held[5], nudgewire.StateWaiting, func(a *nudgewire.Attempt) { a.RetryAt = e.now })
+	if waits := e.erase(); waits != "" {
+		t.Fatal(waits)
+	}
+	want[6] = "dropped"
+	check()
+	if found := e.holds(forgottenPhone); len(found) > 0 {
+		t.Errorf("it stands in %s", found)
+	}
+	if d, err := e.Dispatch(t.Context(), 2); err != nil || !d.Forgotten() || d.Send.Template != "t" || d.Send.Variables != nil {
+		t.Errorf("%+v, %v", d, err)
+	}
+	// A late answer to what was in doubt changes nothing any more.
+	late := nudgewire.Attempt{DispatchID: 3, Owner: "me", Number: 1, State: nudgewire.StateAccepted, At: e.now, Message: &nudgewire.Message{ID: "77", Phone: forgottenPhone, Category: "marketing"}}
+	if err := e.Finish(t.Context(), late); err == nil {
+		t.Error("a late answer was taken")
+	}
+	if found := e.holds(forgottenPhone); len(found) > 0 {
+		t.Errorf("after a late answer it stands in %s", found)
+	}
+}
+
+// A crash in the middle loses no order and leaves nothing behind.
+func TestForgettingGoesOnAfterACrash(t *testing.T) {
+	for steps := range 10 {
+		e := openErasing(t)
+		for i := range 40 {
+			e.event([]string{forgottenPhone, otherPhone}[i%2], forgottenPhone)
+		}
+		for _, d := range e.claim(30) {
+			e.finish(&d, nudgewire.StateRejected)
+		}
+		e.must(e.Forget(t.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
+		all, err := e.Erasures(t.Context())
+		e.must(err)
+		half := e.newEraser(all)
+		if _, err := half.stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i, step := range half.steps() {
+			if i < steps {
+				e.must(step(t.Context()))
+			}
+		}
+		e.reopen()
+		if waits := e.erase(); waits != "" {
+			t.Fatal(waits)
+		}
+		if found := e.holds(forgottenPhone); len(found) > 0 {
+			t.Errorf("cut off after %d steps it stands in %s", steps, found)
+		}
+	}
+}
+
+func TestTheBlockOfAForgottenContact(t *testing.T) {
+	says := func(e *erasing, what nudgewire.Outcome, at time.Time) string {
+		r := e.event(forgottenPhone, "x", func(p *nudgewire.Plan) {
+			p.Event.OccurredAt, p.Event.ReceivedAt = at, e.now
+			p.Proposals[0] = nudgewire.Proposal{
+				Decision:    nudgewire.Decision{Trigger: nudgewire.OptOut, Outcome: what, At: e.now},
+				Correlation: nudgewire.Correlation{Trigger: nudgewire.OptOut, Phone: forgottenPhone}, EventAt: at,
+			}
+		})
+		return r.Decisions[0].Reason
+	}
+	for _, c := range []struct {
+		name string
+		do   func(e *erasing)
+		want bool
+	}{
+		{"holds", func(*erasing) {}, true},
+		{"an opt-in of before", func(e *erasing) { says(e, nudgewire.Allowed, e.now.Add(-time.Hour)) }, true},
+		{"an opt-in of later", func(e *erasing) { e.now = e.now.Add(time.Hour); says(e, nudgewire.Allowed, e.now) }, false},
+		{"an opt-out of later", func(e *erasing) { e.now = e.now.Add(time.Hour); says(e, nudgewire.Blocked, e.now) }, true},
+		{"a person allows", func(e *erasing) { e.must(e.Allow(t.Context(), forgottenPhone)) }, false},
+		{"a person blocks", func(e *erasing) {
+			n, err := e.Block(t.Context(), []Block{{Phone: forgottenPhone}})
+			if e.must(err); n != 0 {
+				t.Errorf("%d newly blocked", n)
+			}
+		}, true},
+		{"a restart", func(e *erasing) { e.reopen() }, true},
+	} {
+		for _, byHand := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, blocked by a person before: %v", c.name, byHand), func(t *testing.T) {
+				e := openErasing(t)
+				if byHand {
+					_, err := e.Block(t.Context(), []Block{{Phone: forgottenPhone}})
+					e.must(err)
+				}
+				e.must(e.Forget(t.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
+				e.erase()
+				c.do(e)
+				want := c.want || byHand && c.name == "an opt-in of later"
+				blocked, err := e.Blocked(t.Context(), []nudgewire.Phone{forgottenPhone})
+				e.must(err)
+				if blocked[forgottenPhone] != want {
+					t.Errorf("blocked: %v", blocked)
+				}
+				e.event(forgottenPhone, "x")
+				if got := len(e.claim(5)); (got == 0) != want {
+					t.Errorf("%d claimed", got)
+				}
+				if found := e.holds(forgottenPhone); want && c.name == "a person blocks" && slices.Contains(found, "blocks.phone") {
+					t.Error("the block keeps the phone")
+				}
+			})
+		}
+	}
+}
+
+// What came by one connector goes; another's stays.
+func TestForgettingAllThatCameByAConnector(t *testing.T) {
+	e := openErasing(t)
+	for i := range 30 {
+		phone := fmt.Sprintf("4477009002%02d", i)
+		e.event(phone, phone)
+	}
+	e.event(otherPhone, otherPhone, func(p *nudgewire.Plan) { p.Event.Connector = "crm" })
+	for _, d := range e.claim(10) {
+		e.finish(&d, nudgewire.StateRejected)
+	}
+	e.must(e.ForgetConnector(t.Context(), "shop", "shop.shop.redacted"))
+	if waits := e.erase(); waits != "" {
+		t.Fatal(waits)
+	}
+	if found := e.holds("447700900217"); len(found) > 0 {
+		t.Errorf("it stands in %s", found)
+	}
+	if left := e.claim(50); len(left) != 1 || left[0].Phone != otherPhone {
+		t.Errorf("left: %+v", left)
+	}
+}
+
+func TestALostKeyIsToldBeforeAnythingIsSent(t *testing.T) {
+	e := openErasing(t)
+	e.must(e.Forget(t.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
+	key := e.path + ".forgotten-key"
+	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	e.must(e.Store.Close())
+	e.must(os.Rename(key, key+".away"))
+	if _, err := Open(t.Context(), Options{DSN: e.dsn}); err == nil || !strings.Contains(err.Error(), "restore it from the backup") {
+		t.Errorf("%v", err)
+	}
+	e.must(os.Rename(key+".away", key))
+	e.Store = nil
+	e.reopen()
+}

@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// An Erasure is an order to forget a contact, or all that came by a connector, that is not carried out yet.
+type Erasure struct {
+	Phone     nudgewire.Phone // "" where all of a connector is meant
+	Connector string
+	Source    string // who asked: "by hand", or the event's connector and kind
+	At        time.Time
+	Waits     string // what it waits for, in words; "" for its turn
+}
+
+// Forget orders contacts to be forgotten. From this commit on they are blocked, by a mark that names nobody; what is
+// stored about them goes in steps afterwards (Erase).
+func (s *Store) Forget(ctx context.Context, phones []nudgewire.Phone, source string) error {
+	for some := range slices.Chunk(phones, perBlocks) {
+		err := s.write(ctx, laneWork, func(t *tx) error {
+			for _, p := range some {
+				if err := t.forget(p, source, t.at); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("forget contacts: %w", err)
+		}
+	}
+	return nil
+}
+
+func (t *tx) forget(phone nudgewire.Phone, source string, at int64) error {
+	byHand := int64(0)
+	if err := t.query(stBlockOf, func(r *row) error { byHand = flag(r.int() == 0); return nil }, string(phone)); err != nil {
+		return err
+	}
+	if err := t.mark(phone, at, byHand); err != nil {
+		return err
+	}
+	t.lastBlock.Store(micro(time.Now()))
+	for _, drop := range []stmt{stAllow, stDropOptOut, stDropConsents} {
+		if _, err := t.exec(drop, string(phone)); err != nil {
+			return fmt.Errorf("forget: %w", err)
+		}
+	}
+	_, err := t.exec(stForget, string(phone), "", source, at)
+	return wrap(err, "forget")
+}
+
+// mark notes that a contact was forgotten, by a hash.
+func (t *tx) mark(phone nudgewire.Phone, at, byHand int64) error {
+	if err := t.marks.need(true); err != nil {
+		return err
+	}
+	t.marks.any.Store(true)
+	_, err := t.exec(stMark, t.marks.of(phone), at, byHand)
+	return wrap(err, "forget")
+}
+
+// ForgetConnector orders all that came by a connector to be forgotten.
+func (s *Store) ForgetConnector(ctx context.Context, connector, source string) error {
+	err := s.write(ctx, laneWork, func(t *tx) error { return t.forgetConnector(connector, source, t.at) })
+	return wrap(err, "forget what came by %s", connector)
+}
+
+func (t *tx) forgetConnector(connector, source string, at int64) error {
+	_, err := t.exec(stForget, "", connector, source, at)
+	return wrap(err, "forget")
+}
+
+// obey carries out an event that asks for its contact, or for all of its sender, to be forgotten, and says what comes of it.
+func (t *tx) obey(e *nudgewire.Event, of nudgewire.Outcome) (reason string, err error) {
+	at := max(t.at, micro(e.ReceivedAt)) // the event itself goes, too
+	if of == nudgewire.ForgettingAll {
+		return "all that came by " + e.Connector + " is forgotten, in steps", t.forgetConnector(e.Connector, e.Ref(), at)
+	}
+	return "the contact is forgotten, in steps, and stays blocked", t.forget(e.Contact.Phone, e.Ref(), at)
+}
+
+// Erasures lists what is ordered to be forgotten and is not yet, the oldest order first.
+func (s *Store) Erasures(ctx context.Context) ([]Erasure, error) {
+	out, err := list(ctx, s, `SELECT phone, connector, source, at, waits FROM forgetting ORDER BY at, phone, connector`, nil, func(r *row) (Erasure, error) {
+		return Erasure{nudgewire.Phone(r.text()), r.text(), r.text(), r.time(), r.text()}, r.err
+	})
+	return out, wrap(err, "list what is to be forgotten")
+}
+
+// ErasureWaits notes what orders wait for.
+func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		for _, e := range all {
+			if _, err := t.exec(stForgetMore, string(e.Phone), e.Connector, why); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return wrap(err, "note what forgetting waits for")
+}
+
+// Erased notes that orders are carried out. One that was given anew meanwhile stays.
+func (s *Store) Erased(ctx context.Context, all []Erasure) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		for _, e := range all {
+			if _, err := t.exec(stErased, string(e.Phone), e.Connector, micro(e.At)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return wrap(err, "note what is forgotten")
+}
+
+// ForgottenAt is when a contact was forgotten; zero for one that was not.
+func (s *Store) ForgottenAt(ctx context.Context, phone nudgewire.Phone) (time.Time, error) {
+	gone, err := s.forgottenOf(ctx, []nudgewire.Phone{phone})
+	if err != nil || gone[phone] == 0 {
+		return time.Time{}, err
+	}
+	return moment(gone[phone]), nil
+}

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/phones"
+)
+
+// What a row held is overwritten with it (secure_delete), but SQLite leaves copies in the free room of pages when it moves rows
+// between them, and the log holds old pages until it begins anew. So after forgetting the log is emptied into the
+// database, its bytes are searched, and where a number still stands, the whole file is written anew.
+
+// maxRewrite is the size of a file, in bytes, that is written anew at once: a second or two in which nothing else is written. A larger
+// one waits for the next start.
+const maxRewrite = 256 << 20
+
+// Wipe clears away what forgetting leaves between the rows. waits says why it cannot be done now, "" when it is.
+func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, err error) {
+	db := sql.OpenDB(&s.files)
+	db.SetMaxOpenConns(1)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	path := s.marks.data
+	if err := emptyLog(ctx, db); err != nil {
+		return "", err
+	}
+	holds, size, err := fileHolds(path, find)
+	if err != nil || !holds {
+		return "", err
+	}
+	if size > maxRewrite {
+		return fmt.Sprintf("the next start, when the file is written anew: it is larger than %d MB", maxRewrite>>20), nil
+	}
+	if err := rewriteFile(ctx, db); err != nil {
+		return "", err
+	}
+	return "", nil
+}
+
+// rewriteFile has SQLite write the whole file anew, while nothing else is written.
+func rewriteFile(ctx context.Context, db *sql.DB) error {
+	for _, statement := range []string{"PRAGMA temp_store = FILE", "VACUUM"} {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("write the database anew: %w", err)
+		}
+	}
+	return emptyLog(ctx, db)
+}
+
+// emptyLog moves all of the log into the database and cuts it off. A reader that is under way keeps it from that for as long as it
+// reads.
+func emptyLog(ctx context.Context, db *sql.DB) error {
+	// Writers wait while it waits for readers, so it tries often and shortly.
+	if _, err := db.ExecContext(ctx, "PRAGMA busy_timeout = 50"); err != nil {
+		return fmt.Errorf("empty the log of the database: %w", err)
+	}
+	for range 100 {
+		var busy, pages, moved int
+		if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved); err != nil {
+			return fmt.Errorf("empty the log of the database: %w", err)
+		}
+		if busy == 0 {
+			_, err := db.ExecContext(ctx, "PRAGMA busy_timeout = 10000")
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return errors.New("empty the log of the database: somebody reads it all the time; end other programs that have it open")
+}
+
+// fileHolds reports whether a number stands in a file, in one piece.
+func fileHolds(path string, find *phones.Finder) (holds bool, size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, 0, fmt.Errorf("search the database: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	const overlap = 32 // longer than a number
+	room := make([]byte, 1<<20+overlap)
+	kept := 0
+	for {
+		n, err := io.ReadFull(f, room[kept:])
+		size += int64(n)
+		if find.Holds(room[:kept+n]) {
+			holds = true
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return holds, size, nil
+		}
+		if err != nil {
+			return false, 0, fmt.Errorf("search the database: %w", err)
+		}
+		kept = copy(room, bytes.Clone(room[kept+n-overlap:kept+n]))
+	}
+}
