@@ -75,13 +75,14 @@ type App struct {
 	started time.Time
 	began   *config.Config // what the process started with; some of it only a new one can change
 
-	reloading sync.Mutex // one reload at a time
-	mu        sync.Mutex // guards what status shows of the config
-	cfg       *config.Config
-	loadedAt  time.Time
-	loadError string
-	restart   []string
-	silent    []server.SilentView
+	reloading    sync.Mutex // one reload at a time
+	changedUntil time.Time  // how long what comes to wait late by an edited trigger is looked for; guarded by reloading
+	mu           sync.Mutex // guards what status shows of the config
+	cfg          *config.Config
+	loadedAt     time.Time
+	loadError    string
+	restart      []string
+	silent       []server.SilentView
 }
 
 // New loads the config, opens both listeners and the store, and recovers what a dead owner

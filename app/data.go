@@ -113,12 +113,22 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 	if _, _, err := a.store.EndCancelled(ctx); err != nil {
 		return err
 	}
+	var before map[string]triggers.Rule
+	if err := a.store.Configs(ctx, func(_, text string) bool {
+		before = config.Rules(text, a.opt.Env)
+		return true
+	}); err != nil {
+		return err
+	}
 	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
 		return err
 	}
 	set, err := a.pause(ctx, cfg, nil)
-	if err == nil {
-		a.rules.Store(rulesOf(cfg, set))
+	if err != nil {
+		return err
 	}
+	a.rules.Store(rulesOf(cfg, set))
+	// The file may have changed while nothing ran, or the last process ended in the middle of a change.
+	_, err = a.applyRules(ctx, cfg, before)
 	return err
 }

@@ -29,7 +29,7 @@ func (a *App) pause(ctx context.Context, cfg *config.Config, maybe []string) (*t
 	}
 	why := map[string]string{}
 	for _, name := range slices.Concat(names, maybe) {
-		if words := notSending(cfg, name); words != "" {
+		if words := notSending(name, cfg.Triggers.ModeOf(name)); words != "" {
 			why[name] = words
 		}
 	}
@@ -40,9 +40,9 @@ func (a *App) pause(ctx context.Context, cfg *config.Config, maybe []string) (*t
 	return set, a.store.PauseTriggers(ctx, why, time.Now())
 }
 
-// notSending says why a trigger does not send under cfg; "" when it does.
-func notSending(cfg *config.Config, name string) string {
-	switch mode := cfg.Triggers.ModeOf(name); {
+// notSending says why a trigger does not send by its mode, "" where the config does not have it; "" when it does.
+func notSending(name string, mode triggers.Mode) string {
+	switch {
 	case name == nudgewire.ByHand || mode == triggers.Live:
 		return ""
 	case mode == "":
@@ -120,6 +120,9 @@ func (a *App) watchPauses(ctx context.Context) error {
 		case now := <-tick.C:
 			if err := a.endPauses(ctx, now.Add(-pauseLook)); err != nil && ctx.Err() == nil {
 				a.log.Warn("look for what is paused", zap.Error(err))
+			}
+			if err := a.lateRules(ctx, now); err != nil && ctx.Err() == nil {
+				a.log.Warn("look for what waits by an edited trigger", zap.Error(err))
 			}
 		}
 	}

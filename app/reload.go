@@ -63,15 +63,35 @@ func planOf(cfg *config.Config) tracker.Plan {
 }
 
 // Reload takes the config file as it is now, all of it or nothing: on any error the daemon goes on
-// with the config that it had. What waits already is left as it was planned, and paused where the new config does
-// not send by its trigger.
+// with the config that it had. What waits already is paused where the new config does not send by its trigger, and where its trigger
+// was edited on_change says what becomes of it.
 func (a *App) Reload(ctx context.Context) error {
+	_, err := a.reload(ctx)
+	return err
+}
+
+func (a *App) reload(ctx context.Context) ([]server.RuleChange, error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
+	before := a.config()
 	cfg, err := load(a.opt)
 	if err == nil {
 		err = a.adopt(ctx, cfg)
 	}
+	if err = a.adopted(cfg, err); err != nil {
+		return nil, err
+	}
+	// The config is taken: what is left after a failure is done later (watchPauses).
+	a.changedUntil = time.Now().Add(lateChanges)
+	changes, err := a.applyRules(ctx, cfg, config.Rules(before.Redacted(), a.opt.Env))
+	if err != nil {
+		a.log.Error("not all that waits was planned anew or cancelled; the rest follows", zap.Error(err))
+	}
+	return changes, nil
+}
+
+// adopted notes that cfg was taken up, or why it was not.
+func (a *App) adopted(cfg *config.Config, err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {

@@ -98,6 +98,9 @@ func (d *Defaults) fill(r *triggers.Rule, written func(key string) bool) {
 	if !written("mode") {
 		r.Mode = d.Mode
 	}
+	if !written("on_change") {
+		r.OnChange = d.OnChange
+	}
 	d.fillKeys(&r.Keys, written)
 }
 

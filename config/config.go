@@ -87,6 +87,7 @@ type Defaults struct {
 	Expires        triggers.Lifetime  `yaml:"expires" example:"6h" doc:"Past due by more than this, a message is dropped; off for never. Unless set: 24h. Triggers of category authentication keep their 10m: a login code must not be late because reminders may be."`
 	MaxAge         triggers.Lifetime  `yaml:"max_age" default:"off" example:"72h" doc:"An event that happened longer ago than this sends nothing; off for no limit."`
 	RememberCancel units.Duration     `yaml:"remember_cancel" validate:"min=1m,max=90d" default:"24h" doc:"How long a cancelling event is remembered, for those that arrive after it."`
+	OnChange       triggers.OnChange  `yaml:"on_change" validate:"oneof=pin migrate cancel" default:"pin" doc:"What an edit of a trigger does to what waits of it. pin: it keeps the content and the time that it was planned with; migrate: it is planned anew from its event, and cancelled where the trigger would not plan it any more; cancel: it is cancelled. See docs/config-files.md."`
 	Mode           triggers.Mode      `yaml:"mode" validate:"oneof=live shadow off" default:"live" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits of a trigger that stops being live is paused, and can still be cancelled. shadow here tries out a whole config."`
 
 	duerules.Keys `yaml:",inline"`

@@ -10,18 +10,16 @@ import (
 // of its path ("*" is one name). It is rejected in plain words: a nearest known key would send
 // people the wrong way, and to ignore it would send messages that somebody meant to hold back.
 var later = map[string]string{
-	"console":            "the web console",
-	"alerts":             "alerts",
-	"webhooks_out":       "outgoing webhooks",
-	"api.ca_file":        "private certificate authorities",
-	"defaults.consent":   "recorded consent",
-	"defaults.on_change": "a choice of what a changed rule does to who waits",
+	"console":          "the web console",
+	"alerts":           "alerts",
+	"webhooks_out":     "outgoing webhooks",
+	"api.ca_file":      "private certificate authorities",
+	"defaults.consent": "recorded consent",
 
-	"triggers.*.consent":   "recorded consent",
-	"triggers.*.split":     "split tests",
-	"triggers.*.steps":     "several steps in one trigger",
-	"triggers.*.on_change": "a choice of what a changed rule does to who waits",
-	"triggers.*.on_doubt":  "a choice of what is done in doubt",
+	"triggers.*.consent":  "recorded consent",
+	"triggers.*.split":    "split tests",
+	"triggers.*.steps":    "several steps in one trigger",
+	"triggers.*.on_doubt": "a choice of what is done in doubt",
 
 	"retention.payloads":  "deleting old webhooks",
 	"retention.decisions": "deleting old decisions",

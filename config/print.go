@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -113,17 +114,33 @@ func (c *Config) takenFrom(path string) string {
 	return ""
 }
 
-// Rules are the triggers of a config as Redacted keeps it, by name, as far as they can be read: an
-// earlier version of the program may have written it. env is as for Load.
+// Rules are the triggers of a config as Redacted keeps it, by name, with what they take from its defaults, as far as they
+// can be read: an earlier version of the program may have written it. env is as for Load.
 func Rules(text string, env secret.Lookup) map[string]triggers.Rule {
 	var in struct {
+		Defaults Defaults                       `yaml:"defaults"`
 		Triggers yamlpos.Ordered[triggers.Rule] `yaml:"triggers"`
 	}
-	_, _ = yamlpos.Options{Expand: func(text string) (string, error) { return secret.Expand(text, env, "") }}.Decode("", []byte(text), &in)
+	doc, _ := yamlpos.Options{
+		Expand: func(text string) (string, error) { return secret.Expand(text, env, "") },
+		Large:  true,
+	}.Decode("", []byte(text), &in)
 	rules := map[string]triggers.Rule{}
 	for _, e := range in.Triggers {
 		e.Value.Name = e.Key
+		at := yamlpos.Join("triggers", e.Key)
+		in.Defaults.fill(&e.Value, func(key string) bool { return doc.Node(yamlpos.Join(at, key)) != nil })
+		if e.Value.Send.Template != "" && e.Value.Send.Language == "" {
+			e.Value.Send.Language = in.Defaults.Language
+		}
 		rules[e.Key] = e.Value
 	}
 	return rules
+}
+
+// SameRule reports whether two rules, as Rules gives them, plan the same. Whether a trigger sends, what an edit does, and
+// what is decided at the due moment by the rules of then are no part of that.
+func SameRule(a, b triggers.Rule) bool {
+	b.Mode, b.OnChange, b.Keys = a.Mode, a.OnChange, a.Keys
+	return reflect.DeepEqual(a, b)
 }

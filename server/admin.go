@@ -30,8 +30,12 @@ const MaxRows = 10_000
 // A Daemon is what the admin API asks of the running process.
 type Daemon interface {
 	View() DaemonView
-	// Reload takes the config file as it is now, or says why not and keeps the old one.
-	Reload(ctx context.Context) error
+	// Reload takes the config file as it is now, and says what became of what waits of triggers that it
+	// changes; or it says why not and keeps the old one.
+	Reload(ctx context.Context) ([]RuleChange, error)
+	// Changes says what a reload would do to what waits: with the config file as it is now, or with a config
+	// as it is printed. It changes nothing.
+	Changes(ctx context.Context, printed string) ([]RuleChange, error)
 }
 
 // AdminOptions are what the admin API is made of.
@@ -61,6 +65,7 @@ func Admin(o AdminOptions) http.Handler {
 	route("GET /v1/why", a.why)
 	if o.Daemon != nil {
 		route("POST /v1/reload", a.reload)
+		route("POST /v1/reload/changes", a.changes)
 		route("POST /v1/messages/{id}/cancel", with(a.cancel))
 		route("POST /v1/messages/{id}/resolve", with(a.resolve))
 		route("POST /v1/messages/cancel", with(a.cancelMany))
@@ -112,10 +117,12 @@ func (a admin) status(r *http.Request) (any, error) {
 }
 
 func (a admin) reload(r *http.Request) (any, error) {
-	if err := a.Daemon.Reload(r.Context()); err != nil {
+	changes, err := a.Daemon.Reload(r.Context())
+	if err != nil {
 		return nil, rejectf(http.StatusUnprocessableEntity, "the daemon goes on with the config that it had", "%v", err)
 	}
 	v := a.Daemon.View()
+	v.Changes = changes
 	halts, err := a.haltViews(r.Context())
 	v.Paused = slices.DeleteFunc(halts, func(h HaltView) bool { return h.Scope != store.HaltMode })
 	return v, err

@@ -18,8 +18,11 @@ import (
 // still is a daemon that does nothing.
 type still struct{ reload error }
 
-func (still) View() server.DaemonView        { return server.DaemonView{Config: "v1"} }
-func (s still) Reload(context.Context) error { return s.reload }
+func (still) View() server.DaemonView                               { return server.DaemonView{Config: "v1"} }
+func (s still) Reload(context.Context) ([]server.RuleChange, error) { return nil, s.reload }
+func (s still) Changes(context.Context, string) ([]server.RuleChange, error) {
+	return nil, s.reload
+}
 
 func client(t *testing.T, d server.Daemon) *server.Client {
 	t.Helper()

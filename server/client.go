@@ -169,6 +169,12 @@ func (c *Client) Reload(ctx context.Context) (DaemonView, error) {
 	return post[DaemonView](ctx, c, "/v1/reload", nil)
 }
 
+// Changes asks what a reload would do to what waits, and changes nothing: with the daemon's config file as it is now, or
+// with the config that is printed. A bad config is an *Error, as for Reload.
+func (c *Client) Changes(ctx context.Context, printed string) ([]RuleChange, error) {
+	return post[[]RuleChange](ctx, c, "/v1/reload/changes", changesRequest{printed})
+}
+
 // Events lists events, newest first.
 func (c *Client) Events(ctx context.Context, q ListQuery) ([]EventView, error) {
 	return get[[]EventView](ctx, c, "/v1/events", q.values())

@@ -226,7 +226,8 @@ type DaemonView struct {
 
 	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
 
-	Paused []HaltView `json:"paused,omitempty"` // triggers of which something waits that is not sent; told by reload
+	Paused  []HaltView   `json:"paused,omitempty"`  // triggers of which something waits that is not sent; told by reload
+	Changes []RuleChange `json:"changes,omitempty"` // what became of what waits; told by reload
 }
 
 // TriggersAndModes are the triggers, each with its mode when that is not live: "cart", "thanks (shadow)".

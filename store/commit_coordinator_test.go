@@ -94,6 +94,13 @@ func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
 		t.Errorf("the cart came again: %+v", got[0].Decisions)
 	}
 	accept(another("a is over", nudgewire.Cancelling), "a")
+	anew, err := s.Replan(t.Context(), "remind", "", func(d *nudgewire.Dispatch, _ func() (nudgewire.Event, error)) (Replanned, error) {
+		d.DueAt = now
+		return Replanned{Anew: &nudgewire.Proposal{Decision: nudgewire.Decision{Outcome: nudgewire.Planned}, Dispatch: *d}}, nil
+	})
+	if err != nil || anew.Anew != 3 {
+		t.Fatalf("planned anew: %+v (%v)", anew, err)
+	}
 	claimed, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 9, Urgent: 9})
 	if err != nil || len(claimed) != 3 {
 		t.Fatalf("claimed %d (%v)", len(claimed), err)

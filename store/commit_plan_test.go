@@ -117,6 +117,10 @@ func heardReads(t *testing.T, s *Store) []string {
 	failIf(t, err)
 	_, _, err = s.NextLookup(t.Context())
 	failIf(t, err)
+	_, err = s.WaitingByConfig(t.Context())
+	failIf(t, err)
+	_, err = s.Replan(t.Context(), "remind", "", func(*nudgewire.Dispatch, func() (nudgewire.Event, error)) (Replanned, error) { return Replanned{}, nil })
+	failIf(t, err)
 	if len(listener.heard) < 24 {
 		t.Fatalf("heard %d queries: %q", len(listener.heard), listener.heard)
 	}

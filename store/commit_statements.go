@@ -35,6 +35,7 @@ const (
 	stDeleteTombstone
 	stInsertDispatch
 	stRestart
+	stReplan
 	stCancel
 
 	stDue
@@ -249,6 +250,9 @@ var messageStatements = map[stmt]statement{
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16, ?17, ?18, ?19)`},
 	stRestart: {0, `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
 			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, first_due_at = 0, zone = ?14, account = ?15, owner = '', restarts = restarts + 1
+		WHERE id = ?1 AND state = 'waiting'`},
+	stReplan: {0, `UPDATE dispatches SET category = ?2, lane = ?3, send = ?4, reason = ?5, due_at = ?6, expires_at = ?7,
+			config = ?8, updated_at = ?9, ended_send = ?10, zone = ?11, account = ?12, owner = ''
 		WHERE id = ?1 AND state = 'waiting'`},
 	stCancel: {0, `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state = 'waiting'`},

@@ -29,10 +29,21 @@ type Rule struct {
 	Send           Send               `yaml:"send" doc:"What to send: a template, a campaign or a text."`
 	Category       nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" doc:"The messaging network's class of the message. Default: defaults.category."`
 	Keep           *bool              `yaml:"keep_variables" doc:"false: once the message was sent, or cannot be any more, nothing keeps what was filled in, nor what its event said. Default: false for category authentication, else true." example:"false"`
+	OnChange       OnChange           `yaml:"on_change" validate:"oneof=pin migrate cancel" doc:"What an edit of this trigger does to what waits of it. pin: nothing; migrate: it is planned anew from its event; cancel: it is cancelled. Default: pin." example:"migrate"`
 	Mode           Mode               `yaml:"mode" validate:"oneof=live shadow off" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits when it stops being live is paused, and can still be cancelled. Default: live."`
 
 	duerules.Keys `yaml:",inline"`
 }
+
+// OnChange is what an edit of a trigger does to what waits of it.
+type OnChange string
+
+// The values of OnChange. "" is Pin.
+const (
+	Pin     OnChange = "pin"     // it keeps the content and the time that it was planned with
+	Migrate OnChange = "migrate" // it is planned anew, from the event that it was planned because of
+	Cancel  OnChange = "cancel"  // it is cancelled
+)
 
 // A Mode is whether a trigger acts, only decides, or sleeps. "" is Live.
 type Mode string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,12 +18,17 @@ import (
 
 func (c *cli) check() *cobra.Command {
 	var strict, withoutSecrets bool
+	var against string
 	cmd := &cobra.Command{
 		Use: "check [FILE]", Short: "Report everything that is wrong with the config, each with its line and cure; - is standard input",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			running := c.config // names the daemon
 			if len(args) == 1 {
 				c.config = args[0]
+			}
+			if against != "" && against != "running" {
+				return fail(exitUsage, "write --against running", "--against %q: a config is checked against the daemon that runs", against)
 			}
 			load, parse := config.Load, config.Parse
 			if withoutSecrets {
@@ -66,12 +72,31 @@ func (c *cli) check() *cobra.Command {
 					c.note("%s not set here, and nothing was said about them", standIns(cfg))
 				}
 			}
+			if against != "" {
+				return c.against(cmd.Context(), running, cfg)
+			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
+	cmd.Flags().StringVar(&against, "against", "", "running: also say what a reload with this config would do to the messages that wait")
 	cmd.Flags().BoolVar(&withoutSecrets, "without-secrets", false, "say nothing of variables and files that are not here")
 	return cmd
+}
+
+// against says what the daemon that the config file running names would do to what waits, if it took cfg.
+func (c *cli) against(ctx context.Context, running string, cfg *config.Config) error {
+	c.config = running
+	ask, done, err := c.daemon()
+	if err != nil {
+		return err
+	}
+	defer done()
+	changes, err := ask.Changes(ctx, cfg.Redacted())
+	if err != nil {
+		return err
+	}
+	return c.tellChanges(changes)
 }
 
 func missing(path string) bool {

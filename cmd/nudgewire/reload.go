@@ -4,18 +4,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) reload() *cobra.Command {
-	return &cobra.Command{
+	var dryRun bool
+	cmd := &cobra.Command{
 		Use: "reload", Short: "Make the running daemon take the config as it is now; a bad one is rejected and the old one kept",
 		Args: cobra.NoArgs,
+		Long: `reload makes the running daemon take the config as it is now, all of it or nothing, and says what became
+of the messages that wait by a trigger that was edited (on_change: pin, migrate or cancel), turned off
+or removed (they are paused). --dry-run says it before, and changes nothing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ask, done, err := c.daemon()
 			if err != nil {
 				return err
 			}
 			defer done()
+			if dryRun {
+				changes, err := ask.Changes(cmd.Context(), "")
+				if err != nil {
+					return err
+				}
+				return c.tellChanges(changes)
+			}
 			d, err := ask.Reload(cmd.Context())
 			if err != nil {
 				return err
@@ -24,6 +36,11 @@ func (c *cli) reload() *cobra.Command {
 				return c.print(d)
 			}
 			c.say("config %s is active: %s, %s\n", d.Config, units.Count(len(d.Connectors), "connector"), units.Count(len(d.Triggers), "trigger"))
+			for _, change := range d.Changes {
+				if !change.Paused {
+					c.say("%s\n", change.Words())
+				}
+			}
 			for _, h := range d.Paused {
 				isPaused := "they are paused"
 				if h.Waiting == 1 {
@@ -37,4 +54,20 @@ func (c *cli) reload() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what would become of what waits, and change nothing")
+	return cmd
+}
+
+// tellChanges says what a reload would do to what waits.
+func (c *cli) tellChanges(changes []server.RuleChange) error {
+	if c.json {
+		return printAll(c, changes)
+	}
+	for _, change := range changes {
+		c.say("%s\n", change.Words())
+	}
+	if len(changes) == 0 {
+		c.say("a reload changes nothing for what waits\n")
+	}
+	return nil
 }

@@ -166,7 +166,7 @@ func (b *builder) node(y *yaml.Node, path string, depth int) *Node {
 	if b.full {
 		return n
 	}
-	if b.count++; b.count > maxNodes || depth > maxDepth {
+	if b.count++; b.count > b.doc.opts.most(maxNodes) || depth > maxDepth {
 		b.full = true
 		msg := "the file has more than 100,000 values once its aliases are followed"
 		if depth > maxDepth {

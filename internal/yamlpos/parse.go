@@ -25,9 +25,20 @@ type Options struct {
 	// reported about such a value: it is not the real one. Doc.StandIns counts them.
 	StandIn string
 
+	// Large is for what the program itself wrote of several files: twenty times as much is read.
+	Large bool
+
 	// Unknown gives its own words for an unknown key; path is the key's whole path. Where it
 	// answers with an empty msg the key is reported as usual.
 	Unknown func(path, key string) (msg, hint string)
+}
+
+// most is how much of something is read where usual is the bound of a file that people wrote.
+func (o Options) most(usual int) int {
+	if o.Large {
+		return 20 * usual
+	}
+	return usual
 }
 
 // Parse reads the one document of src without decoding it. Its problems are those of syntax,
@@ -59,8 +70,8 @@ func (d *Doc) readable(src []byte) bool {
 		d.report(Problem{Line: line, Col: col, Msg: msg, Hint: hint})
 		return false
 	}
-	if len(src) > MaxBytes {
-		return fail(0, 0, fmt.Sprintf("is %d bytes long; at most %d are read", len(src), MaxBytes), "")
+	if most := d.opts.most(MaxBytes); len(src) > most {
+		return fail(0, 0, fmt.Sprintf("is %d bytes long; at most %d are read", len(src), most), "")
 	}
 	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
 		return fail(1, 1, "the file is UTF-16", "save it as UTF-8")

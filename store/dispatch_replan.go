@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A PlannedBy is how many dispatches of a trigger wait that were planned under one config.
+type PlannedBy struct {
+	Trigger string
+	Config  string // its version
+	N       int64
+	Last    time.Time // when the newest of them was first planned
+}
+
+// WaitingByConfig counts what waits because of events, by trigger and by the config that planned it. It walks
+// all that waits.
+func (s *Store) WaitingByConfig(ctx context.Context) (out []PlannedBy, err error) {
+	out, err = list(ctx, s, `SELECT trigger_name, config, count(*), max(created_at) FROM dispatches WHERE `+stateCondition(nudgewire.StateWaiting)+
+		` AND event_id <> 0 GROUP BY 1, 2 ORDER BY 1, 2`, nil,
+		func(r *row) (PlannedBy, error) { return PlannedBy{r.text(), r.text(), r.int(), r.time()}, nil })
+	return out, wrap(err, "count what waits by config")
+}
+
+// A Replanned is what becomes of a dispatch whose rule was edited: the first that is set. With none it stays as it is.
+type Replanned struct {
+	Cancel string              // it is cancelled, for this reason
+	Anew   *nudgewire.Proposal // it takes this content and these times; the dispatch's Reason says why
+}
+
+// Replans counts what became of dispatches.
+type Replans struct{ Anew, Cancelled, Kept int64 }
+
+// Replan decides anew about what waits of a trigger and was planned under one config. decide is asked about each outside
+// of any commit, so it may be asked about one that leaves meanwhile; event reads the event that it was planned because
+// of. What was changed before an error stays changed, and carries the new config: doing it again
+// goes on with the rest.
+func (s *Store) Replan(ctx context.Context, trigger, config string, decide func(d *nudgewire.Dispatch, event func() (nudgewire.Event, error)) (Replanned, error)) (n Replans, err error) {
+	// All numbers at once, eight bytes each: to look for the next page would walk all that waits again.
+	ids, err := list(ctx, s, `SELECT id FROM dispatches WHERE `+stateCondition(nudgewire.StateWaiting)+` AND event_id <> 0 AND trigger_name = ?1 AND config = ?2 ORDER BY id`,
+		[]any{trigger, config}, number[int64])
+	for part := range slices.Chunk(ids, perBulk) {
+		if err != nil {
+			break
+		}
+		var some Replans
+		some, err = s.replanSome(ctx, part, decide)
+		n.Anew, n.Cancelled, n.Kept = n.Anew+some.Anew, n.Cancelled+some.Cancelled, n.Kept+some.Kept
+	}
+	return n, wrap(err, "plan anew what waits of trigger %q", trigger)
+}
+
+// A replan is one change, worked out before its commit.
+type replan struct {
+	was   nudgewire.Dispatch
+	to    Replanned
+	ready readyProposal
+}
+
+func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*nudgewire.Dispatch, func() (nudgewire.Event, error)) (Replanned, error)) (n Replans, err error) {
+	found, err := list(ctx, s, `SELECT `+dispatchColumns+` FROM dispatches WHERE id IN `+in(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownDispatch)
+	var changes []replan
+	var kept int64
+	var room []byte
+	for i := 0; err == nil && i < len(found); i++ {
+		c := replan{was: found[i]}
+		c.to, err = decide(&c.was, func() (nudgewire.Event, error) { return s.Event(ctx, c.was.EventID) })
+		switch {
+		case err != nil:
+			err = fmt.Errorf("dispatch %d: %w", c.was.ID, err)
+		case c.to == Replanned{}:
+			kept++
+		default:
+			if c.to.Anew != nil {
+				err = c.ready.prepare(c.to.Anew, s.hash, &room)
+			}
+			changes = append(changes, c)
+		}
+	}
+	if err != nil {
+		return n, err
+	}
+	if len(changes) == 0 {
+		return Replans{Kept: kept}, nil
+	}
+	err = s.write(ctx, laneWork, func(t *tx) error {
+		n = Replans{Kept: kept} // a batch that is undone runs again
+		for i := range changes {
+			if err := t.replan(&changes[i], &n); err != nil {
+				return fmt.Errorf("dispatch %d: %w", changes[i].was.ID, err)
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// replan carries out one change, unless the dispatch moved on since it was worked out: it was claimed, ended, or
+// took the content of another event.
+func (t *tx) replan(c *replan, n *Replans) error {
+	var d nudgewire.Dispatch
+	if err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(c.was.ID)); err != nil {
+		return err
+	}
+	if d.State != nudgewire.StateWaiting || d.EventID != c.was.EventID || d.Config != c.was.Config || d.Attempt != c.was.Attempt {
+		return nil
+	}
+	if c.to.Cancel != "" {
+		n.Cancelled++
+		return t.cancelOne(&d, c.to.Cancel)
+	}
+	n.Anew++
+	to := &c.to.Anew.Dispatch
+	t.leavesDue(to.Account, micro(to.DueAt))
+	return t.changeWaiting(stReplan, d.ID, int64(d.ID), string(to.Category), laneOf(to.Category), c.ready.send, to.Reason, micro(to.DueAt), micro(to.ExpiresAt),
+		to.Config, t.at, c.ready.ended, to.Zone, to.Account)
+}

@@ -1,0 +1,28 @@
+package triggers
+
+import (
+	"fmt"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/expressions"
+)
+
+// Replan is what the trigger of that name would have proposed because of a stored event, had it been then what it is now:
+// Planned with the dispatch, or Skipped with the reason. Everything that counts from now counts from
+// when the event reached us, so that a long wait makes no event too old. The event must be whole.
+func (s *Set) Replan(name string, e *nudgewire.Event) nudgewire.Proposal {
+	for _, r := range s.rules {
+		if r.Name != name {
+			continue
+		}
+		now := arrival(e, happened(e))
+		scope := expressions.NewScope(e, now, s.home)
+		defer scope.Free()
+		m := matching{event: e, scope: scope, now: now, version: s.version}
+		if !matchesAny(r.on, ref{e.Connector, e.Kind}) {
+			return skipped(m.proposal(r), fmt.Sprintf("it does not listen to %s any more", e.Ref()))
+		}
+		return m.plan(r)
+	}
+	return nudgewire.Proposal{Decision: nudgewire.Decision{Trigger: name, Outcome: nudgewire.Skipped, Reason: "it is gone from the config", Config: s.version}}
+}
