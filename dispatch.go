@@ -32,7 +32,7 @@ type Dispatch struct {
 	LeaseEnds time.Time // a claim older than this is in doubt
 	Config    string    // version of the config that planned it
 	Zone      string    // the contact's own time zone, IANA; "" where the event named none
-	Step      int       // of the trigger's steps, from 0
+	Step      int       // of the trigger's steps, from 1; 0 for a trigger without
 	Account   string    // of the messaging service; "" is that of the section api
 }
 
@@ -154,8 +154,10 @@ type Attempt struct {
 	State      State  // accepted, rejected, in_doubt, dropped, or waiting to try again
 	Reason     string // the service's words or ours; "" for a plain acceptance
 	RetryAt    time.Time
-	Doubtful   bool   // with waiting: it is sent again although it may have been taken
-	Answer     string // the raw answer, first 4 KB
+	PutOff     bool      // with waiting: RetryAt is its due time from now on, and its expiry moves along
+	Decision   *Decision // of a step with conditions: what they said when it fell due
+	Doubtful   bool      // with waiting: it is sent again although it may have been taken
+	Answer     string    // the raw answer, first 4 KB
 	Message    *Message
 	At         time.Time
 }

@@ -19,6 +19,7 @@ const (
 	Shadowed   Outcome = "shadowed"   // would have been planned, but the trigger is in mode shadow
 	Blocked    Outcome = "blocked"    // this event says that its contact wants no messages
 	Allowed    Outcome = "allowed"    // this event says that its contact wants messages again
+	Confirmed  Outcome = "confirmed"  // the conditions of a step held when it fell due, and it went on
 
 	Forgetting    Outcome = "forgetting"     // this event asks that its contact be forgotten
 	ForgettingAll Outcome = "forgetting_all" // this event asks that all that came by its connector be forgotten
@@ -30,11 +31,12 @@ type Decision struct {
 	EventID    EventID
 	Trigger    string // name in config.yaml, kept as text: history outlives the trigger
 	Outcome    Outcome
-	Reason     string     // one sentence for people
-	Clauses    []Clause   // the "if" lines in order, up to and with the first that failed
-	Key        string     // the correlation key within the trigger; "" when it has none
-	DispatchID DispatchID // what was planned or restarted; 0 for none
-	Config     string     // version of the config that decided
+	Reason     string       // one sentence for people
+	Clauses    []Clause     // the "if" lines in order, up to and with the first that failed
+	Key        string       // the correlation key within the trigger; "" when it has none
+	DispatchID DispatchID   // what was planned or restarted; 0 for none
+	Later      []DispatchID // of a sequence: its other steps that were
+	Config     string       // version of the config that decided
 	At         time.Time
 }
 
@@ -98,6 +100,9 @@ func (p *Plan) Forget() {
 		} else {
 			d.Reason = quoted.ReplaceAllString(d.Reason, `"…"`)
 		}
+		for j, why := range p.Proposals[i].LeftOut {
+			p.Proposals[i].LeftOut[j] = quoted.ReplaceAllString(why, `"…"`)
+		}
 	}
 }
 
@@ -109,7 +114,9 @@ var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 type Proposal struct {
 	Decision    Decision
 	Correlation Correlation
-	Dispatch    Dispatch // for Planned: the dispatch as it would be stored
+	Dispatch    Dispatch      // for Planned: the dispatch as it would be stored
+	Steps       []PlannedStep // of a trigger with steps: each of them, the first with Dispatch; nil for others
+	LeftOut     []string      // steps that cannot be filled in, each with why
 	OnRepeat    OnRepeat
 	Cooldown    Cooldown
 	Forget      time.Time // for Cancelling: when its tombstone expires
@@ -165,6 +172,7 @@ const (
 // Facts are what the ledger holds about a correlation key at the moment of settling.
 type Facts struct {
 	Waiting   []Waiting  // dispatches in state waiting, oldest first
+	Sequence  *Sequence  // of the newest that waits; nil where it is no step
 	Open      []Open     // those that may come back to wait, oldest first
 	Last      *Sent      // the newest dispatch that may have reached the phone; nil for none
 	Tombstone *Tombstone // nil for none, or expired
@@ -173,6 +181,7 @@ type Facts struct {
 // Waiting is a dispatch of the correlation key that has not been claimed.
 type Waiting struct {
 	ID        DispatchID
+	Step      int // as in Dispatch
 	DueAt     time.Time
 	CreatedAt time.Time
 	EventAt   time.Time // when the fact whose content it holds happened; zero when not known
@@ -210,12 +219,21 @@ type Tombstone struct {
 type Settlement struct {
 	Outcome         Outcome
 	Reason          string
-	Insert          bool         // store Proposal.Dispatch as a new dispatch
+	Insert          bool         // store Proposal.Dispatch, or all of Proposal.Steps, as new dispatches
 	Restart         DispatchID   // give this waiting dispatch the content of Proposal.Dispatch; 0 for none
 	DueAt           time.Time    // for Restart: its due time from now on
+	Renew           []Renewal    // instead of Restart where the proposal has steps
+	Sequence        DispatchID   // for Renew: the sequence that they belong to
 	Cancel          []DispatchID // end these waiting dispatches
 	CallOff         []DispatchID // end these open dispatches should they come back to wait
 	RecordTombstone bool         // remember the cancelling event until Proposal.Forget
+}
+
+// A Renewal is what becomes of one of Proposal.Steps where its sequence waits already.
+type Renewal struct {
+	Step  int        // index in Proposal.Steps
+	ID    DispatchID // the waiting dispatch that takes its content; 0 stores a new one
+	DueAt time.Time  // its due time from now on
 }
 
 // A Receipt says what became of one event of a Plan.

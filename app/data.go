@@ -73,6 +73,7 @@ func (a *App) build(cfg *config.Config, owner string) {
 			return ""
 		},
 		Barred: a.store.Barred,
+		Step:   a.step,
 	})
 	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version, Refreshed: a.store})
 	a.enricher = enricher.New(enricher.Options{
@@ -84,6 +85,15 @@ func (a *App) build(cfg *config.Config, owner string) {
 	})
 	a.history = scheduler.NewHistory(a.store)
 	a.jobs = a.newJobs(cfg, owner)
+}
+
+// step decides about a step of a sequence by what is stored of it and of the steps before.
+func (a *App) step(ctx context.Context, d *nudgewire.Dispatch, now time.Time) (nudgewire.StepVerdict, error) {
+	facts, err := a.store.StepFacts(ctx, d)
+	if err != nil {
+		return nudgewire.StepVerdict{}, err
+	}
+	return a.rules.Load().Triggers.Step(d, &facts, now), nil
 }
 
 // recover clears up what an earlier process left in the middle. The store's lock says that no other

@@ -149,8 +149,8 @@ func (a *App) deciding(cfg *config.Config, how triggers.OnChange) func(*nudgewir
 }
 
 // planAnew is what becomes of a dispatch whose rule was edited with on_change: migrate. It stays as it is where that
-// cannot be told: its event is not kept whole, it is a later step of a sequence, or it would have another key, by which nothing
-// could find it.
+// cannot be told: its event is not kept whole, it is a step of a sequence or would become one, or it would have another key, by which
+// nothing could find it.
 func planAnew(set *triggers.Set, d *nudgewire.Dispatch, e *nudgewire.Event, now time.Time) store.Replanned {
 	if e.Forgotten || len(e.Payload) == 0 || d.Step > 0 {
 		return store.Replanned{}
@@ -160,7 +160,7 @@ func planAnew(set *triggers.Set, d *nudgewire.Dispatch, e *nudgewire.Event, now 
 	switch {
 	case p.Decision.Outcome != nudgewire.Planned:
 		return store.Replanned{Cancel: "the rule changed: " + p.Decision.Reason}
-	case to.Key != d.Key || to.Phone != d.Phone:
+	case to.Key != d.Key || to.Phone != d.Phone || len(p.Steps) > 0:
 		return store.Replanned{}
 	case !to.ExpiresAt.IsZero() && !to.ExpiresAt.After(now):
 		return store.Replanned{Cancel: "the rule changed: its message was due at " + to.DueAt.Format(time.DateTime) + " UTC and expired"}

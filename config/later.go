@@ -18,7 +18,6 @@ var later = map[string]string{
 
 	"triggers.*.consent":  "recorded consent",
 	"triggers.*.split":    "split tests",
-	"triggers.*.steps":    "several steps in one trigger",
 	"triggers.*.on_doubt": "a choice of what is done in doubt",
 
 	"retention.payloads":  "deleting old webhooks",
@@ -35,7 +34,7 @@ var meant = map[string]string{
 	"triggers.*.frequency_cap": "limit", "triggers.*.throttle": "limit", "triggers.*.dnd": "quiet_hours", "defaults.dnd": "quiet_hours", "triggers.*.send_window": "quiet_hours, when nothing is sent",
 	"triggers.*.delay": "wait", "triggers.*.filter": "if", "triggers.*.filters": "if", "triggers.*.when": "if", "triggers.*.condition": "if",
 	"triggers.*.conditions": "if", "triggers.*.where": "if", "triggers.*.event": "on", "triggers.*.events": "on", "triggers.*.trigger": "on",
-	"triggers.*.unless": "if: not (…)", "triggers.*.cancel": "cancel_on", "triggers.*.stop_on": "cancel_on",
+	"triggers.*.unless": "if: not (…)", "triggers.*.cancel": "cancel_on",
 	"triggers.*.message": "send", "triggers.*.action": "send", "triggers.*.template": "send: {template: …}", "triggers.*.enabled": "mode: live or mode: off",
 	"jobs.*.schedule": "cron", "jobs.*.skip": "exclude", "jobs.*.source.http.pages.most": "max", "jobs.*.query": "source: {query: …}", "jobs.*.template": "send: {template: …}", "jobs.*.enabled": "mode: live or mode: off",
 }

@@ -29,7 +29,10 @@ func (c *Config) lint(k *checker) {
 		c.lintReach(k, at, &e.Value)
 		k.lintBurst(at, &e.Value)
 		c.lintConsent(k, at, &e.Value)
-		same := strings.Join([]string{sorted(e.Value.On), e.Value.Key, e.Value.Send.Template, e.Value.Send.Campaign, e.Value.Send.Text}, "\x00")
+		same := sorted(e.Value.On) + "\x00" + e.Value.Key
+		for _, s := range e.Value.Sends() {
+			same += "\x00" + strings.Join([]string{s.Template, s.Campaign, s.Text}, "\x00")
+		}
 		if other, twice := seen[same]; twice && e.Value.Mode != triggers.Off && len(e.Value.If) == 0 {
 			k.lintKey(at, fmt.Sprintf("sends the same for the same events as %s", other), "remove one, or give it an if")
 		}
@@ -88,7 +91,7 @@ func (c *Config) lintConnectors(k *checker) {
 			k.lintKey(at, "its sender signs the URL, and server.public_url is not set", "set it to the address as registered there; behind a proxy nothing would verify otherwise")
 		}
 		if len(c.in.Triggers) > 0 && !slices.ContainsFunc(c.in.Triggers, func(t yamlpos.Entry[triggers.Rule]) bool {
-			return listens(t.Value.On, e.Key) || listens(t.Value.CancelOn, e.Key)
+			return listens(t.Value.On, e.Key) || listens(t.Value.CancelOn, e.Key) || listens(t.Value.StopOn, e.Key)
 		}) {
 			k.lintKey(at, "no trigger listens to it: its events are stored and send nothing", "remove it, or name it in a trigger's on")
 		}
@@ -125,13 +128,28 @@ func listens(events []string, connector string) bool {
 
 // lintLists warns of entries that stand twice, and of events that cancel what they cause.
 func (k *checker) lintLists(at string, r *triggers.Rule) {
-	for _, l := range []struct {
+	type list struct {
 		key   string
 		items []string
-	}{{"on", r.On}, {"if", r.If}, {"cancel_on", r.CancelOn}} {
+	}
+	lists := []list{{"on", r.On}, {"if", r.If}, {"cancel_on", r.CancelOn}, {"stop_on", r.StopOn}}
+	for i := range r.Steps {
+		lists = append(lists, list{fmt.Sprintf("steps[%d].if", i), r.Steps[i].If})
+	}
+	for _, l := range lists {
 		for i, item := range l.items {
 			if slices.Index(l.items, item) < i {
 				k.lint(fmt.Sprintf("%s.%s[%d]", at, l.key, i), "is here twice", "remove one of the two")
+			}
+		}
+	}
+	for i, item := range r.StopOn {
+		if slices.Contains(r.CancelOn, item) {
+			k.lint(fmt.Sprintf("%s.stop_on[%d]", at, i), item+" is in cancel_on, too, which it does the work of", "remove it from cancel_on, or from stop_on to end the same cart or order only")
+		}
+		for _, on := range r.On {
+			if item == on {
+				k.lint(fmt.Sprintf("%s.stop_on[%d]", at, i), item+" both queues a message and stops what waits", "take it out of on or out of stop_on")
 			}
 		}
 	}
@@ -183,8 +201,13 @@ const (
 
 // lintTimes warns of times that make no sense together.
 func (k *checker) lintTimes(at string, r *triggers.Rule) {
-	if r.Wait.For > longWait {
-		k.lint(at+".wait", fmt.Sprintf("%s is a very long wait", span(r.Wait.For)), "check the unit: m is minutes, d is days")
+	for key, w := range r.Delays() {
+		if w.For > longWait {
+			k.lint(at+"."+key, fmt.Sprintf("%s is a very long wait", span(w.For)), "check the unit: m is minutes, d is days")
+		}
+		if w.Days > int(longWait/(24*time.Hour)) {
+			k.lint(at+"."+key, fmt.Sprintf("%d days is a very long wait", w.Days), "check the number")
+		}
 	}
 	if r.Expires.Set && !r.Expires.Off && r.Expires.For < shortExpires {
 		k.lint(at+".expires", fmt.Sprintf("%s leaves hardly a moment to send: a busy minute drops the message", span(r.Expires.For)), "give it some minutes")
@@ -202,8 +225,8 @@ func (k *checker) lintTimes(at string, r *triggers.Rule) {
 
 // lintCancel warns of reminders about carts that nothing ends when the cart is bought.
 func (c *Config) lintCancel(k *checker, at string, r *triggers.Rule) {
-	waits := r.Wait.For > 0 || r.Wait.Until != ""
-	if r.Mode != triggers.Live || r.Category != nudgewire.Marketing || !waits || len(r.CancelOn) > 0 {
+	waits := len(r.Steps) > 1 || held(r)
+	if r.Mode != triggers.Live || r.Category != nudgewire.Marketing || !waits || len(r.CancelOn)+len(r.StopOn) > 0 {
 		return
 	}
 	for _, on := range r.On {
@@ -214,11 +237,19 @@ func (c *Config) lintCancel(k *checker, at string, r *triggers.Rule) {
 	}
 }
 
+// held reports whether the first message of a rule waits.
+func held(r *triggers.Rule) bool {
+	for _, w := range r.Delays() {
+		return w != (triggers.Wait{})
+	}
+	return false
+}
+
 // lintBurst warns of marketing that leaves at once when something changes: one edit at the sender
 // makes several events, and one person is edited again and again.
 func (k *checker) lintBurst(at string, r *triggers.Rule) {
-	held := r.Key != "" || r.Wait.For > 0 || r.Wait.Until != "" || r.Cooldown.Mode == nudgewire.CooldownOnce || r.Cooldown.Mode == nudgewire.CooldownFor
-	if r.Mode != triggers.Live || r.Category != nudgewire.Marketing || held {
+	calm := r.Key != "" || held(r) || r.Cooldown.Mode == nudgewire.CooldownOnce || r.Cooldown.Mode == nudgewire.CooldownFor
+	if r.Mode != triggers.Live || r.Category != nudgewire.Marketing || calm {
 		return
 	}
 	for i, on := range r.On {
@@ -234,7 +265,7 @@ func (c *Config) lintReach(k *checker, at string, r *triggers.Rule) {
 	for _, l := range []struct {
 		key   string
 		items []string
-	}{{"on", r.On}, {"cancel_on", r.CancelOn}} {
+	}{{"on", r.On}, {"cancel_on", r.CancelOn}, {"stop_on", r.StopOn}} {
 		for i, ref := range l.items {
 			kind, ok := strings.CutPrefix(ref, "*.")
 			if !ok || kind == "*" {
@@ -280,13 +311,15 @@ func (c *Config) lintVariables(k *checker) {
 		case !known:
 			first[template] = use{by, count}
 		case u.count != count:
-			k.lint(at+".send.template",
+			k.lint(at+".template",
 				fmt.Sprintf("%s gets %s here and %s in %s", template, counted(count), counted(u.count), u.by), "a template has one number of variables")
 		}
 	}
 	for i := range c.in.Triggers {
 		e := &c.in.Triggers[i]
-		look(yamlpos.Join("triggers", e.Key), e.Key, e.Value.Send.Template, len(e.Value.Send.Variables))
+		for key, s := range e.Value.Sends() {
+			look(yamlpos.Join("triggers", e.Key)+"."+key, e.Key, s.Template, len(s.Variables))
+		}
 	}
 	for i := range c.in.Jobs {
 		if e := &c.in.Jobs[i]; e.Value.Send != nil {
@@ -294,7 +327,7 @@ func (c *Config) lintVariables(k *checker) {
 			if _, written := e.Value.Columns.Get("phone"); written {
 				count--
 			}
-			look(yamlpos.Join("jobs", e.Key), e.Key, e.Value.Send.Template, count)
+			look(yamlpos.Join("jobs", e.Key)+".send", e.Key, e.Value.Send.Template, count)
 		}
 	}
 }

@@ -35,15 +35,15 @@ func TestEachFaultHasItsWords(t *testing.T) {
 		},
 		"a time of day that is none": {
 			"wait: 45m", `wait: {until: "25:00"}`,
-			[]string{`10:19: triggers.remind.wait.until: "25:00" is no time of day: one is written "09:00"; write hours and minutes, from "00:00" to "23:59"; days are not known here`},
+			[]string{`10:19: triggers.remind.wait.until: "25:00" is no time of day: one is written "09:00"; write hours and minutes, from "00:00" to "23:59"; days of the week are not known here`},
 		},
 		"a time of day of another clock": {
 			"wait: 45m", `wait: {until: 9am}`,
-			[]string{`10:19: triggers.remind.wait.until: "9am" is no time of day: one is written "09:00"; write hours and minutes, from "00:00" to "23:59"; days are not known here`},
+			[]string{`10:19: triggers.remind.wait.until: "9am" is no time of day: one is written "09:00"; write hours and minutes, from "00:00" to "23:59"; days of the week are not known here`},
 		},
 		"a day and a time": {
 			"wait: 45m", `wait: {until: "MON 09:00"}`,
-			[]string{`10:19: triggers.remind.wait.until: "MON 09:00" is no time of day: one is written "09:00"; write hours and minutes, from "00:00" to "23:59"; days are not known here`},
+			[]string{`10:19: triggers.remind.wait.until: "MON 09:00" is no time of day: one is written "09:00"; write hours and minutes, from "00:00" to "23:59"; days of the week are not known here`},
 		},
 		"one secret that is not set is one error": {
 			`{secret: "${SHOP_SECRET}"}`, `{verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-S, encoding: hex}, parts: [body], secret: "${NO_SECRET}"}}`,
@@ -212,7 +212,7 @@ func TestEachFaultHasItsWords(t *testing.T) {
 			"    wait: 45m\n", "    wait: 45m\n    split: {a: 50, b: 50}\n    steps: []\n",
 			[]string{
 				"11:5: triggers.remind.split: is not known to this version: split tests will come later; take split out; docs/config.md lists what this version knows",
-				"12:5: triggers.remind.steps: is not known to this version: several steps in one trigger will come later; take steps out; docs/config.md lists what this version knows",
+				"12:12: triggers.remind.steps: there is no step; write a list of steps, each with a send",
 			},
 		},
 		"an event that no connector has": {

@@ -29,6 +29,7 @@ type compiler struct {
 	elems  []*shape  // what "#" is in the loops around us, innermost last
 	paths  []*path   // the names that the expression reads, each once, in order
 	row    *rowNames // for the text of a list's row; nil for an event's
+	step   bool      // "previous" is known
 
 	textAsFlag bool // a text was met where true or false is wanted
 }

@@ -14,14 +14,31 @@ type Condition struct {
 }
 
 // CompileCondition reads a condition.
-func CompileCondition(text string) (*Condition, []Fault) {
+func CompileCondition(text string) (*Condition, []Fault) { return compileCondition(text, false) }
+
+// CompileStep reads a condition of a step that has one before it, which "previous" names.
+func CompileStep(text string) (*Condition, []Fault) { return compileCondition(text, true) }
+
+func compileCondition(text string, step bool) (*Condition, []Fault) {
 	node, bad := parse(text)
 	if bad != nil {
 		return nil, []Fault{*bad}
 	}
-	c := &compiler{text: text}
+	c := &compiler{text: text, step: step}
 	test := c.flag(node)
 	return &Condition{source: strings.TrimSpace(text), test: test, paths: c.paths}, c.faults
+}
+
+// Roots are what the condition looks at, by the first word of each name: cart, previous.
+func (c *Condition) Roots() (names []string) {
+	for _, p := range c.paths {
+		name := strings.TrimLeft(p.name, "(")
+		if end := strings.IndexAny(name, ".[?"); end >= 0 {
+			name = name[:end]
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // Evaluate evaluates the condition and keeps the values it saw. A condition that cannot be

@@ -162,7 +162,7 @@ func TestConditionsThatCannotBeMeant(t *testing.T) {
 		{`cart.totl > 5`, `unknown name "totl" in cart`, `did you mean "total"?`, 5},
 		{`crat.total > 5`, `unknown name "crat"`, `did you mean "cart"?`, 0},
 		{`total > 5`, `unknown name "total"`, `did you mean "cart.total"?`, 0},
-		{`previous.status == "failed"`, `unknown name "previous"`, "it is known in steps and jobs only", 0},
+		{`previous.status == "failed"`, `unknown name "previous"`, "it is what became of the step before: only the if of a step knows it, from the second one on", 0},
 		{`cart.items[0].titel == "x"`, `unknown name "titel" in cart.items[0]`, `did you mean "title"?`, 14},
 		{`cart.items.title == "x"`, `cart.items is a list and has no "title"`, `take one entry, cart.items[0].title, or ask any(cart.items, .title …)`, 0},
 		{`any(cart.items, .prise > 5)`, `unknown name "prise" in an item`, `did you mean "price"?`, 17},

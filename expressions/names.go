@@ -39,6 +39,9 @@ func (c *compiler) name(n *ast.IdentifierNode) typed {
 		return c.row.name(n.Value)
 	}
 	r, ok := roots[n.Value]
+	if c.step && n.Value == previousName {
+		r, ok = previousRoot, true
+	}
 	if !ok {
 		return c.unknownName(n)
 	}
@@ -51,8 +54,10 @@ func IsName(name string) bool { _, ok := roots[name]; return ok }
 func (c *compiler) unknownName(n *ast.IdentifierNode) typed {
 	hint := "names begin with " + strings.Join(rootNames, ", ")
 	switch {
-	case strings.EqualFold(n.Value, "previous") || strings.EqualFold(n.Value, "run"):
-		hint = "it is known in steps and jobs only"
+	case strings.EqualFold(n.Value, previousName):
+		hint = "it is what became of the step before: only the if of a step knows it, from the second one on"
+	case strings.EqualFold(n.Value, "run"):
+		hint = "it is known in jobs only"
 	case nearest.Of(n.Value, rootNames) != "":
 		hint = fmt.Sprintf("did you mean %q?", nearest.Of(n.Value, rootNames))
 	case slices.Contains(functionNames(), n.Value):

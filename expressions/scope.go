@@ -32,6 +32,8 @@ type Scope struct {
 	here    []any     // the present elements of the loops around us, outermost first
 	row     *boundRow // for the text of a list's row; nil for an event's
 
+	previous nudgewire.Previous // of a step; the zero value elsewhere, where nothing can name it
+
 	budget
 }
 
@@ -59,6 +61,9 @@ func NewScope(e *nudgewire.Event, now time.Time, home *time.Location) *Scope {
 	s.facts = eventFacts{e.Connector, e.Kind, e.Topic, e.DedupeKey, e.Time(), e.ReceivedAt}
 	return s
 }
+
+// After says what became of the step before, for conditions of a step.
+func (s *Scope) After(p nudgewire.Previous) { s.previous = p }
 
 // Free gives the scope back and lets go of everything it pointed to.
 func (s *Scope) Free() {
@@ -126,6 +131,11 @@ var roots = map[string]root{
 	"raw":      {anyShape, func(s *Scope) any { return rawValue(s.payload()) }},
 	"now":      {timeShape, func(s *Scope) any { return s.now }},
 }
+
+// previousName is what only the conditions of a step know: what became of the step before.
+const previousName = "previous"
+
+var previousRoot = root{objectShape[nudgewire.Previous]("the step before"), func(s *Scope) any { return &s.previous }}
 
 var contactShape = objectShape[nudgewire.Contact]("a contact")
 

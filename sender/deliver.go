@@ -82,6 +82,19 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	if expired(c.ExpiresAt, now) {
 		return c.attempt(now, nudgewire.StateDropped, "expired at "+units.Stamp(c.ExpiresAt)+", before it could be sent")
 	}
+	if s.Step != nil && c.Step > 0 {
+		var decided *nudgewire.Decision
+		if ended, done := s.step(calling, c, &decided); done {
+			return ended
+		}
+		// Where the claim goes back to wait it is decided anew, with the facts of then.
+		defer func() {
+			if a.State != nudgewire.StateWaiting {
+				a.Decision = decided
+			}
+		}()
+		now = time.Now()
+	}
 	if now.Add(s.Timeout).After(c.ends) {
 		return s.giveBack(c, now, "not sent: the claim would have ended before the call")
 	}
@@ -99,6 +112,30 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	}
 	waits := s.learn(calling, now, c, answer, err)
 	return s.judge(c, time.Now(), answer, err, waits)
+}
+
+// step is the look at a step of a sequence; done says that it is not sent now. What was decided is left in
+// decided.
+func (s *Sender) step(ctx context.Context, c *claim, decided **nudgewire.Decision) (a nudgewire.Attempt, done bool) {
+	now := time.Now()
+	v, err := s.Step(ctx, &c.Dispatch, now)
+	if err != nil { // not to know is no leave to send
+		return s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error()), true
+	}
+	switch v.Action {
+	case nudgewire.DeferSend:
+		a = c.attempt(now, nudgewire.StateWaiting, v.Reason)
+		a.RetryAt, a.PutOff = v.Until, true
+		s.counts.givenBack.Add(1)
+		return a, true
+	case nudgewire.DropSend:
+		a = c.attempt(now, nudgewire.StateDropped, v.Reason)
+		a.Decision = v.Decision
+		return a, true
+	default:
+		*decided = v.Decision
+		return a, false
+	}
 }
 
 // call asks the service for what the dispatch says.

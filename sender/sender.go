@@ -85,6 +85,9 @@ type Options struct {
 	// Barred says why d must not be sent at all, "" when it may: its contact was blocked after
 	// the claim. It is asked just before the call; nil is never.
 	Barred func(ctx context.Context, d *nudgewire.Dispatch) (why string, err error)
+	// Step decides about a step of a sequence just before its call: whether it waits for the step
+	// before it, and whether its conditions hold. Nil sends every step.
+	Step func(ctx context.Context, d *nudgewire.Dispatch, now time.Time) (nudgewire.StepVerdict, error)
 	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
 }

@@ -333,8 +333,19 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 	return a.placed(ctx, dispatchView(&d))
 }
 
-// placed says of a message that is queued because of a row where that row stands.
+// placed says of a message that is queued because of a row where that row stands, and of a step what was
+// decided when it fell due.
 func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
+	if v.EventID != 0 && v.Step > 0 {
+		said, err := a.Store.Decisions(ctx, v.EventID)
+		for i := range said {
+			if d := &said[i]; d.DispatchID == v.ID && (d.Outcome == nudgewire.Confirmed || d.Outcome == nudgewire.Skipped) {
+				one := decisionView(d)
+				v.Decided = &one
+			}
+		}
+		return v, err
+	}
 	if v.EventID != 0 {
 		return v, nil
 	}

@@ -43,6 +43,7 @@ type DecisionView struct {
 	Clauses []nudgewire.Clause `json:"clauses,omitempty"`
 	Key     string             `json:"key,omitempty"`
 	Message int64              `json:"message,omitempty"` // id as in MessageView
+	Later   []int64            `json:"later,omitempty"`   // of a sequence: the messages of its other steps
 	Config  string             `json:"config,omitempty"`
 	At      time.Time          `json:"at"`
 }
@@ -66,10 +67,14 @@ type MessageView struct {
 	UpdatedAt time.Time            `json:"updated_at"`
 	Attempt   int                  `json:"attempt"`
 	Restarts  int                  `json:"restarts,omitempty"`
-	Run       nudgewire.RunID      `json:"run,omitempty"`  // for a row of a run, and a message that the answer to an upload named
-	Part      int                  `json:"part,omitempty"` // of that run, for such a message
-	Row       int64                `json:"row,omitempty"`  // for a row: as nudgewire.Position has it; in a single message only
-	File      string               `json:"file,omitempty"` // of the source, that the row stands in
+	Run       nudgewire.RunID      `json:"run,omitempty"`     // for a row of a run, and a message that the answer to an upload named
+	Part      int                  `json:"part,omitempty"`    // of that run, for such a message
+	Row       int64                `json:"row,omitempty"`     // for a row: as nudgewire.Position has it; in a single message only
+	File      string               `json:"file,omitempty"`    // of the source, that the row stands in
+	Step      int                  `json:"step,omitempty"`    // of a sequence, from 1
+	Steps     int                  `json:"steps,omitempty"`   // that the sequence has
+	If        []string             `json:"if,omitempty"`      // what is asked of the step when it falls due
+	Decided   *DecisionView        `json:"decided,omitempty"` // what was said then; in a single message only
 	Attempts  []AttemptView        `json:"attempts,omitempty"`
 	Resolved  []ResolvedView       `json:"resolved,omitempty"` // what people said while it was in doubt
 
@@ -294,10 +299,18 @@ func eventView(e *nudgewire.Event, decisions []nudgewire.Decision) EventView {
 		Decisions: make([]DecisionView, 0, len(decisions)), Payload: string(e.Payload), Forgotten: e.Forgotten,
 	}
 	for _, d := range decisions {
-		v.Decisions = append(v.Decisions, DecisionView{
-			Trigger: d.Trigger, Outcome: d.Outcome, Reason: d.Reason, Clauses: d.Clauses,
-			Key: d.Key, Message: int64(d.DispatchID), Config: d.Config, At: d.At.UTC(),
-		})
+		v.Decisions = append(v.Decisions, decisionView(&d))
+	}
+	return v
+}
+
+func decisionView(d *nudgewire.Decision) DecisionView {
+	v := DecisionView{
+		Trigger: d.Trigger, Outcome: d.Outcome, Reason: d.Reason, Clauses: d.Clauses,
+		Key: d.Key, Message: int64(d.DispatchID), Config: d.Config, At: d.At.UTC(),
+	}
+	for _, id := range d.Later {
+		v.Later = append(v.Later, int64(id))
 	}
 	return v
 }
@@ -314,7 +327,7 @@ func messageView(d *nudgewire.Dispatch, m *nudgewire.Message, attempts []nudgewi
 		ID: d.ID, EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, Category: d.Category,
 		What: d.Send.What(), Send: &d.Send, State: d.State, Reason: d.Reason,
 		CreatedAt: d.CreatedAt.UTC(), DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), UpdatedAt: d.UpdatedAt.UTC(),
-		Attempt: d.Attempt, Restarts: d.Restarts,
+		Attempt: d.Attempt, Restarts: d.Restarts, Step: d.Step,
 	}
 	for _, a := range attempts {
 		v.Attempts = append(v.Attempts, AttemptView{Number: a.Number, At: a.At.UTC(), State: a.State, Words: a.Reason})
@@ -330,6 +343,9 @@ func dispatchView(d *store.DispatchStory) MessageView {
 	v := messageView(&d.Dispatch, d.Message, d.Attempts)
 	for _, r := range d.Resolved {
 		v.Resolved = append(v.Resolved, ResolvedView{r.As, r.Reason, r.At.UTC()})
+	}
+	if d.Rule != nil {
+		v.Steps, v.If = d.Rule.Of, d.Rule.If
 	}
 	return v
 }

@@ -18,6 +18,7 @@ const (
 	countOptOuts
 	countOptIns
 	countForgetting
+	countConfirmed
 	countDispatches // with countFollowed also the newest number given to a dispatch
 	countAttempts
 	countRetries
@@ -52,6 +53,7 @@ var counterNames = [counterCount]string{
 	countOptOuts:            "decisions_blocked",
 	countOptIns:             "decisions_allowed",
 	countForgetting:         "decisions_forgetting",
+	countConfirmed:          "decisions_confirmed",
 	countDispatches:         "dispatches",
 	countAttempts:           "attempts",
 	countRetries:            "attempts_again",

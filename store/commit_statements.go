@@ -151,6 +151,12 @@ const (
 	stHalt
 	stUnhalt
 
+	stInsertStep
+	stRetryStep
+	stPassStep
+	stSequence
+	stNewestLater
+
 	stEraseText // and those after it: one for each text of erasedTexts
 
 	stmtCount = stEraseText + stmt(erasedTextCount)
@@ -199,7 +205,7 @@ type statement struct {
 }
 
 // statements is every statement that changes data, and every read inside a change.
-var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements}
+var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements}
 
 // messageStatements are those of events, dispatches and their messages.
 //
@@ -232,7 +238,7 @@ var messageStatements = map[stmt]statement{
 	// A key that was flushed once already may be flushed again after a crash.
 	stInsertKey:  {0, insertKeys(1)},
 	stInsertKeys: {0, insertKeys(keysAtOnce)},
-	stCorrelated: {10, `SELECT id, state, trigger_name, correlation_key, phone, due_at, created_at, claimed_at, event_at, restarts FROM dispatches WHERE id = ?1`},
+	stCorrelated: {11, `SELECT id, state, trigger_name, correlation_key, phone, due_at, created_at, claimed_at, event_at, restarts, step FROM dispatches WHERE id = ?1`},
 	stTombstone: {5, `SELECT event_id, ref, event_at, expires_at, correlation_key FROM tombstones WHERE correlation IN (?1, ?2) AND trigger_name = ?3
 		AND ((correlation_key = ?4 AND phone = ?5) OR (correlation_key = '' AND phone = ?6)) AND expires_at > ?7`},
 	// The newest fact is kept, and the longest memory.
@@ -249,7 +255,7 @@ var messageStatements = map[stmt]statement{
 			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16, ?17, ?18, ?19)`},
 	stRestart: {0, `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
-			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, first_due_at = 0, zone = ?14, account = ?15, owner = '', restarts = restarts + 1
+			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, first_due_at = 0, zone = ?14, account = ?15, step = ?16, owner = '', restarts = restarts + 1
 		WHERE id = ?1 AND state = 'waiting'`},
 	stReplan: {0, `UPDATE dispatches SET category = ?2, lane = ?3, send = ?4, reason = ?5, due_at = ?6, expires_at = ?7,
 			config = ?8, updated_at = ?9, ended_send = ?10, zone = ?11, account = ?12, owner = ''
@@ -287,7 +293,8 @@ var messageStatements = map[stmt]statement{
 		WHERE id = ?1 AND state = 'sending' AND owner = ?2 AND attempt = ?3`},
 	// Nobody comes back to wait but by this.
 	stPutBack: {0, `UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
-			send = CASE WHEN ended_send = '' OR ?2 = 'waiting' THEN send ELSE ended_send END
+			send = CASE WHEN ended_send = '' OR ?2 = 'waiting' THEN send ELSE ended_send END,
+			first_due_at = CASE WHEN ?10 = 1 THEN 0 ELSE first_due_at END
 		WHERE id = ?1 AND state = ?8 AND attempt = ?9`},
 	// The first event that calls it off is the one that is told.
 	stCallOff:   {0, `INSERT INTO called_off (dispatch_id, reason) VALUES (?1, ?2) ON CONFLICT (dispatch_id) DO NOTHING`},

@@ -81,6 +81,11 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 			return err
 		}
 	}
+	if a.Decision != nil {
+		if err := t.sayOfStep(a.Decision); err != nil {
+			return err
+		}
+	}
 	if a.State != nudgewire.StateAccepted {
 		return nil
 	}
@@ -104,7 +109,11 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
 	if due == 0 {
 		due = micro(a.At)
 	}
-	state, err := t.putBack(&d, comeback{reason: a.Reason, due: due, expires: micro(d.ExpiresAt), at: micro(a.At), doubtful: a.Doubtful})
+	expires := d.ExpiresAt
+	if a.PutOff && !expires.IsZero() {
+		expires = expires.Add(moment(due).Sub(d.DueAt))
+	}
+	state, err := t.putBack(&d, comeback{reason: a.Reason, due: due, expires: micro(expires), at: micro(a.At), doubtful: a.Doubtful, anew: a.PutOff})
 	if err != nil {
 		return err
 	}

@@ -96,6 +96,11 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s 
 	if err != nil {
 		return "", err
 	}
+	if d.Step > 0 {
+		if err := t.withoutSequence(d, &facts); err != nil {
+			return "", err
+		}
+	}
 	if facts.Last != nil && facts.Last.ID <= d.ID {
 		facts.Last = nil // what went before it was no reason against it then
 	}
@@ -114,6 +119,11 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s 
 	}
 	if _, err := t.exec(stInsertRetry, int64(d.ID), next); err != nil {
 		return "", err
+	}
+	if d.Step > 0 {
+		if _, err := t.exec(stRetryStep, int64(d.ID), next); err != nil {
+			return "", err
+		}
 	}
 	return "", t.queued(next, &ready, proposal.Correlation, d.Account, micro(now))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -79,8 +80,14 @@ type readyProposal struct {
 	correlation int64 // hash
 	byPhone     int64 // hash of what an event without a key would have cancelled
 	clauses     []byte
-	send        string
-	ended       string // what takes the place of send; "" where it stays
+	readySend
+	steps []readyStep // instead of the one send, of a sequence
+}
+
+// A readySend is what a dispatch sends, encoded.
+type readySend struct {
+	send  string
+	ended string // what takes the place of send; "" where it stays
 }
 
 // hashes appends all hashes under which something is found or remembered for the proposal.
@@ -130,14 +137,24 @@ func (r *readyProposal) prepare(w *nudgewire.Proposal, hash func(...string) int6
 		return nil
 	}
 	if w.Dispatch.DueAt.IsZero() {
-		return errors.New("a dispatch without a due time")
+		return errNoDueTime
 	}
-	r.send = string(appendSend(make([]byte, 0, 256), &w.Dispatch.Send))
-	if w.Dispatch.Send.Forget {
-		r.send, r.ended = apart+r.send, endedSend(&w.Dispatch.Send)
+	if len(w.Steps) > 0 {
+		return r.prepareSteps(w.Steps)
 	}
+	r.readySend = readySending(&w.Dispatch.Send)
 	return nil
 }
+
+func readySending(s *nudgewire.Send) readySend {
+	r := readySend{send: string(appendSend(make([]byte, 0, 256), s))}
+	if s.Forget {
+		r.send, r.ended = apart+r.send, endedSend(s)
+	}
+	return r
+}
+
+var errNoDueTime = errors.New("a dispatch without a due time")
 
 // settles reports whether a proposal with this outcome has a correlation key to settle.
 func settles(o nudgewire.Outcome) bool { return o == nudgewire.Planned || o == nudgewire.Cancelling }
@@ -244,7 +261,7 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 			return d, err
 		}
 		done := settle(*proposal, facts)
-		if d.DispatchID, err = t.carryOut(p, i, id, &done); err != nil {
+		if d.DispatchID, d.Later, err = t.carryOut(p, i, id, &done); err != nil {
 			return d, err
 		}
 		if done.Outcome != "" {
@@ -285,43 +302,47 @@ var outcomeCounts = map[nudgewire.Outcome]counter{
 	nudgewire.Shadowed:   countShadowed,
 	nudgewire.Blocked:    countOptOuts,
 	nudgewire.Allowed:    countOptIns,
+	nudgewire.Confirmed:  countConfirmed,
 
 	nudgewire.Forgetting:    countForgetting,
 	nudgewire.ForgettingAll: countForgetting,
 }
 
 // carryOut does exactly what a settlement says, and returns the dispatch that now holds
-// the event's content; 0 for none. An order about a dispatch that does not wait is a fault
+// the event's content, 0 for none, and of a sequence the others that do. An order about a dispatch that does not wait is a fault
 // of Settle and fails the whole plan.
-func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire.Settlement) (queued nudgewire.DispatchID, err error) {
+func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire.Settlement) (queued nudgewire.DispatchID, later []nudgewire.DispatchID, err error) {
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	e := &p.plan.Event
 	for _, c := range done.Cancel {
 		if err := t.changeWaiting(stCancel, c, int64(c), byEvent(e, id), t.at); err != nil {
-			return 0, fmt.Errorf("cancel dispatch %d: %w", c, err)
+			return 0, nil, fmt.Errorf("cancel dispatch %d: %w", c, err)
 		}
 		t.counts[countCancelled]++
 	}
 	for _, c := range done.CallOff {
 		if err := t.callOff(c, byEvent(e, id)); err != nil {
-			return 0, fmt.Errorf("call off dispatch %d: %w", c, err)
+			return 0, nil, fmt.Errorf("call off dispatch %d: %w", c, err)
 		}
 	}
 	if done.RecordTombstone {
 		if err := t.recordTombstone(proposal, ready.correlation, id, e); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 	}
 	if done.Restart != 0 {
-		if err := t.restart(proposal, ready, id, done); err != nil {
-			return 0, fmt.Errorf("restart dispatch %d: %w", done.Restart, err)
+		if err := t.restart(proposal, ready.readySend, &proposal.Dispatch, ready.byPhone, id, done.Restart, done.DueAt); err != nil {
+			return 0, nil, fmt.Errorf("restart dispatch %d: %w", done.Restart, err)
 		}
 		queued = done.Restart
 	}
-	if done.Insert {
-		return t.insertDispatch(proposal, ready, id)
+	switch {
+	case len(done.Renew) > 0 || done.Insert && len(proposal.Steps) > 0:
+		return t.carrySteps(proposal, ready, id, done)
+	case done.Insert:
+		queued, err = t.insertDispatch(proposal, ready, ready.readySend, &proposal.Dispatch, id)
 	}
-	return queued, nil
+	return queued, nil, err
 }
 
 func (t *tx) changeWaiting(s stmt, id nudgewire.DispatchID, args ...any) error {
@@ -332,8 +353,7 @@ func (t *tx) changeWaiting(s stmt, id nudgewire.DispatchID, args ...any) error {
 	return err
 }
 
-func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, event nudgewire.EventID) (nudgewire.DispatchID, error) {
-	enqueue := &proposal.Dispatch
+func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Dispatch, event nudgewire.EventID) (nudgewire.DispatchID, error) {
 	id, err := t.allocate(dispatchIDs)
 	if err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
@@ -343,7 +363,7 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 		created = t.at
 	}
 	if _, err := t.exec(stInsertDispatch, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
-		string(enqueue.Category), laneOf(enqueue.Category), ready.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, ready.ended,
+		string(enqueue.Category), laneOf(enqueue.Category), what.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
 		enqueue.Zone, int64(enqueue.Step), enqueue.Account); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
@@ -366,11 +386,10 @@ func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, ac
 	return err
 }
 
-// restart gives a waiting dispatch the content of the proposal. Where it is due at another time than
+// restart gives the waiting dispatch id the content of enqueue, due at the given time. Where it is due at another time than
 // the proposal says, its expiry moves by as much.
-func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, event nudgewire.EventID, done *nudgewire.Settlement) error {
-	enqueue := &proposal.Dispatch
-	due, expires := done.DueAt, enqueue.ExpiresAt
+func (t *tx) restart(proposal *nudgewire.Proposal, what readySend, enqueue *nudgewire.Dispatch, byPhone int64, event nudgewire.EventID, id nudgewire.DispatchID, due time.Time) error {
+	expires := enqueue.ExpiresAt
 	if due.IsZero() {
 		due = enqueue.DueAt
 	}
@@ -379,12 +398,12 @@ func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, event n
 	}
 	t.leavesDue(enqueue.Account, micro(due))
 	if proposal.Correlation.Key != "" { // the phone may be another one now
-		if err := t.peers.remember(t, key{correlations, ready.byPhone, int64(done.Restart)}, false); err != nil {
+		if err := t.peers.remember(t, key{correlations, byPhone, int64(id)}, false); err != nil {
 			return err
 		}
 	}
-	return t.changeWaiting(stRestart, done.Restart, int64(done.Restart), int64(event), string(enqueue.Phone), string(enqueue.Category),
-		laneOf(enqueue.Category), ready.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), ready.ended, enqueue.Zone, enqueue.Account)
+	return t.changeWaiting(stRestart, id, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
+		laneOf(enqueue.Category), what.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step))
 }
 
 // laneOf is the column that keeps marketing from filling the way of what is urgent.

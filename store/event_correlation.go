@@ -84,6 +84,11 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	if cancelling {
 		return f, nil // nobody cancels a cancellation
 	}
+	if n := len(f.Waiting); n > 0 && f.Waiting[n-1].Step > 0 {
+		if f.Sequence, err = t.sequenceOf(f.Waiting[n-1].ID); err != nil {
+			return f, err
+		}
+	}
 	f.Tombstone, err = t.tombstone(a, ready)
 	return f, err
 }
@@ -115,6 +120,7 @@ func (t *tx) correlation(hash int64, each func(*correlatedRow)) error {
 			d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
 			d.trigger, d.key, d.phone = r.text(), r.text(), r.text()
 			d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
+			d.Step = int(r.int())
 			each(&d)
 			return r.err
 		}, ids[i])

@@ -31,9 +31,10 @@ type DispatchFilter struct {
 type DispatchStory struct {
 	nudgewire.Dispatch
 	Attempts []nudgewire.Attempt
-	Message  *nudgewire.Message // nil before the service took it
-	Resolved []Resolved         // what people said while it was in doubt, the oldest first
-	Verdicts []Verdict          // what rules said when it was due, the oldest first
+	Message  *nudgewire.Message  // nil before the service took it
+	Resolved []Resolved          // what people said while it was in doubt, the oldest first
+	Verdicts []Verdict           // what rules said when it was due, the oldest first
+	Rule     *nudgewire.StepRule // of a step of a sequence; nil for others
 }
 
 // Resolved is what a person decided about a dispatch that was in doubt.
@@ -166,6 +167,7 @@ func (s *Store) dispatchesOf(ctx context.Context, phone nudgewire.Phone) (ids []
 		if d.DispatchID != 0 {
 			ids = append(ids, d.DispatchID)
 		}
+		ids = append(ids, d.Later...)
 	})
 	if err == nil {
 		var rows []nudgewire.DispatchID
@@ -184,8 +186,11 @@ func queuedBy(decisions []nudgewire.Decision) (ids []nudgewire.DispatchID) {
 		if d.DispatchID != 0 {
 			ids = append(ids, d.DispatchID)
 		}
+		ids = append(ids, d.Later...)
 	}
-	return ids
+	// What was decided of a step when it fell due names it once more.
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // Dispatch is one dispatch. ErrNotFound when there is none.
@@ -271,6 +276,11 @@ func (s *Store) addEnds(ctx context.Context, list []DispatchStory) error {
 		}
 		if err := s.addVerdicts(ctx, ids, at); err != nil {
 			return fmt.Errorf("verdicts: %w", err)
+		}
+		if slices.ContainsFunc(part, func(d DispatchStory) bool { return d.Step > 0 }) {
+			if err := s.addSteps(ctx, ids, at); err != nil {
+				return err
+			}
 		}
 		for i := range part {
 			part[i].addAcceptance()

@@ -237,6 +237,13 @@ func appendDecision(b []byte, d *nudgewire.Decision, clauses []byte) []byte {
 	}
 	o.text("key", d.Key)
 	o.number("dispatch", int(d.DispatchID))
+	if len(d.Later) > 0 {
+		o.key("later")
+		for i, id := range d.Later {
+			o.b = strconv.AppendInt(append(o.b, "[,"[min(i, 1)]), int64(id), 10)
+		}
+		o.b = append(o.b, ']')
+	}
 	o.text("config", d.Config)
 	o.number("at", int(micro(d.At)))
 	return o.end()

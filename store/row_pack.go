@@ -182,14 +182,15 @@ func items(in []itemForm) []nudgewire.Item {
 
 // decisionForm is the stored form of a decision, as it is read.
 type decisionForm struct {
-	Trigger  string               `json:"trigger"`
-	Outcome  nudgewire.Outcome    `json:"outcome"`
-	Reason   string               `json:"reason"`
-	Clauses  []nudgewire.Clause   `json:"clauses"`
-	Key      string               `json:"key"`
-	Dispatch nudgewire.DispatchID `json:"dispatch"`
-	Config   string               `json:"config"`
-	At       int64                `json:"at"` // microseconds
+	Trigger  string                 `json:"trigger"`
+	Outcome  nudgewire.Outcome      `json:"outcome"`
+	Reason   string                 `json:"reason"`
+	Clauses  []nudgewire.Clause     `json:"clauses"`
+	Key      string                 `json:"key"`
+	Dispatch nudgewire.DispatchID   `json:"dispatch"`
+	Later    []nudgewire.DispatchID `json:"later"`
+	Config   string                 `json:"config"`
+	At       int64                  `json:"at"` // microseconds
 }
 
 // decodeDecisions reads what appendDecision wrote about event id.
@@ -204,7 +205,7 @@ func decodeDecisions(b []byte, id nudgewire.EventID, each func(nudgewire.Decisio
 	for _, f := range forms {
 		each(nudgewire.Decision{
 			EventID: id, Trigger: f.Trigger, Outcome: f.Outcome, Reason: f.Reason, Clauses: f.Clauses, Key: f.Key,
-			DispatchID: f.Dispatch, Config: f.Config, At: moment(f.At),
+			DispatchID: f.Dispatch, Later: f.Later, Config: f.Config, At: moment(f.At),
 		})
 	}
 	return nil

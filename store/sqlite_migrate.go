@@ -27,6 +27,7 @@ var migrations = []string{
 	11: "migrations/00011_due.sql",
 	12: "migrations/00012_verdicts.sql",
 	13: "migrations/00013_consent.sql",
+	14: "migrations/00014_steps.sql",
 	17: "migrations/00017_jobs.sql",
 	18: "migrations/00018_accounts.sql",
 }

@@ -20,7 +20,9 @@ type rule struct {
 	clauses  []*expressions.Condition
 	key      *expressions.Expression // nil for the natural key
 	families []string                // whose identifiers are keys: one, or more where "on" has several
-	until    *until                  // nil for a plain wait
+	stopOn   []pattern
+	delay    delay
+	steps    []step // nil for a trigger with one message
 	expires  time.Duration
 	maxAge   time.Duration
 	remember time.Duration
@@ -41,11 +43,12 @@ func defaultExpires(c nudgewire.Category) time.Duration {
 type builder struct {
 	env      Env
 	name     string // of the rule at hand
+	within   string // what of it the paths are in: "steps[0]."
 	problems []Problem
 }
 
 func (b *builder) report(path string, offset int, hint, format string, args ...any) {
-	b.problems = append(b.problems, Problem{Trigger: b.name, Path: path, Offset: offset, Msg: fmt.Sprintf(format, args...), Hint: hint})
+	b.problems = append(b.problems, Problem{Trigger: b.name, Path: b.within + path, Offset: offset, Msg: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 func (b *builder) warn(path, hint, format string, args ...any) {
@@ -73,14 +76,18 @@ func (b *builder) rule(given Rule) *rule {
 		b.faults(fmt.Sprintf("if[%d]", i), faults)
 		r.clauses = append(r.clauses, c)
 	}
-	r.until = b.wait(given.Wait)
 	r.expires = given.Expires.or(defaultExpires(r.category))
 	r.maxAge = given.MaxAge.or(0)
-	r.send = b.send(given.Send)
+	if given.Steps != nil {
+		b.steps(r)
+	} else {
+		r.delay = b.delay(given.Wait)
+		r.send = b.send(given.Send)
+	}
 	if len(given.On) == 0 {
 		b.report("on", 0, "name an event, as in on: shopify.cart.updated", "the trigger listens to nothing")
 	}
-	if len(given.CancelOn) > 0 && given.Wait == (Wait{}) {
+	if len(given.CancelOn) > 0 && given.Wait == (Wait{}) && given.Steps == nil {
 		b.warn("cancel_on", "give it a wait, as in wait: 45m", "there is hardly anything to cancel: without a wait the message leaves at once")
 	}
 	return r
@@ -93,6 +100,7 @@ func (b *builder) listening(given Rule) *rule {
 	r := &rule{Rule: given}
 	r.on = b.patterns("on", given.On)
 	r.cancelOn = b.patterns("cancel_on", given.CancelOn)
+	r.stopOn = b.patterns("stop_on", given.StopOn)
 	r.families = familiesOf(r.on)
 	if given.Key != "" {
 		r.key = b.keyOf(given.Key)

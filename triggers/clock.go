@@ -6,32 +6,45 @@ import (
 )
 
 // A clock is a time of day, as in `until: "09:00"`.
-type clock struct{ hour, minute int }
+type clock struct{ hour, minute, second int }
+
+// clockOf is what the clock on the wall of zone shows at t.
+func clockOf(t time.Time, zone *time.Location) clock {
+	t = t.In(zone)
+	return clock{t.Hour(), t.Minute(), t.Second()}
+}
+
+func (c clock) String() string { return fmt.Sprintf("%02d:%02d", c.hour, c.minute) }
 
 func parseClock(text string) (clock, error) {
 	t, err := time.Parse("15:04", text)
 	if err != nil {
 		return clock{}, fmt.Errorf("%q is not a time of day such as 09:00", text)
 	}
-	return clock{t.Hour(), t.Minute()}, nil
+	return clock{hour: t.Hour(), minute: t.Minute()}, nil
 }
 
 // next is the first moment at or after from when the clock on the wall of zone shows c. On
 // the day when the wall clock jumps over c it is the first minute after the jump; on the day
 // when it shows c twice, the first of both.
 func (c clock) next(from time.Time, zone *time.Location) time.Time {
-	local := from.In(zone)
 	for day := 0; ; day++ {
-		t := time.Date(local.Year(), local.Month(), local.Day()+day, c.hour, c.minute, 0, 0, zone)
-		if t.Hour() != c.hour || t.Minute() != c.minute {
-			t = afterGap(t)
-		} else if earlier := t.Add(-time.Hour); sameWall(earlier, t) {
-			t = earlier
-		}
-		if !t.Before(from) {
-			return t.UTC()
+		if t := c.after(from, day, zone); !t.Before(from) {
+			return t
 		}
 	}
+}
+
+// after is the moment when the clock on the wall of zone shows c so many calendar days after from.
+func (c clock) after(from time.Time, days int, zone *time.Location) time.Time {
+	local := from.In(zone)
+	t := time.Date(local.Year(), local.Month(), local.Day()+days, c.hour, c.minute, c.second, 0, zone)
+	if t.Hour() != c.hour || t.Minute() != c.minute {
+		t = afterGap(t)
+	} else if earlier := t.Add(-time.Hour); sameWall(earlier, t) {
+		t = earlier
+	}
+	return t.UTC()
 }
 
 func sameWall(a, b time.Time) bool {

@@ -3,6 +3,7 @@ package triggers
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,29 +12,36 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// An until is a wait for a moment instead of a length: a time of day, or what an expression
+// A delay is a Wait compiled: a length of time, calendar days, a time of day, or what an expression
 // gives.
-type until struct {
-	source string
+type delay struct {
+	length time.Duration
+	days   int
+	at     *clock // with days; nil is the time of day of what it counts from
 	daily  *clock
 	moment *expressions.Expression
+	source string // of the moment
 }
 
 // clocklike is what was meant as a time of day: "25:00", "9am", "MON 09:00", "9".
 var clocklike = regexp.MustCompile(`(?i)^((mon|tue|wed|thu|fri|sat|sun)[a-z]*\s+)?\d{1,2}([:.]\d{1,2})?\s*(am|pm|h|uhr)?$`)
 
-// wait compiles the "wait" of a rule; nil is a plain length of time.
-func (b *builder) wait(w Wait) *until {
+// delay compiles a "wait".
+func (b *builder) delay(w Wait) delay {
 	text := strings.TrimSpace(w.Until)
 	if text == "" {
-		return nil
+		d := delay{length: w.For, days: w.Days}
+		if c, err := parseClock(w.At); err == nil {
+			d.at = &c
+		}
+		return d
 	}
 	if c, err := parseClock(text); err == nil {
-		return &until{source: text, daily: &c}
+		return delay{daily: &c}
 	}
 	if clocklike.MatchString(text) {
-		b.report("wait.until", 0, `write hours and minutes, from "00:00" to "23:59"; days are not known here`, `%q is no time of day: one is written "09:00"`, text)
-		return nil
+		b.report("wait.until", 0, `write hours and minutes, from "00:00" to "23:59"; days of the week are not known here`, `%q is no time of day: one is written "09:00"`, text)
+		return delay{}
 	}
 	moment, faults := expressions.Compile(w.Until)
 	b.faults("wait.until", faults)
@@ -47,7 +55,7 @@ func (b *builder) wait(w Wait) *until {
 		}
 		b.report("wait.until", 0, hint, "%s is %s, not a time", text, moment.Words())
 	}
-	return &until{source: text, moment: moment}
+	return delay{moment: moment, source: text}
 }
 
 // happened is when the fact happened, and never later than it reached us: a sender's clock
@@ -79,17 +87,18 @@ func arrival(e *nudgewire.Event, now time.Time) time.Time {
 // A moment that an expression gives is a promise about the wall clock ("two hours before the cart
 // expires"), so expiry counts from that moment: past it by more than "expires", the event is
 // skipped.
-func (r *rule) due(e *nudgewire.Event, s *expressions.Scope, now time.Time) (at, expires time.Time, trouble string) {
-	reached := arrival(e, now)
+//
+// A step after the first counts from the due time of the step before it, and never falls due before that.
+func (r *rule) due(d *delay, e *nudgewire.Event, s *expressions.Scope, before, now time.Time) (at, expires time.Time, trouble string) {
+	from, earliest := happened(e), arrival(e, now)
+	if !before.IsZero() {
+		from, earliest = before, before
+	}
 	switch {
-	case r.until == nil:
-		at = happened(e).Add(r.Wait.For)
-	case r.until.daily != nil:
-		at = r.until.daily.next(reached, s.Zone())
-	default:
-		moment, why := r.until.moment.Time(s)
+	case d.moment != nil:
+		moment, why := d.moment.Time(s)
 		if at = moment; why != "" {
-			return at, at, "wait until " + r.until.source + ": " + why
+			return at, at, "wait until " + d.source + ": " + why
 		}
 		if r.expires > 0 {
 			if now.Sub(at) > r.expires {
@@ -97,12 +106,70 @@ func (r *rule) due(e *nudgewire.Event, s *expressions.Scope, now time.Time) (at,
 			}
 			expires = at.Add(r.expires)
 		}
+	case d.daily != nil && before.IsZero():
+		at = d.daily.next(earliest, s.Zone())
+	default:
+		at = d.after(from, s.Zone())
 	}
-	if at.Before(reached) {
-		at = reached
+	if at.Before(earliest) {
+		at = earliest
+		if !before.IsZero() {
+			expires = time.Time{}
+		}
 	}
 	if r.expires > 0 && expires.IsZero() {
 		expires = at.Add(r.expires)
 	}
 	return at, expires, ""
+}
+
+// after is the moment that is so much later than from; from itself for a moment of its own.
+func (d *delay) after(from time.Time, zone *time.Location) time.Time {
+	switch {
+	case d.days > 0:
+		c := clockOf(from, zone)
+		if d.at != nil {
+			c = *d.at
+		}
+		return c.after(from, d.days, zone)
+	case d.daily != nil: // two steps at one time of day are two days
+		return d.daily.next(from.Add(time.Minute), zone)
+	default:
+		return from.Add(d.length)
+	}
+}
+
+// String is the delay in words that parseDelay reads: 3d, 3 days, 3 days at 10:00, until 10:00. A moment
+// that only the event knows is no time at all after anything else.
+func (d *delay) String() string {
+	switch {
+	case d.days > 0 && d.at != nil:
+		return units.Count(int64(d.days), "day") + " at " + d.at.String()
+	case d.days > 0:
+		return units.Count(int64(d.days), "day")
+	case d.daily != nil:
+		return "until " + d.daily.String()
+	default:
+		return units.Duration(d.length).String()
+	}
+}
+
+// parseDelay reads what String writes, as it is stored with a step.
+func parseDelay(text string) (d delay, err error) {
+	if rest, ok := strings.CutPrefix(text, "until "); ok {
+		var c clock
+		c, err = parseClock(rest)
+		return delay{daily: &c}, err
+	}
+	days, at, timed := strings.Cut(text, " at ")
+	if number, _, ok := strings.Cut(days, " day"); ok {
+		if d.days, err = strconv.Atoi(number); err == nil && timed {
+			var c clock
+			c, err = parseClock(at)
+			d.at = &c
+		}
+		return d, err
+	}
+	length, err := units.ParseDuration(text)
+	return delay{length: length.D()}, err
 }

@@ -67,7 +67,7 @@ func (s *Set) Silent(connector, kind string) []Silence {
 	var found []Silence
 	e := ref{connector, kind}
 	for _, r := range s.rules {
-		listens := matchesAny(r.on, e) || matchesAny(r.cancelOn, e)
+		listens := matchesAny(r.on, e) || matchesAny(r.cancelOn, e) || matchesAny(r.stopOn, e)
 		switch {
 		case listens && r.Mode == Off:
 			found = append(found, Silence{r.Name, "mode: off"})
@@ -75,6 +75,9 @@ func (s *Set) Silent(connector, kind string) []Silence {
 			reason := "listens to " + strings.Join(r.On, ", ")
 			if len(r.CancelOn) > 0 {
 				reason += ", is cancelled by " + strings.Join(r.CancelOn, ", ")
+			}
+			if len(r.StopOn) > 0 {
+				reason += ", is stopped by " + strings.Join(r.StopOn, ", ")
 			}
 			found = append(found, Silence{r.Name, reason})
 		}
@@ -87,7 +90,7 @@ func (s *Set) Silent(connector, kind string) []Silence {
 func (s *Set) NearestRef(text string) string {
 	var known []string
 	for _, r := range s.rules {
-		for _, p := range slices.Concat(r.on, r.cancelOn) {
+		for _, p := range slices.Concat(r.on, r.cancelOn, r.stopOn) {
 			if p.connector != "*" && !p.open {
 				known = append(known, fmt.Sprintf("%s.%s", p.connector, p.kind))
 			}

@@ -32,6 +32,9 @@ func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 		if l.cancels {
 			plan.Proposals = m.cancel(plan.Proposals, l)
 		}
+		if l.stops {
+			plan.Proposals = append(plan.Proposals, m.stop(l))
+		}
 		if l.plans {
 			w := m.plan(l.rule)
 			plan.Forgets = plan.Forgets || l.forget && allHold(w.Decision.Clauses)
@@ -112,7 +115,10 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 			w.Cooldown.Mode = nudgewire.CooldownNone
 		}
 	}
-	due, expires, trouble := r.due(e, m.scope, m.now)
+	if len(r.steps) > 0 {
+		return m.sequence(r, w)
+	}
+	due, expires, trouble := r.due(&r.delay, e, m.scope, time.Time{}, m.now)
 	if trouble != "" {
 		return skipped(w, trouble)
 	}
@@ -120,18 +126,23 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 	if trouble != "" {
 		return skipped(w, trouble)
 	}
-	send.Forget = r.forget
-	w.Dispatch = nudgewire.Dispatch{
-		Trigger: r.Name, Key: key, Phone: e.Contact.Phone, Category: r.category, Send: send,
-		State: nudgewire.StateWaiting, DueAt: due, ExpiresAt: expires,
-		CreatedAt: m.now, UpdatedAt: m.now, Config: m.version, Zone: e.Contact.Timezone,
-	}
+	w.Dispatch = m.dispatch(r, key, send, due, expires)
 	w.Decision.Outcome = nudgewire.Planned
 	if r.Mode == Shadow {
 		w.Decision.Outcome = nudgewire.Shadowed
 		w.Decision.Reason = fmt.Sprintf("mode: shadow; it would send %s, %s", send.What(), dueWords(due, m.now))
 	}
 	return w
+}
+
+func (m *matching) dispatch(r *rule, key string, send nudgewire.Send, due, expires time.Time) nudgewire.Dispatch {
+	send.Forget = r.forget
+	contact := &m.event.Contact
+	return nudgewire.Dispatch{
+		Trigger: r.Name, Key: key, Phone: contact.Phone, Category: r.category, Send: send,
+		State: nudgewire.StateWaiting, DueAt: due, ExpiresAt: expires,
+		CreatedAt: m.now, UpdatedAt: m.now, Config: m.version, Zone: contact.Timezone,
+	}
 }
 
 // whyNot is a failed clause as the reason to skip.
@@ -171,6 +182,20 @@ func (m *matching) cancel(proposals []nudgewire.Proposal, l listener) []nudgewir
 		return append(proposals, skipped(w, "cancels nothing: neither key nor phone"))
 	}
 	return append(proposals, w)
+}
+
+// stop is what the rule ends because of the event: everything that waits for the same phone, whatever its
+// key, which is what a cancelling event without a key means.
+func (m *matching) stop(l listener) nudgewire.Proposal {
+	w := m.proposal(l.rule)
+	w.Decision.Outcome = nudgewire.Cancelling
+	if w.Correlation.Phone == "" {
+		return skipped(w, cmp.Or(m.event.Contact.PhoneProblem, "the event names no phone")+": it stops nothing")
+	}
+	if !l.both {
+		w.Forget = m.now.Add(l.remember)
+	}
+	return w
 }
 
 // maxKey bounds the key, in bytes: the store indexes it, and it may come from a stranger.

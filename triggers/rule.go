@@ -1,6 +1,8 @@
 package triggers
 
 import (
+	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -18,8 +20,9 @@ type Rule struct {
 
 	On             []string           `yaml:"on" doc:"Events that may queue a message: connector.kind, *.kind, connector.*, or a list of these." example:"shopify.cart.updated"`
 	If             []string           `yaml:"if" doc:"Conditions; all of them have to hold." example:"cart.total >= 50"`
-	Wait           Wait               `yaml:"wait" doc:"How long after the event to send: a duration, {until: a time of day} or {until: an expression that gives a time}." example:"45m"`
+	Wait           Wait               `yaml:"wait" doc:"How long after the event to send: a duration, calendar days {days: 3, at: a time of day}, {until: a time of day} or {until: an expression that gives a time}." example:"45m"`
 	CancelOn       []string           `yaml:"cancel_on" doc:"Events that cancel what waits for the same key, also when they arrive first." example:"shopify.order.created"`
+	StopOn         []string           `yaml:"stop_on" doc:"Events that end everything of this trigger that waits for the same phone, whatever the key: a purchase, a reply. Remembered as those of cancel_on are." example:"*.message.received"`
 	Key            string             `yaml:"key" doc:"What two events have in common that are about the same cart or order: the correlation key. Default: the identifier of the cart, order, deal or form that the event is about, else the phone." example:"cart.id"`
 	OnRepeat       OnRepeat           `yaml:"on_repeat" doc:"What a second event with the same key does while the message of the first one waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}." example:"restart"`
 	Cooldown       Cooldown           `yaml:"cooldown" doc:"How long after its message the same key gets no other: once (it never does), none, or a duration. Default: once; none where the key is the phone." example:"3d"`
@@ -27,6 +30,7 @@ type Rule struct {
 	MaxAge         Lifetime           `yaml:"max_age" doc:"An event that happened longer ago than this sends nothing. Default: off." example:"72h"`
 	RememberCancel units.Duration     `yaml:"remember_cancel" doc:"How long a cancelling event is remembered, for those that arrive after it. Default: 24h." example:"48h"`
 	Send           Send               `yaml:"send" doc:"What to send: a template, a campaign or a text."`
+	Steps          []Step             `yaml:"steps" doc:"Several messages instead of one: a list of steps, each with its own wait, if and send; docs/sequences.md. In the place of wait and send."`
 	Category       nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" doc:"The messaging network's class of the message. Default: defaults.category."`
 	Keep           *bool              `yaml:"keep_variables" doc:"false: once the message was sent, or cannot be any more, nothing keeps what was filled in, nor what its event said. Default: false for category authentication, else true." example:"false"`
 	OnChange       OnChange           `yaml:"on_change" validate:"oneof=pin migrate cancel" doc:"What an edit of this trigger does to what waits of it. pin: nothing; migrate: it is planned anew from its event; cancel: it is cancelled. Default: pin." example:"migrate"`
@@ -65,6 +69,36 @@ type Send struct {
 	Text      string   `yaml:"text" doc:"A plain text; {{ }} holds an expression. Needs api.text_path."`
 }
 
+// Sends are the messages of a rule: the one, or those of its steps. The key is where each stands.
+func (r *Rule) Sends() iter.Seq2[string, *Send] {
+	return func(yield func(string, *Send) bool) {
+		if len(r.Steps) == 0 {
+			yield("send", &r.Send)
+			return
+		}
+		for i := range r.Steps {
+			if !yield(fmt.Sprintf("steps[%d].send", i), &r.Steps[i].Send) {
+				return
+			}
+		}
+	}
+}
+
+// Delays are the waits of a rule, as Sends are its messages.
+func (r *Rule) Delays() iter.Seq2[string, Wait] {
+	return func(yield func(string, Wait) bool) {
+		if len(r.Steps) == 0 {
+			yield("wait", r.Wait)
+			return
+		}
+		for i := range r.Steps {
+			if !yield(fmt.Sprintf("steps[%d].wait", i), r.Steps[i].Wait) {
+				return
+			}
+		}
+	}
+}
+
 // A Header is a template's media: one address, which must come out as an absolute http or
 // https URL.
 type Header struct {
@@ -74,20 +108,40 @@ type Header struct {
 	Filename string `yaml:"filename" doc:"Name under which a document is shown; may hold {{ }}." example:"invoice.pdf"`
 }
 
-// Wait is how long a message waits: For after the event, or Until a time of day ("09:00", in
-// the contact's zone) or a moment that an expression gives.
+// Step is one message of a sequence.
+type Step struct {
+	Wait Wait     `yaml:"wait" doc:"How long after the step before, or after the event for the first step; as the trigger's wait." example:"3d"`
+	If   []string `yaml:"if" doc:"Conditions, looked at when the step falls due; all of them have to hold. They see the event and, from the second step on, previous.status, previous.error_class and previous.sent_at." example:"previous.status != \"failed\""`
+	Send Send     `yaml:"send" doc:"What to send, as in the trigger's send."`
+}
+
+// Wait is how long a message waits: For after the event, so many calendar Days after it at a time of day, or
+// Until a time of day ("09:00", in the contact's zone) or a moment that an expression gives.
 type Wait struct {
 	For   time.Duration
+	Days  int
+	At    string // with Days; "" is the time of day of the event
 	Until string
 }
 
-// DecodeYAML reads 45m or {until: …}.
+// maxDays bounds a wait in calendar days: what is planned further ahead is a slip of the finger.
+const maxDays = 3660
+
+// DecodeYAML reads 45m, {days: 3, at: "10:00"} or {until: …}.
 func (w *Wait) DecodeYAML(n *yamlpos.Node) {
 	if n.Kind() == yamlpos.Mapping {
-		n.UnknownKeys("until")
-		if until := n.Get("until"); until != nil {
+		n.UnknownKeys("until", "days", "at")
+		until, days, at := n.Get("until"), n.Get("days"), n.Get("at")
+		switch {
+		case until != nil && (days != nil || at != nil):
+			n.Report("says until and days", `keep one of them: {until: "09:00"} or {days: 3, at: "09:00"}`)
+		case until != nil:
 			until.Decode(&w.Until)
-		} else if len(n.Fields()) == 0 {
+		case days != nil:
+			w.decodeDays(days, at)
+		case at != nil:
+			n.Report("says a time of day and no days", `write {days: 1, at: "`+at.Text()+`"}, or {until: "`+at.Text()+`"} for the next time that it is so late`)
+		case len(n.Fields()) == 0:
 			n.Report("does not say until when", `write {until: "09:00"}, {until: 'cart.expires_at - 2h'} or a duration`)
 		}
 		return
@@ -101,11 +155,29 @@ func (w *Wait) DecodeYAML(n *yamlpos.Node) {
 	w.For = d.D()
 }
 
+func (w *Wait) decodeDays(days, at *yamlpos.Node) {
+	if days.Decode(&w.Days); days.Usable() && (w.Days < 1 || w.Days > maxDays) {
+		days.Report(strconv.Quote(days.Text())+" is no number of calendar days", `write 1 or more, as in {days: 3, at: "10:00"}; for the same day write {until: "10:00"}`)
+	}
+	if at == nil {
+		return
+	}
+	if at.Decode(&w.At); at.Usable() {
+		if _, err := parseClock(w.At); err != nil {
+			at.Report(err.Error(), `write hours and minutes, from "00:00" to "23:59"`)
+		}
+	}
+}
+
 // Schema describes a wait to editors.
 func (Wait) Schema() map[string]any {
+	text := map[string]any{"type": "string"}
 	return anyOf(units.Duration(0).Schema(), map[string]any{
 		"type": "object", "additionalProperties": false, "required": []string{"until"},
-		"properties": map[string]any{"until": map[string]any{"type": "string"}},
+		"properties": map[string]any{"until": text},
+	}, map[string]any{
+		"type": "object", "additionalProperties": false, "required": []string{"days"},
+		"properties": map[string]any{"days": map[string]any{"type": "integer", "minimum": 1, "maximum": maxDays}, "at": text},
 	})
 }
 

@@ -65,6 +65,7 @@ func TestTheFriendlyFormsOfARule(t *testing.T) {
 		want any
 	}{
 		"a plain wait":          {"wait: 45m", func(r Rule) any { return r.Wait }, Wait{For: 45 * time.Minute}},
+		"calendar days":         {`wait: {days: 3, at: "10:00"}`, func(r Rule) any { return r.Wait }, Wait{Days: 3, At: "10:00"}},
 		"a time of day":         {`wait: {until: "09:00"}`, func(r Rule) any { return r.Wait }, Wait{Until: "09:00"}},
 		"no wait":               {"wait: 0", func(r Rule) any { return r.Wait }, Wait{}},
 		"on_repeat in a word":   {"on_repeat: parallel", func(r Rule) any { return r.OnRepeat.Mode }, nudgewire.Parallel},
@@ -91,6 +92,10 @@ func TestTheFriendlyFormsOfARule(t *testing.T) {
 
 func TestMistakesInARule(t *testing.T) {
 	tests := map[string]struct{ src, want string }{
+		"days and until":               {`wait: {days: 3, until: "09:00"}`, `c.yaml:1:7: wait: says until and days; keep one of them: {until: "09:00"} or {days: 3, at: "09:00"}`},
+		"a time of day without days":   {`wait: {at: "10:00"}`, `c.yaml:1:7: wait: says a time of day and no days; write {days: 1, at: "10:00"}, or {until: "10:00"} for the next time that it is so late`},
+		"no days":                      {`wait: {days: 0}`, `c.yaml:1:14: wait.days: "0" is no number of calendar days; write 1 or more, as in {days: 3, at: "10:00"}; for the same day write {until: "10:00"}`},
+		"a day at no time":             {`wait: {days: 3, at: "25:00"}`, `c.yaml:1:21: wait.at: "25:00" is not a time of day such as 09:00; write hours and minutes, from "00:00" to "23:59"`},
 		"a time of day as a wait":      {`wait: "09:00"`, `c.yaml:1:7: wait: "09:00" is a time of day, not a duration; to wait for it, write {until: "09:00"}`},
 		"a wait without a unit":        {"wait: 45", `c.yaml:1:7: wait: "45" has no unit; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`},
 		"a wait until nothing":         {"wait: {}", `c.yaml:1:7: wait: does not say until when; write {until: "09:00"}, {until: 'cart.expires_at - 2h'} or a duration`},

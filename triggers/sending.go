@@ -31,7 +31,7 @@ func (b *builder) template(path, text string) *expressions.Template {
 
 func (b *builder) send(given Send) sending {
 	for _, p := range given.Faults(Owner{Noun: "trigger", Sees: "event"}, b.env.TextAllowed) {
-		p.Trigger, p.Path = b.name, strings.TrimSuffix("send."+p.Path, ".")
+		p.Trigger, p.Path = b.name, b.within+strings.TrimSuffix("send."+p.Path, ".")
 		b.problems = append(b.problems, p)
 	}
 	s := sending{template: given.Template, campaign: given.Campaign}

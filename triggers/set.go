@@ -39,6 +39,7 @@ type listener struct {
 	*rule
 	plans   bool
 	cancels bool
+	stops   bool
 	both    bool // its "on" names the event, too: such a cancellation is not remembered
 }
 
@@ -74,7 +75,7 @@ func Compile(rules []Rule, env Env) (*Set, []Problem) {
 func (s *Set) index() {
 	s.exact = map[ref][]listener{}
 	for _, r := range slices.Concat(s.rules, s.gone) {
-		for _, p := range slices.Concat(r.on, r.cancelOn) {
+		for _, p := range slices.Concat(r.on, r.cancelOn, r.stopOn) {
 			if p.connector != "*" && !p.open {
 				s.exact[ref{p.connector, p.kind}] = nil
 			}
@@ -88,12 +89,12 @@ func (s *Set) index() {
 // listeners asks every rule.
 func (s *Set) listeners(e ref) (found []listener) {
 	for _, r := range slices.Concat(s.rules, s.gone) {
-		on, cancels := matchesAny(r.on, e), matchesAny(r.cancelOn, e)
-		l := listener{rule: r, plans: on && r.Mode != Off, cancels: cancels, both: on && cancels}
+		on, cancels, stops := matchesAny(r.on, e), matchesAny(r.cancelOn, e), matchesAny(r.stopOn, e)
+		l := listener{rule: r, plans: on && r.Mode != Off, cancels: cancels, stops: stops, both: on && (cancels || stops)}
 		if r.Mode == Off && !s.waiting[r.Name] {
 			continue
 		}
-		if l.plans || l.cancels {
+		if l.plans || l.cancels || l.stops {
 			found = append(found, l)
 		}
 	}
@@ -113,7 +114,7 @@ func (s *Set) Holding(waiting []string, gone []Rule) (_ *Set, known []bool) {
 	for i, given := range gone {
 		// Its connectors may be gone with it. What they sent last may still come.
 		b := &builder{env: Env{Connectors: map[string]ConnectorInfo{}}}
-		for _, text := range slices.Concat(given.On, given.CancelOn) {
+		for _, text := range slices.Concat(given.On, given.CancelOn, given.StopOn) {
 			connector, _, _ := strings.Cut(text, ".")
 			b.env.Connectors[connector] = ConnectorInfo{}
 		}
@@ -155,6 +156,11 @@ func (s *Set) Templates() (names []string) {
 	for _, r := range s.rules {
 		if r.send.template != "" {
 			names = append(names, r.send.template)
+		}
+		for i := range r.steps {
+			if name := r.steps[i].send.template; name != "" {
+				names = append(names, name)
+			}
 		}
 	}
 	slices.Sort(names)

@@ -38,10 +38,16 @@ func settlePlanned(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement
 		}
 	}
 	if n := len(f.Waiting); n > 0 && w.OnRepeat.Mode != nudgewire.Parallel {
+		if len(w.Steps) > 0 || f.Sequence != nil {
+			return settleSequence(w, f)
+		}
 		return settleRepeat(w, f.Waiting[n-1])
 	}
 	if reason := inCooldown(w, f.Last); reason != "" {
 		return skip("%s", reason)
+	}
+	if len(w.Steps) > 0 {
+		return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: sequenceWords(&w)}
 	}
 	return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: w.Dispatch.Send.What() + " " + dueWords(w.Dispatch.DueAt, w.Decision.At)}
 }
@@ -59,20 +65,25 @@ func settleRepeat(w nudgewire.Proposal, waiting nudgewire.Waiting) nudgewire.Set
 		return skip("dispatch %d waits with newer content: its event happened at %s, this one before it at %s", waiting.ID, units.Stamp(waiting.EventAt), units.Stamp(w.EventAt))
 	}
 	s := nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: waiting.ID, DueAt: w.Dispatch.DueAt}
-	bound := ""
-	switch {
-	case w.OnRepeat.Max > 0 && waiting.Restarts >= w.OnRepeat.Max:
-		bound = fmt.Sprintf("it was restarted %d times, the most that on_repeat allows", waiting.Restarts)
-	case w.OnRepeat.Within > 0 && w.Decision.At.Sub(waiting.CreatedAt) > w.OnRepeat.Within:
-		bound = fmt.Sprintf("its first event came more than %s ago, the longest that on_repeat allows", units.About(w.OnRepeat.Within))
-	}
-	if bound != "" {
+	if bound := boundOf(w, waiting); bound != "" {
 		s.DueAt = waiting.DueAt
 		s.Reason = fmt.Sprintf("dispatch %d takes this event's content; its timer stays at %s: %s", waiting.ID, units.Stamp(waiting.DueAt), bound)
 		return s
 	}
 	s.Reason = fmt.Sprintf("dispatch %d takes this event's content and waits anew, until %s", waiting.ID, units.Stamp(s.DueAt))
 	return s
+}
+
+// boundOf is why the timer of what waits is not begun anew; "" when it is.
+func boundOf(w nudgewire.Proposal, waiting nudgewire.Waiting) string {
+	switch {
+	case w.OnRepeat.Max > 0 && waiting.Restarts >= w.OnRepeat.Max:
+		return fmt.Sprintf("it was restarted %d times, the most that on_repeat allows", waiting.Restarts)
+	case w.OnRepeat.Within > 0 && w.Decision.At.Sub(waiting.CreatedAt) > w.OnRepeat.Within:
+		return fmt.Sprintf("its first event came more than %s ago, the longest that on_repeat allows", units.About(w.OnRepeat.Within))
+	default:
+		return ""
+	}
 }
 
 // inCooldown is why a correlation key that got its message gets no other one now; "" when it may.

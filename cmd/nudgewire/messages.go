@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/triggers"
 )
 
 func (c *cli) messages() *cobra.Command {
@@ -38,10 +39,16 @@ func (c *cli) messagesList() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				what := func(m server.MessageView) string {
+					if m.Step == 0 {
+						return m.What
+					}
+					return m.What + ", " + triggers.StepWords(m.Step, m.Steps)
+				}
 				head := "DISPATCH | DUE | TRIGGER | PHONE | WHAT | STATUS | WHY"
 				return c.cut(list(c, rows, fail(exitNothing, "", "no messages"), head, func(m server.MessageView) []string {
 					return []string{
-						strconv.FormatInt(int64(m.ID), 10), c.clock(m.DueAt), m.Trigger, orDash(m.Phone.Masked()), m.What, stands(m), orDash(reasonOf(m)),
+						strconv.FormatInt(int64(m.ID), 10), c.clock(m.DueAt), m.Trigger, orDash(m.Phone.Masked()), what(m), stands(m), orDash(reasonOf(m)),
 					}
 				}), len(rows), f.limit)
 			})
@@ -82,6 +89,7 @@ func (c *cli) messagesShow() *cobra.Command {
 					return c.print(m)
 				}
 				c.tellMessage(m, "")
+				c.tellDecided(m)
 				if m.Send != nil {
 					if m.Send.Forget {
 						c.say("  variables   not kept (keep_variables: false), and not shown\n")
@@ -101,6 +109,21 @@ func (c *cli) messagesShow() *cobra.Command {
 				return nil
 			})
 		},
+	}
+}
+
+// tellDecided prints what is asked of a step when it falls due, or what was said then.
+func (c *cli) tellDecided(m server.MessageView) {
+	switch {
+	case m.Decided != nil:
+		c.say("  %s %s\n", c.outcome(m.Decided.Outcome), m.Decided.Reason)
+		for _, clause := range m.Decided.Clauses {
+			c.tellClause(clause)
+		}
+	case m.State == nudgewire.StateWaiting:
+		for _, text := range m.If {
+			c.say("  sent if     %s\n", text)
+		}
 	}
 }
 

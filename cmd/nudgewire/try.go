@@ -85,6 +85,7 @@ type triedDecision struct {
 	Clauses []nudgewire.Clause `json:"clauses,omitempty"`
 	Key     string             `json:"key,omitempty"`
 	Message *triedMessage      `json:"message,omitempty"`
+	Steps   []triedMessage     `json:"steps,omitempty"` // of a sequence: all of them, the first with Message
 }
 
 type triedMessage struct {
@@ -92,6 +93,13 @@ type triedMessage struct {
 	Send      nudgewire.Send     `json:"send"`
 	DueAt     time.Time          `json:"due_at"`
 	ExpiresAt *time.Time         `json:"expires_at,omitempty"`
+	Step      int                `json:"step,omitempty"`
+	Of        int                `json:"of,omitempty"` // steps that the sequence has
+	If        []string           `json:"if,omitempty"` // what is asked of the step when it falls due
+}
+
+func triedMessageOf(d *nudgewire.Dispatch) triedMessage {
+	return triedMessage{Category: d.Category, Send: d.Send, DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step}
 }
 
 func (c *cli) tellTry(cfg *config.Config, got connectors.Received, req connectors.Request) error {
@@ -152,7 +160,13 @@ func triedOf(p *nudgewire.Plan) triedEvent {
 	for _, w := range p.Proposals {
 		d := triedDecision{Trigger: w.Decision.Trigger, Outcome: w.Decision.Outcome, Reason: w.Decision.Reason, Clauses: w.Decision.Clauses, Key: w.Decision.Key}
 		if d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Shadowed {
-			d.Message = &triedMessage{Category: w.Dispatch.Category, Send: w.Dispatch.Send, DueAt: w.Dispatch.DueAt.UTC(), ExpiresAt: optional(w.Dispatch.ExpiresAt)}
+			one := triedMessageOf(&w.Dispatch)
+			d.Message = &one
+			for i := range w.Steps {
+				one := triedMessageOf(&w.Steps[i].Dispatch)
+				one.Of, one.If = w.Steps[i].Rule.Of, w.Steps[i].Rule.If
+				d.Steps = append(d.Steps, one)
+			}
 		}
 		t.Decisions = append(t.Decisions, d)
 	}
@@ -225,11 +239,26 @@ func (c *cli) tellTried(e triedEvent) {
 		for _, clause := range d.Clauses {
 			c.tellClause(clause)
 		}
-		if m := d.Message; m != nil {
-			c.say("    %s in %s, due %s\n", m.Send.What(), m.Send.Language, c.clock(m.DueAt))
-			c.tellSend(&m.Send, "      ")
+		if m := d.Message; m != nil && len(d.Steps) == 0 {
+			c.tellTriedMessage(m, "")
+		}
+		for i := range d.Steps {
+			m := &d.Steps[i]
+			c.tellTriedMessage(m, triggers.StepWords(m.Step, m.Of)+": ")
 		}
 	}
+}
+
+func (c *cli) tellTriedMessage(m *triedMessage, head string) {
+	what := m.Send.What()
+	if m.Send.Language != "" {
+		what += " in " + m.Send.Language
+	}
+	c.say("    %s%s, due %s\n", head, what, c.clock(m.DueAt))
+	for _, text := range m.If {
+		c.say("      sent if     %s\n", text)
+	}
+	c.tellSend(&m.Send, "      ")
 }
 
 // tellSend prints what a template is filled in with.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/triggers"
 )
 
 func (c *cli) why() *cobra.Command {
@@ -143,7 +144,7 @@ func (c *cli) lookupWords(l *server.LookupView) string {
 func (c *cli) outcome(o nudgewire.Outcome) painted {
 	code := "33"
 	switch o {
-	case nudgewire.Planned, nudgewire.Restarted, nudgewire.Shadowed, nudgewire.Allowed:
+	case nudgewire.Planned, nudgewire.Restarted, nudgewire.Shadowed, nudgewire.Allowed, nudgewire.Confirmed:
 		code = "32"
 	case nudgewire.Skipped, nudgewire.Cancelled, nudgewire.Cancelling, nudgewire.Blocked:
 	}
@@ -173,6 +174,9 @@ func (c *cli) tellClause(cl nudgewire.Clause) {
 // tellMessage prints the life of one message as lines of time and fact.
 func (c *cli) tellMessage(m server.MessageView, margin string) {
 	head := fmt.Sprintf("dispatch %d  %s to %s for %s", m.ID, m.What, m.Phone, m.Trigger)
+	if m.Step > 0 {
+		head += ", " + triggers.StepWords(m.Step, m.Steps)
+	}
 	switch {
 	case m.Part > 0 && m.Phone == "":
 		head = fmt.Sprintf("message %d  %s, run %d part %d of %s; the service did not say to whom", m.ID, m.What, m.Run, m.Part, m.Trigger)

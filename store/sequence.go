@@ -1,0 +1,205 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A trigger with steps stores a dispatch for each of them when its event comes, and beside it what is
+// asked of it when it falls due (decision 35). All of them have the correlation key of the trigger, so what
+// cancels, blocks, halts or pauses a dispatch does so to what is left of a sequence with no rule of its
+// own.
+
+// sequenceStatements are those of steps.
+var sequenceStatements = map[stmt]statement{
+	stInsertStep: {0, `INSERT INTO steps (dispatch_id, sequence, steps, conditions, wait, passed) VALUES (?1, ?2, ?3, ?4, ?5, 0)
+		ON CONFLICT (dispatch_id) DO UPDATE SET steps = excluded.steps, conditions = excluded.conditions, wait = excluded.wait`},
+	stRetryStep: {0, `INSERT INTO steps (dispatch_id, sequence, steps, conditions, wait, passed)
+		SELECT ?2, sequence, steps, conditions, wait, 0 FROM steps WHERE dispatch_id = ?1`},
+	stPassStep: {0, `UPDATE steps SET passed = 1 WHERE dispatch_id = ?1`},
+	stSequence: {3, `SELECT s.sequence, s.dispatch_id, d.step FROM steps s JOIN dispatches d ON d.id = s.dispatch_id
+		WHERE s.sequence = (SELECT sequence FROM steps WHERE dispatch_id = ?1) ORDER BY s.dispatch_id`},
+	stNewestLater: {1, `SELECT seq FROM decisions WHERE event_id = ?1 AND seq > 0 ORDER BY seq DESC LIMIT 1`},
+}
+
+// A readyStep is a step with all that can be worked out before the commit.
+type readyStep struct {
+	readySend
+	conditions string
+}
+
+func (r *readyProposal) prepareSteps(steps []nudgewire.PlannedStep) error {
+	r.steps = make([]readyStep, len(steps))
+	for i := range steps {
+		d := &steps[i].Dispatch
+		conditions, err := json.Marshal(steps[i].Rule.If)
+		if err == nil && d.DueAt.IsZero() {
+			err = errNoDueTime
+		}
+		if err != nil {
+			return fmt.Errorf("step %d: %w", d.Step, err)
+		}
+		r.steps[i] = readyStep{readySending(&d.Send), string(conditions)}
+	}
+	return nil
+}
+
+// carrySteps stores all steps of a proposal, or renews what waits of its sequence. It returns the
+// first of the dispatches that hold the event's content, and the others.
+func (t *tx) carrySteps(w *nudgewire.Proposal, ready *readyProposal, event nudgewire.EventID, done *nudgewire.Settlement) (first nudgewire.DispatchID, later []nudgewire.DispatchID, err error) {
+	renew, sequence := done.Renew, done.Sequence
+	if done.Insert {
+		for i := range w.Steps {
+			renew = append(renew, nudgewire.Renewal{Step: i, DueAt: w.Steps[i].Dispatch.DueAt})
+		}
+	}
+	for _, one := range renew {
+		d, id := &w.Steps[one.Step].Dispatch, one.ID
+		what := &ready.steps[one.Step]
+		if id != 0 {
+			err = t.restart(w, what.readySend, d, ready.byPhone, event, id, one.DueAt)
+		} else {
+			id, err = t.insertDispatch(w, ready, what.readySend, d, event)
+		}
+		if err != nil {
+			return 0, nil, fmt.Errorf("step %d: %w", d.Step, err)
+		}
+		if sequence == 0 {
+			sequence = id
+		}
+		rule := &w.Steps[one.Step].Rule
+		if _, err := t.exec(stInsertStep, int64(id), int64(sequence), int64(rule.Of), what.conditions, rule.Wait); err != nil {
+			return 0, nil, fmt.Errorf("step %d: %w", d.Step, err)
+		}
+		if first == 0 {
+			first = id
+		} else {
+			later = append(later, id)
+		}
+	}
+	return first, later, nil
+}
+
+// sequenceOf is the sequence of a dispatch; nil where it is no step.
+func (t *tx) sequenceOf(id nudgewire.DispatchID) (found *nudgewire.Sequence, err error) {
+	err = t.query(stSequence, func(r *row) error {
+		if found == nil {
+			found = &nudgewire.Sequence{}
+		}
+		found.ID = nudgewire.DispatchID(r.int())
+		found.Steps = append(found.Steps, nudgewire.SequenceStep{ID: nudgewire.DispatchID(r.int()), Step: int(r.int())})
+		return nil
+	}, int64(id))
+	return found, wrap(err, "sequence of dispatch %d", id)
+}
+
+// withoutSequence leaves out of the facts what the sequence of a step itself did: that later steps wait, and
+// that earlier ones were sent, is nothing against sending a step again.
+func (t *tx) withoutSequence(d *nudgewire.Dispatch, f *nudgewire.Facts) error {
+	own, err := t.sequenceOf(d.ID)
+	if err != nil || own == nil {
+		return err
+	}
+	step := func(id nudgewire.DispatchID) int {
+		at := slices.IndexFunc(own.Steps, func(one nudgewire.SequenceStep) bool { return one.ID == id })
+		if at < 0 {
+			return 0
+		}
+		return own.Steps[at].Step
+	}
+	f.Waiting = slices.DeleteFunc(f.Waiting, func(one nudgewire.Waiting) bool { return step(one.ID) > d.Step })
+	if f.Sequence = nil; f.Last != nil && step(f.Last.ID) > 0 && step(f.Last.ID) < d.Step {
+		f.Last = nil
+	}
+	return nil
+}
+
+// sayOfStep adds what was decided of a step at its due moment to what is said about its event.
+func (t *tx) sayOfStep(d *nudgewire.Decision) error {
+	seq := int64(1)
+	err := t.query(stNewestLater, func(r *row) error { seq = r.int() + 1; return nil }, int64(d.EventID))
+	if err == nil {
+		said := appendDecision(nil, d, appendClauses(nil, d.Clauses))
+		_, err = t.exec(stInsertLater, int64(d.EventID), seq, pack(nil, appendPiece(nil, closeDecisions(said))))
+	}
+	if err == nil && d.Outcome == nudgewire.Skipped {
+		_, err = t.exec(stPassStep, int64(d.DispatchID))
+	}
+	t.counts[outcomeCounts[d.Outcome]]++
+	return wrap(err, "decision of a step")
+}
+
+// StepFacts are what is known about a dispatch that is a step of a sequence, for the look before
+// it is sent. ErrNotFound when it is none.
+func (s *Store) StepFacts(ctx context.Context, d *nudgewire.Dispatch) (f nudgewire.StepFacts, err error) {
+	sequence := int64(0)
+	err = s.rows(ctx, `SELECT sequence, steps, conditions, wait FROM steps WHERE dispatch_id = ?1`, []any{int64(d.ID)}, func(r *row) error {
+		sequence, f.Rule.Of = r.int(), int(r.int())
+		conditions := r.text()
+		f.Rule.Wait = r.text()
+		return json.Unmarshal([]byte(conditions), &f.Rule.If)
+	})
+	if err == nil && sequence == 0 {
+		err = nudgewire.ErrNotFound
+	}
+	if err == nil {
+		err = s.stepsBefore(ctx, sequence, d.Step, &f)
+	}
+	if err == nil && len(f.Rule.If) > 0 {
+		var e nudgewire.Event
+		e, err = s.Event(ctx, d.EventID)
+		f.Event = &e
+	}
+	return f, wrap(err, "step %d (dispatch %d)", d.Step, d.ID)
+}
+
+// stepsBefore fills in what became of the steps before one.
+func (s *Store) stepsBefore(ctx context.Context, sequence int64, step int, f *nudgewire.StepFacts) error {
+	known := false // a step that was not passed over is found
+	return s.rows(ctx, `SELECT d.step, d.state, d.due_at, d.updated_at, d.claimed_at, s.passed, coalesce(m.status, ''), coalesce(m.accepted_at, 0)
+		FROM steps s JOIN dispatches d ON d.id = s.dispatch_id LEFT JOIN messages m ON m.dispatch_id = d.id
+		WHERE s.sequence = ?1 AND d.step < ?2 ORDER BY d.step DESC, d.id DESC`, []any{sequence, int64(step)}, func(r *row) error {
+		b := nudgewire.StepBefore{Step: int(r.int()), State: nudgewire.State(r.text()), DueAt: r.time()}
+		updated, claimed, passed := r.time(), r.time(), r.int() == 1
+		p := nudgewire.Previous{Status: string(b.State)}
+		status, accepted := r.text(), r.time()
+		switch b.State {
+		case nudgewire.StateAccepted:
+			if p.SentAt = accepted; status != "" {
+				p.Status = status
+			}
+			b.EndedAt = accepted
+		case nudgewire.StateInDoubt:
+			p.SentAt, b.EndedAt = claimed, claimed
+		case nudgewire.StateWaiting, nudgewire.StateSending:
+		default:
+			b.EndedAt = updated
+		}
+		if f.Before == nil {
+			f.Before, f.Previous = &b, p
+		}
+		if !known && !passed {
+			known, f.Previous = true, p
+		}
+		return nil
+	})
+}
+
+// addSteps fills in of how many steps each dispatch is one, and what is asked of it.
+func (s *Store) addSteps(ctx context.Context, ids []nudgewire.DispatchID, at map[nudgewire.DispatchID]*DispatchStory) error {
+	err := s.rows(ctx, `SELECT dispatch_id, steps, conditions, wait FROM steps WHERE dispatch_id IN `+in(ids), nil, func(r *row) error {
+		d := at[nudgewire.DispatchID(r.int())]
+		rule := &nudgewire.StepRule{Of: int(r.int())}
+		conditions := r.text()
+		rule.Wait = r.text()
+		if d.Step > 0 {
+			d.Rule = rule
+		}
+		return json.Unmarshal([]byte(conditions), &rule.If)
+	})
+	return wrap(err, "steps")
+}

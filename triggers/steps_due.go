@@ -1,0 +1,109 @@
+package triggers
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/expressions"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// A step's decision is made when it falls due, with the facts of then and the rule it was planned by.
+//
+// The step before has to have ended first, or its end could not be asked for and two messages would
+// leave together: until then the step is put off, and its wait counts from that end. A step that is in
+// doubt has ended: it may never be more than that.
+
+const (
+	// stepPause is how long a step is put off at the least: the call of the step before may be under way.
+	stepPause = 5 * time.Second
+
+	// heldPause is the same where the step before is past its due time: something holds it, and the end
+	// of that is not known.
+	heldPause = time.Minute
+
+	// slackMost is how much later than planned the step before may have ended without a change of the
+	// times after it: a message leaves some seconds after it falls due, and nobody means those by 7d.
+	slackMost = time.Minute
+)
+
+// Step decides about a dispatch that is a step of a sequence, just before it would be sent. A rule that
+// cannot be read any more sends nothing.
+func (s *Set) Step(d *nudgewire.Dispatch, f *nudgewire.StepFacts, now time.Time) nudgewire.StepVerdict {
+	name := StepWords(d.Step, f.Rule.Of)
+	wait, err := parseDelay(f.Rule.Wait)
+	if err != nil {
+		return s.stepDecided(d, now, nudgewire.Skipped, name+": its wait cannot be read: "+err.Error(), nil)
+	}
+	if until, why := wait.putOff(f.Before, s.zoneOf(d), now); why != "" {
+		return nudgewire.StepVerdict{Verdict: nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "wait", Reason: name + " is put off: " + why, Until: until}}
+	}
+	if len(f.Rule.If) == 0 {
+		return nudgewire.StepVerdict{}
+	}
+	scope := expressions.NewScope(f.Event, now, s.home)
+	defer scope.Free()
+	scope.After(f.Previous)
+	clauses := make([]nudgewire.Clause, 0, len(f.Rule.If))
+	for _, text := range f.Rule.If {
+		c, faults := expressions.CompileStep(text)
+		if len(faults) > 0 {
+			return s.stepDecided(d, now, nudgewire.Skipped, name+": "+text+" cannot be read: "+faults[0].Msg, clauses)
+		}
+		met := c.Evaluate(scope)
+		clauses = append(clauses, met)
+		if !met.Held {
+			return s.stepDecided(d, now, nudgewire.Skipped, name+": "+whyNot(met), clauses)
+		}
+	}
+	return s.stepDecided(d, now, nudgewire.Confirmed, name+": its conditions hold", clauses)
+}
+
+func (s *Set) stepDecided(d *nudgewire.Dispatch, now time.Time, o nudgewire.Outcome, reason string, clauses []nudgewire.Clause) nudgewire.StepVerdict {
+	v := nudgewire.StepVerdict{Decision: &nudgewire.Decision{
+		EventID: d.EventID, Trigger: d.Trigger, Outcome: o, Reason: reason, Clauses: clauses, Key: d.Key,
+		DispatchID: d.ID, Config: d.Config, At: now.UTC(),
+	}}
+	if o == nudgewire.Skipped {
+		v.Verdict = nudgewire.Verdict{Action: nudgewire.DropSend, Rule: "if", Reason: reason}
+	}
+	return v
+}
+
+// zoneOf is the contact's own zone, else the one of the defaults.
+func (s *Set) zoneOf(d *nudgewire.Dispatch) *time.Location {
+	if zone, err := time.LoadLocation(d.Zone); err == nil && d.Zone != "" && d.Zone != "Local" {
+		return zone
+	}
+	return s.home
+}
+
+// putOff is until when a step waits for the one before it, and why; "" when it need not.
+func (d *delay) putOff(before *nudgewire.StepBefore, zone *time.Location, now time.Time) (until time.Time, why string) {
+	if before == nil {
+		return until, ""
+	}
+	name := fmt.Sprintf("step %d ", before.Step)
+	switch {
+	case before.State == nudgewire.StateWaiting && before.DueAt.After(now):
+		return later(d.after(before.DueAt, zone), now.Add(stepPause)), name + "waits until " + units.Stamp(before.DueAt)
+	case before.State == nudgewire.StateWaiting:
+		return later(d.after(now, zone), now.Add(heldPause)), name + "has not been sent yet"
+	case before.State == nudgewire.StateSending:
+		return later(d.after(now, zone), now.Add(stepPause)), name + "is being sent"
+	}
+	until = d.after(before.EndedAt, zone)
+	slack := min(slackMost, until.Sub(before.EndedAt)/10)
+	if !until.After(now.Add(slack)) {
+		return until, ""
+	}
+	return until, fmt.Sprintf("%sended at %s, and the wait after it is %s", name, units.Stamp(before.EndedAt), d)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
