@@ -39,6 +39,7 @@ func (c *Config) lint(k *checker) {
 		seen[same] = e.Key
 	}
 	c.lintVariables(k)
+	c.lintDue(k)
 }
 
 // lint warns at the value at path, unless a fault is known there.

@@ -72,14 +72,18 @@ func (q question) putOff(rule, why string, until time.Time, maxDefer time.Durati
 		until = free
 	}
 	next := "next at " + q.stamp(until)
-	first := q.facts.FirstDue
+	first, lives := q.facts.FirstDue, q.dispatch.ExpiresAt
 	if first.IsZero() {
 		first = q.dispatch.DueAt
 	}
-	switch expires := q.dispatch.ExpiresAt; {
-	case !expires.IsZero() && !until.Before(expires):
-		return dropped(rule, fmt.Sprintf("%s; %s, and it expires at %s", why, next, q.stamp(expires)))
-	case maxDefer > 0 && !first.IsZero() && until.Sub(first) > maxDefer:
+	if !lives.IsZero() {
+		// An expiry moves along with each deferral; what a message may be put off in all is what it lives.
+		lives = first.Add(lives.Sub(q.dispatch.DueAt))
+	}
+	switch {
+	case !lives.IsZero() && !until.Before(lives):
+		return dropped(rule, fmt.Sprintf("%s; %s, and it expires at %s", why, next, q.stamp(lives)))
+	case maxDefer > 0 && until.Sub(first) > maxDefer:
 		return dropped(rule, fmt.Sprintf("%s; %s, which is more than %s (max_defer) after it first fell due", why, next, units.Duration(maxDefer)))
 	}
 	return nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: rule, Reason: why + "; " + next, Until: until.UTC()}

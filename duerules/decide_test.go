@@ -83,6 +83,12 @@ func TestWhatIsDecidedAtTheDueMoment(t *testing.T) {
 			yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 21:00", action: nudgewire.DropSend, reason: "and it expires at 2026-11-23 09:00",
 			alter: func(d *nudgewire.Dispatch, _ *nudgewire.DueFacts) { d.ExpiresAt = d.DueAt.Add(12 * time.Hour) },
 		},
+		"what was put off before counts, too": {
+			yaml: "limit: 1 per 12h", now: "2026-11-22 21:00", sends: []string{"2026-11-22 20:00"}, action: nudgewire.DropSend, reason: "and it expires at 2026-11-23 07:00",
+			alter: func(d *nudgewire.Dispatch, f *nudgewire.DueFacts) {
+				d.ExpiresAt, f.FirstDue = d.DueAt.Add(24*time.Hour), d.DueAt.Add(-14*time.Hour)
+			},
+		},
 		"no hour is left":         {yaml: "quiet_hours: 00:00-24:00", now: "2026-11-22 12:00", action: nudgewire.DropSend, reason: "leave no time to send it"},
 		"one is allowed":          {yaml: "limit: 2 per day", now: "2026-11-22 12:00", sends: []string{"2026-11-22 10:00", "2026-11-21 23:59"}},
 		"a full calendar day":     {yaml: "limit: 2 per day", now: "2026-11-22 12:00", sends: []string{"2026-11-22 10:00", "2026-11-22 00:00"}, action: nudgewire.DeferSend, until: "2026-11-23 00:00", reason: "2 of 2 per day were sent to this contact: at 2026-11-22 10:00 by cart, at 2026-11-22 00:00 by cart; next at 2026-11-23 00:00 in Europe/"},

@@ -29,6 +29,11 @@ type QuietHours struct {
 	MaxDefer units.Duration // 0 is as long as the message lives
 }
 
+// Rule is when it is quiet, with the days that the file of holidays names.
+func (q *QuietHours) Rule(holidays hours.Holidays) hours.Rule {
+	return hours.Rule{Windows: q.Windows, Holidays: holidays}
+}
+
 // OnHit is what becomes of a message that a rule holds back. "" is Defer.
 type OnHit string
 

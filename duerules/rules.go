@@ -74,7 +74,7 @@ func policyOf(k Keys, holidays hours.Holidays) *policy {
 	p := &policy{}
 	if len(k.QuietHours.Windows) > 0 || holidays.Len() > 0 {
 		p.quiet = &quiet{
-			rule: hours.Rule{Windows: k.QuietHours.Windows, Holidays: holidays},
+			rule: k.QuietHours.Rule(holidays),
 			drop: k.QuietHours.OnHit == Drop, maxDefer: k.QuietHours.MaxDefer.D(),
 		}
 	}

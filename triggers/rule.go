@@ -301,6 +301,16 @@ func (l Lifetime) or(otherwise time.Duration) time.Duration {
 	}
 }
 
+// Lives is how long past due a message of the rule may be; 0 is for ever.
+func (r *Rule) Lives() time.Duration { return r.Expires.or(defaultExpires(r.Category)) }
+
+// Clock is the time of day that the rule waits for, in minutes since midnight; ok is false where it waits
+// for none.
+func (r *Rule) Clock() (minute int, ok bool) {
+	c, err := parseClock(strings.TrimSpace(r.Wait.Until))
+	return c.hour*60 + c.minute, err == nil
+}
+
 // Schema describes it to editors.
 func (Lifetime) Schema() map[string]any {
 	return anyOf(map[string]any{"enum": []any{"off", "never", false}}, units.Duration(0).Schema())
