@@ -27,13 +27,11 @@ func (d *Defaults) fillKeys(keys *duerules.Keys, written func(key string) bool) 
 // exempt reports whether all messages of the trigger or job of that name skip quiet hours. A job may have
 // a category for each row, which is not known here.
 func (c *Config) exempt(section, name string) bool {
-	category := nudgewire.Category("")
+	r, _ := c.in.Triggers.Get(name)
+	category := r.Category
 	if section == "jobs" {
 		j, _ := c.in.Jobs.Get(name)
 		category = nudgewire.Category(j.Category)
-	} else {
-		r, _ := c.in.Triggers.Get(name)
-		category = r.Category
 	}
 	if category == "" {
 		category = c.Defaults.Category

@@ -19,8 +19,8 @@ func (c *cli) try() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "try CONNECTOR [FILE]", Short: "Show what a webhook would lead to, without storing or sending anything",
 		Long: `try reads a webhook as the daemon would and prints the events in it, what each trigger says
-to them clause by clause, and the messages that would be queued. It looks at no database: what
-waits or was sent already is not considered.`,
+to them clause by clause, the messages that would be queued, and when quiet hours would let them
+go. It looks at no database: what waits or was sent already is not considered, so no limit is reached.`,
 		Example: "  nudgewire try shopify\n  nudgewire try shopify checkout.json --topic checkouts/update",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -94,12 +94,23 @@ type triedMessage struct {
 	DueAt     time.Time          `json:"due_at"`
 	ExpiresAt *time.Time         `json:"expires_at,omitempty"`
 	Step      int                `json:"step,omitempty"`
-	Of        int                `json:"of,omitempty"` // steps that the sequence has
-	If        []string           `json:"if,omitempty"` // what is asked of the step when it falls due
+	Of        int                `json:"of,omitempty"`   // steps that the sequence has
+	If        []string           `json:"if,omitempty"`   // what is asked of the step when it falls due
+	Held      *triedHold         `json:"held,omitempty"` // what quiet hours would do to it at that time
 }
 
-func triedMessageOf(d *nudgewire.Dispatch) triedMessage {
-	return triedMessage{Category: d.Category, Send: d.Send, DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step}
+// A triedHold is what a rule would say to the message when it falls due.
+type triedHold struct {
+	Action nudgewire.VerdictAction `json:"action"`
+	Rule   string                  `json:"rule"`
+	Reason string                  `json:"reason"`
+	Until  *time.Time              `json:"until,omitempty"` // when it would really be sent
+}
+
+func triedMessageOf(d *nudgewire.Dispatch, due nudgewire.DueRules) triedMessage {
+	return triedMessage{
+		Category: d.Category, Send: d.Send, DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step, Held: heldOf(d, due),
+	}
 }
 
 func (c *cli) tellTry(cfg *config.Config, got connectors.Received, req connectors.Request) error {
@@ -125,7 +136,7 @@ func (c *cli) tellTry(cfg *config.Config, got connectors.Received, req connector
 	for i := range got.Events {
 		plan := enricher.First(cfg.Receivers[got.Events[i].Connector], cfg.Triggers, &got.Events[i], req.Now)
 		settled(&plan)
-		tried := triedOf(&plan)
+		tried := triedOf(&plan, cfg.Due)
 		if c.json {
 			if err := c.print(tried); err != nil {
 				return err
@@ -146,7 +157,19 @@ func settled(p *nudgewire.Plan) {
 	}
 }
 
-func triedOf(p *nudgewire.Plan) triedEvent {
+// heldOf is what the rules of the due moment would say to a dispatch if nothing had been sent before; nil where
+// they let it go.
+func heldOf(d *nudgewire.Dispatch, due nudgewire.DueRules) *triedHold {
+	planned := *d
+	planned.EventID = 1 // any: without one it would be a job's row
+	v := due.Decide(&planned, &nudgewire.DueFacts{}, d.DueAt)
+	if v.Action == nudgewire.AllowSend {
+		return nil
+	}
+	return &triedHold{Action: v.Action, Rule: v.Rule, Reason: v.Reason, Until: optional(v.Until)}
+}
+
+func triedOf(p *nudgewire.Plan, due nudgewire.DueRules) triedEvent {
 	e := &p.Event
 	t := triedEvent{
 		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, OccurredAt: optional(e.OccurredAt),
@@ -160,10 +183,10 @@ func triedOf(p *nudgewire.Plan) triedEvent {
 	for _, w := range p.Proposals {
 		d := triedDecision{Trigger: w.Decision.Trigger, Outcome: w.Decision.Outcome, Reason: w.Decision.Reason, Clauses: w.Decision.Clauses, Key: w.Decision.Key}
 		if d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Shadowed {
-			one := triedMessageOf(&w.Dispatch)
+			one := triedMessageOf(&w.Dispatch, due)
 			d.Message = &one
 			for i := range w.Steps {
-				one := triedMessageOf(&w.Steps[i].Dispatch)
+				one := triedMessageOf(&w.Steps[i].Dispatch, due)
 				one.Of, one.If = w.Steps[i].Rule.Of, w.Steps[i].Rule.If
 				d.Steps = append(d.Steps, one)
 			}
@@ -255,10 +278,22 @@ func (c *cli) tellTriedMessage(m *triedMessage, head string) {
 		what += " in " + m.Send.Language
 	}
 	c.say("    %s%s, due %s\n", head, what, c.clock(m.DueAt))
+	c.tellHeld(m.Held)
 	for _, text := range m.If {
 		c.say("      sent if     %s\n", text)
 	}
 	c.tellSend(&m.Send, "      ")
+}
+
+// tellHeld prints what a rule would do to a message when it falls due.
+func (c *cli) tellHeld(h *triedHold) {
+	switch {
+	case h == nil:
+	case h.Until != nil:
+		c.say("    %s %s: %s\n", c.paint(c.out, "33", "sent "+c.clock(*h.Until)), "("+h.Rule+")", h.Reason)
+	default:
+		c.say("    %s %s: %s\n", c.paint(c.out, "33", string(h.Action)), "("+h.Rule+")", h.Reason)
+	}
 }
 
 // tellSend prints what a template is filled in with.

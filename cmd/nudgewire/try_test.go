@@ -1,6 +1,12 @@
 package main
 
-import "testing"
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
 
 // try says of each decision what the ledger would say, if it knew of nothing else.
 func TestTryGivesTheReasonOfAnEmptyLedger(t *testing.T) {
@@ -9,4 +15,35 @@ func TestTryGivesTheReasonOfAnEmptyLedger(t *testing.T) {
 	w.wants(out, `^  thanks planned: template "thanks" due .+`)
 	_, out = w.run("try", "shopify", "--sample", "order", "--json")
 	w.wants(out, `"Reason":"template \\"thanks\\" due |"reason":"template \\"thanks\\" due `)
+}
+
+// try says when quiet hours would let the message go, and what is dropped.
+func TestTryTellsOfQuietHours(t *testing.T) {
+	w := newWard(t)
+	text, err := os.ReadFile(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := func(value string) {
+		changed := strings.Replace(string(text), "language: en}", "language: en, quiet_hours: "+value+"}", 1)
+		if err := os.WriteFile(w.config, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// All of the day but a minute that is some hours away, wherever the phone of the sample is.
+	free := time.Now().UTC().Add(-150 * time.Minute)
+	quiet(fmt.Sprintf(`"%s-%s"`, free.Add(time.Minute).Format("15:04"), free.Format("15:04")))
+	_, out := w.run("try", "shopify", "--sample", "order")
+	w.wants(out, `^    sent .+ \(quiet_hours\): quiet hours are \d\d:\d\d-\d\d:\d\d, and it is ... \d\d:\d\d in \S+; next at `)
+	_, out = w.run("try", "shopify", "--sample", "order", "--json")
+	w.wants(out, `"held":\{"action":"deferred","rule":"quiet_hours","reason":"quiet hours are .+","until":"`)
+
+	quiet(`{hours: "00:00-24:00", on_hit: drop}`)
+	_, out = w.run("try", "shopify", "--sample", "order")
+	w.wants(out, `^    dropped \(quiet_hours\): quiet hours are 00:00-24:00, and it is `)
+
+	quiet("off")
+	if _, out = w.run("try", "shopify", "--sample", "order"); strings.Contains(out, "quiet") {
+		t.Errorf("quiet hours are off, and it says\n%s", out)
+	}
 }

@@ -14,6 +14,7 @@ func TestQuantitiesReadAndWriteThemselves(t *testing.T) {
 	duration := func() quantity { return new(Duration) }
 	size := func() quantity { return new(Size) }
 	rate := func() quantity { return new(Rate) }
+	limit := func() quantity { return new(Limit) }
 	tests := []struct {
 		make func() quantity
 		text string
@@ -56,6 +57,21 @@ func TestQuantitiesReadAndWriteThemselves(t *testing.T) {
 		{rate, "0/s", `"0/s" is not above zero`},
 		{rate, "x/s", `"x/s" is not a rate`},
 		{rate, "1.5/s", `"1.5/s" is not a rate`},
+		{limit, "2 per day", "2 per day"},
+		{limit, " 6  per  weeks", "6 per week"},
+		{limit, "10 per month", "10 per month"},
+		{limit, "2 per 24h", "2 per 24h"},
+		{limit, "2 per 1d", "2 per 24h"},
+		{limit, "6 per 7d", "6 per 7d"},
+		{limit, "0 per 1h", "0 per 1h"},
+		{limit, "", "is empty, wants a limit"},
+		{limit, "2", `"2" is not a limit`},
+		{limit, "2/day", `"2/day" is not a limit`},
+		{limit, "-1 per day", `"-1" is not a number from 0`},
+		{limit, "two per day", `"two" is not a number from 0`},
+		{limit, "2 per hour", `"2 per hour" has an unknown window "hour"`},
+		{limit, "2 per year", `"2 per year" has an unknown window "year"`},
+		{limit, "2 per 0", `"2 per 0" has a window of no time`},
 		{rate, "20/fortnight", `"20/fortnight" has an unknown unit "fortnight"`},
 	}
 	for _, tt := range tests {
