@@ -145,6 +145,15 @@ type Excluded struct {
 	Late   bool   `json:"late,omitempty"`  // not while the run was built, but when its rows were to leave
 }
 
+// A Standing counts the messages of a run that has handed some over.
+type Standing struct {
+	Messages int64
+	Ended    int64 // of Messages: what becomes of them is known
+	Failed   int64 // of Ended: rejected by the service, or failed on the way to the phone
+	Arrived  int64 // of Ended: delivered or read
+	Read     int64 // of Arrived
+}
+
 // A Position is where a row stands in the source of its run: people find it by that, in the file or
 // in the spreadsheet that they made it with.
 type Position struct {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
@@ -25,7 +26,7 @@ func (c *Config) compileJobs(k *checker) {
 	}
 	all, problems := scheduler.Compile(jobs, scheduler.Env{
 		Version: c.Version, Folder: c.folder, Timezone: c.Defaults.Timezone, Country: c.Defaults.Country, Language: c.Defaults.Language,
-		Category: c.Defaults.Category, Priced: c.API.Price != nil, TextAllowed: c.API.TextPath != "",
+		Category: c.Defaults.Category, Priced: c.API.Price != nil, TextAllowed: c.API.TextPath != "", ReadKnown: c.Tracking.FinalStatus == nudgewire.StatusRead,
 	})
 	for _, p := range problems {
 		if p.Path == "defaults.timezone" {

@@ -34,6 +34,8 @@ type book struct {
 	again    map[int64]bool // rows that may go again
 	ended    int64
 	failed   int64
+	read     int64
+	named    int64  // messages that the answers to uploads named
 	wait     int64  // messages that were handed over and have not left
 	looked   int    // for what came back of cancelled runs
 	crashAt  string // the name of the call after which the store is gone
@@ -133,6 +135,9 @@ func (b *book) set(by string, r nudgewire.Run, from []nudgewire.RunState) error 
 	}
 	if stops := r.State == nudgewire.RunPaused || r.State == nudgewire.RunCancelled; stops && (r.Stopped == "" || r.Reason == "") {
 		b.t.Errorf("run %d is %s, and nothing says what stopped it", r.ID, r.State)
+	}
+	if r.State != nudgewire.RunUploading {
+		r.Waits, r.WaitUntil = "", time.Time{}
 	}
 	b.runs[r.ID-1] = r
 	if r.State == nudgewire.RunCancelled {
@@ -336,10 +341,10 @@ func (b *book) PauseSent(_ context.Context, id nudgewire.RunID, who, reason stri
 	return true, nil
 }
 
-func (b *book) Standing(context.Context, nudgewire.RunID) (ended, failed int64, err error) {
+func (b *book) Standing(context.Context, nudgewire.RunID) (nudgewire.Standing, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.ended, b.failed, nil
+	return nudgewire.Standing{Messages: b.named, Ended: b.ended, Failed: b.failed, Arrived: b.ended - b.failed, Read: b.read}, nil
 }
 
 // revive is what a new process finds.
@@ -519,7 +524,7 @@ func compile(t testing.TB, j Job) *Compiled {
 	if j.Deliver != nudgewire.DeliverPerMessage && j.Campaign == nil {
 		j.Campaign = &Campaign{TemplateID: 1042}
 	}
-	all, problems := Compile([]Job{j}, Env{Country: "GB", Language: "en", Version: "v1", Priced: true, TextAllowed: true})
+	all, problems := Compile([]Job{j}, Env{Country: "GB", Language: "en", Version: "v1", Priced: true, TextAllowed: true, ReadKnown: true})
 	for _, p := range problems {
 		if !p.Warning {
 			t.Fatal(p.Error())
@@ -585,3 +590,6 @@ func put(t testing.TB, name string, text []byte) string {
 	}
 	return path
 }
+
+// failedOver is a canary's condition.
+func failedOver(share Percent) StopIf { return StopIf{Failed: &share} }

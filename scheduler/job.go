@@ -36,7 +36,7 @@ type Job struct {
 	OnMissed OnMissed    `yaml:"on_missed" doc:"When its time passed while nothing ran: skip, run_once, or {if_younger_than: 6h}. Default: skip."`
 	Overlap  Overlap     `yaml:"overlap" validate:"oneof=skip queue cancel_previous" default:"skip" doc:"When its time comes and the run before has not ended."`
 	Guard    Guard       `yaml:"guard" doc:"Beyond these a run waits until somebody approves it."`
-	Canary   *Canary     `yaml:"canary" doc:"For deliver: per_message, send a few first and look."`
+	Canary   *Canary     `yaml:"canary" doc:"Send a few first and look."`
 	Category RowCategory `yaml:"category" doc:"The messaging network's class of the messages: marketing, utility or authentication; for deliver: per_message also a column that has each row's, '{{ kind }}'. Default: defaults.category." example:"utility"`
 	Mode     Mode        `yaml:"mode" validate:"oneof=live off" default:"live" doc:"off keeps the job from firing; it can still be run by hand."`
 
@@ -100,15 +100,6 @@ const (
 	RepeatSend    Repeat = "send"
 )
 
-// A Canary sends the first rows, waits and looks at what became of them. An accepted message
-// whose end is not known yet counts as neither good nor bad; when most are of that kind, the run
-// stops as well.
-type Canary struct {
-	First  Share          `yaml:"first" validate:"required" doc:"Rows to begin with: a number, or a share of them." example:"1%"`
-	Wait   units.Duration `yaml:"wait" default:"10m" doc:"How long to wait before looking."`
-	StopIf StopIf         `yaml:"stop_if" doc:"What stops the run until a person resumes it: failed > 10%. It stops as well when fewer than half of the first have come to an end by then." example:"failed > 10%"`
-}
-
 // Percent is a share: "300%" is 3.
 type Percent = units.Percent
 
@@ -160,29 +151,6 @@ func (s Share) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // Schema describes the text to editors.
 func (Share) Schema() map[string]any {
 	return map[string]any{"type": []string{"string", "integer"}, "pattern": `^[0-9.]+\s*%?$`}
-}
-
-// StopIf is the canary's condition: failed messages above a share of those that have ended.
-type StopIf struct{ Failed Percent }
-
-// UnmarshalText reads failed > 10%.
-func (s *StopIf) UnmarshalText(text []byte) error {
-	what, share, found := strings.Cut(string(text), ">")
-	if !found || strings.TrimSpace(what) != "failed" {
-		return &wordError{fmt.Sprintf("%q is no condition of a canary", text), `write "failed > 10%"`}
-	}
-	return s.Failed.UnmarshalText([]byte(strings.TrimSpace(share)))
-}
-
-// String is the condition as it is read.
-func (s StopIf) String() string { return "failed > " + s.Failed.String() }
-
-// MarshalText writes what String does.
-func (s StopIf) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// Schema describes the text to editors.
-func (StopIf) Schema() map[string]any {
-	return map[string]any{"type": "string", "pattern": `^failed\s*>\s*[0-9.]+\s*%$`}
 }
 
 // OnMissed says what becomes of a time that passed while nothing ran. The zero value skips.

@@ -28,6 +28,7 @@ type Env struct {
 	Priced   bool // there is a price table, so that points can be counted
 
 	TextAllowed bool // api.text_path is set
+	ReadKnown   bool // tracking.final_status is read
 }
 
 // A Problem is one thing wrong in a job. Path is within the job, "columns.var_1" or
@@ -275,9 +276,6 @@ func (b *builder) deliver(c *Compiled) {
 		if j.Send != nil {
 			b.bad("send", "remove it, or write deliver: per_message", "belongs to deliver: per_message")
 		}
-		if j.Canary != nil {
-			b.bad("canary", "remove it, or write deliver: per_message", "a file that is uploaded cannot be stopped: a canary needs deliver: per_message")
-		}
 	case nudgewire.DeliverPerMessage:
 		b.sends(c)
 		if j.Campaign != nil {
@@ -317,8 +315,14 @@ func (b *builder) guard(j Job) {
 	if p := j.Guard.MaxChange; p != 0 && p <= 1 {
 		b.bad("guard.max_change", "write more than 100%: 300% stops what is more than three times the last run, or less than a third", "%s would stop every run", p)
 	}
-	if j.Canary != nil && j.Canary.StopIf.Failed == 0 {
+	if j.Canary == nil {
+		return
+	}
+	if j.Canary.StopIf.IsZero() && j.Deliver == nudgewire.DeliverPerMessage {
 		b.bad("canary.stop_if", `write stop_if: "failed > 10%"`, "is missing")
+	}
+	if j.Canary.StopIf.Read != nil && !b.env.ReadKnown {
+		b.bad("canary.stop_if", "set tracking: {final_status: read}, or look at failed alone", "nobody asks whether a message was read: tracking.final_status is delivered")
 	}
 }
 

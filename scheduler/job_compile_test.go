@@ -67,7 +67,7 @@ jobs:
 	if w.OnMissed.Younger != 6*time.Hour || w.Guard.MaxChange != 3 || w.MaxSize != 10_000_000 || w.Exclude.MessagedWithin.D() != 7*24*time.Hour || w.columns.variables() != 2 || w.Overlap != OverlapQueue {
 		t.Errorf("%+v", w.Job)
 	}
-	if d.Canary.First.of(1000) != 10 || d.Canary.StopIf.Failed != 0.1 || !d.OnMissed.RunOnce || d.send.Language != "en" || d.Send.Expires.D() != 24*time.Hour || d.Schedule() != nil {
+	if d.Canary.First.of(1000) != 10 || *d.Canary.StopIf.Failed != 0.1 || !d.OnMissed.RunOnce || d.send.Language != "en" || d.Send.Expires.D() != 24*time.Hour || d.Schedule() != nil {
 		t.Errorf("%+v", d.Job)
 	}
 	noun := w.Noun(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC))
@@ -104,7 +104,7 @@ jobs:
 		`config.yaml:9:25: jobs.a.guard.max_change: "300" is not a percentage; write it as 300%`,
 		`config.yaml:10:15: jobs.a.max_size: "11MB" is more than 10MB; it is between 1kB and 10MB`,
 		`config.yaml:11:21: jobs.a.canary.first: "0%" is no share of the rows; write more than 0% and at most 100%`,
-		`config.yaml:11:34: jobs.a.canary.stop_if: "bounced > 10%" is no condition of a canary; write "failed > 10%"`,
+		`config.yaml:11:34: jobs.a.canary.stop_if: "bounced > 10%" is no condition of a canary; write "failed > 10%", "read < 20%", or "failed > 10% or read < 20%"`,
 		`config.yaml:12:3: jobs.b.source: is missing; add source: {csv: ./lists/customers.csv}, or one of xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp in place of csv`,
 		`config.yaml:13:5: jobs.b.campaign.template_id: is missing; add template_id: 1042`,
 		`config.yaml:14:17: jobs.b.on_missed.younger: unknown key; known here: if_younger_than`,
@@ -125,31 +125,32 @@ func TestCompileReportsEverythingAtOnce(t *testing.T) {
 		job  Job
 		want []string
 	}{
-		"no source":             {Job{Campaign: campaign}, []string{"j.source: does not say where the rows come from; name one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp"}},
-		"two sources":           {Job{Campaign: campaign, Source: lists.Origin{CSV: "a", SQLite: "b"}}, []string{"j.source.sqlite: csv and sqlite cannot be read together; keep one of them; write a job for each"}},
-		"no query":              {Job{Campaign: campaign, Source: lists.Origin{SQLite: "b"}}, []string{"j.source.query: is missing: a database needs a query; write what to select: select phone, first_name from customers"}},
-		"a query for a file":    {Job{Campaign: campaign, Source: lists.Origin{CSV: "a", Query: "select 1"}}, []string{"j.source.query: only a database has a query, and this is csv; remove it"}},
-		"a query that writes":   {Job{Campaign: campaign, Source: lists.Origin{SQLite: "b", Query: " delete from x"}}, []string{"j.source.query: does not look like a question; the session is read-only, so it will fail: begin with select or with"}},
-		"a broken address":      {Job{Campaign: campaign, Source: lists.Origin{Postgres: secret.New("postgres://u:hush@h:port/x"), Query: "select 1"}}, []string{"j.source.postgres: is not the address of a PostgreSQL database; write postgres://user:password@host:5432/name"}},
-		"a bad web address":     {Job{Campaign: campaign, Source: lists.Origin{HTTP: &lists.HTTP{URL: "crm.example.com"}}}, []string{"j.source.http.url: is not a web address; write it like https://crm.example.com/api/contacts"}},
-		"a password in it":      {Job{Campaign: campaign, Source: lists.Origin{HTTP: &lists.HTTP{URL: "https://a:b@crm.example.com"}}}, []string{"j.source.http.url: an address with a user name or password in it; use user and password beside it"}},
-		"a cursor without path": {Job{Campaign: campaign, Source: lists.Origin{HTTP: &lists.HTTP{URL: "https://crm.example.com", Pages: &lists.Pages{By: "cursor"}}}}, []string{"j.source.http.pages.cursor: is missing; write the path of the next cursor, such as meta.next"}},
-		"half a key":            {Job{Campaign: campaign, Source: lists.Origin{S3: &lists.S3{Bucket: "b", Key: "[", AccessKey: secret.New("a")}}}, []string{"j.source.s3: has one key of the two; set both access_key and secret_key, or none for a public bucket", `j.source.s3.key: "[" is not a pattern; close the bracket, or put a \ in front of it`}},
-		"nobody signs in":       {Job{Campaign: campaign, Source: lists.Origin{SFTP: &lists.SFTP{Host: "h", User: "u", Path: "p"}}}, []string{"j.source.sftp: has neither key nor password; set key: ${file:/path/to/key}, or password"}},
-		"not a sheet":           {Job{Campaign: campaign, Source: lists.Origin{Sheet: "https://example.com"}}, []string{"j.source.sheet: is not a link to a Google sheet; copy the link of the sheet: https://docs.google.com/spreadsheets/d/…/edit#gid=0"}},
-		"a gap":                 {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "a", "var_3", "b", "name", "c")}, []string{`j.columns.name: "name" is not a column of a campaign; the service knows phone, var_1, var_2 and so on`, "j.columns: var_2 is missing, and there is var_3; the service counts variables by their place: number them without a gap"}},
-		"an empty column":       {Job{Campaign: campaign, Source: csv, Columns: columns("phone", " ")}, []string{`j.columns.phone: there is nothing between {{ and }}; write the name of a column: {{ first_name }}`, "j.columns.phone: is empty; write the name of the column"}},
-		"a broken template":     {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "Hi {{ name")}, []string{`j.columns.var_1: "{{" is not closed; write }} after the value; quotes inside have to be closed, too`}},
-		"an unknown filter":     {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "{{ name | upper }}")}, []string{"j.columns.var_1: | upper is not understood here; only default: may follow |; write upper(name)"}},
-		"no campaign":           {Job{Source: csv}, []string{"j.campaign: is missing: deliver: csv creates a campaign; write campaign: {template_id: 1042}"}},
-		"an odd campaign name":  {Job{Source: csv, Campaign: &Campaign{Name: "{{ run.dat }}", TemplateID: 1}}, []string{`j.campaign.name: unknown name "dat" in run; did you mean "date"?`}},
-		"a canary for files":    {Job{Source: csv, Campaign: campaign, Canary: &Canary{StopIf: StopIf{0.1}}}, []string{"j.canary: a file that is uploaded cannot be stopped: a canary needs deliver: per_message; remove it, or write deliver: per_message"}},
-		"nothing to send":       {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Campaign: campaign}, []string{"j.send: is missing: deliver: per_message sends a template, a campaign or a text to each row; write send: {template: winback}", "j.campaign: belongs to deliver: csv; remove it, or write deliver: csv"}},
-		"no language":           {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "t"}}, []string{"j.send.language: the template's language is not known; set it, or defaults.language"}},
-		"a bad clock":           {Job{Source: csv, Campaign: campaign, Cron: "99 99 99 99 99", Country: "gb"}, []string{`j.country: "gb" is not a country; did you mean "GB"?`, `j.cron: "99 99 99 99 99" is no cron line: end of range (99) above maximum (59): 99; ` + cronHint}},
-		"guards without sense":  {Job{Source: csv, Campaign: campaign, Guard: Guard{MaxChange: 0.5, MaxPoints: 1}}, []string{"j.guard.max_points: points cannot be counted without a price table; set api.price, or remove it", "j.guard.max_change: 50% would stop every run; write more than 100%: 300% stops what is more than three times the last run, or less than a third"}},
-		"too large":             {Job{Source: csv, Campaign: campaign, MaxSize: units.Size(10_000_001)}, []string{"j.max_size: 10000001B is more than the service takes; write 10MB or less"}},
-		"a long delimiter":      {Job{Source: lists.Origin{CSV: "a", Delimiter: ";;"}, Campaign: campaign}, []string{`j.source.delimiter: ";;" is not a delimiter; write one character, or tab`}},
+		"no source":                      {Job{Campaign: campaign}, []string{"j.source: does not say where the rows come from; name one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp"}},
+		"two sources":                    {Job{Campaign: campaign, Source: lists.Origin{CSV: "a", SQLite: "b"}}, []string{"j.source.sqlite: csv and sqlite cannot be read together; keep one of them; write a job for each"}},
+		"no query":                       {Job{Campaign: campaign, Source: lists.Origin{SQLite: "b"}}, []string{"j.source.query: is missing: a database needs a query; write what to select: select phone, first_name from customers"}},
+		"a query for a file":             {Job{Campaign: campaign, Source: lists.Origin{CSV: "a", Query: "select 1"}}, []string{"j.source.query: only a database has a query, and this is csv; remove it"}},
+		"a query that writes":            {Job{Campaign: campaign, Source: lists.Origin{SQLite: "b", Query: " delete from x"}}, []string{"j.source.query: does not look like a question; the session is read-only, so it will fail: begin with select or with"}},
+		"a broken address":               {Job{Campaign: campaign, Source: lists.Origin{Postgres: secret.New("postgres://u:hush@h:port/x"), Query: "select 1"}}, []string{"j.source.postgres: is not the address of a PostgreSQL database; write postgres://user:password@host:5432/name"}},
+		"a bad web address":              {Job{Campaign: campaign, Source: lists.Origin{HTTP: &lists.HTTP{URL: "crm.example.com"}}}, []string{"j.source.http.url: is not a web address; write it like https://crm.example.com/api/contacts"}},
+		"a password in it":               {Job{Campaign: campaign, Source: lists.Origin{HTTP: &lists.HTTP{URL: "https://a:b@crm.example.com"}}}, []string{"j.source.http.url: an address with a user name or password in it; use user and password beside it"}},
+		"a cursor without path":          {Job{Campaign: campaign, Source: lists.Origin{HTTP: &lists.HTTP{URL: "https://crm.example.com", Pages: &lists.Pages{By: "cursor"}}}}, []string{"j.source.http.pages.cursor: is missing; write the path of the next cursor, such as meta.next"}},
+		"half a key":                     {Job{Campaign: campaign, Source: lists.Origin{S3: &lists.S3{Bucket: "b", Key: "[", AccessKey: secret.New("a")}}}, []string{"j.source.s3: has one key of the two; set both access_key and secret_key, or none for a public bucket", `j.source.s3.key: "[" is not a pattern; close the bracket, or put a \ in front of it`}},
+		"nobody signs in":                {Job{Campaign: campaign, Source: lists.Origin{SFTP: &lists.SFTP{Host: "h", User: "u", Path: "p"}}}, []string{"j.source.sftp: has neither key nor password; set key: ${file:/path/to/key}, or password"}},
+		"not a sheet":                    {Job{Campaign: campaign, Source: lists.Origin{Sheet: "https://example.com"}}, []string{"j.source.sheet: is not a link to a Google sheet; copy the link of the sheet: https://docs.google.com/spreadsheets/d/…/edit#gid=0"}},
+		"a gap":                          {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "a", "var_3", "b", "name", "c")}, []string{`j.columns.name: "name" is not a column of a campaign; the service knows phone, var_1, var_2 and so on`, "j.columns: var_2 is missing, and there is var_3; the service counts variables by their place: number them without a gap"}},
+		"an empty column":                {Job{Campaign: campaign, Source: csv, Columns: columns("phone", " ")}, []string{`j.columns.phone: there is nothing between {{ and }}; write the name of a column: {{ first_name }}`, "j.columns.phone: is empty; write the name of the column"}},
+		"a broken template":              {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "Hi {{ name")}, []string{`j.columns.var_1: "{{" is not closed; write }} after the value; quotes inside have to be closed, too`}},
+		"an unknown filter":              {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "{{ name | upper }}")}, []string{"j.columns.var_1: | upper is not understood here; only default: may follow |; write upper(name)"}},
+		"no campaign":                    {Job{Source: csv}, []string{"j.campaign: is missing: deliver: csv creates a campaign; write campaign: {template_id: 1042}"}},
+		"an odd campaign name":           {Job{Source: csv, Campaign: &Campaign{Name: "{{ run.dat }}", TemplateID: 1}}, []string{`j.campaign.name: unknown name "dat" in run; did you mean "date"?`}},
+		"a canary that looks at nothing": {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Send: &Message{Campaign: "417"}, Canary: &Canary{First: Share{Rows: 1}}}, []string{`j.canary.stop_if: is missing; write stop_if: "failed > 10%"`}},
+		"a read that nobody asks about":  {Job{Source: csv, Campaign: campaign, Canary: &Canary{First: Share{Rows: 1}, StopIf: StopIf{Read: new(Percent)}}}, []string{"j.canary.stop_if: nobody asks whether a message was read: tracking.final_status is delivered; set tracking: {final_status: read}, or look at failed alone"}},
+		"nothing to send":                {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Campaign: campaign}, []string{"j.send: is missing: deliver: per_message sends a template, a campaign or a text to each row; write send: {template: winback}", "j.campaign: belongs to deliver: csv; remove it, or write deliver: csv"}},
+		"no language":                    {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "t"}}, []string{"j.send.language: the template's language is not known; set it, or defaults.language"}},
+		"a bad clock":                    {Job{Source: csv, Campaign: campaign, Cron: "99 99 99 99 99", Country: "gb"}, []string{`j.country: "gb" is not a country; did you mean "GB"?`, `j.cron: "99 99 99 99 99" is no cron line: end of range (99) above maximum (59): 99; ` + cronHint}},
+		"guards without sense":           {Job{Source: csv, Campaign: campaign, Guard: Guard{MaxChange: 0.5, MaxPoints: 1}}, []string{"j.guard.max_points: points cannot be counted without a price table; set api.price, or remove it", "j.guard.max_change: 50% would stop every run; write more than 100%: 300% stops what is more than three times the last run, or less than a third"}},
+		"too large":                      {Job{Source: csv, Campaign: campaign, MaxSize: units.Size(10_000_001)}, []string{"j.max_size: 10000001B is more than the service takes; write 10MB or less"}},
+		"a long delimiter":               {Job{Source: lists.Origin{CSV: "a", Delimiter: ";;"}, Campaign: campaign}, []string{`j.source.delimiter: ";;" is not a delimiter; write one character, or tab`}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

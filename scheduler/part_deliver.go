@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
@@ -53,14 +54,31 @@ func (w *working) deliver(ctx context.Context) error {
 	if parts, err = w.fit(ctx, parts); err != nil {
 		return err
 	}
+	if parts, err = w.cutCanary(ctx, parts); err != nil {
+		return err
+	}
+	// Those that one was cut into take its place.
+	slices.SortStableFunc(parts, func(a, b nudgewire.Part) int { return cmp.Compare(a.First, b.First) })
+	w.places = map[int]int{}
+	for i := range parts {
+		if parts[i].State != nudgewire.PartRecut {
+			w.places[parts[i].Number] = len(w.places) + 1
+		}
+	}
 	m := newMeter(w.run, nil, w.OnProgress, w.Now)
 	w.begun = w.Now()
 	doubts := 0
 	for i := range parts {
 		p := &parts[i]
 		for p.State == nudgewire.PartBuilt {
-			halt, err := w.take(ctx, p, m)
+			halt, err := w.fileCanary(ctx, parts, p)
 			if err != nil {
+				return err
+			}
+			if halt.by != "" {
+				return w.pause(ctx, halt)
+			}
+			if halt, err = w.take(ctx, p, m); err != nil {
 				return err
 			}
 			if doubts++; p.State != nudgewire.PartInDoubt {
@@ -226,8 +244,8 @@ func (w *working) send(ctx context.Context, path string, p nudgewire.Part) (apic
 		return apiclient.Answer{}, &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.NotAccepted, Err: err}
 	}
 	name := w.run.CampaignName
-	if w.run.Tally.Parts > 1 {
-		name = fmt.Sprintf("%s (%d of %d)", name, p.Number, w.run.Tally.Parts)
+	if len(w.places) > 1 {
+		name = fmt.Sprintf("%s (%d of %d)", name, w.places[p.Number], len(w.places))
 	}
 	answer, err := w.create(ctx, name, w.run.TemplateID, fileName(w.run.Job)+"-"+p.File, f, p.Bytes)
 	if closed := f.Close(); closed != nil {
@@ -326,6 +344,11 @@ func (w *working) finishPart(ctx context.Context, p nudgewire.Part) error {
 		w.log.Error("following the messages of an upload", zap.Int("part", p.Number), zap.Error(err))
 	}
 	return nil
+}
+
+// intact says what is wrong with a part of the run on disk; "" for nothing.
+func (w *working) intact(p *nudgewire.Part) string {
+	return intact(filepath.Join(w.run.Folder, p.File), *p)
 }
 
 // intact says what is wrong with a part on disk; "" for nothing.
@@ -432,7 +455,7 @@ func (w *working) enqueueRows(ctx context.Context, path string, p nudgewire.Part
 	}
 	columns := layoutOf(header)
 	canary := int64(0)
-	if w.job != nil && w.job.Canary != nil && w.run.Overruled == "" {
+	if w.watched() {
 		canary = w.job.Canary.First.of(w.run.Tally.Kept)
 	}
 	first, rows := p.First, []nudgewire.Dispatch(nil)
@@ -511,43 +534,4 @@ func (w *working) dispatch(columns layout, row []string, number int64) nudgewire
 	}
 	columns.fill(&d, row)
 	return d
-}
-
-// canary waits, and looks at what became of the first rows. After a restart, and after a halt
-// that kept the first rows at home, it waits again: a late campaign is better than one that
-// nobody looked at. So when fewer than half of the first messages have ended, it is not taken for a
-// good sign that none of them failed: the run stops, and a person decides.
-func (w *working) canary(ctx context.Context, sent int64) (halt stop, err error) {
-	c := w.job.Canary
-	for until := w.Now().Add(c.Wait.D()); ; {
-		if w.Halted != nil && w.Halted(w.run.Job) {
-			if err := w.await(ctx, time.Time{}); err != nil {
-				return stop{}, err
-			}
-			until = w.Now().Add(c.Wait.D())
-		}
-		left := until.Sub(w.Now())
-		if left <= 0 {
-			break
-		}
-		if err := errors.Join(w.keep(ctx), w.Sleep(ctx, min(left, time.Second))); err != nil {
-			return stop{}, err
-		}
-	}
-	ended, failed, err := w.Store.Standing(ctx, w.run.ID)
-	if err != nil {
-		return stop{}, fmt.Errorf("look at the first messages: %w", err)
-	}
-	stopped := func(words string, args ...any) stop {
-		return stop{nudgewire.StopCanary, "the canary stopped it: " + fmt.Sprintf(words, args...)}
-	}
-	switch {
-	case ended > 0 && float64(failed)/float64(ended) > float64(c.StopIf.Failed):
-		return stopped("%d of the first %d messages have ended and %d of these failed, which is more than %s", ended, sent, failed, c.StopIf.Failed), nil
-	case ended == 0:
-		return stopped("none of the first %d messages ended within %s, so nobody knows how they did", sent, c.Wait), nil
-	case 2*ended < sent:
-		return stopped("only %d of the first %d messages ended within %s, too few to know how they did", ended, sent, c.Wait), nil
-	}
-	return stop{}, nil
 }

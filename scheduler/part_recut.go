@@ -22,8 +22,8 @@ func (w *working) fit(ctx context.Context, parts []nudgewire.Part) ([]nudgewire.
 		return parts, nil
 	}
 	for i := range parts {
-		if p := &parts[i]; p.State == nudgewire.PartBuilt && p.Bytes > w.job.MaxSize.Bytes() && intact(filepath.Join(w.run.Folder, p.File), *p) == "" {
-			into, err := w.recut(ctx, *p, len(parts))
+		if p := &parts[i]; p.State == nudgewire.PartBuilt && p.Bytes > w.job.MaxSize.Bytes() && w.intact(p) == "" {
+			into, err := w.recut(ctx, *p, len(parts), 0, fmt.Sprintf("larger than max_size, %s", w.job.MaxSize))
 			if err != nil {
 				return nil, fmt.Errorf("cut part %d anew: %w", p.Number, err)
 			}
@@ -34,9 +34,9 @@ func (w *working) fit(ctx context.Context, parts []nudgewire.Part) ([]nudgewire.
 	return parts, nil
 }
 
-// recut cuts one part into smaller ones, whose numbers follow after. What a crash leaves of that is
-// files that nobody asks for.
-func (w *working) recut(ctx context.Context, p nudgewire.Part, after int) (_ []nudgewire.Part, err error) {
+// recut cuts one part into smaller ones, whose numbers follow after: the first of them has that many rows,
+// where it is not 0. What a crash leaves of that is files that nobody asks for.
+func (w *working) recut(ctx context.Context, p nudgewire.Part, after int, first int64, why string) (_ []nudgewire.Part, err error) {
 	before, err := filepath.Glob(filepath.Join(w.run.Folder, "part-*.csv"))
 	if err != nil {
 		return nil, err
@@ -74,6 +74,7 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int) (_ []n
 	if err != nil {
 		return nil, err
 	}
+	out.first = first
 	out.name = func(number int) string { return strings.TrimSuffix(partName(newest+number), ".csv") + ending }
 	for {
 		row, err := rows.Read()
@@ -107,7 +108,7 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int) (_ []n
 		r.Tally.Bytes += one.Bytes
 	}
 	p.State, p.UpdatedAt = nudgewire.PartRecut, now
-	p.Reason = fmt.Sprintf("larger than max_size, %s, and cut into %s", w.job.MaxSize, units.Count(len(out.parts), "part"))
+	p.Reason = fmt.Sprintf("%s: cut into %s", why, units.Count(len(out.parts), "part"))
 	if err := w.Store.ReplacePart(ctx, w.Owner, r, p, out.parts...); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type partWriter struct {
 	header []byte
 	parts  []nudgewire.Part
 	kept   int64                   // rows written
+	first  int64                   // most rows of the first part; 0 for as many as fit
 	name   func(number int) string // of the file of the part with that number, from 1
 	refuse func(i int)
 	took   func(p *nudgewire.Part, i int) error
@@ -78,7 +79,7 @@ func (p *partWriter) Write(row []string) error {
 		p.refuse(i)
 		return nil
 	}
-	if p.at != nil && p.last().Bytes+size > p.max {
+	if p.at != nil && (p.last().Bytes+size > p.max || p.first > 0 && p.kept == p.first) {
 		if p.err = p.finish(); p.err != nil {
 			return p.err
 		}

@@ -27,6 +27,8 @@ type working struct {
 	keeping sync.Mutex
 	renewed time.Time
 
+	places map[int]int // which of the files that go out each part is, from 1, by its number
+
 	begun time.Time // when this process began to deliver it
 	log   *zap.Logger
 }

@@ -72,7 +72,7 @@ func TestAHaltedRunHearsAPerson(t *testing.T) {
 func canaryJob(t *testing.T) *Compiled {
 	return jobOf(t, people(1000), Job{
 		Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "winback"},
-		Canary: &Canary{First: Share{Of: 0.01}, Wait: units.Duration(10 * time.Minute), StopIf: StopIf{0.1}},
+		Canary: &Canary{First: Share{Of: 0.01}, Wait: units.Duration(10 * time.Minute), StopIf: failedOver(0.1)},
 	})
 }
 

@@ -234,7 +234,7 @@ func perMessage(t *testing.T, n int, j Job) *Compiled {
 
 // Two marks: who let it pass its guard says nothing about its canary, however the run came by it.
 func TestApprovingTheGuardLeavesTheCanary(t *testing.T) {
-	canary := &Canary{First: Share{Rows: 5}, Wait: 3e9, StopIf: StopIf{Failed: 0.1}}
+	canary := &Canary{First: Share{Rows: 5}, Wait: 3e9, StopIf: failedOver(0.1)}
 	for name, fire := range map[string]func(d *desk) error{
 		"approved when it was held": func(d *desk) error { fireDue(t, d); return d.Approve(t.Context(), 1, "Ann") },
 		"approved in advance": func(d *desk) error {
@@ -271,7 +271,7 @@ func TestApprovingTheGuardLeavesTheCanary(t *testing.T) {
 // What the words of a reason are, nothing hangs on: a run that a person paused is no canary's, whatever
 // that person is called.
 func TestNobodyIsTakenForACanaryByWords(t *testing.T) {
-	d := begin(t, perMessage(t, 30, Job{Guard: Guard{ApproveOver: 10}, Canary: &Canary{First: Share{Rows: 5}, Wait: 3e9, StopIf: StopIf{Failed: 0.1}}}))
+	d := begin(t, perMessage(t, 30, Job{Guard: Guard{ApproveOver: 10}, Canary: &Canary{First: Share{Rows: 5}, Wait: 3e9, StopIf: failedOver(0.1)}}))
 	d.ended, d.failed = 5, 1
 	fireDue(t, d)
 	if err := d.Pause(t.Context(), 1, "Ann"); err != nil {

@@ -643,7 +643,7 @@ func TestPerMessageQueuesEachRowOnce(t *testing.T) {
 }
 
 func TestACanaryStopsAndAPersonLetsGo(t *testing.T) {
-	job := jobOf(t, people(1000), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "winback"}, Canary: &Canary{First: Share{Of: 0.01}, Wait: units.Duration(10 * time.Minute), StopIf: StopIf{0.1}}})
+	job := jobOf(t, people(1000), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "winback"}, Canary: &Canary{First: Share{Of: 0.01}, Wait: units.Duration(10 * time.Minute), StopIf: failedOver(0.1)}})
 	d := begin(t, job)
 	d.ended, d.failed = 8, 2
 	fireDue(t, d)

@@ -99,9 +99,9 @@ type RowStore interface {
 	// then.
 	EnqueueRetries(ctx context.Context, id nudgewire.RunID, of []nudgewire.DispatchID, now time.Time) (total int64, err error)
 
-	// Standing counts the run's messages that have ended, and those of them that failed:
-	// rejected by the service, or failed on the way to the phone.
-	Standing(ctx context.Context, id nudgewire.RunID) (ended, failed int64, err error)
+	// Standing counts the run's messages: those of its rows that were handed over, or that an upload's
+	// answer named.
+	Standing(ctx context.Context, id nudgewire.RunID) (nudgewire.Standing, error)
 
 	// CancelRows ends the run's messages that still wait, and says how many there were.
 	CancelRows(ctx context.Context, id nudgewire.RunID, reason string) (n int64, err error)

@@ -47,7 +47,10 @@ type RunView struct {
 	Sends      string             `json:"sends,omitempty"`   // what each row is sent as, in words
 	Expires    string             `json:"expires,omitempty"` // how long a row may wait, where it is sent as a message
 	Tally      nudgewire.Tally    `json:"tally"`
-	Approved   string             `json:"approved,omitempty"`  // who approved it
+	Approved   string             `json:"approved,omitempty"` // who approved it
+	Canary     string             `json:"canary,omitempty"`   // what its canary found when it let the rest go
+	Waits      nudgewire.RunWait  `json:"waits,omitempty"`    // what it waits for while it is uploading
+	WaitUntil  *time.Time         `json:"wait_until,omitempty"`
 	Overruled  string             `json:"overruled,omitempty"` // who let it go on after its canary stopped it
 	Repeats    nudgewire.RunID    `json:"repeats,omitempty"`   // the run that a person said it may send once more
 	Folder     string             `json:"folder,omitempty"`
@@ -222,7 +225,7 @@ func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 	v := RunView{
 		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
 		Deliver: r.Deliver, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Send.Template, Sends: sendsWords(r), Tally: r.Tally,
-		Approved: r.Approved, Overruled: r.Overruled, Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
+		Approved: r.Approved, Overruled: r.Overruled, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
 		FilesRemovedAt: optional(r.FilesRemovedAt),
 	}

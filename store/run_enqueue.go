@@ -123,23 +123,27 @@ func (t *tx) rowsQueued(run nudgewire.RunID, first, end int64) (found rowRanges,
 	return found, err
 }
 
-// Standing counts the run's messages that have ended, and those of them that failed: rejected
-// by the service, or failed on the way to the phone. A message that is accepted and not yet
-// told of counts as neither.
-func (s *Store) Standing(ctx context.Context, run nudgewire.RunID) (ended, failed int64, err error) {
+// Standing counts the run's messages: those of its rows that were handed over, or that an upload's answer
+// named. A message that is accepted and not yet told of has not ended.
+func (s *Store) Standing(ctx context.Context, run nudgewire.RunID) (v nudgewire.Standing, err error) {
 	by, err := s.RunMessages(ctx, run)
 	if err != nil {
-		return 0, 0, err
+		return v, err
 	}
 	for word, n := range by {
+		v.Messages += n
 		switch word {
 		case string(nudgewire.StateRejected), string(nudgewire.StatusFailed):
-			ended, failed = ended+n, failed+n
-		case string(nudgewire.StatusDelivered), string(nudgewire.StatusRead), string(nudgewire.StatusExpired), string(nudgewire.StateDropped):
-			ended += n
+			v.Ended, v.Failed = v.Ended+n, v.Failed+n
+		case string(nudgewire.StatusRead):
+			v.Ended, v.Arrived, v.Read = v.Ended+n, v.Arrived+n, v.Read+n
+		case string(nudgewire.StatusDelivered):
+			v.Ended, v.Arrived = v.Ended+n, v.Arrived+n
+		case string(nudgewire.StatusExpired), string(nudgewire.StateDropped):
+			v.Ended += n
 		}
 	}
-	return ended, failed, nil
+	return v, nil
 }
 
 // recentRanges is how many of a run's newest ranges Backlog looks at: what lies before them

@@ -255,7 +255,7 @@ func (c *cli) jobsHistory() *cobra.Command {
 				return list(c, runs, fail(exitNothing, "", "no runs"), head, func(r server.RunView) []string {
 					return []string{
 						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, r.Standing(), units.Number(r.Tally.Kept), units.Number(r.Tally.ExcludedRows()),
-						strconv.Itoa(r.Tally.Parts), orDash(byStatus(r.Messages)), orDash(oneLine(r.Reason)),
+						strconv.Itoa(r.Tally.Parts), orDash(byStatus(r.Messages)), orDash(cmp.Or(oneLine(r.Reason), c.waitWords(r))),
 					}
 				})
 			})
@@ -320,8 +320,14 @@ func (c *cli) ran(r server.RunView) error {
 	if r.Approved != "" {
 		c.say("  approved    by %s\n", r.Approved)
 	}
+	if r.Canary != "" {
+		c.say("  canary      %s\n", r.Canary)
+	}
 	if r.Overruled != "" {
 		c.say("  canary      stopped it, and %s let it go on\n", r.Overruled)
+	}
+	if words := c.waitWords(r); words != "" {
+		c.say("  waiting     %s\n", words)
 	}
 	if words := r.Waiting(); words != "" {
 		c.say("  waiting     %s\n", words)
@@ -371,6 +377,19 @@ func (c *cli) ran(r server.RunView) error {
 		c.say("  next        %s\n", step)
 	}
 	return nil
+}
+
+// waitWords say what a run that is uploading waits for; "" for nothing.
+func (c *cli) waitWords(r server.RunView) string {
+	if r.WaitUntil == nil {
+		return ""
+	}
+	words := map[nudgewire.RunWait]string{
+		nudgewire.WaitCanary:     "its canary looks at the first rows then",
+		nudgewire.WaitQuietHours: "quiet hours",
+		nudgewire.WaitRate:       "the rate of the job is used up",
+	}[r.Waits]
+	return "until " + c.clock(*r.WaitUntil) + ": " + words
 }
 
 // oneLine puts words of several lines on one, each of them once: a full disk says the same twice.

@@ -71,11 +71,16 @@ func (s suite) follow(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, "messages", map[string]int64{"accepted": 1, "delivered": 1}, l.runMessages(r.ID))
-		ended, failed, err := l.Standing(l.ctx, r.ID)
-		if err != nil || ended != 1 || failed != 0 {
-			t.Errorf("%d ended, %d failed, %v", ended, failed, err)
+		if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (nudgewire.Standing{Messages: 2, Ended: 1, Arrived: 1}) {
+			t.Errorf("%+v, %v", s, err)
 		}
 		l.totals(map[string]int64{"messages": 2, "messages_of_uploads": 2, "messages_delivered": 1, "polls": 1})
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 2, Status: nudgewire.StatusRead, Final: true, At: noon.Add(2 * time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (nudgewire.Standing{Messages: 2, Ended: 1, Arrived: 1, Read: 1}) {
+			t.Errorf("once it was read: %+v, %v", s, err)
+		}
 		if p := l.part(r.ID, 1); p.Followed != 2 || p.MessageIDs != nil || p.Phones != nil {
 			t.Errorf("the part: %+v", p)
 		}

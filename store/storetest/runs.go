@@ -435,9 +435,8 @@ func (s suite) enqueue(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ended, failed, err := l.Standing(l.ctx, r.ID)
-		if err != nil || ended != 1 || failed != 1 {
-			t.Errorf("%d ended, %d failed, %v", ended, failed, err)
+		if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (nudgewire.Standing{Messages: 3, Ended: 1, Failed: 1}) {
+			t.Errorf("%+v, %v", s, err)
 		}
 		var told []nudgewire.Phone
 		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), func(_ nudgewire.DispatchID, p nudgewire.Phone) { told = append(told, p) }); err != nil || len(told) != 2 {
