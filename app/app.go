@@ -17,6 +17,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/pace"
@@ -71,6 +72,7 @@ type App struct {
 	hooks   net.Listener
 	door    *server.Hooks
 	admin   net.Listener
+	due     atomic.Pointer[duerules.Rules]
 	rules   atomic.Pointer[server.Rules]
 	started time.Time
 	began   *config.Config // what the process started with; some of it only a new one can change

@@ -27,8 +27,14 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		OnPoll:    func(_ string, at time.Time) { a.tracker.Wake(at) },
 		OnLookup:  func(at time.Time) { a.enricher.Wake(at) },
 		FirstPoll: a.firstPoll,
-		Sends:     func(trigger string) bool { return a.rules.Load().Triggers.ModeOf(trigger) == triggers.Live },
-		Observer:  a.observer(),
+		Due: func() nudgewire.DueRules {
+			if due := a.due.Load(); due.Any() {
+				return due
+			}
+			return nil
+		},
+		Sends:    func(trigger string) bool { return a.rules.Load().Triggers.ModeOf(trigger) == triggers.Live },
+		Observer: a.observer(),
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
@@ -138,7 +144,10 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 		return err
 	}
 	a.rules.Store(rulesOf(cfg, set))
+	a.due.Store(cfg.Due)
 	// The file may have changed while nothing ran, or the last process ended in the middle of a change.
-	_, err = a.applyRules(ctx, cfg, before)
-	return err
+	if _, err = a.applyRules(ctx, cfg, before); err != nil {
+		return err
+	}
+	return a.reviewDeferred(ctx)
 }

@@ -54,6 +54,16 @@ func rulesOf(cfg *config.Config, set *triggers.Set) *server.Rules {
 	}
 }
 
+// reviewDeferred has what rules put off asked about again, by the rules of now: of a limit that was lifted nothing
+// is left to wait for, and what is still held back waits as before.
+func (a *App) reviewDeferred(ctx context.Context) error {
+	n, err := a.store.ReviewDeferred(ctx)
+	if n > 0 {
+		a.log.Info("what rules put off is asked about again", zap.Int64("messages", n))
+	}
+	return err
+}
+
 func planOf(cfg *config.Config) tracker.Plan {
 	plan := tracker.Plan{GiveUp: cfg.Tracking.GiveUp.D(), FinalStatus: cfg.Tracking.FinalStatus}
 	for _, d := range cfg.Tracking.Poll {
@@ -122,6 +132,10 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	a.rules.Store(rulesOf(cfg, set))
+	a.due.Store(cfg.Due)
+	if err := a.reviewDeferred(ctx); err != nil {
+		a.log.Error("what rules put off waits as they said; reload once more to have it asked about by the new rules", zap.Error(err))
+	}
 	a.budget.SetRate(cfg.API.Rate.PerSecond())
 	a.sender.Reconfigure(api)
 	a.tracker.Reconfigure(api, planOf(cfg))

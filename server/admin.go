@@ -85,7 +85,7 @@ func (a admin) status(r *http.Request) (any, error) {
 		return nil, err
 	}
 	v := StatusView{
-		Storage: a.Storage, Counts: c.Totals, Waiting: c.Waiting, Sending: c.Sending, InDoubt: c.InDoubt, Tracking: c.Tracking, Lookups: c.Lookups,
+		Storage: a.Storage, Counts: c.Totals, Waiting: c.Waiting, Deferred: c.Deferred, Sending: c.Sending, InDoubt: c.InDoubt, Tracking: c.Tracking, Lookups: c.Lookups,
 		Awaiting: c.Awaiting, PartsInDoubt: c.PartsInDoubt,
 	}
 	rejected, err := a.Store.Rejected(r.Context(), a.Now())
@@ -94,6 +94,13 @@ func (a admin) status(r *http.Request) (any, error) {
 	}
 	for _, one := range rejected {
 		v.Rejected = append(v.Rejected, RejectedView{one.State, one.Reason, one.N})
+	}
+	rules, err := a.Store.VerdictCounts(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range rules {
+		v.Rules = append(v.Rules, RuleCountView{one.Rule, one.Action, one.N})
 	}
 	if v.Failing, err = a.failing(r.Context()); err != nil {
 		return nil, err

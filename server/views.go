@@ -76,7 +76,9 @@ type MessageView struct {
 	If        []string             `json:"if,omitempty"`      // what is asked of the step when it falls due
 	Decided   *DecisionView        `json:"decided,omitempty"` // what was said then; in a single message only
 	Attempts  []AttemptView        `json:"attempts,omitempty"`
-	Resolved  []ResolvedView       `json:"resolved,omitempty"` // what people said while it was in doubt
+	Resolved  []ResolvedView       `json:"resolved,omitempty"`     // what people said while it was in doubt
+	Verdicts  []VerdictView        `json:"verdicts,omitempty"`     // what rules said when it was due
+	FirstDue  *time.Time           `json:"first_due_at,omitempty"` // before a rule put it off
 
 	MessageID   nudgewire.MessageID `json:"message_id,omitempty"`
 	Status      nudgewire.Status    `json:"status,omitempty"`
@@ -103,6 +105,17 @@ type ResolvedView struct {
 	As    nudgewire.Resolution `json:"as"`
 	Words string               `json:"words"` // who said it, and why
 	At    time.Time            `json:"at"`
+}
+
+// A VerdictView is what a rule said to a message when it was due: that it waits, or goes to nobody.
+type VerdictView struct {
+	Rule   string                  `json:"rule"` // the YAML key
+	Action nudgewire.VerdictAction `json:"action"`
+	Reason string                  `json:"reason"`
+	Until  *time.Time              `json:"until,omitempty"`
+	At     time.Time               `json:"at"`
+	Times  int64                   `json:"times,omitempty"`   // where the same was said more than once
+	LastAt *time.Time              `json:"last_at,omitempty"` // and when for the last time
 }
 
 // A StoryView is one event of a phone, or one row of a run, with all that came of it. The last one
@@ -153,7 +166,7 @@ func rowStoryView(r *store.RowStory, at nudgewire.Position) StoryView {
 			Job: r.Trigger, Run: r.Run.ID, Slot: r.Run.Slot, Row: at.Row, File: at.File, Number: number, Source: r.Run.Source,
 			At: r.CreatedAt.UTC(), RetriedAs: r.RetriedAs, RetryOf: r.RetryOf,
 		},
-		Messages: []MessageView{messageView(&r.Dispatch, r.Message, r.Attempts)},
+		Messages: []MessageView{dispatchView(&r.DispatchStory)},
 	}
 }
 
@@ -185,12 +198,15 @@ type StatusView struct {
 	Storage  string           `json:"storage"` // absolute path of the database
 	Counts   map[string]int64 `json:"counts"`  // since the database began
 	Waiting  int64            `json:"waiting"`
-	Overdue  string           `json:"overdue,omitempty"` // age of the oldest dispatch past its time
+	Overdue  string           `json:"overdue,omitempty"`  // age of the oldest dispatch past its time
+	Deferred int64            `json:"deferred,omitempty"` // of those that wait: a rule put them off
 	Sending  int64            `json:"sending"`
 	InDoubt  int64            `json:"in_doubt"`
 	Tracking int64            `json:"tracking"`          // messages still asked about
 	Lookups  int64            `json:"lookups"`           // events that wait for a look-up
 	Awaiting int64            `json:"awaiting_approval"` // runs that wait to be approved
+
+	Rules []RuleCountView `json:"rules,omitempty"` // what rules held back when it was due, since the database began
 
 	Halts []HaltView `json:"halts,omitempty"` // and runs that are paused
 
@@ -201,6 +217,13 @@ type StatusView struct {
 	PartsInDoubt int64 `json:"parts_in_doubt"` // files of runs of which nobody knows whether they were taken
 
 	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
+}
+
+// A RuleCountView is how often a rule put a message off, or dropped one.
+type RuleCountView struct {
+	Rule   string                  `json:"rule"` // the YAML key
+	Action nudgewire.VerdictAction `json:"action"`
+	Times  int64                   `json:"times"`
 }
 
 // A DaemonView is what only the running process knows.
@@ -346,6 +369,14 @@ func dispatchView(d *store.DispatchStory) MessageView {
 	}
 	if d.Rule != nil {
 		v.Steps, v.If = d.Rule.Of, d.Rule.If
+	}
+	v.FirstDue = optional(d.FirstDue)
+	for _, said := range d.Verdicts {
+		one := VerdictView{Rule: said.Rule, Action: said.Action, Reason: said.Reason, Until: optional(said.Until), At: said.At.UTC()}
+		if said.Times > 1 {
+			one.Times, one.LastAt = said.Times, optional(said.LastAt)
+		}
+		v.Verdicts = append(v.Verdicts, one)
 	}
 	return v
 }

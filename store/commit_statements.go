@@ -258,7 +258,7 @@ var messageStatements = map[stmt]statement{
 			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, first_due_at = 0, zone = ?14, account = ?15, step = ?16, owner = '', restarts = restarts + 1
 		WHERE id = ?1 AND state = 'waiting'`},
 	stReplan: {0, `UPDATE dispatches SET category = ?2, lane = ?3, send = ?4, reason = ?5, due_at = ?6, expires_at = ?7,
-			config = ?8, updated_at = ?9, ended_send = ?10, zone = ?11, account = ?12, owner = ''
+			config = ?8, updated_at = ?9, ended_send = ?10, zone = ?11, account = ?12, first_due_at = 0, owner = ''
 		WHERE id = ?1 AND state = 'waiting'`},
 	stCancel: {0, `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state = 'waiting'`},

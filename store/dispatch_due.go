@@ -237,13 +237,14 @@ type Verdict struct {
 
 // addVerdicts fills in what rules said to each dispatch.
 func (s *Store) addVerdicts(ctx context.Context, ids []nudgewire.DispatchID, at map[nudgewire.DispatchID]*DispatchStory) error {
-	return s.rows(ctx, `SELECT dispatch_id, rule, action, reason, until_at, at, last_at, times FROM verdicts
-		WHERE dispatch_id IN `+in(ids)+` ORDER BY dispatch_id, number`, nil, func(r *row) error {
+	return s.rows(ctx, `SELECT v.dispatch_id, v.rule, v.action, v.reason, v.until_at, v.at, v.last_at, v.times, d.first_due_at
+		FROM verdicts v JOIN dispatches d ON d.id = v.dispatch_id WHERE v.dispatch_id IN `+in(ids)+` ORDER BY v.dispatch_id, v.number`, nil, func(r *row) error {
 		d := at[nudgewire.DispatchID(r.int())]
 		d.Verdicts = append(d.Verdicts, Verdict{
 			Verdict: nudgewire.Verdict{Rule: r.text(), Action: nudgewire.VerdictAction(r.text()), Reason: r.text(), Until: r.time()},
 			At:      r.time(), LastAt: r.time(), Times: r.int(),
 		})
+		d.FirstDue = r.time()
 		return nil
 	})
 }

@@ -13,6 +13,7 @@ type Counts struct {
 	Totals map[string]int64
 	// What is alive now, counted in the partial indexes that hold just that.
 	Waiting, Sending, InDoubt int64
+	Deferred                  int64     // of those that wait: a rule put them off
 	Tracking                  int64     // messages still asked about
 	Lookups                   int64     // events that wait for what their webhook left out
 	Awaiting                  int64     // runs that wait to be approved
@@ -38,6 +39,7 @@ func (s *Store) Counts(ctx context.Context) (c Counts, err error) {
 		sql  string
 	}{
 		{&c.Waiting, `SELECT count(*) FROM dispatches WHERE state = 'waiting'`},
+		{&c.Deferred, `SELECT count(*) FROM dispatches WHERE state = 'waiting' AND first_due_at > 0`},
 		{&c.Sending, `SELECT count(*) FROM dispatches WHERE state = 'sending'`},
 		{&c.InDoubt, `SELECT count(*) FROM dispatches WHERE state = 'in_doubt'`},
 		{&c.Tracking, `SELECT count(*) FROM messages WHERE final = 0`},

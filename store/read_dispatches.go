@@ -34,6 +34,7 @@ type DispatchStory struct {
 	Message  *nudgewire.Message  // nil before the service took it
 	Resolved []Resolved          // what people said while it was in doubt, the oldest first
 	Verdicts []Verdict           // what rules said when it was due, the oldest first
+	FirstDue time.Time           // before a rule put it off; zero where none did
 	Rule     *nudgewire.StepRule // of a step of a sequence; nil for others
 }
 

@@ -73,7 +73,11 @@ func (c *cli) printStatus(s server.StatusView) {
 		}
 		row(state, "%s", c.paint(c.out, "33", h.Words()))
 	}
-	row("waiting", "%d", s.Waiting)
+	deferred := ""
+	if s.Deferred > 0 {
+		deferred = fmt.Sprintf(", %d of them put off by a rule", s.Deferred)
+	}
+	row("waiting", "%d%s", s.Waiting, deferred)
 	if s.Overdue != "" {
 		row("", "%s", c.paint(c.out, "33", "the oldest is "+s.Overdue+" past its time"))
 	}
@@ -111,6 +115,13 @@ func (c *cli) printStatus(s server.StatusView) {
 			}
 		}
 		row(group.name, "%s", strings.Join(parts, ", "))
+	}
+	var rules []string
+	for _, one := range s.Rules {
+		rules = append(rules, fmt.Sprintf("%d %s by %s", one.Times, one.Action, one.Rule))
+	}
+	if len(rules) > 0 {
+		row("rules", "%s", strings.Join(rules, ", "))
 	}
 }
 

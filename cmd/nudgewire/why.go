@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -171,6 +172,19 @@ func (c *cli) tellClause(cl nudgewire.Clause) {
 	c.say("    %s  %s\n", mark, text)
 }
 
+// verdictWords says what a rule said.
+func (c *cli) verdictWords(v server.VerdictView) string {
+	words := fmt.Sprintf("%s by %s", v.Action, v.Rule)
+	if v.Until != nil {
+		words += " until " + c.clock(*v.Until)
+	}
+	words += ": " + v.Reason
+	if v.LastAt != nil {
+		words += fmt.Sprintf(" (said %d times, the last %s)", v.Times, c.clock(*v.LastAt))
+	}
+	return words
+}
+
 // tellMessage prints the life of one message as lines of time and fact.
 func (c *cli) tellMessage(m server.MessageView, margin string) {
 	head := fmt.Sprintf("dispatch %d  %s to %s for %s", m.ID, m.What, m.Phone, m.Trigger)
@@ -188,18 +202,37 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 		c.say("%s  %s  %s\n", margin, c.clock(at), text)
 	}
 	if m.Part == 0 {
-		line(m.CreatedAt, fmt.Sprintf("planned, due %s", c.clock(m.DueAt)))
+		first := m.DueAt
+		if m.FirstDue != nil {
+			first = *m.FirstDue
+		}
+		line(m.CreatedAt, fmt.Sprintf("planned, due %s", c.clock(first)))
+	}
+	type fact struct {
+		at   time.Time
+		text string
+	}
+	var facts []fact
+	for _, v := range m.Verdicts {
+		facts = append(facts, fact{v.At, c.verdictWords(v)})
 	}
 	for _, a := range m.Attempts {
 		if a.State == nudgewire.StateAccepted && a.Words == "" {
 			continue // told below, with its message_id
 		}
-		line(a.At, fmt.Sprintf("attempt %d: %s: %s", a.Number, a.State, a.Words))
+		facts = append(facts, fact{a.At, fmt.Sprintf("attempt %d: %s: %s", a.Number, a.State, a.Words)})
 	}
 	last := nudgewire.Resolution("")
 	for _, r := range m.Resolved {
-		line(r.At, r.Words)
+		facts = append(facts, fact{r.At, r.Words})
 		last = r.As
+	}
+	slices.SortStableFunc(facts, func(a, b fact) int { return a.at.Compare(b.at) })
+	for _, f := range facts {
+		line(f.at, f.text)
+	}
+	if n := len(m.Verdicts); n > 0 && m.Reason == m.Verdicts[n-1].Reason {
+		m.Reason = "" // it was told
 	}
 	if m.State == nudgewire.StateAccepted && last == nudgewire.ResolveAccepted && m.MessageID == "" {
 		return // a person's word is not the service's

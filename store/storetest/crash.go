@@ -183,6 +183,6 @@ func (l *ledger) recount() {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	got.Totals, got.OldestDue = nil, time.Time{}
+	got.Totals, got.OldestDue, got.Deferred = nil, time.Time{}, 0
 	same(l.t, "live counts", live, got)
 }
