@@ -15,18 +15,14 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
 	"github.com/nudgewire/nudgewire/internal/disk"
-	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/scheduler"
-	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
-	"github.com/nudgewire/nudgewire/tracker"
 )
 
 // grace is how long calls and requests under way may take to finish at a stop.
@@ -34,8 +30,8 @@ const grace = 15 * time.Second
 
 // graceOf is the grace of calls to the service: never shorter than one may take by api.timeout, so
 // that a call which is cut by a stop is one that had hung anyway.
-func graceOf(cfg *config.Config) time.Duration {
-	return max(grace, cfg.API.Timeout.D()+time.Second)
+func graceOf(api config.API) time.Duration {
+	return max(grace, api.Timeout.D()+time.Second)
 }
 
 // Options are what an App is made of besides its config.
@@ -56,13 +52,14 @@ type Options struct {
 
 // An App is the daemon: every room, built and wired, running while Run does.
 type App struct {
-	opt     Options
-	log     *zap.Logger
-	store   *store.Store
-	api     *apiclient.Client // swapped by reload
-	budget  *pace.Budget
-	sender  *sender.Sender
-	tracker *tracker.Tracker
+	opt   Options
+	log   *zap.Logger
+	store *store.Store
+	owner string // signs this process's claims
+
+	accounts          atomic.Pointer[accountMap]
+	senders, trackers *crew
+	leaving           []*account // gone from the config, with calls under way perhaps; guarded by reloading
 
 	enricher *enricher.Enricher
 	jobs     *scheduler.Scheduler
@@ -103,19 +100,24 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{opt: o, log: o.Log, cfg: cfg, loadedAt: time.Now(), started: time.Now(), began: cfg}
+	a := &App{
+		opt: o, log: o.Log, cfg: cfg, loadedAt: time.Now(), started: time.Now(), began: cfg,
+		owner: ownerName(), senders: newCrew(), trackers: newCrew(),
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
 		}
 	}()
-	if a.api, err = newService(cfg, o.Version); err != nil {
+	clients, err := newServices(cfg, o.Version)
+	if err != nil {
 		return nil, err
 	}
-	a.budget = pace.NewBudget(cfg.API.Rate.PerSecond())
-	if o.Unpaced {
-		a.budget = pace.NewBudget(0)
+	all := accountMap{}
+	for name, api := range clients {
+		all[name] = a.newAccount(name, cfg, api)
 	}
+	a.accounts.Store(&all)
 	// The port comes first: whoever cannot have it has made no database, and whoever waits for the disk can say so.
 	if err := a.listen(ctx, cfg); err != nil {
 		return nil, err
@@ -145,9 +147,14 @@ func (a *App) Run(ctx context.Context) error {
 		Store: a.store, Storage: store.Path(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
 	})
 	a.tellReady(cfg)
+	a.reloading.Lock()
+	for _, acc := range *a.accounts.Load() {
+		a.start(acc)
+	}
+	a.reloading.Unlock()
 	err := runParts(ctx, []part{
-		{"sender", a.sender.Run},
-		{"tracker", a.tracker.Run},
+		{"sender", a.senders.run},
+		{"tracker", a.trackers.run},
 		{"scheduler", a.jobs.Run},
 		{"enricher", a.enricher.Run},
 		{"silence", a.watchSilence},
@@ -222,8 +229,10 @@ func (a *App) close() error {
 	if a.hooks != nil {
 		errs = append(errs, closeListener(a.hooks))
 	}
-	if a.api != nil {
-		a.api.Close()
+	if all := a.accounts.Load(); all != nil {
+		for _, acc := range *all {
+			acc.api.Load().Close()
+		}
 	}
 	return errors.Join(errs...)
 }

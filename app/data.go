@@ -11,9 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/enricher"
 	"github.com/nudgewire/nudgewire/scheduler"
-	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/store"
-	"github.com/nudgewire/nudgewire/tracker"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
@@ -23,8 +21,8 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	a.store, err = store.Open(ctx, store.Options{
 		DSN:       cfg.Storage,
 		Settle:    triggers.Settle,
-		OnDue:     func(_ string, at time.Time) { a.sender.Wake(at) },
-		OnPoll:    func(_ string, at time.Time) { a.tracker.Wake(at) },
+		OnDue:     a.wake,
+		OnPoll:    a.wakeLooks,
 		OnLookup:  func(at time.Time) { a.enricher.Wake(at) },
 		FirstPoll: a.firstPoll,
 		Due: func() nudgewire.DueRules {
@@ -34,14 +32,14 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 			return nil
 		},
 		Sends:    func(trigger string) bool { return a.rules.Load().Triggers.ModeOf(trigger) == triggers.Live },
+		Accounts: a.has,
 		Observer: a.observer(),
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
-	owner := ownerName()
-	a.build(cfg, owner)
-	return a.recover(ctx, cfg, owner)
+	a.build(cfg)
+	return a.recover(ctx, cfg, a.owner)
 }
 
 // observer passes on what is committed, and each message that the service took to those who follow it.
@@ -50,7 +48,9 @@ func (a *App) observer() store.Observer {
 	o.Finished = func(one nudgewire.Attempt) {
 		if one.State == nudgewire.StateAccepted {
 			a.history.Accepted(one.Message.DispatchID)
-			a.tracker.Scout(one.Message)
+			if acc := a.of(one.Message.Account); acc != nil {
+				acc.tracker.Scout(one.Message)
+			}
 		}
 		if finished != nil {
 			finished(one)
@@ -60,27 +60,13 @@ func (a *App) observer() store.Observer {
 }
 
 // build makes the rooms that work on the store. They do nothing before Run.
-func (a *App) build(cfg *config.Config, owner string) {
-	a.tracker = tracker.New(tracker.Options{
-		Store: a.store, API: a.api, Budget: a.budget, Log: a.log.Named("tracker"),
-		Plan: planOf(cfg), Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg),
-		Reported: func(m *nudgewire.Message, p *nudgewire.Poll) { a.sender.StatusReported(m, p) },
-	})
-	a.sender = sender.New(sender.Options{
-		Store: a.store, API: a.api, Budget: a.budget, Log: a.log.Named("sender"),
-		Owner: owner, Concurrency: cfg.API.Concurrency, Timeout: cfg.API.Timeout.D(), Grace: graceOf(cfg), FirstPoll: a.tracker.First,
-		Halted: func(d *nudgewire.Dispatch) string {
-			if why := a.store.CalledOff(d.ID); why != "" {
-				return why
-			}
-			if h, halted := a.store.Halted(d); halted {
-				return h.Why()
-			}
-			return ""
-		},
-		Barred: a.store.Barred,
-		Step:   a.step,
-	})
+func (a *App) build(cfg *config.Config) {
+	for _, acc := range *a.accounts.Load() {
+		acc.slots = 0 // of an earlier try
+	}
+	for _, acc := range *a.accounts.Load() {
+		a.furnish(acc, cfg)
+	}
 	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version, Refreshed: a.store})
 	a.enricher = enricher.New(enricher.Options{
 		Store: a.store, Fetcher: a.lookups, Log: a.log.Named("enricher"), Grace: grace,
@@ -90,7 +76,7 @@ func (a *App) build(cfg *config.Config, owner string) {
 		},
 	})
 	a.history = scheduler.NewHistory(a.store)
-	a.jobs = a.newJobs(cfg, owner)
+	a.jobs = a.newJobs(cfg)
 }
 
 // step decides about a step of a sequence by what is stored of it and of the steps before.

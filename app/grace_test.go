@@ -18,7 +18,7 @@ func TestAStopWaitsForACallAsLongAsItMayTake(t *testing.T) {
 	} {
 		cfg := &config.Config{}
 		cfg.API.Timeout = units.Duration(timeout)
-		if got := graceOf(cfg); got != want {
+		if got := graceOf(cfg.API); got != want {
 			t.Errorf("timeout %v: grace %v, want %v", timeout, got, want)
 		}
 	}

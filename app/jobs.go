@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
@@ -15,42 +16,66 @@ import (
 func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) server.Jobs {
 	s := scheduler.New(scheduler.Options{
 		Store: st, Excluder: scheduler.NewHistory(st), Folder: runsFolder(cfg), Owner: "nobody", Now: now,
-		Prices: func() scheduler.Prices { return pricesOf(cfg) }, Rate: cfg.API.Rate.PerSecond,
+		Prices: func(account string) scheduler.Prices { return pricesOf(cfg, account) }, Rate: func(account string) float64 { return rateOf(cfg, account) },
 	})
 	s.Use(cfg.Jobs)
 	return s
 }
 
 // newJobs is the scheduler of the daemon.
-func (a *App) newJobs(cfg *config.Config, owner string) *scheduler.Scheduler {
+func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 	s := scheduler.New(scheduler.Options{
-		Store: a.store, Uploader: a.api, Budget: a.budget, Excluder: a.history,
+		Store: a.store, Line: a.line, Excluder: a.history,
 		Keep:   func() time.Duration { return a.config().Retention.Lists.D() },
-		Folder: runsFolder(cfg), Owner: owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
-		Prices: func() scheduler.Prices { return pricesOf(a.config()) }, Rate: func() float64 { return a.config().API.Rate.PerSecond() },
-		Halted: func(job string) bool {
-			v := a.sender.Stats()
-			return a.store.JobHalted(job) || v.Halted != "" && time.Now().Before(v.HaltedUntil)
+		Folder: runsFolder(cfg), Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
+		Prices: func(account string) scheduler.Prices { return pricesOf(a.config(), account) }, Rate: func(account string) float64 { return rateOf(a.config(), account) },
+		Halted: func(r *nudgewire.Run) bool {
+			acc := a.of(r.Account)
+			if acc == nil || a.store.JobHalted(r.Job) {
+				return true
+			}
+			v := acc.sender.Stats()
+			return v.Halted != "" && time.Now().Before(v.HaltedUntil)
 		},
 	})
 	s.Use(cfg.Jobs)
 	return s
 }
 
-// pricesOf is the price table of a config, nil where it has none.
-func pricesOf(cfg *config.Config) scheduler.Prices {
-	if cfg.API.Price == nil {
+// line is how uploads of an account leave.
+func (a *App) line(name string) scheduler.Line {
+	acc := a.of(name)
+	if acc == nil {
+		return scheduler.Line{}
+	}
+	return scheduler.Line{Uploader: acc.api.Load(), Budget: acc.budget}
+}
+
+// pricesOf is the price table of an account, nil where it has none.
+func pricesOf(cfg *config.Config, account string) scheduler.Prices {
+	api, _ := cfg.Account(account)
+	if api.Price == nil {
 		return nil
 	}
-	return cfg.API.Price
+	return api.Price
+}
+
+// rateOf is how many requests a second an account makes.
+func rateOf(cfg *config.Config, account string) float64 {
+	api, _ := cfg.Account(account)
+	return api.Rate.PerSecond()
 }
 
 // firstPoll spreads the first look at the messages of a run that uploads files: they are
 // accepted all at once, and asked about no faster than half the rate, so that the other half
 // is left for whoever else calls.
-func (a *App) firstPoll(_ string, accepted time.Time, place int64) time.Time {
-	first := a.tracker.First(accepted)
-	if rate := a.config().API.Rate.PerSecond(); rate > 0 {
+func (a *App) firstPoll(account string, accepted time.Time, place int64) time.Time {
+	acc := a.of(account)
+	if acc == nil { // gone meanwhile: whenever it comes back
+		acc = a.of("")
+	}
+	first := acc.tracker.First(accepted)
+	if rate := rateOf(a.config(), account); rate > 0 {
 		first = first.Add(time.Duration(float64(place) / (rate / 2) * float64(time.Second)))
 	}
 	return first

@@ -109,7 +109,7 @@ func (a *App) adopted(cfg *config.Config, err error) error {
 		a.log.Error("reload rejected; the daemon goes on with the config that it had", zap.Error(err))
 		return err
 	}
-	a.restart = needRestart(a.began, cfg)
+	a.restart = a.needRestart(cfg)
 	a.cfg, a.loadedAt, a.loadError = cfg, time.Now(), ""
 	a.log.Info("config reloaded", zap.String("config", cfg.Version), zap.Strings("needs_restart", a.restart))
 	return nil
@@ -118,10 +118,18 @@ func (a *App) adopted(cfg *config.Config, err error) error {
 // adopt takes up cfg. What can fail comes first, so that a failure leaves nothing half
 // done.
 func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
-	api, err := newService(cfg, a.opt.Version)
+	clients, err := newServices(cfg, a.opt.Version)
 	if err != nil {
 		return err
 	}
+	taken := false
+	defer func() {
+		for _, one := range clients {
+			if !taken {
+				one.Close()
+			}
+		}
+	}()
 	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
 		return err
 	}
@@ -136,19 +144,15 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	if err := a.reviewDeferred(ctx); err != nil {
 		a.log.Error("what rules put off waits as they said; reload once more to have it asked about by the new rules", zap.Error(err))
 	}
-	a.budget.SetRate(cfg.API.Rate.PerSecond())
-	a.sender.Reconfigure(api)
-	a.tracker.Reconfigure(api, planOf(cfg))
-	a.jobs.Reconfigure(api, cfg.Jobs)
-	// Calls under way end on the old client; this only lets go of its idle connections.
-	a.api.Close()
-	a.api = api
+	taken = true
+	a.adoptAccounts(cfg, clients)
+	a.jobs.Use(cfg.Jobs)
 	return nil
 }
 
 // needRestart lists the settings that only a new process can take up, by what this one began with.
-func needRestart(began, now *config.Config) []string {
-	var out []string
+func (a *App) needRestart(now *config.Config) (out []string) {
+	began := a.began
 	differs := func(name string, a, b any) {
 		if a != b {
 			out = append(out, fmt.Sprintf("%s is still %v", name, a))
@@ -156,8 +160,7 @@ func needRestart(began, now *config.Config) []string {
 	}
 	differs("storage", began.Storage, now.Storage)
 	differs("server.listen", began.Server.Listen, now.Server.Listen)
-	differs("api.concurrency", began.API.Concurrency, now.API.Concurrency)
-	differs("api.timeout", began.API.Timeout, now.API.Timeout)
+	a.accountsNeedRestart(now, differs)
 	differs("server.max_in_flight", began.Server.MaxInFlight, now.Server.MaxInFlight)
 	differs("server.samples", began.Server.Samples, now.Server.Samples)
 	return out
@@ -170,23 +173,27 @@ type daemon struct{ *App }
 func (d daemon) View() server.DaemonView {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	sending := d.sender.Stats()
+	main := d.of("").view(d.cfg)
 	v := server.DaemonView{
 		Version: d.opt.Version, PID: os.Getpid(), StartedAt: d.started, Listen: d.hooks.Addr().String(),
 		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart,
-		API: d.cfg.API.BaseURL, Rate: rateWords(d.budget.State()), UnderWay: sending.UnderWay,
+		API: main.API, Rate: main.Rate, UnderWay: main.UnderWay, Halted: main.Halted,
 	}
 	for name := range d.cfg.Receivers {
 		v.Connectors = append(v.Connectors, name)
 	}
 	slices.SortFunc(v.Connectors, strings.Compare)
 	v.Triggers, v.Templates = d.cfg.Triggers.Names(), templatesOf(d.cfg)
-	v.Language, v.Texts = d.cfg.Defaults.Language, d.cfg.API.TextPath != ""
+	v.Language, v.Texts = d.cfg.Defaults.Language, main.Texts
 	v.Modes = notLive(d.cfg)
 	v.Silent, v.Turned = d.silent, d.door.Turned()
-	if sending.Trouble != "" {
-		v.Halted = &server.SendingHalted{
-			Cause: string(sending.Trouble), Why: sending.Halted, Since: sending.HaltedSince.UTC(), NextProbe: sending.HaltedUntil.UTC(),
+	if names := d.cfg.AccountNames(); len(names) > 0 {
+		v.Accounts = append(v.Accounts, main)
+		for _, name := range names {
+			if acc := d.of(name); acc != nil {
+				one := acc.view(d.cfg)
+				v.Accounts, v.UnderWay = append(v.Accounts, one), v.UnderWay+one.UnderWay
+			}
 		}
 	}
 	return v

@@ -30,17 +30,18 @@ func (k *checker) written(path string) bool {
 	return n != nil && n.Kind() == yamlpos.Scalar && n.Usable()
 }
 
-func (k *checker) api(a *API) {
-	if k.written("api.base_url") {
-		if u := k.url("api.base_url", a.BaseURL); u != nil {
+// api checks the section api, or an account.
+func (k *checker) api(at string, a *API) {
+	if k.written(at + ".base_url") {
+		if u := k.url(at+".base_url", a.BaseURL); u != nil {
 			a.BaseURL = strings.TrimRight(a.BaseURL, "/")
 			if !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/api/v1") {
-				k.warn("api.base_url", "does not end in /api/v1, the version this program speaks", "copy the base address from the service's dashboard")
+				k.warn(at+".base_url", "does not end in /api/v1, the version this program speaks", "copy the base address from the service's dashboard")
 			}
 		}
 	}
-	if k.written("api.key") && a.Key.IsZero() {
-		k.bad("api.key", "is empty", "write ${NAME} and set the variable NAME for the daemon")
+	if k.written(at+".key") && a.Key.IsZero() {
+		k.bad(at+".key", "is empty", "write ${NAME} and set the variable NAME for the daemon")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/triggers"
@@ -16,11 +17,13 @@ func (c *Config) compile(k *checker) {
 	k.known = slices.DeleteFunc(k.doc.Problems().Faults(), func(p yamlpos.Problem) bool {
 		return p.Code == yamlpos.DuplicateKey // what stands there first was read whole
 	})
+	c.compileAccounts(k)
 	infos := map[string]triggers.ConnectorInfo{}
 	for i := range c.in.Connectors {
 		e := &c.in.Connectors[i]
 		at := yamlpos.Join("connectors", e.Key)
 		k.name(at, "connector", e.Key)
+		c.accountOf(k, at+".account", e.Value.Account)
 		r, problems := connectors.Compile(e.Key, e.Value, connectors.Options{
 			PublicURL: c.Server.PublicURL, Country: c.Defaults.Country, Language: c.Defaults.Language,
 			Timezone: c.Defaults.Timezone, MaxBody: c.Server.MaxBody.Bytes(),
@@ -30,11 +33,12 @@ func (c *Config) compile(k *checker) {
 		}
 		// One that did not compile is there all the same: triggers that listen to it are not
 		// at fault.
-		infos[e.Key] = triggers.ConnectorInfo{}
+		account := nudgewire.AccountKey(e.Value.Account)
+		infos[e.Key] = triggers.ConnectorInfo{Account: account}
 		if r != nil {
 			c.Receivers[e.Key] = r
 			if !r.Open() {
-				infos[e.Key] = triggers.ConnectorInfo{Kinds: r.Kinds()}
+				infos[e.Key] = triggers.ConnectorInfo{Kinds: r.Kinds(), Account: account}
 			}
 		}
 	}
@@ -49,6 +53,7 @@ func (c *Config) compileTriggers(k *checker, infos map[string]triggers.Connector
 		e := &c.in.Triggers[i]
 		at := yamlpos.Join("triggers", e.Key)
 		k.name(at, "trigger", e.Key)
+		c.accountOf(k, at+".account", e.Value.Account)
 		e.Value.Name = e.Key
 		c.Defaults.fill(&e.Value, func(key string) bool { return k.doc.Node(yamlpos.Join(at, key)) != nil })
 		rules[i] = e.Value
@@ -62,7 +67,7 @@ func (c *Config) compileTriggers(k *checker, infos map[string]triggers.Connector
 	}
 	set, problems := triggers.Compile(rules, triggers.Env{
 		Version: c.Version, Connectors: infos, Language: c.Defaults.Language, Timezone: c.Defaults.Timezone,
-		Category: c.Defaults.Category, TextAllowed: c.API.TextPath != "",
+		Category: c.Defaults.Category, TextAllowed: c.API.TextPath != "", Texts: c.have(func(a API) bool { return a.TextPath != "" }),
 	})
 	for _, p := range problems {
 		at := p.Path

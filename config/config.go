@@ -19,7 +19,8 @@ type Config struct {
 	// from the environment are not part of it.
 	Version string
 
-	API      API
+	API      API            // that "" names in rows
+	Accounts map[string]API // the others, by name; see Account
 	Defaults Defaults
 	Tracking Tracking
 	Storage  string // "sqlite:" and an absolute path
@@ -44,9 +45,10 @@ type Config struct {
 
 // A file is config.yaml as it is written: one field for each section.
 type file struct {
-	Include   []string `yaml:"include" example:"[triggers/*.yaml]" doc:"Further files, with connectors, triggers and jobs: names or patterns (* and ?), from the folder of this file. See docs/config-files.md."`
-	API       API      `yaml:"api" validate:"required" doc:"The messaging service that sends."`
-	Defaults  Defaults `yaml:"defaults" doc:"What every trigger and job starts from."`
+	Include   []string                 `yaml:"include" example:"[triggers/*.yaml]" doc:"Further files, with connectors, triggers and jobs: names or patterns (* and ?), from the folder of this file. See docs/config-files.md."`
+	API       API                      `yaml:"api" validate:"required" doc:"The messaging service that sends."`
+	Accounts  yamlpos.Ordered[Account] `yaml:"accounts" doc:"Further accounts of the service, by name: other brands, other numbers. A connector, trigger or job names one with account; what names none is sent by that of the section api."`
+	Defaults  Defaults                 `yaml:"defaults" doc:"What every trigger and job starts from."`
 	part      `yaml:",inline"`
 	Errors    []nudgewire.ErrorRule `yaml:"errors" doc:"What the service's own words for a message that it did not send mean, and so what happens next."`
 	Limits    duerules.Account      `yaml:"limits" doc:"What the messaging service lets the account send."`

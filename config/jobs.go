@@ -16,6 +16,7 @@ func (c *Config) compileJobs(k *checker) {
 		e := &c.in.Jobs[i]
 		at := yamlpos.Join("jobs", e.Key)
 		k.name(at, "job", e.Key)
+		c.accountOf(k, at+".account", e.Value.Account)
 		if _, twice := c.in.Triggers.Get(e.Key); twice {
 			k.doc.ReportKey(at, fmt.Sprintf("%q is a trigger's name, too", e.Key), "give the job another name: messages say by it what caused them", false)
 		}
@@ -27,6 +28,7 @@ func (c *Config) compileJobs(k *checker) {
 	all, problems := scheduler.Compile(jobs, scheduler.Env{
 		Version: c.Version, Folder: c.folder, Timezone: c.Defaults.Timezone, Country: c.Defaults.Country, Language: c.Defaults.Language,
 		Category: c.Defaults.Category, Priced: c.API.Price != nil, TextAllowed: c.API.TextPath != "", ReadKnown: c.Tracking.FinalStatus == nudgewire.StatusRead,
+		Prices: c.have(func(a API) bool { return a.Price != nil }), Texts: c.have(func(a API) bool { return a.TextPath != "" }),
 	})
 	for _, p := range problems {
 		if p.Path == "defaults.timezone" {

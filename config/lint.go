@@ -18,6 +18,7 @@ import (
 func (c *Config) lint(k *checker) {
 	k.known = k.doc.Problems().Faults()
 	c.lintSections(k)
+	c.lintAccounts(k)
 	c.lintConnectors(k)
 	seen := map[string]string{}
 	for i := range c.in.Triggers {

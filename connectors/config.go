@@ -21,6 +21,7 @@ type Config struct {
 	Secret      secret.Secret   `yaml:"secret" doc:"What verifies requests: the signing secret, the token, or user:password." example:"${SHOPIFY_WEBHOOK_SECRET}"`
 	Secrets     []secret.Secret `yaml:"secrets" doc:"Several secrets, all accepted, while one is being replaced by another; the newest first."`
 	VerifyToken secret.Secret   `yaml:"verify_token" doc:"What the sender repeats when it tries out the URL, where it asks for such a word."`
+	Account     string          `yaml:"account" doc:"The account of the service that sends what its events cause, where a trigger names none: a name under accounts, or api." example:"brand-b"`
 	Defaults    Defaults        `yaml:"defaults" doc:"What holds for this sender's contacts where a payload does not say it."`
 
 	Address     string                   `yaml:"address" doc:"The whole URL as it was registered at the sender, where a proxy in front of the daemon changes it; server.public_url and /hooks/<name> unless set. Senders that sign the URL sign this one." example:"https://hooks.example.com/in/shop"`

@@ -442,7 +442,7 @@ func (d *desk) open(owner string) {
 		jobs = d.all()
 	}
 	d.Scheduler = New(Options{
-		Store: d.book, Uploader: d.service, Folder: filepath.Join(d.dir, "runs"), Owner: owner,
+		Store: d.book, Line: func(string) Line { return Line{Uploader: d.service} }, Folder: filepath.Join(d.dir, "runs"), Owner: owner,
 		Now: d.now, Jitter: func() float64 { return 0 },
 		Sleep: func(ctx context.Context, by time.Duration) error {
 			d.advance(by)

@@ -29,6 +29,8 @@ type Env struct {
 
 	TextAllowed bool // api.text_path is set
 	ReadKnown   bool // tracking.final_status is read
+
+	Prices, Texts map[string]bool // the same of the further accounts, by name
 }
 
 // A Problem is one thing wrong in a job. Path is within the job, "columns.var_1" or
@@ -309,7 +311,7 @@ func firstWords(err error) string {
 }
 
 func (b *builder) guard(j Job) {
-	if j.Guard.MaxPoints > 0 && !b.env.Priced {
+	if j.Guard.MaxPoints > 0 && !b.env.Priced && !b.env.Prices[j.Account] {
 		b.bad("guard.max_points", "set api.price, or remove it", "points cannot be counted without a price table")
 	}
 	if p := j.Guard.MaxChange; p != 0 && p <= 1 {

@@ -120,7 +120,14 @@ func (b *builder) sends(c *Compiled) {
 		return
 	}
 	given := triggers.Send{Template: m.Template, Language: m.Language, Header: (*triggers.Header)(m.Header), Campaign: m.Campaign, Text: m.Text}
-	for _, p := range given.Faults(triggers.Owner{Noun: "job", Sees: "row"}, b.env.TextAllowed) {
+	texts, account := b.env.TextAllowed, b.job.account()
+	if account != "" {
+		texts = b.env.Texts[account]
+	}
+	for _, p := range given.Faults(triggers.Owner{Noun: "job", Sees: "row"}, texts) {
+		if account != "" {
+			p.Hint = strings.ReplaceAll(p.Hint, "api.text_path", "accounts."+account+".text_path")
+		}
 		b.failed = b.failed || !p.Warning
 		b.problems = append(b.problems, Problem{Job: b.job.Name, Path: strings.TrimSuffix("send."+p.Path, "."), Offset: p.Offset, Msg: p.Msg, Hint: p.Hint, Warning: p.Warning})
 	}

@@ -154,7 +154,7 @@ func TestPointsAreThoseOfEachRowsCategory(t *testing.T) {
 	list := listSource{header: []string{"phone", "kind"}, rows: [][]string{{"+447911123001", "utility"}, {"+447911123002", "marketing"}, {"+447911123003", "authentication"}}}
 	job := jobOf(t, list, Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Category: "{{ kind }}", Columns: columns("phone", "phone"), Send: &Message{Campaign: "417"}, Guard: Guard{MaxPoints: 12}})
 	d := begin(t, job)
-	d.Prices = func() Prices {
+	d.Prices = func(string) Prices {
 		return prices(func(c nudgewire.Category, _ string) float64 {
 			return map[nudgewire.Category]float64{nudgewire.Marketing: 10, nudgewire.Utility: 2, nudgewire.Authentication: 1}[c]
 		})

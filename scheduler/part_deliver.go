@@ -108,14 +108,15 @@ func (w *working) deliver(ctx context.Context) error {
 // take waits for the turn of a part that is built, and takes it to its end. halt is why the run should
 // pause after it.
 func (w *working) take(ctx context.Context, p *nudgewire.Part, m *meter) (halt stop, err error) {
-	for admitted := w.Budget == nil || w.run.Deliver != nudgewire.DeliverCSV; ; admitted = true {
+	budget := w.Line(w.run.Account).Budget
+	for admitted := budget == nil || w.run.Deliver != nudgewire.DeliverCSV; ; admitted = true {
 		if err := w.await(ctx, p.RetryAt); err != nil {
 			return stop{}, err
 		}
 		if admitted { // and nobody has halted it while it waited for that
 			break
 		}
-		if err := w.Budget.Wait(ctx, pace.Upload, time.Time{}); err != nil {
+		if err := budget.Wait(ctx, pace.Upload, time.Time{}); err != nil {
 			return stop{}, err
 		}
 	}
@@ -182,7 +183,7 @@ func (w *working) await(ctx context.Context, at time.Time) error {
 			return err
 		}
 		left := at.Sub(w.Now())
-		if w.Halted != nil && w.Halted(w.run.Job) {
+		if w.Halted != nil && w.Halted(&w.run) {
 			left = max(left, time.Second)
 		}
 		if left <= 0 {
@@ -247,7 +248,7 @@ func (w *working) send(ctx context.Context, path string, p nudgewire.Part) (apic
 	if len(w.places) > 1 {
 		name = fmt.Sprintf("%s (%d of %d)", name, w.places[p.Number], len(w.places))
 	}
-	answer, err := w.create(ctx, name, w.run.TemplateID, fileName(w.run.Job)+"-"+p.File, f, p.Bytes)
+	answer, err := w.create(ctx, w.run.Account, name, w.run.TemplateID, fileName(w.run.Job)+"-"+p.File, f, p.Bytes)
 	if closed := f.Close(); closed != nil {
 		w.log.Debug("closing a part", zap.Error(closed)) // it was only read
 	}
@@ -525,7 +526,7 @@ func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewir
 func (w *working) dispatch(columns layout, row []string, number int64) nudgewire.Dispatch {
 	now := w.Now().UTC()
 	d := nudgewire.Dispatch{
-		Trigger: w.run.Job, Key: nudgewire.RowKey(w.run.ID, number),
+		Trigger: w.run.Job, Key: nudgewire.RowKey(w.run.ID, number), Account: w.run.Account,
 		Phone: nudgewire.Phone(row[0]), Category: w.run.Category,
 		Send: w.run.Send, State: nudgewire.StateWaiting, DueAt: now, CreatedAt: now, UpdatedAt: now, Config: w.run.Config,
 	}

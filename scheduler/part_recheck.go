@@ -324,7 +324,7 @@ func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Pa
 	defer func() { err = errors.Join(err, s.positions.close()) }()
 	r := w.run
 	r.Tally.Excluded = slices.Clone(r.Tally.Excluded)
-	if prices := w.prices(); prices != nil {
+	if prices := w.prices(w.run.Account); prices != nil {
 		s.lost = func(phone string) { r.Tally.Points = decimal(r.Tally.Points - prices.Of(r.Category, phone)) }
 	}
 	name := rechecked(p, p.Rows-now.Rows)

@@ -187,7 +187,7 @@ func TestAForecastSaysWhatItsTimeIsReckonedFrom(t *testing.T) {
 			t.Errorf("%v is %q, want %q", rate, got, want)
 		}
 	}
-	s := &Scheduler{Options: Options{Rate: func() float64 { return 10 }}}
+	s := &Scheduler{Options: Options{Rate: func(string) float64 { return 10 }}}
 	single := &Compiled{Job: Job{Deliver: nudgewire.DeliverPerMessage}}
 	if took, basis := s.takes(single, nudgewire.Tally{Kept: 560, Parts: 1}); took.Seconds() != 56 || basis != "560 messages at 10 a second (api.rate)" {
 		t.Errorf("%s: %s", took, basis)

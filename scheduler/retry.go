@@ -126,7 +126,7 @@ func filesRemoved(r nudgewire.Run) error {
 func retryOf(r nudgewire.Run, who string, nth int, now time.Time) nudgewire.Run {
 	return nudgewire.Run{
 		Job: r.Job, Slot: fmt.Sprintf("retry %d of run %d", nth, r.ID), DueAt: now.UTC(), Cause: nudgewire.CauseHand, RetryOf: r.ID,
-		Source: r.Source, Config: r.Config, State: nudgewire.RunUploading, Began: fmt.Sprintf("what was left of run %d, again for %s", r.ID, who),
+		Source: r.Source, Config: r.Config, Account: r.Account, State: nudgewire.RunUploading, Began: fmt.Sprintf("what was left of run %d, again for %s", r.ID, who),
 		Deliver: r.Deliver, CampaignName: r.CampaignName, TemplateID: r.TemplateID, Send: r.Send,
 		Category: r.Category, Expires: r.Expires, Approved: who, CreatedAt: now.UTC(), StartedAt: now.UTC(),
 	}

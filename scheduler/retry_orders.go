@@ -45,7 +45,7 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, d
 		return Retry{}, err
 	}
 	price := 0.0
-	if prices := s.prices(); prices != nil {
+	if prices := s.prices(r.Account); prices != nil {
 		price = prices.Of(r.Category, "")
 	}
 	return left.Retry(r, who, before+1, price, now)

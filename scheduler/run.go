@@ -160,7 +160,7 @@ func (w *working) build(ctx context.Context) error {
 		return w.fail(ctx, err)
 	}
 	m := newMeter(w.run, last, w.OnProgress, w.Now)
-	b := &building{job: w.job, now: w.Now(), folder: to, excluder: w.Excluder, prices: w.prices(), tick: func(rows, kept int64) error {
+	b := &building{job: w.job, now: w.Now(), folder: to, excluder: w.Excluder, prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return w.keep(ctx)
 	}}

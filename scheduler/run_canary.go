@@ -136,7 +136,7 @@ func (w *working) waitFor(ctx context.Context, what nudgewire.RunWait, d time.Du
 		}
 	}
 	for {
-		if w.Halted != nil && w.Halted(w.run.Job) {
+		if w.Halted != nil && w.Halted(&w.run) {
 			if err := w.await(ctx, time.Time{}); err != nil {
 				return err
 			}

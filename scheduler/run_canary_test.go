@@ -352,7 +352,7 @@ func TestAPassedCanaryIsPassedForGood(t *testing.T) {
 	d := begin(t, canaryJob(t))
 	d.ended = 10
 	passed := time.Time{}
-	d.Halted = func(string) bool { // stops it right after it passed
+	d.Halted = func(*nudgewire.Run) bool { // stops it right after it passed
 		if r := d.the(t); r.Canary != "" && passed.IsZero() {
 			passed = d.now()
 			d.book.mu.Lock()

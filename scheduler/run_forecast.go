@@ -33,13 +33,13 @@ const uploadSpeed = 1_000_000
 // DryRun reads the job's source as a run would, writes nothing and sends nothing. progress
 // may be nil.
 func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, progress func(Progress)) (Forecast, error) {
-	f := Forecast{Job: job.Name, Source: job.source.String(), Priced: s.prices() != nil}
+	f := Forecast{Job: job.Name, Source: job.source.String(), Priced: s.prices(job.account()) != nil}
 	last, err := s.lastTally(ctx, job.Name)
 	if err != nil {
 		return f, err
 	}
 	m := newMeter(nudgewire.Run{Job: job.Name, State: nudgewire.RunBuilding}, last, progress, s.Now)
-	b := &building{job: job, now: now, folder: nowhere{}, excluder: s.Excluder, prices: s.prices(), tick: func(rows, kept int64) error {
+	b := &building{job: job, now: now, folder: nowhere{}, excluder: s.Excluder, prices: s.prices(job.account()), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return nil
 	}}
@@ -64,12 +64,12 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 	return f, nil
 }
 
-// prices is the price table, nil where there is none.
-func (s *Scheduler) prices() Prices {
+// prices is the price table of an account, nil where there is none.
+func (s *Scheduler) prices(account string) Prices {
 	if s.Prices == nil {
 		return nil
 	}
-	return s.Prices()
+	return s.Prices(account)
 }
 
 // takes is how long sending would last, and what that is reckoned from.
@@ -77,11 +77,14 @@ func (s *Scheduler) takes(job *Compiled, t nudgewire.Tally) (time.Duration, stri
 	if s.Rate == nil {
 		return 0, ""
 	}
-	rate := s.Rate()
+	rate := s.Rate(job.account())
 	if rate <= 0 {
 		return 0, ""
 	}
 	at := " at " + rateWords(rate) + " (api.rate)"
+	if account := job.account(); account != "" {
+		at = " at " + rateWords(rate) + " (accounts." + account + ".rate)"
+	}
 	if job.Deliver == nudgewire.DeliverPerMessage {
 		return time.Duration(float64(t.Kept) / rate * float64(time.Second)), units.Count(t.Kept, "message") + at
 	}

@@ -24,9 +24,9 @@ func TestAHaltHoldsARunOverARestart(t *testing.T) {
 	d.revive()
 	d.open("two")
 	asked, resumed := 0, false
-	d.Halted = func(job string) bool {
-		if job != "winback" {
-			t.Errorf("asked about job %q", job)
+	d.Halted = func(r *nudgewire.Run) bool {
+		if r.Job != "winback" {
+			t.Errorf("asked about job %q", r.Job)
 		}
 		if asked++; asked == 100 {
 			resumed = true
@@ -54,7 +54,7 @@ func TestAHaltHoldsARunOverARestart(t *testing.T) {
 func TestAHaltedRunHearsAPerson(t *testing.T) {
 	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
 	cancelled := false
-	d.Halted = func(string) bool {
+	d.Halted = func(*nudgewire.Run) bool {
 		if len(d.service.uploads()) == 1 && !cancelled {
 			cancelled = true
 			if err := d.Cancel(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {
@@ -82,7 +82,7 @@ func TestACanaryDoesNotCountTheTimeOfAHalt(t *testing.T) {
 	d := begin(t, canaryJob(t))
 	d.ended = 10
 	resumed := monday.Add(3 * time.Hour)
-	d.Halted = func(string) bool { return d.now().After(monday.Add(time.Minute)) && d.now().Before(resumed) }
+	d.Halted = func(*nudgewire.Run) bool { return d.now().After(monday.Add(time.Minute)) && d.now().Before(resumed) }
 	fireDue(t, d)
 	r := d.the(t)
 	if r.State != nudgewire.RunDone || len(d.queued[1]) != 1000 {
@@ -98,7 +98,7 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 	d := begin(t, canaryJob(t))
 	d.ended, d.failed = 8, 2
 	paused := false
-	d.Halted = func(string) bool {
+	d.Halted = func(*nudgewire.Run) bool {
 		if len(d.queued[1]) == 10 && !paused {
 			paused = true
 			if err := d.Pause(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {

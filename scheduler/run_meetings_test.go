@@ -80,7 +80,7 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 		},
 		"while it is halted": func(t *testing.T, d *desk, block func()) {
 			looks := 0
-			d.Halted = func(string) bool {
+			d.Halted = func(*nudgewire.Run) bool {
 				if looks++; looks == 3 {
 					block()
 				}
@@ -88,7 +88,7 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 			}
 		},
 		"while it waits for the rate": func(_ *testing.T, d *desk, block func()) {
-			d.Budget = admit(block)
+			d.Line = func(string) Line { return Line{d.service, admit(block)} }
 		},
 		"while it waits to be tried again": func(_ *testing.T, d *desk, block func()) {
 			d.service.answer = func(int) error {
@@ -669,7 +669,7 @@ func TestSundayIsSevenToo(t *testing.T) {
 
 func TestPointsAreDecimals(t *testing.T) {
 	d := newDesk(t, monday)
-	d.Prices = func() Prices { return prices(func(nudgewire.Category, string) float64 { return 0.1 }) }
+	d.Prices = func(string) Prices { return prices(func(nudgewire.Category, string) float64 { return 0.1 }) }
 	j := jobOf(t, people(8000), Job{Guard: Guard{MaxPoints: 800}})
 	f, err := d.DryRun(t.Context(), j, monday, nil)
 	if err != nil || f.Tally.Points != 800 || len(f.Awaiting) != 0 {

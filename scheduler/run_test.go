@@ -561,7 +561,7 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 	l.rows = append(l.rows, []string{"+447911100001", "again"}, []string{"12", "short"}, []string{"+447911200000", " "})
 	job := jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 5000, Guard: Guard{MaxRows: 10}})
 	d := begin(t, job)
-	d.Prices = func() Prices {
+	d.Prices = func(string) Prices {
 		return prices(func(c nudgewire.Category, phone string) float64 {
 			if c != nudgewire.Marketing || !strings.HasPrefix(phone, "44") {
 				t.Errorf("a price is asked for %s %s", c, phone)
@@ -569,7 +569,7 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 			return 0.5
 		})
 	}
-	d.Rate = func() float64 { return 2 }
+	d.Rate = func(string) float64 { return 2 }
 	f, err := d.DryRun(t.Context(), job, monday, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -699,9 +699,9 @@ func TestTwoRunsByHandInOneSecond(t *testing.T) {
 func TestAHaltHoldsTheNextPart(t *testing.T) {
 	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
 	admitted := 0
-	d.Budget = admit(func() { admitted++ })
-	d.Halted = func(job string) bool {
-		return job == "winback" && len(d.service.uploads()) == 1 && d.now().Before(monday.Add(time.Hour))
+	d.Line = func(string) Line { return Line{d.service, admit(func() { admitted++ })} }
+	d.Halted = func(r *nudgewire.Run) bool {
+		return r.Job == "winback" && len(d.service.uploads()) == 1 && d.now().Before(monday.Add(time.Hour))
 	}
 	fireDue(t, d)
 	if r := d.the(t); r.State != nudgewire.RunDone || d.now().Before(monday.Add(time.Hour)) || admitted != len(d.service.uploads()) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,22 +24,21 @@ const (
 // Options say what a Scheduler works with.
 type Options struct {
 	Store    Store
-	Uploader Uploader // nil where no job delivers by CSV
-	Budget   Budget   // nil lets every upload go at once
-	Excluder Excluder // nil excludes nobody
-	Folder   string   // where runs keep their files
-	Owner    string   // signs the claims; it must differ between processes, and between two runs of one
+	Line     func(account string) Line // how uploads of an account leave
+	Excluder Excluder                  // nil excludes nobody
+	Folder   string                    // where runs keep their files
+	Owner    string                    // signs the claims; it must differ between processes, and between two runs of one
 	Log      *zap.Logger
 
 	// Keep is how long the files of a run are kept after its end; nil is for good.
 	Keep func() time.Duration
-	// Prices is the price table; it gives nil where there is none, and nil is no table at all.
-	Prices func() Prices
-	// Rate is how many requests a second are made, for forecasts; nil where it is not known.
-	Rate func() float64
-	// Halted reports whether a person stopped the job, or everything: then no further part is
-	// claimed and no further row handed over. It is asked once a second; nil is never.
-	Halted func(job string) bool
+	// Prices is the price table of an account; it gives nil where there is none, and nil is no table at all.
+	Prices func(account string) Prices
+	// Rate is how many requests a second an account makes, for forecasts; nil where it is not known.
+	Rate func(account string) float64
+	// Halted reports whether a person stopped the job of a run, or everything, or its account cannot send:
+	// then no further part is claimed and no further row handed over. It is asked once a second; nil is never.
+	Halted func(r *nudgewire.Run) bool
 	// OnProgress gets how far runs have come, about five times a second. It must not block.
 	OnProgress func(Progress)
 
@@ -59,7 +57,6 @@ type Scheduler struct {
 	Options
 
 	makeFolder func(path string) (folder, error)
-	uploader   atomic.Pointer[Uploader]
 	board      board
 
 	// A retry and a word on a part look at the same files before they change anything: one at a
@@ -113,7 +110,6 @@ func New(o Options) *Scheduler {
 		busy:       map[nudgewire.RunID]bool{},
 		reading:    map[nudgewire.RunID]bool{},
 	}
-	s.uploader.Store(&o.Uploader)
 	s.OnProgress = func(p Progress) {
 		s.board.put(p)
 		if o.OnProgress != nil {
@@ -275,7 +271,7 @@ func joinWords(a, b string) string {
 func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause nudgewire.RunCause, state nudgewire.RunState, reason string, now time.Time) error {
 	r := nudgewire.Run{
 		Job: j.Name, Slot: f.Slot, DueAt: f.At, Cause: cause, Source: j.source.String(), Config: j.Version,
-		State: state, Began: reason, Deliver: j.Deliver, Category: j.category, CreatedAt: now.UTC(),
+		Account: j.account(), State: state, Began: reason, Deliver: j.Deliver, Category: j.category, CreatedAt: now.UTC(),
 	}
 	if state.Final() {
 		r.Reason, r.Began, r.EndedAt = reason, "", r.CreatedAt
@@ -409,7 +405,7 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 	r := nudgewire.Run{
 		Job: job.Name, Slot: slot, DueAt: now.UTC(), Cause: nudgewire.CauseHand,
 		Source: job.source.String(), Config: job.Version, State: nudgewire.RunPlanned, Approved: order.Approved, Repeats: order.Repeats,
-		Deliver: job.Deliver, Category: job.category, CreatedAt: now.UTC(),
+		Account: job.account(), Deliver: job.Deliver, Category: job.category, CreatedAt: now.UTC(),
 	}
 	for nth := 2; ; nth++ {
 		id, won, err := s.Store.StartRun(ctx, r)

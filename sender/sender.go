@@ -113,6 +113,9 @@ const (
 	lastWords = 5 * time.Second
 )
 
+// Slots is how many slots a Sender of that concurrency uses: those that BeginCall gets are below.
+func Slots(concurrency int) int { return (ahead + storing) * concurrency }
+
 // A Sender delivers what is due. Make it with New.
 type Sender struct {
 	Options
@@ -167,7 +170,7 @@ func New(o Options) *Sender {
 		Room:   func() (int, time.Time) { return o.Budget.Room(pace.Send, window) },
 		Halted: s.health.keepsBack, Ask: s.probe,
 		Seats:   claims.Lanes{Urgent: ahead * o.Concurrency, Marketing: marketing},
-		Workers: (ahead + storing) * o.Concurrency, Jitter: o.Jitter, Log: o.Log, What: "dispatches",
+		Workers: Slots(o.Concurrency), Jitter: o.Jitter, Log: o.Log, What: "dispatches",
 	})
 	s.api.Store(&o.API)
 	return s

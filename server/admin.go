@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/valid"
 	"github.com/nudgewire/nudgewire/scheduler"
@@ -131,7 +132,7 @@ func (a admin) reload(r *http.Request) (any, error) {
 	v := a.Daemon.View()
 	v.Changes = changes
 	halts, err := a.haltViews(r.Context())
-	v.Paused = slices.DeleteFunc(halts, func(h HaltView) bool { return h.Scope != store.HaltMode })
+	v.Paused = slices.DeleteFunc(halts, func(h HaltView) bool { return h.Scope != store.HaltMode && h.Scope != store.HaltGone })
 	return v, err
 }
 
@@ -536,7 +537,11 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 			return nil, rejectf(http.StatusBadRequest, "write an address such as https://shop.example/picture.jpg", "the header's %s: %v", h.Type, err)
 		}
 	}
-	if err := a.canLeave(r.Context(), &in, phone, &daemon); err != nil {
+	account, err := accountOf(in.Account, &daemon)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.canLeave(r.Context(), &in, phone, account.Texts); err != nil {
 		return nil, err
 	}
 	now, config := a.Now().UTC(), a.Daemon.View().Config
@@ -550,7 +555,7 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 	}
 	in.Send.Forget = in.Category == nudgewire.Authentication
 	queued := nudgewire.Dispatch{
-		Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone, Category: in.Category, Send: in.Send,
+		Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone, Category: in.Category, Send: in.Send, Account: nudgewire.AccountKey(account.Name),
 		State: nudgewire.StateWaiting, DueAt: now, ExpiresAt: now.Add(time.Hour), CreatedAt: now, UpdatedAt: now, Config: config,
 	}
 	if in.DryRun {
@@ -569,9 +574,30 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 	return a.messageOf(r.Context(), strconv.FormatInt(int64(receipts[0].Decisions[0].DispatchID), 10))
 }
 
+// accountOf is the account that a person names, or what is wrong with the name.
+func accountOf(name string, d *DaemonView) (AccountView, error) {
+	if nudgewire.AccountKey(name) == "" {
+		return AccountView{Name: nudgewire.DefaultAccount, Texts: d.Texts}, nil
+	}
+	var names []string
+	for _, a := range d.Accounts {
+		if a.Name == name {
+			return a, nil
+		}
+		names = append(names, a.Name)
+	}
+	hint := "the config has one account, that of the section api"
+	if near := nearest.Of(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	} else if len(names) > 0 {
+		hint = "there are " + strings.Join(names, ", ")
+	}
+	return AccountView{}, rejectf(http.StatusNotFound, hint, "there is no account %q", name)
+}
+
 // canLeave refuses what would wait and never leave.
-func (a admin) canLeave(ctx context.Context, in *SendRequest, phone nudgewire.Phone, d *DaemonView) error {
-	if in.Send.Text != "" && !d.Texts {
+func (a admin) canLeave(ctx context.Context, in *SendRequest, phone nudgewire.Phone, texts bool) error {
+	if in.Send.Text != "" && !texts {
 		return rejectf(http.StatusConflict, "set api.text_path to the path of the service's text endpoint, and reload", "plain texts cannot be sent: their endpoint is not known")
 	}
 	if in.Category == nudgewire.Authentication {

@@ -29,11 +29,13 @@ type HaltView struct {
 	Reason string          `json:"reason,omitempty"`
 	Since  time.Time       `json:"since,omitzero"` // not known of a paused run that has handed nothing over
 
-	Waiting int64 `json:"waiting,omitempty"` // messages of a trigger that is paused or released
+	Waiting int64 `json:"waiting,omitempty"` // messages of a trigger that is paused or released, or of an account that is gone
 }
 
 // Paused tells what is paused from what is halted.
-func (v HaltView) Paused() bool { return v.Scope == store.HaltRun || v.Scope == store.HaltMode }
+func (v HaltView) Paused() bool {
+	return v.Scope == store.HaltRun || v.Scope == store.HaltMode || v.Scope == store.HaltGone
+}
 
 // State is what was done to it, in a word: halted, paused or released.
 func (v HaltView) State() string {
@@ -67,6 +69,8 @@ func (v HaltView) GoesOn() string {
 		return "nudgewire jobs resume " + v.Name
 	case store.HaltMode:
 		return "nudgewire resume trigger " + shellWord(v.Name)
+	case store.HaltGone:
+		return "nudgewire reload"
 	}
 	return fmt.Sprintf("nudgewire resume %s %s", v.Scope, shellWord(v.Name))
 }
@@ -100,6 +104,9 @@ func (v HaltView) Words() string {
 			return words + "; they are sent all the same, by a person's word"
 		}
 		return words + "; send: " + v.GoesOn() + "; cancel: " + v.Ends()
+	}
+	if v.Scope == store.HaltGone {
+		return fmt.Sprintf("%s %s, and %s; put it back under accounts: %s", words, v.Reason, v.Waits(), v.GoesOn())
 	}
 	words += v.sinceAndWhy()
 	if v.Scope == store.HaltDamage {
@@ -144,6 +151,11 @@ func (a admin) haltViews(ctx context.Context) ([]HaltView, error) {
 			continue
 		}
 		v := haltView(h)
+		if h.Scope == store.HaltGone {
+			if v.Waiting, err = a.Store.WaitingFor(ctx, h.Name); err != nil {
+				return nil, err
+			}
+		}
 		if h.Scope == store.HaltMode || h.Scope == store.Released {
 			if v.Waiting, err = a.Store.WaitingOf(ctx, h.Name); err != nil {
 				return nil, err

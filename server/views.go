@@ -57,6 +57,7 @@ type MessageView struct {
 	Key       string               `json:"key,omitempty"`
 	Phone     nudgewire.Phone      `json:"phone"`
 	Category  nudgewire.Category   `json:"category"`
+	Account   string               `json:"account,omitempty"` // that sends it; not that of the section api
 	What      string               `json:"what"`
 	Send      *nudgewire.Send      `json:"send,omitempty"`
 	State     nudgewire.State      `json:"state"`
@@ -242,7 +243,8 @@ type DaemonView struct {
 	API          string   `json:"api"`
 	Rate         string   `json:"rate"` // requests a second at present, and why when slowed
 
-	Halted     *SendingHalted    `json:"halted,omitempty"` // why nothing is sent at present
+	Halted     *SendingHalted    `json:"halted,omitempty"`   // why nothing is sent at present
+	Accounts   []AccountView     `json:"accounts,omitempty"` // all, that of the section api first; none where it is the only one
 	Connectors []string          `json:"connectors"`
 	Triggers   []string          `json:"triggers"`
 	Modes      map[string]string `json:"modes,omitempty"`     // of those triggers that are not live
@@ -256,6 +258,30 @@ type DaemonView struct {
 
 	Paused  []HaltView   `json:"paused,omitempty"`  // triggers of which something waits that is not sent; told by reload
 	Changes []RuleChange `json:"changes,omitempty"` // what became of what waits; told by reload
+}
+
+// An AccountView is one account of the service. API, Rate, Halted and Texts of a DaemonView are those of the first.
+type AccountView struct {
+	Name     string         `json:"name"`
+	API      string         `json:"api"`
+	Rate     string         `json:"rate"`
+	UnderWay int            `json:"under_way"`
+	Accepted uint64         `json:"accepted"` // messages, since the daemon began
+	Halted   *SendingHalted `json:"halted,omitempty"`
+	Texts    bool           `json:"texts,omitempty"`
+}
+
+// Troubles are the accounts that send nothing at present, each with why. The name is "" where there is one account.
+func (v *DaemonView) Troubles() (out []AccountView) {
+	if len(v.Accounts) == 0 && v.Halted != nil {
+		return []AccountView{{Halted: v.Halted}}
+	}
+	for _, a := range v.Accounts {
+		if a.Halted != nil {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // TriggersAndModes are the triggers, each with its mode when that is not live: "cart", "thanks (shadow)".
@@ -303,6 +329,7 @@ type SendRequest struct {
 	Phone    string             `json:"phone" validate:"required"`
 	Country  string             `json:"country,omitempty"`
 	Category nudgewire.Category `json:"category,omitempty" validate:"omitempty,oneof=marketing utility authentication"`
+	Account  string             `json:"account,omitempty"` // that sends it; "" is that of the section api
 	Send     nudgewire.Send     `json:"send"`
 	DryRun   bool               `json:"dry_run,omitempty"`
 }
@@ -347,7 +374,7 @@ func lookupView(l *nudgewire.PendingLookup) *LookupView {
 
 func messageView(d *nudgewire.Dispatch, m *nudgewire.Message, attempts []nudgewire.Attempt) MessageView {
 	v := MessageView{
-		ID: d.ID, EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, Category: d.Category,
+		ID: d.ID, EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, Category: d.Category, Account: d.Account,
 		What: d.Send.What(), Send: &d.Send, State: d.State, Reason: d.Reason,
 		CreatedAt: d.CreatedAt.UTC(), DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), UpdatedAt: d.UpdatedAt.UTC(),
 		Attempt: d.Attempt, Restarts: d.Restarts, Step: d.Step,
@@ -385,7 +412,7 @@ func dispatchView(d *store.DispatchStory) MessageView {
 // answer to the upload said whose it is.
 func followedView(m *store.FollowedMessage) MessageView {
 	v := MessageView{
-		ID: m.DispatchID, Trigger: m.Job, Key: fmt.Sprintf("run %d part %d", m.Run, m.Part), Phone: m.Phone, Category: m.Category,
+		ID: m.DispatchID, Trigger: m.Job, Key: fmt.Sprintf("run %d part %d", m.Run, m.Part), Phone: m.Phone, Category: m.Category, Account: m.Account,
 		What: "campaign \"" + m.CampaignName + "\"", State: nudgewire.StateAccepted,
 		CreatedAt: m.AcceptedAt.UTC(), DueAt: m.AcceptedAt.UTC(), UpdatedAt: m.AcceptedAt.UTC(), Run: m.Run, Part: m.Part,
 	}

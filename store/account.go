@@ -78,6 +78,13 @@ func (s *Store) accountsFollowed(ctx context.Context) ([]string, error) {
 	return s.accountsWhere(ctx, "messages", "final = 0")
 }
 
+// WaitingFor counts what waits for an account.
+func (s *Store) WaitingFor(ctx context.Context, account string) (n int64, err error) {
+	err = s.rows(ctx, `SELECT count(*) FROM dispatches WHERE state = 'waiting' AND account = ?1`, []any{account},
+		func(r *row) error { n = r.int(); return nil })
+	return n, wrap(err, "count what waits for account %q", account)
+}
+
 // gone reports whether the present config has no account of that name.
 func (s *Store) gone(account string) bool { return s.has != nil && !s.has(account) }
 

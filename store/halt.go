@@ -210,8 +210,19 @@ func (s *Store) changeHalts(ctx context.Context, ends func(Halt) bool, change op
 }
 
 // Halts lists what is halted, the longest first; runs that are paused are among it where rows of
-// them were handed over.
+// them were handed over, and last the accounts that are gone from the config while something waits for them.
 func (s *Store) Halts(ctx context.Context) (out []Halt, err error) {
+	out, err = s.storedHalts(ctx)
+	if err == nil {
+		var gone []Halt
+		gone, err = s.goneHalts(ctx)
+		out = append(out, gone...)
+	}
+	return out, wrap(err, "list halts")
+}
+
+// storedHalts are those that claims look at.
+func (s *Store) storedHalts(ctx context.Context) (out []Halt, err error) {
 	err = s.rows(ctx, `SELECT scope, name, reason, at FROM halts ORDER BY at, scope, name`, nil, func(r *row) error {
 		out = append(out, Halt{HaltScope(r.text()), r.text(), r.text(), r.time()})
 		return nil
@@ -221,20 +232,15 @@ func (s *Store) Halts(ctx context.Context) (out []Halt, err error) {
 		h, err = s.fault.halt(ctx, s, s.fault.Until)
 		out = append(out, h)
 	}
-	if err == nil {
-		var gone []Halt
-		gone, err = s.goneHalts(ctx)
-		out = append(out, gone...)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("list halts: %w", err)
+		return nil, err
 	}
 	return out, nil
 }
 
 // loadHalts renews what Halted and JobHalted look at without asking the database.
 func (s *Store) loadHalts(ctx context.Context) error {
-	all, err := s.Halts(ctx)
+	all, err := s.storedHalts(ctx)
 	if err == nil {
 		s.halted.Store(&all)
 	}

@@ -51,6 +51,8 @@ type Options struct {
 	Budget *pace.Budget // shared with everybody who calls the service
 	Log    *zap.Logger  // nil for none
 
+	// AsksOnly leaves it to another tracker over the same data to end messages whose time ran out.
+	AsksOnly bool
 	// Plan says when to ask; its zero fields take the defaults.
 	Plan Plan
 	// Concurrency is the most calls at a time.
@@ -167,7 +169,9 @@ func (t *Tracker) Run(ctx context.Context) error {
 	rooms.Go(func() {
 		t.loop.Run(ctx, working, func(m *nudgewire.Message, seat *claims.Seat) { t.work(ctx, working, m, seat) })
 	})
-	rooms.Go(func() { t.expire(ctx, working) })
+	if !t.AsksOnly {
+		rooms.Go(func() { t.expire(ctx, working) })
+	}
 	rooms.Go(func() { t.scoutAll(ctx, working) })
 	<-ctx.Done()
 	defer time.AfterFunc(t.Grace, cut).Stop()

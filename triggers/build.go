@@ -44,6 +44,8 @@ type builder struct {
 	env      Env
 	name     string // of the rule at hand
 	within   string // what of it the paths are in: "steps[0]."
+	texts    bool   // every account that the rule may send by sends texts; else refused is one that does not
+	refused  string
 	problems []Problem
 }
 
@@ -78,6 +80,7 @@ func (b *builder) rule(given Rule) *rule {
 	}
 	r.expires = given.Expires.or(defaultExpires(r.category))
 	r.maxAge = given.MaxAge.or(0)
+	b.refused, b.texts = b.textsOf(r)
 	if given.Steps != nil {
 		b.steps(r)
 	} else {

@@ -26,7 +26,7 @@ func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 	}
 	scope := expressions.NewScope(e, now, s.home)
 	defer scope.Free()
-	m := matching{event: e, scope: scope, now: now.UTC(), version: s.version}
+	m := matching{event: e, scope: scope, now: now.UTC(), version: s.version, account: s.sends[e.Connector]}
 	plan.Proposals = make([]nudgewire.Proposal, 0, len(listening))
 	for _, l := range listening {
 		if l.cancels {
@@ -53,6 +53,7 @@ type matching struct {
 	scope   *expressions.Scope
 	now     time.Time
 	version string
+	account string // of the event's connector
 }
 
 func (m *matching) proposal(r *rule) nudgewire.Proposal {
@@ -141,8 +142,16 @@ func (m *matching) dispatch(r *rule, key string, send nudgewire.Send, due, expir
 	return nudgewire.Dispatch{
 		Trigger: r.Name, Key: key, Phone: contact.Phone, Category: r.category, Send: send,
 		State: nudgewire.StateWaiting, DueAt: due, ExpiresAt: expires,
-		CreatedAt: m.now, UpdatedAt: m.now, Config: m.version, Zone: contact.Timezone,
+		CreatedAt: m.now, UpdatedAt: m.now, Config: m.version, Zone: contact.Timezone, Account: m.accountOf(r),
 	}
+}
+
+// accountOf is the account that sends what the rule queues, as rows name it.
+func (m *matching) accountOf(r *rule) string {
+	if r.Account != "" {
+		return nudgewire.AccountKey(r.Account)
+	}
+	return m.account
 }
 
 // whyNot is a failed clause as the reason to skip.

@@ -3,9 +3,12 @@ package triggers
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/expressions"
 	"github.com/nudgewire/nudgewire/internal/netguard"
 	"github.com/nudgewire/nudgewire/internal/plain"
@@ -29,8 +32,36 @@ func (b *builder) template(path, text string) *expressions.Template {
 	return t
 }
 
+// textsOf reports whether every account that the rule may send by can send texts, and names the first that cannot.
+func (b *builder) textsOf(r *rule) (refused string, allowed bool) {
+	can := func(account string) bool {
+		account = nudgewire.AccountKey(account)
+		if account == "" {
+			return b.env.TextAllowed
+		}
+		return b.env.Texts[account]
+	}
+	if r.Account != "" {
+		return r.Account, can(r.Account)
+	}
+	known := false
+	for _, name := range slices.Sorted(maps.Keys(b.env.Connectors)) {
+		if !slices.ContainsFunc(r.on, func(p pattern) bool { return p.connector == "*" || p.connector == name }) {
+			continue
+		}
+		known = true
+		if account := b.env.Connectors[name].Account; !can(account) {
+			return account, false
+		}
+	}
+	return "", known || b.env.TextAllowed
+}
+
 func (b *builder) send(given Send) sending {
-	for _, p := range given.Faults(Owner{Noun: "trigger", Sees: "event"}, b.env.TextAllowed) {
+	for _, p := range given.Faults(Owner{Noun: "trigger", Sees: "event"}, b.texts) {
+		if b.refused != "" && b.refused != nudgewire.DefaultAccount {
+			p.Hint = strings.ReplaceAll(p.Hint, "api.text_path", "accounts."+b.refused+".text_path")
+		}
 		p.Trigger, p.Path = b.name, b.within+strings.TrimSuffix("send."+p.Path, ".")
 		b.problems = append(b.problems, p)
 	}

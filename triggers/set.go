@@ -17,17 +17,20 @@ type Env struct {
 	Timezone    string             // IANA name, for contacts without one of their own; "" is UTC
 	Category    nudgewire.Category // "" is marketing
 	TextAllowed bool               // api.text_path is set
+	Texts       map[string]bool    // the same of the further accounts, by name
 }
 
 // ConnectorInfo is what a rule may listen for.
 type ConnectorInfo struct {
-	Kinds []string // all that it is known to send; none for a connector that may send any
+	Kinds   []string // all that it is known to send; none for a connector that may send any
+	Account string   // that sends what its events cause, where a rule names none; "" is that of the section api
 }
 
 // A Set is every rule, ready to meet events. It is immutable and safe for concurrent use.
 type Set struct {
 	version string
 	home    *time.Location
+	sends   map[string]string // the account of each connector that names one
 	rules   []*rule
 	exact   map[ref][]listener // what listens to each event that a rule names in full
 	waiting map[string]bool    // of the rules that are off, those of which something waits
@@ -57,6 +60,14 @@ func Compile(rules []Rule, env Env) (*Set, []Problem) {
 			})
 		} else {
 			s.home = zone
+		}
+	}
+	for name, info := range env.Connectors {
+		if info.Account != "" {
+			if s.sends == nil {
+				s.sends = map[string]string{}
+			}
+			s.sends[name] = info.Account
 		}
 	}
 	for _, r := range rules {

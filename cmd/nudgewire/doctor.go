@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -235,8 +236,12 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		}
 		d.found(state, "door", "where all senders come through a proxy, name it in server.trusted_proxies; else see the log for the addresses, and server.max_in_flight", "%s", turnedWords(v))
 	}
-	if h := s.Daemon.Halted; h != nil {
-		d.found(wellBad, "messages", haltCures[apiclient.Trouble(h.Cause)], "%s", h.Words(time.Now()))
+	for _, a := range s.Daemon.Troubles() {
+		cure, words := haltCures[apiclient.Trouble(a.Halted.Cause)], a.Halted.Words(time.Now())
+		if a.Name != "" {
+			cure, words = accountKeys(cure, a.Name), "account "+a.Name+": "+words
+		}
+		d.found(wellBad, "messages", cure, "%s", words)
 	}
 	for i, v := range s.Rejected {
 		if i < mostShown {
@@ -264,6 +269,8 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		case store.Released, store.HaltDamage: // one is sent all the same, and database tells the other
 		case store.HaltMode:
 			d.found(wellBad, "messages", fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Ends()), "%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
+		case store.HaltGone:
+			d.found(wellBad, "messages", fmt.Sprintf("put it back under accounts, then %q", h.GoesOn()), "%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
 		case store.HaltRun:
 			d.found(wellBad, "campaigns", fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name), "%s waits to be resumed: %s", h.What(), h.Reason)
 		default:
@@ -414,14 +421,35 @@ func (d *doctor) database(ctx context.Context) {
 // service asks about a message that cannot be: it costs nothing, and the answer shows whether
 // the key is taken.
 func (d *doctor) service(ctx context.Context) {
-	if d.cfg.API.BaseURL == "" || d.cfg.API.Key.IsZero() {
+	names := d.cfg.AccountNames()
+	for _, name := range append([]string{""}, names...) {
+		api, _ := d.cfg.Account(name)
+		about := ""
+		if len(names) > 0 {
+			about = "account " + nudgewire.AccountName(name) + ": "
+		}
+		d.account(ctx, nudgewire.AccountName(name), about, &api)
+	}
+}
+
+// accountKeys names the keys of an account in advice about those of the section api.
+func accountKeys(words, name string) string {
+	if name == nudgewire.DefaultAccount {
+		return words
+	}
+	return strings.NewReplacer("api.key", "accounts."+name+".key", "api.base_url", "accounts."+name+".base_url", "api.text_path", "accounts."+name+".text_path").Replace(words)
+}
+
+// account is service for one account.
+func (d *doctor) account(ctx context.Context, name, about string, api *config.API) {
+	if api.BaseURL == "" || api.Key.IsZero() {
 		return
 	}
 	client, err := apiclient.New(apiclient.Options{
-		BaseURL: d.cfg.API.BaseURL, Key: d.cfg.API.Key.Reveal(), Timeout: doctorPatience, UserAgent: "nudgewire/" + versionText(),
+		BaseURL: api.BaseURL, Key: api.Key.Reveal(), Timeout: doctorPatience, UserAgent: "nudgewire/" + versionText(),
 	})
 	if err != nil {
-		d.found(wellBad, "service", "see api: in the config", "%v", err)
+		d.found(wellBad, "service", "see api: in the config", "%s%v", about, err)
 		return
 	}
 	defer client.Close()
@@ -429,12 +457,12 @@ func (d *doctor) service(ctx context.Context) {
 	call, _ := errors.AsType[*apiclient.CallError](err)
 	switch {
 	case apiclient.TroubleOf(err) == apiclient.TroubleKey:
-		d.found(wellBad, "service", "copy the key anew from the service's dashboard, and set the variable that api.key names", "%s refuses the API key", d.cfg.API.BaseURL)
+		d.found(wellBad, "service", accountKeys("copy the key anew from the service's dashboard, and set the variable that api.key names", name), "%s%s refuses the API key", about, api.BaseURL)
 	case call != nil && call.HTTPStatus == 0:
-		d.found(wellBad, "service", "look at api.base_url and the way to it", "%s cannot be asked: %v", d.cfg.API.BaseURL, err)
+		d.found(wellBad, "service", accountKeys("look at api.base_url and the way to it", name), "%s%s cannot be asked: %v", about, api.BaseURL, err)
 	case call != nil && call.HTTPStatus >= 500:
-		d.found(wellBad, "service", "try again later; messages wait meanwhile", "%s is in trouble: %v", d.cfg.API.BaseURL, err)
+		d.found(wellBad, "service", "try again later; messages wait meanwhile", "%s%s is in trouble: %v", about, api.BaseURL, err)
 	default:
-		d.found(wellGood, "service", "", "%s answers, and takes the key", d.cfg.API.BaseURL)
+		d.found(wellGood, "service", "", "%s%s answers, and takes the key", about, api.BaseURL)
 	}
 }

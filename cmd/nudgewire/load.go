@@ -87,7 +87,14 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 	if _, err := ask.Status(ctx); !errors.Is(err, server.ErrNoDaemon) {
 		return ask, ask.Close, err
 	}
-	st, err := store.Open(ctx, store.Options{DSN: dsn, ReadOnly: true})
+	cfg, _ := config.Load(c.config, os.LookupEnv)
+	st, err := store.Open(ctx, store.Options{DSN: dsn, ReadOnly: true, Accounts: func(name string) bool {
+		if cfg == nil {
+			return true // not known
+		}
+		_, ok := cfg.Account(name)
+		return ok
+	}})
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil, c.noDaemon(ctx)
 	}
@@ -95,7 +102,7 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 		return nil, nil, err
 	}
 	o := server.AdminOptions{Store: st, Storage: store.Path(dsn), Country: country, Now: time.Now, Log: zap.NewNop()}
-	if cfg, _ := config.Load(c.config, os.LookupEnv); cfg != nil {
+	if cfg != nil {
 		o.Jobs = app.JobsBeside(cfg, st, time.Now)
 	}
 	ask = server.Local(server.Admin(o))

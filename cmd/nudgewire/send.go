@@ -45,7 +45,11 @@ func (c *cli) send() *cobra.Command {
 				return c.print(m)
 			}
 			if in.DryRun {
-				c.say("would send %s to %s as %s; nothing was stored\n", m.What, m.Phone, m.Category)
+				by := ""
+				if m.Account != "" {
+					by = " by account " + m.Account
+				}
+				c.say("would send %s to %s as %s%s; nothing was stored\n", m.What, m.Phone, m.Category, by)
 				return nil
 			}
 			c.say("dispatch %d: %s to %s\n", m.ID, m.What, m.Phone)
@@ -60,6 +64,7 @@ func (c *cli) send() *cobra.Command {
 	f.StringVar(&in.Send.Campaign, "campaign", "", "campaign_id of a campaign at the service")
 	f.StringVar(&in.Send.Text, "text", "", "plain text; needs api.text_path in the config")
 	f.StringVar(&category, "category", "marketing", "marketing, utility or authentication")
+	f.StringVar(&in.Account, "account", "", "account that sends it: a name under accounts, or api (default: api)")
 	f.StringVar(&in.Country, "country", "", "country of a number without its code (default: defaults.country)")
 	f.StringVar(&image, "image", "", "address of a header image")
 	f.StringVar(&video, "video", "", "address of a header video")

@@ -47,9 +47,19 @@ func (c *cli) printStatus(s server.StatusView) {
 		if d.LoadError != "" {
 			row("", "%s", c.paint(c.out, "31", "the last reload was rejected: "+d.LoadError))
 		}
-		row("service", "%s, %s", d.API, d.Rate)
-		if d.Halted != nil {
-			row("", "%s", c.paint(c.out, "31", d.Halted.Words(time.Now())))
+		accounts := d.Accounts
+		if len(accounts) == 0 {
+			accounts = []server.AccountView{{API: d.API, Rate: d.Rate, Halted: d.Halted}}
+		}
+		for i, a := range accounts {
+			label, name := []string{"service", ""}[min(i, 1)], ""
+			if a.Name != "" {
+				name = a.Name + ": "
+			}
+			row(label, "%s%s, %s", name, a.API, a.Rate)
+			if a.Halted != nil {
+				row("", "%s", c.paint(c.out, "31", name+a.Halted.Words(time.Now())))
+			}
 		}
 		row("connectors", "%s", orDash(strings.Join(d.Connectors, ", ")))
 		for _, v := range d.Silent {

@@ -1,0 +1,240 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/sender"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/tracker"
+)
+
+// Each account of the service has rooms of its own: a client, a budget, a sender and a tracker. Nothing of
+// what they learn of the service is shared, so the trouble of one account cannot reach another (decision 40).
+
+// An account is one account of the service with its rooms.
+type account struct {
+	name  string     // as rows name it: "" is that of the section api
+	began config.API // what its rooms were made with; some of it only new ones can change
+
+	api     atomic.Pointer[apiclient.Client] // swapped by reload
+	budget  *pace.Budget
+	sender  *sender.Sender
+	tracker *tracker.Tracker
+
+	first, slots     int // its share of the store's slots for calls
+	sending, looking *member
+}
+
+// accountMap is all accounts by name. It is replaced, never changed.
+type accountMap map[string]*account
+
+// of is an account, nil for one that the config does not have.
+func (a *App) of(name string) *account { return (*a.accounts.Load())[name] }
+
+// has reports whether there is such an account.
+func (a *App) has(name string) bool { return a.of(name) != nil }
+
+// newServices are clients of all accounts of the config, or none of them.
+func newServices(cfg *config.Config, version string) (map[string]*apiclient.Client, error) {
+	all := map[string]*apiclient.Client{}
+	for _, name := range append([]string{""}, cfg.AccountNames()...) {
+		one, _ := cfg.Account(name)
+		c, err := apiclient.New(apiclient.Options{
+			BaseURL: one.BaseURL, Key: one.Key.Reveal(), TextPath: one.TextPath,
+			Concurrency: one.Concurrency, Timeout: one.Timeout.D(), UserAgent: "nudgewire/" + version,
+		})
+		if err != nil {
+			for _, other := range all {
+				other.Close()
+			}
+			if name != "" {
+				return nil, fmt.Errorf("messaging service, account %s: %w", name, err)
+			}
+			return nil, fmt.Errorf("messaging service: %w", err)
+		}
+		all[name] = c
+	}
+	return all, nil
+}
+
+// newAccount is an account without its rooms.
+func (a *App) newAccount(name string, cfg *config.Config, api *apiclient.Client) *account {
+	acc := &account{name: name}
+	acc.began, _ = cfg.Account(name)
+	acc.budget = pace.NewBudget(acc.began.Rate.PerSecond())
+	if a.opt.Unpaced {
+		acc.budget = pace.NewBudget(0)
+	}
+	acc.api.Store(api)
+	return acc
+}
+
+// furnish makes the rooms of an account. They do nothing before they join a crew.
+func (a *App) furnish(acc *account, cfg *config.Config) {
+	api, log := acc.api.Load(), a.log
+	if len(cfg.Accounts) > 0 {
+		log = log.With(zap.String("account", nudgewire.AccountName(acc.name)))
+	}
+	acc.slots = sender.Slots(acc.began.Concurrency)
+	acc.first = a.freeSlots(acc.slots)
+	rows := a.store.Account(acc.name, acc.first)
+	timeout, grace := acc.began.Timeout.D(), graceOf(acc.began)
+	acc.tracker = tracker.New(tracker.Options{
+		Store: rows, API: api, Budget: acc.budget, Log: log.Named("tracker"),
+		Plan: planOf(cfg), Concurrency: acc.began.Concurrency, Timeout: timeout, Grace: grace,
+		AsksOnly: acc.name != "",
+		Reported: func(m *nudgewire.Message, p *nudgewire.Poll) { acc.sender.StatusReported(m, p) },
+	})
+	acc.sender = sender.New(sender.Options{
+		Store: rows, API: api, Budget: acc.budget, Log: log.Named("sender"),
+		Owner: a.owner, Concurrency: acc.began.Concurrency, Timeout: timeout, Grace: grace, FirstPoll: acc.tracker.First,
+		Halted: func(d *nudgewire.Dispatch) string {
+			if why := a.store.CalledOff(d.ID); why != "" {
+				return why
+			}
+			if h, halted := a.store.Halted(d); halted {
+				return h.Why()
+			}
+			return ""
+		},
+		Barred: a.store.Barred,
+		Step:   a.step,
+	})
+}
+
+// freeSlots finds n slots for calls that no account has, those of accounts that are on their way out
+// included, and is where they begin. There are twice as many as all accounts of a config may have.
+func (a *App) freeSlots(n int) (first int) {
+	a.leaving = slices.DeleteFunc(a.leaving, func(acc *account) bool {
+		select {
+		case <-acc.sending.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	taken := slices.Clone(a.leaving)
+	for _, acc := range *a.accounts.Load() {
+		if acc.slots > 0 {
+			taken = append(taken, acc)
+		}
+	}
+	slices.SortFunc(taken, func(x, y *account) int { return x.first - y.first })
+	for _, acc := range taken {
+		if acc.first-first >= n {
+			break
+		}
+		first = max(first, acc.first+acc.slots)
+	}
+	return first
+}
+
+// start lets the rooms of an account run.
+func (a *App) start(acc *account) {
+	acc.sending, acc.looking = a.senders.join(acc.sender.Run), a.trackers.join(acc.tracker.Run)
+}
+
+// adoptAccounts takes up the accounts of cfg with their clients: changed ones go on with the new client,
+// new ones begin, and those that are gone end the calls under way and take no more. It comes after all that
+// can fail.
+func (a *App) adoptAccounts(cfg *config.Config, clients map[string]*apiclient.Client) {
+	before, after := *a.accounts.Load(), accountMap{}
+	for name, api := range clients {
+		acc := before[name]
+		if acc == nil {
+			continue
+		}
+		after[name] = acc
+		now, _ := cfg.Account(name)
+		acc.budget.SetRate(now.Rate.PerSecond())
+		acc.sender.Reconfigure(api)
+		acc.tracker.Reconfigure(api, planOf(cfg))
+		// Calls under way end on the old client; this only lets go of its idle connections.
+		acc.api.Swap(api).Close()
+	}
+	for name, acc := range before {
+		if after[name] != nil {
+			continue
+		}
+		a.log.Info("an account is gone from the config; what waits for it is paused", zap.String("account", name))
+		a.senders.leave(acc.sending)
+		a.trackers.leave(acc.looking)
+		a.leaving = append(a.leaving, acc)
+		acc.api.Load().Close()
+	}
+	a.accounts.Store(&after)
+	for name, api := range clients {
+		if after[name] != nil {
+			continue
+		}
+		acc := a.newAccount(name, cfg, api)
+		a.furnish(acc, cfg)
+		more := accountMap{name: acc}
+		for other, one := range *a.accounts.Load() {
+			more[other] = one
+		}
+		a.accounts.Store(&more)
+		a.start(acc)
+	}
+}
+
+// view is what status shows of an account.
+func (acc *account) view(cfg *config.Config) server.AccountView {
+	api, _ := cfg.Account(acc.name)
+	sending := acc.sender.Stats()
+	v := server.AccountView{
+		Name: nudgewire.AccountName(acc.name), API: api.BaseURL, Rate: rateWords(acc.budget.State()),
+		UnderWay: sending.UnderWay, Accepted: sending.Accepted, Texts: api.TextPath != "",
+	}
+	if sending.Trouble != "" {
+		v.Halted = &server.SendingHalted{
+			Cause: string(sending.Trouble), Why: sending.Halted, Since: sending.HaltedSince.UTC(), NextProbe: sending.HaltedUntil.UTC(),
+		}
+	}
+	return v
+}
+
+// wake tells the senders of an account, or of all of them, that something falls due.
+func (a *App) wake(name string, at time.Time) {
+	if name == store.EveryAccount {
+		for _, acc := range *a.accounts.Load() {
+			acc.sender.Wake(at)
+		}
+	} else if acc := a.of(name); acc != nil {
+		acc.sender.Wake(at)
+	}
+}
+
+// wakeLooks is wake for questions about messages.
+func (a *App) wakeLooks(name string, at time.Time) {
+	if acc := a.of(name); acc != nil {
+		acc.tracker.Wake(at)
+	}
+}
+
+// accountsNeedRestart lists the settings of accounts that only a new process can take up.
+func (a *App) accountsNeedRestart(now *config.Config, differs func(name string, a, b any)) {
+	for _, name := range append([]string{""}, now.AccountNames()...) {
+		acc := a.of(name)
+		if acc == nil {
+			continue
+		}
+		next, _ := now.Account(name)
+		section := "accounts." + name
+		if name == "" {
+			section = nudgewire.DefaultAccount
+		}
+		differs(section+".concurrency", acc.began.Concurrency, next.Concurrency)
+		differs(section+".timeout", acc.began.Timeout, next.Timeout)
+	}
+}

@@ -1,0 +1,256 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+const brandKey = "key-of-brand-b"
+
+// A brand is a second account, at a sandbox of its own.
+type brand struct {
+	*sandbox.Sandbox
+	url string
+}
+
+func newBrand(t *testing.T, o sandbox.Options) *brand {
+	t.Helper()
+	o.Keys = []string{brandKey}
+	o.Templates = []sandbox.Template{{Name: "*", Language: "*", Variables: -1, Header: "*"}}
+	o.Campaigns = []string{"*"}
+	if o.Pace == (sandbox.Pace{}) {
+		o.Pace = sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1}
+	}
+	b := &brand{Sandbox: sandbox.New(o)}
+	api := httptest.NewServer(b.Handler())
+	b.url = api.URL + "/api/v1"
+	t.Cleanup(func() { b.Close(); api.Close() })
+	return b
+}
+
+// account is the section accounts.
+func (b *brand) account(more string) string {
+	return "accounts:\n  brand-b: {base_url: \"" + b.url + "\", key: " + brandKey + more + "}\n"
+}
+
+// twoBrands sends orders by the account of the section api, and carts by brand-b.
+const twoBrands = `
+defaults: {country: GB, language: en}
+connectors:
+  shopify: {secret: "${SHOP_SECRET}", defaults: {country: GB}}
+triggers:
+  thanks:
+    on: shopify.order.created
+    category: utility
+    send: {template: order_update}
+  reminder:
+    on: shopify.cart.updated
+    account: brand-b
+    send: {template: cart_reminder}
+tracking: {poll: [1s]}
+`
+
+// post takes n orders and n carts, each of another person.
+func (h *house) post(n int) {
+	h.t.Helper()
+	for i := range n {
+		o := order(fmt.Sprint("o", i), phone(i), "10.00")
+		o["id"] = 5000 + i
+		h.mustTake(h.shopify("orders/create", "", o))
+		h.mustTake(h.shopify("checkouts/update", "", cart(fmt.Sprint("c", i), phone(100+i), "10.00")))
+	}
+}
+
+// delivered counts the messages of an account that arrived.
+func (h *house) delivered(account string) (n int) {
+	for _, m := range h.messages() {
+		if m.Account == account && m.Status == nudgewire.StatusDelivered {
+			n++
+		}
+	}
+	return n
+}
+
+func TestEachAccountSendsAndAsksForItself(t *testing.T) {
+	const n = 20
+	b := newBrand(t, sandbox.Options{})
+	h := open(t, options{config: b.account("") + twoBrands})
+	h.post(n)
+	h.eventually("all arrived", func() bool { return h.delivered("") == n && h.delivered("brand-b") == n })
+	for what, s := range map[string]*sandbox.Sandbox{"api": h.service, "brand-b": b.Sandbox} {
+		if got := s.Stats(); got.Messages != n || got.Phones != n || got.Duplicates != 0 {
+			t.Errorf("%s got %d messages to %d phones, %d twice", what, got.Messages, got.Phones, got.Duplicates)
+		}
+	}
+	if h.service.Accepted(phone(100)[1:]) != 0 || b.Accepted(phone(0)[1:]) != 0 {
+		t.Error("an account sent what was the other's")
+	}
+	v := h.status().Daemon
+	if len(v.Accounts) != 2 || v.Accounts[0].Name != "api" || v.Accounts[1].Name != "brand-b" || v.Accounts[1].API != b.url || v.Accounts[1].Accepted != n {
+		t.Errorf("accounts in status: %+v", v.Accounts)
+	}
+}
+
+// The key of one account is refused, then it has no points, then it is down: the other sends on, and
+// nothing of the first is lost or burned.
+func TestTroubleOfOneAccountIsNotTheOthers(t *testing.T) {
+	for name, fault := range map[string]sandbox.Faults{
+		"key refused": {ErrorRate: 1, Status: http.StatusUnauthorized},
+		"no points":   {ErrorRate: 1, Status: http.StatusPaymentRequired, Endpoints: []string{"send-template"}},
+		"busy":        {ErrorRate: 1, Status: http.StatusTooManyRequests, RetryAfter: units.Duration(time.Hour)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const n = 12
+			b := newBrand(t, sandbox.Options{})
+			h := open(t, options{config: b.account("") + twoBrands})
+			h.service.SetFaults(fault)
+			h.post(n)
+			h.eventually("all of brand-b arrived", func() bool { return h.delivered("brand-b") == n })
+			if name != "busy" {
+				h.eventually("api is halted", func() bool { return h.status().Daemon.Accounts[0].Halted != nil })
+			}
+			if v := h.status().Daemon.Accounts[1]; v.Halted != nil || strings.Contains(v.Rate, "slowed") {
+				t.Errorf("brand-b: %+v", v)
+			}
+			if s := h.service.Stats(); s.Messages != 0 {
+				t.Errorf("%d messages left by an account in trouble", s.Messages)
+			}
+			for _, m := range h.messages() {
+				if m.Account == "" && m.State != nudgewire.StateWaiting && m.State != nudgewire.StateSending {
+					t.Errorf("message %d is %s: %s", m.ID, m.State, m.Reason)
+				}
+			}
+			if name == "busy" {
+				return
+			}
+			h.service.SetFaults(sandbox.Faults{})
+			if err := h.Reload(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			h.eventually("those that waited arrived", func() bool { return h.delivered("") == n })
+			if s := h.service.Stats(); s.Duplicates != 0 {
+				t.Errorf("%d twice", s.Duplicates)
+			}
+		})
+	}
+}
+
+// All calls of one account hang: its seats and slots are taken, and the other has its own.
+func TestASlowAccountTakesNoSeatOfAnother(t *testing.T) {
+	const n = 80 // more than there are seats
+	b := newBrand(t, sandbox.Options{})
+	h := open(t, options{config: b.account(", concurrency: 2") + twoBrands})
+	h.service.SetFaults(sandbox.Faults{Latency: units.Duration(time.Minute)})
+	h.post(n)
+	h.eventually("all of brand-b arrived while api hangs", func() bool { return h.delivered("brand-b") == n })
+	if got := h.delivered(""); got != 0 {
+		t.Errorf("%d of api arrived", got)
+	}
+	h.service.SetFaults(sandbox.Faults{})
+}
+
+// An account leaves the config while one message of it is being sent and others wait: that call ends, the
+// others are paused and say so, and when it is back each is sent once.
+func TestAnAccountLeavesAndComesBack(t *testing.T) {
+	const n = 10
+	b := newBrand(t, sandbox.Options{})
+	section := b.account(", rate: 5/s")
+	h := open(t, options{config: section + twoBrands})
+	h.post(n)
+	h.eventually("one was sent", func() bool { return b.Stats().Messages > 0 })
+	h.edit(section, "")
+	h.edit("    account: brand-b\n", "")
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("nothing of brand-b is under way", func() bool {
+		for _, m := range h.messages() {
+			if m.Account == "brand-b" && m.State == nudgewire.StateSending {
+				return false
+			}
+		}
+		return true
+	})
+	left := b.Stats().Messages
+	s := h.status()
+	if len(s.Daemon.Accounts) != 0 || len(s.Halts) != 1 || s.Halts[0].Scope != store.HaltGone || s.Halts[0].Waiting != int64(n-left) {
+		t.Errorf("accounts %+v, halts %+v, %d left", s.Daemon.Accounts, s.Halts, left)
+	}
+	if words := s.Halts[0].Words(); !strings.HasPrefix(words, `account "brand-b" is gone from the config, and `) || !strings.HasSuffix(words, "; put it back under accounts: nudgewire reload") {
+		t.Error(words)
+	}
+	h.mustTake(h.shopify("checkouts/update", "", cart("new", phone(300), "10.00")))
+	h.eventually("the other account sends on", func() bool { return h.service.Accepted(phone(300)[1:]) == 1 })
+	if got := b.Stats().Messages; got != left {
+		t.Errorf("%d messages left by an account that is gone", got-left)
+	}
+	h.stop()
+
+	h = open(t, options{folder: h.folder, config: b.account("") + twoBrands})
+	h.eventually("those that waited were sent", func() bool { return b.Stats().Messages == n })
+	if got := b.Stats(); got.Duplicates != 0 {
+		t.Errorf("%d twice", got.Duplicates)
+	}
+	if s := h.status(); len(s.Halts) != 0 {
+		t.Errorf("halts %+v", s.Halts)
+	}
+}
+
+// A reload adds an account, and what is planned from then on is sent by it; what waits keeps its own.
+func TestAReloadAddsAnAccount(t *testing.T) {
+	b := newBrand(t, sandbox.Options{})
+	alone := strings.Replace(twoBrands, "    account: brand-b\n", "    wait: 2s\n", 1)
+	h := open(t, options{config: alone})
+	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "10.00")))
+	h.edit("connectors:", b.account("")+"connectors:")
+	h.edit("    wait: 2s\n", "    account: brand-b\n")
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.mustTake(h.shopify("checkouts/update", "", cart("c2", phone(2), "10.00")))
+	h.eventually("both arrived", func() bool { return h.delivered("") == 1 && h.delivered("brand-b") == 1 })
+	if h.service.Accepted(phone(1)[1:]) != 1 || b.Accepted(phone(2)[1:]) != 1 {
+		t.Error("the wrong account sent")
+	}
+}
+
+// A csv job and a per_message job of brand-b go out by it, and their messages are asked about there.
+func TestAJobOfAnAccount(t *testing.T) {
+	for name, deliver := range map[string]string{"csv": byCSV, "per_message": perMessage} {
+		t.Run(name, func(t *testing.T) {
+			b := newBrand(t, sandbox.Options{ListIDs: true, Phones: true})
+			folder := t.TempDir()
+			wanted := list(t, filepath.Join(folder, "list.csv"), 100)
+			h := open(t, options{folder: folder, config: b.account("") + jobConfig(folder, "    account: brand-b\n"+deliver) + "\ntracking: {poll: [1s]}\n"})
+			h.fire("winback")
+			h.eventually("all arrived", func() bool { return h.delivered("brand-b") == len(wanted) })
+			if got := h.service.Stats(); got.Messages != 0 || got.Uploads != 0 {
+				t.Errorf("api got %+v", got)
+			}
+		})
+	}
+}
+
+// Two accounts at one address with different keys are two accounts.
+func TestTwoAccountsAtOneAddress(t *testing.T) {
+	b := newBrand(t, sandbox.Options{})
+	h := open(t, options{config: strings.Replace(b.account(""), "key: ", "key: wrong-", 1) +
+		"  brand-c: {base_url: \"" + b.url + "\", key: " + brandKey + "}\n" +
+		strings.Replace(twoBrands, "category: utility", "account: brand-c", 1)})
+	h.post(3)
+	h.eventually("those of brand-c arrived", func() bool { return h.delivered("brand-c") == 3 })
+	h.eventually("brand-b is halted", func() bool { return h.status().Daemon.Accounts[1].Halted != nil })
+	if v := h.status().Daemon.Accounts[2].Halted; v != nil {
+		t.Errorf("brand-c: %+v", v)
+	}
+}
