@@ -12,7 +12,9 @@
 //	set.go      all triggers together, and who listens to an event
 //	match.go    an event meets the triggers: what each proposes; fill.go fills its message in
 //	settle.go   a proposal meets what the store knows: queue, restart, cancel or skip
-//	explain.go  a decision in lines for people
+//	replan.go   what a rule that was edited wants because of a stored event
+//	explain.go  a condition in a line for people
+//	tell.go     a rule in sentences for people
 //
 // Before here: packages connectors and expressions. After here: package store, which calls Settle
 // inside the commit that stores the event.

@@ -2,7 +2,6 @@ package triggers_test
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -29,12 +28,15 @@ func ExampleSet_Match() {
 		Cart:    nudgewire.Cart{ID: "c1", Total: nudgewire.AmountOf(80)},
 	}
 	for _, proposal := range set.Match(&event, now).Proposals {
-		fmt.Println(strings.Join(triggers.Explain(proposal.Decision), "\n"))
+		for _, clause := range proposal.Decision.Clauses {
+			fmt.Println(triggers.ClauseLine(clause))
+		}
+		fmt.Println(proposal.Decision.Outcome, "because", proposal.Decision.Reason)
 	}
 	// Output:
 	// ✓ cart.total >= 50 (cart.total = 80)
 	// ✗ customer.accepts_marketing (false)
-	// → skipped: customer.accepts_marketing does not hold (false)
+	// skipped because customer.accepts_marketing does not hold (false)
 }
 
 // Every mistake is reported at once, each with its place and a cure.

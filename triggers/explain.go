@@ -9,24 +9,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
 
-// Explain is a decision in lines for people: the conditions as they were met, then what came
-// of them.
-//
-//	✓ cart.total >= 50 (cart.total = 79.90)
-//	✗ customer.accepts_marketing (false)
-//	→ skipped: customer.accepts_marketing does not hold (false)
-func Explain(d nudgewire.Decision) []string {
-	lines := make([]string, 0, len(d.Clauses)+1)
-	for _, c := range d.Clauses {
-		lines = append(lines, ClauseLine(c))
-	}
-	last := "→ " + string(d.Outcome)
-	if d.Reason != "" {
-		last += ": " + d.Reason
-	}
-	return append(lines, last)
-}
-
 // ClauseLine is one condition with what it saw.
 func ClauseLine(c nudgewire.Clause) string {
 	mark := "✗ "

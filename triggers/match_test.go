@@ -386,11 +386,20 @@ func TestPatternsListen(t *testing.T) {
 	}
 }
 
+// lines are a decision as people see it.
+func lines(d nudgewire.Decision) string {
+	var all []string
+	for _, c := range d.Clauses {
+		all = append(all, ClauseLine(c))
+	}
+	return strings.Join(append(all, "→ "+string(d.Outcome)+": "+d.Reason), "\n")
+}
+
 func TestExplainedDecisionsReadAsSentences(t *testing.T) {
 	set := compiled(t, shops, reminder())
 	e := aCart(t)
 	e.Contact.AcceptsMarketing = false
-	got := strings.Join(Explain(set.Match(e, noon).Proposals[0].Decision), "\n")
+	got := lines(set.Match(e, noon).Proposals[0].Decision)
 	want := `✓ cart.total >= 50 (cart.total = 79.90)
 ✗ customer.accepts_marketing (false)
 → skipped: customer.accepts_marketing does not hold (false)`
@@ -399,7 +408,7 @@ func TestExplainedDecisionsReadAsSentences(t *testing.T) {
 	}
 	r := reminder()
 	r.If = []string{`contact.phone startsWith "44"`, `raw.code > 5`}
-	got = strings.Join(Explain(compiled(t, shops, r).Match(e, noon).Proposals[0].Decision), "\n")
+	got = lines(compiled(t, shops, r).Match(e, noon).Proposals[0].Decision)
 	want = `✓ contact.phone startsWith "44" (contact.phone = 4477******23)
 ✗ raw.code > 5 (raw.code = 0123): raw.code is text, not a number like 5; number(raw.code) reads it as a number
 → skipped: cannot tell whether raw.code > 5: raw.code is text, not a number like 5; number(raw.code) reads it as a number`

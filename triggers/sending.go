@@ -58,7 +58,7 @@ func (b *builder) textsOf(r *rule) (refused string, allowed bool) {
 }
 
 func (b *builder) send(given Send) sending {
-	for _, p := range given.Faults(Owner{Noun: "trigger", Sees: "event"}, b.texts) {
+	for _, p := range given.Faults(Owner{Noun: "trigger", Sees: "event", Knows: expressions.IsName}, b.texts) {
 		if b.refused != "" && b.refused != nudgewire.DefaultAccount {
 			p.Hint = strings.ReplaceAll(p.Hint, "api.text_path", "accounts."+b.refused+".text_path")
 		}

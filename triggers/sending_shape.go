@@ -10,7 +10,10 @@ import (
 
 // An Owner is who a Send belongs to, for the words about it: a trigger, which sees an event, or a job,
 // which sees a row.
-type Owner struct{ Noun, Sees string }
+type Owner struct {
+	Noun, Sees string
+	Knows      func(name string) bool // whether a value may begin with a name; nil for any
+}
 
 // A shape gathers what is wrong with a Send whatever its {{ }} give.
 type shape struct {
@@ -116,7 +119,8 @@ func (s *shape) header(given Header) {
 		path := "header." + m.Kind
 		if err := Fetchable(m.Address); err != nil {
 			hint := "write an address such as https://shop.example/picture.jpg"
-			if name.MatchString(m.Address) {
+			first, _, _ := strings.Cut(strings.TrimSpace(m.Address), ".")
+			if name.MatchString(m.Address) && (s.owner.Knows == nil || s.owner.Knows(first)) {
 				hint = "for the value write {{ " + strings.TrimSpace(m.Address) + " }}; " + hint
 			}
 			s.bad(path, 0, hint, "%v", err)

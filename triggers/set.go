@@ -31,6 +31,7 @@ type Set struct {
 	version string
 	home    *time.Location
 	sends   map[string]string // the account of each connector that names one
+	speaks  string            // the language of templates whose trigger names none
 	rules   []*rule
 	exact   map[ref][]listener // what listens to each event that a rule names in full
 	waiting map[string]bool    // of the rules that are off, those of which something waits
@@ -50,7 +51,7 @@ type listener struct {
 // of every rule at once; the Set is nil when one of them is more than a warning.
 func Compile(rules []Rule, env Env) (*Set, []Problem) {
 	b := &builder{env: env}
-	s := &Set{version: env.Version, home: time.UTC}
+	s := &Set{version: env.Version, home: time.UTC, speaks: env.Language}
 	if env.Timezone != "" {
 		zone, err := time.LoadLocation(env.Timezone)
 		if err != nil || env.Timezone == "Local" {
