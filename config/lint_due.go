@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -97,25 +96,30 @@ func (k *checker) lintExempt(at string, keys *duerules.Keys, category nudgewire.
 
 // lintUntil warns of a time of day to wait for that is quiet on most days.
 func (k *checker) lintUntil(at string, r *triggers.Rule) {
-	minute, ok := r.Clock()
-	rule := r.QuietHours.Rule(hours.Holidays{})
 	const most = 4
-	if !ok || rule.DaysAt(minute) < most {
-		return
-	}
+	rule := r.QuietHours.Rule(hours.Holidays{})
 	then := "the message goes when they end"
 	if r.QuietHours.OnHit == duerules.Drop {
 		then = "the message is dropped (on_hit)"
 	}
-	k.lint(at+".wait", fmt.Sprintf("%s is in quiet hours, %s: %s", strings.TrimSpace(r.Wait.Until), &rule, then), "write a time outside of them")
+	for key, wait := range r.Delays() {
+		if minute, text, ok := wait.Clock(); ok && rule.DaysAt(minute) >= most {
+			k.lint(at+"."+key, fmt.Sprintf("%s is in quiet hours, %s: %s", text, &rule, then), "write a time outside of them")
+		}
+	}
 }
 
-// lintLives warns of messages that expire before quiet hours end, at the value that says so. One that
-// waits for a time of day falls due then, and lintUntil looks at that.
+// lintLives warns of messages that expire before quiet hours end, at the value that says so. Those that
+// wait for a time of day fall due then, and lintUntil looks at that.
 func (k *checker) lintLives(at string, r *triggers.Rule, said map[string]bool) {
+	daily := true
+	for _, wait := range r.Delays() {
+		_, _, ok := wait.Clock()
+		daily = daily && ok
+	}
 	rule := r.QuietHours.Rule(hours.Holidays{})
 	longest, always := rule.Longest()
-	if _, daily := r.Clock(); daily || always || r.Lives() == 0 || r.Lives() > longest || r.QuietHours.OnHit == duerules.Drop {
+	if daily || always || r.Lives() == 0 || r.Lives() > longest || r.QuietHours.OnHit == duerules.Drop {
 		return
 	}
 	for _, one := range []string{at + ".expires", at + ".quiet_hours", "defaults.expires", "defaults.quiet_hours"} {

@@ -179,13 +179,21 @@ func TestALintOfWaitingForAQuietHour(t *testing.T) {
 	}{
 		"it is quiet then":        {"21:00-09:00", `{until: "22:00"}`, []string{"11:11: warning: triggers.remind.wait: 22:00 is in quiet hours, 21:00-09:00: the message goes when they end; write a time outside of them"}},
 		"and the message dropped": {"{hours: 21:00-09:00, on_hit: drop}", `{until: "08:59"}`, []string{"11:11: warning: triggers.remind.wait: 08:59 is in quiet hours, 21:00-09:00: the message is dropped (on_hit); write a time outside of them"}},
-		"it is not":               {"21:00-09:00", `{until: "09:00"}`, nil},
-		"on Sundays only":         {"[21:00-09:00, sun 00:00-20:00]", `{until: "10:00"}`, nil},
-		"a time that it expires":  {"21:00-09:00", "{until: \"20:00\"}\n    expires: 1h", nil},
-		"an expression":           {"21:00-09:00", "{until: 'cart.expires_at - 2h'}", nil},
+		"a step of several": {
+			"21:00-09:00", `steps: [{wait: 45m, send: {template: first}}, {wait: {days: 3, at: "21:30"}, send: {template: then}}]`,
+			[]string{"11:58: warning: triggers.remind.steps[1].wait: 21:30 is in quiet hours, 21:00-09:00: the message goes when they end; write a time outside of them"},
+		},
+		"it is not":              {"21:00-09:00", `{until: "09:00"}`, nil},
+		"on Sundays only":        {"[21:00-09:00, sun 00:00-20:00]", `{until: "10:00"}`, nil},
+		"a time that it expires": {"21:00-09:00", "{until: \"20:00\"}\n    expires: 1h", nil},
+		"an expression":          {"21:00-09:00", "{until: 'cart.expires_at - 2h'}", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := strings.Replace(dueConfig("  quiet_hours: "+tt.quiet+"\n", "", ""), "wait: 45m", "wait: "+tt.wait, 1)
+			if steps, ok := strings.CutPrefix(tt.wait, "steps: "); ok {
+				src = strings.Replace(src, "wait: steps: "+steps, "steps: "+steps, 1)
+				src = strings.Replace(src, "    send: {template: cart_reminder}\n", "", 1)
+			}
 			if diff := cmp.Diff(tt.want, problemsOf(t, src, nil)); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}

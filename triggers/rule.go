@@ -128,6 +128,14 @@ type Wait struct {
 // maxDays bounds a wait in calendar days: what is planned further ahead is a slip of the finger.
 const maxDays = 3660
 
+// Clock is the time of day that is waited for, in minutes since midnight, and its text; ok is false where there
+// is none.
+func (w Wait) Clock() (minute int, text string, ok bool) {
+	text = strings.TrimSpace(w.Until + w.At) // never both
+	c, err := parseClock(text)
+	return c.hour*60 + c.minute, text, err == nil
+}
+
 // DecodeYAML reads 45m, {days: 3, at: "10:00"} or {until: …}.
 func (w *Wait) DecodeYAML(n *yamlpos.Node) {
 	if n.Kind() == yamlpos.Mapping {
@@ -304,13 +312,6 @@ func (l Lifetime) or(otherwise time.Duration) time.Duration {
 
 // Lives is how long past due a message of the rule may be; 0 is for ever.
 func (r *Rule) Lives() time.Duration { return r.Expires.or(defaultExpires(r.Category)) }
-
-// Clock is the time of day that the rule waits for, in minutes since midnight; ok is false where it waits
-// for none.
-func (r *Rule) Clock() (minute int, ok bool) {
-	c, err := parseClock(strings.TrimSpace(r.Wait.Until))
-	return c.hour*60 + c.minute, err == nil
-}
 
 // Schema describes it to editors.
 func (Lifetime) Schema() map[string]any {
