@@ -70,6 +70,7 @@ type App struct {
 	door    *server.Hooks
 	admin   net.Listener
 	due     atomic.Pointer[duerules.Rules]
+	guessed atomic.Int64 // answers of due that stand on defaults.timezone
 	rules   atomic.Pointer[server.Rules]
 	started time.Time
 	began   *config.Config // what the process started with; some of it only a new one can change

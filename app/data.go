@@ -130,7 +130,7 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 		return err
 	}
 	a.rules.Store(rulesOf(cfg, set))
-	a.due.Store(cfg.Due)
+	a.takeDue(cfg)
 	// The file may have changed while nothing ran, or the last process ended in the middle of a change.
 	if _, err = a.applyRules(ctx, cfg, before); err != nil {
 		return err

@@ -54,6 +54,16 @@ func rulesOf(cfg *config.Config, set *triggers.Set) *server.Rules {
 	}
 }
 
+// takeDue has the rules of the due moment be those of cfg, and counts the contacts whose zone is a guess.
+func (a *App) takeDue(cfg *config.Config) {
+	cfg.Due.Guessed = func() {
+		if a.guessed.Add(1) == 1 {
+			a.log.Warn("a contact's time zone is not known: quiet hours and limits go by defaults.timezone; status counts how often", zap.String("timezone", cfg.Defaults.Timezone))
+		}
+	}
+	a.due.Store(cfg.Due)
+}
+
 // reviewDeferred has what rules put off asked about again, by the rules of now: of a limit that was lifted nothing
 // is left to wait for, and what is still held back waits as before.
 func (a *App) reviewDeferred(ctx context.Context) error {
@@ -140,7 +150,7 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	a.rules.Store(rulesOf(cfg, set))
-	a.due.Store(cfg.Due)
+	a.takeDue(cfg)
 	if err := a.reviewDeferred(ctx); err != nil {
 		a.log.Error("what rules put off waits as they said; reload once more to have it asked about by the new rules", zap.Error(err))
 	}
@@ -187,6 +197,7 @@ func (d daemon) View() server.DaemonView {
 	v.Language, v.Texts = d.cfg.Defaults.Language, main.Texts
 	v.Modes = notLive(d.cfg)
 	v.Silent, v.Turned = d.silent, d.door.Turned()
+	v.Guessed = d.guessed.Load()
 	if names := d.cfg.AccountNames(); len(names) > 0 {
 		v.Accounts = append(v.Accounts, main)
 		for _, name := range names {

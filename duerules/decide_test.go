@@ -67,7 +67,7 @@ func TestWhatIsDecidedAtTheDueMoment(t *testing.T) {
 		reason string // a part of it
 	}{
 		"by day nothing holds it":                 {yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 12:00"},
-		"in the evening it waits for the morning": {yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 23:15", action: nudgewire.DeferSend, until: "2026-11-23 09:00", reason: "quiet hours are 21:00-09:00, and it is Sun 23:15 in Europe/"},
+		"in the evening it waits for the morning": {yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 23:15", action: nudgewire.DeferSend, until: "2026-11-23 09:00", reason: "quiet hours are 21:00-09:00, and it is Sun 23:15 in Europe/London; next at 2026-11-23 09:00 in Europe/London"},
 		"on the contact's own clock": {
 			yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 12:00", action: nudgewire.DeferSend, until: "2026-11-23 00:00", reason: "it is Sun 21:00 in Asia/Tokyo; next at 2026-11-23 09:00 in Asia/Tokyo",
 			alter: func(d *nudgewire.Dispatch, _ *nudgewire.DueFacts) { d.Zone = "Asia/Tokyo" },

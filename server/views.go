@@ -256,6 +256,10 @@ type DaemonView struct {
 
 	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
 
+	// Guessed counts, since the start, how often quiet hours or a limit went by defaults.timezone because nothing
+	// is known of the contact's own zone.
+	Guessed int64 `json:"zones_guessed,omitempty"`
+
 	Paused  []HaltView   `json:"paused,omitempty"`  // triggers of which something waits that is not sent; told by reload
 	Changes []RuleChange `json:"changes,omitempty"` // what became of what waits; told by reload
 }

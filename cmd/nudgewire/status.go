@@ -69,6 +69,9 @@ func (c *cli) printStatus(s server.StatusView) {
 			row("", "%s", c.paint(c.out, "33", turnedWords(v)))
 		}
 		row("triggers", "%s", orDash(strings.Join(d.TriggersAndModes(), ", ")))
+		if d.Guessed > 0 {
+			row("", "%s", c.paint(c.out, "33", guessedWords(d.Guessed)))
+		}
 	} else {
 		row("daemon", "not running; this is what the database holds")
 	}
@@ -133,6 +136,11 @@ func (c *cli) printStatus(s server.StatusView) {
 	if len(rules) > 0 {
 		row("rules", "%s", strings.Join(rules, ", "))
 	}
+}
+
+// guessedWords says how often a contact's zone was not known.
+func guessedWords(n int64) string {
+	return "a contact's time zone was not known, and defaults.timezone was taken, " + units.Count(n, "time") + " since the start: see docs/when.md"
 }
 
 // turnedWords says how many webhooks were turned away, and why.

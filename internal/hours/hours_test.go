@@ -181,6 +181,19 @@ func TestEveryZoneOfTheNumberMustBeOutside(t *testing.T) {
 	}
 }
 
+func TestTheDefaultIsToldFirstAmongTheZonesOfANumber(t *testing.T) {
+	london, err := time.LoadLocation("Europe/London")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in, _ := NewZones(london).Of("447700900123", ""); len(in) < 2 || in[0].String() != "Europe/London" {
+		t.Errorf("the zones are %v", in)
+	}
+	if in, _ := NewZones(time.UTC).Of("447700900123", ""); len(in) < 2 || in[0].String() == "UTC" {
+		t.Errorf("the zones are %v", in)
+	}
+}
+
 func TestZonesWithoutAnHourInCommon(t *testing.T) {
 	in, _ := NewZones(time.UTC).Of("18005550123", "")
 	r := &Rule{Windows: []Window{window(t, "19:00-11:00")}}

@@ -2,6 +2,7 @@ package hours
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -91,6 +92,17 @@ func (z *Zones) Of(digits, name string) (zones []*Zone, guessed bool) {
 		for _, n := range names {
 			known = append(known, z.byName(n)...)
 		}
+		// The first is the one that people are told: rather London than Guernsey, where that is the default.
+		home := z.otherwise[0].String()
+		slices.SortStableFunc(known, func(a, b *Zone) int {
+			switch home {
+			case a.String():
+				return -1
+			case b.String():
+				return 1
+			}
+			return 0
+		})
 		z.number[&names[0]] = known
 	}
 	if len(known) == 0 {

@@ -1,0 +1,103 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// nearlyAlways are quiet hours of all day in London but for a minute that is some hours away.
+func nearlyAlways(t *testing.T) string {
+	t.Helper()
+	london, err := time.LoadLocation("Europe/London")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := time.Now().In(london).Add(-150 * time.Minute)
+	return fmt.Sprintf("%s-%s", free.Add(time.Minute).Format("15:04"), free.Format("15:04"))
+}
+
+// of is the one message of a trigger to a phone, as it is shown; nil while there is none.
+func (h *house) of(trigger, phone string) *server.MessageView {
+	h.t.Helper()
+	for _, m := range h.messages() {
+		if m.Trigger == trigger && "+"+string(m.Phone) == phone {
+			one := h.show(m.ID)
+			return &one
+		}
+	}
+	return nil
+}
+
+// Quiet hours hold back marketing and nothing else; what they put off can be cancelled, outlives a restart, and goes
+// when a reload lifts them.
+func TestQuietHoursMeetWhatElseHappens(t *testing.T) {
+	quiet := "language: en, quiet_hours: " + nearlyAlways(t) + "}"
+	config := strings.NewReplacer("wait: 1h", "wait: 1s", "language: en}", quiet).Replace(plainConfig)
+	h := open(t, options{config: config})
+	deferred := func(phone string) func() bool {
+		return func() bool {
+			m := h.of("reminder", phone)
+			return m != nil && m.State == nudgewire.StateWaiting && len(m.Verdicts) > 0
+		}
+	}
+	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
+	h.mustTake(h.shopify("checkouts/update", "", cart("c3", phone(3), "60.00")))
+	h.eventually("a reminder is put off", deferred(phone(1)))
+	h.eventually("and the other one", deferred(phone(3)))
+	m := h.of("reminder", phone(1))
+	v := m.Verdicts[0]
+	if v.Rule != "quiet_hours" || v.Action != nudgewire.DeferSend || !strings.Contains(v.Reason, "quiet hours are ") || !strings.Contains(v.Reason, " in Europe/") ||
+		v.Until == nil || !m.DueAt.Equal(*v.Until) || !v.Until.After(time.Now().Add(20*time.Hour)) {
+		t.Errorf("put off: %+v", v)
+	}
+
+	// An order, which is utility, goes at night, and cancels what was put off.
+	h.mustTake(h.shopify("orders/create", "", order("c1", phone(1), "60.00")))
+	h.eventually("the order is confirmed", func() bool {
+		m := h.of("thanks", phone(1))
+		return m != nil && m.State == nudgewire.StateAccepted
+	})
+	if m := h.of("reminder", phone(1)); m.State != nudgewire.StateCancelled {
+		t.Errorf("after the order the reminder is %s", m.State)
+	}
+	if s := h.status(); s.Daemon.Guessed != 0 || s.Deferred != 1 {
+		t.Errorf("%d deferred, %d guesses", s.Deferred, s.Daemon.Guessed)
+	}
+
+	// The prefix of a satellite phone says no zone: defaults.timezone is taken, and counted.
+	const satellite = "+870773111632"
+	h.mustTake(h.shopify("checkouts/update", "", cart("c4", satellite, "60.00")))
+	h.eventually("a satellite phone's is put off, too", deferred(satellite))
+	if s := h.status(); s.Daemon.Guessed == 0 {
+		t.Error("the guess was not counted")
+	}
+
+	h.stop()
+	h = open(t, options{config: config, folder: h.folder})
+	h.mustTake(h.shopify("checkouts/update", "", cart("c5", phone(5), "60.00")))
+	h.eventually("after a restart the rules hold", deferred(phone(5)))
+	if m := h.of("reminder", phone(3)); m.State != nudgewire.StateWaiting || m.Attempt != 0 {
+		t.Errorf("after a restart what was put off is %s, attempt %d", m.State, m.Attempt)
+	}
+	h.edit(quiet, "language: en}")
+	h.reload()
+	for _, one := range []string{phone(3), satellite, phone(5)} {
+		h.eventually("without quiet hours it goes", func() bool { return h.of("reminder", one).State == nudgewire.StateAccepted })
+	}
+}
+
+// What is dropped in quiet hours ends with its reason.
+func TestQuietHoursThatDrop(t *testing.T) {
+	quiet := "language: en, quiet_hours: {hours: " + nearlyAlways(t) + ", on_hit: drop}}"
+	h := open(t, options{config: strings.NewReplacer("wait: 1h", "wait: 1s", "language: en}", quiet).Replace(plainConfig)})
+	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
+	h.eventually("it is dropped", func() bool {
+		m := h.of("reminder", phone(1))
+		return m != nil && m.State == nudgewire.StateDropped && strings.HasPrefix(m.Reason, "quiet hours are ")
+	})
+}
