@@ -54,14 +54,27 @@ func (c *Connector) SamplesAt(now time.Time, n int) []Sample {
 	return samplesOf(&c.config, now, n, secret)
 }
 
-func samplesOf(c *Config, now time.Time, n int, secret string) []Sample {
-	fill := strings.NewReplacer(
+// FillSample puts the moment and the number into a body that holds <<now>>, <<unix>>, <<millis>> or <<n>>, as
+// samples do: a body in a file would be too old for its sender's proof one day.
+func FillSample(body []byte, now time.Time, n int) []byte {
+	return []byte(sampleMarks(now, n, "").Replace(string(body)))
+}
+
+func sampleMarks(now time.Time, n int, secret string) *strings.Replacer {
+	marks := []string{
 		"<<now>>", now.UTC().Format(time.RFC3339),
 		"<<unix>>", strconv.FormatInt(now.Unix(), 10),
 		"<<millis>>", strconv.FormatInt(now.UnixMilli(), 10),
 		"<<n>>", strconv.Itoa(n),
-		"<<secret>>", secret,
-	)
+	}
+	if secret != "" {
+		marks = append(marks, "<<secret>>", secret)
+	}
+	return strings.NewReplacer(marks...)
+}
+
+func samplesOf(c *Config, now time.Time, n int, secret string) []Sample {
+	fill := sampleMarks(now, n, secret)
 	out := make([]Sample, 0, len(c.Samples))
 	for _, s := range c.Samples {
 		one := Sample{Name: s.Name, Kind: s.Kind, Topic: s.Topic, Method: s.Method, Header: map[string]string{}}

@@ -31,7 +31,7 @@ type sampleFlags struct {
 
 func (f *sampleFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.sample, "sample", "", "which of the connector's samples (default: the first)")
-	cmd.Flags().IntVar(&f.number, "number", 0, "goes into the sample's ids: a cart and an order of one number belong together (default: a new one)")
+	cmd.Flags().IntVar(&f.number, "number", 0, "goes into the ids of a sample, and in the place of <<n>> in a file: a cart and an order of one number belong together (default: a new one)")
 	cmd.Flags().StringVarP(&f.topic, "topic", "t", "", "the sender's topic, where it travels in a header (checkouts/update)")
 	cmd.Flags().StringArrayVarP(&f.headers, "header", "H", nil, "a header, as Name: value; may be given again")
 	cmd.Flags().StringVarP(&f.method, "method", "X", http.MethodPost, "HTTP method")
@@ -128,6 +128,7 @@ func (c *cli) content(req *connectors.Request, r *connectors.Connector, file str
 		req.Body, err = io.ReadAll(c.in)
 	case file != "":
 		req.Body, err = os.ReadFile(file)
+		req.Body = connectors.FillSample(req.Body, req.Now, f.chosenNumber())
 	default:
 		sample, err := pickSample(r, f)
 		if err != nil {
@@ -154,12 +155,17 @@ func (c *cli) content(req *connectors.Request, r *connectors.Connector, file str
 	return nil
 }
 
-func pickSample(r *connectors.Connector, f *sampleFlags) (connectors.Sample, error) {
-	name, number := f.sample, f.number
-	if number == 0 {
-		number = 100_000 + rand.IntN(900_000)
+// chosenNumber is the number that was given, else a new one.
+func (f *sampleFlags) chosenNumber() int {
+	if f.number != 0 {
+		return f.number
 	}
-	samples := r.SamplesAt(time.Now(), number)
+	return 100_000 + rand.IntN(900_000)
+}
+
+func pickSample(r *connectors.Connector, f *sampleFlags) (connectors.Sample, error) {
+	name := f.sample
+	samples := r.SamplesAt(time.Now(), f.chosenNumber())
 	if len(samples) == 0 {
 		return connectors.Sample{}, fail(exitUsage, "name a file with a body", "connector %q has no samples", r.Name())
 	}
