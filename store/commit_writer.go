@@ -152,33 +152,42 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 
 // leavesDue notes that a dispatch of an account now waits for at.
 func (t *tx) leavesDue(account string, at int64) {
-	t.dues.note(account, at)
+	t.dues.note(account, at, t.at)
 	t.peers.lowWater().lower(account, at)
 }
 
 // leavesPoll notes that a message of an account now waits to be asked about.
 func (t *tx) leavesPoll(account string, at int64) {
 	if at != 0 {
-		t.polls.note(account, at)
+		t.polls.note(account, at, t.at)
 	}
 }
 
 // waits are the earliest times that something waits for, by account.
 type waits []wait
 
+// A wait has two times, because whoever hears that something is due already does not look for what comes
+// after it: a sequence whose first step is due at once has its second one in the same commit.
 type wait struct {
-	account string
-	at      int64
+	account   string
+	at, ahead int64 // the earliest, and the earliest that is to come; 0 for none of these
 }
 
-func (w *waits) note(account string, at int64) {
+func (w *waits) note(account string, at, now int64) {
+	ahead := int64(0)
+	if at > now {
+		ahead = at
+	}
 	for i := range *w {
 		if one := &(*w)[i]; one.account == account {
 			one.at = min(one.at, at)
+			if ahead != 0 && (one.ahead == 0 || ahead < one.ahead) {
+				one.ahead = ahead
+			}
 			return
 		}
 	}
-	*w = append(*w, wait{account, at})
+	*w = append(*w, wait{account, at, ahead})
 }
 
 func (w waits) tell(hook func(account string, at time.Time)) {
@@ -187,6 +196,9 @@ func (w waits) tell(hook func(account string, at time.Time)) {
 	}
 	for _, one := range w {
 		hook(one.account, moment(one.at))
+		if one.ahead > one.at {
+			hook(one.account, moment(one.ahead))
+		}
 	}
 }
 
