@@ -39,6 +39,10 @@ type Event struct {
 	Payload     []byte
 	ContentType string
 
+	// History says that it was posted as history (connectors.<name>.history): it is stored, it cancels, and
+	// it sends nothing.
+	History bool
+
 	// Forgotten says that Payload, Cart, Order, Deal and Form were not kept, by Plan.Forget.
 	Forgotten bool
 }

@@ -89,6 +89,12 @@ func (c *Config) lintConnectors(k *checker) {
 		if c.Receivers[e.Key] == nil {
 			continue
 		}
+		switch h := e.Value.History; {
+		case h == "true":
+			k.lint(at+".history", "all that "+e.Key+" posts is history: stored, and sends nothing", "when the past is in, remove it, or write until when it is so: history: 2026-12-01 18:00")
+		case h.Over(time.Now(), c.Defaults.Timezone):
+			k.lint(at+".history", string(h)+" has passed: what "+e.Key+" posts is no history any more", "remove it")
+		}
 		if c.Server.PublicURL == "" && signsURL(e.Key, &e.Value) && !k.topLevelFault() {
 			k.lintKey(at, "its sender signs the URL, and server.public_url is not set", "set it to the address as registered there; behind a proxy nothing would verify otherwise")
 		}

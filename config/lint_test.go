@@ -29,6 +29,31 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 		"a country of every connector is enough": {
 			[2]string{"defaults:" + both, "defaults: {language: en}\nconnectors:\n  shopify: {secret: \"${SHOP_SECRET}\", defaults: {country: GB}}\n"}, nil,
 		},
+		"a connector whose posts are all history": {
+			[2]string{"shopify: {", "shopify: {history: true, "},
+			[]string{"6:22: warning: connectors.shopify.history: all that shopify posts is history: stored, and sends nothing; when the past is in, remove it, or write until when it is so: history: 2026-12-01 18:00"},
+		},
+		"a history that is over": {
+			[2]string{"shopify: {", "shopify: {history: 2020-12-01 18:00, "},
+			[]string{"6:22: warning: connectors.shopify.history: 2020-12-01 18:00 has passed: what shopify posts is no history any more; remove it"},
+		},
+		"what queues and stops": {
+			[2]string{"cancel_on: shopify.order.created", "cancel_on: shopify.order.created\n    stop_on: [shopify.cart.updated, shopify.order.created]"},
+			[]string{
+				"12:15: warning: triggers.remind.stop_on[0]: shopify.cart.updated both queues a message and stops what waits; take it out of on or out of stop_on",
+				"12:37: warning: triggers.remind.stop_on[1]: shopify.order.created is in cancel_on, too, which it does the work of; remove it from cancel_on, or from stop_on to end the same cart or order only",
+			},
+		},
+		"steps that nothing ends, wait for ever and give one template other variables": {
+			more("  first: {on: shopify.cart.created, if: customer.accepts_marketing, steps: [{send: {template: a}}, {wait: 400d, send: {template: b}}, {wait: {days: 400}, if: [cart.total > 1, cart.total > 1], send: {template: a, variables: [x]}}]}\n"),
+			[]string{
+				"8:3: warning: triggers.first: nothing cancels it: who buys while it waits is reminded all the same; add cancel_on: shopify.order.created",
+				"8:107: warning: triggers.first.steps[1].wait: 400d is a very long wait; check the unit: m is minutes, d is days",
+				"8:142: warning: triggers.first.steps[2].wait: 400 days is a very long wait; check the number",
+				"8:176: warning: triggers.first.steps[2].if[1]: is here twice; remove one of the two",
+				"8:210: warning: triggers.first.steps[2].send.template: a gets 1 variable here and 0 variables in first; a template has one number of variables",
+			},
+		},
 		"a connector nobody listens to": {
 			[2]string{"connectors:\n", "connectors:\n  idle: {preset: woocommerce, secret: \"${WOO_SECRET}\"}\n"},
 			[]string{"6:3: warning: connectors.idle: no trigger listens to it: its events are stored and send nothing; remove it, or name it in a trigger's on"},

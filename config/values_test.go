@@ -42,6 +42,7 @@ connectors:
     body: {accept: [yaml]} # connectors.shop.body.accept[0]
     mode: quiet # connectors.shop.mode
     opt_out: maybe # connectors.shop.opt_out
+    history: soon # connectors.shop.history
     methods: [BREW] # connectors.shop.methods[0]
     verify:
       kind: magic # connectors.shop.verify.kind

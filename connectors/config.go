@@ -40,6 +40,7 @@ type Config struct {
 	Reply       *ReplyRule               `yaml:"reply" doc:"The answer to a request that was taken; 200 without a body unless said otherwise."`
 	SilentAfter units.Duration           `yaml:"silent_after" validate:"min=1m,max=90d" doc:"No event for longer than this is reported: a warning in the log, and in status and doctor. Without it silence is not judged." example:"24h"`
 	OptOut      string                   `yaml:"opt_out" validate:"oneof=block ignore" doc:"What contact.unsubscribed does: block the contact, until contact.subscribed happens later or a person allows it, or nothing. Default: block."`
+	History     History                  `yaml:"history" doc:"What it posts is history: stored, it cancels and stops, and sends nothing. true, or a date until which it is so, in defaults.timezone: for bringing in the orders and contacts of the past." example:"2026-12-01 18:00"`
 	Sender      Sender                   `yaml:"sender" doc:"What is known about how the sender waits and repeats."`
 	Kinds       []string                 `yaml:"kinds" doc:"More kinds of event than the aliases name that the sender can make, for completion and checks."`
 	Open        bool                     `yaml:"open" doc:"The requests are of a shape that somebody chooses: any kind may come, and check warns of none."`

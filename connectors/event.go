@@ -82,7 +82,7 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 	out.Events = append(out.Events, nudgewire.Event{
 		Connector: c.name, Kind: v.kind, Topic: bounded(topic),
 		ReceivedAt: r.Now.UTC(),
-		Payload:    payload, ContentType: typ,
+		Payload:    payload, ContentType: typ, History: c.config.History.holds(r.Now, c.options.Timezone),
 	})
 	ev := &out.Events[len(out.Events)-1]
 	v.unread = &ev.Unread

@@ -154,6 +154,7 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 			o.b = append(o.b, '}')
 		}
 	})
+	o.yes("history", e.History)
 	o.yes("forgotten", e.Forgotten)
 	return o.end()
 }

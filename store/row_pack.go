@@ -75,6 +75,7 @@ type (
 		Deal    *dealForm    `json:"deal,omitempty"`
 		Form    *formForm    `json:"form,omitempty"`
 
+		History   bool `json:"history,omitempty"`
 		Forgotten bool `json:"forgotten,omitempty"`
 	}
 	contactForm struct {
@@ -146,7 +147,7 @@ func decodeFacts(b []byte, e *nudgewire.Event) error {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return fmt.Errorf("decode the event's facts: %w", err)
 	}
-	e.Forgotten = f.Forgotten
+	e.History, e.Forgotten = f.History, f.Forgotten
 	if f.Contact != nil {
 		f.Contact.Phone, f.Contact.PhoneProblem = e.Contact.Phone, e.Contact.PhoneProblem
 		e.Contact = nudgewire.Contact(*f.Contact)

@@ -3,6 +3,7 @@ package triggers
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,6 +100,9 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 			return skipped(w, whyNot(met))
 		}
 	}
+	if e.History {
+		return skipped(w, "it was posted as history (connectors."+e.Connector+".history), which sends nothing")
+	}
 	if age := m.now.Sub(happened(e)); r.maxAge > 0 && age > r.maxAge {
 		return skipped(w, fmt.Sprintf("the event is %s old; max_age is %s", units.About(age), units.About(r.maxAge)))
 	}
@@ -111,10 +115,7 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 	}
 	w.Correlation.Key, w.Decision.Key = key, key
 	if w.Cooldown.Mode == "" {
-		w.Cooldown.Mode = nudgewire.CooldownOnce
-		if key == "" { // by phone: the next event is another cart or order
-			w.Cooldown.Mode = nudgewire.CooldownNone
-		}
+		w.Cooldown = r.usualCooldown(key, e.Kind)
 	}
 	if len(r.steps) > 0 {
 		return m.sequence(r, w)
@@ -134,6 +135,29 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 		w.Decision.Reason = fmt.Sprintf("mode: shadow; it would send %s, %s", send.What(), dueWords(due, m.now))
 	}
 	return w
+}
+
+// burstCooldown is how long a phone gets nothing more from a trigger that listens for changes and says no
+// cooldown: one edit at the sender makes several events within seconds.
+const burstCooldown = time.Hour
+
+// usualCooldown is the cooldown of a trigger that says none. A matter with a key of its own gets its message
+// once. By phone the next event is another cart or order, but a change of the same contact is not; a code is
+// always another one.
+func (r *rule) usualCooldown(key, kind string) nudgewire.Cooldown {
+	switch {
+	case key != "":
+		return nudgewire.Cooldown{Mode: nudgewire.CooldownOnce}
+	case r.key == nil && bursts(kind) && r.category != nudgewire.Authentication:
+		return nudgewire.Cooldown{Mode: nudgewire.CooldownFor, For: burstCooldown}
+	default:
+		return nudgewire.Cooldown{Mode: nudgewire.CooldownNone}
+	}
+}
+
+// bursts reports whether a kind is a change of something without an identifier that could be the key.
+func bursts(kind string) bool {
+	return strings.HasSuffix(kind, ".updated") && !slices.Contains(families, familyOf(kind))
 }
 
 func (m *matching) dispatch(r *rule, key string, send nudgewire.Send, due, expires time.Time) nudgewire.Dispatch {

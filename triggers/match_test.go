@@ -518,3 +518,51 @@ func TestARuleThatDoesNotSendCancelsWhatStillWaits(t *testing.T) {
 		t.Error("a key that cannot be read is said to be known")
 	}
 }
+
+// What a sender posts as history cancels, and sends nothing.
+func TestHistorySendsNothing(t *testing.T) {
+	r := reminder()
+	r.CancelOn = append(r.CancelOn, "shopify.order.paid")
+	set := compiled(t, shops, r)
+	e := aCart(t)
+	e.History = true
+	w := set.Match(e, noon).Proposals[0]
+	if w.Decision.Outcome != nudgewire.Skipped || w.Decision.Reason != "it was posted as history (connectors.shopify.history), which sends nothing" || len(w.Decision.Clauses) != 3 {
+		t.Errorf("%s: %s", w.Decision.Outcome, w.Decision.Reason)
+	}
+	e.Kind = "order.paid"
+	if w := set.Match(e, noon).Proposals[0]; w.Decision.Outcome != nudgewire.Cancelling {
+		t.Errorf("%s: %s", w.Decision.Outcome, w.Decision.Reason)
+	}
+}
+
+// One edit of a contact makes several events: without a word about it, an hour passes before the next message.
+func TestTheUsualCooldown(t *testing.T) {
+	none, once := nudgewire.Cooldown{Mode: nudgewire.CooldownNone}, nudgewire.Cooldown{Mode: nudgewire.CooldownOnce}
+	hour := nudgewire.Cooldown{Mode: nudgewire.CooldownFor, For: time.Hour}
+	for name, tt := range map[string]struct {
+		kind   string
+		change func(*Rule)
+		want   nudgewire.Cooldown
+	}{
+		"a change of a contact":      {"contact.updated", nil, hour},
+		"a change with a key":        {"contact.updated", func(r *Rule) { r.Key = "contact.id" }, once},
+		"a change with an empty key": {"contact.updated", func(r *Rule) { r.Key = "cart.id" }, none},
+		"a code":                     {"contact.updated", func(r *Rule) { r.Category = nudgewire.Authentication }, none},
+		"a new contact":              {"contact.created", nil, none},
+		"a cart with a number":       {"cart.updated", nil, once},
+		"what the trigger says":      {"contact.updated", func(r *Rule) { r.Cooldown.Cooldown = none }, none},
+	} {
+		r := Rule{Name: "t", On: []string{"loyalty." + tt.kind}, Send: Send{Template: "x"}}
+		if tt.change != nil {
+			tt.change(&r)
+		}
+		e := &nudgewire.Event{Connector: "loyalty", Kind: tt.kind, DedupeKey: "1", ReceivedAt: noon, Contact: nudgewire.Contact{Phone: "447700900123", ID: "7"}}
+		if tt.kind == "cart.updated" {
+			e.Cart.ID = "c"
+		}
+		if got := compiled(t, shops, r).Match(e, noon).Proposals[0].Cooldown; got != tt.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

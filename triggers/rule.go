@@ -25,7 +25,7 @@ type Rule struct {
 	StopOn         []string           `yaml:"stop_on" doc:"Events that end everything of this trigger that waits for the same phone, whatever the key: a purchase, a reply. Remembered as those of cancel_on are." example:"*.message.received"`
 	Key            string             `yaml:"key" doc:"What two events have in common that are about the same cart or order: the correlation key. Default: the identifier of the cart, order, deal or form that the event is about, else the phone." example:"cart.id"`
 	OnRepeat       OnRepeat           `yaml:"on_repeat" doc:"What a second event with the same key does while the message of the first one waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}." example:"restart"`
-	Cooldown       Cooldown           `yaml:"cooldown" doc:"How long after its message the same key gets no other: once (it never does), none, or a duration. Default: once; none where the key is the phone." example:"3d"`
+	Cooldown       Cooldown           `yaml:"cooldown" doc:"How long after its message the same key gets no other: once (it never does), none, or a duration. Default: once; none where the key is the phone, but 1h for changes of a contact (contact.updated)." example:"3d"`
 	Expires        Lifetime           `yaml:"expires" doc:"Past due by more than this, a message is dropped; off for never. Default: 24h, for authentication 10m." example:"6h"`
 	MaxAge         Lifetime           `yaml:"max_age" doc:"An event that happened longer ago than this sends nothing. Default: off." example:"72h"`
 	RememberCancel units.Duration     `yaml:"remember_cancel" doc:"How long a cancelling event is remembered, for those that arrive after it. Default: 24h." example:"48h"`
