@@ -122,8 +122,20 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed, 
 // rows before it that go, and that are not stored as that yet.
 func (t *tx) mayGo(d *claimed, rules *atDue, allowed []claimed) (bool, error) {
 	reason := ""
-	if block, blocked := strings.CutPrefix(d.block, "="); blocked && blockable(&d.Dispatch) {
-		reason = blockedWords(block)
+	if blockable(&d.Dispatch) {
+		block, blocked := strings.CutPrefix(d.block, "=")
+		if !blocked {
+			at, _, err := t.forgotten(d.Phone)
+			if err != nil {
+				return false, err
+			}
+			if blocked = at > 0; blocked {
+				block = forgottenWords
+			}
+		}
+		if blocked {
+			reason = blockedWords(block)
+		}
 	}
 	if !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(rules.now) {
 		reason = "expired " + d.ExpiresAt.Format(time.DateTime) + " UTC, before it could be sent"
