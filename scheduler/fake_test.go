@@ -40,6 +40,7 @@ type book struct {
 	looked   int    // for what came back of cancelled runs
 	crashAt  string // the name of the call after which the store is gone
 	crashed  bool
+	noted    string // contacts, before a claim
 	finishes int
 }
 
@@ -203,6 +204,16 @@ func (b *book) Backlog(context.Context, nudgewire.RunID) (int64, error) { return
 
 func (b *book) FollowRest(context.Context) error { return nil }
 
+func (b *book) NoteContacts(_ context.Context, id nudgewire.RunID, number int, at time.Time, _ []nudgewire.Phone) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crashed {
+		return errCrash
+	}
+	b.noted = fmt.Sprintf("part %d of run %d at %s", number, id, at)
+	return nil
+}
+
 func (b *book) ClaimPart(_ context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -212,6 +223,9 @@ func (b *book) ClaimPart(_ context.Context, id nudgewire.RunID, number int, owne
 	r, p := b.runs[id-1], &b.parts[id][number-1]
 	if r.State != nudgewire.RunUploading || r.Owner != owner || p.State != nudgewire.PartBuilt {
 		return nudgewire.Part{}, nudgewire.ErrMoved
+	}
+	if want := fmt.Sprintf("part %d of run %d at %s", number, id, now); r.Deliver == nudgewire.DeliverCSV && b.noted != want {
+		b.t.Errorf("claimed is a part with contacts noted as %q, not %q", b.noted, want)
 	}
 	p.State, p.UpdatedAt = nudgewire.PartUploading, now
 	p.Attempt++

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -293,7 +295,17 @@ func (w *working) claim(ctx context.Context, p nudgewire.Part) (nudgewire.Part, 
 			return p, err
 		}
 	}
-	return w.Store.ClaimPart(ctx, w.run.ID, p.Number, w.Owner, w.Now().UTC())
+	at := w.Now().UTC()
+	if w.run.Deliver == nudgewire.DeliverCSV {
+		// Before the claim, so that nobody gets the file of whom a limit does not know it.
+		phones := make([]nudgewire.Phone, 0, p.Rows)
+		if err := PhonesOf(filepath.Join(w.run.Folder, p.File), func(phone nudgewire.Phone) { phones = append(phones, phone) }); err != nil {
+			w.Log.Warn("who is on a file cannot be read; limits per contact do not count it", zap.String("file", p.File), zap.Error(err))
+		} else if err := w.Store.NoteContacts(ctx, w.run.ID, p.Number, at, phones); err != nil {
+			return p, err
+		}
+	}
+	return w.Store.ClaimPart(ctx, w.run.ID, p.Number, w.Owner, at)
 }
 
 // recheck takes those off a part who must not be sent to by now: it writes another file, then has the

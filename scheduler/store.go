@@ -56,6 +56,9 @@ type RunStore interface {
 	// and owner's; ErrMoved otherwise.
 	ReplacePart(ctx context.Context, owner string, r nudgewire.Run, p nudgewire.Part, into ...nudgewire.Part) error
 
+	// NoteContacts keeps who is on the file of a part that is claimed right after, at the same time.
+	NoteContacts(ctx context.Context, id nudgewire.RunID, number int, at time.Time, phones []nudgewire.Phone) error
+
 	// ClaimPart is the durable intent to upload: it makes a part that is built uploading and
 	// counts the attempt, while its run is uploading and owner's. ErrMoved otherwise.
 	ClaimPart(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error)

@@ -50,6 +50,9 @@ const (
 	stNameTrigger
 	stPastSends
 	stPastRows
+	stPastParts
+	stPartContacts
+	stOldContacts
 	stFinish
 	stPutBack
 	stCallOff

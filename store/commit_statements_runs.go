@@ -29,7 +29,13 @@ var runStatements = map[stmt]statement{
 	stDropParts:   {0, `DELETE FROM parts WHERE run_id = ?1`},
 	stCancelParts: {0, `UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'built'`},
 	stPart:        {18, `SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2`},
-	stClaimPart:   {0, `UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'built'`},
+	stClaimPart:   {0, `UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'built'`},
+	stPartContacts: {0, `INSERT INTO part_contacts (bucket, at, run_id, part, hashes) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (bucket, at, run_id, part) DO UPDATE SET hashes = excluded.hashes`},
+	stOldContacts: {0, `DELETE FROM part_contacts WHERE bucket = ?1 AND at < ?2`},
+	stPastParts: {4, `SELECT c.at, r.category, r.job, c.hashes FROM part_contacts c
+		JOIN parts p ON p.run_id = c.run_id AND p.number = c.part AND p.claimed_at = c.at JOIN runs r ON r.id = c.run_id
+		WHERE c.bucket = ?1 AND c.at >= ?2 AND (p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`},
 	stReplacePart: {0, `UPDATE parts SET file = ?3, row_count = ?4, bytes = ?5, sha256 = ?6, excluded = ?7, state = ?8, reason = ?9, updated_at = ?10
 		WHERE run_id = ?1 AND number = ?2 AND state = 'built'`},
 	stFinishPart: {0, `UPDATE parts SET state = ?4, reason = ?5, retry_at = ?6, campaign_id = ?7, message_ids = ?8, answer = ?9, http_status = ?10, updated_at = ?11

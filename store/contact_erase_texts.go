@@ -29,6 +29,7 @@ var erasedTexts = []erasedText{
 	{"messages", "error", []string{"dispatch_id"}},
 	{"called_off", "reason", []string{"dispatch_id"}},
 	{"resolutions", "reason", []string{"dispatch_id", "at"}},
+	{"verdicts", "reason", []string{"dispatch_id", "number"}},
 	{"rejected_requests", "reason", []string{"id"}},
 	{"rejected_requests", "sample", []string{"id"}},
 	{"lookups", "reason", []string{"event_id"}},
@@ -50,7 +51,7 @@ var erasedTexts = []erasedText{
 }
 
 // erasedTextCount is len(erasedTexts), which the numbers of statements need as a constant.
-const erasedTextCount = 30
+const erasedTextCount = 31
 
 // sql changes the text where it is still the one that was read: ?1 the new text, ?2 the old one, then the keys.
 func (x *erasedText) sql() string {

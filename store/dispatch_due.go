@@ -26,10 +26,11 @@ type atDue struct {
 
 // sentTo is what was sent to a phone since a time, the newest first.
 type sentTo struct {
-	since  int64
-	hashes []int64 // that lead to what its triggers queued
-	sends  []nudgewire.PastSend
-	known  bool // sends is read
+	since   int64
+	contact int64   // its hash
+	hashes  []int64 // that lead to what its triggers queued
+	sends   []nudgewire.PastSend
+	known   bool // sends is read
 }
 
 // dueRules are the rules that a claim asks.
@@ -61,12 +62,12 @@ func (a *atDue) lock(t *tx, found []claimed) error {
 		}
 		to, since := a.phones[d.Phone], micro(a.now.Add(-back))
 		if to == nil {
-			to = &sentTo{since: since}
+			to = &sentTo{since: since, contact: contactHash(d.Phone, a.hash)}
 			for _, trigger := range a.triggers {
 				to.hashes = append(to.hashes, correlationHash(nudgewire.Correlation{Trigger: trigger, Phone: d.Phone}, a.hash))
 			}
 			a.phones[d.Phone] = to
-			t.locked = append(append(t.locked, a.hash("contact", string(d.Phone))), to.hashes...)
+			t.locked = append(append(t.locked, to.contact), to.hashes...)
 		}
 		if since < to.since {
 			to.since, to.known = since, false
@@ -124,7 +125,7 @@ func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (f nudgewire.DueFact
 	if needs.Sends > 0 {
 		to := a.phones[d.Phone]
 		if !to.known {
-			if to.sends, err = t.pastSends(d.Phone, to.hashes, to.since); err != nil {
+			if to.sends, err = t.pastSends(d.Phone, to.contact, to.hashes, to.since); err != nil {
 				return f, fmt.Errorf("what was sent to %s: %w", d.Phone.Masked(), err)
 			}
 			for i := range allowed {
@@ -190,9 +191,9 @@ func (t *tx) recordVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int
 // where the sends are too old; it goes on to this bound, far beyond what anybody is sent.
 const maxLookedAt = maxOfPhone
 
-// pastSends is what was sent to a phone since then, is being sent, or may have been sent, the newest first. hashes lead
-// to what events caused.
-func (t *tx) pastSends(phone nudgewire.Phone, hashes []int64, since int64) (sends []nudgewire.PastSend, err error) {
+// pastSends is what was sent to a phone since then, is being sent, or may have been sent, the newest first: by events, to
+// which hashes lead, by rows of runs, and by their files, where the phone is known as contact.
+func (t *tx) pastSends(phone nudgewire.Phone, contact int64, hashes []int64, since int64) (sends []nudgewire.PastSend, err error) {
 	each := func(r *row) error {
 		sends = append(sends, nudgewire.PastSend{At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()})
 		return r.err
@@ -214,6 +215,9 @@ func (t *tx) pastSends(phone nudgewire.Phone, hashes []int64, since int64) (send
 		}
 	}
 	if err := t.query(stPastRows, each, string(phone), since, int64(maxLookedAt)); err != nil {
+		return nil, err
+	}
+	if err := t.pastParts(contact, since, func(s nudgewire.PastSend) { sends = append(sends, s) }); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(sends, func(a, b nudgewire.PastSend) int { return b.At.Compare(a.At) })

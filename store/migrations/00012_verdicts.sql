@@ -26,3 +26,16 @@ CREATE TABLE trigger_names (
 	name TEXT NOT NULL PRIMARY KEY
 ) {{clustered}};
 INSERT INTO trigger_names (name) SELECT DISTINCT trigger_name FROM dispatches WHERE event_id <> 0;
+
+-- Who is on the files that go out, by the hash of the phone: 8 bytes each, in ascending order, those of one part that
+-- share their first bits in a row. at is when the part was claimed; a claim that did not come about, or
+-- an earlier one, is known by another time. Whether a file was taken is what its part says.
+ALTER TABLE parts ADD COLUMN claimed_at BIGINT NOT NULL DEFAULT 0;
+CREATE TABLE part_contacts (
+	bucket BIGINT NOT NULL,
+	at     BIGINT NOT NULL,
+	run_id BIGINT NOT NULL,
+	part   BIGINT NOT NULL,
+	hashes {{blob}} NOT NULL,
+	PRIMARY KEY (bucket, at, run_id, part)
+) {{clustered}};

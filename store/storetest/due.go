@@ -150,6 +150,7 @@ func (s suite) dueRules(t *testing.T) {
 			t.Errorf("%d verdicts, the last %+v, due %s", len(d.Verdicts), last, d.DueAt)
 		}
 	})
+	t.Run("who was on a file counts while the file went out, or may have", func(t *testing.T) { s.filesCount(t) })
 	t.Run("a rule that names the past does not hold a claim up", func(t *testing.T) {
 		l := s.open(t)
 		l.ruleBy(atMost{quiet: func(now time.Time) (time.Time, bool) { return now.Add(-time.Hour), true }})
@@ -181,4 +182,96 @@ func (l *ledger) review(want int64) {
 	if n, err := l.ReviewDeferred(l.ctx); err != nil || n != want {
 		l.t.Errorf("%d are asked about again, not %d (%v)", n, want, err)
 	}
+}
+
+// filesCount holds a limit against files of runs, by how their upload ended.
+func (s suite) filesCount(t *testing.T) {
+	const there, elsewhere = "447700900123", "447700900124"
+	ends := map[string]struct {
+		end    func(l *ledger, r nudgewire.Run, p nudgewire.Part)
+		counts bool
+	}{
+		"is uploaded just now": {func(*ledger, nudgewire.Run, nudgewire.Part) {}, true},
+		"accepted":             {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) { l.endPart(p, nudgewire.PartAccepted) }, true},
+		"in doubt":             {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) { l.endPart(p, nudgewire.PartInDoubt) }, true},
+		"rejected":             {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) { l.endPart(p, nudgewire.PartRejected) }, false},
+		"surely not taken":     {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) { l.endPart(p, nudgewire.PartBuilt) }, false},
+		"in doubt, and a person says it was not taken": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
+			p = l.endPart(p, nudgewire.PartInDoubt)
+			p.State, p.Reason, p.Resolved = nudgewire.PartRejected, "by hand", "rejected"
+			if err := l.ResolvePart(l.ctx, nudgewire.RunUploading, r, p); err != nil {
+				l.t.Fatal(err)
+			}
+		}, false},
+		"taken at the second try": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
+			l.endPart(p, nudgewire.PartBuilt)
+			// Somebody was taken off the file meanwhile.
+			l.endPart(l.claimPart(r, p.Number, noon.Add(10*time.Minute), elsewhere), nudgewire.PartAccepted)
+		}, false},
+	}
+	for name, one := range ends {
+		t.Run(name, func(t *testing.T) {
+			l := s.open(t)
+			var asked []nudgewire.DueFacts
+			l.ruleBy(atMost{n: 1, within: 24 * time.Hour, asked: &asked})
+			r := l.uploading("1", 2)
+			p := l.claimPart(r, 1, noon, there, elsewhere, there)
+			if p.State != nudgewire.PartUploading {
+				t.Fatalf("part %+v", p)
+			}
+			one.end(l, r, p)
+			l.enqueue("1", phone(there))
+			other := l.enqueue("2", phone("447700900125"))
+			got := l.ids(noon.Add(time.Hour))
+			if want := map[bool][]nudgewire.DispatchID{true: {other}, false: {1, other}}[one.counts]; len(got) != len(want) || got[len(got)-1] != other {
+				t.Fatalf("claimed %v, want %v", got, want)
+			}
+			if one.counts {
+				same(t, "told", []nudgewire.PastSend{{At: noon, Category: nudgewire.Marketing, Trigger: "winback"}}, asked[0].Sends)
+			}
+		})
+	}
+	t.Run("a third of a million rows", func(t *testing.T) {
+		l := s.open(t)
+		var asked []nudgewire.DueFacts
+		l.ruleBy(atMost{n: 1, within: 24 * time.Hour, asked: &asked})
+		r := l.uploading("1", 1)
+		phones := make([]nudgewire.Phone, 350_000)
+		for i := range phones {
+			phones[i] = nudgewire.Phone(fmt.Sprintf("4477%08d", i))
+		}
+		start := time.Now()
+		l.endPart(l.claimPart(r, 1, noon, phones...), nudgewire.PartAccepted)
+		noted := time.Since(start)
+		for i := range 100 {
+			l.enqueue(fmt.Sprint(i), phone(phones[i*3499]))
+		}
+		free := l.enqueue("free", phone("447800000000"))
+		start = time.Now()
+		same(t, "claimed", []nudgewire.DispatchID{free}, l.ids(noon.Add(time.Hour)))
+		t.Logf("350,000 contacts noted in %s, 101 asked about in %s", noted, time.Since(start))
+	})
+}
+
+// claimPart claims a part of a run with these contacts.
+func (l *ledger) claimPart(r nudgewire.Run, number int, at time.Time, phones ...nudgewire.Phone) nudgewire.Part {
+	l.t.Helper()
+	if err := l.NoteContacts(l.ctx, r.ID, number, at, phones); err != nil {
+		l.t.Fatal(err)
+	}
+	p, err := l.ClaimPart(l.ctx, r.ID, number, r.Owner, at)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return p
+}
+
+// endPart ends an upload.
+func (l *ledger) endPart(p nudgewire.Part, state nudgewire.PartState) nudgewire.Part {
+	l.t.Helper()
+	p.State, p.Reason, p.UpdatedAt = state, "as the test says", noon.Add(time.Minute)
+	if err := l.FinishPart(l.ctx, p); err != nil {
+		l.t.Fatal(err)
+	}
+	return p
 }

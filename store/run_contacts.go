@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A file of a run may have a third of a million rows, and a limit asks about one phone at a time. So who is on a
+// file is kept by hashes, sorted and cut by their first bits: a part is a thousand rows of some kilobytes at the
+// most, written once, and a question is one search that meets one row for each part of its window.
+
+// contactBucket is the first ten bits: a part has 1,024 rows at the most.
+func contactBucket(hash int64) int64 { return int64(uint64(hash) >> 54) }
+
+// contactHash is what a phone is known by where the phone itself is not kept.
+func contactHash(phone nudgewire.Phone, hash func(...string) int64) int64 {
+	return hash("contact", string(phone))
+}
+
+// contactsKept is how long who was on a file is kept: a limit looks back no more than 90 days.
+const contactsKept = 100 * 24 * time.Hour
+
+// bucketsAtOnce is how many rows share an operation, so that others get their turn between.
+const bucketsAtOnce = 64
+
+// NoteContacts keeps who is on the file of a part that is claimed at that time. It comes before ClaimPart with the
+// same time, so that a file never goes out to anybody who is not known to have got it; without that claim it
+// means nothing.
+func (s *Store) NoteContacts(ctx context.Context, run nudgewire.RunID, part int, at time.Time, phones []nudgewire.Phone) error {
+	hashes := make([]uint64, len(phones))
+	for i, p := range phones {
+		hashes[i] = uint64(contactHash(p, s.hash))
+	}
+	slices.Sort(hashes)
+	hashes = slices.Compact(hashes)
+	type row struct {
+		bucket int64
+		hashes []byte
+	}
+	var rows []row
+	for len(hashes) > 0 {
+		bucket := contactBucket(int64(hashes[0]))
+		n := sort.Search(len(hashes), func(i int) bool { return contactBucket(int64(hashes[i])) > bucket })
+		var packed []byte
+		for _, h := range hashes[:n] {
+			packed = binary.BigEndian.AppendUint64(packed, h)
+		}
+		rows, hashes = append(rows, row{bucket, packed}), hashes[n:]
+	}
+	for some := range slices.Chunk(rows, bucketsAtOnce) {
+		err := s.write(ctx, laneWork, func(t *tx) error {
+			for _, r := range some {
+				if _, err := t.exec(stOldContacts, r.bucket, micro(at.Add(-contactsKept))); err != nil {
+					return err
+				}
+				if _, err := t.exec(stPartContacts, r.bucket, micro(at), int64(run), int64(part), r.hashes); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return wrap(err, "contacts of part %d of run %d", part, run)
+		}
+	}
+	return nil
+}
+
+// pastParts calls each for the files with a phone that were uploaded since then, are being uploaded, or may have been.
+func (t *tx) pastParts(contact, since int64, each func(nudgewire.PastSend)) error {
+	return t.query(stPastParts, func(r *row) error {
+		send := nudgewire.PastSend{At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()}
+		if holdsHash(r.blob(), uint64(contact)) {
+			each(send)
+		}
+		return r.err
+	}, contactBucket(contact), since)
+}
+
+// holdsHash looks for a hash among packed ones.
+func holdsHash(packed []byte, hash uint64) bool {
+	at := func(i int) uint64 { return binary.BigEndian.Uint64(packed[8*i:]) }
+	n := len(packed) / 8
+	i := sort.Search(n, func(i int) bool { return at(i) >= hash })
+	return i < n && at(i) == hash
+}
