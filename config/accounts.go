@@ -86,7 +86,7 @@ func (c *Config) compileAccounts(k *checker) {
 	for i := range c.in.Accounts {
 		e := &c.in.Accounts[i]
 		at := yamlpos.Join("accounts", e.Key)
-		k.name(at, "account", e.Key)
+		k.name(at, "an account", e.Key)
 		if e.Key == nudgewire.DefaultAccount {
 			k.doc.ReportKey(at, `"api" is the name of the account of the section api`, "give this one another name, or write what it says in the section api", false)
 			continue

@@ -170,7 +170,7 @@ func (k *checker) name(path, what, name string) {
 	if plainName.MatchString(slug) {
 		hint = fmt.Sprintf("write %s", slug)
 	}
-	k.doc.ReportKey(path, fmt.Sprintf("%q is not a name for a %s", name, what), hint, false)
+	k.doc.ReportKey(path, fmt.Sprintf("%q is not a name for %s", name, what), hint, false)
 }
 
 var unplain = regexp.MustCompile(`[^a-z0-9_-]+`)

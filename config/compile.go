@@ -22,7 +22,7 @@ func (c *Config) compile(k *checker) {
 	for i := range c.in.Connectors {
 		e := &c.in.Connectors[i]
 		at := yamlpos.Join("connectors", e.Key)
-		k.name(at, "connector", e.Key)
+		k.name(at, "a connector", e.Key)
 		c.accountOf(k, at+".account", e.Value.Account)
 		r, problems := connectors.Compile(e.Key, e.Value, connectors.Options{
 			PublicURL: c.Server.PublicURL, Country: c.Defaults.Country, Language: c.Defaults.Language,
@@ -52,7 +52,7 @@ func (c *Config) compileTriggers(k *checker, infos map[string]triggers.Connector
 	for i := range c.in.Triggers {
 		e := &c.in.Triggers[i]
 		at := yamlpos.Join("triggers", e.Key)
-		k.name(at, "trigger", e.Key)
+		k.name(at, "a trigger", e.Key)
 		c.accountOf(k, at+".account", e.Value.Account)
 		e.Value.Name = e.Key
 		c.Defaults.fill(&e.Value, func(key string) bool { return k.doc.Node(yamlpos.Join(at, key)) != nil })

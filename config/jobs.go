@@ -15,7 +15,7 @@ func (c *Config) compileJobs(k *checker) {
 	for i := range c.in.Jobs {
 		e := &c.in.Jobs[i]
 		at := yamlpos.Join("jobs", e.Key)
-		k.name(at, "job", e.Key)
+		k.name(at, "a job", e.Key)
 		c.accountOf(k, at+".account", e.Value.Account)
 		if _, twice := c.in.Triggers.Get(e.Key); twice {
 			k.doc.ReportKey(at, fmt.Sprintf("%q is a trigger's name, too", e.Key), "give the job another name: messages say by it what caused them", false)
