@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -21,6 +22,8 @@ type Account struct {
 	Timeout     units.Duration `yaml:"timeout" validate:"min=100ms,max=5m" example:"10s" doc:"Longest wait for one answer. Default: api.timeout."`
 	Price       *Price         `yaml:"price" doc:"Points that a message costs. Default: api.price."`
 	TextPath    string         `yaml:"text_path" validate:"url_path" example:"/send-message" doc:"Path of the endpoint for plain texts. Default: api.text_path."`
+
+	Limits *duerules.Account `yaml:"limits" doc:"What the messaging service lets this account send, counted by itself. Default: as in limits."`
 }
 
 // fill gives an account what it does not say itself.

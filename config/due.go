@@ -45,8 +45,17 @@ func (c *Config) compileDue(k *checker) {
 	if err != nil { // which was reported where it stands
 		zone = time.UTC
 	}
-	k.account(&c.in.Limits)
+	k.account("limits", &c.in.Limits)
 	c.Due = duerules.New(zone, c.in.Limits)
+	for i := range c.in.Accounts {
+		e := &c.in.Accounts[i]
+		limits := c.in.Limits
+		if e.Value.Limits != nil {
+			k.account(yamlpos.Join("accounts", e.Key)+".limits", e.Value.Limits)
+			limits = *e.Value.Limits
+		}
+		c.Due.Account(e.Key, limits)
+	}
 	c.holidays = map[string]hours.Holidays{}
 	c.readHolidays(k, "defaults.quiet_hours.holidays", c.Defaults.QuietHours.Holidays)
 	for i := range c.in.Triggers {
@@ -98,21 +107,21 @@ func (c *Config) readHolidays(k *checker, at, path string) {
 }
 
 // account checks what the account may send.
-func (k *checker) account(a *duerules.Account) {
+func (k *checker) account(at string, a *duerules.Account) {
 	switch u := a.UniqueContacts; {
 	case u.IsZero():
-		if k.written("limits.reserve") && k.doc.Node("limits.unique_contacts") == nil {
-			k.bad("limits.reserve", "is a share of unique_contacts, which is not set", "add unique_contacts: 10000 per 24h")
+		if k.written(at+".reserve") && k.doc.Node(at+".unique_contacts") == nil {
+			k.bad(at+".reserve", "is a share of unique_contacts, which is not set", "add unique_contacts: 10000 per 24h")
 		}
 	case u.Calendar != "":
-		k.bad("limits.unique_contacts", fmt.Sprintf("%q is a window of the calendar, and the service's rolls", u), fmt.Sprintf("write %d per 24h", u.Most))
+		k.bad(at+".unique_contacts", fmt.Sprintf("%q is a window of the calendar, and the service's rolls", u), fmt.Sprintf("write %d per 24h", u.Most))
 		a.UniqueContacts.Most, a.UniqueContacts.Calendar = 0, ""
 	case u.Most == 0:
-		k.bad("limits.unique_contacts", "lets no message go", "write the number of your tier, such as 1000 per 24h")
+		k.bad(at+".unique_contacts", "lets no message go", "write the number of your tier, such as 1000 per 24h")
 	case u.Per < time.Minute || u.Per > 90*24*time.Hour:
-		k.bad("limits.unique_contacts", fmt.Sprintf("%q has a window that is not between 1m and 90d", u), fmt.Sprintf("write %d per 24h", u.Most))
+		k.bad(at+".unique_contacts", fmt.Sprintf("%q has a window that is not between 1m and 90d", u), fmt.Sprintf("write %d per 24h", u.Most))
 	}
 	if a.Reserve >= 1 {
-		k.bad("limits.reserve", fmt.Sprintf("%s leaves nothing to marketing", a.Reserve), "write less than 100%, such as 10%")
+		k.bad(at+".reserve", fmt.Sprintf("%s leaves nothing to marketing", a.Reserve), "write less than 100%, such as 10%")
 	}
 }

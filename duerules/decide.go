@@ -24,7 +24,7 @@ type question struct {
 func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
 	p := r.of(d)
 	quiet, limited := p.quietFor(d.Category), p.back(d.Category) > 0
-	if quiet == nil && !limited && !r.account.holds(d) {
+	if quiet == nil && !limited && !r.by(d).holds(d) {
 		return nudgewire.Verdict{}
 	}
 	if f == nil {
@@ -42,7 +42,7 @@ func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Ti
 			return v
 		}
 	}
-	return r.account.ask(q)
+	return r.by(d).ask(q)
 }
 
 // zonesOf lists the zones that the contact may be in, or the one of those of whom nothing is known where

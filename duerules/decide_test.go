@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/hours"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -250,5 +251,28 @@ func BenchmarkDecide(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Decide(d, f, now)
+	}
+}
+
+// Each account has a limit of its own, or that of the section limits.
+func TestAnAccountHasItsOwnLimit(t *testing.T) {
+	day := func(most int64) Account { return Account{UniqueContacts: units.Limit{Most: most, Per: 24 * time.Hour}} }
+	r := New(time.UTC, day(10))
+	r.Account("small", day(2))
+	r.Account("free", Account{})
+	full := &nudgewire.DueFacts{Contacts: 5, New: true}
+	for name, held := range map[string]bool{"": false, "small": true, "free": false, "gone": false} {
+		d := &nudgewire.Dispatch{EventID: 1, Trigger: "cart", Account: name, Category: nudgewire.Marketing}
+		if v := r.Decide(d, full, moment(t, "2026-11-22 12:00")); (v.Action == nudgewire.DeferSend) != held {
+			t.Errorf("account %q: %+v", name, v)
+		}
+		if n := r.Needs(d).Account; (n > 0) != (name != "free") {
+			t.Errorf("account %q looks back %s", name, n)
+		}
+	}
+	if r := New(time.UTC, Account{}); r.Any() {
+		t.Error("no rule is a rule")
+	} else if r.Account("small", day(2)); !r.Any() {
+		t.Error("the limit of an account is none")
 	}
 }

@@ -17,7 +17,8 @@ type Rules struct {
 	Guessed func()
 
 	triggers, jobs map[string]*policy
-	account        account
+	account        account            // of the section api
+	accounts       map[string]account // of the others, by name
 	zones          *hours.Zones
 }
 
@@ -52,11 +53,30 @@ func (p *policy) back(c nudgewire.Category) (back time.Duration) {
 
 // New has no rules yet. Otherwise is the zone of contacts of whom nothing is known.
 func New(otherwise *time.Location, a Account) *Rules {
-	r := &Rules{triggers: map[string]*policy{}, jobs: map[string]*policy{}, zones: hours.NewZones(otherwise)}
-	if u := a.UniqueContacts; !u.IsZero() {
-		r.account = account{limit: u, most: u.Most - int64(math.Ceil(float64(u.Most)*float64(a.Reserve)-1e-9))}
+	return &Rules{
+		triggers: map[string]*policy{}, jobs: map[string]*policy{}, zones: hours.NewZones(otherwise),
+		account: accountOf(a), accounts: map[string]account{},
 	}
-	return r
+}
+
+// Account adds the limit of a further account.
+func (r *Rules) Account(name string, a Account) { r.accounts[name] = accountOf(a) }
+
+// accountOf is what the keys say; the zero value for nothing.
+func accountOf(a Account) account {
+	u := a.UniqueContacts
+	if u.IsZero() {
+		return account{}
+	}
+	return account{limit: u, most: u.Most - int64(math.Ceil(float64(u.Most)*float64(a.Reserve)-1e-9))}
+}
+
+// by is the account that a dispatch is sent by.
+func (r *Rules) by(d *nudgewire.Dispatch) *account {
+	if a, ok := r.accounts[d.Account]; ok && d.Account != "" {
+		return &a
+	}
+	return &r.account
 }
 
 // Trigger adds the rules of a trigger.
@@ -103,6 +123,11 @@ func (r *Rules) Any() bool {
 			}
 		}
 	}
+	for _, a := range r.accounts {
+		if !a.limit.IsZero() {
+			return true
+		}
+	}
 	return !r.account.limit.IsZero()
 }
 
@@ -118,8 +143,8 @@ func (r *Rules) of(d *nudgewire.Dispatch) *policy {
 // Needs implements nudgewire.DueRules.
 func (r *Rules) Needs(d *nudgewire.Dispatch) nudgewire.DueNeeds {
 	n := nudgewire.DueNeeds{Sends: r.of(d).back(d.Category)}
-	if r.account.holds(d) {
-		n.Account = r.account.limit.Per
+	if a := r.by(d); a.holds(d) {
+		n.Account = a.limit.Per
 	}
 	return n
 }

@@ -282,7 +282,7 @@ func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclien
 			p.Reason = fmt.Sprintf("given up after %s: %s", units.Count(p.Attempt, "attempt"), p.Reason)
 		}
 	case apiclient.Rejected:
-		p.State, halt = refusal(call)
+		p.State, halt = refusal(call, w.run.Account)
 	default:
 		p.State = nudgewire.PartInDoubt
 	}
@@ -293,14 +293,18 @@ func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclien
 // the same no. What was refused because of the account, the key or the size goes again once that is mended;
 // what was refused for its own sake does not. The API document shows errors by their status alone, so
 // words do not count.
-func refusal(call *apiclient.CallError) (nudgewire.PartState, stop) {
+func refusal(call *apiclient.CallError, account string) (nudgewire.PartState, stop) {
+	section, of := "api", "the account"
+	if account != "" {
+		section, of = "accounts."+account, "account "+account
+	}
 	switch words, status := call.Error(), call.HTTPStatus; {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return nudgewire.PartBuilt, stop{nudgewire.StopKey, "the service refuses the API key; resume after correcting api.key"}
+		return nudgewire.PartBuilt, stop{nudgewire.StopKey, "the service refuses the API key; resume after correcting " + section + ".key"}
 	case status == http.StatusPaymentRequired:
-		return nudgewire.PartBuilt, stop{nudgewire.StopRejection, words + "; resume once the account has points"}
+		return nudgewire.PartBuilt, stop{nudgewire.StopRejection, words + "; resume once " + of + " has points"}
 	case status >= 300 && status < 400, status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
-		return nudgewire.PartBuilt, stop{nudgewire.StopRejection, words + "; resume after correcting api.base_url, or the template"}
+		return nudgewire.PartBuilt, stop{nudgewire.StopRejection, words + "; resume after correcting " + section + ".base_url, or the template"}
 	case status == http.StatusRequestEntityTooLarge:
 		return nudgewire.PartBuilt, stop{nudgewire.StopSize, words + "; set max_size of the job lower, reload, and resume: what is left is cut anew"}
 	default:

@@ -143,7 +143,7 @@ func (a admin) parseList(r *http.Request) (q ListQuery, phone nudgewire.Phone, e
 		return rejectf(http.StatusBadRequest, "", "%s %q: want %s", name, in.Get(name), want)
 	}
 	q = ListQuery{
-		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"),
+		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"), Account: in.Get("account"),
 		Connector: in.Get("connector"), Kind: in.Get("kind"),
 	}
 	if s := in.Get("since"); s != "" {
@@ -271,7 +271,7 @@ func (a admin) messages(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := store.DispatchFilter{Since: q.Since, Limit: q.Limit, Trigger: q.Trigger, Phone: phone, EventID: q.Event}
+	f := store.DispatchFilter{Since: q.Since, Limit: q.Limit, Trigger: q.Trigger, Account: q.Account, Phone: phone, EventID: q.Event}
 	switch {
 	case slices.Contains(nudgewire.States, nudgewire.State(q.State)):
 		f.State = nudgewire.State(q.State)

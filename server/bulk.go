@@ -9,10 +9,11 @@ import (
 )
 
 // A BulkRequest is a person's word about all messages that match. Zero fields do not narrow it, but
-// one of the first six has to be set.
+// one of the first seven has to be set.
 type BulkRequest struct {
 	Trigger   string          `json:"trigger,omitempty"` // or job
 	Template  string          `json:"template,omitempty"`
+	Account   string          `json:"account,omitempty"` // api is that of the section
 	Run       nudgewire.RunID `json:"run,omitempty"`
 	Since     time.Time       `json:"since,omitzero"`
 	DueBefore time.Time       `json:"due_before,omitzero"`
@@ -41,7 +42,7 @@ type GroupView struct {
 
 // filter is what the request narrows to.
 func (r *BulkRequest) filter() store.DispatchFilter {
-	return store.DispatchFilter{Trigger: r.Trigger, Template: r.Template, Run: r.Run, Since: r.Since, DueBefore: r.DueBefore}
+	return store.DispatchFilter{Trigger: r.Trigger, Template: r.Template, Account: r.Account, Run: r.Run, Since: r.Since, DueBefore: r.DueBefore}
 }
 
 // said is a person's word as a reason: "cancelled by Ann: wrong price".

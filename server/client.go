@@ -129,6 +129,7 @@ type ListQuery struct {
 	Phone     string
 	State     string
 	Trigger   string
+	Account   string // of messages
 	Connector string
 	Kind      string
 	Event     nudgewire.EventID
@@ -153,6 +154,7 @@ func (q ListQuery) values() url.Values {
 	set("phone", q.Phone)
 	set("state", q.State)
 	set("trigger", q.Trigger)
+	set("account", q.Account)
 	set("connector", q.Connector)
 	set("kind", q.Kind)
 	return v

@@ -41,6 +41,7 @@ type RunView struct {
 	StoppedBy  string             `json:"stopped_by,omitempty"`
 	Source     string             `json:"source"`
 	Deliver    nudgewire.Deliver  `json:"deliver"`
+	Account    string             `json:"account,omitempty"` // that it goes out by; not that of the section api
 	Campaign   string             `json:"campaign,omitempty"`
 	TemplateID int64              `json:"template_id,omitempty"`
 	Template   string             `json:"template,omitempty"`
@@ -224,7 +225,7 @@ type BlockView struct {
 func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 	v := RunView{
 		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
-		Deliver: r.Deliver, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Send.Template, Sends: sendsWords(r), Tally: r.Tally,
+		Deliver: r.Deliver, Account: r.Account, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Send.Template, Sends: sendsWords(r), Tally: r.Tally,
 		Approved: r.Approved, Overruled: r.Overruled, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
 		FilesRemovedAt: optional(r.FilesRemovedAt),

@@ -17,6 +17,7 @@ type DispatchFilter struct {
 	State   nudgewire.State
 	Status  nudgewire.Status // of its message
 	Trigger string
+	Account string // as people name it: api is that of the section; "" is all
 	Phone   nudgewire.Phone
 	EventID nudgewire.EventID    // queued or renewed because of this event
 	Before  nudgewire.DispatchID // for the next page: the last one's ID
@@ -126,6 +127,7 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 		q.and("id IN ("+onTheWay+" UNION ALL "+atItsEnd+")", string(f.Status), string(f.Status))
 	}
 	q.when(f.Trigger != "", "trigger_name = ?", f.Trigger)
+	q.when(f.Account != "", "account = ?", nudgewire.AccountKey(f.Account))
 	q.when(f.Before > 0, "id < ?", int64(f.Before))
 	q.when(f.Template != "", "replace(send, ?, '') <> send", templateMark(f.Template))
 	if f.Run != 0 {

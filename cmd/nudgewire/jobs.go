@@ -317,6 +317,9 @@ func (c *cli) ran(r server.RunView) error {
 	if r.Cause != "" {
 		c.say("  began       %s\n", c.beganWords(r))
 	}
+	if r.Account != "" {
+		c.say("  account     %s\n", r.Account)
+	}
 	if r.Approved != "" {
 		c.say("  approved    by %s\n", r.Approved)
 	}

@@ -24,7 +24,7 @@ func (c *cli) messages() *cobra.Command {
 
 func (c *cli) messagesList() *cobra.Command {
 	var f listFlags
-	var state, trigger, phone string
+	var state, trigger, account, phone string
 	cmd := &cobra.Command{
 		Use: "list", Short: "Messages with their status, newest first", Args: cobra.NoArgs,
 		Example: "  nudgewire messages list --state in_doubt\n  nudgewire messages list --state failed --since 2h",
@@ -33,7 +33,7 @@ func (c *cli) messagesList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			q.State, q.Trigger, q.Phone = state, trigger, phone
+			q.State, q.Trigger, q.Account, q.Phone = state, trigger, account, phone
 			return c.asking(cmd.Context(), func(ask *server.Client) error {
 				rows, err := ask.Messages(cmd.Context(), q)
 				if err != nil {
@@ -57,6 +57,7 @@ func (c *cli) messagesList() *cobra.Command {
 	f.add(cmd)
 	cmd.Flags().StringVar(&state, "state", "", "only in this state: "+strings.Join(server.StateWords(), ", "))
 	cmd.Flags().StringVar(&trigger, "trigger", "", "only of this trigger")
+	cmd.Flags().StringVar(&account, "account", "", "only by this account: a name under accounts, or api")
 	cmd.Flags().StringVar(&phone, "phone", "", "only to this phone")
 	return cmd
 }

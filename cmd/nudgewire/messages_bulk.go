@@ -13,13 +13,14 @@ import (
 
 // bulkFlags narrow an order about many messages.
 type bulkFlags struct {
-	trigger, template, since, dueBefore string
-	run                                 int64
+	trigger, template, account, since, dueBefore string
+	run                                          int64
 }
 
 func (f *bulkFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.trigger, "trigger", "", "all of this trigger or job")
 	cmd.Flags().StringVar(&f.template, "template", "", "all with this template")
+	cmd.Flags().StringVar(&f.account, "account", "", "all by this account: a name under accounts, or api")
 	cmd.Flags().Int64Var(&f.run, "run", 0, "all rows of this run")
 	cmd.Flags().StringVar(&f.since, "since", "", "all planned from this long ago (2h, 3d) or this date on")
 }
@@ -38,7 +39,7 @@ func (f *bulkFlags) asked(cmd *cobra.Command, args []string, dryRun bool) (bool,
 
 // request is what the flags ask for.
 func (f *bulkFlags) request(now time.Time, reason string) (r server.BulkRequest, err error) {
-	r = server.BulkRequest{Trigger: f.trigger, Template: f.template, Run: nudgewire.RunID(f.run), Who: who(), Reason: reason}
+	r = server.BulkRequest{Trigger: f.trigger, Template: f.template, Account: f.account, Run: nudgewire.RunID(f.run), Who: who(), Reason: reason}
 	if r.Since, err = parseSince(f.since, now); err != nil {
 		return r, err
 	}
@@ -125,6 +126,7 @@ again with "jobs retry".`,
 	cmd.Flags().StringVar(&state, "state", "", "rejected, failed or dropped")
 	cmd.Flags().StringVar(&f.trigger, "trigger", "", "all of this trigger")
 	cmd.Flags().StringVar(&f.template, "template", "", "all with this template")
+	cmd.Flags().StringVar(&f.account, "account", "", "all by this account: a name under accounts, or api")
 	cmd.Flags().StringVar(&f.since, "since", "24h", "all planned from this long ago (2h, 3d) or this date on")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count what would go again, by reason, and change nothing")
 	return cmd

@@ -90,6 +90,7 @@ type triedDecision struct {
 
 type triedMessage struct {
 	Category  nudgewire.Category `json:"category"`
+	Account   string             `json:"account,omitempty"` // that sends it; not that of the section api
 	Send      nudgewire.Send     `json:"send"`
 	DueAt     time.Time          `json:"due_at"`
 	ExpiresAt *time.Time         `json:"expires_at,omitempty"`
@@ -109,7 +110,7 @@ type triedHold struct {
 
 func triedMessageOf(d *nudgewire.Dispatch, due nudgewire.DueRules) triedMessage {
 	return triedMessage{
-		Category: d.Category, Send: d.Send, DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step, Held: heldOf(d, due),
+		Category: d.Category, Account: d.Account, Send: d.Send, DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step, Held: heldOf(d, due),
 	}
 }
 
@@ -276,6 +277,9 @@ func (c *cli) tellTriedMessage(m *triedMessage, head string) {
 	what := m.Send.What()
 	if m.Send.Language != "" {
 		what += " in " + m.Send.Language
+	}
+	if m.Account != "" {
+		what += " by account " + m.Account
 	}
 	c.say("    %s%s, due %s\n", head, what, c.clock(m.DueAt))
 	c.tellHeld(m.Held)

@@ -197,6 +197,9 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 	case m.Part > 0:
 		head = fmt.Sprintf("message %d  %s to %s, run %d part %d of %s", m.ID, m.What, m.Phone, m.Run, m.Part, m.Trigger)
 	}
+	if m.Account != "" {
+		head += ", by account " + m.Account
+	}
 	c.say("%s%s\n", margin, head)
 	line := func(at time.Time, text string) {
 		c.say("%s  %s  %s\n", margin, c.clock(at), text)
