@@ -34,9 +34,10 @@ type Rescued struct {
 
 // A Contacted is a message that reached a phone, or may reach it yet.
 type Contacted struct {
-	ID      DispatchID
-	Phone   Phone
-	Trigger string    // or the name of the job
-	Run     RunID     // 0 for one that an event caused
-	At      time.Time // when it was accepted; else when it was claimed, or handed over to be sent
+	ID       DispatchID
+	Phone    Phone
+	Trigger  string    // or the name of the job
+	Category Category  // "" where it is not known
+	Run      RunID     // 0 for one that an event caused
+	At       time.Time // when it was accepted; else when it was claimed, or handed over to be sent
 }

@@ -56,8 +56,23 @@ func (p *policy) askLimits(q question) nudgewire.Verdict {
 // ask counts what was sent in the window. A contact that may be in several zones has several calendars, and
 // the limit holds in each of them.
 func (l *limit) ask(q question) nudgewire.Verdict {
-	var until time.Time
-	var full []nudgewire.PastSend
+	until, full := l.reached(q)
+	switch {
+	case until.IsZero():
+		return nudgewire.Verdict{}
+	case l.Most == 0:
+		return dropped("limit", l.none())
+	case l.drop:
+		return dropped("limit", l.words(full, q))
+	}
+	return q.putOff("limit", l.words(full, q), until, l.maxDefer)
+}
+
+// none is what a limit of nothing says.
+func (l *limit) none() string { return l.String() + " lets no message go" }
+
+// reached is when there is room again, zero where there is some now, and what was sent in the window.
+func (l *limit) reached(q question) (until time.Time, full []nudgewire.PastSend) {
 	zones := q.zones
 	if l.Calendar == "" {
 		zones = zones[:1] // all clocks run alike
@@ -76,15 +91,7 @@ func (l *limit) ask(q question) nudgewire.Verdict {
 			until, full = next, in
 		}
 	}
-	switch {
-	case until.IsZero():
-		return nudgewire.Verdict{}
-	case l.Most == 0:
-		return dropped("limit", l.String()+" lets no message go")
-	case l.drop:
-		return dropped("limit", l.words(full, q))
-	}
-	return q.putOff("limit", l.words(full, q), until, l.maxDefer)
+	return until, full
 }
 
 // counts reports whether a message is one of those that are limited, sent after from.

@@ -78,9 +78,10 @@ func (h *History) Excluded(ctx context.Context, phones []nudgewire.Phone, q Ques
 		return nil, err
 	}
 	var last map[nudgewire.Phone]nudgewire.Contacted
-	if q.Within > 0 {
+	var sends map[nudgewire.Phone][]nudgewire.PastSend
+	if q.Within > 0 || q.Back > 0 {
 		h.mu.Lock()
-		last, err = h.last(ctx, phones, q)
+		last, sends, err = h.messaged(ctx, phones, q)
 		h.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -93,6 +94,12 @@ func (h *History) Excluded(ctx context.Context, phones []nudgewire.Phone, q Ques
 		}
 		if by, ok := last[p]; ok {
 			out[i] = Why{Reason: "was messaged within " + units.Duration(q.Within).String(), By: byWords(by)}
+			continue
+		}
+		if q.Back > 0 {
+			if words := q.Over(p, sends[p]); words != "" {
+				out[i] = Why{Reason: "is over its limit", By: words}
+			}
 		}
 	}
 	return out, nil
@@ -107,22 +114,68 @@ func byWords(c nudgewire.Contacted) string {
 	return what + " on " + c.At.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// last is the newest message to each of the phones that counts against it.
-func (h *History) last(ctx context.Context, phones []nudgewire.Phone, q Question) (map[nudgewire.Phone]nudgewire.Contacted, error) {
-	since := q.Now.Add(-q.Within)
+// messaged is the newest message to each of the phones that counts against it, and all that was sent to
+// each, the newest first, for its limits.
+func (h *History) messaged(ctx context.Context, phones []nudgewire.Phone, q Question) (last map[nudgewire.Phone]nudgewire.Contacted, sends map[nudgewire.Phone][]nudgewire.PastSend, err error) {
 	var own []nudgewire.RunID
-	var found []nudgewire.Contacted
-	var err error
+	var rows []nudgewire.Contacted
 	if q.Of != 0 {
-		if own, err = h.store.Family(ctx, q.Of); err == nil {
+		own, err = h.store.Family(ctx, q.Of)
+		if err == nil && q.Within > 0 {
 			// A row of another run that waits to be sent will be: of two runs the first has it.
-			found, err = h.store.RowsTo(ctx, phones, since)
+			rows, err = h.store.RowsTo(ctx, phones, q.Now.Add(-q.Within))
 		}
 	}
+	var found []nudgewire.Contacted
 	if err == nil {
-		err = h.look(ctx, since, q.Now)
+		found, err = h.found(ctx, phones, q)
 	}
 	if err != nil {
+		return nil, nil, err
+	}
+	last = map[nudgewire.Phone]nudgewire.Contacted{}
+	for _, c := range slices.Concat(rows, found) {
+		if before, known := last[c.Phone]; q.Within == 0 || c.At.Before(q.Now.Add(-q.Within)) || slices.Contains(own, c.Run) || known && !before.At.Before(c.At) {
+			continue
+		}
+		last[c.Phone] = c
+	}
+	if q.Back > 0 {
+		sends = sendsOf(found, own, q.Now.Add(-q.Back))
+	}
+	return last, sends, nil
+}
+
+// sendsOf are the sends to each phone, the newest first. What the own run sent does not count: it was
+// counted when it was to leave. A message that the answer to an upload named is the row of its file.
+func sendsOf(found []nudgewire.Contacted, own []nudgewire.RunID, since time.Time) map[nudgewire.Phone][]nudgewire.PastSend {
+	type row struct {
+		phone nudgewire.Phone
+		run   nudgewire.RunID
+	}
+	files, seen := map[row]bool{}, map[nudgewire.DispatchID]bool{}
+	for _, c := range found {
+		if c.ID == 0 {
+			files[row{c.Phone, c.Run}] = true
+		}
+	}
+	sends := map[nudgewire.Phone][]nudgewire.PastSend{}
+	for _, c := range found {
+		twice := c.ID != 0 && (seen[c.ID] || files[row{c.Phone, c.Run}])
+		if seen[c.ID] = true; twice || c.At.Before(since) || slices.Contains(own, c.Run) {
+			continue
+		}
+		sends[c.Phone] = append(sends[c.Phone], nudgewire.PastSend{At: c.At, Category: c.Category, Trigger: c.Trigger})
+	}
+	for _, of := range sends {
+		slices.SortFunc(of, func(a, b nudgewire.PastSend) int { return b.At.Compare(a.At) })
+	}
+	return sends
+}
+
+// found is everything that is known to have been sent to the phones, or may have been.
+func (h *History) found(ctx context.Context, phones []nudgewire.Phone, q Question) (found []nudgewire.Contacted, err error) {
+	if err := h.look(ctx, q.Now.Add(-max(q.Within, q.Back)), q.Now); err != nil {
 		return nil, err
 	}
 	var ids []nudgewire.DispatchID
@@ -132,22 +185,12 @@ func (h *History) last(ctx context.Context, phones []nudgewire.Phone, q Question
 			if s == nil {
 				ids = append(ids, id)
 			} else if s.sent {
-				found = append(found, nudgewire.Contacted{Phone: p, Trigger: s.job, Run: s.run, At: s.at})
+				found = append(found, nudgewire.Contacted{Phone: p, Trigger: s.job, Run: s.run, Category: s.category, At: s.at})
 			}
 		})
 	}
 	more, err := h.store.Contacts(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	out := map[nudgewire.Phone]nudgewire.Contacted{}
-	for _, c := range append(found, more...) {
-		if before, known := out[c.Phone]; c.At.Before(since) || slices.Contains(own, c.Run) || known && !before.At.Before(c.At) {
-			continue
-		}
-		out[c.Phone] = c
-	}
-	return out, nil
+	return append(found, more...), err
 }
 
 // look brings what was gathered up to date.
@@ -230,10 +273,11 @@ type met struct {
 
 // A source is a part that was uploaded, or may have been.
 type source struct {
-	run  nudgewire.RunID
-	job  string
-	at   time.Time
-	sent bool // by how the part stands now
+	run      nudgewire.RunID
+	job      string
+	category nudgewire.Category
+	at       time.Time
+	sent     bool // by how the part stands now
 }
 
 func newMessaged(since time.Time) *messaged {
@@ -290,7 +334,7 @@ func (m *messaged) files(ctx context.Context, from HistoryStore) error {
 			}
 			m.loaded[path] = s
 		}
-		s.run, s.job, s.at, s.sent = r.ID, r.Job, p.UpdatedAt, true
+		s.run, s.job, s.category, s.at, s.sent = r.ID, r.Job, r.Category, p.UpdatedAt, true
 		return nil
 	})
 }

@@ -113,6 +113,9 @@ func (w *working) take(ctx context.Context, p *nudgewire.Part, m *meter) (halt s
 		if err := w.await(ctx, p.RetryAt); err != nil {
 			return stop{}, err
 		}
+		if err := w.quietHours(ctx); err != nil {
+			return stop{}, err
+		}
 		if admitted { // and nobody has halted it while it waited for that
 			break
 		}

@@ -274,6 +274,12 @@ func (s *Scheduler) excluded(ctx context.Context, job *Compiled, of nudgewire.Ru
 	if job != nil {
 		q.Within = job.Exclude.MessagedWithin.D()
 	}
+	if rules := s.rules(); rules != nil && job != nil && job.Deliver == nudgewire.DeliverCSV { // else the claim of each message asks
+		q.Back = rules.Back(job.Name, job.category)
+		q.Over = func(phone nudgewire.Phone, sends []nudgewire.PastSend) string {
+			return rules.Over(job.Name, job.category, phone, sends, q.Now)
+		}
+	}
 	answers, err := s.Excluder.Excluded(ctx, phones, q)
 	if err == nil && len(answers) != len(phones) {
 		err = fmt.Errorf("%d answers for %d phones", len(answers), len(phones))

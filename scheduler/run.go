@@ -134,6 +134,9 @@ func (w *working) build(ctx context.Context) error {
 	if w.job == nil {
 		return w.change(ctx, nudgewire.RunFailed, "the job is not in the config any more", nil)
 	}
+	if why := w.quietAtFirst(); why != "" {
+		return w.change(ctx, nudgewire.RunSkipped, why, nil)
+	}
 	last, err := w.lastTally(ctx, w.run.Job)
 	if err != nil {
 		return err

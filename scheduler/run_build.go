@@ -31,6 +31,9 @@ type Question struct {
 	// Of is the run whose rows they are. What it sent, or a run that sends some of its rows again, is no
 	// reason against them: a message that failed must not keep itself from being repeated. 0 for none.
 	Of nudgewire.RunID
+	// Over says why a contact is over a limit, "" where it is not, by what was sent to it in the time Back; 0 for no limit.
+	Back time.Duration
+	Over func(phone nudgewire.Phone, sends []nudgewire.PastSend) string
 }
 
 // A Why is why a contact is excluded. The zero value is one that is not.

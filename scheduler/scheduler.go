@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/backoff"
 )
 
@@ -34,6 +35,9 @@ type Options struct {
 	Keep func() time.Duration
 	// Prices is the price table of an account; it gives nil where there is none, and nil is no table at all.
 	Prices func(account string) Prices
+	// Rules are the rules of the due moment as they are now; it gives nil where there are none, and nil is
+	// none at all. Of a job that uploads files the quiet hours and the limits are asked before a file leaves.
+	Rules func() *duerules.Rules
 	// Rate is how many requests a second an account makes, for forecasts; nil where it is not known.
 	Rate func(account string) float64
 	// Halted reports whether a person stopped the job of a run, or everything, or its account cannot send:

@@ -9,11 +9,12 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-const contactedColumns = `d.id, d.phone, d.trigger_name, CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END`
+const contactedColumns = `d.id, d.phone, d.trigger_name, CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END, d.category`
 
 func scanContacted(r *row) (nudgewire.Contacted, error) {
 	c := nudgewire.Contacted{ID: nudgewire.DispatchID(r.int()), Phone: nudgewire.Phone(r.text()), Trigger: r.text()}
 	c.Run, _ = nudgewire.RunOfKey(r.text())
+	c.Category = nudgewire.Category(r.text())
 	c.At = r.time()
 	return c, r.err
 }
@@ -40,7 +41,7 @@ func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []nudg
 // there are missing.
 func (s *Store) Contacts(ctx context.Context, ids []nudgewire.DispatchID) (out []nudgewire.Contacted, err error) {
 	for some := range slices.Chunk(ids, perList) {
-		found, err := list(ctx, s, `SELECT m.dispatch_id, m.phone, coalesce(d.trigger_name, ''), CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END, m.accepted_at
+		found, err := list(ctx, s, `SELECT m.dispatch_id, m.phone, coalesce(d.trigger_name, ''), CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END, coalesce(d.category, ''), m.accepted_at
 			FROM messages m LEFT JOIN dispatches d ON d.id = m.dispatch_id WHERE m.dispatch_id IN `+in(some), nil, scanContacted)
 		if err != nil {
 			return nil, fmt.Errorf("messages by number: %w", err)
@@ -54,7 +55,7 @@ func (s *Store) Contacts(ctx context.Context, ids []nudgewire.DispatchID) (out [
 			if err != nil {
 				return nil, err
 			}
-			one.Trigger, one.Run = m.Job, m.Run
+			one.Trigger, one.Run, one.Category = m.Job, m.Run, m.Category
 		}
 	}
 	return out, nil

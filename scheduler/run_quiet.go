@@ -1,0 +1,74 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
+)
+
+// rules are the rules of the due moment; nil for none.
+func (s *Scheduler) rules() *duerules.Rules {
+	if s.Rules == nil {
+		return nil
+	}
+	return s.Rules()
+}
+
+// Rows that are sent one by one are decided about one by one, where they are claimed, on the clock of each
+// contact. A file leaves whole, so it obeys the quiet hours on the clock of its job.
+
+// quietAtFirst says why a run of files is not begun at all, "" for one that is: its quiet hours drop what meets
+// them, or let it go too late.
+func (w *working) quietAtFirst() string {
+	rules := w.rules()
+	if rules == nil || w.job == nil || w.job.Deliver != nudgewire.DeliverCSV || w.run.State != nudgewire.RunPlanned {
+		return ""
+	}
+	v := rules.List(w.job.Name, w.job.category, w.job.zone, w.run.DueAt, w.Now())
+	if v.Action != nudgewire.DropSend {
+		return ""
+	}
+	return v.Reason
+}
+
+// quietHours waits until the files of the run may leave, and says so in its row. A reload that changes the
+// hours is heeded at once.
+func (w *working) quietHours(ctx context.Context) error {
+	for w.run.Deliver == nudgewire.DeliverCSV {
+		until := w.quietUntil()
+		if until.IsZero() {
+			break
+		}
+		if w.run.Waits != nudgewire.WaitQuietHours || !w.run.WaitUntil.Equal(until) {
+			w.log.Info("quiet hours hold the run back", zap.Time("until", until))
+			if err := w.waits(ctx, nudgewire.WaitQuietHours, until); err != nil {
+				return err
+			}
+		}
+		if err := w.await(ctx, w.Now().Add(min(time.Second, until.Sub(w.Now())))); err != nil {
+			return err
+		}
+	}
+	if w.run.Waits == nudgewire.WaitQuietHours {
+		return w.waits(ctx, "", time.Time{})
+	}
+	return nil
+}
+
+// quietUntil is when the quiet hours of now end; zero outside of them, and for a job that left the config.
+func (w *working) quietUntil() time.Time {
+	rules := w.rules()
+	if rules == nil || w.job == nil {
+		return time.Time{}
+	}
+	return rules.Free(w.job.Name, w.run.Category, w.job.zone, w.Now())
+}
+
+// waits notes with the run what it waits for, and until when; "" for nothing.
+func (w *working) waits(ctx context.Context, what nudgewire.RunWait, until time.Time) error {
+	return w.change(ctx, nudgewire.RunUploading, w.run.Reason, func(r *nudgewire.Run) { r.Waits, r.WaitUntil = what, until.UTC() })
+}
