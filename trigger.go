@@ -120,6 +120,7 @@ type Proposal struct {
 	OnRepeat    OnRepeat
 	Cooldown    Cooldown
 	Forget      time.Time // for Cancelling: when its tombstone expires
+	Until       time.Time // for Cancelling: it means what was first planned by then; zero is everything
 	EventAt     time.Time // when the fact happened, for rules of order
 }
 

@@ -60,6 +60,8 @@ type App struct {
 	accounts          atomic.Pointer[accountMap]
 	senders, trackers *crew
 	leaving           []*account // gone from the config, with calls under way perhaps; guarded by reloading
+	listenAt          time.Time  // when it is looked next whether those still matter
+	edits             bool       // rules of earlier configs go on cancelling what they planned; guarded by reloading
 
 	enricher *enricher.Enricher
 	jobs     *scheduler.Scheduler

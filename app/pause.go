@@ -64,7 +64,12 @@ func (a *App) cancelling(ctx context.Context, cfg *config.Config, why map[string
 			off = append(off, name)
 		}
 	}
-	if len(off)+len(left) == 0 {
+	earlier, err := a.edited(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	a.edits = len(earlier) > 0
+	if len(off)+len(left)+len(earlier) == 0 {
 		return cfg.Triggers, nil
 	}
 	slices.Sort(left)
@@ -78,7 +83,55 @@ func (a *App) cancelling(ctx context.Context, cfg *config.Config, why map[string
 			a.log.Warn("what cancels the messages of a trigger that is gone cannot be read any more; they are paused", zap.String("trigger", rule.Name))
 		}
 	}
+	if len(earlier) > 0 {
+		set = set.Cancelling(earlier)
+	}
 	return set, nil
+}
+
+// edited are the rules of earlier configs by which something waits of a trigger that sends, where it is cancelled by other events
+// or keys now. What is pinned keeps the key that it was planned with, and is found by no other.
+func (a *App) edited(ctx context.Context, cfg *config.Config) (found []triggers.Earlier, err error) {
+	waits, err := a.store.WaitingByConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waits = slices.DeleteFunc(waits, func(w store.PlannedBy) bool {
+		return w.Config == cfg.Version || cfg.Triggers.ModeOf(w.Trigger) != triggers.Live
+	})
+	if len(waits) == 0 {
+		return nil, nil
+	}
+	rules, err := a.earlierRules(ctx, waits, cfg.Version)
+	if err != nil {
+		return nil, err
+	}
+	now := config.Rules(cfg.Redacted(), a.opt.Env)
+	for _, w := range waits {
+		if rule, known := rules[w.Config][w.Trigger]; known && !rule.CancelsLike(now[w.Trigger]) {
+			found = append(found, triggers.Earlier{Rule: rule, Until: w.Last})
+		}
+	}
+	return found, nil
+}
+
+// listenAnew takes up what cancels at present what waits by rules of earlier configs.
+func (a *App) listenAnew(ctx context.Context, cfg *config.Config) error {
+	halts, err := a.store.Halts(ctx)
+	if err != nil {
+		return err
+	}
+	why := map[string]string{}
+	for _, h := range halts {
+		if h.Scope == store.HaltMode || h.Scope == store.Released {
+			why[h.Name] = h.Reason
+		}
+	}
+	set, err := a.cancelling(ctx, cfg, why)
+	if err == nil {
+		a.rules.Store(rulesOf(cfg, set))
+	}
+	return err
 }
 
 // lastRules are the rules of the names as the last config that had them wrote them.

@@ -104,6 +104,9 @@ func (a *App) reload(ctx context.Context) ([]server.RuleChange, error) {
 	// The config is taken: what is left after a failure is done later (watchPauses).
 	a.changedUntil = time.Now().Add(lateChanges)
 	changes, err := a.applyRules(ctx, cfg, config.Rules(before.Redacted(), a.opt.Env))
+	if err == nil {
+		err = a.listenAnew(ctx, cfg) // by what waits now, and not by what waited before
+	}
 	if err != nil {
 		a.log.Error("not all that waits was planned anew or cancelled; the rest follows", zap.Error(err))
 	}

@@ -23,6 +23,9 @@ import (
 // and not stored yet.
 const lateChanges = 15 * time.Minute
 
+// editsLook is how often it is looked whether anything still waits by rules of earlier configs.
+const editsLook = time.Hour
+
 // A ruleChange is a RuleChange with the configs that planned what waits.
 type ruleChange struct {
 	server.RuleChange
@@ -176,12 +179,18 @@ func planAnew(set *triggers.Set, d *nudgewire.Dispatch, e *nudgewire.Event, now 
 func (a *App) lateRules(ctx context.Context, now time.Time) error {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
-	if now.After(a.changedUntil) {
-		return nil
-	}
 	cfg := a.config()
-	_, err := a.applyRules(ctx, cfg, config.Rules(cfg.Redacted(), a.opt.Env))
-	return err
+	if now.After(a.changedUntil) {
+		if !a.edits || now.Before(a.listenAt) {
+			return nil
+		}
+		a.listenAt = now.Add(editsLook)
+		return a.listenAnew(ctx, cfg)
+	}
+	if _, err := a.applyRules(ctx, cfg, config.Rules(cfg.Redacted(), a.opt.Env)); err != nil {
+		return err
+	}
+	return a.listenAnew(ctx, cfg)
 }
 
 // Changes says what a reload would do to what waits; see server.Daemon.

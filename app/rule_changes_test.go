@@ -386,3 +386,41 @@ func TestAnIncludedFileVanishes(t *testing.T) {
 		t.Errorf("a pattern without a file: %q", got)
 	}
 }
+
+// What is pinned goes on being cancelled by what cancelled it, after a restart, too; and what the new rule plans is not.
+func TestWhatIsPinnedIsCancelledAsItWasPlanned(t *testing.T) {
+	for name, edit := range map[string][2]string{
+		"another event": {"cancel_on: shopify.order.created", "cancel_on: shopify.order.paid"},
+		"another key":   {"wait: 1h", "wait: 1h\n    key: customer.first_name"},
+		"none any more": {"    cancel_on: shopify.order.created\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			h := open(t, options{folder: folder})
+			h.threeCarts()
+			h.edit(edit[0], edit[1])
+			same(t, "the reload says", h.reloaded(), changed["pin"].after)
+			later := cart("c9", phone(9), "60.00")
+			later["customer"] = map[string]any{"first_name": "Nora"}
+			h.mustTake(h.shopify("checkouts/update", "", later))
+			state := func(n int) nudgewire.State { return h.reminder(phone(n)).State }
+			bought := func(token string, n, number int) {
+				t.Helper()
+				o := order(token, phone(n), "60.00")
+				o["id"], o["customer"] = 9007199254740000+number, map[string]any{"first_name": "Bea"}
+				h.mustTake(h.shopify("orders/create", "", o))
+			}
+			bought("c1", 0, 1)
+			bought("c9", 9, 2)
+			if state(0) != nudgewire.StateCancelled || state(1) != nudgewire.StateWaiting || state(9) != nudgewire.StateWaiting {
+				t.Errorf("bought: %s, not bought: %s, of the new rule: %s", state(0), state(1), state(9))
+			}
+			h.stop()
+			h = open(t, options{folder: folder, config: strings.Replace(plainConfig, edit[0], edit[1], 1)})
+			bought("c2", 1, 3)
+			if state(1) != nudgewire.StateCancelled || state(2) != nudgewire.StateWaiting || state(9) != nudgewire.StateWaiting {
+				t.Errorf("after a restart, bought: %s, not bought: %s, of the new rule: %s", state(1), state(2), state(9))
+			}
+		})
+	}
+}

@@ -27,6 +27,7 @@ type rule struct {
 	maxAge   time.Duration
 	remember time.Duration
 	send     sending
+	until    time.Time // of an earlier rule: what it cancels was first planned by then
 }
 
 // defaultRemember is how long a cancelling event is remembered where the rule does not say.

@@ -30,6 +30,10 @@ func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 	m := matching{event: e, scope: scope, now: now.UTC(), version: s.version, account: s.sends[e.Connector]}
 	plan.Proposals = make([]nudgewire.Proposal, 0, len(listening))
 	for _, l := range listening {
+		if !l.until.IsZero() {
+			plan.Proposals = m.cancelEarlier(plan.Proposals, l)
+			continue
+		}
 		if l.cancels {
 			plan.Proposals = m.cancel(plan.Proposals, l)
 		}
@@ -215,6 +219,27 @@ func (m *matching) cancel(proposals []nudgewire.Proposal, l listener) []nudgewir
 		return append(proposals, skipped(w, "cancels nothing: neither key nor phone"))
 	}
 	return append(proposals, w)
+}
+
+// cancelEarlier appends what a rule as it was before an edit cancels, where the rule as it is now does not cancel the same.
+func (m *matching) cancelEarlier(proposals []nudgewire.Proposal, l listener) []nudgewire.Proposal {
+	var own []nudgewire.Proposal
+	if l.cancels {
+		own = m.cancel(own, l)
+	}
+	if l.stops {
+		own = append(own, m.stop(l))
+	}
+	for _, w := range own {
+		w.Forget, w.Until = time.Time{}, l.until
+		cancelled := slices.ContainsFunc(proposals, func(other nudgewire.Proposal) bool {
+			return other.Decision.Outcome == nudgewire.Cancelling && other.Correlation == w.Correlation && (other.Until.IsZero() || !other.Until.Before(w.Until))
+		})
+		if w.Decision.Outcome == nudgewire.Cancelling && !cancelled {
+			proposals = append(proposals, w)
+		}
+	}
+	return proposals
 }
 
 // stop is what the rule ends because of the event: everything that waits for the same phone, whatever its

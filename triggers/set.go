@@ -2,6 +2,7 @@ package triggers
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -124,21 +125,60 @@ func (s *Set) Holding(waiting []string, gone []Rule) (_ *Set, known []bool) {
 	}
 	known = make([]bool, len(gone))
 	for i, given := range gone {
-		// Its connectors may be gone with it. What they sent last may still come.
-		b := &builder{env: Env{Connectors: map[string]ConnectorInfo{}}}
-		for _, text := range slices.Concat(given.On, given.CancelOn, given.StopOn) {
-			connector, _, _ := strings.Cut(text, ".")
-			b.env.Connectors[connector] = ConnectorInfo{}
-		}
-		r := b.listening(given)
-		r.Mode = Off
-		if known[i] = len(b.problems) == 0; known[i] {
+		if r := onlyCancelling(given); r != nil {
+			known[i] = true
 			with.waiting[r.Name] = true
 			with.gone = append(with.gone, r)
 		}
 	}
 	with.index()
 	return &with, known
+}
+
+// onlyCancelling is a rule of an earlier config, of which only the part that cancels is read; nil where that
+// cannot be read any more.
+func onlyCancelling(given Rule) *rule {
+	// Its connectors may be gone with it. What they sent last may still come.
+	b := &builder{env: Env{Connectors: map[string]ConnectorInfo{}}}
+	for _, text := range slices.Concat(given.On, given.CancelOn, given.StopOn) {
+		connector, _, _ := strings.Cut(text, ".")
+		b.env.Connectors[connector] = ConnectorInfo{}
+	}
+	r := b.listening(given)
+	if r.Mode = Off; len(b.problems) > 0 {
+		return nil
+	}
+	return r
+}
+
+// An Earlier is a rule as it was before an edit, while something waits that it planned.
+type Earlier struct {
+	Rule  Rule
+	Until time.Time // when the newest of what waits was first planned
+}
+
+// Cancelling is the set in which earlier rules go on cancelling what they planned, by the keys and events that they had. What the present
+// rules plan is not theirs to cancel, so they remember nothing.
+func (s *Set) Cancelling(earlier []Earlier) *Set {
+	with := *s
+	with.waiting, with.gone = maps.Clone(s.waiting), slices.Clone(s.gone)
+	if with.waiting == nil {
+		with.waiting = map[string]bool{}
+	}
+	for _, e := range earlier {
+		if r := onlyCancelling(e.Rule); r != nil {
+			r.until = e.Until
+			with.waiting[r.Name] = true
+			with.gone = append(with.gone, r)
+		}
+	}
+	with.index()
+	return &with
+}
+
+// CancelsLike reports whether two rules are cancelled by the same events, by the same keys.
+func (r Rule) CancelsLike(other Rule) bool {
+	return r.Key == other.Key && slices.Equal(r.On, other.On) && slices.Equal(r.CancelOn, other.CancelOn) && slices.Equal(r.StopOn, other.StopOn)
 }
 
 // Version is that of the config, as decisions carry it.

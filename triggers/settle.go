@@ -106,7 +106,11 @@ func inCooldown(w nudgewire.Proposal, last *nudgewire.Sent) string {
 func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 	s := nudgewire.Settlement{Outcome: nudgewire.Cancelling, RecordTombstone: w.Forget.After(w.Decision.At)}
 	var ended, kept []string
+	later := func(at time.Time) bool { return !w.Until.IsZero() && at.After(w.Until) }
 	for _, one := range f.Waiting {
+		if later(one.CreatedAt) {
+			continue
+		}
 		if w.Correlation.Ordered() && one.EventAt.After(w.EventAt) {
 			kept = append(kept, fmt.Sprintf("dispatch %d", one.ID))
 			continue
@@ -116,7 +120,7 @@ func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlem
 	}
 	var open []string
 	for _, one := range f.Open {
-		if w.Correlation.Ordered() && one.EventAt.After(w.EventAt) {
+		if later(one.EventAt) || w.Correlation.Ordered() && one.EventAt.After(w.EventAt) {
 			continue
 		}
 		s.CallOff = append(s.CallOff, one.ID)
