@@ -58,6 +58,7 @@ func (c *Config) compileDue(k *checker) {
 	}
 	c.holidays = map[string]hours.Holidays{}
 	c.readHolidays(k, "defaults.quiet_hours.holidays", c.Defaults.QuietHours.Holidays)
+	c.Due.Defaults(c.Defaults.Keys, c.holidays[c.Defaults.QuietHours.Holidays])
 	for i := range c.in.Triggers {
 		e := &c.in.Triggers[i]
 		c.readHolidays(k, yamlpos.Join("triggers", e.Key)+".quiet_hours.holidays", e.Value.QuietHours.Holidays)

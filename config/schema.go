@@ -49,6 +49,8 @@ Made by ` + "`nudgewire schema --docs`" + ` from the program itself; do not edit
 | duration | ` + "`90s` `45m` `2h` `3d` `1w` `1h30m`" + ` | a day is 24 hours |
 | size | ` + "`500kB` `10MB` `1MiB`" + ` | 10MB is 10,000,000 bytes |
 | rate | ` + "`20/s` `600/min` `1000/h`" + ` | |
+| limit | ` + "`2 per day` `6 per week` `10 per month` `2 per 24h` `6 per 7d`" + ` | by the calendar, or in any such time |
+| hours | ` + "`21:00-09:00` `mon-fri 21:00-09:00` `sun 00:00-24:00`" + ` | over midnight, too; ` + "`off`" + ` for none |
 | yes or no | ` + "`true` `false` `yes` `no` `on` `off`" + ` | in any case |
 | list | ` + "`[a, b]`" + ` or lines with ` + "`- `" + ` | a single value is a list of one |
 | secret | ` + "`${NAME}` `${NAME:-otherwise}` `${file:/path}`" + ` | replaced inside any value, after the file was parsed; ` + "`$$`" + ` is one ` + "`$`" + ` |

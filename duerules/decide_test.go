@@ -144,6 +144,28 @@ func TestWhatIsDecidedAtTheDueMoment(t *testing.T) {
 	}
 }
 
+func TestWhatIsInNoConfigHasTheDefaults(t *testing.T) {
+	r := ruled(t, "quiet_hours: off")
+	r.Job("list", Keys{}, hours.Holidays{})
+	night := moment(t, "2026-11-22 23:00")
+	d := reminder()
+	d.EventID, d.Trigger = 0, "gone"
+	if v := r.Decide(d, &nudgewire.DueFacts{}, night); r.Any() || v.Action != nudgewire.AllowSend {
+		t.Errorf("without defaults: %+v", v)
+	}
+	r.Defaults(keys(t, "quiet_hours: 21:00-09:00"), hours.Holidays{})
+	for name, want := range map[string]nudgewire.VerdictAction{"gone": nudgewire.DeferSend, "list": nudgewire.AllowSend, nudgewire.ByHand: nudgewire.AllowSend} {
+		d.Trigger = name
+		if v := r.Decide(d, &nudgewire.DueFacts{}, night); !r.Any() || v.Action != want {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	d.EventID, d.Trigger = 1, "remind"
+	if v := r.Decide(d, &nudgewire.DueFacts{}, night); v.Action != nudgewire.AllowSend {
+		t.Errorf("a trigger that switched it off: %+v", v)
+	}
+}
+
 func TestOtherCategoriesAreExempt(t *testing.T) {
 	r := New(time.UTC, Account{})
 	k := keys(t, "quiet_hours: 21:00-09:00\nlimit: [1 per day, {count: 3 per 1h, category: authentication}]")

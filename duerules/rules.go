@@ -16,9 +16,11 @@ type Rules struct {
 	// of those of whom nothing is known.
 	Guessed func()
 
-	triggers, jobs map[string]*policy
-	account        account            // of the section api
-	accounts       map[string]account // of the others, by name
+	triggers, jobs map[string]*policy // nil for one that has no rules
+	defaults       *policy
+	account        *account            // of the section api
+	accounts       map[string]*account // of the others, by name
+	any            bool                // there is one of all these
 	zones          *hours.Zones
 }
 
@@ -51,46 +53,51 @@ func (p *policy) back(c nudgewire.Category) (back time.Duration) {
 	return back
 }
 
-// New has no rules yet. Otherwise is the zone of contacts of whom nothing is known.
+// New has no rules yet but those of the account. Otherwise is the zone of contacts of whom nothing is known.
 func New(otherwise *time.Location, a Account) *Rules {
-	return &Rules{
-		triggers: map[string]*policy{}, jobs: map[string]*policy{}, zones: hours.NewZones(otherwise),
-		account: accountOf(a), accounts: map[string]account{},
-	}
+	r := &Rules{triggers: map[string]*policy{}, jobs: map[string]*policy{}, accounts: map[string]*account{}, zones: hours.NewZones(otherwise)}
+	r.account = r.accountOf(a)
+	return r
 }
 
 // Account adds the limit of a further account.
-func (r *Rules) Account(name string, a Account) { r.accounts[name] = accountOf(a) }
+func (r *Rules) Account(name string, a Account) { r.accounts[name] = r.accountOf(a) }
 
-// accountOf is what the keys say; the zero value for nothing.
-func accountOf(a Account) account {
+// accountOf is what the keys say; without a limit for nothing.
+func (r *Rules) accountOf(a Account) *account {
 	u := a.UniqueContacts
 	if u.IsZero() {
-		return account{}
+		return &account{}
 	}
-	return account{limit: u, most: u.Most - int64(math.Ceil(float64(u.Most)*float64(a.Reserve)-1e-9))}
+	r.any = true
+	return &account{limit: u, most: u.Most - int64(math.Ceil(float64(u.Most)*float64(a.Reserve)-1e-9))}
 }
 
 // by is the account that a dispatch is sent by.
 func (r *Rules) by(d *nudgewire.Dispatch) *account {
-	if a, ok := r.accounts[d.Account]; ok && d.Account != "" {
-		return &a
+	if d.Account != "" {
+		if a, ok := r.accounts[d.Account]; ok {
+			return a
+		}
 	}
-	return &r.account
+	return r.account
 }
+
+// Defaults are the rules of what is in no config any more and still waits: the rows of a job that was removed.
+func (r *Rules) Defaults(k Keys, holidays hours.Holidays) { r.defaults = r.policyOf(k, holidays) }
 
 // Trigger adds the rules of a trigger.
 func (r *Rules) Trigger(name string, k Keys, holidays hours.Holidays) {
-	r.triggers[name] = policyOf(k, holidays)
+	r.triggers[name] = r.policyOf(k, holidays)
 }
 
 // Job adds the rules of a job.
 func (r *Rules) Job(name string, k Keys, holidays hours.Holidays) {
-	r.jobs[name] = policyOf(k, holidays)
+	r.jobs[name] = r.policyOf(k, holidays)
 }
 
 // policyOf is what the keys say; nil for nothing.
-func policyOf(k Keys, holidays hours.Holidays) *policy {
+func (r *Rules) policyOf(k Keys, holidays hours.Holidays) *policy {
 	p := &policy{}
 	if len(k.QuietHours.Windows) > 0 || holidays.Len() > 0 {
 		p.quiet = &quiet{
@@ -108,36 +115,25 @@ func policyOf(k Keys, holidays hours.Holidays) *policy {
 	if p.quiet == nil && len(p.limits) == 0 {
 		return nil
 	}
+	r.any = true
 	return p
 }
 
 // Any reports whether there is a rule at all.
-func (r *Rules) Any() bool {
-	if r == nil {
-		return false
-	}
-	for _, of := range []map[string]*policy{r.triggers, r.jobs} {
-		for _, p := range of {
-			if p != nil {
-				return true
-			}
-		}
-	}
-	for _, a := range r.accounts {
-		if !a.limit.IsZero() {
-			return true
-		}
-	}
-	return !r.account.limit.IsZero()
-}
+func (r *Rules) Any() bool { return r != nil && r.any }
 
 // of is the policy of a dispatch; nil where it has none. What a person sends by hand has none: that
 // person decided.
 func (r *Rules) of(d *nudgewire.Dispatch) *policy {
+	named := r.triggers
 	if d.EventID == 0 {
-		return r.jobs[d.Trigger]
+		named = r.jobs
 	}
-	return r.triggers[d.Trigger]
+	p, known := named[d.Trigger]
+	if !known && d.Trigger != nudgewire.ByHand {
+		return r.defaults
+	}
+	return p
 }
 
 // Needs implements nudgewire.DueRules.
