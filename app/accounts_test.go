@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -186,7 +187,7 @@ func TestAnAccountLeavesAndComesBack(t *testing.T) {
 	if len(s.Daemon.Accounts) != 0 || len(s.Halts) != 1 || s.Halts[0].Scope != store.HaltGone || s.Halts[0].Waiting != int64(n-left) {
 		t.Errorf("accounts %+v, halts %+v, %d left", s.Daemon.Accounts, s.Halts, left)
 	}
-	if words := s.Halts[0].Words(); !strings.HasPrefix(words, `account "brand-b" is gone from the config, and `) || !strings.HasSuffix(words, "; put it back under accounts: nudgewire reload") {
+	if words := s.Halts[0].Words(); !strings.HasPrefix(words, `account "brand-b" is gone from the config, and `) || !strings.HasSuffix(words, "; send: put it back under accounts, then nudgewire reload; cancel: nudgewire messages cancel --account brand-b") {
 		t.Error(words)
 	}
 	h.mustTake(h.shopify("checkouts/update", "", cart("new", phone(300), "10.00")))
@@ -252,5 +253,79 @@ func TestTwoAccountsAtOneAddress(t *testing.T) {
 	h.eventually("brand-b is halted", func() bool { return h.status().Daemon.Accounts[1].Halted != nil })
 	if v := h.status().Daemon.Accounts[2].Halted; v != nil {
 		t.Errorf("brand-c: %+v", v)
+	}
+	h.edit("key: wrong-", "key: ")
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("those of brand-b arrived, by the new key", func() bool { return h.delivered("brand-b") == 3 })
+}
+
+// What is in doubt at one account is sent again by it, also after a restart with rows of both.
+func TestADoubtStaysWithItsAccount(t *testing.T) {
+	b := newBrand(t, sandbox.Options{})
+	config := b.account("") + twoBrands
+	h := open(t, options{config: config})
+	b.SetFaults(sandbox.Faults{CutAfter: 1})
+	h.post(2)
+	h.eventually("those of brand-b are in doubt", func() bool { return h.status().InDoubt == 2 && h.delivered("") == 2 })
+	h.stop()
+	b.SetFaults(sandbox.Faults{})
+	h = open(t, options{folder: h.folder, config: config})
+	for _, m := range h.messages() {
+		if m.State == nudgewire.StateInDoubt {
+			if _, err := h.ask.Resolve(t.Context(), m.ID, nudgewire.ResolveResend, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	h.eventually("they arrived", func() bool { return h.delivered("brand-b") == 2 })
+	if got := h.service.Stats(); got.Messages != 0 {
+		t.Errorf("api sent %d of them", got.Messages)
+	}
+	if got := b.Stats(); got.Messages != 4 || got.Phones != 2 {
+		t.Errorf("brand-b was asked for %d messages to %d phones", got.Messages, got.Phones)
+	}
+}
+
+// The account of a csv run leaves between two of its files: the run waits and says why, and goes on with
+// the files that are left when the account is back.
+func TestARunWaitsForItsAccount(t *testing.T) {
+	b := newBrand(t, sandbox.Options{})
+	folder := t.TempDir()
+	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
+	section := b.account(", rate: 60/min")
+	h := open(t, options{folder: folder, config: section + jobConfig(folder, "    max_size: 2kB\n    account: brand-b\n"+byCSV)})
+	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("one file left", func() bool { return b.Stats().Uploads > 0 })
+	h.edit(section, "")
+	h.edit("    account: brand-b\n", "")
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shown := func() server.RunView {
+		v, err := h.ask.Run(t.Context(), run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	h.eventually("the run says why it waits", func() bool { return strings.Contains(shown().Halted, `account "brand-b" is gone from the config`) })
+	if v := shown(); v.State != nudgewire.RunUploading || v.Account != "brand-b" {
+		t.Errorf("the run is %s by %q", v.State, v.Account)
+	}
+	h.edit("jobs:", b.account("")+"jobs:")
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("the run is done", func() bool { return shown().State == nudgewire.RunDone })
+	if got := b.Stats(); got.Contacts != len(wanted) || got.Uploads != len(shown().Parts) || got.Duplicates != 0 {
+		t.Errorf("%d contacts by %d uploads, %d twice; want %d by %d", got.Contacts, got.Uploads, got.Duplicates, len(wanted), len(shown().Parts))
+	}
+	if got := h.service.Stats(); got.Uploads != 0 {
+		t.Errorf("api got %d files", got.Uploads)
 	}
 }

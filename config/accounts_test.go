@@ -69,15 +69,18 @@ func TestEachFaultOfAnAccountHasItsWords(t *testing.T) {
 	}{
 		"one that is named": {one, []string{"on: shopify.cart.updated", named}, nil},
 		"without a key": {
-			"accounts:\n  brand-b: {rate: 5/s}\n", []string{"on: shopify.cart.updated", named},
+			"accounts:\n  brand-b: {rate: 5/s}\n",
+			[]string{"on: shopify.cart.updated", named},
 			[]string{`5:3: accounts.brand-b.key: is missing; add key: ${BRAND_B_API_KEY}`},
 		},
 		"with an empty key": {
-			"accounts:\n  brand-b: {key: \"${NO_KEY:-}\"}\n", []string{"on: shopify.cart.updated", named},
+			"accounts:\n  brand-b: {key: \"${NO_KEY:-}\"}\n",
+			[]string{"on: shopify.cart.updated", named},
 			[]string{"5:18: accounts.brand-b.key: is empty; write ${NAME} and set the variable NAME for the daemon"},
 		},
 		"with an address of another version": {
-			"accounts:\n  brand-b: {key: \"${KEY_B}\", base_url: https://api.example.com/api/v2}\n", []string{"on: shopify.cart.updated", named},
+			"accounts:\n  brand-b: {key: \"${KEY_B}\", base_url: https://api.example.com/api/v2}\n",
+			[]string{"on: shopify.cart.updated", named},
 			[]string{"5:40: warning: accounts.brand-b.base_url: does not end in /api/v1, the version this program speaks; copy the base address from the service's dashboard"},
 		},
 		"a name that is none": {
@@ -89,18 +92,21 @@ func TestEachFaultOfAnAccountHasItsWords(t *testing.T) {
 			[]string{`5:3: accounts.api: "api" is the name of the account of the section api; give this one another name, or write what it says in the section api`},
 		},
 		"a misspelt account": {
-			one, []string{"on: shopify.cart.updated", strings.Replace(named, "brand-b", "brandb", 1)},
+			one,
+			[]string{"on: shopify.cart.updated", strings.Replace(named, "brand-b", "brandb", 1)},
 			[]string{
 				"5:3: warning: accounts.brand-b: nothing is sent by it: no connector, trigger or job names it; write account: brand-b where it is meant, or remove it",
 				`12:14: triggers.remind.account: there is no account "brandb"; did you mean "brand-b"?`,
 			},
 		},
 		"an account that nobody described": {
-			"", []string{"on: shopify.cart.updated", strings.Replace(named, "brand-b", "second", 1)},
+			"",
+			[]string{"on: shopify.cart.updated", strings.Replace(named, "brand-b", "second", 1)},
 			[]string{`10:14: triggers.remind.account: there is no account "second"; describe it under accounts, with its key`},
 		},
 		"a connector names one": {
-			one, []string{"shopify: {", "shopify: {account: brand-c, "},
+			one,
+			[]string{"shopify: {", "shopify: {account: brand-c, "},
 			[]string{
 				"5:3: warning: accounts.brand-b: nothing is sent by it: no connector, trigger or job names it; write account: brand-b where it is meant, or remove it",
 				`8:22: connectors.shopify.account: there is no account "brand-c"; did you mean "brand-b"?`,
@@ -108,7 +114,8 @@ func TestEachFaultOfAnAccountHasItsWords(t *testing.T) {
 		},
 		"api is an account": {"", []string{"on: shopify.cart.updated", strings.Replace(named, "brand-b", "api", 1)}, nil},
 		"the same key twice": {
-			"accounts:\n  brand-b: {key: \"${API_KEY}\"}\n", []string{"on: shopify.cart.updated", named},
+			"accounts:\n  brand-b: {key: \"${API_KEY}\"}\n",
+			[]string{"on: shopify.cart.updated", named},
 			[]string{"5:18: warning: accounts.brand-b.key: is the key of api: both press on one account, each with a rate of its own; name one of them everywhere, and remove the other"},
 		},
 		"more at a time than there are slots": {
@@ -117,7 +124,8 @@ func TestEachFaultOfAnAccountHasItsWords(t *testing.T) {
 			[]string{"6:43: accounts.brand-c.concurrency: all accounts together may have 2000 requests under way, and with this one they have more; give each of them fewer; 32 are enough for some hundred messages a second"},
 		},
 		"a text by an account that has no path for it": {
-			"accounts:\n  brand-b: {key: \"${KEY_B}\"}\n", []string{"on: shopify.cart.updated", named, "{template: cart_reminder}", "{text: hello}"},
+			"accounts:\n  brand-b: {key: \"${KEY_B}\"}\n",
+			[]string{"on: shopify.cart.updated", named, "{template: cart_reminder}", "{text: hello}"},
 			[]string{"15:18: triggers.remind.send.text: plain texts cannot be sent: their endpoint is not known; set accounts.brand-b.text_path to the path of the service's text endpoint"},
 		},
 	}

@@ -184,11 +184,13 @@ func TestTheMessageOfAnAcceptedDispatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				api := &service{answer: func(context.Context, int, made) (apiclient.Answer, error) { return tt.answer, nil }}
-				r := start(t, newMemory(queued(nudgewire.Utility)), api, func(o *Options) {
+				one := queued(nudgewire.Utility)
+				one.Account = "brand-b"
+				r := start(t, newMemory(one), api, func(o *Options) {
 					o.FirstPoll = func(time.Time) time.Time { return time.Unix(7, 0) }
 				})
 				synctest.Wait()
-				tt.want.DispatchID, tt.want.Phone, tt.want.Category = 1, phone, nudgewire.Utility
+				tt.want.DispatchID, tt.want.Phone, tt.want.Category, tt.want.Account = 1, phone, nudgewire.Utility, "brand-b"
 				tt.want.AcceptedAt, tt.want.StatusAt = time.Now(), time.Now()
 				if diff := cmp.Diff(tt.want, r.store.messages[1]); diff != "" {
 					t.Errorf("message (-want +got):\n%s", diff)

@@ -75,8 +75,13 @@ func (v HaltView) GoesOn() string {
 	return fmt.Sprintf("nudgewire resume %s %s", v.Scope, shellWord(v.Name))
 }
 
-// Ends is the command that cancels what waits of a paused trigger.
-func (v HaltView) Ends() string { return "nudgewire messages cancel --trigger " + shellWord(v.Name) }
+// Ends is the command that cancels what waits of a paused trigger, or of an account that is gone.
+func (v HaltView) Ends() string {
+	if v.Scope == store.HaltGone {
+		return "nudgewire messages cancel --account " + shellWord(v.Name)
+	}
+	return "nudgewire messages cancel --trigger " + shellWord(v.Name)
+}
 
 // shellWord is a name as a shell takes it for one word.
 func shellWord(name string) string {
@@ -88,6 +93,9 @@ func shellWord(name string) string {
 
 // Waits says how much of a trigger waits: "1 message of cart waits".
 func (v HaltView) Waits() string {
+	if v.Scope == store.HaltGone && v.Waiting == 0 {
+		return "a run of " + v.Name + " waits"
+	}
 	verb := "wait"
 	if v.Waiting == 1 {
 		verb = "waits"
@@ -106,7 +114,7 @@ func (v HaltView) Words() string {
 		return words + "; send: " + v.GoesOn() + "; cancel: " + v.Ends()
 	}
 	if v.Scope == store.HaltGone {
-		return fmt.Sprintf("%s %s, and %s; put it back under accounts: %s", words, v.Reason, v.Waits(), v.GoesOn())
+		return fmt.Sprintf("%s %s, and %s; send: put it back under accounts, then %s; cancel: %s", words, v.Reason, v.Waits(), v.GoesOn(), v.Ends())
 	}
 	words += v.sinceAndWhy()
 	if v.Scope == store.HaltDamage {

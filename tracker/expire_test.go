@@ -46,3 +46,17 @@ func TestMessagesExpireByTheClock(t *testing.T) {
 		})
 	}
 }
+
+// Of several trackers over the same data one ends what ran out of time, whoever it belongs to.
+func TestOneOfSeveralTrackersEndsMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory(1)
+		store.rows[1].NextPollAt = time.Now().Add(10 * time.Minute)
+		gone := func(o *Options) { o.Plan, o.AsksOnly = Plan{GiveUp: 15 * time.Second}, true }
+		start(t, store, &service{}, gone)
+		pass(30 * time.Second)
+		if m := store.rows[1]; m.Final {
+			t.Errorf("it was ended as %s by a tracker that only asks", m.Status)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 func (c *cli) reload() *cobra.Command {
@@ -45,6 +46,10 @@ or removed (they are paused). --dry-run says it before, and changes nothing.`,
 				isPaused := "they are paused"
 				if h.Waiting == 1 {
 					isPaused = "it is paused"
+				}
+				if h.Scope == store.HaltGone {
+					c.say("%s; %s: the account %s\n  send    put it back under accounts, then %s\n  cancel  %s\n", h.Waits(), isPaused, h.Reason, h.GoesOn(), h.Ends())
+					continue
 				}
 				c.say("%s; %s: the trigger %s\n  send    %s\n  cancel  %s\n", h.Waits(), isPaused, h.Reason, h.GoesOn(), h.Ends())
 			}
