@@ -97,8 +97,8 @@ const (
 // Urgent reports whether the category travels in the lane that marketing cannot fill.
 func (c Category) Urgent() bool { return c != Marketing }
 
-// ResendsInDoubt reports whether a send with an unknown end is tried again by itself: a
-// login code that comes twice does no harm, one that never comes locks a person out.
+// ResendsInDoubt reports whether a send with an unknown end is tried again by itself where its trigger does
+// not say (on_doubt): a login code that comes twice does no harm, one that never comes locks a person out.
 func (c Category) ResendsInDoubt() bool { return c == Authentication }
 
 // A State is where a dispatch stands. docs/states.md holds the law; the schema repeats it.
@@ -124,11 +124,42 @@ var States = []State{
 // had when it is: a person who gets a code three times is served, thirty times annoyed.
 const maxAttemptsInDoubt = 3
 
+// An OnDoubt is what is done about a message of which nobody knows whether the service took it. "" is as its
+// category has it.
+type OnDoubt string
+
+// The rules for doubt, as on_doubt of a trigger takes them.
+const (
+	DoubtHold   OnDoubt = "hold"   // it is in doubt until a person says what became of it
+	DoubtResend OnDoubt = "resend" // it is sent again, three times at the most
+	DoubtDrop   OnDoubt = "drop"   // it is let be
+)
+
+// InDoubt is the rule for a dispatch whose trigger says rule.
+func (d *Dispatch) InDoubt(rule OnDoubt) OnDoubt {
+	switch {
+	case rule != "":
+		return rule
+	case d.Category.ResendsInDoubt():
+		return DoubtResend
+	default:
+		return DoubtHold
+	}
+}
+
+// SaysResend is what has a dispatch sent again in doubt, for people.
+func (d *Dispatch) SaysResend(rule OnDoubt) string {
+	if rule == "" {
+		return "its category (" + string(d.Category) + ")"
+	}
+	return "on_doubt"
+}
+
 // ResendsInDoubt reports whether the dispatch is sent again by itself at the given time although its
-// last attempt may have been taken: its category allows it, it was not tried three times, and it
-// has not expired by then.
-func (d *Dispatch) ResendsInDoubt(at time.Time) bool {
-	return d.Category.ResendsInDoubt() && d.Attempt < maxAttemptsInDoubt && (d.ExpiresAt.IsZero() || at.Before(d.ExpiresAt))
+// last attempt may have been taken: its trigger's rule or its category has it so, it was not tried three
+// times, and it has not expired by then.
+func (d *Dispatch) ResendsInDoubt(rule OnDoubt, at time.Time) bool {
+	return d.InDoubt(rule) == DoubtResend && d.Attempt < maxAttemptsInDoubt && (d.ExpiresAt.IsZero() || at.Before(d.ExpiresAt))
 }
 
 // Forgotten reports whether what the dispatch said is kept no more, so that it cannot be sent again.
@@ -156,8 +187,10 @@ type Attempt struct {
 	RetryAt    time.Time
 	PutOff     bool      // with waiting: RetryAt is its due time from now on, and its expiry moves along
 	Decision   *Decision // of a step with conditions: what they said when it fell due
-	Doubtful   bool      // with waiting: it is sent again although it may have been taken
+	Doubtful   bool      // with waiting: it is sent again although it may have been taken; with dropped: it is let be
 	Answer     string    // the raw answer, first 4 KB
+	Words      string    // the service's own about the message, "" for none
+	Class      ErrorClass
 	Message    *Message
 	At         time.Time
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // An ErrorClass is what the service's words for a message that it did not send mean for what happens
@@ -31,6 +32,27 @@ func (c ErrorClass) Words() string {
 		return "unknown"
 	}
 	return string(c)
+}
+
+// recipientRest is how long a contact rests of whom the service says that he got enough.
+const recipientRest = 24 * time.Hour
+
+// laterRest is how long a message waits that the service took and then failed with words that ask to try later.
+const laterRest = time.Hour
+
+// GoesAgain reports whether a message that failed with words of this class is sent once more by itself, and
+// after how long a rest. What the account or the template keeps back waits for that as well.
+func (c ErrorClass) GoesAgain() (rest time.Duration, again bool) {
+	switch c {
+	case ErrorNoPoints, ErrorTemplate:
+		return 0, true
+	case ErrorRecipientLimit:
+		return recipientRest, true
+	case ErrorRetry:
+		return laterRest, true
+	default:
+		return 0, false
+	}
 }
 
 // An ErrorRule gives a class to the service's words.

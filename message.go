@@ -18,6 +18,7 @@ type Message struct {
 	Account    string // of the service, that it is asked about at; "" is that of the section api
 	Status     Status
 	Error      string // the service's reason when failed
+	ErrorClass ErrorClass
 	AcceptedAt time.Time
 	StatusAt   time.Time // when Status was first seen
 	ToldAt     time.Time // the service's own timestamp of delivery; zero when it gave none
@@ -62,8 +63,8 @@ type Poll struct {
 	Error      string
 	ToldAt     time.Time
 	Final      bool
-	Unasked    bool      // the service was not asked: its time ran out
-	Unsent     bool      // it failed for the account's trouble, not its own: it goes again by itself
-	NextPollAt time.Time // zero when Final
+	Unasked    bool       // the service was not asked: its time ran out
+	Class      ErrorClass // of Error, when Status is failed
+	NextPollAt time.Time  // zero when Final
 	At         time.Time
 }

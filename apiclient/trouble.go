@@ -3,7 +3,6 @@ package apiclient
 import (
 	"errors"
 	"net/http"
-	"strings"
 )
 
 // A Trouble is what the error of a call shows about the service as a whole, or about the account,
@@ -15,7 +14,7 @@ const (
 	TroubleNone    Trouble = ""        // the service is well, whatever it said
 	TroubleBusy    Trouble = "busy"    // 429, 425, 503 with Retry-After: it asks to come later
 	TroubleKey     Trouble = "key"     // 401, 403: it refuses the API key
-	TroublePoints  Trouble = "points"  // 402, or its words for an account without points
+	TroublePoints  Trouble = "points"  // 402; its words for an account without points are for a caller to know
 	TroubleAddress Trouble = "address" // 404, 405, 410, a redirect: nothing takes such a call there
 	TroubleOutage  Trouble = "outage"  // no connection, no answer, 408, another 5xx, a web page instead of an answer
 )
@@ -54,7 +53,7 @@ func TroubleOf(err error) Trouble {
 	switch status := call.HTTPStatus; {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return TroubleKey
-	case status == http.StatusPaymentRequired, status < http.StatusInternalServerError && NoPoints(call.Words):
+	case status == http.StatusPaymentRequired:
 		return TroublePoints
 	case status == http.StatusTooManyRequests, status == http.StatusTooEarly,
 		status == http.StatusServiceUnavailable && call.Outcome == NotAccepted:
@@ -68,12 +67,4 @@ func TroubleOf(err error) Trouble {
 	default:
 		return TroubleNone
 	}
-}
-
-// NoPoints reports whether the service's words say that the account has no points left for a message:
-// of a refusal, or as the error of a message that failed.
-//
-// Source: Messaging Automation Service API v1, section 7, the one reason that it gives.
-func NoPoints(words string) bool {
-	return strings.Contains(strings.ToLower(words), "insufficient points")
 }

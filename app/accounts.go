@@ -93,6 +93,7 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 		Store: rows, API: api, Budget: acc.budget, Log: log.Named("tracker"),
 		Plan: planOf(cfg), Concurrency: acc.began.Concurrency, Timeout: timeout, Grace: grace,
 		AsksOnly: acc.name != "",
+		Classify: a.classify,
 		Reported: func(m *nudgewire.Message, p *nudgewire.Poll) { acc.sender.StatusReported(m, p) },
 	})
 	acc.sender = sender.New(sender.Options{
@@ -107,8 +108,10 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 			}
 			return ""
 		},
-		Barred: a.store.Barred,
-		Step:   a.step,
+		Barred:   a.store.Barred,
+		OnDoubt:  a.onDoubt,
+		Classify: a.classify,
+		Step:     a.step,
 	})
 }
 

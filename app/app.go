@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
@@ -148,6 +149,7 @@ func (a *App) Run(ctx context.Context) error {
 	hooks := a.door
 	admin := server.Admin(server.AdminOptions{
 		Store: a.store, Storage: store.Path(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
+		Errors: func() *nudgewire.ErrorRules { return a.config().Errors },
 	})
 	a.tellReady(cfg)
 	a.reloading.Lock()
@@ -163,6 +165,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"silence", a.watchSilence},
 		{"storage", a.watchStorage},
 		{"pauses", a.watchPauses},
+		{"templates", a.watchTemplates},
 		{"admin", func(ctx context.Context) error {
 			return server.Serve(ctx, a.admin, admin, nil, grace, a.log.Named("admin"))
 		}},

@@ -33,6 +33,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		},
 		Sends:    func(trigger string) bool { return a.rules.Load().Triggers.ModeOf(trigger) == triggers.Live },
 		Accounts: a.has,
+		OnDoubt:  a.onDoubt,
 		Observer: a.observer(),
 	})
 	if err != nil {
@@ -86,6 +87,17 @@ func (a *App) step(ctx context.Context, d *nudgewire.Dispatch, now time.Time) (n
 		return nudgewire.StepVerdict{}, err
 	}
 	return a.rules.Load().Triggers.Step(d, &facts, now), nil
+}
+
+// classify gives the service's words the class that the present config says.
+func (a *App) classify(words string) nudgewire.ErrorClass { return a.config().Errors.Class(words) }
+
+// onDoubt is what the trigger of d says is done in doubt. Rows of jobs go by their category.
+func (a *App) onDoubt(d *nudgewire.Dispatch) nudgewire.OnDoubt {
+	if d.EventID == 0 {
+		return ""
+	}
+	return a.config().Triggers.OnDoubt(d.Trigger)
 }
 
 // recover clears up what an earlier process left in the middle. The store's lock says that no other

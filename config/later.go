@@ -16,9 +16,8 @@ var later = map[string]string{
 	"api.ca_file":      "private certificate authorities",
 	"defaults.consent": "recorded consent",
 
-	"triggers.*.consent":  "recorded consent",
-	"triggers.*.split":    "split tests",
-	"triggers.*.on_doubt": "a choice of what is done in doubt",
+	"triggers.*.consent": "recorded consent",
+	"triggers.*.split":   "split tests",
 
 	"retention.payloads":  "deleting old webhooks",
 	"retention.decisions": "deleting old decisions",

@@ -103,15 +103,17 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 		return s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error())
 	}
 	answer, err := s.call(calling, &c.Dispatch)
+	means := s.meaningOf(err) // of the whole words: what is taken out below may be part of what a rule looks for
 	if c.Send.Forget {
 		answer.Raw = ""
 		if refusal, ok := errors.AsType[*apiclient.CallError](err); ok {
 			refusal.Words = hush(&c.Send, refusal.Words)
 		}
+		means.words = hush(&c.Send, means.words)
 		defer func() { a.Reason = hush(&c.Send, a.Reason) }()
 	}
-	waits := s.learn(calling, now, c, answer, err)
-	return s.judge(c, time.Now(), answer, err, waits)
+	waits := s.learn(calling, now, c, answer, err, means)
+	return s.judge(c, time.Now(), answer, err, means, waits)
 }
 
 // step is the look at a step of a sequence; done says that it is not sent now. What was decided is left in

@@ -77,9 +77,9 @@ type health struct {
 
 // learn takes in what a call begun at began showed about the service, and reports whether the message
 // waits for the service to be well again rather than be refused for good.
-func (s *Sender) learn(calling context.Context, began time.Time, c *claim, answer apiclient.Answer, err error) (waits bool) {
+func (s *Sender) learn(calling context.Context, began time.Time, c *claim, answer apiclient.Answer, err error, means meaning) (waits bool) {
 	call, _ := errors.AsType[*apiclient.CallError](err)
-	trouble := apiclient.TroubleOf(err)
+	trouble := means.trouble
 	if err != nil && (call == nil || call.HTTPStatus == 0 && calling.Err() != nil) {
 		return false // not of the service, or cut by us
 	}
@@ -100,8 +100,9 @@ func (s *Sender) learn(calling context.Context, began time.Time, c *claim, answe
 		return false
 	case trouble == apiclient.TroubleBusy || call.HTTPStatus == 0 && trouble == apiclient.TroubleNone:
 		return false
-	case trouble == apiclient.TroubleNone:
-		trouble = TroubleRejections
+	case trouble == apiclient.TroubleNone: // a rule knows the words: they are about this message alone
+		s.understood(began)
+		return false
 	}
 	return s.troubled(began, c, trouble, err)
 }
@@ -109,10 +110,9 @@ func (s *Sender) learn(calling context.Context, began time.Time, c *claim, answe
 // troubled counts a call that met trouble, and halts when there were enough of them.
 func (s *Sender) troubled(began time.Time, c *claim, trouble apiclient.Trouble, err error) (waits bool) {
 	h := &s.health
-	now, halted := h.halt.State()
+	_, halted := h.halt.State()
 	refusal := trouble == TroubleRejections
-	if refusal && halted && now.Cause.Name != string(trouble) && now.Cause.Name != string(apiclient.TroublePoints) && h.halt.After(began) {
-		s.lift(began) // it reads what it gets and says no to this one: it is well
+	if refusal && halted && s.understood(began) {
 		halted = false
 	}
 	enough := h.count(trouble, &c.Dispatch) >= remedies[trouble].inRow
@@ -123,6 +123,18 @@ func (s *Sender) troubled(began time.Time, c *claim, trouble apiclient.Trouble, 
 	// Others are taken, and this one was not, again and again: it is the message.
 	alone := trouble == apiclient.TroubleAddress && !halted && c.Attempt >= hasChances
 	return !refusal && !alone && trouble != apiclient.TroubleOutage
+}
+
+// understood notes that the service read a request begun at began and said no to this one message. Where
+// there was doubt about that it is well, which says nothing of points, nor of why it rejects so many.
+func (s *Sender) understood(began time.Time) (lifted bool) {
+	now, halted := s.health.halt.State()
+	switch {
+	case !halted, now.Cause.Name == string(TroubleRejections), now.Cause.Name == string(apiclient.TroublePoints), !s.health.halt.After(began):
+		return false
+	}
+	s.lift(began)
+	return true
 }
 
 // count says how many different dispatches met the same trouble, one after the other, this one
@@ -195,7 +207,7 @@ func (s *Sender) taken(began time.Time, answer apiclient.Answer) {
 // the account has no points, or one that shows that it has some again.
 func (s *Sender) StatusReported(m *nudgewire.Message, p *nudgewire.Poll) {
 	switch {
-	case p.Status == nudgewire.StatusFailed && apiclient.NoPoints(p.Error):
+	case p.Status == nudgewire.StatusFailed && p.Class == nudgewire.ErrorNoPoints:
 		s.strike(m.AcceptedAt, apiclient.TroublePoints, true, p.Error)
 	case p.Status == nudgewire.StatusSent, p.Status == nudgewire.StatusDelivered, p.Status == nudgewire.StatusRead, p.Status == nudgewire.StatusFailed:
 		if now, halted := s.health.halt.State(); halted && now.Cause.Name == string(apiclient.TroublePoints) {

@@ -141,7 +141,7 @@ func TestStatusesTellOfPoints(t *testing.T) {
 		r := start(t, newMemory(many(1000, nudgewire.Marketing)...), &service{}, func(o *Options) { o.Budget = pace.NewBudget(10) })
 		pass(2 * time.Second)
 		tell := func(accepted time.Time, status nudgewire.Status, words string) {
-			r.StatusReported(&nudgewire.Message{AcceptedAt: accepted}, &nudgewire.Poll{Status: status, Error: words})
+			r.StatusReported(&nudgewire.Message{AcceptedAt: accepted}, &nudgewire.Poll{Status: status, Error: words, Class: (*nudgewire.ErrorRules)(nil).Class(words)})
 		}
 		first := time.Now().Add(-time.Second)
 		tell(first, nudgewire.StatusFailed, "insufficient points to send the message")

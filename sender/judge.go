@@ -32,7 +32,7 @@ func pauses(c nudgewire.Category) (base, most time.Duration) {
 // judge turns the end of a call into what is recorded of it. It is the table "outcome of a
 // call" of the rules of sending, and docs/states.md repeats it. waits says that what was refused
 // waits for the service to be well again.
-func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err error, waits bool) nudgewire.Attempt {
+func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err error, means meaning, waits bool) nudgewire.Attempt {
 	refusal, _ := errors.AsType[*apiclient.CallError](err)
 	var a nudgewire.Attempt
 	switch outcome := apiclient.OutcomeOf(err); {
@@ -41,7 +41,12 @@ func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err err
 		a.Message = s.message(c, now, answer)
 	case waits:
 		a = s.again(c, now, refusal)
-	case outcome == apiclient.NotAccepted:
+	case means.class == nudgewire.ErrorRecipientLimit:
+		rest, _ := means.class.GoesAgain()
+		a = c.retry(now, now.Add(rest), fmt.Sprintf("not taken, because this contact has got enough: %v", refusal))
+	case means.class == nudgewire.ErrorTemplate && c.Send.Template != "":
+		a = s.again(c, now, refusal) // and the pause of its template holds it
+	case outcome == apiclient.NotAccepted, means.class == nudgewire.ErrorRetry, means.class == nudgewire.ErrorTemplate:
 		if c.Attempt >= maxAttempts {
 			a = c.attempt(now, nudgewire.StateDropped, fmt.Sprintf("given up after %d attempts: %v", c.Attempt, err))
 			break
@@ -52,7 +57,7 @@ func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err err
 	default:
 		a = s.doubt(c, now, err)
 	}
-	a.Answer = answer.Raw
+	a.Answer, a.Words, a.Class = answer.Raw, means.words, means.class
 	return a
 }
 
@@ -84,14 +89,20 @@ func (s *Sender) again(c *claim, now time.Time, refusal *apiclient.CallError) nu
 func (s *Sender) doubt(c *claim, now time.Time, err error) nudgewire.Attempt {
 	base, most := pauses(c.Category)
 	at := now.Add(backoff.Next(c.Attempt, base, most, s.Jitter()))
-	if !c.ResendsInDoubt(at) {
+	rule := s.OnDoubt(&c.Dispatch)
+	if !c.ResendsInDoubt(rule, at) {
+		if c.InDoubt(rule) == nudgewire.DoubtDrop {
+			a := c.attempt(now, nudgewire.StateDropped, fmt.Sprintf("may have been taken, and is let be, as on_doubt says: %v", err))
+			a.Doubtful = true
+			return a
+		}
 		words := "may have been taken"
-		if c.ResendsInDoubt(now) {
+		if c.ResendsInDoubt(rule, now) {
 			words += ", and expires before it could be sent again"
 		}
 		return c.attempt(now, nudgewire.StateInDoubt, fmt.Sprintf("%s: %v", words, err))
 	}
-	a := c.retry(now, at, fmt.Sprintf("may have been taken; sent again because its category is %s: %v", c.Category, err))
+	a := c.retry(now, at, fmt.Sprintf("may have been taken; sent again, as %s says: %v", c.SaysResend(rule), err))
 	a.Doubtful = true
 	return a
 }

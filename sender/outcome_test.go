@@ -86,7 +86,7 @@ func TestTheFirstCallEnds(t *testing.T) {
 		},
 		"a login code in doubt is sent again": {
 			nudgewire.Authentication, 0, 0, timeout,
-			kept{nudgewire.StateWaiting, "may have been taken; sent again because its category is authentication: send-template: sent, but not answered: context deadline exceeded", time.Second, "no"},
+			kept{nudgewire.StateWaiting, "may have been taken; sent again, as its category (authentication) says: send-template: sent, but not answered: context deadline exceeded", time.Second, "no"},
 		},
 		"a login code in doubt for the third time waits for a person": {
 			nudgewire.Authentication, 2, 0, timeout,

@@ -88,6 +88,11 @@ type Options struct {
 	// Step decides about a step of a sequence just before its call: whether it waits for the step
 	// before it, and whether its conditions hold. Nil sends every step.
 	Step func(ctx context.Context, d *nudgewire.Dispatch, now time.Time) (nudgewire.StepVerdict, error)
+	// Classify gives the service's words about a message their class; nil is by the rules that come with
+	// nudgewire.
+	Classify func(words string) nudgewire.ErrorClass
+	// OnDoubt is what the trigger of d says is done in doubt, "" where it says nothing; nil is by category.
+	OnDoubt func(d *nudgewire.Dispatch) nudgewire.OnDoubt
 	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
 }
@@ -151,6 +156,12 @@ func New(o Options) *Sender {
 	o.Lease = max(o.Lease, 2*(o.Timeout+holdMost))
 	if o.FirstPoll == nil {
 		o.FirstPoll = func(accepted time.Time) time.Time { return accepted.Add(5 * time.Second) }
+	}
+	if o.OnDoubt == nil {
+		o.OnDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return "" }
+	}
+	if o.Classify == nil {
+		o.Classify = (*nudgewire.ErrorRules)(nil).Class
 	}
 	if o.Jitter == nil {
 		o.Jitter = backoff.Jitter

@@ -42,10 +42,11 @@ type Daemon interface {
 // AdminOptions are what the admin API is made of.
 type AdminOptions struct {
 	Store   *store.Store
-	Storage string // path of the database
-	Jobs    Jobs   // nil when nothing is known of scheduled campaigns but what the store holds
-	Daemon  Daemon // nil when the store is read without a daemon; then nothing can be changed
-	Country string // reads phones without a country code
+	Storage string                       // path of the database
+	Jobs    Jobs                         // nil when nothing is known of scheduled campaigns but what the store holds
+	Daemon  Daemon                       // nil when the store is read without a daemon; then nothing can be changed
+	Errors  func() *nudgewire.ErrorRules // of the config in use; nil for those that come with nudgewire
+	Country string                       // reads phones without a country code
 	Now     func() time.Time
 	Log     *zap.Logger
 }
@@ -64,6 +65,7 @@ func Admin(o AdminOptions) http.Handler {
 	route("GET /v1/messages", a.messages)
 	route("GET /v1/messages/{id}", a.message)
 	route("GET /v1/why", a.why)
+	route("GET /v1/errors", a.errorTexts)
 	if o.Daemon != nil {
 		route("POST /v1/reload", a.reload)
 		route("POST /v1/reload/changes", a.changes)
@@ -144,7 +146,7 @@ func (a admin) parseList(r *http.Request) (q ListQuery, phone nudgewire.Phone, e
 	}
 	q = ListQuery{
 		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"), Account: in.Get("account"),
-		Connector: in.Get("connector"), Kind: in.Get("kind"),
+		Connector: in.Get("connector"), Kind: in.Get("kind"), Class: in.Get("class"),
 	}
 	if s := in.Get("since"); s != "" {
 		if q.Since, err = time.Parse(time.RFC3339Nano, s); err != nil {

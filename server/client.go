@@ -133,6 +133,7 @@ type ListQuery struct {
 	Connector string
 	Kind      string
 	Event     nudgewire.EventID
+	Class     string // of errors; "unknown" for those that no rule knows
 }
 
 func (q ListQuery) values() url.Values {
@@ -151,6 +152,7 @@ func (q ListQuery) values() url.Values {
 	if q.Event != 0 {
 		v.Set("event", strconv.FormatInt(int64(q.Event), 10))
 	}
+	set("class", q.Class)
 	set("phone", q.Phone)
 	set("state", q.State)
 	set("trigger", q.Trigger)

@@ -90,6 +90,11 @@ func (c *Client) Blocks(ctx context.Context, q ListQuery) ([]BlockView, error) {
 	return get[[]BlockView](ctx, c, "/v1/blocks", q.values())
 }
 
+// ErrorTexts lists what the service said about messages that it did not send, the newest first.
+func (c *Client) ErrorTexts(ctx context.Context, q ListQuery) ([]ErrorTextView, error) {
+	return get[[]ErrorTextView](ctx, c, "/v1/errors", q.values())
+}
+
 // Block blocks contacts.
 func (c *Client) Block(ctx context.Context, r BlockRequest) (BlockAnswer, error) {
 	return post[BlockAnswer](ctx, c, "/v1/blocks", r)

@@ -30,11 +30,17 @@ type HaltView struct {
 	Since  time.Time       `json:"since,omitzero"` // not known of a paused run that has handed nothing over
 
 	Waiting int64 `json:"waiting,omitempty"` // messages of a trigger that is paused or released, or of an account that is gone
+
+	// Of store.HaltService: whose template it is, and when a message goes as a probe. Since then Probe is its
+	// number, 0 while none waits.
+	Account string               `json:"account,omitempty"`
+	Until   time.Time            `json:"until,omitzero"`
+	Probe   nudgewire.DispatchID `json:"probe,omitempty"`
 }
 
 // Paused tells what is paused from what is halted.
 func (v HaltView) Paused() bool {
-	return v.Scope == store.HaltRun || v.Scope == store.HaltMode || v.Scope == store.HaltGone
+	return v.Scope == store.HaltRun || v.Scope == store.HaltMode || v.Scope == store.HaltGone || v.Scope == store.HaltService
 }
 
 // State is what was done to it, in a word: halted, paused or released.
@@ -71,6 +77,8 @@ func (v HaltView) GoesOn() string {
 		return "nudgewire resume trigger " + shellWord(v.Name)
 	case store.HaltGone:
 		return "nudgewire reload"
+	case store.HaltService:
+		return "nudgewire resume template " + shellWord(v.Name)
 	}
 	return fmt.Sprintf("nudgewire resume %s %s", v.Scope, shellWord(v.Name))
 }
@@ -116,6 +124,9 @@ func (v HaltView) Words() string {
 	if v.Scope == store.HaltGone {
 		return fmt.Sprintf("%s %s, and %s; send: put it back under accounts, then %s; cancel: %s", words, v.Reason, v.Waits(), v.GoesOn(), v.Ends())
 	}
+	if v.Scope == store.HaltService {
+		return words + v.byService() + "; or at once with: " + v.GoesOn()
+	}
 	words += v.sinceAndWhy()
 	if v.Scope == store.HaltDamage {
 		words += "; what would be sent again: nudgewire messages list --state waiting"
@@ -123,8 +134,26 @@ func (v HaltView) Words() string {
 	return words + "; it goes on with: " + v.GoesOn()
 }
 
+// byService is what is said of a template that the service does not send now.
+func (v HaltView) byService() string {
+	words := ""
+	if v.Account != "" {
+		words = " of account " + v.Account
+	}
+	words += v.sinceAndWhy()
+	switch {
+	case v.Probe != 0:
+		return words + fmt.Sprintf("; message %d shows now whether it is sent again", v.Probe)
+	default:
+		return words + "; from " + v.Until.UTC().Format(time.DateTime) + " UTC one message shows whether it is sent again"
+	}
+}
+
 // Stands is the halt as a sentence: "everything is halted since 2026-11-22 14:02:00 UTC: wrong price".
 func (v HaltView) Stands() string {
+	if v.Scope == store.HaltService {
+		return v.What() + " is not sent by the service" + v.byService()
+	}
 	return v.What() + " is " + v.State() + strings.TrimPrefix(v.sinceAndWhy(), ",")
 }
 
@@ -188,7 +217,11 @@ func (a admin) haltViews(ctx context.Context) ([]HaltView, error) {
 }
 
 func haltView(h store.Halt) HaltView {
-	return HaltView{Scope: h.Scope, Name: h.Name, Reason: h.Reason, Since: h.At.UTC()}
+	v := HaltView{Scope: h.Scope, Name: h.Name, Reason: h.Reason, Since: h.At.UTC(), Account: h.Account, Probe: h.Probe}
+	if !h.Until.IsZero() {
+		v.Until = h.Until.UTC()
+	}
+	return v
 }
 
 // namesOf are the names that the config has in a scope.
@@ -264,6 +297,9 @@ func (a admin) notHalted(ctx context.Context, in HaltRequest) error {
 			continue
 		}
 		halted = halted || !h.Paused()
+		if h.Scope == store.HaltService && in.Scope == store.HaltTemplate {
+			names = append(names, h.Name)
+		}
 		stopped = append(stopped, fmt.Sprintf("%s is %s, and goes on with: %s", h.What(), state, h.GoesOn()))
 		if h.Scope == in.Scope && h.Name != "" {
 			names = append(names, h.Name)
@@ -349,7 +385,7 @@ func (a admin) resume(r *http.Request, in HaltRequest) (any, error) {
 	}
 	was := store.Halt{Scope: in.Scope, Name: in.Name}
 	for _, h := range halts {
-		if h.Name == in.Name && (h.Scope == in.Scope || h.Scope == store.HaltMode && in.Scope == store.HaltTrigger) {
+		if h.Name == in.Name && (h.Scope == in.Scope || h.Scope == store.HaltMode && in.Scope == store.HaltTrigger || h.Scope == store.HaltService && in.Scope == store.HaltTemplate) {
 			was = h
 			break
 		}
@@ -357,6 +393,9 @@ func (a admin) resume(r *http.Request, in HaltRequest) (any, error) {
 	err = a.Store.Resume(r.Context(), in.Scope, in.Name)
 	if errors.Is(err, nudgewire.ErrNotFound) && in.Scope == store.HaltTrigger {
 		err = a.Store.Release(r.Context(), in.Name, a.Now())
+	}
+	if errors.Is(err, nudgewire.ErrNotFound) && in.Scope == store.HaltTemplate {
+		err = a.Store.LiftTemplate(r.Context(), in.Name)
 	}
 	if errors.Is(err, nudgewire.ErrNotFound) {
 		return nil, a.notHalted(r.Context(), in)

@@ -125,6 +125,14 @@ const (
 	stAllow
 	stOptOut
 	stOptIn
+	stServiceBlock
+	stErrorText
+	stTrimErrorTexts
+	stTemplatePause
+	stPauseTemplate
+	stLiftTemplate
+	stProbeTemplate
+	stFindProbe
 	stOptedOut
 	stProposal
 	stKeepToken
@@ -168,7 +176,7 @@ const (
 // Columns in the order in which row_scan.go reads them.
 const (
 	dispatchColumns = `id, event_id, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account`
-	messageColumns  = `dispatch_id, message_id, phone, category, status, error, accepted_at, status_at, told_at, next_poll_at, polls, final, sent_at, delivered_at, read_at, failed_at, account`
+	messageColumns  = `dispatch_id, message_id, phone, category, status, error, accepted_at, status_at, told_at, next_poll_at, polls, final, sent_at, delivered_at, read_at, failed_at, account, error_class`
 )
 
 // endSend is what every statement does to what was to be sent when nobody will send it any more.
@@ -305,24 +313,24 @@ var messageStatements = map[stmt]statement{
 	stFinishLate: {0, `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, ` + endSend + `
 		WHERE id = ?1 AND state IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3`},
 	stInsertMessage: {0, `INSERT INTO messages (` + messageColumns + `)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`},
-	stInsertAttempt: {0, `INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`},
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`},
+	stInsertAttempt: {0, `INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at, words, error_class)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`},
 	stRecipient: {3, `SELECT phone, category, account FROM dispatches WHERE id = ?1`},
 	stDispatch:  {21, `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1`},
 
 	stSending: {21, `SELECT ` + dispatchColumns + ` FROM dispatches
 		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`},
-	stLapse: {0, `UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
+	stLapse: {0, `UPDATE dispatches SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
 		WHERE id = ?1 AND state = 'sending'`},
 	stResolve: {0, `UPDATE dispatches SET state = ?2, reason = ?3, updated_at = ?4 WHERE id = ?1 AND state = 'in_doubt'`},
 
-	stDuePolls: {17, `SELECT ` + messageColumns + ` FROM messages
+	stDuePolls: {18, `SELECT ` + messageColumns + ` FROM messages
 		WHERE final = 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, dispatch_id LIMIT ?2 + 0 {{skip locked}}`},
 	stClaimPoll: {0, `UPDATE messages SET next_poll_at = ?1 WHERE dispatch_id IN (` + marks(2, rowsAtOnce) + `) AND final = 0`},
-	stMessage:   {17, `SELECT ` + messageColumns + ` FROM messages WHERE dispatch_id = ?1`},
+	stMessage:   {18, `SELECT ` + messageColumns + ` FROM messages WHERE dispatch_id = ?1`},
 	stUpdateMessage: {0, `UPDATE messages SET status = ?2, error = ?3, status_at = ?4, told_at = ?5, next_poll_at = ?6, polls = ?7, final = ?8,
-			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
+			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12, error_class = ?13
 		WHERE dispatch_id = ?1`},
 
 	stInsertRejected: {0, `INSERT INTO rejected_requests (id, connector, status, stage, reason, method, bytes, sample, at)

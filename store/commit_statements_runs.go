@@ -50,13 +50,15 @@ var runStatements = map[stmt]statement{
 		WHERE id >= ?1 AND id < ?2 AND state = 'waiting'`},
 
 	stBlock: {0, `INSERT INTO blocks (phone, reason, source, at) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, event_id = 0`},
+		ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, event_id = 0, by_service = 0`},
 	// A person's block stays as it is.
 	stOptOut: {0, `INSERT INTO blocks (phone, reason, source, at, event_id) VALUES (?1, ?2, ?3, ?4, ?5)
-		ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, at = excluded.at, event_id = excluded.event_id
-		WHERE blocks.event_id > 0`},
-	stOptIn:    {0, `DELETE FROM blocks WHERE phone = ?1 AND event_id > 0`},
-	stOptedOut: {3, `SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`},
+		ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, at = excluded.at, event_id = excluded.event_id, by_service = 0
+		WHERE blocks.event_id > 0 OR blocks.by_service = 1`},
+	stOptIn: {0, `DELETE FROM blocks WHERE phone = ?1 AND (event_id > 0 OR (by_service = 1 AND at <= ?2))`},
+	// Whoever blocked the contact before stays the one who did.
+	stServiceBlock: {0, `INSERT INTO blocks (phone, reason, source, at, by_service) VALUES (?1, ?2, ?3, ?4, 1) ON CONFLICT (phone) DO NOTHING`},
+	stOptedOut:     {3, `SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`},
 	stProposal: {0, `INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (phone) DO UPDATE SET opted_out = excluded.opted_out, event_at = excluded.event_at, event_id = excluded.event_id`},
 	stBlocked: {1, `SELECT reason FROM blocks WHERE phone = ?1`},
@@ -77,6 +79,19 @@ var runStatements = map[stmt]statement{
 		WHERE excluded.event_at > consents.event_at OR (excluded.event_at = consents.event_at AND excluded.consent = 'withdrawn' AND consents.consent = 'given')`},
 	stConsent: {1, `SELECT consent FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`},
 
+	stErrorText: {0, `INSERT INTO error_texts (text, sample, rejected, failed, first_at, last_at, dispatch_id) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)
+		ON CONFLICT (text) DO UPDATE SET sample = excluded.sample, rejected = error_texts.rejected + excluded.rejected,
+			failed = error_texts.failed + excluded.failed, last_at = excluded.last_at, dispatch_id = excluded.dispatch_id`},
+	stTrimErrorTexts: {0, `DELETE FROM error_texts WHERE last_at < (SELECT last_at FROM error_texts ORDER BY last_at DESC LIMIT 1 OFFSET ?1 + 0)`},
+	stTemplatePause:  {6, `SELECT since, ends_at, pauses, told_by_status, probe, lifted_at FROM template_pauses WHERE of_account = ?1 AND template = ?2`},
+	stPauseTemplate: {0, `INSERT INTO template_pauses (of_account, template, mark, words, since, ends_at, pauses, told_by_status, probe, lifted_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0)
+		ON CONFLICT (of_account, template) DO UPDATE SET words = excluded.words, since = excluded.since, ends_at = excluded.ends_at,
+			pauses = excluded.pauses, told_by_status = excluded.told_by_status, probe = 0, lifted_at = 0`},
+	stLiftTemplate:  {0, `UPDATE template_pauses SET lifted_at = ?3, probe = 0 WHERE of_account = ?1 AND template = ?2 AND lifted_at = 0`},
+	stProbeTemplate: {0, `UPDATE template_pauses SET probe = ?3 WHERE of_account = ?1 AND template = ?2 AND lifted_at = 0`},
+	stFindProbe: {1, `SELECT id FROM dispatches WHERE state = 'waiting' AND account = ?1 AND lane = ?2 AND due_at <= ?3 AND (expires_at = 0 OR expires_at > ?3)
+		AND replace(send, ?4, '') <> send AND ` + unhaltedByPeople + ` ORDER BY due_at, id LIMIT 1`},
 	stHalt: {0, `INSERT INTO halts (scope, name, mark, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (scope, name) DO UPDATE SET reason = excluded.reason`},
 	stUnhalt: {0, `DELETE FROM halts WHERE scope = ?1 AND name = ?2`},
@@ -85,7 +100,7 @@ var runStatements = map[stmt]statement{
 	stEnqueueRetry: {0, `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, state, reason,
 			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account)
 		SELECT ?2, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, 'waiting', '',
-			?3, ?4, ?3, ?3, 0, 0, 0, '', 0, config, ended_send, zone, step, account FROM dispatches WHERE id = ?1`},
+			?5, ?4, ?3, ?3, 0, 0, 0, '', 0, config, ended_send, zone, step, account FROM dispatches WHERE id = ?1`},
 	stResolution: {0, `INSERT INTO resolutions (dispatch_id, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (dispatch_id, at) DO UPDATE SET resolved = excluded.resolved, reason = excluded.reason`},
 	stEventAt: {1, `SELECT event_at FROM dispatches WHERE id = ?1`},

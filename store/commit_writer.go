@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/nudgewire/nudgewire"
 )
 
 // A writer is the one connection that changes the data, with its statements prepared once.
@@ -39,6 +41,7 @@ type writer struct {
 	rejected    rejected
 	triggers    map[string]bool // that are in the table of their names; see dispatch_due.go
 	calls       *calls
+	onDoubt     func(*nudgewire.Dispatch) nudgewire.OnDoubt // see Options
 	now         func() time.Time
 	hooks       hooks
 	dues, polls waits // of the open batch
@@ -106,6 +109,7 @@ type tx struct {
 
 	named        map[string]int64 // see countNamed
 	trimRejected bool             // see dispatch_rejected.go
+	heard        map[string]heard // see error_texts.go
 }
 
 // runBatch implements runner.
@@ -128,7 +132,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 			break
 		}
 	}
-	for _, write := range [...]func(*tx) error{(*tx).writeBundles, (*tx).writeCounts, (*tx).writeLastSeen, (*tx).trimRejections} {
+	for _, write := range [...]func(*tx) error{(*tx).writeBundles, (*tx).writeCounts, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
 		if err == nil { // never after an error: SQLite may have ended the transaction by itself
 			err = write(&t)
 		}

@@ -26,7 +26,10 @@ var erasedTexts = []erasedText{
 	{"dispatches", "reason", []string{"id"}},
 	{"attempts", "reason", []string{"dispatch_id", "number", "state"}},
 	{"attempts", "answer", []string{"dispatch_id", "number", "state"}},
+	{"attempts", "words", []string{"dispatch_id", "number", "state"}},
 	{"messages", "error", []string{"dispatch_id"}},
+	{"error_texts", "sample", []string{"text"}},
+	{"template_pauses", "words", []string{"of_account", "template"}},
 	{"called_off", "reason", []string{"dispatch_id"}},
 	{"resolutions", "reason", []string{"dispatch_id", "at"}},
 	{"verdicts", "reason", []string{"dispatch_id", "number"}},
@@ -51,7 +54,7 @@ var erasedTexts = []erasedText{
 }
 
 // erasedTextCount is len(erasedTexts), which the numbers of statements need as a constant.
-const erasedTextCount = 31
+const erasedTextCount = 34
 
 // sql changes the text where it is still the one that was read: ?1 the new text, ?2 the old one, then the keys.
 func (x *erasedText) sql() string {

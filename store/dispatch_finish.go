@@ -24,7 +24,19 @@ func (s *Store) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	if err := checkAttempt(&a); err != nil {
 		return err
 	}
-	if err := s.write(ctx, laneWork, func(t *tx) error { return t.finish(&a) }); err != nil {
+	change := func(t *tx) error {
+		if err := t.finish(&a); err != nil || a.Words == "" && a.Class == nudgewire.ErrorUnknown {
+			return err
+		}
+		return t.heedAttempt(&a)
+	}
+	var err error
+	if pause, probed := s.pauseProbedBy(a.DispatchID); probed || a.Class == nudgewire.ErrorTemplate {
+		err = s.finishAndPause(ctx, &a, pause, change)
+	} else {
+		err = s.write(ctx, laneWork, change)
+	}
+	if err != nil {
 		return fmt.Errorf("finish dispatch %d, attempt %d: %w", a.DispatchID, a.Number, err)
 	}
 	return observe(nil, s.observer.Finished, a)
@@ -77,7 +89,11 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 	}
 	plain := a.State == nudgewire.StateAccepted && a.Reason == "" && a.Message != nil && a.Message.Tracked()
 	if !plain {
-		if err := t.insertAttempt(a); err != nil {
+		ended := *a
+		if a.Doubtful { // the dispatch is dropped, and what was lost is the attempt's answer: it may never go again
+			ended.State = nudgewire.StateInDoubt
+		}
+		if err := t.insertAttempt(&ended); err != nil {
 			return err
 		}
 	}
@@ -137,7 +153,7 @@ var stateCounts = map[nudgewire.State]counter{
 }
 
 func (t *tx) insertAttempt(a *nudgewire.Attempt) error {
-	_, err := t.exec(stInsertAttempt, int64(a.DispatchID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, micro(a.RetryAt), micro(a.At))
+	_, err := t.exec(stInsertAttempt, int64(a.DispatchID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, micro(a.RetryAt), micro(a.At), a.Words, string(a.Class))
 	if err != nil {
 		return fmt.Errorf("attempt %d: %w", a.Number, err)
 	}
@@ -168,7 +184,7 @@ func (t *tx) insertMessage(a *nudgewire.Attempt) error {
 func (t *tx) insertBegun(m nudgewire.Message) error {
 	_, err := t.exec(stInsertMessage, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
 		micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls), flag(m.Final),
-		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt), m.Account)
+		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt), m.Account, string(m.ErrorClass))
 	if err != nil {
 		return fmt.Errorf("message: %w", err)
 	}

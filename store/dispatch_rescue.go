@@ -110,13 +110,18 @@ func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known boo
 	if err := t.insertAttempt(&a); err != nil {
 		return err
 	}
-	if !d.ResendsInDoubt(now) {
-		t.counts[countInDoubt]++
-		_, err := t.exec(stLapse, int64(d.ID), reason, micro(now))
+	rule := t.onDoubt(d)
+	if !d.ResendsInDoubt(rule, now) {
+		state := nudgewire.StateInDoubt
+		if d.InDoubt(rule) == nudgewire.DoubtDrop {
+			state, reason = nudgewire.StateDropped, reason+"; it is let be, as on_doubt says"
+		}
+		t.counts[stateCounts[state]]++
+		_, err := t.exec(stLapse, int64(d.ID), reason, micro(now), string(state))
 		return err
 	}
 	_, err := t.putBack(d, comeback{
-		reason: reason + "; sent again, as " + string(d.Category) + " may be", due: micro(now), expires: micro(d.ExpiresAt), at: micro(now),
+		reason: reason + "; sent again, as " + d.SaysResend(rule) + " says", due: micro(now), expires: micro(d.ExpiresAt), at: micro(now),
 		doubtful: true, keepOwner: true,
 	})
 	return err

@@ -65,7 +65,7 @@ func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why 
 	if !d.ExpiresAt.IsZero() {
 		expires = q.Now.Add(d.ExpiresAt.Sub(d.DueAt))
 	}
-	against, err := t.enqueueEventRetry(d, q.Now, expires, s, q.DryRun)
+	against, err := t.enqueueEventRetry(d, q.Now, q.Now, expires, s, q.DryRun)
 	if err != nil || against != "" {
 		return false, against, err
 	}
@@ -74,7 +74,7 @@ func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why 
 
 // enqueueEventRetry queues a message that an event caused once more if that still makes sense, or says
 // what is against it.
-func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s *Store, dry bool) (against string, err error) {
+func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Time, s *Store, dry bool) (against string, err error) {
 	if d.Trigger != nudgewire.ByHand && !s.sendsBy(d.Trigger) {
 		return "its trigger does not send by the present config", nil
 	}
@@ -114,7 +114,7 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s 
 	if err != nil {
 		return "", err
 	}
-	if _, err := t.exec(stEnqueueRetry, int64(d.ID), next, micro(now), micro(expires)); err != nil {
+	if _, err := t.exec(stEnqueueRetry, int64(d.ID), next, micro(now), micro(expires), micro(due)); err != nil {
 		return "", err
 	}
 	if _, err := t.exec(stInsertRetry, int64(d.ID), next); err != nil {
@@ -125,7 +125,7 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, expires time.Time, s 
 			return "", err
 		}
 	}
-	return "", t.queued(next, &ready, proposal.Correlation, d.Account, micro(now))
+	return "", t.queued(next, &ready, proposal.Correlation, d.Account, micro(due))
 }
 
 // withRetries adds to the numbers of dispatches those that took their places.

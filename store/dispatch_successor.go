@@ -6,25 +6,25 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A message that the service took, and that failed for the account's trouble, was not sent and is queued
-// once more: by the rules of what a person sends again (RunRow.MayGoAgain), the table that holds each
+// A message that the service took, and that failed for no lasting reason of its own (ErrorClass.GoesAgain), was
+// not sent and is queued once more, due after a rest: by the rules of what a person sends again (RunRow.MayGoAgain), the table that holds each
 // dispatch to one successor, and in the commit that knows of the failure, so that a crash loses none and
 // makes none twice. It waits like any other, while sending is halted, and until the expiry that
 // the message had at first.
 
-// succeed queues the message of a dispatch once more, if nothing is against it.
-func (t *tx) succeed(id nudgewire.DispatchID, at time.Time, s *Store) error {
+// succeed queues the message of a dispatch once more, due at due, if nothing is against it.
+func (t *tx) succeed(id nudgewire.DispatchID, at, due time.Time, s *Store) error {
 	d, send, _, err := t.mayGoAgain(id)
 	switch {
 	case err != nil || d == nil:
 		return err
-	case !d.ExpiresAt.IsZero() && !at.Before(d.ExpiresAt):
+	case !d.ExpiresAt.IsZero() && !due.Before(d.ExpiresAt):
 		return nil
 	case d.EventID != 0:
 		if s.settle == nil {
 			return nil // nobody can tell whether it still makes sense
 		}
-		_, err = t.enqueueEventRetry(d, at, d.ExpiresAt, s, false)
+		_, err = t.enqueueEventRetry(d, at, due, d.ExpiresAt, s, false)
 		return err
 	}
 	of, ok := nudgewire.RunOfKey(d.Key)
@@ -40,7 +40,7 @@ func (t *tx) succeed(id nudgewire.DispatchID, at time.Time, s *Store) error {
 		return err
 	}
 	number = max(number+1, unlisted)
-	return t.enqueueRowRetry(&run, number, d, send, at, d.ExpiresAt)
+	return t.enqueueRowRetry(&run, number, d, send, at, due, d.ExpiresAt)
 }
 
 // sendsBy reports whether the present config sends by a trigger.

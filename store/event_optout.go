@@ -64,7 +64,7 @@ func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Proposal, id nudgewire.Even
 		}
 		return "the contact is blocked: it gets nothing but codes", err
 	}
-	n, err := t.exec(stOptIn, phone)
+	n, err := t.exec(stOptIn, phone, at)
 	if err != nil || n > 0 {
 		return "the contact's block ends", err
 	}

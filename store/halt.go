@@ -39,6 +39,10 @@ const (
 // it, and no row holds it (see account.go).
 const HaltGone HaltScope = "account"
 
+// HaltService holds what is sent with a template that the service does not send now. No command sets it: it comes
+// with the service's words and ends by itself, or by a person's word (see halt_templates.go).
+const HaltService HaltScope = "service"
+
 // HaltScopes lists every scope that a command takes.
 var HaltScopes = []HaltScope{HaltAll, HaltTrigger, HaltTemplate, HaltJob}
 
@@ -49,6 +53,12 @@ type Halt struct {
 	Name   string // "" for HaltAll
 	Reason string // in a person's words; "" for none given
 	At     time.Time
+
+	// Of HaltService alone.
+	Account  string
+	Until    time.Time            // when one message goes as a probe
+	Probe    nudgewire.DispatchID // that message; 0 while there is none
+	ByStatus bool                 // the service took such messages, and failed them later
 }
 
 // What names the halt for people: "everything", `trigger "reminder"`.
@@ -60,8 +70,11 @@ func (h Halt) What() string {
 		return "run " + h.Name
 	}
 	scope := h.Scope
-	if scope == HaltMode || scope == Released {
+	switch scope {
+	case HaltMode, Released:
 		scope = HaltTrigger
+	case HaltService:
+		scope = HaltTemplate
 	}
 	return string(scope) + ` "` + h.Name + `"`
 }
@@ -73,6 +86,8 @@ func (h Halt) Why() string {
 		return h.What() + ": " + h.Reason
 	case HaltMode, HaltGone:
 		return h.What() + " " + h.Reason
+	case HaltService:
+		return h.What() + " is paused by the service until " + h.Until.UTC().Format(time.DateTime) + " UTC: " + h.Reason
 	}
 	if h.Scope == HaltDamage {
 		return "everything is halted until somebody has reviewed what was lost"
@@ -121,6 +136,8 @@ func (h Halt) stops(d *nudgewire.Dispatch) bool {
 		return d.Account == h.Name
 	case HaltTemplate:
 		return d.Send.Template == h.Name
+	case HaltService:
+		return d.Send.Template == h.Name && d.Account == h.Account && d.ID != h.Probe
 	case HaltJob:
 		return d.EventID == 0 && d.Trigger == h.Name
 	case HaltRun:
@@ -130,11 +147,15 @@ func (h Halt) stops(d *nudgewire.Dispatch) bool {
 	}
 }
 
-// unhalted is the condition on a dispatch that no halt keeps it back. A dispatch without an
+// unhalted is unhaltedByPeople, and that the service does not pause the template.
+const unhalted = unhaltedByPeople + `
+	AND NOT EXISTS (SELECT 1 FROM template_pauses WHERE lifted_at = 0 AND of_account = account AND probe <> id AND replace(send, mark, '') <> send)`
+
+// unhaltedByPeople is the condition on a dispatch that no halt keeps it back. A dispatch without an
 // event is a row of a job. Each look is a search by the key, and over an empty table it costs
 // next to nothing. The text that names a template holds quotes that are not escaped, so no
 // variable can contain it.
-const unhalted = `NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'all' OR scope = 'damage')
+const unhaltedByPeople = `NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'all' OR scope = 'damage')
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = CASE WHEN event_id = 0 THEN 'job' ELSE 'trigger' END AND name = trigger_name)
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'mode' AND event_id <> 0 AND name = trigger_name)
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'template' AND replace(send, mark, '') <> send)
@@ -192,7 +213,9 @@ func (t *tx) unhalt(scope HaltScope, name string) (n int64, err error) {
 }
 
 // same reports whether two halts are of the same thing.
-func (h Halt) same(other Halt) bool { return h.Scope == other.Scope && h.Name == other.Name }
+func (h Halt) same(other Halt) bool {
+	return h.Scope == other.Scope && h.Name == other.Name && h.Account == other.Account
+}
 
 // changeHalts makes a change that may set halts and end those that ends reports; nil for none.
 // When it returns, Halted knows of it.
@@ -224,9 +247,14 @@ func (s *Store) Halts(ctx context.Context) (out []Halt, err error) {
 // storedHalts are those that claims look at.
 func (s *Store) storedHalts(ctx context.Context) (out []Halt, err error) {
 	err = s.rows(ctx, `SELECT scope, name, reason, at FROM halts ORDER BY at, scope, name`, nil, func(r *row) error {
-		out = append(out, Halt{HaltScope(r.text()), r.text(), r.text(), r.time()})
+		out = append(out, Halt{Scope: HaltScope(r.text()), Name: r.text(), Reason: r.text(), At: r.time()})
 		return nil
 	})
+	if err == nil {
+		var paused []Halt
+		paused, err = s.templatePauses(ctx)
+		out = append(out, paused...)
+	}
 	if err == nil && s.fault != nil {
 		var h Halt
 		h, err = s.fault.halt(ctx, s, s.fault.Until)

@@ -51,7 +51,7 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	if p.At.IsZero() || (!p.Final && !ends(p.Status) && p.NextPollAt.IsZero()) {
 		return fmt.Errorf("poll of dispatch %d: needs its time, and the next one unless it is final", p.DispatchID)
 	}
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	change := func(t *tx) error {
 		var before nudgewire.Message
 		err := t.query(stMessage, func(r *row) (err error) { before, err = scanMessage(r); return err }, int64(p.DispatchID))
 		if err == nil && before.DispatchID == 0 {
@@ -70,12 +70,18 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 		}
 		t.leavesPoll(m.Account, micro(m.NextPollAt))
 		_, err = t.exec(stUpdateMessage, int64(m.DispatchID), string(m.Status), m.Error, micro(m.StatusAt), micro(m.ToldAt),
-			micro(m.NextPollAt), int64(m.Polls), flag(m.Final), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
-		if err == nil && p.Unsent && failedNow(&before, &m) {
-			err = t.succeed(m.DispatchID, p.At, s)
+			micro(m.NextPollAt), int64(m.Polls), flag(m.Final), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt), string(m.ErrorClass))
+		if err == nil && failedNow(&before, &m) {
+			err = t.heedFailure(&m, p.At, s)
 		}
 		return err
-	})
+	}
+	var err error
+	if pause, probed := s.pauseProbedBy(p.DispatchID); probed || p.Class == nudgewire.ErrorTemplate {
+		err = s.pollAndPause(ctx, &p, pause, change)
+	} else {
+		err = s.write(ctx, laneWork, change)
+	}
 	if err != nil { // not wrap: this runs for every poll, and an argument is an allocation
 		return fmt.Errorf("poll of dispatch %d: %w", p.DispatchID, err)
 	}

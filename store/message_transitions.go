@@ -55,7 +55,7 @@ func follow(m nudgewire.Message, p nudgewire.Poll) nudgewire.Message {
 	}
 	if allowed {
 		if p.Status != m.Status {
-			m.Status, m.StatusAt, m.Error = p.Status, p.At, ""
+			m.Status, m.StatusAt, m.Error, m.ErrorClass = p.Status, p.At, "", p.Class
 		}
 		if p.Error != "" {
 			m.Error = p.Error

@@ -216,7 +216,7 @@ func TestRunsThatWerePausedHoldTheirRowsAfterAnUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Halt{
-		{HaltRun, "1", "paused by Ann", at}, {HaltRun, "2", "cancelled by Ann", at}, {HaltTemplate, "offer", "wrong price", at},
+		{Scope: HaltRun, Name: "1", Reason: "paused by Ann", At: at}, {Scope: HaltRun, Name: "2", Reason: "cancelled by Ann", At: at}, {Scope: HaltTemplate, Name: "offer", Reason: "wrong price", At: at},
 	}
 	if diff := cmp.Diff(want, halts); diff != "" {
 		t.Errorf("halts (-want +got):\n%s", diff)
@@ -283,7 +283,7 @@ func TestSchemaRefusesUnlawfulRows(t *testing.T) {
 		"a failed message that is open":       `UPDATE messages SET status = 'failed'`,
 		"an open message without an id":       `UPDATE messages SET message_id = ''`,
 		"an event without a dedupe key":       `UPDATE events SET dedupe_key = ''`,
-		"an attempt that ends in no such way": `INSERT INTO attempts VALUES (1, 1, 'sending', '', '', '', 0, 0)`,
+		"an attempt that ends in no such way": `INSERT INTO attempts VALUES (1, 1, 'sending', '', '', '', 0, 0, '', '')`,
 	} {
 		if err := tryExec(t, path, statement); err == nil || !strings.Contains(strings.ToLower(err.Error()), "constraint") {
 			t.Errorf("%s: %v", name, err)

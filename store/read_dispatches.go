@@ -248,11 +248,12 @@ func (s *Store) addEnds(ctx context.Context, list []DispatchStory) error {
 			ids[i] = part[i].ID
 			at[ids[i]] = &part[i]
 		}
-		err := s.rows(ctx, `SELECT dispatch_id, number, state, owner, reason, answer, retry_at, at FROM attempts
+		err := s.rows(ctx, `SELECT dispatch_id, number, state, owner, reason, answer, retry_at, at, words, error_class FROM attempts
 			WHERE dispatch_id IN `+in(ids)+` ORDER BY dispatch_id, number, at`, nil, func(r *row) error {
 			a := nudgewire.Attempt{
 				DispatchID: nudgewire.DispatchID(r.int()), Number: int(r.int()), State: nudgewire.State(r.text()), Owner: r.text(),
 				Reason: r.text(), Answer: r.text(), RetryAt: r.time(), At: r.time(),
+				Words: r.text(), Class: nudgewire.ErrorClass(r.text()),
 			}
 			d := at[a.DispatchID]
 			d.Attempts = append(d.Attempts, a)

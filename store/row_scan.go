@@ -84,7 +84,7 @@ func scanMessage(r *row) (m nudgewire.Message, err error) {
 		DispatchID: nudgewire.DispatchID(r.int()), ID: nudgewire.MessageID(r.text()), Phone: nudgewire.Phone(r.text()),
 		Category: nudgewire.Category(r.text()), Status: nudgewire.Status(r.text()), Error: r.text(),
 		AcceptedAt: r.time(), StatusAt: r.time(), ToldAt: r.time(), NextPollAt: r.time(), Polls: int(r.int()), Final: r.int() != 0,
-		SentAt: r.time(), DeliveredAt: r.time(), ReadAt: r.time(), FailedAt: r.time(), Account: r.text(),
+		SentAt: r.time(), DeliveredAt: r.time(), ReadAt: r.time(), FailedAt: r.time(), Account: r.text(), ErrorClass: nudgewire.ErrorClass(r.text()),
 	}
 	return m, r.err
 }

@@ -59,7 +59,7 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 				expires = now.Add(r.Expires)
 			}
 			total++
-			if err := t.enqueueRowRetry(&r, total, d, send, now, expires); err != nil {
+			if err := t.enqueueRowRetry(&r, total, d, send, now, now, expires); err != nil {
 				return err
 			}
 		}
@@ -69,10 +69,10 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 }
 
 // enqueueRowRetry queues a row's message once more, as the row of the run with that number.
-func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, expires time.Time) error {
+func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, due, expires time.Time) error {
 	again := nudgewire.Dispatch{
 		Trigger: d.Trigger, Key: nudgewire.RowKey(run.ID, number), Phone: d.Phone, Category: d.Category,
-		DueAt: now, ExpiresAt: expires, CreatedAt: now, Config: run.Config, Zone: d.Zone, Account: d.Account,
+		DueAt: due, ExpiresAt: expires, CreatedAt: now, Config: run.Config, Zone: d.Zone, Account: d.Account,
 	}
 	id, err := t.allocate(dispatchIDs)
 	if err == nil {

@@ -28,6 +28,7 @@ var migrations = []string{
 	12: "migrations/00012_verdicts.sql",
 	13: "migrations/00013_consent.sql",
 	14: "migrations/00014_steps.sql",
+	15: "migrations/00015_errors.sql",
 	17: "migrations/00017_jobs.sql",
 	18: "migrations/00018_accounts.sql",
 }

@@ -51,6 +51,10 @@ type Options struct {
 	// must be quick. nil is by all.
 	Sends func(trigger string) bool
 
+	// OnDoubt is what the present config's trigger of a dispatch says is done in doubt, "" where it says
+	// nothing. It is called inside commits, so it must be quick. nil is by category.
+	OnDoubt func(d *nudgewire.Dispatch) nudgewire.OnDoubt
+
 	Observer Observer
 
 	Now        func() time.Time // default time.Now
@@ -168,6 +172,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	}
 	s.calls.path = path + ".calls"
 	s.writer.off, s.writer.calls, s.writer.marks = &s.off, &s.calls, &s.marks
+	if s.writer.onDoubt = o.OnDoubt; o.OnDoubt == nil {
+		s.writer.onDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return "" }
+	}
 	s.writer.now, s.writer.hooks = o.Now, hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup}
 	if s.writer.checkpoints, err = newCheckpointer(c); err != nil {
 		return nil, err

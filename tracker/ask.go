@@ -65,7 +65,11 @@ func (t *Tracker) ask(ctx, working context.Context, m *nudgewire.Message, seat *
 }
 
 func (t *Tracker) next(m *nudgewire.Message, answer *apiclient.Status) nudgewire.Poll {
-	return t.plan.Load().Next(m, time.Now(), answer, t.Jitter())
+	poll := t.plan.Load().Next(m, time.Now(), answer, t.Jitter())
+	if poll.Status == nudgewire.StatusFailed {
+		poll.Class = t.Classify(poll.Error)
+	}
+	return poll
 }
 
 // keyRefused holds looks back while the service refuses the key.
@@ -141,7 +145,7 @@ func (t *Tracker) note(m *nudgewire.Message, poll *nudgewire.Poll) {
 		t.counts.arrived.Add(1)
 	}
 	if entry := t.Log.Check(level, "message "+string(poll.Status)); entry != nil {
-		entry.Write(t.about(m, zap.String("error", poll.Error))...)
+		entry.Write(t.about(m, zap.String("error", poll.Error), zap.String("class", string(poll.Class)))...)
 	}
 }
 

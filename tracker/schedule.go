@@ -78,7 +78,6 @@ func (p Plan) Next(m *nudgewire.Message, now time.Time, answer *apiclient.Status
 	switch {
 	case p.ends(status):
 		poll.Status, poll.Final = status, true
-		poll.Unsent = status == nudgewire.StatusFailed && apiclient.NoPoints(poll.Error)
 	case !now.Before(m.AcceptedAt.Add(p.GiveUp)):
 		poll.Final = true
 		if poll.Status = status; rank(status) < rank(nudgewire.StatusDelivered) {

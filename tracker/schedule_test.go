@@ -56,7 +56,7 @@ func TestWhatALookBrings(t *testing.T) {
 		"read is final, also when delivered was never seen": {plan(), queued, time.Minute, says("read"), nudgewire.Poll{Status: read, Final: true}, 0},
 		"failed is final and keeps the service's reason": {
 			plan(), queued, time.Minute, &apiclient.Status{Status: "failed", Error: "insufficient points"},
-			nudgewire.Poll{Status: failed, Final: true, Unsent: true, Error: "insufficient points"},
+			nudgewire.Poll{Status: failed, Final: true, Error: "insufficient points"},
 			0,
 		},
 		"complete at read: delivered goes on":             {untilRead, sent, time.Minute, says("delivered"), nudgewire.Poll{Status: delivered}, 5 * time.Minute},

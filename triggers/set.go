@@ -194,6 +194,16 @@ func (s *Set) ModeOf(name string) Mode {
 	return ""
 }
 
+// OnDoubt is what a trigger says is done in doubt; "" where it says nothing, or is not there.
+func (s *Set) OnDoubt(name string) nudgewire.OnDoubt {
+	for _, r := range s.rules {
+		if r.Name == name {
+			return r.OnDoubt
+		}
+	}
+	return ""
+}
+
 // Names are the triggers in the order of the config.
 func (s *Set) Names() []string {
 	names := make([]string, len(s.rules))

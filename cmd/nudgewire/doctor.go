@@ -248,6 +248,9 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 			d.found(wellNote, "messages", `"nudgewire messages list --state rejected" and "--state failed" name them`, "%s", v.Words())
 		}
 	}
+	if texts, err := ask.ErrorTexts(ctx, server.ListQuery{Class: server.UnknownClass, Since: time.Now().Add(-recently), Limit: 100}); err == nil && len(texts) > 0 {
+		d.found(wellNote, "messages", `"nudgewire errors list --class unknown" shows them; give each a class under errors: in the config`, "no rule knows %s of the service within a day, the last: %s", units.Count(len(texts), "text"), texts[0].Text)
+	}
 	if n := s.Counts["messages_untracked"]; n > 0 {
 		d.found(wellNote, "messages", "the service's own pages tell what became of them", "%s accepted without a message_id in all: nobody can ask what became of %s", units.Count(n, "message"), itOrThem(n))
 	}
@@ -271,6 +274,8 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 			d.found(wellBad, "messages", fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Ends()), "%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
 		case store.HaltGone:
 			d.found(wellBad, "messages", fmt.Sprintf("put it back under accounts, then %q", h.GoesOn()), "%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
+		case store.HaltService:
+			d.found(wellBad, "messages", fmt.Sprintf("look at the template on the service's dashboard; %q tries at once", h.GoesOn()), "%s", h.Stands())
 		case store.HaltRun:
 			d.found(wellBad, "campaigns", fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name), "%s waits to be resumed: %s", h.What(), h.Reason)
 		default:

@@ -3,15 +3,16 @@ package main
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) errorsCommand() *cobra.Command {
@@ -19,36 +20,46 @@ func (c *cli) errorsCommand() *cobra.Command {
 		Use: "errors", Short: "What the service says about messages that it did not send, and what that means", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.errorsClassify())
+	cmd.AddCommand(c.errorsList(), c.errorsClassify())
+	return cmd
+}
+
+func (c *cli) errorsList() *cobra.Command {
+	var f listFlags
+	var class string
+	cmd := &cobra.Command{
+		Use: "list", Short: "What the service said about messages that it did not send, with class and count, the newest first", Args: cobra.NoArgs,
+		Long: `list shows what the service said, once for all texts that differ by numbers only: how many calls it
+rejected so (REJECTED), how many messages it took and failed later (FAILED), when last, and the
+number of one message. CLASS is what the rules make of it today. What is unknown is a to-do: read
+it, and write a rule for it under errors: in the config. The newest 1,000 texts are kept.`,
+		Example: "  nudgewire errors list --class unknown --since 7d\n  nudgewire errors list --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q, err := f.query(c.now())
+			if err != nil {
+				return err
+			}
+			q.Class = class
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				rows, err := ask.ErrorTexts(cmd.Context(), q)
+				if err != nil {
+					return err
+				}
+				return c.cut(list(c, rows, fail(exitNothing, "", "the service said nothing of the kind"), "LAST | CLASS | REJECTED | FAILED | MESSAGE | TEXT", func(v server.ErrorTextView) []string {
+					return []string{c.clock(v.Last), v.Class.Words(), units.Number(v.Rejected), units.Number(v.Failed), strconv.FormatInt(int64(v.Message), 10), v.Text}
+				}), len(rows), f.limit)
+			})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&class, "class", "", "only this class; unknown is what no rule knows")
 	return cmd
 }
 
 // A classified is one of the service's texts and what the rules make of it.
 type classified struct {
-	Text  string               `json:"text"`
-	Class nudgewire.ErrorClass `json:"class"` // "" is unknown
-	Match string               `json:"match,omitempty"`
-	Rule  string               `json:"rule,omitempty"` // where the rule stands: "errors[0]", "default"
-}
-
-func classify(rules *nudgewire.ErrorRules, text string) classified {
-	m := rules.Match(text)
-	v := classified{Text: text, Class: m.Class, Match: m.Rule}
-	switch {
-	case m.Own >= 0:
-		v.Rule = fmt.Sprintf("errors[%d]", m.Own)
-	case m.Rule != "":
-		v.Rule = "default"
-	}
-	return v
-}
-
-// by says which rule it was.
-func (v classified) by() string {
-	if v.Rule == "" {
-		return "-"
-	}
-	return v.Rule + ": " + v.Match
+	server.ClassView
+	Text string `json:"text"`
 }
 
 func (c *cli) errorsClassify() *cobra.Command {
@@ -80,7 +91,7 @@ that come with nudgewire. So a rule can be tried before "nudgewire reload" takes
 				if text == "" {
 					continue
 				}
-				v := classify(cfg.Errors, text)
+				v := classified{server.ClassOf(cfg.Errors, text), text}
 				if v.Class == nudgewire.ErrorUnknown {
 					unknown++
 				}
@@ -92,7 +103,7 @@ that come with nudgewire. So a rule can be tried before "nudgewire reload" takes
 				return fail(exitUsage, "", "read texts: %w", err)
 			}
 			err = list(c, rows, fail(exitNothing, "write one text a line", "no texts in %s", args[0]), "CLASS | RULE | TEXT", func(v classified) []string {
-				return []string{v.Class.Words(), tamed(v.by()), v.Text}
+				return []string{v.Class.Words(), tamed(orDash(v.By())), v.Text}
 			})
 			if err == nil && unknown > 0 {
 				c.note("no rule matches %s: such a message ends, and nothing else follows. Write a rule under errors: in %s", units.Count(unknown, "text"), c.config)

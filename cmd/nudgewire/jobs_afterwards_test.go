@@ -21,7 +21,7 @@ import (
 func TestAfterARun(t *testing.T) {
 	service := sandbox.New(sandbox.Options{
 		Keys: []string{"key"}, Templates: []sandbox.Template{{Name: "*", Language: "*", Variables: -1}}, FailRate: 1,
-		Reasons: []string{"the template is paused"}, Pace: sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1},
+		Reasons: []string{"the network said no"}, Pace: sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1},
 	})
 	defer service.Close()
 	api := httptest.NewServer(service.Handler())
@@ -78,7 +78,7 @@ tracking: {poll: [1s]}
 	failed("1")
 	says(0, "jobs show 1", "  part 1      handed over 2 rows, 59 bytes, sha256 ", "  messages    2 failed", "  next        what did not arrive may go again: nudgewire jobs retry 1 --dry-run")
 	says(0, "status", "campaigns   run 1 of winback: 2 of 2 messages failed")
-	says(0, "jobs retry 1 --dry-run", "retry of run 1 of winback", "rows        2, 2 to send", "goes again  2: failed at the service: the template is paused (first in row 2)")
+	says(0, "jobs retry 1 --dry-run", "retry of run 1 of winback", "rows        2, 2 to send", "goes again  2: failed at the service: the network said no (first in row 2)")
 	says(exitUsage, "jobs retry 1", "Send 2 rows of run 1 of winback again?", "add --yes to go ahead")
 	if n := service.Stats().Messages; n != 2 {
 		t.Fatalf("%d messages before anybody said yes", n)
@@ -91,7 +91,7 @@ tracking: {poll: [1s]}
 	says(exitFailed, "jobs retry 1 --only in_doubt --yes", "run 1 was delivered message by message: what is in doubt is settled one by one")
 	says(exitUsage, "jobs retry 1 --only all", `--only "all": want retriable or in_doubt`)
 	says(exitNothing, "jobs retry 77 --yes", "there is no such run")
-	says(0, "why +447700900101", "run 1 of winback for", "row 2 of "+filepath.Join(c.folder, "list.csv"), "on the list of csv", "failed: the template is paused", "sent again as dispatch 3", "sent again for dispatch 1, which did not reach the phone")
+	says(0, "why +447700900101", "run 1 of winback for", "row 2 of "+filepath.Join(c.folder, "list.csv"), "on the list of csv", "failed: the network said no", "sent again as dispatch 3", "sent again for dispatch 1, which did not reach the phone")
 
 	says(0, "messages show 3", "because of  run 2, row 2 of "+filepath.Join(c.folder, "list.csv"))
 	says(0, "why 12", "run 1 of winback for", "row 3 of "+filepath.Join(c.folder, "list.csv"), "excluded: the phone is too short for GB")
@@ -99,8 +99,8 @@ tracking: {poll: [1s]}
 	file := filepath.Join(c.folder, "run1.csv")
 	says(0, "jobs export 1 -o "+file, "3 rows in "+file)
 	checkExport(t, file, [][]string{
-		{"2", "1", "1", "447700900101", "accepted", "", "failed", "the template is paused", "3"},
-		{"4", "2", "1", "447700900103", "accepted", "", "failed", "the template is paused", "4"},
+		{"2", "1", "1", "447700900101", "accepted", "", "failed", "the network said no", "3"},
+		{"4", "2", "1", "447700900103", "accepted", "", "failed", "the network said no", "4"},
 		{"3", "", "", "12", "excluded", "the phone is too short for GB", "", "", ""},
 	})
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/internal/plain"
@@ -104,6 +105,7 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 	o := server.AdminOptions{Store: st, Storage: store.Path(dsn), Country: country, Now: time.Now, Log: zap.NewNop()}
 	if cfg != nil {
 		o.Jobs = app.JobsBeside(cfg, st, time.Now)
+		o.Errors = func() *nudgewire.ErrorRules { return cfg.Errors }
 	}
 	ask = server.Local(server.Admin(o))
 	return ask, func() {

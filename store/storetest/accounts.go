@@ -165,7 +165,7 @@ func (s suite) accounts(t *testing.T) {
 		l.enqueue("1", account("brand-b"))
 		_, got := l.claimFor("brand-b", due)
 		l.acceptedAt(got[0])
-		l.failed(got[0].ID, due.Add(time.Minute), true)
+		l.failed(got[0].ID, due.Add(time.Minute), nudgewire.ErrorNoPoints)
 		ids, _ := l.claimFor("brand-b", due.Add(time.Hour))
 		same(t, "sent again", []nudgewire.DispatchID{2}, ids)
 	})

@@ -289,7 +289,7 @@ func (s suite) abandon(t *testing.T) {
 		},
 		"a dead owner's login code waits again": {
 			nudgewire.Authentication, 1, dead, 0, 0, nudgewire.StateWaiting,
-			"the daemon ended with attempt 1 claimed, and whether its call had begun is not known; it may have been sent; sent again, as authentication may be",
+			"the daemon ended with attempt 1 claimed, and whether its call had begun is not known; it may have been sent; sent again, as its category (authentication) says",
 		},
 		"a login code is not tried a fourth time": {
 			nudgewire.Authentication, 3, dead, 0, 0, nudgewire.StateInDoubt,

@@ -10,9 +10,9 @@ import (
 )
 
 // failed tells that the message of a dispatch failed, for want of points or for a reason of its own.
-func (l *ledger) failed(id nudgewire.DispatchID, at time.Time, unsent bool) {
+func (l *ledger) failed(id nudgewire.DispatchID, at time.Time, class nudgewire.ErrorClass) {
 	l.t.Helper()
-	err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, Unsent: unsent, At: at})
+	err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, Class: class, At: at})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -27,15 +27,15 @@ func (s suite) successors(t *testing.T) {
 	t.Run("what fails again goes again, once each time", func(t *testing.T) {
 		l := s.open(t)
 		first := l.message("1")
-		l.failed(first, at, true)
+		l.failed(first, at, nudgewire.ErrorNoPoints)
 		for range 3 {
 			got := l.mustClaim(at, 9)
 			if len(got) != 1 {
 				t.Fatalf("claimed %+v", got)
 			}
 			l.mustFinish(got[0], nudgewire.StateAccepted)
-			l.failed(got[0].ID, at, true)
-			l.failed(got[0].ID, at, true)
+			l.failed(got[0].ID, at, nudgewire.ErrorNoPoints)
+			l.failed(got[0].ID, at, nudgewire.ErrorNoPoints)
 		}
 		if got := l.mustClaim(at, 9); len(got) != 1 || got[0].ID != first+4 {
 			t.Errorf("claimed %+v", got)
@@ -45,7 +45,7 @@ func (s suite) successors(t *testing.T) {
 	t.Run("a person and the ledger make one successor", func(t *testing.T) {
 		l := s.open(t)
 		first := l.message("1")
-		l.failed(first, at, true)
+		l.failed(first, at, nudgewire.ErrorNoPoints)
 		went, stayed, err := l.Retry(l.ctx, store.Retry{Filter: store.DispatchFilter{Status: nudgewire.StatusFailed}, Now: at})
 		if err != nil || len(went) != 0 || len(stayed) != 1 || stayed[0].Words != "was sent again already" {
 			t.Errorf("%+v went, %+v stayed, %v", went, stayed, err)
@@ -58,7 +58,7 @@ func (s suite) successors(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 1)
 		l.accept(r, 1, numbers(1, 1), nil)
-		l.failed(1, at, true)
+		l.failed(1, at, nudgewire.ErrorNoPoints)
 		if got := l.mustClaim(at, 9); len(got) != 0 {
 			t.Errorf("claimed %+v", got)
 		}
@@ -103,7 +103,11 @@ func (s suite) successorsOfEvents(t *testing.T, at time.Time) {
 			if tt.before != nil {
 				tt.before(l, d)
 			}
-			l.failed(d.ID, at, !tt.kept)
+			class := nudgewire.ErrorNoPoints
+			if tt.kept {
+				class = nudgewire.ErrorPermanent
+			}
+			l.failed(d.ID, at, class)
 			next := d.ID + 1
 			if tt.after != nil {
 				tt.after(l, d)
@@ -152,7 +156,7 @@ func (s suite) successorsOfRuns(t *testing.T) {
 	t.Run("they are rows of the run, beside those that it hands over later", func(t *testing.T) {
 		l, r, got := taken(t, 4, 3)
 		for _, d := range got {
-			l.failed(d.ID, at, true)
+			l.failed(d.ID, at, nudgewire.ErrorNoPoints)
 		}
 		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 6)); err != nil {
 			t.Fatal(err)
@@ -204,7 +208,7 @@ func (s suite) successorsOfRuns(t *testing.T) {
 				r = l.mustSet(r, to)
 			}
 			move(tt.before)
-			l.failed(got[0].ID, at, true)
+			l.failed(got[0].ID, at, nudgewire.ErrorNoPoints)
 			move(tt.after)
 			if tt.after == nudgewire.RunCancelled {
 				if n, err := l.CancelRows(l.ctx, r.ID, "as Ann said"); err != nil || n != 1 {
@@ -220,8 +224,8 @@ func (s suite) successorsOfRuns(t *testing.T) {
 	}
 	t.Run("a retry of the run and the ledger make one successor", func(t *testing.T) {
 		l, r, got := taken(t, 2, 2)
-		l.failed(got[0].ID, at, true)
-		l.failed(got[1].ID, at, false)
+		l.failed(got[0].ID, at, nudgewire.ErrorNoPoints)
+		l.failed(got[1].ID, at, nudgewire.ErrorPermanent)
 		r = l.mustSet(r, nudgewire.RunDone)
 		again := l.retry(r, "retry 1 of run 1")
 		total, err := l.EnqueueRetries(l.ctx, again.ID, []nudgewire.DispatchID{got[0].ID, got[1].ID}, at)
@@ -232,7 +236,7 @@ func (s suite) successorsOfRuns(t *testing.T) {
 		due := l.mustClaim(at, 9)
 		for _, d := range due {
 			l.mustFinish(d, nudgewire.StateAccepted)
-			l.failed(d.ID, at, true)
+			l.failed(d.ID, at, nudgewire.ErrorNoPoints)
 		}
 		if total, err = l.EnqueueRetries(l.ctx, again.ID, []nudgewire.DispatchID{got[0].ID, got[1].ID}, at); err != nil || total != 1 || len(due) != 2 {
 			t.Errorf("%d rows are queued of %d that were claimed, %v", total, len(due), err)
@@ -242,7 +246,7 @@ func (s suite) successorsOfRuns(t *testing.T) {
 	})
 	t.Run("its list was a while ago: what expired stays failed", func(t *testing.T) {
 		l, r, got := taken(t, 1, 1)
-		l.failed(got[0].ID, noon.Add(2*time.Hour), true)
+		l.failed(got[0].ID, noon.Add(2*time.Hour), nudgewire.ErrorNoPoints)
 		same(t, "of the run", map[string]int64{"failed": 1}, l.byState(r.ID))
 	})
 }

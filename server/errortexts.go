@@ -1,0 +1,105 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/nearest"
+)
+
+// A ClassView is what the rules make of the service's words.
+type ClassView struct {
+	Class nudgewire.ErrorClass `json:"class"`           // "" is unknown
+	Match string               `json:"match,omitempty"` // what the rule looks for
+	Rule  string               `json:"rule,omitempty"`  // where it stands: "errors[0]", or "default"
+}
+
+// ClassOf is what rules make of words.
+func ClassOf(rules *nudgewire.ErrorRules, words string) ClassView {
+	m := rules.Match(words)
+	v := ClassView{Class: m.Class, Match: m.Rule}
+	switch {
+	case m.Own >= 0:
+		v.Rule = fmt.Sprintf("errors[%d]", m.Own)
+	case m.Rule != "":
+		v.Rule = "default"
+	}
+	return v
+}
+
+// By says which rule it was, "" for none.
+func (v ClassView) By() string {
+	if v.Rule == "" {
+		return ""
+	}
+	return v.Rule + ": " + v.Match
+}
+
+// An ErrorTextView is what the service said about messages that it did not send, and what the rules of today
+// make of it.
+type ErrorTextView struct {
+	ClassView
+	Text     string               `json:"text"`     // numbers and identifiers are #
+	Sample   string               `json:"sample"`   // the newest as it came
+	Rejected int64                `json:"rejected"` // attempts
+	Failed   int64                `json:"failed"`   // messages that it took and failed later
+	First    time.Time            `json:"first"`
+	Last     time.Time            `json:"last"`
+	Message  nudgewire.DispatchID `json:"message"` // whose the newest was
+}
+
+// UnknownClass asks for the texts that no rule knows.
+const UnknownClass = "unknown"
+
+// checkClass rejects what is no class.
+func checkClass(class string) error {
+	if class == "" || class == UnknownClass || slices.Contains(nudgewire.ErrorClasses, nudgewire.ErrorClass(class)) {
+		return nil
+	}
+	known := []string{UnknownClass}
+	for _, c := range nudgewire.ErrorClasses {
+		known = append(known, string(c))
+	}
+	hint := ""
+	if near := nearest.Of(class, known); near != "" {
+		hint = fmt.Sprintf("did you mean %s?", near)
+	}
+	return rejectf(http.StatusBadRequest, hint, "class %q: want no_points, recipient_limit, opt_out, template, permanent, retry or unknown", class)
+}
+
+func (a admin) errorTexts(r *http.Request) (any, error) {
+	q, _, err := a.parseList(r)
+	if err != nil {
+		return nil, err
+	}
+	class := q.Class
+	if err := checkClass(class); err != nil {
+		return nil, err
+	}
+	texts, err := a.Store.ErrorTexts(r.Context(), q.Since, MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]ErrorTextView, 0, len(texts))
+	for _, t := range texts {
+		v := ErrorTextView{
+			ClassView: ClassOf(a.errorRules(), t.Sample), Text: t.Text, Sample: t.Sample, Rejected: t.Rejected, Failed: t.Failed,
+			First: t.First.UTC(), Last: t.Last.UTC(), Message: t.Dispatch,
+		}
+		if (class == "" || class == v.Class.Words()) && len(out) < q.Limit {
+			out = append(out, v)
+		}
+	}
+	return out, nil
+}
+
+// errorRules are those of the config in use.
+func (a admin) errorRules() *nudgewire.ErrorRules {
+	if a.Errors == nil {
+		return nil
+	}
+	return a.Errors()
+}

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// What the service says about messages that it did not send is counted by text, so that somebody can read
+// what is new, and what the rules of today make of it. A text is kept without what differs from
+// message to message; of the newest as it came one sample stays. The rows are few, whatever the service says.
+
+const (
+	maxErrorTexts = 1000 // rows
+	maxErrorText  = 300  // bytes
+)
+
+// An ErrorText is what the service said about messages that it did not send.
+type ErrorText struct {
+	Text     string // numbers and identifiers are #
+	Sample   string // the newest as it came
+	Rejected int64  // attempts
+	Failed   int64  // messages that it took and failed later
+	First    time.Time
+	Last     time.Time
+	Dispatch nudgewire.DispatchID // whose the newest was
+}
+
+// heard is what a group adds to a row of error_texts.
+type heard struct {
+	sample           string
+	rejected, failed int64
+	id               nudgewire.DispatchID
+}
+
+// hear counts the service's words about a message. A text about a message that keeps no variables loses
+// all its numbers, for one may be the code that was sent.
+func (t *tx) hear(words string, id nudgewire.DispatchID, failed, forget bool) {
+	if words == "" {
+		return
+	}
+	words = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, words)
+	text := foldText(words)
+	if t.heard == nil {
+		t.heard = map[string]heard{}
+	}
+	h := t.heard[text]
+	if h.sample, h.id = cut(words, maxErrorText), id; forget {
+		h.sample = text
+	}
+	if failed {
+		h.failed++
+	} else {
+		h.rejected++
+	}
+	t.heard[text] = h
+}
+
+func (t *tx) writeErrorTexts() error {
+	for text, h := range t.heard {
+		if _, err := t.exec(stErrorText, text, h.sample, h.rejected, h.failed, t.at, int64(h.id)); err != nil {
+			return fmt.Errorf("what the service said: %w", err)
+		}
+	}
+	if len(t.heard) > 0 {
+		if _, err := t.exec(stTrimErrorTexts, int64(maxErrorTexts-1)); err != nil {
+			return fmt.Errorf("old words of the service: %w", err)
+		}
+	}
+	return nil
+}
+
+// A numbered is a word with a digit in it, and what stands before it.
+var numbered = regexp.MustCompile(`(?i)((?:#|\b(?:code|error)[ :=(#]*)?)([\p{L}\d_*•.-]*\d[\p{L}\d_*•-]*)`)
+
+// mostCode is how many digits a number has at the most that may be an error's own.
+const mostCode = 6
+
+// foldText makes one text of those that differ by numbers and identifiers only. The number of an error stays.
+func foldText(words string) string {
+	text := strings.Join(strings.Fields(words), " ")
+	text = numbered.ReplaceAllStringFunc(text, func(found string) string {
+		parts := numbered.FindStringSubmatch(found)
+		if parts[1] != "" && len(parts[2]) <= mostCode && strings.Trim(parts[2], "0123456789") == "" {
+			return found
+		}
+		return strings.TrimSuffix(parts[1], "#") + "#"
+	})
+	return cut(text, maxErrorText)
+}
+
+// ErrorTexts lists what the service said since a time, the newest first, at most limit of them (0: 50).
+func (s *Store) ErrorTexts(ctx context.Context, since time.Time, limit int) ([]ErrorText, error) {
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	var q select_
+	q.and("last_at >= ?", micro(since))
+	out, err := list(ctx, s, q.sql("text, sample, rejected, failed, first_at, last_at, dispatch_id", "error_texts", "last_at DESC, text", limit), q.args,
+		func(r *row) (ErrorText, error) {
+			return ErrorText{r.text(), r.text(), r.int(), r.int(), r.time(), r.time(), nudgewire.DispatchID(r.int())}, nil
+		})
+	return out, wrap(err, "list what the service said")
+}
+
+// heedAttempt does what the service's words about a claimed message mean beyond that message.
+func (t *tx) heedAttempt(a *nudgewire.Attempt) error {
+	t.hear(a.Words, a.DispatchID, false, false) // the sender took out what was sent
+	if a.Class != nudgewire.ErrorOptOut {
+		return nil
+	}
+	var phone nudgewire.Phone
+	if err := t.query(stRecipient, func(r *row) error { phone = nudgewire.Phone(r.text()); return nil }, int64(a.DispatchID)); err != nil {
+		return err
+	}
+	return t.blockByService(phone, a.Words)
+}
+
+// heedFailure does what the words of a message that the service took and failed mean: for its contact, for
+// its template, and for another try.
+func (t *tx) heedFailure(m *nudgewire.Message, at time.Time, s *Store) error {
+	var forget bool
+	if err := t.query(stDispatch, func(r *row) error { _, send := scanDispatch(r); forget = forgets(send); return r.err }, int64(m.DispatchID)); err != nil {
+		return err
+	}
+	t.hear(m.Error, m.DispatchID, true, forget)
+	switch m.ErrorClass {
+	case nudgewire.ErrorOptOut:
+		return t.blockByService(m.Phone, m.Error)
+	case nudgewire.ErrorTemplate:
+		if err := t.pauseTemplateOf(m.DispatchID, m.Error, m.AcceptedAt, at, true); err != nil {
+			return err
+		}
+	}
+	if rest, again := m.ErrorClass.GoesAgain(); again {
+		return t.succeed(m.DispatchID, at, at.Add(rest), s)
+	}
+	return nil
+}
+
+// byService is who blocked a contact of whom the service said that he wants no messages.
+const byService = "the service"
+
+// blockByService blocks a contact by the service's word, unless somebody did before.
+func (t *tx) blockByService(phone nudgewire.Phone, words string) error {
+	if phone == "" { // of an upload's message whose phone nobody told
+		return nil
+	}
+	t.lastBlock.Store(micro(time.Now()))
+	if _, err := t.exec(stServiceBlock, string(phone), cut(words, maxErrorText), byService, t.at); err != nil {
+		return fmt.Errorf("block by the service's word: %w", err)
+	}
+	return nil
+}
