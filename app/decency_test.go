@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,4 +64,69 @@ func TestALimitPutsOffAndAReloadThatLiftsItLetsGo(t *testing.T) {
 	h.eventually("both are accepted", func() bool {
 		return slices.Equal(h.states(), []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateAccepted})
 	})
+}
+
+// Two triggers and two jobs mean one phone. Two messages a day are allowed, so two arrive, and each of the others
+// says why it did not, with the numbers.
+func TestFourSendersShareOneLimit(t *testing.T) {
+	folder := t.TempDir()
+	rows := "mobile,first_name\n" + phone(1) + ",Ann\n" + phone(2) + ",Bea\n"
+	if err := os.WriteFile(filepath.Join(folder, "list.csv"), []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const limited = `
+defaults: {country: GB, language: en, limit: 2 per 24h}
+connectors:
+  shopify: {secret: "${SHOP_SECRET}", defaults: {country: GB}}
+triggers:
+  cart:
+    on: shopify.cart.updated
+    send: {template: cart_reminder}
+  thanks:
+    on: shopify.order.created
+    send: {template: order_thanks}
+jobs:
+  rows:
+    source: {csv: "FOLDER/list.csv"}
+    columns: {phone: mobile, var_1: first_name}
+    deliver: per_message
+    send: {template: winback, language: en}
+  file:
+    source: {csv: "FOLDER/list.csv"}
+    columns: {phone: mobile, var_1: first_name}
+    campaign: {name: Winback, template_id: 1042}
+`
+	h := open(t, options{folder: folder, config: strings.ReplaceAll(limited, "FOLDER", folder)})
+	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
+	h.mustTake(h.shopify("orders/create", "", order("c9", phone(1), "60.00")))
+	h.eventually("both triggers sent", func() bool {
+		return slices.Equal(h.states(), []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateAccepted})
+	})
+	if _, err := h.ask.RunJob(t.Context(), "rows", server.RunOrder{Who: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("one row is sent, the other is put off", func() bool {
+		all := h.states()
+		return len(all) == 4 && all[3] == nudgewire.StateAccepted && len(h.show(3).Verdicts) == 1
+	})
+	if v := h.show(3).Verdicts[0]; v.Rule != "limit" || !strings.Contains(v.Reason, "2 of 2 per 24h were sent to this contact") ||
+		!strings.Contains(v.Reason, "by cart") || !strings.Contains(v.Reason, "by thanks") {
+		t.Errorf("the row says %+v", v)
+	}
+	file := h.fire("file")
+	if file.State != nudgewire.RunDone || file.Tally.Kept != 1 {
+		t.Errorf("the file's run is %s with %+v", file.State, file.Tally)
+	}
+	if x := file.Tally.Excluded; len(x) != 1 || x[0].Count != 1 || !strings.Contains(x[0].Reason, "limit") {
+		t.Errorf("the file left out %+v", x)
+	}
+	// The second phone had a row and a place in the file: a third message is one too many.
+	h.mustTake(h.shopify("checkouts/update", "", cart("c2", phone(2), "60.00")))
+	h.eventually("a cart of the second phone is put off", func() bool { return len(h.states()) == 5 && len(h.show(5).Verdicts) == 1 })
+	if v := h.show(5).Verdicts[0]; !strings.Contains(v.Reason, "by rows") || !strings.Contains(v.Reason, "by file") {
+		t.Errorf("the cart says %+v", v)
+	}
+	if s := h.service.Stats(); s.Messages != 4 || s.Duplicates != 0 {
+		t.Errorf("the service counts %+v", s)
+	}
 }
