@@ -142,7 +142,7 @@ func number[N ~int64](text, what, hint string) (N, error) {
 }
 
 func (c *cli) messagesCancel() *cobra.Command {
-	var reason string
+	var reason, state string
 	var dryRun bool
 	var f bulkFlags
 	cmd := &cobra.Command{
@@ -151,6 +151,9 @@ func (c *cli) messagesCancel() *cobra.Command {
 and ends them. What is being sent at that moment is not ended.`,
 		Example: "  nudgewire messages cancel 17\n  nudgewire messages cancel --trigger abandoned-cart --due-before 2h --dry-run",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if state != "" && state != string(nudgewire.StateWaiting) {
+				return fail(exitUsage, "", "--state %q: only what is waiting can be cancelled", state)
+			}
 			if bulk, err := f.asked(cmd, args, dryRun); err != nil {
 				return err
 			} else if bulk {
@@ -171,6 +174,7 @@ and ends them. What is being sent at that moment is not ended.`,
 		},
 	}
 	f.add(cmd)
+	cmd.Flags().StringVar(&state, "state", "", "waiting, which is what it cancels in any case")
 	cmd.Flags().StringVar(&f.dueBefore, "due-before", "", "all due before this date, or within this long (2h, 3d)")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count the messages that match, and change nothing")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
