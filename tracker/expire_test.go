@@ -50,13 +50,19 @@ func TestMessagesExpireByTheClock(t *testing.T) {
 // Of several trackers over the same data one ends what ran out of time, whoever it belongs to.
 func TestOneOfSeveralTrackersEndsMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newMemory(1)
-		store.rows[1].NextPollAt = time.Now().Add(10 * time.Minute)
-		gone := func(o *Options) { o.Plan, o.AsksOnly = Plan{GiveUp: 15 * time.Second}, true }
-		start(t, store, &service{}, gone)
-		pass(30 * time.Second)
-		if m := store.rows[1]; m.Final {
-			t.Errorf("it was ended as %s by a tracker that only asks", m.Status)
+		hangs := func(ctx context.Context, _ int, _ string) (apiclient.Status, error) {
+			<-ctx.Done()
+			return apiclient.Status{}, ctx.Err()
+		}
+		for _, asksOnly := range []bool{false, true} {
+			store := newMemory(1)
+			start(t, store, &service{answer: hangs}, func(o *Options) {
+				o.Plan, o.AsksOnly = Plan{GiveUp: 15 * time.Second}, asksOnly
+			})
+			pass(5 * time.Minute)
+			if store.rows[1].Final == asksOnly {
+				t.Errorf("asks only: %v, and the message is %s", asksOnly, store.rows[1].Status)
+			}
 		}
 	})
 }
