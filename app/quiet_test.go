@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -99,5 +100,49 @@ func TestQuietHoursThatDrop(t *testing.T) {
 	h.eventually("it is dropped", func() bool {
 		m := h.of("reminder", phone(1))
 		return m != nil && m.State == nudgewire.StateDropped && strings.HasPrefix(m.Reason, "quiet hours are ")
+	})
+}
+
+// Rows of a list that go one by one are put off each on its own, also when their job is gone from the config; what a
+// person sends by hand goes.
+func TestQuietHoursOfRowsAndOfWhatAPersonSends(t *testing.T) {
+	folder := t.TempDir()
+	wanted := list(t, filepath.Join(folder, "list.csv"), 3)
+	quiet := "language: en, quiet_hours: " + nearlyAlways(t) + "}"
+	lists := strings.Replace(jobConfig(folder, byMessage), "language: en}", quiet, 1)
+	h := open(t, options{folder: folder, config: lists})
+	if _, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("each row is put off", func() bool { return h.status().Deferred == int64(len(wanted)) })
+	h.send("447700900999")
+
+	// The job goes from the config, and what waits of it is asked anew by the defaults.
+	_, job, _ := strings.Cut(lists, "jobs:")
+	_, shop, _ := strings.Cut(plainConfig, "connectors:")
+	h.edit("jobs:"+job, "connectors:"+shop)
+	h.reload()
+	h.eventually("the defaults hold them, too", func() bool {
+		for _, m := range h.messages() {
+			if m.Trigger != "winback" {
+				continue
+			}
+			// Asked again since the reload: the same answer is one that was given more than once.
+			if v := h.show(m.ID).Verdicts; m.State != nudgewire.StateWaiting || v[0].Rule != "quiet_hours" || len(v) == 1 && v[0].Times < 2 {
+				return false
+			}
+		}
+		s := h.status()
+		return s.Deferred == int64(len(wanted)) && s.Counts["dispatches_accepted"] == 1
+	})
+	h.edit(quiet, "language: en}")
+	h.reload()
+	h.eventually("without quiet hours they go", func() bool {
+		for _, phone := range wanted {
+			if h.service.Accepted(phone) != 1 {
+				return false
+			}
+		}
+		return true
 	})
 }
