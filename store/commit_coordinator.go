@@ -1,5 +1,7 @@
 package store
 
+import "github.com/nudgewire/nudgewire"
+
 // A coordinator is what a transaction asks wherever the answer depends on who else writes to the data: which
 // numbers are free, who holds a key, whose claims still count. No operation knows more about that than this
 // interface says. singleWriter (single_*.go) is for one process alone, which is all that SQLite has; an engine
@@ -24,6 +26,13 @@ type coordinator interface {
 	find(t *tx, first, last, hash int64, ids []int64) ([]int64, error)
 	// remember keeps a key for good. fresh says that its row was inserted in this transaction.
 	remember(t *tx, k key, fresh bool) error
+
+	// contacts are those that messages of an account were accepted for since then, and those on its files.
+	contacts(t *tx, account string, since int64, hash func(...string) int64) (*contactSet, error)
+	// reached tells of a message that is accepted in this transaction.
+	reached(account string, phone nudgewire.Phone, at int64)
+	// filesCount is called where a file of a run counts from now on, or with no where it does not any more.
+	filesCount(yes bool)
 
 	// lowWater tells claims where to begin; nil where each begins at the first row. From any goroutine.
 	lowWater() *lowWater

@@ -50,9 +50,21 @@ func (s *strict) remember(t *tx, k key, fresh bool) error {
 
 func (s *strict) lowWater() *lowWater { return nil }
 
+// curious are rules that need every fact and let everything go.
+type curious struct{}
+
+func (curious) Needs(*nudgewire.Dispatch) nudgewire.DueNeeds {
+	return nudgewire.DueNeeds{Sends: time.Hour, Account: time.Hour, Consent: true}
+}
+
+func (curious) Decide(*nudgewire.Dispatch, *nudgewire.DueFacts, time.Time) (v nudgewire.Verdict) {
+	return v
+}
+
 func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 	s.writer.peers = &strict{singleWriter: single(s)}
+	s.due = func() nudgewire.DueRules { return curious{} }
 	s.settle = func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 		switch {
 		case w.Decision.Outcome == nudgewire.Cancelling:

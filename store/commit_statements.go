@@ -51,6 +51,11 @@ const (
 	stPastSends
 	stPastRows
 	stPastParts
+	stAccountParts
+	stAccountMessages
+	stCreatedAfter
+	stAccountSending
+	stAccountDoubt
 	stPartContacts
 	stOldContacts
 	stFinish
@@ -297,6 +302,10 @@ var messageStatements = map[stmt]statement{
 	stNameTrigger:  {0, `INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`},
 	stPastSends: {3, `SELECT claimed_at, category, trigger_name FROM dispatches
 		WHERE id IN (` + marks(3, rowsAtOnce) + `) AND phone = ?1 AND ` + wasSent},
+	stCreatedAfter:    {1, `SELECT created_at FROM dispatches WHERE id >= ?1 ORDER BY id LIMIT 1`},
+	stAccountMessages: {2, `SELECT phone, accepted_at FROM messages WHERE dispatch_id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`},
+	stAccountSending:  {1, `SELECT phone FROM dispatches WHERE state = 'sending' AND account = ?1 AND claimed_at >= ?2`},
+	stAccountDoubt:    {1, `SELECT phone FROM dispatches WHERE state = 'in_doubt' AND account = ?1 AND claimed_at >= ?2`},
 	stPastRows: {3, `SELECT claimed_at, category, trigger_name FROM dispatches
 		WHERE id IN (SELECT id FROM dispatches WHERE event_id = 0 AND phone = ?1 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent},
 	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.

@@ -22,6 +22,9 @@ type atDue struct {
 	now      time.Time
 	triggers []string // every name there is, read at the first look
 	phones   map[nudgewire.Phone]*sentTo
+	contacts *contactSet    // of the account; nil before the first look
+	flying   map[int64]bool // contacts that its messages are on their way to
+	beside   int            // how many of flying are not among contacts
 }
 
 // sentTo is what was sent to a phone since a time, the newest first.
@@ -94,6 +97,9 @@ func (a *atDue) allow(t *tx, d *claimed, allowed []claimed) (bool, error) {
 		if to := a.phones[d.Phone]; to != nil && to.known {
 			to.sends = slices.Insert(to.sends, 0, a.begins(d))
 		}
+		if a.contacts != nil {
+			a.flies(contactHash(d.Phone, a.hash))
+		}
 		return true, nil
 	case nudgewire.DeferSend:
 		return false, t.deferUntil(d, &v, a.now)
@@ -137,7 +143,42 @@ func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (f nudgewire.DueFact
 		}
 		f.Sends = to.sends
 	}
-	return f, nil
+	if needs.Account > 0 {
+		err = a.account(t, d, needs.Account, allowed, &f)
+	}
+	return f, err
+}
+
+// account tells how many contacts the account of d reached, and whether that of d is one of them. A claim is of
+// one account.
+func (a *atDue) account(t *tx, d *claimed, back time.Duration, allowed []claimed, f *nudgewire.DueFacts) (err error) {
+	since := micro(a.now.Add(-back))
+	if a.contacts == nil {
+		if a.contacts, err = t.peers.contacts(t, d.Account, since, a.hash); err != nil {
+			return err
+		}
+		a.flying = map[int64]bool{}
+		if err := t.flying(d.Account, since, a.hash, a.flies); err != nil {
+			return err
+		}
+		for i := range allowed {
+			a.flies(contactHash(allowed[i].Phone, a.hash))
+		}
+	}
+	own := contactHash(d.Phone, a.hash)
+	f.Contacts, f.New = len(a.contacts.last)+a.beside, !a.flying[own] && !a.contacts.has(own)
+	return nil
+}
+
+// flies notes a contact that a message is on its way to.
+func (a *atDue) flies(hash int64) {
+	if a.flying[hash] {
+		return
+	}
+	a.flying[hash] = true
+	if !a.contacts.has(hash) {
+		a.beside++
+	}
 }
 
 // soonest is how long a deferral lasts at the least, or a rule that names a time in the past would be asked again and

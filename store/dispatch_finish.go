@@ -190,6 +190,7 @@ func (t *tx) insertBegun(m nudgewire.Message) error {
 	}
 	t.counts[countMessages]++
 	t.countSeen(nudgewire.Message{}, m)
+	t.peers.reached(m.Account, m.Phone, micro(m.AcceptedAt))
 	t.leavesPoll(m.Account, micro(m.NextPollAt))
 	return nil
 }

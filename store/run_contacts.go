@@ -14,8 +14,13 @@ import (
 // file is kept by hashes, sorted and cut by their first bits: a part is a thousand rows of some kilobytes at the
 // most, written once, and a question is one search that meets one row for each part of its window.
 
-// contactBucket is the first ten bits: a part has 1,024 rows at the most.
-func contactBucket(hash int64) int64 { return int64(uint64(hash) >> 54) }
+const (
+	bucketBits = 10 // of a hash, the first ones
+	// contactBuckets is how many rows a part has at the most.
+	contactBuckets = 1 << bucketBits
+)
+
+func contactBucket(hash int64) int64 { return int64(uint64(hash) >> (64 - bucketBits)) }
 
 // contactHash is what a phone is known by where the phone itself is not kept.
 func contactHash(phone nudgewire.Phone, hash func(...string) int64) int64 {

@@ -78,6 +78,7 @@ func (s *Store) ClaimPart(ctx context.Context, run nudgewire.RunID, number int, 
 		}
 		p.State, p.UpdatedAt = nudgewire.PartUploading, moment(micro(now))
 		p.Attempt++
+		t.peers.filesCount(true)
 		_, err = t.exec(stClaimPart, int64(run), int64(number), int64(p.Attempt), micro(now))
 		return err
 	})
@@ -132,6 +133,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		if old.Attempt != p.Attempt || !old.State.May(p.State) || old.State == nudgewire.PartBuilt {
 			return unchanged{nudgewire.ErrMoved}
 		}
+		t.peers.filesCount(p.State == nudgewire.PartAccepted || p.State == nudgewire.PartInDoubt)
 		_, err = t.exec(stFinishPart, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),
 			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt))
 		if err != nil {

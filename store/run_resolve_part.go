@@ -26,6 +26,7 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 		if !allowed {
 			return unchanged{nudgewire.ErrMoved}
 		}
+		t.peers.filesCount(p.State == nudgewire.PartAccepted)
 		if _, err := t.exec(stResolvePart, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ type singleWriter struct {
 	keys   memtable
 	known  *bloom // of the memtable and the table
 	claims lowWater
+	reach  map[string]*contactSet // by account; none where nobody asked
 
 	before struct { // the open transaction
 		ids  [sequenceCount]int64
@@ -61,6 +62,7 @@ func (w *singleWriter) settle(t *tx, err error) error {
 	// Numbers of a transaction that was rolled back are given out again, so they have no gaps.
 	w.ids, w.days = w.before.ids, w.before.days
 	w.keys.undo()
+	w.reach = nil
 	w.claims.lower(EveryAccount, 0) // what a claim took, and passed, waits again
 	// SQLite may have rolled back by itself (a full disk); then this has nothing to do.
 	_, _ = t.exec(stRollback)

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// How many different contacts an account reached in a window is asked at each claim while its limit is
+// configured, and is told by rows that are there anyway: messages by the time they were accepted, and the contacts of
+// files. So the set of them is read once, at the first question, and then kept up as messages are accepted. Nothing is
+// written for it, nothing is done for it where nobody asks, and a limit that is new knows the whole window.
+
+// contactSet is the contacts that an account reached, by hash, as far back as it was read.
+type contactSet struct {
+	from  int64
+	last  map[int64]int64 // when, for the last time
+	order []reachedAt     // by time; one that was reached again stands there again
+	hash  func(...string) int64
+
+	filesRead bool // those on files are in it, too
+}
+
+type reachedAt struct{ hash, at int64 }
+
+// contactSlack is how much further back than asked a set goes, so that a clock that is put right does not have it read
+// anew.
+const contactSlack = int64(time.Minute / time.Microsecond)
+
+func (c *contactSet) add(hash, at int64) {
+	if before, known := c.last[hash]; !known || at > before {
+		c.last[hash] = at
+		c.order = append(c.order, reachedAt{hash, at})
+	}
+}
+
+// trim forgets who was reached before a time only.
+func (c *contactSet) trim(before int64) {
+	gone := 0
+	for ; gone < len(c.order) && c.order[gone].at < before; gone++ {
+		if one := c.order[gone]; c.last[one.hash] == one.at {
+			delete(c.last, one.hash)
+		}
+	}
+	c.order, c.from = c.order[gone:], max(c.from, before)
+}
+
+func (c *contactSet) has(hash int64) bool {
+	_, known := c.last[hash]
+	return known
+}
+
+func (w *singleWriter) contacts(t *tx, account string, since int64, hash func(...string) int64) (*contactSet, error) {
+	c := w.reach[account]
+	if c == nil || since < c.from {
+		c = &contactSet{from: since - contactSlack, last: map[int64]int64{}, hash: hash}
+		if err := t.readMessages(c, account); err != nil {
+			return nil, fmt.Errorf("contacts of the account: %w", err)
+		}
+		if w.reach == nil {
+			w.reach = map[string]*contactSet{}
+		}
+		w.reach[account] = c
+	}
+	if !c.filesRead {
+		if err := t.readFiles(c, account); err != nil {
+			return nil, fmt.Errorf("contacts of the account: %w", err)
+		}
+	}
+	c.trim(since - contactSlack)
+	return c, nil
+}
+
+func (w *singleWriter) reached(account string, phone nudgewire.Phone, at int64) {
+	if c := w.reach[account]; c != nil && phone != "" {
+		c.add(contactHash(phone, c.hash), at)
+	}
+}
+
+func (w *singleWriter) filesCount(yes bool) {
+	if !yes {
+		w.reach = nil // who was on the file may have been reached by something else
+	}
+	for _, c := range w.reach {
+		c.filesRead = false
+	}
+}
+
+// longestWait is how long before a message was accepted its dispatch may have been stored, for its contact to be known
+// after a start: a walk of all that was ever sent would hold up everybody, for the sake of a few contacts.
+const longestWait = 8 * 24 * int64(time.Hour/time.Microsecond)
+
+// readMessages reads the whole window.
+func (t *tx) readMessages(c *contactSet, account string) error {
+	first, err := t.firstCreated(c.from - longestWait)
+	if err != nil {
+		return err
+	}
+	err = t.query(stAccountMessages, func(r *row) error {
+		phone := nudgewire.Phone(r.text())
+		c.add(contactHash(phone, c.hash), r.int())
+		return r.err
+	}, account, c.from, first)
+	slices.SortFunc(c.order, func(a, b reachedAt) int { return cmp.Compare(a.at, b.at) })
+	return err
+}
+
+// firstCreated is a number that no dispatch is below which was stored at that time or later.
+func (t *tx) firstCreated(at int64) (int64, error) {
+	var err error
+	id := sort.Search(1<<40, func(id int) bool {
+		created := at // beyond the newest
+		if err == nil {
+			err = t.query(stCreatedAfter, func(r *row) error { created = r.int(); return r.err }, int64(id))
+		}
+		return created >= at
+	})
+	return int64(id), err
+}
+
+// readFiles adds who is on the files of the window.
+func (t *tx) readFiles(c *contactSet, account string) (err error) {
+	for bucket := range int64(contactBuckets) {
+		if err != nil {
+			return err
+		}
+		err = t.query(stAccountParts, func(r *row) error {
+			at, packed := r.int(), r.blob()
+			for i := 0; i+8 <= len(packed); i += 8 {
+				c.add(int64(binary.BigEndian.Uint64(packed[i:])), at)
+			}
+			return r.err
+		}, bucket, c.from, account)
+	}
+	c.filesRead = err == nil
+	slices.SortFunc(c.order, func(a, b reachedAt) int { return cmp.Compare(a.at, b.at) })
+	return err
+}
+
+// flying calls each for the contacts that messages of an account are on their way to, or may have reached since then.
+func (t *tx) flying(account string, since int64, hash func(...string) int64, each func(int64)) error {
+	for _, s := range [...]stmt{stAccountSending, stAccountDoubt} {
+		err := t.query(s, func(r *row) error {
+			each(contactHash(nudgewire.Phone(r.text()), hash))
+			return r.err
+		}, account, since)
+		if err != nil {
+			return fmt.Errorf("contacts of the account: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// unique are rules by which an account reaches at most so many contacts in a window.
+type unique struct {
+	most   int
+	within time.Duration
+	asked  *[]nudgewire.DueFacts
+}
+
+func (u unique) Needs(d *nudgewire.Dispatch) (n nudgewire.DueNeeds) {
+	if d.Category == nudgewire.Marketing {
+		n.Account = u.within
+	}
+	return n
+}
+
+func (u unique) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) (v nudgewire.Verdict) {
+	if d.Category != nudgewire.Marketing {
+		return v
+	}
+	if u.asked != nil {
+		*u.asked = append(*u.asked, *f)
+	}
+	if f.New && f.Contacts >= u.most {
+		return nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "limits", Reason: fmt.Sprint(f.Contacts, " contacts"), Until: now.Add(10 * time.Minute)}
+	}
+	return v
+}
+
+func (s suite) accountContacts(t *testing.T) {
+	at := noon.Add(time.Hour)
+	person := func(i int) change { return phone(nudgewire.Phone(fmt.Sprintf("4477009%05d", i))) }
+	t.Run("those of one claim, of messages and of files count once each, and a limit that is new knows them all", func(t *testing.T) {
+		l := s.open(t)
+		// Before anybody asks: one accepted, one rejected, one in doubt, one urgent on its way, a file.
+		for i, state := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt} {
+			l.mustFinish(l.claimed(fmt.Sprint(i), person(i), due(noon.Add(time.Hour))), state)
+		}
+		l.enqueue("urgent", person(3), category(nudgewire.Utility))
+		same(t, "urgent", 1, len(l.ids(at)))
+		r := l.uploading("1", 1)
+		p := l.claimPart(r, 1, noon, "447700900000", "447700900004", "447700900005")
+		other := l.enqueue("of another account", person(9), account("other"))
+		l.ruleBy(unique{most: 7, within: 24 * time.Hour})
+		for i := range 10 {
+			l.enqueue(fmt.Sprint("new ", i), person(i))
+		}
+		// Reached are 0, 2, 3, 4, 5; so 1 and 6 are new and have room, and 7 has none.
+		got := l.ids(at.Add(time.Minute))
+		same(t, "claimed", []nudgewire.DispatchID{6, 7, 8, 9, 10, 11, 12}, got)
+		if d := l.story(13); len(d.Verdicts) != 1 || d.Verdicts[0].Reason != "7 contacts" {
+			t.Errorf("the eighth: %+v", d)
+		}
+		ids, _ := l.claimFor("other", at.Add(time.Minute))
+		same(t, "of the other account", []nudgewire.DispatchID{other}, ids)
+		// The file was not taken: two contacts have room, and 4 and 5 were sent to meanwhile.
+		l.endPart(p, nudgewire.PartRejected)
+		same(t, "after the file was rejected", 0, len(l.ids(at.Add(11*time.Minute))))
+		for _, id := range got {
+			l.mustFinish(l.dispatch(id), nudgewire.StateRejected) // nobody was reached
+		}
+		same(t, "after seven were rejected", 3, len(l.ids(at.Add(21*time.Minute))))
+	})
+	t.Run("the window rolls, and the same is told after a restart", func(t *testing.T) {
+		l := s.open(t)
+		var asked []nudgewire.DueFacts
+		rules := unique{most: 1, within: time.Hour, asked: &asked}
+		l.ruleBy(rules)
+		l.mustFinish(l.claimed("1", person(1)), nudgewire.StateAccepted)
+		l.enqueue("2", person(2))
+		l.enqueue("3", person(1))
+		same(t, "the same contact may be written to again", []nudgewire.DispatchID{3}, l.ids(at.Add(time.Minute)))
+		l = reopenAfter(t, l)
+		l.ruleBy(rules)
+		same(t, "after a restart", 0, len(l.ids(at.Add(30*time.Minute))))
+		l.mustFinish(l.dispatch(3), nudgewire.StateRejected)
+		same(t, "after an hour and a minute", []nudgewire.DispatchID{2}, l.ids(at.Add(62*time.Minute)))
+		for i, want := range []nudgewire.DueFacts{{New: true}, {Contacts: 1, New: true}, {Contacts: 1}, {Contacts: 1, New: true}, {New: true}} {
+			asked[i].FirstDue = time.Time{}
+			same(t, fmt.Sprint("asked ", i), want, asked[i])
+		}
+	})
+}
