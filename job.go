@@ -119,6 +119,15 @@ const (
 	WaitRate       RunWait = "rate"        // for the next window of its rate
 )
 
+// A RateWindow is how many rows of a job may be handed over before a window ends. It begins with the first of them.
+type RateWindow struct {
+	Job     string
+	Most    int64
+	From    time.Time // a window that began before this has ended
+	Now     time.Time
+	Waiting int64 // rows that were handed over and have not left: they leave in a window that begins now
+}
+
 // A Tally counts the rows of a run. Rows is Kept and what was excluded together.
 type Tally struct {
 	Rows     int64      `json:"rows"` // of the source, without its header

@@ -35,6 +35,8 @@ type book struct {
 	ended    int64
 	failed   int64
 	read     int64
+	window   time.Time // of the rate
+	used     int64
 	named    int64  // messages that the answers to uploads named
 	wait     int64  // messages that were handed over and have not left
 	looked   int    // for what came back of cancelled runs
@@ -304,6 +306,41 @@ func (b *book) Enqueue(_ context.Context, id nudgewire.RunID, first int64, rows 
 		}
 	}
 	return b.after("Enqueue")
+}
+
+// EnqueueAtRate keeps the window as the store does.
+func (b *book) EnqueueAtRate(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch, w nudgewire.RateWindow) (int, time.Time, error) {
+	b.mu.Lock()
+	known := b.queued[id]
+	done, need := 0, 0
+	for ; done < len(rows); done++ {
+		if _, has := known[first+int64(done)]; has {
+			continue
+		}
+		if b.roll(w); b.used+int64(need) >= w.Most {
+			break
+		}
+		need++
+	}
+	b.used += int64(need)
+	since := b.window
+	b.mu.Unlock()
+	return done, since, b.Enqueue(ctx, id, first, rows[:done])
+}
+
+func (b *book) UseRate(_ context.Context, w nudgewire.RateWindow, rows int) (int, time.Time, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.roll(w)
+	granted := min(int64(rows), w.Most-b.used)
+	b.used += granted
+	return int(granted), b.window, nil
+}
+
+func (b *book) roll(w nudgewire.RateWindow) {
+	if b.window.Before(w.From) {
+		b.window, b.used = w.Now, w.Waiting
+	}
 }
 
 // RowsToGoAgain are those in b.again, two at a time. The dispatch of a row has its number.

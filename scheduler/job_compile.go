@@ -272,6 +272,9 @@ func (b *builder) deliver(c *Compiled) {
 		} else if j.Campaign.TemplateID < 1 {
 			b.bad("campaign.template_id", "copy the template's number from the service's dashboard", "is not the number of a template")
 		}
+		if !j.Rate.IsZero() {
+			b.bad("rate", "remove it, or write deliver: per_message", "a file leaves whole, and the service sends it as fast as it can")
+		}
 		if byRow(string(j.Category)) {
 			b.bad("category", "write one category, or deliver: per_message", "a file that is uploaded has one category, and no row can say its own")
 		}

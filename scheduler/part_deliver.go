@@ -505,40 +505,70 @@ func (w *working) enqueueRows(ctx context.Context, path string, p nudgewire.Part
 	}
 }
 
-// enqueueBatch hands rows over, once there is room, and asks right before who may not get them any more:
-// such a row is dropped with the reason. The store's claim asks once more who is blocked.
+// enqueueBatch hands rows over, once there is room and in the windows of the job's rate.
 func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewire.Dispatch) error {
-	if err := w.room(ctx); err != nil {
-		return err
+	for len(rows) > 0 {
+		if err := w.room(ctx); err != nil {
+			return err
+		}
+		done, since, err := w.enqueueNow(ctx, first, rows)
+		if err != nil {
+			return err
+		}
+		if first, rows = first+int64(done), rows[done:]; len(rows) == 0 {
+			return nil
+		}
+		if err := w.nextWindow(ctx, since); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// enqueueNow hands over as many of the rows as the job's rate lets go, and asks right before who may not get them any
+// more: such a row is dropped with the reason. The store's claim asks once more who is blocked.
+func (w *working) enqueueNow(ctx context.Context, first int64, rows []nudgewire.Dispatch) (done int, since time.Time, err error) {
 	w.leaving.Lock()
 	defer w.leaving.Unlock()
 	phones := make([]nudgewire.Phone, len(rows))
 	for i := range rows {
 		phones[i] = rows[i].Phone
+		w.due(&rows[i])
 	}
 	answers, err := w.ask(ctx, phones)
 	if err != nil {
-		return err
+		return 0, since, err
 	}
 	for i, why := range answers {
 		if why.Reason != "" {
 			rows[i].State, rows[i].Reason = nudgewire.StateDropped, why.whole()
 		}
 	}
-	return w.Store.Enqueue(ctx, w.run.ID, first, rows)
+	window, err := w.window(ctx)
+	switch {
+	case err != nil:
+		return 0, since, err
+	case window == nil:
+		return len(rows), since, w.Store.Enqueue(ctx, w.run.ID, first, rows)
+	}
+	return w.Store.EnqueueAtRate(ctx, w.run.ID, first, rows, *window)
+}
+
+// due has a row wait from now on: it may have waited for its window before it is handed over.
+func (w *working) due(d *nudgewire.Dispatch) {
+	now := w.Now().UTC()
+	d.State, d.Reason, d.DueAt, d.CreatedAt, d.UpdatedAt = nudgewire.StateWaiting, "", now, now, now
+	if w.run.Expires > 0 {
+		d.ExpiresAt = now.Add(w.run.Expires)
+	}
 }
 
 // dispatch is one row as the ordinary store takes it.
 func (w *working) dispatch(columns layout, row []string, number int64) nudgewire.Dispatch {
-	now := w.Now().UTC()
 	d := nudgewire.Dispatch{
 		Trigger: w.run.Job, Key: nudgewire.RowKey(w.run.ID, number), Account: w.run.Account,
 		Phone: nudgewire.Phone(row[0]), Category: w.run.Category,
-		Send: w.run.Send, State: nudgewire.StateWaiting, DueAt: now, CreatedAt: now, UpdatedAt: now, Config: w.run.Config,
-	}
-	if w.run.Expires > 0 {
-		d.ExpiresAt = now.Add(w.run.Expires)
+		Send: w.run.Send, Config: w.run.Config,
 	}
 	columns.fill(&d, row)
 	return d

@@ -72,9 +72,17 @@ func (w *working) enqueueRetries(ctx context.Context) error {
 		if err := w.room(ctx); err != nil {
 			return err
 		}
-		last, total, err := w.enqueueSome(ctx, after)
+		last, total, full, err := w.enqueueSome(ctx, after)
 		if err != nil {
 			return fmt.Errorf("hand rows over again: %w", err)
+		}
+		if !full.IsZero() {
+			if err := w.nextWindow(ctx, full); err != nil {
+				return err
+			}
+			m.sent(total, 0)
+			after = last
+			continue
 		}
 		m.sent(total, 0)
 		if last == 0 {
@@ -88,26 +96,38 @@ func (w *working) enqueueRetries(ctx context.Context) error {
 const rowsAgain = 256
 
 // enqueueSome hands over once more some of the rows after the row after. last is the row that it came
-// to, 0 when none was left; total is how many rows the run queues by now.
-func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int64, err error) {
+// to, 0 when none was left; total is how many rows the run queues by now. full is when the window of the job's rate
+// began, where it had no room for all.
+func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int64, full time.Time, err error) {
 	w.leaving.Lock()
 	defer w.leaving.Unlock()
 	rows, err := w.Store.RowsToGoAgain(ctx, w.run.RetryOf, after, rowsAgain)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, full, err
 	}
 	answers, err := w.ask(ctx, phonesOfRows(rows))
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, full, err
 	}
 	var of []nudgewire.DispatchID
+	var numbers []int64
 	for i := range rows {
 		if last = rows[i].Number; answers[i].Reason == "" {
-			of = append(of, rows[i].Dispatch.ID)
+			of, numbers = append(of, rows[i].Dispatch.ID), append(numbers, rows[i].Number)
 		}
 	}
+	window, err := w.window(ctx)
+	if err == nil && window != nil && len(of) > 0 {
+		granted, since, used := w.Store.UseRate(ctx, *window, len(of))
+		if err = used; err == nil && granted < len(of) {
+			of, full, last = of[:granted], since, numbers[granted]-1 // on from the first that found no room
+		}
+	}
+	if err != nil {
+		return 0, 0, full, err
+	}
 	total, err = w.Store.EnqueueRetries(ctx, w.run.ID, of, w.Now().UTC())
-	return last, total, err
+	return last, total, full, err
 }
 
 func phonesOfRows(rows []nudgewire.RunRow) []nudgewire.Phone {

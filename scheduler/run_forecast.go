@@ -85,6 +85,9 @@ func (s *Scheduler) takes(job *Compiled, t nudgewire.Tally) (time.Duration, stri
 	if account := job.account(); account != "" {
 		at = " at " + rateWords(rate) + " (accounts." + account + ".rate)"
 	}
+	if windows := job.Rate.waits(t.Kept); windows > 0 {
+		return windows, units.Count(t.Kept, "message") + " at " + job.Rate.String() + " (rate)"
+	}
 	if job.Deliver == nudgewire.DeliverPerMessage {
 		return time.Duration(float64(t.Kept) / rate * float64(time.Second)), units.Count(t.Kept, "message") + at
 	}

@@ -93,6 +93,13 @@ type RowStore interface {
 	// may be handed over again after a crash.
 	Enqueue(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error
 
+	// EnqueueAtRate is Enqueue for as many of the rows, from the first, as the window has room for: done of them. since is
+	// when that window began.
+	EnqueueAtRate(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch, w nudgewire.RateWindow) (done int, since time.Time, err error)
+
+	// UseRate takes room for that many rows from the window, or what is left of it.
+	UseRate(ctx context.Context, w nudgewire.RateWindow, rows int) (granted int, since time.Time, err error)
+
 	// RowsToGoAgain are rows of a run, after the one with the number after, that may go again: at
 	// most limit of them.
 	RowsToGoAgain(ctx context.Context, id nudgewire.RunID, after int64, limit int) ([]nudgewire.RunRow, error)

@@ -111,6 +111,8 @@ const (
 	stInsertRows
 	stCancelRows
 	stGrowRows
+	stWindow
+	stSetWindow
 	stInsertRetry
 	stEnqueueRetry
 	stResolution

@@ -48,6 +48,8 @@ var runStatements = map[stmt]statement{
 	stGrowRows: {0, `UPDATE run_rows SET row_count = row_count + 1
 		WHERE run_id = ?1 AND first_row = (SELECT max(first_row) FROM run_rows WHERE run_id = ?1 AND first_row < ?2)
 			AND first_row + row_count = ?2 AND dispatch_id + row_count = ?3`},
+	stWindow:     {2, `SELECT since, used FROM job_windows WHERE job = ?1`},
+	stSetWindow:  {0, `INSERT INTO job_windows (job, since, used) VALUES (?1, ?2, ?3) ON CONFLICT (job) DO UPDATE SET since = excluded.since, used = excluded.used`},
 	stInsertRows: {0, `INSERT INTO run_rows (run_id, first_row, row_count, dispatch_id) VALUES (?1, ?2, ?3, ?4)`},
 	stCancelRows: {0, `UPDATE dispatches SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = ''
 		WHERE id >= ?1 AND id < ?2 AND state = 'waiting'`},

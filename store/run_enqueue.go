@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -14,18 +15,31 @@ import (
 // that, with its reason, and never sent. ErrMoved, and nothing
 // is stored, when the run does not send any more.
 func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
+	_, _, err := s.enqueue(ctx, run, first, rows, nil)
+	return err
+}
+
+// EnqueueAtRate is Enqueue for as many of the rows, from the first, as the window has room for: done of them. since is
+// when that window began. Rows that the run queues already, and those that are dropped, need no room.
+func (s *Store) EnqueueAtRate(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Dispatch, w nudgewire.RateWindow) (done int, since time.Time, err error) {
+	return s.enqueue(ctx, run, first, rows, &w)
+}
+
+func (s *Store) enqueue(ctx context.Context, run nudgewire.RunID, first int64, all []nudgewire.Dispatch, w *nudgewire.RateWindow) (done int, since time.Time, err error) {
+	rows := all
 	sends := make([]string, len(rows))
 	for i := range rows {
 		if rows[i].DueAt.IsZero() || first < 1 {
-			return fmt.Errorf("queue row %d of run %d: without a due time or a number", first+int64(i), run)
+			return 0, since, fmt.Errorf("queue row %d of run %d: without a due time or a number", first+int64(i), run)
 		}
 		// A run that stops finds its rows by their keys.
 		if key := nudgewire.RowKey(run, first+int64(i)); rows[i].Key != key {
-			return fmt.Errorf("queue row %d of run %d: its key is %q and not %q", first+int64(i), run, rows[i].Key, key)
+			return 0, since, fmt.Errorf("queue row %d of run %d: its key is %q and not %q", first+int64(i), run, rows[i].Key, key)
 		}
 		sends[i] = string(appendSend(nil, &rows[i].Send))
 	}
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err = s.write(ctx, laneWork, func(t *tx) error {
+		rows = all
 		r, err := t.run(run)
 		if err != nil {
 			return err
@@ -37,6 +51,13 @@ func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, r
 		if err != nil {
 			return err
 		}
+		if w != nil {
+			need := func(i int) bool { return rows[i].State != nudgewire.StateDropped && !known.has(first+int64(i)) }
+			if done, since, err = t.atRate(w, len(rows), need); err != nil {
+				return err
+			}
+			rows = rows[:done]
+		}
 		for from, to := 0, 0; to < len(rows); from = to + 1 { // ranges that are not queued yet
 			for to = from; to < len(rows) && !known.has(first+int64(to)); {
 				to++
@@ -47,7 +68,41 @@ func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, r
 		}
 		return nil
 	})
-	return wrap(err, "queue rows of run %d", run)
+	return len(rows), since, wrap(err, "queue rows of run %d", run)
+}
+
+// UseRate takes room for that many rows from the window, or what is left of it. since is when the window began.
+func (s *Store) UseRate(ctx context.Context, w nudgewire.RateWindow, rows int) (granted int, since time.Time, err error) {
+	err = s.write(ctx, laneWork, func(t *tx) (err error) {
+		granted, since, err = t.atRate(&w, rows, func(int) bool { return true })
+		return err
+	})
+	return granted, since, wrap(err, "the rate of %s", w.Job)
+}
+
+// atRate is how many of n rows the window has room for, from the first, and notes that they use it. need says of each
+// whether it needs room.
+func (t *tx) atRate(w *nudgewire.RateWindow, n int, need func(i int) bool) (done int, since time.Time, err error) {
+	var began, used int64
+	err = t.query(stWindow, func(r *row) error { began, used = r.int(), r.int(); return r.err }, w.Job)
+	if err != nil {
+		return 0, since, err
+	}
+	if began < micro(w.From) {
+		// What waits still will leave in this window, if it does.
+		began, used = micro(w.Now), w.Waiting
+	}
+	for ; done < n; done++ {
+		if !need(done) {
+			continue
+		}
+		if used >= w.Most {
+			break
+		}
+		used++
+	}
+	_, err = t.exec(stSetWindow, w.Job, began, used)
+	return done, moment(began), err
 }
 
 // enqueueRows stores rows of a run whose numbers begin with first.
@@ -150,11 +205,12 @@ func (s *Store) Standing(ctx context.Context, run nudgewire.RunID) (v nudgewire.
 // has left, but for a few that are tried again.
 const recentRanges = 16
 
-// Backlog is how many of a run's newest rows still wait to be sent.
+// Backlog is how many of a run's newest rows still wait to be sent. Those that a rule put off are not among them: the
+// night of some contacts must not keep the others waiting.
 func (s *Store) Backlog(ctx context.Context, run nudgewire.RunID) (waiting int64, err error) {
 	err = s.rows(ctx, `SELECT count(*) FROM (SELECT dispatch_id, row_count FROM run_rows WHERE run_id = ?1 ORDER BY first_row DESC LIMIT ?2) AS r
 		JOIN dispatches d ON d.id >= r.dispatch_id AND d.id < r.dispatch_id + r.row_count
-		WHERE d.state = 'waiting'`, []any{int64(run), recentRanges}, func(r *row) error {
+		WHERE d.state = 'waiting' AND d.first_due_at = 0`, []any{int64(run), recentRanges}, func(r *row) error {
 		waiting = r.int()
 		return nil
 	})

@@ -129,6 +129,35 @@ func (s suite) runs(t *testing.T) {
 			t.Errorf("the next one is %d", next.ID)
 		}
 	})
+	t.Run("rows leave in the windows of a rate", func(t *testing.T) {
+		l := s.open(t)
+		r := l.uploading("1", 1)
+		window := func(now time.Time, waiting int64) nudgewire.RateWindow {
+			return nudgewire.RateWindow{Job: "winback", Most: 3, From: now.Add(time.Microsecond - time.Hour), Now: now, Waiting: waiting}
+		}
+		take := func(first int64, rows []nudgewire.Dispatch, w nudgewire.RateWindow, want int, since time.Time) {
+			t.Helper()
+			done, at, err := l.EnqueueAtRate(l.ctx, r.ID, first, rows, w)
+			if err != nil || done != want || !at.Equal(since) {
+				t.Errorf("%d rows of the window of %s, %v; want %d of %s", done, at, err, want, since)
+			}
+		}
+		later := noon.Add(time.Hour)
+		take(1, rowsOf(r.ID, 1, 2), window(noon, 0), 2, noon)
+		take(1, rowsOf(r.ID, 1, 2), window(noon, 0), 2, noon) // after a crash: they are known
+		rows := rowsOf(r.ID, 3, 4)
+		rows[0].State, rows[0].Reason = nudgewire.StateDropped, "the contact is blocked"
+		take(3, rows, window(noon.Add(time.Minute), 0), 2, noon) // one needs no room, one has it
+		if n, err := l.Backlog(l.ctx, r.ID); err != nil || n != 3 {
+			t.Errorf("%d wait, %v", n, err)
+		}
+		l = reopenAfter(t, l)
+		take(5, rowsOf(r.ID, 5, 2), window(later.Add(-time.Microsecond), 0), 0, noon)
+		take(5, rowsOf(r.ID, 5, 4), window(later, 2), 1, later) // two of the last window are still to leave
+		if n, since, err := l.UseRate(l.ctx, window(later.Add(time.Hour), 0), 5); err != nil || n != 3 || !since.Equal(later.Add(time.Hour)) {
+			t.Errorf("%d of the window of %s, %v", n, since, err)
+		}
+	})
 	t.Run("a run comes back as it was stored", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("2026-03-02 12:00", 2)
