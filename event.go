@@ -28,6 +28,7 @@ type Event struct {
 	Order   Order
 	Deal    Deal
 	Form    Form
+	Message Inbound
 
 	// Unread names what the sender gave and nobody can read, each in words: "amount is "12,50", which
 	// is no amount". Decisions repeat it; it is not read back from the store.
@@ -43,7 +44,7 @@ type Event struct {
 	// it sends nothing.
 	History bool
 
-	// Forgotten says that Payload, Cart, Order, Deal and Form were not kept, by Plan.Forget.
+	// Forgotten says that Payload, Cart, Order, Deal, Form and Message were not kept, by Plan.Forget.
 	Forgotten bool
 }
 
@@ -99,6 +100,11 @@ type Deal struct {
 	Amount   Amount `expr:"amount"`
 	Currency string `expr:"currency"`
 	Owner    string `expr:"owner"`
+}
+
+// An Inbound is what a contact wrote.
+type Inbound struct {
+	Text string `expr:"text"`
 }
 
 // A Form is a filled-in form, survey or booking page.

@@ -43,6 +43,9 @@ type Decision struct {
 // OptOut is the trigger's name in the decisions about what a contact wants. No config can hold it.
 const OptOut = "(opt-out)"
 
+// Erasure is the trigger's name in the decisions about who is to be forgotten. No config can hold it.
+const Erasure = "(forget)"
+
 // ByHand is the trigger's name in the records of what a person sent. No config can hold it.
 const ByHand = "(by hand)"
 
@@ -85,7 +88,7 @@ func (p *Plan) Forget() {
 	}
 	e := &p.Event
 	e.Payload, e.ContentType, e.Unread, e.Forgotten = nil, "", nil, true
-	e.Cart, e.Order, e.Deal, e.Form = Cart{}, Order{}, Deal{}, Form{}
+	e.Cart, e.Order, e.Deal, e.Form, e.Message = Cart{}, Order{}, Deal{}, Form{}, Inbound{}
 	for i := range p.Proposals {
 		d := &p.Proposals[i].Decision
 		d.Clauses = slices.Clone(d.Clauses)

@@ -166,6 +166,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"storage", a.watchStorage},
 		{"pauses", a.watchPauses},
 		{"templates", a.watchTemplates},
+		{"forgetting", a.watchForgetting},
 		{"admin", func(ctx context.Context) error {
 			return server.Serve(ctx, a.admin, admin, nil, grace, a.log.Named("admin"))
 		}},

@@ -59,7 +59,7 @@ func TestAnOptOutThatACRMPostsBlocksAndALaterOptInAllows(t *testing.T) {
 	h.crm("deal.won", "d2", phone(0), late)
 	h.eventually("an offer leaves", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })
 
-	h.edit("map: {phone: phone}}", "map: {phone: phone}, opt_out: ignore}")
+	h.edit("map: {phone: phone}}", "map: {phone: phone}, opt_out: off}")
 	h.reload()
 	h.crm("contact.unsubscribed", "u3", phone(1), late)
 	h.crm("deal.won", "d3", phone(1), late)

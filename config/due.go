@@ -19,6 +19,9 @@ func (d *Defaults) fillKeys(keys *duerules.Keys, written func(key string) bool) 
 	if !written("quiet_hours") {
 		keys.QuietHours = d.QuietHours
 	}
+	if !written("consent") {
+		keys.Consent = d.Consent
+	}
 	if !written("limit") {
 		keys.Limit = d.Limit
 	}

@@ -10,14 +10,12 @@ import (
 // of its path ("*" is one name). It is rejected in plain words: a nearest known key would send
 // people the wrong way, and to ignore it would send messages that somebody meant to hold back.
 var later = map[string]string{
-	"console":          "the web console",
-	"alerts":           "alerts",
-	"webhooks_out":     "outgoing webhooks",
-	"api.ca_file":      "private certificate authorities",
-	"defaults.consent": "recorded consent",
+	"console":      "the web console",
+	"alerts":       "alerts",
+	"webhooks_out": "outgoing webhooks",
+	"api.ca_file":  "private certificate authorities",
 
-	"triggers.*.consent": "recorded consent",
-	"triggers.*.split":   "split tests",
+	"triggers.*.split": "split tests",
 
 	"retention.payloads":  "deleting old webhooks",
 	"retention.decisions": "deleting old decisions",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/triggers"
@@ -356,9 +357,9 @@ func sorted(items []string) string {
 func span(d time.Duration) string { return units.Duration(d).String() }
 
 // lintConsent warns of marketing that does not ask whether the customer agreed to messages, where a
-// sender says it, and of a question about e-mail in its place. A tag or the payload may say it, too.
+// sender says it, and of a question about e-mail in its place. A tag, the payload or consent: required may say it, too.
 func (c *Config) lintConsent(k *checker, at string, r *triggers.Rule) {
-	if r.Mode != triggers.Live || (r.Category != nudgewire.Marketing && r.Category != "") {
+	if r.Consent == duerules.ConsentRequired || r.Mode != triggers.Live || (r.Category != nudgewire.Marketing && r.Category != "") {
 		return
 	}
 	email := -1
@@ -372,7 +373,7 @@ func (c *Config) lintConsent(k *checker, at string, r *triggers.Rule) {
 			email = i
 		}
 	}
-	const hint = "add customer.accepts_marketing: consent to messages on the phone"
+	const hint = "add customer.accepts_marketing, or consent: required: consent to messages on the phone"
 	if email >= 0 {
 		k.lint(fmt.Sprintf("%s.if[%d]", at, email), "permission to be sent e-mail is no consent to messages", hint)
 		return

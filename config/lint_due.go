@@ -88,6 +88,9 @@ func (k *checker) lintExempt(at string, keys *duerules.Keys, category nudgewire.
 		k.lint(at+".quiet_hours", fmt.Sprintf("does nothing: messages of category %s go at any hour", category), "remove it, or say category: marketing if this is no answer that somebody waits for")
 	}
 	own := func(l duerules.Limit) bool { return l.Category == category }
+	if k.has(at+".consent") && keys.Consent == duerules.ConsentRequired {
+		k.lint(at+".consent", fmt.Sprintf("does nothing: messages of category %s need no consent", category), "remove it, or say category: marketing if they are to win the person")
+	}
 	if k.has(at+".limit") && len(keys.Limit.All) > 0 && !slices.ContainsFunc(keys.Limit.All, own) {
 		k.lint(at+".limit", fmt.Sprintf("does nothing: it limits marketing, and these messages are of category %s", category),
 			fmt.Sprintf("remove it, or write {count: %s, category: %s}", keys.Limit.All[0].Count, category))

@@ -128,11 +128,11 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 		},
 		"marketing that asks for no consent": {
 			[2]string{"    if: customer.accepts_marketing\n", ""},
-			[]string{"8:3: warning: triggers.remind: does not ask whether the customer agreed to messages, and shopify says it; add customer.accepts_marketing: consent to messages on the phone"},
+			[]string{"8:3: warning: triggers.remind: does not ask whether the customer agreed to messages, and shopify says it; add customer.accepts_marketing, or consent: required: consent to messages on the phone"},
 		},
 		"marketing that asks about e-mail": {
 			[2]string{"customer.accepts_marketing", "customer.accepts_email"},
-			[]string{"13:9: warning: triggers.remind.if: permission to be sent e-mail is no consent to messages; add customer.accepts_marketing: consent to messages on the phone"},
+			[]string{"13:9: warning: triggers.remind.if: permission to be sent e-mail is no consent to messages; add customer.accepts_marketing, or consent: required: consent to messages on the phone"},
 		},
 		"a tag may hold the consent":         {[2]string{"customer.accepts_marketing", `customer.tags contains "messages-yes"`}, nil},
 		"what is asked for needs no consent": {[2]string{"if: customer.accepts_marketing", "category: utility"}, nil},

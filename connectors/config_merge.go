@@ -70,7 +70,7 @@ func mergeable(v reflect.Value) bool {
 		return v.Kind == "" && len(v.AnyOf)+len(v.AllOf) == 0
 	case Timestamp:
 		return v.Header == "" && v.List == "" && v.Body == ""
-	case Signature, URLRule, ReplyRule:
+	case Signature, URLRule, ReplyRule, OptOut:
 		return false
 	}
 	return true

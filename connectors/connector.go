@@ -47,7 +47,7 @@ type Connector struct {
 func (c *Connector) Name() string { return c.name }
 
 // HeedsOptOuts reports whether what its sender says of contacts who want no messages is carried out.
-func (c *Connector) HeedsOptOuts() bool { return c.config.OptOut != "ignore" }
+func (c *Connector) HeedsOptOuts() bool { return !c.config.OptOut.Off }
 
 // SilentAfter is how long the sender may be silent before somebody should look; 0 for ever.
 func (c *Connector) SilentAfter() time.Duration { return c.config.SilentAfter.D() }

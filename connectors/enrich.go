@@ -236,4 +236,5 @@ func (m *mapper) lay(e, now *nudgewire.Event) {
 	lay(&e.Order, &now.Order)
 	lay(&e.Deal, &now.Deal)
 	lay(&e.Form, &now.Form)
+	lay(&e.Message, &now.Message)
 }

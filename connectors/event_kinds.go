@@ -39,6 +39,8 @@ var canonicalKinds = []KindInfo{
 	{"contact.deleted", "the person was removed, or merged into another"},
 	{"contact.subscribed", "the person agreed to be written to"},
 	{"contact.unsubscribed", "the person no longer wants to be written to"},
+	{"contact.redacted", "the person asks to be forgotten: everything that is stored about it goes"},
+	{"contact.data_requested", "the person asks for what is stored about it: a file lies ready for it"},
 	{"contact.email_subscribed", "the person agreed to e-mail, which says nothing about messages"},
 	{"contact.email_unsubscribed", "the person wants no e-mail any more, which says nothing about messages"},
 	{"deal.created", "a sale entered the pipeline"},
@@ -51,6 +53,7 @@ var canonicalKinds = []KindInfo{
 	{"booking.rescheduled", "an appointment was moved: the old time is free again, and the new one is a booking.created"},
 	{"booking.cancelled", "an appointment will not take place"},
 	{"message.received", "the person wrote"},
+	{"shop.redacted", "the sender asks that all that came from it is forgotten"},
 }
 
 // unknownKind is the kind of an event whose sender did not say what it is.

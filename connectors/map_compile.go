@@ -75,7 +75,7 @@ func (k *compiler) assignments(path string, mapping Mapping) []assignment {
 		at := path + "." + entry.Key
 		i := targetIndex(entry.Key)
 		if i < 0 {
-			hint := "the targets are those of docs/connectors/own.md: contact.…, cart.…, order.…, deal.…, form.…"
+			hint := "the targets are those of docs/connectors/own.md: contact.…, cart.…, order.…, deal.…, form.…, message.text"
 			if near := nearest.Of(entry.Key, targetNames()); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}

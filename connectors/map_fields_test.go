@@ -104,11 +104,15 @@ func TestShopify(t *testing.T) {
 			t.Errorf("%+v", e.Contact)
 		}
 	})
-	t.Run("who asks to be forgotten is written to by nobody", func(t *testing.T) {
-		for _, name := range []string{"customers/redact", "customers/data_request", "shop/redact"} {
+	t.Run("who asks to be forgotten, or for its data, is known by its phone", func(t *testing.T) {
+		for name, want := range map[string][2]string{
+			"customers/redact":       {"contact.redacted", "442079460958"},
+			"customers/data_request": {"contact.data_requested", "442079460958"},
+			"shop/redact":            {"shop.redacted", ""},
+		} {
 			e := mapped(t, "shopify", `{"shop_id":1,"customer":{"id":2,"email":"a@example.com","phone":"+442079460958"}}`, topic(name)...)
-			if e.Contact.Phone != "" || e.Contact.Email != "" || e.Contact.ID != "" {
-				t.Errorf("%s: %+v", name, e.Contact)
+			if e.Kind != want[0] || string(e.Contact.Phone) != want[1] {
+				t.Errorf("%s: %s, %+v", name, e.Kind, e.Contact)
 			}
 		}
 	})

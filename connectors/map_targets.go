@@ -104,6 +104,8 @@ var targets = []target{
 	{name: "form.name", text: func(e *event) *string { return &e.Form.Name }},
 	{name: "form.url", text: func(e *event) *string { return &e.Form.URL }},
 	{name: "form.answers", kind: takesAnswers},
+
+	{name: "message.text", text: func(e *event) *string { return &e.Message.Text }},
 }
 
 // shortTargets are the names that may be written for the common fields.

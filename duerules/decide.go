@@ -24,11 +24,18 @@ type question struct {
 func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
 	p := r.of(d)
 	quiet, limited := p.quietFor(d.Category), p.back(d.Category) > 0
-	if quiet == nil && !limited && !r.by(d).holds(d) {
+	if quiet == nil && !limited && !p.asks(d.Category) && !r.by(d).holds(d) {
 		return nudgewire.Verdict{}
 	}
 	if f == nil {
 		f = &nudgewire.DueFacts{}
+	}
+	if p.asks(d.Category) && f.Consent != nudgewire.ConsentGiven {
+		why := "consent is required, and the contact's consent to messages is not recorded"
+		if f.Consent == nudgewire.ConsentWithdrawn {
+			why = "consent is required, and the contact has withdrawn it"
+		}
+		return dropped("consent", why)
 	}
 	q := question{dispatch: d, facts: f, now: now, quiet: quiet}
 	if quiet != nil || limited {

@@ -68,6 +68,12 @@ func TestWhatIsDecidedAtTheDueMoment(t *testing.T) {
 		reason string // a part of it
 	}{
 		"by day nothing holds it":                 {yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 12:00"},
+		"no rule asks for consent":                {yaml: "consent: optional", now: "2026-11-22 12:00"},
+		"consent was never given":                 {yaml: "consent: required", now: "2026-11-22 12:00", action: nudgewire.DropSend, reason: "the contact's consent to messages is not recorded"},
+		"consent was withdrawn":                   {yaml: "consent: required", now: "2026-11-22 12:00", action: nudgewire.DropSend, reason: "the contact has withdrawn it", alter: func(_ *nudgewire.Dispatch, f *nudgewire.DueFacts) { f.Consent = nudgewire.ConsentWithdrawn }},
+		"consent was given":                       {yaml: "consent: required", now: "2026-11-22 12:00", alter: func(_ *nudgewire.Dispatch, f *nudgewire.DueFacts) { f.Consent = nudgewire.ConsentGiven }},
+		"utility needs no consent":                {yaml: "consent: required", now: "2026-11-22 12:00", alter: func(d *nudgewire.Dispatch, _ *nudgewire.DueFacts) { d.Category = nudgewire.Utility }},
+		"by hand needs no consent":                {yaml: "consent: required", now: "2026-11-22 12:00", alter: func(d *nudgewire.Dispatch, _ *nudgewire.DueFacts) { d.Trigger = nudgewire.ByHand }},
 		"in the evening it waits for the morning": {yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 23:15", action: nudgewire.DeferSend, until: "2026-11-23 09:00", reason: "quiet hours are 21:00-09:00, and it is Sun 23:15 in Europe/London; next at 2026-11-23 09:00 in Europe/London"},
 		"on the contact's own clock": {
 			yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 12:00", action: nudgewire.DeferSend, until: "2026-11-23 00:00", reason: "it is Sun 21:00 in Asia/Tokyo; next at 2026-11-23 09:00 in Asia/Tokyo",

@@ -17,7 +17,38 @@ import (
 // says replaces what defaults say, key by key.
 type Keys struct {
 	QuietHours QuietHours `yaml:"quiet_hours" doc:"When marketing is not sent, on the clock of the contact's place: 21:00-09:00, off, a list such as [mon-fri 21:00-09:00, sat-sun 20:00-11:00], or {hours: …, days: …, holidays: a file with a date a line, on_hit: defer or drop, max_defer: 12h}." example:"21:00-09:00"`
+	Consent    Consent    `yaml:"consent" doc:"Whether marketing goes only to contacts whose consent to messages is recorded: required, or optional. Consent to e-mail does not count." example:"required"`
 	Limit      Limits     `yaml:"limit" doc:"Most marketing messages to one contact, over all triggers and jobs: 2 per day (week, month) by the calendar of the contact's place, 6 per 7d in any such time; several as a list; off; or {count: 2 per day, category: …, on_hit: defer or drop, max_defer: 12h}." example:"[2 per day, 6 per 7d]"`
+}
+
+// Consent says whose marketing is sent. "" was not written, which is as good as optional.
+type Consent string
+
+// The values of Consent.
+const (
+	ConsentOptional Consent = "optional" // to everybody who is not blocked
+	ConsentRequired Consent = "required" // to those who agreed to it and did not take that back
+)
+
+// UnmarshalText reads optional or required.
+func (c *Consent) UnmarshalText(text []byte) error {
+	words := []string{string(ConsentRequired), string(ConsentOptional)}
+	for _, word := range words {
+		if string(text) == word {
+			*c = Consent(word)
+			return nil
+		}
+	}
+	e := &units.Error{Msg: fmt.Sprintf("%q is not known here", text), Cure: "write " + strings.Join(words, " or ")}
+	if near := nearest.Of(string(text), words); near != "" {
+		e.Cure = fmt.Sprintf("did you mean %q?", near)
+	}
+	return e
+}
+
+// Schema describes it to editors.
+func (Consent) Schema() map[string]any {
+	return map[string]any{"enum": []any{string(ConsentRequired), string(ConsentOptional)}}
 }
 
 // QuietHours are when nothing is sent. The zero value was not written.

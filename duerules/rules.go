@@ -28,8 +28,9 @@ var _ nudgewire.DueRules = (*Rules)(nil)
 
 // A policy is what a trigger or a job says, whatever the category of its messages.
 type policy struct {
-	quiet  *quiet // nil for none
-	limits []limit
+	quiet   *quiet // nil for none
+	limits  []limit
+	consent bool // recorded consent is required
 }
 
 // quietFor are the quiet hours that hold for a category; nil for none.
@@ -38,6 +39,11 @@ func (p *policy) quietFor(c nudgewire.Category) *quiet {
 		return nil
 	}
 	return p.quiet
+}
+
+// asks reports whether consent is required for a category.
+func (p *policy) asks(c nudgewire.Category) bool {
+	return p != nil && p.consent && c == nudgewire.Marketing
 }
 
 // back is how far back the limits of a category look; 0 where there is none.
@@ -98,7 +104,7 @@ func (r *Rules) Job(name string, k Keys, holidays hours.Holidays) {
 
 // policyOf is what the keys say; nil for nothing.
 func (r *Rules) policyOf(k Keys, holidays hours.Holidays) *policy {
-	p := &policy{}
+	p := &policy{consent: k.Consent == ConsentRequired}
 	if len(k.QuietHours.Windows) > 0 || holidays.Len() > 0 {
 		p.quiet = &quiet{
 			rule: k.QuietHours.Rule(holidays),
@@ -112,7 +118,7 @@ func (r *Rules) policyOf(k Keys, holidays hours.Holidays) *policy {
 		}
 		p.limits = append(p.limits, l)
 	}
-	if p.quiet == nil && len(p.limits) == 0 {
+	if p.quiet == nil && len(p.limits) == 0 && !p.consent {
 		return nil
 	}
 	r.any = true
@@ -138,7 +144,8 @@ func (r *Rules) of(d *nudgewire.Dispatch) *policy {
 
 // Needs implements nudgewire.DueRules.
 func (r *Rules) Needs(d *nudgewire.Dispatch) nudgewire.DueNeeds {
-	n := nudgewire.DueNeeds{Sends: r.of(d).back(d.Category)}
+	p := r.of(d)
+	n := nudgewire.DueNeeds{Sends: p.back(d.Category), Consent: p.asks(d.Category)}
 	if a := r.by(d); a.holds(d) {
 		n.Account = a.limit.Per
 	}

@@ -21,7 +21,7 @@ func First(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now t
 	}
 	var ready []nudgewire.Proposal
 	for _, w := range plan.Proposals {
-		if w.Decision.Outcome == nudgewire.Cancelling && w.Correlation.Key != "" || w.Decision.Trigger == nudgewire.OptOut && w.Correlation.Phone != "" {
+		if w.Decision.Outcome == nudgewire.Cancelling && w.Correlation.Key != "" || (w.Decision.Trigger == nudgewire.OptOut || w.Decision.Trigger == nudgewire.Erasure) && w.Correlation.Phone != "" {
 			ready = append(ready, w)
 		}
 	}
@@ -65,28 +65,59 @@ func without(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, rea
 // match is what every trigger wants because of the event, and before them what its contact wants.
 func match(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now time.Time) nudgewire.Plan {
 	plan := set.Match(e, now)
-	var says nudgewire.Outcome
-	var reason string
+	trigger, says, reason := word(c, e)
+	if says == "" {
+		return plan
+	}
+	if e.Contact.Phone == "" && (says == nudgewire.Blocked || says == nudgewire.Allowed || says == nudgewire.Forgetting) {
+		nobody := "blocks nobody: "
+		if says == nudgewire.Forgetting {
+			nobody = "forgets nobody (do it with nudgewire contacts forget PHONE): "
+		}
+		says, reason = nudgewire.Skipped, nobody+"the event names no phone"
+		if e.Contact.PhoneProblem != "" {
+			reason = nobody + e.Contact.PhoneProblem
+		}
+	}
+	proposal := nudgewire.Proposal{
+		Decision:    nudgewire.Decision{Trigger: trigger, Outcome: says, Reason: reason, Config: set.Version(), At: now.UTC()},
+		Correlation: nudgewire.Correlation{Trigger: trigger, Phone: e.Contact.Phone},
+		EventAt:     e.Time(),
+	}
+	plan.Proposals = append([]nudgewire.Proposal{proposal}, plan.Proposals...)
+	return plan
+}
+
+// word is what an event says of what its contact wants, whatever the triggers say; "" for nothing.
+func word(c *connectors.Connector, e *nudgewire.Event) (trigger string, says nudgewire.Outcome, reason string) {
+	if c == nil {
+		return "", "", ""
+	}
 	switch e.Kind {
 	case "contact.unsubscribed":
 		says = nudgewire.Blocked
 	case "contact.subscribed":
 		says = nudgewire.Allowed
-	}
-	if says == "" || c == nil || !c.HeedsOptOuts() {
-		return plan
-	}
-	if e.Contact.Phone == "" {
-		says, reason = nudgewire.Skipped, "blocks nobody: the event names no phone"
-		if e.Contact.PhoneProblem != "" {
-			reason = "blocks nobody: " + e.Contact.PhoneProblem
+	case "message.received":
+		switch c.Answer(e.Message.Text) {
+		case connectors.AnswersStop:
+			says = nudgewire.Blocked
+		case connectors.AnswersStart:
+			says = nudgewire.Allowed
+		case connectors.AnswersNothing:
 		}
+	case "contact.redacted", "shop.redacted":
+		says = nudgewire.Forgetting
+		if e.Kind == "shop.redacted" {
+			says = nudgewire.ForgettingAll
+		}
+		if !c.Verifies() {
+			return nudgewire.Erasure, nudgewire.Skipped, "forgets nobody: its connector verifies nothing, and anybody could ask for that"
+		}
+		return nudgewire.Erasure, says, ""
 	}
-	proposal := nudgewire.Proposal{
-		Decision:    nudgewire.Decision{Trigger: nudgewire.OptOut, Outcome: says, Reason: reason, Config: set.Version(), At: now.UTC()},
-		Correlation: nudgewire.Correlation{Trigger: nudgewire.OptOut, Phone: e.Contact.Phone},
-		EventAt:     e.Time(),
+	if says == "" || !c.HeedsOptOuts() {
+		return "", "", ""
 	}
-	plan.Proposals = append([]nudgewire.Proposal{proposal}, plan.Proposals...)
-	return plan
+	return nudgewire.OptOut, says, ""
 }

@@ -128,6 +128,7 @@ var roots = map[string]root{
 	"order":    {objectShape[nudgewire.Order]("an order"), func(s *Scope) any { return &s.event.Order }},
 	"deal":     {objectShape[nudgewire.Deal]("a deal"), func(s *Scope) any { return &s.event.Deal }},
 	"form":     {objectShape[nudgewire.Form]("a form"), func(s *Scope) any { return &s.event.Form }},
+	"message":  {objectShape[nudgewire.Inbound]("a message"), func(s *Scope) any { return &s.event.Message }},
 	"raw":      {anyShape, func(s *Scope) any { return rawValue(s.payload()) }},
 	"now":      {timeShape, func(s *Scope) any { return s.now }},
 }
@@ -140,4 +141,4 @@ var previousRoot = root{objectShape[nudgewire.Previous]("the step before"), func
 var contactShape = objectShape[nudgewire.Contact]("a contact")
 
 // rootNames are the names in the order in which advice lists them.
-var rootNames = []string{"event", "contact", "customer", "cart", "order", "deal", "form", "raw", "now"}
+var rootNames = []string{"event", "contact", "customer", "cart", "order", "deal", "form", "message", "raw", "now"}

@@ -16,6 +16,10 @@ import (
 type HistoryStore interface {
 	// Blocked says which of the phones are blocked.
 	Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error)
+	// Agreed says which of the phones agreed to messages of marketing.
+	Agreed(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error)
+	// Forgotten says which of the phones are of contacts that were forgotten.
+	Forgotten(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error)
 	// Family are a run, the runs that it repeats, and those that repeat it.
 	Family(ctx context.Context, id nudgewire.RunID) ([]nudgewire.RunID, error)
 	// RowsTo are the rows of runs to these phones that wait, are on their way, or may have been taken
@@ -77,6 +81,16 @@ func (h *History) Excluded(ctx context.Context, phones []nudgewire.Phone, q Ques
 	if err != nil {
 		return nil, err
 	}
+	gone, err := h.store.Forgotten(ctx, phones)
+	if err != nil {
+		return nil, err
+	}
+	var agreed map[nudgewire.Phone]bool
+	if q.Consent {
+		if agreed, err = h.store.Agreed(ctx, phones); err != nil {
+			return nil, err
+		}
+	}
 	var last map[nudgewire.Phone]nudgewire.Contacted
 	var sends map[nudgewire.Phone][]nudgewire.PastSend
 	if q.Within > 0 || q.Back > 0 {
@@ -88,8 +102,16 @@ func (h *History) Excluded(ctx context.Context, phones []nudgewire.Phone, q Ques
 		}
 	}
 	for i, p := range phones {
+		if isForgotten(p) || gone[p] {
+			out[i] = Why{Reason: "was forgotten", Forgotten: true}
+			continue
+		}
 		if blocked[p] {
 			out[i].Reason = "is blocked"
+			continue
+		}
+		if q.Consent && !agreed[p] {
+			out[i].Reason = "has not agreed to messages (consent: required)"
 			continue
 		}
 		if by, ok := last[p]; ok {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/expressions"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/phones"
@@ -79,6 +80,12 @@ func (c *Compiled) Schedule() *Schedule {
 		return nil
 	}
 	return c.schedule
+}
+
+// needsConsent reports whether rows are excluded whose contact's consent is not recorded. What goes as messages of
+// its own, whose categories may differ, is asked about when each falls due.
+func (c *Compiled) needsConsent() bool {
+	return c.Consent == duerules.ConsentRequired && c.Deliver == nudgewire.DeliverCSV && c.category == nudgewire.Marketing
 }
 
 // Noun is the job as the rest of the program speaks of it.

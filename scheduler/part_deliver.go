@@ -542,6 +542,7 @@ func (w *working) enqueueNow(ctx context.Context, first int64, rows []nudgewire.
 	for i, why := range answers {
 		if why.Reason != "" {
 			rows[i].State, rows[i].Reason = nudgewire.StateDropped, why.whole()
+			rows[i].Phone = nudgewire.Phone(why.shown(string(rows[i].Phone)))
 		}
 	}
 	window, err := w.window(ctx)

@@ -239,7 +239,7 @@ func (s *rechecking) row(nth int64, at nudgewire.Position, row []string, why Why
 		if s.excluded == nil {
 			return nil
 		}
-		s.excluded.add(ExcludedRow{Position: at, Reason: why.whole(), Phone: row[0], Digits: row[0]})
+		s.excluded.add(ExcludedRow{Position: at, Reason: why.whole(), Phone: why.shown(row[0]), Digits: why.shown(row[0])})
 		return s.excluded.failed()
 	}
 	if err := to.Write(row); err != nil {
@@ -273,6 +273,7 @@ func (s *Scheduler) excluded(ctx context.Context, job *Compiled, of nudgewire.Ru
 	q := Question{Now: s.Now(), Of: of}
 	if job != nil {
 		q.Within = job.Exclude.MessagedWithin.D()
+		q.Consent = job.needsConsent()
 	}
 	if rules := s.rules(); rules != nil && job != nil && job.Deliver == nudgewire.DeliverCSV { // else the claim of each message asks
 		q.Back = rules.Back(job.Name, job.category)

@@ -27,7 +27,9 @@ type Excluder interface {
 // A Question is what makes a contact one that must not be sent to. Who is blocked always is.
 type Question struct {
 	Within time.Duration // Exclude.MessagedWithin; 0 for none
-	Now    time.Time     // what Within is counted back from
+	// Consent is whether only those may be sent to whose consent to messages of marketing is recorded.
+	Consent bool
+	Now     time.Time // what Within is counted back from
 	// Of is the run whose rows they are. What it sent, or a run that sends some of its rows again, is no
 	// reason against them: a message that failed must not keep itself from being repeated. 0 for none.
 	Of nudgewire.RunID
@@ -40,6 +42,16 @@ type Question struct {
 type Why struct {
 	Reason string // as a sentence's end: "is blocked", "was messaged within 7d"
 	By     string // what messaged it, and when: "by run 7 of weekly on 2026-05-04 10:00 UTC"; "" for a block
+
+	Forgotten bool // its phone is kept nowhere, and not in the list of excluded rows either
+}
+
+// shown is how a phone is kept of somebody who is excluded for this.
+func (w Why) shown(phone string) string {
+	if w.Forgotten {
+		return strings.Repeat(forgottenDigit, len(phone))
+	}
+	return phone
 }
 
 // whole is the reason with what caused it.
@@ -343,7 +355,7 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	for i, p := range one.phones {
 		asked[i] = nudgewire.Phone(p)
 	}
-	answers, err := b.excluder.Excluded(ctx, asked, Question{Within: b.job.Exclude.MessagedWithin.D(), Now: b.now})
+	answers, err := b.excluder.Excluded(ctx, asked, Question{Within: b.job.Exclude.MessagedWithin.D(), Consent: b.job.needsConsent(), Now: b.now})
 	if err != nil {
 		return fmt.Errorf("ask who must not be sent to: %w", err)
 	}
@@ -354,7 +366,7 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	for i, why := range answers {
 		if why.Reason != "" {
 			b.reasons.add(KindContact, "the contact "+why.Reason, one.position(i))
-			b.excluded.add(ExcludedRow{Position: one.position(i).Position, Reason: why.whole(), Phone: one.raw[i], Digits: one.phones[i]})
+			b.excluded.add(ExcludedRow{Position: one.position(i).Position, Reason: why.whole(), Phone: why.shown(one.raw[i]), Digits: why.shown(one.phones[i])})
 			continue
 		}
 		if to != i {

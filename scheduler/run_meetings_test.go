@@ -210,7 +210,7 @@ func TestARowThatMayNotGoIsDroppedWhenItIsHandedOver(t *testing.T) {
 	d := begin(t, perMessage(t, 3, Job{Guard: Guard{ApproveOver: 1}}))
 	who := withRegister(d)
 	fireDue(t, d)
-	who.set(Why{"was messaged within 7d", "by run 7 of weekly on 2026-05-04 09:00 UTC"}, "447911100001")
+	who.set(Why{Reason: "was messaged within 7d", By: "by run 7 of weekly on 2026-05-04 09:00 UTC"}, "447911100001")
 	if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
 		t.Fatal(err)
 	}

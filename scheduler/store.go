@@ -15,6 +15,7 @@ type Store interface {
 	RowStore
 	RetryStore
 	FolderStore
+	FileStore
 }
 
 // A RunStore keeps runs and their parts.

@@ -79,6 +79,7 @@ func Admin(o AdminOptions) http.Handler {
 		route("POST /v1/resume", with(a.resume))
 	}
 	a.jobRoutes(mux, route)
+	a.contactRoutes(route)
 	return mux
 }
 

@@ -103,8 +103,8 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = e.rows(ctx, `SELECT d.id, d.state, d.phone, coalesce(e.connector, ''), d.created_at FROM dispatches d LEFT JOIN events e ON e.id = d.event_id
-		WHERE d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt'`, nil, func(r *row) error {
+	const live = `SELECT d.id, d.state, d.phone, coalesce(e.connector, ''), d.created_at FROM dispatches d LEFT JOIN events e ON e.id = d.event_id WHERE d.state = `
+	err = e.rows(ctx, live+`'waiting' UNION ALL `+live+`'sending' UNION ALL `+live+`'in_doubt'`, nil, func(r *row) error {
 		id, state := r.int(), nudgewire.State(r.text())
 		if !e.owns(r.text(), r.text(), r.int()) {
 			return nil

@@ -43,6 +43,7 @@ var erasedTexts = []erasedText{
 	{"runs", "stopped_by", []string{"id"}},
 	{"runs", "overruled", []string{"id"}},
 	{"runs", "approved", []string{"id"}},
+	{"runs", "send", []string{"id"}},
 	{"parts", "reason", []string{"run_id", "number"}},
 	{"parts", "answer", []string{"run_id", "number"}},
 	{"configs", "text", []string{"version"}},
@@ -54,7 +55,7 @@ var erasedTexts = []erasedText{
 }
 
 // erasedTextCount is len(erasedTexts), which the numbers of statements need as a constant.
-const erasedTextCount = 34
+const erasedTextCount = 35
 
 // sql changes the text where it is still the one that was read: ?1 the new text, ?2 the old one, then the keys.
 func (x *erasedText) sql() string {

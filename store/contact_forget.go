@@ -106,9 +106,12 @@ func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) err
 	return wrap(err, "note what forgetting waits for")
 }
 
-// Erased notes that orders are carried out. One that was given anew meanwhile stays.
+// Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays.
 func (s *Store) Erased(ctx context.Context, all []Erasure) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
+		if _, err := t.exec(stSetCount, rewriteDue, int64(1)); err != nil {
+			return err
+		}
 		for _, e := range all {
 			if _, err := t.exec(stErased, string(e.Phone), e.Connector, micro(e.At)); err != nil {
 				return err
@@ -119,6 +122,19 @@ func (s *Store) Erased(ctx context.Context, all []Erasure) error {
 	return wrap(err, "note what is forgotten")
 }
 
+// Forgotten is which of the phones are of contacts that were forgotten. It costs nothing while nobody was.
+func (s *Store) Forgotten(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error) {
+	gone, err := s.forgottenOf(ctx, phones)
+	if len(gone) == 0 {
+		return nil, err
+	}
+	out := make(map[nudgewire.Phone]bool, len(gone))
+	for p := range gone {
+		out[p] = true
+	}
+	return out, err
+}
+
 // ForgottenAt is when a contact was forgotten; zero for one that was not.
 func (s *Store) ForgottenAt(ctx context.Context, phone nudgewire.Phone) (time.Time, error) {
 	gone, err := s.forgottenOf(ctx, []nudgewire.Phone{phone})
@@ -126,4 +142,34 @@ func (s *Store) ForgottenAt(ctx context.Context, phone nudgewire.Phone) (time.Ti
 		return time.Time{}, err
 	}
 	return moment(gone[phone]), nil
+}
+
+// answeredRequests is the counter of the newest event that asked for a contact's data and got it.
+const answeredRequests = "data_requests/answered"
+
+// DataRequests are the events after the given one that ask for what is stored about their contact, and the newest event there
+// is. After 0 it is those that nobody was given anything for.
+func (s *Store) DataRequests(ctx context.Context, after nudgewire.EventID) (ids []nudgewire.EventID, newest nudgewire.EventID, err error) {
+	if after == 0 {
+		err = s.rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{answeredRequests}, func(r *row) error {
+			after = nudgewire.EventID(r.int())
+			return nil
+		})
+	}
+	if err == nil {
+		err = s.rows(ctx, `SELECT coalesce(max(id), 0) FROM events`, nil, func(r *row) error { newest = nudgewire.EventID(r.int()); return nil })
+	}
+	if err == nil && newest > after {
+		ids, err = list(ctx, s, `SELECT id FROM events WHERE id > ?1 AND id <= ?2 AND kind = 'contact.data_requested' ORDER BY id`, []any{int64(after), int64(newest)}, number[nudgewire.EventID])
+	}
+	return ids, newest, wrap(err, "look for requests of data")
+}
+
+// DataRequestAnswered notes that what the event asks for lies ready.
+func (s *Store) DataRequestAnswered(ctx context.Context, id nudgewire.EventID) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		_, err := t.exec(stSetCount, answeredRequests, int64(id))
+		return err
+	})
+	return wrap(err, "note a request of data")
 }

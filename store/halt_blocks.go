@@ -168,6 +168,21 @@ func (s *Store) Blocks(ctx context.Context, limit int) (out []Block, err error) 
 	return out, nil
 }
 
+// BlockOf is the block of one contact. That of one who was forgotten has no more than its time and its reason.
+func (s *Store) BlockOf(ctx context.Context, phone nudgewire.Phone) (b Block, found bool, err error) {
+	err = s.rows(ctx, `SELECT phone, reason, source, at, event_id FROM blocks WHERE phone = ?1`, []any{string(phone)}, func(r *row) error {
+		b, found = Block{nudgewire.Phone(r.text()), r.text(), r.text(), r.time(), nudgewire.EventID(r.int())}, true
+		return nil
+	})
+	if err != nil {
+		return b, false, fmt.Errorf("ask whether %s is blocked: %w", phone.Masked(), err)
+	}
+	if at, err := s.ForgottenAt(ctx, phone); err != nil || !found && !at.IsZero() {
+		return Block{Phone: phone, Reason: forgottenWords, At: at}, err == nil, err
+	}
+	return b, found, nil
+}
+
 // Blocked is which of the phones are blocked.
 func (s *Store) Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error) {
 	out := map[nudgewire.Phone]bool{}

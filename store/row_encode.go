@@ -155,6 +155,9 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 		}
 	})
 	o.yes("history", e.History)
+	if e.Message.Text != "" {
+		o.member("message", func(o *object) { o.text("text", e.Message.Text) })
+	}
 	o.yes("forgotten", e.Forgotten)
 	return o.end()
 }

@@ -74,6 +74,7 @@ type (
 		Order   *orderForm   `json:"order,omitempty"`
 		Deal    *dealForm    `json:"deal,omitempty"`
 		Form    *formForm    `json:"form,omitempty"`
+		Message *messageForm `json:"message,omitempty"`
 
 		History   bool `json:"history,omitempty"`
 		Forgotten bool `json:"forgotten,omitempty"`
@@ -130,6 +131,9 @@ type (
 		Currency string           `json:"currency,omitempty"`
 		Owner    string           `json:"owner,omitempty"`
 	}
+	messageForm struct {
+		Text string `json:"text,omitempty"`
+	}
 	formForm struct {
 		ID      string            `json:"id,omitempty"`
 		Name    string            `json:"name,omitempty"`
@@ -163,6 +167,9 @@ func decodeFacts(b []byte, e *nudgewire.Event) error {
 	}
 	if f.Deal != nil {
 		e.Deal = nudgewire.Deal(*f.Deal)
+	}
+	if f.Message != nil {
+		e.Message = nudgewire.Inbound(*f.Message)
 	}
 	if f.Form != nil {
 		e.Form = nudgewire.Form(*f.Form)

@@ -20,6 +20,16 @@ func (s *Store) OldFolders(ctx context.Context, before time.Time) (folders []str
 	return folders, wrap(err, "look for old folders of runs")
 }
 
+// PartRewritten notes that a file of a run's folder was written anew without somebody who is forgotten, with
+// the parts of all runs that send it but those that are being uploaded.
+func (s *Store) PartRewritten(ctx context.Context, folder, file string, bytes int64, sha256 string) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		_, err := t.exec(stEraseFiles, folder, file, bytes, sha256)
+		return err
+	})
+	return wrap(err, "note that %s was written anew", file)
+}
+
 // FolderRemoved notes with each run that used the folder that it is gone. All else that is
 // known of the run stays.
 func (s *Store) FolderRemoved(ctx context.Context, folder string, at time.Time) error {

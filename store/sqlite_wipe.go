@@ -21,6 +21,26 @@ import (
 // one waits for the next start.
 const maxRewrite = 256 << 20
 
+// rewriteDue is the counter that is 1 from the end of forgetting until nothing can be left between the rows.
+const rewriteDue = "forgetting/rewrite"
+
+// rewriteIfDue writes the file anew where the process before did not come to it. Nobody else has it open.
+func rewriteIfDue(ctx context.Context, c connector) (err error) {
+	db := sql.OpenDB(&c)
+	db.SetMaxOpenConns(1)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var due int
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1`, rewriteDue).Scan(&due)
+	if err != nil || due == 0 {
+		return err
+	}
+	if err := rewriteFile(ctx, db); err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, `UPDATE counters SET value = 0 WHERE name = ?1`, rewriteDue)
+	return err
+}
+
 // Wipe clears away what forgetting leaves between the rows. waits says why it cannot be done now, "" when it is.
 func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, err error) {
 	db := sql.OpenDB(&s.files)
@@ -31,16 +51,21 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 		return "", err
 	}
 	holds, size, err := fileHolds(path, find)
-	if err != nil || !holds {
+	if err != nil {
 		return "", err
 	}
-	if size > maxRewrite {
+	if holds && size > maxRewrite {
 		return fmt.Sprintf("the next start, when the file is written anew: it is larger than %d MB", maxRewrite>>20), nil
 	}
-	if err := rewriteFile(ctx, db); err != nil {
-		return "", err
+	if holds {
+		if err := rewriteFile(ctx, db); err != nil {
+			return "", err
+		}
 	}
-	return "", nil
+	return "", s.write(ctx, laneWork, func(t *tx) error {
+		_, err := t.exec(stSetCount, rewriteDue, int64(0))
+		return err
+	})
 }
 
 // rewriteFile has SQLite write the whole file anew, while nothing else is written.

@@ -167,6 +167,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := migrateOnce(ctx, c); err != nil {
 		return nil, err
 	}
+	if err := rewriteIfDue(ctx, c); err != nil {
+		return nil, err
+	}
 	if s.writer, err = openWriter(&c, sqliteDialect); err != nil {
 		return nil, err
 	}

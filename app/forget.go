@@ -1,0 +1,194 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// forgetLook is how often the daemon looks for what is to be forgotten; forgetAgain how long it leaves what waits for something.
+const (
+	forgetLook  = 2 * time.Second
+	forgetAgain = 10 * time.Second
+)
+
+// watchForgetting carries out orders to forget contacts, and lays ready what contacts ask for. A stop in the middle loses
+// nothing: the order is stored until all is done.
+func (a *App) watchForgetting(ctx context.Context) error {
+	log := a.log.Named("contacts")
+	var seen nudgewire.EventID
+	told := ""
+	for {
+		pause := forgetLook
+		waits, err := a.forget(ctx, log)
+		if err == nil {
+			seen, err = a.answerDataRequests(ctx, log, seen)
+		}
+		switch {
+		case err != nil:
+			if ctx.Err() == nil { // else it was the stop that cut it off
+				log.Error("forget contacts", zap.Error(err))
+			}
+			pause = forgetAgain
+		case waits != "":
+			if waits != told {
+				log.Info("forgetting contacts waits", zap.String("for", waits))
+			}
+			pause = forgetAgain
+		}
+		told = waits
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// forget carries out all orders that there are. waits says what they wait for, "" when nothing is left to do.
+func (a *App) forget(ctx context.Context, log *zap.Logger) (waits string, err error) {
+	all, err := a.store.Erasures(ctx)
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	find := store.Finder(all)
+	waits, err = a.store.Erase(ctx, all)
+	if err == nil && waits == "" {
+		waits, err = a.jobs.Forget(ctx, find)
+	}
+	if err == nil && waits == "" {
+		err = a.forgetRequests(all, find)
+	}
+	if err != nil || waits != "" {
+		if err == nil && all[0].Waits != waits {
+			err = a.store.ErasureWaits(ctx, all, waits)
+		}
+		return waits, err
+	}
+	if err := a.store.Erased(ctx, all); err != nil {
+		return "", err
+	}
+	if waits, err = a.store.Wipe(ctx, find); err != nil {
+		return "", err
+	}
+	if waits != "" {
+		log.Warn("contacts are forgotten; what is left of them between the rows of the database goes at "+waits, zap.Int("orders", len(all)))
+		return "", nil
+	}
+	log.Info("contacts are forgotten", zap.Int("orders", len(all)))
+	return "", nil
+}
+
+// requestsFolder is where the data lies ready that contacts asked for.
+func (a *App) requestsFolder() string {
+	return filepath.Join(filepath.Dir(store.Path(a.began.Storage)), "data-requests")
+}
+
+// forgetRequests removes those files that tell of somebody who is forgotten.
+func (a *App) forgetRequests(all []store.Erasure, find interface{ Blot([]byte) bool }) error {
+	folder := a.requestsFolder()
+	files, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("files of data requests: %w", err)
+	}
+	for _, one := range files {
+		path := filepath.Join(folder, one.Name())
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("files of data requests: %w", err)
+		}
+		if !find.Blot(text) && !ofConnector(text, all) {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("files of data requests: %w", err)
+		}
+	}
+	return nil
+}
+
+// ofConnector reports whether such a file was asked for by a connector all of which is forgotten.
+func ofConnector(text []byte, all []store.Erasure) bool {
+	var v requestFile
+	if json.Unmarshal(text, &v) != nil {
+		return true // nobody can read it
+	}
+	for i := range all {
+		if all[i].Connector != "" && all[i].Connector == v.Connector {
+			return true
+		}
+	}
+	return false
+}
+
+// A requestFile is what lies ready for a contact who asked for its data.
+type requestFile struct {
+	Event     nudgewire.EventID `json:"event"`
+	Connector string            `json:"connector"`
+	server.DataView
+}
+
+// answerDataRequests writes a file for each event since seen that asks for what is stored about its contact, and tells a person.
+// It gives the newest event that it looked at.
+func (a *App) answerDataRequests(ctx context.Context, log *zap.Logger, seen nudgewire.EventID) (nudgewire.EventID, error) {
+	ids, newest, err := a.store.DataRequests(ctx, seen)
+	if err != nil {
+		return seen, err
+	}
+	for _, id := range ids {
+		e, err := a.store.Event(ctx, id)
+		if err != nil {
+			return seen, err
+		}
+		if e.Contact.Phone == "" {
+			log.Warn("a contact asks for its data and the event names no phone: look at the event and answer by hand",
+				zap.Int64("event", int64(id)), zap.String("command", "nudgewire contacts export PHONE"))
+		} else {
+			path, err := a.writeRequest(ctx, &e)
+			if err != nil {
+				return seen, err
+			}
+			log.Warn("a contact asks for its data: send it this file, and remove it", zap.Int64("event", int64(id)),
+				zap.String("phone", e.Contact.Phone.Masked()), zap.String("file", path))
+		}
+		if err := a.store.DataRequestAnswered(ctx, id); err != nil {
+			return seen, err
+		}
+	}
+	return newest, nil
+}
+
+// writeRequest writes the file for one such event. A crash before it is whole leaves no file of its name.
+func (a *App) writeRequest(ctx context.Context, e *nudgewire.Event) (path string, err error) {
+	data, err := server.DataOf(ctx, a.store, e.Contact.Phone, time.Now())
+	if err != nil {
+		return "", err
+	}
+	text, err := json.MarshalIndent(requestFile{e.ID, e.Connector, data}, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("data of event %d: %w", e.ID, err)
+	}
+	folder := a.requestsFolder()
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("folder of data requests: %w", err)
+	}
+	path = filepath.Join(folder, fmt.Sprintf("event-%d.json", e.ID))
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+		return "", fmt.Errorf("data of event %d: %w", e.ID, err)
+	}
+	return path, os.Rename(path+".new", path)
+}
