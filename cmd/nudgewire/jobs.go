@@ -23,7 +23,7 @@ func (c *cli) jobs() *cobra.Command {
 		Use: "jobs", Short: "Scheduled campaigns: what runs when, what it would send, and every run with its counts",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.jobsList(), c.jobsRun(), c.jobsForecast(), c.jobsHistory(), c.jobsShow(),
+	cmd.AddCommand(c.jobsList(), c.jobsExplain(), c.jobsRun(), c.jobsForecast(), c.jobsHistory(), c.jobsShow(),
 		c.jobsOrder("approve", "Let a run go that awaits approval: past its guard, or with the list that the last run sent; who is blocked by then is excluded, and its canary looks all the same", true), c.jobsOrder("pause", "Stop a run for now: nothing of it leaves any more, but for what is on its way", false),
 		c.jobsOrder("resume", "Let a paused run go on where it was; of one that its canary stopped, all the rest goes", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
 		c.jobsRetry(), c.jobsResolve(), c.jobsExport())

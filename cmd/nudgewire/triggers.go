@@ -84,13 +84,7 @@ waits, what cancels it, what holds it back, and what it sends. It reads the conf
 					}
 					continue
 				}
-				if i > 0 {
-					c.say("\n")
-				}
-				c.say("%s\n", name)
-				for _, s := range told.Sentences {
-					c.say("  %-14s  %s\n", s.Key, s.Text)
-				}
+				c.sentences(i > 0, name, told.Sentences)
 			}
 			return nil
 		},
