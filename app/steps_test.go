@@ -379,3 +379,18 @@ func TestHistoryIsStoredAndSendsNothing(t *testing.T) {
 	h.cartOf("new", phone(9), "60.00")
 	h.stepIs(phone(9), 1, nudgewire.StateAccepted)
 }
+
+// The class of the service's words is known to the next step.
+func TestAStepSeesTheClassOfAFailure(t *testing.T) {
+	const nobody = "+447700900000" // whose messages fail in the sandbox
+	h := open(t, options{
+		config:  strings.Replace(threeSteps, `previous.status != "failed"`, `previous.error_class == "permanent"`, 1),
+		sandbox: sandbox.Options{Pace: sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1}},
+	})
+	h.cartOf("c1", nobody, "60.00")
+	two := h.stepIs(nobody, 2, nudgewire.StateAccepted)
+	shown, err := h.ask.Message(t.Context(), strconv.FormatInt(int64(two.ID), 10))
+	if err != nil || shown.Decided == nil || shown.Decided.Outcome != nudgewire.Confirmed {
+		t.Errorf("it saw %+v, %v", shown.Decided, err)
+	}
+}

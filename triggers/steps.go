@@ -82,34 +82,46 @@ func (b *builder) stepCondition(r *rule, path, text string, later bool) {
 			}
 		}
 	}
-	for _, m := range comparedStatus.FindAllStringSubmatchIndex(text, -1) {
-		word := text[m[2]:m[3]]
-		if slices.Contains(statusWords, word) {
-			continue
+	for name, words := range wordsOfPrevious {
+		for _, m := range comparedWith[name].FindAllStringSubmatchIndex(text, -1) {
+			word := text[m[2]:m[3]]
+			if word == "" || slices.Contains(words, word) {
+				continue
+			}
+			hint := "it is one of " + strings.Join(words, ", ")
+			if near := nearest.Of(word, words); near != "" {
+				hint = fmt.Sprintf("did you mean %q?", near)
+			}
+			b.report(path, m[2], hint, "previous.%s is never %q", name, word)
 		}
-		hint := "it is one of " + strings.Join(statusWords, ", ")
-		if near := nearest.Of(word, statusWords); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		b.report(path, m[2], hint, "previous.status is never %q", word)
 	}
 }
 
-// comparedStatus finds the words that previous.status is compared with.
-var comparedStatus = regexp.MustCompile(`previous\.status\s*(?:==|!=)\s*["']([^"']*)["']`)
-
-// statusWords are all that previous.status may be: the states of a dispatch, and the status of its
-// message once the service took it.
-var statusWords = func() (words []string) {
+// wordsOfPrevious are all words that a member of previous may be: the states of a dispatch, and the status of
+// its message once the service took it; the classes of its words.
+var wordsOfPrevious = func() map[string][]string {
+	all := map[string][]string{}
 	for _, s := range nudgewire.States {
-		words = append(words, string(s))
+		all["status"] = append(all["status"], string(s))
 	}
 	for _, s := range nudgewire.Statuses {
-		if !slices.Contains(words, string(s)) {
-			words = append(words, string(s))
+		if !slices.Contains(all["status"], string(s)) {
+			all["status"] = append(all["status"], string(s))
 		}
 	}
-	return words
+	for _, c := range nudgewire.ErrorClasses {
+		all["error_class"] = append(all["error_class"], string(c))
+	}
+	return all
+}()
+
+// comparedWith finds the words that a member of previous is compared with.
+var comparedWith = func() map[string]*regexp.Regexp {
+	all := map[string]*regexp.Regexp{}
+	for name := range wordsOfPrevious {
+		all[name] = regexp.MustCompile(`previous\.` + name + `\s*(?:==|!=)\s*["']([^"']*)["']`)
+	}
+	return all
 }()
 
 // sequence plans every step of a rule: each falls due so long after the step before it. A step that cannot

@@ -365,6 +365,10 @@ func TestFaultsOfSteps(t *testing.T) {
 			func(r *Rule) { r.Steps[1].If = []string{`previous.status == "fail"`} },
 			[]string{`abandoned-cart.steps[1].if[0]: previous.status is never "fail"; did you mean "failed"?`},
 		},
+		"a word that is no class": {
+			func(r *Rule) { r.Steps[1].If = []string{`previous.error_class != "points"`} },
+			[]string{`abandoned-cart.steps[1].if[0]: previous.error_class is never "points"; it is one of no_points, recipient_limit, opt_out, template, permanent, retry`},
+		},
 		"a member that previous has not": {
 			func(r *Rule) { r.Steps[1].If = []string{`previous.state == "failed"`} },
 			[]string{`abandoned-cart.steps[1].if[0]: unknown name "state" in previous; there are error_class, sent_at, status`},

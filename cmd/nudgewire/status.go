@@ -171,6 +171,7 @@ var totalGroups = []struct {
 		{"decisions_cancelled", "cancelled"},
 		{"decisions_cancelling", "cancelling"},
 		{"decisions_shadowed", "shadowed"},
+		{"decisions_confirmed", "steps confirmed"},
 		{"decisions_blocked", "opted out"},
 		{"decisions_allowed", "opted in again"},
 	}},
