@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -152,18 +153,25 @@ func (a *App) deciding(cfg *config.Config, how triggers.OnChange) func(*nudgewir
 }
 
 // planAnew is what becomes of a dispatch whose rule was edited with on_change: migrate. It stays as it is where that
-// cannot be told: its event is not kept whole, it is a step of a sequence or would become one, or it would have another key, by which
-// nothing could find it.
+// cannot be told: its event is not kept whole, it is a step of a trigger that has none now or the other way round, or it would have another
+// key, by which nothing could find it.
 func planAnew(set *triggers.Set, d *nudgewire.Dispatch, e *nudgewire.Event, now time.Time) store.Replanned {
-	if e.Forgotten || len(e.Payload) == 0 || d.Step > 0 {
+	if e.Forgotten || len(e.Payload) == 0 {
 		return store.Replanned{}
 	}
 	p := set.Replan(d.Trigger, e)
+	if p.Decision.Outcome == nudgewire.Planned && (d.Step > 0 || len(p.Steps) > 0) {
+		if gone := onlyStep(&p, d); gone != "" {
+			return store.Replanned{Cancel: "the rule changed: " + gone}
+		} else if len(p.Steps) != 1 {
+			return store.Replanned{}
+		}
+	}
 	to := &p.Dispatch
 	switch {
 	case p.Decision.Outcome != nudgewire.Planned:
 		return store.Replanned{Cancel: "the rule changed: " + p.Decision.Reason}
-	case to.Key != d.Key || to.Phone != d.Phone || len(p.Steps) > 0:
+	case to.Key != d.Key || to.Phone != d.Phone:
 		return store.Replanned{}
 	case !to.ExpiresAt.IsZero() && !to.ExpiresAt.After(now):
 		return store.Replanned{Cancel: "the rule changed: its message was due at " + to.DueAt.Format(time.DateTime) + " UTC and expired"}
@@ -173,6 +181,31 @@ func planAnew(set *triggers.Set, d *nudgewire.Dispatch, e *nudgewire.Event, now 
 	}
 	to.Reason = "planned anew: the rule changed (config " + to.Config + ")"
 	return store.Replanned{Anew: &p}
+}
+
+// onlyStep leaves of a proposal the step that a dispatch is, with the time that it was put off to; gone says that
+// the trigger has no such step any more. Without steps left, the dispatch stays as it is.
+func onlyStep(p *nudgewire.Proposal, d *nudgewire.Dispatch) (gone string) {
+	of := 0
+	if len(p.Steps) > 0 {
+		of = p.Steps[0].Rule.Of
+	}
+	i := slices.IndexFunc(p.Steps, func(s nudgewire.PlannedStep) bool { return s.Dispatch.Step == d.Step })
+	if p.Steps = p.Steps[max(i, 0):max(i+1, 0)]; i < 0 {
+		if d.Step > of && of > 0 {
+			gone = fmt.Sprintf("the trigger has no step %d any more", d.Step)
+		}
+		return gone
+	}
+	to := &p.Steps[0].Dispatch
+	if later := d.DueAt.Sub(to.DueAt); d.Attempt > 0 && later > 0 {
+		to.DueAt = d.DueAt
+		if !to.ExpiresAt.IsZero() {
+			to.ExpiresAt = to.ExpiresAt.Add(later)
+		}
+	}
+	p.Dispatch = *to
+	return ""
 }
 
 // lateRules does the same for what came to wait since.

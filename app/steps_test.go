@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -392,5 +393,42 @@ func TestAStepSeesTheClassOfAFailure(t *testing.T) {
 	shown, err := h.ask.Message(t.Context(), strconv.FormatInt(int64(two.ID), 10))
 	if err != nil || shown.Decided == nil || shown.Decided.Outcome != nudgewire.Confirmed {
 		t.Errorf("it saw %+v, %v", shown.Decided, err)
+	}
+}
+
+// on_change: migrate plans each step that waits anew, by the step of the same number.
+func TestAnEditOfStepsWithMigrate(t *testing.T) {
+	h := open(t, options{config: strings.NewReplacer(sends, sends+"    on_change: migrate\n", "wait: 2s", "wait: 1h").Replace(threeSteps)})
+	h.cartOf("c1", phone(1), "60.00")
+	h.stepIs(phone(1), 1, nudgewire.StateAccepted)
+	h.edit("template: two", "template: deux")
+	h.edit("if: previous.status != \"failed\"", "if: cart.total < 5")
+	h.edit("      - wait: 1h\n        if: [cart.total < 100, previous.status != \"dropped\"]\n        send: {template: three, variables: ['{{ cart.total }}']}\n", "")
+	h.edit("      - wait: 1h\n", "      - wait: 3s\n")
+	h.reload()
+	two, three := h.step(phone(1), 2), h.step(phone(1), 3)
+	if two.What != `template "deux"` || two.Steps != 2 || !slices.Equal(two.If, []string{"cart.total < 5"}) {
+		t.Errorf("step 2 of %d: %s, if %v", two.Steps, two.What, two.If)
+	}
+	if three.State != nudgewire.StateCancelled || !strings.HasPrefix(three.Reason, "the rule changed: the trigger has no step 3 any more") {
+		t.Errorf("step 3: %s, %s", three.State, three.Reason)
+	}
+	h.stepIs(phone(1), 2, nudgewire.StateDropped) // by its new time and condition
+	// One message instead of steps: what waits goes on as it was planned.
+	h.edit("cart.total < 5", "cart.total > 5")
+	h.reload()
+	h.cartOf("c2", phone(2), "60.00")
+	h.stepIs(phone(2), 1, nudgewire.StateAccepted)
+	h.edit("    steps:\n", "    send: {template: alone}\n    mode: live #")
+	text, err := os.ReadFile(h.file())
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, _ := strings.Cut(string(text), "    mode: live #")
+	_, tail, _ := strings.Cut(rest, "tracking:")
+	h.write(head + "tracking:" + tail)
+	h.reload()
+	if m := h.stepIs(phone(2), 2, nudgewire.StateAccepted); m.What != `template "deux"` {
+		t.Errorf("it sent %s", m.What)
 	}
 }

@@ -31,10 +31,11 @@ func (c *Config) lint(k *checker) {
 		c.lintReach(k, at, &e.Value)
 		k.lintBurst(at, &e.Value)
 		c.lintConsent(k, at, &e.Value)
-		same := sorted(e.Value.On) + "\x00" + e.Value.Key
+		parts := []string{sorted(e.Value.On), e.Value.Key}
 		for _, s := range e.Value.Sends() {
-			same += "\x00" + strings.Join([]string{s.Template, s.Campaign, s.Text}, "\x00")
+			parts = append(parts, s.Template, s.Campaign, s.Text)
 		}
+		same := strings.Join(parts, "\x00")
 		if other, twice := seen[same]; twice && e.Value.Mode != triggers.Off && len(e.Value.If) == 0 {
 			k.lintKey(at, fmt.Sprintf("sends the same for the same events as %s", other), "remove one, or give it an if")
 		}

@@ -34,6 +34,7 @@ func (h *History) UnmarshalText(text []byte) error {
 type historyError struct{ text string }
 
 func (e *historyError) Error() string { return fmt.Sprintf("%q is neither true nor a date", e.text) }
+
 func (e *historyError) Hint() string {
 	return "write history: true, or until when, as in history: 2026-12-01 18:00"
 }

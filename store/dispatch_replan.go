@@ -29,7 +29,7 @@ func (s *Store) WaitingByConfig(ctx context.Context) (out []PlannedBy, err error
 // A Replanned is what becomes of a dispatch whose rule was edited: the first that is set. With none it stays as it is.
 type Replanned struct {
 	Cancel string              // it is cancelled, for this reason
-	Anew   *nudgewire.Proposal // it takes this content and these times; the dispatch's Reason says why
+	Anew   *nudgewire.Proposal // it takes this content and these times, or those of its only step; the dispatch's Reason says why
 }
 
 // Replans counts what became of dispatches.
@@ -116,6 +116,14 @@ func (t *tx) replan(c *replan, n *Replans) error {
 	n.Anew++
 	to := &c.to.Anew.Dispatch
 	t.leavesDue(to.Account, micro(to.DueAt))
-	return t.changeWaiting(stReplan, d.ID, int64(d.ID), string(to.Category), laneOf(to.Category), c.ready.send, to.Reason, micro(to.DueAt), micro(to.ExpiresAt),
-		to.Config, t.at, c.ready.ended, to.Zone, to.Account)
+	what := c.ready.readySend
+	if len(c.ready.steps) > 0 {
+		step, rule := &c.ready.steps[0], &c.to.Anew.Steps[0].Rule
+		what = step.readySend
+		if _, err := t.exec(stInsertStep, int64(d.ID), int64(d.ID), int64(rule.Of), step.conditions, rule.Wait); err != nil {
+			return err
+		}
+	}
+	return t.changeWaiting(stReplan, d.ID, int64(d.ID), string(to.Category), laneOf(to.Category), what.send, to.Reason, micro(to.DueAt), micro(to.ExpiresAt),
+		to.Config, t.at, what.ended, to.Zone, to.Account)
 }
