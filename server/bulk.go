@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -18,8 +19,12 @@ type BulkRequest struct {
 	Since     time.Time       `json:"since,omitzero"`
 	DueBefore time.Time       `json:"due_before,omitzero"`
 
-	State string `json:"state,omitempty"` // for retry: rejected, dropped or failed
-	Who   string `json:"who,omitempty"`
+	State string `json:"state,omitempty"` // for retry: rejected, dropped or failed; with Class "" is all of them
+	Class string `json:"class,omitempty"` // for retry: what the rules of today make of the service's words, "unknown" for none
+
+	MinWait  time.Duration `json:"min_wait_ns,omitempty"` // for retry: only what ended that long ago; 0 is as the class rests
+	Deadline time.Duration `json:"deadline_ns,omitempty"` // for retry: what is not sent within that is dropped
+	Who      string        `json:"who,omitempty"`
 
 	As     nudgewire.Resolution `json:"as,omitempty"` // for resolve
 	Reason string               `json:"reason,omitempty"`
@@ -69,27 +74,64 @@ func (a admin) cancelMany(r *http.Request, in BulkRequest) (any, error) {
 }
 
 func (a admin) retryMany(r *http.Request, in BulkRequest) (any, error) {
-	f := in.filter()
+	if err := checkClass(in.Class); err != nil {
+		return nil, err
+	}
+	if in.MinWait < 0 || in.Deadline < 0 {
+		return nil, rejectf(http.StatusBadRequest, "", "a wait and a deadline are not negative")
+	}
+	states := []string{in.State}
 	switch in.State {
-	case string(nudgewire.StateRejected), string(nudgewire.StateDropped):
-		f.State = nudgewire.State(in.State)
-	case string(nudgewire.StatusFailed):
-		f.Status = nudgewire.StatusFailed
+	case string(nudgewire.StateRejected), string(nudgewire.StateDropped), string(nudgewire.StatusFailed):
+	case "":
+		states = []string{string(nudgewire.StateRejected), string(nudgewire.StatusFailed), string(nudgewire.StateDropped)}
+		if in.Class != "" {
+			break
+		}
+		fallthrough
 	default:
 		return nil, rejectf(http.StatusBadRequest, "", "state %q: want rejected, failed or dropped; what else ended may have reached the phone", in.State)
 	}
 	if in.Run != 0 {
 		return nil, rejectf(http.StatusBadRequest, "nudgewire jobs retry RUN", "rows of a run go again with their run")
 	}
-	went, stay, err := a.Store.Retry(r.Context(), store.Retry{
-		Filter: f, Now: a.Now(), DryRun: in.DryRun,
-	})
-	if err != nil {
-		return nil, err
+	q := store.Retry{Now: a.Now(), DryRun: in.DryRun, OfClass: a.ofClass(in.Class), Expires: in.Deadline}
+	if in.MinWait == 0 {
+		in.MinWait, _ = nudgewire.ErrorClass(in.Class).GoesAgain()
 	}
-	out := bulkView(went)
-	out.Stay = bulkView(stay).Groups
+	if in.MinWait > 0 {
+		q.Ended = q.Now.Add(-in.MinWait)
+	}
+	var out BulkView
+	for _, state := range states {
+		q.Filter = in.filter()
+		if state == string(nudgewire.StatusFailed) {
+			q.Filter.Status = nudgewire.StatusFailed
+		} else {
+			q.Filter.State = nudgewire.State(state)
+		}
+		went, stay, err := a.Store.Retry(r.Context(), q)
+		if err != nil {
+			return nil, err
+		}
+		some := bulkView(went)
+		out.Count += some.Count
+		out.Groups = append(out.Groups, some.Groups...)
+		out.Stay = append(out.Stay, bulkView(stay).Groups...)
+	}
 	return out, nil
+}
+
+// ofClass tells messages of a class by the rules of today; what these do not know counts by the class that it had.
+func (a admin) ofClass(class string) func(string, nudgewire.ErrorClass) (bool, nudgewire.ErrorClass) {
+	if class == "" {
+		return nil
+	}
+	rules := a.errorRules()
+	return func(words string, then nudgewire.ErrorClass) (bool, nudgewire.ErrorClass) {
+		now := cmp.Or(rules.Class(words), then)
+		return now.Words() == class, now
+	}
 }
 
 func (a admin) resolveMany(r *http.Request, in BulkRequest) (any, error) {

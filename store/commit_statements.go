@@ -133,6 +133,7 @@ const (
 	stOptOut
 	stOptIn
 	stServiceBlock
+	stLastWords
 	stErrorText
 	stTrimErrorTexts
 	stTemplatePause

@@ -84,6 +84,7 @@ var runStatements = map[stmt]statement{
 		WHERE excluded.event_at > consents.event_at OR (excluded.event_at = consents.event_at AND excluded.consent = 'withdrawn' AND consents.consent = 'given')`},
 	stConsent: {1, `SELECT consent FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`},
 
+	stLastWords: {2, `SELECT words, error_class FROM attempts WHERE dispatch_id = ?1 ORDER BY number DESC LIMIT 1`},
 	stErrorText: {0, `INSERT INTO error_texts (text, sample, rejected, failed, first_at, last_at, dispatch_id) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)
 		ON CONFLICT (text) DO UPDATE SET sample = excluded.sample, rejected = error_texts.rejected + excluded.rejected,
 			failed = error_texts.failed + excluded.failed, last_at = excluded.last_at, dispatch_id = excluded.dispatch_id`},

@@ -15,6 +15,12 @@ type Retry struct {
 	Filter DispatchFilter // State rejected or dropped, or Status failed
 	Now    time.Time
 	DryRun bool
+
+	// OfClass reports whether a message goes, by what the service said of it and the class that this had
+	// then; nil is all.
+	OfClass func(words string, then nudgewire.ErrorClass) (is bool, class nudgewire.ErrorClass)
+	Ended   time.Time     // only what had ended by then; zero is whenever
+	Expires time.Duration // what is not sent within that is dropped; 0 is as long as it had at first
 }
 
 // Retry queues each message that matches once more, as a dispatch of its own with a fresh expiry, and
@@ -57,12 +63,17 @@ func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err e
 
 // again queues a dispatch once more by a person's order, or says why not.
 func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why string, err error) {
+	if why, err := t.notMeant(id, q); err != nil || why != "" {
+		return false, why, err
+	}
 	d, _, why, err := t.mayGoAgain(id)
 	if err != nil || d == nil {
 		return false, why, err
 	}
 	expires := time.Time{}
-	if !d.ExpiresAt.IsZero() {
+	if q.Expires > 0 {
+		expires = q.Now.Add(q.Expires)
+	} else if !d.ExpiresAt.IsZero() {
 		expires = q.Now.Add(d.ExpiresAt.Sub(d.DueAt))
 	}
 	against, err := t.enqueueEventRetry(d, q.Now, q.Now, expires, s, q.DryRun)
@@ -70,6 +81,39 @@ func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why 
 		return false, against, err
 	}
 	return true, why, nil
+}
+
+// notMeant says why an order is not about a message, "" where it is.
+func (t *tx) notMeant(id nudgewire.DispatchID, q *Retry) (why string, err error) {
+	if q.OfClass == nil && q.Ended.IsZero() {
+		return "", nil
+	}
+	var ended time.Time
+	var words string
+	var class nudgewire.ErrorClass
+	err = t.query(stDispatch, func(r *row) error { d, _ := scanDispatch(r); ended = d.UpdatedAt; return r.err }, int64(id))
+	if err == nil {
+		err = t.query(stLastWords, func(r *row) error { words, class = r.text(), nudgewire.ErrorClass(r.text()); return nil }, int64(id))
+	}
+	if err == nil {
+		err = t.query(stMessage, func(r *row) error {
+			m, err := scanMessage(r)
+			ended, words, class = m.StatusAt, m.Error, m.ErrorClass
+			return err
+		}, int64(id))
+	}
+	if err != nil {
+		return "", err
+	}
+	if q.OfClass != nil {
+		if is, class := q.OfClass(words, class); !is {
+			return "is of class " + class.Words(), nil
+		}
+	}
+	if !q.Ended.IsZero() && ended.After(q.Ended) {
+		return "ended too lately", nil
+	}
+	return "", nil
 }
 
 // enqueueEventRetry queues a message that an event caused once more if that still makes sense, or says

@@ -104,32 +104,57 @@ func (c *cli) many(cmd *cobra.Command, r server.BulkRequest, dryRun bool, questi
 
 func (c *cli) messagesRetry() *cobra.Command {
 	var dryRun bool
-	var state string
+	var state, class, minWait, deadline string
 	var f bulkFlags
 	cmd := &cobra.Command{
-		Use: "retry --state rejected|failed|dropped", Short: "Send again once what surely did not reach the phone", Args: cobra.NoArgs,
+		Use: "retry --state rejected|failed|dropped | --class CLASS", Short: "Send again once what surely did not reach the phone", Args: cobra.NoArgs,
 		Long: `retry sends messages again that the service rejected (rejected), that it took and did not send
 (failed), or that were dropped before they could be sent (dropped), each once, with a fresh expiry. Mend the reason
 first: it counts them by reason and asks. What may have reached the phone, was cancelled, is blocked, or has a later
 message of the same matter does not go, nor does what a trigger queued that does not send any more. Rows of a run go
-again with "jobs retry".`,
-		Example: "  nudgewire messages retry --state rejected --since 24h --dry-run\n  nudgewire messages retry --state failed --trigger abandoned-cart",
+again with "jobs retry".
+
+With --class only those go whose words have that class by the rules of today (docs/errors.md; unknown is
+what no rule knows), whatever their state. They rest first as their class has it: a day for
+recipient_limit, an hour for retry; --min-wait says another time.`,
+		Example: "  nudgewire messages retry --class recipient_limit --since 3d --deadline 6h\n  nudgewire messages retry --state rejected --since 24h --dry-run\n  nudgewire messages retry --state failed --trigger abandoned-cart",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.request(c.now(), "")
 			if err != nil {
 				return err
 			}
-			r.State = state
+			r.State, r.Class = state, class
+			if r.MinWait, err = parseFlagDuration("--min-wait", minWait); err != nil {
+				return err
+			}
+			if r.Deadline, err = parseFlagDuration("--deadline", deadline); err != nil {
+				return err
+			}
 			return c.many(cmd, r, dryRun, func(n int64) string { return "Send " + units.Count(n, "message") + " again?" }, "sent again", (*server.Client).RetryMany)
 		},
 	}
 	cmd.Flags().StringVar(&state, "state", "", "rejected, failed or dropped")
+	cmd.Flags().StringVar(&class, "class", "", "all whose words have this class: no_points, recipient_limit, opt_out, template, permanent, retry or unknown")
+	cmd.Flags().StringVar(&minWait, "min-wait", "", "only what ended at least this long ago (1h, 2d)")
+	cmd.Flags().StringVar(&deadline, "deadline", "", "drop what is not sent within this time (6h); else they get as long as they had at first")
 	cmd.Flags().StringVar(&f.trigger, "trigger", "", "all of this trigger")
 	cmd.Flags().StringVar(&f.template, "template", "", "all with this template")
 	cmd.Flags().StringVar(&f.account, "account", "", "all by this account: a name under accounts, or api")
 	cmd.Flags().StringVar(&f.since, "since", "24h", "all planned from this long ago (2h, 3d) or this date on")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count what would go again, by reason, and change nothing")
 	return cmd
+}
+
+// parseFlagDuration reads the duration of a flag, 0 for none.
+func parseFlagDuration(flag, text string) (time.Duration, error) {
+	var d units.Duration
+	if text == "" {
+		return 0, nil
+	}
+	if err := d.UnmarshalText([]byte(text)); err != nil || d <= 0 {
+		return 0, fail(exitUsage, "", "%s %q: want a duration such as 2h or 3d", flag, text)
+	}
+	return d.D(), nil
 }
 
 func (c *cli) resolveMany(cmd *cobra.Command, f *bulkFlags, as nudgewire.Resolution, reason string, dryRun bool) error {

@@ -58,6 +58,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"blocks hold", s.blocksHold},
 		{"opt-outs", s.optOuts},
 		{"error texts", s.errorTexts},
+		{"retry by class", s.retryByClass},
 		{"blocks by the service", s.serviceBlocks},
 		{"template pauses", s.templatePauses},
 		{"consents", s.consents},
