@@ -32,9 +32,16 @@ func (a *account) ask(q question) nudgewire.Verdict {
 		return nudgewire.Verdict{}
 	}
 	pause := min(max(a.limit.Per/pauses, shortestPause), longestPause)
-	why := fmt.Sprintf("%s contacts were messaged in the last %s, and marketing may reach %s", units.Number(int64(q.facts.Contacts)), a.limit.Window(), units.Number(a.most))
+	were, are := " were", " are"
+	if q.facts.Contacts == 1 {
+		were = " was"
+	}
+	why := fmt.Sprintf("%s messaged in the last %s, and marketing may reach %s", units.Count(q.facts.Contacts, "contact")+were, a.limit.Window(), units.Number(a.most))
 	if kept := a.limit.Most - a.most; kept > 0 {
-		why += fmt.Sprintf(" of %s (%s are kept for utility and authentication)", units.Number(a.limit.Most), units.Number(kept))
+		if kept == 1 {
+			are = " is"
+		}
+		why += fmt.Sprintf(" of %s (%s%s kept for utility and authentication)", units.Number(a.limit.Most), units.Number(kept), are)
 	}
 	return q.putOff("limits", why, q.now.Add(pause), 0)
 }

@@ -238,6 +238,14 @@ func TestTheAccountsLimitKeepsAReserve(t *testing.T) {
 	}
 }
 
+func TestOneContactIsNotSeveral(t *testing.T) {
+	r := New(time.UTC, Account{UniqueContacts: units.Limit{Most: 2, Per: 24 * time.Hour}, Reserve: 0.5})
+	v := r.Decide(reminder(), &nudgewire.DueFacts{Contacts: 1, New: true}, moment(t, "2026-11-22 12:00"))
+	if want := "1 contact was messaged in the last 24h, and marketing may reach 1 of 2 (1 is kept for utility and authentication); next at "; !strings.HasPrefix(v.Reason, want) {
+		t.Errorf("%s\nwant %s", v.Reason, want)
+	}
+}
+
 func TestAGuessedZoneIsCounted(t *testing.T) {
 	r := ruled(t, "quiet_hours: 21:00-09:00")
 	guesses := 0
