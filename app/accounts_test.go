@@ -329,3 +329,23 @@ func TestARunWaitsForItsAccount(t *testing.T) {
 		t.Errorf("api got %d files", got.Uploads)
 	}
 }
+
+// A template that the service pauses for one account is sent by the other.
+func TestAPausedTemplateIsOneAccounts(t *testing.T) {
+	const n = 5
+	b := newBrand(t, sandbox.Options{})
+	both := strings.Replace(twoBrands, "template: cart_reminder", "template: order_update", 1)
+	h := open(t, options{config: b.account("") + both, sandbox: sandbox.Options{FailRate: 1, Reasons: []string{"template order_update is paused"}}})
+	h.post(n)
+	h.eventually("the template of api is paused", func() bool {
+		for _, one := range h.status().Halts {
+			if strings.Contains(one.Words(), "order_update") {
+				return true
+			}
+		}
+		return false
+	})
+	h.eventually("all of brand-b arrived", func() bool { return h.delivered("brand-b") == n })
+	h.mustTake(h.shopify("checkouts/update", "", cart("later", phone(200), "10.00")))
+	h.eventually("one that came later arrived, too", func() bool { return h.delivered("brand-b") == n+1 })
+}

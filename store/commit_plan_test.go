@@ -115,6 +115,11 @@ func heardReads(t *testing.T, s *Store) []string {
 	failIf(t, err)
 	_, _, err = s.NextPoll(t.Context())
 	failIf(t, err)
+	_, err = s.OverduePolls(t.Context(), time.Now(), time.Now(), 9)
+	failIf(t, err)
+	s.has = func(string) bool { return false }
+	_, err = s.goneHalts(t.Context())
+	failIf(t, err)
 	_, _, err = s.NextLookup(t.Context())
 	failIf(t, err)
 	_, err = s.WaitingByConfig(t.Context())
