@@ -28,6 +28,18 @@ func (k Keys) Sentences(category nudgewire.Category) (quiet, limit string) {
 	return k.QuietHours.sentence(category), limit
 }
 
+// Sentence says whom messages of a category may reach, for people.
+func (c Consent) Sentence(category nudgewire.Category) string {
+	switch {
+	case c != ConsentRequired:
+		return "It goes to every contact that is not blocked; recorded consent is not asked for."
+	case category.Urgent():
+		return "It goes to every contact: consent is asked for marketing."
+	default:
+		return "It goes only to contacts whose consent to messages is recorded."
+	}
+}
+
 func (q QuietHours) sentence(category nudgewire.Category) string {
 	switch {
 	case len(q.Windows) == 0 && q.Holidays == "":

@@ -47,6 +47,7 @@ func (c *Compiled) Tell() (out []triggers.Sentence) {
 	if words := c.Guard.words(); words != "" {
 		say("guard", "A run waits for a person's approval with %s.", words)
 	}
+	say("consent", "%s", c.Keys.Consent.Sentence(c.category))
 	quiet, limit := c.Keys.Sentences(c.category)
 	say("quiet_hours", "%s", quiet)
 	say("limit", "%s", limit)

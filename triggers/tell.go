@@ -59,6 +59,7 @@ func (s *Set) tell(r *rule) (out []Sentence) {
 		say("on_repeat", "%s", r.repeatWords(matter))
 	}
 	say("cooldown", "%s", r.cooldownWords(matter))
+	say("consent", "%s", r.Keys.Consent.Sentence(r.category))
 	quiet, limit := r.Keys.Sentences(r.category)
 	say("quiet_hours", "%s", quiet)
 	say("limit", "%s", limit)
@@ -71,6 +72,15 @@ func (s *Set) tell(r *rule) (out []Sentence) {
 		say("send", "It sends %s as %s.", r.Send.sentence(s.speaks), r.category)
 	} else {
 		say("steps", "%s", r.stepsWords(s))
+	}
+	d := nudgewire.Dispatch{Category: r.category}
+	switch d.InDoubt(r.OnDoubt) {
+	case nudgewire.DoubtResend:
+		say("on_doubt", "If nobody knows whether the service took it, it is sent again, three times at the most.")
+	case nudgewire.DoubtDrop:
+		say("on_doubt", "If nobody knows whether the service took it, it is let be.")
+	default:
+		say("on_doubt", "If nobody knows whether the service took it, a person decides.")
 	}
 	if r.Account != "" {
 		say("account", "It goes by the account %s of the service.", r.Account)

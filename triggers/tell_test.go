@@ -81,6 +81,12 @@ func TestARuleIsReadBackInSentences(t *testing.T) {
 			`Step 1 of 2: It waits for 45 minutes, counted from when the event happened. It sends the template "a" in en as marketing. ` +
 				`Step 2 of 2: It waits for 3 days, counted from when the step before it was due. It goes on only if then cart.total is more than 5. It sends the template "b" in en as marketing.`,
 		},
+		{usual, "consent", "It goes to every contact that is not blocked; recorded consent is not asked for."},
+		{usual + "consent: required", "consent", "It goes only to contacts whose consent to messages is recorded."},
+		{usual + "consent: required\ncategory: utility", "consent", "It goes to every contact: consent is asked for marketing."},
+		{usual, "on_doubt", "If nobody knows whether the service took it, a person decides."},
+		{usual + "category: authentication", "on_doubt", "If nobody knows whether the service took it, it is sent again, three times at the most."},
+		{usual + "on_doubt: drop", "on_doubt", "If nobody knows whether the service took it, it is let be."},
 		{usual + "keep_variables: false", "keep_variables", "What was filled in is not kept once it was sent."},
 		{usual + "mode: shadow", "mode", "It only decides, and sends nothing (mode: shadow)."},
 		{usual + "mode: off", "mode", "It is off: it does not listen."},
