@@ -12,10 +12,11 @@ import (
 
 func (c *cli) contacts() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "contacts", Short: "Who gets nothing: block, allow, list, import",
+		Use: "contacts", Short: "Who wants messages: blocks, consent, and being forgotten",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.contactsBlock(), c.contactsAllow(), c.contactsList(), c.contactsImport())
+	cmd.AddCommand(c.contactsBlock(), c.contactsAllow(), c.contactsList(), c.contactsImport(),
+		c.contactsShow(), c.contactsConsent(), c.contactsExport(), c.contactsForget())
 	return cmd
 }
 
@@ -103,6 +104,7 @@ const importBatch = 5000
 
 func (c *cli) contactsImport() *cobra.Command {
 	var reason, column string
+	var consents bool
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Block every phone of a file; - is standard input", Args: cobra.ExactArgs(1),
 		Long: `import reads a list of phones that must not be messaged, such as an export of opt-outs: one
@@ -111,6 +113,9 @@ or the first one where there is no header. Empty lines and lines that begin with
 over. A phone that cannot be read is named with its line, and the others are blocked all the
 same; one that is there twice counts as blocked already the second time.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if consents {
+				return c.importConsents(cmd, args[0])
+			}
 			in, source := c.in, "standard input"
 			if args[0] != "-" {
 				f, err := os.Open(args[0])
@@ -147,6 +152,7 @@ same; one that is there twice counts as blocked already the second time.`,
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().BoolVar(&consents, "consents", false, "record consents: a CSV file with the columns phone, consent and, where there are any, channel, category, at, source, proof")
 	cmd.Flags().StringVar(&column, "column", "", "header of the column that holds the phone")
 	return cmd
 }

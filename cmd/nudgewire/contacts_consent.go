@@ -1,0 +1,226 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gocarina/gocsv"
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/scheduler"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) contactsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show PHONE", Short: "Whether a contact is blocked or forgotten, and what it agreed to", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				v, err := ask.Contact(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(v)
+				}
+				c.say("%s\n", v.Phone.Masked())
+				switch {
+				case v.ForgottenAt != nil && v.Forgetting != "":
+					c.say("  forgotten, blocked: since %s; what is stored goes yet, and waits for %s\n", c.clock(*v.ForgottenAt), v.Forgetting)
+				case v.ForgottenAt != nil:
+					c.say("  forgotten, blocked: since %s\n", c.clock(*v.ForgottenAt))
+				case v.Block != nil:
+					c.say("  blocked: since %s by %s: %s\n", c.clock(v.Block.At), v.Block.Source, orDash(v.Block.Reason))
+				default:
+					c.say("  not blocked\n")
+				}
+				if len(v.Consents) == 0 {
+					c.say("  consent: nothing is recorded\n")
+				}
+				for _, k := range v.Consents {
+					c.say("  consent (%s, %s): %s since %s, by %s; %s\n", k.Channel, k.Category, k.Consent, c.clock(k.Since), k.Source, orDash(k.Proof))
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (c *cli) contactsConsent() *cobra.Command {
+	var row server.ConsentRow
+	var channel, category string
+	cmd := &cobra.Command{
+		Use: "consent PHONE given|withdrawn", Short: "Record what a contact agreed to, or took back", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			row.Phone, row.Consent, row.Channel, row.Category = args[0], nudgewire.Consent(args[1]), nudgewire.Channel(channel), nudgewire.Category(category)
+			return c.telling(func(ask *server.Client) error {
+				a, err := ask.RecordConsents(cmd.Context(), server.ConsentRequest{Rows: []server.ConsentRow{row}})
+				if err != nil {
+					return err
+				}
+				return c.recorded(a, func(int) string { return args[0] })
+			})
+		},
+	}
+	cmd.Flags().StringVar(&channel, "channel", "phone", "phone or email")
+	cmd.Flags().StringVar(&category, "category", "marketing", "marketing, utility or authentication")
+	cmd.Flags().StringVar(&row.Proof, "proof", "", "how it is known, in words")
+	return cmd
+}
+
+// recorded prints what came of recording consents.
+func (c *cli) recorded(a server.ConsentAnswer, place func(row int) string) error {
+	if c.json {
+		if err := c.print(a); err != nil {
+			return err
+		}
+	} else {
+		for _, b := range a.Bad {
+			c.note("%s: %s", place(b.Row), b.Reason)
+		}
+		c.say("%d recorded, %d could not be read\n", a.Recorded, len(a.Bad))
+	}
+	if len(a.Bad) > 0 {
+		return errSilent(exitFailed)
+	}
+	return nil
+}
+
+// A consentLine is a row of a file of consents.
+type consentLine struct {
+	Phone    string `csv:"phone"`
+	Consent  string `csv:"consent"`
+	Channel  string `csv:"channel"`
+	Category string `csv:"category"`
+	At       string `csv:"at"`
+	Source   string `csv:"source"`
+	Proof    string `csv:"proof"`
+}
+
+// importConsents records a file of consents.
+func (c *cli) importConsents(cmd *cobra.Command, name string) error {
+	in, source := c.in, "standard input"
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return fail(exitUsage, "", "%w", err)
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		in, source = f, filepath.Base(name)
+	}
+	var lines []consentLine
+	if err := gocsv.Unmarshal(in, &lines); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, gocsv.ErrEmptyCSVFile) {
+		return fail(exitUsage, "it is a CSV file with the columns phone and consent", "read %s: %w", source, err)
+	}
+	if len(lines) == 0 {
+		return fail(exitNothing, "", "no consents in %s", source)
+	}
+	rows := make([]server.ConsentRow, len(lines))
+	for i, l := range lines {
+		rows[i] = server.ConsentRow{Phone: l.Phone, Consent: nudgewire.Consent(l.Consent), Channel: nudgewire.Channel(l.Channel), Category: nudgewire.Category(l.Category), Source: l.Source, Proof: l.Proof}
+		if l.At != "" {
+			at, err := time.Parse(time.RFC3339, l.At)
+			if err != nil {
+				return fail(exitUsage, "write it as 2026-11-20T09:00:00Z", "%s:%d: at is %q", source, i+2, l.At)
+			}
+			rows[i].At = at
+		}
+	}
+	return c.telling(func(ask *server.Client) error {
+		var all server.ConsentAnswer
+		for from := 0; from < len(rows); from += importBatch {
+			a, err := ask.RecordConsents(cmd.Context(), server.ConsentRequest{Rows: rows[from:min(from+importBatch, len(rows))], Source: source})
+			if err != nil {
+				return err
+			}
+			all.Recorded += a.Recorded
+			for _, b := range a.Bad {
+				b.Row += from
+				all.Bad = append(all.Bad, b)
+			}
+		}
+		return c.recorded(all, func(row int) string { return fmt.Sprintf("%s:%d", source, row+1) })
+	})
+}
+
+func (c *cli) contactsExport() *cobra.Command {
+	return &cobra.Command{
+		Use: "export [PHONE]", Short: "All consents as CSV, or all that is stored about one contact as JSON", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				if len(args) == 1 {
+					v, err := ask.ContactData(cmd.Context(), args[0])
+					if err != nil {
+						return err
+					}
+					return c.print(v)
+				}
+				all := []consentLine{}
+				var after nudgewire.Phone
+				for {
+					rows, err := ask.Consents(cmd.Context(), after)
+					if err != nil {
+						return err
+					}
+					if len(rows) == 0 {
+						break
+					}
+					for _, r := range rows {
+						if c.json {
+							if err := c.print(r); err != nil {
+								return err
+							}
+							continue
+						}
+						all = append(all, consentLine{
+							string("+" + r.Phone), string(r.Consent), string(r.Channel), string(r.Category), r.At.Format(time.RFC3339),
+							scheduler.SafeCell(r.Source), scheduler.SafeCell(r.Proof),
+						})
+					}
+					after = rows[len(rows)-1].Phone
+				}
+				if c.json {
+					return nil
+				}
+				return gocsv.Marshal(all, c.out)
+			})
+		},
+	}
+}
+
+func (c *cli) contactsForget() *cobra.Command {
+	return &cobra.Command{
+		Use: "forget PHONE...", Short: "Forget contacts: nothing stored tells of them, and they stay blocked", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.telling(func(ask *server.Client) error {
+				if err := c.confirm(fmt.Sprintf("Forget %s for good: nothing stored tells of them, and they stay blocked?", units.Count(len(args), "contact"))); err != nil {
+					return err
+				}
+				a, err := ask.Forget(cmd.Context(), server.ForgetRequest{Phones: args})
+				if err != nil {
+					return err
+				}
+				if c.json {
+					if err := c.print(a); err != nil {
+						return err
+					}
+				} else {
+					for _, b := range a.Bad {
+						c.note("%s: %s", args[b.Row-1], b.Reason)
+					}
+					c.say("%d blocked and being forgotten; contacts show PHONE says how far it is\n", a.Ordered)
+				}
+				if len(a.Bad) > 0 {
+					return errSilent(exitFailed)
+				}
+				return nil
+			})
+		},
+	}
+}
