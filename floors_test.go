@@ -19,7 +19,7 @@ var floors = map[string]int{
 	"sender": 3, "tracker": 3, "enricher": 3, "scheduler": 3, "sandbox": 3, "store/storetest": 3,
 	"triggers": 2, "store": 2, "connectors": 2,
 	"expressions": 1, "duerules": 1,
-	"":            0, "apiclient": 0, "examples": 0,
+	"": 0, "apiclient": 0, "examples": 0,
 }
 
 const module = "github.com/nudgewire/nudgewire"

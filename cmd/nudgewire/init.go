@@ -132,14 +132,21 @@ func (c *cli) listRecipes() error {
 	return nil
 }
 
+// A begun is what init wrote.
+type begun struct {
+	Config   string   `json:"config"`
+	Schema   string   `json:"schema"`
+	Payloads []string `json:"payloads,omitempty"` // of a recipe
+}
+
 // began says what was written and what comes next.
 func (c *cli) began(path, recipe string, files []firstFile) error {
 	if c.json {
-		paths := make([]string, len(files))
-		for i, f := range files {
-			paths[i] = f.path
+		var others []string
+		for _, f := range files[1 : len(files)-1] {
+			others = append(others, f.path)
 		}
-		return c.print(map[string]any{"config": path, "schema": files[len(files)-1].path, "files": paths})
+		return c.print(begun{path, files[len(files)-1].path, others})
 	}
 	if recipe == "" {
 		c.say("wrote %s and %s\n", path, files[len(files)-1].path)
