@@ -1,0 +1,43 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// consentConfig has an offer that waits, and asks for consent when it falls due.
+var consentConfig = strings.NewReplacer("language: en}", "language: en, consent: required}", "key: raw.id, send: {template: offer}", "key: raw.id, wait: 2s, send: {template: offer}").Replace(optOutConfig)
+
+func TestConsentIsAskedWhenAMessageFallsDue(t *testing.T) {
+	h := open(t, options{config: consentConfig})
+	at := time.Now().UTC().Format(time.RFC3339)
+	says := func(n int, word nudgewire.Consent) {
+		t.Helper()
+		if _, err := h.ask.RecordConsents(t.Context(), server.ConsentRequest{Rows: []server.ConsentRow{{Phone: phone(n), Consent: word}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says(0, nudgewire.ConsentGiven)
+	h.crm("deal.won", "d0", phone(0), at)
+	h.crm("deal.won", "d1", phone(1), at)
+	says(2, nudgewire.ConsentGiven)
+	h.crm("deal.won", "d2", phone(2), at)
+	says(2, nudgewire.ConsentWithdrawn) // while the offer waits
+	if len(h.messages()) != 3 {
+		t.Errorf("planned: %+v", h.messages())
+	}
+	h.eventually("the one who agreed gets it", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })
+	h.eventually("the others do not", func() bool {
+		dropped := 0
+		for _, m := range h.messages() {
+			if m.State == nudgewire.StateDropped && strings.HasPrefix(m.Reason, "consent is required") {
+				dropped++
+			}
+		}
+		return dropped == 2
+	})
+}

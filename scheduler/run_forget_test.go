@@ -1,0 +1,113 @@
+package scheduler
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/triggers"
+)
+
+// Three runs: one has ended, one is paused, one is being uploaded. The files of the first two lose the contact
+// and count as whole; the third ends first. What is left of the row is told to be excluded.
+func TestForgettingInTheFilesOfRuns(t *testing.T) {
+	const gone, stays = "447700900123", "447700900999"
+	root := t.TempDir()
+	st, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + filepath.Join(root, "n.db"), Settle: triggers.Settle})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	s := New(Options{Store: st, Folder: filepath.Join(root, "runs"), Owner: "me"})
+	find := phones.NewFinder(gone)
+	part := "phone,var_1\n" + stays + ",Ann\n" + gone + ",Ada River\n" + stays + ",\"call 07700 900123\"\n"
+	folders := map[nudgewire.RunID]string{}
+	for i, slot := range []string{"2026-01-01", "2026-01-02", "2026-01-03"} {
+		now := time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)
+		folder := filepath.Join(s.Folder, "weekly", slot)
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256([]byte(part))
+		for name, text := range map[string]string{"part-0001.csv": part, "excluded.csv": "row,reason,phone,digits,file\n7,the contact is blocked,+44 7700 900123," + gone + ",\n"} {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		id, _, err := st.StartRunOf(t.Context(), nudgewire.Run{
+			Job: "weekly", Slot: slot, DueAt: now, Cause: "hand", State: nudgewire.RunUploading, Deliver: nudgewire.DeliverCSV, Category: nudgewire.Marketing, Folder: folder, CreatedAt: now, StartedAt: now, RetryOf: 0,
+		}, []nudgewire.Part{{Number: 1, File: "part-0001.csv", Rows: 3, First: 1, Bytes: int64(len(part)), SHA256: hex.EncodeToString(sum[:]), State: nudgewire.PartBuilt, UpdatedAt: now}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		folders[id] = folder
+	}
+	move := func(id nudgewire.RunID, change func(*nudgewire.Run)) {
+		t.Helper()
+		r, err := st.Run(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&r)
+		if err := st.SetRun(t.Context(), "", r, nudgewire.RunUploading); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end := func(r *nudgewire.Run) { r.State, r.EndedAt = nudgewire.RunDone, r.DueAt.Add(time.Hour) }
+	move(1, end)
+	move(2, func(r *nudgewire.Run) {
+		r.State, r.Before, r.Stopped, r.StoppedBy, r.Reason = nudgewire.RunPaused, nudgewire.RunUploading, "person", "Ann", "paused"
+	})
+	clean := func(id nudgewire.RunID) bool {
+		for _, name := range []string{"part-0001.csv", "excluded.csv"} {
+			text, err := os.ReadFile(filepath.Join(folders[id], name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), "900123") || strings.Contains(string(text), "Ada River") {
+				return false
+			}
+		}
+		return true
+	}
+	waits, err := s.Forget(t.Context(), find)
+	if err != nil || !strings.Contains(waits, "run 3 of weekly is") {
+		t.Fatalf("waits for %q, %v", waits, err)
+	}
+	if !clean(1) || !clean(2) || clean(3) {
+		t.Errorf("clean: %v, %v, %v", clean(1), clean(2), clean(3))
+	}
+	move(3, end)
+	for range 2 { // the second time there is nothing left to do
+		if waits, err := s.Forget(t.Context(), find); err != nil || waits != "" {
+			t.Fatalf("waits for %q, %v", waits, err)
+		}
+	}
+	if !clean(3) {
+		t.Error("the third run's files hold the contact")
+	}
+	for id, folder := range folders {
+		parts, err := st.Parts(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := intact(filepath.Join(folder, parts[0].File), parts[0]); why != "" || parts[0].Rows != 3 {
+			t.Errorf("run %d: %s", id, why)
+		}
+		var found []nudgewire.Phone
+		if err := PhonesOf(filepath.Join(folder, parts[0].File), func(p nudgewire.Phone) { found = append(found, p) }); err != nil || len(found) != 3 {
+			t.Fatal(found, err)
+		}
+		why, err := NewHistory(st).Excluded(t.Context(), found, Question{Now: time.Now()})
+		if err != nil || why[1].Reason != "was forgotten" || why[0].Reason != "" {
+			t.Errorf("%+v, %v", why, err)
+		}
+	}
+}
