@@ -112,7 +112,7 @@ func (a admin) jobs(r *http.Request) (any, error) {
 		}
 		if len(last) > 0 {
 			run := runView(&last[0], nil)
-			if run.Messages, err = a.Store.RunMessages(r.Context(), run.ID); err != nil {
+			if err := a.judged(r.Context(), &run); err != nil {
 				return nil, err
 			}
 			v.Last = &run
@@ -205,10 +205,10 @@ func (a admin) runs(r *http.Request) (any, error) {
 	if q.State != "" && !slices.Contains(nudgewire.RunStates, nudgewire.RunState(q.State)) {
 		return nil, rejectf(http.StatusBadRequest, "one of: "+strings.Join(RunWords(), ", "), "unknown state %q", q.State)
 	}
-	return a.runsOf(r.Context(), store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: nudgewire.RunState(q.State)})
+	return a.runsIn(r.Context(), store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: nudgewire.RunState(q.State)})
 }
 
-// failing are the newest runs that began within a day and of whose messages most failed.
+// failing are the newest runs that began within a day and of whose messages at least half failed.
 func (a admin) failing(ctx context.Context) (out []FailingView, err error) {
 	const most = 100
 	runs, err := a.runsOf(ctx, store.RunFilter{Since: a.Now().Add(-24 * time.Hour), Limit: most})
@@ -232,7 +232,7 @@ func (a admin) runsOf(ctx context.Context, f store.RunFilter) ([]RunView, error)
 		if rows[i].StartedAt.IsZero() {
 			continue // it sent nothing
 		}
-		if out[i].Messages, err = a.Store.RunMessages(ctx, rows[i].ID); err != nil {
+		if err := a.judged(ctx, &out[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -267,7 +267,7 @@ func (a admin) runOf(ctx context.Context, id nudgewire.RunID) (RunView, error) {
 		return RunView{}, err
 	}
 	v := runView(&run, parts)
-	if v.Messages, err = a.Store.RunMessages(ctx, id); err != nil {
+	if err := a.judged(ctx, &v); err != nil {
 		return v, err
 	}
 	if v.Retries, err = a.Store.RetriesOf(ctx, id); err != nil {

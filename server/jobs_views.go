@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +32,7 @@ type RunView struct {
 	RetryOf    nudgewire.RunID    `json:"retry_of,omitempty"` // the run whose parts or rows it sends again
 	DueAt      time.Time          `json:"due_at"`
 	Cause      nudgewire.RunCause `json:"cause"`
-	State      nudgewire.RunState `json:"state"`
+	State      nudgewire.RunState `json:"state"` // for people: of one that is stored as done, by what became of its messages, see judge
 	Reason     string             `json:"reason,omitempty"`
 	Began      string             `json:"began,omitempty"` // why it was begun late
 	Note       string             `json:"note,omitempty"`  // of one that is done: what is not known of it
@@ -74,42 +73,6 @@ type RunView struct {
 	// Of a paused run, the most calls that may be under way for it: they end as usual, and nothing
 	// else of it leaves.
 	UnderWay int64 `json:"under_way,omitempty"`
-}
-
-// Standing is the run's state for people: what of its messages still waits, and, where most of those that
-// ended failed, how many. It needs Messages.
-func (v *RunView) Standing() string {
-	words := v.State.Words()
-	waiting := v.Messages[string(nudgewire.StateWaiting)] + v.Messages[string(nudgewire.StateSending)]
-	if v.State == nudgewire.RunDone && waiting > 0 {
-		words = "handed over, " + units.Number(waiting) + " waiting"
-	}
-	if f, most := v.failing(); most {
-		words += fmt.Sprintf(", %.0f%% failed", 100*float64(f.Failed)/float64(f.Messages))
-	}
-	return words
-}
-
-// A FailingView is a run that has ended and of whose messages most failed.
-type FailingView struct {
-	Run      nudgewire.RunID `json:"run"`
-	Job      string          `json:"job"`
-	Failed   int64           `json:"failed"`
-	Messages int64           `json:"messages"` // all that it has
-}
-
-// Words says which run it is, and how many failed.
-func (v FailingView) Words() string {
-	return fmt.Sprintf("run %d of %s: %s of %s failed", v.Run, v.Job, units.Number(v.Failed), units.Count(v.Messages, "message"))
-}
-
-// failing reports whether the run has ended and most of its messages failed. It needs Messages.
-func (v *RunView) failing() (f FailingView, most bool) {
-	f = FailingView{Run: v.ID, Job: v.Job, Failed: v.Messages[string(nudgewire.StatusFailed)] + v.Messages[string(nudgewire.StateRejected)]}
-	for _, n := range v.Messages {
-		f.Messages += n
-	}
-	return f, v.State.Final() && 2*f.Failed > f.Messages
 }
 
 // Waiting says that the run waits for a place to read its list in; "" for one that does not.
