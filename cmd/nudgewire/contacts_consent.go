@@ -58,6 +58,9 @@ func (c *cli) contactsConsent() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "consent PHONE given|withdrawn", Short: "Record what a contact agreed to, or took back", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if word := nudgewire.Consent(args[1]); word != nudgewire.ConsentGiven && word != nudgewire.ConsentWithdrawn {
+				return fail(exitUsage, "", "consent is given or withdrawn, not %q", args[1])
+			}
 			row.Phone, row.Consent, row.Channel, row.Category = args[0], nudgewire.Consent(args[1]), nudgewire.Channel(channel), nudgewire.Category(category)
 			return c.telling(func(ask *server.Client) error {
 				a, err := ask.RecordConsents(cmd.Context(), server.ConsentRequest{Rows: []server.ConsentRow{row}})
