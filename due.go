@@ -16,6 +16,7 @@ type DueNeeds struct {
 	Sends   time.Duration // how far back the sends to this phone are looked at; 0 is not at all
 	Account time.Duration // how far back the contacts of this account are counted; 0 is not at all
 	Consent bool          // what the contact agreed to
+	Window  bool          // the window of the trigger's rate
 }
 
 // DueFacts are what the store knows at the due moment. Only what was needed is filled in.
@@ -24,7 +25,14 @@ type DueFacts struct {
 	Contacts int        // different phones that were sent to by this account
 	New      bool       // this phone is not one of them
 	Consent  Consent
+	Window   UsedWindow
 	FirstDue time.Time // before it was deferred; the zero time where it never was
+}
+
+// A UsedWindow is the newest window of a trigger's rate, which may have ended. The zero value is none.
+type UsedWindow struct {
+	Since time.Time
+	Used  int64 // claims of the trigger's dispatches in it
 }
 
 // A PastSend is one message that was sent, is being sent, or may have been sent: a dispatch, or the row of a
@@ -47,9 +55,10 @@ const (
 // A Verdict is what DueRules answer. The zero value lets the dispatch go.
 type Verdict struct {
 	Action VerdictAction
-	Rule   string    // the YAML key that decided: quiet_hours, limit, consent, limits
+	Rule   string    // the YAML key that decided: quiet_hours, limit, consent, limits, rate
 	Reason string    // one sentence for people, with the numbers that decided
 	Until  time.Time // for DeferSend: when it falls due again
+	Window time.Time // for AllowSend: when the window of the trigger's rate began in which it goes; zero for no rate
 }
 
 // A VerdictAction is what happens to a dispatch at its due moment.

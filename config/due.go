@@ -66,6 +66,7 @@ func (c *Config) compileDue(k *checker) {
 		e := &c.in.Triggers[i]
 		c.readHolidays(k, yamlpos.Join("triggers", e.Key)+".quiet_hours.holidays", e.Value.QuietHours.Holidays)
 		c.Due.Trigger(e.Key, e.Value.Keys, c.holidays[e.Value.QuietHours.Holidays])
+		c.Due.Rate(e.Key, e.Value.Rate)
 	}
 	for i := range c.in.Jobs {
 		e := &c.in.Jobs[i]

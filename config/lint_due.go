@@ -21,6 +21,7 @@ func (c *Config) lintDue(k *checker) {
 		e := &c.in.Triggers[i]
 		at, r := yamlpos.Join("triggers", e.Key), &e.Value
 		c.lintKeys(k, at, &r.Keys, now)
+		k.lintRate(at, r)
 		if k.lintExempt(at, &r.Keys, r.Category); r.Category == nudgewire.Marketing && r.Mode != triggers.Off {
 			k.lintUntil(at, r)
 			k.lintLives(at, r, said)
@@ -35,6 +36,20 @@ func (c *Config) lintDue(k *checker) {
 		}
 		c.lintKeys(k, at, &j.Keys, now)
 		k.lintExempt(at, &j.Keys, category)
+	}
+}
+
+// lintRate warns of a rate on messages that somebody waits for, and of one whose windows outlast the messages.
+func (k *checker) lintRate(at string, r *triggers.Rule) {
+	lives := r.Lives()
+	switch {
+	case r.Rate.IsZero() || r.Mode == triggers.Off:
+	case r.Category == nudgewire.Authentication:
+		k.lint(at+".rate", fmt.Sprintf("%s holds for messages of category authentication, too: a code that finds the window used up waits for its end, or expires", r.Rate),
+			"remove it; api.rate is what the service can take")
+	case lives > 0 && r.Rate.Longest() > lives:
+		k.lint(at+".rate", fmt.Sprintf("messages expire after %s, and the window of %s is longer: what finds it used up early is dropped", span(lives), r.Rate),
+			fmt.Sprintf("make expires longer than %s, or write a shorter window, such as 500/h", span(r.Rate.Longest())))
 	}
 }
 

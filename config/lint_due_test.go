@@ -90,6 +90,9 @@ func TestMistakesInQuietHoursAndLimits(t *testing.T) {
 		"days said twice":         {defaults: "  quiet_hours: {hours: sat 21:00-09:00, days: [mon]}\n", want: []string{`5:24: defaults.quiet_hours.hours: "sat 21:00-09:00" names its own days, and days names others; remove one of the two`}},
 		"a slip in on_hit":        {defaults: "  quiet_hours: {hours: 21:00-09:00, on_hit: defr}\n", want: []string{`5:45: defaults.quiet_hours.on_hit: "defr" is not known here; did you mean "defer"?`}},
 		"an on_hit of its own":    {defaults: "  quiet_hours: {hours: 21:00-09:00, on_hit: send}\n", want: []string{`5:45: defaults.quiet_hours.on_hit: "send" is not known here; write defer or drop`}},
+		"a rate of nothing":       {trigger: "    rate: 0 per day\n", want: []string{`9:11: triggers.remind.rate: "0 per day" lets nothing go; write 1 or more; mode: off is what sends nothing`}},
+		"a rate without a window": {trigger: "    rate: 500\n", want: []string{`9:11: triggers.remind.rate: "500" is no rate; write 500/h, 5000 per day, or 200 per 30m`}},
+		"a rate of a wrong unit":  {trigger: "    rate: 500 per blue\n", want: []string{`9:11: triggers.remind.rate: "500 per blue" is no rate; write 500/h, 5000 per day, or 200 per 30m`}},
 		"a max_defer of no unit":  {defaults: "  quiet_hours: {hours: 21:00-09:00, max_defer: 12}\n", want: []string{`5:48: defaults.quiet_hours.max_defer: "12" has no unit; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`}},
 		"a slip in a key":         {defaults: "  quiet_hours: {hour: 21:00-09:00, hours: 21:00-09:00}\n", want: []string{`5:17: defaults.quiet_hours.hour: unknown key; did you mean "hours"?`}},
 		"no file of holidays":     {defaults: "  quiet_hours: {holidays: days.txt}\n", want: []string{"5:27: defaults.quiet_hours.holidays: days.txt does not exist; write one date a line, such as 2026-12-25, or 12-25 for every year; a relative path starts at the folder of the config file"}},
@@ -153,6 +156,16 @@ func TestLintsOfQuietHoursAndLimits(t *testing.T) {
 				"11:12: warning: triggers.remind.limit: does nothing: it limits marketing, and these messages are of category authentication; remove it, or write {count: 2 per day, category: authentication}",
 			},
 		},
+		"a rate of codes": {
+			trigger: "    category: authentication\n    rate: 500/h\n",
+			want:    []string{"10:11: warning: triggers.remind.rate: 500 per 1h holds for messages of category authentication, too: a code that finds the window used up waits for its end, or expires; remove it; api.rate is what the service can take"},
+		},
+		"a rate whose window outlasts the messages": {
+			trigger: "    rate: 5000 per week\n",
+			want:    []string{"9:11: warning: triggers.remind.rate: messages expire after 1d, and the window of 5000 per week is longer: what finds it used up early is dropped; make expires longer than 7d, or write a shorter window, such as 500/h"},
+		},
+		"a rate of orders is well":     {trigger: "    category: utility\n    rate: 5000 per day\n"},
+		"a rate of what lives is well": {trigger: "    expires: 8d\n    rate: 5000 per week\n"},
 		"quiet hours of a job for orders": {
 			job:  "    category: utility\n    quiet_hours: 21:00-09:00\n",
 			want: []string{"17:18: warning: jobs.birthday.quiet_hours: does nothing: messages of category utility go at any hour; remove it, or say category: marketing if this is no answer that somebody waits for"},

@@ -141,6 +141,6 @@ func Rules(text string, env secret.Lookup) map[string]triggers.Rule {
 // SameRule reports whether two rules, as Rules gives them, plan the same. Whether a trigger sends, what an edit does, and
 // what is decided at the due moment or in doubt, by the rules of then, are no part of that.
 func SameRule(a, b triggers.Rule) bool {
-	b.Mode, b.OnChange, b.OnDoubt, b.Keys = a.Mode, a.OnChange, a.OnDoubt, a.Keys
+	b.Mode, b.OnChange, b.OnDoubt, b.Rate, b.Keys = a.Mode, a.OnChange, a.OnDoubt, a.Rate, a.Keys
 	return reflect.DeepEqual(a, b)
 }

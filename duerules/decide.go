@@ -19,12 +19,13 @@ type question struct {
 }
 
 // Decide implements nudgewire.DueRules. The rules are asked in the order of the design, and the first that
-// holds the dispatch back answers: consent, quiet hours, limits, the account's limit. What is put off is
+// holds the dispatch back answers: consent, quiet hours, limits, the account's limit, the
+// trigger's rate, which only what the others let go uses. What is put off is
 // asked about again when it falls due, by the rules of then.
 func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
 	p := r.of(d)
 	quiet, limited := p.quietFor(d.Category), p.back(d.Category) > 0
-	if quiet == nil && !limited && !p.asks(d.Category) && !r.by(d).holds(d) {
+	if quiet == nil && !limited && !p.asks(d.Category) && !p.paced() && !r.by(d).holds(d) {
 		return nudgewire.Verdict{}
 	}
 	if f == nil {
@@ -49,7 +50,10 @@ func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Ti
 			return v
 		}
 	}
-	return r.by(d).ask(q)
+	if v := r.by(d).ask(q); v.Action != nudgewire.AllowSend || !p.paced() {
+		return v
+	}
+	return r.askRate(p.rate, q)
 }
 
 // zonesOf lists the zones that the contact may be in, or the one of those of whom nothing is known where

@@ -22,6 +22,7 @@ type Rules struct {
 	accounts       map[string]*account // of the others, by name
 	any            bool                // there is one of all these
 	zones          *hours.Zones
+	zone           *time.Location // on whose calendar rates count
 }
 
 var _ nudgewire.DueRules = (*Rules)(nil)
@@ -31,6 +32,7 @@ type policy struct {
 	quiet   *quiet // nil for none
 	limits  []limit
 	consent bool // recorded consent is required
+	rate    Rate // of a trigger
 }
 
 // quietFor are the quiet hours that hold for a category; nil for none.
@@ -59,9 +61,13 @@ func (p *policy) back(c nudgewire.Category) (back time.Duration) {
 	return back
 }
 
-// New has no rules yet but those of the account. Otherwise is the zone of contacts of whom nothing is known.
+// paced reports whether a rate holds for the messages, whatever their category.
+func (p *policy) paced() bool { return p != nil && !p.rate.IsZero() }
+
+// New has no rules yet but those of the account. Otherwise is the zone of contacts of whom nothing is known, and of the
+// calendar of rates.
 func New(otherwise *time.Location, a Account) *Rules {
-	r := &Rules{triggers: map[string]*policy{}, jobs: map[string]*policy{}, accounts: map[string]*account{}, zones: hours.NewZones(otherwise)}
+	r := &Rules{triggers: map[string]*policy{}, jobs: map[string]*policy{}, accounts: map[string]*account{}, zones: hours.NewZones(otherwise), zone: otherwise}
 	r.account = r.accountOf(a)
 	return r
 }
@@ -95,6 +101,18 @@ func (r *Rules) Defaults(k Keys, holidays hours.Holidays) { r.defaults = r.polic
 // Trigger adds the rules of a trigger.
 func (r *Rules) Trigger(name string, k Keys, holidays hours.Holidays) {
 	r.triggers[name] = r.policyOf(k, holidays)
+}
+
+// Rate adds the rate of a trigger, after Trigger.
+func (r *Rules) Rate(trigger string, rate Rate) {
+	if rate.IsZero() {
+		return
+	}
+	r.any = true
+	if r.triggers[trigger] == nil {
+		r.triggers[trigger] = &policy{}
+	}
+	r.triggers[trigger].rate = rate
 }
 
 // Job adds the rules of a job.
@@ -145,7 +163,7 @@ func (r *Rules) of(d *nudgewire.Dispatch) *policy {
 // Needs implements nudgewire.DueRules.
 func (r *Rules) Needs(d *nudgewire.Dispatch) nudgewire.DueNeeds {
 	p := r.of(d)
-	n := nudgewire.DueNeeds{Sends: p.back(d.Category), Consent: p.asks(d.Category)}
+	n := nudgewire.DueNeeds{Sends: p.back(d.Category), Consent: p.asks(d.Category), Window: p.paced()}
 	if a := r.by(d); a.holds(d) {
 		n.Account = a.limit.Per
 	}

@@ -33,7 +33,7 @@ type Job struct {
 	Deliver  nudgewire.Deliver       `yaml:"deliver" validate:"oneof=csv per_message" default:"csv" doc:"csv uploads files, one for each part: fast, and tracked only as far as the answer allows. per_message sends each row by itself: slower, tracked one by one."`
 	MaxSize  units.Size              `yaml:"max_size" validate:"min=1kB,max=10MB" default:"10MB" doc:"Largest part, in bytes of the file. The service takes no more than 10MB."`
 
-	Rate Rate `yaml:"rate" doc:"For deliver: per_message, most rows that leave in a window: all of them may go at once, and then none until it ends. A day, week or month is that of the job's timezone." example:"5000 per day"`
+	Rate duerules.Rate `yaml:"rate" doc:"For deliver: per_message, most rows that leave in a window: all of them may go at once, and then none until it ends. A day, week or month is that of the job's timezone." example:"5000 per day"`
 
 	OnMissed OnMissed    `yaml:"on_missed" doc:"When its time passed while nothing ran: skip, run_once, or {if_younger_than: 6h}. Default: skip."`
 	Overlap  Overlap     `yaml:"overlap" validate:"oneof=skip queue cancel_previous" default:"skip" doc:"When its time comes and the run before has not ended."`

@@ -85,7 +85,7 @@ func (s *Scheduler) takes(job *Compiled, t nudgewire.Tally) (time.Duration, stri
 	if account := job.account(); account != "" {
 		at = " at " + rateWords(rate) + " (accounts." + account + ".rate)"
 	}
-	if windows := job.Rate.waits(t.Kept); windows > 0 {
+	if windows := windowsOf(job.Rate, t.Kept); windows > 0 {
 		return windows, units.Count(t.Kept, "message") + " at " + job.Rate.String() + " (rate)"
 	}
 	if job.Deliver == nudgewire.DeliverPerMessage {

@@ -51,6 +51,9 @@ func (c *Compiled) Tell() (out []triggers.Sentence) {
 	quiet, limit := c.Keys.Sentences(c.category)
 	say("quiet_hours", "%s", quiet)
 	say("limit", "%s", limit)
+	if !c.Rate.IsZero() {
+		say("rate", "%s", c.Rate.Sentence())
+	}
 	if c.Canary != nil {
 		first := c.Canary.First.String() + " of the rows"
 		if c.Canary.First.Rows > 0 {

@@ -47,6 +47,8 @@ const (
 	stInsertVerdict
 	stRepeatVerdict
 	stTriggerNames
+	stTriggerWindow
+	stSetTriggerWindow
 	stNameTrigger
 	stPastSends
 	stPastRows
@@ -301,8 +303,10 @@ var messageStatements = map[stmt]statement{
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1)`},
 	stRepeatVerdict: {0, `UPDATE verdicts SET rule = ?3, action = ?4, reason = ?5, until_at = ?6, last_at = ?7, times = times + 1
 		WHERE dispatch_id = ?1 AND number = ?2`},
-	stTriggerNames: {1, `SELECT name FROM trigger_names WHERE name > ''`},
-	stNameTrigger:  {0, `INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`},
+	stTriggerWindow:    {2, `SELECT since, used FROM trigger_windows WHERE trigger_name = ?1`},
+	stSetTriggerWindow: {0, `INSERT INTO trigger_windows (trigger_name, since, used) VALUES (?1, ?2, ?3) ON CONFLICT (trigger_name) DO UPDATE SET since = excluded.since, used = excluded.used`},
+	stTriggerNames:     {1, `SELECT name FROM trigger_names WHERE name > ''`},
+	stNameTrigger:      {0, `INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`},
 	stPastSends: {3, `SELECT claimed_at, category, trigger_name FROM dispatches
 		WHERE id IN (` + marks(3, rowsAtOnce) + `) AND phone = ?1 AND ` + wasSent},
 	stCreatedAfter:    {1, `SELECT created_at FROM dispatches WHERE id >= ?1 ORDER BY id LIMIT 1`},

@@ -32,8 +32,10 @@ func (s *Store) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewir
 		if got, err = t.claim(&q, laneUrgent, q.Urgent, got[:0], &rules); err != nil {
 			return err
 		}
-		got, err = t.claim(&q, laneMarketing, q.Marketing, got, &rules)
-		return err
+		if got, err = t.claim(&q, laneMarketing, q.Marketing, got, &rules); err != nil {
+			return err
+		}
+		return rules.keepWindows(t)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim: %w", err)

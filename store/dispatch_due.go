@@ -22,9 +22,11 @@ type atDue struct {
 	now      time.Time
 	triggers []string // every name there is, read at the first look
 	phones   map[nudgewire.Phone]*sentTo
-	contacts *contactSet    // of the account; nil before the first look
-	flying   map[int64]bool // contacts that its messages are on their way to
-	beside   int            // how many of flying are not among contacts
+	contacts *contactSet                      // of the account; nil before the first look
+	flying   map[int64]bool                   // contacts that its messages are on their way to
+	beside   int                              // how many of flying are not among contacts
+	windows  map[string]*nudgewire.UsedWindow // of triggers with a rate; as they are with what this claim takes
+	used     []string                         // triggers whose windows it takes from
 }
 
 // sentTo is what was sent to a phone since a time, the newest first.
@@ -53,7 +55,15 @@ func (a *atDue) lock(t *tx, found []claimed) error {
 	t.locked = t.locked[:0]
 	for i := range found {
 		d := &found[i].Dispatch
-		back := a.rules.Needs(d).Sends
+		needs := a.rules.Needs(d)
+		if needs.Window && a.windows[d.Trigger] == nil {
+			if a.windows == nil {
+				a.windows = map[string]*nudgewire.UsedWindow{}
+			}
+			a.windows[d.Trigger] = &nudgewire.UsedWindow{Used: unread}
+			t.locked = append(t.locked, a.hash("rate", d.Trigger))
+		}
+		back := needs.Sends
 		if back <= 0 {
 			continue
 		}
@@ -100,6 +110,9 @@ func (a *atDue) allow(t *tx, d *claimed, allowed []claimed) (bool, error) {
 		if a.contacts != nil {
 			a.flies(contactHash(d.Phone, a.hash))
 		}
+		if !v.Window.IsZero() {
+			a.use(d.Trigger, v.Window)
+		}
 		return true, nil
 	case nudgewire.DeferSend:
 		return false, t.deferUntil(d, &v, a.now)
@@ -143,10 +156,53 @@ func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (f nudgewire.DueFact
 		}
 		f.Sends = to.sends
 	}
+	if needs.Window {
+		if f.Window, err = a.window(t, d.Trigger); err != nil {
+			return f, err
+		}
+	}
 	if needs.Account > 0 {
 		err = a.account(t, d, needs.Account, allowed, &f)
 	}
 	return f, err
+}
+
+// unread marks a window that is locked and not read yet.
+const unread = -1
+
+// window is how much of its rate a trigger has used, with what this claim takes.
+func (a *atDue) window(t *tx, trigger string) (nudgewire.UsedWindow, error) {
+	w := a.windows[trigger]
+	if w.Used == unread {
+		w.Used = 0
+		if err := t.query(stTriggerWindow, func(r *row) error { w.Since, w.Used = r.time(), r.int(); return r.err }, trigger); err != nil {
+			return *w, fmt.Errorf("window of the rate of %s: %w", trigger, err)
+		}
+	}
+	return *w, nil
+}
+
+// use counts a row that goes in the window that began then. A claim that comes to nothing (it is given back, rejected,
+// tried again) stays counted until the window ends: so never do more leave than the rate says.
+func (a *atDue) use(trigger string, since time.Time) {
+	w := a.windows[trigger]
+	if since = moment(micro(since)); !w.Since.Equal(since) {
+		w.Since, w.Used = since, 0
+	}
+	w.Used++
+	a.used = append(a.used, trigger)
+}
+
+// keepWindows stores what a claim has used of its triggers' rates, in its own commit.
+func (a *atDue) keepWindows(t *tx) error {
+	slices.Sort(a.used)
+	for _, trigger := range slices.Compact(a.used) {
+		w := a.windows[trigger]
+		if _, err := t.exec(stSetTriggerWindow, trigger, micro(w.Since), w.Used); err != nil {
+			return fmt.Errorf("window of the rate of %s: %w", trigger, err)
+		}
+	}
+	return nil
 }
 
 // account tells how many contacts the account of d reached, and whether that of d is one of them. A claim is of

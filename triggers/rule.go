@@ -36,6 +36,7 @@ type Rule struct {
 	OnChange       OnChange           `yaml:"on_change" validate:"oneof=pin migrate cancel" doc:"What an edit of this trigger does to what waits of it. pin: nothing; migrate: it is planned anew from its event; cancel: it is cancelled. Default: pin." example:"migrate"`
 	Account        string             `yaml:"account" doc:"The account of the service that sends it: a name under accounts, or api. Default: that of the event's connector, else api." example:"brand-b"`
 	OnDoubt        nudgewire.OnDoubt  `yaml:"on_doubt" validate:"oneof=hold resend drop" example:"hold" doc:"What is done about a message of which nobody knows whether the service took it: hold leaves it to a person (messages resolve), resend sends it again, three times at the most, and drop lets it be. Unless set: authentication resends, the others hold."`
+	Rate           duerules.Rate      `yaml:"rate" doc:"Most of its messages that leave in a window, whatever their category: all of them may go at once, and then none until it ends. A day, week or month is that of defaults.timezone." example:"5000 per day"`
 	Mode           Mode               `yaml:"mode" validate:"oneof=live shadow off" doc:"live sends; shadow decides and sends nothing; off does not listen. What waits when it stops being live is paused, and can still be cancelled. Default: live."`
 
 	duerules.Keys `yaml:",inline"`

@@ -63,6 +63,7 @@ func (s *Set) tell(r *rule) (out []Sentence) {
 	quiet, limit := r.Keys.Sentences(r.category)
 	say("quiet_hours", "%s", quiet)
 	say("limit", "%s", limit)
+	say("rate", "%s", r.Rate.Sentence())
 	if r.expires > 0 {
 		say("expires", "If it could not be sent within %s of its time, it is dropped.", units.Spell(r.expires))
 	} else {

@@ -63,6 +63,9 @@ func TestARuleIsReadBackInSentences(t *testing.T) {
 		{usual + "quiet_hours: {hours: 21:00-09:00, on_hit: drop}", "quiet_hours", "It is not sent in the quiet hours of the contact's place (21:00-09:00): it is dropped."},
 		{usual + "quiet_hours: 21:00-09:00\ncategory: utility", "quiet_hours", "It may be sent at any hour: quiet hours are for marketing."},
 		{usual, "limit", "No limit per contact holds it back."},
+		{usual, "rate", "It has no rate of its own: it goes as fast as the account may."},
+		{usual + "rate: 5000 per day", "rate", "At most 5,000 messages of it leave in a day, all at once if they can; what is beyond that waits until the next day."},
+		{usual + "rate: 500/h", "rate", "At most 500 messages of it leave in 1 hour, all at once if they can; what is beyond that waits until that window ends."},
 		{usual + "limit: [2 per day, 6 per 7d]", "limit", "A contact gets at most 2 marketing messages a day, from all triggers and jobs together; beyond it, it waits until there is room. " +
 			"A contact gets at most 6 marketing messages in any 7 days, from all triggers and jobs together; beyond it, it waits until there is room."},
 		{usual + "limit: 2 per day\ncategory: utility", "limit", "No limit per contact holds it back: the limits are not for utility."},

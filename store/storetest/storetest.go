@@ -38,6 +38,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"settle", s.settle},
 		{"claim", s.claim},
 		{"rules at the due moment", s.dueRules},
+		{"rates of triggers", s.rates},
 		{"meetings of rules at the due moment", s.dueMeetings},
 		{"contacts of an account", s.accountContacts},
 		{"finish", s.finish},
