@@ -1,6 +1,7 @@
 package nudgewire
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -33,6 +34,17 @@ func (c ErrorClass) Words() string {
 	}
 	return string(c)
 }
+
+// An ErrorClassList names classes with commas between them, "no_points,unknown". "" is every class.
+type ErrorClassList string
+
+// Has reports whether the list names the class.
+func (l ErrorClassList) Has(c ErrorClass) bool {
+	return l == "" || slices.Contains(strings.Split(string(l), ","), c.Words())
+}
+
+// Words is the list for people, "" for every class.
+func (l ErrorClassList) Words() string { return strings.ReplaceAll(string(l), ",", ", ") }
 
 // recipientRest is how long a contact rests of whom the service says that he got enough.
 const recipientRest = 24 * time.Hour
@@ -202,3 +214,8 @@ func (s *ErrorRules) Match(words string) ErrorMatch {
 
 // Class is the class of the service's words.
 func (s *ErrorRules) Class(words string) ErrorClass { return s.Match(words).Class }
+
+// Now is the class of words by these rules; what they do not know has the class that it had then.
+func (s *ErrorRules) Now(words string, then ErrorClass) ErrorClass {
+	return cmp.Or(s.Class(words), then)
+}

@@ -40,7 +40,10 @@ type Run struct {
 	Slot    string    // local wall-clock time it stands for, "2026-11-01 01:30"; by hand with the seconds and a word
 	DueAt   time.Time // UTC, the instant of Slot
 	Cause   RunCause
-	RetryOf RunID  // the run whose parts or rows it sends again; 0 for none
+	RetryOf RunID // the run whose parts or rows it sends again; 0 for none
+
+	RetryClasses ErrorClassList // of a retry of rows, the classes that it is about; "" is all
+
 	Source  string // where the rows came from, without secrets
 	Config  string // version of the config that it began with
 	Account string // of the service, that its files and rows go to; "" is that of the section api

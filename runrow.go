@@ -8,11 +8,13 @@ import (
 // A RunRow is one row of a run that delivers message by message, and what became of it.
 type RunRow struct {
 	Run       RunID
-	Number    int64    // among the rows that the run kept, from 1
-	Dispatch  Dispatch // Send is left empty in lists
-	Message   *Message // nil before the service took it
-	Doubted   []int    // attempts whose answer was lost, by number
-	Blocked   bool     // its phone gets nothing
+	Number    int64      // among the rows that the run kept, from 1
+	Dispatch  Dispatch   // Send is left empty in lists
+	Message   *Message   // nil before the service took it
+	Doubted   []int      // attempts whose answer was lost, by number
+	Words     string     // what the service said of its newest attempt, or of its message
+	Class     ErrorClass // that the rules of that day gave them
+	Blocked   bool       // its phone gets nothing
 	RetriedAs DispatchID
 	RetryOf   DispatchID // the dispatch whose place this one took; 0 for none
 

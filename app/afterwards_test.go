@@ -60,7 +60,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 	if failed < 10 || failed > int64(len(wanted))-10 {
 		t.Fatalf("%d of %d messages failed", failed, len(wanted))
 	}
-	f, err := h.ask.ForecastRetry(t.Context(), first.ID, false)
+	f, err := h.ask.ForecastRetry(t.Context(), first.ID, server.RunOrder{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,12 +78,27 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		t.Fatalf("counting sent something: %d messages", n)
 	}
 
-	again, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann"})
+	for classes, want := range map[string]string{
+		"no_points": fmt.Sprintf("run %d has nothing that can be sent again", first.ID),
+		"no_ponts":  `class "no_ponts": want no_points, recipient_limit, opt_out, template, permanent, retry or unknown`,
+		"retry,":    `class "retry," is empty between its commas`,
+	} {
+		var no *server.Error
+		if _, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann", Classes: classes}); !errors.As(err, &no) || no.Words != want {
+			t.Errorf("a retry of %s: %v, want %s", classes, err, want)
+		}
+	}
+	of := server.RunOrder{Who: "Ann", Classes: "unknown, permanent, recipient_limit,opt_out"}
+	if g, err := h.ask.ForecastRetry(t.Context(), first.ID, of); err != nil || g.Tally.Kept != failed {
+		t.Errorf("of classes that it has, %d of %d would go: %v", g.Tally.Kept, failed, err)
+	}
+	again, err := h.ask.OrderRun(t.Context(), first.ID, "retry", of)
 	if err != nil || again.RetryOf != first.ID {
 		t.Fatalf("retry: %+v, %v", again, err)
 	}
 	second := h.settled(again.ID)
-	if second.State != nudgewire.RunDone || second.Tally.Kept != failed || second.Began != fmt.Sprintf("what was left of run %d, again for %s", first.ID, ann()) {
+	if second.State != nudgewire.RunDone || second.Tally.Kept != failed || second.RetryClasses != "opt_out,permanent,recipient_limit,unknown" ||
+		second.Began != fmt.Sprintf("what of run %d failed with words of class opt_out, permanent, recipient_limit, unknown, again for %s", first.ID, ann()) {
 		t.Errorf("the retry is %s %q with %+v", second.State, second.Reason, second.Tally)
 	}
 	_, err = h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann"})

@@ -207,7 +207,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
 				wantOut["the message goes to a contact that is blocked"], firsts["the message goes to a contact that is blocked"] = 1, at[blocked]
 				delete(wantOut, "the contact is blocked")
 			}
-			f2, err := h.ask.ForecastRetry(t.Context(), first.ID, false)
+			f2, err := h.ask.ForecastRetry(t.Context(), first.ID, server.RunOrder{})
 			if err != nil {
 				t.Fatal(err)
 			}

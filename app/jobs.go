@@ -18,7 +18,7 @@ func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) serve
 	s := scheduler.New(scheduler.Options{
 		Store: st, Excluder: scheduler.NewHistory(st), Folder: runsFolder(cfg), Owner: "nobody", Now: now,
 		Prices: func(account string) scheduler.Prices { return pricesOf(cfg, account) }, Rate: func(account string) float64 { return rateOf(cfg, account) },
-		Rules: func() *duerules.Rules { return cfg.Due },
+		Rules: func() *duerules.Rules { return cfg.Due }, Errors: func() *nudgewire.ErrorRules { return cfg.Errors },
 	})
 	s.Use(cfg.Jobs)
 	return s
@@ -31,7 +31,7 @@ func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 		Keep:   func() time.Duration { return a.config().Retention.Lists.D() },
 		Folder: runsFolder(cfg), Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
 		Prices: func(account string) scheduler.Prices { return pricesOf(a.config(), account) }, Rate: func(account string) float64 { return rateOf(a.config(), account) },
-		Rules: a.due.Load,
+		Rules: a.due.Load, Errors: func() *nudgewire.ErrorRules { return a.config().Errors },
 		Halted: func(r *nudgewire.Run) bool {
 			acc := a.of(r.Account)
 			if acc == nil || a.store.JobHalted(r.Job) {

@@ -31,7 +31,8 @@ type book struct {
 	parts    map[nudgewire.RunID][]nudgewire.Part
 	since    map[string]time.Time
 	queued   map[nudgewire.RunID]map[int64]nudgewire.Dispatch
-	again    map[int64]bool // rows that may go again
+	again    map[int64]bool   // rows that may go again
+	words    map[int64]string // what the service said of rows
 	ended    int64
 	failed   int64
 	read     int64
@@ -344,14 +345,16 @@ func (b *book) roll(w nudgewire.RateWindow) {
 }
 
 // RowsToGoAgain are those in b.again, two at a time. The dispatch of a row has its number.
-func (b *book) RowsToGoAgain(_ context.Context, id nudgewire.RunID, after int64, _ int) (rows []nudgewire.RunRow, _ error) {
+func (b *book) RowsToGoAgain(_ context.Context, id nudgewire.RunID, after int64, _ int, meant func(*nudgewire.RunRow) bool) (rows []nudgewire.RunRow, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for n := after + 1; n <= b.runs[id-1].Tally.Kept && len(rows) < 2; n++ {
 		if b.again[n] {
 			d := b.queued[id][n]
 			d.ID = nudgewire.DispatchID(n)
-			rows = append(rows, nudgewire.RunRow{Run: id, Number: n, Dispatch: d})
+			if row := (nudgewire.RunRow{Run: id, Number: n, Dispatch: d, Words: b.words[n]}); meant(&row) {
+				rows = append(rows, row)
+			}
 		}
 	}
 	return rows, nil

@@ -18,6 +18,12 @@ type Retry struct {
 	Causes []nudgewire.Excluded // what ended the messages that go again, for per_message
 }
 
+// A RetryOrder says what of an ended run is to go again. The zero value is all that surely did not arrive.
+type RetryOrder struct {
+	InDoubt bool                     // uploaded parts in doubt, too
+	Classes nudgewire.ErrorClassList // only rows whose newest words have one of these classes, by the rules of today
+}
+
 // RetryParts makes a run of those parts of an ended one that were not accepted, over the same
 // files. Parts in doubt are excluded unless doubtful says that a person has looked: whoever is
 // on them may have the message already.
@@ -26,7 +32,7 @@ type Retry struct {
 // stands in the newest of them, so that what a retry took up is not taken up again. nth is as in
 // Remaining.Retry.
 func RetryParts(r nudgewire.Run, family []nudgewire.Part, who string, nth int, doubtful bool, now time.Time) (Retry, error) {
-	if err := MayRetry(r, doubtful); err != nil {
+	if err := MayRetry(r, RetryOrder{InDoubt: doubtful}); err != nil {
 		return Retry{}, err
 	}
 	again := retryOf(r, who, nth, now)
@@ -93,12 +99,18 @@ func nothingLeft(id nudgewire.RunID, hint string) error {
 }
 
 // MayRetry says why nothing of a run can be sent again as it stands; nil where it can be looked
-// at. doubtful asks for what is in doubt, too.
-func MayRetry(r nudgewire.Run, doubtful bool) error {
+// at.
+func MayRetry(r nudgewire.Run, what RetryOrder) error {
 	if !r.State.Final() {
 		return &wordError{fmt.Sprintf("run %d is still %s", r.ID, r.State.Words()), "wait until it has ended, or resume it"}
 	}
-	if doubtful && r.Deliver == nudgewire.DeliverPerMessage {
+	if what.Classes != "" && r.Deliver != nudgewire.DeliverPerMessage {
+		return &wordError{
+			fmt.Sprintf("run %d uploads files, which go again as they are: there is no choosing by what the service said of one message", r.ID),
+			fmt.Sprintf("nudgewire jobs retry %d --dry-run, without --class", r.ID),
+		}
+	}
+	if what.InDoubt && r.Deliver == nudgewire.DeliverPerMessage {
 		return &wordError{
 			fmt.Sprintf("run %d was delivered message by message: what is in doubt is settled one by one", r.ID),
 			fmt.Sprintf("list it with messages list --trigger %s --state in_doubt, then say with messages resolve what became of each", r.Job),

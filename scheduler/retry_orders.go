@@ -9,18 +9,18 @@ import (
 )
 
 // ForecastRetry says what sending an ended run again would send.
-func (s *Scheduler) ForecastRetry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (Retry, error) {
-	return s.retry(ctx, id, who, doubtful, false)
+func (s *Scheduler) ForecastRetry(ctx context.Context, id nudgewire.RunID, who string, what RetryOrder) (Retry, error) {
+	return s.retry(ctx, id, who, what, false)
 }
 
 // retry makes ready what goes again; with write, also the files that it needs.
-func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, doubtful, write bool) (Retry, error) {
+func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, what RetryOrder, write bool) (Retry, error) {
 	now := s.Now()
 	r, err := s.Store.Run(ctx, id)
 	if err != nil {
 		return Retry{}, err
 	}
-	if err := MayRetry(r, doubtful); err != nil {
+	if err := MayRetry(r, what); err != nil {
 		return Retry{}, err
 	}
 	before, err := s.Store.RetriesOf(ctx, id)
@@ -32,7 +32,7 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, d
 		if err != nil {
 			return Retry{}, err
 		}
-		again, err := RetryParts(r, family, who, before+1, doubtful, now)
+		again, err := RetryParts(r, family, who, before+1, what.InDoubt, now)
 		if err != nil {
 			return again, err
 		}
@@ -40,7 +40,7 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, d
 			return s.excluded(ctx, s.job(r.Job), r.ID, phones)
 		}, write)
 	}
-	left, err := s.remaining(ctx, r)
+	left, err := s.remaining(ctx, r, what.Classes)
 	if err != nil {
 		return Retry{}, err
 	}
@@ -52,8 +52,8 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, d
 }
 
 // remaining adds up what may go again of a run that was delivered message by message.
-func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run) (left *Remaining, err error) {
-	left = &Remaining{}
+func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run, classes nudgewire.ErrorClassList) (left *Remaining, err error) {
+	left = &Remaining{Classes: classes, Rules: s.errorRules()}
 	positions := PositionFinder{Store: s.Store}
 	defer func() { err = errors.Join(err, positions.Close()) }()
 	var some []nudgewire.RunRow
@@ -80,11 +80,19 @@ func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run) (left *Remai
 	return left, errors.Join(err, flush())
 }
 
+// errorRules are those of the config in use.
+func (s *Scheduler) errorRules() *nudgewire.ErrorRules {
+	if s.Errors == nil {
+		return nil
+	}
+	return s.Errors()
+}
+
 // Retry sends again what ForecastRetry names, as a run of its own.
-func (s *Scheduler) Retry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (nudgewire.RunID, error) {
+func (s *Scheduler) Retry(ctx context.Context, id nudgewire.RunID, who string, what RetryOrder) (nudgewire.RunID, error) {
 	s.afterwards.Lock()
 	defer s.afterwards.Unlock()
-	retry, err := s.retry(ctx, id, who, doubtful, true)
+	retry, err := s.retry(ctx, id, who, what, true)
 	if err != nil {
 		return 0, err
 	}

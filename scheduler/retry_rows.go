@@ -12,6 +12,9 @@ import (
 // Remaining adds up what of a run's rows may go again, and what keeps the others from it. The
 // zero value is ready.
 type Remaining struct {
+	Classes nudgewire.ErrorClassList // only rows of these
+	Rules   *nudgewire.ErrorRules    // that say which class words have
+
 	stay, causes excludedReasons
 	rows         int64
 	gone         int64 // that went again before
@@ -23,6 +26,10 @@ func (l *Remaining) Add(r *nudgewire.RunRow, excluded Why) {
 	l.rows++
 	l.files.see(r.Position.File)
 	may, why := r.MayGoAgain()
+	if class := l.Rules.Now(r.Words, r.Class); may && !l.Classes.Has(class) {
+		l.stay.add(KindMessage, "the message failed with words of class "+class.Words(), position{r.Position, int(l.rows)})
+		return
+	}
 	if may && excluded.Reason != "" {
 		l.stay.add(KindContact, "the contact "+excluded.Reason, position{r.Position, int(l.rows)})
 		return
@@ -42,6 +49,9 @@ func (l *Remaining) Add(r *nudgewire.RunRow, excluded Why) {
 // moment have the same number, and one of them is stored.
 func (l *Remaining) Retry(r nudgewire.Run, who string, nth int, price float64, now time.Time) (Retry, error) {
 	again := retryOf(r, who, nth, now)
+	if again.RetryClasses = l.Classes; l.Classes != "" {
+		again.Began = fmt.Sprintf("what of run %d failed with words of class %s, again for %s", r.ID, l.Classes.Words(), who)
+	}
 	again.Tally = nudgewire.Tally{Rows: l.rows, Kept: l.causes.count(), Points: decimal(price * float64(l.causes.count())), Excluded: l.files.short(l.stay.list())}
 	if again.Tally.Kept == 0 {
 		hint := "no row of it was handed over"
@@ -101,7 +111,10 @@ const rowsAgain = 256
 func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int64, full time.Time, err error) {
 	w.leaving.Lock()
 	defer w.leaving.Unlock()
-	rows, err := w.Store.RowsToGoAgain(ctx, w.run.RetryOf, after, rowsAgain)
+	rules := w.errorRules()
+	rows, err := w.Store.RowsToGoAgain(ctx, w.run.RetryOf, after, rowsAgain, func(r *nudgewire.RunRow) bool {
+		return w.run.RetryClasses.Has(rules.Now(r.Words, r.Class))
+	})
 	if err != nil {
 		return 0, 0, full, err
 	}

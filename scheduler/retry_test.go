@@ -115,23 +115,29 @@ func TestWhatCannotBeRetriedSaysWhy(t *testing.T) {
 	tests := map[string]struct {
 		run      nudgewire.Run
 		doubtful bool
+		classes  nudgewire.ErrorClassList
 		want     string
 	}{
-		"a run under way": {nudgewire.Run{ID: 1, State: nudgewire.RunPaused}, false, "run 1 is still paused | wait until it has ended, or resume it"},
+		"files by class": {
+			nudgewire.Run{ID: 1, State: nudgewire.RunDone, Deliver: nudgewire.DeliverCSV},
+			false, "no_points",
+			"run 1 uploads files, which go again as they are: there is no choosing by what the service said of one message | nudgewire jobs retry 1 --dry-run, without --class",
+		},
+		"a run under way": {nudgewire.Run{ID: 1, State: nudgewire.RunPaused}, false, "", "run 1 is still paused | wait until it has ended, or resume it"},
 		"doubts of messages": {
 			nudgewire.Run{ID: 1, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage},
-			true,
+			true, "",
 			"run 1 was delivered message by message: what is in doubt is settled one by one | list it with messages list --trigger winback --state in_doubt, then say with messages resolve what became of each",
 		},
 		"files that were cleared away": {
 			nudgewire.Run{ID: 1, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, FilesRemovedAt: monday},
-			false,
+			false, "",
 			"the files of run 1 were removed on 2026-05-04 (retention.lists) | run the job again: nudgewire jobs run winback",
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if err := MayRetry(tt.run, tt.doubtful); hinted(err) != tt.want {
+			if err := MayRetry(tt.run, RetryOrder{InDoubt: tt.doubtful, Classes: tt.classes}); hinted(err) != tt.want {
 				t.Errorf("MayRetry: %s\nwant %s", hinted(err), tt.want)
 			}
 		})
@@ -173,9 +179,44 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 	}
 }
 
+func TestRowsOfSomeClassesAreCounted(t *testing.T) {
+	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage}
+	left := Remaining{Classes: "no_points,unknown"}
+	for i, words := range []string{"insufficient points", "recipient has opted out", "what is this", ""} {
+		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Words: words, Position: nudgewire.Position{Row: int64(i + 2)}, Dispatch: nudgewire.Dispatch{State: nudgewire.StateRejected}}, Why{})
+	}
+	// What no rule of today knows counts by the class that it had.
+	left.Add(&nudgewire.RunRow{Number: 5, Words: "gone", Class: nudgewire.ErrorPermanent, Position: nudgewire.Position{Row: 6}, Dispatch: nudgewire.Dispatch{State: nudgewire.StateRejected}}, Why{})
+	got, err := left.Retry(run, "Ann", 1, 0, monday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []nudgewire.Excluded{
+		{Kind: KindMessage, Reason: "the message failed with words of class opt_out", Count: 1, First: 3},
+		{Kind: KindMessage, Reason: "the message failed with words of class permanent", Count: 1, First: 6},
+	}
+	if diff := cmp.Diff(want, got.Run.Tally.Excluded); diff != "" || got.Run.Tally.Kept != 3 || got.Run.RetryClasses != left.Classes {
+		t.Errorf("%d go, for %q\n%s", got.Run.Tally.Kept, got.Run.RetryClasses, diff)
+	}
+	if want := "what of run 12 failed with words of class no_points, unknown, again for Ann"; got.Run.Began != want {
+		t.Errorf("it began because of %q, want %q", got.Run.Began, want)
+	}
+}
+
 // A run that repeats the rows of another queues them some at a time, goes on after a crash where
 // it was, and counts what it sent in the end.
 func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
+	t.Run("all", func(t *testing.T) {
+		repeatsRows(t, "", "1 of 6 rows could not go again any more when its turn came", 2, 3, 5, 8, 9)
+	})
+	t.Run("of some classes", func(t *testing.T) {
+		repeatsRows(t, "no_points,recipient_limit", "2 of 6 rows could not go again any more when their turn came", 2, 3, 8, 9)
+	})
+}
+
+// repeatsRows has a run repeat rows 2, 3, 5, 8 and 9 of another, crash and go on: those of the classes go.
+func repeatsRows(t *testing.T, classes nudgewire.ErrorClassList, want string, wanted ...nudgewire.DispatchID) {
+	t.Helper()
 	d := newDesk(t, monday)
 	old := nudgewire.Run{Job: "winback", Slot: "1", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage, Tally: nudgewire.Tally{Kept: 9}}
 	old.ID, _, _ = d.book.StartRun(t.Context(), old)
@@ -184,7 +225,9 @@ func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
 		d.queued[old.ID][n+1] = nudgewire.Dispatch{ID: nudgewire.DispatchID(n + 1)}
 	}
 	d.again = map[int64]bool{2: true, 3: true, 5: true, 8: true, 9: true}
+	d.words = map[int64]string{2: "Insufficient points", 3: "not enough credits", 5: "recipient has opted out", 8: "frequency cap", 9: "no balance"}
 	again := retryOf(old, "Ann", 1, monday)
+	again.RetryClasses = classes
 	again.Tally = nudgewire.Tally{Rows: 9, Kept: 6, Excluded: []nudgewire.Excluded{{Kind: KindMessage, Reason: "the message was taken", Count: 3, First: 1}}}
 	id, _, err := d.book.StartRun(t.Context(), again)
 	if err != nil {
@@ -199,15 +242,14 @@ func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
 	d.open("two")
 	d.settle(t)
 	r := d.the(t)
-	want := "1 of 6 rows could not go again any more when its turn came"
-	if r.State != nudgewire.RunDone || r.Reason != want || r.Tally.Kept != 5 || r.Tally.Rows != 9 || r.Tally.ExcludedRows() != 4 {
+	if r.State != nudgewire.RunDone || r.Reason != want || r.Tally.Kept != int64(len(wanted)) || r.Tally.Rows != 9 || r.Tally.ExcludedRows() != 9-int64(len(wanted)) {
 		t.Errorf("the run is %s %q with %+v", r.State, r.Reason, r.Tally)
 	}
 	var ids []nudgewire.DispatchID
 	for n := range int64(len(d.queued[id])) {
 		ids = append(ids, d.queued[id][n+1].ID)
 	}
-	if diff := cmp.Diff([]nudgewire.DispatchID{2, 3, 5, 8, 9}, ids); diff != "" {
+	if diff := cmp.Diff(wanted, ids); diff != "" {
 		t.Error(diff)
 	}
 }

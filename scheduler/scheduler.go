@@ -38,6 +38,9 @@ type Options struct {
 	// Rules are the rules of the due moment as they are now; it gives nil where there are none, and nil is
 	// none at all. Of a job that uploads files the quiet hours and the limits are asked before a file leaves.
 	Rules func() *duerules.Rules
+	// Errors gives the service's words their class, for retries of some classes; nil, and nil rules, hold those
+	// that come with nudgewire.
+	Errors func() *nudgewire.ErrorRules
 	// Rate is how many requests a second an account makes, for forecasts; nil where it is not known.
 	Rate func(account string) float64
 	// Halted reports whether a person stopped the job of a run, or everything, or its account cannot send:

@@ -101,9 +101,9 @@ type RowStore interface {
 	// UseRate takes room for that many rows from the window, or what is left of it.
 	UseRate(ctx context.Context, w nudgewire.RateWindow, rows int) (granted int, since time.Time, err error)
 
-	// RowsToGoAgain are rows of a run, after the one with the number after, that may go again: at
+	// RowsToGoAgain are rows of a run, after the one with the number after, that may go again and that meant names: at
 	// most limit of them.
-	RowsToGoAgain(ctx context.Context, id nudgewire.RunID, after int64, limit int) ([]nudgewire.RunRow, error)
+	RowsToGoAgain(ctx context.Context, id nudgewire.RunID, after int64, limit int, meant func(*nudgewire.RunRow) bool) ([]nudgewire.RunRow, error)
 
 	// EnqueueRetries queues the messages of these dispatches once more, as rows of the run. One that may
 	// not go again any more, or did already, is passed over. total is how many rows the run queues

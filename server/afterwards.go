@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/scheduler"
 )
 
 // A RetryView says what would be sent again of a run that has ended. In Tally, Rows are those
@@ -28,7 +29,11 @@ func (a admin) forecastRetry(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := a.Jobs.ForecastRetry(r.Context(), id, "", r.URL.Query().Get("in_doubt") == "true")
+	what := scheduler.RetryOrder{InDoubt: r.URL.Query().Get("in_doubt") == "true"}
+	if what.Classes, err = parseClasses(r.URL.Query().Get("classes")); err != nil {
+		return nil, err
+	}
+	f, err := a.Jobs.ForecastRetry(r.Context(), id, "", what)
 	if err != nil {
 		return nil, jobError(err)
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"net/http"
 	"time"
 
@@ -129,7 +128,7 @@ func (a admin) ofClass(class string) func(string, nudgewire.ErrorClass) (bool, n
 	}
 	rules := a.errorRules()
 	return func(words string, then nudgewire.ErrorClass) (bool, nudgewire.ErrorClass) {
-		now := cmp.Or(rules.Class(words), then)
+		now := rules.Now(words, then)
 		return now.Words() == class, now
 	}
 }

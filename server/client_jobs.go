@@ -44,11 +44,14 @@ func (c *Client) OrderRun(ctx context.Context, id nudgewire.RunID, word string, 
 	return post[RunView](ctx, c, numbered("runs", id, "/"+word), o)
 }
 
-// ForecastRetry says what a retry of a run would send; inDoubt asks for parts in doubt, too.
-func (c *Client) ForecastRetry(ctx context.Context, id nudgewire.RunID, inDoubt bool) (RetryView, error) {
+// ForecastRetry says what a retry of a run would send.
+func (c *Client) ForecastRetry(ctx context.Context, id nudgewire.RunID, o RunOrder) (RetryView, error) {
 	q := url.Values{}
-	if inDoubt {
+	if o.InDoubt {
 		q.Set("in_doubt", "true")
+	}
+	if o.Classes != "" {
+		q.Set("classes", o.Classes)
 	}
 	return get[RetryView](ctx, c.patient(), numbered("runs", id, "/retry"), q)
 }

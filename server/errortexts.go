@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -68,6 +69,24 @@ func checkClass(class string) error {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
 	return rejectf(http.StatusBadRequest, hint, "class %q: want no_points, recipient_limit, opt_out, template, permanent, retry or unknown", class)
+}
+
+// parseClasses reads classes with commas between them.
+func parseClasses(text string) (nudgewire.ErrorClassList, error) {
+	if text == "" {
+		return "", nil
+	}
+	classes := strings.Split(text, ",")
+	for i, c := range classes {
+		if classes[i] = strings.TrimSpace(c); classes[i] == "" {
+			return "", rejectf(http.StatusBadRequest, "write them as no_points,recipient_limit", "class %q is empty between its commas", text)
+		}
+		if err := checkClass(classes[i]); err != nil {
+			return "", err
+		}
+	}
+	slices.Sort(classes)
+	return nudgewire.ErrorClassList(strings.Join(slices.Compact(classes), ",")), nil
 }
 
 func (a admin) errorTexts(r *http.Request) (any, error) {

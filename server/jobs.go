@@ -30,8 +30,8 @@ type Jobs interface {
 	Resume(ctx context.Context, id nudgewire.RunID, who string) error
 	Cancel(ctx context.Context, id nudgewire.RunID, who string) error
 	// ForecastRetry says what Retry would send.
-	ForecastRetry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (scheduler.Retry, error)
-	Retry(ctx context.Context, id nudgewire.RunID, who string, doubtful bool) (nudgewire.RunID, error)
+	ForecastRetry(ctx context.Context, id nudgewire.RunID, who string, what scheduler.RetryOrder) (scheduler.Retry, error)
+	Retry(ctx context.Context, id nudgewire.RunID, who string, what scheduler.RetryOrder) (nudgewire.RunID, error)
 	// ResolvePart settles a part in doubt: it was accepted, or it is sent again.
 	ResolvePart(ctx context.Context, id nudgewire.RunID, number int, as nudgewire.Resolution, who, reason string) error
 	Progress(id nudgewire.RunID) (scheduler.Progress, bool)
@@ -177,8 +177,13 @@ func runNumber(r *http.Request) (nudgewire.RunID, error) {
 }
 
 func (a admin) retry(r *http.Request, in RunOrder) (any, error) {
+	what := scheduler.RetryOrder{InDoubt: in.InDoubt}
+	var err error
+	if what.Classes, err = parseClasses(in.Classes); err != nil {
+		return nil, err
+	}
 	return a.ordered(r, in, func(who string, id nudgewire.RunID) (nudgewire.RunID, error) {
-		return a.Jobs.Retry(r.Context(), id, who, in.InDoubt)
+		return a.Jobs.Retry(r.Context(), id, who, what)
 	})
 }
 

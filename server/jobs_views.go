@@ -26,11 +26,14 @@ type JobView struct {
 // A RunView is one firing of a job. Parts, Messages and Progress are filled for a single run
 // only.
 type RunView struct {
-	ID         nudgewire.RunID    `json:"id"`
-	Job        string             `json:"job"`
-	Slot       string             `json:"slot"`               // local time that it stands for
-	RetryOf    nudgewire.RunID    `json:"retry_of,omitempty"` // the run whose parts or rows it sends again
-	DueAt      time.Time          `json:"due_at"`
+	ID      nudgewire.RunID `json:"id"`
+	Job     string          `json:"job"`
+	Slot    string          `json:"slot"`               // local time that it stands for
+	RetryOf nudgewire.RunID `json:"retry_of,omitempty"` // the run whose parts or rows it sends again
+	DueAt   time.Time       `json:"due_at"`
+
+	RetryClasses nudgewire.ErrorClassList `json:"retry_classes,omitempty"` // of a retry, what it is about; all where it names none
+
 	Cause      nudgewire.RunCause `json:"cause"`
 	State      nudgewire.RunState `json:"state"` // for people: of one that is stored as done, by what became of its messages, see judge
 	Reason     string             `json:"reason,omitempty"`
@@ -149,6 +152,7 @@ type RunOrder struct {
 	Who     string `json:"who,omitempty"`
 	Approve bool   `json:"approve,omitempty"`  // for run: it waits for no approval
 	InDoubt bool   `json:"in_doubt,omitempty"` // for retry: parts in doubt, too
+	Classes string `json:"classes,omitempty"`  // for retry: only rows of these, with commas between them
 
 	Repeats nudgewire.RunID `json:"repeats,omitempty"` // for run: the run whose list and template it may send once more
 }
@@ -187,7 +191,7 @@ type BlockView struct {
 // runView is a run with its parts, nil where they are not asked for.
 func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 	v := RunView{
-		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
+		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, RetryClasses: r.RetryClasses, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
 		Deliver: r.Deliver, Account: r.Account, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Send.Template, Sends: sendsWords(r), Tally: r.Tally,
 		Approved: r.Approved, Overruled: r.Overruled, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),

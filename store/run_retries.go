@@ -11,11 +11,11 @@ import (
 // errEnough ends a walk early.
 var errEnough = errors.New("enough")
 
-// RowsToGoAgain are those of a run's rows after the row with the number after that may go again, at
-// most limit of them.
-func (s *Store) RowsToGoAgain(ctx context.Context, run nudgewire.RunID, after int64, limit int) (rows []nudgewire.RunRow, err error) {
+// RowsToGoAgain are those of a run's rows after the row with the number after that may go again and that
+// meant names, at most limit of them.
+func (s *Store) RowsToGoAgain(ctx context.Context, run nudgewire.RunID, after int64, limit int, meant func(*nudgewire.RunRow) bool) (rows []nudgewire.RunRow, err error) {
 	err = s.RunRows(ctx, run, after, func(r *nudgewire.RunRow) error {
-		if may, _ := r.MayGoAgain(); !may {
+		if may, _ := r.MayGoAgain(); !may || !meant(r) {
 			return nil
 		}
 		rows = append(rows, *r)

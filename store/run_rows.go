@@ -48,9 +48,13 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 		})
 	}
 	if err == nil {
-		err = s.rows(ctx, `SELECT dispatch_id, number FROM attempts WHERE dispatch_id >= ?1 AND dispatch_id < ?2 AND state = 'in_doubt'`, args, func(r *row) error {
-			one := &list[of(r.int())]
-			one.Doubted = append(one.Doubted, int(r.int()))
+		err = s.rows(ctx, `SELECT dispatch_id, number, state, words, error_class FROM attempts
+			WHERE dispatch_id >= ?1 AND dispatch_id < ?2 AND state <> 'accepted' ORDER BY dispatch_id, number`, args, func(r *row) error {
+			one, number, state := &list[of(r.int())], int(r.int()), nudgewire.State(r.text())
+			if state == nudgewire.StateInDoubt {
+				one.Doubted = append(one.Doubted, number)
+			}
+			one.Words, one.Class = r.text(), nudgewire.ErrorClass(r.text())
 			return nil
 		})
 	}
@@ -76,6 +80,9 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 		}
 		if list[i].Dispatch.ID == 0 {
 			continue // gone by retention
+		}
+		if m := list[i].Message; m != nil {
+			list[i].Words, list[i].Class = m.Error, m.ErrorClass
 		}
 		list[i].Blocked = blocked[list[i].Dispatch.Phone]
 		list[i].ReadBy, list[i].ReadNumber = run, list[i].Number

@@ -31,6 +31,7 @@ var migrations = []string{
 	15: "migrations/00015_errors.sql",
 	17: "migrations/00017_jobs.sql",
 	18: "migrations/00018_accounts.sql",
+	19: "migrations/00019_retry_classes.sql",
 	20: "migrations/00020_trigger_windows.sql",
 }
 

@@ -38,7 +38,7 @@ func (l *ledger) sevenRows() nudgewire.Run {
 		case 0, 1:
 			a.State, a.Reason, a.Message = nudgewire.StateAccepted, "", &nudgewire.Message{ID: nudgewire.MessageID(fmt.Sprint(100 + i))}
 		case 2:
-			a.State = nudgewire.StateRejected
+			a.State, a.Words, a.Class = nudgewire.StateRejected, "the service's words", nudgewire.ErrorPermanent
 		case 3:
 			a.State = nudgewire.StateInDoubt
 		case 4:
@@ -63,13 +63,14 @@ func (l *ledger) sevenRows() nudgewire.Run {
 func (l *ledger) retry(of nudgewire.Run, slot string) nudgewire.Run {
 	l.t.Helper()
 	r := aRun("winback", slot)
+	r.RetryClasses = "no_points,unknown"
 	r.State, r.RetryOf, r.Deliver, r.Expires, r.Cause, r.Tally = nudgewire.RunUploading, of.ID, nudgewire.DeliverPerMessage, time.Hour, nudgewire.CauseHand, nudgewire.Tally{Rows: 7, Kept: 3}
 	return l.mustStart(r)
 }
 
 // toGoAgain are the dispatches of rows that may go again, and the number of the last row.
 func (l *ledger) toGoAgain(run nudgewire.RunID, after int64, limit int) (ids []nudgewire.DispatchID, last int64, err error) {
-	rows, err := l.RowsToGoAgain(l.ctx, run, after, limit)
+	rows, err := l.RowsToGoAgain(l.ctx, run, after, limit, func(*nudgewire.RunRow) bool { return true })
 	for i := range rows {
 		ids, last = append(ids, rows[i].Dispatch.ID), rows[i].Number
 	}
@@ -95,6 +96,18 @@ func (s suite) enqueueRetries(t *testing.T) {
 	rest, last, err := l.toGoAgain(old.ID, last, 2)
 	if err != nil || len(rest) != 1 || last != 5 {
 		t.Fatalf("the rest of them: %v up to row %d, %v", rest, last, err)
+	}
+	var said []string
+	of := func(r *nudgewire.RunRow) bool {
+		said = append(said, fmt.Sprintf("%d: %s (%s)", r.Number, r.Words, r.Class.Words()))
+		return r.Class == nudgewire.ErrorPermanent
+	}
+	some, err := l.RowsToGoAgain(l.ctx, old.ID, 0, 7, of)
+	if err != nil || len(some) != 1 || some[0].Number != 3 {
+		t.Errorf("rows of a class: %+v, %v", some, err)
+	}
+	if want := []string{"1: insufficient points (unknown)", "3: the service's words (permanent)", "5:  (unknown)"}; !slices.Equal(said, want) {
+		t.Errorf("the service said %q, want %q", said, want)
 	}
 	// Whoever asks for all of them gets those that may go: the ledger decides.
 	all := []nudgewire.DispatchID{ids[0], ids[0] + 1, ids[1], ids[1] + 1, rest[0], rest[0] + 1, rest[0] + 2, 9999}
@@ -167,8 +180,8 @@ func (s suite) enqueueRetries(t *testing.T) {
 	_, err = l.EnqueueRetries(l.ctx, again.ID, all, later)
 	moved(t, "a run that is paused", err)
 	reopened := reopenAfter(t, l)
-	if got := reopened.run(again.ID); got.RetryOf != failed.ID {
-		t.Errorf("after a restart the run repeats run %d", got.RetryOf)
+	if got := reopened.run(again.ID); got.RetryOf != failed.ID || got.RetryClasses != "no_points,unknown" {
+		t.Errorf("after a restart the run repeats run %d, classes %q", got.RetryOf, got.RetryClasses)
 	}
 }
 
