@@ -31,6 +31,7 @@ func (c *Config) lint(k *checker) {
 		c.lintReach(k, at, &e.Value)
 		k.lintBurst(at, &e.Value)
 		c.lintConsent(k, at, &e.Value)
+		k.lintDoubt(at, &e.Value)
 		parts := []string{sorted(e.Value.On), e.Value.Key}
 		for _, s := range e.Value.Sends() {
 			parts = append(parts, s.Template, s.Campaign, s.Text)
@@ -356,6 +357,13 @@ func sorted(items []string) string {
 }
 
 func span(d time.Duration) string { return units.Duration(d).String() }
+
+// lintDoubt warns of marketing that is sent again when nobody knows whether it was taken.
+func (k *checker) lintDoubt(at string, r *triggers.Rule) {
+	if r.OnDoubt == nudgewire.DoubtResend && r.Mode != triggers.Off && (r.Category == nudgewire.Marketing || r.Category == "") {
+		k.lint(at+".on_doubt", "marketing that is sent again in doubt may reach a person twice", "write hold and look at messages resolve, or drop to let it be")
+	}
+}
 
 // lintConsent warns of marketing that does not ask whether the customer agreed to messages, where a
 // sender says it, and of a question about e-mail in its place. A tag, the payload or consent: required may say it, too.

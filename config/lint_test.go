@@ -134,6 +134,11 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[2]string{"customer.accepts_marketing", "customer.accepts_email"},
 			[]string{"13:9: warning: triggers.remind.if: permission to be sent e-mail is no consent to messages; add customer.accepts_marketing, or consent: required: consent to messages on the phone"},
 		},
+		"marketing that goes twice": {
+			[2]string{"    if: customer.accepts_marketing\n", "    if: customer.accepts_marketing\n    on_doubt: resend\n"},
+			[]string{"14:15: warning: triggers.remind.on_doubt: marketing that is sent again in doubt may reach a person twice; write hold and look at messages resolve, or drop to let it be"},
+		},
+		"utility may go twice":               {[2]string{"if: customer.accepts_marketing", "category: utility\n    on_doubt: resend"}, nil},
 		"a tag may hold the consent":         {[2]string{"customer.accepts_marketing", `customer.tags contains "messages-yes"`}, nil},
 		"what is asked for needs no consent": {[2]string{"if: customer.accepts_marketing", "category: utility"}, nil},
 		"a kind that nobody sends": {
