@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // dueConfig is a clean config with the named lines added: defaults, trigger and job each get theirs. Line 4 is
@@ -211,5 +213,18 @@ func TestALintOfWaitingForAQuietHour(t *testing.T) {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestWhatIsDecidedAtTheDueMomentIsNoEdit(t *testing.T) {
+	read := func(trigger string) triggers.Rule { return Rules(dueConfig("", trigger, ""), environ)["remind"] }
+	before := read("")
+	for _, lines := range []string{"    rate: 500/h\n", "    limit: 1 per day\n", "    on_doubt: drop\n"} {
+		if after := read(lines); !SameRule(before, after) {
+			t.Errorf("%q changes what waits: %+v", lines, after)
+		}
+	}
+	if after := read("    expires: 2h\n"); SameRule(before, after) {
+		t.Error("expires is planned, and no edit")
 	}
 }

@@ -54,11 +54,11 @@ func (s *strict) lowWater() *lowWater { return nil }
 type curious struct{}
 
 func (curious) Needs(*nudgewire.Dispatch) nudgewire.DueNeeds {
-	return nudgewire.DueNeeds{Sends: time.Hour, Account: time.Hour, Consent: true}
+	return nudgewire.DueNeeds{Sends: time.Hour, Account: time.Hour, Consent: true, Window: true}
 }
 
-func (curious) Decide(*nudgewire.Dispatch, *nudgewire.DueFacts, time.Time) (v nudgewire.Verdict) {
-	return v
+func (curious) Decide(_ *nudgewire.Dispatch, _ *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
+	return nudgewire.Verdict{Window: now}
 }
 
 func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
