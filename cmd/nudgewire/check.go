@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +60,7 @@ func (c *cli) check() *cobra.Command {
 			if !c.json {
 				for _, name := range slices.Sorted(maps.Keys(cfg.Receivers)) {
 					if duties := cfg.Receivers[name].Info().Duties; duties != "" {
-						c.note("warning: connector %s: something is left to you: %s", name, duties)
+						c.note("warning: connector %s: something is left to you: %s", name, strings.Join(strings.Fields(duties), " "))
 					}
 				}
 				with := ""
