@@ -50,6 +50,42 @@ func TestARunWithoutPointsWaitsForThem(t *testing.T) {
 	}
 }
 
+// The balance is gone after some ten of a thousand: what is refused waits with the rest, and is not lost.
+// Somebody tops it up and does nothing else: a probe notices, and each that waited is sent once.
+func TestPointsComeBackByThemselves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the first probe is 15 seconds after the trouble")
+	}
+	const balance, rows = 10, 1000
+	folder := t.TempDir()
+	wanted := list(t, filepath.Join(folder, "list.csv"), rows)
+	h := open(t, options{folder: folder, config: jobConfig(folder, perMessage)})
+	h.edit("rate: 5000/s", "rate: 500/s")
+	if err := h.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.fire("winback")
+	h.eventually("ten have left", func() bool { return h.service.Stats().Messages >= balance })
+	h.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: http.StatusPaymentRequired, Endpoints: []string{"send-template"}})
+	h.eventually("sending is halted for points", func() bool { v := h.status().Daemon.Halted; return v != nil && v.Cause == "points" })
+	h.eventually("nothing is in hand", func() bool { return h.status().Sending == 0 })
+	before := h.service.Stats().Messages
+	s := h.status()
+	if lost := s.Counts["dispatches_rejected"] + s.InDoubt + s.Counts["dispatches_dropped"]; lost != 0 || s.Waiting == 0 {
+		t.Errorf("%d are lost for want of points, %d wait", lost, s.Waiting)
+	}
+	h.service.SetFaults(sandbox.Faults{})
+	for begun := time.Now(); h.service.Stats().Messages < len(wanted) && time.Since(begun) < time.Minute; {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if s := h.service.Stats(); s.Messages != len(wanted) || s.Duplicates != 0 {
+		t.Errorf("%d of %d were sent, %d before, %d twice", s.Messages, len(wanted), before, s.Duplicates)
+	}
+	if v := h.status().Daemon.Halted; v != nil {
+		t.Errorf("still halted: %+v", v)
+	}
+}
+
 // The service takes messages and says afterwards that there were no points for them: that is noticed
 // soon, each that failed waits once more, and after the top-up everybody gets one message.
 func TestABalanceThatIsGoneBurnsNothing(t *testing.T) {
