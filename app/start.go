@@ -69,17 +69,21 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 	}
 	var reason atomic.Pointer[string]
 	reason.Store(&why)
+	var told time.Time
+	tell := func() {
+		if time.Since(told) >= time.Minute {
+			told = time.Now()
+			a.log.Error("webhooks are answered 503 and nothing is sent: "+why+"; the data is opened as soon as that ends", zap.Error(err))
+		}
+	}
+	tell()
 	serving, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() {
 		served <- server.Serve(serving, lent{l}, server.Starting(func() string { return *reason.Load() }), nil, time.Second, a.log.Named("hooks"))
 	}()
-	var told time.Time
 	for why != "" && ctx.Err() == nil {
-		if time.Since(told) >= time.Minute {
-			told = time.Now()
-			a.log.Error("webhooks are answered 503 and nothing is sent: "+why+"; the data is opened as soon as that ends", zap.Error(err))
-		}
+		tell()
 		select {
 		case <-ctx.Done():
 		case <-time.After(openAgain):
