@@ -33,6 +33,9 @@ func LoadWithoutSecrets(path string, env secret.Lookup) (*Config, yamlpos.Proble
 // standIn is long enough for a secret, and a number in hex and in base64.
 const standIn = "5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e"
 
+// IsStandIn reports whether a value has a stand-in for a variable or a file in it; see LoadWithoutSecrets.
+func IsStandIn(value string) bool { return strings.Contains(value, standIn) }
+
 // StandIns is how many values are not the real ones; see LoadWithoutSecrets.
 func (c *Config) StandIns() int { return c.doc.StandIns() }
 

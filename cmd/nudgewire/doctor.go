@@ -447,7 +447,7 @@ func accountKeys(words, name string) string {
 
 // account is service for one account.
 func (d *doctor) account(ctx context.Context, name, about string, api *config.API) {
-	if api.BaseURL == "" || api.Key.IsZero() {
+	if api.BaseURL == "" || api.Key.IsZero() || config.IsStandIn(api.BaseURL) || config.IsStandIn(api.Key.Reveal()) {
 		return
 	}
 	client, err := apiclient.New(apiclient.Options{

@@ -126,6 +126,8 @@ func About(d time.Duration) string {
 		d = d.Round(time.Minute)
 	case d >= time.Second:
 		d = d.Round(time.Second)
+	case d >= time.Millisecond:
+		d = d.Round(time.Millisecond)
 	}
 	return sign + Duration(d).String()
 }

@@ -136,7 +136,7 @@ func TestWhatIsCountedIsOneOrSeveral(t *testing.T) {
 
 func TestWhatPeopleReadOfTimes(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0s", 1500 * time.Millisecond: "2s", 90*time.Minute + 20*time.Second: "1h30m", 73*time.Hour + 10*time.Minute: "3d1h", -time.Minute: "-1m",
+		0: "0s", 1500 * time.Millisecond: "2s", 90*time.Minute + 20*time.Second: "1h30m", 73*time.Hour + 10*time.Minute: "3d1h", -time.Minute: "-1m", 884913152: "885ms",
 	} {
 		if got := About(d); got != want {
 			t.Errorf("About(%v) = %q, want %q", d, got, want)
