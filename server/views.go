@@ -81,24 +81,26 @@ type MessageView struct {
 	Verdicts  []VerdictView        `json:"verdicts,omitempty"`     // what rules said when it was due
 	FirstDue  *time.Time           `json:"first_due_at,omitempty"` // before a rule put it off
 
-	MessageID   nudgewire.MessageID `json:"message_id,omitempty"`
-	Status      nudgewire.Status    `json:"status,omitempty"`
-	Error       string              `json:"error,omitempty"`
-	AcceptedAt  *time.Time          `json:"accepted_at,omitempty"`
-	SentAt      *time.Time          `json:"sent_at,omitempty"`
-	DeliveredAt *time.Time          `json:"delivered_at,omitempty"`
-	ReadAt      *time.Time          `json:"read_at,omitempty"`
-	FailedAt    *time.Time          `json:"failed_at,omitempty"`
-	NextPollAt  *time.Time          `json:"next_poll_at,omitempty"`
-	Polls       int                 `json:"polls,omitempty"`
+	MessageID   nudgewire.MessageID  `json:"message_id,omitempty"`
+	Status      nudgewire.Status     `json:"status,omitempty"`
+	Error       string               `json:"error,omitempty"`
+	Class       nudgewire.ErrorClass `json:"class,omitempty"` // of Error, by the rules of that day
+	AcceptedAt  *time.Time           `json:"accepted_at,omitempty"`
+	SentAt      *time.Time           `json:"sent_at,omitempty"`
+	DeliveredAt *time.Time           `json:"delivered_at,omitempty"`
+	ReadAt      *time.Time           `json:"read_at,omitempty"`
+	FailedAt    *time.Time           `json:"failed_at,omitempty"`
+	NextPollAt  *time.Time           `json:"next_poll_at,omitempty"`
+	Polls       int                  `json:"polls,omitempty"`
 }
 
 // An AttemptView is one send that did not end in a plain acceptance.
 type AttemptView struct {
-	Number int             `json:"number"`
-	At     time.Time       `json:"at"`
-	State  nudgewire.State `json:"state"`
-	Words  string          `json:"words"`
+	Number int                  `json:"number"`
+	At     time.Time            `json:"at"`
+	State  nudgewire.State      `json:"state"`
+	Words  string               `json:"words"`
+	Class  nudgewire.ErrorClass `json:"class,omitempty"` // of the service's words, by the rules of that day
 }
 
 // A ResolvedView is a person's word on a message that was in doubt.
@@ -384,7 +386,7 @@ func messageView(d *nudgewire.Dispatch, m *nudgewire.Message, attempts []nudgewi
 		Attempt: d.Attempt, Restarts: d.Restarts, Step: d.Step,
 	}
 	for _, a := range attempts {
-		v.Attempts = append(v.Attempts, AttemptView{Number: a.Number, At: a.At.UTC(), State: a.State, Words: a.Reason})
+		v.Attempts = append(v.Attempts, AttemptView{Number: a.Number, At: a.At.UTC(), State: a.State, Words: a.Reason, Class: a.Class})
 	}
 	if m != nil {
 		v.follow(m)
@@ -426,7 +428,7 @@ func followedView(m *store.FollowedMessage) MessageView {
 
 // follow fills in what the service says of a message.
 func (v *MessageView) follow(m *nudgewire.Message) {
-	v.MessageID, v.Status, v.Error, v.Polls = m.ID, m.Status, m.Error, m.Polls
+	v.MessageID, v.Status, v.Error, v.Class, v.Polls = m.ID, m.Status, m.Error, m.ErrorClass, m.Polls
 	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(m.AcceptedAt), optional(m.SentAt), optional(m.DeliveredAt)
 	v.ReadAt, v.FailedAt, v.NextPollAt = optional(m.ReadAt), optional(m.FailedAt), optional(m.NextPollAt)
 }

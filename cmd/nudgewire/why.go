@@ -223,7 +223,7 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 		if a.State == nudgewire.StateAccepted && a.Words == "" {
 			continue // told below, with its message_id
 		}
-		facts = append(facts, fact{a.At, fmt.Sprintf("attempt %d: %s: %s", a.Number, a.State, a.Words)})
+		facts = append(facts, fact{a.At, fmt.Sprintf("attempt %d: %s: %s", a.Number, a.State, withClass(a.Words, a.Class))})
 	}
 	last := nudgewire.Resolution("")
 	for _, r := range m.Resolved {
@@ -259,7 +259,7 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 	seen := []struct {
 		at   *time.Time
 		text string
-	}{{m.SentAt, "sent"}, {m.DeliveredAt, "delivered"}, {m.ReadAt, "read"}, {m.FailedAt, withReason("failed", m.Error)}}
+	}{{m.SentAt, "sent"}, {m.DeliveredAt, "delivered"}, {m.ReadAt, "read"}, {m.FailedAt, withReason("failed", withClass(m.Error, m.Class))}}
 	for _, s := range seen {
 		if s.at != nil {
 			line(*s.at, s.text)
@@ -268,6 +268,14 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 	if m.NextPollAt != nil {
 		line(*m.NextPollAt, fmt.Sprintf("will be asked about again; now %s", m.Status))
 	}
+}
+
+// withClass adds what the service's words mean, where a rule knew them.
+func withClass(words string, class nudgewire.ErrorClass) string {
+	if class == nudgewire.ErrorUnknown {
+		return words
+	}
+	return words + " (class " + string(class) + ")"
 }
 
 func withReason(text, reason string) string {

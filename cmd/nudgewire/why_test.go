@@ -34,6 +34,25 @@ func TestAPersonsWordIsToldAsTheirs(t *testing.T) {
 	}
 }
 
+func TestTheClassOfTheServicesWordsIsTold(t *testing.T) {
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	m := server.MessageView{
+		ID: 27, What: `template "offer"`, Phone: "447700900123", Trigger: "offer", State: nudgewire.StateAccepted, MessageID: "9", AcceptedAt: &at, UpdatedAt: at,
+		Attempts: []server.AttemptView{
+			{Number: 1, At: at, State: nudgewire.StateWaiting, Words: "frequency cap", Class: nudgewire.ErrorRecipientLimit},
+			{Number: 2, At: at, State: nudgewire.StateWaiting, Words: "busy"},
+		},
+		Status: nudgewire.StatusFailed, FailedAt: &at, Error: "the user has unsubscribed", Class: nudgewire.ErrorOptOut,
+	}
+	var out bytes.Buffer
+	(&cli{streams: streams{out: &out, err: &out}}).tellMessage(m, "")
+	for _, want := range []string{"frequency cap (class recipient_limit)\n", "waiting: busy\n", "the user has unsubscribed (class opt_out)\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
 func TestAListThatIsCutSaysSo(t *testing.T) {
 	for n, want := range map[int]string{49: "", 50: "the newest 50; --limit shows more, if there are more\n"} {
 		var out, err bytes.Buffer
