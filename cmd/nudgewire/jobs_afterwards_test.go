@@ -84,7 +84,11 @@ tracking: {poll: [1s]}
 		t.Fatalf("%d messages before anybody said yes", n)
 	}
 	says(0, "jobs retry 1 --yes", "run 2 of winback for retry 1 of run 1", "retry of    run 1")
-	says(0, "jobs show 2 --follow", "run 2 of winback for retry 1 of run 1: ", "  messages    ")
+	// It ends by what is known then: by no failure, or by that of both.
+	if status, out := c.command("jobs", "show", "2", "--follow"); status != 0 && status != exitFailed ||
+		!strings.Contains(out, "run 2 of winback for retry 1 of run 1: ") || !strings.Contains(out, "  messages    ") {
+		t.Errorf("jobs show 2 --follow: status %d:\n%s", status, out)
+	}
 	failed("2")
 	says(0, "jobs show 1", "  next        retried once, as jobs history winback shows; what is left of it: nudgewire jobs retry 1 --dry-run")
 	says(exitNothing, "jobs retry 1 --yes", "run 1 has nothing that can be sent again", "2 of its rows went again before: look for its retry with jobs history winback")
