@@ -1,0 +1,307 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/nudgewire/nudgewire/config"
+)
+
+// The pages that people read: the README and everything below docs/.
+func docPages(t *testing.T) []string {
+	t.Helper()
+	pages := []string{"../../README.md", "../../CHANGELOG.md"}
+	err := filepath.WalkDir("../../docs", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".md") {
+			pages = append(pages, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
+
+// A docBlock is what stands between two fences, or behind four spaces, on a page.
+type docBlock struct {
+	line   int    // of its first line, from 1
+	kind   string // behind the fence: yaml, json, text; "indented" for four spaces
+	text   string
+	closed bool
+}
+
+// docBlocks reads the blocks of a page.
+func docBlocks(page string) []docBlock {
+	var blocks []docBlock
+	var now *docBlock
+	empty := true // the line before: an indented block begins behind an empty line
+	for i, line := range strings.Split(page, "\n") {
+		fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		indented, isIndented := strings.CutPrefix(line, "    ")
+		switch {
+		case now != nil && now.kind != "indented" && isFence:
+			now.closed = true
+			now = nil
+		case now != nil && now.kind != "indented":
+			now.text += line + "\n"
+		case isFence:
+			blocks = append(blocks, docBlock{line: i + 2, kind: fence})
+			now = &blocks[len(blocks)-1]
+		case now != nil && isIndented:
+			now.text += indented + "\n"
+		case now != nil && line == "":
+			now.text += "\n"
+		case isIndented && empty:
+			blocks = append(blocks, docBlock{line: i + 1, kind: "indented", text: indented + "\n", closed: true})
+			now = &blocks[len(blocks)-1]
+		default:
+			now = nil
+		}
+		empty = line == ""
+	}
+	return blocks
+}
+
+// aSection begins a block of config in its first line that is no comment.
+var aSection = regexp.MustCompile(`^(#.*\n)*(include|api|accounts|defaults|connectors|triggers|jobs|errors|limits|tracking|retention|storage|server):`)
+
+// What the blocks of pages leave out, because the page is about something else.
+const (
+	restOfConfig = `
+api: {base_url: https://api.example.com/api/v1, key: "${KEY}"}
+accounts: {brand-b: {key: "${KEY}"}}
+defaults: {country: GB, language: en}
+connectors:
+  shopify: {secret: "${SECRET}"}
+  shop-b: {preset: shopify, secret: "${SECRET}"}
+  braze: {secret: "${SECRET}"}
+  mailchimp: {secret: "${SECRET}"}
+`
+	restOfTrigger = `{on: shopify.cart.updated, send: {template: reminder}}`
+	restOfJob     = `{cron: "0 10 * * MON", source: {csv: list.csv}, columns: {phone: phone}, campaign: {name: News, template_id: 1}}`
+)
+
+// Every block of YAML on a page is config that "check" has nothing against, once what the page leaves out is
+// beside it.
+func TestConfigOnPagesIsGood(t *testing.T) {
+	blocks := 0
+	for _, page := range docPages(t) {
+		text := string(mustRead(t, page))
+		for _, b := range docBlocks(text) {
+			place := fmt.Sprintf("%s:%d", strings.TrimPrefix(page, "../../"), b.line)
+			switch {
+			case !b.closed:
+				t.Errorf("%s: this block does not end", place)
+			case b.kind != "yaml" && aSection.MatchString(b.text):
+				t.Errorf("%s: this is config and is not checked: put it between ```yaml and ```", place)
+			case b.kind != "yaml":
+			case !aSection.MatchString(b.text):
+				t.Errorf("%s: this block does not begin with a section of the config, such as triggers:", place)
+			default:
+				blocks++
+				checkBlock(t, place, b.text)
+			}
+		}
+	}
+	if blocks < 60 {
+		t.Errorf("only %d blocks of YAML were found: does this test still read the pages?", blocks)
+	}
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func checkBlock(t *testing.T, place, block string) {
+	t.Helper()
+	whole := mapping(t, place, block)
+	delete(whole, "include") // the files are blocks of their own
+	fill(whole, mapping(t, place, restOfConfig))
+	for section, rest := range map[string]string{"triggers": restOfTrigger, "jobs": restOfJob} {
+		entries, _ := whole[section].(map[string]any)
+		for _, e := range entries {
+			entry, ok := e.(map[string]any)
+			if !ok {
+				continue
+			}
+			with := mapping(t, place, rest)
+			if entry["steps"] != nil || entry["send"] != nil {
+				delete(with, "send")
+				delete(with, "campaign")
+			}
+			if entry["source"] != nil {
+				delete(with, "source")
+			}
+			fill(entry, with)
+		}
+	}
+	text, err := yaml.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	file := filepath.Join(folder, "config.yaml")
+	for name, text := range map[string]string{"config.yaml": string(text), "holidays.txt": "12-25\n", "list.csv": "phone\n447700900123\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, problems := config.LoadWithoutSecrets(file, func(string) (string, bool) { return "", false })
+	for _, p := range problems {
+		if !p.Warning {
+			t.Errorf("%s: %s: %s", place, p.Path, p.Msg)
+		}
+	}
+}
+
+func mapping(t *testing.T, place, text string) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := yaml.Unmarshal([]byte(text), &m); err != nil {
+		t.Errorf("%s: %v", place, err)
+		return map[string]any{}
+	}
+	return m
+}
+
+// fill gives a mapping what only the other one has, key by key.
+func fill(m, rest map[string]any) {
+	for key, value := range maps.All(rest) {
+		have, isMap := m[key].(map[string]any)
+		more, moreIsMap := value.(map[string]any)
+		switch {
+		case m[key] == nil:
+			m[key] = value
+		case isMap && moreIsMap:
+			fill(have, more)
+		}
+	}
+}
+
+// aCommand is a line of a block that runs the program.
+var aCommand = regexp.MustCompile(`^(?:\$ )?(?:sudo )?nudgewire (.*)$`)
+
+// inProse is one that stands in a sentence, in backticks.
+var inProse = regexp.MustCompile("`nudgewire ([^`]+)`")
+
+// Every command that a page shows is one that the program has, with these flags and so many arguments.
+func TestCommandsOnPagesExist(t *testing.T) {
+	commands := 0
+	for _, page := range docPages(t) {
+		if strings.HasSuffix(page, "CHANGELOG.md") {
+			continue // tells what was, too
+		}
+		text, name := string(mustRead(t, page)), strings.TrimPrefix(page, "../../")
+		for _, b := range docBlocks(text) {
+			if b.kind == "yaml" || b.kind == "json" {
+				continue
+			}
+			for _, line := range strings.Split(b.text, "\n") {
+				if m := aCommand.FindStringSubmatch(line); m != nil {
+					commands++
+					if err := parseCommand(m[1], false); err != nil {
+						t.Errorf("%s: nudgewire %s: %v", name, m[1], err)
+					}
+				}
+			}
+		}
+		for _, m := range inProse.FindAllStringSubmatch(text, -1) {
+			commands++
+			if err := parseCommand(m[1], true); err != nil {
+				t.Errorf("%s: nudgewire %s: %v", name, m[1], err)
+			}
+		}
+	}
+	if commands < 30 {
+		t.Errorf("only %d commands were found: does this test still read the pages?", commands)
+	}
+}
+
+// words of a command line as a shell cuts it, without what a page says behind a #.
+var words = regexp.MustCompile(`"[^"]*"|'[^']*'|[^\s]+`)
+
+func parseCommand(line string, inSentence bool) error {
+	var args []string
+	for _, w := range words.FindAllString(line, -1) {
+		if strings.HasPrefix(w, "#") || strings.ContainsAny(w[:1], "|>&;") {
+			break
+		}
+		args = append(args, strings.Trim(w, `"'`))
+	}
+	cmd, rest, err := (&cli{}).root().Find(args)
+	if err != nil {
+		return err
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err
+	}
+	if cmd.HasSubCommands() || len(rest) == 0 && inSentence {
+		return nil // a group prints its help; a sentence may only name a command
+	}
+	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+var (
+	aLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	// what is named as a file of the repository, in backticks
+	aFile = regexp.MustCompile("`((?:docs|examples|deploy|apiclient|app|cmd|config|connectors|duerules|enricher|expressions|internal|sandbox|scheduler|sender|server|store|torture|tracker|triggers)/[\\w./-]+\\.\\w+)`")
+	aHead = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	notID = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// Links of pages lead to files, and to headings that are there; files that a page names are there, too.
+func TestLinksOfPages(t *testing.T) {
+	for _, page := range docPages(t) {
+		text := string(mustRead(t, page))
+		name := strings.TrimPrefix(page, "../../")
+		for _, m := range aLink.FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			to := page
+			if target != "" {
+				to = filepath.Join(filepath.Dir(page), target)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: the link to %s leads nowhere", name, m[1])
+				continue
+			}
+			if anchor != "" && !hasHeading(string(mustRead(t, to)), anchor) {
+				t.Errorf("%s: the link to %s: there is no such heading", name, m[1])
+			}
+		}
+		if strings.Contains(page, "decisions") || strings.HasSuffix(page, "CHANGELOG.md") || strings.HasSuffix(page, "trials.md") {
+			continue // they tell what was, too
+		}
+		for _, m := range aFile.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil {
+				t.Errorf("%s: it names %s, which is not there", name, m[1])
+			}
+		}
+	}
+}
+
+func hasHeading(page, anchor string) bool {
+	for _, m := range aHead.FindAllStringSubmatch(page, -1) {
+		id := strings.ReplaceAll(notID.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")
+		if id == anchor {
+			return true
+		}
+	}
+	return false
+}
