@@ -19,7 +19,6 @@ import (
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
-	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
@@ -84,8 +83,14 @@ type App struct {
 	cfg          *config.Config
 	loadedAt     time.Time
 	loadError    string
+	loadErrorAt  time.Time
+	fileError    string // why the config file as it lies there now could not be used
+	fileErrorAt  time.Time
 	restart      []string
-	silent       []server.SilentView
+	shortSince   time.Time // since when the disk is short; zero while it is not
+
+	rates  failedRates
+	silent []server.SilentView
 }
 
 // New loads the config, opens both listeners and the store, and recovers what a dead owner
@@ -163,6 +168,8 @@ func (a *App) Run(ctx context.Context) error {
 		{"scheduler", a.jobs.Run},
 		{"enricher", a.enricher.Run},
 		{"silence", a.watchSilence},
+		{"config file", a.watchConfigFile},
+		{"failed rates", a.watchFailedRates},
 		{"storage", a.watchStorage},
 		{"pauses", a.watchPauses},
 		{"templates", a.watchTemplates},
@@ -201,25 +208,6 @@ func (a *App) tellReady(cfg *config.Config) {
 	a.log.Info("ready", zap.String("version", v.Version), zap.String("config", v.Config), zap.String("config_file", v.ConfigFile),
 		zap.String("database", store.Path(a.began.Storage)), zap.String("listen", v.Listen), zap.Strings("hooks", hooks),
 		zap.Strings("triggers", v.TriggersAndModes()), zap.Strings("jobs", jobs))
-}
-
-// lookAtDisk is how often the space that is left is asked for.
-const lookAtDisk = 5 * time.Second
-
-// diskShort reports whether the disk of a folder is nearly full. Where that is not known it is not.
-func diskShort(folder string) func() bool {
-	var mu sync.Mutex
-	var looked time.Time
-	short := false
-	return func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		if now := time.Now(); now.Sub(looked) >= lookAtDisk {
-			free, _, err := disk.Space(folder)
-			looked, short = now, err == nil && free < disk.Least
-		}
-		return short
-	}
 }
 
 // ready says why webhooks could not be stored at present.

@@ -118,12 +118,12 @@ func (a *App) adopted(cfg *config.Config, err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
-		a.loadError = err.Error()
+		a.loadError, a.loadErrorAt = err.Error(), time.Now()
 		a.log.Error("reload rejected; the daemon goes on with the config that it had", zap.Error(err))
 		return err
 	}
 	a.restart = a.needRestart(cfg)
-	a.cfg, a.loadedAt, a.loadError = cfg, time.Now(), ""
+	a.cfg, a.loadedAt, a.loadError, a.fileError = cfg, time.Now(), "", ""
 	a.log.Info("config reloaded", zap.String("config", cfg.Version), zap.Strings("needs_restart", a.restart))
 	return nil
 }
@@ -190,6 +190,7 @@ func (d daemon) View() server.DaemonView {
 	v := server.DaemonView{
 		Version: d.opt.Version, PID: os.Getpid(), StartedAt: d.started, Listen: d.hooks.Addr().String(),
 		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart,
+		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.space(), FailedRates: d.rates.views(),
 		API: main.API, Rate: main.Rate, UnderWay: main.UnderWay, Halted: main.Halted,
 	}
 	for name := range d.cfg.Receivers {

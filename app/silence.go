@@ -34,7 +34,7 @@ func Silent(receivers map[string]*connectors.Connector, last map[string]time.Tim
 		if quiet <= patience {
 			continue
 		}
-		v := server.SilentView{Connector: name, For: server.ForText(quiet)}
+		v := server.SilentView{Connector: name, For: server.ForText(quiet), Since: from.UTC()}
 		if heard {
 			at := from.UTC()
 			v.Last = &at

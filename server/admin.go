@@ -89,15 +89,8 @@ func (a admin) status(r *http.Request) (any, error) {
 		return nil, err
 	}
 	v := StatusView{
-		Storage: a.Storage, Counts: c.Totals, Waiting: c.Waiting, Deferred: c.Deferred, Sending: c.Sending, InDoubt: c.InDoubt, Tracking: c.Tracking, Lookups: c.Lookups,
-		Awaiting: c.Awaiting, PartsInDoubt: c.PartsInDoubt,
-	}
-	rejected, err := a.Store.Rejected(r.Context(), a.Now())
-	if err != nil {
-		return nil, err
-	}
-	for _, one := range rejected {
-		v.Rejected = append(v.Rejected, RejectedView{one.State, one.Reason, one.N})
+		Storage: a.Storage, Counts: c.Totals, Waiting: c.Waiting, Deferred: c.Deferred, Sending: c.Sending, Tracking: c.Tracking, Lookups: c.Lookups,
+		Awaiting: c.Awaiting,
 	}
 	rules, err := a.Store.VerdictCounts(r.Context())
 	if err != nil {
@@ -106,23 +99,11 @@ func (a admin) status(r *http.Request) (any, error) {
 	for _, one := range rules {
 		v.Rules = append(v.Rules, RuleCountView{one.Rule, one.Action, one.N})
 	}
-	if v.Failing, err = a.failing(r.Context()); err != nil {
+	if err := a.look(r.Context(), &v); err != nil {
 		return nil, err
 	}
-	if v.LastEvents, err = a.Store.LastEvents(r.Context()); err != nil {
-		return nil, err
-	}
-	if v.Halts, err = a.haltViews(r.Context()); err != nil {
-		return nil, err
-	}
-	if due, ok, err := a.Store.NextDue(r.Context()); err != nil {
-		return nil, err
-	} else if late := a.Now().Sub(due); ok && late > time.Second {
+	if late := c.Overdue(a.Now()); late > time.Second {
 		v.Overdue = late.Round(time.Second).String()
-	}
-	if a.Daemon != nil {
-		d := a.Daemon.View()
-		v.Daemon = &d
 	}
 	return v, nil
 }

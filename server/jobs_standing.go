@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -31,11 +32,20 @@ type FailingView struct {
 	Job      string          `json:"job"`
 	Failed   int64           `json:"failed"`
 	Messages int64           `json:"messages"` // that ended: those that failed, and those that the service has or may have
+	Since    time.Time       `json:"since,omitzero"`
 }
 
 // Words says which run it is, and how many failed.
 func (v FailingView) Words() string {
 	return fmt.Sprintf("run %d of %s: %s", v.Run, v.Job, v.count())
+}
+
+// ended is when the run ended, zero while it has not.
+func (v *RunView) ended() time.Time {
+	if v.EndedAt == nil {
+		return time.Time{}
+	}
+	return *v.EndedAt
 }
 
 func (v FailingView) count() string {
@@ -54,7 +64,7 @@ func (v *RunView) waiting() int64 {
 // others nothing is known, which is not a failure. What was dropped or cancelled counts for neither side,
 // because mostly a rule or a person wanted it so.
 func (v *RunView) failing() (f FailingView, mostly bool) {
-	f = FailingView{Run: v.ID, Job: v.Job, Failed: v.Messages[string(nudgewire.StatusFailed)] + v.Messages[string(nudgewire.StateRejected)]}
+	f = FailingView{Run: v.ID, Job: v.Job, Since: v.ended(), Failed: v.Messages[string(nudgewire.StatusFailed)] + v.Messages[string(nudgewire.StateRejected)]}
 	var all int64
 	for _, n := range v.Messages {
 		all += n

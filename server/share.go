@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // What the door holds for a request is charged before anything is verified, so it is
@@ -53,6 +55,15 @@ type TurnedView struct {
 	Count int64     `json:"count"` // since the daemon started
 	Last  time.Time `json:"last"`
 	From  string    `json:"from,omitempty"` // the last address
+}
+
+// Words say it in a line.
+func (v TurnedView) Words(now time.Time) string {
+	words := fmt.Sprintf("%s turned away since the start, the last %s ago", units.Count(v.Count, "webhook"), ForText(now.Sub(v.Last)))
+	if v.From != "" {
+		words += " from " + v.From
+	}
+	return words + ": " + v.Why
 }
 
 // A tally counts what was turned away.

@@ -10,6 +10,7 @@ type SilentView struct {
 	Connector string     `json:"connector"`
 	For       string     `json:"for"`            // "26h"
 	Last      *time.Time `json:"last,omitempty"` // its last event; absent when there never was one
+	Since     time.Time  `json:"since"`          // Last, or when it was first listened to
 }
 
 // Words is the view as a line for people.

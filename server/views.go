@@ -197,6 +197,8 @@ type RejectedRequestView struct {
 // A StatusView is the daemon's state in one look. Everything under Daemon is absent when the
 // answer comes from the database alone.
 type StatusView struct {
+	Troubles []nudgewire.Trouble `json:"troubles,omitempty"` // what needs a person, a halt first
+
 	Daemon   *DaemonView      `json:"daemon,omitempty"`
 	Storage  string           `json:"storage"` // absolute path of the database
 	Counts   map[string]int64 `json:"counts"`  // since the database began
@@ -219,6 +221,14 @@ type StatusView struct {
 
 	PartsInDoubt int64 `json:"parts_in_doubt"` // files of runs of which nobody knows whether they were taken
 
+	InDoubtSince      time.Time `json:"in_doubt_since,omitzero"` // the oldest
+	PartsInDoubtSince time.Time `json:"parts_in_doubt_since,omitzero"`
+
+	Behind []BehindView `json:"behind,omitempty"` // what is past its time
+	Held   []HeldView   `json:"held,omitempty"`   // runs that wait to be approved
+
+	UnknownErrors *UnknownView `json:"unknown_errors,omitempty"`
+
 	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
 }
 
@@ -239,6 +249,10 @@ type DaemonView struct {
 	ConfigFile string    `json:"config_file"`
 	LoadedAt   time.Time `json:"loaded_at"`
 	LoadError  string    `json:"load_error,omitempty"` // why the last reload was not taken
+	// LoadErrorAt is when that was. FileError says why the config file as it lies there now could not be used, since FileErrorAt.
+	LoadErrorAt time.Time `json:"load_error_at,omitzero"`
+	FileError   string    `json:"file_error,omitempty"`
+	FileErrorAt time.Time `json:"file_error_at,omitzero"`
 	// NeedsRestart lists settings that the last reload could not change.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
 	UnderWay     int      `json:"under_way"` // calls that send a message
@@ -257,6 +271,9 @@ type DaemonView struct {
 	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken
 
 	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
+
+	Disk        *DiskView        `json:"disk,omitempty"`         // of the data; absent where the system does not say
+	FailedRates []FailedRateView `json:"failed_rates,omitempty"` // in the windows that alerts name
 
 	// Guessed counts, since the start, how often quiet hours or a limit went by defaults.timezone because nothing
 	// is known of the contact's own zone.

@@ -210,7 +210,7 @@ func TestNothingStoredTellsOfAForgottenContact(t *testing.T) {
 	if before := e.holds(forgottenPhone); len(before) < 15 {
 		t.Fatalf("the test is weak: only %s hold it", before)
 	}
-	totals, err := e.totals(e.Context())
+	totals, err := e.Totals(e.Context())
 	e.must(err)
 
 	e.must(e.Forget(e.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
@@ -225,7 +225,7 @@ func TestNothingStoredTellsOfAForgottenContact(t *testing.T) {
 	if len(events) != 900 {
 		t.Errorf("%d events of the other", len(events))
 	}
-	after, err := e.totals(e.Context())
+	after, err := e.Totals(e.Context())
 	e.must(err)
 	for _, same := range []string{"events", "dispatches", "messages", "dispatches_accepted"} {
 		if totals[same] != after[same] {

@@ -172,11 +172,7 @@ func (s *Store) NextDue(ctx context.Context) (at time.Time, ok bool, err error) 
 // nextDue is NextDue of one account.
 func (s *Store) nextDue(ctx context.Context, account string) (at time.Time, ok bool, err error) {
 	for _, lane := range []int64{laneUrgent, laneMarketing} {
-		var from int64 // a store that only reads walks
-		if s.writer != nil {
-			from = s.writer.peers.lowWater().from(account, lane, micro(s.writer.now()))
-		}
-		due, found, err := s.earliest(ctx, nextDue, lane, from, account)
+		due, found, err := s.laneDue(ctx, account, lane)
 		if err != nil {
 			return time.Time{}, false, fmt.Errorf("next due: %w", err)
 		}
@@ -185,4 +181,13 @@ func (s *Store) nextDue(ctx context.Context, account string) (at time.Time, ok b
 		}
 	}
 	return at, ok, nil
+}
+
+// laneDue is NextDue of a lane of one account.
+func (s *Store) laneDue(ctx context.Context, account string, lane int64) (at time.Time, ok bool, err error) {
+	var from int64 // a store that only reads walks
+	if s.writer != nil {
+		from = s.writer.peers.lowWater().from(account, lane, micro(s.writer.now()))
+	}
+	return s.earliest(ctx, nextDue, lane, from, account)
 }

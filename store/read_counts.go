@@ -31,7 +31,7 @@ func (c Counts) Overdue(now time.Time) time.Duration {
 
 // Counts reads the totals and counts what is alive. History is never counted.
 func (s *Store) Counts(ctx context.Context) (c Counts, err error) {
-	if c.Totals, err = s.totals(ctx); err != nil {
+	if c.Totals, err = s.Totals(ctx); err != nil {
 		return c, err
 	}
 	for _, q := range []struct {
@@ -55,8 +55,8 @@ func (s *Store) Counts(ctx context.Context) (c Counts, err error) {
 	return c, err
 }
 
-// totals reads the counters; one that never counted is 0.
-func (s *Store) totals(ctx context.Context) (map[string]int64, error) {
+// Totals reads the counters, by the names in commit_counters.go; one that never counted is 0.
+func (s *Store) Totals(ctx context.Context) (map[string]int64, error) {
 	totals := make(map[string]int64, counterCount)
 	for _, name := range counterNames {
 		totals[name] = 0

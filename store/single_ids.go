@@ -32,7 +32,7 @@ func (w *singleWriter) resume(ctx context.Context, s *Store) error {
 			return fmt.Errorf("resume: %w", err)
 		}
 	}
-	totals, err := s.totals(ctx)
+	totals, err := s.Totals(ctx)
 	if err != nil {
 		return err
 	}

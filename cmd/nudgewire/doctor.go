@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +23,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
-	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -49,6 +47,7 @@ type doctor struct {
 	cfg      *config.Config
 	problems yamlpos.Problems
 	findings []finding
+	asked    bool // the daemon told what troubles it
 	client   http.Client
 }
 
@@ -221,72 +220,29 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 	if now := store.Path(d.cfg.Storage); s.Storage != now {
 		d.found(wellBad, "daemon", "start it anew, or put storage: back", "its data is at %s, and storage: in the config is %s now", s.Storage, now)
 	}
-	if s.Daemon.LoadError != "" {
-		d.found(wellBad, "daemon", `"nudgewire check" shows the mistakes`, "the last reload was rejected, and the daemon uses the config before it")
-	} else if s.Daemon.Config != d.cfg.Version {
+	if s.Daemon.LoadError == "" && s.Daemon.Config != d.cfg.Version {
 		d.found(wellNote, "daemon", `"nudgewire reload" takes the file as it is now`, "runs version %s of the config, and the file is version %s", s.Daemon.Config, d.cfg.Version)
 	}
 	for _, words := range s.Daemon.NeedsRestart {
 		d.found(wellNote, "daemon", "start it anew when it suits", "%s", words)
 	}
-	for _, v := range s.Daemon.Turned {
-		state := wellNote
-		if time.Since(v.Last) < turnedLately {
-			state = wellBad
-		}
-		d.found(state, "door", "where all senders come through a proxy, name it in server.trusted_proxies; else see the log for the addresses, and server.max_in_flight", "%s", turnedWords(v))
-	}
-	for _, a := range s.Daemon.Troubles() {
-		cure, words := haltCures[apiclient.Trouble(a.Halted.Cause)], a.Halted.Words(time.Now())
-		if a.Name != "" {
-			cure, words = accountKeys(cure, a.Name), "account "+a.Name+": "+words
-		}
-		d.found(wellBad, "messages", cure, "%s", words)
-	}
-	for i, v := range s.Rejected {
-		if i < mostShown {
-			d.found(wellNote, "messages", `"nudgewire messages list --state rejected" and "--state failed" name them`, "%s", v.Words())
-		}
-	}
-	if texts, err := ask.ErrorTexts(ctx, server.ListQuery{Class: server.UnknownClass, Since: time.Now().Add(-recently), Limit: 100}); err == nil && len(texts) > 0 {
-		d.found(wellNote, "messages", `"nudgewire errors list --class unknown" shows them; give each a class under errors: in the config`, "no rule knows %s of the service within a day, the last: %s", units.Count(len(texts), "text"), texts[0].Text)
-	}
-	if n := s.Counts["messages_untracked"]; n > 0 {
-		d.found(wellNote, "messages", "the service's own pages tell what became of them", "%s accepted without a message_id in all: nobody can ask what became of %s", units.Count(n, "message"), itOrThem(n))
-	}
-	if s.Overdue != "" {
-		d.found(wellBad, "messages", `"nudgewire status" shows what holds them up`, "the oldest that waits is %s past its time", s.Overdue)
-	}
-	if s.InDoubt > 0 {
-		d.found(wellBad, "messages", `"nudgewire messages list --state in_doubt"`, "%s in doubt: somebody must say what became of %s", units.Count(s.InDoubt, "message"), itOrThem(s.InDoubt))
-	}
-	if s.PartsInDoubt > 0 {
-		d.found(wellBad, "campaigns", `"nudgewire jobs history" names the runs, and "nudgewire jobs show RUN" the next step`,
-			"%s in doubt: somebody must say what became of %s", units.Count(s.PartsInDoubt, "uploaded file"), itOrThem(s.PartsInDoubt))
-	}
-	if s.Awaiting > 0 {
-		d.found(wellBad, "campaigns", `"nudgewire jobs history --state awaiting_approval" says why; "nudgewire jobs approve RUN" lets one go`, "%s to be approved", runsWait(s.Awaiting))
-	}
-	for _, h := range s.Halts {
-		switch h.Scope {
-		case store.Released, store.HaltDamage: // one is sent all the same, and database tells the other
-		case store.HaltMode:
-			d.found(wellBad, "messages", fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Ends()), "%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
-		case store.HaltGone:
-			d.found(wellBad, "messages", fmt.Sprintf("put it back under accounts, then %q", h.GoesOn()), "%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
-		case store.HaltService:
-			d.found(wellBad, "messages", fmt.Sprintf("look at the template on the service's dashboard; %q tries at once", h.GoesOn()), "%s", h.Stands())
-		case store.HaltRun:
-			d.found(wellBad, "campaigns", fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name), "%s waits to be resumed: %s", h.What(), h.Reason)
-		default:
-			d.found(wellBad, "messages", fmt.Sprintf("%q lets it go on", h.GoesOn()), "%s", h.Stands())
-		}
-	}
-	for _, v := range s.Failing {
-		d.found(wellBad, "campaigns", fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs retry %d"`, v.Run, v.Run), "%s", v.Words())
-	}
+	d.asked = true
+	d.troubles(s.Troubles)
 	d.runs(ctx, ask)
 	d.connectors(ctx, ask, s)
+}
+
+// troubles tells what the daemon, or its data, says that needs a person. Of the disk the doctor looks itself.
+func (d *doctor) troubles(all []nudgewire.Trouble) {
+	for _, t := range all {
+		state := wellBad
+		if t.Severity == nudgewire.Note {
+			state = wellNote
+		}
+		if t.Code != nudgewire.TroubleDisk {
+			d.found(state, t.About, t.Cure, "%s", t.Words)
+		}
+	}
 }
 
 // runs says which of the newest runs wait for a place.
@@ -307,31 +263,19 @@ func (d *doctor) runs(ctx context.Context, ask *server.Client) {
 	}
 }
 
-// turnedLately is how long ago webhooks that were turned away still need attention.
-const turnedLately = time.Hour
-
-// haltCures say what to do about what halts sending.
-var haltCures = map[apiclient.Trouble]string{
-	apiclient.TroubleKey:     `copy the key anew from the service's dashboard to what api.key names, then "nudgewire reload"`,
-	apiclient.TroublePoints:  `top up the account; "nudgewire reload" tries at once`,
-	apiclient.TroubleAddress: `look at api.base_url and api.text_path, then "nudgewire reload"`,
-	apiclient.TroubleOutage:  "messages wait meanwhile; nothing needs to be done but at the service",
-	sender.TroubleRejections: `"nudgewire messages list --state rejected" shows what is rejected and why; "nudgewire reload" tries at once`,
-}
-
 // recently is how far back rejected requests are counted.
 const recently = 24 * time.Hour
 
 // connectors says of each when it was last heard of, and what was rejected lately.
 func (d *doctor) connectors(ctx context.Context, ask *server.Client, s server.StatusView) {
-	silent := map[string]server.SilentView{}
+	silent := map[string]bool{}
 	for _, v := range s.Daemon.Silent {
-		silent[v.Connector] = v
+		silent[v.Connector] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.cfg.Receivers)) {
 		what := "connector " + name
-		if v, ok := silent[name]; ok {
-			d.found(wellBad, what, `look at the sender's own list of deliveries; "nudgewire connectors show `+name+`" has its URL`, "%s", v.Words())
+		if silent[name] {
+			// troubles told
 		} else if at := s.LastEvents[name]; at.IsZero() {
 			d.found(wellNote, what, fmt.Sprintf(`"nudgewire trigger %s" posts a sample`, name), "no event yet")
 		} else {
@@ -381,11 +325,12 @@ func (d *doctor) disk(path string) {
 	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		d.found(wellNote, "data folder", "chmod 700 "+folder, "%s is open to other users of this machine, and what it holds is personal", folder)
 	}
+	space := server.DiskView{Folder: folder, Free: free, All: all}
 	state, cure := wellGood, ""
-	if free < disk.Least {
-		state, cure = wellBad, "make room: when the disk is full, webhooks are answered 503"
+	if space.Short() {
+		state, cure = wellBad, server.DiskCure
 	}
-	d.found(state, "disk", cure, "%.1f of %.1f GB free at %s", float64(free)/1e9, float64(all)/1e9, folder)
+	d.found(state, "disk", cure, "%s", space.Words())
 }
 
 // database reads the data's structure through a connection of its own, beside the daemon.
@@ -408,11 +353,10 @@ func (d *doctor) database(ctx context.Context) {
 		d.found(wellBad, "database", "", "%v", err)
 		return
 	}
-	halts, err := st.Halts(ctx)
-	for _, h := range halts {
-		if h.Scope == store.HaltDamage {
-			d.found(wellBad, "database", `"nudgewire messages list --state waiting" shows what would be sent again; then "nudgewire resume --reviewed"`,
-				"webhooks are taken and nothing is sent: %s", h.Reason)
+	if !d.asked {
+		var v server.StatusView
+		if v, err = server.Look(ctx, server.AdminOptions{Store: st, Storage: path, Now: time.Now, Errors: func() *nudgewire.ErrorRules { return d.cfg.Errors }}); err == nil {
+			d.troubles(v.Troubles)
 		}
 	}
 	err = errors.Join(err, st.Check(ctx))
@@ -437,14 +381,6 @@ func (d *doctor) service(ctx context.Context) {
 	}
 }
 
-// accountKeys names the keys of an account in advice about those of the section api.
-func accountKeys(words, name string) string {
-	if name == nudgewire.DefaultAccount {
-		return words
-	}
-	return strings.NewReplacer("api.key", "accounts."+name+".key", "api.base_url", "accounts."+name+".base_url", "api.text_path", "accounts."+name+".text_path").Replace(words)
-}
-
 // account is service for one account.
 func (d *doctor) account(ctx context.Context, name, about string, api *config.API) {
 	if api.BaseURL == "" || api.Key.IsZero() || config.IsStandIn(api.BaseURL) || config.IsStandIn(api.Key.Reveal()) {
@@ -462,9 +398,9 @@ func (d *doctor) account(ctx context.Context, name, about string, api *config.AP
 	call, _ := errors.AsType[*apiclient.CallError](err)
 	switch {
 	case apiclient.TroubleOf(err) == apiclient.TroubleKey:
-		d.found(wellBad, "service", accountKeys("copy the key anew from the service's dashboard, and set the variable that api.key names", name), "%s%s refuses the API key", about, api.BaseURL)
+		d.found(wellBad, "service", server.OfAccount("copy the key anew from the service's dashboard, and set the variable that api.key names", name), "%s%s refuses the API key", about, api.BaseURL)
 	case call != nil && call.HTTPStatus == 0:
-		d.found(wellBad, "service", accountKeys("look at api.base_url and the way to it", name), "%s%s cannot be asked: %v", about, api.BaseURL, err)
+		d.found(wellBad, "service", server.OfAccount("look at api.base_url and the way to it", name), "%s%s cannot be asked: %v", about, api.BaseURL, err)
 	case call != nil && call.HTTPStatus >= 500:
 		d.found(wellBad, "service", "try again later; messages wait meanwhile", "%s%s is in trouble: %v", about, api.BaseURL, err)
 	default:

@@ -85,7 +85,7 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 			do: func(w *ward) { w.write(fmt.Sprintf(run, "paused", "building", "key")) }, finding: `campaigns +run 1 of spring waits to be resumed: said so$`, cure: `"nudgewire jobs resume 1" lets it go on`,
 		},
 		"a run that is held": {
-			do: func(w *ward) { w.write(fmt.Sprintf(run, "awaiting_approval", "", "")) }, finding: `campaigns +1 run waits to be approved$`, cure: `"nudgewire jobs approve RUN" lets one go$`,
+			do: func(w *ward) { w.write(fmt.Sprintf(run, "awaiting_approval", "", "")) }, finding: `campaigns +run 1 of spring waits to be approved: said so$`, cure: `"nudgewire jobs show 1", then "nudgewire jobs approve 1" or "nudgewire jobs cancel 1"$`,
 		},
 		"a key that is refused":       {do: faulty(401, 1), finding: `messages +sending is halted ` + since + `: the service refuses the API key`, cure: `copy the key anew`},
 		"an account without points":   {do: faulty(402, 1), finding: `messages +sending is halted ` + since + `: the account has insufficient points`, cure: `top up the account`},
@@ -149,7 +149,7 @@ func TestAHaltLeavesALineInTheLog(t *testing.T) {
 	w := newWard(t)
 	w.must("halt", "--reason", "wrong price")
 	w.must("halt", "trigger", "thanks")
-	if _, out := w.run("status"); !strings.Contains(out, "wrong price; it goes on with: nudgewire resume\n") {
+	if _, out := w.run("status"); !strings.Contains(out, "wrong price\n              \"nudgewire resume\" lets it go on\n") {
 		t.Errorf("status does not say how it goes on:\n%s", out)
 	}
 	w.must("resume")

@@ -211,11 +211,11 @@ func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 	w.wants(
 		out,
 		`^bad   campaigns +1 uploaded file in doubt: somebody must say what became of it$`, `"nudgewire jobs show RUN" the next step$`,
-		`^bad   campaigns +1 run waits to be approved$`, `"nudgewire jobs approve RUN" lets one go$`,
+		`^bad   campaigns +run 1 of spring waits to be approved: 500% of the last run$`, `"nudgewire jobs approve 1"`,
 	)
 	if code != exitFailed {
 		t.Errorf("ended with %d, want %d", code, exitFailed)
 	}
 	_, out = w.run("status")
-	w.wants(out, `parts in doubt +1   see "nudgewire jobs history"`, `awaiting approval 1 run   see "nudgewire jobs history --state awaiting_approval"`)
+	w.wants(out, `^trouble     run 1 of spring waits to be approved: 500% of the last run$`, `^            1 uploaded file in doubt: somebody must say what became of it$`)
 }

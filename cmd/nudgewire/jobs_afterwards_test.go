@@ -77,7 +77,7 @@ tracking: {poll: [1s]}
 	}
 	failed("1")
 	says(0, "jobs show 1", "  part 1      handed over 2 rows, 59 bytes, sha256 ", "  messages    2 failed", "  next        what did not arrive may go again: nudgewire jobs retry 1 --dry-run")
-	says(0, "status", "campaigns   run 1 of winback: 2 of 2 messages failed")
+	says(0, "status", "trouble     run 1 of winback: 2 of 2 messages failed")
 	says(0, "jobs retry 1 --dry-run", "retry of run 1 of winback", "rows        2, 2 to send", "goes again  2: failed at the service: the network said no (first in row 2)")
 	says(exitUsage, "jobs retry 1", "Send 2 rows of run 1 of winback again?", "add --yes to go ahead")
 	if n := service.Stats().Messages; n != 2 {

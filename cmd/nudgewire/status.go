@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 func (c *cli) status() *cobra.Command {
@@ -41,12 +43,19 @@ func (c *cli) printStatus(s server.StatusView) {
 	row := func(name, format string, args ...any) {
 		c.say("%-11s "+format+"\n", append([]any{name}, args...)...)
 	}
+	label := "trouble"
+	for _, t := range s.Troubles {
+		if t.Severity == nudgewire.Note {
+			continue // the numbers below show it
+		}
+		color := map[nudgewire.Severity]string{nudgewire.Stops: "31", nudgewire.Bad: "33"}[t.Severity]
+		row(label, "%s", c.paint(c.out, color, t.Words))
+		row("", "  %s", t.Cure)
+		label = ""
+	}
 	if d := s.Daemon; d != nil {
 		row("daemon", "running for %s (pid %d, %s), hooks on %s", short(time.Since(d.StartedAt)), d.PID, d.Version, d.Listen)
 		row("config", "%s, version %s, active since %s", d.ConfigFile, d.Config, c.clock(d.LoadedAt))
-		if d.LoadError != "" {
-			row("", "%s", c.paint(c.out, "31", "the last reload was rejected: "+d.LoadError))
-		}
 		accounts := d.Accounts
 		if len(accounts) == 0 {
 			accounts = []server.AccountView{{API: d.API, Rate: d.Rate, Halted: d.Halted}}
@@ -57,16 +66,10 @@ func (c *cli) printStatus(s server.StatusView) {
 				name = a.Name + ": "
 			}
 			row(label, "%s%s, %s", name, a.API, a.Rate)
-			if a.Halted != nil {
-				row("", "%s", c.paint(c.out, "31", name+a.Halted.Words(time.Now())))
-			}
 		}
 		row("connectors", "%s", orDash(strings.Join(d.Connectors, ", ")))
-		for _, v := range d.Silent {
-			row("", "%s", c.paint(c.out, "33", v.Words()))
-		}
 		for _, v := range d.Turned {
-			row("", "%s", c.paint(c.out, "33", turnedWords(v)))
+			row("", "%s", c.paint(c.out, "33", v.Words(time.Now())))
 		}
 		row("triggers", "%s", orDash(strings.Join(d.TriggersAndModes(), ", ")))
 		if d.Guessed > 0 {
@@ -76,15 +79,10 @@ func (c *cli) printStatus(s server.StatusView) {
 		row("daemon", "not running; this is what the database holds")
 	}
 	row("database", "%s", s.Storage)
-	label := ""
 	for _, h := range s.Halts {
-		state := h.State()
-		if state == label {
-			state = ""
-		} else {
-			label = state
+		if h.Scope == store.Released { // nothing needs to be done, and somebody may wonder
+			row(h.State(), "%s", c.paint(c.out, "33", h.Words()))
 		}
-		row(state, "%s", c.paint(c.out, "33", h.Words()))
 	}
 	deferred := ""
 	if s.Deferred > 0 {
@@ -95,13 +93,7 @@ func (c *cli) printStatus(s server.StatusView) {
 		row("", "%s", c.paint(c.out, "33", "the oldest is "+s.Overdue+" past its time"))
 	}
 	row("sending", "%d", s.Sending)
-	row("in doubt", "%d%s", s.InDoubt, hintIf(s.InDoubt > 0, `   see "nudgewire messages list --state in_doubt"`))
-	if s.PartsInDoubt > 0 {
-		row("parts in doubt", "%d   see \"nudgewire jobs history\" and \"nudgewire jobs show RUN\"", s.PartsInDoubt)
-	}
-	if s.Awaiting > 0 {
-		row("awaiting approval", "%s   see \"nudgewire jobs history --state awaiting_approval\"", units.Count(s.Awaiting, "run"))
-	}
+	row("in doubt", "%d", s.InDoubt)
 	first := func(name string, i int, words string) {
 		if i > 0 {
 			name = ""
@@ -109,9 +101,6 @@ func (c *cli) printStatus(s server.StatusView) {
 		if i < mostShown {
 			row(name, "%s", c.paint(c.out, "33", words))
 		}
-	}
-	for i, v := range s.Failing {
-		first("campaigns", i, v.Words())
 	}
 	row("tracking", "%d", s.Tracking)
 	for i, v := range s.Rejected {
@@ -143,16 +132,7 @@ func guessedWords(n int64) string {
 	return "a contact's time zone was not known, and defaults.timezone was taken, " + units.Count(n, "time") + " since the start: see docs/when.md"
 }
 
-// turnedWords says how many webhooks were turned away, and why.
-func turnedWords(v server.TurnedView) string {
-	words := fmt.Sprintf("%s turned away since the start, the last %s ago", units.Count(v.Count, "webhook"), server.ForText(time.Since(v.Last)))
-	if v.From != "" {
-		words += " from " + v.From
-	}
-	return words + ": " + v.Why
-}
-
-// mostShown is how many campaigns, and how many reasons, are shown.
+// mostShown is how many reasons are shown.
 const mostShown = 5
 
 // totalGroups are the counters as status shows them: the first of each line always, the
@@ -192,31 +172,9 @@ var totalGroups = []struct {
 	}},
 }
 
-// runsWait is "1 run waits" or "2 runs wait".
-func runsWait(n int64) string {
-	if n == 1 {
-		return "1 run waits"
-	}
-	return fmt.Sprintf("%d runs wait", n)
-}
-
 func lookupsWait(n int64) string {
 	if n == 1 {
 		return "1 event waits for a look-up"
 	}
 	return units.Number(n) + " events wait for look-ups"
-}
-
-func itOrThem(n int64) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
-}
-
-func hintIf(yes bool, hint string) string {
-	if yes {
-		return hint
-	}
-	return ""
 }

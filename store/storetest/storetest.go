@@ -71,6 +71,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"refresh tokens", s.refreshTokens},
 		{"group", s.group},
 		{"reads", s.reads},
+		{"attention", s.attention},
 		{"requests_rejected", s.rejectedRequests},
 		{"configs", s.configs},
 		{"life", s.life},

@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// lookBack is how long ago what is worth a note may have happened.
+const lookBack = 24 * time.Hour
+
+// Look gives the facts that troubles are found in, and the troubles. It counts nothing but what is alive, so it may be
+// asked again and again.
+func Look(ctx context.Context, o AdminOptions) (StatusView, error) {
+	v := StatusView{Storage: o.Storage}
+	err := admin{o}.look(ctx, &v)
+	return v, err
+}
+
+// look fills in the facts and what they show.
+func (a admin) look(ctx context.Context, v *StatusView) (err error) {
+	now := a.Now()
+	if v.Counts == nil {
+		if v.Counts, err = a.Store.Totals(ctx); err != nil {
+			return err
+		}
+	}
+	at, err := a.Store.Attention(ctx)
+	if err != nil {
+		return err
+	}
+	v.InDoubt, v.PartsInDoubt, v.Behind = at.InDoubt.Count, at.PartsInDoubt.Count, behind(at.Next, now)
+	v.InDoubtSince, v.PartsInDoubtSince = utc(at.InDoubt.Since), utc(at.PartsInDoubt.Since)
+	rejected, err := a.Store.Rejected(ctx, now)
+	if err != nil {
+		return err
+	}
+	for _, one := range rejected {
+		v.Rejected = append(v.Rejected, RejectedView{one.State, one.Reason, one.N})
+	}
+	if v.Failing, err = a.failing(ctx); err != nil {
+		return err
+	}
+	if v.LastEvents, err = a.Store.LastEvents(ctx); err != nil {
+		return err
+	}
+	if v.Halts, err = a.haltViews(ctx); err != nil {
+		return err
+	}
+	if v.Held, err = a.held(ctx); err != nil {
+		return err
+	}
+	if v.UnknownErrors, err = a.unknownErrors(ctx, now.Add(-lookBack)); err != nil {
+		return err
+	}
+	if a.Daemon != nil {
+		d := a.Daemon.View()
+		v.Daemon = &d
+	}
+	v.Troubles = troubles(v, now)
+	return nil
+}
+
+// utc is t for an answer: a zero time stays one.
+func utc(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC()
+}
+
+// held are the runs that wait to be approved, the oldest first.
+func (a admin) held(ctx context.Context) (out []HeldView, err error) {
+	open, err := a.Store.OpenRuns(ctx, "")
+	for i := range open {
+		if r := &open[i]; r.State == nudgewire.RunAwaiting {
+			out = append(out, HeldView{r.ID, r.Job, r.Reason, r.CreatedAt.UTC()})
+		}
+	}
+	return out, err
+}
+
+// unknownErrors are the texts of the service since then that no rule knows; nil for none.
+func (a admin) unknownErrors(ctx context.Context, since time.Time) (*UnknownView, error) {
+	texts, err := a.Store.ErrorTexts(ctx, since, MaxRows)
+	var u UnknownView
+	for i := range texts { // the newest first
+		t := &texts[i]
+		if ClassOf(a.errorRules(), t.Sample).Class != nudgewire.ErrorUnknown {
+			continue
+		}
+		if u.Count++; u.Count == 1 {
+			u.Last = t.Text
+		}
+		u.Since = t.First.UTC()
+	}
+	if err != nil || u.Count == 0 {
+		return nil, err
+	}
+	return &u, nil
+}

@@ -1,0 +1,386 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/sender"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// What needs a person is worked out here and nowhere else: status, doctor and alerts show what troubles finds in a
+// StatusView. It is pure, so each rule can be tested by the facts that it looks at.
+//
+// GET /readyz is not answered by it. It says whether webhooks can be stored, which a halt does not change, and a
+// proxy that turned them away because of one would lose them.
+
+// From when on work that is late is a trouble. Marketing may be late by its rate, and questions give way to sends.
+const (
+	urgentLate    = 2 * time.Minute
+	marketingLate = time.Hour
+	pollsLate     = time.Hour
+)
+
+// turnedLately is how long ago webhooks that were turned away still need attention.
+const turnedLately = time.Hour
+
+// mostRejected is how many reasons are told of messages that the service did not send.
+const mostRejected = 5
+
+// troubles are what the facts show, a halt first.
+func troubles(v *StatusView, now time.Time) []nudgewire.Trouble {
+	t := found{now: now}
+	for _, h := range v.Halts {
+		t.halt(h)
+	}
+	if v.Daemon != nil {
+		for _, a := range v.Daemon.Troubles() {
+			t.service(a)
+		}
+		t.daemon(v.Daemon)
+	}
+	t.late(v)
+	t.runs(v)
+	t.doubts(v)
+	t.notes(v)
+	nudgewire.SortTroubles(t.all)
+	return t.all
+}
+
+// found is the list as it grows.
+type found struct {
+	now time.Time
+	all []nudgewire.Trouble
+}
+
+func (t *found) add(one nudgewire.Trouble) {
+	one.Severity = cmp.Or(one.Severity, nudgewire.Bad)
+	if !one.Since.IsZero() {
+		one.Since = one.Since.UTC()
+	}
+	t.all = append(t.all, one)
+}
+
+func (t *found) halt(h HaltView) {
+	one := nudgewire.Trouble{Code: nudgewire.TroublePaused, Subject: h.What(), Severity: nudgewire.Stops, About: "messages", Since: h.Since, Amount: float64(h.Waiting)}
+	switch h.Scope {
+	case store.Released: // it is sent all the same
+		return
+	case store.HaltDamage:
+		one.Code, one.About, one.Words = nudgewire.TroubleReview, "database", "webhooks are taken and nothing is sent: "+h.Reason
+		one.Cure = fmt.Sprintf(`"nudgewire messages list --state waiting" shows what would be sent again; then %q`, h.GoesOn())
+	case store.HaltMode:
+		one.Words = fmt.Sprintf("%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
+		one.Cure = fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Ends())
+	case store.HaltGone:
+		one.Words = fmt.Sprintf("%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
+		one.Cure = fmt.Sprintf("put it back under accounts, then %q; %q ends what waits", h.GoesOn(), h.Ends())
+	case store.HaltService:
+		one.Code, one.Words = nudgewire.TroubleTemplate, h.Stands()
+		if h.Account != "" {
+			one.Subject += " of account " + h.Account
+		}
+		one.Cure = fmt.Sprintf("look at the template on the service's dashboard; %q tries at once", h.GoesOn())
+	case store.HaltRun:
+		one.About, one.Words = "campaigns", h.What()+" waits to be resumed: "+h.Reason
+		one.Cure = fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name)
+	default:
+		one.Code, one.Words = nudgewire.TroubleHalt, h.Stands()
+		one.Cure = fmt.Sprintf("%q lets it go on", h.GoesOn())
+	}
+	t.add(one)
+}
+
+// serviceCures say what to do about what the service does.
+var serviceCures = map[apiclient.Trouble]string{
+	apiclient.TroubleKey:     `copy the key anew from the service's dashboard to what api.key names, then "nudgewire reload"`,
+	apiclient.TroublePoints:  `top up the account; "nudgewire reload" tries at once`,
+	apiclient.TroubleAddress: `look at api.base_url and api.text_path, then "nudgewire reload"`,
+	apiclient.TroubleOutage:  "messages wait meanwhile; nothing needs to be done but at the service",
+	sender.TroubleRejections: `"nudgewire messages list --state rejected" shows what is rejected and why; "nudgewire reload" tries at once`,
+}
+
+// OfAccount names the keys of an account in advice about those of the section api.
+func OfAccount(words, name string) string {
+	if name == "" || name == nudgewire.DefaultAccount {
+		return words
+	}
+	return strings.NewReplacer("api.key", "accounts."+name+".key", "api.base_url", "accounts."+name+".base_url", "api.text_path", "accounts."+name+".text_path").Replace(words)
+}
+
+// service is an account that sends nothing at present. Its cause is the code.
+func (t *found) service(a AccountView) {
+	words := a.Halted.Words(t.now)
+	if a.Name != "" {
+		words = "account " + a.Name + ": " + words
+	}
+	t.add(nudgewire.Trouble{
+		Code: nudgewire.TroubleCode(a.Halted.Cause), Subject: a.Name, Severity: nudgewire.Stops, About: "messages",
+		Since: a.Halted.Since, Words: words, Cure: OfAccount(serviceCures[apiclient.Trouble(a.Halted.Cause)], a.Name),
+	})
+}
+
+// daemon is what the running process knows of itself.
+func (t *found) daemon(d *DaemonView) {
+	const check = `"nudgewire check" shows the mistakes`
+	switch {
+	case d.LoadError != "":
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleConfig, About: "daemon", Since: d.LoadErrorAt, Cure: check,
+			Words: "the last reload was rejected, and the daemon uses the config before it: " + firstLine(d.LoadError),
+		})
+	case d.FileError != "":
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleConfig, About: "daemon", Since: d.FileErrorAt, Cure: check,
+			Words: "the config file was changed and cannot be used as it is; the daemon uses what it read before, and could not start anew: " + firstLine(d.FileError),
+		})
+	}
+	if d.Disk != nil && d.Disk.Short() {
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleDisk, About: "disk", Since: d.Disk.Since, Amount: float64(d.Disk.Free), Words: d.Disk.Words(), Cure: DiskCure,
+		})
+	}
+	for _, r := range d.FailedRates {
+		if !r.TooMany() {
+			continue
+		}
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleFailedRate, Subject: r.Subject, About: "messages", Since: r.Since, Amount: r.Percent(), Words: r.Words(),
+			Cure: `"nudgewire status" names the reasons, and "nudgewire messages list --state failed" and "--state rejected" the messages`,
+		})
+	}
+	for _, s := range d.Silent {
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleSilent, Subject: s.Connector, About: "connector " + s.Connector, Since: s.Since, Words: s.Words(),
+			Cure: `look at the sender's own list of deliveries; "nudgewire connectors show ` + s.Connector + `" has its URL`,
+		})
+	}
+	for _, one := range d.Turned {
+		severity := nudgewire.Note
+		if t.now.Sub(one.Last) < turnedLately {
+			severity = nudgewire.Bad
+		}
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleTurnedAway, Subject: one.Why, Severity: severity, About: "door", Amount: float64(one.Count), Words: one.Words(t.now),
+			Cure: "where all senders come through a proxy, name it in server.trusted_proxies; else see the log for the addresses, and server.max_in_flight",
+		})
+	}
+}
+
+// late is what is past its time though nothing is known that holds it back.
+func (t *found) late(v *StatusView) {
+	halted := map[string]bool{}
+	several := false
+	if v.Daemon != nil {
+		several = len(v.Daemon.Accounts) > 0
+		for _, a := range v.Daemon.Troubles() {
+			halted[nudgewire.AccountKey(a.Name)] = true
+		}
+	}
+	for _, b := range v.Behind {
+		if halted[b.Account] {
+			continue // that is told already
+		}
+		one := nudgewire.Trouble{Severity: nudgewire.Stops, About: "messages", Since: b.Since}
+		of := ""
+		if several {
+			one.Subject = nudgewire.AccountName(b.Account)
+			of = " of account " + one.Subject
+		}
+		late := t.now.Sub(b.Since).Round(time.Second).String()
+		switch {
+		case b.What == BehindUrgent && t.now.Sub(b.Since) >= urgentLate:
+			one.Code, one.Subject = nudgewire.TroubleOverdue, strings.TrimSpace("urgent "+one.Subject)
+			one.Words = "the oldest message" + of + " of category utility or authentication is " + late + " past its time"
+			one.Cure = `"nudgewire status" shows at what rate messages leave, and the daemon's log what holds them up`
+		case b.What == BehindMarketing && t.now.Sub(b.Since) >= marketingLate:
+			one.Code, one.Subject = nudgewire.TroubleOverdue, strings.TrimSpace("marketing "+one.Subject)
+			one.Words = "the oldest marketing message" + of + " is " + late + " past its time"
+			one.Cure = `"nudgewire status" shows at what rate messages leave: raise api.rate if the service allows more, or spread what falls due`
+		case b.What == BehindPolls && t.now.Sub(b.Since) >= pollsLate:
+			one.Code, one.Severity = nudgewire.TroublePolls, nudgewire.Bad
+			one.Words = "the status of a message" + of + " should have been asked for " + late + " ago: what status and why say of deliveries is old"
+			one.Cure = `"nudgewire status" shows the rate that questions share with messages: raise api.rate, or ask less often with tracking.poll`
+		default:
+			continue
+		}
+		t.add(one)
+	}
+}
+
+func (t *found) runs(v *StatusView) {
+	for _, r := range v.Held {
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleApproval, Subject: fmt.Sprintf("run %d of %s", r.Run, r.Job), Severity: nudgewire.Stops, About: "campaigns", Since: r.Since,
+			Words: fmt.Sprintf("run %d of %s waits to be approved: %s", r.Run, r.Job, r.Why),
+			Cure:  fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs approve %d" or "nudgewire jobs cancel %d"`, r.Run, r.Run, r.Run),
+		})
+	}
+	for _, f := range v.Failing {
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleFailing, Subject: fmt.Sprintf("run %d of %s", f.Run, f.Job), About: "campaigns", Since: f.Since, Words: f.Words(),
+			Cure: fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs retry %d"`, f.Run, f.Run),
+		})
+	}
+}
+
+func (t *found) doubts(v *StatusView) {
+	if n := v.InDoubt; n > 0 {
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleInDoubt, About: "messages", Since: v.InDoubtSince, Amount: float64(n),
+			Words: fmt.Sprintf("%s in doubt: somebody must say what became of %s", units.Count(n, "message"), itOrThem(n)),
+			Cure:  `"nudgewire messages list --state in_doubt", then "nudgewire messages resolve"`,
+		})
+	}
+	if n := v.PartsInDoubt; n > 0 {
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleFiles, About: "campaigns", Since: v.PartsInDoubtSince, Amount: float64(n),
+			Words: fmt.Sprintf("%s in doubt: somebody must say what became of %s", units.Count(n, "uploaded file"), itOrThem(n)),
+			Cure:  `"nudgewire jobs history" names the runs, and "nudgewire jobs show RUN" the next step`,
+		})
+	}
+}
+
+// notes are what is worth knowing.
+func (t *found) notes(v *StatusView) {
+	if u := v.UnknownErrors; u != nil {
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleUnknownText, Severity: nudgewire.Note, About: "messages", Since: u.Since, Amount: float64(u.Count),
+			Words: fmt.Sprintf("no rule knows %s of the service within a day, the last: %s", units.Count(u.Count, "text"), u.Last),
+			Cure:  `"nudgewire errors list --class unknown" shows them; give each a class under errors: in the config`,
+		})
+	}
+	for _, r := range v.Rejected[:min(len(v.Rejected), mostRejected)] {
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleRejected, Subject: r.State + ": " + r.Reason, Severity: nudgewire.Note, About: "messages", Amount: float64(r.Count), Words: r.Words(),
+			Cure: `"nudgewire messages list --state rejected" and "--state failed" name them`,
+		})
+	}
+	if n := v.Counts["messages_untracked"]; n > 0 {
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleUntracked, Severity: nudgewire.Note, About: "messages", Amount: float64(n),
+			Words: fmt.Sprintf("%s accepted without a message_id in all: nobody can ask what became of %s", units.Count(n, "message"), itOrThem(n)),
+			Cure:  "the service's own pages tell what became of them",
+		})
+	}
+}
+
+func itOrThem(n int64) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+func firstLine(text string) string {
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+	if len(lines) == 0 {
+		return ""
+	}
+	if len(lines) > 1 && strings.HasSuffix(lines[0], ":") { // the head of a list
+		return strings.TrimSpace(lines[1])
+	}
+	return lines[0]
+}
+
+// A BehindView is work that is past its time.
+type BehindView struct {
+	What    string    `json:"what"`              // urgent, marketing or polls
+	Account string    `json:"account,omitempty"` // as rows name it
+	Since   time.Time `json:"since"`             // when the oldest of it was due
+}
+
+// What may be behind: messages of the two lanes, and questions about messages.
+const (
+	BehindUrgent    = "urgent"
+	BehindMarketing = "marketing"
+	BehindPolls     = "polls"
+)
+
+// behind lists what is past its time.
+func behind(next map[string]store.Next, now time.Time) (out []BehindView) {
+	for account, at := range next {
+		for what, due := range map[string]time.Time{BehindUrgent: at.Urgent, BehindMarketing: at.Marketing, BehindPolls: at.Poll} {
+			if !due.IsZero() && due.Before(now) {
+				out = append(out, BehindView{what, account, due.UTC()})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b BehindView) int {
+		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.What, b.What))
+	})
+	return out
+}
+
+// A HeldView is a run that waits to be approved.
+type HeldView struct {
+	Run   nudgewire.RunID `json:"run"`
+	Job   string          `json:"job"`
+	Why   string          `json:"why"`
+	Since time.Time       `json:"since"`
+}
+
+// An UnknownView counts the texts of the service that no rule of the config knows, in the last 24 hours.
+type UnknownView struct {
+	Count int64     `json:"count"`
+	Last  string    `json:"last"` // numbers in it are #
+	Since time.Time `json:"since"`
+}
+
+// A DiskView is the space on the disk that holds the data.
+type DiskView struct {
+	Folder string    `json:"folder"`
+	Free   uint64    `json:"free"` // bytes
+	All    uint64    `json:"all"`
+	Since  time.Time `json:"short_since,omitzero"`
+}
+
+// DiskCure is what to do about a disk that is short.
+const DiskCure = "make room: when the disk is full, webhooks are answered 503"
+
+// Short reports whether there is hardly any space left.
+func (d *DiskView) Short() bool { return d.Free < disk.Least }
+
+// Words are the space for people.
+func (d *DiskView) Words() string {
+	return fmt.Sprintf("%.1f of %.1f GB free at %s", float64(d.Free)/1e9, float64(d.All)/1e9, d.Folder)
+}
+
+// leastEnded is how many messages must have ended before a share of them says anything.
+const leastEnded = 20
+
+// A FailedRateView is which share of the messages that ended in a window did not arrive: the service rejected them, or
+// took them and failed later.
+type FailedRateView struct {
+	Subject string        `json:"subject,omitempty"` // "" for the usual window and share, else as alerts write it
+	Above   float64       `json:"above"`             // percent; more than that is a trouble
+	Over    time.Duration `json:"over"`
+	Failed  int64         `json:"failed"`
+	Ended   int64         `json:"ended"`
+	Since   time.Time     `json:"since,omitzero"` // since when it is above
+}
+
+// Percent is the share.
+func (r FailedRateView) Percent() float64 {
+	if r.Ended == 0 {
+		return 0
+	}
+	return 100 * float64(r.Failed) / float64(r.Ended)
+}
+
+// TooMany reports whether it is a trouble.
+func (r FailedRateView) TooMany() bool { return r.Ended >= leastEnded && r.Percent() > r.Above }
+
+// Words say it in a line.
+func (r FailedRateView) Words() string {
+	return fmt.Sprintf("%.0f%% of the messages that ended in the last %s did not arrive: %s of %s, and more than %s%% is too many",
+		r.Percent(), ForText(r.Over), units.Number(r.Failed), units.Number(r.Ended), strconv.FormatFloat(r.Above, 'f', -1, 64))
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+func TestWhatTheFactsShow(t *testing.T) {
+	now := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	daemon := func(d DaemonView) StatusView { return StatusView{Daemon: &d} }
+	next := func(n store.Next) StatusView { return StatusView{Behind: behind(map[string]store.Next{"": n}, now)} }
+	rate := func(failed, ended int64) StatusView {
+		return daemon(DaemonView{FailedRates: []FailedRateView{{Above: 10, Over: 15 * time.Minute, Failed: failed, Ended: ended}}})
+	}
+	for name, tt := range map[string]struct {
+		facts StatusView
+		want  string // severity code subject, one a line; "" for none
+	}{
+		"all is well":        {daemon(DaemonView{Disk: &DiskView{Free: 5e9}}), ""},
+		"a halt":             {StatusView{Halts: []HaltView{{Scope: store.HaltAll}}}, "stops halt everything"},
+		"a halt of a job":    {StatusView{Halts: []HaltView{{Scope: store.HaltJob, Name: "winback"}}}, `stops halt job "winback"`},
+		"lost commits":       {StatusView{Halts: []HaltView{{Scope: store.HaltDamage}}}, "stops review everything"},
+		"a trigger is off":   {StatusView{Halts: []HaltView{{Scope: store.HaltMode, Name: "cart", Waiting: 2}}}, `stops paused trigger "cart"`},
+		"released":           {StatusView{Halts: []HaltView{{Scope: store.Released, Name: "cart", Waiting: 2}}}, ""},
+		"an account is gone": {StatusView{Halts: []HaltView{{Scope: store.HaltGone, Name: "b", Waiting: 2}}}, `stops paused account "b"`},
+		"a template of an account": {
+			StatusView{Halts: []HaltView{{Scope: store.HaltService, Name: "cart", Account: "b"}}}, `stops template template "cart" of account b`,
+		},
+		"a run is paused":     {StatusView{Halts: []HaltView{{Scope: store.HaltRun, Name: "7", Job: "winback"}}}, "stops paused run 7 of winback"},
+		"a key is refused":    {daemon(DaemonView{Halted: &SendingHalted{Cause: "key"}}), "stops key "},
+		"of one of two":       {daemon(DaemonView{Accounts: []AccountView{{Name: "api"}, {Name: "b", Halted: &SendingHalted{Cause: "points"}}}}), "stops points b"},
+		"a reload":            {daemon(DaemonView{LoadError: "a.yaml cannot be used:\n  a.yaml:1:1: x"}), "bad config "},
+		"a file":              {daemon(DaemonView{FileError: "a.yaml cannot be used:\n  a.yaml:1:1: x"}), "bad config "},
+		"both are one":        {daemon(DaemonView{FileError: "x", LoadError: "x"}), "bad config "},
+		"a short disk":        {daemon(DaemonView{Disk: &DiskView{Free: 5e8}}), "bad disk "},
+		"ten of a hundred":    {rate(10, 100), ""},
+		"eleven of a hundred": {rate(11, 100), "bad failed_rate "},
+		"five of ten":         {rate(5, 10), ""},
+		"a silent connector":  {daemon(DaemonView{Silent: []SilentView{{Connector: "shopify"}}}), "bad silent shopify"},
+		"turned away now":     {daemon(DaemonView{Turned: []TurnedView{{Why: "w", Last: ago(time.Minute)}}}), "bad turned_away w"},
+		"turned away once":    {daemon(DaemonView{Turned: []TurnedView{{Why: "w", Last: ago(2 * time.Hour)}}}), "note turned_away w"},
+		"in time":             {next(store.Next{Urgent: ago(time.Minute), Marketing: ago(50 * time.Minute), Poll: ago(50 * time.Minute)}), ""},
+		"to come":             {next(store.Next{Urgent: ago(-time.Hour), Marketing: ago(-time.Hour), Poll: ago(-time.Hour)}), ""},
+		"late": {
+			next(store.Next{Urgent: ago(2 * time.Minute), Marketing: ago(time.Hour), Poll: ago(time.Hour)}),
+			"stops overdue marketing\nstops overdue urgent\nbad polls ",
+		},
+		"late because the account is halted": {
+			StatusView{Daemon: &DaemonView{Halted: &SendingHalted{Cause: "outage"}}, Behind: behind(map[string]store.Next{"": {Urgent: ago(time.Hour)}}, now)}, "stops outage ",
+		},
+		"late beside an account that is halted": {
+			StatusView{
+				Daemon: &DaemonView{Accounts: []AccountView{{Name: "api", Halted: &SendingHalted{Cause: "outage"}}, {Name: "b"}}},
+				Behind: behind(map[string]store.Next{"": {Urgent: ago(time.Hour)}, "b": {Urgent: ago(time.Hour)}}, now),
+			},
+			"stops outage api\nstops overdue urgent b",
+		},
+		"in doubt":       {StatusView{InDoubt: 3, PartsInDoubt: 1}, "bad in_doubt \nbad files_in_doubt "},
+		"to be approved": {StatusView{Held: []HeldView{{Run: 4, Job: "winback", Why: "too many rows"}}}, "stops approval run 4 of winback"},
+		"a bad campaign": {StatusView{Failing: []FailingView{{Run: 4, Job: "winback", Failed: 2, Messages: 2}}}, "bad failing run 4 of winback"},
+		"notes": {
+			StatusView{UnknownErrors: &UnknownView{Count: 2}, Rejected: []RejectedView{{"failed", "no network", 2}}, Counts: map[string]int64{"messages_untracked": 2}},
+			"note unknown_errors \nnote rejected failed: no network\nnote untracked ",
+		},
+		"a halt comes first": {
+			StatusView{
+				InDoubt: 1, Held: []HeldView{{Run: 4, Job: "winback"}},
+				Daemon: &DaemonView{Halted: &SendingHalted{Cause: "key"}, Disk: &DiskView{}},
+				Halts:  []HaltView{{Scope: store.HaltMode, Name: "cart"}, {Scope: store.HaltTrigger, Name: "cart"}},
+			},
+			"stops halt trigger \"cart\"\nstops key \nstops paused trigger \"cart\"\nstops approval run 4 of winback\nbad disk \nbad in_doubt ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, one := range troubles(&tt.facts, now) {
+				got = append(got, fmt.Sprintf("%s %s %s", one.Severity, one.Code, one.Subject))
+				if one.Words == "" || one.Cure == "" || one.About == "" || !slices.Contains(nudgewire.TroubleCodes, one.Code) {
+					t.Errorf("half a trouble: %+v", one)
+				}
+			}
+			if diff := cmp.Diff(tt.want, strings.Join(got, "\n")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Advice about an account that has a name names its keys.
+func TestACureNamesTheKeysOfItsAccount(t *testing.T) {
+	v := StatusView{Daemon: &DaemonView{Accounts: []AccountView{{Name: "b", Halted: &SendingHalted{Cause: "key", Why: "no"}}}}}
+	all := troubles(&v, time.Now())
+	if len(all) != 1 || !strings.Contains(all[0].Cure, "what accounts.b.key names") || !strings.HasPrefix(all[0].Words, "account b: sending is halted since ") {
+		t.Errorf("%+v", all)
+	}
+}

@@ -1,0 +1,79 @@
+package nudgewire
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// A Trouble is something that keeps messages from being sent, or that a person has to look at. It is worked out
+// anew from stored facts whenever somebody asks, and names what to do. Code and Subject together are its name.
+type Trouble struct {
+	Code     TroubleCode `json:"code"`
+	Subject  string      `json:"subject,omitempty"` // which one, where there can be several: `trigger "cart"`, an account, a connector, a run's number
+	Severity Severity    `json:"severity"`
+	About    string      `json:"about"`          // the part of the daemon that it is in, for people: "messages", "connector shopify"
+	Since    time.Time   `json:"since,omitzero"` // UTC; zero where nobody knows
+	Amount   float64     `json:"amount,omitempty"`
+	Words    string      `json:"words"`
+	Cure     string      `json:"cure,omitempty"` // what to do, with the command
+}
+
+// Severity says how a trouble is to be taken.
+type Severity string
+
+// The severities, the worst first.
+const (
+	Stops Severity = "stops" // something that should be sent is not
+	Bad   Severity = "bad"   // somebody has to do something
+	Note  Severity = "note"  // worth knowing
+)
+
+// A TroubleCode is what kind of trouble it is. Alerts name troubles by it (alerts: {when: …}).
+type TroubleCode string
+
+// The codes. docs/alerts.md has a section for each.
+const (
+	TroubleHalt        TroubleCode = "halt"
+	TroubleReview      TroubleCode = "review"
+	TroubleKey         TroubleCode = "key"
+	TroublePoints      TroubleCode = "points"
+	TroubleAddress     TroubleCode = "address"
+	TroubleOutage      TroubleCode = "outage"
+	TroubleRejections  TroubleCode = "rejections"
+	TroublePaused      TroubleCode = "paused"
+	TroubleTemplate    TroubleCode = "template"
+	TroubleApproval    TroubleCode = "approval"
+	TroubleOverdue     TroubleCode = "overdue"
+	TroubleDisk        TroubleCode = "disk"
+	TroubleConfig      TroubleCode = "config"
+	TroublePolls       TroubleCode = "polls"
+	TroubleInDoubt     TroubleCode = "in_doubt"
+	TroubleFiles       TroubleCode = "files_in_doubt"
+	TroubleFailedRate  TroubleCode = "failed_rate"
+	TroubleFailing     TroubleCode = "failing"
+	TroubleSilent      TroubleCode = "silent"
+	TroubleTurnedAway  TroubleCode = "turned_away"
+	TroubleUnknownText TroubleCode = "unknown_errors"
+	TroubleRejected    TroubleCode = "rejected"
+	TroubleUntracked   TroubleCode = "untracked"
+)
+
+// TroubleCodes lists every code, in the order in which troubles of one severity are told: a halt first of all.
+var TroubleCodes = []TroubleCode{
+	TroubleHalt, TroubleReview, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
+	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleConfig, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
+	TroubleSilent, TroubleTurnedAway, TroubleUnknownText, TroubleRejected, TroubleUntracked,
+}
+
+var severities = []Severity{Stops, Bad, Note}
+
+// SortTroubles puts the worst first, and a halt before everything else.
+func SortTroubles(all []Trouble) {
+	slices.SortStableFunc(all, func(a, b Trouble) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity)),
+			cmp.Compare(slices.Index(TroubleCodes, a.Code), slices.Index(TroubleCodes, b.Code)),
+			a.Since.Compare(b.Since), cmp.Compare(a.Subject, b.Subject))
+	})
+}
