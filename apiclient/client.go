@@ -12,6 +12,8 @@ package apiclient
 
 import (
 	"cmp"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -50,6 +52,8 @@ type Options struct {
 	// longer: see CreateCampaign.
 	Timeout   time.Duration
 	UserAgent string
+	// CAFile holds certificates of authorities (PEM) that may vouch for the service beside those of the system; see Roots.
+	CAFile string
 }
 
 // String names the service and hides the key.
@@ -95,9 +99,13 @@ func New(o Options) (*Client, error) {
 	o.Concurrency = cmp.Or(o.Concurrency, defaultConcurrency)
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	o.UserAgent = cmp.Or(o.UserAgent, defaultUserAgent)
+	roots, err := Roots(o.CAFile)
+	if err != nil {
+		return nil, err
+	}
 	c := &Client{
-		transport: newTransport(o.Concurrency, o.Timeout),
-		asking:    newTransport(o.Concurrency, o.Timeout),
+		transport: newTransport(o.Concurrency, o.Timeout, roots),
+		asking:    newTransport(o.Concurrency, o.Timeout, roots),
 		timeout:   o.Timeout,
 		base:      base.String(),
 		key:       o.Key,
@@ -143,11 +151,12 @@ func New(o Options) (*Client, error) {
 //
 // Over HTTP/2 a connection that died without a word would take call after call. A ping finds it
 // within the timeout of the first.
-func newTransport(concurrency int, timeout time.Duration) *http.Transport {
+func newTransport(concurrency int, timeout time.Duration, roots *x509.CertPool) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2:      true, // net/http leaves it out beside a DialContext
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: timeout / 4, PingTimeout: timeout / 2},
 		MaxIdleConns:           concurrency,

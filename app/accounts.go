@@ -51,7 +51,7 @@ func newServices(cfg *config.Config, version string) (map[string]*apiclient.Clie
 		one, _ := cfg.Account(name)
 		c, err := apiclient.New(apiclient.Options{
 			BaseURL: one.BaseURL, Key: one.Key.Reveal(), TextPath: one.TextPath,
-			Concurrency: one.Concurrency, Timeout: one.Timeout.D(), UserAgent: "nudgewire/" + version,
+			Concurrency: one.Concurrency, Timeout: one.Timeout.D(), UserAgent: "nudgewire/" + version, CAFile: one.CAFile,
 		})
 		if err != nil {
 			for _, other := range all {

@@ -22,6 +22,7 @@ type Account struct {
 	Timeout     units.Duration `yaml:"timeout" validate:"min=100ms,max=5m" example:"10s" doc:"Longest wait for one answer. Default: api.timeout."`
 	Price       *Price         `yaml:"price" doc:"Points that a message costs. Default: api.price."`
 	TextPath    string         `yaml:"text_path" validate:"url_path" example:"/send-message" doc:"Path of the endpoint for plain texts. Default: api.text_path."`
+	CAFile      string         `yaml:"ca_file" example:"/etc/ssl/company-ca.pem" doc:"Certificates (PEM) of authorities that may vouch for the service. Default: api.ca_file."`
 
 	Limits *duerules.Account `yaml:"limits" doc:"What the messaging service lets this account send, counted by itself. Default: as in limits."`
 }
@@ -45,6 +46,9 @@ func (a *Account) fill(api *API) {
 	}
 	if a.TextPath == "" {
 		a.TextPath = api.TextPath
+	}
+	if a.CAFile == "" {
+		a.CAFile = api.CAFile
 	}
 }
 
@@ -96,8 +100,8 @@ func (c *Config) compileAccounts(k *checker) {
 		}
 		e.Value.fill(&c.API)
 		v := &e.Value
-		a := API{BaseURL: v.BaseURL, Key: v.Key, Rate: v.Rate, Concurrency: v.Concurrency, Timeout: v.Timeout, Price: v.Price, TextPath: v.TextPath}
-		k.api(at, &a)
+		a := API{BaseURL: v.BaseURL, Key: v.Key, Rate: v.Rate, Concurrency: v.Concurrency, Timeout: v.Timeout, Price: v.Price, TextPath: v.TextPath, CAFile: v.CAFile}
+		k.api(at, &a, c.folder)
 		c.Accounts[e.Key] = a
 		if sum += a.Concurrency; sum > MaxConcurrency && sum-a.Concurrency <= MaxConcurrency {
 			k.bad(at+".concurrency", fmt.Sprintf("all accounts together may have %d requests under way, and with this one they have more", MaxConcurrency), "give each of them fewer; 32 are enough for some hundred messages a second")

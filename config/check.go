@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -31,7 +32,7 @@ func (k *checker) written(path string) bool {
 }
 
 // api checks the section api, or an account.
-func (k *checker) api(at string, a *API) {
+func (k *checker) api(at string, a *API, folder string) {
 	if k.written(at + ".base_url") {
 		if u := k.url(at+".base_url", a.BaseURL); u != nil {
 			a.BaseURL = strings.TrimRight(a.BaseURL, "/")
@@ -42,6 +43,14 @@ func (k *checker) api(at string, a *API) {
 	}
 	if k.written(at+".key") && a.Key.IsZero() {
 		k.bad(at+".key", "is empty", "write ${NAME} and set the variable NAME for the daemon")
+	}
+	if k.written(at + ".ca_file") {
+		if !filepath.IsAbs(a.CAFile) {
+			a.CAFile = filepath.Join(folder, a.CAFile)
+		}
+		if _, err := apiclient.Roots(a.CAFile); err != nil {
+			k.bad(at+".ca_file", err.Error(), "name a file with certificates between lines of -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----")
+		}
 	}
 }
 

@@ -74,6 +74,7 @@ type API struct {
 	Timeout     units.Duration `yaml:"timeout" validate:"min=100ms,max=5m" default:"10s" doc:"Longest wait for one answer. A send that takes longer is in doubt, so too short hurts more than too long. The upload of a file may take this and its size at 64 KB/s."`
 	Price       *Price         `yaml:"price" doc:"Points that a message costs, for forecasts and guards of jobs. Without it points are not counted."`
 	TextPath    string         `yaml:"text_path" validate:"url_path" example:"/send-message" doc:"Path of the endpoint for plain texts, below base_url. The service's document does not show it; texts are rejected until it is set."`
+	CAFile      string         `yaml:"ca_file" example:"/etc/ssl/company-ca.pem" doc:"Certificates (PEM) of authorities that may vouch for the service, beside those that this machine trusts: for a proxy of the company's own. Read at the start and at each reload."`
 }
 
 // Defaults are what every trigger starts from, and what holds for contacts of whom a sender

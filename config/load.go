@@ -107,7 +107,7 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	c.API, c.Defaults, c.Tracking, c.Storage, c.Server = c.in.API, c.in.Defaults, c.in.Tracking, c.in.Storage, c.in.Server
 	c.Retention = c.in.Retention
 	k := checker{doc: c.doc}
-	k.api("api", &c.API)
+	k.api("api", &c.API, c.folder)
 	c.Defaults.Country = strings.ToUpper(c.Defaults.Country)
 	k.tracking(&c.Tracking)
 	k.storage(&c.Storage, c.folder)

@@ -51,6 +51,10 @@ func TestEachFaultHasItsWords(t *testing.T) {
 			`{secret: "${SHOP_SECRET}"}`, `{verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-S, encoding: hex}, parts: [body], secret: "${NO_SECRET}"}}`,
 			[]string{"6:125: connectors.shopify.verify.secret: the environment variable NO_SECRET is not set; set it for the daemon (export NO_SECRET=…), or write ${NO_SECRET:-otherwise} or ${file:/path}"},
 		},
+		"authorities that are not there": {
+			"  key:", "  ca_file: /no/such.pem\n  key:",
+			[]string{`3:12: api.ca_file: certificates of authorities: open /no/such.pem: no such file or directory; name a file with certificates between lines of -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----`},
+		},
 		"an api without a key": {
 			"  key: ${API_KEY}\n", "",
 			[]string{"1:1: api.key: is missing; add key: ${MESSAGING_API_KEY}"},

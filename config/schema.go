@@ -53,7 +53,7 @@ Made by ` + "`nudgewire schema --docs`" + ` from the program itself; do not edit
 | hours | ` + "`21:00-09:00` `mon-fri 21:00-09:00` `sun 00:00-24:00`" + ` | over midnight, too; ` + "`off`" + ` for none |
 | yes or no | ` + "`true` `false` `yes` `no` `on` `off`" + ` | in any case |
 | list | ` + "`[a, b]`" + ` or lines with ` + "`- `" + ` | a single value is a list of one |
-| secret | ` + "`${NAME}` `${NAME:-otherwise}` `${file:/path}`" + ` | replaced inside any value, after the file was parsed; ` + "`$$`" + ` is one ` + "`$`" + ` |
+| secret | ` + "`${NAME}` `${NAME:-otherwise}` `${file:/path}` `${credential:NAME}` `${command:NAME}`" + ` | replaced inside any value, after the file was parsed: by a variable, a file, a credential that systemd gives the service, or what the command prints that the variable ` + "`NUDGEWIRE_SECRET_COMMAND`" + ` names; ` + "`$$`" + ` is one ` + "`$`" + ` |
 
 Text is kept as it is written: ` + "`0123`, `+4479` and `1.10`" + ` need no quotes. Anchors, aliases and ` + "`<<`" + ` work.
 A file is one document of at most 1 MB.

@@ -387,7 +387,7 @@ func (d *doctor) account(ctx context.Context, name, about string, api *config.AP
 		return
 	}
 	client, err := apiclient.New(apiclient.Options{
-		BaseURL: api.BaseURL, Key: api.Key.Reveal(), Timeout: doctorPatience, UserAgent: "nudgewire/" + versionText(),
+		BaseURL: api.BaseURL, Key: api.Key.Reveal(), Timeout: doctorPatience, UserAgent: "nudgewire/" + versionText(), CAFile: api.CAFile,
 	})
 	if err != nil {
 		d.found(wellBad, "service", "see api: in the config", "%s%v", about, err)

@@ -38,7 +38,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Expand replaces the references in text: ${NAME} by the variable, ${NAME:-x} by x where the
 // variable is not set or empty, ${file:/path} by the file's content without one trailing line
-// end; a relative path starts at folder. "$$" stands for one "$"; a "$" before anything else is itself.
+// end; a relative path starts at folder. ${credential:NAME} is the file NAME of the folder that systemd
+// gives a service (systemd.exec(5), CREDENTIALS_DIRECTORY), and ${command:NAME} what the command prints that the
+// variable NUDGEWIRE_SECRET_COMMAND names. "$$" stands for one "$"; a "$" before anything else is itself.
 //
 // What it puts in is not looked at again. The error is an *Error about the first reference
 // that could not be replaced, and text is then returned as it was.
@@ -66,6 +68,7 @@ func Expand(text string, look Lookup, folder string) (string, error) {
 var (
 	reference = regexp.MustCompile(`\$\$|\$\{[^}]*\}?`)
 	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	plainName = regexp.MustCompile(`^[A-Za-z0-9_]+([-./][A-Za-z0-9_]+)*$`) // never "..", and no option of a command
 )
 
 // refers reports whether text holds a reference.
@@ -79,6 +82,12 @@ func resolve(inside string, look Lookup, folder string) (string, error) {
 	if path, ok := strings.CutPrefix(inside, "file:"); ok {
 		return fromFile(ref, folder, path)
 	}
+	if name, ok := strings.CutPrefix(inside, "credential:"); ok {
+		return fromCredential(ref, name, look)
+	}
+	if name, ok := strings.CutPrefix(inside, "command:"); ok {
+		return fromCommand(ref, name, look)
+	}
 	name, other, hasOther := strings.Cut(inside, ":-")
 	if !variable.MatchString(name) {
 		return "", &Error{
@@ -86,10 +95,7 @@ func resolve(inside string, look Lookup, folder string) (string, error) {
 			Cure: "a name has letters, digits and _; write ${NAME}, ${NAME:-otherwise} or ${file:/path}",
 		}
 	}
-	value, ok := "", false
-	if look != nil {
-		value, ok = look(name)
-	}
+	value, ok := find(look, name)
 	switch {
 	case value != "":
 		return value, nil
@@ -105,6 +111,37 @@ func resolve(inside string, look Lookup, folder string) (string, error) {
 			Msg:  fmt.Sprintf("the environment variable %s is not set", name),
 			Cure: fmt.Sprintf("set it for the daemon (export %s=…), or write ${%s:-otherwise} or ${file:/path}", name, name),
 		}
+	}
+}
+
+func find(look Lookup, name string) (string, bool) {
+	if look == nil {
+		return "", false
+	}
+	return look(name)
+}
+
+// credentials is the variable in which systemd names the folder of a service's credentials.
+const credentials = "CREDENTIALS_DIRECTORY"
+
+func fromCredential(ref, name string, look Lookup) (string, error) {
+	if !plainName.MatchString(name) {
+		return "", badName(ref, "credential")
+	}
+	folder, _ := find(look, credentials)
+	if folder == "" {
+		return "", &Error{
+			Msg:  fmt.Sprintf("%s: this process was given no credentials (%s is not set)", ref, credentials),
+			Cure: fmt.Sprintf("let systemd start the daemon with LoadCredential=%s:/path/to/it, or write ${NAME} or ${file:/path}", name),
+		}
+	}
+	return fromFile(ref, folder, name)
+}
+
+func badName(ref, kind string) error {
+	return &Error{
+		Msg:  fmt.Sprintf("%s does not name a %s", ref, kind),
+		Cure: "a name has letters, digits, and _ - . / between them; write ${" + kind + ":NAME}",
 	}
 }
 
@@ -139,12 +176,16 @@ func fromFile(ref, folder, path string) (string, error) {
 	if len(content) > maxFile {
 		return fail("is larger than 64 KiB", "a secret is short; check the path", nil)
 	}
-	content = bytes.TrimSuffix(content, []byte("\n"))
-	content = bytes.TrimSuffix(content, []byte("\r"))
-	if len(content) == 0 {
+	value := withoutLineEnd(content)
+	if value == "" {
 		return fail("is empty", "put the value into it", nil)
 	}
-	return string(content), nil
+	return value, nil
+}
+
+// withoutLineEnd is what a file or a command says, without the one line end that editors and echo put there.
+func withoutLineEnd(content []byte) string {
+	return string(bytes.TrimSuffix(bytes.TrimSuffix(content, []byte("\n")), []byte("\r")))
 }
 
 // missingCure says where a relative path led.

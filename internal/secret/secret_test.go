@@ -56,7 +56,7 @@ func TestExpand(t *testing.T) {
 	}
 	key, crlf := file("key", "s3cret\n\n"), file("crlf", "s3cret\r\n")
 	large, empty := file("large", strings.Repeat("x", maxFile+1)), file("empty", "\n")
-	env := map[string]string{"A": "one", "B_2": "$$ ${A}", "EMPTY": ""}
+	env := map[string]string{"A": "one", "B_2": "$$ ${A}", "EMPTY": "", "CREDENTIALS_DIRECTORY": dir}
 	look := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	tests := map[string]struct{ text, want string }{
 		"no reference":                       {"plain", "plain"},
@@ -71,6 +71,10 @@ func TestExpand(t *testing.T) {
 		"two dollars are one":                {"$$5 $${A}", "$5 ${A}"},
 		"a file without one line end":        {"${file:" + key + "}", "s3cret\n"},
 		"a file with the line end of DOS":    {"${file:" + crlf + "}", "s3cret"},
+		"a credential":                       {"${credential:crlf}", "s3cret"},
+		"a credential that is not there":     {"${credential:none}", "${credential:none}: there is no such file; a relative path starts at the config's folder: create " + filepath.Join(dir, "none") + ", or correct the path"},
+		"a credential outside its folder":    {"${credential:../key}", "${credential:../key} does not name a credential; a name has letters, digits, and _ - . / between them; write ${credential:NAME}"},
+		"a command that nobody named":        {"${command:key}", "${command:key}: no command is named (NUDGEWIRE_SECRET_COMMAND is not set); set NUDGEWIRE_SECRET_COMMAND to a command that prints a secret when the secret's name is its last argument"},
 		"a variable that is not set":         {"${NO}", "the environment variable NO is not set; set it for the daemon (export NO=…), or write ${NO:-otherwise} or ${file:/path}"},
 		"a variable that is empty":           {"${EMPTY}", "the environment variable EMPTY is empty; give it a value, or write ${EMPTY:-} if empty is meant"},
 		"a brace that is not closed":         {"a ${NO", "${ has no closing }; write ${NAME}, or $${ for the characters themselves"},
@@ -112,5 +116,37 @@ func TestASecretWrittenIntoTheFileIsAdvisedAgainst(t *testing.T) {
 		if (msg != "") != want || (hint != "") != want {
 			t.Errorf("CheckWritten(%q) is %q, %q", raw, msg, hint)
 		}
+	}
+}
+
+func TestTheCommandThatKnowsSecrets(t *testing.T) {
+	dir := t.TempDir()
+	script := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	tells, fails, mute := script("tells", `echo "$1 of $2"`), script("fails", `printf 'sealed\033[2J\n' >&2; exit 3`), script("mute", "")
+	large := script("large", "head -c 70000 /dev/zero")
+	for name, tt := range map[string]struct{ command, text, want string }{
+		"its words and the name":     {tells + " field", "a-${command:shop/key.1}", "a-field of shop/key.1"},
+		"it fails":                   {fails, "${command:key}", "${command:key}: " + fails + ": exit status 3: sealed [2J; try it in a shell: " + fails + " key"},
+		"it says nothing":            {mute, "${command:key}", "${command:key}: " + mute + ": prints nothing; try it in a shell: " + mute + " key"},
+		"it says too much":           {large, "${command:key}", "${command:key}: " + large + ": prints more than 64 KiB; a secret is short; check the command"},
+		"it is not there":            {"no-such-command", "${command:key}", "${command:key}: no-such-command: there is no such command; correct NUDGEWIRE_SECRET_COMMAND"},
+		"a name that is an option":   {tells, "${command:--help}", "${command:--help} does not name a command; a name has letters, digits, and _ - . / between them; write ${command:NAME}"},
+		"a name with a shell's sign": {tells, "${command:a;b}", "${command:a;b} does not name a command; a name has letters, digits, and _ - . / between them; write ${command:NAME}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Expand(tt.text, func(string) (string, bool) { return tt.command, true }, "")
+			if bad, ok := errors.AsType[*Error](err); ok {
+				got = bad.Error() + "; " + bad.Hint()
+			}
+			if got != tt.want {
+				t.Errorf("Expand(%q) is %.300q, want %q", tt.text, got, tt.want)
+			}
+		})
 	}
 }
