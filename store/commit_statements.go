@@ -60,6 +60,7 @@ const (
 	stAccountDoubt
 	stPartContacts
 	stOldContacts
+	stFilesOf
 	stFinish
 	stPutBack
 	stCallOff

@@ -33,6 +33,7 @@ var runStatements = map[stmt]statement{
 	stPartContacts: {0, `INSERT INTO part_contacts (bucket, at, run_id, part, hashes) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (bucket, at, run_id, part) DO UPDATE SET hashes = excluded.hashes`},
 	stOldContacts: {0, `DELETE FROM part_contacts WHERE bucket = ?1 AND at < ?2`},
+	stFilesOf:     {4, `SELECT at, run_id, part, hashes FROM part_contacts WHERE bucket = ?1`},
 	stAccountParts: {2, `SELECT c.at, c.hashes FROM part_contacts c
 		JOIN parts p ON p.run_id = c.run_id AND p.number = c.part AND p.claimed_at = c.at JOIN runs r ON r.id = c.run_id
 		WHERE c.bucket = ?1 AND c.at >= ?2 AND r.account = ?3 AND (p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`},

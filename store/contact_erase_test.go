@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"database/sql"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -476,4 +477,102 @@ func TestALostKeyIsToldBeforeAnythingIsSent(t *testing.T) {
 	e.must(os.Rename(key+".away", key))
 	e.Store = nil
 	e.reopen()
+}
+
+// onFiles is how many files of runs the phone is known to be on, and how many contacts all files have.
+func (e *erasing) onFiles(phone nudgewire.Phone) (files, contacts int) {
+	e.Helper()
+	e.must(e.rows(e.Context(), `SELECT hashes FROM part_contacts`, nil, func(r *row) error {
+		packed := r.blob()
+		contacts += len(packed) / 8
+		if holdsHash(packed, uint64(contactHash(phone, e.hash))) {
+			files++
+		}
+		return r.err
+	}))
+	return files, contacts
+}
+
+// Of a contact on the files of runs not even the hash stays, also of a file that was claimed while forgetting was under way; the
+// others are known as before, and a file reached as many as it did.
+func TestForgettingOnTheFilesOfRuns(t *testing.T) {
+	e := openErasing(t)
+	all := []nudgewire.Phone{forgottenPhone}
+	for i := range 5000 { // several in each row
+		all = append(all, nudgewire.Phone(fmt.Sprintf("4477%08d", i)))
+	}
+	for part := 1; part <= 2; part++ {
+		e.must(e.NoteContacts(t.Context(), 1, part, e.now, all))
+	}
+	e.must(e.Forget(t.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
+	orders, err := e.Erasures(t.Context())
+	e.must(err)
+	if _, err := e.Store.Erase(t.Context(), orders); err != nil {
+		t.Fatal(err)
+	}
+	e.must(e.NoteContacts(t.Context(), 1, 3, e.now, all)) // it was read before the order
+	if files, contacts := e.onFiles(forgottenPhone); files != 3 || contacts != 3*len(all) {
+		t.Fatalf("the test is weak: on %d files, of %d contacts", files, contacts)
+	}
+	e.reopen() // a crash in between loses nothing
+	if waits := e.erase(); waits != "" {
+		t.Fatal(waits)
+	}
+	if files, contacts := e.onFiles(forgottenPhone); files != 0 || contacts != 3*len(all) {
+		t.Errorf("on %d files, of %d contacts; want 0 of %d", files, contacts, 3*len(all))
+	}
+	for _, other := range all[1:] {
+		if files, _ := e.onFiles(other); files != 3 {
+			t.Fatalf("%s is on %d files, want 3", other, files)
+		}
+		if other == all[20] {
+			break
+		}
+	}
+	var first []uint64 // the same stands for the contact on each file, so that it counts as one
+	e.must(e.rows(t.Context(), `SELECT part, hashes FROM part_contacts WHERE bucket = ?1`, []any{contactBucket(contactHash(forgottenPhone, e.hash))}, func(r *row) error {
+		_, packed := r.int(), r.blob()
+		if !slices.IsSorted(hashesOf(packed)) {
+			t.Error("the hashes are not in order")
+		}
+		if now := hashesOf(packed); first == nil {
+			first = now
+		} else if !slices.Equal(first, now) {
+			t.Error("the files have different hashes")
+		}
+		return r.err
+	}))
+}
+
+func hashesOf(packed []byte) (all []uint64) {
+	for i := 0; i+8 <= len(packed); i += 8 {
+		all = append(all, binary.BigEndian.Uint64(packed[i:]))
+	}
+	return all
+}
+
+// Data of before has hashes of those who were forgotten, and nobody can tell which: what was claimed before the last of them went.
+func TestFilesOfBeforeSomebodyWasForgotten(t *testing.T) {
+	e := openErasing(t)
+	step, err := migrationFiles.ReadFile(migrations[29])
+	e.must(err)
+	other := nudgewire.Phone(otherPhone)
+	e.must(e.NoteContacts(t.Context(), 1, 1, e.now, []nudgewire.Phone{forgottenPhone, other}))
+	migrate := func() {
+		t.Helper()
+		e.must(e.Close())
+		rawExec(t, e.path, string(step))
+		e.Store = nil
+		e.reopen()
+	}
+	migrate()
+	if files, _ := e.onFiles(other); files != 1 {
+		t.Error("without anybody forgotten, files are gone")
+	}
+	e.must(e.Forget(t.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
+	e.must(e.NoteContacts(t.Context(), 1, 2, time.Now().Add(time.Hour), []nudgewire.Phone{other}))
+	migrate()
+	if files, contacts := e.onFiles(other); files != 1 || contacts != 1 {
+		t.Errorf("on %d files, of %d contacts", files, contacts)
+	}
 }

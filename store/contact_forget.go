@@ -106,8 +106,28 @@ func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) err
 	return wrap(err, "note what forgetting waits for")
 }
 
-// Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays.
+// perFiles is how many contacts share a commit when they go from the files of runs.
+const perFiles = 16
+
+// Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays. It comes when no
+// run is under way any more that had begun before the orders, so who is on its files goes here, and not in Erase.
 func (s *Store) Erased(ctx context.Context, all []Erasure) error {
+	for some := range slices.Chunk(all, perFiles) {
+		err := s.write(ctx, laneWork, func(t *tx) error {
+			for _, e := range some {
+				if e.Phone == "" {
+					continue
+				}
+				if err := t.forgetOnFiles(contactHash(e.Phone, s.hash)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return wrap(err, "note what is forgotten")
+		}
+	}
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		if _, err := t.exec(stSetCount, rewriteDue, int64(1)); err != nil {
 			return err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"slices"
 	"sort"
@@ -93,4 +94,47 @@ func holdsHash(packed []byte, hash uint64) bool {
 	n := len(packed) / 8
 	i := sort.Search(n, func(i int) bool { return at(i) >= hash })
 	return i < n && at(i) == hash
+}
+
+// forgetOnFiles puts a hash of nobody in the place of a contact's, so that nobody who has the data can try whether a phone was
+// on a file. How many contacts a file reached, which the limit of an account counts, stays true.
+func (t *tx) forgetOnFiles(contact int64) error {
+	bucket, old := contactBucket(contact), uint64(contact)
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	nobody := uint64(bucket)<<(64-bucketBits) | binary.BigEndian.Uint64(random[:])>>bucketBits
+	type file struct {
+		at, run, part int64
+		hashes        []byte
+	}
+	var on []file
+	err := t.query(stFilesOf, func(r *row) error {
+		f := file{r.int(), r.int(), r.int(), slices.Clone(r.blob())}
+		if holdsHash(f.hashes, old) {
+			on = append(on, f)
+		}
+		return r.err
+	}, bucket)
+	for _, f := range on {
+		if err == nil {
+			_, err = t.exec(stPartContacts, bucket, f.at, f.run, f.part, replaceHash(f.hashes, old, nobody))
+		}
+	}
+	return wrap(err, "forget who is on the files of runs")
+}
+
+// replaceHash is packed hashes with another in the place of one.
+func replaceHash(packed []byte, old, other uint64) []byte {
+	all := make([]uint64, len(packed)/8)
+	for i := range all {
+		if all[i] = binary.BigEndian.Uint64(packed[8*i:]); all[i] == old {
+			all[i] = other
+		}
+	}
+	slices.Sort(all)
+	out := make([]byte, 0, len(packed))
+	for _, h := range all {
+		out = binary.BigEndian.AppendUint64(out, h)
+	}
+	return out
 }

@@ -15,7 +15,8 @@ import (
 
 // What a row held is overwritten with it (secure_delete), but SQLite leaves copies in the free room of pages when it moves rows
 // between them, and the log holds old pages until it begins anew. So after forgetting the log is emptied into the
-// database, its bytes are searched, and where a number still stands, the whole file is written anew.
+// database, and the whole file is written anew. A large file is searched first: only where a number still stands, which a copy of a
+// compressed row need not show, it is written anew, too.
 
 // maxRewrite is the size of a file, in bytes, that is written anew at once: a second or two in which nothing else is written. A larger
 // one waits for the next start.
@@ -50,17 +51,17 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 	if err := emptyLog(ctx, db); err != nil {
 		return "", err
 	}
-	holds, size, err := fileHolds(path, find)
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("the size of the database: %w", err)
+	}
+	if info.Size() <= maxRewrite {
+		err = rewriteFile(ctx, db)
+	} else if holds, searching := fileHolds(path, find); holds || searching != nil {
+		return fmt.Sprintf("the next start, when the file is written anew: it is larger than %d MB", maxRewrite>>20), searching
+	}
 	if err != nil {
 		return "", err
-	}
-	if holds && size > maxRewrite {
-		return fmt.Sprintf("the next start, when the file is written anew: it is larger than %d MB", maxRewrite>>20), nil
-	}
-	if holds {
-		if err := rewriteFile(ctx, db); err != nil {
-			return "", err
-		}
 	}
 	return "", s.write(ctx, laneWork, func(t *tx) error {
 		_, err := t.exec(stSetCount, rewriteDue, int64(0))
@@ -104,10 +105,10 @@ func emptyLog(ctx context.Context, db *sql.DB) error {
 }
 
 // fileHolds reports whether a number stands in a file, in one piece.
-func fileHolds(path string, find *phones.Finder) (holds bool, size int64, err error) {
+func fileHolds(path string, find *phones.Finder) (holds bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return false, 0, fmt.Errorf("search the database: %w", err)
+		return false, fmt.Errorf("search the database: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	const overlap = 32 // longer than a number
@@ -115,15 +116,14 @@ func fileHolds(path string, find *phones.Finder) (holds bool, size int64, err er
 	kept := 0
 	for {
 		n, err := io.ReadFull(f, room[kept:])
-		size += int64(n)
 		if find.Holds(room[:kept+n]) {
-			holds = true
+			return true, nil
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return holds, size, nil
+			return false, nil
 		}
 		if err != nil {
-			return false, 0, fmt.Errorf("search the database: %w", err)
+			return false, fmt.Errorf("search the database: %w", err)
 		}
 		kept = copy(room, bytes.Clone(room[kept+n-overlap:kept+n]))
 	}

@@ -38,22 +38,27 @@ func (c *cli) contactsBlock() *cobra.Command {
 	return cmd
 }
 
-// blocked prints what came of blocking; place says where a bad row stands.
-func (c *cli) blocked(a server.BlockAnswer, place func(row int) string) error {
+// took prints what came of rows that were sent to the daemon: its answer, the rows that it could not read, whose place is
+// where they stand, and what became of the others.
+func (c *cli) took(answer any, bad []server.BadRow, place func(row int) string, format string, args ...any) error {
 	if c.json {
-		if err := c.print(a); err != nil {
+		if err := c.print(answer); err != nil {
 			return err
 		}
 	} else {
-		for _, b := range a.Bad {
+		for _, b := range bad {
 			c.note("%s: %s", place(b.Row), b.Reason)
 		}
-		c.say("%d blocked, %d blocked already, %d could not be read\n", a.Blocked, a.Before, len(a.Bad))
+		c.say(format+"\n", args...)
 	}
-	if len(a.Bad) > 0 {
+	if len(bad) > 0 {
 		return errSilent(exitFailed)
 	}
 	return nil
+}
+
+func (c *cli) blocked(a server.BlockAnswer, place func(row int) string) error {
+	return c.took(a, a.Bad, place, "%d blocked, %d blocked already, %d could not be read", a.Blocked, a.Before, len(a.Bad))
 }
 
 func (c *cli) contactsAllow() *cobra.Command {

@@ -77,22 +77,8 @@ func (c *cli) contactsConsent() *cobra.Command {
 	return cmd
 }
 
-// recorded prints what came of recording consents.
 func (c *cli) recorded(a server.ConsentAnswer, place func(row int) string) error {
-	if c.json {
-		if err := c.print(a); err != nil {
-			return err
-		}
-	} else {
-		for _, b := range a.Bad {
-			c.note("%s: %s", place(b.Row), b.Reason)
-		}
-		c.say("%d recorded, %d could not be read\n", a.Recorded, len(a.Bad))
-	}
-	if len(a.Bad) > 0 {
-		return errSilent(exitFailed)
-	}
-	return nil
+	return c.took(a, a.Bad, place, "%d recorded, %d could not be read", a.Recorded, len(a.Bad))
 }
 
 // A consentLine is a row of a file of consents.
@@ -197,6 +183,9 @@ func (c *cli) contactsExport() *cobra.Command {
 	}
 }
 
+// untouched tells whoever has a contact forgotten what is out of the daemon's reach.
+const untouched = "left to you: the lists that jobs read, files that were exported, backups, and what the sender and the messaging service hold"
+
 func (c *cli) contactsForget() *cobra.Command {
 	return &cobra.Command{
 		Use: "forget PHONE...", Short: "Forget contacts: nothing stored tells of them, and they stay blocked", Args: cobra.MinimumNArgs(1),
@@ -209,20 +198,11 @@ func (c *cli) contactsForget() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.json {
-					if err := c.print(a); err != nil {
-						return err
-					}
-				} else {
-					for _, b := range a.Bad {
-						c.note("%s: %s", args[b.Row-1], b.Reason)
-					}
-					c.say("%d blocked and being forgotten; contacts show PHONE says how far it is\n", a.Ordered)
+				if a.Ordered > 0 {
+					c.note("%s", untouched)
 				}
-				if len(a.Bad) > 0 {
-					return errSilent(exitFailed)
-				}
-				return nil
+				return c.took(a, a.Bad, func(row int) string { return args[row-1] },
+					"%d blocked and being forgotten; contacts show PHONE says how far it is", a.Ordered)
 			})
 		},
 	}

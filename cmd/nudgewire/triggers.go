@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
@@ -62,31 +65,45 @@ waits, what cancels it, what holds it back, and what it sends. It reads the conf
 			if err != nil {
 				return err
 			}
-			names := cfg.Triggers.Names()
-			if len(args) == 1 {
-				if cfg.Triggers.ModeOf(args[0]) == "" {
-					hint := `"nudgewire triggers list" shows them`
-					if near := nearest.Of(args[0], names); near != "" {
-						hint = `did you mean "` + near + `"?`
-					}
-					return fail(exitNothing, hint, "there is no trigger %q", args[0])
-				}
-				names = args
-			}
-			if len(names) == 0 {
-				return fail(exitNothing, "", "the config has no triggers")
-			}
-			for i, name := range names {
-				told := explainedTrigger{name, cfg.Triggers.Tell(name)}
-				if c.json {
-					if err := c.print(told); err != nil {
-						return err
-					}
-					continue
-				}
-				c.sentences(i > 0, name, told.Sentences)
-			}
-			return nil
+			return c.explain("trigger", cfg.Triggers.Names(), args, func(name string) (any, []triggers.Sentence) {
+				told := cfg.Triggers.Tell(name)
+				return explainedTrigger{name, told}, told
+			})
 		},
 	}
+}
+
+// explain reads back one of the triggers or jobs of the config, or all of them. what is the word for one; tell gives it as
+// --json shows it, and its sentences.
+func (c *cli) explain(what string, names, args []string, tell func(name string) (any, []triggers.Sentence)) error {
+	if len(args) == 1 {
+		if !slices.Contains(names, args[0]) {
+			hint := fmt.Sprintf(`"nudgewire %ss list" shows them`, what)
+			if near := nearest.Of(args[0], names); near != "" {
+				hint = `did you mean "` + near + `"?`
+			}
+			return fail(exitNothing, hint, "there is no %s %q", what, args[0])
+		}
+		names = args
+	}
+	if len(names) == 0 {
+		return fail(exitNothing, "", "the config has no %ss", what)
+	}
+	for i, name := range names {
+		shown, told := tell(name)
+		if c.json {
+			if err := c.print(shown); err != nil {
+				return err
+			}
+			continue
+		}
+		if i > 0 {
+			c.say("\n")
+		}
+		c.say("%s\n", name)
+		for _, s := range told {
+			c.say("  %-14s  %s\n", s.Key, s.Text)
+		}
+	}
+	return nil
 }
