@@ -141,10 +141,10 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 	if err != nil {
 		return err
 	}
-	a.rules.Store(rulesOf(cfg, set))
 	a.takeDue(cfg)
+	a.rules.Store(rulesOf(cfg, set))
 	// The file may have changed while nothing ran, or the last process ended in the middle of a change.
-	if _, err = a.applyRules(ctx, cfg, before); err != nil {
+	if _, err = a.edit(ctx, cfg, before); err != nil {
 		return err
 	}
 	return a.reviewDeferred(ctx)

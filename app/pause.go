@@ -21,7 +21,7 @@ import (
 
 // pause pauses what waits of triggers that cfg does not send by, and gives the triggers of cfg with
 // what goes on cancelling it. maybe names triggers of which something may come to wait until cfg is
-// taken up.
+// taken up. What is paused already stays so until goOn: what an edit does to it comes before it may leave.
 func (a *App) pause(ctx context.Context, cfg *config.Config, maybe []string) (*triggers.Set, error) {
 	names, err := a.store.UnsentTriggers(ctx)
 	if err != nil {
@@ -37,7 +37,40 @@ func (a *App) pause(ctx context.Context, cfg *config.Config, maybe []string) (*t
 	if err != nil {
 		return nil, err
 	}
+	halts, err := a.store.Halts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range halts {
+		if ofMode(h) && notSending(h.Name, cfg.Triggers.ModeOf(h.Name)) == "" {
+			why[h.Name] = h.Reason
+		}
+	}
 	return set, a.store.PauseTriggers(ctx, why, time.Now())
+}
+
+// ofMode reports whether a halt is there because the config does not send by its trigger.
+func ofMode(h store.Halt) bool { return h.Scope == store.HaltMode || h.Scope == store.Released }
+
+// pausedBy are the triggers that are paused and that cfg does not send by, each with the reason.
+func (a *App) pausedBy(ctx context.Context, cfg *config.Config) (map[string]string, error) {
+	halts, err := a.store.Halts(ctx)
+	why := map[string]string{}
+	for _, h := range halts {
+		if words := notSending(h.Name, cfg.Triggers.ModeOf(h.Name)); ofMode(h) && words != "" {
+			why[h.Name] = words
+		}
+	}
+	return why, err
+}
+
+// goOn ends the pauses of triggers that cfg sends by.
+func (a *App) goOn(ctx context.Context, cfg *config.Config) error {
+	why, err := a.pausedBy(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return a.store.PauseTriggers(ctx, why, time.Now())
 }
 
 // notSending says why a trigger does not send by its mode, "" where the config does not have it; "" when it does.
@@ -117,15 +150,9 @@ func (a *App) edited(ctx context.Context, cfg *config.Config) (found []triggers.
 
 // listenAnew takes up what cancels at present what waits by rules of earlier configs.
 func (a *App) listenAnew(ctx context.Context, cfg *config.Config) error {
-	halts, err := a.store.Halts(ctx)
+	why, err := a.pausedBy(ctx, cfg)
 	if err != nil {
 		return err
-	}
-	why := map[string]string{}
-	for _, h := range halts {
-		if h.Scope == store.HaltMode || h.Scope == store.Released {
-			why[h.Name] = h.Reason
-		}
 	}
 	set, err := a.cancelling(ctx, cfg, why)
 	if err == nil {
@@ -191,7 +218,7 @@ func (a *App) endPauses(ctx context.Context, before time.Time) error {
 	}
 	keep, ends := map[string]string{}, 0
 	for _, h := range halts {
-		if h.Scope != store.HaltMode && h.Scope != store.Released {
+		if !ofMode(h) {
 			continue
 		}
 		unsent := true

@@ -103,12 +103,9 @@ func (a *App) reload(ctx context.Context) ([]server.RuleChange, error) {
 	}
 	// The config is taken: what is left after a failure is done later (watchPauses).
 	a.changedUntil = time.Now().Add(lateChanges)
-	changes, err := a.applyRules(ctx, cfg, config.Rules(before.Redacted(), a.opt.Env))
-	if err == nil {
-		err = a.listenAnew(ctx, cfg) // by what waits now, and not by what waited before
-	}
+	changes, err := a.edit(ctx, cfg, config.Rules(before.Redacted(), a.opt.Env))
 	if err != nil {
-		a.log.Error("not all that waits was planned anew or cancelled; the rest follows", zap.Error(err))
+		a.log.Error("not all that waits was planned anew or cancelled; the rest follows, and what was paused stays paused until then", zap.Error(err))
 	}
 	return changes, nil
 }
@@ -152,8 +149,8 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
+	a.takeDue(cfg) // first: what is planned from now on may be due at once
 	a.rules.Store(rulesOf(cfg, set))
-	a.takeDue(cfg)
 	if err := a.reviewDeferred(ctx); err != nil {
 		a.log.Error("what rules put off waits as they said; reload once more to have it asked about by the new rules", zap.Error(err))
 	}

@@ -135,6 +135,19 @@ func (a *App) applyRules(ctx context.Context, cfg *config.Config, before map[str
 	return changes, err
 }
 
+// edit carries out what an edit does to what waits. Only then it lets go on what was paused, since that would have left by the
+// old rules, and takes up what cancels by what waits now.
+func (a *App) edit(ctx context.Context, cfg *config.Config, before map[string]triggers.Rule) ([]server.RuleChange, error) {
+	changes, err := a.applyRules(ctx, cfg, before)
+	if err == nil {
+		err = a.goOn(ctx, cfg)
+	}
+	if err == nil {
+		err = a.listenAnew(ctx, cfg)
+	}
+	return changes, err
+}
+
 // deciding is what becomes of a dispatch by on_change.
 func (a *App) deciding(cfg *config.Config, how triggers.OnChange) func(*nudgewire.Dispatch, func() (nudgewire.Event, error)) (store.Replanned, error) {
 	if how == triggers.Cancel {
@@ -220,10 +233,11 @@ func (a *App) lateRules(ctx context.Context, now time.Time) error {
 		a.listenAt = now.Add(editsLook)
 		return a.listenAnew(ctx, cfg)
 	}
-	if _, err := a.applyRules(ctx, cfg, config.Rules(cfg.Redacted(), a.opt.Env)); err != nil {
-		return err
+	_, err := a.edit(ctx, cfg, config.Rules(cfg.Redacted(), a.opt.Env))
+	if err != nil {
+		a.changedUntil = now.Add(lateChanges) // it is tried until it is done
 	}
-	return a.listenAnew(ctx, cfg)
+	return err
 }
 
 // Changes says what a reload would do to what waits; see server.Daemon.

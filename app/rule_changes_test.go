@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -423,4 +424,55 @@ func TestWhatIsPinnedIsCancelledAsItWasPlanned(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What was paused and is due would leave the moment that its pause ends. The edit comes first, and so do the rules of the due moment.
+func TestWhatWasPausedMeetsTheEditBeforeItLeaves(t *testing.T) {
+	due := func(t *testing.T, h *house) {
+		t.Helper()
+		halt := server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}
+		if _, err := h.ask.Halt(t.Context(), halt); err != nil {
+			t.Fatal(err)
+		}
+		h.threeCarts()
+		for i := range 20 {
+			h.mustTake(h.shopify("checkouts/update", "", cart(fmt.Sprintf("d%d", i), phone(10+i), "70.00")))
+		}
+		h.edit(sends, stops["off"])
+		h.reload()
+		if _, err := h.ask.Resume(t.Context(), halt); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(h.reminder(phone(29)).DueAt))
+	}
+	short := func(config string) string { return strings.Replace(config, "wait: 1h", "wait: 1s", 1) }
+	for how, want := range map[string]string{"cancel": "reminder: edited, 23 waited: 23 cancelled", "migrate": "reminder: edited, 23 waited: 22 planned anew, 1 cancelled"} {
+		t.Run(how, func(t *testing.T) {
+			h := open(t, options{config: short(with(how))})
+			due(t, h)
+			h.edit("cart.total >= 50", "cart.total >= 65")
+			h.edit("wait: 1s", "wait: 2h")
+			h.edit(stops["off"], sends)
+			same(t, "back again, the reload says", h.reloaded(), want)
+			h.settle("+447700900777")
+			for i := range 30 {
+				if n := h.service.Accepted(phone(i)[1:]); n != 0 {
+					t.Fatalf("%d left by the rule of before", n)
+				}
+			}
+		})
+	}
+	t.Run("quiet hours", func(t *testing.T) {
+		h := open(t, options{config: short(plainConfig)})
+		due(t, h)
+		h.edit("language: en}", "language: en, quiet_hours: "+nearlyAlways(t)+"}")
+		h.edit(stops["off"], sends)
+		h.reload()
+		h.settle("+447700900777")
+		for i := range 30 {
+			if n := h.service.Accepted(phone(i)[1:]); n != 0 {
+				t.Fatalf("%d left in the quiet hours that were taken up with the trigger", n)
+			}
+		}
+	})
 }

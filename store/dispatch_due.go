@@ -372,6 +372,11 @@ func (s *Store) VerdictCounts(ctx context.Context) ([]VerdictCount, error) {
 // ReviewDeferred makes due at once what a rule put off and nothing else has moved since, and says how many there
 // were. Call it when the rules have changed: they are asked anew, and what they still put off waits as it did.
 func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
+	// A claim asks the rules inside its commit. One that asked those of before is over once this has had its turn, so what it
+	// put off is seen below.
+	if err := s.write(ctx, laneWork, func(*tx) error { return nil }); err != nil {
+		return 0, wrap(err, "review what was deferred")
+	}
 	var after int64
 	for {
 		ids, err := list(ctx, s, deferredRows, []any{after, int64(perBulk)}, number[int64])

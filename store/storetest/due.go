@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -151,6 +152,28 @@ func (s suite) dueRules(t *testing.T) {
 		}
 	})
 	t.Run("who was on a file counts while the file went out, or may have", func(t *testing.T) { s.filesCount(t) })
+	t.Run("a claim that asked the rules of before is seen by the review that follows them", func(t *testing.T) {
+		l := s.open(t)
+		reviewed := make(chan int64, 1)
+		l.ruleBy(atMost{quiet: func(time.Time) (time.Time, bool) {
+			l.ruleBy(nil)
+			go func() {
+				n, err := l.ReviewDeferred(l.ctx)
+				if err != nil {
+					t.Error(err)
+				}
+				reviewed <- n
+			}()
+			for len(reviewed) == 0 && l.Stats().QueuedWork == 0 { // it is over, or waits for this claim
+				runtime.Gosched()
+			}
+			return at.AddDate(1, 0, 0), true
+		}})
+		id := l.enqueue("1")
+		same(t, "claimed", 0, len(l.ids(at)))
+		same(t, "asked about again", int64(1), <-reviewed)
+		same(t, "claimed by the rules of now", []nudgewire.DispatchID{id}, l.ids(time.Now()))
+	})
 	t.Run("a rule that names the past does not hold a claim up", func(t *testing.T) {
 		l := s.open(t)
 		l.ruleBy(atMost{quiet: func(now time.Time) (time.Time, bool) { return now.Add(-time.Hour), true }})
