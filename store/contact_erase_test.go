@@ -400,13 +400,26 @@ func TestTheBlockOfAForgottenContact(t *testing.T) {
 	}{
 		{"holds", func(*erasing) {}, true},
 		{"an opt-in of before", func(e *erasing) { says(e, nudgewire.Allowed, e.now.Add(-time.Hour)) }, true},
-		{"an opt-in of later", func(e *erasing) { e.now = e.now.Add(time.Hour); says(e, nudgewire.Allowed, e.now) }, false},
+		{"an opt-in of later", func(e *erasing) {
+			e.now = e.now.Add(time.Hour)
+			if got := says(e, nudgewire.Allowed, e.now); got != "the contact's block ends" && !strings.Contains(got, "only a person ends it") {
+				t.Errorf("said: %s", got)
+			}
+		}, false},
 		{"an opt-out of later", func(e *erasing) { e.now = e.now.Add(time.Hour); says(e, nudgewire.Blocked, e.now) }, true},
 		{"a person allows", func(e *erasing) { e.must(e.Allow(t.Context(), forgottenPhone)) }, false},
 		{"a person blocks", func(e *erasing) {
 			n, err := e.Block(t.Context(), []Block{{Phone: forgottenPhone}})
 			if e.must(err); n != 0 {
 				t.Errorf("%d newly blocked", n)
+			}
+		}, true},
+		{"a person blocks, then an opt-in of later", func(e *erasing) {
+			_, err := e.Block(t.Context(), []Block{{Phone: forgottenPhone}})
+			e.must(err)
+			e.now = e.now.Add(time.Hour)
+			if got := says(e, nudgewire.Allowed, e.now); !strings.Contains(got, "only a person ends it") {
+				t.Errorf("said: %s", got)
 			}
 		}, true},
 		{"a restart", func(e *erasing) { e.reopen() }, true},

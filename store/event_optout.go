@@ -23,7 +23,8 @@ func wants(o nudgewire.Outcome) bool {
 func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Proposal, id nudgewire.EventID) (reason string, err error) {
 	phone, at, out := string(w.Correlation.Phone), micro(w.EventAt), w.Decision.Outcome == nudgewire.Blocked
 	var later int64 = -1
-	switch gone, byHand, err := t.forgotten(w.Correlation.Phone); {
+	gone, byHand, err := t.forgotten(w.Correlation.Phone)
+	switch {
 	case err != nil:
 		return "", err
 	case gone > 0 && (out || at <= gone):
@@ -65,7 +66,7 @@ func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Proposal, id nudgewire.Even
 		return "the contact is blocked: it gets nothing but codes", err
 	}
 	n, err := t.exec(stOptIn, phone, at)
-	if err != nil || n > 0 {
+	if err != nil || n > 0 || gone > 0 {
 		return "the contact's block ends", err
 	}
 	if _, blocked, err := t.blocked(w.Correlation.Phone); err != nil || blocked {

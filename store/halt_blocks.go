@@ -38,11 +38,15 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 				if !blocked {
 					n++
 				}
-				if at, _, err := t.forgotten(b.Phone); err != nil || at > 0 {
-					if err != nil {
-						return err
-					}
-					continue // blocked already, and its phone is kept nowhere
+				gone, _, err := t.forgotten(b.Phone)
+				if err == nil && gone > 0 {
+					err = t.mark(b.Phone, gone, 1) // blocked already, and its phone is kept nowhere; from now on by a person
+				}
+				if err != nil {
+					return err
+				}
+				if gone > 0 {
+					continue
 				}
 				at := micro(b.At)
 				if at == 0 {
