@@ -187,3 +187,43 @@ func TestCancellingManyNeedsANarrowing(t *testing.T) {
 		t.Errorf("cancel of everything: %v", err)
 	}
 }
+
+// Whoever asks about a message that waits past its time is told what holds it.
+func TestAMessageThatWaitsSaysWhatHoldsIt(t *testing.T) {
+	h := open(t, options{config: strings.Replace(plainConfig, "wait: 1h", "wait: 1s", 1)})
+	halt := server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}
+	if _, err := h.ask.Halt(t.Context(), halt); err != nil {
+		t.Fatal(err)
+	}
+	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
+	held := func(want string) {
+		t.Helper()
+		m := h.reminder(phone(1))
+		stories, err := h.ask.Why(t.Context(), phone(1), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for where, got := range map[string]string{"list": m.Held, "show": h.show(m.ID).Held, "why": stories[0].Messages[0].Held} {
+			if !strings.HasPrefix(got, want) || want == "" && got != "" {
+				t.Errorf("%s: %q, want %q", where, got, want)
+			}
+		}
+	}
+	held(`trigger "reminder" is halted`)
+	h.edit(sends, stops["gone"])
+	h.reload()
+	if _, err := h.ask.Resume(t.Context(), halt); err != nil {
+		t.Fatal(err)
+	}
+	held(`trigger "reminder" is gone from the config`)
+
+	// The account sends nothing: of that a message says so once it is due.
+	f := h.service.Faults()
+	f.ErrorRate, f.Status = 1, 401
+	h.service.SetFaults(f)
+	h.edit(stops["gone"], sends)
+	h.reload()
+	h.eventually("the key is refused", func() bool { return h.reminder(phone(1)).Attempt > 0 })
+	time.Sleep(time.Until(h.reminder(phone(1)).DueAt))
+	held("sending is halted since ")
+}

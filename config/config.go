@@ -86,7 +86,7 @@ type Defaults struct {
 
 	Category       nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" default:"marketing" doc:"The messaging network's class of messages."`
 	OnRepeat       triggers.OnRepeat  `yaml:"on_repeat" default:"restart" doc:"What a second event of a correlation key does while the first one's message waits: restart, ignore or parallel; or {mode: restart, max: 20, within: 24h}."`
-	Cooldown       triggers.Cooldown  `yaml:"cooldown" example:"3d" doc:"When a correlation key that got its message may get another: once, always, or a cooldown. Unless set: once by key, always by phone."`
+	Cooldown       triggers.Cooldown  `yaml:"cooldown" example:"3d" doc:"When a correlation key that got its message may get another: once, none for always, or a duration. Unless set: once by key, always by phone."`
 	Expires        triggers.Lifetime  `yaml:"expires" example:"6h" doc:"Past due by more than this, a message is dropped; off for never. Unless set: 24h. Triggers of category authentication keep their 10m: a login code must not be late because reminders may be."`
 	MaxAge         triggers.Lifetime  `yaml:"max_age" default:"off" example:"72h" doc:"An event that happened longer ago than this sends nothing; off for no limit."`
 	RememberCancel units.Duration     `yaml:"remember_cancel" validate:"min=1m,max=90d" default:"24h" doc:"How long a cancelling event is remembered, for those that arrive after it."`

@@ -203,7 +203,10 @@ func (a admin) event(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return storyView(&s), nil
+	v := storyView(&s)
+	held, err := a.holders(r.Context())
+	held.tell(v.Messages)
+	return v, err
 }
 
 func storyView(s *store.Story) StoryView {
@@ -272,6 +275,11 @@ func (a admin) messages(r *http.Request) (any, error) {
 	for i := range rows {
 		out[i] = dispatchView(&rows[i])
 	}
+	held, err := a.holders(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	held.tell(out)
 	followed, err := a.Store.Followed(r.Context(), f)
 	if err != nil || len(followed) == 0 {
 		return out, err
@@ -284,7 +292,14 @@ func (a admin) messages(r *http.Request) (any, error) {
 }
 
 func (a admin) message(r *http.Request) (any, error) {
-	return a.messageOf(r.Context(), r.PathValue("id"))
+	v, err := a.messageOf(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	held, err := a.holders(r.Context())
+	one := []MessageView{v}
+	held.tell(one)
+	return one[0], err
 }
 
 // messageOf finds a message by our number, or by the service's message_id.
@@ -409,6 +424,13 @@ func (a admin) why(r *http.Request) (any, error) {
 	}
 	if err := places.Close(); err != nil {
 		return nil, err
+	}
+	held, err := a.holders(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		held.tell(out[i].Messages)
 	}
 	for i := range followed {
 		out = append(out, followedStoryView(&followed[i]))

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -62,6 +64,7 @@ type MessageView struct {
 	Send      *nudgewire.Send      `json:"send,omitempty"`
 	State     nudgewire.State      `json:"state"`
 	Reason    string               `json:"reason,omitempty"`
+	Held      string               `json:"held,omitempty"` // what keeps it back at present, beside its time: a halt, a pause, an account that sends nothing
 	CreatedAt time.Time            `json:"created_at"`
 	DueAt     time.Time            `json:"due_at"`
 	ExpiresAt *time.Time           `json:"expires_at,omitempty"`
@@ -324,6 +327,11 @@ type SendingHalted struct {
 	Why       string    `json:"why"`   // in words
 	Since     time.Time `json:"since"`
 	NextProbe time.Time `json:"next_probe"`
+}
+
+// oneLane reports whether urgent messages may go all the same: what was refused may be about the messages alone.
+func (h *SendingHalted) oneLane() bool {
+	return h.Cause == string(apiclient.TroubleAddress) || h.Cause == string(sender.TroubleRejections)
 }
 
 // Words say it in a line.

@@ -125,8 +125,8 @@ func (h Halt) mark() string {
 	}
 }
 
-// stops reports whether the halt keeps d back. unhalted says the same in SQL.
-func (h Halt) stops(d *nudgewire.Dispatch) bool {
+// Stops reports whether the halt keeps d back. unhalted says the same in SQL.
+func (h Halt) Stops(d *nudgewire.Dispatch) bool {
 	switch h.Scope {
 	case HaltTrigger, HaltMode:
 		return d.EventID != 0 && d.Trigger == h.Name
@@ -278,7 +278,7 @@ func (s *Store) loadHalts(ctx context.Context) error {
 // Halted is the halt that keeps a dispatch back, for one that was claimed before it.
 func (s *Store) Halted(d *nudgewire.Dispatch) (Halt, bool) {
 	for _, h := range s.haltsNow() {
-		if h.stops(d) {
+		if h.Stops(d) {
 			return h, true
 		}
 	}
@@ -294,7 +294,7 @@ func (s *Store) RunHalted(ctx context.Context, r *nudgewire.Run) (Halt, bool, er
 	}
 	d := nudgewire.Dispatch{Trigger: r.Job, Account: r.Account, Send: nudgewire.Send{Template: r.Send.Template}}
 	for _, h := range all {
-		if h.stops(&d) {
+		if h.Stops(&d) {
 			return h, true, nil
 		}
 	}

@@ -74,6 +74,9 @@ func reasonOf(m server.MessageView) string {
 	if m.Error != "" {
 		return m.Error
 	}
+	if m.Held != "" {
+		return m.Held
+	}
 	return m.Reason
 }
 

@@ -209,7 +209,12 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 		if m.FirstDue != nil {
 			first = *m.FirstDue
 		}
-		line(m.CreatedAt, fmt.Sprintf("planned, due %s", c.clock(first)))
+		planned := "planned, due " + c.clock(first)
+		triedAgain := m.Attempt > 1 || m.Attempt == 1 && m.State == nudgewire.StateWaiting
+		if m.Restarts > 0 || triedAgain && m.FirstDue == nil {
+			planned = "planned" // its due time is another one by now; the decision has that of then
+		}
+		line(m.CreatedAt, planned)
 	}
 	type fact struct {
 		at   time.Time
@@ -243,6 +248,9 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 	switch m.State {
 	case nudgewire.StateWaiting:
 		line(m.UpdatedAt, withReason("waiting until "+c.clock(m.DueAt), m.Reason))
+		if m.Held != "" {
+			c.say("%s  %s\n", margin, m.Held)
+		}
 	case nudgewire.StateAccepted:
 		accepted := "accepted by the service"
 		if m.MessageID != "" {

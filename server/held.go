@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// holders are what keeps messages back at present that wait: halts, pauses, and accounts that send nothing.
+type holders struct {
+	halts    []store.Halt
+	troubles []AccountView
+	now      time.Time
+}
+
+func (a admin) holders(ctx context.Context) (h holders, err error) {
+	h.now = a.Now()
+	h.halts, err = a.Store.Halts(ctx)
+	if a.Daemon != nil {
+		view := a.Daemon.View()
+		h.troubles = view.Troubles()
+	}
+	return h, err
+}
+
+// tell says of each message that waits what holds it.
+func (h holders) tell(messages []MessageView) {
+	for i := range messages {
+		if m := &messages[i]; m.State == nudgewire.StateWaiting {
+			m.Held = h.of(m)
+		}
+	}
+}
+
+// of is what holds a message that waits, in words; "" for nothing but its time.
+func (h holders) of(m *MessageView) string {
+	d := nudgewire.Dispatch{ID: m.ID, EventID: m.EventID, Trigger: m.Trigger, Account: m.Account, Key: m.Key}
+	if m.Send != nil {
+		d.Send = *m.Send
+	}
+	for _, one := range h.halts {
+		if one.Stops(&d) {
+			return one.Why()
+		}
+	}
+	if m.DueAt.After(h.now) {
+		return ""
+	}
+	for _, a := range h.troubles {
+		if (a.Name == "" || nudgewire.AccountKey(a.Name) == m.Account) && !(m.Category.Urgent() && a.Halted.oneLane()) {
+			return a.Halted.Words(h.now)
+		}
+	}
+	return ""
+}
