@@ -120,7 +120,30 @@ const (
 	WaitCanary     RunWait = "canary"      // to see what becomes of its first rows
 	WaitQuietHours RunWait = "quiet_hours" // for the end of the quiet hours
 	WaitRate       RunWait = "rate"        // for the next window of its rate
+	WaitLimits     RunWait = "limits"      // for room in the window of its account's limit
 )
+
+// RunWaits lists them all.
+var RunWaits = []RunWait{WaitCanary, WaitQuietHours, WaitRate, WaitLimits}
+
+// A RoomQuestion asks whether contacts have room in the window of an account's limit.
+type RoomQuestion struct {
+	Account string
+	Now     time.Time
+	Per     time.Duration // how long the window is, that ends now
+	Most    int64         // different contacts in it
+	Least   int64         // how many need room for it to be of use, where there are so many
+	Phones  []Phone       // in the order in which they would be sent to
+}
+
+// A Room answers a RoomQuestion.
+type Room struct {
+	Contacts int64 // that the account reached in the window, is reaching, or may have reached
+	Fits     int   // how many of the phones, from the first, have room; one that was reached needs none
+	// Next is when enough contacts leave the window that there is room for the least, if the account reaches nobody
+	// meanwhile; zero where all fit, and where that is not known.
+	Next time.Time
+}
 
 // A RateWindow is how many rows of a job may be handed over before a window ends. It begins with the first of them.
 type RateWindow struct {

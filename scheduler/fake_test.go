@@ -45,6 +45,9 @@ type book struct {
 	crashed  bool
 	noted    string // contacts, before a claim
 	finishes int
+	reached  map[nudgewire.Phone]time.Time // by the account
+	full     int                           // claims that a message took the last place before
+	rooms    int                           // questions for room
 }
 
 // others are the methods of a Store that the tests with a book do not call.
@@ -233,6 +236,56 @@ func (b *book) ClaimPart(_ context.Context, id nudgewire.RunID, number int, owne
 	p.State, p.UpdatedAt = nudgewire.PartUploading, now
 	p.Attempt++
 	return *p, b.after("ClaimPart " + fmt.Sprint(number))
+}
+
+func (b *book) Room(_ context.Context, q nudgewire.RoomQuestion) (room nudgewire.Room, _ error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rooms++
+	if b.crashed {
+		return room, errCrash
+	}
+	return b.room(q), nil
+}
+
+func (b *book) room(q nudgewire.RoomQuestion) (room nudgewire.Room) {
+	known := map[nudgewire.Phone]bool{}
+	var leave []time.Time
+	for phone, at := range b.reached {
+		if at.After(q.Now.Add(-q.Per)) {
+			known[phone] = true
+			leave = append(leave, at.Add(q.Per))
+		}
+	}
+	room.Contacts = int64(len(known))
+	for _, phone := range q.Phones {
+		if known[phone] = true; int64(len(known)) <= max(q.Most, room.Contacts) {
+			room.Fits++
+		}
+	}
+	slices.SortFunc(leave, time.Time.Compare)
+	least := min(int64(len(known))-room.Contacts, q.Least)
+	if n := room.Contacts + least - q.Most; room.Fits < len(q.Phones) && n > 0 && n <= int64(len(leave)) {
+		room.Next = leave[n-1]
+	}
+	return room
+}
+
+func (b *book) ClaimPartInRoom(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time, q nudgewire.RoomQuestion) (nudgewire.Part, error) {
+	b.mu.Lock()
+	if b.full > 0 || b.room(q).Fits < len(q.Phones) {
+		defer b.mu.Unlock()
+		b.full--
+		return b.parts[id][number-1], nil
+	}
+	if b.reached == nil {
+		b.reached = map[nudgewire.Phone]time.Time{}
+	}
+	for _, phone := range q.Phones {
+		b.reached[phone] = now
+	}
+	b.mu.Unlock()
+	return b.ClaimPart(ctx, id, number, owner, now)
 }
 
 func (b *book) FinishPart(_ context.Context, p nudgewire.Part) error {

@@ -39,11 +39,11 @@ func (w *working) window(ctx context.Context) (*nudgewire.RateWindow, error) {
 // nextWindow waits until the window that began then has ended, and says so in the run's row.
 func (w *working) nextWindow(ctx context.Context, since time.Time) error {
 	until := w.job.Rate.Next(since, w.job.zone)
-	if err := w.waits(ctx, nudgewire.WaitRate, until); err != nil {
+	if err := w.waits(ctx, nudgewire.WaitRate, until, ""); err != nil {
 		return err
 	}
 	if err := w.await(ctx, until); err != nil {
 		return err
 	}
-	return w.waits(ctx, "", time.Time{})
+	return w.waits(ctx, "", time.Time{}, "")
 }

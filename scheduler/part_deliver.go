@@ -81,6 +81,9 @@ func (w *working) deliver(ctx context.Context) error {
 			if halt, err = w.take(ctx, p, m); err != nil {
 				return err
 			}
+			if p.State == nudgewire.PartRecut {
+				return w.deliver(ctx) // the parts that it was cut into come next
+			}
 			if doubts++; p.State != nudgewire.PartInDoubt {
 				doubts = 0
 			}
@@ -109,12 +112,18 @@ func (w *working) deliver(ctx context.Context) error {
 // pause after it.
 func (w *working) take(ctx context.Context, p *nudgewire.Part, m *meter) (halt stop, err error) {
 	budget := w.Line(w.run.Account).Budget
-	for admitted := budget == nil || w.run.Deliver != nudgewire.DeliverCSV; ; admitted = true {
+	admitted := budget == nil || w.run.Deliver != nudgewire.DeliverCSV
+	for {
 		if err := w.await(ctx, p.RetryAt); err != nil {
 			return stop{}, err
 		}
 		if err := w.quietHours(ctx); err != nil {
 			return stop{}, err
+		}
+		if again, err := w.accountRoom(ctx, p); err != nil || p.State != nudgewire.PartBuilt {
+			return stop{}, err
+		} else if again {
+			continue
 		}
 		if admitted { // and nobody has halted it while it waited for that
 			break
@@ -122,6 +131,7 @@ func (w *working) take(ctx context.Context, p *nudgewire.Part, m *meter) (halt s
 		if err := budget.Wait(ctx, pace.Upload, time.Time{}); err != nil {
 			return stop{}, err
 		}
+		admitted = true
 	}
 	claimed, err := w.claim(ctx, *p)
 	if err != nil {

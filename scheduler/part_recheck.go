@@ -305,11 +305,14 @@ func (w *working) claim(ctx context.Context, p nudgewire.Part) (nudgewire.Part, 
 	at := w.Now().UTC()
 	if w.run.Deliver == nudgewire.DeliverCSV {
 		// Before the claim, so that nobody gets the file of whom a limit does not know it.
-		phones := make([]nudgewire.Phone, 0, p.Rows)
-		if err := PhonesOf(filepath.Join(w.run.Folder, p.File), func(phone nudgewire.Phone) { phones = append(phones, phone) }); err != nil {
-			w.Log.Warn("who is on a file cannot be read; limits per contact do not count it", zap.String("file", p.File), zap.Error(err))
+		phones, err := w.phonesOn(&p)
+		if err != nil {
+			w.Log.Warn("who is on a file cannot be read; limits do not count it", zap.String("file", p.File), zap.Error(err))
 		} else if err := w.Store.NoteContacts(ctx, w.run.ID, p.Number, at, phones); err != nil {
 			return p, err
+		}
+		if reach := w.reach(); !reach.IsZero() {
+			return w.Store.ClaimPartInRoom(ctx, w.run.ID, p.Number, w.Owner, at, roomFor(reach, w.run.Account, phones, at))
 		}
 	}
 	return w.Store.ClaimPart(ctx, w.run.ID, p.Number, w.Owner, at)

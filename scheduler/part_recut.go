@@ -64,7 +64,11 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int, first 
 	from := positionsReader{folder: w.run.Folder}
 	defer func() { err = errors.Join(err, from.close()) }()
 	number, large := int64(0), int64(0)
-	out, err := newPartWriter(to, w.job.MaxSize.Bytes(), header, func(int) { large++ }, func(one *nudgewire.Part, _ int) error {
+	most, named := p.Bytes, "the part before"
+	if w.job != nil {
+		most, named = w.job.MaxSize.Bytes(), w.job.MaxSize.String()
+	}
+	out, err := newPartWriter(to, most, header, func(int) { large++ }, func(one *nudgewire.Part, _ int) error {
 		at, _ := from.of(p.File, number) // where that is not known any more, the row goes all the same
 		if at == (nudgewire.Position{}) {
 			return nil
@@ -100,7 +104,7 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int, first 
 	r.Tally.Bytes -= p.Bytes
 	if r.Tally.Kept -= large; large > 0 {
 		r.Tally.Excluded = addLate(append([]nudgewire.Excluded(nil), r.Tally.Excluded...),
-			nudgewire.Excluded{Kind: KindSize, Reason: fmt.Sprintf("the row alone is larger than a part of %s may be (max_size)", w.job.MaxSize), Count: large})
+			nudgewire.Excluded{Kind: KindSize, Reason: fmt.Sprintf("the row alone is larger than a part of %s may be (max_size)", named), Count: large})
 	}
 	for i := range out.parts {
 		one := &out.parts[i]

@@ -126,7 +126,7 @@ func (w *working) passed(ctx context.Context, words string, stops bool) (stop, e
 // waitFor has the run wait that long, and says so in its row. A halt meanwhile has it wait anew.
 func (w *working) waitFor(ctx context.Context, what nudgewire.RunWait, d time.Duration) error {
 	begin := func() error {
-		return w.waits(ctx, what, w.Now().Add(d))
+		return w.waits(ctx, what, w.Now().Add(d), "")
 	}
 	if w.run.Waits != what || !w.run.WaitUntil.After(w.Now()) {
 		if err := begin(); err != nil {

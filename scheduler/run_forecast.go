@@ -74,6 +74,14 @@ func (s *Scheduler) prices(account string) Prices {
 
 // takes is how long sending would last, and what that is reckoned from.
 func (s *Scheduler) takes(job *Compiled, t nudgewire.Tally) (time.Duration, string) {
+	reach := s.rules().Reach(job.account(), job.category)
+	windows, full := windowsOf(job.Rate, t.Kept), windowsOfReach(reach, t.Kept)
+	switch {
+	case full > 0 && full >= windows:
+		return full, reachBasis(reach, t.Kept)
+	case windows > 0:
+		return windows, units.Count(t.Kept, "message") + " at " + job.Rate.String() + " (rate)"
+	}
 	if s.Rate == nil {
 		return 0, ""
 	}
@@ -84,9 +92,6 @@ func (s *Scheduler) takes(job *Compiled, t nudgewire.Tally) (time.Duration, stri
 	at := " at " + rateWords(rate) + " (api.rate)"
 	if account := job.account(); account != "" {
 		at = " at " + rateWords(rate) + " (accounts." + account + ".rate)"
-	}
-	if windows := windowsOf(job.Rate, t.Kept); windows > 0 {
-		return windows, units.Count(t.Kept, "message") + " at " + job.Rate.String() + " (rate)"
 	}
 	if job.Deliver == nudgewire.DeliverPerMessage {
 		return time.Duration(float64(t.Kept) / rate * float64(time.Second)), units.Count(t.Kept, "message") + at

@@ -45,7 +45,7 @@ func (w *working) quietHours(ctx context.Context) error {
 		}
 		if w.run.Waits != nudgewire.WaitQuietHours || !w.run.WaitUntil.Equal(until) {
 			w.log.Info("quiet hours hold the run back", zap.Time("until", until))
-			if err := w.waits(ctx, nudgewire.WaitQuietHours, until); err != nil {
+			if err := w.waits(ctx, nudgewire.WaitQuietHours, until, ""); err != nil {
 				return err
 			}
 		}
@@ -54,7 +54,7 @@ func (w *working) quietHours(ctx context.Context) error {
 		}
 	}
 	if w.run.Waits == nudgewire.WaitQuietHours {
-		return w.waits(ctx, "", time.Time{})
+		return w.waits(ctx, "", time.Time{}, "")
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (w *working) quietUntil() time.Time {
 	return rules.Free(w.job.Name, w.run.Category, w.job.zone, w.Now())
 }
 
-// waits notes with the run what it waits for, and until when; "" for nothing.
-func (w *working) waits(ctx context.Context, what nudgewire.RunWait, until time.Time) error {
-	return w.change(ctx, nudgewire.RunUploading, w.run.Reason, func(r *nudgewire.Run) { r.Waits, r.WaitUntil = what, until.UTC() })
+// waits notes with the run what it waits for, until when, and why where that has numbers; "" for nothing.
+func (w *working) waits(ctx context.Context, what nudgewire.RunWait, until time.Time, why string) error {
+	return w.change(ctx, nudgewire.RunUploading, why, func(r *nudgewire.Run) { r.Waits, r.WaitUntil = what, until.UTC() })
 }

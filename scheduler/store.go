@@ -64,6 +64,13 @@ type RunStore interface {
 	// counts the attempt, while its run is uploading and owner's. ErrMoved otherwise.
 	ClaimPart(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error)
 
+	// Room says how many of the phones have room in the window of their account's limit.
+	Room(ctx context.Context, q nudgewire.RoomQuestion) (nudgewire.Room, error)
+
+	// ClaimPartInRoom is ClaimPart while all that q asks about have room; where they have none the part
+	// comes back built.
+	ClaimPartInRoom(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time, q nudgewire.RoomQuestion) (nudgewire.Part, error)
+
 	// FinishPart stores how an upload ended. The part must be uploading, or in doubt because
 	// somebody took the uploader for dead, with the same Attempt; else ErrMoved. The messages
 	// that p.MessageIDs names are followed from then on.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/scheduler"
@@ -94,10 +95,14 @@ func joined(a, b string) string {
 }
 
 func sentRowView(r *nudgewire.Run, p *nudgewire.Part, number int64, at nudgewire.Position) StoryView {
+	reason, waits, until := p.Reason, nudgewire.RunWait(""), time.Time{}
+	if p.State == nudgewire.PartBuilt && r.Waits != "" {
+		reason, waits, until = r.Reason, r.Waits, r.WaitUntil
+	}
 	return StoryView{
 		Row: &RunRowView{
 			Job: r.Job, Run: r.ID, Slot: r.Slot, Row: at.Row, File: at.File, Number: number, Part: p.Number, Source: r.Source, At: p.UpdatedAt.UTC(),
-			PartState: p.State, PartReason: p.Reason, CampaignID: p.CampaignID,
+			PartState: p.State, PartReason: reason, CampaignID: p.CampaignID, Waits: waits, WaitUntil: optional(until),
 		},
 		Messages: []MessageView{},
 	}

@@ -152,6 +152,8 @@ type RunRowView struct {
 	PartState  nudgewire.PartState `json:"part_state,omitempty"`
 	PartReason string              `json:"part_reason,omitempty"`
 	CampaignID string              `json:"campaign_id,omitempty"`
+	Waits      nudgewire.RunWait   `json:"waits,omitempty"` // what the run waits for, while the part is built
+	WaitUntil  *time.Time          `json:"wait_until,omitempty"`
 }
 
 // at is when the story began.

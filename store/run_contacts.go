@@ -138,3 +138,48 @@ func replaceHash(packed []byte, old, other uint64) []byte {
 	}
 	return out
 }
+
+// Room says how many of the phones still have room in the window of their account's limit.
+func (s *Store) Room(ctx context.Context, q nudgewire.RoomQuestion) (room nudgewire.Room, err error) {
+	err = s.write(ctx, laneWork, func(t *tx) (err error) {
+		room, err = t.room(&q, s.hash)
+		return err
+	})
+	return room, wrap(err, "room of the account %q", q.Account)
+}
+
+// room counts with what this commit knows, as a claim of messages does: so a file and a message never share the
+// last place.
+func (t *tx) room(q *nudgewire.RoomQuestion, hash func(...string) int64) (room nudgewire.Room, err error) {
+	since := micro(q.Now.Add(-q.Per))
+	reached, err := t.peers.contacts(t, q.Account, since, hash)
+	if err != nil {
+		return room, err
+	}
+	beside := map[int64]bool{} // that are not among reached
+	err = t.flying(q.Account, since, hash, func(contact int64) {
+		if !reached.has(contact) {
+			beside[contact] = true
+		}
+	})
+	if err != nil {
+		return room, err
+	}
+	room.Contacts = int64(len(reached.last) + len(beside))
+	free, wanted := q.Most-room.Contacts, int64(0)
+	for _, phone := range q.Phones {
+		if contact := contactHash(phone, hash); !reached.has(contact) && !beside[contact] {
+			beside[contact] = true
+			wanted++
+		}
+		if wanted <= max(free, 0) {
+			room.Fits++
+		}
+	}
+	if room.Fits < len(q.Phones) {
+		if at := reached.leaves(min(wanted, q.Least) - free); at > 0 {
+			room.Next = moment(at).Add(q.Per)
+		}
+	}
+	return room, nil
+}

@@ -64,8 +64,20 @@ func (t *tx) part(run nudgewire.RunID, number int) (p nudgewire.Part, err error)
 
 // ClaimPart is the durable intent to upload: it makes a part that is built uploading and
 // counts the attempt, while its run is uploading and owner's. ErrMoved otherwise.
-func (s *Store) ClaimPart(ctx context.Context, run nudgewire.RunID, number int, owner string, now time.Time) (p nudgewire.Part, err error) {
+func (s *Store) ClaimPart(ctx context.Context, run nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error) {
+	return s.claimPart(ctx, run, number, owner, now, nil)
+}
+
+// ClaimPartInRoom is ClaimPart while all that q asks about, who are those on the part, have room. Where they have none
+// the part comes back as it is, built, and nothing has changed.
+func (s *Store) ClaimPartInRoom(ctx context.Context, run nudgewire.RunID, number int, owner string, now time.Time, q nudgewire.RoomQuestion) (nudgewire.Part, error) {
+	return s.claimPart(ctx, run, number, owner, now, &q)
+}
+
+func (s *Store) claimPart(ctx context.Context, run nudgewire.RunID, number int, owner string, now time.Time, q *nudgewire.RoomQuestion) (p nudgewire.Part, err error) {
+	claimed := false
 	err = s.write(ctx, laneWork, func(t *tx) error {
+		claimed = false // a batch that is undone runs again
 		r, err := t.run(run)
 		if err != nil {
 			return err
@@ -76,12 +88,22 @@ func (s *Store) ClaimPart(ctx context.Context, run nudgewire.RunID, number int, 
 		if r.State != nudgewire.RunUploading || r.Owner != owner || p.State != nudgewire.PartBuilt {
 			return unchanged{nudgewire.ErrMoved}
 		}
+		if q != nil {
+			room, err := t.room(q, s.hash)
+			if err != nil || room.Fits < len(q.Phones) {
+				return err
+			}
+		}
+		claimed = true
 		p.State, p.UpdatedAt = nudgewire.PartUploading, moment(micro(now))
 		p.Attempt++
 		t.peers.filesCount(true)
 		_, err = t.exec(stClaimPart, int64(run), int64(number), int64(p.Attempt), micro(now))
 		return err
 	})
+	if err == nil && !claimed {
+		return p, nil
+	}
 	return p, observe(wrap(err, "claim part %d of run %d", number, run), s.observer.Part, p)
 }
 

@@ -50,6 +50,19 @@ func (c *contactSet) trim(before int64) {
 	c.order, c.from = c.order[gone:], max(c.from, before)
 }
 
+// leaves is the time before which the window begins once so many contacts have left it; 0 where there are fewer.
+func (c *contactSet) leaves(n int64) int64 {
+	for _, one := range c.order {
+		if c.last[one.hash] != one.at {
+			continue // reached again
+		}
+		if n--; n <= 0 {
+			return one.at + contactSlack + 1
+		}
+	}
+	return 0
+}
+
 func (c *contactSet) has(hash int64) bool {
 	_, known := c.last[hash]
 	return known

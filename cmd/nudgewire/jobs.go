@@ -387,12 +387,17 @@ func (c *cli) waitWords(r server.RunView) string {
 	if r.WaitUntil == nil {
 		return ""
 	}
-	words := map[nudgewire.RunWait]string{
+	return waitsUntil(r.Waits, c.clock(*r.WaitUntil))
+}
+
+// waitsUntil says until when a run waits, and for what.
+func waitsUntil(what nudgewire.RunWait, clock string) string {
+	return "until " + clock + ": " + map[nudgewire.RunWait]string{
 		nudgewire.WaitCanary:     "its canary looks at the first rows then",
 		nudgewire.WaitQuietHours: "quiet hours",
 		nudgewire.WaitRate:       "the rate of the job is used up",
-	}[r.Waits]
-	return "until " + c.clock(*r.WaitUntil) + ": " + words
+		nudgewire.WaitLimits:     "the account has no room for more contacts (unique_contacts); then it is asked again",
+	}[what]
 }
 
 // oneLine puts words of several lines on one, each of them once: a full disk says the same twice.

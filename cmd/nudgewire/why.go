@@ -127,6 +127,9 @@ func (c *cli) uploadWords(r *server.RunRowView) string {
 			words += " as campaign " + r.CampaignID
 		}
 	}
+	if r.WaitUntil != nil {
+		words += " and waits " + waitsUntil(r.Waits, c.clock(*r.WaitUntil))
+	}
 	return withReason(words, r.PartReason)
 }
 

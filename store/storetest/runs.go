@@ -169,6 +169,12 @@ func (s suite) runs(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, "run", r, l.run(r.ID))
+		for _, r.Waits = range nudgewire.RunWaits {
+			if err := l.SetRun(l.ctx, owner, r, nudgewire.RunUploading); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "run", r, l.run(r.ID))
+		}
 		open, err := l.OpenRuns(l.ctx, "winback")
 		if err != nil {
 			t.Fatal(err)
