@@ -20,6 +20,8 @@ type Event struct {
 	// It is not read back from the store.
 	ContentKey string
 
+	Request string // id of the request that brought it, as its answer said in X-Request-Id; "" where it is not known
+
 	OccurredAt time.Time // by the sender's clock; zero when it does not say
 	ReceivedAt time.Time // by ours, UTC
 

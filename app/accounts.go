@@ -94,6 +94,7 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 		Plan: planOf(cfg), Concurrency: acc.began.Concurrency, Timeout: timeout, Grace: grace,
 		AsksOnly: acc.name != "",
 		Classify: a.classify,
+		Request:  func(m *nudgewire.Message) string { return a.requestOf(m.DispatchID) },
 		Reported: func(m *nudgewire.Message, p *nudgewire.Poll) { acc.sender.StatusReported(m, p) },
 	})
 	acc.sender = sender.New(sender.Options{
@@ -108,6 +109,7 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 			}
 			return ""
 		},
+		Request:  func(d *nudgewire.Dispatch) string { return a.requestOf(d.ID) },
 		Barred:   a.store.Barred,
 		OnDoubt:  a.onDoubt,
 		Classify: a.classify,

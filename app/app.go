@@ -162,6 +162,7 @@ func (a *App) Run(ctx context.Context) error {
 		a.start(acc)
 	}
 	a.reloading.Unlock()
+	var stopped time.Time
 	err := runParts(ctx, []part{
 		{"sender", a.senders.run},
 		{"tracker", a.trackers.run},
@@ -181,9 +182,12 @@ func (a *App) Run(ctx context.Context) error {
 		{"hooks", func(ctx context.Context) error {
 			return server.Serve(ctx, a.hooks, hooks.Handler(), hooks, grace, a.log.Named("hooks"))
 		}},
-	}, a.log)
+	}, func(ended string, err error) {
+		stopped = time.Now()
+		a.tellStopping(ended, err)
+	})
 	err = errors.Join(err, a.close())
-	a.log.Info("stopped", zap.Error(err))
+	a.log.Info("stopped", zap.Duration("took", time.Since(stopped)), zap.Duration("ran", time.Since(a.started)), zap.Error(err))
 	return err
 }
 
@@ -205,9 +209,27 @@ func (a *App) tellReady(cfg *config.Config) {
 		}
 		jobs = append(jobs, name)
 	}
-	a.log.Info("ready", zap.String("version", v.Version), zap.String("config", v.Config), zap.String("config_file", v.ConfigFile),
+	a.log.Info("ready", zap.String("version", v.Version), zap.Strings("accounts", append([]string{nudgewire.DefaultAccount}, cfg.AccountNames()...)),
+		zap.Int("connector_count", len(v.Connectors)), zap.Int("trigger_count", len(v.Triggers)), zap.Int("job_count", len(jobs)),
+		zap.String("commands", SocketPath(a.began.Storage)), zap.String("config", v.Config), zap.String("config_file", v.ConfigFile),
 		zap.String("database", store.Path(a.began.Storage)), zap.String("listen", v.Listen), zap.Strings("hooks", hooks),
 		zap.Strings("triggers", v.TriggersAndModes()), zap.Strings("jobs", jobs))
+}
+
+// tellStopping writes what was under way when the stop began: it is waited for, at most for the grace of each account. ended is the part
+// that ended by itself, "" for a stop that was asked for.
+func (a *App) tellStopping(ended string, err error) {
+	inHand, calls, polls := 0, 0, 0
+	for _, acc := range *a.accounts.Load() {
+		sending := acc.sender.Stats()
+		inHand, calls, polls = inHand+sending.InHand, calls+sending.UnderWay, polls+acc.tracker.Stats().InHand
+	}
+	underWay := []zap.Field{zap.Int("calls_under_way", calls), zap.Int("messages_in_hand", inHand), zap.Int("status_questions_in_hand", polls)}
+	if ended == "" {
+		a.log.Info("stopping", underWay...)
+		return
+	}
+	a.log.Error("a part ended by itself; stopping", append(underWay, zap.String("part", ended), zap.Error(err))...)
 }
 
 // ready says why webhooks could not be stored at present.

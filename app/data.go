@@ -80,6 +80,16 @@ func (a *App) build(cfg *config.Config) {
 	a.jobs = a.newJobs(cfg)
 }
 
+// requestOf is the id of the request that a dispatch goes back to, for the log; "" where that cannot be read: a line without
+// it is better than none.
+func (a *App) requestOf(id nudgewire.DispatchID) string {
+	request, err := a.store.RequestOf(context.Background(), id)
+	if err != nil {
+		return ""
+	}
+	return request
+}
+
 // step decides about a step of a sequence by what is stored of it and of the steps before.
 func (a *App) step(ctx context.Context, d *nudgewire.Dispatch, now time.Time) (nudgewire.StepVerdict, error) {
 	facts, err := a.store.StepFacts(ctx, d)

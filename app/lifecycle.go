@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"go.uber.org/zap"
 )
 
 // A part runs until its ctx is done, and then returns nil once it holds nothing any more.
@@ -16,8 +14,9 @@ type part struct {
 
 // runParts starts the parts in order and keeps them until ctx is done or one of them ends by
 // itself. Then it stops them one after the other, last started first, each waited for. The
-// error is the first trouble; a stop that was asked for is none.
-func runParts(ctx context.Context, parts []part, log *zap.Logger) error {
+// error is the first trouble; a stop that was asked for is none. stopping is called when the stop begins, with the part
+// that ended by itself, if that is why.
+func runParts(ctx context.Context, parts []part, stopping func(ended string, err error)) error {
 	type running struct {
 		part
 		stop context.CancelFunc
@@ -40,10 +39,10 @@ func runParts(ctx context.Context, parts []part, log *zap.Logger) error {
 	var first error
 	select {
 	case <-ctx.Done():
-		log.Info("stopping")
+		stopping("", nil)
 	case r := <-ended:
 		first = fmt.Errorf("%s: %w", r.name, errors.Join(r.err, errEndedEarly))
-		log.Error("a part ended by itself; stopping", zap.String("part", r.name), zap.Error(r.err))
+		stopping(r.name, r.err)
 	}
 	for i := len(all) - 1; i >= 0; i-- {
 		r := all[i]

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-
-	"go.uber.org/zap"
 )
 
 // recorder notes the order in which parts end.
@@ -33,7 +31,7 @@ func TestPartsStopInReverse(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			done <- runParts(ctx, []part{r.part("a", nil), r.part("b", nil), r.part("c", nil)}, zap.NewNop())
+			done <- runParts(ctx, []part{r.part("a", nil), r.part("b", nil), r.part("c", nil)}, func(string, error) {})
 		}()
 		synctest.Wait()
 		if len(r.ended) != 0 {
@@ -57,7 +55,7 @@ func TestAPartThatEndsByItselfStopsTheRest(t *testing.T) {
 			r.part("a", nil),
 			{"b", func(context.Context) error { return trouble }},
 			r.part("c", nil),
-		}, zap.NewNop())
+		}, func(string, error) {})
 		if !errors.Is(err, trouble) || !errors.Is(err, errEndedEarly) {
 			t.Errorf("runParts = %v, want the part's own error", err)
 		}
@@ -73,7 +71,7 @@ func TestTroubleWhileStoppingIsTold(t *testing.T) {
 		trouble := errors.New("could not flush")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := runParts(ctx, []part{r.part("a", trouble), r.part("b", nil)}, zap.NewNop()); !errors.Is(err, trouble) {
+		if err := runParts(ctx, []part{r.part("a", trouble), r.part("b", nil)}, func(string, error) {}); !errors.Is(err, trouble) {
 			t.Errorf("runParts = %v, want %v", err, trouble)
 		}
 	})

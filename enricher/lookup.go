@@ -19,7 +19,7 @@ func (n *Enricher) lookUp(ctx, asking, recording context.Context, l nudgewire.Pe
 	defer func() {
 		if broken := recover(); broken != nil {
 			// The lease ends by itself and the attempts are counted, so this ends, too.
-			n.Log.Error("a panic while looking up", zap.Int64("event", int64(l.EventID)), zap.Any("panic", broken), zap.ByteString("stack", debug.Stack()))
+			n.Log.Error("a panic while looking up", zap.String("request", l.Event.Request), zap.Int64("event", int64(l.EventID)), zap.Any("panic", broken), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
 	rules := n.Rules()
@@ -82,7 +82,7 @@ func (n *Enricher) fill(asking context.Context, rules *Rules, event *nudgewire.E
 
 // giveUp plans the event without what was to be looked up.
 func (n *Enricher) giveUp(recording context.Context, rules *Rules, l nudgewire.PendingLookup, event *nudgewire.Event, reason string) {
-	n.Log.Warn("look-up given up", zap.Int64("event", int64(l.EventID)), zap.String("connector", l.Connector),
+	n.Log.Warn("look-up given up", zap.String("request", l.Event.Request), zap.Int64("event", int64(l.EventID)), zap.String("connector", l.Connector),
 		zap.Int("attempt", l.Attempt), zap.String("reason", reason))
 	n.plan(recording, l, without(rules.Receivers[l.Connector], rules.Triggers, event, reason, time.Now()))
 }
@@ -91,7 +91,10 @@ func (n *Enricher) giveUp(recording context.Context, rules *Rules, l nudgewire.P
 // has ended, what was fetched need not be fetched again.
 func (n *Enricher) plan(recording context.Context, l nudgewire.PendingLookup, plan nudgewire.Plan) {
 	n.record(recording, l.EventID, func(ctx context.Context) error {
-		_, err := n.Store.Complete(ctx, l, plan)
+		receipt, err := n.Store.Complete(ctx, l, plan)
+		if err == nil {
+			TellDecisions(n.Log, plan.Event.Request, &receipt)
+		}
 		return err
 	})
 }

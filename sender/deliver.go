@@ -162,8 +162,12 @@ func (s *Sender) call(ctx context.Context, d *nudgewire.Dispatch) (apiclient.Ans
 }
 
 func (s *Sender) about(d *nudgewire.Dispatch, more ...zap.Field) []zap.Field {
-	return append([]zap.Field{
+	fields := append([]zap.Field{
 		zap.Int64("dispatch", int64(d.ID)), zap.String("trigger", d.Trigger), zap.String("phone", d.Phone.Masked()),
 		zap.String("what", d.Send.What()), zap.Int("attempt", d.Attempt),
 	}, more...)
+	if request := s.Request(d); request != "" {
+		fields = append(fields, zap.String("request", request))
+	}
+	return fields
 }

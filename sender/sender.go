@@ -91,6 +91,8 @@ type Options struct {
 	// Classify gives the service's words about a message their class; nil is by the rules that come with
 	// nudgewire.
 	Classify func(words string) nudgewire.ErrorClass
+	// Request is the id of the request that d goes back to, for lines of the log; "" where there is none. Nil knows none.
+	Request func(d *nudgewire.Dispatch) string
 	// OnDoubt is what the trigger of d says is done in doubt, "" where it says nothing; nil is by category.
 	OnDoubt func(d *nudgewire.Dispatch) nudgewire.OnDoubt
 	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.
@@ -156,6 +158,9 @@ func New(o Options) *Sender {
 	o.Lease = max(o.Lease, 2*(o.Timeout+holdMost))
 	if o.FirstPoll == nil {
 		o.FirstPoll = func(accepted time.Time) time.Time { return accepted.Add(5 * time.Second) }
+	}
+	if o.Request == nil {
+		o.Request = func(*nudgewire.Dispatch) string { return "" }
 	}
 	if o.OnDoubt == nil {
 		o.OnDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return "" }

@@ -343,6 +343,13 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 // placed says of a message that is queued because of a row where that row stands, and of a step what was
 // decided when it fell due.
 func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
+	if v.EventID != 0 {
+		request, err := a.Store.RequestOf(ctx, v.ID)
+		if err != nil {
+			return v, err
+		}
+		v.Request = request
+	}
 	if v.EventID != 0 && v.Step > 0 {
 		said, err := a.Store.Decisions(ctx, v.EventID)
 		for i := range said {

@@ -250,6 +250,7 @@ func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 type call struct {
 	*http.Request
 	rules *Rules
+	id    string                // of the request, that its answer and every line about it name
 	name  string                // of the connector; unknown when there is none
 	path  string                // as the connector sees it
 	from  netip.Addr            // the sender's address
@@ -260,7 +261,8 @@ type call struct {
 // hook serves one webhook. The senders' own shapes of answer come from the connector.
 func (h *Hooks) hook(w http.ResponseWriter, r *http.Request) {
 	rules := h.Rules.Load()
-	c := call{Request: r, rules: rules, name: unknown, from: remote(r, rules.Proxies)}
+	c := call{Request: r, id: requestID(r, rules.Proxies), rules: rules, name: unknown, from: remote(r, rules.Proxies)}
+	w.Header().Set(requestHeader, c.id)
 	reply, err := h.take(w, &c)
 	if err != nil {
 		h.reject(w, &c, err)
@@ -345,6 +347,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	}
 	plans := make([]nudgewire.Plan, len(got.Events))
 	for i := range got.Events {
+		got.Events[i].Request = c.id
 		plans[i] = enricher.First(to, c.rules.Triggers, &got.Events[i], in.Now)
 		plans[i].Window = to.DedupeWindow()
 	}
@@ -362,12 +365,17 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	return got.Reply, nil
 }
 
-// tell writes a line for each event that was taken, for who looks closely.
+// tell writes a line for each event that was taken and for each decision about it, for who looks closely.
 func (h *Hooks) tell(c *call, plans []nudgewire.Plan, receipts []nudgewire.Receipt) {
+	if !h.Log.Core().Enabled(zap.DebugLevel) {
+		return
+	}
 	for i := range receipts {
-		if line := h.Log.Check(zap.DebugLevel, "webhook taken"); line != nil {
-			line.Write(zap.String("connector", c.name), zap.Int64("event", int64(receipts[i].EventID)), zap.String("kind", plans[i].Event.Kind),
-				zap.Bool("duplicate", receipts[i].Duplicate), zap.Int("decisions", len(receipts[i].Decisions)), zap.Int("bytes", len(c.body)))
+		r := &receipts[i]
+		h.Log.Debug("webhook taken", zap.String("request", c.id), zap.String("connector", c.name), zap.Int64("event", int64(r.EventID)),
+			zap.String("kind", plans[i].Event.Kind), zap.Bool("duplicate", r.Duplicate), zap.Int("decisions", len(r.Decisions)), zap.Int("bytes", len(c.body)))
+		if !r.Duplicate {
+			enricher.TellDecisions(h.Log, c.id, r)
 		}
 	}
 }
@@ -449,7 +457,7 @@ func (h *Hooks) reject(w http.ResponseWriter, c *call, err error) {
 			h.refusing.now(h.Now(), err)
 		}
 		if others, ok := h.lines.notStored.line(h.Now()); ok {
-			h.Log.Error("webhook not stored", zap.String("connector", c.name), zap.Error(err), zap.Int64("more_within_a_minute", others))
+			h.Log.Error("webhook not stored", zap.String("request", c.id), zap.String("connector", c.name), zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
 		no = &connectors.Rejected{Status: http.StatusServiceUnavailable, Stage: stageStore, Public: "not stored, try again"}
 	}
@@ -502,10 +510,10 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 	}
 	if err := h.Store.RejectRequest(context.WithoutCancel(c.Context()), f); err != nil {
 		if others, ok := h.lines.notKept.line(h.Now()); ok {
-			h.Log.Warn("rejected request not stored", zap.String("connector", f.Connector), zap.Error(err), zap.Int64("more_within_a_minute", others))
+			h.Log.Warn("rejected request not stored", zap.String("request", c.id), zap.String("connector", f.Connector), zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
 	}
-	h.Log.Info("webhook rejected", zap.String("connector", f.Connector), zap.Int("status", no.Status),
+	h.Log.Info("webhook rejected", zap.String("request", c.id), zap.String("connector", f.Connector), zap.Int("status", no.Status),
 		zap.String("stage", no.Stage), zap.String("reason", f.Reason))
 }
 

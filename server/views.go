@@ -22,6 +22,7 @@ type EventView struct {
 	Phone      nudgewire.Phone   `json:"phone,omitempty"`
 	OccurredAt *time.Time        `json:"occurred_at,omitempty"`
 	ReceivedAt time.Time         `json:"received_at"`
+	Request    string            `json:"request,omitempty"` // id of the request that brought it; in events show and why
 	DedupeKey  string            `json:"dedupe_key"`
 	Decisions  []DecisionView    `json:"decisions"`
 	Lookup     *LookupView       `json:"lookup,omitempty"` // what it waits for before it is planned
@@ -55,6 +56,7 @@ type DecisionView struct {
 type MessageView struct {
 	ID        nudgewire.DispatchID `json:"id"`
 	EventID   nudgewire.EventID    `json:"event"`
+	Request   string               `json:"request,omitempty"` // id of the request that brought the event; in a single message only
 	Trigger   string               `json:"trigger"`
 	Key       string               `json:"key,omitempty"`
 	Phone     nudgewire.Phone      `json:"phone"`
@@ -378,7 +380,7 @@ func optional(t time.Time) *time.Time {
 func eventView(e *nudgewire.Event, decisions []nudgewire.Decision) EventView {
 	v := EventView{
 		ID: e.ID, Event: e.Ref(), Topic: e.Topic, Phone: e.Contact.Phone,
-		OccurredAt: optional(e.OccurredAt), ReceivedAt: e.ReceivedAt.UTC(), DedupeKey: e.DedupeKey,
+		OccurredAt: optional(e.OccurredAt), ReceivedAt: e.ReceivedAt.UTC(), Request: e.Request, DedupeKey: e.DedupeKey,
 		Decisions: make([]DecisionView, 0, len(decisions)), Payload: string(e.Payload), Forgotten: e.Forgotten,
 	}
 	for _, d := range decisions {

@@ -20,6 +20,11 @@ type Story struct {
 // last. A dispatch that later events renewed is told with each of them.
 func (s *Store) Story(ctx context.Context, phone nudgewire.Phone, limit int) ([]Story, error) {
 	rows, err := s.Events(ctx, EventFilter{Phone: phone, Limit: limit})
+	for i := range rows {
+		if err == nil {
+			rows[i].Request, err = s.requestOf(ctx, rows[i].ID)
+		}
+	}
 	if err == nil {
 		slices.Reverse(rows)
 		var out []Story

@@ -78,6 +78,8 @@ type (
 
 		History   bool `json:"history,omitempty"`
 		Forgotten bool `json:"forgotten,omitempty"`
+
+		Request string `json:"request,omitempty"`
 	}
 	contactForm struct {
 		Phone            nudgewire.Phone `json:"-"` // a column of the event
@@ -151,7 +153,7 @@ func decodeFacts(b []byte, e *nudgewire.Event) error {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return fmt.Errorf("decode the event's facts: %w", err)
 	}
-	e.History, e.Forgotten = f.History, f.Forgotten
+	e.History, e.Forgotten, e.Request = f.History, f.Forgotten, f.Request
 	if f.Contact != nil {
 		f.Contact.Phone, f.Contact.PhoneProblem = e.Contact.Phone, e.Contact.PhoneProblem
 		e.Contact = nudgewire.Contact(*f.Contact)

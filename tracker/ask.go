@@ -130,6 +130,9 @@ func (t *Tracker) note(m *nudgewire.Message, poll *nudgewire.Poll) {
 	if !poll.Final {
 		if poll.Status != "" && poll.Status != m.Status {
 			t.counts.moved.Add(1)
+			if entry := t.Log.Check(zap.DebugLevel, "message "+string(poll.Status)); entry != nil {
+				entry.Write(t.about(m)...)
+			}
 		}
 		return
 	}
@@ -150,8 +153,12 @@ func (t *Tracker) note(m *nudgewire.Message, poll *nudgewire.Poll) {
 }
 
 func (t *Tracker) about(m *nudgewire.Message, more ...zap.Field) []zap.Field {
-	return append([]zap.Field{
+	fields := append([]zap.Field{
 		zap.Int64("dispatch", int64(m.DispatchID)), zap.String("message_id", string(m.ID)),
 		zap.String("phone", m.Phone.Masked()), zap.String("status", string(m.Status)),
 	}, more...)
+	if request := t.Request(m); request != "" {
+		fields = append(fields, zap.String("request", request))
+	}
+	return fields
 }

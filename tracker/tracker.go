@@ -68,6 +68,8 @@ type Options struct {
 	// Reported is called with each look, before it is recorded: what failed for the account's trouble goes
 	// again by that record, and must find sending halted. nil is nobody.
 	Reported func(m *nudgewire.Message, p *nudgewire.Poll)
+	// Request is the id of the request that m goes back to, for lines of the log; "" where there is none. Nil knows none.
+	Request func(m *nudgewire.Message) string
 	// Classify gives the service's words for a failure their class; nil is by the rules that come with nudgewire.
 	Classify func(words string) nudgewire.ErrorClass
 	// Jitter spreads polls: a number from 0 up to but not including 1. Nil is random.
@@ -123,6 +125,9 @@ func New(o Options) *Tracker {
 		o.Lease = DefaultLease
 	}
 	o.Lease = max(o.Lease, 2*(o.Timeout+holdMost))
+	if o.Request == nil {
+		o.Request = func(*nudgewire.Message) string { return "" }
+	}
 	if o.Classify == nil {
 		o.Classify = (*nudgewire.ErrorRules)(nil).Class
 	}

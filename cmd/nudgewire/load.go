@@ -115,19 +115,28 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 	}, nil
 }
 
-// logger writes the daemon's log to standard error: lines for people on a terminal, JSON
-// otherwise.
-func (c *cli) logger(level string) (*zap.Logger, error) {
+// logger writes the daemon's log to standard error. format is json or console, "" for lines for people on a terminal
+// and JSON otherwise.
+func (c *cli) logger(level, format string) (*zap.Logger, error) {
+	switch format {
+	case "json", "console":
+	case "":
+		if format = "json"; isTerminal(c.err) && !c.json {
+			format = "console"
+		}
+	default:
+		return nil, fail(exitUsage, "one of: json, console", "--log-format %q is unknown", format)
+	}
 	at, err := zapcore.ParseLevel(level)
-	if err != nil {
+	if err != nil || at > zapcore.ErrorLevel {
 		return nil, fail(exitUsage, "one of: debug, info, warn, error", "--log-level %q is unknown", level)
 	}
 	enc := zap.NewProductionEncoderConfig()
 	enc.EncodeTime = zapcore.ISO8601TimeEncoder
 	encoder, safe := zapcore.NewJSONEncoder(enc), plain.JSON
-	if isTerminal(c.err) && !c.json {
+	if format == "console" {
 		enc.EncodeLevel = zapcore.CapitalLevelEncoder
-		enc.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
+		enc.EncodeTime = zapcore.TimeEncoderOfLayout("2006-01-02 15:04:05.000")
 		encoder = zapcore.NewConsoleEncoder(enc)
 		safe = func(entry []byte) []byte { return []byte(plain.Lines(string(entry))) }
 	}

@@ -101,6 +101,9 @@ func (c *cli) messagesShow() *cobra.Command {
 					c.tellSend(m.Send, "  ")
 				}
 				cause := fmt.Sprintf("event %d", m.EventID)
+				if m.Request != "" {
+					cause += ", request " + m.Request
+				}
 				switch {
 				case m.Row > 0:
 					cause = fmt.Sprintf("run %d, %s", m.Run, placeOf(m.Row, m.File))

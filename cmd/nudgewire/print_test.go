@@ -88,7 +88,7 @@ func TestEachValueIsCleanedAndOursIsNot(t *testing.T) {
 func TestALogEntryCannotCommandTheTerminal(t *testing.T) {
 	var out bytes.Buffer
 	c := &cli{streams: streams{err: &out}}
-	log, err := c.logger("info")
+	log, err := c.logger("info", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,14 @@ import (
 )
 
 func (c *cli) serve() *cobra.Command {
-	var level string
+	var level, format string
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the daemon until it is stopped", Args: cobra.NoArgs,
 		Long: `serve takes webhooks, decides, sends and follows messages until it gets SIGINT or SIGTERM.
 Then it takes no more, finishes what is under way and leaves the rest for the next start.
 SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := c.logger(level)
+			log, err := c.logger(level, format)
 			if err != nil {
 				return err
 			}
@@ -39,6 +39,7 @@ SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
 		},
 	}
 	cmd.Flags().StringVar(&level, "log-level", envOr("NUDGEWIRE_LOG_LEVEL", "info"), "debug, info, warn or error (NUDGEWIRE_LOG_LEVEL)")
+	cmd.Flags().StringVar(&format, "log-format", envOr("NUDGEWIRE_LOG_FORMAT", ""), "json or console (NUDGEWIRE_LOG_FORMAT; unless set: console on a terminal, else json)")
 	return cmd
 }
 

@@ -71,6 +71,9 @@ func (c *cli) tell(s server.StoryView) {
 	if e.OccurredAt != nil && e.ReceivedAt.Sub(*e.OccurredAt) > 2*time.Second {
 		c.say("  happened %s before it arrived\n", short(e.ReceivedAt.Sub(*e.OccurredAt)))
 	}
+	if e.Request != "" {
+		c.say("  request %s\n", e.Request)
+	}
 	if e.Lookup != nil {
 		c.say("  %s\n", c.lookupWords(e.Lookup))
 	}

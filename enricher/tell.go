@@ -1,0 +1,18 @@
+package enricher
+
+import (
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// TellDecisions writes a line for each decision about an event that a request brought, for who looks closely.
+func TellDecisions(log *zap.Logger, request string, r *nudgewire.Receipt) {
+	for i := range r.Decisions {
+		d := &r.Decisions[i]
+		if line := log.Check(zap.DebugLevel, "decision "+string(d.Outcome)); line != nil {
+			line.Write(zap.String("request", request), zap.Int64("event", int64(r.EventID)), zap.String("trigger", d.Trigger),
+				zap.Int64("dispatch", int64(d.DispatchID)), zap.String("reason", d.Reason))
+		}
+	}
+}
