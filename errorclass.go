@@ -67,6 +67,15 @@ func (c ErrorClass) GoesAgain() (rest time.Duration, again bool) {
 	}
 }
 
+// Rest is how long what failed with words of the class rests before a person's order sends it again: wait, or for 0
+// what the class has where the order names it.
+func (c ErrorClass) Rest(wait time.Duration, named bool) time.Duration {
+	if wait == 0 && named {
+		wait, _ = c.GoesAgain()
+	}
+	return wait
+}
+
 // An ErrorRule gives a class to the service's words.
 type ErrorRule struct {
 	Match string     `yaml:"match" validate:"required" example:"insufficient points" doc:"A part of the service's words, or /a regular expression/ over them; upper and lower case are the same. The first rule that matches counts; behind yours stand those that come with nudgewire (docs/errors.md)."`

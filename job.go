@@ -43,6 +43,8 @@ type Run struct {
 	RetryOf RunID // the run whose parts or rows it sends again; 0 for none
 
 	RetryClasses ErrorClassList // of a retry of rows, the classes that it is about; "" is all
+	RetryWait    time.Duration  // of a retry of rows, how long before it they had ended at the least; 0 is as their class rests
+	RetryUntil   time.Time      // of a retry of rows, when what was not sent is dropped; zero is as the job has it
 
 	Source  string // where the rows came from, without secrets
 	Config  string // version of the config that it began with

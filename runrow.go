@@ -3,6 +3,7 @@ package nudgewire
 import (
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A RunRow is one row of a run that delivers message by message, and what became of it.
@@ -23,6 +24,14 @@ type RunRow struct {
 	ReadBy     RunID
 	ReadNumber int64
 	Position   Position // in the source; zero where nobody looked it up
+}
+
+// EndedAt is when what became of the row was known, for one that ended.
+func (r *RunRow) EndedAt() time.Time {
+	if r.Message != nil {
+		return r.Message.StatusAt
+	}
+	return r.Dispatch.UpdatedAt
 }
 
 // RowKey is the correlation key of a run's row: no two rows have the same, and no row is met by another

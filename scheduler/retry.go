@@ -22,6 +22,26 @@ type Retry struct {
 type RetryOrder struct {
 	InDoubt bool                     // uploaded parts in doubt, too
 	Classes nudgewire.ErrorClassList // only rows whose newest words have one of these classes, by the rules of today
+
+	MinWait time.Duration // only rows that ended that long ago; 0 is as their class rests, where Classes names it
+	Until   time.Time     // what was not sent by then is dropped; zero is as the job has it
+}
+
+// keeps says why the order is not about a row that may go again, "" where it is; class is that of its newest words by
+// the rules of today, and at is when the order was given.
+func (o *RetryOrder) keeps(r *nudgewire.RunRow, class nudgewire.ErrorClass, at time.Time) string {
+	switch {
+	case !o.Classes.Has(class):
+		return "failed with words of class " + class.Words()
+	case r.EndedAt().Add(class.Rest(o.MinWait, o.Classes != "")).After(at):
+		return "ended too lately"
+	}
+	return ""
+}
+
+// orderOf is the order by which a run sends rows again.
+func orderOf(r *nudgewire.Run) RetryOrder {
+	return RetryOrder{Classes: r.RetryClasses, MinWait: r.RetryWait, Until: r.RetryUntil}
 }
 
 // RetryParts makes a run of those parts of an ended one that were not accepted, over the same
@@ -108,6 +128,12 @@ func MayRetry(r nudgewire.Run, what RetryOrder) error {
 		return &wordError{
 			fmt.Sprintf("run %d uploads files, which go again as they are: there is no choosing by what the service said of one message", r.ID),
 			fmt.Sprintf("nudgewire jobs retry %d --dry-run, without --class", r.ID),
+		}
+	}
+	if (what.MinWait > 0 || !what.Until.IsZero()) && r.Deliver != nudgewire.DeliverPerMessage {
+		return &wordError{
+			fmt.Sprintf("run %d uploads files, which go again as they are: no row has a time of its own", r.ID),
+			fmt.Sprintf("nudgewire jobs retry %d --dry-run, without --min-wait and --deadline", r.ID),
 		}
 	}
 	if what.InDoubt && r.Deliver == nudgewire.DeliverPerMessage {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -40,20 +41,19 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, w
 			return s.excluded(ctx, s.job(r.Job), r.ID, phones)
 		}, write)
 	}
-	left, err := s.remaining(ctx, r, what.Classes)
+	if !what.Until.IsZero() && !what.Until.After(now) {
+		return Retry{}, &wordError{"the deadline is past", "name a time to come, or a duration such as 6h"}
+	}
+	left, err := s.remaining(ctx, r, what, now)
 	if err != nil {
 		return Retry{}, err
 	}
-	price := 0.0
-	if prices := s.prices(r.Account); prices != nil {
-		price = prices.Of(r.Category, "")
-	}
-	return left.Retry(r, who, before+1, price, now)
+	return left.Retry(r, who, before+1, now)
 }
 
 // remaining adds up what may go again of a run that was delivered message by message.
-func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run, classes nudgewire.ErrorClassList) (left *Remaining, err error) {
-	left = &Remaining{Classes: classes, Rules: s.errorRules()}
+func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run, what RetryOrder, now time.Time) (left *Remaining, err error) {
+	left = &Remaining{Order: what, At: now, Rules: s.errorRules(), Prices: s.prices(r.Account)}
 	positions := PositionFinder{Store: s.Store}
 	defer func() { err = errors.Join(err, positions.Close()) }()
 	var some []nudgewire.RunRow

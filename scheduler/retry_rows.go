@@ -12,11 +12,14 @@ import (
 // Remaining adds up what of a run's rows may go again, and what keeps the others from it. The
 // zero value is ready.
 type Remaining struct {
-	Classes nudgewire.ErrorClassList // only rows of these
-	Rules   *nudgewire.ErrorRules    // that say which class words have
+	Order  RetryOrder
+	At     time.Time             // when it was given
+	Rules  *nudgewire.ErrorRules // that say which class words have
+	Prices Prices                // nil for none
 
 	stay, causes excludedReasons
 	rows         int64
+	points       float64
 	gone         int64 // that went again before
 	files        fileNames
 }
@@ -26,8 +29,8 @@ func (l *Remaining) Add(r *nudgewire.RunRow, excluded Why) {
 	l.rows++
 	l.files.see(r.Position.File)
 	may, why := r.MayGoAgain()
-	if class := l.Rules.Now(r.Words, r.Class); may && !l.Classes.Has(class) {
-		l.stay.add(KindMessage, "the message failed with words of class "+class.Words(), position{r.Position, int(l.rows)})
+	if kept := l.Order.keeps(r, l.Rules.Now(r.Words, r.Class), l.At); may && kept != "" {
+		l.stay.add(KindMessage, "the message "+kept, position{r.Position, int(l.rows)})
 		return
 	}
 	if may && excluded.Reason != "" {
@@ -36,6 +39,9 @@ func (l *Remaining) Add(r *nudgewire.RunRow, excluded Why) {
 	}
 	if may {
 		l.causes.add(KindRetry, why, position{r.Position, int(l.rows)})
+		if l.Prices != nil { // by the row's own category, as when the list was read
+			l.points = decimal(l.points + l.Prices.Of(r.Dispatch.Category, string(r.Dispatch.Phone)))
+		}
 		return
 	}
 	if r.RetriedAs != 0 {
@@ -47,12 +53,13 @@ func (l *Remaining) Add(r *nudgewire.RunRow, excluded Why) {
 // Retry is a run that queues what may go again of the rows of r, which has ended and was delivered
 // message by message. nth counts the retries of r, from 1: two that are asked for at the same
 // moment have the same number, and one of them is stored.
-func (l *Remaining) Retry(r nudgewire.Run, who string, nth int, price float64, now time.Time) (Retry, error) {
+func (l *Remaining) Retry(r nudgewire.Run, who string, nth int, now time.Time) (Retry, error) {
 	again := retryOf(r, who, nth, now)
-	if again.RetryClasses = l.Classes; l.Classes != "" {
-		again.Began = fmt.Sprintf("what of run %d failed with words of class %s, again for %s", r.ID, l.Classes.Words(), who)
+	again.RetryWait, again.RetryUntil = l.Order.MinWait, l.Order.Until
+	if again.RetryClasses = l.Order.Classes; again.RetryClasses != "" {
+		again.Began = fmt.Sprintf("what of run %d failed with words of class %s, again for %s", r.ID, again.RetryClasses.Words(), who)
 	}
-	again.Tally = nudgewire.Tally{Rows: l.rows, Kept: l.causes.count(), Points: decimal(price * float64(l.causes.count())), Excluded: l.files.short(l.stay.list())}
+	again.Tally = nudgewire.Tally{Rows: l.rows, Kept: l.causes.count(), Points: l.points, Excluded: l.files.short(l.stay.list())}
 	if again.Tally.Kept == 0 {
 		hint := "no row of it was handed over"
 		switch {
@@ -111,9 +118,9 @@ const rowsAgain = 256
 func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int64, full time.Time, err error) {
 	w.leaving.Lock()
 	defer w.leaving.Unlock()
-	rules := w.errorRules()
+	rules, order := w.errorRules(), orderOf(&w.run)
 	rows, err := w.Store.RowsToGoAgain(ctx, w.run.RetryOf, after, rowsAgain, func(r *nudgewire.RunRow) bool {
-		return w.run.RetryClasses.Has(rules.Now(r.Words, r.Class))
+		return order.keeps(r, rules.Now(r.Words, r.Class), w.run.CreatedAt) == ""
 	})
 	if err != nil {
 		return 0, 0, full, err

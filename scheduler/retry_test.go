@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,10 @@ func TestARetryTakesUpEachFileOnce(t *testing.T) {
 }
 
 func TestWhatCannotBeRetriedSaysWhy(t *testing.T) {
+	if err := MayRetry(nudgewire.Run{ID: 1, State: nudgewire.RunDone, Deliver: nudgewire.DeliverCSV}, RetryOrder{MinWait: time.Hour}); hinted(err) !=
+		"run 1 uploads files, which go again as they are: no row has a time of its own | nudgewire jobs retry 1 --dry-run, without --min-wait and --deadline" {
+		t.Errorf("files that rest: %s", hinted(err))
+	}
 	tests := map[string]struct {
 		run      nudgewire.Run
 		doubtful bool
@@ -146,15 +151,26 @@ func TestWhatCannotBeRetriedSaysWhy(t *testing.T) {
 
 func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage, Expires: time.Hour, Category: nudgewire.Marketing}
-	var left Remaining
-	for i, s := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateRejected, nudgewire.StateDropped} {
-		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Position: nudgewire.Position{Row: int64(i + 2)}, Dispatch: nudgewire.Dispatch{State: s, Reason: "no points", Category: nudgewire.Marketing}}, Why{})
+	left := Remaining{Prices: prices(func(c nudgewire.Category, phone string) float64 {
+		if phone == "" {
+			t.Error("the price is asked of nobody")
+		}
+		return map[nudgewire.Category]float64{nudgewire.Marketing: 2, nudgewire.Utility: 0.5}[c]
+	})}
+	category := func(s nudgewire.State) nudgewire.Category {
+		if s == nudgewire.StateDropped {
+			return nudgewire.Utility
+		}
+		return nudgewire.Marketing
 	}
-	got, err := left.Retry(run, "Ann", 1, 2, monday)
+	for i, s := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateRejected, nudgewire.StateDropped} {
+		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Position: nudgewire.Position{Row: int64(i + 2)}, Dispatch: nudgewire.Dispatch{State: s, Phone: "447911100000", Reason: "no points", Category: category(s)}}, Why{})
+	}
+	got, err := left.Retry(run, "Ann", 1, monday)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := nudgewire.Tally{Rows: 5, Kept: 3, Points: 6, Excluded: []nudgewire.Excluded{
+	want := nudgewire.Tally{Rows: 5, Kept: 3, Points: 4.5, Excluded: []nudgewire.Excluded{
 		{Kind: KindMessage, Reason: "the message was taken by the service, which does not say that it failed", Count: 1, First: 2},
 		{Kind: KindMessage, Reason: "the message is in doubt: the phone may have it", Count: 1, First: 4},
 	}}
@@ -173,7 +189,7 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 	}
 	var none Remaining
 	none.Add(&nudgewire.RunRow{Number: 1, Dispatch: nudgewire.Dispatch{State: nudgewire.StateWaiting}}, Why{})
-	_, err = none.Retry(run, "Ann", 1, 0, monday)
+	_, err = none.Retry(run, "Ann", 1, monday)
 	if want := "run 12 has nothing that can be sent again | its one row cannot: the message is still on its way"; hinted(err) != want {
 		t.Errorf("nothing left: %s", hinted(err))
 	}
@@ -181,13 +197,13 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 
 func TestRowsOfSomeClassesAreCounted(t *testing.T) {
 	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage}
-	left := Remaining{Classes: "no_points,unknown"}
+	left := Remaining{Order: RetryOrder{Classes: "no_points,unknown"}, At: monday}
 	for i, words := range []string{"insufficient points", "recipient has opted out", "what is this", ""} {
 		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Words: words, Position: nudgewire.Position{Row: int64(i + 2)}, Dispatch: nudgewire.Dispatch{State: nudgewire.StateRejected}}, Why{})
 	}
 	// What no rule of today knows counts by the class that it had.
 	left.Add(&nudgewire.RunRow{Number: 5, Words: "gone", Class: nudgewire.ErrorPermanent, Position: nudgewire.Position{Row: 6}, Dispatch: nudgewire.Dispatch{State: nudgewire.StateRejected}}, Why{})
-	got, err := left.Retry(run, "Ann", 1, 0, monday)
+	got, err := left.Retry(run, "Ann", 1, monday)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +211,7 @@ func TestRowsOfSomeClassesAreCounted(t *testing.T) {
 		{Kind: KindMessage, Reason: "the message failed with words of class opt_out", Count: 1, First: 3},
 		{Kind: KindMessage, Reason: "the message failed with words of class permanent", Count: 1, First: 6},
 	}
-	if diff := cmp.Diff(want, got.Run.Tally.Excluded); diff != "" || got.Run.Tally.Kept != 3 || got.Run.RetryClasses != left.Classes {
+	if diff := cmp.Diff(want, got.Run.Tally.Excluded); diff != "" || got.Run.Tally.Kept != 3 || got.Run.RetryClasses != left.Order.Classes {
 		t.Errorf("%d go, for %q\n%s", got.Run.Tally.Kept, got.Run.RetryClasses, diff)
 	}
 	if want := "what of run 12 failed with words of class no_points, unknown, again for Ann"; got.Run.Began != want {
@@ -410,5 +426,48 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 	}
 	if err := ReadExcluded(ExcludedFiles(&r, nil)[0], nil); err == nil || err.Error() != "excluded.csv is gone from "+r.Folder {
 		t.Errorf("rejects that are gone: %v", err)
+	}
+}
+
+func TestRowsRestBeforeTheyGoAgain(t *testing.T) {
+	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage}
+	ended := map[string]time.Duration{"rate limit for this recipient": 23 * time.Hour, "too many messages to this user: frequency cap": 25 * time.Hour, "insufficient points": time.Minute, "what": 2 * time.Hour}
+	tests := map[string]struct {
+		order RetryOrder
+		goes  []string
+	}{
+		"all at once":         {RetryOrder{}, []string{"insufficient points", "rate limit for this recipient", "too many messages to this user: frequency cap", "what"}},
+		"as the classes rest": {RetryOrder{Classes: "recipient_limit,no_points"}, []string{"insufficient points", "too many messages to this user: frequency cap"}},
+		"an hour":             {RetryOrder{Classes: "recipient_limit,no_points", MinWait: time.Hour}, []string{"rate limit for this recipient", "too many messages to this user: frequency cap"}},
+		"an hour, every one":  {RetryOrder{MinWait: time.Hour}, []string{"rate limit for this recipient", "too many messages to this user: frequency cap", "what"}},
+		"with a deadline":     {RetryOrder{MinWait: 24 * time.Hour, Until: monday.Add(time.Hour)}, []string{"too many messages to this user: frequency cap"}},
+	}
+	rules, faults := nudgewire.CompileErrorRules([]nudgewire.ErrorRule{{Match: "rate limit for this recipient", Class: nudgewire.ErrorRecipientLimit}})
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var went []string
+			for words, ago := range ended {
+				row := &nudgewire.RunRow{Number: 1, Words: words, Dispatch: nudgewire.Dispatch{State: nudgewire.StateAccepted, UpdatedAt: monday.Add(-30 * time.Hour)},
+					Message: &nudgewire.Message{Status: nudgewire.StatusFailed, StatusAt: monday.Add(-ago)}}
+				left := Remaining{Order: tt.order, At: monday, Rules: rules}
+				left.Add(row, Why{})
+				again, err := left.Retry(run, "Ann", 1, monday)
+				if err != nil {
+					continue
+				}
+				went = append(went, words)
+				// The run decides about its rows as the forecast did, however much later its turn comes.
+				if order := orderOf(&again.Run); order != tt.order || order.keeps(row, rules.Now(row.Words, row.Class), again.Run.CreatedAt) != "" {
+					t.Errorf("the run goes by %+v", order)
+				}
+			}
+			slices.Sort(went)
+			if !slices.Equal(went, tt.goes) {
+				t.Errorf("go: %q, want %q", went, tt.goes)
+			}
+		})
 	}
 }

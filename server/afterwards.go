@@ -2,9 +2,10 @@ package server
 
 import (
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/scheduler"
 )
 
 // A RetryView says what would be sent again of a run that has ended. In Tally, Rows are those
@@ -29,8 +30,19 @@ func (a admin) forecastRetry(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	what := scheduler.RetryOrder{InDoubt: r.URL.Query().Get("in_doubt") == "true"}
-	if what.Classes, err = parseClasses(r.URL.Query().Get("classes")); err != nil {
+	q := r.URL.Query()
+	order := RunOrder{InDoubt: q.Get("in_doubt") == "true", Classes: q.Get("classes")}
+	for name, to := range map[string]*time.Duration{"min_wait_ns": &order.MinWait, "deadline_ns": &order.Deadline} {
+		if text := q.Get(name); text != "" {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return nil, rejectf(http.StatusBadRequest, "", "%s %q is no number of nanoseconds", name, text)
+			}
+			*to = time.Duration(n)
+		}
+	}
+	what, err := a.retryOrder(order)
+	if err != nil {
 		return nil, err
 	}
 	f, err := a.Jobs.ForecastRetry(r.Context(), id, "", what)

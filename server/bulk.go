@@ -95,11 +95,8 @@ func (a admin) retryMany(r *http.Request, in BulkRequest) (any, error) {
 		return nil, rejectf(http.StatusBadRequest, "nudgewire jobs retry RUN", "rows of a run go again with their run")
 	}
 	q := store.Retry{Now: a.Now(), DryRun: in.DryRun, OfClass: a.ofClass(in.Class), Expires: in.Deadline}
-	if in.MinWait == 0 {
-		in.MinWait, _ = nudgewire.ErrorClass(in.Class).GoesAgain()
-	}
-	if in.MinWait > 0 {
-		q.Ended = q.Now.Add(-in.MinWait)
+	if rest := nudgewire.ErrorClass(in.Class).Rest(in.MinWait, true); rest > 0 {
+		q.Ended = q.Now.Add(-rest)
 	}
 	var out BulkView
 	for _, state := range states {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -52,6 +53,11 @@ func (c *Client) ForecastRetry(ctx context.Context, id nudgewire.RunID, o RunOrd
 	}
 	if o.Classes != "" {
 		q.Set("classes", o.Classes)
+	}
+	for name, d := range map[string]time.Duration{"min_wait_ns": o.MinWait, "deadline_ns": o.Deadline} {
+		if d != 0 {
+			q.Set(name, strconv.FormatInt(int64(d), 10))
+		}
 	}
 	return get[RetryView](ctx, c.patient(), numbered("runs", id, "/retry"), q)
 }

@@ -176,10 +176,22 @@ func runNumber(r *http.Request) (nudgewire.RunID, error) {
 	return nudgewire.RunID(id), err
 }
 
+// retryOrder is what a person's word says of a retry.
+func (a admin) retryOrder(in RunOrder) (what scheduler.RetryOrder, err error) {
+	if in.MinWait < 0 || in.Deadline < 0 {
+		return what, rejectf(http.StatusBadRequest, "", "a wait and a deadline are not negative")
+	}
+	what.InDoubt, what.MinWait = in.InDoubt, in.MinWait
+	if in.Deadline > 0 {
+		what.Until = a.Now().Add(in.Deadline).UTC()
+	}
+	what.Classes, err = parseClasses(in.Classes)
+	return what, err
+}
+
 func (a admin) retry(r *http.Request, in RunOrder) (any, error) {
-	what := scheduler.RetryOrder{InDoubt: in.InDoubt}
-	var err error
-	if what.Classes, err = parseClasses(in.Classes); err != nil {
+	what, err := a.retryOrder(in)
+	if err != nil {
 		return nil, err
 	}
 	return a.ordered(r, in, func(who string, id nudgewire.RunID) (nudgewire.RunID, error) {

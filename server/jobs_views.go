@@ -33,6 +33,7 @@ type RunView struct {
 	DueAt   time.Time       `json:"due_at"`
 
 	RetryClasses nudgewire.ErrorClassList `json:"retry_classes,omitempty"` // of a retry, what it is about; all where it names none
+	RetryUntil   *time.Time               `json:"retry_until,omitempty"`   // of a retry, when what was not sent is dropped
 
 	Cause      nudgewire.RunCause `json:"cause"`
 	State      nudgewire.RunState `json:"state"` // for people: of one that is stored as done, by what became of its messages, see judge
@@ -154,6 +155,9 @@ type RunOrder struct {
 	InDoubt bool   `json:"in_doubt,omitempty"` // for retry: parts in doubt, too
 	Classes string `json:"classes,omitempty"`  // for retry: only rows of these, with commas between them
 
+	MinWait  time.Duration `json:"min_wait_ns,omitempty"` // for retry: only rows that ended that long ago; 0 is as their class rests
+	Deadline time.Duration `json:"deadline_ns,omitempty"` // for retry: what is not sent within that is dropped
+
 	Repeats nudgewire.RunID `json:"repeats,omitempty"` // for run: the run whose list and template it may send once more
 }
 
@@ -191,7 +195,7 @@ type BlockView struct {
 // runView is a run with its parts, nil where they are not asked for.
 func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 	v := RunView{
-		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, RetryClasses: r.RetryClasses, DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
+		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, RetryClasses: r.RetryClasses, RetryUntil: optional(r.RetryUntil), DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
 		Deliver: r.Deliver, Account: r.Account, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Send.Template, Sends: sendsWords(r), Tally: r.Tally,
 		Approved: r.Approved, Overruled: r.Overruled, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),

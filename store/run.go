@@ -34,7 +34,7 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 		}
 		id, won = nudgewire.RunID(n), true
 		all := append([]any{int64(id), r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
-		if _, err = t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.RetryOf), r.Account, string(r.RetryClasses))...); err != nil {
+		if _, err = t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), micro(r.RetryUntil))...); err != nil {
 			return err
 		}
 		for i := range parts {
@@ -276,7 +276,7 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 	v.Repeats, v.RetryOf, v.FilesRemovedAt, v.Account = nudgewire.RunID(r.int()), nudgewire.RunID(r.int()), r.time(), r.text()
 	send := r.text()
 	v.Waits, v.WaitUntil, v.Canary = nudgewire.RunWait(r.text()), r.time(), r.text()
-	v.RetryClasses = nudgewire.ErrorClassList(r.text())
+	v.RetryClasses, v.RetryWait, v.RetryUntil = nudgewire.ErrorClassList(r.text()), time.Duration(r.int())*time.Microsecond, r.time()
 	if r.err != nil {
 		return v, r.err
 	}

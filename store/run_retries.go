@@ -58,6 +58,9 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 			if r.Expires > 0 {
 				expires = now.Add(r.Expires)
 			}
+			if !r.RetryUntil.IsZero() {
+				expires = r.RetryUntil
+			}
 			total++
 			if err := t.enqueueRowRetry(&r, total, d, send, now, now, expires); err != nil {
 				return err

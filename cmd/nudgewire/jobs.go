@@ -341,6 +341,9 @@ func (c *cli) ran(r server.RunView) error {
 	if r.RetryOf != 0 {
 		c.say("  retry of    run %d\n", r.RetryOf)
 	}
+	if r.RetryUntil != nil {
+		c.say("  deadline    %s: what was not sent by then is dropped\n", c.clock(*r.RetryUntil))
+	}
 	c.say("  source      %s\n", r.Source)
 	if r.Sends != "" {
 		c.say("  sends       %s\n", r.Sends)

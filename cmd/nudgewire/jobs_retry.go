@@ -11,7 +11,7 @@ import (
 )
 
 func (c *cli) jobsRetry() *cobra.Command {
-	var only, classes string
+	var only, classes, minWait, deadline string
 	var dry bool
 	cmd := &cobra.Command{
 		Use: "retry RUN", Short: "Send again what of an ended run surely did not arrive, as a new run", Args: cobra.ExactArgs(1),
@@ -34,10 +34,11 @@ failed; rows still on their way; what a person cancelled; blocked contacts; log-
 
 With --class only those rows go whose newest failure has one of these classes by the rules of today
 (docs/errors.md; unknown is what no rule knows). What was dropped before the service said anything is unknown.
+They rest first as their class has it: a day for recipient_limit, an hour for retry; --min-wait says another time.
 
 Asking twice sends nothing twice: a row goes again once, and what fails again is retried from the
 new run.`,
-		Example: "  nudgewire jobs retry 12 --dry-run\n  nudgewire jobs retry 12\n  nudgewire jobs retry 12 --class no_points,recipient_limit",
+		Example: "  nudgewire jobs retry 12 --dry-run\n  nudgewire jobs retry 12\n  nudgewire jobs retry 12 --class no_points,recipient_limit --min-wait 2h --deadline 18:00",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := runID(args[0])
 			if err != nil {
@@ -48,6 +49,12 @@ new run.`,
 			}
 			doubtful := only == "in_doubt"
 			order := server.RunOrder{Who: who(), InDoubt: doubtful, Classes: classes}
+			if order.MinWait, err = parseFlagDuration("--min-wait", minWait); err != nil {
+				return err
+			}
+			if order.Deadline, err = parseDeadline(deadline, c.now()); err != nil {
+				return err
+			}
 			return c.asking(cmd.Context(), func(ask *server.Client) error {
 				f, err := ask.ForecastRetry(cmd.Context(), id, order)
 				if err != nil {
@@ -71,6 +78,7 @@ new run.`,
 	}
 	cmd.Flags().StringVar(&only, "only", "retriable", "retriable: surely did not arrive; in_doubt: uploaded parts in doubt, too")
 	cmd.Flags().StringVar(&classes, "class", "", "only rows whose words have one of these classes: no_points, recipient_limit, opt_out, template, permanent, retry, unknown; with commas between them")
+	retryTimes(cmd, &minWait, &deadline, "they get as long as the job has it (expires)")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "count, and send nothing")
 	return cmd
 }

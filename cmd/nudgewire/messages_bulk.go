@@ -127,7 +127,7 @@ recipient_limit, an hour for retry; --min-wait says another time.`,
 			if r.MinWait, err = parseFlagDuration("--min-wait", minWait); err != nil {
 				return err
 			}
-			if r.Deadline, err = parseFlagDuration("--deadline", deadline); err != nil {
+			if r.Deadline, err = parseDeadline(deadline, c.now()); err != nil {
 				return err
 			}
 			return c.many(cmd, r, dryRun, func(n int64) string { return "Send " + units.Count(n, "message") + " again?" }, "sent again", (*server.Client).RetryMany)
@@ -135,14 +135,48 @@ recipient_limit, an hour for retry; --min-wait says another time.`,
 	}
 	cmd.Flags().StringVar(&state, "state", "", "rejected, failed or dropped")
 	cmd.Flags().StringVar(&class, "class", "", "all whose words have this class: no_points, recipient_limit, opt_out, template, permanent, retry or unknown")
-	cmd.Flags().StringVar(&minWait, "min-wait", "", "only what ended at least this long ago (1h, 2d)")
-	cmd.Flags().StringVar(&deadline, "deadline", "", "drop what is not sent within this time (6h); else they get as long as they had at first")
+	retryTimes(cmd, &minWait, &deadline, "they get as long as they had at first")
 	cmd.Flags().StringVar(&f.trigger, "trigger", "", "all of this trigger")
 	cmd.Flags().StringVar(&f.template, "template", "", "all with this template")
 	cmd.Flags().StringVar(&f.account, "account", "", "all by this account: a name under accounts, or api")
 	cmd.Flags().StringVar(&f.since, "since", "24h", "all planned from this long ago (2h, 3d) or this date on")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count what would go again, by reason, and change nothing")
 	return cmd
+}
+
+// retryTimes are the flags that say when what failed goes again; otherwise is what becomes of it without a deadline.
+func retryTimes(cmd *cobra.Command, minWait, deadline *string, otherwise string) {
+	cmd.Flags().StringVar(minWait, "min-wait", "", "only what ended at least this long ago (1h, 2d)")
+	cmd.Flags().StringVar(deadline, "deadline", "", "drop what is not sent within this time (6h), or by this time of the clock (18:00) or date; else "+otherwise)
+}
+
+// parseDeadline reads a time to come as how long it is until then, 0 for none: 6h, the next 18:00 or a date, with its time.
+func parseDeadline(text string, now time.Time) (time.Duration, error) {
+	var d units.Duration
+	if text == "" {
+		return 0, nil
+	}
+	if d.UnmarshalText([]byte(text)) == nil && d > 0 {
+		return d.D(), nil
+	}
+	for _, layout := range []string{"2006-01-02 15:04", time.DateOnly, time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			if !t.After(now) {
+				return 0, fail(exitUsage, "", "--deadline %q: is past", text)
+			}
+			return t.Sub(now), nil
+		}
+	}
+	t, err := time.Parse("15:04", text)
+	if err != nil {
+		return 0, fail(exitUsage, "", "--deadline %q: want a duration such as 6h, a time such as 18:00, or a date such as 2026-11-20 or 2026-11-20 18:00", text)
+	}
+	year, month, day := now.Date()
+	at := time.Date(year, month, day, t.Hour(), t.Minute(), 0, 0, now.Location())
+	if !at.After(now) {
+		at = time.Date(year, month, day+1, t.Hour(), t.Minute(), 0, 0, now.Location())
+	}
+	return at.Sub(now), nil
 }
 
 // parseFlagDuration reads the duration of a flag, 0 for none.

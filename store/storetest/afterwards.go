@@ -62,8 +62,14 @@ func (l *ledger) sevenRows() nudgewire.Run {
 // retry is a run that repeats another.
 func (l *ledger) retry(of nudgewire.Run, slot string) nudgewire.Run {
 	l.t.Helper()
+	return l.retryUntil(of, slot, time.Time{})
+}
+
+func (l *ledger) retryUntil(of nudgewire.Run, slot string, until time.Time) nudgewire.Run {
+	l.t.Helper()
 	r := aRun("winback", slot)
-	r.RetryClasses = "no_points,unknown"
+	r.RetryUntil = until
+	r.RetryClasses, r.RetryWait = "no_points,unknown", time.Hour
 	r.State, r.RetryOf, r.Deliver, r.Expires, r.Cause, r.Tally = nudgewire.RunUploading, of.ID, nudgewire.DeliverPerMessage, time.Hour, nudgewire.CauseHand, nudgewire.Tally{Rows: 7, Kept: 3}
 	return l.mustStart(r)
 }
@@ -150,7 +156,7 @@ func (s suite) enqueueRetries(t *testing.T) {
 	}
 	// However often a row goes again, it is known where it was read.
 	failed := l.mustSet(again, nudgewire.RunDone)
-	third := l.retry(failed, "retry 1 of run 2")
+	third := l.retryUntil(failed, "retry 1 of run 2", later.Add(7*time.Hour))
 	twice, _, err := l.toGoAgain(failed.ID, 0, 10)
 	if err != nil || len(twice) == 0 {
 		t.Fatalf("%v may go a third time, %v", twice, err)
@@ -159,6 +165,9 @@ func (s suite) enqueueRetries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range l.rows(third.ID, 0) {
+		if !r.Dispatch.ExpiresAt.Equal(third.RetryUntil) {
+			t.Errorf("a row of a retry until %s expires at %s", third.RetryUntil, r.Dispatch.ExpiresAt)
+		}
 		for _, before := range l.rows(failed.ID, 0) {
 			if before.Dispatch.ID == r.RetryOf {
 				l.readAs(r, old.ID, before.RetryOf)
@@ -180,8 +189,8 @@ func (s suite) enqueueRetries(t *testing.T) {
 	_, err = l.EnqueueRetries(l.ctx, again.ID, all, later)
 	moved(t, "a run that is paused", err)
 	reopened := reopenAfter(t, l)
-	if got := reopened.run(again.ID); got.RetryOf != failed.ID || got.RetryClasses != "no_points,unknown" {
-		t.Errorf("after a restart the run repeats run %d, classes %q", got.RetryOf, got.RetryClasses)
+	if got := reopened.run(again.ID); got.RetryOf != failed.ID || got.RetryClasses != "no_points,unknown" || got.RetryWait != time.Hour {
+		t.Errorf("after a restart the run repeats run %d, classes %q, after %s", got.RetryOf, got.RetryClasses, got.RetryWait)
 	}
 }
 

@@ -97,8 +97,8 @@ func (s suite) accountContacts(t *testing.T) {
 			return out
 		}
 		r := l.uploading("1", 2)
-		ask := func(at time.Time, most, least int64, phones []nudgewire.Phone) nudgewire.RoomQuestion {
-			return nudgewire.RoomQuestion{Account: r.Account, Now: at, Per: 24 * time.Hour, Most: most, Least: least, Phones: phones}
+		ask := func(at time.Time, most int64, phones []nudgewire.Phone) nudgewire.RoomQuestion {
+			return nudgewire.RoomQuestion{Account: r.Account, Now: at, Per: 24 * time.Hour, Most: most, Least: 1, Phones: phones}
 		}
 		room := func(q nudgewire.RoomQuestion) nudgewire.Room {
 			t.Helper()
@@ -119,33 +119,33 @@ func (s suite) accountContacts(t *testing.T) {
 			}
 			return p
 		}
-		same(t, "nobody yet", nudgewire.Room{Fits: 5}, room(ask(noon, 5, 1, phones(0, 5))))
-		same(t, "one too many", nudgewire.Room{Fits: 4}, room(ask(noon, 4, 1, phones(0, 5))))
+		same(t, "nobody yet", nudgewire.Room{Fits: 5}, room(ask(noon, 5, phones(0, 5))))
+		same(t, "one too many", nudgewire.Room{Fits: 4}, room(ask(noon, 4, phones(0, 5))))
 		l.mustFinish(l.claimed("1", person(1)), nudgewire.StateAccepted) // an hour after noon
 		l.enqueue("urgent", person(2), category(nudgewire.Utility))
 		same(t, "urgent", 1, len(l.ids(at)))
-		same(t, "those that were reached need no room", nudgewire.Room{Contacts: 2, Fits: 3}, room(ask(at, 3, 1, append(phones(1, 4), phones(1, 2)...)[:3])))
-		full := room(ask(at, 2, 1, phones(1, 4)))
+		same(t, "those that were reached need no room", nudgewire.Room{Contacts: 2, Fits: 3}, room(ask(at, 3, append(phones(1, 4), phones(1, 2)...)[:3])))
+		full := room(ask(at, 2, phones(1, 4)))
 		same(t, "who was reached has room beyond it", 2, full.Fits)
 		if leaves := at.Add(24 * time.Hour); full.Next.Before(leaves) || full.Next.After(leaves.Add(2*time.Minute)) {
 			t.Errorf("the next room is at %s, and the message leaves at %s", full.Next, leaves)
 		}
-		p := claim(1, ask(at, 4, 1, phones(1, 6)))
+		p := claim(1, ask(at, 4, phones(1, 6)))
 		if p.State != nudgewire.PartBuilt || p.Attempt != 0 {
 			t.Fatalf("a part with one too many is %+v", p)
 		}
-		same(t, "a part that was not claimed counts nobody", int64(2), room(ask(at, 4, 1, nil)).Contacts)
-		if p = claim(1, ask(at, 5, 1, phones(1, 6))); p.State != nudgewire.PartUploading {
+		same(t, "a part that was not claimed counts nobody", int64(2), room(ask(at, 4, nil)).Contacts)
+		if p = claim(1, ask(at, 5, phones(1, 6))); p.State != nudgewire.PartUploading {
 			t.Fatalf("a part with room is %+v", p)
 		}
-		same(t, "counted", nudgewire.Room{Contacts: 5}, nudgewire.Room{Contacts: room(ask(at, 5, 1, phones(7, 8))).Contacts})
+		same(t, "counted", nudgewire.Room{Contacts: 5}, nudgewire.Room{Contacts: room(ask(at, 5, phones(7, 8))).Contacts})
 		// A message and the other file find no room beside it, and do once it was not taken.
 		l.ruleBy(unique{most: 5, within: 24 * time.Hour})
 		late := l.enqueue("late", person(9))
 		same(t, "a message", 0, len(l.ids(at.Add(time.Minute))))
-		same(t, "another file", nudgewire.PartBuilt, claim(2, ask(at.Add(time.Minute), 5, 1, phones(8, 9))).State)
+		same(t, "another file", nudgewire.PartBuilt, claim(2, ask(at.Add(time.Minute), 5, phones(8, 9))).State)
 		l.endPart(p, nudgewire.PartRejected)
-		same(t, "the other file, then", nudgewire.PartUploading, claim(2, ask(at.Add(2*time.Minute), 5, 1, phones(8, 11))).State)
+		same(t, "the other file, then", nudgewire.PartUploading, claim(2, ask(at.Add(2*time.Minute), 5, phones(8, 11))).State)
 		same(t, "a message to one on it", []nudgewire.DispatchID{late}, l.ids(at.Add(11*time.Minute)))
 	})
 }
