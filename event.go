@@ -53,9 +53,10 @@ type Event struct {
 // Ref is the name triggers listen by: connector and kind, "shopify.cart.updated".
 func (e *Event) Ref() string { return e.Connector + "." + e.Kind }
 
-// Time is when the fact happened: the sender's word for it, else when it reached us.
+// Time is when the fact happened: the sender's word for it, else when it reached us. It is never later than that: a
+// sender's clock may be fast, and then a message would wait for it, and no later word of the contact would count.
 func (e *Event) Time() time.Time {
-	if e.OccurredAt.IsZero() {
+	if e.OccurredAt.IsZero() || !e.ReceivedAt.IsZero() && e.OccurredAt.After(e.ReceivedAt) {
 		return e.ReceivedAt
 	}
 	return e.OccurredAt

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
@@ -64,4 +65,19 @@ func TestAnOptOutThatACRMPostsBlocksAndALaterOptInAllows(t *testing.T) {
 	h.crm("contact.unsubscribed", "u3", phone(1), late)
 	h.crm("deal.won", "d3", phone(1), late)
 	h.eventually("an opt-out that is ignored stops nothing", func() bool { return h.service.Accepted(phone(1)[1:]) == 1 })
+}
+
+// A sender's clock may be a year fast. What it says then counts as of its arrival, so that the contact's next word is the later one.
+func TestAFastClockMakesNoWordOfAContactTheLast(t *testing.T) {
+	const far = "2126-03-02T12:00:00Z"
+	h := open(t, options{config: optOutConfig})
+	for i, first := range []string{"contact.subscribed", "contact.unsubscribed"} {
+		second := []string{"contact.unsubscribed", "contact.subscribed"}[i]
+		h.crm(first, fmt.Sprint("f", i), phone(i), far)
+		h.crm(second, fmt.Sprint("s", i), phone(i), time.Now().Format(time.RFC3339Nano))
+		v, err := h.ask.Contact(t.Context(), phone(i))
+		if err != nil || (v.Block != nil) != (second == "contact.unsubscribed") {
+			t.Errorf("after %s, then %s: %+v, %v", first, second, v, err)
+		}
+	}
 }

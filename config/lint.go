@@ -161,6 +161,8 @@ func (k *checker) lintLists(at string, r *triggers.Rule) {
 		for _, on := range r.On {
 			if item == on {
 				k.lint(fmt.Sprintf("%s.stop_on[%d]", at, i), item+" both queues a message and stops what waits", "take it out of on or out of stop_on")
+			} else if overlap(item, on) {
+				k.lint(fmt.Sprintf("%s.stop_on[%d]", at, i), fmt.Sprintf("some events are %s as well as %s: they stop what waits and queue the next", item, on), "name the events of stop_on one by one")
 			}
 		}
 	}

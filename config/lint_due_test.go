@@ -95,6 +95,13 @@ func TestMistakesInQuietHoursAndLimits(t *testing.T) {
 		"a rate of nothing":       {trigger: "    rate: 0 per day\n", want: []string{`9:11: triggers.remind.rate: "0 per day" lets nothing go; write 1 or more; mode: off is what sends nothing`}},
 		"a rate without a window": {trigger: "    rate: 500\n", want: []string{`9:11: triggers.remind.rate: "500" is no rate; write 500/h, 5000 per day, or 200 per 30m`}},
 		"a rate of a wrong unit":  {trigger: "    rate: 500 per blue\n", want: []string{`9:11: triggers.remind.rate: "500 per blue" is no rate; write 500/h, 5000 per day, or 200 per 30m`}},
+		"a max_defer of nothing": {
+			defaults: "  quiet_hours: {hours: 21:00-09:00, max_defer: 0}\n  limit: {count: 2 per day, max_defer: 0s}\n",
+			want: []string{
+				`5:48: defaults.quiet_hours.max_defer: puts nothing off; write on_hit: drop in its place, or remove it to put off for as long as the message lives`,
+				`6:40: defaults.limit.max_defer: puts nothing off; write on_hit: drop in its place, or remove it to put off for as long as the message lives`,
+			},
+		},
 		"a max_defer of no unit":  {defaults: "  quiet_hours: {hours: 21:00-09:00, max_defer: 12}\n", want: []string{`5:48: defaults.quiet_hours.max_defer: "12" has no unit; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`}},
 		"a slip in a key":         {defaults: "  quiet_hours: {hour: 21:00-09:00, hours: 21:00-09:00}\n", want: []string{`5:17: defaults.quiet_hours.hour: unknown key; did you mean "hours"?`}},
 		"no file of holidays":     {defaults: "  quiet_hours: {holidays: days.txt}\n", want: []string{"5:27: defaults.quiet_hours.holidays: days.txt does not exist; write one date a line, such as 2026-12-25, or 12-25 for every year; a relative path starts at the folder of the config file"}},

@@ -37,6 +37,10 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[2]string{"shopify: {", "shopify: {history: 2020-12-01 18:00, "},
 			[]string{"6:22: warning: connectors.shopify.history: 2020-12-01 18:00 has passed: what shopify posts is no history any more; remove it"},
 		},
+		"what queues and stops by a star": {
+			[2]string{"cancel_on: shopify.order.created", "cancel_on: shopify.order.created\n    stop_on: \"*\""},
+			[]string{`12:14: warning: triggers.remind.stop_on: some events are * as well as shopify.cart.updated: they stop what waits and queue the next; name the events of stop_on one by one`},
+		},
 		"what queues and stops": {
 			[2]string{"cancel_on: shopify.order.created", "cancel_on: shopify.order.created\n    stop_on: [shopify.cart.updated, shopify.order.created]"},
 			[]string{

@@ -133,7 +133,7 @@ func (q *QuietHours) DecodeYAML(n *yamlpos.Node) {
 		}
 		at(n, "holidays", &q.Holidays)
 		at(n, "on_hit", &q.OnHit)
-		at(n, "max_defer", &q.MaxDefer)
+		maxDefer(n, &q.MaxDefer)
 		switch {
 		case written == nil && named != nil:
 			named.Report("are the days of hours, and there are no hours", "write hours: 21:00-09:00 beside it, or hours: 00:00-24:00 for whole days")
@@ -157,6 +157,18 @@ func (q *QuietHours) twice(written *yamlpos.Node, days hours.Days) {
 func at(n *yamlpos.Node, key string, v any) {
 	if value := n.Get(key); value != nil {
 		value.Decode(v)
+	}
+}
+
+// maxDefer reads how long a rule may put a message off. Zero would read as no bound, which is the opposite of what it says.
+func maxDefer(n *yamlpos.Node, to *units.Duration) {
+	at(n, "max_defer", to)
+	value := n.Get("max_defer")
+	if value == nil {
+		return
+	}
+	if written, err := units.ParseDuration(value.Text()); err == nil && written == 0 {
+		value.Report("puts nothing off", "write on_hit: drop in its place, or remove it to put off for as long as the message lives")
 	}
 }
 
@@ -274,7 +286,7 @@ func (l *Limit) decode(n *yamlpos.Node) (ok bool) {
 			n.Get("category").Report(fmt.Sprintf("%q is no category", category), "write marketing, utility or authentication")
 		}
 		at(n, "on_hit", &l.OnHit)
-		at(n, "max_defer", &l.MaxDefer)
+		maxDefer(n, &l.MaxDefer)
 	}
 	if !count.Usable() {
 		return false

@@ -42,11 +42,7 @@ func (t *tx) consentOfEvent(e *nudgewire.Event, id nudgewire.EventID, phone nudg
 	if given {
 		word = nudgewire.ConsentGiven
 	}
-	at := e.Time()
-	if at.After(e.ReceivedAt) { // by a clock that is fast; else no later word would count
-		at = e.ReceivedAt
-	}
-	return t.saveConsent(&nudgewire.ConsentRecord{Phone: phone, Channel: by, Consent: word, At: at, Source: e.Ref(), Event: id})
+	return t.saveConsent(&nudgewire.ConsentRecord{Phone: phone, Channel: by, Consent: word, At: e.Time(), Source: e.Ref(), Event: id})
 }
 
 // consent is what a contact said about messages of marketing on the phone; "" for silence. Other

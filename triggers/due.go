@@ -58,15 +58,6 @@ func (b *builder) delay(w Wait) delay {
 	return delay{moment: moment, source: text}
 }
 
-// happened is when the fact happened, and never later than it reached us: a sender's clock
-// may be wrong, and a message must not wait for it.
-func happened(e *nudgewire.Event) time.Time {
-	if t := e.Time(); t.Before(e.ReceivedAt) || e.ReceivedAt.IsZero() {
-		return t.UTC()
-	}
-	return e.ReceivedAt.UTC()
-}
-
 // arrival is when the event reached us, now where it does not say.
 func arrival(e *nudgewire.Event, now time.Time) time.Time {
 	if e.ReceivedAt.IsZero() {
@@ -90,7 +81,7 @@ func arrival(e *nudgewire.Event, now time.Time) time.Time {
 //
 // A step after the first counts from the due time of the step before it, and never falls due before that.
 func (r *rule) due(d *delay, e *nudgewire.Event, s *expressions.Scope, before, now time.Time) (at, expires time.Time, trouble string) {
-	from, earliest := happened(e), arrival(e, now)
+	from, earliest := e.Time().UTC(), arrival(e, now)
 	if !before.IsZero() {
 		from, earliest = before, before
 	}

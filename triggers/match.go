@@ -67,7 +67,7 @@ func (m *matching) proposal(r *rule) nudgewire.Proposal {
 		Correlation: nudgewire.Correlation{Trigger: r.Name, Phone: m.event.Contact.Phone},
 		OnRepeat:    r.OnRepeat.OnRepeat,
 		Cooldown:    r.Cooldown.Cooldown,
-		EventAt:     happened(m.event),
+		EventAt:     m.event.Time().UTC(),
 	}
 }
 
@@ -107,7 +107,7 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 	if e.History {
 		return skipped(w, "it was posted as history (connectors."+e.Connector+".history), which sends nothing")
 	}
-	if age := m.now.Sub(happened(e)); r.maxAge > 0 && age > r.maxAge {
+	if age := m.now.Sub(e.Time()); r.maxAge > 0 && age > r.maxAge {
 		return skipped(w, fmt.Sprintf("the event is %s old; max_age is %s", units.About(age), units.About(r.maxAge)))
 	}
 	if e.Contact.Phone == "" {

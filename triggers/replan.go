@@ -15,7 +15,7 @@ func (s *Set) Replan(name string, e *nudgewire.Event) nudgewire.Proposal {
 		if r.Name != name {
 			continue
 		}
-		now := arrival(e, happened(e))
+		now := arrival(e, e.Time())
 		scope := expressions.NewScope(e, now, s.home)
 		defer scope.Free()
 		m := matching{event: e, scope: scope, now: now, version: s.version}
