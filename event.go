@@ -48,6 +48,9 @@ type Event struct {
 
 	// Forgotten says that Payload, Cart, Order, Deal, Form and Message were not kept, by Plan.Forget.
 	Forgotten bool
+
+	// Cleared says that the same are not kept any more, by retention.
+	Cleared bool
 }
 
 // Ref is the name triggers listen by: connector and kind, "shopify.cart.updated".

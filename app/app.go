@@ -172,6 +172,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"config file", a.watchConfigFile},
 		{"failed rates", a.watchFailedRates},
 		{"storage", a.watchStorage},
+		{"retention", a.watchRetention},
 		{"pauses", a.watchPauses},
 		{"templates", a.watchTemplates},
 		{"forgetting", a.watchForgetting},

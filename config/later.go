@@ -17,10 +17,6 @@ var later = map[string]string{
 
 	"triggers.*.split": "split tests",
 
-	"retention.payloads":  "deleting old webhooks",
-	"retention.decisions": "deleting old decisions",
-	"retention.messages":  "deleting old messages",
-
 	"connectors.*.cancels":  "cancelling by connector; a trigger says it with cancel_on",
 	"connectors.*.body.xml": "settings of XML",
 }

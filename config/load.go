@@ -114,6 +114,7 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	k.server(&c.Server)
 	c.Errors = k.errors(c.in.Errors)
 	c.compile(&k)
+	c.retention(&k)
 	c.lint(&k)
 	return c, c.doc.Problems()
 }

@@ -3,15 +3,24 @@ package config
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
+	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // Retention says how long what is no longer needed is kept.
 type Retention struct {
+	Payloads         triggers.Lifetime `yaml:"payloads" default:"30d" doc:"How long what a webhook carried is kept, and what was mapped from it; off for ever. What has not ended keeps it longer: a message that waits or is in doubt, an event that waits for a look-up."`
+	Decisions        triggers.Lifetime `yaml:"decisions" default:"90d" doc:"How long it is kept why a trigger decided as it did, with the values that conditions saw; off for ever. Which message an event led to stays until the event goes."`
+	Messages         triggers.Lifetime `yaml:"messages" default:"400d" doc:"How long messages are kept after their end, sent or not; off for ever. What has not ended is never removed."`
+	Events           triggers.Lifetime `yaml:"events" example:"400d" doc:"How long events are kept: who, what kind, when; off for ever. One that a message is kept of stays with it. Unless set: as long as messages."`
+	Attempts         triggers.Lifetime `yaml:"attempts" default:"90d" doc:"How long it is kept what the service answered to each attempt, and what rules said when a message was due; off for as long as the message. That an attempt came in doubt stays with the message."`
+	RejectedRequests triggers.Lifetime `yaml:"rejected_requests" default:"30d" doc:"How long traces of webhooks that were not taken are kept; off for as long as there is room for them."`
+
 	Lists units.Duration `yaml:"lists" validate:"min=1h,max=3650d" default:"30d" doc:"How long the files of a campaign's run are kept after it has ended: its parts and the list of excluded rows, which hold personal data. Counts, hashes and answers stay. Files of a run that has not ended, or has a part in doubt, are kept."`
 }
 
@@ -29,4 +38,116 @@ func (c *Config) forgetful(k *checker, j *scheduler.Job) {
 		Msg:  fmt.Sprintf("%s is longer than the lists are kept that say who was messaged, %s", within, c.Retention.Lists),
 		Hint: fmt.Sprintf("set retention.lists to %s or more", within),
 	}, 0)
+}
+
+// leastKept is the shortest age: what is younger may still be under way.
+const leastKept = time.Hour
+
+// mostKept is beyond any law; whoever wants more wants off.
+const mostKept = 3650 * 24 * time.Hour
+
+// retention settles how long each kind is kept, and reports ages that contradict each other, or what the rules of the
+// config have to remember. A written age that cannot be is a fault; one that was not written follows.
+func (c *Config) retention(k *checker) {
+	r := &c.Retention
+	bad := func(at, msg, hint string) { k.found(yamlpos.Problem{Path: at, Msg: msg, Hint: hint}, 0) }
+	if !r.Events.Set {
+		r.Events = r.Messages
+	}
+	for _, one := range []struct {
+		key  string
+		kept *triggers.Lifetime
+		with string // what it goes with at the latest
+		most triggers.Lifetime
+		why  string
+	}{
+		{"messages", &r.Messages, "events", r.Events, "a message is found through its event"},
+		{"events", &r.Events, "", triggers.Lifetime{Off: true}, ""},
+		{"payloads", &r.Payloads, "events", r.Events, "what an event carried goes with it"},
+		{"decisions", &r.Decisions, "events", r.Events, "what was decided about an event goes with it"},
+		{"attempts", &r.Attempts, "messages", r.Messages, "the attempts at a message go with it"},
+		{"rejected_requests", &r.RejectedRequests, "", triggers.Lifetime{Off: true}, ""},
+	} {
+		at := "retention." + one.key
+		switch written := k.written(at); {
+		case written && !one.kept.Off && one.kept.For < leastKept:
+			bad(at, fmt.Sprintf("%s is shorter than %s", units.Duration(one.kept.For), units.Duration(leastKept)), "write days, such as 30d")
+		case written && !one.kept.Off && one.kept.For > mostKept:
+			bad(at, fmt.Sprintf("%s is longer than %s", units.Duration(one.kept.For), units.Duration(mostKept)), "write off to keep it for ever")
+		case written && longer(*one.kept, one.most) && !(one.kept.Off && one.key == "attempts"):
+			bad(at, fmt.Sprintf("%s is longer than %s are kept, %s: %s", keptWords(*one.kept), one.with, keptWords(one.most), one.why),
+				fmt.Sprintf("set retention.%s to %s, or this to %s or less", one.with, keptWords(*one.kept), keptWords(one.most)))
+		}
+		if longer(*one.kept, one.most) {
+			*one.kept = one.most
+		}
+	}
+	c.remembers(k)
+}
+
+// longer reports whether one age is longer than another.
+func longer(a, b triggers.Lifetime) bool { return !b.Off && (a.Off || a.For > b.For) }
+
+func keptWords(l triggers.Lifetime) string {
+	if l.Off {
+		return "off"
+	}
+	return units.Duration(l.For).String()
+}
+
+// remembers reports rules that look further back than what they look at is kept. cooldown: once is none of them: the store
+// remembers it for ever.
+func (c *Config) remembers(k *checker) {
+	for i := range c.in.Connectors {
+		e := &c.in.Connectors[i]
+		if r := c.Receivers[e.Key]; r != nil {
+			c.looksBack(k, yamlpos.Join("connectors", e.Key), "dedupe.window", r.DedupeWindow(), "events", c.Retention.Events, "a webhook that comes again would be taken for new")
+		}
+	}
+	limit := func(at string, d *nudgewire.Dispatch) {
+		needs := c.Due.Needs(d)
+		if k.doc.Node(at+".limit") == nil {
+			at = "defaults"
+		}
+		c.looksBack(k, at, "limit", needs.Sends, "messages", c.Retention.Messages, "the limit would forget what was sent")
+		c.looksBack(k, "limits", "unique_contacts", needs.Account, "messages", c.Retention.Messages, "the account's limit would forget who was reached")
+	}
+	for i := range c.in.Triggers {
+		e := &c.in.Triggers[i]
+		at := yamlpos.Join("triggers", e.Key)
+		if e.Value.Cooldown.Mode == nudgewire.CooldownFor {
+			where := at
+			if k.doc.Node(at+".cooldown") == nil {
+				where = "defaults"
+			}
+			c.looksBack(k, where, "cooldown", e.Value.Cooldown.For, "messages", c.Retention.Messages, "the cooldown would forget its message")
+		}
+		limit(at, &nudgewire.Dispatch{EventID: 1, Trigger: e.Key, Category: e.Value.Category, Account: nudgewire.AccountKey(e.Value.Account)})
+	}
+	for i := range c.in.Jobs {
+		e := &c.in.Jobs[i]
+		at, category := yamlpos.Join("jobs", e.Key), nudgewire.Category(e.Value.Category)
+		if category == "" {
+			category = c.Defaults.Category
+		}
+		c.looksBack(k, at, "exclude.messaged_within", e.Value.Exclude.MessagedWithin.D(), "messages", c.Retention.Messages, "who was messaged before that would not be known")
+		limit(at, &nudgewire.Dispatch{Trigger: e.Key, Category: category})
+	}
+}
+
+// looksBack reports one rule that looks back longer than what it looks at is kept: at the age where that is written, else
+// at the rule.
+func (c *Config) looksBack(k *checker, at, key string, back time.Duration, kind string, kept triggers.Lifetime, then string) {
+	if kept.Off || back <= kept.For {
+		return
+	}
+	rule := at + "." + key
+	hint := fmt.Sprintf("set retention.%s to %s or more", kind, units.Duration(back))
+	for _, path := range []string{"retention." + kind, "retention.messages"} {
+		if k.doc.Node(path) != nil {
+			k.found(yamlpos.Problem{Path: path, Msg: fmt.Sprintf("%s is shorter than %s looks back, %s: %s", keptWords(kept), rule, units.Duration(back), then), Hint: hint}, 0)
+			return
+		}
+	}
+	k.found(yamlpos.Problem{Path: below(at, key), Msg: fmt.Sprintf("%s is longer than %s are kept, %s: %s", units.Duration(back), kind, keptWords(kept), then), Hint: hint}, 0)
 }

@@ -99,6 +99,9 @@ func (a admin) status(r *http.Request) (any, error) {
 	for _, one := range rules {
 		v.Rules = append(v.Rules, RuleCountView{one.Rule, one.Action, one.N})
 	}
+	if v.Retention, err = retention(r.Context(), a.Store); err != nil {
+		return nil, err
+	}
 	if err := a.look(r.Context(), &v); err != nil {
 		return nil, err
 	}
@@ -189,6 +192,7 @@ func (a admin) events(r *http.Request) (any, error) {
 	out := make([]EventView, len(rows))
 	for i := range rows {
 		out[i] = eventView(&rows[i].Event, rows[i].Decisions)
+		out[i].Unsaid = rows[i].Unsaid
 		out[i].Payload, out[i].Lookup = "", lookupView(rows[i].Lookup)
 	}
 	return out, nil
@@ -211,7 +215,7 @@ func (a admin) event(r *http.Request) (any, error) {
 
 func storyView(s *store.Story) StoryView {
 	v := StoryView{Event: eventView(&s.Event, s.Decisions), Messages: make([]MessageView, 0, len(s.Dispatches))}
-	v.Event.Lookup = lookupView(s.Lookup)
+	v.Event.Lookup, v.Event.Unsaid = lookupView(s.Lookup), s.Unsaid
 	for i := range s.Dispatches {
 		d := &s.Dispatches[i]
 		v.Messages = append(v.Messages, dispatchView(d))

@@ -28,6 +28,8 @@ type EventView struct {
 	Lookup     *LookupView       `json:"lookup,omitempty"` // what it waits for before it is planned
 	Payload    string            `json:"payload,omitempty"`
 	Forgotten  bool              `json:"forgotten,omitempty"` // the payload was not kept: keep_variables: false
+	Cleared    bool              `json:"cleared,omitempty"`   // the payload is not kept any more (retention.payloads); in a single event only
+	Unsaid     bool              `json:"unsaid,omitempty"`    // what triggers decided is not kept any more (retention.decisions)
 }
 
 // A LookupView is an event's wait for a look-up.
@@ -237,6 +239,8 @@ type StatusView struct {
 	UnknownErrors *UnknownView `json:"unknown_errors,omitempty"`
 
 	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
+
+	Retention *RetentionView `json:"retention,omitempty"`
 }
 
 // A RuleCountView is how often a rule put a message off, or dropped one.
@@ -381,7 +385,7 @@ func eventView(e *nudgewire.Event, decisions []nudgewire.Decision) EventView {
 	v := EventView{
 		ID: e.ID, Event: e.Ref(), Topic: e.Topic, Phone: e.Contact.Phone,
 		OccurredAt: optional(e.OccurredAt), ReceivedAt: e.ReceivedAt.UTC(), Request: e.Request, DedupeKey: e.DedupeKey,
-		Decisions: make([]DecisionView, 0, len(decisions)), Payload: string(e.Payload), Forgotten: e.Forgotten,
+		Decisions: make([]DecisionView, 0, len(decisions)), Payload: string(e.Payload), Forgotten: e.Forgotten, Cleared: e.Cleared,
 	}
 	for _, d := range decisions {
 		v.Decisions = append(v.Decisions, decisionView(&d))

@@ -27,6 +27,11 @@ type coordinator interface {
 	// remember keeps a key for good. fresh says that its row was inserted in this transaction.
 	remember(t *tx, k key, fresh bool) error
 
+	// sweeping is called before a walk through all keys that are stored, after which those that it found to lead nowhere are
+	// gone: the walk says which it kept. swept is called after its end.
+	sweeping(t *tx) (kept func(hash int64))
+	swept(t *tx)
+
 	// contacts are those that messages of an account were accepted for since then, and those on its files.
 	contacts(t *tx, account string, since int64, hash func(...string) int64) (*contactSet, error)
 	// reached tells of a message that is accepted in this transaction.

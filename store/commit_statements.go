@@ -179,6 +179,31 @@ const (
 	stSequence
 	stNewestLater
 
+	stOldRejections
+	stAllExpired
+	stDropPayloads
+	stDropDecisions
+	stInsertDecided
+	stDropDecided
+	stDropEvents
+	stStillOld
+	stStillOldFollowed
+	stDropDispatches
+	stDropMessages
+	stDropAttempts
+	stDropVerdicts
+	stDropResolutions
+	stDropSteps
+	stDropCalledOff
+	stDropRetries
+	stRowGone
+	stFollowedGone
+	stSentOnce
+	stWasSentOnce
+	stOldAttempts
+	stOldVerdicts
+	stDropKey
+
 	stEraseText // and those after it: one for each text of erasedTexts
 
 	stmtCount = stEraseText + stmt(erasedTextCount)
@@ -211,9 +236,9 @@ func insertKeys(n int) string {
 	return `INSERT INTO keys (part, hash, id) VALUES ` + strings.Join(rows, ", ") + ` ON CONFLICT DO NOTHING`
 }
 
-// marks is n marks from the given one on: ?4, ?5, ?6.
-func marks(from, n int) string {
-	all := make([]string, n)
+// marks is rowsAtOnce marks from the given one on: ?4, ?5, ?6.
+func marks(from int) string {
+	all := make([]string, rowsAtOnce)
 	for i := range all {
 		all[i] = "?" + strconv.Itoa(from+i)
 	}
@@ -227,7 +252,7 @@ type statement struct {
 }
 
 // statements is every statement that changes data, and every read inside a change.
-var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements}
+var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements, retentionStatements}
 
 // messageStatements are those of events, dispatches and their messages.
 //
@@ -290,7 +315,7 @@ var messageStatements = map[stmt]statement{
 		WHERE state = 'waiting' AND account = ?5 AND lane = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
 	stClaim: {0, `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
-		WHERE id IN (` + marks(4, rowsAtOnce) + `) AND state = 'waiting'`},
+		WHERE id IN (` + marks(4) + `) AND state = 'waiting'`},
 	stExpire: {0, `UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state = 'waiting'`},
 	// An owner stays, so that the late answer of an earlier attempt is known.
@@ -309,7 +334,7 @@ var messageStatements = map[stmt]statement{
 	stTriggerNames:     {1, `SELECT name FROM trigger_names WHERE name > ''`},
 	stNameTrigger:      {0, `INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`},
 	stPastSends: {3, `SELECT claimed_at, category, trigger_name FROM dispatches
-		WHERE id IN (` + marks(3, rowsAtOnce) + `) AND phone = ?1 AND ` + wasSent},
+		WHERE id IN (` + marks(3) + `) AND phone = ?1 AND ` + wasSent},
 	stCreatedAfter:    {1, `SELECT created_at FROM dispatches WHERE id >= ?1 ORDER BY id LIMIT 1`},
 	stAccountMessages: {2, `SELECT phone, accepted_at FROM messages WHERE dispatch_id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`},
 	stAccountSending:  {1, `SELECT phone FROM dispatches WHERE state = 'sending' AND account = ?1 AND claimed_at >= ?2`},
@@ -344,7 +369,7 @@ var messageStatements = map[stmt]statement{
 
 	stDuePolls: {18, `SELECT ` + messageColumns + ` FROM messages
 		WHERE final = 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, dispatch_id LIMIT ?2 + 0 {{skip locked}}`},
-	stClaimPoll: {0, `UPDATE messages SET next_poll_at = ?1 WHERE dispatch_id IN (` + marks(2, rowsAtOnce) + `) AND final = 0`},
+	stClaimPoll: {0, `UPDATE messages SET next_poll_at = ?1 WHERE dispatch_id IN (` + marks(2) + `) AND final = 0`},
 	stMessage:   {18, `SELECT ` + messageColumns + ` FROM messages WHERE dispatch_id = ?1`},
 	stUpdateMessage: {0, `UPDATE messages SET status = ?2, error = ?3, status_at = ?4, told_at = ?5, next_poll_at = ?6, polls = ?7, final = ?8,
 			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12, error_class = ?13

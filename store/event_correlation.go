@@ -35,7 +35,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	cancelling := w.Decision.Outcome == nudgewire.Cancelling
 	var sent nudgewire.Sent
 	var taken []nudgewire.Open
-	err = t.correlation(ready.correlation, func(d *correlatedRow) {
+	gone, err := t.correlation(ready.correlation, func(d *correlatedRow) {
 		switch {
 		case d.trigger != a.Trigger || (a.Key == "" && d.phone != string(a.Phone)):
 			return // another correlation key with the same hash
@@ -78,6 +78,15 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	if err != nil {
 		return f, fmt.Errorf("the correlation key so far: %w", err)
 	}
+	if sent.ID == 0 && gone && w.Cooldown.Mode == nudgewire.CooldownOnce {
+		err = t.query(stWasSentOnce, func(r *row) error {
+			sent = nudgewire.Sent{ID: nudgewire.DispatchID(r.int()), State: nudgewire.StateAccepted, At: r.time()}
+			return r.err
+		}, ready.correlation)
+		if err != nil {
+			return f, fmt.Errorf("what was sent once: %w", err)
+		}
+	}
 	if sent.ID != 0 {
 		f.Last = &sent
 	}
@@ -111,21 +120,25 @@ type correlatedRow struct {
 	claimed             time.Time
 }
 
-// correlation calls each with the dispatches that have this hash, by number.
-func (t *tx) correlation(hash int64, each func(*correlatedRow)) error {
+// correlation calls each with the dispatches that have this hash, by number. gone says that there were others, which are
+// not kept any more.
+func (t *tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err error) {
 	ids, err := t.find(correlations, correlations, hash)
 	for i := 0; err == nil && i < len(ids); i++ {
+		there := false
 		err = t.query(stCorrelated, func(r *row) error {
 			var d correlatedRow
 			d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
 			d.trigger, d.key, d.phone = r.text(), r.text(), r.text()
 			d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
 			d.Step = int(r.int())
+			there = true
 			each(&d)
 			return r.err
 		}, ids[i])
+		gone = gone || !there
 	}
-	return err
+	return gone, err
 }
 
 // tombstone is the memory of a cancelling event about exactly this correlation key. Where there is none it

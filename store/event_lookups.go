@@ -154,7 +154,7 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 	type cancelled struct{ trigger, key string }
 	done := map[cancelled]bool{}
 	seq := 1
-	err := readDecisions(id, t.query, func(d nudgewire.Decision) {
+	_, err := readDecisions(id, t.query, func(d nudgewire.Decision) {
 		done[cancelled{d.Trigger, d.Key}] = true
 		seq++
 	})

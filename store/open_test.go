@@ -124,7 +124,7 @@ func TestConnectionsAreSetUp(t *testing.T) {
 		}
 		return got
 	}
-	for pragma, want := range map[string]string{"journal_mode": "wal", "page_size": "4096", "auto_vacuum": "0", "query_only": "1"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "page_size": "4096", "auto_vacuum": "2", "query_only": "1"} {
 		if got := ask(s.reads, pragma); got != want {
 			t.Errorf("reads: %s = %s, want %s", pragma, got, want)
 		}

@@ -166,7 +166,7 @@ func (s *Store) dispatchesOf(ctx context.Context, phone nudgewire.Phone) (ids []
 	if err != nil {
 		return nil, err
 	}
-	err = s.decisionsOf(ctx, events, func(d nudgewire.Decision) {
+	_, err = s.decisionsOf(ctx, events, func(d nudgewire.Decision) {
 		if d.DispatchID != 0 {
 			ids = append(ids, d.DispatchID)
 		}

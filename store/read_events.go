@@ -23,6 +23,7 @@ type EventFilter struct {
 type EventRow struct {
 	nudgewire.Event
 	Decisions []nudgewire.Decision
+	Unsaid    bool                     // what triggers said is not kept any more, but for what it led to
 	Lookup    *nudgewire.PendingLookup // what it waits for before it is planned; nil for nothing
 }
 
@@ -100,28 +101,39 @@ func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
 	if err := s.addLookups(ctx, ids, at); err != nil {
 		return err
 	}
-	return s.decisionsOf(ctx, ids, func(d nudgewire.Decision) {
+	gone, err := s.decisionsOf(ctx, ids, func(d nudgewire.Decision) {
 		e := at[d.EventID]
 		e.Decisions = append(e.Decisions, d)
 	})
+	for _, id := range gone {
+		at[id].Unsaid = true
+	}
+	return err
 }
 
-// decisionsOf reads the decisions about the events ids, each event's in their order.
-func (s *Store) decisionsOf(ctx context.Context, ids []nudgewire.EventID, each func(nudgewire.Decision)) error {
+// decisionsOf reads the decisions about the events ids, each event's in their order. Of those that are gone only which
+// dispatches they led to is known.
+func (s *Store) decisionsOf(ctx context.Context, ids []nudgewire.EventID, each func(nudgewire.Decision)) (gone []nudgewire.EventID, err error) {
 	query := func(q stmt, each func(*row) error, args ...any) error {
 		return s.rows(ctx, messageStatements[q].sql, args, each)
 	}
 	for _, id := range ids {
-		if err := readDecisions(id, query, each); err != nil {
-			return fmt.Errorf("decisions: %w", err)
+		kept, err := readDecisions(id, query, each)
+		if err == nil && !kept {
+			gone = append(gone, id)
+			err = s.decidedOf(ctx, id, each)
+		}
+		if err != nil {
+			return gone, fmt.Errorf("decisions: %w", err)
 		}
 	}
-	return nil
+	return gone, nil
 }
 
 // readDecisions reads what was said about event id, in the order in which it was: its entry in
-// the bundle that begins with it or before it, and what was said later.
-func readDecisions(id nudgewire.EventID, query func(stmt, func(*row) error, ...any) error, each func(nudgewire.Decision)) error {
+// the bundle that begins with it or before it, and what was said later. kept is false where retention has cleared
+// away what was said first.
+func readDecisions(id nudgewire.EventID, query func(stmt, func(*row) error, ...any) error, each func(nudgewire.Decision)) (kept bool, err error) {
 	for _, q := range []stmt{stDecisions, stLater} {
 		err := query(q, func(r *row) error {
 			at, bundle := int64(id)-r.int(), r.blob()
@@ -129,19 +141,20 @@ func readDecisions(id nudgewire.EventID, query func(stmt, func(*row) error, ...a
 			if ok, err := entry(bundle, at, &said); err != nil || !ok {
 				return err
 			}
+			kept = kept || q == stDecisions
 			return decodeDecisions(said, id, each)
 		}, int64(id))
 		if err != nil {
-			return fmt.Errorf("event %d: %w", id, err)
+			return kept, fmt.Errorf("event %d: %w", id, err)
 		}
 	}
-	return nil
+	return kept, nil
 }
 
 // Decisions lists what the triggers said to one event, in their order; none when no trigger
 // listens to it.
 func (s *Store) Decisions(ctx context.Context, id nudgewire.EventID) (out []nudgewire.Decision, err error) {
-	err = s.decisionsOf(ctx, []nudgewire.EventID{id}, func(d nudgewire.Decision) { out = append(out, d) })
+	_, err = s.decisionsOf(ctx, []nudgewire.EventID{id}, func(d nudgewire.Decision) { out = append(out, d) })
 	return out, err
 }
 
@@ -165,12 +178,14 @@ func (s *Store) Event(ctx context.Context, id nudgewire.EventID) (e nudgewire.Ev
 // addPayload adds what the event carried, out of the bundle that begins with it or before it.
 // What is not kept any more is left out.
 func (s *Store) addPayload(ctx context.Context, e *nudgewire.Event) error {
+	e.Cleared = true
 	return s.rows(ctx, `SELECT event_id, bundle FROM payloads WHERE event_id <= ?1 ORDER BY event_id DESC LIMIT 1`, []any{int64(e.ID)}, func(r *row) error {
 		at, bundle := int64(e.ID)-r.int(), r.blob()
 		var contentType, payload, facts []byte
 		if ok, err := entry(bundle, at, &contentType, &payload, &facts); err != nil || !ok {
 			return err
 		}
+		e.Cleared = false
 		e.ContentType, e.Payload = string(contentType), payload
 		return decodeFacts(facts, e)
 	})

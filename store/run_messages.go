@@ -32,8 +32,8 @@ const runMessages = `
 	), counted (what, word, n) AS (
 		SELECT 'ended', word, (SELECT coalesce(sum((SELECT count(*) FROM messages WHERE final = 1 AND status = word AND dispatch_id >= first AND dispatch_id < past)), 0) FROM told)
 			FROM words WHERE word IS NOT NULL
-		UNION ALL SELECT 'followed', '', coalesce(sum(id_count), 0) FROM run_messages WHERE run_id = ?1
-		UNION ALL SELECT 'rows', '', coalesce(sum(past - first), 0) FROM queued
+		UNION ALL SELECT 'followed', '', coalesce(sum(id_count - gone), 0) FROM run_messages WHERE run_id = ?1
+		UNION ALL SELECT 'rows', '', coalesce(sum(past - first), 0) - (SELECT coalesce(sum(gone), 0) FROM run_rows WHERE run_id = ?1) FROM queued
 		UNION ALL SELECT 'row', 'rejected', coalesce(sum((SELECT count(*) FROM dispatches WHERE state = 'rejected' AND id >= first AND id < past)), 0) FROM queued
 		UNION ALL SELECT 'row', 'cancelled', coalesce(sum((SELECT count(*) FROM dispatches WHERE state = 'cancelled' AND id >= first AND id < past)), 0) FROM queued
 		UNION ALL SELECT 'row', 'dropped', coalesce(sum((SELECT count(*) FROM dispatches WHERE state = 'dropped' AND id >= first AND id < past)), 0) FROM queued

@@ -97,7 +97,7 @@ func (w *singleWriter) remember(t *tx, k key, fresh bool) error {
 	if slices.Contains(w.keys.segments[segmentOf(k.hash)], k) {
 		return nil // the row is above the mark
 	}
-	w.known.add(k.hash)
+	w.learn(k.hash)
 	if _, err := t.exec(stInsertKey, k.part, k.hash, k.id); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
@@ -108,7 +108,7 @@ func (w *singleWriter) addKey(k key) {
 	if k.part != correlations {
 		w.days.add(k.part)
 	}
-	w.known.add(k.hash)
+	w.learn(k.hash)
 	w.keys.add(k)
 }
 

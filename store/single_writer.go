@@ -12,6 +12,7 @@ type singleWriter struct {
 	days   days
 	keys   memtable
 	known  *bloom // of the memtable and the table
+	next   *bloom // takes its place once a sweep has filled it; nil while there is none
 	claims lowWater
 	reach  map[string]*contactSet // by account; none where nobody asked
 

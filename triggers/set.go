@@ -204,6 +204,17 @@ func (s *Set) OnDoubt(name string) nudgewire.OnDoubt {
 	return ""
 }
 
+// Once reports whether a correlation key gets no second message of a trigger, ever: the trigger says so, or says nothing and
+// the key is one of its own (keyed). Of one that is not there it is so as well: it may come back.
+func (s *Set) Once(name string, keyed bool) bool {
+	for _, r := range s.rules {
+		if r.Name == name {
+			return r.Cooldown.Mode == nudgewire.CooldownOnce || r.Cooldown.Mode == "" && keyed
+		}
+	}
+	return keyed && name != nudgewire.ByHand
+}
+
 // Names are the triggers in the order of the config.
 func (s *Set) Names() []string {
 	names := make([]string, len(s.rules))

@@ -2,6 +2,7 @@ package triggers
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -51,6 +52,9 @@ func (s *Set) Step(d *nudgewire.Dispatch, f *nudgewire.StepFacts, now time.Time)
 		if len(faults) > 0 {
 			return s.stepDecided(d, now, nudgewire.Skipped, name+": "+text+" cannot be read: "+faults[0].Msg, clauses)
 		}
+		if f.Event.Cleared && slices.ContainsFunc(c.Roots(), asksOfPayload) {
+			return s.stepDecided(d, now, nudgewire.Skipped, name+": "+text+" asks about what is not kept any more (retention.payloads)", clauses)
+		}
 		met := c.Evaluate(scope)
 		clauses = append(clauses, met)
 		if !met.Held {
@@ -59,6 +63,9 @@ func (s *Set) Step(d *nudgewire.Dispatch, f *nudgewire.StepFacts, now time.Time)
 	}
 	return s.stepDecided(d, now, nudgewire.Confirmed, name+": its conditions hold", clauses)
 }
+
+// asksOfPayload reports whether a name of a condition is about what an event carried.
+func asksOfPayload(name string) bool { return name != "previous" && name != "now" && name != "event" }
 
 func (s *Set) stepDecided(d *nudgewire.Dispatch, now time.Time, o nudgewire.Outcome, reason string, clauses []nudgewire.Clause) nudgewire.StepVerdict {
 	v := nudgewire.StepVerdict{Decision: &nudgewire.Decision{

@@ -228,6 +228,13 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 	}
 	d.asked = true
 	d.troubles(s.Troubles)
+	if r := s.Retention; r != nil {
+		state, cure := wellGood, ""
+		if r.ManyFree() {
+			state, cure = wellNote, `stop the daemon, "nudgewire compact", and start it anew`
+		}
+		d.found(state, "retention", cure, "%s; %s", r.Words(time.Now()), r.SpaceWords())
+	}
 	d.runs(ctx, ask)
 	d.connectors(ctx, ask, s)
 }

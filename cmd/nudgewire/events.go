@@ -116,6 +116,8 @@ func (c *cli) eventRows(events []server.EventView, rejected []server.RejectedReq
 
 func (c *cli) cameOf(e *server.EventView) string {
 	switch {
+	case e.Unsaid && len(e.Decisions) == 0:
+		return "what was decided is not kept any more"
 	case e.Lookup == nil:
 		return decisionsInShort(e.Decisions)
 	case len(e.Decisions) == 0:
@@ -203,6 +205,10 @@ func (c *cli) eventsShow() *cobra.Command {
 			c.tell(story)
 			if story.Event.Forgotten {
 				c.say("\n  payload not kept: a trigger that it was for keeps no variables\n")
+				return nil
+			}
+			if story.Event.Cleared {
+				c.say("\n  payload not kept any more (retention.payloads)\n")
 				return nil
 			}
 			c.say("\n  payload (%d bytes)\n%s\n", len(story.Event.Payload), indent(story.Event.Payload, "    "))

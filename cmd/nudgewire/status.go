@@ -79,6 +79,13 @@ func (c *cli) printStatus(s server.StatusView) {
 		row("daemon", "not running; this is what the database holds")
 	}
 	row("database", "%s", s.Storage)
+	if r := s.Retention; r != nil {
+		row("", "%s", r.SpaceWords())
+		row("retention", "%s", r.Words(time.Now()))
+		if words := r.OldestWords(); words != "" {
+			row("", "%s", words)
+		}
+	}
 	for _, h := range s.Halts {
 		if h.Scope == store.Released { // nothing needs to be done, and somebody may wonder
 			row(h.State(), "%s", c.paint(c.out, "33", h.Words()))

@@ -77,7 +77,9 @@ func (c *cli) tell(s server.StoryView) {
 	if e.Lookup != nil {
 		c.say("  %s\n", c.lookupWords(e.Lookup))
 	}
-	if len(e.Decisions) == 0 && e.Lookup == nil {
+	if e.Unsaid {
+		c.say("  what triggers decided is not kept any more (retention.decisions)\n")
+	} else if len(e.Decisions) == 0 && e.Lookup == nil {
 		c.say("  no trigger listens to it\n")
 	}
 	for _, d := range e.Decisions {

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Ages that contradict each other, or that are shorter than a rule looks back, are told with their cure.
+func TestAgesThatCannotBe(t *testing.T) {
+	for name, tt := range map[string]struct {
+		old, new  string
+		retention string
+		want      []string
+	}{
+		"the defaults are good": {"", "", "", nil},
+		"off is for ever":       {"", "", "payloads: off, decisions: off, messages: off, attempts: off, rejected_requests: off", nil},
+		"payloads outlive their events": {
+			"", "", "payloads: 90d, messages: 60d",
+			[]string{"7:23: retention.payloads: 90d is longer than events are kept, 60d: what an event carried goes with it; set retention.events to 90d, or this to 60d or less"},
+		},
+		"messages outlive their events": {
+			"", "", "messages: off, events: 60d",
+			[]string{"7:23: retention.messages: off is longer than events are kept, 60d: a message is found through its event; set retention.events to off, or this to 60d or less"},
+		},
+		"attempts outlive their messages": {
+			"", "", "messages: 60d, attempts: 61d",
+			[]string{"7:38: retention.attempts: 61d is longer than messages are kept, 60d: the attempts at a message go with it; set retention.messages to 61d, or this to 60d or less"},
+		},
+		"too short": {"", "", "rejected_requests: 5m", []string{"7:32: retention.rejected_requests: 5m is shorter than 1h; write days, such as 30d"}},
+		"too long":  {"", "", "messages: 4000d", []string{"7:23: retention.messages: 4000d is longer than 3650d; write off to keep it for ever"}},
+		"no age":    {"", "", "messages: soon", []string{`7:23: retention.messages: "soon" is not a duration; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`}},
+		"the window in which a webhook may come again": {
+			`secret: "${SHOP_SECRET}"`, `secret: "${SHOP_SECRET}", dedupe: {window: 30d}`, "messages: 20d",
+			[]string{"7:23: retention.messages: 20d is shorter than connectors.shopify.dedupe.window looks back, 30d: a webhook that comes again would be taken for new; set retention.events to 30d or more"},
+		},
+		"a cooldown, where the age is written": {
+			"wait: 45m", "wait: 45m\n    cooldown: 90d", "messages: 60d",
+			[]string{"7:23: retention.messages: 60d is shorter than triggers.remind.cooldown looks back, 90d: the cooldown would forget its message; set retention.messages to 90d or more"},
+		},
+		"a cooldown, where it is not": {
+			"wait: 45m", "wait: 45m\n    cooldown: 500d", "",
+			[]string{"11:15: triggers.remind.cooldown: 500d is longer than messages are kept, 400d: the cooldown would forget its message; set retention.messages to 500d or more"},
+		},
+		"cooldown: once is no age": {"wait: 45m", "wait: 45m\n    cooldown: once", "messages: 10d", nil},
+		"a limit of the defaults": {
+			"language: en", "language: en, limit: 6 per 30d", "messages: 20d",
+			[]string{"7:23: retention.messages: 20d is shorter than defaults.limit looks back, 30d: the limit would forget what was sent; set retention.messages to 30d or more"},
+		},
+		"a limit of a trigger": {
+			"wait: 45m", "wait: 45m\n    limit: 6 per month", "messages: 20d",
+			[]string{"7:23: retention.messages: 20d is shorter than triggers.remind.limit looks back, 31d2h: the limit would forget what was sent; set retention.messages to 31d2h or more"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := base
+			if tt.old != "" {
+				if !strings.Contains(base, tt.old) {
+					t.Fatalf("base has no %q", tt.old)
+				}
+				text = strings.Replace(base, tt.old, tt.new, 1)
+			}
+			if tt.retention != "" {
+				text = strings.Replace(text, "triggers:", "retention: {"+tt.retention+"}\ntriggers:", 1)
+			}
+			_, ps := Parse("config.yaml", []byte(text), environ)
+			if diff := cmp.Diff(tt.want, said(ps)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What was not written follows what was.
+func TestAgesThatFollow(t *testing.T) {
+	const days = 24 * time.Hour
+	c, ps := Parse("config.yaml", []byte(strings.Replace(base, "triggers:", "retention: {messages: 20d}\ntriggers:", 1)), environ)
+	if len(ps) > 0 {
+		t.Fatal(ps)
+	}
+	r := c.Retention
+	for name, kept := range map[string]time.Duration{"events": r.Events.For, "payloads": r.Payloads.For, "decisions": r.Decisions.For, "attempts": r.Attempts.For} {
+		if kept != 20*days {
+			t.Errorf("%s: %s", name, kept)
+		}
+	}
+	if r.RejectedRequests.For != 30*days {
+		t.Errorf("rejected requests: %s", r.RejectedRequests.For)
+	}
+}

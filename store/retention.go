@@ -1,0 +1,305 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What is older than its kind is kept for is removed in small commits beside the daemon's work. What has not ended keeps
+// all of it, whatever its age: a dispatch that waits, is being sent or is in doubt, a message that is still asked about, an
+// event that waits for a look-up, with the event behind each of them. A crash loses nothing and leaves nothing half: every
+// commit removes whole things, and the next run finds what is left.
+//
+// Keys are not removed with their rows. A hash falls anywhere, so that would write one page for each of them; they
+// lead nowhere meanwhile, which is harmless, and a sweep removes many neighbours at once (retention_keys.go).
+
+// A Retention says how long each kind is kept, by age; 0 is for ever.
+type Retention struct {
+	Payloads         time.Duration // what events carried, and what was mapped from it
+	Decisions        time.Duration // why a trigger said what it said
+	Events           time.Duration // what payloads and decisions are about; the others are kept no longer
+	Messages         time.Duration // dispatches with their messages, since they ended
+	Attempts         time.Duration // how the attempts at a dispatch ended, and what rules said when it was due
+	RejectedRequests time.Duration
+
+	// Once reports whether a trigger of the present config never sends a second message about the same matter: of that
+	// a few bytes are kept for ever. keyed is whether the matter has a key, or is the phone. nil is none.
+	Once func(trigger string, keyed bool) bool
+	// Rest is called between commits with how long the last one took, so that others get their turn. nil goes on at once.
+	Rest func(ctx context.Context, took time.Duration) error
+}
+
+// Kinds are what a Retention removes, by the YAML keys.
+var Kinds = []string{kindPayloads, kindDecisions, kindEvents, kindMessages, kindAttempts, kindRejected}
+
+const (
+	kindPayloads  = "payloads"
+	kindDecisions = "decisions"
+	kindEvents    = "events"
+	kindMessages  = "messages"
+	kindAttempts  = "attempts"
+	kindRejected  = "rejected_requests"
+)
+
+// perRetention is how many rows a commit removes at the most, but for what belongs to one bundle.
+const perRetention = 200
+
+// A RetentionRun is what one run did. Removed counts events whose payload or decisions went under payloads and decisions.
+type RetentionRun struct {
+	At      time.Time // when it began
+	Took    time.Duration
+	Removed map[string]int64 // by kind
+	Freed   int64            // bytes that the file gave back
+}
+
+// Counters of retention; those of a kind are followed by its name.
+const (
+	retentionAt      = "retention/at"
+	retentionTook    = "retention/took"
+	retentionFreed   = "retention/freed"
+	retentionLast    = "retention/last/"
+	retentionRemoved = "retention/removed/" // since the data began
+	retentionDead    = "retention/dead_keys"
+)
+
+// A retainer is one run.
+type retainer struct {
+	*Store
+	keep    Retention
+	now     time.Time
+	removed map[string]int64
+	alive   []int64 // events that something still needs whole, in ascending order
+	open    []rowRange
+}
+
+// Retain removes what is older at now than r keeps, and gives the file's free space back. What was removed before an error
+// stays removed.
+func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (RetentionRun, error) {
+	began := time.Now()
+	e := &retainer{Store: s, keep: r, now: now, removed: map[string]int64{}}
+	var err error
+	for _, step := range []func(context.Context) error{
+		e.requests, e.tombstones, e.attempts, e.collect, e.payloads, e.decisions, e.dispatches, e.followed, e.events, e.sweepKeys,
+	} {
+		if err = step(ctx); err != nil {
+			break
+		}
+	}
+	run := RetentionRun{At: now, Removed: e.removed}
+	if err == nil {
+		run.Freed, err = e.reclaim(ctx)
+	}
+	run.Took = time.Since(began)
+	if err == nil {
+		err = s.noteRetention(ctx, &run)
+	}
+	return run, wrap(err, "remove what is not kept any more")
+}
+
+func (s *Store) noteRetention(ctx context.Context, run *RetentionRun) error {
+	return s.write(ctx, laneWork, func(t *tx) error {
+		set := func(name string, value int64) error { _, err := t.exec(stSetCount, name, value); return err }
+		if err := set(retentionTook, run.Took.Microseconds()); err != nil {
+			return err
+		}
+		if err := set(retentionFreed, run.Freed); err != nil {
+			return err
+		}
+		for _, kind := range Kinds {
+			if err := set(retentionLast+kind, run.Removed[kind]); err != nil {
+				return err
+			}
+		}
+		return set(retentionAt, micro(run.At))
+	})
+}
+
+// before is the moment up to which what is kept for that long goes; zero for what is kept for ever.
+func (e *retainer) before(kept time.Duration) time.Time {
+	if kept <= 0 {
+		return time.Time{}
+	}
+	return e.now.Add(-kept)
+}
+
+// ofEvents is how long something is kept that goes with its event at the latest.
+func (e *retainer) ofEvents(kept time.Duration) time.Duration {
+	if kept <= 0 || e.keep.Events > 0 && e.keep.Events < kept {
+		return e.keep.Events
+	}
+	return kept
+}
+
+// commit removes some rows of a kind, and rests.
+func (e *retainer) commit(ctx context.Context, kind string, remove func(*tx) (n int64, err error)) error {
+	var n int64
+	began := time.Now()
+	err := e.write(ctx, laneWork, func(t *tx) (err error) {
+		if n, err = remove(t); err == nil && kind != "" {
+			t.addNamed(retentionRemoved+kind, n)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if kind != "" {
+		e.removed[kind] += n
+	}
+	if e.keep.Rest != nil {
+		return e.keep.Rest(ctx, time.Since(began))
+	}
+	return nil
+}
+
+// ids reads numbers page by page: query has the last one as its ?1.
+func (e *retainer) ids(ctx context.Context, query string, args []any, page int, each func([]int64) error) error {
+	var after int64
+	for {
+		some, err := list(ctx, e.Store, fmt.Sprintf(query+" LIMIT %d", page), append([]any{after}, args...), number[int64])
+		if err == nil && len(some) > 0 {
+			after = some[len(some)-1]
+			err = each(some)
+		}
+		if err != nil || len(some) < page {
+			return err
+		}
+	}
+}
+
+// requests removes the traces of old rejected requests.
+func (e *retainer) requests(ctx context.Context) error {
+	before := e.before(e.keep.RejectedRequests)
+	if before.IsZero() {
+		return nil
+	}
+	return e.until(ctx, kindRejected, stOldRejections, micro(before))
+}
+
+// tombstones removes those that have expired.
+func (e *retainer) tombstones(ctx context.Context) error {
+	for n := 1; n > 0; {
+		err := e.commit(ctx, "", func(t *tx) (int64, error) {
+			n = 0
+			var all []tombstoneKey
+			err := t.query(stAllExpired, func(r *row) error {
+				all = append(all, tombstoneKey{r.int(), r.text(), r.text(), r.text()})
+				return r.err
+			}, t.at)
+			for _, one := range all {
+				if err == nil {
+					_, err = t.exec(stDeleteTombstone, one.correlation, one.trigger, one.key, one.phone)
+				}
+			}
+			if n = len(all); n > 0 && err == nil {
+				t.addNamed(retentionDead, int64(n))
+			}
+			return 0, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type tombstoneKey struct {
+	correlation         int64
+	trigger, key, phone string
+}
+
+// until runs a statement that removes some rows until it finds none.
+func (e *retainer) until(ctx context.Context, kind string, s stmt, args ...any) error {
+	for n := int64(1); n > 0; {
+		err := e.commit(ctx, kind, func(t *tx) (_ int64, err error) {
+			n, err = t.exec(s, args...)
+			return n, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect finds the events that something needs which has not ended, and the runs that have not.
+func (e *retainer) collect(ctx context.Context) error {
+	const live = `SELECT event_id FROM dispatches WHERE event_id > 0 AND state = `
+	err := e.rows(ctx, live+`'waiting' UNION `+live+`'sending' UNION `+live+`'in_doubt' UNION SELECT event_id FROM lookups ORDER BY 1`, nil, func(r *row) error {
+		e.alive = append(e.alive, r.int())
+		return r.err
+	})
+	if err == nil {
+		e.open, err = list(ctx, e.Store, `SELECT w.first_row, w.row_count, w.dispatch_id FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, scanRange)
+	}
+	return err
+}
+
+// needs reports whether an event from first on and before end is needed.
+func (e *retainer) needs(first, end int64) bool {
+	i, _ := slices.BinarySearch(e.alive, first)
+	return i < len(e.alive) && e.alive[i] < end
+}
+
+// addNamed counts n by a name that has a slash in it.
+func (t *tx) addNamed(name string, n int64) {
+	if t.named == nil {
+		t.named = map[string]int64{}
+	}
+	t.named[name] += n
+}
+
+// A RetentionState is what retention did last, and how far back each kind goes.
+type RetentionState struct {
+	Last    *RetentionRun // nil before the first run
+	Removed map[string]int64
+	Oldest  map[string]time.Time // of each kind that has something; that of its event for payloads and decisions
+}
+
+// RetentionState reads what status and doctor show. It costs a few looks into tables at their beginning.
+func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error) {
+	v.Removed, v.Oldest = map[string]int64{}, map[string]time.Time{}
+	last := RetentionRun{Removed: map[string]int64{}}
+	err = s.rows(ctx, `SELECT name, value FROM counters WHERE name >= 'retention/' AND name < 'retention0'`, nil, func(r *row) error {
+		name, value := r.text(), r.int()
+		switch name {
+		case retentionAt:
+			last.At = moment(value)
+		case retentionTook:
+			last.Took = time.Duration(value) * time.Microsecond
+		case retentionFreed:
+			last.Freed = value
+		default:
+			if kind, ok := strings.CutPrefix(name, retentionLast); ok {
+				last.Removed[kind] = value
+			} else if kind, ok := strings.CutPrefix(name, retentionRemoved); ok {
+				v.Removed[kind] = value
+			}
+		}
+		return r.err
+	})
+	if !last.At.IsZero() {
+		v.Last = &last
+	}
+	for kind, query := range map[string]string{
+		kindPayloads:  `SELECT received_at FROM events WHERE id = (SELECT min(event_id) FROM payloads)`,
+		kindDecisions: `SELECT received_at FROM events WHERE id = (SELECT min(event_id) FROM decisions)`,
+		kindEvents:    `SELECT received_at FROM events ORDER BY id LIMIT 1`,
+		kindMessages:  `SELECT created_at FROM dispatches ORDER BY id LIMIT 1`,
+		kindAttempts:  `SELECT at FROM attempts ORDER BY dispatch_id LIMIT 1`,
+		kindRejected:  `SELECT at FROM rejected_requests ORDER BY id LIMIT 1`,
+	} {
+		if err != nil {
+			break
+		}
+		var at time.Time
+		var found bool
+		if at, found, err = s.earliest(ctx, query); found {
+			v.Oldest[kind] = at
+		}
+	}
+	return v, wrap(err, "what retention did")
+}

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// Payloads and decisions leave by whole bundles, so the newest event of one decides when. A bundle goes from its own
+// number to that of the next.
+
+// endOfBundles is a number beyond the newest event, and the first event that was received after a moment.
+func (e *retainer) endOfBundles(ctx context.Context, kept time.Duration) (newest, end int64, err error) {
+	before := e.before(kept)
+	if before.IsZero() {
+		return 0, 0, nil
+	}
+	// First: a bundle that comes meanwhile has a number beyond it.
+	if err := e.reads.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM events`).Scan(&newest); err != nil {
+		return 0, 0, err
+	}
+	end, err = e.firstSince(ctx, "events", "received_at", before)
+	return newest + 1, min(end, newest+1), err
+}
+
+func (e *retainer) payloads(ctx context.Context) error {
+	newest, end, err := e.endOfBundles(ctx, e.ofEvents(e.keep.Payloads))
+	for after := int64(-1); err == nil && end > 0; {
+		var due []int64
+		events, n := int64(0), 0
+		err = e.rows(ctx, `SELECT event_id, coalesce((SELECT min(n.event_id) FROM payloads n WHERE n.event_id > p.event_id), ?2) FROM payloads p
+			WHERE event_id > ?1 AND event_id < ?3 ORDER BY event_id LIMIT ?4`, []any{after, newest, end, int64(perRetention)}, func(r *row) error {
+			n++
+			first, next := r.int(), r.int()
+			if after = first; next <= end && !e.needs(first, next) {
+				due, events = append(due, first), events+next-first
+			}
+			return r.err
+		})
+		if err == nil && len(due) > 0 {
+			err = e.commit(ctx, kindPayloads, func(t *tx) (int64, error) { return events, t.execAll(stDropPayloads, due) })
+		}
+		if n < perRetention {
+			break
+		}
+	}
+	return wrap(err, "payloads")
+}
+
+// A link is what stays of a decision.
+type link struct {
+	event, dispatch  int64
+	trigger, outcome string
+	at               int64
+}
+
+func (e *retainer) decisions(ctx context.Context) error {
+	const page = 16
+	newest, end, err := e.endOfBundles(ctx, e.ofEvents(e.keep.Decisions))
+	last := bundleKey{-1, -1}
+	var due []bundleKey
+	var links []link
+	events := int64(0)
+	flush := func() error {
+		if len(due) == 0 {
+			return nil
+		}
+		err := e.commit(ctx, kindDecisions, func(t *tx) (int64, error) {
+			for _, l := range links {
+				if _, err := t.exec(stInsertDecided, l.event, l.dispatch, l.trigger, l.outcome, l.at); err != nil {
+					return 0, err
+				}
+			}
+			for _, key := range due {
+				if _, err := t.exec(stDropDecisions, key.id, key.seq); err != nil {
+					return 0, err
+				}
+			}
+			return events, nil
+		})
+		due, links, events = due[:0], links[:0], 0
+		return err
+	}
+	for n := page; err == nil && n == page && end > 0; {
+		n = 0
+		err = e.rows(ctx, `SELECT event_id, seq, bundle, CASE WHEN seq > 0 THEN event_id + 1
+				ELSE coalesce((SELECT min(n.event_id) FROM decisions n WHERE n.event_id > d.event_id AND n.seq = 0), ?3) END
+			FROM decisions d WHERE (event_id, seq) > (?1, ?2) AND event_id < ?4 ORDER BY event_id, seq LIMIT ?5`,
+			[]any{last.id, last.seq, newest, end, int64(page)}, func(r *row) error {
+				n++
+				last = bundleKey{r.int(), r.int()}
+				bundle, next := r.blob(), r.int()
+				if next > end || e.needs(last.id, next) {
+					return r.err
+				}
+				if last.seq == 0 {
+					events += next - last.id
+				}
+				due = append(due, last)
+				var err error
+				links, err = linksOf(bundle, last.id, links)
+				return err
+			})
+		if err == nil && len(due)+len(links) >= perRetention-page {
+			err = flush()
+		}
+	}
+	if err == nil {
+		err = flush()
+	}
+	return wrap(err, "decisions")
+}
+
+// linksOf appends which dispatches the decisions of a bundle led to.
+func linksOf(bundle []byte, first int64, links []link) ([]link, error) {
+	for at := int64(0); ; at++ {
+		var said []byte
+		ok, err := entry(bundle, at, &said)
+		if err != nil || !ok {
+			return links, err
+		}
+		if len(said) == 0 {
+			continue
+		}
+		err = decodeDecisions(said, nudgewire.EventID(first+at), func(d nudgewire.Decision) {
+			for _, id := range append([]nudgewire.DispatchID{d.DispatchID}, d.Later...) {
+				if id != 0 {
+					links = append(links, link{first + at, int64(id), d.Trigger, string(d.Outcome), micro(d.At)})
+				}
+			}
+		})
+		if err != nil {
+			return links, err
+		}
+	}
+}
+
+// decidedOf adds what stays of decisions that are not kept any more.
+func (s *Store) decidedOf(ctx context.Context, id nudgewire.EventID, each func(nudgewire.Decision)) error {
+	var all []nudgewire.Decision
+	err := s.rows(ctx, `SELECT dispatch_id, trigger_name, outcome, at FROM decided WHERE event_id = ?1 ORDER BY dispatch_id`, []any{int64(id)}, func(r *row) error {
+		d := nudgewire.Decision{EventID: id, DispatchID: nudgewire.DispatchID(r.int()), Trigger: r.text(), Outcome: nudgewire.Outcome(r.text()), At: r.time(), Reason: "why is not kept any more (retention.decisions)"}
+		if i := slices.IndexFunc(all, func(o nudgewire.Decision) bool { return o.Trigger == d.Trigger && o.Outcome == d.Outcome }); i >= 0 {
+			all[i].Later = append(all[i].Later, d.DispatchID)
+		} else {
+			all = append(all, d)
+		}
+		return r.err
+	})
+	for i := range all {
+		each(all[i])
+	}
+	return wrap(err, "what is left of the decisions about event %d", id)
+}
+
+// maxUnordered is how much later than its event a dispatch may be stored, but for one that takes another's place: a look-up
+// that fails is given up within days.
+const maxUnordered = 9 * 24 * time.Hour
+
+// events removes those that no dispatch is left of.
+func (e *retainer) events(ctx context.Context) error {
+	_, end, err := e.endOfBundles(ctx, e.keep.Events)
+	if err != nil || end == 0 {
+		return wrap(err, "events")
+	}
+	upTo, err := e.firstSince(ctx, "dispatches", "created_at", e.before(e.keep.Events).Add(maxUnordered))
+	if err != nil {
+		return wrap(err, "events")
+	}
+	kept := map[int64]bool{}
+	for _, id := range e.alive {
+		kept[id] = true
+	}
+	for _, q := range []struct {
+		sql  string
+		args []any
+	}{
+		{`SELECT event_id FROM dispatches WHERE id < ?1 AND event_id > 0 AND event_id < ?2`, []any{upTo, end}},
+		{`SELECT d.event_id FROM retries r JOIN dispatches d ON d.id = r.again_id WHERE d.event_id > 0 AND d.event_id < ?1`, []any{end}},
+	} {
+		if err := e.rows(ctx, q.sql, q.args, func(r *row) error { kept[r.int()] = true; return r.err }); err != nil {
+			return fmt.Errorf("events: %w", err)
+		}
+	}
+	err = e.ids(ctx, `SELECT id FROM events WHERE id > ?1 AND id < ?2 AND received_at < ?3 ORDER BY id`, []any{end, micro(e.before(e.keep.Events))}, perRetention, func(ids []int64) error {
+		due := slices.DeleteFunc(ids, func(id int64) bool { return kept[id] })
+		if len(due) == 0 {
+			return nil
+		}
+		return e.commit(ctx, kindEvents, func(t *tx) (int64, error) {
+			t.addNamed(retentionDead, int64(len(due)))
+			for _, s := range []stmt{stDropEvents, stDropDecided} {
+				if err := t.execAll(s, due); err != nil {
+					return 0, err
+				}
+			}
+			return int64(len(due)), nil
+		})
+	})
+	return wrap(err, "events")
+}

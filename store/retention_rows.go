@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// oldDispatch is the condition on a dispatch d that it and its message ended before ?1, and that nothing stands on it: the
+// dispatch that took its place is gone, and so is every step of its sequence that may still ask about it.
+const oldDispatch = `d.state <> 'waiting' AND d.state <> 'sending' AND d.state <> 'in_doubt' AND d.updated_at < ?1
+	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.dispatch_id = d.id AND (m.final = 0 OR m.status_at >= ?1 OR m.accepted_at >= ?1))
+	AND NOT EXISTS (SELECT 1 FROM retries a JOIN dispatches n ON n.id = a.again_id WHERE a.dispatch_id = d.id)
+	AND NOT EXISTS (SELECT 1 FROM steps s JOIN steps o ON o.sequence = s.sequence JOIN dispatches x ON x.id = o.dispatch_id
+		WHERE s.dispatch_id = d.id AND (x.updated_at >= ?1 OR x.state = 'waiting' OR x.state = 'sending' OR x.state = 'in_doubt'))`
+
+// oldFollowed is the same of a message m that an upload's answer named: it has no dispatch.
+const oldFollowed = `m.final = 1 AND m.status_at < ?1 AND m.accepted_at < ?1 AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = m.dispatch_id)`
+
+// oldAttempt is the condition on an attempt a, or on a verdict, that its dispatch has ended.
+const oldAttempt = `NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = a.dispatch_id AND (d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt'))`
+
+// retentionStatements are those of retention.
+var retentionStatements = map[stmt]statement{
+	stOldRejections: {0, `DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id >= (SELECT min(id) FROM rejected_requests) AND at < ?1 ORDER BY id LIMIT 200)`},
+	stAllExpired:    {4, `SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 200`},
+
+	stDropPayloads:  {0, `DELETE FROM payloads WHERE event_id IN (` + marks(1) + `)`},
+	stDropDecisions: {0, `DELETE FROM decisions WHERE event_id = ?1 AND seq = ?2`},
+	stInsertDecided: {0, `INSERT INTO decided (event_id, dispatch_id, trigger_name, outcome, at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (event_id, dispatch_id) DO NOTHING`},
+	stDropDecided:   {0, `DELETE FROM decided WHERE event_id IN (` + marks(1) + `)`},
+	stDropEvents:    {0, `DELETE FROM events WHERE id IN (` + marks(1) + `)`},
+
+	stStillOld:         {7, `SELECT d.id, d.event_id, d.trigger_name, d.correlation, d.state, d.claimed_at, CASE WHEN d.correlation_key = '' THEN 0 ELSE 1 END FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + oldDispatch},
+	stStillOldFollowed: {1, `SELECT m.dispatch_id FROM messages m WHERE m.dispatch_id IN (` + marks(2) + `) AND ` + oldFollowed},
+	stDropDispatches:   {0, `DELETE FROM dispatches WHERE id IN (` + marks(1) + `)`},
+	stDropMessages:     {0, `DELETE FROM messages WHERE dispatch_id IN (` + marks(1) + `)`},
+	stDropAttempts:     {0, `DELETE FROM attempts WHERE dispatch_id IN (` + marks(1) + `)`},
+	stDropVerdicts:     {0, `DELETE FROM verdicts WHERE dispatch_id IN (` + marks(1) + `)`},
+	stDropResolutions:  {0, `DELETE FROM resolutions WHERE dispatch_id IN (` + marks(1) + `)`},
+	stDropSteps:        {0, `DELETE FROM steps WHERE dispatch_id IN (` + marks(1) + `)`},
+	stDropCalledOff:    {0, `DELETE FROM called_off WHERE dispatch_id IN (` + marks(1) + `)`},
+	stDropRetries:      {0, `DELETE FROM retries WHERE dispatch_id IN (` + marks(1) + `)`},
+	stRowGone:          {0, `UPDATE run_rows SET gone = gone + 1 WHERE dispatch_id = (SELECT max(dispatch_id) FROM run_rows WHERE dispatch_id <= ?1) AND dispatch_id + row_count > ?1`},
+	stFollowedGone:     {0, `UPDATE run_messages SET gone = gone + 1 WHERE dispatch_id = (SELECT max(dispatch_id) FROM run_messages WHERE dispatch_id <= ?1) AND dispatch_id + id_count > ?1`},
+	stSentOnce: {0, `INSERT INTO sent_once (correlation, dispatch_id, at) VALUES (?1, ?2, ?3)
+		ON CONFLICT (correlation) DO UPDATE SET dispatch_id = excluded.dispatch_id, at = excluded.at WHERE excluded.at > sent_once.at`},
+	stWasSentOnce: {2, `SELECT dispatch_id, at FROM sent_once WHERE correlation = ?1`},
+
+	stDropKey: {0, `DELETE FROM keys WHERE part = ?1 AND hash = ?2 AND id = ?3 AND NOT (` + keyLeads + `)`},
+
+	// That a message may have arrived is kept as long as it is: it is never sent again.
+	stOldAttempts: {0, `DELETE FROM attempts AS a WHERE dispatch_id IN (` + marks(2) + `) AND at < ?1 AND state <> 'in_doubt' AND ` + oldAttempt},
+	stOldVerdicts: {0, `DELETE FROM verdicts AS a WHERE dispatch_id IN (` + marks(2) + `) AND last_at < ?1 AND ` + oldAttempt},
+}
+
+// dispatchRows are what belongs to a dispatch and goes with it.
+var dispatchRows = []stmt{stDropDispatches, stDropMessages, stDropAttempts, stDropVerdicts, stDropResolutions, stDropSteps, stDropCalledOff, stDropRetries}
+
+// perDispatches is how many dispatches go in a commit, with up to eight rows each and as many pages of their own.
+const perDispatches = 48
+
+// attempts removes how attempts ended that are told by their message's end, too.
+func (e *retainer) attempts(ctx context.Context) error {
+	before := e.before(e.keep.Attempts)
+	if before.IsZero() {
+		return nil
+	}
+	end, err := e.firstSince(ctx, "dispatches", "created_at", before)
+	for _, one := range []struct {
+		remove stmt
+		find   string
+	}{
+		{stOldAttempts, `SELECT DISTINCT dispatch_id FROM attempts a WHERE dispatch_id > ?1 AND dispatch_id < ?2 AND at < ?3 AND state <> 'in_doubt' AND ` + oldAttempt + ` ORDER BY dispatch_id`},
+		{stOldVerdicts, `SELECT DISTINCT dispatch_id FROM verdicts a WHERE dispatch_id > ?1 AND dispatch_id < ?2 AND last_at < ?3 AND ` + oldAttempt + ` ORDER BY dispatch_id`},
+	} {
+		if err != nil || end == 0 {
+			break
+		}
+		err = e.ids(ctx, one.find, []any{end, micro(before)}, perRetention/2, func(ids []int64) error {
+			return e.commit(ctx, kindAttempts, func(t *tx) (n int64, err error) {
+				for some := range slices.Chunk(ids, rowsAtOnce) {
+					gone, err := t.exec(one.remove, padded([]any{micro(before)}, some)...)
+					if n += gone; err != nil {
+						return n, err
+					}
+				}
+				return n, nil
+			})
+		})
+	}
+	return wrap(err, "attempts")
+}
+
+// padded is args and a list of rowsAtOnce ids: a set, so the first may stand in it several times.
+func padded(args []any, ids []int64) []any {
+	for i := range rowsAtOnce {
+		args = append(args, ids[min(i, len(ids)-1)])
+	}
+	return args
+}
+
+// dispatches removes messages that ended long ago, with all that belongs to them.
+func (e *retainer) dispatches(ctx context.Context) error {
+	before := e.before(e.keep.Messages)
+	if before.IsZero() {
+		return nil
+	}
+	cut := micro(before)
+	end, err := e.firstSince(ctx, "dispatches", "created_at", before)
+	if err != nil || end == 0 {
+		return wrap(err, "messages")
+	}
+	find := `SELECT d.id FROM dispatches d WHERE d.id > ?1 AND d.id < ?2 AND ` + renumbered(oldDispatch) + ` ORDER BY d.id`
+	err = e.ids(ctx, find, []any{end, cut}, perDispatches, func(ids []int64) error {
+		due := slices.DeleteFunc(ids, func(id int64) bool {
+			return slices.ContainsFunc(e.open, func(r rowRange) bool { return id >= r.dispatch && id < r.dispatch+r.count })
+		})
+		if len(due) == 0 {
+			return nil
+		}
+		return e.commit(ctx, kindMessages, func(t *tx) (int64, error) { return t.dropDispatches(due, cut, e.keep.Once) })
+	})
+	return wrap(err, "messages")
+}
+
+// dropDispatches removes those of the dispatches that are still old.
+func (t *tx) dropDispatches(ids []int64, cut int64, once func(string, bool) bool) (int64, error) {
+	type old struct {
+		id, event, correlation, claimed int64
+		trigger                         string
+		state                           nudgewire.State
+		keyed                           bool
+	}
+	var due []old
+	for some := range slices.Chunk(ids, rowsAtOnce) {
+		err := t.query(stStillOld, func(r *row) error {
+			d := old{id: r.int(), event: r.int(), trigger: r.text(), correlation: r.int(), state: nudgewire.State(r.text()), claimed: r.int(), keyed: r.int() == 1}
+			due = append(due, d)
+			return r.err
+		}, padded([]any{cut}, some)...)
+		if err != nil {
+			return 0, err
+		}
+	}
+	gone := make([]int64, 0, len(due))
+	for i := range due {
+		d := &due[i]
+		gone = append(gone, d.id)
+		var err error
+		switch {
+		case d.event == 0:
+			_, err = t.exec(stRowGone, d.id)
+		default:
+			t.addNamed(retentionDead, 2) // its key and its phone's
+			if d.state == nudgewire.StateAccepted && once != nil && once(d.trigger, d.keyed) {
+				if _, err = t.exec(stSentOnce, d.correlation, d.id, d.claimed); err == nil {
+					_, err = t.exec(stInsertKey, correlations, d.correlation, d.id) // it may be in memory alone, and no start reads it from its row again
+				}
+			}
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	if len(gone) == 0 {
+		return 0, nil
+	}
+	for _, s := range dispatchRows {
+		if err := t.execAll(s, gone); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(gone)), nil
+}
+
+// followed removes messages that ended long ago and have no dispatch.
+func (e *retainer) followed(ctx context.Context) error {
+	before := e.before(e.keep.Messages)
+	if before.IsZero() {
+		return nil
+	}
+	cut := micro(before)
+	find := `SELECT m.dispatch_id FROM run_messages r JOIN messages m ON m.dispatch_id >= r.dispatch_id AND m.dispatch_id < r.dispatch_id + r.id_count
+		WHERE m.dispatch_id > ?1 AND r.gone < r.id_count AND r.dispatch_id + r.id_count > ?1 AND ` + renumbered(oldFollowed) + ` ORDER BY m.dispatch_id`
+	err := e.ids(ctx, find, []any{int64(0), cut}, perDispatches, func(ids []int64) error {
+		return e.commit(ctx, kindMessages, func(t *tx) (int64, error) {
+			var due []int64
+			for some := range slices.Chunk(ids, rowsAtOnce) {
+				if err := t.query(stStillOldFollowed, func(r *row) error { due = append(due, r.int()); return r.err }, padded([]any{cut}, some)...); err != nil {
+					return 0, err
+				}
+			}
+			for _, id := range due {
+				if _, err := t.exec(stFollowedGone, id); err != nil {
+					return 0, err
+				}
+			}
+			return int64(len(due)), t.execAll(stDropMessages, due)
+		})
+	})
+	return wrap(err, "messages of uploads")
+}

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// What is removed leaves free pages inside of the file, which later rows fill. Where there are many more of them than that,
+// SQLite moves pages from the end of the file into them and cuts the file off, some at a time. It can do so only in a file
+// that was laid out for it (auto_vacuum), which a file of an earlier version is after it was written anew once (Compact).
+
+const (
+	// spareShare of a file's pages may be free, or sparePages of them: the rows of the next days fill them.
+	spareShare = 16
+	sparePages = 2048
+	// reclaimAtOnce is how many pages move in a commit.
+	reclaimAtOnce = 64
+)
+
+// A Space is what the file takes, in bytes.
+type Space struct {
+	File, Free int64
+	Gives      bool // free space can be given back while the daemon runs
+}
+
+// Space asks how much of the file is free.
+func (s *Store) Space(ctx context.Context) (v Space, err error) {
+	var size, pages, free, mode int64
+	for _, one := range []struct {
+		pragma string
+		into   *int64
+	}{{"page_size", &size}, {"page_count", &pages}, {"freelist_count", &free}, {"auto_vacuum", &mode}} {
+		if err = s.reads.QueryRowContext(ctx, "PRAGMA "+one.pragma).Scan(one.into); err != nil {
+			return v, fmt.Errorf("space of the database: %w", err)
+		}
+	}
+	return Space{File: size * pages, Free: size * free, Gives: mode == incrementalVacuum}, nil
+}
+
+// giveBack lays a file out so that it can give space back. It takes effect before the first page is written, or when all are
+// written anew.
+const giveBack = "PRAGMA auto_vacuum = INCREMENTAL"
+
+const (
+	incrementalVacuum = 2
+	pageSize          = 4096
+)
+
+// reclaim gives free pages back and says how many bytes that were.
+func (e *retainer) reclaim(ctx context.Context) (freed int64, err error) {
+	for {
+		v, err := e.Space(ctx)
+		pages := v.Free / pageSize
+		spare := max(sparePages, v.File/pageSize/spareShare)
+		if err != nil || !v.Gives || pages <= spare {
+			return freed, err
+		}
+		n := min(reclaimAtOnce, pages-spare)
+		err = e.commit(ctx, "", func(t *tx) (int64, error) {
+			return 0, stepThrough(t.conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
+		})
+		if err != nil {
+			return freed, fmt.Errorf("give space back: %w", err)
+		}
+		freed += n * pageSize
+	}
+}
+
+// stepThrough runs a statement to its end: one step of this pragma moves one page.
+func stepThrough(conn driver.Conn, statement string) (err error) {
+	q, ok := conn.(driver.QueryerContext)
+	if !ok {
+		return fmt.Errorf("driver %T cannot query directly", conn)
+	}
+	rows, err := q.QueryContext(context.Background(), statement, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	dest := make([]driver.Value, len(rows.Columns()))
+	for {
+		if err := rows.Next(dest); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// Compact writes the file of a stopped daemon anew, without free space and so that it can give space back from then on.
+// It needs room on the disk for another file of the rows, and a log as long. Errors: those of Open, a *LockedError while
+// a daemon runs among them.
+func Compact(ctx context.Context, dsn string) (before, after Space, err error) {
+	s, err := Open(ctx, Options{DSN: dsn})
+	if err != nil {
+		return before, after, err
+	}
+	db := sql.OpenDB(&s.files)
+	db.SetMaxOpenConns(1)
+	defer func() { err = errors.Join(err, db.Close(), s.Close()) }()
+	if before, err = s.Space(ctx); err != nil {
+		return before, after, err
+	}
+	if err := rewriteFile(ctx, db); err != nil {
+		return before, after, err
+	}
+	after, err = s.Space(ctx)
+	return before, after, err
+}
