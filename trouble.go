@@ -57,13 +57,15 @@ const (
 	TroubleUnknownText TroubleCode = "unknown_errors"
 	TroubleRejected    TroubleCode = "rejected"
 	TroubleUntracked   TroubleCode = "untracked"
+	TroubleDataRequest TroubleCode = "data_request"
+	TroubleForgetting  TroubleCode = "forgetting"
 )
 
 // TroubleCodes lists every code, in the order in which troubles of one severity are told: a halt first of all.
 var TroubleCodes = []TroubleCode{
 	TroubleHalt, TroubleReview, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
 	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleConfig, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
-	TroubleSilent, TroubleTurnedAway, TroubleUnknownText, TroubleRejected, TroubleUntracked,
+	TroubleDataRequest, TroubleForgetting, TroubleSilent, TroubleTurnedAway, TroubleUnknownText, TroubleRejected, TroubleUntracked,
 }
 
 var severities = []Severity{Stops, Bad, Note}

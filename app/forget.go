@@ -90,14 +90,9 @@ func (a *App) forget(ctx context.Context, log *zap.Logger) (waits string, err er
 	return "", nil
 }
 
-// requestsFolder is where the data lies ready that contacts asked for.
-func (a *App) requestsFolder() string {
-	return filepath.Join(filepath.Dir(store.Path(a.began.Storage)), "data-requests")
-}
-
 // forgetRequests removes those files that tell of somebody who is forgotten.
 func (a *App) forgetRequests(all []store.Erasure, find interface{ Blot([]byte) bool }) error {
-	folder := a.requestsFolder()
+	folder := server.RequestsFolder(store.Path(a.began.Storage))
 	files, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -123,7 +118,7 @@ func (a *App) forgetRequests(all []store.Erasure, find interface{ Blot([]byte) b
 
 // ofConnector reports whether such a file was asked for by a connector all of which is forgotten.
 func ofConnector(text []byte, all []store.Erasure) bool {
-	var v requestFile
+	var v server.RequestFile
 	if json.Unmarshal(text, &v) != nil {
 		return true // nobody can read it
 	}
@@ -133,13 +128,6 @@ func ofConnector(text []byte, all []store.Erasure) bool {
 		}
 	}
 	return false
-}
-
-// A requestFile is what lies ready for a contact who asked for its data.
-type requestFile struct {
-	Event     nudgewire.EventID `json:"event"`
-	Connector string            `json:"connector"`
-	server.DataView
 }
 
 // answerDataRequests writes a file for each event since seen that asks for what is stored about its contact, and tells a person.
@@ -154,17 +142,12 @@ func (a *App) answerDataRequests(ctx context.Context, log *zap.Logger, seen nudg
 		if err != nil {
 			return seen, err
 		}
-		if e.Contact.Phone == "" {
-			log.Warn("a contact asks for its data and the event names no phone: look at the event and answer by hand",
-				zap.Int64("event", int64(id)), zap.String("command", "nudgewire contacts export PHONE"))
-		} else {
-			path, err := a.writeRequest(ctx, &e)
-			if err != nil {
-				return seen, err
-			}
-			log.Warn("a contact asks for its data: send it this file, and remove it", zap.Int64("event", int64(id)),
-				zap.String("phone", e.Contact.Phone.Masked()), zap.String("file", path))
+		path, err := a.writeRequest(ctx, &e)
+		if err != nil {
+			return seen, err
 		}
+		log.Warn("a contact asks for what is stored about it", zap.Int64("event", int64(id)), zap.String("phone", e.Contact.Phone.Masked()),
+			zap.String("file", path), zap.String("next", fmt.Sprintf("send it this file, then nudgewire contacts answered %d", id)))
 		if err := a.store.DataRequestAnswered(ctx, id); err != nil {
 			return seen, err
 		}
@@ -174,19 +157,24 @@ func (a *App) answerDataRequests(ctx context.Context, log *zap.Logger, seen nudg
 
 // writeRequest writes the file for one such event. A crash before it is whole leaves no file of its name.
 func (a *App) writeRequest(ctx context.Context, e *nudgewire.Event) (path string, err error) {
-	data, err := server.DataOf(ctx, a.store, e.Contact.Phone, time.Now())
-	if err != nil {
-		return "", err
+	file := server.RequestFile{Event: e.ID, Connector: e.Connector}
+	if e.Contact.Phone == "" {
+		file.Note = fmt.Sprintf("the event names no phone: nudgewire events show %d says who asks, and nudgewire contacts export PHONE what is stored", e.ID)
+	} else {
+		data, err := server.DataOf(ctx, a.store, e.Contact.Phone, time.Now())
+		if err != nil {
+			return "", err
+		}
+		file.DataView = &data
 	}
-	text, err := json.MarshalIndent(requestFile{e.ID, e.Connector, data}, "", "  ")
+	text, err := json.MarshalIndent(file, "", "  ")
 	if err != nil {
 		return "", fmt.Errorf("data of event %d: %w", e.ID, err)
 	}
-	folder := a.requestsFolder()
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	path = server.RequestPath(store.Path(a.began.Storage), e.ID)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", fmt.Errorf("folder of data requests: %w", err)
 	}
-	path = filepath.Join(folder, fmt.Sprintf("event-%d.json", e.ID))
 	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
 		return "", fmt.Errorf("data of event %d: %w", e.ID, err)
 	}

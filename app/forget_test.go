@@ -21,6 +21,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -403,4 +404,141 @@ func TestNothingStoredCanBeReadAsAForgottenPhone(t *testing.T) {
 		t.Errorf("the second time it stands in %s", strings.Join(found, ", "))
 	}
 	t.Logf("took %s", time.Since(began).Round(time.Millisecond))
+}
+
+// A run that sends row by row and of which somebody is forgotten: who waits is called off, who is in doubt is given up, who was sent to stays
+// counted; the rows of files, and what jobs export tells, name none of them; the rest goes on, and a retry brings none of them back.
+func TestForgettingInARunThatSendsRowByRow(t *testing.T) {
+	lists := t.TempDir()
+	var text strings.Builder
+	text.WriteString("first_name,mobile,city,code\n")
+	for range 2 { // the second time as excluded rows
+		for i := range 30 {
+			fmt.Fprintf(&text, "Ada,%s,York,a\n", phone(i))
+		}
+	}
+	if err := os.WriteFile(filepath.Join(lists, "list.csv"), []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const limit = "unique_contacts: 10 per"
+	o := options{folder: t.TempDir(), config: jobConfig(lists, byMessage) + "limits: {" + limit + " 24h}\ntracking: {poll: [1s]}\n"}
+	h := open(t, o)
+	states := func() (all map[nudgewire.State][]string) {
+		all = map[nudgewire.State][]string{}
+		for _, m := range h.messages() {
+			all[m.State] = append(all[m.State], string("+"+m.Phone))
+		}
+		return all
+	}
+	r := h.fire("winback")
+	h.eventually("ten have left", func() bool { return len(states()[nudgewire.StateAccepted]) == 10 })
+	h.service.SetFaults(sandbox.Faults{CutAfter: 1})
+	h.edit(limit, "unique_contacts: 20 per")
+	h.reload()
+	h.eventually("ten are in doubt", func() bool { return len(states()[nudgewire.StateInDoubt]) == 10 })
+	h.service.SetFaults(sandbox.Faults{})
+	at := states()
+	if len(at[nudgewire.StateWaiting]) != 10 {
+		t.Fatalf("states: %v", at)
+	}
+	gone := []string{at[nudgewire.StateAccepted][0], at[nudgewire.StateInDoubt][0], at[nudgewire.StateWaiting][0]}
+	for _, p := range gone {
+		if found := h.stored(p); !slices.Contains(found, "excluded.csv") || !slices.Contains(found, "dispatches.phone") {
+			t.Fatalf("the test is weak: %s stands in %v", p, found)
+		}
+	}
+	h.forget(gone...)
+	for i, p := range gone {
+		if found := h.stored(p); len(found) > 0 {
+			t.Errorf("number %d stands in %s", i, strings.Join(found, ", "))
+		}
+	}
+	now := states()
+	if len(now[nudgewire.StateAccepted]) != 10 || len(now[nudgewire.StateInDoubt]) != 9 || len(now[nudgewire.StateWaiting]) != 9 || len(now[nudgewire.StateCancelled]) != 1 || len(now[nudgewire.StateDropped]) != 1 {
+		t.Errorf("states: %v", now)
+	}
+	if v, err := h.ask.Run(t.Context(), r.ID); err != nil || v.Tally.Kept != 30 || v.State != nudgewire.RunDone {
+		t.Errorf("the run: %+v, %v", v, err)
+	}
+	rows, problems := h.export(r.ID)
+	for _, row := range rows {
+		if slices.Contains(gone, "+"+row.Phone) {
+			t.Errorf("jobs export tells of %+v", row)
+		}
+	}
+	if len(rows) != 60 || len(problems) > 0 {
+		t.Errorf("jobs export has %d rows: %v", len(rows), problems)
+	}
+	h.stop()
+	o.config = strings.Replace(o.config, limit, "unique_contacts: 1000 per", 1)
+	h = open(t, o)
+	h.eventually("the others have left", func() bool { return len(states()[nudgewire.StateWaiting]) == 0 && h.status().Sending == 0 })
+	for _, m := range h.messages() {
+		if m.State == nudgewire.StateInDoubt {
+			if _, err := h.ask.Resolve(t.Context(), m.ID, nudgewire.ResolveResend, ""); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	h.eventually("those in doubt have left", func() bool { return h.service.Stats().Messages == 9+9 })
+	if retried, err := h.ask.OrderRun(t.Context(), r.ID, "retry", server.RunOrder{Who: "Ann"}); err == nil {
+		h.ended(retried.ID)
+	}
+	h.eventually("nothing waits", func() bool { return len(states()[nudgewire.StateWaiting]) == 0 })
+	for _, p := range gone {
+		if n := h.service.Accepted(p[1:]); n > 0 {
+			t.Errorf("%s got %d messages after it was forgotten", p, n)
+		}
+	}
+}
+
+// A run that hands over its rows for days, by its rate, keeps its files: forgetting waits for it and says so, and a pause of the run
+// is enough. The run then goes on without the contact.
+func TestForgettingWaitsForARunUntilItIsPaused(t *testing.T) {
+	lists := t.TempDir()
+	var text strings.Builder
+	text.WriteString("first_name,mobile,city,code\n")
+	for i := range 30 {
+		fmt.Fprintf(&text, "Ada,%s,York,a\n", phone(i))
+	}
+	if err := os.WriteFile(filepath.Join(lists, "list.csv"), []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const rate = "10 per day"
+	h := open(t, options{config: jobConfig(lists, byMessage+"    rate: "+rate+"\n") + "tracking: {poll: [1s]}\n"})
+	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("ten have left", func() bool { return h.service.Stats().Messages == 10 })
+	gone := phone(29)
+	if h.service.Accepted(gone[1:]) > 0 {
+		t.Fatal("the rows leave in another order")
+	}
+	if _, err := h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{gone}}); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("status says what it waits for", func() bool {
+		all := h.status().Forgetting
+		return len(all) == 1 && all[0].Waits == "run 1 of winback is uploading" && all[0].Phone == nudgewire.Phone(gone[1:]).Masked()
+	})
+	if _, err := h.ask.OrderRun(t.Context(), r.ID, "pause", server.RunOrder{Who: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	h.forgotten(gone)
+	if found := h.stored(gone); len(found) > 0 {
+		t.Errorf("it stands in %s", strings.Join(found, ", "))
+	}
+	h.edit(rate, "1000 per day")
+	h.reload()
+	if _, err := h.ask.OrderRun(t.Context(), r.ID, "resume", server.RunOrder{Who: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	if v := h.ended(r.ID); v.State != nudgewire.RunDone {
+		t.Errorf("the run is %s: %s", v.State, v.Reason)
+	}
+	h.eventually("the others have left", func() bool { return h.service.Stats().Messages == 29 })
+	if n := h.service.Accepted(gone[1:]); n > 0 {
+		t.Errorf("%d messages to who is forgotten", n)
+	}
 }

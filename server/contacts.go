@@ -99,9 +99,11 @@ func (a admin) contactRoutes(route func(string, func(*http.Request) (any, error)
 	route("GET /v1/contacts/{phone}", a.contact)
 	route("GET /v1/contacts/{phone}/data", a.contactData)
 	route("GET /v1/consents", a.consents)
+	route("GET /v1/data-requests", a.dataRequests)
 	if a.Daemon != nil {
 		route("POST /v1/consents", with(a.recordConsents))
 		route("POST /v1/contacts/forget", with(a.forget))
+		route("POST /v1/data-requests/{event}/close", a.closeRequest)
 	}
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -52,6 +53,21 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 		return err
 	}
 	if v.UnknownErrors, err = a.unknownErrors(ctx, now.Add(-lookBack)); err != nil {
+		return err
+	}
+	orders, err := a.Store.Erasures(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range orders {
+		o := &orders[i]
+		one := ForgettingView{Connector: o.Connector, Source: o.Source, Since: o.At.UTC(), Waits: cmp.Or(o.Waits, "its turn")}
+		if o.Phone != "" {
+			one.Phone = o.Phone.Masked()
+		}
+		v.Forgetting = append(v.Forgetting, one)
+	}
+	if v.DataRequests, err = openRequests(a.Storage); err != nil {
 		return err
 	}
 	if a.Daemon != nil {

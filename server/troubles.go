@@ -50,6 +50,7 @@ func troubles(v *StatusView, now time.Time) []nudgewire.Trouble {
 	t.late(v)
 	t.runs(v)
 	t.doubts(v)
+	t.contacts(v)
 	t.notes(v)
 	nudgewire.SortTroubles(t.all)
 	return t.all
@@ -245,6 +246,37 @@ func (t *found) doubts(v *StatusView) {
 			Code: nudgewire.TroubleFiles, About: "campaigns", Since: v.PartsInDoubtSince, Amount: float64(n),
 			Words: fmt.Sprintf("%s in doubt: somebody must say what became of %s", units.Count(n, "uploaded file"), itOrThem(n)),
 			Cure:  `"nudgewire jobs history" names the runs, and "nudgewire jobs show RUN" the next step`,
+		})
+	}
+}
+
+// forgettingLate is from when on an order to forget somebody needs a person.
+const forgettingLate = 24 * time.Hour
+
+// contacts are what people asked for by law.
+func (t *found) contacts(v *StatusView) {
+	if n := len(v.Forgetting); n > 0 {
+		one := nudgewire.Trouble{
+			Code: nudgewire.TroubleForgetting, Severity: nudgewire.Note, About: "contacts", Since: v.Forgetting[0].Since, Amount: float64(n),
+			Words: v.Forgetting[0].Words(), Cure: `it goes on by itself; if a run is in its way, "nudgewire jobs pause RUN" is enough`,
+		}
+		if n > 1 {
+			one.Words += fmt.Sprintf("; %d more wait behind it", n-1)
+		}
+		if t.now.Sub(one.Since) >= forgettingLate {
+			one.Severity = nudgewire.Bad
+		}
+		t.add(one)
+	}
+	if n := len(v.DataRequests); n > 0 {
+		who := "1 contact asks"
+		if n > 1 {
+			who = fmt.Sprintf("%d contacts ask", n)
+		}
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleDataRequest, About: "contacts", Since: v.DataRequests[0].Since, Amount: float64(n),
+			Words: who + " for what is stored about them, the first since " + v.DataRequests[0].Since.Format("2006-01-02"),
+			Cure:  `"nudgewire contacts requests" names the files: send each to its contact, then "nudgewire contacts answered EVENT"`,
 		})
 	}
 }

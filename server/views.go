@@ -238,9 +238,30 @@ type StatusView struct {
 
 	UnknownErrors *UnknownView `json:"unknown_errors,omitempty"`
 
+	Forgetting   []ForgettingView  `json:"forgetting,omitempty"`    // who is to be forgotten and is not yet, the oldest order first
+	DataRequests []DataRequestView `json:"data_requests,omitempty"` // contacts who are to get what is stored about them, the oldest first
+
 	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
 
 	Retention *RetentionView `json:"retention,omitempty"`
+}
+
+// A ForgettingView is an order to forget a contact, or all that came by a connector.
+type ForgettingView struct {
+	Phone     string    `json:"phone,omitempty"` // masked
+	Connector string    `json:"connector,omitempty"`
+	Source    string    `json:"source"` // who asked
+	Since     time.Time `json:"since"`
+	Waits     string    `json:"waits"` // for what
+}
+
+// Words is the order in words.
+func (f *ForgettingView) Words() string {
+	who := "contact " + f.Phone
+	if f.Connector != "" {
+		who = "all that came by " + f.Connector
+	}
+	return fmt.Sprintf("%s is being forgotten since %s (%s), and waits for %s", who, f.Since.Format("2006-01-02 15:04 UTC"), f.Source, f.Waits)
 }
 
 // A RuleCountView is how often a rule put a message off, or dropped one.

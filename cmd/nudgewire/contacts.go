@@ -16,7 +16,8 @@ func (c *cli) contacts() *cobra.Command {
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.contactsBlock(), c.contactsAllow(), c.contactsList(), c.contactsImport(),
-		c.contactsShow(), c.contactsConsent(), c.contactsExport(), c.contactsForget())
+		c.contactsShow(), c.contactsConsent(), c.contactsExport(), c.contactsForget(),
+		c.contactsRequests(), c.contactsAnswered())
 	return cmd
 }
 

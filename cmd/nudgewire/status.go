@@ -109,6 +109,9 @@ func (c *cli) printStatus(s server.StatusView) {
 			row(name, "%s", c.paint(c.out, "33", words))
 		}
 	}
+	for i := range s.Forgetting {
+		first("forgetting", i, s.Forgetting[i].Words())
+	}
 	row("tracking", "%d", s.Tracking)
 	for i, v := range s.Rejected {
 		first("rejected", i, v.Words())

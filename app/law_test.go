@@ -1,0 +1,185 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// law is a webhook that Shopify posts because of the law, about a customer of the shop.
+func (h *house) law(topic string, customer map[string]any) *http.Request {
+	content := map[string]any{"shop_id": 954889, "shop_domain": "lantern-lane.myshopify.com"}
+	if customer != nil {
+		content["customer"] = customer
+		content["orders_to_redact"] = []int{299938, 280263}
+	}
+	return h.shopify(topic, "", content)
+}
+
+// decided is what was decided about the newest event of a kind.
+func (h *house) decided(kind string) (id nudgewire.EventID, all []server.DecisionView) {
+	h.t.Helper()
+	for _, e := range h.events() {
+		if strings.HasSuffix(e.Event, "."+kind) {
+			return e.ID, e.Decisions
+		}
+	}
+	h.t.Fatalf("no event %s", kind)
+	return 0, nil
+}
+
+// customers/redact forgets its customer: what waits is cancelled, nothing stored tells of the phone, others stay, and it
+// gets nothing more. Without a phone nobody is forgotten, and that is said.
+func TestShopifyHasACustomerForgotten(t *testing.T) {
+	h := open(t, options{})
+	gone, stays := phone(1), phone(2)
+	for i, p := range []string{gone, stays} {
+		h.mustTake(h.shopify("checkouts/update", "", cart(fmt.Sprint("c", i), p, "60.00")))
+		o := order(fmt.Sprint("o", i), p, "49.90")
+		o["id"] = 5000 + i
+		h.mustTake(h.shopify("orders/create", "", o))
+	}
+	h.eventually("the thanks have left", func() bool { return h.service.Accepted(gone[1:]) == 1 && h.service.Accepted(stays[1:]) == 1 })
+	h.mustTake(h.law("customers/redact", map[string]any{"id": 191167, "email": "ada@example.com"}))
+	if _, said := h.decided("contact.redacted"); len(said) != 1 || !strings.Contains(said[0].Reason, "no phone") {
+		t.Errorf("without a phone it was decided %+v", said)
+	}
+	if len(h.stored(gone)) == 0 || len(h.status().Forgetting) != 0 {
+		t.Error("somebody was forgotten")
+	}
+	h.mustTake(h.law("customers/redact", map[string]any{"id": 191167, "email": "ada@example.com", "phone": gone}))
+	id, said := h.decided("contact.redacted")
+	if len(said) != 1 || said[0].Reason != "the contact is forgotten, in steps, and stays blocked" {
+		t.Errorf("event %d was decided %+v", id, said)
+	}
+	h.forgotten(gone)
+	if found := h.stored(gone); len(found) > 0 {
+		t.Errorf("it stands in %s", strings.Join(found, ", "))
+	}
+	if len(h.stored(stays)) == 0 {
+		t.Error("the other is gone")
+	}
+	for _, m := range h.messages() {
+		if m.Trigger == "reminder" && m.Phone != nudgewire.Phone(stays[1:]) && m.State != nudgewire.StateCancelled {
+			t.Errorf("the reminder is %s", m.State)
+		}
+	}
+	h.mustTake(h.shopify("orders/create", "", order("o9", gone, "49.90")))
+	h.eventually("the next message is refused", func() bool {
+		m := h.messages()[0]
+		return m.State == nudgewire.StateDropped && m.Reason == "the contact is blocked: it was forgotten"
+	})
+}
+
+// shop/redact forgets all that came by its connector, and nothing of the others.
+func TestShopifyHasAShopForgotten(t *testing.T) {
+	h := open(t, options{config: strings.Replace(plainConfig, "connectors:\n", "connectors:\n  other: {preset: shopify, secret: \"${SHOP_SECRET}\", defaults: {country: GB}}\n", 1)})
+	for i := range 3 {
+		o := order(fmt.Sprint("o", i), phone(i), "49.90")
+		o["id"] = 5000 + i
+		h.mustTake(h.shopify("orders/create", "", o))
+	}
+	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(0), "60.00")))
+	req := h.shopify("orders/create", "", order("x", phone(7), "49.90"))
+	req.URL.Path = "/hooks/other"
+	h.mustTake(req)
+	h.eventually("the thanks have left", func() bool { s := h.status(); return s.Counts["dispatches_accepted"] == 3 && s.Sending == 0 })
+	h.mustTake(h.law("shop/redact", nil))
+	if _, said := h.decided("shop.redacted"); len(said) != 1 || said[0].Reason != "all that came by shopify is forgotten, in steps" {
+		t.Errorf("decided %+v", said)
+	}
+	h.eventually("it is done", func() bool { return len(h.status().Forgetting) == 0 && h.rewritten() })
+	for i := range 3 {
+		if found := h.stored(phone(i)); len(found) > 0 {
+			t.Errorf("%s stands in %s", phone(i), strings.Join(found, ", "))
+		}
+	}
+	if len(h.stored(phone(7))) == 0 {
+		t.Error("what came by the other connector is gone")
+	}
+	for _, m := range h.messages() {
+		if m.Trigger == "reminder" && m.State != nudgewire.StateCancelled {
+			t.Errorf("the reminder is %s", m.State)
+		}
+	}
+}
+
+// customers/data_request lays a file ready, which status and doctor name until a person says that it was sent; also where the event names no phone,
+// and over a restart. A contact who is forgotten meanwhile leaves no file.
+func TestShopifyAsksForTheDataOfACustomer(t *testing.T) {
+	o := options{folder: t.TempDir()}
+	h := open(t, o)
+	h.mustTake(h.shopify("orders/create", "", order("o1", phone(1), "49.90")))
+	h.mustTake(h.law("customers/data_request", map[string]any{"id": 191167, "email": "ada@example.com", "phone": phone(1)}))
+	h.mustTake(h.law("customers/data_request", map[string]any{"id": 191168, "email": "ben@example.com"}))
+	h.mustTake(h.law("customers/data_request", map[string]any{"id": 191169, "email": "eve@example.com", "phone": phone(3)}))
+	requests := func(n int) (open []server.DataRequestView) {
+		t.Helper()
+		h.eventually(fmt.Sprint(n, " requests are open"), func() (ok bool) {
+			var err error
+			if open, err = h.ask.DataRequests(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return len(open) == n
+		})
+		return open
+	}
+	trouble := func() string {
+		for _, one := range h.status().Troubles {
+			if one.Code == nudgewire.TroubleDataRequest {
+				return one.Words + "; " + one.Cure
+			}
+		}
+		return ""
+	}
+	all := requests(3)
+	if all[0].Phone != nudgewire.Phone(phone(1)[1:]) || all[0].Connector != "shopify" || all[1].Phone != "" || time.Since(all[0].Since) > time.Minute {
+		t.Errorf("open: %+v", all)
+	}
+	if words := trouble(); !strings.HasPrefix(words, "3 contacts ask for what is stored about them, the first since ") || !strings.Contains(words, `"nudgewire contacts requests"`) {
+		t.Errorf("status says %q", words)
+	}
+	var file server.RequestFile
+	text, err := os.ReadFile(all[0].File)
+	if err == nil {
+		err = json.Unmarshal(text, &file)
+	}
+	if err != nil || file.DataView == nil || len(file.Stories) != 2 || len(file.Payloads) != 2 || !strings.Contains(string(text), "checkout_token") || file.Note != "" {
+		t.Errorf("the file holds %+v, %v", file, err)
+	}
+	if text, err := os.ReadFile(all[1].File); err != nil || !strings.Contains(string(text), "the event names no phone: nudgewire events show 3 says who asks") {
+		t.Errorf("without a phone it holds %s, %v", text, err)
+	}
+	for _, id := range []nudgewire.EventID{99, -1} {
+		if _, err := h.ask.CloseDataRequest(t.Context(), id); err == nil {
+			t.Errorf("a request of event %d was closed", id)
+		}
+	}
+	if v, err := h.ask.CloseDataRequest(t.Context(), all[0].Event); err != nil || v.Event != all[0].Event {
+		t.Fatal(v, err)
+	}
+	h.forget(phone(3))
+	h.stop()
+	h = open(t, o)
+	left := requests(1)
+	if left[0].Event != all[1].Event || !strings.HasPrefix(trouble(), "1 contact asks") {
+		t.Errorf("left: %+v, %q", left, trouble())
+	}
+	if _, err := h.ask.CloseDataRequest(t.Context(), left[0].Event); err != nil {
+		t.Fatal(err)
+	}
+	requests(0)
+	if words := trouble(); words != "" {
+		t.Errorf("status says %q", words)
+	}
+	// One that comes after a restart is answered, too.
+	h.mustTake(h.law("customers/data_request", map[string]any{"id": 191167, "phone": phone(1)}))
+	requests(1)
+}
