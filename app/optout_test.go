@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -79,5 +81,43 @@ func TestAFastClockMakesNoWordOfAContactTheLast(t *testing.T) {
 		if err != nil || (v.Block != nil) != (second == "contact.unsubscribed") {
 			t.Errorf("after %s, then %s: %+v, %v", first, second, v, err)
 		}
+	}
+}
+
+// What Klaviyo calls the text of a reply is published nowhere: a reply stops nothing by its text until the config names the property as the
+// connector's page says. The event of leaving stops in any case.
+func TestAReplyAtKlaviyoStopsOnceItsTextIsNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		more, topic string
+		blocked     bool
+	}{
+		"a reply without a name":   {"", "sent_sms", false},
+		"a reply whose text has":   {`, map: {message.text: 'payload.data.attributes.event_properties."Some Name"'}`, "sent_sms", true},
+		"who leaves":               {"", "unsubscribed_from_sms_marketing", true},
+		"what reached the contact": {`, map: {message.text: 'payload.data.attributes.event_properties."Some Name"'}`, "received_sms", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, options{config: "defaults: {country: GB, language: en}\nconnectors:\n  klaviyo: {secret: \"${SHOP_SECRET}\"" + c.more + "}\n"})
+			sender, problems := connectors.Compile("klaviyo", connectors.Config{Secret: secret.New(shopSecret)}, connectors.Options{})
+			if sender == nil {
+				t.Fatal(problems)
+			}
+			now := time.Now()
+			body := `{"data":[{"external_id":"e1","topic":"event:klaviyo.` + c.topic + `","payload":{"data":{"attributes":{"event_properties":{"phone_number":"` + phone(1) +
+				`","Some Name":"Stop"}},"relationships":{"profile":{"data":{"id":"01P"}}}}}}],"meta":{"timestamp":"` + now.UTC().Format(time.RFC3339) + `"}}`
+			header, _, err := sender.Sign(connectors.Request{Method: http.MethodPost, Path: "/hooks/klaviyo", Header: http.Header{"Content-Type": {"application/json"}, "Klaviyo-Timestamp": {"x"}}, Body: []byte(body), Now: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/hooks/klaviyo", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header = header
+			h.mustTake(req)
+			if v, err := h.ask.Contact(t.Context(), phone(1)); err != nil || (v.Block != nil) != c.blocked {
+				t.Errorf("%+v, %v; want blocked: %v", v, err, c.blocked)
+			}
+		})
 	}
 }

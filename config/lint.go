@@ -367,8 +367,8 @@ func (k *checker) lintDoubt(at string, r *triggers.Rule) {
 	}
 }
 
-// lintConsent warns of marketing that does not ask whether the customer agreed to messages, where a
-// sender says it, and of a question about e-mail in its place. A tag, the payload or consent: required may say it, too.
+// lintConsent warns of marketing that does not ask whether the customer agreed to messages, and of a question about e-mail in its
+// place. A tag, the payload, consent: required or a subscription that it listens to may say it, too.
 func (c *Config) lintConsent(k *checker, at string, r *triggers.Rule) {
 	if r.Consent == duerules.ConsentRequired || r.Mode != triggers.Live || (r.Category != nudgewire.Marketing && r.Category != "") {
 		return
@@ -384,6 +384,9 @@ func (c *Config) lintConsent(k *checker, at string, r *triggers.Rule) {
 			email = i
 		}
 	}
+	if !slices.ContainsFunc(r.On, func(on string) bool { return !strings.HasSuffix(on, ".contact.subscribed") }) {
+		return // that is the consent
+	}
 	const hint = "add customer.accepts_marketing, or consent: required: consent to messages on the phone"
 	if email >= 0 {
 		k.lint(fmt.Sprintf("%s.if[%d]", at, email), "permission to be sent e-mail is no consent to messages", hint)
@@ -396,4 +399,6 @@ func (c *Config) lintConsent(k *checker, at string, r *triggers.Rule) {
 			return
 		}
 	}
+	k.lintKey(at, "is marketing and does not ask whether the customer agreed to messages",
+		"add consent: required, and record who agreed (docs/consent.md); or say category: utility if it is an answer that somebody waits for")
 }

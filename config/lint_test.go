@@ -11,6 +11,10 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 	_, behindAPI, _ := strings.Cut(base, "defaults:")
 	both, _, _ := strings.Cut(behindAPI, "triggers:")
 	more := func(lines string) [2]string { return [2]string{"triggers:\n", "triggers:\n" + lines} }
+	const ownText = "  own: {verify: {kind: token, from: header, field: X-T, secret: \"${WOO_SECRET}\"}, event: {type: t, id: id}, map: {phone: p}}\n"
+	own := func(rule string) [2]string {
+		return [2]string{"triggers:\n", ownText + "triggers:\n  first: " + rule + "\n"}
+	}
 	tests := map[string]struct {
 		change [2]string
 		want   []string
@@ -134,6 +138,15 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[2]string{"    if: customer.accepts_marketing\n", ""},
 			[]string{"8:3: warning: triggers.remind: does not ask whether the customer agreed to messages, and shopify says it; add customer.accepts_marketing, or consent: required: consent to messages on the phone"},
 		},
+		"marketing of a sender that says nothing of consent": {
+			own(`{on: own.form.submitted, send: {template: form}}`),
+			[]string{"9:3: warning: triggers.first: is marketing and does not ask whether the customer agreed to messages; add consent: required, and record who agreed (docs/consent.md); or say category: utility if it is an answer that somebody waits for"},
+		},
+		"whose triggers ask for it":     {own(`{on: own.form.submitted, consent: required, send: {template: form}}`), nil},
+		"whose payload says it":         {own(`{on: own.form.submitted, if: raw.agreed, send: {template: form}}`), nil},
+		"which is in shadow":            {own(`{on: own.form.submitted, mode: shadow, send: {template: form}}`), nil},
+		"to whom subscribed just now":   {own(`{on: own.contact.subscribed, send: {template: form}}`), nil},
+		"all of which ask, by defaults": {[2]string{both + "triggers:", strings.Replace(both, "country: GB", "consent: required, country: GB", 1) + ownText + "triggers:\n  first: {on: own.form.submitted, send: {template: form}}"}, nil},
 		"marketing that asks about e-mail": {
 			[2]string{"customer.accepts_marketing", "customer.accepts_email"},
 			[]string{"13:9: warning: triggers.remind.if: permission to be sent e-mail is no consent to messages; add customer.accepts_marketing, or consent: required: consent to messages on the phone"},
