@@ -20,19 +20,21 @@ const grace = 2 * time.Second
 
 // A Report is what a round found.
 type Report struct {
-	Seed       uint64        `json:"seed"`
-	Took       time.Duration `json:"took_ns"`
-	Customers  int           `json:"customers"`
-	Webhooks   int           `json:"webhooks"` // answered 2xx, repeats counted once
-	Messages   int           `json:"messages"` // taken by the service
-	Kills      int           `json:"kills"`
-	Stops      int           `json:"stops"`
-	Doubts     int           `json:"doubts"`     // put in doubt by kills
-	MaxDoubts  int           `json:"max_doubts"` // by one of them
-	InDoubt    int           `json:"in_doubt"`   // at the end, for whatever reason
-	Runs       int           `json:"runs"`
-	Uploads    int           `json:"uploads"`
-	Violations []string      `json:"violations"`
+	Seed       uint64                  `json:"seed"`
+	Took       time.Duration           `json:"took_ns"`
+	Customers  int                     `json:"customers"`
+	Webhooks   int                     `json:"webhooks"` // answered 2xx, repeats counted once
+	Messages   int                     `json:"messages"` // taken by the service
+	Kills      int                     `json:"kills"`
+	Stops      int                     `json:"stops"`
+	Reloads    int                     `json:"reloads"`
+	Doubts     int                     `json:"doubts"`     // put in doubt by kills
+	MaxDoubts  int                     `json:"max_doubts"` // by one of them
+	InDoubt    int                     `json:"in_doubt"`   // at the end, for whatever reason
+	Runs       int                     `json:"runs"`
+	Uploads    int                     `json:"uploads"`
+	States     map[nudgewire.State]int `json:"states"` // of all dispatches at the end
+	Violations []string                `json:"violations"`
 }
 
 // unfinished says what is not at its end yet, "" for nothing.
@@ -63,13 +65,18 @@ func (r *round) audit(ctx context.Context) error {
 		return err
 	}
 	ledger := map[call]*nudgewire.Dispatch{}
+	r.report.States = map[nudgewire.State]int{}
+	all := []*nudgewire.Dispatch{}
 	for i := range rows {
 		d := &rows[i].Dispatch
+		all = append(all, d)
 		c := callOf(d)
-		if ledger[c] != nil {
-			r.violate("%s: dispatches %d and %d for one matter", c, ledger[c].ID, d.ID)
+		switch other := ledger[c]; {
+		case other == nil || unsent(other):
+			ledger[c] = d
+		case !unsent(d): // what was cancelled or dropped may be queued anew by another event
+			r.violate("%s: dispatches %d and %d for one matter", c, other.ID, d.ID)
 		}
-		ledger[c] = d
 		if d.State == nudgewire.StateInDoubt {
 			r.report.InDoubt++
 		}
@@ -80,8 +87,19 @@ func (r *round) audit(ctx context.Context) error {
 			r.violate("customer %d: %s", c.number, words)
 		}
 		r.auditReminder(c, ledger[call{c.phone(), reminder}])
-		r.auditThanks(c, ledger[call{c.phone(), thanks}])
+		r.auditThanks(c, ledger[call{c.phone(), thanks}], thanks, 1)
+		r.auditThanks(c, ledger[call{c.phone(), receipt}], receipt, maxResends)
+		for _, template := range append(steps, extra) {
+			r.auditTaken(c, template, ledger[call{c.phone(), template}], r.service.accepted(call{c.phone(), template}), 1)
+		}
+		if err := r.auditOffer(ctx, c, ledger[call{c.phone(), offer}]); err != nil {
+			return err
+		}
+		r.auditSequence(c, ledger)
+		r.auditRules(c, ledger)
 	}
+	r.auditReasons(all)
+	r.auditRate()
 	if err := r.auditEvents(ctx); err != nil {
 		return err
 	}
@@ -89,6 +107,11 @@ func (r *round) audit(ctx context.Context) error {
 		return err
 	}
 	return r.auditLog()
+}
+
+// unsent reports whether a dispatch ended without a call that may have been taken.
+func unsent(d *nudgewire.Dispatch) bool {
+	return d.State == nudgewire.StateCancelled || d.State == nudgewire.StateDropped
 }
 
 func callOf(d *nudgewire.Dispatch) call { return call{string(d.Phone), d.Send.Template} }
@@ -99,19 +122,14 @@ func (c call) String() string { return c.template + " to " + nudgewire.Phone(c.p
 // missing.
 func (r *round) auditReminder(c *customer, d *nudgewire.Dispatch) {
 	taken := r.service.accepted(call{c.phone(), reminder})
-	r.auditTaken(c, reminder, d, taken)
+	r.auditTaken(c, reminder, d, taken, 1)
 	for _, at := range taken {
-		if !c.order.answered.IsZero() && at.After(c.order.answered.Add(grace)) {
-			r.violate("customer %d: reminded %s after the order was answered (dispatch %d)", c.number, at.Sub(c.order.answered), idOf(d))
-		}
 		if blocked, is := r.blocked[c.phone()]; is && at.After(blocked.Add(grace)) {
 			r.violate("customer %d: reminded %s after the block", c.number, at.Sub(blocked))
 		}
 	}
-	_, blocked := r.blocked[c.phone()]
-	ordered := !c.order.begun.IsZero()
 	switch {
-	case c.cart.answered.IsZero() || len(taken) > 0 || ordered || blocked:
+	case c.cart.answered.IsZero() || len(taken) > 0 || r.excused(c):
 	case d == nil:
 		r.violate("customer %d: left a cart, and no reminder was queued", c.number)
 	case d.State != nudgewire.StateInDoubt:
@@ -119,24 +137,24 @@ func (r *round) auditReminder(c *customer, d *nudgewire.Dispatch) {
 	}
 }
 
-// auditThanks: once for each order.
-func (r *round) auditThanks(c *customer, d *nudgewire.Dispatch) {
-	taken := r.service.accepted(call{c.phone(), thanks})
-	r.auditTaken(c, thanks, d, taken)
+// auditThanks: once for each order; as often as most says where it is sent again in doubt.
+func (r *round) auditThanks(c *customer, d *nudgewire.Dispatch, template string, most int) {
+	taken := r.service.accepted(call{c.phone(), template})
+	r.auditTaken(c, template, d, taken, most)
 	_, blocked := r.blocked[c.phone()]
 	switch {
 	case c.order.answered.IsZero() || len(taken) > 0 || blocked:
 	case d == nil:
-		r.violate("customer %d: ordered, and no thanks were queued", c.number)
+		r.violate("customer %d: ordered, and no %s was queued", c.number, template)
 	case d.State != nudgewire.StateInDoubt:
-		r.violate("customer %d: the thanks are missing: dispatch %d is %s: %s", c.number, d.ID, d.State, d.Reason)
+		r.violate("customer %d: %s is missing: dispatch %d is %s: %s", c.number, template, d.ID, d.State, d.Reason)
 	}
 }
 
 // auditTaken holds the ledger's word on a message against the service's.
-func (r *round) auditTaken(c *customer, template string, d *nudgewire.Dispatch, taken []time.Time) {
+func (r *round) auditTaken(c *customer, template string, d *nudgewire.Dispatch, taken []time.Time, most int) {
 	r.report.Messages += len(taken)
-	if len(taken) > 1 {
+	if len(taken) > most {
 		r.violate("customer %d: %s was taken %d times", c.number, template, len(taken))
 	}
 	if d == nil {
@@ -187,7 +205,7 @@ func (r *round) auditEvents(ctx context.Context) (err error) {
 		}
 	}
 	for _, c := range r.shop.all() {
-		for key, p := range map[string]posted{"cart-" + c.name(): c.cart, "order-" + c.name(): c.order} {
+		for key, p := range c.webhooks() {
 			n := stored[key]
 			delete(stored, key)
 			if !p.answered.IsZero() {
@@ -219,6 +237,9 @@ func (r *round) auditRuns(ctx context.Context) (err error) {
 	for _, c := range r.service.box.Campaigns() {
 		times[c.SHA256]++
 		r.report.Uploads++
+		if since, quiet := r.nights.quietFor(false, c.CreatedAt); quiet && since > grace {
+			r.violate("a file was taken %s after quiet hours had begun", since)
+		}
 	}
 	for i := range runs {
 		parts, err := s.Parts(ctx, runs[i].ID)

@@ -60,11 +60,13 @@ func (r *round) chaos(ctx context.Context, end time.Time) error {
 // strike does one thing.
 func (r *round) strike(ctx context.Context) error {
 	switch n := r.dice.IntN(100); {
-	case n < 45:
+	case n < 40:
 		f := faults[r.dice.IntN(len(faults))]
 		r.Say("the service: %s", f.name)
 		r.service.box.SetFaults(f.what)
 		return nil
+	case n < 50:
+		return r.reload(ctx, ruleSets[r.dice.IntN(len(ruleSets))])
 	case n < 65:
 		return r.kill(ctx)
 	case n < 75:
@@ -208,17 +210,52 @@ func (r *round) block(ctx context.Context) error {
 	return nil
 }
 
+// A span is from when something had been done until it was begun to be undone; a zero end is never.
+type span struct{ from, to time.Time }
+
+// within reports whether a time lies in the span, and not at its very beginning.
+func (s span) within(at time.Time) bool {
+	return at.After(s.from.Add(grace)) && (s.to.IsZero() || at.Before(s.to))
+}
+
+// reload puts other rules into the config and has the daemon take them up.
+func (r *round) reload(ctx context.Context, rules ruleSet) error {
+	if n := len(r.silent); n > 0 && r.silent[n-1].to.IsZero() {
+		r.silent[n-1].to = time.Now()
+	}
+	r.settings.ruleSet = rules
+	if err := r.writeConfig(); err != nil {
+		return err
+	}
+	out, err := r.daemon.command(ctx, "reload")
+	r.Say("the rules are %s", rules.Name)
+	if err != nil {
+		r.violate("reload: %v: %s", err, firstLine(out))
+		return nil
+	}
+	r.report.Reloads++
+	if !rules.sends() {
+		r.silent = append(r.silent, span{from: time.Now()})
+	}
+	return nil
+}
+
 // calm mends everything.
 func (r *round) calm(ctx context.Context) error {
 	r.Say("everything is mended")
 	r.service.box.SetFaults(sandbox.Faults{})
-	return r.service.up(ctx)
+	if err := r.service.up(ctx); err != nil {
+		return err
+	}
+	return r.reload(ctx, ruleSets[0])
 }
 
 // settle waits until nothing waits any more, and stops the daemon. A message that was tried
-// again and again waits at most about as long as it has waited already.
+// again and again waits at most about as long as it has waited already, and one that a rule put off
+// for two windows of the limit and the quiet minutes between.
 func (r *round) settle(ctx context.Context) error {
-	for end := time.Now().Add(r.For + 2*time.Minute); ; {
+	within := r.For + 5*time.Minute
+	for end := time.Now().Add(within); ; {
 		open, err := r.unfinished(ctx)
 		if err == nil {
 			err = r.goOn(ctx)
@@ -230,7 +267,7 @@ func (r *round) settle(ctx context.Context) error {
 			break
 		}
 		if time.Now().After(end) {
-			r.violate("not done %s after everything was mended: %s", r.For+2*time.Minute, open)
+			r.violate("not done %s after everything was mended: %s", within, open)
 			break
 		}
 		select {

@@ -1,16 +1,18 @@
 // Package torture treats the running program badly and audits what comes of it: it starts
 // the real binary against the sandbox, posts signed carts and orders as a shop does,
-// breaks the service, kills and stops the daemon at random, and then holds the ledger, the
+// breaks the service, kills, stops and reloads the daemon at random, and then holds the ledger, the
 // shop's memory and the service's against each other.
 //
 // What it holds them to is in audit.go: every acknowledged webhook is stored once; every
 // queued message is taken at most once, and is missing only where the ledger says in doubt;
 // nothing is sent after the order, the block or the halt that forbids it; a kill puts in
-// doubt at most the calls under way; a part of a campaign is uploaded at most once.
+// doubt at most the calls under way; a part of a campaign is uploaded at most once. What rules
+// promise is in audit_rules.go: no marketing inside quiet hours, over the limit, after a STOP, or
+// of a trigger that is off; steps in their order and none after its stop; nothing lost by a deferral.
 //
 // The plan of faults and customers follows from a seed. What the processes make of it in
 // time does not, so a seed brings back the same plan and not the same run.
 //
-// Read in this order: torture.go (the round), shop.go (what is posted), chaos.go (what
-// breaks), service.go and daemon.go (the two ends), audit.go (what must hold).
+// Read in this order: torture.go (the round), rules.go (its config), shop.go (what is posted), chaos.go (what
+// breaks), service.go and daemon.go (the two ends), audit.go and audit_rules.go (what must hold).
 package torture

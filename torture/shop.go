@@ -25,18 +25,28 @@ const (
 	ordersAtOnce              // both are posted at the same time
 	ordersMidCall             // orders while the call of the reminder is under way
 	repeats                   // the shop posts the cart several times at once
+	changes                   // changes the cart some time later
+	writes                    // writes something some time after the cart
+	stops                     // writes STOP some time after the cart
+	returns                   // writes STOP, START a few seconds later, and then orders
 )
 
 // plans in the shares in which customers come.
-var plans = []plan{leaves, leaves, leaves, orders, orders, ordersFirst, ordersAtOnce, ordersMidCall, ordersMidCall, repeats}
+var plans = []plan{
+	leaves, leaves, leaves, orders, orders, ordersFirst, ordersAtOnce, ordersMidCall, ordersMidCall, repeats,
+	leaves, leaves, changes, changes, writes, stops, stops, returns,
+}
 
-// A customer is one phone with one cart and at most one order. The times are those of the
+// A customer is one phone with one cart, perhaps changed, at most one order, and what its owner writes. The times are those of the
 // shop's clock, which is the service's, too; zero is never.
 type customer struct {
 	number   int
 	plan     plan
 	cart     posted
 	order    posted
+	changed  posted
+	written  posted   // anything, or STOP
+	start    posted   // START
 	refusals []string // answers that no shop repeats
 }
 
@@ -45,6 +55,38 @@ type posted struct{ begun, answered time.Time }
 
 func (c *customer) phone() string { return fmt.Sprintf("4477%08d", 10_000_005+c.number*10) }
 func (c *customer) name() string  { return fmt.Sprintf("c%d", c.number) }
+
+// east reports whether the customer's shop is the one in the east.
+func (c *customer) east() bool { return c.number%3 == 0 }
+
+// price of the cart: three of eight are worth a sequence and extra, one of them an offer, too.
+func (c *customer) price() string {
+	switch c.number % 8 {
+	case 0:
+		return "229.00"
+	case 4, 5:
+		return "129.00"
+	}
+	return "29.00"
+}
+
+func (c *customer) wantsSequence() bool { return c.price() != "29.00" }
+
+// saidStop is when the customer wrote STOP; a zero time for never.
+func (c *customer) saidStop() posted {
+	if c.plan == stops || c.plan == returns {
+		return c.written
+	}
+	return posted{}
+}
+
+// webhooks are those that the customer caused, by dedupe key.
+func (c *customer) webhooks() map[string]posted {
+	return map[string]posted{
+		"cart-" + c.name(): c.cart, "order-" + c.name(): c.order, "changed-" + c.name(): c.changed,
+		"written-" + c.name(): c.written, "start-" + c.name(): c.start,
+	}
+}
 
 // A shop posts webhooks as Shopify does, and again until they are answered 2xx.
 type shop struct {
@@ -92,12 +134,13 @@ func (s *shop) open(ctx context.Context) {
 func (s *shop) visit(ctx context.Context, c *customer, dice *rand.Rand) {
 	cart := func() { s.post(ctx, c, &c.cart, "checkouts/update", "cart-", checkout(c)) }
 	order := func() { s.post(ctx, c, &c.order, "orders/create", "order-", orderOf(c)) }
+	someTime := func() { time.Sleep(time.Duration(dice.Int64N(int64(3 * reminderWait)))) }
 	switch c.plan {
 	case leaves:
 		cart()
 	case orders:
 		cart()
-		time.Sleep(time.Duration(dice.Int64N(int64(2 * reminderWait))))
+		someTime()
 		order()
 	case ordersFirst:
 		order()
@@ -115,6 +158,23 @@ func (s *shop) visit(ctx context.Context, c *customer, dice *rand.Rand) {
 		case <-time.After(10 * reminderWait):
 		}
 		order()
+	case changes:
+		cart()
+		someTime()
+		s.post(ctx, c, &c.changed, "checkouts/update", "changed-", checkout(c, "laces"))
+	case writes, stops, returns:
+		cart()
+		someTime()
+		words := "is it in blue, too?"
+		if c.plan != writes {
+			words = "STOP"
+		}
+		s.write(ctx, c, &c.written, "written-", words)
+		if c.plan == returns {
+			time.Sleep(2 * grace)
+			s.write(ctx, c, &c.start, "start-", "Start!")
+			order()
+		}
 	case repeats:
 		var all sync.WaitGroup
 		for range 3 {
@@ -126,25 +186,49 @@ func (s *shop) visit(ctx context.Context, c *customer, dice *rand.Rand) {
 	}
 }
 
-// post repeats one webhook until it is answered 2xx.
+// post posts one webhook as Shopify does.
 func (s *shop) post(ctx context.Context, c *customer, p *posted, topic, delivery string, content map[string]any) {
+	body := encode(content)
+	mac := hmac.New(sha256.New, []byte(s.secret))
+	mac.Write(body)
+	path := "shopify"
+	if c.east() {
+		path = "east"
+	}
+	s.repeat(ctx, c, p, path, body, map[string]string{
+		"X-Shopify-Topic": topic, "X-Shopify-Webhook-Id": delivery + c.name(),
+		"X-Shopify-Hmac-Sha256": base64.StdEncoding.EncodeToString(mac.Sum(nil)),
+	})
+}
+
+// write posts what the customer wrote back.
+func (s *shop) write(ctx context.Context, c *customer, p *posted, delivery, text string) {
+	body := encode(map[string]any{
+		"type": "message.received", "id": delivery + c.name(), "phone": "+" + c.phone(), "text": text, "at": time.Now().UTC().Format(time.RFC3339Nano),
+	})
+	s.repeat(ctx, c, p, "replies", body, map[string]string{"X-Token": s.secret})
+}
+
+func encode(content map[string]any) []byte {
 	body, err := json.Marshal(content)
 	if err != nil {
 		panic(err) // maps of texts and numbers
 	}
-	mac := hmac.New(sha256.New, []byte(s.secret))
-	mac.Write(body)
-	signature := base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	return body
+}
+
+// repeat posts one webhook until it is answered 2xx.
+func (s *shop) repeat(ctx context.Context, c *customer, p *posted, path string, body []byte, header map[string]string) {
 	p.begun = time.Now()
 	for {
-		status, answer, err := s.once(ctx, topic, delivery+c.name(), signature, body)
+		status, answer, err := s.once(ctx, path, body, header)
 		if err == nil && status/100 == 2 {
 			p.answered = time.Now()
 			return
 		}
 		if err == nil && status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests {
 			s.mu.Lock()
-			c.refusals = append(c.refusals, fmt.Sprintf("%s answered %d %s", topic, status, answer))
+			c.refusals = append(c.refusals, fmt.Sprintf("a webhook of %s was answered %d %s", path, status, answer))
 			s.mu.Unlock()
 			return
 		}
@@ -152,15 +236,15 @@ func (s *shop) post(ctx context.Context, c *customer, p *posted, topic, delivery
 	}
 }
 
-func (s *shop) once(ctx context.Context, topic, delivery, signature string, body []byte) (status int, answer []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/hooks/shopify", bytes.NewReader(body))
+func (s *shop) once(ctx context.Context, path string, body []byte, header map[string]string) (status int, answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/hooks/"+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("X-Shopify-Topic", topic)
-	req.Header.Set("X-Shopify-Webhook-Id", delivery)
-	req.Header.Set("X-Shopify-Hmac-Sha256", signature)
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
 	res, err := s.client.Do(req)
 	if err != nil {
 		return 0, nil, err
@@ -177,11 +261,16 @@ func (s *shop) all() []*customer {
 	return append([]*customer(nil), s.customers...)
 }
 
-func checkout(c *customer) map[string]any {
+// checkout is the cart, with what was added to it.
+func checkout(c *customer, added ...string) map[string]any {
+	items := []any{map[string]any{"title": "Walking boots", "quantity": 1, "price": c.price()}}
+	for _, title := range added {
+		items = append(items, map[string]any{"title": title, "quantity": 1, "price": "0.00"})
+	}
 	return map[string]any{
-		"token": c.name(), "cart_token": "t-" + c.name(), "currency": "GBP", "total_price": "129.00",
+		"token": c.name(), "cart_token": "t-" + c.name(), "currency": "GBP", "total_price": c.price(),
 		"buyer_accepts_marketing": true, "buyer_accepts_sms_marketing": true, "phone": "+" + c.phone(), "customer_locale": "en-GB",
-		"line_items": []any{map[string]any{"title": "Walking boots", "quantity": 1, "price": "129.00"}},
+		"line_items": items,
 	}
 }
 

@@ -25,43 +25,6 @@ type Options struct {
 // DefaultRate of customers leaves two small processors room for the faults.
 const DefaultRate = 25
 
-// The daemon's limits, as the config below has them.
-const (
-	concurrency  = 16
-	reminderWait = 2 * time.Second
-)
-
-const configText = `
-api: {base_url: http://%[1]s/api/v1, key: %[2]s, rate: 400/s, concurrency: %[3]d, timeout: 3s}
-defaults: {country: GB, language: en}
-connectors: {shopify: {secret: %[4]s}}
-triggers:
-  reminder:
-    on: shopify.cart.updated
-    wait: %[5]s
-    cancel_on: shopify.order.created
-    send: {template: reminder, variables: ['{{ cart.id }}']}
-  thanks:
-    on: shopify.order.created
-    category: utility
-    send: {template: thanks, variables: ['{{ order.id }}']}
-jobs:
-  news:
-    source: {csv: %[6]s/list.csv}
-    columns: {phone: phone, var_1: name}
-    campaign: {template_id: 1042}
-    max_size: 2kB
-storage: sqlite:%[6]s/nudgewire.db
-server: {listen: "%[7]s"}
-tracking: {poll: [2s]}
-`
-
-// Names of what the config sends.
-const (
-	reminder = "reminder"
-	thanks   = "thanks"
-)
-
 // A round is one run of everything.
 type round struct {
 	Options
@@ -73,6 +36,9 @@ type round struct {
 
 	daemonBegan time.Time            // its last start
 	blocked     map[string]time.Time // phone: when the command had answered
+	settings    settings             // of the config as it stands in the file
+	nights      nights
+	silent      []span // when extra had been turned off or removed
 }
 
 // Run plays one round and reports what it found. An error means that the round itself
@@ -128,13 +94,23 @@ func (r *round) open(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, r.service.close())
 	}
-	text := fmt.Sprintf(configText, r.service.address, key, concurrency, secret, reminderWait, r.Folder, address)
-	if err := os.WriteFile(filepath.Join(r.Folder, "config.yaml"), []byte(text), 0o600); err != nil {
+	r.nights = nightsOf(time.Now(), r.For)
+	r.settings = settings{ruleSet: ruleSets[0], Service: r.service.address, Key: key, Secret: secret, Folder: r.Folder, Address: address, Quiet: r.nights.hours()}
+	if err := r.writeConfig(); err != nil {
 		return errors.Join(err, r.service.close())
 	}
 	r.daemon = &daemon{program: r.Program, folder: r.Folder, address: address}
 	r.shop = newShop("http://"+address, secret, r.Seed, r.Rate, r.service.arrived)
 	return nil
+}
+
+// writeConfig writes the file; a reload or a start takes it up.
+func (r *round) writeConfig() error {
+	text, err := r.settings.text()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.Folder, "config.yaml"), []byte(text), 0o600)
 }
 
 // violate notes that something that must hold does not.

@@ -16,8 +16,8 @@ func (c *cli) torture() *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
 		Use: "torture", Short: "Kill, stop and fault this program at random, then audit what came of it", Args: cobra.NoArgs, Hidden: true,
-		Long: `torture starts this very program against the sandbox, posts signed carts and orders, breaks
-the service, kills and stops the daemon at random, and then holds the ledger, the shop's memory
+		Long: `torture starts this very program against the sandbox, posts signed carts, orders and replies, breaks
+the service, kills, stops and reloads the daemon at random, and then holds the ledger, the shop's memory
 and the service's against each other. Everything happens on this machine, in a folder of its own.`,
 		Example: "  nudgewire torture --for 10m --seed 7",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -60,10 +60,10 @@ func (c *cli) tellTorture(r *torture.Report) error {
 	} else {
 		c.say("seed %d, %s: %s, %d webhooks, %s, %d uploads of %s\n", r.Seed, r.Took,
 			units.Count(r.Customers, "customer"), r.Webhooks, units.Count(r.Messages, "message"), r.Uploads, units.Count(r.Runs, "run"))
-		c.say("%s and %s; kills put %d in doubt, %d at most at once; in doubt at the end: %d\n",
-			units.Count(r.Kills, "kill"), units.Count(r.Stops, "stop"), r.Doubts, r.MaxDoubts, r.InDoubt)
+		c.say("%s, %s and %s; kills put %d in doubt, %d at most at once; in doubt at the end: %d\n",
+			units.Count(r.Kills, "kill"), units.Count(r.Stops, "stop"), units.Count(r.Reloads, "reload"), r.Doubts, r.MaxDoubts, r.InDoubt)
 		for _, v := range r.Violations {
-			c.say("%s\n", "VIOLATION", v)
+			c.say("VIOLATION %s\n", v)
 		}
 	}
 	if n := len(r.Violations); n > 0 {

@@ -1,0 +1,164 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// What rules promise is held against the service's own times of arrival. The rules are asked in the commit
+// that claims a message, and the request arrives a little later; so grace is allowed at the beginning of a quiet minute, and
+// by as much two arrivals may lie closer than their claims. Nothing is allowed at its end: who arrives there was claimed inside.
+
+// auditRules holds the arrivals of one customer against what its phone may get.
+func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Dispatch) {
+	type arrival struct {
+		template string
+		at       time.Time
+	}
+	var all []arrival
+	for _, template := range marketing {
+		for _, at := range r.service.accepted(call{c.phone(), template}) {
+			all = append(all, arrival{template, at})
+		}
+	}
+	slices.SortFunc(all, func(a, b arrival) int { return a.at.Compare(b.at) })
+	stop := c.saidStop()
+	for i, one := range all {
+		d := ledger[call{c.phone(), one.template}]
+		if since, quiet := r.nights.quietFor(c.east(), one.at); quiet && since > grace {
+			r.violate("customer %d: %s came %s after quiet hours had begun (dispatch %d)", c.number, one.template, since, idOf(d))
+		}
+		before := 0
+		for _, other := range all[:i] {
+			if apart := one.at.Sub(other.at); apart < limitWindow-grace {
+				if before++; one.template == extra && apart < grace {
+					before-- // the claim of the other may have come later
+				}
+			}
+		}
+		if most := perContact; before >= most || one.template == extra && before >= perExtra {
+			r.violate("customer %d: %s is more than the limit: %d came within %s before it (dispatch %d)", c.number, one.template, before, limitWindow, idOf(d))
+		}
+		if (span{stop.answered, c.start.begun}).within(one.at) && !stop.answered.IsZero() {
+			r.violate("customer %d: %s came %s after STOP was answered (dispatch %d)", c.number, one.template, one.at.Sub(stop.answered), idOf(d))
+		}
+		if ordered := c.order.answered; !ordered.IsZero() && one.at.After(ordered.Add(grace)) {
+			r.violate("customer %d: %s came %s after the order was answered (dispatch %d)", c.number, one.template, one.at.Sub(ordered), idOf(d))
+		}
+		if one.template == extra && slices.ContainsFunc(r.silent, func(s span) bool { return s.within(one.at) }) {
+			r.violate("customer %d: extra came at %s although it was off or removed (dispatch %d)", c.number, one.at.Format(time.TimeOnly), idOf(d))
+		}
+	}
+}
+
+// auditSequence: each step in its place, none after a stop, and none is missing whose conditions held.
+func (r *round) auditSequence(c *customer, ledger map[call]*nudgewire.Dispatch) {
+	var of [3]*nudgewire.Dispatch
+	var taken [3][]time.Time
+	var last time.Time // when the step before came
+	for i, template := range steps {
+		of[i], taken[i] = ledger[call{c.phone(), template}], r.service.accepted(call{c.phone(), template})
+		for _, at := range taken[i] {
+			if stopped := c.written.answered; !stopped.IsZero() && at.After(stopped.Add(grace)) {
+				r.violate("customer %d: step %d came %s after the reply that stops it (dispatch %d)", c.number, i+1, at.Sub(stopped), idOf(of[i]))
+			}
+			if at.Before(last) {
+				r.violate("customer %d: step %d came before the one before it", c.number, i+1)
+			}
+			last = at
+		}
+	}
+	doubtful := func(i int) bool { return of[i] != nil && of[i].State == nudgewire.StateInDoubt }
+	switch {
+	case !c.wantsSequence() || of[0] == nil:
+	case len(taken[1]) > 0 && doubtful(0):
+		r.violate("customer %d: step 2 was sent, and step 1 is in doubt", c.number)
+	case len(taken[2]) > 0 && !doubtful(0) && !doubtful(1):
+		r.violate("customer %d: step 3 was sent, and nothing was in doubt", c.number)
+	}
+	if !c.wantsSequence() || r.excused(c) || !c.written.begun.IsZero() || c.cart.answered.IsZero() {
+		return
+	}
+	for i := range steps {
+		missing := len(taken[i]) == 0 && !doubtful(i)
+		switch {
+		case !missing:
+		case of[i] == nil:
+			r.violate("customer %d: step %d was not queued", c.number, i+1)
+		case i == 1 && doubtful(0), i == 2 && !doubtful(0) && !doubtful(1):
+		default:
+			r.violate("customer %d: step %d is missing: dispatch %d is %s: %s", c.number, i+1, of[i].ID, of[i].State, of[i].Reason)
+		}
+	}
+}
+
+// excused reports whether marketing to a customer need not have come: ordered, blocked, or said STOP.
+func (r *round) excused(c *customer) bool {
+	_, blocked := r.blocked[c.phone()]
+	stop := c.saidStop()
+	return blocked || !c.order.begun.IsZero() || !stop.begun.IsZero()
+}
+
+// auditOffer: it came, or the reason says why not; and no window of its rate had more than it has room for.
+func (r *round) auditOffer(ctx context.Context, c *customer, d *nudgewire.Dispatch) error {
+	taken := r.service.accepted(call{c.phone(), offer})
+	doubtful, err := r.wasInDoubt(ctx, d)
+	if err != nil {
+		return err
+	}
+	if d != nil && d.State == nudgewire.StateDropped && doubtful {
+		r.report.Messages += len(taken) // it is let be
+		return nil
+	}
+	r.auditTaken(c, offer, d, taken, 1)
+	if c.price() == "229.00" && !c.cart.answered.IsZero() && len(taken) == 0 && !r.excused(c) {
+		r.violate("customer %d: the offer is missing (dispatch %d)", c.number, idOf(d))
+	}
+	return nil
+}
+
+// wasInDoubt reports whether an attempt of a dispatch may have been taken.
+func (r *round) wasInDoubt(ctx context.Context, d *nudgewire.Dispatch) (was bool, err error) {
+	if d == nil {
+		return false, nil
+	}
+	s, err := r.daemon.ledger(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	story, err := s.DispatchStory(ctx, d.ID)
+	return slices.ContainsFunc(story.Attempts, func(a nudgewire.Attempt) bool { return a.State == nudgewire.StateInDoubt }), err
+}
+
+// auditRate: windows of a rate follow each other, so a time touches one more of them than fit in it, and a part of another.
+func (r *round) auditRate() {
+	var all []time.Time
+	for _, c := range r.shop.all() {
+		all = append(all, r.service.accepted(call{c.phone(), offer})...)
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	for i := range all {
+		for j := i; j < len(all); j++ {
+			windows := int((all[j].Sub(all[i])+grace)/rateWindow) + 2
+			if j-i+1 > rateMost*windows {
+				r.violate("%d offers came within %s", j-i+1, all[j].Sub(all[i]))
+				return
+			}
+		}
+	}
+}
+
+// auditReasons: whatever did not leave says why.
+func (r *round) auditReasons(all []*nudgewire.Dispatch) {
+	for _, d := range all {
+		r.report.States[d.State]++
+		if d.State != nudgewire.StateAccepted && d.Reason == "" {
+			r.violate("dispatch %d is %s, and does not say why", d.ID, d.State)
+		}
+	}
+}
