@@ -29,6 +29,7 @@ const (
 	stInsertKey
 	stInsertKeys
 	stCorrelated
+	stAttemptInDoubt
 	stTombstone
 	stRecordTombstone
 	stExpiredTombstones
@@ -218,9 +219,10 @@ const (
 // endSend is what every statement does to what was to be sent when nobody will send it any more.
 const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
 
-// wasSent is the condition on a dispatch that its message was sent since ?2, is being sent, or may have been: one that is
-// known to have failed did not reach the phone.
-const wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt')
+// wasSent is the condition on a dispatch that its message was sent since ?2, is being sent, or may have been, also where
+// it was let be then: one that is known to have failed did not reach the phone.
+const wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR state = 'dropped'
+		AND EXISTS (SELECT 1 FROM attempts a WHERE a.dispatch_id = dispatches.id AND a.state = 'in_doubt'))
 	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.dispatch_id = dispatches.id AND m.status = 'failed')`
 
 // onlyDeferred is the condition on a dispatch that it waits for nothing but what a rule said.
@@ -283,9 +285,10 @@ var messageStatements = map[stmt]statement{
 	stInsertLater:     {0, `INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, ?2, ?3)`},
 
 	// A key that was flushed once already may be flushed again after a crash.
-	stInsertKey:  {0, insertKeys(1)},
-	stInsertKeys: {0, insertKeys(keysAtOnce)},
-	stCorrelated: {11, `SELECT id, state, trigger_name, correlation_key, phone, due_at, created_at, claimed_at, event_at, restarts, step FROM dispatches WHERE id = ?1`},
+	stInsertKey:      {0, insertKeys(1)},
+	stInsertKeys:     {0, insertKeys(keysAtOnce)},
+	stCorrelated:     {11, `SELECT id, state, trigger_name, correlation_key, phone, due_at, created_at, claimed_at, event_at, restarts, step FROM dispatches WHERE id = ?1`},
+	stAttemptInDoubt: {1, `SELECT 1 FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt' LIMIT 1`},
 	stTombstone: {5, `SELECT event_id, ref, event_at, expires_at, correlation_key FROM tombstones WHERE correlation IN (?1, ?2) AND trigger_name = ?3
 		AND ((correlation_key = ?4 AND phone = ?5) OR (correlation_key = '' AND phone = ?6)) AND expires_at > ?7`},
 	// The newest fact is kept, and the longest memory.

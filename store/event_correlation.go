@@ -34,6 +34,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	a := w.Correlation
 	cancelling := w.Decision.Outcome == nudgewire.Cancelling
 	var sent nudgewire.Sent
+	var let []nudgewire.Sent // dropped after a claim
 	var taken []nudgewire.Open
 	gone, err := t.correlation(ready.correlation, func(d *correlatedRow) {
 		switch {
@@ -63,9 +64,22 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 			if !d.claimed.Before(sent.At) {
 				sent = nudgewire.Sent{ID: d.ID, State: d.state, At: d.claimed}
 			}
+		case nudgewire.StateDropped:
+			if !d.claimed.IsZero() {
+				let = append(let, nudgewire.Sent{ID: d.ID, State: d.state, At: d.claimed})
+			}
 		default: // it never reached the phone
 		}
 	})
+	for _, one := range let {
+		var reached bool
+		if err == nil && !one.At.Before(sent.At) {
+			reached, err = t.mayHaveReached(one.ID)
+		}
+		if reached {
+			sent = one
+		}
+	}
 	for _, one := range taken {
 		var mayFail bool
 		if err == nil {
@@ -100,6 +114,13 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	}
 	f.Tombstone, err = t.tombstone(a, ready)
 	return f, err
+}
+
+// mayHaveReached reports whether an attempt of a dispatch that was dropped may have been taken: it is let be, by on_doubt or by a
+// person, because it may have reached the phone.
+func (t *tx) mayHaveReached(id nudgewire.DispatchID) (may bool, err error) {
+	err = t.query(stAttemptInDoubt, func(*row) error { may = true; return nil }, int64(id))
+	return may, err
 }
 
 // mayFail reports whether the message of an accepted dispatch failed, or is not known to have been sent.

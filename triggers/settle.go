@@ -176,6 +176,8 @@ func sentWords(s nudgewire.State) string {
 		return "began to be sent"
 	case nudgewire.StateInDoubt:
 		return "is in doubt, it may have arrived; sent"
+	case nudgewire.StateDropped:
+		return "may have arrived and was let be; sent"
 	default:
 		return "was " + string(s)
 	}

@@ -122,6 +122,10 @@ func TestSettle(t *testing.T) {
 			proposal: proposed(), with: func(w *nudgewire.Proposal) { w.Cooldown.Mode = nudgewire.CooldownNone }, facts: nudgewire.Facts{Last: sent},
 			want: nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: `template "cart_reminder" due 2026-11-27 12:45:00 UTC (in 45m)`},
 		},
+		"what was in doubt and let be may have arrived": {
+			proposal: proposed(), facts: nudgewire.Facts{Last: &nudgewire.Sent{ID: 5, State: nudgewire.StateDropped, At: noon}},
+			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "dispatch 5 for key cart-1 may have arrived and was let be; sent at 2026-11-27 12:00:00 UTC; cooldown: once"},
+		},
 		"what is in doubt may have arrived": {
 			proposal: proposed(), facts: nudgewire.Facts{Last: &nudgewire.Sent{ID: 5, State: nudgewire.StateInDoubt, At: noon}},
 			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "dispatch 5 for key cart-1 is in doubt, it may have arrived; sent at 2026-11-27 12:00:00 UTC; cooldown: once"},

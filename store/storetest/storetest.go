@@ -41,6 +41,9 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"rates of triggers", s.rates},
 		{"meetings of rules at the due moment", s.dueMeetings},
 		{"contacts of an account", s.accountContacts},
+		{"doubt", s.doubts},
+		{"sequences", s.sequences},
+		{"pauses of templates across a restart", s.templatePausesLast},
 		{"finish", s.finish},
 		{"back", s.back},
 		{"rejected", s.rejected},
@@ -101,9 +104,10 @@ type ledger struct {
 	now    time.Time
 	settle store.Settle
 	rules  nudgewire.DueRules
-	due    []time.Time // calls of OnDue
-	poll   []time.Time // calls of OnPoll
-	dueOf  []string    // the accounts that they named
+	doubt  nudgewire.OnDoubt // of every trigger
+	due    []time.Time       // calls of OnDue
+	poll   []time.Time       // calls of OnPoll
+	dueOf  []string          // the accounts that they named
 	pollOf []string
 	look   []time.Time // calls of OnLookup
 	facts  []nudgewire.Facts
@@ -165,6 +169,8 @@ func reopen(t testing.TB, dsn string) *ledger {
 
 		Due: func() nudgewire.DueRules { l.mu.Lock(); defer l.mu.Unlock(); return l.rules },
 
+		OnDoubt: func(*nudgewire.Dispatch) nudgewire.OnDoubt { l.mu.Lock(); defer l.mu.Unlock(); return l.doubt },
+
 		Sends: func(trigger string) bool { return trigger != "switched off" },
 
 		Accounts: func(name string) bool { return name != "gone" },
@@ -195,6 +201,13 @@ func (l *ledger) ruleBy(rules nudgewire.DueRules) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rules = rules
+}
+
+// inDoubt sets what the config says is done in doubt, as a reload does.
+func (l *ledger) inDoubt(rule nudgewire.OnDoubt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.doubt = rule
 }
 
 func (l *ledger) at(now time.Time) {

@@ -1,0 +1,114 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// doubts is what becomes of a message of which nobody knows whether it was taken, as on_doubt of its trigger says,
+// after an answer that was lost and after a crash; and that it counts as sent from then on, also where it is let be.
+func (s suite) doubts(t *testing.T) {
+	at := noon.Add(time.Hour) // when a cart is due
+	lost := map[string]func(*ledger, nudgewire.Dispatch){
+		"after a crash": func(l *ledger, _ nudgewire.Dispatch) {
+			n, err := l.RescueClaims(l.ctx, at.Add(time.Second), "after the crash")
+			if err != nil || n.Doubtful != 1 {
+				l.t.Fatalf("RescueClaims says %+v (%v)", n, err)
+			}
+		},
+		"after an answer that was lost": func(l *ledger, d nudgewire.Dispatch) {
+			a := attempt(d, nudgewire.StateInDoubt)
+			switch {
+			case d.ResendsInDoubt(l.doubt, a.At):
+				a.State, a.RetryAt, a.Doubtful = nudgewire.StateWaiting, a.At, true
+			case d.InDoubt(l.doubt) == nudgewire.DoubtDrop:
+				a.State, a.Doubtful = nudgewire.StateDropped, true
+			}
+			if err := l.Finish(l.ctx, a); err != nil {
+				l.t.Fatal(err)
+			}
+		},
+	}
+	for when, lose := range lost {
+		for rule, want := range map[nudgewire.OnDoubt]nudgewire.State{
+			nudgewire.DoubtHold: nudgewire.StateInDoubt, nudgewire.DoubtDrop: nudgewire.StateDropped, nudgewire.DoubtResend: nudgewire.StateWaiting,
+		} {
+			t.Run(string(rule)+" "+when, func(t *testing.T) {
+				l := s.open(t)
+				l.inDoubt(rule)
+				d := l.claimed("1")
+				lose(l, d)
+				d = l.dispatch(d.ID)
+				if d.State != want || d.Reason == "" {
+					t.Fatalf("%s: %q", d.State, d.Reason)
+				}
+				if rule == nudgewire.DoubtResend {
+					return
+				}
+				l.enqueue("1", dedupe("the cart again"))
+				last := l.lastFacts().Last
+				if last == nil || last.ID != d.ID || last.State != want || !last.At.Equal(at) {
+					t.Errorf("the same key again is told of %+v", last)
+				}
+				l.ruleBy(atMost{n: 1, within: time.Hour})
+				same(t, "a limit lets go", []nudgewire.DispatchID(nil), l.ids(at.Add(time.Minute)))
+				l.recount()
+			})
+		}
+		t.Run("it is sent again twice, and then a person decides, "+when, func(t *testing.T) {
+			l := s.open(t)
+			l.inDoubt(nudgewire.DoubtResend)
+			id := l.enqueue("1")
+			for range 3 {
+				got := l.mustClaim(at, 1)
+				if len(got) != 1 {
+					t.Fatalf("claimed %+v; it is %+v", got, l.dispatch(id))
+				}
+				lose(l, got[0])
+				at = at.Add(2 * time.Second)
+			}
+			d := l.dispatch(id)
+			if d.State != nudgewire.StateInDoubt || d.Attempt != 3 {
+				t.Errorf("%s after %d attempts", d.State, d.Attempt)
+			}
+		})
+		at = noon.Add(time.Hour)
+	}
+	t.Run("a reload that says drop means what is lost from then on, and a person's word lets be as well", func(t *testing.T) {
+		l := s.open(t)
+		d := l.claimed("1")
+		lost["after a crash"](l, d)
+		l.inDoubt(nudgewire.DoubtDrop)
+		same(t, "held still", nudgewire.StateInDoubt, l.dispatch(d.ID).State)
+		if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveDrop, ""); err != nil {
+			t.Fatal(err)
+		}
+		l.enqueue("1", dedupe("the cart again"))
+		if last := l.lastFacts().Last; last == nil || last.ID != d.ID {
+			t.Errorf("the same key again is told of %+v", last)
+		}
+	})
+	t.Run("what was dropped and surely not taken counts nowhere", func(t *testing.T) {
+		l := s.open(t)
+		l.mustFinish(l.claimed("1"), nudgewire.StateDropped)
+		again := l.enqueue("1", dedupe("the cart again"))
+		if last := l.lastFacts().Last; last != nil {
+			t.Errorf("the same key again is told of %+v", last)
+		}
+		l.ruleBy(atMost{n: 1, within: time.Hour})
+		same(t, "a limit lets go", []nudgewire.DispatchID{again}, l.ids(at.Add(time.Minute)))
+	})
+	t.Run("what was called off or blocked meanwhile is held, not sent again", func(t *testing.T) {
+		l := s.open(t)
+		l.inDoubt(nudgewire.DoubtResend)
+		d := l.claimed("1")
+		l.mustAccept(order("1"))
+		lost["after a crash"](l, d)
+		same(t, "after its order", nudgewire.StateInDoubt, l.dispatch(d.ID).State)
+		if n := len(l.ids(at.Add(time.Minute))); n != 0 {
+			t.Errorf("%d go", n)
+		}
+	})
+}
