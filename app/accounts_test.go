@@ -171,6 +171,10 @@ func TestAnAccountLeavesAndComesBack(t *testing.T) {
 	h.eventually("one was sent", func() bool { return b.Stats().Messages > 0 })
 	h.edit(section, "")
 	h.edit("    account: brand-b\n", "")
+	if said := words(h.ask.Changes(t.Context(), "")); len(said) == 0 || !strings.HasPrefix(said[len(said)-1], "account brand-b: is gone from the config, ") ||
+		!strings.HasSuffix(said[len(said)-1], " wait: paused until it is back, or you cancel them") {
+		t.Errorf("before the reload it says %q", said)
+	}
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -303,6 +307,8 @@ func TestARunWaitsForItsAccount(t *testing.T) {
 	h.eventually("one file left", func() bool { return b.Stats().Uploads > 0 })
 	h.edit(section, "")
 	h.edit("    account: brand-b\n", "")
+	same(t, "before the reload it says", words(h.ask.Changes(t.Context(), "")),
+		"account brand-b: is gone from the config, 0 messages wait, and 1 run not ended: paused until it is back, or you cancel them")
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}

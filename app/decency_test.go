@@ -130,3 +130,37 @@ jobs:
 		t.Errorf("the service counts %+v", s)
 	}
 }
+
+// The file of holidays decides as the config does, so an edit of it is another version, known before and after a reload.
+func TestAnEditOfTheHolidaysIsAnotherVersion(t *testing.T) {
+	folder := t.TempDir()
+	days := filepath.Join(folder, "days.txt")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(days, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("2020-12-25\n")
+	config := strings.NewReplacer("wait: 1h", "wait: 1s", "language: en}", "language: en, quiet_hours: {holidays: days.txt}}").Replace(plainConfig)
+	h := open(t, options{folder: folder, config: config})
+	first := h.status().Daemon.Config
+	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
+	h.eventually("a message goes on a working day", func() bool { return slices.Equal(h.states(), []nudgewire.State{nudgewire.StateAccepted}) })
+	today := time.Now().UTC()
+	write(today.AddDate(0, 0, -1).Format(time.DateOnly) + "\n" + today.Format(time.DateOnly) + "\n" + today.AddDate(0, 0, 1).Format(time.DateOnly) + "\n")
+	h.reload()
+	second := h.status().Daemon.Config
+	if second == first {
+		t.Fatalf("the version is %s before and after", first)
+	}
+	h.mustTake(h.shopify("checkouts/update", "", cart("c2", phone(2), "61.00")))
+	h.eventually("a message is held on a holiday", func() bool {
+		return len(h.messages()) == 2 && (len(h.show(2).Verdicts) == 1 || h.show(2).State == nudgewire.StateDropped)
+	})
+	write("2020-12-25\n")
+	h.reload()
+	if third := h.status().Daemon.Config; third != first {
+		t.Errorf("with the same days again the version is %s, want %s", third, first)
+	}
+}

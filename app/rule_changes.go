@@ -257,7 +257,23 @@ func (d daemon) Changes(ctx context.Context, printed string) ([]server.RuleChang
 	for i := range found {
 		changes[i] = found[i].RuleChange
 	}
-	return changes, err
+	if err != nil {
+		return changes, err
+	}
+	gone, err := d.goneAccounts(ctx, config.Accounts(printed, d.opt.Env))
+	return append(changes, gone...), err
+}
+
+// goneAccounts are the accounts that something waits for and that are not among those that a config has. Nobody claims for
+// them, so what waits stays until the account is back or a person ends it.
+func (a *App) goneAccounts(ctx context.Context, has []string) (gone []server.RuleChange, err error) {
+	left, err := a.store.LeftFor(ctx)
+	for _, l := range left {
+		if !slices.Contains(has, l.Account) {
+			gone = append(gone, server.RuleChange{Account: l.Account, Change: "is gone from the config", Waiting: l.Waiting, Runs: l.Runs, Paused: true})
+		}
+	}
+	return gone, err
 }
 
 // Reload is App.Reload with what it did to what waits.

@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,24 +61,34 @@ func (c *Config) compileDue(k *checker) {
 		}
 		c.Due.Account(e.Key, limits)
 	}
-	c.holidays = map[string]hours.Holidays{}
-	c.readHolidays(k, "defaults.quiet_hours.holidays", c.Defaults.QuietHours.Holidays)
 	c.Due.Defaults(c.Defaults.Keys, c.holidays[c.Defaults.QuietHours.Holidays])
 	for i := range c.in.Triggers {
 		e := &c.in.Triggers[i]
-		c.readHolidays(k, yamlpos.Join("triggers", e.Key)+".quiet_hours.holidays", e.Value.QuietHours.Holidays)
 		c.Due.Trigger(e.Key, e.Value.Keys, c.holidays[e.Value.QuietHours.Holidays])
 		c.Due.Rate(e.Key, e.Value.Rate)
 	}
 	for i := range c.in.Jobs {
 		e := &c.in.Jobs[i]
-		c.readHolidays(k, yamlpos.Join("jobs", e.Key)+".quiet_hours.holidays", e.Value.QuietHours.Holidays)
 		c.Due.Job(e.Key, e.Value.Keys, c.holidays[e.Value.QuietHours.Holidays])
 	}
 }
 
+// allHolidays reads the files of holidays that the config names, and adds them to its sum: they decide as it does.
+func (c *Config) allHolidays(k *checker, sum hash.Hash) {
+	c.holidays = map[string]hours.Holidays{}
+	c.readHolidays(k, "defaults.quiet_hours.holidays", c.Defaults.QuietHours.Holidays, sum)
+	for i := range c.in.Triggers {
+		e := &c.in.Triggers[i]
+		c.readHolidays(k, yamlpos.Join("triggers", e.Key)+".quiet_hours.holidays", e.Value.QuietHours.Holidays, sum)
+	}
+	for i := range c.in.Jobs {
+		e := &c.in.Jobs[i]
+		c.readHolidays(k, yamlpos.Join("jobs", e.Key)+".quiet_hours.holidays", e.Value.QuietHours.Holidays, sum)
+	}
+}
+
 // readHolidays reads a file of holidays once, and reports what is wrong with it where it is named first.
-func (c *Config) readHolidays(k *checker, at, path string) {
+func (c *Config) readHolidays(k *checker, at, path string, sum hash.Hash) {
 	if _, known := c.holidays[path]; known || path == "" || !k.written(at) {
 		return
 	}
@@ -101,7 +113,8 @@ func (c *Config) readHolidays(k *checker, at, path string) {
 		k.bad(at, full+" is not a file", "name the file in it")
 		return
 	}
-	days, faults := hours.ReadHolidays(f)
+	_, _ = fmt.Fprintf(sum, "\n%s\n", path) // a hash takes everything
+	days, faults := hours.ReadHolidays(io.TeeReader(f, sum))
 	for _, fault := range faults {
 		k.bad(at, fmt.Sprintf("%s:%d: %s", full, fault.Line, fault.Msg), fault.Cure)
 	}

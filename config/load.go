@@ -101,12 +101,13 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 		return c, c.doc.Problems()
 	}
 	c.include(o, file, sum)
-	c.version(sum)
 	c.doc.Root().Decode(&c.in)
 	c.in.Include = nil // what it names is in c.in now, and is to be printed and kept once
 	c.API, c.Defaults, c.Tracking, c.Storage, c.Server = c.in.API, c.in.Defaults, c.in.Tracking, c.in.Storage, c.in.Server
 	c.Retention = c.in.Retention
 	k := checker{doc: c.doc}
+	c.allHolidays(&k, sum)
+	c.version(sum)
 	k.api("api", &c.API, c.folder)
 	c.Defaults.Country = strings.ToUpper(c.Defaults.Country)
 	k.tracking(&c.Tracking)

@@ -138,6 +138,19 @@ func Rules(text string, env secret.Lookup) map[string]triggers.Rule {
 	return rules
 }
 
+// Accounts are the names under accounts of a printed config, "" for the section api.
+func Accounts(text string, env secret.Lookup) []string {
+	var in struct {
+		Accounts yamlpos.Ordered[any] `yaml:"accounts"`
+	}
+	_, _ = yamlpos.Options{Expand: func(text string) (string, error) { return secret.Expand(text, env, "") }, Large: true}.Decode("", []byte(text), &in)
+	names := []string{""}
+	for _, e := range in.Accounts {
+		names = append(names, e.Key)
+	}
+	return names
+}
+
 // SameRule reports whether two rules, as Rules gives them, plan the same. Whether a trigger sends, what an edit does, and
 // what is decided at the due moment or in doubt, by the rules of then, are no part of that.
 func SameRule(a, b triggers.Rule) bool {

@@ -11,9 +11,11 @@ import (
 
 // A RuleChange is a trigger of which something waits that a config would not plan as it is, and what becomes of it.
 type RuleChange struct {
-	Trigger  string `json:"trigger"`
+	Trigger  string `json:"trigger,omitempty"`
+	Account  string `json:"account,omitempty"`   // in place of a trigger: one that the config does not have
 	Change   string `json:"change"`              // "edited", or why it does not send: "is off"
 	Waiting  int64  `json:"waiting"`             // messages
+	Runs     int64  `json:"runs,omitempty"`      // of an account: runs that have not ended
 	OnChange string `json:"on_change,omitempty"` // of an edit: pin, migrate or cancel
 	Paused   bool   `json:"paused,omitempty"`
 	Released bool   `json:"released,omitempty"` // by a person's word it is sent all the same
@@ -30,6 +32,13 @@ func (c RuleChange) Words() string {
 	verb := "wait"
 	if c.Waiting == 1 {
 		verb = "waits"
+	}
+	if c.Account != "" {
+		words := "account " + c.Account + ": " + c.Change + ", " + units.Count(c.Waiting, "message") + " " + verb
+		if c.Runs > 0 {
+			words += ", and " + units.Count(c.Runs, "run") + " not ended"
+		}
+		return words + ": paused until it is back, or you cancel them"
 	}
 	head := c.Trigger + ": " + c.Change + ", " + units.Number(c.Waiting) + " "
 	switch {

@@ -85,6 +85,42 @@ func (s *Store) WaitingFor(ctx context.Context, account string) (n int64, err er
 	return n, wrap(err, "count what waits for account %q", account)
 }
 
+// A Left is what is left to do for an account.
+type Left struct {
+	Account string
+	Waiting int64 // messages
+	Runs    int64 // that have not ended
+}
+
+// LeftFor is what is left to do for each account that something is left for, by name.
+func (s *Store) LeftFor(ctx context.Context) ([]Left, error) {
+	names, err := s.accountsWaiting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs := map[string]int64{}
+	err = s.rows(ctx, `SELECT account, count(*) FROM runs WHERE ended_at = 0 GROUP BY account`, nil, func(r *row) error {
+		name := r.text()
+		runs[name] = r.int()
+		names = append(names, name)
+		return r.err
+	})
+	if err != nil {
+		return nil, wrap(err, "what is left for accounts")
+	}
+	var out []Left
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		l := Left{Account: name, Runs: runs[name]}
+		if l.Waiting, err = s.WaitingFor(ctx, name); err != nil {
+			return nil, err
+		}
+		if l.Waiting+l.Runs > 0 {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
 // gone reports whether the present config has no account of that name.
 func (s *Store) gone(account string) bool { return s.has != nil && !s.has(account) }
 

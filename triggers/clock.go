@@ -3,6 +3,8 @@ package triggers
 import (
 	"fmt"
 	"time"
+
+	"github.com/nudgewire/nudgewire"
 )
 
 // A clock is a time of day, as in `until: "09:00"`.
@@ -24,18 +26,59 @@ func parseClock(text string) (clock, error) {
 	return clock{hour: t.Hour(), minute: t.Minute()}, nil
 }
 
-// next is the first moment at or after from when the clock on the wall of zone shows c. On
-// the day when the wall clock jumps over c it is the first minute after the jump; on the day
-// when it shows c twice, the first of both.
-func (c clock) next(from time.Time, zone *time.Location) time.Time {
-	for day := 0; ; day++ {
-		if t := c.after(from, day, zone); !t.Before(from) {
+// places are the zones that a contact may be in, at least one. What a clock says to such a contact holds in each of
+// them: 09:00 is the moment at which the last of them comes to it on a day, so it is not before nine in any.
+type places []*time.Location
+
+// zonesOf are the zones of a contact, by the rule that quiet hours have (internal/hours): its own, else each that its number may
+// be used in, else that of the defaults.
+func (s *Set) zonesOf(phone nudgewire.Phone, own string) places {
+	found, _ := s.zones.Of(string(phone), own)
+	out := make(places, len(found))
+	for i, z := range found {
+		out[i] = z.Location()
+	}
+	return out
+}
+
+// next is the first moment at or after from when the clock shows c, everywhere or already.
+func (p places) next(c clock, from time.Time) time.Time {
+	for day := -1; ; day++ {
+		if t := p.onDay(c, from, day); !t.Before(from) {
 			return t
 		}
 	}
 }
 
-// after is the moment when the clock on the wall of zone shows c so many calendar days after from.
+// onDay is the moment when the last of the zones comes to c, so many calendar days after the day that it is in the zone
+// that is furthest ahead at from.
+func (p places) onDay(c clock, from time.Time, days int) (last time.Time) {
+	var date time.Time
+	for _, zone := range p {
+		year, month, day := from.In(zone).Date()
+		if d := time.Date(year, month, day, 0, 0, 0, 0, time.UTC); d.After(date) {
+			date = d
+		}
+	}
+	year, month, day := date.AddDate(0, 0, days).Date()
+	for _, zone := range p {
+		// Noon is on that day in each zone, whatever its clock does.
+		last = later(last, c.after(time.Date(year, month, day, 12, 0, 0, 0, zone), 0, zone))
+	}
+	return last
+}
+
+// days is the moment so many calendar days after from, when the clock shows what it showed then.
+func (p places) days(from time.Time, days int) (last time.Time) {
+	for _, zone := range p {
+		last = later(last, clockOf(from, zone).after(from, days, zone))
+	}
+	return last
+}
+
+// after is the moment when the clock on the wall of zone shows c so many calendar days after from. On
+// the day when the wall clock jumps over c it is the first minute after the jump; on the day
+// when it shows c twice, the first of both.
 func (c clock) after(from time.Time, days int, zone *time.Location) time.Time {
 	local := from.In(zone)
 	t := time.Date(local.Year(), local.Month(), local.Day()+days, c.hour, c.minute, c.second, 0, zone)

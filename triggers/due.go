@@ -80,7 +80,7 @@ func arrival(e *nudgewire.Event, now time.Time) time.Time {
 // skipped.
 //
 // A step after the first counts from the due time of the step before it, and never falls due before that.
-func (r *rule) due(d *delay, e *nudgewire.Event, s *expressions.Scope, before, now time.Time) (at, expires time.Time, trouble string) {
+func (r *rule) due(d *delay, e *nudgewire.Event, s *expressions.Scope, zones func() places, before, now time.Time) (at, expires time.Time, trouble string) {
 	from, earliest := e.Time().UTC(), arrival(e, now)
 	if !before.IsZero() {
 		from, earliest = before, before
@@ -98,9 +98,11 @@ func (r *rule) due(d *delay, e *nudgewire.Event, s *expressions.Scope, before, n
 			expires = at.Add(r.expires)
 		}
 	case d.daily != nil && before.IsZero():
-		at = d.daily.next(earliest, s.Zone())
+		at = zones().next(*d.daily, earliest)
+	case d.days > 0 || d.daily != nil:
+		at = d.after(from, zones())
 	default:
-		at = d.after(from, s.Zone())
+		at = from.Add(d.length)
 	}
 	if at.Before(earliest) {
 		at = earliest
@@ -115,16 +117,14 @@ func (r *rule) due(d *delay, e *nudgewire.Event, s *expressions.Scope, before, n
 }
 
 // after is the moment that is so much later than from; from itself for a moment of its own.
-func (d *delay) after(from time.Time, zone *time.Location) time.Time {
+func (d *delay) after(from time.Time, zones places) time.Time {
 	switch {
+	case d.days > 0 && d.at != nil:
+		return zones.onDay(*d.at, from, d.days)
 	case d.days > 0:
-		c := clockOf(from, zone)
-		if d.at != nil {
-			c = *d.at
-		}
-		return c.after(from, d.days, zone)
+		return zones.days(from, d.days)
 	case d.daily != nil: // two steps at one time of day are two days
-		return d.daily.next(from.Add(time.Minute), zone)
+		return zones.next(*d.daily, from.Add(time.Minute))
 	default:
 		return from.Add(d.length)
 	}

@@ -27,7 +27,7 @@ func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 	}
 	scope := expressions.NewScope(e, now, s.home)
 	defer scope.Free()
-	m := matching{event: e, scope: scope, now: now.UTC(), version: s.version, account: s.sends[e.Connector]}
+	m := matching{set: s, event: e, scope: scope, now: now.UTC(), version: s.version, account: s.sends[e.Connector]}
 	plan.Proposals = make([]nudgewire.Proposal, 0, len(listening))
 	for _, l := range listening {
 		if !l.until.IsZero() {
@@ -59,7 +59,11 @@ type matching struct {
 	now     time.Time
 	version string
 	account string // of the event's connector
+	set     *Set
 }
+
+// zones are those of the contact.
+func (m *matching) zones() places { return m.set.zonesOf(m.event.Contact.Phone, m.event.Contact.Timezone) }
 
 func (m *matching) proposal(r *rule) nudgewire.Proposal {
 	return nudgewire.Proposal{
@@ -124,7 +128,7 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 	if len(r.steps) > 0 {
 		return m.sequence(r, w)
 	}
-	due, expires, trouble := r.due(&r.delay, e, m.scope, time.Time{}, m.now)
+	due, expires, trouble := r.due(&r.delay, e, m.scope, m.zones, time.Time{}, m.now)
 	if trouble != "" {
 		return skipped(w, trouble)
 	}

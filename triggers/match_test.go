@@ -316,7 +316,7 @@ func TestATimeOfDayOnTheDaysWhenClocksChange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := c.next(from, newYork).Format(time.RFC3339); got != tt.want {
+			if got := (places{newYork}).next(c, from).Format(time.RFC3339); got != tt.want {
 				t.Errorf("next %s after %s is %s, want %s", tt.clock, tt.from, got, tt.want)
 			}
 		})

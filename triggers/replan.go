@@ -18,7 +18,7 @@ func (s *Set) Replan(name string, e *nudgewire.Event) nudgewire.Proposal {
 		now := arrival(e, e.Time())
 		scope := expressions.NewScope(e, now, s.home)
 		defer scope.Free()
-		m := matching{event: e, scope: scope, now: now, version: s.version}
+		m := matching{set: s, event: e, scope: scope, now: now, version: s.version}
 		if !matchesAny(r.on, ref{e.Connector, e.Kind}) {
 			return skipped(m.proposal(r), fmt.Sprintf("it does not listen to %s any more", e.Ref()))
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/hours"
 )
 
 // Env is what rules depend on outside of themselves.
@@ -31,6 +32,7 @@ type ConnectorInfo struct {
 type Set struct {
 	version string
 	home    *time.Location
+	zones   *hours.Zones // of contacts; home where nothing is known
 	sends   map[string]string // the account of each connector that names one
 	speaks  string            // the language of templates whose trigger names none
 	rules   []*rule
@@ -64,6 +66,7 @@ func Compile(rules []Rule, env Env) (*Set, []Problem) {
 			s.home = zone
 		}
 	}
+	s.zones = hours.NewZones(s.home)
 	for name, info := range env.Connectors {
 		if info.Account != "" {
 			if s.sends == nil {

@@ -130,7 +130,7 @@ func (m *matching) sequence(r *rule, w nudgewire.Proposal) nudgewire.Proposal {
 	var before time.Time
 	for i := range r.steps {
 		s := &r.steps[i]
-		due, expires, trouble := r.due(&s.delay, m.event, m.scope, before, m.now)
+		due, expires, trouble := r.due(&s.delay, m.event, m.scope, m.zones, before, m.now)
 		var send nudgewire.Send
 		if trouble == "" {
 			before = due

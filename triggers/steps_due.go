@@ -37,7 +37,7 @@ func (s *Set) Step(d *nudgewire.Dispatch, f *nudgewire.StepFacts, now time.Time)
 	if err != nil {
 		return s.stepDecided(d, now, nudgewire.Skipped, name+": its wait cannot be read: "+err.Error(), nil)
 	}
-	if until, why := wait.putOff(f.Before, s.zoneOf(d), now); why != "" {
+	if until, why := wait.putOff(f.Before, s.zonesOf(d.Phone, d.Zone), now); why != "" {
 		return nudgewire.StepVerdict{Verdict: nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "wait", Reason: name + " is put off: " + why, Until: until}}
 	}
 	if len(f.Rule.If) == 0 {
@@ -78,29 +78,21 @@ func (s *Set) stepDecided(d *nudgewire.Dispatch, now time.Time, o nudgewire.Outc
 	return v
 }
 
-// zoneOf is the contact's own zone, else the one of the defaults.
-func (s *Set) zoneOf(d *nudgewire.Dispatch) *time.Location {
-	if zone, err := time.LoadLocation(d.Zone); err == nil && d.Zone != "" && d.Zone != "Local" {
-		return zone
-	}
-	return s.home
-}
-
 // putOff is until when a step waits for the one before it, and why; "" when it need not.
-func (d *delay) putOff(before *nudgewire.StepBefore, zone *time.Location, now time.Time) (until time.Time, why string) {
+func (d *delay) putOff(before *nudgewire.StepBefore, zones places, now time.Time) (until time.Time, why string) {
 	if before == nil {
 		return until, ""
 	}
 	name := fmt.Sprintf("step %d ", before.Step)
 	switch {
 	case before.State == nudgewire.StateWaiting && before.DueAt.After(now):
-		return later(d.after(before.DueAt, zone), now.Add(stepPause)), name + "waits until " + units.Stamp(before.DueAt)
+		return later(d.after(before.DueAt, zones), now.Add(stepPause)), name + "waits until " + units.Stamp(before.DueAt)
 	case before.State == nudgewire.StateWaiting:
-		return later(d.after(now, zone), now.Add(heldPause)), name + "has not been sent yet"
+		return later(d.after(now, zones), now.Add(heldPause)), name + "has not been sent yet"
 	case before.State == nudgewire.StateSending:
-		return later(d.after(now, zone), now.Add(stepPause)), name + "is being sent"
+		return later(d.after(now, zones), now.Add(stepPause)), name + "is being sent"
 	}
-	until = d.after(before.EndedAt, zone)
+	until = d.after(before.EndedAt, zones)
 	slack := min(slackMost, until.Sub(before.EndedAt)/10)
 	if !until.After(now.Add(slack)) {
 		return until, ""

@@ -160,7 +160,7 @@ func TestADelayIsReadAsItIsWritten(t *testing.T) {
 	}
 	for _, d := range []delay{{}, {length: 90 * time.Minute}, {length: 72 * time.Hour}, {days: 1}, {days: 3}, {days: 3, at: &at}, {daily: &at}} {
 		got, err := parseDelay(d.String())
-		if err != nil || !got.after(noon, zone).Equal(d.after(noon, zone)) {
+		if err != nil || !got.after(noon, places{zone}).Equal(d.after(noon, places{zone})) {
 			t.Errorf("%q is read as %q (%v)", d.String(), got.String(), err)
 		}
 	}
@@ -198,7 +198,7 @@ func TestCalendarDaysKeepTheTimeOnTheWall(t *testing.T) {
 		"the same time of day, later":   {"2026-11-27 09:00", delay{daily: &clock{hour: 9}}, local("2026-11-28 09:00")},
 		"a month has as many as it has": {"2027-01-31 09:00", delay{days: 30}, local("2027-03-02 09:00")},
 	} {
-		if got := tt.d.after(local(tt.from), zone); !got.Equal(tt.want) {
+		if got := tt.d.after(local(tt.from), places{zone}); !got.Equal(tt.want) {
 			t.Errorf("%s: %s, want %s", name, got.In(zone), tt.want.In(zone))
 		}
 	}
