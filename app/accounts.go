@@ -109,11 +109,12 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 			}
 			return ""
 		},
-		Request:  func(d *nudgewire.Dispatch) string { return a.requestOf(d.ID) },
-		Barred:   a.store.Barred,
-		OnDoubt:  a.onDoubt,
-		Classify: a.classify,
-		Step:     a.step,
+		HoldMarketing: a.disk.holds,
+		Request:       func(d *nudgewire.Dispatch) string { return a.requestOf(d.ID) },
+		Barred:        a.store.Barred,
+		OnDoubt:       a.onDoubt,
+		Classify:      a.classify,
+		Step:          a.step,
 	})
 }
 

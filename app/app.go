@@ -47,6 +47,9 @@ type Options struct {
 	// AwaitDisk waits for a disk that takes nothing, and answers webhooks 503 meanwhile; else New fails.
 	AwaitDisk bool
 
+	// Space is how much of a disk is free, and how much there is; nil asks the system.
+	Space func(path string) (free, all uint64, err error)
+
 	Unpaced bool // no rate holds calls back, whatever api.rate says; package bench measures so
 }
 
@@ -68,6 +71,7 @@ type App struct {
 	history  *scheduler.History
 	lookups  *enricher.Client
 
+	disk    *diskGuard
 	hooks   net.Listener
 	door    *server.Hooks
 	admin   net.Listener
@@ -87,7 +91,6 @@ type App struct {
 	fileError    string // why the config file as it lies there now could not be used
 	fileErrorAt  time.Time
 	restart      []string
-	shortSince   time.Time // since when the disk is short; zero while it is not
 
 	rates  failedRates
 	silent []server.SilentView
@@ -113,6 +116,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		opt: o, log: o.Log, cfg: cfg, loadedAt: time.Now(), started: time.Now(), began: cfg,
 		owner: ownerName(), senders: newCrew(), trackers: newCrew(),
 	}
+	a.disk = newDiskGuard(filepath.Dir(store.Path(cfg.Storage)), o.Space)
+	a.disk.least.Store(uint64(cfg.Server.LeastFree.Bytes()))
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
@@ -136,7 +141,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.door = server.NewHooks(server.HooksOptions{
 		Rules: &a.rules, Store: a.store, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Damaged: a.damaged,
-		Memory: cfg.Server.MaxInFlight.Bytes(), Samples: cfg.Server.Samples, DiskShort: diskShort(filepath.Dir(store.Path(cfg.Storage))),
+		Memory: cfg.Server.MaxInFlight.Bytes(), Samples: cfg.Server.Samples, DiskShort: a.disk.short,
 	})
 	return a, nil
 }

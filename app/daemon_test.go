@@ -58,6 +58,7 @@ type options struct {
 	watch   store.Observer
 	log     *zap.Logger
 	sandbox sandbox.Options
+	space   func(string) (free, all uint64, err error)
 }
 
 const plainConfig = `
@@ -100,7 +101,7 @@ func open(t *testing.T, o options) *house {
 		"storage: sqlite:" + h.folder + "/nudgewire.db\n" + withServer(o.config))
 	a, err := app.New(t.Context(), app.Options{
 		ConfigFile: h.file(), Version: "test", Now: o.now, Observer: o.watch,
-		Env: testEnv, Log: o.log,
+		Env: testEnv, Log: o.log, Space: o.space,
 	})
 	if err != nil {
 		api.Close()

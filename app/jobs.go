@@ -34,7 +34,7 @@ func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 		Rules: a.due.Load, Errors: func() *nudgewire.ErrorRules { return a.config().Errors },
 		Halted: func(r *nudgewire.Run) bool {
 			acc := a.of(r.Account)
-			if acc == nil || a.store.JobHalted(r.Job) {
+			if acc == nil || a.store.JobHalted(r.Job) || !r.Category.Urgent() && a.disk.short() {
 				return true
 			}
 			v := acc.sender.Stats()

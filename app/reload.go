@@ -120,6 +120,7 @@ func (a *App) adopted(cfg *config.Config, err error) error {
 		return err
 	}
 	a.restart = a.needRestart(cfg)
+	a.disk.least.Store(uint64(cfg.Server.LeastFree.Bytes()))
 	a.cfg, a.loadedAt, a.loadError, a.fileError = cfg, time.Now(), "", ""
 	a.log.Info("config reloaded", zap.String("config", cfg.Version), zap.Strings("needs_restart", a.restart))
 	return nil
@@ -187,7 +188,7 @@ func (d daemon) View() server.DaemonView {
 	v := server.DaemonView{
 		Version: d.opt.Version, PID: os.Getpid(), StartedAt: d.started, Listen: d.hooks.Addr().String(),
 		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart,
-		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.space(), FailedRates: d.rates.views(),
+		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.disk.look(), FailedRates: d.rates.views(),
 		API: main.API, Rate: main.Rate, UnderWay: main.UnderWay, Halted: main.Halted,
 	}
 	for name := range d.cfg.Receivers {

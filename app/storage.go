@@ -16,12 +16,14 @@ func (a *App) watchStorage(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var told, toldLong time.Time
+	short := false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
+		short = a.disk.tell(log, short)
 		if size := store.LogSize(a.began.Storage); size >= store.LongLog && time.Since(toldLong) >= time.Minute {
 			toldLong = time.Now()
 			log.Warn("the log of the database is long: a reader keeps it from being moved into the database; end other programs that have the database open",

@@ -110,6 +110,7 @@ type Server struct {
 	MaxBody        units.Size `yaml:"max_body" validate:"min=1kB,max=50MB" default:"1MB" doc:"Longest body of a webhook; a longer one is answered 413. A connector may set its own."`
 	MaxInFlight    units.Size `yaml:"max_in_flight" validate:"min=1MB,max=4GB" default:"64MB" doc:"Most bytes of webhooks in memory at a time; beyond it senders are told to come back (503)."`
 	ListsAtOnce    int        `yaml:"lists_at_once" default:"2" validate:"min=1,max=64" doc:"Most lists of jobs that are read at a time. A run that waits for a place says so (jobs show)."`
+	LeastFree      units.Size `yaml:"least_free" validate:"min=100MB,max=1000GB" default:"1GB" doc:"Free space on the disk of storage below which marketing waits and webhooks of connectors that verify nothing are answered 503, so that what was proven and what somebody waits for has the rest. It ends by itself once there is a quarter more."`
 	Samples        bool       `yaml:"samples" default:"false" doc:"Keep the first 512 bytes of a verified webhook that cannot be read, long numbers starred. They hold what the sender knows of a customer, so only while a connector is being set up."`
 	TrustedProxies Networks   `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks whose X-Forwarded-* headers are believed."`
 }

@@ -79,6 +79,8 @@ type Options struct {
 	// FirstPoll says when a message that was accepted at the given time is first asked about.
 	// Nil is five seconds later.
 	FirstPoll func(accepted time.Time) time.Time
+	// HoldMarketing is until when no marketing is claimed, the zero time while it is. It is asked again then. Nil is never.
+	HoldMarketing func() (until time.Time)
 	// Halted says why a person stopped what d is part of, "" when nobody did. It is asked just
 	// before the call, for claims made before the halt; nil is never.
 	Halted func(d *nudgewire.Dispatch) string
@@ -184,12 +186,24 @@ func New(o Options) *Sender {
 		Claim: s.claim, Next: o.Store.NextDue,
 		Urgent: func(c *claim) bool { return c.Category.Urgent() },
 		Room:   func() (int, time.Time) { return o.Budget.Room(pace.Send, window) },
-		Halted: s.health.keepsBack, Ask: s.probe,
+		Halted: s.keepsBack, Ask: s.probe,
 		Seats:   claims.Lanes{Urgent: ahead * o.Concurrency, Marketing: marketing},
 		Workers: Slots(o.Concurrency), Jitter: o.Jitter, Log: o.Log, What: "dispatches",
 	})
 	s.api.Store(&o.API)
 	return s
+}
+
+// keepsBack is what keeps claims back: trouble of the account, or whoever holds marketing.
+func (s *Sender) keepsBack() claims.Halt {
+	h := s.health.keepsBack()
+	if s.HoldMarketing == nil || h.Is && !h.UrgentPass {
+		return h
+	}
+	if until := s.HoldMarketing(); until.After(h.Until) {
+		return claims.Halt{Is: true, Until: until, UrgentPass: true}
+	}
+	return h
 }
 
 // ErrRunning refuses a second Run of one Sender.

@@ -242,6 +242,8 @@ func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 	v := Readiness{Ready: true}
 	if h.Damaged != nil && h.Damaged() {
 		v.Note = "webhooks are taken; nothing is sent until the damage is reviewed"
+	} else if h.DiskShort != nil && h.DiskShort() {
+		v.Note = "the disk is short: marketing waits, and webhooks that nothing verifies are turned away"
 	}
 	v.write(w)
 }

@@ -146,7 +146,7 @@ func (t *found) daemon(d *DaemonView) {
 	}
 	if d.Disk != nil && d.Disk.Short() {
 		t.add(nudgewire.Trouble{
-			Code: nudgewire.TroubleDisk, About: "disk", Since: d.Disk.Since, Amount: float64(d.Disk.Free), Words: d.Disk.Words(), Cure: DiskCure,
+			Code: nudgewire.TroubleDisk, Severity: diskSeverity(d.Disk), About: "disk", Since: d.Disk.Since, Amount: float64(d.Disk.Free), Words: d.Disk.Words(), Cure: DiskCure,
 		})
 	}
 	for _, r := range d.FailedRates {
@@ -372,18 +372,31 @@ type DiskView struct {
 	Folder string    `json:"folder"`
 	Free   uint64    `json:"free"` // bytes
 	All    uint64    `json:"all"`
+	Least  uint64    `json:"least,omitempty"` // server.least_free
+	Held   bool      `json:"held,omitempty"`  // marketing waits, and webhooks that nothing verifies are turned away
 	Since  time.Time `json:"short_since,omitzero"`
 }
 
+func diskSeverity(d *DiskView) nudgewire.Severity {
+	if d.Held {
+		return nudgewire.Stops
+	}
+	return nudgewire.Bad
+}
+
 // DiskCure is what to do about a disk that is short.
-const DiskCure = "make room: when the disk is full, webhooks are answered 503"
+const DiskCure = "make room; it goes on by itself once there is a quarter more than server.least_free. When the disk is full, every webhook is answered 503"
 
 // Short reports whether there is hardly any space left.
-func (d *DiskView) Short() bool { return d.Free < disk.Least }
+func (d *DiskView) Short() bool { return d.Held || d.Free < cmp.Or(d.Least, disk.Least) }
 
 // Words are the space for people.
 func (d *DiskView) Words() string {
-	return fmt.Sprintf("%.1f of %.1f GB free at %s", float64(d.Free)/1e9, float64(d.All)/1e9, d.Folder)
+	words := fmt.Sprintf("%.1f of %.1f GB free at %s", float64(d.Free)/1e9, float64(d.All)/1e9, d.Folder)
+	if d.Held {
+		words += fmt.Sprintf(": marketing waits, and webhooks that nothing verifies are answered 503 (server.least_free: %s)", units.Size(d.Least))
+	}
+	return words
 }
 
 // leastEnded is how many messages must have ended before a share of them says anything.

@@ -47,7 +47,8 @@ type doctor struct {
 	cfg      *config.Config
 	problems yamlpos.Problems
 	findings []finding
-	asked    bool // the daemon told what troubles it
+	asked    bool             // the daemon told what troubles it
+	short    *server.DiskView // as the daemon says while it holds marketing back; nil for none
 	client   http.Client
 }
 
@@ -226,6 +227,9 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 	for _, words := range s.Daemon.NeedsRestart {
 		d.found(wellNote, "daemon", "start it anew when it suits", "%s", words)
 	}
+	if v := s.Daemon.Disk; v != nil && v.Held {
+		d.short = v
+	}
 	d.asked = true
 	d.troubles(s.Troubles)
 	if r := s.Retention; r != nil {
@@ -332,7 +336,10 @@ func (d *doctor) disk(path string) {
 	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		d.found(wellNote, "data folder", "chmod 700 "+folder, "%s is open to other users of this machine, and what it holds is personal", folder)
 	}
-	space := server.DiskView{Folder: folder, Free: free, All: all}
+	space := server.DiskView{Folder: folder, Free: free, All: all, Least: uint64(d.cfg.Server.LeastFree.Bytes())}
+	if d.short != nil { // what the daemon does about it
+		space = *d.short
+	}
 	state, cure := wellGood, ""
 	if space.Short() {
 		state, cure = wellBad, server.DiskCure
