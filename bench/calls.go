@@ -15,7 +15,16 @@ import (
 // sendsContest measures a backlog of due dispatches being sent: claimed, called, and their
 // outcome with the message on disk.
 func sendsContest(bound float64) *contest {
-	return drainContest(figure{name: "sends from a backlog, 64 workers", unit: "sends/s", base: figO, bound: bound},
+	return sends(figure{name: "sends from a backlog, 64 workers", unit: "sends/s", base: figO, bound: bound}, atOnce)
+}
+
+// ruledContest is sendsContest with rules that let everything go.
+func ruledContest(bound float64) *contest {
+	return sends(figure{name: "sends, with rules", unit: "sends/s", base: figO, bound: bound}, atOnce.withRules())
+}
+
+func sends(f figure, p plan) *contest {
+	return drainContest(f, p,
 		map[string]columns{"dispatches": dispatches.with(unsent)},
 		func(done func(good bool)) store.Observer {
 			return store.Observer{Finished: func(a nudgewire.Attempt) { done(a.State == nudgewire.StateAccepted && a.Message.Tracked()) }}
@@ -24,7 +33,7 @@ func sendsContest(bound float64) *contest {
 
 // pollsContest measures messages that are due being asked about, each until its status is on disk.
 func pollsContest(bound float64) *contest {
-	return drainContest(figure{name: "status polls, 64 workers", unit: "polls/s", base: figP, bound: bound},
+	return drainContest(figure{name: "status polls, 64 workers", unit: "polls/s", base: figP, bound: bound}, atOnce,
 		map[string]columns{"dispatches": dispatches, "messages": messages.with(unasked)},
 		func(done func(good bool)) store.Observer {
 			return store.Observer{Polled: func(p nudgewire.Poll) { done(p.Final && p.Status == nudgewire.StatusDelivered) }}
@@ -33,7 +42,7 @@ func pollsContest(bound float64) *contest {
 
 // drainContest measures how fast a daemon does what is due in a fixture of l.backlog copied rows.
 // watch calls done for each outcome.
-func drainContest(f figure, tables map[string]columns, watch func(done func(good bool)) store.Observer) *contest {
+func drainContest(f figure, p plan, tables map[string]columns, watch func(done func(good bool)) store.Observer) *contest {
 	return &contest{
 		figures: []figure{f},
 		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
@@ -44,7 +53,7 @@ func drainContest(f figure, tables map[string]columns, watch func(done func(good
 			left.Store(int64(l.backlog))
 			drained := make(chan struct{})
 			began := time.Now()
-			d, err := l.start(ctx, dir, atOnce, watch(func(good bool) {
+			d, err := l.start(ctx, dir, p, watch(func(good bool) {
 				if !good {
 					bad.Add(1)
 				}
@@ -80,22 +89,29 @@ const (
 
 // wholeContest measures the main job with every room at work: webhooks arrive, are stored and
 // due at once, are sent, and are followed until they are delivered.
-func wholeContest(bound float64) *contest {
+func wholeContest(bound float64) *contest { return wholeBy("everything at once", bound, everything) }
+
+// ruledWholeContest is wholeContest with rules that let everything go.
+func ruledWholeContest(bound float64) *contest {
+	return wholeBy("everything at once, with rules", bound, everything.withRules())
+}
+
+func wholeBy(name string, bound float64, p plan) *contest {
 	return &contest{
-		figures: []figure{{name: "everything at once", unit: "messages/s", base: figO, bound: bound}},
+		figures: []figure{{name: name, unit: "messages/s", base: figO, bound: bound}},
 		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
-			rate, err := whole(ctx, l, dir)
+			rate, err := whole(ctx, l, dir, p)
 			return []reading{{value: rate}}, err
 		},
 	}
 }
 
-func whole(ctx context.Context, l *lab, dir string) (rate float64, err error) {
+func whole(ctx context.Context, l *lab, dir string, p plan) (rate float64, err error) {
 	gate := make(chan struct{}, underWay)
 	var delivered atomic.Int64
 	var once sync.Once
 	first := make(chan struct{}) // closed when the first message is delivered
-	d, err := l.start(ctx, dir, everything, store.Observer{Polled: func(p nudgewire.Poll) {
+	d, err := l.start(ctx, dir, p, store.Observer{Polled: func(p nudgewire.Poll) {
 		if p.Final && p.Status == nudgewire.StatusDelivered {
 			delivered.Add(1)
 			once.Do(func() { close(first) })

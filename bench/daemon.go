@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -22,13 +23,27 @@ type daemon struct {
 }
 
 // A plan says when things happen, as durations of a config.
-type plan struct{ wait, poll string }
+type plan struct {
+	wait, poll string
+	rules      string // keys of the trigger that decide at the due moment; "" for none
+}
 
 var (
-	atOnce     = plan{"0s", "1h"}  // messages are sent at once, and not asked about
-	later      = plan{"45m", "1h"} // nothing is sent while something is measured
-	everything = plan{"0s", "1s"}  // messages are sent and asked about
+	atOnce     = plan{wait: "0s", poll: "1h"}  // messages are sent at once, and not asked about
+	later      = plan{wait: "45m", poll: "1h"} // nothing is sent while something is measured
+	everything = plan{wait: "0s", poll: "1s"}  // messages are sent and asked about
 )
+
+// withRules is a plan whose messages every rule is asked about, and let go: quiet hours that are open, two limits per
+// contact, a rate with room for all.
+func (p plan) withRules() plan {
+	far := time.Now().UTC().Add(12 * time.Hour) // from the quiet minute
+	p.rules = fmt.Sprintf(`
+    quiet_hours: "%s-%s"
+    limit: [20 per day, 60 per 7d]
+    rate: 100000000 per 1h`, far.Format("15:04"), far.Add(time.Minute).Format("15:04"))
+	return p
+}
 
 // start runs a daemon over the data in dir.
 func (l *lab) start(ctx context.Context, dir string, p plan, watch store.Observer) (*daemon, error) {
@@ -62,6 +77,6 @@ var configText string
 // writeConfig puts a config into dir and returns its path.
 func (l *lab) writeConfig(dir string, p plan, listen string) (string, error) {
 	path := filepath.Join(dir, "config.yaml")
-	text := fmt.Sprintf(configText, l.service.base(), serviceKey, conns, p.poll, secret, p.wait, "sqlite:"+data(dir), listen)
+	text := fmt.Sprintf(configText, l.service.base(), serviceKey, conns, p.poll, secret, p.wait, p.rules, "sqlite:"+data(dir), listen)
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }

@@ -28,8 +28,10 @@ func contests(big bool) []*contest {
 		openContest(10_000),
 		callContest(1, 2),
 		sendsContest(0.40),
+		ruledContest(0.40),
 		pollsContest(0.45),
 		wholeContest(0.12),
+		ruledWholeContest(0.12),
 	}
 	if big {
 		all = append(all, claimContest(1.5), processContest(1_000_000, 300, 150))
