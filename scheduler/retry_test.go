@@ -450,8 +450,10 @@ func TestRowsRestBeforeTheyGoAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var went []string
 			for words, ago := range ended {
-				row := &nudgewire.RunRow{Number: 1, Words: words, Dispatch: nudgewire.Dispatch{State: nudgewire.StateAccepted, UpdatedAt: monday.Add(-30 * time.Hour)},
-					Message: &nudgewire.Message{Status: nudgewire.StatusFailed, StatusAt: monday.Add(-ago)}}
+				row := &nudgewire.RunRow{
+					Number: 1, Words: words, Dispatch: nudgewire.Dispatch{State: nudgewire.StateAccepted, UpdatedAt: monday.Add(-30 * time.Hour)},
+					Message: &nudgewire.Message{Status: nudgewire.StatusFailed, StatusAt: monday.Add(-ago)},
+				}
 				left := Remaining{Order: tt.order, At: monday, Rules: rules}
 				left.Add(row, Why{})
 				again, err := left.Retry(run, "Ann", 1, monday)

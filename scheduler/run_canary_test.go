@@ -370,3 +370,34 @@ func TestAPassedCanaryIsPassedForGood(t *testing.T) {
 		t.Errorf("passed at %s: %s %q with %d rows at %s", passed, r.State, r.Reason, len(d.queued[1]), d.now())
 	}
 }
+
+// A time that was missed runs later with its canary: the wait and the look are those of the run, and a restart
+// in the midst of the wait neither fires it again nor asks the canary twice.
+func TestARunThatWasMissedHasItsCanary(t *testing.T) {
+	job := Job{
+		Cron: "0 10 * * *", OnMissed: OnMissed{RunOnce: true}, Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "winback"},
+		Canary: &Canary{First: Share{Rows: 10}, Wait: units.Duration(10 * time.Minute), StopIf: failedOver(0.1)},
+	}
+	d := newDesk(t, monday)
+	d.Use([]*Compiled{jobOf(t, people(100), job)})
+	fireDue(t, d) // first seen
+	d.advance(26 * time.Hour)
+	missed := d.now()
+	d.ended, d.failed = 8, 2
+	fireDue(t, d)
+	r := d.the(t)
+	if r.State != nudgewire.RunPaused || r.Cause != nudgewire.CauseMissed || len(d.queued[1]) != 10 || d.now().Sub(missed) < 10*time.Minute {
+		t.Fatalf("%s (%s) %q after %s, %d rows queued", r.State, r.Cause, r.Reason, d.now().Sub(missed), len(d.queued[1]))
+	}
+	fireDue(t, d)
+	if len(d.runs) != 1 {
+		t.Errorf("%d runs after a second look", len(d.runs))
+	}
+	if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	if r = d.the(t); r.State != nudgewire.RunDone || len(d.queued[1]) != 100 {
+		t.Errorf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
+	}
+}

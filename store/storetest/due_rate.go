@@ -65,6 +65,36 @@ func (s suite) rates(t *testing.T) {
 		same(t, "in the one after", 3, len(l.ids(at.Add(2*time.Hour))))
 		l.recount()
 	})
+	t.Run("what is tried again, given back or lost in a crash asks for room once more", func(t *testing.T) {
+		l := s.open(t)
+		rules := paced{most: map[string]int64{"cart": 2}}
+		l.ruleBy(rules)
+		l.inDoubt(nudgewire.DoubtResend)
+		for i := range 3 {
+			l.enqueue(fmt.Sprint(i), trigger("cart"))
+		}
+		got := l.mustClaim(at, 1)
+		again := attempt(got[0], nudgewire.StateWaiting)
+		again.RetryAt = at.Add(time.Second)
+		if err := l.Finish(l.ctx, again); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "the next has the last room", []nudgewire.DispatchID{2}, l.ids(at))
+		same(t, "the retry has none", 0, len(l.ids(at.Add(time.Minute))))
+		if d := l.story(1); len(d.Verdicts) != 1 || d.Verdicts[0].Rule != "rate" || !d.DueAt.Equal(at.Add(time.Hour)) {
+			t.Errorf("the retry: %+v", d)
+		}
+		// A crash loses the second; it is sent again, and its call of before stays counted.
+		l = reopenAfter(t, l)
+		l.ruleBy(rules)
+		l.inDoubt(nudgewire.DoubtResend)
+		if n, err := l.RescueClaims(l.ctx, at.Add(2*time.Minute), "after the crash"); err != nil || n.Doubtful != 1 {
+			t.Fatalf("RescueClaims says %+v (%v)", n, err)
+		}
+		same(t, "after the crash", 0, len(l.ids(at.Add(3*time.Minute))))
+		same(t, "in the next window", 2, len(l.ids(at.Add(time.Hour))))
+		same(t, "and in the one after", 1, len(l.ids(at.Add(2*time.Hour))))
+	})
 	t.Run("claims beside each other share the window", func(t *testing.T) {
 		l := s.open(t)
 		l.ruleBy(paced{most: map[string]int64{"cart": 7}})
