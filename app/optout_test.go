@@ -51,11 +51,20 @@ func TestAnOptOutThatACRMPostsBlocksAndALaterOptInAllows(t *testing.T) {
 		t.Errorf("blocked: %+v, %v", blocks, err)
 	}
 	stories, err := h.ask.Why(t.Context(), phone(0), 10)
-	if err != nil || len(stories) != 2 {
+	if err != nil || len(stories) != 3 {
 		t.Fatalf("why: %+v, %v", stories, err)
+	}
+	if b := stories[2].Block; b == nil || b.Event != 1 || b.Source != "crm.contact.unsubscribed" {
+		t.Errorf("why ends with %+v", stories[2])
 	}
 	if d := stories[0].Event.Decisions; len(d) != 1 || d[0].Outcome != nudgewire.Blocked || d[0].Reason != "the contact is blocked: it gets nothing but codes" {
 		t.Errorf("why says %+v", d)
+	}
+	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(9)}, Reason: "rude"}); err != nil {
+		t.Fatal(err)
+	}
+	if stories, err := h.ask.Why(t.Context(), phone(9), 10); err != nil || len(stories) != 1 || stories[0].Block == nil || stories[0].Block.Reason != "rude" {
+		t.Errorf("why of one who is blocked and nothing else: %+v, %v", stories, err)
 	}
 	h.crm("contact.subscribed", "s1", phone(0), late)
 	h.crm("contact.unsubscribed", "u2", phone(0), early) // it was on its way for long

@@ -161,7 +161,7 @@ func TestLoadSaysWhyThereIsNoFile(t *testing.T) {
 	if err := os.WriteFile(large, bytes.Repeat([]byte("#"), yamlpos.MaxBytes+100), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, ps := Load(large, environ); len(ps) != 1 || !strings.Contains(ps[0].Msg, "at most 1048576 are read") {
+	if _, ps := Load(large, environ); len(ps) != 1 || !strings.Contains(ps[0].Msg, "is longer than 1048576 bytes") {
 		t.Errorf("a large file: %v", ps)
 	}
 }

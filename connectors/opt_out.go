@@ -168,10 +168,10 @@ func says(plain string, list []string) bool {
 	return false
 }
 
-// plainWords is text in small letters without accents and signs, with one space between words.
+// plainWords is text in small letters without accents and signs, with one space between words; letters of another width (ＳＴＯＰ) are as all others.
 func plainWords(text string) string {
 	// A transformer has a state, so it is made anew.
-	if bare, _, err := transform.String(transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), text); err == nil {
+	if bare, _, err := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), text); err == nil {
 		text = bare
 	}
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")

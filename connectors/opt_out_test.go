@@ -21,6 +21,7 @@ func TestWhatAMessageAnswers(t *testing.T) {
 		{c, "stop sending me this", AnswersStop},
 		{c, "STOP\nSent from my phone", AnswersStop},
 		{c, "стоп", AnswersStop},
+		{c, "ＳＴＯＰ！！", AnswersStop},
 		{c, "退订", AnswersStop},
 		{c, "cancel", AnswersStop},
 		{c, "cancel my order, please", AnswersNothing},

@@ -414,7 +414,11 @@ func (a admin) why(r *http.Request) (any, error) {
 		return nil, err
 	}
 	left, note = append(left, sent...), joined(note, more)
-	if len(stories)+len(rows)+len(followed)+len(left) == 0 {
+	block, blocked, err := a.Store.BlockOf(r.Context(), phone)
+	if err != nil {
+		return nil, err
+	}
+	if len(stories)+len(rows)+len(followed)+len(left) == 0 && !blocked {
 		hint := `"nudgewire events rejected" shows requests that were not taken`
 		if note != "" {
 			hint += "; " + note
@@ -446,13 +450,21 @@ func (a admin) why(r *http.Request) (any, error) {
 	for i := range followed {
 		out = append(out, followedStoryView(&followed[i]))
 	}
-	return told(append(out, left...), q.Limit, note), nil
+	out = told(append(out, left...), q.Limit)
+	if blocked {
+		out = append(out, StoryView{Messages: []MessageView{}, Block: blockView(&block)})
+	}
+	return noted(out, note), nil
 }
 
-// told are the newest stories, the newest last, and the note.
-func told(out []StoryView, limit int, note string) []StoryView {
+// told are the newest stories, the newest last.
+func told(out []StoryView, limit int) []StoryView {
 	slices.SortStableFunc(out, func(a, b StoryView) int { return a.at().Compare(b.at()) })
-	out = out[max(0, len(out)-limit):]
+	return out[max(0, len(out)-limit):]
+}
+
+// noted are stories and a note, "" for none.
+func noted(out []StoryView, note string) []StoryView {
 	if note != "" {
 		out = append(out, StoryView{Messages: []MessageView{}, Note: note})
 	}

@@ -122,7 +122,7 @@ func contactOf(ctx context.Context, st *store.Store, phone nudgewire.Phone) (v C
 		return v, err
 	}
 	if blocked {
-		v.Block = &BlockView{Phone: phone, Reason: block.Reason, Source: block.Source, At: block.At.UTC(), Event: block.Event}
+		v.Block = blockView(&block)
 	}
 	records, err := st.Consents(ctx, phone, "", 0)
 	if err != nil {

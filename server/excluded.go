@@ -41,7 +41,7 @@ func (a admin) whyNoPhone(r *http.Request, no *Error) (any, error) {
 	if len(left) == 0 {
 		return nil, rejectf(no.Status, joined(no.Hint, note), "%s; no run whose files are kept excluded it", no.Words)
 	}
-	return told(left, list.Limit, note), nil
+	return noted(told(left, list.Limit), note), nil
 }
 
 // excluded are the rows with a phone that runs excluded: by its digits, or by how it stands in the

@@ -322,7 +322,7 @@ func (a admin) blocks(r *http.Request) (any, error) {
 	}
 	out := make([]BlockView, len(rows))
 	for i, b := range rows {
-		out[i] = BlockView{Phone: b.Phone, Reason: b.Reason, Source: b.Source, At: b.At.UTC(), Event: b.Event}
+		out[i] = *blockView(&b)
 	}
 	return out, nil
 }

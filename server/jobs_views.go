@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/scheduler"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // A JobView is a scheduled campaign of the config.
@@ -190,6 +191,10 @@ type BlockView struct {
 	At     time.Time       `json:"at,omitzero"`
 
 	Event nudgewire.EventID `json:"event,omitempty"` // that said so
+}
+
+func blockView(b *store.Block) *BlockView {
+	return &BlockView{Phone: b.Phone, Reason: b.Reason, Source: b.Source, At: b.At.UTC(), Event: b.Event}
 }
 
 // runView is a run with its parts, nil where they are not asked for.

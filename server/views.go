@@ -128,12 +128,13 @@ type VerdictView struct {
 	LastAt *time.Time              `json:"last_at,omitempty"` // and when for the last time
 }
 
-// A StoryView is one event of a phone, or one row of a run, with all that came of it. The last one
-// may be a note alone, on what is not known.
+// A StoryView is one event of a phone, or one row of a run, with all that came of it. The last ones
+// may be the phone's block alone, and a note alone, on what is not known.
 type StoryView struct {
 	Event    EventView     `json:"event,omitzero"`
 	Row      *RunRowView   `json:"row,omitempty"` // instead of Event
 	Messages []MessageView `json:"messages"`
+	Block    *BlockView    `json:"block,omitempty"` // that holds at present
 	Note     string        `json:"note,omitempty"`
 }
 

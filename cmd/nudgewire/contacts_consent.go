@@ -36,7 +36,7 @@ func (c *cli) contactsShow() *cobra.Command {
 				case v.ForgottenAt != nil:
 					c.say("  forgotten, blocked: since %s\n", c.clock(*v.ForgottenAt))
 				case v.Block != nil:
-					c.say("  blocked: since %s by %s: %s\n", c.clock(v.Block.At), v.Block.Source, orDash(v.Block.Reason))
+					c.say("  blocked: since %s, %s: %s\n", c.clock(v.Block.At), v.Block.Source, orDash(v.Block.Reason))
 				default:
 					c.say("  not blocked\n")
 				}
@@ -44,7 +44,7 @@ func (c *cli) contactsShow() *cobra.Command {
 					c.say("  consent: nothing is recorded\n")
 				}
 				for _, k := range v.Consents {
-					c.say("  consent (%s, %s): %s since %s, by %s; %s\n", k.Channel, k.Category, k.Consent, c.clock(k.Since), k.Source, orDash(k.Proof))
+					c.say("  consent (%s, %s): %s since %s, %s; %s\n", k.Channel, k.Category, k.Consent, c.clock(k.Since), k.Source, orDash(k.Proof))
 				}
 				return nil
 			})

@@ -59,6 +59,9 @@ func (c *cli) tell(s server.StoryView) {
 	case s.Note != "":
 		c.note("%s", s.Note)
 		return
+	case s.Block != nil:
+		c.say("%s  blocked since then, %s: %s\n", c.clock(s.Block.At), orDash(s.Block.Source), orDash(s.Block.Reason))
+		return
 	case s.Row != nil:
 		c.tellRow(s)
 		return

@@ -62,3 +62,16 @@ func TestAListThatIsCutSaysSo(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatHoldsAMessageAndABlockAreTold(t *testing.T) {
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	var out bytes.Buffer
+	c := &cli{streams: streams{out: &out, err: &out}}
+	c.tellMessage(server.MessageView{ID: 27, State: nudgewire.StateWaiting, Attempt: 1, Held: `trigger "offer" is off`, CreatedAt: at, DueAt: at, UpdatedAt: at}, "")
+	c.tell(server.StoryView{Block: &server.BlockView{At: at, Source: "by hand (Ann)", Reason: "rude\x1b[31m"}})
+	for _, want := range []string{"  planned\n", "\n  trigger \"offer\" is off\n", "  blocked since then, by hand (Ann): rude·[31m\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}

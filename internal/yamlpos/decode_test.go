@@ -177,7 +177,7 @@ func TestSyntaxErrorsSpeakPlainly(t *testing.T) {
 		"a pasted line separator":  {"a: b\u2028c\n", "f.yaml:1:5: an invisible line separator (U+2028) may not stand in a file; delete it; it often comes with copied text"},
 		"Latin-1":                  {"a: caf\xe9\n", "f.yaml:1:7: is not UTF-8 text here; save the file as UTF-8"},
 		"UTF-16":                   {"\xff\xfea\x00", "f.yaml:1:1: the file is UTF-16; save it as UTF-8"},
-		"a file that is too large": {strings.Repeat("#", MaxBytes+1), "f.yaml: is 1048577 bytes long; at most 1048576 are read"},
+		"a file that is too large": {strings.Repeat("#", MaxBytes+1), "f.yaml: is longer than 1048576 bytes, and no more are read"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -71,7 +71,7 @@ func (d *Doc) readable(src []byte) bool {
 		return false
 	}
 	if most := d.opts.most(MaxBytes); len(src) > most {
-		return fail(0, 0, fmt.Sprintf("is %d bytes long; at most %d are read", len(src), most), "")
+		return fail(0, 0, fmt.Sprintf("is longer than %d bytes, and no more are read", most), "")
 	}
 	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
 		return fail(1, 1, "the file is UTF-16", "save it as UTF-8")
