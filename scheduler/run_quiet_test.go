@@ -311,3 +311,43 @@ func TestWhatCountsAgainstALimitIsCountedOnce(t *testing.T) {
 		t.Errorf("counted: %v", got)
 	}
 }
+
+// A run that was missed begins in quiet hours, sends its canary after them, and a restart goes on with the look at it; the
+// rest leaves once, and not in the next night.
+func TestAMissedRunWithACanaryInQuietHoursSurvivesARestart(t *testing.T) {
+	rules := quietFrom(t, "10:00-14:00", nil)
+	d := begin(t, jobOf(t, people(100), london(Job{OnMissed: OnMissed{RunOnce: true}, Canary: &Canary{First: Share{Rows: 20}, Wait: units.Duration(21 * time.Hour)}})))
+	d.Rules = func() *duerules.Rules { return rules }
+	var at []time.Duration
+	d.service.answer = func(int) error { at = append(at, d.now().Sub(monday).Truncate(time.Minute)); return nil }
+	for _, what := range []nudgewire.RunWait{nudgewire.WaitQuietHours, nudgewire.WaitCanary} {
+		sleep, crashed := d.Sleep, false
+		d.Sleep = func(ctx context.Context, by time.Duration) error {
+			if !crashed && d.the(t).Waits == what {
+				crashed = true
+				d.book.mu.Lock()
+				d.crashed = true
+				d.book.mu.Unlock()
+			}
+			return sleep(ctx, by)
+		}
+		if what == nudgewire.WaitQuietHours {
+			d.advance(2 * time.Hour) // nothing ran when its time came
+			fireDue(t, d)
+		} else {
+			d.settle(t)
+		}
+		if !crashed {
+			t.Fatalf("it never waited for %q", what)
+		}
+		d.revive()
+		d.open("after " + string(what))
+		d.Rules = func() *duerules.Rules { return rules }
+	}
+	d.settle(t)
+	// The first night ends three hours after the firing; the look at the canary ends in the next one, whose end the rest waits for.
+	if r := d.the(t); r.State != nudgewire.RunDone || r.Cause != nudgewire.CauseMissed || !slices.Equal(at, []time.Duration{nightIs, 24*time.Hour + nightIs}) {
+		t.Errorf("%s, %s %q: uploads after %v", r.State, r.Cause, r.Reason, at)
+	}
+	eachOnce(t, d, 100)
+}
