@@ -35,7 +35,10 @@ func (c *Client) send(ctx context.Context, e *endpoint, request any) (Answer, er
 // GetBody stays nil: with it the transport would send a body again by itself in cases that only it
 // can judge. Without it and without an Idempotency-Key header, net/http makes no second request
 // once it has begun to read the body of the first, over HTTP/1.1 and over HTTP/2.
-func (c *Client) post(ctx context.Context, e *endpoint, pattern *http.Request, b *body, size int64, patience time.Duration) (Answer, error) {
+func (c *Client) post(ctx context.Context, e *endpoint, pattern *http.Request, b *body, size int64, patience time.Duration) (_ Answer, err error) {
+	if c.ended != nil {
+		defer func(began time.Time) { c.ended(e.name, OutcomeOf(err), time.Since(began)) }(time.Now())
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	req := pattern.WithContext(ctx)

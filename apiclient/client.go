@@ -52,6 +52,8 @@ type Options struct {
 	// longer: see CreateCampaign.
 	Timeout   time.Duration
 	UserAgent string
+	// Ended is called after each request with its call ("send-template"), how it ended and how long it took; nil is nobody.
+	Ended func(call string, outcome Outcome, took time.Duration) `json:"-"`
 	// CAFile holds certificates of authorities (PEM) that may vouch for the service beside those of the system; see Roots.
 	CAFile string
 }
@@ -71,10 +73,14 @@ type Client struct {
 	asking    *http.Transport // of questions
 	timeout   time.Duration
 	base      string // for String
+	ended     func(call string, outcome Outcome, took time.Duration)
 	key       string // only to keep it out of the service's own words
 
 	template, campaign, text, upload, status *endpoint
 }
+
+// Calls are the names of all calls, as errors and Options.Ended have them.
+var Calls = []string{"send-template", "send-campaign", "text", "create-with-csv", "message-status"}
 
 // An endpoint is one path of the service: the name it has in errors, and the request that
 // every call to it copies. URL and header are shared by all copies and never written.
@@ -109,6 +115,7 @@ func New(o Options) (*Client, error) {
 		timeout:   o.Timeout,
 		base:      base.String(),
 		key:       o.Key,
+		ended:     o.Ended,
 	}
 	header := func(contentType string) http.Header {
 		h := http.Header{

@@ -28,10 +28,13 @@ type Status struct {
 // Every error is a *CallError. Asking changes nothing, so its Outcome matters less than its
 // HTTPStatus (404: not known, or not yet), its Trouble, and ErrUnreadable: an answer in no known
 // shape, or about another message. A connection that the service had closed is replaced silently.
-func (c *Client) MessageStatus(ctx context.Context, id string) (Status, error) {
+func (c *Client) MessageStatus(ctx context.Context, id string) (_ Status, err error) {
 	e := c.status
 	if len(id) > maxDigits || !digits(id) {
 		return Status{}, &CallError{Call: e.name, Outcome: Rejected, Err: errBadMessageID}
+	}
+	if c.ended != nil {
+		defer func(began time.Time) { c.ended(e.name, OutcomeOf(err), time.Since(began)) }(time.Now())
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

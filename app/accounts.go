@@ -45,13 +45,17 @@ func (a *App) of(name string) *account { return (*a.accounts.Load())[name] }
 func (a *App) has(name string) bool { return a.of(name) != nil }
 
 // newServices are clients of all accounts of the config, or none of them.
-func newServices(cfg *config.Config, version string) (map[string]*apiclient.Client, error) {
+func (a *App) newServices(cfg *config.Config) (map[string]*apiclient.Client, error) {
 	all := map[string]*apiclient.Client{}
+	var ended func(call string, outcome apiclient.Outcome, took time.Duration)
+	if a.metrics != nil {
+		ended = a.metrics.Requested
+	}
 	for _, name := range append([]string{""}, cfg.AccountNames()...) {
 		one, _ := cfg.Account(name)
 		c, err := apiclient.New(apiclient.Options{
 			BaseURL: one.BaseURL, Key: one.Key.Reveal(), TextPath: one.TextPath,
-			Concurrency: one.Concurrency, Timeout: one.Timeout.D(), UserAgent: "nudgewire/" + version, CAFile: one.CAFile,
+			Concurrency: one.Concurrency, Timeout: one.Timeout.D(), UserAgent: "nudgewire/" + a.opt.Version, CAFile: one.CAFile, Ended: ended,
 		})
 		if err != nil {
 			for _, other := range all {
@@ -111,6 +115,7 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 		},
 		HoldMarketing: a.disk.holds,
 		Request:       func(d *nudgewire.Dispatch) string { return a.requestOf(d.ID) },
+		Called:        a.called(),
 		Barred:        a.store.Barred,
 		OnDoubt:       a.onDoubt,
 		Classify:      a.classify,

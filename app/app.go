@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
 	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/metrics"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
@@ -71,15 +73,19 @@ type App struct {
 	history  *scheduler.History
 	lookups  *enricher.Client
 
-	disk    *diskGuard
-	hooks   net.Listener
-	door    *server.Hooks
-	admin   net.Listener
-	due     atomic.Pointer[duerules.Rules]
-	guessed atomic.Int64 // answers of due that stand on defaults.timezone
-	rules   atomic.Pointer[server.Rules]
-	started time.Time
-	began   *config.Config // what the process started with; some of it only a new one can change
+	disk     *diskGuard
+	metrics  *metrics.Metrics // nil where metrics.listen is not set
+	figures  net.Listener     // of them; nil where it is not set
+	hooks    net.Listener
+	commands http.Handler   // the admin API
+	local    *server.Client // of it, in this process
+	door     *server.Hooks
+	admin    net.Listener
+	due      atomic.Pointer[duerules.Rules]
+	guessed  atomic.Int64 // answers of due that stand on defaults.timezone
+	rules    atomic.Pointer[server.Rules]
+	started  time.Time
+	began    *config.Config // what the process started with; some of it only a new one can change
 
 	reloading    sync.Mutex // one reload at a time
 	changedUntil time.Time  // how long what comes to wait late by an edited trigger is looked for; guarded by reloading
@@ -123,7 +129,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			err = errors.Join(err, a.close())
 		}
 	}()
-	clients, err := newServices(cfg, o.Version)
+	if cfg.Metrics.Listen != "" {
+		a.metrics = metrics.New(o.Version, a.readFigures)
+	}
+	clients, err := a.newServices(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -136,11 +145,19 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.listen(ctx, cfg); err != nil {
 		return nil, err
 	}
+	if err := a.listenForScrapes(ctx, cfg); err != nil {
+		return nil, err
+	}
 	if err := a.openData(ctx, cfg); err != nil {
 		return nil, err
 	}
+	a.commands = server.Admin(server.AdminOptions{
+		Store: a.store, Storage: store.Path(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
+		Errors: func() *nudgewire.ErrorRules { return a.config().Errors },
+	})
+	a.local = server.Local(a.commands)
 	a.door = server.NewHooks(server.HooksOptions{
-		Rules: &a.rules, Store: a.store, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Damaged: a.damaged,
+		Rules: &a.rules, Store: a.store, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Damaged: a.damaged, Answered: a.answered(),
 		Memory: cfg.Server.MaxInFlight.Bytes(), Samples: cfg.Server.Samples, DiskShort: a.disk.short,
 	})
 	return a, nil
@@ -157,10 +174,6 @@ func (a *App) Storage() string { return a.began.Storage }
 func (a *App) Run(ctx context.Context) error {
 	cfg := a.config()
 	hooks := a.door
-	admin := server.Admin(server.AdminOptions{
-		Store: a.store, Storage: store.Path(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
-		Errors: func() *nudgewire.ErrorRules { return a.config().Errors },
-	})
 	a.tellReady(cfg)
 	a.reloading.Lock()
 	for _, acc := range *a.accounts.Load() {
@@ -169,6 +182,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.reloading.Unlock()
 	var stopped time.Time
 	err := runParts(ctx, []part{
+		{"metrics", a.showFigures}, // first, so that it is stopped last and shows how the others stop
 		{"sender", a.senders.run},
 		{"tracker", a.trackers.run},
 		{"scheduler", a.jobs.Run},
@@ -182,7 +196,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"templates", a.watchTemplates},
 		{"forgetting", a.watchForgetting},
 		{"admin", func(ctx context.Context) error {
-			return server.Serve(ctx, a.admin, admin, nil, grace, a.log.Named("admin"))
+			return server.Serve(ctx, a.admin, a.commands, nil, grace, a.log.Named("admin"))
 		}},
 		{"door", hooks.Run},
 		{"hooks", func(ctx context.Context) error {
@@ -218,7 +232,7 @@ func (a *App) tellReady(cfg *config.Config) {
 	a.log.Info("ready", zap.String("version", v.Version), zap.Strings("accounts", append([]string{nudgewire.DefaultAccount}, cfg.AccountNames()...)),
 		zap.Int("connector_count", len(v.Connectors)), zap.Int("trigger_count", len(v.Triggers)), zap.Int("job_count", len(jobs)),
 		zap.String("commands", SocketPath(a.began.Storage)), zap.String("config", v.Config), zap.String("config_file", v.ConfigFile),
-		zap.String("database", store.Path(a.began.Storage)), zap.String("listen", v.Listen), zap.Strings("hooks", hooks),
+		zap.String("database", store.Path(a.began.Storage)), zap.String("listen", v.Listen), zap.String("metrics", a.metricsText()), zap.Strings("hooks", hooks),
 		zap.Strings("triggers", v.TriggersAndModes()), zap.Strings("jobs", jobs))
 }
 
@@ -251,6 +265,9 @@ func (a *App) close() error {
 	errs := []error{a.closeData()}
 	if a.hooks != nil {
 		errs = append(errs, closeListener(a.hooks))
+	}
+	if a.figures != nil {
+		errs = append(errs, closeListener(a.figures))
 	}
 	if all := a.accounts.Load(); all != nil {
 		for _, acc := range *all {

@@ -45,7 +45,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 
 // observer passes on what is committed, and each message that the service took to those who follow it.
 func (a *App) observer() store.Observer {
-	o, finished := a.opt.Observer, a.opt.Observer.Finished
+	o, finished := a.seen(a.opt.Observer), a.opt.Observer.Finished
 	o.Finished = func(one nudgewire.Attempt) {
 		if one.State == nudgewire.StateAccepted {
 			a.history.Accepted(one.Message.DispatchID)

@@ -115,12 +115,14 @@ func (a *App) adopted(cfg *config.Config, err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
+		a.countReload(false, nil, nil)
 		a.loadError, a.loadErrorAt = err.Error(), time.Now()
 		a.log.Error("reload rejected; the daemon goes on with the config that it had", zap.Error(err))
 		return err
 	}
 	a.restart = a.needRestart(cfg)
 	a.disk.least.Store(uint64(cfg.Server.LeastFree.Bytes()))
+	a.countReload(true, a.cfg, cfg)
 	a.cfg, a.loadedAt, a.loadError, a.fileError = cfg, time.Now(), "", ""
 	a.log.Info("config reloaded", zap.String("config", cfg.Version), zap.Strings("needs_restart", a.restart))
 	return nil
@@ -129,7 +131,7 @@ func (a *App) adopted(cfg *config.Config, err error) error {
 // adopt takes up cfg. What can fail comes first, so that a failure leaves nothing half
 // done.
 func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
-	clients, err := newServices(cfg, a.opt.Version)
+	clients, err := a.newServices(cfg)
 	if err != nil {
 		return err
 	}
@@ -172,6 +174,7 @@ func (a *App) needRestart(now *config.Config) (out []string) {
 	differs("storage", began.Storage, now.Storage)
 	differs("server.listen", began.Server.Listen, now.Server.Listen)
 	a.accountsNeedRestart(now, differs)
+	differs("metrics.listen", began.Metrics.Listen, now.Metrics.Listen)
 	differs("server.max_in_flight", began.Server.MaxInFlight, now.Server.MaxInFlight)
 	differs("server.samples", began.Server.Samples, now.Server.Samples)
 	return out

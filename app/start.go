@@ -19,13 +19,14 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// A PortError says that webhooks cannot be listened for.
+// A PortError says that an address of the config cannot be listened on.
 type PortError struct {
-	Address string // server.listen
+	Key     string // of the config that says where: "server.listen" or "metrics.listen"
+	Address string
 	Err     error
 }
 
-func (e *PortError) Error() string { return "listen for webhooks: " + e.Err.Error() }
+func (e *PortError) Error() string { return "listen as " + e.Key + " says: " + e.Err.Error() }
 
 func (e *PortError) Unwrap() error { return e.Err }
 
@@ -33,13 +34,13 @@ func (e *PortError) Unwrap() error { return e.Err }
 func (e *PortError) Hint() string {
 	switch {
 	case errors.Is(e.Err, syscall.EADDRINUSE):
-		return "another program has " + e.Address + ": stop it, or set server.listen to a free port"
+		return "another program has " + e.Address + ": stop it, or set " + e.Key + " to a free port"
 	case errors.Is(e.Err, syscall.EACCES):
-		return "ports below 1024 are not for every user: set server.listen to a higher one, with a proxy before it"
+		return "ports below 1024 are not for every user: set " + e.Key + " to a higher one, with a proxy before it"
 	case errors.Is(e.Err, syscall.EADDRNOTAVAIL):
-		return "this machine has no address like that: set server.listen to one of its own, or to a port alone, such as :8080"
+		return "this machine has no address like that: set " + e.Key + " to one of its own, such as 127.0.0.1 with a port"
 	default:
-		return "server.listen in the config is " + e.Address
+		return e.Key + " in the config is " + e.Address
 	}
 }
 
@@ -52,7 +53,7 @@ func (a *App) listen(ctx context.Context, cfg *config.Config) (err error) {
 	if held, ok := errors.AsType[*store.LockedError](store.Held(cfg.Storage)); ok {
 		return held
 	}
-	return &PortError{cfg.Server.Listen, err}
+	return &PortError{"server.listen", cfg.Server.Listen, err}
 }
 
 // openAgain is how long a start waits for the disk before it tries again.

@@ -27,6 +27,7 @@ type Config struct {
 	Server   Server
 
 	Retention Retention
+	Metrics   Metrics
 
 	Errors *nudgewire.ErrorRules // of the service's words
 
@@ -55,6 +56,7 @@ type file struct {
 	Tracking  Tracking              `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
 	Retention Retention             `yaml:"retention" doc:"How long what is no longer needed is kept."`
 	Storage   string                `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder of the config file, as every other in it."`
+	Metrics   Metrics               `yaml:"metrics" doc:"Figures about the daemon, for Prometheus."`
 	Server    Server                `yaml:"server" doc:"The door that webhooks come in by."`
 }
 

@@ -113,7 +113,12 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 		defer func() { a.Reason = hush(&c.Send, a.Reason) }()
 	}
 	waits := s.learn(calling, now, c, answer, err, means)
-	return s.judge(c, time.Now(), answer, err, means, waits)
+	ended := time.Now()
+	a = s.judge(c, ended, answer, err, means, waits)
+	if s.Called != nil {
+		s.Called(&c.Dispatch, now, ended, &a)
+	}
+	return a
 }
 
 // step is the look at a step of a sequence; done says that it is not sent now. What was decided is left in

@@ -95,6 +95,8 @@ type Options struct {
 	Classify func(words string) nudgewire.ErrorClass
 	// Request is the id of the request that d goes back to, for lines of the log; "" where there is none. Nil knows none.
 	Request func(d *nudgewire.Dispatch) string
+	// Called is told of each call that was made, before its outcome is recorded; nil is nobody.
+	Called func(d *nudgewire.Dispatch, began, ended time.Time, a *nudgewire.Attempt)
 	// OnDoubt is what the trigger of d says is done in doubt, "" where it says nothing; nil is by category.
 	OnDoubt func(d *nudgewire.Dispatch) nudgewire.OnDoubt
 	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.

@@ -61,8 +61,20 @@ type HooksOptions struct {
 	Samples bool
 	// Ready says why the daemon cannot take webhooks at present; nil when it can.
 	Ready func(context.Context) error
+	// Answered is told of each webhook when its answer is known; nil is nobody. The goroutine of the request waits for it.
+	Answered func(*AnsweredHook)
 	// Damaged says whether damage keeps everything from being sent; nil is never.
 	Damaged func() bool
+}
+
+// An AnsweredHook is a webhook and what it was answered.
+type AnsweredHook struct {
+	Request      string // its id
+	Connector    string // a name of the config, or "(unknown)"
+	Status       int
+	Stage        string // where it was rejected; "" for one that was taken
+	Began, Ended time.Time
+	Receipts     []nudgewire.Receipt // of its events, in their order
 }
 
 // Hooks is the public door: POST /hooks/{connector}, GET /healthz and GET /readyz.
@@ -258,6 +270,10 @@ type call struct {
 	from  netip.Addr            // the sender's address
 	to    *connectors.Connector // nil when there is none
 	body  []byte                // as far as it was read
+
+	status   int
+	stage    string // where it was rejected
+	receipts []nudgewire.Receipt
 }
 
 // hook serves one webhook. The senders' own shapes of answer come from the connector.
@@ -265,7 +281,15 @@ func (h *Hooks) hook(w http.ResponseWriter, r *http.Request) {
 	rules := h.Rules.Load()
 	c := call{Request: r, id: requestID(r, rules.Proxies), rules: rules, name: unknown, from: remote(r, rules.Proxies)}
 	w.Header().Set(requestHeader, c.id)
+	if h.Answered != nil {
+		defer func(began time.Time) {
+			h.Answered(&AnsweredHook{
+				Request: c.id, Connector: c.name, Status: c.status, Stage: c.stage, Began: began, Ended: time.Now(), Receipts: c.receipts,
+			})
+		}(time.Now())
+	}
 	reply, err := h.take(w, &c)
+	c.status = reply.Status
 	if err != nil {
 		h.reject(w, &c, err)
 		return
@@ -359,6 +383,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	if err != nil {
 		return reply, err
 	}
+	c.receipts = receipts
 	h.refusing.over()
 	h.tell(c, plans, receipts)
 	if got.Reply.Body == nil && got.Reply.ContentType == "" {
@@ -463,6 +488,7 @@ func (h *Hooks) reject(w http.ResponseWriter, c *call, err error) {
 		}
 		no = &connectors.Rejected{Status: http.StatusServiceUnavailable, Stage: stageStore, Public: "not stored, try again"}
 	}
+	c.status, c.stage = no.Status, no.Stage
 	switch no.Status {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "5")

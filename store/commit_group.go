@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 )
 
 // maxBatch is how many operations share one commit at the most: enough to hide the fsync,
@@ -31,6 +32,21 @@ type op func(*tx) error
 // A runner runs ops as one transaction: all of them on disk, or none and an error.
 type runner interface {
 	runBatch(ops []*waiting) error
+}
+
+// timed tells how long each commit took, and of how many operations it was.
+type timed struct {
+	runner
+	tell func(operations int, took time.Duration)
+}
+
+func (t timed) runBatch(ops []*waiting) error {
+	began := time.Now()
+	err := t.runner.runBatch(ops)
+	if err == nil {
+		t.tell(len(ops), time.Since(began))
+	}
+	return err
 }
 
 // waiting is one caller's operation on its way through the group commit.

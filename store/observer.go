@@ -1,6 +1,10 @@
 package store
 
-import "github.com/nudgewire/nudgewire"
+import (
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
 
 // An Observer is called with what was just committed, by the goroutine whose commit it was and before
 // that one goes on: what the observer is slow at, the daemon is slow at. A nil function is not called.
@@ -11,6 +15,10 @@ type Observer struct {
 	Rejected func(nudgewire.RejectedRequest)
 	Finished func(nudgewire.Attempt)
 	Polled   func(nudgewire.Poll)
+
+	// Committed gets each commit: how many operations shared it and how long it took, from the begin of the transaction
+	// until it was on disk. The writer waits for it.
+	Committed func(operations int, took time.Duration)
 
 	Run  func(nudgewire.Run)  // a run that was stored or moved on
 	Part func(nudgewire.Part) // a part that is on its way, or whose upload ended

@@ -199,7 +199,11 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if s.writer.guard, err = newGuard(path); err != nil {
 		return nil, err
 	}
-	s.commits = newGroupCommit(s.writer, o.MaxWaiting)
+	var r runner = s.writer
+	if o.Observer.Committed != nil {
+		r = timed{r, o.Observer.Committed}
+	}
+	s.commits = newGroupCommit(r, o.MaxWaiting)
 	return s, nil
 }
 

@@ -44,6 +44,13 @@ func (t *Tracker) ask(ctx, working context.Context, m *nudgewire.Message, seat *
 	}
 	seat.Left()
 	began := time.Now()
+	if t.Asked != nil {
+		defer func() {
+			if asked {
+				t.Asked(m, began, time.Now(), &poll)
+			}
+		}()
+	}
 	if halted, _ := t.halt.State(); halted.Until.After(began) || ctx.Err() != nil {
 		return nudgewire.Poll{}, false
 	}

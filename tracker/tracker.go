@@ -68,6 +68,8 @@ type Options struct {
 	// Reported is called with each look, before it is recorded: what failed for the account's trouble goes
 	// again by that record, and must find sending halted. nil is nobody.
 	Reported func(m *nudgewire.Message, p *nudgewire.Poll)
+	// Asked is told of each look that was made, before it is recorded; nil is nobody.
+	Asked func(m *nudgewire.Message, began, ended time.Time, p *nudgewire.Poll)
 	// Request is the id of the request that m goes back to, for lines of the log; "" where there is none. Nil knows none.
 	Request func(m *nudgewire.Message) string
 	// Classify gives the service's words for a failure their class; nil is by the rules that come with nudgewire.

@@ -1,0 +1,139 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/metrics"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// listenForScrapes opens the private listener, where the config has one.
+func (a *App) listenForScrapes(ctx context.Context, cfg *config.Config) (err error) {
+	if cfg.Metrics.Listen == "" {
+		return nil
+	}
+	var lc net.ListenConfig
+	if a.figures, err = lc.Listen(ctx, "tcp", cfg.Metrics.Listen); err != nil {
+		return &PortError{Key: "metrics.listen", Address: cfg.Metrics.Listen, Err: err}
+	}
+	return nil
+}
+
+// MetricsAddr is where figures are shown, nil where metrics.listen is not set.
+func (a *App) MetricsAddr() net.Addr {
+	if a.figures == nil {
+		return nil
+	}
+	return a.figures.Addr()
+}
+
+// showFigures is the part that answers scrapes.
+func (a *App) showFigures(ctx context.Context) error {
+	if a.figures == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return server.Serve(ctx, a.figures, a.metrics.Handler(), nil, time.Second, a.log.Named("metrics"))
+}
+
+// readFigures is what a scrape asks for. Most of it is what status shows.
+func (a *App) readFigures(ctx context.Context) (f metrics.Figures, err error) {
+	if f.Status, err = a.local.Status(ctx); err != nil {
+		return f, err
+	}
+	if f.Status.Daemon == nil {
+		return f, errors.New("status shows no daemon")
+	}
+	if f.Backlogs, err = a.store.Backlogs(ctx, time.Now()); err != nil {
+		return f, err
+	}
+	if f.Runs, err = a.store.RunsOpen(ctx); err != nil {
+		return f, err
+	}
+	f.Commits = a.store.Stats()
+	for name, acc := range *a.accounts.Load() {
+		f.Accounts = append(f.Accounts, metrics.Account{Name: name, Budget: acc.budget.State(), Sender: acc.sender.Stats(), Tracker: acc.tracker.Stats()})
+	}
+	slices.SortFunc(f.Accounts, func(x, y metrics.Account) int { return cmp.Compare(x.Name, y.Name) })
+	if info, err := os.Stat(store.Path(a.began.Storage)); err == nil {
+		f.Database = info.Size()
+	}
+	f.Log = store.LogSize(a.began.Storage)
+	return f, nil
+}
+
+// seen adds what metrics count to an observer of commits.
+func (a *App) seen(o store.Observer) store.Observer {
+	m := a.metrics
+	if m == nil {
+		return o
+	}
+	accepted, polled := o.Accepted, o.Polled
+	o.Accepted = func(p nudgewire.Plan, r nudgewire.Receipt) {
+		m.Decided(&r)
+		if accepted != nil {
+			accepted(p, r)
+		}
+	}
+	o.Polled = func(p nudgewire.Poll) {
+		m.Polled(&p)
+		if polled != nil {
+			polled(p)
+		}
+	}
+	o.Committed = m.Committed
+	return o
+}
+
+// called, answered and asked are who is told of calls, of webhooks and of looks at messages, nil where nobody wants to know.
+
+func (a *App) called() func(d *nudgewire.Dispatch, began, ended time.Time, attempt *nudgewire.Attempt) {
+	if a.metrics == nil {
+		return nil
+	}
+	return a.metrics.Called
+}
+
+func (a *App) answered() func(*server.AnsweredHook) {
+	if a.metrics == nil {
+		return nil
+	}
+	return a.metrics.Answered
+}
+
+// countReload tells metrics of a reload, with what the config has no longer.
+func (a *App) countReload(taken bool, before, now *config.Config) {
+	if a.metrics == nil {
+		return
+	}
+	gone := map[string][]string{}
+	if taken {
+		for _, name := range before.Triggers.Names() {
+			if !slices.Contains(now.Triggers.Names(), name) {
+				gone["trigger"] = append(gone["trigger"], name)
+			}
+		}
+		for name := range before.Receivers {
+			if now.Receivers[name] == nil {
+				gone["connector"] = append(gone["connector"], name)
+			}
+		}
+	}
+	a.metrics.Reloaded(taken, gone)
+}
+
+func (a *App) metricsText() string {
+	if a.figures == nil {
+		return "off"
+	}
+	return "http://" + a.figures.Addr().String() + "/metrics"
+}
