@@ -54,6 +54,8 @@ const (
 	TroubleFailing     TroubleCode = "failing"
 	TroubleSilent      TroubleCode = "silent"
 	TroubleTurnedAway  TroubleCode = "turned_away"
+	TroubleData        TroubleCode = "data"
+	TroubleReceiver    TroubleCode = "receiver"
 	TroubleUnknownText TroubleCode = "unknown_errors"
 	TroubleRejected    TroubleCode = "rejected"
 	TroubleUntracked   TroubleCode = "untracked"
@@ -63,9 +65,9 @@ const (
 
 // TroubleCodes lists every code, in the order in which troubles of one severity are told: a halt first of all.
 var TroubleCodes = []TroubleCode{
-	TroubleHalt, TroubleReview, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
+	TroubleHalt, TroubleReview, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
 	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleConfig, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
-	TroubleDataRequest, TroubleForgetting, TroubleSilent, TroubleTurnedAway, TroubleUnknownText, TroubleRejected, TroubleUntracked,
+	TroubleDataRequest, TroubleForgetting, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleUnknownText, TroubleRejected, TroubleUntracked,
 }
 
 var severities = []Severity{Stops, Bad, Note}

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/alerts"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
@@ -52,6 +53,8 @@ type Options struct {
 	// Space is how much of a disk is free, and how much there is; nil asks the system.
 	Space func(path string) (free, all uint64, err error)
 
+	Alerts alerts.Pace // how alerts are told; the zero value is the usual one
+
 	Unpaced bool // no rate holds calls back, whatever api.rate says; package bench measures so
 }
 
@@ -69,6 +72,7 @@ type App struct {
 	edits             bool       // rules of earlier configs go on cancelling what they planned; guarded by reloading
 
 	enricher *enricher.Enricher
+	alerts   *alerts.Alerts
 	jobs     *scheduler.Scheduler
 	history  *scheduler.History
 	lookups  *enricher.Client
@@ -151,10 +155,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.openData(ctx, cfg); err != nil {
 		return nil, err
 	}
-	a.commands = server.Admin(server.AdminOptions{
-		Store: a.store, Storage: store.Path(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Country: cfg.Defaults.Country, Now: time.Now, Log: a.log.Named("admin"),
-		Errors: func() *nudgewire.ErrorRules { return a.config().Errors },
-	})
+	a.commands = server.Admin(a.adminOptions())
 	a.local = server.Local(a.commands)
 	a.door = server.NewHooks(server.HooksOptions{
 		Rules: &a.rules, Store: a.store, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Damaged: a.damaged, Answered: a.answered(),
@@ -183,6 +184,7 @@ func (a *App) Run(ctx context.Context) error {
 	var stopped time.Time
 	err := runParts(ctx, []part{
 		{"metrics", a.showFigures}, // first, so that it is stopped last and shows how the others stop
+		{"alerts", a.alerts.Run},   // stopped after all that it tells of
 		{"sender", a.senders.run},
 		{"tracker", a.trackers.run},
 		{"scheduler", a.jobs.Run},

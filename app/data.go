@@ -76,6 +76,7 @@ func (a *App) build(cfg *config.Config) {
 			return enricher.Rules{Receivers: r.Receivers, Triggers: r.Triggers}
 		},
 	})
+	a.alerts = a.newAlerts(cfg)
 	a.history = scheduler.NewHistory(a.store)
 	a.jobs = a.newJobs(cfg)
 }

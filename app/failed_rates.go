@@ -132,3 +132,16 @@ func (a *App) watchFailedRates(ctx context.Context) error {
 		}
 	}
 }
+
+// whole reports whether the notes go back over the whole window of that subject, so that what they do not show is
+// not there.
+func (f *failedRates) whole(subject string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.windows() {
+		if r.subject == subject {
+			return len(f.notes) > 0 && f.notes[len(f.notes)-1].at.Sub(f.notes[0].at) >= r.over
+		}
+	}
+	return true
+}

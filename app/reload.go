@@ -160,6 +160,7 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	taken = true
 	a.adoptAccounts(cfg, clients)
 	a.jobs.Use(cfg.Jobs)
+	a.useAlerts(cfg)
 	return nil
 }
 
@@ -185,14 +186,16 @@ type daemon struct{ *App }
 
 // View is what status shows of the running process.
 func (d daemon) View() server.DaemonView {
+	receivers := d.alerts.View().Receivers // before the lock: those who tell alerts ask for the config
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	main := d.of("").view(d.cfg)
 	v := server.DaemonView{
 		Version: d.opt.Version, PID: os.Getpid(), StartedAt: d.started, Listen: d.hooks.Addr().String(),
 		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart,
-		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.disk.look(), FailedRates: d.rates.views(),
-		API: main.API, Rate: main.Rate, UnderWay: main.UnderWay, Halted: main.Halted,
+		DataError: d.dataError(), LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.disk.look(), FailedRates: d.rates.views(),
+		Receivers: receivers,
+		API:       main.API, Rate: main.Rate, UnderWay: main.UnderWay, Halted: main.Halted,
 	}
 	for name := range d.cfg.Receivers {
 		v.Connectors = append(v.Connectors, name)

@@ -45,6 +45,7 @@ func (c *Config) compile(k *checker) {
 	c.compileTriggers(k, infos)
 	c.compileJobs(k)
 	c.compileDue(k)
+	c.compileAlerts(k)
 }
 
 func (c *Config) compileTriggers(k *checker, infos map[string]triggers.ConnectorInfo) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/alerts"
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/hours"
@@ -33,7 +34,8 @@ type Config struct {
 
 	Receivers map[string]*connectors.Connector // by name; those that compiled
 	Triggers  *triggers.Set
-	Due       *duerules.Rules       // what holds at the due moment
+	Due       *duerules.Rules // what holds at the due moment
+	Alerts    *alerts.Plan
 	Jobs      []*scheduler.Compiled // in the order of the file; those that compiled
 
 	folder   string                    // where relative paths start
@@ -58,6 +60,8 @@ type file struct {
 	Storage   string                `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder of the config file, as every other in it."`
 	Metrics   Metrics               `yaml:"metrics" doc:"Figures about the daemon, for Prometheus."`
 	Server    Server                `yaml:"server" doc:"The door that webhooks come in by."`
+	Alerts    []alerts.Entry        `yaml:"alerts" doc:"Who is told what is wrong, and that it is over: by a webhook, to Slack, by e-mail. See docs/alerts.md."`
+	Mail      *alerts.Mail          `yaml:"mail" doc:"The server that sends the e-mails of alerts."`
 }
 
 // A part is what an included file may hold, too.

@@ -26,6 +26,9 @@ func environ(name string) (string, bool) {
 	if strings.HasSuffix(name, "_DSN") {
 		return "postgres://leaked-value-of-" + strings.ToLower(name) + "@db.example/crm?sslmode=verify-full", true
 	}
+	if strings.HasSuffix(name, "_URL") {
+		return "https://example.com/leaked-value-of-" + strings.ToLower(name), true
+	}
 	return "leaked-value-of-" + strings.ToLower(name), true
 }
 
@@ -221,7 +224,8 @@ func TestPrintIsReadBackTheSame(t *testing.T) {
 		}
 	}
 	// An address is checked when it is read, so the hidden one needs another in its place.
-	printed := strings.Replace(first.String(), "postgres: '[secret]'", "postgres: postgres://another@db.example/crm", 1)
+	printed := strings.NewReplacer("postgres: '[secret]'", "postgres: postgres://another@db.example/crm",
+		"webhook: '[secret]'", "webhook: https://ops.example.com/1", "slack: '[secret]'", "slack: https://hooks.slack.com/1").Replace(first.String())
 	again, ps := Parse("config.yaml", []byte(printed), environ)
 	if faults := ps.Faults(); len(faults) > 0 {
 		t.Fatalf("what was printed is no config:\n%v", faults)

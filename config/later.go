@@ -11,7 +11,6 @@ import (
 // people the wrong way, and to ignore it would send messages that somebody meant to hold back.
 var later = map[string]string{
 	"console":      "the web console",
-	"alerts":       "alerts",
 	"webhooks_out": "outgoing webhooks",
 	"api.ca_file":  "private certificate authorities",
 

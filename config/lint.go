@@ -44,6 +44,7 @@ func (c *Config) lint(k *checker) {
 	}
 	c.lintVariables(k)
 	c.lintDue(k)
+	c.lintAlerts(k)
 }
 
 // lint warns at the value at path, unless a fault is known there.

@@ -62,7 +62,8 @@ const (
 // health is what is known of the service beside the Halt.
 type health struct {
 	halt   pace.Halt
-	slowed atomic.Bool // said in the log
+	slowed atomic.Bool  // said in the log
+	well   atomic.Int64 // when the service was last seen to be, unix nanoseconds; 0 for never
 
 	mu       sync.Mutex
 	of       apiclient.Trouble // of the last calls, one after the other
@@ -123,6 +124,15 @@ func (s *Sender) troubled(began time.Time, c *claim, trouble apiclient.Trouble, 
 	// Others are taken, and this one was not, again and again: it is the message.
 	alone := trouble == apiclient.TroubleAddress && !halted && c.Attempt >= hasChances
 	return !refusal && !alone && trouble != apiclient.TroubleOutage
+}
+
+// wellAt is when the service last took a message, or ended a halt by how it answered; zero for never.
+func (h *health) wellAt() time.Time {
+	at := h.well.Load()
+	if at == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, at)
 }
 
 // understood notes that the service read a request begun at began and said no to this one message. Where
@@ -191,6 +201,7 @@ func (s *Sender) taken(began time.Time, answer apiclient.Answer) {
 	now, halted := h.halt.State()
 	h.forget()
 	if !halted {
+		h.well.Store(time.Now().UnixNano())
 		return
 	}
 	h.mu.Lock()
@@ -248,6 +259,7 @@ func (s *Sender) lift(began time.Time) {
 	if !lifted {
 		return
 	}
+	s.health.well.Store(time.Now().UnixNano())
 	s.health.mu.Lock()
 	before := s.health.before
 	s.health.mu.Unlock()

@@ -40,6 +40,8 @@ type Stats struct {
 	Halted      string            `json:"halted,omitempty"`
 	HaltedSince time.Time         `json:"halted_since,omitzero"`
 	HaltedUntil time.Time         `json:"halted_until,omitzero"`
+
+	Well time.Time `json:"well,omitzero"` // when the service last took a message, or showed that it is well again
 }
 
 // Stats tells how the sender fares.
@@ -51,5 +53,6 @@ func (s *Sender) Stats() Stats {
 		Retried: s.counts.retried.Load(), GivenBack: s.counts.givenBack.Load(), Lost: s.counts.lost.Load(),
 		Rescued: s.counts.abandoned.Load(), InHand: s.loop.InHand(), UnderWay: int(s.counts.underWay.Load()),
 		Trouble: apiclient.Trouble(halted.Cause.Name), Halted: halted.Why, HaltedSince: halted.Since, HaltedUntil: halted.Until,
+		Well: s.health.wellAt(),
 	}
 }

@@ -46,6 +46,7 @@ type AdminOptions struct {
 	Jobs    Jobs                         // nil when nothing is known of scheduled campaigns but what the store holds
 	Daemon  Daemon                       // nil when the store is read without a daemon; then nothing can be changed
 	Errors  func() *nudgewire.ErrorRules // of the config in use; nil for those that come with nudgewire
+	Alerts  Alerts                       // nil where the store is read without a daemon
 	Country string                       // reads phones without a country code
 	Now     func() time.Time
 	Log     *zap.Logger
@@ -66,6 +67,7 @@ func Admin(o AdminOptions) http.Handler {
 	route("GET /v1/messages/{id}", a.message)
 	route("GET /v1/why", a.why)
 	route("GET /v1/errors", a.errorTexts)
+	route("GET /v1/alerts", a.alerts)
 	if o.Daemon != nil {
 		route("POST /v1/reload", a.reload)
 		route("POST /v1/reload/changes", a.changes)
@@ -76,6 +78,7 @@ func Admin(o AdminOptions) http.Handler {
 		route("POST /v1/messages/resolve", with(a.resolveMany))
 		route("POST /v1/send", with(a.send))
 		route("POST /v1/halt", with(a.halt))
+		route("POST /v1/alerts/test", with(a.testAlerts))
 		route("POST /v1/resume", with(a.resume))
 	}
 	a.jobRoutes(mux, route)

@@ -116,3 +116,12 @@ func (a admin) unknownErrors(ctx context.Context, since time.Time) (*UnknownView
 	}
 	return &u, nil
 }
+
+// Unread is what is wrong where the data cannot be read: that, and what the process knows by itself.
+func Unread(d DaemonView, err error, now time.Time) []nudgewire.Trouble {
+	if d.DataError == "" {
+		d.DataError = err.Error()
+	}
+	v := StatusView{Daemon: &d}
+	return troubles(&v, now)
+}

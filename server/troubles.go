@@ -144,6 +144,20 @@ func (t *found) daemon(d *DaemonView) {
 			Words: "the config file was changed and cannot be used as it is; the daemon uses what it read before, and could not start anew: " + firstLine(d.FileError),
 		})
 	}
+	if d.DataError != "" {
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleData, Severity: nudgewire.Stops, About: "database", Words: "webhooks are rejected and nothing is sent: " + d.DataError,
+			Cure: `look at the disk and at the folder of the data; the daemon goes on by itself, and "nudgewire doctor" says whether the data is whole`,
+		})
+	}
+	for _, r := range d.Receivers {
+		if r.FailingSince != nil {
+			t.add(nudgewire.Trouble{
+				Code: nudgewire.TroubleReceiver, Subject: r.Name, About: "alerts", Since: *r.FailingSince, Words: fmt.Sprintf("%s is not reached by alerts: %s", r.Name, r.LastError),
+				Cure: fmt.Sprintf("look at its entry under alerts in the config; \"nudgewire alerts test '%s'\" tries it", r.Name),
+			})
+		}
+	}
 	if d.Disk != nil && d.Disk.Short() {
 		t.add(nudgewire.Trouble{
 			Code: nudgewire.TroubleDisk, Severity: diskSeverity(d.Disk), About: "disk", Since: d.Disk.Since, Amount: float64(d.Disk.Free), Words: d.Disk.Words(), Cure: DiskCure,

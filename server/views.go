@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/alerts"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/store"
@@ -286,6 +287,7 @@ type DaemonView struct {
 	LoadErrorAt time.Time `json:"load_error_at,omitzero"`
 	FileError   string    `json:"file_error,omitempty"`
 	FileErrorAt time.Time `json:"file_error_at,omitzero"`
+	DataError   string    `json:"data_error,omitempty"` // why nothing can be stored
 	// NeedsRestart lists settings that the last reload could not change.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
 	UnderWay     int      `json:"under_way"` // calls that send a message
@@ -304,6 +306,8 @@ type DaemonView struct {
 	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken
 
 	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
+
+	Receivers []alerts.ReceiverView `json:"receivers,omitempty"` // of alerts
 
 	Disk        *DiskView        `json:"disk,omitempty"`         // of the data; absent where the system does not say
 	FailedRates []FailedRateView `json:"failed_rates,omitempty"` // in the windows that alerts name

@@ -148,6 +148,12 @@ const (
 	stOptedOut
 	stProposal
 	stKeepToken
+	stDropAlerts
+	stDropNotices
+	stDropReceivers
+	stKeepAlert
+	stKeepNotice
+	stKeepReceiver
 	stSaveConsent
 	stConsent
 	stDropConsents

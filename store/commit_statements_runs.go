@@ -67,7 +67,15 @@ var runStatements = map[stmt]statement{
 	stOptedOut:     {3, `SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`},
 	stProposal: {0, `INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (phone) DO UPDATE SET opted_out = excluded.opted_out, event_at = excluded.event_at, event_id = excluded.event_id`},
-	stBlocked: {1, `SELECT reason FROM blocks WHERE phone = ?1`},
+	stBlocked:       {1, `SELECT reason FROM blocks WHERE phone = ?1`},
+	stDropAlerts:    {0, `DELETE FROM alerts`},
+	stDropNotices:   {0, `DELETE FROM alert_notices`},
+	stDropReceivers: {0, `DELETE FROM alert_receivers`},
+	stKeepAlert: {0, `INSERT INTO alerts (receiver, condition, code, subject, severity, about, words, cure, began, told_at, ended_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`},
+	stKeepNotice: {0, `INSERT INTO alert_notices (position, notice, receiver, condition, code, subject, severity, about, words, cure, began, ended_at, created_at, attempts, next_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`},
+	stKeepReceiver: {0, `INSERT INTO alert_receivers (receiver, name, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`},
 	stKeepToken: {0, `INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
 		ON CONFLICT (source) DO UPDATE SET token = excluded.token, at = excluded.at`},
 	stAllow: {0, `DELETE FROM blocks WHERE phone = ?1`},

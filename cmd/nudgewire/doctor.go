@@ -239,6 +239,9 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		}
 		d.found(state, "retention", cure, "%s; %s", r.Words(time.Now()), r.SpaceWords())
 	}
+	if len(d.cfg.Alerts.Receivers) == 0 {
+		d.found(wellNote, "alerts", "write alerts: [{when: all, webhook: ${OPS_URL}}]; docs/alerts.md has Slack and e-mail, too", "nobody is told when messages stop")
+	}
 	d.runs(ctx, ask)
 	d.connectors(ctx, ask, s)
 }

@@ -75,6 +75,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"group", s.group},
 		{"reads", s.reads},
 		{"attention", s.attention},
+		{"alerts", s.alerts},
 		{"requests_rejected", s.rejectedRequests},
 		{"configs", s.configs},
 		{"life", s.life},

@@ -1,0 +1,204 @@
+package alerts
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// All is the condition that every trouble meets, notes excepted.
+const All = "all"
+
+// A Condition says which troubles are told: all, a code, "halt for 4h", "in_doubt > 10", "failed_rate > 10% over 15m".
+type Condition struct {
+	Code  nudgewire.TroubleCode // "" for all
+	For   time.Duration         // how long it must have lasted
+	Given bool                  // For was written; else it is usual[Code]
+	Above float64               // the amount must be above this; percent for failed_rate; -1 where none was written
+	Over  time.Duration         // the window of failed_rate; 0 where none was written
+}
+
+// usual is how long a trouble lasts before it is told, where the condition does not say it and the trouble may pass by itself.
+var usual = map[nudgewire.TroubleCode]time.Duration{
+	nudgewire.TroubleOutage:     30 * time.Second,
+	nudgewire.TroubleAddress:    30 * time.Second,
+	nudgewire.TroubleRejections: 30 * time.Second,
+	nudgewire.TroubleConfig:     30 * time.Second, // somebody is writing it, perhaps
+}
+
+// counted are the codes whose troubles count something.
+var counted = []nudgewire.TroubleCode{nudgewire.TroubleInDoubt, nudgewire.TroubleFiles}
+
+// Bounds of the window of failed_rate.
+const shortestWindow, longestWindow = time.Minute, 24 * time.Hour
+
+// UnmarshalText reads what Condition describes. The error is a *units.Error.
+func (c *Condition) UnmarshalText(text []byte) error {
+	got, err := parse(string(text))
+	if err == nil {
+		*c = got
+	}
+	return err
+}
+
+func parse(text string) (c Condition, err error) {
+	bad := func(cure, format string, args ...any) (Condition, error) {
+		return Condition{}, &units.Error{Msg: fmt.Sprintf(format, args...), Cure: cure}
+	}
+	c.Above = -1
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return bad("write all, or what is to be told, such as points", "is empty")
+	}
+	if words[0] != All {
+		if c.Code = nudgewire.TroubleCode(words[0]); !slices.Contains(nudgewire.TroubleCodes, c.Code) {
+			return bad(meant(words[0]), "%q is nothing that alerts know", words[0])
+		}
+	}
+	if c.Code == nudgewire.TroubleUntracked {
+		return bad(`take it out; "nudgewire status" shows the number`, "untracked is counted since the data began, so it would never be over")
+	}
+	said := map[string]bool{}
+	for rest := words[1:]; len(rest) > 0; rest = rest[2:] {
+		word := rest[0]
+		if len(rest) < 2 || said[word] {
+			return bad(c.example(), "%q cannot be read from %q on", text, strings.Join(rest, " "))
+		}
+		value := rest[1]
+		said[word] = true
+		switch {
+		case word == "for":
+			d, err := units.ParseDuration(value)
+			if err != nil {
+				return c, err
+			}
+			c.For, c.Given = d.D(), true
+		case word == ">" && c.Code == nudgewire.TroubleFailedRate:
+			var p units.Percent
+			if err := p.UnmarshalText([]byte(value)); err != nil {
+				return bad(c.example(), "%q is not a percentage", value)
+			}
+			if p >= 1 {
+				return bad(c.example(), "no more than 100%% can fail, so %q never comes", text)
+			}
+			c.Above = float64(p) * 100
+		case word == ">" && slices.Contains(counted, c.Code):
+			n, err := strconv.ParseUint(value, 10, 32)
+			if err != nil {
+				return bad(c.example(), "%q is not a whole number", value)
+			}
+			c.Above = float64(n)
+		case word == "over" && c.Code == nudgewire.TroubleFailedRate:
+			d, err := units.ParseDuration(value)
+			if err != nil {
+				return c, err
+			}
+			if c.Over = d.D(); c.Over < shortestWindow || c.Over > longestWindow {
+				return bad("write from 1m to 24h", "%s is no window that failures are counted over", value)
+			}
+		default:
+			return bad(c.example(), "%q cannot be read from %q on", text, strings.Join(rest, " "))
+		}
+	}
+	if c.Code == nudgewire.TroubleFailedRate && (c.Above >= 0) != (c.Over > 0) {
+		return bad(c.example(), "%q names the share or the time, and not both", text)
+	}
+	return c, nil
+}
+
+// example is how a condition of that code may be written.
+func (c Condition) example() string {
+	switch {
+	case c.Code == nudgewire.TroubleFailedRate:
+		return "write failed_rate, or failed_rate > 10% over 15m"
+	case slices.Contains(counted, c.Code):
+		return fmt.Sprintf("write %s, %s > 10, or %s for 1h", c.Code, c.Code, c.Code)
+	case c.Code == "":
+		return "write all, or all for 10m"
+	default:
+		return fmt.Sprintf("write %s, or %s for 1h", c.Code, c.Code)
+	}
+}
+
+// synonyms are what others call it.
+var synonyms = map[string]nudgewire.TroubleCode{
+	"halted": nudgewire.TroubleHalt, "api_key": nudgewire.TroubleKey, "balance": nudgewire.TroublePoints, "credit": nudgewire.TroublePoints,
+	"breaker": nudgewire.TroubleOutage, "down": nudgewire.TroubleOutage, "reload": nudgewire.TroubleConfig, "held": nudgewire.TroubleApproval,
+	"poller": nudgewire.TroublePolls, "connector": nudgewire.TroubleSilent, "failed": nudgewire.TroubleFailedRate, "failures": nudgewire.TroubleFailedRate,
+	"stalled": nudgewire.TroubleOverdue, "space": nudgewire.TroubleDisk, "everything": All,
+}
+
+func meant(word string) string {
+	known := []string{All}
+	for _, code := range nudgewire.TroubleCodes {
+		if code != nudgewire.TroubleUntracked {
+			known = append(known, string(code))
+		}
+	}
+	if code := synonyms[word]; code != "" {
+		return fmt.Sprintf("did you mean %s?", code)
+	}
+	if near := nearest.Of(word, known); near != "" {
+		return fmt.Sprintf("did you mean %s?", near)
+	}
+	return "write one of: " + strings.Join(known, ", ")
+}
+
+// String is the condition as it is read.
+func (c Condition) String() string {
+	out := string(c.Code)
+	if out == "" {
+		out = All
+	}
+	if window := c.Window(); window != "" {
+		out += " " + window
+	} else if c.Above >= 0 {
+		out += " > " + strconv.FormatFloat(c.Above, 'f', -1, 64)
+	}
+	if c.Given {
+		out += " for " + units.Duration(c.For).String()
+	}
+	return out
+}
+
+// Window is the share and the time of failed_rate, as the subject of its trouble: "> 10% over 15m"; "" for the usual ones.
+func (c Condition) Window() string {
+	if c.Over == 0 {
+		return ""
+	}
+	return "> " + units.Percent(c.Above/100).String() + " over " + units.Duration(c.Over).String()
+}
+
+// MarshalText writes what String does.
+func (c Condition) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// Schema describes the text to editors.
+func (Condition) Schema() map[string]any { return map[string]any{"type": "string"} }
+
+// meets reports whether a trouble is what the condition is about; how long it has lasted is another question.
+func (c Condition) meets(t *nudgewire.Trouble) bool {
+	switch {
+	case c.Code == "" && t.Severity == nudgewire.Note:
+		return false
+	case c.Code != "" && t.Code != c.Code:
+		return false
+	case t.Code == nudgewire.TroubleFailedRate:
+		return t.Subject == c.Window()
+	default:
+		return t.Amount > c.Above
+	}
+}
+
+// patience is how long a trouble must have lasted.
+func (c Condition) patience(code nudgewire.TroubleCode) time.Duration {
+	if c.Given {
+		return c.For
+	}
+	return usual[code]
+}

@@ -1,0 +1,142 @@
+package alerts
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// A Message is what a receiver gets in one piece: one notice, or several where there were too many for one each.
+type Message struct {
+	ID     string `json:"id"`   // the same when it is sent again
+	Text   string `json:"text"` // all of it, for people
+	From   string `json:"from"` // which daemon
+	At     time.Time
+	Test   bool
+	Alerts []Told
+}
+
+// A Told is one alert in a message.
+type Told struct {
+	State     string                `json:"state"` // begun or over
+	Code      nudgewire.TroubleCode `json:"code"`
+	Subject   string                `json:"subject,omitempty"`
+	Severity  nudgewire.Severity    `json:"severity"`
+	Condition string                `json:"condition"` // of the config
+	Words     string                `json:"words"`
+	Cure      string                `json:"cure,omitempty"`
+	Since     time.Time             `json:"since"`
+	EndedAt   *time.Time            `json:"ended_at,omitempty"`
+	Seconds   int64                 `json:"lasted_seconds,omitempty"`
+}
+
+// MarshalJSON writes the shape that docs/alerts.md gives.
+func (m Message) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		ID     string    `json:"id"`
+		At     time.Time `json:"at"`
+		From   string    `json:"from"`
+		Test   bool      `json:"test,omitempty"`
+		Text   string    `json:"text"`
+		Alerts []Told    `json:"alerts"`
+	}{m.ID, m.At.UTC(), m.From, m.Test, m.Text, append([]Told{}, m.Alerts...)})
+}
+
+// message makes one of notices.
+func message(notices []nudgewire.AlertNotice, from string) Message {
+	m := Message{ID: notices[0].ID, From: from, At: notices[0].CreatedAt}
+	var lines []string
+	for i := range notices {
+		one := told(&notices[i])
+		m.Alerts = append(m.Alerts, one)
+		lines = append(lines, one.text())
+	}
+	m.Text = strings.Join(lines, "\n")
+	if len(notices) > 1 {
+		m.Text = units.Count(len(notices), "alert") + " in one, because there were so many:\n" + m.Text
+	}
+	return m
+}
+
+func told(n *nudgewire.AlertNotice) Told {
+	t := Told{
+		State: "begun", Code: n.Trouble.Code, Subject: n.Trouble.Subject, Severity: n.Trouble.Severity, Condition: n.Condition,
+		Words: n.Trouble.Words, Cure: n.Trouble.Cure, Since: n.Began.UTC(),
+	}
+	if !n.EndedAt.IsZero() {
+		at := n.EndedAt.UTC()
+		t.State, t.EndedAt, t.Seconds = "over", &at, int64(at.Sub(t.Since).Seconds())
+		t.Cure = ""
+	}
+	return t
+}
+
+// text is the alert for people, in one or two lines.
+func (t *Told) text() string {
+	if t.EndedAt != nil {
+		return "over after " + units.About(t.EndedAt.Sub(t.Since)) + ": " + t.Words
+	}
+	if t.Cure == "" {
+		return t.Words
+	}
+	return t.Words + "\n  what to do: " + t.Cure
+}
+
+// subject is the message in a line, for an e-mail.
+func (m *Message) subject() string {
+	switch {
+	case len(m.Alerts) > 1:
+		return units.Count(len(m.Alerts), "alert")
+	case len(m.Alerts) == 0 || m.Alerts[0].EndedAt == nil:
+		line, _, _ := strings.Cut(m.Text, "\n")
+		return line
+	default:
+		return "over: " + m.Alerts[0].Words
+	}
+}
+
+// test is the message that shows that a receiver can be reached.
+func test(id, from string, now time.Time) Message {
+	return Message{ID: id, At: now, From: from, Test: true, Text: "a test: alerts of nudgewire reach you here; nothing is wrong"}
+}
+
+// mostWords is how many characters of a trouble's words are told.
+const mostWords = 600
+
+// tidy makes a trouble fit to leave the machine: nothing in it steers what shows it, and no phone stands whole in it.
+func tidy(t nudgewire.Trouble) nudgewire.Trouble {
+	for _, text := range []*string{&t.Subject, &t.Words, &t.Cure} {
+		*text = maskPhones(plain.Text(*text))
+		if r := []rune(*text); len(r) > mostWords {
+			*text = string(r[:mostWords-1]) + "…"
+		}
+	}
+	return t
+}
+
+// phoneLike is a number that may be a phone: nine digits in a row, or a plus and then digits with what people write between them.
+var phoneLike = regexp.MustCompile(`\d{9,}|\+\d[\d ().-]{6,}\d`)
+
+func maskPhones(text string) string {
+	return phoneLike.ReplaceAllStringFunc(text, func(found string) string {
+		digits := strings.Map(func(r rune) rune {
+			if r < '0' || r > '9' {
+				return -1
+			}
+			return r
+		}, found)
+		return nudgewire.Phone(digits).Masked()
+	})
+}
+
+// slackText is text as Slack takes it: three characters steer it.
+func slackText(m *Message) string {
+	text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text)
+	return fmt.Sprintf("*%s* %s", strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.From), text)
+}

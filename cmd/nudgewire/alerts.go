@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/alerts"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) alerts() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "alerts", Short: "What is wrong at present, who was told, and who could not be told", Args: cobra.NoArgs,
+		Long: `alerts lists what was told to the receivers under alerts: in the config and lasts, what ended within a week,
+and how each receiver was reached last. docs/alerts.md says of each alert what to do.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				v, err := ask.Alerts(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(v)
+				}
+				c.printAlerts(&v)
+				return nil
+			})
+		},
+	}
+	cmd.AddCommand(c.alertsTest())
+	return cmd
+}
+
+func (c *cli) alertsTest() *cobra.Command {
+	return &cobra.Command{
+		Use: "test [RECEIVER]", Short: "Send a test to a receiver of alerts, or to all of them", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return c.telling(func(ask *server.Client) error {
+				tested, err := ask.TestAlerts(cmd.Context(), name)
+				if err != nil {
+					return err
+				}
+				return c.tellTested(tested)
+			})
+		},
+	}
+}
+
+func (c *cli) tellTested(tested []alerts.Tested) error {
+	failed := 0
+	for _, one := range tested {
+		if one.Error != "" {
+			failed++
+		}
+		switch {
+		case c.json:
+			if err := c.print(one); err != nil {
+				return err
+			}
+		case one.Error != "":
+			c.say("%s  %s: %s\n", c.paint(c.out, "31", "failed "), one.Name, one.Error)
+		default:
+			c.say("%s  %s\n", c.paint(c.out, "32", "reached"), one.Name)
+		}
+	}
+	switch {
+	case len(tested) == 0:
+		c.note("no receivers: write alerts: in the config (docs/alerts.md)")
+		return errSilent(exitNothing)
+	case failed > 0:
+		c.note("%d of %s could not be reached", failed, units.Count(len(tested), "receiver"))
+		return errSilent(exitFailed)
+	}
+	return nil
+}
+
+func (c *cli) printAlerts(v *alerts.View) {
+	now := time.Now()
+	lasting := 0
+	for i := range v.Alerts {
+		a := &v.Alerts[i]
+		if a.EndedAt != nil {
+			continue
+		}
+		lasting++
+		c.say("%s  since %s, for %s: %s\n", c.paint(c.out, "31", string(a.Code)), c.clock(a.Since), server.ForText(now.Sub(a.Since)), a.Words)
+		if a.Cure != "" {
+			c.say("  what to do: %s\n", a.Cure)
+		}
+		told := "told"
+		if a.Waiting {
+			told = "still to be told"
+		}
+		c.say("  %s to %s (when: %s)\n", told, a.Receiver, a.Condition)
+	}
+	if lasting == 0 {
+		c.say("no alert lasts\n")
+	}
+	for i := range v.Alerts {
+		if a := &v.Alerts[i]; a.EndedAt != nil {
+			c.say("over   %s, after %s: %s (%s)\n", c.clock(*a.EndedAt), server.ForText(a.EndedAt.Sub(a.Since)), a.Words, a.Receiver)
+		}
+	}
+	for i := range v.Receivers {
+		c.say("%s\n", c.receiver(&v.Receivers[i], now))
+	}
+	if len(v.Receivers) == 0 {
+		c.note("nobody is told: write alerts: in the config (docs/alerts.md)")
+	}
+}
+
+// receiver is how it goes with a receiver, in a line.
+func (c *cli) receiver(r *alerts.ReceiverView, now time.Time) string {
+	words := "receiver " + r.Name + ": "
+	switch {
+	case r.FailingSince != nil:
+		words += fmt.Sprintf("not reached since %s (%s ago): %s", c.clock(*r.FailingSince), server.ForText(now.Sub(*r.FailingSince)), r.LastError)
+	case r.DeliveredAt != nil:
+		words += "reached last at " + c.clock(*r.DeliveredAt)
+	default:
+		words += "was told nothing yet; nudgewire alerts test tries it"
+	}
+	if r.Waiting > 0 {
+		words += "; " + units.Count(r.Waiting, "message") + " to be told"
+	}
+	return words
+}
