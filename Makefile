@@ -3,13 +3,15 @@
 # make test    the tests alone, with the race detector
 # make bench   throughput and latency against bare net/http, in one run (go run ./bench -big: memory and much stored data, too)
 # make demo    the main job with nothing to configure
+# make release VERSION=v1.2.3   archives, packages, lists of parts and checksums, in dist/
+# make vulnerabilities          what is known about the libraries and Go, as far as this code calls it
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 LINT := go tool -modfile=tools/go.mod golangci-lint
 LOGS := .check
 
-.PHONY: check setup lint test nocgo generated bench fuzz demo build
+.PHONY: check setup lint test nocgo generated bench fuzz demo build release vulnerabilities
 check: setup lint generated test nocgo
 	@! [ -s $(LOGS)/skipped.log ] || { echo "skipped:"; cat $(LOGS)/skipped.log; }
 	@echo "check: all good"
@@ -67,3 +69,9 @@ demo:
 
 build:
 	go build -trimpath -o bin/nudgewire ./cmd/nudgewire
+
+release:
+	tools/release/build $(VERSION) dist
+
+vulnerabilities:
+	go tool -modfile=tools/release/go.mod govulncheck ./...

@@ -41,6 +41,7 @@ func graceOf(api config.API) time.Duration {
 type Options struct {
 	ConfigFile string
 	Env        secret.Lookup    // where ${NAME} in the config comes from
+	Ready      func()           // called once webhooks are taken and messages sent; may be nil
 	Version    string           // of the program, for status
 	Log        *zap.Logger      // nil logs nothing
 	Now        func() time.Time // the clock that webhooks are judged by; nil is time.Now
@@ -176,6 +177,9 @@ func (a *App) Run(ctx context.Context) error {
 	cfg := a.config()
 	hooks := a.door
 	a.tellReady(cfg)
+	if a.opt.Ready != nil {
+		a.opt.Ready()
+	}
 	a.reloading.Lock()
 	for _, acc := range *a.accounts.Load() {
 		a.start(acc)

@@ -231,12 +231,12 @@ func TestCommandsOnPagesExist(t *testing.T) {
 	}
 }
 
-// words of a command line as a shell cuts it, without what a page says behind a #.
-var words = regexp.MustCompile(`"[^"]*"|'[^']*'|[^\s]+`)
+// shellWords are the words of a command line as a shell cuts it, without what a page says behind a #.
+var shellWords = regexp.MustCompile(`"[^"]*"|'[^']*'|[^\s]+`)
 
 func parseCommand(line string, inSentence bool) error {
 	var args []string
-	for _, w := range words.FindAllString(line, -1) {
+	for _, w := range shellWords.FindAllString(line, -1) {
 		if strings.HasPrefix(w, "#") || strings.ContainsAny(w[:1], "|>&;") {
 			break
 		}

@@ -13,7 +13,7 @@ import (
 func (c *cli) halt() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "halt [all|trigger NAME|template NAME|job NAME]", Short: "Stop sending now, until resume", Args: cobra.MaximumNArgs(2),
+		Use: "halt [all|trigger NAME|template NAME|job NAME]", Short: "Stop sending now, until resume", Args: cobra.MaximumNArgs(2), ValidArgsFunction: c.completeScope,
 		Long: `halt stops sending within a second, also over a restart of the daemon: everything, or what
 one trigger, template or job sends. Calls under way end as they would. What is halted waits
 and keeps its due time; what expires meanwhile is dropped. Webhooks are taken as before.`,
@@ -33,7 +33,7 @@ and keeps its due time; what expires meanwhile is dropped. Webhooks are taken as
 func (c *cli) resume() *cobra.Command {
 	var reviewed bool
 	cmd := &cobra.Command{
-		Use: "resume [all|trigger NAME|template NAME|job NAME]", Short: "End a halt", Args: cobra.MaximumNArgs(2),
+		Use: "resume [all|trigger NAME|template NAME|job NAME]", Short: "End a halt", Args: cobra.MaximumNArgs(2), ValidArgsFunction: c.completeScope,
 		Long: `resume ends the halt that was made with the same words. Other halts stay: "resume" after
 "halt" does not wake a trigger that was halted by its name. A run that is paused goes on with
 "jobs resume". "resume trigger NAME" also sends what waits of a trigger that is paused because it is

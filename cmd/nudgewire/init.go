@@ -27,6 +27,9 @@ ask for most, with bodies of webhooks to try it with; --recipes lists them.`,
 				return c.listRecipes()
 			}
 			path := c.config
+			if path == installedConfig { // which is there already, and was not named
+				path = ownConfig
+			}
 			if len(args) == 1 {
 				path = args[0]
 			}

@@ -72,7 +72,7 @@ Exit status: ` + exitWords() + ".",
 	}
 	root.SetVersionTemplate("nudgewire {{.Version}}\n")
 	flags := root.PersistentFlags()
-	flags.StringVarP(&c.config, "config", "c", envOr("NUDGEWIRE_CONFIG", "config.yaml"), "config file (NUDGEWIRE_CONFIG)")
+	flags.StringVarP(&c.config, "config", "c", envOr("NUDGEWIRE_CONFIG", usualConfig()), "config file (NUDGEWIRE_CONFIG)")
 	flags.BoolVar(&c.json, "json", false, "one JSON object a line on standard output")
 	flags.BoolVarP(&c.quiet, "quiet", "q", false, "only data and errors")
 	flags.BoolVar(&c.noColor, "no-color", false, "no colour (NO_COLOR does the same)")
@@ -82,7 +82,7 @@ Exit status: ` + exitWords() + ".",
 		c.demo(), c.initCommand(), c.check(), c.try(), c.serve(), c.reload(), c.status(), c.why(),
 		c.events(), c.messages(), c.jobs(), c.contacts(), c.errorsCommand(), c.triggers(), c.trigger(), c.sign(), c.send(), c.halt(), c.resume(), c.sandbox(),
 		c.connectors(), c.alerts(), c.doctor(), c.compact(), c.torture(),
-		c.schema(), c.configCommand(), c.version(),
+		c.schema(), c.man(), c.configCommand(), c.version(),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -95,6 +95,7 @@ Exit status: ` + exitWords() + ".",
 		}
 		usageErrors(cmd)
 	}
+	c.complete(root)
 	return root
 }
 
@@ -130,6 +131,21 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	return fail(exitUsage, hint, "%w", err)
+}
+
+const (
+	ownConfig       = "config.yaml"                // of the folder in which a command runs
+	installedConfig = "/etc/nudgewire/config.yaml" // of a daemon that a package installed
+)
+
+// usualConfig is the config of this folder or, where there is none, that of the daemon that a package installed.
+func usualConfig() string {
+	if _, err := os.Stat(ownConfig); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(installedConfig); err == nil {
+			return installedConfig
+		}
+	}
+	return ownConfig
 }
 
 func envOr(name, otherwise string) string {

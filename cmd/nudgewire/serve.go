@@ -7,6 +7,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
@@ -28,11 +29,13 @@ SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
 			defer app.SpareProcessor()()
 			a, err := app.New(cmd.Context(), app.Options{
 				ConfigFile: c.config, Env: os.LookupEnv, Version: versionText(), Log: log, AwaitDisk: true,
+				Ready: func() { tellSystemd(log, daemon.SdNotifyReady) },
 			})
 			if err != nil {
 				return c.failApp(err)
 			}
 			defer leaveNote(c.config, a.Storage(), log)()
+			defer context.AfterFunc(cmd.Context(), func() { tellSystemd(log, daemon.SdNotifyStopping) })()
 			stopHUP := reloadOnHUP(cmd.Context(), a, log)
 			defer stopHUP()
 			return a.Run(cmd.Context())
@@ -41,6 +44,14 @@ SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
 	cmd.Flags().StringVar(&level, "log-level", envOr("NUDGEWIRE_LOG_LEVEL", "info"), "debug, info, warn or error (NUDGEWIRE_LOG_LEVEL)")
 	cmd.Flags().StringVar(&format, "log-format", envOr("NUDGEWIRE_LOG_FORMAT", ""), "json or console (NUDGEWIRE_LOG_FORMAT; unless set: console on a terminal, else json)")
 	return cmd
+}
+
+// tellSystemd says how far the daemon is to the systemd that started it (sd_notify(3)). Started by anything else, it says
+// nothing.
+func tellSystemd(log *zap.Logger, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		log.Warn("systemd was not told", zap.String("state", state), zap.Error(err))
+	}
 }
 
 // reloadOnHUP reloads a at each SIGHUP until the returned function is called.
