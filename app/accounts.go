@@ -99,6 +99,7 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 		AsksOnly: acc.name != "",
 		Classify: a.classify,
 		Request:  func(m *nudgewire.Message) string { return a.requestOf(m.DispatchID) },
+		Asked:    a.asked(),
 		Reported: func(m *nudgewire.Message, p *nudgewire.Poll) { acc.sender.StatusReported(m, p) },
 	})
 	acc.sender = sender.New(sender.Options{

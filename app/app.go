@@ -79,6 +79,7 @@ type App struct {
 	lookups  *enricher.Client
 
 	disk     *diskGuard
+	traces   *traces          // nil without a collector
 	metrics  *metrics.Metrics // nil where metrics.listen is not set
 	figures  net.Listener     // of them; nil where it is not set
 	hooks    net.Listener
@@ -137,6 +138,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if cfg.Metrics.Listen != "" {
 		a.metrics = metrics.New(o.Version, a.readFigures)
 	}
+	if a.traces, err = a.openTraces(ctx, cfg); err != nil {
+		return nil, err
+	}
 	clients, err := a.newServices(cfg)
 	if err != nil {
 		return nil, err
@@ -187,6 +191,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.reloading.Unlock()
 	var stopped time.Time
 	err := runParts(ctx, []part{
+		{"tracing", a.traces.run},  // before those that tell it, so that it hears all of them to their end
 		{"metrics", a.showFigures}, // first, so that it is stopped last and shows how the others stop
 		{"alerts", a.alerts.Run},   // stopped after all that it tells of
 		{"sender", a.senders.run},
@@ -238,7 +243,7 @@ func (a *App) tellReady(cfg *config.Config) {
 	a.log.Info("ready", zap.String("version", v.Version), zap.Strings("accounts", append([]string{nudgewire.DefaultAccount}, cfg.AccountNames()...)),
 		zap.Int("connector_count", len(v.Connectors)), zap.Int("trigger_count", len(v.Triggers)), zap.Int("job_count", len(jobs)),
 		zap.String("commands", SocketPath(a.began.Storage)), zap.String("config", v.Config), zap.String("config_file", v.ConfigFile),
-		zap.String("database", store.Path(a.began.Storage)), zap.String("listen", v.Listen), zap.String("metrics", a.metricsText()), zap.Strings("hooks", hooks),
+		zap.String("database", store.Path(a.began.Storage)), zap.String("listen", v.Listen), zap.String("metrics", a.metricsText()), zap.Bool("tracing", a.traces != nil), zap.Strings("hooks", hooks),
 		zap.Strings("triggers", v.TriggersAndModes()), zap.Strings("jobs", jobs))
 }
 
@@ -275,6 +280,7 @@ func (a *App) close() error {
 	if a.figures != nil {
 		errs = append(errs, closeListener(a.figures))
 	}
+	a.traces.close()
 	if all := a.accounts.Load(); all != nil {
 		for _, acc := range *all {
 			acc.api.Load().Close()

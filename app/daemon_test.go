@@ -58,7 +58,15 @@ type options struct {
 	watch   store.Observer
 	log     *zap.Logger
 	sandbox sandbox.Options
+	env     func(string) (string, bool) // beside testEnv
 	space   func(string) (free, all uint64, err error)
+}
+
+func (o *options) lookup(name string) (string, bool) {
+	if v, ok := testEnv(name); ok || o.env == nil {
+		return v, ok
+	}
+	return o.env(name)
 }
 
 const plainConfig = `
@@ -101,7 +109,7 @@ func open(t *testing.T, o options) *house {
 		"storage: sqlite:" + h.folder + "/nudgewire.db\n" + withServer(o.config))
 	a, err := app.New(t.Context(), app.Options{
 		ConfigFile: h.file(), Version: "test", Now: o.now, Observer: o.watch,
-		Env: testEnv, Log: o.log, Space: o.space,
+		Env: o.lookup, Log: o.log, Space: o.space,
 	})
 	if err != nil {
 		api.Close()

@@ -71,43 +71,64 @@ func (a *App) readFigures(ctx context.Context) (f metrics.Figures, err error) {
 	return f, nil
 }
 
-// seen adds what metrics count to an observer of commits.
+// seen adds what metrics count and traces tell to an observer of commits.
 func (a *App) seen(o store.Observer) store.Observer {
 	m := a.metrics
-	if m == nil {
-		return o
+	if m != nil {
+		polled := o.Polled
+		o.Polled = func(p nudgewire.Poll) {
+			m.Polled(&p)
+			if polled != nil {
+				polled(p)
+			}
+		}
+		o.Committed = m.Committed
 	}
-	accepted, polled := o.Accepted, o.Polled
-	o.Accepted = func(p nudgewire.Plan, r nudgewire.Receipt) {
-		m.Decided(&r)
-		if accepted != nil {
-			accepted(p, r)
+	if accepted := o.Accepted; m != nil || a.traces != nil {
+		o.Accepted = func(p nudgewire.Plan, r nudgewire.Receipt) {
+			if m != nil {
+				m.Decided(&r)
+			}
+			a.traces.decided(&p, &r)
+			if accepted != nil {
+				accepted(p, r)
+			}
 		}
 	}
-	o.Polled = func(p nudgewire.Poll) {
-		m.Polled(&p)
-		if polled != nil {
-			polled(p)
-		}
-	}
-	o.Committed = m.Committed
 	return o
 }
 
-// called, answered and asked are who is told of calls, of webhooks and of looks at messages, nil where nobody wants to know.
+// called, asked and answered are who is told of calls, of looks at messages and of webhooks, nil where nobody wants to know.
 
 func (a *App) called() func(d *nudgewire.Dispatch, began, ended time.Time, attempt *nudgewire.Attempt) {
-	if a.metrics == nil {
+	if a.metrics == nil && a.traces == nil {
 		return nil
 	}
-	return a.metrics.Called
+	return func(d *nudgewire.Dispatch, began, ended time.Time, attempt *nudgewire.Attempt) {
+		if a.metrics != nil {
+			a.metrics.Called(d, began, ended, attempt)
+		}
+		a.traces.called(d, began, ended, attempt)
+	}
+}
+
+func (a *App) asked() func(m *nudgewire.Message, began, ended time.Time, p *nudgewire.Poll) {
+	if a.traces == nil {
+		return nil
+	}
+	return a.traces.asked
 }
 
 func (a *App) answered() func(*server.AnsweredHook) {
-	if a.metrics == nil {
+	if a.metrics == nil && a.traces == nil {
 		return nil
 	}
-	return a.metrics.Answered
+	return func(hook *server.AnsweredHook) {
+		if a.metrics != nil {
+			a.metrics.Answered(hook)
+		}
+		a.traces.answered(hook)
+	}
 }
 
 // countReload tells metrics of a reload, with what the config has no longer.

@@ -176,6 +176,8 @@ func (a *App) needRestart(now *config.Config) (out []string) {
 	differs("server.listen", began.Server.Listen, now.Server.Listen)
 	a.accountsNeedRestart(now, differs)
 	differs("metrics.listen", began.Metrics.Listen, now.Metrics.Listen)
+	differs("tracing.endpoint", began.Tracing.Endpoint, now.Tracing.Endpoint)
+	differs("tracing.sample", began.Tracing.Sample, now.Tracing.Sample)
 	differs("server.max_in_flight", began.Server.MaxInFlight, now.Server.MaxInFlight)
 	differs("server.samples", began.Server.Samples, now.Server.Samples)
 	return out

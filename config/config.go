@@ -29,6 +29,7 @@ type Config struct {
 
 	Retention Retention
 	Metrics   Metrics
+	Tracing   Tracing
 
 	Errors *nudgewire.ErrorRules // of the service's words
 
@@ -59,6 +60,7 @@ type file struct {
 	Retention Retention             `yaml:"retention" doc:"How long what is no longer needed is kept."`
 	Storage   string                `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder of the config file, as every other in it."`
 	Metrics   Metrics               `yaml:"metrics" doc:"Figures about the daemon, for Prometheus."`
+	Tracing   Tracing               `yaml:"tracing" doc:"Traces of webhooks and what follows from them, for OpenTelemetry."`
 	Server    Server                `yaml:"server" doc:"The door that webhooks come in by."`
 	Alerts    []alerts.Entry        `yaml:"alerts" doc:"Who is told what is wrong, and that it is over: by a webhook, to Slack, by e-mail. See docs/alerts.md."`
 	Mail      *alerts.Mail          `yaml:"mail" doc:"The server that sends the e-mails of alerts."`

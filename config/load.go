@@ -105,6 +105,7 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	c.in.Include = nil // what it names is in c.in now, and is to be printed and kept once
 	c.API, c.Defaults, c.Tracking, c.Storage, c.Server = c.in.API, c.in.Defaults, c.in.Tracking, c.in.Storage, c.in.Server
 	c.Retention, c.Metrics = c.in.Retention, c.in.Metrics
+	c.Tracing = c.in.Tracing
 	k := checker{doc: c.doc}
 	c.allHolidays(&k, sum)
 	c.version(sum)
@@ -114,6 +115,7 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	k.storage(&c.Storage, c.folder)
 	k.server(&c.Server)
 	k.metrics(&c.Metrics, &c.Server)
+	k.tracing(&c.Tracing)
 	c.Errors = k.errors(c.in.Errors)
 	c.compile(&k)
 	c.retention(&k)

@@ -44,3 +44,42 @@ func TestMetricsListen(t *testing.T) {
 		})
 	}
 }
+
+// The address of a collector is one, and gets the path that the protocol has.
+func TestTracing(t *testing.T) {
+	const rest = "\napi: {base_url: https://api.example.com/api/v1, key: k}\n"
+	tests := map[string]struct{ line, endpoint, want string }{
+		"a collector":           {line: `tracing: {endpoint: "http://127.0.0.1:4318"}`, endpoint: "http://127.0.0.1:4318/v1/traces"},
+		"with a slash":          {line: `tracing: {endpoint: "http://127.0.0.1:4318/"}`, endpoint: "http://127.0.0.1:4318/v1/traces"},
+		"with a path":           {line: `tracing: {endpoint: "https://otel.example.com/in"}`, endpoint: "https://otel.example.com/in"},
+		"none":                  {line: `tracing: {sample: 0.1}`},
+		"no address":            {line: `tracing: {endpoint: "127.0.0.1:4318"}`, want: "tracing.endpoint", endpoint: "127.0.0.1:4318"},
+		"a password in it":      {line: `tracing: {endpoint: "https://a:b@otel.example.com"}`, want: "user name or password", endpoint: "https://a:b@otel.example.com"},
+		"over the net in clear": {line: `tracing: {endpoint: "http://otel.example.com"}`, want: "lets everybody on the way read", endpoint: "http://otel.example.com/v1/traces"},
+		"too much of a share":   {line: `tracing: {sample: 50}`, want: "tracing.sample"},
+		"less than nothing":     {line: `tracing: {sample: -1}`, want: "tracing.sample"},
+		"a word for a share":    {line: `tracing: {sample: half}`, want: "tracing.sample"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, problems := Parse("config.yaml", []byte(tt.line+rest), nil)
+			found := false
+			for _, p := range problems {
+				if strings.HasPrefix(p.Path, "tracing") {
+					if found = true; tt.want == "" || !strings.Contains(p.Error(), tt.want) {
+						t.Errorf("said: %v, want %q", p, tt.want)
+					}
+				}
+			}
+			if !found && tt.want != "" {
+				t.Errorf("nothing was said, want %q", tt.want)
+			}
+			if c.Tracing.Endpoint != tt.endpoint {
+				t.Errorf("the endpoint is %q, want %q", c.Tracing.Endpoint, tt.endpoint)
+			}
+			if !found && !strings.Contains(tt.line, "sample") && c.Tracing.Sample != 1 {
+				t.Errorf("the share is %v", c.Tracing.Sample)
+			}
+		})
+	}
+}
