@@ -18,7 +18,7 @@ import (
 // The pages that people read: the README and everything below docs/.
 func docPages(t *testing.T) []string {
 	t.Helper()
-	pages := []string{"../../README.md", "../../CHANGELOG.md"}
+	pages := []string{"../../README.md", "../../CHANGELOG.md", "../../SECURITY.md", "../../CONTRIBUTING.md"}
 	err := filepath.WalkDir("../../docs", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".md") {
 			pages = append(pages, path)
@@ -293,6 +293,42 @@ func TestLinksOfPages(t *testing.T) {
 				t.Errorf("%s: it names %s, which is not there", name, m[1])
 			}
 		}
+	}
+}
+
+// Each threat of SECURITY.md names tests that there are.
+func TestThreatsNameTheirTests(t *testing.T) {
+	tests := map[string]bool{}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, "_test.go") {
+			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(mustRead(t, path)), -1) {
+				tests[m[1]] = true
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	threats := 0
+	_, table, _ := strings.Cut(string(mustRead(t, "../../SECURITY.md")), "| Threat |")
+	for row := range strings.SplitSeq(table, "\n") {
+		if !strings.HasPrefix(row, "| ") {
+			continue
+		}
+		named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(row, -1)
+		threats++
+		if len(named) == 0 {
+			t.Errorf("no test holds: %s", row)
+		}
+		for _, m := range named {
+			if !tests[m[1]] {
+				t.Errorf("there is no %s: %s", m[1], row)
+			}
+		}
+	}
+	if threats < 10 {
+		t.Errorf("only %d threats were found: does this test still read the page?", threats)
 	}
 }
 
