@@ -184,8 +184,8 @@ func (Condition) Schema() map[string]any { return map[string]any{"type": "string
 // meets reports whether a trouble is what the condition is about; how long it has lasted is another question.
 func (c Condition) meets(t *nudgewire.Trouble) bool {
 	switch {
-	case c.Code == "" && t.Severity == nudgewire.Note:
-		return false
+	case t.Severity == nudgewire.Note && c.Code != nudgewire.TroubleUnknownText && c.Code != nudgewire.TroubleRejected:
+		return false // what others have to note is over, or no trouble yet
 	case c.Code != "" && t.Code != c.Code:
 		return false
 	case t.Code == nudgewire.TroubleFailedRate:

@@ -139,6 +139,11 @@ func TestWhatIsToldAndWhen(t *testing.T) {
 		"notes are told to who names them": {[]string{All, "rejected"}, []moment{
 			{0, all{trouble(nudgewire.TroubleRejected, func(t *nudgewire.Trouble) { t.Severity = nudgewire.Note })}, "+rejected (rejected)"},
 		}},
+		"what is only worth a note by now is over": {[]string{"turned_away"}, []moment{
+			{0, all{trouble(nudgewire.TroubleTurnedAway)}, "+turned_away (turned_away)"},
+			{h, all{trouble(nudgewire.TroubleTurnedAway, func(t *nudgewire.Trouble) { t.Severity = nudgewire.Note })}, ""},
+			{h + m, all{trouble(nudgewire.TroubleTurnedAway, func(t *nudgewire.Trouble) { t.Severity = nudgewire.Note })}, "-turned_away 1h0m0s (turned_away)"},
+		}},
 		"a share of its own": {[]string{"failed_rate > 5% over 1h"}, []moment{
 			{0, all{trouble(nudgewire.TroubleFailedRate)}, ""},
 			{m, all{trouble(nudgewire.TroubleFailedRate, func(t *nudgewire.Trouble) { t.Subject = "> 5% over 1h" })}, "+failed_rate (failed_rate > 5% over 1h)"},

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/alerts"
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
@@ -60,6 +61,7 @@ type options struct {
 	sandbox sandbox.Options
 	env     func(string) (string, bool) // beside testEnv
 	space   func(string) (free, all uint64, err error)
+	alerts  alerts.Pace
 }
 
 func (o *options) lookup(name string) (string, bool) {
@@ -109,7 +111,7 @@ func open(t *testing.T, o options) *house {
 		"storage: sqlite:" + h.folder + "/nudgewire.db\n" + withServer(o.config))
 	a, err := app.New(t.Context(), app.Options{
 		ConfigFile: h.file(), Version: "test", Now: o.now, Observer: o.watch,
-		Env: o.lookup, Log: o.log, Space: o.space,
+		Env: o.lookup, Log: o.log, Space: o.space, Alerts: o.alerts,
 	})
 	if err != nil {
 		api.Close()
