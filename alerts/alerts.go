@@ -52,6 +52,8 @@ type Alerts struct {
 	o    Options
 	wake chan struct{}
 
+	nextLook time.Time // not before; Run's own
+
 	mu        sync.Mutex
 	judge     *judge
 	plan      *Plan
@@ -166,8 +168,16 @@ func (a *Alerts) load(ctx context.Context) {
 	a.forgetGone()
 }
 
+// looksTake is the part of the time that looks may take: over a large ledger they are made less often.
+const looksTake = 20
+
 func (a *Alerts) look(ctx context.Context) {
+	began := time.Now()
+	if began.Before(a.nextLook) && a.nextLook.Sub(began) < time.Hour { // a later one is of a clock that was set back
+		return
+	}
 	look, err := a.o.Look(ctx)
+	a.nextLook = time.Now().Add((looksTake - 1) * time.Since(began))
 	if err != nil {
 		if ctx.Err() == nil {
 			a.o.Log.Warn("look for what alerts are to tell", zap.Error(err))

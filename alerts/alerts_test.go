@@ -324,3 +324,23 @@ func TestReloadAndTest(t *testing.T) {
 		}
 	})
 }
+
+// Looks that take long are made less often, so that they take little of the machine.
+func TestSlowLooksAreMadeLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		a := New(Options{Store: &shelf{}, Sender: (&post{}).send, Look: func(context.Context) (Look, error) {
+			looks++
+			time.Sleep(5 * time.Second)
+			return Look{At: time.Now()}, nil
+		}})
+		ctx, stop := context.WithTimeout(t.Context(), 1000*time.Second)
+		defer stop()
+		if err := a.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if looks < 9 || looks > 11 {
+			t.Errorf("%d looks of 5s in 1000s", looks)
+		}
+	})
+}

@@ -227,8 +227,10 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			s.edit("weit: 1h", "wait: 1h")
 			app.LookAtConfigFile(s.App)
 		}},
-		{code: "polls", sandbox: sandbox.Options{Pace: sandbox.Pace{Sent: time.Hour, Delivered: time.Hour, Read: -1}},
-			make: func(s *scene) { s.sends(1, 0); s.forward(3 * time.Hour) }, mend: func(s *scene) { s.forward(0) }},
+		{
+			code: "polls", sandbox: sandbox.Options{Pace: sandbox.Pace{Sent: time.Hour, Delivered: time.Hour, Read: -1}},
+			make: func(s *scene) { s.sends(1, 0); s.forward(3 * time.Hour) }, mend: func(s *scene) { s.forward(0) },
+		},
 		{code: "in_doubt", make: func(s *scene) { s.sends(1, 500) }, mend: func(s *scene) {
 			if _, err := s.ask.Resolve(s.t.Context(), s.ids[0], nudgewire.ResolveAccepted, "seen"); err != nil {
 				s.t.Fatal(err)
