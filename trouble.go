@@ -63,9 +63,9 @@ const (
 	TroubleForgetting  TroubleCode = "forgetting"
 )
 
-// TroubleCodes lists every code, in the order in which troubles of one severity are told: a halt first of all.
+// TroubleCodes lists every code, in the order in which troubles of one severity are told: a review or a halt first of all.
 var TroubleCodes = []TroubleCode{
-	TroubleHalt, TroubleReview, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
+	TroubleReview, TroubleHalt, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
 	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleConfig, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
 	TroubleDataRequest, TroubleForgetting, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleUnknownText, TroubleRejected, TroubleUntracked,
 }

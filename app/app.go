@@ -163,7 +163,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.commands = server.Admin(a.adminOptions())
 	a.local = server.Local(a.commands)
 	a.door = server.NewHooks(server.HooksOptions{
-		Rules: &a.rules, Store: a.store, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Damaged: a.damaged, Answered: a.answered(),
+		Rules: &a.rules, Store: a.store, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Unreviewed: a.unreviewed, Answered: a.answered(),
 		Memory: cfg.Server.MaxInFlight.Bytes(), Samples: cfg.Server.Samples, DiskShort: a.disk.short,
 	})
 	return a, nil
@@ -266,10 +266,15 @@ func (a *App) tellStopping(ended string, err error) {
 // ready says why webhooks could not be stored at present.
 func (a *App) ready(ctx context.Context) error { return a.store.Ping(ctx) }
 
-// damaged says whether damage keeps everything from being sent.
-func (a *App) damaged() bool {
-	_, damaged := a.store.Damaged()
-	return damaged
+// unreviewed names what keeps everything from being sent until a person has reviewed it; "" for nothing.
+func (a *App) unreviewed() string {
+	if _, review := a.store.InReview(); review {
+		return "the restored data"
+	}
+	if _, damaged := a.store.Damaged(); damaged {
+		return "the damage"
+	}
+	return ""
 }
 
 func (a *App) close() error {

@@ -118,6 +118,15 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 		a.log.Error("webhooks are taken and nothing is sent: "+h.Reason,
 			zap.String("review", "nudgewire messages list --state waiting"), zap.String("then", "nudgewire resume --reviewed"))
 	}
+	// First of all, as long as nothing has another due time than in the copy.
+	restored, review := a.store.InReview()
+	if review {
+		a.log.Error("webhooks are taken and nothing is sent: this data is a copy: "+restored.How,
+			zap.Time("copied_at", restored.CopiedAt), zap.String("review", "nudgewire review"), zap.String("then", "nudgewire resume --reviewed"))
+	}
+	if _, err := a.store.DoubtRestored(ctx, time.Now(), false); err != nil {
+		return err
+	}
 	if err := a.store.FreeRuns(ctx, owner); err != nil {
 		return err
 	}
@@ -156,6 +165,10 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 	a.rules.Store(rulesOf(cfg, set))
 	// The file may have changed while nothing ran, or the last process ended in the middle of a change.
 	if _, err = a.edit(ctx, cfg, before); err != nil {
+		return err
+	}
+	// Other rules than those of the copy may have let go what was put off there.
+	if err := a.store.PrepareReview(ctx, time.Now(), review && restored.Config != cfg.Version); err != nil {
 		return err
 	}
 	return a.reviewDeferred(ctx)

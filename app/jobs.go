@@ -31,6 +31,10 @@ func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 		Keep:   func() time.Duration { return a.config().Retention.Lists.D() },
 		Folder: runsFolder(cfg), Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
 		Prices: func(account string) scheduler.Prices { return pricesOf(a.config(), account) }, Rate: func(account string) float64 { return rateOf(a.config(), account) },
+		Restored: func() (time.Time, bool) {
+			_, review := a.store.InReview()
+			return a.store.MaybeGone(), review
+		},
 		Rules: a.due.Load, Errors: func() *nudgewire.ErrorRules { return a.config().Errors },
 		Halted: func(r *nudgewire.Run) bool {
 			acc := a.of(r.Account)

@@ -237,6 +237,9 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 	if err != nil {
 		return err
 	}
+	if until, _ := w.restored(); r.Cause != nudgewire.CauseHand && !r.DueAt.After(until) && r.CreatedAt.After(until) {
+		why = append(why, restoredWords(r.Slot))
+	}
 	if again && r.Repeats != before.ID {
 		why = append(why, repeatWords(t.Kept, before))
 	}

@@ -46,6 +46,9 @@ type Options struct {
 	// Halted reports whether a person stopped the job of a run, or everything, or its account cannot send:
 	// then no further part is claimed and no further row handed over. It is asked once a second; nil is never.
 	Halted func(r *nudgewire.Run) bool
+	// Restored is up to when a job may have been run by whoever had the data before it was restored, zero where it never
+	// was, and whether that is still to be reviewed: then nothing is fired. nil is never.
+	Restored func() (until time.Time, review bool)
 	// OnProgress gets how far runs have come, about five times a second. It must not block.
 	OnProgress func(Progress)
 
@@ -211,6 +214,9 @@ func (s *Scheduler) Tick(ctx context.Context, now time.Time) (next time.Time, er
 	}
 	if n > 0 {
 		s.Log.Info("rows that came back of cancelled runs will not be sent", zap.Int64("rows", n))
+	}
+	if _, review := s.restored(); review {
+		return next, errors.Join(errs...)
 	}
 	for _, j := range s.all() {
 		sched := j.Schedule()

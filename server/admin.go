@@ -68,6 +68,7 @@ func Admin(o AdminOptions) http.Handler {
 	route("GET /v1/why", a.why)
 	route("GET /v1/errors", a.errorTexts)
 	route("GET /v1/alerts", a.alerts)
+	route("GET /v1/review", a.review)
 	if o.Daemon != nil {
 		route("POST /v1/reload", a.reload)
 		route("POST /v1/reload/changes", a.changes)

@@ -69,7 +69,7 @@ func (v HaltView) GoesOn() string {
 	switch v.Scope {
 	case store.HaltAll:
 		return "nudgewire resume"
-	case store.HaltDamage:
+	case store.HaltDamage, store.HaltRestored:
 		return "nudgewire resume --reviewed"
 	case store.HaltRun:
 		return "nudgewire jobs resume " + v.Name
@@ -131,6 +131,9 @@ func (v HaltView) Words() string {
 	if v.Scope == store.HaltDamage {
 		words += "; what would be sent again: nudgewire messages list --state waiting"
 	}
+	if v.Scope == store.HaltRestored {
+		words += "; what is to be looked at: nudgewire review"
+	}
 	return words + "; it goes on with: " + v.GoesOn()
 }
 
@@ -172,6 +175,9 @@ type HaltRequest struct {
 	Scope  store.HaltScope `json:"scope"`
 	Name   string          `json:"name,omitempty"`
 	Reason string          `json:"reason,omitempty"`
+
+	// LostAt is, for the end of a review, when whoever had the data before was lost; zero where that is not known.
+	LostAt time.Time `json:"lost_at,omitzero"`
 }
 
 // haltViews are what is halted, and then the runs that are paused.
@@ -390,7 +396,11 @@ func (a admin) resume(r *http.Request, in HaltRequest) (any, error) {
 			break
 		}
 	}
-	err = a.Store.Resume(r.Context(), in.Scope, in.Name)
+	if in.Scope == store.HaltDamage {
+		err = a.reviewed(r, in)
+	} else {
+		err = a.Store.Resume(r.Context(), in.Scope, in.Name)
+	}
 	if errors.Is(err, nudgewire.ErrNotFound) && in.Scope == store.HaltTrigger {
 		err = a.Store.Release(r.Context(), in.Name, a.Now())
 	}

@@ -63,8 +63,8 @@ type HooksOptions struct {
 	Ready func(context.Context) error
 	// Answered is told of each webhook when its answer is known; nil is nobody. The goroutine of the request waits for it.
 	Answered func(*AnsweredHook)
-	// Damaged says whether damage keeps everything from being sent; nil is never.
-	Damaged func() bool
+	// Unreviewed says what a person has to review before anything is sent, "the damage"; "" for nothing, and nil is never.
+	Unreviewed func() string
 }
 
 // An AnsweredHook is a webhook and what it was answered.
@@ -252,8 +252,12 @@ func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := Readiness{Ready: true}
-	if h.Damaged != nil && h.Damaged() {
-		v.Note = "webhooks are taken; nothing is sent until the damage is reviewed"
+	what := ""
+	if h.Unreviewed != nil {
+		what = h.Unreviewed()
+	}
+	if what != "" {
+		v.Note = "webhooks are taken; nothing is sent until " + what + " is reviewed"
 	} else if h.DiskShort != nil && h.DiskShort() {
 		v.Note = "the disk is short: marketing waits, and webhooks that nothing verifies are turned away"
 	}

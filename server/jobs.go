@@ -35,6 +35,8 @@ type Jobs interface {
 	// ResolvePart settles a part in doubt: it was accepted, or it is sent again.
 	ResolvePart(ctx context.Context, id nudgewire.RunID, number int, as nudgewire.Resolution, who, reason string) error
 	Progress(id nudgewire.RunID) (scheduler.Progress, bool)
+	// Missed are the newest times of jobs that passed, and of which no run is stored.
+	Missed(ctx context.Context, now time.Time) ([]scheduler.Missed, error)
 	// WaitsFor are the runs whose lists are being read while this one waits for a place.
 	WaitsFor(id nudgewire.RunID) []nudgewire.RunID
 }

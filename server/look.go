@@ -5,7 +5,10 @@ import (
 	"context"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/backup"
 )
 
 // lookBack is how long ago what is worth a note may have happened.
@@ -69,6 +72,12 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 	}
 	if v.DataRequests, err = openRequests(a.Storage); err != nil {
 		return err
+	}
+	last, err := backup.ReadLast("sqlite:" + a.Storage)
+	if err != nil {
+		a.Log.Warn("status says nothing of backups", zap.Error(err))
+	} else if last.File != "" {
+		v.Backup = &BackupView{File: last.File, At: last.At.UTC(), Checked: last.Checked.UTC(), Bytes: last.Bytes}
 	}
 	if a.Daemon != nil {
 		d := a.Daemon.View()

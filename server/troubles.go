@@ -78,6 +78,9 @@ func (t *found) halt(h HaltView) {
 	case store.HaltDamage:
 		one.Code, one.About, one.Words = nudgewire.TroubleReview, "database", "webhooks are taken and nothing is sent: "+h.Reason
 		one.Cure = fmt.Sprintf(`"nudgewire messages list --state waiting" shows what would be sent again; then %q`, h.GoesOn())
+	case store.HaltRestored:
+		one.Code, one.About, one.Words = nudgewire.TroubleReview, "database", "webhooks are taken and nothing is sent: "+h.Reason
+		one.Cure = fmt.Sprintf(`"nudgewire review" shows what to look at; then %q`, h.GoesOn())
 	case store.HaltMode:
 		one.Words = fmt.Sprintf("%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
 		one.Cure = fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Ends())

@@ -28,6 +28,7 @@ func TestWhatTheFactsShow(t *testing.T) {
 		"all is well":        {daemon(DaemonView{Disk: &DiskView{Free: 5e9}}), ""},
 		"a halt":             {StatusView{Halts: []HaltView{{Scope: store.HaltAll}}}, "stops halt everything"},
 		"a halt of a job":    {StatusView{Halts: []HaltView{{Scope: store.HaltJob, Name: "winback"}}}, `stops halt job "winback"`},
+		"restored data":      {StatusView{Halts: []HaltView{{Scope: store.HaltRestored}}}, "stops review everything"},
 		"lost commits":       {StatusView{Halts: []HaltView{{Scope: store.HaltDamage}}}, "stops review everything"},
 		"a trigger is off":   {StatusView{Halts: []HaltView{{Scope: store.HaltMode, Name: "cart", Waiting: 2}}}, `stops paused trigger "cart"`},
 		"released":           {StatusView{Halts: []HaltView{{Scope: store.Released, Name: "cart", Waiting: 2}}}, ""},

@@ -246,6 +246,21 @@ type StatusView struct {
 	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
 
 	Retention *RetentionView `json:"retention,omitempty"`
+
+	Backup *BackupView `json:"backup,omitempty"` // the last one that is known; nil for none
+}
+
+// A BackupView is the last backup of the data.
+type BackupView struct {
+	File    string    `json:"file"`
+	At      time.Time `json:"at"`      // the moment that it shows
+	Checked time.Time `json:"checked"` // when it was read whole last
+	Bytes   int64     `json:"bytes"`
+}
+
+// Words say it in a line.
+func (v *BackupView) Words(now time.Time) string {
+	return fmt.Sprintf("%s ago, in %s, read whole %s ago", ForText(now.Sub(v.At)), v.File, ForText(now.Sub(v.Checked)))
 }
 
 // A ForgettingView is an order to forget a contact, or all that came by a connector.

@@ -210,6 +210,13 @@ const (
 	stOldAttempts
 	stOldVerdicts
 	stDropKey
+	stToken
+	stInsertRestoration
+	stEndRestorations
+	stReviewed
+	stSettleReview
+	stCountDoubts
+	stDoubtRestored
 
 	stEraseText // and those after it: one for each text of erasedTexts
 
@@ -260,7 +267,7 @@ type statement struct {
 }
 
 // statements is every statement that changes data, and every read inside a change.
-var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements, retentionStatements}
+var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements, retentionStatements, restorationStatements}
 
 // messageStatements are those of events, dispatches and their messages.
 //

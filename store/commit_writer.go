@@ -41,6 +41,7 @@ type writer struct {
 	rejected    rejected
 	triggers    map[string]bool // that are in the table of their names; see dispatch_due.go
 	calls       *calls
+	restored    *atomic.Pointer[Restoration]
 	onDoubt     func(*nudgewire.Dispatch) nudgewire.OnDoubt // see Options
 	now         func() time.Time
 	hooks       hooks

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/disk"
 )
 
 // A contact that was forgotten stays blocked, though its phone is kept nowhere: what is kept is a hash of the phone, with
@@ -102,7 +103,7 @@ func writeKey(path string, key []byte) error {
 	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return disk.SyncFolder(filepath.Dir(path))
 }
 
 // of is the mark of a phone; the key must be there.

@@ -46,13 +46,27 @@ type calls struct {
 	owner string
 }
 
-// CallSlots is how many slots there are for calls.
-const CallSlots = (callsSize - callsHead) / callSlot
+// CallSlots is how many slots there are for calls. The one behind them is for uploads.
+const CallSlots = (callsSize-callsHead)/callSlot - 1
 
 // A begun call is what a slot holds.
 type begun struct {
 	id      nudgewire.DispatchID
 	attempt int
+}
+
+// An upload has no slot of its own: its row says that it may be under way. The last one is noted all the same, so that a
+// database from before it is known for a copy (see instance.go). It stands there as a negative number.
+func uploadCall(run nudgewire.RunID, part, attempt int) begun {
+	return begun{nudgewire.DispatchID(-(int64(run)<<partBits | int64(part))), attempt}
+}
+
+// partBits is how many bits of that number the part has.
+const partBits = 20
+
+func (b begun) upload() (run, part int64, is bool) {
+	n := -int64(b.id)
+	return n >> partBits, n & (1<<partBits - 1), n > 0
 }
 
 // BeginCall notes that the call for a claim is about to begin; slot is the caller's own, counted from
@@ -156,16 +170,24 @@ func (c *calls) left(owner string) (all map[begun]bool, known bool) {
 	}
 	all = map[begun]bool{}
 	for slots := page[callsHead:]; len(slots) >= callSlot; slots = slots[callSlot:] {
-		one := begun{nudgewire.DispatchID(binary.NativeEndian.Uint64(slots)), int(binary.NativeEndian.Uint32(slots[8:]))}
+		one, whole := readCall(slots)
 		if one.id == 0 {
 			continue
 		}
-		if binary.NativeEndian.Uint32(slots[12:]) != crc32.ChecksumIEEE(slots[:12]) {
+		if !whole {
 			return nil, false
 		}
-		all[one] = true
+		if _, _, upload := one.upload(); !upload {
+			all[one] = true
+		}
 	}
 	return all, true
+}
+
+// readCall reads a slot; id 0 is an empty one.
+func readCall(slot []byte) (one begun, whole bool) {
+	one = begun{nudgewire.DispatchID(binary.NativeEndian.Uint64(slot)), int(binary.NativeEndian.Uint32(slot[8:]))}
+	return one, binary.NativeEndian.Uint32(slot[12:]) == crc32.ChecksumIEEE(slot[:12])
 }
 
 func (c *calls) close() error {

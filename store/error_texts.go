@@ -142,7 +142,8 @@ func (t *tx) heedFailure(m *nudgewire.Message, at time.Time, s *Store) error {
 			return err
 		}
 	}
-	if rest, again := m.ErrorClass.GoesAgain(); again {
+	// What was accepted before the data was restored may have failed before, too, and have gone again then.
+	if rest, again := m.ErrorClass.GoesAgain(); again && !t.mayHaveGone(m.AcceptedAt) {
 		return t.succeed(m.DispatchID, at, at.Add(rest), s)
 	}
 	return nil

@@ -33,7 +33,7 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 	if lease <= 0 {
 		return nil, errors.New("claim look-ups: needs a lease")
 	}
-	if n <= 0 {
+	if _, review := s.InReview(); n <= 0 || review { // what comes of one may have been sent: see doubtPlanned
 		return nil, nil
 	}
 	var got []nudgewire.PendingLookup
@@ -130,6 +130,10 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 			return err
 		}
 		receipt, err = t.complete(l.EventID, &ready, s.settle)
+		for i := 0; err == nil && i < len(receipt.Decisions); i++ {
+			d := &receipt.Decisions[i]
+			err = t.doubtPlanned(&plan.Event, l.EventID, append(slices.Clone(d.Later), d.DispatchID))
+		}
 		return err
 	})
 	if err == nil && s.observer.Accepted != nil {
@@ -184,6 +188,9 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 
 // NextLookup is when the next look-up is due, past or future; ok is false when none waits.
 func (s *Store) NextLookup(ctx context.Context) (at time.Time, ok bool, err error) {
+	if _, review := s.InReview(); review {
+		return at, false, nil
+	}
 	at, ok, err = s.earliest(ctx, `SELECT due_at FROM lookups ORDER BY due_at LIMIT 1`)
 	return at, ok, wrap(err, "next look-up")
 }

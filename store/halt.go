@@ -63,7 +63,7 @@ type Halt struct {
 
 // What names the halt for people: "everything", `trigger "reminder"`.
 func (h Halt) What() string {
-	if h.Scope == HaltAll || h.Scope == HaltDamage {
+	if h.Scope == HaltAll || h.Scope == HaltDamage || h.Scope == HaltRestored {
 		return "everything"
 	}
 	if h.Scope == HaltRun {
@@ -91,6 +91,9 @@ func (h Halt) Why() string {
 	}
 	if h.Scope == HaltDamage {
 		return "everything is halted until somebody has reviewed what was lost"
+	}
+	if h.Scope == HaltRestored {
+		return "everything is halted until somebody has reviewed the restored data"
 	}
 	return h.What() + " is halted"
 }
@@ -156,6 +159,7 @@ const unhalted = unhaltedByPeople + `
 // next to nothing. The text that names a template holds quotes that are not escaped, so no
 // variable can contain it.
 const unhaltedByPeople = `NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'all' OR scope = 'damage')
+	AND NOT EXISTS (SELECT 1 FROM restorations WHERE reviewed_at = 0)
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = CASE WHEN event_id = 0 THEN 'job' ELSE 'trigger' END AND name = trigger_name)
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'mode' AND event_id <> 0 AND name = trigger_name)
 	AND NOT EXISTS (SELECT 1 FROM halts WHERE scope = 'template' AND replace(send, mark, '') <> send)
@@ -260,8 +264,18 @@ func (s *Store) storedHalts(ctx context.Context) (out []Halt, err error) {
 		h, err = s.fault.halt(ctx, s, s.fault.Until)
 		out = append(out, h)
 	}
+	var copied *Restoration
+	if err == nil {
+		copied, err = s.restoration(ctx)
+	}
+	if s.unrecognised != nil {
+		copied = s.unrecognised
+	}
 	if err != nil {
 		return nil, err
+	}
+	if copied != nil && copied.ReviewedAt.IsZero() {
+		out = slices.Insert(out, 0, copied.halt()) // whatever else is halted, this comes first
 	}
 	return out, nil
 }

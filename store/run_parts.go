@@ -104,6 +104,9 @@ func (s *Store) claimPart(ctx context.Context, run nudgewire.RunID, number int, 
 	if err == nil && !claimed {
 		return p, nil
 	}
+	if err == nil {
+		_ = s.calls.note(CallSlots, uploadCall(run, number, p.Attempt)) // it only helps to know a copy of the data
+	}
 	return p, observe(wrap(err, "claim part %d of run %d", number, run), s.observer.Part, p)
 }
 

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -45,29 +45,12 @@ func findFault(path string, alone func() (bool, error)) (*logFault, error) {
 	}
 	text, err = json.Marshal(fault)
 	if err == nil {
-		err = writeDurably(faultFile(path), text)
+		err = disk.WriteFile(faultFile(path), text)
 	}
 	if err != nil {
 		return fault, fmt.Errorf("write down that the log is damaged: %w", err)
 	}
 	return fault, nil
-}
-
-// writeDurably writes all of a file or nothing, and returns once it is on disk.
-func writeDurably(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return syncFolder(filepath.Dir(path))
 }
 
 // newestKnown is when the newest thing happened that the data still knows of.

@@ -34,6 +34,7 @@ var migrations = []string{
 	19: "migrations/00019_retry_classes.sql",
 	20: "migrations/00020_trigger_windows.sql",
 	21: "migrations/00021_retention.sql",
+	23: "migrations/00023_restorations.sql",
 	24: "migrations/00024_alerts.sql",
 	29: "migrations/00029_forgotten_files.sql",
 	30: "migrations/00030_run_waits.sql",

@@ -83,6 +83,9 @@ type Store struct {
 
 	observer Observer
 
+	restored     atomic.Pointer[Restoration] // the newest; nil for none, and where it is only read
+	unrecognised *Restoration                // that the daemon will find at its next start; nil when this is the daemon
+
 	off    recentOff
 	marks  phoneMarks
 	files  connector // opens one more connection, for what cannot be done on those that are open
@@ -137,6 +140,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	}
 	c := connector{driver: drv, uri: sqliteURI(path)}
 	s.marks.data = path
+	if err := cutOff(path); err != nil {
+		return nil, err
+	}
 	if o.ReadOnly {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("no data here yet; the daemon makes it when it first starts: %w", err)
@@ -146,6 +152,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		}
 		s.openReads(c)
 		if err := checkSchema(ctx, s.reads); err != nil {
+			return nil, err
+		}
+		if err := s.copyBeside(ctx, path); err != nil {
 			return nil, err
 		}
 		return s, s.marks.load(ctx, s)
@@ -174,7 +183,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.calls.path = path + ".calls"
-	s.writer.off, s.writer.calls, s.writer.marks = &s.off, &s.calls, &s.marks
+	s.writer.off, s.writer.calls, s.writer.marks, s.writer.restored = &s.off, &s.calls, &s.marks, &s.restored
 	if s.writer.onDoubt = o.OnDoubt; o.OnDoubt == nil {
 		s.writer.onDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return "" }
 	}
@@ -191,6 +200,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	if err := s.holdAll(ctx, path, fault); err != nil {
+		return nil, err
+	}
+	if err := s.recognise(ctx, path); err != nil {
 		return nil, err
 	}
 	if err := s.loadHalts(ctx); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/backup"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -85,6 +86,7 @@ needs attention.`,
 			if d.cfg.Storage != "" {
 				d.daemon(ctx, c)
 				d.disk(store.Path(d.cfg.Storage))
+				d.backup()
 				d.database(ctx)
 			}
 			d.service(ctx)
@@ -348,6 +350,29 @@ func (d *doctor) disk(path string) {
 		state, cure = wellBad, server.DiskCure
 	}
 	d.found(state, "disk", cure, "%s", space.Words())
+}
+
+// oldBackup is from when on a backup that nobody schedules is worth a word.
+const oldBackup = 7 * 24 * time.Hour
+
+// backup says how old the last backup is.
+func (d *doctor) backup() {
+	const cure = `"nudgewire backup FILE" makes one while the daemon runs`
+	if _, err := os.Stat(store.Path(d.cfg.Storage)); err != nil {
+		return // database tells
+	}
+	last, err := backup.ReadLast(d.cfg.Storage)
+	age := time.Since(last.At)
+	switch {
+	case err != nil:
+		d.found(wellBad, "backup", cure, "%v", err)
+	case last.File == "":
+		d.found(wellNote, "backup", cure, "none is known of this data")
+	case age > oldBackup:
+		d.found(wellNote, "backup", cure, "the last one is %s old: %s", short(age), last.File)
+	default:
+		d.found(wellGood, "backup", "", "%s old, read whole %s ago: %s", short(age), short(time.Since(last.Checked)), last.File)
+	}
 }
 
 // database reads the data's structure through a connection of its own, beside the daemon.

@@ -32,6 +32,7 @@ and keeps its due time; what expires meanwhile is dropped. Webhooks are taken as
 
 func (c *cli) resume() *cobra.Command {
 	var reviewed bool
+	var lostAt string
 	cmd := &cobra.Command{
 		Use: "resume [all|trigger NAME|template NAME|job NAME]", Short: "End a halt", Args: cobra.MaximumNArgs(2), ValidArgsFunction: c.completeScope,
 		Long: `resume ends the halt that was made with the same words. Other halts stay: "resume" after
@@ -41,7 +42,7 @@ off, in mode shadow or gone from the config.
 
 After the log of the database was damaged, the daemon takes webhooks and sends nothing, because it may not know what it
 has sent. Look at "messages list --state waiting" and at the service's own list, cancel what was sent, and then
-let the rest go with "resume --reviewed".`,
+let the rest go with "resume --reviewed". Data that was restored is reviewed in the same way: "review" shows what to look at.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := haltRequest(args)
 			if err != nil {
@@ -52,11 +53,17 @@ let the rest go with "resume --reviewed".`,
 					return fail(exitUsage, "resume --reviewed first, then what else is halted", "--reviewed takes no name")
 				}
 				r.Scope = store.HaltDamage
+				if r.LostAt, err = c.parseLostAt(lostAt); err != nil {
+					return err
+				}
+			} else if lostAt != "" {
+				return fail(exitUsage, "resume --reviewed --lost-at TIME", "--lost-at belongs to --reviewed")
 			}
 			return c.switchHalt(cmd.Context(), r, (*server.Client).Resume)
 		},
 	}
-	cmd.Flags().BoolVar(&reviewed, "reviewed", false, "end the halt after damage: somebody has looked at what would be sent again")
+	cmd.Flags().BoolVar(&reviewed, "reviewed", false, "end the halt after damage or a restoration: somebody has looked at what would be sent again")
+	cmd.Flags().StringVar(&lostAt, "lost-at", "", lostAtHelp)
 	return cmd
 }
 

@@ -68,6 +68,15 @@ func (c *cli) storage() (dsn, country string, err error) {
 	return cfg.Storage, cfg.Defaults.Country, nil
 }
 
+// storageQuietly is storage for whoever can do without it: nothing is printed.
+func (c *cli) storageQuietly() (dsn string, ok bool) {
+	cfg, _ := config.Load(c.config, os.LookupEnv)
+	if cfg == nil || cfg.Storage == "" {
+		return "", false
+	}
+	return cfg.Storage, true
+}
+
 // daemon returns a client of the running daemon. The caller calls done.
 func (c *cli) daemon() (ask *server.Client, done func(), err error) {
 	dsn, _, err := c.storage()

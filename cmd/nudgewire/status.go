@@ -79,6 +79,9 @@ func (c *cli) printStatus(s server.StatusView) {
 		row("daemon", "not running; this is what the database holds")
 	}
 	row("database", "%s", s.Storage)
+	if s.Backup != nil {
+		row("backup", "%s", s.Backup.Words(time.Now()))
+	}
 	if r := s.Retention; r != nil {
 		row("", "%s", r.SpaceWords())
 		row("retention", "%s", r.Words(time.Now()))

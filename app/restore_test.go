@@ -1,0 +1,216 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/backup"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+const restoreConfig = `
+defaults: {country: GB, language: en}
+connectors:
+  shopify: {secret: "${SHOP_SECRET}", defaults: {country: GB}}
+triggers:
+  thanks:
+    on: shopify.order.created
+    category: utility
+    send: {template: order_update, variables: ['{{ order.total }}']}
+  soon:
+    on: shopify.cart.created
+    wait: 1s
+    send: {template: cart_reminder, variables: ['{{ cart.url }}']}
+  later:
+    on: shopify.cart.updated
+    wait: 1h
+    cancel_on: shopify.order.created
+    send: {template: cart_reminder, variables: ['{{ cart.url }}']}
+tracking: {poll: [1s]}
+`
+
+func dsn(folder string) string { return "sqlite:" + filepath.Join(folder, "nudgewire.db") }
+
+// backUp makes a backup of a house.
+func (h *house) backUp() string {
+	h.t.Helper()
+	path := filepath.Join(h.t.TempDir(), "backup.tar.zst")
+	if _, err := backup.Make(h.t.Context(), path, backup.Options{DSN: dsn(h.folder), Version: "test"}); err != nil {
+		h.t.Fatal(err)
+	}
+	return path
+}
+
+// restored opens a house over a backup.
+func restored(t *testing.T, path string, o options) *house {
+	t.Helper()
+	if o.folder == "" {
+		o.folder = t.TempDir()
+	}
+	if _, err := backup.Restore(t.Context(), path, backup.RestoreOptions{DSN: dsn(o.folder), Replace: true}); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, o)
+}
+
+func (h *house) reviewed(lost time.Time) error {
+	_, err := h.ask.Resume(h.t.Context(), server.HaltRequest{Scope: store.HaltDamage, LostAt: lost})
+	return err
+}
+
+// inState counts the messages of a trigger in a state.
+func (h *house) inState(trigger string, state nudgewire.State) (n int) {
+	h.t.Helper()
+	for _, m := range h.messages() {
+		if m.Trigger == trigger && m.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// A backup is made under load, the machine goes on and is lost, and the backup is put in place elsewhere: nobody gets anything
+// twice, nothing is sent before a person says so, and everything that was answered before the backup is there.
+func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
+	first := open(t, options{config: restoreConfig})
+	ctx, stop := context.WithCancel(t.Context())
+	var busy sync.WaitGroup
+	var posted, answered atomic.Int64
+	topics := []string{"checkouts/create", "checkouts/update", "orders/create"}
+	post := func(h *house, n int) bool {
+		p := phone(n)
+		var req *http.Request
+		if n%3 == 2 {
+			o := order(p, p, "10.00")
+			o["id"] = 5000 + n
+			req = h.shopify(topics[2], fmt.Sprint("webhook-", n), o)
+		} else {
+			req = h.shopify(topics[n%3], fmt.Sprint("webhook-", n), cart(fmt.Sprint("c", n), p, "90.00"))
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return false
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		return res.Body.Close() == nil && res.StatusCode == http.StatusOK
+	}
+	for range 4 {
+		busy.Go(func() {
+			for ctx.Err() == nil && posted.Load() < 900 {
+				if n := int(posted.Add(1)); post(first, n) {
+					answered.Add(1)
+				}
+			}
+		})
+	}
+	first.eventually("some are sent", func() bool { return first.inState("soon", nudgewire.StateAccepted) > 0 })
+	before := answered.Load()
+	path := first.backUp()
+	copied := time.Now()
+	first.eventually("the lost machine goes on", func() bool { return time.Since(copied) > 1500*time.Millisecond })
+	stop()
+	busy.Wait()
+	first.stop()
+
+	core, logs := observer.New(zap.ErrorLevel)
+	second := restored(t, path, options{config: restoreConfig, log: zap.New(core)})
+	if logs.FilterMessageSnippet("nothing is sent: this data is a copy: it was restored from backup.tar.zst").Len() != 1 {
+		t.Errorf("the log says %v", logs.All())
+	}
+	_, body := second.do(must(http.NewRequestWithContext(t.Context(), http.MethodGet, second.url+"/readyz", http.NoBody)))
+	if !strings.Contains(body, "nothing is sent until the restored data is reviewed") {
+		t.Errorf("/readyz: %s", body)
+	}
+	s, err := second.ask.Status(t.Context())
+	if err != nil || len(s.Halts) == 0 || s.Halts[0].Scope != store.HaltRestored || !strings.Contains(s.Halts[0].Words(), "nudgewire review; it goes on with: nudgewire resume --reviewed") {
+		t.Errorf("status: %+v (%v)", s.Halts, err)
+	}
+	if s.Counts["events"] < before {
+		t.Errorf("%d events are there, and %d were answered before the backup began", s.Counts["events"], before)
+	}
+	v, err := second.ask.Review(t.Context(), time.Time{})
+	if err != nil || len(v.Waiting) != 1 || v.Waiting[0].Trigger != "later" || len(v.Doubted) == 0 || v.Until.Before(v.CopiedAt) {
+		t.Errorf("the review: %+v (%v)", v, err)
+	}
+	// Webhooks are taken meanwhile, those that are repeated are known, and nothing is sent: neither codes nor anything else.
+	if !post(second, 2001) || !post(second, 2) { // 2001 is a cart that is due in a second, 2 came before the copy
+		t.Error("a webhook is refused")
+	}
+	urgent := server.SendRequest{Phone: "+" + phone(3000)[1:], Category: nudgewire.Authentication, Send: nudgewire.Send{Template: "code", Language: "en"}}
+	if _, err := second.ask.Send(t.Context(), urgent); err != nil {
+		t.Error(err)
+	}
+	second.eventually("it would be due", func() bool { return second.messages()[0].DueAt.Before(time.Now().Add(-time.Second)) })
+	if now := sent(second); now != s.Counts["dispatches_accepted"] {
+		t.Errorf("%d messages were sent in review", now-s.Counts["dispatches_accepted"])
+	}
+	if _, err := second.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err == nil {
+		t.Error("resume without --reviewed ends the review")
+	}
+
+	if err := second.reviewed(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	second.eventually("it goes on", func() bool {
+		return second.service.Accepted(phone(2001)[1:]) == 1 && second.service.Accepted(phone(3000)[1:]) == 1
+	})
+	var no *server.Error
+	if err := second.reviewed(time.Time{}); !errors.As(err, &no) || no.Status != http.StatusNotFound {
+		t.Errorf("reviewed twice: %v", err)
+	}
+	of := map[nudgewire.Phone]nudgewire.State{}
+	for _, m := range second.messages() {
+		of[m.Phone] = m.State
+	}
+	doubts := 0
+	for n := 1; n <= int(posted.Load()); n++ {
+		p := phone(n)[1:]
+		a, b := first.service.Accepted(p), second.service.Accepted(p)
+		if a+b > 1 {
+			t.Errorf("contact %d got %d messages from the lost machine and %d from the restored one", n, a, b)
+		}
+		if of[nudgewire.Phone(p)] == nudgewire.StateInDoubt {
+			doubts++
+		}
+	}
+	if doubts == 0 {
+		t.Error("nothing is in doubt: the backup came too late to show anything")
+	}
+	// It says of each why.
+	for _, m := range second.messages() {
+		if m.State == nudgewire.StateInDoubt && !strings.Contains(m.Reason, "this data was restored from") {
+			t.Errorf("message %d is in doubt: %s", m.ID, m.Reason)
+		}
+	}
+}
+
+func must(req *http.Request, err error) *http.Request {
+	if err != nil {
+		panic(err)
+	}
+	return req
+}
+
+// sent is how many messages were accepted since the data began.
+func sent(h *house) int64 {
+	h.t.Helper()
+	s, err := h.ask.Status(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return s.Counts["dispatches_accepted"]
+}

@@ -1,0 +1,259 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// Options of a backup.
+type Options struct {
+	DSN     string // of the data
+	Version string // of the program
+	Replace bool   // a file that is there already gives way
+
+	// Progress is told how far it is, some times a second: what is done, and bytes of how many. nil is nobody.
+	Progress func(doing string, done, all int64)
+}
+
+// A Report is what a backup holds.
+type Report struct {
+	Path     string    `json:"path"`
+	Bytes    int64     `json:"bytes"`
+	Manifest Manifest  `json:"manifest"`
+	Checked  time.Time `json:"checked"` // when all of it was read back and found whole
+	// Changed are files of runs that are not what the database says of them: they were damaged, or taken away, before.
+	Changed []string `json:"changed,omitempty"`
+}
+
+// An ExistsError says that something is there already.
+type ExistsError struct{ Path, Cure string }
+
+func (e *ExistsError) Error() string { return e.Path + " exists already" }
+
+// Hint is the next step.
+func (e *ExistsError) Hint() string { return e.Cure }
+
+// tries is how often the database is copied anew where files of runs changed meanwhile.
+const tries = 3
+
+// Make writes a backup to path, beside a running daemon or without one. It has that name only once it is whole, on disk, and was
+// read back. Errors: an *ExistsError, a *store.LockedError where another one writes to path, and those of store.CopyTo.
+func Make(ctx context.Context, path string, o Options) (r Report, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return r, err
+	}
+	if info, err := os.Stat(path); err == nil && (!o.Replace || info.IsDir()) {
+		cure := "choose another name, or add --yes to have it replaced"
+		if info.IsDir() {
+			cure = "it is a folder: name a file in it"
+		}
+		return r, &ExistsError{path, cure}
+	}
+	// Everything is written into a folder beside it, for its owner alone. What one that was killed left there goes.
+	work := path + unfinished
+	if err := os.Mkdir(work, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return r, fmt.Errorf("folder of the backup: %w", err)
+	}
+	release, err := store.HoldFile(filepath.Join(work, "lock"))
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, release(), os.RemoveAll(work)) }()
+	if err := emptyFolder(work, "lock"); err != nil {
+		return r, err
+	}
+	for try := 1; ; try++ {
+		if r, err = o.write(ctx, work); err != nil {
+			return r, err
+		}
+		if len(r.Changed) == 0 || try == tries {
+			break
+		}
+	}
+	packed := filepath.Join(work, "archive")
+	if r.Manifest, err = read(ctx, packed, nil, o.counter("checking", r.Bytes)); err != nil {
+		return r, fmt.Errorf("read the backup back: %w", err)
+	}
+	r.Path, r.Checked = path, time.Now().UTC()
+	if err := os.Rename(packed, path); err != nil {
+		return r, fmt.Errorf("name the backup: %w", err)
+	}
+	return r, disk.SyncFolder(filepath.Dir(path))
+}
+
+// unfinished ends the name of the folder in which a backup is written.
+const unfinished = ".unfinished"
+
+// emptyFolder removes what is in a folder but for one file.
+func emptyFolder(path, keep string) error {
+	all, err := os.ReadDir(path)
+	for _, one := range all {
+		if one.Name() != keep {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(path, one.Name())))
+		}
+	}
+	return err
+}
+
+// write makes the archive in the folder.
+func (o *Options) write(ctx context.Context, work string) (r Report, err error) {
+	copied := filepath.Join(work, entryDatabase)
+	if err := os.Remove(copied); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	m := Manifest{Format: format, At: time.Now().UTC(), Version: o.Version, Runs: runsOf(o.DSN)}
+	if err := o.copyDatabase(ctx, copied); err != nil {
+		return r, err
+	}
+	if m.Data, err = store.InspectCopy(ctx, copied); err != nil {
+		return r, err
+	}
+	files, all := o.list(m, copied)
+	f, err := os.OpenFile(filepath.Join(work, "archive"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w, err := newWriter(f, o.counter("packing", all))
+	if err != nil {
+		return r, err
+	}
+	sums := map[string]string{}
+	for _, p := range m.Data.Parts {
+		sums[filepath.Join(p.Folder, p.File)] = p.SHA256
+	}
+	for _, one := range files {
+		e, err := o.pack(ctx, w, one)
+		if errors.Is(err, fs.ErrNotExist) && one.name != entryDatabase {
+			continue // told below where the database knows of it
+		}
+		if err != nil {
+			return r, fmt.Errorf("pack %s: %w", one.name, err)
+		}
+		if want, listed := sums[one.path]; listed {
+			if delete(sums, one.path); want != e.SHA256 {
+				r.Changed = append(r.Changed, one.path)
+			}
+		}
+	}
+	for path := range sums {
+		if !slices.ContainsFunc(m.Data.Folders, func(folder string) bool { return strings.HasPrefix(path, folder) }) {
+			continue // removed long ago
+		}
+		r.Changed = append(r.Changed, path)
+	}
+	slices.Sort(r.Changed)
+	if err := errors.Join(w.close(m), f.Sync()); err != nil {
+		return r, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return r, err
+	}
+	r.Bytes = info.Size()
+	return r, nil
+}
+
+// copyDatabase copies the database and tells how far it is by the size of the copy.
+func (o *Options) copyDatabase(ctx context.Context, to string) error {
+	if o.Progress == nil {
+		return store.CopyTo(ctx, o.DSN, to)
+	}
+	all := int64(0)
+	if info, err := os.Stat(store.Path(o.DSN)); err == nil {
+		all = info.Size()
+	}
+	done := make(chan error, 1)
+	go func() { done <- store.CopyTo(ctx, o.DSN, to) }()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-tick.C:
+			if info, err := os.Stat(to); err == nil {
+				o.Progress("copying", min(info.Size(), all), all)
+			}
+		}
+	}
+}
+
+// counter adds up what it is told, for Progress.
+func (o *Options) counter(doing string, all int64) func(int64) {
+	if o.Progress == nil {
+		return nil
+	}
+	var done int64
+	var told time.Time
+	return func(n int64) {
+		done += n
+		if now := time.Now(); now.Sub(told) >= 200*time.Millisecond {
+			told = now
+			o.Progress(doing, min(done, all), all)
+		}
+	}
+}
+
+// A source is a file that goes into an archive.
+type source struct{ name, path string }
+
+// list is what goes into the archive, and about how many bytes that is. A file that comes or goes from now on belongs to a later backup.
+func (o *Options) list(m Manifest, copied string) (files []source, all int64) {
+	data := store.Path(o.DSN)
+	files = append(files, source{entryDatabase, copied}, source{entryKey, data + ".forgotten-key"})
+	for _, folder := range m.Data.Folders {
+		rel, err := filepath.Rel(m.Runs, folder)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue // of data that was moved here from another place
+		}
+		files = append(files, below(entryRuns+"/"+filepath.ToSlash(rel), folder)...)
+	}
+	files = append(files, below(entryRequests, filepath.Join(filepath.Dir(data), entryRequests))...)
+	for _, one := range files {
+		if info, err := os.Stat(one.path); err == nil {
+			all += info.Size()
+		}
+	}
+	return files, all
+}
+
+// below lists the files of a folder; there are no folders in those.
+func below(name, folder string) (files []source) {
+	all, err := os.ReadDir(folder)
+	if err != nil {
+		return nil // gone meanwhile, or never there
+	}
+	for _, one := range all {
+		if one.Type().IsRegular() && !strings.HasSuffix(one.Name(), ".new") {
+			files = append(files, source{name + "/" + one.Name(), filepath.Join(folder, one.Name())})
+		}
+	}
+	return files
+}
+
+func (o *Options) pack(ctx context.Context, w *writer, one source) (e Entry, err error) {
+	f, err := os.Open(one.path)
+	if err != nil {
+		return e, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return e, err
+	}
+	return w.add(ctx, one.name, f, info.Size(), info.ModTime())
+}
+
+// runsOf is the folder where runs keep their files.
+func runsOf(dsn string) string { return filepath.Join(filepath.Dir(store.Path(dsn)), entryRuns) }

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/backup"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+func (c *cli) backup() *cobra.Command {
+	var verify bool
+	cmd := &cobra.Command{
+		Use: "backup FILE", Short: "Put all data into one file, while the daemon runs or not", Args: cobra.ExactArgs(1),
+		Long: `backup writes one file with the database as it is at one moment, the files that runs still need, and the key by which
+forgotten contacts are known again. The daemon goes on meanwhile. The file is read back before it gets its name, and never
+takes the place of another without --yes. It is a tar archive compressed by zstd, and it is not encrypted: it holds
+everything that is known of your contacts.
+
+With --verify nothing is written: the file is read whole, every byte against its hash, the database page by page.
+
+"nudgewire restore FILE" puts it back. The config and its secrets are not in it.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if verify {
+				return c.verifyBackup(cmd.Context(), args[0])
+			}
+			return c.makeBackup(cmd.Context(), args[0])
+		},
+	}
+	cmd.Flags().BoolVar(&verify, "verify", false, "read a backup whole and say what it holds")
+	return cmd
+}
+
+// A backupView is a backup for programs.
+type backupView struct {
+	Path    string       `json:"path"`
+	Bytes   int64        `json:"bytes"`
+	At      time.Time    `json:"at"`      // the moment that it shows
+	Checked time.Time    `json:"checked"` // when all of it was read
+	Version string       `json:"version"`
+	Files   int          `json:"files"`
+	Data    store.Copied `json:"data"`
+	Changed []string     `json:"changed,omitempty"` // files of runs that are not what the database says
+}
+
+func (c *cli) makeBackup(ctx context.Context, path string) error {
+	dsn, _, err := c.storage()
+	if err != nil {
+		return err
+	}
+	show, wipe := c.showProgress()
+	r, err := backup.Make(ctx, path, backup.Options{DSN: dsn, Version: versionText(), Replace: c.yes, Progress: show})
+	wipe()
+	if err != nil {
+		return c.failBackup(err)
+	}
+	if err := backup.Note(dsn, r); err != nil {
+		c.warn("nudgewire: %v\n", err)
+	}
+	return c.tellBackup(r)
+}
+
+func (c *cli) verifyBackup(ctx context.Context, path string) error {
+	show, wipe := c.showProgress()
+	r, err := backup.Check(ctx, path, show)
+	wipe()
+	if err != nil {
+		return c.failBackup(err)
+	}
+	if dsn, ok := c.storageQuietly(); ok {
+		if last, err := backup.ReadLast(dsn); err == nil && last.File == r.Path && last.At.Equal(r.Manifest.At) {
+			if err := backup.Note(dsn, r); err != nil {
+				c.warn("nudgewire: %v\n", err)
+			}
+		}
+	}
+	return c.tellBackup(r)
+}
+
+func (c *cli) tellBackup(r backup.Report) error {
+	m := r.Manifest
+	if c.json {
+		return c.print(backupView{r.Path, r.Bytes, m.At, r.Checked, m.Version, len(m.Files), m.Data, r.Changed})
+	}
+	c.say("%s  %s of %s, read back and whole\n", r.Path, sizeWords(r.Bytes), c.clock(m.At))
+	c.say("  %s, %s waiting, %s in doubt, %s\n", units.Count(m.Data.Events, "event"), units.Number(m.Data.Waiting), units.Number(m.Data.InDoubt),
+		units.Count(max(0, len(m.Files)-1), "further file"))
+	for i, path := range r.Changed {
+		if i < mostShown {
+			c.warn("%s\n", c.paint(c.err, "33", path+" is not there, or not what the database says of it: its part cannot be sent from this backup"))
+		}
+	}
+	return nil
+}
+
+// sizeWords is a size for people.
+func sizeWords(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	default:
+		return fmt.Sprintf("%.1f KB", float64(n)/1e3)
+	}
+}
+
+// showProgress draws how far something is in a line of the terminal; wipe clears it away. Nothing is drawn elsewhere.
+func (c *cli) showProgress() (show func(doing string, done, all int64), wipe func()) {
+	if !redraws(c.err) || c.json || c.quiet {
+		return nil, func() {}
+	}
+	return func(doing string, done, all int64) {
+		line := fmt.Sprintf("%s %s", doing, sizeWords(done))
+		if all > 0 {
+			line = fmt.Sprintf("%s %3d%% of %s", doing, done*100/all, sizeWords(all))
+		}
+		c.warn("\r%s\x1b[K", cutTo(line, columns(c.err)-1))
+	}, func() { c.warn("\r\x1b[K") }
+}
+
+// failBackup gives the errors of backups their exit statuses.
+func (c *cli) failBackup(err error) error {
+	if bad, ok := errors.AsType[*backup.FileError](err); ok {
+		return fail(exitFailed, bad.Cure, "%w", bad)
+	}
+	if there, ok := errors.AsType[*backup.ExistsError](err); ok {
+		return fail(exitUsage, there.Cure, "%w", there)
+	}
+	if held, ok := errors.AsType[*store.LockedError](err); ok {
+		return fail(exitTryLater, "", "%w", held)
+	}
+	if why := store.DiskTrouble(err); why != "" {
+		return fail(exitTryLater, "nothing was changed; make room, or choose a folder on another disk (a backup needs about twice the size of the database until it is packed)", "%s: %w", why, err)
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return fail(exitUsage, "", "%w", err)
+	}
+	return err
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/backup"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) restore() *cobra.Command {
+	return &cobra.Command{
+		Use: "restore FILE", Short: "Put a backup in the place of the data, where no daemon runs", Args: cobra.ExactArgs(1),
+		Long: `restore checks the whole backup first, moves the data that is there aside (with --yes, and nothing of it is deleted),
+and puts the backup in its place, where storage: in the config says.
+
+The daemon that starts over it takes webhooks and sends nothing: nobody knows what was sent after the backup was made.
+"nudgewire review" shows what to look at, and "nudgewire resume --reviewed" lets it go on. See docs/backup.md.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dsn, _, err := c.storage()
+			if err != nil {
+				return err
+			}
+			show, wipe := c.showProgress()
+			r, err := backup.Restore(cmd.Context(), args[0], backup.RestoreOptions{DSN: dsn, Replace: c.yes, Progress: show})
+			wipe()
+			if err != nil {
+				return c.failBackup(err)
+			}
+			return c.tellRestored(r)
+		},
+	}
+}
+
+func (c *cli) tellRestored(r backup.Restored) error {
+	m := r.Manifest
+	if c.json {
+		return c.print(struct {
+			Data  string     `json:"data"`
+			Aside string     `json:"aside,omitempty"`
+			From  backupView `json:"from"`
+		}{r.Data, r.Aside, backupView{r.Path, r.Bytes, m.At, r.Checked, m.Version, len(m.Files), m.Data, r.Changed}})
+	}
+	c.say("%s is as it was at %s: %s, %s waiting\n", r.Data, c.clock(m.At), units.Count(m.Data.Events, "event"), units.Number(m.Data.Waiting))
+	if r.Aside != "" {
+		c.say("what was there before is in %s\n", r.Aside)
+	}
+	c.note(`"nudgewire serve" takes webhooks and sends nothing until the data is reviewed: nudgewire review`)
+	return nil
+}
+
+const lostAtHelp = "when the machine that had the data ended, such as 2026-11-23 14:02: what was due later was not sent by it, and waits again"
+
+// parseLostAt reads a moment; "" is none.
+func (c *cli) parseLostAt(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04"} {
+		if t, err := time.ParseInLocation(layout, text, c.location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fail(exitUsage, "", "--lost-at %q: want a time such as \"2026-11-23 14:02\", in defaults.timezone, or one in RFC 3339", text)
+}
+
+func (c *cli) review() *cobra.Command {
+	var lostAt string
+	cmd := &cobra.Command{
+		Use: "review", Short: "What to look at before restored data may send", Args: cobra.NoArgs,
+		Long: `review tells of data that was restored, or put back by hand: what is in doubt, because whoever had the data after the copy was made may
+have sent it, what is sent after the review, which runs are paused, and what nobody can know. It changes nothing.
+
+"nudgewire messages cancel" and "messages resolve" settle many at once; "nudgewire resume --reviewed" lets the rest go on.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			lost, err := c.parseLostAt(lostAt)
+			if err != nil {
+				return err
+			}
+			return c.asking(cmd.Context(), func(ask *server.Client) error { return c.showReview(cmd.Context(), ask, lost) })
+		},
+	}
+	cmd.Flags().StringVar(&lostAt, "lost-at", "", lostAtHelp)
+	return cmd
+}
+
+func (c *cli) showReview(ctx context.Context, ask *server.Client, lost time.Time) error {
+	v, err := ask.Review(ctx, lost)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.print(v)
+	}
+	c.say("this data is a copy: %s\n", v.How)
+	from := v.CopiedAt
+	if from.IsZero() {
+		from = v.NewestAt
+		c.say("when the copy was made is not known; the newest that it knows of is of %s\n", c.clock(from))
+	} else {
+		c.say("the copy is of %s\n", c.clock(from))
+	}
+	if v.FoundAt.IsZero() {
+		c.say("no daemon has started over it yet; its start puts in doubt what may have been sent, and holds everything\n")
+	} else {
+		c.say("until %s whoever had the data may have sent what it says waits\n", c.clock(v.Until))
+	}
+	c.reviewDoubts(&v)
+	c.reviewWaiting(&v)
+	for i := range v.Runs {
+		r := &v.Runs[i]
+		c.say("\nrun %d of %s (%s) was open in the copy, and is %s\n", r.ID, r.Job, r.Slot, r.State.Words())
+		c.say("  look at the service's list of campaigns; then \"nudgewire jobs resume %d\" or \"nudgewire jobs cancel %d\"\n", r.ID, r.ID)
+	}
+	for _, m := range v.Missed {
+		c.say("\njob %s should have run at %s: if on_missed wants that, the run waits for approval\n", m.Job, m.Slot)
+	}
+	c.say("\nnobody here knows what happened from %s on:\n", c.clock(from))
+	for _, words := range []string{
+		"webhooks that were answered then are gone: an order that came then cancels nothing, and what they queued is not sent",
+		"who said STOP then is not blocked, and who asked to be forgotten is in the data again: say so once more (contacts block, contacts forget)",
+		"blocks, consents, halts, cancelled messages and edits of runs from then have to be made again",
+		"limits and cooldowns do not count what was sent then",
+	} {
+		c.say("  %s\n", words)
+	}
+	c.say("\nnothing is sent until: nudgewire resume --reviewed\n")
+	return nil
+}
+
+func (c *cli) reviewDoubts(v *server.ReviewView) {
+	if v.Claimed > 0 {
+		c.say("\nin doubt: %s being sent when the copy was made\n", areWere(v.Claimed))
+	}
+	if len(v.Doubted) == 0 {
+		return
+	}
+	c.say("\nin doubt, because it was due and may have been sent (settle it: nudgewire messages resolve --state in_doubt):\n")
+	for _, g := range v.Doubted {
+		c.say("  %6s  %s, %s, due %s to %s\n", units.Number(g.Count), g.Trigger, g.Category, c.clock(g.FirstDue), c.clock(g.LatestDue))
+		if back := g.Count - g.Past; !v.LostAt.IsZero() && back > 0 {
+			c.say("          %s due after %s, and would wait again\n", areWere(back), c.clock(v.LostAt))
+		}
+	}
+}
+
+func (c *cli) reviewWaiting(v *server.ReviewView) {
+	if len(v.Waiting) == 0 {
+		c.say("\nnothing waits to be sent\n")
+		return
+	}
+	c.say("\nsent after the review (cancel it: nudgewire messages cancel --trigger NAME):\n")
+	for _, g := range v.Waiting {
+		c.say("  %6s  %s, %s, due %s to %s", units.Number(g.Count), g.Trigger, g.Category, c.clock(g.FirstDue), c.clock(g.LatestDue))
+		if g.New > 0 && !v.FoundAt.IsZero() {
+			c.say("; %s since the restoration", units.Number(g.New))
+		}
+		if g.Past > 0 {
+			c.say("; %s past due by up to %s", units.Number(g.Past), short(time.Since(g.FirstDue)))
+		}
+		c.say("\n")
+	}
+}
+
+// areWere is "1 message was" or "2 messages were".
+func areWere(n int64) string {
+	if n == 1 {
+		return "1 message was"
+	}
+	return units.Number(n) + " messages were"
+}

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/pressly/goose/v3"
+)
+
+// A copy of the data is made by SQLite's own VACUUM INTO: one moment of it, while others write, without what was
+// deleted, in the words that both drivers know. A read of that length keeps the log from being moved into the database, so the log
+// grows meanwhile; nobody waits. What the flusher still has in memory is the same as after a crash: each new key repeats
+// what its row says, and a start reads those rows again (decision 10).
+
+// A Copied is what a copy of the database holds.
+type Copied struct {
+	Schema  int64     `json:"schema"`
+	Newest  time.Time `json:"newest,omitzero"` // when the newest thing happened that it knows of
+	Events  int64     `json:"events"`
+	Waiting int64     `json:"waiting"`
+	Sending int64     `json:"sending"` // messages whose calls were under way, or about to begin
+	InDoubt int64     `json:"in_doubt"`
+	Runs    int64     `json:"open_runs"`
+
+	Folders []string     `json:"-"` // of runs whose files are kept, as the ledger names them
+	Parts   []CopiedPart `json:"-"` // of these runs
+}
+
+// A CopiedPart is a file that the copy says something about.
+type CopiedPart struct{ Folder, File, SHA256 string }
+
+// Schema is the version of the data that this program writes.
+func Schema() int64 { return int64(len(migrations) - 1) }
+
+// copySetup is for a connection that only copies.
+var copySetup = []string{"PRAGMA busy_timeout = 10000", "PRAGMA cache_size = -4096", "PRAGMA temp_store = MEMORY"}
+
+// CopyTo writes the data behind dsn, as it is at one moment, into a new database at path, beside a daemon or without one.
+// It is not synced. Errors: fs.ErrNotExist where there is no data; DiskTrouble knows those of the disk.
+func CopyTo(ctx context.Context, dsn, path string) (err error) {
+	from, err := sqlitePath(dsn)
+	if err != nil {
+		return err
+	}
+	if err := cutOff(from); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: no data here yet: %w", from, err)
+	}
+	if err := looksWhole(from); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	// The last connection that is closed ends the log, and with it what shows that the log is damaged.
+	if _, err := faultBeside(from); err != nil {
+		return err
+	}
+	db, err := openFile(from, copySetup)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?1`, path); err != nil {
+		return fmt.Errorf("copy the database: %w", errors.Join(ctx.Err(), err))
+	}
+	return nil
+}
+
+// openFile opens a database by one connection, which is set up by the statements.
+func openFile(path string, setup []string) (*sql.DB, error) {
+	drv, err := sqliteDriver()
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(&connector{driver: drv, uri: sqliteURI(path), setup: setup})
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// InspectCopy reads a copy at path that nobody else has open: first whether all of it is whole, by every page and index,
+// then what it holds. Errors: ErrNotData.
+func InspectCopy(ctx context.Context, path string) (c Copied, err error) {
+	if err := looksWhole(path); err != nil {
+		return c, err
+	}
+	db, err := openFile(path, append(copySetup, "PRAGMA query_only = 1"))
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var words string
+	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&words); err != nil {
+		return c, fmt.Errorf("check the copy: %w", err)
+	}
+	if words != "ok" {
+		return c, fmt.Errorf("check the copy: %s", words)
+	}
+	var newest int64
+	for _, q := range []struct {
+		into *int64
+		sql  string
+	}{
+		{&c.Schema, `SELECT coalesce(max(version_id), 0) FROM ` + goose.DefaultTablename + ` WHERE is_applied`},
+		{&newest, newestKnown},
+		{&c.Events, `SELECT count(*) FROM events`},
+		{&c.Waiting, `SELECT count(*) FROM dispatches WHERE state = 'waiting'`},
+		{&c.Sending, `SELECT count(*) FROM dispatches WHERE state = 'sending'`},
+		{&c.InDoubt, `SELECT count(*) FROM dispatches WHERE state = 'in_doubt'`},
+		{&c.Runs, `SELECT count(*) FROM runs WHERE ended_at = 0`},
+	} {
+		if err := db.QueryRowContext(ctx, q.sql).Scan(q.into); err != nil {
+			return c, fmt.Errorf("no nudgewire data in the copy: %w", err)
+		}
+	}
+	c.Newest = moment(newest)
+	folders := `SELECT DISTINCT folder FROM runs WHERE folder <> '' ORDER BY folder`
+	if c.Schema >= 6 { // since then files are removed some time after the end
+		folders = `SELECT DISTINCT folder FROM runs WHERE folder <> '' AND files_removed_at = 0 ORDER BY folder`
+	}
+	err = scanAll(ctx, db, folders, func(rows *sql.Rows) error {
+		var folder string
+		err := rows.Scan(&folder)
+		c.Folders = append(c.Folders, folder)
+		return err
+	})
+	if err == nil {
+		err = scanAll(ctx, db, `SELECT DISTINCT r.folder, p.file, p.sha256 FROM parts p JOIN runs r ON r.id = p.run_id
+			WHERE r.folder <> '' AND (p.state = 'built' OR p.state = 'uploading' OR p.state = 'in_doubt' OR p.state = 'rejected' OR p.state = 'cancelled')`, func(rows *sql.Rows) error {
+			var p CopiedPart
+			err := rows.Scan(&p.Folder, &p.File, &p.SHA256)
+			c.Parts = append(c.Parts, p)
+			return err
+		})
+	}
+	return c, wrap(err, "read the copy")
+}
+
+func scanAll(ctx context.Context, db *sql.DB, query string, each func(*sql.Rows) error) (err error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// MoveFolders has a copy at path that nobody else has open say that the files of runs which lay below one folder lie below another.
+func MoveFolders(ctx context.Context, path, from, to string) (err error) {
+	if from == to {
+		return nil
+	}
+	db, err := openFile(path, copySetup)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(ctx, `UPDATE runs SET folder = ?2 || substr(folder, length(?1) + 1) WHERE substr(folder, 1, length(?1) + 1) = ?1 || ?3`,
+		from, to, string(os.PathSeparator))
+	return wrap(err, "name the folder of the files")
+}
+
+// Hold keeps everybody else from writing to the data behind dsn until release. Errors: a *LockedError.
+func Hold(dsn string) (release func() error, err error) {
+	path, err := sqlitePath(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return HoldFile(path + ".lock")
+}
+
+// HoldFile is Hold by a lock file of its own. Whoever dies lets go.
+func HoldFile(path string) (release func() error, err error) {
+	l, err := lockData(path)
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}

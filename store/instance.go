@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/disk"
+)
+
+// A database that was restored, or put back from a copy, does not know what was sent after the copy was made. So it has to know
+// that it is one. Each start gives it a new token, which stands in the database and in a small file beside it, with the number
+// that the system gave the database's file (decision 42). It is a copy
+//
+//   - where that file is missing, or has another token: the copy is from before the last start, or came without the file;
+//   - where the database's file has another number: it was copied with the folder;
+//   - where the file of begun calls tells of a call that the database does not know: it was put back in the place of a newer one.
+//
+// What nobody can see from within is a whole disk that was set back. Whoever does that removes the file.
+
+const (
+	instanceMagic = "nudgewire instance 1"
+	countToken    = "instance/token"
+	countBefore   = "instance/before"
+)
+
+func instanceFile(path string) string { return path + ".instance" }
+
+// noteFile is what "nudgewire restore" leaves beside the database that it put there.
+func noteFile(path string) string { return path + ".restored" }
+
+// A RestoredNote says of a database where it was restored from.
+type RestoredNote struct {
+	From string    `json:"from"`
+	At   time.Time `json:"at"` // when the copy was made
+}
+
+// WriteRestoredNote leaves the note for the next start.
+func WriteRestoredNote(dsn string, n RestoredNote) error {
+	text, err := json.Marshal(n)
+	if err == nil {
+		err = disk.WriteFile(noteFile(Path(dsn)), text)
+	}
+	return wrap(err, "note where the data came from")
+}
+
+func readRestoredNote(path string) (n RestoredNote, found bool, err error) {
+	text, err := os.ReadFile(noteFile(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return n, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &n)
+	}
+	return n, err == nil, wrap(err, "where the data came from")
+}
+
+// copied says in words why the data at path is a copy of what it was; "" where it is not. at is when the copy was made, where
+// that is known.
+func (s *Store) copied(ctx context.Context, path string) (how string, at time.Time, err error) {
+	note, restored, err := readRestoredNote(path)
+	if err != nil {
+		return "", at, err
+	}
+	if restored {
+		return "it was restored from " + filepath.Base(note.From), note.At, nil
+	}
+	token, before, rows := int64(0), int64(0), int64(0)
+	err = s.rows(ctx, `SELECT coalesce(max(CASE WHEN name = ?1 THEN value END), 0), coalesce(max(CASE WHEN name = ?2 THEN value END), 0),
+		(SELECT count(*) FROM (SELECT 1 FROM events UNION ALL SELECT 1 FROM runs LIMIT 1) AS any_row) FROM counters`,
+		[]any{countToken, countBefore}, func(r *row) error {
+			token, before, rows = r.int(), r.int(), r.int()
+			return r.err
+		})
+	if err != nil {
+		return "", at, err
+	}
+	text, err := os.ReadFile(instanceFile(path))
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
+		return "", at, fmt.Errorf("which data this is: %w", err)
+	}
+	name := filepath.Base(instanceFile(path))
+	lines := append(strings.Split(string(text), "\n"), "", "", "")
+	known, _ := strconv.ParseInt(lines[1], 16, 64)
+	switch {
+	case rows == 0 && token == 0, missing && token == 0:
+		return "", at, nil // new, or of a nudgewire that had no tokens
+	case missing:
+		return name + " is not beside it, so it was copied from another place", at, nil
+	case lines[0] != instanceMagic || known != token && known != before || known == 0:
+		return "it is older than " + name + ", which was written when the daemon started last", at, nil
+	case lines[2] != "" && fileNumber(path) != "" && lines[2] != fileNumber(path):
+		return "its file is not the one that the daemon had open, but a copy of it", at, nil
+	}
+	later, err := s.callsLater(ctx, path+".calls")
+	if later && err == nil {
+		how = "messages were sent that it does not know of"
+	}
+	return how, at, err
+}
+
+// callsLater reports whether the file of begun calls tells of a call that the database does not know.
+func (s *Store) callsLater(ctx context.Context, path string) (later bool, err error) {
+	page, err := os.ReadFile(path)
+	if err != nil || len(page) < callsHead || !strings.HasPrefix(string(page), callsMagic) {
+		return false, nil //nolint:nilerr // what it might tell is not known
+	}
+	for slots := page[callsHead:]; len(slots) >= callSlot && !later && err == nil; slots = slots[callSlot:] {
+		one, whole := readCall(slots)
+		if one.id == 0 || !whole {
+			continue
+		}
+		// One that is not there any more, though later ones were made, was cleared away.
+		query, args := `SELECT CASE WHEN max(id) > ?1 THEN ?2 ELSE 0 END FROM dispatches UNION ALL SELECT attempt FROM dispatches WHERE id = ?1`, []any{int64(one.id), one.attempt}
+		if run, part, is := one.upload(); is {
+			query, args = `SELECT CASE WHEN max(id) > ?1 THEN ?2 ELSE 0 END FROM runs UNION ALL SELECT attempt FROM parts WHERE run_id = ?1 AND number = ?3`, []any{run, one.attempt, part}
+		}
+		known := 0
+		err = s.rows(ctx, query, args, func(r *row) error { known = int(r.int()); return r.err })
+		later = known < one.attempt
+	}
+	return later, err
+}
+
+// sign gives the data a new token. The one before is good for as long as the file has it: a crash in between leaves that.
+func (s *Store) sign(path string) error {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	token := int64(binary.BigEndian.Uint64(random[:])>>1 | 1)
+	err := s.writer.runBatch([]*waiting{{run: func(t *tx) error {
+		old := int64(0)
+		err := t.query(stToken, func(r *row) error { old = r.int(); return r.err }, countToken)
+		if err == nil {
+			_, err = t.exec(stSetCount, countBefore, old)
+		}
+		if err == nil {
+			_, err = t.exec(stSetCount, countToken, token)
+		}
+		return err
+	}}})
+	if err == nil {
+		err = disk.WriteFile(instanceFile(path), fmt.Appendf(nil, "%s\n%x\n%s\n", instanceMagic, token, fileNumber(path)))
+	}
+	return wrap(err, "note which data this is")
+}
+
+// markFile stands beside data that is being restored, and is not whole.
+func markFile(path string) string { return path + ".restore-cut-off" }
+
+// A CutOffError says that a restoration was cut off, and the data is not whole.
+type CutOffError struct{ From string }
+
+// Error says so, and the next step.
+func (e *CutOffError) Error() string {
+	return fmt.Sprintf("a restoration from %s was cut off; do it again: nudgewire restore %s", filepath.Base(e.From), e.From)
+}
+
+// MarkRestore keeps every start from the data until UnmarkRestore.
+func MarkRestore(dsn, from string) error {
+	return wrap(disk.WriteFile(markFile(Path(dsn)), []byte(from)), "mark the restoration")
+}
+
+// UnmarkRestore says that the data is whole again.
+func UnmarkRestore(dsn string) error {
+	path := markFile(Path(dsn))
+	return wrap(errors.Join(os.Remove(path), disk.SyncFolder(filepath.Dir(path))), "end the restoration")
+}
+
+// RestoreCutOff is a *CutOffError where a restoration of the data was cut off.
+func RestoreCutOff(dsn string) error { return cutOff(Path(dsn)) }
+
+func cutOff(path string) error {
+	from, err := os.ReadFile(markFile(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("whether a restoration was cut off: %w", err)
+	}
+	return &CutOffError{strings.TrimSpace(string(from))}
+}

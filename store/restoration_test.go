@@ -1,0 +1,486 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A ledger that is copied, and gone on with elsewhere.
+type copying struct {
+	*testing.T
+	*Store
+	folder string
+	now    time.Time
+	onSave nudgewire.OnDoubt
+	events int
+}
+
+func openCopying(t *testing.T) *copying {
+	t.Helper()
+	c := &copying{T: t, folder: t.TempDir(), now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	t.Cleanup(func() { _ = c.Store.Close() }) // closing twice is harmless
+	c.open()
+	return c
+}
+
+func (c *copying) path() string { return filepath.Join(c.folder, "nudgewire.db") }
+
+// open opens what is in the folder.
+func (c *copying) open() {
+	c.Helper()
+	var err error
+	c.Store, err = Open(c.Context(), Options{
+		DSN: "sqlite:" + c.path(), Now: func() time.Time { return c.now }, OnDoubt: func(*nudgewire.Dispatch) nudgewire.OnDoubt { return c.onSave },
+		Settle: func(p nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
+			s := nudgewire.Settlement{Outcome: p.Decision.Outcome, Insert: p.Decision.Outcome == nudgewire.Planned}
+			for _, w := range f.Waiting {
+				s.Cancel = append(s.Cancel, w.ID)
+			}
+			if f.Last != nil {
+				s.Outcome, s.Insert, s.Reason = nudgewire.Skipped, false, "sent at "+f.Last.At.String()
+			}
+			return s
+		},
+	})
+	c.must(err)
+}
+
+func (c *copying) must(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// queue stores a message that is due in a while.
+func (c *copying) queue(key string, due time.Duration, category nudgewire.Category) nudgewire.DispatchID {
+	c.Helper()
+	p := testPlan(key)
+	c.events++
+	p.Event.ReceivedAt, p.Event.DedupeKey = c.now, fmt.Sprint(c.events)
+	p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.Category = c.now.Add(due), category
+	got, err := c.Accept(c.Context(), []nudgewire.Plan{p})
+	c.must(err)
+	return got[0].Decisions[0].DispatchID
+}
+
+func (c *copying) claims() []nudgewire.Dispatch {
+	c.Helper()
+	got, err := c.Claim(c.Context(), nudgewire.ClaimRequest{Owner: "me", Now: c.now, Lease: time.Minute, Urgent: 100, Marketing: 100})
+	c.must(err)
+	return got
+}
+
+func (c *copying) state(id nudgewire.DispatchID) string {
+	c.Helper()
+	d, err := c.DispatchStory(c.Context(), id)
+	c.must(err)
+	return string(d.State)
+}
+
+// restart closes the ledger and opens it again.
+func (c *copying) restart() {
+	c.Helper()
+	c.must(c.Store.Close())
+	c.open()
+}
+
+// restore puts a copy as it is now, an hour later, in the place of the data, and starts over it as the daemon does.
+func (c *copying) restore() Restoration {
+	c.Helper()
+	path := filepath.Join(c.TempDir(), "copy.db")
+	c.must(CopyTo(c.Context(), "sqlite:"+c.path(), path))
+	at := c.now
+	c.must(c.Store.Close())
+	c.now = c.now.Add(time.Hour)
+	c.folder = c.TempDir()
+	c.must(os.Rename(path, c.path()))
+	c.must(WriteRestoredNote("sqlite:"+c.path(), RestoredNote{From: path, At: at}))
+	c.open()
+	return c.begin()
+}
+
+// begin is what the daemon does first.
+func (c *copying) begin() Restoration {
+	c.Helper()
+	_, err := c.DoubtRestored(c.Context(), c.now, false)
+	c.must(err)
+	_, err = c.RescueClaims(c.Context(), c.now, "me")
+	c.must(err)
+	c.must(c.PrepareReview(c.Context(), c.now, false))
+	r, _ := c.InReview()
+	return r
+}
+
+// What was due until the start over the copy is in doubt, and stays so whatever happens; nothing is sent before the review ends.
+func TestTheReviewOfRestoredData(t *testing.T) {
+	c := openCopying(t)
+	c.onSave = nudgewire.DoubtResend
+	_, err := c.RescueClaims(c.Context(), c.now, "lost")
+	c.must(err)
+	claimed := c.queue("claimed", 0, nudgewire.Authentication)
+	if got, err := c.Claim(c.Context(), nudgewire.ClaimRequest{Owner: "lost", Now: c.now, Lease: time.Minute, Urgent: 9, Marketing: 9}); err != nil || len(got) != 1 {
+		t.Fatal(got, err)
+	}
+	c.must(c.BeginCall(0, claimed, 1))
+	soon := c.queue("soon", 30*time.Minute, nudgewire.Marketing)
+	code := c.queue("code", time.Minute, nudgewire.Authentication)
+	later := c.queue("later", 2*time.Hour, nudgewire.Marketing)
+	cancelled := c.queue("cancelled", 2*time.Hour, nudgewire.Marketing)
+	c.must(c.Store.Halt(c.Context(), Halt{Scope: HaltTemplate, Name: "t"}))
+	r := c.restore()
+	if r.Claimed != 1 || r.Doubted != 2 || !r.Until.Equal(c.now) || r.CopiedAt.IsZero() {
+		t.Errorf("the restoration: %+v", r)
+	}
+	is := func(when string) {
+		t.Helper()
+		for id, want := range map[nudgewire.DispatchID]string{claimed: "in_doubt", soon: "in_doubt", code: "in_doubt", later: "waiting"} {
+			if got := c.state(id); got != want {
+				t.Errorf("%s: dispatch %d is %s, want %s", when, id, got, want)
+			}
+		}
+	}
+	is("at first")
+	// Its own reason, and its attempt.
+	d, err := c.DispatchStory(c.Context(), soon)
+	if c.must(err); !strings.Contains(d.Reason, "was due at 2026-11-20 12:30:00 UTC; it may have been sent") || len(d.Attempts) != 1 || d.Attempts[0].Number != 1 {
+		t.Errorf("%+v %+v", d.Reason, d.Attempts)
+	}
+	// Webhooks: a cooldown begins when it was due; what cancels, cancels.
+	if got := c.queue("soon", 0, nudgewire.Marketing); got != 0 {
+		t.Errorf("the same matter again is queued as %d", got)
+	}
+	fresh := c.queue("new", 0, nudgewire.Authentication)
+	c.must(c.CancelDispatch(c.Context(), cancelled, ""))
+	for round := range 3 {
+		c.now = c.now.Add(3 * time.Hour)
+		if got := c.claims(); len(got) != 0 {
+			t.Errorf("round %d: %d are claimed in review", round, len(got))
+		}
+		if _, halted, err := c.RunHalted(c.Context(), &nudgewire.Run{Job: "any"}); err != nil || !halted || !c.JobHalted("any") {
+			t.Errorf("round %d: uploads go on (%v)", round, err)
+		}
+		if at, ok, err := c.NextDue(c.Context()); err != nil || ok {
+			t.Errorf("round %d: something is due at %s (%v)", round, at, err)
+		}
+		c.must(c.Store.Halt(c.Context(), Halt{Scope: HaltAll}))
+		c.must(c.Resume(c.Context(), HaltAll, ""))
+		c.restart()
+		if again := c.begin(); again.ID != r.ID || again.Doubted != r.Doubted || !again.Until.Equal(r.Until) {
+			t.Errorf("round %d: %+v", round, again)
+		}
+		is(fmt.Sprint("round ", round))
+	}
+	halts, err := c.Halts(c.Context())
+	if c.must(err); len(halts) != 2 || halts[0].Scope != HaltRestored || halts[1].Scope != HaltTemplate {
+		t.Errorf("halts: %+v", halts)
+	}
+	if err := c.Resume(c.Context(), HaltRestored, ""); err == nil {
+		t.Error("resume ends the review")
+	}
+	done, err := c.EndReview(c.Context(), time.Time{})
+	if c.must(err); done != (Reviewed{Doubted: 3}) {
+		t.Errorf("the end: %+v", done)
+	}
+	is("after the review")
+	got := c.claims()
+	if len(got) != 2 || got[0].ID != fresh || got[1].ID != later {
+		t.Errorf("after the review %+v are claimed", got)
+	}
+	if _, err := c.EndReview(c.Context(), time.Time{}); !errors.Is(err, nudgewire.ErrNotFound) {
+		t.Errorf("a second end: %v", err)
+	}
+	c.restart()
+	if _, review := c.InReview(); review {
+		t.Error("the review did not end for good")
+	}
+}
+
+// When whoever had the data was lost is known: what was due later waits again, but for what was cancelled or blocked meanwhile.
+func TestWhatWasDueAfterTheLossWaitsAgain(t *testing.T) {
+	c := openCopying(t)
+	before := c.queue("before", 10*time.Minute, nudgewire.Marketing)
+	after := c.queue("after", 40*time.Minute, nudgewire.Marketing)
+	off := c.queue("off", 40*time.Minute, nudgewire.Marketing)
+	copied := c.now
+	r := c.restore()
+	c.must(c.write(c.Context(), laneWork, func(t *tx) error { return t.callOff(off, "an order came") }))
+	for _, wrong := range []time.Time{copied.Add(-time.Minute), c.now.Add(time.Minute)} {
+		var at *LostAtError
+		if _, err := c.EndReview(c.Context(), wrong); !errors.As(err, &at) {
+			t.Errorf("lost at %s: %v", wrong, err)
+		}
+	}
+	c.now = c.now.Add(time.Minute)
+	done, err := c.EndReview(c.Context(), copied.Add(30*time.Minute))
+	if c.must(err); done != (Reviewed{Doubted: 1, Back: 1}) {
+		t.Errorf("%+v", done)
+	}
+	if c.state(before) != "in_doubt" || c.state(after) != "waiting" || c.state(off) != "cancelled" {
+		t.Errorf("%s %s %s", c.state(before), c.state(after), c.state(off))
+	}
+	if got := c.claims(); len(got) != 1 || got[0].ID != after || !got[0].DueAt.Equal(copied.Add(40*time.Minute)) {
+		t.Errorf("claimed: %+v", got)
+	}
+	if at := c.MaybeGone(); !at.Equal(copied.Add(30*time.Minute)) || r.ID != 1 {
+		t.Errorf("what may have gone on ends at %s", at)
+	}
+}
+
+func TestARestorationOfARestoration(t *testing.T) {
+	c := openCopying(t)
+	first := c.queue("first", time.Minute, nudgewire.Marketing)
+	later := c.queue("later", 90*time.Minute, nudgewire.Marketing)
+	c.restore()
+	r := c.restore() // a backup that was made in review
+	if r.ID != 2 || r.Doubted != 1 || c.state(first) != "in_doubt" || c.state(later) != "in_doubt" {
+		t.Errorf("%+v: %s, %s", r, c.state(first), c.state(later))
+	}
+	if _, err := c.EndReview(c.Context(), time.Time{}); err != nil {
+		t.Error(err)
+	}
+	if got := c.claims(); len(got) != 0 {
+		t.Errorf("claimed: %+v", got)
+	}
+}
+
+// A look-up that was under way in the copy was surely ended by whoever had the data.
+func TestALookUpOfACopyIsDoubted(t *testing.T) {
+	c := openCopying(t)
+	p := testPlan("looked up")
+	due := p.Proposals[0]
+	p.Event.ReceivedAt, p.Proposals, p.Later = c.now, nil, true
+	_, err := c.Accept(c.Context(), []nudgewire.Plan{p})
+	c.must(err)
+	c.restore()
+	look := func() []nudgewire.PendingLookup {
+		got, err := c.ClaimLookups(c.Context(), c.now, time.Minute, 9)
+		c.must(err)
+		return got
+	}
+	if _, ok, err := c.NextLookup(c.Context()); ok || err != nil || len(look()) != 0 {
+		t.Errorf("look-ups go on in review (%v)", err)
+	}
+	_, err = c.EndReview(c.Context(), time.Time{})
+	c.must(err)
+	got := look()
+	if len(got) != 1 {
+		t.Fatalf("%d look-ups", len(got))
+	}
+	for _, wait := range []time.Duration{0, 30 * time.Minute, 3 * time.Hour} { // counted from now
+		one := due
+		one.Correlation.Key = fmt.Sprint(wait)
+		one.Dispatch.DueAt = c.now.Add(wait)
+		p.Proposals = append(p.Proposals, one)
+	}
+	p.Event.ID, p.Later = got[0].EventID, false
+	receipt, err := c.Complete(c.Context(), got[0], p)
+	c.must(err)
+	for i, want := range []string{"in_doubt", "in_doubt", "waiting"} {
+		if is := c.state(receipt.Decisions[i].DispatchID); is != want {
+			t.Errorf("due in %s: %s, want %s", p.Proposals[i].Correlation.Key, is, want)
+		}
+	}
+}
+
+// A message that fails for want of points goes again by itself; one that may have done so elsewhere does not.
+func TestWhatFailedBeforeTheLossDoesNotGoAgain(t *testing.T) {
+	for _, restored := range []bool{false, true} {
+		c := openCopying(t)
+		id := c.queue("failed", 0, nudgewire.Utility)
+		got := c.claims()
+		if len(got) != 1 {
+			t.Fatal(got)
+		}
+		c.must(c.Finish(c.Context(), nudgewire.Attempt{
+			DispatchID: id, Owner: "me", Number: 1, State: nudgewire.StateAccepted, At: c.now,
+			Message: &nudgewire.Message{DispatchID: id, ID: "m1", Status: nudgewire.StatusAccepted, AcceptedAt: c.now, NextPollAt: c.now},
+		}))
+		if restored {
+			c.restore()
+			_, err := c.EndReview(c.Context(), time.Time{})
+			c.must(err)
+		}
+		c.now = c.now.Add(time.Second)
+		polls, err := c.ClaimPolls(c.Context(), c.now, time.Minute, 9)
+		if c.must(err); len(polls) != 1 {
+			t.Fatalf("%d polls", len(polls))
+		}
+		c.must(c.FinishPoll(c.Context(), nudgewire.Poll{DispatchID: id, Status: nudgewire.StatusFailed, Error: "insufficient points", Class: nudgewire.ErrorNoPoints, Final: true, At: c.now}))
+		n, err := c.Counts(c.Context())
+		if c.must(err); (n.Waiting == 0) != restored {
+			t.Errorf("restored %v: %d wait", restored, n.Waiting)
+		}
+	}
+}
+
+func TestRunsOfACopyArePaused(t *testing.T) {
+	c := openCopying(t)
+	states := []nudgewire.RunState{nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunUploading}
+	for i, state := range states {
+		_, won, err := c.StartRun(c.Context(), nudgewire.Run{
+			Job: fmt.Sprint("job ", i), Slot: "s", DueAt: c.now, Cause: nudgewire.CauseCron, State: state, Category: nudgewire.Marketing, Deliver: nudgewire.DeliverCSV, CreatedAt: c.now,
+		})
+		if c.must(err); !won {
+			t.Fatal(i)
+		}
+	}
+	c.restore()
+	for i, state := range states {
+		r, err := c.Store.Run(c.Context(), nudgewire.RunID(i+1))
+		if c.must(err); r.State != nudgewire.RunPaused || r.Before != state || !strings.Contains(r.Reason, "the data was restored") {
+			t.Errorf("run %d: %s before %s: %s", r.ID, r.State, r.Before, r.Reason)
+		}
+	}
+	if mine, err := c.ClaimRuns(c.Context(), "me", c.now, c.now.Add(time.Minute)); err != nil || len(mine) != 0 {
+		t.Errorf("%d runs are claimed (%v)", len(mine), err)
+	}
+}
+
+// What rules put off in the copy may have been let go by other rules.
+func TestWhatRulesPutOffIsDoubtedUnderOtherRules(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		c := openCopying(t)
+		id := c.queue("night", 0, nudgewire.Marketing)
+		c.must(c.write(c.Context(), laneWork, func(t *tx) error {
+			return execOn(t.conn, fmt.Sprintf("UPDATE dispatches SET first_due_at = due_at, due_at = %d WHERE id = %d", micro(c.now.Add(9*time.Hour)), id))
+		}))
+		path := filepath.Join(c.TempDir(), "copy.db")
+		c.must(CopyTo(c.Context(), "sqlite:"+c.path(), path))
+		c.must(c.Store.Close())
+		c.folder = c.TempDir()
+		c.must(os.Rename(path, c.path()))
+		c.now = c.now.Add(time.Hour)
+		c.open()
+		c.must(c.PrepareReview(c.Context(), c.now, other))
+		if want := map[bool]string{false: "waiting", true: "in_doubt"}[other]; c.state(id) != want {
+			t.Errorf("other rules %v: %s", other, c.state(id))
+		}
+	}
+}
+
+// Each way in which a copy comes in the place of the data is known, and what is no copy raises no alarm.
+func TestACopyIsKnown(t *testing.T) {
+	read := func(path string) []byte {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	tests := map[string]struct {
+		do   func(c *copying)
+		want string // in how; "" for no copy
+	}{
+		"a restart":         {func(*copying) {}, ""},
+		"two restarts":      {func(c *copying) { c.open(); c.must(c.Store.Close()) }, ""},
+		"no file beside it": {func(c *copying) { c.must(os.Remove(instanceFile(c.path()))) }, "nudgewire.db.instance is not beside it"},
+		"a damaged file":    {func(c *copying) { c.must(os.WriteFile(instanceFile(c.path()), []byte("x"), 0o600)) }, "it is older than nudgewire.db.instance"},
+		"a moved folder":    {func(c *copying) { c.must(os.Rename(c.folder, c.folder+"-moved")); c.folder += "-moved" }, ""},
+		"a new, empty one":  {func(c *copying) { c.must(os.Remove(c.path())) }, ""},
+		"a copied folder":   {func(c *copying) { to := c.TempDir(); c.must(os.CopyFS(to, os.DirFS(c.folder))); c.folder = to }, "its file is not the one that the daemon had open"},
+		"one of before": {func(c *copying) {
+			old := read(c.path())
+			c.open()
+			c.must(c.Store.Close())
+			c.must(os.WriteFile(c.path(), old, 0o600))
+		}, "it is older than"},
+		"restored":                            {func(c *copying) { c.must(WriteRestoredNote("sqlite:"+c.path(), RestoredNote{From: "/b/x.tar.zst"})) }, "it was restored from x.tar.zst"},
+		"an older nudgewire":                  {func(c *copying) { c.unsigned(); c.must(os.Remove(instanceFile(c.path()))) }, ""},
+		"one of an older nudgewire, put back": {func(c *copying) { c.unsigned() }, "it is older than"},
+		"put back after a message": {func(c *copying) {
+			c.open()
+			_, err := c.RescueClaims(c.Context(), c.now, "me")
+			c.must(err)
+			old := filepath.Join(c.TempDir(), "old")
+			c.must(CopyTo(c.Context(), "sqlite:"+c.path(), old))
+			c.queue("sent later", 0, nudgewire.Utility)
+			for i, d := range c.claims() {
+				c.must(c.BeginCall(i, d.ID, d.Attempt))
+			}
+			c.must(c.Store.Close())
+			c.must(os.WriteFile(c.path(), read(old), 0o600))
+		}, "messages were sent that it does not know of"},
+		"put back after an upload": {func(c *copying) {
+			c.open()
+			_, err := c.RescueClaims(c.Context(), c.now, "me")
+			c.must(err)
+			run := nudgewire.Run{Job: "j", Slot: "s", DueAt: c.now, Cause: nudgewire.CauseCron, State: nudgewire.RunUploading, Category: nudgewire.Marketing, Deliver: nudgewire.DeliverCSV, CreatedAt: c.now, Owner: "me", LeaseEnd: c.now.Add(time.Minute)}
+			_, _, err = c.StartRunOf(c.Context(), run, []nudgewire.Part{{Number: 1, File: "p", Rows: 1, First: 1, Bytes: 1, SHA256: "x", State: nudgewire.PartBuilt, UpdatedAt: c.now}})
+			c.must(err)
+			old := filepath.Join(c.TempDir(), "old")
+			c.must(CopyTo(c.Context(), "sqlite:"+c.path(), old))
+			_, err = c.ClaimPart(c.Context(), 1, 1, "me", c.now)
+			c.must(err)
+			c.must(c.Store.Close())
+			c.must(os.WriteFile(c.path(), read(old), 0o600))
+		}, "messages were sent that it does not know of"},
+		"closed after a message": {func(c *copying) {
+			c.open()
+			_, err := c.RescueClaims(c.Context(), c.now, "me")
+			c.must(err)
+			c.queue("sent", 0, nudgewire.Utility)
+			for i, d := range c.claims() {
+				c.must(c.BeginCall(i, d.ID, d.Attempt))
+			}
+			c.must(c.Store.Close())
+		}, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := openCopying(t)
+			c.queue("one", time.Hour, nudgewire.Marketing)
+			c.must(c.Store.Close())
+			tt.do(c)
+			// Who only reads sees it, too, and changes nothing.
+			r, err := Open(t.Context(), Options{DSN: "sqlite:" + c.path(), ReadOnly: true})
+			if name != "a new, empty one" {
+				c.must(err)
+				halts, err := r.Halts(t.Context())
+				if c.must(err); (len(halts) == 1 && halts[0].Scope == HaltRestored) != (tt.want != "") {
+					t.Errorf("a reader sees %+v", halts)
+				}
+				c.must(r.Close())
+			}
+			for round := range 2 {
+				c.open()
+				if got, review := c.InReview(); review != (tt.want != "") || !strings.Contains(got.How, tt.want) || review && got.ID != 1 {
+					t.Errorf("start %d: %+v, want %q", round, got, tt.want)
+				}
+				c.must(c.Store.Close())
+			}
+		})
+	}
+}
+
+// unsigned takes away what an older nudgewire did not write.
+func (c *copying) unsigned() {
+	c.Helper()
+	db, err := openFile(c.path(), nil)
+	c.must(err)
+	_, err = db.ExecContext(context.Background(), "DELETE FROM counters WHERE name LIKE 'instance/%'")
+	c.must(errors.Join(err, db.Close()))
+}
+
+// A start that is killed between the database and the file leaves no copy behind.
+func TestACrashAtTheStartIsNoCopy(t *testing.T) {
+	c := openCopying(t)
+	c.queue("one", time.Hour, nudgewire.Marketing)
+	before, err := os.ReadFile(instanceFile(c.path()))
+	c.must(err)
+	c.restart()
+	c.must(c.Store.Close())
+	c.must(os.WriteFile(instanceFile(c.path()), before, 0o600)) // the file was not written any more
+	c.open()
+	if r, review := c.InReview(); review {
+		t.Errorf("%+v", r)
+	}
+}
