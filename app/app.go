@@ -18,6 +18,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/alerts"
+	"github.com/nudgewire/nudgewire/backup"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
@@ -86,6 +87,7 @@ type App struct {
 	commands http.Handler   // the admin API
 	local    *server.Client // of it, in this process
 	door     *server.Hooks
+	backups  *backup.Keeper
 	admin    net.Listener
 	due      atomic.Pointer[duerules.Rules]
 	guessed  atomic.Int64 // answers of due that stand on defaults.timezone
@@ -162,6 +164,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.commands = server.Admin(a.adminOptions())
 	a.local = server.Local(a.commands)
+	a.backups = &backup.Keeper{
+		DSN: cfg.Storage, Version: o.Version, Plan: func() backup.Plan { b := a.config().Backup; return b.Plan() }, Log: a.log.Named("backups"), Now: time.Now,
+	}
 	a.door = server.NewHooks(server.HooksOptions{
 		Rules: &a.rules, Store: a.store, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Unreviewed: a.unreviewed, Answered: a.answered(),
 		Memory: cfg.Server.MaxInFlight.Bytes(), Samples: cfg.Server.Samples, DiskShort: a.disk.short,
@@ -202,6 +207,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"config file", a.watchConfigFile},
 		{"failed rates", a.watchFailedRates},
 		{"storage", a.watchStorage},
+		{"backups", a.backups.Run},
 		{"retention", a.watchRetention},
 		{"pauses", a.watchPauses},
 		{"templates", a.watchTemplates},

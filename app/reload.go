@@ -207,6 +207,10 @@ func (d daemon) View() server.DaemonView {
 	v.Language, v.Texts = d.cfg.Defaults.Language, main.Texts
 	v.Modes = notLive(d.cfg)
 	v.Silent, v.Turned = d.silent, d.door.Turned()
+	if plan := d.cfg.Backup; plan.To != "" {
+		failed := d.backups.Failed()
+		v.Backups = &server.BackupPlanView{To: plan.To, Every: plan.Every.D(), Failed: failed.Why, FailedAt: failed.At}
+	}
 	v.Guessed = d.guessed.Load()
 	if names := d.cfg.AccountNames(); len(names) > 0 {
 		v.Accounts = append(v.Accounts, main)

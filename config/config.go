@@ -28,6 +28,7 @@ type Config struct {
 	Server   Server
 
 	Retention Retention
+	Backup    Backup
 	Metrics   Metrics
 	Tracing   Tracing
 
@@ -58,6 +59,7 @@ type file struct {
 	Limits    duerules.Account      `yaml:"limits" doc:"What the messaging service lets the account send."`
 	Tracking  Tracking              `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
 	Retention Retention             `yaml:"retention" doc:"How long what is no longer needed is kept."`
+	Backup    Backup                `yaml:"backup" doc:"Backups that the daemon makes by itself."`
 	Storage   string                `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder of the config file, as every other in it."`
 	Metrics   Metrics               `yaml:"metrics" doc:"Figures about the daemon, for Prometheus."`
 	Tracing   Tracing               `yaml:"tracing" doc:"Traces of webhooks and what follows from them, for OpenTelemetry."`

@@ -104,7 +104,7 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	c.doc.Root().Decode(&c.in)
 	c.in.Include = nil // what it names is in c.in now, and is to be printed and kept once
 	c.API, c.Defaults, c.Tracking, c.Storage, c.Server = c.in.API, c.in.Defaults, c.in.Tracking, c.in.Storage, c.in.Server
-	c.Retention, c.Metrics = c.in.Retention, c.in.Metrics
+	c.Retention, c.Metrics, c.Backup = c.in.Retention, c.in.Metrics, c.in.Backup
 	c.Tracing = c.in.Tracing
 	k := checker{doc: c.doc}
 	c.allHolidays(&k, sum)
@@ -113,6 +113,7 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	c.Defaults.Country = strings.ToUpper(c.Defaults.Country)
 	k.tracking(&c.Tracking)
 	k.storage(&c.Storage, c.folder)
+	k.backup(&c.Backup, c.folder)
 	k.server(&c.Server)
 	k.metrics(&c.Metrics, &c.Server)
 	k.tracing(&c.Tracing)

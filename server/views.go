@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/alerts"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -258,6 +259,26 @@ type BackupView struct {
 	Bytes   int64     `json:"bytes"`
 }
 
+// A BackupPlanView is the plan by which the daemon makes backups.
+type BackupPlanView struct {
+	To       string        `json:"to"`
+	Every    time.Duration `json:"every_ns"`
+	Failed   string        `json:"failed,omitempty"` // why the last one was not made; "" when it was
+	FailedAt time.Time     `json:"failed_at,omitzero"`
+}
+
+// Missed says why the plan is not kept, "" when it is. A backup may take an hour.
+func (v *BackupPlanView) Missed(last *BackupView, now time.Time) string {
+	switch {
+	case v.Failed != "":
+		return "the last one was not made: " + v.Failed
+	case last != nil && now.Sub(last.At) > v.Every+time.Hour:
+		return fmt.Sprintf("the last one is %s old, and there should be one every %s", ForText(now.Sub(last.At)), units.Duration(v.Every))
+	default:
+		return ""
+	}
+}
+
 // Words say it in a line.
 func (v *BackupView) Words(now time.Time) string {
 	return fmt.Sprintf("%s ago, in %s, read whole %s ago", ForText(now.Sub(v.At)), v.File, ForText(now.Sub(v.Checked)))
@@ -317,6 +338,8 @@ type DaemonView struct {
 	Language   string            `json:"language,omitempty"`  // of templates that name none
 	Texts      bool              `json:"texts,omitempty"`     // plain texts can be sent
 	Templates  []string          `json:"templates,omitempty"` // those that triggers and jobs name
+
+	Backups *BackupPlanView `json:"backups,omitempty"` // that the daemon makes by itself; nil for none
 
 	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken
 
