@@ -87,7 +87,7 @@ func New(o Options) *Alerts {
 func (a *Alerts) Use(p *Plan) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.plan, a.judge.plan, a.dirty = p, p, true
+	a.plan, a.judge.plan = p, p
 	a.forgetGone()
 }
 
@@ -103,14 +103,20 @@ func (a *Alerts) forgetGone() {
 	for id := range a.receivers {
 		if gone(id) {
 			delete(a.receivers, id)
+			a.dirty = true // its notices went with it
 		}
 	}
 	for i := range a.plan.Receivers {
 		r := &a.plan.Receivers[i]
-		if a.receivers[r.ID] == nil {
-			a.receivers[r.ID] = &standing{}
+		s := a.receivers[r.ID]
+		if s == nil {
+			s = &standing{}
+			a.receivers[r.ID] = s
 		}
-		a.receivers[r.ID].ID, a.receivers[r.ID].Name = r.ID, r.Name
+		if s.Name != r.Name {
+			s.ID, s.Name = r.ID, r.Name
+			a.dirty = true
+		}
 	}
 }
 
@@ -172,6 +178,12 @@ func (a *Alerts) load(ctx context.Context) {
 const looksTake = 20
 
 func (a *Alerts) look(ctx context.Context) {
+	a.mu.Lock()
+	idle := len(a.plan.Watches)+len(a.judge.known) == 0
+	a.mu.Unlock()
+	if idle {
+		return
+	}
 	began := time.Now()
 	if began.Before(a.nextLook) && a.nextLook.Sub(began) < time.Hour { // a later one is of a clock that was set back
 		return

@@ -19,6 +19,7 @@ type shelf struct {
 	mu    sync.Mutex
 	state nudgewire.AlertState
 	full  bool
+	kept  int // so often
 }
 
 func (s *shelf) Alerts(context.Context) (nudgewire.AlertState, error) {
@@ -34,6 +35,7 @@ func (s *shelf) KeepAlerts(_ context.Context, state nudgewire.AlertState) error 
 		return errors.New("the disk is full")
 	}
 	s.state = state
+	s.kept++
 	return nil
 }
 
@@ -149,6 +151,9 @@ func TestAnAlertComesWithinAMinuteOnceAndEnds(t *testing.T) {
 		tr.are()
 		after(time.Hour)
 		tr.end()
+		if n := tr.store.kept; n > 10 {
+			t.Errorf("stored %d times", n)
+		}
 		for _, name := range []string{"ops", "mail"} {
 			tr.wants(name, "it is key at 1m10s", "over after 1h: it is key at 1h2m10s")
 		}
@@ -334,6 +339,7 @@ func TestSlowLooksAreMadeLessOften(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			return Look{At: time.Now()}, nil
 		}})
+		a.Use(twoReceivers)
 		ctx, stop := context.WithTimeout(t.Context(), 1000*time.Second)
 		defer stop()
 		if err := a.Run(ctx); err != nil {
@@ -341,6 +347,23 @@ func TestSlowLooksAreMadeLessOften(t *testing.T) {
 		}
 		if looks < 9 || looks > 11 {
 			t.Errorf("%d looks of 5s in 1000s", looks)
+		}
+	})
+}
+
+// Nobody to tell is nothing to store.
+func TestWithoutReceiversNothingIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shelf{}
+		a := New(Options{Store: s, Look: func(context.Context) (Look, error) {
+			t.Error("looked for nobody")
+			return Look{At: time.Now(), Troubles: []nudgewire.Trouble{trouble(nudgewire.TroubleKey)}}, nil
+		}})
+		a.Use(&Plan{})
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		if err := a.Run(ctx); err != nil || s.kept != 0 {
+			t.Errorf("stored %d times, %v", s.kept, err)
 		}
 	})
 }

@@ -104,6 +104,9 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 			},
 			finding: `config +.* cannot be used`, cure: `"nudgewire check" shows each`,
 		},
+		"a halt, while the daemon is down": {
+			do: func(w *ward) { w.must("halt"); w.stop() }, finding: `messages +everything is halted ` + since + `$`, cure: `"nudgewire resume" lets it go on$`,
+		},
 		"data that was moved away": {
 			do: func(w *ward) {
 				if err := os.Rename(w.database(), w.database()+".aside"); err != nil {
