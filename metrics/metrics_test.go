@@ -210,7 +210,7 @@ func TestAScrapeWithoutTheData(t *testing.T) {
 }
 
 // mostSeries bounds what a daemon with 44 connectors shows, in time series; ten thousand phones add none.
-const mostSeries = 3500
+const mostSeries = 1000
 
 func TestCardinalityIsBounded(t *testing.T) {
 	f := figures()
