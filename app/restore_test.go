@@ -214,3 +214,81 @@ func sent(h *house) int64 {
 	}
 	return s.Counts["dispatches_accepted"]
 }
+
+// What others do while restored data is in review changes nothing of what is in doubt, and holds when a person has it sent all the same.
+func TestAReviewMeetsEverybodyElse(t *testing.T) {
+	const rules = `
+defaults: {country: GB, language: en}
+connectors:
+  shopify: {secret: "${SHOP_SECRET}", defaults: {country: GB}}
+triggers:
+  soon:
+    on: shopify.cart.updated
+    wait: 2s
+    cancel_on: shopify.order.created
+    on_change: migrate
+    cooldown: 3d
+    send: {template: cart_reminder, variables: ['{{ cart.url }}']}
+tracking: {poll: [1s]}
+`
+	first := open(t, options{config: rules})
+	names := []string{"cancelled", "blocked", "again", "renewed", "forgotten"}
+	for i, name := range names {
+		first.mustTake(first.shopify("checkouts/update", "", cart(name, phone(i), "90.00")))
+	}
+	path := first.backUp()
+	if _, err := first.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+		t.Fatal(err) // after the copy: a restored daemon does not know of it
+	}
+	first.eventually("they are due", func() bool { return first.messages()[0].DueAt.Before(time.Now()) })
+	first.stop()
+
+	h := restored(t, path, options{config: rules})
+	ids := map[string]nudgewire.DispatchID{}
+	for _, m := range h.messages() {
+		for i, name := range names {
+			if string(m.Phone) == phone(i)[1:] {
+				ids[name] = m.ID
+			}
+		}
+	}
+	inDoubt := func(when string, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if m := h.show(ids[name]); m.State != nudgewire.StateInDoubt {
+				t.Errorf("%s: %s is %s: %s", when, name, m.State, m.Reason)
+			}
+		}
+	}
+	inDoubt("at first", names...)
+	h.mustTake(h.shopify("orders/create", "", order("cancelled", phone(0), "90.00")))
+	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(1)}, Reason: "STOP"}); err != nil {
+		t.Fatal(err)
+	}
+	h.mustTake(h.shopify("checkouts/update", "", cart("renewed", phone(3), "95.00")))
+	if n := len(h.messages()); n != len(names) {
+		t.Errorf("the same cart again is queued: %d messages", n)
+	}
+	h.edit("wait: 2s", "wait: 10h")
+	if _, err := h.ask.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	inDoubt("after a reload", names...)
+	folder := h.folder
+	h.stop()
+	h = open(t, options{config: strings.Replace(rules, "wait: 2s", "wait: 10h", 1), folder: folder})
+	inDoubt("after a restart", names...)
+	if err := h.reviewed(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	inDoubt("after the review", names...)
+	for name, want := range map[string]nudgewire.State{"cancelled": nudgewire.StateCancelled, "blocked": nudgewire.StateDropped, "again": nudgewire.StateAccepted} {
+		if _, err := h.ask.Resolve(t.Context(), ids[name], nudgewire.ResolveResend, ""); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		h.eventually(name, func() bool { return h.show(ids[name]).State == want })
+	}
+	if got := h.service.Accepted(phone(0)[1:]) + h.service.Accepted(phone(1)[1:]) + h.service.Accepted(phone(3)[1:]); got != 0 {
+		t.Errorf("%d messages went to who should get none", got)
+	}
+}
