@@ -48,6 +48,7 @@ const (
 	TroubleDisk        TroubleCode = "disk"
 	TroubleConfig      TroubleCode = "config"
 	TroublePolls       TroubleCode = "polls"
+	TroubleBackup      TroubleCode = "backup"
 	TroubleInDoubt     TroubleCode = "in_doubt"
 	TroubleFiles       TroubleCode = "files_in_doubt"
 	TroubleFailedRate  TroubleCode = "failed_rate"
@@ -66,7 +67,7 @@ const (
 // TroubleCodes lists every code, in the order in which troubles of one severity are told: a review or a halt first of all.
 var TroubleCodes = []TroubleCode{
 	TroubleReview, TroubleHalt, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
-	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleConfig, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
+	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleConfig, TroubleBackup, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
 	TroubleDataRequest, TroubleForgetting, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleUnknownText, TroubleRejected, TroubleUntracked,
 }
 

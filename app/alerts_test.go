@@ -273,6 +273,10 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 		}, mend: func(s *scene) { s.forward(2 * time.Hour) }},
 		{code: "unknown_errors", make: func(s *scene) { s.sends(1, 422) }, mend: later},
 		{code: "rejected", make: func(s *scene) { s.sends(1, 422) }, mend: later},
+		{code: "backup", config: plainConfig + "\nbackup: {to: backups}\n", make: func(s *scene) {
+			s.eventually("there is a backup", func() bool { return s.status().Backup != nil })
+			s.forward(26 * time.Hour)
+		}, mend: func(s *scene) { s.forward(0) }},
 		{code: "data_request", make: func(s *scene) {
 			s.mustTake(s.law("customers/data_request", map[string]any{"id": 191167, "email": "ada@example.com", "phone": phone(1)}))
 		}, mend: func(s *scene) { s.answerRequests() }},

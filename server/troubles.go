@@ -47,6 +47,7 @@ func troubles(v *StatusView, now time.Time) []nudgewire.Trouble {
 		}
 		t.daemon(v.Daemon)
 	}
+	t.backup(v)
 	t.late(v)
 	t.runs(v)
 	t.doubts(v)
@@ -191,6 +192,26 @@ func (t *found) daemon(d *DaemonView) {
 			Cure: "where all senders come through a proxy, name it in server.trusted_proxies; else see the log for the addresses, and server.max_in_flight",
 		})
 	}
+}
+
+// backup is a plan of backups that is not kept.
+func (t *found) backup(v *StatusView) {
+	if v.Daemon == nil || v.Daemon.Backups == nil {
+		return
+	}
+	plan := v.Daemon.Backups
+	words := plan.Missed(v.Backup, t.now)
+	if words == "" {
+		return
+	}
+	since := plan.FailedAt
+	if plan.Failed == "" {
+		since = v.Backup.At.Add(plan.Every)
+	}
+	t.add(nudgewire.Trouble{
+		Code: nudgewire.TroubleBackup, About: "backup", Since: since, Words: "a backup is missed: " + words,
+		Cure: "look at the folder " + plan.To + `; "nudgewire backup FILE" makes one elsewhere`,
+	})
 }
 
 // late is what is past its time though nothing is known that holds it back.

@@ -233,11 +233,6 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		d.short = v
 	}
 	d.asked = true
-	if s.Daemon.Backups != nil {
-		if words := s.Daemon.Backups.Missed(s.Backup, time.Now()); words != "" {
-			d.found(wellBad, "backup", "look at the folder "+s.Daemon.Backups.To+"; \"nudgewire backup FILE\" makes one elsewhere", "%s", words)
-		}
-	}
 	d.troubles(s.Troubles)
 	if r := s.Retention; r != nil {
 		state, cure := wellGood, ""

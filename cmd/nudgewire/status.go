@@ -82,11 +82,6 @@ func (c *cli) printStatus(s server.StatusView) {
 	if s.Backup != nil {
 		row("backup", "%s", s.Backup.Words(time.Now()))
 	}
-	if d := s.Daemon; d != nil && d.Backups != nil {
-		if words := d.Backups.Missed(s.Backup, time.Now()); words != "" {
-			row("", "%s", c.paint(c.out, "31", "missed: "+words))
-		}
-	}
 	if r := s.Retention; r != nil {
 		row("", "%s", r.SpaceWords())
 		row("retention", "%s", r.Words(time.Now()))
