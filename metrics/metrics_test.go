@@ -40,6 +40,7 @@ func figures() metrics.Figures {
 			Behind:     []server.BehindView{{What: server.BehindUrgent, Since: time.Now().Add(-time.Minute)}},
 			Troubles:   []nudgewire.Trouble{{Code: nudgewire.TroubleHalt}},
 			LastEvents: map[string]time.Time{"shopify": now},
+			Backup:     &server.BackupView{At: now},
 			Daemon: &server.DaemonView{
 				Version: "1", Config: "c0ffee", LoadedAt: now, Connectors: []string{"shopify", "stripe"},
 				Silent: []server.SilentView{{Connector: "stripe"}}, Disk: &server.DiskView{Free: 10, All: 20},

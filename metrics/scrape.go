@@ -112,6 +112,7 @@ var (
 	databaseSize = gauge("database_size_bytes", "Bytes of the database and of its log.", "file")
 	diskFree     = gauge("disk_free_bytes", "Bytes that are free on the disk of the data.")
 	diskSize     = gauge("disk_size_bytes", "Bytes of the disk of the data.")
+	backedUp     = gauge("backup_timestamp_seconds", "When the last backup of the data was made.")
 
 	build     = gauge("build_info", "1, with the version of the program.", "version")
 	configIs  = gauge("config_info", "1, with the version of the config in use.", "version")
@@ -280,6 +281,9 @@ func (w writer) data(f *Figures) {
 	if d.Disk != nil {
 		w(diskFree, float64(d.Disk.Free))
 		w(diskSize, float64(d.Disk.All))
+	}
+	if b := f.Status.Backup; b != nil {
+		w(backedUp, seconds(b.At))
 	}
 	w(configIs, 1, d.Config)
 	w(configAt, seconds(d.LoadedAt))
