@@ -19,9 +19,17 @@ func TestADiskIsShortUntilThereIsAQuarterMore(t *testing.T) {
 		least uint64
 		short bool
 	}{
-		{free: 101}, {free: 99, short: true}, {free: 101, short: true}, {free: 124, short: true}, {free: 125}, {free: 101},
-		{free: 99, short: true}, {free: 124, err: errors.New("not told")}, {free: 124},
-		{free: 124, least: 150, short: true}, {free: 124, least: 50}, // a reload holds at once
+		{free: 101},
+		{free: 99, short: true},
+		{free: 101, short: true},
+		{free: 124, short: true},
+		{free: 125},
+		{free: 101},
+		{free: 99, short: true},
+		{free: 124, err: errors.New("not told")},
+		{free: 124},
+		{free: 124, least: 150, short: true},
+		{free: 124, least: 50}, // a reload holds at once
 	} {
 		free, fails = step.free, step.err
 		if step.least != 0 {

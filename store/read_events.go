@@ -141,7 +141,7 @@ func readDecisions(id nudgewire.EventID, query func(stmt, func(*row) error, ...a
 			if ok, err := entry(bundle, at, &said); err != nil || !ok {
 				return err
 			}
-			kept = kept || q == stDecisions
+			kept = kept || q == stDecisions && string(said) != unsaid
 			return decodeDecisions(said, id, each)
 		}, int64(id))
 		if err != nil {

@@ -138,7 +138,7 @@ func (e *retainer) commit(ctx context.Context, kind string, remove func(*tx) (n 
 	var n int64
 	began := time.Now()
 	err := e.write(ctx, laneWork, func(t *tx) (err error) {
-		if n, err = remove(t); err == nil && kind != "" {
+		if n, err = remove(t); err == nil && kind != "" && n > 0 {
 			t.addNamed(retentionRemoved+kind, n)
 		}
 		return err
@@ -146,7 +146,7 @@ func (e *retainer) commit(ctx context.Context, kind string, remove func(*tx) (n 
 	if err != nil {
 		return err
 	}
-	if kind != "" {
+	if kind != "" && n > 0 {
 		e.removed[kind] += n
 	}
 	if e.keep.Rest != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // Payloads and decisions leave by whole bundles, so the newest event of one decides when. A bundle goes from its own
-// number to that of the next.
+// number to that of the next. One that holds what is still needed is written anew without the rest.
 
 // endOfBundles is a number beyond the newest event, and the first event that was received after a moment.
 func (e *retainer) endOfBundles(ctx context.Context, kept time.Duration) (newest, end int64, err error) {
@@ -29,17 +29,26 @@ func (e *retainer) endOfBundles(ctx context.Context, kept time.Duration) (newest
 func (e *retainer) payloads(ctx context.Context) error {
 	newest, end, err := e.endOfBundles(ctx, e.ofEvents(e.keep.Payloads))
 	for after := int64(-1); err == nil && end > 0; {
-		var due []int64
+		var due, mixed []int64
 		events, n := int64(0), 0
 		err = e.rows(ctx, `SELECT event_id, coalesce((SELECT min(n.event_id) FROM payloads n WHERE n.event_id > p.event_id), ?2) FROM payloads p
 			WHERE event_id > ?1 AND event_id < ?3 ORDER BY event_id LIMIT ?4`, []any{after, newest, end, int64(perRetention)}, func(r *row) error {
 			n++
 			first, next := r.int(), r.int()
-			if after = first; next <= end && !e.needs(first, next) {
+			switch after = first; {
+			case next > end:
+			case e.needs(first, next):
+				mixed = append(mixed, first)
+			default:
 				due, events = append(due, first), events+next-first
 			}
 			return r.err
 		})
+		for _, id := range mixed {
+			if err == nil {
+				err = e.thinPayloads(ctx, id)
+			}
+		}
 		if err == nil && len(due) > 0 {
 			err = e.commit(ctx, kindPayloads, func(t *tx) (int64, error) { return events, t.execAll(stDropPayloads, due) })
 		}
@@ -49,6 +58,61 @@ func (e *retainer) payloads(ctx context.Context) error {
 	}
 	return wrap(err, "payloads")
 }
+
+// thinPayloads takes out of a bundle what events carried that nothing needs any more.
+func (e *retainer) thinPayloads(ctx context.Context, first int64) error {
+	gone := appendFacts(nil, &nudgewire.Event{Cleared: true})
+	var n int64
+	thin := func(packed []byte) ([]byte, error) {
+		n = 0
+		out, _, err := rewritten(packed, first, 3, func(id int64, pieces [][]byte) ([][]byte, bool, error) {
+			if e.needs(id, id+1) || string(pieces[2]) == string(gone) {
+				return pieces, false, nil
+			}
+			n++
+			return [][]byte{nil, nil, gone}, true, nil
+		})
+		return out, err
+	}
+	// Most were thinned before: that costs no commit.
+	err := e.rows(ctx, `SELECT bundle FROM payloads WHERE event_id = ?1`, []any{first}, func(r *row) error { _, err := thin(r.blob()); return err })
+	if err != nil || n == 0 {
+		return err
+	}
+	return e.commit(ctx, kindPayloads, func(t *tx) (int64, error) { return n, t.rewrite(stPayloads, stErasePayloads, []any{first}, thin) })
+}
+
+// thinDecisions does the same to what was said, but for what it led to.
+func (e *retainer) thinDecisions(ctx context.Context, first int64, packed []byte) error {
+	var n int64
+	var links []link
+	thin := func(packed []byte) ([]byte, error) {
+		n, links = 0, nil
+		out, _, err := rewritten(packed, first, 1, func(id int64, pieces [][]byte) ([][]byte, bool, error) {
+			if e.needs(id, id+1) || string(pieces[0]) == unsaid {
+				return pieces, false, nil
+			}
+			n++
+			var err error
+			links, err = linksIn(pieces[0], id, links)
+			return [][]byte{[]byte(unsaid)}, true, err
+		})
+		return out, err
+	}
+	if _, err := thin(packed); err != nil || n == 0 {
+		return err
+	}
+	return e.commit(ctx, kindDecisions, func(t *tx) (int64, error) {
+		err := t.rewrite(stDecisionsAt, stEraseDecisions, []any{first, int64(0)}, thin)
+		if err == nil {
+			err = t.insertLinks(links)
+		}
+		return n, err
+	})
+}
+
+// unsaid is what stands in a bundle in place of decisions that are not kept any more. None at all is nothing.
+const unsaid = "[]"
 
 // A link is what stays of a decision.
 type link struct {
@@ -69,10 +133,8 @@ func (e *retainer) decisions(ctx context.Context) error {
 			return nil
 		}
 		err := e.commit(ctx, kindDecisions, func(t *tx) (int64, error) {
-			for _, l := range links {
-				if _, err := t.exec(stInsertDecided, l.event, l.dispatch, l.trigger, l.outcome, l.at); err != nil {
-					return 0, err
-				}
+			if err := t.insertLinks(links); err != nil {
+				return 0, err
 			}
 			for _, key := range due {
 				if _, err := t.exec(stDropDecisions, key.id, key.seq); err != nil {
@@ -84,8 +146,13 @@ func (e *retainer) decisions(ctx context.Context) error {
 		due, links, events = due[:0], links[:0], 0
 		return err
 	}
+	type whole struct {
+		first  int64
+		bundle []byte
+	}
 	for n := page; err == nil && n == page && end > 0; {
 		n = 0
+		var mixed []whole
 		err = e.rows(ctx, `SELECT event_id, seq, bundle, CASE WHEN seq > 0 THEN event_id + 1
 				ELSE coalesce((SELECT min(n.event_id) FROM decisions n WHERE n.event_id > d.event_id AND n.seq = 0), ?3) END
 			FROM decisions d WHERE (event_id, seq) > (?1, ?2) AND event_id < ?4 ORDER BY event_id, seq LIMIT ?5`,
@@ -93,7 +160,13 @@ func (e *retainer) decisions(ctx context.Context) error {
 				n++
 				last = bundleKey{r.int(), r.int()}
 				bundle, next := r.blob(), r.int()
-				if next > end || e.needs(last.id, next) {
+				if next > end {
+					return r.err
+				}
+				if e.needs(last.id, next) {
+					if last.seq == 0 {
+						mixed = append(mixed, whole{last.id, bundle})
+					}
 					return r.err
 				}
 				if last.seq == 0 {
@@ -104,6 +177,11 @@ func (e *retainer) decisions(ctx context.Context) error {
 				links, err = linksOf(bundle, last.id, links)
 				return err
 			})
+		for _, one := range mixed {
+			if err == nil {
+				err = e.thinDecisions(ctx, one.first, one.bundle)
+			}
+		}
 		if err == nil && len(due)+len(links) >= perRetention-page {
 			err = flush()
 		}
@@ -122,20 +200,34 @@ func linksOf(bundle []byte, first int64, links []link) ([]link, error) {
 		if err != nil || !ok {
 			return links, err
 		}
-		if len(said) == 0 {
-			continue
-		}
-		err = decodeDecisions(said, nudgewire.EventID(first+at), func(d nudgewire.Decision) {
-			for _, id := range append([]nudgewire.DispatchID{d.DispatchID}, d.Later...) {
-				if id != 0 {
-					links = append(links, link{first + at, int64(id), d.Trigger, string(d.Outcome), micro(d.At)})
-				}
-			}
-		})
-		if err != nil {
+		if links, err = linksIn(said, first+at, links); err != nil {
 			return links, err
 		}
 	}
+}
+
+// linksIn appends which dispatches the decisions about one event led to.
+func linksIn(said []byte, event int64, links []link) ([]link, error) {
+	if len(said) == 0 {
+		return links, nil
+	}
+	err := decodeDecisions(said, nudgewire.EventID(event), func(d nudgewire.Decision) {
+		for _, id := range append([]nudgewire.DispatchID{d.DispatchID}, d.Later...) {
+			if id != 0 {
+				links = append(links, link{event, int64(id), d.Trigger, string(d.Outcome), micro(d.At)})
+			}
+		}
+	})
+	return links, err
+}
+
+func (t *tx) insertLinks(links []link) error {
+	for _, l := range links {
+		if _, err := t.exec(stInsertDecided, l.event, l.dispatch, l.trigger, l.outcome, l.at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decidedOf adds what stays of decisions that are not kept any more.

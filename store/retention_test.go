@@ -383,6 +383,47 @@ func TestABundleLeavesWithItsNewestEvent(t *testing.T) {
 	}
 }
 
+// Of a bundle in which one event is still needed the others lose theirs all the same, and what they led to is known.
+func TestNeighboursOfWhatWaitsDoNotStayWithIt(t *testing.T) {
+	a := openAging(t)
+	var plans []nudgewire.Plan
+	for i := range 9 {
+		p := testPlan(fmt.Sprint(i))
+		p.Event.ReceivedAt, p.Event.Payload = a.now, []byte("load")
+		p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.CreatedAt = a.now, a.now
+		if i == 4 {
+			p.Proposals[0].Dispatch.DueAt = a.now.Add(3000 * day)
+		}
+		plans = append(plans, p)
+	}
+	_, err := a.Accept(t.Context(), plans)
+	a.must(err)
+	for _, d := range a.claim(8) {
+		a.finish(&d, nudgewire.StateRejected)
+	}
+	a.now = a.now.Add(100 * day)
+	for again := range 3 { // the second finds nothing to do, the third begins after a start
+		run := a.retain(keepUsual)
+		if want := int64(8); again > 0 && len(run.Removed) > 0 || again == 0 && (run.Removed[kindPayloads] != want || run.Removed[kindDecisions] != want) {
+			t.Errorf("run %d removed %v", again, run.Removed)
+		}
+		for id := nudgewire.EventID(1); id <= 9; id++ {
+			s, err := a.EventStory(t.Context(), id)
+			a.must(err)
+			kept := id == 5
+			if s.Cleared == kept || s.Unsaid == kept || (len(s.Payload) > 0) != kept || len(s.Decisions) != 1 || len(s.Dispatches) != 1 {
+				t.Errorf("event %d: %+v", id, s)
+			}
+		}
+		a.reopen()
+	}
+	a.must(a.CancelDispatch(t.Context(), 5, ""))
+	a.retain(keepUsual)
+	if rows := a.rows(); rows["payloads"] != 0 || rows["decisions"] != 0 || rows["decided"] != 9 {
+		t.Errorf("after its end: %v", rows)
+	}
+}
+
 // Free pages go back to the disk while the store is open, and a file of an earlier version can do so once it was compacted.
 func TestTheFileGivesSpaceBack(t *testing.T) {
 	for _, old := range []bool{false, true} {

@@ -159,6 +159,7 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 		o.member("message", func(o *object) { o.text("text", e.Message.Text) })
 	}
 	o.yes("forgotten", e.Forgotten)
+	o.yes("cleared", e.Cleared)
 	o.text("request", e.Request)
 	return o.end()
 }

@@ -78,6 +78,7 @@ type (
 
 		History   bool `json:"history,omitempty"`
 		Forgotten bool `json:"forgotten,omitempty"`
+		Cleared   bool `json:"cleared,omitempty"`
 
 		Request string `json:"request,omitempty"`
 	}
@@ -153,7 +154,7 @@ func decodeFacts(b []byte, e *nudgewire.Event) error {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return fmt.Errorf("decode the event's facts: %w", err)
 	}
-	e.History, e.Forgotten, e.Request = f.History, f.Forgotten, f.Request
+	e.History, e.Forgotten, e.Cleared, e.Request = f.History, f.Forgotten, f.Cleared, f.Request
 	if f.Contact != nil {
 		f.Contact.Phone, f.Contact.PhoneProblem = e.Contact.Phone, e.Contact.PhoneProblem
 		e.Contact = nudgewire.Contact(*f.Contact)
