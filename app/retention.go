@@ -16,8 +16,8 @@ const (
 	retentionEvery = time.Hour
 	retentionLook  = time.Minute
 	// retentionShare of the time is for others: after each commit retention rests so many times as long as it took.
-	retentionShare = 4
-	retentionRest  = 2 * time.Millisecond // at the least
+	retentionShare = 9
+	retentionRest  = 100 * time.Millisecond // at the least
 )
 
 // watchRetention removes what is older than the config keeps, and gives the file's free space back. The first run comes a

@@ -28,16 +28,18 @@ func BenchmarkBesideRetention(b *testing.B) {
 			s := benchOpen(b)
 			fillOld(b, s, rows)
 			done := make(chan store.RetentionRun, 1)
+			var commits []time.Duration
 			stop, cancel := context.WithCancel(ctx)
 			if beside == "retention" {
 				go func() {
 					run, _ := s.Retain(stop, store.Retention{
 						Payloads: 24 * time.Hour, Decisions: 24 * time.Hour, Events: 24 * time.Hour, Messages: 24 * time.Hour,
 						Rest: func(ctx context.Context, took time.Duration) error {
+							commits = append(commits, took)
 							select {
 							case <-ctx.Done():
 								return ctx.Err()
-							case <-time.After(max(2*time.Millisecond, 4*took)):
+							case <-time.After(max(100*time.Millisecond, 9*took)):
 								return nil
 							}
 						},
@@ -86,6 +88,10 @@ func BenchmarkBesideRetention(b *testing.B) {
 					n += one
 				}
 				b.ReportMetric(float64(n)/lasted, "removed/s")
+				slices.Sort(commits)
+				b.ReportMetric(float64(commits[len(commits)/2].Microseconds())/1000, "commit_p50_ms")
+				b.ReportMetric(float64(commits[len(commits)*99/100].Microseconds())/1000, "commit_p99_ms")
+				b.ReportMetric(float64(len(commits))/lasted, "commits/s")
 			}
 		})
 	}

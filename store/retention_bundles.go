@@ -12,6 +12,9 @@ import (
 // Payloads and decisions leave by whole bundles, so the newest event of one decides when. A bundle goes from its own
 // number to that of the next. One that holds what is still needed is written anew without the rest.
 
+// perBundles is how many bundles a commit removes: each has a page or more of its own, which is overwritten with zeros.
+const perBundles = 16
+
 // endOfBundles is a number beyond the newest event, and the first event that was received after a moment.
 func (e *retainer) endOfBundles(ctx context.Context, kept time.Duration) (newest, end int64, err error) {
 	before := e.before(kept)
@@ -32,7 +35,7 @@ func (e *retainer) payloads(ctx context.Context) error {
 		var due, mixed []int64
 		events, n := int64(0), 0
 		err = e.rows(ctx, `SELECT event_id, coalesce((SELECT min(n.event_id) FROM payloads n WHERE n.event_id > p.event_id), ?2) FROM payloads p
-			WHERE event_id > ?1 AND event_id < ?3 ORDER BY event_id LIMIT ?4`, []any{after, newest, end, int64(perRetention)}, func(r *row) error {
+			WHERE event_id > ?1 AND event_id < ?3 ORDER BY event_id LIMIT ?4`, []any{after, newest, end, int64(perBundles)}, func(r *row) error {
 			n++
 			first, next := r.int(), r.int()
 			switch after = first; {
@@ -52,7 +55,7 @@ func (e *retainer) payloads(ctx context.Context) error {
 		if err == nil && len(due) > 0 {
 			err = e.commit(ctx, kindPayloads, func(t *tx) (int64, error) { return events, t.execAll(stDropPayloads, due) })
 		}
-		if n < perRetention {
+		if n < perBundles {
 			break
 		}
 	}

@@ -63,7 +63,9 @@ type matching struct {
 }
 
 // zones are those of the contact.
-func (m *matching) zones() places { return m.set.zonesOf(m.event.Contact.Phone, m.event.Contact.Timezone) }
+func (m *matching) zones() places {
+	return m.set.zonesOf(m.event.Contact.Phone, m.event.Contact.Timezone)
+}
 
 func (m *matching) proposal(r *rule) nudgewire.Proposal {
 	return nudgewire.Proposal{

@@ -32,7 +32,7 @@ type ConnectorInfo struct {
 type Set struct {
 	version string
 	home    *time.Location
-	zones   *hours.Zones // of contacts; home where nothing is known
+	zones   *hours.Zones      // of contacts; home where nothing is known
 	sends   map[string]string // the account of each connector that names one
 	speaks  string            // the language of templates whose trigger names none
 	rules   []*rule

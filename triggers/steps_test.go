@@ -152,6 +152,23 @@ func TestAStepsDecisionAtItsDueMoment(t *testing.T) {
 }
 
 // What a delay says is what is stored with a step, and read again when it falls due.
+// What a step asks of an event may be gone when it is sent again long after: then it is not sent, because a condition about
+// nothing says nothing.
+func TestAStepThatAsksAboutWhatIsGone(t *testing.T) {
+	set := compiled(t, shops, three())
+	d := &nudgewire.Dispatch{ID: 9, EventID: 4, Trigger: "abandoned-cart", Key: "cart-1", Step: 2, DueAt: noon}
+	gone := &nudgewire.Event{ID: 4, Connector: "shopify", Kind: "cart.updated", Cleared: true}
+	for condition, want := range map[string]string{
+		"cart.total < 50":             "step 2 of 3: cart.total < 50 asks about what is not kept any more (retention.payloads)",
+		`previous.status != "failed"`: "step 2 of 3: its conditions hold",
+	} {
+		f := &nudgewire.StepFacts{Rule: nudgewire.StepRule{Of: 3, Wait: "0s", If: []string{condition}}, Previous: nudgewire.Previous{Status: "read"}, Event: gone}
+		if got := set.Step(d, f, noon); got.Decision == nil || got.Decision.Reason != want {
+			t.Errorf("%s: %+v, want %s", condition, got.Decision, want)
+		}
+	}
+}
+
 func TestADelayIsReadAsItIsWritten(t *testing.T) {
 	at := clock{hour: 10}
 	zone, err := time.LoadLocation("Europe/Berlin")

@@ -25,8 +25,8 @@ func (c *cli) compact() *cobra.Command {
 		Use: "compact", Short: "Write the database anew without free space, while no daemon runs", Args: cobra.NoArgs,
 		Long: `compact writes the database file of a stopped daemon anew, without the space that removed rows left.
 It is needed once for a file that a version without retention made: from then on the running daemon gives
-free space back by itself. It needs about two seconds and twice the size of what is kept in room on
-the disk for each gigabyte, and changes nothing that is stored.`,
+free space back by itself. It takes ten to twenty seconds a gigabyte, and up to twice the file's size in
+room on the disk. Nothing that is stored changes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dsn, _, err := c.storage()
 			if err != nil {

@@ -76,6 +76,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"reads", s.reads},
 		{"attention", s.attention},
 		{"alerts", s.alerts},
+		{"retention", s.retention},
 		{"requests_rejected", s.rejectedRequests},
 		{"configs", s.configs},
 		{"life", s.life},
