@@ -37,7 +37,7 @@ func (c *Config) include(o yamlpos.Options, file string, sum hash.Hash) {
 	}
 	defer func() { _ = root.Close() }() // read only: nothing can be lost by a bad close
 	own, _ := os.Stat(file)             // nil for standard input, which no pattern means
-	i := &includer{root: root.FS(), own: own, seen: map[string]bool{}}
+	i := &includer{root: root.FS(), folder: c.folder, own: own, seen: map[string]bool{}}
 	for _, item := range list.Items() {
 		if item.Kind() != yamlpos.Scalar || !item.Usable() {
 			continue // Decode reports it
@@ -58,10 +58,11 @@ func (c *Config) include(o yamlpos.Options, file string, sum hash.Hash) {
 
 // An includer finds and reads the files that a config includes.
 type includer struct {
-	root  fs.FS
-	own   os.FileInfo     // of the config itself
-	seen  map[string]bool // files that were read
-	bytes int
+	root   fs.FS
+	folder string          // where root is
+	own    os.FileInfo     // of the config itself
+	seen   map[string]bool // files that were read
+	bytes  int
 }
 
 // matches are the files that an item means and that no item before it meant, by name. Names that begin with a dot are meant
@@ -88,10 +89,14 @@ func (i *includer) matches(item *yamlpos.Node) (names []string) {
 	if literal {
 		all = []string{pattern} // what keeps it from being read has its own words
 	}
-	found := false
+	found, itself := false, false
 	for _, name := range all {
 		info, err := fs.Stat(i.root, name)
-		if !literal && (hidden(pattern, name) || err == nil && info.IsDir()) || err == nil && i.own != nil && os.SameFile(info, i.own) {
+		if err == nil && i.own != nil && os.SameFile(info, i.own) {
+			itself = true
+			continue
+		}
+		if !literal && (hidden(pattern, name) || err == nil && info.IsDir()) {
 			continue
 		}
 		if found = true; !i.seen[name] {
@@ -99,7 +104,10 @@ func (i *includer) matches(item *yamlpos.Node) (names []string) {
 			names = append(names, name)
 		}
 	}
-	if !found {
+	switch {
+	case !found && itself:
+		item.Report("means this file alone, and a file cannot include itself", "write the name of another file, or remove the line")
+	case !found:
 		item.Report("matches no file", "write the name of a file in the folder of this one, or a pattern such as triggers/*.yaml; or remove the line")
 	}
 	return names
@@ -137,10 +145,26 @@ func (i *includer) read(item *yamlpos.Node, name string) []byte {
 		item.Report(fmt.Sprintf("%s may not be read by this user", name), "check the file's owner and mode")
 	case errors.Is(err, errFolder):
 		item.Report(fmt.Sprintf("%s is a folder", name), fmt.Sprintf("write %s for the files in it", path.Join(name, "*.yaml")))
+	case i.leadsOut(name):
+		item.Report(fmt.Sprintf("%s is a link that leads out of the folder of this file", name), "move what it leads to into the folder of this file, or below it")
 	default:
 		item.Report(fmt.Sprintf("%s cannot be read: %v", name, err), "it has to be a file in the folder of this one or below; a link may not lead out of it")
 	}
 	return nil
+}
+
+// leadsOut reports whether a name below the folder means something outside of it. os.Root refuses it with an error that has no type.
+func (i *includer) leadsOut(name string) bool {
+	folder, err := filepath.EvalSymlinks(i.folder)
+	if err != nil {
+		return false
+	}
+	to, err := filepath.EvalSymlinks(filepath.Join(i.folder, filepath.FromSlash(name)))
+	if err != nil {
+		return false
+	}
+	inside, err := filepath.Rel(folder, to)
+	return err != nil || !filepath.IsLocal(inside)
 }
 
 var errFolder = errors.New("it is a folder")

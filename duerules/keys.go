@@ -131,7 +131,11 @@ func (q *QuietHours) DecodeYAML(n *yamlpos.Node) {
 				q.twice(written, days)
 			}
 		}
-		at(n, "holidays", &q.Holidays)
+		if days := n.Get("holidays"); days != nil && days.Kind() == yamlpos.Sequence {
+			days.Report("is a list, and has to be the name of a file", "write the dates into a file, one a line, such as 2026-12-25 or 12-25, and name it: holidays: holidays.txt")
+		} else {
+			at(n, "holidays", &q.Holidays)
+		}
 		at(n, "on_hit", &q.OnHit)
 		maxDefer(n, &q.MaxDefer)
 		switch {

@@ -91,6 +91,9 @@ func (r Rate) Sentence() string {
 	if r.Calendar != "" {
 		in, ends = "a "+string(r.Calendar), "the next "+string(r.Calendar)
 	}
+	if r.Most == 1 {
+		return fmt.Sprintf("At most 1 message of it leaves in %s; what is beyond that waits until %s.", in, ends)
+	}
 	return fmt.Sprintf("At most %s of it leave in %s, all at once if they can; what is beyond that waits until %s.", units.Count(r.Most, "message"), in, ends)
 }
 

@@ -28,7 +28,7 @@ type Rule struct {
 	Cooldown       Cooldown           `yaml:"cooldown" doc:"How long after its message the same key gets no other: once (it never does), none, or a duration. Default: once; none where the key is the phone, but 1h for changes of a contact (contact.updated)." example:"3d"`
 	Expires        Lifetime           `yaml:"expires" doc:"Past due by more than this, a message is dropped; off for never. Default: 24h, for authentication 10m." example:"6h"`
 	MaxAge         Lifetime           `yaml:"max_age" doc:"An event that happened longer ago than this sends nothing. Default: off." example:"72h"`
-	RememberCancel units.Duration     `yaml:"remember_cancel" doc:"How long a cancelling event is remembered, for those that arrive after it. Default: 24h." example:"48h"`
+	RememberCancel units.Duration     `yaml:"remember_cancel" validate:"min=1m,max=90d" doc:"How long a cancelling event is remembered, for those that arrive after it. Default: 24h." example:"48h"`
 	Send           Send               `yaml:"send" doc:"What to send: a template, a campaign or a text."`
 	Steps          []Step             `yaml:"steps" doc:"Several messages instead of one: a list of steps, each with its own wait, if and send; docs/sequences.md. In the place of wait and send."`
 	Category       nudgewire.Category `yaml:"category" validate:"oneof=marketing utility authentication" doc:"The messaging network's class of the message. Default: defaults.category."`

@@ -105,6 +105,8 @@ func TestMistakesInARule(t *testing.T) {
 		"bounds of what is ignored":    {"on_repeat: {mode: ignore, max: 3}", `c.yaml:1:12: on_repeat: max and within bound restarts, and mode is ignore; remove them`},
 		"a cooldown that is no time":   {"cooldown: week", `c.yaml:1:11: cooldown: "week" is not known here; write once, none or a duration such as 3d`},
 		"an expires that is none":      {"expires: soon", `c.yaml:1:10: expires: "soon" is not a duration; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`},
+		"no time to remember":          {"remember_cancel: 0", `c.yaml:1:18: remember_cancel: "0" is less than 1m; it is between 1m and 90d`},
+		"too long to remember":         {"remember_cancel: 91d", `c.yaml:1:18: remember_cancel: "91d" is more than 90d; it is between 1m and 90d`},
 		"a misspelt key":               {"cancel_in: a.b", `c.yaml:1:1: cancel_in: unknown key; did you mean "cancel_on"?`},
 	}
 	for name, tt := range tests {

@@ -65,6 +65,7 @@ func TestARuleIsReadBackInSentences(t *testing.T) {
 		{usual, "limit", "No limit per contact holds it back."},
 		{usual, "rate", "It has no rate of its own: it goes as fast as the account may."},
 		{usual + "rate: 5000 per day", "rate", "At most 5,000 messages of it leave in a day, all at once if they can; what is beyond that waits until the next day."},
+		{usual + "rate: 1 per day", "rate", "At most 1 message of it leaves in a day; what is beyond that waits until the next day."},
 		{usual + "rate: 500/h", "rate", "At most 500 messages of it leave in 1 hour, all at once if they can; what is beyond that waits until that window ends."},
 		{usual + "limit: [2 per day, 6 per 7d]", "limit", "A contact gets at most 2 marketing messages a day, from all triggers and jobs together; beyond it, it waits until there is room. " +
 			"A contact gets at most 6 marketing messages in any 7 days, from all triggers and jobs together; beyond it, it waits until there is room."},

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gocarina/gocsv"
@@ -110,19 +112,19 @@ func (c *cli) importConsents(cmd *cobra.Command, name string) error {
 	if len(lines) == 0 {
 		return fail(exitNothing, "", "no consents in %s", source)
 	}
-	rows := make([]server.ConsentRow, len(lines))
+	var rows []server.ConsentRow
+	var all server.ConsentAnswer
+	places := make([]int, 0, len(lines)) // of rows, among the lines
 	for i, l := range lines {
-		rows[i] = server.ConsentRow{Phone: l.Phone, Consent: nudgewire.Consent(l.Consent), Channel: nudgewire.Channel(l.Channel), Category: nudgewire.Category(l.Category), Source: l.Source, Proof: l.Proof}
-		if l.At != "" {
-			at, err := time.Parse(time.RFC3339, l.At)
-			if err != nil {
-				return fail(exitUsage, "write it as 2026-11-20T09:00:00Z", "%s:%d: at is %q", source, i+2, l.At)
-			}
-			rows[i].At = at
+		at, err := parseAt(l.At, c.location())
+		if err != nil {
+			all.Bad = append(all.Bad, server.BadRow{Row: i + 1, Reason: err.Error()})
+			continue
 		}
+		places = append(places, i+1)
+		rows = append(rows, server.ConsentRow{Phone: l.Phone, Consent: nudgewire.Consent(l.Consent), Channel: nudgewire.Channel(l.Channel), Category: nudgewire.Category(l.Category), At: at, Source: l.Source, Proof: l.Proof})
 	}
 	return c.telling(func(ask *server.Client) error {
-		var all server.ConsentAnswer
 		for from := 0; from < len(rows); from += importBatch {
 			a, err := ask.RecordConsents(cmd.Context(), server.ConsentRequest{Rows: rows[from:min(from+importBatch, len(rows))], Source: source})
 			if err != nil {
@@ -130,12 +132,30 @@ func (c *cli) importConsents(cmd *cobra.Command, name string) error {
 			}
 			all.Recorded += a.Recorded
 			for _, b := range a.Bad {
-				b.Row += from
+				b.Row = places[from+b.Row-1]
 				all.Bad = append(all.Bad, b)
 			}
 		}
+		slices.SortStableFunc(all.Bad, func(a, b server.BadRow) int { return a.Row - b.Row })
 		return c.recorded(all, func(row int) string { return fmt.Sprintf("%s:%d", source, row+1) })
 	})
+}
+
+// parseAt reads when a consent was given: a moment with its offset, or a date, which begins at midnight in the zone. Nothing is the
+// zero time, for which the daemon takes now.
+func parseAt(text string, zone *time.Location) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
+		return at, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("at is %q; write 2026-11-20, or 2026-11-20T09:00:00Z", text)
+	}
+	return at, nil
 }
 
 func (c *cli) contactsExport() *cobra.Command {

@@ -118,6 +118,8 @@ func (c *cli) cameOf(e *server.EventView) string {
 	switch {
 	case e.Unsaid && len(e.Decisions) == 0:
 		return "what was decided is not kept any more"
+	case e.Lookup == nil && len(e.Decisions) == 0:
+		return unheard(e)
 	case e.Lookup == nil:
 		return decisionsInShort(e.Decisions)
 	case len(e.Decisions) == 0:
@@ -136,10 +138,15 @@ func rejectedWords(r server.RejectedRequestView) string {
 	return fmt.Sprintf("rejected %d (%s): %s", r.Status, r.Stage, r.Reason)
 }
 
-func decisionsInShort(ds []server.DecisionView) string {
-	if len(ds) == 0 {
-		return "no trigger listens"
+// unheard is what is said of an event that no trigger decided about.
+func unheard(e *server.EventView) string {
+	if strings.HasSuffix(e.Event, ".contact.data_requested") {
+		return "what is stored about the contact is written to a file; nudgewire contacts requests lists it until it is answered"
 	}
+	return "no trigger listens"
+}
+
+func decisionsInShort(ds []server.DecisionView) string {
 	var out []string
 	for _, d := range ds {
 		text := d.Trigger + ": " + string(d.Outcome)

@@ -73,7 +73,7 @@ func posted(status int, answer []byte) postedWebhook {
 }
 
 func (c *cli) listSamples(connector string) error {
-	cfg, err := c.load()
+	cfg, err := c.loadToLook()
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,19 @@ func TestTheClassOfTheServicesWordsIsTold(t *testing.T) {
 	}
 }
 
+// A request of one's data is answered by the daemon, not by a trigger.
+func TestAnEventThatNoTriggerDecidedAboutSaysWhatWasDone(t *testing.T) {
+	for kind, want := range map[string]string{"contact.data_requested": "nudgewire contacts requests", "cart.updated": "no trigger listens"} {
+		var out bytes.Buffer
+		c := &cli{streams: streams{out: &out, err: &out}}
+		e := server.EventView{ID: 1, Event: "shop." + kind}
+		c.tell(server.StoryView{Event: e})
+		if got := c.cameOf(&e); !strings.Contains(got, want) || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: the list says %q, and why\n%s", kind, got, &out)
+		}
+	}
+}
+
 func TestAListThatIsCutSaysSo(t *testing.T) {
 	for n, want := range map[int]string{49: "", 50: "the newest 50; --limit shows more, if there are more\n"} {
 		var out, err bytes.Buffer
