@@ -46,6 +46,7 @@ const (
 	TroubleApproval    TroubleCode = "approval"
 	TroubleOverdue     TroubleCode = "overdue"
 	TroubleDisk        TroubleCode = "disk"
+	TroubleCertificate TroubleCode = "certificate"
 	TroubleConfig      TroubleCode = "config"
 	TroublePolls       TroubleCode = "polls"
 	TroubleBackup      TroubleCode = "backup"
@@ -67,7 +68,7 @@ const (
 // TroubleCodes lists every code, in the order in which troubles of one severity are told: a review or a halt first of all.
 var TroubleCodes = []TroubleCode{
 	TroubleReview, TroubleHalt, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
-	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleConfig, TroubleBackup, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
+	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleCertificate, TroubleConfig, TroubleBackup, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
 	TroubleDataRequest, TroubleForgetting, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleUnknownText, TroubleRejected, TroubleUntracked,
 }
 

@@ -79,21 +79,22 @@ type App struct {
 	history  *scheduler.History
 	lookups  *enricher.Client
 
-	disk     *diskGuard
-	traces   *traces          // nil without a collector
-	metrics  *metrics.Metrics // nil where metrics.listen is not set
-	figures  net.Listener     // of them; nil where it is not set
-	hooks    net.Listener
-	commands http.Handler   // the admin API
-	local    *server.Client // of it, in this process
-	door     *server.Hooks
-	backups  *backup.Keeper
-	admin    net.Listener
-	due      atomic.Pointer[duerules.Rules]
-	guessed  atomic.Int64 // answers of due that stand on defaults.timezone
-	rules    atomic.Pointer[server.Rules]
-	started  time.Time
-	began    *config.Config // what the process started with; some of it only a new one can change
+	disk         *diskGuard
+	traces       *traces          // nil without a collector
+	metrics      *metrics.Metrics // nil where metrics.listen is not set
+	figures      net.Listener     // of them; nil where it is not set
+	hooks        net.Listener
+	commands     http.Handler   // the admin API
+	local        *server.Client // of it, in this process
+	door         *server.Hooks
+	certificates *server.Certificates // nil where the door speaks no TLS
+	backups      *backup.Keeper
+	admin        net.Listener
+	due          atomic.Pointer[duerules.Rules]
+	guessed      atomic.Int64 // answers of due that stand on defaults.timezone
+	rules        atomic.Pointer[server.Rules]
+	started      time.Time
+	began        *config.Config // what the process started with; some of it only a new one can change
 
 	reloading    sync.Mutex // one reload at a time
 	changedUntil time.Time  // how long what comes to wait late by an edited trigger is looked for; guarded by reloading
@@ -152,6 +153,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		all[name] = a.newAccount(name, cfg, api)
 	}
 	a.accounts.Store(&all)
+	if err := a.readCertificates(cfg); err != nil {
+		return nil, err
+	}
 	// The port comes first: whoever cannot have it has made no database, and whoever waits for the disk can say so.
 	if err := a.listen(ctx, cfg); err != nil {
 		return nil, err
@@ -211,13 +215,14 @@ func (a *App) Run(ctx context.Context) error {
 		{"retention", a.watchRetention},
 		{"pauses", a.watchPauses},
 		{"templates", a.watchTemplates},
+		{"certificates", a.watchCertificates},
 		{"forgetting", a.watchForgetting},
 		{"admin", func(ctx context.Context) error {
 			return server.Serve(ctx, a.admin, a.commands, nil, grace, a.log.Named("admin"))
 		}},
 		{"door", hooks.Run},
 		{"hooks", func(ctx context.Context) error {
-			return server.Serve(ctx, a.hooks, hooks.Handler(), hooks, grace, a.log.Named("hooks"))
+			return server.Serve(ctx, a.secured(a.hooks), hooks.Handler(), hooks, grace, a.log.Named("hooks"))
 		}},
 	}, func(ended string, err error) {
 		stopped = time.Now()
@@ -234,6 +239,9 @@ func (a *App) tellReady(cfg *config.Config) {
 	base := strings.TrimSuffix(cfg.Server.PublicURL, "/")
 	if base == "" {
 		base = "http://" + v.Listen
+		if a.certificates != nil {
+			base = "https://" + v.Listen
+		}
 	}
 	var hooks, jobs []string
 	for _, name := range v.Connectors {

@@ -50,7 +50,7 @@ func load(o Options) (*config.Config, error) {
 
 func rulesOf(cfg *config.Config, set *triggers.Set) *server.Rules {
 	return &server.Rules{
-		Receivers: cfg.Receivers, Triggers: set, PublicURL: cfg.Server.PublicURL, Proxies: cfg.Server.TrustedProxies,
+		Receivers: cfg.Receivers, Triggers: set, PublicURL: cfg.Server.PublicURL, Proxies: cfg.Server.TrustedProxies, Callers: cfg.Callers,
 	}
 }
 
@@ -143,6 +143,9 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 			}
 		}
 	}()
+	if err := a.useCertificates(cfg); err != nil {
+		return err
+	}
 	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
 		return err
 	}
@@ -174,6 +177,7 @@ func (a *App) needRestart(now *config.Config) (out []string) {
 	}
 	differs("storage", began.Storage, now.Storage)
 	differs("server.listen", began.Server.Listen, now.Server.Listen)
+	differs("server.tls", began.Server.TLS.Source(), now.Server.TLS.Source())
 	a.accountsNeedRestart(now, differs)
 	differs("metrics.listen", began.Metrics.Listen, now.Metrics.Listen)
 	differs("tracing.endpoint", began.Tracing.Endpoint, now.Tracing.Endpoint)
@@ -210,6 +214,9 @@ func (d daemon) View() server.DaemonView {
 	if plan := d.cfg.Backup; plan.To != "" {
 		failed := d.backups.Failed()
 		v.Backups = &server.BackupPlanView{To: plan.To, Every: plan.Every.D(), Failed: failed.Why, FailedAt: failed.At}
+	}
+	if d.certificates != nil {
+		v.Certificates = d.certificates.Views()
 	}
 	v.Guessed = d.guessed.Load()
 	if names := d.cfg.AccountNames(); len(names) > 0 {

@@ -81,7 +81,7 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 	serving, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() {
-		served <- server.Serve(serving, lent{l}, server.Starting(func() string { return *reason.Load() }), nil, time.Second, a.log.Named("hooks"))
+		served <- server.Serve(serving, a.secured(lent{l}), server.Starting(func() string { return *reason.Load() }), nil, time.Second, a.log.Named("hooks"))
 	}()
 	for why != "" && ctx.Err() == nil {
 		tell()

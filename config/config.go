@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/x509"
+
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/alerts"
 	"github.com/nudgewire/nudgewire/connectors"
@@ -10,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
+	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
@@ -35,6 +38,7 @@ type Config struct {
 	Errors *nudgewire.ErrorRules // of the service's words
 
 	Receivers map[string]*connectors.Connector // by name; those that compiled
+	Callers   map[string]*x509.CertPool        // who vouches for those who connect, by connector; of those that ask
 	Triggers  *triggers.Set
 	Due       *duerules.Rules // what holds at the due moment
 	Alerts    *alerts.Plan
@@ -115,12 +119,14 @@ type Tracking struct {
 
 // Server is the public door.
 type Server struct {
-	Listen         string     `yaml:"listen" default:"127.0.0.1:8080" example:":8080" doc:"Address and port for webhooks: of this machine alone, for a proxy in front that speaks https. :8080 is all addresses, in the clear."`
+	Listen         string     `yaml:"listen" default:"127.0.0.1:8080" example:":8080" doc:"Address and port for webhooks: of this machine alone, for a proxy in front that speaks https. :8080 is all addresses, in the clear unless tls is set."`
 	PublicURL      string     `yaml:"public_url" validate:"http_url" example:"https://hooks.example.com" doc:"The address that senders know, where a proxy stands before the daemon. Senders that sign the URL cannot be verified without it."`
 	MaxBody        units.Size `yaml:"max_body" validate:"min=1kB,max=50MB" default:"1MB" doc:"Longest body of a webhook; a longer one is answered 413. A connector may set its own."`
 	MaxInFlight    units.Size `yaml:"max_in_flight" validate:"min=1MB,max=4GB" default:"64MB" doc:"Most bytes of webhooks in memory at a time; beyond it senders are told to come back (503)."`
 	ListsAtOnce    int        `yaml:"lists_at_once" default:"2" validate:"min=1,max=64" doc:"Most lists of jobs that are read at a time. A run that waits for a place says so (jobs show)."`
 	LeastFree      units.Size `yaml:"least_free" validate:"min=100MB,max=1000GB" default:"1GB" doc:"Free space on the disk of storage below which marketing waits and webhooks of connectors that verify nothing are answered 503, so that what was proven and what somebody waits for has the rest. It ends by itself once there is a quarter more."`
 	Samples        bool       `yaml:"samples" default:"false" doc:"Keep the first 512 bytes of a verified webhook that cannot be read, long numbers starred. They hold what the sender knows of a customer, so only while a connector is being set up."`
-	TrustedProxies Networks   `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks whose X-Forwarded-* headers are believed."`
+	TrustedProxies Networks   `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks whose X-Forwarded-For and X-Request-Id are believed. Needs public_url."`
+
+	TLS *server.TLS `yaml:"tls" doc:"Speak https, where no proxy does it. See docs/door.md."`
 }

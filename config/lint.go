@@ -19,6 +19,7 @@ import (
 func (c *Config) lint(k *checker) {
 	k.known = k.doc.Problems().Faults()
 	c.lintSections(k)
+	c.lintListen(k)
 	c.lintAccounts(k)
 	c.lintConnectors(k)
 	seen := map[string]string{}

@@ -119,6 +119,8 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	k.tracing(&c.Tracing)
 	c.Errors = k.errors(c.in.Errors)
 	c.compile(&k)
+	c.tls(&k)
+	c.callers(&k)
 	c.retention(&k)
 	c.lint(&k)
 	return c, c.doc.Problems()

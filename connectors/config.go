@@ -29,6 +29,7 @@ type Config struct {
 	Verify      *Verify                  `yaml:"verify" doc:"How a request shows where it comes from."`
 	Handshake   []Handshake              `yaml:"handshake" doc:"Requests that only try out the URL: answered without verification, leading to nothing."`
 	Rate        units.Rate               `yaml:"rate" validate:"min=1/min,max=10000/s" doc:"Most webhooks of this sender that are taken, ten seconds' worth at once; more are answered 429. Not limited unless set, but 10/s where requests show nothing: kind none and mode monitor." example:"50/s"`
+	ClientCA    string                   `yaml:"client_ca" doc:"File (PEM) with certificates of authorities: only who connects with a certificate that one of them signed is taken, beside what verify asks for. Needs server.tls." example:"/etc/nudgewire/crm-ca.pem"`
 	Body        Body                     `yaml:"body" doc:"How the body is read."`
 	Items       []string                 `yaml:"items" doc:"Path to the items of a batch; each becomes one event. Of several the first that the body has. The whole body is one item without it." example:"[*]"`
 	Event       EventRule                `yaml:"event" doc:"What happened, when, and what distinguishes one event from another."`

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -28,8 +29,9 @@ import (
 type Rules struct {
 	Receivers map[string]*connectors.Connector
 	Triggers  *triggers.Set
-	PublicURL string         // as senders know us; "" takes it from the request
-	Proxies   []netip.Prefix // whose X-Forwarded-* is believed
+	PublicURL string                    // as senders know us; "" takes it from the request
+	Proxies   []netip.Prefix            // whose X-Forwarded-For is believed
+	Callers   map[string]*x509.CertPool // who vouches for those who connect, by connector; of those that ask
 }
 
 // A Store makes events last. Package store is the real one.
@@ -320,6 +322,11 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		return reply, &connectors.Rejected{
 			Status: http.StatusNotFound, Stage: stageConnector, Public: "no such connector",
 			Reason: "the path goes on behind the connector's name, and this connector takes no token there",
+		}
+	}
+	if by := c.rules.Callers[name]; by != nil {
+		if err := verifyClient(c.TLS, by, h.Now()); err != nil {
+			return reply, &connectors.Rejected{Status: http.StatusUnauthorized, Stage: stageCertificate, Public: "a client certificate is asked for here", Reason: err.Error()}
 		}
 	}
 	if !to.Verifies() {

@@ -14,13 +14,14 @@ import (
 
 // Stages of the door itself, beside those of package connectors.
 const (
-	stageConnector = "connector" // nobody of that name
-	stageOverload  = "overload"
-	stageStore     = "store"
-	stageMonitor   = "monitor"
-	stageSlow      = "slow"
-	stageCut       = "cut" // the connection ended before the body did
-	stageRate      = "rate"
+	stageConnector   = "connector"   // nobody of that name
+	stageCertificate = "certificate" // the caller showed none that is good
+	stageOverload    = "overload"
+	stageStore       = "store"
+	stageMonitor     = "monitor"
+	stageSlow        = "slow"
+	stageCut         = "cut" // the connection ended before the body did
+	stageRate        = "rate"
 )
 
 // How many traces are kept: of what a connector's own sender caused, of what nobody verified, and of

@@ -182,6 +182,9 @@ func (t *found) daemon(d *DaemonView) {
 			Cure: `look at the sender's own list of deliveries; "nudgewire connectors show ` + s.Connector + `" has its URL`,
 		})
 	}
+	for i := range d.Certificates {
+		t.certificate(&d.Certificates[i])
+	}
 	for _, one := range d.Turned {
 		severity := nudgewire.Note
 		if t.now.Sub(one.Last) < turnedLately {
@@ -212,6 +215,25 @@ func (t *found) backup(v *StatusView) {
 		Code: nudgewire.TroubleBackup, About: "backup", Since: since, Words: "a backup is missed: " + words,
 		Cure: "look at the folder " + plan.To + `; "nudgewire backup FILE" makes one elsewhere`,
 	})
+}
+
+// certificate is one of the door that senders do not take, or will not for long.
+func (t *found) certificate(v *CertificateView) {
+	words := v.Words(t.now)
+	if words == "" {
+		return
+	}
+	one := nudgewire.Trouble{
+		Code: nudgewire.TroubleCertificate, Subject: v.For, About: "certificate", Since: v.ErrorAt, Words: words,
+		Cure: "renew the files that server.tls names: the daemon reads them again when they change, and a reload is not needed",
+	}
+	if v.Valid(t.now) != nil {
+		one.Severity = nudgewire.Stops
+	}
+	if v.ByACME {
+		one.Cure = "each of the domains must lead to this door on port 443; the daemon asks again by itself, and its log says what the authority answers"
+	}
+	t.add(one)
 }
 
 // late is what is past its time though nothing is known that holds it back.

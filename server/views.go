@@ -343,6 +343,8 @@ type DaemonView struct {
 
 	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken
 
+	Certificates []CertificateView `json:"certificates,omitempty"` // of the door, where it speaks TLS
+
 	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
 
 	Receivers []alerts.ReceiverView `json:"receivers,omitempty"` // of alerts

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -154,6 +155,10 @@ func checkBlock(t *testing.T, place, block string) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
+	for _, name := range []string{"tls", "loyalty-ca"} {
+		writePair(t, folder, name)
+	}
+	text = bytes.ReplaceAll(text, []byte("/etc/nudgewire/"), []byte(folder+"/"))
 	file := filepath.Join(folder, "config.yaml")
 	for name, text := range map[string]string{"config.yaml": string(text), "holidays.txt": "12-25\n", "list.csv": "phone\n447700900123\n"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {

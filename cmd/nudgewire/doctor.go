@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -50,7 +51,6 @@ type doctor struct {
 	findings []finding
 	asked    bool             // the daemon told what troubles it
 	short    *server.DiskView // as the daemon says while it holds marketing back; nil for none
-	client   http.Client
 }
 
 func (d *doctor) found(state, what, cure, format string, args ...any) {
@@ -69,8 +69,7 @@ nothing: the service is asked about a message that cannot be. Exit status 1 when
 needs attention.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			d := &doctor{client: http.Client{Timeout: doctorPatience}}
-			defer d.client.CloseIdleConnections()
+			d := &doctor{}
 			d.cfg, d.problems = config.Load(c.config, os.LookupEnv)
 			if d.problems.Errors() > 0 {
 				d.withoutSecrets(c.config)
@@ -165,6 +164,8 @@ func (d *doctor) config(path string) {
 func (d *doctor) address(ctx context.Context, what, base, cure string) {
 	v, status, err := d.readiness(ctx, base)
 	switch {
+	case status == 0 && d.cfg.Server.TLS != nil && d.cfg.Server.TLS.ClientCA != "" && refusedUs(err):
+		d.found(wellNote, what, "", "%s answers, and asks for a certificate by server.tls.client_ca, so more is not seen from here", base)
 	case status == 0:
 		d.found(wellBad, what, cure, "%s does not answer: %v", base, err)
 	case v.Ready:
@@ -178,13 +179,24 @@ func (d *doctor) address(ctx context.Context, what, base, cure string) {
 	}
 }
 
+// refusedUs reports whether a server of TLS ended the handshake, as one does that asks for a certificate.
+func refusedUs(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "remote error"
+}
+
 // readiness is what the door at base says of itself; status is 0 where nobody answers.
 func (d *doctor) readiness(ctx context.Context, base string) (v server.Readiness, status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", http.NoBody)
 	if err != nil {
 		return v, 0, err
 	}
-	res, err := d.client.Do(req)
+	client := &http.Client{Timeout: doctorPatience}
+	if base == localURL(d.cfg) {
+		client = localClient(d.cfg, doctorPatience)
+	}
+	defer client.CloseIdleConnections()
+	res, err := client.Do(req)
 	if err != nil {
 		return v, 0, err
 	}

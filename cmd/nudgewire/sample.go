@@ -194,11 +194,15 @@ func localURL(cfg *config.Config) string {
 	if strings.HasPrefix(listen, ":") {
 		listen = "127.0.0.1" + listen
 	}
-	return "http://" + strings.Replace(listen, "0.0.0.0", "127.0.0.1", 1)
+	scheme := "http://"
+	if cfg.Server.TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + strings.Replace(listen, "0.0.0.0", "127.0.0.1", 1)
 }
 
 // post sends the webhook to the daemon's own listener, whatever its public address is.
-func post(ctx context.Context, base string, req connectors.Request) (status int, body []byte, err error) {
+func post(ctx context.Context, client *http.Client, base string, req connectors.Request) (status int, body []byte, err error) {
 	target := strings.TrimSuffix(base, "/") + req.Path
 	if _, query, ok := strings.Cut(req.URL, "?"); ok {
 		target += "?" + query
@@ -208,7 +212,7 @@ func post(ctx context.Context, base string, req connectors.Request) (status int,
 		return 0, nil, fmt.Errorf("post the webhook: %w", err)
 	}
 	r.Header = req.Header
-	res, err := http.DefaultClient.Do(r)
+	res, err := client.Do(r)
 	if err != nil {
 		return 0, nil, fail(exitNoDaemon, `start it with "nudgewire serve", or name it with --url`, "post the webhook: %w", err)
 	}

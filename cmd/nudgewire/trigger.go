@@ -28,10 +28,12 @@ func (c *cli) trigger() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			client := http.DefaultClient
 			if url == "" {
-				url = localURL(cfg)
+				url, client = localURL(cfg), localClient(cfg, 0)
 			}
-			status, answer, err := post(cmd.Context(), url, req)
+			defer client.CloseIdleConnections()
+			status, answer, err := post(cmd.Context(), client, url, req)
 			if err != nil {
 				return err
 			}

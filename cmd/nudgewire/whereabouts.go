@@ -91,8 +91,7 @@ func (c *cli) noDaemon(ctx context.Context) error {
 	if cfg == nil || cfg.Storage == "" {
 		return server.ErrNoDaemon
 	}
-	d := &doctor{cfg: cfg, client: http.Client{Timeout: doctorPatience}}
-	defer d.client.CloseIdleConnections()
+	d := &doctor{cfg: cfg}
 	if why := d.starting(ctx); why != "" {
 		return fail(exitTryLater, "it goes on by itself when that ends", "the daemon cannot open its data: %s", why)
 	}

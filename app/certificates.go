@@ -1,0 +1,54 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// ACMEFolder is where certificates of an authority are kept, beside the database.
+func ACMEFolder(dsn string) string { return store.Path(dsn) + ".acme" }
+
+// readCertificates reads those of the door, where it speaks TLS.
+func (a *App) readCertificates(cfg *config.Config) (err error) {
+	if cfg.Server.TLS == nil {
+		return nil
+	}
+	a.certificates, err = server.NewCertificates(*cfg.Server.TLS, len(cfg.Callers) > 0, ACMEFolder(cfg.Storage), a.opt.Now, a.log.Named("hooks"))
+	if err != nil {
+		return fmt.Errorf("server.tls: %w", err)
+	}
+	return nil
+}
+
+// useCertificates takes up what a reload can change of them: other files, and whether callers are asked for theirs.
+func (a *App) useCertificates(cfg *config.Config) error {
+	if a.certificates == nil || cfg.Server.TLS == nil || a.began.Server.TLS.Source() != cfg.Server.TLS.Source() {
+		return nil // needRestart says so
+	}
+	if err := a.certificates.Use(*cfg.Server.TLS, len(cfg.Callers) > 0); err != nil {
+		return fmt.Errorf("server.tls: %w", err)
+	}
+	return nil
+}
+
+// secured is l with TLS, where the door speaks it.
+func (a *App) secured(l net.Listener) net.Listener {
+	if a.certificates == nil {
+		return l
+	}
+	return a.certificates.Listener(l)
+}
+
+// watchCertificates keeps them fresh.
+func (a *App) watchCertificates(ctx context.Context) error {
+	if a.certificates == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return a.certificates.Run(ctx)
+}

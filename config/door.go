@@ -1,0 +1,166 @@
+package config
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// pemHint is the cure for a file that holds no certificate.
+const pemHint = "name a file with certificates between lines of -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----"
+
+// tls checks server.tls, reads its files, and makes their paths absolute.
+func (c *Config) tls(k *checker) {
+	if c.Server.TLS == nil {
+		return
+	}
+	t := *c.Server.TLS // what was written is printed as it was written
+	c.Server.TLS = &t
+	const at = "server.tls"
+	switch {
+	case t.ACME != nil && (t.Cert != "" || t.Key != ""):
+		k.bad(at+".acme", "stands beside a certificate of your own", "leave out cert and key, or acme")
+	case t.ACME != nil:
+		acme := *t.ACME
+		t.ACME = &acme
+		c.acme(k, &acme)
+	case t.Cert == "" || t.Key == "":
+		k.bad(at, "has no certificate", "write cert: and key:, each with a file, or acme: {domains: [hooks.example.com]}")
+	default:
+		c.pair(k, &t)
+	}
+	if t.ClientCA != "" {
+		c.authorities(k, at+".client_ca", &t.ClientCA)
+	}
+	if u, err := url.Parse(c.Server.PublicURL); err == nil && u.Scheme == "http" && k.written("server.public_url") {
+		k.warn("server.public_url", "says http://, and server.tls has the door speak https", "write https://")
+	}
+}
+
+// pair checks a certificate of one's own.
+func (c *Config) pair(k *checker, t *server.TLS) {
+	const at = "server.tls.cert"
+	t.Cert, t.Key = c.path(t.Cert), c.path(t.Key)
+	pair, err := server.ReadPair(t.Cert, t.Key)
+	if err != nil {
+		k.bad(at, err.Error(), "name two files in PEM, cert with the certificate first and then those between it and the authority, key with the private key that belongs to it")
+		return
+	}
+	v := server.CertificateOf(pair, t.Cert)
+	if words := v.Words(time.Now()); words != "" {
+		k.lint(at, words, "renew it; the daemon reads the files again when they change")
+	}
+	if host := c.publicHost(); host != "" && pair.Leaf.VerifyHostname(host) != nil {
+		k.lint(at, "is for "+v.For+", and server.public_url is "+c.Server.PublicURL, "get one for "+host+", or correct public_url")
+	}
+	if info, err := os.Stat(t.Key); err == nil && info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" {
+		k.lint("server.tls.key", "may be read by every user of this machine", "chmod 640 "+t.Key)
+	}
+}
+
+// domain is a name that a certificate can be issued for.
+var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])$`)
+
+// acme checks how certificates are got.
+func (c *Config) acme(k *checker, a *server.ACME) {
+	const at = "server.tls.acme"
+	for i, name := range a.Domains {
+		if !domain.MatchString(name) {
+			k.bad(fmt.Sprintf("%s.domains[%d]", at, i), fmt.Sprintf("%q is no name that a certificate can be issued for", name),
+				"write the whole name in small letters, such as hooks.example.com; no *, no port, no address, and letters outside ASCII as xn--")
+		}
+	}
+	if a.Email != "" {
+		if m, err := mail.ParseAddress(a.Email); err != nil || m.Address != a.Email {
+			k.bad(at+".email", fmt.Sprintf("%q is no mail address", a.Email), "write it like ops@example.com")
+		}
+	}
+	if k.written(at + ".directory") {
+		k.url(at+".directory", a.Directory)
+	}
+	if a.CAFile != "" {
+		c.authorities(k, at+".ca_file", &a.CAFile)
+	}
+	if host := c.publicHost(); host != "" && len(a.Domains) > 0 {
+		for _, name := range a.Domains {
+			if name == host {
+				return
+			}
+		}
+		k.lint(at+".domains", "do not name "+host+" of server.public_url", "add it, or correct public_url")
+	}
+}
+
+// publicHost is the host of public_url; "" where it is none or not known.
+func (c *Config) publicHost() string {
+	u, err := url.Parse(c.Server.PublicURL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// authorities reads a file of certificates and makes its path absolute; nil where it cannot be read.
+func (c *Config) authorities(k *checker, at string, file *string) *x509.CertPool {
+	*file = c.path(*file)
+	pool, err := server.ReadAuthorities(*file)
+	if err != nil {
+		k.bad(at, err.Error(), pemHint)
+		return nil
+	}
+	return pool
+}
+
+// callers reads the authorities of those connectors whose senders show a certificate.
+func (c *Config) callers(k *checker) {
+	for i := range c.in.Connectors {
+		e := &c.in.Connectors[i]
+		if e.Value.ClientCA == "" {
+			continue
+		}
+		at := yamlpos.Join("connectors", e.Key) + ".client_ca"
+		if c.Server.TLS == nil && !k.topLevelFault() {
+			k.bad(at, "needs server.tls: where a proxy speaks https, it alone sees the caller's certificate", "have the proxy ask for the certificate, or set server.tls")
+			continue
+		}
+		file := e.Value.ClientCA
+		if pool := c.authorities(k, at, &file); pool != nil {
+			if c.Callers == nil {
+				c.Callers = map[string]*x509.CertPool{}
+			}
+			c.Callers[e.Key] = pool
+		}
+	}
+}
+
+// lintListen warns of a door that is open to others and speaks in the clear.
+func (c *Config) lintListen(k *checker) {
+	host, _, err := net.SplitHostPort(c.Server.Listen)
+	if err != nil || c.Server.TLS != nil || len(c.Server.TrustedProxies) > 0 || host == "localhost" {
+		return
+	}
+	if a, err := netip.ParseAddr(host); err == nil && a.IsLoopback() {
+		return
+	}
+	k.lint("server.listen", c.Server.Listen+" is open to other machines, and webhooks come in the clear: whoever is on the way reads customers' data",
+		"set server.tls, or name the proxy that speaks https in server.trusted_proxies, or listen on 127.0.0.1 (docs/door.md)")
+}
+
+// path is a path of the config as the daemon opens it.
+func (c *Config) path(written string) string {
+	if written == "" || filepath.IsAbs(written) {
+		return written
+	}
+	return filepath.Join(c.folder, written)
+}

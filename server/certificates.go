@@ -1,0 +1,170 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// certificateLook is how often the door looks whether its certificate was replaced. Tools that renew
+// write the files and tell nobody.
+const certificateLook = 10 * time.Second
+
+var protocols = []string{"h2", "http/1.1"}
+
+// Certificates are what the door proves itself with, and whom it asks for proof. A connection takes
+// those of the moment in which it begins, so that a new one cuts none that is there.
+type Certificates struct {
+	log   *zap.Logger
+	now   func() time.Time
+	acme  *authority // nil where they come from files
+	using atomic.Pointer[tls.Config]
+
+	mu    sync.Mutex
+	of    TLS
+	asks  bool // some connector asks callers for a certificate
+	pair  *tls.Certificate
+	seen  string // the files as they were read
+	err   error  // why they could not be read last
+	errAt time.Time
+}
+
+// NewCertificates reads those of a door. asks says that some connector asks for a caller's own. folder is where those of
+// an authority are kept. Errors are those of ReadPair and ReadAuthorities.
+func NewCertificates(of TLS, asks bool, folder string, now func() time.Time, log *zap.Logger) (*Certificates, error) {
+	c := &Certificates{log: log, now: now}
+	if of.ACME != nil {
+		a, err := newAuthority(of.ACME, folder, now, log)
+		if err != nil {
+			return nil, err
+		}
+		c.acme = a
+	}
+	if err := c.Use(of, asks); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Use takes up other files, all of them or none. Whether there is TLS, and whether by ACME, stays as it was.
+func (c *Certificates) Use(of TLS, asks bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.use(of, asks)
+}
+
+func (c *Certificates) use(of TLS, asks bool) error {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols}
+	if asks {
+		config.ClientAuth = tls.RequestClientCert
+	}
+	seen := stampsOf(of.Cert, of.Key, of.ClientCA) // before they are read: a change in between is then seen
+	if of.ClientCA != "" {
+		pool, err := ReadAuthorities(of.ClientCA)
+		if err != nil {
+			return fmt.Errorf("authorities of callers: %w", err)
+		}
+		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, pool
+	}
+	if c.acme != nil {
+		config.GetCertificate = c.acme.certificate
+	} else {
+		pair, err := ReadPair(of.Cert, of.Key)
+		if err != nil {
+			return err
+		}
+		config.Certificates, c.pair = []tls.Certificate{*pair}, pair
+	}
+	c.of, c.asks, c.seen, c.err = of, asks, seen, nil
+	c.using.Store(config)
+	return nil
+}
+
+// Listener speaks TLS on l, with what is in use when a connection begins.
+func (c *Certificates) Listener(l net.Listener) net.Listener {
+	return tls.NewListener(l, &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: protocols,
+		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			if c.acme != nil && isChallenge(hello) {
+				return c.acme.challenge, nil // the authority shows no certificate of its own, whatever others must
+			}
+			return c.using.Load(), nil
+		},
+	})
+}
+
+// Run reads the files again when they change, and keeps those of an authority fresh, until ctx is done.
+func (c *Certificates) Run(ctx context.Context) error {
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	if c.acme != nil {
+		parts.Go(func() { c.acme.run(ctx) })
+	}
+	tick := time.NewTicker(certificateLook)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			c.look()
+		}
+	}
+}
+
+// look reads the files again if they are not as they were.
+func (c *Certificates) look() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := stampsOf(c.of.Cert, c.of.Key, c.of.ClientCA)
+	if now == c.seen {
+		return
+	}
+	if err := c.use(c.of, c.asks); err != nil {
+		// Of two files that are replaced one after the other the first alone does not fit; both are looked at again.
+		if c.err == nil {
+			c.errAt = c.now()
+		}
+		if c.err == nil || c.err.Error() != err.Error() {
+			c.log.Warn("the certificate's files changed and cannot be used; the door goes on with what it read before", zap.Error(err))
+		}
+		c.err = err
+		return
+	}
+	c.log.Info("the certificate's files changed and were read again", zap.String("cert", c.of.Cert))
+}
+
+// Views show every certificate.
+func (c *Certificates) Views() []CertificateView {
+	if c.acme != nil {
+		return c.acme.views()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := CertificateOf(c.pair, c.of.Cert)
+	if c.err != nil {
+		v.Error, v.ErrorAt = c.err.Error(), c.errAt.UTC()
+	}
+	return []CertificateView{v}
+}
+
+// stampsOf tell files from what they were.
+func stampsOf(files ...string) string {
+	var out strings.Builder
+	for _, file := range files {
+		if info, err := os.Stat(file); err != nil {
+			fmt.Fprintln(&out, file, "is gone")
+		} else {
+			fmt.Fprintln(&out, file, info.ModTime(), info.Size(), info.Mode())
+		}
+	}
+	return out.String()
+}
