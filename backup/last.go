@@ -1,11 +1,13 @@
 package backup
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
@@ -19,6 +21,10 @@ type Last struct {
 	At      time.Time `json:"at"` // the moment that it shows
 	Bytes   int64     `json:"bytes"`
 	Checked time.Time `json:"checked"` // when it was read whole last
+
+	// Mark stands in the names of the backups that the daemon makes of this data, so that in a folder of several daemons each removes its own
+	// alone. Data that was restored gets another: what was kept of the lost machine stays. "" before the first one.
+	Mark string `json:"mark,omitempty"`
 }
 
 func lastFile(dsn string) string { return store.Path(dsn) + ".backup" }
@@ -40,7 +46,22 @@ func ReadLast(dsn string) (l Last, err error) {
 
 // Note keeps that r was made of the data behind dsn, or, where it is the last one, that it was checked.
 func Note(dsn string, r Report) error {
-	text, err := json.Marshal(Last{r.Path, r.Manifest.At, r.Bytes, r.Checked})
+	known, _ := ReadLast(dsn) // what cannot be read is written anew
+	return writeLast(dsn, Last{r.Path, r.Manifest.At, r.Bytes, r.Checked, known.Mark})
+}
+
+// markOf is the Mark of the data behind dsn, which has one from then on.
+func markOf(dsn string) (string, error) {
+	l, err := ReadLast(dsn)
+	if err == nil && l.Mark != "" {
+		return l.Mark, nil
+	}
+	l.Mark = strings.ToLower(rand.Text()[:8])
+	return l.Mark, writeLast(dsn, l)
+}
+
+func writeLast(dsn string, l Last) error {
+	text, err := json.Marshal(l)
 	if err == nil {
 		err = disk.WriteFile(lastFile(dsn), text)
 	}

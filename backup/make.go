@@ -52,6 +52,9 @@ func Make(ctx context.Context, path string, o Options) (r Report, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return r, err
 	}
+	if ownFile(o.DSN, path) {
+		return r, &ExistsError{path, "the data itself keeps its files there: choose another name, best on another disk"}
+	}
 	if info, err := os.Stat(path); err == nil && (!o.Replace || info.IsDir()) {
 		cure := "choose another name, or add --yes to have it replaced"
 		if info.IsDir() {
@@ -89,6 +92,30 @@ func Make(ctx context.Context, path string, o Options) (r Report, err error) {
 		return r, fmt.Errorf("name the backup: %w", err)
 	}
 	return r, disk.SyncFolder(filepath.Dir(path))
+}
+
+// ownFile reports whether path is where the data behind dsn keeps a file of its own, be it there now or not, by whichever name the folder is
+// called. A backup there would take the place of the data that it is of, or be part of the next one.
+func ownFile(dsn, path string) bool {
+	data := store.Path(dsn)
+	same := func(a, b string) bool {
+		x, err := os.Stat(a)
+		y, bad := os.Stat(b)
+		return err == nil && bad == nil && os.SameFile(x, y)
+	}
+	home := filepath.Dir(data)
+	if end, ok := strings.CutPrefix(filepath.Base(path), filepath.Base(data)); ok && same(filepath.Dir(path), home) &&
+		(slices.Contains(belongings, end) || slices.Contains(ofProcesses, end)) {
+		return true
+	}
+	for at := filepath.Dir(path); ; at = filepath.Dir(at) {
+		if same(at, filepath.Join(home, entryRuns)) || same(at, filepath.Join(home, entryRequests)) {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
 }
 
 // unfinished ends the name of the folder in which a backup is written.

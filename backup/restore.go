@@ -33,6 +33,9 @@ type Restored struct {
 // belongings are what lies beside a database and belongs to it. Its lock and its socket belong to a process.
 var belongings = []string{"", "-wal", "-shm", ".instance", ".calls", ".calls.new", ".forgotten-key", ".damaged", ".restored", ".backup"}
 
+// ofProcesses is what else lies there.
+var ofProcesses = []string{".lock", ".sock", ".restoring", ".restore-cut-off"}
+
 // Restore puts a backup in the place of the data behind o.DSN, where no daemon has it. The backup is unpacked beside it and
 // checked whole before anything there changes; then what was there is moved aside. Where that is cut off, no daemon starts
 // over the half of it, and another Restore begins anew. The daemon's next start finds the data restored and sends nothing until a person has

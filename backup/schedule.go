@@ -78,7 +78,7 @@ func (k *Keeper) look(ctx context.Context) {
 	if err != nil {
 		k.Log.Warn("a backup is made now", zap.Error(err)) // and known from then on
 	}
-	if failed := k.Failed(); now.Sub(last.At) < plan.Every || now.Sub(failed.At) < againAfter {
+	if failed := k.Failed(); within(now, last.At, plan.Every) || within(now, failed.At, againAfter) {
 		return
 	}
 	r, err := k.make(ctx, plan, now)
@@ -92,9 +92,14 @@ func (k *Keeper) look(ctx context.Context) {
 	}
 	k.note(Failure{})
 	k.Log.Info("backup made", zap.String("file", r.Path), zap.Int64("bytes", r.Bytes), zap.Duration("took", k.Now().Sub(now)), zap.Strings("changed", r.Changed))
-	if err := k.prune(plan); err != nil {
+	if err := k.prune(plan, now); err != nil {
 		k.Log.Warn("old backups stay", zap.Error(err))
 	}
+}
+
+// within reports whether it is less than that long since then. A time that is yet to come is of a clock that was set back, and holds nothing up.
+func within(now, then time.Time, long time.Duration) bool {
+	return now.Sub(then) < long && then.Sub(now) <= time.Minute
 }
 
 func (k *Keeper) note(f Failure) {
@@ -107,7 +112,11 @@ func (k *Keeper) make(ctx context.Context, plan Plan, now time.Time) (r Report, 
 	if err := os.MkdirAll(plan.To, 0o700); err != nil {
 		return r, fmt.Errorf("folder of backups: %w", err)
 	}
-	r, err = Make(ctx, filepath.Join(plan.To, k.stem()+now.UTC().Format(stamp)+ending), Options{DSN: k.DSN, Version: k.Version, Replace: true})
+	stem, err := k.stem()
+	if err != nil {
+		return r, err
+	}
+	r, err = Make(ctx, filepath.Join(plan.To, stem+now.UTC().Format(stamp)+ending), Options{DSN: k.DSN, Version: k.Version, Replace: true})
 	if err == nil {
 		err = Note(k.DSN, r)
 	}
@@ -119,41 +128,57 @@ const (
 	ending = ".tar.zst"
 )
 
-// stem is what the names of planned backups begin with.
-func (k *Keeper) stem() string {
+// stem is what the names of planned backups of this data begin with.
+func (k *Keeper) stem() (string, error) {
 	name := filepath.Base(store.Path(k.DSN))
-	return strings.TrimSuffix(name, filepath.Ext(name)) + "-"
+	mark, err := markOf(k.DSN)
+	return strings.TrimSuffix(name, filepath.Ext(name)) + "-" + mark + "-", err
 }
 
-// prune removes planned backups beyond the newest, and what planned ones that were killed left behind.
-func (k *Keeper) prune(plan Plan) error {
+// prune removes planned backups of this data beyond the newest, and what planned ones that were killed left behind.
+func (k *Keeper) prune(plan Plan, now time.Time) error {
+	stem, err := k.stem()
+	if err != nil {
+		return err
+	}
 	all, err := os.ReadDir(plan.To)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	var whole []string
+	var future, past []string
 	for _, one := range all {
-		text, mine := strings.CutPrefix(one.Name(), k.stem())
+		text, mine := strings.CutPrefix(one.Name(), stem)
 		text, cut := strings.CutSuffix(text, unfinished)
 		text, named := strings.CutSuffix(text, ending)
-		if _, err := time.Parse(stamp, text); !mine || !named || err != nil {
+		at, err := time.Parse(stamp, text)
+		if !mine || !named || err != nil {
 			continue
 		}
 		path := filepath.Join(plan.To, one.Name())
-		if !cut {
-			whole = append(whole, path)
-			continue
+		switch {
+		case cut:
+			errs = append(errs, removeUnfinished(path))
+		case !one.Type().IsRegular():
+		case at.After(now):
+			future = append(future, path)
+		default:
+			past = append(past, path)
 		}
-		release, err := store.HoldFile(filepath.Join(path, "lock"))
-		if err != nil {
-			continue // somebody writes there
-		}
-		errs = append(errs, release(), os.RemoveAll(path))
 	}
-	slices.Sort(whole) // by time
+	// By time, as os.ReadDir sorts. What has a time that is yet to come was made before the clock was set back.
+	whole := slices.Concat(future, past)
 	for _, path := range whole[:max(0, len(whole)-plan.Keep)] {
 		errs = append(errs, os.Remove(path))
 	}
 	return errors.Join(errs...)
+}
+
+// removeUnfinished removes what is left of a backup that was killed.
+func removeUnfinished(path string) error {
+	release, err := store.HoldFile(filepath.Join(path, "lock"))
+	if err != nil {
+		return nil //nolint:nilerr // somebody writes there
+	}
+	return errors.Join(release(), os.RemoveAll(path))
 }
