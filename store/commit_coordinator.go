@@ -32,9 +32,9 @@ type coordinator interface {
 	sweeping(t *tx) (kept func(hash int64))
 	swept(t *tx)
 
-	// contacts are those that messages of an account were accepted for since then, and those on its files.
+	// contacts are those that messages of an account were accepted for since then or may have reached, and those on its files.
 	contacts(t *tx, account string, since int64, hash func(...string) int64) (*contactSet, error)
-	// reached tells of a message that is accepted in this transaction.
+	// reached tells of a message that is accepted in this transaction, or ends there, or waits again, although it may have been taken.
 	reached(account string, phone nudgewire.Phone, at int64)
 	// filesCount is called where a file of a run counts from now on, or with no where it does not any more.
 	filesCount(yes bool)

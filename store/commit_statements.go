@@ -59,6 +59,7 @@ const (
 	stCreatedAfter
 	stAccountSending
 	stAccountDoubt
+	stAccountLetBe
 	stPartContacts
 	stOldContacts
 	stFilesOf
@@ -233,10 +234,20 @@ const (
 const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
 
 // wasSent is the condition on a dispatch that its message was sent since ?2, is being sent, or may have been, also where
-// it was let be then: one that is known to have failed did not reach the phone.
-const wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR state = 'dropped'
+// it was let be or cancelled then: one that is known to have failed did not reach the phone.
+const wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR (state = 'dropped' OR state = 'cancelled')
 		AND EXISTS (SELECT 1 FROM attempts a WHERE a.dispatch_id = dispatches.id AND a.state = 'in_doubt'))
 	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.dispatch_id = dispatches.id AND m.status = 'failed')`
+
+// letBe are columns of the dispatches d that nobody will send any more although they may have reached the phone, so far as
+// and says: each state by itself, because only so the index of what was not sent leads there.
+func letBe(columns, and string) string {
+	of := func(state string) string {
+		return `SELECT ` + columns + ` FROM dispatches d WHERE d.state = '` + state + `' AND ` + and + `
+			AND EXISTS (SELECT 1 FROM attempts a WHERE a.dispatch_id = d.id AND a.state = 'in_doubt')`
+	}
+	return of("dropped") + ` UNION ALL ` + of("cancelled")
+}
 
 // onlyDeferred is the condition on a dispatch that it waits for nothing but what a rule said.
 const onlyDeferred = `state = 'waiting' AND first_due_at > 0
@@ -355,6 +366,7 @@ var messageStatements = map[stmt]statement{
 	stAccountMessages: {2, `SELECT phone, accepted_at FROM messages WHERE dispatch_id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`},
 	stAccountSending:  {1, `SELECT phone FROM dispatches WHERE state = 'sending' AND account = ?1 AND claimed_at >= ?2`},
 	stAccountDoubt:    {1, `SELECT phone FROM dispatches WHERE state = 'in_doubt' AND account = ?1 AND claimed_at >= ?2`},
+	stAccountLetBe:    {2, letBe("d.phone, d.claimed_at", "d.id >= ?3 AND d.account = ?1 AND d.claimed_at >= ?2")},
 	stPastRows: {3, `SELECT claimed_at, category, trigger_name FROM dispatches
 		WHERE id IN (SELECT id FROM dispatches WHERE event_id = 0 AND phone = ?1 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent},
 	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.

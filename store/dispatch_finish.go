@@ -92,6 +92,11 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 		ended := *a
 		if a.Doubtful { // the dispatch is dropped, and what was lost is the attempt's answer: it may never go again
 			ended.State = nudgewire.StateInDoubt
+			var d nudgewire.Dispatch
+			if err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID)); err != nil {
+				return err
+			}
+			t.peers.reached(d.Account, d.Phone, micro(a.At))
 		}
 		if err := t.insertAttempt(&ended); err != nil {
 			return err
@@ -134,8 +139,9 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
 		return err
 	}
 	ended := *a
-	if state == nudgewire.StateInDoubt {
-		ended.State, ended.Reason = state, d.Reason
+	if a.Doubtful { // it waits again, and this attempt stays in doubt: whatever ends the dispatch, the phone may have it
+		ended.State, ended.Reason = nudgewire.StateInDoubt, d.Reason
+		t.peers.reached(d.Account, d.Phone, micro(a.At))
 	}
 	if state != nudgewire.StateWaiting {
 		ended.RetryAt = time.Time{}

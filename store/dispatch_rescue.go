@@ -116,10 +116,13 @@ func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known boo
 		if d.InDoubt(rule) == nudgewire.DoubtDrop {
 			state, reason = nudgewire.StateDropped, reason+"; it is let be, as on_doubt says"
 		}
-		t.counts[stateCounts[state]]++
+		if t.counts[stateCounts[state]]++; state == nudgewire.StateDropped {
+			t.peers.reached(d.Account, d.Phone, micro(now))
+		}
 		_, err := t.exec(stLapse, int64(d.ID), reason, micro(now), string(state))
 		return err
 	}
+	t.peers.reached(d.Account, d.Phone, micro(now))
 	_, err := t.putBack(d, comeback{
 		reason: reason + "; sent again, as " + d.SaysResend(rule) + " says", due: micro(now), expires: micro(d.ExpiresAt), at: micro(now),
 		doubtful: true, keepOwner: true,

@@ -76,6 +76,7 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 		}
 	default:
 		t.counts[countDropped]++
+		t.peers.reached(d.Account, d.Phone, t.at)
 		_, err = t.exec(stResolve, int64(d.ID), string(nudgewire.StateDropped), reason, t.at)
 	}
 	return err == nil, err

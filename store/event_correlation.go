@@ -64,7 +64,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 			if !d.claimed.Before(sent.At) {
 				sent = nudgewire.Sent{ID: d.ID, State: d.state, At: d.claimed}
 			}
-		case nudgewire.StateDropped:
+		case nudgewire.StateDropped, nudgewire.StateCancelled:
 			if !d.claimed.IsZero() {
 				let = append(let, nudgewire.Sent{ID: d.ID, State: d.state, At: d.claimed})
 			}
@@ -116,8 +116,8 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	return f, err
 }
 
-// mayHaveReached reports whether an attempt of a dispatch that was dropped may have been taken: it is let be, by on_doubt or by a
-// person, because it may have reached the phone.
+// mayHaveReached reports whether an attempt of a dispatch that was dropped or cancelled may have been taken: it is let be, by
+// on_doubt or by a person, or it waited to be sent again when it ended.
 func (t *tx) mayHaveReached(id nudgewire.DispatchID) (may bool, err error) {
 	err = t.query(stAttemptInDoubt, func(*row) error { may = true; return nil }, int64(id))
 	return may, err

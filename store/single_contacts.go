@@ -114,11 +114,16 @@ func (t *tx) readMessages(c *contactSet, account string) error {
 	if err != nil {
 		return err
 	}
-	err = t.query(stAccountMessages, func(r *row) error {
-		phone := nudgewire.Phone(r.text())
-		c.add(contactHash(phone, c.hash), r.int())
-		return r.err
-	}, account, c.from, first)
+	for _, s := range [...]stmt{stAccountMessages, stAccountLetBe} {
+		if err != nil {
+			return err
+		}
+		err = t.query(s, func(r *row) error {
+			phone := nudgewire.Phone(r.text())
+			c.add(contactHash(phone, c.hash), r.int())
+			return r.err
+		}, account, c.from, first)
+	}
 	slices.SortFunc(c.order, func(a, b reachedAt) int { return cmp.Compare(a.at, b.at) })
 	return err
 }

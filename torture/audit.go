@@ -48,14 +48,41 @@ func (r *round) unfinished(ctx context.Context) (what string, err error) {
 	if err != nil {
 		return "", err
 	}
+	waiting, err := r.daemon.dispatches(ctx, nudgewire.StateWaiting)
+	if err != nil {
+		return "", err
+	}
+	r.held = heldBack(waiting, time.Now().Add(soon))
+	left := len(waiting) - len(r.held)
 	runs, err := s.OpenRuns(ctx, "news")
 	if err != nil {
 		return "", err
 	}
-	if n.Waiting+n.Sending+int64(len(runs)) > 0 {
-		what = fmt.Sprintf("%d waiting, %d being sent, %d runs open", n.Waiting, n.Sending, len(runs))
+	if int64(left)+n.Sending+int64(len(runs)) > 0 {
+		what = fmt.Sprintf("%d waiting and put off by no rule, %d being sent, %d runs open", left, n.Sending, len(runs))
 	}
 	return what, nil
+}
+
+// soon is what settle waits for although a rule put it off: it leaves before the daemon has ended.
+const soon = 3 * time.Second
+
+// heldBack are those of what waits that a rule put off until then or later.
+func heldBack(waiting []store.DispatchStory, then time.Time) map[nudgewire.DispatchID]bool {
+	held := map[nudgewire.DispatchID]bool{}
+	for i := range waiting {
+		d := &waiting[i]
+		n := len(d.Verdicts)
+		if n > 0 && d.Verdicts[n-1].Action == nudgewire.DeferSend && d.Verdicts[n-1].Until.Equal(d.DueAt) && d.DueAt.After(then) {
+			held[d.ID] = true
+		}
+	}
+	return held
+}
+
+// mayLack reports whether a dispatch need not have been taken: it may have been, or a rule put it off until after the end.
+func (r *round) mayLack(d *nudgewire.Dispatch) bool {
+	return d.State == nudgewire.StateInDoubt || d.State == nudgewire.StateWaiting && r.held[d.ID]
 }
 
 // audit holds the ledger, the shop's memory and the service's against each other.
@@ -132,7 +159,7 @@ func (r *round) auditReminder(c *customer, d *nudgewire.Dispatch) {
 	case c.cart.answered.IsZero() || len(taken) > 0 || r.excused(c):
 	case d == nil:
 		r.violate("customer %d: left a cart, and no reminder was queued", c.number)
-	case d.State != nudgewire.StateInDoubt:
+	case !r.mayLack(d):
 		r.violate("customer %d: the reminder is missing: dispatch %d is %s: %s", c.number, d.ID, d.State, d.Reason)
 	}
 }
@@ -146,7 +173,7 @@ func (r *round) auditThanks(c *customer, d *nudgewire.Dispatch, template string,
 	case c.order.answered.IsZero() || len(taken) > 0 || blocked:
 	case d == nil:
 		r.violate("customer %d: ordered, and no %s was queued", c.number, template)
-	case d.State != nudgewire.StateInDoubt:
+	case !r.mayLack(d):
 		r.violate("customer %d: %s is missing: dispatch %d is %s: %s", c.number, template, d.ID, d.State, d.Reason)
 	}
 }

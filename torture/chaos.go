@@ -43,6 +43,9 @@ var faults = []struct {
 
 // chaos breaks things at random until end. The daemon runs when it returns without an error.
 func (r *round) chaos(ctx context.Context, end time.Time) error {
+	if err := r.reload(ctx, ruleSets[2]); err != nil { // so that no round is without an edit
+		return err
+	}
 	for time.Now().Before(end) {
 		pause := 200*time.Millisecond + time.Duration(r.dice.Int64N(int64(2500*time.Millisecond)))
 		select {
@@ -76,7 +79,7 @@ func (r *round) strike(ctx context.Context) error {
 		if err := r.service.down(); err != nil {
 			return err
 		}
-		time.Sleep(time.Second)
+		rest(ctx, time.Second)
 		return r.service.up(ctx)
 	case n < 90:
 		return r.halt(ctx)
@@ -158,7 +161,7 @@ const unseenMost = concurrency / 4
 
 // restart stops the daemon as an operator does, and starts it again.
 func (r *round) restart(ctx context.Context) error {
-	err := r.daemon.stop()
+	err := r.daemon.stop(ctx)
 	r.Say("SIGTERM: %v", err)
 	r.report.Stops++
 	if err != nil {
@@ -179,7 +182,7 @@ func (r *round) halt(ctx context.Context) error {
 		return nil
 	}
 	from := time.Now()
-	time.Sleep(grace + time.Second)
+	rest(ctx, grace+time.Second)
 	to := time.Now()
 	if n := r.service.between(from.Add(grace), to); n > 0 {
 		r.violate("%d requests arrived while everything was halted", n)
@@ -250,12 +253,12 @@ func (r *round) calm(ctx context.Context) error {
 	return r.reload(ctx, ruleSets[0])
 }
 
-// settle waits until nothing waits any more, and stops the daemon. A message that was tried
-// again and again waits at most about as long as it has waited already, and one that a rule put off
-// for two windows of the limit and the quiet minutes between.
+// settle waits until nothing waits any more but what a rule put off, and stops the daemon. A message that was tried
+// again and again waits at most about as long as it has waited already. What a rule put off comes back all the
+// time while things break; a round need not last for the last of it.
 func (r *round) settle(ctx context.Context) error {
-	within := r.For + 5*time.Minute
-	for end := time.Now().Add(within); ; {
+	within := r.For + time.Minute
+	for end, said := time.Now().Add(within), ""; ; {
 		open, err := r.unfinished(ctx)
 		if err == nil {
 			err = r.goOn(ctx)
@@ -265,6 +268,10 @@ func (r *round) settle(ctx context.Context) error {
 		}
 		if open == "" {
 			break
+		}
+		if open != said {
+			said = open
+			r.Say("left: %s", open)
 		}
 		if time.Now().After(end) {
 			r.violate("not done %s after everything was mended: %s", within, open)
@@ -276,7 +283,7 @@ func (r *round) settle(ctx context.Context) error {
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
-	if err := r.daemon.stop(); err != nil {
+	if err := r.daemon.stop(ctx); err != nil {
 		r.violate("the daemon's end after SIGTERM: %v", err)
 	}
 	return nil

@@ -86,8 +86,8 @@ func (d *daemon) kill() {
 // stopWithin is the daemon's own grace for calls under way, and room for a slow machine.
 const stopWithin = time.Minute
 
-// stop asks the process to end and returns how it did.
-func (d *daemon) stop() error {
+// stop asks the process to end and returns how it did; when ctx is done it is not waited for.
+func (d *daemon) stop(ctx context.Context) error {
 	if d.cmd == nil {
 		return nil
 	}
@@ -98,6 +98,9 @@ func (d *daemon) stop() error {
 	case <-d.ended:
 		d.cmd = nil
 		return d.end
+	case <-ctx.Done():
+		d.kill()
+		return ctx.Err()
 	case <-time.After(stopWithin):
 		d.kill()
 		return errors.New("it did not end")

@@ -8,7 +8,8 @@
 // nothing is sent after the order, the block or the halt that forbids it; a kill puts in
 // doubt at most the calls under way; a part of a campaign is uploaded at most once. What rules
 // promise is in audit_rules.go: no marketing inside quiet hours, over the limit, after a STOP, or
-// of a trigger that is off; steps in their order and none after its stop; nothing lost by a deferral.
+// of a trigger that is off; steps in their order and none after its stop; nothing lost by a deferral. What
+// a rule still holds back at the end, until a time that is to come, is not waited for.
 //
 // The plan of faults and customers follows from a seed. What the processes make of it in
 // time does not, so a seed brings back the same plan and not the same run.

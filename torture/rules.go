@@ -31,7 +31,7 @@ const (
 	perExtra    = 2 // of all marketing, that of extra with it
 	limitWindow = time.Minute
 
-	rateMost   = 10 // of offer within rateWindow
+	rateMost   = 15 // of offer within rateWindow
 	rateWindow = 5 * time.Second
 
 	maxResends = 3 // times that a message is sent at the most whose trigger sends again in doubt

@@ -107,9 +107,9 @@ func newShop(base, secret string, seed uint64, rate float64, arrived func(string
 	}
 }
 
-// open lets customers in until ctx is done, and returns when the last one has gone: every
-// webhook that was begun is posted until it is answered.
-func (s *shop) open(ctx context.Context) {
+// open lets customers in until the shop closes, and returns when the last one has gone: every
+// webhook that was begun is posted until it is answered, or until ctx is done.
+func (s *shop) open(ctx context.Context, closes <-chan struct{}) {
 	var inside sync.WaitGroup
 	defer s.client.CloseIdleConnections()
 	defer inside.Wait()
@@ -119,6 +119,8 @@ func (s *shop) open(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-closes:
+			return
 		case <-every.C:
 		}
 		dice := rand.New(rand.NewPCG(s.seed, uint64(number)+2))
@@ -126,7 +128,7 @@ func (s *shop) open(ctx context.Context) {
 		s.mu.Lock()
 		s.customers = append(s.customers, c)
 		s.mu.Unlock()
-		inside.Go(func() { s.visit(context.WithoutCancel(ctx), c, dice) })
+		inside.Go(func() { s.visit(ctx, c, dice) })
 	}
 }
 
@@ -134,7 +136,7 @@ func (s *shop) open(ctx context.Context) {
 func (s *shop) visit(ctx context.Context, c *customer, dice *rand.Rand) {
 	cart := func() { s.post(ctx, c, &c.cart, "checkouts/update", "cart-", checkout(c)) }
 	order := func() { s.post(ctx, c, &c.order, "orders/create", "order-", orderOf(c)) }
-	someTime := func() { time.Sleep(time.Duration(dice.Int64N(int64(3 * reminderWait)))) }
+	someTime := func() { rest(ctx, time.Duration(dice.Int64N(int64(3*reminderWait)))) }
 	switch c.plan {
 	case leaves:
 		cart()
@@ -155,6 +157,7 @@ func (s *shop) visit(ctx context.Context, c *customer, dice *rand.Rand) {
 		cart()
 		select {
 		case <-called:
+		case <-ctx.Done():
 		case <-time.After(10 * reminderWait):
 		}
 		order()
@@ -171,7 +174,7 @@ func (s *shop) visit(ctx context.Context, c *customer, dice *rand.Rand) {
 		}
 		s.write(ctx, c, &c.written, "written-", words)
 		if c.plan == returns {
-			time.Sleep(2 * grace)
+			rest(ctx, 2*grace)
 			s.write(ctx, c, &c.start, "start-", "Start!")
 			order()
 		}
@@ -217,10 +220,18 @@ func encode(content map[string]any) []byte {
 	return body
 }
 
-// repeat posts one webhook until it is answered 2xx.
+// rest waits for a while, or until ctx is done.
+func rest(ctx context.Context, while time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(while):
+	}
+}
+
+// repeat posts one webhook until it is answered 2xx, or until ctx is done.
 func (s *shop) repeat(ctx context.Context, c *customer, p *posted, path string, body []byte, header map[string]string) {
 	p.begun = time.Now()
-	for {
+	for ctx.Err() == nil {
 		status, answer, err := s.once(ctx, path, body, header)
 		if err == nil && status/100 == 2 {
 			p.answered = time.Now()
@@ -232,7 +243,7 @@ func (s *shop) repeat(ctx context.Context, c *customer, p *posted, path string, 
 			s.mu.Unlock()
 			return
 		}
-		time.Sleep(200 * time.Millisecond)
+		rest(ctx, 200*time.Millisecond)
 	}
 }
 

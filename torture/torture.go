@@ -9,13 +9,15 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/nudgewire/nudgewire"
 )
 
 // Options say how long and how hard a round is.
 type Options struct {
 	Program string        // the nudgewire binary
 	Folder  string        // for its config, data and log; empty at the start
-	For     time.Duration // how long things break; what is then left may take as long again
+	For     time.Duration // how long things break; what no rule put off may then take as long again
 	Seed    uint64        // decides the customers, the faults and their order
 	Rate    float64       // customers a second; DefaultRate when 0
 
@@ -38,7 +40,8 @@ type round struct {
 	blocked     map[string]time.Time // phone: when the command had answered
 	settings    settings             // of the config as it stands in the file
 	nights      nights
-	silent      []span // when extra had been turned off or removed
+	silent      []span                        // when extra had been turned off or removed
+	held        map[nudgewire.DispatchID]bool // that a rule had put off when the round ended
 }
 
 // Run plays one round and reports what it found. An error means that the round itself
@@ -61,12 +64,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := r.begin(ctx); err != nil {
 		return nil, fmt.Errorf("torture: %w", err)
 	}
-	posting, stop := context.WithCancel(ctx)
-	defer stop()
+	closes := make(chan struct{})
 	var customers sync.WaitGroup
-	customers.Go(func() { r.shop.open(posting) })
+	customers.Go(func() { r.shop.open(ctx, closes) })
 	err := r.chaos(ctx, began.Add(o.For))
-	stop()
+	close(closes)
 	if err == nil {
 		err = r.calm(ctx)
 	}
@@ -76,6 +78,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	if err == nil {
 		err = r.audit(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("torture: ended %s after its beginning by %w; nothing was audited", time.Since(began).Round(time.Second), context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("torture: %w", err)

@@ -178,6 +178,8 @@ func sentWords(s nudgewire.State) string {
 		return "is in doubt, it may have arrived; sent"
 	case nudgewire.StateDropped:
 		return "may have arrived and was let be; sent"
+	case nudgewire.StateCancelled:
+		return "may have arrived and was cancelled before it was sent again; sent"
 	default:
 		return "was " + string(s)
 	}

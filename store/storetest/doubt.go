@@ -1,10 +1,12 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // doubts is what becomes of a message of which nobody knows whether it was taken, as on_doubt of its trigger says,
@@ -90,6 +92,66 @@ func (s suite) doubts(t *testing.T) {
 			t.Errorf("the same key again is told of %+v", last)
 		}
 	})
+	ends := map[string]func(*ledger, nudgewire.DispatchID){
+		"it expires": func(l *ledger, _ nudgewire.DispatchID) {
+			same(l.t, "claimed past its expiry", 0, len(l.ids(noon.Add(48*time.Hour))))
+		},
+		"it is cancelled": func(l *ledger, _ nudgewire.DispatchID) { l.mustAccept(order("1")) },
+		"a person calls it off": func(l *ledger, id nudgewire.DispatchID) {
+			if err := l.CancelDispatch(l.ctx, id, ""); err != nil {
+				l.t.Fatal(err)
+			}
+		},
+	}
+	for when, lose := range lost {
+		for what, end := range ends {
+			t.Run("what waits to be sent again counts as sent when "+what+", "+when, func(t *testing.T) {
+				l := s.open(t)
+				l.inDoubt(nudgewire.DoubtResend)
+				d := l.claimed("1", expires(noon.Add(24*time.Hour)))
+				lose(l, d)
+				same(t, "sent again", nudgewire.StateWaiting, l.dispatch(d.ID).State)
+				end(l, d.ID)
+				if got := l.dispatch(d.ID).State; got != nudgewire.StateDropped && got != nudgewire.StateCancelled {
+					t.Fatalf("it is %s", got)
+				}
+				same(t, "the attempt", nudgewire.StateInDoubt, l.story(d.ID).Attempts[0].State)
+				went, _, err := l.Retry(l.ctx, store.Retry{Filter: store.DispatchFilter{State: l.dispatch(d.ID).State}, Now: noon.Add(49 * time.Hour)})
+				if err != nil || len(went) > 0 {
+					t.Errorf("retry sends it once more: %+v (%v)", went, err)
+				}
+				l.mustAccept(cart("1", dedupe("the cart again")))
+				if last := l.lastFacts().Last; last == nil || last.ID != d.ID || !last.At.Equal(at) {
+					t.Errorf("the same key again is told of %+v", last)
+				}
+				other := l.enqueue("2", due(noon.Add(time.Hour)), expires(noon.Add(1000*time.Hour)))
+				l.ruleBy(atMost{n: 1, within: 72 * time.Hour})
+				same(t, "a limit lets go", []nudgewire.DispatchID(nil), l.ids(noon.Add(50*time.Hour)))
+				same(t, "what it keeps back", 1, len(l.story(other).Verdicts))
+				l.recount()
+			})
+		}
+		for _, asked := range []bool{true, false} {
+			t.Run(fmt.Sprintf("who may have been reached is one of the account's contacts, %s, asked before: %v", when, asked), func(t *testing.T) {
+				for _, rule := range []nudgewire.OnDoubt{nudgewire.DoubtDrop, nudgewire.DoubtResend} {
+					l := s.open(t)
+					l.inDoubt(rule)
+					rules := unique{most: 1, within: 72 * time.Hour}
+					if asked {
+						l.ruleBy(rules)
+					}
+					d := l.claimed("1")
+					lose(l, d)
+					if rule == nudgewire.DoubtResend {
+						l.mustAccept(order("1"))
+					}
+					l.ruleBy(rules)
+					l.enqueue("2", phone("447700900999"))
+					same(t, string(rule)+": another contact goes", []nudgewire.DispatchID(nil), l.ids(at.Add(time.Minute)))
+				}
+			})
+		}
+	}
 	t.Run("what was dropped and surely not taken counts nowhere", func(t *testing.T) {
 		l := s.open(t)
 		l.mustFinish(l.claimed("1"), nudgewire.StateDropped)

@@ -1,0 +1,137 @@
+package torture
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// Each audit is shown once what it is there to find, in a made-up memory of the shop and the service, and once the
+// nearest thing that is as it should be.
+func TestAuditsBite(t *testing.T) {
+	began := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
+	done := func(seconds float64) posted { return posted{at(seconds), at(seconds)} }
+	type taken map[string][]time.Time // by template
+	tests := map[string]struct {
+		customer customer
+		taken    taken
+		ledger   map[string]*nudgewire.Dispatch
+		silent   []span
+		want     string // within the only violation; "" for none
+	}{
+		"after STOP":               {customer: customer{plan: stops, written: done(10)}, taken: taken{reminder: {at(13)}}, want: "came 3s after STOP"},
+		"on its way at STOP":       {customer: customer{plan: stops, written: done(10)}, taken: taken{reminder: {at(11)}}},
+		"after START":              {customer: customer{plan: returns, written: done(10), start: done(14)}, taken: taken{reminder: {at(15)}}},
+		"before START":             {customer: customer{plan: returns, written: done(10), start: done(14)}, taken: taken{reminder: {at(13)}}, want: "came 3s after STOP"},
+		"after the order":          {customer: customer{plan: orders, order: done(10)}, taken: taken{extra: {at(13)}}, want: "came 3s after the order"},
+		"on its way at the order":  {customer: customer{plan: orders, order: done(10)}, taken: taken{extra: {at(11)}}},
+		"while it was off":         {taken: taken{extra: {at(13)}}, silent: []span{{at(10), at(20)}}, want: "off or removed"},
+		"while it is removed":      {taken: taken{extra: {at(13)}}, silent: []span{{from: at(10)}}, want: "off or removed"},
+		"before it was off":        {taken: taken{extra: {at(11)}}, silent: []span{{at(10), at(20)}}},
+		"after it was off":         {taken: taken{extra: {at(21)}}, silent: []span{{at(10), at(20)}}},
+		"another while it was off": {taken: taken{reminder: {at(13)}}, silent: []span{{at(10), at(20)}}},
+		"over the limit":           {taken: taken{reminder: {at(1)}, offer: {at(2)}, "first": {at(3)}, "second": {at(4)}}, want: "more than the limit: 3 came"},
+		"up to the limit":          {taken: taken{reminder: {at(1)}, offer: {at(2)}, "first": {at(3)}, "second": {at(61)}}},
+		"over the limit of extra":  {taken: taken{reminder: {at(1)}, offer: {at(2)}, extra: {at(9)}}, want: "more than the limit: 2 came"},
+		"the second step first":    {taken: taken{"first": {at(5)}, "second": {at(4)}}, want: "step 2 came before the one before it"},
+		"a step after the reply":   {customer: customer{plan: writes, written: done(10)}, taken: taken{"first": {at(5)}, "second": {at(13)}}, want: "step 2 came 3s after the reply"},
+		"a step past a doubt": {
+			customer: customer{number: 4}, taken: taken{"second": {at(5)}},
+			ledger: map[string]*nudgewire.Dispatch{"first": {ID: 1, State: nudgewire.StateInDoubt}}, want: "step 1 is in doubt",
+		},
+		"the third without a doubt": {
+			customer: customer{number: 4}, taken: taken{"first": {at(3)}, "second": {at(5)}, "third": {at(7)}},
+			ledger: map[string]*nudgewire.Dispatch{"first": {ID: 1, State: nudgewire.StateAccepted}}, want: "nothing was in doubt",
+		},
+		"a step is missing": {customer: customer{number: 4, cart: done(0)}, taken: taken{"second": {at(3)}, "third": {at(4)}}, want: "step 1 was not queued"},
+		"a step was dropped": {
+			customer: customer{number: 4, cart: done(0)}, taken: taken{"first": {at(3)}},
+			ledger: map[string]*nudgewire.Dispatch{
+				"first": {ID: 1, State: nudgewire.StateAccepted}, "second": {ID: 2, State: nudgewire.StateDropped, Reason: "for fun"},
+				"third": {ID: 3, State: nudgewire.StateCancelled, Reason: "its conditions"},
+			},
+			want: "step 2 is missing: dispatch 2 is dropped: for fun",
+		},
+		"a step is held by a rule": {
+			customer: customer{number: 4, cart: done(0)},
+			ledger:   map[string]*nudgewire.Dispatch{"first": {ID: 77, State: nudgewire.StateWaiting}},
+		},
+		"a step waits for nothing": {
+			customer: customer{number: 4, cart: done(0)}, taken: taken{"second": {at(3)}, "third": {at(4)}},
+			ledger: map[string]*nudgewire.Dispatch{"first": {ID: 1, State: nudgewire.StateWaiting}, "second": {ID: 2, State: nudgewire.StateInDoubt}},
+			want:   "step 1 is missing: dispatch 1 is waiting",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := &tt.customer
+			r := madeUp(c)
+			r.silent, r.held = tt.silent, map[nudgewire.DispatchID]bool{77: true}
+			ledger := map[call]*nudgewire.Dispatch{}
+			for template, times := range tt.taken {
+				r.service.taken[call{c.phone(), template}] = times
+			}
+			for template, d := range tt.ledger {
+				ledger[call{c.phone(), template}] = d
+			}
+			r.auditRules(c, ledger)
+			r.auditSequence(c, ledger)
+			expect(t, r, tt.want)
+		})
+	}
+	t.Run("more offers than the rate has room for", func(t *testing.T) {
+		for most, want := range map[int]string{2 * rateMost: "", 2*rateMost + 1: "offers came within"} {
+			c := &customer{}
+			r := madeUp(c)
+			for i := range most {
+				r.service.taken[call{c.phone(), offer}] = append(r.service.taken[call{c.phone(), offer}], at(float64(i)/1000))
+			}
+			r.auditRate()
+			expect(t, r, want)
+		}
+	})
+	t.Run("in quiet hours", func(t *testing.T) {
+		for seconds, want := range map[float64]string{59: "", 61: "", 63: "after quiet hours had begun"} { // 12:01 is one of the odd minutes
+			c := &customer{number: 1}
+			r := madeUp(c)
+			r.nights = nightsOf(began, time.Minute)
+			r.service.taken[call{c.phone(), reminder}] = []time.Time{at(seconds)}
+			r.auditRules(c, nil)
+			expect(t, r, want)
+		}
+	})
+	t.Run("held is only what a rule put off until after the end", func(t *testing.T) {
+		verdict := func(action nudgewire.VerdictAction, until time.Time) []store.Verdict {
+			return []store.Verdict{{Verdict: nudgewire.Verdict{Action: action, Until: until}}}
+		}
+		held := heldBack([]store.DispatchStory{
+			{Dispatch: nudgewire.Dispatch{ID: 1, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(9))},
+			{Dispatch: nudgewire.Dispatch{ID: 2, DueAt: at(9)}},
+			{Dispatch: nudgewire.Dispatch{ID: 3, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(4))},
+			{Dispatch: nudgewire.Dispatch{ID: 4, DueAt: at(2)}, Verdicts: verdict(nudgewire.DeferSend, at(2))},
+		}, at(5))
+		if len(held) != 1 || !held[1] {
+			t.Errorf("held: %v", held)
+		}
+	})
+}
+
+// madeUp is a round of one customer that nobody plays.
+func madeUp(c *customer) *round {
+	return &round{
+		Options: Options{Say: func(string, ...any) {}}, blocked: map[string]time.Time{},
+		service: &service{taken: map[call][]time.Time{}}, shop: &shop{customers: []*customer{c}},
+	}
+}
+
+func expect(t *testing.T, r *round, want string) {
+	t.Helper()
+	found := r.report.Violations
+	if want == "" && len(found) > 0 || want != "" && (len(found) != 1 || !strings.Contains(found[0], want)) {
+		t.Errorf("found %q, want %q", found, want)
+	}
+}
