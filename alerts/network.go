@@ -27,7 +27,9 @@ type network struct {
 
 const (
 	dialTimeout = 5 * time.Second
-	mostAnswer  = 200 // bytes that are shown
+	mostAnswer  = 200     // bytes that are shown
+	mostRead    = 4 << 10 // and read before secrets are taken out: one that is cut at the end is not shown
+	secretPart  = 6       // characters that a part of a path has, from which on it may be a secret
 )
 
 func newNetwork(agent string) *network {
@@ -83,16 +85,38 @@ func (n *network) post(ctx context.Context, r *Receiver, body any) error {
 		return err
 	}
 	defer res.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(res.Body, mostAnswer)) // what can be read is enough
 	if res.StatusCode >= 200 && res.StatusCode < 300 {
 		return nil
 	}
+	answer, _ := io.ReadAll(io.LimitReader(res.Body, mostRead)) // what can be read is enough
 	err = fmt.Errorf("it answers %d", res.StatusCode)
-	if words := strings.TrimSpace(strings.ReplaceAll(string(answer), r.URL.Reveal(), "[secret]")); words != "" {
+	if words := strings.TrimSpace(withoutAddress(string(answer), req.URL)); words != "" {
+		words = strings.ToValidUTF8(words[:min(len(words), mostAnswer)], "")
 		err = fmt.Errorf("it answers %d: %s", res.StatusCode, words)
 	}
 	if seconds, bad := strconv.Atoi(res.Header.Get("Retry-After")); bad == nil && seconds > 0 {
 		return &laterError{err, time.Duration(seconds) * time.Second}
 	}
 	return err
+}
+
+// withoutAddress takes out of an answer what it repeats of the address. Many servers name the path that they do not know, which is
+// all the secret there is.
+func withoutAddress(text string, u *url.URL) string {
+	parts := []string{u.String(), u.RequestURI(), u.Path}
+	for _, values := range u.Query() {
+		parts = append(parts, values...)
+	}
+	if u.User != nil {
+		password, _ := u.User.Password()
+		parts = append(parts, u.User.Username(), password)
+	}
+	parts = append(parts, strings.Split(u.Path, "/")...)
+	parts = append(parts, strings.Split(u.EscapedPath(), "/")...)
+	for _, part := range parts { // the whole ones are first
+		if len(part) >= secretPart {
+			text = strings.ReplaceAll(text, part, "[secret]")
+		}
+	}
+	return text
 }

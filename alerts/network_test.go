@@ -84,6 +84,10 @@ func TestWhatGoesWrongIsToldWithoutTheAddress(t *testing.T) {
 		switch r.URL.Path {
 		case "/token/gone":
 			http.Error(w, "no_service for http://"+r.Host+r.URL.Path, http.StatusNotFound)
+		case "/token/path-alone":
+			http.Error(w, "Cannot POST "+r.URL.Path, http.StatusNotFound)
+		case "/v1/token-in-parts":
+			http.Error(w, strings.Repeat(".", mostAnswer-7)+r.URL.RequestURI()+r.URL.Query().Get("key"), http.StatusNotFound)
 		case "/token/away":
 			http.Redirect(w, r, "/token/ok", http.StatusFound)
 		case "/token/later":
@@ -95,13 +99,15 @@ func TestWhatGoesWrongIsToldWithoutTheAddress(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	for address, want := range map[string]string{
-		s.URL + "/token/ok":               "",
-		s.URL + "/token/gone":             "it answers 404: no_service for [secret]",
-		s.URL + "/token/away":             "it answers 302",
-		s.URL + "/token/later":            "it answers 429",
-		closed.URL + "/token":             "connection refused",
-		"https://no-such.invalid/token":   "no-such.invalid",
-		"https://127.0.0.1:1/token\x7f\n": "its address cannot be used",
+		s.URL + "/token/ok":                             "",
+		s.URL + "/token/gone":                           "it answers 404: no_service for [secret]",
+		s.URL + "/token/path-alone":                     "it answers 404: Cannot POST [secret]",
+		s.URL + "/v1/token-in-parts?key=token-as-value": "it answers 404: ...",
+		s.URL + "/token/away":                           "it answers 302",
+		s.URL + "/token/later":                          "it answers 429",
+		closed.URL + "/token":                           "connection refused",
+		"https://no-such.invalid/token":                 "no-such.invalid",
+		"https://127.0.0.1:1/token\x7f\n":               "its address cannot be used",
 	} {
 		err := newNetwork("").send(t.Context(), &Receiver{Kind: Webhook, URL: secret.New(address), AllowPrivate: true}, nil, test("1", "", noon))
 		switch {
