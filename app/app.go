@@ -24,6 +24,7 @@ import (
 	"github.com/nudgewire/nudgewire/enricher"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/metrics"
+	"github.com/nudgewire/nudgewire/outbox"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
@@ -69,6 +70,9 @@ type App struct {
 
 	accounts          atomic.Pointer[accountMap]
 	senders, trackers *crew
+	outboxes          *crew
+	receivers         atomic.Pointer[receiverMap]
+	outgoing          atomic.Pointer[outbox.Plan]
 	leaving           []*account // gone from the config, with calls under way perhaps; guarded by reloading
 	listenAt          time.Time  // when it is looked next whether those still matter
 	edits             bool       // rules of earlier configs go on cancelling what they planned; guarded by reloading
@@ -129,7 +133,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a := &App{
 		opt: o, log: o.Log, cfg: cfg, loadedAt: time.Now(), started: time.Now(), began: cfg,
-		owner: ownerName(), senders: newCrew(), trackers: newCrew(),
+		owner: ownerName(), senders: newCrew(), trackers: newCrew(), outboxes: newCrew(),
 	}
 	a.disk = newDiskGuard(filepath.Dir(store.Path(cfg.Storage)), o.Space)
 	a.disk.least.Store(uint64(cfg.Server.LeastFree.Bytes()))
@@ -203,6 +207,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"tracing", a.traces.run},  // before those that tell it, so that it hears all of them to their end
 		{"metrics", a.showFigures}, // first, so that it is stopped last and shows how the others stop
 		{"alerts", a.alerts.Run},   // stopped after all that it tells of
+		{"webhooks out", a.outboxes.run},
 		{"sender", a.senders.run},
 		{"tracker", a.trackers.run},
 		{"scheduler", a.jobs.Run},

@@ -35,6 +35,9 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		Accounts: a.has,
 		OnDoubt:  a.onDoubt,
 		Observer: a.observer(),
+
+		Tells:      func(about, word string) []string { return a.outgoing.Load().Tells(about, word) },
+		OnOutgoing: a.wakeOutbox,
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
@@ -77,6 +80,8 @@ func (a *App) build(cfg *config.Config) {
 		},
 	})
 	a.alerts = a.newAlerts(cfg)
+	a.dropReceivers() // of an earlier try
+	a.useReceivers(cfg)
 	a.history = scheduler.NewHistory(a.store)
 	a.jobs = a.newJobs(cfg)
 }

@@ -164,6 +164,7 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	a.adoptAccounts(cfg, clients)
 	a.jobs.Use(cfg.Jobs)
 	a.useAlerts(cfg)
+	a.useReceivers(cfg)
 	return nil
 }
 

@@ -62,7 +62,7 @@ func retentionOf(cfg *config.Config) store.Retention {
 	r := &cfg.Retention
 	return store.Retention{
 		Payloads: age(r.Payloads), Decisions: age(r.Decisions), Events: age(r.Events), Messages: age(r.Messages),
-		Attempts: age(r.Attempts), RejectedRequests: age(r.RejectedRequests),
+		Attempts: age(r.Attempts), RejectedRequests: age(r.RejectedRequests), WebhooksOut: age(r.WebhooksOut),
 		Once: cfg.Triggers.Once, Rest: restFor,
 	}
 }

@@ -46,6 +46,7 @@ func (c *Config) compile(k *checker) {
 	c.compileJobs(k)
 	c.compileDue(k)
 	c.compileAlerts(k)
+	c.compileOutgoing(k)
 }
 
 func (c *Config) compileTriggers(k *checker, infos map[string]triggers.ConnectorInfo) {

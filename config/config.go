@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/outbox"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/triggers"
@@ -42,6 +43,7 @@ type Config struct {
 	Triggers  *triggers.Set
 	Due       *duerules.Rules // what holds at the due moment
 	Alerts    *alerts.Plan
+	Outgoing  *outbox.Plan          // of webhooks_out
 	Jobs      []*scheduler.Compiled // in the order of the file; those that compiled
 
 	folder   string                    // where relative paths start
@@ -69,6 +71,7 @@ type file struct {
 	Tracing   Tracing               `yaml:"tracing" doc:"Traces of webhooks and what follows from them, for OpenTelemetry."`
 	Server    Server                `yaml:"server" doc:"The door that webhooks come in by."`
 	Alerts    []alerts.Entry        `yaml:"alerts" doc:"Who is told what is wrong, and that it is over: by a webhook, to Slack, by e-mail. See docs/alerts.md."`
+	Outgoing  []outbox.Entry        `yaml:"webhooks_out" doc:"Systems of your own that are told what became of messages, by signed webhooks. See docs/webhooks-out.md."`
 	Mail      *alerts.Mail          `yaml:"mail" doc:"The server that sends the e-mails of alerts."`
 }
 

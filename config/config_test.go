@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -28,6 +29,9 @@ func environ(name string) (string, bool) {
 	}
 	if strings.HasSuffix(name, "_URL") {
 		return "https://example.com/leaked-value-of-" + strings.ToLower(name), true
+	}
+	if strings.HasSuffix(name, "_STATUS_SECRET") {
+		return "whsec_" + base64.StdEncoding.EncodeToString([]byte("leaked-value-of-"+strings.ToLower(name))), true
 	}
 	return "leaked-value-of-" + strings.ToLower(name), true
 }
@@ -225,7 +229,8 @@ func TestPrintIsReadBackTheSame(t *testing.T) {
 	}
 	// An address is checked when it is read, so the hidden one needs another in its place.
 	printed := strings.NewReplacer("postgres: '[secret]'", "postgres: postgres://another@db.example/crm",
-		"webhook: '[secret]'", "webhook: https://ops.example.com/1", "slack: '[secret]'", "slack: https://hooks.slack.com/1").Replace(first.String())
+		"webhook: '[secret]'", "webhook: https://ops.example.com/1", "url: '[secret]'", "url: https://crm.example.com/1",
+		" secret: '[secret]'", " secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "slack: '[secret]'", "slack: https://hooks.slack.com/1").Replace(first.String())
 	again, ps := Parse("config.yaml", []byte(printed), environ)
 	if faults := ps.Faults(); len(faults) > 0 {
 		t.Fatalf("what was printed is no config:\n%v", faults)

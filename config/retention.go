@@ -19,6 +19,7 @@ type Retention struct {
 	Messages         triggers.Lifetime `yaml:"messages" default:"400d" doc:"How long messages are kept after their end, sent or not; off for ever. What has not ended is never removed."`
 	Events           triggers.Lifetime `yaml:"events" example:"400d" doc:"How long events are kept: who, what kind, when; off for ever. One that a message is kept of stays with it. Unless set: as long as messages."`
 	Attempts         triggers.Lifetime `yaml:"attempts" default:"90d" doc:"How long it is kept what the service answered to each attempt, and what rules said when a message was due; off for as long as the message. That an attempt came in doubt stays with the message."`
+	WebhooksOut      triggers.Lifetime `yaml:"webhooks_out" default:"7d" doc:"How long webhooks out are kept once they are delivered or given up, so that they can be sent again (webhooks replay); off for ever."`
 	RejectedRequests triggers.Lifetime `yaml:"rejected_requests" default:"30d" doc:"How long traces of webhooks that were not taken are kept; off for as long as there is room for them."`
 
 	Lists units.Duration `yaml:"lists" validate:"min=1h,max=3650d" default:"30d" doc:"How long the files of a campaign's run are kept after it has ended: its parts and the list of excluded rows, which hold personal data. Counts, hashes and answers stay. Files of a run that has not ended, or has a part in doubt, are kept."`
@@ -66,6 +67,7 @@ func (c *Config) retention(k *checker) {
 		{"payloads", &r.Payloads, "events", r.Events, "what an event carried goes with it"},
 		{"decisions", &r.Decisions, "events", r.Events, "what was decided about an event goes with it"},
 		{"attempts", &r.Attempts, "messages", r.Messages, "the attempts at a message go with it"},
+		{"webhooks_out", &r.WebhooksOut, "", triggers.Lifetime{Off: true}, ""},
 		{"rejected_requests", &r.RejectedRequests, "", triggers.Lifetime{Off: true}, ""},
 	} {
 		at := "retention." + one.key

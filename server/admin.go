@@ -41,15 +41,16 @@ type Daemon interface {
 
 // AdminOptions are what the admin API is made of.
 type AdminOptions struct {
-	Store   *store.Store
-	Storage string                       // path of the database
-	Jobs    Jobs                         // nil when nothing is known of scheduled campaigns but what the store holds
-	Daemon  Daemon                       // nil when the store is read without a daemon; then nothing can be changed
-	Errors  func() *nudgewire.ErrorRules // of the config in use; nil for those that come with nudgewire
-	Alerts  Alerts                       // nil where the store is read without a daemon
-	Country string                       // reads phones without a country code
-	Now     func() time.Time
-	Log     *zap.Logger
+	Store    *store.Store
+	Storage  string                       // path of the database
+	Jobs     Jobs                         // nil when nothing is known of scheduled campaigns but what the store holds
+	Daemon   Daemon                       // nil when the store is read without a daemon; then nothing can be changed
+	Errors   func() *nudgewire.ErrorRules // of the config in use; nil for those that come with nudgewire
+	Alerts   Alerts                       // nil where the store is read without a daemon
+	Outgoing Outgoing                     // nil where the store is read without a daemon
+	Country  string                       // reads phones without a country code
+	Now      func() time.Time
+	Log      *zap.Logger
 }
 
 type admin struct{ AdminOptions }
@@ -69,6 +70,7 @@ func Admin(o AdminOptions) http.Handler {
 	route("GET /v1/errors", a.errorTexts)
 	route("GET /v1/alerts", a.alerts)
 	route("GET /v1/review", a.review)
+	route("GET /v1/webhooks-out", a.receivers)
 	if o.Daemon != nil {
 		route("POST /v1/reload", a.reload)
 		route("POST /v1/reload/changes", a.changes)
@@ -80,6 +82,8 @@ func Admin(o AdminOptions) http.Handler {
 		route("POST /v1/send", with(a.send))
 		route("POST /v1/halt", with(a.halt))
 		route("POST /v1/alerts/test", with(a.testAlerts))
+		route("POST /v1/webhooks-out/replay", with(a.replay))
+		route("POST /v1/webhooks-out/test", with(a.testReceiver))
 		route("POST /v1/resume", with(a.resume))
 	}
 	a.jobRoutes(mux, route)

@@ -52,6 +52,9 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 	if v.Halts, err = a.haltViews(ctx); err != nil {
 		return err
 	}
+	if v.WebhooksOut, err = a.receiverViews(ctx); err != nil {
+		return err
+	}
 	if v.Held, err = a.held(ctx); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func retention(ctx context.Context, st *store.Store) (*RetentionView, error) {
 
 // kindWords are what each kind is called to people.
 var kindWords = map[string]string{
-	"payloads": "payload", "decisions": "decided event", "events": "event", "messages": "message", "attempts": "attempt or verdict", "rejected_requests": "rejected request",
+	"payloads": "payload", "decisions": "decided event", "events": "event", "messages": "message", "attempts": "attempt or verdict", "rejected_requests": "rejected request", "webhooks_out": "webhook out",
 }
 
 // Words say what the last run did.

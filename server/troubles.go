@@ -52,6 +52,7 @@ func troubles(v *StatusView, now time.Time) []nudgewire.Trouble {
 	t.runs(v)
 	t.doubts(v)
 	t.contacts(v)
+	t.webhooksOut(v)
 	t.notes(v)
 	nudgewire.SortTroubles(t.all)
 	return t.all

@@ -239,6 +239,8 @@ type StatusView struct {
 	Behind []BehindView `json:"behind,omitempty"` // what is past its time
 	Held   []HeldView   `json:"held,omitempty"`   // runs that wait to be approved
 
+	WebhooksOut []ReceiverView `json:"webhooks_out,omitempty"` // receivers, in the order of the config
+
 	UnknownErrors *UnknownView `json:"unknown_errors,omitempty"`
 
 	Forgetting   []ForgettingView  `json:"forgetting,omitempty"`    // who is to be forgotten and is not yet, the oldest order first

@@ -56,6 +56,7 @@ const (
 	dispatchIDs
 	rejectedIDs
 	runIDs
+	outgoingIDs
 
 	sequenceCount
 )

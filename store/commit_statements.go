@@ -219,6 +219,24 @@ const (
 	stCountDoubts
 	stDoubtRestored
 
+	stInsertOutgoing
+	stChangeOf
+	stRunOfMessage
+	stRowsWaiting
+	stDueOutgoing
+	stOutgoingBefore
+	stHoldOutgoing
+	stClaimOutgoing
+	stRetryOutgoing
+	stEndOutgoing
+	stOutgoing
+	stNextOutgoing
+	stReceiverWell
+	stReceiverFails
+	stReplayOutgoing
+	stDropOutgoing
+	stOldOutgoing
+
 	stEraseText // and those after it: one for each text of erasedTexts
 
 	stmtCount = stEraseText + stmt(erasedTextCount)
@@ -278,7 +296,7 @@ type statement struct {
 }
 
 // statements is every statement that changes data, and every read inside a change.
-var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements, retentionStatements, restorationStatements}
+var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements, retentionStatements, restorationStatements, outgoingStatements}
 
 // messageStatements are those of events, dispatches and their messages.
 //

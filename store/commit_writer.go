@@ -45,7 +45,9 @@ type writer struct {
 	onDoubt     func(*nudgewire.Dispatch) nudgewire.OnDoubt // see Options
 	now         func() time.Time
 	hooks       hooks
-	dues, polls waits // of the open batch
+	tells       func(about, word string) []string // see Options; nil where nobody ever wants to know
+	dues, polls waits                             // of the open batch
+	outs        waits                             // of the open batch, by receiver
 }
 
 type prepared struct {
@@ -59,6 +61,7 @@ type prepared struct {
 type hooks struct {
 	due, poll func(account string, at time.Time)
 	lookup    func(time.Time)
+	out       func(receiver string, at time.Time)
 }
 
 // openWriter prepares every statement on a new connection.
@@ -107,6 +110,7 @@ type tx struct {
 	lookup int64 // earliest time of a look-up left waiting; 0 for none
 	seen   []lastSeen
 	off    []calledOff
+	noted  []noted
 
 	named        map[string]int64 // see countNamed
 	trimRejected bool             // see dispatch_rejected.go
@@ -122,7 +126,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 		w.gone = false
 	}
 	t := tx{writer: w, at: micro(w.now())}
-	w.dues, w.polls = w.dues[:0], w.polls[:0]
+	w.dues, w.polls, w.outs = w.dues[:0], w.polls[:0], w.outs[:0]
 	w.payloads.clear()
 	w.decisions.clear()
 	if err := w.peers.begin(&t); err != nil {
@@ -133,7 +137,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 			break
 		}
 	}
-	for _, write := range [...]func(*tx) error{(*tx).writeBundles, (*tx).writeCounts, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
+	for _, write := range [...]func(*tx) error{(*tx).writeNoted, (*tx).writeBundles, (*tx).writeCounts, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
 		if err == nil { // never after an error: SQLite may have ended the transaction by itself
 			err = write(&t)
 		}
@@ -146,6 +150,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 	w.checkpoint()
 	w.dues.tell(w.hooks.due)
 	w.polls.tell(w.hooks.poll)
+	w.outs.tell(w.hooks.out)
 	if t.lookup != 0 && w.hooks.lookup != nil {
 		w.hooks.lookup(moment(t.lookup))
 	}

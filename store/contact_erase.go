@@ -86,7 +86,7 @@ func (e *eraser) run(ctx context.Context) (waits string, err error) {
 // steps are in an order in which each may be the last before a crash.
 func (e *eraser) steps() []func(context.Context) error {
 	return []func(context.Context) error{
-		e.collect, e.payloads, e.decisionTexts, e.tombstones, e.words, e.texts, e.answers, e.ownMessages, e.ownDispatches, e.ownEvents,
+		e.collect, e.outgoing, e.payloads, e.decisionTexts, e.tombstones, e.words, e.texts, e.answers, e.ownMessages, e.ownDispatches, e.ownEvents,
 	}
 }
 

@@ -36,6 +36,9 @@ var erasedTexts = []erasedText{
 	{"rejected_requests", "reason", []string{"id"}},
 	{"rejected_requests", "sample", []string{"id"}},
 	{"lookups", "reason", []string{"event_id"}},
+	{"webhooks_out", "body", []string{"id"}},
+	{"webhooks_out", "reason", []string{"id"}},
+	{"webhook_receivers", "last_error", []string{"receiver"}},
 	{"runs", "reason", []string{"id"}},
 	{"runs", "source", []string{"id"}},
 	{"runs", "campaign", []string{"id"}},
@@ -55,7 +58,7 @@ var erasedTexts = []erasedText{
 }
 
 // erasedTextCount is len(erasedTexts), which the numbers of statements need as a constant.
-const erasedTextCount = 35
+const erasedTextCount = 38
 
 // sql changes the text where it is still the one that was read: ?1 the new text, ?2 the old one, then the keys.
 func (x *erasedText) sql() string {

@@ -18,9 +18,10 @@ type comeback struct {
 	reason       string
 	due, expires int64
 	at           int64
-	doubtful     bool // it may have been taken: what keeps it from waiting leaves it in doubt
-	anew         bool // its due time is another one from now on: no rule has deferred it yet
-	keepOwner    bool // a late answer of the last attempt may still come before the next claim
+	doubtful     bool                 // it may have been taken: what keeps it from waiting leaves it in doubt
+	anew         bool                 // its due time is another one from now on: no rule has deferred it yet
+	class        nudgewire.ErrorClass // of the service's words, where those are the reason
+	keepOwner    bool                 // a late answer of the last attempt may still come before the next claim
 }
 
 // meanwhile is what a dispatch becomes instead of waiting for what happened since it waited last:
@@ -70,6 +71,7 @@ func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error)
 		err = fmt.Errorf("dispatch %d: %w", d.ID, nudgewire.ErrClaimLost)
 	}
 	d.State, d.Reason = state, reason
+	t.noteState(d.ID, state, reason, c.class)
 	return state, err
 }
 

@@ -146,6 +146,7 @@ func (t *tx) mayGo(d *claimed, rules *atDue, allowed []claimed) (bool, error) {
 		return rules.allow(t, d, allowed)
 	}
 	t.counts[countDropped]++
+	t.noteState(d.ID, nudgewire.StateDropped, reason, "")
 	_, err := t.exec(stExpire, int64(d.ID), reason, micro(rules.now))
 	return false, err
 }

@@ -118,6 +118,7 @@ func (a *atDue) allow(t *tx, d *claimed, allowed []claimed) (bool, error) {
 		return false, t.deferUntil(d, &v, a.now)
 	case nudgewire.DropSend:
 		t.counts[countDropped]++
+		t.noteState(d.ID, nudgewire.StateDropped, v.Reason, "")
 		if _, err := t.exec(stExpire, int64(d.ID), v.Reason, micro(a.now)); err != nil {
 			return false, err
 		}

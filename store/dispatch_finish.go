@@ -84,6 +84,7 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 		return err
 	}
 	t.counts[stateCounts[a.State]]++
+	t.noteState(a.DispatchID, a.State, a.Reason, a.Class)
 	if a.State == nudgewire.StateRejected {
 		t.countRejection(string(a.State), a.Reason)
 	}
@@ -134,7 +135,7 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
 	if a.PutOff && !expires.IsZero() {
 		expires = expires.Add(moment(due).Sub(d.DueAt))
 	}
-	state, err := t.putBack(&d, comeback{reason: a.Reason, due: due, expires: micro(expires), at: micro(a.At), doubtful: a.Doubtful, anew: a.PutOff})
+	state, err := t.putBack(&d, comeback{reason: a.Reason, due: due, expires: micro(expires), at: micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, class: a.Class})
 	if err != nil {
 		return err
 	}
@@ -196,6 +197,7 @@ func (t *tx) insertBegun(m nudgewire.Message) error {
 	}
 	t.counts[countMessages]++
 	t.countSeen(nudgewire.Message{}, m)
+	t.noteStatus(&m)
 	t.peers.reached(m.Account, m.Phone, micro(m.AcceptedAt))
 	t.leavesPoll(m.Account, micro(m.NextPollAt))
 	return nil

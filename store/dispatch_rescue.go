@@ -119,6 +119,7 @@ func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known boo
 		if t.counts[stateCounts[state]]++; state == nudgewire.StateDropped {
 			t.peers.reached(d.Account, d.Phone, micro(now))
 		}
+		t.noteState(d.ID, state, reason, "")
 		_, err := t.exec(stLapse, int64(d.ID), reason, micro(now), string(state))
 		return err
 	}

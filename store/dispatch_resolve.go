@@ -19,6 +19,7 @@ func (s *Store) CancelDispatch(ctx context.Context, id nudgewire.DispatchID, rea
 
 func (t *tx) cancelOne(d *nudgewire.Dispatch, reason string) error {
 	t.counts[countCancelled]++
+	t.noteState(d.ID, nudgewire.StateCancelled, reason, "")
 	_, err := t.exec(stCancel, int64(d.ID), reason, t.at)
 	return err
 }
@@ -71,12 +72,14 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 		_, err = t.putBack(d, comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at, keepOwner: true})
 	case nudgewire.ResolveAccepted:
 		t.counts[countAccepted]++
+		t.noteState(d.ID, nudgewire.StateAccepted, reason, "")
 		if _, err = t.exec(stResolve, int64(d.ID), string(nudgewire.StateAccepted), reason, t.at); err == nil {
 			err = t.insertMessage(&nudgewire.Attempt{DispatchID: d.ID, At: moment(t.at)})
 		}
 	default:
 		t.counts[countDropped]++
 		t.peers.reached(d.Account, d.Phone, t.at)
+		t.noteState(d.ID, nudgewire.StateDropped, reason, "")
 		_, err = t.exec(stResolve, int64(d.ID), string(nudgewire.StateDropped), reason, t.at)
 	}
 	return err == nil, err

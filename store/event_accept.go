@@ -289,6 +289,7 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 		return d, fmt.Errorf("no decision is %q with dispatch %d", d.Outcome, d.DispatchID)
 	}
 	t.counts[c]++
+	t.noteDecision(&d, p.plan.Event.Contact.Phone)
 	t.said = appendDecision(t.said, &d, ready.clauses)
 	return d, nil
 }
@@ -319,6 +320,7 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 			return 0, nil, fmt.Errorf("cancel dispatch %d: %w", c, err)
 		}
 		t.counts[countCancelled]++
+		t.noteState(c, nudgewire.StateCancelled, byEvent(e, id), "")
 	}
 	for _, c := range done.CallOff {
 		if err := t.callOff(c, byEvent(e, id)); err != nil {
@@ -373,6 +375,7 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 // queued makes a new dispatch known, by its key and by its phone.
 func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, account string, due int64) error {
 	t.counts[countDispatches]++
+	t.noteState(nudgewire.DispatchID(id), nudgewire.StateWaiting, "", "")
 	if !t.triggers[of.Trigger] {
 		if err := t.nameTrigger(of.Trigger); err != nil {
 			return err

@@ -65,6 +65,9 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 			t.counts[countPolls]++
 		}
 		t.countSeen(before, m)
+		if m.Status != before.Status {
+			t.noteStatus(&m)
+		}
 		if failedNow(&before, &m) {
 			t.countRejection(string(nudgewire.StatusFailed), m.Error)
 		}

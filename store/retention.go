@@ -24,6 +24,7 @@ type Retention struct {
 	Messages         time.Duration // dispatches with their messages, since they ended
 	Attempts         time.Duration // how the attempts at a dispatch ended, and what rules said when it was due
 	RejectedRequests time.Duration
+	WebhooksOut      time.Duration // what receivers under webhooks_out were told, since it was delivered or given up
 
 	// Once reports whether a trigger of the present config never sends a second message about the same matter: of that
 	// a few bytes are kept for ever. keyed is whether the matter has a key, or is the phone. nil is none.
@@ -33,7 +34,7 @@ type Retention struct {
 }
 
 // Kinds are what a Retention removes, by the YAML keys.
-var Kinds = []string{kindPayloads, kindDecisions, kindEvents, kindMessages, kindAttempts, kindRejected}
+var Kinds = []string{kindPayloads, kindDecisions, kindEvents, kindMessages, kindAttempts, kindRejected, kindOutgoing}
 
 const (
 	kindPayloads  = "payloads"
@@ -42,6 +43,7 @@ const (
 	kindMessages  = "messages"
 	kindAttempts  = "attempts"
 	kindRejected  = "rejected_requests"
+	kindOutgoing  = "webhooks_out"
 )
 
 // perRetention is how many rows a commit removes at the most, but for what belongs to one bundle.
@@ -82,7 +84,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 	e := &retainer{Store: s, keep: r, now: now, removed: map[string]int64{}}
 	var err error
 	for _, step := range []func(context.Context) error{
-		e.requests, e.tombstones, e.attempts, e.collect, e.payloads, e.decisions, e.dispatches, e.followed, e.events, e.sweepKeys,
+		e.requests, e.outgoing, e.tombstones, e.attempts, e.collect, e.payloads, e.decisions, e.dispatches, e.followed, e.events, e.sweepKeys,
 	} {
 		if err = step(ctx); err != nil {
 			break
@@ -291,6 +293,7 @@ func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error
 		kindMessages:  `SELECT created_at FROM dispatches ORDER BY id LIMIT 1`,
 		kindAttempts:  `SELECT at FROM attempts ORDER BY dispatch_id LIMIT 1`,
 		kindRejected:  `SELECT at FROM rejected_requests ORDER BY id LIMIT 1`,
+		kindOutgoing:  `SELECT at FROM webhooks_out ORDER BY id LIMIT 1`,
 	} {
 		if err != nil {
 			break

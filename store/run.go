@@ -33,6 +33,9 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 			return err
 		}
 		id, won = nudgewire.RunID(n), true
+		made := r
+		made.ID = id
+		t.noteRun(&made, "")
 		all := append([]any{int64(id), r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
 		if _, err = t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), micro(r.RetryUntil))...); err != nil {
 			return err
@@ -125,6 +128,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 		if _, err := t.exec(stUpdateRun, append([]any{int64(r.ID)}, args...)...); err != nil {
 			return err
 		}
+		t.noteRun(&r, old.State)
 		if r.State == nudgewire.RunCancelled {
 			if _, err := t.exec(stCancelParts, int64(r.ID), r.Reason, t.at); err != nil {
 				return err

@@ -123,6 +123,7 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Disp
 		if err == nil && rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
 			_, err = t.exec(stExpire, id+int64(i), rows[i].Reason, t.at)
 			t.counts[countDropped]++
+			t.noteState(nudgewire.DispatchID(id+int64(i)), nudgewire.StateDropped, rows[i].Reason, "")
 		}
 		if err != nil {
 			return fmt.Errorf("row %d: %w", first+int64(i), err)
@@ -143,6 +144,7 @@ func (t *tx) enqueueRow(id int64, d *nudgewire.Dispatch, send string) error {
 		return err
 	}
 	t.counts[countDispatches]++
+	t.noteState(nudgewire.DispatchID(id), nudgewire.StateWaiting, d.Reason, "")
 	t.leavesDue(d.Account, due)
 	return nil
 }
@@ -235,6 +237,9 @@ func (s *Store) CancelRows(ctx context.Context, run nudgewire.RunID, reason stri
 		}
 		var ended int64
 		err = s.write(ctx, laneWork, func(t *tx) (err error) {
+			if err := t.noteRows(one.dispatch, one.dispatch+one.count, nudgewire.StateCancelled, reason); err != nil {
+				return err
+			}
 			ended, err = t.exec(stCancelRows, one.dispatch, one.dispatch+one.count, reason, t.at)
 			t.counts[countCancelled] += ended
 			return err

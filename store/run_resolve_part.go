@@ -35,6 +35,7 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 		case r.State == nudgewire.RunUploading:
 			_, err = t.exec(stReopenRun, int64(r.ID), r.Reason)
 		default:
+			t.noteRun(&r, old.State)
 			_, err = t.exec(stEndAnew, int64(r.ID), string(r.State), r.Reason)
 		}
 		return err

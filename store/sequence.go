@@ -130,6 +130,7 @@ func (t *tx) sayOfStep(d *nudgewire.Decision) error {
 		_, err = t.exec(stPassStep, int64(d.DispatchID))
 	}
 	t.counts[outcomeCounts[d.Outcome]]++
+	t.noteDecision(d, "")
 	return wrap(err, "decision of a step")
 }
 

@@ -25,6 +25,7 @@ func (w *singleWriter) resume(ctx context.Context, s *Store) error {
 		{`SELECT coalesce(max(dispatch_id + id_count - 1), 0) FROM run_messages`, nil, &followed},
 		{`SELECT coalesce(max(id), 0) FROM rejected_requests`, nil, &w.ids[rejectedIDs]},
 		{`SELECT coalesce(max(id), 0) FROM runs`, nil, &w.ids[runIDs]},
+		{`SELECT coalesce(max(id), 0) FROM webhooks_out`, nil, &w.ids[outgoingIDs]},
 		{`SELECT coalesce(min(part), 0) FROM keys WHERE part > ?1`, []any{tombstones}, &w.days.first},
 		{`SELECT coalesce(max(part), 0) FROM keys WHERE part > ?1`, []any{tombstones}, &w.days.last},
 	} {

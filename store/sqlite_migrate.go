@@ -36,6 +36,7 @@ var migrations = []string{
 	21: "migrations/00021_retention.sql",
 	23: "migrations/00023_restorations.sql",
 	24: "migrations/00024_alerts.sql",
+	25: "migrations/00025_webhooks_out.sql",
 	29: "migrations/00029_forgotten_files.sql",
 	30: "migrations/00030_run_waits.sql",
 }

@@ -34,6 +34,12 @@ type Options struct {
 
 	OnLookup func(at time.Time)
 
+	// Tells are the receivers under webhooks_out, by name, that want to know of a change of that kind: "dispatch" and "in_doubt" are
+	// those of dispatch.in_doubt. It is called inside commits, so it must be quick. nil is none. OnOutgoing is called as
+	// OnDue is, once for each receiver that something waits for.
+	Tells      func(about, word string) []string
+	OnOutgoing func(receiver string, at time.Time)
+
 	// FirstPoll is when a message is asked about first that an upload's answer named, by the
 	// account, the time it was accepted and its place among those of its run, from 0. It is called inside the
 	// commit, so it must be quick. nil is at once.
@@ -187,7 +193,8 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if s.writer.onDoubt = o.OnDoubt; o.OnDoubt == nil {
 		s.writer.onDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return "" }
 	}
-	s.writer.now, s.writer.hooks = o.Now, hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup}
+	s.writer.now, s.writer.hooks = o.Now, hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing}
+	s.writer.tells = o.Tells
 	if s.writer.checkpoints, err = newCheckpointer(c); err != nil {
 		return nil, err
 	}

@@ -77,6 +77,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"attention", s.attention},
 		{"alerts", s.alerts},
 		{"retention", s.retention},
+		{"webhooks out", s.outgoing},
 		{"requests_rejected", s.rejectedRequests},
 		{"configs", s.configs},
 		{"life", s.life},
@@ -112,6 +113,8 @@ type ledger struct {
 	dueOf  []string          // the accounts that they named
 	pollOf []string
 	look   []time.Time // calls of OnLookup
+	tells  map[string][]string
+	out    []string // receivers that OnOutgoing named
 	facts  []nudgewire.Facts
 }
 
@@ -176,6 +179,10 @@ func reopen(t testing.TB, dsn string) *ledger {
 		Sends: func(trigger string) bool { return trigger != "switched off" },
 
 		Accounts: func(name string) bool { return name != "gone" },
+
+		Tells: func(about, word string) []string { l.mu.Lock(); defer l.mu.Unlock(); return l.tells[about+"."+word] },
+
+		OnOutgoing: func(receiver string, at time.Time) { l.mu.Lock(); l.out = append(l.out, receiver); l.mu.Unlock() },
 
 		Now: func() time.Time { l.mu.Lock(); defer l.mu.Unlock(); return l.now },
 	})

@@ -1,0 +1,402 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// Changes that receivers under webhooks_out want to know are noted where they are made and written at the end of the same
+// commit, a row for each receiver. Where nobody wants to know, nothing is written. What the row says beside the change is read
+// from the dispatch then.
+
+var outgoingStatements = map[stmt]statement{
+	stInsertOutgoing: {0, `INSERT INTO webhooks_out (id, receiver, subject, event_id, phone, kind, body, state, attempts, due_at, lease_ends, at, since, ended_at, reason)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'waiting', 0, ?8, 0, ?8, ?8, 0, '')`},
+	stChangeOf: {5, `SELECT phone, trigger_name, event_id, step, account FROM dispatches WHERE id = ?1`},
+	stRunOfMessage: {3, `SELECT m.run_id, r.job, m.dispatch_id + m.id_count FROM run_messages m JOIN runs r ON r.id = m.run_id
+		WHERE m.dispatch_id <= ?1 ORDER BY m.dispatch_id DESC LIMIT 1`},
+	stRowsWaiting: {1, `SELECT id FROM dispatches WHERE id >= ?1 AND id < ?2 AND state = 'waiting' ORDER BY id`},
+	stDueOutgoing: {8, `SELECT id, subject, kind, body, at, since, attempts, due_at FROM webhooks_out
+		WHERE receiver = ?1 AND state = 'waiting' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
+	stOutgoingBefore: {1, `SELECT due_at FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND id < ?2 AND receiver = ?3 AND state = 'waiting' ORDER BY id DESC LIMIT 1`},
+	stHoldOutgoing:   {0, `UPDATE webhooks_out SET due_at = ?2 WHERE id = ?1 AND state = 'waiting' AND lease_ends = 0`},
+	stClaimOutgoing:  {0, `UPDATE webhooks_out SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE id = ?1 AND state = 'waiting'`},
+	stRetryOutgoing: {0, `UPDATE webhooks_out SET due_at = ?3, lease_ends = 0, reason = ?4
+		WHERE id = ?1 AND attempts = ?2 AND state = 'waiting' AND lease_ends > 0`},
+	stEndOutgoing: {0, `UPDATE webhooks_out SET state = ?3, lease_ends = 0, ended_at = ?4, reason = ?5
+		WHERE id = ?1 AND attempts = ?2 AND state = 'waiting' AND lease_ends > 0`},
+	stOutgoing: {2, `SELECT receiver, subject FROM webhooks_out WHERE id = ?1`},
+	stNextOutgoing: {0, `UPDATE webhooks_out SET due_at = ?3 WHERE lease_ends = 0 AND due_at > ?3
+		AND id = (SELECT min(id) FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND receiver = ?2 AND state = 'waiting') AND attempts = 0`},
+	stReceiverWell: {0, `INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, 0, 0, '')
+		ON CONFLICT (receiver) DO UPDATE SET delivered_at = excluded.delivered_at, failing_since = 0
+		WHERE webhook_receivers.failing_since > 0 OR webhook_receivers.delivered_at < excluded.delivered_at - 1000000`},
+	stReceiverFails: {0, `INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, 0, ?2, ?2, ?3)
+		ON CONFLICT (receiver) DO UPDATE SET failed_at = excluded.failed_at, last_error = excluded.last_error,
+			failing_since = CASE WHEN webhook_receivers.failing_since = 0 THEN excluded.failing_since ELSE webhook_receivers.failing_since END`},
+	stReplayOutgoing: {0, `UPDATE webhooks_out SET state = 'waiting', attempts = 0, due_at = ?2, lease_ends = 0, since = ?2, ended_at = 0, reason = ''
+		WHERE id = ?1 AND state <> 'waiting'`},
+	stDropOutgoing: {0, `DELETE FROM webhooks_out WHERE id = ?1`},
+	stOldOutgoing: {0, `DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out
+		WHERE (state <> 'waiting' AND ended_at < ?1) OR (state = 'waiting' AND since < ?2) ORDER BY id LIMIT 200)`},
+}
+
+// noted is a change on its way to the end of its commit.
+type noted struct {
+	to     []string // receivers
+	kind   string
+	change nudgewire.Change
+	filled bool // nothing is left to be read from the dispatch
+}
+
+// note notes a change if somebody wants to know it.
+func (t *tx) note(about, word string, change nudgewire.Change, filled bool) {
+	if t.tells == nil {
+		return
+	}
+	if to := t.tells(about, word); len(to) > 0 {
+		t.noted = append(t.noted, noted{to, about + "." + word, change, filled})
+	}
+}
+
+// noteState notes what a dispatch became.
+func (t *tx) noteState(id nudgewire.DispatchID, state nudgewire.State, reason string, class nudgewire.ErrorClass) {
+	t.note(nudgewire.AboutDispatch, string(state), nudgewire.Change{Message: id, State: string(state), Reason: reason, ErrorClass: class}, false)
+}
+
+// noteStatus notes where a message stands from now on.
+func (t *tx) noteStatus(m *nudgewire.Message) {
+	word := string(m.Status)
+	if !slices.Contains(nudgewire.Statuses, m.Status) {
+		word = nudgewire.OtherStatus
+	}
+	t.note(nudgewire.AboutMessage, word, nudgewire.Change{
+		Message: m.DispatchID, MessageID: m.ID, Phone: m.Phone, Account: m.Account, Status: m.Status, Reason: m.Error, ErrorClass: m.ErrorClass,
+	}, false)
+}
+
+// noteRun notes the end of a run.
+func (t *tx) noteRun(r *nudgewire.Run, before nudgewire.RunState) {
+	if r.State == before || !r.State.Final() {
+		return
+	}
+	t.note(nudgewire.AboutRun, string(r.State), nudgewire.Change{
+		Run: r.ID, Job: r.Job, Account: r.Account, State: string(r.State), Reason: r.Reason, Rows: r.Tally.Kept,
+	}, true)
+}
+
+// noteDecision notes what a trigger said to an event of that phone.
+func (t *tx) noteDecision(d *nudgewire.Decision, phone nudgewire.Phone) {
+	t.note(nudgewire.AboutDecision, string(d.Outcome), nudgewire.Change{
+		Message: d.DispatchID, Phone: phone, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason,
+	}, phone != "")
+}
+
+// noteRows notes that the rows of a run which wait between two numbers end.
+func (t *tx) noteRows(first, past int64, state nudgewire.State, reason string) error {
+	if t.tells == nil || len(t.tells(nudgewire.AboutDispatch, string(state))) == 0 {
+		return nil
+	}
+	return t.query(stRowsWaiting, func(r *row) error {
+		t.noteState(nudgewire.DispatchID(r.int()), state, reason, "")
+		return nil
+	}, first, past)
+}
+
+// writeNoted writes the changes that were noted, at the end of their commit.
+func (t *tx) writeNoted() error {
+	for i := range t.noted {
+		n := &t.noted[i]
+		c := &n.change
+		if c.Message != 0 && !n.filled {
+			if err := t.fillChange(c); err != nil {
+				return err
+			}
+		}
+		body, err := json.Marshal(c)
+		if err != nil {
+			return fmt.Errorf("webhooks out: %w", err)
+		}
+		subject := int64(c.Message)
+		if c.Run != 0 && subject == 0 {
+			subject = -int64(c.Run)
+		}
+		for _, receiver := range n.to {
+			id, err := t.allocate(outgoingIDs)
+			if err == nil {
+				_, err = t.exec(stInsertOutgoing, id, receiver, subject, int64(c.Event), string(c.Phone), n.kind, string(body), t.at)
+			}
+			if err != nil {
+				return fmt.Errorf("webhooks out: %w", err)
+			}
+			t.outs.note(receiver, t.at, t.at)
+		}
+	}
+	return nil
+}
+
+// fillChange adds what the dispatch knows, or for a message of an upload's answer its run.
+func (t *tx) fillChange(c *nudgewire.Change) error {
+	found := false
+	err := t.query(stChangeOf, func(r *row) error {
+		found = true
+		phone, name := nudgewire.Phone(r.text()), r.text()
+		c.Event, c.Step, c.Account = nudgewire.EventID(r.int()), int(r.int()), r.text()
+		if c.Phone == "" {
+			c.Phone = phone
+		}
+		if c.Trigger = name; c.Event == 0 && name != nudgewire.ByHand {
+			c.Trigger, c.Job = "", name
+		}
+		return nil
+	}, int64(c.Message))
+	if err == nil && !found {
+		err = t.query(stRunOfMessage, func(r *row) error {
+			run, job := nudgewire.RunID(r.int()), r.text()
+			if r.int() > int64(c.Message) {
+				c.Run, c.Job = run, job
+			}
+			return nil
+		}, int64(c.Message))
+	}
+	return err
+}
+
+// ClaimOutgoing takes up to n changes that are due for a receiver, the longest due first; they are due again after the lease unless
+// they end before. One whose message has an earlier one on its way to the same receiver waits for that.
+func (s *Store) ClaimOutgoing(ctx context.Context, receiver string, now time.Time, lease time.Duration, n int) ([]nudgewire.Outgoing, error) {
+	if lease <= 0 {
+		return nil, errors.New("claim webhooks out: needs a lease")
+	}
+	if n <= 0 {
+		return nil, nil
+	}
+	const looks = 16 // a look finds nothing but what waits for others, and moves it out of the way
+	var got []nudgewire.Outgoing
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		got = got[:0]
+		until := micro(now.Add(lease))
+		for range looks {
+			type found struct {
+				nudgewire.Outgoing
+				subject int64
+			}
+			var due []found
+			err := t.query(stDueOutgoing, func(r *row) error {
+				o := found{Outgoing: nudgewire.Outgoing{ID: r.int(), Receiver: receiver}, subject: r.int()}
+				o.Kind = r.text()
+				body := r.text()
+				o.At, o.Since, o.Attempt = r.time(), r.time(), int(r.int())+1
+				due = append(due, o)
+				return json.Unmarshal([]byte(body), &due[len(due)-1].Change)
+			}, receiver, micro(now), int64(n-len(got)))
+			if err != nil {
+				return err
+			}
+			for i := range due {
+				o := &due[i]
+				before := int64(0)
+				err := t.query(stOutgoingBefore, func(r *row) error { before = r.int(); return nil }, o.subject, o.ID, receiver)
+				if err == nil && before != 0 {
+					_, err = t.exec(stHoldOutgoing, o.ID, max(before, micro(now)+1))
+				} else if err == nil {
+					_, err = t.exec(stClaimOutgoing, o.ID, int64(o.Attempt), until)
+					got = append(got, o.Outgoing)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			if len(due) == 0 || len(got) == n {
+				break
+			}
+		}
+		return nil
+	})
+	return got, wrap(err, "claim webhooks out")
+}
+
+// FinishOutgoing records how an attempt ended. ErrClaimLost when it is not claimed by that attempt any more.
+func (s *Store) FinishOutgoing(ctx context.Context, e nudgewire.OutgoingEnd) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		var receiver string
+		var subject int64
+		if err := t.query(stOutgoing, func(r *row) error { receiver, subject = r.text(), r.int(); return nil }, e.ID); err != nil {
+			return err
+		}
+		at, why := micro(e.At), cut(e.Error, maxReason)
+		var n int64
+		var err error
+		if e.State == nudgewire.OutgoingWaiting {
+			if n, err = t.exec(stRetryOutgoing, e.ID, int64(e.Attempt), micro(e.RetryAt), why); n > 0 {
+				t.outs.note(receiver, micro(e.RetryAt), t.at)
+			}
+		} else {
+			n, err = t.exec(stEndOutgoing, e.ID, int64(e.Attempt), string(e.State), at, why)
+		}
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return unchanged{nudgewire.ErrClaimLost}
+		case e.Error == "" && e.State == nudgewire.OutgoingWaiting: // cut off by a stop
+		case e.Error == "":
+			_, err = t.exec(stReceiverWell, receiver, at)
+		default:
+			_, err = t.exec(stReceiverFails, receiver, at, why)
+		}
+		if err == nil && e.State != nudgewire.OutgoingWaiting && subject != 0 {
+			if n, err = t.exec(stNextOutgoing, subject, receiver, at); n > 0 {
+				t.outs.note(receiver, at, t.at)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("webhook out %d: %w", e.ID, err)
+	}
+	return nil
+}
+
+// NextOutgoing is when something is due next for a receiver, past or future; ok is false when nothing waits.
+func (s *Store) NextOutgoing(ctx context.Context, receiver string) (at time.Time, ok bool, err error) {
+	at, ok, err = s.earliest(ctx, `SELECT due_at FROM webhooks_out WHERE receiver = ?1 AND state = 'waiting' ORDER BY due_at LIMIT 1`, receiver)
+	return at, ok, wrap(err, "next webhook out")
+}
+
+// MostCounted is where a count of what waits for a receiver ends.
+const MostCounted = 10_000
+
+// A ReceiverState is how it goes with a receiver under webhooks_out.
+type ReceiverState struct {
+	Receiver     string
+	Waiting      int64     // at most MostCounted + 1
+	GivenUp      int64     // at most MostCounted + 1
+	Oldest       time.Time // of the changes that wait; zero for none
+	DeliveredAt  time.Time // the last one, to the second
+	FailedAt     time.Time
+	FailingSince time.Time // since when nothing was delivered and something failed; zero while it is well
+	LastError    string
+}
+
+// ReceiverStates are those of the receivers of these names, and of all others that something waits for, by name.
+func (s *Store) ReceiverStates(ctx context.Context) (out []ReceiverState, err error) {
+	out, err = list(ctx, s, `SELECT receiver, delivered_at, failed_at, failing_since, last_error FROM webhook_receivers ORDER BY receiver`, nil, func(r *row) (ReceiverState, error) {
+		return ReceiverState{Receiver: r.text(), DeliveredAt: r.time(), FailedAt: r.time(), FailingSince: r.time(), LastError: r.text()}, r.err
+	})
+	if err != nil {
+		return nil, wrap(err, "receivers of webhooks out")
+	}
+	// Those that were never reached: a step from name to name along the index.
+	known := map[string]bool{}
+	for _, one := range out {
+		known[one.Receiver] = true
+	}
+	for last := ""; err == nil; {
+		var next []string
+		next, err = list(ctx, s, `SELECT receiver FROM webhooks_out WHERE state = 'waiting' AND receiver > ?1 ORDER BY receiver LIMIT 1`, []any{last}, text)
+		if len(next) == 0 {
+			break
+		}
+		if last = next[0]; !known[last] {
+			out = append(out, ReceiverState{Receiver: last})
+		}
+	}
+	for i := range out {
+		one := &out[i]
+		for state, n := range map[nudgewire.OutgoingState]*int64{nudgewire.OutgoingWaiting: &one.Waiting, nudgewire.OutgoingGivenUp: &one.GivenUp} {
+			if err == nil {
+				// The state stands in the text: an index for one state serves no placeholder.
+				err = s.rows(ctx, fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 AS n FROM webhooks_out WHERE receiver = ?1 AND state = '%s' LIMIT %d) AS some`, state, MostCounted+1),
+					[]any{one.Receiver}, func(r *row) error { *n = r.int(); return r.err })
+			}
+		}
+		if err == nil && one.Waiting > 0 {
+			one.Oldest, _, err = s.earliest(ctx, `SELECT at FROM webhooks_out WHERE receiver = ?1 AND state = 'waiting' ORDER BY due_at LIMIT 1`, one.Receiver)
+		}
+	}
+	return out, wrap(err, "receivers of webhooks out")
+}
+
+// A Replay asks for changes to be sent to a receiver again. Those that still wait are not among them.
+type Replay struct {
+	Receiver string
+	Since    time.Time            // changes from then on; zero for all
+	Message  nudgewire.DispatchID // of this message alone; 0 for all
+	GivenUp  bool                 // those alone that were given up
+	DryRun   bool                 // only count
+}
+
+// Replay has changes sent again, in their order, and says how many.
+func (s *Store) Replay(ctx context.Context, q Replay) (n int64, err error) {
+	where := []string{"id > ?1", "receiver = ?2", "state <> 'waiting'", "at >= ?3"}
+	args := []any{int64(0), q.Receiver, micro(q.Since)}
+	if q.Message != 0 {
+		args = append(args, int64(q.Message))
+		where = append(where, fmt.Sprintf("subject = ?%d", len(args)))
+	}
+	if q.GivenUp {
+		where = append(where, "state = 'given_up'")
+	}
+	for {
+		ids, err := list(ctx, s, fmt.Sprintf(`SELECT id FROM webhooks_out WHERE %s ORDER BY id LIMIT %d`, strings.Join(where, " AND "), perBulk), args, number[int64])
+		if err != nil || len(ids) == 0 {
+			return n, wrap(err, "replay webhooks out")
+		}
+		args[0] = ids[len(ids)-1]
+		if q.DryRun {
+			n += int64(len(ids))
+			continue
+		}
+		var changed int64
+		err = s.write(ctx, laneWork, func(t *tx) error {
+			changed = 0
+			for _, id := range ids {
+				one, err := t.exec(stReplayOutgoing, id, t.at)
+				if changed += one; err != nil {
+					return err
+				}
+			}
+			t.outs.note(q.Receiver, t.at, t.at)
+			return nil
+		})
+		if n += changed; err != nil {
+			return n, wrap(err, "replay webhooks out")
+		}
+	}
+}
+
+// outgoing removes what was told, and what waits for a receiver that nobody tells any more.
+func (e *retainer) outgoing(ctx context.Context) error {
+	before := e.before(e.keep.WebhooksOut)
+	if before.IsZero() {
+		return nil
+	}
+	return e.until(ctx, kindOutgoing, stOldOutgoing, micro(before), micro(e.now.Add(-mostUntold)))
+}
+
+// mostUntold is how long a change waits at the most; a receiver that the config has gives up earlier.
+const mostUntold = 30 * 24 * time.Hour
+
+// outgoing removes what is to be told, or was, about those who are forgotten.
+func (e *eraser) outgoing(ctx context.Context) error {
+	var due []int64
+	err := e.walk(ctx, `SELECT id, phone, at, subject, event_id FROM webhooks_out WHERE id > ?1 ORDER BY id`, func(id int64, r *row) error {
+		owned := e.owns(r.text(), "", r.int())
+		if subject, event := r.int(), r.int(); owned || e.dispatches[subject] || e.events[event] {
+			due = append(due, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return e.change(ctx, stDropOutgoing, due)
+}
