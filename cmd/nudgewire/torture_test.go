@@ -11,13 +11,13 @@ import (
 	"github.com/nudgewire/nudgewire/torture"
 )
 
-// TestTorture is three quarters of a minute of kills, stops, reloads and faults, audited when nothing waits but what a rule holds back. "nudgewire torture --for 1h" is more of it.
+// TestTorture is forty seconds of kills, stops, reloads and faults, audited when nothing waits but what a rule holds back. "nudgewire torture --for 1h" is more of it.
 func TestTorture(t *testing.T) {
 	program, err := exec.LookPath("nudgewire")
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := torture.Run(t.Context(), torture.Options{Program: program, Folder: t.TempDir(), For: 45 * time.Second, Seed: 3, Say: t.Logf})
+	report, err := torture.Run(t.Context(), torture.Options{Program: program, Folder: t.TempDir(), For: 40 * time.Second, Seed: 3, Say: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}
