@@ -67,7 +67,7 @@ func openTheDoor(t *testing.T, o HooksOptions, opt connectors.Options) *openDoor
 		}
 		d.lobby.mu.Lock()
 		defer d.lobby.mu.Unlock()
-		if n, held := d.lobby.open.Load(), d.memory.held; n != 0 || held != 0 || len(d.lobby.by)+len(d.lobby.turned)+len(d.memory.by) != 0 {
+		if n, held := d.lobby.open.Load(), d.memory.held; n != 0 || held != 0 || len(d.lobby.by)+len(d.lobby.turned)+len(d.lobby.places)+d.lobby.waiting.Len()+len(d.memory.by) != 0 {
 			t.Errorf("after the end %d connections are counted, %d bytes are held, %v %v %v", n, held, d.lobby.by, d.lobby.turned, d.memory.by)
 		}
 	})
@@ -302,6 +302,39 @@ func TestOneAddressUsesUpItsOwnShareOnly(t *testing.T) {
 			t.Errorf("%d connections were turned away, want 20", n)
 		}
 	})
+}
+
+// All places are taken by strangers of many addresses, and each who comes gets one; who brought a verified webhook keeps its own.
+func TestWhoWaitsLongestMakesRoom(t *testing.T) {
+	d := openTheDoor(t, HooksOptions{Connections: 20}, connectors.Options{})
+	r := signed(t, d.shop, "http://"+d.at+"/hooks/shopify", 50)
+	var request bytes.Buffer
+	if err := r.Write(&request); err != nil {
+		t.Fatal(err)
+	}
+	kept := d.dial("127.0.0.1", request.String())
+	if got := statusLine(t, kept, 5*time.Second); got != "HTTP/1.1 200 OK" {
+		t.Fatal(got)
+	}
+	first := d.dial("127.0.1.1", "POST /hooks/shopify HTTP/1.1\r\n")
+	for i := range 60 {
+		d.dial(fmt.Sprintf("127.0.2.%d", 1+i/4), "POST /hooks/shopify HTTP/1.1\r\n")
+	}
+	if got := statusLine(t, first, 4*time.Second); strings.HasPrefix(got, "HTTP") {
+		t.Errorf("who waits longest is answered %s", got)
+	}
+	for range 5 {
+		d.mustTake("127.0.0.3")
+	}
+	if _, err := kept.Write(request.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if got := statusLine(t, kept, 5*time.Second); got != "HTTP/1.1 200 OK" {
+		t.Errorf("who brought a verified webhook is told %s", got)
+	}
+	if n := d.lobby.open.Load(); n > 22 {
+		t.Errorf("%d connections are open", n)
+	}
 }
 
 func TestAShareIsOfANetworkAndOfWhoIsBehindAProxy(t *testing.T) {

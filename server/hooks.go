@@ -1,7 +1,9 @@
 package server
 
 import (
+	"container/list"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"net"
@@ -54,7 +56,7 @@ type HooksOptions struct {
 	// back. 0 is 64 MiB.
 	Memory int64
 	// Connections bounds those that are open at one time. 0 is three quarters of the files that the
-	// system lets the process open, at most 10,000.
+	// system lets the process open, at most 10,000. No more than 1,200 of them wait to show a verified webhook.
 	Connections int
 	// DiskShort says that there is hardly any disk left; nil never is. Requests of connectors that verify nothing
 	// are not taken then.
@@ -106,7 +108,7 @@ func NewHooks(o HooksOptions) *Hooks {
 	h.memory = budget{most: o.Memory, by: map[netip.Addr]int64{}}
 	h.lobby = lobby{
 		most: o.Connections, each: min(mostConnections, max(1, o.Connections/2)),
-		by: map[netip.Addr]int{}, turned: map[netip.AddrPort]struct{}{},
+		by: map[netip.Addr]int{}, turned: map[netip.AddrPort]struct{}{}, places: map[netip.AddrPort]*list.Element{},
 	}
 	h.traces = traces{kinds: map[traceKey]*rate.Limiter{}, strange: map[strangeKey]*rate.Limiter{}}
 	h.rates.by = map[string]*rate.Limiter{}
@@ -151,11 +153,18 @@ func (h *Hooks) Handler() http.Handler {
 // many is turned away.
 func (h *Hooks) Opened(c net.Conn) (welcome bool) {
 	from := addrPort(c)
-	if h.lobby.enter(from, trusted(from.Addr(), h.Rules.Load().Proxies)) {
-		return true
+	ended, welcome := h.lobby.enter(c, from, trusted(from.Addr(), h.Rules.Load().Proxies))
+	switch {
+	case !welcome:
+		h.turn(turnedConnections, from.Addr())
+	case ended != nil:
+		h.turn(turnedConnections, addrPort(ended).Addr())
+		if t, ok := ended.(*tls.Conn); ok {
+			ended = t.NetConn() // a goodbye by TLS may take its time
+		}
+		_ = ended.Close()
 	}
-	h.turn(turnedConnections, from.Addr())
-	return false
+	return welcome
 }
 
 // Closed is told of every connection that Opened was asked about.
@@ -365,6 +374,11 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	got, err := to.Receive(in)
 	if err != nil {
 		return reply, err
+	}
+	if to.Verifies() {
+		if from, err := netip.ParseAddrPort(c.RemoteAddr); err == nil {
+			h.lobby.proven(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()))
+		}
 	}
 	if to.Verifies() && len(got.Events) > 0 {
 		if err := h.measure(to); err != nil {

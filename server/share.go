@@ -1,7 +1,9 @@
 package server
 
 import (
+	"container/list"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -22,6 +24,10 @@ const (
 	shareOf = 4
 	// mostConnections is how many connections one address may have open.
 	mostConnections = 512
+	// mostWaiting is how many connections without a verified webhook are held: net/http needs some 40 kB for each.
+	mostWaiting = 1200
+	// few is how many connections of an address make no room while another has more.
+	few = 8
 )
 
 // A turning is why the door turns a request away that did nothing wrong.
@@ -179,30 +185,68 @@ func (h *holding) more(n int64) (turning, bool) {
 
 func (h *holding) end() { h.of.give(h.who, h.n) }
 
-// A lobby counts open connections, by address.
+// A lobby counts open connections, by address. When all places are taken, or those for connections that have shown nothing yet, the connection that has waited longest
+// without a verified webhook makes room for a new one: slow strangers then wait in each other's place, and an ordinary webhook, which
+// needs its place for milliseconds, is through long before it would be its turn.
 type lobby struct {
 	most, each int
 	open       atomic.Int64
 	mu         sync.Mutex
 	by         map[netip.Addr]int
-	turned     map[netip.AddrPort]struct{} // counted by nobody: they are being closed
+	turned     map[netip.AddrPort]struct{}      // counted by nobody: they are being closed
+	waiting    list.List                        // of net.Conn, in the order in which they came
+	places     map[netip.AddrPort]*list.Element // theirs in waiting
 }
 
-// enter counts a connection in. known proxies bring many people's requests, so they have no share.
-func (l *lobby) enter(from netip.AddrPort, proxy bool) bool {
+// enter counts a connection in. Known proxies bring many people's requests, so they have no share and make no room. ended is the
+// one that made room; nil for none.
+func (l *lobby) enter(c net.Conn, from netip.AddrPort, proxy bool) (ended net.Conn, welcome bool) {
 	who := neighbourhood(from.Addr())
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if int(l.open.Load()) >= l.most || (!proxy && l.by[who] >= l.each) {
+	if !proxy && l.by[who] >= l.each {
 		l.turned[from] = struct{}{}
-		return false
+		return nil, false
+	}
+	if int(l.open.Load()) >= l.most || (!proxy && l.waiting.Len() >= mostWaiting) {
+		longest := l.longest()
+		if longest == nil {
+			l.turned[from] = struct{}{}
+			return nil, false
+		}
+		ended = l.waiting.Remove(longest).(net.Conn) // the list holds nothing else
+		delete(l.places, addrPort(ended))
 	}
 	l.open.Add(1)
 	l.by[who]++
-	return true
+	if !proxy {
+		l.places[from] = l.waiting.PushBack(c)
+	}
+	return ended, true
+}
+
+// longest is the connection that has waited longest, of the addresses with more than a few open; where all have few, of all.
+func (l *lobby) longest() *list.Element {
+	for at := l.waiting.Front(); at != nil; at = at.Next() {
+		if l.by[neighbourhood(addrPort(at.Value.(net.Conn)).Addr())] > few { // the list holds nothing else
+			return at
+		}
+	}
+	return l.waiting.Front()
+}
+
+// proven keeps the place of a connection that brought a verified webhook.
+func (l *lobby) proven(from netip.AddrPort) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at := l.places[from]; at != nil {
+		l.waiting.Remove(at)
+		delete(l.places, from)
+	}
 }
 
 func (l *lobby) leave(from netip.AddrPort) {
+	l.proven(from) // it waits no more
 	who := neighbourhood(from.Addr())
 	l.mu.Lock()
 	defer l.mu.Unlock()
