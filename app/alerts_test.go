@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ import (
 type desk struct {
 	url, mail string
 	refuses   atomic.Bool // the web server does
+	away      atomic.Bool // what takes webhooks out is
 
 	mu      sync.Mutex
 	told    []string // "begun key" and "over key", by the webhook
@@ -41,6 +43,12 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/crm" {
+			if d.away.Load() {
+				http.Error(w, "no", http.StatusServiceUnavailable)
+			}
+			return
+		}
 		var in struct {
 			Test   bool
 			Alerts []struct{ State, Code, Words, Cure string }
@@ -280,6 +288,27 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 		{code: "data_request", make: func(s *scene) {
 			s.mustTake(s.law("customers/data_request", map[string]any{"id": 191167, "email": "ada@example.com", "phone": phone(1)}))
 		}, mend: func(s *scene) { s.answerRequests() }},
+		{
+			code: "certificate", config: plainConfig + tlsServer,
+			before: func(t *testing.T, folder string) {
+				t.Helper()
+				doorPair(t, folder, "one", 1, time.Now().AddDate(0, 0, 60), x509.NewCertPool())
+			},
+			make: func(s *scene) { s.forward(59 * 24 * time.Hour) }, mend: func(s *scene) { s.forward(0) },
+		},
+		{
+			code: "webhooks_out", config: plainConfig + "\nwebhooks_out: [{name: crm, url: DESK/crm, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, on: [message.*], allow_private: true}]\n",
+			make: func(s *scene) {
+				s.away.Store(true)
+				s.sends(1, 0)
+				s.eventually("the receiver fails", func() bool {
+					all := s.status().WebhooksOut
+					return len(all) == 1 && all[0].FailingSince != nil
+				})
+				s.forward(time.Hour)
+			},
+			mend: func(s *scene) { s.away.Store(false) },
+		},
 		{code: "forgetting", make: func(s *scene) {
 			s.forward(25 * time.Hour)
 			s.service.SetFaults(sandbox.Faults{Latency: units.Duration(2 * time.Second)}) // what is being sent ends first
@@ -323,7 +352,7 @@ func (p *provocation) play(t *testing.T) {
 		config = jobConfig(folder, more)
 	}
 	s.house = open(t, options{
-		config: config + s.section(string(p.code)+" for 0s"), folder: folder, alerts: quick, sandbox: p.sandbox,
+		config: strings.ReplaceAll(config, "DESK", s.desk.url) + s.section(string(p.code)+" for 0s"), folder: folder, alerts: quick, sandbox: p.sandbox,
 		now:   func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
 		space: func(string) (uint64, uint64, error) { return s.free.Load(), 100e9, nil },
 	})
