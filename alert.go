@@ -41,4 +41,8 @@ type AlertState struct {
 	Alerts    []Alert
 	Notices   []AlertNotice // the oldest first
 	Receivers []AlertReceiver
+
+	// RestoredAt is when the data was last found to be a copy of what it was; zero for never. Nobody knows what was told between
+	// the copy and then.
+	RestoredAt time.Time
 }

@@ -163,6 +163,7 @@ func (a *Alerts) load(ctx context.Context) {
 		return
 	}
 	a.judge = newJudge(a.o.Pace, state.Alerts)
+	a.judge.restored = state.RestoredAt
 	a.judge.plan, a.loaded = a.plan, true
 	for i := range state.Notices {
 		state.Notices[i].NextAt = time.Time{} // a start is a good moment to try again

@@ -63,10 +63,13 @@ type memory struct {
 // A trouble is told when it has lasted as long as its condition says. It is over when it has been away for Pace.Calm: one that
 // comes back sooner is the same alert. After it was told, the same alert is told again after Pace.Again at the earliest, and only if
 // the trouble is there then. So a trouble that comes and goes all day is told four times an hour at the most.
+//
+// What was told before the data was restored is told again where it is there now: it may have ended since, and been told to be over.
 type judge struct {
-	pace  Pace
-	plan  *Plan
-	known map[name]*memory
+	pace     Pace
+	plan     *Plan
+	known    map[name]*memory
+	restored time.Time // zero for never
 }
 
 func newJudge(pace Pace, kept []nudgewire.Alert) *judge {
@@ -128,7 +131,8 @@ func (j *judge) there(n name, w Watch, t *nudgewire.Trouble, now time.Time) bool
 		m.first = now
 	}
 	m.seen, m.away = now, time.Time{}
-	if m.told && m.EndedAt.IsZero() {
+	unsure := m.told && m.ToldAt.Before(j.restored)
+	if m.told && m.EndedAt.IsZero() && !unsure {
 		return false
 	}
 	began := m.first
@@ -138,7 +142,7 @@ func (j *judge) there(n name, w Watch, t *nudgewire.Trouble, now time.Time) bool
 	if now.Sub(began) < w.patience(t.Code) {
 		return false
 	}
-	if m.told && now.Sub(m.ToldAt) < j.pace.Again && !m.ToldAt.After(now) {
+	if m.told && !unsure && now.Sub(m.ToldAt) < j.pace.Again && !m.ToldAt.After(now) {
 		return false
 	}
 	m.told = true

@@ -226,6 +226,29 @@ func TestARestartGoesOn(t *testing.T) {
 	}
 }
 
+// In a copy that was put back nobody knows what was told since: what is there is told again, at once and once, and what is away is over.
+func TestARestorationTellsAnew(t *testing.T) {
+	halt, review, ended := trouble(nudgewire.TroubleHalt), trouble(nudgewire.TroubleReview), trouble(nudgewire.TroubleDisk)
+	j := newJudge(Pace{}, nil)
+	j.plan = planOf(t, All)
+	j.step(Look{At: noon, Troubles: []nudgewire.Trouble{halt, review, ended}})
+	j.step(Look{At: noon.Add(time.Minute), Troubles: []nudgewire.Trouble{halt, ended}})
+	j.step(Look{At: noon.Add(2 * time.Minute), Troubles: []nudgewire.Trouble{halt, ended}}) // the review before is over
+	j = newJudge(Pace{}, j.alerts())
+	j.plan, j.restored = planOf(t, All), noon.Add(3*time.Minute)
+	if got, _ := j.step(Look{At: noon.Add(3 * time.Minute), Troubles: []nudgewire.Trouble{halt, review}}); tell(got) != "+halt, +review" {
+		t.Errorf("told %q", tell(got))
+	}
+	if got, _ := j.step(Look{At: noon.Add(4 * time.Minute), Troubles: []nudgewire.Trouble{halt, review}}); tell(got) != "-disk 3m0s" {
+		t.Errorf("told %q", tell(got))
+	}
+	j = newJudge(Pace{}, j.alerts())
+	j.plan, j.restored = planOf(t, All), noon.Add(3*time.Minute)
+	if got, _ := j.step(Look{At: noon.Add(5 * time.Minute), Troubles: []nudgewire.Trouble{halt, review}}); len(got) > 0 {
+		t.Errorf("a further start told %q", tell(got))
+	}
+}
+
 // A condition that was taken out ends without a word, and tells anew when it is put back.
 func TestAConditionThatIsTakenOutEndsInSilence(t *testing.T) {
 	j := newJudge(Pace{}, nil)

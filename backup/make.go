@@ -55,10 +55,13 @@ func Make(ctx context.Context, path string, o Options) (r Report, err error) {
 	if ownFile(o.DSN, path) {
 		return r, &ExistsError{path, "the data itself keeps its files there: choose another name, best on another disk"}
 	}
-	if info, err := os.Stat(path); err == nil && (!o.Replace || info.IsDir()) {
+	if info, err := os.Stat(path); err == nil && (!o.Replace || !info.Mode().IsRegular()) {
 		cure := "choose another name, or add --yes to have it replaced"
-		if info.IsDir() {
+		switch {
+		case info.IsDir():
 			cure = "it is a folder: name a file in it"
+		case !info.Mode().IsRegular():
+			cure = "it is no ordinary file, and would be replaced by one: choose another name"
 		}
 		return r, &ExistsError{path, cure}
 	}

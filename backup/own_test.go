@@ -2,8 +2,10 @@ package backup
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -33,6 +35,15 @@ func TestABackupIsNotWrittenOverItsData(t *testing.T) {
 				t.Errorf("%s was changed", path)
 			}
 		}
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := Make(t.Context(), socket, Options{DSN: dsnOf(data), Replace: true}); err == nil || !strings.Contains(err.(*ExistsError).Hint(), "no ordinary file") { //nolint:errorlint // of Make itself
+		t.Errorf("a device or a socket: %v", err)
 	}
 	for _, name := range []string{"nudgewire.db.tar.zst", "one.tar.zst"} {
 		if _, err := Make(t.Context(), filepath.Join(home, name), Options{DSN: dsnOf(data)}); err != nil {

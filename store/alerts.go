@@ -8,6 +8,9 @@ import (
 
 // Alerts is what the receivers of alerts were told, and what is still to be told.
 func (s *Store) Alerts(ctx context.Context) (out nudgewire.AlertState, err error) {
+	if r := s.restored.Load(); r != nil {
+		out.RestoredAt = r.FoundAt
+	}
 	out.Alerts, err = list(ctx, s, `SELECT receiver, condition, code, subject, severity, about, words, cure, began, told_at, ended_at FROM alerts
 		ORDER BY told_at, receiver, condition, code, subject`, nil, func(r *row) (nudgewire.Alert, error) {
 		a := nudgewire.Alert{Receiver: r.text(), Condition: r.text(), Trouble: trouble(r), Began: r.time(), ToldAt: r.time(), EndedAt: r.time()}

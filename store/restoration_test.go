@@ -455,6 +455,9 @@ func TestACopyIsKnown(t *testing.T) {
 				if got, review := c.InReview(); review != (tt.want != "") || !strings.Contains(got.How, tt.want) || review && got.ID != 1 {
 					t.Errorf("start %d: %+v, want %q", round, got, tt.want)
 				}
+				if told, err := c.Alerts(t.Context()); err != nil || told.RestoredAt.IsZero() != (tt.want == "") {
+					t.Errorf("start %d: alerts take it for restored at %s (%v)", round, told.RestoredAt, err)
+				}
 				c.must(c.Store.Close())
 			}
 		})
