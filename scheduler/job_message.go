@@ -3,7 +3,6 @@ package scheduler
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
@@ -103,6 +103,8 @@ func (f *field) accept(value string) (_, group, trouble string) {
 		if err := triggers.Fetchable(value); err != nil {
 			return "", f.noun, fmt.Sprintf("%s: %v", f.noun, err)
 		}
+	case f.column == fieldLanguage && !yamlpos.IsLanguage(value):
+		return "", f.noun, fmt.Sprintf("the language is %q: want a code such as en or pt_BR, as the template has it", plain.Crop(value, 40))
 	case f.column == fieldCategory:
 		value = strings.ToLower(value)
 		if !slices.Contains(categories, value) {
@@ -140,7 +142,7 @@ func (b *builder) sends(c *Compiled) {
 		if c.send.Language == "" {
 			b.bad("send.language", "set it, or defaults.language", "the template's language is not known")
 		}
-		if m.Language != "" && !byRow(m.Language) && !languageCode.MatchString(m.Language) {
+		if m.Language != "" && !byRow(m.Language) && !yamlpos.IsLanguage(m.Language) {
 			b.warn("send.language", "write a code such as en or pt_BR; for a column write '{{ "+strings.TrimSpace(m.Language)+" }}'", "%q does not look like the code of a language", m.Language)
 		}
 		b.field(c, fieldLanguage, "send.language", "the language", m.Language)
@@ -155,9 +157,6 @@ func (b *builder) sends(c *Compiled) {
 	b.field(c, fieldText, "send.text", "the text", m.Text)
 	b.field(c, fieldCategory, "category", "the category", string(c.Category))
 }
-
-// languageCode is how templates name their languages: en, pt_BR, zh-Hant.
-var languageCode = regexp.MustCompile(`^[A-Za-z]{2,3}([_-][A-Za-z0-9]{2,4})?$`)
 
 // field has each row say it, where it has {{ }}.
 func (b *builder) field(c *Compiled, column, path, noun, text string) {

@@ -93,7 +93,10 @@ func TestARowThatCannotBeSentIsExcludedAndTheOthersGo(t *testing.T) {
 		rows = append(rows, row)
 	}
 	rows = append(rows, []string{"", "http://10.0.0.8/a.jpg", "a.pdf", "en", "utility", "Hello"}, []string{"", "a.jpg", "a.pdf", "en", "utility", "Hello"},
-		[]string{"", "https://cdn.example.com/a.jpg", "a.pdf", "en", "utility", strings.Repeat("ä", 4097)})
+		[]string{"", "https://cdn.example.com/a.jpg", "a.pdf", "en", "utility", strings.Repeat("ä", 4097)},
+		[]string{"", "https://cdn.example.com/a.jpg", "a.pdf", "British English", "utility", "Hello"},
+		[]string{"", "https://cdn.example.com/a.jpg", "a.pdf", "en" + strings.Repeat("_ab", 100), "utility", "Hello"},
+		[]string{"", "https://us:secret@cdn.example.com/a.jpg", "a.pdf", "en", "utility", "Hello"})
 	for i := range rows {
 		rows[i][0] = fmt.Sprintf("+4479111230%02d", i)
 	}
@@ -107,7 +110,8 @@ func TestARowThatCannotBeSentIsExcludedAndTheOthersGo(t *testing.T) {
 			Job{Category: "{{ kind }}", Send: &Message{Template: "t", Language: "{{ lang }}", Header: &Header{Document: "{{ pic }}", Filename: "{{ file }}"}}},
 			4,
 			[]nudgewire.Excluded{
-				{Kind: KindSend, Reason: `the header's document: "http://10.0.0.8/a.jpg" cannot be fetched from outside: its host is not one of the public internet`, Count: 2, First: 9},
+				{Kind: KindSend, Reason: `the header's document: "http://10.0.0.8/a.jpg" cannot be fetched from outside: its host is not one of the public internet`, Count: 3, First: 9},
+				{Kind: KindSend, Reason: `the language is "British English": want a code such as en or pt_BR, as the template has it`, Count: 2, First: 12},
 				{Kind: KindSend, Reason: "the header's document is empty: {{ pic }}; give it a default", Count: 1, First: 4},
 				{Kind: KindSend, Reason: "the header's file name is empty: {{ file }}; give it a default", Count: 1, First: 5},
 				{Kind: KindSend, Reason: "the language is empty: {{ lang }}; give it a default", Count: 1, First: 6},
@@ -116,7 +120,7 @@ func TestARowThatCannotBeSentIsExcludedAndTheOthersGo(t *testing.T) {
 		},
 		"a text": {
 			Job{Send: &Message{Text: "{{ words }}"}},
-			8,
+			11,
 			[]nudgewire.Excluded{
 				{Kind: KindSend, Reason: "the text is empty: {{ words }}; give it a default", Count: 1, First: 8},
 				{Kind: KindSend, Reason: "the text is 4097 characters long; at most 4096 are sent", Count: 1, First: 11},

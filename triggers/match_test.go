@@ -121,6 +121,14 @@ func TestWhatATriggerAnswers(t *testing.T) {
 			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "http://[::1]:8080/mug.jpg" },
 			want:  `skipped cart-1: the header's image: "http://[::1]:8080/mug.jpg" cannot be fetched from outside: its host is not one of the public internet`,
 		},
+		"a header with a password skips, and does not show it": {
+			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "https://us:secret@shop.example/mug.jpg" },
+			want:  "skipped cart-1: the header's image: the address has a user name or password in it, which the service would be given",
+		},
+		"a broken header with a password does not show it": {
+			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "https://us:sec%ret@shop.example/mug.jpg" },
+			want:  "skipped cart-1: the header's image: the address is not a web address",
+		},
 		"a header address is not a script": {
 			event: func(e *nudgewire.Event) { e.Cart.Items[0].Image = "javascript:alert(1)" },
 			want:  `skipped cart-1: the header's image: "javascript:alert(1)" is not an absolute http or https address`,

@@ -2,10 +2,12 @@ package triggers
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nudgewire/nudgewire"
@@ -91,17 +93,24 @@ func (b *builder) send(given Send) sending {
 }
 
 // Fetchable is why the messaging service cannot fetch an address; nil where its text says nothing
-// against it. No name is resolved.
+// against it. No name is resolved. What may hold a password is not repeated.
 func Fetchable(text string) error {
+	shown := strconv.Quote(plain.Crop(text, 100))
+	if strings.Contains(text, "@") {
+		shown = "the address"
+	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return fmt.Errorf("%q is not a web address", plain.Crop(text, 100))
+		return fmt.Errorf("%s is not a web address", shown)
+	}
+	if u.User != nil {
+		return errors.New("the address has a user name or password in it, which the service would be given")
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("%q is not an absolute http or https address", plain.Crop(text, 100))
+		return fmt.Errorf("%s is not an absolute http or https address", shown)
 	}
 	if !netguard.PublicHost(u.Hostname()) {
-		return fmt.Errorf("%q cannot be fetched from outside: its host is not one of the public internet", plain.Crop(text, 100))
+		return fmt.Errorf("%s cannot be fetched from outside: its host is not one of the public internet", shown)
 	}
 	return nil
 }

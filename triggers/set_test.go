@@ -127,6 +127,10 @@ func TestProblemsOfARule(t *testing.T) {
 			rule: func(r *Rule) { r.Send.Header = &Header{Image: "mug.jpg"} },
 			want: []string{`abandoned-cart.send.header.image: "mug.jpg" is not an absolute http or https address; write an address such as https://shop.example/picture.jpg`},
 		},
+		"a header with a password": {
+			rule: func(r *Rule) { r.Send.Header = &Header{Image: "https://us:secret@shop.example/x.png"} },
+			want: []string{`abandoned-cart.send.header.image: the address has a user name or password in it, which the service would be given; write an address such as https://shop.example/picture.jpg`},
+		},
 		"a header on this machine": {
 			rule: func(r *Rule) { r.Send.Header = &Header{Image: "http://localhost/x.png"} },
 			want: []string{`abandoned-cart.send.header.image: "http://localhost/x.png" cannot be fetched from outside: its host is not one of the public internet; write an address such as https://shop.example/picture.jpg`},

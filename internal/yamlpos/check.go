@@ -58,7 +58,7 @@ var engine = func() *validator.Validate {
 	v := validator.New(validator.WithRequiredStructEnabled())
 	for name, holds := range map[string]func(text string) bool{
 		"country":  func(text string) bool { return phones.IsCountry(strings.ToUpper(text)) },
-		"language": regexp.MustCompile(`^[a-z]{2,3}([_-][A-Za-z0-9]{2,8})*$`).MatchString,
+		"language": IsLanguage,
 		"url_path": regexp.MustCompile(`^(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-])+$`).MatchString,
 	} {
 		if err := v.RegisterValidation(name, func(f validator.FieldLevel) bool { return holds(f.Field().String()) }); err != nil {
@@ -67,6 +67,14 @@ var engine = func() *validator.Validate {
 	}
 	return v
 }()
+
+var language = regexp.MustCompile(`^[a-z]{2,3}([_-][A-Za-z0-9]{2,8})*$`)
+
+// IsLanguage reports whether the text may be the code of a template's language: en, pt_BR, zh-Hant.
+func IsLanguage(text string) bool { return len(text) <= maxLanguage && language.MatchString(text) }
+
+// maxLanguage is longer than any code that is in use; the regexp alone takes any number of parts.
+const maxLanguage = 35
 
 func broken(value any, rule string) bool { return engine.Var(value, rule) != nil }
 
