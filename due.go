@@ -61,6 +61,9 @@ type Verdict struct {
 	Window time.Time // for AllowSend: when the window of the trigger's rate began in which it goes; zero for no rate
 }
 
+// RuleOnChange is the Rule of what an edit planned anew: it is kept with what rules said, put off until its new time, earlier or later.
+const RuleOnChange = "on_change"
+
 // A VerdictAction is what happens to a dispatch at its due moment.
 type VerdictAction string
 

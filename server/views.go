@@ -119,7 +119,8 @@ type ResolvedView struct {
 	At    time.Time            `json:"at"`
 }
 
-// A VerdictView is what a rule said to a message when it was due: that it waits, or goes to nobody.
+// A VerdictView is what a rule said to a message when it was due: that it waits, or goes to nobody. That of on_change is said when an
+// edit planned it anew; until is its new time, earlier or later.
 type VerdictView struct {
 	Rule   string                  `json:"rule"` // the YAML key
 	Action nudgewire.VerdictAction `json:"action"`

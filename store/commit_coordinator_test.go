@@ -107,7 +107,7 @@ func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
 	}
 	accept(another("a is over", nudgewire.Cancelling), "a")
 	anew, err := s.Replan(t.Context(), "remind", "", func(d *nudgewire.Dispatch, _ func() (nudgewire.Event, error)) (Replanned, error) {
-		d.DueAt = now
+		d.DueAt, d.Reason = now, "planned anew"
 		return Replanned{Anew: &nudgewire.Proposal{Decision: nudgewire.Decision{Outcome: nudgewire.Planned}, Dispatch: *d}}, nil
 	})
 	if err != nil || anew.Anew != 3 {

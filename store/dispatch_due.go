@@ -266,6 +266,11 @@ const maxVerdicts = 50
 // recordVerdict keeps what a rule said, and counts it.
 func (t *tx) recordVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64) error {
 	t.countNamed(verdictPrefix + v.Rule + "/" + string(v.Action))
+	return t.keepVerdict(id, v, at)
+}
+
+// keepVerdict keeps what was said to a dispatch, beside its reason, which the next rule overwrites.
+func (t *tx) keepVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64) error {
 	var number int64
 	same := false
 	err := t.query(stVerdict, func(r *row) error {

@@ -124,6 +124,9 @@ func (t *tx) replan(c *replan, n *Replans) error {
 			return err
 		}
 	}
-	return t.changeWaiting(stReplan, d.ID, int64(d.ID), string(to.Category), laneOf(to.Category), what.send, to.Reason, micro(to.DueAt), micro(to.ExpiresAt),
-		to.Config, t.at, what.ended, to.Zone, to.Account)
+	if err := t.changeWaiting(stReplan, d.ID, int64(d.ID), string(to.Category), laneOf(to.Category), what.send, to.Reason, micro(to.DueAt), micro(to.ExpiresAt),
+		to.Config, t.at, what.ended, to.Zone, to.Account); err != nil {
+		return err
+	}
+	return t.keepVerdict(d.ID, &nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: nudgewire.RuleOnChange, Reason: to.Reason, Until: to.DueAt}, t.at)
 }

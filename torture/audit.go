@@ -73,7 +73,7 @@ func heldBack(waiting []store.DispatchStory, then time.Time) map[nudgewire.Dispa
 	for i := range waiting {
 		d := &waiting[i]
 		n := len(d.Verdicts)
-		if n > 0 && d.Verdicts[n-1].Action == nudgewire.DeferSend && d.Verdicts[n-1].Until.Equal(d.DueAt) && d.DueAt.After(then) {
+		if n > 0 && d.Verdicts[n-1].Rule != nudgewire.RuleOnChange && d.Verdicts[n-1].Action == nudgewire.DeferSend && d.Verdicts[n-1].Until.Equal(d.DueAt) && d.DueAt.After(then) {
 			held[d.ID] = true
 		}
 	}

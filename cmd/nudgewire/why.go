@@ -186,10 +186,14 @@ func (c *cli) tellClause(cl nudgewire.Clause) {
 // verdictWords says what a rule said.
 func (c *cli) verdictWords(v server.VerdictView) string {
 	words := fmt.Sprintf("%s by %s", v.Action, v.Rule)
-	if v.Until != nil {
-		words += " until " + c.clock(*v.Until)
+	switch {
+	case v.Rule == nudgewire.RuleOnChange && v.Until != nil:
+		words = v.Reason + ", due " + c.clock(*v.Until)
+	case v.Until != nil:
+		words += " until " + c.clock(*v.Until) + ": " + v.Reason
+	default:
+		words += ": " + v.Reason
 	}
-	words += ": " + v.Reason
 	if v.LastAt != nil {
 		words += fmt.Sprintf(" (said %d times, the last %s)", v.Times, c.clock(*v.LastAt))
 	}

@@ -151,6 +151,42 @@ func (s suite) dueRules(t *testing.T) {
 			t.Errorf("%d verdicts, the last %+v, due %s", len(d.Verdicts), last, d.DueAt)
 		}
 	})
+	t.Run("what an edit planned anew keeps saying so, is not counted as put off, and waits for its time", func(t *testing.T) {
+		l := s.open(t)
+		id := l.enqueue("1")
+		night, due, morning := at.Add(time.Hour), at.Add(2*time.Hour), at.Add(3*time.Hour)
+		l.ruleBy(atMost{quiet: nightUntil(night)})
+		same(t, "claimed", 0, len(l.ids(at)))
+		was := l.story(id).Dispatch
+		n, err := l.Replan(l.ctx, was.Trigger, was.Config, func(d *nudgewire.Dispatch, _ func() (nudgewire.Event, error)) (store.Replanned, error) {
+			to := *d
+			to.Config, to.Reason, to.DueAt = "edited", "planned anew", due
+			return store.Replanned{Anew: &nudgewire.Proposal{Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned}, Dispatch: to}}, nil
+		})
+		if err != nil || n.Anew != 1 {
+			t.Fatalf("%+v planned anew (%v)", n, err)
+		}
+		l.review(0)
+		l.ruleBy(atMost{quiet: nightUntil(morning)})
+		same(t, "claimed anew", 0, len(l.ids(due)))
+		var said []string
+		for _, v := range l.story(id).Verdicts {
+			said = append(said, v.Rule+": "+v.Reason+", until "+v.Until.Format(time.TimeOnly))
+		}
+		clock := func(at time.Time) string { return at.Format(time.TimeOnly) }
+		same(t, "said", []string{
+			"quiet_hours: quiet until " + clock(night) + ", until " + clock(night), "on_change: planned anew, until " + clock(due),
+			"quiet_hours: quiet until " + clock(morning) + ", until " + clock(morning),
+		}, said)
+		counts, err := l.VerdictCounts(l.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "counts", []store.VerdictCount{{Rule: "quiet_hours", Action: nudgewire.DeferSend, N: 2}}, counts)
+		l.at(due)
+		l.review(1)
+		l.recount()
+	})
 	t.Run("who was on a file counts while the file went out, or may have", func(t *testing.T) { s.filesCount(t) })
 	t.Run("a claim that asked the rules of before is seen by the review that follows them", func(t *testing.T) {
 		l := s.open(t)
