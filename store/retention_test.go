@@ -232,7 +232,9 @@ func TestRetentionGoesOnAfterACrash(t *testing.T) {
 		}
 		a.retain(keepUsual)
 		a.must(a.Check(t.Context()))
-		if got := a.rows(); stop == 0 {
+		got := a.rows()
+		delete(got, "restorations") // the crash is played by a copy, which knows that it is one
+		if stop == 0 {
 			want = got
 		} else if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("cut off after %d commits (-want +got):\n%s", commits, diff)
