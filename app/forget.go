@@ -29,11 +29,18 @@ func (a *App) watchForgetting(ctx context.Context) error {
 	log := a.log.Named("contacts")
 	var seen nudgewire.EventID
 	told := ""
+	var left []store.Erasure // orders that are carried out but for what Wipe does
 	for {
 		pause := forgetLook
-		waits, err := a.forget(ctx, log)
+		done, waits, err := a.forget(ctx)
+		left = append(left, done...)
 		if err == nil {
 			seen, err = a.answerDataRequests(ctx, log, seen)
+		}
+		if err == nil && len(left) > 0 {
+			if err = a.wipe(ctx, log, left); err == nil {
+				left = nil
+			}
 		}
 		switch {
 		case err != nil:
@@ -56,11 +63,12 @@ func (a *App) watchForgetting(ctx context.Context) error {
 	}
 }
 
-// forget carries out all orders that there are. waits says what they wait for, "" when nothing is left to do.
-func (a *App) forget(ctx context.Context, log *zap.Logger) (waits string, err error) {
+// forget carries out all orders that there are, but for what Wipe does, and says which. waits says what they wait for, "" when
+// nothing is left to do.
+func (a *App) forget(ctx context.Context) (done []store.Erasure, waits string, err error) {
 	all, err := a.store.Erasures(ctx)
 	if err != nil || len(all) == 0 {
-		return "", err
+		return nil, "", err
 	}
 	find := store.Finder(all)
 	waits, err = a.store.Erase(ctx, all)
@@ -74,20 +82,26 @@ func (a *App) forget(ctx context.Context, log *zap.Logger) (waits string, err er
 		if err == nil && all[0].Waits != waits {
 			err = a.store.ErasureWaits(ctx, all, waits)
 		}
-		return waits, err
+		return nil, waits, err
 	}
 	if err := a.store.Erased(ctx, all); err != nil {
-		return "", err
+		return nil, "", err
 	}
-	if waits, err = a.store.Wipe(ctx, find); err != nil {
-		return "", err
-	}
-	if waits != "" {
+	return all, "", nil
+}
+
+// wipe clears away what the orders left between the rows.
+func (a *App) wipe(ctx context.Context, log *zap.Logger, all []store.Erasure) error {
+	waits, err := a.store.Wipe(ctx, store.Finder(all))
+	switch {
+	case err != nil:
+		return err
+	case waits != "":
 		log.Warn("contacts are forgotten; what is left of them between the rows of the database goes at "+waits, zap.Int("orders", len(all)))
-		return "", nil
+	default:
+		log.Info("contacts are forgotten", zap.Int("orders", len(all)))
 	}
-	log.Info("contacts are forgotten", zap.Int("orders", len(all)))
-	return "", nil
+	return nil
 }
 
 // forgetRequests removes those files that tell of somebody who is forgotten.

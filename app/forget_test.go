@@ -236,6 +236,46 @@ func (h *house) form(id, phone, note string) *http.Request {
 	return req
 }
 
+// A program that reads the database all the time keeps the last step of forgetting back: it is told, and tried again.
+func TestForgettingTriesItsLastStepAgain(t *testing.T) {
+	h := open(t, options{config: plainConfig})
+	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(0), "60.00")))
+	db, err := sql.Open("sqlite3", "file:"+h.folder+"/nudgewire.db?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	reader, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := reader.QueryRowContext(t.Context(), `SELECT count(*) FROM events`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{phone(0)}}); err != nil {
+		t.Fatal(err)
+	}
+	const waits = "the database to be written anew"
+	h.eventually("the last step waits", func() bool {
+		v, err := h.ask.Contact(t.Context(), phone(0))
+		return err == nil && v.Forgetting == waits
+	})
+	if v, err := h.ask.Status(t.Context()); err != nil || !strings.HasSuffix(v.ForgettingRest, waits) {
+		t.Errorf("status says %q (%v)", v.ForgettingRest, err)
+	}
+	time.Sleep(12 * time.Second) // the log is tried to be emptied for 10 s at the most
+	if err := reader.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); !h.rewritten(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it was not tried again")
+		}
+	}
+	h.forgotten(phone(0))
+}
+
 // A thousand events, three runs and an export later a contact is forgotten: nothing that is stored can be read as its phone,
 // and it stays blocked, with the reason, over a restart.
 func TestNothingStoredCanBeReadAsAForgottenPhone(t *testing.T) {

@@ -115,6 +115,9 @@ func (a admin) contact(r *http.Request) (any, error) {
 	return contactOf(r.Context(), a.Store, phone)
 }
 
+// waitsForRewrite is what the last step of forgetting waits for.
+const waitsForRewrite = "the database to be written anew"
+
 func contactOf(ctx context.Context, st *store.Store, phone nudgewire.Phone) (v ContactView, err error) {
 	v = ContactView{Phone: phone, Consents: []ConsentView{}}
 	block, blocked, err := st.BlockOf(ctx, phone)
@@ -139,6 +142,13 @@ func contactOf(ctx context.Context, st *store.Store, phone nudgewire.Phone) (v C
 	orders, err := st.Erasures(ctx)
 	if i := slices.IndexFunc(orders, func(e store.Erasure) bool { return e.Phone == phone }); i >= 0 {
 		v.Forgetting = cmp.Or(orders[i].Waits, "its turn")
+	}
+	if err != nil || v.ForgottenAt == nil || v.Forgetting != "" {
+		return v, err
+	}
+	due, err := st.WipeDue(ctx)
+	if due {
+		v.Forgetting = waitsForRewrite
 	}
 	return v, err
 }

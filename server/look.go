@@ -73,6 +73,13 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 		}
 		v.Forgetting = append(v.Forgetting, one)
 	}
+	due, err := a.Store.WipeDue(ctx)
+	if err != nil {
+		return err
+	}
+	if due {
+		v.ForgettingRest = "what is left of forgotten contacts waits for " + waitsForRewrite
+	}
 	if v.DataRequests, err = openRequests(a.Storage); err != nil {
 		return err
 	}

@@ -244,7 +244,9 @@ type StatusView struct {
 
 	UnknownErrors *UnknownView `json:"unknown_errors,omitempty"`
 
-	Forgetting   []ForgettingView  `json:"forgetting,omitempty"`    // who is to be forgotten and is not yet, the oldest order first
+	Forgetting     []ForgettingView `json:"forgetting,omitempty"`      // who is to be forgotten and is not yet, the oldest order first
+	ForgettingRest string           `json:"forgetting_rest,omitempty"` // that the last step of forgetting is not done; "" when it is
+
 	DataRequests []DataRequestView `json:"data_requests,omitempty"` // contacts who are to get what is stored about them, the oldest first
 
 	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config

@@ -42,6 +42,15 @@ func rewriteIfDue(ctx context.Context, c connector) (err error) {
 	return err
 }
 
+// WipeDue reports whether what forgetting left between the rows is still to be cleared away.
+func (s *Store) WipeDue(ctx context.Context) (due bool, err error) {
+	err = s.rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{rewriteDue}, func(r *row) error {
+		due = r.int() != 0
+		return r.err
+	})
+	return due, wrap(err, "what forgetting left")
+}
+
 // Wipe clears away what forgetting leaves between the rows. waits says why it cannot be done now, "" when it is.
 func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, err error) {
 	db := sql.OpenDB(&s.files)

@@ -115,6 +115,9 @@ func (c *cli) printStatus(s server.StatusView) {
 	for i := range s.Forgetting {
 		first("forgetting", i, s.Forgetting[i].Words())
 	}
+	if s.ForgettingRest != "" {
+		row("forgetting", "%s", c.paint(c.out, "33", s.ForgettingRest))
+	}
 	row("tracking", "%d", s.Tracking)
 	for i, v := range s.Rejected {
 		first("rejected", i, v.Words())
