@@ -69,7 +69,7 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 		if !expires.IsZero() {
 			expires = moment(t.at).Add(d.ExpiresAt.Sub(d.DueAt))
 		}
-		_, err = t.putBack(d, comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at, keepOwner: true})
+		_, err = t.putBack(d, comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at, anew: true, keepOwner: true})
 	case nudgewire.ResolveAccepted:
 		t.counts[countAccepted]++
 		t.noteState(d.ID, nudgewire.StateAccepted, reason, "")

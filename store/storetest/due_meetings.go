@@ -145,6 +145,21 @@ func (s suite) dueMeetings(t *testing.T) {
 		state(l, d.ID, nudgewire.StateAccepted)
 		same(t, "claimed in the morning", 0, len(l.ids(morning)))
 	})
+	t.Run("put off, then in doubt for days: sent again, it may be put off anew", func(t *testing.T) {
+		l, id := deferred(t)
+		got := l.mustClaim(morning, 1)
+		if len(got) != 1 {
+			t.Fatalf("claimed %+v", got)
+		}
+		l.mustFinish(got[0], nudgewire.StateInDoubt)
+		resolved := morning.AddDate(0, 0, 3)
+		l.at(resolved)
+		if err := l.Resolve(l.ctx, id, nudgewire.ResolveResend, ""); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "due", resolved, l.dispatch(id).DueAt)
+		same(t, "put off before", time.Time{}, l.firstDue(id))
+	})
 	t.Run("what a limit counts", func(t *testing.T) { s.counted(t, at) })
 	t.Run("two stores' worth of claims", s.interleaved)
 }
