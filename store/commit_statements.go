@@ -236,6 +236,7 @@ const (
 	stReplayOutgoing
 	stDropOutgoing
 	stOldOutgoing
+	stUnwantedOutgoing
 
 	stEraseText // and those after it: one for each text of erasedTexts
 

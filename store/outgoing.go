@@ -43,9 +43,9 @@ var outgoingStatements = map[stmt]statement{
 			failing_since = CASE WHEN webhook_receivers.failing_since = 0 THEN excluded.failing_since ELSE webhook_receivers.failing_since END`},
 	stReplayOutgoing: {0, `UPDATE webhooks_out SET state = 'waiting', attempts = 0, due_at = ?2, lease_ends = 0, since = ?2, ended_at = 0, reason = ''
 		WHERE id = ?1 AND state <> 'waiting'`},
-	stDropOutgoing: {0, `DELETE FROM webhooks_out WHERE id = ?1`},
-	stOldOutgoing: {0, `DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out
-		WHERE (state <> 'waiting' AND ended_at < ?1) OR (state = 'waiting' AND since < ?2) ORDER BY id LIMIT 200)`},
+	stDropOutgoing:     {0, `DELETE FROM webhooks_out WHERE id = ?1`},
+	stOldOutgoing:      {0, `DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out WHERE state <> 'waiting' AND ended_at < ?1 ORDER BY ended_at LIMIT 200)`},
+	stUnwantedOutgoing: {0, `DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out WHERE state = 'waiting' AND since < ?1 LIMIT 200)`},
 }
 
 // noted is a change on its way to the end of its commit.
@@ -379,7 +379,10 @@ func (e *retainer) outgoing(ctx context.Context) error {
 	if before.IsZero() {
 		return nil
 	}
-	return e.until(ctx, kindOutgoing, stOldOutgoing, micro(before), micro(e.now.Add(-mostUntold)))
+	if err := e.until(ctx, kindOutgoing, stOldOutgoing, micro(before)); err != nil {
+		return err
+	}
+	return e.until(ctx, kindOutgoing, stUnwantedOutgoing, micro(e.now.Add(-mostUntold)))
 }
 
 // mostUntold is how long a change waits at the most; a receiver that the config has gives up earlier.

@@ -25,6 +25,7 @@ CREATE TABLE webhooks_out (
 );
 CREATE INDEX webhooks_out_due ON webhooks_out (receiver, due_at, id) WHERE state = 'waiting';
 CREATE INDEX webhooks_out_subject ON webhooks_out (subject, id) WHERE state = 'waiting' AND subject <> 0;
+CREATE INDEX webhooks_out_ended ON webhooks_out (ended_at) WHERE state <> 'waiting';
 CREATE INDEX webhooks_out_given_up ON webhooks_out (receiver, id) WHERE state = 'given_up';
 
 -- How deliveries to each receiver went.

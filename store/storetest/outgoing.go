@@ -208,8 +208,11 @@ func (s suite) outgoing(t *testing.T) {
 			store.Replay
 			want int64
 		}{
-			{store.Replay{Receiver: "crm"}, 3}, {store.Replay{Receiver: "other"}, 0}, {store.Replay{Receiver: "crm", Message: d.ID}, 2},
-			{store.Replay{Receiver: "crm", GivenUp: true}, 0}, {store.Replay{Receiver: "crm", Since: noon.Add(24 * time.Hour)}, 0},
+			{store.Replay{Receiver: "crm"}, 3},
+			{store.Replay{Receiver: "other"}, 0},
+			{store.Replay{Receiver: "crm", Message: d.ID}, 2},
+			{store.Replay{Receiver: "crm", GivenUp: true}, 0},
+			{store.Replay{Receiver: "crm", Since: noon.Add(24 * time.Hour)}, 0},
 		} {
 			q.DryRun = true
 			if n, err := l.Replay(l.ctx, q.Replay); err != nil || n != q.want {
