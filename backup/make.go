@@ -78,13 +78,14 @@ func Make(ctx context.Context, path string, o Options) (r Report, err error) {
 	if err := emptyFolder(work, "lock"); err != nil {
 		return r, err
 	}
-	for try := 1; ; try++ {
+	for try, before := 1, []string(nil); ; try++ {
 		if r, err = o.write(ctx, work); err != nil {
 			return r, err
 		}
-		if len(r.Changed) == 0 || try == tries {
+		if len(r.Changed) == 0 || try == tries || slices.Equal(r.Changed, before) { // the same again will not change by a further try
 			break
 		}
+		before = r.Changed
 	}
 	packed := filepath.Join(work, "archive")
 	if r.Manifest, err = read(ctx, packed, nil, o.counter("checking", r.Bytes)); err != nil {

@@ -10,8 +10,7 @@ import (
 // of its path ("*" is one name). It is rejected in plain words: a nearest known key would send
 // people the wrong way, and to ignore it would send messages that somebody meant to hold back.
 var later = map[string]string{
-	"console":     "the web console",
-	"api.ca_file": "private certificate authorities",
+	"console": "the web console",
 
 	"triggers.*.split": "split tests",
 

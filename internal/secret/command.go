@@ -48,7 +48,7 @@ func fromCommand(ref, name string, look Lookup) (string, error) {
 	value := withoutLineEnd(out.kept.Bytes())
 	switch {
 	case ctx.Err() != nil:
-		return fail(fmt.Sprintf("no answer within %s", commandPatience), "try it in a shell: it must not ask anything")
+		return fail(fmt.Sprintf("no answer within %s", commandPatience), "call it in a shell: it must not ask anything")
 	case errors.Is(err, exec.ErrNotFound):
 		return fail("there is no such command", "correct "+commandVariable)
 	case err != nil:
@@ -56,11 +56,11 @@ func fromCommand(ref, name string, look Lookup) (string, error) {
 		if said := plain.OneLine(complaint.kept.String()); said != "" {
 			msg += ": " + said
 		}
-		return fail(msg, fmt.Sprintf("try it in a shell: %s %s", line, name))
+		return fail(msg, fmt.Sprintf("call it in a shell with %s as its last argument", name))
 	case out.over:
 		return fail("prints more than 64 KiB", "a secret is short; check the command")
 	case value == "":
-		return fail("prints nothing", fmt.Sprintf("try it in a shell: %s %s", line, name))
+		return fail("prints nothing", fmt.Sprintf("call it in a shell with %s as its last argument", name))
 	}
 	return value, nil
 }

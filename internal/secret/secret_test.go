@@ -132,8 +132,9 @@ func TestTheCommandThatKnowsSecrets(t *testing.T) {
 	large := script("large", "head -c 70000 /dev/zero")
 	for name, tt := range map[string]struct{ command, text, want string }{
 		"its words and the name":     {tells + " field", "a-${command:shop/key.1}", "a-field of shop/key.1"},
-		"it fails":                   {fails, "${command:key}", "${command:key}: " + fails + ": exit status 3: sealed [2J; try it in a shell: " + fails + " key"},
-		"it says nothing":            {mute, "${command:key}", "${command:key}: " + mute + ": prints nothing; try it in a shell: " + mute + " key"},
+		"its words hold a token":     {fails + " --token=hunter2", "${command:key}", "${command:key}: " + fails + ": exit status 3: sealed [2J; call it in a shell with key as its last argument"},
+		"it fails":                   {fails, "${command:key}", "${command:key}: " + fails + ": exit status 3: sealed [2J; call it in a shell with key as its last argument"},
+		"it says nothing":            {mute, "${command:key}", "${command:key}: " + mute + ": prints nothing; call it in a shell with key as its last argument"},
 		"it says too much":           {large, "${command:key}", "${command:key}: " + large + ": prints more than 64 KiB; a secret is short; check the command"},
 		"it is not there":            {"no-such-command", "${command:key}", "${command:key}: no-such-command: there is no such command; correct NUDGEWIRE_SECRET_COMMAND"},
 		"a name that is an option":   {tells, "${command:--help}", "${command:--help} does not name a command; a name has letters, digits, and _ - . / between them; write ${command:NAME}"},
