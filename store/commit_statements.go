@@ -254,16 +254,24 @@ const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
 
 // wasSent is the condition on a dispatch that its message was sent since ?2, is being sent, or may have been, also where
 // it was let be or cancelled then: one that is known to have failed did not reach the phone.
-const wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR (state = 'dropped' OR state = 'cancelled')
-		AND EXISTS (SELECT 1 FROM attempts a WHERE a.dispatch_id = dispatches.id AND a.state = 'in_doubt'))
+var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + wasLetBe("dispatches") + `)
 	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.dispatch_id = dispatches.id AND m.status = 'failed')`
+
+// wasLetBe is the condition on a dispatch that nobody will send it any more although it may have reached the phone.
+func wasLetBe(dispatch string) string {
+	return `((` + dispatch + `.state = 'dropped' OR ` + dispatch + `.state = 'cancelled') AND ` + hadDoubt(dispatch) + `)`
+}
+
+// hadDoubt is the condition on a dispatch that one of its attempts may have been taken.
+func hadDoubt(dispatch string) string {
+	return `EXISTS (SELECT 1 FROM attempts a WHERE a.dispatch_id = ` + dispatch + `.id AND a.state = 'in_doubt')`
+}
 
 // letBe are columns of the dispatches d that nobody will send any more although they may have reached the phone, so far as
 // and says: each state by itself, because only so the index of what was not sent leads there.
 func letBe(columns, and string) string {
 	of := func(state string) string {
-		return `SELECT ` + columns + ` FROM dispatches d WHERE d.state = '` + state + `' AND ` + and + `
-			AND EXISTS (SELECT 1 FROM attempts a WHERE a.dispatch_id = d.id AND a.state = 'in_doubt')`
+		return `SELECT ` + columns + ` FROM dispatches d WHERE d.state = '` + state + `' AND ` + and + ` AND ` + hadDoubt("d")
 	}
 	return of("dropped") + ` UNION ALL ` + of("cancelled")
 }

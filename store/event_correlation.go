@@ -95,6 +95,9 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	if sent.ID == 0 && gone && w.Cooldown.Mode == nudgewire.CooldownOnce {
 		err = t.query(stWasSentOnce, func(r *row) error {
 			sent = nudgewire.Sent{ID: nudgewire.DispatchID(r.int()), State: nudgewire.StateAccepted, At: r.time()}
+			if sent.ID < 0 { // it may have arrived, and was let be
+				sent.ID, sent.State = -sent.ID, nudgewire.StateDropped
+			}
 			return r.err
 		}, ready.correlation)
 		if err != nil {

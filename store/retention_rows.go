@@ -32,7 +32,8 @@ var retentionStatements = map[stmt]statement{
 	stDropDecided:   {0, `DELETE FROM decided WHERE event_id IN (` + marks(1) + `)`},
 	stDropEvents:    {0, `DELETE FROM events WHERE id IN (` + marks(1) + `)`},
 
-	stStillOld:         {7, `SELECT d.id, d.event_id, d.trigger_name, d.correlation, d.state, d.claimed_at, CASE WHEN d.correlation_key = '' THEN 0 ELSE 1 END FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + oldDispatch},
+	stStillOld: {8, `SELECT d.id, d.event_id, d.trigger_name, d.correlation, d.state, d.claimed_at, CASE WHEN d.correlation_key = '' THEN 0 ELSE 1 END,
+		CASE WHEN ` + wasLetBe("d") + ` THEN 1 ELSE 0 END FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + oldDispatch},
 	stStillOldFollowed: {1, `SELECT m.dispatch_id FROM messages m WHERE m.dispatch_id IN (` + marks(2) + `) AND ` + oldFollowed},
 	stDropDispatches:   {0, `DELETE FROM dispatches WHERE id IN (` + marks(1) + `)`},
 	stDropMessages:     {0, `DELETE FROM messages WHERE dispatch_id IN (` + marks(1) + `)`},
@@ -44,6 +45,7 @@ var retentionStatements = map[stmt]statement{
 	stDropRetries:      {0, `DELETE FROM retries WHERE dispatch_id IN (` + marks(1) + `)`},
 	stRowGone:          {0, `UPDATE run_rows SET gone = gone + 1 WHERE dispatch_id = (SELECT max(dispatch_id) FROM run_rows WHERE dispatch_id <= ?1) AND dispatch_id + row_count > ?1`},
 	stFollowedGone:     {0, `UPDATE run_messages SET gone = gone + 1 WHERE dispatch_id = (SELECT max(dispatch_id) FROM run_messages WHERE dispatch_id <= ?1) AND dispatch_id + id_count > ?1`},
+	// Of one that may have arrived and was let be the number is below zero.
 	stSentOnce: {0, `INSERT INTO sent_once (correlation, dispatch_id, at) VALUES (?1, ?2, ?3)
 		ON CONFLICT (correlation) DO UPDATE SET dispatch_id = excluded.dispatch_id, at = excluded.at WHERE excluded.at > sent_once.at`},
 	stWasSentOnce: {2, `SELECT dispatch_id, at FROM sent_once WHERE correlation = ?1`},
@@ -131,12 +133,12 @@ func (t *tx) dropDispatches(ids []int64, cut int64, once func(string, bool) bool
 		id, event, correlation, claimed int64
 		trigger                         string
 		state                           nudgewire.State
-		keyed                           bool
+		keyed, letBe                    bool
 	}
 	var due []old
 	for some := range slices.Chunk(ids, rowsAtOnce) {
 		err := t.query(stStillOld, func(r *row) error {
-			d := old{id: r.int(), event: r.int(), trigger: r.text(), correlation: r.int(), state: nudgewire.State(r.text()), claimed: r.int(), keyed: r.int() == 1}
+			d := old{id: r.int(), event: r.int(), trigger: r.text(), correlation: r.int(), state: nudgewire.State(r.text()), claimed: r.int(), keyed: r.int() == 1, letBe: r.int() == 1}
 			due = append(due, d)
 			return r.err
 		}, padded([]any{cut}, some)...)
@@ -154,8 +156,13 @@ func (t *tx) dropDispatches(ids []int64, cut int64, once func(string, bool) bool
 			_, err = t.exec(stRowGone, d.id)
 		default:
 			t.addNamed(retentionDead, 2) // its key and its phone's
-			if d.state == nudgewire.StateAccepted && once != nil && once(d.trigger, d.keyed) {
-				if _, err = t.exec(stSentOnce, d.correlation, d.id, d.claimed); err == nil {
+			letBe := d.letBe && d.claimed > 0
+			if (d.state == nudgewire.StateAccepted || letBe) && once != nil && once(d.trigger, d.keyed) {
+				number := d.id
+				if letBe {
+					number = -d.id
+				}
+				if _, err = t.exec(stSentOnce, d.correlation, number, d.claimed); err == nil {
 					_, err = t.exec(stInsertKey, correlations, d.correlation, d.id) // it may be in memory alone, and no start reads it from its row again
 				}
 			}

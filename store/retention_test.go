@@ -263,13 +263,22 @@ func TestOnceIsKeptForEver(t *testing.T) {
 	ask("cart", "sent", once)
 	ask("cart", "rejected", once)
 	ask("news", "sent by news", none)
-	held := a.claim(3)
-	for i, state := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateAccepted} {
+	ask("cart", "let be", once)
+	ask("cart", "dropped", once)
+	ask("news", "let be by news", none)
+	held := a.claim(6)
+	for i, state := range []nudgewire.State{
+		nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateAccepted,
+		nudgewire.StateInDoubt, nudgewire.StateDropped, nudgewire.StateInDoubt,
+	} {
 		a.finish(&held[i], state, func(at *nudgewire.Attempt) {
 			if at.Message != nil {
 				at.Message.Status, at.Message.NextPollAt = "failed", time.Time{}
 			}
 		})
+	}
+	for _, i := range []int{3, 5} {
+		a.must(a.Resolve(t.Context(), held[i].ID, nudgewire.ResolveDrop, "let be"))
 	}
 	sentAt := a.now
 	for _, years := range []int{2, 10} {
@@ -293,7 +302,10 @@ func TestOnceIsKeptForEver(t *testing.T) {
 		if got := ask("cart", "sent", none); got != nil {
 			t.Errorf("a trigger that sends each time met %+v", got)
 		}
-		for _, key := range []string{"rejected", "sent by news"} {
+		if got := ask("cart", "let be", once); got == nil || got.ID != 4 || !got.At.Equal(sentAt) || got.State != nudgewire.StateDropped {
+			t.Errorf("after %d years the key whose message may have arrived is %+v", years, got)
+		}
+		for _, key := range []string{"rejected", "sent by news", "dropped", "let be by news"} {
 			if got := ask("cart", key, once); got != nil {
 				t.Errorf("%s met %+v", key, got)
 			}
