@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -197,6 +198,9 @@ func (a *authority) backoff(n int, _ *http.Request, _ *http.Response) time.Durat
 	return time.Duration(n) * time.Second
 }
 
+// mostPolite is how long autocert is let sleep between two looks at an order, in seconds: it cannot be woken, and a stop waits for it.
+const mostPolite = 5
+
 // listening notes what fails.
 type listening struct {
 	http.RoundTripper
@@ -212,6 +216,13 @@ func (l listening) RoundTrip(r *http.Request) (*http.Response, error) {
 		l.a.failed = err.Error()
 	case res.StatusCode >= http.StatusBadRequest:
 		l.a.failed = "the authority answered " + res.Status
+	default:
+		l.a.failed = ""
+	}
+	if err == nil && res.Header.Get("Retry-After") != "" {
+		if seconds, bad := strconv.Atoi(res.Header.Get("Retry-After")); bad != nil || seconds > mostPolite {
+			res.Header.Set("Retry-After", strconv.Itoa(mostPolite))
+		}
 	}
 	return res, err
 }
