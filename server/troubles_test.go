@@ -105,6 +105,14 @@ func TestWhatTheFactsShow(t *testing.T) {
 	}
 }
 
+// A replay knows only the receivers of the config.
+func TestTheCureForAReceiverThatIsGonePutsItBackFirst(t *testing.T) {
+	all := troubles(&StatusView{WebhooksOut: []ReceiverView{{Name: "crm", Gone: true, GivenUp: 2}}}, time.Now())
+	if len(all) != 1 || !strings.HasPrefix(all[0].Cure, "put the receiver back under webhooks_out by this name, then ") {
+		t.Errorf("%+v", all)
+	}
+}
+
 // Advice about an account that has a name names its keys.
 func TestACureNamesTheKeysOfItsAccount(t *testing.T) {
 	v := StatusView{Daemon: &DaemonView{Accounts: []AccountView{{Name: "b", Halted: &SendingHalted{Cause: "key", Why: "no"}}}}}
