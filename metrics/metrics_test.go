@@ -38,7 +38,7 @@ func figures() metrics.Figures {
 			Rules:      []server.RuleCountView{{Rule: "quiet_hours", Action: nudgewire.DeferSend, Times: 4}},
 			Halts:      []server.HaltView{{Scope: store.HaltAll}},
 			Behind:     []server.BehindView{{What: server.BehindUrgent, Since: time.Now().Add(-time.Minute)}},
-			Troubles:   []nudgewire.Trouble{{Code: nudgewire.TroubleHalt}},
+			Troubles:   []nudgewire.Trouble{{Code: nudgewire.TroubleHalt, Severity: nudgewire.Stops}, {Code: nudgewire.TroubleForgetting, Severity: nudgewire.Note}},
 			LastEvents: map[string]time.Time{"shopify": now},
 			Backup:     &server.BackupView{At: now},
 			Daemon: &server.DaemonView{
@@ -168,7 +168,9 @@ func TestFiguresAreThoseOfTheDaemon(t *testing.T) {
 		`nudgewire_sending_halted{account="api",cause="key"} 0`,
 		`nudgewire_sending_halted{account="api",cause="points"} 1`,
 		`nudgewire_halts{scope="all"} 1`,
+		`nudgewire_halts{scope="restored"} 0`,
 		`nudgewire_troubles{code="halt"} 1`,
+		`nudgewire_troubles{code="forgetting"} 0`,
 		`nudgewire_runs_open{state="awaiting_approval"} 1`,
 		`nudgewire_held_back_total{action="deferred",rule="quiet_hours"} 4`,
 		`nudgewire_dispatches_ended_total{outcome="accepted"} 3`,

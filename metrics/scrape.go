@@ -98,9 +98,9 @@ var (
 
 	halted       = gauge("sending_halted", "1 while an account sends nothing because of this cause, else 0.", "account", "cause")
 	halts        = gauge("halts", "Halts and pauses that hold, by scope.", "scope")
-	troubles     = gauge("troubles", "What needs a person, as status tells it, by code.", "code")
+	troubles     = gauge("troubles", "What needs a person, as status tells it, by code; notes are left out.", "code")
 	limit        = gauge("rate_limit", "Requests a second that an account may make at present; 0 is no limit.", "account")
-	used         = gauge("rate_used_ratio", "The busiest of the last seconds, as a share of the rate that was allowed.", "account")
+	used         = gauge("rate_used_ratio", "The busiest of the last seconds, as a share of the configured rate.", "account")
 	requests     = counted("rate_requests_total", "Requests that the rate let go, by account and kind.", "account", "kind")
 	lostOutcomes = counted("outcomes_lost_total", "Outcomes of calls that could not be stored, by account.", "account")
 
@@ -125,11 +125,6 @@ var (
 var causes = []string{
 	string(apiclient.TroubleKey), string(apiclient.TroublePoints), string(apiclient.TroubleAddress), string(apiclient.TroubleOutage), string(sender.TroubleRejections),
 }
-
-// scopesOfHalts are those of store.HaltScopes and those that come by themselves.
-var scopesOfHalts = append([]store.HaltScope{
-	store.HaltRun, store.HaltMode, store.Released, store.HaltGone, store.HaltService, store.HaltDamage,
-}, store.HaltScopes...)
 
 // Describe implements prometheus.Collector.
 func (s *scrape) Describe(out chan<- *prometheus.Desc) {
@@ -236,7 +231,7 @@ func (w writer) service(f *Figures) {
 		w(lostOutcomes, float64(a.Sender.Lost), name)
 	}
 	scopes := map[store.HaltScope]float64{}
-	for _, s := range scopesOfHalts {
+	for _, s := range store.Scopes {
 		scopes[s] = 0
 	}
 	for _, h := range f.Status.Halts {
@@ -250,7 +245,9 @@ func (w writer) service(f *Figures) {
 		codes[code] = 0
 	}
 	for _, t := range f.Status.Troubles {
-		codes[t.Code]++
+		if t.Severity != nudgewire.Note {
+			codes[t.Code]++
+		}
 	}
 	for code, n := range codes {
 		w(troubles, n, string(code))

@@ -46,6 +46,9 @@ const HaltService HaltScope = "service"
 // HaltScopes lists every scope that a command takes.
 var HaltScopes = []HaltScope{HaltAll, HaltTrigger, HaltTemplate, HaltJob}
 
+// Scopes lists every scope: those that a command takes, and those that come by themselves.
+var Scopes = append(slices.Clone(HaltScopes), HaltRun, HaltMode, Released, HaltGone, HaltService, HaltDamage, HaltRestored)
+
 // A Halt says that a person stopped something: it waits, and keeps its due time, until a
 // person lets it go on.
 type Halt struct {
