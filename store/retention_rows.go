@@ -182,30 +182,60 @@ func (t *tx) dropDispatches(ids []int64, cut int64, once func(string, bool) bool
 	return int64(len(gone)), nil
 }
 
-// followed removes messages that ended long ago and have no dispatch.
+// findFollowed finds old ones in a range of numbers.
+var findFollowed = `SELECT m.dispatch_id FROM messages m WHERE m.dispatch_id >= ?1 AND m.dispatch_id < ?2 AND ` + renumbered(oldFollowed) + ` ORDER BY m.dispatch_id`
+
+// followed removes messages that ended long ago and have no dispatch. It asks range by range: a join would read all
+// messages for every page of ranges.
 func (e *retainer) followed(ctx context.Context) error {
 	before := e.before(e.keep.Messages)
 	if before.IsZero() {
 		return nil
 	}
 	cut := micro(before)
-	find := `SELECT m.dispatch_id FROM run_messages r JOIN messages m ON m.dispatch_id >= r.dispatch_id AND m.dispatch_id < r.dispatch_id + r.id_count
-		WHERE m.dispatch_id > ?1 AND r.gone < r.id_count AND r.dispatch_id + r.id_count > ?1 AND ` + renumbered(oldFollowed) + ` ORDER BY m.dispatch_id`
-	err := e.ids(ctx, find, []any{int64(0), cut}, perDispatches, func(ids []int64) error {
-		return e.commit(ctx, kindMessages, func(t *tx) (int64, error) {
-			var due []int64
-			for some := range slices.Chunk(ids, rowsAtOnce) {
-				if err := t.query(stStillOldFollowed, func(r *row) error { due = append(due, r.int()); return r.err }, padded([]any{cut}, some)...); err != nil {
-					return 0, err
-				}
+	var due []int64
+	drop := func(least int) (err error) {
+		for err == nil && len(due) >= least {
+			some := due[:min(len(due), perDispatches)]
+			due = due[len(some):]
+			err = e.commit(ctx, kindMessages, func(t *tx) (int64, error) { return t.dropFollowed(some, cut) })
+		}
+		return err
+	}
+	for after, n := int64(0), perRetention; n == perRetention; {
+		ranges, err := list(ctx, e.Store, `SELECT 0, id_count, dispatch_id FROM run_messages WHERE dispatch_id > ?1 AND gone < id_count ORDER BY dispatch_id LIMIT ?2`,
+			[]any{after, int64(perRetention)}, scanRange)
+		n = len(ranges)
+		for _, r := range ranges {
+			if err == nil {
+				after = r.dispatch
+				var ids []int64
+				ids, err = list(ctx, e.Store, findFollowed, []any{r.dispatch, r.dispatch + r.count, cut}, number[int64])
+				due = append(due, ids...)
 			}
-			for _, id := range due {
-				if _, err := t.exec(stFollowedGone, id); err != nil {
-					return 0, err
-				}
+			if err == nil {
+				err = drop(perDispatches)
 			}
-			return int64(len(due)), t.execAll(stDropMessages, due)
-		})
-	})
-	return wrap(err, "messages of uploads")
+		}
+		if err != nil {
+			return wrap(err, "messages of uploads")
+		}
+	}
+	return wrap(drop(1), "messages of uploads")
+}
+
+// dropFollowed removes those of the messages that are still old.
+func (t *tx) dropFollowed(ids []int64, cut int64) (int64, error) {
+	var due []int64
+	for some := range slices.Chunk(ids, rowsAtOnce) {
+		if err := t.query(stStillOldFollowed, func(r *row) error { due = append(due, r.int()); return r.err }, padded([]any{cut}, some)...); err != nil {
+			return 0, err
+		}
+	}
+	for _, id := range due {
+		if _, err := t.exec(stFollowedGone, id); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(due)), t.execAll(stDropMessages, due)
 }
