@@ -211,7 +211,6 @@ const (
 	stOldAttempts
 	stOldVerdicts
 	stDropKey
-	stToken
 	stInsertRestoration
 	stEndRestorations
 	stReviewed

@@ -84,22 +84,20 @@ func (s *Store) copied(ctx context.Context, path string) (how string, at time.Ti
 	if err != nil {
 		return "", at, err
 	}
-	text, err := os.ReadFile(instanceFile(path))
+	known, number, err := readInstance(path)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
 		return "", at, fmt.Errorf("which data this is: %w", err)
 	}
 	name := filepath.Base(instanceFile(path))
-	lines := append(strings.Split(string(text), "\n"), "", "", "")
-	known, _ := strconv.ParseInt(lines[1], 16, 64)
 	switch {
 	case rows == 0 && token == 0, missing && token == 0:
 		return "", at, nil // new, or of a nudgewire that had no tokens
 	case missing:
 		return name + " is not beside it, so it was copied from another place", at, nil
-	case lines[0] != instanceMagic || known != token && known != before || known == 0:
+	case known != token && known != before:
 		return "it is older than " + name + ", which was written when the daemon started last", at, nil
-	case lines[2] != "" && fileNumber(path) != "" && lines[2] != fileNumber(path):
+	case number != "" && fileNumber(path) != "" && number != fileNumber(path):
 		return "its file is not the one that the daemon had open, but a copy of it", at, nil
 	}
 	later, err := s.callsLater(ctx, path+".calls")
@@ -120,8 +118,10 @@ func (s *Store) callsLater(ctx context.Context, path string) (later bool, err er
 		if one.id == 0 || !whole {
 			continue
 		}
-		// One that is not there any more, though later ones were made, was cleared away.
-		query, args := `SELECT CASE WHEN max(id) > ?1 THEN ?2 ELSE 0 END FROM dispatches UNION ALL SELECT attempt FROM dispatches WHERE id = ?1`, []any{int64(one.id), one.attempt}
+		// A row that is not there any more, though its number was given, was cleared away; it may have been the newest one. The
+		// counters know which numbers were given (see resume).
+		query, args := `SELECT CASE WHEN coalesce(sum(value), 0) >= ?1 THEN ?2 ELSE 0 END FROM counters WHERE name = ?3 OR name = ?4
+			UNION ALL SELECT attempt FROM dispatches WHERE id = ?1`, []any{int64(one.id), one.attempt, counterNames[countDispatches], counterNames[countFollowed]}
 		if run, part, is := one.upload(); is {
 			query, args = `SELECT CASE WHEN max(id) > ?1 THEN ?2 ELSE 0 END FROM runs UNION ALL SELECT attempt FROM parts WHERE run_id = ?1 AND number = ?3`, []any{run, one.attempt, part}
 		}
@@ -132,24 +132,54 @@ func (s *Store) callsLater(ctx context.Context, path string) (later bool, err er
 	return later, err
 }
 
-// sign gives the data a new token. The one before is good for as long as the file has it: a crash in between leaves that.
-func (s *Store) sign(path string) error {
+// noInstance is what a file has that is not whole. No data has it for a token.
+const noInstance = -1
+
+// readInstance reads the file beside the data: the token, and the number of the database's file, "" where it is not known.
+func readInstance(path string) (token int64, number string, err error) {
+	text, err := os.ReadFile(instanceFile(path))
+	if err != nil {
+		return noInstance, "", err //nolint:wrapcheck // the callers say what for
+	}
+	lines := append(strings.Split(string(text), "\n"), "", "", "")
+	token, err = strconv.ParseInt(lines[1], 16, 64)
+	if err != nil || lines[0] != instanceMagic {
+		return noInstance, "", nil //nolint:nilerr // it is damaged, and so the file of no data
+	}
+	return token, lines[2], nil
+}
+
+func writeInstance(path string, token int64) error {
+	return disk.WriteFile(instanceFile(path), fmt.Appendf(nil, "%s\n%x\n%s\n", instanceMagic, token, fileNumber(path))) //nolint:wrapcheck // sign says what for
+}
+
+// sign gives the data a new token. The one that the file has is good until the file has the new one, however often a start ends in
+// between. So data that has no token yet has a file with token 0 first.
+func (s *Store) sign(ctx context.Context, path string) error {
+	old := int64(0)
+	err := s.rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{countToken}, func(r *row) error { old = r.int(); return r.err })
+	if err == nil && old == 0 {
+		err = writeInstance(path, 0)
+	}
+	before := int64(noInstance)
+	if err == nil {
+		before, _, err = readInstance(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without the file it is a copy, and known for one
+		return fmt.Errorf("note which data this is: %w", err)
+	}
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	token := int64(binary.BigEndian.Uint64(random[:])>>1 | 1)
-	err := s.writer.runBatch([]*waiting{{run: func(t *tx) error {
-		old := int64(0)
-		err := t.query(stToken, func(r *row) error { old = r.int(); return r.err }, countToken)
-		if err == nil {
-			_, err = t.exec(stSetCount, countBefore, old)
-		}
+	err = s.writer.runBatch([]*waiting{{run: func(t *tx) error {
+		_, err := t.exec(stSetCount, countBefore, max(before, 0))
 		if err == nil {
 			_, err = t.exec(stSetCount, countToken, token)
 		}
 		return err
 	}}})
 	if err == nil {
-		err = disk.WriteFile(instanceFile(path), fmt.Appendf(nil, "%s\n%x\n%s\n", instanceMagic, token, fileNumber(path)))
+		err = writeInstance(path, token)
 	}
 	return wrap(err, "note which data this is")
 }

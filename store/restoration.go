@@ -40,7 +40,6 @@ type Restoration struct {
 
 // restorationStatements are those of restorations.
 var restorationStatements = map[stmt]statement{
-	stToken: {1, `SELECT value FROM counters WHERE name = ?1`},
 	stInsertRestoration: {0, `INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_dispatch, last_run, config, claimed, doubted, reviewed_at)
 		SELECT coalesce((SELECT max(id) FROM restorations), 0) + 1, ?1, ?2, ?3, ?4, 0,
 			coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(id) FROM dispatches), 0), coalesce((SELECT max(id) FROM runs), 0),
@@ -102,7 +101,7 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 			return fmt.Errorf("note that the data was restored: %w", err)
 		}
 	}
-	if err := s.sign(path); err != nil {
+	if err := s.sign(ctx, path); err != nil {
 		return err
 	}
 	if err := os.Remove(noteFile(path)); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -433,6 +433,21 @@ func TestACopyIsKnown(t *testing.T) {
 			}
 			c.must(c.Store.Close())
 		}, ""},
+		"closed after a message, and all old ones cleared away": {func(c *copying) {
+			c.open()
+			_, err := c.RescueClaims(c.Context(), c.now, "me")
+			c.must(err)
+			c.queue("sent", 0, nudgewire.Utility)
+			claims := c.claims()
+			for i, d := range claims {
+				c.must(c.BeginCall(i, d.ID, d.Attempt))
+				c.must(c.Finish(c.Context(), nudgewire.Attempt{DispatchID: d.ID, Owner: "me", Number: 1, State: nudgewire.StateDropped, Reason: "x", At: c.now}))
+			}
+			c.must(c.write(c.Context(), laneWork, func(t *tx) error {
+				return errors.Join(execOn(t.conn, "DELETE FROM attempts"), execOn(t.conn, fmt.Sprintf("DELETE FROM dispatches WHERE id >= %d", claims[0].ID)))
+			}))
+			c.must(c.Store.Close())
+		}, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -479,11 +494,57 @@ func TestACrashAtTheStartIsNoCopy(t *testing.T) {
 	c.queue("one", time.Hour, nudgewire.Marketing)
 	before, err := os.ReadFile(instanceFile(c.path()))
 	c.must(err)
-	c.restart()
-	c.must(c.Store.Close())
-	c.must(os.WriteFile(instanceFile(c.path()), before, 0o600)) // the file was not written any more
-	c.open()
-	if r, review := c.InReview(); review {
-		t.Errorf("%+v", r)
+	for round := range 3 {
+		c.restart()
+		if r, review := c.InReview(); review {
+			t.Errorf("start %d: %+v", round, r)
+		}
+		c.must(c.Store.Close())
+		c.must(os.WriteFile(instanceFile(c.path()), before, 0o600)) // the file was not written any more
+	}
+}
+
+// The same at the first start that gives the data a token, wherever it ends.
+func TestACrashAtTheFirstStartIsNoCopy(t *testing.T) {
+	for name, end := range map[string]func(c *copying){
+		"in the database": func(c *copying) {
+			c.must(os.Remove(instanceFile(c.path())))
+			change := func(sql string) {
+				db, err := openFile(c.path(), nil)
+				c.must(err)
+				_, err = db.ExecContext(context.Background(), sql)
+				c.must(errors.Join(err, db.Close()))
+			}
+			change("CREATE TRIGGER cut_off BEFORE INSERT ON counters WHEN new.name = 'instance/token' BEGIN SELECT raise(ABORT, 'cut off'); END")
+			if s, err := Open(c.Context(), Options{DSN: "sqlite:" + c.path()}); err == nil {
+				c.must(s.Close())
+				c.Error("it starts without a token")
+			}
+			if token, _, err := readInstance(c.path()); err != nil || token != 0 {
+				c.Errorf("the file is not there before the token is: %d, %v", token, err)
+			}
+			change("DROP TRIGGER cut_off")
+		},
+		"before the database": func(c *copying) { c.must(writeInstance(c.path(), 0)) },
+		"after the database": func(c *copying) {
+			c.open()
+			c.must(c.Store.Close())
+			c.must(writeInstance(c.path(), 0))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := openCopying(t)
+			c.queue("one", time.Hour, nudgewire.Marketing)
+			c.must(c.Store.Close())
+			c.unsigned()
+			if name == "after the database" {
+				c.must(os.Remove(instanceFile(c.path())))
+			}
+			end(c)
+			c.open()
+			if r, review := c.InReview(); review {
+				t.Errorf("%+v", r)
+			}
+		})
 	}
 }
