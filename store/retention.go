@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,6 +76,9 @@ type retainer struct {
 	removed map[string]int64
 	alive   []int64 // events that something still needs whole, in ascending order
 	open    []rowRange
+	damaged []error    // of bundles that stay, because they cannot be read
+	unread  []rowRange // their events, which stay, too
+	stopped bool       // by who rests
 }
 
 // Retain removes what is older at now than r keeps, and gives the file's free space back. What was removed before an error
@@ -82,18 +86,26 @@ type retainer struct {
 func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (RetentionRun, error) {
 	began := time.Now()
 	e := &retainer{Store: s, keep: r, now: now, removed: map[string]int64{}}
-	var err error
-	for _, step := range []func(context.Context) error{
-		e.requests, e.outgoing, e.tombstones, e.attempts, e.collect, e.payloads, e.decisions, e.dispatches, e.followed, e.events, e.sweepKeys,
-	} {
-		if err = step(ctx); err != nil {
-			break
+	var failed []error
+	does := func(steps ...func(context.Context) error) (well bool) {
+		well = true
+		for _, step := range steps {
+			err := ctx.Err()
+			if err == nil && !e.stopped {
+				err = step(ctx)
+			}
+			failed, well = append(failed, err), well && err == nil
 		}
+		return well
+	}
+	// One that fails keeps the others from nothing but what they need of it: an event leaves after all that is about it.
+	does(e.requests, e.outgoing, e.tombstones, e.attempts, e.followed)
+	if does(e.collect) && does(e.payloads, e.decisions, e.dispatches) {
+		does(e.events)
 	}
 	run := RetentionRun{At: now, Removed: e.removed}
-	if err == nil {
-		run.Freed, err = e.reclaim(ctx)
-	}
+	does(e.sweepKeys, func(ctx context.Context) (err error) { run.Freed, err = e.reclaim(ctx); return err })
+	err := errors.Join(append(failed, e.damaged...)...)
 	run.Took = time.Since(began)
 	if err == nil {
 		err = s.noteRetention(ctx, &run)
@@ -152,7 +164,9 @@ func (e *retainer) commit(ctx context.Context, kind string, remove func(*tx) (n 
 		e.removed[kind] += n
 	}
 	if e.keep.Rest != nil {
-		return e.keep.Rest(ctx, time.Since(began))
+		err := e.keep.Rest(ctx, time.Since(began))
+		e.stopped = err != nil
+		return err
 	}
 	return nil
 }
@@ -238,6 +252,12 @@ func (e *retainer) collect(ctx context.Context) error {
 		e.open, err = list(ctx, e.Store, `SELECT w.first_row, w.row_count, w.dispatch_id FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, scanRange)
 	}
 	return err
+}
+
+// leaves lets a bundle stay that cannot be read, with the events of it.
+func (e *retainer) leaves(table string, first, next int64, err error) {
+	e.damaged = append(e.damaged, fmt.Errorf("%s: the bundle of event %d stays: %w", table, first, err))
+	e.unread = append(e.unread, rowRange{dispatch: first, count: next - first})
 }
 
 // needs reports whether an event from first on and before end is needed.

@@ -32,7 +32,8 @@ func (e *retainer) endOfBundles(ctx context.Context, kept time.Duration) (newest
 func (e *retainer) payloads(ctx context.Context) error {
 	newest, end, err := e.endOfBundles(ctx, e.ofEvents(e.keep.Payloads))
 	for after := int64(-1); err == nil && end > 0; {
-		var due, mixed []int64
+		var due []int64
+		var mixed []rowRange
 		events, n := int64(0), 0
 		err = e.rows(ctx, `SELECT event_id, coalesce((SELECT min(n.event_id) FROM payloads n WHERE n.event_id > p.event_id), ?2) FROM payloads p
 			WHERE event_id > ?1 AND event_id < ?3 ORDER BY event_id LIMIT ?4`, []any{after, newest, end, int64(perBundles)}, func(r *row) error {
@@ -41,15 +42,15 @@ func (e *retainer) payloads(ctx context.Context) error {
 			switch after = first; {
 			case next > end:
 			case e.needs(first, next):
-				mixed = append(mixed, first)
+				mixed = append(mixed, rowRange{dispatch: first, count: next - first})
 			default:
 				due, events = append(due, first), events+next-first
 			}
 			return r.err
 		})
-		for _, id := range mixed {
+		for _, r := range mixed {
 			if err == nil {
-				err = e.thinPayloads(ctx, id)
+				err = e.thinPayloads(ctx, r.dispatch, r.dispatch+r.count)
 			}
 		}
 		if err == nil && len(due) > 0 {
@@ -63,7 +64,7 @@ func (e *retainer) payloads(ctx context.Context) error {
 }
 
 // thinPayloads takes out of a bundle what events carried that nothing needs any more.
-func (e *retainer) thinPayloads(ctx context.Context, first int64) error {
+func (e *retainer) thinPayloads(ctx context.Context, first, next int64) error {
 	gone := appendFacts(nil, &nudgewire.Event{Cleared: true})
 	var n int64
 	thin := func(packed []byte) ([]byte, error) {
@@ -78,7 +79,13 @@ func (e *retainer) thinPayloads(ctx context.Context, first int64) error {
 		return out, err
 	}
 	// Most were thinned before: that costs no commit.
-	err := e.rows(ctx, `SELECT bundle FROM payloads WHERE event_id = ?1`, []any{first}, func(r *row) error { _, err := thin(r.blob()); return err })
+	err := e.rows(ctx, `SELECT bundle FROM payloads WHERE event_id = ?1`, []any{first}, func(r *row) error {
+		if _, bad := thin(r.blob()); bad != nil {
+			n = 0
+			e.leaves(kindPayloads, first, next, bad)
+		}
+		return r.err
+	})
 	if err != nil || n == 0 {
 		return err
 	}
@@ -86,7 +93,7 @@ func (e *retainer) thinPayloads(ctx context.Context, first int64) error {
 }
 
 // thinDecisions does the same to what was said, but for what it led to.
-func (e *retainer) thinDecisions(ctx context.Context, first int64, packed []byte) error {
+func (e *retainer) thinDecisions(ctx context.Context, first, next int64, packed []byte) error {
 	var n int64
 	var links []link
 	thin := func(packed []byte) ([]byte, error) {
@@ -102,8 +109,12 @@ func (e *retainer) thinDecisions(ctx context.Context, first int64, packed []byte
 		})
 		return out, err
 	}
-	if _, err := thin(packed); err != nil || n == 0 {
-		return err
+	if _, err := thin(packed); err != nil {
+		e.leaves(kindDecisions, first, next, err)
+		return nil
+	}
+	if n == 0 {
+		return nil
 	}
 	return e.commit(ctx, kindDecisions, func(t *tx) (int64, error) {
 		err := t.rewrite(stDecisionsAt, stEraseDecisions, []any{first, int64(0)}, thin)
@@ -150,8 +161,8 @@ func (e *retainer) decisions(ctx context.Context) error {
 		return err
 	}
 	type whole struct {
-		first  int64
-		bundle []byte
+		first, next int64
+		bundle      []byte
 	}
 	for n := page; err == nil && n == page && end > 0; {
 		n = 0
@@ -168,21 +179,24 @@ func (e *retainer) decisions(ctx context.Context) error {
 				}
 				if e.needs(last.id, next) {
 					if last.seq == 0 {
-						mixed = append(mixed, whole{last.id, bundle})
+						mixed = append(mixed, whole{last.id, next, bundle})
 					}
+					return r.err
+				}
+				more, err := linksOf(bundle, last.id, nil)
+				if err != nil {
+					e.leaves(kindDecisions, last.id, next, err)
 					return r.err
 				}
 				if last.seq == 0 {
 					events += next - last.id
 				}
-				due = append(due, last)
-				var err error
-				links, err = linksOf(bundle, last.id, links)
-				return err
+				due, links = append(due, last), append(links, more...)
+				return r.err
 			})
 		for _, one := range mixed {
 			if err == nil {
-				err = e.thinDecisions(ctx, one.first, one.bundle)
+				err = e.thinDecisions(ctx, one.first, one.next, one.bundle)
 			}
 		}
 		if err == nil && len(due)+len(links) >= perRetention-page {
@@ -281,7 +295,9 @@ func (e *retainer) events(ctx context.Context) error {
 		}
 	}
 	err = e.ids(ctx, `SELECT id FROM events WHERE id > ?1 AND id < ?2 AND received_at < ?3 ORDER BY id`, []any{end, micro(e.before(e.keep.Events))}, perRetention, func(ids []int64) error {
-		due := slices.DeleteFunc(ids, func(id int64) bool { return kept[id] })
+		due := slices.DeleteFunc(ids, func(id int64) bool {
+			return kept[id] || slices.ContainsFunc(e.unread, func(r rowRange) bool { return id >= r.dispatch && id < r.dispatch+r.count })
+		})
 		if len(due) == 0 {
 			return nil
 		}

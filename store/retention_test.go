@@ -512,3 +512,27 @@ func TestCompactNeedsAStoppedDaemon(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A bundle that cannot be read stays with its event, and nothing else stays with it.
+func TestABundleThatCannotBeReadKeepsNothingElse(t *testing.T) {
+	a := openAging(t)
+	a.live(20)
+	a.must(a.write(t.Context(), laneWork, func(t *tx) error {
+		_, err := t.exec(stEraseDecisions, int64(3), int64(0), []byte("damaged"))
+		return err
+	}))
+	a.now = a.now.Add(401 * day)
+	_, err := a.Retain(t.Context(), keepUsual, a.now)
+	if err == nil || !strings.Contains(err.Error(), "decisions: the bundle of event 3 stays") {
+		t.Errorf("said %v", err)
+	}
+	left := a.rows()
+	for table, want := range map[string]int{"decisions": 1, "events": 1, "payloads": 0, "dispatches": 0, "messages": 0, "rejected_requests": 0} {
+		if left[table] != want {
+			t.Errorf("%d rows are left in %s, not %d", left[table], table, want)
+		}
+	}
+	if _, err := a.Event(t.Context(), 3); err != nil {
+		t.Error(err)
+	}
+}
