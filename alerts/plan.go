@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"net"
 	"net/mail"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/netguard"
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
@@ -175,14 +175,11 @@ func (c *compiler) url(at string, s secret.Secret, private bool) {
 		c.bad(at, "is not an address that begins with https://", "copy it from where it was made, such as Slack's page of incoming webhooks")
 	case u.User != nil:
 		c.bad(at, "has a user name or password in it", "put what proves who you are into the path or behind ?, as such addresses have it")
-	case u.Scheme == "http" && !private && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !private:
 		c.bad(at, "begins with http://, so that everybody on the way can read and change what is told", "write https://; http:// is for allow_private: true")
+	case !private && !netguard.PublicHost(u.Hostname()): // delivery refuses it
+		c.bad(at, "leads into a private network", "set allow_private: true if that is meant")
 	}
-}
-
-func loopback(host string) bool {
-	a, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
 // address reads an e-mail address: nothing else may come from it into the head of an e-mail.
@@ -201,8 +198,11 @@ func (c *compiler) mail(m *Mail) {
 	}
 	if m.SMTP != "" {
 		host, port, err := net.SplitHostPort(m.SMTP)
-		if err != nil || host == "" || port == "" || strings.Trim(port, "0123456789") != "" {
+		switch {
+		case err != nil || host == "" || port == "" || strings.Trim(port, "0123456789") != "":
 			c.bad("mail.smtp", fmt.Sprintf("%q is not a server with its port", m.SMTP), "write it like smtp.example.com:587")
+		case !m.AllowPrivate && !netguard.PublicHost(host): // delivery refuses it
+			c.bad("mail.smtp", "leads into a private network", "set mail.allow_private: true if that is meant")
 		}
 	}
 	if m.From != "" {
