@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/backup"
 )
@@ -85,7 +83,7 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 	}
 	last, err := backup.ReadLast("sqlite:" + a.Storage)
 	if err != nil {
-		a.Log.Warn("status says nothing of backups", zap.Error(err))
+		v.BackupError = err.Error()
 	} else if last.File != "" {
 		v.Backup = &BackupView{File: last.File, At: last.At.UTC(), Checked: last.Checked.UTC(), Bytes: last.Bytes}
 	}

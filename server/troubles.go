@@ -198,8 +198,16 @@ func (t *found) daemon(d *DaemonView) {
 	}
 }
 
-// backup is a plan of backups that is not kept.
+// backup is a plan of backups that is not kept, or of which nobody can say whether it is kept.
 func (t *found) backup(v *StatusView) {
+	failed := v.Daemon != nil && v.Daemon.Backups != nil && v.Daemon.Backups.Failed != ""
+	if v.BackupError != "" && !failed { // a failure says more
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleBackup, Severity: nudgewire.Bad, About: "backup", Words: v.BackupError,
+			Cure: `let the daemon read the file DATABASE.backup, or remove it; "nudgewire backup FILE" makes a backup and writes it anew`,
+		})
+		return
+	}
 	if v.Daemon == nil || v.Daemon.Backups == nil {
 		return
 	}

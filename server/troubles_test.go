@@ -71,6 +71,7 @@ func TestWhatTheFactsShow(t *testing.T) {
 			StatusView{Backup: &BackupView{At: ago(26 * time.Hour)}, Daemon: &DaemonView{Backups: &BackupPlanView{Every: 24 * time.Hour}}}, "bad backup ",
 		},
 		"no backup could be made":         {daemon(DaemonView{Backups: &BackupPlanView{Every: 24 * time.Hour, Failed: "no room", FailedAt: now}}), "bad backup "},
+		"the last backup is not known":    {StatusView{BackupError: "what is known of the last backup: permission denied"}, "bad backup "},
 		"in doubt":                        {StatusView{InDoubt: 3, PartsInDoubt: 1}, "bad in_doubt \nbad files_in_doubt "},
 		"to be approved":                  {StatusView{Held: []HeldView{{Run: 4, Job: "winback", Why: "too many rows"}}}, "stops approval run 4 of winback"},
 		"a bad campaign":                  {StatusView{Failing: []FailingView{{Run: 4, Job: "winback", Failed: 2, Messages: 2}}}, "bad failing run 4 of winback"},

@@ -253,7 +253,8 @@ type StatusView struct {
 
 	Retention *RetentionView `json:"retention,omitempty"`
 
-	Backup *BackupView `json:"backup,omitempty"` // the last one that is known; nil for none
+	Backup      *BackupView `json:"backup,omitempty"`       // the last one that is known; nil for none
+	BackupError string      `json:"backup_error,omitempty"` // why it cannot be known
 }
 
 // A BackupView is the last backup of the data.
