@@ -42,17 +42,23 @@ func (a *App) openTraces(ctx context.Context, cfg *config.Config) (*traces, erro
 		return nil, nil //nolint:nilnil // nil is a traces that does nothing
 	}
 	t := &traces{log: a.log.Named("tracing"), request: a.requestOf, waiting: make(chan told, spansWaiting)}
-	var last atomic.Int64
 	to, err := spans.New(ctx, spans.Options{
 		Endpoint: cfg.Tracing.Endpoint, Sample: cfg.Tracing.Sample, Service: "nudgewire", Version: a.opt.Version,
-		Trouble: func(err error) {
-			if now := time.Now().Unix(); now-last.Swap(now) >= 60 {
-				t.log.Warn("spans are not taken by the collector", zap.Error(err))
-			}
-		},
+		Trouble: onceAMinute(func(err error) { t.log.Warn("spans are not taken by the collector", zap.Error(err)) }),
 	})
 	t.to = to
 	return t, err
+}
+
+// onceAMinute tells of a trouble that comes again and again: at once, and each minute while it lasts.
+func onceAMinute(tell func(error)) func(error) {
+	var last atomic.Int64 // when it was told, in Unix seconds
+	return func(err error) {
+		now, told := time.Now().Unix(), last.Load()
+		if now-told >= 60 && last.CompareAndSwap(told, now) {
+			tell(err)
+		}
+	}
 }
 
 // collectorInEnv reports whether the environment names a collector, as OpenTelemetry has it.
