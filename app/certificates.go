@@ -25,15 +25,15 @@ func (a *App) readCertificates(cfg *config.Config) (err error) {
 	return nil
 }
 
-// useCertificates takes up what a reload can change of them: other files, and whether callers are asked for theirs.
-func (a *App) useCertificates(cfg *config.Config) error {
+// prepareCertificates reads what a reload can change of them: other files, and whether callers are asked for theirs. take takes it up.
+func (a *App) prepareCertificates(cfg *config.Config) (take func(), err error) {
 	if a.certificates == nil || cfg.Server.TLS == nil || a.began.Server.TLS.Source() != cfg.Server.TLS.Source() {
-		return nil // needRestart says so
+		return func() {}, nil // needRestart says so
 	}
-	if err := a.certificates.Use(*cfg.Server.TLS, len(cfg.Callers) > 0); err != nil {
-		return fmt.Errorf("server.tls: %w", err)
+	if take, err = a.certificates.Prepare(*cfg.Server.TLS, len(cfg.Callers) > 0); err != nil {
+		return nil, fmt.Errorf("server.tls: %w", err)
 	}
-	return nil
+	return take, nil
 }
 
 // secured is l with TLS, where the door speaks it.

@@ -1,12 +1,14 @@
 package app_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"io"
 	"math/big"
 	"net/http"
@@ -82,6 +84,14 @@ func TestAReloadMeetsTLS(t *testing.T) {
 	}
 
 	h.edit("cert: one.crt, key: one.key", "cert: two.crt, key: two.key")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := h.Reload(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("a reload whose data does not answer: %v", err)
+	}
+	if got := h.overTLS(client()); got != 1 {
+		t.Errorf("after a reload that failed a new connection has certificate %d, want 1", got)
+	}
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}

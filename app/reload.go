@@ -143,7 +143,8 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 			}
 		}
 	}()
-	if err := a.useCertificates(cfg); err != nil {
+	takeCertificates, err := a.prepareCertificates(cfg)
+	if err != nil {
 		return err
 	}
 	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
@@ -155,7 +156,8 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	a.takeDue(cfg) // first: what is planned from now on may be due at once
+	takeCertificates()
+	a.takeDue(cfg) // before the rules: what is planned from now on may be due at once
 	a.rules.Store(rulesOf(cfg, set))
 	if err := a.reviewDeferred(ctx); err != nil {
 		a.log.Error("what rules put off waits as they said; reload once more to have it asked about by the new rules", zap.Error(err))

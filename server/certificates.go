@@ -48,20 +48,29 @@ func NewCertificates(of TLS, asks bool, folder string, now func() time.Time, log
 		}
 		c.acme = a
 	}
-	if err := c.Use(of, asks); err != nil {
+	take, err := c.Prepare(of, asks)
+	if err != nil {
 		return nil, err
 	}
+	take()
 	return c, nil
 }
 
-// Use takes up other files, all of them or none. Whether there is TLS, and whether by ACME, stays as it was.
-func (c *Certificates) Use(of TLS, asks bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.use(of, asks)
+// Prepare reads other files; take takes up all of them, and cannot fail. Whether there is TLS, and whether by ACME, stays as it was.
+func (c *Certificates) Prepare(of TLS, asks bool) (take func(), err error) {
+	use, err := c.prepare(of, asks)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		use()
+	}, nil
 }
 
-func (c *Certificates) use(of TLS, asks bool) error {
+// prepare is Prepare for those who hold the lock when they call use.
+func (c *Certificates) prepare(of TLS, asks bool) (use func(), err error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols}
 	if asks {
 		config.ClientAuth = tls.RequestClientCert
@@ -70,22 +79,23 @@ func (c *Certificates) use(of TLS, asks bool) error {
 	if of.ClientCA != "" {
 		pool, err := ReadAuthorities(of.ClientCA)
 		if err != nil {
-			return fmt.Errorf("authorities of callers: %w", err)
+			return nil, fmt.Errorf("authorities of callers: %w", err)
 		}
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, pool
 	}
+	var pair *tls.Certificate
 	if c.acme != nil {
 		config.GetCertificate = c.acme.certificate
 	} else {
-		pair, err := ReadPair(of.Cert, of.Key)
-		if err != nil {
-			return err
+		if pair, err = ReadPair(of.Cert, of.Key); err != nil {
+			return nil, err
 		}
-		config.Certificates, c.pair = []tls.Certificate{*pair}, pair
+		config.Certificates = []tls.Certificate{*pair}
 	}
-	c.of, c.asks, c.seen, c.err = of, asks, seen, nil
-	c.using.Store(config)
-	return nil
+	return func() {
+		c.of, c.asks, c.pair, c.seen, c.err = of, asks, pair, seen, nil
+		c.using.Store(config)
+	}, nil
 }
 
 // Listener speaks TLS on l, with what is in use when a connection begins.
@@ -128,7 +138,8 @@ func (c *Certificates) look() {
 	if now == c.seen {
 		return
 	}
-	if err := c.use(c.of, c.asks); err != nil {
+	use, err := c.prepare(c.of, c.asks)
+	if err != nil {
 		// Of two files that are replaced one after the other the first alone does not fit; both are looked at again.
 		if c.err == nil {
 			c.errAt = c.now()
@@ -139,6 +150,7 @@ func (c *Certificates) look() {
 		c.err = err
 		return
 	}
+	use()
 	c.log.Info("the certificate's files changed and were read again", zap.String("cert", c.of.Cert))
 }
 
