@@ -190,16 +190,23 @@ func (s *Store) DoubtRestored(ctx context.Context, now time.Time, deferred bool)
 	return n, wrap(err, "put in doubt what may have been sent")
 }
 
+// A bound on the id in these would have SQLite read all history by it, and not the small indexes of what waits and what is being sent.
+const (
+	doubtDue      = `SELECT id FROM dispatches WHERE state = 'sending' UNION ALL SELECT id FROM dispatches WHERE state = 'waiting' AND due_at <= ?1`
+	doubtDeferred = ` UNION ALL SELECT id FROM dispatches WHERE state = 'waiting' AND due_at > ?1 AND first_due_at > 0 AND first_due_at <= ?1`
+)
+
 // doubt is DoubtRestored of what was due until a time.
 func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, deferred bool) (n int64, err error) {
-	query := `SELECT id FROM dispatches WHERE state = 'sending' AND id <= ?2 UNION ALL SELECT id FROM dispatches WHERE state = 'waiting' AND due_at <= ?1 AND id <= ?2`
+	query := doubtDue
 	if deferred {
-		query += ` UNION ALL SELECT id FROM dispatches WHERE state = 'waiting' AND due_at > ?1 AND first_due_at > 0 AND first_due_at <= ?1 AND id <= ?2`
+		query += doubtDeferred
 	}
-	ids, err := list(ctx, s, query, []any{micro(until), int64(r.LastDispatch)}, number[int64])
+	ids, err := list(ctx, s, query, []any{micro(until)}, number[int64])
 	if err != nil {
 		return 0, err
 	}
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return id > int64(r.LastDispatch) })
 	for some := range slices.Chunk(ids, perBulk) {
 		var claimed, waited int64
 		err := s.write(ctx, laneWork, func(t *tx) error {
@@ -250,6 +257,7 @@ func (t *tx) doubtRestored(id int64, r *Restoration) (was nudgewire.State, err e
 		return "", err
 	}
 	t.counts[countInDoubt]++
+	t.noteState(d.ID, nudgewire.StateInDoubt, a.Reason, "")
 	_, err = t.exec(stDoubtRestored, id, a.Reason, t.at, int64(a.Number), a.Owner)
 	return d.State, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ type copying struct {
 	folder string
 	now    time.Time
 	onSave nudgewire.OnDoubt
+	tells  func(about, word string) []string
 	events int
 }
 
@@ -39,6 +41,7 @@ func (c *copying) open() {
 	var err error
 	c.Store, err = Open(c.Context(), Options{
 		DSN: "sqlite:" + c.path(), Now: func() time.Time { return c.now }, OnDoubt: func(*nudgewire.Dispatch) nudgewire.OnDoubt { return c.onSave },
+		Tells: c.tells,
 		Settle: func(p nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 			s := nudgewire.Settlement{Outcome: p.Decision.Outcome, Insert: p.Decision.Outcome == nudgewire.Planned}
 			for _, w := range f.Waiting {
@@ -546,5 +549,44 @@ func TestACrashAtTheFirstStartIsNoCopy(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		})
+	}
+}
+
+// What is read at the start over a copy is what waits and what is being sent, and not all history.
+func TestADoubtReadsNoHistory(t *testing.T) {
+	c := openCopying(t)
+	var plan []string
+	rows, err := c.reads.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+doubtDue+doubtDeferred, int64(1))
+	c.must(err)
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		c.must(rows.Scan(&id, &parent, &unused, &detail))
+		if strings.Contains(detail, "dispatches") {
+			plan = append(plan, detail)
+		}
+	}
+	c.must(errors.Join(rows.Err(), rows.Close()))
+	for _, step := range plan {
+		if !strings.Contains(step, "INDEX dispatches_") {
+			t.Errorf("%s, of %q", step, plan)
+		}
+	}
+	if len(plan) != 3 {
+		t.Errorf("%q", plan)
+	}
+}
+
+// What a restoration puts in doubt is told as every other doubt is.
+func TestADoubtOfARestorationIsTold(t *testing.T) {
+	c := openCopying(t)
+	id := c.queue("one", time.Minute, nudgewire.Marketing)
+	var told []string
+	c.tells = func(about, word string) []string { told = append(told, about+"."+word); return []string{"crm"} }
+	c.restore()
+	waiting := 0
+	c.must(c.rows(t.Context(), `SELECT count(*) FROM webhooks_out WHERE subject = ?1`, []any{int64(id)}, func(r *row) error { waiting = int(r.int()); return r.err }))
+	if waiting != 1 || !slices.Contains(told, "dispatch.in_doubt") {
+		t.Errorf("%d are told, of %q", waiting, told)
 	}
 }
