@@ -133,8 +133,13 @@ func heardReads(t *testing.T, s *Store) []string {
 		_, err := t.exec(stInsertFollowed, int64(run), int64(1), int64(1), int64(9), int64(100))
 		return err
 	}))
-	_, err = s.Retain(t.Context(), keepUsual, time.Now().Add(1000*day))
+	keep := keepUsual
+	keep.WebhooksOut = day
+	_, err = s.Retain(t.Context(), keep, time.Now().Add(1000*day))
 	failIf(t, err)
+	if !slices.ContainsFunc(listener.heard, func(q string) bool { return strings.HasPrefix(q, findUnwanted) }) {
+		t.Error("retention looks inside a commit for what no receiver takes")
+	}
 	if len(listener.heard) < 40 || !slices.ContainsFunc(listener.heard, func(q string) bool { return strings.HasPrefix(q, findFollowed) }) {
 		t.Fatalf("heard %d queries: %q", len(listener.heard), listener.heard)
 	}

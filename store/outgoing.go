@@ -45,7 +45,7 @@ var outgoingStatements = map[stmt]statement{
 		WHERE id = ?1 AND state <> 'waiting'`},
 	stDropOutgoing:     {0, `DELETE FROM webhooks_out WHERE id = ?1`},
 	stOldOutgoing:      {0, `DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out WHERE state <> 'waiting' AND ended_at < ?1 ORDER BY ended_at LIMIT 200)`},
-	stUnwantedOutgoing: {0, `DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out WHERE state = 'waiting' AND since < ?1 LIMIT 200)`},
+	stUnwantedOutgoing: {0, `DELETE FROM webhooks_out WHERE id IN (` + marks(2) + `) AND state = 'waiting' AND since < ?1`},
 }
 
 // noted is a change on its way to the end of its commit.
@@ -373,6 +373,9 @@ func (s *Store) Replay(ctx context.Context, q Replay) (n int64, err error) {
 	}
 }
 
+// findUnwanted looks beside the commits: it walks through all that waits.
+const findUnwanted = `SELECT id FROM webhooks_out WHERE id > ?1 AND state = 'waiting' AND since < ?2 ORDER BY id`
+
 // outgoing removes what was told, and what waits for a receiver that nobody tells any more.
 func (e *retainer) outgoing(ctx context.Context) error {
 	before := e.before(e.keep.WebhooksOut)
@@ -382,7 +385,18 @@ func (e *retainer) outgoing(ctx context.Context) error {
 	if err := e.until(ctx, kindOutgoing, stOldOutgoing, micro(before)); err != nil {
 		return err
 	}
-	return e.until(ctx, kindOutgoing, stUnwantedOutgoing, micro(e.now.Add(-mostUntold)))
+	unwanted := micro(e.now.Add(-mostUntold))
+	return e.ids(ctx, findUnwanted, []any{unwanted}, perRetention, func(ids []int64) error {
+		return e.commit(ctx, kindOutgoing, func(t *tx) (n int64, err error) {
+			for some := range slices.Chunk(ids, rowsAtOnce) {
+				gone, err := t.exec(stUnwantedOutgoing, padded([]any{unwanted}, some)...)
+				if n += gone; err != nil {
+					return n, err
+				}
+			}
+			return n, nil
+		})
+	})
 }
 
 // mostUntold is how long a change waits at the most; a receiver that the config has gives up earlier.
