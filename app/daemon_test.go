@@ -246,7 +246,7 @@ func (h *house) mustTake(req *http.Request) {
 // eventually waits until ok holds; the bound is for hangs only.
 func (h *house) eventually(what string, ok func() bool) {
 	h.t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}

@@ -24,7 +24,7 @@ func TestTorture(t *testing.T) {
 	for _, v := range report.Violations {
 		t.Error(v)
 	}
-	if report.Kills < 2 || report.Stops < 2 || report.Reloads < 2 || report.Messages < 100 {
+	if report.Kills < 2 || report.Stops < 1 || report.Reloads < 1 || report.Messages < 100 {
 		t.Errorf("too little happened to prove anything: %+v", report)
 	}
 	t.Logf("%+v", report)
