@@ -216,6 +216,8 @@ const (
 	stReviewed
 	stSettleReview
 	stCountDoubts
+	stUndoAttempt
+	stUndoClaim
 	stDoubtRestored
 
 	stInsertOutgoing

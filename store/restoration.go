@@ -48,6 +48,9 @@ var restorationStatements = map[stmt]statement{
 	stReviewed:        {0, `UPDATE restorations SET reviewed_at = ?2, until_at = ?3, doubted = ?4 WHERE id = ?1 AND reviewed_at = 0`},
 	stSettleReview:    {0, `UPDATE restorations SET until_at = ?2 WHERE id = ?1`},
 	stCountDoubts:     {0, `UPDATE restorations SET claimed = claimed + ?2, doubted = doubted + ?3 WHERE id = ?1`},
+	stUndoAttempt:     {0, `DELETE FROM attempts WHERE dispatch_id = ?1 AND number = ?2 AND owner = ?3`},
+	// What was tried before the copy counts from then on.
+	stUndoClaim: {0, `UPDATE dispatches SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE dispatch_id = ?1), 0) WHERE id = ?1`},
 	// What waited counts as claimed when it was due: cooldowns begin there.
 	stDoubtRestored: {0, `UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
 			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + endSend + `
@@ -377,6 +380,9 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 					reason: "not sent: whoever had the data was lost at " + lost.UTC().Format(time.DateTime) + " UTC, before it was due",
 					due:    micro(d.DueAt), expires: micro(d.ExpiresAt), at: t.at,
 				})
+				if err == nil {
+					err = t.undoAttempt(&d, r)
+				}
 				if err != nil {
 					return fmt.Errorf("dispatch %d: %w", id, err)
 				}
@@ -389,6 +395,16 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 		n += back
 	}
 	return n, err
+}
+
+// undoAttempt takes back the attempt that a restoration noted for what waited, which nobody made: else a message that is cancelled or
+// expires from now on would count as one that may have been sent.
+func (t *tx) undoAttempt(d *nudgewire.Dispatch, r *Restoration) error {
+	_, err := t.exec(stUndoAttempt, int64(d.ID), int64(d.Attempt), r.doubtedOwner())
+	if err == nil {
+		_, err = t.exec(stUndoClaim, int64(d.ID))
+	}
+	return err
 }
 
 // mayHaveGone reports whether whoever had the data before it was restored may have gone on with something of that time.

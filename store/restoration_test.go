@@ -213,6 +213,7 @@ func TestWhatWasDueAfterTheLossWaitsAgain(t *testing.T) {
 	before := c.queue("before", 10*time.Minute, nudgewire.Marketing)
 	after := c.queue("after", 40*time.Minute, nudgewire.Marketing)
 	off := c.queue("off", 40*time.Minute, nudgewire.Marketing)
+	cancelled := c.queue("cancelled", 40*time.Minute, nudgewire.Marketing)
 	copied := c.now
 	r := c.restore()
 	c.must(c.write(c.Context(), laneWork, func(t *tx) error { return t.callOff(off, "an order came") }))
@@ -224,11 +225,25 @@ func TestWhatWasDueAfterTheLossWaitsAgain(t *testing.T) {
 	}
 	c.now = c.now.Add(time.Minute)
 	done, err := c.EndReview(c.Context(), copied.Add(30*time.Minute))
-	if c.must(err); done != (Reviewed{Doubted: 1, Back: 1}) {
+	if c.must(err); done != (Reviewed{Doubted: 1, Back: 2}) {
 		t.Errorf("%+v", done)
 	}
 	if c.state(before) != "in_doubt" || c.state(after) != "waiting" || c.state(off) != "cancelled" {
 		t.Errorf("%s %s %s", c.state(before), c.state(after), c.state(off))
+	}
+	// What surely was not sent keeps nothing else from being sent.
+	for key, id := range map[string]nudgewire.DispatchID{"off": off, "cancelled": cancelled} {
+		if id == cancelled {
+			c.must(c.CancelDispatch(c.Context(), id, ""))
+		}
+		claimed := int64(-1)
+		c.must(c.rows(t.Context(), `SELECT claimed_at FROM dispatches WHERE id = ?1`, []any{int64(id)}, func(r *row) error { claimed = r.int(); return r.err }))
+		if d, err := c.DispatchStory(c.Context(), id); err != nil || d.State != nudgewire.StateCancelled || len(d.Attempts) != 0 || claimed != 0 {
+			t.Errorf("%s: %s, %+v, claimed at %d (%v)", key, d.State, d.Attempts, claimed, err)
+		}
+		if c.queue(key, 9*time.Hour, nudgewire.Marketing) == 0 {
+			t.Errorf("%s: the same matter again is not queued", key)
+		}
 	}
 	if got := c.claims(); len(got) != 1 || got[0].ID != after || !got[0].DueAt.Equal(copied.Add(40*time.Minute)) {
 		t.Errorf("claimed: %+v", got)
