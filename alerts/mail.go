@@ -64,7 +64,11 @@ func (n *network) mail(ctx context.Context, r *Receiver, m *Mail, message Messag
 	if err != nil {
 		return err
 	}
-	return client.DialAndSendWithContext(ctx, msg)
+	err = client.DialAndSendWithContext(ctx, msg)
+	if err != nil && msg.IsDelivered() {
+		return nil // the server has it; only the goodbye failed, and another try would tell it again
+	}
+	return err
 }
 
 // letter is the message as an e-mail in plain text.

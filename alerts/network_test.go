@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -315,6 +316,76 @@ func TestAMailServerThatHangsIsLeft(t *testing.T) {
 	m := &Mail{SMTP: l.Addr().String(), TLS: Off, From: "n@example.com", AllowPrivate: true}
 	if err := newNetwork("").send(ctx, &Receiver{Kind: Email, To: []string{"a@example.com"}}, m, test("1", "", noon)); err == nil {
 		t.Error("it was told all the same")
+	}
+}
+
+// What the server took is told, however the connection ends afterwards. What it did not take is not.
+func TestAnEMailThatWasTakenIsTold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		afterData string // "" closes without an answer
+		closes    bool   // right after that
+		reset     string
+		quit      string
+		told      bool
+	}{
+		"a close right after it was taken": {afterData: "250 taken", closes: true, told: true},
+		"a reset that is refused":          {afterData: "250 taken", reset: "502 no such command", quit: "221 bye", told: true},
+		"an odd answer to QUIT":            {afterData: "250 taken", reset: "250 ok", quit: "what?", told: true},
+		"a close at QUIT":                  {afterData: "250 taken", reset: "250 ok", told: true},
+		"a refusal":                        {afterData: "451 later", reset: "250 ok", quit: "221 bye"},
+		"a close in place of an answer":    {closes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			served := make(chan struct{})
+			go func() {
+				defer close(served)
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				defer c.Close()
+				say := func(line string) { _, _ = io.WriteString(c, line+"\r\n") }
+				say("220 localhost")
+				inData := false
+				for lines := bufio.NewScanner(c); lines.Scan(); {
+					answer, verb := "250 ok", strings.ToUpper(lines.Text())
+					switch {
+					case inData && verb != ".":
+						continue
+					case inData:
+						inData, answer = false, tt.afterData
+						if tt.closes {
+							if answer != "" {
+								say(answer)
+							}
+							return
+						}
+					case verb == "DATA":
+						inData, answer = true, "354 go on"
+					case verb == "RSET":
+						answer = tt.reset
+					case verb == "QUIT":
+						if answer = tt.quit; answer == "" {
+							return
+						}
+					}
+					say(answer)
+				}
+			}()
+			m := &Mail{SMTP: l.Addr().String(), TLS: Off, From: "n@example.com", AllowPrivate: true}
+			ctx, cut := context.WithCancel(t.Context())
+			err = newNetwork("").send(ctx, &Receiver{Kind: Email, To: []string{"a@example.com"}}, m, test("1", "", noon))
+			cut() // as after each delivery: the library leaves a connection open whose goodbye failed
+			if (err == nil) != tt.told {
+				t.Errorf("told %t, want %t: %v", err == nil, tt.told, err)
+			}
+			_ = l.Close()
+			<-served
+		})
 	}
 }
 
