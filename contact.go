@@ -1,6 +1,9 @@
 package nudgewire
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // A Phone is a number in the only shape the messaging service takes: digits that start with
 // the country code, no plus sign and no separators ("447700900123"). "" is no phone.
@@ -55,4 +58,20 @@ func (t Tags) Has(tag string) bool {
 		}
 	}
 	return false
+}
+
+// phoneLike is a number that may be a phone: nine digits in a row, or a plus and then digits with what people write between them.
+var phoneLike = regexp.MustCompile(`\d{9,}|\+\d[\d ().-]{6,}\d`)
+
+// MaskPhones is the words of others with what may be a phone in them masked.
+func MaskPhones(text string) string {
+	return phoneLike.ReplaceAllStringFunc(text, func(found string) string {
+		digits := strings.Map(func(r rune) rune {
+			if r < '0' || r > '9' {
+				return -1
+			}
+			return r
+		}, found)
+		return Phone(digits).Masked()
+	})
 }

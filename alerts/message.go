@@ -3,7 +3,6 @@ package alerts
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -112,27 +111,12 @@ const mostWords = 600
 // tidy makes a trouble fit to leave the machine: nothing in it steers what shows it, and no phone stands whole in it.
 func tidy(t nudgewire.Trouble) nudgewire.Trouble {
 	for _, text := range []*string{&t.Subject, &t.Words, &t.Cure} {
-		*text = maskPhones(plain.Text(*text))
+		*text = nudgewire.MaskPhones(plain.Text(*text))
 		if r := []rune(*text); len(r) > mostWords {
 			*text = string(r[:mostWords-1]) + "…"
 		}
 	}
 	return t
-}
-
-// phoneLike is a number that may be a phone: nine digits in a row, or a plus and then digits with what people write between them.
-var phoneLike = regexp.MustCompile(`\d{9,}|\+\d[\d ().-]{6,}\d`)
-
-func maskPhones(text string) string {
-	return phoneLike.ReplaceAllStringFunc(text, func(found string) string {
-		digits := strings.Map(func(r rune) rune {
-			if r < '0' || r > '9' {
-				return -1
-			}
-			return r
-		}, found)
-		return nudgewire.Phone(digits).Masked()
-	})
 }
 
 // slackText is text as Slack takes it: three characters steer it.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/netguard"
+	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // A Body is what is posted. docs/webhooks-out.md is about it.
@@ -100,7 +101,7 @@ func post(ctx context.Context, client *http.Client, agent string, r *Receiver, i
 		return &failure{words: fmt.Sprintf("it answers %d, a redirect, which is not followed", res.StatusCode)}
 	}
 	f := &failure{words: fmt.Sprintf("it answers %d", res.StatusCode), final: res.StatusCode == http.StatusGone}
-	if words := plain(answer, r.URL.Reveal()); words != "" {
+	if words := said(answer, r.URL.Reveal()); words != "" {
 		f.words += ": " + words
 	}
 	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
@@ -112,13 +113,7 @@ func post(ctx context.Context, client *http.Client, agent string, r *Receiver, i
 // mostAfter is how long a receiver may put a change off by Retry-After.
 const mostAfter = 6 * time.Hour
 
-// plain is what a receiver answers in one line, without the address.
-func plain(answer []byte, address string) string {
-	words := strings.ReplaceAll(strings.ToValidUTF8(string(answer), ""), address, "[secret]")
-	return strings.Join(strings.Fields(strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 {
-			return ' '
-		}
-		return c
-	}, words)), " ")
+// said is what a receiver answers in one line, without the address and without whole phones: it was just told one.
+func said(answer []byte, address string) string {
+	return nudgewire.MaskPhones(plain.OneLine(strings.ReplaceAll(strings.ToValidUTF8(string(answer), ""), address, "[secret]")))
 }
