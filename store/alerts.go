@@ -51,14 +51,14 @@ func trouble(r *row) nudgewire.Trouble {
 func (s *Store) KeepAlerts(ctx context.Context, state nudgewire.AlertState) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		for _, drop := range []stmt{stDropAlerts, stDropNotices, stDropReceivers} {
-			if _, err := t.exec(drop); err != nil {
+			if err := t.put(drop); err != nil {
 				return err
 			}
 		}
 		for i := range state.Alerts {
 			a := &state.Alerts[i]
 			tr := &a.Trouble
-			if _, err := t.exec(stKeepAlert, a.Receiver, a.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Cure,
+			if err := t.put(stKeepAlert, a.Receiver, a.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Cure,
 				micro(a.Began), micro(a.ToldAt), micro(a.EndedAt)); err != nil {
 				return err
 			}
@@ -66,14 +66,14 @@ func (s *Store) KeepAlerts(ctx context.Context, state nudgewire.AlertState) erro
 		for i := range state.Notices {
 			n := &state.Notices[i]
 			tr := &n.Trouble
-			if _, err := t.exec(stKeepNotice, int64(i), n.ID, n.Receiver, n.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Cure,
+			if err := t.put(stKeepNotice, int64(i), n.ID, n.Receiver, n.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Cure,
 				micro(n.Began), micro(n.EndedAt), micro(n.CreatedAt), int64(n.Attempts), micro(n.NextAt)); err != nil {
 				return err
 			}
 		}
 		for i := range state.Receivers {
 			r := &state.Receivers[i]
-			if _, err := t.exec(stKeepReceiver, r.ID, r.Name, micro(r.DeliveredAt), micro(r.FailedAt), micro(r.FailingSince), r.LastError); err != nil {
+			if err := t.put(stKeepReceiver, r.ID, r.Name, micro(r.DeliveredAt), micro(r.FailedAt), micro(r.FailingSince), r.LastError); err != nil {
 				return err
 			}
 		}

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // A copy of the data is made by SQLite's own VACUUM INTO: one moment of it, while others write, without what was
@@ -154,19 +157,42 @@ func scanAll(ctx context.Context, db *sql.DB, query string, each func(*sql.Rows)
 	return rows.Err()
 }
 
-// MoveFolders has a copy at path that nobody else has open say that the files of runs which lay below one folder lie below another.
-func MoveFolders(ctx context.Context, path, from, to string) (err error) {
-	if from == to {
-		return nil
-	}
+// RunOf is the part of a run's folder that says whose it is: job/slot.
+func RunOf(folder string) string {
+	return filepath.Join(filepath.Base(filepath.Dir(folder)), filepath.Base(folder))
+}
+
+// MoveFolders has a copy at path that nobody else has open say that the files of runs which lay in folders of a machine lie
+// below one folder, as job/slot.
+func MoveFolders(ctx context.Context, path, to string) (err error) {
 	db, err := openFile(path, copySetup)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	_, err = db.ExecContext(ctx, `UPDATE runs SET folder = ?2 || substr(folder, length(?1) + 1) WHERE substr(folder, 1, length(?1) + 1) = ?1 || ?3`,
-		from, to, string(os.PathSeparator))
-	return wrap(err, "name the folder of the files")
+	var folders []string
+	err = scanAll(ctx, db, `SELECT DISTINCT folder FROM runs WHERE folder <> ''`, func(rows *sql.Rows) error {
+		var folder string
+		err := rows.Scan(&folder)
+		folders = append(folders, folder)
+		return err
+	})
+	if err != nil {
+		return wrap(err, "name the folders of the files")
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		if files.OnDisk(folder) && err == nil {
+			_, err = tx.ExecContext(ctx, `UPDATE runs SET folder = ?2 WHERE folder = ?1`, folder, filepath.Join(to, RunOf(folder)))
+		}
+	}
+	if err != nil {
+		return wrap(errors.Join(err, tx.Rollback()), "name the folders of the files")
+	}
+	return wrap(tx.Commit(), "name the folders of the files")
 }
 
 // Hold keeps everybody else from writing to the data behind dsn until release. Errors: a *LockedError.
@@ -178,11 +204,19 @@ func Hold(dsn string) (release func() error, err error) {
 	return HoldFile(path + ".lock")
 }
 
-// HoldFile is Hold by a lock file of its own. Whoever dies lets go.
+// HoldFile is Hold by a lock file of its own, which whoever holds it may remove. Whoever dies lets go.
 func HoldFile(path string) (release func() error, err error) {
-	l, err := lockData(path)
-	if err != nil {
-		return nil, err
+	for {
+		l, err := lockData(path)
+		if err != nil {
+			return nil, err
+		}
+		if l.isAt(path) {
+			return l.release, nil
+		}
+		// It was removed after it was opened: another one may hold the one that is there now.
+		if err := l.release(); err != nil {
+			return nil, err
+		}
 	}
-	return l.release, nil
 }

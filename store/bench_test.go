@@ -56,7 +56,12 @@ func always(w nudgewire.Proposal, _ nudgewire.Facts) nudgewire.Settlement {
 
 func benchOpen(b *testing.B) *store.Store {
 	b.Helper()
-	s, err := store.Open(b.Context(), store.Options{DSN: "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), Settle: always, Now: func() time.Time { return benchNow }})
+	return benchOpenAt(b, "sqlite:"+filepath.Join(b.TempDir(), "bench.db"))
+}
+
+func benchOpenAt(b *testing.B, dsn string) *store.Store {
+	b.Helper()
+	s, err := store.Open(b.Context(), store.Options{DSN: dsn, Settle: always, Now: func() time.Time { return benchNow }})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -93,10 +98,13 @@ func together(b *testing.B, callers int, do func(n int64) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "per_s")
 }
 
-func BenchmarkAccept(b *testing.B) {
+func BenchmarkAccept(b *testing.B) { accepts(b, benchOpen) }
+
+func accepts(b *testing.B, open func(*testing.B) *store.Store) {
+	b.Helper()
 	for _, callers := range []int{1, 16, 64, 256} {
 		b.Run(fmt.Sprintf("%dcallers", callers), func(b *testing.B) {
-			s := benchOpen(b)
+			s := open(b)
 			ctx := context.Background()
 			b.ReportAllocs()
 			together(b, callers, func(n int64) error {
@@ -162,6 +170,42 @@ func BenchmarkClaimFinish(b *testing.B) {
 	b.ReportMetric(float64(s.Stats().Operations)/float64(s.Stats().Batches), "ops/commit")
 }
 
+func BenchmarkSends(b *testing.B) { sends(b, benchOpen(b)) }
+
+// sends claims as a sender does, many at once, and finishes each by itself.
+func sends(b *testing.B, s *store.Store) {
+	b.Helper()
+	fill(b, s, (b.N+200)/100*100, 0, benchNow)
+	now := benchNow.Add(time.Second)
+	next := inTurn(func() ([]nudgewire.Dispatch, error) {
+		return s.Claim(context.Background(), nudgewire.ClaimRequest{Owner: "bench", Now: now, Lease: time.Minute, Marketing: 128})
+	})
+	together(b, benchCallers, func(int64) error {
+		d, err := next()
+		if err != nil {
+			return err
+		}
+		return s.Finish(context.Background(), benchAttempt(d, now))
+	})
+}
+
+// inTurn hands out one by one what is claimed many at once.
+func inTurn[T any](claim func() ([]T, error)) func() (T, error) {
+	var mu sync.Mutex
+	var held []T
+	return func() (one T, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(held) == 0 {
+			if held, err = claim(); err != nil || len(held) == 0 {
+				return one, fmt.Errorf("claimed %d: %w", len(held), err)
+			}
+		}
+		one, held = held[0], held[1:]
+		return one, nil
+	}
+}
+
 func benchAttempt(d nudgewire.Dispatch, now time.Time) nudgewire.Attempt {
 	return nudgewire.Attempt{
 		DispatchID: d.ID, Owner: "bench", Number: d.Attempt, State: nudgewire.StateAccepted, At: now, Answer: `{"message_id":1}`,
@@ -171,27 +215,19 @@ func benchAttempt(d nudgewire.Dispatch, now time.Time) nudgewire.Attempt {
 	}
 }
 
-func BenchmarkPolls(b *testing.B) {
-	s := benchOpen(b)
-	n := (b.N + 200) / 100 * 100
-	fill(b, s, n, 0, benchNow)
+func BenchmarkPolls(b *testing.B) { polls(b, benchOpen(b)) }
+
+func polls(b *testing.B, s *store.Store) {
+	b.Helper()
+	fill(b, s, (b.N+200)/100*100, 0, benchNow)
 	now := benchNow.Add(time.Second)
 	drain(b, s, now)
-	var mu sync.Mutex
-	var held []nudgewire.Message
+	next := inTurn(func() ([]nudgewire.Message, error) { return s.ClaimPolls(context.Background(), now, time.Hour, 128) })
 	together(b, benchCallers, func(int64) error {
-		mu.Lock()
-		if len(held) == 0 {
-			got, err := s.ClaimPolls(context.Background(), now, time.Hour, benchCallers)
-			if err != nil || len(got) == 0 {
-				mu.Unlock()
-				return fmt.Errorf("claimed %d: %w", len(got), err)
-			}
-			held = got
+		m, err := next()
+		if err != nil {
+			return err
 		}
-		m := held[0]
-		held = held[1:]
-		mu.Unlock()
 		return s.FinishPoll(context.Background(), nudgewire.Poll{DispatchID: m.DispatchID, Status: nudgewire.StatusSent, At: now, NextPollAt: now.Add(time.Hour)})
 	})
 }

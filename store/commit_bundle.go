@@ -55,7 +55,7 @@ func (t *tx) store(b *bundle) error {
 		return nil
 	}
 	b.packed = pack(b.packed[:0], b.plain)
-	if _, err := t.exec(b.insert, b.first, b.packed); err != nil {
+	if err := t.put(b.insert, b.first, b.packed); err != nil {
 		return fmt.Errorf("bundle: %w", err)
 	}
 	if cap(b.plain) > 8*maxBundle { // a huge body's room is let go

@@ -19,8 +19,12 @@ type coordinator interface {
 	allocate(t *tx, of sequence, n int64) (first int64, err error)
 
 	// lock keeps other transactions from these hashes until this one ends. An operation calls it once, before its
-	// first find, with every hash that it is going to find or remember, in any order.
-	lock(t *tx, hashes []int64) error
+	// first find, with every hash that it is going to remember, or to find and to rely on, in any order. read are those that
+	// it is going to find, and others may remember more under meanwhile.
+	lock(t *tx, hashes, read []int64) error
+	// tryLock is lock for a claim, which waits for nobody: busy says which of the hashes another transaction has; nil for none. reads
+	// are what is going to be found under each.
+	tryLock(t *tx, hashes []int64, reads [][]int64) (busy []bool, err error)
 	// find appends to ids the numbers that are remembered under a hash in the parts from first to last, each once and
 	// in ascending order. Another text may have the same hash: the caller compares the rows.
 	find(t *tx, first, last, hash int64, ids []int64) ([]int64, error)
@@ -95,6 +99,9 @@ func (t *tx) lockPlans(plans ...readyPlan) error {
 		for j := range p.proposals {
 			t.locked = p.proposals[j].hashes(t.locked)
 		}
+		if p.wish != 0 {
+			t.locked = append(t.locked, p.wish)
+		}
 	}
-	return t.peers.lock(t, t.locked)
+	return t.peers.lock(t, t.locked, nil)
 }

@@ -14,13 +14,13 @@ import (
 // remembered, each operation locks once, and numbers have gaps.
 type strict struct {
 	*singleWriter
-	locked []int64
+	locked, read []int64
 }
 
 var errNotLocked = errors.New("not locked")
 
 func (s *strict) begin(t *tx) error {
-	s.locked = nil
+	s.locked, s.read = nil, nil
 	return s.singleWriter.begin(t)
 }
 
@@ -29,13 +29,17 @@ func (s *strict) allocate(t *tx, of sequence, n int64) (int64, error) {
 	return s.singleWriter.allocate(t, of, n)
 }
 
-func (s *strict) lock(_ *tx, hashes []int64) error {
-	s.locked = append(s.locked, hashes...)
+func (s *strict) lock(_ *tx, hashes, read []int64) error {
+	s.locked, s.read = append(s.locked, hashes...), append(s.read, read...)
 	return nil
 }
 
+func (s *strict) tryLock(t *tx, hashes []int64, reads [][]int64) ([]bool, error) {
+	return make([]bool, len(hashes)), s.lock(t, hashes, slices.Concat(reads...))
+}
+
 func (s *strict) find(t *tx, first, last, hash int64, ids []int64) ([]int64, error) {
-	if !slices.Contains(s.locked, hash) {
+	if !slices.Contains(s.locked, hash) && !slices.Contains(s.read, hash) {
 		return nil, errNotLocked
 	}
 	return s.singleWriter.find(t, first, last, hash, ids)

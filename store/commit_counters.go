@@ -1,6 +1,10 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // A counter is a total since the data began. Totals live in a table of their own and are
 // written once a batch, because counting history grows slower with every row of it.
@@ -80,12 +84,13 @@ func (t *tx) writeCounts() error {
 		if n == 0 {
 			continue
 		}
-		if _, err := t.exec(stCount, counterNames[c], n); err != nil {
+		if err := t.put(stCount, counterNames[c], n); err != nil {
 			return fmt.Errorf("counter %s: %w", counterNames[c], err)
 		}
 	}
-	for name, n := range t.named {
-		if _, err := t.exec(stCount, name, n); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(t.named)) { // in one order, or two machines would wait for each other
+		n := t.named[name]
+		if err := t.put(stCount, name, n); err != nil {
 			return fmt.Errorf("counter %s: %w", name, err)
 		}
 	}

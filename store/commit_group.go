@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -19,6 +21,10 @@ type lane int
 const (
 	laneWork   lane = iota // claims, outcomes, polls, people: never refused
 	laneIngest             // events and rejected requests: bounded, because strangers send them
+	laneFiles              // pieces of files: they are long, so that each batch takes one
+	laneAlone              // of laneWork what must run after all of its kind that came before; do chooses it
+
+	laneCount
 )
 
 // An op is one operation as it is run inside a batch's transaction.
@@ -28,6 +34,23 @@ const (
 // without having written (a claim that was lost, say) it keeps in such a result and returns nil; an
 // error means that its writes must not stay, and costs the whole batch a second run.
 type op func(*tx) error
+
+// A company says which operations of a batch may run at the same time as this one: those of the same kind and of
+// another key. Such an operation touches nothing but rows that it adds, or locks, or that belong to its key. The zero value is
+// none: it runs alone.
+type company struct {
+	kind companyKind
+	key  int64 // 0 for none
+}
+
+type companyKind int
+
+const (
+	noCompany companyKind = iota
+	accepting
+	finishing // the key is the dispatch
+	polling   // the key is the dispatch
+)
 
 // A runner runs ops as one transaction: all of them on disk, or none and an error.
 type runner interface {
@@ -51,49 +74,62 @@ func (t timed) runBatch(ops []*waiting) error {
 
 // waiting is one caller's operation on its way through the group commit.
 type waiting struct {
-	run   op
-	lane  lane
-	taken bool // guarded by groupCommit.mu: the flusher has it
-	err   error
-	done  chan struct{} // holds one token when err is set
+	run     op
+	lane    lane
+	company company
+	taken   bool // guarded by groupCommit.mu: the flusher has it
+	err     error
+	done    chan struct{} // holds one token when err is set
 }
 
-// A groupCommit lets callers share commits: each queues an op and waits, and one flusher takes all
+// A groupCommit lets callers share commits: each queues an op and waits, and a flusher takes all
 // that waits, runs it as one transaction, and meanwhile the next batch gathers. It never waits for
-// company: who comes alone is committed at once (decision 17).
+// company: who comes alone is committed at once (decision 17). There is one flusher for each runner. Where there are many,
+// the first alone runs what has no company, one after the other in the order in which it came, and events have batches of their own:
+// they lock keys and then rows, and what has rows already would wait for their keys in a circle.
 //
 // The other design, a transaction for each caller under a lock, pays an fsync each: a tenth and
 // less of the throughput at 64 callers (BenchmarkAcceptOneCommitEach).
 type groupCommit struct {
-	run runner
-	max int // ingest ops that may wait
+	max  int // ingest ops that may wait
+	most int // ops in a batch
 
 	mu      sync.Mutex
-	lanes   [2][]*waiting
+	lanes   [laneCount][]*waiting
 	closed  bool
 	batches uint64
 	ops     uint64
-	wake    chan struct{} // holds a token when the flusher should look
-	stopped chan struct{}
+	idle    []bool          // flushers that wait for a token
+	events  []bool          // flushers whose last batch was of events
+	wake    []chan struct{} // one for each of them
+	stopped sync.WaitGroup
 	pool    sync.Pool
 }
 
-func newGroupCommit(r runner, limit int) *groupCommit {
-	g := &groupCommit{run: r, max: limit, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+func newGroupCommit(limit, most int, runners ...runner) *groupCommit {
+	g := &groupCommit{max: limit, most: most}
 	g.pool.New = func() any { return &waiting{done: make(chan struct{}, 1)} }
-	go g.flush()
+	for range runners {
+		g.wake, g.idle, g.events = append(g.wake, make(chan struct{}, 1)), append(g.idle, false), append(g.events, false)
+	}
+	for i, r := range runners {
+		g.stopped.Go(func() { g.flush(i, r) })
+	}
 	return g
 }
 
 // do hands run to the next batch and returns when that is on disk. A ctx that ends before the
 // flusher took the op withdraws it; after that it is waited for, because a caller that does not
 // know whether its write happened can do nothing right.
-func (g *groupCommit) do(ctx context.Context, l lane, run op) error {
+func (g *groupCommit) do(ctx context.Context, l lane, c company, run op) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if l == laneWork && c.kind == noCompany {
+		l = laneAlone
+	}
 	w := g.pool.Get().(*waiting)
-	w.run, w.lane, w.taken, w.err = run, l, false, nil
+	w.run, w.lane, w.company, w.taken, w.err = run, l, c, false, nil
 
 	g.mu.Lock()
 	switch {
@@ -105,8 +141,8 @@ func (g *groupCommit) do(ctx context.Context, l lane, run op) error {
 		return ErrOverloaded
 	}
 	g.lanes[l] = append(g.lanes[l], w)
+	g.poke(l == laneAlone)
 	g.mu.Unlock()
-	g.poke()
 
 	select {
 	case <-w.done:
@@ -129,10 +165,18 @@ func (g *groupCommit) ended() bool {
 	return g.closed
 }
 
-func (g *groupCommit) poke() {
-	select {
-	case g.wake <- struct{}{}:
-	default: // one token is enough: the flusher takes all
+// poke has a flusher look that has nothing to do; one that has looks again by itself. first says that it must be the first
+// one. g.mu is held.
+func (g *groupCommit) poke(first bool) {
+	for i := range g.idle {
+		if g.idle[i] {
+			g.idle[i] = false
+			g.wake[i] <- struct{}{}
+			return
+		}
+		if first {
+			return
+		}
 	}
 }
 
@@ -149,17 +193,30 @@ func (g *groupCommit) withdraw(w *waiting) bool {
 	return true
 }
 
-// take moves the next batch from the queues into batch: all that waits now, and no more than maxBatch.
-func (g *groupCommit) take(batch []*waiting) (_ []*waiting, closed bool) {
+// take moves the next batch from the queues into batch: all that waits now, and no more than a batch may have. Where there is
+// nothing, the flusher is idle from then on.
+func (g *groupCommit) take(flusher int, batch []*waiting) (_ []*waiting, closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for l := range g.lanes {
+	more := false
+	turn := g.turn(flusher)
+	for _, l := range [laneCount]lane{laneAlone, laneWork, laneIngest, laneFiles} {
+		if l == laneAlone && flusher > 0 {
+			continue
+		}
 		q := g.lanes[l]
-		n := min(len(q), maxBatch-len(batch))
+		n := min(len(q), g.most-len(batch))
+		switch {
+		case !turn(l):
+			n = 0
+		case l == laneFiles:
+			n = min(n, 1)
+		}
 		batch = append(batch, q[:n]...)
 		rest := copy(q, q[n:])
 		clear(q[rest:])
 		g.lanes[l] = q[:rest]
+		more = more || rest > 0 && l != laneAlone
 	}
 	for _, w := range batch {
 		w.taken = true
@@ -168,39 +225,72 @@ func (g *groupCommit) take(batch []*waiting) (_ []*waiting, closed bool) {
 		g.batches++
 		g.ops += uint64(len(batch))
 	}
+	g.idle[flusher] = len(batch) == 0 && !g.closed
+	if more {
+		g.poke(false)
+	}
 	return batch, g.closed
 }
 
-// flush is the flusher: it ends when it is closed and nothing waits any more.
-func (g *groupCommit) flush() {
-	defer close(g.stopped)
-	batch := make([]*waiting, 0, maxBatch)
+// turn says which lanes the next batch of a flusher is of: all, where it is the only one. Of many each takes events and everything
+// else by turns, where both wait. g.mu is held.
+func (g *groupCommit) turn(flusher int) func(lane) bool {
+	if len(g.wake) == 1 {
+		return func(lane) bool { return true }
+	}
+	work := len(g.lanes[laneWork])+len(g.lanes[laneFiles]) > 0 || flusher == 0 && len(g.lanes[laneAlone]) > 0
+	events := len(g.lanes[laneIngest]) > 0 && (!work || !g.events[flusher])
+	g.events[flusher] = events
+	return func(l lane) bool { return (l == laneIngest) == events }
+}
+
+// flush is a flusher: it ends when it is closed and nothing waits any more.
+func (g *groupCommit) flush(number int, r runner) {
+	batch := make([]*waiting, 0, g.most)
 	for {
 		var closed bool
-		batch, closed = g.take(batch[:0])
+		batch, closed = g.take(number, batch[:0])
 		if len(batch) == 0 {
 			if closed {
 				return
 			}
-			<-g.wake
+			<-g.wake[number]
 			continue
 		}
-		g.commit(batch)
+		commit(r, batch)
 		clear(batch)
 	}
 }
 
+// An operation that others' transactions end is tried again after waits of random lengths, or the same ones meet once more.
+const (
+	collisionFirst = time.Millisecond // the longest of the first waits; each time they double
+	collisionLast  = time.Second      // beyond which no more is tried
+)
+
 // commit runs batch and answers its members.
-func (g *groupCommit) commit(batch []*waiting) {
-	err := g.run.runBatch(batch)
+func commit(r runner, batch []*waiting) {
+	err := r.runBatch(batch)
+	if _, out := errors.AsType[*OutageError](err); out {
+		err = r.runBatch(batch) // nothing was written, and a server that was started anew takes a new connection
+	}
 	switch {
 	case err == nil:
-	case len(batch) == 1:
+	case everybodys(err):
+		for _, w := range batch {
+			w.err = err
+		}
+	case len(batch) == 1 && !collided(err):
 		batch[0].err = err
 	default:
 		// Somebody's row is bad, or the disk is. Alone, each learns its own truth.
 		for i := range batch {
-			if err := g.run.runBatch(batch[i : i+1]); err != nil {
+			err := r.runBatch(batch[i : i+1])
+			for wait := collisionFirst; collided(err) && wait < collisionLast; wait *= 2 {
+				time.Sleep(rand.N(wait))
+				err = r.runBatch(batch[i : i+1])
+			}
+			if err != nil {
 				batch[i].err = err
 			}
 		}
@@ -214,9 +304,11 @@ func (g *groupCommit) commit(batch []*waiting) {
 func (g *groupCommit) close() {
 	g.mu.Lock()
 	g.closed = true
+	for range g.idle {
+		g.poke(false)
+	}
 	g.mu.Unlock()
-	g.poke()
-	<-g.stopped
+	g.stopped.Wait()
 }
 
 // Stats is the state of the group commit.
@@ -232,7 +324,7 @@ func (g *groupCommit) stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return Stats{
-		Queued: len(g.lanes[laneIngest]), QueuedWork: len(g.lanes[laneWork]), Limit: g.max,
+		Queued: len(g.lanes[laneIngest]), QueuedWork: len(g.lanes[laneWork]) + len(g.lanes[laneAlone]), Limit: g.max,
 		Batches: g.batches, Operations: g.ops,
 	}
 }

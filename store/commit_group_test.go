@@ -31,7 +31,7 @@ func nothing(*tx) error { return nil }
 
 func startBatches() (*groupCommit, *batches) {
 	b := &batches{began: time.Now()}
-	return newGroupCommit(b, 1000), b
+	return newGroupCommit(1000, maxBatch, b), b
 }
 
 // put hands n ops to the group commit, which answers them later.
@@ -39,7 +39,7 @@ func put(t *testing.T, g *groupCommit, l lane, n int, run op) {
 	t.Helper()
 	for range n {
 		go func() {
-			if err := g.do(context.Background(), l, run); err != nil {
+			if err := g.do(context.Background(), l, company{}, run); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -129,7 +129,7 @@ func TestAnEventThatWaitsCanBeWithdrawn(t *testing.T) {
 		put(t, g, laneIngest, 1, nothing)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended := make(chan error)
-		go func() { ended <- g.do(ctx, laneIngest, nothing) }()
+		go func() { ended <- g.do(ctx, laneIngest, company{}, nothing) }()
 		put(t, g, laneIngest, 1, nothing)
 		cancel(errors.New("hung up"))
 		if err := <-ended; !errors.Is(err, context.Canceled) || time.Since(b.began) != 0 {

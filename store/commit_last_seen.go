@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,8 +35,9 @@ func (t *tx) see(connector string, at int64) {
 
 // writeLastSeen stores what the batch saw.
 func (t *tx) writeLastSeen() error {
+	slices.SortFunc(t.seen, func(a, b lastSeen) int { return strings.Compare(a.connector, b.connector) })
 	for _, c := range t.seen {
-		if _, err := t.exec(stLastSeen, lastSeenPrefix+c.connector, c.at); err != nil {
+		if err := t.put(stLastSeen, lastSeenPrefix+c.connector, c.at); err != nil {
 			return fmt.Errorf("last event of %s: %w", c.connector, err)
 		}
 	}

@@ -26,16 +26,16 @@ func TestNothingHotWalksHistory(t *testing.T) {
 			queries = append(queries, sqliteDialect.sql(q.sql))
 		}
 	}
-	// Retention reads once a run what waits for a look-up, and what was sent again.
-	onceARun := []string{"UNION SELECT event_id FROM lookups", "SELECT d.event_id FROM retries"}
+	// Retention reads once a run what waits for a look-up.
+	const onceARun = "UNION SELECT event_id FROM lookups"
 	for _, q := range heardReads(t, s) { // but of attempts: they are sorted, the few of messages that were given
-		if !strings.Contains(q, "error_class FROM attempts") && !slices.ContainsFunc(onceARun, func(part string) bool { return strings.Contains(q, part) }) {
+		if !strings.Contains(q, "error_class FROM attempts") && !strings.Contains(q, onceARun) {
 			queries = append(queries, q)
 		}
 	}
 
 	walk := regexp.MustCompile(`^SCAN \w+$|AUTOMATIC|TEMP B-TREE FOR (RIGHT PART|LAST)`)
-	ofOneRun := regexp.MustCompile(`^SCAN (words|queued|told|counted|alive)$`) // statuses, ranges of one run's rows, and what is counted of them
+	ofOneRun := regexp.MustCompile(`^SCAN (words|queued|told|counted|alive|buckets)$`) // statuses, ranges of one run's rows, what is counted of them, and the 1,024 of contacts
 	for _, q := range queries {
 		args := make([]any, 0, 40) // as many as the highest number
 		for strings.Contains(q, "?"+strconv.Itoa(len(args)+1)) {
@@ -69,7 +69,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	reads := sql.OpenDB(listener)
 	single(s).stopFilling() // it reads, too
 	told := s.reads
-	s.reads = reads
+	s.reads.DB = reads
 	defer func() {
 		s.reads = told
 		if err := reads.Close(); err != nil {
@@ -130,8 +130,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	_, err = s.Replan(t.Context(), "remind", "", func(*nudgewire.Dispatch, func() (nudgewire.Event, error)) (Replanned, error) { return Replanned{}, nil })
 	failIf(t, err)
 	failIf(t, s.write(t.Context(), laneWork, func(t *tx) error {
-		_, err := t.exec(stInsertFollowed, int64(run), int64(1), int64(1), int64(9), int64(100))
-		return err
+		return t.put(stInsertFollowed, int64(run), int64(1), int64(1), int64(9), int64(100))
 	}))
 	keep := keepUsual
 	keep.WebhooksOut = day

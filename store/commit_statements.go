@@ -193,6 +193,7 @@ const (
 	stDropDecisions
 	stInsertDecided
 	stDropDecided
+	stLedNowhere
 	stDropEvents
 	stStillOld
 	stStillOldFollowed
@@ -211,6 +212,20 @@ const (
 	stOldAttempts
 	stOldVerdicts
 	stDropKey
+	stStillOldRuns
+	stDropSomeRows
+	stDropSomeFollowed
+	stDropSomeParts
+	stDropRun
+	stEndedLong
+	stMaskDispatch
+	stMaskMessage
+	stDropUnmasked
+	stUnmasked
+	stMaskable
+	stMaskEvent
+	stMaskFollowed
+	stRangeMasked
 	stInsertRestoration
 	stEndRestorations
 	stReviewed
@@ -218,6 +233,7 @@ const (
 	stCountDoubts
 	stUndoAttempt
 	stUndoClaim
+	stDueWithEvent
 	stDoubtRestored
 
 	stInsertOutgoing
@@ -238,6 +254,24 @@ const (
 	stDropOutgoing
 	stOldOutgoing
 	stUnwantedOutgoing
+
+	stBeginFile
+	stGrowFile
+	stAddPiece
+	stHideFile
+	stHideFiles
+	stHideNamed
+	stNameFile
+	stDropPieces
+	stDropFile
+
+	stAlive
+	stNextEvents
+	stNextDispatches
+	stNextRejected
+	stNextRuns
+	stNextChanges
+	stNoticeDue
 
 	stEraseText // and those after it: one for each text of erasedTexts
 
@@ -306,7 +340,7 @@ type statement struct {
 }
 
 // statements is every statement that changes data, and every read inside a change.
-var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements, retentionStatements, restorationStatements, outgoingStatements}
+var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements, retentionStatements, retentionRunStatements, maskStatements, restorationStatements, outgoingStatements, fileStatements}
 
 // messageStatements are those of events, dispatches and their messages.
 //
@@ -339,7 +373,7 @@ var messageStatements = map[stmt]statement{
 	// A key that was flushed once already may be flushed again after a crash.
 	stInsertKey:      {0, insertKeys(1)},
 	stInsertKeys:     {0, insertKeys(keysAtOnce)},
-	stCorrelated:     {11, `SELECT id, state, trigger_name, correlation_key, phone, due_at, created_at, claimed_at, event_at, restarts, step FROM dispatches WHERE id = ?1`},
+	stCorrelated:     {11, `SELECT id, state, trigger_name, correlation_key, phone, due_at, created_at, claimed_at, event_at, restarts, step FROM dispatches WHERE id = ?1 {{for update}}`},
 	stAttemptInDoubt: {1, `SELECT 1 FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt' LIMIT 1`},
 	stTombstone: {5, `SELECT event_id, ref, event_at, expires_at, correlation_key FROM tombstones WHERE correlation IN (?1, ?2) AND trigger_name = ?3
 		AND ((correlation_key = ?4 AND phone = ?5) OR (correlation_key = '' AND phone = ?6)) AND expires_at > ?7`},
@@ -358,25 +392,25 @@ var messageStatements = map[stmt]statement{
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16, ?17, ?18, ?19)`},
 	stRestart: {0, `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
 			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, first_due_at = 0, zone = ?14, account = ?15, step = ?16, owner = '', restarts = restarts + 1
-		WHERE id = ?1 AND state = 'waiting'`},
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`},
 	stReplan: {0, `UPDATE dispatches SET category = ?2, lane = ?3, send = ?4, reason = ?5, due_at = ?6, expires_at = ?7,
 			config = ?8, updated_at = ?9, ended_send = ?10, zone = ?11, account = ?12, first_due_at = 0, owner = ''
-		WHERE id = ?1 AND state = 'waiting'`},
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`},
 	stCancel: {0, `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
-		WHERE id = ?1 AND state = 'waiting'`},
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`},
 
 	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
 	stDue: {23, `SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), '') FROM dispatches
 		WHERE state = 'waiting' AND account = ?5 AND lane = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
 	stClaim: {0, `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
-		WHERE id IN (` + marks(4) + `) AND state = 'waiting'`},
+		WHERE id IN (` + marks(4) + `)`},
 	stExpire: {0, `UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
-		WHERE id = ?1 AND state = 'waiting'`},
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`},
 	// An owner stays, so that the late answer of an earlier attempt is known.
 	stDefer: {0, `UPDATE dispatches SET reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5,
 			first_due_at = CASE WHEN first_due_at = 0 THEN due_at ELSE first_due_at END
-		WHERE id = ?1 AND state = 'waiting'`},
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`},
 	stReview: {0, `UPDATE dispatches SET due_at = ?2, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at - due_at + ?2 END
 		WHERE id = ?1 AND due_at > ?2 AND ` + onlyDeferred},
 	stVerdict: {4, `SELECT number, rule, action, until_at FROM verdicts WHERE dispatch_id = ?1 ORDER BY number DESC LIMIT 1`},
@@ -399,34 +433,35 @@ var messageStatements = map[stmt]statement{
 		WHERE id IN (SELECT id FROM dispatches WHERE event_id = 0 AND phone = ?1 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent},
 	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.
 	stFinish: {0, `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `
-		WHERE id = ?1 AND state = 'sending' AND owner = ?2 AND attempt = ?3`},
-	// Nobody comes back to wait but by this.
+		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3`},
+	// Nobody comes back to wait but by this. A message that a rule put off may be put off for its life in all, counted from when it first
+	// fell due. Its life is what lies between due_at and expires_at; a retry moves the one alone, and would shorten it.
 	stPutBack: {0, `UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
 			send = CASE WHEN ended_send = '' OR ?2 = 'waiting' THEN send ELSE ended_send END,
-			first_due_at = CASE WHEN ?10 = 1 THEN 0 ELSE first_due_at END
-		WHERE id = ?1 AND state = ?8 AND attempt = ?9`},
+			first_due_at = CASE WHEN ?10 = 1 THEN 0 WHEN first_due_at > 0 THEN first_due_at + (?4 - due_at) ELSE 0 END
+		WHERE id = ?1 AND state{{checked}} = ?8 AND attempt = ?9`},
 	// The first event that calls it off is the one that is told.
 	stCallOff:   {0, `INSERT INTO called_off (dispatch_id, reason) VALUES (?1, ?2) ON CONFLICT (dispatch_id) DO NOTHING`},
 	stCalledOff: {1, `SELECT reason FROM called_off WHERE dispatch_id = ?1`},
 	stFinishLate: {0, `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, ` + endSend + `
-		WHERE id = ?1 AND state IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3`},
+		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3`},
 	stInsertMessage: {0, `INSERT INTO messages (` + messageColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`},
 	stInsertAttempt: {0, `INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at, words, error_class)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`},
 	stRecipient: {3, `SELECT phone, category, account FROM dispatches WHERE id = ?1`},
-	stDispatch:  {21, `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1`},
+	stDispatch:  {21, `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1 {{for update}}`},
 
 	stSending: {21, `SELECT ` + dispatchColumns + ` FROM dispatches
 		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`},
 	stLapse: {0, `UPDATE dispatches SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
-		WHERE id = ?1 AND state = 'sending'`},
-	stResolve: {0, `UPDATE dispatches SET state = ?2, reason = ?3, updated_at = ?4 WHERE id = ?1 AND state = 'in_doubt'`},
+		WHERE id = ?1 AND state{{checked}} = 'sending'`},
+	stResolve: {0, `UPDATE dispatches SET state = ?2, reason = ?3, updated_at = ?4 WHERE id = ?1 AND state{{checked}} = 'in_doubt'`},
 
 	stDuePolls: {18, `SELECT ` + messageColumns + ` FROM messages
 		WHERE final = 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, dispatch_id LIMIT ?2 + 0 {{skip locked}}`},
-	stClaimPoll: {0, `UPDATE messages SET next_poll_at = ?1 WHERE dispatch_id IN (` + marks(2) + `) AND final = 0`},
-	stMessage:   {18, `SELECT ` + messageColumns + ` FROM messages WHERE dispatch_id = ?1`},
+	stClaimPoll: {0, `UPDATE messages SET next_poll_at = ?1 WHERE dispatch_id IN (` + marks(2) + `)`},
+	stMessage:   {18, `SELECT ` + messageColumns + ` FROM messages WHERE dispatch_id = ?1 {{for update}}`},
 	stUpdateMessage: {0, `UPDATE messages SET status = ?2, error = ?3, status_at = ?4, told_at = ?5, next_poll_at = ?6, polls = ?7, final = ?8,
 			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12, error_class = ?13
 		WHERE dispatch_id = ?1`},

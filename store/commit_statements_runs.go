@@ -15,8 +15,8 @@ var runStatements = map[stmt]statement{
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40)
 		ON CONFLICT (job, slot) DO NOTHING`},
 	stRunOfSlot: {1, `SELECT id FROM runs WHERE job = ?1 AND slot = ?2`},
-	stRun:       {40, `SELECT ` + runColumns + ` FROM runs WHERE id = ?1`},
-	stOpenRuns:  {40, `SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id`},
+	stRun:       {40, `SELECT ` + runColumns + ` FROM runs WHERE id = ?1 {{for update}}`},
+	stOpenRuns:  {40, `SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id {{for update}}`},
 	stUpdateRun: {0, `UPDATE runs SET source = ?2, config = ?3, state = ?4, reason = ?5, before = ?6, deliver = ?7, campaign = ?8, template_id = ?9, template = ?10,
 			language = ?11, category = ?12, expires = ?13, folder = ?14, tally = ?15, kept = ?16, approved = ?17, owner = ?18, lease_ends = ?19,
 			started_at = ?20, ended_at = ?21, began = ?22, stopped = ?23, stopped_by = ?24, overruled = ?25, repeats = ?26, send = ?27, waits = ?28, wait_until = ?29, canary = ?30
@@ -28,7 +28,7 @@ var runStatements = map[stmt]statement{
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`},
 	stDropParts:   {0, `DELETE FROM parts WHERE run_id = ?1`},
 	stCancelParts: {0, `UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'built'`},
-	stPart:        {18, `SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2`},
+	stPart:        {18, `SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2 {{for update}}`},
 	stClaimPart:   {0, `UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'built'`},
 	stPartContacts: {0, `INSERT INTO part_contacts (bucket, at, run_id, part, hashes) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (bucket, at, run_id, part) DO UPDATE SET hashes = excluded.hashes`},
@@ -123,7 +123,7 @@ var runStatements = map[stmt]statement{
 	stDoubts:  {1, `SELECT number FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt'`},
 
 	stResolvePart: {0, `UPDATE parts SET state = ?3, reason = ?4, resolved = ?5, retry_at = 0, updated_at = ?6
-		WHERE run_id = ?1 AND number = ?2 AND state = 'in_doubt'`},
+		WHERE run_id = ?1 AND number = ?2 AND state{{checked}} = 'in_doubt'`},
 	// The ways back from an end: from partial by a word on a part, and from wherever messages may
 	// still wait by a pause.
 	stReopenRun: {0, `UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`},

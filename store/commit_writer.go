@@ -1,11 +1,9 @@
 package store
 
 import (
-	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -13,48 +11,56 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A writer is the one connection that changes the data, with its statements prepared once.
-//
-// It talks to the driver and not through database/sql, whose locks, conversions and
-// bookkeeping cost as much as SQLite's own work on statements this small. It belongs to the
-// flusher alone and needs no lock.
+// A writer runs one transaction after the other, on one connection. It belongs to one flusher alone and needs no lock.
 type writer struct {
-	conn  driver.Conn
-	stmts [stmtCount]prepared
-	args  []driver.NamedValue
-	dest  []driver.Value
+	*shared
+	engine engine
+	peers  coordinator
 
-	peers coordinator
-	// payloads and decisions of the open batch.
-	payloads, decisions bundle
-	said                []byte
-	claimed             []int64 // by the statement that runs
-	found, locked       []int64 // by tx.find and tx.lockPlans
-
-	checkpoints *checkpointer
-	guard       guard
-	gone        bool         // the last batch met a guard that said no
-	changes     int          // since the last checkpoint
-	lastBlock   atomic.Int64 // when a contact was blocked last by this process, microseconds
-	off         *recentOff
-	marks       *phoneMarks
-	rejected    rejected
-	triggers    map[string]bool // that are in the table of their names; see dispatch_due.go
-	calls       *calls
-	restored    *atomic.Pointer[Restoration]
-	onDoubt     func(*nudgewire.Dispatch) nudgewire.OnDoubt // see Options
-	now         func() time.Time
-	hooks       hooks
-	tells       func(about, word string) []string // see Options; nil where nobody ever wants to know
-	dues, polls waits                             // of the open batch
-	outs        waits                             // of the open batch, by receiver
+	batch                    // the open one
+	own      scratch         // of operations that run one after the other
+	triggers map[string]bool // that are in the table of their names; see dispatch_due.go
 }
 
-type prepared struct {
-	driver.Stmt
-	exec    driver.StmtExecContext
-	query   driver.StmtQueryContext
-	columns int
+// shared is what the writers of one store have in common.
+type shared struct {
+	lastBlock atomic.Int64 // when a contact was blocked last by this process, microseconds
+	recent    recentOff
+	marks     phoneMarks
+	calls     calls
+	beat      beat
+	rejected  rejected
+	restored  atomic.Pointer[Restoration]                 // the newest; nil for none, and where it is only read
+	onDoubt   func(*nudgewire.Dispatch) nudgewire.OnDoubt // see Options
+	now       func() time.Time
+	hooks     hooks
+	tells     func(about, word string) []string // see Options; nil where nobody ever wants to know
+}
+
+// An engine is what runs the statements of one writer.
+type engine interface {
+	session
+	// run runs the operations of a batch as if one after the other.
+	run(t *tx, ops []*waiting) error
+	// beside runs each of n things. Where a statement is a way to another machine, they run at the same time so far as
+	// what they ask goes there together; each then has a tx of its own.
+	beside(t *tx, n int, each func(t *tx, i int) error) error
+	begin() error
+	commit() error
+	rollback()
+	// committed is called after a commit and its hooks, before anybody is answered. An error is an answer for all.
+	committed() error
+	close() error
+}
+
+// A session runs prepared statements in the open transaction.
+type session interface {
+	// exec says how many rows it changed.
+	exec(s stmt, args []driver.NamedValue) (changed int64, err error)
+	// put may run the statement later, but before the next that is no put, and before the commit. Its error may come there.
+	put(s stmt, args []driver.NamedValue) error
+	// query calls each on every row, which is good until each returns.
+	query(s stmt, args []driver.NamedValue, each func(*row) error) error
 }
 
 // hooks are called by the flusher after a commit, before its callers are answered.
@@ -64,79 +70,62 @@ type hooks struct {
 	out       func(receiver string, at time.Time)
 }
 
-// openWriter prepares every statement on a new connection.
-func openWriter(c driver.Connector, d dialect) (*writer, error) {
-	conn, err := c.Connect(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	w := &writer{
-		triggers: map[string]bool{},
-		conn:     conn, payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions},
-		args: make([]driver.NamedValue, 0, 64), dest: make([]driver.Value, 64),
-	}
-	for _, table := range statements {
-		for i, s := range table {
-			stmt, err := conn.Prepare(d.sql(s.sql))
-			if err != nil {
-				return nil, errors.Join(fmt.Errorf("prepare %q: %w", s.sql, err), w.close())
-			}
-			exec, canExec := stmt.(driver.StmtExecContext)
-			query, canQuery := stmt.(driver.StmtQueryContext)
-			w.stmts[i] = prepared{stmt, exec, query, s.columns}
-			if !canExec || !canQuery {
-				return nil, errors.Join(fmt.Errorf("driver statement %T takes no context", stmt), w.close())
-			}
-		}
-	}
-	return w, nil
-}
-
-func (w *writer) close() error {
-	var errs []error
-	for _, p := range w.stmts {
-		if p.Stmt != nil {
-			errs = append(errs, p.Close())
-		}
-	}
-	return errors.Join(append(errs, w.conn.Close())...)
-}
-
 // A tx is one batch's transaction as its ops see it.
 type tx struct {
 	*writer
-	at     int64 // one moment for the whole batch, microseconds
-	counts [counterCount]int64
-	lookup int64 // earliest time of a look-up left waiting; 0 for none
-	seen   []lastSeen
-	off    []calledOff
-	noted  []noted
+	*scratch
+	session
+}
+
+// scratch is the room that operations use again and again.
+type scratch struct {
+	args          []driver.NamedValue
+	said          []byte
+	claimed       []int64 // by the statement that runs
+	found, locked []int64 // by tx.find and tx.lockPlans
+}
+
+// A batch is what the operations of one transaction add up, and what is told after it.
+type batch struct {
+	at                  int64 // one moment for the whole batch, microseconds
+	payloads, decisions bundle
+	counts              [counterCount]int64
+	lookup              int64 // earliest time of a look-up left waiting; 0 for none
+	seen                []lastSeen
+	off                 []calledOff
+	noted               []noted
 
 	named        map[string]int64 // see countNamed
 	trimRejected bool             // see dispatch_rejected.go
 	heard        map[string]heard // see error_texts.go
+
+	dues, polls waits
+	outs        waits // by receiver
+}
+
+// begin makes the batch empty, and keeps its room.
+func (b *batch) begin(at int64) {
+	payloads, decisions := b.payloads, b.decisions
+	payloads.clear()
+	decisions.clear()
+	*b = batch{at: at, payloads: payloads, decisions: decisions, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
+}
+
+func newWriter(s *shared, e engine) *writer {
+	return &writer{
+		shared: s, engine: e, triggers: map[string]bool{},
+		batch: batch{payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions}},
+	}
 }
 
 // runBatch implements runner.
 func (w *writer) runBatch(ops []*waiting) (err error) {
-	if w.gone { // until then nothing is written, or a claim would be made and given to nobody
-		if err := w.guard.check(); err != nil {
-			return err
-		}
-		w.gone = false
-	}
-	t := tx{writer: w, at: micro(w.now())}
-	w.dues, w.polls, w.outs = w.dues[:0], w.polls[:0], w.outs[:0]
-	w.payloads.clear()
-	w.decisions.clear()
+	w.batch.begin(micro(w.now()))
+	t := tx{w, &w.own, w.engine}
 	if err := w.peers.begin(&t); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	for _, o := range ops {
-		if err = contain(o.run, &t); err != nil {
-			break
-		}
-	}
+	err = w.engine.run(&t, ops)
 	for _, write := range [...]func(*tx) error{(*tx).writeNoted, (*tx).writeBundles, (*tx).writeCounts, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
 		if err == nil { // never after an error: SQLite may have ended the transaction by itself
 			err = write(&t)
@@ -146,17 +135,24 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 		clear(w.triggers)
 		return err
 	}
-	w.off.add(t.off)
-	w.checkpoint()
+	w.recent.add(w.off)
 	w.dues.tell(w.hooks.due)
 	w.polls.tell(w.hooks.poll)
 	w.outs.tell(w.hooks.out)
-	if t.lookup != 0 && w.hooks.lookup != nil {
-		w.hooks.lookup(moment(t.lookup))
+	if w.lookup != 0 && w.hooks.lookup != nil {
+		w.hooks.lookup(moment(w.lookup))
 	}
 	// Last: what is answered was on disk, under its name, when it was answered.
-	err = w.guard.check()
-	w.gone = err != nil
+	return w.engine.committed()
+}
+
+// runIn runs the operation. One that changed nothing costs its batch nothing: only its caller gets the error.
+func (o *waiting) runIn(t *tx) error {
+	o.err = nil
+	err := contain(o.run, t)
+	if _, same := errors.AsType[unchanged](err); same {
+		o.err, err = err, nil
+	}
 	return err
 }
 
@@ -214,30 +210,33 @@ func (w waits) tell(hook func(account string, at time.Time)) {
 
 // bind puts args into the one argument list. Values are int64, string or []byte: the types
 // that every driver takes as they are.
-func (w *writer) bind(args []any) []driver.NamedValue {
-	w.args = w.args[:0]
+func (t *tx) bind(args []any) []driver.NamedValue {
+	t.args = t.args[:0]
 	for i, a := range args {
-		w.args = append(w.args, driver.NamedValue{Ordinal: i + 1, Value: a})
+		t.args = append(t.args, driver.NamedValue{Ordinal: i + 1, Value: a})
 	}
-	return w.args
+	return t.args
 }
 
-// exec runs a statement that returns no rows and says how many it changed. The context is
-// never a caller's: an interrupt would roll back the whole batch.
-func (w *writer) exec(s stmt, args ...any) (changed int64, err error) {
-	w.changes++
-	res, err := w.stmts[s].exec.ExecContext(context.Background(), w.bind(args))
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
+// exec runs a statement that returns no rows and says how many it changed.
+func (t *tx) exec(s stmt, args ...any) (changed int64, err error) {
+	return t.session.exec(s, t.bind(args))
+}
+
+// put is exec where nobody asks how many rows there were.
+func (t *tx) put(s stmt, args ...any) error { return t.session.put(s, t.bind(args)) }
+
+// query runs a statement and calls each on every row. The row is good until each returns; a
+// statement must not be run again inside its own query.
+func (t *tx) query(s stmt, each func(*row) error, args ...any) error {
+	return t.session.query(s, t.bind(args), each)
 }
 
 // rowsAtOnce is how many rows a statement of execAll changes: it saves a third of what a row costs.
 const rowsAtOnce = 16
 
 // execAll runs a statement that ends in a list of rowsAtOnce ids, as often as it takes.
-func (w *writer) execAll(s stmt, ids []int64, args ...any) error {
+func (t *tx) execAll(s stmt, ids []int64, args ...any) error {
 	own := len(args)
 	for some := range slices.Chunk(ids, rowsAtOnce) {
 		args = args[:own]
@@ -247,38 +246,9 @@ func (w *writer) execAll(s stmt, ids []int64, args ...any) error {
 		for len(args) < own+rowsAtOnce {
 			args = append(args, some[0]) // a set: once more changes nothing
 		}
-		if _, err := w.exec(s, args...); err != nil {
+		if err := t.put(s, args...); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// query runs a statement and calls each on every row. The row is good until each returns; a
-// statement must not be run again inside its own query.
-func (w *writer) query(s stmt, each func(*row) error, args ...any) (err error) {
-	rows, err := w.stmts[s].query.QueryContext(context.Background(), w.bind(args))
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := rows.Close(); err == nil {
-			err = e
-		}
-	}()
-	r := row{values: w.dest[:w.stmts[s].columns]}
-	for {
-		if err := rows.Next(r.values); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		r.next = 0
-		if err := each(&r); err != nil {
-			return err
-		}
-		if r.err != nil {
-			return r.err
-		}
-	}
 }

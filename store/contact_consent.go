@@ -12,7 +12,7 @@ import (
 // saveConsent records what a contact agreed to or no longer agrees to. The later word counts by the time when
 // it happened, and of two at the same time the no.
 func (t *tx) saveConsent(c *nudgewire.ConsentRecord) error {
-	_, err := t.exec(stSaveConsent, string(c.Phone), string(cmp.Or(c.Channel, nudgewire.ChannelPhone)), string(cmp.Or(c.Category, nudgewire.Marketing)),
+	err := t.put(stSaveConsent, string(c.Phone), string(cmp.Or(c.Channel, nudgewire.ChannelPhone)), string(cmp.Or(c.Category, nudgewire.Marketing)),
 		string(c.Consent), micro(c.At), c.Source, c.Proof, int64(c.Event))
 	return wrap(err, "consent")
 }

@@ -160,7 +160,7 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 
 func (t *tx) each(s stmt, ids []int64) error {
 	for _, id := range ids {
-		if _, err := t.exec(s, id); err != nil {
+		if err := t.put(s, id); err != nil {
 			return err
 		}
 	}
@@ -227,6 +227,9 @@ func (e *eraser) decisionTexts(ctx context.Context) error {
 	change := func(id int64, pieces [][]byte) ([][]byte, bool, error) {
 		if !e.events[id] {
 			return pieces, e.find.Blot(pieces[0]), nil
+		}
+		if string(pieces[0]) == unsaid { // none at all would say that nobody listened
+			return pieces, false, nil
 		}
 		p := nudgewire.Plan{Forgets: true}
 		err := decodeDecisions(pieces[0], nudgewire.EventID(id), func(d nudgewire.Decision) {
@@ -341,7 +344,7 @@ func (t *tx) rewrite(read, store stmt, key []any, write func([]byte) ([]byte, er
 	if err != nil || out == nil {
 		return err
 	}
-	_, err = t.exec(store, append(key, out)...)
+	err = t.put(store, append(key, out)...)
 	return err
 }
 
@@ -366,7 +369,7 @@ func (e *eraser) tombstones(ctx context.Context) error {
 	for some := range slices.Chunk(due, perErase) {
 		err := e.write(ctx, laneWork, func(t *tx) error {
 			for _, k := range some {
-				if _, err := t.exec(stDeleteTombstone, k.correlation, k.trigger, k.text, k.contact); err != nil {
+				if err := t.put(stDeleteTombstone, k.correlation, k.trigger, k.text, k.contact); err != nil {
 					return err
 				}
 			}
@@ -385,7 +388,7 @@ func (e *eraser) change(ctx context.Context, s stmt, ids []int64, args ...any) e
 	for some := range slices.Chunk(ids, perErase) {
 		err := e.write(ctx, laneWork, func(t *tx) error {
 			for _, id := range some {
-				if _, err := t.exec(s, append([]any{id}, args...)...); err != nil {
+				if err := t.put(s, append([]any{id}, args...)...); err != nil {
 					return err
 				}
 			}
@@ -443,7 +446,7 @@ func (e *eraser) ownDispatches(ctx context.Context) error {
 				if d.EventID != 0 { // the key of a row names its run
 					d.Key = ""
 				}
-				if _, err := t.exec(stEraseDispatch, id, d.Key, endedSend(&d.Send), forgottenWords); err != nil {
+				if err := t.put(stEraseDispatch, id, d.Key, endedSend(&d.Send), forgottenWords); err != nil {
 					return err
 				}
 			}
@@ -490,12 +493,12 @@ func (e *eraser) words(ctx context.Context) error {
 					if err := t.mark(nudgewire.Phone(w.phone), t.at, 0); err != nil {
 						return err
 					}
-					if _, err := t.exec(stAllow, w.phone); err != nil {
+					if err := t.put(stAllow, w.phone); err != nil {
 						return err
 					}
 				}
 				for _, drop := range []stmt{stDropOptOutOf, stDropConsentsOf} {
-					if _, err := t.exec(drop, w.phone, w.event); err != nil {
+					if err := t.put(drop, w.phone, w.event); err != nil {
 						return err
 					}
 				}

@@ -47,11 +47,11 @@ func (t *tx) forget(phone nudgewire.Phone, source string, at int64) error {
 	}
 	t.lastBlock.Store(micro(time.Now()))
 	for _, drop := range []stmt{stAllow, stDropOptOut, stDropConsents} {
-		if _, err := t.exec(drop, string(phone)); err != nil {
+		if err := t.put(drop, string(phone)); err != nil {
 			return fmt.Errorf("forget: %w", err)
 		}
 	}
-	_, err := t.exec(stForget, string(phone), "", source, at)
+	err := t.put(stForget, string(phone), "", source, at)
 	return wrap(err, "forget")
 }
 
@@ -61,7 +61,7 @@ func (t *tx) mark(phone nudgewire.Phone, at, byHand int64) error {
 		return err
 	}
 	t.marks.any.Store(true)
-	_, err := t.exec(stMark, t.marks.of(phone), at, byHand)
+	err := t.put(stMark, t.marks.of(phone), at, byHand)
 	return wrap(err, "forget")
 }
 
@@ -72,7 +72,7 @@ func (s *Store) ForgetConnector(ctx context.Context, connector, source string) e
 }
 
 func (t *tx) forgetConnector(connector, source string, at int64) error {
-	_, err := t.exec(stForget, "", connector, source, at)
+	err := t.put(stForget, "", connector, source, at)
 	return wrap(err, "forget")
 }
 
@@ -97,7 +97,7 @@ func (s *Store) Erasures(ctx context.Context) ([]Erasure, error) {
 func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		for _, e := range all {
-			if _, err := t.exec(stForgetMore, string(e.Phone), e.Connector, why); err != nil {
+			if err := t.put(stForgetMore, string(e.Phone), e.Connector, why); err != nil {
 				return err
 			}
 		}
@@ -129,11 +129,11 @@ func (s *Store) Erased(ctx context.Context, all []Erasure) error {
 		}
 	}
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		if _, err := t.exec(stSetCount, rewriteDue, int64(1)); err != nil {
+		if err := t.put(stSetCount, rewriteDue, int64(1)); err != nil {
 			return err
 		}
 		for _, e := range all {
-			if _, err := t.exec(stErased, string(e.Phone), e.Connector, micro(e.At)); err != nil {
+			if err := t.put(stErased, string(e.Phone), e.Connector, micro(e.At)); err != nil {
 				return err
 			}
 		}
@@ -188,8 +188,7 @@ func (s *Store) DataRequests(ctx context.Context, after nudgewire.EventID) (ids 
 // DataRequestAnswered notes that what the event asks for lies ready.
 func (s *Store) DataRequestAnswered(ctx context.Context, id nudgewire.EventID) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		_, err := t.exec(stSetCount, answeredRequests, int64(id))
-		return err
+		return t.put(stSetCount, answeredRequests, int64(id))
 	})
 	return wrap(err, "note a request of data")
 }

@@ -78,8 +78,7 @@ func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error)
 // callOff notes that a cancelling event means a dispatch that does not wait at present.
 func (t *tx) callOff(id nudgewire.DispatchID, reason string) error {
 	t.off = append(t.off, calledOff{id, reason})
-	_, err := t.exec(stCallOff, int64(id), reason)
-	return err
+	return t.put(stCallOff, int64(id), reason)
 }
 
 // calledOff says which event called a dispatch off, "" for none.
@@ -96,7 +95,7 @@ func byEvent(e *nudgewire.Event, id nudgewire.EventID) string {
 // CalledOff says which event called a claimed dispatch off since its claim, "" for none. It is for
 // the look just before the call and costs next to nothing. The dispatch goes back to wait, and is
 // cancelled on the way.
-func (s *Store) CalledOff(id nudgewire.DispatchID) (why string) { return s.off.why(id) }
+func (s *Store) CalledOff(id nudgewire.DispatchID) (why string) { return s.recent.why(id) }
 
 type calledOff struct {
 	id  nudgewire.DispatchID

@@ -47,8 +47,9 @@ func (s *Store) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewir
 type claimed struct {
 	nudgewire.Dispatch
 	send     string
-	firstDue time.Time // before it was deferred; zero where it never was
-	block    string    // of its phone: "=" and the reason; "" for none
+	firstDue time.Time         // before it was deferred; zero where it never was
+	block    string            // of its phone: "=" and the reason; "" for none
+	consent  nudgewire.Consent // where a rule needs it
 }
 
 // readable decodes what to send. A row that cannot be read is given up here, or it would
@@ -81,7 +82,7 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed, 
 		ask, from := want-len(got), len(got)
 		each := func(r *row) error {
 			d, send := scanDispatch(r)
-			got = append(got, claimed{d, send, r.time(), r.text()})
+			got = append(got, claimed{Dispatch: d, send: send, firstDue: r.time(), block: r.text()})
 			return nil
 		}
 		if err := t.query(stDue, each, lane, now, int64(ask), t.peers.lowWater().from(q.Account, lane, now), q.Account); err != nil {
@@ -89,18 +90,22 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed, 
 		}
 		found := got[from:]
 		t.peers.lowWater().raise(q.Account, lane, now, found)
-		if err := rules.lock(t, found); err != nil {
+		ready, err := rules.prepare(t, found)
+		if err != nil {
 			return nil, err
 		}
+		more := len(found) == ask && len(ready) == len(found) // what another has in hand would be found again
+		found = ready
 		got, t.claimed = got[:from], t.claimed[:0]
+		var passes []pass
 		for i := range found {
 			d := &found[i]
-			goes, err := t.mayGo(d, rules, got[from:])
+			goes, instead, err := t.mayGo(d, rules, got[from:])
 			if err != nil {
 				return nil, fmt.Errorf("dispatch %d: %w", d.ID, err)
 			}
 			if !goes {
-				passed++
+				passes = append(passes, pass{*d, instead})
 				continue
 			}
 			d.State, d.Reason, d.Owner = nudgewire.StateSending, "", q.Owner
@@ -110,45 +115,52 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed, 
 			t.claimed = append(t.claimed, int64(d.ID))
 			got = append(got, *d)
 		}
+		passed += len(passes)
+		err = t.engine.beside(t, len(passes), func(t *tx, i int) error { return passes[i].instead(t, &passes[i].claimed) })
+		if err != nil {
+			return nil, err
+		}
 		if err := t.execAll(stClaim, t.claimed, q.Owner, leaseEnds, now); err != nil {
 			return nil, err
 		}
-		if len(found) < ask {
+		if !more {
 			break
 		}
 	}
 	return got, nil
 }
 
-// mayGo reports whether a row that is due is sent. One that is not has ended, or waits until later. allowed are the
+// A pass is a row that is due and is not sent, and what happens to it instead.
+type pass struct {
+	claimed
+	instead func(*tx, *claimed) error
+}
+
+// mayGo reports whether a row that is due is sent, or what happens to it instead: it ends, or waits until later. allowed are the
 // rows before it that go, and that are not stored as that yet.
-func (t *tx) mayGo(d *claimed, rules *atDue, allowed []claimed) (bool, error) {
-	reason := ""
-	if blockable(&d.Dispatch) {
-		block, blocked := strings.CutPrefix(d.block, "=")
-		if !blocked {
-			at, _, err := t.forgotten(d.Phone)
-			if err != nil {
-				return false, err
-			}
-			if blocked = at > 0; blocked {
-				block = forgottenWords
-			}
-		}
-		if blocked {
-			reason = blockedWords(block)
-		}
-	}
-	if !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(rules.now) {
-		reason = "expired " + d.ExpiresAt.Format(time.DateTime) + " UTC, before it could be sent"
-	}
+func (t *tx) mayGo(d *claimed, rules *atDue, allowed []claimed) (goes bool, instead func(*tx, *claimed) error, err error) {
+	reason := d.ended(rules.now)
 	if reason == "" {
 		return rules.allow(t, d, allowed)
 	}
+	return false, func(t *tx, d *claimed) error { return t.expire(d, reason, rules.now) }, nil
+}
+
+// ended is why a row that is due must not be sent, whatever the rules say; "" where it may.
+func (d *claimed) ended(now time.Time) string {
+	switch block, blocked := strings.CutPrefix(d.block, "="); {
+	case !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(now):
+		return "expired " + d.ExpiresAt.Format(time.DateTime) + " UTC, before it could be sent"
+	case blocked && blockable(&d.Dispatch):
+		return blockedWords(block)
+	}
+	return ""
+}
+
+func (t *tx) expire(d *claimed, reason string, now time.Time) error {
 	t.counts[countDropped]++
 	t.noteState(d.ID, nudgewire.StateDropped, reason, "")
-	_, err := t.exec(stExpire, int64(d.ID), reason, micro(rules.now))
-	return false, err
+	return t.put(stExpire, int64(d.ID), reason, micro(now))
 }
 
 const nextDue = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND account = ?3 AND lane = ?1 AND due_at >= ?2 AND ` + unhalted + ` ORDER BY due_at LIMIT 1`

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ type atDue struct {
 
 // sentTo is what was sent to a phone since a time, the newest first.
 type sentTo struct {
+	phone   nudgewire.Phone
 	since   int64
 	contact int64   // its hash
 	hashes  []int64 // that lead to what its triggers queued
@@ -47,15 +49,76 @@ func (s *Store) dueRules(now time.Time) atDue {
 	return a
 }
 
-// lock keeps other transactions from sending to the phones of a round of a claim, where that matters to a rule.
-func (a *atDue) lock(t *tx, found []claimed) error {
-	if a.rules == nil {
+// prepare makes ready what is asked about the rows of a round of a claim: who was forgotten, and the facts that the
+// rules need, one row's beside the other's. It leaves out those whose contacts another transaction has in hand.
+func (a *atDue) prepare(t *tx, found []claimed) ([]claimed, error) {
+	busy, err := a.lock(t, found)
+	if err != nil {
+		return nil, err
+	}
+	if len(busy) > 0 {
+		found = slices.DeleteFunc(found, func(d claimed) bool { return busy[d.Phone] })
+	}
+	if a.rules == nil && !t.marks.any.Load() {
+		return found, nil
+	}
+	return found, t.engine.beside(t, len(found), func(t *tx, i int) error {
+		d := &found[i]
+		if err := a.ahead(t, d); err != nil {
+			return fmt.Errorf("dispatch %d: %w", d.ID, err)
+		}
+		return nil
+	})
+}
+
+// ahead reads what is asked about one row.
+func (a *atDue) ahead(t *tx, d *claimed) error {
+	if blockable(&d.Dispatch) && d.block == "" {
+		at, _, err := t.forgotten(d.Phone)
+		if err != nil {
+			return err
+		}
+		if at > 0 {
+			d.block = "=" + forgottenWords
+		}
+	}
+	if a.rules == nil || d.ended(a.now) != "" {
 		return nil
 	}
+	needs := a.rules.Needs(&d.Dispatch)
+	if needs.Consent {
+		var err error
+		if d.consent, err = t.consent(d.Phone); err != nil {
+			return err
+		}
+	}
+	if to := a.phones[d.Phone]; needs.Sends > 0 && !to.known {
+		to.known = true // whoever comes to it meanwhile has it once all are ready
+		sends, err := t.pastSends(d.Phone, to.contact, to.hashes, to.since)
+		if err != nil {
+			return fmt.Errorf("what was sent to %s: %w", d.Phone.Masked(), err)
+		}
+		to.sends = sends
+	}
+	return nil
+}
+
+// lock keeps other transactions from sending to the phones of a round of a claim, where that matters to a rule. It waits for the few
+// locks that all claims share, and for no phone: it has rows already, and whoever has the phone may need these. Busy are the
+// phones that others have.
+func (a *atDue) lock(t *tx, found []claimed) (busy map[nudgewire.Phone]bool, err error) {
+	if a.rules == nil {
+		return nil, nil
+	}
+	var phones []*sentTo
+	reach := false
 	t.locked = t.locked[:0]
 	for i := range found {
 		d := &found[i].Dispatch
 		needs := a.rules.Needs(d)
+		if needs.Account > 0 && !reach {
+			reach, t.locked = true, append(t.locked, reachLock(d.Account, a.hash))
+		}
 		if needs.Window && a.windows[d.Trigger] == nil {
 			if a.windows == nil {
 				a.windows = map[string]*nudgewire.UsedWindow{}
@@ -70,36 +133,60 @@ func (a *atDue) lock(t *tx, found []claimed) error {
 		if a.phones == nil {
 			a.phones = map[nudgewire.Phone]*sentTo{}
 			if err := t.query(stTriggerNames, func(r *row) error { a.triggers = append(a.triggers, r.text()); return nil }); err != nil {
-				return fmt.Errorf("names of triggers: %w", err)
+				return nil, fmt.Errorf("names of triggers: %w", err)
 			}
 		}
 		to, since := a.phones[d.Phone], micro(a.now.Add(-back))
 		if to == nil {
-			to = &sentTo{since: since, contact: contactHash(d.Phone, a.hash)}
+			to = &sentTo{phone: d.Phone, since: since, contact: contactHash(d.Phone, a.hash)}
 			for _, trigger := range a.triggers {
 				to.hashes = append(to.hashes, correlationHash(nudgewire.Correlation{Trigger: trigger, Phone: d.Phone}, a.hash))
 			}
 			a.phones[d.Phone] = to
-			t.locked = append(append(t.locked, to.contact), to.hashes...)
+			phones = append(phones, to)
 		}
 		if since < to.since {
 			to.since, to.known = since, false
 		}
 	}
-	if len(t.locked) == 0 {
-		return nil
+	if len(t.locked) > 0 {
+		if err := t.peers.lock(t, t.locked, nil); err != nil {
+			return nil, err
+		}
 	}
-	return t.peers.lock(t, t.locked)
+	return a.lockPhones(t, phones)
 }
 
-// allow asks the rules about a row, carries out what they say, and reports whether it is sent now.
-func (a *atDue) allow(t *tx, d *claimed, allowed []claimed) (bool, error) {
+func (a *atDue) lockPhones(t *tx, phones []*sentTo) (busy map[nudgewire.Phone]bool, err error) {
+	if len(phones) == 0 {
+		return nil, nil
+	}
+	t.locked = t.locked[:0]
+	reads := make([][]int64, len(phones))
+	for i, to := range phones {
+		t.locked, reads[i] = append(t.locked, to.contact), to.hashes
+	}
+	held, err := t.peers.tryLock(t, t.locked, reads)
+	for i := range held {
+		if held[i] {
+			if busy == nil {
+				busy = map[nudgewire.Phone]bool{}
+			}
+			busy[phones[i].phone] = true
+			delete(a.phones, phones[i].phone)
+		}
+	}
+	return busy, err
+}
+
+// allow asks the rules about a row, and reports whether it is sent now, or what they say instead.
+func (a *atDue) allow(t *tx, d *claimed, allowed []claimed) (goes bool, instead func(*tx, *claimed) error, err error) {
 	if a.rules == nil {
-		return true, nil
+		return true, nil, nil
 	}
 	facts, err := a.facts(t, d, allowed)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	v := a.rules.Decide(&d.Dispatch, &facts, a.now)
 	switch v.Action {
@@ -113,19 +200,16 @@ func (a *atDue) allow(t *tx, d *claimed, allowed []claimed) (bool, error) {
 		if !v.Window.IsZero() {
 			a.use(d.Trigger, v.Window)
 		}
-		return true, nil
+		return true, nil, nil
 	case nudgewire.DeferSend:
-		return false, t.deferUntil(d, &v, a.now)
+		return false, func(t *tx, d *claimed) error { return t.deferUntil(d, &v, a.now) }, nil
 	case nudgewire.DropSend:
-		t.counts[countDropped]++
-		t.noteState(d.ID, nudgewire.StateDropped, v.Reason, "")
-		if _, err := t.exec(stExpire, int64(d.ID), v.Reason, micro(a.now)); err != nil {
-			return false, err
-		}
 		v.Until = time.Time{}
-		return false, t.recordVerdict(d.ID, &v, micro(a.now))
+		return false, func(t *tx, d *claimed) error {
+			return errors.Join(t.expire(d, v.Reason, a.now), t.recordVerdict(d.ID, &v, micro(a.now)))
+		}, nil
 	}
-	return false, fmt.Errorf("no rule says %q", v.Action)
+	return false, nil, fmt.Errorf("no rule says %q", v.Action)
 }
 
 // begins is the send of a row that goes now.
@@ -138,24 +222,10 @@ func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (f nudgewire.DueFact
 	needs := a.rules.Needs(&d.Dispatch)
 	f.FirstDue = d.firstDue
 	if needs.Consent {
-		if f.Consent, err = t.consent(d.Phone); err != nil {
-			return f, err
-		}
+		f.Consent = d.consent
 	}
 	if needs.Sends > 0 {
-		to := a.phones[d.Phone]
-		if !to.known {
-			if to.sends, err = t.pastSends(d.Phone, to.contact, to.hashes, to.since); err != nil {
-				return f, fmt.Errorf("what was sent to %s: %w", d.Phone.Masked(), err)
-			}
-			for i := range allowed {
-				if allowed[i].Phone == d.Phone {
-					to.sends = slices.Insert(to.sends, 0, a.begins(&allowed[i]))
-				}
-			}
-			to.known = true
-		}
-		f.Sends = to.sends
+		f.Sends = a.phones[d.Phone].sends
 	}
 	if needs.Window {
 		if f.Window, err = a.window(t, d.Trigger); err != nil {
@@ -199,7 +269,7 @@ func (a *atDue) keepWindows(t *tx) error {
 	slices.Sort(a.used)
 	for _, trigger := range slices.Compact(a.used) {
 		w := a.windows[trigger]
-		if _, err := t.exec(stSetTriggerWindow, trigger, micro(w.Since), w.Used); err != nil {
+		if err := t.put(stSetTriggerWindow, trigger, micro(w.Since), w.Used); err != nil {
 			return fmt.Errorf("window of the rate of %s: %w", trigger, err)
 		}
 	}
@@ -253,7 +323,7 @@ func (t *tx) deferUntil(d *claimed, v *nudgewire.Verdict, now time.Time) error {
 	if !expires.IsZero() {
 		expires = expires.Add(v.Until.Sub(d.DueAt))
 	}
-	if _, err := t.exec(stDefer, int64(d.ID), v.Reason, micro(v.Until), micro(expires), micro(now)); err != nil {
+	if err := t.put(stDefer, int64(d.ID), v.Reason, micro(v.Until), micro(expires), micro(now)); err != nil {
 		return err
 	}
 	t.leavesDue(d.Account, micro(v.Until))
@@ -282,9 +352,9 @@ func (t *tx) keepVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64
 	switch {
 	case err != nil:
 	case same || number == maxVerdicts:
-		_, err = t.exec(stRepeatVerdict, int64(id), number, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
+		err = t.put(stRepeatVerdict, int64(id), number, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
 	default:
-		_, err = t.exec(stInsertVerdict, int64(id), number+1, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
+		err = t.put(stInsertVerdict, int64(id), number+1, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
 	}
 	return wrap(err, "verdict")
 }
@@ -329,7 +399,7 @@ func (t *tx) pastSends(phone nudgewire.Phone, contact int64, hashes []int64, sin
 
 // nameTrigger notes a name by which something is queued.
 func (t *tx) nameTrigger(name string) error {
-	_, err := t.exec(stNameTrigger, name)
+	err := t.put(stNameTrigger, name)
 	t.triggers[name] = true
 	return wrap(err, "name of a trigger")
 }

@@ -34,7 +34,7 @@ func (s *Store) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	if pause, probed := s.pauseProbedBy(a.DispatchID); probed || a.Class == nudgewire.ErrorTemplate {
 		err = s.finishAndPause(ctx, &a, pause, change)
 	} else {
-		err = s.write(ctx, laneWork, change)
+		err = s.writeBeside(ctx, laneWork, company{finishing, int64(a.DispatchID)}, change)
 	}
 	if err != nil {
 		return fmt.Errorf("finish dispatch %d, attempt %d: %w", a.DispatchID, a.Number, err)
@@ -160,7 +160,7 @@ var stateCounts = map[nudgewire.State]counter{
 }
 
 func (t *tx) insertAttempt(a *nudgewire.Attempt) error {
-	_, err := t.exec(stInsertAttempt, int64(a.DispatchID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, micro(a.RetryAt), micro(a.At), a.Words, string(a.Class))
+	err := t.put(stInsertAttempt, int64(a.DispatchID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, micro(a.RetryAt), micro(a.At), a.Words, string(a.Class))
 	if err != nil {
 		return fmt.Errorf("attempt %d: %w", a.Number, err)
 	}
@@ -189,7 +189,7 @@ func (t *tx) insertMessage(a *nudgewire.Attempt) error {
 
 // insertBegun stores a message as begin left it.
 func (t *tx) insertBegun(m nudgewire.Message) error {
-	_, err := t.exec(stInsertMessage, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
+	err := t.put(stInsertMessage, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
 		micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls), flag(m.Final),
 		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt), m.Account, string(m.ErrorClass))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -30,8 +31,9 @@ const (
 	otherReasons     = "other reasons"
 )
 
-// rejected is what a group counts, and which reasons this hour knows.
+// rejected is which reasons this hour knows.
 type rejected struct {
+	mu    sync.Mutex
 	hour  int64
 	known map[string]bool
 }
@@ -44,6 +46,8 @@ func rejectedFrom(hour int64) string { return fmt.Sprintf("%s%012d/", rejectedPr
 func (t *tx) countRejection(state, reason string) {
 	reason = tidyReason(reason)
 	hour := rejectedHour(t.at)
+	t.rejected.mu.Lock()
+	defer t.rejected.mu.Unlock()
 	if t.rejected.hour != hour {
 		t.rejected.hour, t.rejected.known, t.trimRejected = hour, map[string]bool{}, true
 	}
@@ -61,7 +65,7 @@ func (t *tx) countRejection(state, reason string) {
 // trimRejections forgets what is a day old.
 func (t *tx) trimRejections() error {
 	if t.trimRejected {
-		if _, err := t.exec(stTrimCounts, rejectedPrefix, rejectedFrom(rejectedHour(t.at)-rejectedForHours)); err != nil {
+		if err := t.put(stTrimCounts, rejectedPrefix, rejectedFrom(rejectedHour(t.at)-rejectedForHours)); err != nil {
 			return fmt.Errorf("old counts of rejections: %w", err)
 		}
 	}

@@ -120,7 +120,7 @@ func (t *tx) replan(c *replan, n *Replans) error {
 	if len(c.ready.steps) > 0 {
 		step, rule := &c.ready.steps[0], &c.to.Anew.Steps[0].Rule
 		what = step.readySend
-		if _, err := t.exec(stInsertStep, int64(d.ID), int64(d.ID), int64(rule.Of), step.conditions, rule.Wait); err != nil {
+		if err := t.put(stInsertStep, int64(d.ID), int64(d.ID), int64(rule.Of), step.conditions, rule.Wait); err != nil {
 			return err
 		}
 	}

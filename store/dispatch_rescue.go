@@ -18,6 +18,11 @@ import (
 // Call it at the start, before the first claim, and whenever a lease may have ended.
 func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (nudgewire.Rescued, error) {
 	var all nudgewire.Rescued
+	if s.file == nil {
+		if err := s.beat.begin(ctx, s, owner); err != nil {
+			return all, err
+		}
+	}
 	for {
 		var found nudgewire.Rescued
 		err := s.write(ctx, laneWork, func(t *tx) (err error) {
@@ -120,8 +125,7 @@ func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known boo
 			t.peers.reached(d.Account, d.Phone, micro(now))
 		}
 		t.noteState(d.ID, state, reason, "")
-		_, err := t.exec(stLapse, int64(d.ID), reason, micro(now), string(state))
-		return err
+		return t.put(stLapse, int64(d.ID), reason, micro(now), string(state))
 	}
 	t.peers.reached(d.Account, d.Phone, micro(now))
 	_, err := t.putBack(d, comeback{

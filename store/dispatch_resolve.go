@@ -20,8 +20,7 @@ func (s *Store) CancelDispatch(ctx context.Context, id nudgewire.DispatchID, rea
 func (t *tx) cancelOne(d *nudgewire.Dispatch, reason string) error {
 	t.counts[countCancelled]++
 	t.noteState(d.ID, nudgewire.StateCancelled, reason, "")
-	_, err := t.exec(stCancel, int64(d.ID), reason, t.at)
-	return err
+	return t.put(stCancel, int64(d.ID), reason, t.at)
 }
 
 // Resolve settles a dispatch in doubt by a person's order: it did arrive, it shall be sent
@@ -60,7 +59,7 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 	if r == nudgewire.ResolveResend && d.Forgotten() {
 		return false, nil
 	}
-	if _, err := t.exec(stResolution, int64(d.ID), t.at, string(r), reason); err != nil {
+	if err := t.put(stResolution, int64(d.ID), t.at, string(r), reason); err != nil {
 		return false, err
 	}
 	switch r {
@@ -73,14 +72,14 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 	case nudgewire.ResolveAccepted:
 		t.counts[countAccepted]++
 		t.noteState(d.ID, nudgewire.StateAccepted, reason, "")
-		if _, err = t.exec(stResolve, int64(d.ID), string(nudgewire.StateAccepted), reason, t.at); err == nil {
+		if err = t.put(stResolve, int64(d.ID), string(nudgewire.StateAccepted), reason, t.at); err == nil {
 			err = t.insertMessage(&nudgewire.Attempt{DispatchID: d.ID, At: moment(t.at)})
 		}
 	default:
 		t.counts[countDropped]++
 		t.peers.reached(d.Account, d.Phone, t.at)
 		t.noteState(d.ID, nudgewire.StateDropped, reason, "")
-		_, err = t.exec(stResolve, int64(d.ID), string(nudgewire.StateDropped), reason, t.at)
+		err = t.put(stResolve, int64(d.ID), string(nudgewire.StateDropped), reason, t.at)
 	}
 	return err == nil, err
 }

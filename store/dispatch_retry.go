@@ -133,7 +133,7 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Tim
 		OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Ignore}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownOnce},
 	}
 	ready := readyProposal{correlation: correlationHash(proposal.Correlation, s.hash), byPhone: correlationHash(phoneCorrelation(proposal.Correlation), s.hash)}
-	if err := t.peers.lock(t, ready.hashes(nil)); err != nil {
+	if err := t.peers.lock(t, ready.hashes(nil), nil); err != nil {
 		return "", err
 	}
 	facts, err := t.facts(&proposal, &ready)
@@ -158,14 +158,14 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Tim
 	if err != nil {
 		return "", err
 	}
-	if _, err := t.exec(stEnqueueRetry, int64(d.ID), next, micro(now), micro(expires), micro(due)); err != nil {
+	if err := t.put(stEnqueueRetry, int64(d.ID), next, micro(now), micro(expires), micro(due)); err != nil {
 		return "", err
 	}
-	if _, err := t.exec(stInsertRetry, int64(d.ID), next); err != nil {
+	if err := t.put(stInsertRetry, int64(d.ID), next); err != nil {
 		return "", err
 	}
 	if d.Step > 0 {
-		if _, err := t.exec(stRetryStep, int64(d.ID), next); err != nil {
+		if err := t.put(stRetryStep, int64(d.ID), next); err != nil {
 			return "", err
 		}
 	}

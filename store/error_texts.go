@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -67,13 +69,14 @@ func (t *tx) hear(words string, id nudgewire.DispatchID, failed, forget bool) {
 }
 
 func (t *tx) writeErrorTexts() error {
-	for text, h := range t.heard {
-		if _, err := t.exec(stErrorText, text, h.sample, h.rejected, h.failed, t.at, int64(h.id)); err != nil {
+	for _, text := range slices.Sorted(maps.Keys(t.heard)) {
+		h := t.heard[text]
+		if err := t.put(stErrorText, text, h.sample, h.rejected, h.failed, t.at, int64(h.id)); err != nil {
 			return fmt.Errorf("what the service said: %w", err)
 		}
 	}
 	if len(t.heard) > 0 {
-		if _, err := t.exec(stTrimErrorTexts, int64(maxErrorTexts-1)); err != nil {
+		if err := t.put(stTrimErrorTexts, int64(maxErrorTexts-1)); err != nil {
 			return fmt.Errorf("old words of the service: %w", err)
 		}
 	}
@@ -158,7 +161,7 @@ func (t *tx) blockByService(phone nudgewire.Phone, words string) error {
 		return nil
 	}
 	t.lastBlock.Store(micro(time.Now()))
-	if _, err := t.exec(stServiceBlock, string(phone), cut(words, maxErrorText), byService, t.at); err != nil {
+	if err := t.put(stServiceBlock, string(phone), cut(words, maxErrorText), byService, t.at); err != nil {
 		return fmt.Errorf("block by the service's word: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,7 +41,7 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 		}
 	}
 	receipts := make([]nudgewire.Receipt, len(plans))
-	err := s.write(ctx, laneIngest, func(t *tx) error {
+	err := s.writeBeside(ctx, laneIngest, company{kind: accepting}, func(t *tx) error {
 		err := t.lockPlans(ready...)
 		for i := 0; err == nil && i < len(ready); i++ {
 			if receipts[i], err = t.accept(&ready[i], s.settle); err != nil {
@@ -52,6 +53,7 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 	if err != nil {
 		return nil, err
 	}
+	s.beat.events.Add(int64(len(plans)))
 	if s.observer.Accepted != nil {
 		for i := range plans {
 			s.observer.Accepted(plans[i], receipts[i])
@@ -72,6 +74,7 @@ type readyPlan struct {
 	hash      int64
 	content   int64 // hash of the content key; 0 where there is none
 	received  int64
+	wish      int64 // hash of the contact, where the event says whether that one wants messages; else 0
 	facts     []byte
 	proposals []readyProposal
 }
@@ -90,8 +93,12 @@ type readySend struct {
 	ended string // what takes the place of send; "" where it stays
 }
 
-// hashes appends all hashes under which something is found or remembered for the proposal.
+// hashes appends all hashes under which something is found or remembered for the proposal. One that settles nothing has none: events
+// that have nothing in common would wait for each other there.
 func (r *readyProposal) hashes(all []int64) []int64 {
+	if r.correlation == 0 && r.byPhone == 0 {
+		return all
+	}
 	return append(all, r.correlation, r.byPhone, tombstoneHash(r.correlation), tombstoneHash(r.byPhone))
 }
 
@@ -111,6 +118,9 @@ func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, ro
 	}
 	p.facts = encodeInto(room, func(b []byte) []byte { return appendFacts(b, e) })
 	p.proposals = make([]readyProposal, len(plan.Proposals))
+	if slices.ContainsFunc(plan.Proposals, func(w nudgewire.Proposal) bool { return wants(w.Decision.Outcome) }) {
+		p.wish = contactHash(e.Contact.Phone, hash)
+	}
 	for i := range plan.Proposals {
 		if err := p.proposals[i].prepare(&plan.Proposals[i], hash, room); err != nil {
 			return fmt.Errorf("event %s, trigger %s: %w", e.Ref(), plan.Proposals[i].Decision.Trigger, err)
@@ -206,7 +216,7 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
 	}
 	t.decisions.plain = appendPiece(t.decisions.plain, closeDecisions(t.said))
-	return receipt, nil
+	return receipt, t.doubtPlanned(e, receipt.EventID, receipt.Decisions)
 }
 
 func (t *tx) insertEvent(p *readyPlan, today int64) (id int64, err error) {
@@ -214,7 +224,7 @@ func (t *tx) insertEvent(p *readyPlan, today int64) (id int64, err error) {
 		return 0, err
 	}
 	e := &p.plan.Event
-	_, err = t.exec(stInsertEvent, id, id>>bucketShift, today, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
+	err = t.put(stInsertEvent, id, id>>bucketShift, today, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
 		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received)
 	if err == nil {
 		err = t.peers.remember(t, key{today, p.hash, id}, true)
@@ -364,7 +374,7 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 	if created == 0 {
 		created = t.at
 	}
-	if _, err := t.exec(stInsertDispatch, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
+	if err := t.put(stInsertDispatch, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
 		string(enqueue.Category), laneOf(enqueue.Category), what.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
 		enqueue.Zone, int64(enqueue.Step), enqueue.Account); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)

@@ -40,7 +40,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 		switch {
 		case d.trigger != a.Trigger || (a.Key == "" && d.phone != string(a.Phone)):
 			return // another correlation key with the same hash
-		case d.key != a.Key && (a.Key != "" || !cancelling):
+		case !sameKey(d.key, a.Key) && (a.Key != "" || !cancelling):
 			return // found by its phone; only who cancels without a key means it, too
 		}
 		switch d.state {
@@ -56,7 +56,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 			}
 		default:
 		}
-		if d.key != a.Key {
+		if !sameKey(d.key, a.Key) {
 			return // what another key sent says nothing of this one
 		}
 		switch d.state {
@@ -94,10 +94,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	}
 	if sent.ID == 0 && gone && w.Cooldown.Mode == nudgewire.CooldownOnce {
 		err = t.query(stWasSentOnce, func(r *row) error {
-			sent = nudgewire.Sent{ID: nudgewire.DispatchID(r.int()), State: nudgewire.StateAccepted, At: r.time()}
-			if sent.ID < 0 { // it may have arrived, and was let be
-				sent.ID, sent.State = -sent.ID, nudgewire.StateDropped
-			}
+			sent = nudgewire.Sent{ID: nudgewire.DispatchID(r.int()), State: nudgewire.State(r.text()), At: r.time()}
 			return r.err
 		}, ready.correlation)
 		if err != nil {
@@ -145,7 +142,7 @@ type correlatedRow struct {
 }
 
 // correlation calls each with the dispatches that have this hash, by number. gone says that there were others, which are
-// not kept any more.
+// not kept any more, or nothing of whose key is.
 func (t *tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err error) {
 	ids, err := t.find(correlations, correlations, hash)
 	for i := 0; err == nil && i < len(ids); i++ {
@@ -156,8 +153,9 @@ func (t *tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err 
 			d.trigger, d.key, d.phone = r.text(), r.text(), r.text()
 			d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
 			d.Step = int(r.int())
-			there = true
-			each(&d)
+			if there = !nudgewire.Phone(d.phone).IsMasked(); there {
+				each(&d)
+			}
 			return r.err
 		}, ids[i])
 		gone = gone || !there
@@ -201,7 +199,7 @@ func (t *tx) recordTombstone(proposal *nudgewire.Proposal, hash int64, id nudgew
 	if at.IsZero() {
 		at = e.Time()
 	}
-	if _, err := t.exec(stRecordTombstone, hash, trigger, text, phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
+	if err := t.put(stRecordTombstone, hash, trigger, text, phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
 	}
 	if err := t.peers.remember(t, key{tombstones, tombstoneHash(hash), 0}, false); err != nil {
@@ -218,7 +216,7 @@ func (t *tx) recordTombstone(proposal *nudgewire.Proposal, hash int64, id nudgew
 	}, t.at)
 	for _, g := range expired {
 		if err == nil {
-			_, err = t.exec(stDeleteTombstone, g.correlation, g.trigger, g.key, g.phone)
+			err = t.put(stDeleteTombstone, g.correlation, g.trigger, g.key, g.phone)
 		}
 	}
 	if err != nil {

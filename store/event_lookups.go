@@ -12,7 +12,7 @@ import (
 
 // await stores that an accepted event is to be looked up before it is planned.
 func (t *tx) await(id int64, e *nudgewire.Event, received int64) error {
-	if _, err := t.exec(stInsertLookup, id, e.Connector, received); err != nil {
+	if err := t.put(stInsertLookup, id, e.Connector, received); err != nil {
 		return fmt.Errorf("look-up: %w", err)
 	}
 	t.leavesLookup(received)
@@ -50,7 +50,7 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 			l := &got[i]
 			l.Attempt++
 			l.UnderWay, l.NextAt = true, moment(micro(now.Add(lease)))
-			if _, err := t.exec(stClaimLookup, int64(l.EventID), int64(l.Attempt), micro(l.NextAt)); err != nil {
+			if err := t.put(stClaimLookup, int64(l.EventID), int64(l.Attempt), micro(l.NextAt)); err != nil {
 				return err
 			}
 		}
@@ -77,8 +77,7 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 // dropLookup ends a look-up whose event is gone or broken, and reports that.
 func (s *Store) dropLookup(ctx context.Context, l *nudgewire.PendingLookup, why error) error {
 	err := s.write(context.WithoutCancel(ctx), laneWork, func(t *tx) error {
-		_, err := t.exec(stEndLookup, int64(l.EventID), int64(l.Attempt))
-		return err
+		return t.put(stEndLookup, int64(l.EventID), int64(l.Attempt))
 	})
 	return errors.Join(why, err)
 }
@@ -130,9 +129,8 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 			return err
 		}
 		receipt, err = t.complete(l.EventID, &ready, s.settle)
-		for i := 0; err == nil && i < len(receipt.Decisions); i++ {
-			d := &receipt.Decisions[i]
-			err = t.doubtPlanned(&plan.Event, l.EventID, append(slices.Clone(d.Later), d.DispatchID))
+		if err == nil {
+			err = t.doubtPlanned(&plan.Event, l.EventID, receipt.Decisions)
 		}
 		return err
 	})
@@ -145,11 +143,11 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 // complete writes what was found into the event and settles its proposals.
 func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	e := &p.plan.Event
-	if _, err := t.exec(stEnrichEvent, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem); err != nil {
+	if err := t.put(stEnrichEvent, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
 	load := pack(nil, appendLoad(nil, e, p.facts))
-	if _, err := t.exec(stEnrichPayload, int64(id), load); err != nil {
+	if err := t.put(stEnrichPayload, int64(id), load); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
 	}
 	if err := t.tellsConsent(e, id); err != nil {
@@ -179,7 +177,7 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 		receipt.Decisions = append(receipt.Decisions, decided)
 	}
 	if len(t.said) > 0 {
-		if _, err := t.exec(stInsertLater, int64(id), int64(seq), pack(nil, appendPiece(nil, closeDecisions(t.said)))); err != nil {
+		if err := t.put(stInsertLater, int64(id), int64(seq), pack(nil, appendPiece(nil, closeDecisions(t.said)))); err != nil {
 			return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
 		}
 	}

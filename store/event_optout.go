@@ -32,7 +32,7 @@ func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Proposal, id nudgewire.Even
 	case gone > 0 && byHand:
 		return "the contact stays blocked: a person did it, and only a person ends it", nil
 	case gone > 0:
-		if _, err := t.exec(stUnmark, t.marks.of(w.Correlation.Phone)); err != nil {
+		if err := t.put(stUnmark, t.marks.of(w.Correlation.Phone)); err != nil {
 			return "", fmt.Errorf("what the contact wants: %w", err)
 		}
 	}
@@ -54,7 +54,7 @@ func (t *tx) optOut(e *nudgewire.Event, w *nudgewire.Proposal, id nudgewire.Even
 	case later == 0:
 		return "changes nothing: a person allowed the contact later", nil
 	}
-	if _, err := t.exec(stProposal, phone, flag(out), at, int64(id)); err != nil {
+	if err := t.put(stProposal, phone, flag(out), at, int64(id)); err != nil {
 		return "", fmt.Errorf("what the contact wants: %w", err)
 	}
 	if out {

@@ -33,7 +33,7 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 			at = t.at
 		}
 		connector := cut(r.Connector, maxRejectedName)
-		if _, err := t.exec(stInsertRejected, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxReason),
+		if err := t.put(stInsertRejected, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxReason),
 			cut(r.Method, maxRejectedName), int64(r.Bytes), cut(r.Sample, maxRejectedSample), at); err != nil {
 			return err
 		}
@@ -65,11 +65,11 @@ func (t *tx) trimRing(connector string, newest int64, keep ring) error {
 		return err
 	}
 	if oldest > 0 {
-		if _, err := t.exec(stTrimConnector, connector, oldest); err != nil {
+		if err := t.put(stTrimConnector, connector, oldest); err != nil {
 			return err
 		}
 	}
-	_, err = t.exec(stTrimRejected, newest-keep.total)
+	err = t.put(stTrimRejected, newest-keep.total)
 	return err
 }
 
@@ -77,8 +77,7 @@ func (t *tx) trimRing(connector string, newest int64, keep ring) error {
 // decisions and dispatches name. Saving a version again renews its time.
 func (s *Store) SaveConfig(ctx context.Context, version, text string, at time.Time) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		_, err := t.exec(stSaveConfig, version, text, micro(at))
-		return err
+		return t.put(stSaveConfig, version, text, micro(at))
 	})
 	return wrap(err, "save config %s", version)
 }

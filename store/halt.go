@@ -205,8 +205,7 @@ func (t *tx) halt(h Halt) error {
 	if at == 0 {
 		at = t.at
 	}
-	_, err := t.exec(stHalt, string(h.Scope), h.Name, h.mark(), h.Reason, at)
-	return err
+	return t.put(stHalt, string(h.Scope), h.Name, h.mark(), h.Reason, at)
 }
 
 // unhalt makes what the halt held due at once, and says how many halts there were: one or none.
@@ -262,9 +261,9 @@ func (s *Store) storedHalts(ctx context.Context) (out []Halt, err error) {
 		paused, err = s.templatePauses(ctx)
 		out = append(out, paused...)
 	}
-	if err == nil && s.fault != nil {
+	if err == nil && s.file != nil && s.file.fault != nil {
 		var h Halt
-		h, err = s.fault.halt(ctx, s, s.fault.Until)
+		h, err = s.file.fault.halt(ctx, s, s.file.fault.Until)
 		out = append(out, h)
 	}
 	var copied *Restoration

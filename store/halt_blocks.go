@@ -52,7 +52,7 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 				if at == 0 {
 					at = t.at
 				}
-				if _, err := t.exec(stBlock, string(b.Phone), b.Reason, b.Source, at); err != nil {
+				if err := t.put(stBlock, string(b.Phone), b.Reason, b.Source, at); err != nil {
 					return err
 				}
 			}
@@ -136,7 +136,7 @@ func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
 			return err
 		} else if at > 0 {
 			n++
-			if _, err := t.exec(stUnmark, t.marks.of(phone)); err != nil {
+			if err := t.put(stUnmark, t.marks.of(phone)); err != nil {
 				return err
 			}
 		}
@@ -144,7 +144,7 @@ func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
 			return nil
 		}
 		// Else an older opt-out that arrives late would overrule the person.
-		_, err = t.exec(stProposal, string(phone), int64(0), t.at, int64(0))
+		err = t.put(stProposal, string(phone), int64(0), t.at, int64(0))
 		return err
 	})
 	if err == nil && n == 0 {

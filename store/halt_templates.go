@@ -136,7 +136,7 @@ func (t *tx) pauseTemplateOf(id nudgewire.DispatchID, words string, accepted, at
 	if byStatus {
 		told = 1
 	}
-	if _, err := t.exec(stPauseTemplate, d.Account, d.Send.Template, templateMark(d.Send.Template), cut(words, maxAnswer), since, ends, pauses, told); err != nil {
+	if err := t.put(stPauseTemplate, d.Account, d.Send.Template, templateMark(d.Send.Template), cut(words, maxAnswer), since, ends, pauses, told); err != nil {
 		return fmt.Errorf("pause template: %w", err)
 	}
 	return nil
@@ -199,7 +199,7 @@ func (s *Store) ProbeTemplates(ctx context.Context, now time.Time) (probes []Hal
 			if h.Probe == 0 && now.Sub(h.Until) > forgetPause {
 				return t.liftTemplate(h.Account, h.Name)
 			}
-			if _, err := t.exec(stProbeTemplate, h.Account, h.Name, int64(h.Probe)); err != nil || h.Probe == 0 {
+			if err := t.put(stProbeTemplate, h.Account, h.Name, int64(h.Probe)); err != nil || h.Probe == 0 {
 				return err
 			}
 			t.peers.lowWater().lower(h.Account, 0)

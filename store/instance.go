@@ -122,6 +122,10 @@ func (s *Store) callsLater(ctx context.Context, path string) (later bool, err er
 		// counters know which numbers were given (see resume).
 		query, args := `SELECT CASE WHEN coalesce(sum(value), 0) >= ?1 THEN ?2 ELSE 0 END FROM counters WHERE name = ?3 OR name = ?4
 			UNION ALL SELECT attempt FROM dispatches WHERE id = ?1`, []any{int64(one.id), one.attempt, counterNames[countDispatches], counterNames[countFollowed]}
+		if s.file == nil { // numbers come in blocks of a sequence there
+			query, args = fmt.Sprintf(`SELECT CASE WHEN last_value + %d > ?1 THEN CAST(?2 AS BIGINT) ELSE 0 END FROM dispatch_numbers UNION ALL SELECT attempt FROM dispatches WHERE id = ?1`,
+				blockSizes[dispatchIDs]), []any{int64(one.id), one.attempt}
+		}
 		if run, part, is := one.upload(); is {
 			query, args = `SELECT CASE WHEN max(id) > ?1 THEN ?2 ELSE 0 END FROM runs UNION ALL SELECT attempt FROM parts WHERE run_id = ?1 AND number = ?3`, []any{run, one.attempt, part}
 		}
@@ -172,9 +176,9 @@ func (s *Store) sign(ctx context.Context, path string) error {
 	_, _ = rand.Read(random[:]) // it never fails
 	token := int64(binary.BigEndian.Uint64(random[:])>>1 | 1)
 	err = s.writer.runBatch([]*waiting{{run: func(t *tx) error {
-		_, err := t.exec(stSetCount, countBefore, max(before, 0))
+		err := t.put(stSetCount, countBefore, max(before, 0))
 		if err == nil {
-			_, err = t.exec(stSetCount, countToken, token)
+			err = t.put(stSetCount, countToken, token)
 		}
 		return err
 	}}})

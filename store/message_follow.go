@@ -51,7 +51,7 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time
 	}
 	id, err := t.peers.allocate(t, dispatchIDs, n)
 	if err == nil {
-		_, err = t.exec(stInsertFollowed, int64(p.RunID), int64(p.Number), followed+1, n, id)
+		err = t.put(stInsertFollowed, int64(p.RunID), int64(p.Number), followed+1, n, id)
 	}
 	if err != nil {
 		return 0, err
@@ -71,7 +71,7 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time
 	}
 	t.counts[countFollowed] += n
 	if followed += n; followed == all {
-		_, err = t.exec(stAllFollowed, int64(p.RunID), int64(p.Number))
+		err = t.put(stAllFollowed, int64(p.RunID), int64(p.Number))
 	}
 	return followed, err
 }

@@ -72,7 +72,7 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 			t.countRejection(string(nudgewire.StatusFailed), m.Error)
 		}
 		t.leavesPoll(m.Account, micro(m.NextPollAt))
-		_, err = t.exec(stUpdateMessage, int64(m.DispatchID), string(m.Status), m.Error, micro(m.StatusAt), micro(m.ToldAt),
+		err = t.put(stUpdateMessage, int64(m.DispatchID), string(m.Status), m.Error, micro(m.StatusAt), micro(m.ToldAt),
 			micro(m.NextPollAt), int64(m.Polls), flag(m.Final), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt), string(m.ErrorClass))
 		if err == nil && failedNow(&before, &m) {
 			err = t.heedFailure(&m, p.At, s)
@@ -83,7 +83,7 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	if pause, probed := s.pauseProbedBy(p.DispatchID); probed || p.Class == nudgewire.ErrorTemplate {
 		err = s.pollAndPause(ctx, &p, pause, change)
 	} else {
-		err = s.write(ctx, laneWork, change)
+		err = s.writeBeside(ctx, laneWork, company{polling, int64(p.DispatchID)}, change)
 	}
 	if err != nil { // not wrap: this runs for every poll, and an argument is an allocation
 		return fmt.Errorf("poll of dispatch %d: %w", p.DispatchID, err)

@@ -40,12 +40,12 @@ func planAll(w nudgewire.Proposal, _ nudgewire.Facts) nudgewire.Settlement {
 
 func TestOpenRefusesWhatIsNotAFile(t *testing.T) {
 	tests := map[string]string{
-		"":                              `storage: want "sqlite:" and a path, as in "sqlite:./data/nudgewire.db"`,
-		"./data/nudgewire.db":           `storage: want "sqlite:" and a path, as in "sqlite:./data/nudgewire.db"`,
-		"sqlite:":                       `storage: the data must live in a file, as in "sqlite:./data/nudgewire.db"`,
-		"sqlite::memory:":               `storage: the data must live in a file, as in "sqlite:./data/nudgewire.db"`,
-		"postgres://me:secret@db/nudge": `storage: cannot open "postgres:…"; want "sqlite:" and a path, as in "sqlite:./data/nudgewire.db"`,
-		"mysql:root:secret@tcp(x)/y":    `storage: cannot open "mysql:…"; want "sqlite:" and a path, as in "sqlite:./data/nudgewire.db"`,
+		"":                            `storage: want "sqlite:" and a path, as in "sqlite:./data/nudgewire.db", or "postgres://user:password@server/database"`,
+		"./data/nudgewire.db":         `storage: want "sqlite:" and a path, as in "sqlite:./data/nudgewire.db", or "postgres://user:password@server/database"`,
+		"sqlite:":                     `storage: the data must live in a file, as in "sqlite:./data/nudgewire.db"`,
+		"sqlite::memory:":             `storage: the data must live in a file, as in "sqlite:./data/nudgewire.db"`,
+		"postgres://me:secret@db:x/n": "storage: cannot read the address of the database; write postgres://user:password@server:5432/database",
+		"mysql:root:secret@tcp(x)/y":  `storage: cannot open "mysql:…"; want "sqlite:" and a path, as in "sqlite:./data/nudgewire.db", or "postgres://user:password@server/database"`,
 	}
 	for dsn, words := range tests {
 		t.Run("the storage "+dsn, func(t *testing.T) {
@@ -125,11 +125,11 @@ func TestConnectionsAreSetUp(t *testing.T) {
 		return got
 	}
 	for pragma, want := range map[string]string{"journal_mode": "wal", "page_size": "4096", "auto_vacuum": "2", "query_only": "1"} {
-		if got := ask(s.reads, pragma); got != want {
+		if got := ask(s.reads.DB, pragma); got != want {
 			t.Errorf("reads: %s = %s, want %s", pragma, got, want)
 		}
 	}
-	w := s.writer
+	w := s.writer.engine.(*sqliteEngine)
 	for pragma, want := range map[string]int64{"synchronous": 2, "wal_autocheckpoint": 32000, "busy_timeout": 10000} {
 		stmt, err := w.conn.Prepare("PRAGMA " + pragma)
 		if err != nil {
@@ -378,7 +378,7 @@ func TestALockNeedsNoRoom(t *testing.T) {
 
 func TestTroubleOfTheDiskIsToldByItsKind(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	if err := execOn(s.writer.conn, "PRAGMA max_page_count = 120"); err != nil {
+	if err := execOn(s.writer.engine.(*sqliteEngine).conn, "PRAGMA max_page_count = 120"); err != nil {
 		t.Fatal(err)
 	}
 	p := testPlan("1")

@@ -26,8 +26,8 @@ var outgoingStatements = map[stmt]statement{
 	stDueOutgoing: {8, `SELECT id, subject, kind, body, at, since, attempts, due_at FROM webhooks_out
 		WHERE receiver = ?1 AND state = 'waiting' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
 	stOutgoingBefore: {1, `SELECT due_at FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND id < ?2 AND receiver = ?3 AND state = 'waiting' ORDER BY id DESC LIMIT 1`},
-	stHoldOutgoing:   {0, `UPDATE webhooks_out SET due_at = ?2 WHERE id = ?1 AND state = 'waiting' AND lease_ends = 0`},
-	stClaimOutgoing:  {0, `UPDATE webhooks_out SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE id = ?1 AND state = 'waiting'`},
+	stHoldOutgoing:   {0, `UPDATE webhooks_out SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting' AND lease_ends = 0`},
+	stClaimOutgoing:  {0, `UPDATE webhooks_out SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE id = ?1 AND state{{checked}} = 'waiting'`},
 	stRetryOutgoing: {0, `UPDATE webhooks_out SET due_at = ?3, lease_ends = 0, reason = ?4
 		WHERE id = ?1 AND attempts = ?2 AND state = 'waiting' AND lease_ends > 0`},
 	stEndOutgoing: {0, `UPDATE webhooks_out SET state = ?3, lease_ends = 0, ended_at = ?4, reason = ?5
@@ -45,7 +45,7 @@ var outgoingStatements = map[stmt]statement{
 		WHERE id = ?1 AND state <> 'waiting'`},
 	stDropOutgoing:     {0, `DELETE FROM webhooks_out WHERE id = ?1`},
 	stOldOutgoing:      {0, `DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out WHERE state <> 'waiting' AND ended_at < ?1 ORDER BY ended_at LIMIT 200)`},
-	stUnwantedOutgoing: {0, `DELETE FROM webhooks_out WHERE id IN (` + marks(2) + `) AND state = 'waiting' AND since < ?1`},
+	stUnwantedOutgoing: {0, `DELETE FROM webhooks_out WHERE id IN (` + marks(2) + `) AND state{{checked}} = 'waiting' AND since < ?1`},
 }
 
 // noted is a change on its way to the end of its commit.
@@ -131,7 +131,7 @@ func (t *tx) writeNoted() error {
 		for _, receiver := range n.to {
 			id, err := t.allocate(outgoingIDs)
 			if err == nil {
-				_, err = t.exec(stInsertOutgoing, id, receiver, subject, int64(c.Event), string(c.Phone), n.kind, string(body), t.at)
+				err = t.put(stInsertOutgoing, id, receiver, subject, int64(c.Event), string(c.Phone), n.kind, string(body), t.at)
 			}
 			if err != nil {
 				return fmt.Errorf("webhooks out: %w", err)
@@ -205,9 +205,9 @@ func (s *Store) ClaimOutgoing(ctx context.Context, receiver string, now time.Tim
 				before := int64(0)
 				err := t.query(stOutgoingBefore, func(r *row) error { before = r.int(); return nil }, o.subject, o.ID, receiver)
 				if err == nil && before != 0 {
-					_, err = t.exec(stHoldOutgoing, o.ID, max(before, micro(now)+1))
+					err = t.put(stHoldOutgoing, o.ID, max(before, micro(now)+1))
 				} else if err == nil {
-					_, err = t.exec(stClaimOutgoing, o.ID, int64(o.Attempt), until)
+					err = t.put(stClaimOutgoing, o.ID, int64(o.Attempt), until)
 					got = append(got, o.Outgoing)
 				}
 				if err != nil {
@@ -248,9 +248,9 @@ func (s *Store) FinishOutgoing(ctx context.Context, e nudgewire.OutgoingEnd) err
 			return unchanged{nudgewire.ErrClaimLost}
 		case e.Error == "" && e.State == nudgewire.OutgoingWaiting: // cut off by a stop
 		case e.Error == "":
-			_, err = t.exec(stReceiverWell, receiver, at)
+			err = t.put(stReceiverWell, receiver, at)
 		default:
-			_, err = t.exec(stReceiverFails, receiver, at, why)
+			err = t.put(stReceiverFails, receiver, at, why)
 		}
 		if err == nil && e.State != nudgewire.OutgoingWaiting && subject != 0 {
 			if n, err = t.exec(stNextOutgoing, subject, receiver, at); n > 0 {
@@ -314,7 +314,7 @@ func (s *Store) ReceiverStates(ctx context.Context) (out []ReceiverState, err er
 		for state, n := range map[nudgewire.OutgoingState]*int64{nudgewire.OutgoingWaiting: &one.Waiting, nudgewire.OutgoingGivenUp: &one.GivenUp} {
 			if err == nil {
 				// The state stands in the text: an index for one state serves no placeholder.
-				err = s.rows(ctx, fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 AS n FROM webhooks_out WHERE receiver = ?1 AND state = '%s' LIMIT %d) AS some`, state, MostCounted+1),
+				err = s.rows(ctx, fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 AS n FROM webhooks_out WHERE receiver = ?1 AND state = '%s' LIMIT %d) AS counted`, state, MostCounted+1),
 					[]any{one.Receiver}, func(r *row) error { *n = r.int(); return r.err })
 			}
 		}

@@ -73,7 +73,7 @@ func (s *Store) Totals(ctx context.Context) (map[string]int64, error) {
 // second a gigabyte.
 func (s *Store) Check(ctx context.Context) error {
 	var faults []error
-	err := s.walk(ctx, sqliteDialect.check, nil, func(r *row) error {
+	err := s.walk(ctx, s.reads.dialect.check, nil, func(r *row) error {
 		if words := r.text(); words != "ok" {
 			faults = append(faults, errors.New(words))
 		}

@@ -68,11 +68,7 @@ func (s *Store) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, erro
 func (s *Store) LastSent(ctx context.Context, job string) (r nudgewire.Run, ok bool, err error) {
 	var q select_
 	q.and("job = ?", job)
-	q.and("kept > 0")
-	q.and("again_of = 0") // what is sent again is no measure of the list
-	q.and("(state = 'done' OR state = 'partial' OR state = 'cancelled')")
-	q.and(`(state <> 'cancelled' OR EXISTS (SELECT 1 FROM run_rows w WHERE w.run_id = runs.id)
-		OR EXISTS (SELECT 1 FROM parts p WHERE p.run_id = runs.id AND (p.state = 'accepted' OR p.state = 'uploading' OR p.state = 'in_doubt')))`)
+	q.and(wasSentRun("runs")) // what is sent again is no measure of the list
 	found, err := s.listRuns(ctx, &q, "id DESC", 1)
 	if err != nil {
 		return r, false, fmt.Errorf("last run of %s: %w", job, err)

@@ -50,7 +50,8 @@ var restorationStatements = map[stmt]statement{
 	stCountDoubts:     {0, `UPDATE restorations SET claimed = claimed + ?2, doubted = doubted + ?3 WHERE id = ?1`},
 	stUndoAttempt:     {0, `DELETE FROM attempts WHERE dispatch_id = ?1 AND number = ?2 AND owner = ?3`},
 	// What was tried before the copy counts from then on.
-	stUndoClaim: {0, `UPDATE dispatches SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE dispatch_id = ?1), 0) WHERE id = ?1`},
+	stUndoClaim:    {0, `UPDATE dispatches SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE dispatch_id = ?1), 0) WHERE id = ?1`},
+	stDueWithEvent: {0, `UPDATE dispatches SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`},
 	// What waited counts as claimed when it was due: cooldowns begin there.
 	stDoubtRestored: {0, `UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
 			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + endSend + `
@@ -94,11 +95,10 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 			return err
 		}
 		err := s.writer.runBatch([]*waiting{{run: func(t *tx) error {
-			if _, err := t.exec(stEndRestorations, t.at); err != nil {
+			if err := t.put(stEndRestorations, t.at); err != nil {
 				return err
 			}
-			_, err := t.exec(stInsertRestoration, how, micro(at), newest, t.at, config)
-			return err
+			return t.put(stInsertRestoration, how, micro(at), newest, t.at, config)
 		}}})
 		if err != nil {
 			return fmt.Errorf("note that the data was restored: %w", err)
@@ -181,10 +181,34 @@ func (r *Restoration) halt() Halt {
 	return Halt{Scope: HaltRestored, Reason: words, At: r.FoundAt}
 }
 
+// reviewTurn has one process at a time prepare a review.
+func (s *Store) reviewTurn(ctx context.Context) (end func(), err error) {
+	if _, review := s.InReview(); !review {
+		return func() {}, nil
+	}
+	if end, err = s.turn(ctx, "review", ""); err != nil {
+		return nil, err
+	}
+	if err := s.loadRestoration(ctx); err != nil { // perhaps somebody else has prepared it
+		end()
+		return nil, err
+	}
+	return end, nil
+}
+
 // DoubtRestored puts in doubt what the data, as long as its review has not been prepared, may not know to be sent: what was
 // being sent when the copy was made, and what was due until now. deferred says that the rules of the due moment may have changed since
 // the copy: then also what they had put off. It says how many.
 func (s *Store) DoubtRestored(ctx context.Context, now time.Time, deferred bool) (n int64, err error) {
+	end, err := s.reviewTurn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	return s.doubtRestored(ctx, now, deferred)
+}
+
+func (s *Store) doubtRestored(ctx context.Context, now time.Time, deferred bool) (n int64, err error) {
 	r, review := s.InReview()
 	if !review || !r.Until.IsZero() {
 		return 0, nil
@@ -195,13 +219,18 @@ func (s *Store) DoubtRestored(ctx context.Context, now time.Time, deferred bool)
 
 // A bound on the id in these would have SQLite read all history by it, and not the small indexes of what waits and what is being sent.
 const (
-	doubtDue      = `SELECT id FROM dispatches WHERE state = 'sending' UNION ALL SELECT id FROM dispatches WHERE state = 'waiting' AND due_at <= ?1`
+	doubtClaimed  = `SELECT id FROM dispatches WHERE state = 'sending'`
+	doubtDue      = ` UNION ALL SELECT id FROM dispatches WHERE state = 'waiting' AND due_at <= ?1`
 	doubtDeferred = ` UNION ALL SELECT id FROM dispatches WHERE state = 'waiting' AND due_at > ?1 AND first_due_at > 0 AND first_due_at <= ?1`
 )
 
 // doubt is DoubtRestored of what was due until a time.
 func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, deferred bool) (n int64, err error) {
-	query := doubtDue
+	query := doubtClaimed
+	if s.file == nil { // who lives and has a claim tells how it ends, or its lease does
+		query += ` AND NOT ` + aliveNow("dispatches.owner")
+	}
+	query += doubtDue
 	if deferred {
 		query += doubtDeferred
 	}
@@ -226,8 +255,7 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 					waited++
 				}
 			}
-			_, err := t.exec(stCountDoubts, r.ID, claimed, waited)
-			return err
+			return t.put(stCountDoubts, r.ID, claimed, waited)
 		})
 		if err != nil {
 			return n, err
@@ -253,6 +281,9 @@ func (t *tx) doubtRestored(id int64, r *Restoration) (was nudgewire.State, err e
 	case nudgewire.StateWaiting:
 		a.Number, a.Owner = d.Attempt+1, r.doubtedOwner()
 		a.Reason = "it waited in the copy that this data was restored from, and was due at " + d.DueAt.UTC().Format(time.DateTime) + " UTC; it may have been sent"
+		if id > int64(r.LastDispatch) {
+			a.Reason = "its event happened before this data was restored from a copy, and it may have been due since " + d.DueAt.UTC().Format(time.DateTime) + " UTC; it may have been sent"
+		}
 	default:
 		return "", nil
 	}
@@ -261,18 +292,23 @@ func (t *tx) doubtRestored(id int64, r *Restoration) (was nudgewire.State, err e
 	}
 	t.counts[countInDoubt]++
 	t.noteState(d.ID, nudgewire.StateInDoubt, a.Reason, "")
-	_, err = t.exec(stDoubtRestored, id, a.Reason, t.at, int64(a.Number), a.Owner)
+	err = t.put(stDoubtRestored, id, a.Reason, t.at, int64(a.Number), a.Owner)
 	return d.State, err
 }
 
 // PrepareReview ends what the first start over restored data does: it puts in doubt what is due by the rules of now, pauses
 // the runs that were open in the copy, and notes up to when what was due may have been sent. Afterwards it does nothing.
 func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool) error {
+	end, err := s.reviewTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	r, review := s.InReview()
 	if !review || !r.Until.IsZero() {
 		return nil
 	}
-	if _, err := s.DoubtRestored(ctx, now, deferred); err != nil {
+	if _, err := s.doubtRestored(ctx, now, deferred); err != nil {
 		return err
 	}
 	open, err := s.OpenRuns(ctx, "")
@@ -288,8 +324,7 @@ func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool)
 	}
 	if err == nil {
 		err = s.write(ctx, laneWork, func(t *tx) error {
-			_, err := t.exec(stSettleReview, r.ID, micro(now))
-			return err
+			return t.put(stSettleReview, r.ID, micro(now))
 		})
 	}
 	if err == nil {
@@ -319,6 +354,14 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 	if !review {
 		return done, fmt.Errorf("end the review: %w", nudgewire.ErrNotFound)
 	}
+	if r.Until.IsZero() { // it began a moment ago, while daemons ran
+		if err := s.PrepareReview(ctx, s.now(), true); err != nil {
+			return done, err
+		}
+		if r, review = s.InReview(); !review {
+			return done, fmt.Errorf("end the review: %w", nudgewire.ErrNotFound)
+		}
+	}
 	until := r.Until
 	if !lost.IsZero() {
 		from := r.CopiedAt
@@ -347,8 +390,7 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 			t.peers.lowWater().lower(EveryAccount, 0)
 			t.leavesDue(EveryAccount, t.at)
 			t.leavesLookup(t.at)
-			_, err := t.exec(stReviewed, r.ID, t.at, micro(until), waited)
-			return err
+			return t.put(stReviewed, r.ID, t.at, micro(until), waited)
 		})
 	}
 	if err == nil {
@@ -400,9 +442,9 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 // undoAttempt takes back the attempt that a restoration noted for what waited, which nobody made: else a message that is cancelled or
 // expires from now on would count as one that may have been sent.
 func (t *tx) undoAttempt(d *nudgewire.Dispatch, r *Restoration) error {
-	_, err := t.exec(stUndoAttempt, int64(d.ID), int64(d.Attempt), r.doubtedOwner())
+	err := t.put(stUndoAttempt, int64(d.ID), int64(d.Attempt), r.doubtedOwner())
 	if err == nil {
-		_, err = t.exec(stUndoClaim, int64(d.ID))
+		err = t.put(stUndoClaim, int64(d.ID))
 	}
 	return err
 }
@@ -413,23 +455,52 @@ func (w *writer) mayHaveGone(at time.Time) bool {
 	return r != nil && !at.After(r.until())
 }
 
-// doubtPlanned puts in doubt what is planned now because of an event of the copy that waited for a look-up there: whoever had
-// the data may have looked it up, and sent what came of it.
-func (t *tx) doubtPlanned(e *nudgewire.Event, id nudgewire.EventID, planned []nudgewire.DispatchID) error {
+// doubtPlanned puts in doubt what is planned because of an event that whoever had the data may have planned on, too, and sent what
+// came of it: one of the copy that waited for a look-up there, or one that happened before the copy was found and is posted again
+// in its review.
+func (t *tx) doubtPlanned(e *nudgewire.Event, id nudgewire.EventID, decisions []nudgewire.Decision) error {
 	r := t.restored.Load()
-	if r == nil || id > r.LastEvent {
+	if r == nil || id > r.LastEvent && !r.postedAgain(e) {
 		return nil
 	}
-	late := moment(t.at).Sub(e.ReceivedAt) // a wait may have been counted from now
-	for _, one := range planned {
-		var d nudgewire.Dispatch
-		err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(one))
-		if err == nil && d.State == nudgewire.StateWaiting && t.mayHaveGone(d.DueAt.Add(-late)) {
-			_, err = t.doubtRestored(int64(one), r)
-		}
-		if err != nil {
-			return fmt.Errorf("dispatch %d: %w", one, err)
+	for i := range decisions {
+		for _, one := range append(slices.Clone(decisions[i].Later), decisions[i].DispatchID) {
+			if err := t.doubtOne(e, id, one, r); err != nil {
+				return fmt.Errorf("dispatch %d: %w", one, err)
+			}
 		}
 	}
 	return nil
+}
+
+// postedAgain reports whether an event that the copy did not have may be one that was posted to whoever had the data before. What comes
+// after the review was not taken there: senders repeat by themselves only that.
+func (r *Restoration) postedAgain(e *nudgewire.Event) bool {
+	inReview := r.ReviewedAt.IsZero() || e.ReceivedAt.Before(r.ReviewedAt)
+	return inReview && !e.Time().After(r.until())
+}
+
+// doubtOne is doubtPlanned of one dispatch.
+func (t *tx) doubtOne(e *nudgewire.Event, event nudgewire.EventID, id nudgewire.DispatchID, r *Restoration) error {
+	var d nudgewire.Dispatch
+	err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(id))
+	if err != nil || d.State != nudgewire.StateWaiting {
+		return err
+	}
+	if event <= r.LastEvent {
+		late := moment(t.at).Sub(e.ReceivedAt) // a wait may have been counted from now
+		if t.mayHaveGone(d.DueAt.Add(-late)) {
+			_, err = t.doubtRestored(int64(id), r)
+		}
+		return err
+	}
+	if d.DueAt.After(moment(t.at)) { // after the loss
+		return nil
+	}
+	// When it was due there is not known. It was not before the event, and --lost-at is held against that.
+	if err := t.put(stDueWithEvent, int64(id), micro(e.Time())); err != nil {
+		return err
+	}
+	_, err = t.doubtRestored(int64(id), r)
+	return err
 }

@@ -68,7 +68,7 @@ func (c *copying) queue(key string, due time.Duration, category nudgewire.Catego
 	c.Helper()
 	p := testPlan(key)
 	c.events++
-	p.Event.ReceivedAt, p.Event.DedupeKey = c.now, fmt.Sprint(c.events)
+	p.Event.ReceivedAt, p.Event.OccurredAt, p.Event.DedupeKey = c.now, c.now, fmt.Sprint(c.events)
 	p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.Category = c.now.Add(due), category
 	got, err := c.Accept(c.Context(), []nudgewire.Plan{p})
 	c.must(err)
@@ -161,6 +161,7 @@ func TestTheReviewOfRestoredData(t *testing.T) {
 	if got := c.queue("soon", 0, nudgewire.Marketing); got != 0 {
 		t.Errorf("the same matter again is queued as %d", got)
 	}
+	c.now = c.now.Add(time.Second)
 	fresh := c.queue("new", 0, nudgewire.Authentication)
 	c.must(c.CancelDispatch(c.Context(), cancelled, ""))
 	for round := range 3 {
@@ -250,6 +251,99 @@ func TestWhatWasDueAfterTheLossWaitsAgain(t *testing.T) {
 	}
 	if at := c.MaybeGone(); !at.Equal(copied.Add(30*time.Minute)) || r.ID != 1 {
 		t.Errorf("what may have gone on ends at %s", at)
+	}
+}
+
+// Whoever asks a sender to post again what it posted since the copy gets nothing sent a second time by it: what happened before the copy
+// was found, and is due when it comes, may have been sent by whoever took it then.
+func TestWhatIsPostedAgainInAReviewIsDoubted(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		c := openCopying(t)
+		copied := c.now
+		c.restore() // an hour later
+		found := c.now
+		c.now = c.now.Add(10 * time.Minute)
+		post := func(key string, happened time.Time, wait time.Duration, later bool) nudgewire.DispatchID {
+			p := testPlan(key)
+			p.Event.ReceivedAt, p.Event.OccurredAt, p.Event.DedupeKey = c.now, happened, key
+			p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.Category = happened.Add(wait), nudgewire.Utility
+			if p.Proposals[0].Dispatch.DueAt.Before(c.now) {
+				p.Proposals[0].Dispatch.DueAt = c.now
+			}
+			due := p.Proposals
+			if later {
+				p.Proposals, p.Later = nil, true
+			}
+			got, err := c.Accept(c.Context(), []nudgewire.Plan{p})
+			if c.must(err); !later {
+				return got[0].Decisions[0].DispatchID
+			}
+			c.now = c.now.Add(time.Second)
+			_, err = c.EndReview(c.Context(), time.Time{})
+			c.must(err)
+			looks, err := c.ClaimLookups(c.Context(), c.now, time.Minute, 9)
+			if c.must(err); len(looks) != 1 {
+				t.Fatalf("%d look-ups", len(looks))
+			}
+			p.Event.ID, p.Later, p.Proposals = looks[0].EventID, false, due
+			receipt, err := c.Complete(c.Context(), looks[0], p)
+			c.must(err)
+			return receipt.Decisions[0].DispatchID
+		}
+		ids := map[string]nudgewire.DispatchID{
+			"before the loss":   post("before the loss", copied.Add(10*time.Minute), 0, false),
+			"after the loss":    post("after the loss", copied.Add(40*time.Minute), 0, false),
+			"due later":         post("due later", copied.Add(10*time.Minute), 2*time.Hour, false),
+			"after the finding": post("after the finding", found.Add(time.Second), 0, false),
+		}
+		want := map[string]string{"before the loss": "in_doubt", "after the loss": "in_doubt", "due later": "waiting", "after the finding": "waiting"}
+		is := func(when string) {
+			for key, id := range ids {
+				if got := c.state(id); got != want[key] {
+					t.Errorf("%s, %s: %s, want %s", when, key, got, want[key])
+				}
+			}
+		}
+		is("in review")
+		c.restart()
+		c.begin()
+		is("after a restart")
+		if r, _ := c.InReview(); len(mustList(t)(c.ReviewDoubts(c.Context(), &r, copied.Add(30*time.Minute)))) != 1 {
+			t.Error("the review does not tell of it")
+		}
+		end, done := time.Time{}, Reviewed{Doubted: 2}
+		if lost {
+			end, done, want["after the loss"] = copied.Add(30*time.Minute), Reviewed{Doubted: 1, Back: 1}, "waiting"
+			delete(ids, "due later")
+		} else {
+			ids["looked up later"], want["looked up later"] = post("looked up later", copied.Add(20*time.Minute), 0, true), "in_doubt"
+		}
+		if lost {
+			got, err := c.EndReview(c.Context(), end)
+			if c.must(err); got != done {
+				t.Errorf("the end: %+v", got)
+			}
+		}
+		is("after the review")
+		ids["posted after it"], want["posted after it"] = post("posted after it", copied.Add(10*time.Minute), 0, false), "waiting"
+		is("later")
+		if lost {
+			for _, d := range c.claims() {
+				if d.ID == ids["before the loss"] {
+					t.Error("what was sent before the loss goes again")
+				}
+			}
+		}
+	}
+}
+
+func mustList(t *testing.T) func([]ReviewGroup, error) []ReviewGroup {
+	return func(got []ReviewGroup, err error) []ReviewGroup {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
 	}
 }
 
@@ -369,7 +463,7 @@ func TestWhatRulesPutOffIsDoubtedUnderOtherRules(t *testing.T) {
 		c := openCopying(t)
 		id := c.queue("night", 0, nudgewire.Marketing)
 		c.must(c.write(c.Context(), laneWork, func(t *tx) error {
-			return execOn(t.conn, fmt.Sprintf("UPDATE dispatches SET first_due_at = due_at, due_at = %d WHERE id = %d", micro(c.now.Add(9*time.Hour)), id))
+			return execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("UPDATE dispatches SET first_due_at = due_at, due_at = %d WHERE id = %d", micro(c.now.Add(9*time.Hour)), id))
 		}))
 		path := filepath.Join(c.TempDir(), "copy.db")
 		c.must(CopyTo(c.Context(), "sqlite:"+c.path(), path))
@@ -462,7 +556,7 @@ func TestACopyIsKnown(t *testing.T) {
 				c.must(c.Finish(c.Context(), nudgewire.Attempt{DispatchID: d.ID, Owner: "me", Number: 1, State: nudgewire.StateDropped, Reason: "x", At: c.now}))
 			}
 			c.must(c.write(c.Context(), laneWork, func(t *tx) error {
-				return errors.Join(execOn(t.conn, "DELETE FROM attempts"), execOn(t.conn, fmt.Sprintf("DELETE FROM dispatches WHERE id >= %d", claims[0].ID)))
+				return errors.Join(execOn(t.engine.(*sqliteEngine).conn, "DELETE FROM attempts"), execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("DELETE FROM dispatches WHERE id >= %d", claims[0].ID)))
 			}))
 			c.must(c.Store.Close())
 		}, ""},
@@ -571,7 +665,7 @@ func TestACrashAtTheFirstStartIsNoCopy(t *testing.T) {
 func TestADoubtReadsNoHistory(t *testing.T) {
 	c := openCopying(t)
 	var plan []string
-	rows, err := c.reads.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+doubtDue+doubtDeferred, int64(1))
+	rows, err := c.reads.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+doubtClaimed+doubtDue+doubtDeferred, int64(1))
 	c.must(err)
 	for rows.Next() {
 		var id, parent, unused int

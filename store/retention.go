@@ -23,8 +23,10 @@ type Retention struct {
 	Decisions        time.Duration // why a trigger said what it said
 	Events           time.Duration // what payloads and decisions are about; the others are kept no longer
 	Messages         time.Duration // dispatches with their messages, since they ended
+	Phones           time.Duration // whole phones of what has ended, with what else tells of the contact; then they are masked
 	Attempts         time.Duration // how the attempts at a dispatch ended, and what rules said when it was due
 	RejectedRequests time.Duration
+	Runs             time.Duration // runs with their parts, since they ended and nothing needs them
 	WebhooksOut      time.Duration // what receivers under webhooks_out were told, since it was delivered or given up
 
 	// Once reports whether a trigger of the present config never sends a second message about the same matter: of that
@@ -35,22 +37,25 @@ type Retention struct {
 }
 
 // Kinds are what a Retention removes, by the YAML keys.
-var Kinds = []string{kindPayloads, kindDecisions, kindEvents, kindMessages, kindAttempts, kindRejected, kindOutgoing}
+var Kinds = []string{kindPayloads, kindDecisions, kindEvents, kindMessages, kindPhones, kindAttempts, kindRejected, kindOutgoing, kindRuns}
 
 const (
 	kindPayloads  = "payloads"
 	kindDecisions = "decisions"
 	kindEvents    = "events"
 	kindMessages  = "messages"
+	kindPhones    = "phones"
 	kindAttempts  = "attempts"
 	kindRejected  = "rejected_requests"
 	kindOutgoing  = "webhooks_out"
+	kindRuns      = "runs"
 )
 
 // perRetention is how many rows a commit removes at the most, but for what belongs to one bundle.
 const perRetention = 200
 
-// A RetentionRun is what one run did. Removed counts events whose payload or decisions went under payloads and decisions.
+// A RetentionRun is what one run did. Removed counts events whose payload or decisions went under payloads and decisions,
+// and messages and events whose phone was masked under phones.
 type RetentionRun struct {
 	At      time.Time // when it began
 	Took    time.Duration
@@ -77,7 +82,7 @@ type retainer struct {
 	alive   []int64 // events that something still needs whole, in ascending order
 	open    []rowRange
 	damaged []error    // of bundles that stay, because they cannot be read
-	unread  []rowRange // their events, which stay, too
+	unread  []rowRange // their events, which stay, too, and those of bundles whose decisions are not old yet
 	stopped bool       // by who rests
 }
 
@@ -99,12 +104,12 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 		return well
 	}
 	// One that fails keeps the others from nothing but what they need of it: an event leaves after all that is about it.
-	does(e.requests, e.outgoing, e.tombstones, e.attempts, e.followed)
+	does(e.requests, e.outgoing, e.tombstones, e.attempts, e.followed, e.contacts)
 	if does(e.collect) && does(e.payloads, e.decisions, e.dispatches) {
-		does(e.events)
+		does(e.events, e.masks)
 	}
 	run := RetentionRun{At: now, Removed: e.removed}
-	does(e.sweepKeys, func(ctx context.Context) (err error) { run.Freed, err = e.reclaim(ctx); return err })
+	does(e.runs, e.sweepKeys, func(ctx context.Context) (err error) { run.Freed, err = e.reclaim(ctx); return err })
 	err := errors.Join(append(failed, e.damaged...)...)
 	run.Took = time.Since(began)
 	if err == nil {
@@ -115,7 +120,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 
 func (s *Store) noteRetention(ctx context.Context, run *RetentionRun) error {
 	return s.write(ctx, laneWork, func(t *tx) error {
-		set := func(name string, value int64) error { _, err := t.exec(stSetCount, name, value); return err }
+		set := func(name string, value int64) error { return t.put(stSetCount, name, value) }
 		if err := set(retentionTook, run.Took.Microseconds()); err != nil {
 			return err
 		}
@@ -207,7 +212,7 @@ func (e *retainer) tombstones(ctx context.Context) error {
 			}, t.at)
 			for _, one := range all {
 				if err == nil {
-					_, err = t.exec(stDeleteTombstone, one.correlation, one.trigger, one.key, one.phone)
+					err = t.put(stDeleteTombstone, one.correlation, one.trigger, one.key, one.phone)
 				}
 			}
 			if n = len(all); n > 0 && err == nil {
@@ -311,9 +316,11 @@ func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error
 		kindDecisions: `SELECT received_at FROM events WHERE id = (SELECT min(event_id) FROM decisions)`,
 		kindEvents:    `SELECT received_at FROM events ORDER BY id LIMIT 1`,
 		kindMessages:  `SELECT created_at FROM dispatches ORDER BY id LIMIT 1`,
+		kindPhones:    `SELECT created_at FROM dispatches WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + maskedDispatches + `') ORDER BY id LIMIT 1`,
 		kindAttempts:  `SELECT at FROM attempts ORDER BY dispatch_id LIMIT 1`,
 		kindRejected:  `SELECT at FROM rejected_requests ORDER BY id LIMIT 1`,
 		kindOutgoing:  `SELECT at FROM webhooks_out ORDER BY id LIMIT 1`,
+		kindRuns:      `SELECT created_at FROM runs ORDER BY id LIMIT 1`,
 	} {
 		if err != nil {
 			break

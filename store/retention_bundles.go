@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -151,7 +150,7 @@ func (e *retainer) decisions(ctx context.Context) error {
 				return 0, err
 			}
 			for _, key := range due {
-				if _, err := t.exec(stDropDecisions, key.id, key.seq); err != nil {
+				if err := t.put(stDropDecisions, key.id, key.seq); err != nil {
 					return 0, err
 				}
 			}
@@ -175,6 +174,12 @@ func (e *retainer) decisions(ctx context.Context) error {
 				last = bundleKey{r.int(), r.int()}
 				bundle, next := r.blob(), r.int()
 				if next > end {
+					// It is still whole, so what its events led to stands nowhere else. How far it goes it says itself: next is the next that is kept.
+					n, err := entriesOf(bundle)
+					if err != nil {
+						n = next - last.id
+					}
+					e.unread = append(e.unread, rowRange{dispatch: last.id, count: n})
 					return r.err
 				}
 				if e.needs(last.id, next) {
@@ -223,6 +228,17 @@ func linksOf(bundle []byte, first int64, links []link) ([]link, error) {
 	}
 }
 
+// entriesOf is how many events the decisions of a bundle are about.
+func entriesOf(bundle []byte) (n int64, err error) {
+	var said []byte
+	for ; ; n++ {
+		ok, err := entry(bundle, n, &said)
+		if err != nil || !ok {
+			return n, err
+		}
+	}
+}
+
 // linksIn appends which dispatches the decisions about one event led to.
 func linksIn(said []byte, event int64, links []link) ([]link, error) {
 	if len(said) == 0 {
@@ -240,7 +256,7 @@ func linksIn(said []byte, event int64, links []link) ([]link, error) {
 
 func (t *tx) insertLinks(links []link) error {
 	for _, l := range links {
-		if _, err := t.exec(stInsertDecided, l.event, l.dispatch, l.trigger, l.outcome, l.at); err != nil {
+		if err := t.put(stInsertDecided, l.event, l.dispatch, l.trigger, l.outcome, l.at); err != nil {
 			return err
 		}
 	}
@@ -265,9 +281,10 @@ func (s *Store) decidedOf(ctx context.Context, id nudgewire.EventID, each func(n
 	return wrap(err, "what is left of the decisions about event %d", id)
 }
 
-// maxUnordered is how much later than its event a dispatch may be stored, but for one that takes another's place: a look-up
-// that fails is given up within days.
-const maxUnordered = 9 * 24 * time.Hour
+// ledNowhere is the condition on an event e that no message is left of it and none will come: its decisions are gone, so what
+// it led to stands in decided. A message that was queued once more stays together with the one whose place it took.
+const ledNowhere = `NOT EXISTS (SELECT 1 FROM decided l JOIN dispatches d ON d.id = l.dispatch_id AND d.event_id = l.event_id WHERE l.event_id = e.id)
+	AND NOT EXISTS (SELECT 1 FROM lookups p WHERE p.event_id = e.id)`
 
 // events removes those that no dispatch is left of.
 func (e *retainer) events(ctx context.Context) error {
@@ -275,41 +292,35 @@ func (e *retainer) events(ctx context.Context) error {
 	if err != nil || end == 0 {
 		return wrap(err, "events")
 	}
-	upTo, err := e.firstSince(ctx, "dispatches", "created_at", e.before(e.keep.Events).Add(maxUnordered))
-	if err != nil {
-		return wrap(err, "events")
-	}
-	kept := map[int64]bool{}
-	for _, id := range e.alive {
-		kept[id] = true
-	}
-	for _, q := range []struct {
-		sql  string
-		args []any
-	}{
-		{`SELECT event_id FROM dispatches WHERE id < ?1 AND event_id > 0 AND event_id < ?2`, []any{upTo, end}},
-		{`SELECT d.event_id FROM retries r JOIN dispatches d ON d.id = r.again_id WHERE d.event_id > 0 AND d.event_id < ?1`, []any{end}},
-	} {
-		if err := e.rows(ctx, q.sql, q.args, func(r *row) error { kept[r.int()] = true; return r.err }); err != nil {
-			return fmt.Errorf("events: %w", err)
-		}
-	}
-	err = e.ids(ctx, `SELECT id FROM events WHERE id > ?1 AND id < ?2 AND received_at < ?3 ORDER BY id`, []any{end, micro(e.before(e.keep.Events))}, perRetention, func(ids []int64) error {
+	find := `SELECT e.id FROM events e WHERE e.id > ?1 AND e.id < ?2 AND e.received_at < ?3 AND ` + ledNowhere + ` ORDER BY e.id`
+	err = e.ids(ctx, find, []any{end, micro(e.before(e.keep.Events))}, perRetention, func(ids []int64) error {
 		due := slices.DeleteFunc(ids, func(id int64) bool {
-			return kept[id] || slices.ContainsFunc(e.unread, func(r rowRange) bool { return id >= r.dispatch && id < r.dispatch+r.count })
+			return e.needs(id, id+1) || slices.ContainsFunc(e.unread, func(r rowRange) bool { return id >= r.dispatch && id < r.dispatch+r.count })
 		})
 		if len(due) == 0 {
 			return nil
 		}
-		return e.commit(ctx, kindEvents, func(t *tx) (int64, error) {
-			t.addNamed(retentionDead, int64(len(due)))
-			for _, s := range []stmt{stDropEvents, stDropDecided} {
-				if err := t.execAll(s, due); err != nil {
-					return 0, err
-				}
-			}
-			return int64(len(due)), nil
-		})
+		return e.commit(ctx, kindEvents, func(t *tx) (int64, error) { return t.dropEvents(due) })
 	})
 	return wrap(err, "events")
+}
+
+// dropEvents removes those of the events that still led nowhere.
+func (t *tx) dropEvents(ids []int64) (int64, error) {
+	var due []int64
+	for some := range slices.Chunk(ids, rowsAtOnce) {
+		if err := t.query(stLedNowhere, func(r *row) error { due = append(due, r.int()); return r.err }, padded(nil, some)...); err != nil {
+			return 0, err
+		}
+	}
+	if len(due) == 0 {
+		return 0, nil
+	}
+	t.addNamed(retentionDead, int64(len(due)))
+	for _, s := range []stmt{stDropEvents, stDropDecided} {
+		if err := t.execAll(s, due); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(due)), nil
 }

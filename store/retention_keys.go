@@ -8,9 +8,9 @@ import (
 // renumbered is a condition whose ?1 is the ?3 of a statement.
 func renumbered(condition string) string { return strings.ReplaceAll(condition, "?1", "?3") }
 
-// keyLeads is the condition on a key that it leads to something: to a dispatch, or to the memory that its correlation key
+// keyLeads is the condition on a key that it leads to something: to a dispatch that is not masked, or to the memory that its correlation key
 // was sent to once; to tombstones; to an event.
-const keyLeads = `CASE WHEN part = 0 THEN EXISTS (SELECT 1 FROM dispatches WHERE dispatches.id = keys.id) OR EXISTS (SELECT 1 FROM sent_once WHERE sent_once.correlation = keys.hash)
+const keyLeads = `CASE WHEN part = 0 THEN EXISTS (SELECT 1 FROM dispatches WHERE dispatches.id = keys.id AND dispatches.correlation <> 0) OR EXISTS (SELECT 1 FROM sent_once WHERE sent_once.correlation = keys.hash)
 	WHEN part = 1 THEN EXISTS (SELECT 1 FROM tombstones WHERE tombstones.correlation = -1 - keys.hash)
 	ELSE EXISTS (SELECT 1 FROM events WHERE events.id = keys.id) END`
 
@@ -71,7 +71,7 @@ func (e *retainer) sweep(ctx context.Context, dead int64) error {
 			due = due[len(some):]
 			err = e.commit(ctx, "", func(t *tx) (int64, error) {
 				for _, k := range some {
-					if _, err := t.exec(stDropKey, k.part, k.hash, k.id); err != nil {
+					if err := t.put(stDropKey, k.part, k.hash, k.id); err != nil {
 						return 0, err
 					}
 				}

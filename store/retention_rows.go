@@ -16,10 +16,27 @@ const oldDispatch = `d.state <> 'waiting' AND d.state <> 'sending' AND d.state <
 		WHERE s.dispatch_id = d.id AND (x.updated_at >= ?1 OR x.state = 'waiting' OR x.state = 'sending' OR x.state = 'in_doubt'))`
 
 // oldFollowed is the same of a message m that an upload's answer named: it has no dispatch.
-const oldFollowed = `m.final = 1 AND m.status_at < ?1 AND m.accepted_at < ?1 AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = m.dispatch_id)`
+const oldFollowed = `m.final + 0 = 1 AND m.status_at < ?1 AND m.accepted_at < ?1 AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = m.dispatch_id)`
 
 // oldAttempt is the condition on an attempt a, or on a verdict, that its dispatch has ended.
 const oldAttempt = `NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = a.dispatch_id AND (d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt'))`
+
+// oldColumns are what decides what is remembered of a dispatch d.
+var oldColumns = `d.id, d.event_id, d.trigger_name, d.correlation, d.state, d.claimed_at, CASE WHEN d.correlation_key = '' THEN 0 ELSE 1 END,
+	CASE WHEN ` + wasLetBe("d") + ` THEN 1 ELSE 0 END`
+
+// An oldOne is a dispatch that nothing leads to from now on.
+type oldOne struct {
+	id, event, correlation, claimed int64
+	trigger                         string
+	state                           nudgewire.State
+	keyed, letBe                    bool
+}
+
+// scanOld reads oldColumns.
+func scanOld(r *row) oldOne {
+	return oldOne{id: r.int(), event: r.int(), trigger: r.text(), correlation: r.int(), state: nudgewire.State(r.text()), claimed: r.int(), keyed: r.int() == 1, letBe: r.int() == 1}
+}
 
 // retentionStatements are those of retention.
 var retentionStatements = map[stmt]statement{
@@ -30,10 +47,10 @@ var retentionStatements = map[stmt]statement{
 	stDropDecisions: {0, `DELETE FROM decisions WHERE event_id = ?1 AND seq = ?2`},
 	stInsertDecided: {0, `INSERT INTO decided (event_id, dispatch_id, trigger_name, outcome, at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (event_id, dispatch_id) DO NOTHING`},
 	stDropDecided:   {0, `DELETE FROM decided WHERE event_id IN (` + marks(1) + `)`},
+	stLedNowhere:    {1, `SELECT e.id FROM events e WHERE e.id IN (` + marks(1) + `) AND ` + ledNowhere},
 	stDropEvents:    {0, `DELETE FROM events WHERE id IN (` + marks(1) + `)`},
 
-	stStillOld: {8, `SELECT d.id, d.event_id, d.trigger_name, d.correlation, d.state, d.claimed_at, CASE WHEN d.correlation_key = '' THEN 0 ELSE 1 END,
-		CASE WHEN ` + wasLetBe("d") + ` THEN 1 ELSE 0 END FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + oldDispatch},
+	stStillOld:         {8, `SELECT ` + oldColumns + ` FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + oldDispatch},
 	stStillOldFollowed: {1, `SELECT m.dispatch_id FROM messages m WHERE m.dispatch_id IN (` + marks(2) + `) AND ` + oldFollowed},
 	stDropDispatches:   {0, `DELETE FROM dispatches WHERE id IN (` + marks(1) + `)`},
 	stDropMessages:     {0, `DELETE FROM messages WHERE dispatch_id IN (` + marks(1) + `)`},
@@ -45,10 +62,9 @@ var retentionStatements = map[stmt]statement{
 	stDropRetries:      {0, `DELETE FROM retries WHERE dispatch_id IN (` + marks(1) + `)`},
 	stRowGone:          {0, `UPDATE run_rows SET gone = gone + 1 WHERE dispatch_id = (SELECT max(dispatch_id) FROM run_rows WHERE dispatch_id <= ?1) AND dispatch_id + row_count > ?1`},
 	stFollowedGone:     {0, `UPDATE run_messages SET gone = gone + 1 WHERE dispatch_id = (SELECT max(dispatch_id) FROM run_messages WHERE dispatch_id <= ?1) AND dispatch_id + id_count > ?1`},
-	// Of one that may have arrived and was let be the number is below zero.
-	stSentOnce: {0, `INSERT INTO sent_once (correlation, dispatch_id, at) VALUES (?1, ?2, ?3)
-		ON CONFLICT (correlation) DO UPDATE SET dispatch_id = excluded.dispatch_id, at = excluded.at WHERE excluded.at > sent_once.at`},
-	stWasSentOnce: {2, `SELECT dispatch_id, at FROM sent_once WHERE correlation = ?1`},
+	stSentOnce: {0, `INSERT INTO sent_once (correlation, dispatch_id, state, at) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (correlation) DO UPDATE SET dispatch_id = excluded.dispatch_id, state = excluded.state, at = excluded.at WHERE excluded.at > sent_once.at`},
+	stWasSentOnce: {3, `SELECT dispatch_id, state, at FROM sent_once WHERE correlation = ?1`},
 
 	stDropKey: {0, `DELETE FROM keys WHERE part = ?1 AND hash = ?2 AND id = ?3 AND NOT (` + keyLeads + `)`},
 
@@ -58,7 +74,7 @@ var retentionStatements = map[stmt]statement{
 }
 
 // dispatchRows are what belongs to a dispatch and goes with it.
-var dispatchRows = []stmt{stDropDispatches, stDropMessages, stDropAttempts, stDropVerdicts, stDropResolutions, stDropSteps, stDropCalledOff, stDropRetries}
+var dispatchRows = []stmt{stDropDispatches, stDropMessages, stDropAttempts, stDropVerdicts, stDropResolutions, stDropSteps, stDropCalledOff, stDropRetries, stDropUnmasked}
 
 // perDispatches is how many dispatches go in a commit, with up to eight rows each and as many pages of their own.
 const perDispatches = 48
@@ -116,9 +132,7 @@ func (e *retainer) dispatches(ctx context.Context) error {
 	}
 	find := `SELECT d.id FROM dispatches d WHERE d.id > ?1 AND d.id < ?2 AND ` + renumbered(oldDispatch) + ` ORDER BY d.id`
 	err = e.ids(ctx, find, []any{end, cut}, perDispatches, func(ids []int64) error {
-		due := slices.DeleteFunc(ids, func(id int64) bool {
-			return slices.ContainsFunc(e.open, func(r rowRange) bool { return id >= r.dispatch && id < r.dispatch+r.count })
-		})
+		due := slices.DeleteFunc(ids, e.isOpen)
 		if len(due) == 0 {
 			return nil
 		}
@@ -129,19 +143,9 @@ func (e *retainer) dispatches(ctx context.Context) error {
 
 // dropDispatches removes those of the dispatches that are still old.
 func (t *tx) dropDispatches(ids []int64, cut int64, once func(string, bool) bool) (int64, error) {
-	type old struct {
-		id, event, correlation, claimed int64
-		trigger                         string
-		state                           nudgewire.State
-		keyed, letBe                    bool
-	}
-	var due []old
+	var due []oldOne
 	for some := range slices.Chunk(ids, rowsAtOnce) {
-		err := t.query(stStillOld, func(r *row) error {
-			d := old{id: r.int(), event: r.int(), trigger: r.text(), correlation: r.int(), state: nudgewire.State(r.text()), claimed: r.int(), keyed: r.int() == 1, letBe: r.int() == 1}
-			due = append(due, d)
-			return r.err
-		}, padded([]any{cut}, some)...)
+		err := t.query(stStillOld, func(r *row) error { due = append(due, scanOld(r)); return r.err }, padded([]any{cut}, some)...)
 		if err != nil {
 			return 0, err
 		}
@@ -153,19 +157,9 @@ func (t *tx) dropDispatches(ids []int64, cut int64, once func(string, bool) bool
 		var err error
 		switch {
 		case d.event == 0:
-			_, err = t.exec(stRowGone, d.id)
-		default:
-			t.addNamed(retentionDead, 2) // its key and its phone's
-			letBe := d.letBe && d.claimed > 0
-			if (d.state == nudgewire.StateAccepted || letBe) && once != nil && once(d.trigger, d.keyed) {
-				number := d.id
-				if letBe {
-					number = -d.id
-				}
-				if _, err = t.exec(stSentOnce, d.correlation, number, d.claimed); err == nil {
-					_, err = t.exec(stInsertKey, correlations, d.correlation, d.id) // it may be in memory alone, and no start reads it from its row again
-				}
-			}
+			err = t.put(stRowGone, d.id)
+		case d.correlation != 0: // it was not masked before
+			err = t.leaveKeys(d, once)
 		}
 		if err != nil {
 			return 0, err
@@ -180,6 +174,24 @@ func (t *tx) dropDispatches(ids []int64, cut int64, once func(string, bool) bool
 		}
 	}
 	return int64(len(gone)), nil
+}
+
+// leaveKeys leaves the keys of a dispatch that an event led to behind, which lead nowhere from now on. Of a message of a
+// trigger that sends once it is remembered that it was sent.
+func (t *tx) leaveKeys(d *oldOne, once func(string, bool) bool) error {
+	t.addNamed(retentionDead, 2) // its key and its phone's
+	letBe := d.letBe && d.claimed > 0
+	if (d.state != nudgewire.StateAccepted && !letBe) || once == nil || !once(d.trigger, d.keyed) {
+		return nil
+	}
+	state := nudgewire.StateAccepted
+	if letBe {
+		state = nudgewire.StateDropped
+	}
+	if err := t.put(stSentOnce, d.correlation, d.id, string(state), d.claimed); err != nil {
+		return err
+	}
+	return t.put(stInsertKey, correlations, d.correlation, d.id) // it may be in memory alone, and no start reads it from its row again
 }
 
 // findFollowed finds old ones in a range of numbers.
@@ -233,7 +245,7 @@ func (t *tx) dropFollowed(ids []int64, cut int64) (int64, error) {
 		}
 	}
 	for _, id := range due {
-		if _, err := t.exec(stFollowedGone, id); err != nil {
+		if err := t.put(stFollowedGone, id); err != nil {
 			return 0, err
 		}
 	}

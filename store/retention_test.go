@@ -21,7 +21,7 @@ const day = 24 * time.Hour
 
 // keepUsual is what the sample config keeps, and a trigger that sends once.
 var keepUsual = Retention{
-	Payloads: 30 * day, Decisions: 90 * day, Events: 400 * day, Messages: 400 * day, Attempts: 90 * day, RejectedRequests: 30 * day,
+	Payloads: 30 * day, Decisions: 90 * day, Events: 400 * day, Messages: 400 * day, Phones: 180 * day, Attempts: 90 * day, RejectedRequests: 30 * day,
 	Once: func(trigger string, keyed bool) bool { return trigger == "cart" && keyed },
 }
 
@@ -133,7 +133,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 	}
 	v, err := a.RetentionState(t.Context())
 	a.must(err)
-	want := map[string]int64{"events": 1000, "payloads": 1000, "decisions": 1000, "messages": 800, "rejected_requests": 1}
+	want := map[string]int64{"events": 1000, "payloads": 1000, "decisions": 1000, "messages": 800, "phones": 1800, "rejected_requests": 1}
 	maps.DeleteFunc(v.Removed, func(kind string, _ int64) bool { return kind == kindAttempts })
 	if diff := cmp.Diff(want, v.Removed); diff != "" || len(v.Oldest) > 0 {
 		t.Errorf("removed (-want +got):\n%s\noldest: %v", diff, v.Oldest)
@@ -518,8 +518,7 @@ func TestABundleThatCannotBeReadKeepsNothingElse(t *testing.T) {
 	a := openAging(t)
 	a.live(20)
 	a.must(a.write(t.Context(), laneWork, func(t *tx) error {
-		_, err := t.exec(stEraseDecisions, int64(3), int64(0), []byte("damaged"))
-		return err
+		return t.put(stEraseDecisions, int64(3), int64(0), []byte("damaged"))
 	}))
 	a.now = a.now.Add(401 * day)
 	_, err := a.Retain(t.Context(), keepUsual, a.now)

@@ -32,14 +32,18 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 		if err != nil {
 			return err
 		}
+		all := append([]any{n, r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
+		added, err := t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), micro(r.RetryUntil))...)
+		if err != nil {
+			return err
+		}
+		if added == 0 { // another node was faster since the look above
+			return t.query(stRunOfSlot, func(row *row) error { id = nudgewire.RunID(row.int()); return nil }, r.Job, r.Slot)
+		}
 		id, won = nudgewire.RunID(n), true
 		made := r
 		made.ID = id
 		t.noteRun(&made, "")
-		all := append([]any{int64(id), r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
-		if _, err = t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), micro(r.RetryUntil))...); err != nil {
-			return err
-		}
 		for i := range parts {
 			if err := t.insertPart(id, &parts[i]); err != nil {
 				return fmt.Errorf("part %d: %w", parts[i].Number, err)
@@ -98,7 +102,7 @@ func (s *Store) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...
 // SaveParts stores r as SetRun does from building, and its parts in place of earlier ones.
 func (s *Store) SaveParts(ctx context.Context, by string, r nudgewire.Run, parts []nudgewire.Part) error {
 	return s.changeRun(ctx, by, r, []nudgewire.RunState{nudgewire.RunBuilding}, func(t *tx) error {
-		if _, err := t.exec(stDropParts, int64(r.ID)); err != nil {
+		if err := t.put(stDropParts, int64(r.ID)); err != nil {
 			return err
 		}
 		for i := range parts {
@@ -125,12 +129,12 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 		if !allowed {
 			return unchanged{nudgewire.ErrMoved}
 		}
-		if _, err := t.exec(stUpdateRun, append([]any{int64(r.ID)}, args...)...); err != nil {
+		if err := t.put(stUpdateRun, append([]any{int64(r.ID)}, args...)...); err != nil {
 			return err
 		}
 		t.noteRun(&r, old.State)
 		if r.State == nudgewire.RunCancelled {
-			if _, err := t.exec(stCancelParts, int64(r.ID), r.Reason, t.at); err != nil {
+			if err := t.put(stCancelParts, int64(r.ID), r.Reason, t.at); err != nil {
 				return err
 			}
 		}
@@ -191,7 +195,7 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 			return err
 		}
 		for i := range mine {
-			if _, err := t.exec(stLeaseRun, int64(mine[i].ID), owner, micro(until)); err != nil {
+			if err := t.put(stLeaseRun, int64(mine[i].ID), owner, micro(until)); err != nil {
 				return err
 			}
 		}
@@ -211,7 +215,7 @@ func (s *Store) Renew(ctx context.Context, id nudgewire.RunID, owner string, unt
 			return unchanged{nudgewire.ErrMoved}
 		}
 		r.LeaseEnd = moment(micro(until))
-		_, err = t.exec(stLeaseRun, int64(id), owner, micro(until))
+		err = t.put(stLeaseRun, int64(id), owner, micro(until))
 		return err
 	})
 	return r, wrap(err, "keep run %d", id)
@@ -229,7 +233,7 @@ func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 		for i := 0; err == nil && i < len(open); i++ {
 			var alive bool
 			if alive, err = t.peers.alive(t, open[i].Owner, owner); err == nil && !alive && open[i].Owner != "" {
-				_, err = t.exec(stLeaseRun, int64(open[i].ID), "", int64(0))
+				err = t.put(stLeaseRun, int64(open[i].ID), "", int64(0))
 			}
 		}
 		return err
@@ -249,8 +253,7 @@ func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Ti
 	since, known, err := s.earliest(ctx, seen, job, line)
 	if err == nil && !known {
 		err = s.write(ctx, laneWork, func(t *tx) error {
-			_, err := t.exec(stSeeClock, job, line, micro(now))
-			return err
+			return t.put(stSeeClock, job, line, micro(now))
 		})
 		if err == nil {
 			since, _, err = s.earliest(ctx, seen, job, line)

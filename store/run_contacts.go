@@ -28,8 +28,8 @@ func contactHash(phone nudgewire.Phone, hash func(...string) int64) int64 {
 	return hash("contact", string(phone))
 }
 
-// contactsKept is how long who was on a file is kept: a limit looks back no more than 90 days.
-const contactsKept = 100 * 24 * time.Hour
+// ContactsKept is how long who was on a file is kept, and its run at the least: a limit looks back no more than 90 days.
+const ContactsKept = 100 * 24 * time.Hour
 
 // bucketsAtOnce is how many rows share an operation, so that others get their turn between.
 const bucketsAtOnce = 64
@@ -61,10 +61,10 @@ func (s *Store) NoteContacts(ctx context.Context, run nudgewire.RunID, part int,
 	for some := range slices.Chunk(rows, bucketsAtOnce) {
 		err := s.write(ctx, laneWork, func(t *tx) error {
 			for _, r := range some {
-				if _, err := t.exec(stOldContacts, r.bucket, micro(at.Add(-contactsKept))); err != nil {
+				if err := t.put(stOldContacts, r.bucket, micro(at.Add(-ContactsKept))); err != nil {
 					return err
 				}
-				if _, err := t.exec(stPartContacts, r.bucket, micro(at), int64(run), int64(part), r.hashes); err != nil {
+				if err := t.put(stPartContacts, r.bucket, micro(at), int64(run), int64(part), r.hashes); err != nil {
 					return err
 				}
 			}
@@ -117,7 +117,7 @@ func (t *tx) forgetOnFiles(contact int64) error {
 	}, bucket)
 	for _, f := range on {
 		if err == nil {
-			_, err = t.exec(stPartContacts, bucket, f.at, f.run, f.part, replaceHash(f.hashes, old, nobody))
+			err = t.put(stPartContacts, bucket, f.at, f.run, f.part, replaceHash(f.hashes, old, nobody))
 		}
 	}
 	return wrap(err, "forget who is on the files of runs")
@@ -139,10 +139,26 @@ func replaceHash(packed []byte, old, other uint64) []byte {
 	return out
 }
 
+// A roomAsked is a question with the hashes of its phones, which may be a third of a million: they are made before the commit.
+type roomAsked struct {
+	nudgewire.RoomQuestion
+	contacts []int64
+	hash     func(...string) int64
+}
+
+func (s *Store) askRoom(q nudgewire.RoomQuestion) *roomAsked {
+	a := &roomAsked{q, make([]int64, len(q.Phones)), s.hash}
+	for i, phone := range q.Phones {
+		a.contacts[i] = contactHash(phone, s.hash)
+	}
+	return a
+}
+
 // Room says how many of the phones still have room in the window of their account's limit.
 func (s *Store) Room(ctx context.Context, q nudgewire.RoomQuestion) (room nudgewire.Room, err error) {
+	asked := s.askRoom(q)
 	err = s.write(ctx, laneWork, func(t *tx) (err error) {
-		room, err = t.room(&q, s.hash)
+		room, err = t.room(asked)
 		return err
 	})
 	return room, wrap(err, "room of the account %q", q.Account)
@@ -150,14 +166,14 @@ func (s *Store) Room(ctx context.Context, q nudgewire.RoomQuestion) (room nudgew
 
 // room counts with what this commit knows, as a claim of messages does: so a file and a message never share the
 // last place.
-func (t *tx) room(q *nudgewire.RoomQuestion, hash func(...string) int64) (room nudgewire.Room, err error) {
+func (t *tx) room(q *roomAsked) (room nudgewire.Room, err error) {
 	since := micro(q.Now.Add(-q.Per))
-	reached, err := t.peers.contacts(t, q.Account, since, hash)
+	reached, err := t.peers.contacts(t, q.Account, since, q.hash)
 	if err != nil {
 		return room, err
 	}
 	beside := map[int64]bool{} // that are not among reached
-	err = t.flying(q.Account, since, hash, func(contact int64) {
+	err = t.flying(q.Account, since, q.hash, func(contact int64) {
 		if !reached.has(contact) {
 			beside[contact] = true
 		}
@@ -167,13 +183,15 @@ func (t *tx) room(q *nudgewire.RoomQuestion, hash func(...string) int64) (room n
 	}
 	room.Contacts = int64(len(reached.last) + len(beside))
 	free, wanted := q.Most-room.Contacts, int64(0)
-	for _, phone := range q.Phones {
-		if contact := contactHash(phone, hash); !reached.has(contact) && !beside[contact] {
+	for _, contact := range q.contacts {
+		if !reached.has(contact) && !beside[contact] {
 			beside[contact] = true
 			wanted++
 		}
 		if wanted <= max(free, 0) {
 			room.Fits++
+		} else if wanted >= q.Least {
+			break // there is no more to know: Next is about the least
 		}
 	}
 	if room.Fits < len(q.Phones) {

@@ -101,7 +101,7 @@ func (t *tx) atRate(w *nudgewire.RateWindow, n int, need func(i int) bool) (done
 		}
 		used++
 	}
-	_, err = t.exec(stSetWindow, w.Job, began, used)
+	err = t.put(stSetWindow, w.Job, began, used)
 	return done, moment(began), err
 }
 
@@ -113,7 +113,7 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Disp
 	n := int64(len(rows))
 	id, err := t.peers.allocate(t, dispatchIDs, n)
 	if err == nil {
-		_, err = t.exec(stInsertRows, int64(run), first, n, id)
+		err = t.put(stInsertRows, int64(run), first, n, id)
 	}
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Disp
 	for i := range rows {
 		err := t.enqueueRow(id+int64(i), &rows[i], sends[i])
 		if err == nil && rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
-			_, err = t.exec(stExpire, id+int64(i), rows[i].Reason, t.at)
+			err = t.put(stExpire, id+int64(i), rows[i].Reason, t.at)
 			t.counts[countDropped]++
 			t.noteState(nudgewire.DispatchID(id+int64(i)), nudgewire.StateDropped, rows[i].Reason, "")
 		}
@@ -138,7 +138,7 @@ func (t *tx) enqueueRow(id int64, d *nudgewire.Dispatch, send string) error {
 	if created == 0 {
 		created = t.at
 	}
-	if _, err := t.exec(stInsertDispatch, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
+	if err := t.put(stInsertDispatch, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
 		string(d.Category), laneOf(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config, "",
 		d.Zone, int64(d.Step), d.Account); err != nil {
 		return err

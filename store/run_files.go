@@ -24,8 +24,7 @@ func (s *Store) OldFolders(ctx context.Context, before time.Time) (folders []str
 // the parts of all runs that send it but those that are being uploaded.
 func (s *Store) PartRewritten(ctx context.Context, folder, file string, bytes int64, sha256 string) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		_, err := t.exec(stEraseFiles, folder, file, bytes, sha256)
-		return err
+		return t.put(stEraseFiles, folder, file, bytes, sha256)
 	})
 	return wrap(err, "note that %s was written anew", file)
 }
@@ -34,8 +33,7 @@ func (s *Store) PartRewritten(ctx context.Context, folder, file string, bytes in
 // known of the run stays.
 func (s *Store) FolderRemoved(ctx context.Context, folder string, at time.Time) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		_, err := t.exec(stFilesRemoved, folder, micro(at))
-		return err
+		return t.put(stFilesRemoved, folder, micro(at))
 	})
 	return wrap(err, "note that %s is gone", folder)
 }

@@ -43,7 +43,7 @@ const runMessages = `
 	), alive (n) AS (
 		SELECT coalesce(sum(CASE WHEN what = 'rows' OR what = 'followed' THEN n ELSE -n END), 0) FROM counted
 	)
-	SELECT what, word, n FROM counted
+	SELECT what, word, CAST(n AS BIGINT) FROM counted
 	UNION ALL SELECT 'on its way', status, count(*) FROM told JOIN messages ON dispatch_id >= first AND dispatch_id < past
 		WHERE final + 0 = 0 AND (SELECT n FROM alive) > 0 GROUP BY status`
 

@@ -15,7 +15,7 @@ func (t *tx) insertPart(run nudgewire.RunID, p *nudgewire.Part) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(stInsertPart, int64(run), int64(p.Number), p.File, p.Rows, p.First, p.Bytes, p.SHA256, string(p.State), p.Reason,
+	err = t.put(stInsertPart, int64(run), int64(p.Number), p.File, p.Rows, p.First, p.Bytes, p.SHA256, string(p.State), p.Reason,
 		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt), p.Excluded, p.Resolved)
 	return err
 }
@@ -76,6 +76,10 @@ func (s *Store) ClaimPartInRoom(ctx context.Context, run nudgewire.RunID, number
 
 func (s *Store) claimPart(ctx context.Context, run nudgewire.RunID, number int, owner string, now time.Time, q *nudgewire.RoomQuestion) (p nudgewire.Part, err error) {
 	claimed := false
+	var asked *roomAsked
+	if q != nil {
+		asked = s.askRoom(*q)
+	}
 	err = s.write(ctx, laneWork, func(t *tx) error {
 		claimed = false // a batch that is undone runs again
 		r, err := t.run(run)
@@ -88,9 +92,9 @@ func (s *Store) claimPart(ctx context.Context, run nudgewire.RunID, number int, 
 		if r.State != nudgewire.RunUploading || r.Owner != owner || p.State != nudgewire.PartBuilt {
 			return unchanged{nudgewire.ErrMoved}
 		}
-		if q != nil {
-			room, err := t.room(q, s.hash)
-			if err != nil || room.Fits < len(q.Phones) {
+		if asked != nil {
+			room, err := t.room(asked)
+			if err != nil || room.Fits < len(asked.contacts) {
 				return err
 			}
 		}
@@ -98,7 +102,7 @@ func (s *Store) claimPart(ctx context.Context, run nudgewire.RunID, number int, 
 		p.State, p.UpdatedAt = nudgewire.PartUploading, moment(micro(now))
 		p.Attempt++
 		t.peers.filesCount(true)
-		_, err = t.exec(stClaimPart, int64(run), int64(number), int64(p.Attempt), micro(now))
+		err = t.put(stClaimPart, int64(run), int64(number), int64(p.Attempt), micro(now))
 		return err
 	})
 	if err == nil && !claimed {
@@ -159,7 +163,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 			return unchanged{nudgewire.ErrMoved}
 		}
 		t.peers.filesCount(p.State == nudgewire.PartAccepted || p.State == nudgewire.PartInDoubt)
-		_, err = t.exec(stFinishPart, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),
+		err = t.put(stFinishPart, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),
 			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt))
 		if err != nil {
 			return err
@@ -174,7 +178,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		case follows:
 			_, err = t.follow(&r, &p, s.first)
 		case r.State == nudgewire.RunCancelled:
-			_, err = t.exec(stCancelParts, int64(p.RunID), r.Reason, t.at)
+			err = t.put(stCancelParts, int64(p.RunID), r.Reason, t.at)
 		}
 		return err
 	})

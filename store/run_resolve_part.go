@@ -27,16 +27,16 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 			return unchanged{nudgewire.ErrMoved}
 		}
 		t.peers.filesCount(p.State == nudgewire.PartAccepted)
-		if _, err := t.exec(stResolvePart, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
+		if err := t.put(stResolvePart, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
 			return err
 		}
 		switch {
 		case stays:
 		case r.State == nudgewire.RunUploading:
-			_, err = t.exec(stReopenRun, int64(r.ID), r.Reason)
+			err = t.put(stReopenRun, int64(r.ID), r.Reason)
 		default:
 			t.noteRun(&r, old.State)
-			_, err = t.exec(stEndAnew, int64(r.ID), string(r.State), r.Reason)
+			err = t.put(stEndAnew, int64(r.ID), string(r.State), r.Reason)
 		}
 		return err
 	})

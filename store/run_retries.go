@@ -82,14 +82,14 @@ func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Disp
 		err = t.enqueueRow(id, &again, send)
 	}
 	if err == nil {
-		_, err = t.exec(stInsertRetry, int64(d.ID), id)
+		err = t.put(stInsertRetry, int64(d.ID), id)
 	}
 	var grown int64
 	if err == nil {
 		grown, err = t.exec(stGrowRows, int64(run.ID), number, id)
 	}
 	if err == nil && grown == 0 {
-		_, err = t.exec(stInsertRows, int64(run.ID), number, int64(1), id)
+		err = t.put(stInsertRows, int64(run.ID), number, int64(1), id)
 	}
 	return wrap(err, "dispatch %d", d.ID)
 }

@@ -72,7 +72,7 @@ func (t *tx) carrySteps(w *nudgewire.Proposal, ready *readyProposal, event nudge
 			sequence = id
 		}
 		rule := &w.Steps[one.Step].Rule
-		if _, err := t.exec(stInsertStep, int64(id), int64(sequence), int64(rule.Of), what.conditions, rule.Wait); err != nil {
+		if err := t.put(stInsertStep, int64(id), int64(sequence), int64(rule.Of), what.conditions, rule.Wait); err != nil {
 			return 0, nil, fmt.Errorf("step %d: %w", d.Step, err)
 		}
 		if first == 0 {
@@ -124,10 +124,10 @@ func (t *tx) sayOfStep(d *nudgewire.Decision) error {
 	err := t.query(stNewestLater, func(r *row) error { seq = r.int() + 1; return nil }, int64(d.EventID))
 	if err == nil {
 		said := appendDecision(nil, d, appendClauses(nil, d.Clauses))
-		_, err = t.exec(stInsertLater, int64(d.EventID), seq, pack(nil, appendPiece(nil, closeDecisions(said))))
+		err = t.put(stInsertLater, int64(d.EventID), seq, pack(nil, appendPiece(nil, closeDecisions(said))))
 	}
 	if err == nil && d.Outcome == nudgewire.Skipped {
-		_, err = t.exec(stPassStep, int64(d.DispatchID))
+		err = t.put(stPassStep, int64(d.DispatchID))
 	}
 	t.counts[outcomeCounts[d.Outcome]]++
 	t.noteDecision(d, "")

@@ -98,7 +98,7 @@ func (w *singleWriter) remember(t *tx, k key, fresh bool) error {
 		return nil // the row is above the mark
 	}
 	w.learn(k.hash)
-	if _, err := t.exec(stInsertKey, k.part, k.hash, k.id); err != nil {
+	if err := t.put(stInsertKey, k.part, k.hash, k.id); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
 	return nil
@@ -205,7 +205,7 @@ func (m *memtable) flush(t *tx, at int) (int, error) {
 		for _, k := range left[:n] {
 			args = append(args, k.part, k.hash, k.id)
 		}
-		if _, err := t.exec(st, args...); err != nil {
+		if err := t.put(st, args...); err != nil {
 			return 0, fmt.Errorf("keys: %w", err)
 		}
 		left = left[n:]
@@ -221,9 +221,9 @@ const (
 )
 
 func (t *tx) markFlushed(upTo *[sequenceCount]int64) error {
-	_, err := t.exec(stSetCount, eventsKeyed, upTo[eventIDs])
+	err := t.put(stSetCount, eventsKeyed, upTo[eventIDs])
 	if err == nil {
-		_, err = t.exec(stSetCount, dispatchesKeyed, upTo[dispatchIDs])
+		err = t.put(stSetCount, dispatchesKeyed, upTo[dispatchIDs])
 	}
 	if err != nil {
 		return fmt.Errorf("keys: %w", err)

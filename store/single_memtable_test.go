@@ -32,6 +32,14 @@ func copyData(t testing.TB, from string) (path string) {
 			t.Fatal(err)
 		}
 	}
+	// It stands for the same data after a crash, not for a copy of it.
+	token, _, err := readInstance(from)
+	if err == nil {
+		err = os.WriteFile(instanceFile(path), fmt.Appendf(nil, "%s\n%x\n", instanceMagic, token), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	return path
 }
 

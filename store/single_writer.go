@@ -40,13 +40,7 @@ func openSingleWriter(ctx context.Context, s *Store) error {
 func (w *singleWriter) begin(t *tx) error {
 	w.before.ids, w.before.days = w.ids, w.days
 	w.keys.open()
-	_, err := t.exec(stBegin)
-	if err != nil {
-		// A rollback that failed leaves its transaction open; end it and try once more.
-		_, _ = t.exec(stRollback)
-		_, err = t.exec(stBegin)
-	}
-	return err
+	return t.engine.begin()
 }
 
 func (w *singleWriter) settle(t *tx, err error) error {
@@ -54,7 +48,7 @@ func (w *singleWriter) settle(t *tx, err error) error {
 		err = w.flushKeys(t)
 	}
 	if err == nil {
-		_, err = t.exec(stCommit)
+		err = t.engine.commit()
 	}
 	if err == nil {
 		w.keys.settle()
@@ -65,13 +59,14 @@ func (w *singleWriter) settle(t *tx, err error) error {
 	w.keys.undo()
 	w.reach = nil
 	w.claims.lower(EveryAccount, 0) // what a claim took, and passed, waits again
-	// SQLite may have rolled back by itself (a full disk); then this has nothing to do.
-	_, _ = t.exec(stRollback)
+	t.engine.rollback()
 	return err
 }
 
 // lock has nothing to do: transactions do not overlap.
-func (w *singleWriter) lock(*tx, []int64) error { return nil }
+func (w *singleWriter) lock(*tx, []int64, []int64) error { return nil }
+
+func (w *singleWriter) tryLock(*tx, []int64, [][]int64) (busy []bool, err error) { return nil, nil }
 
 func (w *singleWriter) lowWater() *lowWater { return &w.claims }
 

@@ -64,15 +64,15 @@ func (p *checkpointer) close() error {
 }
 
 // checkpoint is the flusher's part, after a commit.
-func (w *writer) checkpoint() {
-	if w.checkpoints == nil {
+func (e *sqliteEngine) checkpoint() {
+	if e.checkpoints == nil {
 		return
 	}
-	if w.changes >= checkpointEvery {
-		w.changes = 0
-		w.checkpoints.poke()
+	if e.changes >= checkpointEvery {
+		e.changes = 0
+		e.checkpoints.poke()
 	}
-	if w.checkpoints.rest.CompareAndSwap(true, false) {
-		_ = execOn(w.conn, checkpointNow)
+	if e.checkpoints.rest.CompareAndSwap(true, false) {
+		_ = execOn(e.conn, checkpointNow)
 	}
 }

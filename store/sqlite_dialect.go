@@ -14,9 +14,10 @@ import (
 // Not among the differences, on purpose: numbers are given out in Go, so no statement has to return one, and times are
 // microseconds in a BIGINT, so no engine's calendar is involved.
 type dialect struct {
-	goose goose.Dialect
-	marks *strings.Replacer
-	check string // lists faults of structure, or "ok"
+	goose    goose.Dialect
+	marks    *strings.Replacer
+	numbered bool   // placeholders are "$1"
+	check    string // lists faults of structure, or "ok"
 }
 
 var sqliteDialect = dialect{
@@ -27,10 +28,18 @@ var sqliteDialect = dialect{
 		"{{blob}}", "BLOB", // PostgreSQL: BYTEA
 		"{{clustered}}", "WITHOUT ROWID", // PostgreSQL: nothing
 		"{{skip locked}}", "", // PostgreSQL: FOR UPDATE SKIP LOCKED; a single writer has nobody to skip
+		"{{checked}}", "", // PostgreSQL: || '', so that a condition on a row that is known by its number leads to no index
+		"{{for update}}", "", // PostgreSQL: FOR UPDATE, wherever a change depends on the row that it reads
 		"{{begin}}", "BEGIN IMMEDIATE", // PostgreSQL: BEGIN
 		// Placeholders stay "?1" (PostgreSQL: "$1", which SQLite would take for a name).
 	),
 }
 
 // sql is query in this engine's own words.
-func (d dialect) sql(query string) string { return d.marks.Replace(query) }
+func (d dialect) sql(query string) string {
+	query = d.marks.Replace(query)
+	if d.numbered {
+		query = placeholders.ReplaceAllString(query, "$$$1")
+	}
+	return query
+}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// sqliteScheme starts the only kind of DSN this version opens.
+// sqliteScheme starts the DSN of a file.
 const sqliteScheme = "sqlite:"
 
 // sqlitePath reads the file's path out of "sqlite:./data/nudgewire.db". An error never repeats more of the
@@ -18,9 +18,9 @@ func sqlitePath(dsn string) (string, error) {
 	if !ok {
 		scheme, _, found := strings.Cut(dsn, ":")
 		if !found {
-			return "", errors.New(`storage: want "sqlite:" and a path, as in "sqlite:./data/nudgewire.db"`)
+			return "", errors.New(`storage: want "sqlite:" and a path, as in "sqlite:./data/nudgewire.db", or "postgres://user:password@server/database"`)
 		}
-		return "", fmt.Errorf(`storage: cannot open %q; want "sqlite:" and a path, as in "sqlite:./data/nudgewire.db"`, scheme+":…")
+		return "", fmt.Errorf(`storage: cannot open %q; want "sqlite:" and a path, as in "sqlite:./data/nudgewire.db", or "postgres://user:password@server/database"`, scheme+":…")
 	}
 	path = strings.TrimPrefix(path, "//")
 	if path == "" || strings.HasPrefix(path, ":memory:") {

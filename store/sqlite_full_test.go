@@ -14,7 +14,7 @@ func TestAFullDiskRefusesEventsAndHarmsNothing(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 	bound := func(pages int) {
 		t.Helper()
-		if err := execOn(s.writer.conn, fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {
+		if err := execOn(s.writer.engine.(*sqliteEngine).conn, fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -77,7 +77,7 @@ func TestPingFailsOnADiskThatTakesNothing(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 	set := func(on string) {
 		t.Helper()
-		if err := execOn(s.writer.conn, "PRAGMA query_only = "+on); err != nil {
+		if err := execOn(s.writer.engine.(*sqliteEngine).conn, "PRAGMA query_only = "+on); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -78,6 +78,13 @@ func unlocked(path string) (bool, error) {
 	return free, errors.Join(err, f.Close())
 }
 
+// isAt reports whether the file that is locked is the one at path.
+func (l *dataLock) isAt(path string) bool {
+	mine, err := l.file.Stat()
+	there, bad := os.Stat(path)
+	return err == nil && bad == nil && os.SameFile(mine, there)
+}
+
 func (l *dataLock) release() error {
 	if err := l.file.Close(); err != nil {
 		return fmt.Errorf("lock file: %w", err)

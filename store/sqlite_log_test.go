@@ -22,7 +22,7 @@ func crashed(t *testing.T, commits int) (path string) {
 	from := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, from)
 	// Nothing is moved into the database: the log holds everything.
-	s.writer.checkpoints.rest.Store(false)
+	s.writer.engine.(*sqliteEngine).checkpoints.rest.Store(false)
 	for i := range commits {
 		p := testPlan(fmt.Sprint(i))
 		p.Event.ReceivedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second)

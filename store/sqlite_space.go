@@ -21,14 +21,18 @@ const (
 	reclaimAtOnce = 64
 )
 
-// A Space is what the file takes, in bytes.
+// A Space is what the file takes, in bytes, or the database on its server.
 type Space struct {
 	File, Free int64
 	Gives      bool // free space can be given back while the daemon runs
+	OnServer   bool // which does that by itself: what is free is not known
 }
 
 // Space asks how much of the file is free.
 func (s *Store) Space(ctx context.Context) (v Space, err error) {
+	if s.file == nil {
+		return s.postgresSpace(ctx)
+	}
 	var size, pages, free, mode int64
 	for _, one := range []struct {
 		pragma string
@@ -61,7 +65,7 @@ func (e *retainer) reclaim(ctx context.Context) (freed int64, err error) {
 		}
 		n := min(reclaimAtOnce, pages-spare)
 		err = e.commit(ctx, "", func(t *tx) (int64, error) {
-			return 0, stepThrough(t.conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
+			return 0, stepThrough(t.engine.(*sqliteEngine).conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
 		})
 		if err != nil {
 			return freed, fmt.Errorf("give space back: %w", err)
@@ -99,7 +103,7 @@ func Compact(ctx context.Context, dsn string) (before, after Space, err error) {
 	if err != nil {
 		return before, after, err
 	}
-	db := sql.OpenDB(&s.files)
+	db := sql.OpenDB(&s.file.more)
 	db.SetMaxOpenConns(1)
 	defer func() { err = errors.Join(err, db.Close(), s.Close()) }()
 	if before, err = s.Space(ctx); err != nil {

@@ -12,24 +12,31 @@ const (
 	codeFull     = 13
 )
 
+// DiskFull reports whether err came because a disk is full.
+func DiskFull(err error) bool {
+	code, cause := sqliteCode(err)
+	return code == codeFull || isAny(err, cause, syscall.ENOSPC, syscall.EDQUOT)
+}
+
+func isAny(err, cause error, known ...error) bool {
+	for _, one := range known {
+		if errors.Is(err, one) || errors.Is(cause, one) {
+			return true
+		}
+	}
+	return false
+}
+
 // DiskTrouble says in a few words what ails the disk where that is why err came; "" where it is not. Such trouble may
 // end without a change of ours.
 func DiskTrouble(err error) string {
 	code, cause := sqliteCode(err)
-	is := func(known ...error) bool {
-		for _, one := range known {
-			if errors.Is(err, one) || errors.Is(cause, one) {
-				return true
-			}
-		}
-		return false
-	}
 	switch {
-	case code == codeFull || is(syscall.ENOSPC, syscall.EDQUOT):
+	case DiskFull(err):
 		return "the disk is full"
-	case code == codeReadOnly || is(syscall.EROFS):
+	case code == codeReadOnly || isAny(err, cause, syscall.EROFS):
 		return "the disk can only be read"
-	case code == codeIO || is(syscall.EIO):
+	case code == codeIO || isAny(err, cause, syscall.EIO):
 		return "the disk reports errors"
 	default:
 		return ""

@@ -53,7 +53,7 @@ func (s *Store) WipeDue(ctx context.Context) (due bool, err error) {
 
 // Wipe clears away what forgetting leaves between the rows. waits says why it cannot be done now, "" when it is.
 func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, err error) {
-	db := sql.OpenDB(&s.files)
+	db := sql.OpenDB(&s.file.more)
 	db.SetMaxOpenConns(1)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	path := s.marks.data
@@ -73,8 +73,7 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 		return "", err
 	}
 	return "", s.write(ctx, laneWork, func(t *tx) error {
-		_, err := t.exec(stSetCount, rewriteDue, int64(0))
-		return err
+		return t.put(stSetCount, rewriteDue, int64(0))
 	})
 }
 

@@ -4,9 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,8 +18,9 @@ type Settle func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement
 
 // Options are what a store is opened with.
 type Options struct {
-	DSN      string // "sqlite:" and a path
-	ReadOnly bool   // beside a daemon that writes: no lock, no migration, no change
+	// DSN is "sqlite:" and a path, or "postgres://…#" and the folder in which this process keeps what it notes for itself.
+	DSN      string
+	ReadOnly bool // beside a daemon that writes: no lock, no migration, no change
 	Settle   func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement
 
 	// OnDue, OnPoll and OnLookup are called after a commit that left a dispatch, a message or
@@ -63,12 +61,21 @@ type Options struct {
 
 	Observer Observer
 
+	// Version of the program, and Config, the version of the config in use and since when, are what a process tells of itself where
+	// several share the data. Config must be quick. nil is none.
+	Version string
+	Config  func() (version string, since time.Time)
+
 	Now        func() time.Time // default time.Now
+	Writers    int              // connections that write at the same time to PostgreSQL; default 4
 	MaxWaiting int              // events and rejected requests that may wait for a batch; default 4096
+
+	movingTo string // where the data is moved to, perhaps once more (see transfer.go)
 }
 
 // A Store is open data. Its methods may be called from any goroutine.
 type Store struct {
+	shared
 	settle  Settle
 	first   func(account string, accepted time.Time, place int64) time.Time
 	has     func(account string) bool
@@ -77,26 +84,25 @@ type Store struct {
 	hash    func(...string) int64
 	ring    ring
 	commits *groupCommit // nil when read-only
-	writer  *writer
-	reads   *sql.DB
-	lock    *dataLock
-	fault   *logFault // that the daemon will find at its next start; nil when this is the daemon
+	writer  *writer      // nil when read-only
+	more    []*writer    // that write at the same time, where the engine has many
+	reads   pool
+	quick   *sql.DB               // for what must not wait behind reads; nil where no other process writes
+	file    *sqliteFile           // nil where the data is no file
+	away    atomic.Pointer[error] // why the server does not serve, by the last look; nil while it does
+	folder  *dataLock             // of what this process notes for itself, where the data is no file
+	notices *notices              // of other nodes; nil where there are none
+	place   atomic.Pointer[place] // where the data lives; nil before the first connection, and where it is a file
+	numbers numbers               // of all writers of the process, so that they grow with time
 
 	halting sync.Mutex             // one change of halts at a time, with its reading back
 	halted  atomic.Pointer[[]Halt] // as Halts gives them; nil when read-only
 
 	pausing sync.Mutex // one change of paused triggers at a time
 
-	observer Observer
-
-	restored     atomic.Pointer[Restoration] // the newest; nil for none, and where it is only read
-	unrecognised *Restoration                // that the daemon will find at its next start; nil when this is the daemon
-
-	off    recentOff
-	marks  phoneMarks
-	files  connector // opens one more connection, for what cannot be done on those that are open
-	calls  calls
-	pinged atomic.Pointer[time.Time] // when a Ping wrote last
+	observer     Observer
+	unrecognised *Restoration              // that the daemon will find at its next start; nil when this is the daemon
+	pinged       atomic.Pointer[time.Time] // when a Ping wrote last
 
 	closing sync.Once
 	closed  error
@@ -107,25 +113,16 @@ const (
 	readers           = 4
 )
 
-// Path is the file that dsn names, or dsn itself where it names none.
-func Path(dsn string) string {
-	path, err := sqlitePath(dsn)
-	if err != nil {
-		return dsn
-	}
-	return path
-}
-
-// Open opens the data that o.DSN names and creates it where there is none, its folder and
-// file for their owner alone. Errors: a *LockedError when another process writes to it, a
+// Open opens the data that o.DSN names and creates it where there is none, a file and its folder
+// for their owner alone. Errors: a *LockedError when another process writes to it, a
 // *NewerSchemaError when another version does.
-func Open(ctx context.Context, o Options) (_ *Store, err error) {
-	path, err := sqlitePath(o.DSN)
-	if err != nil {
-		return nil, err
-	}
+func Open(ctx context.Context, o Options) (*Store, error) {
+	var err error
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Writers == 0 {
+		o.Writers = defaultWriters
 	}
 	if o.MaxWaiting == 0 {
 		o.MaxWaiting = defaultMaxWaiting
@@ -133,119 +130,60 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if o.FirstPoll == nil {
 		o.FirstPoll = func(_ string, accepted time.Time, _ int64) time.Time { return accepted }
 	}
-	s := &Store{settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, due: o.Due, hash: keyHash, ring: rejectedRing}
-	s.observer = o.Observer
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("%s: %w", path, err), s.Close())
-		}
-	}()
-	drv, err := sqliteDriver()
-	if err != nil {
-		return nil, err
+	if o.OnDoubt == nil {
+		o.OnDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return "" }
 	}
-	c := connector{driver: drv, uri: sqliteURI(path)}
-	s.marks.data = path
-	if err := cutOff(path); err != nil {
-		return nil, err
+	s := &Store{
+		settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, due: o.Due, hash: keyHash, ring: rejectedRing, observer: o.Observer,
+		shared: shared{
+			onDoubt: o.OnDoubt, now: o.Now, tells: o.Tells,
+			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing},
+		},
+	}
+	open := s.openFile
+	if OnServer(o.DSN) {
+		open = s.openPostgres
+	}
+	if err = open(ctx, &o); err == nil && !o.ReadOnly {
+		err = s.loadHalts(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	if o.ReadOnly {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("no data here yet; the daemon makes it when it first starts: %w", err)
+		return s, nil
+	}
+	most := maxBatch
+	if s.file == nil {
+		most = maxPostgresBatch
+	}
+	var runners []runner
+	for _, w := range append([]*writer{s.writer}, s.more...) {
+		var r runner = w
+		if o.Observer.Committed != nil {
+			r = timed{r, o.Observer.Committed}
 		}
-		if s.fault, err = faultBeside(path); err != nil {
-			return nil, err
-		}
-		s.openReads(c)
-		if err := checkSchema(ctx, s.reads); err != nil {
-			return nil, err
-		}
-		if err := s.copyBeside(ctx, path); err != nil {
-			return nil, err
-		}
-		return s, s.marks.load(ctx, s)
+		runners = append(runners, r)
 	}
-	if err := createFile(path); err != nil {
-		return nil, err
+	s.beat.version, s.beat.config = o.Version, o.Config
+	s.commits = newGroupCommit(o.MaxWaiting, most, runners...)
+	if s.notices != nil {
+		s.notices.begin()
 	}
-	if s.lock, err = lockData(path + ".lock"); err != nil {
-		return nil, err
-	}
-	fault, err := findFault(path, func() (bool, error) { return true, nil })
-	if err != nil {
-		return nil, err
-	}
-	if err := layOut(drv, c.uri, path); err != nil {
-		return nil, err
-	}
-	c.setup = writerSetup
-	if err := migrateOnce(ctx, c); err != nil {
-		return nil, err
-	}
-	if err := rewriteIfDue(ctx, c); err != nil {
-		return nil, err
-	}
-	if s.writer, err = openWriter(&c, sqliteDialect); err != nil {
-		return nil, err
-	}
-	s.calls.path = path + ".calls"
-	s.writer.off, s.writer.calls, s.writer.marks, s.writer.restored = &s.off, &s.calls, &s.marks, &s.restored
-	if s.writer.onDoubt = o.OnDoubt; o.OnDoubt == nil {
-		s.writer.onDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return "" }
-	}
-	s.writer.now, s.writer.hooks = o.Now, hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing}
-	s.writer.tells = o.Tells
-	if s.writer.checkpoints, err = newCheckpointer(c); err != nil {
-		return nil, err
-	}
-	s.files = c
-	s.openReads(c)
-	if err := s.marks.load(ctx, s); err != nil {
-		return nil, err
-	}
-	if err := openSingleWriter(ctx, s); err != nil {
-		return nil, err
-	}
-	if err := s.holdAll(ctx, path, fault); err != nil {
-		return nil, err
-	}
-	if err := s.recognise(ctx, path); err != nil {
-		return nil, err
-	}
-	if err := s.loadHalts(ctx); err != nil {
-		return nil, err
-	}
-	if s.writer.guard, err = newGuard(path); err != nil {
-		return nil, err
-	}
-	var r runner = s.writer
-	if o.Observer.Committed != nil {
-		r = timed{r, o.Observer.Committed}
-	}
-	s.commits = newGroupCommit(r, o.MaxWaiting)
 	return s, nil
-}
-
-func (s *Store) openReads(c connector) {
-	c.setup = readerSetup
-	s.reads = sql.OpenDB(&c)
-	s.reads.SetMaxOpenConns(readers)
-	s.reads.SetMaxIdleConns(readers)
-}
-
-// migrateOnce brings the schema up to date on a connection of its own.
-func migrateOnce(ctx context.Context, c connector) error {
-	db := sql.OpenDB(&c)
-	db.SetMaxOpenConns(1)
-	return errors.Join(migrate(ctx, db, sqliteDialect), db.Close())
 }
 
 // write hands an operation to the group commit.
 func (s *Store) write(ctx context.Context, l lane, run op) error {
+	return s.writeBeside(ctx, l, company{}, run)
+}
+
+// writeBeside is write for an operation that may run at the same time as others.
+func (s *Store) writeBeside(ctx context.Context, l lane, c company, run op) error {
 	if s.commits == nil {
 		return ErrReadOnly
 	}
-	return s.commits.do(ctx, l, run)
+	return s.commits.do(ctx, l, c, run)
 }
 
 // Stats is the state of the write queue. It is zero for a store that only reads.
@@ -256,12 +194,18 @@ func (s *Store) Stats() Stats {
 	return s.commits.stats()
 }
 
-// Present is a *GoneError while the data is not where it was opened.
+// Present is a *GoneError while the data is not where it was opened, and an *OutageError where LookAtServer found its server away.
 func (s *Store) Present() error {
 	if s.writer == nil {
 		return nil
 	}
-	return s.writer.guard.check()
+	if s.file == nil {
+		if away := s.away.Load(); away != nil {
+			return *away
+		}
+		return nil
+	}
+	return s.file.guard.check()
 }
 
 // pingEvery is how often a Ping writes at the most: anybody may ask the door whether it is ready.
@@ -277,8 +221,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return s.Present()
 	}
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		_, err := t.exec(stSetCount, "keyed/checked", t.at)
-		return err
+		return t.put(stSetCount, "keyed/checked", t.at)
 	})
 	if now := time.Now(); err == nil {
 		s.pinged.Store(&now)
@@ -294,21 +237,29 @@ func (s *Store) Close() error {
 		if s.commits != nil {
 			s.commits.close()
 		}
+		s.notices.close()
 		if s.writer != nil && s.writer.peers != nil {
 			s.writer.peers.close()
 		}
-		if s.reads != nil {
+		s.beat.end(s)
+		if s.reads.DB != nil {
 			errs = append(errs, s.reads.Close()) // first: a reader would hold the checkpoint up
 		}
+		if s.quick != nil {
+			errs = append(errs, s.quick.Close())
+		}
 		if s.writer != nil {
-			if s.writer.checkpoints != nil {
-				errs = append(errs, s.writer.checkpoints.close())
-			}
-			errs = append(errs, execOn(s.writer.conn, "PRAGMA wal_checkpoint(TRUNCATE)"), s.writer.close())
+			errs = append(errs, s.writer.engine.close())
+		}
+		for _, w := range s.more {
+			errs = append(errs, w.engine.close())
 		}
 		errs = append(errs, s.calls.close())
-		if s.lock != nil {
-			errs = append(errs, s.lock.release())
+		if s.file != nil {
+			errs = append(errs, s.file.close())
+		}
+		if s.folder != nil {
+			errs = append(errs, s.folder.release())
 		}
 		s.closed = errors.Join(errs...)
 	})

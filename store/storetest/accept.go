@@ -40,6 +40,17 @@ func (s suite) accept(t *testing.T) {
 		}
 		same(t, "event", want, got)
 	})
+	t.Run("keys that no text of an engine may hold are known again", func(t *testing.T) {
+		l := s.open(t)
+		for _, key := range []string{"a\x00b", "c\xffd"} {
+			e := nudgewire.Event{Connector: "c", Kind: "k", DedupeKey: key, ReceivedAt: noon}
+			first := l.mustAccept(nudgewire.Plan{Event: e})
+			again := l.mustAccept(nudgewire.Plan{Event: e})
+			if first.Duplicate || !again.Duplicate || again.EventID != first.EventID {
+				t.Errorf("%q came twice: %+v, then %+v", key, first, again)
+			}
+		}
+	})
 	t.Run("a payload of any length comes back", func(t *testing.T) {
 		l := s.open(t)
 		for _, n := range []int{0, 1, 199, 200, 201, 5000, 1 << 20} {
@@ -179,7 +190,7 @@ func (s suite) accept(t *testing.T) {
 		if _, err := l.Accept(l.ctx, []nudgewire.Plan{cart("1", due(noon.Add(time.Hour))), cart("2", due(noon.Add(time.Minute))), cart("3", due(noon.Add(24*time.Hour)))}); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "OnDue", noon.Add(time.Minute), l.lastCall(&l.due))
+		same(t, "OnDue", noon.Add(time.Minute), l.woken(noon.Add(time.Minute)))
 		at, ok, err := l.NextDue(l.ctx)
 		if err != nil || !ok || !at.Equal(noon.Add(time.Minute)) {
 			t.Errorf("NextDue = %v, %v, %v", at, ok, err)

@@ -102,7 +102,7 @@ func (s suite) dueRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, "counts", []store.VerdictCount{{Rule: "limit", Action: nudgewire.DeferSend, N: 18}}, counts)
-		same(t, "the sender is woken for", until, l.lastCall(&l.due))
+		same(t, "the sender is woken for", until, l.woken(until))
 		next, ok, err := l.NextDue(l.ctx)
 		if err != nil || !ok || !next.Equal(until) {
 			t.Errorf("next due %s, %v, %v", next, ok, err)

@@ -145,6 +145,23 @@ func (s suite) dueMeetings(t *testing.T) {
 		state(l, d.ID, nudgewire.StateAccepted)
 		same(t, "claimed in the morning", 0, len(l.ids(morning)))
 	})
+	t.Run("a retry does not shorten for how long it may be put off", func(t *testing.T) {
+		l, id := deferred(t)
+		until := func() time.Time { d := l.dispatch(id); return l.firstDue(id).Add(d.ExpiresAt.Sub(d.DueAt)) }
+		before := until()
+		l, id = deferred(t)
+		for range 3 {
+			got := l.mustClaim(l.dispatch(id).DueAt, 1)
+			if len(got) != 1 {
+				t.Fatalf("claimed %+v", got)
+			}
+			l.mustFinish(got[0], nudgewire.StateWaiting)
+		}
+		if d := l.dispatch(id); !d.DueAt.After(morning) || !d.ExpiresAt.Equal(morning.Add(4*time.Hour)) {
+			t.Errorf("due %s, expires %s", d.DueAt, d.ExpiresAt)
+		}
+		same(t, "it may be put off until", before, until())
+	})
 	t.Run("put off, then in doubt for days: sent again, it may be put off anew", func(t *testing.T) {
 		l, id := deferred(t)
 		got := l.mustClaim(morning, 1)
@@ -241,7 +258,7 @@ func (s suite) counted(t *testing.T, at time.Time) {
 func (s suite) interleaved(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := s.open(t)
-		defer l.close()
+		defer func() { l.close() }() // a restart has another
 		limit := atMost{n: rapid.IntRange(1, 3).Draw(rt, "limit"), within: time.Hour}
 		l.ruleBy(limit)
 		total := rapid.IntRange(1, 40).Draw(rt, "messages")

@@ -135,7 +135,7 @@ func (s suite) finish(t *testing.T) {
 		l := s.open(t)
 		d := l.claimed("1")
 		a := l.mustFinish(d, nudgewire.StateWaiting)
-		same(t, "OnDue", a.RetryAt, l.lastCall(&l.due))
+		same(t, "OnDue", a.RetryAt, l.woken(a.RetryAt))
 		if got := l.mustClaim(a.RetryAt.Add(-time.Microsecond), 1); len(got) != 0 {
 			t.Error("claimed too early")
 		}

@@ -56,7 +56,7 @@ func (g *gate) queued(n int) {
 
 func (s suite) group(t *testing.T) {
 	t.Run("one bad event among many costs nobody else anything", func(t *testing.T) {
-		l := s.open(t)
+		l := s.openNarrow(t)
 		g := hold(l)
 		const n = 60
 		results := make(chan error, n)
@@ -94,7 +94,7 @@ func (s suite) group(t *testing.T) {
 		}
 	})
 	t.Run("nobody is answered, and nothing is seen, before the commit", func(t *testing.T) {
-		l := s.open(t)
+		l := s.openNarrow(t)
 		g := hold(l)
 		var answered atomic.Bool
 		first := make(chan error, 1)
@@ -132,7 +132,7 @@ func (s suite) group(t *testing.T) {
 		}
 	})
 	t.Run("a caller that leaves before its turn stores nothing", func(t *testing.T) {
-		l := s.open(t)
+		l := s.openNarrow(t)
 		g := hold(l)
 		ctx, leave := context.WithCancel(l.ctx)
 		gone := make(chan error, 1)
@@ -153,7 +153,7 @@ func (s suite) group(t *testing.T) {
 		l.totals(map[string]int64{"events": 1})
 	})
 	t.Run("a caller that leaves in the middle of its turn is waited for", func(t *testing.T) {
-		l := s.open(t)
+		l := s.openNarrow(t)
 		ctx, leave := context.WithCancel(l.ctx)
 		entered, open := make(chan struct{}), make(chan struct{})
 		l.settleBy(func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
@@ -175,7 +175,7 @@ func (s suite) group(t *testing.T) {
 		l.totals(map[string]int64{"events": 1})
 	})
 	t.Run("beyond the limit events are refused, and outcomes still pass", func(t *testing.T) {
-		l := s.open(t)
+		l := s.openNarrow(t)
 		d := l.claimed("sent")
 		g := hold(l)
 		limit := l.Stats().Limit
@@ -205,7 +205,7 @@ func (s suite) group(t *testing.T) {
 		}
 	})
 	t.Run("close lets in what waits and refuses what comes after", func(t *testing.T) {
-		l := s.open(t)
+		l := s.openNarrow(t)
 		g := hold(l)
 		waiting := make(chan error, 1)
 		go func() {

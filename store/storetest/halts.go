@@ -41,7 +41,7 @@ func (s suite) halts(t *testing.T) {
 		if err := l.Resume(l.ctx, store.HaltAll, ""); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "the sender is woken for", noon.Add(2*time.Minute), l.lastCall(&l.due))
+		same(t, "the sender is woken for", noon.Add(2*time.Minute), l.woken(noon.Add(2*time.Minute)))
 		got := l.mustClaim(noon.Add(2*time.Minute), 9)
 		if len(got) != 1 || got[0].ID != id || !got[0].DueAt.Equal(noon) {
 			t.Errorf("claimed after resume: %+v", got)

@@ -87,7 +87,7 @@ func (s suite) hold(t *testing.T) {
 
 		l.at(noon.Add(40 * time.Minute))
 		l.mustSet(paused, nudgewire.RunUploading)
-		same(t, "the sender is woken for", noon.Add(40*time.Minute), l.lastCall(&l.due))
+		same(t, "the sender is woken for", noon.Add(40*time.Minute), l.woken(noon.Add(40*time.Minute)))
 		same(t, "halts of a resumed run", []string{}, l.halted())
 		same(t, "resumed", 3, len(l.mustClaim(noon.Add(59*time.Minute), 99)))
 		same(t, "the other run", map[string]int64{"sending": 1}, l.byState(other.ID))

@@ -34,7 +34,7 @@ func (s suite) pauses(t *testing.T) {
 		same(t, "triggers of which something waits", []string{"remind"}, names)
 		l.at(later)
 		pause(t, l, nil)
-		same(t, "the sender is woken for", later, l.lastCall(&l.due))
+		same(t, "the sender is woken for", later, l.woken(later))
 		got := l.mustClaim(later, 9)
 		if len(got) != 1 || got[0].ID != id || !got[0].DueAt.Equal(noon) {
 			t.Errorf("claimed afterwards: %+v", got)

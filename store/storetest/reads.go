@@ -304,14 +304,14 @@ func (s suite) life(t *testing.T) {
 		l := s.open(t)
 		l.enqueue("1")
 		d := l.mustClaim(noon.Add(time.Hour), 1)[0]
-		l.mustAccept(order("2"))
+		last := l.mustAccept(order("2")).EventID
 		l.close()
 
 		again := reopen(t, l.dsn)
 		if !again.mustAccept(cart("1")).Duplicate {
 			t.Error("the duplicate was forgotten")
 		}
-		if r := again.mustAccept(cart("2")); r.EventID != 3 || again.lastFacts().Tombstone == nil {
+		if r := again.mustAccept(cart("2")); r.EventID <= last || again.lastFacts().Tombstone == nil {
 			t.Errorf("event %d, facts %+v", r.EventID, again.lastFacts())
 		}
 		if got := again.dispatch(d.ID); got.State != nudgewire.StateSending {

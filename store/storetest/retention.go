@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,8 @@ func (l *ledger) retain(days int) store.RetentionRun {
 	}
 	return run
 }
+
+func masked(p nudgewire.Phone) nudgewire.Phone { return nudgewire.Phone(p.Masked()) }
 
 // retention is what other rules and orders find of what is old.
 func (s suite) retention(t *testing.T) {
@@ -87,6 +90,81 @@ func (s suite) retention(t *testing.T) {
 		same(t, "removed", int64(2), run.Removed["messages"])
 		same(t, "afterwards", map[string]int64{"accepted": 1}, l.runMessages(r.ID))
 		same(t, "again", 0, len(l.retain(402).Removed))
+	})
+	t.Run("phones are masked where they stand: of events, of rows of runs, of what an upload's answer named", func(t *testing.T) {
+		l := s.open(t)
+		const phone, hidden = "447700900321", "4477******21"
+		r := l.uploading("1", 2)
+		l.accept(r, 1, numbers(100, 2), []string{phone, phone})
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 1, Status: nudgewire.StatusFailed, Error: "no such number " + phone, Final: true, At: noon}); err != nil {
+			t.Fatal(err)
+		}
+		rows := l.handedOver("2", 1)
+		row := l.mustClaim(noon, 1)[0]
+		l.mustFinish(row, nudgewire.StateRejected)
+		l.mustSet(rows, nudgewire.RunDone)
+		caused := l.claimed("c1")
+		l.mustFinish(caused, nudgewire.StateRejected)
+		phonesOf := func() (all []nudgewire.Phone) {
+			t.Helper()
+			for _, id := range []nudgewire.DispatchID{row.ID, caused.ID} {
+				d, err := l.Dispatch(l.ctx, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, d.Phone)
+			}
+			for id := range nudgewire.DispatchID(2) {
+				m, err := l.FollowedMessage(l.ctx, id+1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, m.Phone)
+			}
+			e, err := l.Event(l.ctx, caused.EventID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return append(all, e.Contact.Phone)
+		}
+		mask := store.Retention{Payloads: 30 * day, Decisions: 90 * day, Attempts: 90 * day, Phones: 180 * day}
+		before := phonesOf()
+		for _, days := range []int{179, 181, 182} {
+			now := noon.Add(time.Duration(days) * day)
+			l.at(now)
+			run, err := l.Retain(l.ctx, mask, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, n := before, int64(0)
+			if days > 180 { // the second of the upload is still asked about
+				want = []nudgewire.Phone{masked(row.Phone), masked(caused.Phone), hidden, phone, masked(caused.Phone)}
+			}
+			if days == 181 {
+				n = 4
+			}
+			same(t, "phones", want, phonesOf())
+			same(t, "masked", n, run.Removed["phones"])
+		}
+		if m, err := l.FollowedMessage(l.ctx, 1); err != nil || m.Error != "no such number 999999999999" {
+			t.Errorf("%q (%v)", m.Error, err)
+		}
+		for _, who := range []nudgewire.Phone{row.Phone, caused.Phone} {
+			if found, err := l.Dispatches(l.ctx, store.DispatchFilter{Phone: who}); err != nil || len(found) != 0 {
+				t.Errorf("%d are found by a phone that is masked (%v)", len(found), err)
+			}
+		}
+		if found, err := l.Followed(l.ctx, store.DispatchFilter{Phone: phone}); err != nil || len(found) != 1 {
+			t.Errorf("%d of the upload are found (%v)", len(found), err)
+		}
+		went, stayed, err := l.Retry(l.ctx, store.Retry{Filter: store.DispatchFilter{State: nudgewire.StateRejected}, Now: noon.Add(182 * day)})
+		if err != nil || len(went) != 0 || len(stayed) != 1 || !strings.Contains(stayed[0].Words, "retention.phones") {
+			t.Errorf("went %v, stayed %v, %v", went, stayed, err)
+		}
+		again, err := l.RowsToGoAgain(l.ctx, rows.ID, 0, 9, func(*nudgewire.RunRow) bool { return true })
+		if err != nil || len(again) != 0 {
+			t.Errorf("%d rows go again, %v", len(again), err)
+		}
 	})
 	t.Run("a message whose event lost its payload is sent again as it was, and stays as long as its successor", func(t *testing.T) {
 		l := s.open(t)

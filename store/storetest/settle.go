@@ -101,7 +101,7 @@ func (s suite) settle(t *testing.T) {
 			CreatedAt: noon, UpdatedAt: noon.Add(time.Minute), Restarts: 1, Config: "v2",
 		}
 		same(t, "dispatch", want, l.dispatch(id))
-		same(t, "OnDue", noon.Add(90*time.Minute), l.lastCall(&l.due))
+		same(t, "OnDue", noon.Add(90*time.Minute), l.woken(noon.Add(90*time.Minute)))
 		l.totals(map[string]int64{"dispatches": 1, "decisions_restarted": 1})
 	})
 	t.Run("a settlement about a dispatch that does not wait stores nothing", func(t *testing.T) {

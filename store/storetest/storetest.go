@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -58,6 +59,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"afterwards", s.afterwards},
 		{"follow", s.follow},
 		{"files", s.files},
+		{"files in the database", s.filePieces},
 		{"blocks", s.blocks},
 		{"blocks hold", s.blocksHold},
 		{"opt-outs", s.optOuts},
@@ -77,6 +79,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"attention", s.attention},
 		{"alerts", s.alerts},
 		{"retention", s.retention},
+		{"retention of runs", s.retentionOfRuns},
 		{"webhooks out", s.outgoing},
 		{"requests_rejected", s.rejectedRequests},
 		{"configs", s.configs},
@@ -141,13 +144,24 @@ func (s suite) open(t testing.TB) *ledger {
 	return reopen(t, s.fresh(t))
 }
 
+// openNarrow opens data that one connection alone writes to, whatever the engine.
+func (s suite) openNarrow(t testing.TB) *ledger {
+	t.Helper()
+	return openWith(t, s.fresh(t), 1)
+}
+
 // reopen opens the data at dsn, which may hold some.
 func reopen(t testing.TB, dsn string) *ledger {
+	t.Helper()
+	return openWith(t, dsn, 0)
+}
+
+func openWith(t testing.TB, dsn string, writers int) *ledger {
 	t.Helper()
 	l := &ledger{t: t, dsn: dsn, ctx: context.Background(), now: noon, settle: insert}
 	var err error
 	l.Store, err = store.Open(l.ctx, store.Options{
-		DSN: dsn,
+		DSN: dsn, Writers: writers,
 		Settle: func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 			l.mu.Lock()
 			settle := l.settle
@@ -243,6 +257,18 @@ func (l *ledger) lastCall(calls *[]time.Time) time.Time {
 		return time.Time{}
 	}
 	return (*calls)[len(*calls)-1]
+}
+
+// woken is want, if senders were woken for that time, and else the newest that they were woken for. A node of PostgreSQL may hear its own
+// notices meanwhile.
+func (l *ledger) woken(want time.Time) time.Time {
+	newest := l.lastCall(&l.due)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if slices.ContainsFunc(l.due, want.Equal) {
+		return want
+	}
+	return newest
 }
 
 // A change edits a plan before it is stored.

@@ -1,0 +1,61 @@
+//go:build unix
+
+package store
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nudgewire/nudgewire/internal/testserver"
+)
+
+// PostgreSQL plans by what it knows of the rows, which is nothing in a new table and is wrong in one that fills. Its plans for whatever
+// changes data must be those that history does not lengthen, also then.
+func TestNothingHotWalksHistoryOnPostgreSQL(t *testing.T) {
+	server := testserver.ForTest(t, "fsync=off", "autovacuum=off")
+	dsn, err := server.NewDatabase(t.Context())
+	failIf(t, err)
+	s, err := Open(t.Context(), Options{DSN: dsn + "#" + t.TempDir(), Settle: planAll})
+	failIf(t, err)
+	defer func() { failIf(t, s.Close()) }()
+
+	e := s.writer.engine.(*postgresEngine)
+	failIf(t, e.begin())
+	_, err = e.conn.Exec(t.Context(), `SET plan_cache_mode = force_generic_plan`)
+	failIf(t, err)
+	walk := regexp.MustCompile(`(?m)Seq Scan on|Sort$|Bitmap Heap Scan on`)
+	fewRows := regexp.MustCompile(`FROM alert|FROM dispatches\s+WHERE state = '(sending|in_doubt)' AND account|FROM runs WHERE ended_at = 0`) // what they say is all they read
+	whole := regexp.MustCompile(`Index (?:Only )?Scan using .*\n(?: +Filter| *->|\z)`)
+	for i, sql := range e.one {
+		if !strings.HasPrefix(sql, "SELECT") && !strings.HasPrefix(sql, "UPDATE") && !strings.HasPrefix(sql, "DELETE") {
+			continue
+		}
+		if list := e.lists[i]; list.sql != "" {
+			sql = list.sql
+		}
+		about, err := e.conn.Prepare(t.Context(), fmt.Sprintf("p%d", i), sql)
+		failIf(t, err)
+		explain := fmt.Sprintf("EXPLAIN (COSTS off) EXECUTE p%d", i)
+		if n := len(about.ParamOIDs); n > 0 {
+			explain += "(" + strings.TrimSuffix(strings.Repeat("NULL, ", n), ", ") + ")"
+		}
+		rows, err := e.conn.Query(t.Context(), explain)
+		failIf(t, err)
+		var plan []string
+		for rows.Next() {
+			var line string
+			failIf(t, rows.Scan(&line))
+			plan = append(plan, line)
+		}
+		failIf(t, rows.Err())
+		all := strings.Join(plan, "\n")
+		if fewRows.MatchString(sql) {
+			continue
+		}
+		if walk.MatchString(all) || whole.MatchString(all+"\n") && !strings.Contains(sql, "LIMIT") {
+			t.Errorf("%s\n%s", strings.Join(strings.Fields(sql), " "), all)
+		}
+	}
+}

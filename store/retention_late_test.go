@@ -1,0 +1,160 @@
+package store
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A look-up may end long after its event came, when the daemon stood still in between: the event stays with the message that
+// comes of it, however late that was.
+func TestAnEventStaysWithAMessageOfALateLookup(t *testing.T) {
+	a := openAging(t)
+	lookup := func() nudgewire.EventID {
+		return a.event(otherPhone, "x", func(p *nudgewire.Plan) { p.Later, p.Proposals = true, nil }).EventID
+	}
+	late, empty := lookup(), lookup()
+	other := a.event("447700900116", "x", func(p *nudgewire.Plan) { p.Proposals = nil }).EventID
+	a.now = a.now.Add(390 * day) // nobody was there
+	found, err := a.ClaimLookups(t.Context(), a.now, time.Minute, 9)
+	a.must(err)
+	if len(found) != 2 {
+		t.Fatalf("%d look-ups", len(found))
+	}
+	for _, l := range found {
+		plan := nudgewire.Plan{Event: l.Event}
+		if l.EventID == late {
+			plan.Proposals = []nudgewire.Proposal{{
+				Decision:    nudgewire.Decision{Trigger: "cart", Outcome: nudgewire.Planned, At: a.now},
+				Correlation: nudgewire.Correlation{Trigger: "cart", Key: "late", Phone: otherPhone},
+				Dispatch: nudgewire.Dispatch{
+					Phone: otherPhone, Category: nudgewire.Marketing, DueAt: a.now, CreatedAt: a.now, Send: nudgewire.Send{Template: "t"},
+				},
+			}}
+		}
+		_, err := a.Complete(t.Context(), l, plan)
+		a.must(err)
+	}
+	for _, d := range a.claim(9) {
+		a.finish(&d, nudgewire.StateRejected)
+	}
+	kept := func(id nudgewire.EventID) bool {
+		t.Helper()
+		_, err := a.Event(t.Context(), id)
+		if err != nil && !errors.Is(err, nudgewire.ErrNotFound) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	a.now = a.now.Add(100 * day) // the events are 490 days old, the message 100
+	a.retain(keepUsual)
+	if !kept(late) || kept(empty) || kept(other) {
+		t.Errorf("kept: with a message %v, without one %v, without a look-up %v", kept(late), kept(empty), kept(other))
+	}
+	list, err := a.Dispatches(t.Context(), DispatchFilter{Phone: otherPhone})
+	a.must(err)
+	if len(list) != 1 {
+		t.Errorf("%d messages are found by the phone", len(list))
+	}
+	a.now = a.now.Add(301 * day)
+	a.retain(keepUsual)
+	if kept(late) {
+		t.Error("the event stays without its message")
+	}
+}
+
+// A bundle whose newest event is not old yet is whole, and so are its events: nothing else says what they led to.
+func TestEventsStayWithABundleThatIsNotOldYet(t *testing.T) {
+	a := openAging(t)
+	var plans []nudgewire.Plan
+	for i := range 4 {
+		p := testPlan(string(rune('a' + i)))
+		p.Event.ReceivedAt, p.Event.Payload = a.now.Add(time.Duration(i)*time.Hour), []byte("load")
+		p.Proposals[0].Decision.Outcome = nudgewire.Skipped
+		plans = append(plans, p)
+	}
+	_, err := a.Accept(t.Context(), plans)
+	a.must(err)
+	r := keepUsual
+	r.Payloads, r.Decisions, r.Events, r.Messages = 30*day, 30*day, 30*day, 30*day
+	a.now = a.now.Add(30*day + 90*time.Minute)
+	if run := a.retain(r); run.Removed[kindEvents] != 0 {
+		t.Errorf("removed %v", run.Removed)
+	}
+	a.now = a.now.Add(4 * time.Hour)
+	if run := a.retain(r); run.Removed[kindEvents] != 4 || a.rows()["decisions"] != 0 {
+		t.Errorf("removed %v, left %v", run.Removed, a.rows())
+	}
+}
+
+// What a version before kept as the sign of a number is a word after the upgrade.
+func TestWhatWasSentOnceSaysItsStateAfterAnUpgrade(t *testing.T) {
+	a := openAging(t)
+	a.must(a.Store.Close())
+	rawExec(t, a.path, `DROP TABLE sent_once; DROP INDEX parts_doubt;
+		CREATE TABLE sent_once (correlation BIGINT NOT NULL PRIMARY KEY, dispatch_id BIGINT NOT NULL, at BIGINT NOT NULL CHECK (at > 0)) WITHOUT ROWID;
+		INSERT INTO sent_once VALUES (1, 5, 10), (2, -6, 20)`)
+	step, err := migrationFiles.ReadFile(migrations[31])
+	a.must(err)
+	rawExec(t, a.path, string(step))
+	a.Store = nil
+	a.reopen()
+	type once struct {
+		id    int64
+		state string
+		at    int64
+	}
+	got, err := list(t.Context(), a.Store, `SELECT dispatch_id, state, at FROM sent_once ORDER BY correlation`, nil, func(r *row) (once, error) {
+		return once{r.int(), r.text(), r.int()}, r.err
+	})
+	a.must(err)
+	if len(got) != 2 || got[0] != (once{5, "accepted", 10}) || got[1] != (once{6, "dropped", 20}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Decisions that are not kept any more stay so when their contact is forgotten: none at all would say that nobody listened.
+func TestForgettingLeavesDecisionsThatAreNotKept(t *testing.T) {
+	a := openAging(t)
+	var plans []nudgewire.Plan
+	for i, due := range []time.Time{a.now, a.now.Add(3000 * day)} { // the second keeps their bundle
+		p := testPlan(string(rune('a' + i)))
+		p.Event.ReceivedAt, p.Event.Payload = a.now, []byte("load")
+		p.Event.Contact.Phone = []nudgewire.Phone{forgottenPhone, otherPhone}[i]
+		p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.CreatedAt = due, a.now
+		plans = append(plans, p)
+	}
+	_, err := a.Accept(t.Context(), plans)
+	a.must(err)
+	for _, d := range a.claim(1) {
+		a.finish(&d, nudgewire.StateRejected)
+	}
+	a.now = a.now.Add(100 * day)
+	a.retain(keepUsual)
+	a.must(a.Forget(t.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
+	if waits := a.erase(); waits != "" {
+		t.Fatal(waits)
+	}
+	s, err := a.EventStory(t.Context(), 1)
+	a.must(err)
+	if !s.Unsaid || len(s.Decisions) != 1 {
+		t.Errorf("unsaid %v, %+v", s.Unsaid, s.Decisions)
+	}
+}
+
+// Data that a step of a higher number reached first gets the ones between, and stays as it is.
+func TestAStepThatCameLaterIsMade(t *testing.T) {
+	a := openAging(t)
+	got := a.event(otherPhone, "x")
+	a.must(a.Store.Close())
+	rawExec(t, a.path, `DELETE FROM goose_db_version WHERE version_id = 32; DROP TABLE unmasked; ALTER TABLE run_messages DROP COLUMN masked`)
+	a.Store = nil
+	a.reopen()
+	a.retain(keepPhones)
+	if _, err := a.Event(t.Context(), got.EventID); err != nil {
+		t.Error(err)
+	}
+	a.must(a.Check(t.Context()))
+}

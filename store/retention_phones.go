@@ -1,0 +1,391 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/phones"
+)
+
+// The phones of messages and events that ended long ago are masked: some digits stay, for people who read a list, and nothing
+// else that tells whose message it was. What stays beside the mask is what forgetting leaves, so nothing is left to forget, and no
+// key that could tell of the phone. Nothing finds such a row by its phone, and it is never sent again.
+//
+// A run walks on from where the last one came to, so what is masked costs nothing later. What it passes because it has not
+// ended stands in table unmasked.
+
+// perMask is how many messages are masked in a commit, and maxMasks how many in a run: the other kinds have their turn, too.
+const (
+	perMask  = perDispatches
+	maxMasks = 500_000
+)
+
+// Counters of how far the walks came.
+const (
+	maskedDispatches = "retention/masked/dispatches"
+	maskedEvents     = "retention/masked/events"
+)
+
+// maskedWords stand in the place of a text that is not kept longer than the phone.
+const maskedWords = "not kept any more (retention.phones)"
+
+// isMasked is the condition on a column that a phone is gone or masked.
+func isMasked(phone string) string { return `(` + phone + ` = '' OR ` + phone + ` LIKE '%*%')` }
+
+// endedLong is the condition on a dispatch d that nothing was done for it or its message since ?1, and nothing will be.
+const endedLong = `d.state <> 'waiting' AND d.state <> 'sending' AND d.state <> 'in_doubt' AND d.updated_at < ?1
+	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.dispatch_id = d.id AND (m.final = 0 OR m.accepted_at >= ?1))`
+
+// maskStatements are those of masking.
+var maskStatements = map[stmt]statement{
+	stEndedLong: {10, `SELECT ` + oldColumns + `, d.phone, d.send FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + endedLong},
+	stMaskDispatch: {0, `UPDATE dispatches SET phone = ?2, zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, correlation = 0, send = ?3, ended_send = ''
+		WHERE id = ?1`},
+	stMaskMessage:  {0, `UPDATE messages SET phone = ?2 WHERE dispatch_id = ?1 AND final = 1`},
+	stDropUnmasked: {0, `DELETE FROM unmasked WHERE dispatch_id IN (` + marks(1) + `)`},
+	stUnmasked:     {0, `INSERT INTO unmasked (dispatch_id) VALUES (?1) ON CONFLICT (dispatch_id) DO NOTHING`},
+	stMaskable: {4, `SELECT e.id, e.phone, e.topic, e.phone_problem FROM events e WHERE e.id IN (` + marks(1) + `)
+		AND NOT EXISTS (SELECT 1 FROM decided l JOIN dispatches d ON d.id = l.dispatch_id AND d.event_id = l.event_id WHERE l.event_id = e.id AND NOT ` + isMasked("d.phone") + `)`},
+	stMaskEvent:    {0, `UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`},
+	stMaskFollowed: {2, `SELECT m.dispatch_id, m.phone FROM messages m WHERE m.dispatch_id IN (` + marks(2) + `) AND ` + oldFollowed},
+	stRangeMasked:  {0, `UPDATE run_messages SET masked = 1 WHERE dispatch_id = ?1`},
+}
+
+// masks masks the phones of messages, of events, and of messages that have no dispatch.
+func (e *retainer) masks(ctx context.Context) error {
+	before := e.before(e.keep.Phones)
+	if before.IsZero() {
+		return nil
+	}
+	for _, step := range []func(context.Context, int64) error{e.maskDispatches, e.maskEvents, e.maskFollowed} {
+		if err := step(ctx, micro(before)); err != nil {
+			return wrap(err, "phones")
+		}
+	}
+	return nil
+}
+
+// walkedTo is how far a walk came.
+func (e *retainer) walkedTo(ctx context.Context, name string) (id int64, err error) {
+	err = e.rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{name}, func(r *row) error { id = r.int(); return r.err })
+	return id, err
+}
+
+func (e *retainer) maskDispatches(ctx context.Context, cut int64) error {
+	end, err := e.firstSince(ctx, "dispatches", "created_at", moment(cut))
+	if err != nil {
+		return err
+	}
+	eventsTo, err := e.walkedTo(ctx, maskedEvents)
+	if err != nil {
+		return err
+	}
+	page := func(ids []int64, walk bool) error {
+		texts, err := e.textsOfDispatches(ctx, ids)
+		if err != nil {
+			return err
+		}
+		return e.commit(ctx, kindPhones, func(t *tx) (int64, error) {
+			ready := slices.DeleteFunc(slices.Clone(ids), e.isOpen)
+			masked, err := t.maskDispatches(ready, cut, eventsTo, e.keep.Once)
+			for i := range texts {
+				if id, _ := texts[i].args[2].(int64); err == nil && masked[id] {
+					err = t.put(texts[i].by, texts[i].args...)
+				}
+			}
+			for _, id := range ids {
+				if err == nil && walk && !masked[id] {
+					err = t.put(stUnmasked, id)
+				}
+			}
+			if err == nil && walk {
+				err = t.put(stSetCount, maskedDispatches, ids[len(ids)-1])
+			}
+			return int64(len(masked)), err
+		})
+	}
+	err = e.ids(ctx, `SELECT u.dispatch_id FROM unmasked u JOIN dispatches d ON d.id = u.dispatch_id WHERE u.dispatch_id > ?1 AND `+strings.ReplaceAll(endedLong, "?1", "?2")+` ORDER BY u.dispatch_id`,
+		[]any{cut}, perMask, func(ids []int64) error {
+			if ids = slices.DeleteFunc(ids, e.isOpen); len(ids) == 0 {
+				return nil
+			}
+			return page(ids, false)
+		})
+	from := int64(0)
+	if err == nil {
+		from, err = e.walkedTo(ctx, maskedDispatches)
+	}
+	for n, all := perMask, 0; err == nil && n == perMask && all < maxMasks; all += n {
+		var ids []int64
+		ids, err = list(ctx, e.Store, `SELECT id FROM dispatches WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perMask)}, number[int64])
+		if n = len(ids); err == nil && n > 0 {
+			from = ids[n-1]
+			err = page(ids, true)
+		}
+	}
+	return err
+}
+
+// isOpen reports whether a dispatch is a row of a run that has not ended.
+func (e *retainer) isOpen(id int64) bool {
+	return slices.ContainsFunc(e.open, func(r rowRange) bool { return id >= r.dispatch && id < r.dispatch+r.count })
+}
+
+// textsOfDispatches finds where their phones stand in the texts of dispatches that may be masked.
+func (e *retainer) textsOfDispatches(ctx context.Context, ids []int64) (due []textChange, err error) {
+	all, err := list(ctx, e.Store, `SELECT phone FROM dispatches d WHERE id IN `+in(ids)+` AND NOT `+isMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, text)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return e.textsWith(ctx, phones.NewFinder(all...), ids, func(x *erasedText) bool {
+		return x.keys[0] == "dispatch_id" || x.table == "dispatches" && x.column == "reason"
+	})
+}
+
+// textsWith are the texts of some rows in which phones stand, as they are to be.
+func (e *retainer) textsWith(ctx context.Context, find *phones.Finder, ids []int64, which func(*erasedText) bool) (due []textChange, err error) {
+	for i := range erasedTexts {
+		x := &erasedTexts[i]
+		if !which(x) {
+			continue
+		}
+		err = e.rows(ctx, fmt.Sprintf(`SELECT %s, %s FROM %s WHERE %s IN %s`, x.column, strings.Join(x.keys, ", "), x.table, x.keys[0], in(ids)), nil, func(r *row) error {
+			old := r.text()
+			now, found := find.BlotString(old)
+			if !found {
+				return r.err
+			}
+			args := []any{now, old}
+			for range x.keys {
+				v := r.value()
+				if b, ok := v.([]byte); ok {
+					v = string(b)
+				}
+				args = append(args, v)
+			}
+			due = append(due, textChange{stEraseText + stmt(i), args})
+			return r.err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return due, nil
+}
+
+// maskDispatches masks those of the dispatches that ended before cut, with their messages, and the events up to a number
+// that no other message is left of.
+func (t *tx) maskDispatches(ids []int64, cut, eventsTo int64, once func(string, bool) bool) (masked map[int64]bool, err error) {
+	type ended struct {
+		oldOne
+		phone nudgewire.Phone
+		send  string
+	}
+	var due []ended
+	for some := range slices.Chunk(ids, rowsAtOnce) {
+		err := t.query(stEndedLong, func(r *row) error {
+			due = append(due, ended{scanOld(r), nudgewire.Phone(r.text()), r.text()})
+			return r.err
+		}, padded([]any{cut}, some)...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	masked = map[int64]bool{}
+	var events []int64
+	for i := range due {
+		d := &due[i]
+		if masked[d.id] {
+			continue // a list of ids names one several times
+		}
+		masked[d.id] = true
+		if d.phone == "" || d.phone.IsMasked() {
+			continue // forgotten
+		}
+		if d.event != 0 {
+			if err := t.leaveKeys(&d.oldOne, once); err != nil {
+				return nil, err
+			}
+			if d.event <= eventsTo {
+				events = append(events, d.event)
+			}
+		}
+		var what nudgewire.Dispatch
+		_ = decodeSend(&what, d.send) // what nobody can read goes all the same
+		what.Send.Forget = true
+		if err := t.put(stMaskDispatch, d.id, d.phone.Masked(), endedSend(&what.Send)); err != nil {
+			return nil, err
+		}
+		if err := t.put(stMaskMessage, d.id, d.phone.Masked()); err != nil {
+			return nil, err
+		}
+	}
+	done := make([]int64, 0, len(masked))
+	for id := range masked {
+		done = append(done, id)
+	}
+	if err := t.execAll(stDropUnmasked, done); err != nil {
+		return nil, err
+	}
+	_, err = t.maskEvents(events)
+	return masked, err
+}
+
+// maskEvents masks what tells of the contact in those of the events that no message with a phone is left of.
+func (t *tx) maskEvents(ids []int64) (n int64, err error) {
+	type one struct {
+		id             int64
+		phone          nudgewire.Phone
+		topic, problem string
+	}
+	slices.Sort(ids)
+	var due []one
+	for some := range slices.Chunk(slices.Compact(ids), rowsAtOnce) {
+		err := t.query(stMaskable, func(r *row) error {
+			due = append(due, one{r.int(), nudgewire.Phone(r.text()), r.text(), r.text()})
+			return r.err
+		}, padded(nil, some)...)
+		if err != nil {
+			return 0, err
+		}
+	}
+	for _, e := range due {
+		if e.phone.IsMasked() || e.phone == "" && e.problem == "" {
+			continue
+		}
+		if e.problem != "" {
+			e.problem = maskedWords
+		}
+		topic, masked := e.topic, ""
+		if e.phone != "" {
+			topic, _ = phones.NewFinder(string(e.phone)).BlotString(topic)
+			masked = e.phone.Masked()
+		}
+		if err := t.put(stMaskEvent, e.id, masked, topic, e.problem, maskedWords); err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// maskEvents walks through the events, up to the first that waits for a look-up. One that a message with a phone is left of
+// is masked with the last of these.
+func (e *retainer) maskEvents(ctx context.Context, cut int64) error {
+	end, err := e.firstSince(ctx, "events", "received_at", moment(cut))
+	if err == nil {
+		err = e.rows(ctx, `SELECT coalesce(min(event_id), ?1) FROM lookups`, []any{end}, func(r *row) error { end = min(end, r.int()); return r.err })
+	}
+	from := int64(0)
+	if err == nil {
+		from, err = e.walkedTo(ctx, maskedEvents)
+	}
+	for n, all := perRetention, 0; err == nil && n == perRetention && all < maxMasks; all += n {
+		var ids []int64
+		ids, err = list(ctx, e.Store, `SELECT id FROM events WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perRetention)}, number[int64])
+		if n = len(ids); err != nil || n == 0 {
+			break
+		}
+		from = ids[n-1]
+		ids = slices.DeleteFunc(ids, func(id int64) bool { return e.needs(id, id+1) })
+		err = e.commit(ctx, kindPhones, func(t *tx) (int64, error) {
+			masked, err := t.maskEvents(ids)
+			if err == nil {
+				err = t.put(stSetCount, maskedEvents, from)
+			}
+			return masked, err
+		})
+	}
+	return err
+}
+
+// maskFollowed masks messages that an upload's answer named, range by range, the oldest first.
+func (e *retainer) maskFollowed(ctx context.Context, cut int64) error {
+	for after, n := int64(0), perRetention; n == perRetention; {
+		ranges, err := list(ctx, e.Store, `SELECT 0, id_count, dispatch_id FROM run_messages WHERE dispatch_id > ?1 AND masked = 0 ORDER BY dispatch_id LIMIT ?2`,
+			[]any{after, int64(perRetention)}, scanRange)
+		n = len(ranges)
+		for _, r := range ranges {
+			if err != nil {
+				break
+			}
+			after = r.dispatch
+			var young bool
+			if young, err = e.maskRange(ctx, r, cut); young {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maskRange masks the messages of one range that ended before cut. young says that all of it was accepted since then.
+func (e *retainer) maskRange(ctx context.Context, r rowRange, cut int64) (young bool, err error) {
+	var left, later int64
+	err = e.rows(ctx, `SELECT count(*), CAST(coalesce(sum(CASE WHEN accepted_at >= ?3 THEN 1 ELSE 0 END), 0) AS BIGINT) FROM messages WHERE dispatch_id >= ?1 AND dispatch_id < ?2`,
+		[]any{r.dispatch, r.dispatch + r.count, cut}, func(row *row) error { left, later = row.int(), row.int(); return row.err })
+	if err != nil || left > 0 && later == left {
+		return err == nil, err
+	}
+	ids, err := list(ctx, e.Store, findFollowed, []any{r.dispatch, r.dispatch + r.count, cut}, number[int64])
+	if err != nil {
+		return false, err
+	}
+	whole := int64(len(ids)) == left // nothing of it is younger
+	for some := range slices.Chunk(ids, perRetention) {
+		find, err := list(ctx, e.Store, `SELECT phone FROM messages WHERE dispatch_id IN `+in(some)+` AND NOT `+isMasked("phone"), nil, text)
+		if err != nil {
+			return false, err
+		}
+		if len(find) == 0 {
+			continue
+		}
+		texts, err := e.textsWith(ctx, phones.NewFinder(find...), some, func(x *erasedText) bool { return x.table == "messages" })
+		if err == nil {
+			err = e.commit(ctx, kindPhones, func(t *tx) (int64, error) { return t.maskFollowed(some, texts, cut) })
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if !whole {
+		return false, nil
+	}
+	return false, e.commit(ctx, "", func(t *tx) (int64, error) {
+		return 0, t.put(stRangeMasked, r.dispatch)
+	})
+}
+
+// maskFollowed masks those of the messages that are still old.
+func (t *tx) maskFollowed(ids []int64, texts []textChange, cut int64) (n int64, err error) {
+	due := map[int64]nudgewire.Phone{}
+	for some := range slices.Chunk(ids, rowsAtOnce) {
+		err := t.query(stMaskFollowed, func(r *row) error {
+			id, phone := r.int(), nudgewire.Phone(r.text())
+			if phone != "" && !phone.IsMasked() {
+				due[id] = phone
+			}
+			return r.err
+		}, padded([]any{cut}, some)...)
+		if err != nil {
+			return 0, err
+		}
+	}
+	for id, phone := range due {
+		if err := t.put(stMaskMessage, id, phone.Masked()); err != nil {
+			return 0, err
+		}
+	}
+	for _, c := range texts {
+		if err := t.put(c.by, c.args...); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(due)), nil
+}

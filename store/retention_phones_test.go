@@ -1,0 +1,228 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// keepPhones masks phones and removes nothing but what phones stand in.
+var keepPhones = Retention{Payloads: 30 * day, Decisions: 90 * day, Attempts: 90 * day, RejectedRequests: 30 * day, Phones: 180 * day}
+
+// stands is where in the tables a phone stands, but for consents, which are kept, and payloads, which have an age of their own.
+func (a aging) stands(phone string) []string {
+	a.Helper()
+	return slices.DeleteFunc(a.holds(phone), func(where string) bool {
+		return strings.HasPrefix(where, "nudgewire.db") || where == "consents.phone" || where == "payloads.bundle"
+	})
+}
+
+// one queues and sends a message and says how it ended.
+func (a aging) one(phone, key string, end nudgewire.State, due time.Time) nudgewire.DispatchID {
+	a.Helper()
+	id := a.event(phone, phone, func(p *nudgewire.Plan) {
+		p.Proposals[0].Correlation.Key, p.Proposals[0].Dispatch.DueAt = key, due
+	}).Decisions[0].DispatchID
+	if due.After(a.now) {
+		return id
+	}
+	a.end(end)
+	return id
+}
+
+// end sends what is due.
+func (a aging) end(state nudgewire.State) {
+	a.Helper()
+	for _, d := range a.claim(9) {
+		a.finish(&d, state, func(at *nudgewire.Attempt) {
+			if at.Message != nil {
+				at.Message.Status, at.Message.NextPollAt, at.Message.Error = "failed", time.Time{}, "no such number: "+string(d.Phone)
+			}
+		})
+	}
+}
+
+func TestPhonesAreMaskedAfterTheirTime(t *testing.T) {
+	a := openAging(t)
+	began := a.now
+	for _, state := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateDropped} {
+		a.one(forgottenPhone, "cart of "+forgottenPhone, state, a.now)
+	}
+	a.must(a.Resolve(t.Context(), 3, nudgewire.ResolveDrop, "told "+forgottenPhone+" by hand"))
+	a.event(forgottenPhone, forgottenPhone, func(p *nudgewire.Plan) { // nobody wants it
+		p.Event.Topic = "carts/" + forgottenPhone
+		p.Proposals[0].Decision.Outcome, p.Proposals[0].Dispatch = nudgewire.Skipped, nudgewire.Dispatch{}
+	})
+	a.now = began.Add(179 * day)
+	a.retain(keepPhones)
+	young := a.one(otherPhone, "young", nudgewire.StateAccepted, a.now)
+	if found, err := a.Dispatches(t.Context(), DispatchFilter{Phone: forgottenPhone}); err != nil || len(found) != 4 {
+		t.Fatalf("after 179 days %d are found (%v)", len(found), err)
+	}
+	a.now = began.Add(181 * day)
+	run := a.retain(keepPhones)
+	if run.Removed[kindPhones] != 9 { // four messages, five events
+		t.Errorf("masked %v", run.Removed)
+	}
+	if where := a.stands(forgottenPhone); len(where) > 0 {
+		t.Errorf("it stands in %s", where)
+	}
+	for id := nudgewire.DispatchID(1); id <= 4; id++ {
+		d, err := a.DispatchStory(t.Context(), id)
+		a.must(err)
+		if d.Phone != "4477******23" || d.Key != "" || len(d.Send.Variables) > 0 || d.Send.Template != "t" || d.Message != nil && d.Message.Phone != d.Phone {
+			t.Errorf("%+v, message %+v", d.Dispatch, d.Message)
+		}
+	}
+	if e, err := a.Event(t.Context(), 5); err != nil || e.Contact.Phone != "4477******23" || e.Topic != "carts/999999999999" {
+		t.Errorf("%+v (%v)", e, err)
+	}
+	for phone, want := range map[nudgewire.Phone]int{forgottenPhone: 0, otherPhone: 1} {
+		found, err := a.Dispatches(t.Context(), DispatchFilter{Phone: phone})
+		events, bad := a.Events(t.Context(), EventFilter{Phone: phone})
+		if err != nil || bad != nil || len(found) != want || len(events) != want {
+			t.Errorf("by its phone %d messages and %d events are found, not %d (%v, %v)", len(found), len(events), want, err, bad)
+		}
+	}
+	if d, err := a.Dispatch(t.Context(), young); err != nil || d.Phone != otherPhone {
+		t.Errorf("%+v (%v)", d, err)
+	}
+
+	// It is not sent again, and says why.
+	went, stayed, err := a.Retry(t.Context(), Retry{Filter: DispatchFilter{State: nudgewire.StateRejected}, Now: a.now})
+	a.must(err)
+	if len(went) > 0 || len(stayed) != 1 || !strings.Contains(stayed[0].Words, "retention.phones") {
+		t.Errorf("went %v, stayed %v", went, stayed)
+	}
+	// Forgetting finds nothing that it would have to take away, of the contact or of what came by the connector.
+	before := a.rows()
+	a.must(a.Forget(t.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
+	if waits := a.erase(); waits != "" {
+		t.Error(waits)
+	}
+	a.must(a.ForgetConnector(t.Context(), "shop", "by hand"))
+	if waits := a.erase(); waits != "" {
+		t.Error(waits)
+	}
+	if d, err := a.Dispatch(t.Context(), 1); err != nil || d.Phone != "" || a.rows()["dispatches"] != before["dispatches"] {
+		t.Errorf("%+v (%v), %v", d, err, a.rows())
+	}
+	a.must(a.Check(t.Context()))
+}
+
+// What a rule still looks back at keeps its phone: a message that waited long counts since it was sent.
+func TestAMessageIsMaskedSinceItsEnd(t *testing.T) {
+	a := openAging(t)
+	began := a.now
+	long := a.one(forgottenPhone, "long", nudgewire.StateAccepted, began.Add(200*day))
+	a.one(otherPhone, "soon", nudgewire.StateAccepted, began)
+	phoneOf := func(id nudgewire.DispatchID) (string, string) {
+		t.Helper()
+		d, err := a.Dispatch(t.Context(), id)
+		a.must(err)
+		e, err := a.Event(t.Context(), d.EventID)
+		a.must(err)
+		return string(d.Phone), string(e.Contact.Phone)
+	}
+	for _, step := range []struct {
+		day  int
+		want string
+	}{{190, forgottenPhone}, {201, forgottenPhone}, {380, forgottenPhone}, {382, "4477******23"}} {
+		a.now = began.Add(time.Duration(step.day) * day)
+		if step.day == 201 {
+			a.end(nudgewire.StateAccepted)
+		}
+		a.retain(keepPhones)
+		a.reopen()
+		if phone, of := phoneOf(long); phone != step.want || of != step.want {
+			t.Errorf("after %d days: %s, its event %s", step.day, phone, of)
+		}
+		if phone, _ := phoneOf(2); phone != "4477******99" {
+			t.Errorf("after %d days the other is %s", step.day, phone)
+		}
+	}
+	if left := a.rows()["unmasked"]; left != 0 {
+		t.Errorf("%d are still looked at", left)
+	}
+}
+
+// A trigger that sends once remembers it of a message whose phone is masked, by its key and by its phone, and when that is removed.
+func TestOnceOutlivesThePhone(t *testing.T) {
+	a := openAging(t)
+	var met *nudgewire.Sent
+	settle := func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
+		met = f.Last
+		return nudgewire.Settlement{Outcome: w.Decision.Outcome, Insert: w.Decision.Outcome == nudgewire.Planned}
+	}
+	a.settle = settle
+	keep := keepPhones
+	keep.Once = func(string, bool) bool { return true }
+	ask := func(phone, key string) *nudgewire.Sent {
+		t.Helper()
+		met = nil
+		a.event(phone, "x", func(p *nudgewire.Plan) {
+			p.Proposals[0].Correlation.Key, p.Proposals[0].Cooldown.Mode = key, nudgewire.CooldownOnce
+		})
+		return met
+	}
+	ask(forgottenPhone, "k")
+	ask(otherPhone, "")
+	sentAt := a.now
+	a.end(nudgewire.StateAccepted)
+	for _, days := range []int{181, 401} {
+		a.now = sentAt.Add(time.Duration(days) * day)
+		if days == 401 {
+			keep.Messages, keep.Events = 400*day, 400*day
+		}
+		a.retain(keep)
+		a.must(a.write(t.Context(), laneWork, single(a.Store).flushAll))
+		a.must((&retainer{Store: a.Store, removed: map[string]int64{}}).sweep(t.Context(), 0))
+		a.reopen()
+		a.settle = func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
+			met = f.Last
+			return nudgewire.Settlement{Outcome: nudgewire.Skipped}
+		}
+		for id, got := range map[nudgewire.DispatchID]*nudgewire.Sent{1: ask("447700900555", "k"), 2: ask(otherPhone, "")} {
+			if got == nil || got.ID != id || !got.At.Equal(sentAt) {
+				t.Errorf("after %d days message %d is %+v", days, id, got)
+			}
+		}
+		if got := ask("447700900777", ""); got != nil {
+			t.Errorf("another phone met %+v", got)
+		}
+	}
+}
+
+// A disk that fills up while phones are masked leaves them whole or masked, and the next run goes on.
+func TestAFullDiskWhilePhonesAreMasked(t *testing.T) {
+	a := openAging(t)
+	const waiting = 3000
+	for i := range waiting {
+		a.one(fmt.Sprintf("4477009%05d", i), "w", "", a.now.Add(300*day))
+	}
+	a.one(forgottenPhone, "sent", nudgewire.StateAccepted, a.now)
+	a.now = a.now.Add(181 * day)
+	v, err := a.Space(t.Context())
+	a.must(err)
+	bound := func(pages int64) {
+		a.must(execOn(a.writer.engine.(*sqliteEngine).conn, fmt.Sprint("PRAGMA max_page_count = ", pages)))
+	}
+	bound((v.File - v.Free) / pageSize)
+	only := Retention{Phones: 180 * day}
+	if _, err := a.Retain(t.Context(), only, a.now); err == nil || !strings.Contains(err.Error(), "full") {
+		t.Errorf("error %v", err)
+	}
+	bound(1 << 20)
+	a.retain(only)
+	if rows := a.rows(); rows["unmasked"] != waiting {
+		t.Errorf("%d are looked at again", rows["unmasked"])
+	}
+	if d, err := a.Dispatch(t.Context(), waiting+1); err != nil || !d.Phone.IsMasked() {
+		t.Errorf("%+v (%v)", d, err)
+	}
+	a.must(a.Check(t.Context()))
+}

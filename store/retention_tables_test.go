@@ -1,0 +1,65 @@
+package store
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pressly/goose/v3"
+)
+
+// The page about retention says of every table of both engines when its rows leave, and of no other.
+func TestThePageOfRetentionKnowsEveryTable(t *testing.T) {
+	tables := map[string]bool{goose.DefaultTablename: true, "counters": true} // counters is a view on one engine
+	change := regexp.MustCompile(`(?m)^(CREATE TABLE|DROP TABLE|ALTER TABLE) (\w+)(?: RENAME TO (\w+))?`)
+	for _, name := range migrations {
+		if name == "" {
+			continue
+		}
+		text, err := migrationFiles.ReadFile(name)
+		failIf(t, err)
+		for _, m := range change.FindAllStringSubmatch(string(text), -1) {
+			switch {
+			case m[1] == "CREATE TABLE":
+				tables[m[2]] = true
+			case m[1] == "DROP TABLE":
+				delete(tables, m[2])
+			case m[3] != "":
+				delete(tables, m[2])
+				tables[m[3]] = true
+			}
+		}
+	}
+	tables["counters"] = true
+	page, err := os.ReadFile("../docs/retention.md")
+	failIf(t, err)
+	_, section, found := strings.Cut(string(page), "\n## Every table\n")
+	if !found {
+		t.Fatal("docs/retention.md has no section about every table")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	var told, there []string
+	for _, line := range strings.Split(section, "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 {
+			continue
+		}
+		for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(cells[1], -1) {
+			told = append(told, name[1])
+		}
+	}
+	for name := range tables {
+		there = append(there, name)
+	}
+	slices.Sort(told)
+	slices.Sort(there)
+	if diff := cmp.Diff(there, told); diff != "" {
+		t.Errorf("tables (-there +told):\n%s", diff)
+	}
+	if len(there) < 50 {
+		t.Errorf("only %d tables were found", len(there))
+	}
+}

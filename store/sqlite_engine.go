@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A sqliteEngine is the one connection that changes the data, with its statements prepared once.
+//
+// It talks to the driver and not through database/sql, whose locks, conversions and
+// bookkeeping cost as much as SQLite's own work on statements this small.
+type sqliteEngine struct {
+	conn  driver.Conn
+	stmts [stmtCount]prepared
+	dest  []driver.Value
+
+	checkpoints *checkpointer
+	guard       guard
+	gone        bool // the last batch met a guard that said no
+	changes     int  // since the last checkpoint
+}
+
+type prepared struct {
+	driver.Stmt
+	exec    driver.StmtExecContext
+	query   driver.StmtQueryContext
+	columns int
+}
+
+// openSQLiteEngine prepares every statement on a new connection.
+func openSQLiteEngine(c driver.Connector) (*sqliteEngine, error) {
+	conn, err := c.Connect(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	e := &sqliteEngine{conn: conn, dest: make([]driver.Value, 64)}
+	for _, table := range statements {
+		for i, s := range table {
+			stmt, err := conn.Prepare(sqliteDialect.sql(s.sql))
+			if err != nil {
+				return nil, errors.Join(fmt.Errorf("prepare %q: %w", s.sql, err), e.close())
+			}
+			exec, canExec := stmt.(driver.StmtExecContext)
+			query, canQuery := stmt.(driver.StmtQueryContext)
+			e.stmts[i] = prepared{stmt, exec, query, s.columns}
+			if !canExec || !canQuery {
+				return nil, errors.Join(fmt.Errorf("driver statement %T takes no context", stmt), e.close())
+			}
+		}
+	}
+	return e, nil
+}
+
+func (e *sqliteEngine) close() error {
+	var errs []error
+	if e.checkpoints != nil {
+		errs = append(errs, e.checkpoints.close(), execOn(e.conn, "PRAGMA wal_checkpoint(TRUNCATE)"))
+	}
+	for _, p := range e.stmts {
+		if p.Stmt != nil {
+			errs = append(errs, p.Close())
+		}
+	}
+	return errors.Join(append(errs, e.conn.Close())...)
+}
+
+func (e *sqliteEngine) run(t *tx, ops []*waiting) error {
+	for _, o := range ops {
+		if err := o.runIn(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beside runs them one after the other: a statement is a call of a function here.
+func (e *sqliteEngine) beside(t *tx, n int, each func(t *tx, i int) error) error {
+	for i := range n {
+		if err := each(t, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin begins a transaction. While the data is not where it was opened it is a *GoneError: until it is back nothing is
+// written, or a claim would be made and given to nobody.
+func (e *sqliteEngine) begin() error {
+	if e.gone {
+		if err := e.guard.check(); err != nil {
+			return err
+		}
+		e.gone = false
+	}
+	err := e.put(stBegin, nil)
+	if err != nil {
+		// A rollback that failed leaves its transaction open; end it and try once more.
+		e.rollback()
+		err = e.put(stBegin, nil)
+	}
+	return err
+}
+
+func (e *sqliteEngine) commit() error { return e.put(stCommit, nil) }
+
+// rollback has nothing to do where SQLite did it by itself (a full disk).
+func (e *sqliteEngine) rollback() { _ = e.put(stRollback, nil) }
+
+func (e *sqliteEngine) committed() error {
+	e.checkpoint()
+	err := e.guard.check()
+	e.gone = err != nil
+	return err
+}
+
+// exec runs a statement. The context is never a caller's: an interrupt would roll back the whole batch.
+func (e *sqliteEngine) exec(s stmt, args []driver.NamedValue) (changed int64, err error) {
+	e.changes++
+	res, err := e.stmts[s].exec.ExecContext(context.Background(), args)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+func (e *sqliteEngine) put(s stmt, args []driver.NamedValue) error {
+	e.changes++
+	_, err := e.stmts[s].exec.ExecContext(context.Background(), args)
+	return err
+}
+
+func (e *sqliteEngine) query(s stmt, args []driver.NamedValue, each func(*row) error) (err error) {
+	rows, err := e.stmts[s].query.QueryContext(context.Background(), args)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := rows.Close(); err == nil {
+			err = e
+		}
+	}()
+	r := row{values: e.dest[:e.stmts[s].columns]}
+	for {
+		if err := rows.Next(r.values); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r.next = 0
+		if err := each(&r); err != nil {
+			return err
+		}
+		if r.err != nil {
+			return r.err
+		}
+	}
+}

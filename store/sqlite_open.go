@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Path is the file that dsn names, or, of a database on a server, what the names begin with of what a process notes for itself.
+func Path(dsn string) string {
+	if OnServer(dsn) {
+		_, local, _ := strings.Cut(dsn, "#")
+		return filepath.Join(local, "nudgewire")
+	}
+	path, err := sqlitePath(dsn)
+	if err != nil {
+		return dsn
+	}
+	return path
+}
+
+// Name is what the data behind dsn is called for people, without secrets: the path of a file, or server:port/database.
+func Name(dsn string) string {
+	if !OnServer(dsn) {
+		return Path(dsn)
+	}
+	address, _, _ := strings.Cut(dsn, "#")
+	cfg, err := pgx.ParseConfig(address)
+	if err != nil {
+		return "a PostgreSQL database"
+	}
+	return "postgres://" + whereIs(cfg)
+}
+
+// A sqliteFile is what a store has of the file that its data is.
+type sqliteFile struct {
+	path  string
+	lock  *dataLock
+	guard guard
+	fault *logFault // that the daemon will find at its next start; nil when this is the daemon
+	more  connector // opens one more connection, for what cannot be done on those that are open
+}
+
+// openFile opens the data of a file.
+func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
+	path, err := sqlitePath(o.DSN)
+	if err != nil {
+		return err
+	}
+	defer func() { err = wrap(err, "%s", path) }()
+	s.marks.data, s.calls.path = path, path+".calls"
+	drv, err := sqliteDriver()
+	if err != nil {
+		return err
+	}
+	f := &sqliteFile{path: path, more: connector{driver: drv, uri: sqliteURI(path)}}
+	s.file = f
+	if err := cutOff(path); err != nil {
+		return err
+	}
+	if err := movedAway(path, o.movingTo); err != nil {
+		return err
+	}
+	if o.ReadOnly {
+		return s.readFile(ctx, f)
+	}
+	if err := createFile(path); err != nil {
+		return err
+	}
+	if f.lock, err = lockData(path + ".lock"); err != nil {
+		return err
+	}
+	fault, err := findFault(path, func() (bool, error) { return true, nil })
+	if err != nil {
+		return err
+	}
+	if err := layOut(drv, f.more.uri, path); err != nil {
+		return err
+	}
+	f.more.setup = writerSetup
+	if err := migrateOnce(ctx, f.more); err != nil {
+		return err
+	}
+	if err := rewriteIfDue(ctx, f.more); err != nil {
+		return err
+	}
+	e, err := openSQLiteEngine(&f.more)
+	if err != nil {
+		return err
+	}
+	s.writer = newWriter(&s.shared, e)
+	if e.checkpoints, err = newCheckpointer(f.more); err != nil {
+		return err
+	}
+	s.openReads(f.more)
+	if err := s.marks.load(ctx, s); err != nil {
+		return err
+	}
+	if err := openSingleWriter(ctx, s); err != nil {
+		return err
+	}
+	if err := s.holdAll(ctx, path, fault); err != nil {
+		return err
+	}
+	if err := s.recognise(ctx, path); err != nil {
+		return err
+	}
+	if f.guard, err = newGuard(path); err != nil {
+		return err
+	}
+	e.guard = f.guard
+	return nil
+}
+
+// readFile opens the data of a file beside a daemon that writes, or without one.
+func (s *Store) readFile(ctx context.Context, f *sqliteFile) (err error) {
+	if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("no data here yet; the daemon makes it when it first starts: %w", err)
+	}
+	if f.fault, err = faultBeside(f.path); err != nil {
+		return err
+	}
+	s.openReads(f.more)
+	if err := checkSchema(ctx, s.reads); err != nil {
+		return err
+	}
+	if err := s.copyBeside(ctx, f.path); err != nil {
+		return err
+	}
+	return s.marks.load(ctx, s)
+}
+
+func (s *Store) openReads(c connector) {
+	c.setup = readerSetup
+	s.reads = pool{sql.OpenDB(&c), sqliteDialect}
+	s.reads.SetMaxOpenConns(readers)
+	s.reads.SetMaxIdleConns(readers)
+}
+
+// migrateOnce brings the schema up to date on a connection of its own.
+func migrateOnce(ctx context.Context, c connector) error {
+	db := sql.OpenDB(&c)
+	db.SetMaxOpenConns(1)
+	return errors.Join(migrate(ctx, db, sqliteDialect), db.Close())
+}
+
+// close gives the lock back.
+func (f *sqliteFile) close() error {
+	if f.lock == nil {
+		return nil
+	}
+	return f.lock.release()
+}

@@ -1,0 +1,291 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/files"
+)
+
+// Data moves from one engine to the other while nobody uses it. What the new engine has is read back and compared before it
+// counts, and it counts at one moment: the commit of one transaction in PostgreSQL, the rename of a file. Until then a copy that was
+// cut off has changed nothing, and is done again by the same command. Just before that moment the old data is marked, so that
+// no daemon starts on it beside the new one: both would send the same.
+
+// TransferOptions say what moves where. One of From and To names a file, the other a PostgreSQL database, both as Options.DSN does.
+type TransferOptions struct {
+	From, To string
+	Progress func(doing string, rows int64) // called now and then; nil is nobody
+}
+
+// A Transferred is what was moved.
+type Transferred struct {
+	Tables  []TransferredTable
+	Cleaned int64    // texts with bytes that PostgreSQL does not keep; they have U+FFFD there
+	Folders []string // of runs on the disk of this machine, whose files were not moved
+}
+
+// Rows counts those of all tables.
+func (t *Transferred) Rows() (n int64) {
+	for i := range t.Tables {
+		n += t.Tables[i].Rows
+	}
+	return n
+}
+
+// A TransferredTable is what was read of a table, on both sides.
+type TransferredTable struct {
+	Name string `json:"name"`
+	Rows int64  `json:"rows"`
+	Hash string `json:"hash"`
+}
+
+// A TransferError says what keeps data from moving.
+type TransferError struct{ Words, Cure string }
+
+func (e *TransferError) Error() string { return e.Words }
+
+// A MovedError says that data was moved to another engine.
+type MovedError struct {
+	To   string // where to; without a secret
+	At   time.Time
+	Undo string // what takes the mark away
+}
+
+// Error names where the data is and the next step.
+func (e *MovedError) Error() string {
+	return fmt.Sprintf("this data was moved to %s at %s by \"nudgewire store copy\", and a daemon on both would send twice; name that one under storage. "+
+		"Only if no daemon ever started there, this data may be used again: %s", e.To, e.At.UTC().Format(time.RFC3339), e.Undo)
+}
+
+// Transfer moves data to another engine. Errors: a *LockedError or *TransferError where somebody uses it, a *TransferError where the
+// target has data, a *MovedError where the data was moved before.
+func Transfer(ctx context.Context, o TransferOptions) (done Transferred, err error) {
+	if o.Progress == nil {
+		o.Progress = func(string, int64) {}
+	}
+	switch from, to := OnServer(o.From), OnServer(o.To); {
+	case !from && to:
+		err = o.toPostgres(ctx, &done)
+	case from && !to:
+		err = o.toFile(ctx, &done)
+	default:
+		err = &TransferError{"both places are of the same engine", "\"nudgewire backup\" and \"nudgewire restore\" copy a SQLite file, pg_dump and pg_restore a PostgreSQL database"}
+	}
+	return done, err
+}
+
+func (o *TransferOptions) toPostgres(ctx context.Context, done *Transferred) (err error) {
+	to, err := openServer(ctx, o.To)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.close()) }()
+	if _, err := os.Stat(Path(o.From)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: no data here: %w", Path(o.From), err)
+	}
+	s, err := Open(ctx, Options{DSN: o.From, movingTo: to.where})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.flushAllKeys(); err != nil {
+		return err
+	}
+	tables, err := readTables(ctx, s.reads)
+	if err == nil {
+		err = to.empty(ctx, tables)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := to.conn.ExecContext(ctx, `BEGIN`); err != nil {
+		return err
+	}
+	for i := range tables {
+		t := &tables[i]
+		read, err := to.take(ctx, s.reads, t, done, o.Progress)
+		if err == nil {
+			err = done.compare(ctx, to.conn, t, read, o.Progress)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	last, err := numbersOf(ctx, s.reads)
+	if err == nil {
+		err = to.number(ctx, last)
+	}
+	if err == nil {
+		done.Folders, err = foldersOnDisk(ctx, s.reads)
+	}
+	if err == nil {
+		err = to.takeKey(ctx, Path(o.From))
+	}
+	if err == nil {
+		err = carryNotes(o.From, o.To)
+	}
+	if err == nil {
+		err = writeMoved(Path(o.From), to.where)
+	}
+	if err == nil {
+		_, err = to.conn.ExecContext(ctx, `COMMIT`)
+	}
+	return wrap(err, "move the data")
+}
+
+func (o *TransferOptions) toFile(ctx context.Context, done *Transferred) (err error) {
+	path, err := sqlitePath(o.To)
+	if err != nil {
+		return err
+	}
+	from, err := openServer(ctx, o.From)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.close()) }()
+	if err := from.moved(ctx, keyHash(path)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	release, err := HoldFile(path + ".lock")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	for _, name := range []string{path, path + "-wal"} {
+		if _, err := os.Stat(name); err == nil {
+			return &TransferError{name + " exists already", "name a file that is not there yet, or move that one away with all files beside it"}
+		}
+	}
+	temp := path + ".copying"
+	to, err := newFile(ctx, temp)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close(), ignoreMissing(os.Remove(temp))) }()
+	tables, err := readTables(ctx, pool{to, sqliteDialect})
+	if err != nil {
+		return err
+	}
+	if _, err := from.conn.ExecContext(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ`); err != nil {
+		return err
+	}
+	for i := range tables {
+		t := &tables[i]
+		read, err := fillTable(ctx, to, from.conn, t, o.Progress)
+		if err == nil {
+			err = done.compare(ctx, to, t, read, o.Progress)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := from.conn.ExecContext(ctx, `COMMIT`); err != nil {
+		return err
+	}
+	last, err := from.given(ctx)
+	if err == nil {
+		err = keepNumbers(ctx, to, last)
+	}
+	if err == nil {
+		done.Folders, err = foldersOnDisk(ctx, to)
+	}
+	if err == nil {
+		err = to.Close()
+	}
+	if err == nil {
+		err = syncFile(temp)
+	}
+	for _, beside := range []string{".instance", ".moved", ".damaged", ".restored", ".calls"} { // of data that was here before
+		if err == nil {
+			err = ignoreMissing(os.Remove(path + beside))
+		}
+	}
+	if err == nil {
+		err = from.giveKey(ctx, path)
+	}
+	if err == nil {
+		err = carryNotes(o.From, o.To)
+	}
+	if err == nil {
+		err = from.mark(ctx, keyHash(path))
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err == nil {
+		err = disk.SyncFolder(filepath.Dir(path))
+	}
+	return wrap(err, "move the data")
+}
+
+// flushAllKeys ends writing, with every key in the table. The lock stays.
+func (s *Store) flushAllKeys() error {
+	s.commits.close()
+	w, single := s.writer.peers.(*singleWriter)
+	if !single {
+		return nil
+	}
+	w.close()
+	return s.writer.runBatch([]*waiting{{run: w.flushForGood}})
+}
+
+// carryNotes copies what is known of calls that had begun.
+func carryNotes(from, to string) error {
+	text, err := os.ReadFile(Path(from) + ".calls")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = disk.WriteFile(Path(to)+".calls", text)
+	}
+	return wrap(err, "what is known of calls")
+}
+
+func foldersOnDisk(ctx context.Context, q querier) (out []string, err error) {
+	rows, err := q.QueryContext(ctx, `SELECT DISTINCT folder FROM runs WHERE folder <> '' AND files_removed_at = 0 ORDER BY folder`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var folder string
+		if err := rows.Scan(&folder); err != nil {
+			return nil, err
+		}
+		if files.OnDisk(folder) {
+			out = append(out, folder)
+		}
+	}
+	return out, rows.Err()
+}
+
+// A querier is a side that rows are read from.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

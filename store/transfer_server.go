@@ -1,0 +1,267 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/nudgewire/nudgewire/internal/disk"
+)
+
+// A dataServer is a PostgreSQL database that nobody else uses, by one connection.
+type dataServer struct {
+	where string
+	db    *sql.DB
+	conn  *sql.Conn
+}
+
+// Every connection that writes shares this lock, and whoever moves the data has it alone.
+const (
+	shareData = `SELECT pg_try_advisory_lock_shared(hashtext('nudgewire data'), 0)`
+	holdData  = `SELECT pg_try_advisory_lock(hashtext('nudgewire data'), 0)`
+)
+
+// sharesData takes a share of the data for a connection that writes. Errors: a *TransferError while the data is moved, a *MovedError
+// afterwards.
+func sharesData(ctx context.Context, conn *pgx.Conn, where string) error {
+	var free bool
+	var at int64
+	err := conn.QueryRow(ctx, shareData).Scan(&free)
+	if err == nil && !free {
+		return &TransferError{"the data of this database is being moved by \"nudgewire store copy\"", "wait for it to end"}
+	}
+	if err == nil {
+		err = conn.QueryRow(ctx, `SELECT coalesce(max(value), 0) FROM counters_kept WHERE name = $1`, movedAt).Scan(&at)
+	}
+	if err == nil && at > 0 {
+		return movedServer(where, at)
+	}
+	return err
+}
+
+func movedServer(where string, at int64) error {
+	return &MovedError{To: "a SQLite file", At: moment(at), Undo: "in " + where + ", DELETE FROM counters_kept WHERE name LIKE 'moved/%'"}
+}
+
+func openServer(ctx context.Context, dsn string) (_ *dataServer, err error) {
+	address, _, _ := strings.Cut(dsn, "#")
+	if err := checkDSN(address); err != nil {
+		return nil, &TransferError{"PostgreSQL: " + err.Error(), "write postgres://user:password@server:5432/database"}
+	}
+	cfg, err := connectionTo(address, "nudgewire store copy")
+	if err != nil {
+		return nil, err
+	}
+	s := &dataServer{where: whereIs(cfg)}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("PostgreSQL at %s: %w", s.where, errors.Join(err, s.close()))
+		}
+	}()
+	s.db = stdlib.OpenDB(*cfg)
+	if err := checkServer(ctx, s.db); err != nil {
+		return nil, err
+	}
+	if err := migratePostgres(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if s.conn, err = s.db.Conn(ctx); err != nil {
+		return nil, err
+	}
+	// The transaction waits while the other side is read back.
+	if _, err := s.conn.ExecContext(ctx, `SET idle_in_transaction_session_timeout = 0`); err != nil {
+		return nil, err
+	}
+	var free bool
+	if err := s.conn.QueryRowContext(ctx, holdData).Scan(&free); err != nil {
+		return nil, err
+	}
+	if !free {
+		return nil, &TransferError{"a nudgewire uses this database", "stop every daemon that has it under storage, then do it again"}
+	}
+	return s, nil
+}
+
+func (s *dataServer) close() (err error) {
+	if s.conn != nil {
+		err = s.conn.Close()
+	}
+	if s.db != nil {
+		err = errors.Join(err, s.db.Close()) // ends the session, and with it an open transaction and the lock
+	}
+	return err
+}
+
+// empty refuses a database that has data.
+func (s *dataServer) empty(ctx context.Context, tables []ledgerTable) error {
+	for i := range tables {
+		name := tables[i].name
+		if name == "counters" {
+			continue // totals say nothing of anybody; those that are here go
+		}
+		var rows bool
+		if err := s.conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM `+name+`)`).Scan(&rows); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if rows {
+			return &TransferError{"the database " + s.where + " has data: there are rows in " + name, "name an empty database (CREATE DATABASE), or drop this one and make it anew"}
+		}
+	}
+	return nil
+}
+
+// take copies what is read of a table into the open transaction.
+func (s *dataServer) take(ctx context.Context, from querier, t *ledgerTable, done *Transferred, tell func(string, int64)) (d digest, err error) {
+	r, err := t.read(ctx, from, false)
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, r.end()) }()
+	rows := &copyRows{rowReader: r, digest: &d, done: done, tell: tell}
+	if t.name == "counters" {
+		return d, s.takeCounters(ctx, rows)
+	}
+	err = s.conn.Raw(func(driver any) error {
+		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, rows)
+		return err
+	})
+	return d, wrap(err, "write %s", t.name)
+}
+
+// takeCounters divides counters into those that are set and those that each writer adds to: writer 0 is none that lives.
+func (s *dataServer) takeCounters(ctx context.Context, rows *copyRows) error {
+	if _, err := s.conn.ExecContext(ctx, `DELETE FROM counters_kept`); err != nil {
+		return err
+	}
+	if _, err := s.conn.ExecContext(ctx, `DELETE FROM counters_added`); err != nil {
+		return err
+	}
+	for rows.Next() {
+		v, err := rows.Values()
+		if err != nil {
+			return err
+		}
+		into := `INSERT INTO counters_kept (name, value) VALUES ($1, $2)`
+		if isAdded(v[0].(string)) {
+			into = `INSERT INTO counters_added (name, value, writer) VALUES ($1, $2, 0)`
+		}
+		if _, err := s.conn.ExecContext(ctx, into, v...); err != nil {
+			return fmt.Errorf("write counters: %w", err)
+		}
+	}
+	return nil
+}
+
+// isAdded reports whether a counter is added to (stCount, stLastSeen), and not set (stSetCount).
+func isAdded(name string) bool {
+	for _, prefix := range []string{lastSeenPrefix, verdictPrefix, rejectedPrefix, retentionRemoved} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return name == retentionDead || !strings.Contains(name, "/")
+}
+
+// copyRows hands rows to COPY, in texts that PostgreSQL keeps.
+type copyRows struct {
+	*rowReader
+	digest *digest
+	done   *Transferred
+	tell   func(string, int64)
+}
+
+// Values implements [pgx.CopyFromSource].
+func (c *copyRows) Values() ([]any, error) {
+	for i, v := range c.row {
+		if text, is := v.(string); is {
+			if kept := clean(text); kept != text {
+				c.row[i] = kept
+				c.done.Cleaned++
+			}
+		}
+	}
+	if err := c.digest.add(c.row); err != nil {
+		return nil, err
+	}
+	if c.digest.rows%progressEvery == 0 {
+		c.tell("copy "+c.table.name, c.digest.rows)
+	}
+	return c.row, nil
+}
+
+// Err implements [pgx.CopyFromSource].
+func (c *copyRows) Err() error { return errors.Join(c.fail, c.err()) }
+
+// sequenceNames are those of the schema.
+var sequenceNames = [sequenceCount]string{
+	eventIDs: "event_numbers", dispatchIDs: "dispatch_numbers", rejectedIDs: "rejected_numbers", runIDs: "run_numbers", outgoingIDs: "outgoing_numbers",
+}
+
+// number has the sequences go on behind what was given.
+func (s *dataServer) number(ctx context.Context, last [sequenceCount]int64) error {
+	for of, name := range sequenceNames {
+		if _, err := s.conn.ExecContext(ctx, `SELECT setval('`+name+`', $1::bigint, false)`, last[of]+1); err != nil { //nolint:gosec // a name of the schema
+			return fmt.Errorf("newest numbers: %w", err)
+		}
+	}
+	return nil
+}
+
+// given is how far the sequences are, whole blocks of them.
+func (s *dataServer) given(ctx context.Context) (last [sequenceCount]int64, err error) {
+	for of, name := range sequenceNames {
+		if err := s.conn.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value + $1::bigint - 1 ELSE last_value - 1 END FROM `+name, blockSizes[of]).Scan(&last[of]); err != nil {
+			return last, fmt.Errorf("newest numbers: %w", err)
+		}
+	}
+	return last, nil
+}
+
+// moved is a *MovedError where the data was moved, unless it was to the same place: that is empty, or it would not be asked.
+func (s *dataServer) moved(ctx context.Context, again int64) error {
+	var at, to int64
+	err := s.conn.QueryRowContext(ctx, `SELECT coalesce(max(CASE WHEN name = $1 THEN value END), 0), coalesce(max(CASE WHEN name = $2 THEN value END), 0) FROM counters_kept`, movedAt, movedTo).Scan(&at, &to)
+	if err == nil && at > 0 && to != again {
+		return movedServer(s.where, at)
+	}
+	return err
+}
+
+func (s *dataServer) mark(ctx context.Context, to int64) error {
+	_, err := s.conn.ExecContext(ctx, `INSERT INTO counters_kept (name, value) VALUES ($1, $2), ($3, $4) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+		movedAt, micro(time.Now()), movedTo, to)
+	return wrap(err, "mark the old data")
+}
+
+// takeKey has forgotten contacts known by the key that lies beside a file's data.
+func (s *dataServer) takeKey(ctx context.Context, path string) error {
+	m := phoneMarks{data: path}
+	if _, err := os.Stat(m.path()); errors.Is(err, fs.ErrNotExist) {
+		return nil // nobody was ever forgotten: the file does not open without its key
+	}
+	if err := m.need(false); err != nil {
+		return err
+	}
+	_, err := s.conn.ExecContext(ctx, `UPDATE forgotten_key SET key = $1`, hex.EncodeToString(m.key))
+	return wrap(err, "the key of forgotten contacts")
+}
+
+// giveKey puts the key beside a file's data.
+func (s *dataServer) giveKey(ctx context.Context, path string) error {
+	var text string
+	err := s.conn.QueryRowContext(ctx, `SELECT key FROM forgotten_key`).Scan(&text)
+	if err == nil {
+		m := phoneMarks{data: path}
+		err = disk.WriteFile(m.path(), []byte(text+"\n"))
+	}
+	return wrap(err, "the key of forgotten contacts")
+}
