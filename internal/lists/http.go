@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/netguard"
-	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // A webSource reads a list behind a web address, page by page.
@@ -348,14 +348,19 @@ func (w *webRows) ask() (answer *http.Response, wait time.Duration, err error) {
 		if errors.Is(err, netguard.ErrPrivate) || errors.Is(err, errElsewhere) {
 			return nil, -1, err
 		}
-		return nil, 0, err
+		return nil, 0, &strangeError{err, mask.Error(err, r.URL)}
 	}
 	if answer.StatusCode == http.StatusOK {
 		return answer, 0, nil
 	}
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, 2048)) // only for the words of the error
+	words := mask.Answer(answer)
 	_ = answer.Body.Close()
-	err = &statusError{answer.StatusCode, "the server answered " + plain.Text(answer.Status) + quoted(text)}
+	if words != "" && words[0] != '<' {
+		words = ": " + words
+	} else {
+		words = ""
+	}
+	err = &statusError{answer.StatusCode, "the server answered " + mask.Error(errors.New(answer.Status), r.URL) + words}
 	switch {
 	case answer.StatusCode == http.StatusTooManyRequests, answer.StatusCode >= 500:
 		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // a date, or nothing, counts as 0
@@ -367,17 +372,14 @@ func (w *webRows) ask() (answer *http.Response, wait time.Duration, err error) {
 	}
 }
 
-// quoted is the beginning of an answer's text for an error.
-func quoted(text []byte) string {
-	line := plain.Text(strings.Join(strings.Fields(string(text)), " "))
-	if line == "" || line[0] == '<' {
-		return ""
-	}
-	if r := []rune(line); len(r) > 200 {
-		line = string(r[:199]) + "…"
-	}
-	return ": " + line
+// A strangeError is why nothing was answered, in words that may be shown: it may repeat what a stranger sent in place of HTTP.
+type strangeError struct {
+	error
+	text string
 }
+
+func (e *strangeError) Error() string { return e.text }
+func (e *strangeError) Unwrap() error { return e.error }
 
 // A statusError is an answer that holds no page.
 type statusError struct {

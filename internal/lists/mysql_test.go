@@ -5,11 +5,10 @@ package lists
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,88 +19,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// unpacked is where "make setup" puts the servers that this machine lacks, with their libraries.
-var unpacked = func() string {
-	here, err := filepath.Abs(filepath.Join("..", "..", ".check", "servers", "usr"))
-	if err != nil {
-		panic(err)
-	}
-	return here
-}()
-
-// program is where a server program lies, and skips the test where there is none; "make setup"
-// brings it, and where CI is set a skipped test is a failed one.
-func program(t testing.TB, names ...string) string {
+// found is what a look for a server of the machine gave. The test is skipped where there is none: "make setup" brings it, and
+// where CI is set a skipped test is a failed one.
+func found[T any](t testing.TB) func(T, error) T {
 	t.Helper()
-	for _, name := range names {
-		folders := append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/local/sbin", "/usr/bin", unpacked+"/bin", unpacked+"/sbin")
-		// PostgreSQL has one folder for each version.
-		for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", unpacked + "/lib/postgresql/*/bin"} {
-			versions, err := filepath.Glob(pattern)
-			if err != nil {
-				t.Fatal(err)
-			}
-			folders = append(folders, versions...)
+	return func(it T, err error) T {
+		t.Helper()
+		if errors.Is(err, testserver.ErrMissing) {
+			t.Skip(err)
 		}
-		for _, folder := range folders {
-			path := filepath.Join(folder, name)
-			if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
-				return path
-			}
+		if err != nil {
+			t.Fatal(err)
 		}
+		return it
 	}
-	t.Skipf("%s is not here: make setup brings it", names[0])
-	return ""
-}
-
-// libraries is the environment of a server that may have been unpacked with libraries of its own.
-func libraries(t testing.TB) []string {
-	t.Helper()
-	folders, err := filepath.Glob(unpacked + "/lib/*-linux-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(os.Environ(), "LD_LIBRARY_PATH="+strings.Join(append(folders, os.Getenv("LD_LIBRARY_PATH")), ":"))
-}
-
-// library is where a shared library lies, and skips the test where there is none.
-func library(t testing.TB, name string) string {
-	t.Helper()
-	for _, pattern := range []string{"/usr/lib/*-linux-*/", unpacked + "/lib/*-linux-*/"} {
-		if found, err := filepath.Glob(pattern + name); err == nil && len(found) > 0 {
-			return found[0]
-		}
-	}
-	t.Skipf("%s is not here: make setup brings it", name)
-	return ""
-}
-
-// asNobodySpecial makes a program run as somebody without rights, and a folder theirs: a server
-// that is started by root refuses, or would have rights that a test should not give away.
-func asNobodySpecial(t testing.TB, folder, name string) *syscall.SysProcAttr {
-	t.Helper()
-	if os.Getuid() != 0 {
-		return nil
-	}
-	who, err := user.Lookup(name)
-	if err != nil {
-		who, err = user.Lookup("nobody")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	uid, uidErr := strconv.ParseUint(who.Uid, 10, 32)
-	gid, gidErr := strconv.ParseUint(who.Gid, 10, 32)
-	if uidErr != nil || gidErr != nil {
-		t.Fatal(uidErr, gidErr)
-	}
-	if err := os.Chown(folder, int(uid), int(gid)); err != nil {
-		t.Fatal(err)
-	}
-	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 }
 
 // serve starts a server and ends it with the test.
@@ -116,7 +51,7 @@ func serveUntil(t testing.TB, cmd *exec.Cmd, end os.Signal) {
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if cmd.Env == nil {
-		cmd.Env = libraries(t)
+		cmd.Env = testserver.Libraries()
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -130,17 +65,6 @@ func serveUntil(t testing.TB, cmd *exec.Cmd, end os.Signal) {
 			t.Logf("%s said:\n%s", cmd.Path, said.String())
 		}
 	})
-}
-
-// freePort is a port of this machine that nobody listened on a moment ago.
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // openFolder is a folder that others than its owner may look into, unlike t.TempDir.
@@ -162,18 +86,18 @@ func openFolder(t testing.TB) string {
 // database.
 func mariaDB(t testing.TB) (address string, root *sql.DB) {
 	t.Helper()
-	install, server := program(t, "mariadb-install-db"), program(t, "mariadbd", "mysqld")
+	install, server := found[string](t)(testserver.Program("mariadb-install-db")), found[string](t)(testserver.Program("mariadbd", "mysqld"))
 	folder := openFolder(t)
-	who := asNobodySpecial(t, folder, "mysql")
+	who := found[*syscall.SysProcAttr](t)(testserver.Nobody(folder, "mysql"))
 	data := filepath.Join(folder, "data")
 	// The server finds its own files beside its folder.
 	base := "--basedir=" + filepath.Dir(filepath.Dir(server))
 	create := exec.CommandContext(t.Context(), install, "--no-defaults", base, "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db")
-	create.SysProcAttr, create.Dir, create.Env = who, folder, libraries(t)
+	create.SysProcAttr, create.Dir, create.Env = who, folder, testserver.Libraries()
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("make the data: %v\n%s", err, out)
 	}
-	port := freePort(t)
+	port := found[int](t)(testserver.FreePort())
 	run := exec.Command(server, "--no-defaults", base, "--datadir="+data, "--socket="+filepath.Join(folder, "s"), "--pid-file="+filepath.Join(folder, "pid"),
 		"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port), "--skip-log-bin", "--innodb-flush-log-at-trx-commit=0")
 	run.SysProcAttr, run.Dir = who, folder

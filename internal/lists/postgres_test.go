@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -24,16 +25,16 @@ import (
 // hush, and gives the host and port, and its owner's sessions.
 func postgreSQL(t testing.TB) (host string, root *sql.DB) {
 	t.Helper()
-	initdb := program(t, "initdb")
+	initdb := found[string](t)(testserver.Program("initdb"))
 	folder := openFolder(t)
-	who := asNobodySpecial(t, folder, "postgres")
+	who := found[*syscall.SysProcAttr](t)(testserver.Nobody(folder, "postgres"))
 	data := filepath.Join(folder, "data")
 	create := exec.CommandContext(t.Context(), initdb, "--pgdata="+data, "--username=root", "--encoding=UTF8", "--locale=C", "--no-sync", "--auth-local=trust", "--auth-host=scram-sha-256")
-	create.SysProcAttr, create.Dir, create.Env = who, folder, libraries(t)
+	create.SysProcAttr, create.Dir, create.Env = who, folder, testserver.Libraries()
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("make the data: %v\n%s", err, out)
 	}
-	port := freePort(t)
+	port := found[int](t)(testserver.FreePort())
 	run := exec.Command(filepath.Join(filepath.Dir(initdb), "postgres"), "-D", data, "-k", folder, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-F")
 	run.SysProcAttr, run.Dir = who, folder
 	serveUntil(t, run, syscall.SIGINT) // on SIGTERM it would wait for a session that a failed test left open

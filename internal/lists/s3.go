@@ -3,38 +3,27 @@ package lists
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/nudgewire/nudgewire/internal/bucket"
 )
 
-// A bucket is where objects of S3 are found.
-type bucket struct{ S3 }
+// objects are those of S3 that a pattern names.
+type objects struct{ S3 }
 
 // maxObjects bounds the listing: a pattern that matches more is a mistake.
 const maxObjects = 10_000
 
-func (b bucket) find(ctx context.Context) ([]file, func() error, error) {
-	endpoint := cmp.Or(b.Endpoint, "https://s3.amazonaws.com")
-	u, err := url.Parse(endpoint)
-	if err != nil || u.Host == "" {
-		return nil, nil, errors.New("endpoint is not a web address")
-	}
+func (b objects) find(ctx context.Context) ([]file, func() error, error) {
 	t := transport(b.AllowPrivate)
 	done := func() error { t.CloseIdleConnections(); return nil }
-	client, err := minio.New(u.Host, &minio.Options{
-		Creds:     credentials.NewStaticV4(b.AccessKey.Reveal(), b.SecretKey.Reveal(), ""),
-		Secure:    u.Scheme != "http",
-		Region:    b.Region,
-		Transport: t,
-	})
+	client, err := bucket.Client(bucket.Address{Endpoint: b.Endpoint, Region: b.Region, AccessKey: b.AccessKey, SecretKey: b.SecretKey}, t)
 	if err != nil {
 		return nil, done, err
 	}

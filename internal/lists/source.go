@@ -110,7 +110,7 @@ func newSource(o Origin, folder string) (Source, error) {
 	case o.HTTP != nil:
 		return newHTTP(o)
 	case o.S3 != nil:
-		return &fileSource{kind: "s3", where: o.S3.Bucket + "/" + o.S3.Key, finder: bucket{*o.S3}, origin: o}, nil
+		return &fileSource{kind: "s3", where: o.S3.Bucket + "/" + o.S3.Key, finder: objects{*o.S3}, origin: o}, nil
 	case o.SFTP != nil:
 		return &fileSource{kind: "sftp", where: o.SFTP.Host + ":" + o.SFTP.Path, finder: sftpFiles{*o.SFTP}, origin: o}, nil
 	default:

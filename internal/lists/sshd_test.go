@@ -13,6 +13,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/internal/testserver"
 )
 
 // sshd starts OpenSSH's server over a folder, and lets in whoever has the key under the name that
@@ -27,7 +29,7 @@ import (
 // user and a folder that only its installation makes, and one of nobody's a nobody who may log in.
 func sshd(t testing.TB, folder string, hostKeys [2]string, guest ssh.PublicKey) (address, name string) {
 	t.Helper()
-	server := program(t, "sshd")
+	server := found[string](t)(testserver.Program("sshd"))
 	me, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +42,7 @@ func sshd(t testing.TB, folder string, hostKeys [2]string, guest ssh.PublicKey) 
 			t.Fatal(err)
 		}
 	}
-	port := freePort(t)
+	port := found[int](t)(testserver.FreePort())
 	address = net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
 	config := fmt.Sprintf("ListenAddress %s\nHostKey %s\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nSubsystem sftp internal-sftp\n",
 		address, filepath.Join(folder, "host2"), filepath.Join(folder, "host"), filepath.Join(folder, "guests"))
@@ -50,16 +52,16 @@ func sshd(t testing.TB, folder string, hostKeys [2]string, guest ssh.PublicKey) 
 	}
 	run := exec.Command(server, "-D", "-e", "-f", file)
 	if me.Uid == "0" {
-		run.SysProcAttr = asNobodySpecial(t, folder, name)
+		run.SysProcAttr = found[*syscall.SysProcAttr](t)(testserver.Nobody(folder, name))
 		users := filepath.Join(folder, "users")
 		line := fmt.Sprintf("nobody:*:%d:%d::/:/bin/sh\n", run.SysProcAttr.Credential.Uid, run.SysProcAttr.Credential.Gid)
 		if err := os.WriteFile(users, []byte(line), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		for _, kept := range []string{"config", "host", "host2", "guests", "users"} {
-			asNobodySpecial(t, filepath.Join(folder, kept), name)
+			_ = found[*syscall.SysProcAttr](t)(testserver.Nobody(filepath.Join(folder, kept), name))
 		}
-		run.Env = append(libraries(t), "LD_PRELOAD="+library(t, "libnss_wrapper.so"), "NSS_WRAPPER_PASSWD="+users, "NSS_WRAPPER_GROUP=/etc/group")
+		run.Env = append(testserver.Libraries(), "LD_PRELOAD="+found[string](t)(testserver.Library("libnss_wrapper.so")), "NSS_WRAPPER_PASSWD="+users, "NSS_WRAPPER_GROUP=/etc/group")
 	}
 	serve(t, run)
 	for range 100 {

@@ -8,6 +8,7 @@ package netguard
 import (
 	"errors"
 	"net"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -114,6 +115,21 @@ func Dialer(timeout time.Duration, allowPrivate bool) *net.Dialer {
 	}
 	return d
 }
+
+// mostHead bounds the head of an answer in bytes, for each request.
+const mostHead = 64 << 10
+
+// Transport connects as Dialer does; timeout is that of one connection, and of its TLS. It uses no proxy: that would be asked by
+// name, and the guard would look at the proxy's address. A head of more than 64 KB is an error.
+func Transport(timeout time.Duration, allowPrivate bool) *http.Transport {
+	return &http.Transport{
+		DialContext: Dialer(timeout, allowPrivate).DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: timeout,
+		IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: mostHead,
+	}
+}
+
+// NoRedirect is a CheckRedirect of http.Client: a redirect is the answer.
+func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // publicOnly is a Control of net.Dialer: address is the one that was resolved.
 func publicOnly(_, address string, _ syscall.RawConn) error {

@@ -84,7 +84,7 @@ var ErrTooLate = errors.New("no room in the rate budget in time")
 // Waiters are kept in queues of our own and granted from a rate.Limiter that is never
 // reserved ahead: a reservation made by a poll could not be given to a send that comes later.
 //
-// A Budget has no goroutine and needs no closing.
+// A Budget has no goroutine and needs no closing, unless its rate is shared with other processes: see Share.
 type Budget struct {
 	paces   [kinds]pace
 	granted [classes]atomic.Uint64
@@ -92,6 +92,7 @@ type Budget struct {
 	mu         sync.Mutex
 	configured float64       // requests per second; 0 is no limit
 	limiter    *rate.Limiter // of the configured rate
+	shared     *shared       // where that rate is one of many processes; nil where it is ours alone
 	queue      [classes][]*waiter
 	sends      int // granted since the last poll, at most pollTurn-1
 	timer      *time.Timer
@@ -121,6 +122,9 @@ func (b *Budget) SetRate(perSecond float64) {
 	now := time.Now()
 	b.configured = max(0, perSecond)
 	limit(b.limiter, b.configured, now)
+	if b.shared != nil {
+		b.shared.setRate(b.configured)
+	}
 	for k := range b.paces {
 		if p := &b.paces[k]; !p.healthy.Load() && b.configured > 0 {
 			p.base = b.configured
@@ -178,7 +182,7 @@ func (b *Budget) enter(c Class, by time.Time) (*waiter, error) {
 	if b.configured == 0 && p.rate == 0 && !now.Before(p.pausedTill) {
 		p.open.Store(true) // a pause without a limit has ended
 	}
-	if !b.sendsWait() && len(b.queue[Poll]) == 0 && p.lets(now) && b.limiter.AllowN(now, 1) {
+	if !b.sendsWait() && len(b.queue[Poll]) == 0 && p.lets(now) && b.allows(now) {
 		p.limiter.AllowN(now, 1)
 		b.turn(c)
 		b.grant(c, now)
@@ -209,7 +213,7 @@ func (b *Budget) pump(now time.Time) {
 	for {
 		b.dropLate(now)
 		c, ok := b.next(now)
-		if !ok || !b.limiter.AllowN(now, 1) {
+		if !ok || !b.allows(now) {
 			break
 		}
 		b.paces[c.kind()].limiter.AllowN(now, 1) // next has seen that there is room
@@ -217,10 +221,13 @@ func (b *Budget) pump(now time.Time) {
 		b.grant(c, now)
 		b.release(c, nil)
 	}
+	if b.shared != nil {
+		b.shared.asks(b.waiting(now), now)
+	}
 	var first time.Time
 	for c := range b.queue {
-		if len(b.queue[c]) == 0 {
-			continue
+		if len(b.queue[c]) == 0 || b.leases() && len(b.shared.held) == 0 && b.paces[Class(c).kind()].lets(now) {
+			continue // nobody waits, or for a lease, which comes by itself
 		}
 		if at := b.opensAt(Class(c), now, 1); first.IsZero() || at.Before(first) {
 			first = at
@@ -278,6 +285,27 @@ func (b *Budget) next(now time.Time) (c Class, ok bool) {
 	}
 }
 
+// leases reports whether the configured rate has to be leased.
+func (b *Budget) leases() bool { return b.shared != nil && b.configured > 0 }
+
+// allows takes one request off the configured rate, if it has one left at now.
+func (b *Budget) allows(now time.Time) bool {
+	if b.leases() {
+		return b.shared.take(now)
+	}
+	return b.limiter.AllowN(now, 1)
+}
+
+// waiting is how many wait for nothing but the configured rate.
+func (b *Budget) waiting(now time.Time) (n int) {
+	for c := range b.queue {
+		if len(b.queue[c]) > 0 && b.paces[Class(c).kind()].lets(now) {
+			n += len(b.queue[c])
+		}
+	}
+	return n
+}
+
 func (b *Budget) sendsWait() bool {
 	return len(b.queue[Send])+len(b.queue[Urgent])+len(b.queue[Upload]) > 0
 }
@@ -301,6 +329,9 @@ func (b *Budget) opensAt(c Class, now time.Time, n float64) time.Time {
 	p := &b.paces[c.kind()]
 	from := p.notBefore(now)
 	all, own := roomAt(b.limiter, b.configured, from, n), roomAt(p.limiter, p.rate, from, n)
+	if b.leases() {
+		all = b.shared.opens(from, n)
+	}
 	if own.After(all) {
 		return own
 	}
@@ -357,7 +388,14 @@ func (b *Budget) Room(c Class, window time.Duration) (n int, again time.Time) {
 		return 0, from
 	}
 	share := b.share(c)
-	room := min(share*tokensTill(b.limiter, b.configured, from, end), tokensTill(p.limiter, p.rate, from, end))
+	all := tokensTill(b.limiter, b.configured, from, end)
+	if b.leases() {
+		all = b.shared.till(from, end)
+		if p.lets(now) { // whoever asks is about to send
+			b.shared.asks(max(1, b.waiting(now)), now)
+		}
+	}
+	room := min(share*all, tokensTill(p.limiter, p.rate, from, end))
 	// What is due by the sum of its parts must not fail by the last digit of the sum.
 	if room += 1e-6; room >= 1 {
 		return int(min(room, math.MaxInt32)), time.Time{}

@@ -1,0 +1,110 @@
+// Package mask makes the words of others fit to be shown and logged: without whole phones, on one line, and no longer than is
+// read.
+//
+// A number of nine digits keeps its first four and its last two; a shorter one that may be a phone keeps none.
+package mask
+
+import (
+	"net/netip"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	head, tail  = 4, 2 // digits that are shown
+	fewestShown = head + tail + 3
+	fewestInRow = 7 // digits without anything between them that may be a phone
+
+	mostRead = 4 << 10 // bytes of a text that are looked at
+)
+
+// Number is a phone as it may be shown: the first four digits and the last two. One of fewer than nine digits shows nothing but its
+// length.
+func Number(digits string) string {
+	if len(digits) < fewestShown {
+		return strings.Repeat("*", len(digits))
+	}
+	return digits[:head] + strings.Repeat("*", len(digits)-head-tail) + digits[len(digits)-tail:]
+}
+
+// separators are what people write between the digits of a phone.
+const separators = " .()/-"
+
+// runs are digits with a separator here and there, or two before a bracket and after one.
+var runs = regexp.MustCompile(`\d(?:(?:[ .()/-][ ()]?)?\d)*`)
+
+// days are dates, perhaps with the hour behind them.
+var days = regexp.MustCompile(`^(?:19|20)\d\d-[01]\d-[0-3]\d(?: [0-2]\d)?$`)
+
+// Phones hides what may be a phone number: seven or more digits in a row, or nine or more with separators ("+44 7700 900123").
+// Dates and IP addresses stay.
+func Phones(text string) string {
+	return runs.ReplaceAllStringFunc(text, func(run string) string {
+		count, row, longest := 0, 0, 0
+		for i := range len(run) {
+			if row++; !isDigit(run[i]) {
+				row = 0
+				continue
+			}
+			count++
+			longest = max(longest, row)
+		}
+		if count < fewestShown && longest < fewestInRow {
+			return run
+		}
+		if _, err := netip.ParseAddr(run); err == nil || days.MatchString(run) {
+			return run
+		}
+		masked, nth := []byte(run), 0
+		for i := range masked {
+			if !isDigit(masked[i]) {
+				continue
+			}
+			if nth++; count < fewestShown || nth > head && nth <= count-tail {
+				masked[i] = '*'
+			}
+		}
+		return string(masked)
+	})
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+// Words are the words of others in one line of at most that many characters; the last is "…" where there were more. Phones are
+// hidden before the line is cut: half a phone is not seen to be one. A text that was cut itself goes through Whole first.
+func Words(text string, most int) string {
+	if len(text) > mostRead {
+		text = Whole(text[:mostRead])
+	}
+	text = Phones(oneLine(text))
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
+
+// oneLine drops control and invisible characters and folds white space.
+func oneLine(text string) string {
+	visible := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co):
+			return -1
+		default:
+			return r
+		}
+	}, strings.ToValidUTF8(text, ""))
+	return strings.Join(strings.Fields(visible), " ")
+}
+
+// borders are what no phone and no secret of an address goes across.
+const borders = " \t\r\n\"'`<>"
+
+// Whole is a text that was cut at its end without what the cut may have left of a phone or a secret.
+func Whole(text string) string {
+	text = text[:strings.LastIndexAny(text, borders)+1]
+	return strings.TrimRight(text, "0123456789+\t\r\n"+separators)
+}
