@@ -86,11 +86,10 @@ func copyCSV(tb testing.TB, from, to string) time.Duration {
 func buildInto(tb testing.TB, job *Compiled, to string) (nudgewire.Tally, time.Duration) {
 	tb.Helper()
 	begin := time.Now()
-	d, err := newDiskFolder(to)
-	if err != nil {
+	if err := onDisk.RemoveFolder(tb.Context(), to); err != nil {
 		tb.Fatal(err)
 	}
-	b := &building{job: job, now: begin, folder: d}
+	b := &building{job: job, now: begin, make: makerIn(tb.Context(), onDisk, to)}
 	if _, err := b.run(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}

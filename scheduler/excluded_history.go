@@ -3,12 +3,12 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -42,6 +42,7 @@ type HistoryStore interface {
 // history for each row. It is kept up while somebody asks, and forgotten soon after.
 type History struct {
 	store HistoryStore
+	in    files.Store
 
 	mu       sync.Mutex // one question at a time
 	seen     *messaged  // nil while nobody asks
@@ -63,7 +64,7 @@ type History struct {
 const forgetAfter = time.Minute
 
 // NewHistory makes a History.
-func NewHistory(store HistoryStore) *History { return &History{store: store} }
+func NewHistory(store HistoryStore, in files.Store) *History { return &History{store: store, in: in} }
 
 // Accepted tells of a message that was taken, after that was stored.
 func (h *History) Accepted(id nudgewire.DispatchID) {
@@ -244,7 +245,7 @@ func (h *History) look(ctx context.Context, since, now time.Time) error {
 	for _, c := range added {
 		h.seen.add(c.ID, c.Phone)
 	}
-	if err := h.seen.files(ctx, h.store); err != nil {
+	if err := h.seen.files(ctx, h.store, h.in); err != nil {
 		return err
 	}
 	if u := &h.unsettle; u.by == nil || since.Before(u.from) || now.Before(u.at) || now.Sub(u.at) >= time.Second {
@@ -340,18 +341,18 @@ func (m *messaged) of(p nudgewire.Phone, each func(nudgewire.DispatchID, *source
 
 // files reads the files that were uploaded since it looked last, and notes how all of them stand: a
 // part that was on its way may have been refused.
-func (m *messaged) files(ctx context.Context, from HistoryStore) error {
+func (m *messaged) files(ctx context.Context, from HistoryStore, in files.Store) error {
 	for _, s := range m.sources {
 		s.sent = false
 	}
 	return from.PartsSince(ctx, m.since, func(r *nudgewire.Run, p nudgewire.Part) error {
-		path := filepath.Join(r.Folder, p.File)
+		path := files.Join(r.Folder, p.File)
 		s := m.loaded[path]
 		if s == nil {
 			s = &source{}
 			m.sources = append(m.sources, s)
 			by := -int64(len(m.sources))
-			if err := PhonesOf(path, func(phone nudgewire.Phone) { m.put(phone, by) }); err != nil {
+			if err := PhonesOf(ctx, in, path, func(phone nudgewire.Phone) { m.put(phone, by) }); err != nil {
 				return err
 			}
 			m.loaded[path] = s

@@ -17,7 +17,7 @@ func TestWhoWasMessagedIsForgottenSoon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	x := NewHistory(st)
+	x := NewHistory(st, onDisk)
 	var seen *messaged
 	for i := range 5 {
 		q := Question{Within: time.Hour, Now: time.Now().Add(time.Duration(i) * time.Second)}

@@ -21,17 +21,17 @@ var excludedHead = []string{"row", "reason", "phone", "digits", "file"}
 // An excludedList writes that list. The file is made with the first of them. It may be used by several
 // goroutines.
 type excludedList struct {
-	folder folder
-	name   string // "" for excludedFile
-	mu     sync.Mutex
-	to     tableFile
+	make maker
+	name string // "" for excludedFile
+	mu   sync.Mutex
+	to   tableFile
 }
 
 // add notes one row; the first failure is kept for close.
 func (r *excludedList) add(x ExcludedRow) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.to.write(r.folder, cmp.Or(r.name, excludedFile), excludedHead, []string{strconv.FormatInt(x.Row, 10), SafeCell(x.Reason), SafeCell(lists.Shorten(clean(x.Phone))), x.Digits, SafeCell(x.File)})
+	r.to.write(r.make, cmp.Or(r.name, excludedFile), excludedHead, []string{strconv.FormatInt(x.Row, 10), SafeCell(x.Reason), SafeCell(lists.Shorten(clean(x.Phone))), x.Digits, SafeCell(x.File)})
 }
 
 // SafeCell is a text of somebody else's for a table that people open with a spreadsheet: one that would be a formula
@@ -59,9 +59,16 @@ func (r *excludedList) failed() error {
 	return diskFull(r.to.err)
 }
 
-// close makes the file durable.
+// close keeps the file.
 func (r *excludedList) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.to.close()
+}
+
+// abandon gives the file up.
+func (r *excludedList) abandon() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.to.abandon()
 }

@@ -3,13 +3,13 @@ package scheduler
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // SearchExcluded looks a phone up in a list of excluded rows, and calls each for those
@@ -19,16 +19,16 @@ import (
 //
 // A list may hold millions of rows, and mostly a phone is on none: so the bytes are searched
 // before they are taken apart.
-func SearchExcluded(path, digits, text string, most int64, each func(ExcludedRow) error) (read int64, whole bool, err error) {
+func SearchExcluded(ctx context.Context, in files.Store, path, digits, text string, most int64, each func(ExcludedRow) error) (read int64, whole bool, err error) {
 	text = SafeCell(text)                                  // as it stands in the file
 	needle, _, _ := strings.Cut(cmp.Or(digits, text), `"`) // what follows is written otherwise in the file
-	read, whole, found, err := searchFile(path, needle, most)
+	read, whole, found, err := searchFile(ctx, in, path, needle, most)
 	if err != nil || !found || digits+text == "" {
 		return read, whole, err
 	}
 	enough := errors.New("enough")
 	left := most
-	err = ReadExcluded(path, func(x ExcludedRow) error {
+	err = ReadExcluded(ctx, in, path, func(x ExcludedRow) error {
 		if left -= int64(len(x.Reason) + len(x.Phone) + len(x.Digits) + len(x.File)); left < 0 {
 			return enough
 		}
@@ -44,16 +44,20 @@ func SearchExcluded(path, digits, text string, most int64, each func(ExcludedRow
 }
 
 // searchFile reports whether text stands somewhere in the first bytes of a file, at most so many.
-func searchFile(path, text string, most int64) (read int64, whole, found bool, err error) {
-	f, err := os.Open(path)
+func searchFile(ctx context.Context, in files.Store, path, text string, most int64) (read int64, whole, found bool, err error) {
+	f, err := in.Open(ctx, path)
 	if err != nil {
-		return 0, false, false, gone(filepath.Base(path), filepath.Dir(path), err)
+		folder, name := files.Split(path)
+		return 0, false, false, gone(name, folder, err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	info, err := f.Stat()
-	if err == nil {
-		read, found, err = holds(io.LimitReader(f, most), text)
-		whole = err == nil && read >= info.Size()
+	if read, found, err = holds(io.LimitReader(f, most), text); err != nil {
+		return read, false, found, err
+	}
+	_, err = io.ReadFull(f, make([]byte, 1)) // whether anything follows
+	whole = errors.Is(err, io.EOF)
+	if whole {
+		err = nil
 	}
 	return read, whole, found, err
 }
@@ -77,18 +81,18 @@ func holds(r io.Reader, text string) (read int64, found bool, err error) {
 	}
 }
 
-// SearchPart looks a phone up in a part on disk, and calls each with the number among the kept rows of the
+// SearchPart looks a phone up in a part, and calls each with the number among the kept rows of the
 // run of every row that goes to it. It reads no more than most bytes; read is how many it did, and whole is
 // false when that was not all.
 //
 // A part holds some hundred thousand rows: so its bytes are searched before they are taken apart.
-func SearchPart(folder string, p *nudgewire.Part, phone nudgewire.Phone, most int64, each func(number int64)) (read int64, whole bool, err error) {
-	read, _, found, err := searchFile(filepath.Join(folder, p.File), "\n"+string(phone), most)
+func SearchPart(ctx context.Context, in files.Store, folder string, p *nudgewire.Part, phone nudgewire.Phone, most int64, each func(number int64)) (read int64, whole bool, err error) {
+	read, _, found, err := searchFile(ctx, in, files.Join(folder, p.File), "\n"+string(phone), most)
 	whole = read >= p.Bytes
 	if err != nil || !found {
 		return read, whole, err
 	}
-	return read, whole, ReadPart(folder, p, func(number int64, one nudgewire.Phone) error {
+	return read, whole, ReadPart(ctx, in, folder, p, func(number int64, one nudgewire.Phone) error {
 		if one == phone {
 			each(number)
 		}

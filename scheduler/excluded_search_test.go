@@ -14,7 +14,7 @@ import (
 
 func TestAPhoneIsFoundAmongTheRowsLeftOut(t *testing.T) {
 	dir := t.TempDir()
-	r := &excludedList{folder: &diskFolder{dir}}
+	r := &excludedList{make: makerIn(t.Context(), onDisk, dir)}
 	at := func(row int64) nudgewire.Position { return nudgewire.Position{Row: row, File: "list.csv"} }
 	twice := ExcludedRow{at(7), "an earlier row has the same phone", "07700 900101", "447700900101"}
 	short := ExcludedRow{at(9), `the phone "12" is too short`, `12`, ""}
@@ -55,7 +55,7 @@ func TestAPhoneIsFoundAmongTheRowsLeftOut(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []ExcludedRow
-			read, whole, err := SearchExcluded(path, tt.digits, tt.text, tt.most, func(x ExcludedRow) error { got = append(got, x); return nil })
+			read, whole, err := SearchExcluded(t.Context(), onDisk, path, tt.digits, tt.text, tt.most, func(x ExcludedRow) error { got = append(got, x); return nil })
 			if err != nil || whole != tt.whole || read != min(tt.most, info.Size()) {
 				t.Errorf("read %d of %d, whole: %v, %v", read, info.Size(), whole, err)
 			}
@@ -64,7 +64,7 @@ func TestAPhoneIsFoundAmongTheRowsLeftOut(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := SearchExcluded(filepath.Join(dir, "gone", excludedFile), "1", "", 10, nil); err == nil || err.Error() != "excluded.csv is gone from "+filepath.Join(dir, "gone") {
+	if _, _, err := SearchExcluded(t.Context(), onDisk, filepath.Join(dir, "gone", excludedFile), "1", "", 10, nil); err == nil || err.Error() != "excluded.csv is gone from "+filepath.Join(dir, "gone") {
 		t.Errorf("a list that is gone: %v", err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -532,12 +533,14 @@ type desk struct {
 	*book
 	service *service
 	dir     string
+	kept    files.Store // what a process leaves to the next
 	mu      sync.Mutex
 	at      time.Time
 }
 
 func newDesk(t testing.TB, at time.Time) *desk {
 	d := &desk{book: newBook(t), service: &service{}, dir: t.TempDir(), at: at}
+	d.kept = newFiles(d.dir)
 	d.open("one")
 	return d
 }
@@ -549,7 +552,7 @@ func (d *desk) open(owner string) {
 		jobs = d.all()
 	}
 	d.Scheduler = New(Options{
-		Store: d.book, Line: func(string) Line { return Line{Uploader: d.service} }, Folder: filepath.Join(d.dir, "runs"), Owner: owner,
+		Store: d.book, Line: func(string) Line { return Line{Uploader: d.service} }, Files: d.kept, Owner: owner,
 		Now: d.now, Jitter: func() float64 { return 0 },
 		Sleep: func(ctx context.Context, by time.Duration) error {
 			d.advance(by)

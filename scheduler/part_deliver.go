@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -210,8 +209,10 @@ func (w *working) await(ctx context.Context, at time.Time) error {
 
 // upload sends one claimed part. halt is why the run should pause after it.
 func (w *working) upload(ctx context.Context, p *nudgewire.Part) (halt stop, err error) {
-	path := filepath.Join(w.run.Folder, p.File)
-	if why := intact(path, *p); why != "" {
+	switch why, err := w.intact(ctx, p); {
+	case err != nil: // it is tried again
+		return w.settle(ctx, p, apiclient.Answer{}, &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.NotAccepted, Err: err})
+	case why != "":
 		p.State, p.Reason = nudgewire.PartRejected, why
 		return stop{}, w.finish(ctx, p)
 	}
@@ -230,7 +231,7 @@ func (w *working) upload(ctx context.Context, p *nudgewire.Part) (halt stop, err
 		defer close(kept)
 		w.hold(sending, done)
 	}()
-	answer, err := w.send(sending, path, *p)
+	answer, err := w.send(sending, *p)
 	close(done)
 	<-kept
 	return w.settle(ctx, p, answer, err)
@@ -252,8 +253,8 @@ func (w *working) hold(ctx context.Context, done <-chan struct{}) {
 	}
 }
 
-func (w *working) send(ctx context.Context, path string, p nudgewire.Part) (apiclient.Answer, error) {
-	f, err := os.Open(path)
+func (w *working) send(ctx context.Context, p nudgewire.Part) (apiclient.Answer, error) {
+	f, err := w.Files.Open(ctx, files.Join(w.run.Folder, p.File))
 	if err != nil {
 		return apiclient.Answer{}, &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.NotAccepted, Err: err}
 	}
@@ -364,26 +365,28 @@ func (w *working) finishPart(ctx context.Context, p nudgewire.Part) error {
 	return nil
 }
 
-// intact says what is wrong with a part of the run on disk; "" for nothing.
-func (w *working) intact(p *nudgewire.Part) string {
-	return intact(filepath.Join(w.run.Folder, p.File), *p)
+func (w *working) intact(ctx context.Context, p *nudgewire.Part) (why string, err error) {
+	return intact(ctx, w.Files, w.run.Folder, p)
 }
 
-// intact says what is wrong with a part on disk; "" for nothing.
-func intact(path string, p nudgewire.Part) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return "its file cannot be read: " + err.Error()
+// intact says what is wrong with the file of a part; "" for nothing. Errors: a *files.AwayError where nobody can say at
+// present.
+func intact(ctx context.Context, in files.Store, folder string, p *nudgewire.Part) (why string, err error) {
+	sum, n := sha256.New(), int64(0)
+	f, err := in.Open(ctx, files.Join(folder, p.File))
+	if err == nil {
+		n, err = io.Copy(sum, f)
+		err = errors.Join(err, f.Close())
 	}
-	sum := sha256.New()
-	n, err := io.Copy(sum, f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "its file cannot be read: " + err.Error()
+	switch {
+	case isAway(err) || ctx.Err() != nil:
+		return "", err
+	case err != nil:
+		why = "its file cannot be read: " + err.Error()
+	case n != p.Bytes || hex.EncodeToString(sum.Sum(nil)) != p.SHA256:
+		why = "its file was changed on disk after it was built"
 	}
-	if n != p.Bytes || hex.EncodeToString(sum.Sum(nil)) != p.SHA256 {
-		return "its file was changed on disk after it was built"
-	}
-	return ""
+	return why, nil
 }
 
 // verdict is how a run ends by its parts.
@@ -445,12 +448,14 @@ func Unfollowed(r *nudgewire.Run, parts []nudgewire.Part) string {
 
 // queue hands the rows of one claimed part over as dispatches.
 func (w *working) enqueue(ctx context.Context, p *nudgewire.Part, m *meter) (halt stop, err error) {
-	path := filepath.Join(w.run.Folder, p.File)
-	if why := intact(path, *p); why != "" {
+	why, err := w.intact(ctx, p)
+	if why != "" {
 		p.State, p.Reason = nudgewire.PartRejected, why
 		return stop{}, w.finish(ctx, p)
 	}
-	halt, err = w.enqueueRows(ctx, path, *p, m)
+	if err == nil {
+		halt, err = w.enqueueRows(ctx, *p, m)
+	}
 	if err != nil || halt.by != "" {
 		// Handing over again does no harm, so the part goes back.
 		p.State, p.Reason = nudgewire.PartBuilt, halt.reason
@@ -460,8 +465,8 @@ func (w *working) enqueue(ctx context.Context, p *nudgewire.Part, m *meter) (hal
 	return stop{}, w.finish(ctx, p)
 }
 
-func (w *working) enqueueRows(ctx context.Context, path string, p nudgewire.Part, m *meter) (halt stop, err error) {
-	f, err := os.Open(path)
+func (w *working) enqueueRows(ctx context.Context, p nudgewire.Part, m *meter) (halt stop, err error) {
+	f, err := w.Files.Open(ctx, files.Join(w.run.Folder, p.File))
 	if err != nil {
 		return stop{}, err
 	}

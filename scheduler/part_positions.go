@@ -9,11 +9,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // positionsFile is the name of the list of where the rows of parts stand in the source. A part is
@@ -27,11 +26,11 @@ var positionsHead = []string{"part", "number", "row", "file"}
 
 // positions writes that list.
 type positions struct {
-	folder folder
-	name   string // "" for positionsFile
-	to     tableFile
-	part   string
-	last   nudgewire.Position
+	make maker
+	name string // "" for positionsFile
+	to   tableFile
+	part string
+	last nudgewire.Position
 }
 
 // add notes where the row with that number in a part stands.
@@ -39,35 +38,28 @@ func (p *positions) add(part string, number int64, at nudgewire.Position) error 
 	follows := part == p.part && at.Row == p.last.Row+1 && at.File == p.last.File
 	p.part, p.last = part, at
 	if !follows {
-		p.to.write(p.folder, cmp.Or(p.name, positionsFile), positionsHead, []string{part, strconv.FormatInt(number, 10), strconv.FormatInt(at.Row, 10), at.File})
+		p.to.write(p.make, cmp.Or(p.name, positionsFile), positionsHead, []string{part, strconv.FormatInt(number, 10), strconv.FormatInt(at.Row, 10), at.File})
 	}
 	return p.to.err
 }
 
-// close makes the file durable.
+// close keeps the file.
 func (p *positions) close() error { return p.to.close() }
 
-// abandon closes the file of a build that failed.
-func (p *positions) abandon() error {
-	if p.to.at == nil {
-		return nil
-	}
-	f := p.to.at
-	p.to.at = nil
-	return f.Close()
-}
+// abandon gives the file up.
+func (p *positions) abandon() error { return p.to.abandon() }
 
 // A tableFile is a CSV file that is made with its first row. The first failure is kept.
 type tableFile struct {
-	at  sink
+	at  files.Writer
 	buf *bufio.Writer
 	csv *csv.Writer
 	err error
 }
 
-func (t *tableFile) write(to folder, name string, head, row []string) {
+func (t *tableFile) write(to maker, name string, head, row []string) {
 	if t.err == nil && t.at == nil {
-		if t.at, t.err = to.create(name); t.err != nil {
+		if t.at, t.err = to(name); t.err != nil {
 			t.at = nil
 			return
 		}
@@ -80,7 +72,7 @@ func (t *tableFile) write(to folder, name string, head, row []string) {
 	}
 }
 
-// close makes the file durable, if there is one.
+// close keeps the file, if there is one.
 func (t *tableFile) close() error {
 	if t.at == nil {
 		return diskFull(t.err)
@@ -94,11 +86,19 @@ func (t *tableFile) close() error {
 		err = t.buf.Flush()
 	}
 	if err == nil {
-		err = t.at.Sync()
+		err = t.at.Commit()
 	}
-	err = errors.Join(err, t.at.Close())
+	return errors.Join(diskFull(err), t.abandon())
+}
+
+// abandon gives the file up, if it is not kept.
+func (t *tableFile) abandon() error {
+	if t.at == nil {
+		return nil
+	}
+	f := t.at
 	t.at = nil
-	return diskFull(err)
+	return f.Abandon()
 }
 
 // A positionRow is one row of positionsFile.
@@ -111,20 +111,21 @@ type positionRow struct {
 // A positionsReader finds the rows of parts in positionsFile. It reads on from where it is, so rows
 // that are asked for in their order cost one reading of the file.
 type positionsReader struct {
+	in        files.Store
 	folder    string
 	name      string
-	file      *os.File // nil before the first question, and where there is none
+	file      io.ReadCloser // nil before the first question, and where there is none
 	csv       *csv.Reader
 	now, next positionRow // now is the newest that was passed; next.part is "" at the end
 }
 
 // of is where the row with that number in a part stands; zero where that is not known.
-func (p *positionsReader) of(part string, number int64) (nudgewire.Position, error) {
+func (p *positionsReader) of(ctx context.Context, part string, number int64) (nudgewire.Position, error) {
 	name := ofRetry(positionsFile, part)
 	for again := range 2 { // on from here, then once more from the beginning
 		if p.file == nil || p.name != name || again > 0 {
 			p.name = name
-			if err := p.open(); err != nil || p.file == nil {
+			if err := p.open(ctx); err != nil || p.file == nil {
 				return nudgewire.Position{}, err
 			}
 		}
@@ -150,11 +151,11 @@ func (p *positionRow) holds(part string, number int64) bool {
 	return p.part == part && p.number <= number
 }
 
-func (p *positionsReader) open() error {
+func (p *positionsReader) open(ctx context.Context) error {
 	if err := p.close(); err != nil {
 		return err
 	}
-	f, err := os.Open(filepath.Join(p.folder, p.name))
+	f, err := p.in.Open(ctx, files.Join(p.folder, p.name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it went with the other files of the run
 	}
@@ -199,9 +200,10 @@ func (p *positionsReader) close() error {
 }
 
 // A PositionFinder finds the rows of runs in their sources. It reads on from where it is, so rows
-// that are asked for in their order cost one reading. Its zero value with a Store is ready; it is
+// that are asked for in their order cost one reading. Its zero value with Files and a Store is ready; it is
 // used by one goroutine at a time and closed at the end.
 type PositionFinder struct {
+	Files files.Store
 	Store interface {
 		Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, error)
 		Parts(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error)
@@ -227,11 +229,11 @@ func (f *PositionFinder) Of(ctx context.Context, run nudgewire.RunID, number int
 		if err := f.Close(); err != nil {
 			return nudgewire.Position{}, err
 		}
-		f.run, f.parts, f.at, f.reader = run, parts, 0, positionsReader{folder: r.Folder}
+		f.run, f.parts, f.at, f.reader = run, parts, 0, positionsReader{in: f.Files, folder: r.Folder}
 	}
 	for range f.parts { // mostly the same part as before
 		if p := &f.parts[f.at]; number >= p.First && number < p.First+p.Rows {
-			return f.reader.of(p.File, number-p.First+1)
+			return f.reader.of(ctx, p.File, number-p.First+1)
 		}
 		f.at = (f.at + 1) % len(f.parts)
 	}

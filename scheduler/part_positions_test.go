@@ -61,7 +61,7 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 			next += p.Rows
 			store[2] = append(store[2], p)
 		}
-		f := PositionFinder{Store: folderStore{store, folder}}
+		f := PositionFinder{Files: onDisk, Store: folderStore{store, folder}}
 		defer f.Close()
 		ask := func(run nudgewire.RunID, number int64, want nudgewire.Position) {
 			got, err := f.Of(context.Background(), run, number)
@@ -87,7 +87,7 @@ func TestRowsOfPartsAreFoundInTheirSource(t *testing.T) {
 		if err := os.RemoveAll(folder); err != nil {
 			rt.Fatal(err)
 		}
-		gone := PositionFinder{Store: folderStore{store, folder}}
+		gone := PositionFinder{Files: onDisk, Store: folderStore{store, folder}}
 		if at, err := gone.Of(context.Background(), 1, 1); err != nil || at != (nudgewire.Position{}) {
 			rt.Fatalf("once the files are gone: %+v, %v", at, err)
 		}
@@ -139,7 +139,7 @@ func TestWhatIsLeftOutNamesItsFile(t *testing.T) {
 		t.Error(diff)
 	}
 	var left []ExcludedRow
-	if err := ReadExcluded(filepath.Join(dir, "run", excludedFile), func(x ExcludedRow) error { left = append(left, x); return nil }); err != nil {
+	if err := ReadExcluded(t.Context(), onDisk, filepath.Join(dir, "run", excludedFile), func(x ExcludedRow) error { left = append(left, x); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	rejects := []ExcludedRow{

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -9,20 +10,19 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // eachRow calls each for the rows of a CSV file behind its header, and writes what it reads to sum. A
 // row holds until the next.
-func eachRow(path string, sum io.Writer, each func(row []string) error) error {
-	name := filepath.Base(path)
-	f, err := os.Open(path)
+func eachRow(ctx context.Context, in files.Store, path string, sum io.Writer, each func(row []string) error) error {
+	folder, name := files.Split(path)
+	f, err := in.Open(ctx, path)
 	if err != nil {
-		return gone(name, filepath.Dir(path), err)
+		return gone(name, folder, err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	rows := csv.NewReader(bufio.NewReaderSize(io.TeeReader(f, sum), 1<<16))
@@ -46,9 +46,9 @@ func eachRow(path string, sum io.Writer, each func(row []string) error) error {
 // ReadPart calls each for the rows of a part's file, with their numbers among the kept rows of the
 // run. A file that is gone, or is not the one that was built, is an error in words; what was
 // read of it until then was given to each.
-func ReadPart(folder string, p *nudgewire.Part, each func(number int64, phone nudgewire.Phone) error) error {
+func ReadPart(ctx context.Context, in files.Store, folder string, p *nudgewire.Part, each func(number int64, phone nudgewire.Phone) error) error {
 	sum, number := sha256.New(), p.First-1
-	err := eachRow(filepath.Join(folder, p.File), sum, func(row []string) error {
+	err := eachRow(ctx, in, files.Join(folder, p.File), sum, func(row []string) error {
 		number++
 		return each(number, nudgewire.Phone(row[0]))
 	})
@@ -83,39 +83,48 @@ func ExcludedFiles(r *nudgewire.Run, parts []nudgewire.Part) (paths []string) {
 	if r.RetryOf != 0 {
 		name = ofSlot(excludedFile, r.Slot)
 	}
-	return append([]string{filepath.Join(r.Folder, name)}, paths...)
+	return append([]string{files.Join(r.Folder, name)}, paths...)
 }
 
 // excludedFileOf is the path of the list of rows that a part has lost since it was built.
 func excludedFileOf(folder string, p *nudgewire.Part) string {
-	return filepath.Join(folder, ofRetry(excludedFile, p.File))
+	return files.Join(folder, ofRetry(excludedFile, p.File))
 }
 
 // ReadExcluded calls each for the rows that a run excluded, in the order in which it met them. path
 // is one of ExcludedFiles.
-func ReadExcluded(path string, each func(ExcludedRow) error) error {
-	return eachRow(path, io.Discard, func(row []string) error {
+func ReadExcluded(ctx context.Context, in files.Store, path string, each func(ExcludedRow) error) error {
+	return eachRow(ctx, in, path, io.Discard, func(row []string) error {
 		if len(row) == len(excludedHead) {
 			if number, err := strconv.ParseInt(row[0], 10, 64); err == nil {
 				return each(ExcludedRow{nudgewire.Position{Row: number, File: row[4]}, row[1], row[2], row[3]})
 			}
 		}
-		return fmt.Errorf("%s was changed on disk after it was built", filepath.Base(path))
+		_, name := files.Split(path)
+		return fmt.Errorf("%s was changed on disk after it was built", name)
 	})
 }
 
 func gone(file, folder string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is gone from %s", file, folder)
+		return &goneError{file, folder}
 	}
 	return fmt.Errorf("read %s: %w", file, err)
 }
 
-// PhonesOf calls each for the phones of a part on disk. Of a file that somebody removed it calls
+// A goneError says that a file was removed.
+type goneError struct{ file, folder string }
+
+func (e *goneError) Error() string { return e.file + " is gone from " + e.folder }
+
+func (*goneError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// PhonesOf calls each for the phones of a part. Of a file that somebody removed it calls
 // nothing: who cleans up old lists means to forget them.
-func PhonesOf(path string, each func(nudgewire.Phone)) error {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+func PhonesOf(ctx context.Context, in files.Store, path string, each func(nudgewire.Phone)) error {
+	err := eachRow(ctx, in, path, io.Discard, func(row []string) error { each(nudgewire.Phone(row[0])); return nil })
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return eachRow(path, io.Discard, func(row []string) error { each(nudgewire.Phone(row[0])); return nil })
+	return err
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -50,13 +49,11 @@ type Ask func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error)
 // its retry a contact may have been blocked, or messaged by another campaign. With write it makes new files
 // in place of those that lose rows; without, it only counts. A file that cannot be read stays in:
 // its upload will say what is wrong with it.
-func (t *Retry) Recheck(ctx context.Context, ask Ask, write bool) (err error) {
-	s := newRechecking(t.Run.Folder, ask)
+func (t *Retry) Recheck(ctx context.Context, in files.Store, ask Ask, write bool) (err error) {
+	s := newRechecking(in, t.Run.Folder, ask)
 	defer func() { err = errors.Join(err, s.positions.close()) }()
 	if write {
-		if err := s.write(ofSlot(excludedFile, t.Run.Slot), ofSlot(positionsFile, t.Run.Slot)); err != nil {
-			return err
-		}
+		s.write(ctx, ofSlot(excludedFile, t.Run.Slot), ofSlot(positionsFile, t.Run.Slot))
 		defer func() {
 			if err != nil || s.reasons.count() == 0 {
 				err = errors.Join(err, s.discard())
@@ -70,7 +67,7 @@ func (t *Retry) Recheck(ctx context.Context, ask Ask, write bool) (err error) {
 			return err
 		}
 		if p.Rows == 0 {
-			if err := s.remove(p); err != nil {
+			if err := s.remove(ctx, p); err != nil {
 				return err
 			}
 			continue
@@ -91,17 +88,9 @@ func (t *Retry) Recheck(ctx context.Context, ask Ask, write bool) (err error) {
 	return s.settle()
 }
 
-func removeFiles(folder string, names ...string) error {
-	for _, name := range names {
-		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("remove %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// A rechecking goes through parts on disk and excludes who must not be sent to by now.
+// A rechecking goes through parts and excludes who must not be sent to by now.
 type rechecking struct {
+	in        files.Store
 	folder    string
 	ask       Ask
 	reasons   excludedReasons
@@ -112,47 +101,38 @@ type rechecking struct {
 	kept      *positions
 }
 
-func newRechecking(folder string, ask Ask) *rechecking {
-	return &rechecking{folder: folder, ask: ask, positions: positionsReader{folder: folder}}
+func newRechecking(in files.Store, folder string, ask Ask) *rechecking {
+	return &rechecking{in: in, folder: folder, ask: ask, positions: positionsReader{in: in, folder: folder}}
 }
 
 // write has it make files, not only count: lists of those names, of the rows that are excluded and of
-// where the others stand. What was left of them by a rechecking that was cut off is removed.
-func (s *rechecking) write(excludedName, keptName string) error {
-	to := &diskFolder{s.folder}
-	s.excluded, s.kept = &excludedList{folder: to, name: excludedName}, &positions{folder: to, name: keptName}
-	return removeFiles(s.folder, excludedName, keptName)
+// where the others stand.
+func (s *rechecking) write(ctx context.Context, excludedName, keptName string) {
+	to := makerIn(ctx, s.in, s.folder)
+	s.excluded, s.kept = &excludedList{make: to, name: excludedName}, &positions{make: to, name: keptName}
 }
 
-// discard removes the lists.
-func (s *rechecking) discard() error {
-	return errors.Join(s.excluded.close(), s.kept.abandon(), removeFiles(s.folder, s.excluded.name, s.kept.name))
-}
+// discard gives up the lists.
+func (s *rechecking) discard() error { return errors.Join(s.excluded.abandon(), s.kept.abandon()) }
 
-// settle makes the lists durable, and the names of all files.
-func (s *rechecking) settle() error {
-	if err := errors.Join(s.excluded.close(), s.kept.close()); err != nil {
-		return err
-	}
-	return (&diskFolder{s.folder}).settle()
-}
+// settle keeps the lists.
+func (s *rechecking) settle() error { return errors.Join(s.excluded.close(), s.kept.close()) }
 
 // remove takes the file of a part away that nobody is left on.
-func (s *rechecking) remove(p nudgewire.Part) error {
+func (s *rechecking) remove(ctx context.Context, p nudgewire.Part) error {
 	if s.excluded == nil {
 		return nil
 	}
-	return removeFiles(s.folder, p.File)
+	return s.in.Remove(ctx, files.Join(s.folder, p.File))
 }
 
 // part gives the part as it is now: with fewer rows and another file, of that name, where somebody on
 // it is excluded by now.
 func (s *rechecking) part(ctx context.Context, p nudgewire.Part, name string) (_ nudgewire.Part, err error) {
-	path := filepath.Join(s.folder, p.File)
-	if intact(path, p) != "" {
-		return p, nil
+	if why, err := intact(ctx, s.in, s.folder, &p); err != nil || why != "" {
+		return p, err
 	}
-	f, err := os.Open(path)
+	f, err := s.in.Open(ctx, files.Join(s.folder, p.File))
 	if err != nil {
 		return p, err
 	}
@@ -162,17 +142,9 @@ func (s *rechecking) part(ctx context.Context, p nudgewire.Part, name string) (_
 	if err != nil {
 		return p, fmt.Errorf("read %s again: %w", p.File, err)
 	}
-	to, needed := folder(nowhere{}), false
+	to := maker(nowhere)
 	if s.excluded != nil {
-		if err := removeFiles(s.folder, name); err != nil {
-			return p, err
-		}
-		to = &diskFolder{s.folder}
-		defer func() {
-			if err != nil || !needed {
-				err = errors.Join(err, removeFiles(s.folder, name))
-			}
-		}()
+		to = makerIn(ctx, s.in, s.folder)
 	}
 	out, err := newPartWriter(to, math.MaxInt64, header, nil, func(*nudgewire.Part, int) error { return nil })
 	if err != nil {
@@ -182,6 +154,9 @@ func (s *rechecking) part(ctx context.Context, p nudgewire.Part, name string) (_
 	if err = out.begin(); err == nil {
 		err = s.rows(ctx, p, rows, out)
 	}
+	if err == nil && out.kept == p.Rows { // nobody is excluded: it stays as it is
+		return p, out.abandon()
+	}
 	if err == nil {
 		err = out.finish()
 	}
@@ -189,9 +164,6 @@ func (s *rechecking) part(ctx context.Context, p nudgewire.Part, name string) (_
 		return p, errors.Join(fmt.Errorf("read %s again: %w", p.File, err), out.abandon())
 	}
 	now := out.last()
-	if needed = now.Rows < p.Rows; !needed {
-		return p, nil
-	}
 	p.Rows, p.Bytes = now.Rows, now.Bytes
 	if s.excluded != nil {
 		p.File, p.SHA256 = name, now.SHA256
@@ -219,7 +191,7 @@ func (s *rechecking) rows(ctx context.Context, p nudgewire.Part, from *csv.Reade
 		}
 		for i, row := range rows {
 			number++
-			at, _ := s.positions.of(p.File, number) // where that is not known any more, the row goes or stays all the same
+			at, _ := s.positions.of(ctx, p.File, number) // where that is not known any more, the row goes or stays all the same
 			if err := s.row(p.First+number, at, row, answers[i], to); err != nil {
 				return err
 			}
@@ -305,7 +277,10 @@ func (w *working) claim(ctx context.Context, p nudgewire.Part) (nudgewire.Part, 
 	at := w.Now().UTC()
 	if w.run.Deliver == nudgewire.DeliverCSV {
 		// Before the claim, so that nobody gets the file of whom a limit does not know it.
-		phones, err := w.phonesOn(&p)
+		phones, err := w.phonesOn(ctx, &p)
+		if isAway(err) {
+			return p, err
+		}
 		if err != nil {
 			w.Log.Warn("who is on a file cannot be read; limits do not count it", zap.String("file", p.File), zap.Error(err))
 		} else if err := w.Store.NoteContacts(ctx, w.run.ID, p.Number, at, phones); err != nil {
@@ -323,7 +298,8 @@ func (w *working) claim(ctx context.Context, p nudgewire.Part) (nudgewire.Part, 
 // writes it anew.
 func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Part, err error) {
 	gone := map[nudgewire.Phone]Why{} // asked once: the file must be the one that was counted
-	count := newRechecking(w.run.Folder, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
+	in := w.files()
+	count := newRechecking(in, w.run.Folder, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
 		answers, err := w.ask(ctx, phones)
 		for i, why := range answers {
 			if why.Reason != "" {
@@ -336,7 +312,7 @@ func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Pa
 	if err = errors.Join(err, count.positions.close()); err != nil || now.Rows == p.Rows {
 		return p, err
 	}
-	s := newRechecking(w.run.Folder, func(_ context.Context, phones []nudgewire.Phone) ([]Why, error) {
+	s := newRechecking(in, w.run.Folder, func(_ context.Context, phones []nudgewire.Phone) ([]Why, error) {
 		answers := make([]Why, len(phones))
 		for i, p := range phones {
 			answers[i] = gone[p]
@@ -350,10 +326,8 @@ func (w *working) recheck(ctx context.Context, p nudgewire.Part) (_ nudgewire.Pa
 		s.lost = func(phone string) { r.Tally.Points = decimal(r.Tally.Points - prices.Of(r.Category, phone)) }
 	}
 	name := rechecked(p, p.Rows-now.Rows)
-	if err := s.write(ofRetry(excludedFile, name), ofRetry(positionsFile, name)); err != nil {
-		return p, err
-	}
-	if err := s.copyExcluded(p); err != nil {
+	s.write(ctx, ofRetry(excludedFile, name), ofRetry(positionsFile, name))
+	if err := s.copyExcluded(ctx, p); err != nil {
 		return p, errors.Join(err, s.discard())
 	}
 	if now, err = s.part(ctx, p, name); err != nil {
@@ -392,11 +366,11 @@ func rechecked(p nudgewire.Part, lost int64) string {
 }
 
 // copyExcluded begins the list of what a part has lost with what it lost before.
-func (s *rechecking) copyExcluded(p nudgewire.Part) error {
+func (s *rechecking) copyExcluded(ctx context.Context, p nudgewire.Part) error {
 	if p.Excluded == 0 {
 		return nil
 	}
-	return ReadExcluded(excludedFileOf(s.folder, &p), func(x ExcludedRow) error {
+	return ReadExcluded(ctx, s.in, excludedFileOf(s.folder, &p), func(x ExcludedRow) error {
 		s.excluded.add(x)
 		return s.excluded.failed()
 	})

@@ -43,7 +43,7 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 		parts[i].RunID, parts[i].State, parts[i].Attempt = run.ID, nudgewire.PartRejected, 1
 	}
 	phones := func(p nudgewire.Part) (out []string) {
-		if err := ReadPart(dir, &p, func(_ int64, phone nudgewire.Phone) error { out = append(out, string(phone)); return nil }); err != nil {
+		if err := ReadPart(t.Context(), onDisk, dir, &p, func(_ int64, phone nudgewire.Phone) error { out = append(out, string(phone)); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		return out
@@ -60,7 +60,7 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 		return r
 	}
 	counted := retry(1, parts, run)
-	if err := counted.Recheck(t.Context(), sieve(gone...), false); err != nil {
+	if err := counted.Recheck(t.Context(), onDisk, sieve(gone...), false); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*.retry*")); err != nil || len(left) != 0 {
@@ -73,7 +73,7 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 		}
 	}
 	first := retry(1, parts, run)
-	if err := first.Recheck(t.Context(), sieve(gone...), true); err != nil {
+	if err := first.Recheck(t.Context(), onDisk, sieve(gone...), true); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(counted.Run.Tally, first.Run.Tally); diff != "" {
@@ -85,7 +85,7 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 	}
 	next := int64(1)
 	for i, p := range first.Parts {
-		if p.Number != i+1 || p.First != next || intact(filepath.Join(dir, p.File), p) != "" {
+		if p.Number != i+1 || p.First != next || !whole(t, dir, p) {
 			t.Errorf("part %d: %+v", i+1, p)
 		}
 		next += p.Rows
@@ -101,7 +101,7 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 	// Where its rows stand in the list is known, and which it left out.
 	stored := first.Run
 	stored.ID = 15
-	find := PositionFinder{Store: folderStore{fakeParts{15: first.Parts}, dir}}
+	find := PositionFinder{Files: onDisk, Store: folderStore{fakeParts{15: first.Parts}, dir}}
 	defer find.Close()
 	for i, phone := range kept {
 		at, err := find.Of(t.Context(), 15, int64(i+1))
@@ -110,7 +110,7 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 		}
 	}
 	var left []string
-	if err := ReadExcluded(ExcludedFiles(&stored, nil)[0], func(x ExcludedRow) error {
+	if err := ReadExcluded(t.Context(), onDisk, ExcludedFiles(&stored, nil)[0], func(x ExcludedRow) error {
 		left = append(left, fmt.Sprintf("%d %s", x.Row, x.Digits))
 		return nil
 	}); err != nil {
@@ -133,13 +133,13 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 	}
 	stored.State = nudgewire.RunPartial
 	second := retry(1, family, stored)
-	if err := second.Recheck(t.Context(), sieve(kept[0]), true); err != nil {
+	if err := second.Recheck(t.Context(), onDisk, sieve(kept[0]), true); err != nil {
 		t.Fatal(err)
 	}
 	if p := second.Parts[0]; p.File != "part-0001.retry-1-of-run-15.csv" || p.Rows != int64(len(kept)-1) {
 		t.Errorf("the retry's own retry: %+v", second.Parts)
 	}
-	again := PositionFinder{Store: folderStore{fakeParts{16: second.Parts}, dir}}
+	again := PositionFinder{Files: onDisk, Store: folderStore{fakeParts{16: second.Parts}, dir}}
 	defer again.Close()
 	if at, err := again.Of(t.Context(), 16, 1); err != nil || at.Row != int64(slices.Index(whole, kept[1]))+2 {
 		t.Errorf("its first row stands in %+v, %v", at, err)
@@ -166,7 +166,7 @@ func TestAFileThatCannotBeRecheckedStaysIn(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, parts[0].File)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Recheck(t.Context(), sieve("447911100039"), true); err != nil {
+	if err := r.Recheck(t.Context(), onDisk, sieve("447911100039"), true); err != nil {
 		t.Fatal(err)
 	}
 	if r.Run.Tally.Kept != 39 || len(r.Parts) != len(parts) || r.Parts[0].File != parts[0].File {
@@ -174,7 +174,7 @@ func TestAFileThatCannotBeRecheckedStaysIn(t *testing.T) {
 	}
 	failed := fmt.Errorf("the store is gone")
 	ask := func(context.Context, []nudgewire.Phone) ([]Why, error) { return nil, failed }
-	if err := r.Recheck(t.Context(), ask, true); err == nil || !strings.Contains(err.Error(), "the store is gone") {
+	if err := r.Recheck(t.Context(), onDisk, ask, true); err == nil || !strings.Contains(err.Error(), "the store is gone") {
 		t.Errorf("nobody can be asked: %v", err)
 	}
 }
@@ -207,4 +207,14 @@ func TestAGuardCountsOneRowAsOne(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// whole reports whether the file of a part is as it was built.
+func whole(t *testing.T, folder string, p nudgewire.Part) bool {
+	t.Helper()
+	why, err := intact(t.Context(), onDisk, folder, &p)
+	if err != nil {
+		t.Error(err)
+	}
+	return why == ""
 }

@@ -7,11 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -22,7 +21,12 @@ func (w *working) fit(ctx context.Context, parts []nudgewire.Part) ([]nudgewire.
 		return parts, nil
 	}
 	for i := range parts {
-		if p := &parts[i]; p.State == nudgewire.PartBuilt && p.Bytes > w.job.MaxSize.Bytes() && w.intact(p) == "" {
+		if p := &parts[i]; p.State == nudgewire.PartBuilt && p.Bytes > w.job.MaxSize.Bytes() {
+			if why, err := w.intact(ctx, p); err != nil {
+				return nil, err
+			} else if why != "" {
+				continue
+			}
 			into, err := w.recut(ctx, *p, len(parts), 0, fmt.Sprintf("larger than max_size, %s", w.job.MaxSize))
 			if err != nil {
 				return nil, fmt.Errorf("cut part %d anew: %w", p.Number, err)
@@ -37,19 +41,21 @@ func (w *working) fit(ctx context.Context, parts []nudgewire.Part) ([]nudgewire.
 // recut cuts one part into smaller ones, whose numbers follow after: the first of them has that many rows,
 // where it is not 0. What a crash leaves of that is files that nobody asks for.
 func (w *working) recut(ctx context.Context, p nudgewire.Part, after int, first int64, why string) (_ []nudgewire.Part, err error) {
-	before, err := filepath.Glob(filepath.Join(w.run.Folder, "part-*.csv"))
+	in := w.files()
+	before, err := in.List(ctx, w.run.Folder)
 	if err != nil {
 		return nil, err
 	}
 	newest := 0 // of the files in the folder: a retry has its own in it
 	for _, path := range before {
 		number := 0
-		if _, err := fmt.Sscanf(filepath.Base(path), "part-%d", &number); err == nil {
+		_, name := files.Split(path)
+		if _, err := fmt.Sscanf(name, "part-%d", &number); err == nil {
 			newest = max(newest, number)
 		}
 	}
 	ending := fmt.Sprintf(".recut-%d-of-run-%d-part-%d.csv", newest+1, w.run.ID, p.Number)
-	f, err := os.Open(filepath.Join(w.run.Folder, p.File))
+	f, err := in.Open(ctx, files.Join(w.run.Folder, p.File))
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +65,9 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int, first 
 	if err != nil {
 		return nil, err
 	}
-	to := &diskFolder{w.run.Folder}
-	kept := &positions{folder: to, name: ofRetry(positionsFile, partName(1)[:len("part-0001")]+ending)}
-	from := positionsReader{folder: w.run.Folder}
+	to := makerIn(ctx, in, w.run.Folder)
+	kept := &positions{make: to, name: ofRetry(positionsFile, partName(1)[:len("part-0001")]+ending)}
+	from := positionsReader{in: in, folder: w.run.Folder}
 	defer func() { err = errors.Join(err, from.close()) }()
 	number, large := int64(0), int64(0)
 	most, named := p.Bytes, "the part before"
@@ -69,7 +75,7 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int, first 
 		most, named = w.job.MaxSize.Bytes(), w.job.MaxSize.String()
 	}
 	out, err := newPartWriter(to, most, header, func(int) { large++ }, func(one *nudgewire.Part, _ int) error {
-		at, _ := from.of(p.File, number) // where that is not known any more, the row goes all the same
+		at, _ := from.of(ctx, p.File, number) // where that is not known any more, the row goes all the same
 		if at == (nudgewire.Position{}) {
 			return nil
 		}
@@ -93,9 +99,6 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int, first 
 		}
 	}
 	if err := errors.Join(out.finish(), kept.close()); err != nil {
-		return nil, err
-	}
-	if err := to.settle(); err != nil {
 		return nil, err
 	}
 	now := w.Now().UTC()

@@ -23,7 +23,7 @@ func TestEveryCellOfARowIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			out, err := newPartWriter(&diskFolder{dir}, 1<<20, tt.header, nil, func(*nudgewire.Part, int) error { return nil })
+			out, err := newPartWriter(makerIn(t.Context(), onDisk, dir), 1<<20, tt.header, nil, func(*nudgewire.Part, int) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,13 +15,14 @@ import (
 	"github.com/gocarina/gocsv"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // A partWriter writes rows into as few files as hold them, none of them larger than max bytes
 // and each with the header. It is a gocsv.CSVWriter: gocsv gives it the cells of a row, and
 // it cuts by the bytes that they became, never through a row.
 type partWriter struct {
-	folder folder
+	make   maker
 	max    int64
 	header []byte
 	parts  []nudgewire.Part
@@ -34,17 +35,17 @@ type partWriter struct {
 	encoded bytes.Buffer // one row
 	csv     *csv.Writer
 
-	at  sink
+	at  files.Writer
 	buf *bufio.Writer
 	sum hash.Hash
 	i   int   // of the row within its batch
 	err error // the first failure; kept for gocsv's Error
 }
 
-// newPartWriter writes into a folder, and header at the top of each file. refuse and took are called for each row, with its
+// newPartWriter writes files that to begins, and header at the top of each file. refuse and took are called for each row, with its
 // number in its batch: it is larger than a part may be, or it is the newest of the part.
-func newPartWriter(to folder, limit int64, header []string, refuse func(i int), took func(p *nudgewire.Part, i int) error) (*partWriter, error) {
-	p := &partWriter{folder: to, max: limit, name: partName, refuse: refuse, took: took, sum: sha256.New(), buf: bufio.NewWriterSize(nil, 256<<10)}
+func newPartWriter(to maker, limit int64, header []string, refuse func(i int), took func(p *nudgewire.Part, i int) error) (*partWriter, error) {
+	p := &partWriter{make: to, max: limit, name: partName, refuse: refuse, took: took, sum: sha256.New(), buf: bufio.NewWriterSize(nil, 256<<10)}
 	p.csv = csv.NewWriter(&p.encoded)
 	if err := p.encode(header); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (p *partWriter) put(b []byte) error {
 func (p *partWriter) begin() error {
 	number := len(p.parts) + 1
 	name := p.name(number)
-	f, err := p.folder.create(name)
+	f, err := p.make(name)
 	if err != nil {
 		return fmt.Errorf("create %s: %w", name, err)
 	}
@@ -128,7 +129,7 @@ func (p *partWriter) begin() error {
 	return p.put(p.header)
 }
 
-// finish makes the part at hand durable. Its numbers are only right afterwards.
+// finish keeps the part at hand. Its numbers are only right afterwards.
 func (p *partWriter) finish() error {
 	if p.at == nil {
 		return nil
@@ -137,10 +138,10 @@ func (p *partWriter) finish() error {
 	p.at = nil
 	err := p.buf.Flush()
 	if err == nil {
-		err = f.Sync()
+		err = f.Commit()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return p.failed(err)
+	if err != nil {
+		return errors.Join(p.failed(err), f.Abandon())
 	}
 	p.last().SHA256 = hex.EncodeToString(p.sum.Sum(nil))
 	return nil
@@ -150,14 +151,14 @@ func (p *partWriter) failed(err error) error {
 	return fmt.Errorf("write %s: %w", p.last().File, diskFull(err))
 }
 
-// abandon closes what is open, for a build that failed.
+// abandon gives up the part at hand.
 func (p *partWriter) abandon() error {
 	if p.at == nil {
 		return nil
 	}
 	f := p.at
 	p.at = nil
-	return f.Close()
+	return f.Abandon()
 }
 
 // A contactRow is a row of a part. Its phone has no type of its own: gocsv writes a type that has

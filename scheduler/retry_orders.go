@@ -37,7 +37,7 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, w
 		if err != nil {
 			return again, err
 		}
-		return again, again.Recheck(ctx, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
+		return again, again.Recheck(ctx, s.Files, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
 			return s.excluded(ctx, s.job(r.Job), r.ID, phones)
 		}, write)
 	}
@@ -54,7 +54,7 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, w
 // remaining adds up what may go again of a run that was delivered message by message.
 func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run, what RetryOrder, now time.Time) (left *Remaining, err error) {
 	left = &Remaining{Order: what, At: now, Rules: s.errorRules(), Prices: s.prices(r.Account)}
-	positions := PositionFinder{Store: s.Store}
+	positions := PositionFinder{Files: s.Files, Store: s.Store}
 	defer func() { err = errors.Join(err, positions.Close()) }()
 	var some []nudgewire.RunRow
 	flush := func() error {

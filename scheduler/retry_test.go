@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // skipsAll says of every phone that it was messaged.
@@ -377,7 +376,7 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 	}
 	next := int64(1)
 	for i := range parts {
-		err := ReadPart(r.Folder, &parts[i], func(n int64, phone nudgewire.Phone) error {
+		err := ReadPart(t.Context(), d.Files, r.Folder, &parts[i], func(n int64, phone nudgewire.Phone) error {
 			if want := nudgewire.Phone(l.rows[n-1][0][1:]); n != next || phone != want {
 				t.Fatalf("row %d is %s, want row %d with %s", n, phone, next, want)
 			}
@@ -392,7 +391,7 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 		t.Errorf("%d rows were read", next-1)
 	}
 	var left []ExcludedRow
-	if err := ReadExcluded(ExcludedFiles(&r, nil)[0], func(x ExcludedRow) error { left = append(left, x); return nil }); err != nil {
+	if err := ReadExcluded(t.Context(), d.Files, ExcludedFiles(&r, nil)[0], func(x ExcludedRow) error { left = append(left, x); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	want := []ExcludedRow{
@@ -404,27 +403,21 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 	}
 
 	stop := errors.New("enough")
-	if err := ReadPart(r.Folder, &parts[0], func(int64, nudgewire.Phone) error { return stop }); !errors.Is(err, stop) {
+	if err := ReadPart(t.Context(), d.Files, r.Folder, &parts[0], func(int64, nudgewire.Phone) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("a reader that has enough: %v", err)
 	}
-	path := filepath.Join(r.Folder, parts[0].File)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "Name 7", "Name 8", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := ReadPart(r.Folder, &parts[0], func(int64, nudgewire.Phone) error { return nil }); err == nil || err.Error() != "part-0001.csv was changed on disk after it was built" {
+	path := files.Join(r.Folder, parts[0].File)
+	putText(t, d.Files, path, strings.Replace(textOf(t, d.Files, path), "Name 7", "Name 8", 1))
+	if err := ReadPart(t.Context(), d.Files, r.Folder, &parts[0], func(int64, nudgewire.Phone) error { return nil }); err == nil || err.Error() != "part-0001.csv was changed on disk after it was built" {
 		t.Errorf("a changed file: %v", err)
 	}
-	if err := os.RemoveAll(r.Folder); err != nil {
+	if err := d.Files.RemoveFolder(t.Context(), r.Folder); err != nil {
 		t.Fatal(err)
 	}
-	if err := ReadPart(r.Folder, &parts[0], nil); err == nil || err.Error() != "part-0001.csv is gone from "+r.Folder {
+	if err := ReadPart(t.Context(), d.Files, r.Folder, &parts[0], nil); err == nil || err.Error() != "part-0001.csv is gone from "+r.Folder {
 		t.Errorf("a file that is gone: %v", err)
 	}
-	if err := ReadExcluded(ExcludedFiles(&r, nil)[0], nil); err == nil || err.Error() != "excluded.csv is gone from "+r.Folder {
+	if err := ReadExcluded(t.Context(), d.Files, ExcludedFiles(&r, nil)[0], nil); err == nil || err.Error() != "excluded.csv is gone from "+r.Folder {
 		t.Errorf("rejects that are gone: %v", err)
 	}
 }

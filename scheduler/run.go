@@ -11,6 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -75,10 +77,36 @@ func (w *working) advance(ctx context.Context) error {
 			return err
 		}
 	}
-	if w.run.State == nudgewire.RunUploading {
-		return w.deliver(ctx)
+	for tries := 1; w.run.State == nudgewire.RunUploading; tries++ {
+		if w.run.Waits == "" && w.run.Reason != "" { // of a try before this one
+			if err := w.change(ctx, w.run.State, "", nil); err != nil {
+				return err
+			}
+		}
+		err := w.deliver(ctx)
+		if !isAway(err) || ctx.Err() != nil {
+			return err
+		}
+		if err := w.awaitFiles(ctx, tries, err); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func isAway(err error) bool {
+	_, away := errors.AsType[*files.AwayError](err)
+	return away
+}
+
+// awaitFiles waits until it is time to try once more to read the run's files, and says so in the run's row.
+func (w *working) awaitFiles(ctx context.Context, tries int, why error) error {
+	wait := backoff.Next(tries, firstRetry, lastRetry, w.Jitter())
+	w.log.Warn("the files of a run cannot be read at present", zap.Duration("again_in", wait), zap.Error(why))
+	if err := w.change(ctx, w.run.State, fmt.Sprintf("its files cannot be read at present, and it is tried again: %v", why), nil); err != nil {
+		return err
+	}
+	return w.await(ctx, w.Now().Add(wait))
 }
 
 // change moves the run on and keeps what was stored.
@@ -141,13 +169,14 @@ func (w *working) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path := runFolder(w.Folder, w.run)
+	folder := runFolder(w.Files.Root(), w.run)
+	before := w.run.Folder
 	title, err := w.title()
 	if err != nil {
 		return w.fail(ctx, err)
 	}
 	err = w.change(ctx, nudgewire.RunBuilding, "", func(r *nudgewire.Run) {
-		r.Folder, r.Owner, r.LeaseEnd = path, w.Owner, w.Now().Add(w.Lease).UTC()
+		r.Folder, r.Owner, r.LeaseEnd = folder, w.Owner, w.Now().Add(w.Lease).UTC()
 		r.Source, r.Config, r.Deliver = w.job.source.String(), w.job.Version, w.job.Deliver
 		r.CampaignName, r.Category = title, w.job.category
 		*r = w.job.addressed(*r)
@@ -158,12 +187,18 @@ func (w *working) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	to, err := w.makeFolder(path)
-	if err != nil {
-		return w.fail(ctx, err)
+	// Whatever a building that was cut off left was not uploaded.
+	to := w.files()
+	if err := to.RemoveFolder(ctx, folder); err != nil {
+		return w.fail(ctx, fmt.Errorf("empty the folder of the run: %w", err))
+	}
+	if before != "" && before != folder { // the config names another place since
+		if err := to.RemoveFolder(ctx, before); err != nil {
+			w.log.Warn("what a building that was cut off left is still there", zap.String("folder", before), zap.Error(err))
+		}
 	}
 	m := newMeter(w.run, last, w.OnProgress, w.Now)
-	b := &building{job: w.job, now: w.Now(), folder: to, excluder: w.Excluder, prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
+	b := &building{job: w.job, now: w.Now(), make: makerIn(ctx, to, folder), excluder: w.Excluder, prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return w.keep(ctx)
 	}}
@@ -171,9 +206,9 @@ func (w *working) build(ctx context.Context) error {
 	switch {
 	case err == nil:
 	case errors.Is(err, errStopped), errors.Is(err, nudgewire.ErrMoved), ctx.Err() != nil:
-		return errors.Join(err, to.discard())
+		return errors.Join(err, w.discard(ctx))
 	default:
-		return w.fail(ctx, errors.Join(err, to.discard()))
+		return w.fail(ctx, errors.Join(err, w.discard(ctx)))
 	}
 	return w.judge(ctx, b.tally, last, parts)
 }

@@ -123,7 +123,7 @@ const maxPreviews = 10
 type building struct {
 	job      *Compiled
 	now      time.Time
-	folder   folder
+	make     maker
 	excluder Excluder                     // nil for none
 	prices   Prices                       // nil for none
 	tick     func(rows, kept int64) error // after each batch; an error ends the building
@@ -154,8 +154,8 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	if err != nil {
 		return nil, err
 	}
-	b.excluded.folder, b.positions.folder = b.folder, b.folder
-	b.out, err = newPartWriter(b.folder, b.job.MaxSize.Bytes(), b.job.columns.header(), nil, nil)
+	b.excluded.make, b.positions.make = b.make, b.make
+	b.out, err = newPartWriter(b.make, b.job.MaxSize.Bytes(), b.job.columns.header(), nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -184,9 +184,6 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	}
 	if err := errors.Join(b.out.finish(), b.excluded.close(), b.positions.close()); err != nil {
 		return nil, err
-	}
-	if err := b.folder.settle(); err != nil {
-		return nil, fmt.Errorf("keep the folder of the run: %w", diskFull(err))
 	}
 	b.tally.Rows, b.tally.Kept, b.tally.Parts = b.rows, b.out.kept, len(b.out.parts)
 	files := fileNames{several: b.file.nth > 1} // else the source says which file it is

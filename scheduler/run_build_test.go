@@ -22,11 +22,10 @@ import (
 
 // built builds a job into dir.
 func built(t interface{ Fatal(args ...any) }, job *Compiled, dir string, excluder Excluder) ([]nudgewire.Part, *building) {
-	d, err := newDiskFolder(dir)
-	if err != nil {
+	if err := onDisk.RemoveFolder(context.Background(), dir); err != nil {
 		t.Fatal(err)
 	}
-	b := &building{job: job, now: monday, folder: d, excluder: excluder}
+	b := &building{job: job, now: monday, make: makerIn(context.Background(), onDisk, dir), excluder: excluder}
 	parts, err := b.run(context.Background())
 	if err != nil {
 		t.Fatal(err)

@@ -173,7 +173,12 @@ func (w *working) cutCanary(ctx context.Context, parts []nudgewire.Part) ([]nudg
 	for i := range parts {
 		p := &parts[i]
 		last := p.First + p.Rows - 1
-		if p.State != nudgewire.PartBuilt || n < p.First || n >= last || w.intact(p) != "" {
+		if p.State != nudgewire.PartBuilt || n < p.First || n >= last {
+			continue
+		}
+		if why, err := w.intact(ctx, p); err != nil {
+			return nil, err
+		} else if why != "" {
 			continue
 		}
 		into, err := w.recut(ctx, *p, len(parts), n-p.First+1, "its first rows go ahead, for the canary")

@@ -24,9 +24,8 @@ func TestNothingOfAListInTwoEncodingsIsUploaded(t *testing.T) {
 	if r.State != nudgewire.RunFailed || r.Reason != want || len(d.service.uploads()) != 0 {
 		t.Errorf("%s %q after %d uploads", r.State, r.Reason, len(d.service.uploads()))
 	}
-	left, err := os.ReadDir(r.Folder)
-	if err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+	if left := namesIn(t, d.Files, r.Folder); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
 	}
 }
 

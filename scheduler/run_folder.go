@@ -1,37 +1,20 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
+	"github.com/nudgewire/nudgewire/store"
 )
-
-// A folder is where a run's files are written. Tests and dry runs have others than the disk.
-type folder interface {
-	create(name string) (sink, error)
-	// settle makes the names of the files durable.
-	settle() error
-	// discard removes the parts of a building that failed; the list of excluded rows stays.
-	discard() error
-}
-
-// A sink is a file being written.
-type sink interface {
-	io.Writer
-	Sync() error
-	Close() error
-}
 
 // runFolder is the folder of a run below root: job/slot, in characters that every file system takes.
 func runFolder(root string, r nudgewire.Run) string {
-	return filepath.Join(root, fileName(r.Job), fmt.Sprintf("%d-%s", r.ID, fileName(r.Slot)))
+	return files.Join(files.Join(root, fileName(r.Job)), fmt.Sprintf("%d-%s", r.ID, fileName(r.Slot)))
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
@@ -44,51 +27,84 @@ func fileName(text string) string {
 	return name
 }
 
-// A diskFolder is a folder on this machine, for its owner alone: the files hold phones.
-type diskFolder struct{ path string }
+// A maker begins a file of a run by its name.
+type maker func(name string) (files.Writer, error)
 
-// newDiskFolder empties the folder at path, or makes it. Whatever a run that was cut off left
-// there was not uploaded.
-func newDiskFolder(path string) (*diskFolder, error) {
-	if err := os.RemoveAll(path); err != nil {
-		return nil, fmt.Errorf("empty the folder of the run: %w", err)
+// makerIn begins files in a folder.
+func makerIn(ctx context.Context, in files.Store, folder string) maker {
+	return func(name string) (files.Writer, error) {
+		w, err := in.Create(ctx, files.Join(folder, name))
+		return w, diskFull(err)
 	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the run: %w", diskFull(err))
-	}
-	return &diskFolder{path}, nil
 }
 
-func (d *diskFolder) create(name string) (sink, error) {
-	f, err := os.OpenFile(filepath.Join(d.path, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// nowhere is the maker of a dry run.
+func nowhere(string) (files.Writer, error) { return files.Nowhere, nil }
+
+// A fenced is a Store for files of a run while it is this process's: one that was taken for dead must not write where another
+// goes on.
+type fenced struct {
+	files.Store
+	own func(ctx context.Context) error
+}
+
+// files are those of the run in hand.
+func (w *working) files() files.Store {
+	return fenced{w.Files, func(ctx context.Context) error {
+		_, err := w.Store.Renew(ctx, w.run.ID, w.Owner, w.Now().Add(w.Lease).UTC())
+		return err
+	}}
+}
+
+func (f fenced) Create(ctx context.Context, path string) (files.Writer, error) {
+	w, err := f.Store.Create(ctx, path)
 	if err != nil {
-		return nil, diskFull(err)
+		return nil, err
 	}
-	return f, nil
+	return fencedWriter{w, func() error { return f.own(ctx) }}, nil
 }
 
-func (d *diskFolder) settle() error {
-	for _, path := range []string{d.path, filepath.Dir(d.path)} {
-		dir, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		err = dir.Sync()
-		if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EINVAL) {
-			err = nil // file systems that keep names without being asked
-		}
-		if err = errors.Join(err, dir.Close()); err != nil {
-			return err
-		}
+func (f fenced) Remove(ctx context.Context, paths ...string) error {
+	if err := f.own(ctx); err != nil {
+		return err
 	}
-	return nil
+	return f.Store.Remove(ctx, paths...)
 }
 
-func (d *diskFolder) discard() error {
-	files, err := os.ReadDir(d.path)
-	for _, f := range files {
-		if f.Name() != excludedFile {
-			err = errors.Join(err, os.Remove(filepath.Join(d.path, f.Name())))
+func (f fenced) RemoveFolder(ctx context.Context, folder string) error {
+	if err := f.own(ctx); err != nil {
+		return err
+	}
+	return f.Store.RemoveFolder(ctx, folder)
+}
+
+type fencedWriter struct {
+	files.Writer
+	own func() error
+}
+
+func (w fencedWriter) Commit() error {
+	if err := w.own(); err != nil {
+		return errors.Join(err, w.Abandon())
+	}
+	return w.Writer.Commit()
+}
+
+// discard removes the parts of a building that failed; the list of excluded rows stays. Where another process has the run by
+// now, everything there is that one's.
+func (w *working) discard(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	r, err := w.Store.Run(ctx, w.run.ID)
+	if err != nil || r.Owner != "" && r.Owner != w.Owner {
+		return err
+	}
+	paths, err := w.Files.List(ctx, w.run.Folder)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if _, name := files.Split(path); name != excludedFile {
+			err = errors.Join(err, w.Files.Remove(ctx, path))
 		}
 	}
 	return err
@@ -99,18 +115,8 @@ var ErrDiskFull = errors.New("the disk is full: free some space, then run the jo
 
 // diskFull puts our words to a full disk.
 func diskFull(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if store.DiskFull(err) {
 		return fmt.Errorf("%w (%w)", ErrDiskFull, err)
 	}
 	return err
 }
-
-// nowhere is the folder of a dry run.
-type nowhere struct{}
-
-func (nowhere) create(string) (sink, error)       { return nowhere{}, nil }
-func (nowhere) settle() error                     { return nil }
-func (nowhere) discard() error                    { return nil }
-func (nowhere) Write(p []byte) (n int, err error) { return len(p), nil }
-func (nowhere) Sync() error                       { return nil }
-func (nowhere) Close() error                      { return nil }

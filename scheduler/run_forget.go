@@ -10,11 +10,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // A Blotter takes numbers out of texts; *phones.Finder is one. Blot changes text in place and keeps its length, and
@@ -37,9 +36,6 @@ const forgottenDigit = "0"
 // isForgotten reports whether that stands in place of a phone.
 func isForgotten(p nudgewire.Phone) bool { return strings.HasPrefix(string(p), forgottenDigit) }
 
-// ofForgetting ends the name of a file while it is written anew. It holds nothing that is to be forgotten.
-const ofForgetting = ".forgetting"
-
 // Forget takes what find finds out of the files of all runs. Of a row of a part nothing stays but its place, so that the places
 // of the others stay; no upload takes it along. waits names a run whose files are in use, "" when all is done: once
 // it has ended, or is paused, the call is made again. Done twice it does no harm.
@@ -52,40 +48,42 @@ func (s *Scheduler) Forget(ctx context.Context, find Blotter) (waits string, err
 	for _, r := range open {
 		switch r.State {
 		case nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunUploading:
-			used[runFolder(s.Folder, r)] = fmt.Sprintf("run %d of %s is %s", r.ID, r.Job, r.State.Words())
+			used[runFolder(s.Files.Root(), r)] = fmt.Sprintf("run %d of %s is %s", r.ID, r.Job, r.State.Words())
 			if r.Folder != "" { // a retry sends the files of another run
-				used[r.Folder] = used[runFolder(s.Folder, r)]
+				used[r.Folder] = used[runFolder(s.Files.Root(), r)]
 			}
 		}
 	}
-	err = filepath.WalkDir(s.Folder, func(path string, one fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // it was cleared away meanwhile, or there was no run yet
-			return nil
-		case err != nil || ctx.Err() != nil:
-			return errors.Join(err, ctx.Err())
-		case !one.Type().IsRegular():
-			return nil
-		}
-		holds, err := fileHolds(path, find)
-		if err != nil || !holds {
-			return err
-		}
-		if why := used[filepath.Dir(path)]; why != "" {
+	paths, err := s.Files.List(ctx, "")
+	for i := 0; i < len(paths) && err == nil; i++ {
+		folder, _ := files.Split(paths[i])
+		why := used[folder]
+		switch holds, failed := s.fileHolds(ctx, paths[i], find); {
+		case failed != nil:
+			err = failed
+		case !holds:
+		case why != "":
 			waits = why
-			return nil
+		case files.Unfinished(paths[i]):
+			s.afterwards.Lock() // a retry writes files of a run that has ended; of any other the writer has died
+			err = s.Files.Remove(ctx, paths[i])
+			s.afterwards.Unlock()
+		default:
+			err = s.forgetIn(ctx, paths[i], find)
 		}
-		return s.forgetIn(ctx, path, find)
-	})
+	}
 	if err != nil {
 		return "", fmt.Errorf("forget what stands in files of runs: %w", err)
 	}
 	return waits, nil
 }
 
-// fileHolds reports whether something is to be forgotten of a file.
-func fileHolds(path string, find Blotter) (holds bool, err error) {
-	f, err := os.Open(path)
+// fileHolds reports whether something is to be forgotten of a file. Of one that is not whole it may be.
+func (s *Scheduler) fileHolds(ctx context.Context, path string, find Blotter) (holds bool, err error) {
+	if files.Unfinished(path) {
+		return true, nil
+	}
+	f, err := s.Files.Open(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -121,24 +119,19 @@ func eachLine(f io.Reader, each func([]byte) error, result *bool) (bool, error) 
 // forgetIn writes one file anew. The store knows the new bytes of a part before the file has them: a crash between the
 // two leaves a file that counts as changed, and the next call makes it the same again.
 func (s *Scheduler) forgetIn(ctx context.Context, path string, find Blotter) (err error) {
-	from, err := os.Open(path)
+	folder, name := files.Split(path)
+	from, err := s.Files.Open(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	temp := path + ofForgetting
-	to, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	to, err := makerIn(ctx, s.Files, folder)(name)
 	if err != nil {
-		return diskFull(err)
+		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp) // it is written over by the next call
-		}
-	}()
-	sum, buf := sha256.New(), bufio.NewWriterSize(to, 1<<16)
-	out := io.MultiWriter(sum, buf)
-	name := filepath.Base(path)
+	defer func() { err = errors.Join(err, to.Abandon()) }() // nothing to do once it is kept
+	sum, buf, size := sha256.New(), bufio.NewWriterSize(to, 1<<16), counting(0)
+	out := io.MultiWriter(sum, buf, &size)
 	isPart := strings.HasPrefix(name, "part-") && strings.HasSuffix(name, ".csv")
 	if isPart {
 		err = forgetRows(from, out, find)
@@ -150,24 +143,28 @@ func (s *Scheduler) forgetIn(ctx context.Context, path string, find Blotter) (er
 			return err
 		}, &ignored)
 	}
-	var info os.FileInfo
 	if err = errors.Join(err, buf.Flush()); err == nil {
-		info, err = to.Stat()
+		err = to.Sync()
 	}
-	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s: %w", name, diskFull(err))
 	}
 	s.leaving.Lock() // no part is claimed between the two
 	defer s.leaving.Unlock()
 	if isPart {
-		if err := s.Store.PartRewritten(ctx, filepath.Dir(path), name, info.Size(), hex.EncodeToString(sum.Sum(nil))); err != nil {
+		if err := s.Store.PartRewritten(ctx, folder, name, int64(size), hex.EncodeToString(sum.Sum(nil))); err != nil {
 			return err
 		}
 	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	return (&diskFolder{filepath.Dir(path)}).settle()
+	return to.Commit()
+}
+
+// counting adds up the bytes that are written to it.
+type counting int64
+
+func (c *counting) Write(p []byte) (int, error) {
+	*c += counting(len(p))
+	return len(p), nil
 }
 
 // forgetRows passes on the rows of a part.

@@ -3,13 +3,13 @@ package scheduler
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
@@ -18,6 +18,15 @@ import (
 // Three runs: one has ended, one is paused, one is being uploaded. The files of the first two lose the contact
 // and count as whole; the third ends first. What is left of the row is told to be excluded.
 func TestForgettingInTheFilesOfRuns(t *testing.T) {
+	t.Run("in folders", func(t *testing.T) {
+		forgetting(t, func(root string, _ *store.Store) files.Store { return files.InFolder(filepath.Join(root, "runs")) })
+	})
+	t.Run("in the database", func(t *testing.T) {
+		forgetting(t, func(_ string, st *store.Store) files.Store { return files.InDatabase(st) })
+	})
+}
+
+func forgetting(t *testing.T, place func(root string, st *store.Store) files.Store) {
 	const gone, stays = "447700900123", "447700900999"
 	root := t.TempDir()
 	st, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + filepath.Join(root, "n.db"), Settle: triggers.Settle})
@@ -25,21 +34,16 @@ func TestForgettingInTheFilesOfRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	s := New(Options{Store: st, Folder: filepath.Join(root, "runs"), Owner: "me"})
+	s := New(Options{Store: st, Files: place(root, st), Owner: "me"})
 	find := phones.NewFinder(gone)
 	part := "phone,var_1\n" + stays + ",Ann\n" + gone + ",Ada River\n" + stays + ",\"call 07700 900123\"\n"
 	folders := map[nudgewire.RunID]string{}
 	for i, slot := range []string{"2026-01-01", "2026-01-02", "2026-01-03"} {
 		now := time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)
-		folder := filepath.Join(s.Folder, "weekly", slot)
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		folder := files.Join(files.Join(s.Files.Root(), "weekly"), slot)
 		sum := sha256.Sum256([]byte(part))
 		for name, text := range map[string]string{"part-0001.csv": part, "excluded.csv": "row,reason,phone,digits,file\n7,the contact is blocked,+44 7700 900123," + gone + ",\n"} {
-			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			putText(t, s.Files, files.Join(folder, name), text)
 		}
 		id, _, err := st.StartRunOf(t.Context(), nudgewire.Run{
 			Job: "weekly", Slot: slot, DueAt: now, Cause: "hand", State: nudgewire.RunUploading, Deliver: nudgewire.DeliverCSV, Category: nudgewire.Marketing, Folder: folder, CreatedAt: now, StartedAt: now, RetryOf: 0,
@@ -67,15 +71,22 @@ func TestForgettingInTheFilesOfRuns(t *testing.T) {
 	})
 	clean := func(id nudgewire.RunID) bool {
 		for _, name := range []string{"part-0001.csv", "excluded.csv"} {
-			text, err := os.ReadFile(filepath.Join(folders[id], name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(string(text), "900123") || strings.Contains(string(text), "Ada River") {
+			text := textOf(t, s.Files, files.Join(folders[id], name))
+			if strings.Contains(text, "900123") || strings.Contains(text, "Ada River") {
 				return false
 			}
 		}
 		return true
+	}
+	dead, err := s.Files.Create(t.Context(), files.Join(folders[1], "part-0002.csv"))
+	if err == nil {
+		_, err = dead.Write([]byte(part))
+	}
+	if err == nil {
+		err = dead.Sync()
+	}
+	if err != nil { // and there its process died
+		t.Fatal(err)
 	}
 	waits, err := s.Forget(t.Context(), find)
 	if err != nil || !strings.Contains(waits, "run 3 of weekly is") {
@@ -84,6 +95,10 @@ func TestForgettingInTheFilesOfRuns(t *testing.T) {
 	if !clean(1) || !clean(2) || clean(3) {
 		t.Errorf("clean: %v, %v, %v", clean(1), clean(2), clean(3))
 	}
+	if got := namesIn(t, s.Files, folders[1]); len(got) != 2 {
+		t.Errorf("files of the first run: %q", got)
+	}
+	_ = dead.Abandon()
 	move(3, end)
 	for range 2 { // the second time there is nothing left to do
 		if waits, err := s.Forget(t.Context(), find); err != nil || waits != "" {
@@ -98,14 +113,14 @@ func TestForgettingInTheFilesOfRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if why := intact(filepath.Join(folder, parts[0].File), parts[0]); why != "" || parts[0].Rows != 3 {
-			t.Errorf("run %d: %s", id, why)
+		if why, err := intact(t.Context(), s.Files, folder, &parts[0]); why != "" || err != nil || parts[0].Rows != 3 {
+			t.Errorf("run %d: %s %v", id, why, err)
 		}
 		var found []nudgewire.Phone
-		if err := PhonesOf(filepath.Join(folder, parts[0].File), func(p nudgewire.Phone) { found = append(found, p) }); err != nil || len(found) != 3 {
+		if err := PhonesOf(t.Context(), s.Files, files.Join(folder, parts[0].File), func(p nudgewire.Phone) { found = append(found, p) }); err != nil || len(found) != 3 {
 			t.Fatal(found, err)
 		}
-		why, err := NewHistory(st).Excluded(t.Context(), found, Question{Now: time.Now()})
+		why, err := NewHistory(st, s.Files).Excluded(t.Context(), found, Question{Now: time.Now()})
 		if err != nil || why[1].Reason != "was forgotten" || why[0].Reason != "" {
 			t.Errorf("%+v, %v", why, err)
 		}

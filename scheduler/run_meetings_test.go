@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -149,19 +147,19 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 			if diff := cmp.Diff(want, r.Tally.Excluded); diff != "" || r.Tally.Kept != 2 || r.Tally.Rows != 3 || r.Tally.Bytes != p.Bytes || p.Rows != 2 || p.Excluded != 1 {
 				t.Errorf("%+v, part %+v\n%s", r.Tally, p, diff)
 			}
-			if why := intact(filepath.Join(r.Folder, p.File), p); why != "" {
-				t.Errorf("%s: %s", p.File, why)
+			if why, err := intact(t.Context(), d.Files, r.Folder, &p); why != "" || err != nil {
+				t.Errorf("%s: %s %v", p.File, why, err)
 			}
 			var left []string
 			for _, path := range ExcludedFiles(&r, d.parts[1]) {
-				if err := ReadExcluded(path, func(x ExcludedRow) error { left = append(left, fmt.Sprint(x.Row, x.Digits, x.Reason)); return nil }); err != nil {
+				if err := ReadExcluded(t.Context(), d.Files, path, func(x ExcludedRow) error { left = append(left, fmt.Sprint(x.Row, x.Digits, x.Reason)); return nil }); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if diff := cmp.Diff([]string{fmt.Sprint(int64(3), gone, "the contact is blocked")}, left); diff != "" {
 				t.Error(diff)
 			}
-			find := PositionFinder{Store: folderStore{fakeParts{1: d.parts[1]}, r.Folder}}
+			find := PositionFinder{Files: d.Files, Store: folderStore{fakeParts{1: d.parts[1]}, r.Folder}}
 			if at, err := find.Of(t.Context(), 1, 2); err != nil || at.Row != 4 {
 				t.Errorf("the second row stands in %+v, %v", at, err)
 			}
@@ -192,7 +190,7 @@ func TestAPartMayLoseAllItsRows(t *testing.T) {
 	var left []int64
 	paths := ExcludedFiles(&r, d.parts[1])
 	for _, path := range paths {
-		if err := ReadExcluded(path, func(x ExcludedRow) error { left = append(left, x.Row); return nil }); err != nil {
+		if err := ReadExcluded(t.Context(), d.Files, path, func(x ExcludedRow) error { left = append(left, x.Row); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -367,7 +365,7 @@ func TestWhatIsTooLargeIsCutAnew(t *testing.T) {
 			if r.State != nudgewire.RunDone || len(slices.Compact(phones)) != 200 || len(phones) != 200 {
 				t.Fatalf("%s %q: %d phones", r.State, r.Reason, len(phones))
 			}
-			find := PositionFinder{Store: folderStore{fakeParts{1: parts[1:]}, r.Folder}}
+			find := PositionFinder{Files: d.Files, Store: folderStore{fakeParts{1: parts[1:]}, r.Folder}}
 			rows := int64(0)
 			for i, p := range parts {
 				switch {
@@ -433,14 +431,7 @@ func TestARecheckLeavesNoHalfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	files, err := os.ReadDir(d.the(t).Folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, f := range files {
-		names = append(names, f.Name())
-	}
+	names := namesIn(t, d.Files, d.the(t).Folder)
 	want := "excluded.part-1-without-1.csv part-0001.csv part-0001.part-1-without-1.csv rows.csv rows.part-1-without-1.csv"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)

@@ -279,7 +279,7 @@ func TestWhoIsOverTheLimitIsTakenOffTheFile(t *testing.T) {
 	}
 	var why []string
 	for _, path := range ExcludedFiles(&r, d.parts[1]) {
-		if err := ReadExcluded(path, func(x ExcludedRow) error { why = append(why, x.Reason); return nil }); err != nil {
+		if err := ReadExcluded(t.Context(), d.Files, path, func(x ExcludedRow) error { why = append(why, x.Reason); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,11 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"go.uber.org/zap"
@@ -35,7 +30,7 @@ func (s *Scheduler) clear(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for _, folder := range folders {
-		if err := removeFolder(s.Folder, folder); err != nil {
+		if err := s.Files.RemoveFolder(ctx, folder); err != nil {
 			s.Log.Error("removing the files of an old run", zap.String("folder", folder), zap.Error(err))
 			continue
 		}
@@ -45,28 +40,4 @@ func (s *Scheduler) clear(ctx context.Context, now time.Time) error {
 		s.Log.Info("files of an old run removed", zap.String("folder", folder))
 	}
 	return nil
-}
-
-// removeFolder removes a run's folder below root, and its job's folder where that is empty then.
-// A folder elsewhere is left alone: the data may have been moved here from another machine.
-func removeFolder(root, path string) error {
-	rel, err := filepath.Rel(root, path)
-	if err != nil || rel == "." || !filepath.IsLocal(rel) {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return fmt.Errorf("it does not lie in %s: remove it by hand", root)
-	}
-	below, err := os.OpenRoot(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	err = below.RemoveAll(rel)
-	if above := filepath.Dir(rel); err == nil && above != "." {
-		_ = below.Remove(above) // it stays while other runs of the job have folders in it
-	}
-	return errors.Join(err, below.Close())
 }

@@ -7,8 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/files"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // oldFolders is a Store whose folders were all left at one time.
@@ -56,8 +60,8 @@ func TestOldFoldersAreRemoved(t *testing.T) {
 	}
 	began := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	keep := 30 * 24 * time.Hour
-	store := &oldFolders{left: began, folders: []string{first, outside, gone, filepath.Join(base, "moved", "5-x")}}
-	s := New(Options{Store: store, Keep: func() time.Duration { return keep }, Folder: root, Owner: "me"})
+	runs := &oldFolders{left: began, folders: []string{first, outside, gone, filepath.Join(base, "moved", "5-x")}}
+	s := New(Options{Store: runs, Keep: func() time.Duration { return keep }, Files: files.InFolder(root), Owner: "me"})
 	tick := func(now time.Time) {
 		t.Helper()
 		if _, err := s.Tick(t.Context(), now); err != nil {
@@ -73,35 +77,58 @@ func TestOldFoldersAreRemoved(t *testing.T) {
 	}
 
 	tick(began.Add(keep))
-	if !there(first) || store.asked != 1 {
-		t.Fatalf("after just %s the folder is there: %v; the store was asked %d times", keep, there(first), store.asked)
+	if !there(first) || runs.asked != 1 {
+		t.Fatalf("after just %s the folder is there: %v; the store was asked %d times", keep, there(first), runs.asked)
 	}
 	tick(began.Add(keep + 59*time.Minute))
-	if store.asked != 1 {
-		t.Errorf("the store was asked %d times within the hour", store.asked)
+	if runs.asked != 1 {
+		t.Errorf("the store was asked %d times within the hour", runs.asked)
 	}
 	now := began.Add(keep + time.Hour)
-	store.fails = errors.New("the disk is full")
-	if _, err := s.Tick(t.Context(), now); !errors.Is(err, store.fails) || there(first) {
+	runs.fails = errors.New("the disk is full")
+	if _, err := s.Tick(t.Context(), now); !errors.Is(err, runs.fails) || there(first) {
 		t.Fatalf("a note that cannot be made: %v; the folder is there: %v", err, there(first))
 	}
-	store.fails = nil
+	runs.fails = nil
 	now = now.Add(time.Hour)
 	tick(now)
 	want := []string{first, gone, filepath.Join(base, "moved", "5-x")}
-	if !slices.Equal(store.removed, want) || !store.at.Equal(now) {
-		t.Errorf("removed %v at %s, want %v", store.removed, store.at, want)
+	if !slices.Equal(runs.removed, want) || !runs.at.Equal(now) {
+		t.Errorf("removed %v at %s, want %v", runs.removed, runs.at, want)
 	}
 	if !there(outside) || !there(second) || !there(young) {
 		t.Errorf("what was not named: outside %v, others %v %v", there(outside), there(second), there(young))
 	}
 
 	// Another life: the shorter time of a reload holds at once, and an empty job folder goes.
-	store.folders = append(store.folders, second, young)
+	runs.folders = append(runs.folders, second, young)
 	keep = time.Hour
 	tick(now.Add(time.Hour))
 	if there(filepath.Join(root, "winback")) || !there(root) {
 		t.Errorf("the job's folder is there: %v, the root: %v", there(filepath.Join(root, "winback")), there(root))
+	}
+}
+
+// What lies in the database goes by the same rule.
+func TestOldFilesAreRemovedFromTheDatabase(t *testing.T) {
+	st, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "n.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	in := files.InDatabase(st)
+	old, young := files.Join(in.Root(), "winback/1-x"), files.Join(in.Root(), "winback/2-x")
+	for _, folder := range []string{old, young} {
+		putText(t, in, files.Join(folder, "part-0001.csv"), strings.Repeat("447700900101\n", 300_000))
+	}
+	began := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	runs := &oldFolders{left: began, folders: []string{old}}
+	s := New(Options{Store: runs, Keep: func() time.Duration { return time.Hour }, Files: in, Owner: "me"})
+	if _, err := s.Tick(t.Context(), began.Add(2*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := namesIn(t, in, old), namesIn(t, in, young); len(a) != 0 || len(b) != 1 || !slices.Equal(runs.removed, []string{old}) {
+		t.Errorf("left %q and %q, noted %q", a, b, runs.removed)
 	}
 }
 
@@ -116,7 +143,7 @@ func TestALinkDoesNotLeadOutOfTheRunsFolder(t *testing.T) {
 	if err := os.Symlink(filepath.Dir(outside), filepath.Join(root, "winback")); err != nil {
 		t.Fatal(err)
 	}
-	if err := removeFolder(root, filepath.Join(root, "winback", "1-x")); err == nil {
+	if err := files.InFolder(root).RemoveFolder(t.Context(), filepath.Join(root, "winback", "1-x")); err == nil {
 		t.Error("a folder behind a link was removed")
 	}
 	if _, err := os.Stat(outside); err != nil {

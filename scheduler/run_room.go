@@ -2,13 +2,13 @@ package scheduler
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -23,9 +23,9 @@ func roomFor(reach duerules.Reach, account string, phones []nudgewire.Phone, now
 }
 
 // phonesOn are those on the file of a part.
-func (w *working) phonesOn(p *nudgewire.Part) ([]nudgewire.Phone, error) {
+func (w *working) phonesOn(ctx context.Context, p *nudgewire.Part) ([]nudgewire.Phone, error) {
 	phones := make([]nudgewire.Phone, 0, p.Rows)
-	err := PhonesOf(filepath.Join(w.run.Folder, p.File), func(phone nudgewire.Phone) { phones = append(phones, phone) })
+	err := PhonesOf(ctx, w.Files, files.Join(w.run.Folder, p.File), func(phone nudgewire.Phone) { phones = append(phones, phone) })
 	return phones, err
 }
 
@@ -68,10 +68,13 @@ func (w *working) accountRoom(ctx context.Context, p *nudgewire.Part) (waited bo
 
 // roomOn asks about a part; of one whose file cannot be read its upload says what is wrong.
 func (w *working) roomOn(ctx context.Context, reach duerules.Reach, p *nudgewire.Part) (room nudgewire.Room, all int, err error) {
-	if reach.IsZero() || w.intact(p) != "" {
+	if reach.IsZero() {
 		return room, 0, nil
 	}
-	phones, err := w.phonesOn(p)
+	if why, err := w.intact(ctx, p); err != nil || why != "" {
+		return room, 0, err
+	}
+	phones, err := w.phonesOn(ctx, p)
 	if err != nil {
 		return room, 0, err
 	}

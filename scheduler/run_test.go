@@ -16,6 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -201,9 +202,7 @@ func TestAFileThatChangedOnDiskIsNotUploaded(t *testing.T) {
 	d := begin(t, jobOf(t, people(10), Job{Cron: "0 10 * * *", Guard: Guard{ApproveOver: 1}}))
 	fireDue(t, d)
 	r := d.the(t)
-	if err := os.WriteFile(filepath.Join(r.Folder, "part-0001.csv"), []byte("phone\n1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	putText(t, d.Files, files.Join(r.Folder, "part-0001.csv"), "phone\n1\n")
 	if err := d.Approve(t.Context(), r.ID, "Ann"); err != nil {
 		t.Fatal(err)
 	}
@@ -492,17 +491,17 @@ func TestAStopCutsAnUploadAfterTheGrace(t *testing.T) {
 
 // shortDisk is a folder that is full after some bytes.
 type shortDisk struct {
-	folder
+	files.Store
 	left *int
 }
 
-func (s shortDisk) create(name string) (sink, error) {
-	f, err := s.folder.create(name)
+func (s shortDisk) Create(ctx context.Context, path string) (files.Writer, error) {
+	f, err := s.Store.Create(ctx, path)
 	return shortFile{f, s.left}, err
 }
 
 type shortFile struct {
-	sink
+	files.Writer
 	left *int
 }
 
@@ -510,7 +509,7 @@ func (s shortFile) Write(p []byte) (int, error) {
 	if *s.left -= len(p); *s.left < 0 {
 		return 0, &os.PathError{Op: "write", Path: "part", Err: syscall.ENOSPC}
 	}
-	return s.sink.Write(p)
+	return s.Writer.Write(p)
 }
 
 func TestBadInputEndsInAClearState(t *testing.T) {
@@ -537,20 +536,17 @@ func TestBadInputEndsInAClearState(t *testing.T) {
 			tt.job.Cron = "0 10 * * *"
 			d := begin(t, jobOf(t, tt.source, tt.job))
 			if tt.disk > 0 {
-				onDisk := d.makeFolder
-				d.makeFolder = func(path string) (folder, error) {
-					f, err := onDisk(path)
-					return shortDisk{f, &tt.disk}, err
-				}
+				d.Files = shortDisk{d.Files, &tt.disk}
 			}
 			fireDue(t, d)
 			r := d.the(t)
 			if r.State != tt.state || r.Reason != tt.reason || len(d.service.uploads()) != 0 {
 				t.Errorf("%s %q after %d uploads, want %s %q", r.State, r.Reason, len(d.service.uploads()), tt.state, tt.reason)
 			}
-			files, _ := filepath.Glob(filepath.Join(r.Folder, "part-*"))
-			if len(files) != 0 {
-				t.Errorf("%d parts were left behind", len(files))
+			for _, name := range namesIn(t, d.Files, r.Folder) {
+				if name != excludedFile {
+					t.Errorf("%s was left behind", name)
+				}
 			}
 		})
 	}
@@ -599,15 +595,12 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 	if diff := cmp.Diff(f.Tally, r.Tally); diff != "" {
 		t.Errorf("run against forecast:\n%s", diff)
 	}
-	rejects, err := os.ReadFile(filepath.Join(r.Folder, excludedFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rejects := textOf(t, d.Files, files.Join(r.Folder, excludedFile))
 	text := "row,reason,phone,digits,file\n" +
 		"1002,an earlier row has the same phone,+447911100001,447911100001,\n" +
 		"1003,the phone is too short for GB,12,,\n" +
 		"1004,var_1 is empty: {{ name }}; give it a default,+447911200000,447911200000,\n"
-	if diff := cmp.Diff(text, string(rejects)); diff != "" {
+	if diff := cmp.Diff(text, rejects); diff != "" {
 		t.Errorf("rejects (-want +got):\n%s", diff)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // tried builds a job's list as a forecast does.
 func tried(t *testing.T, j *Compiled) (nudgewire.Tally, error) {
 	t.Helper()
-	b := &building{job: j, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), folder: nowhere{}}
+	b := &building{job: j, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), make: nowhere}
 	_, err := b.run(t.Context())
 	return b.tally, err
 }

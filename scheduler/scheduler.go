@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // Defaults for the fields of Options that are left zero.
@@ -27,7 +28,7 @@ type Options struct {
 	Store    Store
 	Line     func(account string) Line // how uploads of an account leave
 	Excluder Excluder                  // nil excludes nobody
-	Folder   string                    // where runs keep their files
+	Files    files.Store               // where runs keep their files
 	Owner    string                    // signs the claims; it must differ between processes, and between two runs of one
 	Log      *zap.Logger
 
@@ -66,8 +67,7 @@ type Options struct {
 type Scheduler struct {
 	Options
 
-	makeFolder func(path string) (folder, error)
-	board      board
+	board board
 
 	// A retry and a word on a part look at the same files before they change anything: one at a
 	// time, or both would send the part.
@@ -89,7 +89,7 @@ type Prices interface {
 	Of(category nudgewire.Category, phone string) float64
 }
 
-// New makes a Scheduler. Options.Store, Folder and Owner must be set.
+// New makes a Scheduler. Options.Store, Files and Owner must be set.
 func New(o Options) *Scheduler {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
@@ -113,12 +113,11 @@ func New(o Options) *Scheduler {
 		o.Jitter = backoff.Jitter
 	}
 	s := &Scheduler{
-		Options:    o,
-		makeFolder: func(path string) (folder, error) { return newDiskFolder(path) },
-		wake:       make(chan struct{}, 1),
-		slots:      make(chan struct{}, o.Runs),
-		busy:       map[nudgewire.RunID]bool{},
-		reading:    map[nudgewire.RunID]bool{},
+		Options: o,
+		wake:    make(chan struct{}, 1),
+		slots:   make(chan struct{}, o.Runs),
+		busy:    map[nudgewire.RunID]bool{},
+		reading: map[nudgewire.RunID]bool{},
 	}
 	s.OnProgress = func(p Progress) {
 		s.board.put(p)
