@@ -80,7 +80,9 @@ func NewClient(o ClientOptions) *Client {
 		o.MaxAnswer = 1 << 20
 	}
 	client := func(private bool) *http.Client {
-		return &http.Client{Transport: transport(o.Timeout, private), Timeout: o.Timeout, CheckRedirect: sameHost}
+		t := netguard.Transport(o.Timeout, private)
+		t.MaxIdleConns, t.MaxIdleConnsPerHost = 32, 8
+		return &http.Client{Transport: t, Timeout: o.Timeout, CheckRedirect: sameHost}
 	}
 	return &Client{
 		ClientOptions: o, guarded: client(false), open: client(true),

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/secret"
@@ -21,6 +22,17 @@ type tokenStore struct {
 	mu     sync.Mutex
 	kept   map[[sha256.Size]byte]string
 	broken error
+	turns  sync.Map // a channel for each source
+}
+
+func (s *tokenStore) RefreshTurn(ctx context.Context, source [sha256.Size]byte) (end func(), err error) {
+	turn, _ := s.turns.LoadOrStore(source, make(chan struct{}, 1))
+	select {
+	case turn.(chan struct{}) <- struct{}{}:
+		return func() { <-turn.(chan struct{}) }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (s *tokenStore) RefreshToken(_ context.Context, source [sha256.Size]byte) (string, error) {
@@ -154,6 +166,61 @@ func TestLookUpsAtOnceUseARefreshTokenOnce(t *testing.T) {
 	all.Wait()
 	if p.n != 3 || len(p.wrong) > 0 {
 		t.Errorf("%d tokens for 3 connectors, wrong %v", p.n, p.wrong)
+	}
+}
+
+// Of several machines each renews its access token by the newest refresh token of all, whoever got it, and none uses one that was used up.
+func TestMachinesAtOnceUseEachRefreshTokenOnce(t *testing.T) {
+	p := newRotating(t, "configured")
+	var kept tokenStore
+	const machines, times = 4, 5
+	var all sync.WaitGroup
+	for range machines {
+		c := client(t, ClientOptions{Refreshed: &kept})
+		all.Go(func() {
+			for range times {
+				l := p.ask(t, "configured")
+				if _, err := c.Fetch(t.Context(), l); err != nil {
+					t.Error(err)
+				}
+				g := c.tokens.of(&l)
+				access, _ := g.valid(time.Now())
+				c.tokens.forget(&l, access) // as one that has run out
+			}
+		})
+	}
+	all.Wait()
+	if p.n != machines*times || len(p.wrong) > 0 {
+		t.Errorf("%d tokens for %d machines that asked %d times, wrong %v", p.n, machines, times, p.wrong)
+	}
+}
+
+// busy is a store whose turns others have. Whoever waits is told to stop.
+type busy struct {
+	*tokenStore
+	stop context.CancelFunc
+}
+
+func (b busy) RefreshTurn(ctx context.Context, _ [sha256.Size]byte) (func(), error) {
+	b.stop()
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Who waits for its turn and is told to stop has asked nobody.
+func TestAWaitForTheTurnEndsWithItsRequest(t *testing.T) {
+	p := newRotating(t, "configured")
+	var kept tokenStore
+	l := p.ask(t, "configured")
+	ctx, stop := context.WithCancel(t.Context())
+	c := client(t, ClientOptions{Refreshed: busy{&kept, stop}})
+	_, err := c.token(ctx, &l)
+	if failed := failure(t, err); failed.Words != "the request was cut" || p.n != 0 {
+		t.Errorf("%+v after %d tokens", failed, p.n)
+	}
+	c.Refreshed = &kept
+	if _, err := c.Fetch(t.Context(), l); err != nil || p.n != 1 {
+		t.Errorf("once it is free: %v after %d tokens", err, p.n)
 	}
 }
 

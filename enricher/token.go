@@ -17,6 +17,9 @@ import (
 // is a hash of the configured token and of whom it belongs to: another one in the config has
 // none kept.
 type Refreshed interface {
+	// RefreshTurn waits until no other process that keeps tokens in the same place has the turn of source, and has it until end
+	// is called, which comes back before another gets it.
+	RefreshTurn(ctx context.Context, source [sha256.Size]byte) (end func(), err error)
 	// RefreshToken returns "" when none is kept.
 	RefreshToken(ctx context.Context, source [sha256.Size]byte) (string, error)
 	KeepRefreshToken(ctx context.Context, source [sha256.Size]byte, token string) error
@@ -44,7 +47,7 @@ type chain struct {
 	source [sha256.Size]byte
 	turn   chan struct{} // holds a token while nobody renews
 	// Whoever has the turn may touch what follows.
-	newest string // the newest refresh token; "" while it was not asked for, and when the configured one is
+	newest string // the newest refresh token that is known here; "" for the configured one
 	unkept bool   // newest is not kept yet
 }
 
@@ -119,6 +122,16 @@ func (c *Client) token(ctx context.Context, l *connectors.Lookup) (string, error
 	}
 	refresh := l.Auth.OAuth.RefreshToken.Reveal()
 	if l.Auth.OAuth.Grant == connectors.GrantRefresh {
+		if c.Refreshed != nil { // from the reading of the newest one until what came in its place is kept
+			end, err := c.Refreshed.RefreshTurn(ctx, g.chain.source)
+			if ctx.Err() != nil && err != nil {
+				return "", c.noAnswer(l, ctx.Err())
+			}
+			if err != nil {
+				return "", unkept(l, err)
+			}
+			defer end()
+		}
 		var err error
 		if refresh, err = c.refreshToken(ctx, g.chain, refresh); err != nil {
 			return "", unkept(l, err)
@@ -149,15 +162,15 @@ func (c *Client) token(ctx context.Context, l *connectors.Lookup) (string, error
 }
 
 // refreshToken is the newest of the chain. One that could not be kept is kept before it is used up:
-// what comes in its place may be lost on its way.
+// what comes in its place may be lost on its way. The kept one is read each time: another process may have put it there.
 func (c *Client) refreshToken(ctx context.Context, ch *chain, configured string) (string, error) {
 	if err := c.keep(ctx, ch); err != nil {
 		return "", err
 	}
-	if ch.newest == "" && c.Refreshed != nil {
+	if c.Refreshed != nil {
 		newest, err := c.Refreshed.RefreshToken(ctx, ch.source)
 		if err != nil {
-			// With the configured one a provider may see a thief at work, and end all of them.
+			// With an earlier one a provider may see a thief at work, and end all of them.
 			return "", err
 		}
 		ch.newest = newest

@@ -256,9 +256,12 @@ func (s *Sender) Reconfigure(api API) {
 	s.loop.Wake(time.Time{})
 }
 
+// rescueEvery is how often claims of dead senders are looked for: on another machine one may die at any time.
+const rescueEvery = 5 * time.Second
+
 // abandon puts in doubt, now and then, what dead senders left behind. ctx ends it.
 func (s *Sender) abandon(ctx, recording context.Context) {
-	every := time.NewTicker(s.Lease / 2)
+	every := time.NewTicker(min(s.Lease/2, rescueEvery))
 	defer every.Stop()
 	for {
 		select {

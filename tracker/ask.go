@@ -138,7 +138,7 @@ func (t *Tracker) note(m *nudgewire.Message, poll *nudgewire.Poll) {
 		if poll.Status != "" && poll.Status != m.Status {
 			t.counts.moved.Add(1)
 			if entry := t.Log.Check(zap.DebugLevel, "message "+string(poll.Status)); entry != nil {
-				entry.Write(t.about(m)...)
+				entry.Write(t.about(m, zap.String("before", string(m.Status)))...)
 			}
 		}
 		return
@@ -155,14 +155,14 @@ func (t *Tracker) note(m *nudgewire.Message, poll *nudgewire.Poll) {
 		t.counts.arrived.Add(1)
 	}
 	if entry := t.Log.Check(level, "message "+string(poll.Status)); entry != nil {
-		entry.Write(t.about(m, zap.String("error", poll.Error), zap.String("class", string(poll.Class)))...)
+		entry.Write(t.about(m, zap.String("before", string(m.Status)), zap.String("error", poll.Error), zap.String("class", string(poll.Class)))...)
 	}
 }
 
 func (t *Tracker) about(m *nudgewire.Message, more ...zap.Field) []zap.Field {
 	fields := append([]zap.Field{
 		zap.Int64("dispatch", int64(m.DispatchID)), zap.String("message_id", string(m.ID)),
-		zap.String("phone", m.Phone.Masked()), zap.String("status", string(m.Status)),
+		zap.String("phone", m.Phone.Masked()),
 	}, more...)
 	if request := t.Request(m); request != "" {
 		fields = append(fields, zap.String("request", request))
