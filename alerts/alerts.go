@@ -14,6 +14,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
 // A Store keeps what was told. *store.Store is one.
@@ -123,6 +124,9 @@ func (a *Alerts) forgetGone() {
 // Run looks and tells until ctx is done. Deliveries under way then have a moment to end; what is not told is stored, and
 // told after the next start.
 func (a *Alerts) Run(ctx context.Context) error {
+	a.mu.Lock()
+	a.loaded = false // where others told meanwhile, they kept it
+	a.mu.Unlock()
 	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	var calls sync.WaitGroup
@@ -378,11 +382,11 @@ func (a *Alerts) reached(s *standing) {
 // missed notes a delivery that failed. a.mu is held.
 func (a *Alerts) missed(s *standing, err error) {
 	now := time.Now()
+	s.FailedAt, s.LastError = now, mask.Words(err.Error(), mostWords)
 	if s.FailingSince.IsZero() {
 		s.FailingSince = now
-		a.o.Log.Warn("a receiver of alerts cannot be reached; it is tried again", zap.String("to", s.Name), zap.Error(err))
+		a.o.Log.Warn("a receiver of alerts cannot be reached; it is tried again", zap.String("to", s.Name), zap.String("error", s.LastError))
 	}
-	s.FailedAt, s.LastError = now, tidy(nudgewire.Trouble{Words: err.Error()}).Words
 }
 
 // ErrNoReceiver is a name that no receiver has.
@@ -418,7 +422,7 @@ func (a *Alerts) Test(ctx context.Context, name string) (out []Tested, err error
 			defer a.mu.Unlock()
 			s := a.receivers[of[i].ID]
 			if err != nil {
-				out[i].Error = tidy(nudgewire.Trouble{Words: err.Error()}).Words
+				out[i].Error = mask.Words(err.Error(), mostWords)
 			}
 			switch {
 			case s == nil || ctx.Err() != nil: // gone meanwhile, or nobody waits for the answer

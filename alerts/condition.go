@@ -30,6 +30,8 @@ var usual = map[nudgewire.TroubleCode]time.Duration{
 	nudgewire.TroubleAddress:    30 * time.Second,
 	nudgewire.TroubleRejections: 30 * time.Second,
 	nudgewire.TroubleConfig:     30 * time.Second, // somebody is writing it, perhaps
+	nudgewire.TroubleNodes:      5 * time.Minute,  // one after the other is reloaded, or started anew
+	nudgewire.TroubleClock:      time.Minute,      // after a start of the machine it is set, perhaps
 }
 
 // counted are the codes whose troubles count something.

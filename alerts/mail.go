@@ -50,6 +50,7 @@ func (n *network) mail(ctx context.Context, r *Receiver, m *Mail, message Messag
 		if err != nil {
 			return nil, err
 		}
+		conn = &bounded{Conn: conn, left: maxTalk}
 		context.AfterFunc(ctx, func() { _ = conn.Close() }) // the library waits for its own time alone
 		if m.TLS != Implicit {
 			return conn, nil
@@ -69,6 +70,24 @@ func (n *network) mail(ctx context.Context, r *Receiver, m *Mail, message Messag
 		return nil // the server has it; only the goodbye failed, and another try would tell it again
 	}
 	return err
+}
+
+// maxTalk is the most that a mail server may say while it takes one e-mail, in bytes with those of TLS.
+const maxTalk = 256 << 10
+
+// A bounded connection ends when the other side says too much: the library keeps all of an answer, however long it is.
+type bounded struct {
+	net.Conn
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errors.New("the mail server says too much")
+	}
+	n, err := b.Conn.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
 }
 
 // letter is the message as an e-mail in plain text.

@@ -1,19 +1,21 @@
 package alerts
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // A Message is what a receiver gets in one piece: one notice, or several where there were too many for one each.
 type Message struct {
-	ID     string `json:"id"`   // the same when it is sent again
+	ID     string `json:"id"`   // the same when the same alerts are sent again, and another where one is more
 	Text   string `json:"text"` // all of it, for people
 	From   string `json:"from"` // which daemon
 	At     time.Time
@@ -49,13 +51,16 @@ func (m Message) MarshalJSON() ([]byte, error) {
 
 // message makes one of notices.
 func message(notices []nudgewire.AlertNotice, from string) Message {
-	m := Message{ID: notices[0].ID, From: from, At: notices[0].CreatedAt}
+	m := Message{From: from, At: notices[0].CreatedAt}
 	var lines []string
+	ids := sha256.New()
 	for i := range notices {
+		_, _ = fmt.Fprintln(ids, notices[i].ID) // a hash takes all
 		one := told(&notices[i])
 		m.Alerts = append(m.Alerts, one)
 		lines = append(lines, one.text())
 	}
+	m.ID = hex.EncodeToString(ids.Sum(nil)[:16])
 	m.Text = strings.Join(lines, "\n")
 	if len(notices) > 1 {
 		m.Text = units.Count(len(notices), "alert") + " in one, because there were so many:\n" + m.Text
@@ -110,12 +115,7 @@ const mostWords = 600
 
 // tidy makes a trouble fit to leave the machine: nothing in it steers what shows it, and no phone stands whole in it.
 func tidy(t nudgewire.Trouble) nudgewire.Trouble {
-	for _, text := range []*string{&t.Subject, &t.Words, &t.Cure} {
-		*text = nudgewire.MaskPhones(plain.Text(*text))
-		if r := []rune(*text); len(r) > mostWords {
-			*text = string(r[:mostWords-1]) + "…"
-		}
-	}
+	t.Subject, t.Words, t.Cure = mask.Words(t.Subject, mostWords), mask.Words(t.Words, mostWords), mask.Words(t.Cure, mostWords)
 	return t
 }
 

@@ -67,15 +67,30 @@ func TestAWebhookGetsJSON(t *testing.T) {
 	const head = "POST application/json nudgewire/test "
 	const begun = `{"state":"begun","code":"key","severity":"stops","condition":"all","words":`
 	want := []string{
-		`{"id":"ID1","at":"2026-11-20T12:00:00Z","from":"nudgewire on h","text":"the \u003ckey\u003e\n  what to do: \"nudgewire reload\"","alerts":[` + begun + `"the \u003ckey\u003e","cure":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"}]}`,
-		`{"id":"ID1","at":"2026-11-20T12:00:00Z","from":"nudgewire on h","text":"over after 1h30m: the key","alerts":[{"state":"over","code":"key","severity":"stops","condition":"all","words":"the key","since":"2026-11-20T12:00:00Z","ended_at":"2026-11-20T13:30:00Z","lasted_seconds":5400}]}`,
-		`{"id":"ID1","at":"2026-11-20T12:00:00Z","from":"nudgewire on h","text":"2 alerts in one, because there were so many:\na\n  what to do: \"nudgewire reload\"\nb\n  what to do: \"nudgewire reload\"","alerts":[` + begun + `"a","cure":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"},` + begun + `"b","cure":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"}]}`,
+		`{"id":"ID","at":"2026-11-20T12:00:00Z","from":"nudgewire on h","text":"the \u003ckey\u003e\n  what to do: \"nudgewire reload\"","alerts":[` + begun + `"the \u003ckey\u003e","cure":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"}]}`,
+		`{"id":"ID","at":"2026-11-20T12:00:00Z","from":"nudgewire on h","text":"over after 1h30m: the key","alerts":[{"state":"over","code":"key","severity":"stops","condition":"all","words":"the key","since":"2026-11-20T12:00:00Z","ended_at":"2026-11-20T13:30:00Z","lasted_seconds":5400}]}`,
+		`{"id":"ID","at":"2026-11-20T12:00:00Z","from":"nudgewire on h","text":"2 alerts in one, because there were so many:\na\n  what to do: \"nudgewire reload\"\nb\n  what to do: \"nudgewire reload\"","alerts":[` + begun + `"a","cure":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"},` + begun + `"b","cure":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"}]}`,
 		`{"text":"*nudgewire on h* the \u0026lt;key\u0026gt; \u0026amp; \u0026lt;!channel\u0026gt;\n  what to do: \"nudgewire reload\""}`,
 	}
+	id := regexp.MustCompile(`"id":"[0-9a-f]{32}"`)
 	for i := range want {
+		if i < len(got) {
+			got[i] = id.ReplaceAllString(got[i], `"id":"ID"`)
+		}
 		if i >= len(got) || got[i] != head+want[i] {
 			t.Errorf("request %d\n got %s\nwant %s", i, got[min(i, len(got)-1)], head+want[i])
 		}
+	}
+}
+
+// A receiver that tells repeats by the id must not take a message for a repeat because it begins as another did.
+func TestAMessageIsKnownByAllThatItTells(t *testing.T) {
+	one, two := keyNotice("a"), keyNotice("b")
+	two.ID = "ID2"
+	id := func(notices ...nudgewire.AlertNotice) string { return message(notices, "").ID }
+	seen := map[string]int{id(one): 1, id(two): 2, id(one, two): 3}
+	if len(seen) != 3 || seen[id(one)] != 1 || seen[id(one, two)] != 3 {
+		t.Errorf("three messages have the ids %v", seen)
 	}
 }
 
@@ -88,7 +103,7 @@ func TestWhatGoesWrongIsToldWithoutTheAddress(t *testing.T) {
 		case "/token/path-alone":
 			http.Error(w, "Cannot POST "+r.URL.Path, http.StatusNotFound)
 		case "/v1/token-in-parts":
-			http.Error(w, strings.Repeat(".", mostAnswer-7)+r.URL.RequestURI()+r.URL.Query().Get("key"), http.StatusNotFound)
+			http.Error(w, strings.Repeat(".", 193)+r.URL.RequestURI()+r.URL.Query().Get("key"), http.StatusNotFound)
 		case "/token/away":
 			http.Redirect(w, r, "/token/ok", http.StatusFound)
 		case "/token/later":
@@ -279,10 +294,10 @@ func TestAnEMailArrives(t *testing.T) {
 				t.Fatal(err)
 			}
 			subject, err := new(mime.WordDecoder).DecodeHeader(letter.Header.Get("Subject"))
-			if err != nil || !strings.HasPrefix(subject, "[nudgewire] the service refuses the API key··Bcc: everybody@example.com") {
+			if err != nil || !strings.HasPrefix(subject, "[nudgewire] the service refuses the API key Bcc: everybody@example.com") {
 				t.Errorf("subject %q, %v", subject, err)
 			}
-			if letter.Header.Get("Bcc") != "" || letter.Header.Get("Message-Id") != "<ID1@example.com>" || letter.Header.Get("Auto-Submitted") != "auto-generated" {
+			if letter.Header.Get("Bcc") != "" || !regexp.MustCompile(`^<[0-9a-f]{32}@example.com>$`).MatchString(letter.Header.Get("Message-Id")) || letter.Header.Get("Auto-Submitted") != "auto-generated" {
 				t.Errorf("head %v", letter.Header)
 			}
 			if at, err := letter.Header.Date(); err != nil || !at.Equal(noon) {
@@ -316,6 +331,41 @@ func TestAMailServerThatHangsIsLeft(t *testing.T) {
 	m := &Mail{SMTP: l.Addr().String(), TLS: Off, From: "n@example.com", AllowPrivate: true}
 	if err := newNetwork("").send(ctx, &Receiver{Kind: Email, To: []string{"a@example.com"}}, m, test("1", "", noon)); err == nil {
 		t.Error("it was told all the same")
+	}
+}
+
+// A server that never ends its answer is left, before it fills the memory of the daemon.
+func TestAMailServerThatSaysTooMuchIsLeft(t *testing.T) {
+	for name, says := range map[string]string{"one line": "220-without end ", "lines": "220-one more\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			said := make(chan int)
+			go func() {
+				n := 0
+				defer func() { said <- n }()
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				defer c.Close()
+				for err == nil && n < 64<<20 {
+					var wrote int
+					wrote, err = io.WriteString(c, strings.Repeat(says, 1000))
+					n += wrote
+				}
+			}()
+			m := &Mail{SMTP: l.Addr().String(), TLS: Off, From: "n@example.com", AllowPrivate: true}
+			if err := newNetwork("").send(t.Context(), &Receiver{Kind: Email, To: []string{"a@example.com"}}, m, test("1", "", noon)); err == nil || !strings.Contains(err.Error(), "says too much") {
+				t.Errorf("it fails with %v", err)
+			}
+			if n := <-said; n == 64<<20 {
+				t.Errorf("it took %d bytes", n)
+			}
+		})
 	}
 }
 
@@ -392,10 +442,10 @@ func TestAnEMailThatWasTakenIsTold(t *testing.T) {
 func TestNoPhoneLeavesWhole(t *testing.T) {
 	for text, want := range map[string]string{
 		"to 447700900123":            "to 4477******23",
-		"to +44 7700 900123, twice":  "to 4477******23, twice",
+		"to +44 7700 900123, twice":  "to +44 77** ****23, twice",
 		"since 2026-11-22 14:02:00":  "since 2026-11-22 14:02:00",
 		"run 12 of 300,000 messages": "run 12 of 300,000 messages",
-		"a\nb\x1b[31m":               "a·b·[31m",
+		"a\nb\x1b[31m":               "a b[31m",
 	} {
 		if got := tidy(nudgewire.Trouble{Words: text}).Words; got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)

@@ -169,16 +169,8 @@ func (c *compiler) url(at string, s secret.Secret, private bool) {
 	if s.IsZero() {
 		return
 	}
-	u, err := url.Parse(s.Reveal())
-	switch {
-	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		c.bad(at, "is not an address that begins with https://", "copy it from where it was made, such as Slack's page of incoming webhooks")
-	case u.User != nil:
-		c.bad(at, "has a user name or password in it", "put what proves who you are into the path or behind ?, as such addresses have it")
-	case u.Scheme == "http" && !private:
-		c.bad(at, "begins with http://, so that everybody on the way can read and change what is told", "write https://; http:// is for allow_private: true")
-	case !private && !netguard.PublicHost(u.Hostname()): // delivery refuses it
-		c.bad(at, "leads into a private network", "set allow_private: true if that is meant")
+	if f := netguard.Check(s.Reveal(), private); f != nil {
+		c.bad(at, f.Msg, f.Hint)
 	}
 }
 

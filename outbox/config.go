@@ -72,19 +72,10 @@ func Compile(entries []Entry) (*Plan, []Problem) {
 			problems = append(problems, Problem{Path: at + path, Msg: msg, Hint: hint, Warning: true})
 		}
 		r := Receiver{Name: e.Name, URL: e.URL, GiveUp: e.GiveUp.D(), AllowPrivate: e.AllowPrivate}
-		u, err := url.Parse(e.URL.Reveal())
-		switch {
-		case e.URL.IsZero(): // said already
-		case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-			bad(".url", "is not an address that begins with https://", "write https://crm.example.com/hooks, or ${CRM_STATUS_URL} with that in it")
-		case u.User != nil:
-			bad(".url", "has a user or password in it, which are not sent", "take them out: the signature proves who sends")
-		case u.Scheme == "http" && !e.AllowPrivate:
-			bad(".url", "is not encrypted, and phones are sent to it", "write https://, or allow_private: true for a receiver in your own network")
-		case !e.AllowPrivate && !netguard.PublicHost(u.Hostname()):
-			bad(".url", "leads into a private network", "set allow_private: true if that is meant")
+		if f := netguard.Check(e.URL.Reveal(), e.AllowPrivate); f != nil && !e.URL.IsZero() { // without one, it is said already
+			bad(".url", f.Msg, f.Hint)
 		}
-		if r.Name == "" && err == nil {
+		if u, err := url.Parse(e.URL.Reveal()); r.Name == "" && err == nil {
 			r.Name = u.Hostname()
 		}
 		switch {

@@ -16,8 +16,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/netguard"
-	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // A Body is what is posted. docs/webhooks-out.md is about it.
@@ -31,7 +31,8 @@ type Body struct {
 const (
 	timeout     = 15 * time.Second // of one delivery
 	dialTimeout = 5 * time.Second
-	mostAnswer  = 200 // bytes of an answer that are read, and shown
+	mostDrained = 4 << 10 // bytes of an answer that are read so that the connection can be used again
+	drainFor    = time.Second
 )
 
 // idOf names an Outgoing beyond this data: its number may come again after a restore, its time does not.
@@ -49,14 +50,9 @@ type failure struct {
 // newClient posts to public addresses, or with private to all. Redirects are not followed: what is signed for one address is no
 // other's matter.
 func newClient(private bool) *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			DialContext: netguard.Dialer(dialTimeout, private).DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
-			MaxIdleConnsPerHost: Concurrency, MaxConnsPerHost: 2 * Concurrency, IdleConnTimeout: time.Minute,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Timeout:       timeout,
-	}
+	t := netguard.Transport(dialTimeout, private)
+	t.MaxIdleConnsPerHost, t.MaxConnsPerHost = Concurrency, 2*Concurrency
+	return &http.Client{Transport: t, CheckRedirect: netguard.NoRedirect, Timeout: timeout}
 }
 
 // post delivers a body once.
@@ -65,6 +61,8 @@ func post(ctx context.Context, client *http.Client, agent string, r *Receiver, i
 	if err != nil {
 		return &failure{words: "its body cannot be written: " + err.Error(), final: true}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL.Reveal(), bytes.NewReader(text))
 	if err != nil {
 		return &failure{words: "its address cannot be used"}
@@ -85,23 +83,24 @@ func post(ctx context.Context, client *http.Client, agent string, r *Receiver, i
 	res, err := client.Do(req)
 	if err != nil {
 		if u, ok := errors.AsType[*url.Error](err); ok {
-			err = u.Err // without the address, which may hold a secret
+			err = u.Err
 		}
 		if errors.Is(err, netguard.ErrPrivate) {
 			return &failure{words: netguard.ErrPrivate.Error()}
 		}
-		return &failure{words: "it does not answer: " + err.Error()}
+		return &failure{words: "it does not answer: " + mask.Error(err, req.URL)}
 	}
 	defer res.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(res.Body, mostAnswer)) // what can be read is enough
 	switch {
 	case res.StatusCode >= 200 && res.StatusCode < 300:
+		defer time.AfterFunc(drainFor, cancel).Stop() // it is delivered: the rest of the answer holds nothing up
+		_, _ = io.CopyN(io.Discard, res.Body, mostDrained)
 		return nil
 	case res.StatusCode >= 300 && res.StatusCode < 400:
 		return &failure{words: fmt.Sprintf("it answers %d, a redirect, which is not followed", res.StatusCode)}
 	}
 	f := &failure{words: fmt.Sprintf("it answers %d", res.StatusCode), final: res.StatusCode == http.StatusGone}
-	if words := said(answer, r.URL.Reveal()); words != "" {
+	if words := mask.Answer(res); words != "" {
 		f.words += ": " + words
 	}
 	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
@@ -112,8 +111,3 @@ func post(ctx context.Context, client *http.Client, agent string, r *Receiver, i
 
 // mostAfter is how long a receiver may put a change off by Retry-After.
 const mostAfter = 6 * time.Hour
-
-// said is what a receiver answers in one line, without the address and without whole phones: it was just told one.
-func said(answer []byte, address string) string {
-	return nudgewire.MaskPhones(plain.OneLine(strings.ReplaceAll(strings.ToValidUTF8(string(answer), ""), address, "[secret]")))
-}

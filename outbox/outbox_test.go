@@ -408,9 +408,9 @@ func TestWhatIsWrongWithAReceiver(t *testing.T) {
 		hint   string
 	}{
 		"no address":          {func(e *outbox.Entry) { e.URL = secret.New("crm") }, ".url", "is not an address", "https://"},
-		"in the clear":        {func(e *outbox.Entry) { e.URL = secret.New("http://crm.example.com") }, ".url", "not encrypted", "allow_private"},
+		"in the clear":        {func(e *outbox.Entry) { e.URL = secret.New("http://crm.example.com") }, ".url", "begins with http://", "allow_private"},
 		"this machine":        {func(e *outbox.Entry) { e.URL = secret.New("https://localhost/x") }, ".url", "private network", "allow_private"},
-		"a password":          {func(e *outbox.Entry) { e.URL = secret.New("https://u:p@crm.example.com") }, ".url", "user or password", "signature"},
+		"a password":          {func(e *outbox.Entry) { e.URL = secret.New("https://u:p@crm.example.com") }, ".url", "user name or password", "take them out"},
 		"no secret":           {func(e *outbox.Entry) { e.Secret = secret.Secret{} }, "", "has no secret", "openssl"},
 		"a short secret":      {func(e *outbox.Entry) { e.Secret = secret.New("whsec_c2hvcnQ=") }, ".secret", "5 bytes", "openssl"},
 		"another secret":      {func(e *outbox.Entry) { e.Secret = secret.New("hunter2") }, ".secret", "is not a secret of Standard Webhooks", "openssl"},
