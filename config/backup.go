@@ -20,7 +20,7 @@ func (b *Backup) Plan() backup.Plan {
 	return backup.Plan{To: b.To, Every: b.Every.D(), Keep: b.Keep}
 }
 
-func (k *checker) backup(b *Backup, folder string) {
+func (k *checker) backup(b *Backup, folder string, onServer bool) {
 	key := ""
 	switch { // what "config print" writes has the defaults
 	case b.Every.D() != 24*time.Hour:
@@ -30,6 +30,9 @@ func (k *checker) backup(b *Backup, folder string) {
 	}
 	if b.To == "" && k.doc.Node("backup.to") == nil && key != "" && k.written(key) {
 		k.bad(key, "says nothing without backup.to", "name the folder that backups are written to")
+	}
+	if b.To != "" && onServer {
+		k.bad("backup.to", "is for SQLite: a PostgreSQL database is backed up by its own tools", "remove it, and set up pg_basebackup or pg_dump as docs/cluster.md shows")
 	}
 	if b.To != "" && !filepath.IsAbs(b.To) {
 		b.To = filepath.Join(folder, b.To)

@@ -95,18 +95,26 @@ func (k *checker) tracking(t *Tracking) {
 	}
 }
 
-// storage leaves an absolute path in dsn, or nothing.
-func (k *checker) storage(dsn *string, folder string) {
+// storage leaves an absolute path in dsn, or nothing. local is the folder of this machine for a database that is on another.
+func (k *checker) storage(dsn *string, local, folder string) {
 	if k.doc.Node("storage") != nil && !k.written("storage") {
 		*dsn = "" // whoever asks only for the storage must not be led to the default
 		return
 	}
 	scheme, path, found := strings.Cut(*dsn, ":")
 	path = strings.TrimPrefix(path, "//")
-	hint := "write sqlite: and the file's path, such as sqlite:./data/nudgewire.db"
+	hint := "write sqlite: and the file's path, such as sqlite:./data/nudgewire.db, or postgres://user:password@server/database" //nolint:gosec // an example
 	switch {
 	case scheme == "postgres" || scheme == "postgresql":
-		k.bad("storage", "PostgreSQL is not in this version", hint)
+		if _, err := url.Parse(*dsn); err != nil || strings.Contains(*dsn, "#") { // the error repeats the text, and so the password
+			k.bad("storage", "is no address of a database", "write postgres://user:password@server:5432/database; special characters of a password are percent-encoded, such as %23 for #")
+			break
+		}
+		if !filepath.IsAbs(local) {
+			local = filepath.Join(folder, local)
+		}
+		*dsn += "#" + local
+		return
 	case !found || scheme != "sqlite":
 		k.bad("storage", "is no storage this version knows", hint) // the text may hold a password
 	case strings.Trim(path, "/") == "" || strings.HasPrefix(path, ":memory:"):

@@ -28,7 +28,8 @@ type Config struct {
 	Accounts map[string]API // the others, by name; see Account
 	Defaults Defaults
 	Tracking Tracking
-	Storage  string // "sqlite:" and an absolute path
+	Storage  string // "sqlite:" and an absolute path; or "postgres://…#" and the absolute path of node.folder
+	Files    Files  // with an absolute path
 	Server   Server
 
 	Retention Retention
@@ -66,7 +67,9 @@ type file struct {
 	Tracking  Tracking              `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
 	Retention Retention             `yaml:"retention" doc:"How long what is no longer needed is kept."`
 	Backup    Backup                `yaml:"backup" doc:"Backups that the daemon makes by itself."`
-	Storage   string                `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path. A relative path starts at the folder of the config file, as every other in it."`
+	Storage   string                `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path, or postgres://user:password@server/database where several machines share the work. A relative path starts at the folder of the config file, as every other in it."`
+	Node      Node                  `yaml:"node" doc:"What one machine has for itself where several share a PostgreSQL database."`
+	Files     Files                 `yaml:"files" doc:"Where the files of runs are kept: parts, lists of rejected rows. See docs/operate.md." example:"database"`
 	Metrics   Metrics               `yaml:"metrics" doc:"Figures about the daemon, for Prometheus."`
 	Tracing   Tracing               `yaml:"tracing" doc:"Traces of webhooks and what follows from them, for OpenTelemetry."`
 	Server    Server                `yaml:"server" doc:"The door that webhooks come in by."`
@@ -132,4 +135,9 @@ type Server struct {
 	TrustedProxies Networks   `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks whose X-Forwarded-For and X-Request-Id are believed. Needs public_url."`
 
 	TLS *server.TLS `yaml:"tls" doc:"Speak https, where no proxy does it. See docs/door.md."`
+}
+
+// Node is what one of several machines has for itself.
+type Node struct {
+	Folder string `yaml:"folder" default:"./data" doc:"Where this machine keeps its command socket and its notes of calls that have begun, beside a PostgreSQL database. With sqlite: these lie beside the file."`
 }

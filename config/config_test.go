@@ -178,7 +178,7 @@ func TestWithFaultsElsewhereTheStorageIsKnown(t *testing.T) {
 	if c == nil || c.Storage != "sqlite:/var/lib/nudgewire/n.db" || ps.Errors() == 0 {
 		t.Errorf("config %+v, problems %v", c, ps)
 	}
-	for _, src := range []string{"storage: postgres://u:p@h/db\n", "storage: [a]\n", "storage: ${NO_DSN}\n", "storage: 'a\n"} {
+	for _, src := range []string{"storage: mysql://u:p@h/db\n", "storage: [a]\n", "storage: ${NO_DSN}\n", "storage: 'a\n"} {
 		if c, _ := Parse("config.yaml", []byte(src), environ); c.Storage != "" {
 			t.Errorf("%q is understood as %q", src, c.Storage)
 		}

@@ -105,15 +105,17 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	c.in.Include = nil // what it names is in c.in now, and is to be printed and kept once
 	c.API, c.Defaults, c.Tracking, c.Storage, c.Server = c.in.API, c.in.Defaults, c.in.Tracking, c.in.Storage, c.in.Server
 	c.Retention, c.Metrics, c.Backup = c.in.Retention, c.in.Metrics, c.in.Backup
-	c.Tracing = c.in.Tracing
+	c.Tracing, c.Files = c.in.Tracing, c.in.Files
 	k := checker{doc: c.doc}
 	c.allHolidays(&k, sum)
 	c.version(sum)
 	k.api("api", &c.API, c.folder)
 	c.Defaults.Country = strings.ToUpper(c.Defaults.Country)
 	k.tracking(&c.Tracking)
-	k.storage(&c.Storage, c.folder)
-	k.backup(&c.Backup, c.folder)
+	k.storage(&c.Storage, c.in.Node.Folder, c.folder)
+	onServer := strings.HasPrefix(c.Storage, "postgres")
+	k.files(&c.Files, c.folder, onServer)
+	k.backup(&c.Backup, c.folder, onServer)
 	k.server(&c.Server)
 	k.metrics(&c.Metrics, &c.Server)
 	k.tracing(&c.Tracing)

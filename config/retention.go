@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
+	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
@@ -18,8 +19,10 @@ type Retention struct {
 	Decisions        triggers.Lifetime `yaml:"decisions" default:"90d" doc:"How long it is kept why a trigger decided as it did, with the values that conditions saw; off for ever. Which message an event led to stays until the event goes."`
 	Messages         triggers.Lifetime `yaml:"messages" default:"400d" doc:"How long messages are kept after their end, sent or not; off for ever. What has not ended is never removed."`
 	Events           triggers.Lifetime `yaml:"events" example:"400d" doc:"How long events are kept: who, what kind, when; off for ever. One that a message is kept of stays with it. Unless set: as long as messages."`
+	Phones           triggers.Lifetime `yaml:"phones" example:"180d" doc:"How long the phone of a message that has ended is kept whole, and what else tells whose it was: its key, what was filled in. From then on its phone is masked (4477*****99), nothing finds it by its phone, and it is not sent again; so is the phone of its event. off for as long as the message. Unless set: 180d, or as long as a rule looks back, or as long as anything else is kept in which phones stand."`
 	Attempts         triggers.Lifetime `yaml:"attempts" default:"90d" doc:"How long it is kept what the service answered to each attempt, and what rules said when a message was due; off for as long as the message. That an attempt came in doubt stays with the message."`
 	WebhooksOut      triggers.Lifetime `yaml:"webhooks_out" default:"7d" doc:"How long webhooks out are kept once they are delivered or given up, so that they can be sent again (webhooks replay); off for ever."`
+	Runs             triggers.Lifetime `yaml:"runs" default:"730d" doc:"How long runs of jobs are kept after their end, with their parts and counts; off for ever. One whose messages or files are kept stays with them, as does the newest of each job."`
 	RejectedRequests triggers.Lifetime `yaml:"rejected_requests" default:"30d" doc:"How long traces of webhooks that were not taken are kept; off for as long as there is room for them."`
 
 	Lists units.Duration `yaml:"lists" validate:"min=1h,max=3650d" default:"30d" doc:"How long the files of a campaign's run are kept after it has ended: its parts and the list of excluded rows, which hold personal data. Counts, hashes and answers stay. Files of a run that has not ended, or has a part in doubt, are kept."`
@@ -69,11 +72,14 @@ func (c *Config) retention(k *checker) {
 		{"attempts", &r.Attempts, "messages", r.Messages, "the attempts at a message go with it"},
 		{"webhooks_out", &r.WebhooksOut, "", triggers.Lifetime{Off: true}, ""},
 		{"rejected_requests", &r.RejectedRequests, "", triggers.Lifetime{Off: true}, ""},
+		{"runs", &r.Runs, "", triggers.Lifetime{Off: true}, ""},
 	} {
 		at := "retention." + one.key
 		switch written := k.written(at); {
 		case written && !one.kept.Off && one.kept.For < leastKept:
 			bad(at, fmt.Sprintf("%s is shorter than %s", units.Duration(one.kept.For), units.Duration(leastKept)), "write days, such as 30d")
+		case written && one.key == "runs" && !one.kept.Off && one.kept.For < store.ContactsKept:
+			bad(at, fmt.Sprintf("%s is shorter than %s: limits look back at whom files reached", units.Duration(one.kept.For), units.Duration(store.ContactsKept)), "write 100d or more, such as 730d")
 		case written && !one.kept.Off && one.kept.For > mostKept:
 			bad(at, fmt.Sprintf("%s is longer than %s", units.Duration(one.kept.For), units.Duration(mostKept)), "write off to keep it for ever")
 		case written && longer(*one.kept, one.most) && !(one.kept.Off && one.key == "attempts"):
@@ -84,7 +90,56 @@ func (c *Config) retention(k *checker) {
 			*one.kept = one.most
 		}
 	}
+	c.phones(k)
 	c.remembers(k)
+}
+
+// phonesKept is how long phones are kept whole at the least where no age is written.
+const phonesKept = 180 * 24 * time.Hour
+
+// phones settles how long phones are kept whole: with the message at the latest, and nothing in which they stand for longer.
+// Where it is not written it follows all of that, and the rules (remembers), so that an older config stays what it was.
+func (c *Config) phones(k *checker) {
+	r := &c.Retention
+	written := r.Phones.Set
+	if !written {
+		r.Phones = triggers.Lifetime{For: phonesKept, Set: true}
+	}
+	bad := func(at, msg, hint string) { k.found(yamlpos.Problem{Path: at, Msg: msg, Hint: hint}, 0) }
+	const at = "retention.phones"
+	switch {
+	case !written:
+	case !r.Phones.Off && r.Phones.For < leastKept:
+		bad(at, fmt.Sprintf("%s is shorter than %s", units.Duration(r.Phones.For), units.Duration(leastKept)), "write days, such as 180d")
+	case !r.Phones.Off && longer(r.Phones, r.Messages):
+		bad(at, fmt.Sprintf("%s is longer than messages are kept, %s: a phone goes with its message", keptWords(r.Phones), keptWords(r.Messages)),
+			fmt.Sprintf("set retention.messages to %s, or this to %s or less", keptWords(r.Phones), keptWords(r.Messages)))
+	}
+	lists := triggers.Lifetime{For: r.Lists.D()}
+	for _, one := range []struct {
+		key  string
+		kept *triggers.Lifetime
+	}{
+		{"payloads", &r.Payloads}, {"decisions", &r.Decisions}, {"attempts", &r.Attempts}, {"webhooks_out", &r.WebhooksOut}, {"rejected_requests", &r.RejectedRequests}, {"lists", &lists},
+	} {
+		path := "retention." + one.key
+		switch {
+		case !longer(*one.kept, r.Phones):
+		case !written && one.kept.Off:
+			r.Phones.Off = true
+		case !written:
+			r.Phones.For = one.kept.For
+		case k.written(path):
+			bad(path, fmt.Sprintf("%s is longer than phones are kept whole, %s: phones stand in it", keptWords(*one.kept), keptWords(r.Phones)),
+				fmt.Sprintf("set retention.phones to %s or more, or this to %s or less", keptWords(*one.kept), keptWords(r.Phones)))
+		default:
+			*one.kept = r.Phones
+		}
+	}
+	r.Lists = units.Duration(lists.For)
+	if longer(r.Phones, r.Messages) {
+		r.Phones = r.Messages
+	}
 }
 
 // longer reports whether one age is longer than another.
@@ -138,12 +193,23 @@ func (c *Config) remembers(k *checker) {
 }
 
 // looksBack reports one rule that looks back longer than what it looks at is kept: at the age where that is written, else
-// at the rule.
+// at the rule. Phones that nobody wrote an age for are kept as long as it looks back.
 func (c *Config) looksBack(k *checker, at, key string, back time.Duration, kind string, kept triggers.Lifetime, then string) {
+	rule := at + "." + key
+	if phones := &c.Retention.Phones; !phones.Off && back > phones.For && (kept.Off || back <= kept.For) {
+		if k.doc.Node("retention.phones") == nil {
+			phones.For = back
+		} else {
+			k.found(yamlpos.Problem{
+				Path: "retention.phones",
+				Msg:  fmt.Sprintf("%s is shorter than %s looks back, %s: %s", keptWords(*phones), rule, units.Duration(back), then),
+				Hint: fmt.Sprintf("set retention.phones to %s or more", units.Duration(back)),
+			}, 0)
+		}
+	}
 	if kept.Off || back <= kept.For {
 		return
 	}
-	rule := at + "." + key
 	hint := fmt.Sprintf("set retention.%s to %s or more", kind, units.Duration(back))
 	for _, path := range []string{"retention." + kind, "retention.messages"} {
 		if k.doc.Node(path) != nil {

@@ -29,9 +29,11 @@ func TestAgesThatCannotBe(t *testing.T) {
 			"", "", "messages: 60d, attempts: 61d",
 			[]string{"7:38: retention.attempts: 61d is longer than messages are kept, 60d: the attempts at a message go with it; set retention.messages to 61d, or this to 60d or less"},
 		},
-		"too short": {"", "", "rejected_requests: 5m", []string{"7:32: retention.rejected_requests: 5m is shorter than 1h; write days, such as 30d"}},
-		"too long":  {"", "", "messages: 4000d", []string{"7:23: retention.messages: 4000d is longer than 3650d; write off to keep it for ever"}},
-		"no age":    {"", "", "messages: soon", []string{`7:23: retention.messages: "soon" is not a duration; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`}},
+		"too short":            {"", "", "rejected_requests: 5m", []string{"7:32: retention.rejected_requests: 5m is shorter than 1h; write days, such as 30d"}},
+		"too short for limits": {"", "", "runs: 90d", []string{"7:19: retention.runs: 90d is shorter than 100d: limits look back at whom files reached; write 100d or more, such as 730d"}},
+		"too short at all":     {"", "", "runs: 5m", []string{"7:19: retention.runs: 5m is shorter than 1h; write days, such as 30d"}},
+		"too long":             {"", "", "messages: 4000d", []string{"7:23: retention.messages: 4000d is longer than 3650d; write off to keep it for ever"}},
+		"no age":               {"", "", "messages: soon", []string{`7:23: retention.messages: "soon" is not a duration; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`}},
 		"the window in which a webhook may come again": {
 			`secret: "${SHOP_SECRET}"`, `secret: "${SHOP_SECRET}", dedupe: {window: 30d}`, "messages: 20d",
 			[]string{"7:23: retention.messages: 20d is shorter than connectors.shopify.dedupe.window looks back, 30d: a webhook that comes again would be taken for new; set retention.events to 30d or more"},
@@ -45,6 +47,23 @@ func TestAgesThatCannotBe(t *testing.T) {
 			[]string{"11:15: triggers.remind.cooldown: 500d is longer than messages are kept, 400d: the cooldown would forget its message; set retention.messages to 500d or more"},
 		},
 		"cooldown: once is no age": {"wait: 45m", "wait: 45m\n    cooldown: once", "messages: 10d", nil},
+		"phones outlive their messages": {
+			"", "", "phones: 500d",
+			[]string{"7:21: retention.phones: 500d is longer than messages are kept, 400d: a phone goes with its message; set retention.messages to 500d, or this to 400d or less"},
+		},
+		"phones are off as long as the message": {"", "", "phones: off", nil},
+		"what phones stand in outlives them": {
+			"", "", "phones: 60d, decisions: 80d",
+			[]string{"7:37: retention.decisions: 80d is longer than phones are kept whole, 60d: phones stand in it; set retention.phones to 80d or more, or this to 60d or less"},
+		},
+		"phones, and a cooldown": {
+			"wait: 45m", "wait: 45m\n    cooldown: 90d", "phones: 60d",
+			[]string{"7:21: retention.phones: 60d is shorter than triggers.remind.cooldown looks back, 90d: the cooldown would forget its message; set retention.phones to 90d or more"},
+		},
+		"phones, and the window in which a webhook may come again": {
+			`secret: "${SHOP_SECRET}"`, `secret: "${SHOP_SECRET}", dedupe: {window: 30d}`, "phones: 20d",
+			[]string{"7:21: retention.phones: 20d is shorter than connectors.shopify.dedupe.window looks back, 30d: a webhook that comes again would be taken for new; set retention.phones to 30d or more"},
+		},
 		"a limit of the defaults": {
 			"language: en", "language: en, limit: 6 per 30d", "messages: 20d",
 			[]string{"7:23: retention.messages: 20d is shorter than defaults.limit looks back, 30d: the limit would forget what was sent; set retention.messages to 30d or more"},
@@ -88,5 +107,32 @@ func TestAgesThatFollow(t *testing.T) {
 	}
 	if r.RejectedRequests.For != 30*days {
 		t.Errorf("rejected requests: %s", r.RejectedRequests.For)
+	}
+}
+
+// Phones that no age is written for are kept as long as anything needs them, so a config of before stays what it was.
+func TestPhonesFollow(t *testing.T) {
+	const days = 24 * time.Hour
+	for name, tt := range map[string]struct {
+		rule, retention string
+		phones          time.Duration
+		off             bool
+	}{
+		"by themselves":          {"", "payloads: 30d", 180 * days, false},
+		"a long cooldown":        {"\n    cooldown: 300d", "payloads: 30d", 300 * days, false},
+		"long decisions":         {"", "decisions: 350d", 350 * days, false},
+		"short messages":         {"", "messages: 50d", 50 * days, false},
+		"payloads that are kept": {"", "payloads: off, messages: off", 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(base, "wait: 45m", "wait: 45m"+tt.rule, 1)
+			c, ps := Parse("config.yaml", []byte(strings.Replace(text, "triggers:", "retention: {"+tt.retention+"}\ntriggers:", 1)), environ)
+			if len(ps) > 0 {
+				t.Fatal(said(ps))
+			}
+			if got := c.Retention.Phones; got.Off != tt.off || !tt.off && got.For != tt.phones {
+				t.Errorf("kept %+v", got)
+			}
+		})
 	}
 }

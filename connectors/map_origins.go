@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
 // An Origin is a field of an event and where its value came from.
@@ -44,41 +46,16 @@ func (v *view) came(t *target, source, text string) {
 // maxUnread bounds what is said of values that cannot be read.
 const maxUnread = 8
 
-// unreadable notes a value that the expression at source led to and that its target cannot be.
+// unreadable notes a value that the expression at source led to and that its target cannot be. It may be a phone in the wrong field,
+// and decisions are shown to people who should not see whole ones.
 func (v *view) unreadable(source, text, is string) {
 	if v.unread == nil || len(*v.unread) >= maxUnread {
 		return
 	}
-	words := fmt.Sprintf("%s is %q, which is %s", source, short(strings.Join(strings.Fields(masked(text)), " ")), is)
+	words := fmt.Sprintf("%s is %q, which is %s", source, mask.Words(text, mostShort), is)
 	if !slices.Contains(*v.unread, words) {
 		*v.unread = append(*v.unread, words)
 	}
-}
-
-// masked hides what may be a phone number that a mapping put into the wrong field: decisions are
-// shown to people who should not see whole ones.
-func masked(text string) string {
-	const fewest, shown = 9, 2 // digits of a number with its country; digits that stay
-	digits := 0
-	for i := range len(text) {
-		if text[i] >= '0' && text[i] <= '9' {
-			digits++
-		}
-	}
-	if digits < fewest {
-		return text
-	}
-	out := []byte(text)
-	for i := range out {
-		if out[i] < '0' || out[i] > '9' {
-			continue
-		}
-		if digits > shown {
-			out[i] = '*'
-		}
-		digits--
-	}
-	return string(out)
 }
 
 // isNo says what a text is not that a target could not take.

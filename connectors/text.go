@@ -26,17 +26,19 @@ func cutPrefixFold(text, prefix string) (string, bool) {
 	return text[len(prefix):], true
 }
 
+// mostShort is how many characters of a sender's words a reason holds.
+const mostShort = 60
+
 // short is text as a reason may hold it: not long, and without control characters.
 func short(text string) string {
-	const most = 60
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return '?'
 		}
 		return r
 	}, strings.ToValidUTF8(text, "?"))
-	if runes := []rune(clean); len(runes) > most {
-		return string(runes[:most]) + "…"
+	if runes := []rune(clean); len(runes) > mostShort {
+		return string(runes[:mostShort]) + "…"
 	}
 	return clean
 }
