@@ -38,7 +38,7 @@ type Manifest struct {
 	At      time.Time    `json:"at"`      // the moment that the copy shows, or shortly before
 	Version string       `json:"version"` // of the program that made it
 	Data    store.Copied `json:"data"`
-	Runs    string       `json:"runs"` // the folder where the files of runs lay, as the database names it
+	Runs    string       `json:"runs"` // where the files of runs lay unless the config said otherwise; versions before files: restore by it
 	Files   []Entry      `json:"files"`
 }
 

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
+	"github.com/nudgewire/nudgewire/internal/files/filestest"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -198,6 +201,57 @@ func TestABackupHoldsTheFilesThatRunsNeed(t *testing.T) {
 	}
 	if r, err = Make(t.Context(), path, Options{DSN: dsnOf(folder), Replace: true}); err != nil || len(r.Changed) != 1 {
 		t.Errorf("a part that is gone: %v (%v)", r.Changed, err)
+	}
+}
+
+// Wherever the config has files of runs lie: those of any folder are packed and put back below the data, and those in the database
+// come with it.
+func TestABackupHoldsFilesFromEveryPlace(t *testing.T) {
+	folder, elsewhere := stocked(t, 1), t.TempDir()
+	s := open(t, folder)
+	in := files.InDatabase(s)
+	there, inside := filepath.Join(elsewhere, "winback", "2-x"), files.Join(in.Root(), "winback/3-x")
+	write(t, filepath.Join(there, "part-0001.csv"), "phone\n447700900124\n")
+	filestest.Write(t, in, files.Join(inside, "part-0001.csv"), "phone\n447700900125\n")
+	for i, at := range []string{there, inside, "s3://files/runs/winback/4-x"} {
+		if _, won, err := s.StartRunOf(t.Context(), nudgewire.Run{
+			Job: "winback", Slot: fmt.Sprint("2026-11-24 1", i), DueAt: time.Now(), Cause: nudgewire.CauseCron, State: nudgewire.RunUploading, Deliver: nudgewire.DeliverCSV,
+			Category: nudgewire.Marketing, Folder: at, CreatedAt: time.Now(),
+		}, []nudgewire.Part{{Number: 1, File: "part-0001.csv", Rows: 1, First: 1, Bytes: 19, SHA256: sum(t, filepath.Join(there, "part-0001.csv")), State: nudgewire.PartBuilt, UpdatedAt: time.Now()}}); err != nil || !won {
+			t.Fatal(won, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "b.tar.zst")
+	r, err := Make(t.Context(), path, Options{DSN: dsnOf(folder), Version: "test"})
+	if err != nil || len(r.Changed) != 0 {
+		t.Fatalf("%+v, %v", r.Changed, err)
+	}
+	target := t.TempDir()
+	if _, err := Restore(t.Context(), path, RestoreOptions{DSN: dsnOf(target)}); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, target)
+	defer s.Close()
+	var folders []string
+	for id := range nudgewire.RunID(4) {
+		run, err := s.Run(t.Context(), id+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folders = append(folders, run.Folder)
+	}
+	want := []string{filepath.Join(target, "runs", "winback", "1-2026"), filepath.Join(target, "runs", "winback", "2-x"), inside, "s3://files/runs/winback/4-x"}
+	if !slices.Equal(folders, want) {
+		t.Errorf("they lie in %q, want %q", folders, want)
+	}
+	if got := filestest.Read(t, files.InDatabase(s), files.Join(inside, "part-0001.csv")); got != "phone\n447700900125\n" {
+		t.Errorf("in the database: %q", got)
+	}
+	if text, err := os.ReadFile(filepath.Join(want[1], "part-0001.csv")); err != nil || string(text) != "phone\n447700900124\n" {
+		t.Errorf("in the folder: %q %v", text, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -65,19 +66,12 @@ func Make(ctx context.Context, path string, o Options) (r Report, err error) {
 		}
 		return r, &ExistsError{path, cure}
 	}
-	// Everything is written into a folder beside it, for its owner alone. What one that was killed left there goes.
-	work := path + unfinished
-	if err := os.Mkdir(work, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return r, fmt.Errorf("folder of the backup: %w", err)
-	}
-	release, err := store.HoldFile(filepath.Join(work, "lock"))
+	at, err := enter(path + unfinished)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, release(), os.RemoveAll(work)) }()
-	if err := emptyFolder(work, "lock"); err != nil {
-		return r, err
-	}
+	defer func() { err = errors.Join(err, at.leave()) }()
+	work := at.path
 	for try, before := 1, []string(nil); ; try++ {
 		if r, err = o.write(ctx, work); err != nil {
 			return r, err
@@ -122,20 +116,6 @@ func ownFile(dsn, path string) bool {
 	}
 }
 
-// unfinished ends the name of the folder in which a backup is written.
-const unfinished = ".unfinished"
-
-// emptyFolder removes what is in a folder but for one file.
-func emptyFolder(path, keep string) error {
-	all, err := os.ReadDir(path)
-	for _, one := range all {
-		if one.Name() != keep {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(path, one.Name())))
-		}
-	}
-	return err
-}
-
 // write makes the archive in the folder.
 func (o *Options) write(ctx context.Context, work string) (r Report, err error) {
 	copied := filepath.Join(work, entryDatabase)
@@ -149,7 +129,7 @@ func (o *Options) write(ctx context.Context, work string) (r Report, err error) 
 	if m.Data, err = store.InspectCopy(ctx, copied); err != nil {
 		return r, err
 	}
-	files, all := o.list(m, copied)
+	list, all := o.list(m, copied)
 	f, err := os.OpenFile(filepath.Join(work, "archive"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return r, err
@@ -161,9 +141,11 @@ func (o *Options) write(ctx context.Context, work string) (r Report, err error) 
 	}
 	sums := map[string]string{}
 	for _, p := range m.Data.Parts {
-		sums[filepath.Join(p.Folder, p.File)] = p.SHA256
+		if files.OnDisk(p.Folder) { // else it is in the copy of the database, or in a bucket
+			sums[filepath.Join(p.Folder, p.File)] = p.SHA256
+		}
 	}
-	for _, one := range files {
+	for _, one := range list {
 		e, err := o.pack(ctx, w, one)
 		if errors.Is(err, fs.ErrNotExist) && one.name != entryDatabase {
 			continue // told below where the database knows of it
@@ -240,23 +222,21 @@ func (o *Options) counter(doing string, all int64) func(int64) {
 type source struct{ name, path string }
 
 // list is what goes into the archive, and about how many bytes that is. A file that comes or goes from now on belongs to a later backup.
-func (o *Options) list(m Manifest, copied string) (files []source, all int64) {
+func (o *Options) list(m Manifest, copied string) (list []source, all int64) {
 	data := store.Path(o.DSN)
-	files = append(files, source{entryDatabase, copied}, source{entryKey, data + ".forgotten-key"})
+	list = append(list, source{entryDatabase, copied}, source{entryKey, data + ".forgotten-key"})
 	for _, folder := range m.Data.Folders {
-		rel, err := filepath.Rel(m.Runs, folder)
-		if err != nil || !filepath.IsLocal(rel) {
-			continue // of data that was moved here from another place
+		if files.OnDisk(folder) {
+			list = append(list, below(entryRuns+"/"+filepath.ToSlash(store.RunOf(folder)), folder)...)
 		}
-		files = append(files, below(entryRuns+"/"+filepath.ToSlash(rel), folder)...)
 	}
-	files = append(files, below(entryRequests, filepath.Join(filepath.Dir(data), entryRequests))...)
-	for _, one := range files {
+	list = append(list, below(entryRequests, filepath.Join(filepath.Dir(data), entryRequests))...)
+	for _, one := range list {
 		if info, err := os.Stat(one.path); err == nil {
 			all += info.Size()
 		}
 	}
-	return files, all
+	return list, all
 }
 
 // below lists the files of a folder; there are no folders in those.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
@@ -31,7 +32,7 @@ type Restored struct {
 }
 
 // belongings are what lies beside a database and belongs to it. Its lock and its socket belong to a process.
-var belongings = []string{"", "-wal", "-shm", ".instance", ".calls", ".calls.new", ".forgotten-key", ".damaged", ".restored", ".backup"}
+var belongings = []string{"", "-wal", "-shm", ".instance", ".calls", ".calls.new", ".forgotten-key", ".damaged", ".restored", ".backup", ".moved"}
 
 // ofProcesses is what else lies there.
 var ofProcesses = []string{".lock", ".sock", ".restoring", ".restore-cut-off"}
@@ -84,7 +85,7 @@ func Restore(ctx context.Context, path string, o RestoreOptions) (r Restored, er
 	if err := holds(ctx, path, filepath.Join(work, entryDatabase), m); err != nil {
 		return r, err
 	}
-	if err := store.MoveFolders(ctx, filepath.Join(work, entryDatabase), m.Runs, runsOf(o.DSN)); err != nil {
+	if err := store.MoveFolders(ctx, filepath.Join(work, entryDatabase), runsOf(o.DSN)); err != nil {
 		return r, err
 	}
 	r.Report, r.Data = Report{Path: path, Bytes: info.Size(), Manifest: m, Checked: time.Now().UTC()}, data
@@ -141,10 +142,55 @@ func moveAside(data string, step func(string) error) (aside string, err error) {
 	return aside, errors.Join(disk.SyncFolder(aside), disk.SyncFolder(folder))
 }
 
+// beforeMark stands between the name of the data and the time when it was moved aside.
+const beforeMark = ".before-"
+
+// An Aside is a folder into which a restoration moved what was there before.
+type Aside struct {
+	Path  string
+	At    time.Time
+	Bytes int64
+}
+
+// Asides are what restorations moved aside and nobody has removed since, the oldest first.
+func Asides(dsn string) (all []Aside, err error) {
+	data := store.Path(dsn)
+	there, err := os.ReadDir(filepath.Dir(data))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, one := range there {
+		when, ours := strings.CutPrefix(one.Name(), filepath.Base(data)+beforeMark)
+		if !ours || !one.IsDir() {
+			continue
+		}
+		when, _, _ = strings.Cut(when, "-") // the second of one second has a number
+		at, _ := time.Parse(asideTime, when)
+		a := Aside{Path: filepath.Join(filepath.Dir(data), one.Name()), At: at}
+		walked := filepath.WalkDir(a.Path, func(_ string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			info, err := d.Info()
+			if err == nil {
+				a.Bytes += info.Size()
+			}
+			return err
+		})
+		if walked != nil && !errors.Is(walked, fs.ErrNotExist) { // somebody removes it just now
+			err = errors.Join(err, walked)
+		}
+		all = append(all, a)
+	}
+	return all, err
+}
+
+const asideTime = "20060102T150405Z"
+
 // asideOf makes the folder for what was there before.
 func asideOf(data string, now time.Time) (path string, err error) {
 	for n := 1; ; n++ {
-		path = data + ".before-" + now.UTC().Format("20060102T150405Z")
+		path = data + beforeMark + now.UTC().Format(asideTime)
 		if n > 1 {
 			path += fmt.Sprintf("-%d", n)
 		}

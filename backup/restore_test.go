@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -74,6 +75,23 @@ func TestARestoredDatabaseIsWholeAndKnowsThatItIsOne(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(r.Aside, name)); err != nil {
 			t.Errorf("aside: %v", err)
 		}
+	}
+	// Two within a second have different names, and both are told.
+	second, err := Restore(t.Context(), path, RestoreOptions{DSN: dsnOf(from), Replace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asides, err := Asides(dsnOf(from))
+	if err != nil || len(asides) != 2 || asides[0].Path != r.Aside || asides[1].Path != second.Aside {
+		t.Fatalf("%+v (%v)", asides, err)
+	}
+	for _, one := range asides {
+		if one.Bytes < 100_000 || time.Since(one.At) > time.Hour {
+			t.Errorf("%+v", one)
+		}
+	}
+	if asides, err := Asides(dsnOf(filepath.Join(from, "nowhere", "n.db"))); err != nil || asides != nil {
+		t.Errorf("of no folder: %v (%v)", asides, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -176,9 +177,13 @@ func (k *Keeper) prune(plan Plan, now time.Time) error {
 
 // removeUnfinished removes what is left of a backup that was killed.
 func removeUnfinished(path string) error {
-	release, err := store.HoldFile(filepath.Join(path, "lock"))
-	if err != nil {
-		return nil //nolint:nilerr // somebody writes there
+	var held *store.LockedError
+	left, err := enterThere(path)
+	switch {
+	case err == nil:
+		return left.leave()
+	case errors.As(err, &held), errors.Is(err, fs.ErrNotExist):
+		return nil // somebody writes there, or has left just now
 	}
-	return errors.Join(release(), os.RemoveAll(path))
+	return err
 }
