@@ -114,6 +114,7 @@ var (
 	diskSize     = gauge("disk_size_bytes", "Bytes of the disk of the data.")
 	backedUp     = gauge("backup_timestamp_seconds", "When the last backup of the data was made.")
 
+	nodes     = gauge("nodes", "Daemons that share a PostgreSQL database, by state; those that died are counted for an hour.", "state")
 	build     = gauge("build_info", "1, with the version of the program.", "version")
 	configIs  = gauge("config_info", "1, with the version of the config in use.", "version")
 	configAt  = gauge("config_loaded_timestamp_seconds", "When the config in use was loaded.")
@@ -281,6 +282,14 @@ func (w writer) data(f *Figures) {
 	}
 	if b := f.Status.Backup; b != nil {
 		w(backedUp, seconds(b.At))
+	}
+	if len(f.Status.Nodes) > 0 {
+		alive := 0.0
+		for _, n := range f.Status.Nodes {
+			alive += yes(n.Alive)
+		}
+		w(nodes, alive, "alive")
+		w(nodes, float64(len(f.Status.Nodes))-alive, "dead")
 	}
 	w(configIs, 1, d.Config)
 	w(configAt, seconds(d.LoadedAt))

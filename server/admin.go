@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/valid"
@@ -42,7 +43,9 @@ type Daemon interface {
 // AdminOptions are what the admin API is made of.
 type AdminOptions struct {
 	Store    *store.Store
-	Storage  string                       // path of the database
+	Storage  string                       // path of the database, or what the names of this machine's own files begin with
+	Data     string                       // what the data is called for people, without secrets: a path, or server:port/database
+	Files    files.Store                  // of runs
 	Jobs     Jobs                         // nil when nothing is known of scheduled campaigns but what the store holds
 	Daemon   Daemon                       // nil when the store is read without a daemon; then nothing can be changed
 	Errors   func() *nudgewire.ErrorRules // of the config in use; nil for those that come with nudgewire
@@ -97,7 +100,7 @@ func (a admin) status(r *http.Request) (any, error) {
 		return nil, err
 	}
 	v := StatusView{
-		Storage: a.Storage, Counts: c.Totals, Waiting: c.Waiting, Deferred: c.Deferred, Sending: c.Sending, Tracking: c.Tracking, Lookups: c.Lookups,
+		Storage: a.Data, Counts: c.Totals, Waiting: c.Waiting, Deferred: c.Deferred, Sending: c.Sending, Tracking: c.Tracking, Lookups: c.Lookups,
 		Awaiting: c.Awaiting,
 	}
 	rules, err := a.Store.VerdictCounts(r.Context())
@@ -384,7 +387,7 @@ func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
 	if err != nil || run == 0 {
 		return v, err
 	}
-	places := scheduler.PositionFinder{Store: a.Store}
+	places := scheduler.PositionFinder{Files: a.Files, Store: a.Store}
 	at, _ := places.Of(ctx, run, number) // the message is told without it, too
 	v.Row, v.File = at.Row, at.File
 	return v, places.Close()
@@ -428,6 +431,13 @@ func (a admin) why(r *http.Request) (any, error) {
 	}
 	if len(stories)+len(rows)+len(followed)+len(left) == 0 && !blocked {
 		hint := `"nudgewire events rejected" shows requests that were not taken`
+		kept, err := a.Store.RetentionState(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		if kept.Removed["phones"] > 0 {
+			note = joined(note, "what ended long ago is not found by its phone: that is masked (retention.phones)")
+		}
 		if note != "" {
 			hint += "; " + note
 		}
@@ -437,7 +447,7 @@ func (a admin) why(r *http.Request) (any, error) {
 	for i := range stories {
 		out = append(out, storyView(&stories[i]))
 	}
-	places := scheduler.PositionFinder{Store: a.Store}
+	places := scheduler.PositionFinder{Files: a.Files, Store: a.Store}
 	for i := range rows {
 		var at nudgewire.Position
 		if rows[i].ReadBy != 0 {

@@ -45,11 +45,16 @@ func (a admin) testAlerts(r *http.Request, in TestRequest) (any, error) {
 	for _, one := range a.Alerts.View().Receivers {
 		names = append(names, one.Name)
 	}
-	hint := `"nudgewire alerts" lists the receivers`
-	if near := nearest.Of(in.Name, names); near != "" {
+	return nil, noReceiver("of alerts", in.Name, names, "nudgewire alerts")
+}
+
+// noReceiver is the refusal of a name that no receiver of a section has; the command lists those that it has.
+func noReceiver(of, name string, names []string, command string) error {
+	hint := fmt.Sprintf("%q lists the receivers", command)
+	if near := nearest.Of(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return nil, rejectf(http.StatusNotFound, hint, "no receiver of alerts is called %q", in.Name)
+	return rejectf(http.StatusNotFound, hint, "no receiver %s is called %q", of, name)
 }
 
 // Alerts are how alerts stand.

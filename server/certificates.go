@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ type Certificates struct {
 	now   func() time.Time
 	acme  *authority // nil where they come from files
 	using atomic.Pointer[tls.Config]
+	ended quiet
 
 	mu    sync.Mutex
 	of    TLS
@@ -108,6 +110,25 @@ func (c *Certificates) Listener(l net.Listener) net.Listener {
 			}
 			return c.using.Load(), nil
 		},
+	})
+}
+
+// Handler asks each request for the certificate that a new connection would be asked for. A connection that an authority of before let
+// in, or that resumes a session of then, ends with the answer; its caller may come again with another certificate. So does one that
+// asked for an authority's challenge, which shows none, and then speaks HTTP.
+func (c *Certificates) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if by := c.using.Load().ClientCAs; by != nil {
+			if err := verifyClient(r.TLS, by, c.now()); err != nil {
+				if others, ok := c.ended.line(c.now()); ok {
+					c.log.Info("a connection ends, as its caller would not be let in now", zap.String("from", r.RemoteAddr), zap.Error(err), zap.Int64("more_within_a_minute", others))
+				}
+				w.Header().Set("Connection", "close")
+				say(w, http.StatusUnauthorized, needsCertificate)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -78,7 +78,7 @@ func (a admin) excluded(ctx context.Context, digits, text string) (out []StoryVi
 		for _, path := range paths {
 			var read int64
 			var whole bool
-			read, whole, err = scheduler.SearchExcluded(path, digits, text, left, func(x scheduler.ExcludedRow) error {
+			read, whole, err = scheduler.SearchExcluded(ctx, a.Files, path, digits, text, left, func(x scheduler.ExcludedRow) error {
 				if len(out) < maxExcluded {
 					out = append(out, excludedView(r, x))
 				}

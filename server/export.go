@@ -78,7 +78,7 @@ func (a admin) export(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	buf := bufio.NewWriterSize(w, 1<<16)
-	e := &exporting{admin: a, run: &run, parts: parts, places: scheduler.PositionFinder{Store: a.Store}, out: json.NewEncoder(buf)}
+	e := &exporting{admin: a, run: &run, parts: parts, places: scheduler.PositionFinder{Files: a.Files, Store: a.Store}, out: json.NewEncoder(buf)}
 	err = errors.Join(e.all(r.Context()), e.places.Close())
 	switch {
 	case err == nil:
@@ -148,7 +148,7 @@ func (e *exporting) all(ctx context.Context) error {
 		return err
 	}
 	for _, path := range scheduler.ExcludedFiles(e.run, e.parts) {
-		err := e.problem(scheduler.ReadExcluded(path, func(x scheduler.ExcludedRow) error {
+		err := e.problem(scheduler.ReadExcluded(ctx, e.Files, path, func(x scheduler.ExcludedRow) error {
 			return e.put(&RowView{Row: x.Row, File: x.File, Phone: x.Phone, State: StateExcluded, Reason: x.Reason})
 		}))
 		if err != nil {
@@ -205,7 +205,7 @@ func (e *exporting) files(ctx context.Context, first, end int64) error {
 		if err != nil {
 			return err
 		}
-		err = e.problem(scheduler.ReadPart(e.run.Folder, p, func(n int64, phone nudgewire.Phone) error {
+		err = e.problem(scheduler.ReadPart(ctx, e.Files, e.run.Folder, p, func(n int64, phone nudgewire.Phone) error {
 			if n < first || n >= end {
 				return ctx.Err()
 			}

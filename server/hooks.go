@@ -22,6 +22,7 @@ import (
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/enricher"
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
@@ -335,7 +336,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	}
 	if by := c.rules.Callers[name]; by != nil {
 		if err := verifyClient(c.TLS, by, h.Now()); err != nil {
-			return reply, &connectors.Rejected{Status: http.StatusUnauthorized, Stage: stageCertificate, Public: "a client certificate is asked for here", Reason: err.Error()}
+			return reply, &connectors.Rejected{Status: http.StatusUnauthorized, Stage: stageCertificate, Public: needsCertificate, Reason: err.Error()}
 		}
 	}
 	if !to.Verifies() {
@@ -404,7 +405,9 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	}
 	// The sender may hang up while the commit is under way. What it sent is welcome all the
 	// same: dropping it now would make its retry the first one we know of.
-	receipts, err := h.Store.Accept(context.WithoutCancel(c.Context()), plans)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), acceptFor)
+	defer cancel()
+	receipts, err := h.Store.Accept(ctx, plans)
 	if err != nil {
 		return reply, err
 	}
@@ -416,6 +419,10 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	}
 	return got.Reply, nil
 }
+
+// acceptFor is how long an event may wait for its turn to be stored. A sender that gets no answer gives up about then, and one that is
+// told to come again does.
+const acceptFor = 5 * time.Second
 
 // tell writes a line for each event that was taken and for each decision about it, for who looks closely.
 func (h *Hooks) tell(c *call, plans []nudgewire.Plan, receipts []nudgewire.Receipt) {
@@ -505,7 +512,7 @@ func (h *Hooks) reject(w http.ResponseWriter, c *call, err error) {
 	case errors.As(err, &no):
 	default:
 		// Ours, not the sender's: it may come again when we are well.
-		if store.DiskTrouble(err) != "" {
+		if store.Away(err) != "" {
 			h.refusing.now(h.Now(), err)
 		}
 		if others, ok := h.lines.notStored.line(h.Now()); ok {
@@ -555,11 +562,11 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 		return
 	}
 	f := nudgewire.RejectedRequest{
-		Connector: c.name, Status: no.Status, Stage: no.Stage, Reason: masked(no.Reason),
+		Connector: c.name, Status: no.Status, Stage: no.Stage, Reason: mask.Phones(no.Reason),
 		Method: c.Method, Bytes: int(max(0, c.ContentLength, int64(len(c.body)))), At: h.Now(),
 	}
 	if h.Samples && verified {
-		f.Sample = masked(strings.ToValidUTF8(string(c.body[:min(len(c.body), sampleSize)]), "?"))
+		f.Sample = sampleOf(c.body)
 	}
 	if err := h.Store.RejectRequest(context.WithoutCancel(c.Context()), f); err != nil {
 		if others, ok := h.lines.notKept.line(h.Now()); ok {
@@ -568,6 +575,14 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 	}
 	h.Log.Info("webhook rejected", zap.String("request", c.id), zap.String("connector", f.Connector), zap.Int("status", no.Status),
 		zap.String("stage", no.Stage), zap.String("reason", f.Reason))
+}
+
+// sampleOf is the beginning of a body without whole phones, and without what the cut leaves of one.
+func sampleOf(body []byte) string {
+	const phone = 32 // bytes of one with what stands in it
+	read := body[:min(len(body), sampleSize+phone)]
+	masked := mask.Phones(strings.ToValidUTF8(string(read), "?"))
+	return strings.ToValidUTF8(masked[:min(len(masked), sampleSize)], "")
 }
 
 // calledURL is the address the sender believes it called, which some of them sign. Behind a proxy

@@ -15,7 +15,7 @@ const lookBack = 24 * time.Hour
 // Look gives the facts that troubles are found in, and the troubles. It counts nothing but what is alive, so it may be
 // asked again and again.
 func Look(ctx context.Context, o AdminOptions) (StatusView, error) {
-	v := StatusView{Storage: o.Storage}
+	v := StatusView{Storage: o.Data}
 	err := admin{o}.look(ctx, &v)
 	return v, err
 }
@@ -87,6 +87,9 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 	} else if last.File != "" {
 		v.Backup = &BackupView{File: last.File, At: last.At.UTC(), Checked: last.Checked.UTC(), Bytes: last.Bytes}
 	}
+	if v.Nodes, err = a.nodes(ctx); err != nil {
+		return err
+	}
 	if a.Daemon != nil {
 		d := a.Daemon.View()
 		v.Daemon = &d
@@ -135,9 +138,9 @@ func (a admin) unknownErrors(ctx context.Context, since time.Time) (*UnknownView
 }
 
 // Unread is what is wrong where the data cannot be read: that, and what the process knows by itself.
-func Unread(d DaemonView, err error, now time.Time) []nudgewire.Trouble {
+func Unread(d DaemonView, err error, cure string, now time.Time) []nudgewire.Trouble {
 	if d.DataError == "" {
-		d.DataError = err.Error()
+		d.DataError, d.DataCure = err.Error(), cure
 	}
 	v := StatusView{Daemon: &d}
 	return troubles(&v, now)

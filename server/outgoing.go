@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -19,12 +17,9 @@ import (
 type Outgoing interface {
 	// Receivers are those of the config, in its order.
 	Receivers() []ReceiverPlan
-	// TestReceiver posts a test. The error is ErrNoReceiver, or why it was not taken.
+	// TestReceiver posts a test. The error is why it was not taken, also that the config has no such receiver any more.
 	TestReceiver(ctx context.Context, name string) error
 }
-
-// ErrNoReceiver is a name that no receiver under webhooks_out has.
-var ErrNoReceiver = errors.New("no such receiver")
 
 // A ReceiverPlan is a receiver as the config has it.
 type ReceiverPlan struct {
@@ -204,11 +199,7 @@ func (a admin) knowReceiver(name string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	hint := `"nudgewire webhooks list" lists the receivers`
-	if near := nearest.Of(name, names); near != "" {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
-	return rejectf(http.StatusNotFound, hint, "no receiver under webhooks_out is called %q", name)
+	return noReceiver("under webhooks_out", name, names, "nudgewire webhooks list")
 }
 
 // WebhookReceivers are the receivers under webhooks_out.

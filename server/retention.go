@@ -21,6 +21,8 @@ type RetentionView struct {
 	File  int64 `json:"file_bytes"`
 	Free  int64 `json:"free_bytes"`  // inside of the file
 	Gives bool  `json:"gives_space"` // back to the disk, while the daemon runs
+	// OnServer says that the data is no file but on a server, which looks after free space by itself.
+	OnServer bool `json:"on_server,omitempty"`
 }
 
 // retention reads it.
@@ -34,13 +36,13 @@ func retention(ctx context.Context, st *store.Store) (*RetentionView, error) {
 		v.At, v.TookMS, v.Removed = optional(s.Last.At), s.Last.Took.Milliseconds(), s.Last.Removed
 	}
 	space, err := st.Space(ctx)
-	v.File, v.Free, v.Gives = space.File, space.Free, space.Gives
+	v.File, v.Free, v.Gives, v.OnServer = space.File, space.Free, space.Gives, space.OnServer
 	return v, err
 }
 
 // kindWords are what each kind is called to people.
 var kindWords = map[string]string{
-	"payloads": "payload", "decisions": "decided event", "events": "event", "messages": "message", "attempts": "attempt or verdict", "rejected_requests": "rejected request", "webhooks_out": "webhook out",
+	"payloads": "payload", "decisions": "decided event", "events": "event", "messages": "message", "phones": "whole phone", "attempts": "attempt or verdict", "rejected_requests": "rejected request", "webhooks_out": "webhook out", "runs": "run",
 }
 
 // Words say what the last run did.
@@ -77,6 +79,9 @@ func (v *RetentionView) OldestWords() string {
 
 // SpaceWords say how much of the file is free.
 func (v *RetentionView) SpaceWords() string {
+	if v.OnServer {
+		return fmt.Sprintf("%.1f MB on the database server, which fills free space again by itself", float64(v.File)/1e6)
+	}
 	words := fmt.Sprintf("%.1f MB, %.1f MB of it free for what comes", float64(v.File)/1e6, float64(v.Free)/1e6)
 	if !v.Gives {
 		words += "; it was made by an earlier version and gives no space back until it was compacted once"

@@ -27,7 +27,7 @@ func (a admin) sentRows(ctx context.Context, phone nudgewire.Phone, told []store
 		known[place{told[i].Run, told[i].Part}] = true
 	}
 	var removed, unread, unsearched []*nudgewire.Run
-	places := scheduler.PositionFinder{Store: a.Store}
+	places := scheduler.PositionFinder{Files: a.Files, Store: a.Store}
 	defer func() { err = errors.Join(err, places.Close()) }()
 	left := int64(maxBytesSearched)
 	for i := range runs {
@@ -56,7 +56,7 @@ func (a admin) sentRows(ctx context.Context, phone nudgewire.Phone, told []store
 				return nil, "", ctx.Err()
 			}
 			var numbers []int64
-			read, whole, failed := scheduler.SearchPart(r.Folder, p, phone, left, func(n int64) { numbers = append(numbers, n) })
+			read, whole, failed := scheduler.SearchPart(ctx, a.Files, r.Folder, p, phone, left, func(n int64) { numbers = append(numbers, n) })
 			left, all = left-read, all && whole
 			for _, n := range numbers {
 				at, _ := places.Of(ctx, r.ID, n) // it is told without it, too

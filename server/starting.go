@@ -9,6 +9,7 @@ import (
 type Readiness struct {
 	Ready    bool   `json:"ready"`
 	Starting string `json:"starting,omitempty"` // what the daemon waits for before it can open its data: "the disk is full"
+	Cure     string `json:"cure,omitempty"`     // what ends that: "make room on the disk of the data"
 	Note     string `json:"note,omitempty"`
 }
 
@@ -22,9 +23,9 @@ func (v Readiness) write(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(v) // whoever asked is gone
 }
 
-// Starting answers at the public door while the daemon waits for what it cannot start without. Anybody may ask, so why names
-// no folder.
-func Starting(why func() string) http.Handler {
+// Starting answers at the public door while the daemon waits for what it cannot start without. Anybody may ask, so
+// what now says names no folder.
+func Starting(now func() Readiness) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["X-Content-Type-Options"] = nosniff
 		if r.URL.Path == "/healthz" {
@@ -33,6 +34,8 @@ func Starting(why func() string) http.Handler {
 		}
 		w.Header().Set("Retry-After", "5")
 		w.Header().Set("Connection", "close")
-		Readiness{Starting: why(), Note: "not ready, try again"}.write(w)
+		v := now()
+		v.Note = "not ready, try again"
+		v.write(w)
 	})
 }

@@ -134,6 +134,9 @@ func (v *CertificateView) Words(now time.Time) (words string) {
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
+// needsCertificate is what a caller is told who showed none that is good.
+const needsCertificate = "a client certificate is asked for here"
+
 // verifyClient checks the certificate that a caller showed.
 func verifyClient(state *tls.ConnectionState, by *x509.CertPool, now time.Time) error {
 	switch {

@@ -135,7 +135,7 @@ func openWithTLS(t *testing.T, change func(*TLS)) *tlsDoor {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var parts sync.WaitGroup
 	parts.Go(func() {
-		if err := Serve(ctx, d.certs.Listener(l), d.Handler(), d.Hooks, time.Second, zap.NewNop()); err != nil {
+		if err := Serve(ctx, d.certs.Listener(l), d.certs.Handler(d.Handler()), d.Hooks, time.Second, zap.NewNop()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -294,6 +294,40 @@ func TestWhoShowsNoCertificateIsRefused(t *testing.T) {
 	})
 	if err := verifyClient(nil, x509.NewCertPool(), time.Now()); err == nil {
 		t.Error("a request in the clear passes for one with a certificate")
+	}
+}
+
+// Other authorities hold for connections that are there, and for sessions that are resumed.
+func TestACallerOfAnAuthorityOfBeforeIsLetOut(t *testing.T) {
+	for _, proto := range []int{1, 2} {
+		d := openWithTLS(t, func(of *TLS) { of.ClientCA = "yes" })
+		usage, from, to := x509.ExtKeyUsageClientAuth, time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+		d.issue(d.folder, "before", 10, usage, from, to)
+		next := newIssuer(t)
+		next.issue(d.folder, "after", 11, usage, from, to)
+		before, after := d.client(proto, "before"), d.client(proto, "after")
+		before.Transport.(*http.Transport).TLSClientConfig.ClientSessionCache = tls.NewLRUClientSessionCache(10)
+		for range 2 {
+			if status, _, _, err := d.post(before, "shopify"); err != nil || status != http.StatusOK {
+				t.Fatalf("HTTP/%d: at first %d %v", proto, status, err)
+			}
+		}
+		if status, _, _, err := d.post(after, "shopify"); err == nil {
+			t.Errorf("HTTP/%d: before its time the other is answered %d", proto, status)
+		}
+		next.file(d.folder)
+		d.certs.look()
+		if status, _, _, err := d.post(before, "shopify"); err != nil || status != http.StatusUnauthorized {
+			t.Errorf("HTTP/%d: on the connection from before: %d %v", proto, status, err)
+		}
+		for range 2 {
+			if status, _, _, err := d.post(before, "shopify"); err == nil && status != http.StatusUnauthorized {
+				t.Errorf("HTTP/%d: on a new connection: %d", proto, status)
+			}
+		}
+		if status, _, _, err := d.post(after, "shopify"); err != nil || status != http.StatusOK {
+			t.Errorf("HTTP/%d: the other is answered %d %v", proto, status, err)
+		}
 	}
 }
 

@@ -2,8 +2,6 @@ package server
 
 import (
 	"net/netip"
-	"regexp"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -82,12 +80,4 @@ func limiterOf[K comparable](all map[K]*rate.Limiter, key K, perSecond rate.Limi
 // the connector's own.
 func wasVerified(stage string) bool {
 	return stage == connectors.StageBody || stage == connectors.StageMap || stage == connectors.StageContent
-}
-
-// longDigits are runs of digits that may be a phone.
-var longDigits = regexp.MustCompile(`[0-9]{6,}`)
-
-// masked is text with each long run of digits replaced by its length: "[12 digits]".
-func masked(text string) string {
-	return longDigits.ReplaceAllStringFunc(text, func(run string) string { return "[" + strconv.Itoa(len(run)) + " digits]" })
 }

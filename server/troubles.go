@@ -47,6 +47,7 @@ func troubles(v *StatusView, now time.Time) []nudgewire.Trouble {
 		}
 		t.daemon(v.Daemon)
 	}
+	t.nodes(v.Nodes)
 	t.backup(v)
 	t.late(v)
 	t.runs(v)
@@ -150,16 +151,20 @@ func (t *found) daemon(d *DaemonView) {
 		})
 	}
 	if d.DataError != "" {
+		cure := d.DataCure
+		if cure == "" {
+			cure = `look at the disk and at the folder of the data; the daemon goes on by itself, and "nudgewire doctor" says whether the data is whole`
+		}
 		t.add(nudgewire.Trouble{
 			Code: nudgewire.TroubleData, Severity: nudgewire.Stops, About: "database", Words: "webhooks are rejected and nothing is sent: " + d.DataError,
-			Cure: `look at the disk and at the folder of the data; the daemon goes on by itself, and "nudgewire doctor" says whether the data is whole`,
+			Cure: cure,
 		})
 	}
 	for _, r := range d.Receivers {
 		if r.FailingSince != nil {
 			t.add(nudgewire.Trouble{
 				Code: nudgewire.TroubleReceiver, Subject: r.Name, About: "alerts", Since: *r.FailingSince, Words: fmt.Sprintf("%s is not reached by alerts: %s", r.Name, r.LastError),
-				Cure: fmt.Sprintf("look at its entry under alerts in the config; \"nudgewire alerts test '%s'\" tries it", r.Name),
+				Cure: fmt.Sprintf("look at its entry under alerts in the config, and for e-mail at mail, such as mail.tls; \"nudgewire alerts test '%s'\" tries it", r.Name),
 			})
 		}
 	}

@@ -78,6 +78,23 @@ func TestWhatTheFactsShow(t *testing.T) {
 		"somebody is being forgotten":     {StatusView{Forgetting: []ForgettingView{{Phone: "4477***", Since: ago(time.Hour)}}}, "note forgetting "},
 		"it takes too long":               {StatusView{Forgetting: []ForgettingView{{Connector: "shopify", Since: ago(25 * time.Hour)}, {}}}, "bad forgetting "},
 		"somebody asks for what is known": {StatusView{DataRequests: []DataRequestView{{Event: 3, Since: ago(time.Hour)}}}, "bad data_request "},
+		"nodes that run the same": {
+			StatusView{Nodes: []NodeView{{Name: "a:1", Alive: true, Version: "1", Config: "c1"}, {Name: "b:1", Alive: true, Version: "1", Config: "c1"}}}, "",
+		},
+		"a node that died, and one that begins": {
+			StatusView{Nodes: []NodeView{{Name: "a:1", Alive: true, Version: "1", Config: "c1"}, {Name: "b:1", Version: "2", Config: "c2"}, {Name: "c:1", Alive: true, Version: "2"}}}, "",
+		},
+		"clocks": {
+			StatusView{Nodes: []NodeView{
+				{Name: "a:1", Alive: true, Version: "1", Config: "c1", ClockAhead: 4.4},
+				{Name: "b:1", Alive: true, Version: "1", Config: "c1", ClockAhead: 5},
+				{Name: "c:1", Alive: true, Version: "1", Config: "c1", ClockAhead: -3600},
+				{Name: "d:1", Version: "1", Config: "c1", ClockAhead: 3600},
+			}}, "bad clock b:1\nbad clock c:1",
+		},
+		"nodes that run different things": {
+			StatusView{Nodes: []NodeView{{Name: "a:1", Alive: true, Version: "1", Config: "c1"}, {Name: "b:1", Alive: true, Config: "c2"}}}, "bad nodes config\nbad nodes version",
+		},
 		"notes": {
 			StatusView{UnknownErrors: &UnknownView{Count: 2}, Rejected: []RejectedView{{"failed", "no network", 2}}, Counts: map[string]int64{"messages_untracked": 2}},
 			"note unknown_errors \nnote rejected failed: no network\nnote untracked ",
@@ -103,6 +120,30 @@ func TestWhatTheFactsShow(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestAWrongClockIsToldWithItsMachine(t *testing.T) {
+	all := troubles(&StatusView{Nodes: []NodeView{{Name: "b:1", Alive: true, ClockAhead: 75.2}, {Name: "c:1", Alive: true, ClockAhead: -9}}}, time.Now())
+	if len(all) != 2 || !strings.HasPrefix(all[0].Words, "the clock of b:1 is 1m15s ahead of the database's: ") || !strings.HasPrefix(all[1].Words, "the clock of c:1 is 9s behind the database's: ") {
+		t.Errorf("%+v", all)
+	}
+}
+
+// Who has what is told with the newest first, and since when: a restart of one that had it before begins nothing anew.
+func TestNodesThatDifferAreNamed(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, 11, 20, 9, minute, 0, 0, time.UTC) }
+	all := troubles(&StatusView{Nodes: []NodeView{
+		{Name: "a:1", Alive: true, Version: "1", Config: "c1", ConfigSince: at(0)},
+		{Name: "b:1", Alive: true, Version: "1", Config: "c2", ConfigSince: at(10)},
+		{Name: "c:1", Alive: true, Version: "1", Config: "c1", ConfigSince: at(20)},
+	}}, at(30))
+	want := nudgewire.Trouble{
+		Code: nudgewire.TroubleNodes, Subject: "config", Severity: nudgewire.Bad, About: "nodes", Since: at(10), Words: "nodes run different configs: c2 on b:1; c1 on a:1, c:1",
+		Cure: `give all machines the same file, and "nudgewire reload" on each`,
+	}
+	if len(all) != 1 || all[0] != want {
+		t.Errorf("%+v", all)
 	}
 }
 

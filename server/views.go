@@ -213,7 +213,7 @@ type StatusView struct {
 	Troubles []nudgewire.Trouble `json:"troubles,omitempty"` // what needs a person, a halt first
 
 	Daemon   *DaemonView      `json:"daemon,omitempty"`
-	Storage  string           `json:"storage"` // absolute path of the database
+	Storage  string           `json:"storage"` // absolute path of the database, or its server, port and name
 	Counts   map[string]int64 `json:"counts"`  // since the database began
 	Waiting  int64            `json:"waiting"`
 	Overdue  string           `json:"overdue,omitempty"`  // age of the oldest dispatch past its time
@@ -252,6 +252,8 @@ type StatusView struct {
 	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
 
 	Retention *RetentionView `json:"retention,omitempty"`
+
+	Nodes []NodeView `json:"nodes,omitempty"` // daemons that share a PostgreSQL database, and those that died within an hour
 
 	Backup      *BackupView `json:"backup,omitempty"`       // the last one that is known; nil for none
 	BackupError string      `json:"backup_error,omitempty"` // why it cannot be known
@@ -330,6 +332,7 @@ type DaemonView struct {
 	FileError   string    `json:"file_error,omitempty"`
 	FileErrorAt time.Time `json:"file_error_at,omitzero"`
 	DataError   string    `json:"data_error,omitempty"` // why nothing can be stored
+	DataCure    string    `json:"data_cure,omitempty"`  // the next step, where that is not the disk and the folder of the data
 	// NeedsRestart lists settings that the last reload could not change.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
 	UnderWay     int      `json:"under_way"` // calls that send a message
