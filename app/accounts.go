@@ -33,6 +33,7 @@ type account struct {
 
 	first, slots     int // its share of the store's slots for calls
 	sending, looking *member
+	leasing          *member
 }
 
 // accountMap is all accounts by name. It is replaced, never changed.
@@ -92,6 +93,9 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 	acc.slots = sender.Slots(acc.began.Concurrency)
 	acc.first = a.freeSlots(acc.slots)
 	rows := a.store.Account(acc.name, acc.first)
+	if a.store.Shares() && !a.opt.Unpaced {
+		acc.budget.Share(rows)
+	}
 	timeout, grace := acc.began.Timeout.D(), graceOf(acc.began)
 	acc.tracker = tracker.New(tracker.Options{
 		Store: rows, API: api, Budget: acc.budget, Log: log.Named("tracker"),
@@ -153,6 +157,7 @@ func (a *App) freeSlots(n int) (first int) {
 
 // start lets the rooms of an account run.
 func (a *App) start(acc *account) {
+	acc.leasing = a.lessors.join(acc.budget.Run)
 	acc.sending, acc.looking = a.senders.join(acc.sender.Run), a.trackers.join(acc.tracker.Run)
 }
 
@@ -181,6 +186,7 @@ func (a *App) adoptAccounts(cfg *config.Config, clients map[string]*apiclient.Cl
 		a.log.Info("an account is gone from the config; what waits for it is paused", zap.String("account", name))
 		a.senders.leave(acc.sending)
 		a.trackers.leave(acc.looking)
+		a.lessors.leave(acc.leasing)
 		a.leaving = append(a.leaving, acc)
 		acc.api.Load().Close()
 	}

@@ -17,7 +17,7 @@ import (
 // adminOptions are what the admin API, and those who look for troubles, work with.
 func (a *App) adminOptions() server.AdminOptions {
 	return server.AdminOptions{
-		Store: a.store, Storage: store.Path(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Alerts: a.alerts, Outgoing: a, Country: a.began.Defaults.Country,
+		Store: a.store, Storage: store.Path(a.began.Storage), Data: store.Name(a.began.Storage), Daemon: daemon{a}, Files: a.files, Jobs: a.jobs, Alerts: a.alerts, Outgoing: a, Country: a.began.Defaults.Country,
 		Now: time.Now, Log: a.log.Named("admin"), Errors: func() *nudgewire.ErrorRules { return a.config().Errors },
 	}
 }
@@ -66,7 +66,7 @@ func (a *App) lookForTroubles(ctx context.Context) (alerts.Look, error) {
 	}
 	look := alerts.Look{At: time.Now(), Troubles: v.Troubles}
 	if err != nil {
-		look.Troubles = server.Unread(daemon{a}.View(), err, a.opt.Now())
+		look.Troubles = server.Unread(daemon{a}.View(), err, a.store.Cure(err), a.opt.Now())
 		look.Gone = func(t *nudgewire.Trouble, _ time.Time) bool { return t.Code == nudgewire.TroubleReceiver } // who knows
 		return look, nil
 	}
@@ -92,10 +92,10 @@ func (a *App) gone(v *server.StatusView, t *nudgewire.Trouble, seen time.Time) b
 	return true
 }
 
-// dataError says why nothing can be stored at present; "" when it can.
-func (a *App) dataError() string {
+// dataError says why nothing can be stored at present, and what to do where that is known; "" when it can.
+func (a *App) dataError() (why, cure string) {
 	if err := a.store.Present(); err != nil {
-		return err.Error()
+		return err.Error(), a.store.Cure(err)
 	}
-	return ""
+	return "", ""
 }

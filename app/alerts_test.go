@@ -36,6 +36,7 @@ type desk struct {
 
 	mu      sync.Mutex
 	told    []string // "begun key" and "over key", by the webhook
+	cures   []string // of what begun, by the webhook: "key: cure"
 	letters []string // subjects
 }
 
@@ -64,6 +65,9 @@ func newDesk(t *testing.T) *desk {
 		defer d.mu.Unlock()
 		for _, one := range in.Alerts {
 			d.told = append(d.told, one.State+" "+one.Code)
+			if one.State == "begun" {
+				d.cures = append(d.cures, one.Code+": "+one.Cure)
+			}
 			if one.Words == "" || (one.State == "begun") != (one.Cure != "") {
 				t.Errorf("told %+v", one)
 			}
@@ -321,7 +325,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			}
 		}, mend: func(*scene) {}},
 	}
-	codes := map[nudgewire.TroubleCode]bool{nudgewire.TroubleUntracked: true, nudgewire.TroubleReceiver: true} // is none, and has a test of its own
+	codes := map[nudgewire.TroubleCode]bool{nudgewire.TroubleUntracked: true, nudgewire.TroubleReceiver: true, nudgewire.TroubleNodes: true, nudgewire.TroubleClock: true} // the first is none, the others have tests of their own
 	for _, p := range all {
 		codes[p.code] = true
 		t.Run(string(p.code), func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/metrics"
 	"github.com/nudgewire/nudgewire/outbox"
@@ -66,10 +67,12 @@ type App struct {
 	opt   Options
 	log   *zap.Logger
 	store *store.Store
+	files *files.Places
 	owner string // signs this process's claims
 
 	accounts          atomic.Pointer[accountMap]
 	senders, trackers *crew
+	lessors           *crew // of the budgets whose rates other processes share
 	outboxes          *crew
 	receivers         atomic.Pointer[receiverMap]
 	outgoing          atomic.Pointer[outbox.Plan]
@@ -133,7 +136,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a := &App{
 		opt: o, log: o.Log, cfg: cfg, loadedAt: time.Now(), started: time.Now(), began: cfg,
-		owner: ownerName(), senders: newCrew(), trackers: newCrew(), outboxes: newCrew(),
+		owner: ownerName(), senders: newCrew(), trackers: newCrew(), lessors: newCrew(), outboxes: newCrew(),
 	}
 	a.disk = newDiskGuard(filepath.Dir(store.Path(cfg.Storage)), o.Space)
 	a.disk.least.Store(uint64(cfg.Server.LeastFree.Bytes()))
@@ -204,10 +207,11 @@ func (a *App) Run(ctx context.Context) error {
 	a.reloading.Unlock()
 	var stopped time.Time
 	err := runParts(ctx, []part{
-		{"tracing", a.traces.run},  // before those that tell it, so that it hears all of them to their end
-		{"metrics", a.showFigures}, // first, so that it is stopped last and shows how the others stop
-		{"alerts", a.alerts.Run},   // stopped after all that it tells of
-		{"webhooks out", a.outboxes.run},
+		{"tracing", a.traces.run},       // before those that tell it, so that it hears all of them to their end
+		{"metrics", a.showFigures},      // first, so that it is stopped last and shows how the others stop
+		{"alerts", a.led(a.alerts.Run)}, // stopped after all that it tells of
+		{"webhooks out", a.led(a.outboxes.run)},
+		{"rates", a.lessors.run}, // stopped after those that call the service
 		{"sender", a.senders.run},
 		{"tracker", a.trackers.run},
 		{"scheduler", a.jobs.Run},
@@ -216,8 +220,8 @@ func (a *App) Run(ctx context.Context) error {
 		{"config file", a.watchConfigFile},
 		{"failed rates", a.watchFailedRates},
 		{"storage", a.watchStorage},
-		{"backups", a.backups.Run},
-		{"retention", a.watchRetention},
+		{"backups", a.led(a.backups.Run)},
+		{"retention", a.led(a.watchRetention)},
 		{"pauses", a.watchPauses},
 		{"templates", a.watchTemplates},
 		{"certificates", a.watchCertificates},
@@ -227,7 +231,7 @@ func (a *App) Run(ctx context.Context) error {
 		}},
 		{"door", hooks.Run},
 		{"hooks", func(ctx context.Context) error {
-			return server.Serve(ctx, a.secured(a.hooks), hooks.Handler(), hooks, grace, a.log.Named("hooks"))
+			return server.Serve(ctx, a.secured(a.hooks), a.asking(hooks.Handler()), hooks, grace, a.log.Named("hooks"))
 		}},
 	}, func(ended string, err error) {
 		stopped = time.Now()
@@ -262,7 +266,7 @@ func (a *App) tellReady(cfg *config.Config) {
 	a.log.Info("ready", zap.String("version", v.Version), zap.Strings("accounts", append([]string{nudgewire.DefaultAccount}, cfg.AccountNames()...)),
 		zap.Int("connector_count", len(v.Connectors)), zap.Int("trigger_count", len(v.Triggers)), zap.Int("job_count", len(jobs)),
 		zap.String("commands", SocketPath(a.began.Storage)), zap.String("config", v.Config), zap.String("config_file", v.ConfigFile),
-		zap.String("database", store.Path(a.began.Storage)), zap.String("listen", v.Listen), zap.String("metrics", a.metricsText()), zap.Bool("tracing", a.traces != nil), zap.Strings("hooks", hooks),
+		zap.String("database", store.Name(a.began.Storage)), zap.String("listen", v.Listen), zap.String("metrics", a.metricsText()), zap.Bool("tracing", a.traces != nil), zap.Strings("hooks", hooks),
 		zap.Strings("triggers", v.TriggersAndModes()), zap.Strings("jobs", jobs))
 }
 

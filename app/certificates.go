@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/server"
@@ -42,6 +43,14 @@ func (a *App) secured(l net.Listener) net.Listener {
 		return l
 	}
 	return a.certificates.Listener(l)
+}
+
+// asking is h behind what asks callers for certificates, where the door speaks TLS.
+func (a *App) asking(h http.Handler) http.Handler {
+	if a.certificates == nil {
+		return h
+	}
+	return a.certificates.Handler(h)
 }
 
 // watchCertificates keeps them fresh.

@@ -54,6 +54,7 @@ type house struct {
 // options of a house; the zero value is the plain one.
 type options struct {
 	config  string // what follows api: in the file
+	storage string // address of a database; a file in the folder unless said
 	folder  string // reused after a stop
 	now     func() time.Time
 	watch   store.Observer
@@ -62,6 +63,7 @@ type options struct {
 	env     func(string) (string, bool) // beside testEnv
 	space   func(string) (free, all uint64, err error)
 	alerts  alerts.Pace
+	await   bool // a start waits for its data
 }
 
 func (o *options) lookup(name string) (string, bool) {
@@ -107,18 +109,22 @@ func open(t *testing.T, o options) *house {
 	}
 	h := &house{t: t, folder: o.folder, service: sandbox.New(o.sandbox)}
 	api := httptest.NewServer(h.service.Handler())
+	storage, dsn := "sqlite:"+h.folder+"/nudgewire.db", "sqlite:"+h.folder+"/nudgewire.db"
+	if o.storage != "" {
+		storage, dsn = o.storage+"\nnode: {folder: "+h.folder+"}", o.storage+"#"+h.folder
+	}
 	h.write("api: {base_url: " + api.URL + "/api/v1, key: \"${API_KEY}\", rate: 5000/s, timeout: 5s}\n" +
-		"storage: sqlite:" + h.folder + "/nudgewire.db\n" + withServer(o.config))
+		"storage: " + storage + "\n" + withServer(o.config))
 	a, err := app.New(t.Context(), app.Options{
 		ConfigFile: h.file(), Version: "test", Now: o.now, Observer: o.watch,
-		Env: o.lookup, Log: o.log, Space: o.space, Alerts: o.alerts,
+		Env: o.lookup, Log: o.log, Space: o.space, Alerts: o.alerts, AwaitDisk: o.await,
 	})
 	if err != nil {
 		api.Close()
 		t.Fatalf("New: %v", err)
 	}
 	h.App, h.url = a, "http://"+a.Addr().String()
-	h.ask = server.Dial(app.SocketPath("sqlite:" + h.folder + "/nudgewire.db"))
+	h.ask = server.Dial(app.SocketPath(dsn))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ran := make(chan error, 1)
 	go func() { ran <- a.Run(ctx) }()

@@ -35,12 +35,17 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		Accounts: a.has,
 		OnDoubt:  a.onDoubt,
 		Observer: a.observer(),
+		Version:  a.opt.Version,
+		Config:   a.configInUse,
 
 		Tells:      func(about, word string) []string { return a.outgoing.Load().Tells(about, word) },
 		OnOutgoing: a.wakeOutbox,
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
+	}
+	if a.files, err = FilesOf(cfg, cfg.Storage, a.store); err != nil {
+		return fmt.Errorf("files: %w", err)
 	}
 	a.build(cfg)
 	return a.recover(ctx, cfg, a.owner)
@@ -82,7 +87,7 @@ func (a *App) build(cfg *config.Config) {
 	a.alerts = a.newAlerts(cfg)
 	a.dropReceivers() // of an earlier try
 	a.useReceivers(cfg)
-	a.history = scheduler.NewHistory(a.store)
+	a.history = scheduler.NewHistory(a.store, a.files)
 	a.jobs = a.newJobs(cfg)
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"slices"
 	"time"
 
@@ -64,8 +63,8 @@ func (a *App) readFigures(ctx context.Context) (f metrics.Figures, err error) {
 		f.Accounts = append(f.Accounts, metrics.Account{Name: name, Budget: acc.budget.State(), Sender: acc.sender.Stats(), Tracker: acc.tracker.Stats()})
 	}
 	slices.SortFunc(f.Accounts, func(x, y metrics.Account) int { return cmp.Compare(x.Name, y.Name) })
-	if info, err := os.Stat(store.Path(a.began.Storage)); err == nil {
-		f.Database = info.Size()
+	if s, err := a.store.Space(ctx); err == nil {
+		f.Database = s.File
 	}
 	f.Log = store.LogSize(a.began.Storage)
 	return f, nil

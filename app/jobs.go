@@ -1,12 +1,12 @@
 package app
 
 import (
-	"path/filepath"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
@@ -14,9 +14,9 @@ import (
 
 // JobsBeside is what can be asked of the jobs of cfg without a daemon: they are listed and
 // forecast, and nothing is fired or changed.
-func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) server.Jobs {
+func JobsBeside(cfg *config.Config, st *store.Store, in files.Store, now func() time.Time) server.Jobs {
 	s := scheduler.New(scheduler.Options{
-		Store: st, Excluder: scheduler.NewHistory(st), Folder: runsFolder(cfg), Owner: "nobody", Now: now,
+		Store: st, Excluder: scheduler.NewHistory(st, in), Files: in, Owner: "nobody", Now: now,
 		Prices: func(account string) scheduler.Prices { return pricesOf(cfg, account) }, Rate: func(account string) float64 { return rateOf(cfg, account) },
 		Rules: func() *duerules.Rules { return cfg.Due }, Errors: func() *nudgewire.ErrorRules { return cfg.Errors },
 	})
@@ -28,8 +28,8 @@ func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) serve
 func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 	s := scheduler.New(scheduler.Options{
 		Store: a.store, Line: a.line, Excluder: a.history,
-		Keep:   func() time.Duration { return a.config().Retention.Lists.D() },
-		Folder: runsFolder(cfg), Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
+		Keep:  func() time.Duration { return a.config().Retention.Lists.D() },
+		Files: a.files, Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
 		Prices: func(account string) scheduler.Prices { return pricesOf(a.config(), account) }, Rate: func(account string) float64 { return rateOf(a.config(), account) },
 		Restored: func() (time.Time, bool) {
 			_, review := a.store.InReview()
@@ -86,13 +86,4 @@ func (a *App) firstPoll(account string, accepted time.Time, place int64) time.Ti
 		first = first.Add(time.Duration(float64(place) / (rate / 2) * float64(time.Second)))
 	}
 	return first
-}
-
-// runsFolder is where runs keep their files: beside the database.
-func runsFolder(cfg *config.Config) string {
-	path := store.Path(cfg.Storage)
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	return filepath.Join(filepath.Dir(path), "runs")
 }

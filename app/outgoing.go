@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.uber.org/zap"
@@ -80,5 +81,5 @@ func (a *App) TestReceiver(ctx context.Context, name string) error {
 	if one := (*a.receivers.Load())[name]; one != nil {
 		return one.Test(ctx)
 	}
-	return server.ErrNoReceiver
+	return errors.New("the config does not have it any more")
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/tracker"
 	"github.com/nudgewire/nudgewire/triggers"
 )
@@ -178,7 +180,12 @@ func (a *App) needRestart(now *config.Config) (out []string) {
 			out = append(out, fmt.Sprintf("%s is still %v", name, a))
 		}
 	}
-	differs("storage", began.Storage, now.Storage)
+	if began.Storage != now.Storage { // an address may hold a password
+		out = append(out, "storage is still "+store.Name(began.Storage))
+	}
+	if !began.Files.Same(now.Files) {
+		out = append(out, "files is still "+cmp.Or(began.Files.String(), "the folder runs beside the database"))
+	}
 	differs("server.listen", began.Server.Listen, now.Server.Listen)
 	differs("server.tls", began.Server.TLS.Source(), now.Server.TLS.Source())
 	a.accountsNeedRestart(now, differs)
@@ -202,10 +209,11 @@ func (d daemon) View() server.DaemonView {
 	v := server.DaemonView{
 		Version: d.opt.Version, PID: os.Getpid(), StartedAt: d.started, Listen: d.hooks.Addr().String(),
 		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart,
-		DataError: d.dataError(), LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.disk.look(), FailedRates: d.rates.views(),
+		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.disk.look(), FailedRates: d.rates.views(),
 		Receivers: receivers,
 		API:       main.API, Rate: main.Rate, UnderWay: main.UnderWay, Halted: main.Halted,
 	}
+	v.DataError, v.DataCure = d.dataError()
 	for name := range d.cfg.Receivers {
 		v.Connectors = append(v.Connectors, name)
 	}
@@ -232,6 +240,13 @@ func (d daemon) View() server.DaemonView {
 		}
 	}
 	return v
+}
+
+// configInUse is the version of the config, and since when it is in use.
+func (a *App) configInUse() (version string, since time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.cfg.Version, a.loadedAt
 }
 
 // notLive are the modes of the triggers that are not live; nil when all are.

@@ -63,6 +63,11 @@ func TestARequestIsFoundFromItsWebhookToItsStatus(t *testing.T) {
 			t.Errorf("no line %q about the request, but %q", want, lines(logs, id))
 		}
 	}
+	for _, entry := range logs.FilterMessage("message delivered").All() {
+		if fields := entry.ContextMap(); fields["before"] == "" || fields["before"] == "delivered" || fields["status"] != nil {
+			t.Errorf("the line about the delivery says %v", fields)
+		}
+	}
 
 	// One that waits over a restart.
 	proxys := h.postedBy(h.shopify("checkouts/update", "", cart("c2", phone(2), "80.00")), "7f3a.from-the_proxy")

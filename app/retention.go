@@ -61,8 +61,8 @@ func retentionOf(cfg *config.Config) store.Retention {
 	}
 	r := &cfg.Retention
 	return store.Retention{
-		Payloads: age(r.Payloads), Decisions: age(r.Decisions), Events: age(r.Events), Messages: age(r.Messages),
-		Attempts: age(r.Attempts), RejectedRequests: age(r.RejectedRequests), WebhooksOut: age(r.WebhooksOut),
+		Payloads: age(r.Payloads), Decisions: age(r.Decisions), Events: age(r.Events), Messages: age(r.Messages), Phones: age(r.Phones),
+		Attempts: age(r.Attempts), RejectedRequests: age(r.RejectedRequests), WebhooksOut: age(r.WebhooksOut), Runs: age(r.Runs),
 		Once: cfg.Triggers.Once, Rest: restFor,
 	}
 }

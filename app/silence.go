@@ -45,7 +45,7 @@ func Silent(receivers map[string]*connectors.Connector, last map[string]time.Tim
 	return out
 }
 
-// watchSilence warns once of each connector that goes silent, and says when it is heard of
+// watchSilence warns, where this process leads, once of each connector that goes silent, and says when it is heard of
 // again.
 func (a *App) watchSilence(ctx context.Context) error {
 	warned := map[string]bool{}
@@ -78,6 +78,10 @@ func (a *App) lookForSilence(ctx context.Context, warned map[string]bool) error 
 	a.mu.Lock()
 	a.silent = silent
 	a.mu.Unlock()
+	if !a.store.Leads() { // status shows it at every node, and one writes it to its log
+		clear(warned)
+		return nil
+	}
 	now := map[string]bool{}
 	for _, s := range silent {
 		now[s.Connector] = true

@@ -56,20 +56,20 @@ func (a *App) listen(ctx context.Context, cfg *config.Config) (err error) {
 	return &PortError{"server.listen", cfg.Server.Listen, err}
 }
 
-// openAgain is how long a start waits for the disk before it tries again.
+// openAgain is how long a start waits for the disk or the database server before it tries again.
 const openAgain = time.Second
 
-// openData opens the store and all that stands on it. Where the disk takes nothing and that is to be waited for, webhooks are
+// openData opens the store and all that stands on it. Where the disk takes nothing, or the database server is away, and that is to be waited for, webhooks are
 // answered 503 and it tries again, so that a restart on a full disk is no other than a disk that fills up.
 func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 	err := a.tryData(ctx, cfg)
-	why := store.DiskTrouble(err)
+	why := store.Away(err)
 	l, isTCP := a.hooks.(*net.TCPListener)
 	if why == "" || !a.opt.AwaitDisk || !isTCP {
 		return err
 	}
-	var reason atomic.Pointer[string]
-	reason.Store(&why)
+	var reason atomic.Pointer[server.Readiness]
+	reason.Store(&server.Readiness{Starting: why, Cure: store.Cure(err)})
 	var told time.Time
 	tell := func() {
 		if time.Since(told) >= time.Minute {
@@ -81,7 +81,7 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 	serving, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() {
-		served <- server.Serve(serving, a.secured(lent{l}), server.Starting(func() string { return *reason.Load() }), nil, time.Second, a.log.Named("hooks"))
+		served <- server.Serve(serving, a.secured(lent{l}), server.Starting(func() server.Readiness { return *reason.Load() }), nil, time.Second, a.log.Named("hooks"))
 	}()
 	for why != "" && ctx.Err() == nil {
 		tell()
@@ -89,8 +89,8 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 		case <-ctx.Done():
 		case <-time.After(openAgain):
 			if err = a.tryData(ctx, cfg); err != nil {
-				why = store.DiskTrouble(err)
-				reason.Store(&why)
+				why = store.Away(err)
+				reason.Store(&server.Readiness{Starting: why, Cure: store.Cure(err)})
 			} else {
 				why = ""
 				a.log.Info("the data is open")
@@ -144,6 +144,10 @@ func (a *App) closeData() error {
 	if a.lookups != nil {
 		a.lookups.Close()
 		a.lookups = nil
+	}
+	if a.files != nil {
+		a.files.Close()
+		a.files = nil
 	}
 	if a.store != nil {
 		errs = append(errs, a.store.Close())

@@ -9,7 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// watchStorage tells when the data is gone from where it was opened, and when it is back. The store itself refuses what it is
+// watchStorage tells when the data is gone from where it was opened, or its server is away, and when it is back. The store itself refuses what it is
 // asked then.
 func (a *App) watchStorage(ctx context.Context) error {
 	log := a.log.Named("storage")
@@ -29,6 +29,8 @@ func (a *App) watchStorage(ctx context.Context) error {
 			log.Warn("the log of the database is long: a reader keeps it from being moved into the database; end other programs that have the database open",
 				zap.Int64("megabytes", size>>20))
 		}
+		a.store.LookAtServer(ctx)
+		a.prepareReview(ctx, log)
 		switch err := a.store.Present(); {
 		case err == nil && !told.IsZero():
 			told = time.Time{}
@@ -37,5 +39,21 @@ func (a *App) watchStorage(ctx context.Context) error {
 			told = time.Now()
 			log.Error("webhooks are rejected and nothing is sent", zap.Error(err))
 		}
+	}
+}
+
+// prepareReview does what a review needs that begins while daemons run: the database server was put back, or a standby took over. One
+// of them does it; nothing is sent before it is done.
+func (a *App) prepareReview(ctx context.Context, log *zap.Logger) {
+	restored, review := a.store.InReview()
+	if !review || !restored.Until.IsZero() || !a.store.Leads() {
+		return
+	}
+	err := a.store.PrepareReview(ctx, time.Now(), restored.Config != a.config().Version)
+	switch {
+	case err == nil:
+		log.Error("webhooks are taken and nothing is sent: this data is a copy: "+restored.How, zap.String("review", "nudgewire review"), zap.String("then", "nudgewire resume --reviewed"))
+	case ctx.Err() == nil:
+		log.Warn("what may have been sent is not in doubt yet; nothing is sent until it is", zap.Error(err))
 	}
 }
