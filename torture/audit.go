@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,10 +29,12 @@ type Report struct {
 	Kills      int                     `json:"kills"`
 	Stops      int                     `json:"stops"`
 	Reloads    int                     `json:"reloads"`
+	Restarts   int                     `json:"restarts"`   // of the database's server
 	Doubts     int                     `json:"doubts"`     // put in doubt by kills
 	MaxDoubts  int                     `json:"max_doubts"` // by one of them
 	InDoubt    int                     `json:"in_doubt"`   // at the end, for whatever reason
-	Runs       int                     `json:"runs"`
+	Runs       int                     `json:"runs"`       // campaigns begun by hand
+	Slots      int                     `json:"slots"`      // of the job that fires each minute
 	Uploads    int                     `json:"uploads"`
 	States     map[nudgewire.State]int `json:"states"` // of all dispatches at the end
 	Violations []string                `json:"violations"`
@@ -39,7 +42,7 @@ type Report struct {
 
 // unfinished says what is not at its end yet, "" for nothing.
 func (r *round) unfinished(ctx context.Context) (what string, err error) {
-	s, err := r.daemon.ledger(ctx)
+	s, err := r.daemons[0].ledger(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -48,32 +51,84 @@ func (r *round) unfinished(ctx context.Context) (what string, err error) {
 	if err != nil {
 		return "", err
 	}
-	waiting, err := r.daemon.dispatches(ctx, nudgewire.StateWaiting)
+	waiting, err := r.daemons[0].dispatches(ctx, nudgewire.StateWaiting)
 	if err != nil {
 		return "", err
 	}
 	r.held = heldBack(waiting, time.Now().Add(soon))
 	left := len(waiting) - len(r.held)
-	runs, err := s.OpenRuns(ctx, "news")
+	runs, err := s.OpenRuns(ctx, "")
 	if err != nil {
 		return "", err
 	}
-	if int64(left)+n.Sending+int64(len(runs)) > 0 {
-		what = fmt.Sprintf("%d waiting and put off by no rule, %d being sent, %d runs open", left, n.Sending, len(runs))
+	runs = slices.DeleteFunc(runs, func(r nudgewire.Run) bool { // as messages that a rule put off
+		return r.State == nudgewire.RunUploading && r.Waits == nudgewire.WaitQuietHours && r.WaitUntil.After(time.Now().Add(soon))
+	})
+	slots, err := slotsOf(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	missing := 0
+	for _, slot := range r.slots() {
+		if slots[slot] == 0 {
+			missing++
+		}
+	}
+	if int64(left)+n.Sending+int64(len(runs)+missing) > 0 {
+		what = fmt.Sprintf("%d waiting and put off by no rule, %d being sent, %d runs open, %d minutes without their run", left, n.Sending, len(runs), missing)
+	}
+	for i := range waiting {
+		if d := &waiting[i]; what != "" && left <= 3 && !r.held[d.ID] {
+			what += fmt.Sprintf("; dispatch %d, step %d, due %s: %s", d.ID, d.Step, d.DueAt.Format(time.TimeOnly), d.Reason)
+		}
 	}
 	return what, nil
+}
+
+// slots are the minutes at which the job ticks has to have fired: those between the first daemon's start and the end of all faults.
+func (r *round) slots() (all []string) {
+	for at := r.ready.Truncate(time.Minute).Add(time.Minute); !at.After(r.mended); at = at.Add(time.Minute) {
+		all = append(all, at.UTC().Format("2006-01-02 15:04"))
+	}
+	return all
+}
+
+// slotsOf counts the runs of each slot of the job ticks.
+func slotsOf(ctx context.Context, s *store.Store) (map[string]int, error) {
+	runs, err := s.Runs(ctx, store.RunFilter{Job: ticks, Limit: 1000})
+	slots := map[string]int{}
+	for i := range runs {
+		slots[runs[i].Slot]++
+	}
+	return slots, err
 }
 
 // soon is what settle waits for although a rule put it off: it leaves before the daemon has ended.
 const soon = 3 * time.Second
 
-// heldBack are those of what waits that a rule put off until then or later.
+// heldBack are those of what waits that a rule put off until then or later, and the steps behind them.
 func heldBack(waiting []store.DispatchStory, then time.Time) map[nudgewire.DispatchID]bool {
 	held := map[nudgewire.DispatchID]bool{}
 	for i := range waiting {
 		d := &waiting[i]
 		n := len(d.Verdicts)
 		if n > 0 && d.Verdicts[n-1].Rule != nudgewire.RuleOnChange && d.Verdicts[n-1].Action == nudgewire.DeferSend && d.Verdicts[n-1].Until.Equal(d.DueAt) && d.DueAt.After(then) {
+			held[d.ID] = true
+		}
+	}
+	type matter struct {
+		trigger, key string
+		phone        nudgewire.Phone
+	}
+	of := func(d *store.DispatchStory) matter { return matter{d.Trigger, d.Key, d.Phone} }
+	first := map[matter]int{}
+	for i := range waiting {
+		if d := &waiting[i]; held[d.ID] && d.Step > 0 && (first[of(d)] == 0 || d.Step < first[of(d)]) {
+			first[of(d)] = d.Step
+		}
+	}
+	for i := range waiting {
+		if d := &waiting[i]; first[of(d)] > 0 && d.Step > first[of(d)] {
 			held[d.ID] = true
 		}
 	}
@@ -87,7 +142,7 @@ func (r *round) mayLack(d *nudgewire.Dispatch) bool {
 
 // audit holds the ledger, the shop's memory and the service's against each other.
 func (r *round) audit(ctx context.Context) error {
-	rows, err := r.daemon.dispatches(ctx, "")
+	rows, err := r.daemons[0].dispatches(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -127,13 +182,14 @@ func (r *round) audit(ctx context.Context) error {
 	}
 	r.auditReasons(all)
 	r.auditRate()
+	r.auditPace()
 	if err := r.auditEvents(ctx); err != nil {
 		return err
 	}
 	if err := r.auditRuns(ctx); err != nil {
 		return err
 	}
-	return r.auditLog()
+	return r.auditLogs()
 }
 
 // unsent reports whether a dispatch ended without a call that may have been taken.
@@ -212,7 +268,7 @@ func idOf(d *nudgewire.Dispatch) nudgewire.DispatchID {
 
 // auditEvents: every answered webhook is stored once, and nothing else is stored.
 func (r *round) auditEvents(ctx context.Context) (err error) {
-	s, err := r.daemon.ledger(ctx)
+	s, err := r.daemons[0].ledger(ctx)
 	if err != nil {
 		return err
 	}
@@ -249,22 +305,37 @@ func (r *round) auditEvents(ctx context.Context) (err error) {
 	return nil
 }
 
-// auditRuns: each part was uploaded at most once, and as its state says.
+// auditRuns: each part was uploaded at most once, and as its state says, and each minute had one run of the job that fires then.
 func (r *round) auditRuns(ctx context.Context) (err error) {
-	s, err := r.daemon.ledger(ctx)
+	s, err := r.daemons[0].ledger(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	runs, err := s.Runs(ctx, store.RunFilter{Job: "news", Limit: 1000})
+	runs, err := s.Runs(ctx, store.RunFilter{Limit: 1000})
 	if err != nil {
 		return err
+	}
+	slots, err := slotsOf(ctx, s)
+	if err != nil {
+		return err
+	}
+	r.report.Slots = len(slots)
+	for slot, n := range slots {
+		if n != 1 {
+			r.violate("%d runs of the slot %s", n, slot)
+		}
+	}
+	for _, slot := range r.slots() {
+		if slots[slot] == 0 {
+			r.violate("no run of the slot %s", slot)
+		}
 	}
 	times := map[string]int{} // by what was uploaded: no two runs have the same list
 	for _, c := range r.service.box.Campaigns() {
 		times[c.SHA256]++
 		r.report.Uploads++
-		if since, quiet := r.nights.quietFor(false, c.CreatedAt); quiet && since > grace {
+		if since, quiet := r.nights.quietFor(false, c.CreatedAt); quiet && since > grace && c.Name != ticks {
 			r.violate("a file was taken %s after quiet hours had begun", since)
 		}
 	}
@@ -288,9 +359,18 @@ func (r *round) auditRuns(ctx context.Context) (err error) {
 	return nil
 }
 
-// auditLog: the daemon never broke.
-func (r *round) auditLog() (err error) {
-	f, err := os.Open(r.daemon.log())
+// auditLogs: no daemon ever broke.
+func (r *round) auditLogs() error {
+	for _, d := range r.daemons {
+		if err := r.auditLog(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *round) auditLog(d *daemon) (err error) {
+	f, err := os.Open(d.log())
 	if err != nil {
 		return err
 	}

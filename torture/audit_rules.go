@@ -129,7 +129,7 @@ func (r *round) wasInDoubt(ctx context.Context, d *nudgewire.Dispatch) (was bool
 	if d == nil {
 		return false, nil
 	}
-	s, err := r.daemon.ledger(ctx)
+	s, err := r.daemons[0].ledger(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -155,6 +155,23 @@ func (r *round) auditRate() {
 		}
 	}
 }
+
+// auditPace: all daemons together ask no faster than the config says.
+func (r *round) auditPace() {
+	all := r.service.requests()
+	for i := range all {
+		for j := i + perSecond; j < len(all); j += perSecond {
+			most := int(float64(r.settings.Rate) * 1.01 * (all[j].Sub(all[i]) + grace).Seconds())
+			if j-i+1 > most+1 {
+				r.violate("%d requests came within %s, and the rate is %d a second", j-i+1, all[j].Sub(all[i]), r.settings.Rate)
+				return
+			}
+		}
+	}
+}
+
+// perSecond is how many requests apart the times are that auditPace looks at.
+const perSecond = 20
 
 // auditReasons: whatever did not leave says why.
 func (r *round) auditReasons(all []*nudgewire.Dispatch) {

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,23 @@ func TestAuditsBite(t *testing.T) {
 			expect(t, r, want)
 		}
 	})
+	t.Run("more requests than the rate", func(t *testing.T) {
+		for each, want := range map[time.Duration]string{time.Second / 10: "", time.Second / 30: "the rate is 10 a second"} {
+			r := madeUp(&customer{})
+			r.settings.Rate = 10
+			for i := range 300 {
+				r.service.asked = append(r.service.asked, began.Add(time.Duration(i)*each))
+			}
+			r.auditPace()
+			expect(t, r, want)
+		}
+	})
+	t.Run("each minute between the start and the end of all faults has a slot", func(t *testing.T) {
+		r := &round{ready: at(1), mended: at(120)}
+		if got := r.slots(); !slices.Equal(got, []string{"2026-03-02 12:01", "2026-03-02 12:02"}) {
+			t.Errorf("slots: %v", got)
+		}
+	})
 	t.Run("in quiet hours", func(t *testing.T) {
 		for seconds, want := range map[float64]string{59: "", 61: "", 63: "after quiet hours had begun"} { // 12:01 is one of the odd minutes
 			c := &customer{number: 1}
@@ -113,8 +131,11 @@ func TestAuditsBite(t *testing.T) {
 			{Dispatch: nudgewire.Dispatch{ID: 2, DueAt: at(9)}},
 			{Dispatch: nudgewire.Dispatch{ID: 3, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(4))},
 			{Dispatch: nudgewire.Dispatch{ID: 4, DueAt: at(2)}, Verdicts: verdict(nudgewire.DeferSend, at(2))},
+			{Dispatch: nudgewire.Dispatch{ID: 5, Key: "5", Step: 1, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(9))},
+			{Dispatch: nudgewire.Dispatch{ID: 6, Key: "5", Step: 2, DueAt: at(9)}},
+			{Dispatch: nudgewire.Dispatch{ID: 7, Key: "7", Step: 2, DueAt: at(9)}},
 		}, at(5))
-		if len(held) != 1 || !held[1] {
+		if len(held) != 3 || !held[1] || !held[5] || !held[6] {
 			t.Errorf("held: %v", held)
 		}
 	})

@@ -46,14 +46,53 @@ func (r *round) chaos(ctx context.Context, end time.Time) error {
 	if err := r.reload(ctx, ruleSets[2]); err != nil { // so that no round is without an edit
 		return err
 	}
-	for time.Now().Before(end) {
+	half := time.Now().Add(time.Until(end) / 2)
+	for time.Now().Before(end) || r.owes() {
 		pause := 200*time.Millisecond + time.Duration(r.dice.Int64N(int64(2500*time.Millisecond)))
+		if r.KillEvery > 0 {
+			pause = r.KillEvery
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(pause):
 		}
-		if err := r.strike(ctx); err != nil {
+		var err error
+		late := time.Now().After(end)
+		switch {
+		case r.Restart != nil && r.report.Restarts == 0 && time.Now().After(half):
+			err = r.restartDatabase(ctx)
+		case r.KillEvery > 0, late && r.report.Kills < fewestKills:
+			err = r.kill(ctx)
+		case late:
+			err = r.restart(ctx)
+		default:
+			err = r.strike(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fewestKills are those without which a round proves too little.
+const fewestKills = 2
+
+// owes reports whether something has not happened that no round is without, however busy the machine is.
+func (r *round) owes() bool {
+	return r.Restart != nil && r.report.Restarts == 0 || r.report.Kills < fewestKills || r.report.Stops == 0 && r.KillEvery == 0
+}
+
+// restartDatabase ends the server of the database and starts it again, and waits until all daemons have it back.
+func (r *round) restartDatabase(ctx context.Context) error {
+	r.Say("the database is started anew")
+	r.report.Restarts++
+	if err := r.Restart(ctx); err != nil {
+		return err
+	}
+	for _, d := range r.daemons {
+		if err := d.awaitReady(ctx); err != nil {
 			return err
 		}
 	}
@@ -72,6 +111,8 @@ func (r *round) strike(ctx context.Context) error {
 		return r.reload(ctx, ruleSets[r.dice.IntN(len(ruleSets))])
 	case n < 65:
 		return r.kill(ctx)
+	case n < 68 && r.Restart != nil:
+		return r.restartDatabase(ctx)
 	case n < 75:
 		return r.restart(ctx)
 	case n < 85:
@@ -92,7 +133,7 @@ func (r *round) strike(ctx context.Context) error {
 
 // campaign begins a run with a list of its own, unless one is under way.
 func (r *round) campaign(ctx context.Context) (err error) {
-	s, err := r.daemon.ledger(ctx)
+	s, err := r.daemons[0].ledger(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,7 +146,7 @@ func (r *round) campaign(ctx context.Context) (err error) {
 	if err := os.WriteFile(filepath.Join(r.Folder, "list.csv"), newList(r.report.Runs), 0o600); err != nil {
 		return err
 	}
-	out, err := r.daemon.command(ctx, "jobs", "run", "news")
+	out, err := r.any().command(ctx, "jobs", "run", "news")
 	r.Say("a campaign: %s", firstLine(out))
 	if err != nil {
 		r.violate("jobs run: %v: %s", err, firstLine(out))
@@ -113,19 +154,26 @@ func (r *round) campaign(ctx context.Context) (err error) {
 	return nil
 }
 
-// kill ends the daemon as a crash does, starts it again, and counts what that put in doubt.
+// kill ends a daemon as a crash does, starts it again, and counts what that put in doubt.
 func (r *round) kill(ctx context.Context) error {
-	began := r.daemonBegan
+	d := r.any()
+	began := d.began
 	reachable := r.service.reachable()
-	r.daemon.kill()
-	claimed, err := r.daemon.dispatches(ctx, nudgewire.StateSending)
+	d.kill()
+	if len(r.daemons) > 1 { // what others claim and finish meanwhile cannot be told from what is its own
+		rest(ctx, time.Duration(r.dice.Int64N(int64(3*time.Second))))
+		r.report.Kills++
+		r.Say("SIGKILL of %s", filepath.Base(d.folder))
+		return d.start(ctx)
+	}
+	claimed, err := d.dispatches(ctx, nudgewire.StateSending)
 	if err != nil {
 		return err
 	}
-	if err := r.begin(ctx); err != nil {
+	if err := d.start(ctx); err != nil {
 		return err
 	}
-	after, err := r.daemon.dispatches(ctx, nudgewire.StateInDoubt)
+	after, err := d.dispatches(ctx, nudgewire.StateInDoubt)
 	if err != nil {
 		return err
 	}
@@ -161,23 +209,19 @@ const unseenMost = concurrency / 4
 
 // restart stops the daemon as an operator does, and starts it again.
 func (r *round) restart(ctx context.Context) error {
-	err := r.daemon.stop(ctx)
+	d := r.any()
+	err := d.stop(ctx)
 	r.Say("SIGTERM: %v", err)
 	r.report.Stops++
 	if err != nil {
 		r.violate("the daemon's end after SIGTERM: %v", err)
 	}
-	return r.begin(ctx)
-}
-
-func (r *round) begin(ctx context.Context) error {
-	r.daemonBegan = time.Now()
-	return r.daemon.start(ctx)
+	return d.start(ctx)
 }
 
 // halt stops everything for a while and looks whether anything leaves.
 func (r *round) halt(ctx context.Context) error {
-	if out, err := r.daemon.command(ctx, "halt"); err != nil {
+	if out, err := r.any().command(ctx, "halt"); err != nil {
 		r.violate("halt: %v: %s", err, firstLine(out))
 		return nil
 	}
@@ -187,7 +231,7 @@ func (r *round) halt(ctx context.Context) error {
 	if n := r.service.between(from.Add(grace), to); n > 0 {
 		r.violate("%d requests arrived while everything was halted", n)
 	}
-	out, err := r.daemon.command(ctx, "resume")
+	out, err := r.any().command(ctx, "resume")
 	r.Say("halted for %s", to.Sub(from).Round(time.Millisecond))
 	if err != nil {
 		r.violate("resume: %v: %s", err, firstLine(out))
@@ -202,7 +246,7 @@ func (r *round) block(ctx context.Context) error {
 		return nil
 	}
 	c := all[max(0, len(all)-1-r.dice.IntN(50))]
-	if out, err := r.daemon.command(ctx, "contacts", "block", "+"+c.phone()); err != nil {
+	if out, err := r.any().command(ctx, "contacts", "block", "+"+c.phone()); err != nil {
 		r.violate("contacts block: %v: %s", err, firstLine(out))
 		return nil
 	}
@@ -230,11 +274,12 @@ func (r *round) reload(ctx context.Context, rules ruleSet) error {
 	if err := r.writeConfig(); err != nil {
 		return err
 	}
-	out, err := r.daemon.command(ctx, "reload")
 	r.Say("the rules are %s", rules.Name)
-	if err != nil {
-		r.violate("reload: %v: %s", err, firstLine(out))
-		return nil
+	for _, d := range r.daemons {
+		if out, err := d.command(ctx, "reload"); err != nil {
+			r.violate("reload: %v: %s", err, firstLine(out))
+			return nil
+		}
 	}
 	r.report.Reloads++
 	if !rules.sends() {
@@ -250,14 +295,16 @@ func (r *round) calm(ctx context.Context) error {
 	if err := r.service.up(ctx); err != nil {
 		return err
 	}
+	r.mended = time.Now()
 	return r.reload(ctx, ruleSets[0])
 }
 
 // settle waits until nothing waits any more but what a rule put off, and stops the daemon. A message that was tried
 // again and again waits at most about as long as it has waited already. What a rule put off comes back all the
-// time while things break; a round need not last for the last of it.
+// time while things break; a round need not last for the last of it. How long that takes is the machine's matter:
+// the limit is for what would wait for ever.
 func (r *round) settle(ctx context.Context) error {
-	within := r.For + time.Minute
+	within := r.For + 10*time.Minute
 	for end, said := time.Now().Add(within), ""; ; {
 		open, err := r.unfinished(ctx)
 		if err == nil {
@@ -283,23 +330,25 @@ func (r *round) settle(ctx context.Context) error {
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
-	if err := r.daemon.stop(ctx); err != nil {
-		r.violate("the daemon's end after SIGTERM: %v", err)
+	for _, d := range r.daemons {
+		if err := d.stop(ctx); err != nil {
+			r.violate("the daemon's end after SIGTERM: %v", err)
+		}
 	}
 	return nil
 }
 
 // goOn lets runs go on that the trouble paused, as an operator does when it is over.
 func (r *round) goOn(ctx context.Context) (err error) {
-	s, err := r.daemon.ledger(ctx)
+	s, err := r.daemons[0].ledger(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	runs, err := s.OpenRuns(ctx, "news")
+	runs, err := s.OpenRuns(ctx, "")
 	for i := range runs {
 		if runs[i].State == nudgewire.RunPaused {
-			out, err := r.daemon.command(ctx, "jobs", "resume", strconv.FormatInt(int64(runs[i].ID), 10))
+			out, err := r.any().command(ctx, "jobs", "resume", strconv.FormatInt(int64(runs[i].ID), 10))
 			r.Say("run %d goes on: %v %s", runs[i].ID, err, firstLine(out))
 		}
 	}

@@ -18,7 +18,9 @@ import (
 // A daemon is the program under test. One goroutine at a time uses it.
 type daemon struct {
 	program, folder, address string
+	storage                  string // as the config has it
 
+	began time.Time // the last start
 	cmd   *exec.Cmd // nil while none runs
 	ended chan struct{}
 	end   error // of the process, once ended is closed
@@ -29,6 +31,7 @@ const startWithin = time.Minute
 
 // start runs the program and waits until it takes webhooks.
 func (d *daemon) start(ctx context.Context) error {
+	d.began = time.Now()
 	log, err := os.OpenFile(d.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -45,6 +48,11 @@ func (d *daemon) start(ctx context.Context) error {
 		defer close(d.ended)
 		d.end = cmd.Wait()
 	}()
+	return d.awaitReady(ctx)
+}
+
+// awaitReady waits until a daemon that runs takes webhooks.
+func (d *daemon) awaitReady(ctx context.Context) error {
 	for end := time.Now().Add(startWithin); time.Now().Before(end); {
 		select {
 		case <-d.ended:
@@ -120,7 +128,7 @@ func (d *daemon) log() string    { return filepath.Join(d.folder, "serve.log") }
 
 // ledger opens the database for reading, whether the daemon runs or not.
 func (d *daemon) ledger(ctx context.Context) (*store.Store, error) {
-	return store.Open(ctx, store.Options{DSN: "sqlite:" + filepath.Join(d.folder, "nudgewire.db"), ReadOnly: true})
+	return store.Open(ctx, store.Options{DSN: d.storage, ReadOnly: true})
 }
 
 // dispatches reads every dispatch in a state; all of them for no state.

@@ -6,7 +6,8 @@
 // What it holds them to is in audit.go: every acknowledged webhook is stored once; every
 // queued message is taken at most once, and is missing only where the ledger says in doubt;
 // nothing is sent after the order, the block or the halt that forbids it; a kill puts in
-// doubt at most the calls under way; a part of a campaign is uploaded at most once. What rules
+// doubt at most the calls under way; a part of a campaign is uploaded at most once; each minute
+// of a job that fires each minute has one run; all daemons together keep the rate. What rules
 // promise is in audit_rules.go: no marketing inside quiet hours, over the limit, after a STOP, or
 // of a trigger that is off; steps in their order and none after its stop; nothing lost by a deferral. What
 // a rule still holds back at the end, until a time that is to come, is not waited for.

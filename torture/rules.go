@@ -14,6 +14,7 @@ const (
 	extra    = "extra"    // marketing, of a trigger that is edited, turned off, removed and brought back
 	thanks   = "thanks"   // utility
 	receipt  = "receipt"  // utility, sent again in doubt
+	ticks    = "ticks"    // utility, a job that fires each minute
 )
 
 // steps are what the sequence sends: the second unless the first is in doubt, the third only where the last one was.
@@ -99,7 +100,8 @@ var ruleSets = []ruleSet{
 // settings are what else the config needs.
 type settings struct {
 	ruleSet
-	Service, Key, Secret, Folder, Address, Quiet string
+	Service, Key, Secret, Folder, Address, Quiet, Storage, Node string
+	Rate                                                        int // a second, of all daemons together
 }
 
 func (s settings) text() (string, error) {
@@ -112,7 +114,7 @@ var configTemplate = template.Must(template.New("config").Delims("<<", ">>").Opt
 	concurrency, perContact, limitWindow, eastZone, reminderWait, rateMost, rateWindow, perExtra)))
 
 const configText = `
-api: {base_url: "http://<<.Service>>/api/v1", key: <<.Key>>, rate: 400/s, concurrency: %[1]d, timeout: 3s}
+api: {base_url: "http://<<.Service>>/api/v1", key: <<.Key>>, rate: <<.Rate>>/s, concurrency: %[1]d, timeout: 3s}
 defaults: {country: GB, language: en, timezone: UTC, quiet_hours: <<.Quiet>>, limit: %[2]d per %[3]s}
 connectors:
   shopify: {secret: <<.Secret>>, defaults: {timezone: UTC}}
@@ -175,7 +177,15 @@ jobs:
     columns: {phone: phone, var_1: name}
     campaign: {template_id: 1042}
     max_size: 2kB
-storage: sqlite:<<.Folder>>/nudgewire.db
+  ticks:
+    cron: "* * * * *"
+    category: utility
+    source: {csv: <<.Folder>>/ticks.csv}
+    columns: {phone: phone, var_1: '{{ run.date }} {{ run.time }}'}
+    guard: {repeat: send}
+    campaign: {name: ticks, template_id: 1042}
+storage: <<.Storage>>
+node: {folder: <<.Node>>}
 server: {listen: "<<.Address>>"}
 tracking: {poll: [2s]}
 `

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type service struct {
 	mu       sync.Mutex
 	server   *http.Server // nil while the service is down
 	serving  sync.WaitGroup
+	asked    []time.Time // when requests of any kind arrived
 	arrivals map[call][]time.Time
 	taken    map[call][]time.Time     // accepted, by when the request arrived
 	waiting  map[string]chan struct{} // closed when the phone's first reminder arrives
@@ -86,6 +88,9 @@ func (s *service) close() error {
 const maxCall = 64 << 10
 
 func (s *service) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.asked = append(s.asked, time.Now())
+	s.mu.Unlock()
 	if strings.HasSuffix(r.URL.Path, "/send-template") {
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxCall))
 		if err != nil {
@@ -128,6 +133,13 @@ func (s *service) record(r sandbox.Record) {
 	defer s.mu.Unlock()
 	c := call{r.Phone, r.Name}
 	s.taken[c] = append(s.taken[c], r.At)
+}
+
+// requests are the times at which requests of any kind arrived, in their order.
+func (s *service) requests() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(slices.Values(s.asked), time.Time.Compare)
 }
 
 // accepted is when the service took what c asks for: the times at which the requests arrived.

@@ -90,19 +90,20 @@ func (c *customer) webhooks() map[string]posted {
 
 // A shop posts webhooks as Shopify does, and again until they are answered 2xx.
 type shop struct {
-	base, secret string
-	seed         uint64
-	rate         float64
-	arrived      func(phone string) <-chan struct{} // see service.arrived
-	client       *http.Client
+	hooks   []string // of each daemon
+	secret  string
+	seed    uint64
+	rate    float64
+	arrived func(phone string) <-chan struct{} // see service.arrived
+	client  *http.Client
 
 	mu        sync.Mutex
 	customers []*customer
 }
 
-func newShop(base, secret string, seed uint64, rate float64, arrived func(string) <-chan struct{}) *shop {
+func newShop(hooks []string, secret string, seed uint64, rate float64, arrived func(string) <-chan struct{}) *shop {
 	return &shop{
-		base: base, secret: secret, seed: seed, rate: rate, arrived: arrived,
+		hooks: hooks, secret: secret, seed: seed, rate: rate, arrived: arrived,
 		client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
 }
@@ -231,8 +232,8 @@ func rest(ctx context.Context, while time.Duration) {
 // repeat posts one webhook until it is answered 2xx, or until ctx is done.
 func (s *shop) repeat(ctx context.Context, c *customer, p *posted, path string, body []byte, header map[string]string) {
 	p.begun = time.Now()
-	for ctx.Err() == nil {
-		status, answer, err := s.once(ctx, path, body, header)
+	for try := rand.IntN(len(s.hooks)); ctx.Err() == nil; try++ { // as a load balancer does, which passes over who does not answer
+		status, answer, err := s.once(ctx, s.hooks[try%len(s.hooks)], path, body, header)
 		if err == nil && status/100 == 2 {
 			p.answered = time.Now()
 			return
@@ -247,8 +248,8 @@ func (s *shop) repeat(ctx context.Context, c *customer, p *posted, path string, 
 	}
 }
 
-func (s *shop) once(ctx context.Context, path string, body []byte, header map[string]string) (status int, answer []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/hooks/"+path, bytes.NewReader(body))
+func (s *shop) once(ctx context.Context, base, path string, body []byte, header map[string]string) (status int, answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/hooks/"+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}

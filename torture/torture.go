@@ -21,27 +21,40 @@ type Options struct {
 	Seed    uint64        // decides the customers, the faults and their order
 	Rate    float64       // customers a second; DefaultRate when 0
 
+	// Storage is a PostgreSQL database that Nodes daemons share; the folder's own file, and one daemon, when empty.
+	Storage string
+	Nodes   int
+	// Restart ends the server of the database and starts it again, once in the middle of the round and now and then; nil where that
+	// is not to be tried.
+	Restart func(context.Context) error
+	// KillEvery has one daemon after the other killed that often, and nothing else break but the database; 0 has everything break.
+	KillEvery time.Duration
+
 	Say func(format string, args ...any) // what happens, a line each; nil for silence
 }
 
 // DefaultRate of customers leaves two small processors room for the faults.
 const DefaultRate = 25
 
+// sharedRate is how many requests a second many daemons may make together for each customer a second.
+const sharedRate = 3.2
+
 // A round is one run of everything.
 type round struct {
 	Options
 	dice    *rand.Rand // of the plan alone; customers have dice of their own
 	service *service
-	daemon  *daemon
+	daemons []*daemon
 	shop    *shop
 	report  Report
 
-	daemonBegan time.Time            // its last start
-	blocked     map[string]time.Time // phone: when the command had answered
-	settings    settings             // of the config as it stands in the file
-	nights      nights
-	silent      []span                        // when extra had been turned off or removed
-	held        map[nudgewire.DispatchID]bool // that a rule had put off when the round ended
+	blocked  map[string]time.Time // phone: when the command had answered
+	settings settings             // of the config as it stands in the file
+	nights   nights
+	ready    time.Time                     // all daemons took webhooks
+	mended   time.Time                     // nothing broke any more
+	silent   []span                        // when extra had been turned off or removed
+	held     map[nudgewire.DispatchID]bool // that a rule had put off when the round ended
 }
 
 // Run plays one round and reports what it found. An error means that the round itself
@@ -59,11 +72,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, fmt.Errorf("torture: %w", err)
 	}
 	defer r.service.close()
-	defer r.daemon.kill()
+	defer r.killAll()
 	began := time.Now()
-	if err := r.begin(ctx); err != nil {
-		return nil, fmt.Errorf("torture: %w", err)
+	for _, d := range r.daemons {
+		if err := d.start(ctx); err != nil {
+			return nil, fmt.Errorf("torture: %w", err)
+		}
 	}
+	r.ready = time.Now()
 	closes := make(chan struct{})
 	var customers sync.WaitGroup
 	customers.Go(func() { r.shop.open(ctx, closes) })
@@ -95,27 +111,62 @@ func (r *round) open(ctx context.Context) (err error) {
 	if r.service, err = newService(ctx, key, r.Seed); err != nil {
 		return err
 	}
-	address, err := freeAddress(ctx)
-	if err != nil {
-		return errors.Join(err, r.service.close())
+	var hooks []string
+	for number := range max(1, r.Nodes) {
+		d := &daemon{program: r.Program, folder: r.Folder, storage: r.Storage}
+		if r.Storage == "" {
+			d.storage = "sqlite:" + filepath.Join(r.Folder, "nudgewire.db")
+		} else {
+			d.folder = filepath.Join(r.Folder, fmt.Sprint("node", number+1))
+			err = os.MkdirAll(d.folder, 0o700)
+		}
+		if err == nil {
+			d.address, err = freeAddress(ctx)
+		}
+		if err != nil {
+			return errors.Join(err, r.service.close())
+		}
+		r.daemons, hooks = append(r.daemons, d), append(hooks, "http://"+d.address)
 	}
 	r.nights = nightsOf(time.Now(), r.For)
-	r.settings = settings{ruleSet: ruleSets[0], Service: r.service.address, Key: key, Secret: secret, Folder: r.Folder, Address: address, Quiet: r.nights.hours()}
+	r.settings = settings{ruleSet: ruleSets[0], Service: r.service.address, Key: key, Secret: secret, Folder: r.Folder, Quiet: r.nights.hours(), Rate: 400}
+	if len(r.daemons) > 1 {
+		r.settings.Rate = int(sharedRate * r.Options.Rate) // so little that they all have to wait for it
+	}
+	list := []byte("phone,name\n+447500000015,Tick\n")
+	if err := os.WriteFile(filepath.Join(r.Folder, "ticks.csv"), list, 0o600); err != nil {
+		return errors.Join(err, r.service.close())
+	}
 	if err := r.writeConfig(); err != nil {
 		return errors.Join(err, r.service.close())
 	}
-	r.daemon = &daemon{program: r.Program, folder: r.Folder, address: address}
-	r.shop = newShop("http://"+address, secret, r.Seed, r.Rate, r.service.arrived)
+	r.shop = newShop(hooks, secret, r.Seed, r.Rate, r.service.arrived)
 	return nil
 }
 
-// writeConfig writes the file; a reload or a start takes it up.
+// writeConfig writes the file of each daemon; a reload or a start takes it up.
 func (r *round) writeConfig() error {
-	text, err := r.settings.text()
-	if err != nil {
-		return err
+	for _, d := range r.daemons {
+		s := r.settings
+		s.Address, s.Storage, s.Node = d.address, d.storage, d.folder
+		text, err := s.text()
+		if err == nil {
+			err = os.WriteFile(d.config(), []byte(text), 0o600)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Join(r.Folder, "config.yaml"), []byte(text), 0o600)
+	return nil
+}
+
+// any is one of the daemons, by the dice.
+func (r *round) any() *daemon { return r.daemons[r.dice.IntN(len(r.daemons))] }
+
+func (r *round) killAll() {
+	for _, d := range r.daemons {
+		d.kill()
+	}
 }
 
 // violate notes that something that must hold does not.
