@@ -54,6 +54,9 @@ func (c *cli) makeBackup(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	if err := onlyFile(dsn, "pg_basebackup or pg_dump make a backup of it"); err != nil {
+		return err
+	}
 	show, wipe := c.showProgress()
 	r, err := backup.Make(ctx, path, backup.Options{DSN: dsn, Version: versionText(), Replace: c.yes, Progress: show})
 	wipe()
@@ -64,6 +67,14 @@ func (c *cli) makeBackup(ctx context.Context, path string) error {
 		c.warn("nudgewire: %v\n", err)
 	}
 	return c.tellBackup(r)
+}
+
+// onlyFile refuses a command for files where the data is in PostgreSQL. instead is what to do there.
+func onlyFile(dsn, instead string) error {
+	if !store.OnServer(dsn) {
+		return nil
+	}
+	return fail(exitUsage, instead+": docs/cluster.md shows how", "this command is for a file of SQLite, and the data is in %s", store.Name(dsn))
 }
 
 func (c *cli) verifyBackup(ctx context.Context, path string) error {

@@ -38,6 +38,9 @@ room on the disk. Nothing that is stored changes.`,
 }
 
 func (c *cli) compactFile(ctx context.Context, dsn string) error {
+	if err := onlyFile(dsn, "PostgreSQL uses free space again by itself (autovacuum)"); err != nil {
+		return err
+	}
 	path := store.Path(dsn)
 	info, err := os.Stat(path)
 	if err != nil {

@@ -204,7 +204,7 @@ func (c *cli) contactsExport() *cobra.Command {
 }
 
 // untouched tells whoever has a contact forgotten what is out of the daemon's reach.
-const untouched = "left to you: the lists that jobs read, files that were exported, backups, and what the sender and the messaging service hold"
+const untouched = "left to you: the lists that jobs read, files that were exported, backups, what a restoration put aside (folders nudgewire.db.before-*), and what the sender and the messaging service hold"
 
 func (c *cli) contactsForget() *cobra.Command {
 	return &cobra.Command{

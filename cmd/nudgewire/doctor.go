@@ -23,6 +23,7 @@ import (
 	"github.com/nudgewire/nudgewire/backup"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/server"
@@ -85,7 +86,9 @@ needs attention.`,
 			if d.cfg.Storage != "" {
 				d.daemon(ctx, c)
 				d.disk(store.Path(d.cfg.Storage))
+				d.files(ctx)
 				d.backup()
+				d.asides()
 				d.database(ctx)
 			}
 			d.service(ctx)
@@ -171,7 +174,7 @@ func (d *doctor) address(ctx context.Context, what, base, cure string) {
 	case v.Ready:
 		d.found(wellGood, what, "", "%s answers, and takes webhooks", base)
 	case v.Starting != "":
-		d.found(wellBad, what, "make room, or look at the disk; the daemon goes on by itself", "%s takes no webhooks, and the daemon cannot open its data: %s", base, v.Starting)
+		d.found(wellBad, what, v.Cure, "%s takes no webhooks, and the daemon cannot open its data: %s", base, v.Starting)
 	case status == http.StatusServiceUnavailable:
 		d.found(wellBad, what, "the daemon's log says why", "%s answers that it is not ready", base)
 	default:
@@ -222,7 +225,7 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 	case errors.Is(err, server.ErrNoDaemon) && d.starting(ctx) != "":
 		return // the listener told
 	case errors.Is(err, server.ErrNoDaemon) && d.answers(ctx):
-		d.found(wellBad, "daemon", elsewhereCure, "none has its data at %s, and %s", store.Path(d.cfg.Storage), d.elsewhere())
+		d.found(wellBad, "daemon", elsewhereCure, "none has its data at %s, and %s", store.Name(d.cfg.Storage), d.elsewhere())
 		return
 	case errors.Is(err, server.ErrNoDaemon):
 		d.found(wellBad, "daemon", `start it with "nudgewire serve"`, "is not running")
@@ -232,7 +235,7 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		return
 	}
 	d.found(wellGood, "daemon", "", "running for %s (pid %d, %s)", short(time.Since(s.Daemon.StartedAt)), s.Daemon.PID, s.Daemon.Version)
-	if now := store.Path(d.cfg.Storage); s.Storage != now {
+	if now := store.Name(d.cfg.Storage); s.Storage != now {
 		d.found(wellBad, "daemon", "start it anew, or put storage: back", "its data is at %s, and storage: in the config is %s now", s.Storage, now)
 	}
 	if s.Daemon.LoadError == "" && s.Daemon.Config != d.cfg.Version {
@@ -245,6 +248,7 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		d.short = v
 	}
 	d.asked = true
+	d.nodes(s.Nodes)
 	d.troubles(s.Troubles)
 	if r := s.Retention; r != nil {
 		state, cure := wellGood, ""
@@ -269,6 +273,18 @@ func (d *doctor) troubles(all []nudgewire.Trouble) {
 		}
 		if t.Code != nudgewire.TroubleDisk {
 			d.found(state, t.About, t.Cure, "%s", t.Words)
+		}
+	}
+}
+
+// nodes lists the daemons that share the database. What is wrong with them is a trouble.
+func (d *doctor) nodes(all []server.NodeView) {
+	for i := range all {
+		n := &all[i]
+		if n.Alive {
+			d.found(wellGood, "node "+n.Name, "", "%s", n.Words())
+		} else {
+			d.found(wellNote, "node "+n.Name, "start it again, unless another machine took its place: it is listed for an hour", "%s", n.Words())
 		}
 	}
 }
@@ -364,11 +380,35 @@ func (d *doctor) disk(path string) {
 	d.found(state, "disk", cure, "%s", space.Words())
 }
 
+// files tries whether files of runs can be kept in S3, where the config says so.
+func (d *doctor) files(ctx context.Context) {
+	at := d.cfg.Files.S3
+	if at == nil || config.IsStandIn(at.AccessKey.Reveal()+at.SecretKey.Reveal()) {
+		return
+	}
+	bucket, err := files.InBucket(at)
+	if err == nil {
+		defer bucket.Close()
+		ctx, cancel := context.WithTimeout(ctx, doctorPatience)
+		defer cancel()
+		err = files.Try(ctx, bucket)
+	}
+	if err != nil {
+		d.found(wellBad, "files", "jobs fail until that is mended: look at files.s3, at the bucket, and at what the key may do", "%v", err)
+		return
+	}
+	d.found(wellGood, "files", "", "%s takes, gives and removes them", at.Root())
+}
+
 // oldBackup is from when on a backup that nobody schedules is worth a word.
 const oldBackup = 7 * 24 * time.Hour
 
 // backup says how old the last backup is.
 func (d *doctor) backup() {
+	if store.OnServer(d.cfg.Storage) {
+		d.found(wellNote, "backup", "docs/cluster.md shows how, and how to try one", "PostgreSQL makes it by its own tools, which nudgewire does not see")
+		return
+	}
 	const cure = `"nudgewire backup FILE" makes one while the daemon runs`
 	if _, err := os.Stat(store.Path(d.cfg.Storage)); err != nil {
 		return // database tells
@@ -387,8 +427,27 @@ func (d *doctor) backup() {
 	}
 }
 
+// asides names what restorations moved aside: it is all data of that time, nothing removes it by itself, and forgetting does not reach it.
+func (d *doctor) asides() {
+	if store.OnServer(d.cfg.Storage) {
+		return
+	}
+	all, err := backup.Asides(d.cfg.Storage)
+	for _, one := range all {
+		d.found(wellNote, "restoration", "rm -r '"+one.Path+"', once the restored data was reviewed and nothing of it is missed",
+			"what was there before lies in %s since %s: %.1f MB with contacts, that no age and no forgetting reaches", filepath.Base(one.Path), one.At.Format(time.DateOnly), float64(one.Bytes)/1e6)
+	}
+	if err != nil {
+		d.found(wellNote, "restoration", "", "what was there before cannot be measured: %v", err)
+	}
+}
+
 // database reads the data's structure through a connection of its own, beside the daemon.
 func (d *doctor) database(ctx context.Context) {
+	if store.OnServer(d.cfg.Storage) {
+		d.databaseServer(ctx)
+		return
+	}
 	path := store.Path(d.cfg.Storage)
 	info, err := os.Stat(path)
 	if err != nil && d.answers(ctx) {
@@ -407,18 +466,29 @@ func (d *doctor) database(ctx context.Context) {
 		d.found(wellBad, "database", "", "%v", err)
 		return
 	}
-	if !d.asked {
-		var v server.StatusView
-		if v, err = server.Look(ctx, server.AdminOptions{Store: st, Storage: path, Now: time.Now, Errors: func() *nudgewire.ErrorRules { return d.cfg.Errors }}); err == nil {
-			d.troubles(v.Troubles)
-		}
-	}
+	err = d.look(ctx, st)
 	err = errors.Join(err, st.Check(ctx))
 	if err := errors.Join(err, st.Close()); err != nil {
 		d.found(wellBad, "database", "stop the daemon, keep a copy of the file, and restore the last backup", "%v", err)
 		return
 	}
 	d.found(wellGood, "database", "", "%s is whole (%.1f MB)", path, float64(info.Size())/1e6)
+}
+
+// look tells the troubles that the data shows, where no daemon told them.
+func (d *doctor) look(ctx context.Context, st *store.Store) error {
+	if d.asked {
+		return nil
+	}
+	v, err := server.Look(ctx, server.AdminOptions{
+		Store: st, Storage: store.Path(d.cfg.Storage), Data: store.Name(d.cfg.Storage), Now: time.Now,
+		Errors: func() *nudgewire.ErrorRules { return d.cfg.Errors },
+	})
+	if err == nil {
+		d.nodes(v.Nodes)
+		d.troubles(v.Troubles)
+	}
+	return err
 }
 
 // service asks about a message that cannot be: it costs nothing, and the answer shows whether

@@ -18,7 +18,9 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/server"
 )
 
 // A ward is a daemon that the doctor comes to, with a pretended service before it.
@@ -218,4 +220,22 @@ func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 	}
 	_, out = w.run("status")
 	w.wants(out, `^trouble     run 1 of spring waits to be approved: 500% of the last run$`, `^            1 uploaded file in doubt: somebody must say what became of it$`)
+}
+
+func TestDoctorTellsWhatAStartWaitsFor(t *testing.T) {
+	for name, v := range map[string]server.Readiness{
+		"the disk":            {Starting: "the disk is full", Cure: "make room on the disk of the data"},
+		"the database server": {Starting: "the database server cannot be reached", Cure: "look at the database server and the way to it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			door := httptest.NewServer(server.Starting(func() server.Readiness { return v }))
+			defer door.Close()
+			d := &doctor{cfg: &config.Config{}}
+			d.address(t.Context(), "public address", door.URL, "look at the proxy")
+			want := finding{What: "public address", State: wellBad, Words: door.URL + " takes no webhooks, and the daemon cannot open its data: " + v.Starting, Cure: v.Cure}
+			if len(d.findings) != 1 || d.findings[0] != want {
+				t.Errorf("doctor finds %+v", d.findings)
+			}
+		})
+	}
 }

@@ -119,7 +119,7 @@ func (c *cli) cameOf(e *server.EventView) string {
 	case e.Unsaid && len(e.Decisions) == 0:
 		return "what was decided is not kept any more"
 	case e.Lookup == nil && len(e.Decisions) == 0:
-		return unheard(e)
+		return unheard(e.Event)
 	case e.Lookup == nil:
 		return decisionsInShort(e.Decisions)
 	case len(e.Decisions) == 0:
@@ -139,8 +139,8 @@ func rejectedWords(r server.RejectedRequestView) string {
 }
 
 // unheard is what is said of an event that no trigger decided about.
-func unheard(e *server.EventView) string {
-	if strings.HasSuffix(e.Event, ".contact.data_requested") {
+func unheard(event string) string {
+	if strings.HasSuffix(event, ".contact.data_requested") {
 		return "what is stored about the contact is written to a file; nudgewire contacts requests lists it until it is answered"
 	}
 	return "no trigger listens"

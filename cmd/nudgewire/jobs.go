@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
@@ -355,6 +356,9 @@ func (c *cli) ran(r server.RunView) error {
 	default:
 		for _, path := range r.ExcludedFiles {
 			c.say("  listed in   %s\n", path)
+		}
+		if len(r.ExcludedFiles) > 0 && !files.OnDisk(r.Folder) {
+			c.say("              nudgewire jobs export %d shows what is in them\n", r.ID)
 		}
 	}
 	for _, p := range r.Parts {

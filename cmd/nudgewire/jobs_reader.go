@@ -34,8 +34,12 @@ func (c *cli) jobsReader(ctx context.Context) (ask *server.Client, done func(), 
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(folder))
 	}
+	in, err := app.FilesOf(cfg, cfg.Storage, st)
+	if err != nil {
+		return nil, nil, errors.Join(err, st.Close(), os.RemoveAll(folder))
+	}
 	ask = server.Local(server.Admin(server.AdminOptions{
-		Store: st, Country: cfg.Defaults.Country, Now: time.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, time.Now),
+		Store: st, Files: in, Country: cfg.Defaults.Country, Now: time.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, in, time.Now),
 	}))
 	return ask, func() {
 		if err := errors.Join(st.Close(), os.RemoveAll(folder)); err != nil {

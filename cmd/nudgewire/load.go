@@ -105,15 +105,22 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 		_, ok := cfg.Account(name)
 		return ok
 	}})
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, store.ErrNoData) {
 		return nil, nil, c.noDaemon(ctx)
+	}
+	if err := failServer(err); err != nil {
+		return nil, nil, err
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	o := server.AdminOptions{Store: st, Storage: store.Path(dsn), Country: country, Now: time.Now, Log: zap.NewNop()}
+	in, err := app.FilesOf(cfg, dsn, st)
+	if err != nil {
+		return nil, nil, errors.Join(err, st.Close())
+	}
+	o := server.AdminOptions{Store: st, Files: in, Storage: store.Path(dsn), Data: store.Name(dsn), Country: country, Now: time.Now, Log: zap.NewNop()}
 	if cfg != nil {
-		o.Jobs = app.JobsBeside(cfg, st, time.Now)
+		o.Jobs = app.JobsBeside(cfg, st, in, time.Now)
 		o.Errors = func() *nudgewire.ErrorRules { return cfg.Errors }
 	}
 	ask = server.Local(server.Admin(o))
@@ -176,8 +183,25 @@ func (c *cli) failApp(err error) error {
 	if port, ok := errors.AsType[*app.PortError](err); ok {
 		return fail(exitFailed, port.Hint(), "start: %w", port)
 	}
+	if err := failServer(err); err != nil {
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
 	return nil
+}
+
+// failServer gives errors of a database server their exit statuses and the next step; nil for every other.
+func failServer(err error) error {
+	cure := store.Cure(err)
+	if server, is := errors.AsType[*store.ServerError](err); cure == "" && !is {
+		return nil
+	} else if is && !server.Passes {
+		return fail(exitFailed, "docs/cluster.md says what the server needs", "%w", err)
+	}
+	if store.Away(err) != "" {
+		return fail(exitTryLater, cure, "%w", err)
+	}
+	return fail(exitFailed, cure, "%w", err)
 }

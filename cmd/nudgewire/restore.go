@@ -24,6 +24,9 @@ The daemon that starts over it takes webhooks and sends nothing: nobody knows wh
 			if err != nil {
 				return err
 			}
+			if err := onlyFile(dsn, "pg_restore puts a dump into a new database"); err != nil {
+				return err
+			}
 			show, wipe := c.showProgress()
 			r, err := backup.Restore(cmd.Context(), args[0], backup.RestoreOptions{DSN: dsn, Replace: c.yes, Progress: show})
 			wipe()
@@ -140,7 +143,11 @@ func (c *cli) reviewDoubts(v *server.ReviewView) {
 	}
 	c.say("\nin doubt, because it was due and may have been sent (settle it: nudgewire messages resolve --state in_doubt):\n")
 	for _, g := range v.Doubted {
-		c.say("  %6s  %s, %s, due %s to %s\n", units.Number(g.Count), g.Trigger, g.Category, c.clock(g.FirstDue), c.clock(g.LatestDue))
+		c.say("  %6s  %s, %s, due %s to %s", units.Number(g.Count), g.Trigger, g.Category, c.clock(g.FirstDue), c.clock(g.LatestDue))
+		if g.New > 0 {
+			c.say("; %s because of events that came since the restoration and happened before", units.Number(g.New))
+		}
+		c.say("\n")
 		if back := g.Count - g.Past; !v.LostAt.IsZero() && back > 0 {
 			c.say("          %s due after %s, and would wait again\n", areWere(back), c.clock(v.LostAt))
 		}

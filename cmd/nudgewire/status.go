@@ -89,6 +89,14 @@ func (c *cli) printStatus(s server.StatusView) {
 			row("", "%s", words)
 		}
 	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		words := n.Name + " " + n.Words()
+		if !n.Alive {
+			words = string(c.paint(c.out, "33", words))
+		}
+		row([]string{"nodes", ""}[min(i, 1)], "%s", words)
+	}
 	for _, h := range s.Halts {
 		if h.Scope == store.Released { // nothing needs to be done, and somebody may wonder
 			row(h.State(), "%s", c.paint(c.out, "33", h.Words()))

@@ -13,6 +13,7 @@ import (
 
 // TestTorture is forty seconds of kills, stops, reloads and faults, audited when nothing waits but what a rule holds back. "nudgewire torture --for 1h" is more of it.
 func TestTorture(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	program, err := exec.LookPath("nudgewire")
 	if err != nil {
 		t.Fatal(err)

@@ -256,7 +256,7 @@ func (c *cli) tellTried(e triedEvent) {
 		return
 	}
 	if len(e.Decisions) == 0 {
-		c.say("  no trigger listens to it\n")
+		c.say("  %s\n", unheard(e.Event))
 	}
 	for _, d := range e.Decisions {
 		c.say("  %s %s: %s\n", d.Trigger, c.outcome(d.Outcome), d.Reason)

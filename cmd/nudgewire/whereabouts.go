@@ -19,8 +19,8 @@ import (
 )
 
 // A daemon is found by its socket, which lies beside its data. Where storage: of the config was edited since the
-// daemon started, the socket is beside the old data, so each daemon leaves a note for its user: which
-// data the daemon of this config has. A note that was left by one that died leads to a socket that
+// daemon started, the socket is beside the old data, so each daemon leaves a note for its user: where
+// the daemon of this config listens. A note that was left by one that died leads to a socket that
 // nobody listens on.
 
 // noteFile is where the daemon of a config leaves its note.
@@ -38,22 +38,23 @@ func noteFile(configFile string) (string, error) {
 	return filepath.Join(folder, "nudgewire", fmt.Sprintf("daemon-%016x", h.Sum64())), nil
 }
 
-// leaveNote notes that the daemon of a config has its data behind dsn, until the returned function is called. Where
+// leaveNote notes where the daemon of a config listens, which has its data behind dsn, until the returned function is called. Where
 // it cannot, commands still find the daemon by what the config says.
 func leaveNote(configFile, dsn string, log *zap.Logger) (remove func()) {
 	file, err := noteFile(configFile)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
+	socket := app.SocketPath(dsn) // and not dsn, which may hold a password
 	if err == nil {
-		err = os.WriteFile(file, []byte(dsn), 0o600)
+		err = os.WriteFile(file, []byte(socket), 0o600)
 	}
 	if err != nil {
 		log.Debug("no note was left of where the data is", zap.Error(err))
 		return func() {}
 	}
 	return func() {
-		if notedStorage(configFile) != dsn {
+		if notedSocket(configFile) != socket {
 			return // a later daemon of the same config, over other data, has left its own
 		}
 		if err := os.Remove(file); err != nil {
@@ -62,8 +63,8 @@ func leaveNote(configFile, dsn string, log *zap.Logger) (remove func()) {
 	}
 }
 
-// notedStorage is the data that the last daemon of a config had; "" when nobody says.
-func notedStorage(configFile string) string {
+// notedSocket is where the last daemon of a config listened for commands; "" when nobody says.
+func notedSocket(configFile string) string {
 	file, err := noteFile(configFile)
 	if err != nil {
 		return ""
@@ -79,8 +80,8 @@ func notedStorage(configFile string) string {
 // config over other data.
 func (c *cli) dial(dsn string) *server.Client {
 	sockets := []string{app.SocketPath(dsn)}
-	if noted := notedStorage(c.config); noted != "" && noted != dsn {
-		sockets = append(sockets, app.SocketPath(noted))
+	if noted := notedSocket(c.config); noted != "" && noted != sockets[0] {
+		sockets = append(sockets, noted)
 	}
 	return server.Dial(sockets...)
 }
@@ -96,9 +97,12 @@ func (c *cli) noDaemon(ctx context.Context) error {
 		return fail(exitTryLater, "it goes on by itself when that ends", "the daemon cannot open its data: %s", why)
 	}
 	if d.answers(ctx) {
-		return fail(exitNoDaemon, elsewhereCure, "%w over %s, but %s", server.ErrNoDaemon, store.Path(cfg.Storage), d.elsewhere())
+		return fail(exitNoDaemon, elsewhereCure, "%w over %s, but %s", server.ErrNoDaemon, store.Name(cfg.Storage), d.elsewhere())
 	}
 	path, yet := store.Path(cfg.Storage), ""
+	if store.OnServer(cfg.Storage) {
+		return fail(exitNoDaemon, "start it with: nudgewire serve; or ask on a machine where one runs", "%w of this machine over %s", server.ErrNoDaemon, store.Name(cfg.Storage))
+	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		yet = ", which does not exist yet"
 	}

@@ -78,7 +78,7 @@ func TestADaemonIsFoundAfterItsStorageWasEdited(t *testing.T) {
 		want string
 	}{
 		{"halt", "halted  everything"},
-		{"reload", "storage is still sqlite:" + data},
+		{"reload", "storage is still " + data},
 		{"status", "database    " + data + "\n"},
 		{"doctor", "its data is at " + data + ", and storage: in the config is " + filepath.Join(c.folder, "other", "nudgewire.db") + " now"},
 	} {
@@ -105,11 +105,11 @@ func TestADaemonIsFoundAfterItsStorageWasEdited(t *testing.T) {
 func TestTheNoteOfADaemonGoesWithIt(t *testing.T) {
 	c := attended(t)
 	config := filepath.Join(c.folder, "config.yaml")
-	if got := notedStorage(config); got != "sqlite:"+filepath.Join(c.folder, "nudgewire.db") {
+	if got := notedSocket(config); got != filepath.Join(c.folder, "nudgewire.db.sock") {
 		t.Errorf("noted %q", got)
 	}
 	c.stop()
-	if got := notedStorage(config); got != "" {
+	if got := notedSocket(config); got != "" {
 		t.Errorf("after its end %q is noted", got)
 	}
 	c.begin()

@@ -22,6 +22,7 @@ trigger that listens to it said clause by clause, each row of a job that deliver
 message, each row that a run excluded and why, and what became of each message, attempt by attempt.
 It tells of messages that were not sent, too.
 
+What ended long ago is not found: its phone is masked (retention.phones).
 Excluded rows are known as long as the files of their run are kept (retention.lists), and
 a cell that is no phone is found as it stands in the list: nudgewire why "12". So are the rows of files
 that were uploaded.`,
@@ -83,7 +84,7 @@ func (c *cli) tell(s server.StoryView) {
 	if e.Unsaid {
 		c.say("  what triggers decided is not kept any more (retention.decisions)\n")
 	} else if len(e.Decisions) == 0 && e.Lookup == nil {
-		c.say("  %s\n", unheard(&e))
+		c.say("  %s\n", unheard(e.Event))
 	}
 	for _, d := range e.Decisions {
 		c.say("  %s %s: %s\n", d.Trigger, c.outcome(d.Outcome), d.Reason)

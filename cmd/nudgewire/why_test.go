@@ -63,6 +63,10 @@ func TestAnEventThatNoTriggerDecidedAboutSaysWhatWasDone(t *testing.T) {
 		if got := c.cameOf(&e); !strings.Contains(got, want) || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: the list says %q, and why\n%s", kind, got, &out)
 		}
+		out.Reset()
+		if c.tellTried(triedEvent{Event: e.Event}); !strings.Contains(out.String(), want) {
+			t.Errorf("%s: try says\n%s", kind, &out)
+		}
 	}
 }
 
