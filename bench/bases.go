@@ -134,7 +134,7 @@ func handlerContest() *contest {
 		measure: func(ctx context.Context, l *lab, _ string) ([]reading, error) {
 			s := httptest.NewServer(http.HandlerFunc(verifyAndDecode))
 			defer s.Close()
-			t, err := l.post(ctx, load{addr: s.Listener.Addr().String(), conns: conns, duration: l.duration})
+			t, err := l.post(ctx, load{addrs: []string{s.Listener.Addr().String()}, conns: conns, duration: l.duration})
 			return []reading{t.reading()}, err
 		},
 	}

@@ -7,60 +7,65 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+)
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
+// Names of figures of SQLite that those of PostgreSQL are put in ratio to.
+const (
+	figSends = "sends from a backlog, 64 workers"
+	figPolls = "status polls, 64 workers"
 )
 
 // sendsContest measures a backlog of due dispatches being sent: claimed, called, and their
 // outcome with the message on disk.
 func sendsContest(bound float64) *contest {
-	return sends(figure{name: "sends from a backlog, 64 workers", unit: "sends/s", base: figO, bound: bound}, atOnce)
+	return sends(figure{name: figSends, bases: []base{{name: figO, bound: bound}}}, onSQLite, atOnce)
 }
 
 // ruledContest is sendsContest with rules that let everything go.
 func ruledContest(bound float64) *contest {
-	return sends(figure{name: "sends, with rules", unit: "sends/s", base: figO, bound: bound}, atOnce.withRules())
+	return sends(figure{name: "sends, with rules", bases: []base{{name: figO, bound: bound}}}, onSQLite, atOnce.withRules())
 }
 
-func sends(f figure, p plan) *contest {
-	return drainContest(f, p,
-		map[string]columns{"dispatches": dispatches.with(unsent)},
-		func(done func(good bool)) store.Observer {
-			return store.Observer{Finished: func(a nudgewire.Attempt) { done(a.State == nudgewire.StateAccepted && a.Message.Tracked()) }}
-		})
+func sends(f figure, nodes int, p plan) *contest {
+	f.unit = "sends/s"
+	return drainContest(f, nodes, p, sent, fixture{name: "due", tables: map[string]columns{"dispatches": dispatches.with(unsent)}})
 }
 
 // pollsContest measures messages that are due being asked about, each until its status is on disk.
 func pollsContest(bound float64) *contest {
-	return drainContest(figure{name: "status polls, 64 workers", unit: "polls/s", base: figP, bound: bound}, atOnce,
-		map[string]columns{"dispatches": dispatches, "messages": messages.with(unasked)},
-		func(done func(good bool)) store.Observer {
-			return store.Observer{Polled: func(p nudgewire.Poll) { done(p.Final && p.Status == nudgewire.StatusDelivered) }}
-		})
+	return polls(figure{name: figPolls, bases: []base{{name: figP, bound: bound}}}, onSQLite)
 }
 
-// drainContest measures how fast a daemon does what is due in a fixture of l.backlog copied rows.
-// watch calls done for each outcome.
-func drainContest(f figure, p plan, tables map[string]columns, watch func(done func(good bool)) store.Observer) *contest {
+func polls(f figure, nodes int) *contest {
+	f.unit = "polls/s"
+	return drainContest(f, nodes, atOnce, delivered,
+		fixture{name: "asked", tables: map[string]columns{"dispatches": dispatches, "messages": messages.with(unasked)}})
+}
+
+// drainContest measures how fast daemons do what is due in a fixture of l.backlog copied rows. Each must end as told.
+func drainContest(f figure, nodes int, p plan, good outcome, due fixture) *contest {
 	return &contest{
 		figures: []figure{f},
 		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
-			if err := l.multiply(ctx, dir, l.backlog, tables); err != nil {
+			due.rows = l.backlog
+			if nodes != onSQLite {
+				due.rows /= 4
+			}
+			at, err := l.place(ctx, dir, nodes, due)
+			if err != nil {
 				return nil, err
 			}
-			var left, bad atomic.Int64
-			left.Store(int64(l.backlog))
+			var left, failed atomic.Int64
+			left.Store(int64(due.rows))
 			drained := make(chan struct{})
-			began := time.Now()
-			d, err := l.start(ctx, dir, p, watch(func(good bool) {
-				if !good {
-					bad.Add(1)
+			d, err := l.start(ctx, at, p, func(what outcome) {
+				if what == bad {
+					failed.Add(1)
 				}
-				if left.Add(-1) == 0 {
+				if (what == good || what == bad) && left.Add(-1) == 0 {
 					close(drained)
 				}
-			}))
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -69,11 +74,11 @@ func drainContest(f figure, p plan, tables map[string]columns, watch func(done f
 			case <-ctx.Done():
 			case <-time.After(2 * time.Minute):
 			}
-			took := time.Since(began)
-			if err = ctx.Err(); err == nil && left.Load()+bad.Load() > 0 {
-				err = fmt.Errorf("of %d, %d are not done after %v and %d did not end well", l.backlog, left.Load(), took, bad.Load())
+			took := time.Since(d.began)
+			if err = ctx.Err(); err == nil && left.Load()+failed.Load() > 0 {
+				err = fmt.Errorf("of %d, %d are not done after %v and %d did not end well", due.rows, left.Load(), took, failed.Load())
 			}
-			return []reading{{value: float64(l.backlog) / took.Seconds()}}, errors.Join(err, d.stop())
+			return []reading{{value: float64(due.rows) / took.Seconds()}}, errors.Join(err, d.stop())
 		},
 	}
 }
@@ -98,7 +103,7 @@ func ruledWholeContest(bound float64) *contest {
 
 func wholeBy(name string, bound float64, p plan) *contest {
 	return &contest{
-		figures: []figure{{name: name, unit: "messages/s", base: figO, bound: bound}},
+		figures: []figure{{name: name, unit: "messages/s", bases: []base{{name: figO, bound: bound}}}},
 		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
 			rate, err := whole(ctx, l, dir, p)
 			return []reading{{value: rate}}, err
@@ -108,16 +113,16 @@ func wholeBy(name string, bound float64, p plan) *contest {
 
 func whole(ctx context.Context, l *lab, dir string, p plan) (rate float64, err error) {
 	gate := make(chan struct{}, underWay)
-	var delivered atomic.Int64
+	var done atomic.Int64
 	var once sync.Once
 	first := make(chan struct{}) // closed when the first message is delivered
-	d, err := l.start(ctx, dir, p, store.Observer{Polled: func(p nudgewire.Poll) {
-		if p.Final && p.Status == nudgewire.StatusDelivered {
-			delivered.Add(1)
+	d, err := l.start(ctx, place{dir: dir, storage: sqliteIn(dir), nodes: 1}, p, func(what outcome) {
+		if what == delivered {
+			done.Add(1)
 			once.Do(func() { close(first) })
 			<-gate
 		}
-	}})
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -125,15 +130,15 @@ func whole(ctx context.Context, l *lab, dir string, p plan) (rate float64, err e
 	posting, enough := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := l.post(posting, load{addr: d.addr, conns: conns, duration: 2*patience + l.duration, gate: gate})
+		_, err := l.post(posting, load{addrs: d.addrs, conns: conns, duration: 2*patience + l.duration, gate: gate})
 		ended <- err
 	}()
 	select {
 	case <-first:
 		time.Sleep(settle)
-		from, began := delivered.Load(), time.Now()
+		from, began := done.Load(), time.Now()
 		time.Sleep(max(l.duration, time.Second)) // messages come to their end in waves of a second
-		rate = float64(delivered.Load()-from) / time.Since(began).Seconds()
+		rate = float64(done.Load()-from) / time.Since(began).Seconds()
 	case <-time.After(patience):
 		err = errors.New("no message was delivered")
 	}

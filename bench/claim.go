@@ -23,22 +23,32 @@ const (
 // claimContest measures how long a claim takes, its commit included, in a store that holds
 // nothing but what is due and in one with finishedRows finished dispatches besides. The two
 // are asked in turn.
-func claimContest(bound float64) *contest {
-	empty := "E  claim of 16, nothing else stored, p50"
+func claimContest(nodes int, bound float64) *contest {
+	empty, full := "E  claim of 16, nothing else stored, p50", "claim of 16 beside 5,000,000 finished, p50"
+	if nodes != onSQLite {
+		empty, full = "EP  claim of 16 on PostgreSQL, nothing else stored, p50", "claim of 16 on PostgreSQL beside 5,000,000 finished, p50"
+	}
 	return &contest{
-		once: true,
+		once:   true,
+		server: nodes != onSQLite,
 		figures: []figure{
 			{name: empty, unit: "ms"},
-			{name: "claim of 16 beside 5,000,000 finished, p50", unit: "ms", base: empty, bound: bound, atMost: true},
+			{name: full, unit: "ms", bases: []base{{name: empty, bound: bound}}, atMost: true},
 		},
 		measure: func(ctx context.Context, l *lab, dir string) (_ []reading, err error) {
 			var stores [2]*store.Store
 			for i, finished := range []int{0, finishedRows} {
 				folder := filepath.Join(dir, strconv.Itoa(finished))
-				if err := errors.Join(os.Mkdir(folder, 0o700), l.dueBeside(ctx, folder, finished)); err != nil {
+				if err := os.Mkdir(folder, 0o700); err != nil {
 					return nil, err
 				}
-				if stores[i], err = store.Open(ctx, store.Options{DSN: "sqlite:" + data(folder), Settle: triggers.Settle}); err != nil {
+				due := dueBeside(finished)
+				due.bare = true
+				at, err := l.place(ctx, folder, nodes, due)
+				if err != nil {
+					return nil, err
+				}
+				if stores[i], err = store.Open(ctx, store.Options{DSN: at.dsn(), Settle: triggers.Settle}); err != nil {
 					return nil, err
 				}
 				defer func() { err = errors.Join(err, stores[i].Close()) }()
@@ -67,12 +77,13 @@ func claimContest(bound float64) *contest {
 	}
 }
 
-// dueBeside makes a store in dir with enough due dispatches for all claims and, before them, as
+// dueBeside is a store with enough due dispatches for all claims and, before them, as
 // many finished ones as told. The due ones are the newest, as they are in a store that grew.
-func (l *lab) dueBeside(ctx context.Context, dir string, finished int) error {
-	due := columns{"due_at": fmt.Sprintf("one.due_at + i - %d", finished+claimSize*claimTimes+1)}
-	for name, value := range unsent {
-		due[name] = fmt.Sprintf("CASE WHEN i <= %d THEN one.%s ELSE %s END", finished+1, name, value)
+func dueBeside(finished int) fixture {
+	due := newest(finished, unsent)
+	due["due_at"] = fmt.Sprintf("one.due_at + i - %d", finished+claimSize*claimTimes+1)
+	return fixture{
+		name: "beside_" + strconv.Itoa(finished), rows: finished + claimSize*claimTimes,
+		tables: map[string]columns{"dispatches": dispatches.with(due)},
 	}
-	return l.multiply(ctx, dir, finished+claimSize*claimTimes, map[string]columns{"dispatches": dispatches.with(due)})
 }

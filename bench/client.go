@@ -23,8 +23,8 @@ type wire struct {
 	hook *hook
 }
 
-func dial(ctx context.Context, o load) (*wire, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", o.addr)
+func dial(ctx context.Context, o load, addr string) (*wire, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (w *wire) post(serial int64) (status int, err error) {
 
 // A load is webhooks that are posted over some connections at a time.
 type load struct {
-	addr     string
+	addrs    []string // that share the connections
 	conns    int
 	duration time.Duration
 	// rate is how many webhooks arrive a second, whatever the answers do. 0 is a closed loop: each
@@ -73,7 +73,7 @@ func (t tally) reading() reading {
 func (l *lab) post(ctx context.Context, o load) (tally, error) {
 	wires := make([]*wire, o.conns)
 	for i := range wires {
-		w, err := dial(ctx, o)
+		w, err := dial(ctx, o, o.addrs[i%len(o.addrs)])
 		if err != nil {
 			return tally{}, err
 		}

@@ -14,7 +14,7 @@ func postTo(t *testing.T, o load, h http.HandlerFunc) (tally, error) {
 	t.Helper()
 	s := httptest.NewServer(h)
 	defer s.Close()
-	o.addr = s.Listener.Addr().String()
+	o.addrs = []string{s.Listener.Addr().String()}
 	return new(lab).post(t.Context(), o)
 }
 

@@ -20,9 +20,19 @@
 // synced, in a folder of -dir, but for two things: no rate holds its calls back, and it asks for
 // a status one second after acceptance. Start and memory are those of the real binary.
 //
+// Then come webhooks, sends and polls over PostgreSQL with one, two and three nodes: a server that this program starts with its
+// makers' settings, in a folder of -dir, so every commit is synced; the first node in this process, each other one in a process
+// of its own, all on this machine, with the server, the sender of webhooks and the messaging service. Two bases say what the server can do:
+//
+//	R   a loop that inserts the rows which webhooks leave, by arrays, a transaction for 64 webhooks
+//	R4  four such loops at the same time: a node writes by four connections, too
+//
+// One node must reach a quarter of SQLite's rates (half is wanted) and half of R's. R and R4 only insert; a node also takes, checks and reads
+// the webhooks, and looks up whether it has seen them. Where the machine has no PostgreSQL, the report says so.
+//
 // It is no test: nothing fails because a figure is low.
 //
 // Read in this order: figures.go (what is measured), measure.go, report.go; client.go and hook.go
-// (the sender of webhooks); bases.go, service.go; daemon.go, ingest.go, calls.go; fixture.go,
-// claim.go, process.go (stored data).
+// (the sender of webhooks); bases.go, service.go; daemon.go, node.go, place.go, ingest.go, calls.go, postgres.go;
+// fixture.go, claim.go, process.go (stored data).
 package main

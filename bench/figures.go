@@ -9,10 +9,17 @@ import (
 // A figure is one row of the table: what is measured, against what, and what it must reach.
 type figure struct {
 	name, unit string
-	base       string  // name of the figure it is put in ratio to; "" for none
-	bound      float64 // of the ratio, or of the value where there is no base; 0 asks for nothing
-	atMost     bool    // bound is an upper one
+	bases      []base  // what it is put in ratio to
+	bound      float64 // of the value; 0 asks for nothing
+	atMost     bool    // bounds are upper ones
 	offered    int     // webhooks that arrive each second, in an open loop
+}
+
+// A base is another figure, and what the ratio to it must reach; 0 asks for nothing.
+type base struct {
+	name  string
+	short string // in the table; "" is what the name begins with
+	bound float64
 }
 
 // contests lists everything that can be measured, in the order of the table.
@@ -32,9 +39,14 @@ func contests(big bool) []*contest {
 		pollsContest(0.45),
 		wholeContest(0.12),
 		ruledWholeContest(0.12),
+		rawContest(figR, 1),
+		rawContest(figR4, 4),
+	}
+	for nodes := 1; nodes <= mostNodes; nodes++ {
+		all = append(all, postgresContests(nodes)...)
 	}
 	if big {
-		all = append(all, claimContest(1.5), processContest(1_000_000, 300, 150))
+		all = append(all, claimContest(onSQLite, 1.5), claimContest(1, 1.5), processContest(1_000_000, 300, 150))
 	}
 	return all
 }
@@ -43,10 +55,12 @@ func contests(big bool) []*contest {
 func choose(all []*contest, pattern *regexp.Regexp) []*contest {
 	bases := map[string]bool{}
 	wanted := func(f figure) bool { return bases[f.name] || pattern.MatchString(f.name) }
-	for _, c := range all {
+	for _, c := range slices.Backward(all) { // bases come first, and may have bases
 		if slices.ContainsFunc(c.figures, wanted) {
 			for _, f := range c.figures {
-				bases[f.base] = true
+				for _, b := range f.bases {
+					bases[b.name] = true
+				}
 			}
 		}
 	}

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -11,7 +14,17 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain is a node, too: nodes are this program started anew.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == nodeArgument {
+		if err := run(context.Background(), os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func smallLab(t *testing.T) *lab {
 	t.Helper()
@@ -28,11 +41,23 @@ func smallLab(t *testing.T) *lab {
 	return l
 }
 
+func withServer(t *testing.T, l *lab) {
+	t.Helper()
+	var err error
+	if l.server, err = startServer(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Whether the daemon did what is counted is checked by the contests themselves.
 func TestEveryContestBringsItsFigures(t *testing.T) {
 	l := smallLab(t)
+	withServer(t, l)
 	for _, c := range contests(false) {
 		t.Run(c.name(), func(t *testing.T) {
+			if c.server && l.server == nil {
+				t.Skip("make setup brings PostgreSQL")
+			}
 			got, err := l.run(t.Context(), c, "")
 			if err != nil {
 				t.Fatal(err)
@@ -79,7 +104,7 @@ func TestDueDispatchesLieBesideFinishedOnes(t *testing.T) {
 	l := smallLab(t)
 	folder := t.TempDir()
 	const finished = 1000
-	if err := l.dueBeside(t.Context(), folder, finished); err != nil {
+	if _, err := l.place(t.Context(), folder, onSQLite, dueBeside(finished)); err != nil {
 		t.Fatal(err)
 	}
 	db := openData(t, folder)
@@ -102,7 +127,7 @@ func TestDueDispatchesLieBesideFinishedOnes(t *testing.T) {
 
 func openData(t *testing.T, folder string) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + data(folder)})
+	s, err := store.Open(t.Context(), store.Options{DSN: sqliteIn(folder)})
 	if err != nil {
 		t.Fatal(err)
 	}

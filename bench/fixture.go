@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -27,13 +27,22 @@ func (c columns) with(more columns) columns {
 	return all
 }
 
+// values are those of a copy's columns, in SQL.
+func (c columns) values(names []string) string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = cmp.Or(c[name], "one."+name)
+	}
+	return strings.Join(all, ", ")
+}
+
 // What is indexed must spread as real values do: i*2654435761 jumps about as a hash does.
 var (
 	spread     = "(i * 2654435761) % 4294967296 * 1000003"
-	phoneOf    = "printf('" + phoneHead + "%08d', 99999999 - i)"
-	dispatches = columns{"id": "i", "event_id": "i", "correlation": spread, "correlation_key": "printf('cart-%d', i)", "phone": phoneOf}
-	messages   = columns{"dispatch_id": "i", "message_id": "printf('%d', 2000000000 + i)", "phone": phoneOf}
-	events     = columns{"id": "i", "bucket": "i >> 10", "hash": spread, "dedupe_key": "printf('delivery-%d', i)", "phone": phoneOf}
+	phoneOf    = "'" + phoneHead + "' || substr('' || (199999999 - i), 2)"
+	dispatches = columns{"id": "i", "event_id": "i", "correlation": spread, "correlation_key": "'cart-' || i", "phone": phoneOf}
+	messages   = columns{"dispatch_id": "i", "message_id": "'' || (2000000000 + i)", "phone": phoneOf}
+	events     = columns{"id": "i", "bucket": "i >> 10", "hash": spread, "dedupe_key": "'delivery-' || i", "phone": phoneOf}
 	byEvent    = columns{"event_id": "i"}
 
 	unsent  = columns{"state": "'waiting'", "attempt": "0", "owner": "''", "claimed_at": "0"}
@@ -42,6 +51,15 @@ var (
 		"status_at": "one.accepted_at", "told_at": "0", "sent_at": "0", "delivered_at": "0",
 	}
 )
+
+// newest is a change of the copies that follow so many old ones, which stay as the row is.
+func newest(old int, change columns) columns {
+	all := columns{}
+	for name, value := range change {
+		all[name] = fmt.Sprintf("CASE WHEN i <= %d THEN one.%s ELSE %s END", old+1, name, value)
+	}
+	return all
+}
 
 // multiply makes a store in dir with n copies of the rows of some tables.
 func (l *lab) multiply(ctx context.Context, dir string, n int, tables map[string]columns) (err error) {
@@ -74,7 +92,7 @@ func (l *lab) multiply(ctx context.Context, dir string, n int, tables map[string
 		return err
 	}
 	// Rows that came past the store get their keys when it is next opened.
-	s, err := store.Open(ctx, store.Options{DSN: "sqlite:" + data(dir)})
+	s, err := store.Open(ctx, store.Options{DSN: sqliteIn(dir)})
 	if err != nil {
 		return err
 	}
@@ -87,33 +105,28 @@ func copyStatement(ctx context.Context, db *sql.DB, table string, change columns
 	if err := db.QueryRowContext(ctx, "SELECT group_concat(name) FROM pragma_table_info(?)", table).Scan(&all); err != nil {
 		return "", err
 	}
-	values := strings.Split(all, ",")
-	for i, name := range values {
-		if values[i] = change[name]; values[i] == "" {
-			values[i] = "one." + name
-		}
-	}
 	return fmt.Sprintf(`WITH RECURSIVE n(i) AS (VALUES (?1) UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
-		INSERT INTO %s (%s) SELECT %s FROM n, (SELECT * FROM %[1]s LIMIT 1) AS one`, table, all, strings.Join(values, ", ")), nil
+		INSERT INTO %s (%s) SELECT %s FROM n, (SELECT * FROM %[1]s LIMIT 1) AS one`, table, all, change.values(strings.Split(all, ","))), nil
 }
 
 // seed makes a store in dir with the data of one webhook.
 func (l *lab) seed(ctx context.Context, dir string) (err error) {
-	delivered := make(chan struct{})
-	d, err := l.start(ctx, dir, everything, store.Observer{Polled: func(p nudgewire.Poll) {
-		if p.Final {
-			close(delivered)
+	at := place{dir: dir, storage: sqliteIn(dir), nodes: 1}
+	ended := make(chan struct{})
+	d, err := l.start(ctx, at, everything, func(what outcome) {
+		if what == delivered {
+			close(ended)
 		}
-	}})
+	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.stop()) }()
-	if _, err := l.post(ctx, load{addr: d.addr, conns: 1, rate: 1, duration: time.Second}); err != nil {
+	if _, err := l.post(ctx, load{addrs: d.addrs, conns: 1, rate: 1, duration: time.Second}); err != nil {
 		return err
 	}
 	select {
-	case <-delivered:
+	case <-ended:
 		return nil
 	case <-time.After(patience):
 		return errors.New("the webhook of the fixture got no delivered message")

@@ -8,9 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // openConns is how many connections an open loop has: so many that only a daemon far behind lets
@@ -23,38 +20,44 @@ const warmUp = 200 * time.Millisecond
 // closedContest measures webhooks that are verified, mapped, planned and on disk, in a closed loop.
 // All of them plan a reminder for later, so nothing is sent meanwhile.
 func closedContest(conns int, bound float64) *contest {
-	return ingestContest(figure{name: fmt.Sprintf("webhooks, %d connections", conns), base: figJ, bound: bound}, load{conns: conns})
+	return ingestContest(figure{name: closedName(conns), bases: []base{{name: figJ, bound: bound}}}, onSQLite, load{conns: conns})
 }
+
+func closedName(conns int) string { return fmt.Sprintf("webhooks, %d connections", conns) }
 
 // openContest measures the same in an open loop.
 func openContest(rate int) *contest {
 	name := "webhooks, open loop at " + number(float64(rate)) + "/s"
-	return ingestContest(figure{name: name, offered: rate}, load{conns: openConns, rate: rate})
+	return ingestContest(figure{name: name, offered: rate}, onSQLite, load{conns: openConns, rate: rate})
 }
 
-func ingestContest(f figure, o load) *contest {
+func ingestContest(f figure, nodes int, o load) *contest {
 	f.unit = "webhooks/s"
 	return &contest{
 		figures: []figure{f},
-		measure: func(ctx context.Context, l *lab, dir string) (_ []reading, err error) {
-			var planned atomic.Int64
-			d, err := l.start(ctx, dir, later, store.Observer{Accepted: func(_ nudgewire.Plan, r nudgewire.Receipt) {
-				if len(r.Decisions) == 1 && r.Decisions[0].Outcome == nudgewire.Planned {
-					planned.Add(1)
+		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
+			at, err := l.place(ctx, dir, nodes, nothing)
+			if err != nil {
+				return nil, err
+			}
+			var reminders atomic.Int64
+			d, err := l.start(ctx, at, later, func(what outcome) {
+				if what == planned {
+					reminders.Add(1)
 				}
-			}})
+			})
 			if err != nil {
 				return nil, err
 			}
-			defer func() { err = errors.Join(err, d.stop()) }()
 			// Senders meet a daemon that runs for long, not the first requests after a start.
-			warm, err := l.post(ctx, load{addr: d.addr, conns: o.conns, duration: warmUp})
-			if err != nil {
-				return nil, err
+			warm, err := l.post(ctx, load{addrs: d.addrs, conns: o.conns, duration: warmUp})
+			var t tally
+			if err == nil {
+				o.addrs, o.duration = d.addrs, l.duration
+				t, err = l.post(ctx, o)
 			}
-			o.addr, o.duration = d.addr, l.duration
-			t, err := l.post(ctx, o)
-			if all, n := len(warm.waits)+len(t.waits), int(planned.Load()); err == nil && n != all {
+			err = errors.Join(err, d.stop())
+			if all, n := len(warm.waits)+len(t.waits), int(reminders.Load()); err == nil && n != all {
 				err = fmt.Errorf("%d webhooks were answered 2xx, but %d reminders are stored", all, n)
 			}
 			return []reading{t.reading()}, err
@@ -84,12 +87,12 @@ func callContest(answer, call float64) *contest {
 			}
 			l.service.called.Store(&called)
 			defer l.service.called.Store(nil)
-			d, err := l.start(ctx, dir, atOnce, store.Observer{})
+			d, err := l.start(ctx, place{dir: dir, storage: sqliteIn(dir), nodes: 1}, atOnce, nil)
 			if err != nil {
 				return nil, err
 			}
 			defer func() { err = errors.Join(err, d.stop()) }()
-			o.addr = d.addr
+			o.addrs = d.addrs
 			t, err := l.post(ctx, o)
 			if err != nil {
 				return nil, err

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -23,6 +25,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) (err error) {
+	if len(args) == 2 && args[0] == nodeArgument {
+		return beNode(context.WithoutCancel(ctx), args[1], os.Stdin, os.Stdout)
+	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	var (
 		rounds   = flags.Int("rounds", 5, "how often each figure is measured; rows show the median")
@@ -30,6 +35,8 @@ func run(ctx context.Context, args []string) (err error) {
 		only     = flags.String("only", "", "measure the figures whose name matches this `regexp`, and their bases")
 		big      = flags.Bool("big", false, "also measure claims over 5,000,000 rows, and start and memory with 1,000,000 messages")
 		dir      = flags.String("dir", os.TempDir(), "`folder` on the disk to measure; a temporary folder is made in it")
+		tables   = flags.Duration("tables", 0, "instead, show what becomes of PostgreSQL's tables under a load that lasts so `long`")
+		costs    = flags.Bool("costs", false, "instead, show what an event and a message cost: processor, log and room")
 		profiles = flags.String("pprof", "", "write a CPU profile of each measurement's last round into this `folder`, which must be there")
 	)
 	if err := flags.Parse(args); err != nil {
@@ -43,6 +50,12 @@ func run(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("-only: %w", err)
 	}
 	chosen := choose(contests(*big), pattern)
+	if *costs {
+		chosen = contests(false)
+	}
+	if *tables > 0 || *costs {
+		chosen = slices.DeleteFunc(chosen, func(c *contest) bool { return !needsServer(c) })
+	}
 	if len(chosen) == 0 {
 		return fmt.Errorf("-only %q matches no figure", *only)
 	}
@@ -51,14 +64,33 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
+	without := ""
+	if slices.ContainsFunc(chosen, needsServer) {
+		if l.server, err = startServer(ctx, *dir); err != nil {
+			return fmt.Errorf("PostgreSQL: %w", err)
+		}
+		if l.server == nil {
+			chosen, without = slices.DeleteFunc(chosen, needsServer), noServer
+		}
+	}
 	machine, err := describeMachine(l.dir)
 	if err != nil {
 		return err
+	}
+	if *tables > 0 || *costs {
+		if l.server == nil {
+			return errors.New(strings.TrimSpace(noServer))
+		}
+		fmt.Println(machine)
+		if *costs {
+			return l.writeCosts(ctx, os.Stdout, pattern)
+		}
+		return l.watchTables(ctx, os.Stdout, *tables, tablesOld)
 	}
 	readings, err := measure(ctx, l, chosen, *rounds, *profiles)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s\n%d rounds of %v each, medians; the range is that of the rounds\n\n", machine, *rounds, *duration)
+	fmt.Printf("%s\n%d rounds of %v each, medians; the range is that of the rounds\n%s\n", machine, *rounds, *duration, without)
 	return writeTable(os.Stdout, judge(chosen, readings))
 }

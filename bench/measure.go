@@ -23,6 +23,7 @@ type reading struct {
 // A contest measures some figures together.
 type contest struct {
 	figures []figure
+	server  bool // needs PostgreSQL
 	once    bool // measured in the first round alone: it takes long and holds its own repetitions
 	// measure brings one reading for each figure. dir is an empty folder for its data.
 	measure func(ctx context.Context, l *lab, dir string) ([]reading, error)
@@ -38,6 +39,18 @@ type lab struct {
 	backlog  int // how many dispatches or messages are due when the daemon starts
 	service  *service
 	serial   atomic.Int64 // of the newest webhook
+
+	server    server          // nil where there is none, or none is needed
+	templates map[string]bool // databases to make others from
+	databases []string        // of this round
+	made      int             // databases so far
+}
+
+// A server is PostgreSQL.
+type server interface {
+	DSN(database string) string
+	PID() int
+	Close() error
 }
 
 // backlog is enough for two or three seconds.
@@ -48,12 +61,16 @@ func openLab(dir string, duration time.Duration) (*lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder to measure in: %w", err)
 	}
-	return &lab{dir: root, duration: duration, backlog: backlog, service: startService()}, nil
+	return &lab{dir: root, duration: duration, backlog: backlog, service: startService(), templates: map[string]bool{}}, nil
 }
 
 func (l *lab) close() error {
 	l.service.Close()
-	return os.RemoveAll(l.dir)
+	var err error
+	if l.server != nil {
+		err = l.server.Close()
+	}
+	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
 // measure runs the rounds. The result holds the readings of each figure in their order.
@@ -91,7 +108,7 @@ func (l *lab) run(ctx context.Context, c *contest, profiles string) (got []readi
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, l.dropDatabases(context.WithoutCancel(ctx)), os.RemoveAll(dir)) }()
 	if profiles != "" {
 		f, err := os.Create(filepath.Join(profiles, notInNames.ReplaceAllString(c.name(), "-")+".pprof"))
 		if err == nil {

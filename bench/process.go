@@ -66,7 +66,7 @@ func (l *lab) process(ctx context.Context, dir string) ([]reading, error) {
 		return nil, err
 	}
 	addr := listener.Addr().String()
-	config, err := l.writeConfig(dir, later, addr)
+	config, err := l.writeConfig(dir, later, addr, sqliteIn(dir))
 	if err := errors.Join(err, listener.Close()); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (l *lab) process(ctx context.Context, dir string) ([]reading, error) {
 			time.Sleep(settleTime)
 			var posting, loaded error
 			rest, err = residentMB(cmd.Process.Pid, "VmRSS")
-			_, posting = l.post(ctx, load{addr: addr, conns: conns, duration: l.duration})
+			_, posting = l.post(ctx, load{addrs: []string{addr}, conns: conns, duration: l.duration})
 			most, loaded = residentMB(cmd.Process.Pid, "VmHWM")
 			err = errors.Join(err, posting, loaded)
 		}

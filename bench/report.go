@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -20,9 +21,9 @@ const held = 0.95
 // A row is one figure over all rounds.
 type row struct {
 	figure
-	reading             // medians
-	least, most float64 // of the value
-	ratio       float64 // to the base: the median of the ratios within each round
+	reading               // medians
+	least, most float64   // of the value
+	ratios      []float64 // to the bases: medians of the ratios within each round
 }
 
 // judge puts each figure in ratio to its base.
@@ -31,19 +32,23 @@ func judge(chosen []*contest, readings map[string][]reading) []row {
 	for _, c := range chosen {
 		for _, f := range c.figures {
 			r := row{figure: f}
-			var values, ratios, good []float64
+			var values, good []float64
+			ratios := make([][]float64, len(f.bases))
 			waits := make([][]float64, 3)
 			for i, got := range readings[f.name] {
 				values, good = append(values, got.value), append(good, got.good)
 				for p, ms := range got.waits {
 					waits[p] = append(waits[p], ms)
 				}
-				if f.base != "" {
-					ratios = append(ratios, got.value/readings[f.base][i].value)
+				for b, to := range f.bases {
+					ratios[b] = append(ratios[b], got.value/readings[to.name][i].value)
 				}
 			}
 			r.value, r.least, r.most = median(values), slices.Min(values), slices.Max(values)
-			r.ratio, r.good = median(ratios), median(good)
+			r.good = median(good)
+			for _, all := range ratios {
+				r.ratios = append(r.ratios, median(all))
+			}
 			for _, times := range waits {
 				if len(times) > 0 {
 					r.waits = append(r.waits, median(times))
@@ -72,13 +77,14 @@ func writeTable(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "figure\tmedian\tunit\trange\tratio\trequired\tp50 ms\tp99 ms\tp99.9 ms\tanswered 2xx")
 	for _, r := range rows {
-		var spread, ratio, good string
+		var spread, good string
+		var ratios []string
 		if r.least != r.most {
 			spread = number(r.least) + " to " + number(r.most)
 		}
-		if r.base != "" {
-			short, _, _ := strings.Cut(r.base, "  ")
-			ratio = fmt.Sprintf("%.2f %s", r.ratio, short)
+		for i, b := range r.bases {
+			short, _, _ := strings.Cut(cmp.Or(b.short, b.name), "  ")
+			ratios = append(ratios, fmt.Sprintf("%.2f %s", r.ratios[i], short))
 		}
 		times := ""
 		if len(r.waits) == 3 {
@@ -87,7 +93,7 @@ func writeTable(w io.Writer, rows []row) error {
 		if r.good > 0 {
 			good = fmt.Sprintf("\t%.1f %%", 100*r.good)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s%s%s\n", r.name, number(r.value), r.unit, spread, ratio, r.verdict(), times, good)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s%s%s\n", r.name, number(r.value), r.unit, spread, strings.Join(ratios, ", "), r.verdict(), times, good)
 	}
 	return t.Flush()
 }
@@ -100,20 +106,25 @@ func (r row) verdict() string {
 		}
 		return "rate held"
 	}
-	if r.bound == 0 {
-		return ""
+	var all []string
+	hold := func(judged, bound float64) {
+		if bound == 0 {
+			return
+		}
+		sign, word := "≥ ", "reached"
+		if r.atMost {
+			sign = "≤ "
+		}
+		if judged != bound && (judged < bound) != r.atMost {
+			word = "MISSED"
+		}
+		all = append(all, sign+strconv.FormatFloat(bound, 'f', -1, 64)+" "+word)
 	}
-	judged, sign, word := r.value, "≥ ", "reached"
-	if r.base != "" {
-		judged = r.ratio
+	hold(r.value, r.bound)
+	for i, b := range r.bases {
+		hold(r.ratios[i], b.bound)
 	}
-	if r.atMost {
-		sign = "≤ "
-	}
-	if judged != r.bound && (judged < r.bound) != r.atMost {
-		word = "MISSED"
-	}
-	return sign + strconv.FormatFloat(r.bound, 'f', -1, 64) + " " + word
+	return strings.Join(all, ", ")
 }
 
 // number writes v, below a billion, with three digits that matter and thousands apart.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,10 +22,11 @@ func TestRowsAreJudgedByTheirRatioOrByThemselves(t *testing.T) {
 	chosen := []*contest{
 		{figures: []figure{{name: "base", unit: "calls/s"}}},
 		{figures: []figure{
-			{name: "rate", unit: "sends/s", base: "base", bound: 0.5},
+			{name: "rate", unit: "sends/s", bases: []base{{name: "base", bound: 0.5}}},
 			{name: "wait", unit: "ms", bound: 2, atMost: true},
 			{name: "fast", unit: "webhooks/s", offered: 1000},
 			{name: "slow", unit: "webhooks/s", offered: 10_000},
+			{name: "node", unit: "sends/s", bases: []base{{name: "rate", short: "SQLite", bound: 0.25}, {name: "base", bound: 0.5}}},
 		}},
 	}
 	slow := reading{value: 8000, waits: []float64{1, 20, 300}, good: 0.875}
@@ -32,6 +34,7 @@ func TestRowsAreJudgedByTheirRatioOrByThemselves(t *testing.T) {
 	rows := judge(chosen, map[string][]reading{
 		"base": readings(1000, 100, 500), "rate": readings(600, 60, 300), "wait": readings(3, 1, 2.5),
 		"fast": readings(990, 1000, 1000), "slow": {slow, slow, slow},
+		"node": readings(300, 30, 150),
 	})
 	var table strings.Builder
 	if err := writeTable(&table, rows); err != nil {
@@ -44,6 +47,7 @@ func TestRowsAreJudgedByTheirRatioOrByThemselves(t *testing.T) {
 		"wait 2.50 ms 1.00 to 3.00 ≤ 2 MISSED",
 		"fast 1,000 webhooks/s 990 to 1,000 rate held",
 		"slow 8,000 webhooks/s rate NOT HELD 1.00 20.0 300 87.5 %",
+		"node 150 sends/s 30.0 to 300 0.50 SQLite, 0.30 base ≥ 0.25 reached, ≥ 0.5 MISSED",
 	}
 	var got []string
 	for line := range strings.Lines(table.String()) {
@@ -65,11 +69,29 @@ func TestBasesAreMeasuredWithWhatNeedsThem(t *testing.T) {
 	if diff := cmp.Diff([]string{figJ, "webhooks, 64 connections"}, names("^webhooks, 64", false)); diff != "" {
 		t.Errorf("chosen for webhooks (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"E  claim of 16, nothing else stored, p50"}, names("5,000,000", true)); diff != "" {
+	if diff := cmp.Diff([]string{figJ, "webhooks, 64 connections", figR, figR4, "webhooks, PostgreSQL, 1 node"}, names("webhooks, PostgreSQL, 1", false)); diff != "" {
+		t.Errorf("chosen for a figure whose base has a base (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"E  claim of 16, nothing else stored, p50", "EP  claim of 16 on PostgreSQL, nothing else stored, p50"}, names("5,000,000", true)); diff != "" {
 		t.Errorf("chosen by the name of a second figure (-want +got):\n%s", diff)
 	}
 	if got := names("no such figure", true); got != nil {
 		t.Errorf("chosen by nothing: %q", got)
+	}
+}
+
+func TestWithoutAServerNothingIsLeftThatNeedsOne(t *testing.T) {
+	for _, c := range slices.DeleteFunc(contests(true), needsServer) {
+		for _, f := range c.figures {
+			if strings.Contains(f.name+f.unit, "PostgreSQL") {
+				t.Errorf("%s is measured without a server", f.name)
+			}
+			for _, b := range f.bases {
+				if strings.Contains(b.name, "PostgreSQL") || strings.HasPrefix(b.name, "R") {
+					t.Errorf("%s is put in ratio to %s, which needs a server", f.name, b.name)
+				}
+			}
+		}
 	}
 }
 
