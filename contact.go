@@ -1,8 +1,9 @@
 package nudgewire
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
 // A Phone is a number in the only shape the messaging service takes: digits that start with
@@ -14,13 +15,10 @@ type Phone string
 // Masked is the phone as it may appear in logs, metrics and error texts: the first four
 // digits and the last two, the rest hidden ("4477******23"). A number of fewer than nine digits shows
 // nothing but its length.
-func (p Phone) Masked() string {
-	const head, tail = 4, 2
-	if len(p) < head+tail+3 {
-		return strings.Repeat("*", len(p))
-	}
-	return string(p[:head]) + strings.Repeat("*", len(p)-head-tail) + string(p[len(p)-tail:])
-}
+func (p Phone) Masked() string { return mask.Number(string(p)) }
+
+// IsMasked reports whether the phone was masked, so that too little of it is left to send to or to find by.
+func (p Phone) IsMasked() bool { return strings.Contains(string(p), "*") }
 
 // A Contact is the person an event is about, as far as the sender told.
 type Contact struct {
@@ -58,20 +56,4 @@ func (t Tags) Has(tag string) bool {
 		}
 	}
 	return false
-}
-
-// phoneLike is a number that may be a phone: nine digits in a row, or a plus and then digits with what people write between them.
-var phoneLike = regexp.MustCompile(`\d{9,}|\+\d[\d ().-]{6,}\d`)
-
-// MaskPhones is the words of others with what may be a phone in them masked.
-func MaskPhones(text string) string {
-	return phoneLike.ReplaceAllStringFunc(text, func(found string) string {
-		digits := strings.Map(func(r rune) rune {
-			if r < '0' || r > '9' {
-				return -1
-			}
-			return r
-		}, found)
-		return Phone(digits).Masked()
-	})
 }

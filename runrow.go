@@ -62,6 +62,8 @@ func (r *RunRow) MayGoAgain() (may bool, why string) {
 	switch {
 	case r.RetriedAs != 0:
 		return false, "was sent again already"
+	case d.Phone.IsMasked():
+		return false, "ended so long ago that its phone is masked (retention.phones)"
 	case d.Category.ResendsInDoubt():
 		return false, "is a code, which is worth nothing later"
 	case d.Forgotten():

@@ -64,12 +64,14 @@ const (
 	TroubleDataRequest TroubleCode = "data_request"
 	TroubleForgetting  TroubleCode = "forgetting"
 	TroubleWebhooksOut TroubleCode = "webhooks_out"
+	TroubleNodes       TroubleCode = "nodes"
+	TroubleClock       TroubleCode = "clock"
 )
 
 // TroubleCodes lists every code, in the order in which troubles of one severity are told: a review or a halt first of all.
 var TroubleCodes = []TroubleCode{
 	TroubleReview, TroubleHalt, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
-	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleCertificate, TroubleConfig, TroubleBackup, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
+	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleCertificate, TroubleConfig, TroubleNodes, TroubleClock, TroubleBackup, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
 	TroubleDataRequest, TroubleForgetting, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleWebhooksOut, TroubleUnknownText, TroubleRejected, TroubleUntracked,
 }
 
