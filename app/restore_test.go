@@ -119,9 +119,19 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 		})
 	}
 	first.eventually("some are sent", func() bool { return first.inState("soon", nudgewire.StateAccepted) > 0 })
+	// Whatever the four do meanwhile, some carts wait for their second when the copy is made, and some orders come after it.
+	some := func() {
+		for range 60 {
+			if post(first, int(posted.Add(1))) {
+				answered.Add(1)
+			}
+		}
+	}
+	some()
 	before := answered.Load()
 	path := first.backUp()
 	copied := time.Now()
+	some()
 	first.eventually("the lost machine goes on", func() bool { return time.Since(copied) > 1500*time.Millisecond })
 	stop()
 	busy.Wait()
