@@ -62,6 +62,9 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 		if err := checkSchema(ctx, s.reads); err != nil {
 			return err
 		}
+		if err := arrived(ctx, s.reads, whereIs(cfg)); err != nil {
+			return err
+		}
 		return s.marks.loadAll(ctx, s)
 	}
 	if local == "" {

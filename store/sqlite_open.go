@@ -65,6 +65,9 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if err := cutOff(path); err != nil {
 		return err
 	}
+	if err := unfinished(path); err != nil {
+		return err
+	}
 	if err := movedAway(path, o.movingTo); err != nil {
 		return err
 	}

@@ -16,7 +16,8 @@ import (
 
 // Data moves from one engine to the other while nobody uses it. What the new engine has is read back and compared before it
 // counts, and it counts at one moment: the commit of one transaction in PostgreSQL, the rename of a file. Until then a copy that was
-// cut off has changed nothing, and is done again by the same command. Just before that moment the old data is marked, so that
+// cut off has changed nothing of the old data, and is done again by the same command; the new place says of itself that it is not whole, so
+// that no daemon begins there with nothing. Just before that moment the old data is marked, so that
 // no daemon starts on it beside the new one: both would send the same.
 
 // TransferOptions say what moves where. One of From and To names a file, the other a PostgreSQL database, both as Options.DSN does.
@@ -65,6 +66,18 @@ func (e *MovedError) Error() string {
 		"Only if no daemon ever started there, this data may be used again: %s", e.To, e.At.UTC().Format(time.RFC3339), e.Undo)
 }
 
+// An UnfinishedError says that a copy to here was cut off, or failed, and the data is not whole.
+type UnfinishedError struct {
+	Place string // without a secret
+	Undo  string // what makes the place one that nobody copies to
+}
+
+// Error names the next step.
+func (e *UnfinishedError) Error() string {
+	return fmt.Sprintf("\"nudgewire store copy\" to %s began and did not end, so the data is not here: give the same command again while no daemon runs. "+
+		"Only to begin here with no data: %s", e.Place, e.Undo)
+}
+
 // Transfer moves data to another engine. Errors: a *LockedError or *TransferError where somebody uses it, a *TransferError where the
 // target has data, a *MovedError where the data was moved before.
 func Transfer(ctx context.Context, o TransferOptions) (done Transferred, err error) {
@@ -78,6 +91,9 @@ func Transfer(ctx context.Context, o TransferOptions) (done Transferred, err err
 		err = o.toFile(ctx, &done)
 	default:
 		err = &TransferError{"both places are of the same engine", "\"nudgewire backup\" and \"nudgewire restore\" copy a SQLite file, pg_dump and pg_restore a PostgreSQL database"}
+	}
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
 	return done, err
 }
@@ -103,6 +119,17 @@ func (o *TransferOptions) toPostgres(ctx context.Context, done *Transferred) (er
 	if err == nil {
 		err = to.empty(ctx, tables)
 	}
+	if _, data := errors.AsType[*TransferError](err); data {
+		if moved := movedAway(Path(o.From), ""); moved != nil { // the answer to the commit got lost
+			err = moved
+		}
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(Path(o.To)), 0o700)
+	}
+	if err == nil {
+		err = to.expect(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -113,6 +140,7 @@ func (o *TransferOptions) toPostgres(ctx context.Context, done *Transferred) (er
 		t := &tables[i]
 		read, err := to.take(ctx, s.reads, t, done, o.Progress)
 		if err == nil {
+			o.Progress("copy "+t.name, read.rows)
 			err = done.compare(ctx, to.conn, t, read, o.Progress)
 		}
 		if err != nil {
@@ -154,6 +182,9 @@ func (o *TransferOptions) toFile(ctx context.Context, done *Transferred) (err er
 	if err := from.moved(ctx, keyHash(path)); err != nil {
 		return err
 	}
+	if err := arrived(ctx, from.conn, from.where); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -167,12 +198,17 @@ func (o *TransferOptions) toFile(ctx context.Context, done *Transferred) (err er
 			return &TransferError{name + " exists already", "name a file that is not there yet, or move that one away with all files beside it"}
 		}
 	}
-	temp := path + ".copying"
+	temp := copyingFile(path)
+	defer func() {
+		if err != nil { // it gives its room back, and says on that the data is not here
+			err = errors.Join(err, ignoreMissing(os.Truncate(temp, 0)))
+		}
+	}()
 	to, err := newFile(ctx, temp)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, to.Close(), ignoreMissing(os.Remove(temp))) }()
+	defer func() { err = errors.Join(err, to.Close()) }()
 	tables, err := readTables(ctx, pool{to, sqliteDialect})
 	if err != nil {
 		return err

@@ -46,6 +46,24 @@ func movedAway(path, again string) error {
 	return moved
 }
 
+// copyingFile is what data is called that is being copied, beside where it will be.
+func copyingFile(path string) string { return path + ".copying" }
+
+// unfinished is an *UnfinishedError where a copy to a file began and did not end.
+func unfinished(path string) error {
+	_, err := os.Stat(copyingFile(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("whether a copy to here ended: %w", err)
+	}
+	return &UnfinishedError{path, "remove " + copyingFile(path)}
+}
+
+// CopyCutOff is an *UnfinishedError where data was being copied to a file and is not there yet.
+func CopyCutOff(dsn string) error { return unfinished(Path(dsn)) }
+
 // newFile makes a database with the schema, to be filled and given its name when it is whole. A crash leaves one that is made anew, so
 // nothing is synced before that.
 func newFile(ctx context.Context, path string) (*sql.DB, error) {

@@ -31,21 +31,44 @@ const (
 )
 
 // sharesData takes a share of the data for a connection that writes. Errors: a *TransferError while the data is moved, a *MovedError
-// afterwards.
+// afterwards, an *UnfinishedError where it should have come to and did not.
 func sharesData(ctx context.Context, conn *pgx.Conn, where string) error {
 	var free bool
-	var at int64
+	var at, expected int64
 	err := conn.QueryRow(ctx, shareData).Scan(&free)
 	if err == nil && !free {
 		return &TransferError{"the data of this database is being moved by \"nudgewire store copy\"", "wait for it to end"}
 	}
 	if err == nil {
-		err = conn.QueryRow(ctx, `SELECT coalesce(max(value), 0) FROM counters_kept WHERE name = $1`, movedAt).Scan(&at)
+		err = conn.QueryRow(ctx, `SELECT coalesce(max(value) FILTER (WHERE name = $1), 0), coalesce(max(value) FILTER (WHERE name = $2), 0) FROM counters_kept`, movedAt, expectedAt).Scan(&at, &expected)
 	}
-	if err == nil && at > 0 {
+	switch {
+	case err == nil && at > 0:
 		return movedServer(where, at)
+	case err == nil && expected > 0:
+		return notArrived(where)
 	}
 	return err
+}
+
+func notArrived(where string) error {
+	return &UnfinishedError{where, "in " + where + ", DELETE FROM counters_kept WHERE name = '" + expectedAt + "'"}
+}
+
+// arrived is an *UnfinishedError for those who read where data should have come to and did not.
+func arrived(ctx context.Context, q querier, where string) error {
+	expected, err := readNumber(ctx, q, `SELECT coalesce(max(value), 0) FROM counters_kept WHERE name = '`+expectedAt+`'`)
+	if err == nil && expected > 0 {
+		return notArrived(where)
+	}
+	return err
+}
+
+// expect has the database say that it is not whole, until the transaction that brings the data, and takes this mark away with all other
+// counters, is committed.
+func (s *dataServer) expect(ctx context.Context) error {
+	_, err := s.conn.ExecContext(ctx, `INSERT INTO counters_kept (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, expectedAt, micro(time.Now()))
+	return wrap(err, "mark the new place")
 }
 
 func movedServer(where string, at int64) error {
@@ -93,7 +116,9 @@ func openServer(ctx context.Context, dsn string) (_ *dataServer, err error) {
 
 func (s *dataServer) close() (err error) {
 	if s.conn != nil {
-		err = s.conn.Close()
+		if err = s.conn.Close(); errors.Is(err, sql.ErrConnDone) {
+			err = nil // it broke, and who used it was told
+		}
 	}
 	if s.db != nil {
 		err = errors.Join(err, s.db.Close()) // ends the session, and with it an open transaction and the lock

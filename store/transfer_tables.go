@@ -62,6 +62,7 @@ const (
 	numbersPrefix = "numbers/"
 	movedAt       = "moved/at"
 	movedTo       = "moved/to"
+	expectedAt    = "expected/at"
 )
 
 // stays reports whether a row is of its own place, and does not move.
@@ -70,7 +71,7 @@ func (t *ledgerTable) stays(row []any) bool {
 		return false
 	}
 	name, _ := row[0].(string)
-	return name == rewriteDue || slices.ContainsFunc([]string{"instance/", "keyed/", "moved/", numbersPrefix}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return name == rewriteDue || slices.ContainsFunc([]string{"instance/", "keyed/", "moved/", "expected/", numbersPrefix}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // A rowReader reads a table, row by row.

@@ -454,6 +454,10 @@ func (d *doctor) database(ctx context.Context) {
 		d.found(wellBad, "database", "put it back, or start the daemon anew to begin with an empty one", "%s was moved away or deleted while the daemon runs", path)
 		return
 	}
+	if err := store.CopyCutOff(d.cfg.Storage); err != nil {
+		d.found(wellBad, "database", "", "%v", err)
+		return
+	}
 	if err != nil {
 		d.found(wellNote, "database", "the daemon makes it when it starts", "%s does not exist yet", path)
 		return
