@@ -84,11 +84,11 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		"retry,":    `class "retry," is empty between its commas`,
 	} {
 		var no *server.Error
-		if _, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann", Classes: classes}); !errors.As(err, &no) || no.Words != want {
+		if _, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Classes: classes}); !errors.As(err, &no) || no.Words != want {
 			t.Errorf("a retry of %s: %v, want %s", classes, err, want)
 		}
 	}
-	of := server.RunOrder{Who: "Ann", Classes: "unknown, permanent, recipient_limit,opt_out"}
+	of := server.RunOrder{Classes: "unknown, permanent, recipient_limit,opt_out"}
 	if g, err := h.ask.ForecastRetry(t.Context(), first.ID, of); err != nil || g.Tally.Kept != failed {
 		t.Errorf("of classes that it has, %d of %d would go: %v", g.Tally.Kept, failed, err)
 	}
@@ -98,10 +98,10 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 	}
 	second := h.settled(again.ID)
 	if second.State != nudgewire.RunDone || second.Tally.Kept != failed || second.RetryClasses != "opt_out,permanent,recipient_limit,unknown" ||
-		second.Began != fmt.Sprintf("what of run %d failed with words of class opt_out, permanent, recipient_limit, unknown, again for %s", first.ID, ann()) {
+		second.Began != fmt.Sprintf("what of run %d failed with words of class opt_out, permanent, recipient_limit, unknown, again for %s", first.ID, me()) {
 		t.Errorf("the retry is %s %q with %+v", second.State, second.Reason, second.Tally)
 	}
-	_, err = h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann"})
+	_, err = h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{})
 	var no *server.Error
 	if !errors.As(err, &no) || no.Words != fmt.Sprintf("run %d has nothing that can be sent again", first.ID) ||
 		no.Hint != fmt.Sprintf("%d of its rows went again before: look for its retry with jobs history winback", failed) {
@@ -181,7 +181,7 @@ func TestAPersonSettlesAPartInDoubt(t *testing.T) {
 			if _, err := h.ask.ResolvePart(t.Context(), r.ID, 1, server.PartWord{As: "drop"}); err == nil || err.Error() != `as "drop": want accepted or resend` {
 				t.Errorf("another word: %v", err)
 			}
-			if _, err := h.ask.ResolvePart(t.Context(), r.ID, 1, server.PartWord{As: as, Who: "Ann", Reason: "looked at the dashboard"}); err != nil {
+			if _, err := h.ask.ResolvePart(t.Context(), r.ID, 1, server.PartWord{As: as, Reason: "looked at the dashboard"}); err != nil {
 				t.Fatal(err)
 			}
 			uploads := 1
@@ -189,7 +189,7 @@ func TestAPersonSettlesAPartInDoubt(t *testing.T) {
 				uploads = 2
 			}
 			r = h.ended(r.ID)
-			if p := r.Parts[0]; r.State != nudgewire.RunDone || p.State != nudgewire.PartAccepted || p.Attempt != uploads || !strings.HasPrefix(p.Resolved, ann()+" said on ") || !strings.HasSuffix(p.Resolved, ": looked at the dashboard") {
+			if p := r.Parts[0]; r.State != nudgewire.RunDone || p.State != nudgewire.PartAccepted || p.Attempt != uploads || !strings.HasPrefix(p.Resolved, me()+" said on ") || !strings.HasSuffix(p.Resolved, ": looked at the dashboard") {
 				t.Errorf("the run is %s: %s; its part %+v", r.State, r.Reason, p)
 			}
 			if n := len(h.service.Campaigns()); n != uploads {
@@ -242,7 +242,7 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"})
+	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 	if _, err := h.ask.OrderRun(t.Context(), r.ID, "retry", server.RunOrder{}); err == nil || err.Error() != fmt.Sprintf("run %d is still uploading", r.ID) {
 		t.Errorf("a retry of a run under way: %v", err)
 	}
-	if _, err := h.ask.OrderRun(t.Context(), r.ID, "cancel", server.RunOrder{Who: "Ann"}); err != nil {
+	if _, err := h.ask.OrderRun(t.Context(), r.ID, "cancel", server.RunOrder{}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("its part is cancelled", func() bool {
@@ -267,7 +267,7 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 		switch {
 		case one.Dispatch != 0:
 			queued++
-		case one.State == "cancelled" && one.Reason == "cancelled by "+ann():
+		case one.State == "cancelled" && one.Reason == "cancelled by "+me():
 			never++
 		default:
 			t.Fatalf("row %d is %+v", i+1, one)

@@ -252,7 +252,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			s.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: 500})
 			s.run = s.fire("winback").ID
 		}, mend: func(s *scene) {
-			if _, err := s.ask.ResolvePart(s.t.Context(), s.run, 1, server.PartWord{As: nudgewire.ResolveAccepted, Who: "Ann"}); err != nil {
+			if _, err := s.ask.ResolvePart(s.t.Context(), s.run, 1, server.PartWord{As: nudgewire.ResolveAccepted}); err != nil {
 				s.t.Fatal(err)
 			}
 		}},

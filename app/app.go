@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -91,8 +92,10 @@ type App struct {
 	metrics      *metrics.Metrics // nil where metrics.listen is not set
 	figures      net.Listener     // of them; nil where it is not set
 	hooks        net.Listener
-	commands     http.Handler   // the admin API
-	local        *server.Client // of it, in this process
+	commands     http.Handler         // the admin API
+	local        *server.Client       // of it, in this process
+	console      net.Listener         // of the API, for people and programs; nil where it is not set
+	consoleTLS   *server.Certificates // nil where that speaks no TLS
 	door         *server.Hooks
 	certificates *server.Certificates // nil where the door speaks no TLS
 	backups      *backup.Keeper
@@ -170,11 +173,14 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.listenForScrapes(ctx, cfg); err != nil {
 		return nil, err
 	}
+	if err := a.listenForConsole(ctx, cfg); err != nil {
+		return nil, err
+	}
 	if err := a.openData(ctx, cfg); err != nil {
 		return nil, err
 	}
 	a.commands = server.Admin(a.adminOptions())
-	a.local = server.Local(a.commands)
+	a.local = server.Local(a.commands, server.Process("nudgewire"))
 	a.backups = &backup.Keeper{
 		DSN: cfg.Storage, Version: o.Version, Plan: func() backup.Plan { b := a.config().Backup; return b.Plan() }, Log: a.log.Named("backups"), Now: time.Now,
 	}
@@ -229,6 +235,8 @@ func (a *App) Run(ctx context.Context) error {
 		{"admin", func(ctx context.Context) error {
 			return server.Serve(ctx, a.admin, a.commands, nil, grace, a.log.Named("admin"))
 		}},
+		{"console certificates", a.watchConsoleCertificates},
+		{"console", a.serveConsole},
 		{"door", hooks.Run},
 		{"hooks", func(ctx context.Context) error {
 			return server.Serve(ctx, a.secured(a.hooks), a.asking(hooks.Handler()), hooks, grace, a.log.Named("hooks"))
@@ -266,7 +274,7 @@ func (a *App) tellReady(cfg *config.Config) {
 	a.log.Info("ready", zap.String("version", v.Version), zap.Strings("accounts", append([]string{nudgewire.DefaultAccount}, cfg.AccountNames()...)),
 		zap.Int("connector_count", len(v.Connectors)), zap.Int("trigger_count", len(v.Triggers)), zap.Int("job_count", len(jobs)),
 		zap.String("commands", SocketPath(a.began.Storage)), zap.String("config", v.Config), zap.String("config_file", v.ConfigFile),
-		zap.String("database", store.Name(a.began.Storage)), zap.String("listen", v.Listen), zap.String("metrics", a.metricsText()), zap.Bool("tracing", a.traces != nil), zap.Strings("hooks", hooks),
+		zap.String("database", store.Name(a.began.Storage)), zap.String("listen", v.Listen), zap.String("metrics", a.metricsText()), zap.String("console", cmp.Or(a.consoleURL(), "off")), zap.Bool("tracing", a.traces != nil), zap.Strings("hooks", hooks),
 		zap.Strings("triggers", v.TriggersAndModes()), zap.Strings("jobs", jobs))
 }
 
@@ -307,6 +315,9 @@ func (a *App) close() error {
 	}
 	if a.figures != nil {
 		errs = append(errs, closeListener(a.figures))
+	}
+	if a.console != nil {
+		errs = append(errs, closeListener(a.console))
 	}
 	a.traces.close()
 	if all := a.accounts.Load(); all != nil {

@@ -186,7 +186,7 @@ func TestAProvenRequestWithoutAnEventLeavesATrace(t *testing.T) {
 
 func TestTheHooksListenerShowsNothingElse(t *testing.T) {
 	h := open(t, options{})
-	for _, path := range []string{"/", "/v1/status", "/metrics", "/debug/pprof/", "/hooks", "/hooks/", "/hooks/shopify/a/b"} {
+	for _, path := range []string{"/", "/v1/status", "/api/v1/status", "/metrics", "/debug/pprof/", "/hooks", "/hooks/", "/hooks/shopify/a/b"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
 		if err != nil {
 			t.Fatal(err)

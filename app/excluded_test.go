@@ -228,7 +228,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
 			if left, err := filepath.Glob(filepath.Join(first.Folder, "*retry*")); err != nil || len(left) != 0 {
 				t.Errorf("counting left %q behind, %v", left, err)
 			}
-			again, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann"})
+			again, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +265,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
 				t.Errorf("the retry sent, with problems %q:\n%s", problems, diff)
 			}
 			var no *server.Error
-			_, err = h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann"})
+			_, err = h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{})
 			if !errors.As(err, &no) || no.Words != "run 1 has nothing that can be sent again" {
 				t.Errorf("a second retry: %v", err)
 			}
@@ -302,7 +302,7 @@ func TestARetryThatNobodyIsLeftFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	var no *server.Error
-	_, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann"})
+	_, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{})
 	if !errors.As(err, &no) || no.Words != "run 1 has nothing that can be sent again" ||
 		no.Hint != "nobody on its files is left to send to: of 3 rows 3 because the contact is blocked" {
 		t.Errorf("retry: %v", err)
@@ -322,7 +322,7 @@ func TestARetryThatNobodyIsLeftFor(t *testing.T) {
 		}
 	}
 	h.service.SetFaults(sandbox.Faults{})
-	again, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Who: "Ann"})
+	again, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{})
 	if err != nil {
 		t.Fatal(err)
 	}

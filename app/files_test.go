@@ -36,7 +36,7 @@ func TestRunsKeepTheirFilesWhereTheConfigSays(t *testing.T) {
 			}
 			h.stop()
 			h = open(t, o)
-			if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{Who: "Ann"}); err != nil {
+			if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{}); err != nil {
 				t.Fatal(err)
 			}
 			h.eventually("it is done", func() bool { return h.run(r.ID).State == nudgewire.RunDone })

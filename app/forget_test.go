@@ -430,7 +430,7 @@ func TestNothingStoredCanBeReadAsAForgottenPhone(t *testing.T) {
 	h = open(t, o)
 	refused()
 	// The run that was held goes out without it.
-	if _, err := h.ask.OrderRun(t.Context(), held.ID, "approve", server.RunOrder{Who: "Ann"}); err != nil {
+	if _, err := h.ask.OrderRun(t.Context(), held.ID, "approve", server.RunOrder{}); err != nil {
 		t.Fatal(err)
 	}
 	if r := h.ended(held.ID); r.State != nudgewire.RunDone || h.service.Stats().Messages < 50 {
@@ -521,7 +521,7 @@ func TestForgettingInARunThatSendsRowByRow(t *testing.T) {
 		}
 	}
 	h.eventually("those in doubt have left", func() bool { return h.service.Stats().Messages == 9+9 })
-	if retried, err := h.ask.OrderRun(t.Context(), r.ID, "retry", server.RunOrder{Who: "Ann"}); err == nil {
+	if retried, err := h.ask.OrderRun(t.Context(), r.ID, "retry", server.RunOrder{}); err == nil {
 		h.ended(retried.ID)
 	}
 	h.eventually("nothing waits", func() bool { return len(states()[nudgewire.StateWaiting]) == 0 })
@@ -546,7 +546,7 @@ func TestForgettingWaitsForARunUntilItIsPaused(t *testing.T) {
 	}
 	const rate = "10 per day"
 	h := open(t, options{config: jobConfig(lists, byMessage+"    rate: "+rate+"\n") + "tracking: {poll: [1s]}\n"})
-	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"})
+	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -562,7 +562,7 @@ func TestForgettingWaitsForARunUntilItIsPaused(t *testing.T) {
 		all := h.status().Forgetting
 		return len(all) == 1 && all[0].Waits == "run 1 of winback is uploading" && all[0].Phone == nudgewire.Phone(gone[1:]).Masked()
 	})
-	if _, err := h.ask.OrderRun(t.Context(), r.ID, "pause", server.RunOrder{Who: "Ann"}); err != nil {
+	if _, err := h.ask.OrderRun(t.Context(), r.ID, "pause", server.RunOrder{}); err != nil {
 		t.Fatal(err)
 	}
 	h.forgotten(gone)
@@ -571,7 +571,7 @@ func TestForgettingWaitsForARunUntilItIsPaused(t *testing.T) {
 	}
 	h.edit(rate, "1000 per day")
 	h.reload()
-	if _, err := h.ask.OrderRun(t.Context(), r.ID, "resume", server.RunOrder{Who: "Ann"}); err != nil {
+	if _, err := h.ask.OrderRun(t.Context(), r.ID, "resume", server.RunOrder{}); err != nil {
 		t.Fatal(err)
 	}
 	if v := h.ended(r.ID); v.State != nudgewire.RunDone {

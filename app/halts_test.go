@@ -112,7 +112,7 @@ func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
 			config := jobConfig(folder, perMessage)
 			h := open(t, options{folder: folder, config: config})
 			g := h.gated()
-			run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"})
+			run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
 	config := jobConfig(folder, byCSV+"    max_size: 40kB\n")
 	h := open(t, options{folder: folder, config: config})
 	g := h.gated()
-	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"})
+	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestABlockHoldsForWhatIsClaimedAlready(t *testing.T) {
 	wanted := list(t, filepath.Join(folder, "list.csv"), 300)
 	h := open(t, options{folder: folder, config: jobConfig(folder, perMessage)})
 	g := h.gated()
-	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"})
+	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func TestTheFilesOfARunGoAndItsCountsStay(t *testing.T) {
 	if got.Tally.Kept != sent.Tally.Kept || got.Parts[0].SHA256 != sent.Parts[0].SHA256 || got.Parts[0].Bytes != sent.Parts[0].Bytes {
 		t.Errorf("the run is %+v", got)
 	}
-	if _, err := h.ask.OrderRun(t.Context(), sent.ID, "retry", server.RunOrder{Who: "Ann"}); err == nil ||
+	if _, err := h.ask.OrderRun(t.Context(), sent.ID, "retry", server.RunOrder{}); err == nil ||
 		err.Error() != "the files of run 1 were removed on "+got.FilesRemovedAt.Format(time.DateOnly)+" (retention.lists)" {
 		t.Errorf("a retry: %v", err)
 	}

@@ -77,7 +77,7 @@ func (h *house) ended(id nudgewire.RunID) server.RunView {
 
 func (h *house) fire(job string) server.RunView {
 	h.t.Helper()
-	r, err := h.ask.RunJob(h.t.Context(), job, server.RunOrder{Who: "Ann"})
+	r, err := h.ask.RunJob(h.t.Context(), job, server.RunOrder{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -179,10 +179,10 @@ func TestAListThatGrewIsHeldUntilApproved(t *testing.T) {
 	if n := len(h.service.Campaigns()); n != 1 {
 		t.Errorf("%d uploads before it was approved", n)
 	}
-	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{Who: "Ann"}); err != nil {
+	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{}); err != nil {
 		t.Fatal(err)
 	}
-	if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Approved != ann() || len(h.service.Campaigns()) != 2 {
+	if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Approved != me() || len(h.service.Campaigns()) != 2 {
 		t.Errorf("approved, the run is %s by %q with %d uploads", r.State, r.Approved, len(h.service.Campaigns()))
 	}
 	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{}); err == nil || err.Error() != fmt.Sprintf("run %d is done: there is nothing to approve", r.ID) {
@@ -241,7 +241,7 @@ func TestWhatWasRefusedGoesAgain(t *testing.T) {
 	if want := "part 1 was not accepted: create-with-csv: 400 Bad Request: "; r.State != nudgewire.RunFailed || !strings.HasPrefix(r.Reason, want) {
 		t.Fatalf("the run is %s: %s", r.State, r.Reason)
 	}
-	again, err := h.ask.OrderRun(t.Context(), r.ID, "retry", server.RunOrder{Who: "Ann"})
+	again, err := h.ask.OrderRun(t.Context(), r.ID, "retry", server.RunOrder{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,20 +274,20 @@ func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"})
+	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	order := func(word string, want nudgewire.RunState) server.RunView {
 		t.Helper()
-		got, err := h.ask.OrderRun(t.Context(), r.ID, word, server.RunOrder{Who: "Ann"})
+		got, err := h.ask.OrderRun(t.Context(), r.ID, word, server.RunOrder{})
 		if err != nil || got.State != want {
 			t.Fatalf("%s: the run is %s (%s), %v", word, got.State, got.Reason, err)
 		}
 		return got
 	}
 	h.eventually("rows leave", func() bool { return h.service.Stats().Messages > 100 })
-	if got := order("pause", nudgewire.RunPaused); got.Reason != "paused by "+ann() {
+	if got := order("pause", nudgewire.RunPaused); got.Reason != "paused by "+me() {
 		t.Errorf("paused because %s", got.Reason)
 	}
 	queued := func() (n int64) {
@@ -333,7 +333,7 @@ func TestACancelEndsWhatADoneRunStillOwes(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"})
+	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +341,7 @@ func TestACancelEndsWhatADoneRunStillOwes(t *testing.T) {
 		got, err := h.ask.Run(t.Context(), r.ID)
 		return err == nil && got.State == nudgewire.RunDone
 	})
-	order := server.RunOrder{Who: "Ann"}
+	order := server.RunOrder{}
 	said := func(err error) string {
 		refused, _ := errors.AsType[*server.Error](err)
 		if refused == nil {
@@ -350,7 +350,7 @@ func TestACancelEndsWhatADoneRunStillOwes(t *testing.T) {
 		return refused.Words + "; " + refused.Hint
 	}
 	got, err := h.ask.OrderRun(t.Context(), r.ID, "cancel", order)
-	if err != nil || got.State != nudgewire.RunCancelled || !strings.Contains(got.StoppedBy, "Ann") || got.Messages["waiting"] != 0 || got.Messages["cancelled"] < 100 {
+	if err != nil || got.State != nudgewire.RunCancelled || !strings.Contains(got.StoppedBy, me()) || got.Messages["waiting"] != 0 || got.Messages["cancelled"] < 100 {
 		t.Errorf("the run is %s by %q with %v (%v)", got.State, got.StoppedBy, got.Messages, err)
 	}
 	if _, err = h.ask.OrderRun(t.Context(), r.ID, "cancel", order); said(err) != "run 1 is cancelled: there is nothing to cancel; look at jobs show 1" {

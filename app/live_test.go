@@ -80,14 +80,14 @@ func TestACanaryThroughTheDaemon(t *testing.T) {
 		if n := h.service.Stats().Messages; n != 20 {
 			t.Errorf("%d messages left before the canary had looked", n)
 		}
-		_, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{Who: "Ann"})
+		_, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{})
 		if e, ok := errors.AsType[*server.Error](err); !ok || e.Words != "run 1 is paused: there is nothing to approve" || e.Hint != "it goes on with: nudgewire jobs resume 1" {
 			t.Errorf("approve: %#v", err)
 		}
-		if _, err := h.ask.OrderRun(t.Context(), r.ID, "resume", server.RunOrder{Who: "Ann"}); err != nil {
+		if _, err := h.ask.OrderRun(t.Context(), r.ID, "resume", server.RunOrder{}); err != nil {
 			t.Fatal(err)
 		}
-		if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Overruled != ann() || r.Approved != "" {
+		if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Overruled != me() || r.Approved != "" {
 			t.Errorf("resumed, the run is %s by %q: %s", r.State, r.Overruled, r.Reason)
 		}
 		h.eventually("all have left", func() bool { return h.service.Stats().Messages == rows })

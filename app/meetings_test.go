@@ -56,7 +56,7 @@ func TestTwoJobsAtOneMinuteReachEachOnce(t *testing.T) {
 			h := open(t, options{folder: folder, config: one + "  second:" + job})
 			var ids []nudgewire.RunID
 			for _, name := range []string{"winback", "second"} {
-				r, err := h.ask.RunJob(t.Context(), name, server.RunOrder{Who: "Ann"})
+				r, err := h.ask.RunJob(t.Context(), name, server.RunOrder{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -66,7 +66,7 @@ func TestTwoJobsAtOneMinuteReachEachOnce(t *testing.T) {
 				h.eventually("it is held", func() bool { return h.run(id).State == nudgewire.RunAwaiting })
 			}
 			for _, id := range ids {
-				if _, err := h.ask.OrderRun(t.Context(), id, "approve", server.RunOrder{Who: "Ann"}); err != nil {
+				if _, err := h.ask.OrderRun(t.Context(), id, "approve", server.RunOrder{}); err != nil {
 					t.Fatal(err)
 				}
 			}

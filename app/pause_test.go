@@ -21,7 +21,7 @@ func (h *house) run(id nudgewire.RunID) server.RunView {
 
 func (h *house) order(id nudgewire.RunID, word string) server.RunView {
 	h.t.Helper()
-	r, err := h.ask.OrderRun(h.t.Context(), id, word, server.RunOrder{Who: "Ann"})
+	r, err := h.ask.OrderRun(h.t.Context(), id, word, server.RunOrder{})
 	if err != nil {
 		h.t.Fatalf("%s: %v", word, err)
 	}
@@ -43,7 +43,7 @@ func begun(t *testing.T, folder, config string, state nudgewire.RunState) (*hous
 	t.Helper()
 	h := open(t, options{folder: folder, config: config})
 	g := h.gated()
-	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"})
+	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
 			}
 
 			r := h.order(id, "pause")
-			if r.State != nudgewire.RunPaused || r.Reason != "paused by "+ann() || r.UnderWay != full || r.Messages["sending"] < full || r.Messages["waiting"] < 100 {
+			if r.State != nudgewire.RunPaused || r.Reason != "paused by "+me() || r.UnderWay != full || r.Messages["sending"] < full || r.Messages["waiting"] < 100 {
 				t.Errorf("the run is %s: %s; %d calls under way, messages %v", r.State, r.Reason, r.UnderWay, r.Messages)
 			}
 			var queued int64
@@ -102,7 +102,7 @@ func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
 			first := h.service.Stats().Messages - 1
 
 			h = open(t, options{folder: folder, config: config})
-			paused := []server.HaltView{{Scope: "run", Name: "1", Job: "winback", Reason: "paused by " + ann()}}
+			paused := []server.HaltView{{Scope: "run", Name: "1", Job: "winback", Reason: "paused by " + me()}}
 			s := h.status()
 			for i := range s.Halts {
 				s.Halts[i].Since = paused[0].Since

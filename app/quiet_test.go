@@ -111,7 +111,7 @@ func TestQuietHoursOfRowsAndOfWhatAPersonSends(t *testing.T) {
 	quiet := "language: en, quiet_hours: " + nearlyAlways(t) + "}"
 	lists := strings.Replace(jobConfig(folder, byMessage), "language: en}", quiet, 1)
 	h := open(t, options{folder: folder, config: lists})
-	if _, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{Who: "Ann"}); err != nil {
+	if _, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("each row is put off", func() bool { return h.status().Deferred == int64(len(wanted)) })

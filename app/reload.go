@@ -149,6 +149,10 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
+	takeConsole, err := a.prepareConsole(cfg)
+	if err != nil {
+		return err
+	}
 	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
 		return err
 	}
@@ -159,6 +163,7 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	takeCertificates()
+	takeConsole()
 	a.takeDue(cfg) // before the rules: what is planned from now on may be due at once
 	a.rules.Store(rulesOf(cfg, set))
 	if err := a.reviewDeferred(ctx); err != nil {
@@ -189,6 +194,8 @@ func (a *App) needRestart(now *config.Config) (out []string) {
 	differs("server.listen", began.Server.Listen, now.Server.Listen)
 	differs("server.tls", began.Server.TLS.Source(), now.Server.TLS.Source())
 	a.accountsNeedRestart(now, differs)
+	differs("console.listen", began.Console.Listen, now.Console.Listen)
+	differs("console.tls", began.Console.TLS.Source(), now.Console.TLS.Source())
 	differs("metrics.listen", began.Metrics.Listen, now.Metrics.Listen)
 	differs("tracing.endpoint", began.Tracing.Endpoint, now.Tracing.Endpoint)
 	differs("tracing.sample", began.Tracing.Sample, now.Tracing.Sample)
@@ -228,6 +235,12 @@ func (d daemon) View() server.DaemonView {
 	}
 	if d.certificates != nil {
 		v.Certificates = d.certificates.Views()
+	}
+	if d.consoleTLS != nil {
+		v.Certificates = append(v.Certificates, d.consoleTLS.Views()...)
+	}
+	if d.console != nil {
+		v.Console = d.consoleURL()
 	}
 	v.Guessed = d.guessed.Load()
 	if names := d.cfg.AccountNames(); len(names) > 0 {

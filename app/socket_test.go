@@ -43,11 +43,11 @@ func TestTheSocketLivesBesideTheDataHoweverLongItsPath(t *testing.T) {
 	}
 }
 
-// ann is how a record names the tests' Ann: who runs the tests, with her name beside it.
-func ann() string {
-	me, err := user.Current()
+// me is how a record names who runs the tests.
+func me() string {
+	u, err := user.Current()
 	if err != nil || runtime.GOOS != "linux" {
-		return "Ann"
+		return "somebody"
 	}
-	return me.Username + ` (as "Ann")`
+	return u.Username + " (" + u.Uid + ")"
 }

@@ -155,14 +155,14 @@ func TestAPersonSendsOrCancelsWhatIsPaused(t *testing.T) {
 			h.mustTake(h.shopify("checkouts/update", "", later))
 			h.edit(sends, stop)
 			h.reload()
-			by := server.BulkRequest{Trigger: "reminder", DueBefore: h.reminder(phone(1)).DueAt, Who: "Ann", Reason: "wrong price"}
+			by := server.BulkRequest{Trigger: "reminder", DueBefore: h.reminder(phone(1)).DueAt, Reason: "wrong price"}
 			for _, dry := range []bool{true, false} {
 				by.DryRun = dry
 				if v, err := h.ask.CancelMany(t.Context(), by); err != nil || v.Count != 1 {
 					t.Fatalf("cancel (dry run %v): %+v, %v", dry, v, err)
 				}
 			}
-			if m := h.reminder(phone(0)); m.State != nudgewire.StateCancelled || m.Reason != "cancelled by "+ann()+": wrong price" {
+			if m := h.reminder(phone(0)); m.State != nudgewire.StateCancelled || m.Reason != "cancelled by "+me()+": wrong price" {
 				t.Errorf("cancelled: %s, %q", m.State, m.Reason)
 			}
 			left, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"})

@@ -20,37 +20,44 @@ import (
 // pemHint is the cure for a file that holds no certificate.
 const pemHint = "name a file with certificates between lines of -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----"
 
-// tls checks server.tls, reads its files, and makes their paths absolute.
-func (c *Config) tls(k *checker) {
-	if c.Server.TLS == nil {
-		return
+// A tlsDoor is a listener that may speak TLS.
+type tlsDoor struct {
+	at        string      // of the config: "server", "console"
+	tls       *server.TLS // nil for one that does not
+	publicURL string
+}
+
+// tls checks the TLS of a door, reads its files, and gives it with their paths absolute.
+func (c *Config) tls(k *checker, d tlsDoor) *server.TLS {
+	if d.tls == nil {
+		return nil
 	}
-	t := *c.Server.TLS // what was written is printed as it was written
-	c.Server.TLS = &t
-	const at = "server.tls"
+	t := *d.tls // what was written is printed as it was written
+	at := d.at + ".tls"
 	switch {
 	case t.ACME != nil && (t.Cert != "" || t.Key != ""):
 		k.bad(at+".acme", "stands beside a certificate of your own", "leave out cert and key, or acme")
 	case t.ACME != nil:
 		acme := *t.ACME
 		t.ACME = &acme
-		c.acme(k, &acme)
+		c.acme(k, d, &acme)
 	case t.Cert == "" || t.Key == "":
 		k.bad(at, "has no certificate", "write cert: and key:, each with a file, or acme: {domains: [hooks.example.com]}")
 	default:
-		c.pair(k, &t)
+		c.pair(k, d, &t)
 	}
 	if t.ClientCA != "" {
 		c.authorities(k, at+".client_ca", &t.ClientCA)
 	}
-	if u, err := url.Parse(c.Server.PublicURL); err == nil && u.Scheme == "http" && k.written("server.public_url") {
-		k.warn("server.public_url", "says http://, and server.tls has the door speak https", "write https://")
+	if u, err := url.Parse(d.publicURL); err == nil && u.Scheme == "http" && k.written(d.at+".public_url") {
+		k.warn(d.at+".public_url", "says http://, and "+at+" has the door speak https", "write https://")
 	}
+	return &t
 }
 
 // pair checks a certificate of one's own.
-func (c *Config) pair(k *checker, t *server.TLS) {
-	const at = "server.tls.cert"
+func (c *Config) pair(k *checker, d tlsDoor, t *server.TLS) {
+	at := d.at + ".tls.cert"
 	t.Cert, t.Key = c.path(t.Cert), c.path(t.Key)
 	pair, err := server.ReadPair(t.Cert, t.Key)
 	if err != nil {
@@ -61,11 +68,11 @@ func (c *Config) pair(k *checker, t *server.TLS) {
 	if words := v.Words(time.Now()); words != "" {
 		k.lint(at, words, "renew it; the daemon reads the files again when they change")
 	}
-	if host := c.publicHost(); host != "" && pair.Leaf.VerifyHostname(host) != nil {
-		k.lint(at, "is for "+v.For+", and server.public_url is "+c.Server.PublicURL, "get one for "+host+", or correct public_url")
+	if host := hostOf(d.publicURL); host != "" && pair.Leaf.VerifyHostname(host) != nil {
+		k.lint(at, "is for "+v.For+", and "+d.at+".public_url is "+d.publicURL, "get one for "+host+", or correct public_url")
 	}
 	if info, err := os.Stat(t.Key); err == nil && info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" {
-		k.lint("server.tls.key", "may be read by every user of this machine", "chmod 640 "+t.Key)
+		k.lint(d.at+".tls.key", "may be read by every user of this machine", "chmod 640 "+t.Key)
 	}
 }
 
@@ -73,8 +80,8 @@ func (c *Config) pair(k *checker, t *server.TLS) {
 var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])$`)
 
 // acme checks how certificates are got.
-func (c *Config) acme(k *checker, a *server.ACME) {
-	const at = "server.tls.acme"
+func (c *Config) acme(k *checker, d tlsDoor, a *server.ACME) {
+	at := d.at + ".tls.acme"
 	for i, name := range a.Domains {
 		if !domain.MatchString(name) {
 			k.bad(fmt.Sprintf("%s.domains[%d]", at, i), fmt.Sprintf("%q is no name that a certificate can be issued for", name),
@@ -92,19 +99,19 @@ func (c *Config) acme(k *checker, a *server.ACME) {
 	if a.CAFile != "" {
 		c.authorities(k, at+".ca_file", &a.CAFile)
 	}
-	if host := c.publicHost(); host != "" && len(a.Domains) > 0 {
+	if host := hostOf(d.publicURL); host != "" && len(a.Domains) > 0 {
 		for _, name := range a.Domains {
 			if name == host {
 				return
 			}
 		}
-		k.lint(at+".domains", "do not name "+host+" of server.public_url", "add it, or correct public_url")
+		k.lint(at+".domains", "do not name "+host+" of "+d.at+".public_url", "add it, or correct public_url")
 	}
 }
 
-// publicHost is the host of public_url; "" where it is none or not known.
-func (c *Config) publicHost() string {
-	u, err := url.Parse(c.Server.PublicURL)
+// hostOf is the host of an address; "" where it is none or not known.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}

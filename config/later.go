@@ -10,8 +10,6 @@ import (
 // of its path ("*" is one name). It is rejected in plain words: a nearest known key would send
 // people the wrong way, and to ignore it would send messages that somebody meant to hold back.
 var later = map[string]string{
-	"console": "the web console",
-
 	"triggers.*.split": "split tests",
 
 	"connectors.*.cancels":  "cancelling by connector; a trigger says it with cancel_on",

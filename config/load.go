@@ -105,7 +105,7 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	c.in.Include = nil // what it names is in c.in now, and is to be printed and kept once
 	c.API, c.Defaults, c.Tracking, c.Storage, c.Server = c.in.API, c.in.Defaults, c.in.Tracking, c.in.Storage, c.in.Server
 	c.Retention, c.Metrics, c.Backup = c.in.Retention, c.in.Metrics, c.in.Backup
-	c.Tracing, c.Files = c.in.Tracing, c.in.Files
+	c.Tracing, c.Files, c.Console = c.in.Tracing, c.in.Files, c.in.Console
 	k := checker{doc: c.doc}
 	c.allHolidays(&k, sum)
 	c.version(sum)
@@ -121,7 +121,8 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	k.tracing(&c.Tracing)
 	c.Errors = k.errors(c.in.Errors)
 	c.compile(&k)
-	c.tls(&k)
+	c.Server.TLS = c.tls(&k, tlsDoor{"server", c.Server.TLS, c.Server.PublicURL})
+	c.console(&k)
 	c.callers(&k)
 	c.retention(&k)
 	c.lint(&k)

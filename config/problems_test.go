@@ -216,12 +216,6 @@ func TestEachFaultHasItsWords(t *testing.T) {
 				`15:13: warning: errors[7].match: is never reached: "points" matches the same words before it; move it up, or remove one of them`,
 			},
 		},
-		"sections of later versions": {
-			"triggers:", "console: {listen: 127.0.0.1:8090}\ntriggers:",
-			[]string{
-				"7:1: console: is not known to this version: the web console will come later; take console out; docs/config.md lists what this version knows",
-			},
-		},
 		"keys of later versions in a trigger": {
 			"    wait: 45m\n", "    wait: 45m\n    split: {a: 50, b: 50}\n    steps: []\n",
 			[]string{

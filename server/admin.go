@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,7 +19,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
-	"github.com/nudgewire/nudgewire/internal/valid"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
@@ -57,42 +55,6 @@ type AdminOptions struct {
 }
 
 type admin struct{ AdminOptions }
-
-// Admin returns the handler of the admin API. Its routes are here and in jobRoutes.
-func Admin(o AdminOptions) http.Handler {
-	a := admin{o}
-	mux := http.NewServeMux()
-	route := func(pattern string, do func(*http.Request) (any, error)) { mux.HandleFunc(pattern, answer(o.Log, do)) }
-	route("GET /v1/status", a.status)
-	route("GET /v1/events", a.events)
-	route("GET /v1/events/{id}", a.event)
-	route("GET /v1/requests/rejected", a.rejectedRequests)
-	route("GET /v1/messages", a.messages)
-	route("GET /v1/messages/{id}", a.message)
-	route("GET /v1/why", a.why)
-	route("GET /v1/errors", a.errorTexts)
-	route("GET /v1/alerts", a.alerts)
-	route("GET /v1/review", a.review)
-	route("GET /v1/webhooks-out", a.receivers)
-	if o.Daemon != nil {
-		route("POST /v1/reload", a.reload)
-		route("POST /v1/reload/changes", a.changes)
-		route("POST /v1/messages/{id}/cancel", with(a.cancel))
-		route("POST /v1/messages/{id}/resolve", with(a.resolve))
-		route("POST /v1/messages/cancel", with(a.cancelMany))
-		route("POST /v1/messages/retry", with(a.retryMany))
-		route("POST /v1/messages/resolve", with(a.resolveMany))
-		route("POST /v1/send", with(a.send))
-		route("POST /v1/halt", with(a.halt))
-		route("POST /v1/alerts/test", with(a.testAlerts))
-		route("POST /v1/webhooks-out/replay", with(a.replay))
-		route("POST /v1/webhooks-out/test", with(a.testReceiver))
-		route("POST /v1/resume", with(a.resume))
-	}
-	a.jobRoutes(mux, route)
-	a.contactRoutes(route)
-	return mux
-}
 
 func (a admin) status(r *http.Request) (any, error) {
 	c, err := a.Store.Counts(r.Context())
@@ -138,7 +100,7 @@ func (a admin) reload(r *http.Request) (any, error) {
 func (a admin) parseList(r *http.Request) (q ListQuery, phone nudgewire.Phone, err error) {
 	in := r.URL.Query()
 	bad := func(name, want string) error {
-		return rejectf(http.StatusBadRequest, "", "%s %q: want %s", name, in.Get(name), want)
+		return badField(name, "", "%s %q: want %s", name, in.Get(name), want)
 	}
 	q = ListQuery{
 		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"), Account: in.Get("account"),
@@ -184,7 +146,7 @@ func (a admin) phone(text, country string) (nudgewire.Phone, error) {
 		if !errors.Is(err, phones.ErrNone) {
 			words += ": " + err.Error()
 		}
-		return "", rejectf(http.StatusBadRequest, "write it with its country code: +447700900123", "%s", words)
+		return "", badField("phone", "write it with its country code: +447700900123", "%s", words)
 	}
 	return nudgewire.Phone(digits), nil
 }
@@ -280,7 +242,7 @@ func (a admin) messages(r *http.Request) (any, error) {
 	case slices.Contains(nudgewire.Statuses, nudgewire.Status(q.State)):
 		f.Status = nudgewire.Status(q.State)
 	case q.State != "":
-		return nil, rejectf(http.StatusBadRequest, "one of: "+strings.Join(StateWords(), ", "), "unknown state %q", q.State)
+		return nil, badField("state", "one of: "+strings.Join(StateWords(), ", "), "unknown state %q", q.State)
 	}
 	rows, err := a.Store.Dispatches(r.Context(), f)
 	if err != nil {
@@ -402,7 +364,7 @@ func (a admin) why(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if phone == "" {
-		return nil, rejectf(http.StatusBadRequest, "", "why needs a phone")
+		return nil, badField("phone", "", "why needs a phone")
 	}
 	stories, err := a.Store.Story(r.Context(), phone, q.Limit)
 	if err != nil {
@@ -489,28 +451,11 @@ func noted(out []StoryView, note string) []StoryView {
 	return out
 }
 
-// with reads a small JSON request strictly, and hands it on.
-func with[T any](do func(*http.Request, T) (any, error)) func(*http.Request) (any, error) {
-	return func(r *http.Request) (any, error) {
-		var in T
-		dec := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
-		dec.DisallowUnknownFields()
-		err := dec.Decode(&in)
-		if err == nil {
-			err = valid.Struct(&in)
-		}
-		if err != nil {
-			return nil, rejectf(http.StatusBadRequest, "", "request body: %v", err)
-		}
-		return do(r, in)
-	}
-}
-
 // number is a number in the request's path, from 1, of what the words name: "an event's number".
 func number(r *http.Request, part, hint, what string) (int64, error) {
 	n, err := strconv.ParseInt(r.PathValue(part), 10, 64)
 	if err != nil || n < 1 {
-		return 0, rejectf(http.StatusBadRequest, hint, "%q is not %s", r.PathValue(part), what)
+		return 0, badField(part, hint, "%q is not %s", r.PathValue(part), what)
 	}
 	return n, nil
 }
@@ -524,10 +469,7 @@ func (a admin) cancel(r *http.Request, in cancelRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reason := byHandOf(r)
-	if in.Reason != "" {
-		reason += ": " + in.Reason
-	}
+	reason := said("cancelled", person(r), in.Reason)
 	if err := a.Store.CancelDispatch(r.Context(), nudgewire.DispatchID(id), reason); err != nil {
 		return nil, err
 	}
@@ -547,7 +489,7 @@ func (a admin) resolve(r *http.Request, in resolveRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reason := said("resolved as "+string(in.As), person(r, ""), in.Reason)
+	reason := said("resolved as "+string(in.As), person(r), in.Reason)
 	if err := a.Store.Resolve(r.Context(), nudgewire.DispatchID(id), in.As, reason); err != nil {
 		return nil, err
 	}
@@ -559,7 +501,7 @@ func checkResolution(as nudgewire.Resolution) error {
 	case nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop:
 		return nil
 	}
-	return rejectf(http.StatusBadRequest, "", "as %q: want accepted, resend or drop", as)
+	return badField("as", "", "as %q: want accepted, resend or drop", as)
 }
 
 // send queues one message to one phone at a person's word. It goes the way of every other
@@ -577,11 +519,11 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 		return nil, err
 	}
 	if in.Send.Template != "" && in.Send.Language == "" {
-		return nil, rejectf(http.StatusBadRequest, "", "a template needs a language")
+		return nil, badField("send.language", "", "a template needs a language")
 	}
 	if h := in.Send.Header; h != nil {
 		if err := triggers.Fetchable(h.URL); err != nil {
-			return nil, rejectf(http.StatusBadRequest, "write an address such as https://shop.example/picture.jpg", "the header's %s: %v", h.Type, err)
+			return nil, badField("send.header.url", "write an address such as https://shop.example/picture.jpg", "the header's %s: %v", h.Type, err)
 		}
 	}
 	account, err := accountOf(in.Account, &daemon)
@@ -639,7 +581,7 @@ func accountOf(name string, d *DaemonView) (AccountView, error) {
 	} else if len(names) > 0 {
 		hint = "there are " + strings.Join(names, ", ")
 	}
-	return AccountView{}, rejectf(http.StatusNotFound, hint, "there is no account %q", name)
+	return AccountView{}, &Error{Status: http.StatusNotFound, Field: "account", Hint: hint, Words: fmt.Sprintf("there is no account %q", name)}
 }
 
 // canLeave refuses what would wait and never leave.
@@ -665,7 +607,7 @@ func (in *SendRequest) Check() error {
 	switch in.Category {
 	case nudgewire.Marketing, nudgewire.Utility, nudgewire.Authentication:
 	default:
-		return rejectf(http.StatusBadRequest, "", "category %q: want marketing, utility or authentication", in.Category)
+		return badField("category", "", "category %q: want marketing, utility or authentication", in.Category)
 	}
 	kinds := 0
 	for _, s := range []string{in.Send.Template, in.Send.Campaign, in.Send.Text} {
@@ -674,7 +616,7 @@ func (in *SendRequest) Check() error {
 		}
 	}
 	if kinds != 1 {
-		return rejectf(http.StatusBadRequest, "", "want exactly one of a template, a campaign and a text")
+		return badField("send", "", "want exactly one of a template, a campaign and a text")
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func client(t *testing.T, d server.Daemon) *server.Client {
 			t.Error(err)
 		}
 	})
-	return server.Local(server.Admin(server.AdminOptions{Store: s, Daemon: d, Country: "GB", Now: time.Now, Log: zap.NewNop()}))
+	return server.Local(server.Admin(server.AdminOptions{Store: s, Daemon: d, Country: "GB", Now: time.Now, Log: zap.NewNop()}), server.Process("Ann"))
 }
 
 func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
@@ -96,7 +96,7 @@ func TestAMessageSentByHandHasAnEventAndADecision(t *testing.T) {
 	if err != nil || len(story) != 1 || story[0].Event.Event != "people.message.requested" || story[0].Event.Decisions[0].Reason == "" {
 		t.Fatalf("why: %+v, %v", story, err)
 	}
-	if m, err = ask.Cancel(t.Context(), 1, "wrong person"); err != nil || m.State != nudgewire.StateCancelled || m.Reason != "by hand: wrong person" {
+	if m, err = ask.Cancel(t.Context(), 1, "wrong person"); err != nil || m.State != nudgewire.StateCancelled || m.Reason != "cancelled by Ann: wrong person" {
 		t.Fatalf("cancel: %+v, %v", m, err)
 	}
 	_, err = ask.Cancel(t.Context(), 1, "")

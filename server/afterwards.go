@@ -21,7 +21,6 @@ type RetryView struct {
 // A PartWord is a person's word on a part in doubt.
 type PartWord struct {
 	As     nudgewire.Resolution `json:"as"` // accepted or resend
-	Who    string               `json:"who,omitempty"`
 	Reason string               `json:"reason,omitempty"`
 }
 
@@ -36,7 +35,7 @@ func (a admin) forecastRetry(r *http.Request) (any, error) {
 		if text := q.Get(name); text != "" {
 			n, err := strconv.ParseInt(text, 10, 64)
 			if err != nil {
-				return nil, rejectf(http.StatusBadRequest, "", "%s %q is no number of nanoseconds", name, text)
+				return nil, badField(name, "", "%s %q is no number of nanoseconds", name, text)
 			}
 			*to = time.Duration(n)
 		}
@@ -62,9 +61,9 @@ func (a admin) resolvePart(r *http.Request, in PartWord) (any, error) {
 		return nil, err
 	}
 	if in.As != nudgewire.ResolveAccepted && in.As != nudgewire.ResolveResend {
-		return nil, rejectf(http.StatusBadRequest, "", "as %q: want accepted or resend", in.As)
+		return nil, badField("as", "", "as %q: want accepted or resend", in.As)
 	}
-	if err := a.Jobs.ResolvePart(r.Context(), id, int(part), in.As, person(r, in.Who), in.Reason); err != nil {
+	if err := a.Jobs.ResolvePart(r.Context(), id, int(part), in.As, person(r), in.Reason); err != nil {
 		return nil, jobError(err)
 	}
 	return a.runOf(r.Context(), id)

@@ -59,10 +59,10 @@ func noReceiver(of, name string, names []string, command string) error {
 
 // Alerts are how alerts stand.
 func (c *Client) Alerts(ctx context.Context) (alerts.View, error) {
-	return get[alerts.View](ctx, c, "/v1/alerts", nil)
+	return get[alerts.View](ctx, c, "/alerts", nil)
 }
 
 // TestAlerts sends a test to a receiver of alerts, or to all for "".
 func (c *Client) TestAlerts(ctx context.Context, name string) ([]alerts.Tested, error) {
-	return post[[]alerts.Tested](ctx, c.patient(), "/v1/alerts/test", TestRequest{name})
+	return post[[]alerts.Tested](ctx, c.patient(), "/alerts/test", TestRequest{name})
 }

@@ -23,7 +23,6 @@ type BulkRequest struct {
 
 	MinWait  time.Duration `json:"min_wait_ns,omitempty"` // for retry: only what ended that long ago; 0 is as the class rests
 	Deadline time.Duration `json:"deadline_ns,omitempty"` // for retry: what is not sent within that is dropped
-	Who      string        `json:"who,omitempty"`
 
 	As     nudgewire.Resolution `json:"as,omitempty"` // for resolve
 	Reason string               `json:"reason,omitempty"`
@@ -68,7 +67,7 @@ func (a admin) cancelMany(r *http.Request, in BulkRequest) (any, error) {
 		groups, err := a.Store.TallyByTrigger(r.Context(), f)
 		return bulkView(groups), err
 	}
-	n, err := a.Store.CancelAll(r.Context(), f, said("cancelled", person(r, in.Who), in.Reason))
+	n, err := a.Store.CancelAll(r.Context(), f, said("cancelled", person(r), in.Reason))
 	return BulkView{Count: n}, err
 }
 
@@ -89,10 +88,10 @@ func (a admin) retryMany(r *http.Request, in BulkRequest) (any, error) {
 		}
 		fallthrough
 	default:
-		return nil, rejectf(http.StatusBadRequest, "", "state %q: want rejected, failed or dropped; what else ended may have reached the phone", in.State)
+		return nil, badField("state", "", "state %q: want rejected, failed or dropped; what else ended may have reached the phone", in.State)
 	}
 	if in.Run != 0 {
-		return nil, rejectf(http.StatusBadRequest, "nudgewire jobs retry RUN", "rows of a run go again with their run")
+		return nil, badField("run", "nudgewire jobs retry RUN", "rows of a run go again with their run")
 	}
 	q := store.Retry{Now: a.Now(), DryRun: in.DryRun, OfClass: a.ofClass(in.Class), Expires: in.Deadline}
 	if rest := nudgewire.ErrorClass(in.Class).Rest(in.MinWait, true); rest > 0 {
@@ -140,7 +139,7 @@ func (a admin) resolveMany(r *http.Request, in BulkRequest) (any, error) {
 		groups, err := a.Store.TallyByReason(r.Context(), f)
 		return bulkView(groups), err
 	}
-	n, err := a.Store.ResolveAll(r.Context(), f, in.As, said("resolved as "+string(in.As), person(r, in.Who), in.Reason))
+	n, err := a.Store.ResolveAll(r.Context(), f, in.As, said("resolved as "+string(in.As), person(r), in.Reason))
 	return BulkView{Count: n}, err
 }
 

@@ -44,10 +44,10 @@ func Dial(paths ...string) *Client {
 	}}}
 }
 
-// Local returns a client of a handler in this process, so that what only reads works the same
-// with and without a daemon.
-func Local(h http.Handler) *Client {
-	return &Client{http.Client{Transport: inProcess{h}}}
+// Local returns a client of a handler in this process, so that what only reads works the same with and without a daemon. It asks as
+// whom the context of a call names (WithWho), else as who.
+func Local(h http.Handler, who Who) *Client {
+	return &Client{http.Client{Transport: inProcess{h, who}}}
 }
 
 // Close lets go of idle connections.
@@ -66,6 +66,7 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 		}
 		body = bytes.NewReader(text)
 	}
+	path = Base + path
 	u := url.URL{Scheme: "http", Host: "nudgewire", Path: path, RawQuery: query.Encode()}
 	// What people named is escaped already; a second time, a blank would arrive as %20.
 	if plain, err := url.PathUnescape(path); err == nil {
@@ -119,7 +120,7 @@ func post[T any](ctx context.Context, c *Client, path string, in any) (T, error)
 
 // numbered is the path of one event, message or run, and what is asked of it.
 func numbered[N ~int64](kind string, id N, rest string) string {
-	return "/v1/" + kind + "/" + strconv.FormatInt(int64(id), 10) + rest
+	return "/" + kind + "/" + strconv.FormatInt(int64(id), 10) + rest
 }
 
 // ListQuery narrows a list. Zero fields ask for nothing.
@@ -164,24 +165,24 @@ func (q ListQuery) values() url.Values {
 
 // Status asks for the daemon's state.
 func (c *Client) Status(ctx context.Context) (StatusView, error) {
-	return get[StatusView](ctx, c, "/v1/status", nil)
+	return get[StatusView](ctx, c, "/status", nil)
 }
 
 // Reload makes the daemon read its config again. A bad config is an *Error with every problem
 // in its words, and the daemon goes on with the old one.
 func (c *Client) Reload(ctx context.Context) (DaemonView, error) {
-	return post[DaemonView](ctx, c, "/v1/reload", nil)
+	return post[DaemonView](ctx, c, "/reload", nil)
 }
 
 // Changes asks what a reload would do to what waits, and changes nothing: with the daemon's config file as it is now, or
 // with the config that is printed. A bad config is an *Error, as for Reload.
 func (c *Client) Changes(ctx context.Context, printed string) ([]RuleChange, error) {
-	return post[[]RuleChange](ctx, c, "/v1/reload/changes", changesRequest{printed})
+	return post[[]RuleChange](ctx, c, "/reload/changes", changesRequest{printed})
 }
 
 // Events lists events, newest first.
 func (c *Client) Events(ctx context.Context, q ListQuery) ([]EventView, error) {
-	return get[[]EventView](ctx, c, "/v1/events", q.values())
+	return get[[]EventView](ctx, c, "/events", q.values())
 }
 
 // Event is one event with its payload and all that came of it.
@@ -191,18 +192,18 @@ func (c *Client) Event(ctx context.Context, id nudgewire.EventID) (StoryView, er
 
 // RejectedRequests lists requests that were not taken, newest first.
 func (c *Client) RejectedRequests(ctx context.Context, q ListQuery) ([]RejectedRequestView, error) {
-	return get[[]RejectedRequestView](ctx, c, "/v1/requests/rejected", q.values())
+	return get[[]RejectedRequestView](ctx, c, "/requests/rejected", q.values())
 }
 
 // Messages lists dispatches with their messages, newest first.
 func (c *Client) Messages(ctx context.Context, q ListQuery) ([]MessageView, error) {
-	return get[[]MessageView](ctx, c, "/v1/messages", q.values())
+	return get[[]MessageView](ctx, c, "/messages", q.values())
 }
 
 // Message is one message with its attempts. id is the dispatch's number, or the service's
 // message_id.
 func (c *Client) Message(ctx context.Context, id string) (MessageView, error) {
-	return get[MessageView](ctx, c, "/v1/messages/"+url.PathEscape(id), nil)
+	return get[MessageView](ctx, c, "/messages/"+url.PathEscape(id), nil)
 }
 
 // Cancel ends a waiting dispatch.
@@ -217,35 +218,35 @@ func (c *Client) Resolve(ctx context.Context, id nudgewire.DispatchID, how nudge
 
 // ResolveMany says what became of all messages in doubt that match, or counts them by their cause.
 func (c *Client) ResolveMany(ctx context.Context, r BulkRequest) (BulkView, error) {
-	return post[BulkView](ctx, c.patient(), "/v1/messages/resolve", r)
+	return post[BulkView](ctx, c.patient(), "/messages/resolve", r)
 }
 
 // RetryMany sends what surely did not reach the phone once more, or counts it.
 func (c *Client) RetryMany(ctx context.Context, r BulkRequest) (BulkView, error) {
-	return post[BulkView](ctx, c.patient(), "/v1/messages/retry", r)
+	return post[BulkView](ctx, c.patient(), "/messages/retry", r)
 }
 
 // CancelMany ends all messages that wait and match, or counts them.
 func (c *Client) CancelMany(ctx context.Context, r BulkRequest) (BulkView, error) {
-	return post[BulkView](ctx, c.patient(), "/v1/messages/cancel", r)
+	return post[BulkView](ctx, c.patient(), "/messages/cancel", r)
 }
 
 // Why tells the whole story of a phone, oldest event first.
 func (c *Client) Why(ctx context.Context, phone string, limit int) ([]StoryView, error) {
-	return get[[]StoryView](ctx, c, "/v1/why", ListQuery{Phone: phone, Limit: limit}.values())
+	return get[[]StoryView](ctx, c, "/why", ListQuery{Phone: phone, Limit: limit}.values())
 }
 
 // Send asks for one message by hand; what comes back waits to be sent, or with DryRun would.
 func (c *Client) Send(ctx context.Context, r SendRequest) (MessageView, error) {
-	return post[MessageView](ctx, c, "/v1/send", r)
+	return post[MessageView](ctx, c, "/messages", r)
 }
 
 // Halt stops something, and gives all that is halted then.
 func (c *Client) Halt(ctx context.Context, r HaltRequest) ([]HaltView, error) {
-	return post[[]HaltView](ctx, c, "/v1/halt", r)
+	return post[[]HaltView](ctx, c, "/halt", r)
 }
 
 // Resume lets something go on, and gives all that is still halted.
 func (c *Client) Resume(ctx context.Context, r HaltRequest) ([]HaltView, error) {
-	return post[[]HaltView](ctx, c, "/v1/resume", r)
+	return post[[]HaltView](ctx, c, "/resume", r)
 }

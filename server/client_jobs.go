@@ -16,22 +16,22 @@ import (
 
 // Jobs lists the jobs of the config.
 func (c *Client) Jobs(ctx context.Context) ([]JobView, error) {
-	return get[[]JobView](ctx, c, "/v1/jobs", nil)
+	return get[[]JobView](ctx, c, "/jobs", nil)
 }
 
 // Forecast reads a job's source and says what a run would do.
 func (c *Client) Forecast(ctx context.Context, job string) (ForecastView, error) {
-	return post[ForecastView](ctx, c.patient(), "/v1/jobs/"+url.PathEscape(job)+"/forecast", nil)
+	return post[ForecastView](ctx, c.patient(), "/jobs/"+url.PathEscape(job)+"/forecast", nil)
 }
 
 // RunJob fires a job by hand.
 func (c *Client) RunJob(ctx context.Context, job string, o RunOrder) (RunView, error) {
-	return post[RunView](ctx, c, "/v1/jobs/"+url.PathEscape(job)+"/run", o)
+	return post[RunView](ctx, c, "/jobs/"+url.PathEscape(job)+"/run", o)
 }
 
 // Runs lists runs, newest first; q.Trigger is the job's name.
 func (c *Client) Runs(ctx context.Context, q ListQuery) ([]RunView, error) {
-	return get[[]RunView](ctx, c, "/v1/runs", q.values())
+	return get[[]RunView](ctx, c, "/runs", q.values())
 }
 
 // Run is one run with its parts.
@@ -96,20 +96,20 @@ func (c *Client) Rows(ctx context.Context, id nudgewire.RunID, each func(*RowVie
 
 // Blocks lists blocked contacts.
 func (c *Client) Blocks(ctx context.Context, q ListQuery) ([]BlockView, error) {
-	return get[[]BlockView](ctx, c, "/v1/blocks", q.values())
+	return get[[]BlockView](ctx, c, "/blocks", q.values())
 }
 
 // ErrorTexts lists what the service said about messages that it did not send, the newest first.
 func (c *Client) ErrorTexts(ctx context.Context, q ListQuery) ([]ErrorTextView, error) {
-	return get[[]ErrorTextView](ctx, c, "/v1/errors", q.values())
+	return get[[]ErrorTextView](ctx, c, "/errors", q.values())
 }
 
 // Block blocks contacts.
 func (c *Client) Block(ctx context.Context, r BlockRequest) (BlockAnswer, error) {
-	return post[BlockAnswer](ctx, c, "/v1/blocks", r)
+	return post[BlockAnswer](ctx, c, "/blocks", r)
 }
 
 // Allow ends a contact's block.
 func (c *Client) Allow(ctx context.Context, phone string) (BlockView, error) {
-	return ask[BlockView](ctx, c, http.MethodDelete, "/v1/blocks/"+url.PathEscape(phone), nil, nil)
+	return ask[BlockView](ctx, c, http.MethodDelete, "/blocks/"+url.PathEscape(phone), nil, nil)
 }

@@ -94,19 +94,6 @@ func consentView(c *nudgewire.ConsentRecord) ConsentView {
 	}
 }
 
-// contactRoutes are the routes of contacts, but for blocks.
-func (a admin) contactRoutes(route func(string, func(*http.Request) (any, error))) {
-	route("GET /v1/contacts/{phone}", a.contact)
-	route("GET /v1/contacts/{phone}/data", a.contactData)
-	route("GET /v1/consents", a.consents)
-	route("GET /v1/data-requests", a.dataRequests)
-	if a.Daemon != nil {
-		route("POST /v1/consents", with(a.recordConsents))
-		route("POST /v1/contacts/forget", with(a.forget))
-		route("POST /v1/data-requests/{event}/close", a.closeRequest)
-	}
-}
-
 func (a admin) contact(r *http.Request) (any, error) {
 	phone, err := a.phone(r.PathValue("phone"), a.Country)
 	if err != nil {
@@ -225,7 +212,7 @@ func (a admin) consents(r *http.Request) (any, error) {
 
 func (a admin) recordConsents(r *http.Request, in ConsentRequest) (any, error) {
 	if len(in.Rows) == 0 || len(in.Rows) > maxBlocks {
-		return nil, rejectf(http.StatusBadRequest, "", "want 1 to %d rows, not %d", maxBlocks, len(in.Rows))
+		return nil, badField("rows", "", "want 1 to %d rows, not %d", maxBlocks, len(in.Rows))
 	}
 	answer := ConsentAnswer{}
 	var all []nudgewire.ConsentRecord
@@ -253,7 +240,7 @@ func (a admin) recordConsents(r *http.Request, in ConsentRequest) (any, error) {
 		}
 		all = append(all, nudgewire.ConsentRecord{
 			Phone: phone, Channel: c.Channel, Category: c.Category, Consent: c.Consent, At: c.At.UTC(),
-			Source: cmp.Or(c.Source, in.Source, byHandOf(r)), Proof: c.Proof,
+			Source: cmp.Or(c.Source, in.Source, byHand(r)), Proof: c.Proof,
 		})
 	}
 	answer.Recorded = len(all)
@@ -262,10 +249,10 @@ func (a admin) recordConsents(r *http.Request, in ConsentRequest) (any, error) {
 
 func (a admin) forget(r *http.Request, in ForgetRequest) (any, error) {
 	if (len(in.Phones) == 0) == (in.Connector == "") || len(in.Phones) > maxBlocks {
-		return nil, rejectf(http.StatusBadRequest, "", "want 1 to %d phones, or a connector", maxBlocks)
+		return nil, badField("phones", "", "want 1 to %d phones, or a connector", maxBlocks)
 	}
 	if in.Connector != "" {
-		return ForgetAnswer{Ordered: 1}, a.Store.ForgetConnector(r.Context(), in.Connector, byHandOf(r))
+		return ForgetAnswer{Ordered: 1}, a.Store.ForgetConnector(r.Context(), in.Connector, byHand(r))
 	}
 	answer := ForgetAnswer{}
 	var phones []nudgewire.Phone
@@ -278,30 +265,30 @@ func (a admin) forget(r *http.Request, in ForgetRequest) (any, error) {
 		phones = append(phones, phone)
 	}
 	answer.Ordered = len(phones)
-	return answer, a.Store.Forget(r.Context(), phones, byHandOf(r))
+	return answer, a.Store.Forget(r.Context(), phones, byHand(r))
 }
 
 // Contact is what is known of whether a contact wants messages.
 func (c *Client) Contact(ctx context.Context, phone string) (ContactView, error) {
-	return get[ContactView](ctx, c, "/v1/contacts/"+url.PathEscape(phone), nil)
+	return get[ContactView](ctx, c, "/contacts/"+url.PathEscape(phone), nil)
 }
 
 // ContactData is all that is stored about a contact.
 func (c *Client) ContactData(ctx context.Context, phone string) (DataView, error) {
-	return get[DataView](ctx, c, "/v1/contacts/"+url.PathEscape(phone)+"/data", nil)
+	return get[DataView](ctx, c, "/contacts/"+url.PathEscape(phone)+"/data", nil)
 }
 
 // Consents are what contacts agreed to, by phone, after the given one; none at the end.
 func (c *Client) Consents(ctx context.Context, after nudgewire.Phone) ([]ConsentView, error) {
-	return get[[]ConsentView](ctx, c, "/v1/consents", url.Values{"after": {string(after)}})
+	return get[[]ConsentView](ctx, c, "/consents", url.Values{"after": {string(after)}})
 }
 
 // RecordConsents records what contacts agreed to.
 func (c *Client) RecordConsents(ctx context.Context, r ConsentRequest) (ConsentAnswer, error) {
-	return post[ConsentAnswer](ctx, c, "/v1/consents", r)
+	return post[ConsentAnswer](ctx, c, "/consents", r)
 }
 
 // Forget has contacts forgotten.
 func (c *Client) Forget(ctx context.Context, r ForgetRequest) (ForgetAnswer, error) {
-	return post[ForgetAnswer](ctx, c, "/v1/contacts/forget", r)
+	return post[ForgetAnswer](ctx, c, "/contacts/forget", r)
 }

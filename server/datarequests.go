@@ -115,10 +115,10 @@ func (a admin) closeRequest(r *http.Request) (any, error) {
 
 // DataRequests are the requests of contacts for what is stored about them that are open.
 func (c *Client) DataRequests(ctx context.Context) ([]DataRequestView, error) {
-	return get[[]DataRequestView](ctx, c, "/v1/data-requests", nil)
+	return get[[]DataRequestView](ctx, c, "/data-requests", nil)
 }
 
 // CloseDataRequest notes that the contact of the event got its data, and removes the file.
 func (c *Client) CloseDataRequest(ctx context.Context, event nudgewire.EventID) (DataRequestView, error) {
-	return post[DataRequestView](ctx, c, fmt.Sprintf("/v1/data-requests/%d/close", event), struct{}{})
+	return post[DataRequestView](ctx, c, fmt.Sprintf("/data-requests/%d/close", event), struct{}{})
 }

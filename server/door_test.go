@@ -658,3 +658,17 @@ func TestAProvenBodyThatCannotBeReadShowsNoPhone(t *testing.T) {
 		}
 	}
 }
+
+// Strangers reach no route of the API by the door, whatever they show.
+func TestTheDoorKnowsNoRouteOfTheAPI(t *testing.T) {
+	d := openTheDoor(t, HooksOptions{}, connectors.Options{})
+	h := d.Handler()
+	for _, rt := range Routes() {
+		r := httptest.NewRequest(rt.Method, Base+rt.Path, strings.NewReader("{}")).WithContext(WithWho(t.Context(), Process("ann")))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusNotFound {
+			t.Errorf("the door answers %s %s with %d", rt.Method, rt.Path, w.Code)
+		}
+	}
+}

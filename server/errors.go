@@ -1,10 +1,10 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -12,12 +12,16 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// An Error is a refusal of the admin API in words for the person at the keyboard. It travels
-// as {"error":"…","hint":"…"} and comes out of Client as it went in.
+// An Error is a refusal of the API in words for the person at the keyboard. It travels as a problem of RFC 9457 (application/problem+json)
+// and comes out of Client as it went in.
 type Error struct {
-	Status int    `json:"-"` // 404 nothing found, 409 wrong state, 422 bad config, 400 bad request
-	Words  string `json:"error"`
+	Status int    `json:"status"` // 400 bad request, 401 nobody, 403 not allowed, 404 nothing found, 409 wrong state, 413 too long, 422 bad config, 429 too often
+	Title  string `json:"title"`  // of the status, in English
+	Words  string `json:"detail"`
 	Hint   string `json:"hint,omitempty"`
+	Field  string `json:"field,omitempty"` // of the body, or the parameter, that is wrong: "send.header.url"
+
+	wait time.Duration // before it may be asked again
 }
 
 func (e *Error) Error() string { return e.Words }
@@ -27,24 +31,47 @@ func rejectf(status int, hint, format string, args ...any) error {
 	return &Error{Status: status, Hint: hint, Words: fmt.Sprintf(format, args...)}
 }
 
-// answer runs a handler and turns what it returns into JSON, a status and, for errors that
-// are ours, a log line. It is the only place where the admin API writes an answer.
-func answer(log *zap.Logger, do func(r *http.Request) (any, error)) http.HandlerFunc {
+// badField is a 400 for a field of the body or a parameter.
+func badField(field, hint, format string, args ...any) error {
+	return &Error{Status: http.StatusBadRequest, Field: field, Hint: hint, Words: fmt.Sprintf(format, args...)}
+}
+
+// answer runs a handler and turns what it returns into JSON, a status and, for errors that are ours, a log line.
+func (a admin) answer(do func(r *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := do(r)
-		status := http.StatusOK
 		if err != nil {
-			e := publicError(err)
-			if e.Status >= http.StatusInternalServerError {
-				log.Error("admin request", zap.String("path", r.URL.Path), zap.Error(err))
-			}
-			status, v = e.Status, e
+			a.refuse(w, r, err)
+			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		if err := json.NewEncoder(w).Encode(v); err != nil {
-			log.Debug("admin answer cut short", zap.Error(err))
-		}
+		a.write(w, r, http.StatusOK, "application/json", v)
+	}
+}
+
+// refuse answers an error.
+func (a admin) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	e := *publicError(err)
+	e.Title = http.StatusText(e.Status)
+	if e.Status >= http.StatusInternalServerError {
+		a.Log.Error("admin request", zap.String("path", shownPath(r.URL)), zap.Error(err))
+	}
+	if e.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	a.write(w, r, e.Status, "application/problem+json", &e)
+}
+
+// write is the only place where a handler's answer is written.
+func (a admin) write(w http.ResponseWriter, r *http.Request, status int, kind string, v any) {
+	text, err := Shown(r.Context(), v)
+	if err != nil {
+		a.Log.Error("admin answer", zap.Error(err))
+		status, kind, text = http.StatusInternalServerError, "application/problem+json", []byte(`{"status":500,"title":"Internal Server Error","detail":"the answer cannot be written"}`)
+	}
+	w.Header().Set("Content-Type", kind)
+	w.WriteHeader(status)
+	if _, err := w.Write(append(text, '\n')); err != nil {
+		a.Log.Debug("admin answer cut short", zap.Error(err))
 	}
 }
 

@@ -68,7 +68,7 @@ func checkClass(class string) error {
 	if near := nearest.Of(class, known); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
-	return rejectf(http.StatusBadRequest, hint, "class %q: want no_points, recipient_limit, opt_out, template, permanent, retry or unknown", class)
+	return badField("class", hint, "class %q: want no_points, recipient_limit, opt_out, template, permanent, retry or unknown", class)
 }
 
 // parseClasses reads classes with commas between them.
@@ -79,7 +79,7 @@ func parseClasses(text string) (nudgewire.ErrorClassList, error) {
 	classes := strings.Split(text, ",")
 	for i, c := range classes {
 		if classes[i] = strings.TrimSpace(c); classes[i] == "" {
-			return "", rejectf(http.StatusBadRequest, "write them as no_points,recipient_limit", "class %q is empty between its commas", text)
+			return "", badField("classes", "write them as no_points,recipient_limit", "class %q is empty between its commas", text)
 		}
 		if err := checkClass(classes[i]); err != nil {
 			return "", err

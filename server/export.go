@@ -71,7 +71,7 @@ func (a admin) export(w http.ResponseWriter, r *http.Request) {
 		parts, err = a.Store.Parts(r.Context(), id)
 	}
 	if err != nil {
-		answer(a.Log, func(*http.Request) (any, error) { return nil, err })(w, r)
+		a.refuse(w, r, err)
 		return
 	}
 	// A long list takes as long as its reader does. A writer that knows no deadline has none to lift.

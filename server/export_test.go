@@ -24,7 +24,7 @@ func TestAnExportThatIsCutShortIsAnError(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			ask := Local(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, tt.lines) }))
+			ask := Local(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, tt.lines) }), Process("a test"))
 			rows := 0
 			problems, err := ask.Rows(t.Context(), 1, func(*RowView) error { rows++; return nil })
 			if rows != tt.rows || len(problems) != tt.problems || fmt.Sprint(err) != tt.err {
@@ -45,7 +45,7 @@ func TestAReaderThatHasEnoughEndsTheHandler(t *testing.T) {
 				return
 			}
 		}
-	}))
+	}), Process("a test"))
 	enough := errors.New("enough")
 	if _, err := ask.Rows(t.Context(), 1, func(*RowView) error { return enough }); !errors.Is(err, enough) || !ended {
 		t.Errorf("%v; the handler ended: %v", err, ended)

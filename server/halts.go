@@ -351,14 +351,14 @@ func (in *HaltRequest) check() error {
 	switch in.Scope {
 	case store.HaltAll, store.HaltDamage:
 		if in.Name != "" {
-			return rejectf(http.StatusBadRequest, "", "%s takes no name", in.Scope)
+			return badField("name", "", "%s takes no name", in.Scope)
 		}
 	case store.HaltTrigger, store.HaltTemplate, store.HaltJob:
 		if in.Name == "" {
-			return rejectf(http.StatusBadRequest, "", "which %s?", in.Scope)
+			return badField("name", "", "which %s?", in.Scope)
 		}
 	default:
-		return rejectf(http.StatusBadRequest, HaltHint(string(in.Scope), in.Name), "scope %q: want all, trigger, template or job", in.Scope)
+		return badField("scope", HaltHint(string(in.Scope), in.Name), "scope %q: want all, trigger, template or job", in.Scope)
 	}
 	return nil
 }
@@ -368,7 +368,7 @@ func (a admin) halt(r *http.Request, in HaltRequest) (any, error) {
 		return nil, err
 	}
 	if in.Scope == store.HaltDamage {
-		return nil, rejectf(http.StatusBadRequest, "", "only damage itself halts for damage; write all")
+		return nil, badField("scope", "", "only damage itself halts for damage; write all")
 	}
 	if err := a.known(r.Context(), in); err != nil {
 		return nil, err
@@ -377,7 +377,7 @@ func (a admin) halt(r *http.Request, in HaltRequest) (any, error) {
 		return nil, err
 	}
 	a.Log.Warn("halted by a person", zap.String("what", store.Halt{Scope: in.Scope, Name: in.Name}.What()),
-		zap.String("who", person(r, "")), zap.String("why", in.Reason))
+		zap.String("who", person(r)), zap.String("why", in.Reason))
 	return a.haltViews(r.Context())
 }
 
@@ -413,7 +413,7 @@ func (a admin) resume(r *http.Request, in HaltRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Log.Warn("resumed by a person", zap.String("what", was.What()), zap.String("who", person(r, "")),
+	a.Log.Warn("resumed by a person", zap.String("what", was.What()), zap.String("who", person(r)),
 		zap.String("was_halted_because", was.Reason), zap.Time("was_halted_since", was.At))
 	return a.haltViews(r.Context())
 }

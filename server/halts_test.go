@@ -50,7 +50,7 @@ func halting(t *testing.T) (*server.Client, *store.Store) {
 	})
 	return server.Local(server.Admin(server.AdminOptions{
 		Store: s, Daemon: named{}, Jobs: calendar{}, Country: "GB", Now: time.Now, Log: zap.NewNop(),
-	})), s
+	}), server.Process("Ann")), s
 }
 
 func TestHaltAndResumeAnswerWithAllThatIsHalted(t *testing.T) {

@@ -8,9 +8,18 @@ import (
 
 // inProcess answers requests with a handler of this process. The answer streams: its body is
 // read while the handler still writes.
-type inProcess struct{ h http.Handler }
+type inProcess struct {
+	h   http.Handler
+	who Who // where the request names nobody
+}
 
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	if _, known := WhoOf(r.Context()); !known {
+		r = r.WithContext(WithWho(r.Context(), p.who))
+	}
+	if r.Body == nil {
+		r.Body = http.NoBody // as a server has it
+	}
 	body, to := io.Pipe()
 	w := &pipeWriter{header: http.Header{}, status: http.StatusOK, to: to, begun: make(chan struct{})}
 	ended := make(chan struct{})

@@ -41,42 +41,6 @@ type Jobs interface {
 	WaitsFor(id nudgewire.RunID) []nudgewire.RunID
 }
 
-// jobRoutes are the routes of jobs and blocked contacts.
-func (a admin) jobRoutes(mux *http.ServeMux, route func(string, func(*http.Request) (any, error))) {
-	route("GET /v1/runs", a.runs)
-	route("GET /v1/runs/{id}", a.run)
-	mux.HandleFunc("GET /v1/runs/{id}/rows", a.export)
-	route("GET /v1/blocks", a.blocks)
-	if a.Jobs != nil {
-		route("GET /v1/jobs", a.jobs)
-		route("GET /v1/runs/{id}/retry", a.forecastRetry)
-		forecast := answer(a.Log, a.forecast)
-		mux.HandleFunc("POST /v1/jobs/{name}/forecast", func(w http.ResponseWriter, r *http.Request) {
-			// A long list takes as long as it takes; the caller's patience is the bound. A writer
-			// that knows no deadline has none to lift.
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
-			forecast(w, r)
-		})
-	}
-	if a.Jobs == nil || a.Daemon == nil {
-		return
-	}
-	route("POST /v1/jobs/{name}/run", with(a.fire))
-	for word, do := range map[string]func(context.Context, nudgewire.RunID, string) error{
-		"approve": a.Jobs.Approve, "pause": a.Jobs.Pause, "resume": a.Jobs.Resume, "cancel": a.Jobs.Cancel,
-	} {
-		route("POST /v1/runs/{id}/"+word, with(func(r *http.Request, in RunOrder) (any, error) {
-			return a.ordered(r, in, func(who string, id nudgewire.RunID) (nudgewire.RunID, error) {
-				return id, do(r.Context(), id, who)
-			})
-		}))
-	}
-	route("POST /v1/runs/{id}/retry", with(a.retry))
-	route("POST /v1/runs/{id}/parts/{number}/resolve", with(a.resolvePart))
-	route("POST /v1/blocks", with(a.block))
-	route("DELETE /v1/blocks/{phone}", a.allow)
-}
-
 // jobError gives an error about jobs its status.
 func jobError(err error) error {
 	var hinted interface {
@@ -161,7 +125,7 @@ func (a admin) forecast(r *http.Request) (any, error) {
 func (a admin) fire(r *http.Request, in RunOrder) (any, error) {
 	order := scheduler.HandOrder{Repeats: in.Repeats}
 	if in.Approve {
-		order.Approved = person(r, in.Who)
+		order.Approved = person(r)
 	}
 	id, err := a.Jobs.Fire(r.Context(), r.PathValue("name"), order)
 	if errors.Is(err, scheduler.ErrNoJob) {
@@ -196,18 +160,27 @@ func (a admin) retry(r *http.Request, in RunOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.ordered(r, in, func(who string, id nudgewire.RunID) (nudgewire.RunID, error) {
+	return a.ordered(r, func(who string, id nudgewire.RunID) (nudgewire.RunID, error) {
 		return a.Jobs.Retry(r.Context(), id, who, what)
 	})
 }
 
+// order is the route of a word about a run.
+func (a admin) order(do func(Jobs, context.Context, nudgewire.RunID, string) error) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		return a.ordered(r, func(who string, id nudgewire.RunID) (nudgewire.RunID, error) {
+			return id, do(a.Jobs, r.Context(), id, who)
+		})
+	}
+}
+
 // ordered carries out an order about a run and shows the run that do names.
-func (a admin) ordered(r *http.Request, in RunOrder, do func(who string, id nudgewire.RunID) (nudgewire.RunID, error)) (any, error) {
+func (a admin) ordered(r *http.Request, do func(who string, id nudgewire.RunID) (nudgewire.RunID, error)) (any, error) {
 	of, err := runNumber(r)
 	if err != nil {
 		return nil, err
 	}
-	who := person(r, in.Who)
+	who := person(r)
 	id, err := do(who, of)
 	if err != nil {
 		return nil, jobError(err)
@@ -222,7 +195,7 @@ func (a admin) runs(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if q.State != "" && !slices.Contains(nudgewire.RunStates, nudgewire.RunState(q.State)) {
-		return nil, rejectf(http.StatusBadRequest, "one of: "+strings.Join(RunWords(), ", "), "unknown state %q", q.State)
+		return nil, badField("state", "one of: "+strings.Join(RunWords(), ", "), "unknown state %q", q.State)
 	}
 	return a.runsIn(r.Context(), store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: nudgewire.RunState(q.State)})
 }
@@ -334,7 +307,7 @@ const maxBlocks = 10_000
 
 func (a admin) block(r *http.Request, in BlockRequest) (any, error) {
 	if len(in.Phones) == 0 || len(in.Phones) > maxBlocks {
-		return nil, rejectf(http.StatusBadRequest, "", "want 1 to %d phones, not %d", maxBlocks, len(in.Phones))
+		return nil, badField("phones", "", "want 1 to %d phones, not %d", maxBlocks, len(in.Phones))
 	}
 	var blocks []store.Block
 	answer := BlockAnswer{}
@@ -344,7 +317,7 @@ func (a admin) block(r *http.Request, in BlockRequest) (any, error) {
 			answer.Bad = append(answer.Bad, BadRow{Row: i + 1, Reason: err.Error()})
 			continue
 		}
-		blocks = append(blocks, store.Block{Phone: phone, Reason: in.Reason, Source: cmp.Or(in.Source, byHandOf(r)), At: a.Now()})
+		blocks = append(blocks, store.Block{Phone: phone, Reason: in.Reason, Source: cmp.Or(in.Source, byHand(r)), At: a.Now()})
 	}
 	fresh, err := a.Store.Block(r.Context(), blocks)
 	if err != nil {

@@ -151,7 +151,6 @@ type PreviewView struct {
 
 // A RunOrder is a person's word about a job or run.
 type RunOrder struct {
-	Who     string `json:"who,omitempty"`
 	Approve bool   `json:"approve,omitempty"`  // for run: it waits for no approval
 	InDoubt bool   `json:"in_doubt,omitempty"` // for retry: parts in doubt, too
 	Classes string `json:"classes,omitempty"`  // for retry: only rows of these, with commas between them

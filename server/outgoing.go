@@ -204,15 +204,15 @@ func (a admin) knowReceiver(name string) error {
 
 // WebhookReceivers are the receivers under webhooks_out.
 func (c *Client) WebhookReceivers(ctx context.Context) ([]ReceiverView, error) {
-	return get[[]ReceiverView](ctx, c, "/v1/webhooks-out", nil)
+	return get[[]ReceiverView](ctx, c, "/webhooks-out", nil)
 }
 
 // ReplayWebhooks has changes sent to a receiver again, or counts them.
 func (c *Client) ReplayWebhooks(ctx context.Context, in ReplayRequest) (ReplayView, error) {
-	return post[ReplayView](ctx, c.patient(), "/v1/webhooks-out/replay", in)
+	return post[ReplayView](ctx, c.patient(), "/webhooks-out/replay", in)
 }
 
 // TestWebhooks posts a test to a receiver.
 func (c *Client) TestWebhooks(ctx context.Context, name string) (ReceiverTested, error) {
-	return post[ReceiverTested](ctx, c.patient(), "/v1/webhooks-out/test", ReceiverTest{name})
+	return post[ReceiverTested](ctx, c.patient(), "/webhooks-out/test", ReceiverTest{name})
 }

@@ -57,7 +57,7 @@ func (a admin) review(r *http.Request) (any, error) {
 	if text := r.URL.Query().Get("lost_at"); text != "" {
 		var err error
 		if lost, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return nil, rejectf(http.StatusBadRequest, "", "lost_at %q: want a time in RFC 3339", text)
+			return nil, badField("lost_at", "", "lost_at %q: want a time in RFC 3339", text)
 		}
 	}
 	was, ok, err := a.Store.Restoration(ctx)
@@ -120,13 +120,13 @@ func (a admin) reviewed(r *http.Request, in HaltRequest) error {
 	done, err := a.Store.EndReview(r.Context(), in.LostAt)
 	restored := !errors.Is(err, nudgewire.ErrNotFound)
 	if at, wrong := errors.AsType[*store.LostAtError](err); wrong {
-		return rejectf(http.StatusBadRequest, "give the time at which the machine that had the data ended, or leave --lost-at out", "%v", at)
+		return badField("lost_at", "give the time at which the machine that had the data ended, or leave --lost-at out", "%v", at)
 	}
 	if err != nil && restored {
 		return err
 	}
 	if restored {
-		a.Log.Warn("the restored data was reviewed by a person, and is sent from again", zap.String("who", person(r, "")), zap.Time("lost_at", in.LostAt),
+		a.Log.Warn("the restored data was reviewed by a person, and is sent from again", zap.String("who", person(r)), zap.Time("lost_at", in.LostAt),
 			zap.Int64("stay_in_doubt", done.Doubted), zap.Int64("wait_again", done.Back))
 	} else if !in.LostAt.IsZero() {
 		return rejectf(http.StatusNotFound, "", "no restored data is to be reviewed")
@@ -144,5 +144,5 @@ func (c *Client) Review(ctx context.Context, lost time.Time) (ReviewView, error)
 	if !lost.IsZero() {
 		q.Set("lost_at", lost.UTC().Format(time.RFC3339Nano))
 	}
-	return get[ReviewView](ctx, c, "/v1/review", q)
+	return get[ReviewView](ctx, c, "/review", q)
 }

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 
@@ -73,11 +71,7 @@ type changesRequest struct {
 	Config string `json:"config,omitempty"` // as it is printed; "" is the daemon's file
 }
 
-func (a admin) changes(r *http.Request) (any, error) {
-	var in changesRequest
-	if err := json.NewDecoder(io.LimitReader(r.Body, maxPrinted)).Decode(&in); err != nil {
-		return nil, rejectf(http.StatusBadRequest, "", "request body: %v", err)
-	}
+func (a admin) changes(r *http.Request, in changesRequest) (any, error) {
 	changes, err := a.Daemon.Changes(r.Context(), in.Config)
 	if err != nil {
 		return nil, rejectf(http.StatusUnprocessableEntity, "a reload would change nothing", "%v", err)

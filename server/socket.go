@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
-
-	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // maxSocketPath is what the kernel takes for a Unix socket's path, less the closing zero.
@@ -65,43 +61,4 @@ func mustBeOurs(c net.Conn, path string) error {
 		Status: http.StatusForbidden, Words: fmt.Sprintf("%s listens at %s, and is neither you nor the owner of the data: nothing was asked", userName(uid), path),
 		Hint: "find out what that program is, end it, and start the daemon anew",
 	}
-}
-
-type peerKey struct{}
-
-// withPeer notes who is at the other end of a Unix socket.
-func withPeer(ctx context.Context, c net.Conn) context.Context {
-	if uid, known := peerUser(c); known {
-		return context.WithValue(ctx, peerKey{}, userName(uid))
-	}
-	return ctx
-}
-
-// maxName is how much of a name that somebody gave is kept, in characters.
-const maxName = 64
-
-// person is who asks, for the record: the user at the other end of the socket, with the name that
-// the request claims beside it when that is another one.
-func person(r *http.Request, claimed string) string {
-	characters := []rune(strings.TrimSpace(plain.Text(claimed)))
-	if claimed = string(characters); len(characters) > maxName {
-		claimed = string(characters[:maxName-1]) + "…"
-	}
-	user, known := r.Context().Value(peerKey{}).(string)
-	switch {
-	case !known:
-		return cmp.Or(claimed, "somebody")
-	case claimed == "" || claimed == user:
-		return user
-	default:
-		return fmt.Sprintf("%s (as %q)", user, claimed)
-	}
-}
-
-// byHandOf is "by hand" with the user's name, where that is known.
-func byHandOf(r *http.Request) string {
-	if user, known := r.Context().Value(peerKey{}).(string); known {
-		return "by hand (" + user + ")"
-	}
-	return "by hand"
 }

@@ -5,13 +5,13 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap"
 )
 
-func TestARecordNamesTheUserOfTheSocketAndTheClaimBeside(t *testing.T) {
+func TestARecordNamesTheUserOfTheSocket(t *testing.T) {
 	me, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
@@ -36,34 +36,20 @@ func TestARecordNamesTheUserOfTheSocketAndTheClaimBeside(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			fmt.Fprintf(w, "{\"pid\":1,\"api\":%q,\"rate\":%q}", person(r, r.URL.Query().Get("who")), byHandOf(r))
-		}), nil, time.Second, zap.NewNop())
+		served <- Serve(ctx, l, Admin(AdminOptions{Log: zap.NewNop()}), nil, time.Second, zap.NewNop())
 	}()
 	ask := Dial(path)
-	for claim, want := range map[string]string{
-		"":                       me.Username,
-		me.Username:              me.Username,
-		"the CEO":                me.Username + ` (as "the CEO")`,
-		"x\x1b[31m\nforged":      me.Username + ` (as "x·[31m·forged")`,
-		strings.Repeat("a", 100): me.Username + ` (as "` + strings.Repeat("a", 63) + `…")`,
-	} {
-		got, err := get[DaemonView](t.Context(), ask, "/", map[string][]string{"who": {claim}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.API != want || got.Rate != "by hand ("+me.Username+")" {
-			t.Errorf("%q is recorded as %q, %q, want %q", claim, got.API, got.Rate, want)
-		}
+	got, err := get[WhoView](t.Context(), ask, "/whoami", map[string][]string{"who": {"the CEO"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := me.Username + " (" + me.Uid + ")"; got.Name != want || got.From != FromSocket || !slices.Equal(got.Scopes, Scopes) {
+		t.Errorf("it is %+v that asks, want %q with every scope", got, want)
 	}
 	ask.Close()
 	cancel()
 	if err := <-served; err != nil {
 		t.Error(err)
-	}
-	plain, _ := http.NewRequest(http.MethodGet, "/", nil)
-	if person(plain, "") != "somebody" || person(plain, "ann") != "ann" {
-		t.Error("without a socket the claim is all there is")
 	}
 }
 

@@ -323,6 +323,7 @@ type DaemonView struct {
 	PID        int       `json:"pid"`
 	StartedAt  time.Time `json:"started_at"`
 	Listen     string    `json:"listen"`
+	Console    string    `json:"console,omitempty"` // address of the API beside the socket; "" where it is off
 	Config     string    `json:"config"`
 	ConfigFile string    `json:"config_file"`
 	LoadedAt   time.Time `json:"loaded_at"`

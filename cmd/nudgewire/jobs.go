@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os/user"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,14 +61,6 @@ func (c *cli) jobsList() *cobra.Command {
 	}
 }
 
-// who is the person at the keyboard, for the record.
-func who() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return "somebody"
-}
-
 func (c *cli) jobsRun() *cobra.Command {
 	var dry, approve, wait bool
 	cmd := &cobra.Command{
@@ -84,7 +75,7 @@ func (c *cli) jobsRun() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				r, err := ask.RunJob(cmd.Context(), args[0], server.RunOrder{Who: who(), Approve: approve, Repeats: repeats})
+				r, err := ask.RunJob(cmd.Context(), args[0], server.RunOrder{Approve: approve, Repeats: repeats})
 				if err != nil {
 					return err
 				}
@@ -508,7 +499,7 @@ func (c *cli) jobsOrder(word, short string, asks bool) *cobra.Command {
 						return err
 					}
 				}
-				if r, err = ask.OrderRun(cmd.Context(), id, word, server.RunOrder{Who: who()}); err != nil {
+				if r, err = ask.OrderRun(cmd.Context(), id, word, server.RunOrder{}); err != nil {
 					return err
 				}
 				return c.ran(r)

@@ -40,7 +40,7 @@ func (c *cli) jobsReader(ctx context.Context) (ask *server.Client, done func(), 
 	}
 	ask = server.Local(server.Admin(server.AdminOptions{
 		Store: st, Files: in, Country: cfg.Defaults.Country, Now: time.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, in, time.Now),
-	}))
+	}), server.Process("this command"))
 	return ask, func() {
 		if err := errors.Join(st.Close(), os.RemoveAll(folder)); err != nil {
 			c.note("clear up: %v", err)

@@ -43,7 +43,7 @@ Your name and your word are kept with the part.`,
 				if err := c.confirm(resolveQuestion(r, number, how)); err != nil {
 					return err
 				}
-				if r, err = ask.ResolvePart(cmd.Context(), id, number, server.PartWord{As: how, Who: who(), Reason: reason}); err != nil {
+				if r, err = ask.ResolvePart(cmd.Context(), id, number, server.PartWord{As: how, Reason: reason}); err != nil {
 					return err
 				}
 				return c.ran(r)

@@ -48,7 +48,7 @@ new run.`,
 				return fail(exitUsage, "", "--only %q: want retriable or in_doubt", only)
 			}
 			doubtful := only == "in_doubt"
-			order := server.RunOrder{Who: who(), InDoubt: doubtful, Classes: classes}
+			order := server.RunOrder{InDoubt: doubtful, Classes: classes}
 			if order.MinWait, err = parseFlagDuration("--min-wait", minWait); err != nil {
 				return err
 			}

@@ -123,7 +123,7 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 		o.Jobs = app.JobsBeside(cfg, st, in, time.Now)
 		o.Errors = func() *nudgewire.ErrorRules { return cfg.Errors }
 	}
-	ask = server.Local(server.Admin(o))
+	ask = server.Local(server.Admin(o), server.Process("this command"))
 	return ask, func() {
 		if err := st.Close(); err != nil {
 			c.note("close the database: %v", err)

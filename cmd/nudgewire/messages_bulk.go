@@ -39,7 +39,7 @@ func (f *bulkFlags) asked(cmd *cobra.Command, args []string, dryRun bool) (bool,
 
 // request is what the flags ask for.
 func (f *bulkFlags) request(now time.Time, reason string) (r server.BulkRequest, err error) {
-	r = server.BulkRequest{Trigger: f.trigger, Template: f.template, Account: f.account, Run: nudgewire.RunID(f.run), Who: who(), Reason: reason}
+	r = server.BulkRequest{Trigger: f.trigger, Template: f.template, Account: f.account, Run: nudgewire.RunID(f.run), Reason: reason}
 	if r.Since, err = parseSince(f.since, now); err != nil {
 		return r, err
 	}

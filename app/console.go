@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// listenForConsole opens the listener for people and programs, where the config has one.
+func (a *App) listenForConsole(ctx context.Context, cfg *config.Config) (err error) {
+	if cfg.Console.Listen == "" {
+		return nil
+	}
+	if t := cfg.Console.TLS; t != nil {
+		if a.consoleTLS, err = server.NewCertificates(*t, false, ACMEFolder(cfg.Storage), a.opt.Now, a.log.Named("console")); err != nil {
+			return fmt.Errorf("console.tls: %w", err)
+		}
+	}
+	var lc net.ListenConfig
+	if a.console, err = lc.Listen(ctx, "tcp", cfg.Console.Listen); err != nil {
+		return &PortError{Key: "console.listen", Address: cfg.Console.Listen, Err: err}
+	}
+	return nil
+}
+
+// ConsoleAddr is where the API is served beside the socket, nil where console.listen is not set.
+func (a *App) ConsoleAddr() net.Addr {
+	if a.console == nil {
+		return nil
+	}
+	return a.console.Addr()
+}
+
+// serveConsole is the part that answers people and programs.
+func (a *App) serveConsole(ctx context.Context) error {
+	if a.console == nil {
+		<-ctx.Done()
+		return nil
+	}
+	log := a.log.Named("console")
+	h := server.Console(server.ConsoleOptions{
+		API: a.commands, Now: a.opt.Now, Log: log,
+		Proxies: func() []netip.Prefix { return a.config().Console.TrustedProxies },
+	})
+	if a.consoleTLS == nil {
+		return server.Serve(ctx, a.console, h, nil, grace, log)
+	}
+	return server.Serve(ctx, a.consoleTLS.Listener(a.console), a.consoleTLS.Handler(h), nil, grace, log)
+}
+
+// watchConsoleCertificates keeps them fresh.
+func (a *App) watchConsoleCertificates(ctx context.Context) error {
+	if a.consoleTLS == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return a.consoleTLS.Run(ctx)
+}
+
+// prepareConsole reads what a reload can change of the console's certificates; take takes it up.
+func (a *App) prepareConsole(cfg *config.Config) (take func(), err error) {
+	if a.consoleTLS == nil || cfg.Console.TLS == nil || a.began.Console.TLS.Source() != cfg.Console.TLS.Source() {
+		return func() {}, nil // needRestart says so
+	}
+	if take, err = a.consoleTLS.Prepare(*cfg.Console.TLS, false); err != nil {
+		return nil, fmt.Errorf("console.tls: %w", err)
+	}
+	return take, nil
+}
+
+// consoleURL is where the API is served beside the socket, "" where it is not. Only a new process changes that.
+func (a *App) consoleURL() string {
+	switch {
+	case a.console == nil:
+		return ""
+	case a.began.Console.PublicURL != "":
+		return a.began.Console.PublicURL
+	case a.consoleTLS != nil:
+		return "https://" + a.console.Addr().String()
+	default:
+		return "http://" + a.console.Addr().String()
+	}
+}

@@ -1,0 +1,73 @@
+package app_test
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+const consoleConfig = plainConfig + "console: {listen: '127.0.0.1:0'}\n"
+
+// The listener for programs serves the API to who proves who they are, stays where it is over reloads, and is gone with the daemon.
+func TestTheConsolesListenerServesTheAPI(t *testing.T) {
+	h := open(t, options{config: consoleConfig})
+	at := "http://" + h.ConsoleAddr().String()
+	status := func() int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+server.Base+"/status", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		return res.StatusCode
+	}
+	if got := status(); got != http.StatusUnauthorized {
+		t.Errorf("without a token: %d", got)
+	}
+	s, err := h.ask.Status(t.Context())
+	if err != nil || s.Daemon.Console != at {
+		t.Errorf("status says that the API is at %q, want %q (%v)", s.Daemon.Console, at, err)
+	}
+	h.edit("console: {listen: '127.0.0.1:0'}", "console: {listen: '127.0.0.1:1'}")
+	d, err := h.ask.Reload(t.Context())
+	if want := "console.listen is still 127.0.0.1:0"; err != nil || !slices.Contains(d.NeedsRestart, want) || d.Console != at {
+		t.Errorf("a reload says %q and %q, want %q (%v)", d.NeedsRestart, d.Console, want, err)
+	}
+	h.edit("listen: '127.0.0.1:1'", "listen: ':8484'")
+	if _, err := h.ask.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "console.listen") {
+		t.Errorf("a listener in the clear is taken: %v", err)
+	}
+	if got := status(); got != http.StatusUnauthorized {
+		t.Errorf("after reloads: %d", got)
+	}
+	taken := h.ConsoleAddr().String()
+	_, err = app.New(t.Context(), app.Options{ConfigFile: other(t, h, taken), Version: "test", Env: testEnv})
+	if port, is := errors.AsType[*app.PortError](err); !is || port.Key != "console.listen" || !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("a daemon with the same console: %v", err)
+	}
+	h.stop()
+	if c, err := net.Dial("tcp", taken); err == nil {
+		_ = c.Close()
+		t.Error("the listener outlives the daemon")
+	}
+}
+
+// other is the config of another daemon, whose console is at an address.
+func other(t *testing.T, h *house, console string) string {
+	t.Helper()
+	o := &house{t: t, folder: t.TempDir()}
+	o.write("api: {base_url: http://127.0.0.1:1/api/v1, key: \"${API_KEY}\"}\nstorage: sqlite:" + o.folder + "/n.db\n" +
+		withServer(plainConfig) + "console: {listen: '" + console + "'}\n")
+	return o.file()
+}

@@ -1,0 +1,189 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+)
+
+// ErrUnknownToken means that nobody is known by a token: there is none like it, or it was revoked or has expired.
+var ErrUnknownToken = errors.New("the token is not known: it was never made, it was revoked, or it has expired")
+
+// ConsoleOptions are what Console is made of.
+type ConsoleOptions struct {
+	API   http.Handler // as Admin gives it
+	Pages http.Handler // everything that is not below /api/; nil is nothing. It sees who asks (WhoOf) where that is known
+	// Token says whose a bearer token is; ErrUnknownToken for nobody's. nil knows none.
+	Token func(ctx context.Context, token string) (Who, error)
+	// Session says who signed in, by the request's cookie; nil knows nobody.
+	Session func(r *http.Request) (w Who, known bool, err error)
+	Proxies func() []netip.Prefix // whose X-Forwarded-For is believed
+	Now     func() time.Time
+	Log     *zap.Logger
+}
+
+// How often one may ask. A page with all that it shows takes some ten requests.
+const (
+	eachSecond, eachBurst   = 50, 200             // requests of one token or person
+	wrongEvery, wrongBurst  = 6 * time.Second, 20 // wrong tokens of one address
+	mostLimits              = 10_000              // tokens and addresses that are remembered
+	strangerEach, strangers = 20, 100             // requests of an address that proved nothing
+)
+
+// Console is the listener for people and programs: the API below Base, and pages. It finds out who asks; what they may do is said by
+// the table of routes.
+func Console(o ConsoleOptions) http.Handler {
+	c := &console{
+		ConsoleOptions: o,
+		known:          limits{each: eachSecond, burst: eachBurst},
+		wrong:          limits{each: rate.Every(wrongEvery), burst: wrongBurst},
+		unknown:        limits{each: strangerEach, burst: strangers},
+	}
+	return http.HandlerFunc(c.serve)
+}
+
+type console struct {
+	ConsoleOptions
+	known, wrong, unknown limits
+}
+
+func (c *console) serve(w http.ResponseWriter, r *http.Request) {
+	w.Header()["X-Content-Type-Options"] = nosniff
+	a := admin{AdminOptions{Log: c.Log}}
+	from := "address " + neighbourhood(remote(r, c.Proxies())).String()
+	who, known, err := c.who(r, from)
+	switch {
+	case err != nil:
+		if e, is := errors.AsType[*Error](err); is && e.wait > 0 {
+			w.Header().Set("Retry-After", seconds(e.wait))
+		}
+		a.refuse(w, r, err)
+		return
+	case known:
+		r = r.WithContext(WithWho(r.Context(), who))
+		if wait := c.known.take(string(who.From)+" "+who.Name, c.Now()); wait > 0 {
+			w.Header().Set("Retry-After", seconds(wait))
+			a.refuse(w, r, tooOften(wait))
+			return
+		}
+	default:
+		if wait := c.unknown.take(from, c.Now()); wait > 0 {
+			w.Header().Set("Retry-After", seconds(wait))
+			a.refuse(w, r, tooOften(wait))
+			return
+		}
+	}
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/api/"):
+		w.Header().Set("Cache-Control", "no-store")
+		c.API.ServeHTTP(w, r)
+	case c.Pages != nil:
+		c.Pages.ServeHTTP(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// who finds out who asks, by a token or a session. A wrong token counts against its address.
+func (c *console) who(r *http.Request, from string) (w Who, known bool, err error) {
+	if given := r.Header.Get("Authorization"); given != "" {
+		if wait := c.wrong.full(from, c.Now()); wait > 0 {
+			return w, false, tooOften(wait)
+		}
+		kind, token, _ := strings.Cut(given, " ")
+		if !strings.EqualFold(kind, "Bearer") || c.Token == nil {
+			err = ErrUnknownToken
+		} else {
+			w, err = c.Token(r.Context(), strings.TrimSpace(token))
+		}
+		if errors.Is(err, ErrUnknownToken) {
+			c.wrong.take(from, c.Now())
+			return w, false, &Error{Status: http.StatusUnauthorized, Words: err.Error(), Hint: "nudgewire token list shows those that there are"}
+		}
+		return w, err == nil, c.unsaid(err)
+	}
+	if c.Session == nil {
+		return w, false, nil
+	}
+	w, known, err = c.Session(r)
+	return w, known, c.unsaid(err)
+}
+
+// unsaid keeps why it cannot be found out who asks from those who may be strangers.
+func (c *console) unsaid(err error) error {
+	if err == nil {
+		return nil
+	}
+	c.Log.Error("who asks cannot be found out", zap.Error(err))
+	return &Error{Status: http.StatusServiceUnavailable, Words: "who asks cannot be found out at present: the data cannot be read", Hint: "try again in a moment"}
+}
+
+func tooOften(wait time.Duration) error {
+	return &Error{Status: http.StatusTooManyRequests, Words: "too many requests", Hint: "ask again in " + seconds(wait) + " seconds", wait: wait}
+}
+
+// seconds are whole ones, at least 1.
+func seconds(d time.Duration) string { return strconv.Itoa(max(1, int(math.Ceil(d.Seconds())))) }
+
+// limits are how often each of many may ask.
+type limits struct {
+	each  rate.Limit
+	burst int
+
+	mu sync.Mutex
+	by map[string]*rate.Limiter
+}
+
+// take counts one for key. It gives how long to wait where that is one too many, and then counts none.
+func (l *limits) take(key string, now time.Time) (wait time.Duration) {
+	r := l.of(key, now).ReserveN(now, 1)
+	if wait = r.DelayFrom(now); wait > 0 {
+		r.CancelAt(now)
+	}
+	return wait
+}
+
+// full is how long key has to wait, and counts nothing.
+func (l *limits) full(key string, now time.Time) (wait time.Duration) {
+	r := l.of(key, now).ReserveN(now, 1)
+	wait = r.DelayFrom(now)
+	r.CancelAt(now)
+	return wait
+}
+
+func (l *limits) of(key string, now time.Time) *rate.Limiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := l.by[key]
+	if one != nil {
+		return one
+	}
+	if l.by == nil {
+		l.by = map[string]*rate.Limiter{}
+	}
+	for other, at := range l.by { // whoever has rested long enough is like one that never came
+		if len(l.by) < mostLimits {
+			break
+		}
+		if at.TokensAt(now) >= float64(l.burst) {
+			delete(l.by, other)
+		}
+	}
+	if len(l.by) >= mostLimits { // so many strangers at a time share what is left
+		if key = ""; l.by[key] != nil {
+			return l.by[key]
+		}
+	}
+	one = rate.NewLimiter(l.each, l.burst)
+	l.by[key] = one
+	return one
+}

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+)
+
+// A Scope is what somebody may do by the API. Each stands by itself: none is part of another.
+type Scope string
+
+const (
+	Read     Scope = "read"     // look at everything; phones are masked, and what webhooks carried is left out
+	Phones   Scope = "phones"   // see whole phones, and what webhooks carried
+	Sending  Scope = "send"     // send a message, post events
+	Operate  Scope = "operate"  // stop, let go on, cancel, retry, resolve; run and approve jobs
+	Contacts Scope = "contacts" // block contacts, record consent, forget
+	Manage   Scope = "admin"    // reload, test what tells people, hand out tokens
+)
+
+// Scopes are all of them.
+var Scopes = []Scope{Read, Phones, Sending, Operate, Contacts, Manage}
+
+// From is how it is known who asks.
+type From string
+
+const (
+	FromSocket  From = "socket"  // the kernel says whose program is at the other end
+	FromToken   From = "token"   // a bearer token
+	FromSession From = "session" // a person who signed in
+	FromProcess From = "process" // this program itself
+)
+
+// A Who is who asks, and what they may do.
+type Who struct {
+	Name   string // for the record: "ann (1000)" at the socket, else the name of the token or the person
+	Scopes []Scope
+	From   From
+}
+
+// May reports whether the scope is among them.
+func (w Who) May(s Scope) bool { return slices.Contains(w.Scopes, s) }
+
+// Process is this program, which may do everything. name is who had it begun, for the record.
+func Process(name string) Who { return Who{Name: name, Scopes: Scopes, From: FromProcess} }
+
+type whoKey struct{}
+
+// WithWho notes who asks. Only what has proven it may call this: a connection's kernel, a token, a session.
+func WithWho(ctx context.Context, w Who) context.Context { return context.WithValue(ctx, whoKey{}, w) }
+
+// WhoOf is who asks; known is false for somebody who proved nothing.
+func WhoOf(ctx context.Context) (w Who, known bool) {
+	w, known = ctx.Value(whoKey{}).(Who)
+	return w, known
+}
+
+// withPeer notes who is at the other end of a Unix socket. Its mode lets nobody in but the owner of the data and root: they may
+// do everything.
+func withPeer(ctx context.Context, c net.Conn) context.Context {
+	w := Who{Name: "somebody", Scopes: Scopes, From: FromSocket} // where the kernel does not say whose program it is
+	if uid, known := peerUser(c); known {
+		w.Name = userName(uid) + " (" + strconv.Itoa(uid) + ")"
+	}
+	return WithWho(ctx, w)
+}
+
+// person is who asks, for the record. It never comes from what they send.
+func person(r *http.Request) string {
+	w, _ := WhoOf(r.Context())
+	return w.Name
+}
+
+// byHand says in a reason that a person did it.
+func byHand(r *http.Request) string { return "by hand: " + person(r) }
