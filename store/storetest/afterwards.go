@@ -27,7 +27,12 @@ func (s suite) afterwards(t *testing.T) {
 // failed, accepted and delivered, rejected, in doubt, dropped, cancelled, still waiting.
 func (l *ledger) sevenRows() nudgewire.Run {
 	l.t.Helper()
-	r := l.uploading("1", 1)
+	return l.sevenRowsOf("1")
+}
+
+func (l *ledger) sevenRowsOf(slot string) nudgewire.Run {
+	l.t.Helper()
+	r := l.uploading(slot, 1)
 	if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 7)); err != nil {
 		l.t.Fatal(err)
 	}

@@ -36,10 +36,15 @@ func (l *ledger) mustFinish(d nudgewire.Dispatch, state nudgewire.State) nudgewi
 // claimed stores a dispatch and claims it.
 func (l *ledger) claimed(key string, changes ...change) nudgewire.Dispatch {
 	l.t.Helper()
+	return l.claimedAt(noon.Add(time.Hour), key, changes...)
+}
+
+func (l *ledger) claimedAt(at time.Time, key string, changes ...change) nudgewire.Dispatch {
+	l.t.Helper()
 	id := l.enqueue(key, changes...)
-	got := l.mustClaim(noon.Add(time.Hour), 1)
+	got := l.mustClaim(at, 1)
 	if len(got) != 1 || got[0].ID != id {
-		l.t.Fatalf("claimed %+v, not dispatch %d", got, id)
+		l.t.Fatalf("claimed %+v, not dispatch %d: %+v", got, id, l.dispatch(id))
 	}
 	return got[0]
 }
