@@ -151,13 +151,13 @@ func TestASlowAccountTakesNoSeatOfAnother(t *testing.T) {
 	const n = 80 // more than there are seats
 	b := newBrand(t, sandbox.Options{})
 	h := open(t, options{config: b.account(", concurrency: 2") + twoBrands})
-	h.service.SetFaults(sandbox.Faults{Latency: units.Duration(time.Minute)})
+	g := h.gated()
 	h.post(n)
 	h.eventually("all of brand-b arrived while api hangs", func() bool { return h.delivered("brand-b") == n })
 	if got := h.delivered(""); got != 0 {
 		t.Errorf("%d of api arrived", got)
 	}
-	h.service.SetFaults(sandbox.Faults{})
+	g.open()
 }
 
 // An account leaves the config while one message of it is being sent and others wait: that call ends, the
@@ -165,7 +165,7 @@ func TestASlowAccountTakesNoSeatOfAnother(t *testing.T) {
 func TestAnAccountLeavesAndComesBack(t *testing.T) {
 	const n = 10
 	b := newBrand(t, sandbox.Options{})
-	section := b.account(", rate: 5/s")
+	section := b.account(", rate: 10/min")
 	h := open(t, options{config: section + twoBrands})
 	h.post(n)
 	h.eventually("one was sent", func() bool { return b.Stats().Messages > 0 })
@@ -298,7 +298,7 @@ func TestARunWaitsForItsAccount(t *testing.T) {
 	b := newBrand(t, sandbox.Options{})
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
-	section := b.account(", rate: 60/min")
+	section := b.account(", rate: 10/min")
 	h := open(t, options{folder: folder, config: section + jobConfig(folder, "    max_size: 2kB\n    account: brand-b\n"+byCSV)})
 	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
 	if err != nil {

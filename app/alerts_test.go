@@ -22,7 +22,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/alerts"
 	"github.com/nudgewire/nudgewire/app"
-	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
@@ -143,6 +142,7 @@ type scene struct {
 	free  *atomic.Uint64
 	ids   []nudgewire.DispatchID
 	run   nudgewire.RunID
+	gate  *gate
 }
 
 func (s *scene) forward(d time.Duration) { s.ahead.Store(int64(d)) }
@@ -315,7 +315,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 		},
 		{code: "forgetting", make: func(s *scene) {
 			s.forward(25 * time.Hour)
-			s.service.SetFaults(sandbox.Faults{Latency: units.Duration(2 * time.Second)}) // what is being sent ends first
+			s.gate = s.gated() // what is being sent ends first
 			if _, err := s.ask.Send(s.t.Context(), server.SendRequest{Phone: phone(1), Category: nudgewire.Utility, Send: nudgewire.Send{Template: "other", Language: "en"}}); err != nil {
 				s.t.Fatal(err)
 			}
@@ -323,7 +323,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			if _, err := s.ask.Forget(s.t.Context(), server.ForgetRequest{Phones: []string{phone(1)}}); err != nil {
 				s.t.Fatal(err)
 			}
-		}, mend: func(*scene) {}},
+		}, mend: func(s *scene) { s.gate.open() }},
 	}
 	codes := map[nudgewire.TroubleCode]bool{nudgewire.TroubleUntracked: true, nudgewire.TroubleReceiver: true, nudgewire.TroubleNodes: true, nudgewire.TroubleClock: true} // the first is none, the others have tests of their own
 	for _, p := range all {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // consentConfig has an offer that waits, and asks for consent when it falls due.
@@ -15,6 +16,9 @@ var consentConfig = strings.NewReplacer("language: en}", "language: en, consent:
 func TestConsentIsAskedWhenAMessageFallsDue(t *testing.T) {
 	h := open(t, options{config: consentConfig})
 	at := time.Now().UTC().Format(time.RFC3339)
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil { // however long the rest takes
+		t.Fatal(err)
+	}
 	says := func(n int, word nudgewire.Consent) {
 		t.Helper()
 		if _, err := h.ask.RecordConsents(t.Context(), server.ConsentRequest{Rows: []server.ConsentRow{{Phone: phone(n), Consent: word}}}); err != nil {
@@ -29,6 +33,9 @@ func TestConsentIsAskedWhenAMessageFallsDue(t *testing.T) {
 	says(2, nudgewire.ConsentWithdrawn) // while the offer waits
 	if len(h.messages()) != 3 {
 		t.Errorf("planned: %+v", h.messages())
+	}
+	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+		t.Fatal(err)
 	}
 	h.eventually("the one who agreed gets it", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })
 	h.eventually("the others do not", func() bool {

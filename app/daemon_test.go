@@ -113,7 +113,7 @@ func open(t *testing.T, o options) *house {
 	if o.storage != "" {
 		storage, dsn = o.storage+"\nnode: {folder: "+h.folder+"}", o.storage+"#"+h.folder
 	}
-	h.write("api: {base_url: " + api.URL + "/api/v1, key: \"${API_KEY}\", rate: 5000/s, timeout: 5s}\n" +
+	h.write("api: {base_url: " + api.URL + "/api/v1, key: \"${API_KEY}\", rate: 5000/s, timeout: 30s}\n" +
 		"storage: " + storage + "\n" + withServer(o.config))
 	a, err := app.New(t.Context(), app.Options{
 		ConfigFile: h.file(), Version: "test", Now: o.now, Observer: o.watch,

@@ -13,7 +13,7 @@ import (
 // says whom the trouble slows.
 func TestABrokenStatusEndpointDoesNotSlowSends(t *testing.T) {
 	folder := t.TempDir()
-	wanted := list(t, filepath.Join(folder, "list.csv"), 300)
+	wanted := list(t, filepath.Join(folder, "list.csv"), 600)
 	h := open(t, options{
 		folder: folder, config: jobConfig(folder, perMessage) + "tracking: {poll: [1s]}\n",
 		sandbox: sandbox.Options{Faults: sandbox.Faults{ErrorRate: 1, Endpoints: []string{"message-status"}}},
@@ -30,8 +30,8 @@ func TestABrokenStatusEndpointDoesNotSlowSends(t *testing.T) {
 	if !strings.HasPrefix(rate, "100 requests a second; status questions at ") || !strings.Contains(rate, " a second, slowed from 100 after trouble at ") {
 		t.Errorf("the rate: %s", rate)
 	}
-	// Three seconds on an idle machine; when the questions slowed the sends it took a minute.
-	if took > 15*time.Second {
-		t.Errorf("300 messages took %v at 100 a second", took)
+	// Six seconds on an idle machine; when the questions slowed the sends it took two minutes.
+	if took > time.Minute {
+		t.Errorf("%d messages took %v at 100 a second", len(wanted), took)
 	}
 }

@@ -18,7 +18,7 @@ func TestARunWithoutPointsWaitsForThem(t *testing.T) {
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 300)
 	h := open(t, options{folder: folder, config: jobConfig(folder, perMessage)})
-	h.edit("rate: 5000/s", "rate: 100/s")
+	h.edit("rate: 5000/s", "rate: 20/s") // fifteen seconds in which to take the points away
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +38,7 @@ func TestARunWithoutPointsWaitsForThem(t *testing.T) {
 		t.Errorf("%d rejected, %d in doubt, %d wait", s.Counts["dispatches_rejected"], s.InDoubt, s.Waiting)
 	}
 	h.service.SetFaults(sandbox.Faults{})
+	h.edit("rate: 20/s", "rate: 5000/s")
 	if err := h.Reload(t.Context()); err != nil { // it tries at once
 		t.Fatal(err)
 	}
@@ -50,17 +51,17 @@ func TestARunWithoutPointsWaitsForThem(t *testing.T) {
 	}
 }
 
-// The balance is gone after some ten of a thousand: what is refused waits with the rest, and is not lost.
+// The balance is gone after some ten of a hundred: what is refused waits with the rest, and is not lost.
 // Somebody tops it up and does nothing else: a probe notices, and each that waited is sent once.
 func TestPointsComeBackByThemselves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the first probe is 15 seconds after the trouble")
 	}
-	const balance, rows = 10, 1000
+	const balance, rows = 10, 150
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), rows)
 	h := open(t, options{folder: folder, config: jobConfig(folder, perMessage)})
-	h.edit("rate: 5000/s", "rate: 500/s")
+	h.edit("rate: 5000/s", "rate: 20/s") // seven seconds in which to take the points away
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -75,9 +76,7 @@ func TestPointsComeBackByThemselves(t *testing.T) {
 		t.Errorf("%d are lost for want of points, %d wait", lost, s.Waiting)
 	}
 	h.service.SetFaults(sandbox.Faults{})
-	for begun := time.Now(); h.service.Stats().Messages < len(wanted) && time.Since(begun) < time.Minute; {
-		time.Sleep(100 * time.Millisecond)
-	}
+	h.eventually("all have left", func() bool { return h.service.Stats().Messages >= len(wanted) })
 	if s := h.service.Stats(); s.Messages != len(wanted) || s.Duplicates != 0 {
 		t.Errorf("%d of %d were sent, %d before, %d twice", s.Messages, len(wanted), before, s.Duplicates)
 	}
@@ -89,14 +88,14 @@ func TestPointsComeBackByThemselves(t *testing.T) {
 // The service takes messages and says afterwards that there were no points for them: that is noticed
 // soon, each that failed waits once more, and after the top-up everybody gets one message.
 func TestABalanceThatIsGoneBurnsNothing(t *testing.T) {
-	const balance, rows = 10, 300
+	const balance, rows = 10, 900
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), rows)
 	h := open(t, options{
 		folder: folder, config: jobConfig(folder, perMessage),
 		sandbox: sandbox.Options{Points: balance, Price: 1, Pace: sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1}},
 	})
-	h.edit("rate: 5000/s", "rate: 50/s")
+	h.edit("rate: 5000/s", "rate: 20/s")
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +106,7 @@ func TestABalanceThatIsGoneBurnsNothing(t *testing.T) {
 	}
 	h.eventually("nothing is in hand", func() bool { return h.status().Sending == 0 })
 	taken := h.service.Stats().Messages
-	if taken > rows/2 { // three seconds at the rate; the first look of the schedule is later
+	if taken > rows/2 { // twenty seconds at the rate
 		t.Errorf("%d of %d were taken without points", taken-balance, rows)
 	}
 	h.eventually("the reason is counted", func() bool {
@@ -128,6 +127,7 @@ func TestABalanceThatIsGoneBurnsNothing(t *testing.T) {
 	}
 	h.order(first, "pause") // and a person holds what went again, and lets it go
 	h.service.SetPoints(1000)
+	h.edit("rate: 20/s", "rate: 5000/s")
 	if err := h.Reload(t.Context()); err != nil { // it tries at once
 		t.Fatal(err)
 	}

@@ -24,12 +24,12 @@ func TestWhatNeedsARestartIsHeldAgainstTheProcess(t *testing.T) {
 	reload()
 	h.edit("127.0.0.1:0", "127.0.0.1:1")
 	h.edit("16MB", "32MB")
-	h.edit("timeout: 5s", "timeout: 6s")
-	moved := []string{"server.listen is still 127.0.0.1:0", "api.timeout is still 5s", "server.max_in_flight is still 16MB"}
+	h.edit("timeout: 30s", "timeout: 6s")
+	moved := []string{"server.listen is still 127.0.0.1:0", "api.timeout is still 30s", "server.max_in_flight is still 16MB"}
 	reload(moved...)
 	reload(moved...)
 	h.edit("127.0.0.1:1", "127.0.0.1:0")
-	h.edit("timeout: 6s", "timeout: 5s")
+	h.edit("timeout: 6s", "timeout: 30s")
 	reload("server.max_in_flight is still 16MB")
 	h.edit("32MB", "16MB")
 	reload()

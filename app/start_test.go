@@ -115,7 +115,7 @@ func TestAStartWaitsForAFullDisk(t *testing.T) {
 	waits := func() {
 		t.Helper()
 		var status int
-		for range 500 {
+		for range 6000 { // a minute
 			if status, _ = ask("/hooks/shopify"); status != 0 {
 				break
 			}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // One person who fills in a form at HubSpot is four changes within a second. What the page says
@@ -27,6 +29,10 @@ func TestABurstOfChangesIsOneMessageWithWhatThePageSaysToPaste(t *testing.T) {
 			if sender == nil {
 				t.Fatal(problems)
 			}
+			// However long the four take: each of them begins the wait anew.
+			if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+				t.Fatal(err)
+			}
 			for i := range 4 {
 				now := time.Now()
 				body := fmt.Sprintf(`[{"portalId":1,"subscriptionId":2,"objectId":3,"occurredAt":%d,"subscriptionType":"contact.propertyChange","propertyName":"phone","propertyValue":"+447700900123"}]`, now.UnixMilli()+int64(i))
@@ -43,6 +49,9 @@ func TestABurstOfChangesIsOneMessageWithWhatThePageSaysToPaste(t *testing.T) {
 			}
 			if n := len(h.events()); n != 4 {
 				t.Fatalf("%d events, want 4", n)
+			}
+			if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+				t.Fatal(err)
 			}
 			h.eventually("the message", func() bool { return len(h.service.Messages("447700900123")) >= want })
 			time.Sleep(1500 * time.Millisecond)

@@ -121,16 +121,19 @@ func TestWhatIsBeingSentWhenItsTriggerStopsComesBackAndStays(t *testing.T) {
 	for name, stop := range stops {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, options{config: strings.Replace(plainConfig, "wait: 1h", "wait: 1s", 1)})
+			g := h.gated()
 			f := h.service.Faults()
 			f.ErrorRate, f.Status, f.RetryAfter = 1, 429, units.Duration(time.Second)
 			h.service.SetFaults(f)
 			h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(0), "60.00")))
-			h.eventually("the first attempt", func() bool { return h.reminder(phone(0)).Attempt > 0 })
+			h.eventually("the first attempt", func() bool { return len(g.phones()) == 1 })
 			h.edit(sends, stop)
 			h.reload()
-			h.service.SetFaults(sandbox.Faults{})
-			h.settle("+447700900777")
+			g.open()
 			h.eventually("it waits", func() bool { return h.reminder(phone(0)).State == nudgewire.StateWaiting })
+			h.service.SetFaults(sandbox.Faults{})
+			h.eventually("it would be tried again", func() bool { return h.reminder(phone(0)).DueAt.Before(time.Now()) })
+			h.settle("+447700900777")
 			if n := h.service.Accepted(phone(0)[1:]); n != 0 {
 				t.Fatalf("%d left", n)
 			}
@@ -149,12 +152,14 @@ func TestAPersonSendsOrCancelsWhatIsPaused(t *testing.T) {
 			folder := t.TempDir()
 			config := strings.Replace(plainConfig, "wait: 1h", "wait: 2s", 1)
 			h := open(t, options{folder: folder, config: config})
+			letGo := h.hold("cart_reminder")
 			h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(0), "60.00")))
 			later := cart("c2", phone(1), "60.00")
 			later["updated_at"] = time.Now().UTC().Add(time.Second).Format(time.RFC3339)
 			h.mustTake(h.shopify("checkouts/update", "", later))
 			h.edit(sends, stop)
 			h.reload()
+			letGo()
 			by := server.BulkRequest{Trigger: "reminder", DueBefore: h.reminder(phone(1)).DueAt, Reason: "wrong price"}
 			for _, dry := range []bool{true, false} {
 				by.DryRun = dry
