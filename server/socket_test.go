@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -80,14 +81,16 @@ func TestSomebodyElsesSocketIsAskedNothing(t *testing.T) {
 	cmd := exec.Command(program, "-test.run", "ListensAsAnother")
 	cmd.Env = append(os.Environ(), "NUDGEWIRE_TEST_LISTEN="+path)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: other, Gid: other}}
-	if err := cmd.Start(); err != nil {
+	says, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(path); err == nil {
-			break
-		}
+	if _, err := says.Read(make([]byte, 1)); err != nil { // the socket is there a moment before anybody listens at it
+		t.Fatal(err)
 	}
 	ask := Dial(path)
 	defer ask.Close()
@@ -108,6 +111,7 @@ func TestListensAsAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	fmt.Println("listening")
 	for {
 		c, err := l.Accept()
 		if err != nil {

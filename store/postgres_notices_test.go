@@ -36,7 +36,7 @@ func beside(t *testing.T, dsn string, o store.Options) *store.Store {
 // soon waits for what another node has to hear. The limit is for hangs: the machine of a test may be busy.
 func soon(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the other node never heard: %s", what)
 		}

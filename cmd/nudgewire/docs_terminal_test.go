@@ -105,7 +105,7 @@ func (term *terminal) run(place int, line, want string) {
 	defer cancel()
 	// What a daemon does takes a moment: the page shows what is there then.
 	var got string
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		out, err := term.command(ctx, line).CombinedOutput()
 		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 			term.t.Fatalf("line %d: %s: %v", place, line, err)

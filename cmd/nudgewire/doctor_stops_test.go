@@ -31,7 +31,7 @@ func faulty(status, orders int) func(*ward) {
 
 func (w *ward) until(what string, ok func() bool) {
 	w.t.Helper()
-	for range 500 {
+	for range 6000 { // two minutes
 		if ok() {
 			return
 		}

@@ -34,7 +34,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 
 // eventually ARGS runs nudgewire until it ends well.
 func eventually(ts *testscript.TestScript, _ bool, args []string) {
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		err := ts.Exec("nudgewire", args...)
 		if err == nil {
 			return

@@ -46,7 +46,7 @@ func killWhileUploading(t *testing.T, taken bool) {
 		close(third)
 		select { // no answer, until the daemon is gone
 		case <-r.Context().Done():
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 		}
 	}))
 	defer api.Close()

@@ -206,7 +206,7 @@ func TestAPausedRunFromTheCommandLine(t *testing.T) {
 	says(0, []string{"  because     paused by " + me, "  messages    2 waiting", held, next}, "jobs", "show", "1")
 	says(0, nil, "jobs", "resume", "1")
 	says(0, []string{"run 1 of offer for <time> by hand: done"}, "jobs", "show", "1", "--follow")
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if _, out := c.command("jobs", "show", "1"); !strings.Contains(out, " waiting") && !strings.Contains(out, " sending") {
 			break
 		} else if time.Now().After(end) {

@@ -64,7 +64,7 @@ func TestASourceOfWhichNothingComesEnds(t *testing.T) {
 			if !strings.HasSuffix(got.End, nothingCame) || !strings.HasPrefix(got.End, name+" ") && name == "http" || len(got.Rows) == 0 {
 				t.Errorf("after %d rows it ended with %q", len(got.Rows), got.End)
 			}
-			if took := time.Since(began); took > 20*time.Second {
+			if took := time.Since(began); took > time.Minute {
 				t.Errorf("after %s", took)
 			}
 		})
