@@ -32,7 +32,7 @@ type Restored struct {
 }
 
 // belongings are what lies beside a database and belongs to it. Its lock and its socket belong to a process.
-var belongings = []string{"", "-wal", "-shm", ".instance", ".calls", ".calls.new", ".forgotten-key", ".damaged", ".restored", ".backup", ".moved", ".copying"}
+var belongings = []string{"", "-wal", "-shm", ".instance", ".calls", ".calls.new", ".tokens", ".forgotten-key", ".damaged", ".restored", ".backup", ".moved", ".copying"}
 
 // ofProcesses is what else lies there.
 var ofProcesses = []string{".lock", ".sock", ".restoring", ".restore-cut-off"}

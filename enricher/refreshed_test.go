@@ -41,11 +41,14 @@ func (s *tokenStore) RefreshToken(_ context.Context, source [sha256.Size]byte) (
 	return s.kept[source], s.broken
 }
 
-func (s *tokenStore) KeepRefreshToken(_ context.Context, source [sha256.Size]byte, token string) error {
+func (s *tokenStore) KeepRefreshToken(_ context.Context, source [sha256.Size]byte, used, token string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken != nil {
 		return s.broken
+	}
+	if kept := s.kept[source]; kept != used && kept != token {
+		return fmt.Errorf("%q was used, and %q was kept", used, s.kept[source])
 	}
 	if s.kept == nil {
 		s.kept = map[[sha256.Size]byte]string{}

@@ -22,7 +22,8 @@ type Refreshed interface {
 	RefreshTurn(ctx context.Context, source [sha256.Size]byte) (end func(), err error)
 	// RefreshToken returns "" when none is kept.
 	RefreshToken(ctx context.Context, source [sha256.Size]byte) (string, error)
-	KeepRefreshToken(ctx context.Context, source [sha256.Size]byte, token string) error
+	// KeepRefreshToken puts token in place of used, which RefreshToken returned.
+	KeepRefreshToken(ctx context.Context, source [sha256.Size]byte, used, token string) error
 }
 
 // tokens are the access tokens of OAuth clients by all that they were got with, and the chains of
@@ -48,6 +49,7 @@ type chain struct {
 	turn   chan struct{} // holds a token while nobody renews
 	// Whoever has the turn may touch what follows.
 	newest string // the newest refresh token that is known here; "" for the configured one
+	used   string // in whose place newest came, where that is not kept yet
 	unkept bool   // newest is not kept yet
 }
 
@@ -152,7 +154,7 @@ func (c *Client) token(ctx context.Context, l *connectors.Lookup) (string, error
 	}
 	if l.Auth.OAuth.Grant == connectors.GrantRefresh && token.RefreshToken != refresh {
 		// The one that asked for it may be cut now; the token that it used up is gone all the same.
-		g.chain.newest, g.chain.unkept = token.RefreshToken, true
+		g.chain.used, g.chain.newest, g.chain.unkept = g.chain.newest, token.RefreshToken, true
 		if err := c.keep(context.WithoutCancel(ctx), g.chain); err != nil {
 			return "", unkept(l, err)
 		}
@@ -183,7 +185,7 @@ func (c *Client) refreshToken(ctx context.Context, ch *chain, configured string)
 
 func (c *Client) keep(ctx context.Context, ch *chain) error {
 	if ch.unkept && c.Refreshed != nil {
-		if err := c.Refreshed.KeepRefreshToken(ctx, ch.source, ch.newest); err != nil {
+		if err := c.Refreshed.KeepRefreshToken(ctx, ch.source, ch.used, ch.newest); err != nil {
 			return err
 		}
 	}

@@ -57,6 +57,10 @@ type AdminOptions struct {
 type admin struct{ AdminOptions }
 
 func (a admin) status(r *http.Request) (any, error) {
+	// Of data on a server that is away nothing can be read, and a server that hangs would have whoever asks wait.
+	if err := a.Store.Present(); err != nil && a.Store.Shares() {
+		return nil, rejectf(http.StatusServiceUnavailable, a.Store.Cure(err), "webhooks are rejected and nothing is sent: %v", err)
+	}
 	c, err := a.Store.Counts(r.Context())
 	if err != nil {
 		return nil, err

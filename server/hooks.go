@@ -420,9 +420,9 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	return got.Reply, nil
 }
 
-// acceptFor is how long an event may wait for its turn to be stored. A sender that gets no answer gives up about then, and one that is
-// told to come again does.
-const acceptFor = 5 * time.Second
+// acceptFor is how long an event may take to be stored, and a trace of what was rejected. The least patient senders give up after five
+// seconds, and count that as their own trouble; one that is told to come again does, and what was stored all the same is known then.
+const acceptFor = 4 * time.Second
 
 // tell writes a line for each event that was taken and for each decision about it, for who looks closely.
 func (h *Hooks) tell(c *call, plans []nudgewire.Plan, receipts []nudgewire.Receipt) {
@@ -568,7 +568,9 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 	if h.Samples && verified {
 		f.Sample = sampleOf(c.body)
 	}
-	if err := h.Store.RejectRequest(context.WithoutCancel(c.Context()), f); err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), acceptFor)
+	defer cancel()
+	if err := h.Store.RejectRequest(ctx, f); err != nil {
 		if others, ok := h.lines.notKept.line(h.Now()); ok {
 			h.Log.Warn("rejected request not stored", zap.String("request", c.id), zap.String("connector", f.Connector), zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}

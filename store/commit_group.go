@@ -120,7 +120,8 @@ func newGroupCommit(limit, most int, runners ...runner) *groupCommit {
 
 // do hands run to the next batch and returns when that is on disk. A ctx that ends before the
 // flusher took the op withdraws it; after that it is waited for, because a caller that does not
-// know whether its write happened can do nothing right.
+// know whether its write happened can do nothing right. Those of laneIngest can: whoever sent the event comes again, and then it is
+// known. They go with ErrUnanswered, and what run has captured is the flusher's from then on.
 func (g *groupCommit) do(ctx context.Context, l lane, c company, run op) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -149,6 +150,9 @@ func (g *groupCommit) do(ctx context.Context, l lane, c company, run op) error {
 	case <-ctx.Done():
 		if g.withdraw(w) {
 			return ctx.Err()
+		}
+		if l == laneIngest {
+			return ErrUnanswered
 		}
 		<-w.done
 	}

@@ -123,6 +123,35 @@ func TestWorkGoesBeforeEvents(t *testing.T) {
 	})
 }
 
+// A disk or a server that does not answer holds up no sender: the event comes again, and is known where it was stored. What nobody may
+// repeat is waited for.
+func TestNobodyWaitsForAnEventThatIsNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := startBatches()
+		hangs := make(chan struct{})
+		ran := 0
+		run := func(*tx) error { <-hangs; ran++; return nil }
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := g.do(ctx, laneIngest, company{}, run); !errors.Is(err, ErrUnanswered) {
+			t.Errorf("an event: %v", err)
+		}
+		outcome := make(chan error, 1)
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		go func() { outcome <- g.do(context.WithoutCancel(ctx), laneWork, company{}, nothing) }()
+		put(t, g, laneIngest, 3, nothing)
+		close(hangs)
+		if err := <-outcome; err != nil {
+			t.Errorf("an outcome: %v", err)
+		}
+		g.close()
+		if ran != 1 {
+			t.Errorf("the event was stored %d times", ran)
+		}
+	})
+}
+
 func TestAnEventThatWaitsCanBeWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, b := startBatches()

@@ -149,6 +149,7 @@ const (
 	stOptedOut
 	stProposal
 	stKeepToken
+	stKeptToken
 	stDropAlerts
 	stDropNotices
 	stDropReceivers

@@ -78,7 +78,8 @@ var runStatements = map[stmt]statement{
 	stKeepReceiver: {0, `INSERT INTO alert_receivers (receiver, name, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`},
 	stKeepToken: {0, `INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
 		ON CONFLICT (source) DO UPDATE SET token = excluded.token, at = excluded.at`},
-	stAllow: {0, `DELETE FROM blocks WHERE phone = ?1`},
+	stKeptToken: {1, `SELECT token FROM refresh_tokens WHERE source = ?1`},
+	stAllow:     {0, `DELETE FROM blocks WHERE phone = ?1`},
 
 	// Of the same word the first source stays, but a proof is added to none.
 	stSaveConsent: {0, `INSERT INTO consents (phone, channel, category, consent, since, event_at, source, proof, event_id)

@@ -11,6 +11,9 @@ import (
 var (
 	// ErrOverloaded means that too many requests already wait to be stored; nothing was stored.
 	ErrOverloaded = errors.New("too many events are waiting to be stored; try again in a moment")
+	// ErrUnanswered means that the disk or the database server has not answered in time: an event may be stored or not, and is known
+	// when it comes again.
+	ErrUnanswered = errors.New("the data has not answered in time; what was sent may be stored, and is known when it comes again")
 	// ErrClosed means that the store takes no more.
 	ErrClosed = errors.New("the store is closed")
 	// ErrReadOnly means that the store was opened for reading.

@@ -23,13 +23,14 @@ const bucketShift = 10
 // correlation key is settled by Options.Settle with facts read in this same transaction, so what an earlier proposal,
 // plan or neighbour in the batch did is already seen.
 //
-// Errors: ErrOverloaded and ErrClosed (nothing was stored), a *PanicError from Settle, or
+// Errors: ErrOverloaded and ErrClosed (nothing was stored), ErrUnanswered where ctx ended during the commit, a *PanicError from Settle, or
 // what the disk said.
 func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
 	room := rooms.Get().(*[]byte)
+	var err error
 	defer func() {
-		// Whatever became of the write, nobody runs it any more. A huge event's room is let go.
-		if cap(*room) <= maxRoom {
+		// Nobody runs the write any more, but where its answer was not waited for. A huge event's room is let go.
+		if cap(*room) <= maxRoom && !errors.Is(err, ErrUnanswered) {
 			rooms.Put(room)
 		}
 	}()
@@ -41,7 +42,7 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 		}
 	}
 	receipts := make([]nudgewire.Receipt, len(plans))
-	err := s.writeBeside(ctx, laneIngest, company{kind: accepting}, func(t *tx) error {
+	err = s.writeBeside(ctx, laneIngest, company{kind: accepting}, func(t *tx) error {
 		err := t.lockPlans(ready...)
 		for i := 0; err == nil && i < len(ready); i++ {
 			if receipts[i], err = t.accept(&ready[i], s.settle); err != nil {

@@ -76,7 +76,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	if s.folder, err = lockData(Path(o.DSN) + ".lock"); err != nil {
 		return err
 	}
-	s.calls.path = Path(o.DSN) + ".calls"
+	s.calls.path, s.tokens.path = Path(o.DSN)+".calls", Path(o.DSN)+".tokens"
 	if err := migratePostgres(ctx, cfg); err != nil {
 		return unreachable(err)
 	}

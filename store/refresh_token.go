@@ -4,6 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/nudgewire/nudgewire/internal/disk"
 )
 
 // RefreshTurn waits until no other process has the turn of source, and has it until end is called. A token of source is read, used and
@@ -49,10 +56,80 @@ func (s *Store) RefreshToken(ctx context.Context, source [sha256.Size]byte) (tok
 	return token, wrap(err, "read a refresh token")
 }
 
-// KeepRefreshToken puts token in place of the one that was kept for source.
-func (s *Store) KeepRefreshToken(ctx context.Context, source [sha256.Size]byte, token string) error {
+// KeepRefreshToken puts token in place of the one that was kept for source: used, "" where none was. The provider takes no other any
+// more, so it is noted beside the data first: where it cannot be kept now, and this process ends before it can, the next start keeps it.
+func (s *Store) KeepRefreshToken(ctx context.Context, source [sha256.Size]byte, used, token string) error {
+	if s.commits == nil {
+		return ErrReadOnly
+	}
+	noted := notedToken{hex.EncodeToString(source[:]), used, token}
+	note := s.noteToken(noted, true)
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		return t.put(stKeepToken, hex.EncodeToString(source[:]), token, t.at)
+		return t.put(stKeepToken, noted.Source, token, t.at)
 	})
+	if err == nil {
+		err = s.noteToken(noted, false)
+	} else {
+		err = errors.Join(err, note)
+	}
 	return wrap(err, "keep a refresh token")
+}
+
+// A notedToken is a refresh token that may not be kept yet.
+type notedToken struct{ Source, Used, Token string }
+
+// notedTokens reads the note beside the data.
+func (s *Store) notedTokens() (all []notedToken, err error) {
+	text, err := os.ReadFile(s.tokens.path)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	return all, ignoreMissing(err)
+}
+
+// noteToken writes a token into the note, in place of an older one of its source, or takes it out.
+func (s *Store) noteToken(one notedToken, add bool) error {
+	s.tokens.Lock()
+	defer s.tokens.Unlock()
+	all, err := s.notedTokens()
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.tokens.path, err)
+	}
+	all = slices.DeleteFunc(all, func(n notedToken) bool { return n.Source == one.Source && (add || n == one) })
+	if add {
+		all = append(all, one)
+	}
+	if len(all) == 0 {
+		return ignoreMissing(os.Remove(s.tokens.path))
+	}
+	text, err := json.Marshal(all)
+	if err == nil {
+		err = disk.WriteFile(s.tokens.path, text)
+	}
+	return err
+}
+
+// keepNoted keeps what an earlier process noted and could not keep, unless somebody has kept another one since.
+func (s *Store) keepNoted(ctx context.Context) error {
+	all, err := s.notedTokens()
+	if err != nil {
+		return fmt.Errorf("%s: %w; it held refresh tokens that could not be kept. Remove it, and give look-ups that are refused a new token", s.tokens.path, err)
+	}
+	for _, one := range all {
+		err := s.write(ctx, laneWork, func(t *tx) error {
+			kept := ""
+			err := t.query(stKeptToken, func(r *row) error { kept = r.text(); return nil }, one.Source)
+			if err != nil || kept != one.Used {
+				return err
+			}
+			return t.put(stKeepToken, one.Source, one.Token, t.at)
+		})
+		if err == nil {
+			err = s.noteToken(one, false)
+		}
+		if err != nil {
+			return fmt.Errorf("keep a refresh token: %w", err)
+		}
+	}
+	return nil
 }

@@ -56,6 +56,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	}
 	defer func() { err = wrap(err, "%s", path) }()
 	s.marks.data, s.calls.path = path, path+".calls"
+	s.tokens.path = path + ".tokens"
 	drv, err := sqliteDriver()
 	if err != nil {
 		return err

@@ -95,6 +95,11 @@ type Store struct {
 	place   atomic.Pointer[place] // where the data lives; nil before the first connection, and where it is a file
 	numbers numbers               // of all writers of the process, so that they grow with time
 
+	tokens struct {
+		sync.Mutex
+		path string // where refresh tokens are noted that may not be kept yet
+	}
+
 	halting sync.Mutex             // one change of halts at a time, with its reading back
 	halted  atomic.Pointer[[]Halt] // as Halts gives them; nil when read-only
 
@@ -170,6 +175,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.notices != nil {
 		s.notices.begin()
 	}
+	if err := s.keepNoted(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
@@ -211,6 +219,9 @@ func (s *Store) Present() error {
 // pingEvery is how often a Ping writes at the most: anybody may ask the door whether it is ready.
 const pingEvery = time.Second
 
+// pingFor is how long a Ping waits: a load balancer that asks waits no longer.
+const pingFor = 2 * time.Second
+
 // Ping reports whether the data can be read and changed at present: it writes, because a commit without a change succeeds on
 // a full disk, too.
 func (s *Store) Ping(ctx context.Context) error {
@@ -220,9 +231,17 @@ func (s *Store) Ping(ctx context.Context) error {
 	if last := s.pinged.Load(); last != nil && time.Since(*last) < pingEvery && !s.commits.ended() {
 		return s.Present()
 	}
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	if err := s.Present(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingFor)
+	defer cancel()
+	err := s.write(ctx, laneIngest, func(t *tx) error { // as webhooks are, which is what is asked about
 		return t.put(stSetCount, "keyed/checked", t.at)
 	})
+	if errors.Is(err, ErrOverloaded) {
+		return nil // others write
+	}
 	if now := time.Now(); err == nil {
 		s.pinged.Store(&now)
 	}

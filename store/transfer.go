@@ -242,7 +242,7 @@ func (o *TransferOptions) toFile(ctx context.Context, done *Transferred) (err er
 	if err == nil {
 		err = syncFile(temp)
 	}
-	for _, beside := range []string{".instance", ".moved", ".damaged", ".restored", ".calls"} { // of data that was here before
+	for _, beside := range []string{".instance", ".moved", ".damaged", ".restored", ".calls", ".tokens"} { // of data that was here before
 		if err == nil {
 			err = ignoreMissing(os.Remove(path + beside))
 		}
@@ -276,16 +276,21 @@ func (s *Store) flushAllKeys() error {
 	return s.writer.runBatch([]*waiting{{run: w.flushForGood}})
 }
 
-// carryNotes copies what is known of calls that had begun.
+// carryNotes copies what is known of calls that had begun, and of refresh tokens that are not kept yet.
 func carryNotes(from, to string) error {
-	text, err := os.ReadFile(Path(from) + ".calls")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	for _, note := range []string{".calls", ".tokens"} {
+		text, err := os.ReadFile(Path(from) + note)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = disk.WriteFile(Path(to)+note, text)
+		}
+		if err != nil {
+			return fmt.Errorf("carry the notes of the process: %w", err)
+		}
 	}
-	if err == nil {
-		err = disk.WriteFile(Path(to)+".calls", text)
-	}
-	return wrap(err, "what is known of calls")
+	return nil
 }
 
 func foldersOnDisk(ctx context.Context, q querier) (out []string, err error) {

@@ -152,7 +152,7 @@ func (s suite) group(t *testing.T) {
 		}
 		l.totals(map[string]int64{"events": 1})
 	})
-	t.Run("a caller that leaves in the middle of its turn is waited for", func(t *testing.T) {
+	t.Run("whoever leaves in the middle of its turn is told that it may be stored, and it is known when it comes again", func(t *testing.T) {
 		l := s.openNarrow(t)
 		ctx, leave := context.WithCancel(l.ctx)
 		entered, open := make(chan struct{}), make(chan struct{})
@@ -168,9 +168,13 @@ func (s suite) group(t *testing.T) {
 		}()
 		<-entered
 		leave()
+		if err := <-done; !errors.Is(err, store.ErrUnanswered) {
+			t.Errorf("it was told %v", err)
+		}
 		close(open)
-		if err := <-done; err != nil {
-			t.Errorf("its write succeeded, and it was told %v", err)
+		l.settleBy(insert)
+		if again := l.mustAccept(cart("1")); !again.Duplicate {
+			t.Error("it is not known")
 		}
 		l.totals(map[string]int64{"events": 1})
 	})

@@ -251,7 +251,7 @@ func fillAll(t *testing.T, m Move) *ledger {
 	l.mustHalt(store.Halt{Scope: store.HaltTrigger, Name: "halted", Reason: "wrong text", At: now})
 	l.mustHalt(store.Halt{Scope: store.HaltJob, Name: "newsletter", At: now})
 	must(l.PauseTriggers(l.ctx, map[string]string{"paused": "is off"}, now))
-	must(l.KeepRefreshToken(l.ctx, sha256.Sum256([]byte("crm")), "r-2"))
+	must(l.KeepRefreshToken(l.ctx, sha256.Sum256([]byte("crm")), "r-1", "r-2"))
 	must(l.KeepAlerts(l.ctx, someAlerts(now)))
 	for _, o := range l.outgoing("crm", movedAt, 3) {
 		l.endOutgoing(o, nudgewire.OutgoingDelivered, movedAt, time.Time{})

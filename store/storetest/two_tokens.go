@@ -24,7 +24,7 @@ func (p pair) nodeTokens(t *testing.T) {
 				}
 				token, err := l.RefreshToken(l.ctx, source)
 				n, _ := strconv.Atoi(token) // "" is none yet
-				if err := errors.Join(err, l.KeepRefreshToken(l.ctx, source, strconv.Itoa(n+1))); err != nil {
+				if err := errors.Join(err, l.KeepRefreshToken(l.ctx, source, token, strconv.Itoa(n+1))); err != nil {
 					t.Error(err)
 				}
 				end()
