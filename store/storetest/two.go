@@ -15,6 +15,7 @@ func RunTwo(t *testing.T, fresh func(t testing.TB) string, another func(t testin
 		{"leads", p.nodeLeads},
 		{"tokens", p.nodeTokens},
 		{"slots", p.nodeSlots},
+		{"meets", p.nodeMeets},
 	} {
 		t.Run(g.name, g.test)
 	}
