@@ -195,6 +195,9 @@ func (a *Alerts) look(ctx context.Context) {
 	}
 	look, err := a.o.Look(ctx)
 	a.nextLook = time.Now().Add((looksTake - 1) * time.Since(began))
+	if err != nil || slices.ContainsFunc(look.Troubles, func(one nudgewire.Trouble) bool { return one.Code == nudgewire.TroubleData }) {
+		a.nextLook = time.Time{} // it waited for data that does not answer, and that is what people are to hear soon
+	}
 	if err != nil {
 		if ctx.Err() == nil {
 			a.o.Log.Warn("look for what alerts are to tell", zap.Error(err))

@@ -359,6 +359,36 @@ func TestSlowLooksAreMadeLessOften(t *testing.T) {
 	})
 }
 
+// A look that waits for data which does not answer is long, too, and does not put the next one off: the outage would be told minutes late.
+func TestALookThatWaitsForDataPutsNothingOff(t *testing.T) {
+	for name, last := range map[string]func() (Look, error){
+		"it fails": func() (Look, error) { return Look{}, errors.New("the database server cannot be reached") },
+		"it tells": func() (Look, error) {
+			return Look{At: time.Now(), Troubles: []nudgewire.Trouble{trouble(nudgewire.TroubleData)}}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				looks := 0
+				a := New(Options{Store: &shelf{}, Sender: (&post{}).send, Look: func(context.Context) (Look, error) {
+					looks++
+					time.Sleep(15 * time.Second)
+					return last()
+				}})
+				a.Use(twoReceivers)
+				ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
+				defer stop()
+				if err := a.Run(ctx); err != nil {
+					t.Error(err)
+				}
+				if looks < 20 {
+					t.Errorf("%d looks in ten minutes", looks)
+				}
+			})
+		})
+	}
+}
+
 // Nobody to tell is nothing to store.
 func TestWithoutReceiversNothingIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
