@@ -62,6 +62,12 @@ func (e *erasing) must(err error) {
 // event is one of a contact, whose phone stands in everything that it can stand in.
 func (e *erasing) event(phone, mentions string, change ...func(*nudgewire.Plan)) nudgewire.Receipt {
 	e.Helper()
+	got, err := e.Accept(e.Context(), []nudgewire.Plan{e.plan(phone, mentions, change...)})
+	e.must(err)
+	return got[0]
+}
+
+func (e *erasing) plan(phone, mentions string, change ...func(*nudgewire.Plan)) nudgewire.Plan {
 	e.n++
 	p := nudgewire.Plan{
 		Event: nudgewire.Event{
@@ -84,9 +90,7 @@ func (e *erasing) event(phone, mentions string, change ...func(*nudgewire.Plan))
 	for _, c := range change {
 		c(&p)
 	}
-	got, err := e.Accept(e.Context(), []nudgewire.Plan{p})
-	e.must(err)
-	return got[0]
+	return p
 }
 
 func (e *erasing) claim(n int) []nudgewire.Dispatch {

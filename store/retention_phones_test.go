@@ -201,8 +201,16 @@ func TestOnceOutlivesThePhone(t *testing.T) {
 func TestAFullDiskWhilePhonesAreMasked(t *testing.T) {
 	a := openAging(t)
 	const waiting = 3000
-	for i := range waiting {
-		a.one(fmt.Sprintf("4477009%05d", i), "w", "", a.now.Add(300*day))
+	for begin := range waiting / 100 {
+		var some []nudgewire.Plan
+		for i := range 100 {
+			phone := fmt.Sprintf("4477009%05d", 100*begin+i)
+			some = append(some, a.plan(phone, phone, func(p *nudgewire.Plan) {
+				p.Proposals[0].Correlation.Key, p.Proposals[0].Dispatch.DueAt = "w", a.now.Add(300*day)
+			}))
+		}
+		_, err := a.Accept(t.Context(), some)
+		a.must(err)
 	}
 	a.one(forgottenPhone, "sent", nudgewire.StateAccepted, a.now)
 	a.now = a.now.Add(181 * day)

@@ -257,8 +257,9 @@ func (s suite) counted(t *testing.T, at time.Time) {
 // ever gets more than the limit, and nothing is lost.
 func (s suite) interleaved(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		l := s.open(t)
-		defer func() { l.close() }() // a restart has another
+		c := &check{TB: t}
+		defer c.end()
+		l := s.open(c)
 		limit := atMost{n: rapid.IntRange(1, 3).Draw(rt, "limit"), within: time.Hour}
 		l.ruleBy(limit)
 		total := rapid.IntRange(1, 40).Draw(rt, "messages")
@@ -271,7 +272,7 @@ func (s suite) interleaved(t *testing.T) {
 		now := noon
 		for range rapid.IntRange(1, 12).Draw(rt, "rounds") {
 			if rapid.IntRange(0, 9).Draw(rt, "restart") == 0 {
-				l = reopenAfter(t, l)
+				l = reopenAfter(c, l)
 				l.ruleBy(limit)
 			}
 			drop := rapid.IntRange(0, 4).Draw(rt, "rejected of five")
@@ -311,9 +312,9 @@ func (s suite) interleaved(t *testing.T) {
 				}
 			}
 		}
-		c, err := l.Counts(l.ctx)
-		if err != nil || int(c.Waiting)+accepted != total {
-			rt.Fatalf("%d wait and %d were sent of %d (%v)", c.Waiting, accepted, total, err)
+		n, err := l.Counts(l.ctx)
+		if err != nil || int(n.Waiting)+accepted != total {
+			rt.Fatalf("%d wait and %d were sent of %d (%v)", n.Waiting, accepted, total, err)
 		}
 	})
 }

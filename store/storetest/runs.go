@@ -382,7 +382,7 @@ func (s suite) runs(t *testing.T) {
 }
 
 // reopenAfter closes a ledger and opens its data again.
-func reopenAfter(t *testing.T, l *ledger) *ledger {
+func reopenAfter(t testing.TB, l *ledger) *ledger {
 	t.Helper()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
