@@ -32,9 +32,10 @@ lint:
 # What a failed test said stands before its FAIL, and what a crash says after it.
 # A test that was skipped did not hold, so each is named at the end. In a clone without the published
 # payloads the tests over them may skip; in CI, and wherever the folder is there, nothing may.
+# The rooms that take longest are named first, so that none of them is left alone at the end, and what waits waits together.
 test:
 	@mkdir -p $(LOGS)
-	@go test -race -timeout 60m -v ./... 2>&1 | tee $(LOGS)/test.log | grep --line-buffered -E '^(ok|FAIL|\?|panic)' || \
+	@go test -race -timeout 60m -parallel 4 -v ./store ./app ./cmd/nudgewire ./... 2>&1 | tee $(LOGS)/test.log | grep --line-buffered -E '^(ok|FAIL|\?|panic)' || \
 		{ grep -E -B40 -A20 '^\s*--- FAIL' $(LOGS)/test.log | head -500 || true; grep -E -A60 '^panic|DATA RACE|build failed|^#' $(LOGS)/test.log | head -200 || true; exit 1; }
 	@if grep -E -A3 '^\s*--- SKIP' $(LOGS)/test.log > $(LOGS)/skipped.log && \
 		{ [ -n "$${CI:-}" ] || [ -d "$${NUDGEWIRE_PAYLOADS:-../shared/payloads}" ]; }; then \
@@ -43,7 +44,7 @@ test:
 # Without cgo the pure-Go SQLite stands in under the same driver name. Nothing of PostgreSQL is C: it was tested above.
 nocgo:
 	CGO_ENABLED=0 go build ./...
-	CGO_ENABLED=0 NUDGEWIRE_POSTGRES=off go test ./store/... ./app/...
+	CGO_ENABLED=0 NUDGEWIRE_POSTGRES=off go test -parallel 8 ./store/... ./app/...
 
 # Documents made from the code must be what the code makes now.
 generated:

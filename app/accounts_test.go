@@ -83,6 +83,7 @@ func (h *house) delivered(account string) (n int) {
 }
 
 func TestEachAccountSendsAndAsksForItself(t *testing.T) {
+	t.Parallel()
 	const n = 20
 	b := newBrand(t, sandbox.Options{})
 	h := open(t, options{config: b.account("") + twoBrands})
@@ -105,6 +106,7 @@ func TestEachAccountSendsAndAsksForItself(t *testing.T) {
 // The key of one account is refused, then it has no points, then it is down: the other sends on, and
 // nothing of the first is lost or burned.
 func TestTroubleOfOneAccountIsNotTheOthers(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]sandbox.Faults{
 		"key refused": {ErrorRate: 1, Status: http.StatusUnauthorized},
 		"no points":   {ErrorRate: 1, Status: http.StatusPaymentRequired, Endpoints: []string{"send-template"}},
@@ -148,6 +150,7 @@ func TestTroubleOfOneAccountIsNotTheOthers(t *testing.T) {
 
 // All calls of one account hang: its seats and slots are taken, and the other has its own.
 func TestASlowAccountTakesNoSeatOfAnother(t *testing.T) {
+	t.Parallel()
 	const n = 80 // more than there are seats
 	b := newBrand(t, sandbox.Options{})
 	h := open(t, options{config: b.account(", concurrency: 2") + twoBrands})
@@ -163,6 +166,7 @@ func TestASlowAccountTakesNoSeatOfAnother(t *testing.T) {
 // An account leaves the config while one message of it is being sent and others wait: that call ends, the
 // others are paused and say so, and when it is back each is sent once.
 func TestAnAccountLeavesAndComesBack(t *testing.T) {
+	t.Parallel()
 	const n = 10
 	b := newBrand(t, sandbox.Options{})
 	section := b.account(", rate: 10/min")
@@ -213,6 +217,7 @@ func TestAnAccountLeavesAndComesBack(t *testing.T) {
 
 // A reload adds an account, and what is planned from then on is sent by it; what waits keeps its own.
 func TestAReloadAddsAnAccount(t *testing.T) {
+	t.Parallel()
 	b := newBrand(t, sandbox.Options{})
 	alone := strings.Replace(twoBrands, "    account: brand-b\n", "    wait: 2s\n", 1)
 	h := open(t, options{config: alone})
@@ -231,6 +236,7 @@ func TestAReloadAddsAnAccount(t *testing.T) {
 
 // A csv job and a per_message job of brand-b go out by it, and their messages are asked about there.
 func TestAJobOfAnAccount(t *testing.T) {
+	t.Parallel()
 	for name, deliver := range map[string]string{"csv": byCSV, "per_message": perMessage} {
 		t.Run(name, func(t *testing.T) {
 			b := newBrand(t, sandbox.Options{ListIDs: true, Phones: true})
@@ -248,6 +254,7 @@ func TestAJobOfAnAccount(t *testing.T) {
 
 // Two accounts at one address with different keys are two accounts.
 func TestTwoAccountsAtOneAddress(t *testing.T) {
+	t.Parallel()
 	b := newBrand(t, sandbox.Options{})
 	h := open(t, options{config: strings.Replace(b.account(""), "key: ", "key: wrong-", 1) +
 		"  brand-c: {base_url: \"" + b.url + "\", key: " + brandKey + "}\n" +
@@ -267,6 +274,7 @@ func TestTwoAccountsAtOneAddress(t *testing.T) {
 
 // What is in doubt at one account is sent again by it, also after a restart with rows of both.
 func TestADoubtStaysWithItsAccount(t *testing.T) {
+	t.Parallel()
 	b := newBrand(t, sandbox.Options{})
 	config := b.account("") + twoBrands
 	h := open(t, options{config: config})
@@ -295,6 +303,7 @@ func TestADoubtStaysWithItsAccount(t *testing.T) {
 // The account of a csv run leaves between two of its files: the run waits and says why, and goes on with
 // the files that are left when the account is back.
 func TestARunWaitsForItsAccount(t *testing.T) {
+	t.Parallel()
 	b := newBrand(t, sandbox.Options{})
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
@@ -338,6 +347,7 @@ func TestARunWaitsForItsAccount(t *testing.T) {
 
 // A template that the service pauses for one account is sent by the other.
 func TestAPausedTemplateIsOneAccounts(t *testing.T) {
+	t.Parallel()
 	const n = 5
 	b := newBrand(t, sandbox.Options{})
 	both := strings.Replace(twoBrands, "template: cart_reminder", "template: order_update", 1)

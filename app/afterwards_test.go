@@ -49,6 +49,7 @@ func (h *house) settled(id nudgewire.RunID) server.RunView {
 // What failed at the service goes again once as a run of its own, whoever asks how often; each
 // row says what became of it, and so does the story of its phone.
 func TestRowsThatFailedGoAgainOnce(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 200)
 	h := open(t, options{
@@ -160,6 +161,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 
 // A part in doubt is settled by a person: counted as accepted, or uploaded once more by its run.
 func TestAPersonSettlesAPartInDoubt(t *testing.T) {
+	t.Parallel()
 	for _, as := range []nudgewire.Resolution{nudgewire.ResolveAccepted, nudgewire.ResolveResend} {
 		t.Run(string(as), func(t *testing.T) {
 			folder := t.TempDir()
@@ -205,6 +207,7 @@ func TestAPersonSettlesAPartInDoubt(t *testing.T) {
 // The rows of a run that uploads files come from the files. What is gone of them is named, and
 // the rest is told.
 func TestAnExportNamesTheFilesThatAreGone(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
 	h := open(t, options{folder: folder, config: jobConfig(folder, byCSV+"    max_size: 10kB\n")})
@@ -235,6 +238,7 @@ func TestAnExportNamesTheFilesThatAreGone(t *testing.T) {
 
 // Rows that a run has not handed over yet, or never will, are told from the files.
 func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 6000)
 	h := open(t, options{folder: folder, config: jobConfig(folder, byMessage)})
@@ -280,6 +284,7 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 
 // Where the answer to an upload says whose each message is, the export tells what became of it.
 func TestAnExportTellsOfMessagesThatAnUploadNamed(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 100)
 	h := open(t, options{

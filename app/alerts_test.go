@@ -394,6 +394,7 @@ func (s *scene) answerRequests() {
 // A receiver that is down is told to the others, and to itself when it is back is nothing of that told. A restart and a reload tell
 // nothing again.
 func TestAReceiverThatCannotBeReachedIsToldToTheOthers(t *testing.T) {
+	t.Parallel()
 	one, two := newDesk(t), newDesk(t)
 	config := plainConfig + fmt.Sprintf("\nalerts:\n  - {name: one, when: all, webhook: %q, allow_private: true}\n  - {name: two, when: all, webhook: %q, allow_private: true}\n", one.url, two.url)
 	folder := t.TempDir()

@@ -16,6 +16,7 @@ import (
 )
 
 func TestAWebhookBecomesAMessageThatIsDelivered(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	h.mustTake(h.shopify("orders/create", "", order("c1", "07700 900123", "49.90")))
 	h.eventually("a delivered message", func() bool {
@@ -36,6 +37,7 @@ func TestAWebhookBecomesAMessageThatIsDelivered(t *testing.T) {
 }
 
 func TestTheSameWebhook200TimesAtOnceIsOneEventAndOneMessage(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	body := order("c1", phone(1), "49.90")
 	var all sync.WaitGroup
@@ -67,6 +69,7 @@ func TestTheSameWebhook200TimesAtOnceIsOneEventAndOneMessage(t *testing.T) {
 }
 
 func TestACartFollqueuedByItsOrderSendsNoReminder(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(2), "89.00")))
 	h.mustTake(h.shopify("orders/create", "", order("c1", phone(2), "89.00")))
@@ -80,6 +83,7 @@ func TestACartFollqueuedByItsOrderSendsNoReminder(t *testing.T) {
 }
 
 func TestAnOrderThatOvertakesItsCartStillCancels(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	h.mustTake(h.shopify("orders/create", "", order("c1", phone(3), "89.00")))
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(3), "89.00")))
@@ -99,6 +103,7 @@ func TestAnOrderThatOvertakesItsCartStillCancels(t *testing.T) {
 }
 
 func TestWhyTellsOfAMessageThatWasNotSent(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(4), "12.00")))
 	story, err := h.ask.Why(t.Context(), phone(4), 10)
@@ -116,6 +121,7 @@ func TestWhyTellsOfAMessageThatWasNotSent(t *testing.T) {
 }
 
 func TestBracesInAPayloadAreText(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	body := order("c1", phone(5), "10.00")
 	body["customer"] = map[string]any{"first_name": "{{ order.total }}"}
@@ -127,6 +133,7 @@ func TestBracesInAPayloadAreText(t *testing.T) {
 }
 
 func TestReloadKeepsTheOldConfigWhenTheNewOneIsBad(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	h.edit("cart.total >= 50", "cart.totl >= 50")
 	_, err := h.ask.Reload(t.Context())
@@ -155,6 +162,7 @@ func TestReloadKeepsTheOldConfigWhenTheNewOneIsBad(t *testing.T) {
 }
 
 func TestAStopLeavesWhatWaitsAndTheNextStartSendsIt(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	config := strings.Replace(plainConfig, "wait: 1h", "wait: 2s", 1)
 	h := open(t, options{folder: folder, config: config})
@@ -165,6 +173,7 @@ func TestAStopLeavesWhatWaitsAndTheNextStartSendsIt(t *testing.T) {
 }
 
 func TestASecondDaemonOverTheSameDataIsRefused(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	_, err := app.New(t.Context(), app.Options{ConfigFile: h.file(), Env: testEnv})
 	if err == nil || !strings.Contains(err.Error(), "another nudgewire already uses this data") {
@@ -173,6 +182,7 @@ func TestASecondDaemonOverTheSameDataIsRefused(t *testing.T) {
 }
 
 func TestAnAnswerThatIsLostLeavesTheMessageInDoubtAndIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	f := h.service.Faults()
 	f.CutAfter = 1
@@ -196,6 +206,7 @@ func TestAnAnswerThatIsLostLeavesTheMessageInDoubtAndIsNotRepeated(t *testing.T)
 }
 
 func TestAnOrderWithoutACartIDCancelsByPhone(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(10), "89.00")))
 	h.mustTake(h.shopify("checkouts/update", "", cart("c2", phone(11), "89.00")))

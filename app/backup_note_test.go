@@ -11,6 +11,7 @@ import (
 
 // What is known of the last backup cannot be read: somebody is told, because nobody can say whether one is missed.
 func TestABackupNoteThatCannotBeReadIsATrouble(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	h := open(t, options{folder: folder, config: plainConfig})
 	data, err := filepath.Glob(filepath.Join(folder, "*.db"))

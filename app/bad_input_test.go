@@ -28,6 +28,7 @@ tracking: {poll: [1s]}
 `
 
 func TestWhatIsNotTakenHasAnAnswerAndATrace(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: manySenders})
 	post := func(path, contentType string, body io.Reader, headers ...string) *http.Request {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+path, body)
@@ -109,6 +110,7 @@ func rejectedRequests(t *testing.T, h *house) []server.RejectedRequestView {
 }
 
 func TestWhatIsTakenButQueuesNothingSaysWhy(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: manySenders})
 	without := order("c1", phone(1), "10.00")
 	delete(without, "phone")
@@ -143,6 +145,7 @@ func TestWhatIsTakenButQueuesNothingSaysWhy(t *testing.T) {
 }
 
 func TestAMonitoredConnectorTakesWhatItCannotProveAndSaysSo(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(manySenders, `shopify: {secret: "${SHOP_SECRET}"}`, `shopify: {secret: "${SHOP_SECRET}", verify: {mode: monitor}}`, 1)})
 	forged := h.shopify("orders/create", "", order("c1", phone(1), "10.00"))
 	forged.Header.Set("X-Shopify-Hmac-Sha256", "AAAA"+forged.Header.Get("X-Shopify-Hmac-Sha256")[4:])
@@ -157,6 +160,7 @@ func TestAMonitoredConnectorTakesWhatItCannotProveAndSaysSo(t *testing.T) {
 }
 
 func TestABodyThatWasProvenAndCannotBeReadIsKeptInPartWhereThatIsWanted(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: manySenders + "server: {listen: \"127.0.0.1:0\", samples: true}\n"})
 	if status, _ := h.do(h.signed("orders/create", "", []byte(`{"id":1`))); status != http.StatusBadRequest {
 		t.Fatalf("answered %d", status)
@@ -169,6 +173,7 @@ func TestABodyThatWasProvenAndCannotBeReadIsKeptInPartWhereThatIsWanted(t *testi
 // What is proven and taken, and holds no event, leaves a trace: else nobody would learn why
 // nothing comes of a sender's requests.
 func TestAProvenRequestWithoutAnEventLeavesATrace(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: "connectors: {own: {verify: {kind: token, from: bearer}, items: 'list[*]', secret: the-word-of-ours-0123456789}}\n"})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/hooks/own", strings.NewReader("{}"))
 	if err != nil {
@@ -185,6 +190,7 @@ func TestAProvenRequestWithoutAnEventLeavesATrace(t *testing.T) {
 }
 
 func TestTheHooksListenerShowsNothingElse(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	for _, path := range []string{"/", "/v1/status", "/api/v1/status", "/metrics", "/debug/pprof/", "/hooks", "/hooks/", "/hooks/shopify/a/b"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
@@ -207,6 +213,7 @@ func TestTheHooksListenerShowsNothingElse(t *testing.T) {
 }
 
 func TestWhatIsTurnedAwayAndNotKeptIsCounted(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	const flood = 300
 	for range flood {

@@ -38,6 +38,7 @@ func (h *house) reminded() (first server.MessageView) {
 // An order that comes while its reminder's call is under way: where the service surely does not take
 // the message it is never sent, whatever the reason.
 func TestAnOrderDuringTheCallEndsAReminderThatIsNotTaken(t *testing.T) {
+	t.Parallel()
 	for name, faults := range map[string]sandbox.Faults{
 		"429":                  {Status: http.StatusTooManyRequests, RetryAfter: units.Duration(time.Second)},
 		"503 with Retry-After": {Status: http.StatusServiceUnavailable, RetryAfter: units.Duration(time.Second)},

@@ -69,6 +69,7 @@ func (h *house) overTLS(c *http.Client) (serial int64) {
 }
 
 func TestAReloadMeetsTLS(t *testing.T) {
+	t.Parallel()
 	folder, trusted := t.TempDir(), x509.NewCertPool()
 	doorPair(t, folder, "one", 1, time.Now().AddDate(0, 0, 80), trusted)
 	doorPair(t, folder, "two", 2, time.Now().AddDate(0, 0, 80), trusted)
@@ -128,6 +129,7 @@ func TestAReloadMeetsTLS(t *testing.T) {
 
 // A stop waits for the requests of a connection that carries several.
 func TestAStopMeetsHTTP2(t *testing.T) {
+	t.Parallel()
 	folder, trusted := t.TempDir(), x509.NewCertPool()
 	doorPair(t, folder, "one", 1, time.Now().AddDate(0, 0, 80), trusted)
 	h := open(t, options{folder: folder, config: plainConfig + tlsServer})
@@ -180,6 +182,7 @@ func TestAStopMeetsHTTP2(t *testing.T) {
 
 // A certificate that expires while the daemon runs is a trouble of the first order, and commands still reach the daemon.
 func TestACertificateExpiresWhileTheDaemonRuns(t *testing.T) {
+	t.Parallel()
 	folder, trusted := t.TempDir(), x509.NewCertPool()
 	now := time.Now()
 	doorPair(t, folder, "one", 1, now.Add(-time.Minute), trusted)

@@ -30,6 +30,7 @@ triggers:
 // A code is sent, and then nothing that people can ask knows it, nor a file of the data's folder once
 // the daemon stopped.
 func TestACodeIsNotKept(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: codesAlone})
 	const secret = "48019.37"
 	h.mustTake(h.shopify("orders/create", "", order("c1", phone(1), secret)))
@@ -73,6 +74,7 @@ func TestACodeIsNotKept(t *testing.T) {
 
 // A code in doubt is tried three times, with its variables; then it is forgotten, and a person cannot send it again.
 func TestACodeInDoubtIsForgottenAfterItsLastTry(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: codesAlone})
 	h.service.SetFaults(sandbox.Faults{CutAfter: 1})
 	h.mustTake(h.shopify("orders/create", "", order("c1", phone(1), "48019.37")))

@@ -9,6 +9,7 @@ import (
 
 // A file that could not be used at the next start is told, once it is put back no more, and reload has the last word.
 func TestAConfigFileThatCouldNotBeUsedIsTold(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: plainConfig})
 	trouble := func() (words string) {
 		for _, one := range h.status().Troubles {

@@ -85,6 +85,7 @@ func (h *house) rings(at time.Time, rings ...ring) *http.Request {
 }
 
 func TestASystemThatNobodyHasHeardOfIsAFewLinesOfConfig(t *testing.T) {
+	t.Parallel()
 	if n := strings.Count(tinBell, "\n") - 1; n >= 15 {
 		t.Errorf("the connector is %d lines, want fewer than 15", n)
 	}
@@ -130,6 +131,7 @@ func TestASystemThatNobodyHasHeardOfIsAFewLinesOfConfig(t *testing.T) {
 
 // What a batch costs a sender: one answer, after one commit. Whatever else the daemon writes meanwhile, no commit leaves a part of it.
 func TestABatchOf1000IsOneCommitAndOneAnswer(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	db, err := sql.Open("sqlite3", "file:"+folder+"/nudgewire.db?mode=ro")
 	if err != nil {
@@ -190,6 +192,7 @@ func TestABatchOf1000IsOneCommitAndOneAnswer(t *testing.T) {
 }
 
 func TestAConnectorThatGoesSilentIsTold(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	silent := strings.Replace(tinBellConfig, "    items:", "    silent_after: 24h\n    items:", 1)
 	h := open(t, options{config: silent, folder: folder})

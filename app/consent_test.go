@@ -14,6 +14,7 @@ import (
 var consentConfig = strings.NewReplacer("language: en}", "language: en, consent: required}", "key: raw.id, send: {template: offer}", "key: raw.id, wait: 2s, send: {template: offer}").Replace(optOutConfig)
 
 func TestConsentIsAskedWhenAMessageFallsDue(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: consentConfig})
 	at := time.Now().UTC().Format(time.RFC3339)
 	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil { // however long the rest takes

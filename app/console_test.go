@@ -17,6 +17,7 @@ const consoleConfig = plainConfig + "console: {listen: '127.0.0.1:0'}\n"
 
 // The listener for programs serves the API to who proves who they are, stays where it is over reloads, and is gone with the daemon.
 func TestTheConsolesListenerServesTheAPI(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: consoleConfig})
 	at := "http://" + h.ConsoleAddr().String()
 	status := func() int {

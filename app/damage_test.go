@@ -18,6 +18,7 @@ import (
 
 // A daemon that lost commits says so everywhere, takes webhooks, sends nothing, and goes on once a person says so.
 func TestADamagedLogIsToldAndHoldsEverything(t *testing.T) {
+	t.Parallel()
 	first := open(t, options{})
 	for i := range 12 {
 		first.mustTake(first.shopify("orders/create", "", numbered(i)))

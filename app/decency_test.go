@@ -36,6 +36,7 @@ func (h *house) show(id nudgewire.DispatchID) server.MessageView {
 
 // A limit of the config holds over triggers, its numbers are told, and what waits obeys a reload at once.
 func TestALimitPutsOffAndAReloadThatLiftsItLetsGo(t *testing.T) {
+	t.Parallel()
 	const limited = "language: en, limit: 1 per 6h}"
 	config := strings.NewReplacer("wait: 1h", "wait: 1s", "language: en}", limited).Replace(plainConfig)
 	h := open(t, options{config: config})
@@ -69,6 +70,7 @@ func TestALimitPutsOffAndAReloadThatLiftsItLetsGo(t *testing.T) {
 // Two triggers and two jobs mean one phone. Two messages a day are allowed, so two arrive, and each of the others
 // says why it did not, with the numbers.
 func TestFourSendersShareOneLimit(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	rows := "mobile,first_name\n" + phone(1) + ",Ann\n" + phone(2) + ",Bea\n"
 	if err := os.WriteFile(filepath.Join(folder, "list.csv"), []byte(rows), 0o600); err != nil {
@@ -133,6 +135,7 @@ jobs:
 
 // The file of holidays decides as the config does, so an edit of it is another version, known before and after a reload.
 func TestAnEditOfTheHolidaysIsAnotherVersion(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	days := filepath.Join(folder, "days.txt")
 	write := func(text string) {

@@ -12,6 +12,7 @@ import (
 // What quiet hours put off waits as anything does: an edit pins it, plans it anew or cancels it, a trigger that is turned off
 // or removed holds it, and its order still ends it. When quiet hours are lifted and the trigger is back, what is left goes once.
 func TestAnEditMeetsWhatQuietHoursPutOff(t *testing.T) {
+	t.Parallel()
 	quiet := "language: en, quiet_hours: " + nearlyAlways(t) + "}"
 	edits := map[string]struct {
 		edit, back func(*house)
@@ -80,6 +81,7 @@ func TestAnEditMeetsWhatQuietHoursPutOff(t *testing.T) {
 // Rules may change while sending is halted for want of points. A reload tries at once and meets the trouble again;
 // what waits follows the rules, and when points return each that is left is sent once.
 func TestAnEditMeetsAHaltForPoints(t *testing.T) {
+	t.Parallel()
 	for how, sent := range map[string]string{"pin": "cart_reminder", "migrate": "cart_news", "cancel": ""} {
 		t.Run(how, func(t *testing.T) {
 			h := open(t, options{config: strings.Replace(with(how), "wait: 1h", "wait: 1s", 1)})

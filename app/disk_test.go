@@ -14,6 +14,7 @@ import (
 // With little room on the disk marketing waits and what proves nothing is turned away; what was proven is taken, and what
 // somebody waits for is sent. With room again all goes on by itself.
 func TestAShortDiskKeepsItsRoomForWhatMatters(t *testing.T) {
+	t.Parallel()
 	var free atomic.Uint64
 	free.Store(10e9)
 	config := strings.NewReplacer("wait: 1h", "wait: 1s", "triggers:\n", "  open: {verify: {kind: none}, event: {type: type, id: id}, map: {phone: phone}}\ntriggers:\n").Replace(plainConfig) +

@@ -105,6 +105,7 @@ func (h *house) decision() (server.EventView, server.DecisionView) {
 }
 
 func TestAContactWithoutAPhoneIsLookedUpAndGetsItsMessage(t *testing.T) {
+	t.Parallel()
 	api := newCRM(t, contact)
 	h := open(t, options{config: crmConfig(api.URL, withToken)})
 	h.mustTake(h.created(10011))
@@ -129,6 +130,7 @@ func TestAContactWithoutAPhoneIsLookedUpAndGetsItsMessage(t *testing.T) {
 }
 
 func TestTheSenderIsAnsweredBeforeTheCRMAndCanSeeHowFarTheLookUpIs(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	api := newCRM(t, func(n int, w http.ResponseWriter, r *http.Request) {
 		<-release
@@ -154,6 +156,7 @@ func TestTheSenderIsAnsweredBeforeTheCRMAndCanSeeHowFarTheLookUpIs(t *testing.T)
 }
 
 func TestWhatCannotBeLookedUpIsRefusedWithTheReason(t *testing.T) {
+	t.Parallel()
 	notThere := func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }
 	tests := map[string]struct {
 		more   string
@@ -182,6 +185,7 @@ func TestWhatCannotBeLookedUpIsRefusedWithTheReason(t *testing.T) {
 }
 
 func TestALookUpGoesOnAfterARestartAndUnderANewConfig(t *testing.T) {
+	t.Parallel()
 	api := newCRM(t, func(n int, w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "Bearer "+shopSecret {
 			contact(n, w, r)
@@ -216,6 +220,7 @@ func TestALookUpGoesOnAfterARestartAndUnderANewConfig(t *testing.T) {
 }
 
 func TestABatchOfOneContactAsksOnce(t *testing.T) {
+	t.Parallel()
 	api := newCRM(t, contact)
 	h := open(t, options{config: crmConfig(api.URL, withToken)})
 	for range 5 { // five changes of one contact, each an event of its own
@@ -260,6 +265,7 @@ func zoho(t *testing.T) (api *crm, refused func() int) {
 }
 
 func TestARotatedRefreshTokenOutlivesTheProcess(t *testing.T) {
+	t.Parallel()
 	api, refused := zoho(t)
 	config := `
 defaults: {country: GB, language: en}

@@ -68,6 +68,7 @@ func (h *house) why(phone string) (rows []string, note string) {
 // Whoever a run left out is told of with the run, the row in the file and the reason, however the
 // phone is written; and what is not known any more is said.
 func TestWhyTellsWhomARunLeftOut(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "list.csv")
 	const text = "first_name,mobile,city,code\n" +
@@ -175,6 +176,7 @@ func (h *house) between(wanted []string) (messaged []string, blocked string) {
 // A retry looks once more at who is skipped: who was messaged by another campaign since, or was
 // blocked, gets nothing of it. What the run itself sent is no reason against it.
 func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
+	t.Parallel()
 	const news = `  news:
     source: {csv: "FOLDER/news.csv"}
     columns: {phone: mobile}
@@ -291,6 +293,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
 
 // Where everybody on the files is skipped by now, a retry says so and stores nothing.
 func TestARetryThatNobodyIsLeftFor(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 3)
 	h := open(t, options{folder: folder, config: jobConfig(folder, byCSV)})

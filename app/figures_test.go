@@ -44,6 +44,7 @@ func (h *house) figure(name string) string {
 
 // The figures say what happened, in the whole daemon.
 func TestFiguresTellWhatHappened(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: shownConfig})
 	h.mustTake(h.shopify("orders/create", "w1", order("c1", phone(1), "80.00")))
 	h.mustTake(h.shopify("orders/create", "w1", order("c1", phone(1), "80.00")))
@@ -123,6 +124,7 @@ func TestFiguresTellWhatHappened(t *testing.T) {
 
 // The listener of webhooks shows no figures, and without metrics.listen nobody does.
 func TestTheHooksListenerShowsNoFigures(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: shownConfig})
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/hooks/metrics"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
@@ -140,6 +142,7 @@ func TestTheHooksListenerShowsNoFigures(t *testing.T) {
 
 // Figures are shown until the last part has stopped; an address that is taken is told with its key.
 func TestAnAddressForFiguresThatIsTaken(t *testing.T) {
+	t.Parallel()
 	var lc net.ListenConfig
 	taken, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

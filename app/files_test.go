@@ -16,6 +16,7 @@ import (
 // A run is built by one daemon, with its files where the config says, and goes on in the next: uploaded, exported, asked about,
 // sent again, forgotten. Nothing of it lies in a folder.
 func TestRunsKeepTheirFilesWhereTheConfigSays(t *testing.T) {
+	t.Parallel()
 	places := map[string]func(t *testing.T) (files, root string){
 		"in the database": func(*testing.T) (string, string) { return "files: database\n", "database://winback/" },
 		"in s3": func(t *testing.T) (string, string) {

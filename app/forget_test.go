@@ -238,6 +238,7 @@ func (h *house) form(id, phone, note string) *http.Request {
 
 // A program that reads the database all the time keeps the last step of forgetting back: it is told, and tried again.
 func TestForgettingTriesItsLastStepAgain(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: plainConfig})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(0), "60.00")))
 	db, err := sql.Open("sqlite3", "file:"+h.folder+"/nudgewire.db?mode=ro")
@@ -279,6 +280,7 @@ func TestForgettingTriesItsLastStepAgain(t *testing.T) {
 // A thousand events, three runs and an export later a contact is forgotten: nothing that is stored can be read as its phone,
 // and it stays blocked, with the reason, over a restart.
 func TestNothingStoredCanBeReadAsAForgottenPhone(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	lists := t.TempDir()
 	const gone = "+447700900123"
@@ -449,6 +451,7 @@ func TestNothingStoredCanBeReadAsAForgottenPhone(t *testing.T) {
 // A run that sends row by row and of which somebody is forgotten: who waits is called off, who is in doubt is given up, who was sent to stays
 // counted; the rows of files, and what jobs export tells, name none of them; the rest goes on, and a retry brings none of them back.
 func TestForgettingInARunThatSendsRowByRow(t *testing.T) {
+	t.Parallel()
 	lists := t.TempDir()
 	var text strings.Builder
 	text.WriteString("first_name,mobile,city,code\n")
@@ -535,6 +538,7 @@ func TestForgettingInARunThatSendsRowByRow(t *testing.T) {
 // A run that hands over its rows for days, by its rate, keeps its files: forgetting waits for it and says so, and a pause of the run
 // is enough. The run then goes on without the contact.
 func TestForgettingWaitsForARunUntilItIsPaused(t *testing.T) {
+	t.Parallel()
 	lists := t.TempDir()
 	var text strings.Builder
 	text.WriteString("first_name,mobile,city,code\n")

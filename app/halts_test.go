@@ -101,6 +101,7 @@ const full = 28
 // not end, the calls that were under way are all that ever come. Over a restart nothing more
 // leaves, and after a resume everything does, once.
 func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
+	t.Parallel()
 	for _, r := range []server.HaltRequest{
 		{Scope: store.HaltAll, Reason: "wrong price"},
 		{Scope: store.HaltJob, Name: "winback"},
@@ -164,6 +165,7 @@ func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
 
 // A trigger that is halted keeps what its events queue, and others send.
 func TestAHaltedTriggerWaitsAndOthersSend(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(plainConfig, "    wait: 1h\n", "", 1)})
 	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}); err != nil {
 		t.Fatal(err)
@@ -202,6 +204,7 @@ func TestAHaltedTriggerWaitsAndOthersSend(t *testing.T) {
 // A job that is halted while a part of it is on its way ends that part and uploads no further
 // one, says why, over a restart too; resumed, it goes on at the next part.
 func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	list(t, filepath.Join(folder, "list.csv"), 3000)
 	config := jobConfig(folder, byCSV+"    max_size: 40kB\n")
@@ -253,6 +256,7 @@ func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
 // does one whose row was not yet claimed; codes go out all the same. Allowed again, the contact is
 // sent what comes next.
 func TestABlockHoldsForWhatIsClaimedAlready(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 300)
 	h := open(t, options{folder: folder, config: jobConfig(folder, perMessage)})

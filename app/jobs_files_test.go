@@ -16,6 +16,7 @@ import (
 // The files of a run go a while after its end, what is known of it stays, and a part of which it
 // is not known what became of it keeps its files.
 func TestTheFilesOfARunGoAndItsCountsStay(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	list(t, filepath.Join(folder, "list.csv"), 1000)
 	config := jobConfig(folder, byCSV+"    guard: {repeat: send}\n") + "retention: {lists: 7d}\n"

@@ -14,6 +14,7 @@ import (
 // Where the answer to an upload names messages, each is followed to the phone, and the run, the
 // lists and a single look tell of it.
 func TestTheMessagesOfAnUploadAreFollowed(t *testing.T) {
+	t.Parallel()
 	for _, shape := range []sandbox.Shape{sandbox.ShapeFlat, sandbox.ShapeString, sandbox.ShapeNested} {
 		t.Run(string(shape), func(t *testing.T) {
 			folder := t.TempDir()
@@ -60,6 +61,7 @@ func TestTheMessagesOfAnUploadAreFollowed(t *testing.T) {
 
 // Where the answer says whose each message is, the story of a phone tells of it.
 func TestWhyTellsOfAMessageThatAnUploadBecame(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
 	h := open(t, options{

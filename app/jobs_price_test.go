@@ -12,6 +12,7 @@ import (
 
 // Points are counted by the country of each phone, in the forecast, in the run and by its guard.
 func TestPointsAreCountedByCountry(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	var rows strings.Builder
 	rows.WriteString("first_name,mobile,city,code\n")

@@ -116,6 +116,7 @@ func phonesOn(t *testing.T, r server.RunView) (all []string) {
 // 10,000,000 bytes whose union is exactly the valid rows, once each; the service takes every
 // one, and the forecast, the run and the service count the same.
 func TestALongListIsSentInParts(t *testing.T) {
+	t.Parallel()
 	const rows = 350_000
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), rows)
@@ -164,6 +165,7 @@ func TestALongListIsSentInParts(t *testing.T) {
 
 // A list that is suddenly five times as long is held, and goes out once a person approves it.
 func TestAListThatGrewIsHeldUntilApproved(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	list(t, filepath.Join(folder, "list.csv"), 1000)
 	h := open(t, options{folder: folder, config: jobConfig(folder, byCSV+"    guard: {max_change: 300%}\n")})
@@ -199,6 +201,7 @@ func (h *house) pass() {
 // Message by message, each row is a tracked message of the ordinary store, blocked contacts
 // are left out, and nobody who was messaged of late is asked again.
 func TestRowsBecomeMessagesOnce(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
 	h := open(t, options{folder: folder, config: jobConfig(folder, "    deliver: per_message\n    send: {template: winback}\n    exclude: {messaged_within: 7d}\n") + "tracking: {poll: [1s]}\n"})
@@ -231,6 +234,7 @@ func TestRowsBecomeMessagesOnce(t *testing.T) {
 
 // What the service refused goes again as a run of its own, with the config reloaded in between.
 func TestWhatWasRefusedGoesAgain(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	list(t, filepath.Join(folder, "list.csv"), 100)
 	h := open(t, options{
@@ -267,6 +271,7 @@ func nowSecond() int64 { return time.Now().Unix() }
 // A run that sends row by row hands over no more than leaves; a pause holds what was handed over,
 // a resume goes on, and a cancel leaves the rest at home.
 func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	list(t, filepath.Join(folder, "list.csv"), 6000)
 	h := open(t, options{folder: folder, config: jobConfig(folder, "    deliver: per_message\n    send: {template: winback}\n")})
@@ -326,6 +331,7 @@ func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
 // A run of single messages is done when the last is handed over, and those may take an hour
 // to leave: a cancel ends what still waits, once.
 func TestACancelEndsWhatADoneRunStillOwes(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	list(t, filepath.Join(folder, "list.csv"), 400)
 	h := open(t, options{folder: folder, config: jobConfig(folder, "    deliver: per_message\n    send: {template: winback}\n")})

@@ -38,6 +38,7 @@ func (h *house) decided(kind string) (id nudgewire.EventID, all []server.Decisio
 // customers/redact forgets its customer: what waits is cancelled, nothing stored tells of the phone, others stay, and it
 // gets nothing more. Without a phone nobody is forgotten, and that is said.
 func TestShopifyHasACustomerForgotten(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	gone, stays := phone(1), phone(2)
 	for i, p := range []string{gone, stays} {
@@ -80,6 +81,7 @@ func TestShopifyHasACustomerForgotten(t *testing.T) {
 
 // shop/redact forgets all that came by its connector, and nothing of the others.
 func TestShopifyHasAShopForgotten(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(plainConfig, "connectors:\n", "connectors:\n  other: {preset: shopify, secret: \"${SHOP_SECRET}\", defaults: {country: GB}}\n", 1)})
 	for i := range 3 {
 		o := order(fmt.Sprint("o", i), phone(i), "49.90")
@@ -114,6 +116,7 @@ func TestShopifyHasAShopForgotten(t *testing.T) {
 // customers/data_request lays a file ready, which status and doctor name until a person says that it was sent; also where the event names no phone,
 // and over a restart. A contact who is forgotten meanwhile leaves no file.
 func TestShopifyAsksForTheDataOfACustomer(t *testing.T) {
+	t.Parallel()
 	o := options{folder: t.TempDir()}
 	h := open(t, o)
 	h.mustTake(h.shopify("orders/create", "", order("o1", phone(1), "49.90")))

@@ -16,6 +16,7 @@ import (
 // the run keeps the points that it was approved by. At one request a second this test would not
 // end.
 func TestAReloadChangesTheRateOfARunUnderWay(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
 	h := open(t, options{folder: folder, config: jobConfig(folder, perMessage)})
@@ -62,6 +63,7 @@ func TestAReloadChangesTheRateOfARunUnderWay(t *testing.T) {
 // A canary lets the first rows go, looks at what became of them, and stops the run when too many
 // failed; a person lets it go on. When they did well it goes on by itself.
 func TestACanaryThroughTheDaemon(t *testing.T) {
+	t.Parallel()
 	const canary = perMessage + "    canary: {first: 20, wait: 3s, stop_if: failed > 10%}\n"
 	daemon := func(t *testing.T, failed float64) (*house, server.RunView, int) {
 		folder := t.TempDir()

@@ -12,6 +12,7 @@ import (
 // A row of an uploaded file is told of with its part, and with the campaign where the answer names one; a
 // row that repeats it is told of beside it.
 func TestWhyFindsTheRowsOfUploadedFiles(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	list(t, filepath.Join(folder, "list.csv"), 40)
 	h := open(t, options{folder: folder, config: jobConfig(folder, "    campaign: {template_id: 1042}\n")})
@@ -47,6 +48,7 @@ func TestWhyFindsTheRowsOfUploadedFiles(t *testing.T) {
 
 // Two jobs over one list: each contact is reached by the first of them alone, and the exclusion names it.
 func TestTwoJobsAtOneMinuteReachEachOnce(t *testing.T) {
+	t.Parallel()
 	for name, how := range map[string]string{"by files": "    campaign: {template_id: 1042}\n", "one by one": "    deliver: per_message\n    send: {template: winback}\n"} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()

@@ -37,6 +37,7 @@ func (h *house) crm(kind, id, phone, at string) {
 }
 
 func TestAnOptOutThatACRMPostsBlocksAndALaterOptInAllows(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: optOutConfig})
 	const early, late = "2026-03-02T12:00:00Z", "2026-03-02T13:00:00Z"
 	h.crm("contact.unsubscribed", "u1", phone(0), early)
@@ -80,6 +81,7 @@ func TestAnOptOutThatACRMPostsBlocksAndALaterOptInAllows(t *testing.T) {
 
 // A sender's clock may be a year fast. What it says then counts as of its arrival, so that the contact's next word is the later one.
 func TestAFastClockMakesNoWordOfAContactTheLast(t *testing.T) {
+	t.Parallel()
 	const far = "2126-03-02T12:00:00Z"
 	h := open(t, options{config: optOutConfig})
 	for i, first := range []string{"contact.subscribed", "contact.unsubscribed"} {
@@ -96,6 +98,7 @@ func TestAFastClockMakesNoWordOfAContactTheLast(t *testing.T) {
 // What Klaviyo calls the text of a reply is published nowhere: a reply stops nothing by its text until the config names the property as the
 // connector's page says. The event of leaving stops in any case.
 func TestAReplyAtKlaviyoStopsOnceItsTextIsNamed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		more, topic string
 		blocked     bool

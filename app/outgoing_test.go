@@ -50,6 +50,7 @@ func told(t *testing.T) (url string, kinds func() []string) {
 
 // A receiver is told by the whole daemon, during a halt, too; a reload takes it away while something waits, and brings it back.
 func TestAReceiverComesAndGoesByReload(t *testing.T) {
+	t.Parallel()
 	url, kinds := told(t)
 	entry := `
 webhooks_out:

@@ -12,6 +12,7 @@ import (
 // With a status endpoint that fails all the time messages leave at the configured rate, and status
 // says whom the trouble slows.
 func TestABrokenStatusEndpointDoesNotSlowSends(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 600)
 	h := open(t, options{

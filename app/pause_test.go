@@ -58,6 +58,7 @@ func begun(t *testing.T, folder, config string, state nudgewire.RunState) (*hous
 // that ever come, whether its rows were all handed over by then or not. Over a restart that stays
 // so, while others send; resumed, each row leaves once, with the due time that it had.
 func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		rows  int
 		state nudgewire.RunState // when it is paused
@@ -141,6 +142,7 @@ func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
 // A paused run that is cancelled sends nothing more either: what was claimed when it was paused
 // comes back and ends with the others, and so does what a run that was not paused had claimed.
 func TestNothingOfARunLeavesOnceACancelHasReturned(t *testing.T) {
+	t.Parallel()
 	for name, words := range map[string][]string{
 		"paused before": {"pause", "cancel"},
 		"at once":       {"cancel"},

@@ -119,6 +119,7 @@ var (
 // connector of its own at the time its meta names, and holds verdict, kind, dedupe key, number
 // of events and phone against the meta.
 func TestEveryPublishedBodyThroughTheDaemon(t *testing.T) {
+	t.Parallel()
 	var clock atomic.Int64
 	posts := allPublished(t)
 	config := "defaults: {country: US, language: en}\nconnectors:\n"

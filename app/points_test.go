@@ -15,6 +15,7 @@ import (
 // The balance is gone in the midst of a run: nothing is burned, status says so, and when the account
 // is topped up each message that waited is sent, once.
 func TestARunWithoutPointsWaitsForThem(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 300)
 	h := open(t, options{folder: folder, config: jobConfig(folder, perMessage)})
@@ -54,6 +55,7 @@ func TestARunWithoutPointsWaitsForThem(t *testing.T) {
 // The balance is gone after some ten of a hundred: what is refused waits with the rest, and is not lost.
 // Somebody tops it up and does nothing else: a probe notices, and each that waited is sent once.
 func TestPointsComeBackByThemselves(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("the first probe is 15 seconds after the trouble")
 	}
@@ -88,6 +90,7 @@ func TestPointsComeBackByThemselves(t *testing.T) {
 // The service takes messages and says afterwards that there were no points for them: that is noticed
 // soon, each that failed waits once more, and after the top-up everybody gets one message.
 func TestABalanceThatIsGoneBurnsNothing(t *testing.T) {
+	t.Parallel()
 	const balance, rows = 10, 900
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), rows)

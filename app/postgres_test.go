@@ -46,6 +46,7 @@ func onPostgres(t *testing.T) (p *testserver.Postgres, address string) {
 }
 
 func TestADatabaseServerThatGoesAndComesBack(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*testserver.Postgres) error{"restart": (*testserver.Postgres).Stop, "crash": (*testserver.Postgres).Kill} {
 		t.Run(name, func(t *testing.T) {
 			p, address := onPostgres(t)
@@ -106,6 +107,7 @@ func TestADatabaseServerThatGoesAndComesBack(t *testing.T) {
 }
 
 func TestAStartWaitsForTheDatabaseServer(t *testing.T) {
+	t.Parallel()
 	p, address := onPostgres(t)
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
@@ -130,6 +132,7 @@ func TestAStartWaitsForTheDatabaseServer(t *testing.T) {
 }
 
 func TestTwoDaemonsOnOneDatabase(t *testing.T) {
+	t.Parallel()
 	_, address := onPostgres(t)
 	one := open(t, options{storage: address})
 	two := open(t, options{storage: address})
@@ -163,6 +166,7 @@ func TestTwoDaemonsOnOneDatabase(t *testing.T) {
 
 // Nodes are listed, and those that run different configs are told of until all have the same.
 func TestNodesThatRunDifferentConfigs(t *testing.T) {
+	t.Parallel()
 	_, address := onPostgres(t)
 	d := newDesk(t)
 	alerting := plainConfig + fmt.Sprintf("\nalerts: [{name: ops, when: nodes for 0s, webhook: %q, allow_private: true}]\n", d.url)
@@ -220,6 +224,7 @@ func TestNodesThatRunDifferentConfigs(t *testing.T) {
 
 // Of two daemons one warns of a connector that is silent, and both show it.
 func TestOneNodeWarnsOfASilentConnector(t *testing.T) {
+	t.Parallel()
 	_, address := onPostgres(t)
 	config := strings.Replace(plainConfig, "secret: \"${SHOP_SECRET}\",", "secret: \"${SHOP_SECRET}\", silent_after: 24h,", 1)
 	warned, led := 0, 0
@@ -255,6 +260,7 @@ func TestOneNodeWarnsOfASilentConnector(t *testing.T) {
 
 // A standby that need not have all commits takes over under a daemon: webhooks are taken, what was due is in doubt, and a person lets it go on.
 func TestAStandbyThatNeedNotHaveAll(t *testing.T) {
+	t.Parallel()
 	p, address := onPostgres(t)
 	standby, err := p.Standby(t.Context())
 	if err != nil {
@@ -309,6 +315,7 @@ func TestAStandbyThatNeedNotHaveAll(t *testing.T) {
 }
 
 func TestNoPasswordOfTheDatabaseIsShown(t *testing.T) {
+	t.Parallel()
 	_, address := onPostgres(t)
 	const password = "pass-of-the-tests"
 	address = strings.Replace(address, "nudgewire@", "nudgewire:"+password+"@", 1)

@@ -37,6 +37,7 @@ func (h *house) of(trigger, phone string) *server.MessageView {
 // Quiet hours hold back marketing and nothing else; what they put off can be cancelled, outlives a restart, and goes
 // when a reload lifts them.
 func TestQuietHoursMeetWhatElseHappens(t *testing.T) {
+	t.Parallel()
 	quiet := "language: en, quiet_hours: " + nearlyAlways(t) + "}"
 	config := strings.NewReplacer("wait: 1h", "wait: 1s", "language: en}", quiet).Replace(plainConfig)
 	h := open(t, options{config: config})
@@ -94,6 +95,7 @@ func TestQuietHoursMeetWhatElseHappens(t *testing.T) {
 
 // What is dropped in quiet hours ends with its reason.
 func TestQuietHoursThatDrop(t *testing.T) {
+	t.Parallel()
 	quiet := "language: en, quiet_hours: {hours: " + nearlyAlways(t) + ", on_hit: drop}}"
 	h := open(t, options{config: strings.NewReplacer("wait: 1h", "wait: 1s", "language: en}", quiet).Replace(plainConfig)})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
@@ -106,6 +108,7 @@ func TestQuietHoursThatDrop(t *testing.T) {
 // Rows of a list that go one by one are put off each on its own, also when their job is gone from the config; what a
 // person sends by hand goes.
 func TestQuietHoursOfRowsAndOfWhatAPersonSends(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 3)
 	quiet := "language: en, quiet_hours: " + nearlyAlways(t) + "}"

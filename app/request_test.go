@@ -45,6 +45,7 @@ func lines(logs *observer.ObservedLogs, request string) (out []string) {
 // A webhook's request id is in the log lines of its decision, its send and its status change, and in what the
 // commands show; also where the daemon was restarted in between.
 func TestARequestIsFoundFromItsWebhookToItsStatus(t *testing.T) {
+	t.Parallel()
 	core, logs := observer.New(zapcore.DebugLevel)
 	o := options{config: requestConfig, log: zap.New(core), folder: t.TempDir()}
 	o.sandbox.Pace.Sent, o.sandbox.Pace.Delivered, o.sandbox.Pace.Read = time.Millisecond, time.Millisecond, -1
@@ -96,6 +97,7 @@ func TestARequestIsFoundFromItsWebhookToItsStatus(t *testing.T) {
 
 // What is rejected has an id, too; a strange id is not taken up, and neither is one from who is no proxy.
 func TestARequestsIDIsOursUnlessAProxyGaveACleanOne(t *testing.T) {
+	t.Parallel()
 	core, logs := observer.New(zapcore.InfoLevel)
 	h := open(t, options{config: requestConfig, log: zap.New(core)})
 	for _, bad := range []string{"447700900123", "a\tb", "x y", strings.Repeat("a", 65), "a\u202e", `"a"`} {
@@ -115,6 +117,7 @@ func TestARequestsIDIsOursUnlessAProxyGaveACleanOne(t *testing.T) {
 
 // A webhook that comes again has an id of its own; its event keeps the one that brought it.
 func TestARepetitionKeepsTheFirstRequestsID(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	first := h.postedBy(h.shopify("checkouts/update", "w1", cart("c1", phone(1), "80.00")), "")
 	again := h.postedBy(h.shopify("checkouts/update", "w1", cart("c1", phone(1), "80.00")), "")
@@ -129,6 +132,7 @@ func TestARepetitionKeepsTheFirstRequestsID(t *testing.T) {
 
 // The event keeps its request while it waits for a look-up.
 func TestALookUpKeepsTheRequest(t *testing.T) {
+	t.Parallel()
 	core, logs := observer.New(zapcore.DebugLevel)
 	h := open(t, options{config: crmConfig(newCRM(t, contact).URL, withToken), log: zap.New(core)})
 	id := h.postedBy(h.created(10011), "")
@@ -143,6 +147,7 @@ func TestALookUpKeepsTheRequest(t *testing.T) {
 
 // What is forgotten has no request any more.
 func TestForgettingTakesTheRequest(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	h.postedBy(h.shopify("orders/create", "", order("c1", phone(1), "80.00")), "")
 	h.eventually("delivered", func() bool {

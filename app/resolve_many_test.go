@@ -10,6 +10,7 @@ import (
 
 // Many in doubt are counted by their cause and resolved at once; a person's word is told as a person's.
 func TestResolvingManyMessagesInDoubt(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	f := h.service.Faults()
 	f.CutAfter = 1

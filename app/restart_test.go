@@ -10,6 +10,7 @@ import (
 
 // What a reload says about a restart is held against the process that runs, however often the file was reloaded since.
 func TestWhatNeedsARestartIsHeldAgainstTheProcess(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(plainConfig, "defaults:", "server: {listen: '127.0.0.1:0', max_in_flight: 16MB}\ndefaults:", 1)})
 	reload := func(want ...string) {
 		t.Helper()

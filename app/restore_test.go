@@ -86,6 +86,7 @@ func (h *house) inState(trigger string, state nudgewire.State) (n int) {
 // A backup is made under load, the machine goes on and is lost, and the backup is put in place elsewhere: nobody gets anything
 // twice, nothing is sent before a person says so, and everything that was answered before the backup is there.
 func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
+	t.Parallel()
 	first := open(t, options{config: restoreConfig})
 	ctx, stop := context.WithCancel(t.Context())
 	var busy sync.WaitGroup
@@ -241,6 +242,7 @@ func sent(h *house) int64 {
 
 // What others do while restored data is in review changes nothing of what is in doubt, and holds when a person has it sent all the same.
 func TestAReviewMeetsEverybodyElse(t *testing.T) {
+	t.Parallel()
 	const rules = `
 defaults: {country: GB, language: en}
 connectors:

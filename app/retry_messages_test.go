@@ -11,6 +11,7 @@ import (
 
 // What the service rejected goes again once, and nothing else does.
 func TestRetryingMessagesThatWereRejected(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(plainConfig, "wait: 1h", "wait: 0s", 1)})
 	f := h.service.Faults()
 	f.ErrorRate, f.Status = 1, 400

@@ -105,6 +105,7 @@ func (h *house) threeCarts() {
 }
 
 func TestAnEditDoesWhatOnChangeSays(t *testing.T) {
+	t.Parallel()
 	for how, want := range changed {
 		t.Run(how, func(t *testing.T) {
 			h := open(t, options{config: with(how)})
@@ -134,6 +135,7 @@ func TestAnEditDoesWhatOnChangeSays(t *testing.T) {
 
 // The file may change while nothing runs.
 func TestAStartDoesWhatOnChangeSays(t *testing.T) {
+	t.Parallel()
 	for how, want := range changed {
 		t.Run(how, func(t *testing.T) {
 			folder := t.TempDir()
@@ -148,6 +150,7 @@ func TestAStartDoesWhatOnChangeSays(t *testing.T) {
 }
 
 func TestAReloadBackToTheOldRulePlansAsBefore(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: with("migrate")})
 	h.threeCarts()
 	text, err := os.ReadFile(h.file())
@@ -171,6 +174,7 @@ func TestAReloadBackToTheOldRulePlansAsBefore(t *testing.T) {
 
 // What was pinned by an earlier edit follows as soon as on_change says so.
 func TestWhatWasPinnedIsPlannedAnewLater(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: with("pin")})
 	h.threeCarts()
 	h.news()
@@ -182,6 +186,7 @@ func TestWhatWasPinnedIsPlannedAnewLater(t *testing.T) {
 
 // Defaults decide for triggers that do not say it themselves.
 func TestDefaultsSayWhatAnEditDoes(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(plainConfig, "defaults: {", "defaults: {on_change: cancel, ", 1)})
 	h.threeCarts()
 	h.news()
@@ -190,6 +195,7 @@ func TestDefaultsSayWhatAnEditDoes(t *testing.T) {
 
 // An edit of a trigger that does not send touches nothing: what waits is paused. Once it sends again, on_change decides.
 func TestAnEditOfATriggerThatDoesNotSend(t *testing.T) {
+	t.Parallel()
 	for name, stop := range stops {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, options{config: with("cancel")})
@@ -212,6 +218,7 @@ func TestAnEditOfATriggerThatDoesNotSend(t *testing.T) {
 
 // What is halted is planned anew and stays halted; resumed, it goes as the new rule says.
 func TestWhatIsHaltedIsPlannedAnew(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: with("migrate")})
 	halt := server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}
 	if _, err := h.ask.Halt(t.Context(), halt); err != nil {
@@ -239,6 +246,7 @@ func TestWhatIsHaltedIsPlannedAnew(t *testing.T) {
 
 // A message whose new time is past by more than it may be late is not sent late.
 func TestWhatIsTooLateByTheNewRuleIsCancelled(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: with("migrate")})
 	old := cart("c1", phone(0), "60.00")
 	old["updated_at"] = time.Now().UTC().Add(-30 * time.Minute).Format(time.RFC3339)
@@ -254,6 +262,7 @@ func TestWhatIsTooLateByTheNewRuleIsCancelled(t *testing.T) {
 // What is being sent when its rule is edited is met when it comes back to wait; one that waits to be
 // tried again keeps the time of that.
 func TestWhatIsBeingSentWhenItsRuleIsEditedFollows(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"migrate", "cancel"} {
 		t.Run(how, func(t *testing.T) {
 			h := open(t, options{config: strings.Replace(with(how), "wait: 1h", "wait: 1s", 1)})
@@ -298,6 +307,7 @@ func TestWhatIsBeingSentWhenItsRuleIsEditedFollows(t *testing.T) {
 
 // Of two reloads the later waits for the first; what waits follows the last.
 func TestASecondReloadWhileTheFirstWorks(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: with("migrate")})
 	const many = 450 // three commits
 	for i := range many {
@@ -323,6 +333,7 @@ func TestASecondReloadWhileTheFirstWorks(t *testing.T) {
 
 // What keeps no variables has no event to plan it anew from.
 func TestWhatKeepsNothingIsPinned(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(with("migrate"), sends, sends+"    keep_variables: false\n", 1)})
 	h.threeCarts()
 	h.news()
@@ -331,6 +342,7 @@ func TestWhatKeepsNothingIsPinned(t *testing.T) {
 
 // A config that nobody has reloaded is held against the daemon, and its rules against those that planned what waits.
 func TestAnyConfigIsHeldAgainstWhatWaits(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: with("pin")})
 	h.threeCarts()
 	printed := func(change func(string) string) string { return change(with("pin")) }
@@ -346,6 +358,7 @@ func TestAnyConfigIsHeldAgainstWhatWaits(t *testing.T) {
 // A file that vanished takes its triggers with it, and what waits of them is paused and still cancelled. Where a
 // pattern matches nothing any more, the reload is rejected.
 func TestAnIncludedFileVanishes(t *testing.T) {
+	t.Parallel()
 	at := strings.Index(plainConfig, "  reminder:")
 	end := strings.Index(plainConfig, "tracking:")
 	h := open(t, options{config: plainConfig})
@@ -390,6 +403,7 @@ func TestAnIncludedFileVanishes(t *testing.T) {
 
 // What is pinned goes on being cancelled by what cancelled it, after a restart, too; and what the new rule plans is not.
 func TestWhatIsPinnedIsCancelledAsItWasPlanned(t *testing.T) {
+	t.Parallel()
 	for name, edit := range map[string][2]string{
 		"another event": {"cancel_on: shopify.order.created", "cancel_on: shopify.order.paid"},
 		"another key":   {"wait: 1h", "wait: 1h\n    key: customer.first_name"},
@@ -428,6 +442,7 @@ func TestWhatIsPinnedIsCancelledAsItWasPlanned(t *testing.T) {
 
 // What was paused and is due would leave the moment that its pause ends. The edit comes first, and so do the rules of the due moment.
 func TestWhatWasPausedMeetsTheEditBeforeItLeaves(t *testing.T) {
+	t.Parallel()
 	due := func(t *testing.T, h *house) {
 		t.Helper()
 		halt := server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}

@@ -9,6 +9,7 @@ import (
 
 // What a person sends takes the config's language, and is refused at once when it can never leave.
 func TestWhatAPersonSendsIsRefusedWhenItCanNeverLeave(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	h.edit("language: en", "language: de")
 	h.reload()

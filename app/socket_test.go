@@ -15,6 +15,7 @@ import (
 )
 
 func TestTheSocketLivesBesideTheDataHoweverLongItsPath(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), strings.Repeat("a-long-name/", 12))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)

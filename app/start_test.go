@@ -46,6 +46,7 @@ func somebody(t *testing.T) (address string, leave func()) {
 }
 
 func TestAPortInUseIsToldBeforeAnythingIsMade(t *testing.T) {
+	t.Parallel()
 	address, leave := somebody(t)
 	defer leave()
 	o, folder := early(t, address)
@@ -90,6 +91,7 @@ func fullDisk(t *testing.T, folder string) (room func()) {
 }
 
 func TestAStartWaitsForAFullDisk(t *testing.T) {
+	t.Parallel()
 	address, leave := somebody(t)
 	leave()
 	o, folder := early(t, address)

@@ -16,6 +16,7 @@ import (
 // One person who fills in a form at HubSpot is four changes within a second. What the page says
 // to paste makes one message of them once it is live; as it is pasted it makes none.
 func TestABurstOfChangesIsOneMessageWithWhatThePageSaysToPaste(t *testing.T) {
+	t.Parallel()
 	info, _ := connectors.PresetInfo("hubspot")
 	for name, want := range map[string]int{"as pasted": 0, "live": 1} {
 		t.Run(name, func(t *testing.T) {

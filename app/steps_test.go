@@ -80,6 +80,7 @@ func (h *house) hold(template string) (letGo func()) {
 
 // Each step waits for the one before it, asks its own conditions when it falls due, and tells what it saw.
 func TestASequenceGoesStepByStep(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(threeSteps, "wait: 1h", "wait: 1s", 1), sandbox: sandbox.Options{
 		Pace: sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1},
 	}})
@@ -115,6 +116,7 @@ func TestASequenceGoesStepByStep(t *testing.T) {
 
 // The order comes before the cart, between two steps, and while the first step's call is under way.
 func TestAnOrderEndsWhatIsLeftOfASequence(t *testing.T) {
+	t.Parallel()
 	t.Run("before the cart", func(t *testing.T) {
 		h := open(t, options{config: threeSteps})
 		h.mustTake(h.shopify("orders/create", "", order("c1", phone(1), "60.00")))
@@ -149,6 +151,7 @@ func TestAnOrderEndsWhatIsLeftOfASequence(t *testing.T) {
 }
 
 func TestStopOnEndsEverySequenceOfThePhone(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.NewReplacer("cancel_on:", "stop_on:", "wait: 2s", "wait: 1h").Replace(threeSteps)})
 	h.cartOf("c1", phone(1), "60.00")
 	h.cartOf("c2", phone(1), "60.00")
@@ -174,6 +177,7 @@ func TestStopOnEndsEverySequenceOfThePhone(t *testing.T) {
 
 // A cart that changes between two steps: what was sent stays sent, and the rest takes the new content.
 func TestARepeatedEventRenewsTheStepsThatWait(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(threeSteps, "wait: 2s", "wait: 1h", 1)})
 	h.cartOf("c1", phone(1), "60.00")
 	one := h.stepIs(phone(1), 1, nudgewire.StateAccepted)
@@ -211,6 +215,7 @@ func TestARepeatedEventRenewsTheStepsThatWait(t *testing.T) {
 // A reload with fewer or more steps leaves what waits as it is planned; the next event of the key
 // brings it up to date.
 func TestAReloadWithOtherSteps(t *testing.T) {
+	t.Parallel()
 	config := strings.Replace(threeSteps, "wait: 2s", "wait: 1h", 1)
 	h := open(t, options{config: config})
 	h.cartOf("c1", phone(1), "60.00")
@@ -247,6 +252,7 @@ func TestAReloadWithOtherSteps(t *testing.T) {
 
 // A first step that the service rejects, and that a person sends again while the next one waits.
 func TestARejectedStepIsSentAgainWhileTheNextOneWaits(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(threeSteps, `previous.status != "failed"`, `previous.status in ["sent", "delivered", "read", "queued", "accepted"]`, 1)})
 	letGo := h.hold("two")
 	h.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: http.StatusBadRequest, Endpoints: []string{"send-template"}})
@@ -271,6 +277,7 @@ func TestARejectedStepIsSentAgainWhileTheNextOneWaits(t *testing.T) {
 
 // A first step in doubt has ended for the second, which sees it; one that is sent again holds it back.
 func TestAStepInDoubt(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(threeSteps, `previous.status != "failed"`, `previous.status == "in_doubt"`, 1)})
 	letGo := h.hold("two")
 	h.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: http.StatusInternalServerError, Endpoints: []string{"send-template"}})
@@ -290,6 +297,7 @@ func TestAStepInDoubt(t *testing.T) {
 
 // What holds the first step holds the second behind it, and what expires meanwhile is dropped.
 func TestAHaltedStepHoldsTheNextOne(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: threeSteps})
 	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltTemplate, Name: "one"}); err != nil {
 		t.Fatal(err)
@@ -317,6 +325,7 @@ func TestAHaltedStepHoldsTheNextOne(t *testing.T) {
 
 // A block between two steps drops the rest, and a step that expired is dropped; the one after it sees that.
 func TestABlockAndAnExpiryBetweenSteps(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: threeSteps})
 	letGo := h.hold("two")
 	h.cartOf("c1", phone(1), "60.00")
@@ -344,6 +353,7 @@ func TestABlockAndAnExpiryBetweenSteps(t *testing.T) {
 
 // A trigger that is turned off pauses what is left; a daemon that stops and starts goes on.
 func TestASequenceOverATurnOffAndARestart(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	h := open(t, options{folder: folder, config: threeSteps})
 	letGo := h.hold("two")
@@ -371,6 +381,7 @@ func TestASequenceOverATurnOffAndARestart(t *testing.T) {
 // With keep_variables: false nothing of the event is left when a step falls due, and what became of the
 // step before still is.
 func TestStepsThatKeepNothing(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.NewReplacer("[cart.total < 100, previous.status != \"dropped\"]", "customer.first_name == \"Ada\"", "    cancel_on", "    keep_variables: false\n    cancel_on", "wait: 1h", "wait: 1s").Replace(threeSteps)})
 	h.cartOf("c1", phone(1), "60.00")
 	m := h.stepIs(phone(1), 3, nudgewire.StateAccepted)
@@ -382,6 +393,7 @@ func TestStepsThatKeepNothing(t *testing.T) {
 // The carts and orders of the past are brought in: they cancel, they send nothing, and what comes
 // afterwards sends.
 func TestHistoryIsStoredAndSendsNothing(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: threeSteps})
 	h.edit("defaults: {country: GB}}", "defaults: {country: GB}, history: true}")
 	h.cartOf("c1", phone(1), "60.00")
@@ -407,6 +419,7 @@ func TestHistoryIsStoredAndSendsNothing(t *testing.T) {
 
 // The class of the service's words is known to the next step.
 func TestAStepSeesTheClassOfAFailure(t *testing.T) {
+	t.Parallel()
 	const nobody = "+447700900000" // whose messages fail in the sandbox
 	h := open(t, options{
 		config:  strings.Replace(threeSteps, `previous.status != "failed"`, `previous.error_class == "permanent"`, 1),
@@ -425,6 +438,7 @@ func TestAStepSeesTheClassOfAFailure(t *testing.T) {
 
 // on_change: migrate plans each step that waits anew, by the step of the same number.
 func TestAnEditOfStepsWithMigrate(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.NewReplacer(sends, sends+"    on_change: migrate\n", "wait: 2s", "wait: 1h").Replace(threeSteps)})
 	h.cartOf("c1", phone(1), "60.00")
 	h.stepIs(phone(1), 1, nudgewire.StateAccepted)

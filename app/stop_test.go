@@ -43,6 +43,7 @@ func (h *house) postAs(path, content, body string, header map[string]string) {
 // Whoever says stop, by the shop, by a list or by a reply, gets no marketing from then on, with the reason; who says
 // start gets it again. Each posts in the shape of its sender.
 func TestWhoSaysStopGetsNoMarketing(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: stopConfig})
 	at := func(ago time.Duration) time.Time { return time.Now().UTC().Add(-ago) }
 	reply := func(phone, text string, when time.Time) {

@@ -14,6 +14,7 @@ import (
 
 // Where the database is moved away, webhooks are refused, nothing is sent, and the log says it; moved back, all goes on.
 func TestADatabaseThatIsMovedAwayIsNotWrittenTo(t *testing.T) {
+	t.Parallel()
 	core, logs := observer.New(zap.InfoLevel)
 	h := open(t, options{log: zap.New(core)})
 	path, aside := filepath.Join(h.folder, "nudgewire.db"), filepath.Join(t.TempDir(), "aside")
@@ -59,6 +60,7 @@ func TestADatabaseThatIsMovedAwayIsNotWrittenTo(t *testing.T) {
 
 // A log that only grows is told: whoever reads without an end keeps it.
 func TestALongLogIsTold(t *testing.T) {
+	t.Parallel()
 	core, logs := observer.New(zap.WarnLevel)
 	h := open(t, options{log: zap.New(core)})
 	h.mustTake(h.shopify("orders/create", "", numbered(1)))

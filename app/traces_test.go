@@ -89,6 +89,7 @@ func attribute(s *tracev1.Span, name string) string {
 // A webhook, its decision, its send and its status are one trace, also where the daemon was restarted between the
 // webhook and the send.
 func TestATraceGoesFromTheWebhookToTheStatus(t *testing.T) {
+	t.Parallel()
 	c := newCollector(t, 0)
 	o := options{folder: t.TempDir(), config: strings.Replace(plainConfig, "wait: 1h", "wait: 1s", 1) + "tracing: {endpoint: \"" + c.URL + "\"}\n"}
 	h := open(t, o)
@@ -153,6 +154,7 @@ func TestATraceGoesFromTheWebhookToTheStatus(t *testing.T) {
 
 // A collector that is away, or refuses, costs nothing but its traces: messages go, and a stop is not held up.
 func TestACollectorThatTakesNothing(t *testing.T) {
+	t.Parallel()
 	for name, at := range map[string]string{"is away": "http://127.0.0.1:1", "refuses": newCollector(t, http.StatusForbidden).URL} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, options{config: plainConfig + "tracing: {endpoint: \"" + at + "\"}\n"})
@@ -168,6 +170,7 @@ func TestACollectorThatTakesNothing(t *testing.T) {
 
 // Of half of the traces all spans come, and of the others none.
 func TestATraceIsSampledAsAWhole(t *testing.T) {
+	t.Parallel()
 	c := newCollector(t, 0)
 	h := open(t, options{config: plainConfig + "tracing: {endpoint: \"" + c.URL + "\", sample: 0.5}\n"})
 	var all []string

@@ -57,6 +57,7 @@ func (h *house) settle(phone string) {
 }
 
 func TestWhatWaitsOfATriggerThatDoesNotSendIsPausedAndStillCancelled(t *testing.T) {
+	t.Parallel()
 	reasons := map[string]string{"off": "is off", "shadow": "is in mode shadow", "gone": "is gone from the config"}
 	for name, stop := range stops {
 		t.Run(name, func(t *testing.T) {
@@ -118,6 +119,7 @@ func TestWhatWaitsOfATriggerThatDoesNotSendIsPausedAndStillCancelled(t *testing.
 // A message that is being sent when its trigger stops to send comes back and stays; the order that
 // comes meanwhile is remembered against it.
 func TestWhatIsBeingSentWhenItsTriggerStopsComesBackAndStays(t *testing.T) {
+	t.Parallel()
 	for name, stop := range stops {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, options{config: strings.Replace(plainConfig, "wait: 1h", "wait: 1s", 1)})
@@ -147,6 +149,7 @@ func TestWhatIsBeingSentWhenItsTriggerStopsComesBackAndStays(t *testing.T) {
 
 // Resume by name lets go what is paused, over a restart, too; it stays cancelled by its order.
 func TestAPersonSendsOrCancelsWhatIsPaused(t *testing.T) {
+	t.Parallel()
 	for name, stop := range stops {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -186,6 +189,7 @@ func TestAPersonSendsOrCancelsWhatIsPaused(t *testing.T) {
 
 // An order of everything is refused: it would end what nobody meant.
 func TestCancellingManyNeedsANarrowing(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	_, err := h.ask.CancelMany(t.Context(), server.BulkRequest{})
 	if err == nil || err.Error() != "that would cancel everything that waits" {
@@ -195,6 +199,7 @@ func TestCancellingManyNeedsANarrowing(t *testing.T) {
 
 // Whoever asks about a message that waits past its time is told what holds it.
 func TestAMessageThatWaitsSaysWhatHoldsIt(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{config: strings.Replace(plainConfig, "wait: 1h", "wait: 1s", 1)})
 	halt := server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}
 	if _, err := h.ask.Halt(t.Context(), halt); err != nil {
