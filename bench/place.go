@@ -114,6 +114,10 @@ func (l *lab) template(ctx context.Context, f fixture) (name string, err error) 
 			return "", err
 		}
 	}
+	// Its copies are no restored data, which would begin in review: nobody has said yet where they live.
+	if err := l.onServer(ctx, name, "DELETE FROM place"); err != nil {
+		return "", err
+	}
 	// A database that grew by itself has been looked after.
 	if err := l.onServer(ctx, name, "VACUUM ANALYZE"); err != nil {
 		return "", err

@@ -14,15 +14,23 @@ import (
 )
 
 const (
-	tablesRate  = 300       // webhooks a second while tables are watched
+	tablesRate  = 200       // webhooks a second while tables are watched
 	tablesOld   = 1_000_000 // finished dispatches from before
 	tablesTimes = 10        // how often they are looked at
 )
 
 // watchTables runs one node over PostgreSQL with every room at work, beside a history of finished dispatches, and shows what becomes
-// of the tables: rows that are dead until a vacuum takes them, sizes, vacuums.
+// of the tables: rows that are dead until a vacuum takes them, sizes, vacuums. The older half of the history is so old that retention
+// removes it meanwhile.
 func (l *lab) watchTables(ctx context.Context, out io.Writer, lasts time.Duration, old int) (err error) {
 	at, err := l.place(ctx, l.dir, 1, dueBeside(old))
+	if err == nil {
+		err = l.onServer(ctx, "round_"+strconv.Itoa(l.made), fmt.Sprintf("UPDATE dispatches SET created_at = created_at - %d, updated_at = updated_at - %[1]d, claimed_at = claimed_at - %[1]d WHERE state = 'accepted' AND id <= %d",
+			(500*24*time.Hour).Microseconds(), old/2))
+	}
+	if err == nil { // those rows were changed by no daemon
+		err = l.onServer(ctx, "round_"+strconv.Itoa(l.made), "VACUUM FULL ANALYZE dispatches")
+	}
 	if err != nil {
 		return err
 	}

@@ -517,8 +517,10 @@ func (e *postgresEngine) addPuts(ctx context.Context, b *batchOf, p *puts) error
 		if err != nil {
 			return err
 		}
-		if form != nil && !form.twice(p.all) {
-			b.add(form.sql, form.arrays(p.all), nil)
+		if form != nil {
+			for _, some := range form.rounds(p.all) {
+				b.add(form.sql, form.arrays(some), nil)
+			}
 			return nil
 		}
 	}
@@ -534,12 +536,12 @@ func (e *postgresEngine) addAsks(ctx context.Context, b *batchOf, s stmt, asks [
 		if err != nil {
 			return err
 		}
-		if form != nil {
-			slices.SortStableFunc(asks, func(a, b *ask) int { return cmp.Compare(a.first(), b.first()) }) // rows are locked in this order
-			all := make([][]any, len(asks))
-			for i, a := range asks {
-				all[i] = a.args
-			}
+		slices.SortStableFunc(asks, func(a, b *ask) int { return cmp.Compare(a.first(), b.first()) }) // rows are locked in this order
+		all := make([][]any, len(asks))
+		for i, a := range asks {
+			all[i] = a.args
+		}
+		if form != nil && form.counts && len(form.rounds(all)) == 1 {
 			b.add(form.sql, form.arrays(all), func(rows pgx.Rows) error {
 				for rows.Next() {
 					v, err := scanValues(rows)

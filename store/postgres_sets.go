@@ -17,8 +17,9 @@ import (
 // A setForm is a statement for many at once.
 type setForm struct {
 	sql    string
-	update bool
 	types  []uint32 // of the columns, by their object ids
+	counts bool     // it returns the place of each execution that changed a row, or its rows
+	key    []int    // the arguments that say which row is changed; nil where a set may have one row twice
 }
 
 // setOf makes the form of a statement for many out of that for one; ok is false where there is none, and each is asked by itself.
@@ -40,15 +41,21 @@ func setOf(one string, types []uint32) (form setForm, ok bool) {
 	switch {
 	case strings.HasPrefix(one, "SELECT "):
 		form.sql = "SELECT v.place, q.* FROM " + table + ", LATERAL (" + one + ") AS q ORDER BY v.place"
-	case strings.HasPrefix(one, "INSERT ") && !strings.Contains(one, "SELECT") && !strings.Contains(one, "DO UPDATE"):
+		form.counts = true
+	case strings.HasPrefix(one, "INSERT ") && !strings.Contains(one, "SELECT") && !strings.Contains(one, "RETURNING"):
 		into, values, rest, plain := cutValues(one)
 		if !plain {
 			return form, false
 		}
+		if strings.Contains(rest, "DO UPDATE") {
+			if form.key, plain = keyOf(into, values, rest); !plain {
+				return form, false
+			}
+		}
 		form.sql = into + "SELECT " + values + " FROM " + table + rest
 	case strings.HasPrefix(one, "UPDATE ") && !strings.Contains(one, "SELECT") && strings.Count(one, " WHERE ")+strings.Count(one, "\tWHERE ") == 1:
 		at := strings.LastIndex(one, "WHERE ")
-		form.update = true
+		form.counts, form.key = true, []int{0} // the first argument of an update says which row
 		form.sql = one[:at] + "FROM " + table + " " + one[at:] + " RETURNING v.place"
 	default:
 		return form, false
@@ -86,20 +93,55 @@ var arrayTypes = map[uint32]string{
 	pgtype.ByteaOID: "bytea[]",
 }
 
-// twice reports whether the set may change a row two times, of which PostgreSQL does one: the first argument of an update says
-// which row.
-func (f *setForm) twice(all [][]any) bool {
-	if !f.update {
-		return false
+// upsert is the end of an insert that changes the row which is there: the columns that it is known by, and how it changes.
+var upsert = regexp.MustCompile(`(?s)^ ON CONFLICT \(([\w, ]+)\) DO UPDATE (.*)`)
+
+// keyOf finds the arguments of an upsert that fill the columns which a row is known by. What else fills one is the same in all executions.
+func keyOf(into, values, rest string) (key []int, ok bool) {
+	conflict := upsert.FindStringSubmatch(rest)
+	_, names, found := strings.Cut(strings.TrimRight(into, " )\n\t"), "(")
+	all, filled := strings.Split(names, ", "), strings.Split(values, ", ")
+	// An argument in the change itself would be asked for by a name that is not known there, and a comma inside a value moves the others.
+	if conflict == nil || strings.Contains(conflict[2], "v.p") || !found || len(all) != len(filled) {
+		return nil, false
 	}
-	seen := map[any]bool{}
-	for _, args := range all {
-		if seen[args[0]] {
-			return true
+	for column := range strings.SplitSeq(conflict[1], ", ") {
+		i := slices.Index(all, column)
+		if i < 0 {
+			return nil, false
 		}
-		seen[args[0]] = true
+		if number, is := strings.CutPrefix(filled[i], "v.p"); is {
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				return nil, false
+			}
+			key = append(key, n-1)
+		}
 	}
-	return false
+	return key, len(key) > 0
+}
+
+// rounds are executions that may go as one set: of those that change one row, of which PostgreSQL takes one a statement, each is in a
+// later round than the one before it.
+func (f *setForm) rounds(all [][]any) (out [][][]any) {
+	if f.key == nil {
+		return [][][]any{all}
+	}
+	times := map[string]int{}
+	var name []byte
+	for _, args := range all {
+		name = name[:0]
+		for _, i := range f.key {
+			name = fmt.Appendf(name, "%v\x00", args[i]) // no text has a zero byte there
+		}
+		n := times[string(name)]
+		times[string(name)] = n + 1
+		if n == len(out) {
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], args)
+	}
+	return out
 }
 
 // arrays are the arguments of many, column by column.

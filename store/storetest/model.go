@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 // their states. Random orders go to both, and both must tell the same.
 
 type modelDispatch struct {
+	id       nudgewire.DispatchID
 	key      string
 	state    nudgewire.State
 	category nudgewire.Category
@@ -33,7 +35,7 @@ type modelDispatch struct {
 
 type model struct {
 	l      *ledger
-	rows   []*modelDispatch // by number, from 1
+	rows   []*modelDispatch // by number: a slow machine leaves numbers out
 	events map[string]nudgewire.EventID
 	now    time.Time
 	owner  string
@@ -97,7 +99,8 @@ func (m *model) cart(t *rapid.T) {
 	p := cart(key, dedupe(event), func(p *nudgewire.Plan) {
 		p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.Category, p.Proposals[0].Dispatch.ExpiresAt = due, category, due.Add(2*time.Hour)
 	})
-	if !m.accept(t, event, p) {
+	got, fresh := m.accept(t, event, p)
+	if !fresh {
 		return
 	}
 	if d := m.waiting(key); d != nil {
@@ -105,12 +108,12 @@ func (m *model) cart(t *rapid.T) {
 		d.restarts++
 		return
 	}
-	m.rows = append(m.rows, &modelDispatch{key: key, state: nudgewire.StateWaiting, category: category, due: due, expires: due.Add(2 * time.Hour)})
+	m.rows = append(m.rows, &modelDispatch{id: got.Decisions[0].DispatchID, key: key, state: nudgewire.StateWaiting, category: category, due: due, expires: due.Add(2 * time.Hour)})
 }
 
 func (m *model) order(t *rapid.T) {
 	key, event := modelKeys.Draw(t, "key"), m.newKey(t)
-	if m.accept(t, event, order(key, dedupe(event))) {
+	if _, fresh := m.accept(t, event, order(key, dedupe(event))); fresh {
 		for d := m.waiting(key); d != nil; d = m.waiting(key) {
 			d.state = nudgewire.StateCancelled
 		}
@@ -133,7 +136,7 @@ func (d *modelDispatch) back(due, expires time.Time, doubtful bool) {
 }
 
 // accept stores p and reports whether it was fresh.
-func (m *model) accept(t *rapid.T, event string, p nudgewire.Plan) bool {
+func (m *model) accept(t *rapid.T, event string, p nudgewire.Plan) (_ nudgewire.Receipt, fresh bool) {
 	got, err := m.l.Accept(m.l.ctx, []nudgewire.Plan{p})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +146,7 @@ func (m *model) accept(t *rapid.T, event string, p nudgewire.Plan) bool {
 		t.Fatalf("event %s: known as %d, receipt %+v", event, first, got[0])
 	}
 	m.events[event] = got[0].EventID
-	return !known
+	return got[0], !known
 }
 
 func (m *model) claim(t *rapid.T) {
@@ -155,8 +158,8 @@ func (m *model) claim(t *rapid.T) {
 	for _, d := range got {
 		claimed[d.ID] = true
 	}
-	for i, d := range m.rows {
-		id := nudgewire.DispatchID(i + 1)
+	for _, d := range m.rows {
+		id := d.id
 		isDue := d.state == nudgewire.StateWaiting && !d.due.After(m.now)
 		if live := isDue && d.expires.After(m.now); claimed[id] != live {
 			t.Fatalf("dispatch %d claimed: %v, model %+v", id, claimed[id], d)
@@ -185,7 +188,7 @@ func (m *model) pick(t *rapid.T) (nudgewire.DispatchID, *modelDispatch) {
 		t.Skip("no dispatch yet")
 	}
 	i := rapid.IntRange(0, len(m.rows)-1).Draw(t, "dispatch")
-	return nudgewire.DispatchID(i + 1), m.rows[i]
+	return m.rows[i].id, m.rows[i]
 }
 
 func (m *model) finish(t *rapid.T) {
@@ -318,7 +321,11 @@ func (m *model) compare(t *rapid.T) {
 		t.Fatalf("%d dispatches, model %d", len(rows), len(m.rows))
 	}
 	for _, got := range rows {
-		want := m.rows[got.ID-1]
+		i := slices.IndexFunc(m.rows, func(d *modelDispatch) bool { return d.id == got.ID })
+		if i < 0 {
+			t.Fatalf("dispatch %d is not in the model", got.ID)
+		}
+		want := m.rows[i]
 		var status nudgewire.Status
 		var final bool
 		if got.Message != nil {
