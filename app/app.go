@@ -203,6 +203,7 @@ func (a *App) Run(ctx context.Context) error {
 	cfg := a.config()
 	hooks := a.door
 	a.tellReady(cfg)
+	a.recordConfig(ctx, "start", cfg)
 	if a.opt.Ready != nil {
 		a.opt.Ready()
 	}

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // listenForConsole opens the listener for people and programs, where the config has one.
@@ -42,8 +46,9 @@ func (a *App) serveConsole(ctx context.Context) error {
 		return nil
 	}
 	log := a.log.Named("console")
+	tokens := &server.TokenDoor{Store: a.store, Now: a.opt.Now, Log: log}
 	h := server.Console(server.ConsoleOptions{
-		API: a.commands, Now: a.opt.Now, Log: log,
+		API: a.commands, Token: tokens.Who, Now: a.opt.Now, Log: log,
 		Proxies: func() []netip.Prefix { return a.config().Console.TrustedProxies },
 	})
 	if a.consoleTLS == nil {
@@ -83,5 +88,13 @@ func (a *App) consoleURL() string {
 		return "https://" + a.console.Addr().String()
 	default:
 		return "http://" + a.console.Addr().String()
+	}
+}
+
+// recordConfig notes in the audit which config is used from now on. Where it cannot, the daemon goes on: what it decides names its config.
+func (a *App) recordConfig(ctx context.Context, action string, cfg *config.Config) {
+	_, err := a.store.Audit(ctx, store.AuditEntry{At: time.Now(), Who: a.owner, Via: string(server.FromProcess), Action: action, Subject: "config " + cfg.Version, Detail: "version " + a.opt.Version})
+	if err != nil {
+		a.log.Error("which config is used is not in the audit", zap.String("config", cfg.Version), zap.Error(err))
 	}
 }

@@ -72,3 +72,65 @@ func other(t *testing.T, h *house, console string) string {
 		withServer(plainConfig) + "console: {listen: '" + console + "'}\n")
 	return o.file()
 }
+
+// A token that is made on the socket lets in at the listener, over restarts and reloads, and the audit says who did what with which config.
+func TestATokenOverRestartsAndTheAudit(t *testing.T) {
+	o := options{config: consoleConfig, folder: t.TempDir()}
+	h := open(t, o)
+	made, err := h.ask.CreateToken(t.Context(), server.TokenRequest{Name: "ops", Scopes: []server.Scope{server.Read, server.Operate, server.Manage}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{phone(1)}}); err != nil {
+		t.Fatal(err)
+	}
+	h.stop()
+	h = open(t, o)
+	far, err := server.Remote("http://"+h.ConsoleAddr().String(), made.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	if _, err := far.Halt(t.Context(), server.HaltRequest{Scope: "all", Reason: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := far.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.ask.RevokeToken(t.Context(), "ops"); err != nil {
+		t.Fatal(err)
+	}
+	var no *server.Error
+	if _, err := far.Status(t.Context()); !errors.As(err, &no) || no.Status != http.StatusUnauthorized {
+		t.Errorf("a revoked token: %v", err)
+	}
+	all, err := h.ask.Audit(t.Context(), 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range slices.Backward(all) {
+		who := e.Who
+		if e.Via == string(server.FromProcess) {
+			who = "the daemon"
+		}
+		got = append(got, who+": "+e.Action)
+		if strings.Contains(e.Subject+e.Detail, phone(1)[1:]) || strings.Contains(e.Detail, made.Token) {
+			t.Errorf("an entry shows too much: %+v", e)
+		}
+	}
+	ops := "ops (" + made.ID + ")"
+	want := []string{
+		"the daemon: start", me() + ": POST /tokens", me() + ": POST /blocks", me() + ": POST /contacts/forget", "the daemon: start",
+		ops + ": POST /halt", ops + ": POST /reload", "the daemon: reload", me() + ": DELETE /tokens/{token}",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the audit:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if v, err := h.ask.VerifyAudit(t.Context(), ""); err != nil || v.Broken != "" || v.Entries != int64(len(want)) {
+		t.Errorf("verify: %+v, %v", v, err)
+	}
+}

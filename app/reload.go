@@ -103,6 +103,7 @@ func (a *App) reload(ctx context.Context) ([]server.RuleChange, error) {
 	if err = a.adopted(cfg, err); err != nil {
 		return nil, err
 	}
+	a.recordConfig(ctx, "reload", cfg)
 	// The config is taken: what is left after a failure is done later (watchPauses).
 	a.changedUntil = time.Now().Add(lateChanges)
 	changes, err := a.edit(ctx, cfg, config.Rules(before.Redacted(), a.opt.Env))

@@ -1,9 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -542,8 +545,12 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
+	key, err := dedupeKey(r)
+	if err != nil {
+		return nil, err
+	}
 	event := nudgewire.Event{
-		Connector: "people", Kind: "message.requested", DedupeKey: rand.Text(), ReceivedAt: now,
+		Connector: "people", Kind: "message.requested", Topic: "asked for by " + noPhone(person(r)), DedupeKey: key, ReceivedAt: now,
 		Contact: nudgewire.Contact{Phone: phone}, Payload: raw, ContentType: "application/json",
 	}
 	in.Send.Forget = in.Category == nudgewire.Authentication
@@ -564,7 +571,46 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if receipts[0].Duplicate {
+		return a.sentBefore(r.Context(), receipts[0].EventID, raw)
+	}
 	return a.messageOf(r.Context(), strconv.FormatInt(int64(receipts[0].Decisions[0].DispatchID), 10))
+}
+
+// maxKey is how long an Idempotency-Key may be, in bytes.
+const maxKey = 200
+
+// dedupeKey is what the event of a message sent by hand is unique by: whom it is asked for by and the header Idempotency-Key, so that
+// two programs do not take each other's keys; without the header it is a random one.
+func dedupeKey(r *http.Request) (string, error) {
+	given := r.Header.Values("Idempotency-Key")
+	if len(given) == 0 {
+		return rand.Text(), nil
+	}
+	if len(given) > 1 || given[0] == "" || len(given[0]) > maxKey {
+		return "", badField("Idempotency-Key", "a random one for each message, such as a UUID", "the header Idempotency-Key has 1 to %d characters, once", maxKey)
+	}
+	who, _ := WhoOf(r.Context())
+	sum := sha256.Sum256([]byte(string(who.From) + "\x00" + who.Name + "\x00" + given[0]))
+	return "key-" + hex.EncodeToString(sum[:]), nil
+}
+
+// sentBefore is the message that was asked for with the same Idempotency-Key. Another request with that key is refused, as far as what
+// was asked then is still kept.
+func (a admin) sentBefore(ctx context.Context, id nudgewire.EventID, raw []byte) (any, error) {
+	s, err := a.Store.EventStory(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Payload) > 0 && !bytes.Equal(s.Payload, raw) {
+		return nil, &Error{Status: http.StatusConflict, Field: "Idempotency-Key", Words: "another message was asked for with this key", Hint: "take a new key for each message"}
+	}
+	for i := range s.Decisions {
+		if d := &s.Decisions[i]; d.DispatchID != 0 {
+			return a.messageOf(ctx, strconv.FormatInt(int64(d.DispatchID), 10))
+		}
+	}
+	return nil, rejectf(http.StatusConflict, "nudgewire events show "+strconv.FormatInt(int64(id), 10), "the message was asked for before, and is not kept any more")
 }
 
 // accountOf is the account that a person names, or what is wrong with the name.

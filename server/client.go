@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,8 +11,10 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,14 +27,16 @@ var ErrNoDaemon = errors.New("no daemon is running")
 // maxAnswer bounds an admin answer in memory.
 const maxAnswer = 256 << 20
 
-// A Client asks the admin API, over a daemon's socket or straight from a handler.
+// A Client asks the API: over a daemon's socket, straight from a handler, or a daemon elsewhere.
 type Client struct {
-	http http.Client
+	http  http.Client
+	at    url.URL // where that is; "" is by the transport
+	token string  // that it shows; "" for none
 }
 
 // Dial returns a client of the daemon behind the first of the Unix sockets that somebody listens on. Nothing is sent yet.
 func Dial(paths ...string) *Client {
-	return &Client{http.Client{Timeout: time.Minute, Transport: &http.Transport{
+	return &Client{http: http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			for _, path := range paths {
 				c, err := dialSocket(ctx, path)
@@ -47,14 +52,44 @@ func Dial(paths ...string) *Client {
 // Local returns a client of a handler in this process, so that what only reads works the same with and without a daemon. It asks as
 // whom the context of a call names (WithWho), else as who.
 func Local(h http.Handler, who Who) *Client {
-	return &Client{http.Client{Transport: inProcess{h, who}}}
+	return &Client{http: http.Client{Transport: inProcess{h, who}}}
+}
+
+// Remote returns a client of the daemon whose console listens at an address, "https://nudgewire.example.com", with a token. An address in
+// the clear is an error unless it is this machine's: the token would be read on the way. Nothing is sent yet.
+func Remote(address, token string) (*Client, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return nil, &Error{Status: http.StatusBadRequest, Words: "that is no address of a server", Hint: "write it as https://nudgewire.example.com"}
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
+		return nil, &Error{Status: http.StatusBadRequest, Words: "the address of a server has no path, name or password", Hint: "write it as https://nudgewire.example.com"}
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return nil, &Error{Status: http.StatusBadRequest, Words: "the token would cross the network in the clear", Hint: "write https://, or reach the server through a tunnel on 127.0.0.1"}
+	case token == "":
+		return nil, &Error{Status: http.StatusUnauthorized, Words: "there is no token for the server", Hint: "set NUDGEWIRE_TOKEN to one of \"nudgewire token create\" on its machine"}
+	}
+	return &Client{
+		at: url.URL{Scheme: u.Scheme, Host: u.Host}, token: token,
+		http: http.Client{
+			Timeout: time.Minute, Transport: http.DefaultTransport.(*http.Transport).Clone(),
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this server alone
+		},
+	}, nil
+}
+
+func loopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
 // Close lets go of idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // patient is the client for what takes as long as it takes: only ctx ends a request of it.
-func (c *Client) patient() *Client { return &Client{http.Client{Transport: c.http.Transport}} }
+func (c *Client) patient() *Client {
+	return &Client{http: http.Client{Transport: c.http.Transport, CheckRedirect: c.http.CheckRedirect}, at: c.at, token: c.token}
+}
 
 // request sends one request. The caller closes the answer's body. A rejection comes back as *Error.
 func (c *Client) request(ctx context.Context, method, path string, query url.Values, in any) (*http.Response, error) {
@@ -67,7 +102,7 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 		body = bytes.NewReader(text)
 	}
 	path = Base + path
-	u := url.URL{Scheme: "http", Host: "nudgewire", Path: path, RawQuery: query.Encode()}
+	u := url.URL{Scheme: cmp.Or(c.at.Scheme, "http"), Host: cmp.Or(c.at.Host, "nudgewire"), Path: path, RawQuery: query.Encode()}
 	// What people named is escaped already; a second time, a blank would arrive as %20.
 	if plain, err := url.PathUnescape(path); err == nil {
 		u.Path, u.RawPath = plain, path
@@ -76,13 +111,18 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	if err != nil {
 		return nil, fmt.Errorf("ask the daemon: %w", err)
 	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	res, err := c.http.Do(req)
 	switch {
 	case errors.Is(err, ErrNoDaemon):
 		return nil, ErrNoDaemon
+	case err != nil && c.at.Host != "":
+		return nil, &Error{Status: http.StatusServiceUnavailable, Words: "ask " + c.at.String() + ": " + err.Error(), Hint: "look whether console.listen of its config is reached at that address"}
 	case err != nil:
 		return nil, fmt.Errorf("ask the daemon: %w", err)
-	case res.StatusCode < http.StatusBadRequest:
+	case res.StatusCode < http.StatusMultipleChoices:
 		return res, nil
 	}
 	defer res.Body.Close()

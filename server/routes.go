@@ -30,7 +30,7 @@ type Route struct {
 	Words        string // one sentence
 	In, Out      any    // zero values of the body and of the answer; nil for none
 	Query        []string
-	Changes      bool // it does something that is to be recorded
+	Changes      bool // it does something, and so it is in the audit
 
 	needs  need
 	most   int64 // bytes of a body; 0 is maxRequest
@@ -69,6 +69,9 @@ func (rt Route) ofJobs() Route { rt.needs |= needsJobs; return rt }
 // upTo lets a body be longer than others, in bytes.
 func (rt Route) upTo(most int64) Route { rt.most = most; return rt }
 
+// told says that what a route does is told elsewhere with who asked for it, and often: it is not in the audit.
+func (rt Route) told() Route { rt.Changes = false; return rt }
+
 // looks says that a route changes nothing, though it is posted to.
 func (rt Route) looks() Route { rt.Changes = false; return rt }
 
@@ -86,7 +89,7 @@ func (a admin) routes() []Route {
 
 		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "limit", "phone", "state", "trigger", "account", "event"),
 		reads("/messages/{id}", Read, MessageView{}, "One message with its attempts, by its number or the service's message_id.", a.message),
-		does("/messages", Sending, MessageView{}, "Sends one message.", a.send),
+		does("/messages", Sending, MessageView{}, "Sends one message.", a.send).told(),
 		does("/messages/{id}/cancel", Operate, MessageView{}, "Ends a message that waits.", a.cancel),
 		does("/messages/{id}/resolve", Operate, MessageView{}, "Says what became of a message in doubt.", a.resolve),
 		does("/messages/cancel", Operate, BulkView{}, "Ends all messages that wait and match, or counts them.", a.cancelMany),
@@ -134,6 +137,15 @@ func (a admin) routes() []Route {
 			Method: http.MethodDelete, Path: "/blocks/{phone}", Scope: Contacts, Out: BlockView{}, Words: "Ends a contact's block.",
 			do: a.allow, needs: needsDaemon, Changes: true,
 		},
+		reads("/tokens", Manage, []TokenView{}, "Tokens of the API, without what lets in.", a.tokens),
+		does("/tokens", Manage, TokenView{}, "Makes a token, which is in this answer alone.", a.createToken),
+		{
+			Method: http.MethodDelete, Path: "/tokens/{token}", Scope: Manage, Out: TokenView{}, Words: "Ends a token, by its id or its name.",
+			do: a.revokeToken, needs: needsDaemon, Changes: true,
+		},
+		reads("/audit", Manage, []AuditView{}, "Who ordered what, the newest first, before the entry of the number in before.", a.audit, "before", "limit"),
+		reads("/audit/verify", Manage, ChainView{}, "Whether the audit is as it was written; known is an entry and its hash from before.", a.verifyAudit, "known"),
+
 		reads("/data-requests", Contacts, []DataRequestView{}, "Contacts who are to get what is stored about them.", a.dataRequests),
 		does("/data-requests/{event}/close", Contacts, DataRequestView{}, "Notes that a contact got its data, and removes the file.", bodiless(a.closeRequest)),
 	}
@@ -192,6 +204,9 @@ func (a admin) guarded(rt Route) http.Handler {
 	do := rt.writes
 	if do == nil {
 		do = a.answer(rt.do)
+	}
+	if rt.Changes {
+		do = a.record(&rt, do)
 	}
 	return a.proven(func(w http.ResponseWriter, r *http.Request) {
 		who, _ := WhoOf(r.Context())

@@ -112,7 +112,7 @@ func lively(t *testing.T) http.Handler {
 
 // path is a route's path with numbers and names that there are.
 func path(rt *server.Route) string {
-	p := strings.NewReplacer("{phone}", shopper, "{name}", "winback-weekly", "{id}", "1", "{number}", "1", "{event}", "1").Replace(rt.Path)
+	p := strings.NewReplacer("{phone}", shopper, "{name}", "winback-weekly", "{id}", "1", "{number}", "1", "{event}", "1", "{token}", "crm").Replace(rt.Path)
 	if p == "/why" {
 		p += "?phone=" + shopper
 	}
@@ -142,6 +142,8 @@ func body(rt *server.Route) string {
 		return `{"rows":[{"phone":"` + shopper + `","consent":"maybe"}]}`
 	case "/halt", "/resume":
 		return `{"scope":"trigger","name":"reminder"}`
+	case "/tokens":
+		return `{"name":"+` + shopper + `","scopes":["read"]}`
 	case "/contacts/forget":
 		return `{"phones":["call ` + shopper + `"]}`
 	}
@@ -161,7 +163,7 @@ func TestEachRouteAsksForItsScopeAndForNoOther(t *testing.T) {
 		if rt.Words == "" || !strings.HasSuffix(rt.Words, ".") {
 			t.Errorf("%s is described as %q", at, rt.Words)
 		}
-		if rt.Method == http.MethodGet && rt.Changes || rt.Method != http.MethodGet && !rt.Changes && !slices.Contains([]string{"/reload/changes", "/jobs/{name}/forecast"}, rt.Path) {
+		if rt.Method == http.MethodGet && rt.Changes || rt.Method != http.MethodGet && !rt.Changes && !slices.Contains([]string{"/reload/changes", "/jobs/{name}/forecast", "/messages"}, rt.Path) {
 			t.Errorf("%s: changes something: %v", at, rt.Changes)
 		}
 		for _, scope := range server.Scopes {

@@ -156,6 +156,12 @@ const (
 	stKeepAlert
 	stKeepNotice
 	stKeepReceiver
+	stGoodToken
+	stAddToken
+	stRevokeToken
+	stTokenUsed
+	stLastAudit
+	stAddAudit
 	stSaveConsent
 	stConsent
 	stDropConsents

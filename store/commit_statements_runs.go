@@ -76,6 +76,12 @@ var runStatements = map[stmt]statement{
 	stKeepNotice: {0, `INSERT INTO alert_notices (position, notice, receiver, condition, code, subject, severity, about, words, cure, began, ended_at, created_at, attempts, next_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`},
 	stKeepReceiver: {0, `INSERT INTO alert_receivers (receiver, name, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`},
+	stGoodToken:    {1, `SELECT id FROM api_tokens WHERE name = ?1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?2)`},
+	stAddToken:     {0, `INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`},
+	stRevokeToken:  {0, `UPDATE api_tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at = 0`},
+	stTokenUsed:    {0, `UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 AND used_at < ?1`},
+	stLastAudit:    {2, `SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1`},
+	stAddAudit:     {0, `INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`},
 	stKeepToken: {0, `INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
 		ON CONFLICT (source) DO UPDATE SET token = excluded.token, at = excluded.at`},
 	stKeptToken: {1, `SELECT token FROM refresh_tokens WHERE source = ?1`},

@@ -49,6 +49,7 @@ var migrations = []string{
 	51: "migrations/00051_nodes_tell.sql",
 	52: "migrations/00052_place.sql",
 	53: "migrations/00053_runs_of_jobs.sql",
+	55: "migrations/00055_tokens_audit.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

@@ -79,6 +79,9 @@ func (c *cli) storageQuietly() (dsn string, ok bool) {
 
 // daemon returns a client of the running daemon. The caller calls done.
 func (c *cli) daemon() (ask *server.Client, done func(), err error) {
+	if c.server != "" {
+		return c.remote()
+	}
 	dsn, _, err := c.storage()
 	if err != nil {
 		return nil, nil, err
@@ -89,6 +92,9 @@ func (c *cli) daemon() (ask *server.Client, done func(), err error) {
 
 // reader returns a client of the running daemon, or of its database when none runs.
 func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err error) {
+	if c.server != "" {
+		return c.remote()
+	}
 	dsn, country, err := c.storage()
 	if err != nil {
 		return nil, nil, err

@@ -25,6 +25,7 @@ type streams struct {
 type cli struct {
 	streams
 	config  string
+	server  string // address of a daemon's console; "" asks that of this machine
 	json    bool
 	quiet   bool
 	noColor bool
@@ -73,15 +74,17 @@ Exit status: ` + exitWords() + ".",
 	root.SetVersionTemplate("nudgewire {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVarP(&c.config, "config", "c", envOr("NUDGEWIRE_CONFIG", usualConfig()), "config file (NUDGEWIRE_CONFIG)")
+	flags.StringVar(&c.server, "server", "", "ask the daemon elsewhere whose console has this address, with the token in NUDGEWIRE_TOKEN")
 	flags.BoolVar(&c.json, "json", false, "one JSON object a line on standard output")
 	flags.BoolVarP(&c.quiet, "quiet", "q", false, "only data and errors")
 	flags.BoolVar(&c.noColor, "no-color", false, "no colour (NO_COLOR does the same)")
 	flags.BoolVarP(&c.yes, "yes", "y", false, "do not ask")
+	root.PersistentPreRunE = c.serverFits
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		c.demo(), c.initCommand(), c.check(), c.try(), c.serve(), c.reload(), c.status(), c.why(),
 		c.events(), c.messages(), c.jobs(), c.contacts(), c.errorsCommand(), c.triggers(), c.trigger(), c.sign(), c.send(), c.halt(), c.resume(), c.backup(), c.restore(), c.review(), c.sandbox(),
-		c.connectors(), c.alerts(), c.webhooks(), c.doctor(), c.compact(), c.storeCommand(), c.torture(),
+		c.connectors(), c.alerts(), c.webhooks(), c.token(), c.audit(), c.doctor(), c.compact(), c.storeCommand(), c.torture(),
 		c.schema(), c.man(), c.configCommand(), c.version(),
 	)
 	root.InitDefaultHelpCmd()

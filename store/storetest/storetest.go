@@ -74,6 +74,8 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"pauses", s.pauses},
 		{"lookups", s.lookups},
 		{"refresh tokens", s.refreshTokens},
+		{"API tokens", s.apiTokens},
+		{"audit", s.audited},
 		{"group", s.group},
 		{"reads", s.reads},
 		{"attention", s.attention},

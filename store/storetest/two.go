@@ -14,6 +14,7 @@ func RunTwo(t *testing.T, fresh func(t testing.TB) string, another func(t testin
 		{"lives", p.nodeLives},
 		{"leads", p.nodeLeads},
 		{"tokens", p.nodeTokens},
+		{"audit", p.nodeAudit},
 		{"slots", p.nodeSlots},
 		{"meets", p.nodeMeets},
 	} {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) audit() *cobra.Command {
+	var limit int
+	var before int64
+	cmd := &cobra.Command{
+		Use: "audit", Short: "Who ordered what, the newest first", Args: cobra.NoArgs,
+		Long: `audit shows what people and programs ordered, and which config was taken up. An order is written before it is carried
+out; one that was refused has a second entry that says so. Phones are masked.`,
+		Example: "  nudgewire audit --limit 20\n  nudgewire audit verify",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				rows, err := ask.Audit(cmd.Context(), before, limit)
+				if err != nil {
+					return err
+				}
+				return c.cut(list(c, rows, fail(exitNothing, "", "nothing was ordered yet"), "ENTRY | AT | WHO | VIA | ACTION | ABOUT | DETAIL", func(e server.AuditView) []string {
+					about := e.Subject
+					if e.Outcome != "" {
+						about += " " + e.Outcome
+					}
+					return []string{strconv.FormatInt(e.ID, 10), c.clock(e.At), e.Who, e.Via, e.Action, orDash(about), orDash(e.Detail)}
+				}), len(rows), limit)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many")
+	cmd.Flags().Int64Var(&before, "before", 0, "only entries before this one")
+	cmd.AddCommand(c.auditVerify())
+	return cmd
+}
+
+func (c *cli) auditVerify() *cobra.Command {
+	var known string
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Say whether the audit is as it was written", Args: cobra.NoArgs,
+		Long: `verify reads the whole audit. Each entry has a hash of itself and of the one before it: one that was changed or taken out
+breaks the chain there. Entries that were taken off its end are seen only by who noted the last hash before: give what verify printed
+then as --known.`,
+		Example: "  nudgewire audit verify\n  nudgewire audit verify --known 41:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				v, err := ask.VerifyAudit(cmd.Context(), known)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					if err := c.print(v); err != nil {
+						return err
+					}
+				}
+				if v.Broken != "" {
+					return fail(exitFailed, "somebody who can write the database changed it, or a backup was put back", "the audit is broken: %s", v.Broken)
+				}
+				if c.json {
+					return nil
+				}
+				c.say("%s, whole\n", units.Count(v.Entries, "record"))
+				if v.Entries > 0 {
+					c.say("%d:%s\n", v.Entries, v.Hash)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&known, "known", "", "what verify printed before: an entry and its hash")
+	return cmd
+}

@@ -1,0 +1,355 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/triggers"
+)
+
+// A tower is the API with its tokens and its audit over one store, which may have other towers.
+type tower struct {
+	t      *testing.T
+	store  *store.Store
+	file   string
+	now    time.Time
+	slow   chan struct{} // holds a reload up where it is not nil
+	begun  chan struct{}
+	loads  atomic.Int64
+	ask    *server.Client // as ann at the socket
+	access http.Handler   // for tokens
+}
+
+func (w *tower) View() server.DaemonView { return named{}.View() }
+
+func (w *tower) Reload(context.Context) ([]server.RuleChange, error) {
+	if w.slow != nil {
+		close(w.begun)
+		<-w.slow
+	}
+	w.loads.Add(1)
+	return nil, nil
+}
+
+func (w *tower) Changes(context.Context, string) ([]server.RuleChange, error) { return nil, nil }
+
+func newTower(t *testing.T) *tower {
+	t.Helper()
+	w := &tower{t: t, file: filepath.Join(t.TempDir(), "n.db"), now: time.Now()}
+	var err error
+	if w.store, err = store.Open(t.Context(), store.Options{DSN: "sqlite:" + w.file, Settle: triggers.Settle}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.store.Close() }) // a test may have closed it
+	api := server.Admin(server.AdminOptions{Store: w.store, Daemon: w, Country: "GB", Now: func() time.Time { return w.now }, Log: zap.NewNop()})
+	w.ask = server.Local(api, server.Who{Name: "ann (1000)", Scopes: server.Scopes, From: server.FromSocket})
+	w.access = console(api, w.store, func() time.Time { return w.now })
+	return w
+}
+
+func console(api http.Handler, s *store.Store, now func() time.Time) http.Handler {
+	door := &server.TokenDoor{Store: s, Now: now, Log: zap.NewNop()}
+	return server.Console(server.ConsoleOptions{API: api, Token: door.Who, Proxies: func() []netip.Prefix { return nil }, Now: now, Log: zap.NewNop()})
+}
+
+func (w *tower) token(name string, expires time.Time, scopes ...server.Scope) server.TokenView {
+	w.t.Helper()
+	v, err := w.ask.CreateToken(w.t.Context(), server.TokenRequest{Name: name, Scopes: scopes, ExpiresAt: expires})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return v
+}
+
+func with(token, method, path, body string, h http.Handler) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, server.Base+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+token)
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, r)
+	return rec
+}
+
+func TestATokenLetsInUntilItEnds(t *testing.T) {
+	w := newTower(t)
+	crm := w.token("crm", w.now.Add(time.Hour), server.Operate, server.Read)
+	if !strings.HasPrefix(crm.Token, "nw_"+crm.ID+"_") || len(crm.Token) < 60 || crm.CreatedBy != "ann (1000)" || !slices.Equal(crm.Scopes, []server.Scope{server.Read, server.Operate}) {
+		t.Errorf("made: %+v", crm)
+	}
+	status := func(token string) int { return with(token, "GET", "/whoami", "", w.access).Code }
+	if rec := with(crm.Token, "GET", "/whoami", "", w.access); rec.Code != 200 || rec.Body.String() != `{"from":"token","name":"crm (`+crm.ID+`)","scopes":["read","operate"]}`+"\n" {
+		t.Errorf("who asks: %d %s", rec.Code, rec.Body)
+	}
+	last := crm.Token[len(crm.Token)-1:]
+	for what, token := range map[string]string{
+		"another secret": strings.TrimSuffix(crm.Token, last) + map[bool]string{true: "b", false: "a"}[last == "a"],
+		"no secret":      "nw_" + crm.ID + "_", "the id": crm.ID, "an id of nobody": "nw_aaaaaaaaaaaa_" + crm.Token[16:],
+		"too long": crm.Token + strings.Repeat("a", 1<<10), "in capitals": strings.ToUpper(crm.Token), "cut": crm.Token[:len(crm.Token)-1],
+	} {
+		if got := status(token); got != 401 {
+			t.Errorf("%s is answered %d", what, got)
+		}
+	}
+	all, err := w.ask.Tokens(t.Context())
+	if err != nil || len(all) != 1 || all[0].Token != "" || all[0].UsedAt == nil || all[0].State != "good" {
+		t.Errorf("listed: %+v, %v", all, err)
+	}
+	w.now = w.now.Add(time.Hour)
+	if got := status(crm.Token); got != 401 {
+		t.Errorf("an expired one is answered %d", got)
+	}
+	again := w.token("crm", time.Time{}, server.Read) // its name is free
+	if got := status(again.Token); got != 200 {
+		t.Errorf("one without an end is answered %d", got)
+	}
+	w.now = w.now.Add(24 * 365 * time.Hour)
+	other := console(http.NotFoundHandler(), w.store, func() time.Time { return w.now }) // another node: it knows what the data says
+	if got := with(again.Token, "GET", "/whoami", "", other).Code; got != 404 {
+		t.Errorf("another node answers %d", got)
+	}
+	if _, err := w.ask.RevokeToken(t.Context(), "crm"); err != nil {
+		t.Fatal(err)
+	}
+	if here, there := status(again.Token), with(again.Token, "GET", "/whoami", "", other).Code; here != 401 || there != 401 {
+		t.Errorf("a revoked one is answered %d, by another node %d", here, there)
+	}
+	if all, _ := w.ask.Tokens(t.Context()); len(all) != 2 || all[0].State != "revoked" || all[1].State != "expired" {
+		t.Errorf("listed: %+v", all)
+	}
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(w.file)
+	if err != nil || !strings.Contains(string(data), again.ID) || strings.Contains(string(data), again.Token[16:]) {
+		t.Errorf("the data holds what lets in (%v)", err)
+	}
+}
+
+func TestAWrongTokenRequestIsRefused(t *testing.T) {
+	w := newTower(t)
+	w.token("crm", time.Time{}, server.Read)
+	for _, tt := range []struct {
+		name   string
+		in     server.TokenRequest
+		status int
+		field  string
+	}{
+		{"no scope", server.TokenRequest{Name: "a"}, 400, "scopes"},
+		{"a misspelt scope", server.TokenRequest{Name: "a", Scopes: []server.Scope{"raed"}}, 400, "scopes"},
+		{"no name", server.TokenRequest{Scopes: []server.Scope{server.Read}}, 400, "name"},
+		{"a phone for a name", server.TokenRequest{Name: "+" + shopper, Scopes: []server.Scope{server.Read}}, 400, "name"},
+		{"a name that steers", server.TokenRequest{Name: "a\x1b[31m", Scopes: []server.Scope{server.Read}}, 400, "name"},
+		{"a name that is taken", server.TokenRequest{Name: "crm", Scopes: []server.Scope{server.Read}}, 409, "name"},
+		{"in the past", server.TokenRequest{Name: "a", Scopes: []server.Scope{server.Read}, ExpiresAt: w.now}, 400, "expires_at"},
+	} {
+		_, err := w.ask.CreateToken(t.Context(), tt.in)
+		no, is := err.(*server.Error) //nolint:errorlint // the client gives it as it is
+		if !is || no.Status != tt.status || no.Field != tt.field {
+			t.Errorf("%s: %+v", tt.name, err)
+		}
+	}
+	if _, err := w.ask.RevokeToken(t.Context(), "nobody"); err == nil {
+		t.Error("a token that is not there was revoked")
+	}
+}
+
+// Who was let in before is served to the end: its token is asked for once.
+func TestARevokedTokenEndsNoRequestUnderWay(t *testing.T) {
+	w := newTower(t)
+	w.slow, w.begun = make(chan struct{}), make(chan struct{})
+	boss := w.token("boss", time.Time{}, server.Manage)
+	answered := make(chan int, 1)
+	go func() { answered <- with(boss.Token, "POST", "/reload", "", w.access).Code }()
+	<-w.begun
+	if _, err := w.ask.RevokeToken(t.Context(), boss.ID); err != nil {
+		t.Fatal(err)
+	}
+	close(w.slow)
+	if got := <-answered; got != 200 {
+		t.Errorf("the request under way is answered %d", got)
+	}
+	if got := with(boss.Token, "POST", "/reload", "", w.access).Code; got != 401 || w.loads.Load() != 1 {
+		t.Errorf("the next one is answered %d, and %d reloads were made", got, w.loads.Load())
+	}
+}
+
+func TestOrdersAreInTheAuditWithWhoGaveThem(t *testing.T) {
+	w := newTower(t)
+	ops := w.token("ops", time.Time{}, server.Operate, server.Contacts, server.Sending)
+	do := func(method, path, body string) int { return with(ops.Token, method, path, body, w.access).Code }
+	halt := `{"scope":"trigger","name":"reminder","reason":"call +44 7700 900123"}`
+	block := `{"phones":["+447700900123","07700900124"],"reason":"asked"}`
+	forget := `{"phones":["+447700900123"]}`
+	for i, want := range []struct {
+		status             int
+		method, path, body string
+	}{
+		{200, "POST", "/halt", halt},
+		{404, "POST", "/halt", strings.Replace(halt, "reminder", "remainder", 1)},
+		{403, "POST", "/reload", ""}, // nobody may fill the audit with what they may not do
+		{200, "POST", "/blocks", block},
+		{200, "DELETE", "/blocks/447700900123", ""},
+		{200, "POST", "/contacts/forget", forget},
+		{200, "POST", "/messages", `{"phone":"+447700900125","send":{"template":"hello","language":"en","variables":["Ada"]}}`},
+	} {
+		if got := do(want.method, want.path, want.body); got != want.status {
+			t.Fatalf("order %d is answered %d", i, got)
+		}
+	}
+	all, err := w.ask.Audit(t.Context(), 0, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range slices.Backward(all) {
+		got = append(got, strings.Join([]string{e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome}, " | "))
+	}
+	by := "ops (" + ops.ID + ") | token | "
+	want := []string{
+		`ann (1000) | socket | POST /tokens | /tokens | {"name":"ops","scopes":["operate","contacts","send"]} | `,
+		by + `POST /halt | /halt | {"name":"reminder","reason":"call +44 77** ****23","scope":"trigger"} | `,
+		by + `POST /halt | /halt | {"name":"remainder","reason":"call +44 77** ****23","scope":"trigger"} | `,
+		by + `POST /halt | /halt |  | refused: 404`,
+		by + `POST /blocks | /blocks | {"phones":"2 of them","reason":"asked"} | `,
+		by + `DELETE /blocks/{phone} | /blocks/4477******23 |  | `,
+		by + `POST /contacts/forget | /contacts/forget | {"phones":"1 of them"} | `,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the audit:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if v, err := w.ask.VerifyAudit(t.Context(), ""); err != nil || v.Entries != int64(len(want)) || v.Broken != "" || v.Hash != all[0].Hash {
+		t.Errorf("verify: %+v, %v", v, err)
+	}
+	// A message says itself who asked for it.
+	story, err := w.ask.Why(t.Context(), "+447700900125", 10)
+	if err != nil || story[0].Event.Topic != "asked for by ops ("+ops.ID+")" {
+		t.Errorf("the message: %+v, %v", story, err)
+	}
+	if messages, err := w.store.Dispatches(t.Context(), store.DispatchFilter{Limit: 1, State: nudgewire.StateWaiting}); err != nil || len(messages) != 1 {
+		t.Errorf("waiting: %+v, %v", messages, err)
+	}
+}
+
+// On a full disk, or while the database is away, nothing is done that cannot be recorded.
+func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
+	w := newTower(t)
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.ask.Reload(t.Context())
+	no, is := err.(*server.Error) //nolint:errorlint // the client gives it as it is
+	if !is || no.Status != http.StatusServiceUnavailable || !strings.HasPrefix(no.Words, "nothing was done: the audit cannot be written") || w.loads.Load() != 0 {
+		t.Errorf("%+v, and %d reloads were made", err, w.loads.Load())
+	}
+}
+
+// A client elsewhere shows its token to the one server that was named, and never in the clear.
+func TestAClientElsewhere(t *testing.T) {
+	w := newTower(t)
+	crm := w.token("crm", time.Time{}, server.Read)
+	s := httptest.NewServer(w.access)
+	defer s.Close()
+	ask, err := server.Remote(s.URL+"/", crm.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ask.Close()
+	if v, err := ask.Status(t.Context()); err != nil || v.Daemon == nil {
+		t.Errorf("status: %+v, %v", v, err)
+	}
+	if _, err := ask.Halt(t.Context(), server.HaltRequest{Scope: "all"}); err == nil || err.(*server.Error).Status != 403 { //nolint:errorlint // the client gives it as it is
+		t.Errorf("a halt by a reader: %v", err)
+	}
+	for _, address := range []string{"", "nudgewire.example.com", "ftp://a.example", "http://nudgewire.example.com", "https://a:b@n.example", "https://n.example/api/v1", "https://n.example?x=1"} {
+		if _, err := server.Remote(address, crm.Token); err == nil {
+			t.Errorf("%q is taken for a server", address)
+		}
+	}
+	if _, err := server.Remote(s.URL, ""); err == nil {
+		t.Error("nothing is taken for a token")
+	}
+	shown := ""
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { shown = r.Header.Get("Authorization") }))
+	defer thief.Close()
+	leads := httptest.NewServer(http.RedirectHandler(thief.URL, http.StatusTemporaryRedirect))
+	defer leads.Close()
+	led, err := server.Remote(leads.URL, crm.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer led.Close()
+	if _, err := led.Status(t.Context()); err == nil || shown != "" {
+		t.Errorf("a redirect was followed: %v, %q", err, shown)
+	}
+}
+
+// A program that lost an answer asks again with the same key, and gets the message that there is.
+func TestAMessageWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
+	w := newTower(t)
+	crm, shop := w.token("crm", time.Time{}, server.Sending), w.token("shop", time.Time{}, server.Sending)
+	const hello = `{"phone":"+447700900123","send":{"template":"hello","language":"en"}}`
+	send := func(token, key, body string) (int, string) {
+		r := httptest.NewRequest("POST", server.Base+"/messages", strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+token)
+		if key != "-" {
+			r.Header.Set("Idempotency-Key", key)
+		}
+		rec := httptest.NewRecorder()
+		w.access.ServeHTTP(rec, r)
+		var v struct {
+			ID    int64  `json:"id"`
+			Field string `json:"field"`
+		}
+		if err := json.NewDecoder(rec.Body).Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		return rec.Code, fmt.Sprint(v.ID, v.Field)
+	}
+	for i, tt := range []struct {
+		token, key, body string
+		status           int
+		want             string
+	}{
+		{crm.Token, "order-1", hello, 200, "1"},
+		{crm.Token, "order-1", hello, 200, "1"},
+		{crm.Token, "order-1", strings.Replace(hello, "hello", "bye", 1), 409, "0Idempotency-Key"},
+		{crm.Token, "order-2", hello, 200, "2"},
+		{shop.Token, "order-1", hello, 200, "3"}, // another program's keys are its own
+		{crm.Token, "-", hello, 200, "4"},
+		{crm.Token, "-", hello, 200, "5"},
+		{crm.Token, "", hello, 400, "0Idempotency-Key"},
+		{crm.Token, strings.Repeat("k", 201), hello, 400, "0Idempotency-Key"},
+	} {
+		if status, got := send(tt.token, tt.key, tt.body); status != tt.status || got != tt.want {
+			t.Errorf("request %d: %d %s, want %d %s", i, status, got, tt.status, tt.want)
+		}
+	}
+	var all sync.WaitGroup // at once, by a program that has no patience
+	for range 8 {
+		all.Go(func() {
+			if status, got := send(crm.Token, "order-3", hello); status != 200 || got != "6" {
+				t.Errorf("at once: %d %s", status, got)
+			}
+		})
+	}
+	all.Wait()
+	if m, err := w.store.Dispatches(t.Context(), store.DispatchFilter{Limit: 50}); err != nil || len(m) != 6 {
+		t.Errorf("%d messages (%v), want 6", len(m), err)
+	}
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// An AuditEntry is one order of a person or a program, or a config that was taken up. No whole phone stands in it: whoever writes one
+// has masked its texts, so forgetting a contact need not find it.
+type AuditEntry struct {
+	ID      int64 // from 1, without gaps
+	At      time.Time
+	Who     string
+	Via     string // how it is known who: socket, token, session, process
+	Action  string // "POST /messages/{id}/cancel", "config"
+	Subject string // which one: "/messages/12/cancel", the version of a config
+	Detail  string // what was asked, masked
+	Outcome string // "" for what was about to be done; else why it was not
+	Hash    string // hex
+}
+
+// chained is the hash of the entry behind that of the one before.
+func (e *AuditEntry) chained(before string) string {
+	// Each text is quoted, so no two entries have the same.
+	text, _ := json.Marshal([]any{before, e.ID, micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome}) // texts and numbers always can
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// auditChain is what is locked while the chain grows.
+var auditChain = keyHash("end of the audit")
+
+// Audit adds an entry behind the last one, and gives its number. Of two processes one waits for the other's commit.
+func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {
+	err = s.write(ctx, laneWork, func(t *tx) error {
+		if err := t.peers.lock(t, []int64{auditChain}, nil); err != nil {
+			return err
+		}
+		one, before := e, ""
+		one.ID = 1
+		if err := t.query(stLastAudit, func(r *row) error {
+			one.ID, before = r.int()+1, r.text()
+			return r.err
+		}); err != nil {
+			return err
+		}
+		id = one.ID
+		return t.put(stAddAudit, one.ID, micro(one.At), one.Who, one.Via, one.Action, one.Subject, one.Detail, one.Outcome, one.chained(before))
+	})
+	return id, wrap(err, "record in the audit")
+}
+
+const auditColumns = `id, at, who, via, action, subject, detail, outcome, hash`
+
+func scanAudit(r *row) (AuditEntry, error) {
+	return AuditEntry{
+		ID: r.int(), At: r.time(), Who: r.text(), Via: r.text(), Action: r.text(), Subject: r.text(), Detail: r.text(), Outcome: r.text(), Hash: r.text(),
+	}, r.err
+}
+
+// AuditEntries are at most limit entries before a number, the newest first; 0 begins with the newest.
+func (s *Store) AuditEntries(ctx context.Context, before int64, limit int) ([]AuditEntry, error) {
+	all, err := list(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE ?1 = 0 OR id < ?1 ORDER BY id DESC LIMIT ?2`, []any{before, int64(limit)}, scanAudit)
+	return all, wrap(err, "the audit")
+}
+
+// An AuditError says where the chain is broken.
+type AuditError struct {
+	ID    int64 // the first entry that is not as it was written, or that is not there
+	Words string
+}
+
+func (e *AuditError) Error() string { return fmt.Sprintf("entry %d %s", e.ID, e.Words) }
+
+// auditPage is how many entries are in memory at a time.
+const auditPage = 1000
+
+// VerifyAudit reads the chain from its beginning and gives its length and the hash of its last entry. What was changed or taken out
+// is an *AuditError. Entries that are missing at the end are seen only by who knows an earlier hash: known is its entry and known hash, 0 for none.
+func (s *Store) VerifyAudit(ctx context.Context, known int64, knownHash string) (n int64, last string, err error) {
+	for {
+		page, err := list(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2`, []any{n, int64(auditPage)}, scanAudit)
+		if err != nil {
+			return n, last, wrap(err, "the audit")
+		}
+		for i := range page {
+			e := &page[i]
+			switch {
+			case e.ID != n+1:
+				return n, last, &AuditError{n + 1, "is missing"}
+			case e.chained(last) != e.Hash:
+				return n, last, &AuditError{e.ID, "is not as it was written, or the one before it is not"}
+			}
+			if n, last = e.ID, e.Hash; n == known && last != knownHash {
+				return n, last, &AuditError{n, "is not the one that you know: its hash is " + last}
+			}
+		}
+		if len(page) < auditPage {
+			break
+		}
+	}
+	if n < known {
+		return n, last, &AuditError{n + 1, fmt.Sprintf("is missing, and all to %d", known)}
+	}
+	return n, last, nil
+}
