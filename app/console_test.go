@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/server"
 )
@@ -132,5 +134,69 @@ func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 	}
 	if v, err := h.ask.VerifyAudit(t.Context(), ""); err != nil || v.Broken != "" || v.Entries != int64(len(want)) {
 		t.Errorf("verify: %+v, %v", v, err)
+	}
+}
+
+// A program with a token posts what a connector's sender would, without its secret, and once.
+func TestEventsArePostedByTheAPI(t *testing.T) {
+	h := open(t, options{config: consoleConfig})
+	made, err := h.ask.CreateToken(t.Context(), server.TokenRequest{Name: "crm", Scopes: []server.Scope{server.Sending}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	post := func(connector, body string) (int, server.PostedView) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+h.ConsoleAddr().String()+server.Base+"/events/"+connector, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+made.Token)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Shopify-Topic", "orders/create")
+		req.Header.Set("X-Shopify-Webhook-Id", "one-delivery")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		var v server.PostedView
+		if res.StatusCode == http.StatusOK {
+			if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return res.StatusCode, v
+	}
+	one, err := json.Marshal(order("c1", phone(1), "49.90"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := string(one)
+	status, v := post("shopify", body)
+	if status != 200 || len(v.Events) != 1 || v.Events[0].Duplicate || len(v.Events[0].Decisions) == 0 {
+		t.Fatalf("posted: %d %+v", status, v)
+	}
+	if status, again := post("shopify", body); status != 200 || len(again.Events) != 1 || !again.Events[0].Duplicate || again.Events[0].ID != v.Events[0].ID {
+		t.Errorf("posted again: %d %+v", status, again)
+	}
+	h.eventually("one delivered message", func() bool {
+		m := h.messages()
+		return len(m) == 1 && m[0].Status == nudgewire.StatusDelivered
+	})
+	for _, wrong := range []struct {
+		connector, body string
+		status          int
+	}{{"shopfy", body, 404}, {"shopify", "{", 400}} {
+		if status, _ := post(wrong.connector, wrong.body); status != wrong.status {
+			t.Errorf("%+v is answered %d", wrong, status)
+		}
+	}
+	res, err := http.Post(h.url+"/hooks/shopify", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a webhook without a signature is answered %d", res.StatusCode)
 	}
 }

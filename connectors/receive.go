@@ -24,6 +24,10 @@ type Request struct {
 	Remote   netip.Addr // of the sender, proxies already seen through
 	Now      time.Time
 
+	// Proven says that who sends it is known in another way, such as a token of the API: handshakes, the address and signatures
+	// are not asked for.
+	Proven bool
+
 	origins *[][]Origin // for Inspect
 }
 
@@ -122,6 +126,9 @@ func (c *Connector) Receive(r Request) (Received, error) {
 		return Received{}, reject(http.StatusRequestEntityTooLarge, StageSize,
 			fmt.Sprintf("the body has %d bytes, more than %d", len(r.Body), c.body.max))
 	}
+	if r.Proven {
+		return c.take(&r, Received{})
+	}
 	for i := range c.handshakes {
 		if h := &c.handshakes[i]; h.when.holds(&r) {
 			return Received{Reply: h.reply.answer(&r), Handshake: h.name}, nil
@@ -140,17 +147,22 @@ func (c *Connector) Receive(r Request) (Received, error) {
 		}
 		out.Unverified = reason
 	}
-	if rejected := c.body.demand(&r); rejected != nil {
+	return c.take(&r, out)
+}
+
+// take makes events of a request that is who it says. The error is a *Rejected.
+func (c *Connector) take(r *Request, out Received) (Received, error) {
+	if rejected := c.body.demand(r); rejected != nil {
 		return Received{}, rejected
 	}
-	doc, rejected := c.body.read(&r)
+	doc, rejected := c.body.read(r)
 	if rejected != nil {
 		return Received{}, rejected
 	}
-	if err := c.events(&r, doc, &out); err != nil {
+	if err := c.events(r, doc, &out); err != nil {
 		return Received{}, err
 	}
-	out.Reply = c.reply.answer(&r)
+	out.Reply = c.reply.answer(r)
 	return out, nil
 }
 

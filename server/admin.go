@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -52,6 +53,7 @@ type AdminOptions struct {
 	Errors   func() *nudgewire.ErrorRules // of the config in use; nil for those that come with nudgewire
 	Alerts   Alerts                       // nil where the store is read without a daemon
 	Outgoing Outgoing                     // nil where the store is read without a daemon
+	Rules    *atomic.Pointer[Rules]       // what events that are posted meet; nil where the store is read without a daemon
 	Country  string                       // reads phones without a country code
 	Now      func() time.Time
 	Log      *zap.Logger

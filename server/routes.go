@@ -79,12 +79,17 @@ func (rt Route) looks() Route { rt.Changes = false; return rt }
 func (a admin) routes() []Route {
 	return []Route{
 		reads("/whoami", "", WhoView{}, "Who asks, and what they may do.", a.whoami),
+		reads("/openapi.json", "", map[string]any{}, "This description of the API, as OpenAPI 3.1.", a.openAPI),
 		reads("/status", Read, StatusView{}, "How the daemon is, what waits, and what needs a person.", a.status),
 		does("/reload", Manage, DaemonView{}, "Reads the config file again.", bodiless(a.reload)),
 		does("/reload/changes", Manage, []RuleChange{}, "Says what a reload would do to what waits, and changes nothing.", a.changes).looks().upTo(maxPrinted),
 
 		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "limit", "connector", "kind", "phone"),
 		reads("/events/{id}", Read, StoryView{}, "One event with all that came of it.", a.event),
+		{
+			Method: http.MethodPost, Path: "/events/{connector}", Scope: Sending, In: json.RawMessage{}, Out: PostedView{}, needs: needsDaemon,
+			Words: "Takes events as the sender of a connector would post them.", do: a.postEvents,
+		},
 		reads("/requests/rejected", Read, []RejectedRequestView{}, "Requests to hooks that were not taken, the newest first.", a.rejectedRequests, "since", "limit", "connector"),
 
 		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "limit", "phone", "state", "trigger", "account", "event"),
@@ -183,7 +188,7 @@ func Admin(o AdminOptions) http.Handler {
 			a.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Words: "this path takes " + allow})
 			return
 		}
-		a.refuse(w, r, &Error{Status: http.StatusNotFound, Words: "there is no such path", Hint: "docs/api.md has the table of routes"})
+		a.refuse(w, r, &Error{Status: http.StatusNotFound, Words: "there is no such path", Hint: Base + "/openapi.json lists those that there are"})
 	}))
 	return mux
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/alerts"
+	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
@@ -104,15 +106,21 @@ func lively(t *testing.T) http.Handler {
 	if err := s.SaveConsents(t.Context(), []nudgewire.ConsentRecord{{Phone: shopper, Consent: nudgewire.ConsentGiven, At: now, Source: "form", Proof: "sms from " + shopper}}); err != nil {
 		t.Fatal(err)
 	}
+	var rules atomic.Pointer[server.Rules]
+	shop, problems := connectors.Compile("open", connectors.Config{Verify: &connectors.Verify{Kind: "none"}}, connectors.Options{Country: "GB"})
+	if shop == nil {
+		t.Fatal(problems)
+	}
+	rules.Store(&server.Rules{Receivers: map[string]*connectors.Connector{"open": shop}, Triggers: new(triggers.Set)})
 	return server.Admin(server.AdminOptions{
-		Store: s, Daemon: named{}, Jobs: week{}, Alerts: quietAlerts{}, Outgoing: outs{}, Country: "GB", Now: time.Now, Log: zap.NewNop(),
+		Rules: &rules, Store: s, Daemon: named{}, Jobs: week{}, Alerts: quietAlerts{}, Outgoing: outs{}, Country: "GB", Now: time.Now, Log: zap.NewNop(),
 		Storage: filepath.Join(t.TempDir(), "n.db"),
 	})
 }
 
 // path is a route's path with numbers and names that there are.
 func path(rt *server.Route) string {
-	p := strings.NewReplacer("{phone}", shopper, "{name}", "winback-weekly", "{id}", "1", "{number}", "1", "{event}", "1", "{token}", "crm").Replace(rt.Path)
+	p := strings.NewReplacer("{phone}", shopper, "{name}", "winback-weekly", "{id}", "1", "{number}", "1", "{event}", "1", "{token}", "crm", "{connector}", "open").Replace(rt.Path)
 	if p == "/why" {
 		p += "?phone=" + shopper
 	}
@@ -163,7 +171,7 @@ func TestEachRouteAsksForItsScopeAndForNoOther(t *testing.T) {
 		if rt.Words == "" || !strings.HasSuffix(rt.Words, ".") {
 			t.Errorf("%s is described as %q", at, rt.Words)
 		}
-		if rt.Method == http.MethodGet && rt.Changes || rt.Method != http.MethodGet && !rt.Changes && !slices.Contains([]string{"/reload/changes", "/jobs/{name}/forecast", "/messages"}, rt.Path) {
+		if rt.Method == http.MethodGet && rt.Changes || rt.Method != http.MethodGet && !rt.Changes && !slices.Contains([]string{"/reload/changes", "/jobs/{name}/forecast", "/messages", "/events/{connector}"}, rt.Path) {
 			t.Errorf("%s: changes something: %v", at, rt.Changes)
 		}
 		for _, scope := range server.Scopes {

@@ -1,0 +1,222 @@
+package server
+
+import (
+	"encoding"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// OpenAPI is the description of the API as OpenAPI 3.1 has it, made from the table of routes and the Go types.
+func OpenAPI() map[string]any {
+	described.once.Do(func() { described.doc = describe() })
+	return described.doc
+}
+
+// described is made when it is asked for: its route is in the table that it describes.
+var described struct {
+	once sync.Once
+	doc  map[string]any
+}
+
+func describe() map[string]any {
+	s := schemas{"Problem": nil}
+	s["Problem"] = s.object(reflect.TypeFor[Error]())
+	paths := map[string]any{}
+	for _, rt := range Routes() {
+		at, _ := paths[rt.Path].(map[string]any)
+		if at == nil {
+			at = map[string]any{}
+			paths[rt.Path] = at
+		}
+		at[strings.ToLower(rt.Method)] = s.operation(&rt)
+	}
+	return map[string]any{
+		"openapi": "3.1.0",
+		"info": map[string]any{
+			"title": "nudgewire", "version": "v1",
+			"description": "What happens in a shop or CRM, as messages on a phone. docs/api.md says who may ask what.",
+		},
+		"servers":    []any{map[string]any{"url": Base}},
+		"paths":      paths,
+		"security":   []any{map[string]any{"token": []any{}}},
+		"components": map[string]any{"schemas": s, "securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}}},
+	}
+}
+
+func (a admin) openAPI(*http.Request) (any, error) { return OpenAPI(), nil }
+
+// schemas are those of the types that stand in the API, by name.
+type schemas map[string]any
+
+var (
+	inPath = regexp.MustCompile(`\{(\w+)\}`)
+	inName = regexp.MustCompile(`[A-Za-z]+`)
+)
+
+// kinds are what a part of a path or a parameter is where that is no text.
+var kinds = map[string]map[string]any{
+	"id": {"type": "integer", "minimum": 1}, "number": {"type": "integer", "minimum": 1}, "event": {"type": "integer", "minimum": 1},
+	"limit": {"type": "integer", "minimum": 0, "maximum": MaxRows}, "before": {"type": "integer", "minimum": 1},
+	"since": {"type": "string", "format": "date-time"}, "lost_at": {"type": "string", "format": "date-time"},
+	"in_doubt": {"type": "boolean"}, "min_wait_ns": {"type": "integer"}, "deadline_ns": {"type": "integer"},
+}
+
+func (s schemas) operation(rt *Route) map[string]any {
+	parameters := []any{}
+	add := func(name, in string) {
+		schema := kinds[name]
+		if schema == nil || rt.Path == "/messages/{id}" && name == "id" { // the service's message_id is a text
+			schema = map[string]any{"type": "string"}
+		}
+		one := map[string]any{"name": name, "in": in, "schema": schema}
+		if in == "path" {
+			one["required"] = true
+		}
+		parameters = append(parameters, one)
+	}
+	for _, m := range inPath.FindAllStringSubmatch(rt.Path, -1) {
+		add(m[1], "path")
+	}
+	for _, name := range rt.Query {
+		add(name, "query")
+	}
+	if rt.Method == http.MethodPost && rt.Path == "/messages" {
+		add("Idempotency-Key", "header")
+	}
+	kind := "application/json"
+	if rt.writes != nil && rt.do == nil {
+		kind = "application/x-ndjson" // one of it a line
+	}
+	operation := map[string]any{
+		"operationId": operationID(rt),
+		"summary":     rt.Words, "parameters": parameters,
+		"responses": map[string]any{
+			"200":     map[string]any{"description": "It is so, or it was done.", "content": map[string]any{kind: map[string]any{"schema": s.of(reflect.TypeOf(rt.Out))}}},
+			"default": map[string]any{"description": "It was refused.", "content": map[string]any{"application/problem+json": map[string]any{"schema": ref("Problem")}}},
+		},
+	}
+	if rt.Scope != "" {
+		operation["description"] = "Needs the scope " + string(rt.Scope) + "."
+	}
+	if rt.In != nil && reflect.TypeOf(rt.In) != reflect.TypeFor[bare]() {
+		body := s.of(reflect.TypeOf(rt.In))
+		if reflect.TypeOf(rt.In).Kind() == reflect.Struct {
+			s.optional(reflect.TypeOf(rt.In))
+		}
+		operation["requestBody"] = map[string]any{"required": true, "content": map[string]any{"application/json": map[string]any{"schema": body}}}
+	}
+	return operation
+}
+
+// operationID is the name that a generated client calls it by: postRunsIdApprove.
+func operationID(rt *Route) string {
+	var id strings.Builder
+	id.WriteString(strings.ToLower(rt.Method))
+	for _, word := range inName.FindAllString(rt.Path, -1) {
+		id.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return id.String()
+}
+
+func ref(name string) map[string]any { return map[string]any{"$ref": "#/components/schemas/" + name} }
+
+// optional makes the fields of a body optional that may be left out: what a program need not send it need not know.
+func (s schemas) optional(t reflect.Type) {
+	object, _ := s[s.name(t)].(map[string]any)
+	required := []string{}
+	for f := range t.Fields() {
+		if strings.Contains(f.Tag.Get("validate"), "required") {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			required = append(required, name)
+		}
+	}
+	object["required"] = required
+}
+
+// of is the schema of what a type is as JSON.
+func (s schemas) of(t reflect.Type) map[string]any {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return map[string]any{"type": "string", "format": "date-time"}
+	case t.Kind() == reflect.Pointer:
+		return s.of(t.Elem())
+	case t.Implements(reflect.TypeFor[json.Marshaler]()) || t == reflect.TypeFor[json.RawMessage]():
+		return map[string]any{}
+	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		return map[string]any{"type": "string"}
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Float32, reflect.Float64:
+		return map[string]any{"type": "number"}
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return map[string]any{"type": "string", "contentEncoding": "base64"}
+		}
+		return map[string]any{"type": []any{"array", "null"}, "items": s.of(t.Elem())} // none may be null
+	case reflect.Map:
+		return map[string]any{"type": []any{"object", "null"}, "additionalProperties": s.of(t.Elem())}
+	case reflect.Struct:
+		name := s.name(t)
+		if _, known := s[name]; !known {
+			s[name] = nil // before its fields, which may have one of it
+			s[name] = s.object(t)
+		}
+		return ref(name)
+	case reflect.Interface:
+		return map[string]any{}
+	default:
+		return map[string]any{"type": "integer"}
+	}
+}
+
+// name is a type's, with its package where that is not this one: two packages may have one of a name.
+func (s schemas) name(t reflect.Type) string {
+	of := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
+	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	if of == "server" || of == "nudgewire" {
+		return name
+	}
+	return strings.ToUpper(of[:1]) + of[1:] + name
+}
+
+// object is the schema of a struct: its fields and no others.
+func (s schemas) object(t reflect.Type) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	s.fields(t, properties, &required)
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+func (s schemas) fields(t reflect.Type, properties map[string]any, required *[]string) {
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-", !f.IsExported() && !f.Anonymous:
+			continue
+		case f.Anonymous && name == "":
+			inner := f.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			s.fields(inner, properties, required)
+			continue
+		case name == "":
+			name = f.Name
+		}
+		properties[name] = s.of(f.Type)
+		if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") {
+			properties[name] = map[string]any{"anyOf": []any{s.of(f.Type), map[string]any{"type": "null"}}}
+		}
+		if options == "" {
+			*required = append(*required, name)
+		}
+	}
+}
