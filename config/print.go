@@ -157,3 +157,8 @@ func SameRule(a, b triggers.Rule) bool {
 	b.Mode, b.OnChange, b.OnDoubt, b.Rate, b.Keys = a.Mode, a.OnChange, a.OnDoubt, a.Rate, a.Keys
 	return reflect.DeepEqual(a, b)
 }
+
+// Source is where a trigger stands in its file, with secrets starred out.
+func (c *Config) Source(trigger string) yamlpos.Source {
+	return c.doc.Source(yamlpos.Join("triggers", trigger))
+}
