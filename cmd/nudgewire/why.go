@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -184,23 +183,6 @@ func (c *cli) tellClause(cl nudgewire.Clause) {
 	c.say("    %s  %s\n", mark, text)
 }
 
-// verdictWords says what a rule said.
-func (c *cli) verdictWords(v server.VerdictView) string {
-	words := fmt.Sprintf("%s by %s", v.Action, v.Rule)
-	switch {
-	case v.Rule == nudgewire.RuleOnChange && v.Until != nil:
-		words = v.Reason + ", due " + c.clock(*v.Until)
-	case v.Until != nil:
-		words += " until " + c.clock(*v.Until) + ": " + v.Reason
-	default:
-		words += ": " + v.Reason
-	}
-	if v.LastAt != nil {
-		words += fmt.Sprintf(" (said %d times, the last %s)", v.Times, c.clock(*v.LastAt))
-	}
-	return words
-}
-
 // tellMessage prints the life of one message as lines of time and fact.
 func (c *cli) tellMessage(m server.MessageView, margin string) {
 	head := fmt.Sprintf("dispatch %d  %s to %s for %s", m.ID, m.What, m.Phone, m.Trigger)
@@ -217,89 +199,13 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 		head += ", by account " + m.Account
 	}
 	c.say("%s%s\n", margin, head)
-	line := func(at time.Time, text string) {
-		c.say("%s  %s  %s\n", margin, c.clock(at), text)
-	}
-	if m.Part == 0 {
-		first := m.DueAt
-		if m.FirstDue != nil {
-			first = *m.FirstDue
+	for _, at := range m.Timeline(c.clock) {
+		if at.Bare {
+			c.say("%s  %s\n", margin, at.Words)
+			continue
 		}
-		planned := "planned, due " + c.clock(first)
-		triedAgain := m.Attempt > 1 || m.Attempt == 1 && m.State == nudgewire.StateWaiting
-		if m.Restarts > 0 || triedAgain && m.FirstDue == nil {
-			planned = "planned" // its due time is another one by now; the decision has that of then
-		}
-		line(m.CreatedAt, planned)
+		c.say("%s  %s  %s\n", margin, c.clock(at.At), at.Words)
 	}
-	type fact struct {
-		at   time.Time
-		text string
-	}
-	var facts []fact
-	for _, v := range m.Verdicts {
-		facts = append(facts, fact{v.At, c.verdictWords(v)})
-	}
-	for _, a := range m.Attempts {
-		if a.State == nudgewire.StateAccepted && a.Words == "" {
-			continue // told below, with its message_id
-		}
-		facts = append(facts, fact{a.At, fmt.Sprintf("attempt %d: %s: %s", a.Number, a.State, withClass(a.Words, a.Class))})
-	}
-	last := nudgewire.Resolution("")
-	for _, r := range m.Resolved {
-		facts = append(facts, fact{r.At, r.Words})
-		last = r.As
-	}
-	slices.SortStableFunc(facts, func(a, b fact) int { return a.at.Compare(b.at) })
-	for _, f := range facts {
-		line(f.at, f.text)
-	}
-	if n := len(m.Verdicts); n > 0 && m.Reason == m.Verdicts[n-1].Reason {
-		m.Reason = "" // it was told
-	}
-	if m.State == nudgewire.StateAccepted && last == nudgewire.ResolveAccepted && m.MessageID == "" {
-		return // a person's word is not the service's
-	}
-	switch m.State {
-	case nudgewire.StateWaiting:
-		line(m.UpdatedAt, withReason("waiting until "+c.clock(m.DueAt), m.Reason))
-		if m.Held != "" {
-			c.say("%s  %s\n", margin, m.Held)
-		}
-	case nudgewire.StateAccepted:
-		accepted := "accepted by the service"
-		if m.MessageID != "" {
-			accepted += ", message_id " + string(m.MessageID)
-		} else {
-			accepted += " without a message_id, so it cannot be followed"
-		}
-		if m.AcceptedAt != nil {
-			line(*m.AcceptedAt, accepted)
-		}
-	default:
-		line(m.UpdatedAt, withReason(strings.ReplaceAll(string(m.State), "_", " "), m.Reason))
-	}
-	seen := []struct {
-		at   *time.Time
-		text string
-	}{{m.SentAt, "sent"}, {m.DeliveredAt, "delivered"}, {m.ReadAt, "read"}, {m.FailedAt, withReason("failed", withClass(m.Error, m.Class))}}
-	for _, s := range seen {
-		if s.at != nil {
-			line(*s.at, s.text)
-		}
-	}
-	if m.NextPollAt != nil {
-		line(*m.NextPollAt, fmt.Sprintf("will be asked about again; now %s", m.Status))
-	}
-}
-
-// withClass adds what the service's words mean, where a rule knew them.
-func withClass(words string, class nudgewire.ErrorClass) string {
-	if class == nudgewire.ErrorUnknown {
-		return words
-	}
-	return words + " (class " + string(class) + ")"
 }
 
 func withReason(text, reason string) string {
