@@ -135,6 +135,11 @@ func (a admin) parseList(r *http.Request) (q ListQuery, phone nudgewire.Phone, e
 		}
 		q.Event = nudgewire.EventID(n)
 	}
+	if s := in.Get("before"); s != "" {
+		if q.Before, err = strconv.ParseInt(s, 10, 64); err != nil || q.Before < 1 {
+			return q, "", bad("before", "the number of the last one on the page before")
+		}
+	}
 	if q.Phone != "" {
 		if phone, err = a.phone(q.Phone, a.Country); err != nil {
 			return q, "", err
@@ -167,6 +172,7 @@ func (a admin) events(r *http.Request) (any, error) {
 	}
 	rows, err := a.Store.Events(r.Context(), store.EventFilter{
 		Since: q.Since, Limit: q.Limit, Connector: q.Connector, Kind: q.Kind, Phone: phone,
+		Before: nudgewire.EventID(q.Before),
 	})
 	if err != nil {
 		return nil, err
@@ -210,7 +216,7 @@ func (a admin) rejectedRequests(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.Store.RejectedRequests(r.Context(), store.RejectedRequestFilter{Since: q.Since, Limit: q.Limit, Connector: q.Connector})
+	rows, err := a.Store.RejectedRequests(r.Context(), store.RejectedRequestFilter{Since: q.Since, Limit: q.Limit, Connector: q.Connector, Before: q.Before})
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +250,7 @@ func (a admin) messages(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := store.DispatchFilter{Since: q.Since, Limit: q.Limit, Trigger: q.Trigger, Account: q.Account, Phone: phone, EventID: q.Event}
+	f := store.DispatchFilter{Since: q.Since, Limit: q.Limit, Trigger: q.Trigger, Account: q.Account, Phone: phone, EventID: q.Event, Before: nudgewire.DispatchID(q.Before)}
 	switch {
 	case slices.Contains(nudgewire.States, nudgewire.State(q.State)):
 		f.State = nudgewire.State(q.State)

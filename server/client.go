@@ -175,6 +175,7 @@ type ListQuery struct {
 	Kind      string
 	Event     nudgewire.EventID
 	Class     string // of errors; "unknown" for those that no rule knows
+	Before    int64  // for the next page: the number of the last one; of events, requests, messages and runs
 }
 
 func (q ListQuery) values() url.Values {
@@ -192,6 +193,9 @@ func (q ListQuery) values() url.Values {
 	}
 	if q.Event != 0 {
 		v.Set("event", strconv.FormatInt(int64(q.Event), 10))
+	}
+	if q.Before != 0 {
+		v.Set("before", strconv.FormatInt(q.Before, 10))
 	}
 	set("class", q.Class)
 	set("phone", q.Phone)

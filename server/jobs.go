@@ -197,7 +197,7 @@ func (a admin) runs(r *http.Request) (any, error) {
 	if q.State != "" && !slices.Contains(nudgewire.RunStates, nudgewire.RunState(q.State)) {
 		return nil, badField("state", "one of: "+strings.Join(RunWords(), ", "), "unknown state %q", q.State)
 	}
-	return a.runsIn(r.Context(), store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: nudgewire.RunState(q.State)})
+	return a.runsIn(r.Context(), store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: nudgewire.RunState(q.State), Before: nudgewire.RunID(q.Before)})
 }
 
 // failing are the newest runs that began within a day and of whose messages at least half failed.

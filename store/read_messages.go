@@ -37,6 +37,7 @@ type RejectedRequestFilter struct {
 	Since     time.Time
 	Limit     int // default 50
 	Connector string
+	Before    int64 // for the next page: the last one's ID
 }
 
 // RejectedRequests lists requests that were not taken, newest first.
@@ -46,6 +47,7 @@ func (s *Store) RejectedRequests(ctx context.Context, f RejectedRequestFilter) (
 	}
 	var q select_
 	q.when(f.Connector != "", "connector = ?", f.Connector)
+	q.when(f.Before > 0, "id < ?", f.Before)
 	if !f.Since.IsZero() {
 		q.and("at >= ?", micro(f.Since)) // the ring is short enough to walk
 	}

@@ -16,6 +16,8 @@ type RunFilter struct {
 	Limit int       // default 50
 	Job   string
 	State nudgewire.RunState
+
+	Before nudgewire.RunID // for the next page: the last one's ID
 }
 
 // Runs lists runs, newest first.
@@ -31,6 +33,7 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]nudgewire.Run, error) 
 		}
 		q.and("state = ?", string(f.State))
 	}
+	q.when(f.Before > 0, "id < ?", int64(f.Before))
 	q.when(!f.Since.IsZero(), "created_at >= ?", micro(f.Since))
 	out, err := s.listRuns(ctx, &q, "id DESC", f.Limit)
 	return out, wrap(err, "list runs")
