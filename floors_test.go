@@ -14,8 +14,8 @@ import (
 var floors = map[string]int{
 	"cmd/nudgewire": 7, "bench": 7, "bench/scale": 0,
 	"app": 6, "torture": 6,
-	"config": 5, "metrics": 5,
-	"server": 4, "console": 4,
+	"config": 5, "metrics": 5, "console": 5,
+	"server": 4,
 	"sender": 3, "tracker": 3, "enricher": 3, "scheduler": 3, "alerts": 3, "outbox": 3, "sandbox": 3, "backup": 3, "store/storetest": 3,
 	"triggers": 2, "store": 2, "connectors": 2,
 	"expressions": 1, "duerules": 1,

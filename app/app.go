@@ -21,6 +21,7 @@ import (
 	"github.com/nudgewire/nudgewire/alerts"
 	"github.com/nudgewire/nudgewire/backup"
 	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/console"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
 	"github.com/nudgewire/nudgewire/internal/files"
@@ -96,6 +97,7 @@ type App struct {
 	local        *server.Client       // of it, in this process
 	console      net.Listener         // of the API, for people and programs; nil where it is not set
 	consoleTLS   *server.Certificates // nil where that speaks no TLS
+	pages        *console.Console     // for browsers; nil where console is
 	door         *server.Hooks
 	certificates *server.Certificates // nil where the door speaks no TLS
 	backups      *backup.Keeper
@@ -181,6 +183,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.commands = server.Admin(a.adminOptions())
 	a.local = server.Local(a.commands, server.Process("nudgewire"))
+	a.pages = a.newPages()
 	a.backups = &backup.Keeper{
 		DSN: cfg.Storage, Version: o.Version, Plan: func() backup.Plan { b := a.config().Backup; return b.Plan() }, Log: a.log.Named("backups"), Now: time.Now,
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/netip"
 	"time"
 
 	"go.uber.org/zap"
@@ -48,8 +47,8 @@ func (a *App) serveConsole(ctx context.Context) error {
 	log := a.log.Named("console")
 	tokens := &server.TokenDoor{Store: a.store, Now: a.opt.Now, Log: log}
 	h := server.Console(server.ConsoleOptions{
-		API: a.commands, Token: tokens.Who, Now: a.opt.Now, Log: log,
-		Proxies: func() []netip.Prefix { return a.config().Console.TrustedProxies },
+		API: a.commands, Pages: a.pages.Handler(), Token: tokens.Who, Session: a.pages.Session, Now: a.opt.Now, Log: log,
+		Proxies: a.consoleProxies,
 	})
 	if a.consoleTLS == nil {
 		return server.Serve(ctx, a.console, h, nil, grace, log)

@@ -74,7 +74,7 @@ type file struct {
 	Metrics   Metrics               `yaml:"metrics" doc:"Figures about the daemon, for Prometheus."`
 	Tracing   Tracing               `yaml:"tracing" doc:"Traces of webhooks and what follows from them, for OpenTelemetry."`
 	Server    Server                `yaml:"server" doc:"The door that webhooks come in by."`
-	Console   Console               `yaml:"console" doc:"A listener of its own for people and programs: the HTTP API (docs/api.md)."`
+	Console   Console               `yaml:"console" doc:"A listener of its own for people and programs: pages for browsers (docs/console.md) and the HTTP API (docs/api.md)."`
 	Alerts    []alerts.Entry        `yaml:"alerts" doc:"Who is told what is wrong, and that it is over: by a webhook, to Slack, by e-mail. See docs/alerts.md."`
 	Outgoing  []outbox.Entry        `yaml:"webhooks_out" doc:"Systems of your own that are told what became of messages, by signed webhooks. See docs/webhooks-out.md."`
 	Mail      *alerts.Mail          `yaml:"mail" doc:"The server that sends the e-mails of alerts."`

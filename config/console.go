@@ -10,7 +10,7 @@ import (
 
 // Console is the listener for people and programs.
 type Console struct {
-	Listen         string   `yaml:"listen" example:"127.0.0.1:8484" doc:"Address and port of the HTTP API, for programs with a token. Unless set: none. Other than on 127.0.0.1 it needs tls or trusted_proxies. See docs/api.md."`
+	Listen         string   `yaml:"listen" example:"127.0.0.1:8484" doc:"Address and port of the console and of the HTTP API. Unless set: none. Other than on 127.0.0.1 it needs tls or trusted_proxies. See docs/api.md."`
 	PublicURL      string   `yaml:"public_url" validate:"http_url" example:"https://nudgewire.example.com" doc:"The address that its users know, where a proxy stands before it."`
 	TrustedProxies Networks `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks of the proxies that speak https before it, and whose X-Forwarded-For is believed. Needs public_url."`
 

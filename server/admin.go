@@ -54,6 +54,7 @@ type AdminOptions struct {
 	Alerts   Alerts                       // nil where the store is read without a daemon
 	Outgoing Outgoing                     // nil where the store is read without a daemon
 	Rules    *atomic.Pointer[Rules]       // what events that are posted meet; nil where the store is read without a daemon
+	SignIn   SignIn                       // nil where the store is read without a daemon
 	Country  string                       // reads phones without a country code
 	Now      func() time.Time
 	Log      *zap.Logger

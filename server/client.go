@@ -294,3 +294,8 @@ func (c *Client) Halt(ctx context.Context, r HaltRequest) ([]HaltView, error) {
 func (c *Client) Resume(ctx context.Context, r HaltRequest) ([]HaltView, error) {
 	return post[[]HaltView](ctx, c, "/resume", r)
 }
+
+// SignInLink asks for a link that signs in to the console once.
+func (c *Client) SignInLink(ctx context.Context, r LinkRequest) (LinkView, error) {
+	return post[LinkView](ctx, c, "/console/link", r)
+}

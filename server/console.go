@@ -59,7 +59,7 @@ type console struct {
 func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Content-Type-Options"] = nosniff
 	a := admin{AdminOptions{Log: c.Log}}
-	from := "address " + neighbourhood(remote(r, c.Proxies())).String()
+	from := "address " + Neighbourhood(r, c.Proxies())
 	who, known, err := c.who(r, from)
 	switch {
 	case err != nil:

@@ -84,15 +84,17 @@ func (a admin) routes() []Route {
 		does("/reload", Manage, DaemonView{}, "Reads the config file again.", bodiless(a.reload)),
 		does("/reload/changes", Manage, []RuleChange{}, "Says what a reload would do to what waits, and changes nothing.", a.changes).looks().upTo(maxPrinted),
 
-		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "limit", "connector", "kind", "phone"),
+		does("/console/link", Manage, LinkView{}, "Makes a link that signs in to the console, once.", a.signInLink),
+
+		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "limit", "before", "connector", "kind", "phone"),
 		reads("/events/{id}", Read, StoryView{}, "One event with all that came of it.", a.event),
 		{
 			Method: http.MethodPost, Path: "/events/{connector}", Scope: Sending, In: json.RawMessage{}, Out: PostedView{}, needs: needsDaemon,
 			Words: "Takes events as the sender of a connector would post them.", do: a.postEvents,
 		},
-		reads("/requests/rejected", Read, []RejectedRequestView{}, "Requests to hooks that were not taken, the newest first.", a.rejectedRequests, "since", "limit", "connector"),
+		reads("/requests/rejected", Read, []RejectedRequestView{}, "Requests to hooks that were not taken, the newest first.", a.rejectedRequests, "since", "limit", "before", "connector"),
 
-		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "limit", "phone", "state", "trigger", "account", "event"),
+		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "limit", "before", "phone", "state", "trigger", "account", "event"),
 		reads("/messages/{id}", Read, MessageView{}, "One message with its attempts, by its number or the service's message_id.", a.message),
 		does("/messages", Sending, MessageView{}, "Sends one message.", a.send).told(),
 		does("/messages/{id}/cancel", Operate, MessageView{}, "Ends a message that waits.", a.cancel),
@@ -119,7 +121,7 @@ func (a admin) routes() []Route {
 			Words: "Reads a job's list and says what a run would do.", do: a.forecast, needs: needsJobs,
 		}),
 		does("/jobs/{name}/run", Operate, RunView{}, "Runs a job now.", a.fire).ofJobs(),
-		reads("/runs", Read, []RunView{}, "Runs of jobs, the newest first; trigger names the job.", a.runs, "since", "limit", "state", "trigger"),
+		reads("/runs", Read, []RunView{}, "Runs of jobs, the newest first; trigger names the job.", a.runs, "since", "limit", "before", "state", "trigger"),
 		reads("/runs/{id}", Read, RunView{}, "One run with its parts.", a.run),
 		{Method: http.MethodGet, Path: "/runs/{id}/rows", Scope: Phones, Out: rowLine{}, Words: "Every row of a run and what became of it, one JSON object a line; the last is {\"end\":true}.", writes: a.export},
 		reads("/runs/{id}/retry", Read, RetryView{}, "What a retry of a run would send.", a.forecastRetry, "in_doubt", "classes", "min_wait_ns", "deadline_ns").ofJobs(),

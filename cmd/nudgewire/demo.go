@@ -80,10 +80,13 @@ func (c *cli) runDemo(ctx context.Context, keep bool) error {
 	g, running := errgroup.WithContext(running)
 	g.Go(func() error { return s.app.Run(running) })
 	g.Go(func() error { return server.Serve(running, s.at, s.service.Handler(), nil, time.Second, zap.NewNop()) })
-	shop := &shop{base: "http://" + s.app.Addr().String(), secret: s.secret, told: told}
-	openErr := shop.open(ctx)
 	ask := server.Dial(app.SocketPath("sqlite:" + filepath.Join(s.folder, "nudgewire.db")))
 	defer ask.Close()
+	if link, err := ask.SignInLink(ctx, server.LinkRequest{}); err == nil { // a demo without it is one, too
+		c.note("console, in a browser: %s\n", link.URL)
+	}
+	shop := &shop{base: "http://" + s.app.Addr().String(), secret: s.secret, told: told}
+	openErr := shop.open(ctx)
 	summaryErr := c.demoSummary(context.WithoutCancel(ctx), ask, told, s.service)
 	stop()
 	s.service.Close()

@@ -1,0 +1,56 @@
+package app
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire/console"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (a *App) consoleProxies() []netip.Prefix { return a.config().Console.TrustedProxies }
+
+// newPages are those for browsers, nil where there is no listener for them. They ask what the commands ask, in this process.
+func (a *App) newPages() *console.Console {
+	if a.console == nil {
+		return nil
+	}
+	return console.New(console.Options{
+		Ask: a.local, Rules: a.rulesShown, Zone: a.zone, Secure: strings.HasPrefix(a.consoleURL(), "https:"), Now: a.opt.Now, Log: a.log.Named("console"),
+		Address: func(r *http.Request) string { return server.Neighbourhood(r, a.consoleProxies()) },
+	})
+}
+
+// SignInLink makes a link that signs in who asks to the pages, once.
+func (a *App) SignInLink(who server.Who, masked bool) (server.LinkView, error) {
+	if a.pages == nil {
+		return server.LinkView{}, &server.Error{
+			Status: http.StatusConflict, Words: "there is no console: nothing listens for browsers", Hint: "set console.listen in the config, such as 127.0.0.1:8484, and start the daemon anew; see docs/console.md",
+		}
+	}
+	path, until := a.pages.Invite(who, masked)
+	return server.LinkView{URL: a.consoleURL() + path, Until: until.UTC(), Masked: masked}, nil
+}
+
+// rulesShown are the triggers of the config in use, for people.
+func (a *App) rulesShown() []console.Rule {
+	cfg := a.config()
+	var out []console.Rule
+	for _, name := range cfg.Triggers.Names() {
+		out = append(out, console.Rule{
+			Name: name, Mode: cfg.Triggers.ModeOf(name), Summary: cfg.Triggers.Summary(name), Sentences: cfg.Triggers.Tell(name), Source: cfg.Source(name),
+		})
+	}
+	return out
+}
+
+// zone is the one that times are shown in: defaults.timezone.
+func (a *App) zone() *time.Location {
+	zone, err := time.LoadLocation(a.config().Defaults.Timezone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) console() *cobra.Command {
+	var r server.LinkRequest
+	cmd := &cobra.Command{
+		Use: "console", Short: "A link to the console in the browser, which signs in once",
+		Long: `console asks the running daemon for a link that signs you in to its pages in the browser
+(console.listen). The link works once, for ten minutes. The session that it begins ends when you
+sign out, after twelve hours without a look, after a week, and when the daemon starts anew.`,
+		Example: "  nudgewire console\n  nudgewire console --masked      # for somebody who need not see phones",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.telling(func(ask *server.Client) error {
+				made, err := ask.SignInLink(cmd.Context(), r)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(made)
+				}
+				c.say("%s\n", made.URL)
+				c.note("it works once, until %s", c.clock(made.Until))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&r.Masked, "masked", false, "whoever signs in by it sees no whole phones")
+	return cmd
+}

@@ -1,0 +1,202 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/console"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// broken are operations whose data is away.
+type broken struct {
+	console.Operations
+	err error
+}
+
+func (b broken) Status(context.Context) (server.StatusView, error) { return server.StatusView{}, b.err }
+
+// A room is a console as its listener has it.
+type room struct {
+	*console.Console
+	h   http.Handler
+	now time.Time
+}
+
+func newRoom(secure bool, ask console.Operations) *room {
+	r := &room{now: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)}
+	r.Console = console.New(console.Options{
+		Ask: ask, Rules: func() []console.Rule { return nil }, Zone: func() *time.Location { return time.UTC }, Secure: secure,
+		Address: func(r *http.Request) string { return r.RemoteAddr }, Now: func() time.Time { return r.now }, Log: zap.NewNop(),
+	})
+	pages := r.Console.Handler()
+	r.h = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if who, ok, _ := r.Session(req); ok {
+			req = req.WithContext(server.WithWho(req.Context(), who))
+		}
+		pages.ServeHTTP(w, req)
+	})
+	return r
+}
+
+func (r *room) do(t *testing.T, method, path string, form url.Values, cookies ...*http.Cookie) (*http.Response, string) {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(form.Encode()))
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for _, c := range cookies {
+		req.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	r.h.ServeHTTP(w, req)
+	res := w.Result()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+func (r *room) signIn(t *testing.T) *http.Cookie {
+	t.Helper()
+	path, _ := r.Invite(server.Process("ann"), false)
+	_, link, _ := strings.Cut(path, "link=")
+	res, body := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
+	if res.StatusCode != http.StatusSeeOther || len(res.Cookies()) != 1 {
+		t.Fatalf("signing in answers %d %s", res.StatusCode, body)
+	}
+	return res.Cookies()[0]
+}
+
+func TestByHTTPSTheCookieIsBoundToTheHost(t *testing.T) {
+	r := newRoom(true, broken{})
+	c := r.signIn(t)
+	if c.Name != "__Host-nudgewire" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" {
+		t.Errorf("the cookie is %s", c.Raw)
+	}
+	// The one of plain http, which anybody on the way could have set, counts for nothing.
+	if res, _ := r.do(t, http.MethodGet, "/people", nil, &http.Cookie{Name: "nudgewire", Value: c.Value}); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a cookie of plain http is answered %d", res.StatusCode)
+	}
+	if res, _ := r.do(t, http.MethodGet, "/people", nil, c); res.StatusCode != http.StatusOK {
+		t.Errorf("signed in: %d", res.StatusCode)
+	}
+}
+
+func TestAPageSaysThatTheDataIsAway(t *testing.T) {
+	for _, c := range []struct {
+		err        error
+		status     int
+		said, kept string
+	}{
+		{&server.Error{Status: http.StatusServiceUnavailable, Words: "the data cannot be read at present", Hint: "try again in a moment"}, 503, "The data cannot be read at present.", "ZgotmplZ"},
+		{errors.New("dial tcp 10.0.0.7:5432: password of ann"), 500, "The page could not be made.", "10.0.0.7"},
+	} {
+		r := newRoom(false, broken{err: c.err})
+		res, body := r.do(t, http.MethodGet, "/system", nil, r.signIn(t))
+		if res.StatusCode != c.status || !strings.Contains(body, c.said) || !strings.Contains(body, "webhooks are answered so that senders come again") || strings.Contains(body, c.kept) {
+			t.Errorf("%v answers %d %s", c.err, res.StatusCode, body)
+		}
+	}
+}
+
+func TestASessionMayNoMoreThanWhoMadeItsLink(t *testing.T) {
+	r := newRoom(false, broken{})
+	for _, c := range []struct {
+		scopes []server.Scope
+		masked bool
+		want   []server.Scope
+	}{
+		{server.Scopes, false, []server.Scope{server.Read, server.Phones, server.Operate}},
+		{server.Scopes, true, []server.Scope{server.Read}},
+		{[]server.Scope{server.Manage, server.Read}, false, []server.Scope{server.Read}},
+		{[]server.Scope{server.Manage, server.Phones}, true, nil},
+	} {
+		path, _ := r.Invite(server.Who{Name: "ann", Scopes: c.scopes, From: server.FromToken}, c.masked)
+		_, link, _ := strings.Cut(path, "link=")
+		res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		req.AddCookie(res.Cookies()[0])
+		who, ok, err := r.Session(req)
+		if !ok || err != nil || who.From != server.FromSession || who.Name != "ann" {
+			t.Fatalf("the session is %+v %v %v", who, ok, err)
+		}
+		for _, s := range server.Scopes {
+			want := false
+			for _, one := range c.want {
+				want = want || one == s
+			}
+			if who.May(s) != want {
+				t.Errorf("made with %v, masked %v: may %s is %v", c.scopes, c.masked, s, who.May(s))
+			}
+		}
+	}
+}
+
+// What is remembered has an end: the oldest makes room.
+func TestLinksAndSessionsAreBounded(t *testing.T) {
+	r := newRoom(false, broken{})
+	first, _ := r.Invite(server.Process("ann"), false)
+	for range 32 {
+		r.now = r.now.Add(time.Second)
+		r.Invite(server.Process("ann"), false)
+	}
+	_, link, _ := strings.Cut(first, "link=")
+	if res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}}); res.StatusCode != http.StatusForbidden {
+		t.Errorf("the first of 33 links answers %d", res.StatusCode)
+	}
+	oldest := r.signIn(t)
+	var newest *http.Cookie
+	for range 1000 {
+		r.now = r.now.Add(time.Second)
+		newest = r.signIn(t)
+	}
+	if res, _ := r.do(t, http.MethodGet, "/people", nil, oldest); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the first of 1001 sessions is answered %d", res.StatusCode)
+	}
+	if res, _ := r.do(t, http.MethodGet, "/people", nil, newest); res.StatusCode != http.StatusOK {
+		t.Errorf("the last of them is answered %d", res.StatusCode)
+	}
+	r.now = r.now.Add(11 * time.Hour)
+	for range 15 {
+		if res, _ := r.do(t, http.MethodGet, "/people", nil, newest); res.StatusCode != http.StatusOK {
+			t.Fatalf("looked at every 11 hours: %d", res.StatusCode)
+		}
+		r.now = r.now.Add(11 * time.Hour)
+	}
+	if res, _ := r.do(t, http.MethodGet, "/people", nil, newest); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("after a week: %d", res.StatusCode)
+	}
+}
+
+func TestWhatStrangersPostIsBounded(t *testing.T) {
+	r := newRoom(false, broken{})
+	if res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {strings.Repeat("x", 1<<20)}}); res.StatusCode != http.StatusForbidden {
+		t.Errorf("a megabyte is answered %d", res.StatusCode)
+	}
+}
+
+func TestTheStyleIsThere(t *testing.T) {
+	r := newRoom(false, broken{})
+	_, page := r.do(t, http.MethodGet, "/sign-in", nil)
+	_, rest, ok := strings.Cut(page, `<link rel="stylesheet" href="`)
+	path, _, _ := strings.Cut(rest, `"`)
+	if !ok {
+		t.Fatalf("no style: %s", page)
+	}
+	res, css := r.do(t, http.MethodGet, path, nil)
+	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/css; charset=utf-8" || !strings.Contains(css, "prefers-color-scheme: dark") || !strings.Contains(css, "prefers-reduced-motion") {
+		t.Errorf("%s answers %d %v", path, res.StatusCode, res.Header)
+	}
+	if res, _ := r.do(t, http.MethodGet, "/static/../doc.go", nil); res.StatusCode == http.StatusOK {
+		t.Error("another file is given out")
+	}
+}

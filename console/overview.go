@@ -1,0 +1,146 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// A need is a trouble with where to look at it.
+type need struct {
+	nudgewire.Trouble
+	Link, LinkWords string
+}
+
+// places are where what a trouble is about is seen.
+var places = map[nudgewire.TroubleCode][2]string{
+	nudgewire.TroubleHalt:        {"/triggers", "Triggers"},
+	nudgewire.TroublePaused:      {"/triggers", "Triggers"},
+	nudgewire.TroubleReview:      {"/messages?state=waiting", "Messages that wait"},
+	nudgewire.TroubleTemplate:    {"/messages?state=rejected", "Messages that were rejected"},
+	nudgewire.TroubleRejections:  {"/messages?state=rejected", "Messages that were rejected"},
+	nudgewire.TroubleApproval:    {"/jobs", "Jobs"},
+	nudgewire.TroubleFailing:     {"/jobs", "Jobs"},
+	nudgewire.TroubleFiles:       {"/jobs", "Jobs"},
+	nudgewire.TroubleInDoubt:     {"/messages?state=in_doubt", "Messages in doubt"},
+	nudgewire.TroubleOverdue:     {"/messages?state=waiting", "Messages that wait"},
+	nudgewire.TroubleFailedRate:  {"/messages?state=failed", "Messages that failed"},
+	nudgewire.TroubleUnknownText: {"/messages?state=failed", "Messages that failed"},
+	nudgewire.TroubleRejected:    {"/messages?state=failed", "Messages that failed"},
+	nudgewire.TroubleTurnedAway:  {"/events/rejected", "Requests that were not taken"},
+	nudgewire.TroubleSilent:      {"/events", "Events"},
+	nudgewire.TroubleNodes:       {"/system", "System"},
+	nudgewire.TroubleClock:       {"/system", "System"},
+	nudgewire.TroubleDisk:        {"/system", "System"},
+	nudgewire.TroubleConfig:      {"/system", "System"},
+	nudgewire.TroubleBackup:      {"/system", "System"},
+	nudgewire.TroubleCertificate: {"/system", "System"},
+	nudgewire.TroubleReceiver:    {"/system", "System"},
+	nudgewire.TroubleWebhooksOut: {"/system", "System"},
+}
+
+// A stage is one step of the funnel.
+type stage struct {
+	Name, Words, Link string
+	N                 int64
+	Width             int // of 1000, beside the longest
+	Percent           int // of those that the service took; 0 for the stages before
+}
+
+type overviewPage struct {
+	Status server.StatusView
+	Health string // in a sentence
+	Tone   string
+	Needs  []need // somebody has to do something
+	Notes  []need // worth knowing
+	Funnel []stage
+	Next   []server.JobView // that fire by themselves, the next first
+	Lately []server.EventView
+}
+
+func (c *Console) overview(r *http.Request) (page, error) {
+	ctx := r.Context()
+	status, err := c.Ask.Status(ctx)
+	if err != nil {
+		return page{}, err
+	}
+	v := overviewPage{Status: status, Funnel: funnel(status.Counts)}
+	for _, t := range status.Troubles {
+		one := need{Trouble: t, Link: places[t.Code][0], LinkWords: places[t.Code][1]}
+		if t.Severity == nudgewire.Note {
+			v.Notes = append(v.Notes, one)
+			continue
+		}
+		v.Needs = append(v.Needs, one)
+	}
+	v.Health, v.Tone = health(v.Needs)
+	jobs, err := c.Ask.Jobs(ctx)
+	if err != nil {
+		return page{}, err
+	}
+	for _, j := range jobs {
+		if j.NextAt != nil && !j.Off {
+			v.Next = append(v.Next, j)
+		}
+	}
+	slices.SortFunc(v.Next, func(a, b server.JobView) int { return a.NextAt.Compare(*b.NextAt) })
+	v.Next = v.Next[:min(len(v.Next), 8)]
+	if v.Lately, err = c.Ask.Events(ctx, server.ListQuery{Limit: 8}); err != nil {
+		return page{}, err
+	}
+	return page{Name: "overview", Title: "Overview", Here: "/", Data: v}, nil
+}
+
+// health is what the troubles come to, in a sentence.
+func health(needs []need) (words, tone string) {
+	stops := 0
+	for i := range needs {
+		if needs[i].Severity == nudgewire.Stops {
+			stops++
+		}
+	}
+	switch {
+	case stops == 1:
+		return "Something that should be sent is not.", "bad"
+	case stops > 1:
+		return "Things that should be sent are not.", "bad"
+	case len(needs) == 1:
+		return "Messages go out. One thing needs a person.", "warn"
+	case len(needs) > 1:
+		return "Messages go out. A few things need a person.", "warn"
+	default:
+		return "All is well.", "good"
+	}
+}
+
+// funnel is how far messages came since the data began.
+func funnel(counts map[string]int64) []stage {
+	taken := counts["dispatches_accepted"] + counts["messages_of_uploads"]
+	out := []stage{
+		{Name: "Events", Words: "webhooks that were stored", Link: "/events", N: counts["events"]},
+		{Name: "Accepted", Words: "messages that the service took", Link: "/messages?state=accepted", N: taken},
+		{Name: "Delivered", Words: "reached the phone", Link: "/messages?state=delivered", N: counts["messages_delivered"]},
+		{Name: "Read", Words: "were opened", Link: "/messages?state=read", N: counts["messages_read"]},
+		{Name: "Failed", Words: "were taken and did not arrive", Link: "/messages?state=failed", N: counts["messages_failed"]},
+		{Name: "Rejected", Words: "were not taken by the service", Link: "/messages?state=rejected", N: counts["dispatches_rejected"]},
+		{Name: "Cancelled", Words: "were ended before they were sent", Link: "/messages?state=cancelled", N: counts["dispatches_cancelled"]},
+	}
+	var most int64
+	for _, s := range out {
+		most = max(most, s.N)
+	}
+	for i := range out {
+		s := &out[i]
+		s.Width = int(s.N * 1000 / cmp.Or(most, 1))
+		if s.N > 0 {
+			s.Width = max(s.Width, 4)
+		}
+		if i >= 2 && i <= 4 && taken > 0 {
+			s.Percent = int(100 * s.N / taken)
+		}
+	}
+	return out
+}
