@@ -1,6 +1,9 @@
 package app
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -97,10 +100,12 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 		acc.budget.Share(rows)
 	}
 	timeout, grace := acc.began.Timeout.D(), graceOf(acc.began)
+	way := wayOf(acc.began)
 	acc.tracker = tracker.New(tracker.Options{
 		Store: rows, API: api, Budget: acc.budget, Log: log.Named("tracker"),
 		Plan: planOf(cfg), Concurrency: acc.began.Concurrency, Timeout: timeout, Grace: grace,
 		AsksOnly: acc.name != "",
+		Pauses:   rows.Pause(store.PausedLooks, way),
 		Classify: a.classify,
 		Request:  func(m *nudgewire.Message) string { return a.requestOf(m.DispatchID) },
 		Asked:    a.asked(),
@@ -109,6 +114,7 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 	acc.sender = sender.New(sender.Options{
 		Store: rows, API: api, Budget: acc.budget, Log: log.Named("sender"),
 		Owner: a.owner, Concurrency: acc.began.Concurrency, Timeout: timeout, Grace: grace, FirstPoll: acc.tracker.First,
+		Pauses: rows.Pause(store.PausedSends, way),
 		Halted: func(d *nudgewire.Dispatch) string {
 			if why := a.store.CalledOff(d.ID); why != "" {
 				return why
@@ -126,6 +132,25 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 		Classify:      a.classify,
 		Step:          a.step,
 	})
+}
+
+// wayOf tells one way to call an account from another, by a new key or at another address, and tells nothing of the key: nobody finds
+// a key by trying that was made at random.
+func wayOf(api config.API) string {
+	mac := hmac.New(sha256.New, []byte(api.Key.Reveal()))
+	_, _ = fmt.Fprintf(mac, "nudgewire way\n%s\n%s", api.BaseURL, api.TextPath) // a hash fails never
+	return hex.EncodeToString(mac.Sum(nil)[:8])
+}
+
+// lookAtPauses takes up what other processes told of pauses of accounts.
+func (a *App) lookAtPauses() {
+	if !a.built.Load() {
+		return
+	}
+	for _, acc := range *a.accounts.Load() {
+		acc.sender.Look()
+		acc.tracker.Look()
+	}
 }
 
 // freeSlots finds n slots for calls that no account has, those of accounts that are on their way out
@@ -157,6 +182,8 @@ func (a *App) freeSlots(n int) (first int) {
 
 // start lets the rooms of an account run.
 func (a *App) start(acc *account) {
+	acc.sender.Look() // what was told while it was made
+	acc.tracker.Look()
 	acc.leasing = a.lessors.join(acc.budget.Run)
 	acc.sending, acc.looking = a.senders.join(acc.sender.Run), a.trackers.join(acc.tracker.Run)
 }
@@ -174,8 +201,9 @@ func (a *App) adoptAccounts(cfg *config.Config, clients map[string]*apiclient.Cl
 		after[name] = acc
 		now, _ := cfg.Account(name)
 		acc.budget.SetRate(now.Rate.PerSecond())
-		acc.sender.Reconfigure(api)
-		acc.tracker.Reconfigure(api, planOf(cfg))
+		rows, way := a.store.Account(acc.name, acc.first), wayOf(now)
+		acc.sender.Reconfigure(api, rows.Pause(store.PausedSends, way))
+		acc.tracker.Reconfigure(api, planOf(cfg), rows.Pause(store.PausedLooks, way))
 		// Calls under way end on the old client; this only lets go of its idle connections.
 		acc.api.Swap(api).Close()
 	}
@@ -222,8 +250,32 @@ func (acc *account) view(cfg *config.Config) server.AccountView {
 	return v
 }
 
+// elsewhere are the pauses of an account that only who calls it otherwise meets, for as long as somebody tries to end them.
+func (a *App) elsewhere(acc *account, cfg *config.Config) (out []server.ElsewhereView) {
+	if !a.store.Shares() {
+		return nil
+	}
+	api, _ := cfg.Account(acc.name)
+	name := ""
+	if len(cfg.Accounts) > 0 {
+		name = nudgewire.AccountName(acc.name)
+	}
+	for _, p := range a.store.AccountPauses(acc.name, store.PausedSends) {
+		if p.Way != wayOf(api) && time.Since(p.Until) < stillTried {
+			out = append(out, server.ElsewhereView{Account: name, Node: p.Node, SendingHalted: server.SendingHalted{Cause: p.Cause, Why: p.Why, Since: p.Since, NextProbe: p.Until}})
+		}
+	}
+	return out
+}
+
+// stillTried is for how long after a try was due a pause of another node counts: whoever meets it tries, and says so.
+const stillTried = time.Minute
+
 // wake tells the senders of an account, or of all of them, that something falls due.
 func (a *App) wake(name string, at time.Time) {
+	if !a.built.Load() {
+		return // they look for themselves when they begin
+	}
 	if name == store.EveryAccount {
 		for _, acc := range *a.accounts.Load() {
 			acc.sender.Wake(at)
@@ -235,7 +287,7 @@ func (a *App) wake(name string, at time.Time) {
 
 // wakeLooks is wake for questions about messages.
 func (a *App) wakeLooks(name string, at time.Time) {
-	if acc := a.of(name); acc != nil {
+	if acc := a.of(name); acc != nil && a.built.Load() {
 		acc.tracker.Wake(at)
 	}
 }

@@ -73,6 +73,7 @@ type App struct {
 	owner string // signs this process's claims
 
 	accounts          atomic.Pointer[accountMap]
+	built             atomic.Bool // the accounts have their rooms
 	senders, trackers *crew
 	lessors           *crew // of the budgets whose rates other processes share
 	outboxes          *crew

@@ -55,6 +55,7 @@ type house struct {
 type options struct {
 	config  string // what follows api: in the file
 	storage string // address of a database; a file in the folder unless said
+	api     string // the section api; that of the house's own service unless said
 	folder  string // reused after a stop
 	now     func() time.Time
 	watch   store.Observer
@@ -113,7 +114,10 @@ func open(t *testing.T, o options) *house {
 	if o.storage != "" {
 		storage, dsn = o.storage+"\nnode: {folder: "+h.folder+"}", o.storage+"#"+h.folder
 	}
-	h.write("api: {base_url: " + api.URL + "/api/v1, key: \"${API_KEY}\", rate: 5000/s, timeout: 30s}\n" +
+	if o.api == "" {
+		o.api = "{base_url: " + api.URL + "/api/v1, key: \"${API_KEY}\", rate: 5000/s, timeout: 30s}"
+	}
+	h.write("api: " + o.api + "\n" +
 		"storage: " + storage + "\n" + withServer(o.config))
 	a, err := app.New(t.Context(), app.Options{
 		ConfigFile: h.file(), Version: "test", Now: o.now, Observer: o.watch,

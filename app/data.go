@@ -23,6 +23,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		Settle:    triggers.Settle,
 		OnDue:     a.wake,
 		OnPoll:    a.wakeLooks,
+		OnPause:   a.lookAtPauses,
 		OnLookup:  func(at time.Time) { a.enricher.Wake(at) },
 		FirstPoll: a.firstPoll,
 		Due: func() nudgewire.DueRules {
@@ -70,12 +71,14 @@ func (a *App) observer() store.Observer {
 
 // build makes the rooms that work on the store. They do nothing before Run.
 func (a *App) build(cfg *config.Config) {
+	a.built.Store(false) // by an earlier try
 	for _, acc := range *a.accounts.Load() {
 		acc.slots = 0 // of an earlier try
 	}
 	for _, acc := range *a.accounts.Load() {
 		a.furnish(acc, cfg)
 	}
+	a.built.Store(true)
 	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version, Refreshed: a.store})
 	a.enricher = enricher.New(enricher.Options{
 		Store: a.store, Fetcher: a.lookups, Log: a.log.Named("enricher"), Grace: grace,

@@ -244,12 +244,14 @@ func (d daemon) View() server.DaemonView {
 		v.Console = d.consoleURL()
 	}
 	v.Guessed = d.guessed.Load()
+	v.Elsewhere = d.elsewhere(d.of(""), d.cfg)
 	if names := d.cfg.AccountNames(); len(names) > 0 {
 		v.Accounts = append(v.Accounts, main)
 		for _, name := range names {
 			if acc := d.of(name); acc != nil {
 				one := acc.view(d.cfg)
 				v.Accounts, v.UnderWay = append(v.Accounts, one), v.UnderWay+one.UnderWay
+				v.Elsewhere = append(v.Elsewhere, d.elsewhere(acc, d.cfg)...)
 			}
 		}
 	}

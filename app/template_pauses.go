@@ -45,7 +45,7 @@ func (a *App) lookAtTemplates(ctx context.Context, told map[[2]string]time.Time)
 			a.log.Info("a template is sent again", zap.String("template", id[1]), zap.String("account", id[0]))
 		}
 	}
-	if len(now) == 0 {
+	if len(now) == 0 || !a.store.Leads() { // one process alone chooses who goes
 		return nil
 	}
 	probes, err := a.store.ProbeTemplates(ctx, time.Now())

@@ -96,7 +96,7 @@ var (
 	polls      = counted("polls_total", "Questions about messages that were answered.")
 	held       = counted("held_back_total", "Times that a rule put a message off or dropped it, by rule.", "rule", "action")
 
-	halted       = gauge("sending_halted", "1 while an account sends nothing because of this cause, else 0.", "account", "cause")
+	halted       = gauge("sending_halted", "1 while an account sends nothing because of this cause, else 0; daemons that share the data and the key say the same.", "account", "cause")
 	halts        = gauge("halts", "Halts and pauses that hold, by scope.", "scope")
 	troubles     = gauge("troubles", "What needs a person, as status tells it, by code; notes are left out.", "code")
 	limit        = gauge("rate_limit", "Requests a second that an account may make at present; 0 is no limit.", "account")

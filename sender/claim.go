@@ -18,6 +18,11 @@ type claim struct {
 // claim takes dispatches from the store.
 func (s *Sender) claim(ctx context.Context, n claims.Lanes) ([]claim, error) {
 	now := time.Now()
+	if n.Marketing > 0 || !s.health.keepsBack().UrgentPass {
+		if may, err := s.mayClaim(ctx, now); err != nil || !may {
+			return nil, err
+		}
+	}
 	rows, err := s.Store.Claim(ctx, nudgewire.ClaimRequest{Owner: s.Owner, Now: now, Lease: s.Lease, Urgent: n.Urgent, Marketing: n.Marketing})
 	if err != nil {
 		return nil, err

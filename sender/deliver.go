@@ -61,7 +61,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	}
 	seat.Left()
 	now = time.Now()
-	if halted, is := s.health.holds(c.Category.Urgent()); is && (!c.probe || halted.Until.After(now)) {
+	if halted, is := s.health.holds(c.Category.Urgent()); is && (!c.probe || !s.health.halt.Turn(now)) {
 		return s.giveBack(c, halted.Until, "not sent: "+halted.Why)
 	}
 	if s.Halted != nil {

@@ -65,15 +65,13 @@ type health struct {
 	slowed atomic.Bool  // said in the log
 	well   atomic.Int64 // when the service was last seen to be, unix nanoseconds; 0 for never
 
-	mu       sync.Mutex
-	of       apiclient.Trouble // of the last calls, one after the other
-	n        int
-	last     nudgewire.DispatchID
-	urgent   bool          // one of them was urgent
-	struck   chan struct{} // closed by the next strike
-	byStatus bool          // the lack of points was told by a status, so an acceptance does not end it
-	asked    bool          // a question was answered well since the last strike
-	before   [4]uint64     // what had happened when the trouble began
+	mu     sync.Mutex
+	of     apiclient.Trouble // of the last calls, one after the other
+	n      int
+	last   nudgewire.DispatchID
+	urgent bool          // one of them was urgent
+	struck chan struct{} // closed by the next strike
+	before [4]uint64     // what had happened when the trouble began
 }
 
 // learn takes in what a call begun at began showed about the service, and reports whether the message
@@ -140,7 +138,7 @@ func (h *health) wellAt() time.Time {
 func (s *Sender) understood(began time.Time) (lifted bool) {
 	now, halted := s.health.halt.State()
 	switch {
-	case !halted, now.Cause.Name == string(TroubleRejections), now.Cause.Name == string(apiclient.TroublePoints), !s.health.halt.After(began):
+	case !halted, now.Cause == string(TroubleRejections), now.Cause == string(apiclient.TroublePoints), !s.health.halt.After(began):
 		return false
 	}
 	s.lift(began)
@@ -172,10 +170,10 @@ func (h *health) forget() {
 // the lane that they befell: a list that the service does not take must not stop login codes.
 func (h *health) holds(urgent bool) (now pace.Halted, held bool) {
 	now, held = h.halt.State()
-	if !held || !urgent {
+	if !held || !urgent || now.Urgent {
 		return now, held
 	}
-	switch apiclient.Trouble(now.Cause.Name) {
+	switch apiclient.Trouble(now.Cause) {
 	case TroubleRejections, apiclient.TroubleAddress:
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -204,11 +202,10 @@ func (s *Sender) taken(began time.Time, answer apiclient.Answer) {
 		h.well.Store(time.Now().UnixNano())
 		return
 	}
-	h.mu.Lock()
-	wait := now.Cause.Name == string(apiclient.TroublePoints) && h.byStatus && answer.MessageID != ""
-	h.mu.Unlock()
-	if wait {
+	// An acceptance says nothing of points where only a status told that there are none.
+	if now.Cause == string(apiclient.TroublePoints) && now.ByStatus && answer.MessageID != "" {
 		h.halt.Hold(time.Now().Add(tellsBy))
+		s.loop.Ring()
 		return
 	}
 	s.lift(began)
@@ -221,7 +218,7 @@ func (s *Sender) StatusReported(m *nudgewire.Message, p *nudgewire.Poll) {
 	case p.Status == nudgewire.StatusFailed && p.Class == nudgewire.ErrorNoPoints:
 		s.strike(m.AcceptedAt, apiclient.TroublePoints, true, p.Error)
 	case p.Status == nudgewire.StatusSent, p.Status == nudgewire.StatusDelivered, p.Status == nudgewire.StatusRead, p.Status == nudgewire.StatusFailed:
-		if now, halted := s.health.halt.State(); halted && now.Cause.Name == string(apiclient.TroublePoints) {
+		if now, halted := s.health.halt.State(); halted && now.Cause == string(apiclient.TroublePoints) {
 			s.lift(m.AcceptedAt)
 		}
 	}
@@ -231,12 +228,23 @@ func (s *Sender) StatusReported(m *nudgewire.Message, p *nudgewire.Poll) {
 func (s *Sender) strike(began time.Time, trouble apiclient.Trouble, byStatus bool, said string) {
 	h, r, now := &s.health, remedies[trouble], time.Now()
 	why := words(trouble) + ": " + said
-	first, counted := h.halt.Strike(began, now, pace.Cause{Name: string(trouble), First: r.first, Max: r.most}, why)
+	first, counted := h.halt.Strike(began, now, pace.Cause{
+		Name: string(trouble), First: r.first, Max: r.most, Marks: pace.Marks{Urgent: h.befellUrgent(trouble), ByStatus: byStatus},
+	}, why)
 	if !counted {
 		return
 	}
+	s.giveAllBack(first)
+	if first {
+		until, _ := h.halt.State()
+		s.Log.Warn("sending is halted: "+words(trouble), zap.String("cause", string(trouble)), zap.String("words", said), zap.Time("next_probe", until.Until))
+	}
+}
+
+// giveAllBack ends the waiting of claims in hand.
+func (s *Sender) giveAllBack(first bool) {
+	h := &s.health
 	h.mu.Lock()
-	h.byStatus, h.asked = byStatus, false
 	if h.struck != nil {
 		close(h.struck)
 		h.struck = nil
@@ -247,11 +255,36 @@ func (s *Sender) strike(began time.Time, trouble apiclient.Trouble, byStatus boo
 	h.mu.Unlock()
 	s.Budget.Dismiss()
 	s.loop.Ring()
-	if first {
-		until, _ := h.halt.State()
-		s.Log.Warn("sending is halted: "+words(trouble), zap.String("cause", string(trouble)), zap.String("words", said), zap.Time("next_probe", until.Until))
+}
+
+// befellUrgent reports whether an urgent message met the trouble of the last calls.
+func (h *health) befellUrgent(t apiclient.Trouble) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.of == t && h.urgent
+}
+
+// heard takes in that another process halts, goes on halting, or lets go on.
+func (s *Sender) heard(was, is pace.Halted) {
+	of, none := apiclient.Trouble(is.Cause), pace.Halted{}
+	switch {
+	case is == none:
+		s.health.well.Store(time.Now().UnixNano())
+		s.health.forget()
+		s.Log.Info("sending goes on, as another process found", zap.String("cause", was.Cause), zap.Duration("lasted", time.Since(was.Since)))
+		s.loop.Wake(time.Time{})
+	case was == none:
+		s.giveAllBack(true)
+		s.Log.Warn("sending is halted already, as another process or an earlier one found: "+words(of), zap.String("cause", is.Cause), zap.String("words", is.Why), zap.Time("next_probe", is.Until))
+	case is.Strikes != was.Strikes || is.Cause != was.Cause:
+		s.giveAllBack(false)
+	default:
+		s.loop.Ring()
 	}
 }
+
+// Look takes up what other processes told of the service's health.
+func (s *Sender) Look() { s.health.halt.Look(time.Now()) }
 
 // lift ends the halt for a request begun at began that went well.
 func (s *Sender) lift(began time.Time) {
@@ -265,8 +298,8 @@ func (s *Sender) lift(began time.Time) {
 	s.health.mu.Unlock()
 	s.health.forget()
 	after := s.counts.burned()
-	s.Log.Info("sending goes on: it was halted because "+words(apiclient.Trouble(was.Cause.Name)),
-		zap.String("cause", was.Cause.Name), zap.Duration("lasted", time.Since(was.Since)),
+	s.Log.Info("sending goes on: it was halted because "+words(apiclient.Trouble(was.Cause)),
+		zap.String("cause", was.Cause), zap.Duration("lasted", time.Since(was.Since)),
 		zap.Uint64("put_back", after[0]-before[0]), zap.Uint64("rejected", after[1]-before[1]),
 		zap.Uint64("in_doubt", after[2]-before[2]), zap.Uint64("dropped", after[3]-before[3]))
 	s.loop.Wake(time.Time{})
@@ -279,25 +312,48 @@ func (h *health) keepsBack() claims.Halt {
 	return claims.Halt{Is: is, Until: halted.Until, UrgentPass: !urgent}
 }
 
-// probe asks about a message that cannot be, which costs nothing, where the next probe is a question.
+// tellAgain is after what time others are told again of what could not be told.
+const tellAgain = time.Second
+
+// probe tells others what was learned, and asks about a message that cannot be, which costs nothing, where the next probe is a question.
 // An answer that shows no trouble lets one message go.
 func (s *Sender) probe(ctx context.Context, now time.Time) (asked bool) {
+	if err := s.health.halt.Tell(ctx, now); err != nil {
+		s.loop.Wake(now.Add(tellAgain)) // claims meet the same trouble, and say so
+		return false
+	}
 	if !s.health.mustAsk(now) {
+		return false
+	}
+	if mine, err := s.health.halt.Try(ctx, now, s.turn()); err != nil || !mine || !s.health.mustAsk(now) {
+		if err != nil {
+			s.loop.Wake(now.Add(tellAgain))
+		}
 		return false
 	}
 	s.ask(ctx)
 	return true
 }
 
+// turn is how long the next probe is this sender's: time for the question, and then for the message.
+func (s *Sender) turn() time.Duration { return 2*s.Timeout + holdMost }
+
+// mayClaim reports whether there is anything to claim for, where one message after the other shows whether the service is well again.
+func (s *Sender) mayClaim(ctx context.Context, now time.Time) (bool, error) {
+	if _, halted := s.health.halt.State(); !halted || s.health.halt.Turn(now) {
+		return true, nil
+	}
+	// A turn without a message would make all others wait.
+	if due, waits, err := s.Store.NextDue(ctx); err != nil || !waits || due.After(now) {
+		return false, err
+	}
+	return s.health.halt.Try(ctx, now, s.turn())
+}
+
 // mustAsk reports whether the next probe is a question.
 func (h *health) mustAsk(now time.Time) bool {
 	halted, is := h.halt.State()
-	if !is || halted.Until.After(now) || !remedies[apiclient.Trouble(halted.Cause.Name)].question {
-		return false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return !h.asked
+	return is && !halted.Asked && !halted.Until.After(now) && remedies[apiclient.Trouble(halted.Cause)].question
 }
 
 func (s *Sender) ask(ctx context.Context) {
@@ -311,9 +367,7 @@ func (s *Sender) ask(ctx context.Context) {
 	}
 	switch trouble := apiclient.TroubleOf(err); trouble {
 	case apiclient.TroubleNone, apiclient.TroubleBusy:
-		s.health.mu.Lock()
-		s.health.asked = true
-		s.health.mu.Unlock()
+		s.health.halt.Answered()
 	default:
 		s.strike(began, trouble, false, err.Error())
 	}

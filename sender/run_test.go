@@ -523,7 +523,7 @@ func TestReconfigureLiftsTheHaltAndUsesTheNewAPI(t *testing.T) {
 		r := start(t, newMemory(many(50, nudgewire.Utility)...), bad, nil)
 		pass(time.Second)
 		good := &service{}
-		r.Reconfigure(good)
+		r.Reconfigure(good, nil)
 		synctest.Wait()
 		if n := r.logs.FilterMessage("sending is tried again after a reload").Len(); n != 1 {
 			t.Errorf("%d lines about it", n)

@@ -99,6 +99,8 @@ type Options struct {
 	Called func(d *nudgewire.Dispatch, began, ended time.Time, a *nudgewire.Attempt)
 	// OnDoubt is what the trigger of d says is done in doubt, "" where it says nothing; nil is by category.
 	OnDoubt func(d *nudgewire.Dispatch) nudgewire.OnDoubt
+	// Pauses keeps the trouble of the account for all processes that call it; nil is this one alone.
+	Pauses pace.Keeper
 	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
 }
@@ -137,6 +139,7 @@ type Sender struct {
 	health health
 	counts counts
 
+	keeper        pace.Keeper  // as last configured
 	untrackedTold atomic.Int64 // when the log last said so, nanoseconds
 
 	running atomic.Bool
@@ -183,7 +186,7 @@ func New(o Options) *Sender {
 	if o.Concurrency == 1 {
 		marketing = 1
 	}
-	s := &Sender{Options: o, slots: newSlots(o.Concurrency-reserved, reserved)}
+	s := &Sender{Options: o, keeper: o.Pauses, slots: newSlots(o.Concurrency-reserved, reserved)}
 	s.loop = claims.New(claims.Options[claim]{
 		Claim: s.claim, Next: o.Store.NextDue,
 		Urgent: func(c *claim) bool { return c.Category.Urgent() },
@@ -193,6 +196,9 @@ func New(o Options) *Sender {
 		Workers: Slots(o.Concurrency), Jitter: o.Jitter, Log: o.Log, What: "dispatches",
 	})
 	s.api.Store(&o.API)
+	s.health.halt.Heard = s.heard
+	s.health.halt.Share(o.Pauses, time.Now())
+	s.health.halt.Retry(time.Now()) // as after a reload
 	return s
 }
 
@@ -244,15 +250,21 @@ func (s *Sender) Run(ctx context.Context) error {
 // passed leads to a claim at once.
 func (s *Sender) Wake(at time.Time) { s.loop.Wake(at) }
 
-// Reconfigure replaces the API for calls to come, and forgets the trouble that the old one met.
+// Reconfigure replaces the API for calls to come. Where the account is called as before, which is where pauses are those of before, trouble
+// that the old one met stays until the next probe, which is due at once; where it is called otherwise, it is forgotten.
 // The rate is the Budget's matter; another concurrency needs another Sender.
-func (s *Sender) Reconfigure(api API) {
+func (s *Sender) Reconfigure(api API, pauses pace.Keeper) {
 	s.api.Store(&api)
-	if was, halted := s.health.halt.State(); halted {
-		s.Log.Info("sending is tried again after a reload", zap.String("cause", was.Cause.Name), zap.Time("halted_since", was.Since))
+	h := &s.health
+	if was, halted := h.halt.State(); halted {
+		s.Log.Info("sending is tried again after a reload", zap.String("cause", was.Cause), zap.Time("halted_since", was.Since))
 	}
-	s.health.halt.Reset(time.Now())
-	s.health.forget()
+	if pauses == nil || pauses != s.keeper {
+		s.keeper = pauses
+		h.halt.Reset(pauses, time.Now())
+	}
+	h.halt.Retry(time.Now())
+	h.forget()
 	s.loop.Wake(time.Time{})
 }
 

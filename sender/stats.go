@@ -52,7 +52,7 @@ func (s *Sender) Stats() Stats {
 		Rejected: s.counts.rejected.Load(), InDoubt: s.counts.inDoubt.Load(), Dropped: s.counts.dropped.Load(),
 		Retried: s.counts.retried.Load(), GivenBack: s.counts.givenBack.Load(), Lost: s.counts.lost.Load(),
 		Rescued: s.counts.abandoned.Load(), InHand: s.loop.InHand(), UnderWay: int(s.counts.underWay.Load()),
-		Trouble: apiclient.Trouble(halted.Cause.Name), Halted: halted.Why, HaltedSince: halted.Since, HaltedUntil: halted.Until,
+		Trouble: apiclient.Trouble(halted.Cause), Halted: halted.Why, HaltedSince: halted.Since, HaltedUntil: halted.Until,
 		Well: s.health.wellAt(),
 	}
 }

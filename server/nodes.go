@@ -101,6 +101,24 @@ func (t *found) nodes(all []NodeView) {
 	}
 }
 
+// elsewhere are nodes that live, and send nothing by an account that they call otherwise than this one.
+func (t *found) elsewhere(all []ElsewhereView, nodes []NodeView) {
+	for _, e := range all {
+		if !slices.ContainsFunc(nodes, func(n NodeView) bool { return n.Name == e.Node && n.Alive && !n.Own }) {
+			continue
+		}
+		of := "the account"
+		if e.Account != "" {
+			of = "account " + e.Account
+		}
+		t.add(nudgewire.Trouble{
+			Code: nudgewire.TroubleNodes, Subject: of, About: "nodes", Since: e.Since,
+			Words: e.Node + " calls " + of + " by another key or at another address than this node, and " + e.SendingHalted.Words(t.now),
+			Cure:  OfAccount("give all nodes the same api.key and api.base_url, and \"nudgewire reload\" on each; a key in the environment is read at a start", e.Account),
+		})
+	}
+}
+
 // differ says who has what where nodes do not all have the same, and since when they do not; "" where they do.
 func differ(all []NodeView, of func(*NodeView) (string, time.Time)) (words string, since time.Time) {
 	type group struct {

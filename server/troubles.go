@@ -48,6 +48,9 @@ func troubles(v *StatusView, now time.Time) []nudgewire.Trouble {
 		t.daemon(v.Daemon)
 	}
 	t.nodes(v.Nodes)
+	if v.Daemon != nil {
+		t.elsewhere(v.Daemon.Elsewhere, v.Nodes)
+	}
 	t.backup(v)
 	t.late(v)
 	t.runs(v)

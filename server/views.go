@@ -340,8 +340,9 @@ type DaemonView struct {
 	API          string   `json:"api"`
 	Rate         string   `json:"rate"` // requests a second at present, and why when slowed
 
-	Halted     *SendingHalted    `json:"halted,omitempty"`   // why nothing is sent at present
-	Accounts   []AccountView     `json:"accounts,omitempty"` // all, that of the section api first; none where it is the only one
+	Halted     *SendingHalted    `json:"halted,omitempty"`           // why nothing is sent at present
+	Elsewhere  []ElsewhereView   `json:"halted_elsewhere,omitempty"` // at nodes that call an account otherwise
+	Accounts   []AccountView     `json:"accounts,omitempty"`         // all, that of the section api first; none where it is the only one
 	Connectors []string          `json:"connectors"`
 	Triggers   []string          `json:"triggers"`
 	Modes      map[string]string `json:"modes,omitempty"`     // of those triggers that are not live
@@ -411,6 +412,13 @@ type SendingHalted struct {
 	Why       string    `json:"why"`   // in words
 	Since     time.Time `json:"since"`
 	NextProbe time.Time `json:"next_probe"`
+}
+
+// An ElsewhereView is why a node sends nothing by an account that it calls by another key, or at another address, than the one that answers.
+type ElsewhereView struct {
+	Account string `json:"account"` // "" where there is one
+	Node    string `json:"node"`
+	SendingHalted
 }
 
 // oneLane reports whether urgent messages may go all the same: what was refused may be about the messages alone.

@@ -146,6 +146,10 @@ const (
 	stLiftTemplate
 	stProbeTemplate
 	stFindProbe
+	stBeginPause
+	stChangePause
+	stEndPause
+	stForgetPauses
 	stOptedOut
 	stProposal
 	stKeepToken

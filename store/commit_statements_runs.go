@@ -114,6 +114,12 @@ var runStatements = map[stmt]statement{
 	stProbeTemplate: {0, `UPDATE template_pauses SET probe = ?3 WHERE of_account = ?1 AND template = ?2 AND lifted_at = 0`},
 	stFindProbe: {1, `SELECT id FROM dispatches WHERE state = 'waiting' AND account = ?1 AND lane = ?2 AND due_at <= ?3 AND (expires_at = 0 OR expires_at > ?3)
 		AND replace(send, ?4, '') <> send AND ` + unhaltedByPeople + ` ORDER BY due_at, id LIMIT 1`},
+	stBeginPause: {0, `INSERT INTO account_pauses (of_account, room, way, cause, words, since, ends_at, strikes, urgent, told_by_status, asked, node)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (of_account, room, way) DO NOTHING`},
+	stChangePause: {0, `UPDATE account_pauses SET cause = ?4, words = ?5, since = ?6, ends_at = ?7, strikes = ?8, urgent = ?9, told_by_status = ?10, asked = ?11, node = ?12
+		WHERE of_account = ?1 AND room = ?2 AND way = ?3 AND since = ?13 AND ends_at = ?14`},
+	stEndPause:     {0, `DELETE FROM account_pauses WHERE of_account = ?1 AND room = ?2 AND way = ?3 AND since = ?4 AND ends_at = ?5`},
+	stForgetPauses: {0, `DELETE FROM account_pauses WHERE of_account = ?1 AND room = ?2 AND ends_at < ?3`},
 	stHalt: {0, `INSERT INTO halts (scope, name, mark, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (scope, name) DO UPDATE SET reason = excluded.reason`},
 	stUnhalt: {0, `DELETE FROM halts WHERE scope = ?1 AND name = ?2`},

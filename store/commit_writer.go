@@ -68,6 +68,7 @@ type hooks struct {
 	due, poll func(account string, at time.Time)
 	lookup    func(time.Time)
 	out       func(receiver string, at time.Time)
+	pauses    func()
 }
 
 // A tx is one batch's transaction as its ops see it.

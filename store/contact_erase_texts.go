@@ -30,6 +30,7 @@ var erasedTexts = []erasedText{
 	{"messages", "error", []string{"dispatch_id"}},
 	{"error_texts", "sample", []string{"text"}},
 	{"template_pauses", "words", []string{"of_account", "template"}},
+	{"account_pauses", "words", []string{"of_account", "room", "way"}},
 	{"called_off", "reason", []string{"dispatch_id"}},
 	{"resolutions", "reason", []string{"dispatch_id", "at"}},
 	{"verdicts", "reason", []string{"dispatch_id", "number"}},
@@ -58,7 +59,7 @@ var erasedTexts = []erasedText{
 }
 
 // erasedTextCount is len(erasedTexts), which the numbers of statements need as a constant.
-const erasedTextCount = 38
+const erasedTextCount = 39
 
 // sql changes the text where it is still the one that was read: ?1 the new text, ?2 the old one, then the keys.
 func (x *erasedText) sql() string {

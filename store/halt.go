@@ -282,13 +282,14 @@ func (s *Store) storedHalts(ctx context.Context) (out []Halt, err error) {
 	return out, nil
 }
 
-// loadHalts renews what Halted and JobHalted look at without asking the database.
+// loadHalts renews what Halted, JobHalted and AccountPauses look at without asking the database.
 func (s *Store) loadHalts(ctx context.Context) error {
 	all, err := s.storedHalts(ctx)
-	if err == nil {
-		s.halted.Store(&all)
+	if err != nil {
+		return err
 	}
-	return err
+	s.halted.Store(&all)
+	return s.loadAccountPauses(ctx)
 }
 
 // Halted is the halt that keeps a dispatch back, for one that was claimed before it.

@@ -189,11 +189,8 @@ func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
 		func(r *row) (Node, error) {
 			owner := r.text()
 			n := Node{
-				Name: owner, Own: owner == own, Version: r.text(), Config: r.text(), ConfigAt: r.time(), Began: r.time(), Seen: r.time(), LeaseEnd: r.time(), Alive: r.int() != 0,
+				Name: nameOf(owner), Own: owner == own, Version: r.text(), Config: r.text(), ConfigAt: r.time(), Began: r.time(), Seen: r.time(), LeaseEnd: r.time(), Alive: r.int() != 0,
 				Leads: r.int() != 0, ClockOff: time.Duration(r.int()) * time.Microsecond, Events: r.int(), Calls: r.int(),
-			}
-			if cut := strings.LastIndexByte(owner, ':'); cut > 0 {
-				n.Name = owner[:cut]
 			}
 			return n, r.err
 		})

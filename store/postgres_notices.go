@@ -27,7 +27,7 @@ const (
 
 // The kinds of notices, as the schema has them.
 const (
-	noticeHalts  = "halts"  // halts, pauses of templates, restorations
+	noticeHalts  = "halts"  // halts, pauses of templates and accounts, restorations
 	noticeBlocks = "blocks" // blocks, and who is forgotten
 	noticeOff    = "off"    // a claimed dispatch is called off; the id is its number
 	noticeDue    = "due"    // something waits; the id is when it is due
@@ -208,6 +208,9 @@ func (n *notices) obey(ctx context.Context, fresh []notice) error {
 	if halts {
 		if err := n.s.haltsAgain(ctx); err != nil {
 			return err
+		}
+		if n.s.writer.hooks.pauses != nil {
+			n.s.writer.hooks.pauses()
 		}
 		due = micro(time.Now()) // what it held may go
 	}

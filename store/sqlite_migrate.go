@@ -45,6 +45,7 @@ var migrations = []string{
 	40: "migrations/00040_cluster.sql",
 	43: "migrations/00043_rates.sql",
 	42: "migrations/00042_notices.sql",
+	54: "migrations/00054_account_pauses.sql",
 	50: "migrations/00050_postgres_vacuum.sql",
 	51: "migrations/00051_nodes_tell.sql",
 	52: "migrations/00052_place.sql",

@@ -32,6 +32,9 @@ type Options struct {
 
 	OnLookup func(at time.Time)
 
+	// OnPause is called when another process may have paused an account, or let it go on, and AccountPauses knows of it. nil is nobody.
+	OnPause func()
+
 	// Tells are the receivers under webhooks_out, by name, that want to know of a change of that kind: "dispatch" and "in_doubt" are
 	// those of dispatch.in_doubt. It is called inside commits, so it must be quick. nil is none. OnOutgoing is called as
 	// OnDue is, once for each receiver that something waits for.
@@ -105,6 +108,8 @@ type Store struct {
 
 	pausing sync.Mutex // one change of paused triggers at a time
 
+	paused atomic.Pointer[[]AccountPause] // accounts; nil when read-only
+
 	observer     Observer
 	unrecognised *Restoration              // that the daemon will find at its next start; nil when this is the daemon
 	pinged       atomic.Pointer[time.Time] // when a Ping wrote last
@@ -142,7 +147,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, due: o.Due, hash: keyHash, ring: rejectedRing, observer: o.Observer,
 		shared: shared{
 			onDoubt: o.OnDoubt, now: o.Now, tells: o.Tells,
-			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing},
+			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing, pauses: o.OnPause},
 		},
 	}
 	open := s.openFile

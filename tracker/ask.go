@@ -51,7 +51,7 @@ func (t *Tracker) ask(ctx, working context.Context, m *nudgewire.Message, seat *
 			}
 		}()
 	}
-	if halted, _ := t.halt.State(); halted.Until.After(began) || ctx.Err() != nil {
+	if _, halted := t.halt.State(); halted && !t.halt.Turn(began) || ctx.Err() != nil {
 		return nudgewire.Poll{}, false
 	}
 	t.counts.polls.Add(1)
@@ -94,6 +94,7 @@ func (t *Tracker) learn(began time.Time, err error) {
 			t.Log.Warn("the service refuses the API key; nothing is asked until it takes it",
 				zap.Int("http_status", call.HTTPStatus), zap.String("words", call.Words), zap.Time("next_probe", halted.Until))
 		}
+		t.loop.Ring()
 	case trouble == apiclient.TroubleBusy, trouble == apiclient.TroubleOutage:
 		t.Budget.Slow(pace.Poll, began, call.RetryAfter)
 		if !t.slowed.Swap(true) {

@@ -355,7 +355,7 @@ func TestReconfigureLiftsTheHaltAndChangesThePlan(t *testing.T) {
 		r := start(t, newMemory(40), bad, nil)
 		pass(time.Second)
 		good := &service{}
-		r.Reconfigure(good, Plan{Schedule: []time.Duration{time.Hour}})
+		r.Reconfigure(good, Plan{Schedule: []time.Duration{time.Hour}}, nil)
 		synctest.Wait()
 		if n := len(good.made()); n == 0 {
 			t.Error("nothing was asked with the new key")

@@ -74,6 +74,8 @@ type Options struct {
 	Request func(m *nudgewire.Message) string
 	// Classify gives the service's words for a failure their class; nil is by the rules that come with nudgewire.
 	Classify func(words string) nudgewire.ErrorClass
+	// Pauses keeps for all processes that call the account that its key is refused; nil is this one alone.
+	Pauses pace.Keeper
 	// Jitter spreads polls: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
 }
@@ -105,6 +107,7 @@ type Tracker struct {
 	loop    *claims.Loop[nudgewire.Message]
 	slots   chan struct{}
 	halt    pace.Halt
+	keeper  pace.Keeper // as last configured
 	slowed  atomic.Bool // said in the log
 	scouts  chan nudgewire.Message
 	scouted atomic.Int64 // when the last scout was accepted, unix nanoseconds
@@ -141,12 +144,17 @@ func New(o Options) *Tracker {
 	}
 	t := &Tracker{
 		Options: o,
+		keeper:  o.Pauses,
 		slots:   make(chan struct{}, o.Concurrency),
 		scouts:  make(chan nudgewire.Message, mostScouts),
 	}
 	t.loop = claims.New(claims.Options[nudgewire.Message]{
 		Claim: func(ctx context.Context, n claims.Lanes) ([]nudgewire.Message, error) {
-			return o.Store.ClaimPolls(ctx, time.Now(), o.Lease, n.Urgent)
+			now := time.Now()
+			if may, err := t.mayClaim(ctx, now); err != nil || !may {
+				return nil, err
+			}
+			return o.Store.ClaimPolls(ctx, now, o.Lease, n.Urgent)
 		},
 		Next: o.Store.NextPoll,
 		Room: func() (int, time.Time) { return o.Budget.Room(pace.Poll, window) },
@@ -154,12 +162,16 @@ func New(o Options) *Tracker {
 			halted, is := t.halt.State()
 			return claims.Halt{Is: is, Until: halted.Until}
 		},
+		Ask:   t.tell,
 		Seats: claims.Lanes{Urgent: ahead * o.Concurrency}, Workers: ahead * o.Concurrency,
 		Jitter: o.Jitter, Log: o.Log, What: "messages to ask about",
 	})
 	plan := o.Plan.withDefaults()
 	t.api.Store(&o.API)
 	t.plan.Store(&plan)
+	t.halt.Heard = t.heard
+	t.halt.Share(o.Pauses, time.Now())
+	t.halt.Retry(time.Now()) // as after a reload
 	return t
 }
 
@@ -194,15 +206,58 @@ func (t *Tracker) Run(ctx context.Context) error {
 // Wake tells that a message is to be asked about at the given time. It never blocks.
 func (t *Tracker) Wake(at time.Time) { t.loop.Wake(at) }
 
-// Reconfigure replaces the API and the plan for looks to come, and forgets that the old API's key
-// was refused. Polls that are planned already keep their times.
-func (t *Tracker) Reconfigure(api API, plan Plan) {
+// Reconfigure replaces the API and the plan for looks to come. That the old API's key was refused is forgotten where pauses are not those of
+// before, and tried at once where they are. Polls that are planned already keep their times.
+func (t *Tracker) Reconfigure(api API, plan Plan, pauses pace.Keeper) {
 	plan = plan.withDefaults()
 	t.api.Store(&api)
 	t.plan.Store(&plan)
-	t.halt.Reset(time.Now())
+	if pauses == nil || pauses != t.keeper {
+		t.keeper = pauses
+		t.halt.Reset(pauses, time.Now())
+	}
+	t.halt.Retry(time.Now())
 	t.loop.Wake(time.Time{})
 }
+
+// tellAgain is after what time others are told again of what could not be told.
+const tellAgain = time.Second
+
+// tell has others know whether the key is refused.
+func (t *Tracker) tell(ctx context.Context, now time.Time) (asked bool) {
+	if err := t.halt.Tell(ctx, now); err != nil {
+		t.loop.Wake(now.Add(tellAgain)) // claims meet the same trouble, and say so
+	}
+	return false
+}
+
+// mayClaim reports whether there is anything to claim for, where one look after the other shows whether the key is taken again.
+func (t *Tracker) mayClaim(ctx context.Context, now time.Time) (bool, error) {
+	if _, halted := t.halt.State(); !halted || t.halt.Turn(now) {
+		return true, nil
+	}
+	// A turn without a look would make all others wait.
+	if due, waits, err := t.Store.NextPoll(ctx); err != nil || !waits || due.After(now) {
+		return false, err
+	}
+	return t.halt.Try(ctx, now, t.Timeout+holdMost)
+}
+
+// heard takes in what another process found.
+func (t *Tracker) heard(was, is pace.Halted) {
+	switch none := (pace.Halted{}); {
+	case is == none:
+		t.Log.Info("the service takes the API key again, as another process found")
+		t.loop.Wake(time.Time{})
+		return
+	case was == none:
+		t.Log.Warn("the service refuses the API key, as another process or an earlier one found; nothing is asked until it takes it", zap.Time("next_probe", is.Until))
+	}
+	t.loop.Ring()
+}
+
+// Look takes up what other processes told of the key.
+func (t *Tracker) Look() { t.halt.Look(time.Now()) }
 
 // First is when a message accepted at the given time is asked about first. It is for the
 // sender, who stores the message.

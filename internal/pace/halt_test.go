@@ -6,7 +6,7 @@ import (
 )
 
 func TestHaltPausesDoubleWithEachWaveAndEndWithALift(t *testing.T) {
-	cause := Cause{"key", 5 * time.Second, 5 * time.Minute}
+	cause := Cause{Name: "key", First: 5 * time.Second, Max: 5 * time.Minute}
 	var h Halt
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	if _, halted := h.State(); halted {
@@ -41,7 +41,7 @@ func TestHaltPausesDoubleWithEachWaveAndEndWithALift(t *testing.T) {
 		t.Errorf("held until %v", s.Until)
 	}
 	now = now.Add(time.Minute)
-	if was, lifted := h.Lift(began, now); !lifted || was.Why != "no" || was.Cause != cause {
+	if was, lifted := h.Lift(began, now); !lifted || was.Why != "no" || was.Cause != cause.Name {
 		t.Errorf("lifted %v: %+v", lifted, was)
 	}
 	if _, lifted := h.Lift(began, now); lifted {
@@ -53,7 +53,7 @@ func TestHaltPausesDoubleWithEachWaveAndEndWithALift(t *testing.T) {
 	if first, counted := h.Strike(now.Add(1), now.Add(2), cause, "again"); !first || !counted {
 		t.Error("a refusal after the lift did not count as the first")
 	}
-	h.Reset(now.Add(3))
+	h.Reset(nil, now.Add(3))
 	if s, halted := h.State(); halted || s != (Halted{}) {
 		t.Errorf("after a reset: %+v", s)
 	}

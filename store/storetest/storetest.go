@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,6 +68,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"retry by class", s.retryByClass},
 		{"blocks by the service", s.serviceBlocks},
 		{"template pauses", s.templatePauses},
+		{"account pauses", s.accountPauses},
 		{"consents", s.consents},
 		{"halts", s.halts},
 		{"accounts", s.accounts},
@@ -121,6 +123,7 @@ type ledger struct {
 	tells  map[string][]string
 	out    []string // receivers that OnOutgoing named
 	facts  []nudgewire.Facts
+	paused atomic.Int64 // calls of OnPause
 }
 
 // insert is the settlement of a ledger that has no other: what is planned is stored, what
@@ -197,6 +200,8 @@ func openWith(t testing.TB, dsn string, writers int) *ledger {
 			l.poll, l.pollOf = append(l.poll, at), append(l.pollOf, account)
 			l.mu.Unlock()
 		},
+
+		OnPause: func() { l.paused.Add(1) },
 
 		OnLookup: func(at time.Time) { l.mu.Lock(); l.look = append(l.look, at); l.mu.Unlock() },
 

@@ -12,6 +12,7 @@ func RunTwo(t *testing.T, fresh func(t testing.TB) string, another func(t testin
 	}{
 		{"writes", p.nodeWrites},
 		{"lives", p.nodeLives},
+		{"pauses", p.nodePauses},
 		{"leads", p.nodeLeads},
 		{"tokens", p.nodeTokens},
 		{"audit", p.nodeAudit},
