@@ -519,7 +519,13 @@ func (e *postgresEngine) addPuts(ctx context.Context, b *batchOf, p *puts) error
 		}
 		if form != nil {
 			for _, some := range form.rounds(p.all) {
-				b.add(form.sql, form.arrays(some), nil)
+				if arrays, ok := form.arrays(some); ok {
+					b.add(form.sql, arrays, nil)
+					continue
+				}
+				for _, args := range some {
+					b.add(e.one[p.s], args, nil)
+				}
 			}
 			return nil
 		}
@@ -541,8 +547,13 @@ func (e *postgresEngine) addAsks(ctx context.Context, b *batchOf, s stmt, asks [
 		for i, a := range asks {
 			all[i] = a.args
 		}
+		var arrays []any
+		set := false
 		if form != nil && form.counts && len(form.rounds(all)) == 1 {
-			b.add(form.sql, form.arrays(all), func(rows pgx.Rows) error {
+			arrays, set = form.arrays(all)
+		}
+		if set {
+			b.add(form.sql, arrays, func(rows pgx.Rows) error {
 				for rows.Next() {
 					v, err := scanValues(rows)
 					if err != nil {

@@ -144,28 +144,34 @@ func (f *setForm) rounds(all [][]any) (out [][][]any) {
 	return out
 }
 
-// arrays are the arguments of many, column by column.
-func (f *setForm) arrays(all [][]any) []any {
-	out := make([]any, len(f.types))
+// arrays are the arguments of many, column by column. ok is false where one is not of its statement's type: alone it is converted, or
+// the server says what is wrong.
+func (f *setForm) arrays(all [][]any) (out []any, ok bool) {
+	out = make([]any, len(f.types))
 	for c, oid := range f.types {
 		switch oid {
 		case pgtype.TextOID:
-			out[c] = column[string](all, c)
+			out[c], ok = column[string](all, c)
 		case pgtype.ByteaOID:
-			out[c] = column[[]byte](all, c)
+			out[c], ok = column[[]byte](all, c)
 		default:
-			out[c] = column[int64](all, c)
+			out[c], ok = column[int64](all, c)
+		}
+		if !ok {
+			return nil, false
 		}
 	}
-	return out
+	return out, true
 }
 
-func column[T any](all [][]any, c int) []T {
-	out := make([]T, len(all))
+func column[T any](all [][]any, c int) (out []T, ok bool) {
+	out = make([]T, len(all))
 	for i, args := range all {
-		out[i], _ = args[c].(T) // the statement's own type, or the server says what is wrong
+		if out[i], ok = args[c].(T); !ok {
+			return nil, false
+		}
 	}
-	return out
+	return out, true
 }
 
 // A listForm is a statement that ends in a list of ids, with an array in its place: one execution for any number of them.

@@ -186,3 +186,17 @@ func TestRoundsOfASet(t *testing.T) {
 
 // commitOne runs one operation on the first writer.
 func commitOne(s *Store, run op) error { return s.writer.runBatch([]*waiting{{run: run}}) }
+
+// A value that is not of its column's type is never written as zero: such a row goes alone.
+func TestASetTakesNoValueOfAnotherType(t *testing.T) {
+	f := setForm{types: []uint32{pgtype.Int8OID, pgtype.TextOID, pgtype.ByteaOID}}
+	whole := []any{int64(1), "a", []byte("b")}
+	if out, ok := f.arrays([][]any{whole, whole}); !ok || len(out) != 3 {
+		t.Errorf("arrays %v, %v", out, ok)
+	}
+	for _, odd := range [][]any{{1, "a", []byte("b")}, {int64(1), []byte("a"), []byte("b")}, {int64(1), "a", "b"}, {int64(1), nil, []byte("b")}} {
+		if out, ok := f.arrays([][]any{whole, odd}); ok {
+			t.Errorf("%v makes %v", odd, out)
+		}
+	}
+}
