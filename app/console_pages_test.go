@@ -518,6 +518,24 @@ func TestAnotherSiteDoesNothing(t *testing.T) {
 	}
 }
 
+// A session may have a forecast made. The scope for that lets it give no order by the API.
+func TestASessionGivesNoOrder(t *testing.T) {
+	h := lively(t, options{config: withPages(plainConfig + newsJob)})
+	b := h.browser()
+	b.signIn(false)
+	for _, path := range []string{"/halt", "/resume", "/messages/1/cancel", "/jobs/news/run", "/runs/1/cancel"} {
+		if res := b.send(http.MethodPost, server.Base+path, nil, nil); res.StatusCode != http.StatusForbidden {
+			t.Errorf("%s by a session answers %d %s", path, res.StatusCode, res.body)
+		}
+	}
+	if res := b.send(http.MethodPost, server.Base+"/jobs/news/forecast", nil, nil); res.StatusCode == http.StatusForbidden { // its list is not there
+		t.Errorf("a forecast by a session answers %d %s", res.StatusCode, res.body)
+	}
+	if res := b.send(http.MethodGet, server.Base+"/messages", nil, nil); res.StatusCode != http.StatusOK {
+		t.Errorf("messages by a session answer %d %s", res.StatusCode, res.body)
+	}
+}
+
 func TestALinkNeedsAConsole(t *testing.T) {
 	h := open(t, options{})
 	_, err := h.ask.SignInLink(t.Context(), server.LinkRequest{})

@@ -221,6 +221,10 @@ func (a admin) guarded(rt Route) http.Handler {
 			a.refuse(w, r, &Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(rt.Scope)})
 			return
 		}
+		if rt.Changes && who.From == FromSession { // its scope for forecasts would also let it halt and cancel
+			a.refuse(w, r, &Error{Status: http.StatusForbidden, Words: "who signed in to the console may look, and change nothing", Hint: "use the command, or a token"})
+			return
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, cmp.Or(rt.most, maxRequest))
 		do(w, r)
 	})
