@@ -91,14 +91,15 @@ func detail(body []byte) string {
 	if dec.Decode(&v) != nil {
 		return ""
 	}
-	text, err := json.Marshal(masked(shortened(v)))
+	whole, err := json.Marshal(masked(shortened(v)))
 	if err != nil {
 		return ""
 	}
+	text := noPhone(string(whole)) // before it is cut, and with the phones that are numbers
 	if len(text) > maxDetail {
-		return strings.ToValidUTF8(string(text[:maxDetail]), "") + "…"
+		return strings.ToValidUTF8(text[:maxDetail], "") + "…"
 	}
-	return noPhone(string(text))
+	return text
 }
 
 // personal are fields that say what is sent, or to whom: the audit says that it was done, and not their words.

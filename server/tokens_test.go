@@ -353,3 +353,46 @@ func TestAMessageWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
 		t.Errorf("%d messages (%v), want 6", len(m), err)
 	}
 }
+
+// A phone that is a number, in a body that is too long to be kept whole, is no phone in the audit either.
+func TestALongOrderLeavesNoPhoneInTheAudit(t *testing.T) {
+	w := newTower(t)
+	ops := w.token("ops", time.Time{}, server.Operate)
+	body := `{"about":447700900123,"reason":"` + strings.Repeat("so ", 400) + `"}`
+	if got := with(ops.Token, "POST", "/halt", body, w.access).Code; got != http.StatusBadRequest {
+		t.Fatalf("a field that there is none of is answered %d", got)
+	}
+	all, err := w.ask.Audit(t.Context(), 0, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, e := range all {
+		found = found || strings.Contains(e.Detail, "4477******23")
+		if strings.Contains(e.Detail, "447700900123") {
+			t.Errorf("the audit has a whole phone: %s", e.Detail)
+		}
+	}
+	if !found {
+		t.Errorf("the order is not in the audit: %+v", all)
+	}
+}
+
+// Who may not see phones gets hashes of the audit as they are: one with asterisks would not be found again.
+func TestHashesOfTheAuditAreNotTakenForPhones(t *testing.T) {
+	w := newTower(t)
+	keeper := w.token("keeper", time.Time{}, server.Manage)
+	for range 20 { // most hashes have seven digits in a row somewhere
+		w.token("more"+strings.Repeat("x", int(w.loads.Add(1))), time.Time{}, server.Read)
+	}
+	whole, err := w.ask.VerifyAudit(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := with(keeper.Token, "GET", "/audit/verify", "", w.access).Body.String(); !strings.Contains(got, whole.Hash) {
+		t.Errorf("verify: %s, want the hash %s", got, whole.Hash)
+	}
+	if got := with(keeper.Token, "GET", "/audit", "", w.access).Body.String(); strings.Contains(got, "*") || !strings.Contains(got, whole.Hash) {
+		t.Errorf("the audit: %s", got)
+	}
+}
