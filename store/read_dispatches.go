@@ -31,12 +31,13 @@ type DispatchFilter struct {
 // A DispatchStory is a dispatch with how its attempts ended and what became of its message.
 type DispatchStory struct {
 	nudgewire.Dispatch
-	Attempts []nudgewire.Attempt
-	Message  *nudgewire.Message  // nil before the service took it
-	Resolved []Resolved          // what people said while it was in doubt, the oldest first
-	Verdicts []Verdict           // what rules said when it was due, the oldest first
-	FirstDue time.Time           // before a rule put it off; zero where none did
-	Rule     *nudgewire.StepRule // of a step of a sequence; nil for others
+	ClaimedAt time.Time // for the last time, which is when its rules were asked; zero before the first
+	Attempts  []nudgewire.Attempt
+	Message   *nudgewire.Message  // nil before the service took it
+	Resolved  []Resolved          // what people said while it was in doubt, the oldest first
+	Verdicts  []Verdict           // what rules said when it was due, the oldest first
+	FirstDue  time.Time           // before a rule put it off; zero where none did
+	Rule      *nudgewire.StepRule // of a step of a sequence; nil for others
 }
 
 // Resolved is what a person decided about a dispatch that was in doubt.
@@ -63,12 +64,20 @@ func (s *Store) listDispatches(ctx context.Context, f DispatchFilter) (out []Dis
 	if err != nil {
 		return nil, err
 	}
-	err = s.rows(ctx, q.sql(dispatchColumns, "dispatches", "id DESC", f.Limit), q.args, func(r *row) error {
-		d, err := shownDispatch(r)
-		out = append(out, DispatchStory{Dispatch: d})
+	err = s.rows(ctx, q.sql(storyColumns, "dispatches", "id DESC", f.Limit), q.args, func(r *row) error {
+		d, err := shownStory(r)
+		out = append(out, d)
 		return err
 	})
 	return out, err
+}
+
+const storyColumns = dispatchColumns + `, claimed_at`
+
+// shownStory reads storyColumns.
+func shownStory(r *row) (DispatchStory, error) {
+	d, err := shownDispatch(r)
+	return DispatchStory{Dispatch: d, ClaimedAt: r.time()}, err
 }
 
 // shownDispatch reads dispatchColumns for people: what is not kept is not shown before, either.
@@ -221,12 +230,14 @@ func (s *Store) dispatchesByID(ctx context.Context, ids []nudgewire.DispatchID, 
 
 // DispatchStory is one dispatch with its attempts and message. ErrNotFound when there is none.
 func (s *Store) DispatchStory(ctx context.Context, id nudgewire.DispatchID) (DispatchStory, error) {
-	d, err := s.Dispatch(ctx, id)
-	if err != nil {
-		return DispatchStory{}, err
+	one, err := list(ctx, s, `SELECT `+storyColumns+` FROM dispatches WHERE id = ?1`, []any{int64(id)}, shownStory)
+	if err == nil && len(one) == 0 {
+		err = nudgewire.ErrNotFound
 	}
-	one := []DispatchStory{{Dispatch: d}}
-	if err := s.addEnds(ctx, one); err != nil {
+	if err == nil {
+		err = s.addEnds(ctx, one)
+	}
+	if err != nil {
 		return DispatchStory{}, fmt.Errorf("dispatch %d: %w", id, err)
 	}
 	return one[0], nil

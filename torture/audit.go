@@ -29,12 +29,13 @@ type Report struct {
 	Kills      int                     `json:"kills"`
 	Stops      int                     `json:"stops"`
 	Reloads    int                     `json:"reloads"`
-	Restarts   int                     `json:"restarts"`   // of the database's server
-	Doubts     int                     `json:"doubts"`     // put in doubt by kills
-	MaxDoubts  int                     `json:"max_doubts"` // by one of them
-	InDoubt    int                     `json:"in_doubt"`   // at the end, for whatever reason
-	Runs       int                     `json:"runs"`       // campaigns begun by hand
-	Slots      int                     `json:"slots"`      // of the job that fires each minute
+	Restarts   int                     `json:"restarts"`       // of the database's server
+	Doubts     int                     `json:"doubts"`         // put in doubt by kills
+	MaxDoubts  int                     `json:"max_doubts"`     // by one of them
+	InDoubt    int                     `json:"in_doubt"`       // at the end, for whatever reason
+	LongestWay time.Duration           `json:"longest_way_ns"` // of marketing, from its claim to its arrival at the service
+	Runs       int                     `json:"runs"`           // campaigns begun by hand
+	Slots      int                     `json:"slots"`          // of the job that fires each minute
 	Uploads    int                     `json:"uploads"`
 	States     map[nudgewire.State]int `json:"states"` // of all dispatches at the end
 	Violations []string                `json:"violations"`
@@ -148,10 +149,12 @@ func (r *round) audit(ctx context.Context) error {
 	}
 	ledger := map[call]*nudgewire.Dispatch{}
 	r.report.States = map[nudgewire.State]int{}
+	r.claimed = map[nudgewire.DispatchID]time.Time{}
 	all := []*nudgewire.Dispatch{}
 	for i := range rows {
 		d := &rows[i].Dispatch
 		all = append(all, d)
+		r.claimed[d.ID] = rows[i].ClaimedAt
 		c := callOf(d)
 		switch other := ledger[c]; {
 		case other == nil || unsent(other):

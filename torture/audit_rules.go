@@ -9,39 +9,47 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// What rules promise is held against the service's own times of arrival. The rules are asked in the commit
-// that claims a message, and the request arrives a little later; so grace is allowed at the beginning of a quiet minute, and
-// by as much two arrivals may lie closer than their claims. Nothing is allowed at its end: who arrives there was claimed inside.
+// Quiet hours and limits are asked in the commit that claims a message, with the time that the ledger keeps of the claim, and are held
+// against that. How long a message is under way from there to its arrival is the matter of the rate and of the machine. What
+// ends a message in between, as an order does, is held against the service's times of arrival, with grace.
 
 // auditRules holds the arrivals of one customer against what its phone may get.
 func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Dispatch) {
 	type arrival struct {
 		template string
 		at       time.Time
+		claimed  time.Time
 	}
 	var all []arrival
 	for _, template := range marketing {
 		for _, at := range r.service.accepted(call{c.phone(), template}) {
-			all = append(all, arrival{template, at})
+			one := arrival{template, at, at}
+			if d := ledger[call{c.phone(), template}]; d != nil { // where there is none, auditTaken says so
+				one.claimed = r.claimed[d.ID]
+			}
+			if !one.claimed.IsZero() {
+				r.report.LongestWay = max(r.report.LongestWay, at.Sub(one.claimed))
+			}
+			all = append(all, one)
 		}
 	}
-	slices.SortFunc(all, func(a, b arrival) int { return a.at.Compare(b.at) })
+	slices.SortFunc(all, func(a, b arrival) int { return a.claimed.Compare(b.claimed) })
 	stop := c.saidStop()
 	for i, one := range all {
 		d := ledger[call{c.phone(), one.template}]
-		if since, quiet := r.nights.quietFor(c.east(), one.at); quiet && since > grace {
-			r.violate("customer %d: %s came %s after quiet hours had begun (dispatch %d)", c.number, one.template, since, idOf(d))
+		if since, quiet := r.nights.quietFor(c.east(), one.claimed); quiet {
+			r.violate("customer %d: %s was claimed %s after quiet hours had begun (dispatch %d)", c.number, one.template, since, idOf(d))
 		}
 		before := 0
 		for _, other := range all[:i] {
-			if apart := one.at.Sub(other.at); apart < limitWindow-grace {
+			if apart := one.claimed.Sub(other.claimed); apart < limitWindow {
 				if before++; one.template == extra && apart < grace {
-					before-- // the claim of the other may have come later
+					before-- // nodes commit in another order than they begin, and one claim takes several
 				}
 			}
 		}
 		if most := perContact; before >= most || one.template == extra && before >= perExtra {
-			r.violate("customer %d: %s is more than the limit: %d came within %s before it (dispatch %d)", c.number, one.template, before, limitWindow, idOf(d))
+			r.violate("customer %d: %s is more than the limit: %d were claimed within %s before it (dispatch %d)", c.number, one.template, before, limitWindow, idOf(d))
 		}
 		if (span{stop.answered, c.start.begun}).within(one.at) && !stop.answered.IsZero() {
 			r.violate("customer %d: %s came %s after STOP was answered (dispatch %d)", c.number, one.template, one.at.Sub(stop.answered), idOf(d))

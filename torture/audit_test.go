@@ -35,9 +35,9 @@ func TestAuditsBite(t *testing.T) {
 		"before it was off":        {taken: taken{extra: {at(11)}}, silent: []span{{at(10), at(20)}}},
 		"after it was off":         {taken: taken{extra: {at(21)}}, silent: []span{{at(10), at(20)}}},
 		"another while it was off": {taken: taken{reminder: {at(13)}}, silent: []span{{at(10), at(20)}}},
-		"over the limit":           {taken: taken{reminder: {at(1)}, offer: {at(2)}, "first": {at(3)}, "second": {at(4)}}, want: "more than the limit: 3 came"},
+		"over the limit":           {taken: taken{reminder: {at(1)}, offer: {at(2)}, "first": {at(3)}, "second": {at(4)}}, want: "more than the limit: 3 were claimed"},
 		"up to the limit":          {taken: taken{reminder: {at(1)}, offer: {at(2)}, "first": {at(3)}, "second": {at(61)}}},
-		"over the limit of extra":  {taken: taken{reminder: {at(1)}, offer: {at(2)}, extra: {at(9)}}, want: "more than the limit: 2 came"},
+		"over the limit of extra":  {taken: taken{reminder: {at(1)}, offer: {at(2)}, extra: {at(9)}}, want: "more than the limit: 2 were claimed"},
 		"the second step first":    {taken: taken{"first": {at(5)}, "second": {at(4)}}, want: "step 2 came before the one before it"},
 		"a step after the reply":   {customer: customer{plan: writes, written: done(10)}, taken: taken{"first": {at(5)}, "second": {at(13)}}, want: "step 2 came 3s after the reply"},
 		"a step past a doubt": {
@@ -113,12 +113,13 @@ func TestAuditsBite(t *testing.T) {
 		}
 	})
 	t.Run("in quiet hours", func(t *testing.T) {
-		for seconds, want := range map[float64]string{59: "", 61: "", 63: "after quiet hours had begun"} { // 12:01 is one of the odd minutes
+		for seconds, want := range map[float64]string{59.999: "", 60: "after quiet hours had begun", 119.999: "after quiet hours had begun", 120: ""} { // 12:01 is one of the odd minutes
 			c := &customer{number: 1}
 			r := madeUp(c)
+			r.claimed = map[nudgewire.DispatchID]time.Time{1: at(seconds)}
 			r.nights = nightsOf(began, time.Minute)
-			r.service.taken[call{c.phone(), reminder}] = []time.Time{at(seconds)}
-			r.auditRules(c, nil)
+			r.service.taken[call{c.phone(), reminder}] = []time.Time{at(seconds + 5)} // it waited for the rate
+			r.auditRules(c, map[call]*nudgewire.Dispatch{{c.phone(), reminder}: {ID: 1}})
 			expect(t, r, want)
 		}
 	})

@@ -62,7 +62,9 @@ func (r *round) chaos(ctx context.Context, end time.Time) error {
 		switch {
 		case r.Restart != nil && r.report.Restarts == 0 && time.Now().After(half):
 			err = r.restartDatabase(ctx)
-		case r.KillEvery > 0, late && r.report.Kills < fewestKills:
+		case r.KillEvery > 0:
+			err = r.killOften(ctx)
+		case late && r.report.Kills < fewestKills:
 			err = r.kill(ctx)
 		case late:
 			err = r.restart(ctx)
@@ -73,7 +75,7 @@ func (r *round) chaos(ctx context.Context, end time.Time) error {
 			return err
 		}
 	}
-	return nil
+	return r.awaitAll(ctx)
 }
 
 // fewestKills are those without which a round proves too little.
@@ -81,16 +83,24 @@ const fewestKills = 2
 
 // owes reports whether something has not happened that no round is without, however busy the machine is.
 func (r *round) owes() bool {
-	return r.Restart != nil && r.report.Restarts == 0 || r.report.Kills < fewestKills || r.report.Stops == 0 && r.KillEvery == 0
+	return r.shop.answers() < r.Webhooks || r.Restart != nil && r.report.Restarts == 0 || r.report.Kills < fewestKills || r.report.Stops == 0 && r.KillEvery == 0
 }
 
 // restartDatabase ends the server of the database and starts it again, and waits until all daemons have it back.
 func (r *round) restartDatabase(ctx context.Context) error {
+	if err := r.awaitAll(ctx); err != nil { // a start needs the database
+		return err
+	}
 	r.Say("the database is started anew")
 	r.report.Restarts++
 	if err := r.Restart(ctx); err != nil {
 		return err
 	}
+	return r.awaitAll(ctx)
+}
+
+// awaitAll waits until all daemons take webhooks.
+func (r *round) awaitAll(ctx context.Context) error {
 	for _, d := range r.daemons {
 		if err := d.awaitReady(ctx); err != nil {
 			return err
@@ -152,6 +162,15 @@ func (r *round) campaign(ctx context.Context) (err error) {
 		r.violate("jobs run: %v: %s", err, firstLine(out))
 	}
 	return nil
+}
+
+// killOften ends a daemon as a crash does and starts it again, and does not wait until it is ready.
+func (r *round) killOften(ctx context.Context) error {
+	d := r.any()
+	d.kill()
+	r.report.Kills++
+	r.Say("SIGKILL of %s after %s", filepath.Base(d.folder), time.Since(d.began).Round(time.Millisecond))
+	return d.launch(ctx)
 }
 
 // kill ends a daemon as a crash does, starts it again, and counts what that put in doubt.

@@ -31,6 +31,14 @@ const startWithin = time.Minute
 
 // start runs the program and waits until it takes webhooks.
 func (d *daemon) start(ctx context.Context) error {
+	if err := d.launch(ctx); err != nil {
+		return err
+	}
+	return d.awaitReady(ctx)
+}
+
+// launch runs the program.
+func (d *daemon) launch(ctx context.Context) error {
 	d.began = time.Now()
 	log, err := os.OpenFile(d.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -48,7 +56,7 @@ func (d *daemon) start(ctx context.Context) error {
 		defer close(d.ended)
 		d.end = cmd.Wait()
 	}()
-	return d.awaitReady(ctx)
+	return nil
 }
 
 // awaitReady waits until a daemon that runs takes webhooks.

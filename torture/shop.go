@@ -99,11 +99,12 @@ type shop struct {
 
 	mu        sync.Mutex
 	customers []*customer
+	answered  map[string]bool // webhooks by dedupe key
 }
 
 func newShop(hooks []string, secret string, seed uint64, rate float64, arrived func(string) <-chan struct{}) *shop {
 	return &shop{
-		hooks: hooks, secret: secret, seed: seed, rate: rate, arrived: arrived,
+		hooks: hooks, secret: secret, seed: seed, rate: rate, arrived: arrived, answered: map[string]bool{},
 		client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
 }
@@ -199,7 +200,7 @@ func (s *shop) post(ctx context.Context, c *customer, p *posted, topic, delivery
 	if c.east() {
 		path = "east"
 	}
-	s.repeat(ctx, c, p, path, body, map[string]string{
+	s.repeat(ctx, c, p, delivery+c.name(), path, body, map[string]string{
 		"X-Shopify-Topic": topic, "X-Shopify-Webhook-Id": delivery + c.name(),
 		"X-Shopify-Hmac-Sha256": base64.StdEncoding.EncodeToString(mac.Sum(nil)),
 	})
@@ -210,7 +211,7 @@ func (s *shop) write(ctx context.Context, c *customer, p *posted, delivery, text
 	body := encode(map[string]any{
 		"type": "message.received", "id": delivery + c.name(), "phone": "+" + c.phone(), "text": text, "at": time.Now().UTC().Format(time.RFC3339Nano),
 	})
-	s.repeat(ctx, c, p, "replies", body, map[string]string{"X-Token": s.secret})
+	s.repeat(ctx, c, p, delivery+c.name(), "replies", body, map[string]string{"X-Token": s.secret})
 }
 
 func encode(content map[string]any) []byte {
@@ -230,12 +231,15 @@ func rest(ctx context.Context, while time.Duration) {
 }
 
 // repeat posts one webhook until it is answered 2xx, or until ctx is done.
-func (s *shop) repeat(ctx context.Context, c *customer, p *posted, path string, body []byte, header map[string]string) {
+func (s *shop) repeat(ctx context.Context, c *customer, p *posted, key, path string, body []byte, header map[string]string) {
 	p.begun = time.Now()
 	for try := rand.IntN(len(s.hooks)); ctx.Err() == nil; try++ { // as a load balancer does, which passes over who does not answer
 		status, answer, err := s.once(ctx, s.hooks[try%len(s.hooks)], path, body, header)
 		if err == nil && status/100 == 2 {
 			p.answered = time.Now()
+			s.mu.Lock()
+			s.answered[key] = true
+			s.mu.Unlock()
 			return
 		}
 		if err == nil && status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests {
@@ -271,6 +275,13 @@ func (s *shop) all() []*customer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*customer(nil), s.customers...)
+}
+
+// answers is how many webhooks were answered 2xx, repeats counted once.
+func (s *shop) answers() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.answered)
 }
 
 // checkout is the cart, with what was added to it.

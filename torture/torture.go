@@ -27,8 +27,10 @@ type Options struct {
 	// Restart ends the server of the database and starts it again, once in the middle of the round and now and then; nil where that
 	// is not to be tried.
 	Restart func(context.Context) error
-	// KillEvery has one daemon after the other killed that often, and nothing else break but the database; 0 has everything break.
+	// KillEvery has one of the daemons killed that often, by the dice, ready or not, and started at once, and nothing else break but
+	// the database; 0 has everything break.
 	KillEvery time.Duration
+	Webhooks  int // things break until so many were answered, too
 
 	Say func(format string, args ...any) // what happens, a line each; nil for silence
 }
@@ -51,10 +53,11 @@ type round struct {
 	blocked  map[string]time.Time // phone: when the command had answered
 	settings settings             // of the config as it stands in the file
 	nights   nights
-	ready    time.Time                     // all daemons took webhooks
-	mended   time.Time                     // nothing broke any more
-	silent   []span                        // when extra had been turned off or removed
-	held     map[nudgewire.DispatchID]bool // that a rule had put off when the round ended
+	ready    time.Time                          // all daemons took webhooks
+	mended   time.Time                          // nothing broke any more
+	silent   []span                             // when extra had been turned off or removed
+	held     map[nudgewire.DispatchID]bool      // that a rule had put off when the round ended
+	claimed  map[nudgewire.DispatchID]time.Time // for the last time
 }
 
 // Run plays one round and reports what it found. An error means that the round itself

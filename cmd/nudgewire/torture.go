@@ -50,7 +50,7 @@ and the service's against each other. Everything happens on this machine, in a f
 	f.Float64Var(&o.Rate, "rate", torture.DefaultRate, "customers a second")
 	f.StringVar(&o.Storage, "storage", "", "a PostgreSQL database that several daemons share (postgres://…); a file of its own when empty")
 	f.IntVar(&o.Nodes, "nodes", 1, "daemons over that database")
-	f.DurationVar(&o.KillEvery, "kill-every", 0, "have nothing else break, and kill one daemon after the other that often")
+	f.DurationVar(&o.KillEvery, "kill-every", 0, "have nothing else break, and kill one of the daemons that often, ready or not")
 	f.BoolVar(&keep, "keep", false, "keep the folder with the config, the database and the log")
 	return cmd
 }

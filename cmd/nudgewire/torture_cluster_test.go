@@ -5,7 +5,9 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,9 +16,40 @@ import (
 )
 
 // TestTortureOfThreeNodes is what TestTorture is, with three nodes over one database, whose server is started anew in the middle.
-// "nudgewire torture --storage postgres://… --nodes 3 --for 1h" is more of it, and with --kill-every 2s nothing else breaks.
+// "nudgewire torture --storage postgres://… --nodes 3 --for 1h" is more of it.
 func TestTortureOfThreeNodes(t *testing.T) {
 	t.Parallel() // it waits more than it works
+	report := tortureThreeNodes(t, torture.Options{For: 15 * time.Second, Seed: 3, Rate: 15})
+	if report.Kills < 1 || report.Restarts < 1 || report.Reloads < 1 || report.Messages < 100 {
+		t.Errorf("too little happened to prove anything: %+v", report)
+	}
+}
+
+// TestThreeNodesKilledEveryTwoSeconds kills one of three nodes every two seconds, ready or not, and starts the server of their database
+// anew in the middle. NUDGEWIRE_TORTURE_WEBHOOKS=20000 is the long round of docs/cluster.md: it goes on until so many were answered.
+func TestThreeNodesKilledEveryTwoSeconds(t *testing.T) {
+	t.Parallel() // it waits more than it works
+	o := torture.Options{For: 12 * time.Second, Seed: 4, Rate: 15, KillEvery: 2 * time.Second, Webhooks: 200}
+	if text := os.Getenv("NUDGEWIRE_TORTURE_WEBHOOKS"); text != "" {
+		var err error
+		if o.Webhooks, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("NUDGEWIRE_TORTURE_WEBHOOKS: %v", err)
+		}
+		o.Rate = 40
+		o.For = time.Duration(float64(o.Webhooks) / o.Rate / webhooksEach * float64(time.Second))
+	}
+	report := tortureThreeNodes(t, o)
+	if report.Webhooks < o.Webhooks || report.Kills < 2 || report.Restarts != 1 || report.Messages < 100 {
+		t.Errorf("too little happened to prove anything: %+v", report)
+	}
+}
+
+// webhooksEach is about how many a customer causes, so that the server's restart lies in the middle.
+const webhooksEach = 1.8
+
+// tortureThreeNodes plays a round with three nodes over one database.
+func tortureThreeNodes(t *testing.T, o torture.Options) *torture.Report {
+	t.Helper()
 	program, err := exec.LookPath("nudgewire")
 	if err != nil {
 		t.Fatal(err)
@@ -26,18 +59,15 @@ func TestTortureOfThreeNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	restart := func(ctx context.Context) error { return errors.Join(server.Stop(), server.Start(ctx)) }
-	report, err := torture.Run(t.Context(), torture.Options{
-		Program: program, Folder: t.TempDir(), For: 15 * time.Second, Seed: 3, Rate: 15, Storage: database, Nodes: 3, Restart: restart, Say: t.Logf,
-	})
+	o.Program, o.Folder, o.Storage, o.Nodes, o.Say = program, t.TempDir(), database, 3, t.Logf
+	o.Restart = func(ctx context.Context) error { return errors.Join(server.Stop(), server.Start(ctx)) }
+	report, err := torture.Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range report.Violations {
 		t.Error(v)
 	}
-	if report.Kills < 1 || report.Restarts < 1 || report.Reloads < 1 || report.Messages < 100 {
-		t.Errorf("too little happened to prove anything: %+v", report)
-	}
 	t.Logf("%+v", report)
+	return report
 }
