@@ -80,7 +80,7 @@ var runStatements = map[stmt]statement{
 	stAddToken:     {0, `INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`},
 	stRevokeToken:  {0, `UPDATE api_tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at = 0`},
 	stTokenUsed:    {0, `UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 AND used_at < ?1`},
-	stLastAudit:    {2, `SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1`},
+	stLastAudit:    {2, `SELECT id, hash FROM audit WHERE id = (SELECT max(id) FROM audit)`},
 	stAddAudit:     {0, `INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`},
 	stKeepToken: {0, `INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
 		ON CONFLICT (source) DO UPDATE SET token = excluded.token, at = excluded.at`},

@@ -236,6 +236,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	if last := s.pinged.Load(); last != nil && time.Since(*last) < pingEvery && !s.commits.ended() {
 		return s.Present()
 	}
+	if s.commits.ended() {
+		return ErrClosed // its files may be gone by right
+	}
 	if err := s.Present(); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -253,6 +254,12 @@ func fillAll(t *testing.T, m Move) *ledger {
 	must(l.PauseTriggers(l.ctx, map[string]string{"paused": "is off"}, now))
 	must(l.KeepRefreshToken(l.ctx, sha256.Sum256([]byte("crm")), "r-1", "r-2"))
 	must(l.KeepAlerts(l.ctx, someAlerts(now)))
+	same(t, "paused", true, l.swap(l.Account("", 0).Pause(store.PausedSends, "one"), pace.Halted{}, refused(now, 2)))
+	must(l.AddToken(l.ctx, store.Token{ID: "t1", Name: "till", Hash: sha256.Sum256([]byte("secret")), Scopes: []string{"read", "send"}, CreatedAt: now, CreatedBy: "by hand"}))
+	for i := range 3 {
+		_, err = l.Audit(l.ctx, store.AuditEntry{At: now, Who: "ada", Via: "socket", Action: "POST /halt", Detail: fmt.Sprint("no ", i)})
+		must(err)
+	}
 	for _, o := range l.outgoing("crm", movedAt, 3) {
 		l.endOutgoing(o, nudgewire.OutgoingDelivered, movedAt, time.Time{})
 	}
@@ -343,6 +350,11 @@ func (l *ledger) tellAll() map[string]any {
 	tell("refresh token", token, err)
 	retention, err := l.RetentionState(l.ctx)
 	tell("retention", retention, err)
+	tokens, err := l.Tokens(l.ctx)
+	tell("tokens", tokens, err)
+	length, end, err := l.VerifyAudit(l.ctx, 0, "")
+	tell("audit", []any{length, end}, err)
+	tell("pauses", l.AccountPauses("", store.PausedSends), nil)
 	review, found, err := l.Restoration(l.ctx)
 	tell("restoration", []any{review, found}, err)
 	open, inReview := l.InReview()
