@@ -26,6 +26,9 @@ type LinkView struct {
 
 func (a admin) signInLink(r *http.Request, in LinkRequest) (any, error) {
 	who, _ := WhoOf(r.Context())
+	if who.From != FromSocket {
+		return nil, rejectf(http.StatusConflict, "ask on the daemon's machine: nudgewire console", "a token makes no links, because a session would outlive it")
+	}
 	if a.SignIn == nil {
 		return nil, rejectf(http.StatusConflict, "", "there is no console here")
 	}

@@ -396,3 +396,12 @@ func TestHashesOfTheAuditAreNotTakenForPhones(t *testing.T) {
 		t.Errorf("the audit: %s", got)
 	}
 }
+
+// A session knows nothing of the token that would have made it, so it would go on when that is revoked.
+func TestATokenMakesNoLinkToTheConsole(t *testing.T) {
+	w := newTower(t)
+	all := w.token("all", time.Time{}, server.Scopes...)
+	if rec := with(all.Token, "POST", "/console/link", "{}", w.access); rec.Code != http.StatusConflict || !strings.Contains(rec.Body.String(), "a token makes no links") {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}
