@@ -115,9 +115,9 @@ func TestASessionMayNoMoreThanWhoMadeItsLink(t *testing.T) {
 		masked bool
 		want   []server.Scope
 	}{
-		{server.Scopes, false, []server.Scope{server.Read, server.Phones, server.Operate}},
+		{server.Scopes, false, server.Scopes},
 		{server.Scopes, true, []server.Scope{server.Read}},
-		{[]server.Scope{server.Manage, server.Read}, false, []server.Scope{server.Read}},
+		{[]server.Scope{server.Manage, server.Read}, false, []server.Scope{server.Read, server.Manage}},
 		{[]server.Scope{server.Manage, server.Phones}, true, nil},
 	} {
 		path, _ := r.Invite(server.Who{Name: "ann", Scopes: c.scopes, From: server.FromToken}, c.masked)
@@ -184,19 +184,36 @@ func TestWhatStrangersPostIsBounded(t *testing.T) {
 	}
 }
 
-func TestTheStyleIsThere(t *testing.T) {
+func TestStyleAndScriptsAreThere(t *testing.T) {
 	r := newRoom(false, broken{})
 	_, page := r.do(t, http.MethodGet, "/sign-in", nil)
-	_, rest, ok := strings.Cut(page, `<link rel="stylesheet" href="`)
-	path, _, _ := strings.Cut(rest, `"`)
-	if !ok {
-		t.Fatalf("no style: %s", page)
+	get := func(before, kind string) (path, content string) {
+		t.Helper()
+		_, rest, ok := strings.Cut(page, before)
+		if !ok {
+			t.Fatalf("no %s in %s", before, page)
+		}
+		rest, _, _ = strings.Cut(rest, `"`)
+		path = before[strings.LastIndex(before, `="`)+2:] + rest
+		res, content := r.do(t, http.MethodGet, path, nil)
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != kind || !strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
+			t.Errorf("%s answers %d %v", path, res.StatusCode, res.Header)
+		}
+		return path, content
 	}
-	res, css := r.do(t, http.MethodGet, path, nil)
-	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/css; charset=utf-8" || !strings.Contains(css, "prefers-color-scheme: dark") || !strings.Contains(css, "prefers-reduced-motion") {
-		t.Errorf("%s answers %d %v", path, res.StatusCode, res.Header)
+	_, css := get(`<link rel="stylesheet" href="`, "text/css; charset=utf-8")
+	if !strings.Contains(css, "prefers-color-scheme: dark") || !strings.Contains(css, "prefers-reduced-motion") {
+		t.Error("the style knows no dark, or no rest")
 	}
-	if res, _ := r.do(t, http.MethodGet, "/static/../doc.go", nil); res.StatusCode == http.StatusOK {
-		t.Error("another file is given out")
+	if path, js := get(`<script src="`, "text/javascript; charset=utf-8"); !strings.HasPrefix(path, "/static/htmx-2.0.11") || !strings.HasPrefix(js, "var htmx=") {
+		t.Errorf("the first script is %s", path)
+	}
+	if _, js := get(`<script src="/static/console-`, "text/javascript; charset=utf-8"); js == "" {
+		t.Error("our script is empty")
+	}
+	for _, path := range []string{"/static/../doc.go", "/static/console.css", "/static/console.js", "/static/vendor"} {
+		if res, _ := r.do(t, http.MethodGet, path, nil); res.StatusCode == http.StatusOK {
+			t.Errorf("%s is given out", path)
+		}
 	}
 }

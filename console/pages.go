@@ -3,15 +3,12 @@ package console
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
 	"io/fs"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -134,35 +131,6 @@ func deref(t *time.Time) time.Time {
 		return time.Time{}
 	}
 	return *t
-}
-
-// styleName has a hash in it, so that a browser may keep the style for as long as it likes.
-var styleName, static = serveStatic()
-
-func serveStatic() (string, http.Handler) {
-	text, err := files.ReadFile("static/console.css")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	sum := sha256.Sum256(text)
-	name := "console-" + hex.EncodeToString(sum[:6]) + ".css"
-	type asset struct{ kind, file string }
-	assets := map[string]asset{name: {"text/css; charset=utf-8", "static/console.css"}, "icon.svg": {"image/svg+xml", "static/icon.svg"}}
-	return name, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		one, ok := assets[r.PathValue("file")]
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
-		content, err := files.ReadFile(one.file)
-		if err != nil {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", one.kind)
-		w.Header().Set("Cache-Control", "public, max-age=86400")
-		_, _ = w.Write(content) // whoever asked is gone
-	})
 }
 
 // byCount sorts what was counted, the most first.

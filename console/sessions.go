@@ -172,11 +172,11 @@ func (s *sessions) failed(from string) {
 	s.places[from] = p
 }
 
-// Invite makes a link, as a path below the console's address, that signs who in once, and says until when it works. The session may
-// look and have a job's list read, as far as who may; with masked it sees no whole phones.
+// Invite makes a link, as a path below the console's address, that signs who in once, and says until when it works. The session may do
+// what who may; with masked it may look, and sees no whole phones.
 func (c *Console) Invite(who server.Who, masked bool) (path string, until time.Time) {
 	var may []server.Scope
-	for _, s := range []server.Scope{server.Read, server.Phones, server.Operate} {
+	for _, s := range server.Scopes {
 		if who.May(s) && !(masked && s != server.Read) {
 			may = append(may, s)
 		}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,6 +72,11 @@ func (a admin) record(rt *Route, do http.HandlerFunc) http.HandlerFunc {
 type seenStatus struct {
 	http.ResponseWriter
 	status int
+}
+
+func (w *seenStatus) Write(b []byte) (int, error) {
+	w.status = cmp.Or(w.status, http.StatusOK)
+	return w.ResponseWriter.Write(b) //nolint:wrapcheck // it is the writer's own
 }
 
 func (w *seenStatus) WriteHeader(status int) {

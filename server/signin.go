@@ -8,13 +8,13 @@ import (
 
 // A SignIn lets people in to the pages of the console.
 type SignIn interface {
-	// SignInLink makes a link that signs who in, once. They may look at what who may; with masked they see no whole phones. An *Error where there are no pages.
+	// SignInLink makes a link that signs who in, once. They may do what who may; with masked they look, and see no whole phones. An *Error where there are no pages.
 	SignInLink(who Who, masked bool) (LinkView, error)
 }
 
 // A LinkRequest asks for a link.
 type LinkRequest struct {
-	Masked bool `json:"masked,omitempty"` // whoever signs in by it sees no whole phones
+	Masked bool `json:"masked,omitempty"` // whoever signs in by it looks, and sees no whole phones
 }
 
 // A LinkView is a link that signs somebody in, once.
