@@ -51,6 +51,7 @@ type Config struct {
 	folder   string                    // where relative paths start
 	included []string                  // files, as problems name them
 	holidays map[string]hours.Holidays // by the path as it is written
+	tried    *Config                   // the one in use, where this is one to try; see With
 
 	doc *yamlpos.Doc
 	in  file

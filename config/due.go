@@ -93,6 +93,14 @@ func (c *Config) readHolidays(k *checker, at, path string, sum hash.Hash) {
 		return
 	}
 	c.holidays[path] = hours.Holidays{}
+	if c.tried != nil {
+		days, read := c.tried.holidays[path]
+		if !read {
+			k.bad(at, "a file that the config in use does not name is not read for a try", "leave the line out here, and try it with nudgewire check")
+		}
+		c.holidays[path] = days
+		return
+	}
 	full := path
 	if !filepath.IsAbs(full) {
 		full = filepath.Join(c.folder, full)

@@ -20,6 +20,9 @@ const (
 	maxIncludedBytes = 16 << 20
 )
 
+// includable are the sections that an included file may have.
+var includable = []string{"connectors", "triggers", "jobs"}
+
 // Included are the files that the config was read from besides its own, as problems name them.
 func (c *Config) Included() []string { return c.included }
 
@@ -51,7 +54,7 @@ func (c *Config) include(o yamlpos.Options, file string, sum hash.Hash) {
 			sum.Write(src)
 			shown := filepath.Join(filepath.Dir(file), filepath.FromSlash(name))
 			c.included = append(c.included, shown)
-			c.doc.Include(o.Parse(shown, src), "connectors", "triggers", "jobs")
+			c.doc.Include(o.Parse(shown, src), includable...)
 		}
 	}
 }

@@ -101,6 +101,12 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 		return c, c.doc.Problems()
 	}
 	c.include(o, file, sum)
+	c.understand(sum)
+	return c, c.doc.Problems()
+}
+
+// understand makes of the documents that were read what runs. What else it reads goes into sum, too.
+func (c *Config) understand(sum hash.Hash) {
 	c.doc.Root().Decode(&c.in)
 	c.in.Include = nil // what it names is in c.in now, and is to be printed and kept once
 	c.API, c.Defaults, c.Tracking, c.Storage, c.Server = c.in.API, c.in.Defaults, c.in.Tracking, c.in.Storage, c.in.Server
@@ -126,7 +132,6 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	c.callers(&k)
 	c.retention(&k)
 	c.lint(&k)
-	return c, c.doc.Problems()
 }
 
 // version names the config by what was read of it.

@@ -54,6 +54,11 @@ func (c *Connector) SamplesAt(now time.Time, n int) []Sample {
 	return samplesOf(&c.config, now, n, secret)
 }
 
+// SamplesWithoutSecret are SamplesAt for somebody who need not know the secret: where it is part of one stands <<secret>>.
+func (c *Connector) SamplesWithoutSecret(now time.Time, n int) []Sample {
+	return samplesOf(&c.config, now, n, "")
+}
+
 // FillSample puts the moment and the number into a body that holds <<now>>, <<unix>>, <<millis>> or <<n>>, as
 // samples do: a body in a file would be too old for its sender's proof one day.
 func FillSample(body []byte, now time.Time, n int) []byte {

@@ -23,6 +23,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
@@ -55,9 +56,12 @@ type AdminOptions struct {
 	Outgoing Outgoing                     // nil where the store is read without a daemon
 	Rules    *atomic.Pointer[Rules]       // what events that are posted meet; nil where the store is read without a daemon
 	SignIn   SignIn                       // nil where the store is read without a daemon
-	Country  string                       // reads phones without a country code
-	Now      func() time.Time
-	Log      *zap.Logger
+	// Trial is the rules in use, or those with some edited, as YAML, in place of theirs; then the problems of that text, and no rules where one
+	// is more than a warning. Nil where the store is read without a daemon.
+	Trial   func(edited string) (Trial, yamlpos.Problems)
+	Country string // reads phones without a country code
+	Now     func() time.Time
+	Log     *zap.Logger
 }
 
 type admin struct{ AdminOptions }

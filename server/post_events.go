@@ -5,16 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
-	"strings"
 
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
-	"github.com/nudgewire/nudgewire/internal/nearest"
 )
 
 // PostedView is what came of events that were posted.
@@ -37,12 +33,7 @@ func (a admin) postEvents(r *http.Request) (any, error) {
 	name := r.PathValue("connector")
 	to := rules.Receivers[name]
 	if to == nil {
-		names := slices.Sorted(maps.Keys(rules.Receivers))
-		hint := "there are " + strings.Join(names, ", ")
-		if near := nearest.Of(name, names); near != "" {
-			hint = "did you mean " + near + "?"
-		}
-		return nil, &Error{Status: http.StatusNotFound, Field: "connector", Words: "there is no connector of that name", Hint: hint}
+		return nil, noConnector(name, rules.Receivers)
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

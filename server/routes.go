@@ -94,6 +94,8 @@ func (a admin) routes() []Route {
 			Method: http.MethodPost, Path: "/events/{connector}", Scope: Sending, In: json.RawMessage{}, Out: PostedView{}, needs: needsDaemon,
 			Words: "Takes events as the sender of a connector would post them.", do: a.postEvents,
 		},
+		does("/try", Read, TryView{}, "Says what a webhook, or a stored event, would lead to, by the rules in use and by edited ones; stores and sends nothing.", a.try).looks().upTo(maxTryBody),
+		{Method: http.MethodGet, Path: "/connectors", Scope: Read, Out: []ConnectorView{}, Words: "The connectors of the config, with their samples.", do: a.connectors, needs: needsDaemon},
 		reads("/requests/rejected", Read, []RejectedRequestView{}, "Requests to hooks that were not taken, the newest first.", a.rejectedRequests, "since", "limit", "before", "connector"),
 
 		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "limit", "before", "phone", "state", "trigger", "account", "event"),

@@ -18,6 +18,8 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/alerts"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
@@ -115,6 +117,9 @@ func lively(t *testing.T) http.Handler {
 	return server.Admin(server.AdminOptions{
 		Rules: &rules, Store: s, Daemon: named{}, Jobs: week{}, Alerts: quietAlerts{}, Outgoing: outs{}, Country: "GB", Now: time.Now, Log: zap.NewNop(),
 		Storage: filepath.Join(t.TempDir(), "n.db"),
+		Trial: func(string) (server.Trial, yamlpos.Problems) {
+			return server.Trial{Receivers: rules.Load().Receivers, Triggers: rules.Load().Triggers, Due: duerules.New(time.UTC, duerules.Account{})}, nil
+		},
 	})
 }
 
@@ -171,7 +176,7 @@ func TestEachRouteAsksForItsScopeAndForNoOther(t *testing.T) {
 		if rt.Words == "" || !strings.HasSuffix(rt.Words, ".") {
 			t.Errorf("%s is described as %q", at, rt.Words)
 		}
-		if rt.Method == http.MethodGet && rt.Changes || rt.Method != http.MethodGet && !rt.Changes && !slices.Contains([]string{"/reload/changes", "/jobs/{name}/forecast", "/messages", "/events/{connector}"}, rt.Path) {
+		if rt.Method == http.MethodGet && rt.Changes || rt.Method != http.MethodGet && !rt.Changes && !slices.Contains([]string{"/reload/changes", "/jobs/{name}/forecast", "/messages", "/events/{connector}", "/try"}, rt.Path) {
 			t.Errorf("%s: changes something: %v", at, rt.Changes)
 		}
 		for _, scope := range server.Scopes {

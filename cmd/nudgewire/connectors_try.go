@@ -213,3 +213,12 @@ func (c *cli) showTest(v testedRequest) {
 		}
 	}
 }
+
+// optional is t in UTC, nil for a time that is not known.
+func optional(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nudgewire/nudgewire/server"
+
 	"github.com/nudgewire/nudgewire/examples"
 )
 
@@ -60,7 +62,7 @@ func outcomes(t *testing.T, args []string, trigger string) string {
 	out, _ := said(t, append(args, "--json")...)
 	var words []string
 	for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
-		var e triedEvent
+		var e server.TriedEvent
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			t.Fatal(err)
 		}

@@ -27,6 +27,15 @@ type sampleFlags struct {
 	headers []string
 	method  string
 	number  int
+	at      time.Time // when it arrives; zero is now
+}
+
+// now is when the webhook arrives.
+func (f *sampleFlags) now() time.Time {
+	if f.at.IsZero() {
+		return time.Now()
+	}
+	return f.at
 }
 
 func (f *sampleFlags) add(cmd *cobra.Command) {
@@ -82,7 +91,7 @@ func (c *cli) request(cfg *config.Config, r *connectors.Connector, file string, 
 // unsigned is the request with the headers that were given, and no signature of ours.
 func (c *cli) unsigned(cfg *config.Config, r *connectors.Connector, file string, f *sampleFlags) (connectors.Request, error) {
 	req := connectors.Request{
-		Method: f.method, Path: "/hooks/" + r.Name(), URL: hookURL(cfg, r.Name()), Header: http.Header{}, Now: time.Now(),
+		Method: f.method, Path: "/hooks/" + r.Name(), URL: hookURL(cfg, r.Name()), Header: http.Header{}, Now: f.now(),
 	}
 	if err := c.content(&req, r, file, f); err != nil {
 		return req, err
@@ -123,13 +132,11 @@ func called(req *connectors.Request, r *connectors.Connector, url string) {
 
 // content fills in the body with the headers that belong to it.
 func (c *cli) content(req *connectors.Request, r *connectors.Connector, file string, f *sampleFlags) (err error) {
-	switch {
-	case file == "-":
-		req.Body, err = io.ReadAll(c.in)
-	case file != "":
-		req.Body, err = os.ReadFile(file)
-		req.Body = connectors.FillSample(req.Body, req.Now, f.chosenNumber())
-	default:
+	if file != "" {
+		if req.Body, err = c.bodyOf(file, req.Now, f); err != nil {
+			return err
+		}
+	} else {
 		sample, err := pickSample(r, f)
 		if err != nil {
 			return err
@@ -138,9 +145,6 @@ func (c *cli) content(req *connectors.Request, r *connectors.Connector, file str
 		for name, value := range sample.Header {
 			req.Header.Set(name, value)
 		}
-	}
-	if err != nil {
-		return fail(exitUsage, "", "read the body: %w", err)
 	}
 	if f.topic != "" {
 		name := r.TopicHeader()
@@ -155,6 +159,20 @@ func (c *cli) content(req *connectors.Request, r *connectors.Connector, file str
 	return nil
 }
 
+// bodyOf is what a file holds, "-" for standard input.
+func (c *cli) bodyOf(file string, now time.Time, f *sampleFlags) (body []byte, err error) {
+	if file == "-" {
+		body, err = io.ReadAll(c.in)
+	} else {
+		body, err = os.ReadFile(file)
+		body = connectors.FillSample(body, now, f.chosenNumber())
+	}
+	if err != nil {
+		return nil, fail(exitUsage, "", "read the body: %w", err)
+	}
+	return body, nil
+}
+
 // chosenNumber is the number that was given, else a new one.
 func (f *sampleFlags) chosenNumber() int {
 	if f.number != 0 {
@@ -165,7 +183,7 @@ func (f *sampleFlags) chosenNumber() int {
 
 func pickSample(r *connectors.Connector, f *sampleFlags) (connectors.Sample, error) {
 	name := f.sample
-	samples := r.SamplesAt(time.Now(), f.chosenNumber())
+	samples := r.SamplesAt(f.now(), f.chosenNumber())
 	if len(samples) == 0 {
 		return connectors.Sample{}, fail(exitUsage, "name a file with a body", "connector %q has no samples", r.Name())
 	}

@@ -47,3 +47,30 @@ func TestTryTellsOfQuietHours(t *testing.T) {
 		t.Errorf("quiet hours are off, and it says\n%s", out)
 	}
 }
+
+// Edited rules are tried in place of those of the config, and what is wrong with them is said at its line.
+func TestTryTakesEditedRulesAndATime(t *testing.T) {
+	w := newWard(t)
+	write := func(text string) string {
+		file := t.TempDir() + "/edited.yaml"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	code, out := w.run("try", "shopify", "--sample", "order", "--at", "2026-12-24 22:00", "--rules", write("triggers:\n  thanks: {on: shopify.order.created, wait: 1h, send: {template: edited}}\n"))
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	w.wants(out, `^  thanks planned: template "edited" due .*2026-12-24 23:00`)
+	code, out = w.run("try", "shopify", "--sample", "order", "--rules", write("triggers:\n  thanks: {on: shopify.order.created, sned: {template: edited}}\n"))
+	if code != exitConfig {
+		t.Errorf("exit %d", code)
+	}
+	w.wants(out, `edited rules:2:39: .*unknown key`)
+	for _, args := range [][]string{{"--at", "soon"}, {"--rules", "nowhere.yaml"}, {"--rules", write(" \n")}} {
+		if code, out := w.run(append([]string{"try", "shopify"}, args...)...); code != exitUsage {
+			t.Errorf("%v: exit %d %s", args, code, out)
+		}
+	}
+}

@@ -64,7 +64,7 @@ func TestAnEventThatNoTriggerDecidedAboutSaysWhatWasDone(t *testing.T) {
 			t.Errorf("%s: the list says %q, and why\n%s", kind, got, &out)
 		}
 		out.Reset()
-		if c.tellTried(triedEvent{Event: e.Event}); !strings.Contains(out.String(), want) {
+		if c.tellTried(server.TriedEvent{Event: e.Event}); !strings.Contains(out.String(), want) {
 			t.Errorf("%s: try says\n%s", kind, &out)
 		}
 	}

@@ -30,6 +30,18 @@ func (d *Doc) Source(path string) Source {
 	return s
 }
 
+// Starred notes the lines at a path of which Source stars out what addresses in them hold, without the spaces around them, and what they
+// really are. Values that are secret as a whole are not among them.
+func (d *Doc) Starred(path string, lines map[string]string) {
+	s, n := d.Source(path), d.Node(path)
+	for i, shown := range s.Lines {
+		whole := n.doc.lines[s.First-1+i]
+		if shown != whole && n.doc.shown(s.First+i) == whole {
+			lines[strings.TrimSpace(shown)] = strings.TrimSpace(whole)
+		}
+	}
+}
+
 // closes reports whether a line holds nothing but the ends of what was begun in braces before it.
 func closes(line string) bool {
 	text := strings.TrimSpace(line)
