@@ -98,6 +98,7 @@ type App struct {
 	local        *server.Client       // of it, in this process
 	console      net.Listener         // of the API, for people and programs; nil where it is not set
 	consoleTLS   *server.Certificates // nil where that speaks no TLS
+	lobby        *server.ConsoleLobby // of console; nil where that is
 	pages        *console.Console     // for browsers; nil where console is
 	door         *server.Hooks
 	certificates *server.Certificates // nil where the door speaks no TLS

@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"time"
 
 	"go.uber.org/zap"
@@ -27,7 +29,16 @@ func (a *App) listenForConsole(ctx context.Context, cfg *config.Config) (err err
 	if a.console, err = lc.Listen(ctx, "tcp", cfg.Console.Listen); err != nil {
 		return &PortError{Key: "console.listen", Address: cfg.Console.Listen, Err: err}
 	}
+	a.lobby = server.NewConsoleLobby(0, a.consoleProxies, a.log.Named("console"))
 	return nil
+}
+
+// serveAtConsole answers at the console's listener, or at what stands for it, until ctx is done.
+func (a *App) serveAtConsole(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration) error {
+	if a.consoleTLS != nil {
+		l, h = a.consoleTLS.Listener(l), a.consoleTLS.Handler(h)
+	}
+	return server.Serve(ctx, l, h, a.lobby, grace, a.log.Named("console"))
 }
 
 // ConsoleAddr is where the API is served beside the socket, nil where console.listen is not set.
@@ -48,12 +59,19 @@ func (a *App) serveConsole(ctx context.Context) error {
 	tokens := &server.TokenDoor{Store: a.store, Now: a.opt.Now, Log: log}
 	h := server.Console(server.ConsoleOptions{
 		API: a.commands, Pages: a.pages.Handler(), Token: tokens.Who, Session: a.pages.Session, Now: a.opt.Now, Log: log,
-		Proxies: a.consoleProxies,
+		Proxies: a.consoleProxies, Lobby: a.lobby,
 	})
-	if a.consoleTLS == nil {
-		return server.Serve(ctx, a.console, h, nil, grace, log)
+	return a.serveAtConsole(ctx, a.console, h, grace)
+}
+
+// consoleStarting answers at the console's listener while the data cannot be opened, until ctx is done, and leaves it as it was.
+func (a *App) consoleStarting(ctx context.Context, now func() server.Readiness) error {
+	l, isTCP := a.console.(*net.TCPListener)
+	if !isTCP {
+		return nil
 	}
-	return server.Serve(ctx, a.consoleTLS.Listener(a.console), a.consoleTLS.Handler(h), nil, grace, log)
+	err := a.serveAtConsole(ctx, lent{l}, server.ConsoleStarting(now, a.log.Named("console")), time.Second)
+	return errors.Join(err, l.SetDeadline(time.Time{}))
 }
 
 // watchConsoleCertificates keeps them fresh.

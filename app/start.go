@@ -79,10 +79,12 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 	}
 	tell()
 	serving, stop := context.WithCancel(ctx)
-	served := make(chan error, 1)
+	now := func() server.Readiness { return *reason.Load() }
+	served := make(chan error, 2)
 	go func() {
-		served <- server.Serve(serving, a.secured(lent{l}), server.Starting(func() server.Readiness { return *reason.Load() }), nil, time.Second, a.log.Named("hooks"))
+		served <- server.Serve(serving, a.secured(lent{l}), server.Starting(now), nil, time.Second, a.log.Named("hooks"))
 	}()
+	go func() { served <- a.consoleStarting(serving, now) }()
 	for why != "" && ctx.Err() == nil {
 		tell()
 		select {
@@ -98,10 +100,7 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 		}
 	}
 	stop()
-	if e := <-served; e != nil {
-		err = errors.Join(err, e)
-	}
-	return errors.Join(err, l.SetDeadline(time.Time{}))
+	return errors.Join(err, <-served, <-served, l.SetDeadline(time.Time{}))
 }
 
 // tryData opens the store and all that stands on it, or leaves nothing open.

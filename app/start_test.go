@@ -95,6 +95,18 @@ func TestAStartWaitsForAFullDisk(t *testing.T) {
 	address, leave := somebody(t)
 	leave()
 	o, folder := early(t, address)
+	console, free := somebody(t)
+	free()
+	f, err := os.OpenFile(o.ConfigFile, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("console: {listen: \"" + console + "\"}\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
 	room := fullDisk(t, folder)
 	if _, err := app.New(t.Context(), o); store.DiskTrouble(err) != "the disk is full" {
 		t.Fatalf("who does not want to wait is told %v", err)
@@ -128,6 +140,20 @@ func TestAStartWaitsForAFullDisk(t *testing.T) {
 		}
 		if status, _ := ask("/healthz"); status != http.StatusOK {
 			t.Errorf("/healthz is %d", status)
+		}
+		for path, want := range map[string][2]string{
+			"/":              {"text/html; charset=utf-8", "it can open its data: the disk is full.</p><p>What to do: make room on the disk"},
+			"/api/v1/status": {"application/problem+json", `"detail":"the daemon waits before it can open its data: the disk is full","hint":"make room on the disk`},
+		} {
+			res, err := http.Get("http://" + console + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(res.Body) // what is cut is not what is wanted
+			res.Body.Close()
+			if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "5" || res.Header.Get("Content-Type") != want[0] || !strings.Contains(string(text), want[1]) {
+				t.Errorf("the console answers %s: %s %v\n%s", path, res.Status, res.Header, text)
+			}
 		}
 	}
 	type made struct {
@@ -164,6 +190,11 @@ func TestAStartWaitsForAFullDisk(t *testing.T) {
 	go func() { ran <- got.app.Run(ctx) }()
 	if status, words := ask("/readyz"); status != http.StatusOK {
 		t.Errorf("/readyz is %d: %s", status, words)
+	}
+	if res, err := http.Get("http://" + console + "/api/v1/status"); err != nil || res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the console, once there is room: %v %v", res, err)
+	} else {
+		res.Body.Close()
 	}
 	http.DefaultClient.CloseIdleConnections()
 	cancel()

@@ -3,11 +3,10 @@ package scheduler
 import (
 	"cmp"
 	"strconv"
-	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // excludedFile is the name of the list of excluded rows.
@@ -31,25 +30,7 @@ type excludedList struct {
 func (r *excludedList) add(x ExcludedRow) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.to.write(r.make, cmp.Or(r.name, excludedFile), excludedHead, []string{strconv.FormatInt(x.Row, 10), SafeCell(x.Reason), SafeCell(lists.Shorten(clean(x.Phone))), x.Digits, SafeCell(x.File)})
-}
-
-// SafeCell is a text of somebody else's for a table that people open with a spreadsheet: one that would be a formula
-// there gets an apostrophe in front, which spreadsheets hide, and characters that steer a terminal go. Phones stay as they are.
-func SafeCell(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, text)
-	if text == "" || !strings.ContainsRune("=@+-\t", rune(text[0])) {
-		return text
-	}
-	if (text[0] == '+' || text[0] == '-') && strings.Trim(text[1:], "0123456789 ()./-") == "" && strings.IndexByte(text[1:], '-') != 0 {
-		return text
-	}
-	return "'" + text
+	r.to.write(r.make, cmp.Or(r.name, excludedFile), excludedHead, []string{strconv.FormatInt(x.Row, 10), plain.Cell(x.Reason), plain.Cell(lists.Shorten(clean(x.Phone))), x.Digits, plain.Cell(x.File)})
 }
 
 // failed is the first failure so far.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/files"
+	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // SearchExcluded looks a phone up in a list of excluded rows, and calls each for those
@@ -20,7 +21,7 @@ import (
 // A list may hold millions of rows, and mostly a phone is on none: so the bytes are searched
 // before they are taken apart.
 func SearchExcluded(ctx context.Context, in files.Store, path, digits, text string, most int64, each func(ExcludedRow) error) (read int64, whole bool, err error) {
-	text = SafeCell(text)                                  // as it stands in the file
+	text = plain.Cell(text)                                // as it stands in the file
 	needle, _, _ := strings.Cut(cmp.Or(digits, text), `"`) // what follows is written otherwise in the file
 	read, whole, found, err := searchFile(ctx, in, path, needle, most)
 	if err != nil || !found || digits+text == "" {

@@ -27,6 +27,7 @@ type ConsoleOptions struct {
 	// Session says who signed in, by the request's cookie; nil knows nobody.
 	Session func(r *http.Request) (w Who, known bool, err error)
 	Proxies func() []netip.Prefix // whose X-Forwarded-For is believed
+	Lobby   *ConsoleLobby         // learns whose connections are known; nil for none
 	Now     func() time.Time
 	Log     *zap.Logger
 }
@@ -59,6 +60,9 @@ type console struct {
 func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Content-Type-Options"] = nosniff
 	a := admin{AdminOptions{Log: c.Log}}
+	if c.Lobby.crowded() {
+		w.Header().Set("Connection", "close")
+	}
 	from := "address " + Neighbourhood(r, c.Proxies())
 	who, known, err := c.who(r, from)
 	switch {
@@ -69,6 +73,7 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, err)
 		return
 	case known:
+		c.Lobby.known(r)
 		r = r.WithContext(WithWho(r.Context(), who))
 		if wait := c.known.take(string(who.From)+" "+who.Name, c.Now()); wait > 0 {
 			w.Header().Set("Retry-After", seconds(wait))

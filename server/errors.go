@@ -37,14 +37,14 @@ func badField(field, hint, format string, args ...any) error {
 }
 
 // answer runs a handler and turns what it returns into JSON, a status and, for errors that are ours, a log line.
-func (a admin) answer(do func(r *http.Request) (any, error)) http.HandlerFunc {
+func (a admin) answer(do func(r *http.Request) (any, error), whole ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := do(r)
 		if err != nil {
 			a.refuse(w, r, err)
 			return
 		}
-		a.write(w, r, http.StatusOK, "application/json", v)
+		a.write(w, r, http.StatusOK, "application/json", v, whole...)
 	}
 }
 
@@ -62,8 +62,8 @@ func (a admin) refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // write is the only place where a handler's answer is written.
-func (a admin) write(w http.ResponseWriter, r *http.Request, status int, kind string, v any) {
-	text, err := Shown(r.Context(), v)
+func (a admin) write(w http.ResponseWriter, r *http.Request, status int, kind string, v any, whole ...string) {
+	text, err := Shown(r.Context(), v, whole...)
 	if err != nil {
 		a.Log.Error("admin answer", zap.Error(err))
 		status, kind, text = http.StatusInternalServerError, "application/problem+json", []byte(`{"status":500,"title":"Internal Server Error","detail":"the answer cannot be written"}`)

@@ -1,9 +1,7 @@
 package server
 
 import (
-	"container/list"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"net"
@@ -86,7 +84,7 @@ type AnsweredHook struct {
 type Hooks struct {
 	HooksOptions
 	memory   budget
-	lobby    lobby
+	lobby    *lobby
 	turned   tally
 	traces   traces
 	rates    rates
@@ -107,10 +105,7 @@ func NewHooks(o HooksOptions) *Hooks {
 	}
 	h := &Hooks{HooksOptions: o}
 	h.memory = budget{most: o.Memory, by: map[netip.Addr]int64{}}
-	h.lobby = lobby{
-		most: o.Connections, each: min(mostConnections, max(1, o.Connections/2)),
-		by: map[netip.Addr]int{}, turned: map[netip.AddrPort]struct{}{}, places: map[netip.AddrPort]*list.Element{},
-	}
+	h.lobby = newLobby(o.Connections, min(mostConnections, max(1, o.Connections/2)), mostWaiting)
 	h.traces = traces{kinds: map[traceKey]*rate.Limiter{}, strange: map[strangeKey]*rate.Limiter{}}
 	h.rates.by = map[string]*rate.Limiter{}
 	return h
@@ -153,17 +148,9 @@ func (h *Hooks) Handler() http.Handler {
 // Opened and Closed keep count of the connections of the listener. A connection that is one too
 // many is turned away.
 func (h *Hooks) Opened(c net.Conn) (welcome bool) {
-	from := addrPort(c)
-	ended, welcome := h.lobby.enter(c, from, trusted(from.Addr(), h.Rules.Load().Proxies))
-	switch {
-	case !welcome:
-		h.turn(turnedConnections, from.Addr())
-	case ended != nil:
-		h.turn(turnedConnections, addrPort(ended).Addr())
-		if t, ok := ended.(*tls.Conn); ok {
-			ended = t.NetConn() // a goodbye by TLS may take its time
-		}
-		_ = ended.Close()
+	turned, welcome := h.lobby.opened(c, h.Rules.Load().Proxies)
+	if turned.IsValid() {
+		h.turn(turnedConnections, turned)
 	}
 	return welcome
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/mask"
@@ -15,37 +16,37 @@ import (
 const withheld = "(needs the scope phones)"
 
 // Shown is v as JSON for who asks: whole for those with the scope phones. For everybody else this is the one place that masks
-// phones, in every text, and withholds what webhooks carried.
-func Shown(ctx context.Context, v any) ([]byte, error) {
+// phones, in every text, and withholds what webhooks carried. The texts of the fields in whole stay as they are: random ones may look like phones.
+func Shown(ctx context.Context, v any, whole ...string) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if who, _ := WhoOf(ctx); err != nil || who.May(Phones) {
 		return text, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
-	var whole any
-	if err := dec.Decode(&whole); err != nil {
+	var all any
+	if err := dec.Decode(&all); err != nil {
 		return nil, err
 	}
-	return json.Marshal(masked(whole))
+	return json.Marshal(masked(all, whole...))
 }
 
-// isHash reports whether a text is a SHA-256 as we write it.
+// isHash reports whether a text is a SHA-256 as we write it: no phone has so many digits, and with asterisks nobody finds it again.
 func isHash(text string) bool {
 	bits, err := hex.DecodeString(text)
 	return err == nil && len(bits) == sha256.Size
 }
 
-func masked(v any) any {
+func masked(v any, whole ...string) any {
 	switch v := v.(type) {
 	case string:
-		if _, err := time.Parse(time.RFC3339Nano, v); err == nil {
+		if _, err := time.Parse(time.RFC3339Nano, v); err == nil || isHash(v) {
 			return v // the digits of a fraction of a second are no phone
 		}
 		return mask.Phones(v)
 	case []any:
 		for i := range v {
-			v[i] = masked(v[i])
+			v[i] = masked(v[i], whole...)
 		}
 	case map[string]any:
 		out := make(map[string]any, len(v))
@@ -53,11 +54,11 @@ func masked(v any) any {
 			if text, is := one.(string); is && text != "" && (key == "payload" || key == "sample") {
 				one = withheld
 			}
-			if text, is := one.(string); is && key == "hash" && isHash(text) {
-				out[key] = text // whoever notes a masked one would find the audit broken
+			if _, is := one.(string); is && slices.Contains(whole, key) {
+				out[key] = one
 				continue
 			}
-			out[mask.Phones(key)] = masked(one)
+			out[mask.Phones(key)] = masked(one, whole...)
 		}
 		return out
 	}

@@ -32,7 +32,8 @@ type Route struct {
 	Words        string // one sentence
 	In, Out      any    // zero values of the body and of the answer; nil for none
 	Query        []string
-	Changes      bool // it does something, and so it is in the audit
+	Changes      bool     // it does something, and so it is in the audit
+	Whole        []string // fields of the answer that are never masked, because it exists for them
 
 	needs  need
 	most   int64 // bytes of a body; 0 is maxRequest
@@ -77,6 +78,9 @@ func (rt Route) told() Route { rt.Changes = false; return rt }
 // looks says that a route changes nothing, though it is posted to.
 func (rt Route) looks() Route { rt.Changes = false; return rt }
 
+// gives names fields of the answer that it exists for: nobody can use a masked one.
+func (rt Route) gives(fields ...string) Route { rt.Whole = fields; return rt }
+
 // routes is the table: every route of the API, and nothing else answers below Base.
 func (a admin) routes() []Route {
 	return []Route{
@@ -86,7 +90,7 @@ func (a admin) routes() []Route {
 		does("/reload", Manage, DaemonView{}, "Reads the config file again.", bodiless(a.reload)),
 		does("/reload/changes", Manage, []RuleChange{}, "Says what a reload would do to what waits, and changes nothing.", a.changes).looks().upTo(maxPrinted),
 
-		does("/console/link", Manage, LinkView{}, "Makes a link that signs in to the console, once.", a.signInLink),
+		does("/console/link", Manage, LinkView{}, "Makes a link that signs in to the console, once.", a.signInLink).gives("url"),
 
 		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "limit", "before", "connector", "kind", "phone"),
 		reads("/events/{id}", Read, StoryView{}, "One event with all that came of it.", a.event),
@@ -148,11 +152,11 @@ func (a admin) routes() []Route {
 			Method: http.MethodDelete, Path: "/blocks/{phone}", Scope: Contacts, Out: BlockView{}, Words: "Ends a contact's block.",
 			do: a.allow, needs: needsDaemon, Changes: true,
 		},
-		reads("/tokens", Manage, []TokenView{}, "Tokens of the API, without what lets in.", a.tokens),
-		does("/tokens", Manage, TokenView{}, "Makes a token, which is in this answer alone.", a.createToken),
+		reads("/tokens", Manage, []TokenView{}, "Tokens of the API, without what lets in.", a.tokens).gives("id"),
+		does("/tokens", Manage, TokenView{}, "Makes a token, which is in this answer alone.", a.createToken).gives("id", "token"),
 		{
 			Method: http.MethodDelete, Path: "/tokens/{token}", Scope: Manage, Out: TokenView{}, Words: "Ends a token, by its id or its name.",
-			do: a.revokeToken, needs: needsDaemon, Changes: true,
+			do: a.revokeToken, needs: needsDaemon, Changes: true, Whole: []string{"id"},
 		},
 		reads("/audit", Manage, []AuditView{}, "Who ordered what, the newest first, before the entry of the number in before.", a.audit, "before", "limit"),
 		reads("/audit/verify", Manage, ChainView{}, "Whether the audit is as it was written; known is an entry and its hash from before.", a.verifyAudit, "known"),
@@ -236,7 +240,7 @@ func (a admin) proven(do http.HandlerFunc) http.Handler {
 func (a admin) guarded(rt Route) http.Handler {
 	do := rt.writes
 	if do == nil {
-		do = a.answer(rt.do)
+		do = a.answer(rt.do, rt.Whole...)
 	}
 	if rt.Changes {
 		do = a.record(&rt, do)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"container/list"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -190,12 +191,37 @@ func (h *holding) end() { h.of.give(h.who, h.n) }
 // needs its place for milliseconds, is through long before it would be its turn.
 type lobby struct {
 	most, each int
+	strangers  int // how many may wait that have shown nothing yet
 	open       atomic.Int64
 	mu         sync.Mutex
 	by         map[netip.Addr]int
 	turned     map[netip.AddrPort]struct{}      // counted by nobody: they are being closed
 	waiting    list.List                        // of net.Conn, in the order in which they came
 	places     map[netip.AddrPort]*list.Element // theirs in waiting
+}
+
+func newLobby(most, each, strangers int) *lobby {
+	return &lobby{
+		most: most, each: each, strangers: strangers,
+		by: map[netip.Addr]int{}, turned: map[netip.AddrPort]struct{}{}, places: map[netip.AddrPort]*list.Element{},
+	}
+}
+
+// opened counts a connection in, and closes the one that made room for it.
+func (l *lobby) opened(c net.Conn, proxies []netip.Prefix) (turned netip.Addr, welcome bool) {
+	from := addrPort(c)
+	ended, welcome := l.enter(c, from, trusted(from.Addr(), proxies))
+	switch {
+	case !welcome:
+		return from.Addr(), false
+	case ended != nil:
+		turned = addrPort(ended).Addr()
+		if t, ok := ended.(*tls.Conn); ok {
+			ended = t.NetConn() // a goodbye by TLS may take its time
+		}
+		_ = ended.Close()
+	}
+	return turned, true
 }
 
 // enter counts a connection in. Known proxies bring many people's requests, so they have no share and make no room. ended is the
@@ -208,7 +234,7 @@ func (l *lobby) enter(c net.Conn, from netip.AddrPort, proxy bool) (ended net.Co
 		l.turned[from] = struct{}{}
 		return nil, false
 	}
-	if int(l.open.Load()) >= l.most || (!proxy && l.waiting.Len() >= mostWaiting) {
+	if int(l.open.Load()) >= l.most || (!proxy && l.waiting.Len() >= l.strangers) {
 		longest := l.longest()
 		if longest == nil {
 			l.turned[from] = struct{}{}

@@ -2,7 +2,12 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
+	"html"
 	"net/http"
+	"strings"
+
+	"go.uber.org/zap"
 )
 
 // A Readiness is the answer of GET /readyz: status 200 while webhooks can be stored, else 503.
@@ -21,6 +26,28 @@ func (v Readiness) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) // whoever asked is gone
+}
+
+// ConsoleStarting answers at the console's listener while the daemon waits for what it cannot start without. Nobody can be known yet, so
+// it says no more than Starting.
+func ConsoleStarting(now func() Readiness, log *zap.Logger) http.Handler {
+	const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Not ready · nudgewire</title>` +
+		`<h1>Not ready yet</h1><p>The daemon runs and waits before it can open its data: %s.</p><p>What to do: %s. Then load this page again.</p>`
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["X-Content-Type-Options"] = nosniff
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Retry-After", "5")
+		w.Header().Set("Connection", "close")
+		v := now()
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			admin{AdminOptions{Log: log}}.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "the daemon waits before it can open its data: " + v.Starting, Hint: v.Cure})
+			return
+		}
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintf(w, page, html.EscapeString(v.Starting), html.EscapeString(v.Cure)) // whoever asked is gone
+	})
 }
 
 // Starting answers at the public door while the daemon waits for what it cannot start without. Anybody may ask, so

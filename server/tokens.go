@@ -189,6 +189,9 @@ func (a admin) createToken(r *http.Request, in TokenRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(all, func(t store.Token) bool { return t.ID == name }) {
+		return nil, &Error{Status: http.StatusConflict, Field: "name", Words: "a name must not be the id of a token: to revoke the one would be to revoke the other", Hint: "take another name"}
+	}
 	if len(all) >= maxTokens {
 		return nil, rejectf(http.StatusConflict, "one token can serve many programs of one kind", "there are %d tokens already", len(all))
 	}
@@ -212,8 +215,10 @@ func (a admin) revokeToken(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// By its id, or by the name that no other good one has.
-	i := slices.IndexFunc(all, func(t store.Token) bool { return t.ID == id || t.Name == id && t.Good(a.Now()) })
+	i := slices.IndexFunc(all, func(t store.Token) bool { return t.ID == id })
+	if i < 0 { // else by the name that no other good one has; no token is called as an older one's id
+		i = slices.IndexFunc(all, func(t store.Token) bool { return t.Name == id && t.Good(a.Now()) })
+	}
 	if i < 0 {
 		return nil, rejectf(http.StatusNotFound, "nudgewire token list shows those that there are", "there is no token %s", mask.Phones(plain.Text(id)))
 	}

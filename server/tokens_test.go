@@ -2,8 +2,11 @@ package server_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -19,6 +22,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
@@ -52,9 +56,17 @@ func (w *tower) Changes(context.Context, string) ([]server.RuleChange, error) { 
 
 func newTower(t *testing.T) *tower {
 	t.Helper()
-	w := &tower{t: t, file: filepath.Join(t.TempDir(), "n.db"), now: time.Now()}
+	file := filepath.Join(t.TempDir(), "n.db")
+	w := newTowerOn(t, "sqlite:"+file)
+	w.file = file
+	return w
+}
+
+func newTowerOn(t *testing.T, dsn string) *tower {
+	t.Helper()
+	w := &tower{t: t, now: time.Now()}
 	var err error
-	if w.store, err = store.Open(t.Context(), store.Options{DSN: "sqlite:" + w.file, Settle: triggers.Settle}); err != nil {
+	if w.store, err = store.Open(t.Context(), store.Options{DSN: dsn, Settle: triggers.Settle}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.store.Close() }) // a test may have closed it
@@ -256,6 +268,125 @@ func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
 	no, is := err.(*server.Error) //nolint:errorlint // the client gives it as it is
 	if !is || no.Status != http.StatusServiceUnavailable || !strings.HasPrefix(no.Words, "nothing was done: the audit cannot be written") || w.loads.Load() != 0 {
 		t.Errorf("%+v, and %d reloads were made", err, w.loads.Load())
+	}
+}
+
+// The disk is full: tokens can be read, and what they order is not done.
+func TestOrdersAtTheConsoleWhileTheDiskIsFull(t *testing.T) {
+	w := newTower(t)
+	boss := w.token("boss", time.Time{}, server.Manage, server.Read)
+	other, err := sql.Open("sqlite3", w.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	disk := func(does string) {
+		t.Helper()
+		if _, err := other.ExecContext(t.Context(), does); err != nil {
+			t.Fatal(err)
+		}
+	}
+	disk(`CREATE TRIGGER no_room BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`)
+	if rec := with(boss.Token, "POST", "/reload", "", w.access); rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Content-Type") != "application/problem+json" || w.loads.Load() != 0 {
+		t.Errorf("an order is answered %d %s, and %d reloads were made", rec.Code, rec.Body, w.loads.Load())
+	}
+	if rec := with(boss.Token, "GET", "/events", "", w.access); rec.Code != http.StatusOK {
+		t.Errorf("a look is answered %d %s", rec.Code, rec.Body)
+	}
+	disk(`DROP TRIGGER no_room`)
+	if rec := with(boss.Token, "POST", "/reload", "", w.access); rec.Code != http.StatusOK || w.loads.Load() != 1 {
+		t.Errorf("with room again: %d %s, and %d reloads were made", rec.Code, rec.Body, w.loads.Load())
+	}
+}
+
+// Two nodes have one list of tokens and one audit: what one makes lets in at the other, and what one revokes ends there only requests to come.
+func TestTokensAtTwoNodes(t *testing.T) {
+	dsn, err := testserver.ForTest(t).NewDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := newTowerOn(t, dsn+"#"+t.TempDir()), newTowerOn(t, dsn+"#"+t.TempDir())
+	b.slow, b.begun = make(chan struct{}), make(chan struct{})
+	boss := a.token("boss", time.Time{}, server.Manage)
+	answered := make(chan int, 1)
+	go func() { answered <- with(boss.Token, "POST", "/reload", "", b.access).Code }()
+	<-b.begun
+	if _, err := a.ask.RevokeToken(t.Context(), boss.ID); err != nil {
+		t.Fatal(err)
+	}
+	for name, node := range map[string]*tower{"here": a, "there": b} {
+		if got := with(boss.Token, "GET", "/tokens", "", node.access).Code; got != http.StatusUnauthorized {
+			t.Errorf("a revoked token is answered %d %s", got, name)
+		}
+	}
+	close(b.slow)
+	if got := <-answered; got != http.StatusOK || b.loads.Load() != 1 {
+		t.Errorf("the request under way at the other node is answered %d", got)
+	}
+	if got := with(boss.Token, "POST", "/reload", "", b.access).Code; got != http.StatusUnauthorized || b.loads.Load() != 1 {
+		t.Errorf("the next one is answered %d", got)
+	}
+	v, err := a.ask.VerifyAudit(t.Context(), "")
+	if err != nil || v.Broken != "" || v.Entries != 3 { // the token made, the order at the other node, the token revoked
+		t.Errorf("the audit of both: %+v, %v", v, err)
+	}
+}
+
+// An id is told apart from a name, and what an answer exists for is never masked.
+func TestAnIDOfATokenWinsOverANameAndIsShownWhole(t *testing.T) {
+	w := newTower(t)
+	const id = "ab2345672xyz" // as one may come out: with what looks like a phone
+	old := store.Token{ID: id, Name: "old", Hash: [32]byte{1}, Scopes: []string{"read"}, CreatedAt: w.now.UTC(), CreatedBy: "ann"}
+	if err := w.store.AddToken(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	taken := w.token("taken", time.Time{}, server.Read)
+	_, err := w.ask.CreateToken(t.Context(), server.TokenRequest{Name: taken.ID, Scopes: []server.Scope{server.Read}})
+	if no, is := errors.AsType[*server.Error](err); !is || no.Field != "name" { // 409, or 400 where the id looks like a phone
+		t.Errorf("a token called as another's id: %v", err)
+	}
+	newer := store.Token{ID: "newertokenab", Name: id, Hash: [32]byte{2}, Scopes: []string{"read"}, CreatedAt: w.now.Add(time.Second).UTC(), CreatedBy: "ann"} // from before that was refused
+	if err := w.store.AddToken(t.Context(), newer); err != nil {
+		t.Fatal(err)
+	}
+	boss := w.token("boss", time.Time{}, server.Manage)
+	if rec := with(boss.Token, "GET", "/tokens", "", w.access); !strings.Contains(rec.Body.String(), `"id":"`+id+`"`) {
+		t.Errorf("listed without the scope phones: %s", rec.Body)
+	}
+	if rec := with(boss.Token, "DELETE", "/tokens/"+id, "", w.access); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), `"id":"`+id+`"`) {
+		t.Errorf("revoked: %d %s", rec.Code, rec.Body)
+	}
+	if rec := with(boss.Token, "DELETE", "/tokens/"+id, "", w.access); rec.Code != http.StatusConflict {
+		t.Errorf("revoked once more: %d %s", rec.Code, rec.Body)
+	}
+	if all, err := w.ask.Tokens(t.Context()); err != nil || !slices.ContainsFunc(all, func(v server.TokenView) bool { return v.ID == newer.ID && v.State == "good" }) {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if rec := with(boss.Token, "POST", "/tokens", `{"name":"next","scopes":["read"]}`, w.access); strings.Contains(rec.Body.String(), "*") {
+		t.Errorf("made: %s", rec.Body)
+	}
+}
+
+// What an answer exists for is named by its route, and only texts of those fields stay whole.
+func TestWhatAnAnswerExistsForIsNotMasked(t *testing.T) {
+	gives := map[string]string{}
+	for _, rt := range server.Routes() {
+		if len(rt.Whole) > 0 {
+			gives[rt.Method+" "+rt.Path] = strings.Join(rt.Whole, " ")
+		}
+	}
+	want := map[string]string{"POST /console/link": "url", "GET /tokens": "id", "POST /tokens": "id token", "DELETE /tokens/{token}": "id"}
+	if !maps.Equal(gives, want) {
+		t.Errorf("fields that are never masked: %v, want %v", gives, want)
+	}
+	blind := server.WithWho(t.Context(), server.Who{Name: "boss", Scopes: []server.Scope{server.Manage}, From: server.FromSocket})
+	text, err := server.Shown(blind, server.TokenView{ID: "2345672", Name: "call 447700900123", Token: "nw_ab_2345672345672"}, "id", "token")
+	if got := string(text); err != nil || !strings.Contains(got, `"2345672"`) || !strings.Contains(got, "nw_ab_2345672345672") || strings.Contains(got, shopper) {
+		t.Errorf("%s %v", text, err)
+	}
+	sum := strings.Repeat("0123456789abcdef", 4)
+	if text, err := server.Shown(blind, map[string]string{"sha256": sum, "detail": "447700900123 " + sum}); err != nil || !strings.Contains(string(text), `"`+sum+`"`) || strings.Contains(string(text), shopper) {
+		t.Errorf("%s %v", text, err)
 	}
 }
 

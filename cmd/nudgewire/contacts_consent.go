@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -189,7 +189,7 @@ func (c *cli) contactsExport() *cobra.Command {
 						}
 						all = append(all, consentLine{
 							string("+" + r.Phone), string(r.Consent), string(r.Channel), string(r.Category), r.At.Format(time.RFC3339),
-							scheduler.SafeCell(r.Source), scheduler.SafeCell(r.Proof),
+							plain.Cell(r.Source), plain.Cell(r.Proof),
 						})
 					}
 					after = rows[len(rows)-1].Phone

@@ -16,7 +16,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -112,8 +111,8 @@ var exportHead = []string{
 
 func exportCells(r *server.RowView) []string {
 	return []string{
-		orNothing(r.Row), scheduler.SafeCell(r.File), orNothing(r.Number), orNothing(int64(r.Part)), scheduler.SafeCell(r.Phone), r.State, scheduler.SafeCell(r.Reason), stamp(r.At), orNothing(int64(r.Dispatch)),
-		scheduler.SafeCell(string(r.MessageID)), scheduler.SafeCell(string(r.Status)), scheduler.SafeCell(r.Error),
+		orNothing(r.Row), r.File, orNothing(r.Number), orNothing(int64(r.Part)), r.Phone, r.State, r.Reason, stamp(r.At), orNothing(int64(r.Dispatch)),
+		string(r.MessageID), string(r.Status), r.Error,
 		stamp(r.AcceptedAt), stamp(r.SentAt), stamp(r.DeliveredAt), stamp(r.ReadAt), stamp(r.FailedAt),
 		orNothing(int64(r.RetriedAs)), orNothing(int64(r.RetryOf)),
 	}
@@ -145,7 +144,7 @@ func (e *export) put(r *server.RowView) error {
 	}
 	cells := exportCells(r)
 	for i, cell := range cells {
-		cells[i] = plain.Text(cell)
+		cells[i] = plain.Text(plain.Cell(cell))
 	}
 	return e.csv.Write(cells)
 }

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/disk"
+)
+
+// mostAtConsole is how many connections the console's listener holds. A browser has six at most.
+const mostAtConsole = 512
+
+// A ConsoleLobby bounds the connections of the console's listener, so that slow strangers use up neither memory nor open files: an address has a quarter of them, and those that
+// proved nothing half, where the one that waited longest makes room for the next.
+type ConsoleLobby struct {
+	*lobby
+	proxies func() []netip.Prefix
+	quiet   quiet
+	log     *zap.Logger
+}
+
+// NewConsoleLobby leaves most of the files that may be open to webhooks and to the data. most is how many connections there may be; 0 is the usual number.
+func NewConsoleLobby(most int, proxies func() []netip.Prefix, log *zap.Logger) *ConsoleLobby {
+	if most == 0 {
+		most = mostAtConsole
+		if files := disk.Files(); files > 0 {
+			most = min(most, files/8)
+		}
+	}
+	most = max(4, most)
+	return &ConsoleLobby{lobby: newLobby(most, most/4, most/2), proxies: proxies, log: log}
+}
+
+// Opened implements Lobby.
+func (l *ConsoleLobby) Opened(c net.Conn) (welcome bool) {
+	turned, welcome := l.opened(c, l.proxies())
+	if turned.IsValid() {
+		if others, ok := l.quiet.line(time.Now()); ok {
+			l.log.Warn("connections to console.listen were closed, because too many are open", zap.Stringer("from", turned), zap.Int64("more_within_a_minute", others))
+		}
+	}
+	return welcome
+}
+
+// Closed implements Lobby.
+func (l *ConsoleLobby) Closed(c net.Conn) { l.leave(addrPort(c)) }
+
+// known keeps the place of a connection by which somebody asked whom we know.
+func (l *ConsoleLobby) known(r *http.Request) {
+	if l == nil {
+		return
+	}
+	if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		l.proven(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()))
+	}
+}
+
+func (l *ConsoleLobby) crowded() bool { return l != nil && l.lobby.crowded() }
