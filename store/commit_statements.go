@@ -14,6 +14,9 @@ const (
 	stCommit
 	stRollback
 	stCount
+	stHour
+	stParty
+	stOldHours
 	stLastSeen
 
 	stSetCount
@@ -364,6 +367,11 @@ var messageStatements = map[stmt]statement{
 	stCount: {0, `INSERT INTO counters (name, value) VALUES (?1, ?2)
 		ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`},
 
+	stHour: {0, `INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8)
+		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`},
+	stParty:    {4, `SELECT ` + partyColumns + ` FROM dispatches WHERE id = ?1`},
+	stOldHours: {0, `DELETE FROM hourly_counts WHERE hour = (SELECT min(hour) FROM hourly_counts WHERE hour < ?1)`},
+
 	stLastSeen: {0, `INSERT INTO counters (name, value) VALUES (?1, ?2)
 		ON CONFLICT (name) DO UPDATE SET value = CASE WHEN excluded.value > counters.value THEN excluded.value ELSE counters.value END`},
 
@@ -407,8 +415,8 @@ var messageStatements = map[stmt]statement{
 	stReplan: {0, `UPDATE dispatches SET category = ?2, lane = ?3, send = ?4, reason = ?5, due_at = ?6, expires_at = ?7,
 			config = ?8, updated_at = ?9, ended_send = ?10, zone = ?11, account = ?12, first_due_at = 0, owner = ''
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`},
-	stCancel: {0, `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
-		WHERE id = ?1 AND state{{checked}} = 'waiting'`},
+	stCancel: {4, `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+		WHERE id = ?1 AND state{{checked}} = 'waiting' RETURNING ` + partyColumns},
 
 	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
 	stDue: {23, `SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), '') FROM dispatches
@@ -443,8 +451,8 @@ var messageStatements = map[stmt]statement{
 	stPastRows: {3, `SELECT claimed_at, category, trigger_name FROM dispatches
 		WHERE id IN (SELECT id FROM dispatches WHERE event_id = 0 AND phone = ?1 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent},
 	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.
-	stFinish: {0, `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `
-		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3`},
+	stFinish: {4, `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `
+		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns},
 	// Nobody comes back to wait but by this. A message that a rule put off may be put off for its life in all, counted from when it first
 	// fell due. Its life is what lies between due_at and expires_at; a retry moves the one alone, and would shorten it.
 	stPutBack: {0, `UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
@@ -454,8 +462,8 @@ var messageStatements = map[stmt]statement{
 	// The first event that calls it off is the one that is told.
 	stCallOff:   {0, `INSERT INTO called_off (dispatch_id, reason) VALUES (?1, ?2) ON CONFLICT (dispatch_id) DO NOTHING`},
 	stCalledOff: {1, `SELECT reason FROM called_off WHERE dispatch_id = ?1`},
-	stFinishLate: {0, `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, ` + endSend + `
-		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3`},
+	stFinishLate: {4, `UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, ` + endSend + `
+		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns},
 	stInsertMessage: {0, `INSERT INTO messages (` + messageColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`},
 	stInsertAttempt: {0, `INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at, words, error_class)

@@ -30,6 +30,7 @@ type shared struct {
 	calls     calls
 	beat      beat
 	rejected  rejected
+	hourKnown hourKnown
 	restored  atomic.Pointer[Restoration]                 // the newest; nil for none, and where it is only read
 	onDoubt   func(*nudgewire.Dispatch) nudgewire.OnDoubt // see Options
 	now       func() time.Time
@@ -96,9 +97,10 @@ type batch struct {
 	off                 []calledOff
 	noted               []noted
 
-	named        map[string]int64 // see countNamed
-	trimRejected bool             // see dispatch_rejected.go
-	heard        map[string]heard // see error_texts.go
+	named        map[string]int64  // see countNamed
+	hours        map[hourKey]int64 // see countHour
+	trimRejected bool              // see dispatch_rejected.go
+	heard        map[string]heard  // see error_texts.go
 
 	dues, polls waits
 	outs        waits // by receiver
@@ -109,7 +111,8 @@ func (b *batch) begin(at int64) {
 	payloads, decisions := b.payloads, b.decisions
 	payloads.clear()
 	decisions.clear()
-	*b = batch{at: at, payloads: payloads, decisions: decisions, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
+	clear(b.hours)
+	*b = batch{at: at, payloads: payloads, decisions: decisions, hours: b.hours, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
 }
 
 func newWriter(s *shared, e engine) *writer {
@@ -127,7 +130,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 		return fmt.Errorf("begin: %w", err)
 	}
 	err = w.engine.run(&t, ops)
-	for _, write := range [...]func(*tx) error{(*tx).writeNoted, (*tx).writeBundles, (*tx).writeCounts, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
+	for _, write := range [...]func(*tx) error{(*tx).writeNoted, (*tx).writeBundles, (*tx).writeCounts, (*tx).writeHours, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
 		if err == nil { // never after an error: SQLite may have ended the transaction by itself
 			err = write(&t)
 		}

@@ -71,7 +71,8 @@ func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error)
 		err = fmt.Errorf("dispatch %d: %w", d.ID, nudgewire.ErrClaimLost)
 	}
 	d.State, d.Reason = state, reason
-	t.noteState(d.ID, state, reason, c.class)
+	p := partyOfDispatch(d)
+	t.noteState(d.ID, &p, state, reason, c.class)
 	return state, err
 }
 

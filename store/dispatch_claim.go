@@ -159,7 +159,8 @@ func (d *claimed) ended(now time.Time) string {
 
 func (t *tx) expire(d *claimed, reason string, now time.Time) error {
 	t.counts[countDropped]++
-	t.noteState(d.ID, nudgewire.StateDropped, reason, "")
+	p := partyOfDispatch(&d.Dispatch)
+	t.noteState(d.ID, &p, nudgewire.StateDropped, reason, "")
 	return t.put(stExpire, int64(d.ID), reason, micro(now))
 }
 

@@ -73,9 +73,9 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 	if a.State == nudgewire.StateWaiting {
 		return t.finishWaiting(a)
 	}
-	held, err := t.exec(stFinish, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
+	held, p, err := t.change(stFinish, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
 	if err == nil && held == 0 && (a.State == nudgewire.StateAccepted || a.State == nudgewire.StateRejected) {
-		held, err = t.exec(stFinishLate, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
+		held, p, err = t.change(stFinishLate, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
 	}
 	if err == nil && held == 0 {
 		err = unchanged{nudgewire.ErrClaimLost}
@@ -84,7 +84,7 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 		return err
 	}
 	t.counts[stateCounts[a.State]]++
-	t.noteState(a.DispatchID, a.State, a.Reason, a.Class)
+	t.noteState(a.DispatchID, &p, a.State, a.Reason, a.Class)
 	if a.State == nudgewire.StateRejected {
 		t.countRejection(string(a.State), a.Reason)
 	}
@@ -114,7 +114,7 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 	if a.Message == nil || !a.Message.Tracked() {
 		t.counts[countUntracked]++
 	}
-	return t.insertMessage(a)
+	return t.insertMessage(a, &p)
 }
 
 // finishWaiting records a claim whose dispatch waits again, if nothing keeps it from that.
@@ -169,7 +169,7 @@ func (t *tx) insertAttempt(a *nudgewire.Attempt) error {
 
 // insertMessage stores what the service accepted; without a message_id it cannot be followed,
 // and its row says so.
-func (t *tx) insertMessage(a *nudgewire.Attempt) error {
+func (t *tx) insertMessage(a *nudgewire.Attempt, p *party) error {
 	var m nudgewire.Message
 	if a.Message != nil {
 		m = *a.Message
@@ -184,11 +184,11 @@ func (t *tx) insertMessage(a *nudgewire.Attempt) error {
 			return fmt.Errorf("recipient: %w", err)
 		}
 	}
-	return t.insertBegun(begin(m, a.At))
+	return t.insertBegun(begin(m, a.At), p)
 }
 
 // insertBegun stores a message as begin left it.
-func (t *tx) insertBegun(m nudgewire.Message) error {
+func (t *tx) insertBegun(m nudgewire.Message, p *party) error {
 	err := t.put(stInsertMessage, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
 		micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls), flag(m.Final),
 		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt), m.Account, string(m.ErrorClass))
@@ -197,6 +197,7 @@ func (t *tx) insertBegun(m nudgewire.Message) error {
 	}
 	t.counts[countMessages]++
 	t.countSeen(nudgewire.Message{}, m)
+	t.countNews(newsOf(&nudgewire.Message{}, &m), p, &m, m.StatusAt)
 	t.noteStatus(&m)
 	t.peers.reached(m.Account, m.Phone, micro(m.AcceptedAt))
 	t.leavesPoll(m.Account, micro(m.NextPollAt))

@@ -124,7 +124,8 @@ func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known boo
 		if t.counts[stateCounts[state]]++; state == nudgewire.StateDropped {
 			t.peers.reached(d.Account, d.Phone, micro(now))
 		}
-		t.noteState(d.ID, state, reason, "")
+		p := partyOfDispatch(d)
+		t.noteState(d.ID, &p, state, reason, "")
 		return t.put(stLapse, int64(d.ID), reason, micro(now), string(state))
 	}
 	t.peers.reached(d.Account, d.Phone, micro(now))

@@ -19,8 +19,11 @@ func (s *Store) CancelDispatch(ctx context.Context, id nudgewire.DispatchID, rea
 
 func (t *tx) cancelOne(d *nudgewire.Dispatch, reason string) error {
 	t.counts[countCancelled]++
-	t.noteState(d.ID, nudgewire.StateCancelled, reason, "")
-	return t.put(stCancel, int64(d.ID), reason, t.at)
+	n, p, err := t.change(stCancel, int64(d.ID), reason, t.at)
+	if n > 0 {
+		t.noteState(d.ID, &p, nudgewire.StateCancelled, reason, "")
+	}
+	return err
 }
 
 // Resolve settles a dispatch in doubt by a person's order: it did arrive, it shall be sent
@@ -62,6 +65,7 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 	if err := t.put(stResolution, int64(d.ID), t.at, string(r), reason); err != nil {
 		return false, err
 	}
+	p := partyOfDispatch(d)
 	switch r {
 	case nudgewire.ResolveResend:
 		expires := d.ExpiresAt
@@ -71,14 +75,14 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 		_, err = t.putBack(d, comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at, anew: true, keepOwner: true})
 	case nudgewire.ResolveAccepted:
 		t.counts[countAccepted]++
-		t.noteState(d.ID, nudgewire.StateAccepted, reason, "")
+		t.noteState(d.ID, &p, nudgewire.StateAccepted, reason, "")
 		if err = t.put(stResolve, int64(d.ID), string(nudgewire.StateAccepted), reason, t.at); err == nil {
-			err = t.insertMessage(&nudgewire.Attempt{DispatchID: d.ID, At: moment(t.at)})
+			err = t.insertMessage(&nudgewire.Attempt{DispatchID: d.ID, At: moment(t.at)}, &p)
 		}
 	default:
 		t.counts[countDropped]++
 		t.peers.reached(d.Account, d.Phone, t.at)
-		t.noteState(d.ID, nudgewire.StateDropped, reason, "")
+		t.noteState(d.ID, &p, nudgewire.StateDropped, reason, "")
 		err = t.put(stResolve, int64(d.ID), string(nudgewire.StateDropped), reason, t.at)
 	}
 	return err == nil, err

@@ -169,7 +169,7 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Tim
 			return "", err
 		}
 	}
-	return "", t.queued(next, &ready, proposal.Correlation, d.Account, micro(due))
+	return "", t.queued(next, &ready, proposal.Correlation, d, micro(due))
 }
 
 // withRetries adds to the numbers of dispatches those that took their places.

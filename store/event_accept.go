@@ -185,6 +185,7 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	}
 	if first != 0 {
 		t.counts[countDuplicates]++
+		t.countHour(hourKey{about: aboutConnector, what: hourDuplicate, name: e.Connector}, 1)
 		return nudgewire.Receipt{EventID: first, Duplicate: true}, nil
 	}
 	id, err := t.insertEvent(p, today)
@@ -195,6 +196,7 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
 	}
 	t.counts[countEvents]++
+	t.countHour(hourKey{about: aboutConnector, what: hourEvent, name: e.Connector, detail: e.Kind}, 1)
 	if err := t.tellsConsent(e, nudgewire.EventID(id)); err != nil {
 		return nudgewire.Receipt{}, err
 	}
@@ -300,6 +302,7 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 		return d, fmt.Errorf("no decision is %q with dispatch %d", d.Outcome, d.DispatchID)
 	}
 	t.counts[c]++
+	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
 	t.noteDecision(&d, p.plan.Event.Contact.Phone)
 	t.said = appendDecision(t.said, &d, ready.clauses)
 	return d, nil
@@ -327,11 +330,15 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	e := &p.plan.Event
 	for _, c := range done.Cancel {
-		if err := t.changeWaiting(stCancel, c, int64(c), byEvent(e, id), t.at); err != nil {
+		n, p, err := t.change(stCancel, int64(c), byEvent(e, id), t.at)
+		if err == nil && n == 0 {
+			err = errNotWaiting(c)
+		}
+		if err != nil {
 			return 0, nil, fmt.Errorf("cancel dispatch %d: %w", c, err)
 		}
 		t.counts[countCancelled]++
-		t.noteState(c, nudgewire.StateCancelled, byEvent(e, id), "")
+		t.noteState(c, &p, nudgewire.StateCancelled, byEvent(e, id), "")
 	}
 	for _, c := range done.CallOff {
 		if err := t.callOff(c, byEvent(e, id)); err != nil {
@@ -361,9 +368,19 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 func (t *tx) changeWaiting(s stmt, id nudgewire.DispatchID, args ...any) error {
 	n, err := t.exec(s, args...)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("settled, but dispatch %d does not wait", id)
+		err = errNotWaiting(id)
 	}
 	return err
+}
+
+func errNotWaiting(id nudgewire.DispatchID) error {
+	return fmt.Errorf("settled, but dispatch %d does not wait", id)
+}
+
+// change runs a statement that returns partyColumns of each row that it changed: n of them.
+func (t *tx) change(s stmt, args ...any) (n int64, p party, err error) {
+	err = t.query(s, func(r *row) error { n, p = n+1, scanParty(r); return r.err }, args...)
+	return n, p, err
 }
 
 func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Dispatch, event nudgewire.EventID) (nudgewire.DispatchID, error) {
@@ -380,19 +397,20 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 		enqueue.Zone, int64(enqueue.Step), enqueue.Account); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
-	return nudgewire.DispatchID(id), t.queued(id, ready, proposal.Correlation, enqueue.Account, due)
+	return nudgewire.DispatchID(id), t.queued(id, ready, proposal.Correlation, enqueue, due)
 }
 
 // queued makes a new dispatch known, by its key and by its phone.
-func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, account string, due int64) error {
+func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, d *nudgewire.Dispatch, due int64) error {
 	t.counts[countDispatches]++
-	t.noteState(nudgewire.DispatchID(id), nudgewire.StateWaiting, "", "")
+	p := partyOf(1, of.Trigger, templateOf(&d.Send), d.Phone)
+	t.noteQueued(nudgewire.DispatchID(id), &p, "")
 	if !t.triggers[of.Trigger] {
 		if err := t.nameTrigger(of.Trigger); err != nil {
 			return err
 		}
 	}
-	t.leavesDue(account, due)
+	t.leavesDue(d.Account, due)
 	err := t.peers.remember(t, key{correlations, ready.correlation, id}, true)
 	if err == nil && of.Key != "" {
 		err = t.peers.remember(t, key{correlations, ready.byPhone, id}, true)

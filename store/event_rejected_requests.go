@@ -38,6 +38,7 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 			return err
 		}
 		t.counts[countRejectedRequests]++
+		t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: connector, detail: r.Stage}, 1)
 		if id%s.ring.every != 0 {
 			return nil
 		}
@@ -50,6 +51,7 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 func (s *Store) CountRejectedRequests(ctx context.Context, n int64) error {
 	err := s.write(ctx, laneIngest, func(t *tx) error {
 		t.counts[countRejectedRequests] += n
+		t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: hourOther, detail: hourOther}, n)
 		return nil
 	})
 	return wrap(err, "count rejected requests")

@@ -65,7 +65,9 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time
 			m.Phone = nudgewire.Phone(p.Phones[i])
 		}
 		m.NextPollAt = first(r.Account, p.UpdatedAt, ofRun+i-followed)
-		if err := t.insertBegun(begin(m, p.UpdatedAt)); err != nil {
+		of := partyOf(0, r.Job, r.Send.Template, m.Phone)
+		t.countMessage(&of, string(nudgewire.StateAccepted), "")
+		if err := t.insertBegun(begin(m, p.UpdatedAt), &of); err != nil {
 			return 0, fmt.Errorf("message %s: %w", m.ID, err)
 		}
 	}

@@ -65,6 +65,13 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 			t.counts[countPolls]++
 		}
 		t.countSeen(before, m)
+		if is := newsOf(&before, &m); is != (news{}) {
+			of, err := t.partyOfMessage(&m)
+			if err != nil {
+				return err
+			}
+			t.countNews(is, &of, &m, p.At)
+		}
 		if m.Status != before.Status {
 			t.noteStatus(&m)
 		}

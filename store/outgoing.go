@@ -20,9 +20,9 @@ var outgoingStatements = map[stmt]statement{
 	stInsertOutgoing: {0, `INSERT INTO webhooks_out (id, receiver, subject, event_id, phone, kind, body, state, attempts, due_at, lease_ends, at, since, ended_at, reason)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'waiting', 0, ?8, 0, ?8, ?8, 0, '')`},
 	stChangeOf: {5, `SELECT phone, trigger_name, event_id, step, account FROM dispatches WHERE id = ?1`},
-	stRunOfMessage: {3, `SELECT m.run_id, r.job, m.dispatch_id + m.id_count FROM run_messages m JOIN runs r ON r.id = m.run_id
+	stRunOfMessage: {4, `SELECT m.run_id, r.job, m.dispatch_id + m.id_count, r.template FROM run_messages m JOIN runs r ON r.id = m.run_id
 		WHERE m.dispatch_id <= ?1 ORDER BY m.dispatch_id DESC LIMIT 1`},
-	stRowsWaiting: {1, `SELECT id FROM dispatches WHERE id >= ?1 AND id < ?2 AND state = 'waiting' ORDER BY id`},
+	stRowsWaiting: {5, `SELECT id, ` + partyColumns + ` FROM dispatches WHERE id >= ?1 AND id < ?2 AND state = 'waiting' ORDER BY id`},
 	stDueOutgoing: {8, `SELECT id, subject, kind, body, at, since, attempts, due_at FROM webhooks_out
 		WHERE receiver = ?1 AND state = 'waiting' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
 	stOutgoingBefore: {1, `SELECT due_at FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND id < ?2 AND receiver = ?3 AND state = 'waiting' ORDER BY id DESC LIMIT 1`},
@@ -66,8 +66,9 @@ func (t *tx) note(about, word string, change nudgewire.Change, filled bool) {
 	}
 }
 
-// noteState notes what a dispatch became.
-func (t *tx) noteState(id nudgewire.DispatchID, state nudgewire.State, reason string, class nudgewire.ErrorClass) {
+// noteState notes and counts what a dispatch became.
+func (t *tx) noteState(id nudgewire.DispatchID, p *party, state nudgewire.State, reason string, class nudgewire.ErrorClass) {
+	t.countState(p, state, class)
 	t.note(nudgewire.AboutDispatch, string(state), nudgewire.Change{Message: id, State: string(state), Reason: reason, ErrorClass: class}, false)
 }
 
@@ -99,14 +100,19 @@ func (t *tx) noteDecision(d *nudgewire.Decision, phone nudgewire.Phone) {
 	}, phone != "")
 }
 
+// noteQueued notes and counts a dispatch that is new.
+func (t *tx) noteQueued(id nudgewire.DispatchID, p *party, reason string) {
+	t.countMessage(p, hourQueued, "")
+	t.note(nudgewire.AboutDispatch, string(nudgewire.StateWaiting), nudgewire.Change{Message: id, State: string(nudgewire.StateWaiting), Reason: reason}, false)
+}
+
 // noteRows notes that the rows of a run which wait between two numbers end.
 func (t *tx) noteRows(first, past int64, state nudgewire.State, reason string) error {
-	if t.tells == nil || len(t.tells(nudgewire.AboutDispatch, string(state))) == 0 {
-		return nil
-	}
 	return t.query(stRowsWaiting, func(r *row) error {
-		t.noteState(nudgewire.DispatchID(r.int()), state, reason, "")
-		return nil
+		id := nudgewire.DispatchID(r.int())
+		p := scanParty(r)
+		t.noteState(id, &p, state, reason, "")
+		return r.err
 	}, first, past)
 }
 

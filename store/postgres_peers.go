@@ -313,6 +313,11 @@ var postgresStatements = map[stmt]statement{
 		ON CONFLICT (name) DO UPDATE SET value = excluded.value`},
 	stTrimCounts: {0, `DELETE FROM counters_added WHERE name >= $1 AND name < $2`},
 
+	// As with the counters, each writer adds to rows of its own.
+	stHour: {0, `INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, current_setting('nudgewire.writer')::bigint, $8)
+		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`},
+
 	stAlive: {1, `SELECT CAST(1 AS BIGINT) WHERE ` + aliveNow("$1")},
 	// What owners hold that live is theirs, and must not fill the list.
 	stSending: {21, `SELECT ` + dispatchColumns + ` FROM dispatches

@@ -54,9 +54,13 @@ func setOf(one string, types []uint32) (form setForm, ok bool) {
 		}
 		form.sql = into + "SELECT " + values + " FROM " + table + rest
 	case strings.HasPrefix(one, "UPDATE ") && !strings.Contains(one, "SELECT") && strings.Count(one, " WHERE ")+strings.Count(one, "\tWHERE ") == 1:
+		one, columns, returns := strings.Cut(one, " RETURNING ")
 		at := strings.LastIndex(one, "WHERE ")
 		form.counts, form.key = true, []int{0} // the first argument of an update says which row
 		form.sql = one[:at] + "FROM " + table + " " + one[at:] + " RETURNING v.place"
+		if returns {
+			form.sql += ", " + columns
+		}
 	default:
 		return form, false
 	}

@@ -291,7 +291,8 @@ func (t *tx) doubtRestored(id int64, r *Restoration) (was nudgewire.State, err e
 		return "", err
 	}
 	t.counts[countInDoubt]++
-	t.noteState(d.ID, nudgewire.StateInDoubt, a.Reason, "")
+	p := partyOfDispatch(&d)
+	t.noteState(d.ID, &p, nudgewire.StateInDoubt, a.Reason, "")
 	err = t.put(stDoubtRestored, id, a.Reason, t.at, int64(a.Number), a.Owner)
 	return d.State, err
 }

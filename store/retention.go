@@ -104,7 +104,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 		return well
 	}
 	// One that fails keeps the others from nothing but what they need of it: an event leaves after all that is about it.
-	does(e.requests, e.outgoing, e.tombstones, e.attempts, e.followed, e.contacts)
+	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.followed, e.contacts)
 	if does(e.collect) && does(e.payloads, e.decisions, e.dispatches) {
 		does(e.events, e.masks)
 	}
@@ -198,6 +198,11 @@ func (e *retainer) requests(ctx context.Context) error {
 		return nil
 	}
 	return e.until(ctx, kindRejected, stOldRejections, micro(before))
+}
+
+// hours removes old counts, an hour in each commit.
+func (e *retainer) hours(ctx context.Context) error {
+	return e.until(ctx, "", stOldHours, firstHour(e.now.Add(-HoursKept)))
 }
 
 // tombstones removes those that have expired.

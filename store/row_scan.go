@@ -9,7 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// scanDispatch reads dispatchColumns. What to send is left encoded but for whether it is kept:
+// scanDispatch reads dispatchColumns. What to send is left encoded but for whether it is kept, and its name:
 // inside a commit nobody looks at it, and outside decodeSend does.
 func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
 	d = nudgewire.Dispatch{
@@ -22,6 +22,7 @@ func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
 	d.Attempt, d.Restarts, d.Owner, d.LeaseEnds, d.Config = int(r.int()), int(r.int()), r.text(), r.time(), r.text()
 	d.Zone, d.Step, d.Account = r.text(), int(r.int()), r.text()
 	d.Send.Forget = forgets(send)
+	d.Send.Template, d.Send.Campaign = sendsWhat(send)
 	if d.State != nudgewire.StateSending {
 		d.Owner = "" // kept only to know a late answer by
 	}

@@ -123,7 +123,8 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Disp
 		if err == nil && rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
 			err = t.put(stExpire, id+int64(i), rows[i].Reason, t.at)
 			t.counts[countDropped]++
-			t.noteState(nudgewire.DispatchID(id+int64(i)), nudgewire.StateDropped, rows[i].Reason, "")
+			p := partyOf(0, rows[i].Trigger, templateOf(&rows[i].Send), rows[i].Phone)
+			t.noteState(nudgewire.DispatchID(id+int64(i)), &p, nudgewire.StateDropped, rows[i].Reason, "")
 		}
 		if err != nil {
 			return fmt.Errorf("row %d: %w", first+int64(i), err)
@@ -144,7 +145,8 @@ func (t *tx) enqueueRow(id int64, d *nudgewire.Dispatch, send string) error {
 		return err
 	}
 	t.counts[countDispatches]++
-	t.noteState(nudgewire.DispatchID(id), nudgewire.StateWaiting, d.Reason, "")
+	p := partyOf(0, d.Trigger, sendsTemplate(send), d.Phone)
+	t.noteQueued(nudgewire.DispatchID(id), &p, d.Reason)
 	t.leavesDue(d.Account, due)
 	return nil
 }

@@ -130,6 +130,7 @@ func (t *tx) sayOfStep(d *nudgewire.Decision) error {
 		err = t.put(stPassStep, int64(d.DispatchID))
 	}
 	t.counts[outcomeCounts[d.Outcome]]++
+	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
 	t.noteDecision(d, "")
 	return wrap(err, "decision of a step")
 }

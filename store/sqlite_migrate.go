@@ -51,6 +51,7 @@ var migrations = []string{
 	52: "migrations/00052_place.sql",
 	53: "migrations/00053_runs_of_jobs.sql",
 	55: "migrations/00055_tokens_audit.sql",
+	56: "migrations/00056_hourly_counts.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

@@ -179,6 +179,7 @@ func (l *ledger) recount() {
 		}
 	}
 	l.totals(want)
+	l.rehour(events, dispatches)
 	got, err := l.Counts(l.ctx)
 	if err != nil {
 		l.t.Fatal(err)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
@@ -338,6 +339,9 @@ func (l *ledger) tellAll() map[string]any {
 	tell("error texts", texts, err)
 	rejected, err := l.Rejected(l.ctx, movedAt)
 	tell("rejected", rejected, err)
+	hours, err := l.Hours(l.ctx, store.HourQuery{From: movedAt.Add(-1000 * day), Until: movedAt.Add(1000 * day), By: store.ByHour, Names: true, Details: true, Countries: true, Classes: true})
+	slices.SortFunc(hours, func(a, b store.HourCount) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	tell("counts by the hour", hours, err)
 	verdicts, err := l.VerdictCounts(l.ctx)
 	tell("verdicts", verdicts, err)
 	receivers, err := l.ReceiverStates(l.ctx)

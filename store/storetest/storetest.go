@@ -54,6 +54,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"abandon", s.abandon},
 		{"people", s.people},
 		{"polls", s.polls},
+		{"counts by the hour", s.hours},
 		{"overdue polls", s.overdue},
 		{"runs", s.runs},
 		{"rows of runs", s.enqueue},
