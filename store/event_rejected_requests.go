@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
 // A ring bounds what strangers can make us keep: the newest rejected requests of each connector, and
@@ -38,7 +39,7 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 			return err
 		}
 		t.counts[countRejectedRequests]++
-		t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: connector, detail: r.Stage}, 1)
+		t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: mask.Phones(connector), detail: r.Stage}, 1)
 		if id%s.ring.every != 0 {
 			return nil
 		}
