@@ -3,6 +3,7 @@
 # make test    the tests alone, with the race detector
 # make bench   throughput and latency against bare net/http, in one run (go run ./bench -big: memory and much stored data, too)
 # make demo    the main job with nothing to configure
+# make screenshots              a picture of every page of the console, in .check/screenshots
 # make release VERSION=v1.2.3   archives, packages, lists of parts and checksums, in dist/
 # make vulnerabilities          what is known about the libraries and Go, as far as this code calls it
 
@@ -11,18 +12,19 @@ SHELL := /bin/bash
 LINT := go tool -modfile=tools/go.mod golangci-lint
 LOGS := .check
 
-.PHONY: check setup lint test nocgo generated bench fuzz demo build release vulnerabilities
+.PHONY: check setup lint test nocgo generated bench fuzz demo screenshots build release vulnerabilities
 check: setup lint generated test nocgo
 	@! [ -s $(LOGS)/skipped.log ] || { echo "skipped:"; cat $(LOGS)/skipped.log; }
 	@echo "check: all good"
 
-# What Go cannot bring by itself: a C compiler, which is named where it is missing, and the servers that
-# the tests of list sources are held against, which are unpacked here and neither installed nor started.
+# What Go cannot bring by itself: a C compiler, which is named where it is missing, the servers that the tests of list
+# sources are held against and a browser, which are unpacked here and neither installed nor started, and what drives the browser.
 setup:
 	@mkdir -p $(LOGS)
 	@command -v go >/dev/null || { echo "install Go 1.26 or later: https://go.dev/dl"; exit 1; }
 	@command -v gcc >/dev/null || { echo "install a C compiler (Debian: apt-get install gcc libc6-dev)"; exit 1; }
 	@tools/servers $(LOGS)/servers
+	@tools/browser
 
 lint:
 	$(LINT) fmt --diff
@@ -35,7 +37,7 @@ lint:
 # The rooms that take longest are named first, so that none of them is left alone at the end, and what waits waits together.
 test:
 	@mkdir -p $(LOGS)
-	@go test -race -timeout 60m -parallel 4 -v ./store ./app ./cmd/nudgewire ./... 2>&1 | tee $(LOGS)/test.log | grep --line-buffered -E '^(ok|FAIL|\?|panic)' || \
+	@go test -race -timeout 60m -parallel 4 -v ./store ./app ./cmd/nudgewire ./console/browser ./... 2>&1 | tee $(LOGS)/test.log | grep --line-buffered -E '^(ok|FAIL|\?|panic)' || \
 		{ grep -E -B40 -A20 '^\s*--- FAIL' $(LOGS)/test.log | head -500 || true; grep -E -A60 '^panic|DATA RACE|build failed|^#' $(LOGS)/test.log | head -200 || true; exit 1; }
 	@if grep -E -A3 '^\s*--- SKIP' $(LOGS)/test.log > $(LOGS)/skipped.log && \
 		{ [ -n "$${CI:-}" ] || [ -d "$${NUDGEWIRE_PAYLOADS:-../shared/payloads}" ]; }; then \
@@ -68,6 +70,9 @@ fuzz:
 
 demo:
 	go run ./cmd/nudgewire demo
+
+screenshots: setup
+	SCREENSHOTS=$(CURDIR)/$(LOGS)/screenshots go test -count=1 ./console/browser
 
 build:
 	go build -trimpath -o bin/nudgewire ./cmd/nudgewire

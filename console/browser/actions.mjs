@@ -1,0 +1,32 @@
+// Everything that a person can do on the pages, each done once, in this order, after all pages were looked at. `sees` waits for
+// words on the page; `say` reports what is wrong.
+export const actions = [
+  {name: 'find a person', do: async (page, {sees}) => {
+    await page.goto('/');
+    await page.getByRole('link', {name: 'People'}).click();
+    await page.getByRole('searchbox', {name: 'Phone'}).fill('07700 900102');
+    await page.keyboard.press('Enter');
+    await sees('cart.total >= 50');
+    await sees('shop.cart.abandoned');
+  }},
+  {name: 'filter messages', do: async (page, {sees, say}) => {
+    await page.goto('/messages');
+    await page.getByLabel('State').selectOption('cancelled');
+    await page.getByRole('button', {name: 'Show', exact: true}).click();
+    await sees('cart_reminder');
+    if (!page.url().includes('state=cancelled')) say(`the filter is not in the address: ${page.url()}`);
+  }},
+  {name: 'forecast', do: async (page, {sees}) => {
+    await page.goto('/jobs/spring-news');
+    await page.getByRole('button', {name: 'Forecast'}).click();
+    await sees('the phone was shortened by a spreadsheet');
+  }},
+  {name: 'sign out', viewer: true, do: async (page, {say}) => {
+    await page.goto('/');
+    page.expected.add(401);
+    await page.getByRole('button', {name: 'Sign out'}).click();
+    await page.getByRole('heading', {name: 'Sign in', level: 1}).waitFor();
+    const res = await page.goto('/messages');
+    if (res.status() !== 401) say(`signed out, messages answer ${res.status()}`);
+  }},
+];

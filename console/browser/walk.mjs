@@ -1,0 +1,191 @@
+// Walks the console in a browser. It reads what it is told from standard input (facts in shop_test.go), looks at every page of
+// pages.mjs, does every action of actions.mjs, and writes a report: how much it looked at, and what was wrong.
+import {readFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import {join} from 'node:path';
+import {chromium} from 'playwright-core';
+import {actions} from './actions.mjs';
+import {pages} from './pages.mjs';
+
+const told = JSON.parse(readFileSync(0, 'utf8'));
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const only = list => list.filter(one => new RegExp(told.only).test(one.name));
+const report = {looks: 0, actions: 0, wrong: []};
+
+const desktop = {width: 1280, height: 800};
+const phone = {width: 390, height: 844};
+
+// Each way of looking at all pages. The first also goes through each page by the Tab key.
+const ways = [
+  {name: 'light', theme: 'light', viewport: desktop, tabs: true},
+  {name: 'dark', theme: 'dark', viewport: desktop},
+  {name: 'light phone', theme: 'light', viewport: phone},
+  {name: 'dark phone', theme: 'dark', viewport: phone},
+  {name: 'no scripts', theme: 'light', viewport: desktop, scripts: false},
+  {name: 'no scripts phone', theme: 'light', viewport: phone, scripts: false},
+  {name: 'viewer', theme: 'light', viewport: desktop, viewer: true},
+];
+const atOnce = 3;
+const most = 20_000; // milliseconds that anything may take: for hangs only
+const shift = 0.01; // how much of a page may move while it loads, as browsers count it
+
+// What a page is watched for from its first moment on.
+function watching() {
+  window.seen = {violations: [], shift: 0};
+  document.addEventListener('securitypolicyviolation', e => window.seen.violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sample}`));
+  new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.seen.shift += entry.value;
+  }).observe({type: 'layout-shift', buffered: true});
+}
+
+async function newContext(browser, way, state) {
+  const context = await browser.newContext({
+    baseURL: told.base, viewport: way.viewport, colorScheme: way.theme, javaScriptEnabled: way.scripts !== false, reducedMotion: 'reduce', storageState: state,
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  context.setDefaultTimeout(most);
+  await context.addInitScript(watching);
+  return context;
+}
+
+// watched opens a page whose console and requests are watched; expected are answers of 400 and more that it is there to see.
+async function watched(context, say) {
+  const page = await context.newPage();
+  page.expected = new Set();
+  page.on('console', m => {
+    if (['error', 'warning'].includes(m.type()) && ![...page.expected].some(s => m.text().includes(`status of ${s}`))) say(`the console says: ${m.text()}`);
+  });
+  page.on('pageerror', e => say(`a script broke: ${e.message}`));
+  page.on('requestfailed', r => {
+    // What is still under way when the page is left is no failure: a stream ends so.
+    if (r.failure()?.errorText !== 'net::ERR_ABORTED') say(`${r.url()} failed: ${r.failure()?.errorText}`);
+  });
+  page.on('response', r => {
+    if (r.status() >= 400 && !page.expected.has(r.status())) say(`${r.url()} answered ${r.status()}`);
+  });
+  return page;
+}
+
+// sound says what is wrong with any page, whatever it shows.
+async function sound(page, way, say) {
+  const seen = await page.evaluate(() => ({
+    wide: document.documentElement.scrollWidth - document.documentElement.clientWidth, ...window.seen,
+  }));
+  if (seen.wide > 0) say(`it is ${seen.wide} pixels wider than the window`);
+  if (way.scripts === false) return;
+  for (const v of seen.violations) say(`the policy was broken: ${v}`);
+  if (seen.shift > shift) {
+    // A machine with too much to do may draw half a page: that is not so twice.
+    if (await page.reload() && await page.evaluate(() => window.seen.shift) > shift) say(`its layout shifts by ${seen.shift.toFixed(3)}`);
+  }
+  await page.evaluate(axe);
+  const {violations} = await page.evaluate(() => window.axe.run({resultTypes: ['violations']}));
+  for (const v of violations) say(`axe, ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => `${n.target} ${n.html.slice(0, 120)} ${(n.any[0] ?? n.all[0] ?? n.none[0])?.message ?? ''}`).join(' | ')}`);
+}
+
+// tabs goes through a page by the Tab key: everything that can be used is come to, in the order of the page, and shows it. The page may
+// be made anew meanwhile; the focus stays where it is.
+async function tabs(page, say) {
+  const where = () => page.evaluate(() => {
+    const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+      .filter(e => !e.disabled && e.type !== 'hidden' && e.tabIndex >= 0 && e.checkVisibility());
+    const e = document.activeElement, s = getComputedStyle(e);
+    return {at: all.indexOf(e), of: all.length, shown: s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2, html: e.outerHTML.slice(0, 120)};
+  });
+  const {of} = await where();
+  for (let i = 0; i < of; i++) {
+    await page.keyboard.press('Tab');
+    const now = await where();
+    if (now.at !== i) return say(`Tab ${i + 1} comes to number ${now.at + 1}, ${now.html}`);
+    if (!now.shown) return say(`nothing shows that ${now.html} has the focus`);
+  }
+}
+
+// look opens a page in one way, and says what a person would miss.
+async function look(page, spec, way, say) {
+  const as = way.viewer ? {...spec, ...spec.viewer} : spec;
+  const status = as.status ?? 200;
+  page.expected.clear();
+  page.expected.add(status);
+  const path = typeof as.path === 'function' ? as.path(told) : as.path;
+  const res = await page.goto(path);
+  if (res.status() !== status) return say(`${path} answers ${res.status()}, not ${status}`);
+  const heading = (await page.locator('h1').innerText()).trim();
+  if (!heading.startsWith(as.heading)) say(`${path} has the heading "${heading}", not "${as.heading}"`);
+  const text = (await page.locator('body').innerText()).replace(/\s+/g, ' ');
+  for (const s of as.sees ?? []) if (!text.includes(s)) say(`${path} does not show "${s}"`);
+  for (const s of as.hides ?? []) if (text.includes(s)) say(`${path} shows "${s}"`);
+  if (way.viewer) {
+    const whole = (await page.content()).replace(/placeholder="[^"]*"/g, '').match(/(44|0)77009\d{5}/);
+    if (whole) say(`${path} shows the whole phone ${whole[0]}`);
+  }
+  await sound(page, way, say);
+  if (way.tabs) await tabs(page, say);
+  report.looks++;
+  if (told.screenshots && !way.viewer && way.scripts !== false) {
+    await page.mouse.move(0, 0);
+    await page.evaluate(() => document.activeElement?.blur());
+    // As high as its content: what is fixed to the window is at the place where it is at first.
+    await page.setViewportSize({width: way.viewport.width, height: await page.evaluate(() => document.documentElement.scrollHeight)});
+    await page.screenshot({path: join(told.screenshots, `${spec.name}-${way.name.replaceAll(' ', '-')}.png`)});
+    await page.setViewportSize(way.viewport);
+  }
+}
+
+async function signIn(browser, link, say) {
+  const context = await newContext(browser, ways[0]);
+  const page = await watched(context, say);
+  await page.goto(link);
+  await sound(page, ways[0], say);
+  await page.getByRole('button', {name: 'Sign in'}).click();
+  await page.getByRole('heading', {name: 'Overview', level: 1}).waitFor();
+  const state = await context.storageState();
+  await context.close();
+  return state;
+}
+
+const sayAs = name => words => report.wrong.push(`${name}: ${words}`);
+
+const browser = await chromium.launch({
+  executablePath: told.chromium, env: {...process.env, ...told.env},
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-dev-shm-usage'],
+});
+try {
+  const admin = await signIn(browser, told.admin, sayAs('sign in'));
+  const viewer = await signIn(browser, told.viewer, sayAs('sign in as a viewer'));
+  const left = [...ways];
+  await Promise.all(Array.from({length: atOnce}, async () => {
+    for (let way; (way = left.shift());) {
+      const context = await newContext(browser, way, way.viewer ? viewer : admin);
+      let page, say = sayAs(way.name);
+      page = await watched(context, words => say(words));
+      for (const spec of only(pages)) {
+        say = sayAs(`${spec.name} (${way.name})`);
+        try {
+          await look(page, spec, way, words => say(words));
+        } catch (e) {
+          say(e.message);
+        }
+      }
+      await context.close();
+    }
+  }));
+  for (const action of only(actions)) {
+    const say = sayAs(`action: ${action.name}`);
+    const context = await newContext(browser, {theme: 'light', viewport: desktop, scripts: action.scripts}, action.viewer ? viewer : admin);
+    const page = await watched(context, say);
+    try {
+      await action.do(page, {told, say, sees: async words => {
+        await page.getByText(words).first().waitFor().catch(() => say(`nothing says "${words}": ${page.url()}`));
+      }});
+      await sound(page, {scripts: action.scripts}, say);
+      report.actions++;
+    } catch (e) {
+      say(e.message);
+    }
+    await context.close();
+  }
+} finally {
+  await browser.close();
+}
+process.stdout.write(JSON.stringify(report));
