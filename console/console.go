@@ -34,6 +34,8 @@ type Operations interface {
 	Runs(ctx context.Context, q server.ListQuery) ([]server.RunView, error)
 	Run(ctx context.Context, id nudgewire.RunID) (server.RunView, error)
 	Forecast(ctx context.Context, job string) (server.ForecastView, error)
+	Connectors(ctx context.Context) ([]server.ConnectorView, error)
+	Try(ctx context.Context, in server.TryRequest) (server.TryView, error)
 }
 
 var _ Operations = (*server.Client)(nil)
@@ -109,6 +111,8 @@ func (c *Console) Handler() http.Handler {
 		"GET /jobs/{name}":           c.job,
 		"POST /jobs/{name}/forecast": c.forecast,
 		"GET /runs/{id}":             c.run,
+		"GET /playground":            c.playground,
+		"POST /playground":           c.playground,
 		"GET /system":                c.system,
 		"/":                          c.nowhere,
 	} {
@@ -123,7 +127,11 @@ func (c *Console) Handler() http.Handler {
 			w.Header()[name] = []string{value}
 		}
 		if r.Body != nil {
-			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+			most := int64(maxForm)
+			if r.URL.Path == "/playground" {
+				most = maxTried
+			}
+			r.Body = http.MaxBytesReader(w, r.Body, most)
 		}
 		if elsewhere(r) {
 			c.refuse(w, r, &server.Error{Status: http.StatusForbidden, Words: "another site asked for this", Hint: "open the page here, and try again"})
@@ -166,6 +174,7 @@ var sections = []section{
 	{"People", "/people"},
 	{"Triggers", "/triggers"},
 	{"Jobs", "/jobs"},
+	{"Playground", "/playground"},
 	{"System", "/system"},
 }
 

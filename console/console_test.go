@@ -217,3 +217,13 @@ func TestStyleAndScriptsAreThere(t *testing.T) {
 		}
 	}
 }
+
+func TestAFormWithoutEndIsRefused(t *testing.T) {
+	r := newRoom(false, broken{})
+	cookie := r.signIn(t)
+	for path, n := range map[string]int{"/playground": 5 << 20} {
+		if res, body := r.do(t, http.MethodPost, path, url.Values{"payload": {strings.Repeat("x", n)}}, cookie); res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, "too long to try") {
+			t.Errorf("%s answers %d", path, res.StatusCode)
+		}
+	}
+}

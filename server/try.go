@@ -60,7 +60,7 @@ type TriedRequest struct {
 	Rejected  *TryRejected `json:"rejected,omitempty"`
 	Skipped   []string     `json:"skipped,omitempty"` // why an item of it makes no event
 	Events    []TriedEvent `json:"events"`
-	Cut       int          `json:"cut,omitempty"` // events that were left out, as there are too many
+	Cut       int64        `json:"cut,omitempty"` // events that were left out, as there are too many
 }
 
 // TryRejected is why a request would not be taken.
@@ -177,7 +177,7 @@ func (t *Trial) Request(c *connectors.Connector, req connectors.Request) TriedRe
 	began := time.Now()
 	for i := range got.Events {
 		if i == maxTriedEvents || time.Since(began) > maxTriedFor {
-			out.Cut = len(got.Events) - i
+			out.Cut = int64(len(got.Events) - i)
 			break
 		}
 		out.Events = append(out.Events, t.Event(&got.Events[i], req.Now))
@@ -364,15 +364,15 @@ func (in *TryRequest) request(c *connectors.Connector, publicURL string, at time
 			req.Header.Set(name, value)
 		}
 	}
+	for name, value := range in.Headers {
+		req.Header.Set(name, value)
+	}
 	if in.Topic != "" {
 		name := c.TopicHeader()
 		if name == "" {
 			return req, badField("topic", "leave topic out", "connector %q takes the topic from the body, not from a header", c.Name())
 		}
 		req.Header.Set(name, in.Topic)
-	}
-	for name, value := range in.Headers {
-		req.Header.Set(name, value)
 	}
 	if req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", "application/json")
@@ -441,17 +441,18 @@ type SampleView struct {
 	Kind    string            `json:"kind,omitempty"`
 	Topic   string            `json:"topic,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
+	Number  int               `json:"number"` // that stands in its ids; a try takes it
 	Body    string            `json:"body"`
 }
 
 func (a admin) connectors(*http.Request) (any, error) {
 	rules, _ := a.Trial("")
-	out := make([]ConnectorView, 0, len(rules.Receivers))
+	out, number := make([]ConnectorView, 0, len(rules.Receivers)), 100_000+rand.IntN(900_000)
 	for _, name := range slices.Sorted(maps.Keys(rules.Receivers)) {
 		c := rules.Receivers[name]
 		v := ConnectorView{Name: name, Preset: c.Preset(), Verified: c.Info().Verifier, TopicHeader: c.TopicHeader(), Samples: []SampleView{}}
-		for _, s := range c.SamplesWithoutSecret(a.Now(), 100_000+rand.IntN(900_000)) {
-			v.Samples = append(v.Samples, SampleView{s.Name, s.Kind, s.Topic, s.Header, string(s.Body)})
+		for _, s := range c.SamplesWithoutSecret(a.Now(), number) {
+			v.Samples = append(v.Samples, SampleView{s.Name, s.Kind, s.Topic, s.Header, number, string(s.Body)})
 		}
 		out = append(out, v)
 	}

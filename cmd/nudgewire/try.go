@@ -163,7 +163,7 @@ func (c *cli) tellTry(t server.TriedRequest) error {
 		c.tellTried(e)
 	}
 	if t.Cut > 0 {
-		c.warn("%s more are left out\n", units.Count(int64(t.Cut), "event"))
+		c.warn("%s more are left out\n", units.Count(t.Cut, "event"))
 	}
 	return nil
 }

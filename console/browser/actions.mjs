@@ -21,6 +21,31 @@ export const actions = [
     await page.getByRole('button', {name: 'Forecast'}).click();
     await sees('the phone was shortened by a spreadsheet');
   }},
+  {name: 'try an edited rule', do: async (page, {sees, say, told}) => {
+    await page.goto(`/playground?event=${told.event.skipped}&trigger=abandoned-cart`);
+    const rules = page.getByLabel('YAML');
+    const before = await rules.inputValue();
+    await rules.fill(before.replace('>= 50', '>= 5'));
+    await page.getByRole('button', {name: 'Try', exact: true}).click();
+    await sees('1 of the answers below would be another');
+    await sees('cart.total >= 5');
+    if (await rules.inputValue() !== before.replace('>= 50', '>= 5')) say('the edited rules are gone');
+    await rules.fill(before.replace('cart.total', 'cart.totl'));
+    await page.getByRole('button', {name: 'Try', exact: true}).click();
+    await sees('did you mean "total"?');
+    await rules.fill('');
+    await rules.press('Tab');
+    await rules.pressSequentially('x');
+    if (await rules.inputValue() !== '  x') say('Tab does not indent');
+  }},
+  {name: 'try an edited rule without scripts', scripts: false, do: async (page, {sees, told}) => {
+    await page.goto(`/playground?event=${told.event.skipped}`);
+    await page.getByRole('combobox', {name: 'Rule'}).selectOption('abandoned-cart');
+    await page.getByRole('button', {name: 'Load the rule'}).click();
+    await page.getByLabel('YAML').fill((await page.getByLabel('YAML').inputValue()).replace('>= 50', '>= 5'));
+    await page.getByRole('button', {name: 'Try', exact: true}).click();
+    await sees('1 of the answers below would be another');
+  }},
   {name: 'sign out', viewer: true, do: async (page, {say}) => {
     await page.goto('/');
     page.expected.add(401);

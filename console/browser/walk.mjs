@@ -90,12 +90,16 @@ async function tabs(page, say) {
     const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
       .filter(e => !e.disabled && e.type !== 'hidden' && e.tabIndex >= 0 && e.checkVisibility());
     const e = document.activeElement, s = getComputedStyle(e);
-    return {at: all.indexOf(e), of: all.length, shown: s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2, html: e.outerHTML.slice(0, 120)};
+    return {at: all.indexOf(e), of: all.length, parts: e.type === 'datetime-local', shown: s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2, html: e.outerHTML.slice(0, 120)};
   });
   const {of} = await where();
   for (let i = 0; i < of; i++) {
     await page.keyboard.press('Tab');
-    const now = await where();
+    let now = await where();
+    for (let part = 0; part < 8 && now.at === i - 1 && now.parts; part++) { // day, month and so on are come to one by one
+      await page.keyboard.press('Tab');
+      now = await where();
+    }
     if (now.at !== i) return say(`Tab ${i + 1} comes to number ${now.at + 1}, ${now.html}`);
     if (!now.shown) return say(`nothing shows that ${now.html} has the focus`);
   }
