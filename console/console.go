@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 
@@ -36,6 +38,32 @@ type Operations interface {
 	Forecast(ctx context.Context, job string) (server.ForecastView, error)
 	Connectors(ctx context.Context) ([]server.ConnectorView, error)
 	Try(ctx context.Context, in server.TryRequest) (server.TryView, error)
+
+	Cancel(ctx context.Context, id nudgewire.DispatchID, reason string) (server.MessageView, error)
+	Resolve(ctx context.Context, id nudgewire.DispatchID, how nudgewire.Resolution, reason string) (server.MessageView, error)
+	CancelMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
+	RetryMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
+	ResolveMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
+
+	Halt(ctx context.Context, r server.HaltRequest) ([]server.HaltView, error)
+	Resume(ctx context.Context, r server.HaltRequest) ([]server.HaltView, error)
+	Changes(ctx context.Context, printed string) ([]server.RuleChange, error)
+	Reload(ctx context.Context) (server.DaemonView, error)
+
+	RunJob(ctx context.Context, job string, o server.RunOrder) (server.RunView, error)
+	OrderRun(ctx context.Context, id nudgewire.RunID, word string, o server.RunOrder) (server.RunView, error)
+	ForecastRetry(ctx context.Context, id nudgewire.RunID, o server.RunOrder) (server.RetryView, error)
+	ResolvePart(ctx context.Context, id nudgewire.RunID, number int, w server.PartWord) (server.RunView, error)
+	Rows(ctx context.Context, id nudgewire.RunID, each func(*server.RowView) error) (problems []string, err error)
+
+	Block(ctx context.Context, r server.BlockRequest) (server.BlockAnswer, error)
+	Allow(ctx context.Context, phone string) (server.BlockView, error)
+	RecordConsents(ctx context.Context, r server.ConsentRequest) (server.ConsentAnswer, error)
+	Forget(ctx context.Context, r server.ForgetRequest) (server.ForgetAnswer, error)
+	ContactData(ctx context.Context, phone string) (server.DataView, error)
+
+	Audit(ctx context.Context, before int64, limit int) ([]server.AuditView, error)
+	VerifyAudit(ctx context.Context, known string) (server.ChainView, error)
 }
 
 var _ Operations = (*server.Client)(nil)
@@ -65,6 +93,7 @@ type Options struct {
 type Console struct {
 	Options
 	sessions *sessions
+	onces    onces
 
 	mu    sync.Mutex
 	pages *pages // for the zone of the last request
@@ -72,7 +101,7 @@ type Console struct {
 
 // New returns a Console that nobody is signed in to.
 func New(o Options) *Console {
-	return &Console{Options: o, sessions: newSessions(o.Now)}
+	return &Console{Options: o, sessions: newSessions(o.Now), onces: onces{now: o.Now, by: map[onceKey]*done{}}}
 }
 
 // policy is what a browser may do with a page: show it with our style, run the scripts that are files of ours, which ask nobody else,
@@ -114,6 +143,8 @@ func (c *Console) Handler() http.Handler {
 		"GET /playground":            c.playground,
 		"POST /playground":           c.playground,
 		"GET /system":                c.system,
+		"GET /audit":                 c.audit,
+		"POST /audit":                c.verifyAudit,
 		"/":                          c.nowhere,
 	} {
 		mux.Handle(pattern, c.signedIn(do))
@@ -121,6 +152,9 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /sign-in", c.showSignIn)
 	mux.HandleFunc("POST /sign-in", c.signIn)
 	mux.Handle("POST /sign-out", c.signedOut())
+	mux.Handle("POST /do/{action}", c.act())
+	mux.Handle("GET /runs/{id}/rows.csv", c.file(c.rowsFile))
+	mux.Handle("GET /people/data.json", c.file(c.dataFile))
 	mux.Handle("GET /static/{file}", static)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {
@@ -141,7 +175,7 @@ func (c *Console) Handler() http.Handler {
 	})
 }
 
-// maxForm bounds what a browser posts: a link, or nothing.
+// maxForm bounds what a browser posts: a link, or what an action is about.
 const maxForm = 4 << 10
 
 // A page is what a look found.
@@ -162,6 +196,8 @@ type shown struct {
 	Now      time.Time
 	Sections []section
 	Assets   *assets
+	Self     string // path of the page, with its query
+	Said     *said  // what came of the form that led here; nil for nothing
 }
 
 // A section is an entry of the navigation.
@@ -185,6 +221,7 @@ func (c *Console) signedIn(do look) http.Handler {
 			c.write(w, r, http.StatusUnauthorized, page{Name: "signin", Title: "Sign in", Data: signInPage{}})
 			return
 		}
+		r = c.told(r)
 		found, err := do(r)
 		if err != nil {
 			c.refuse(w, r, err)
@@ -192,6 +229,22 @@ func (c *Console) signedIn(do look) http.Handler {
 		}
 		c.write(w, r, http.StatusOK, found)
 	})
+}
+
+type saidKey struct{}
+
+// told takes the word of a form that led to a page out of its address, and notes what came of that form.
+func (c *Console) told(r *http.Request) *http.Request {
+	word := r.URL.Query().Get("said")
+	if word == "" {
+		return r
+	}
+	words := c.onces.of(r, word)
+	r = r.Clone(context.WithValue(r.Context(), saidKey{}, words))
+	if u, err := url.Parse(with(r.URL, "said", "")); err == nil {
+		r.URL = u
+	}
+	return r
 }
 
 // nowhere answers what no page is at.
@@ -229,11 +282,20 @@ func sentence(words string) string {
 	if words == "" {
 		return ""
 	}
-	words = strings.ToUpper(words[:1]) + words[1:]
+	words = capital(words)
 	if !strings.ContainsAny(words[len(words)-1:], ".!?") {
 		words += "."
 	}
 	return words
+}
+
+// capital begins words with a capital.
+func capital(words string) string {
+	first, n := utf8.DecodeRuneInString(words)
+	if n == 0 {
+		return words
+	}
+	return string(unicode.ToUpper(first)) + words[n:]
 }
 
 // write makes the page whole before it answers, so that a failure is an error and not half a page.
@@ -242,6 +304,8 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, p pa
 	v := shown{page: p, Now: now, Sections: sections, Assets: static}
 	v.Who, v.SignedIn = server.WhoOf(r.Context())
 	v.Phones = v.Who.May(server.Phones)
+	v.Self = r.URL.RequestURI()
+	v.Said, _ = r.Context().Value(saidKey{}).(*said)
 	all := c.templates()
 	v.Zone = all.zone.String()
 	var out bytes.Buffer

@@ -79,6 +79,18 @@ func (c *Console) forecast(r *http.Request) (page, error) {
 type runPage struct {
 	Run      *server.RunView
 	Messages []counted
+	Again    bool // it ended, and something of it may be sent once more
+}
+
+// again reports whether a retry of a run may find something; its forecast says what.
+func again(run *server.RunView) bool {
+	failed := func(states ...nudgewire.State) (some bool) {
+		for _, s := range states {
+			some = some || run.Messages[string(s)] > 0
+		}
+		return some || run.Messages[string(nudgewire.StatusFailed)] > 0
+	}
+	return run.State == nudgewire.RunPartial || run.State == nudgewire.RunFailed || run.State == nudgewire.RunCancelled || run.State == nudgewire.RunDone && failed(nudgewire.StateRejected, nudgewire.StateDropped)
 }
 
 func (c *Console) run(r *http.Request) (page, error) {
@@ -87,5 +99,5 @@ func (c *Console) run(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	run, err := c.Ask.Run(r.Context(), nudgewire.RunID(id))
-	return page{Name: "run", Title: "Run " + r.PathValue("id") + " of " + run.Job, Here: "/jobs", Data: runPage{&run, byCount(run.Messages)}}, err
+	return page{Name: "run", Title: "Run " + r.PathValue("id") + " of " + run.Job, Here: "/jobs", Data: runPage{&run, byCount(run.Messages), again(&run)}}, err
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -11,6 +12,7 @@ import (
 type messagesPage struct {
 	list
 	Rows     []server.MessageView
+	From     string // the time that the list goes back to, "" for any
 	States   []string
 	Triggers []string
 	Accounts []string
@@ -26,7 +28,7 @@ func (c *Console) messages(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v := messagesPage{list: l, States: server.StateWords()}
+	v := messagesPage{list: l, From: from(q.Since), States: server.StateWords()}
 	v.Rows = cut(&v.list, r, rows, func(m *server.MessageView) int64 { return int64(m.ID) })
 	status, err := c.Ask.Status(r.Context())
 	if err != nil {
@@ -48,12 +50,31 @@ func (c *Console) messages(r *http.Request) (page, error) {
 	return page{Name: "messages", Title: "Messages", Here: "/messages", Data: v}, nil
 }
 
+// from is a time as a form hands it on; "" for none.
+func from(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// Bulk reports whether what the list shows may hold messages in one of the states.
+func (v messagesPage) Bulk(states ...string) bool {
+	return len(v.Rows) > 0 && (v.Query.Get("state") == "" || slices.Contains(states, v.Query.Get("state")))
+}
+
+// Again reports whether what the list shows may go again.
+func (v messagesPage) Again() bool {
+	return len(v.Rows) > 0 && slices.Contains([]string{string(nudgewire.StateRejected), string(nudgewire.StateDropped), string(nudgewire.StatusFailed)}, v.Query.Get("state"))
+}
+
 type messagePage struct {
 	Message   server.MessageView
 	Timeline  []server.Moment
 	Decision  *server.DecisionView // that queued it; nil where none is kept
 	Unsaid    bool                 // it is not kept any more
 	EventKind string
+	Again     string // the state in which it surely did not arrive, so that it may go again; "" where it may not
 }
 
 func (c *Console) message(r *http.Request) (page, error) {
@@ -62,6 +83,13 @@ func (c *Console) message(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	v := messagePage{Message: m, Timeline: c.timeline(&m)}
+	switch {
+	case m.Run != 0: // goes again with its run
+	case m.State == nudgewire.StateRejected, m.State == nudgewire.StateDropped:
+		v.Again = string(m.State)
+	case m.Status == nudgewire.StatusFailed:
+		v.Again = string(m.Status)
+	}
 	if m.EventID != 0 {
 		story, err := c.Ask.Event(r.Context(), m.EventID)
 		if err != nil {
@@ -85,6 +113,8 @@ func decisionOn(m *server.MessageView, all []server.DecisionView) *server.Decisi
 
 // timeline is the life of a message, with the times in its words in the zone of the page.
 func (c *Console) timeline(m *server.MessageView) []server.Moment {
-	zone := c.Zone()
-	return m.Timeline(func(t time.Time) string { return t.In(zone).Format("2 Jan 2006, 15:04:05") })
+	return m.Timeline(c.clock)
 }
+
+// clock is a time in words, in the zone of the page.
+func (c *Console) clock(t time.Time) string { return t.In(c.Zone()).Format("2 Jan 2006, 15:04:05") }

@@ -16,6 +16,8 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 //go:embed templates static
@@ -48,6 +50,8 @@ func newPages(zone *time.Location, now func() time.Time) *pages {
 		"add":    func(a, b int) int { return a + b },
 		"pretty": pretty,
 		"whole":  whole,
+
+		"resumes": resumes,
 	})
 	shared := template.Must(base.ParseFS(files, "templates/layout.html", "templates/shared.html"))
 	names, err := fs.Glob(files, "templates/*.html")
@@ -124,6 +128,19 @@ func pretty(payload string) string {
 
 // whole reports whether a phone leads to its person. One that is masked leads nowhere.
 func whole(p nudgewire.Phone) bool { return p != "" && strings.Trim(string(p), "0123456789") == "" }
+
+// resumes is what a person resumes to end a halt, as scope and name; nil where a page cannot.
+func resumes(h server.HaltView) []string {
+	switch h.Scope {
+	case store.HaltAll, store.HaltTrigger, store.HaltTemplate, store.HaltJob:
+		return []string{string(h.Scope), h.Name}
+	case store.HaltMode:
+		return []string{string(store.HaltTrigger), h.Name}
+	case store.HaltService:
+		return []string{string(store.HaltTemplate), h.Name}
+	}
+	return nil
+}
 
 // deref is the moment, zero where there is none.
 func deref(t *time.Time) time.Time {

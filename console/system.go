@@ -10,11 +10,12 @@ type systemPage struct {
 	Status   server.StatusView
 	Accounts []server.AccountView // the one of the section api where there are no others
 	Counts   []counted
+	Halts    []server.HaltView
 }
 
 func (c *Console) system(r *http.Request) (page, error) {
 	status, err := c.Ask.Status(r.Context())
-	v := systemPage{Status: status}
+	v := systemPage{Status: status, Halts: status.Halts}
 	if d := status.Daemon; d != nil {
 		if v.Accounts = d.Accounts; len(v.Accounts) == 0 {
 			v.Accounts = []server.AccountView{{Name: "api", API: d.API, Rate: d.Rate, UnderWay: d.UnderWay, Halted: d.Halted}}

@@ -20,6 +20,11 @@ type ruleRow struct {
 	Halts []server.HaltView
 }
 
+// Halted reports whether a person halted this one.
+func (r ruleRow) Halted() bool {
+	return slices.ContainsFunc(r.Halts, func(h server.HaltView) bool { return h.Scope == store.HaltTrigger })
+}
+
 // holds are the halts that hold a trigger, its own and those of everything.
 func holds(name string, halts []server.HaltView) (out []server.HaltView) {
 	for _, h := range halts {

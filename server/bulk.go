@@ -11,12 +11,14 @@ import (
 // A BulkRequest is a person's word about all messages that match. Zero fields do not narrow it, but
 // one of the first seven has to be set.
 type BulkRequest struct {
-	Trigger   string          `json:"trigger,omitempty"` // or job
-	Template  string          `json:"template,omitempty"`
-	Account   string          `json:"account,omitempty"` // api is that of the section
-	Run       nudgewire.RunID `json:"run,omitempty"`
-	Since     time.Time       `json:"since,omitzero"`
-	DueBefore time.Time       `json:"due_before,omitzero"`
+	Message   nudgewire.DispatchID `json:"message,omitempty"` // this one alone
+	Phone     string               `json:"phone,omitempty"`
+	Trigger   string               `json:"trigger,omitempty"` // or job
+	Template  string               `json:"template,omitempty"`
+	Account   string               `json:"account,omitempty"` // api is that of the section
+	Run       nudgewire.RunID      `json:"run,omitempty"`
+	Since     time.Time            `json:"since,omitzero"`
+	DueBefore time.Time            `json:"due_before,omitzero"`
 
 	State string `json:"state,omitempty"` // for retry: rejected, dropped or failed; with Class "" is all of them
 	Class string `json:"class,omitempty"` // for retry: what the rules of today make of the service's words, "unknown" for none
@@ -43,9 +45,13 @@ type GroupView struct {
 	Count int64  `json:"count"`
 }
 
-// filter is what the request narrows to.
-func (r *BulkRequest) filter() store.DispatchFilter {
-	return store.DispatchFilter{Trigger: r.Trigger, Template: r.Template, Account: r.Account, Run: r.Run, Since: r.Since, DueBefore: r.DueBefore}
+// filter is what a request narrows to.
+func (a admin) filter(in *BulkRequest) (f store.DispatchFilter, err error) {
+	if in.Phone != "" {
+		f.Phone, err = a.phone(in.Phone, a.Country)
+	}
+	f.ID, f.Trigger, f.Template, f.Account, f.Run, f.Since, f.DueBefore = in.Message, in.Trigger, in.Template, in.Account, in.Run, in.Since, in.DueBefore
+	return f, err
 }
 
 // said is a person's word as a reason: "cancelled by Ann: wrong price".
@@ -58,9 +64,12 @@ func said(what, who, reason string) string {
 }
 
 func (a admin) cancelMany(r *http.Request, in BulkRequest) (any, error) {
-	f := in.filter()
+	f, err := a.filter(&in)
+	if err != nil {
+		return nil, err
+	}
 	if f == (store.DispatchFilter{}) {
-		return nil, rejectf(http.StatusBadRequest, "name a trigger, a template, a run or a time", "that would cancel everything that waits")
+		return nil, rejectf(http.StatusBadRequest, "name a trigger, a template, a phone, a run or a time", "that would cancel everything that waits")
 	}
 	f.State = nudgewire.StateWaiting
 	if in.DryRun {
@@ -93,13 +102,17 @@ func (a admin) retryMany(r *http.Request, in BulkRequest) (any, error) {
 	if in.Run != 0 {
 		return nil, badField("run", "nudgewire jobs retry RUN", "rows of a run go again with their run")
 	}
+	f, err := a.filter(&in)
+	if err != nil {
+		return nil, err
+	}
 	q := store.Retry{Now: a.Now(), DryRun: in.DryRun, OfClass: a.ofClass(in.Class), Expires: in.Deadline}
 	if rest := nudgewire.ErrorClass(in.Class).Rest(in.MinWait, true); rest > 0 {
 		q.Ended = q.Now.Add(-rest)
 	}
 	var out BulkView
 	for _, state := range states {
-		q.Filter = in.filter()
+		q.Filter = f
 		if state == string(nudgewire.StatusFailed) {
 			q.Filter.Status = nudgewire.StatusFailed
 		} else {
@@ -133,7 +146,10 @@ func (a admin) resolveMany(r *http.Request, in BulkRequest) (any, error) {
 	if err := checkResolution(in.As); err != nil {
 		return nil, err
 	}
-	f := in.filter()
+	f, err := a.filter(&in)
+	if err != nil {
+		return nil, err
+	}
 	f.State = nudgewire.StateInDoubt
 	if in.DryRun {
 		groups, err := a.Store.TallyByReason(r.Context(), f)

@@ -12,8 +12,9 @@ import (
 
 // A DispatchFilter narrows a list of dispatches. Zero fields do not.
 type DispatchFilter struct {
-	Since   time.Time // created at or after
-	Limit   int       // default 50
+	ID      nudgewire.DispatchID // this one alone
+	Since   time.Time            // created at or after
+	Limit   int                  // default 50
 	State   nudgewire.State
 	Status  nudgewire.Status // of its message
 	Trigger string
@@ -135,6 +136,7 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 	default:
 		q.and("id IN ("+onTheWay+" UNION ALL "+atItsEnd+")", string(f.Status), string(f.Status))
 	}
+	q.when(f.ID > 0, "id = ?", int64(f.ID))
 	q.when(f.Trigger != "", "trigger_name = ?", f.Trigger)
 	q.when(f.Account != "", "account = ?", nudgewire.AccountKey(f.Account))
 	q.when(f.Before > 0, "id < ?", int64(f.Before))

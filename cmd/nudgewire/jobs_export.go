@@ -8,13 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
 )
@@ -103,50 +100,17 @@ func (c *cli) openExport(file string) (*export, error) {
 	return e, nil
 }
 
-// exportHead names the columns of the CSV, in the order of exportCells.
-var exportHead = []string{
-	"row", "file", "number", "part", "phone", "state", "reason", "at", "dispatch", "message_id", "status", "error",
-	"accepted_at", "sent_at", "delivered_at", "read_at", "failed_at", "retried_as", "retry_of",
-}
-
-func exportCells(r *server.RowView) []string {
-	return []string{
-		orNothing(r.Row), r.File, orNothing(r.Number), orNothing(int64(r.Part)), r.Phone, r.State, r.Reason, stamp(r.At), orNothing(int64(r.Dispatch)),
-		string(r.MessageID), string(r.Status), r.Error,
-		stamp(r.AcceptedAt), stamp(r.SentAt), stamp(r.DeliveredAt), stamp(r.ReadAt), stamp(r.FailedAt),
-		orNothing(int64(r.RetriedAs)), orNothing(int64(r.RetryOf)),
-	}
-}
-
-func orNothing(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
-}
-
-func stamp(t *time.Time) string {
-	if t == nil {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
 func (e *export) put(r *server.RowView) error {
 	e.rows++
 	if e.json != nil {
 		return writeJSON(e.json, r)
 	}
 	if e.rows == 1 {
-		if err := e.csv.Write(exportHead); err != nil {
+		if err := e.csv.Write(server.RowHead); err != nil {
 			return err
 		}
 	}
-	cells := exportCells(r)
-	for i, cell := range cells {
-		cells[i] = plain.Text(plain.Cell(cell))
-	}
-	return e.csv.Write(cells)
+	return e.csv.Write(r.Cells())
 }
 
 // close keeps what was written when it is whole and holds a row; a file that is not goes away.

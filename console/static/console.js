@@ -22,3 +22,23 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 document.addEventListener("htmx:responseError", (event) => {
   if (event.detail.xhr.status === 401) location.reload();
 });
+
+// A form is sent once, and its answer comes by itself.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post" || event.defaultPrevented) return;
+  if (form.dataset.sent) { event.preventDefault(); return; }
+  form.dataset.sent = "yes";
+});
+addEventListener("pageshow", () => { // also where the browser goes back to it
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
+// What came of a form is said once: who loads the page again, or sends its address to somebody, has the page alone.
+{
+  const here = new URL(location.href);
+  if (here.searchParams.has("said")) {
+    here.searchParams.delete("said");
+    history.replaceState(history.state, "", here);
+  }
+}

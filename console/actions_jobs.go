@@ -1,0 +1,115 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// What can be done about jobs, their runs, and the parts of these.
+var jobActions = map[string]action{
+	"run-job":      {"POST /jobs/{name}/run", (*Console).sureRunJob, (*Console).runJob},
+	"approve":      {"POST /runs/{id}/approve", (*Console).sureApprove, order("approve", "was approved, and goes out now")},
+	"pause":        {"POST /runs/{id}/pause", nil, order("pause", "is paused")},
+	"go-on":        {"POST /runs/{id}/resume", nil, order("resume", "goes on")},
+	"cancel-run":   {"POST /runs/{id}/cancel", (*Console).sureCancelRun, order("cancel", "was cancelled")},
+	"retry-run":    {"POST /runs/{id}/retry", (*Console).sureRetryRun, (*Console).retryRun},
+	"resolve-part": {"POST /runs/{id}/parts/{number}/resolve", (*Console).surePart, (*Console).resolvePart},
+}
+
+func (f form) run() nudgewire.RunID { return nudgewire.RunID(f.number("run")) }
+
+func runPath(id nudgewire.RunID) string { return fmt.Sprintf("/runs/%d", id) }
+
+// sureRunJob reads the list first: what would be sent is said before it is.
+func (c *Console) sureRunJob(ctx context.Context, f form) (surePage, error) {
+	job := f.Get("job")
+	v, err := c.Ask.Forecast(ctx, job)
+	p := surePage{
+		Title: "Run " + job + " now?", Words: []string{"This is what it would do with its list as it is at this moment. Nothing was sent."}, Tally: &v.Tally,
+		Nothing: v.Nothing != "", Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
+	}
+	if v.Nothing != "" {
+		p.Words = append(p.Words, sentence("Nothing would be sent: "+v.Nothing))
+	}
+	if v.Repeats != 0 {
+		p.Fields = append(p.Fields, field{Name: "repeats", Label: "Send the same list once more", Note: v.Repeat, Check: strconv.FormatInt(int64(v.Repeats), 10), Required: true})
+	}
+	if len(v.Awaiting) > 0 {
+		p.Fields = append(p.Fields, field{Name: "approve", Label: "Approve it, too", Note: "Otherwise it waits to be approved: " + strings.Join(v.Awaiting, "; "), Check: "yes"})
+	}
+	return p, err
+}
+
+func (c *Console) runJob(ctx context.Context, f form) (did, error) {
+	v, err := c.Ask.RunJob(ctx, f.Get("job"), server.RunOrder{Approve: f.Get("approve") == "yes", Repeats: nudgewire.RunID(f.number("repeats"))})
+	return did{fmt.Sprintf("Run %d of %s has begun", v.ID, v.Job), runPath(v.ID)}, err
+}
+
+// order is a word about a run; done is what it is then.
+func order(word, done string) func(*Console, context.Context, form) (did, error) {
+	return func(c *Console, ctx context.Context, f form) (did, error) {
+		v, err := c.Ask.OrderRun(ctx, f.run(), word, server.RunOrder{})
+		return did{words: fmt.Sprintf("Run %d of %s %s", v.ID, v.Job, done)}, err
+	}
+}
+
+func (c *Console) sureApprove(ctx context.Context, f form) (surePage, error) {
+	v, err := c.Ask.Run(ctx, f.run())
+	return surePage{
+		Title: fmt.Sprintf("Approve run %d of %s?", f.run(), v.Job), Words: []string{sentence(v.Reason), "It goes out at once, to " + units.Count(v.Tally.Kept, "phone") + "."},
+		Tally: &v.Tally, Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
+	}, err
+}
+
+func (c *Console) sureCancelRun(ctx context.Context, f form) (surePage, error) {
+	v, err := c.Ask.Run(ctx, f.run())
+	p := surePage{
+		Title: fmt.Sprintf("Cancel run %d of %s?", f.run(), v.Job), Words: []string{"What was not sent yet is sent to nobody. What went out stays, and is followed to its end. That is not taken back."},
+		Yes: "Cancel the run", Danger: true,
+	}
+	if len(v.Messages) > 0 {
+		p.Counts = []countsTable{{"Its messages now", "State", byCount(v.Messages)}}
+	}
+	return p, err
+}
+
+func (c *Console) sureRetryRun(ctx context.Context, f form) (surePage, error) {
+	v, err := c.Ask.ForecastRetry(ctx, f.run(), server.RunOrder{})
+	p := surePage{
+		Title: fmt.Sprintf("Send what run %d of %s could not?", f.run(), v.Job), Words: []string{"A new run sends once more what surely did not arrive. What may have arrived stays as it is."},
+		Tally: &v.Tally, Nothing: v.Tally.Kept == 0, Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
+	}
+	if len(v.Causes) > 0 {
+		t := countsTable{Caption: "Why they ended", What: "Why"}
+		for _, one := range v.Causes {
+			t.Rows = append(t.Rows, counted{one.Reason, one.Count})
+		}
+		p.Counts = []countsTable{t}
+	}
+	return p, err
+}
+
+func (c *Console) retryRun(ctx context.Context, f form) (did, error) {
+	v, err := c.Ask.OrderRun(ctx, f.run(), "retry", server.RunOrder{})
+	return did{fmt.Sprintf("Run %d sends once more what run %d could not", v.ID, f.run()), runPath(v.ID)}, err
+}
+
+func (c *Console) surePart(_ context.Context, f form) (surePage, error) {
+	return surePage{
+		Title:  fmt.Sprintf("What became of part %d of run %d?", f.number("part"), f.run()),
+		Words:  []string{"The service may have taken the file: its answer got lost. Look in the service's own list of campaigns. Sent again, everybody in it may get it twice."},
+		Fields: resolution("What became of it", resolutions[:2]), Yes: "Resolve it", Danger: true,
+	}, nil
+}
+
+func (c *Console) resolvePart(ctx context.Context, f form) (did, error) {
+	number := int(f.number("part"))
+	_, err := c.Ask.ResolvePart(ctx, f.run(), number, server.PartWord{As: nudgewire.Resolution(f.Get("as")), Reason: f.Get("reason")})
+	return did{words: fmt.Sprintf("Part %d was resolved", number)}, err
+}

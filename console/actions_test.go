@@ -1,0 +1,75 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/console"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// halting are operations that count what they are asked for.
+type halting struct {
+	console.Operations
+	n *int
+}
+
+func (h halting) Halt(ctx context.Context, _ server.HaltRequest) ([]server.HaltView, error) {
+	*h.n++
+	return nil, ctx.Err()
+}
+
+// What came of a form is told to whoever sent it, and to nobody else who knows its word.
+func TestWhatCameOfAFormIsTheSendersOwn(t *testing.T) {
+	n := 0
+	r := newRoom(false, halting{n: &n})
+	as := func(name string) *http.Cookie {
+		path, _ := r.Invite(server.Process(name), false)
+		_, link, _ := strings.Cut(path, "link=")
+		res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
+		return res.Cookies()[0]
+	}
+	ann, bob := as("ann"), as("bob")
+	form := url.Values{"scope": {"all"}, "once": {"word"}, "sure": {"yes"}, "back": {"/people"}}
+	for range 2 {
+		if res, _ := r.do(t, http.MethodPost, "/do/halt", form, ann); res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/people?said=word" {
+			t.Fatalf("halting leads to %d %s", res.StatusCode, res.Header.Get("Location"))
+		}
+	}
+	if n != 1 {
+		t.Errorf("it was halted %d times", n)
+	}
+	if _, page := r.do(t, http.MethodGet, "/people?said=word", nil, ann); !strings.Contains(page, "Everything is halted.") || strings.Contains(page, "said=word") {
+		t.Errorf("ann is told %s", page)
+	}
+	if _, page := r.do(t, http.MethodGet, "/people?said=word", nil, bob); strings.Contains(page, "halted") {
+		t.Errorf("bob is told %s", page)
+	}
+	if _, page := r.do(t, http.MethodPost, "/do/halt", form, bob); n != 2 {
+		t.Errorf("bob's own halt was not done: %s", page)
+	}
+	r.now = r.now.Add(time.Hour) // words are forgotten in the end
+	for i := range 2010 {
+		r.now = r.now.Add(time.Millisecond)
+		form.Set("once", "w"+strconv.Itoa(i))
+		r.do(t, http.MethodPost, "/do/halt", form, ann)
+	}
+	if _, page := r.do(t, http.MethodGet, "/people?said=w0", nil, ann); strings.Contains(page, "Everything is halted.") {
+		t.Error("every word is kept")
+	}
+}
+
+func TestWhatIsNoActionSaysSo(t *testing.T) {
+	r := newRoom(false, broken{})
+	if res, _ := r.do(t, http.MethodPost, "/do/nothing", url.Values{}, r.signIn(t)); res.StatusCode != http.StatusNotFound {
+		t.Errorf("no action is answered %d", res.StatusCode)
+	}
+	if res, _ := r.do(t, http.MethodPost, "/do/halt", url.Values{"sure": {"yes"}}); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a stranger's halt is answered %d", res.StatusCode)
+	}
+}
