@@ -69,7 +69,7 @@ func (b *browser) press(path, action string, fill ...string) got {
 	return res
 }
 
-func (b *browser) says(res got, words string) {
+func (b *browser) isTold(res got, words string) {
 	b.t.Helper()
 	if res.StatusCode != http.StatusOK || !strings.Contains(res.body, words) {
 		_, main, _ := strings.Cut(res.body, "<main")
@@ -97,23 +97,23 @@ func TestActionsOfPages(t *testing.T) {
 	}
 	first := waiting()[0].ID
 	path := "/messages/" + strconv.FormatInt(int64(first), 10)
-	b.says(b.press(path, "cancel", "reason", "wrong <b>price</b>"), "was cancelled.")
-	b.says(b.send(http.MethodGet, path, nil, nil), "wrong &lt;b&gt;price&lt;/b&gt;")
-	b.says(b.press("/messages?trigger=reminder&state=waiting", "cancel"), "2 messages were cancelled.")
+	b.isTold(b.press(path, "cancel", "reason", "wrong <b>price</b>"), "was cancelled.")
+	b.isTold(b.send(http.MethodGet, path, nil, nil), "wrong &lt;b&gt;price&lt;/b&gt;")
+	b.isTold(b.press("/messages?trigger=reminder&state=waiting", "cancel"), "2 messages were cancelled.")
 	if left := waiting(); len(left) != 0 {
 		t.Errorf("still waiting: %+v", left)
 	}
 
-	b.says(b.press("/triggers/reminder", "halt", "reason", "wrong price"), "Trigger &#34;reminder&#34; is halted.")
-	b.says(b.press("/triggers/reminder", "resume"), "Trigger &#34;reminder&#34; goes on.")
-	b.says(b.press("/triggers", "halt"), "Everything is halted.")
-	b.says(b.press("/system", "resume"), "Everything goes on.")
-	b.says(b.press("/system", "reload"), "The config was read")
+	b.isTold(b.press("/triggers/reminder", "halt", "reason", "wrong price"), "Trigger &#34;reminder&#34; is halted.")
+	b.isTold(b.press("/triggers/reminder", "resume"), "Trigger &#34;reminder&#34; goes on.")
+	b.isTold(b.press("/triggers", "halt"), "Everything is halted.")
+	b.isTold(b.press("/system", "resume"), "Everything goes on.")
+	b.isTold(b.press("/system", "reload"), "The config was read")
 
 	person := "/people?phone=" + url.QueryEscape(phone(5))
-	b.says(b.press(person, "block", "reason", "asked by phone"), "This phone is blocked.")
-	b.says(b.press(person, "allow"), "not blocked any more")
-	b.says(b.press(person, "consent", "proof", "letter of May"), "was recorded")
+	b.isTold(b.press(person, "block", "reason", "asked by phone"), "This phone is blocked.")
+	b.isTold(b.press(person, "allow"), "not blocked any more")
+	b.isTold(b.press(person, "consent", "proof", "letter of May"), "was recorded")
 	if page := b.page(person); !strings.Contains(page, "given") {
 		t.Errorf("the consent is not on the page: %s", page)
 	}
@@ -121,21 +121,21 @@ func TestActionsOfPages(t *testing.T) {
 		t.Errorf("the person's data: %s", res.body)
 	}
 	res := b.press(person, "forget")
-	b.says(res, "is being forgotten")
+	b.isTold(res, "is being forgotten")
 
 	res = b.press("/jobs/news", "run-job")
-	b.says(res, "of news has begun")
+	b.isTold(res, "of news has begun")
 	h.eventually("the run is done", func() bool {
 		runs, err := h.ask.Runs(t.Context(), server.ListQuery{})
 		return err == nil && len(runs) == 1 && runs[0].State.Final()
 	})
-	b.says(b.send(http.MethodGet, "/runs/1/rows.csv", nil, nil), "447700900201")
+	b.isTold(b.send(http.MethodGet, "/runs/1/rows.csv", nil, nil), "447700900201")
 	if only := b.send(http.MethodGet, "/runs/1/rows.csv?only=excluded", nil, nil); strings.Contains(only.body, "447700900201") || !strings.Contains(only.body, "nobody") {
 		t.Errorf("the excluded rows: %s", only.body)
 	}
-	b.says(b.press("/jobs/news", "run-job"), "of news has begun")
+	b.isTold(b.press("/jobs/news", "run-job"), "of news has begun")
 
-	b.says(b.send(http.MethodPost, "/audit", nil, nil), "entries are as they were written")
+	b.isTold(b.send(http.MethodPost, "/audit", nil, nil), "entries are as they were written")
 	entries, err := h.ask.Audit(t.Context(), 0, 50)
 	if err != nil {
 		t.Fatal(err)

@@ -45,6 +45,45 @@ export const actions = [
     await page.getByLabel('YAML').fill((await page.getByLabel('YAML').inputValue()).replace('>= 50', '>= 5'));
     await page.getByRole('button', {name: 'Try', exact: true}).click();
     await sees('1 of the answers below would be another');
+  {name: 'halt a trigger, and let it go on', scripts: false, do: async (page, {sees}) => {
+    await page.goto('/triggers/abandoned-cart');
+    await page.getByRole('button', {name: 'Halt this trigger'}).click();
+    await sees('Within a second nothing of it is sent');
+    await page.getByLabel('Why').fill('wrong price');
+    await page.getByRole('button', {name: /^Halt trigger/}).click();
+    await sees('is halted.');
+    await sees('wrong price');
+    await page.getByRole('button', {name: 'Let it go on'}).click();
+    await page.getByRole('button', {name: 'Let it go on'}).click();
+    await sees('goes on.');
+  }},
+  {name: 'resolve a message in doubt', do: async (page, {sees, told}) => {
+    await page.goto(`/messages/${told.message.doubt}`);
+    await page.getByRole('button', {name: 'Say what became of it'}).click();
+    await page.getByLabel('let it be').check();
+    await page.getByLabel('How you know').fill('looked at their list');
+    await page.getByRole('button', {name: 'Resolve it'}).click();
+    await sees('was resolved, and is dropped now.');
+  }},
+  {name: 'block a person, and end it', do: async (page, {sees}) => {
+    await page.goto('/people?phone=%2B447700900102');
+    await page.getByRole('button', {name: 'Block…'}).click();
+    await page.getByRole('button', {name: 'Block this phone'}).dblclick();
+    await sees('This phone is blocked.');
+    await page.getByRole('button', {name: 'End the block…'}).click();
+    await page.getByRole('button', {name: 'End the block'}).click();
+    await sees('not blocked any more');
+  }},
+  {name: 'cancel a run that waits', do: async (page, {sees, told}) => {
+    await page.goto(`/runs/${told.run.approve}`);
+    await page.getByRole('button', {name: 'Cancel…'}).click();
+    await page.getByRole('button', {name: 'Cancel the run'}).click();
+    await sees('was cancelled.');
+  }},
+  {name: 'verify the audit', do: async (page, {sees}) => {
+    await page.goto('/audit');
+    await page.getByRole('button', {name: 'Verify'}).click();
+    await sees('are as they were written');
   }},
   {name: 'sign out', viewer: true, do: async (page, {say}) => {
     await page.goto('/');

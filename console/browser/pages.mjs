@@ -37,6 +37,7 @@ export const pages = [
   {name: 'playground-of-an-event', path: told => `/playground?event=${told.event.skipped}&trigger=abandoned-cart`, heading: 'Playground',
     sees: ['as it is stored', 'cart.total >= 50', '12.00', 'By the edited rules'], viewer: {sees: ['needs the scope phones']}},
   {name: 'system', path: '/system', heading: 'System', sees: ['Version', 'Database', 'Counters', 'config.yaml']},
+  {name: 'audit', path: '/audit', heading: 'Audit', sees: ['Who', 'Verify'], viewer: {status: 403, heading: 'Not allowed', sees: []}},
   {name: 'nowhere', path: '/no-such-page', heading: 'Not found', status: 404, sees: ['There is no such page.']},
   {name: 'no-such-message', path: '/messages/99999', heading: 'Not found', status: 404},
 ];
