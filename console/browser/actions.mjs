@@ -45,6 +45,7 @@ export const actions = [
     await page.getByLabel('YAML').fill((await page.getByLabel('YAML').inputValue()).replace('>= 50', '>= 5'));
     await page.getByRole('button', {name: 'Try', exact: true}).click();
     await sees('1 of the answers below would be another');
+  }},
   {name: 'halt a trigger, and let it go on', scripts: false, do: async (page, {sees}) => {
     await page.goto('/triggers/abandoned-cart');
     await page.getByRole('button', {name: 'Halt this trigger'}).click();
