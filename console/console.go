@@ -35,6 +35,7 @@ type Operations interface {
 	Jobs(ctx context.Context) ([]server.JobView, error)
 	Runs(ctx context.Context, q server.ListQuery) ([]server.RunView, error)
 	Run(ctx context.Context, id nudgewire.RunID) (server.RunView, error)
+	Report(ctx context.Context, q server.ReportQuery) (server.ReportView, error)
 	Forecast(ctx context.Context, job string) (server.ForecastView, error)
 	Connectors(ctx context.Context) ([]server.ConnectorView, error)
 	Try(ctx context.Context, in server.TryRequest) (server.TryView, error)

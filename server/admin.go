@@ -59,7 +59,8 @@ type AdminOptions struct {
 	// Trial is the rules in use, or those with some edited, as YAML, in place of theirs; then the problems of that text, and no rules where one
 	// is more than a warning. Nil where the store is read without a daemon.
 	Trial   func(edited string) (Trial, yamlpos.Problems)
-	Country string // reads phones without a country code
+	Country string                // reads phones without a country code
+	Zone    func() *time.Location // whose days reports mean; nil is UTC
 	Now     func() time.Time
 	Log     *zap.Logger
 }

@@ -39,7 +39,7 @@ func (c *cli) jobsReader(ctx context.Context) (ask *server.Client, done func(), 
 		return nil, nil, errors.Join(err, st.Close(), os.RemoveAll(folder))
 	}
 	ask = server.Local(server.Admin(server.AdminOptions{
-		Store: st, Files: in, Country: cfg.Defaults.Country, Now: time.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, in, time.Now),
+		Store: st, Files: in, Country: cfg.Defaults.Country, Zone: c.location, Now: time.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, in, time.Now),
 	}), server.Process("this command"))
 	return ask, func() {
 		if err := errors.Join(st.Close(), os.RemoveAll(folder)); err != nil {

@@ -124,7 +124,7 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 	if err != nil {
 		return nil, nil, errors.Join(err, st.Close())
 	}
-	o := server.AdminOptions{Store: st, Files: in, Storage: store.Path(dsn), Data: store.Name(dsn), Country: country, Now: time.Now, Log: zap.NewNop()}
+	o := server.AdminOptions{Store: st, Files: in, Storage: store.Path(dsn), Data: store.Name(dsn), Country: country, Zone: c.location, Now: time.Now, Log: zap.NewNop()}
 	if cfg != nil {
 		o.Jobs = app.JobsBeside(cfg, st, in, time.Now)
 		o.Errors = func() *nudgewire.ErrorRules { return cfg.Errors }
