@@ -1,37 +1,14 @@
 package main
 
 import (
-	"encoding/csv"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/server"
 )
-
-// A reportColumn is a number of each row of a report.
-type reportColumn struct {
-	name string
-	of   func(*server.Stages) int64
-}
-
-var reportColumns = []reportColumn{
-	{"events", func(s *server.Stages) int64 { return s.Events }},
-	{"decisions", func(s *server.Stages) int64 { return s.Decisions }},
-	{"queued", func(s *server.Stages) int64 { return s.Queued }},
-	{"accepted", func(s *server.Stages) int64 { return s.Accepted }},
-	{"delivered", func(s *server.Stages) int64 { return s.Delivered }},
-	{"read", func(s *server.Stages) int64 { return s.Read }},
-	{"failed", func(s *server.Stages) int64 { return s.Failed }},
-	{"rejected", func(s *server.Stages) int64 { return s.Rejected }},
-	{"cancelled", func(s *server.Stages) int64 { return s.Cancelled }},
-	{"dropped", func(s *server.Stages) int64 { return s.Dropped }},
-	{"in_doubt", func(s *server.Stages) int64 { return s.InDoubt }},
-}
 
 func (c *cli) report() *cobra.Command {
 	var q server.ReportQuery
@@ -69,7 +46,7 @@ the same time a week before.`,
 				case c.json:
 					return c.print(v)
 				case asCSV:
-					return c.reportCSV(&v, &q)
+					return server.ReportCSV(c.out, &v, &q, c.location())
 				case len(v.Rows) == 0:
 					return fail(exitNothing, "", "nothing was counted in that time")
 				default:
@@ -89,61 +66,21 @@ the same time a week before.`,
 	return cmd
 }
 
-// rowHead are the first cells of a row, and their names.
-func (c *cli) rowHead(row *server.ReportRow, q *server.ReportQuery) (names, cells []string) {
-	switch q.By {
-	case "hour":
-		names, cells = append(names, "hour"), append(cells, row.At.In(c.location()).Format("2006-01-02 15:04 -07:00"))
-	case "day":
-		names, cells = append(names, "day"), append(cells, row.At.In(c.location()).Format(time.DateOnly))
-	}
-	if q.Group != "" {
-		names, cells = append(names, q.Group), append(cells, row.Group)
-	}
-	return names, cells
-}
-
-func (c *cli) reportCSV(v *server.ReportView, q *server.ReportQuery) error {
-	w := csv.NewWriter(c.out)
-	head, _ := c.rowHead(&server.ReportRow{}, q)
-	for _, col := range reportColumns {
-		head = append(head, col.name)
-	}
-	err := w.Write(head)
-	for i := range v.Rows {
-		_, cells := c.rowHead(&v.Rows[i], q)
-		for j := range cells {
-			cells[j] = plain.Cell(cells[j])
-		}
-		for _, col := range reportColumns {
-			cells = append(cells, strconv.FormatInt(col.of(&v.Rows[i].Stages), 10))
-		}
-		if err == nil {
-			err = w.Write(cells)
-		}
-	}
-	w.Flush()
-	if err == nil {
-		err = w.Error()
-	}
-	return err
-}
-
 func (c *cli) reportTable(v *server.ReportView, q *server.ReportQuery) error {
-	columns := slices.DeleteFunc(slices.Clone(reportColumns), func(col reportColumn) bool { return col.of(&v.Total) == 0 })
-	head, _ := c.rowHead(&server.ReportRow{}, q)
+	columns := slices.DeleteFunc(slices.Clone(server.ReportColumns), func(col server.ReportColumn) bool { return col.Of(&v.Total) == 0 })
+	head := q.Heads()
 	for _, col := range columns {
-		head = append(head, col.name)
+		head = append(head, col.Name)
 	}
 	row := func(cells []string, s *server.Stages) []string {
 		for _, col := range columns {
-			cells = append(cells, strconv.FormatInt(col.of(s), 10))
+			cells = append(cells, strconv.FormatInt(col.Of(s), 10))
 		}
 		return cells
 	}
 	var rows [][]string
 	for i := range v.Rows {
-		_, cells := c.rowHead(&v.Rows[i], q)
+		cells := q.Cells(&v.Rows[i], c.location())
 		for j := range cells {
 			cells[j] = orDash(tamed(cells[j]))
 		}
