@@ -44,6 +44,7 @@ type calls struct {
 	mu    sync.RWMutex // held while a slot is written: what is not mapped any more must not be touched
 	slots mmap.MMap    // the whole file; nil until an owner began
 	owner string
+	was   string // the owner before, as the file tells, until its claims are ended; see keepPredecessor
 }
 
 // CallSlots is how many slots there are for calls. The one behind them is for uploads.
@@ -140,8 +141,15 @@ func (c *calls) begin(owner string) (err error) {
 	if err != nil {
 		return fmt.Errorf("make %s: %w", filepath.Base(c.path), err)
 	}
-	c.owner = owner
+	c.owner, c.was = owner, ""
 	return nil
+}
+
+// predecessor is the owner that had this folder before, while its claims are not ended; "" for none.
+func (c *calls) predecessor() string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.was
 }
 
 func (c *calls) mapFile() error {

@@ -19,7 +19,8 @@ const maxAnswer = 4 << 10
 //
 // One exception: a claim that lapsed meanwhile (its dispatch is in doubt, or waits to be sent
 // again) is still settled by a definite late answer of the same attempt, accepted or
-// rejected, because knowing is better than doubt and keeps a second send from leaving.
+// rejected, because knowing is better than doubt and keeps a second send from leaving. So does one
+// in doubt wait again where the same attempt was surely not taken.
 func (s *Store) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	if err := checkAttempt(&a); err != nil {
 		return err
@@ -121,8 +122,12 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
 	var d nudgewire.Dispatch
 	err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID))
-	if err == nil && (d.State != nudgewire.StateSending || d.Owner != a.Owner || d.Attempt != a.Number) {
+	late := d.State == nudgewire.StateInDoubt && !a.Doubtful && !d.Forgotten() // what is not kept cannot be sent any more
+	if err == nil && (d.State != nudgewire.StateSending && !late || d.Owner != a.Owner || d.Attempt != a.Number) {
 		err = unchanged{nudgewire.ErrClaimLost}
+	}
+	if err == nil && late { // it was not in doubt after all, and must not count as sent
+		err = t.put(stUndoAttempt, int64(d.ID), int64(d.Attempt), d.Owner)
 	}
 	if err != nil {
 		return err

@@ -38,6 +38,11 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 		all.Doubtful += found.Doubtful
 		all.Unsent += found.Unsent
 	}
+	if s.file == nil {
+		if err := s.buryPredecessor(ctx); err != nil {
+			return all, fmt.Errorf("recover what was being sent: %w", err)
+		}
+	}
 	// From here on the file of calls is about this owner: what it said of others is settled.
 	if err := s.calls.begin(owner); err != nil {
 		return all, fmt.Errorf("recover what was being sent: %w", err)
@@ -47,11 +52,11 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 
 func (t *tx) abandon(now time.Time, owner string) (n nudgewire.Rescued, err error) {
 	var held []nudgewire.Dispatch
-	err = t.query(stSending, func(r *row) error {
+	err = t.peers.sending(t, owner, micro(now), func(r *row) error {
 		d, _ := scanDispatch(r)
 		held = append(held, d)
 		return nil
-	}, owner, micro(now))
+	})
 	if err != nil {
 		return n, err
 	}

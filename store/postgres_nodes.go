@@ -19,6 +19,8 @@ const (
 	nodeBeat  = 2 * time.Second
 	// nodeMargin is how long before the end of its lease a process stops: a call that begins then is known to be its own.
 	nodeMargin = 3 * time.Second
+	// beatGap is what between two beats says that the database was away: then others could not say either that they live.
+	beatGap = nodeLease / 2
 )
 
 // A CutOffNodeError says that this process could not tell others for too long that it lives: they may end its claims.
@@ -37,6 +39,7 @@ type beat struct {
 	stop  context.CancelFunc
 	done  chan struct{}
 	last  atomic.Pointer[time.Time] // when the last one that succeeded was begun; nil where there is none to keep
+	since atomic.Pointer[time.Time] // when the first one was begun of those that came without a gap
 	led   atomic.Pointer[time.Time] // when the last one was begun that made this process the leader, or kept it
 
 	version       string
@@ -119,6 +122,9 @@ func (b *beat) say(ctx context.Context, s *Store, owner string) error {
 		owner, host, nodeLease.Microseconds(), b.version, config, micro(since), b.clockOff.Load(), events, calls).Scan(&there, &flushed)
 	if err != nil {
 		return err
+	}
+	if last := b.last.Load(); last == nil || began.Sub(*last) > beatGap {
+		b.since.Store(&began)
 	}
 	b.last.Store(&began)
 	if flushed > b.flushed.Load() { // one that is lower is the next writer's to find
@@ -215,6 +221,13 @@ func (b *beat) check() error {
 	return nil
 }
 
+// mayBury reports whether this process may take for dead whose lease has ended: the database has been there for as long as a lease, so
+// who lives had the time to say so. After an outage all leases have ended.
+func (b *beat) mayBury() bool {
+	last, since := b.last.Load(), b.since.Load()
+	return last != nil && time.Since(*last) <= beatGap && time.Since(*since) >= nodeLease
+}
+
 // end says goodbye: what is left is anybody's at once.
 func (b *beat) end(s *Store) {
 	b.mu.Lock()
@@ -237,9 +250,9 @@ func (b *beat) goodbye(s *Store) {
 	_, _ = s.reads.ExecContext(ctx, `DELETE FROM nodes WHERE owner = $1`, b.owner)
 }
 
-// buryOwn ends the lease of the owner that the folder of this machine tells of: it was a process of this folder, and the
-// folder is ours now.
-func (s *Store) buryOwn(ctx context.Context) error {
+// keepPredecessor has the owner whose folder this is live on for a lease: it is dead, and only this process knows which of its calls
+// had begun. So it ends its claims before others do, also where it is killed before it has done so and started once more.
+func (s *Store) keepPredecessor(ctx context.Context) error {
 	page, err := os.ReadFile(s.calls.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -249,7 +262,18 @@ func (s *Store) buryOwn(ctx context.Context) error {
 	}
 	head := strings.SplitN(string(page[:min(len(page), callsHead)]), "\n", 3)
 	if len(head) == 3 && head[0] == callsMagic {
-		_, err = s.reads.ExecContext(ctx, `DELETE FROM nodes WHERE owner = $1`, head[1])
+		s.calls.was = head[1]
+		_, err = s.reads.ExecContext(ctx, `UPDATE nodes SET lease_ends = `+databaseNow+` + $2 WHERE owner = $1`, head[1], nodeLease.Microseconds())
 	}
+	return wrap(err, "the process of before")
+}
+
+// buryPredecessor takes it off the list once its claims are ended.
+func (s *Store) buryPredecessor(ctx context.Context) error {
+	was := s.calls.predecessor()
+	if was == "" {
+		return nil
+	}
+	_, err := s.reads.ExecContext(ctx, `DELETE FROM nodes WHERE owner = $1`, was)
 	return wrap(err, "the process of before")
 }

@@ -98,7 +98,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 			s.writer, s.more = w, nil
 		}
 	}
-	if err := s.buryOwn(ctx); err != nil {
+	if err := s.keepPredecessor(ctx); err != nil {
 		return err
 	}
 	if err := s.marks.loadAll(ctx, s); err != nil {

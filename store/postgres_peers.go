@@ -287,9 +287,16 @@ func (m *manyWriters) filesCount(bool) {}
 
 func (m *manyWriters) lowWater() *lowWater { return nil }
 
+func (m *manyWriters) sending(t *tx, own string, now int64, each func(*row) error) error {
+	return t.query(stSending, each, own, now, t.calls.predecessor(), flag(t.beat.mayBury()))
+}
+
 func (m *manyWriters) alive(t *tx, owner, own string) (alive bool, err error) {
 	if owner == own {
 		return true, nil
+	}
+	if owner == t.calls.predecessor() {
+		return false, nil
 	}
 	err = t.query(stAlive, func(*row) error { alive = true; return nil }, owner)
 	return alive, wrap(err, "whether its owner lives")
@@ -319,9 +326,11 @@ var postgresStatements = map[stmt]statement{
 		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`},
 
 	stAlive: {1, `SELECT CAST(1 AS BIGINT) WHERE ` + aliveNow("$1")},
-	// What owners hold that live is theirs, and must not fill the list.
+	// What owners hold that live is theirs, and must not fill the list. Of whom this process has the folder ($3) it knows that it is
+	// dead. That the lease of another one has ended says so only to who may bury ($4).
 	stSending: {21, `SELECT ` + dispatchColumns + ` FROM dispatches
-		WHERE state = 'sending' AND owner <> $1 AND NOT ` + aliveNow("dispatches.owner") + ` OR state = 'sending' AND lease_ends <= $2
+		WHERE state = 'sending' AND (lease_ends <= $2 OR owner = $3 OR owner <> $1 AND NOT EXISTS (SELECT 1 FROM nodes
+			WHERE nodes.owner = dispatches.owner AND ($4 = 0 OR nodes.lease_ends > ` + databaseNow + `)))
 		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF dispatches SKIP LOCKED`},
 
 	stNextEvents:     {1, `SELECT nextval('event_numbers')`},

@@ -226,15 +226,16 @@ const (
 
 // doubt is DoubtRestored of what was due until a time.
 func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, deferred bool) (n int64, err error) {
-	query := doubtClaimed
+	query, args := doubtClaimed, []any{micro(until)}
 	if s.file == nil { // who lives and has a claim tells how it ends, or its lease does
-		query += ` AND NOT ` + aliveNow("dispatches.owner")
+		query += ` AND (owner = ?2 OR NOT ` + aliveNow("dispatches.owner") + `)`
+		args = append(args, s.calls.predecessor())
 	}
 	query += doubtDue
 	if deferred {
 		query += doubtDeferred
 	}
-	ids, err := list(ctx, s, query, []any{micro(until)}, number[int64])
+	ids, err := list(ctx, s, query, args, number[int64])
 	if err != nil {
 		return 0, err
 	}

@@ -70,6 +70,10 @@ func (w *singleWriter) tryLock(*tx, []int64, [][]int64) (busy []bool, err error)
 
 func (w *singleWriter) lowWater() *lowWater { return &w.claims }
 
+func (w *singleWriter) sending(t *tx, own string, now int64, each func(*row) error) error {
+	return t.query(stSending, each, own, now)
+}
+
 // alive is true of the asker alone: other owners are earlier processes, or this would not be the only one.
 func (w *singleWriter) alive(_ *tx, owner, own string) (bool, error) { return owner == own, nil }
 

@@ -33,6 +33,7 @@ type Report struct {
 	Doubts     int                     `json:"doubts"`         // put in doubt by kills
 	MaxDoubts  int                     `json:"max_doubts"`     // by one of them
 	InDoubt    int                     `json:"in_doubt"`       // at the end, for whatever reason
+	Unasked    int                     `json:"unasked"`        // of those: no request for it had arrived
 	LongestWay time.Duration           `json:"longest_way_ns"` // of marketing, from its claim to its arrival at the service
 	Runs       int                     `json:"runs"`           // campaigns begun by hand
 	Slots      int                     `json:"slots"`          // of the job that fires each minute
@@ -164,6 +165,10 @@ func (r *round) audit(ctx context.Context) error {
 		}
 		if d.State == nudgewire.StateInDoubt {
 			r.report.InDoubt++
+			if !r.service.saw(c, time.Time{}) {
+				r.report.Unasked++
+				r.Say("dispatch %d, attempt %d of %s, claimed %s, is in doubt, and no request for it arrived: %s", d.ID, d.Attempt, d.Owner, rows[i].ClaimedAt.Format("15:04:05.000"), d.Reason)
+			}
 		}
 	}
 	for _, c := range r.shop.all() {
@@ -182,6 +187,10 @@ func (r *round) audit(ctx context.Context) error {
 		}
 		r.auditSequence(c, ledger)
 		r.auditRules(c, ledger)
+	}
+	// A kill leaves in doubt what was asked for and not answered, and now and then a call that had begun and not arrived.
+	if r.KillEvery > 0 && r.report.Unasked > r.report.Kills {
+		r.violate("%d kills left %d messages in doubt of which no request had arrived", r.report.Kills, r.report.Unasked)
 	}
 	r.auditReasons(all)
 	r.auditRate()

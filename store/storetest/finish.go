@@ -227,6 +227,59 @@ func (s suite) finish(t *testing.T) {
 			t.Errorf("sent again: %+v", got)
 		}
 	})
+	t.Run("what surely was not taken waits again, although its claim had lapsed", func(t *testing.T) {
+		l := s.open(t)
+		late := func(key string, changes ...change) (nudgewire.Dispatch, nudgewire.Attempt) {
+			d := l.claimed(key, append(changes, category(nudgewire.Marketing))...)
+			a := attempt(d, nudgewire.StateWaiting)
+			a.RetryAt, a.At = noon.Add(3*time.Hour), noon.Add(2*time.Hour)
+			return d, a
+		}
+		back, backs := late("1")
+		_, doubtful := late("2")
+		dropped, drops := late("3")
+		resolved, resolves := late("4")
+		off, offs := late("5")
+		blocked, blocks := late("6", phone("447700900106"))
+		_, codes := late("7", func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Send.Forget = true })
+		l.lapse()
+		doubtful.Doubtful = true
+		if err := l.Resolve(l.ctx, dropped.ID, nudgewire.ResolveDrop, "by hand"); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Resolve(l.ctx, resolved.ID, nudgewire.ResolveResend, "by hand"); err != nil {
+			t.Fatal(err)
+		}
+		l.mustAccept(order("5"))
+		if _, err := l.Block(l.ctx, []store.Block{{Phone: blocked.Phone, At: noon}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, lost := range []nudgewire.Attempt{doubtful, drops, resolves, codes} {
+			if err := l.Finish(l.ctx, lost); !errors.Is(err, nudgewire.ErrClaimLost) {
+				t.Errorf("dispatch %d: %v", lost.DispatchID, err)
+			}
+		}
+		for _, heard := range []nudgewire.Attempt{backs, offs, blocks} {
+			if err := l.Finish(l.ctx, heard); err != nil {
+				t.Errorf("dispatch %d: %v", heard.DispatchID, err)
+			}
+		}
+		for d, want := range map[nudgewire.DispatchID]nudgewire.State{
+			back.ID: nudgewire.StateWaiting, off.ID: nudgewire.StateCancelled, blocked.ID: nudgewire.StateDropped,
+			codes.DispatchID: nudgewire.StateInDoubt, doubtful.DispatchID: nudgewire.StateInDoubt,
+		} {
+			if got := l.dispatch(d); got.State != want {
+				t.Errorf("dispatch %d is %s: %s", d, got.State, got.Reason)
+			}
+		}
+		attempts, err := l.Attempts(l.ctx, back.ID)
+		if err != nil || len(attempts) != 1 || attempts[0].State != nudgewire.StateWaiting {
+			t.Errorf("attempts %+v (%v): one in doubt would count as sent", attempts, err)
+		}
+		if got := l.dispatch(back.ID); !got.DueAt.Equal(noon.Add(3 * time.Hour)) {
+			t.Errorf("it is due %s", got.DueAt)
+		}
+	})
 	t.Run("a late answer to an attempt that was begun anew is not heard", func(t *testing.T) {
 		l := s.open(t)
 		first := l.claimed("1", category(nudgewire.Authentication))

@@ -1,0 +1,155 @@
+//go:build unix
+
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/testserver"
+)
+
+// A node that is killed again and again is followed by its own starts: no other ends its claims before one of them came so far,
+// although the lease of the dead process has ended meanwhile. So what had not begun to be called for is in doubt nowhere.
+func TestTheNextStartHasTheFirstWordOnWhatAKilledNodeHeld(t *testing.T) {
+	k := newKills(t)
+	folder := t.TempDir()
+	a, b := k.open(folder), k.open(t.TempDir())
+	k.rescues(a, "a:1:x", nudgewire.Rescued{})
+	k.rescues(b, "b:1:y", nudgewire.Rescued{})
+	got := k.claim(a, "a:1:x", 3)
+	failIf(t, a.BeginCall(0, got[0].ID, got[0].Attempt))
+	now := time.Now()
+	run := nudgewire.Run{Job: "winback", Slot: "1", DueAt: now, Cause: nudgewire.CauseHand, State: nudgewire.RunBuilding, Deliver: nudgewire.DeliverPerMessage, CreatedAt: now}
+	_, _, err := a.StartRun(t.Context(), run)
+	failIf(t, err)
+	mine, err := a.ClaimRuns(t.Context(), "a:1:x", now, now.Add(time.Hour))
+	if err != nil || len(mine) != 1 {
+		t.Fatalf("%d runs, %v", len(mine), err)
+	}
+	k.kill(a)
+	k.livesLongEnough(b)
+	for range 3 {
+		k.endLeases("a:1:x")
+		a = k.open(folder) // and is killed before it has looked at its claims
+		k.rescues(b, "b:1:y", nudgewire.Rescued{})
+		k.kill(a)
+	}
+	a = k.open(folder)
+	failIf(t, a.FreeRuns(t.Context(), "a:9:z"))
+	if mine, err = b.ClaimRuns(t.Context(), "b:1:y", now, now.Add(time.Hour)); err != nil || len(mine) != 1 {
+		t.Errorf("its run is not free for the other: %d, %v", len(mine), err)
+	}
+	k.rescues(a, "a:9:z", nudgewire.Rescued{Doubtful: 1, Unsent: 2})
+	nodes, err := a.Nodes(t.Context())
+	failIf(t, err)
+	if len(nodes) != 2 || nodes[0].Name != "a:9" || nodes[1].Name != "b:1" {
+		t.Errorf("the nodes are %+v", nodes)
+	}
+}
+
+// Whose folder stays away is dead when its lease has ended. But an outage of the database ends all leases, so afterwards
+// a node waits for a lease before it takes others for dead.
+func TestAnOutageBuriesNobody(t *testing.T) {
+	k := newKills(t)
+	a, b := k.open(t.TempDir()), k.open(t.TempDir())
+	k.rescues(a, "a:1:x", nudgewire.Rescued{})
+	k.rescues(b, "b:1:y", nudgewire.Rescued{})
+	k.claim(a, "a:1:x", 1)
+	k.kill(a)
+	k.rescues(b, "b:1:y", nudgewire.Rescued{})
+	k.endLeases("a:1:x")
+	k.rescues(b, "b:1:y", nudgewire.Rescued{}) // it lives for less than a lease
+
+	k.stopBeat(b)
+	k.livesLongEnough(b)
+	missed := time.Now().Add(-beatGap - time.Second)
+	b.beat.last.Store(&missed)
+	k.rescues(b, "b:1:y", nudgewire.Rescued{}) // the database was away, and has answered this question first
+	failIf(t, b.beat.say(t.Context(), b, "b:1:y"))
+	k.rescues(b, "b:1:y", nudgewire.Rescued{}) // it is back
+	if b.beat.mayBury() {
+		t.Error("it may bury at once")
+	}
+	k.livesLongEnough(b)
+	failIf(t, b.beat.say(t.Context(), b, "b:1:y"))
+	k.rescues(b, "b:1:y", nudgewire.Rescued{Doubtful: 1})
+}
+
+// kills are nodes over one database that end without a goodbye.
+type kills struct {
+	*testing.T
+	dsn string
+}
+
+func newKills(t *testing.T) kills {
+	t.Helper()
+	dsn, err := testserver.ForTest(t, "fsync=off").NewDatabase(t.Context())
+	failIf(t, err)
+	return kills{t, dsn}
+}
+
+func (k kills) open(folder string) *Store {
+	k.Helper()
+	s, err := Open(k.Context(), Options{DSN: k.dsn + "#" + folder, Settle: planAll})
+	failIf(k.T, err)
+	k.Cleanup(func() { _ = s.Close() }) // it may have been killed
+	return s
+}
+
+// kill ends a node without a word to others.
+func (k kills) kill(s *Store) {
+	k.Helper()
+	k.stopBeat(s)
+	failIf(k.T, s.Close())
+}
+
+func (k kills) stopBeat(s *Store) {
+	s.beat.mu.Lock()
+	defer s.beat.mu.Unlock()
+	if s.beat.stop != nil {
+		s.beat.stop()
+		<-s.beat.done
+		s.beat.stop = nil
+	}
+}
+
+func (k kills) endLeases(owner string) {
+	k.Helper()
+	failIf(k.T, k.exec(`UPDATE nodes SET lease_ends = `+databaseNow+` - 1 WHERE owner = $1`, owner))
+}
+
+func (k kills) exec(sql string, args ...any) error {
+	s := k.open(k.TempDir())
+	defer s.Close()
+	_, err := s.reads.ExecContext(k.Context(), sql, args...)
+	return err
+}
+
+// livesLongEnough has the database been there for as long as a lease, so far as s knows.
+func (k kills) livesLongEnough(s *Store) {
+	since := time.Now().Add(-nodeLease)
+	s.beat.since.Store(&since)
+}
+
+func (k kills) rescues(s *Store, owner string, want nudgewire.Rescued) {
+	k.Helper()
+	n, err := s.RescueClaims(k.Context(), time.Now(), owner)
+	if err != nil || n != want {
+		k.Errorf("%s ended %+v (%v), want %+v", owner, n, err, want)
+	}
+}
+
+func (k kills) claim(s *Store, owner string, n int) []nudgewire.Dispatch {
+	k.Helper()
+	for i := range n {
+		_, err := s.Accept(k.Context(), []nudgewire.Plan{testPlan(string(rune('a' + i)))})
+		failIf(k.T, err)
+	}
+	got, err := s.Claim(k.Context(), nudgewire.ClaimRequest{Owner: owner, Now: time.Now().AddDate(1, 0, 0), Lease: 2 * 365 * 24 * time.Hour, Marketing: n, Urgent: n})
+	if err != nil || len(got) != n {
+		k.Fatalf("claimed %d, %v", len(got), err)
+	}
+	return got
+}
