@@ -192,6 +192,7 @@ func (r *round) audit(ctx context.Context) error {
 	if r.KillEvery > 0 && r.report.Unasked > r.report.Kills {
 		r.violate("%d kills left %d messages in doubt of which no request had arrived", r.report.Kills, r.report.Unasked)
 	}
+	r.auditHalts(all)
 	r.auditReasons(all)
 	r.auditRate()
 	r.auditPace()
@@ -218,11 +219,6 @@ func (c call) String() string { return c.template + " to " + nudgewire.Phone(c.p
 func (r *round) auditReminder(c *customer, d *nudgewire.Dispatch) {
 	taken := r.service.accepted(call{c.phone(), reminder})
 	r.auditTaken(c, reminder, d, taken, 1)
-	for _, at := range taken {
-		if blocked, is := r.blocked[c.phone()]; is && at.After(blocked.Add(grace)) {
-			r.violate("customer %d: reminded %s after the block", c.number, at.Sub(blocked))
-		}
-	}
 	switch {
 	case c.cart.answered.IsZero() || len(taken) > 0 || r.excused(c):
 	case d == nil:

@@ -3,6 +3,7 @@ package torture
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,8 +11,10 @@ import (
 )
 
 // Quiet hours and limits are asked in the commit that claims a message, with the time that the ledger keeps of the claim, and are held
-// against that. How long a message is under way from there to its arrival is the matter of the rate and of the machine. What
-// ends a message in between, as an order does, is held against the service's times of arrival, with grace.
+// against that. So is what ends a message, as an order does: a claim that began after the order was answered comes after its
+// commit, and must not find the message any more, not even a moment later. How long a message is under way from its claim to its arrival is the matter of
+// the rate and of the machine. What was claimed already is looked at once more before its call, by word from other nodes: that is held
+// against the times of arrival, with grace.
 
 // auditRules holds the arrivals of one customer against what its phone may get.
 func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Dispatch) {
@@ -23,10 +26,7 @@ func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Dispatch) {
 	var all []arrival
 	for _, template := range marketing {
 		for _, at := range r.service.accepted(call{c.phone(), template}) {
-			one := arrival{template, at, at}
-			if d := ledger[call{c.phone(), template}]; d != nil { // where there is none, auditTaken says so
-				one.claimed = r.claimed[d.ID]
-			}
+			one := arrival{template, at, r.claimedAt(ledger[call{c.phone(), template}], at)}
 			if !one.claimed.IsZero() {
 				r.report.LongestWay = max(r.report.LongestWay, at.Sub(one.claimed))
 			}
@@ -51,15 +51,39 @@ func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Dispatch) {
 		if most := perContact; before >= most || one.template == extra && before >= perExtra {
 			r.violate("customer %d: %s is more than the limit: %d were claimed within %s before it (dispatch %d)", c.number, one.template, before, limitWindow, idOf(d))
 		}
-		if (span{stop.answered, c.start.begun}).within(one.at) && !stop.answered.IsZero() {
-			r.violate("customer %d: %s came %s after STOP was answered (dispatch %d)", c.number, one.template, one.at.Sub(stop.answered), idOf(d))
+		what := fmt.Sprintf("customer %d: %s (dispatch %d)", c.number, one.template, idOf(d))
+		if !stop.answered.IsZero() {
+			r.auditEnd(what, "STOP was answered", span{stop.answered, c.start.begun}, one.claimed, one.at)
 		}
-		if ordered := c.order.answered; !ordered.IsZero() && one.at.After(ordered.Add(grace)) {
-			r.violate("customer %d: %s came %s after the order was answered (dispatch %d)", c.number, one.template, one.at.Sub(ordered), idOf(d))
+		if !c.order.answered.IsZero() {
+			r.auditEnd(what, "the order was answered", span{from: c.order.answered}, one.claimed, one.at)
 		}
-		if one.template == extra && slices.ContainsFunc(r.silent, func(s span) bool { return s.within(one.at) }) {
-			r.violate("customer %d: extra came at %s although it was off or removed (dispatch %d)", c.number, one.at.Format(time.TimeOnly), idOf(d))
+		if blocked, is := r.blocked[c.phone()]; is {
+			r.auditEnd(what, "the block", span{from: blocked}, one.claimed, one.at)
 		}
+		for _, s := range r.silent {
+			if one.template == extra {
+				r.auditEnd(what, "it was turned off or removed", s, one.claimed, one.at)
+			}
+		}
+	}
+}
+
+// claimedAt is when a message was claimed that came at a time; that time where the ledger has no dispatch, which auditTaken tells.
+func (r *round) claimedAt(d *nudgewire.Dispatch, came time.Time) time.Time {
+	if d == nil {
+		return came
+	}
+	return r.claimed[d.ID]
+}
+
+// auditEnd: from when on something had ended a message it was claimed no more, and a while later none arrived.
+func (r *round) auditEnd(what, ended string, s span, claimed, came time.Time) {
+	switch {
+	case s.holds(claimed):
+		r.violate("%s was claimed %s after %s", what, claimed.Sub(s.from), ended)
+	case s.within(came):
+		r.violate("%s came %s after %s", what, came.Sub(s.from), ended)
 	}
 }
 
@@ -71,8 +95,8 @@ func (r *round) auditSequence(c *customer, ledger map[call]*nudgewire.Dispatch) 
 	for i, template := range steps {
 		of[i], taken[i] = ledger[call{c.phone(), template}], r.service.accepted(call{c.phone(), template})
 		for _, at := range taken[i] {
-			if stopped := c.written.answered; !stopped.IsZero() && at.After(stopped.Add(grace)) {
-				r.violate("customer %d: step %d came %s after the reply that stops it (dispatch %d)", c.number, i+1, at.Sub(stopped), idOf(of[i]))
+			if stopped := c.written.answered; !stopped.IsZero() {
+				r.auditEnd(fmt.Sprintf("customer %d: step %d (dispatch %d)", c.number, i+1, idOf(of[i])), "the reply that stops it", span{from: stopped}, r.claimedAt(of[i], at), at)
 			}
 			if at.Before(last) {
 				r.violate("customer %d: step %d came before the one before it", c.number, i+1)
@@ -180,6 +204,17 @@ func (r *round) auditPace() {
 
 // perSecond is how many requests apart the times are that auditPace looks at.
 const perSecond = 20
+
+// auditHalts: nothing was claimed while everything was halted.
+func (r *round) auditHalts(all []*nudgewire.Dispatch) {
+	for _, d := range all {
+		for _, s := range r.halts {
+			if at := r.claimed[d.ID]; s.holds(at) {
+				r.violate("dispatch %d was claimed %s after everything was halted", d.ID, at.Sub(s.from))
+			}
+		}
+	}
+}
 
 // auditReasons: whatever did not leave says why.
 func (r *round) auditReasons(all []*nudgewire.Dispatch) {

@@ -22,24 +22,29 @@ func TestAuditsBite(t *testing.T) {
 		taken    taken
 		ledger   map[string]*nudgewire.Dispatch
 		silent   []span
-		want     string // within the only violation; "" for none
+		claimed  map[string]float64 // by template, seconds; where the message came else
+		want     string             // within the only violation; "" for none
 	}{
-		"after STOP":               {customer: customer{plan: stops, written: done(10)}, taken: taken{reminder: {at(13)}}, want: "came 3s after STOP"},
-		"on its way at STOP":       {customer: customer{plan: stops, written: done(10)}, taken: taken{reminder: {at(11)}}},
+		"after STOP":               {customer: customer{plan: stops, written: done(10)}, taken: taken{reminder: {at(13)}}, want: "was claimed 3s after STOP"},
+		"on its way at STOP":       {customer: customer{plan: stops, written: done(10)}, taken: taken{reminder: {at(11)}}, claimed: map[string]float64{reminder: 9.9}},
+		"long after STOP":          {customer: customer{plan: stops, written: done(10)}, taken: taken{reminder: {at(13)}}, claimed: map[string]float64{reminder: 9.9}, want: "came 3s after STOP"},
+		"claimed after STOP":       {customer: customer{plan: stops, written: done(10)}, taken: taken{reminder: {at(10.2)}}, claimed: map[string]float64{reminder: 10.1}, want: "was claimed 100ms after STOP"},
 		"after START":              {customer: customer{plan: returns, written: done(10), start: done(14)}, taken: taken{reminder: {at(15)}}},
-		"before START":             {customer: customer{plan: returns, written: done(10), start: done(14)}, taken: taken{reminder: {at(13)}}, want: "came 3s after STOP"},
-		"after the order":          {customer: customer{plan: orders, order: done(10)}, taken: taken{extra: {at(13)}}, want: "came 3s after the order"},
-		"on its way at the order":  {customer: customer{plan: orders, order: done(10)}, taken: taken{extra: {at(11)}}},
+		"before START":             {customer: customer{plan: returns, written: done(10), start: done(14)}, taken: taken{reminder: {at(13)}}, want: "was claimed 3s after STOP"},
+		"after the order":          {customer: customer{plan: orders, order: done(10)}, taken: taken{extra: {at(13)}}, want: "was claimed 3s after the order"},
+		"on its way at the order":  {customer: customer{plan: orders, order: done(10)}, taken: taken{extra: {at(11)}}, claimed: map[string]float64{extra: 9.9}},
+		"long after the order":     {customer: customer{plan: orders, order: done(10)}, taken: taken{extra: {at(13)}}, claimed: map[string]float64{extra: 9.9}, want: "came 3s after the order"},
+		"claimed after the order":  {customer: customer{plan: orders, order: done(10)}, taken: taken{extra: {at(10.2)}}, claimed: map[string]float64{extra: 10.1}, want: "was claimed 100ms after the order"},
 		"while it was off":         {taken: taken{extra: {at(13)}}, silent: []span{{at(10), at(20)}}, want: "off or removed"},
 		"while it is removed":      {taken: taken{extra: {at(13)}}, silent: []span{{from: at(10)}}, want: "off or removed"},
-		"before it was off":        {taken: taken{extra: {at(11)}}, silent: []span{{at(10), at(20)}}},
+		"before it was off":        {taken: taken{extra: {at(11)}}, silent: []span{{at(10), at(20)}}, claimed: map[string]float64{extra: 9.9}},
 		"after it was off":         {taken: taken{extra: {at(21)}}, silent: []span{{at(10), at(20)}}},
 		"another while it was off": {taken: taken{reminder: {at(13)}}, silent: []span{{at(10), at(20)}}},
 		"over the limit":           {taken: taken{reminder: {at(1)}, offer: {at(2)}, "first": {at(3)}, "second": {at(4)}}, want: "more than the limit: 3 were claimed"},
 		"up to the limit":          {taken: taken{reminder: {at(1)}, offer: {at(2)}, "first": {at(3)}, "second": {at(61)}}},
 		"over the limit of extra":  {taken: taken{reminder: {at(1)}, offer: {at(2)}, extra: {at(9)}}, want: "more than the limit: 2 were claimed"},
 		"the second step first":    {taken: taken{"first": {at(5)}, "second": {at(4)}}, want: "step 2 came before the one before it"},
-		"a step after the reply":   {customer: customer{plan: writes, written: done(10)}, taken: taken{"first": {at(5)}, "second": {at(13)}}, want: "step 2 came 3s after the reply"},
+		"a step after the reply":   {customer: customer{plan: writes, written: done(10)}, taken: taken{"first": {at(5)}, "second": {at(13)}}, want: "was claimed 3s after the reply"},
 		"a step past a doubt": {
 			customer: customer{number: 4}, taken: taken{"second": {at(5)}},
 			ledger: map[string]*nudgewire.Dispatch{"first": {ID: 1, State: nudgewire.StateInDoubt}}, want: "step 1 is in doubt",
@@ -76,7 +81,13 @@ func TestAuditsBite(t *testing.T) {
 			for template, times := range tt.taken {
 				r.service.taken[call{c.phone(), template}] = times
 			}
+			r.claimed = map[nudgewire.DispatchID]time.Time{}
+			for template, seconds := range tt.claimed {
+				r.claimed[9] = at(seconds)
+				ledger[call{c.phone(), template}] = &nudgewire.Dispatch{ID: 9, State: nudgewire.StateAccepted}
+			}
 			for template, d := range tt.ledger {
+				r.claimed[d.ID] = at(-60) // when is not what these are about
 				ledger[call{c.phone(), template}] = d
 			}
 			r.auditRules(c, ledger)
@@ -110,6 +121,14 @@ func TestAuditsBite(t *testing.T) {
 		r := &round{ready: at(1), mended: at(120)}
 		if got := r.slots(); !slices.Equal(got, []string{"2026-03-02 12:01", "2026-03-02 12:02"}) {
 			t.Errorf("slots: %v", got)
+		}
+	})
+	t.Run("while everything was halted", func(t *testing.T) {
+		for seconds, want := range map[float64]string{9.99: "", 10.01: "was claimed 10ms after everything was halted", 13.01: ""} {
+			r := madeUp(&customer{})
+			r.halts, r.claimed = []span{{at(10), at(13)}}, map[nudgewire.DispatchID]time.Time{1: at(seconds)}
+			r.auditHalts([]*nudgewire.Dispatch{{ID: 1}})
+			expect(t, r, want)
 		}
 	})
 	t.Run("in quiet hours", func(t *testing.T) {

@@ -250,6 +250,7 @@ func (r *round) halt(ctx context.Context) error {
 	if n := r.service.between(from.Add(grace), to); n > 0 {
 		r.violate("%d requests arrived while everything was halted", n)
 	}
+	r.halts = append(r.halts, span{from, time.Now()})
 	out, err := r.any().command(ctx, "resume")
 	r.Say("halted for %s", to.Sub(from).Round(time.Millisecond))
 	if err != nil {
@@ -278,6 +279,9 @@ func (r *round) block(ctx context.Context) error {
 
 // A span is from when something had been done until it was begun to be undone; a zero end is never.
 type span struct{ from, to time.Time }
+
+// holds reports whether a time lies in the span.
+func (s span) holds(at time.Time) bool { return at.After(s.from) && (s.to.IsZero() || at.Before(s.to)) }
 
 // within reports whether a time lies in the span, and not at its very beginning.
 func (s span) within(at time.Time) bool {

@@ -55,6 +55,7 @@ type round struct {
 	nights   nights
 	ready    time.Time                          // all daemons took webhooks
 	mended   time.Time                          // nothing broke any more
+	halts    []span                             // when everything was halted
 	silent   []span                             // when extra had been turned off or removed
 	held     map[nudgewire.DispatchID]bool      // that a rule had put off when the round ended
 	claimed  map[nudgewire.DispatchID]time.Time // for the last time
