@@ -146,7 +146,8 @@ func (b *beat) say(ctx context.Context, s *Store, owner string) error {
 		b.led.Store(nil)
 		return nil
 	}
-	if _, err := s.quick.ExecContext(ctx, `UPDATE place SET synced = `+syncedNow+` WHERE synced <> `+syncedNow); err != nil {
+	// A standby that has taken over says what its own commits wait for. What the one before waited for is the next writer's to compare.
+	if _, err := s.quick.ExecContext(ctx, `UPDATE place SET synced = `+syncedNow+` WHERE synced <> `+syncedNow+` AND timeline = `+timelineNow); err != nil {
 		return err
 	}
 	_, err = s.reads.ExecContext(ctx, `DELETE FROM nodes WHERE lease_ends < `+databaseNow+` - $1`, deadFor.Microseconds())

@@ -30,9 +30,12 @@ const syncedNow = `CASE WHEN current_setting('synchronous_standby_names') <> '' 
 // flushedNow is how far the log of the server is on disk, in bytes. Read in a statement whose commit was confirmed, no server that has all confirmed commits is behind it.
 const flushedNow = `(pg_current_wal_flush_lsn() - '0/0')::bigint`
 
+// timelineNow is the timeline of the server's log.
+const timelineNow = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
+
 // askPlace asks a server where the connection has led. flushed is how far its log goes.
 func askPlace(ctx context.Context, conn *pgx.Conn) (p place, synced, flushed int64, err error) {
-	err = conn.QueryRow(ctx, `SELECT (SELECT oid::text FROM pg_database WHERE datname = current_database()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), `+syncedNow+`, `+flushedNow).
+	err = conn.QueryRow(ctx, `SELECT (SELECT oid::text FROM pg_database WHERE datname = current_database()), `+timelineNow+`, `+syncedNow+`, `+flushedNow).
 		Scan(&p.base, &p.timeline, &synced, &flushed)
 	if err != nil {
 		return p, 0, 0, err

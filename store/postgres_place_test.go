@@ -236,6 +236,13 @@ func TestAStandbyThatTakesOver(t *testing.T) {
 			if synced {
 				execOn(t, address, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
 				execOn(t, address, `SELECT pg_reload_conf()`)
+				// Commits wait once the server's checkpointer has heard of it, which every session may show before.
+				soon(t, "the server has heard", func() bool {
+					var set int64
+					ask(t, address, `SELECT CASE current_setting('synchronous_standby_names') WHEN '*' THEN 1 ELSE 0 END`, &set)
+					return set == 1
+				})
+				execOn(t, address, `CHECKPOINT`)
 			}
 			both := strings.Replace(address, fmt.Sprint(":", server.Port), fmt.Sprintf(":%d,127.0.0.1:%d", server.Port, standby.Port), 1) + "&target_session_attrs=read-write"
 			a, b := openAt(t, both, t.TempDir()), openAt(t, both, t.TempDir())
