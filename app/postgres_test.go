@@ -25,21 +25,11 @@ import (
 )
 
 // onPostgres starts a database server that the test may stop, and gives the address of an empty database.
-func onPostgres(t *testing.T) (p *testserver.Postgres, address string) {
+func onPostgres(t *testing.T, flags ...string) (p *testserver.Postgres, address string) {
 	t.Helper()
-	p, err := testserver.StartPostgres(t.Context(), "fsync=off")
-	if errors.Is(err, testserver.ErrMissing) {
-		t.Skip(err)
-	}
+	p = testserver.ForTest(t, append(flags, "fsync=off")...)
+	address, err := p.NewDatabase(t.Context())
 	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if address, err = p.NewDatabase(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return p, address
@@ -103,6 +93,113 @@ func TestADatabaseServerThatGoesAndComesBack(t *testing.T) {
 				t.Errorf("%d events are stored, want 2", n)
 			}
 		})
+	}
+}
+
+// A database server that takes connections and answers nothing: senders hear so while it hangs, people are told, and nothing is stored or
+// sent twice when it goes on.
+func TestADatabaseServerThatHangs(t *testing.T) {
+	t.Parallel()
+	_, address := onPostgres(t)
+	w, by := testserver.NewWire(t, address)
+	core, lines := observer.New(zap.ErrorLevel)
+	h := open(t, options{storage: by, log: zap.New(core)})
+	h.mustTake(h.shopify("orders/create", "", order("one", phone(1), "10")))
+	h.eventually("the message of the first order is taken", func() bool { return h.service.Accepted(phone(1)[1:]) == 1 })
+	w.Hang(true)
+	for range 3 { // as a sender does that comes again
+		began := time.Now()
+		res, err := http.DefaultClient.Do(h.shopify("orders/create", "two", another(order("two", phone(2), "10"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		t.Logf("answered %d after %s", res.StatusCode, time.Since(began).Round(time.Millisecond))
+		if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+			t.Errorf("answered %d, Retry-After %q; want 503 and when to come again", res.StatusCode, res.Header.Get("Retry-After"))
+		}
+	}
+	h.eventually("the log tells", func() bool { return lines.FilterMessage("webhooks are rejected and nothing is sent").Len() > 0 })
+	began := time.Now()
+	res, err := http.Get(h.url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	t.Logf("not ready after %s", time.Since(began).Round(time.Millisecond))
+	if res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("readyz answers %d", res.StatusCode)
+	}
+	began = time.Now()
+	_, err = h.ask.Status(t.Context())
+	t.Logf("status after %s: %v", time.Since(began).Round(time.Millisecond), err)
+	if told, is := errors.AsType[*server.Error](err); !is || told.Status != http.StatusServiceUnavailable || !strings.HasPrefix(told.Hint, "look at the database server") {
+		t.Errorf("status says %+v", err)
+	}
+	w.Hang(false)
+	h.eventually("the order is taken when it comes again", func() bool {
+		status, _ := h.do(h.shopify("orders/create", "two", another(order("two", phone(2), "10"))))
+		return status == http.StatusOK
+	})
+	h.eventually("its message is taken", func() bool { return h.service.Accepted(phone(2)[1:]) == 1 })
+	h.eventually("status is well again", func() bool {
+		s, err := h.ask.Status(t.Context())
+		return err == nil && s.Daemon.DataError == ""
+	})
+	if n := len(h.events()); n != 2 {
+		t.Errorf("%d events are stored, want 2", n)
+	}
+	for n := range 2 {
+		if got := h.service.Accepted(phone(n + 1)[1:]); got != 1 {
+			t.Errorf("the message of order %d was taken %d times", n+1, got)
+		}
+	}
+}
+
+// A database server whose connections others have: senders hear so, nothing is sent, people are told what to do, and all goes on by itself
+// when there are some again.
+func TestADatabaseServerWithoutAConnectionToSpare(t *testing.T) {
+	t.Parallel()
+	_, address := onPostgres(t, "max_connections=30")
+	h := open(t, options{storage: address})
+	h.mustTake(h.shopify("orders/create", "", order("one", phone(1), "10")))
+	h.eventually("the message of the first order is taken", func() bool { return h.service.Accepted(phone(1)[1:]) == 1 })
+	second := func() *http.Request { return h.shopify("orders/create", "two", another(order("two", phone(2), "10"))) }
+	status := func() (*server.Error, bool) {
+		_, err := h.ask.Status(t.Context())
+		return errors.AsType[*server.Error](err)
+	}
+	free := testserver.Fill(t, address, func() bool {
+		told, is := status()
+		return is && strings.Contains(told.Error(), "53300")
+	})
+	if told, is := status(); !is || told.Status != http.StatusServiceUnavailable || !strings.HasPrefix(told.Hint, "raise max_connections of the server") {
+		t.Errorf("status says %+v", told)
+	}
+	for range 3 {
+		res, err := http.DefaultClient.Do(second())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+			t.Errorf("answered %d, Retry-After %q; want 503 and when to come again", res.StatusCode, res.Header.Get("Retry-After"))
+		}
+	}
+	if n := h.service.Accepted(phone(2)[1:]); n != 0 {
+		t.Errorf("%d messages of what nobody could store", n)
+	}
+	free()
+	h.eventually("the order is taken when it comes again", func() bool {
+		code, _ := h.do(second())
+		return code == http.StatusOK
+	})
+	h.eventually("its message is taken", func() bool { return h.service.Accepted(phone(2)[1:]) == 1 })
+	if n := len(h.events()); n != 2 {
+		t.Errorf("%d events are stored, want 2", n)
+	}
+	if n := h.service.Accepted(phone(1)[1:]); n != 1 {
+		t.Errorf("the first message was taken %d times", n)
 	}
 }
 

@@ -3,248 +3,23 @@
 package store_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
-	"io"
-	"net"
-	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// A wire stands between a store and its database server and can lose what goes over it. It understands just enough of
-// PostgreSQL's protocol to see a COMMIT.
-type wire struct {
-	t       *testing.T
-	server  string
-	listens net.Listener
-	running sync.WaitGroup
-
-	mu    sync.Mutex
-	lose  loss
-	shut  bool          // from the next loss on connections are refused
-	deaf  bool          // connections are refused
-	hangs chan struct{} // while it is open nothing passes; nil where all passes
-	open  map[net.Conn]bool
-}
-
-// A loss is what becomes of the next COMMIT.
-type loss int
-
-const (
-	nothingLost  loss = iota
-	answerLost        // the server commits, and nothing that it says to that group of statements comes back
-	neverArrives      // the group of statements with it does not reach the server
-)
-
 // wired gives the DSN of a fresh database behind a wire, for a folder of its own.
-func wired(t *testing.T) (w *wire, dsn string) {
+func wired(t *testing.T) (w *testserver.Wire, dsn string) {
 	t.Helper()
 	address, folder, _ := strings.Cut(newDatabase(t), "#")
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w = &wire{t: t, server: u.Host, listens: l, open: map[net.Conn]bool{}}
-	w.running.Go(w.accept)
-	t.Cleanup(w.close)
-	u.Host = l.Addr().String()
-	return w, u.String() + "#" + folder
-}
-
-func (w *wire) close() {
-	w.hang(false)
-	_ = w.listens.Close()
-	w.cut()
-	w.running.Wait()
-}
-
-// cut closes every connection.
-func (w *wire) cut() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for c := range w.open {
-		_ = c.Close()
-	}
-}
-
-// set says what becomes of the next COMMIT, and whether no connection is taken from then on.
-func (w *wire) set(l loss, shut bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lose, w.shut, w.deaf = l, shut, false
-}
-
-// hang has nothing pass any more, and no connection end, or everything pass again.
-func (w *wire) hang(yes bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.hangs != nil {
-		close(w.hangs)
-		w.hangs = nil
-	}
-	if yes {
-		w.hangs = make(chan struct{})
-	}
-}
-
-// pass waits while nothing passes.
-func (w *wire) pass() {
-	w.mu.Lock()
-	hangs := w.hangs
-	w.mu.Unlock()
-	if hangs != nil {
-		<-hangs
-	}
-}
-
-// takeLoss is what becomes of a COMMIT; it happens once.
-func (w *wire) takeLoss() loss {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	l := w.lose
-	if w.lose = nothingLost; l != nothingLost {
-		w.deaf = w.shut
-	}
-	return l
-}
-
-func (w *wire) accept() {
-	for {
-		client, err := w.listens.Accept()
-		if err != nil {
-			return
-		}
-		w.pass()
-		w.mu.Lock()
-		deaf := w.deaf
-		w.mu.Unlock()
-		if deaf {
-			_ = client.Close()
-			continue
-		}
-		server, err := net.Dial("tcp", w.server)
-		if err != nil {
-			_ = client.Close()
-			continue
-		}
-		w.mu.Lock()
-		w.open[client], w.open[server] = true, true
-		w.mu.Unlock()
-		c := &connection{wire: w, client: client, server: server, commits: map[string]bool{}}
-		w.running.Go(c.toServer)
-		w.running.Go(c.toClient)
-	}
-}
-
-type connection struct {
-	wire           *wire
-	client, server net.Conn
-	commits        map[string]bool // names of prepared statements that are COMMIT
-
-	mu   sync.Mutex
-	mute bool // what the server says is thrown away until it says that it has committed
-}
-
-func (c *connection) end() {
-	_ = c.client.Close()
-	_ = c.server.Close()
-	c.wire.mu.Lock()
-	defer c.wire.mu.Unlock()
-	delete(c.wire.open, c.client)
-	delete(c.wire.open, c.server)
-}
-
-// message reads one message; the first of a connection has no kind.
-func message(r io.Reader, first bool) ([]byte, error) {
-	head := make([]byte, 5)
-	if first {
-		head = head[:4]
-	}
-	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, err
-	}
-	body := make([]byte, int(binary.BigEndian.Uint32(head[len(head)-4:]))-4)
-	_, err := io.ReadFull(r, body)
-	return append(head, body...), err
-}
-
-// toServer passes groups of messages that end in a Sync.
-func (c *connection) toServer() {
-	defer c.end()
-	var group []byte
-	commits := false
-	for first := true; ; first = false {
-		m, err := message(c.client, first)
-		if err != nil {
-			return
-		}
-		group = append(group, m...)
-		if !first {
-			switch texts := bytes.Split(m[5:], []byte{0}); m[0] {
-			case 'P':
-				c.commits[string(texts[0])] = string(texts[1]) == "COMMIT"
-				continue
-			case 'B':
-				commits = commits || c.commits[string(texts[1])]
-				continue
-			case 'D', 'E', 'C':
-				continue
-			case 'Q':
-				commits = string(texts[0]) == "COMMIT"
-			}
-		}
-		c.wire.pass()
-		if commits {
-			switch c.wire.takeLoss() {
-			case neverArrives:
-				return
-			case answerLost:
-				c.mu.Lock()
-				c.mute = true
-				c.mu.Unlock()
-			}
-		}
-		if _, err := c.server.Write(group); err != nil {
-			return
-		}
-		group, commits = group[:0], false
-	}
-}
-
-func (c *connection) toClient() {
-	defer c.end()
-	for {
-		m, err := message(c.server, false)
-		if err != nil {
-			return
-		}
-		c.wire.pass()
-		c.mu.Lock()
-		mute := c.mute
-		c.mu.Unlock()
-		if mute {
-			if m[0] == 'C' && bytes.HasPrefix(m[5:], []byte("COMMIT\x00")) {
-				return
-			}
-			continue
-		}
-		if _, err := c.client.Write(m); err != nil {
-			return
-		}
-	}
+	w, by := testserver.NewWire(t, address)
+	return w, by + "#" + folder
 }
 
 // What is done when the answer to a COMMIT is lost, or the COMMIT: it happens once, and whoever asked for it hears so; where
@@ -301,7 +76,7 @@ func TestLostCommits(t *testing.T) {
 		"count":  {nil, tally, "requests_rejected", nil},
 	}
 	for name, tt := range tests {
-		for how, lose := range map[string]loss{"the answer is lost": answerLost, "it never arrives": neverArrives} {
+		for how, lose := range map[string]testserver.Loss{"the answer is lost": testserver.AnswerLost, "it never arrives": testserver.NeverArrives} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				w, dsn := wired(t)
 				s := &scene{Store: beside(t, dsn, store.Options{}), t: t}
@@ -310,11 +85,11 @@ func TestLostCommits(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				w.set(lose, false)
+				w.Lose(lose, false)
 				if err := tt.do(s); err != nil {
 					t.Fatalf("it says %v", err)
 				}
-				if w.takeLoss() != nothingLost {
+				if w.TakeLoss() != testserver.NothingLost {
 					t.Fatal("nothing was lost")
 				}
 				if n := count(s, tt.count); n != 1 {
@@ -331,11 +106,11 @@ func TestLostCommits(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			w.set(answerLost, true)
+			w.Lose(testserver.AnswerLost, true)
 			if err := tt.do(s); !errors.As(err, new(*store.UnknownError)) {
 				t.Errorf("it says %v", err)
 			}
-			w.set(nothingLost, false)
+			w.Lose(testserver.NothingLost, false)
 			if name == "count" { // nobody asks for it again
 				soon(t, "the server is back", func() bool { return count(s, tt.count) == 1 })
 				return
@@ -366,7 +141,7 @@ func TestLostCommits(t *testing.T) {
 func TestANodeThatIsCutOff(t *testing.T) {
 	w, dsn := wired(t)
 	a := beside(t, dsn, store.Options{})
-	b := beside(t, strings.Replace(dsn, w.listens.Addr().String(), w.server, 1), store.Options{})
+	b := beside(t, w.Around(dsn), store.Options{})
 	rescue := func(s *store.Store, owner string) int64 {
 		t.Helper()
 		n, err := s.RescueClaims(t.Context(), time.Now(), owner)
@@ -393,7 +168,7 @@ func TestANodeThatIsCutOff(t *testing.T) {
 	if err := a.BeginCall(0, d.ID, d.Attempt); err != nil {
 		t.Fatal(err)
 	}
-	w.hang(true)
+	w.Hang(true)
 	stopped := func() bool { return errors.As(a.BeginCall(1, d.ID, d.Attempt), new(*store.CutOffNodeError)) }
 	soon(t, "it has stopped, and the other has ended its claim", func() bool {
 		before := stopped()
@@ -410,7 +185,7 @@ func TestANodeThatIsCutOff(t *testing.T) {
 	if err := b.BeginCall(0, other.ID, other.Attempt); err != nil {
 		t.Errorf("the other begins no call: %v", err)
 	}
-	w.hang(false)
+	w.Hang(false)
 	soon(t, "it begins calls again", func() bool { return !stopped() })
 	// It knows what became of its call, and that settles the doubt.
 	err := a.Finish(t.Context(), nudgewire.Attempt{

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -47,20 +48,20 @@ func TestACopyThatIsCutOff(t *testing.T) {
 			}
 		}
 	}
-	ends := map[string]func(t *testing.T, w *wire, from, to string){
-		"its context ends": func(t *testing.T, _ *wire, from, to string) {
+	ends := map[string]func(t *testing.T, w *testserver.Wire, from, to string){
+		"its context ends": func(t *testing.T, _ *testserver.Wire, from, to string) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if _, err := store.Transfer(ctx, store.TransferOptions{From: from, To: to, Progress: halfway(cancel)}); !errors.Is(err, context.Canceled) {
 				t.Errorf("the copy: %v", err)
 			}
 		},
-		"the database goes": func(t *testing.T, w *wire, from, to string) {
-			if _, err := store.Transfer(t.Context(), store.TransferOptions{From: from, To: to, Progress: halfway(w.cut)}); err == nil {
+		"the database goes": func(t *testing.T, w *testserver.Wire, from, to string) {
+			if _, err := store.Transfer(t.Context(), store.TransferOptions{From: from, To: to, Progress: halfway(w.Cut)}); err == nil {
 				t.Error("the copy ended without its database")
 			}
 		},
-		"it is killed": func(t *testing.T, _ *wire, from, to string) {
+		"it is killed": func(t *testing.T, _ *testserver.Wire, from, to string) {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestACopyThatIsCutOff$")
 			cmd.Env = append(os.Environ(), copyingChild+"="+from+" "+to)
 			cmd.Stderr = os.Stderr
@@ -112,7 +113,7 @@ func TestACopyThatIsCutOff(t *testing.T) {
 		w, to := wired(t)
 		from := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 		acceptEvents(t, from, 1, 50)
-		lost := func() { w.set(neverArrives, false) }
+		lost := func() { w.Lose(testserver.NeverArrives, false) }
 		if _, err := store.Transfer(t.Context(), store.TransferOptions{From: from, To: to, Progress: halfway(lost)}); err == nil {
 			t.Error("the copy ended without its commit")
 		}
@@ -127,7 +128,7 @@ func TestACopyThatIsCutOff(t *testing.T) {
 		w, to := wired(t)
 		from := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 		acceptEvents(t, from, 1, 50)
-		lost := func() { w.set(answerLost, false) }
+		lost := func() { w.Lose(testserver.AnswerLost, false) }
 		if _, err := store.Transfer(t.Context(), store.TransferOptions{From: from, To: to, Progress: halfway(lost)}); err == nil {
 			t.Error("the copy ended without an answer")
 		}

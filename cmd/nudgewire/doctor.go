@@ -231,7 +231,11 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 		d.found(wellBad, "daemon", `start it with "nudgewire serve"`, "is not running")
 		return
 	case err != nil:
-		d.found(wellBad, "daemon", "", "does not say how it is: %v", err)
+		cure := ""
+		if told, is := errors.AsType[*server.Error](err); is {
+			cure = told.Hint
+		}
+		d.found(wellBad, "daemon", cure, "does not say how it is: %v", err)
 		return
 	}
 	d.found(wellGood, "daemon", "", "running for %s (pid %d, %s)", short(time.Since(s.Daemon.StartedAt)), s.Daemon.PID, s.Daemon.Version)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -35,7 +36,7 @@ func (d *doctor) databaseServer(ctx context.Context) {
 	space, spaceErr := st.Space(ctx)
 	err = errors.Join(err, spaceErr, d.look(ctx, st), st.Close())
 	if err != nil {
-		d.found(wellBad, "database", "look at the server and its log", "%s: %v", name, err)
+		d.found(wellBad, "database", cmp.Or(store.Cure(err), "look at the server and its log"), "%s: %v", name, err)
 		return
 	}
 	if v.Latency >= slowAnswer {

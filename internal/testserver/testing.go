@@ -3,8 +3,11 @@
 package testserver
 
 import (
+	"context"
 	"errors"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // ForTest starts a server for one test, which is skipped where the machine has no PostgreSQL. flags are those of StartPostgres.
@@ -23,4 +26,37 @@ func ForTest(t testing.TB, flags ...string) *Postgres {
 		}
 	})
 	return server
+}
+
+// Fill takes every connection of a server, also those that nudgewire has, until full says that there is none for it any more. free
+// gives them back.
+func Fill(t testing.TB, address string, full func() bool) (free func()) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	var held []*pgx.Conn
+	free = func() {
+		for _, c := range held {
+			_ = c.Close(ctx)
+		}
+		held = nil
+	}
+	t.Cleanup(free)
+	more := func() bool {
+		c, err := pgx.Connect(ctx, address)
+		if err == nil {
+			held = append(held, c)
+		}
+		return err == nil
+	}
+	if !more() {
+		t.Fatal("no connection at all")
+	}
+	for !full() {
+		if _, err := held[0].Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nudgewire'`); err != nil {
+			t.Fatal(err)
+		}
+		for more() {
+		}
+	}
+	return free
 }
