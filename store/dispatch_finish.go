@@ -123,11 +123,14 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
 	var d nudgewire.Dispatch
 	err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID))
 	late := d.State == nudgewire.StateInDoubt && !a.Doubtful && !d.Forgotten() // what is not kept cannot be sent any more
-	if err == nil && (d.State != nudgewire.StateSending && !late || d.Owner != a.Owner || d.Attempt != a.Number) {
-		err = unchanged{nudgewire.ErrClaimLost}
+	held := d.State == nudgewire.StateSending && d.Owner == a.Owner && d.Attempt == a.Number
+	if err == nil && late && d.Attempt == a.Number { // it was not in doubt after all, and must not count as sent
+		var n int64
+		n, err = t.exec(stUndoAttempt, int64(d.ID), int64(a.Number), a.Owner)
+		held = n > 0 // it was this owner's
 	}
-	if err == nil && late { // it was not in doubt after all, and must not count as sent
-		err = t.put(stUndoAttempt, int64(d.ID), int64(d.Attempt), d.Owner)
+	if err == nil && !held {
+		err = unchanged{nudgewire.ErrClaimLost}
 	}
 	if err != nil {
 		return err

@@ -164,7 +164,7 @@ func (s suite) finish(t *testing.T) {
 			"doubtful, and again": func(l *ledger, a *nudgewire.Attempt) { l.lapse(); a.State, a.Message = nudgewire.StateInDoubt, nil },
 			"late, and not definite": func(l *ledger, a *nudgewire.Attempt) {
 				l.lapse()
-				a.State, a.Message = nudgewire.StateWaiting, nil
+				a.State, a.Message, a.Doubtful = nudgewire.StateWaiting, nil, true
 			},
 			"resolved by a person": func(l *ledger, a *nudgewire.Attempt) {
 				l.lapse()
