@@ -27,13 +27,13 @@ var demoConfig string
 
 func (c *cli) demo() *cobra.Command {
 	var length time.Duration
-	var keep bool
+	var keep, noBrowser bool
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Watch the whole thing work: a pretended shop and service, the real daemon, nothing to configure",
 		Long: `demo starts a pretended messaging service and the real daemon on this machine, lets invented
 customers of an invented shop fill carts and place orders, and tells what happens. Waits are
-seconds where a shop would have minutes. It ends at Ctrl-C, or after --for, and leaves nothing
-behind unless told to --keep.`,
+seconds where a shop would have minutes. The console opens in the browser where there is one, else its
+link is printed. It ends at Ctrl-C, or after --for, and leaves nothing behind unless told to --keep.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -45,10 +45,11 @@ behind unless told to --keep.`,
 				ctx, cancel = context.WithTimeout(ctx, length)
 				defer cancel()
 			}
-			return c.runDemo(ctx, keep)
+			return c.runDemo(ctx, keep, !noBrowser)
 		},
 	}
 	cmd.Flags().DurationVar(&length, "for", 0, "end by itself after this long (60s)")
+	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "print the console's link, and open no browser")
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the folder with the config and the database")
 	return cmd
 }
@@ -60,9 +61,10 @@ type stage struct {
 	at      net.Listener // where the service listens
 	app     *app.App
 	secret  string
+	far     place // where it is night
 }
 
-func (c *cli) runDemo(ctx context.Context, keep bool) error {
+func (c *cli) runDemo(ctx context.Context, keep, browse bool) error {
 	c.zone = time.UTC // whatever the config of this folder says
 	told := newNarrator(c)
 	s, err := setStage(ctx, told)
@@ -83,10 +85,18 @@ func (c *cli) runDemo(ctx context.Context, keep bool) error {
 	ask := server.Dial(app.SocketPath("sqlite:" + filepath.Join(s.folder, "nudgewire.db")))
 	defer ask.Close()
 	if link, err := ask.SignInLink(ctx, server.LinkRequest{}); err == nil { // a demo without it is one, too
-		c.note("console, in a browser: %s\n", link.URL)
+		c.note("the console, in a browser: %s", link.URL)
+		if browse && c.watched(os.Getenv) {
+			c.note("it opens there by itself; --no-browser leaves that to you")
+			openBrowser(ctx, link.URL)
+		}
+		c.note("to see why somebody got no reminder, look for +447700900102 at People\n")
 	}
-	shop := &shop{base: "http://" + s.app.Addr().String(), secret: s.secret, told: told}
+	shop := &shop{base: "http://" + s.app.Addr().String(), secret: s.secret, told: told, far: s.far}
+	watching, hush := context.WithCancel(ctx)
+	g.Go(func() error { told.watch(watching, ask); return nil })
 	openErr := shop.open(ctx)
+	hush()
 	summaryErr := c.demoSummary(context.WithoutCancel(ctx), ask, told, s.service)
 	stop()
 	s.service.Close()
@@ -117,7 +127,12 @@ func setStage(ctx context.Context, told *narrator) (_ *stage, err error) {
 	if err := writeDemoList(filepath.Join(s.folder, "customers.csv")); err != nil {
 		return nil, fmt.Errorf("set the stage: %w", err)
 	}
+	var quiet string
+	if s.far, quiet, err = night(time.Now()); err != nil {
+		return nil, fmt.Errorf("set the stage: %w", err)
+	}
 	env := map[string]string{
+		"DEMO_NIGHT": quiet,
 		"DEMO_SERVICE": "http://" + s.at.Addr().String() + "/api/v1", "DEMO_KEY": key,
 		"DEMO_SECRET": s.secret, "DEMO_FOLDER": s.folder,
 	}
@@ -150,13 +165,17 @@ func (c *cli) demoSummary(ctx context.Context, ask *server.Client, told *narrato
 	}
 	told.hush()
 	c.say("\n%s\n", c.paint(c.out, "1", "In all"))
-	c.totals(status)
-	c.say("  the service itself counts %s accepted, %s of them twice\n", units.Count(service.Stats().Messages, "message"), units.Number(int64(service.Stats().Duplicates)))
-	cancelled, err := ask.Messages(ctx, server.ListQuery{State: string(nudgewire.StateCancelled), Limit: 1})
+	blocks, err := ask.Blocks(ctx, server.ListQuery{})
 	if err != nil {
 		return fmt.Errorf("sum up: %w", err)
 	}
-	for _, m := range cancelled {
+	c.totals(status, len(blocks))
+	c.say("  the service itself counts %s accepted, %s of them twice\n", units.Count(service.Stats().Messages, "message"), units.Number(int64(service.Stats().Duplicates)))
+	cancelled, err := ask.Messages(ctx, server.ListQuery{State: string(nudgewire.StateCancelled), Limit: 100})
+	if err != nil {
+		return fmt.Errorf("sum up: %w", err)
+	}
+	for _, m := range cancelled[max(0, len(cancelled)-1):] { // the first of all, which the story told of
 		c.say("\n%s\n", c.paint(c.out, "1", "nudgewire why +"+string(m.Phone)))
 		stories, err := ask.Why(ctx, string(m.Phone), 10)
 		if err != nil {

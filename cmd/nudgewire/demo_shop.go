@@ -40,7 +40,7 @@ var products = []product{
 type scene struct {
 	after time.Duration
 	who   customer
-	what  string // cart, order, order-first, twice, forged
+	what  string // cart, order, order-first, sign-up, stop, twice, forged
 	item  product
 	cart  string // joins the scenes of one cart
 }
@@ -54,17 +54,26 @@ var (
 	farid  = customer{first: "Farid", last: "Nazari", phone: "+447700910000"} // …0000 is not on the network
 	grace  = customer{first: "Grace", last: "{{ order.total }}", phone: "+447700900107"}
 	hugo   = customer{first: "Hugo", last: "Lind", phone: "07700 900108", silent: true}
+	ines   = customer{first: "Ines", last: "Duarte", phone: "+447700900109"}
+	kit    = customer{first: "Kit", last: "Weber", phone: "+447700900110"}
+	noor   = customer{first: "Noor", last: "Haddad"} // lives where it is night now
 	script = []scene{
 		{0, ada, "cart", products[0], "c1"},
 		{1200 * time.Millisecond, ben, "cart", products[2], "c2"},
 		{1200 * time.Millisecond, chloe, "cart", products[5], "c3"},
 		{1500 * time.Millisecond, dev, "cart", products[1], "c4"},
 		{1500 * time.Millisecond, chloe, "order", products[5], "c3"},
-		{1500 * time.Millisecond, farid, "cart", products[1], "c5"},
-		{1500 * time.Millisecond, elin, "order-first", products[3], "c6"},
+		{1200 * time.Millisecond, farid, "cart", products[1], "c5"},
+		{1000 * time.Millisecond, noor, "cart", products[3], "c10"},
+		{1000 * time.Millisecond, elin, "order-first", products[3], "c6"},
 		{1200 * time.Millisecond, elin, "cart", products[3], "c6"},
-		{1500 * time.Millisecond, ada, "forged", products[0], "c7"},
-		{1500 * time.Millisecond, grace, "cart", products[0], "c8"},
+		{1000 * time.Millisecond, ines, "sign-up", product{}, ""},
+		{1200 * time.Millisecond, ada, "cart", products[3], "c11"},
+		{1200 * time.Millisecond, kit, "sign-up", product{}, ""},
+		{1200 * time.Millisecond, ada, "forged", products[0], "c7"},
+		{1200 * time.Millisecond, kit, "stop", product{}, ""},
+		{1200 * time.Millisecond, kit, "cart", products[5], "c12"},
+		{1200 * time.Millisecond, grace, "cart", products[0], "c8"},
 		{1200 * time.Millisecond, grace, "twice", products[0], "c8"},
 		{1500 * time.Millisecond, hugo, "cart", products[5], "c9"},
 	}
@@ -74,9 +83,11 @@ var (
 type shop struct {
 	base, secret string
 	told         *narrator
+	far          place         // where noor lives
 	last         *http.Request // for a delivery that comes twice
 	lastBody     []byte
 	orders       int
+	carts        map[string]bool // whose there were
 }
 
 // open plays the script, then goes on with carts and orders until ctx is done.
@@ -98,7 +109,11 @@ func (s *shop) open(ctx context.Context) error {
 // ordered before the reminder is due.
 func (s *shop) scene(n int) scene {
 	if n < len(script) {
-		return script[n]
+		sc := script[n]
+		if sc.who == noor {
+			sc.who.phone = s.far.phone
+		}
+		return sc
 	}
 	n -= len(script)
 	round, step := n/4, n%4
@@ -117,7 +132,10 @@ func (s *shop) play(ctx context.Context, sc scene) error {
 	name := sc.who.first
 	switch sc.what {
 	case "cart":
-		s.told.shop("%s fills a cart: %s, £%s", name, sc.item.title, sc.item.price)
+		if sc.who.phone == s.far.phone {
+			name += " (it is " + s.far.clock(time.Now()) + " in " + s.far.name + ")"
+		}
+		s.told.shop("%s fills %s cart: %s, £%s", name, s.which(sc.who), sc.item.title, sc.item.price)
 		return s.post(ctx, "checkouts/update", checkout(sc), false)
 	case "order":
 		s.told.shop("%s places the order", name)
@@ -127,6 +145,12 @@ func (s *shop) play(ctx context.Context, sc scene) error {
 		s.told.shop("%s orders at once; the order's webhook overtakes the cart's", name)
 		s.orders++
 		return s.post(ctx, "orders/create", order(sc, s.orders), false)
+	case "sign-up":
+		s.told.shop("%s signs up; a first message at once, a second in 6 s", name)
+		return s.post(ctx, "customers/create", signUp(sc.who), false)
+	case "stop":
+		s.told.shop("%s writes back: STOP", name)
+		return s.reply(ctx, sc.who, "STOP")
 	case "twice":
 		s.told.shop("the shop delivers %s's cart a second time", name)
 		again := s.last.Clone(ctx)
@@ -166,6 +190,33 @@ func (s *shop) post(ctx context.Context, topic string, content map[string]any, f
 	return s.send(ctx, req, body)
 }
 
+// which says how many carts somebody had.
+func (s *shop) which(who customer) string {
+	if s.carts == nil {
+		s.carts = map[string]bool{}
+	}
+	if s.carts[who.phone] {
+		return "another"
+	}
+	s.carts[who.phone] = true
+	return "a"
+}
+
+// reply posts what a customer wrote, as the system does that takes the replies of this shop.
+func (s *shop) reply(ctx context.Context, who customer, text string) error {
+	body, err := json.Marshal(map[string]any{"event": "message.received", "event_id": rand.Text(), "phone": who.phone, "first_name": who.first, "text": text})
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/hooks/replies", nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+s.secret)
+	return s.send(ctx, req, body)
+}
+
 func (s *shop) send(ctx context.Context, req *http.Request, body []byte) error {
 	res, err := http.DefaultClient.Do(withBody(ctx, req, body))
 	if err != nil {
@@ -200,6 +251,14 @@ func checkout(sc scene) map[string]any {
 		"customer":               person(sc.who),
 		"shipping_address":       map[string]any{"country_code": "GB", "phone": sc.who.phone},
 	}
+}
+
+// signUp is a body of Shopify's customers/create.
+func signUp(c customer) map[string]any {
+	now := time.Now().UTC().Format(time.RFC3339)
+	out := person(c)
+	out["id"], out["created_at"], out["updated_at"] = 7100000000000+int64(len(c.phone)), now, now
+	return out
 }
 
 // order is a body of Shopify's orders/create.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ type narrator struct {
 	seen  map[nudgewire.DispatchID]nudgewire.Status
 	runs  map[nudgewire.RunID]nudgewire.Run
 	parts map[nudgewire.RunID][]nudgewire.Part // those whose upload has ended
+	held  map[nudgewire.DispatchID]string      // what rules said last
 }
 
 func newNarrator(c *cli) *narrator {
@@ -32,6 +34,7 @@ func newNarrator(c *cli) *narrator {
 		seen:  map[nudgewire.DispatchID]nudgewire.Status{},
 		runs:  map[nudgewire.RunID]nudgewire.Run{},
 		parts: map[nudgewire.RunID][]nudgewire.Part{},
+		held:  map[nudgewire.DispatchID]string{},
 	}
 }
 
@@ -76,8 +79,8 @@ func (n *narrator) accepted(p nudgewire.Plan, r nudgewire.Receipt) {
 	who := p.Event.Contact.FirstName
 	for _, d := range r.Decisions {
 		n.say("nudgewire", "35", "  %s %s: %s", d.Trigger, d.Outcome, d.Reason)
-		if d.DispatchID != 0 {
-			n.names[d.DispatchID] = who
+		for _, id := range append([]nudgewire.DispatchID{d.DispatchID}, d.Later...) {
+			n.names[id] = who
 		}
 	}
 }
@@ -116,8 +119,45 @@ func (n *narrator) polled(p nudgewire.Poll) {
 	n.say("service", color, "%s", withReason(fmt.Sprintf("dispatch %d to %s: %s", p.DispatchID, n.names[p.DispatchID], p.Status), p.Error))
 }
 
+// watch tells what rules say to messages that fall due, until ctx is done.
+func (n *narrator) watch(ctx context.Context, ask *server.Client) {
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, state := range []nudgewire.State{nudgewire.StateDropped, nudgewire.StateWaiting} {
+			messages, err := ask.Messages(ctx, server.ListQuery{State: string(state), Limit: 100})
+			if err != nil {
+				return // the demo is over
+			}
+			for i := range messages {
+				n.judged(&messages[i])
+			}
+		}
+	}
+}
+
+func (n *narrator) judged(m *server.MessageView) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	said := string(m.State) + m.Reason
+	if m.State == nudgewire.StateWaiting && m.FirstDue == nil || n.held[m.ID] == said {
+		return
+	}
+	n.held[m.ID] = said
+	word := "dropped"
+	if m.State == nudgewire.StateWaiting {
+		word = "held back until " + n.c.clock(m.DueAt)
+	}
+	n.say("nudgewire", "33", "  dispatch %d to %s: %s", m.ID, n.names[m.ID], withReason(word, m.Reason))
+}
+
 // totals prints what the ledger counted.
-func (c *cli) totals(s server.StatusView) {
+func (c *cli) totals(s server.StatusView, optedOut int) {
 	n := func(names ...string) (sum int64) {
 		for _, name := range names {
 			sum += s.Counts[name]
@@ -126,8 +166,13 @@ func (c *cli) totals(s server.StatusView) {
 	}
 	c.say("  %s stored, %d delivered twice and stored once, %s rejected\n",
 		units.Count(n("events"), "event"), n("events_duplicate"), units.Count(n("requests_rejected"), "request"))
-	c.say("  %s delivered, %d failed, %d cancelled by an order, %d not queued\n",
+	c.say("  %s delivered, %d failed, %d cancelled by an order or a reply, %d not queued\n",
 		units.Count(n("messages_delivered"), "message"), n("messages_failed"), n("dispatches_cancelled", "decisions_cancelled"), n("decisions_skipped"))
+	rules := map[string]int64{}
+	for _, r := range s.Rules {
+		rules[r.Rule] += r.Times
+	}
+	c.say("  held back: %d by quiet hours, %d by the limit of one a day; opted out: %d\n", rules["quiet_hours"], rules["limit"], optedOut)
 	c.say("  still waiting: %d, being followed: %d, in doubt: %d\n", s.Waiting, s.Tracking, s.InDoubt)
 }
 
@@ -138,6 +183,8 @@ func demoService(key string) sandbox.Options {
 		Templates: []sandbox.Template{
 			{Name: "cart_reminder", Language: "en", ID: 1041, Variables: 3},
 			{Name: "order_update", Language: "en", ID: 1042, Variables: 3},
+			{Name: "welcome", Language: "en", ID: 1044, Variables: 1},
+			{Name: "welcome_offer", Language: "en", ID: 1045, Variables: 0},
 			{Name: "spring_news", Language: "en", ID: 1043, Variables: 1},
 		},
 		Points: 10_000,
