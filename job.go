@@ -74,11 +74,12 @@ type Run struct {
 	Folder       string        // where its parts and the list of excluded rows lie; "" before it was built
 
 	Tally     Tally
-	Approved  string // who approved it; "" for nobody
-	Canary    string // what its canary found before it let the rest go; "" before that, and where there is none
-	Overruled string // who let it go on after its canary had stopped it; "" for nobody
-	Repeats   RunID  // the run whose list and template a person said it may send once more; 0 for none
-	Owner     string // who works on it; "" for nobody
+	Approved  string    // who approved it; "" for nobody
+	Approvals Approvals // of those who approved it while it was held, and how many that takes
+	Canary    string    // what its canary found before it let the rest go; "" before that, and where there is none
+	Overruled string    // who let it go on after its canary had stopped it; "" for nobody
+	Repeats   RunID     // the run whose list and template a person said it may send once more; 0 for none
+	Owner     string    // who works on it; "" for nobody
 	LeaseEnd  time.Time
 
 	CreatedAt, StartedAt, EndedAt time.Time // UTC; zero while it has not come so far

@@ -174,6 +174,21 @@ func TestEachFaultHasItsWords(t *testing.T) {
 				`17:5: jobs.remind.campain: unknown key; did you mean "campaign"?`,
 			},
 		},
+		"people who approve, none and too many": {
+			"triggers:", "jobs:\n  a:\n    source: {csv: a.csv}\n    campaign: {template_id: 7}\n    guard: {approve_over: 5, approve_by: 0}\n  b:\n    source: {csv: a.csv}\n    campaign: {template_id: 7}\n    guard: {approve_over: 5, approve_by: 11}\n  c:\n    source: {csv: a.csv}\n    campaign: {template_id: 7}\n    guard: {approve_over: 5, approve_by: two}\ntriggers:",
+			[]string{
+				`11:42: jobs.a.guard.approve_by: "0" is less than 1; it is between 1 and 10`,
+				`15:42: jobs.b.guard.approve_by: "11" is more than 10; it is between 1 and 10`,
+				`19:42: jobs.c.guard.approve_by: "two" is not a whole number; write digits only`,
+			},
+		},
+		"people who approve what nothing holds": {
+			"triggers:", "jobs:\n  a:\n    source: {csv: a.csv}\n    campaign: {template_id: 7}\n    guard: {approve_by: 2}\n  b:\n    source: {csv: a.csv}\n    campaign: {template_id: 7}\n    guard: {approve_by: 2, repeat: send}\ntriggers:",
+			[]string{
+				"11:25: warning: jobs.a.guard.approve_by: 2 people would approve a run, and no run but one with the list of the last waits for them; write approve_over: 1, and every run of more than one row waits; or another bound",
+				"15:25: warning: jobs.b.guard.approve_by: 2 people would approve a run, and no run waits for them; write approve_over: 1, and every run of more than one row waits; or another bound",
+			},
+		},
 		"lists that are forgotten too early": {
 			"triggers:", "retention: {lists: 7d}\njobs:\n  winback:\n    source: {csv: a.csv}\n    exclude: {messaged_within: 10d}\n    campaign: {template_id: 7}\ntriggers:",
 			[]string{"11:32: jobs.winback.exclude.messaged_within: 10d is longer than the lists are kept that say who was messaged, 7d; set retention.lists to 10d or more"},

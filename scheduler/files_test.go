@@ -154,7 +154,7 @@ func TestFilesThatAreAwayAreWaitedFor(t *testing.T) {
 			var away atomic.Bool
 			away.Store(true)
 			d.Files = awayFiles{d.Files, &away}
-			if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
+			if err := d.Approve(t.Context(), 1, by("Ann")); err != nil {
 				t.Fatal(err)
 			}
 			tries := 0
@@ -186,7 +186,7 @@ func TestAnotherProcessGoesOnWithTheFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Approve(t.Context(), r.ID, "Ann"); err != nil {
+	if err := d.Approve(t.Context(), r.ID, by("Ann")); err != nil {
 		t.Fatal(err)
 	}
 	d.open("two")
@@ -227,7 +227,7 @@ func TestARunMovesToThePlaceThatTheConfigNames(t *testing.T) {
 	database := files.InDatabase(st)
 	d.kept = &files.Places{Store: database, Folder: d.kept, Database: database}
 	d.open("two")
-	if err := d.Approve(t.Context(), first.ID, "Ann"); err != nil {
+	if err := d.Approve(t.Context(), first.ID, by("Ann")); err != nil {
 		t.Fatal(err)
 	}
 	d.settle(t) // what was built is read where it lies

@@ -91,6 +91,7 @@ type Guard struct {
 	MaxChange   Percent `yaml:"max_change" doc:"Most rows against the last run that was sent, and, the other way around, least: 300% lets nothing go that is more than three times as large or less than a third." example:"300%"`
 	MaxPoints   float64 `yaml:"max_points" validate:"min=0" doc:"Most points by the price table; needs api.price."`
 	Repeat      Repeat  `yaml:"repeat" default:"approve" validate:"oneof=approve send" doc:"When a list has the rows of the one that the last run sent with the same template, whoever is excluded of them: approve waits for a person; send is for a list that never changes."`
+	ApproveBy   int     `yaml:"approve_by" default:"1" validate:"min=1,max=10" doc:"How many different people approve a run before it goes. Who started it by hand is not the last of several." example:"2"`
 	ApproveOver int64   `yaml:"approve_over" validate:"min=0" doc:"More rows than this always wait for a person."`
 }
 

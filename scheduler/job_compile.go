@@ -186,6 +186,9 @@ func fill(j *Job) {
 	if j.Overlap == "" {
 		j.Overlap = OverlapSkip
 	}
+	if j.Guard.ApproveBy == 0 {
+		j.Guard.ApproveBy = 1
+	}
 	if j.Guard.Repeat == "" {
 		j.Guard.Repeat = RepeatApprove
 	}
@@ -326,6 +329,13 @@ func (b *builder) guard(j Job) {
 	}
 	if p := j.Guard.MaxChange; p != 0 && p <= 1 {
 		b.bad("guard.max_change", "write more than 100%: 300% stops what is more than three times the last run, or less than a third", "%s would stop every run", p)
+	}
+	if g := j.Guard; g.ApproveBy > 1 && g.MaxRows == 0 && g.MaxChange == 0 && g.MaxPoints == 0 && g.ApproveOver == 0 {
+		held := "no run"
+		if g.Repeat == RepeatApprove {
+			held = "no run but one with the list of the last"
+		}
+		b.warn("guard.approve_by", "write approve_over: 1, and every run of more than one row waits; or another bound", "%d people would approve a run, and %s waits for them", g.ApproveBy, held)
 	}
 	if j.Canary == nil {
 		return

@@ -49,7 +49,7 @@ func TestATimeThatTheLostMachineMayHaveRun(t *testing.T) {
 	if r.State != nudgewire.RunAwaiting || r.Slot != "2026-05-02 10:00" || !strings.Contains(r.Reason, "may have sent the run of 2026-05-02 10:00") || len(d.service.uploads()) != 0 {
 		t.Fatalf("%s %s: %s; %d uploads", r.Slot, r.State, r.Reason, len(d.service.uploads()))
 	}
-	if err := d.Approve(t.Context(), r.ID, "Ann"); err != nil {
+	if err := d.Approve(t.Context(), r.ID, by("Ann")); err != nil {
 		t.Fatal(err)
 	}
 	d.settle(t)

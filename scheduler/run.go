@@ -278,7 +278,8 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 	if again && r.Repeats != before.ID {
 		why = append(why, repeatWords(t.Kept, before))
 	}
-	if len(why) > 0 && r.Approved == "" {
+	if len(why) > 0 && (r.Approved == "" || w.job.Guard.ApproveBy > 1) {
+		r.Approved, r.Approvals.Need, r.Approvals.By = "", w.job.Guard.ApproveBy, nil
 		r.State, r.Reason = nudgewire.RunAwaiting, strings.Join(why, "; ")
 		r.Owner, r.LeaseEnd = "", time.Time{}
 	}

@@ -272,7 +272,7 @@ func TestAGuardThenTheCanaryOfAFile(t *testing.T) {
 	if r := d.the(t); r.State != nudgewire.RunAwaiting || len(d.service.uploads()) != 0 {
 		t.Fatalf("%s %q", r.State, r.Reason)
 	}
-	if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
+	if err := d.Approve(t.Context(), 1, by("Ann")); err != nil {
 		t.Fatal(err)
 	}
 	d.settle(t)

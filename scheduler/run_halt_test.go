@@ -111,7 +111,7 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 	if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != "paused by Ann" {
 		t.Fatalf("%s %q", r.State, r.Reason)
 	}
-	refused, ok := errors.AsType[*wordError](d.Approve(t.Context(), 1, "Ann"))
+	refused, ok := errors.AsType[*wordError](d.Approve(t.Context(), 1, by("Ann")))
 	if !ok || refused.Error() != "run 1 is paused: there is nothing to approve" || refused.Hint() != "it goes on with: nudgewire jobs resume 1" {
 		t.Errorf("approve: %v", refused)
 	}

@@ -61,14 +61,14 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 			d.all()[0].Guard = Guard{ApproveOver: 1}
 			fireDue(t, d)
 			block()
-			if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
+			if err := d.Approve(t.Context(), 1, by("Ann")); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"while it is paused": func(t *testing.T, d *desk, block func()) {
 			d.all()[0].Guard = Guard{ApproveOver: 1}
 			fireDue(t, d)
-			if err := errors.Join(d.Approve(t.Context(), 1, "Ann"), d.Pause(t.Context(), 1, "Ann")); err != nil {
+			if err := errors.Join(d.Approve(t.Context(), 1, by("Ann")), d.Pause(t.Context(), 1, "Ann")); err != nil {
 				t.Fatal(err)
 			}
 			block()
@@ -110,7 +110,7 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 			d.all()[0].Guard = Guard{ApproveOver: 1}
 			fireDue(t, d)
 			block()
-			if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
+			if err := d.Approve(t.Context(), 1, by("Ann")); err != nil {
 				t.Fatal(err)
 			}
 			d.crashAt = "ReplacePart 1"
@@ -209,7 +209,7 @@ func TestARowThatMayNotGoIsDroppedWhenItIsHandedOver(t *testing.T) {
 	who := withRegister(d)
 	fireDue(t, d)
 	who.set(Why{Reason: "was messaged within 7d", By: "by run 7 of weekly on 2026-05-04 09:00 UTC"}, "447911100001")
-	if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
+	if err := d.Approve(t.Context(), 1, by("Ann")); err != nil {
 		t.Fatal(err)
 	}
 	d.settle(t)
@@ -234,14 +234,14 @@ func perMessage(t *testing.T, n int, j Job) *Compiled {
 func TestApprovingTheGuardLeavesTheCanary(t *testing.T) {
 	canary := &Canary{First: Share{Rows: 5}, Wait: 3e9, StopIf: failedOver(0.1)}
 	for name, fire := range map[string]func(d *desk) error{
-		"approved when it was held": func(d *desk) error { fireDue(t, d); return d.Approve(t.Context(), 1, "Ann") },
+		"approved when it was held": func(d *desk) error { fireDue(t, d); return d.Approve(t.Context(), 1, by("Ann")) },
 		"approved in advance": func(d *desk) error {
 			_, err := d.RunNow(t.Context(), d.all()[0], d.now(), HandOrder{Approved: "Ann"})
 			return err
 		},
 		"approved, paused and resumed by a person": func(d *desk) error {
 			fireDue(t, d)
-			return errors.Join(d.Approve(t.Context(), 1, "Ann"), d.Pause(t.Context(), 1, "Ann"), d.Resume(t.Context(), 1, "Ben"))
+			return errors.Join(d.Approve(t.Context(), 1, by("Ann")), d.Pause(t.Context(), 1, "Ann"), d.Resume(t.Context(), 1, "Ben"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -427,7 +427,7 @@ func TestARecheckLeavesNoHalfFiles(t *testing.T) {
 	who := withRegister(d)
 	fireDue(t, d)
 	who.block("447911100001")
-	if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
+	if err := d.Approve(t.Context(), 1, by("Ann")); err != nil {
 		t.Fatal(err)
 	}
 	d.settle(t)

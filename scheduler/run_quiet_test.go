@@ -131,7 +131,7 @@ func TestQuietHoursMeetApprovalsCanariesAndPeople(t *testing.T) {
 			t.Fatalf("%s %q", r.State, r.Reason)
 		}
 		d.advance(time.Hour)
-		if err := d.Approve(t.Context(), 1, "Ann"); err != nil {
+		if err := d.Approve(t.Context(), 1, by("Ann")); err != nil {
 			t.Fatal(err)
 		}
 		d.settle(t)

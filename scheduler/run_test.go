@@ -203,7 +203,7 @@ func TestAFileThatChangedOnDiskIsNotUploaded(t *testing.T) {
 	fireDue(t, d)
 	r := d.the(t)
 	putText(t, d.Files, files.Join(r.Folder, "part-0001.csv"), "phone\n1\n")
-	if err := d.Approve(t.Context(), r.ID, "Ann"); err != nil {
+	if err := d.Approve(t.Context(), r.ID, by("Ann")); err != nil {
 		t.Fatal(err)
 	}
 	d.settle(t)
@@ -226,14 +226,14 @@ func TestAGuardHoldsUntilApproved(t *testing.T) {
 	if r.State != nudgewire.RunAwaiting || r.Reason != "500 rows are 500% of the last run's 100, and guard.max_change is 300%" || len(d.service.uploads()) != 1 {
 		t.Fatalf("%s %q", r.State, r.Reason)
 	}
-	if err := d.Approve(t.Context(), r.ID, "Ann"); err != nil {
+	if err := d.Approve(t.Context(), r.ID, by("Ann")); err != nil {
 		t.Fatal(err)
 	}
 	d.settle(t)
 	if r = d.the(t); r.State != nudgewire.RunDone || r.Approved != "Ann" || len(d.service.phones(t)) != 600 {
 		t.Errorf("%s, approved by %q, %d phones", r.State, r.Approved, len(d.service.phones(t)))
 	}
-	if err := d.Approve(t.Context(), r.ID, "Ann"); err == nil || err.Error() != "run 2 is done: there is nothing to approve" {
+	if err := d.Approve(t.Context(), r.ID, by("Ann")); err == nil || err.Error() != "run 2 is done: there is nothing to approve" {
 		t.Errorf("a second approval: %v", err)
 	}
 }

@@ -390,12 +390,16 @@ func (s *Scheduler) lastTally(ctx context.Context, job string) (*nudgewire.Tally
 
 // A HandOrder is what a person says when a job is run by hand.
 type HandOrder struct {
-	Approved string          // who approves what would stop it; "" for nobody
+	Approved string          // who approves what would stop it; "" for nobody. Not where several people have to
+	Person   string          // who starts it, as nudgewire.Approval.Person
 	Repeats  nudgewire.RunID // the run whose list and template it may send once more; 0 for none
 }
 
 // RunNow stores a run of the job by hand; Run works on it.
 func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, order HandOrder) (nudgewire.RunID, error) {
+	if n := job.Guard.ApproveBy; n > 1 && order.Approved != "" {
+		return 0, &wordError{fmt.Sprintf("guard.approve_by of %s has %d people approve what was read, and nothing was yet", job.Name, n), "start it without an approval; if its guard holds it: nudgewire jobs approve"}
+	}
 	open, err := s.Store.OpenRuns(ctx, job.Name)
 	if err != nil {
 		return 0, err
@@ -416,7 +420,7 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 	slot := now.In(job.zone).Format(time.DateTime) + " by hand"
 	r := nudgewire.Run{
 		Job: job.Name, Slot: slot, DueAt: now.UTC(), Cause: nudgewire.CauseHand,
-		Source: job.source.String(), Config: job.Version, State: nudgewire.RunPlanned, Approved: order.Approved, Repeats: order.Repeats,
+		Source: job.source.String(), Config: job.Version, State: nudgewire.RunPlanned, Approved: order.Approved, Approvals: nudgewire.Approvals{Starter: order.Person}, Repeats: order.Repeats,
 		Account: job.account(), Deliver: job.Deliver, Category: job.category, CreatedAt: now.UTC(),
 	}
 	for nth := 2; ; nth++ {
@@ -439,11 +443,24 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 	}
 }
 
-// Approve lets a run go that awaits approval.
-func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, who string) error {
-	return s.person(ctx, id, "approve", func(r *nudgewire.Run) {
-		r.State, r.Reason, r.Approved = nudgewire.RunUploading, "", who
-	}, nudgewire.RunAwaiting)
+// Approve notes that somebody approves a run that awaits it, and lets it go when enough people did.
+func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, by nudgewire.Approval) error {
+	err := s.Store.ApproveRun(ctx, id, func(r *nudgewire.Run) error {
+		if r.State != nudgewire.RunAwaiting {
+			return notNow(*r, "approve")
+		}
+		return r.Approve(by)
+	})
+	if errors.Is(err, nudgewire.ErrStarter) {
+		return &wordError{fmt.Sprintf("you started run %d by hand: the last to approve it has to be somebody else", id), fmt.Sprintf("have somebody else approve it: nudgewire jobs approve %d", id)}
+	}
+	if words, is := errors.AsType[*wordError](err); is { // they say which run it is
+		return words
+	}
+	if err == nil {
+		s.Wake()
+	}
+	return err
 }
 
 // Pause stops a run for now: no further part is uploaded, and of its messages only those leave

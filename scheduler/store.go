@@ -46,6 +46,10 @@ type RunStore interface {
 	// it is cancelled, no row of it that was handed over is sent.
 	SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error
 
+	// ApproveRun has approve change a run as it is at that moment, and stores that. Its error comes back, and nothing is changed.
+	// It may be called more than once.
+	ApproveRun(ctx context.Context, id nudgewire.RunID, approve func(*nudgewire.Run) error) error
+
 	// SaveParts stores r as SetRun does from building, and its parts in place of earlier ones.
 	SaveParts(ctx context.Context, by string, r nudgewire.Run, parts []nudgewire.Part) error
 

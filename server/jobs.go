@@ -25,7 +25,7 @@ type Jobs interface {
 	// Forecast and Fire answer scheduler.ErrNoJob for a name that is not in the config.
 	Forecast(ctx context.Context, job string) (scheduler.Forecast, error)
 	Fire(ctx context.Context, job string, order scheduler.HandOrder) (nudgewire.RunID, error)
-	Approve(ctx context.Context, id nudgewire.RunID, who string) error
+	Approve(ctx context.Context, id nudgewire.RunID, by nudgewire.Approval) error
 	Pause(ctx context.Context, id nudgewire.RunID, who string) error
 	Resume(ctx context.Context, id nudgewire.RunID, who string) error
 	Cancel(ctx context.Context, id nudgewire.RunID, who string) error
@@ -123,7 +123,8 @@ func (a admin) forecast(r *http.Request) (any, error) {
 }
 
 func (a admin) fire(r *http.Request, in RunOrder) (any, error) {
-	order := scheduler.HandOrder{Repeats: in.Repeats}
+	who, _ := WhoOf(r.Context())
+	order := scheduler.HandOrder{Repeats: in.Repeats, Person: who.Person()}
 	if in.Approve {
 		order.Approved = person(r)
 	}
@@ -162,6 +163,14 @@ func (a admin) retry(r *http.Request, in RunOrder) (any, error) {
 	}
 	return a.ordered(r, func(who string, id nudgewire.RunID) (nudgewire.RunID, error) {
 		return a.Jobs.Retry(r.Context(), id, who, what)
+	})
+}
+
+// approve notes who approves a run: the person whom the socket, the token or the session proves.
+func (a admin) approve(r *http.Request) (any, error) {
+	return a.ordered(r, func(name string, id nudgewire.RunID) (nudgewire.RunID, error) {
+		who, _ := WhoOf(r.Context())
+		return id, a.Jobs.Approve(r.Context(), id, nudgewire.Approval{Who: name, Person: who.Person(), Via: string(who.From), At: a.Now().UTC()})
 	})
 }
 

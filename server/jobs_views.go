@@ -52,9 +52,10 @@ type RunView struct {
 	Sends      string             `json:"sends,omitempty"`   // what each row is sent as, in words
 	Expires    string             `json:"expires,omitempty"` // how long a row may wait, where it is sent as a message
 	Tally      nudgewire.Tally    `json:"tally"`
-	Approved   string             `json:"approved,omitempty"` // who approved it
-	Canary     string             `json:"canary,omitempty"`   // what its canary found when it let the rest go
-	Waits      nudgewire.RunWait  `json:"waits,omitempty"`    // what it waits for while it is uploading
+	Approved   string             `json:"approved,omitempty"`  // who approved it
+	Approvals  *ApprovalsView     `json:"approvals,omitempty"` // of one that several people have to approve
+	Canary     string             `json:"canary,omitempty"`    // what its canary found when it let the rest go
+	Waits      nudgewire.RunWait  `json:"waits,omitempty"`     // what it waits for while it is uploading
 	WaitUntil  *time.Time         `json:"wait_until,omitempty"`
 	Overruled  string             `json:"overruled,omitempty"` // who let it go on after its canary stopped it
 	Repeats    nudgewire.RunID    `json:"repeats,omitempty"`   // the run that a person said it may send once more
@@ -196,12 +197,38 @@ func blockView(b *store.Block) *BlockView {
 	return &BlockView{Phone: b.Phone, Reason: b.Reason, Source: b.Source, At: b.At.UTC(), Event: b.Event}
 }
 
+// An ApprovalsView is how far a run is that several people have to approve.
+type ApprovalsView struct {
+	Need  int            `json:"need"`
+	By    []ApprovalView `json:"by,omitempty"`
+	Words string         `json:"words"` // "1 of 2 approved: ann (1000)"
+}
+
+// An ApprovalView is the word of one of them.
+type ApprovalView struct {
+	Who string    `json:"who"`
+	Via string    `json:"via,omitempty"` // socket, token or session
+	At  time.Time `json:"at"`
+}
+
+// approvalsView is nil where one person is enough.
+func approvalsView(r *nudgewire.Run) *ApprovalsView {
+	if r.ApprovalsNeeded() == 1 {
+		return nil
+	}
+	v := &ApprovalsView{Need: r.ApprovalsNeeded(), Words: r.ApprovedWords()}
+	for _, a := range r.Approvers() {
+		v.By = append(v.By, ApprovalView{a.Who, a.Via, a.At.UTC()})
+	}
+	return v
+}
+
 // runView is a run with its parts, nil where they are not asked for.
 func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 	v := RunView{
 		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, RetryClasses: r.RetryClasses, RetryUntil: optional(r.RetryUntil), DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
 		Deliver: r.Deliver, Account: r.Account, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Send.Template, Sends: sendsWords(r), Tally: r.Tally,
-		Approved: r.Approved, Overruled: r.Overruled, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
+		Approved: r.Approved, Approvals: approvalsView(r), Overruled: r.Overruled, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
 		FilesRemovedAt: optional(r.FilesRemovedAt),
 	}

@@ -111,7 +111,7 @@ func (a admin) held(ctx context.Context) (out []HeldView, err error) {
 	open, err := a.Store.OpenRuns(ctx, "")
 	for i := range open {
 		if r := &open[i]; r.State == nudgewire.RunAwaiting {
-			out = append(out, HeldView{r.ID, r.Job, r.Reason, r.CreatedAt.UTC()})
+			out = append(out, HeldView{r.ID, r.Job, r.Reason, r.CreatedAt.UTC(), r.ApprovedWords()})
 		}
 	}
 	return out, err

@@ -135,7 +135,7 @@ func (a admin) routes() []Route {
 		{Method: http.MethodGet, Path: "/runs/{id}/rows", Scope: Phones, Out: rowLine{}, Words: "Every row of a run and what became of it, one JSON object a line; the last is {\"end\":true}.", writes: a.export},
 		reads("/runs/{id}/retry", Read, RetryView{}, "What a retry of a run would send.", a.forecastRetry, "in_doubt", "classes", "min_wait_ns", "deadline_ns").ofJobs(),
 		does("/runs/{id}/retry", Operate, RunView{}, "Sends rows or parts of a run that did not arrive once more, as a new run.", a.retry).ofJobs(),
-		does("/runs/{id}/approve", Operate, RunView{}, "Lets a run go that waits to be approved.", bodiless(a.order(Jobs.Approve))).ofJobs(),
+		does("/runs/{id}/approve", Operate, RunView{}, "Approves a run that waits for it, and lets it go when enough people did.", bodiless(a.approve)).ofJobs(),
 		does("/runs/{id}/pause", Operate, RunView{}, "Stops a run until it is resumed.", bodiless(a.order(Jobs.Pause))).ofJobs(),
 		does("/runs/{id}/resume", Operate, RunView{}, "Lets a paused run go on.", bodiless(a.order(Jobs.Resume))).ofJobs(),
 		does("/runs/{id}/cancel", Operate, RunView{}, "Ends a run.", bodiless(a.order(Jobs.Cancel))).ofJobs(),

@@ -38,10 +38,13 @@ func (week) Forecast(context.Context, string) (scheduler.Forecast, error) {
 func (week) Fire(context.Context, string, scheduler.HandOrder) (nudgewire.RunID, error) {
 	return 0, nudgewire.ErrNotFound
 }
-func (week) Approve(context.Context, nudgewire.RunID, string) error { return nudgewire.ErrNotFound }
-func (week) Pause(context.Context, nudgewire.RunID, string) error   { return nudgewire.ErrNotFound }
-func (week) Resume(context.Context, nudgewire.RunID, string) error  { return nudgewire.ErrNotFound }
-func (week) Cancel(context.Context, nudgewire.RunID, string) error  { return nudgewire.ErrNotFound }
+
+func (week) Approve(context.Context, nudgewire.RunID, nudgewire.Approval) error {
+	return nudgewire.ErrNotFound
+}
+func (week) Pause(context.Context, nudgewire.RunID, string) error  { return nudgewire.ErrNotFound }
+func (week) Resume(context.Context, nudgewire.RunID, string) error { return nudgewire.ErrNotFound }
+func (week) Cancel(context.Context, nudgewire.RunID, string) error { return nudgewire.ErrNotFound }
 func (week) ForecastRetry(context.Context, nudgewire.RunID, string, scheduler.RetryOrder) (scheduler.Retry, error) {
 	return scheduler.Retry{}, nudgewire.ErrNotFound
 }

@@ -71,7 +71,7 @@ func (d *TokenDoor) Who(ctx context.Context, token string) (Who, error) {
 		return Who{}, ErrUnknownToken
 	}
 	d.used(ctx, id, now)
-	w := Who{Name: t.Name + " (" + id + ")", From: FromToken}
+	w := Who{Name: t.Name + " (" + id + ")", From: FromToken, By: t.CreatedBy}
 	for _, s := range t.Scopes {
 		w.Scopes = append(w.Scopes, Scope(s))
 	}
@@ -111,7 +111,7 @@ type TokenView struct {
 	Scopes    []Scope    `json:"scopes"`
 	State     string     `json:"state"` // good, expired or revoked
 	CreatedAt time.Time  `json:"created_at"`
-	CreatedBy string     `json:"created_by"`
+	CreatedBy string     `json:"created_by"` // of one that a token made, who made that
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 	UsedAt    *time.Time `json:"used_at,omitempty"` // to the minute
@@ -196,7 +196,8 @@ func (a admin) createToken(r *http.Request, in TokenRequest) (any, error) {
 		return nil, rejectf(http.StatusConflict, "one token can serve many programs of one kind", "there are %d tokens already", len(all))
 	}
 	token, id := newToken()
-	t := store.Token{ID: id, Name: name, Hash: sha256.Sum256([]byte(token)), CreatedAt: a.Now().UTC(), CreatedBy: person(r), ExpiresAt: in.ExpiresAt.UTC()}
+	who, _ := WhoOf(r.Context())
+	t := store.Token{ID: id, Name: name, Hash: sha256.Sum256([]byte(token)), CreatedAt: a.Now().UTC(), CreatedBy: who.Person(), ExpiresAt: in.ExpiresAt.UTC()}
 	for _, s := range scopes {
 		t.Scopes = append(t.Scopes, string(s))
 	}

@@ -298,7 +298,7 @@ func (t *found) runs(v *StatusView) {
 	for _, r := range v.Held {
 		t.add(nudgewire.Trouble{
 			Code: nudgewire.TroubleApproval, Subject: fmt.Sprintf("run %d of %s", r.Run, r.Job), Severity: nudgewire.Stops, About: "campaigns", Since: r.Since,
-			Words: fmt.Sprintf("run %d of %s waits to be approved: %s", r.Run, r.Job, r.Why),
+			Words: r.Words(),
 			Cure:  fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs approve %d" or "nudgewire jobs cancel %d"`, r.Run, r.Run, r.Run),
 		})
 	}
@@ -435,6 +435,17 @@ type HeldView struct {
 	Job   string          `json:"job"`
 	Why   string          `json:"why"`
 	Since time.Time       `json:"since"`
+
+	Approved string `json:"approved,omitempty"` // how far it is where several people have to: "1 of 2 approved: ann (1000)"
+}
+
+// Words say it in a line.
+func (v HeldView) Words() string {
+	words := fmt.Sprintf("run %d of %s waits to be approved: %s", v.Run, v.Job, v.Why)
+	if v.Approved != "" {
+		words += "; " + v.Approved
+	}
+	return words
 }
 
 // An UnknownView counts the texts of the service that no rule of the config knows, in the last 24 hours.

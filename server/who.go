@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -38,7 +39,11 @@ type Who struct {
 	Name   string // for the record: "ann (1000)" at the socket, else the name of the token or the person
 	Scopes []Scope
 	From   From
+	By     string // of a token, who made it and answers for it
 }
+
+// Person is who answers for what w does: where several people have to approve something, the same one counts once.
+func (w Who) Person() string { return cmp.Or(w.By, w.Name) }
 
 // May reports whether the scope is among them.
 func (w Who) May(s Scope) bool { return slices.Contains(w.Scopes, s) }

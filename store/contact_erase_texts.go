@@ -47,6 +47,7 @@ var erasedTexts = []erasedText{
 	{"runs", "stopped_by", []string{"id"}},
 	{"runs", "overruled", []string{"id"}},
 	{"runs", "approved", []string{"id"}},
+	{"runs", "approvals", []string{"id"}},
 	{"runs", "send", []string{"id"}},
 	{"parts", "reason", []string{"run_id", "number"}},
 	{"parts", "answer", []string{"run_id", "number"}},
@@ -59,7 +60,7 @@ var erasedTexts = []erasedText{
 }
 
 // erasedTextCount is len(erasedTexts), which the numbers of statements need as a constant.
-const erasedTextCount = 39
+const erasedTextCount = 40
 
 // sql changes the text where it is still the one that was read: ?1 the new text, ?2 the old one, then the keys.
 func (x *erasedText) sql() string {

@@ -75,11 +75,19 @@ func runArgs(r *nudgewire.Run) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the tally: %w", err)
 	}
+	approvals := ""
+	if a := &r.Approvals; a.Need != 0 || a.Starter != "" || len(a.By) > 0 {
+		text, err := json.Marshal(a)
+		if err != nil {
+			return nil, fmt.Errorf("encode the approvals: %w", err)
+		}
+		approvals = string(text)
+	}
 	return []any{
 		r.Source, r.Config, string(r.State), r.Reason, string(before), string(r.Deliver), r.CampaignName, r.TemplateID, r.Send.Template,
 		r.Send.Language, string(r.Category), int64(r.Expires / time.Microsecond), r.Folder, string(tally), r.Tally.Kept, r.Approved, r.Owner, micro(r.LeaseEnd),
 		micro(r.StartedAt), micro(r.EndedAt), r.Began, string(r.Stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
-		send, string(waits), micro(until), r.Canary,
+		send, string(waits), micro(until), r.Canary, approvals,
 	}, nil
 }
 
@@ -97,6 +105,37 @@ func (t *tx) run(id nudgewire.RunID) (r nudgewire.Run, err error) {
 // is ErrMoved, too.
 func (s *Store) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
 	return s.changeRun(ctx, by, r, from, nil)
+}
+
+// ApproveRun has approve change a run as it is at that moment, and stores what became of it, so that of people who approve it at the
+// same time all count. Where approve gives an error, that comes back and nothing is changed. It may be called more than once.
+func (s *Store) ApproveRun(ctx context.Context, id nudgewire.RunID, approve func(*nudgewire.Run) error) error {
+	var r nudgewire.Run
+	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		if r, err = t.run(id); err != nil {
+			return err
+		}
+		if r.ID == 0 {
+			return unchanged{nudgewire.ErrNotFound}
+		}
+		was := r.State
+		if err := approve(&r); err != nil {
+			return unchanged{err}
+		}
+		if r.State != was && !was.May(r.State) {
+			return unchanged{nudgewire.ErrMoved}
+		}
+		args, err := runArgs(&r)
+		if err == nil {
+			err = t.put(stUpdateRun, append([]any{int64(id)}, args...)...)
+		}
+		if err != nil {
+			return err
+		}
+		t.noteRun(&r, was)
+		return t.holdRows(&r, was)
+	})
+	return observe(wrap(err, "approve run %d", id), s.observer.Run, r)
 }
 
 // SaveParts stores r as SetRun does from building, and its parts in place of earlier ones.
@@ -284,12 +323,18 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 	send := r.text()
 	v.Waits, v.WaitUntil, v.Canary = nudgewire.RunWait(r.text()), r.time(), r.text()
 	v.RetryClasses, v.RetryWait, v.RetryUntil = nudgewire.ErrorClassList(r.text()), time.Duration(r.int())*time.Microsecond, r.time()
+	approvals := r.text()
 	if r.err != nil {
 		return v, r.err
 	}
 	if send != "" { // else the template's name and its language are all of it
 		if err := json.Unmarshal([]byte(send), &v.Send); err != nil {
 			return v, fmt.Errorf("run %d: send: %w", v.ID, err)
+		}
+	}
+	if approvals != "" {
+		if err := json.Unmarshal([]byte(approvals), &v.Approvals); err != nil {
+			return v, fmt.Errorf("run %d: approvals: %w", v.ID, err)
 		}
 	}
 	if err := json.Unmarshal([]byte(tally), &v.Tally); err != nil {

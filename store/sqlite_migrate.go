@@ -52,6 +52,7 @@ var migrations = []string{
 	53: "migrations/00053_runs_of_jobs.sql",
 	55: "migrations/00055_tokens_audit.sql",
 	56: "migrations/00056_hourly_counts.sql",
+	58: "migrations/00058_approvals.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

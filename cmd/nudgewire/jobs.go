@@ -312,6 +312,9 @@ func (c *cli) ran(r server.RunView) error {
 	if r.Account != "" {
 		c.say("  account     %s\n", r.Account)
 	}
+	if r.Approvals != nil && r.Approved == "" {
+		c.say("  approval    %s\n", r.Approvals.Words)
+	}
 	if r.Approved != "" {
 		c.say("  approved    by %s\n", r.Approved)
 	}
@@ -501,6 +504,9 @@ func (c *cli) jobsOrder(word, short string, asks bool) *cobra.Command {
 				}
 				if r, err = ask.OrderRun(cmd.Context(), id, word, server.RunOrder{}); err != nil {
 					return err
+				}
+				if a := r.Approvals; word == "approve" && r.State == nudgewire.RunAwaiting && a != nil {
+					c.note("%d of %d; somebody else has to approve, too", len(a.By), a.Need)
 				}
 				return c.ran(r)
 			})

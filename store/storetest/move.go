@@ -212,6 +212,7 @@ func fillAll(t *testing.T, m Move) *ledger {
 	// Runs in each of their ways.
 	held := aRun("winback", "held")
 	held.State, held.Reason, held.Cause = nudgewire.RunAwaiting, "more than twice the rows of the last one", nudgewire.CauseHand
+	held.Approvals = nudgewire.Approvals{Need: 2, Starter: "ann", By: []nudgewire.Approval{{Who: "ben", Person: "ben", Via: "socket", At: movedAt, Of: "ab", Rows: 7}}}
 	l.mustStart(held)
 	approved := l.mustStart(aRun("winback", "approved"))
 	l.mustSet(approved, nudgewire.RunBuilding)

@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -165,6 +167,7 @@ func (s suite) runs(t *testing.T) {
 		r.Send = nudgewire.Send{Template: "winback", Language: "{{ lang }}", Header: &nudgewire.Header{Type: "document", URL: "{{ url }}", Filename: "offer.pdf"}}
 		r.Waits, r.WaitUntil, r.Canary = nudgewire.WaitCanary, noon.Add(time.Hour), "10 of 10 ended well"
 		r.Approved, r.Owner, r.LeaseEnd, r.StartedAt = "Ann", owner, noon.Add(time.Minute), noon
+		r.Approvals = nudgewire.Approvals{Need: 2, Starter: "Ann", By: []nudgewire.Approval{{Who: "crm (abc)", Person: "Ben", Via: "token", At: noon, Of: "ab", Rows: 7}}}
 		if err := l.SetRun(l.ctx, "", r, nudgewire.RunUploading); err != nil {
 			t.Fatal(err)
 		}
@@ -191,6 +194,41 @@ func (s suite) runs(t *testing.T) {
 			t.Errorf("listed %d, %v", len(listed), err)
 		}
 		if _, err := l.Run(l.ctx, 99); !errors.Is(err, nudgewire.ErrNotFound) {
+			t.Errorf("run 99: %v", err)
+		}
+	})
+	t.Run("of people who approve a run at the same time all count", func(t *testing.T) {
+		l := s.open(t)
+		r := l.mustSet(l.mustStart(aRun("winback", "held")), nudgewire.RunBuilding)
+		r.Approvals.Need = 6
+		r = l.mustSet(r, nudgewire.RunAwaiting)
+		var all sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			all.Go(func() {
+				errs[i] = l.ApproveRun(l.ctx, r.ID, func(r *nudgewire.Run) error {
+					if r.State != nudgewire.RunAwaiting {
+						return nudgewire.ErrMoved
+					}
+					who := strconv.Itoa(i % 7) // one of them comes twice
+					return r.Approve(nudgewire.Approval{Who: who, Person: who, At: noon})
+				})
+			})
+		}
+		all.Wait()
+		late := 0
+		for _, err := range errs {
+			if errors.Is(err, nudgewire.ErrMoved) {
+				late++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		got := l.run(r.ID)
+		if got.State != nudgewire.RunUploading || len(got.Approvers()) != 6 || late > 2 {
+			t.Errorf("%s with %d approvals, %d came too late", got.State, len(got.Approvers()), late)
+		}
+		if err := l.ApproveRun(l.ctx, 99, func(*nudgewire.Run) error { return nil }); !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Errorf("run 99: %v", err)
 		}
 	})
