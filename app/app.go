@@ -100,6 +100,7 @@ type App struct {
 	consoleTLS   *server.Certificates // nil where that speaks no TLS
 	lobby        *server.ConsoleLobby // of console; nil where that is
 	pages        *console.Console     // for browsers; nil where console is
+	live         *console.Live        // what happens, for pages; nil where console is
 	door         *server.Hooks
 	certificates *server.Certificates // nil where the door speaks no TLS
 	backups      *backup.Keeper

@@ -86,6 +86,7 @@ type Options struct {
 	Secure bool                  // browsers reach it by https only, so that cookies may say so
 	// Address is where a request comes from, for the limit of sign-ins that fail.
 	Address func(*http.Request) string
+	Live    *Live // what happens, for the page of that name; nil for nothing
 	Now     func() time.Time
 	Log     *zap.Logger
 }
@@ -102,6 +103,9 @@ type Console struct {
 
 // New returns a Console that nobody is signed in to.
 func New(o Options) *Console {
+	if o.Live == nil {
+		o.Live = NewLive()
+	}
 	return &Console{Options: o, sessions: newSessions(o.Now), onces: onces{now: o.Now, by: map[onceKey]*done{}}}
 }
 
@@ -129,6 +133,7 @@ func (c *Console) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, do := range map[string]look{
 		"GET /{$}":                   c.overview,
+		"GET /live":                  c.live,
 		"GET /events":                c.events,
 		"GET /events/rejected":       c.rejected,
 		"GET /events/{id}":           c.event,
@@ -154,6 +159,7 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("POST /sign-in", c.signIn)
 	mux.Handle("POST /sign-out", c.signedOut())
 	mux.Handle("POST /do/{action}", c.act())
+	mux.HandleFunc("GET /live/stream", c.stream)
 	mux.Handle("GET /runs/{id}/rows.csv", c.file(c.rowsFile))
 	mux.Handle("GET /people/data.json", c.file(c.dataFile))
 	mux.Handle("GET /static/{file}", static)
@@ -206,6 +212,7 @@ type section struct{ Name, Path string }
 
 var sections = []section{
 	{"Overview", "/"},
+	{"Live", "/live"},
 	{"Events", "/events"},
 	{"Messages", "/messages"},
 	{"People", "/people"},
