@@ -121,6 +121,8 @@ type App struct {
 	fileError    string // why the config file as it lies there now could not be used
 	fileErrorAt  time.Time
 	restart      []string
+	checking     sync.Mutex  // one check of the files for a page at a time
+	checked      *diskConfig // guarded by checking; nil before the first
 
 	rates  failedRates
 	silent []server.SilentView

@@ -38,6 +38,7 @@ type Operations interface {
 	Report(ctx context.Context, q server.ReportQuery) (server.ReportView, error)
 	Forecast(ctx context.Context, job string) (server.ForecastView, error)
 	Connectors(ctx context.Context) ([]server.ConnectorView, error)
+	Config(ctx context.Context) (server.ConfigView, error)
 	Try(ctx context.Context, in server.TryRequest) (server.TryView, error)
 
 	Cancel(ctx context.Context, id nudgewire.DispatchID, reason string) (server.MessageView, error)
@@ -146,6 +147,7 @@ func (c *Console) Handler() http.Handler {
 		"GET /jobs/{name}":           c.job,
 		"POST /jobs/{name}/forecast": c.forecast,
 		"GET /runs/{id}":             c.run,
+		"GET /config":                c.config,
 		"GET /playground":            c.playground,
 		"POST /playground":           c.playground,
 		"GET /system":                c.system,
@@ -219,6 +221,7 @@ var sections = []section{
 	{"Triggers", "/triggers"},
 	{"Jobs", "/jobs"},
 	{"Playground", "/playground"},
+	{"Config", "/config"},
 	{"System", "/system"},
 }
 

@@ -58,7 +58,9 @@ type AdminOptions struct {
 	SignIn   SignIn                       // nil where the store is read without a daemon
 	// Trial is the rules in use, or those with some edited, as YAML, in place of theirs; then the problems of that text, and no rules where one
 	// is more than a warning. Nil where the store is read without a daemon.
-	Trial   func(edited string) (Trial, yamlpos.Problems)
+	Trial func(edited string) (Trial, yamlpos.Problems)
+	// Config is the config in use, for people. Nil where the store is read without a daemon.
+	Config  func(context.Context) (ConfigView, error)
 	Country string                // reads phones without a country code
 	Zone    func() *time.Location // whose days reports mean; nil is UTC
 	Now     func() time.Time

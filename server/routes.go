@@ -90,6 +90,8 @@ func (a admin) routes() []Route {
 		does("/reload", Manage, DaemonView{}, "Reads the config file again.", bodiless(a.reload)),
 		does("/reload/changes", Manage, []RuleChange{}, "Says what a reload would do to what waits, and changes nothing.", a.changes).looks().upTo(maxPrinted),
 
+		{Method: http.MethodGet, Path: "/config", Scope: Read, Out: ConfigView{}, Words: "The config in use as it was written, without secrets, and what a reload would read.", do: a.config, needs: needsDaemon},
+
 		does("/console/link", Manage, LinkView{}, "Makes a link that signs in to the console, once.", a.signInLink).gives("url"),
 
 		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "limit", "before", "connector", "kind", "phone"),

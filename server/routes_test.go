@@ -120,6 +120,9 @@ func lively(t *testing.T) http.Handler {
 	return server.Admin(server.AdminOptions{
 		Rules: &rules, Store: s, Daemon: named{}, Jobs: week{}, Alerts: quietAlerts{}, Outgoing: outs{}, Country: "GB", Now: time.Now, Log: zap.NewNop(),
 		Storage: filepath.Join(t.TempDir(), "n.db"),
+		Config: func(context.Context) (server.ConfigView, error) {
+			return server.ConfigView{Files: []server.ConfigFileView{{Name: "config.yaml", Lines: []string{"# call +" + shopper}}}}, nil
+		},
 		Trial: func(string) (server.Trial, yamlpos.Problems) {
 			return server.Trial{Receivers: rules.Load().Receivers, Triggers: rules.Load().Triggers, Due: duerules.New(time.UTC, duerules.Account{})}, nil
 		},

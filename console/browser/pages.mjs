@@ -38,6 +38,8 @@ export const pages = [
   {name: 'playground', path: '/playground?trigger=abandoned-cart', heading: 'Playground', sees: ['What would happen', 'Load the rule', 'verified by']},
   {name: 'playground-of-an-event', path: told => `/playground?event=${told.event.skipped}&trigger=abandoned-cart`, heading: 'Playground',
     sees: ['as it is stored', 'cart.total >= 50', '12.00', 'By the edited rules'], viewer: {sees: ['needs the scope phones']}},
+  {name: 'config', path: '/config', heading: 'Config', sees: ['the same', 'cancel_on: shop.order.created', '${SHOP_SECRET}', 'started'],
+    viewer: {sees: ['cancel_on: shop.order.created', 'needs the scope admin'], hides: ['started']}},
   {name: 'system', path: '/system', heading: 'System', sees: ['Version', 'Database', 'Counters', 'config.yaml']},
   {name: 'audit', path: '/audit', heading: 'Audit', sees: ['Who', 'Verify'], viewer: {status: 403, heading: 'Not allowed', sees: []}},
   {name: 'nowhere', path: '/no-such-page', heading: 'Not found', status: 404, sees: ['There is no such page.']},
