@@ -167,6 +167,27 @@ const (
 	stAddToken
 	stRevokeToken
 	stTokenUsed
+	stUser
+	stUsers
+	stAddUser
+	stSetUser
+	stDropUser
+	stAddSession
+	stSessionsOf
+	stSessionSeen
+	stEndSession
+	stEndSessionsOf
+	stOldSessions
+	stEndSessions
+	stAddLink
+	stLinks
+	stLink
+	stDropLink
+	stOldLinks
+	stDropLinks
+	stDropSetups
+	stUserBySetup
+	stUserSignedIn
 	stLastAudit
 	stAddAudit
 	stSaveConsent
@@ -354,7 +375,7 @@ type statement struct {
 }
 
 // statements is every statement that changes data, and every read inside a change.
-var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements, retentionStatements, retentionRunStatements, maskStatements, restorationStatements, outgoingStatements, fileStatements}
+var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements, retentionStatements, retentionRunStatements, maskStatements, restorationStatements, outgoingStatements, fileStatements, userStatements}
 
 // messageStatements are those of events, dispatches and their messages.
 //

@@ -131,6 +131,11 @@ func noteRestoration(ctx context.Context, tx pgx.Tx, how string) error {
 	if _, err := tx.Exec(ctx, postgresDialect.sql(restorationStatements[stEndRestorations].sql), now); err != nil {
 		return err
 	}
+	for _, end := range leaveSignedIn {
+		if _, err := tx.Exec(ctx, postgresDialect.sql(userStatements[end].sql)); err != nil {
+			return err
+		}
+	}
 	_, err = tx.Exec(ctx, postgresDialect.sql(restorationStatements[stInsertRestoration].sql), how, micro(time.Time{}), newest, now, config)
 	return err
 }

@@ -98,6 +98,11 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 			if err := t.put(stEndRestorations, t.at); err != nil {
 				return err
 			}
+			for _, end := range leaveSignedIn {
+				if err := t.put(end); err != nil {
+					return err
+				}
+			}
 			return t.put(stInsertRestoration, how, micro(at), newest, t.at, config)
 		}}})
 		if err != nil {

@@ -104,7 +104,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 		return well
 	}
 	// One that fails keeps the others from nothing but what they need of it: an event leaves after all that is about it.
-	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.followed, e.contacts)
+	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.followed, e.contacts, e.sessions)
 	if does(e.collect) && does(e.payloads, e.decisions, e.dispatches) {
 		does(e.events, e.masks)
 	}

@@ -53,6 +53,7 @@ var migrations = []string{
 	55: "migrations/00055_tokens_audit.sql",
 	56: "migrations/00056_hourly_counts.sql",
 	58: "migrations/00058_approvals.sql",
+	57: "migrations/00057_users.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

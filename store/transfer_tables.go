@@ -67,7 +67,11 @@ const (
 
 // stays reports whether a row is of its own place, and does not move.
 func (t *ledgerTable) stays(row []any) bool {
-	if t.name != "counters" {
+	switch t.name {
+	case "counters":
+	case "console_sessions", "console_links": // whoever had signed in does so anew
+		return true
+	default:
 		return false
 	}
 	name, _ := row[0].(string)

@@ -90,6 +90,25 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	if err := s.Forget(t.Context(), []nudgewire.Phone{gone}, "by hand"); err != nil {
 		t.Fatal(err)
 	}
+	// Users move, and whoever was signed in signs in anew.
+	now := time.Now()
+	ann := store.User{Name: "ann", Role: "admin", Password: "kept", CreatedAt: benchNow, CreatedBy: "root (0)"}
+	if err := s.AddUser(t.Context(), ann, 9); err != nil {
+		t.Fatal(err)
+	}
+	session := store.Session{Hash: [32]byte{1}, Who: "ann", User: "ann", BeganAt: now, SeenAt: now}
+	if err := s.BeginSession(t.Context(), session, "kept", 9); err != nil {
+		t.Fatal(err)
+	}
+	signedOut := func(s *store.Store) {
+		t.Helper()
+		if u, err := s.User(t.Context(), "ann"); err != nil || u.Password != "kept" {
+			t.Errorf("the user: %+v, %v", u, err)
+		}
+		if _, _, err := s.Session(t.Context(), session.Hash); !errors.Is(err, nudgewire.ErrNotFound) {
+			t.Errorf("the session moved: %v", err)
+		}
+	}
 	for n := range int64(50) {
 		newest = accept(s, n+1).EventID
 	}
@@ -106,6 +125,7 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	}
 	s = open(server)
 	forgotten(s)
+	signedOut(s)
 	known(s, 50)
 	claim(s, 5)
 	refused(server, back, new(*store.TransferError))
@@ -118,6 +138,7 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	refused(server, back, new(*store.TransferError))
 	s = open(back)
 	forgotten(s)
+	signedOut(s)
 	if _, review := s.InReview(); review {
 		t.Error("the move is taken for a restoration")
 	}

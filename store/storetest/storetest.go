@@ -79,6 +79,8 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"refresh tokens", s.refreshTokens},
 		{"API tokens", s.apiTokens},
 		{"audit", s.audited},
+		{"users", s.users},
+		{"sessions of the console", s.consoleSessions},
 		{"group", s.group},
 		{"reads", s.reads},
 		{"attention", s.attention},
