@@ -99,6 +99,7 @@ type App struct {
 	console      net.Listener         // of the API, for people and programs; nil where it is not set
 	consoleTLS   *server.Certificates // nil where that speaks no TLS
 	lobby        *server.ConsoleLobby // of console; nil where that is
+	people       *server.SessionDoor  // who signs in, and who is
 	pages        *console.Console     // for browsers; nil where console is
 	live         *console.Live        // what happens, for pages; nil where console is
 	door         *server.Hooks
@@ -186,6 +187,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.openData(ctx, cfg); err != nil {
 		return nil, err
 	}
+	a.people = &server.SessionDoor{Store: a.store, Now: o.Now, Log: a.log.Named("console")}
 	a.commands = server.Admin(a.adminOptions())
 	a.local = server.Local(a.commands, server.Process("nudgewire"))
 	a.pages = a.newPages()

@@ -560,8 +560,8 @@ func TestALinkNeedsAConsole(t *testing.T) {
 	}
 }
 
-// A restart ends sessions, and a reload does not: what it changes is on the pages.
-func TestSessionsOutliveAReloadAndNoRestart(t *testing.T) {
+// Neither a reload nor a restart ends sessions: what they change is on the pages.
+func TestSessionsOutliveAReloadAndARestart(t *testing.T) {
 	h := open(t, options{config: withPages(plainConfig)})
 	b := h.browser()
 	b.signIn(false)
@@ -577,9 +577,7 @@ func TestSessionsOutliveAReloadAndNoRestart(t *testing.T) {
 	again := open(t, options{config: withPages(plainConfig), folder: h.folder})
 	b = again.browser()
 	b.http.Jar.SetCookies(b.url(), cookies)
-	if status, _ := b.open("/"); status != http.StatusUnauthorized {
-		t.Errorf("after a restart the cookie is answered %d", status)
-	}
+	b.page("/")
 }
 
 func TestPagesShowWhatIsHalted(t *testing.T) {

@@ -18,20 +18,9 @@ func (a *App) newPages() *console.Console {
 		return nil
 	}
 	return console.New(console.Options{
-		Ask: a.local, Live: a.live, Rules: a.rulesShown, Zone: a.zone, Secure: strings.HasPrefix(a.consoleURL(), "https:"), Now: a.opt.Now, Log: a.log.Named("console"),
+		Ask: a.local, Door: a.people, Live: a.live, Rules: a.rulesShown, Zone: a.zone, Secure: strings.HasPrefix(a.consoleURL(), "https:"), Now: a.opt.Now, Log: a.log.Named("console"),
 		Address: func(r *http.Request) string { return server.Neighbourhood(r, a.consoleProxies()) },
 	})
-}
-
-// SignInLink makes a link that signs in who asks to the pages, once.
-func (a *App) SignInLink(who server.Who, masked bool) (server.LinkView, error) {
-	if a.pages == nil {
-		return server.LinkView{}, &server.Error{
-			Status: http.StatusConflict, Words: "there is no console: nothing listens for browsers", Hint: "set console.listen in the config, such as 127.0.0.1:8484, and start the daemon anew; see docs/console.md",
-		}
-	}
-	path, until := a.pages.Invite(who, masked)
-	return server.LinkView{URL: a.consoleURL() + path, Until: until.UTC(), Masked: masked}, nil
 }
 
 // rulesShown are the triggers of the config in use, for people.

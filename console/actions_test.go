@@ -27,10 +27,9 @@ func (h halting) Halt(ctx context.Context, _ server.HaltRequest) ([]server.HaltV
 // What came of a form is told to whoever sent it, and to nobody else who knows its word.
 func TestWhatCameOfAFormIsTheSendersOwn(t *testing.T) {
 	n := 0
-	r := newRoom(false, halting{n: &n})
+	r := newRoom(t, false, halting{n: &n})
 	as := func(name string) *http.Cookie {
-		path, _ := r.Invite(server.Process(name), false)
-		_, link, _ := strings.Cut(path, "link=")
+		link := r.link(t, server.Process(name), server.LinkRequest{})
 		res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
 		return res.Cookies()[0]
 	}
@@ -65,7 +64,7 @@ func TestWhatCameOfAFormIsTheSendersOwn(t *testing.T) {
 }
 
 func TestWhatIsNoActionSaysSo(t *testing.T) {
-	r := newRoom(false, broken{})
+	r := newRoom(t, false, broken{})
 	if res, _ := r.do(t, http.MethodPost, "/do/nothing", url.Values{}, r.signIn(t)); res.StatusCode != http.StatusNotFound {
 		t.Errorf("no action is answered %d", res.StatusCode)
 	}

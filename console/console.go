@@ -66,6 +66,14 @@ type Operations interface {
 
 	Audit(ctx context.Context, before int64, limit int) ([]server.AuditView, error)
 	VerifyAudit(ctx context.Context, known string) (server.ChainView, error)
+
+	Users(ctx context.Context) ([]server.UserView, error)
+	AddUser(ctx context.Context, in server.UserRequest) (server.UserView, error)
+	SetRole(ctx context.Context, name string, role server.Role) (server.UserView, error)
+	DisableUser(ctx context.Context, name string) (server.UserView, error)
+	EnableUser(ctx context.Context, name string) (server.UserView, error)
+	ResetUser(ctx context.Context, name string) (server.UserView, error)
+	RemoveUser(ctx context.Context, name string) (server.UserView, error)
 }
 
 var _ Operations = (*server.Client)(nil)
@@ -82,6 +90,7 @@ type Rule struct {
 // Options are what a Console is made of.
 type Options struct {
 	Ask    Operations
+	Door   *server.SessionDoor   // who signs in, and who is
 	Rules  func() []Rule         // of the config in use, in its order
 	Zone   func() *time.Location // that times are shown in
 	Secure bool                  // browsers reach it by https only, so that cookies may say so
@@ -92,22 +101,22 @@ type Options struct {
 	Log     *zap.Logger
 }
 
-// A Console is the pages and the sessions of those who look at them. It has no goroutine and nothing to stop.
+// A Console is the pages. It has no goroutine and nothing to stop.
 type Console struct {
 	Options
-	sessions *sessions
-	onces    onces
+	places, names attempts
+	onces         onces
 
 	mu    sync.Mutex
 	pages *pages // for the zone of the last request
 }
 
-// New returns a Console that nobody is signed in to.
+// New returns a Console.
 func New(o Options) *Console {
 	if o.Live == nil {
 		o.Live = NewLive()
 	}
-	return &Console{Options: o, sessions: newSessions(o.Now), onces: onces{now: o.Now, by: map[onceKey]*done{}}}
+	return &Console{Options: o, onces: onces{now: o.Now, by: map[onceKey]*done{}}}
 }
 
 // policy is what a browser may do with a page: show it with our style, run the scripts that are files of ours, which ask nobody else,
@@ -153,7 +162,12 @@ func (c *Console) Handler() http.Handler {
 		"GET /system":                c.system,
 		"GET /audit":                 c.audit,
 		"POST /audit":                c.verifyAudit,
-		"/":                          c.nowhere,
+		"GET " + usersPath:           c.users,
+		"POST " + usersPath:          c.addUser,
+
+		"POST " + usersPath + "/{user}/reset": c.resetUser,
+		"GET /account":                        c.account,
+		"/":                                   c.nowhere,
 	} {
 		mux.Handle(pattern, c.signedIn(do))
 	}
@@ -164,6 +178,11 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /live/stream", c.stream)
 	mux.Handle("GET /runs/{id}/rows.csv", c.file(c.rowsFile))
 	mux.Handle("GET /people/data.json", c.file(c.dataFile))
+	mux.HandleFunc("GET /set-up", c.showSetUp)
+	mux.HandleFunc("POST /set-up", c.setUp)
+	mux.Handle("POST /account/password", c.own(c.changePassword))
+	mux.Handle("POST /account/sign-out-elsewhere", c.own(c.signOutElsewhere))
+	c.userForms(mux)
 	mux.Handle("GET /static/{file}", static)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {
@@ -229,7 +248,7 @@ var sections = []section{
 func (c *Console) signedIn(do look) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, known := server.WhoOf(r.Context()); !known {
-			c.write(w, r, http.StatusUnauthorized, page{Name: "signin", Title: "Sign in", Data: signInPage{}})
+			c.askWho(w, r, http.StatusUnauthorized, signInPage{})
 			return
 		}
 		r = c.told(r)

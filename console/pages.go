@@ -102,9 +102,9 @@ func ago(d time.Duration) string {
 
 // tones are how states and outcomes are coloured; the word itself always stands beside the colour.
 var tones = map[string][]string{
-	"good": {"accepted", "delivered", "read", "planned", "restarted", "confirmed", "allowed", "done", "live", "sent", "sends"},
-	"bad":  {"rejected", "failed", "in_doubt", "blocked", "stops", "halted"},
-	"warn": {"waiting", "sending", "expired", "dropped", "paused", "partial", "awaiting_approval", "shadow", "off", "untracked", "bad", "released", "shadowed"},
+	"good": {"accepted", "delivered", "read", "planned", "restarted", "confirmed", "allowed", "done", "live", "sent", "sends", "good"},
+	"bad":  {"rejected", "failed", "in_doubt", "blocked", "stops", "halted", "disabled"},
+	"warn": {"waiting", "sending", "expired", "dropped", "paused", "partial", "awaiting_approval", "shadow", "off", "untracked", "bad", "released", "shadowed", "invited"},
 }
 
 func tone(v any) string {

@@ -55,7 +55,9 @@ type AdminOptions struct {
 	Alerts   Alerts                       // nil where the store is read without a daemon
 	Outgoing Outgoing                     // nil where the store is read without a daemon
 	Rules    *atomic.Pointer[Rules]       // what events that are posted meet; nil where the store is read without a daemon
-	SignIn   SignIn                       // nil where the store is read without a daemon
+	SignIns  *SessionDoor                 // who signs people in; nil where the store is read without a daemon
+	// ConsoleURL is where browsers reach the console; "" and nil are nowhere.
+	ConsoleURL func() string
 	// Trial is the rules in use, or those with some edited, as YAML, in place of theirs; then the problems of that text, and no rules where one
 	// is more than a warning. Nil where the store is read without a daemon.
 	Trial func(edited string) (Trial, yamlpos.Problems)

@@ -161,6 +161,16 @@ func (a admin) routes() []Route {
 			Method: http.MethodDelete, Path: "/tokens/{token}", Scope: Manage, Out: TokenView{}, Words: "Ends a token, by its id or its name.",
 			do: a.revokeToken, needs: needsDaemon, Changes: true, Whole: []string{"id"},
 		},
+		reads("/users", Manage, []UserView{}, "Who may sign in to the console, by name.", a.users),
+		does("/users", Manage, UserView{}, "Adds a user, with a link in this answer alone by which a password is chosen.", a.addUser),
+		does("/users/{user}/role", Manage, UserView{}, "Gives a user another role, at once.", a.setRole),
+		does("/users/{user}/disable", Manage, UserView{}, "Keeps a user from signing in, and ends the sessions of that user.", bodiless(a.disableUser)),
+		does("/users/{user}/enable", Manage, UserView{}, "Lets a user sign in again.", bodiless(a.enableUser)),
+		does("/users/{user}/reset", Manage, UserView{}, "Takes a user's password away, ends the sessions, and makes a link as for a new user.", bodiless(a.resetUser)),
+		{
+			Method: http.MethodDelete, Path: "/users/{user}", Scope: Manage, Out: UserView{}, Words: "Removes a user, and ends the sessions of that user.",
+			do: a.removeUser, needs: needsDaemon, Changes: true,
+		},
 		reads("/audit", Manage, []AuditView{}, "Who ordered what, the newest first, before the entry of the number in before.", a.audit, "before", "limit"),
 		reads("/audit/verify", Manage, ChainView{}, "Whether the audit is as it was written; known is an entry and its hash from before.", a.verifyAudit, "known"),
 

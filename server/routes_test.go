@@ -119,7 +119,7 @@ func lively(t *testing.T) http.Handler {
 	rules.Store(&server.Rules{Receivers: map[string]*connectors.Connector{"open": shop}, Triggers: new(triggers.Set)})
 	return server.Admin(server.AdminOptions{
 		Rules: &rules, Store: s, Daemon: named{}, Jobs: week{}, Alerts: quietAlerts{}, Outgoing: outs{}, Country: "GB", Now: time.Now, Log: zap.NewNop(),
-		Storage: filepath.Join(t.TempDir(), "n.db"),
+		Storage: filepath.Join(t.TempDir(), "n.db"), SignIns: &server.SessionDoor{Store: s, Now: time.Now, Log: zap.NewNop()}, ConsoleURL: func() string { return consoleURL },
 		Config: func(context.Context) (server.ConfigView, error) {
 			return server.ConfigView{Files: []server.ConfigFileView{{Name: "config.yaml", Lines: []string{"# call +" + shopper}}}}, nil
 		},
@@ -131,7 +131,7 @@ func lively(t *testing.T) http.Handler {
 
 // path is a route's path with numbers and names that there are.
 func path(rt *server.Route) string {
-	p := strings.NewReplacer("{phone}", shopper, "{name}", "winback-weekly", "{id}", "1", "{number}", "1", "{event}", "1", "{token}", "crm", "{connector}", "open").Replace(rt.Path)
+	p := strings.NewReplacer("{phone}", shopper, "{name}", "winback-weekly", "{id}", "1", "{number}", "1", "{event}", "1", "{token}", "crm", "{user}", "ann", "{connector}", "open").Replace(rt.Path)
 	if p == "/why" {
 		p += "?phone=" + shopper
 	}
@@ -163,6 +163,8 @@ func body(rt *server.Route) string {
 		return `{"scope":"trigger","name":"reminder"}`
 	case "/tokens":
 		return `{"name":"+` + shopper + `","scopes":["read"]}`
+	case "/users":
+		return `{"name":"+` + shopper + `","role":"viewer"}`
 	case "/contacts/forget":
 		return `{"phones":["call ` + shopper + `"]}`
 	}

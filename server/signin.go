@@ -6,33 +6,56 @@ import (
 	"time"
 )
 
-// A SignIn lets people in to the pages of the console.
-type SignIn interface {
-	// SignInLink makes a link that signs who in, once. They may do what who may; with masked they look, and see no whole phones. An *Error where there are no pages.
-	SignInLink(who Who, masked bool) (LinkView, error)
-}
-
-// A LinkRequest asks for a link.
+// A LinkRequest asks for a link to the pages of the console.
 type LinkRequest struct {
-	Masked bool `json:"masked,omitempty"` // whoever signs in by it looks, and sees no whole phones
+	Role   Role `json:"role,omitempty"`   // what whoever signs in by it may do; absent is all that who asks may
+	Masked bool `json:"masked,omitempty"` // the same as the role viewer
 }
 
 // A LinkView is a link that signs somebody in, once.
 type LinkView struct {
-	URL    string    `json:"url"`
-	Until  time.Time `json:"until"` // it works no longer
-	Masked bool      `json:"masked,omitempty"`
+	URL   string    `json:"url"`
+	Until time.Time `json:"until"` // it works no longer
+	Role  Role      `json:"role,omitempty"`
+}
+
+// noConsole is said where a link would lead nowhere.
+func noConsole() error {
+	return &Error{
+		Status: http.StatusConflict, Words: "there is no console: nothing listens for browsers", Hint: "set console.listen in the config, such as 127.0.0.1:8484, and start the daemon anew; see docs/console.md",
+	}
+}
+
+// consoleURL is the address of the console; an error where there is none.
+func (a admin) consoleURL() (string, error) {
+	if a.SignIns == nil || a.ConsoleURL == nil || a.ConsoleURL() == "" {
+		return "", noConsole()
+	}
+	return a.ConsoleURL(), nil
 }
 
 func (a admin) signInLink(r *http.Request, in LinkRequest) (any, error) {
 	who, _ := WhoOf(r.Context())
 	if who.From != FromSocket {
-		return nil, rejectf(http.StatusConflict, "ask on the daemon's machine: nudgewire console", "a token makes no links, because a session would outlive it")
+		return nil, rejectf(http.StatusConflict, "ask on the daemon's machine: nudgewire console; or add a user, who is listed: nudgewire user add",
+			"a %s makes no links, because a session would outlive it", who.From)
 	}
-	if a.SignIn == nil {
-		return nil, rejectf(http.StatusConflict, "", "there is no console here")
+	switch {
+	case in.Masked && in.Role != "" && in.Role != RoleViewer:
+		return nil, badField("masked", "a viewer sees no whole phones, and an operator does", "masked does not go with the role %q", string(in.Role))
+	case in.Masked:
+		in.Role = RoleViewer
+	case in.Role != "":
+		if err := CheckRole(in.Role); err != nil {
+			return nil, err
+		}
 	}
-	return a.SignIn.SignInLink(who, in.Masked)
+	base, err := a.consoleURL()
+	if err != nil {
+		return nil, err
+	}
+	text, until, err := a.SignIns.invite(r.Context(), who, in.Role)
+	return LinkView{URL: base + "/sign-in?link=" + text, Until: until.UTC(), Role: in.Role}, err
 }
 
 // Neighbourhood names where a request comes from, for limits: its address behind the proxies, and of IPv6 the whole network of one

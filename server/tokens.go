@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -44,8 +43,7 @@ type TokenDoor struct {
 	Now   func() time.Time
 	Log   *zap.Logger
 
-	mu   sync.Mutex
-	told map[string]time.Time // when the use of a token was written last
+	told rarely // of the last use of a token
 }
 
 // usedEvery is how often the last use of a token is written.
@@ -80,16 +78,7 @@ func (d *TokenDoor) Who(ctx context.Context, token string) (Who, error) {
 
 // used writes when a token was used, once a minute. On a full disk it is not known, and the token is good all the same.
 func (d *TokenDoor) used(ctx context.Context, id string, now time.Time) {
-	d.mu.Lock()
-	if d.told == nil {
-		d.told = map[string]time.Time{}
-	}
-	fresh := now.Sub(d.told[id]) < usedEvery
-	if !fresh {
-		d.told[id] = now
-	}
-	d.mu.Unlock()
-	if fresh {
+	if !d.told.due(id, now) {
 		return
 	}
 	if err := d.Store.TokenUsed(ctx, id, now); err != nil {

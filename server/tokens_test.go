@@ -39,6 +39,7 @@ type tower struct {
 	loads  atomic.Int64
 	ask    *server.Client // as ann at the socket
 	access http.Handler   // for tokens
+	api    http.Handler   // for whom the context names
 }
 
 func (w *tower) View() server.DaemonView { return named{}.View() }
@@ -70,8 +71,9 @@ func newTowerOn(t *testing.T, dsn string) *tower {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.store.Close() }) // a test may have closed it
-	api := server.Admin(server.AdminOptions{Store: w.store, Daemon: w, Country: "GB", Now: func() time.Time { return w.now }, Log: zap.NewNop()})
+	api := server.Admin(server.AdminOptions{Store: w.store, Daemon: w, SignIns: w.door(), ConsoleURL: func() string { return consoleURL }, Country: "GB", Now: func() time.Time { return w.now }, Log: zap.NewNop()})
 	w.ask = server.Local(api, server.Who{Name: "ann (1000)", Scopes: server.Scopes, From: server.FromSocket})
+	w.api = api
 	w.access = console(api, w.store, func() time.Time { return w.now })
 	return w
 }

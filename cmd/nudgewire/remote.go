@@ -11,7 +11,7 @@ import (
 
 // asksServer are the commands that ask a daemon, and nothing else of this machine: --server is for them.
 var asksServer = []string{
-	"status", "why", "events", "messages", "jobs", "contacts", "errors list", "alerts", "webhooks", "send", "halt", "resume", "review", "reload", "token", "audit", "try",
+	"status", "why", "events", "messages", "jobs", "contacts", "errors list", "alerts", "webhooks", "send", "halt", "resume", "review", "reload", "token", "user", "audit", "try",
 }
 
 // remote returns a client of the daemon that --server names.
