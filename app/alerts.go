@@ -94,7 +94,11 @@ func (a *App) gone(v *server.StatusView, t *nudgewire.Trouble, seen time.Time) b
 
 // dataError says why nothing can be stored at present, and what to do where that is known; "" when it can.
 func (a *App) dataError() (why, cure string) {
-	if err := a.store.Present(); err != nil {
+	err := a.store.Present()
+	if err == nil {
+		err = a.store.Refused()
+	}
+	if err != nil {
 		return err.Error(), a.store.Cure(err)
 	}
 	return "", ""

@@ -31,7 +31,11 @@ func (a *App) watchStorage(ctx context.Context) error {
 		}
 		a.store.LookAtServer(ctx)
 		a.prepareReview(ctx, log)
-		switch err := a.store.Present(); {
+		err := a.store.Present()
+		if err == nil {
+			err = a.store.Refused()
+		}
+		switch {
 		case err == nil && !told.IsZero():
 			told = time.Time{}
 			log.Info("the data is back; webhooks are taken again")

@@ -229,3 +229,37 @@ func TestAPoolerIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A server that answers and takes no writes any more is told with what to do about it, and everything goes on by itself.
+func TestWhatAServerRefusesIsTold(t *testing.T) {
+	server := startServer(t, "fsync=off")
+	dsn, err := server.NewDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shut(t, openAt(t, dsn, t.TempDir())) // which makes the tables
+	execOn(t, dsn, "CREATE ROLE runner LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO runner; GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO runner")
+	s := openAt(t, as(t, dsn, "runner"), t.TempDir())
+	defer shut(t, s)
+	for i, tt := range []struct{ take, give, cure string }{
+		{"REVOKE INSERT ON events FROM runner", "GRANT INSERT ON events TO runner", "give the role its rights"},
+		{
+			"ALTER ROLE runner SET default_transaction_read_only = on; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'runner'",
+			"ALTER ROLE runner RESET default_transaction_read_only; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'runner'",
+			"name the server that takes writes",
+		},
+	} {
+		accept := func() error {
+			_, err := s.Accept(t.Context(), []nudgewire.Plan{benchPlan(int64(i), time.Now())})
+			return err
+		}
+		execOn(t, dsn, tt.take)
+		soon(t, "it is told: "+tt.cure, func() bool {
+			err := accept()
+			told := s.Refused()
+			return err != nil && told != nil && strings.HasPrefix(s.Cure(told), tt.cure)
+		})
+		execOn(t, dsn, tt.give)
+		soon(t, "it takes events again", func() bool { return accept() == nil })
+	}
+}

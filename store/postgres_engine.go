@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,7 @@ type postgresEngine struct {
 	keys      keyCache
 	downSince time.Time // of the connection; zero while it is up or was not tried
 	down      error
+	refused   *atomic.Pointer[refusal] // the newest, of all writers of the process; nil where nobody asks
 }
 
 // A firstAsk is a question that nobody waits for.
@@ -174,10 +176,26 @@ func (e *postgresEngine) trouble(err error) error {
 	if err == nil {
 		return nil
 	}
+	if e.refused != nil && refusesWrites(err) {
+		e.refused.Store(&refusal{err, time.Now()})
+	}
 	if e.conn.IsClosed() || outage(err) {
 		return &OutageError{err}
 	}
 	return err
+}
+
+// A refusal is what a server that answers said to a write.
+type refusal struct {
+	err error
+	at  time.Time
+}
+
+// refusesWrites reports whether a server answers and will refuse the next write, too: its disk is full, it is set to read only, or
+// the role has not the rights.
+func refusesWrites(err error) bool {
+	e, is := errors.AsType[*pgconn.PgError](err)
+	return is && (e.Code == "53100" || e.Code == "25006" || e.Code == "42501")
 }
 
 // outage reports whether the server says that it cannot serve anybody at present: it starts or stops, is a standby, or has no

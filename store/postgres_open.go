@@ -92,6 +92,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	wakes := &wakeUps{}
 	for i := range o.Writers {
 		e := newPostgresEngine(func(ctx context.Context) (*pgx.Conn, error) { return s.connectWriter(ctx, write) })
+		e.refused = &s.refused
 		w := newWriter(&s.shared, e)
 		w.peers = &manyWriters{e, &s.numbers, wakes}
 		if s.more = append(s.more, w); i == 0 {

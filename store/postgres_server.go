@@ -70,6 +70,18 @@ func (s *Store) LookAtServer(ctx context.Context) {
 
 const lookFor = 3 * time.Second
 
+// refusedFor is how long it is told that the server refuses writes, once it has refused one.
+const refusedFor = 30 * time.Second
+
+// Refused is an *OutageError with what a database server said that answers and has refused a write a moment ago, for a reason that the
+// next one will meet, too: its disk is full, it is set to read only, or the role has lost rights. It holds nothing up: what is asked next is tried.
+func (s *Store) Refused() error {
+	if r := s.refused.Load(); r != nil && time.Since(r.at) < refusedFor {
+		return &OutageError{r.err}
+	}
+	return nil
+}
+
 // Away says in a few words why nothing can be written or sent at present, where that may end without a change of ours: the disk, or
 // the database server. It is "" where err is anything else.
 func Away(err error) string {
@@ -95,7 +107,9 @@ func outageWords(err error) string {
 		case e.Code == "57P03":
 			return "the database server is starting or stopping"
 		case e.Code[:2] == "25":
-			return "the database server is a standby, which nobody can write to"
+			return "the database server is a standby, or set to read only"
+		case e.Code == "42501":
+			return "the role has not the rights that it needs in the database"
 		}
 	}
 	return "the database server cannot be reached"
@@ -117,6 +131,8 @@ func Cure(err error) string {
 			return "make the database: CREATE DATABASE …; docs/cluster.md has the commands"
 		case "42501":
 			return "give the role its rights: docs/cluster.md has the commands"
+		case "25006":
+			return "name the server that takes writes in storage:, or set default_transaction_read_only to off there; the daemon goes on by itself"
 		case "53300":
 			return "raise max_connections of the server, or end programs that are connected to it"
 		case "53100":

@@ -93,6 +93,7 @@ type Store struct {
 	quick   *sql.DB               // for what must not wait behind reads; nil where no other process writes
 	file    *sqliteFile           // nil where the data is no file
 	away    atomic.Pointer[error] // why the server does not serve, by the last look; nil while it does
+	refused atomic.Pointer[refusal]
 	folder  *dataLock             // of what this process notes for itself, where the data is no file
 	notices *notices              // of other nodes; nil where there are none
 	place   atomic.Pointer[place] // where the data lives; nil before the first connection, and where it is a file
