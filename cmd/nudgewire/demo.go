@@ -132,7 +132,7 @@ func setStage(ctx context.Context, told *narrator) (_ *stage, err error) {
 		return nil, fmt.Errorf("set the stage: %w", err)
 	}
 	env := map[string]string{
-		"DEMO_NIGHT": quiet,
+		"DEMO_NIGHT":   quiet,
 		"DEMO_SERVICE": "http://" + s.at.Addr().String() + "/api/v1", "DEMO_KEY": key,
 		"DEMO_SECRET": s.secret, "DEMO_FOLDER": s.folder,
 	}

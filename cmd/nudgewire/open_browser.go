@@ -16,7 +16,7 @@ func (c *cli) watched(env func(string) string) bool {
 func openBrowser(ctx context.Context, address string) {
 	name, args := opener(runtime.GOOS)
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, address)...) //nolint:gosec // the address is ours
-	cmd.SysProcAttr = ofItsOwn() // Ctrl-C ends the demo, and not the browser that it opened
+	cmd.SysProcAttr = ofItsOwn()                                                           // Ctrl-C ends the demo, and not the browser that it opened
 	if cmd.Start() == nil {
 		_ = cmd.Process.Release() // nobody waits for it: it may live as long as the browser
 	}

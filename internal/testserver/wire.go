@@ -3,6 +3,7 @@
 package testserver
 
 import (
+	"context"
 	"bytes"
 	"encoding/binary"
 	"io"
@@ -132,7 +133,7 @@ func (w *Wire) accept() {
 			_ = client.Close()
 			continue
 		}
-		server, err := net.Dial("tcp", w.server)
+		server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", w.server)
 		if err != nil {
 			_ = client.Close()
 			continue
