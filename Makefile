@@ -3,7 +3,7 @@
 # make test    the tests alone, with the race detector
 # make bench   throughput and latency against bare net/http, in one run (go run ./bench -big: memory and much stored data, too)
 # make demo    the main job with nothing to configure
-# make screenshots              a picture of every page of the console, in .check/screenshots
+# make screenshots              a picture of every page of the console, in .check/screenshots; those in docs/images are made anew
 # make release VERSION=v1.2.3   archives, packages, lists of parts and checksums, in dist/
 # make vulnerabilities          what is known about the libraries and Go, as far as this code calls it
 
@@ -72,7 +72,7 @@ demo:
 	go run ./cmd/nudgewire demo
 
 screenshots: setup
-	SCREENSHOTS=$(CURDIR)/$(LOGS)/screenshots go test -count=1 ./console/browser
+	SCREENSHOTS=$(CURDIR)/$(LOGS)/screenshots IMAGES=$(CURDIR)/docs/images go test -count=1 ./console/browser
 
 build:
 	go build -trimpath -o bin/nudgewire ./cmd/nudgewire

@@ -9,6 +9,13 @@ export const actions = [
     await sees('cart.total >= 50');
     await sees('shop.cart.abandoned');
   }},
+  {name: 'ask why on the overview', scripts: false, do: async (page, {sees}) => {
+    await page.goto('/');
+    await page.getByLabel('Why did somebody get a message').fill('+447700900102');
+    await page.getByRole('button', {name: 'Tell the story'}).click();
+    await sees('cart.total >= 50');
+    await sees('✗ no');
+  }},
   {name: 'filter messages', do: async (page, {sees, say}) => {
     await page.goto('/messages');
     await page.getByLabel('State').selectOption('cancelled');

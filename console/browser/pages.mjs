@@ -1,10 +1,10 @@
 // Every page, with what a person must see on it. `path` may be made of the facts (shop_test.go); `viewer` is what is different
-// for somebody who may see no whole phones.
+// for somebody who may see no whole phones; `shown` is the picture of it in docs/images.
 const one = (what, name) => told => `/${what}s/${told[what][name]}`;
 const run = name => told => `/runs/${told.run[name]}`;
 
 export const pages = [
-  {name: 'overview', path: '/', heading: 'Overview', sees: ['Waiting', 'In doubt', 'From event to phone', 'spring-news', 'recipient is not on the network']},
+  {name: 'overview', shown: {as: 'console-overview'}, path: '/', heading: 'Overview', sees: ['Waiting', 'In doubt', 'From event to phone', 'spring-news', 'recipient is not on the network']},
   {name: 'live', path: '/live', heading: 'Live', sees: ['shop.cart.abandoned', 'planned']},
   {name: 'live-filtered', path: '/live?state=skipped', heading: 'Live', sees: ['skipped', 'All']},
   {name: 'events', path: '/events', heading: 'Events', sees: ['shop.cart.abandoned', 'shop.message.received', 'Received']},
@@ -14,7 +14,7 @@ export const pages = [
   {name: 'event-skipped', path: one('event', 'skipped'), heading: 'Event', sees: ['abandoned-cart', 'cart.total >= 50', '✗ no', '12.00']},
   {name: 'event-strange', path: one('event', 'strange'), heading: 'Event', sees: ['<script>alert('], viewer: {sees: []}},
   {name: 'rejected', path: '/events/rejected', heading: 'Requests that were not taken', sees: ['401']},
-  {name: 'messages', path: '/messages', heading: 'Messages', sees: ['order_update', 'in doubt', 'cancelled', 'step 1 of 2', 'birthday']},
+  {name: 'messages', shown: {as: 'console-messages-phone', way: 'light phone'}, path: '/messages', heading: 'Messages', sees: ['order_update', 'in doubt', 'cancelled', 'step 1 of 2', 'birthday']},
   {name: 'messages-in-doubt', path: '/messages?state=in_doubt', heading: 'Messages', sees: ['order-thanks'], hides: ['abandoned-cart cart']},
   {name: 'message-delivered', path: one('message', 'delivered'), heading: 'Message', sees: ['What happened to it', 'order_update', 'Chloe'], viewer: {sees: ['order_update']}},
   {name: 'message-cancelled', path: one('message', 'cancelled'), heading: 'Message', sees: ['cancelled by shop.order.created']},
@@ -24,7 +24,7 @@ export const pages = [
   {name: 'message-limited', path: one('message', 'limited'), heading: 'Message', sees: ['1 of 1 per day']},
   {name: 'message-halted', path: one('message', 'halted'), heading: 'Message', sees: ['trigger "vip" is halted']},
   {name: 'people', path: '/people', heading: 'People', sees: ['Type a phone']},
-  {name: 'person', path: '/people?phone=%2B447700900103', heading: 'People', sees: ['cart_reminder', 'cancelled by shop.order.created', 'delivered'], viewer: {path: '/people', sees: []}},
+  {name: 'person', shown: {as: 'console-people', way: 'dark'}, path: '/people?phone=%2B447700900103', heading: 'People', sees: ['cart_reminder', 'cancelled by shop.order.created', 'delivered'], viewer: {path: '/people', sees: []}},
   {name: 'person-stopped', path: '/people?phone=%2B447700900110', heading: 'People', sees: ['Blocked', 'opted out', 'withdrawn'], viewer: {path: '/people', sees: []}},
   {name: 'person-nobody', path: '/people?phone=%2B447700900999', heading: 'People', sees: ['See what was not taken'], viewer: {path: '/people', sees: []}},
   {name: 'triggers', path: '/triggers', heading: 'Triggers', sees: ['abandoned-cart', 'shadow', 'halted']},
@@ -36,7 +36,7 @@ export const pages = [
   {name: 'run-per-message', path: run('birthday'), heading: 'Run', sees: ['What became of its messages']},
   {name: 'run-to-approve', path: run('approve'), heading: 'Run', sees: ['awaiting approval']},
   {name: 'playground', path: '/playground?trigger=abandoned-cart', heading: 'Playground', sees: ['What would happen', 'Load the rule', 'verified by']},
-  {name: 'playground-of-an-event', path: told => `/playground?event=${told.event.skipped}&trigger=abandoned-cart`, heading: 'Playground',
+  {name: 'playground-of-an-event', shown: {as: 'console-playground'}, path: told => `/playground?event=${told.event.skipped}&trigger=abandoned-cart`, heading: 'Playground',
     sees: ['as it is stored', 'cart.total >= 50', '12.00', 'By the edited rules'], viewer: {sees: ['needs the scope phones']}},
   {name: 'config', path: '/config', heading: 'Config', sees: ['the same', 'cancel_on: shop.order.created', '${SHOP_SECRET}', 'started'],
     viewer: {sees: ['cancel_on: shop.order.created', 'needs the scope admin'], hides: ['started']}},

@@ -58,7 +58,7 @@ func openShop(t *testing.T) *shop {
 	s := &shop{t: t, Facts: facts{Event: map[string]int{}, Msg: map[string]int{}, Run: map[string]int{}}}
 	s.service = sandbox.New(sandbox.Options{
 		Keys: []string{apiKey}, Templates: []sandbox.Template{{Name: "*", Language: "*", Variables: -1, ID: 1043}}, Campaigns: []string{"*"}, Points: -1,
-		Pace: sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: time.Millisecond},
+		Pace: sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1},
 	})
 	api := httptest.NewServer(s.service.Handler())
 	t.Cleanup(func() { s.service.Close(); api.Close() })

@@ -1,6 +1,6 @@
 // Walks the console in a browser. It reads what it is told from standard input (facts in shop_test.go), looks at every page of
 // pages.mjs, does every action of actions.mjs, and writes a report: how much it looked at, and what was wrong.
-import {readFileSync} from 'node:fs';
+import {readFileSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join} from 'node:path';
 import {chromium} from 'playwright-core';
@@ -133,6 +133,11 @@ async function look(page, spec, way, say) {
     await page.setViewportSize({width: way.viewport.width, height: await page.evaluate(() => document.documentElement.scrollHeight)});
     await page.screenshot({path: join(told.screenshots, `${spec.name}-${way.name.replaceAll(' ', '-')}.png`)});
     await page.setViewportSize(way.viewport);
+    if (spec.shown && told.images && way.name === (spec.shown.way ?? 'light')) {
+      const session = await page.context().newCDPSession(page);
+      const {data} = await session.send('Page.captureScreenshot', {format: 'webp', quality: 88});
+      writeFileSync(join(told.images, `${spec.shown.as}.webp`), Buffer.from(data, 'base64'));
+    }
   }
 }
 

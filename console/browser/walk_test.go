@@ -25,6 +25,7 @@ type report struct {
 
 // The console is walked by a real browser: every page in light and dark, at the width of a desktop and of a phone, and without
 // scripts; then every action. SCREENSHOTS=FOLDER also writes a picture of each page,
+// IMAGES=FOLDER beside it those that documents show,
 // WALK=NAME walks only what is called so.
 func TestTheConsoleInABrowser(t *testing.T) {
 	chromium, node := needs(t)
@@ -35,8 +36,9 @@ func TestTheConsoleInABrowser(t *testing.T) {
 		Chromium    string            `json:"chromium"`
 		Env         map[string]string `json:"env"` // of the browser, beside our own
 		Screenshots string            `json:"screenshots"`
+		Images      string            `json:"images"` // the folder of those that documents show, "" to leave them
 		Only        string            `json:"only"` // what the names of pages and actions match; "" for all
-	}{s.Facts, chromium, environment(t, chromium), pictures(t), os.Getenv("WALK")})
+	}{s.Facts, chromium, environment(t, chromium), pictures(t), os.Getenv("IMAGES"), os.Getenv("WALK")})
 	if err != nil {
 		t.Fatal(err)
 	}
