@@ -19,6 +19,7 @@ func (c *Console) events(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	q.Phone, q.Connector, q.Kind = l.Query.Get("phone"), l.Query.Get("connector"), l.Query.Get("kind")
+	l.Export = exported("events", q)
 	rows, err := c.Ask.Events(r.Context(), q)
 	if err != nil {
 		return page{}, err

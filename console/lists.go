@@ -34,6 +34,7 @@ type list struct {
 	Older  string // address of the next page; "" when this is the last
 	Newest string // address of the first page; "" when this is it
 	Narrow bool   // a filter is set
+	Export string // address of the whole list as a file; "" for none
 }
 
 // newList reads the filters that every list has. what is asked for besides is named by keys.
@@ -59,6 +60,12 @@ func (c *Console) newList(r *http.Request, keys ...string) (list, server.ListQue
 		l.Narrow = l.Narrow || in.Get(key) != ""
 	}
 	return l, q, nil
+}
+
+// exported is the address of all that a list shows and goes on with, as a file.
+func exported(of string, q server.ListQuery) string {
+	q.Limit, q.Before = 0, 0
+	return server.Base + "/" + of + "/export?format=csv&" + q.Values().Encode()
 }
 
 // cut takes off the row that was asked for beyond the page, and notes how to get there. id is the number of a row.

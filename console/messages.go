@@ -24,6 +24,7 @@ func (c *Console) messages(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	q.Phone, q.State, q.Trigger, q.Account = l.Query.Get("phone"), l.Query.Get("state"), l.Query.Get("trigger"), l.Query.Get("account")
+	l.Export = exported("messages", q)
 	rows, err := c.Ask.Messages(r.Context(), q)
 	if err != nil {
 		return page{}, err

@@ -69,7 +69,10 @@ type AdminOptions struct {
 	Log     *zap.Logger
 }
 
-type admin struct{ AdminOptions }
+type admin struct {
+	AdminOptions
+	exports chan struct{} // a place for each export under way
+}
 
 func (a admin) status(r *http.Request) (any, error) {
 	// Of data on a server that is away nothing can be read, and a server that hangs would have whoever asks wait.
@@ -130,6 +133,11 @@ func (a admin) parseList(r *http.Request) (q ListQuery, phone nudgewire.Phone, e
 			return q, "", bad("since", "a time in RFC 3339")
 		}
 	}
+	if s := in.Get("until"); s != "" {
+		if q.Until, err = time.Parse(time.RFC3339Nano, s); err != nil {
+			return q, "", bad("until", "a time in RFC 3339")
+		}
+	}
 	if s := in.Get("limit"); s != "" {
 		if q.Limit, err = strconv.Atoi(s); err != nil || q.Limit < 0 || q.Limit > MaxRows {
 			return q, "", bad("limit", fmt.Sprintf("1 to %d", MaxRows))
@@ -180,8 +188,13 @@ func (a admin) events(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.Store.Events(r.Context(), store.EventFilter{
-		Since: q.Since, Limit: q.Limit, Connector: q.Connector, Kind: q.Kind, Phone: phone,
+	return a.eventsOf(r.Context(), q, phone)
+}
+
+// eventsOf is a page of events.
+func (a admin) eventsOf(ctx context.Context, q ListQuery, phone nudgewire.Phone) ([]EventView, error) {
+	rows, err := a.Store.Events(ctx, store.EventFilter{
+		Since: q.Since, Until: q.Until, Limit: q.Limit, Connector: q.Connector, Kind: q.Kind, Phone: phone,
 		Before: nudgewire.EventID(q.Before),
 	})
 	if err != nil {
@@ -260,7 +273,12 @@ func (a admin) messages(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := store.DispatchFilter{Since: q.Since, Limit: q.Limit, Trigger: q.Trigger, Account: q.Account, Phone: phone, EventID: q.Event, Before: nudgewire.DispatchID(q.Before)}
+	return a.messagesOf(r.Context(), q, phone)
+}
+
+// messagesOf is a page of messages.
+func (a admin) messagesOf(ctx context.Context, q ListQuery, phone nudgewire.Phone) ([]MessageView, error) {
+	f := store.DispatchFilter{Since: q.Since, Until: q.Until, Limit: q.Limit, Trigger: q.Trigger, Account: q.Account, Phone: phone, EventID: q.Event, Before: nudgewire.DispatchID(q.Before)}
 	switch {
 	case slices.Contains(nudgewire.States, nudgewire.State(q.State)):
 		f.State = nudgewire.State(q.State)
@@ -269,7 +287,7 @@ func (a admin) messages(r *http.Request) (any, error) {
 	case q.State != "":
 		return nil, badField("state", "one of: "+strings.Join(StateWords(), ", "), "unknown state %q", q.State)
 	}
-	rows, err := a.Store.Dispatches(r.Context(), f)
+	rows, err := a.Store.Dispatches(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -277,12 +295,12 @@ func (a admin) messages(r *http.Request) (any, error) {
 	for i := range rows {
 		out[i] = dispatchView(&rows[i])
 	}
-	held, err := a.holders(r.Context())
+	held, err := a.holders(ctx)
 	if err != nil {
 		return nil, err
 	}
 	held.tell(out)
-	followed, err := a.Store.Followed(r.Context(), f)
+	followed, err := a.Store.Followed(ctx, f)
 	if err != nil || len(followed) == 0 {
 		return out, err
 	}

@@ -180,7 +180,7 @@ func (a admin) verifyAudit(r *http.Request) (any, error) {
 
 // Audit lists entries of the audit before a number (0 is all), the newest first.
 func (c *Client) Audit(ctx context.Context, before int64, limit int) ([]AuditView, error) {
-	q := ListQuery{Limit: limit}.values()
+	q := ListQuery{Limit: limit}.Values()
 	if before != 0 {
 		q.Set("before", strconv.FormatInt(before, 10))
 	}

@@ -166,7 +166,8 @@ func numbered[N ~int64](kind string, id N, rest string) string {
 // ListQuery narrows a list. Zero fields ask for nothing.
 type ListQuery struct {
 	Since     time.Time
-	Limit     int // 0 is 50
+	Until     time.Time // of events and messages: before it
+	Limit     int       // 0 is 50
 	Phone     string
 	State     string
 	Trigger   string
@@ -178,7 +179,8 @@ type ListQuery struct {
 	Before    int64  // for the next page: the number of the last one; of events, requests, messages and runs
 }
 
-func (q ListQuery) values() url.Values {
+// Values are the parameters of a list, as the API takes them.
+func (q ListQuery) Values() url.Values {
 	v := url.Values{}
 	set := func(name, value string) {
 		if value != "" {
@@ -187,6 +189,9 @@ func (q ListQuery) values() url.Values {
 	}
 	if !q.Since.IsZero() {
 		v.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if !q.Until.IsZero() {
+		v.Set("until", q.Until.UTC().Format(time.RFC3339Nano))
 	}
 	if q.Limit != 0 {
 		v.Set("limit", strconv.Itoa(q.Limit))
@@ -226,7 +231,7 @@ func (c *Client) Changes(ctx context.Context, printed string) ([]RuleChange, err
 
 // Events lists events, newest first.
 func (c *Client) Events(ctx context.Context, q ListQuery) ([]EventView, error) {
-	return get[[]EventView](ctx, c, "/events", q.values())
+	return get[[]EventView](ctx, c, "/events", q.Values())
 }
 
 // Event is one event with its payload and all that came of it.
@@ -236,12 +241,12 @@ func (c *Client) Event(ctx context.Context, id nudgewire.EventID) (StoryView, er
 
 // RejectedRequests lists requests that were not taken, newest first.
 func (c *Client) RejectedRequests(ctx context.Context, q ListQuery) ([]RejectedRequestView, error) {
-	return get[[]RejectedRequestView](ctx, c, "/requests/rejected", q.values())
+	return get[[]RejectedRequestView](ctx, c, "/requests/rejected", q.Values())
 }
 
 // Messages lists dispatches with their messages, newest first.
 func (c *Client) Messages(ctx context.Context, q ListQuery) ([]MessageView, error) {
-	return get[[]MessageView](ctx, c, "/messages", q.values())
+	return get[[]MessageView](ctx, c, "/messages", q.Values())
 }
 
 // Message is one message with its attempts. id is the dispatch's number, or the service's
@@ -277,7 +282,7 @@ func (c *Client) CancelMany(ctx context.Context, r BulkRequest) (BulkView, error
 
 // Why tells the whole story of a phone, oldest event first.
 func (c *Client) Why(ctx context.Context, phone string, limit int) ([]StoryView, error) {
-	return get[[]StoryView](ctx, c, "/why", ListQuery{Phone: phone, Limit: limit}.values())
+	return get[[]StoryView](ctx, c, "/why", ListQuery{Phone: phone, Limit: limit}.Values())
 }
 
 // Send asks for one message by hand; what comes back waits to be sent, or with DryRun would.

@@ -31,7 +31,7 @@ func (c *Client) RunJob(ctx context.Context, job string, o RunOrder) (RunView, e
 
 // Runs lists runs, newest first; q.Trigger is the job's name.
 func (c *Client) Runs(ctx context.Context, q ListQuery) ([]RunView, error) {
-	return get[[]RunView](ctx, c, "/runs", q.values())
+	return get[[]RunView](ctx, c, "/runs", q.Values())
 }
 
 // Run is one run with its parts.
@@ -96,12 +96,12 @@ func (c *Client) Rows(ctx context.Context, id nudgewire.RunID, each func(*RowVie
 
 // Blocks lists blocked contacts.
 func (c *Client) Blocks(ctx context.Context, q ListQuery) ([]BlockView, error) {
-	return get[[]BlockView](ctx, c, "/blocks", q.values())
+	return get[[]BlockView](ctx, c, "/blocks", q.Values())
 }
 
 // ErrorTexts lists what the service said about messages that it did not send, the newest first.
 func (c *Client) ErrorTexts(ctx context.Context, q ListQuery) ([]ErrorTextView, error) {
-	return get[[]ErrorTextView](ctx, c, "/errors", q.values())
+	return get[[]ErrorTextView](ctx, c, "/errors", q.Values())
 }
 
 // Block blocks contacts.

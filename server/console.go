@@ -59,7 +59,7 @@ type console struct {
 
 func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Content-Type-Options"] = nosniff
-	a := admin{AdminOptions{Log: c.Log}}
+	a := admin{AdminOptions: AdminOptions{Log: c.Log}}
 	if c.Lobby.crowded() {
 		w.Header().Set("Connection", "close")
 	}

@@ -16,7 +16,7 @@ const lookBack = 24 * time.Hour
 // asked again and again.
 func Look(ctx context.Context, o AdminOptions) (StatusView, error) {
 	v := StatusView{Storage: o.Data}
-	err := admin{o}.look(ctx, &v)
+	err := admin{AdminOptions: o}.look(ctx, &v)
 	return v, err
 }
 

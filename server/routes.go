@@ -94,7 +94,11 @@ func (a admin) routes() []Route {
 
 		does("/console/link", Manage, LinkView{}, "Makes a link that signs in to the console, once.", a.signInLink).gives("url"),
 
-		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "limit", "before", "connector", "kind", "phone"),
+		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "until", "limit", "before", "connector", "kind", "phone"),
+		{
+			Method: http.MethodGet, Path: "/events/export", Scope: Read, Out: EventLine{}, Query: []string{"since", "until", "connector", "kind", "phone", "format"},
+			Words: "All events that match, one a line, the newest first; the last line says that it is whole.", writes: a.exportEvents,
+		},
 		reads("/events/{id}", Read, StoryView{}, "One event with all that came of it.", a.event),
 		{
 			Method: http.MethodPost, Path: "/events/{connector}", Scope: Sending, In: json.RawMessage{}, Out: PostedView{}, needs: needsDaemon,
@@ -104,7 +108,11 @@ func (a admin) routes() []Route {
 		{Method: http.MethodGet, Path: "/connectors", Scope: Read, Out: []ConnectorView{}, Words: "The connectors of the config, with their samples.", do: a.connectors, needs: needsDaemon},
 		reads("/requests/rejected", Read, []RejectedRequestView{}, "Requests to hooks that were not taken, the newest first.", a.rejectedRequests, "since", "limit", "before", "connector"),
 
-		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "limit", "before", "phone", "state", "trigger", "account", "event"),
+		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "until", "limit", "before", "phone", "state", "trigger", "account", "event"),
+		{
+			Method: http.MethodGet, Path: "/messages/export", Scope: Read, Out: MessageLine{}, Query: []string{"since", "until", "phone", "state", "trigger", "account", "event", "format"},
+			Words: "All messages that match, one a line, the newest first; the last line says that it is whole.", writes: a.exportMessages,
+		},
 		reads("/messages/{id}", Read, MessageView{}, "One message with its attempts, by its number or the service's message_id.", a.message),
 		does("/messages", Sending, MessageView{}, "Sends one message.", a.send).told(),
 		does("/messages/{id}/cancel", Operate, MessageView{}, "Ends a message that waits.", a.cancel),
@@ -184,7 +192,7 @@ func Routes() []Route { return admin{}.routes() }
 
 // Admin returns the handler of the API. Whom it does not know (WithWho), it answers 401.
 func Admin(o AdminOptions) http.Handler {
-	a := admin{o}
+	a := admin{AdminOptions: o, exports: make(chan struct{}, mostExports)}
 	var has need
 	if o.Jobs != nil {
 		has |= needsJobs
@@ -224,6 +232,9 @@ func (a admin) steady(do http.Handler) http.Handler {
 			v := recover()
 			if v == nil {
 				return
+			}
+			if v == http.ErrAbortHandler { //nolint:errorlint // it is compared as net/http does
+				panic(v) // said on purpose, and told where it was said
 			}
 			a.Log.Error("a request ended in a fault of this program", zap.String("path", shownPath(r.URL)), zap.Any("fault", v), zap.StackSkip("stack", 1))
 			if seen.status != 0 {

@@ -40,7 +40,7 @@ func ConsoleStarting(now func() Readiness, log *zap.Logger) http.Handler {
 		w.Header().Set("Connection", "close")
 		v := now()
 		if strings.HasPrefix(r.URL.Path, "/api/") {
-			admin{AdminOptions{Log: log}}.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "the daemon waits before it can open its data: " + v.Starting, Hint: v.Cure})
+			admin{AdminOptions: AdminOptions{Log: log}}.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "the daemon waits before it can open its data: " + v.Starting, Hint: v.Cure})
 			return
 		}
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")

@@ -151,6 +151,7 @@ func (s *Store) Followed(ctx context.Context, f DispatchFilter) (out []FollowedM
 		q.when(f.Status != "", "status = ?", string(f.Status))
 		q.when(f.Account != "", "account = ?", nudgewire.AccountKey(f.Account))
 		q.when(!f.Since.IsZero(), "accepted_at >= ?", micro(f.Since))
+		q.when(!f.Until.IsZero(), "accepted_at < ?", micro(f.Until))
 		err = s.rows(ctx, q.sql(messageColumns, "messages", "dispatch_id DESC", f.Limit-len(out)), q.args, func(r *row) (err error) {
 			one := g.of
 			one.Message, err = scanMessage(r)

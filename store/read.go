@@ -149,6 +149,11 @@ func (s *Store) earliest(ctx context.Context, query string, args ...any) (at tim
 // read when a request comes, the number given when it is stored.
 const sinceSlack = time.Minute
 
+// firstFrom is a number from which on every row of table has a time at or after until.
+func (s *Store) firstFrom(ctx context.Context, table, column string, until time.Time) (int64, error) {
+	return s.firstSince(ctx, table, column, until.Add(2*sinceSlack))
+}
+
 // firstSince is a number before which no row of table has a time at or after since. Numbers
 // grow with time, so it is found by halving and needs no index on the time.
 func (s *Store) firstSince(ctx context.Context, table, column string, since time.Time) (int64, error) {

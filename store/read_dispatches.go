@@ -14,6 +14,7 @@ import (
 type DispatchFilter struct {
 	ID      nudgewire.DispatchID // this one alone
 	Since   time.Time            // created at or after
+	Until   time.Time            // created before
 	Limit   int                  // default 50
 	State   nudgewire.State
 	Status  nudgewire.Status // of its message
@@ -122,6 +123,14 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 		}
 		q.and("id >= ?", first)
 		q.and("created_at >= ?", micro(f.Since))
+	}
+	if !f.Until.IsZero() {
+		first, err := s.firstFrom(ctx, "dispatches", "created_at", f.Until)
+		if err != nil {
+			return nil, err
+		}
+		q.and("id < ?", first)
+		q.and("created_at < ?", micro(f.Until))
 	}
 	if f.State != "" {
 		if !slices.Contains(nudgewire.States, f.State) {

@@ -11,6 +11,7 @@ import (
 // An EventFilter narrows a list of events. Zero fields do not.
 type EventFilter struct {
 	Since     time.Time // received at or after
+	Until     time.Time // received before
 	Limit     int       // default 50
 	Connector string
 	Kind      string
@@ -53,6 +54,12 @@ func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, 
 			return nil, err
 		}
 	}
+	var until int64
+	if !f.Until.IsZero() {
+		if until, err = s.firstFrom(ctx, "events", "received_at", f.Until); err != nil {
+			return nil, err
+		}
+	}
 	for len(out) < f.Limit {
 		var q select_
 		last := true // this round ends the search
@@ -73,6 +80,10 @@ func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, 
 		if since > 0 {
 			q.and("id >= ?", since)
 			q.and("received_at >= ?", micro(f.Since))
+		}
+		if !f.Until.IsZero() {
+			q.and("id < ?", until)
+			q.and("received_at < ?", micro(f.Until))
 		}
 		q.when(f.Connector != "", "connector = ?", f.Connector)
 		q.when(f.Kind != "", "kind = ?", f.Kind)

@@ -101,16 +101,21 @@ func (c *cli) openExport(file string) (*export, error) {
 }
 
 func (e *export) put(r *server.RowView) error {
+	return e.putOne(r, server.RowHead, [][]string{r.Cells()})
+}
+
+// putOne writes one thing: as a line of JSON, or as rows of a table of that head.
+func (e *export) putOne(v any, head []string, cells [][]string) error {
 	e.rows++
 	if e.json != nil {
-		return writeJSON(e.json, r)
+		return writeJSON(e.json, v)
 	}
 	if e.rows == 1 {
-		if err := e.csv.Write(server.RowHead); err != nil {
+		if err := e.csv.Write(head); err != nil {
 			return err
 		}
 	}
-	return e.csv.Write(r.Cells())
+	return e.csv.WriteAll(cells)
 }
 
 // close keeps what was written when it is whole and holds a row; a file that is not goes away.

@@ -15,10 +15,10 @@ import (
 
 func (c *cli) messages() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "messages", Short: "What is queued and what was sent: list, show, cancel, resolve, retry",
+		Use: "messages", Short: "What is queued and what was sent: list, show, cancel, resolve, retry, export",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.messagesList(), c.messagesShow(), c.messagesCancel(), c.messagesResolve(), c.messagesRetry())
+	cmd.AddCommand(c.messagesList(), c.messagesShow(), c.messagesCancel(), c.messagesResolve(), c.messagesRetry(), c.messagesExport())
 	return cmd
 }
 
