@@ -45,8 +45,8 @@ type coordinator interface {
 
 	// lowWater tells claims where to begin; nil where each begins at the first row. From any goroutine.
 	lowWater() *lowWater
-	// sending calls each on claims that may be nobody's by now, some at a time: of owners that do not live, and with a lease that has
-	// ended. own is the owner that asks.
+	// sending calls each on claims that may be nobody's by now, some at a time: of owners that do not live, and those of own, who asks,
+	// with a lease that has ended.
 	sending(t *tx, own string, now int64, each func(*row) error) error
 	// alive reports whether the owner of a claim may still finish it. own is the owner that asks.
 	alive(t *tx, owner, own string) (bool, error)

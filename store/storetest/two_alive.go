@@ -39,6 +39,19 @@ func (p pair) nodeLives(t *testing.T) {
 		}
 		a.mustFinish(d, nudgewire.StateAccepted)
 	})
+	t.Run("by a clock that is far ahead the claims of another that lives are not over", func(t *testing.T) {
+		a, b := p.two(t)
+		rescue(a, mine)
+		rescue(b, theirs)
+		d := claim(a, mine, "1")
+		ahead := d.LeaseEnds.Add(5 * time.Minute)
+		if n, err := b.RescueClaims(b.ctx, ahead, theirs); err != nil || n != (nudgewire.Rescued{}) {
+			t.Errorf("%+v were ended, %v", n, err)
+		}
+		if n, err := a.RescueClaims(a.ctx, ahead, mine); err != nil || n != (nudgewire.Rescued{Doubtful: 1}) {
+			t.Errorf("by its own clock %+v were ended, %v", n, err)
+		}
+	})
 	t.Run("what one leaves that has said goodbye is ended by another, and may have been sent", func(t *testing.T) {
 		a, b := p.two(t)
 		rescue(a, mine)
