@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/console"
 	"github.com/nudgewire/nudgewire/server"
 )
@@ -70,5 +71,43 @@ func TestWhatIsNoActionSaysSo(t *testing.T) {
 	}
 	if res, _ := r.do(t, http.MethodPost, "/do/halt", url.Values{"sure": {"yes"}}); res.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a stranger's halt is answered %d", res.StatusCode)
+	}
+}
+
+// knowing are operations that know message 7, which the service calls 5f-1, and event 9.
+type knowing struct{ console.Operations }
+
+func (knowing) Message(_ context.Context, id string) (server.MessageView, error) {
+	if id == "7" || id == "5f-1" {
+		return server.MessageView{ID: 7}, nil
+	}
+	return server.MessageView{}, &server.Error{Status: http.StatusNotFound, Words: "no message"}
+}
+
+func (knowing) Event(_ context.Context, id nudgewire.EventID) (v server.StoryView, err error) {
+	if id != 9 {
+		return v, &server.Error{Status: http.StatusNotFound, Words: "no event"}
+	}
+	v.Event.ID = 9
+	return v, nil
+}
+
+func TestWhatIsTypedIsFound(t *testing.T) {
+	r := newRoom(t, false, knowing{})
+	cookie := r.signIn(t)
+	for text, want := range map[string]string{
+		"+44 7700 900123": "/people?phone=%2B44+7700+900123", "07700900123": "/people?phone=07700900123", "7": "/messages/7", "5f-1": "/messages/7", "9": "/events/9",
+		"event 12": "/events/12", "e12": "/events/12", "m 3": "/messages/3", "Run 4": "/runs/4", "8": "", "": "", "//evil.example": "", "<b>": "", "event -1": "",
+	} {
+		res, body := r.do(t, http.MethodGet, "/find?q="+url.QueryEscape(text), nil, cookie)
+		if want == "" {
+			if res.StatusCode != http.StatusNotFound || !strings.Contains(body, "Nothing is found by that.") {
+				t.Errorf("%q answers %d", text, res.StatusCode)
+			}
+			continue
+		}
+		if at := res.Header.Get("Location"); res.StatusCode != http.StatusSeeOther || at != want {
+			t.Errorf("%q leads to %d %s, want %s", text, res.StatusCode, at, want)
+		}
 	}
 }

@@ -176,6 +176,7 @@ func (c *Console) Handler() http.Handler {
 	mux.Handle("POST /sign-out", c.signedOut())
 	mux.Handle("POST /do/{action}", c.act())
 	mux.HandleFunc("GET /live/stream", c.stream)
+	mux.HandleFunc("GET /find", c.find)
 	mux.Handle("GET /runs/{id}/rows.csv", c.file(c.rowsFile))
 	mux.Handle("GET /people/data.json", c.file(c.dataFile))
 	mux.HandleFunc("GET /set-up", c.showSetUp)

@@ -112,10 +112,13 @@ func decisionOn(m *server.MessageView, all []server.DecisionView) *server.Decisi
 	return nil
 }
 
-// timeline is the life of a message, with the times in its words in the zone of the page.
+// timeline is the life of a message, with the times in its words marked for the page.
 func (c *Console) timeline(m *server.MessageView) []server.Moment {
-	return m.Timeline(c.clock)
+	return m.Timeline(markTime)
 }
 
-// clock is a time in words, in the zone of the page.
-func (c *Console) clock(t time.Time) string { return t.In(c.Zone()).Format("2 Jan 2006, 15:04:05") }
+// clock is a time in words, in the zone of the config, which it names.
+func (c *Console) clock(t time.Time) string {
+	zone := c.Zone()
+	return t.In(zone).Format("2 Jan 2006, 15:04:05") + " (" + zone.String() + ")"
+}

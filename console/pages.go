@@ -52,6 +52,7 @@ func newPages(zone *time.Location, now func() time.Time) *pages {
 		"whole":  whole,
 
 		"resumes": resumes,
+		"moments": moments,
 	})
 	shared := template.Must(base.ParseFS(files, "templates/layout.html", "templates/shared.html"))
 	names, err := fs.Glob(files, "templates/*.html")
@@ -128,6 +129,30 @@ func pretty(payload string) string {
 
 // whole reports whether a phone leads to its person. One that is masked leads nowhere.
 func whole(p nudgewire.Phone) bool { return p != "" && strings.Trim(string(p), "0123456789") == "" }
+
+// A moment is a piece of a text: words, or a time that stands in them.
+type moment struct {
+	Text string
+	At   time.Time
+}
+
+// momentMark is around a time in words that moments takes apart. Words of strangers that have it are shown as they are, without it.
+const momentMark = "\x1f"
+
+func markTime(t time.Time) string { return momentMark + t.UTC().Format(time.RFC3339) + momentMark }
+
+// moments are the pieces of a text with marked times.
+func moments(words string) (out []moment) {
+	for _, piece := range strings.Split(words, momentMark) {
+		at, err := time.Parse(time.RFC3339, piece)
+		if err != nil {
+			out = append(out, moment{Text: piece})
+			continue
+		}
+		out = append(out, moment{At: at})
+	}
+	return out
+}
 
 // resumes is what a person resumes to end a halt, as scope and name; nil where a page cannot.
 func resumes(h server.HaltView) []string {

@@ -88,6 +88,20 @@ export const actions = [
     await page.getByRole('button', {name: 'Cancel the run'}).click();
     await sees('was cancelled.');
   }},
+  {name: 'go by keys, and find', do: async (page, {sees, told, say}) => {
+    await page.goto('/');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', {name: 'Keys'}).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    await page.keyboard.press('m');
+    await page.getByRole('heading', {name: 'Messages', level: 1}).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type(`event ${told.event.skipped}`); // g and e are typed, and go nowhere
+    await page.keyboard.press('Enter');
+    await sees('cart.total >= 50');
+    if (!page.url().endsWith(`/events/${told.event.skipped}`)) say(`finding leads to ${page.url()}`);
+  }},
   {name: 'verify the audit', do: async (page, {sees}) => {
     await page.goto('/audit');
     await page.getByRole('button', {name: 'Verify'}).click();

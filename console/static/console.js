@@ -42,3 +42,109 @@ addEventListener("pageshow", () => { // also where the browser goes back to it
     history.replaceState(history.state, "", here);
   }
 }
+
+// Times are those of whoever reads; without scripts they are those of the config, which the page names.
+{
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const parts = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+  const local = (root) => {
+    for (const time of root.querySelectorAll("time[datetime]:not([data-local])")) {
+      const at = new Date(time.dateTime);
+      if (Number.isNaN(at.getTime())) continue;
+      const p = Object.fromEntries(parts.formatToParts(at).map((one) => [one.type, one.value]));
+      time.textContent = `${p.day} ${p.month.slice(0, 3)} ${p.year}, ${p.hour}:${p.minute}:${p.second}`;
+      time.dataset.local = "";
+    }
+    for (const name of root.querySelectorAll("[data-zone]")) name.textContent = zone;
+  };
+  if (zone) {
+    local(document);
+    document.addEventListener("htmx:afterSettle", () => local(document));
+    document.addEventListener("htmx:oobAfterSwap", () => local(document));
+    document.addEventListener("nudgewire:rows", (event) => local(event.target));
+  }
+}
+
+// What is pasted elsewhere has a button that copies it: phones, numbers and commands.
+if (navigator.clipboard) {
+  const equip = () => {
+    for (const one of document.querySelectorAll("main .facts code, main .facts .phone, main h2 .phone, main .empty code, main .notice code")) {
+      if (one.parentElement.classList.contains("copied-from")) continue;
+      const frame = document.createElement("span"), button = document.createElement("button");
+      frame.className = "copied-from";
+      button.type = "button";
+      button.className = "copy quiet";
+      button.textContent = "Copy";
+      button.setAttribute("aria-label", `Copy ${one.textContent}`);
+      button.addEventListener("click", async () => {
+        try {
+          await navigator.clipboard.writeText(one.textContent);
+          button.textContent = "Copied";
+        } catch {
+          button.textContent = "Not copied";
+        }
+        setTimeout(() => { button.textContent = "Copy"; }, 2000);
+      });
+      one.replaceWith(frame);
+      frame.append(one, button);
+    }
+  };
+  equip();
+  document.addEventListener("htmx:afterSettle", equip);
+}
+
+// Keys: g and a letter goes to a page, / finds, ? says which there are. None of them while somebody types.
+{
+  const links = [...document.querySelectorAll(".top nav a")];
+  const keys = new Map();
+  for (const link of links) {
+    const letter = [...link.textContent.toLowerCase()].find((one) => /[a-z]/.test(one) && !keys.has(one));
+    if (letter) keys.set(letter, link);
+  }
+  const help = () => {
+    let dialog = document.getElementById("keys");
+    if (!dialog) {
+      dialog = document.createElement("dialog");
+      dialog.id = "keys";
+      dialog.setAttribute("aria-labelledby", "keys-title");
+      const title = document.createElement("h2"), list = document.createElement("dl"), form = document.createElement("form"), close = document.createElement("button");
+      title.id = "keys-title";
+      title.textContent = "Keys";
+      for (const [key, words] of [...[...keys].map(([letter, link]) => [`g ${letter}`, link.textContent]), ["/", "Find"], ["?", "These keys"], ["Esc", "Close"]]) {
+        const row = document.createElement("div"), dt = document.createElement("dt"), dd = document.createElement("dd"), kbd = document.createElement("kbd");
+        kbd.textContent = key;
+        dd.textContent = words;
+        dt.append(kbd);
+        row.append(dt, dd);
+        list.append(row);
+      }
+      form.method = "dialog";
+      close.textContent = "Close";
+      form.append(close);
+      dialog.append(title, list, form);
+      document.body.append(dialog);
+    }
+    if (!dialog.open) dialog.showModal();
+  };
+  let going = 0;
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest("input, textarea, select, [contenteditable]");
+    if (typing || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || !links.length || document.querySelector("dialog[open]")) return;
+    if (Date.now() - going < 1500 && keys.has(event.key)) {
+      event.preventDefault();
+      going = 0;
+      keys.get(event.key).click();
+      return;
+    }
+    going = event.key === "g" ? Date.now() : 0;
+    const find = document.getElementById("find");
+    if (event.key === "/" && find) {
+      event.preventDefault();
+      find.focus();
+      find.select();
+    } else if (event.key === "?") {
+      event.preventDefault();
+      help();
+    }
+  });
+}
