@@ -35,6 +35,7 @@ type Operations interface {
 	Jobs(ctx context.Context) ([]server.JobView, error)
 	Runs(ctx context.Context, q server.ListQuery) ([]server.RunView, error)
 	Run(ctx context.Context, id nudgewire.RunID) (server.RunView, error)
+	Calendar(ctx context.Context) ([]server.DueDayView, error)
 	Report(ctx context.Context, q server.ReportQuery) (server.ReportView, error)
 	Forecast(ctx context.Context, job string) (server.ForecastView, error)
 	Connectors(ctx context.Context) ([]server.ConnectorView, error)
@@ -184,6 +185,7 @@ func (c *Console) Handler() http.Handler {
 	mux.Handle("POST /account/password", c.own(c.changePassword))
 	mux.Handle("POST /account/sign-out-elsewhere", c.own(c.signOutElsewhere))
 	c.userForms(mux)
+	mux.Handle("GET /report.csv", c.file(c.reportFile))
 	mux.Handle("GET /static/{file}", static)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {

@@ -85,6 +85,19 @@ func (r *room) do(t *testing.T, method, path string, form url.Values, cookies ..
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(form.Encode()))
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return r.ask(t, req, cookies)
+}
+
+// doWith gets a page with headers.
+func (r *room) doWith(t *testing.T, path string, with http.Header, cookies ...*http.Cookie) (*http.Response, string) {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+	req.Header = with
+	return r.ask(t, req, cookies)
+}
+
+func (r *room) ask(t *testing.T, req *http.Request, cookies []*http.Cookie) (*http.Response, string) {
+	t.Helper()
 	for _, c := range cookies {
 		req.AddCookie(c)
 	}

@@ -10,8 +10,9 @@ import (
 
 type jobsPage struct {
 	list
-	Jobs []server.JobView
-	Runs []server.RunView
+	Jobs  []server.JobView
+	Runs  []server.RunView
+	Lanes lanes
 }
 
 func (c *Console) jobs(r *http.Request) (page, error) {
@@ -20,6 +21,9 @@ func (c *Console) jobs(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	v := jobsPage{Jobs: jobs}
+	if v.Lanes, err = c.lanes(r.Context()); err != nil {
+		return page{}, err
+	}
 	v.list, v.Runs, err = c.runs(r, "")
 	return page{Name: "jobs", Title: "Jobs", Here: "/jobs", Data: v}, err
 }

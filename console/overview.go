@@ -56,7 +56,9 @@ type overviewPage struct {
 	Tone   string
 	Needs  []need // somebody has to do something
 	Notes  []need // worth knowing
-	Funnel []stage
+	numbers
+	Base   string           // address of this page
+	At     string           // where on it the numbers begin
 	Next   []server.JobView // that fire by themselves, the next first
 	Lately []server.EventView
 }
@@ -67,7 +69,10 @@ func (c *Console) overview(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v := overviewPage{Status: status, Funnel: funnel(status.Counts)}
+	v := overviewPage{Status: status, Base: "/", At: "numbers"}
+	if v.numbers, err = c.numbers(r, r.Header.Get("HX-Request") != ""); err != nil {
+		return page{}, err
+	}
 	for _, t := range status.Troubles {
 		one := need{Trouble: t, Link: places[t.Code][0], LinkWords: places[t.Code][1]}
 		if t.Severity == nudgewire.Note {
@@ -116,17 +121,17 @@ func health(needs []need) (words, tone string) {
 	}
 }
 
-// funnel is how far messages came since the data began.
-func funnel(counts map[string]int64) []stage {
-	taken := counts["dispatches_accepted"] + counts["messages_of_uploads"]
+// funnel is how far messages came in a time.
+func funnel(of *server.Stages) []stage {
 	out := []stage{
-		{Name: "Events", Words: "webhooks that were stored", Link: "/events", N: counts["events"]},
-		{Name: "Accepted", Words: "messages that the service took", Link: "/messages?state=accepted", N: taken},
-		{Name: "Delivered", Words: "reached the phone", Link: "/messages?state=delivered", N: counts["messages_delivered"]},
-		{Name: "Read", Words: "were opened", Link: "/messages?state=read", N: counts["messages_read"]},
-		{Name: "Failed", Words: "were taken and did not arrive", Link: "/messages?state=failed", N: counts["messages_failed"]},
-		{Name: "Rejected", Words: "were not taken by the service", Link: "/messages?state=rejected", N: counts["dispatches_rejected"]},
-		{Name: "Cancelled", Words: "were ended before they were sent", Link: "/messages?state=cancelled", N: counts["dispatches_cancelled"]},
+		{Name: "Events", Words: "webhooks that were stored", Link: "/events", N: of.Events},
+		{Name: "Queued", Words: "messages that were planned", Link: "/messages", N: of.Queued},
+		{Name: "Sent", Words: "messages that the service took", Link: "/messages?state=accepted", N: of.Accepted},
+		{Name: "Delivered", Words: "reached the phone", Link: "/messages?state=delivered", N: of.Delivered},
+		{Name: "Read", Words: "were opened", Link: "/messages?state=read", N: of.Read},
+		{Name: "Failed", Words: "were taken and did not arrive", Link: "/messages?state=failed", N: of.Failed},
+		{Name: "Rejected", Words: "were not taken by the service", Link: "/messages?state=rejected", N: of.Rejected},
+		{Name: "Cancelled", Words: "were ended before they were sent", Link: "/messages?state=cancelled", N: of.Cancelled},
 	}
 	var most int64
 	for _, s := range out {
@@ -138,8 +143,8 @@ func funnel(counts map[string]int64) []stage {
 		if s.N > 0 {
 			s.Width = max(s.Width, 4)
 		}
-		if i >= 2 && i <= 4 && taken > 0 {
-			s.Percent = int(100 * s.N / taken)
+		if i >= 3 && i <= 5 && of.Accepted > 0 {
+			s.Percent = int(100 * s.N / of.Accepted)
 		}
 	}
 	return out

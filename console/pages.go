@@ -54,14 +54,14 @@ func newPages(zone *time.Location, now func() time.Time) *pages {
 		"resumes": resumes,
 		"moments": moments,
 	})
-	shared := template.Must(base.ParseFS(files, "templates/layout.html", "templates/shared.html"))
+	shared := template.Must(base.ParseFS(files, "templates/layout.html", "templates/shared.html", "templates/plots.html"))
 	names, err := fs.Glob(files, "templates/*.html")
 	if err != nil {
 		panic(err) // the pattern is ours
 	}
 	for _, name := range names {
 		short := strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")
-		if short == "layout" || short == "shared" {
+		if short == "layout" || short == "shared" || short == "plots" {
 			continue
 		}
 		p.byName[short] = template.Must(template.Must(shared.Clone()).ParseFS(files, name))

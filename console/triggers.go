@@ -2,7 +2,9 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
@@ -57,17 +59,22 @@ func (c *Console) triggers(r *http.Request) (page, error) {
 	return page{Name: "triggers", Title: "Triggers", Here: "/triggers", Data: v}, nil
 }
 
-// lookedAt is how many of the newest messages, and of the newest events, are counted for a trigger.
+// lookedAt is how many of the newest events are looked at for why a trigger sent nothing.
 const lookedAt = 500
 
 type triggerPage struct {
 	ruleRow
-	Messages   []counted // by state, of the newest
-	OfMessages int
-	Decisions  []counted // by outcome, of the newest events
-	OfEvents   int
-	Reasons    []counted // why it said no
-	Most       int
+	Stretches []stretch
+	Stretch   stretch
+	Base, At  string    // see stretches in plots.html
+	Began     time.Time // since when there are counts; zero for never
+	Short     bool      // that is later than the stretch begins
+	Messages  []counted // what happened to them in the stretch
+	Outcomes  []counted // what it said in the stretch
+	Arrived   string    // how long they took to arrive
+	Life      *plot
+	OfEvents  int
+	Reasons   []counted // why it said no to the newest events
 }
 
 func (c *Console) trigger(r *http.Request) (page, error) {
@@ -82,27 +89,20 @@ func (c *Console) trigger(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v := triggerPage{ruleRow: ruleRow{rules[i], holds(name, status.Halts)}, Most: lookedAt}
-	messages, err := c.Ask.Messages(ctx, server.ListQuery{Trigger: name, Limit: lookedAt})
-	if err != nil {
+	v := triggerPage{ruleRow: ruleRow{rules[i], holds(name, status.Halts)}, Base: "/triggers/" + url.PathEscape(name), At: "numbers"}
+	if err := c.lifeOf(r, name, &v); err != nil {
 		return page{}, err
 	}
-	states := map[string]int64{}
-	for i := range messages {
-		states[stateOf(&messages[i])]++
-	}
-	v.Messages, v.OfMessages = byCount(states), len(messages)
 	events, err := c.Ask.Events(ctx, server.ListQuery{Limit: lookedAt})
 	if err != nil {
 		return page{}, err
 	}
-	outcomes, reasons := map[string]int64{}, map[string]int64{}
+	reasons := map[string]int64{}
 	for i := range events {
 		for _, d := range events[i].Decisions {
 			if d.Trigger != name {
 				continue
 			}
-			outcomes[string(d.Outcome)]++
 			if d.Outcome == nudgewire.Skipped && len(d.Clauses) > 0 {
 				if last := d.Clauses[len(d.Clauses)-1]; !last.Held {
 					reasons[last.Text+" did not hold"]++
@@ -114,9 +114,53 @@ func (c *Console) trigger(r *http.Request) (page, error) {
 			}
 		}
 	}
-	v.Decisions, v.Reasons, v.OfEvents = byCount(outcomes), byCount(reasons), len(events)
+	v.Reasons, v.OfEvents = byCount(reasons), len(events)
 	v.Reasons = v.Reasons[:min(len(v.Reasons), 10)]
 	return page{Name: "trigger", Title: "Trigger " + name, Here: "/triggers", Data: v}, nil
+}
+
+// lifeOf fills in what a trigger did in a stretch of time.
+func (c *Console) lifeOf(r *http.Request, name string, v *triggerPage) error {
+	now := c.Now().In(c.Zone())
+	v.Stretches, v.Stretch = stretches, stretchOf(r)
+	since := v.Stretch.since(now)
+	report, err := c.Ask.Report(r.Context(), server.ReportQuery{Since: since, By: v.Stretch.by, Trigger: name})
+	if err != nil {
+		return err
+	}
+	v.Began = report.CountedSince
+	v.Short = v.Began.IsZero() || v.Began.After(report.Since)
+	for _, col := range server.ReportColumns {
+		if n := col.Of(&report.Total); n > 0 && col.Name != "decisions" {
+			v.Messages = append(v.Messages, counted{Word: col.Name, N: n})
+		}
+	}
+	for _, o := range report.Outcomes {
+		v.Outcomes = append(v.Outcomes, counted{Word: o.Outcome, N: o.Decisions})
+	}
+	if a := &report.Arrivals; a.Messages > 0 {
+		v.Arrived = "Half arrived within " + server.SecondsWords(a.P50) + ", and 95 of 100 within " + server.SecondsWords(a.P95) + "."
+	}
+	at, labels := c.moments(&v.Stretch, now)
+	v.Life = &plot{
+		ID: "life", Title: "Queued, sent, delivered, read, failed", Kind: "lines", Labels: labels, Empty: "Nothing happened in this time.",
+		CSV: "/report.csv?" + url.Values{"range": {v.Stretch.Key}, "trigger": {name}}.Encode(),
+	}
+	for i, one := range []struct {
+		name string
+		of   func(*server.Stages) int64
+	}{
+		{"queued", func(s *server.Stages) int64 { return s.Queued }}, {"sent", func(s *server.Stages) int64 { return s.Accepted }},
+		{"delivered", func(s *server.Stages) int64 { return s.Delivered }}, {"read", func(s *server.Stages) int64 { return s.Read }},
+		{"failed", func(s *server.Stages) int64 { return s.Failed }},
+	} {
+		series := plotSeries{Name: one.name, Values: make([]int64, len(at)), Color: []int{0, 1, 5, 3, 4}[i]}
+		if found := seriesOf(at, one.of, &report); len(found) > 0 {
+			series.Values, series.Total = found[0].Values, found[0].Total
+		}
+		v.Life.Series = append(v.Life.Series, series)
+	}
+	return nil
 }
 
 // stateOf is how far a message is: what the service says of it, once it has it.

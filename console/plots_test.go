@@ -1,0 +1,126 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// counting are operations of data in which each trigger sends three messages in each row, with one that wants to be markup.
+type counting struct {
+	broken
+	asked []server.ReportQuery
+}
+
+func (c *counting) Status(context.Context) (server.StatusView, error) {
+	return server.StatusView{}, nil
+}
+
+func (c *counting) Jobs(context.Context) ([]server.JobView, error) { return nil, nil }
+
+func (c *counting) Events(context.Context, server.ListQuery) ([]server.EventView, error) {
+	return nil, nil
+}
+
+func (c *counting) Calendar(context.Context) ([]server.DueDayView, error) {
+	return []server.DueDayView{{From: time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC), Messages: 7}, {From: time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC), Messages: 10_000, More: true}}, nil
+}
+
+func (c *counting) Report(_ context.Context, q server.ReportQuery) (server.ReportView, error) {
+	c.asked = append(c.asked, q)
+	v := server.ReportView{
+		Since: q.Since, CountedSince: q.Since, Total: server.Stages{Events: 900, Queued: 400, Accepted: 200, Delivered: 150, Read: 50, Failed: 10},
+		Failures: []server.FailureCount{{State: "failed", Class: "unknown", Messages: 10}},
+		Arrivals: server.ArrivalsView{Messages: 150, P50: 4, P95: 400, Classes: []server.ArrivalView{{UpTo: 1}, {UpTo: 5, Messages: 150}, {}}},
+	}
+	if q.By == "" {
+		return v, nil
+	}
+	groups := []string{""}
+	switch q.Group {
+	case "trigger":
+		groups = []string{"<script>alert(1)</script>", "b", "c", "d", "e", "f", "=cmd()"}
+	case "connector":
+		groups = []string{"shop"}
+	case "job":
+		groups = nil
+	}
+	for i, g := range groups {
+		v.Rows = append(v.Rows, server.ReportRow{At: q.Since, Group: g, Stages: server.Stages{Accepted: int64(30 - i), Events: 5}})
+	}
+	return v, nil
+}
+
+var dataPlot = regexp.MustCompile(`data-plot="([^"]*)"`)
+
+func TestOverviewHasNumbersAsPicturesAndTables(t *testing.T) {
+	ask := &counting{}
+	r := newRoom(t, false, ask)
+	cookie := r.signIn(t)
+	res, body := r.do(t, http.MethodGet, "/?range=30d", nil, cookie)
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s", res.StatusCode, body)
+	}
+	if strings.Contains(body, "<script>alert") || strings.Contains(body, "style=") {
+		t.Error("markup of a name, or an inline style, is on the page")
+	}
+	plots := dataPlot.FindAllStringSubmatch(body, -1)
+	if len(plots) != 3 {
+		t.Fatalf("%d plots", len(plots))
+	}
+	var sent struct {
+		Kind   string
+		Labels []string
+		Series []struct {
+			Name   string
+			Values []int64
+			Color  int
+		}
+	}
+	if err := json.Unmarshal([]byte(html.UnescapeString(plots[0][1])), &sent); err != nil {
+		t.Fatal(err)
+	}
+	names := ""
+	for _, s := range sent.Series {
+		names += fmt.Sprintf("%s=%d/%d ", s.Name, s.Values[0], s.Color)
+	}
+	if want := "<script>alert(1)</script>=30/1 b=29/2 c=28/3 d=27/4 e=26/5 2 others=49/0 "; names != want || sent.Kind != "stack" || len(sent.Labels) != 30 || sent.Labels[29] != "24 Nov" {
+		t.Errorf("series %q of %d times up to %s, want %q", names, len(sent.Labels), sent.Labels[29], want)
+	}
+	for _, want := range []string{
+		"75&nbsp;%", "words that no rule knows", "4.0 s", "7 min", "more than 10,000", `href="/report.csv?group=trigger&amp;range=30d"`, `<details class="numbers">`,
+		`hx-get="/?range=30d"`, "Today against the same day last week",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	asked := len(ask.asked)
+	req := http.Header{}
+	req.Set("HX-Request", "true")
+	if _, body := r.doWith(t, "/?range=30d", req, cookie); strings.Contains(body, "data-plot") || !strings.Contains(body, "live-funnel") || len(ask.asked) != asked+1 {
+		t.Errorf("what is made anew every five seconds asks for %d reports", len(ask.asked)-asked)
+	}
+}
+
+func TestNumbersOfAStretchAreAFileToo(t *testing.T) {
+	r := newRoom(t, false, &counting{})
+	if res, _ := r.do(t, http.MethodGet, "/report.csv", nil); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("who is not signed in gets %d", res.StatusCode)
+	}
+	res, body := r.do(t, http.MethodGet, "/report.csv?range=7d&group=trigger", nil, r.signIn(t))
+	if res.Header.Get("Content-Type") != "text/csv; charset=utf-8" || !strings.HasPrefix(body, "day,trigger,events,") || !strings.Contains(body, "\n2026-11-18,b,5,0,0,29,") {
+		t.Errorf("%s: %s", res.Header.Get("Content-Type"), body)
+	}
+	if strings.Contains(body, ",=cmd()") {
+		t.Error("a name is a formula")
+	}
+}
