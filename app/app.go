@@ -187,7 +187,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.openData(ctx, cfg); err != nil {
 		return nil, err
 	}
-	a.people = &server.SessionDoor{Store: a.store, Now: o.Now, Log: a.log.Named("console")}
+	a.people = &server.SessionDoor{Store: a.store, Now: o.Now, Log: a.log.Named("console"), Sources: a.signOnSources}
 	a.commands = server.Admin(a.adminOptions())
 	a.local = server.Local(a.commands, server.Process("nudgewire"))
 	a.pages = a.newPages()

@@ -12,13 +12,31 @@ import (
 
 func (a *App) consoleProxies() []netip.Prefix { return a.config().Console.TrustedProxies }
 
+// signOn is who else signs people in, by the config in use.
+func (a *App) signOn() console.SignOn {
+	c := &a.config().Console
+	return console.SignOn{Base: a.consoleURL(), OIDC: c.OIDC, Header: c.TrustedHeader, Proxies: c.TrustedProxies}
+}
+
+// signOnSources are those whose users the config in use believes.
+func (a *App) signOnSources() (out []string) {
+	on := a.signOn()
+	if on.OIDC != nil {
+		out = append(out, server.SourceOIDC)
+	}
+	if on.Header != nil {
+		out = append(out, server.SourceHeader)
+	}
+	return out
+}
+
 // newPages are those for browsers, nil where there is no listener for them. They ask what the commands ask, in this process.
 func (a *App) newPages() *console.Console {
 	if a.console == nil {
 		return nil
 	}
 	return console.New(console.Options{
-		Ask: a.local, Door: a.people, Live: a.live, Rules: a.rulesShown, Zone: a.zone, Secure: strings.HasPrefix(a.consoleURL(), "https:"), Now: a.opt.Now, Log: a.log.Named("console"),
+		Ask: a.local, SignOn: a.signOn, Door: a.people, Live: a.live, Rules: a.rulesShown, Zone: a.zone, Secure: strings.HasPrefix(a.consoleURL(), "https:"), Now: a.opt.Now, Log: a.log.Named("console"),
 		Address: func(r *http.Request) string { return server.Neighbourhood(r, a.consoleProxies()) },
 	})
 }

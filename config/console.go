@@ -14,6 +14,9 @@ type Console struct {
 	PublicURL      string   `yaml:"public_url" validate:"http_url" example:"https://nudgewire.example.com" doc:"The address that its users know, where a proxy stands before it."`
 	TrustedProxies Networks `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks of the proxies that speak https before it, and whose X-Forwarded-For is believed. Needs public_url."`
 
+	OIDC          *server.OIDC          `yaml:"oidc" doc:"A provider of identities (OpenID Connect) that signs people in, too. Its address for the way back is /sign-in/oidc/callback below public_url. See docs/console.md."`
+	TrustedHeader *server.TrustedHeader `yaml:"trusted_header" doc:"A proxy under trusted_proxies that signs people in and says in a header who they are."`
+
 	TLS *server.TLS `yaml:"tls" doc:"Speak https, where no proxy does it. See docs/door.md."`
 }
 
@@ -27,6 +30,7 @@ func (c *Config) console(k *checker) {
 	if len(o.TrustedProxies) > 0 && !k.written("console.public_url") {
 		k.bad("console.trusted_proxies", "needs console.public_url: behind a proxy nothing else says which address is the console's", "set public_url to the address that its users know")
 	}
+	c.signOn(k)
 	if o.Listen == "" {
 		for _, key := range []string{"console.public_url", "console.trusted_proxies", "console.tls"} {
 			if k.written(key) {

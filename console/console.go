@@ -92,6 +92,7 @@ type Rule struct {
 type Options struct {
 	Ask    Operations
 	Door   *server.SessionDoor   // who signs in, and who is
+	SignOn func() SignOn         // who else signs people in, by the config in use
 	Rules  func() []Rule         // of the config in use, in its order
 	Zone   func() *time.Location // that times are shown in
 	Secure bool                  // browsers reach it by https only, so that cookies may say so
@@ -106,6 +107,7 @@ type Options struct {
 type Console struct {
 	Options
 	places, names attempts
+	provider      provider
 	onces         onces
 
 	mu    sync.Mutex
@@ -174,6 +176,8 @@ func (c *Console) Handler() http.Handler {
 	}
 	mux.HandleFunc("GET /sign-in", c.showSignIn)
 	mux.HandleFunc("POST /sign-in", c.signIn)
+	mux.HandleFunc("GET "+oidcPath, c.toProvider)
+	mux.HandleFunc("GET "+oidcCallback, c.fromProvider)
 	mux.Handle("POST /sign-out", c.signedOut())
 	mux.Handle("POST /do/{action}", c.act())
 	mux.HandleFunc("GET /live/stream", c.stream)

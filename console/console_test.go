@@ -34,6 +34,7 @@ type room struct {
 	h    http.Handler
 	api  http.Handler
 	from string // where requests come from
+	on   console.SignOn
 	now  time.Time
 }
 
@@ -65,10 +66,19 @@ func newRoom(t *testing.T, secure bool, ask console.Operations) *room {
 		}
 	})
 	now := func() time.Time { return r.now }
-	door := &server.SessionDoor{Store: data, Now: now, Log: zap.NewNop()}
+	r.on.Base = "http://n"
+	door := &server.SessionDoor{Store: data, Now: now, Log: zap.NewNop(), Sources: func() (out []string) {
+		if r.on.OIDC != nil {
+			out = append(out, server.SourceOIDC)
+		}
+		if r.on.Header != nil {
+			out = append(out, server.SourceHeader)
+		}
+		return out
+	}}
 	r.api = server.Admin(server.AdminOptions{Store: data, Daemon: daemon{}, SignIns: door, ConsoleURL: func() string { return "http://n" }, Now: now, Log: zap.NewNop()})
 	r.Console = console.New(console.Options{
-		Ask: ask, Door: door, Rules: func() []console.Rule { return nil }, Zone: func() *time.Location { return time.UTC }, Secure: secure,
+		Ask: ask, Door: door, SignOn: func() console.SignOn { return r.on }, Rules: func() []console.Rule { return nil }, Zone: func() *time.Location { return time.UTC }, Secure: secure,
 		Address: func(*http.Request) string { return r.from }, Now: now, Log: zap.NewNop(),
 	})
 	pages := r.Console.Handler()

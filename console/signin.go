@@ -36,6 +36,9 @@ func (c *Console) Session(r *http.Request) (who server.Who, ok bool, err error) 
 	if elsewhere(r) {
 		return who, false, nil
 	}
+	if who, ok = c.byHeader(r); ok {
+		return who, true, nil
+	}
 	s, ok, err := c.session(r)
 	return s.Who, ok, err
 }
@@ -64,6 +67,7 @@ type signInPage struct {
 	Name  string // as it was typed
 	Wrong bool   // the name or the password
 	Bad   bool   // the link does not work
+	OIDC  bool   // a provider signs people in, too
 }
 
 // signInTitle is that of the page.
@@ -75,6 +79,7 @@ func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) askWho(w http.ResponseWriter, r *http.Request, status int, p signInPage) {
+	p.OIDC = c.SignOn().OIDC != nil
 	c.write(w, r, status, page{Name: "signin", Title: signInTitle, Data: p})
 }
 
