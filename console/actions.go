@@ -97,7 +97,7 @@ func (f form) since() time.Time {
 var actions = map[string]action{}
 
 func init() {
-	for _, some := range []map[string]action{messageActions, haltActions, jobActions, peopleActions} {
+	for _, some := range []map[string]action{messageActions, haltActions, jobActions, peopleActions, eventActions} {
 		maps.Copy(actions, some)
 	}
 	routes := server.Routes()

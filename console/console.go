@@ -41,6 +41,7 @@ type Operations interface {
 	Connectors(ctx context.Context) ([]server.ConnectorView, error)
 	Config(ctx context.Context) (server.ConfigView, error)
 	Try(ctx context.Context, in server.TryRequest) (server.TryView, error)
+	ReplayEvents(ctx context.Context, in server.ReplayEventsRequest) (server.ReplayedEvents, error)
 
 	Cancel(ctx context.Context, id nudgewire.DispatchID, reason string) (server.MessageView, error)
 	Resolve(ctx context.Context, id nudgewire.DispatchID, how nudgewire.Resolution, reason string) (server.MessageView, error)

@@ -105,6 +105,7 @@ func (a admin) routes() []Route {
 			Words: "Takes events as the sender of a connector would post them.", do: a.postEvents,
 		},
 		does("/try", Read, TryView{}, "Says what a webhook, or a stored event, would lead to, by the rules in use and by edited ones; stores and sends nothing.", a.try).looks().upTo(maxTryBody),
+		does("/replay", Operate, ReplayedEvents{}, "Decides about stored events again, by the rules of now, or says what would be; no trigger queues a second message for one.", a.replayEvents),
 		{Method: http.MethodGet, Path: "/connectors", Scope: Read, Out: []ConnectorView{}, Words: "The connectors of the config, with their samples.", do: a.connectors, needs: needsDaemon},
 		reads("/requests/rejected", Read, []RejectedRequestView{}, "Requests to hooks that were not taken, the newest first.", a.rejectedRequests, "since", "limit", "before", "connector"),
 

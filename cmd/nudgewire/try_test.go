@@ -74,3 +74,17 @@ func TestTryTakesEditedRulesAndATime(t *testing.T) {
 		}
 	}
 }
+
+func TestReplayNeedsToBeToldWhat(t *testing.T) {
+	w := newWard(t)
+	for _, args := range [][]string{{}, {"x"}, {"--since", "soon"}, {"--connector", "shopify"}} {
+		if code, out := w.run(append([]string{"events", "replay"}, args...)...); code != exitUsage {
+			t.Errorf("%v: exit %d %s", args, code, out)
+		}
+	}
+	code, out := w.run("events", "replay", "99", "--yes")
+	if code != exitNothing {
+		t.Errorf("an event that is not there: exit %d", code)
+	}
+	w.wants(out, `^event 99 is not replayed: there is no such event$`)
+}

@@ -107,6 +107,13 @@ export const actions = [
     await page.getByRole('button', {name: 'Verify'}).click();
     await sees('are as they were written');
   }},
+  {name: 'replay an event', do: async (page, {sees, told}) => {
+    await page.goto(`/events/${told.event.skipped}`);
+    await page.getByRole('button', {name: 'Replay…'}).click();
+    await sees('so nobody gets one twice');
+    await page.getByRole('button', {name: 'Decide again'}).click();
+    await sees('was decided about again, as this event');
+  }},
   {name: 'sign out', viewer: true, do: async (page, {say}) => {
     await page.goto('/');
     page.expected.add(401);
