@@ -507,7 +507,7 @@ func TestAnotherSiteDoesNothing(t *testing.T) {
 	b := h.browser()
 	b.signIn(false)
 	for _, header := range []map[string]string{{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "http://127.0.0.1:1"}, {"Origin": "null"}} {
-		for _, path := range []string{"/sign-out", "/jobs/news/forecast", "/sign-in"} {
+		for _, path := range []string{"/sign-out", "/jobs/news/forecast", "/sign-in", "/do/halt", "/do/cancel", "/audit"} {
 			if res := b.send(http.MethodPost, path, url.Values{}, header); res.StatusCode != http.StatusForbidden {
 				t.Errorf("%s from %v answers %d", path, header, res.StatusCode)
 			}

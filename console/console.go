@@ -181,7 +181,7 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET "+oidcCallback, c.fromProvider)
 	mux.Handle("POST /sign-out", c.signedOut())
 	mux.Handle("POST /do/{action}", c.act())
-	mux.HandleFunc("GET /live/stream", c.stream)
+	mux.HandleFunc("GET "+streamPath, c.stream)
 	mux.HandleFunc("GET /find", c.find)
 	mux.Handle("GET /runs/{id}/rows.csv", c.file(c.rowsFile))
 	mux.Handle("GET /people/data.json", c.file(c.dataFile))

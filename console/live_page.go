@@ -40,7 +40,7 @@ func (c *Console) live(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v := livePage{list: l, Filter: liveFilterOf(r), States: liveStates, Stream: "/live/stream?" + r.URL.RawQuery}
+	v := livePage{list: l, Filter: liveFilterOf(r), States: liveStates, Stream: streamPath + "?" + r.URL.RawQuery}
 	q.Connector, q.Limit = v.Filter.Connector, 10*perPage
 	events, err := c.Ask.Events(r.Context(), q)
 	if err != nil {
@@ -81,6 +81,8 @@ type liveTold struct {
 	HTML    string `json:"html,omitempty"` // rows, the newest first
 	Skipped int64  `json:"skipped,omitempty"`
 }
+
+const streamPath = "/live/stream"
 
 // stream sends what happens as server-sent events, until the browser goes, its time is over, or the daemon stops.
 func (c *Console) stream(w http.ResponseWriter, r *http.Request) {

@@ -44,12 +44,21 @@ func (c *Console) Session(r *http.Request) (who server.Who, ok bool, err error) 
 }
 
 func (c *Console) session(r *http.Request) (s server.Session, ok bool, err error) {
+	of := c.Door.Session
+	if unattended(r) {
+		of = c.Door.Unattended
+	}
 	for i, cookie := range r.CookiesNamed(c.cookieName()) {
-		if s, ok, err = c.Door.Session(r.Context(), cookie.Value); ok || err != nil || i == mostCookies {
+		if s, ok, err = of(r.Context(), cookie.Value); ok || err != nil || i == mostCookies {
 			break
 		}
 	}
 	return s, ok, err
+}
+
+// unattended reports whether a page asks by itself, every few seconds.
+func unattended(r *http.Request) bool {
+	return r.Method == http.MethodGet && (r.Header.Get("HX-Request") != "" || r.URL.Path == streamPath)
 }
 
 // mostCookies is how many of one name are looked at, less one: a browser sends one.

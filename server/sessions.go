@@ -217,6 +217,15 @@ func (d *SessionDoor) SetUp(ctx context.Context, link, password string) (in Sign
 
 // Session says who is signed in by a cookie, and keeps the session alive; known is false for nobody.
 func (d *SessionDoor) Session(ctx context.Context, cookie string) (s Session, known bool, err error) {
+	return d.session(ctx, cookie, true)
+}
+
+// Unattended is Session for what a page asks by itself: it keeps no session alive, or one would not end while a page is open.
+func (d *SessionDoor) Unattended(ctx context.Context, cookie string) (s Session, known bool, err error) {
+	return d.session(ctx, cookie, false)
+}
+
+func (d *SessionDoor) session(ctx context.Context, cookie string, used bool) (s Session, known bool, err error) {
 	hash := sha256.Sum256([]byte(cookie))
 	n, u, err := d.Store.Session(ctx, hash)
 	if errors.Is(err, nudgewire.ErrNotFound) {
@@ -226,7 +235,7 @@ func (d *SessionDoor) Session(ctx context.Context, cookie string) (s Session, kn
 	if err != nil || !n.Good(now) || u != nil && !(u.Able() && d.believes(u.Source)) {
 		return s, false, err
 	}
-	if now.Sub(n.SeenAt) >= usedEvery && d.seen.due(string(hash[:]), now) {
+	if used && now.Sub(n.SeenAt) >= usedEvery && d.seen.due(string(hash[:]), now) {
 		if err := d.Store.SessionSeen(ctx, hash, now); err != nil {
 			d.Log.Warn("the use of a session is not noted", zap.String("who", n.Who), zap.Error(err))
 		}
