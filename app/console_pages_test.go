@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"encoding/csv"
 	"errors"
 	"io"
 	"net/http"
@@ -697,5 +698,34 @@ func TestAForgottenPhoneIsOnNoPage(t *testing.T) {
 	story := b.page("/people?phone=" + url.QueryEscape(phone(1)))
 	if !strings.Contains(story, "Forgotten") || strings.Contains(story, "/events/1\"") {
 		t.Errorf("the story of somebody who was forgotten: %s", story)
+	}
+}
+
+// What a list shows leaves as a file, as its filters narrow it and as whoever is signed in may see it.
+func TestAListLeavesByItsLink(t *testing.T) {
+	h := lively(t, options{config: withPages(plainConfig)})
+	for _, masked := range []bool{false, true} {
+		b := h.browser()
+		b.signIn(masked)
+		for path, want := range map[string]string{
+			"/events":                             server.Base + "/events/export?format=csv",
+			"/events?connector=shopify&since=24h": server.Base + "/events/export?connector=shopify&amp;format=csv&amp;since=",
+			"/messages?account=api":               server.Base + "/messages/export?account=api&amp;format=csv",
+		} {
+			_, rest, there := strings.Cut(b.page(path), `<a href="`+want)
+			link, _, _ := strings.Cut(rest, `"`)
+			if !there {
+				t.Errorf("%s has no link %s", path, want)
+				continue
+			}
+			res := b.send(http.MethodGet, strings.ReplaceAll(want+link, "&amp;", "&"), nil, nil)
+			rows, err := csv.NewReader(strings.NewReader(res.body)).ReadAll()
+			if err != nil || res.StatusCode != http.StatusOK || len(rows) < 2 || rows[0][0] != "id" || !strings.HasPrefix(res.Header.Get("Content-Disposition"), "attachment; filename=") {
+				t.Errorf("%s leads to %d %v %d rows, %v", path, res.StatusCode, res.Header, len(rows), err)
+			}
+			if shown := strings.Contains(res.body, strings.TrimPrefix(phone(1), "+")); shown == masked {
+				t.Errorf("%s, masked %t: %s", path, masked, res.body)
+			}
+		}
 	}
 }

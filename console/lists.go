@@ -65,7 +65,9 @@ func (c *Console) newList(r *http.Request, keys ...string) (list, server.ListQue
 // exported is the address of all that a list shows and goes on with, as a file.
 func exported(of string, q server.ListQuery) string {
 	q.Limit, q.Before = 0, 0
-	return server.Base + "/" + of + "/export?format=csv&" + q.Values().Encode()
+	v := q.Values()
+	v.Set("format", "csv")
+	return server.Base + "/" + of + "/export?" + v.Encode()
 }
 
 // cut takes off the row that was asked for beyond the page, and notes how to get there. id is the number of a row.

@@ -48,7 +48,46 @@ func describe() map[string]any {
 	}
 }
 
-func (a admin) openAPI(*http.Request) (any, error) { return OpenAPI(), nil }
+func (a admin) openAPI(r *http.Request) (any, error) {
+	switch version := r.URL.Query().Get("version"); version {
+	case "", "3.1":
+		return OpenAPI(), nil
+	case "3.0":
+		doc := olderOpenAPI(OpenAPI()).(map[string]any) // of a map it makes a map
+		doc["openapi"] = "3.0.3"
+		return doc, nil
+	default:
+		return nil, badField("version", "", "version %q: want 3.1 or 3.0", version)
+	}
+}
+
+// olderOpenAPI is a part of the description as OpenAPI 3.0 has it, which most generators of clients read: there null is no type.
+func olderOpenAPI(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, one := range v {
+			out[key] = olderOpenAPI(one)
+		}
+		if types, several := v["type"].([]any); several {
+			out["type"], out["nullable"] = types[0], true
+		}
+		if either, several := v["anyOf"].([]any); several {
+			delete(out, "anyOf")
+			out["allOf"], out["nullable"] = []any{olderOpenAPI(either[0])}, true
+		}
+		return out
+	case schemas:
+		return olderOpenAPI(map[string]any(v))
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = olderOpenAPI(v[i])
+		}
+		return out
+	}
+	return v
+}
 
 // schemas are those of the types that stand in the API, by name.
 type schemas map[string]any

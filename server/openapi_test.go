@@ -74,3 +74,55 @@ func TestTheDescriptionIsHeldToTheAnswers(t *testing.T) {
 		t.Errorf("only %d answers were good: the test looks at too little", good)
 	}
 }
+
+// Generators that read OpenAPI 3.0 know no null among types, and no word of 3.1; tools/openapi/try has one make a client.
+func TestTheDescriptionIsToldAsGeneratorsReadIt(t *testing.T) {
+	h, everything := lively(t), server.Who{Name: "ann", Scopes: server.Scopes, From: server.FromSocket}
+	read := func(version string) map[string]any {
+		t.Helper()
+		res := call(h, &everything, http.MethodGet, server.Base+"/openapi.json?version="+version, "")
+		var doc map[string]any
+		if err := json.NewDecoder(res.Body).Decode(&doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	newer, older := read("3.1"), read("3.0")
+	if newer["openapi"] != "3.1.0" || older["openapi"] != "3.0.3" || len(older["paths"].(map[string]any)) != len(newer["paths"].(map[string]any)) {
+		t.Fatalf("%v and %v", newer["openapi"], older["openapi"])
+	}
+	schemas := older["components"].(map[string]any)["schemas"].(map[string]any)
+	nullable := 0
+	var look func(at string, v any)
+	look = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if _, text := v["type"].(string); v["type"] != nil && !text && !strings.HasSuffix(at, "/properties") {
+				t.Errorf("%s has the type %v", at, v["type"])
+			}
+			if v["type"] == "null" || v["anyOf"] != nil && !strings.HasSuffix(at, "/properties") {
+				t.Errorf("%s is %v", at, v)
+			}
+			if v["nullable"] == true {
+				nullable++
+			}
+			if to, is := v["$ref"].(string); is && schemas[strings.TrimPrefix(to, "#/components/schemas/")] == nil {
+				t.Errorf("%s names %s, which is not there", at, to)
+			}
+			for key, one := range v {
+				look(at+"/"+key, one)
+			}
+		case []any:
+			for _, one := range v {
+				look(at, one)
+			}
+		}
+	}
+	look("", older)
+	if nullable < 50 {
+		t.Errorf("%d parts may be null: the test looks at too little", nullable)
+	}
+	if res := call(h, &everything, http.MethodGet, server.Base+"/openapi.json?version=2", ""); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("version 2: %s", res.Status)
+	}
+}

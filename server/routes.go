@@ -85,7 +85,7 @@ func (rt Route) gives(fields ...string) Route { rt.Whole = fields; return rt }
 func (a admin) routes() []Route {
 	return []Route{
 		reads("/whoami", "", WhoView{}, "Who asks, and what they may do.", a.whoami),
-		reads("/openapi.json", "", map[string]any{}, "This description of the API, as OpenAPI 3.1.", a.openAPI),
+		reads("/openapi.json", "", map[string]any{}, "This description of the API, as OpenAPI 3.1 or, with version, 3.0.", a.openAPI, "version"),
 		reads("/status", Read, StatusView{}, "How the daemon is, what waits, and what needs a person.", a.status),
 		does("/reload", Manage, DaemonView{}, "Reads the config file again.", bodiless(a.reload)),
 		does("/reload/changes", Manage, []RuleChange{}, "Says what a reload would do to what waits, and changes nothing.", a.changes).looks().upTo(maxPrinted),
