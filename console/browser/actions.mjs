@@ -114,6 +114,20 @@ export const actions = [
     await page.getByRole('button', {name: 'Decide again'}).click();
     await sees('was decided about again, as this event');
   }},
+  {name: 'rule users', do: async (page, {sees}) => {
+    await page.goto('/system');
+    await page.getByRole('link', {name: 'Users'}).click();
+    await page.getByLabel('Name', {exact: true}).fill('cid');
+    await page.getByRole('button', {name: 'Add, and make a link'}).click();
+    await sees('A link for cid');
+    await page.getByRole('button', {name: 'Disable cid'}).click();
+    await sees('signed out everywhere');
+    await page.getByLabel('Role of cid', {exact: true}).selectOption('operator');
+    await page.getByRole('button', {name: 'Set the role of cid'}).click();
+    await sees('The role is changed.');
+    await page.getByRole('button', {name: 'Remove cid'}).click();
+    await sees('The user is removed');
+  }},
   {name: 'sign out', viewer: true, do: async (page, {say}) => {
     await page.goto('/');
     page.expected.add(401);

@@ -42,6 +42,10 @@ export const pages = [
     viewer: {sees: ['cancel_on: shop.order.created', 'needs the scope admin'], hides: ['started']}},
   {name: 'system', path: '/system', heading: 'System', sees: ['Version', 'Database', 'Counters', 'config.yaml']},
   {name: 'audit', path: '/audit', heading: 'Audit', sees: ['Who', 'Verify'], viewer: {status: 403, heading: 'Not allowed', sees: []}},
+  {name: 'users', path: '/system/users', heading: 'Users', sees: ['ann', 'operator', 'disabled', 'bob', 'invited', 'Add a user'], viewer: {status: 403, heading: 'Not allowed', sees: []}},
+  {name: 'account', path: '/account', heading: 'Your account', sees: ['You are no user']},
+  {name: 'sign-in', path: '/sign-in', heading: 'Sign in', sees: ['Name', 'Password', 'nudgewire console']},
+  {name: 'set-up-over', path: '/set-up?link=none', heading: 'Choose a password', status: 403, sees: ['does not work any more']},
   {name: 'nowhere', path: '/no-such-page', heading: 'Not found', status: 404, sees: ['There is no such page.']},
   {name: 'no-such-message', path: '/messages/99999', heading: 'Not found', status: 404},
 ];

@@ -227,6 +227,14 @@ func (s *shop) live() {
 		s.Facts.Run[job] = s.run(job, nudgewire.RunDone, nudgewire.RunPartial)
 	}
 	s.Facts.Run["approve"] = s.run("spring-news", nudgewire.RunAwaiting)
+	for name, role := range map[string]server.Role{"ann": server.RoleOperator, "bob": server.RoleViewer} {
+		if _, err := s.ask.AddUser(s.t.Context(), server.UserRequest{Name: name, Role: role}); err != nil {
+			s.t.Fatalf("add %s: %v", name, err)
+		}
+	}
+	if _, err := s.ask.DisableUser(s.t.Context(), "ann"); err != nil {
+		s.t.Fatalf("disable ann: %v", err)
+	}
 	for _, h := range []server.HaltRequest{{Scope: store.HaltTrigger, Name: "vip", Reason: "the offer is being rewritten"}} {
 		if _, err := s.ask.Halt(s.t.Context(), h); err != nil {
 			s.t.Fatal(err)
