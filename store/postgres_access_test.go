@@ -102,6 +102,7 @@ func TestARoleThatMayDoLess(t *testing.T) {
 	must(s.Resume(t.Context(), store.HaltAll, ""))
 	_, err = s.Retain(t.Context(), store.Retention{Payloads: time.Hour, Events: time.Hour, Messages: time.Hour}, now.AddDate(1, 0, 0))
 	must(err)
+	must(s.Refused())
 	if _, err := conn.Exec(t.Context(), "SET ROLE runner; DROP TABLE blocks", pgx.QueryExecModeSimpleProtocol); err == nil {
 		t.Error("the role may drop tables")
 	}
