@@ -77,6 +77,25 @@ func TestAnOutageBuriesNobody(t *testing.T) {
 	k.rescues(b, "b:1:y", nudgewire.Rescued{Doubtful: 1})
 }
 
+// Of a copy nobody knows what was called for after it was made, whatever the notes of the folder say.
+func TestAReviewDoubtsAllThatAKilledNodeHeld(t *testing.T) {
+	k := newKills(t)
+	folder := t.TempDir()
+	a := k.open(folder)
+	k.rescues(a, "a:1:x", nudgewire.Rescued{})
+	k.claim(a, "a:1:x", 2)
+	k.kill(a)
+	failIf(t, k.exec(`UPDATE place SET base = 'a copy'`))
+	a = k.open(folder)
+	if _, review := a.InReview(); !review {
+		t.Fatal("it is in no review")
+	}
+	if n, err := a.DoubtRestored(t.Context(), time.Now(), false); err != nil || n != 2 {
+		t.Errorf("%d are in doubt, %v", n, err)
+	}
+	k.rescues(a, "a:9:z", nudgewire.Rescued{})
+}
+
 // kills are nodes over one database that end without a goodbye.
 type kills struct {
 	*testing.T
