@@ -3,8 +3,8 @@
 package testserver
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"io"
 	"net"
