@@ -37,6 +37,7 @@ func run(ctx context.Context, args []string) (err error) {
 		dir      = flags.String("dir", os.TempDir(), "`folder` on the disk to measure; a temporary folder is made in it")
 		tables   = flags.Duration("tables", 0, "instead, show what becomes of PostgreSQL's tables under a load that lasts so `long`")
 		costs    = flags.Bool("costs", false, "instead, show what an event and a message cost: processor, log and room")
+		pages    = flags.Int("pages", 0, "instead, ask each page of the console and each list over so many events and messages, and fail where 95 of 100 take more than 300 ms")
 		profiles = flags.String("pprof", "", "write a CPU profile of each measurement's last round into this `folder`, which must be there")
 	)
 	if err := flags.Parse(args); err != nil {
@@ -50,10 +51,10 @@ func run(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("-only: %w", err)
 	}
 	chosen := choose(contests(*big), pattern)
-	if *costs {
+	if *costs || *pages > 0 {
 		chosen = contests(false)
 	}
-	if *tables > 0 || *costs {
+	if *tables > 0 || *costs || *pages > 0 {
 		chosen = slices.DeleteFunc(chosen, func(c *contest) bool { return !needsServer(c) })
 	}
 	if len(chosen) == 0 {
@@ -76,6 +77,10 @@ func run(ctx context.Context, args []string) (err error) {
 	machine, err := describeMachine(l.dir)
 	if err != nil {
 		return err
+	}
+	if *pages > 0 {
+		fmt.Println(machine)
+		return l.writePages(ctx, os.Stdout, pattern, *pages, pageTimes)
 	}
 	if *tables > 0 || *costs {
 		if l.server == nil {

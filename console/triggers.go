@@ -60,7 +60,7 @@ func (c *Console) triggers(r *http.Request) (page, error) {
 }
 
 // lookedAt is how many of the newest events are looked at for why a trigger sent nothing.
-const lookedAt = 500
+const lookedAt = 100
 
 type triggerPage struct {
 	ruleRow
