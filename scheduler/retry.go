@@ -121,6 +121,11 @@ func nothingLeft(id nudgewire.RunID, hint string) error {
 // MayRetry says why nothing of a run can be sent again as it stands; nil where it can be looked
 // at.
 func MayRetry(r nudgewire.Run, what RetryOrder) error {
+	if r.ApprovalsNeeded() > 1 && r.Approved == "" && r.State.Final() { // else one person would let it go by ending it first
+		return &wordError{
+			fmt.Sprintf("run %d was never let go: %d people had to approve it", r.ID, r.ApprovalsNeeded()), "run the job again, and have it approved: nudgewire jobs run " + r.Job,
+		}
+	}
 	if !r.State.Final() {
 		return &wordError{fmt.Sprintf("run %d is still %s", r.ID, r.State.Words()), "wait until it has ended, or resume it"}
 	}

@@ -275,7 +275,7 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 	if until, _ := w.restored(); r.Cause != nudgewire.CauseHand && !r.DueAt.After(until) && r.CreatedAt.After(until) {
 		why = append(why, restoredWords(r.Slot))
 	}
-	if again && r.Repeats != before.ID {
+	if again && (r.Repeats != before.ID || w.job.Guard.ApproveBy > 1) { // where several people approve, one cannot say that it may
 		why = append(why, repeatWords(t.Kept, before))
 	}
 	if len(why) > 0 && (r.Approved == "" || w.job.Guard.ApproveBy > 1) {

@@ -121,3 +121,34 @@ func TestAnEarlierApprovalInAdvanceDoesNotCountForTwo(t *testing.T) {
 		t.Errorf("%s by %q, %q", r.State, r.Approved, r.ApprovedWords())
 	}
 }
+
+// One person does not get around the others: not by ending the run and sending again what is left of it, and not by a word at the start.
+func TestOnePersonDoesNotGetAroundTheOthers(t *testing.T) {
+	d := begin(t, jobOf(t, people(20), Job{Guard: Guard{ApproveOver: 1, ApproveBy: 2}}))
+	if _, err := d.RunNow(t.Context(), d.all()[0], d.now(), HandOrder{Person: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	if err := errors.Join(d.Approve(t.Context(), 1, by("Ann")), d.Cancel(t.Context(), 1, "Ann")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Retry(t.Context(), 1, "Ann", RetryOrder{})
+	if words, hint := words(err); words != "run 1 was never let go: 2 people had to approve it" || hint == "" {
+		t.Errorf("sent again: %v", err)
+	}
+
+	d = begin(t, jobOf(t, people(20), Job{}))
+	if _, err := d.RunNow(t.Context(), d.all()[0], d.now(), HandOrder{Person: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	d.all()[0].Guard.ApproveBy = 2
+	d.advance(time.Second)
+	if _, err := d.RunNow(t.Context(), d.all()[0], d.now(), HandOrder{Person: "Ann", Repeats: 1}); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	if r := d.runs[1]; r.State != nudgewire.RunAwaiting || len(d.service.uploads()) != 1 {
+		t.Errorf("the same list once more, by one word: %s, %d uploads", r.State, len(d.service.uploads()))
+	}
+}
