@@ -30,7 +30,7 @@ export const actions = [
   }},
   {name: 'try an edited rule', do: async (page, {sees, say, told}) => {
     await page.goto(`/playground?event=${told.event.skipped}&trigger=abandoned-cart`);
-    const rules = page.getByLabel('YAML');
+    const rules = page.getByRole('textbox', {name: 'YAML'});
     const before = await rules.inputValue();
     await rules.fill(before.replace('>= 50', '>= 5'));
     await page.getByRole('button', {name: 'Try', exact: true}).click();
@@ -49,7 +49,7 @@ export const actions = [
     await page.goto(`/playground?event=${told.event.skipped}`);
     await page.getByRole('combobox', {name: 'Rule'}).selectOption('abandoned-cart');
     await page.getByRole('button', {name: 'Load the rule'}).click();
-    await page.getByLabel('YAML').fill((await page.getByLabel('YAML').inputValue()).replace('>= 50', '>= 5'));
+    await page.getByRole('textbox', {name: 'YAML'}).fill((await page.getByRole('textbox', {name: 'YAML'}).inputValue()).replace('>= 50', '>= 5'));
     await page.getByRole('button', {name: 'Try', exact: true}).click();
     await sees('1 of the answers below would be another');
   }},
