@@ -59,7 +59,12 @@ func Program(names ...string) (string, error) {
 
 // Libraries is the environment of a server that may have been unpacked with libraries of its own.
 func Libraries() []string {
-	folders, _ := filepath.Glob(unpacked + "/lib/*-linux-*") // the pattern is right
+	var folders []string
+	// Some packages still put theirs outside usr, and PulseAudio, which a browser asks for, has a folder that only the installed one finds.
+	for _, pattern := range []string{unpacked + "/lib/*-linux-*", filepath.Dir(unpacked) + "/lib/*-linux-*", unpacked + "/lib/*-linux-*/pulseaudio"} {
+		found, _ := filepath.Glob(pattern) // the pattern is right
+		folders = append(folders, found...)
+	}
 	return append(os.Environ(), "LD_LIBRARY_PATH="+strings.Join(append(folders, os.Getenv("LD_LIBRARY_PATH")), ":"))
 }
 
