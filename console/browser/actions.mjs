@@ -4,7 +4,7 @@ export const actions = [
   {name: 'find a person', do: async (page, {sees}) => {
     await page.goto('/');
     await page.getByRole('link', {name: 'People'}).click();
-    await page.getByRole('searchbox', {name: 'Phone'}).fill('07700 900102');
+    await page.getByRole('searchbox', {name: 'Phone', exact: true}).fill('07700 900102');
     await page.keyboard.press('Enter');
     await sees('cart.total >= 50');
     await sees('shop.cart.abandoned');
@@ -127,6 +127,12 @@ export const actions = [
     await sees('The role is changed.');
     await page.getByRole('button', {name: 'Remove cid'}).click();
     await sees('The user is removed');
+  }},
+  {name: 'approve a run', do: async (page, {sees, told}) => {
+    await page.goto(`/runs/${told.run.later}`);
+    await page.getByRole('button', {name: 'Approve'}).first().click();
+    await page.getByRole('button', {name: 'Send to 2 phones'}).click();
+    await sees('was approved, and goes out now');
   }},
   {name: 'sign out', viewer: true, do: async (page, {say}) => {
     await page.goto('/');

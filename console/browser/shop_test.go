@@ -227,6 +227,7 @@ func (s *shop) live() {
 		s.Facts.Run[job] = s.run(job, nudgewire.RunDone, nudgewire.RunPartial)
 	}
 	s.Facts.Run["approve"] = s.run("spring-news", nudgewire.RunAwaiting)
+	s.Facts.Run["later"] = s.run("autumn-news", nudgewire.RunAwaiting)
 	for name, role := range map[string]server.Role{"ann": server.RoleOperator, "bob": server.RoleViewer} {
 		if _, err := s.ask.AddUser(s.t.Context(), server.UserRequest{Name: name, Role: role}); err != nil {
 			s.t.Fatalf("add %s: %v", name, err)

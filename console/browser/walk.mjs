@@ -184,7 +184,8 @@ try {
     const context = await newContext(browser, {theme: 'light', viewport: desktop, scripts: action.scripts}, action.viewer ? viewer : admin);
     const page = await watched(context, say);
     try {
-      await action.do(page, {told, say, sees: async words => {
+      const fresh = async () => watched(await newContext(browser, {theme: 'light', viewport: desktop}), say);
+      await action.do(page, {told, say, fresh, sees: async words => {
         await page.getByText(words).first().waitFor().catch(() => say(`nothing says "${words}": ${page.url()}`));
       }});
       await sound(page, {scripts: action.scripts}, say);
