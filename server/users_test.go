@@ -1,12 +1,12 @@
 package server_test
 
 import (
+	"database/sql"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -291,48 +291,49 @@ func TestRequestsForUsersAreLookedAt(t *testing.T) {
 	}
 }
 
-// Whoever guesses learns by no answer and by no time whether there is such a user, and takes no more memory than is set aside.
-func TestPasswordsAreHashedAFewAtATime(t *testing.T) {
-	w := newTower(t)
-	w.user("ann", server.RoleViewer)
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	busy, wrong := 0, 0
-	for i := range 60 {
-		name := []string{"ann", "nobody"}[i%2]
-		all.Go(func() {
-			_, err := w.door().SignIn(t.Context(), name, "guess")
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case errors.Is(err, server.ErrWrongSignIn):
-				wrong++
-			case statusOf(err) == http.StatusServiceUnavailable:
-				busy++
-			default:
-				t.Errorf("%s: %v", name, err)
-			}
-		})
-	}
-	all.Wait()
-	if busy == 0 || wrong == 0 {
-		t.Errorf("%d were wrong and %d too many: nothing was bounded", wrong, busy)
-	}
-	if _, err := w.door().SignIn(t.Context(), "ann", strings.Repeat("x", 1<<20)); !errors.Is(err, server.ErrWrongSignIn) {
-		t.Errorf("a megabyte: %v", err)
-	}
-}
-
+// The disk is full: whoever is signed in reads on, nobody signs in or out, and words say why.
 func TestWithoutADiskNobodySignsInAndWordsSayWhy(t *testing.T) {
 	w := newTower(t)
 	in := w.user("ann", server.RoleViewer)
-	if err := w.store.Close(); err != nil {
+	again, err := w.ask.ResetUser(t.Context(), "ann")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.door().EnterByLink(t.Context(), "x"); statusOf(err) != http.StatusServiceUnavailable {
-		t.Errorf("by a link: %v", err)
+	setup := linkOf(t, again.SetupURL, "/set-up")
+	if in, err = w.door().SetUp(t.Context(), setup, good); err != nil {
+		t.Fatal(err)
 	}
-	if err := w.door().SignOut(t.Context(), in.Cookie); statusOf(err) != http.StatusServiceUnavailable {
-		t.Errorf("out: %v", err)
+	link, err := w.ask.SignInLink(t.Context(), server.LinkRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := sql.Open("sqlite3", w.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for _, change := range []string{"INSERT ON audit", "INSERT ON console_sessions", "UPDATE ON console_sessions", "DELETE ON console_sessions", "DELETE ON console_links"} {
+		name := strings.NewReplacer(" ", "_").Replace(change)
+		if _, err := other.ExecContext(t.Context(), `CREATE TRIGGER no_room_`+name+` BEFORE `+change+` BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.now = w.now.Add(2 * time.Minute) // its use would be noted
+	if s := w.known(in); s == nil || s.Who.Name != "ann" {
+		t.Errorf("who is signed in is %+v", s)
+	}
+	for what, do := range map[string]func() error{
+		"by a password": func() error { _, err := w.door().SignIn(t.Context(), "ann", good); return err },
+		"by a link":     func() error { _, err := w.door().EnterByLink(t.Context(), linkOf(t, link.URL, "/sign-in")); return err },
+		"out":           func() error { return w.door().SignOut(t.Context(), in.Cookie) },
+		"by a provider": func() error {
+			_, err := w.door().Meet(t.Context(), server.Person{Name: "bob", Source: server.SourceOIDC, Subject: "1", Role: server.RoleViewer})
+			return err
+		},
+	} {
+		err := do()
+		if e, is := errors.AsType[*server.Error](err); !is || e.Status != http.StatusServiceUnavailable || !strings.Contains(e.Words, "nothing was done") {
+			t.Errorf("signing %s: %v", what, err)
+		}
 	}
 }
