@@ -214,3 +214,20 @@ func TestAFormLeadsNowhereElse(t *testing.T) {
 		}
 	}
 }
+
+// A bulk order is about one message, or about those to a phone, where it says so.
+func TestBulkOrdersAboutOneMessageOrPhone(t *testing.T) {
+	h := open(t, options{config: withPages(plainConfig)})
+	for i := range 3 {
+		h.mustTake(h.shopify("checkouts/update", "", cart("c"+strconv.Itoa(i), phone(i%2+1), "120.00")))
+	}
+	for want, in := range map[int64]server.BulkRequest{1: {Message: 1}, 2: {Phone: phone(1)}, 0: {Phone: phone(9)}} {
+		in.DryRun = true
+		if v, err := h.ask.CancelMany(t.Context(), in); err != nil || v.Count != want {
+			t.Errorf("%+v counts %d, want %d: %v", in, v.Count, want, err)
+		}
+	}
+	if _, err := h.ask.CancelMany(t.Context(), server.BulkRequest{Phone: "nobody"}); err == nil {
+		t.Error("a phone that is none is taken")
+	}
+}

@@ -14,7 +14,7 @@ import (
 // What can be done about jobs, their runs, and the parts of these.
 var jobActions = map[string]action{
 	"run-job":      {"POST /jobs/{name}/run", (*Console).sureRunJob, (*Console).runJob},
-	"approve":      {"POST /runs/{id}/approve", (*Console).sureApprove, order("approve", "was approved, and goes out now")},
+	"approve":      {"POST /runs/{id}/approve", (*Console).sureApprove, (*Console).approve},
 	"pause":        {"POST /runs/{id}/pause", nil, order("pause", "is paused")},
 	"go-on":        {"POST /runs/{id}/resume", nil, order("resume", "goes on")},
 	"cancel-run":   {"POST /runs/{id}/cancel", (*Console).sureCancelRun, order("cancel", "was cancelled")},
@@ -61,10 +61,24 @@ func order(word, done string) func(*Console, context.Context, form) (did, error)
 
 func (c *Console) sureApprove(ctx context.Context, f form) (surePage, error) {
 	v, err := c.Ask.Run(ctx, f.run())
-	return surePage{
+	p := surePage{
 		Title: fmt.Sprintf("Approve run %d of %s?", f.run(), v.Job), Words: []string{sentence(v.Reason), "It goes out at once, to " + units.Count(v.Tally.Kept, "phone") + "."},
 		Tally: &v.Tally, Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
-	}, err
+	}
+	if v.Approvals != nil {
+		p.Words[1] = fmt.Sprintf("It goes out when %d people approved it, to %s.", v.Approvals.Need, units.Count(v.Tally.Kept, "phone"))
+		p.Yes = "Approve it"
+	}
+	return p, err
+}
+
+// approve may be one of several that a run needs.
+func (c *Console) approve(ctx context.Context, f form) (did, error) {
+	v, err := c.Ask.OrderRun(ctx, f.run(), "approve", server.RunOrder{})
+	if v.State == nudgewire.RunAwaiting && v.Approvals != nil {
+		return did{words: fmt.Sprintf("You approved run %d of %s, which waits for more people: %s", v.ID, v.Job, v.Approvals.Words)}, err
+	}
+	return did{words: fmt.Sprintf("Run %d of %s was approved, and goes out now", v.ID, v.Job)}, err
 }
 
 func (c *Console) sureCancelRun(ctx context.Context, f form) (surePage, error) {

@@ -111,3 +111,34 @@ func TestWhatIsTypedIsFound(t *testing.T) {
 		}
 	}
 }
+
+// approving are operations with a run that two people have to approve.
+type approving struct {
+	console.Operations
+	state nudgewire.RunState
+}
+
+func (a approving) Run(context.Context, nudgewire.RunID) (server.RunView, error) {
+	return server.RunView{ID: 3, Job: "news", State: nudgewire.RunAwaiting, Tally: nudgewire.Tally{Kept: 1200}, Approvals: &server.ApprovalsView{Need: 2, Words: "0 of 2 approved"}}, nil
+}
+
+func (a approving) OrderRun(context.Context, nudgewire.RunID, string, server.RunOrder) (server.RunView, error) {
+	return server.RunView{ID: 3, Job: "news", State: a.state, Approvals: &server.ApprovalsView{Need: 2, Words: "1 of 2 approved: ann"}}, nil
+}
+
+// What is said of an approval is what it did: one of two lets nothing go.
+func TestOneApprovalOfTwoSaysSo(t *testing.T) {
+	for state, want := range map[nudgewire.RunState]string{
+		nudgewire.RunAwaiting: "which waits for more people: 1 of 2 approved: ann.", nudgewire.RunUploading: "was approved, and goes out now.",
+	} {
+		r := newRoom(t, false, approving{state: state})
+		cookie := r.signIn(t)
+		if _, page := r.do(t, http.MethodPost, "/do/approve", url.Values{"run": {"3"}, "back": {"/people"}}, cookie); !strings.Contains(page, "when 2 people approved it, to 1,200 phones") || strings.Contains(page, "at once") {
+			t.Errorf("it asks %s", page)
+		}
+		r.do(t, http.MethodPost, "/do/approve", url.Values{"run": {"3"}, "back": {"/people"}, "once": {"word"}, "sure": {"yes"}}, cookie)
+		if _, page := r.do(t, http.MethodGet, "/people?said=word", nil, cookie); !strings.Contains(page, want) {
+			t.Errorf("%s: it says %s", state, page)
+		}
+	}
+}
