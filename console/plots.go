@@ -189,7 +189,7 @@ func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
 	at, labels := c.moments(&v.Stretch, now)
 	var by [3]server.ReportView
 	for i, group := range []string{"trigger", "job", "connector"} {
-		if by[i], err = c.Ask.Report(ctx, server.ReportQuery{Since: since, By: v.Stretch.by, Group: group}); err != nil {
+		if by[i], err = c.Ask.Report(ctx, server.ReportQuery{Since: since, By: v.Stretch.by, Group: group, OnlyRows: true}); err != nil {
 			return v, err
 		}
 	}
@@ -288,7 +288,7 @@ type dayByHour struct {
 func (c *Console) todayAndBefore(ctx context.Context, now time.Time) (today, before dayByHour, err error) {
 	day := func(back int) (d dayByHour, err error) {
 		from := time.Date(now.Year(), now.Month(), now.Day()-back, 0, 0, 0, 0, now.Location())
-		v, err := c.Ask.Report(ctx, server.ReportQuery{Since: from, Until: from.AddDate(0, 0, 1), By: "hour"})
+		v, err := c.Ask.Report(ctx, server.ReportQuery{Since: from, Until: from.AddDate(0, 0, 1), By: "hour", OnlyRows: true})
 		d = dayByHour{from.Format("Monday 2 Jan"), make([]int64, 24)}
 		for i := range v.Rows {
 			d.hours[v.Rows[i].At.In(now.Location()).Hour()] += v.Rows[i].Accepted
@@ -346,7 +346,7 @@ type heatCell struct {
 const heatDays = 28
 
 func (c *Console) heat(ctx context.Context, now time.Time) (h heat, err error) {
-	v, err := c.Ask.Report(ctx, server.ReportQuery{Since: daysBack(heatDays)(now), By: "hour"})
+	v, err := c.Ask.Report(ctx, server.ReportQuery{Since: daysBack(heatDays)(now), By: "hour", OnlyRows: true})
 	if err != nil {
 		return h, err
 	}
@@ -375,7 +375,7 @@ func (c *Console) heat(ctx context.Context, now time.Time) (h heat, err error) {
 func (c *Console) reportFile(r *http.Request, begin func(kind, name string) io.Writer) error {
 	zone := c.Zone()
 	s := stretchOf(r)
-	q := server.ReportQuery{Since: s.since(c.Now().In(zone)), By: s.by, Group: r.URL.Query().Get("group"), Trigger: r.URL.Query().Get("trigger")}
+	q := server.ReportQuery{Since: s.since(c.Now().In(zone)), By: s.by, Group: r.URL.Query().Get("group"), Trigger: r.URL.Query().Get("trigger"), OnlyRows: true}
 	v, err := c.Ask.Report(r.Context(), q)
 	if err != nil {
 		return err

@@ -26,7 +26,9 @@ func (c *Client) Calendar(ctx context.Context) ([]DueDayView, error) {
 func (a admin) calendar(r *http.Request) (any, error) {
 	now := a.Now().In(a.zone())
 	days := make([]store.DueDay, calendarDays)
-	day := func(i int) time.Time { return time.Date(now.Year(), now.Month(), now.Day()+i, 0, 0, 0, 0, now.Location()) }
+	day := func(i int) time.Time {
+		return time.Date(now.Year(), now.Month(), now.Day()+i, 0, 0, 0, 0, now.Location())
+	}
 	for i := range days {
 		days[i] = store.DueDay{From: day(i), Until: day(i + 1)}
 	}

@@ -18,6 +18,7 @@ type ReportQuery struct {
 	By           string    // "hour" or "day": a row for each; "" for none
 	Group        string    // "trigger", "job", "template", "country" or "connector": a row for each; "" for none
 	Trigger, Job string    // only of this one
+	OnlyRows     bool      // the rows alone, which costs a quarter
 }
 
 func (q ReportQuery) values() url.Values {
@@ -31,6 +32,9 @@ func (q ReportQuery) values() url.Values {
 		if value != "" {
 			v.Set(name, value)
 		}
+	}
+	if q.OnlyRows {
+		v.Set("only", "rows")
 	}
 	return v
 }
@@ -127,7 +131,7 @@ const (
 
 func (a admin) parseReport(r *http.Request) (q ReportQuery, err error) {
 	in := r.URL.Query()
-	q = ReportQuery{By: in.Get("by"), Group: in.Get("group"), Trigger: in.Get("trigger"), Job: in.Get("job")}
+	q = ReportQuery{By: in.Get("by"), Group: in.Get("group"), Trigger: in.Get("trigger"), Job: in.Get("job"), OnlyRows: in.Get("only") == "rows"}
 	for name, into := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
 		if text := in.Get(name); text != "" {
 			if *into, err = time.Parse(time.RFC3339Nano, text); err != nil {
@@ -146,6 +150,8 @@ func (a admin) parseReport(r *http.Request) (q ReportQuery, err error) {
 	}
 	q.Since, q.Until = q.Since.In(zone), q.Until.In(zone)
 	switch {
+	case !slices.Contains([]string{"", "rows"}, in.Get("only")):
+		err = badField("only", "", "only %q: want rows", in.Get("only"))
 	case !slices.Contains([]string{"", "hour", "day"}, q.By):
 		err = badField("by", "", "by %q: want hour or day", q.By)
 	case !slices.Contains([]string{"", "trigger", "job", "template", "country", "connector"}, q.Group):
@@ -190,6 +196,11 @@ func (a admin) report(r *http.Request) (any, error) {
 	v := ReportView{Zone: q.Since.Location().String(), Since: q.Since.UTC(), Until: q.Until.UTC(), Failures: []FailureCount{}, Outcomes: []OutcomeCount{}}
 	if v.CountedSince, _, err = a.Store.HoursSince(r.Context()); err != nil {
 		return nil, err
+	}
+	if q.OnlyRows {
+		v.Arrivals.Classes = []ArrivalView{}
+		v.Rows, err = a.reportRows(r.Context(), &q)
+		return v, err
 	}
 	h := q.hours()
 	h.Classes = true

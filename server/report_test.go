@@ -133,6 +133,10 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 	if v, err = ask.Report(t.Context(), server.ReportQuery{By: "day", Trigger: "hello"}); err != nil || !v.Since.Equal(day(9)) || v.Total.Queued != 2 || v.Total.Events != 0 {
 		t.Errorf("the usual report of one trigger is %+v, %v", v, err)
 	}
+	rows, err := ask.Report(t.Context(), server.ReportQuery{Since: day(15), By: "day", Group: "trigger", OnlyRows: true})
+	if diff := cmp.Diff(want.Rows, rows.Rows); err != nil || diff != "" || rows.Total != (server.Stages{}) {
+		t.Errorf("the rows alone: %v %+v (-want +got):\n%s", err, rows.Total, diff)
+	}
 	for _, one := range []struct {
 		q     server.ReportQuery
 		field string

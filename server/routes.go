@@ -122,7 +122,7 @@ func (a admin) routes() []Route {
 		does("/messages/retry", Operate, BulkView{}, "Sends what surely did not reach the phone once more, or counts it.", a.retryMany),
 		does("/messages/resolve", Operate, BulkView{}, "Says what became of all messages in doubt that match, or counts them.", a.resolveMany),
 		reads("/why", Read, []StoryView{}, "The whole story of a phone, the oldest event first.", a.why, "phone", "limit"),
-		reads("/report", Read, ReportView{}, "What happened in a time, by hour or day, and by trigger, job, template, country or connector.", a.report, "since", "until", "by", "group", "trigger", "job"),
+		reads("/report", Read, ReportView{}, "What happened in a time, by hour or day, and by trigger, job, template, country or connector.", a.report, "since", "until", "by", "group", "trigger", "job", "only"),
 		reads("/calendar", Read, []DueDayView{}, "How many messages wait for each of the next 14 days.", a.calendar),
 		reads("/errors", Read, []ErrorTextView{}, "What the service said about messages that it did not send.", a.errorTexts, "since", "limit", "class"),
 
