@@ -150,8 +150,10 @@ func (c *Console) lifeOf(r *http.Request, name string, v *triggerPage) error {
 		name string
 		of   func(*server.Stages) int64
 	}{
-		{"queued", func(s *server.Stages) int64 { return s.Queued }}, {"sent", func(s *server.Stages) int64 { return s.Accepted }},
-		{"delivered", func(s *server.Stages) int64 { return s.Delivered }}, {"read", func(s *server.Stages) int64 { return s.Read }},
+		{"queued", func(s *server.Stages) int64 { return s.Queued }},
+		{"sent", func(s *server.Stages) int64 { return s.Accepted }},
+		{"delivered", func(s *server.Stages) int64 { return s.Delivered }},
+		{"read", func(s *server.Stages) int64 { return s.Read }},
 		{"failed", func(s *server.Stages) int64 { return s.Failed }},
 	} {
 		series := plotSeries{Name: one.name, Values: make([]int64, len(at)), Color: []int{0, 1, 5, 3, 4}[i]}
@@ -161,12 +163,4 @@ func (c *Console) lifeOf(r *http.Request, name string, v *triggerPage) error {
 		v.Life.Series = append(v.Life.Series, series)
 	}
 	return nil
-}
-
-// stateOf is how far a message is: what the service says of it, once it has it.
-func stateOf(m *server.MessageView) string {
-	if m.State == nudgewire.StateAccepted && m.Status != "" {
-		return string(m.Status)
-	}
-	return string(m.State)
 }

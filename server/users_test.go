@@ -294,13 +294,13 @@ func TestRequestsForUsersAreLookedAt(t *testing.T) {
 // The disk is full: whoever is signed in reads on, nobody signs in or out, and words say why.
 func TestWithoutADiskNobodySignsInAndWordsSayWhy(t *testing.T) {
 	w := newTower(t)
-	in := w.user("ann", server.RoleViewer)
+	w.user("ann", server.RoleViewer)
 	again, err := w.ask.ResetUser(t.Context(), "ann")
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup := linkOf(t, again.SetupURL, "/set-up")
-	if in, err = w.door().SetUp(t.Context(), setup, good); err != nil {
+	in, err := w.door().SetUp(t.Context(), linkOf(t, again.SetupURL, "/set-up"), good)
+	if err != nil {
 		t.Fatal(err)
 	}
 	link, err := w.ask.SignInLink(t.Context(), server.LinkRequest{})

@@ -37,7 +37,7 @@ func TestTheConsoleInABrowser(t *testing.T) {
 		Env         map[string]string `json:"env"` // of the browser, beside our own
 		Screenshots string            `json:"screenshots"`
 		Images      string            `json:"images"` // the folder of those that documents show, "" to leave them
-		Only        string            `json:"only"` // what the names of pages and actions match; "" for all
+		Only        string            `json:"only"`   // what the names of pages and actions match; "" for all
 	}{s.Facts, chromium, environment(t, chromium), pictures(t), os.Getenv("IMAGES"), os.Getenv("WALK")})
 	if err != nil {
 		t.Fatal(err)
