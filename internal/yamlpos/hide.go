@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// hide stars out the value of n wherever its line is shown.
+// hide stars out the value of n wherever its line is shown, but for names of variables and files that hold a secret.
 func (d *Doc) hide(n *Node) {
 	n.secret = true
-	if n.Expanded() || n.text == "" {
-		return // what stands in the file is only the name of the secret
+	if n.raw == "" {
+		return
 	}
 	last, end := n.end()
 	for line := n.line; line <= last && line <= len(d.lines); line++ {
@@ -57,8 +57,8 @@ func (d *Doc) shown(number int) string {
 	}
 	runes := []rune(d.lines[number-1])
 	for _, s := range spans {
-		for i := s.from - 1; i < min(s.to-1, len(runes)); i++ {
-			runes[i] = '*'
+		if to := min(s.to-1, len(runes)); s.from-1 < to {
+			copy(runes[s.from-1:to], []rune(stars(string(runes[s.from-1:to]))))
 		}
 	}
 	return string(runes)
@@ -83,6 +83,10 @@ func guessSecrets(line string) string {
 		end = len(rest)
 	}
 	value := strings.TrimRight(rest[:end], " \t}")
+	if refers := reference.FindString(rest); refers != "" && strings.HasPrefix(rest, refers) { // what is not written close to it is another thing
+		close, _, _ := strings.Cut(rest[len(refers):], " ")
+		value = refers + strings.TrimRight(close, "\t},")
+	}
 	shown := stars(value)
 	isKey := strings.EqualFold(strings.Trim(line[at[0]:at[1]], "\"': \t"), "key")
 	if isKey && plainPath.MatchString(value) {

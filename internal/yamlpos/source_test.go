@@ -68,3 +68,32 @@ func TestTheSourceShowsNoSecret(t *testing.T) {
 		t.Errorf("shown: %s", got)
 	}
 }
+
+// What is written beside a reference, or counts where there is nothing to refer to, is as secret as a value without one.
+func TestASecretBesideAReferenceIsHidden(t *testing.T) {
+	look := yamlpos.Options{Expand: func(string) (string, error) { return "what it stands for", nil }}
+	for value, want := range map[string]string{
+		"${NAME}":                    "${NAME}",
+		`"${NAME}"`:                  `"${NAME}"`,
+		"${file:/run/secrets/x}":     "${file:/run/secrets/x}",
+		"${NAME:-very-secret}":       "${NAME:-***********}",
+		`'${NAME:-very-secret}'`:     `'${NAME:-***********}'`,
+		"very$$secret":               "************",
+		"very$${secret}":             "**************",
+		"very-${NAME}-secret":        "*****${NAME}*******",
+		"${NAME}${NAME:-very}secret": "${NAME}${NAME:-****}******",
+	} {
+		var in struct {
+			A struct {
+				Key secretText `yaml:"key"`
+			} `yaml:"a"`
+		}
+		doc, problems := look.Decode("config.yaml", []byte("a:\n  key: "+value+" # x\n"), &in)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		if got := doc.Source("a").Lines[1]; got != "  key: "+want+" # x" {
+			t.Errorf("%s is shown as %s, want key: %s", value, got, want)
+		}
+	}
+}

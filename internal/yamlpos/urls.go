@@ -49,10 +49,38 @@ func hideURL(url string) string {
 	return out + "?" + strings.Join(pairs, "&")
 }
 
-// stars is text as stars, unless it is a reference.
+// reference is what stands for a value from elsewhere, with what counts where there is none, or a $ that stands for itself.
+var reference = regexp.MustCompile(`\$\$|\$\{[^}]*\}`)
+
+// stars is text as stars, as long as before. Of references the names stay, with the quotes around them, and not what counts otherwise.
 func stars(text string) string {
-	if strings.Contains(text, "${") {
-		return text
+	if !strings.Contains(text, "${") {
+		return strings.Repeat("*", utf8.RuneCountInString(text))
 	}
-	return strings.Repeat("*", utf8.RuneCountInString(text))
+	hide := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune(" \t\"'", r) {
+				return r
+			}
+			return '*'
+		}, text)
+	}
+	var out strings.Builder
+	last := 0
+	for _, at := range reference.FindAllStringIndex(text, -1) {
+		out.WriteString(hide(text[last:at[0]]))
+		one := text[at[0]:at[1]]
+		last = at[1]
+		if one == "$$" {
+			out.WriteString("**")
+			continue
+		}
+		name, other, has := strings.Cut(strings.TrimSuffix(one, "}"), ":-")
+		out.WriteString(name)
+		if has {
+			out.WriteString(":-" + strings.Repeat("*", utf8.RuneCountInString(other)))
+		}
+		out.WriteString("}")
+	}
+	return out.String() + hide(text[last:])
 }
