@@ -20,14 +20,26 @@ func (c *Console) events(r *http.Request) (page, error) {
 	}
 	q.Phone, q.Connector, q.Kind = l.Query.Get("phone"), l.Query.Get("connector"), l.Query.Get("kind")
 	l.Export = exported("events", q)
+	newest := func(q server.ListQuery) ([]int64, error) {
+		rows, err := c.Ask.Events(r.Context(), q)
+		return idsOf(rows, eventNumber), err
+	}
+	if err := l.bounded(&q, newest); err != nil {
+		return page{}, err
+	}
 	rows, err := c.Ask.Events(r.Context(), q)
 	if err != nil {
 		return page{}, err
 	}
-	rows = cut(&l, r, rows, func(e *server.EventView) int64 { return int64(e.ID) })
+	rows = cut(&l, r, rows, eventNumber)
+	if err := l.further(r, q, newest); err != nil {
+		return page{}, err
+	}
 	names, err := c.connectors(r)
 	return page{Name: "events", Title: "Events", Here: "/events", Data: eventsPage{l, rows, names}}, err
 }
+
+func eventNumber(e *server.EventView) int64 { return int64(e.ID) }
 
 // connectors are the names of those of the config.
 func (c *Console) connectors(r *http.Request) ([]string, error) {

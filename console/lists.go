@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -35,6 +36,7 @@ type list struct {
 	Newest string // address of the first page; "" when this is it
 	Narrow bool   // a filter is set
 	Export string // address of the whole list as a file; "" for none
+	Looked string // how many were looked at, where that were not all: there may be more that match
 }
 
 // newList reads the filters that every list has. what is asked for besides is named by keys.
@@ -70,6 +72,15 @@ func exported(of string, q server.ListQuery) string {
 	return server.Base + "/" + of + "/export?" + v.Encode()
 }
 
+// idsOf are the numbers of rows.
+func idsOf[T any](rows []T, id func(*T) int64) []int64 {
+	out := make([]int64, len(rows))
+	for i := range rows {
+		out[i] = id(&rows[i])
+	}
+	return out
+}
+
 // cut takes off the row that was asked for beyond the page, and notes how to get there. id is the number of a row.
 func cut[T any](l *list, r *http.Request, rows []T, id func(*T) int64) []T {
 	if len(rows) <= perPage {
@@ -78,6 +89,37 @@ func cut[T any](l *list, r *http.Request, rows []T, id func(*T) int64) []T {
 	rows = rows[:perPage]
 	l.Older = with(r.URL, "before", strconv.FormatInt(id(&rows[perPage-1]), 10))
 	return rows
+}
+
+// mostLooked is how many events or messages a page of a list looks at, where no index knows what is asked for: to find that few match, or none, it would walk
+// through all that was ever stored.
+const mostLooked = 50_000
+
+// A numbered list is asked by pages, and gives the numbers of its rows.
+type numbered func(server.ListQuery) (ids []int64, err error)
+
+// bounded bounds what a page looks at, where it might walk far. newest lists without the filters.
+func (l *list) bounded(q *server.ListQuery, newest numbered) error {
+	if !q.Walks() {
+		return nil
+	}
+	ids, err := newest(server.ListQuery{Limit: 1, Since: q.Since, Before: q.Before})
+	if err == nil && len(ids) > 0 && ids[0] > mostLooked {
+		q.DownTo = ids[0] - mostLooked + 1
+	}
+	return err
+}
+
+// further notes how to look on below the bound, where the page is not full and there is anything.
+func (l *list) further(r *http.Request, q server.ListQuery, newest numbered) error {
+	if l.Older != "" || q.DownTo == 0 {
+		return nil
+	}
+	ids, err := newest(server.ListQuery{Limit: 1, Since: q.Since, Before: q.DownTo})
+	if err == nil && len(ids) > 0 {
+		l.Older, l.Looked = with(r.URL, "before", strconv.FormatInt(q.DownTo, 10)), units.Number(mostLooked)
+	}
+	return err
 }
 
 // number is a number in the page's path.

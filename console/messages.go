@@ -16,21 +16,33 @@ type messagesPage struct {
 	States   []string
 	Triggers []string
 	Accounts []string
+	Classes  []string
 }
 
 func (c *Console) messages(r *http.Request) (page, error) {
-	l, q, err := c.newList(r, "phone", "state", "trigger", "account")
+	l, q, err := c.newList(r, "phone", "state", "trigger", "template", "account", "class")
 	if err != nil {
 		return page{}, err
 	}
 	q.Phone, q.State, q.Trigger, q.Account = l.Query.Get("phone"), l.Query.Get("state"), l.Query.Get("trigger"), l.Query.Get("account")
+	q.Template, q.Class = l.Query.Get("template"), l.Query.Get("class")
 	l.Export = exported("messages", q)
+	newest := func(q server.ListQuery) ([]int64, error) {
+		rows, err := c.Ask.Messages(r.Context(), q)
+		return idsOf(rows, messageNumber), err
+	}
+	if err := l.bounded(&q, newest); err != nil {
+		return page{}, err
+	}
 	rows, err := c.Ask.Messages(r.Context(), q)
 	if err != nil {
 		return page{}, err
 	}
-	v := messagesPage{list: l, From: from(q.Since), States: server.StateWords()}
-	v.Rows = cut(&v.list, r, rows, func(m *server.MessageView) int64 { return int64(m.ID) })
+	v := messagesPage{list: l, From: from(q.Since), States: server.StateWords(), Classes: classes()}
+	v.Rows = cut(&v.list, r, rows, messageNumber)
+	if err := v.further(r, q, newest); err != nil {
+		return page{}, err
+	}
 	status, err := c.Ask.Status(r.Context())
 	if err != nil {
 		return page{}, err
@@ -49,6 +61,17 @@ func (c *Console) messages(r *http.Request) (page, error) {
 		v.Triggers = append(v.Triggers, j.Name)
 	}
 	return page{Name: "messages", Title: "Messages", Here: "/messages", Data: v}, nil
+}
+
+func messageNumber(m *server.MessageView) int64 { return int64(m.ID) }
+
+// classes are what the service's words about a message may be, for people.
+func classes() []string {
+	out := []string{nudgewire.ErrorUnknown.Words()}
+	for _, c := range nudgewire.ErrorClasses {
+		out = append(out, c.Words())
+	}
+	return out
 }
 
 // from is a time as a form hands it on; "" for none.

@@ -125,7 +125,7 @@ func (a admin) parseList(r *http.Request) (q ListQuery, phone nudgewire.Phone, e
 		return badField(name, "", "%s %q: want %s", name, in.Get(name), want)
 	}
 	q = ListQuery{
-		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"), Account: in.Get("account"),
+		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"), Template: in.Get("template"), Account: in.Get("account"),
 		Connector: in.Get("connector"), Kind: in.Get("kind"), Class: in.Get("class"),
 	}
 	if s := in.Get("since"); s != "" {
@@ -156,6 +156,11 @@ func (a admin) parseList(r *http.Request) (q ListQuery, phone nudgewire.Phone, e
 	if s := in.Get("before"); s != "" {
 		if q.Before, err = strconv.ParseInt(s, 10, 64); err != nil || q.Before < 1 {
 			return q, "", bad("before", "the number of the last one on the page before")
+		}
+	}
+	if s := in.Get("down_to"); s != "" {
+		if q.DownTo, err = strconv.ParseInt(s, 10, 64); err != nil || q.DownTo < 1 {
+			return q, "", bad("down_to", "the number of the oldest one to look at")
 		}
 	}
 	if q.Phone != "" {
@@ -195,7 +200,7 @@ func (a admin) events(r *http.Request) (any, error) {
 func (a admin) eventsOf(ctx context.Context, q ListQuery, phone nudgewire.Phone) ([]EventView, error) {
 	rows, err := a.Store.Events(ctx, store.EventFilter{
 		Since: q.Since, Until: q.Until, Limit: q.Limit, Connector: q.Connector, Kind: q.Kind, Phone: phone,
-		Before: nudgewire.EventID(q.Before),
+		Before: nudgewire.EventID(q.Before), DownTo: nudgewire.EventID(q.DownTo),
 	})
 	if err != nil {
 		return nil, err
@@ -278,7 +283,10 @@ func (a admin) messages(r *http.Request) (any, error) {
 
 // messagesOf is a page of messages.
 func (a admin) messagesOf(ctx context.Context, q ListQuery, phone nudgewire.Phone) ([]MessageView, error) {
-	f := store.DispatchFilter{Since: q.Since, Until: q.Until, Limit: q.Limit, Trigger: q.Trigger, Account: q.Account, Phone: phone, EventID: q.Event, Before: nudgewire.DispatchID(q.Before)}
+	f := store.DispatchFilter{Since: q.Since, Until: q.Until, Limit: q.Limit, Trigger: q.Trigger, Template: q.Template, Account: q.Account, Phone: phone, EventID: q.Event, Class: q.Class, Before: nudgewire.DispatchID(q.Before), DownTo: nudgewire.DispatchID(q.DownTo)}
+	if err := checkClass(q.Class); err != nil {
+		return nil, err
+	}
 	switch {
 	case slices.Contains(nudgewire.States, nudgewire.State(q.State)):
 		f.State = nudgewire.State(q.State)

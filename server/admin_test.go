@@ -54,6 +54,8 @@ func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
 		"why of no phone":         {func() error { _, err := ask.Why(ctx, "", 10); return err }, 400, "why needs a phone"},
 		"a phone that is none":    {func() error { _, err := ask.Why(ctx, "CALL-ME", 10); return err }, 400, "that is not a phone number: has letters; no run whose files are kept excluded it"},
 		"an unknown state":        {func() error { _, err := ask.Messages(ctx, server.ListQuery{State: "lost"}); return err }, 400, `unknown state "lost"`},
+		"an unknown class":        {func() error { _, err := ask.Messages(ctx, server.ListQuery{Class: "bad"}); return err }, 400, `class "bad": want no_points, recipient_limit, opt_out, template, permanent, retry or unknown`},
+		"a list down to nothing":  {func() error { _, err := ask.Events(ctx, server.ListQuery{DownTo: -1}); return err }, 400, `down_to "-1": want the number of the oldest one to look at`},
 		"a list too long":         {func() error { _, err := ask.Events(ctx, server.ListQuery{Limit: 10_001}); return err }, 400, `limit "10001": want 1 to 10000`},
 		"no such message":         {func() error { _, err := ask.Message(ctx, "99"); return err }, 404, "no dispatch or message 99"},
 		"a resolution of nothing": {func() error { _, err := ask.Resolve(ctx, 1, "maybe", ""); return err }, 400, `as "maybe": want accepted, resend or drop`},

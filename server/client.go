@@ -171,12 +171,28 @@ type ListQuery struct {
 	Phone     string
 	State     string
 	Trigger   string
+	Template  string // of messages
 	Account   string // of messages
 	Connector string
 	Kind      string
 	Event     nudgewire.EventID
-	Class     string // of errors; "unknown" for those that no rule knows
+	Class     string // of messages and errors; "unknown" for words that no rule knows
 	Before    int64  // for the next page: the number of the last one; of events, requests, messages and runs
+	DownTo    int64  // of events and messages: none older than the one of that number
+}
+
+// Walks reports whether what the list asks for may be found only by a walk through all that was ever stored. Everything else is found by an index.
+func (q ListQuery) Walks() bool {
+	if q.Phone != "" || q.Event != 0 {
+		return false
+	}
+	switch q.State {
+	case "":
+		return q.Trigger != "" || q.Template != "" || q.Account != "" || q.Class != "" || q.Connector != "" || q.Kind != ""
+	case string(nudgewire.StateAccepted), string(nudgewire.StatusDelivered), string(nudgewire.StatusRead):
+		return true
+	}
+	return false
 }
 
 // Values are the parameters of a list, as the API takes them.
@@ -202,7 +218,11 @@ func (q ListQuery) Values() url.Values {
 	if q.Before != 0 {
 		v.Set("before", strconv.FormatInt(q.Before, 10))
 	}
+	if q.DownTo != 0 {
+		v.Set("down_to", strconv.FormatInt(q.DownTo, 10))
+	}
 	set("class", q.Class)
+	set("template", q.Template)
 	set("phone", q.Phone)
 	set("state", q.State)
 	set("trigger", q.Trigger)

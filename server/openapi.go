@@ -100,7 +100,7 @@ var (
 // kinds are what a part of a path or a parameter is where that is no text.
 var kinds = map[string]map[string]any{
 	"id": {"type": "integer", "minimum": 1}, "number": {"type": "integer", "minimum": 1}, "event": {"type": "integer", "minimum": 1},
-	"limit": {"type": "integer", "minimum": 0, "maximum": MaxRows}, "before": {"type": "integer", "minimum": 1},
+	"limit": {"type": "integer", "minimum": 0, "maximum": MaxRows}, "before": {"type": "integer", "minimum": 1}, "down_to": {"type": "integer", "minimum": 1},
 	"since": {"type": "string", "format": "date-time"}, "until": {"type": "string", "format": "date-time"}, "lost_at": {"type": "string", "format": "date-time"},
 	"in_doubt": {"type": "boolean"}, "min_wait_ns": {"type": "integer"}, "deadline_ns": {"type": "integer"},
 }

@@ -94,7 +94,7 @@ func (a admin) routes() []Route {
 
 		does("/console/link", Manage, LinkView{}, "Makes a link that signs in to the console, once.", a.signInLink).gives("url"),
 
-		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "until", "limit", "before", "connector", "kind", "phone"),
+		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "until", "limit", "before", "down_to", "connector", "kind", "phone"),
 		{
 			Method: http.MethodGet, Path: "/events/export", Scope: Read, Out: EventLine{}, Query: []string{"since", "until", "connector", "kind", "phone", "format"},
 			Words: "All events that match, one a line, the newest first; the last line says that it is whole.", writes: a.exportEvents,
@@ -109,9 +109,9 @@ func (a admin) routes() []Route {
 		{Method: http.MethodGet, Path: "/connectors", Scope: Read, Out: []ConnectorView{}, Words: "The connectors of the config, with their samples.", do: a.connectors, needs: needsDaemon},
 		reads("/requests/rejected", Read, []RejectedRequestView{}, "Requests to hooks that were not taken, the newest first.", a.rejectedRequests, "since", "limit", "before", "connector"),
 
-		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "until", "limit", "before", "phone", "state", "trigger", "account", "event"),
+		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "until", "limit", "before", "down_to", "phone", "state", "trigger", "template", "account", "class", "event"),
 		{
-			Method: http.MethodGet, Path: "/messages/export", Scope: Read, Out: MessageLine{}, Query: []string{"since", "until", "phone", "state", "trigger", "account", "event", "format"},
+			Method: http.MethodGet, Path: "/messages/export", Scope: Read, Out: MessageLine{}, Query: []string{"since", "until", "phone", "state", "trigger", "template", "account", "class", "event", "format"},
 			Words: "All messages that match, one a line, the newest first; the last line says that it is whole.", writes: a.exportMessages,
 		},
 		reads("/messages/{id}", Read, MessageView{}, "One message with its attempts, by its number or the service's message_id.", a.message),

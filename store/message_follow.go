@@ -134,12 +134,13 @@ func (s *Store) Followed(ctx context.Context, f DispatchFilter) (out []FollowedM
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
 	}
-	if f.EventID != 0 || (f.State != "" && f.State != nudgewire.StateAccepted) {
+	if f.EventID != 0 || f.Template != "" || (f.State != "" && f.State != nudgewire.StateAccepted) {
 		return nil, nil
 	}
 	var which select_
 	which.when(f.Trigger != "", "r.job = ?", f.Trigger)
 	which.when(f.Before > 0, "m.dispatch_id < ?", int64(f.Before))
+	which.when(f.DownTo > 0, "m.dispatch_id + m.id_count > ?", int64(f.DownTo))
 	ranges, err := s.followedRanges(ctx, &which, maxFollowed)
 	for i := 0; err == nil && i < len(ranges) && len(out) < f.Limit; i++ {
 		g := ranges[i]
@@ -147,9 +148,14 @@ func (s *Store) Followed(ctx context.Context, f DispatchFilter) (out []FollowedM
 		q.and("dispatch_id >= ?", g.first)
 		q.and("dispatch_id < ?", g.first+g.count)
 		q.when(f.Before > 0, "dispatch_id < ?", int64(f.Before))
+		q.when(f.DownTo > 0, "dispatch_id >= ?", int64(f.DownTo))
 		q.when(f.Phone != "", "phone = ?", string(f.Phone))
 		q.when(f.Status != "", "status = ?", string(f.Status))
 		q.when(f.Account != "", "account = ?", nudgewire.AccountKey(f.Account))
+		if f.Class != "" {
+			q.and("status = 'failed'")
+			q.and("error_class = ?", string(classOf(f.Class)))
+		}
 		q.when(!f.Since.IsZero(), "accepted_at >= ?", micro(f.Since))
 		q.when(!f.Until.IsZero(), "accepted_at < ?", micro(f.Until))
 		err = s.rows(ctx, q.sql(messageColumns, "messages", "dispatch_id DESC", f.Limit-len(out)), q.args, func(r *row) (err error) {

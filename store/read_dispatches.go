@@ -23,11 +23,13 @@ type DispatchFilter struct {
 	Phone   nudgewire.Phone
 	EventID nudgewire.EventID    // queued or renewed because of this event
 	Before  nudgewire.DispatchID // for the next page: the last one's ID
+	DownTo  nudgewire.DispatchID // no older ones than that: bounds a search for what few match
 
 	Template  string
 	Run       nudgewire.RunID // a row of this run
 	DueBefore time.Time
-	OfEvents  bool // no row of a run
+	OfEvents  bool   // no row of a run
+	Class     string // in words, of what the service said about it; "unknown" for an end of none
 }
 
 // A DispatchStory is a dispatch with how its attempts ended and what became of its message.
@@ -149,7 +151,15 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 	q.when(f.Trigger != "", "trigger_name = ?", f.Trigger)
 	q.when(f.Account != "", "account = ?", nudgewire.AccountKey(f.Account))
 	q.when(f.Before > 0, "id < ?", int64(f.Before))
+	q.when(f.DownTo > 0, "id >= ?", int64(f.DownTo))
 	q.when(f.Template != "", "replace(send, ?, '') <> send", templateMark(f.Template))
+	switch f.Class {
+	case "":
+	case nudgewire.ErrorUnknown.Words():
+		q.and(ofNoClass)
+	default:
+		q.and(ofClass, f.Class, f.Class)
+	}
 	if f.Run != 0 {
 		keys := nudgewire.RowKeys(f.Run)
 		q.and("event_id = 0 AND substr(correlation_key, 1, "+strconv.Itoa(len(keys))+") = ?", keys)
@@ -164,6 +174,22 @@ const (
 	onTheWay = `SELECT dispatch_id FROM messages WHERE final = 0 AND status = ?`
 	atItsEnd = `SELECT dispatch_id FROM messages WHERE final = 1 AND status = ?`
 )
+
+// What the service said about a dispatch is of a class: of an attempt, or of its message. Of no class is what ended by words that no rule knew.
+const (
+	ofClass = `(EXISTS (SELECT 1 FROM attempts WHERE dispatch_id = dispatches.id AND error_class = ?)
+		OR EXISTS (SELECT 1 FROM messages WHERE dispatch_id = dispatches.id AND error_class = ?))`
+	ofNoClass = `(state = 'rejected' AND EXISTS (SELECT 1 FROM attempts WHERE dispatch_id = dispatches.id AND state = 'rejected' AND error_class = '')
+		OR EXISTS (SELECT 1 FROM messages WHERE dispatch_id = dispatches.id AND status = 'failed' AND error_class = ''))`
+)
+
+// classOf is the class of that name.
+func classOf(words string) nudgewire.ErrorClass {
+	if words == nudgewire.ErrorUnknown.Words() {
+		return nudgewire.ErrorUnknown
+	}
+	return nudgewire.ErrorClass(words)
+}
 
 // stateCondition is spelt out, because an index on some states is used only where the
 // statement shows that it may be. What is alive is few among many, so it is taken from its

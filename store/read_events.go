@@ -17,6 +17,7 @@ type EventFilter struct {
 	Kind      string
 	Phone     nudgewire.Phone
 	Before    nudgewire.EventID // for the next page: the last one's ID
+	DownTo    nudgewire.EventID // no older ones than that: bounds a search for what few match
 }
 
 // An EventRow is a stored event with what the triggers said to it. In a list its payload and
@@ -85,6 +86,7 @@ func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, 
 			q.and("id < ?", until)
 			q.and("received_at < ?", micro(f.Until))
 		}
+		q.when(f.DownTo > 0, "id >= ?", int64(f.DownTo))
 		q.when(f.Connector != "", "connector = ?", f.Connector)
 		q.when(f.Kind != "", "kind = ?", f.Kind)
 		err := s.rows(ctx, q.sql(eventColumns, "events", "id DESC", f.Limit-len(out)), q.args, func(r *row) error {

@@ -60,6 +60,17 @@ func (s suite) errorTexts(t *testing.T) {
 			{Text: "flow token # for +# expired", Sample: "flow  token x29 for +4477****12 expired", Rejected: 3, First: at, Last: at, Dispatch: 3},
 		}
 		same(t, "texts", want, got)
+		for class, want := range map[string][]nudgewire.DispatchID{"recipient_limit": {e.ID}, "unknown": {d.ID, 3, 2, 1}, "template": nil} {
+			rows, err := l.Dispatches(l.ctx, store.DispatchFilter{Class: class})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []nudgewire.DispatchID
+			for i := range rows {
+				ids = append(ids, rows[i].ID)
+			}
+			same(t, "of the class "+class, want, ids)
+		}
 		got, err = l.ErrorTexts(l.ctx, at.Add(time.Minute), 1)
 		if err != nil || len(got) != 1 {
 			t.Errorf("since a while, at most one: %v, %v", got, err)

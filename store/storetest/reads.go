@@ -38,6 +38,8 @@ func (s suite) reads(t *testing.T) {
 			"stop at the limit":            {store.EventFilter{Limit: 2}, []nudgewire.EventID{12, 11}},
 			"go on before an event":        {store.EventFilter{Limit: 2, Before: 11}, []nudgewire.EventID{10, 9}},
 			"go on before a phone's event": {store.EventFilter{Limit: 2, Before: 11, Phone: ana}, []nudgewire.EventID{9, 7}},
+			"go down to an event":          {store.EventFilter{DownTo: 11}, []nudgewire.EventID{12, 11}},
+			"look at some of one kind":     {store.EventFilter{Kind: "deal.won", Before: 12, DownTo: 7}, nil},
 			"are of one connector":         {store.EventFilter{Connector: "crm"}, []nudgewire.EventID{6}},
 			"are of one kind":              {store.EventFilter{Kind: "cart.updated", Limit: 3}, []nudgewire.EventID{12, 11, 10}},
 			"are of one phone":             {store.EventFilter{Phone: ben}, []nudgewire.EventID{12, 10, 8, 6, 2}},
@@ -86,6 +88,8 @@ func (s suite) reads(t *testing.T) {
 		}{
 			"are newest first":    {store.DispatchFilter{Limit: 3}, []nudgewire.DispatchID{10, 9, 8}},
 			"go on before one":    {store.DispatchFilter{Limit: 2, Before: 9}, []nudgewire.DispatchID{8, 7}},
+			"go down to one":      {store.DispatchFilter{DownTo: 9}, []nudgewire.DispatchID{10, 9}},
+			"look at some":        {store.DispatchFilter{State: nudgewire.StateAccepted, Before: 10, DownTo: 2}, nil},
 			"are waiting":         {store.DispatchFilter{State: nudgewire.StateWaiting, Limit: 2}, []nudgewire.DispatchID{9, 8}},
 			"are accepted":        {store.DispatchFilter{State: nudgewire.StateAccepted}, []nudgewire.DispatchID{1}},
 			"are rejected":        {store.DispatchFilter{State: nudgewire.StateRejected}, []nudgewire.DispatchID{2}},
