@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/plain"
@@ -27,13 +29,27 @@ func UserName(given string) (string, error) {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("._-@+'\\", c)
 	}
 	switch {
-	case name == "" || len([]rune(name)) > maxName || strings.ContainsFunc(name, odd) || name != plain.Text(name):
+	case strings.Trim(name, "._-@+'\\") == "" || len([]rune(name)) > maxName || strings.ContainsFunc(name, odd) || name != plain.Text(name): // "." and ".." are no part of a path
 		return "", badField("name", "write it like ann or ann@example.com", "a user's name has 1 to %d letters, digits or any of . _ - @ + ' \\", maxName)
 	case name != mask.Phones(name):
 		return "", badField("name", "the name stands in the audit for good: write it like ann or ann@example.com", "a name must not hold what may be a phone")
+	case looksLikeAnother(name):
+		return "", badField("name", "the name stands in the audit, where nobody could tell it from another: write it like ann or ann@example.com", "a name must not mix alphabets, nor have letters that only look like others")
 	default:
 		return name, nil
 	}
+}
+
+// looksLikeAnother reports whether a name may be read as another one: ann with the Cyrillic a, or with a ligature. A provider of identities may let
+// people choose what they are called.
+func looksLikeAnother(name string) bool {
+	alphabets := 0
+	for _, one := range []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee} {
+		if strings.ContainsFunc(name, func(c rune) bool { return unicode.Is(one, c) }) {
+			alphabets++
+		}
+	}
+	return alphabets > 1 || name != norm.NFKC.String(name)
 }
 
 // A UserRequest asks for a user.

@@ -268,12 +268,20 @@ func TestRequestsForUsersAreLookedAt(t *testing.T) {
 		"like the socket": {server.UserRequest{Name: "root (0)", Role: server.RoleViewer}, 400, "name"},
 		"a bent one":      {server.UserRequest{Name: "an\u202en", Role: server.RoleViewer}, 400, "name"},
 		"a path":          {server.UserRequest{Name: "a/b", Role: server.RoleViewer}, 400, "name"},
+		"a step up":       {server.UserRequest{Name: "..", Role: server.RoleViewer}, 400, "name"},
+		"a Cyrillic a":    {server.UserRequest{Name: "\u0430nn", Role: server.RoleViewer}, 400, "name"},
+		"a ligature":      {server.UserRequest{Name: "\ufb01n", Role: server.RoleViewer}, 400, "name"},
 		"no role":         {server.UserRequest{Name: "bob"}, 400, "role"},
 		"a wrong role":    {server.UserRequest{Name: "bob", Role: "operater"}, 400, "role"},
 		"a name twice":    {server.UserRequest{Name: "ANN", Role: server.RoleViewer}, 409, "name"},
 	} {
 		_, err := w.ask.AddUser(t.Context(), c.in)
 		if e, is := errors.AsType[*server.Error](err); !is || e.Status != c.status || e.Field != c.field {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"\u0430\u043d\u043d\u0430", "zoë.müller@example.com", `corp\ann`, "李"} {
+		if _, err := w.ask.AddUser(t.Context(), server.UserRequest{Name: name, Role: server.RoleViewer}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
