@@ -82,8 +82,16 @@ func (s shown) Act(do, words, tone string, of ...any) *actForm {
 // A form is what was posted.
 type form struct{ url.Values }
 
+// number is that of a message, an event or a run; 0 where none is named, and -1, which is that of nothing, where there is no number.
 func (f form) number(name string) int64 {
-	n, _ := strconv.ParseInt(f.Get(name), 10, 64) // what is no number is that of nothing
+	text := f.Get(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return -1
+	}
 	return n
 }
 

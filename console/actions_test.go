@@ -64,6 +64,31 @@ func TestWhatCameOfAFormIsTheSendersOwn(t *testing.T) {
 	}
 }
 
+// retrying are operations that note what was to be retried.
+type retrying struct {
+	console.Operations
+	asked *[]server.BulkRequest
+}
+
+func (r retrying) RetryMany(_ context.Context, in server.BulkRequest) (v server.BulkView, err error) {
+	*r.asked = append(*r.asked, in)
+	return v, nil
+}
+
+// A form whose number was broken is about nothing. Without a number it is about all that match.
+func TestABrokenNumberIsNotEverything(t *testing.T) {
+	var asked []server.BulkRequest
+	r := newRoom(t, false, retrying{asked: &asked})
+	ann := r.signIn(t)
+	for text, want := range map[string]nudgewire.DispatchID{"": 0, "12": 12, "12x": -1, "0": -1, "-4": -1, "99999999999999999999": -1} {
+		asked = nil
+		r.do(t, http.MethodPost, "/do/retry", url.Values{"id": {text}, "state": {"failed"}, "sure": {"yes"}}, ann)
+		if len(asked) != 1 || asked[0].Message != want {
+			t.Errorf("%q asks for %+v, want message %d", text, asked, want)
+		}
+	}
+}
+
 func TestWhatIsNoActionSaysSo(t *testing.T) {
 	r := newRoom(t, false, broken{})
 	if res, _ := r.do(t, http.MethodPost, "/do/nothing", url.Values{}, r.signIn(t)); res.StatusCode != http.StatusNotFound {

@@ -47,6 +47,12 @@ type GroupView struct {
 
 // filter is what a request narrows to.
 func (a admin) filter(in *BulkRequest) (f store.DispatchFilter, err error) {
+	switch { // whatever narrows to nothing must not be taken for what narrows not at all
+	case in.Message < 0:
+		return f, badField("message", "", "a message's number begins at 1")
+	case in.Run < 0:
+		return f, badField("run", "", "a run's number begins at 1")
+	}
 	if in.Phone != "" {
 		f.Phone, err = a.phone(in.Phone, a.Country)
 	}

@@ -147,7 +147,7 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 	default:
 		q.and("id IN ("+onTheWay+" UNION ALL "+atItsEnd+")", string(f.Status), string(f.Status))
 	}
-	q.when(f.ID > 0, "id = ?", int64(f.ID))
+	q.when(f.ID != 0, "id = ?", int64(f.ID))
 	q.when(f.Trigger != "", "trigger_name = ?", f.Trigger)
 	q.when(f.Account != "", "account = ?", nudgewire.AccountKey(f.Account))
 	q.when(f.Before > 0, "id < ?", int64(f.Before))
