@@ -19,6 +19,7 @@ type Live struct {
 	mu       sync.Mutex
 	over     bool
 	watchers int
+	own      map[string]int // watchers by who it is
 	left     time.Time // when the last of them did
 	ring     [liveRing]liveItem
 	next     int64 // number of the next one; the first is 1
@@ -28,6 +29,7 @@ type Live struct {
 const (
 	liveRing     = 2048            // of the newest that are kept
 	liveWatchers = 100             // at a time
+	liveOwn      = 12              // of one person: some windows, of which some were left a moment ago
 	liveAbouts   = 5000            // messages whose trigger and phone are remembered
 	liveWords    = 300             // bytes of a reason
 	liveGap      = 5 * time.Second // in which somebody who watched comes again
@@ -65,7 +67,7 @@ type liveAbout struct {
 
 // NewLive returns one that nobody watches.
 func NewLive() *Live {
-	return &Live{ended: make(chan struct{}), next: 1, about: map[nudgewire.DispatchID]liveAbout{}}
+	return &Live{ended: make(chan struct{}), next: 1, own: map[string]int{}, about: map[nudgewire.DispatchID]liveAbout{}}
 }
 
 // End ends what is being watched, and lets nobody watch any more.
@@ -189,14 +191,15 @@ func (l *Live) note(do func() (liveItem, bool)) {
 	l.next++
 }
 
-// watch lets somebody watch from the next one on, or after the one that they saw last; full says that too many do.
-func (l *Live) watch(after int64) (from int64, leave func(), full bool) {
+// watch lets who watch from the next one on, or after the one that they saw last; full says that too many do, or the same one too often.
+func (l *Live) watch(who string, after int64) (from int64, leave func(), full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over || l.watchers >= liveWatchers {
+	if l.over || l.watchers >= liveWatchers || l.own[who] >= liveOwn {
 		return 0, nil, true
 	}
 	l.watchers++
+	l.own[who]++
 	if after <= 0 || after >= l.next {
 		after = l.next - 1
 	}
@@ -204,6 +207,9 @@ func (l *Live) watch(after int64) (from int64, leave func(), full bool) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.watchers--
+		if l.own[who]--; l.own[who] == 0 {
+			delete(l.own, who)
+		}
 		l.left = time.Now()
 	}, false
 }

@@ -92,7 +92,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	seen, _ := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64) // none is from now on
-	seen, leave, full := c.Live.watch(seen)
+	seen, leave, full := c.Live.watch(string(who.From)+" "+who.Name, seen)
 	if full {
 		http.Error(w, "too many are watching", http.StatusServiceUnavailable)
 		return

@@ -205,6 +205,32 @@ func TestWhatIsWatchedIsFilteredAndMasked(t *testing.T) {
 	}
 }
 
+// One person cannot take the place of everybody else, and has it again when a window is closed.
+func TestOnePersonDoesNotKeepOthersFromWatching(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAct()
+		ctx, leave := context.WithCancel(t.Context())
+		done := make(chan watched, 12)
+		for range 12 {
+			go func() { done <- a.watch(ctx, server.Process("ann"), "", "") }()
+		}
+		synctest.Wait()
+		if got := a.watch(t.Context(), server.Process("ann"), "", ""); got.status != http.StatusServiceUnavailable {
+			t.Errorf("ann's thirteenth window is answered %d", got.status)
+		}
+		if got := a.watch(t.Context(), server.Process("bob"), "", ""); got.status != http.StatusOK {
+			t.Errorf("bob is answered %d", got.status)
+		}
+		leave()
+		for range 12 {
+			<-done
+		}
+		if got := a.watch(t.Context(), server.Process("ann"), "", ""); got.status != http.StatusOK {
+			t.Errorf("ann, who comes again, is answered %d", got.status)
+		}
+	})
+}
+
 // It ends by itself after half a minute, so that whoever may no longer look is asked again; at the stop; and no more than a hundred watch.
 func TestWatchingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
