@@ -20,7 +20,7 @@ type Live struct {
 	over     bool
 	watchers int
 	own      map[string]int // watchers by who it is
-	left     time.Time // when the last of them did
+	left     time.Time      // when the last of them did
 	ring     [liveRing]liveItem
 	next     int64 // number of the next one; the first is 1
 	about    map[nudgewire.DispatchID]liveAbout

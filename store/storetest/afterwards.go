@@ -346,6 +346,9 @@ func (s suite) phoneRows(t *testing.T) {
 	if err != nil || len(listed) != 2 {
 		t.Errorf("%d dispatches listed for the phone, %v", len(listed), err)
 	}
+	if nothing, err := l.Dispatches(l.ctx, store.DispatchFilter{ID: -1}); err != nil || len(nothing) != 0 {
+		t.Errorf("a number that nothing has finds %d dispatches, %v", len(nothing), err)
+	}
 }
 
 func (s suite) resolvePart(t *testing.T) {

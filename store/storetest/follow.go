@@ -119,7 +119,6 @@ func (s suite) follow(t *testing.T) {
 			want   []nudgewire.DispatchID
 		}{
 			"all":                {store.DispatchFilter{}, []nudgewire.DispatchID{6, 5, 4, 3, 2}},
-			"nothing":            {store.DispatchFilter{ID: -1}, nil},
 			"the newest":         {store.DispatchFilter{Limit: 3}, []nudgewire.DispatchID{6, 5, 4}},
 			"the next page":      {store.DispatchFilter{Limit: 3, Before: 4}, []nudgewire.DispatchID{3, 2}},
 			"failed":             {store.DispatchFilter{Status: nudgewire.StatusFailed}, []nudgewire.DispatchID{3}},
