@@ -129,7 +129,8 @@ func (d *SessionDoor) person(ctx context.Context, p Person) (u store.User, err e
 	case !u.DisabledAt.IsZero():
 		return u, &Error{Status: http.StatusForbidden, Words: name + " is disabled here", Hint: "an admin enables a user: nudgewire user enable"}
 	}
-	if u.Role != string(p.Role) && d.seen.due("role "+name+" "+string(p.Role), d.Now()) {
+	// A header says the role with each request, and two proxies may differ; a session holds what is written, and so what a provider says always is.
+	if u.Role != string(p.Role) && (p.Source != SourceHeader || d.seen.due("role "+name+" "+string(p.Role), d.Now())) {
 		if err := d.record(ctx, name, "role", "by "+p.Source+": "+string(p.Role)); err != nil {
 			return u, err
 		}

@@ -345,3 +345,21 @@ func TestWithoutADiskNobodySignsInAndWordsSayWhy(t *testing.T) {
 		}
 	}
 }
+
+// Who is given a role less by the provider has it less at the next sign-in there, however soon that comes after another one.
+func TestARoleOfAProviderIsTakenUpWithEachSignIn(t *testing.T) {
+	w := newTower(t)
+	door := w.door()
+	door.Sources = func() []string { return []string{server.SourceOIDC} }
+	for i, role := range []server.Role{server.RoleViewer, server.RoleAdmin, server.RoleViewer, server.RoleAdmin, server.RoleViewer} {
+		in, err := door.Meet(t.Context(), server.Person{Name: "bob", Source: server.SourceOIDC, Subject: "1", Role: role})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, known, err := door.Session(t.Context(), in.Cookie)
+		if err != nil || !known || s.Role != role || s.Who.May(server.Manage) != (role == server.RoleAdmin) {
+			t.Errorf("sign-in %d as %s may %v: %v", i, role, s.Who.Scopes, err)
+		}
+		w.now = w.now.Add(5 * time.Second)
+	}
+}
