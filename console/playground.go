@@ -140,9 +140,10 @@ func (v *playgroundPage) fill(c *Console, r *http.Request, do string) error {
 		v.From, v.Payload, v.Topic, v.Event = name+"/", pretty(story.Event.Payload), story.Event.Topic, 0
 	}
 	if v.From == "" && v.Event == 0 && len(v.Connectors) > 0 {
-		v.From = v.Connectors[0].Name + "/"
-		if samples := v.Connectors[0].Samples; len(samples) > 0 && v.Payload == "" {
-			v.From += samples[0].Name
+		first := v.Connectors[max(0, slices.IndexFunc(v.Connectors, v.heard))]
+		v.From = first.Name + "/"
+		if len(first.Samples) > 0 && v.Payload == "" {
+			v.From += first.Samples[0].Name
 		}
 	}
 	name, sample, _ := strings.Cut(v.From, "/")
@@ -164,6 +165,11 @@ func (v *playgroundPage) fill(c *Console, r *http.Request, do string) error {
 		v.Text = v.yaml()
 	}
 	return nil
+}
+
+// heard reports whether the first trigger listens to a connector, so that what the page begins with leads to something.
+func (v *playgroundPage) heard(c server.ConnectorView) bool {
+	return len(v.Rules) > 0 && strings.HasPrefix(v.Rules[0].Summary.On, c.Name+".")
 }
 
 // yaml is the rule to edit as it is written, below triggers:.

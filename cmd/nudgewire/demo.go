@@ -85,10 +85,11 @@ func (c *cli) runDemo(ctx context.Context, keep, browse bool) error {
 	ask := server.Dial(app.SocketPath("sqlite:" + filepath.Join(s.folder, "nudgewire.db")))
 	defer ask.Close()
 	if link, err := ask.SignInLink(ctx, server.LinkRequest{}); err == nil { // a demo without it is one, too
-		c.note("the console, in a browser: %s", link.URL)
+		address := link.URL + "#begin" // signs in at once, see console.js
+		c.note("the console, in a browser: %s", address)
 		if browse && c.watched(os.Getenv) {
 			c.note("it opens there by itself; --no-browser leaves that to you")
-			openBrowser(ctx, link.URL)
+			openBrowser(ctx, address)
 		}
 		c.note("to see why somebody got no reminder, look for +447700900102 at People\n")
 	}
