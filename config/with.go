@@ -12,6 +12,9 @@ import (
 // EditedRules is the file that problems of With name.
 const EditedRules = "edited rules"
 
+// mostEdited is how many mistakes, and as many warnings, are told of edited rules: whoever may only look may ask for any number of tries.
+const mostEdited = 50
+
 // With is the config with the triggers of a text in place of those of the same name, to try them: YAML that begins with "triggers:". The
 // problems are those of the text, as Load would report them. It is nil where one of them is more than a warning.
 //
@@ -21,6 +24,7 @@ func (c *Config) With(text string) (*Config, yamlpos.Problems) {
 	o := yamlpos.Options{Unknown: unknownKey}
 	known := c.doc.References("triggers")
 	own := o
+	own.Most = mostEdited
 	own.Expand = func(text string) (string, error) {
 		if value, is := known[text]; is {
 			return value, nil

@@ -41,8 +41,14 @@ func (d *Doc) Root() *Node { return d.root }
 func (d *Doc) Problems() Problems {
 	ps := make(Problems, len(d.problems))
 	copy(ps, d.problems)
+	shown := map[int]string{} // a long line may have many
 	for i := range ps {
-		ps[i].Source = d.line(ps[i].Line)
+		text, known := shown[ps[i].Line]
+		if !known {
+			text = d.line(ps[i].Line)
+			shown[ps[i].Line] = text
+		}
+		ps[i].Source = text
 	}
 	for _, part := range d.parts {
 		ps = append(ps, part.Problems()...)
@@ -119,7 +125,7 @@ func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 // report adds a problem unless the very same was added before: an anchor that is used twice
 // holds its mistakes once.
 func (d *Doc) report(p Problem) {
-	if d.standIns[p.Path] {
+	if d.standIns[p.Path] || d.full(p.Warning) {
 		return
 	}
 	p.File, p.Msg = d.file, HideURLs(p.Msg)
@@ -130,6 +136,17 @@ func (d *Doc) report(p Problem) {
 	}
 	d.seen[same] = true
 	d.problems = append(d.problems, p)
+}
+
+// full reports whether as many problems of a kind are known as are asked for.
+func (d *Doc) full(warning bool) bool {
+	n := 0
+	for i := 0; i < len(d.problems) && n < d.opts.Most; i++ {
+		if d.problems[i].Warning == warning {
+			n++
+		}
+	}
+	return d.opts.Most > 0 && n >= d.opts.Most
 }
 
 // splitLines cuts src at the line ends that YAML knows: \n, \r\n and \r alone.
@@ -150,7 +167,9 @@ func (d *Doc) Report(path string, offset int, msg, hint string, warning bool) {
 func (d *Doc) Add(p Problem, offset int) {
 	p.Line, p.Col = 1, 1
 	if n, exact := d.nearest(p.Path); n != nil {
-		d = n.doc
+		if d = n.doc; d.full(p.Warning) {
+			return // before its place is looked for, which takes longer the longer a value is
+		}
 		p.Line, p.Col = n.position()
 		if exact {
 			p.Path = n.path // quoted as all paths are

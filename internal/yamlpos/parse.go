@@ -28,6 +28,9 @@ type Options struct {
 	// Large is for what the program itself wrote of several files: twenty times as much is read.
 	Large bool
 
+	// Most is how many problems of a document are kept, and as many warnings; 0 is all.
+	Most int
+
 	// Unknown gives its own words for an unknown key; path is the key's whole path. Where it
 	// answers with an empty msg the key is reported as usual.
 	Unknown func(path, key string) (msg, hint string)
