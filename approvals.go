@@ -46,6 +46,14 @@ func (r *Run) Approvers() []Approval {
 // ApprovalsNeeded is how many different people let the run go, at least 1.
 func (r *Run) ApprovalsNeeded() int { return max(1, r.Approvals.Need) }
 
+// Why says why the run is in its state. One that was paused before it was approved still knows why somebody has to.
+func (r *Run) Why() string {
+	if r.State == RunPaused && r.Before == RunAwaiting {
+		return "paused by " + r.StoppedBy + " before it was approved: " + r.Reason
+	}
+	return r.Reason
+}
+
 // ApprovedWords say how far the approval of a held run has come: "1 of 2 approved: ann (1000)". "" where one person is enough.
 func (r *Run) ApprovedWords() string {
 	if r.ApprovalsNeeded() == 1 {

@@ -63,6 +63,14 @@ func TestTwoPeopleApproveWhatWasBuilt(t *testing.T) {
 			if r.State != tt.state || r.ApprovedWords() != tt.words || len(d.service.uploads()) != 0 {
 				t.Fatalf("%s, %q, %d uploads; want %s, %q", r.State, r.ApprovedWords(), len(d.service.uploads()), tt.state, tt.words)
 			}
+			why := map[nudgewire.RunState]string{
+				nudgewire.RunAwaiting:  "20 rows are more than guard.approve_over, 1",
+				nudgewire.RunPaused:    "paused by Eve before it was approved: 20 rows are more than guard.approve_over, 1",
+				nudgewire.RunCancelled: "cancelled by Eve",
+			}[r.State]
+			if r.Why() != why {
+				t.Errorf("it is %s because %q, not %q", r.State, r.Why(), why)
+			}
 			err := d.Approve(t.Context(), 1, by("Ben"))
 			if tt.then == "" {
 				if refused, is := errors.AsType[*wordError](err); !is {

@@ -475,7 +475,10 @@ func (s *Scheduler) Pause(ctx context.Context, id nudgewire.RunID, who string) e
 		if r.State == nudgewire.RunBuilding {
 			r.Before = nudgewire.RunPlanned // what was read by half is read again
 		}
-		r.State, r.Reason, r.Stopped, r.StoppedBy = nudgewire.RunPaused, "paused by "+who, nudgewire.StopPerson, who
+		if r.State != nudgewire.RunAwaiting { // why that has to be approved is known nowhere else
+			r.Reason = "paused by " + who
+		}
+		r.State, r.Stopped, r.StoppedBy = nudgewire.RunPaused, nudgewire.StopPerson, who
 	}, nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunAwaiting, nudgewire.RunUploading)
 }
 
@@ -497,7 +500,9 @@ func (s *Scheduler) Resume(ctx context.Context, id nudgewire.RunID, who string) 
 		if r.Stopped == nudgewire.StopCanary {
 			r.Overruled = who
 		}
-		r.State, r.Reason = r.Before, ""
+		if r.State = r.Before; r.State != nudgewire.RunAwaiting {
+			r.Reason = ""
+		}
 		r.Before, r.Stopped, r.StoppedBy = "", "", ""
 	}, nudgewire.RunPaused)
 }

@@ -216,7 +216,7 @@ func (a admin) haltViews(ctx context.Context) ([]HaltView, error) {
 	for _, r := range open {
 		if r.State == nudgewire.RunPaused {
 			number := strconv.FormatInt(int64(r.ID), 10)
-			out = append(out, HaltView{Scope: store.HaltRun, Name: number, Job: r.Job, Reason: r.Reason, Since: since[number]})
+			out = append(out, HaltView{Scope: store.HaltRun, Name: number, Job: r.Job, Reason: r.Why(), Since: since[number]})
 		}
 	}
 	return out, nil

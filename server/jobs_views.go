@@ -226,7 +226,7 @@ func approvalsView(r *nudgewire.Run) *ApprovalsView {
 // runView is a run with its parts, nil where they are not asked for.
 func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 	v := RunView{
-		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, RetryClasses: r.RetryClasses, RetryUntil: optional(r.RetryUntil), DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Reason, Source: r.Source,
+		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, RetryClasses: r.RetryClasses, RetryUntil: optional(r.RetryUntil), DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Why(), Source: r.Source,
 		Deliver: r.Deliver, Account: r.Account, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Send.Template, Sends: sendsWords(r), Tally: r.Tally,
 		Approved: r.Approved, Approvals: approvalsView(r), Overruled: r.Overruled, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
