@@ -79,16 +79,19 @@ if (navigator.clipboard) {
       frame.className = "copied-from";
       button.type = "button";
       button.className = "copy quiet";
-      button.textContent = "Copy";
-      button.setAttribute("aria-label", `Copy ${one.textContent}`);
+      const say = (word) => {
+        button.textContent = word;
+        button.setAttribute("aria-label", `${word} ${one.textContent}`);
+      };
+      say("Copy");
       button.addEventListener("click", async () => {
         try {
           await navigator.clipboard.writeText(one.textContent);
-          button.textContent = "Copied";
+          say("Copied");
         } catch {
-          button.textContent = "Not copied";
+          say("Not copied");
         }
-        setTimeout(() => { button.textContent = "Copy"; }, 2000);
+        setTimeout(() => say("Copy"), 2000);
       });
       one.replaceWith(frame);
       frame.append(one, button);
