@@ -1,3 +1,11 @@
+import {readFileSync, writeFileSync} from 'node:fs';
+
+// The first line of the file that a link gives.
+async function firstLine(page, link) {
+  const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+  return readFileSync(await download.path(), 'utf8').split(/\r?\n/)[0];
+}
+
 // Everything that a person can do on the pages, each done once, in this order, after all pages were looked at. `sees` waits for
 // words on the page; `say` reports what is wrong.
 export const actions = [
@@ -133,6 +141,229 @@ export const actions = [
     await page.getByRole('button', {name: 'Approve'}).first().click();
     await page.getByRole('button', {name: 'Send to 2 phones'}).click();
     await sees('was approved, and goes out now');
+  }},
+  {name: 'cancel a message', do: async (page, {sees, told}) => {
+    await page.goto(`/messages/${told.message['to-cancel']}`);
+    await page.getByRole('button', {name: 'Cancel…'}).click();
+    await sees('would be sent to nobody');
+    await page.getByLabel('Why').fill('bought in the shop');
+    await page.getByRole('button', {name: 'Cancel the message'}).click();
+    await sees(`Message ${told.message['to-cancel']} was cancelled.`);
+    await sees('bought in the shop');
+  }},
+  {name: 'cancel all messages that match', do: async (page, {sees}) => {
+    await page.goto('/messages?phone=%2B447700900121');
+    await page.getByRole('button', {name: 'Cancel all that wait…'}).click();
+    await sees('To the phone +447700900121.');
+    await page.getByRole('button', {name: 'Cancel 2 messages'}).click();
+    await sees('2 messages were cancelled.');
+    await page.goto('/messages?phone=%2B447700900121&state=waiting');
+    await sees('No message is like that.');
+  }},
+  {name: 'send a message again', do: async (page, {sees, told}) => {
+    await page.goto(`/messages/${told.message['to-retry']}`);
+    await page.getByRole('button', {name: 'Send again…'}).click();
+    await sees('queued once more as a message of its own');
+    await page.getByRole('button', {name: 'Send 1 message'}).click();
+    await sees('1 message was queued again.');
+    await page.goto('/messages?phone=%2B447700920000');
+    await page.locator('tbody tr').nth(1).waitFor();
+  }},
+  {name: 'send all messages again that match', scripts: false, do: async (page, {sees}) => {
+    await page.goto('/messages?phone=%2B447700930000&state=failed');
+    await page.getByRole('button', {name: 'Send again what did not arrive…'}).click();
+    await sees('recipient is not on the network');
+    await page.getByRole('button', {name: 'Send 2 messages'}).click();
+    await sees('2 messages were queued again.');
+    await page.goto('/messages?phone=%2B447700930000');
+    await page.locator('tbody tr').nth(3).waitFor();
+  }},
+  {name: 'resolve all messages in doubt that match', do: async (page, {sees}) => {
+    await page.goto('/messages?phone=%2B447700900123&state=in_doubt');
+    await page.getByRole('button', {name: 'Resolve all in doubt…'}).click();
+    await page.getByLabel('it did arrive').check();
+    await page.getByLabel('How you know').fill('asked the person');
+    await page.getByRole('button', {name: 'Resolve 2 messages'}).click();
+    await sees('2 messages were resolved.');
+    await sees('No message is like that.');
+  }},
+  {name: 'record consent', do: async (page, {sees}) => {
+    await page.goto('/people?phone=%2B447700900101');
+    await page.getByRole('button', {name: 'Record consent…'}).click();
+    await page.getByLabel('does not agree any more').check();
+    await page.getByLabel('marketing').check();
+    await page.getByLabel('Proof').fill('a letter of May');
+    await page.getByRole('button', {name: 'Record it'}).click();
+    await sees('was recorded.');
+    await page.getByRole('region', {name: 'Consent, as a table'}).getByRole('cell', {name: 'withdrawn'}).waitFor();
+  }},
+  {name: 'forget a person', do: async (page, {sees, say}) => {
+    await page.goto('/people?phone=%2B447700900122');
+    await page.getByRole('button', {name: 'Forget…'}).click();
+    await sees('Removed: 1 event with what their webhooks carried, 1 message');
+    await page.getByLabel('Yes, forget this person').check();
+    await page.getByRole('button', {name: 'Forget this person'}).click();
+    await sees('This person is being forgotten.');
+    const waits = page.getByText('waits for');
+    for (let end = Date.now() + 20_000, first = true; first || await waits.count() && Date.now() < end; first = false) await page.reload();
+    if (await waits.count()) say(await page.locator('.notice').allInnerTexts());
+    await sees('what was known before is gone');
+    await page.goto('/events?phone=%2B447700900122');
+    await sees('No event is like that.');
+  }},
+  {name: 'halt a job and everything, and let them go on', do: async (page, {sees}) => {
+    await page.goto('/jobs/spring-news');
+    await page.getByRole('button', {name: 'Halt this job…'}).click();
+    await page.getByRole('button', {name: /^Halt job/}).click();
+    await sees('is halted.');
+    await page.goto('/system');
+    await page.getByRole('button', {name: 'Halt everything…'}).click();
+    await page.getByRole('button', {name: /^Halt /}).click();
+    await sees('is halted.');
+    for (let left = 3; left > 1; left--) { // vip stays as it was
+      await page.goto('/system');
+      if (await page.getByRole('button', {name: 'Let it go on…'}).count() !== left) throw new Error(`there are not ${left} halts`);
+      await page.getByRole('button', {name: 'Let it go on…'}).nth(left === 3 ? 0 : 1).click();
+      await page.getByRole('button', {name: 'Let it go on'}).click();
+      await sees('goes on.');
+    }
+  }},
+  {name: 'run a job now, and the same list once more', do: async (page, {sees}) => {
+    for (const more of [false, true]) {
+      await page.goto('/jobs/summer-news');
+      await page.getByRole('button', {name: 'Run it now…'}).click();
+      await sees('what it would do with its list as it is at this moment');
+      if (more) await page.getByLabel('Send the same list once more').check();
+      await page.getByRole('button', {name: 'Send to 2 phones'}).click();
+      await sees('of summer-news has begun.');
+      await page.locator('#live-state').getByText('done').waitFor(); // the page moves by itself
+    }
+  }},
+  {name: 'pause a run, and let it go on', do: async (page, {sees, told}) => {
+    await page.goto(`/runs/${told.run.pause}`);
+    await page.getByRole('button', {name: 'Pause'}).click();
+    await sees('of winter-news is paused.');
+    await page.locator('#live-state').getByText('paused').waitFor();
+    await sees('before it was approved: 2 rows are more than guard.approve_over, 1');
+    await page.getByRole('button', {name: 'Let it go on'}).click();
+    await sees('of winter-news goes on.');
+    await page.locator('#live-state').getByText('awaiting approval').waitFor();
+  }},
+  {name: 'resolve a part in doubt', do: async (page, {sees, told}) => {
+    await page.goto(`/runs/${told.run.doubt}`);
+    await page.getByRole('button', {name: 'Say what became of it…'}).click();
+    await page.getByLabel('it did arrive').check();
+    await page.getByLabel('How you know').fill('it is on their list');
+    await page.getByRole('button', {name: 'Resolve it'}).click();
+    await sees('Part 1 was resolved.');
+    await page.locator('#live-state').getByText('done').waitFor();
+  }},
+  {name: 'retry a run', do: async (page, {sees, told}) => {
+    await page.goto(`/runs/${told.run.failed}`);
+    await page.getByRole('button', {name: 'Send what did not arrive…'}).click();
+    await sees('once more what surely did not arrive');
+    await page.getByRole('button', {name: 'Send to 2 phones'}).click();
+    await sees(`sends once more what run ${told.run.failed} could not.`);
+    await page.locator('#live-state').getByText('done').waitFor();
+  }},
+  {name: 'reload the config', do: async (page, {sees, told}) => {
+    const write = (from, to) => writeFileSync(told.config, readFileSync(told.config, 'utf8').replace(from, to));
+    write('wait: 7d', 'wait: 8x');
+    await page.goto('/config');
+    await sees('cannot be used');
+    if (await page.getByRole('button', {name: 'Reload…'}).count()) throw new Error('what cannot be used can be reloaded');
+    await page.goto('/system');
+    await page.getByRole('button', {name: 'Read the config again…'}).click();
+    await sees('Not done: ');
+    write('wait: 8x', 'wait: 8d');
+    await page.goto('/config');
+    await page.getByRole('row', {name: /\+ +wait: 8d/}).waitFor();
+    await page.getByRole('button', {name: 'Reload…'}).click();
+    await sees('Nothing that waits is touched by what was changed.');
+    await page.getByRole('button', {name: 'Read the config'}).click();
+    await sees('The config was read: version');
+    await sees('the same');
+    await sees('reload ordered');
+  }},
+  {name: 'take files', do: async (page, {say, told}) => {
+    const run = `/runs/${told.run['spring-news']}`;
+    for (const [path, link, head] of [
+      ['/events', 'Export as CSV', 'id,event,topic,phone,'], ['/messages?state=cancelled', 'Export as CSV', 'id,event,run,trigger,step,phone,'],
+      [run, 'All rows (CSV)', 'row,file,number,part,phone,state,'], [run, 'Excluded rows (CSV)', 'row,file,number,part,phone,state,'],
+      ['/people?phone=%2B447700900103', 'All data (JSON)', '{'],
+    ]) {
+      await page.goto(path);
+      const first = await firstLine(page, page.getByRole('link', {name: link}));
+      if (!first.startsWith(head)) say(`${link} of ${path} begins with "${first}"`);
+    }
+  }},
+  {name: 'watch what happens, and pause it', do: async (page, {sees, told}) => {
+    await page.goto('/live');
+    const happens = async id => {
+      const body = JSON.stringify({event: 'walk.happened', event_id: id, phone: '+447700900124', occurred_at: new Date().toISOString()});
+      const res = await fetch(told.hooks, {method: 'POST', headers: {'Content-Type': 'application/json', Authorization: `Bearer ${told.secret}`}, body});
+      if (res.status !== 200) throw new Error(`the webhook is answered ${res.status}`);
+    };
+    await page.getByRole('status').getByText('Live').waitFor();
+    await happens('live-1');
+    const rows = page.locator('#live-rows').getByText('shop.walk.happened');
+    await rows.first().waitFor();
+    await page.getByRole('button', {name: 'Pause'}).click();
+    await happens('live-2');
+    await sees('1 held back');
+    if (await rows.count() !== 1) throw new Error('what is held back is shown');
+    await page.getByRole('button', {name: 'Go on'}).click();
+    await rows.nth(1).waitFor();
+  }},
+  {name: 'copy a phone', do: async (page, {say}) => {
+    await page.goto('/people?phone=%2B447700900101');
+    await page.locator('h2').getByText('+447700900101').hover(); // which shows the button
+    await page.getByRole('button', {name: 'Copy +447700900101'}).first().click();
+    await page.getByText('Copied').waitFor();
+    const text = await page.evaluate(() => navigator.clipboard.readText());
+    if (text !== '+447700900101') say(`the clipboard has "${text}"`);
+  }},
+  {name: 'choose a password, change it, and sign out elsewhere', do: async (page, {sees, fresh, say}) => {
+    await page.goto('/system/users');
+    await page.getByLabel('Name', {exact: true}).fill('dora');
+    await page.getByRole('button', {name: 'Add, and make a link'}).click();
+    await sees('A link for dora');
+    const link = page.locator('pre code'), first = await link.innerText();
+    await page.getByRole('button', {name: 'New link for dora'}).click();
+    await page.getByText(first).waitFor({state: 'detached'});
+    const own = await fresh(), other = await fresh();
+    await own.goto(await link.innerText());
+    await own.getByLabel('New password').fill('a long way to walk');
+    await own.getByRole('button', {name: 'Choose and sign in'}).click();
+    await own.getByRole('heading', {name: 'Overview', level: 1}).waitFor();
+    await own.goto('/account');
+    await own.getByLabel('Present password').fill('a long way to walk');
+    await own.getByLabel('New password').fill('a longer way to walk');
+    await own.getByRole('button', {name: 'Change the password'}).click();
+    await own.getByText('Your password is changed.').waitFor();
+    await other.goto('/sign-in');
+    await other.getByLabel('Name').fill('dora');
+    await other.getByLabel('Password').fill('a longer way to walk');
+    await other.getByRole('button', {name: 'Sign in'}).click();
+    await other.getByRole('heading', {name: 'Overview', level: 1}).waitFor();
+    await own.getByRole('button', {name: 'Sign out everywhere else'}).click();
+    await own.getByText('Your other sessions have ended.', {exact: true}).waitFor();
+    other.expected.add(401);
+    if ((await other.goto('/messages')).status() !== 401) say('the other browser is still signed in');
+    await page.getByRole('button', {name: 'Disable dora'}).click();
+    await sees('signed out everywhere');
+    own.expected.add(401);
+    if ((await own.goto('/messages')).status() !== 401) say('who is disabled is still signed in');
+    await page.getByRole('button', {name: 'Enable dora'}).click();
+    await sees('may sign in again');
+  }},
+  {name: 'look, and change nothing', viewer: true, do: async (page, {say, told}) => {
+    page.expected.add(403);
+    await page.goto('/');
+    for (const order of told.orders) {
+      const status = await page.evaluate(async order => (await fetch(`/do/${order}`, {method: 'POST', body: new URLSearchParams({sure: 'yes'})})).status, order);
+      if (status !== 403) say(`${order} by a viewer is answered ${status}`);
+    }
   }},
   {name: 'sign out', viewer: true, do: async (page, {say}) => {
     await page.goto('/');

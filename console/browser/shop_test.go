@@ -46,6 +46,7 @@ type facts struct {
 	Event  map[string]int `json:"event"`  // by what it is for
 	Msg    map[string]int `json:"message"`
 	Run    map[string]int `json:"run"`
+	Config string         `json:"config"` // path of the config file
 }
 
 // night is quiet hours that it is within now, on the clock of the shop's customers.
@@ -80,6 +81,7 @@ func openShop(t *testing.T) *shop {
 	if err != nil {
 		t.Fatalf("New: %v", err)
 	}
+	s.Facts.Config = filepath.Join(folder, "config.yaml")
 	s.ask = server.Dial(app.SocketPath("sqlite:" + folder + "/nudgewire.db"))
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ran := make(chan error, 1)
@@ -217,8 +219,25 @@ func (s *shop) live() {
 		cart("stopped", "+447700900110", "Jonas", "89.50"),
 		act{"stop", "message.received", "+447700900110", "Jonas", map[string]any{"text": "STOP"}},
 	)
-	s.service.SetFaults(sandbox.Faults{CutAfter: 1, Endpoints: []string{"send-template"}})
-	s.play(order("doubt", "+447700900111", "Kaya", "45.00"))
+	// What actions are done to, each to its own.
+	s.play(
+		cart("to-cancel", "+447700900120", "Lena", "61.00"),
+		cart("to-cancel-all", "+447700900121", "Max", "62.00"),
+		act{"to-cancel-all-too", "stock.back", "+447700900121", "Max", nil},
+		cart("to-forget", "+447700900122", "Nia", "63.00"),
+		order("to-retry", "+447700920000", "Oda", "20.00"),
+		order("to-retry-all", "+447700930000", "Pia", "21.00"),
+		order("to-retry-all-too", "+447700930000", "Pia", "22.00"),
+	)
+	s.service.SetFaults(sandbox.Faults{CutAfter: 1, Endpoints: []string{"send-template", "create-with-csv"}})
+	s.play(
+		order("doubt", "+447700900111", "Kaya", "45.00"),
+		order("to-resolve-all", "+447700900123", "Quinn", "23.00"),
+		order("to-resolve-all-too", "+447700900123", "Quinn", "24.00"),
+	)
+	s.Facts.Run["doubt"] = s.run("club-news", nudgewire.RunPartial)
+	s.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: http.StatusUnprocessableEntity, Endpoints: []string{"create-with-csv"}})
+	s.Facts.Run["failed"] = s.run("flash-news", nudgewire.RunFailed)
 	s.service.SetFaults(sandbox.Faults{})
 	if status := s.post(cart("forged", "+447700900199", "Mallory", "500.00"), "a guess"); status != http.StatusUnauthorized {
 		s.t.Fatalf("a forged webhook is answered %d", status)
@@ -227,6 +246,7 @@ func (s *shop) live() {
 		s.Facts.Run[job] = s.run(job, nudgewire.RunDone, nudgewire.RunPartial)
 	}
 	s.Facts.Run["approve"] = s.run("spring-news", nudgewire.RunAwaiting)
+	s.Facts.Run["pause"] = s.run("winter-news", nudgewire.RunAwaiting)
 	s.Facts.Run["later"] = s.run("autumn-news", nudgewire.RunAwaiting)
 	for name, role := range map[string]server.Role{"ann": server.RoleOperator, "bob": server.RoleViewer} {
 		if _, err := s.ask.AddUser(s.t.Context(), server.UserRequest{Name: name, Role: role}); err != nil {

@@ -29,6 +29,8 @@ const atOnce = 3;
 const most = 20_000; // milliseconds that anything may take: for hangs only
 const shift = 0.01; // how much of a page may move while it loads, as browsers count it
 
+const pressed = new Set(); // the actions that were carried out
+
 // What a page is watched for from its first moment on.
 function watching() {
   window.seen = {violations: [], shift: 0};
@@ -61,6 +63,8 @@ async function watched(context, say) {
     if (r.failure()?.errorText !== 'net::ERR_ABORTED') say(`${r.url()} failed: ${r.failure()?.errorText}`);
   });
   page.on('response', r => {
+    const order = /\/do\/(.+)$/.exec(r.url());
+    if (order && r.status() === 303) pressed.add(order[1]); // no question any more
     if (r.status() >= 400 && !page.expected.has(r.status())) say(`${r.url()} answered ${r.status()}`);
   });
   return page;
@@ -122,6 +126,8 @@ async function look(page, spec, way, say) {
   if (way.viewer) {
     const whole = (await page.content()).replace(/placeholder="[^"]*"/g, '').match(/(44|0)77009\d{5}/);
     if (whole) say(`${path} shows the whole phone ${whole[0]}`);
+    const buttons = await page.locator('form[action^="/do/"] button').allInnerTexts();
+    if (buttons.length > 0) say(`${path} shows who may only look the buttons ${buttons}`);
   }
   await sound(page, way, say);
   if (way.tabs) await tabs(page, say);
@@ -197,6 +203,7 @@ try {
     }
     await context.close();
   }
+  if (told.only === '') for (const order of told.orders) if (!pressed.has(order)) report.wrong.push(`no action presses the button of /do/${order}`);
 } finally {
   await browser.close();
 }

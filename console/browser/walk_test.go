@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,9 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// buttonOf finds the name of the action that a template has a button for.
+var buttonOf = regexp.MustCompile(`\.Act "([^"]+)"`)
 
 // A report is what the walk found.
 type report struct {
@@ -38,7 +43,8 @@ func TestTheConsoleInABrowser(t *testing.T) {
 		Screenshots string            `json:"screenshots"`
 		Images      string            `json:"images"` // the folder of those that documents show, "" to leave them
 		Only        string            `json:"only"`   // what the names of pages and actions match; "" for all
-	}{s.Facts, chromium, environment(t, chromium), pictures(t), os.Getenv("IMAGES"), os.Getenv("WALK")})
+		Orders      []string          `json:"orders"` // what buttons of pages ask for, all of them
+	}{s.Facts, chromium, environment(t, chromium), pictures(t), os.Getenv("IMAGES"), os.Getenv("WALK"), orders(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +115,28 @@ func environment(t *testing.T, chromium string) map[string]string {
 		}
 	}
 	return out
+}
+
+// orders are the actions that templates have buttons for, by name.
+func orders(t *testing.T) (out []string) {
+	t.Helper()
+	files, err := filepath.Glob("../templates/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range buttonOf.FindAllSubmatch(text, -1) {
+			out = append(out, string(found[1]))
+		}
+	}
+	if slices.Sort(out); len(out) == 0 {
+		t.Fatal("no template has a button")
+	}
+	return slices.Compact(out)
 }
 
 // pictures is the folder that screenshots are asked for in, "" for none.
