@@ -21,7 +21,7 @@ var messageActions = map[string]action{
 // asked is what a form asks for.
 func (f form) asked() server.BulkRequest {
 	return server.BulkRequest{
-		Message: nudgewire.DispatchID(f.number("id")), Phone: f.Get("phone"), Trigger: f.Get("trigger"), Account: f.Get("account"), Since: f.since(),
+		Message: nudgewire.DispatchID(f.number("id")), Phone: f.Get("phone"), Trigger: f.Get("trigger"), Template: f.Get("template"), Account: f.Get("account"), Since: f.since(),
 		Reason: strings.TrimSpace(f.Get("reason")), As: nudgewire.Resolution(f.Get("as")),
 	}
 }
@@ -33,6 +33,12 @@ func (f form) which(c *Console) (out []string) {
 	}
 	if p := f.Get("phone"); p != "" {
 		out = append(out, "To the phone "+p+".")
+	}
+	if t := f.Get("template"); t != "" {
+		out = append(out, "By the template "+t+".")
+	}
+	if c := f.Get("class"); c != "" {
+		out = append(out, "With an error of the class "+c+".")
 	}
 	if a := f.Get("account"); a != "" {
 		out = append(out, "By the account "+a+".")
@@ -96,7 +102,7 @@ func wasWere(n int64) string {
 // retried are the states in which messages surely did not arrive.
 func (f form) retried() server.BulkRequest {
 	in := f.asked()
-	in.State = f.Get("state")
+	in.State, in.Class = f.Get("state"), f.Get("class")
 	return in
 }
 

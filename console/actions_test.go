@@ -89,6 +89,27 @@ func TestABrokenNumberIsNotEverything(t *testing.T) {
 	}
 }
 
+// What a list was narrowed by narrows what is done to all of it, too.
+func TestTheFiltersOfTheListNarrowWhatIsRetried(t *testing.T) {
+	var asked []server.BulkRequest
+	r := newRoom(t, false, retrying{asked: &asked})
+	f := url.Values{
+		"phone": {"+447700900123"}, "trigger": {"welcome"}, "template": {"hello"}, "account": {"api"}, "state": {"failed"}, "class": {"no_points"}, "since": {"2026-11-25T10:00:00Z"},
+	}
+	_, page := r.do(t, http.MethodPost, "/do/retry", f, r.signIn(t))
+	want := server.BulkRequest{
+		Phone: "+447700900123", Trigger: "welcome", Template: "hello", Account: "api", State: "failed", Class: "no_points", Since: time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC), DryRun: true,
+	}
+	if len(asked) != 1 || asked[0] != want {
+		t.Errorf("asked for %+v, want %+v", asked, want)
+	}
+	for _, words := range []string{"By the template hello.", "With an error of the class no_points."} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the question does not say %q", words)
+		}
+	}
+}
+
 func TestWhatIsNoActionSaysSo(t *testing.T) {
 	r := newRoom(t, false, broken{})
 	if res, _ := r.do(t, http.MethodPost, "/do/nothing", url.Values{}, r.signIn(t)); res.StatusCode != http.StatusNotFound {

@@ -82,9 +82,9 @@ func from(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// Bulk reports whether what the list shows may hold messages in one of the states.
+// Bulk reports whether what the list shows may hold messages in one of the states. The service said nothing of these, so none is of a class.
 func (v messagesPage) Bulk(states ...string) bool {
-	return len(v.Rows) > 0 && (v.Query.Get("state") == "" || slices.Contains(states, v.Query.Get("state")))
+	return len(v.Rows) > 0 && v.Query.Get("class") == "" && (v.Query.Get("state") == "" || slices.Contains(states, v.Query.Get("state")))
 }
 
 // Again reports whether what the list shows may go again.

@@ -152,6 +152,9 @@ export const actions = [
     await sees('bought in the shop');
   }},
   {name: 'cancel all messages that match', do: async (page, {sees}) => {
+    await page.goto('/messages?phone=%2B447700900121&template=cart_reminder');
+    await page.getByRole('button', {name: 'Cancel all that wait…'}).click();
+    await page.getByRole('heading', {name: 'Cancel 1 message?'}).waitFor();
     await page.goto('/messages?phone=%2B447700900121');
     await page.getByRole('button', {name: 'Cancel all that wait…'}).click();
     await sees('To the phone +447700900121.');
@@ -170,8 +173,9 @@ export const actions = [
     await page.locator('tbody tr').nth(1).waitFor();
   }},
   {name: 'send all messages again that match', scripts: false, do: async (page, {sees}) => {
-    await page.goto('/messages?phone=%2B447700930000&state=failed');
+    await page.goto('/messages?phone=%2B447700930000&state=failed&class=unknown');
     await page.getByRole('button', {name: 'Send again what did not arrive…'}).click();
+    await sees('With an error of the class unknown.');
     await sees('recipient is not on the network');
     await page.getByRole('button', {name: 'Send 2 messages'}).click();
     await sees('2 messages were queued again.');
