@@ -173,9 +173,9 @@ export const actions = [
     await page.locator('tbody tr').nth(1).waitFor();
   }},
   {name: 'send all messages again that match', scripts: false, do: async (page, {sees}) => {
-    await page.goto('/messages?phone=%2B447700930000&state=failed&class=unknown');
+    await page.goto('/messages?phone=%2B447700930000&state=failed&class=permanent');
     await page.getByRole('button', {name: 'Send again what did not arrive…'}).click();
-    await sees('With an error of the class unknown.');
+    await sees('With an error of the class permanent.');
     await sees('recipient is not on the network');
     await page.getByRole('button', {name: 'Send 2 messages'}).click();
     await sees('2 messages were queued again.');
