@@ -64,8 +64,13 @@ func unattended(r *http.Request) bool {
 // mostCookies is how many of one name are looked at, less one: a browser sends one.
 const mostCookies = 1
 
-// elsewhere reports whether a request that changes something comes from another origin.
+// elsewhere reports whether another origin asks for something that changes things, or for a part of a page of its own. What it only leads to, as
+// a link in a mail does, is asked for by whoever follows it.
 func elsewhere(r *http.Request) bool {
+	site, part := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Dest")
+	if (site == "cross-site" || site == "same-site") && part != "" && part != "document" {
+		return true // it may be sent without end, and wrong links keep an address out
+	}
 	var origin http.CrossOriginProtection
 	return origin.Check(r) != nil
 }

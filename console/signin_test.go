@@ -192,3 +192,25 @@ func TestSomebodyChangesTheirOwnPasswordAlone(t *testing.T) {
 		}
 	}
 }
+
+// A page of another site, which somebody looks at, could else keep the address of that person out.
+func TestPicturesOfAnotherSiteAreNoGuesses(t *testing.T) {
+	r := newRoom(t, false, broken{})
+	r.from = "10.0.3.1"
+	for site, dest := range map[string]string{"cross-site": "image", "same-site": "empty"} {
+		for range 11 {
+			for _, path := range []string{"/set-up?link=guess", "/sign-in/oidc/callback?state=a&code=b", "/"} {
+				if res, _ := r.doWith(t, path, http.Header{"Sec-Fetch-Site": {site}, "Sec-Fetch-Dest": {dest}}); res.StatusCode != http.StatusForbidden {
+					t.Fatalf("%s as a part of a page of another site is answered %d", path, res.StatusCode)
+				}
+			}
+		}
+	}
+	if res, _ := r.guess(t, "ann", "guess"); res.StatusCode != http.StatusForbidden {
+		t.Errorf("the first guess from there is answered %d", res.StatusCode)
+	}
+	link := r.link(t, server.Process("ann"), server.LinkRequest{}) // in a mail on the web
+	if res, body := r.doWith(t, "/sign-in?link="+link, http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Dest": {"document"}}); res.StatusCode != http.StatusOK || !strings.Contains(body, link) {
+		t.Errorf("a link of another site is answered %d", res.StatusCode)
+	}
+}
