@@ -314,7 +314,6 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			mend: func(s *scene) { s.away.Store(false) },
 		},
 		{code: "forgetting", make: func(s *scene) {
-			s.forward(25 * time.Hour)
 			s.gate = s.gated() // what is being sent ends first
 			if _, err := s.ask.Send(s.t.Context(), server.SendRequest{Phone: phone(1), Category: nudgewire.Utility, Send: nudgewire.Send{Template: "other", Language: "en"}}); err != nil {
 				s.t.Fatal(err)
@@ -323,6 +322,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			if _, err := s.ask.Forget(s.t.Context(), server.ForgetRequest{Phones: []string{phone(1)}}); err != nil {
 				s.t.Fatal(err)
 			}
+			s.forward(25 * time.Hour)
 		}, mend: func(s *scene) { s.gate.open() }},
 	}
 	codes := map[nudgewire.TroubleCode]bool{nudgewire.TroubleUntracked: true, nudgewire.TroubleReceiver: true, nudgewire.TroubleNodes: true, nudgewire.TroubleClock: true} // the first is none, the others have tests of their own

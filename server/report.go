@@ -161,7 +161,7 @@ func (a admin) parseReport(r *http.Request) (q ReportQuery, err error) {
 	case !q.Since.Before(q.Until):
 		err = badField("since", "", "since %s is not before until %s", q.Since.Format(time.RFC3339), q.Until.Format(time.RFC3339))
 	case q.Until.Sub(q.Since) > store.HoursKept:
-		err = badField("since", "counts are kept for that long", "a report is about 800 days at the most")
+		err = badField("since", "counts are kept for that long", "a report is about 400 days at the most")
 	case q.By == "hour" && q.Until.Sub(q.Since) > mostReportHours*time.Hour:
 		err = badField("by", "ask by day, or for less", "a report by hour is about 62 days at the most")
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// HoursKept is how long counts by the hour are kept: this year, and the one before it to hold it against.
-const HoursKept = 800 * 24 * time.Hour
+// HoursKept is how long counts by the hour are kept: long enough for the same day of the year before.
+const HoursKept = 400 * 24 * time.Hour
 
 // An HourCount is how often one kind of thing happened. What a query does not tell apart is empty.
 type HourCount struct {

@@ -186,15 +186,15 @@ func (s suite) hours(t *testing.T) {
 		q.By, q.From, q.Until = store.ByDay, time.Date(2026, 3, 8, 0, 0, 0, 0, q.Zone), time.Date(2026, 3, 9, 0, 0, 0, 0, q.Zone)
 		same(t, "where a day begins within an hour, that hour is of the day before", []string{"08 00:00 connector event /// 24"}, l.counted(q))
 	})
-	t.Run("they leave after 800 days, an hour at a time", func(t *testing.T) {
+	t.Run("they leave after 400 days, an hour at a time", func(t *testing.T) {
 		l := s.open(t)
 		l.mustAccept(cart("1"))
 		l.at(noon.Add(time.Hour))
 		l.mustAccept(cart("2"))
-		l.retain(799)
+		l.retain(399)
 		same(t, "before", 6, len(l.counted(everything)))
-		l.at(noon.Add(800*day + time.Hour))
-		if _, err := l.Retain(l.ctx, kept, noon.Add(800*day+time.Hour)); err != nil {
+		l.at(noon.Add(400*day + time.Hour))
+		if _, err := l.Retain(l.ctx, kept, noon.Add(400*day+time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "after", []string{"02 13:00 connector event shop/cart.updated// 1", "02 13:00 trigger decision remind/planned// 1", "02 13:00 trigger queued remind/reminder/GB/ 1"}, l.counted(everything))

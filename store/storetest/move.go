@@ -50,8 +50,9 @@ func RunMove(t *testing.T, m Move) {
 		}
 		t.Logf("%d rows moved in %s; the heap grew by at most %.1f MB", done.Rows(), time.Since(began).Round(time.Millisecond), float64(most-before.HeapInuse)/1e6)
 		for _, table := range done.Tables {
-			if table.Rows == 0 {
-				t.Errorf("nothing was in %s", table.Name)
+			signedIn := table.Name == "console_sessions" || table.Name == "console_links" // whoever had signed in does so anew
+			if (table.Rows == 0) != signedIn {
+				t.Errorf("%d rows of %s moved", table.Rows, table.Name)
 			}
 		}
 		m.Unmark(t, old.dsn)
@@ -258,6 +259,9 @@ func fillAll(t *testing.T, m Move) *ledger {
 	must(l.KeepAlerts(l.ctx, someAlerts(now)))
 	same(t, "paused", true, l.swap(l.Account("", 0).Pause(store.PausedSends, "one"), pace.Halted{}, refused(now, 2)))
 	must(l.AddToken(l.ctx, store.Token{ID: "t1", Name: "till", Hash: sha256.Sum256([]byte("secret")), Scopes: []string{"read", "send"}, CreatedAt: now, CreatedBy: "by hand"}))
+	must(l.AddUser(l.ctx, person("ann", admins), manyOf))
+	must(l.BeginSession(l.ctx, store.Session{Hash: hashOf("a session"), Who: "ann", User: "ann", BeganAt: movedAt, SeenAt: movedAt}, hashed1, manyOf))
+	must(l.AddLink(l.ctx, store.SignInLink{Hash: hashOf("a link"), Who: "root (0)", Until: movedAt.Add(time.Minute)}, movedAt, manyOf))
 	for i := range 3 {
 		_, err = l.Audit(l.ctx, store.AuditEntry{At: now, Who: "ada", Via: "socket", Action: "POST /halt", Detail: fmt.Sprint("no ", i)})
 		must(err)
@@ -357,6 +361,8 @@ func (l *ledger) tellAll() map[string]any {
 	tell("retention", retention, err)
 	tokens, err := l.Tokens(l.ctx)
 	tell("tokens", tokens, err)
+	users, err := l.Users(l.ctx)
+	tell("users", users, err)
 	length, end, err := l.VerifyAudit(l.ctx, 0, "")
 	tell("audit", []any{length, end}, err)
 	tell("pauses", l.AccountPauses("", store.PausedSends), nil)
