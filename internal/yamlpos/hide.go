@@ -84,8 +84,8 @@ func guessSecrets(line string) string {
 	}
 	value := strings.TrimRight(rest[:end], " \t}")
 	if refers := reference.FindString(rest); refers != "" && strings.HasPrefix(rest, refers) { // what is not written close to it is another thing
-		close, _, _ := strings.Cut(rest[len(refers):], " ")
-		value = refers + strings.TrimRight(close, "\t},")
+		shut, _, _ := strings.Cut(rest[len(refers):], " ")
+		value = refers + strings.TrimRight(shut, "\t},")
 	}
 	shown := stars(value)
 	isKey := strings.EqualFold(strings.Trim(line[at[0]:at[1]], "\"': \t"), "key")
