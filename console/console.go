@@ -191,6 +191,7 @@ func (c *Console) Handler() http.Handler {
 	mux.Handle("POST /account/sign-out-elsewhere", c.own(c.signOutElsewhere))
 	c.userForms(mux)
 	mux.Handle("GET /report.csv", c.file(c.reportFile))
+	mux.Handle("GET /numbers.csv", c.file(c.numbersFile))
 	mux.Handle("GET /static/{file}", static)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {

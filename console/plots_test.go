@@ -111,6 +111,27 @@ func TestOverviewHasNumbersAsPicturesAndTables(t *testing.T) {
 	}
 }
 
+func TestTablesOfOverviewAreFilesToo(t *testing.T) {
+	r := newRoom(t, false, &counting{})
+	cookie := r.signIn(t)
+	_, page := r.do(t, http.MethodGet, "/", nil, cookie)
+	for table, want := range map[string]string{
+		"failures": "class,note,messages\nwords that no rule knows,", "arrivals": "time,note,messages\n", "calendar": "day,note,messages\nToday,with what is late,", "heat": "day,hour,messages\nMonday,00:00,",
+	} {
+		path := "/numbers.csv?range=7d&table=" + table
+		if !strings.Contains(page, strings.ReplaceAll(path, "&", "&amp;")) {
+			t.Errorf("Overview has no link to %s", path)
+		}
+		res, body := r.do(t, http.MethodGet, path, nil, cookie)
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/csv; charset=utf-8" || !strings.HasPrefix(body, want) {
+			t.Errorf("%s: %d %s", path, res.StatusCode, body)
+		}
+	}
+	if res, body := r.do(t, http.MethodGet, "/numbers.csv?table=nothing", nil, cookie); res.StatusCode != http.StatusNotFound || !strings.Contains(body, "able is failures") {
+		t.Errorf("a table that is none: %d", res.StatusCode)
+	}
+}
+
 func TestNumbersOfAStretchAreAFileToo(t *testing.T) {
 	r := newRoom(t, false, &counting{})
 	if res, _ := r.do(t, http.MethodGet, "/report.csv", nil); res.StatusCode != http.StatusUnauthorized {
