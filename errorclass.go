@@ -35,6 +35,15 @@ func (c ErrorClass) Words() string {
 	return string(c)
 }
 
+// ErrorClassWords names every class, the unknown one first.
+func ErrorClassWords() []string {
+	out := []string{ErrorUnknown.Words()}
+	for _, c := range ErrorClasses {
+		out = append(out, c.Words())
+	}
+	return out
+}
+
 // An ErrorClassList names classes with commas between them, "no_points,unknown". "" is every class.
 type ErrorClassList string
 

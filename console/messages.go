@@ -38,7 +38,7 @@ func (c *Console) messages(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v := messagesPage{list: l, From: from(q.Since), States: server.StateWords(), Classes: classes()}
+	v := messagesPage{list: l, From: from(q.Since), States: server.StateWords(), Classes: nudgewire.ErrorClassWords()}
 	v.Rows = cut(&v.list, r, rows, messageNumber)
 	if err := v.further(r, q, newest); err != nil {
 		return page{}, err
@@ -64,15 +64,6 @@ func (c *Console) messages(r *http.Request) (page, error) {
 }
 
 func messageNumber(m *server.MessageView) int64 { return int64(m.ID) }
-
-// classes are what the service's words about a message may be, for people.
-func classes() []string {
-	out := []string{nudgewire.ErrorUnknown.Words()}
-	for _, c := range nudgewire.ErrorClasses {
-		out = append(out, c.Words())
-	}
-	return out
-}
 
 // from is a time as a form hands it on; "" for none.
 func from(t time.Time) string {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ func (v *numbers) table(name string) [][]string {
 	bars := func(what string, all []bar) [][]string {
 		rows := [][]string{{what, "note", "messages"}}
 		for i := range all {
-			rows = append(rows, []string{all[i].Name, all[i].Note, strconv.FormatInt(all[i].N, 10)})
+			rows = append(rows, []string{all[i].Name, all[i].Note, cmp.Or(all[i].Words, strconv.FormatInt(all[i].N, 10))})
 		}
 		return rows
 	}

@@ -127,6 +127,9 @@ func TestTablesOfOverviewAreFilesToo(t *testing.T) {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body)
 		}
 	}
+	if _, body := r.do(t, http.MethodGet, "/numbers.csv?table=calendar", nil, cookie); !strings.Contains(body, ",\"more than 10,000\"\n") {
+		t.Errorf("what was not counted to its end is told as a number: %s", body)
+	}
 	if res, body := r.do(t, http.MethodGet, "/numbers.csv?table=nothing", nil, cookie); res.StatusCode != http.StatusNotFound || !strings.Contains(body, "able is failures") {
 		t.Errorf("a table that is none: %d", res.StatusCode)
 	}

@@ -60,12 +60,8 @@ func checkClass(class string) error {
 	if class == "" || class == UnknownClass || slices.Contains(nudgewire.ErrorClasses, nudgewire.ErrorClass(class)) {
 		return nil
 	}
-	known := []string{UnknownClass}
-	for _, c := range nudgewire.ErrorClasses {
-		known = append(known, string(c))
-	}
 	hint := ""
-	if near := nearest.Of(class, known); near != "" {
+	if near := nearest.Of(class, nudgewire.ErrorClassWords()); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
 	return badField("class", hint, "class %q: want no_points, recipient_limit, opt_out, template, permanent, retry or unknown", class)

@@ -173,6 +173,14 @@ func (c *cli) now() time.Time { return time.Now().In(c.location()) }
 // clock is a moment for people, in the one zone of the config.
 func (c *cli) clock(t time.Time) string { return clockIn(t, c.location()) }
 
+// clockOrNever is a time that may not have come.
+func (c *cli) clockOrNever(t *time.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return c.clock(*t)
+}
+
 // clockIn is a moment with its date and the zone's offset, so that nobody takes it for another zone's.
 func clockIn(t time.Time, zone *time.Location) string {
 	if t.IsZero() {

@@ -96,14 +96,8 @@ func (c *cli) tokenList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				at := func(t *time.Time) string {
-					if t == nil {
-						return "never"
-					}
-					return c.clock(*t)
-				}
 				return list(c, rows, fail(exitNothing, "nudgewire token create makes one", "there are no tokens"), "ID | NAME | SCOPES | STATE | EXPIRES | LAST USED | MADE BY", func(t server.TokenView) []string {
-					return []string{t.ID, t.Name, scopeWords(t.Scopes), t.State, at(t.ExpiresAt), at(t.UsedAt), t.CreatedBy}
+					return []string{t.ID, t.Name, scopeWords(t.Scopes), t.State, c.clockOrNever(t.ExpiresAt), c.clockOrNever(t.UsedAt), t.CreatedBy}
 				})
 			})
 		},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -83,14 +82,8 @@ func (c *cli) userList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				at := func(t *time.Time) string {
-					if t == nil {
-						return "never"
-					}
-					return c.clock(*t)
-				}
 				return list(c, rows, fail(exitNothing, "nudgewire user add makes one", "there are no users"), "NAME | ROLE | STATE | SIGNS IN BY | SIGNED IN LAST | ADDED BY", func(u server.UserView) []string {
-					return []string{u.Name, string(u.Role), u.State, u.SignsIn, at(u.SignedInAt), u.CreatedBy}
+					return []string{u.Name, string(u.Role), u.State, u.SignsIn, c.clockOrNever(u.SignedInAt), u.CreatedBy}
 				})
 			})
 		},
