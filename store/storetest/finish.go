@@ -280,6 +280,7 @@ func (s suite) finish(t *testing.T) {
 			t.Errorf("it is due %s", got.DueAt)
 		}
 	})
+	t.Run("late words on a doubt", s.lateWords)
 	t.Run("a late answer to an attempt that was begun anew is not heard", func(t *testing.T) {
 		l := s.open(t)
 		first := l.claimed("1", category(nudgewire.Authentication))
@@ -486,4 +487,54 @@ func (s suite) people(t *testing.T) {
 		wantErr(t, l.Resolve(l.ctx, 9, nudgewire.ResolveDrop, ""), "dispatch 9: not found")
 		wantErr(t, l.Resolve(l.ctx, id, "maybe", ""), `resolve dispatch 1: unknown resolution "maybe"; want accepted, resend or drop`)
 	})
+}
+
+// lateWords is what each late word of an attempt does to a message in doubt, called off before the doubt, after it, or
+// not at all. Accepted and rejected are knowledge and end the doubt. "Surely not taken" ends it, too: the message waits
+// again, or is cancelled where an order came. A second doubt and a word to drop it know nothing new, and are not heard.
+func (s suite) lateWords(t *testing.T) {
+	called := map[string]struct{ before, after bool }{
+		"not called off": {}, "called off before the doubt": {before: true}, "called off in doubt": {after: true},
+	}
+	for when, off := range called {
+		waits := nudgewire.StateCancelled
+		if off == called["not called off"] {
+			waits = nudgewire.StateWaiting
+		}
+		for _, c := range []struct{ word, becomes nudgewire.State }{
+			{nudgewire.StateAccepted, nudgewire.StateAccepted},
+			{nudgewire.StateRejected, nudgewire.StateRejected},
+			{nudgewire.StateWaiting, waits},
+			{nudgewire.StateInDoubt, ""},
+			{nudgewire.StateDropped, ""},
+		} {
+			t.Run(string(c.word)+", "+when, func(t *testing.T) {
+				l := s.open(t)
+				d := l.claimed("1", category(nudgewire.Marketing))
+				if off.before {
+					l.mustAccept(order("1"))
+				}
+				l.lapse()
+				same(t, "after the lapse", nudgewire.StateInDoubt, l.dispatch(d.ID).State)
+				if off.after {
+					l.mustAccept(order("1"))
+				}
+				before := l.dispatch(d.ID)
+				d.UpdatedAt = noon.Add(2 * time.Hour)
+				err := l.Finish(l.ctx, attempt(d, c.word))
+				if c.becomes == "" {
+					if !errors.Is(err, nudgewire.ErrClaimLost) {
+						t.Errorf("error %v", err)
+					}
+					same(t, "dispatch", before, l.dispatch(d.ID))
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, "state", c.becomes, l.dispatch(d.ID).State)
+				l.recount()
+			})
+		}
+	}
 }

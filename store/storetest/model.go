@@ -203,7 +203,8 @@ func (m *model) finish(t *rapid.T) {
 
 	ours := d.owner == by && d.attempt == number && number > 0
 	definite := state == nudgewire.StateAccepted || state == nudgewire.StateRejected
-	late := definite && (d.state == nudgewire.StateInDoubt || d.state == nudgewire.StateWaiting)
+	late := definite && (d.state == nudgewire.StateInDoubt || d.state == nudgewire.StateWaiting) ||
+		state == nudgewire.StateWaiting && d.state == nudgewire.StateInDoubt // surely not taken, which ends the doubt
 	if !ours || (d.state != nudgewire.StateSending && !late) {
 		if !errors.Is(err, nudgewire.ErrClaimLost) {
 			t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
