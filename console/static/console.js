@@ -73,7 +73,7 @@ addEventListener("pageshow", () => { // also where the browser goes back to it
 // What is pasted elsewhere has a button that copies it: phones, numbers and commands.
 if (navigator.clipboard) {
   const equip = () => {
-    for (const one of document.querySelectorAll("main .facts code, main .facts .phone, main h2 .phone, main .empty code, main .notice code")) {
+    for (const one of document.querySelectorAll("main :is(.facts, .empty, .notice, h2) :is(code, .phone)")) {
       if (one.parentElement.classList.contains("copied-from")) continue;
       const frame = document.createElement("span"), button = document.createElement("button");
       frame.className = "copied-from";
