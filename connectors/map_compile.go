@@ -119,6 +119,7 @@ func (k *compiler) pathRule(path, target string, p PathRule, kind targetKind) []
 			}
 			e.country = k.linked(path+".country", p.Country)
 		}
+		e.says = k.saying(path, p, kind)
 		if p.When != "" {
 			e.when = k.rule(path+".when", p.When)
 		}

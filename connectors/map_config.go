@@ -15,12 +15,13 @@ type Source struct {
 }
 
 // A PathRule is one path of a Source. Default is text of its own; Country says where the
-// country of this very phone number is; When is a condition as in skip_if.
+// country of this very phone number is; When is a condition as in skip_if; Says is which word of consent it may say.
 type PathRule struct {
 	Path    string `yaml:"path" doc:"The path."`
 	Default string `yaml:"default" doc:"A text to take when no path before it had a value."`
 	Country string `yaml:"country" doc:"For a phone: the path of the country it belongs to."`
 	When    string `yaml:"when" doc:"A condition for the path to count." example:"propertyName == phone"`
+	Says    string `yaml:"says" doc:"For a consent, which word the path may say. given: a box to tick; left empty it says nothing. withdrawn: a flag such as do-not-disturb; unset it says nothing. both, which is the default: what states a subscription, so that its no withdraws." example:"given"`
 
 	hasDefault bool
 }

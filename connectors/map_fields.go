@@ -262,38 +262,6 @@ func (m *mapper) countryFor(e *nudgewire.Event, v *view, p *expr) string {
 	return m.country
 }
 
-var (
-	yesWords = words("true yes y 1 on subscribed opted_in opt_in opt-in optin single_opt_in confirmed_opt_in granted accepted accepts allowed")
-	noWords  = words("false no n 0 off not_subscribed unsubscribed opted_out opt_out opt-out optout denied declined refused pending redacted invalid cleaned")
-)
-
-func words(text string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		out[w] = true
-	}
-	return out
-}
-
-// consent is given when any of the paths says yes; it is known when any says something.
-func consent(e *nudgewire.Event, v *view, t *target, paths []*expr) {
-	accepts, known := t.consent(e)
-	for _, p := range paths {
-		word := strings.ToLower(p.text(v))
-		switch {
-		case yesWords[word]:
-			*accepts, *known = true, true
-			v.came(t, p.source, word)
-			return
-		case noWords[word]:
-			*known = true
-			v.came(t, p.source, word)
-		case word != "":
-			v.unreadable(p.source, word, isNo[takesConsent])
-		}
-	}
-}
-
 // tagList is the tags of the first path that has some: a list of texts, or one text with
 // commas.
 func tagList(v *view, paths []*expr) nudgewire.Tags {

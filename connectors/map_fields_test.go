@@ -143,11 +143,12 @@ func TestShopify(t *testing.T) {
 	t.Run("consent is known only when it is told", func(t *testing.T) {
 		for body, want := range map[string][2]bool{
 			`{"token":"c"}`: {false, false},
-			`{"token":"c","buyer_accepts_sms_marketing":false}`:                                               {false, true},
+			`{"token":"c","buyer_accepts_sms_marketing":false}`:                                               {false, false},
 			`{"token":"c","buyer_accepts_sms_marketing":true}`:                                                {true, true},
-			`{"token":"c","buyer_accepts_sms_marketing":false,"buyer_accepts_marketing":true}`:                {false, true},
+			`{"token":"c","buyer_accepts_sms_marketing":false,"buyer_accepts_marketing":true}`:                {false, false},
 			`{"token":"c","customer":{"sms_marketing_consent":{"state":"subscribed"}}}`:                       {true, true},
-			`{"token":"c","customer":{"sms_marketing_consent":{"state":"not_subscribed"}}}`:                   {false, true},
+			`{"token":"c","customer":{"sms_marketing_consent":{"state":"not_subscribed"}}}`:                   {false, false},
+			`{"token":"c","customer":{"sms_marketing_consent":{"state":"unsubscribed"}}}`:                     {false, true},
 			`{"token":"c","customer":{"sms_marketing_consent":{"state":"mystery"},"accepts_marketing":true}}`: {false, false},
 		} {
 			c := mapped(t, "shopify", body, topic("checkouts/create")...).Contact
@@ -163,7 +164,6 @@ func TestShopify(t *testing.T) {
 		}{
 			{"shopify", `{"token":"c","buyer_accepts_marketing":true}`, topic("checkouts/create")},
 			{"shopify", `{"id":1,"email_marketing_consent":{"state":"subscribed"}}`, topic("customers/update")},
-			{"intercom", `{"topic":"contact.user.created","id":"n","data":{"item":{"id":"1","unsubscribed_from_emails":false}}}`, nil},
 			{"prestashop", `{"event":"customer.created","id":"1","customer":{"id":1,"newsletter":true}}`, nil},
 			{"pipedrive", `{"meta":{"action":"create","entity":"person","id":"1"},"data":{"id":1,"marketing_status":"subscribed"}}`, nil},
 		} {

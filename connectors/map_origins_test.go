@@ -33,7 +33,7 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 		{"language: lang", `{"lang":"en_US"}`, ""},
 		{"order.currency: c", `{"c":"Euro"}`, `c is "Euro", which is no currency's three letters`},
 		{"order.currency: c", `{"c":"eur"}`, ""},
-		{"consent: yes", `{"yes":"perhaps"}`, `yes is "perhaps", which is neither yes nor no`},
+		{"consent: yes", `{"yes":"perhaps"}`, `yes is "perhaps", which is no word of consent`},
 		{"consent: yes", `{"yes":"no"}`, ""},
 		{"cart.items: {each: lines, title: t}", `{"lines":"Mug, Cup"}`, `lines is "Mug, Cup", which is no list`},
 		{"cart.items: {each: lines, title: t, quantity: q}", `{"lines":[{"t":"Mug","q":"two"}]}`, `a line's quantity is "two", which is no whole number`},

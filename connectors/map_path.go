@@ -37,7 +37,8 @@ type expr struct {
 	pipes    []pipe
 	country  *expr // for phones: where the country of this very number is
 	when     *rule // nil, or what must hold for the expression to say anything
-	distinct bool  // of a part of an id or a dedupe key: it may distinguish the items of one request
+	says     saying
+	distinct bool // of a part of an id or a dedupe key: it may distinguish the items of one request
 }
 
 type exprFrom int

@@ -17,14 +17,18 @@ import (
 //	before X         what comes before the first X
 //	after X          what comes after the last X
 //	is A|B           true where the text is one of A, B; else false; nothing stays nothing
-//	map A=x B=y      x for A, y for B; any other text stays
+//	map A=x B=y      x for A, y for B; any other text stays, and of a consent it is no word
 //	plain            HTML without its tags and entities
 //
 // (Write the alternatives of "is" and "map" with spaces: "is paid settled".)
 type pipe struct {
-	name string
-	run  func(string) string // nil for minor, which needs the currency
+	name  string
+	run   func(string) string // nil for minor, which needs the currency
+	table map[string]string   // of map
 }
+
+// has reports whether a map names the text.
+func (p *pipe) has(text string) bool { _, ok := p.table[strings.ToLower(text)]; return ok }
 
 var pipeNames = []string{"lower", "upper", "minor", "money", "first", "before", "after", "is", "map", "plain"}
 
@@ -80,6 +84,7 @@ func parsePipe(call string) (pipe, *syntaxFault) {
 			}
 			table[strings.ToLower(from)] = to
 		}
+		p.table = table
 		p.run = func(s string) string {
 			if to, ok := table[strings.ToLower(s)]; ok {
 				return to

@@ -52,7 +52,7 @@ func TestAPresetTellsItsTopicsItsConsentAndItsLookups(t *testing.T) {
 	if got := hubspot.Words["contact.deleted"]; len(got) < 3 || got[0] != "contact.deletion" || got[2] != "event.type == object.deletion and objectTypeId == 0-1" {
 		t.Errorf("contact.deleted is called %q", got)
 	}
-	if len(hubspot.EmailConsent) != 3 || hubspot.EmailConsent[0] != "properties.hs_marketable_status.value" {
+	if len(hubspot.EmailConsent) != 3 || hubspot.EmailConsent[0] != "properties.hs_marketable_status.value (states it: its no withdraws)" {
 		t.Errorf("consent: %q", hubspot.EmailConsent)
 	}
 	if len(hubspot.Lookups) != 3 || hubspot.Lookups[0] != "https://api.hubapi.com/crm/v3/objects/contacts/{objectId}" {

@@ -19,7 +19,7 @@ type Info struct {
 	Kinds    []string
 	Open     bool                // any other kind may come, because somebody chooses the shape of the requests
 	Words    map[string][]string // by kind: what the sender calls it, or the conditions that make it
-	Consent  []string            // paths of consent, the ones asked first before the others
+	Consent  []string            // paths of consent with which word each may say, the ones asked first before the others
 
 	EmailConsent []string // paths of permission to be sent e-mail, likewise
 	Lookups      []string // addresses that are asked for what a webhook leaves out, as written
@@ -74,6 +74,11 @@ func wordsOf(c *Config) map[string][]string {
 	return out
 }
 
+// sayingWords follow a path of consent: which word it may say.
+var sayingWords = map[saying]string{
+	saysGiven: " (a box: left empty it says nothing)", saysWithdrawn: " (withdraws; unset it says nothing)", saysBoth: " (states it: its no withdraws)",
+}
+
 // consentOf is where a sender's word about consent is, over all kinds, of the target named.
 func consentOf(c *Config, name string) []string {
 	var out []string
@@ -83,7 +88,7 @@ func consentOf(c *Config, name string) []string {
 				continue
 			}
 			for _, p := range entry.Value.Paths {
-				out = appendNew(out, p.Path)
+				out = appendNew(out, p.Path+sayingWords[sayings[p.Says]])
 			}
 		}
 	}

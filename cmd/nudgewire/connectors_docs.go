@@ -114,13 +114,13 @@ func docsPage(i connectors.Info) string {
 		}
 	}
 	if len(i.Consent) > 0 {
-		say("\nWhether somebody agreed to messages is read from %s: `customer.accepts_marketing` in a trigger's `if`.", quoted(i.Consent))
+		say("\nWhether somebody agreed to messages is read from %s: `customer.accepts_marketing` in a trigger's `if`.", quotedConsent(i.Consent))
 	} else {
 		say("\nIts requests do not say whether somebody agreed to messages, as far as is known here: map it (`map: {consent: …}`)")
 		say("where yours do, or keep consent in nudgewire (`nudgewire contacts`).")
 	}
 	if len(i.EmailConsent) > 0 {
-		say("\nPermission to be sent e-mail is another thing: `customer.accepts_email`, read from %s. It is no consent to messages.", quoted(i.EmailConsent))
+		say("\nPermission to be sent e-mail is another thing: `customer.accepts_email`, read from %s. It is no consent to messages.", quotedConsent(i.EmailConsent))
 	}
 	if len(i.Lookups) > 0 {
 		say("\nWith a `token` (or `oauth`) what the request leaves out is fetched from %s.", quoted(i.Lookups))
@@ -163,6 +163,16 @@ func quoted(texts []string) string {
 	out := make([]string, len(texts))
 	for i, t := range texts {
 		out[i] = "`" + t + "`"
+	}
+	return strings.Join(out, ", ")
+}
+
+// quotedConsent quotes paths of consent, and not what is said of each in brackets.
+func quotedConsent(paths []string) string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		path, words, _ := strings.Cut(p, " (")
+		out[i] = "`" + path + "` (" + words
 	}
 	return strings.Join(out, ", ")
 }

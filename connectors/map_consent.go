@@ -1,0 +1,118 @@
+package connectors
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/rawjson"
+)
+
+// A saying is which word of consent a path may say. A box that somebody may tick says given, and left empty it says nothing;
+// a flag such as do-not-disturb says withdrawn, and unset it says nothing; what states a subscription says both.
+type saying int
+
+const (
+	saysBoth saying = iota
+	saysGiven
+	saysWithdrawn
+)
+
+// sayings are what is written behind says: in a map.
+var sayings = map[string]saying{"": saysBoth, "given": saysGiven, "withdrawn": saysWithdrawn, "both": saysBoth}
+
+// The words of senders, with _ for spaces and dashes. Those of unsaidWords state that nobody was asked, or has not answered.
+var (
+	yesWords = words("true yes y 1 on subscribed opted_in opt_in optin single_opt_in double_opt_in confirmed_opt_in confirmed granted given " +
+		"accepted accepts agreed allowed consented")
+	noWords     = words("false no n 0 off unsubscribed opted_out opt_out optout denied declined refused revoked withdrawn redacted")
+	unsaidWords = words("not_subscribed never_subscribed pending unconfirmed unknown unspecified not_set none null nil undefined invalid cleaned")
+)
+
+func words(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		out[w] = true
+	}
+	return out
+}
+
+var oneSpelling = strings.NewReplacer(" ", "_", "-", "_")
+
+// consentWord reads one word: given or withdrawn, "" for not said. read is false for what is no word of consent.
+func consentWord(text string, says saying) (word nudgewire.Consent, read bool) {
+	text = oneSpelling.Replace(strings.ToLower(strings.TrimSpace(text)))
+	yes, no := yesWords[text], noWords[text]
+	switch {
+	case yes && says == saysWithdrawn, no && says == saysBoth:
+		return nudgewire.ConsentWithdrawn, true
+	case yes:
+		return nudgewire.ConsentGiven, true
+	default:
+		return "", no || text == "" || unsaidWords[text]
+	}
+}
+
+// consent reads what the event says of its contact's consent, in three words: given, withdrawn, and not said, which
+// changes nothing that is recorded. Of several paths a flag that withdraws counts first, then one that gives: who ticks
+// a box has the last word over a record of before.
+func consent(e *nudgewire.Event, v *view, t *target, paths []*expr) {
+	accepts, known := t.consent(e)
+	var found nudgewire.Consent
+	for _, p := range paths {
+		text, named := p.consentText(v)
+		word, read := consentWord(text, p.says)
+		if !read || !named {
+			v.unreadable(p.source, text, isNo[takesConsent])
+			continue
+		}
+		if text != "" {
+			v.came(t, p.source, text)
+		}
+		switch {
+		case word == nudgewire.ConsentWithdrawn && p.says == saysWithdrawn:
+			*accepts, *known = false, true
+			return
+		case word == nudgewire.ConsentGiven, word != "" && found == "":
+			found = word
+		}
+	}
+	if found != "" {
+		*accepts, *known = found == nudgewire.ConsentGiven, true
+	}
+}
+
+// consentText is what a path says. named is false where a table of | map does not have the word: it may mean anything, also
+// where it reads as a yes or a no.
+func (e *expr) consentText(v *view) (text string, named bool) {
+	text = e.text(v)
+	if text == "" && (e.from == fromItem || e.from == fromRoot) && (e.when == nil || e.when.holds(v)) {
+		if raw := e.raw(v); raw != "" && (raw[0] == '{' || raw[0] == '[') && raw[rawjson.SkipSpace(raw, 1)] != raw[0]+2 {
+			return raw, false // an object or a list of several is no word
+		}
+	}
+	for i := range e.pipes {
+		if e.pipes[i].table == nil || text == "" {
+			continue
+		}
+		before := *e
+		before.pipes = e.pipes[:i]
+		if from := before.text(v); !e.pipes[i].has(from) {
+			return from, false
+		}
+	}
+	return text, true
+}
+
+// saying reads says: of a path.
+func (k *compiler) saying(path string, p PathRule, kind targetKind) saying {
+	says, ok := sayings[p.Says]
+	switch {
+	case !ok:
+		k.add(path+".says", fmt.Sprintf("%q is neither given, withdrawn nor both", p.Says),
+			"given for a box to tick, withdrawn for a flag such as do-not-disturb, both for what states a subscription")
+	case p.Says != "" && kind != takesConsent:
+		k.add(path+".says", "belongs to a consent", "remove it, or map consent or email_consent")
+	}
+	return says
+}
