@@ -64,7 +64,7 @@ func handBook(t *testing.T, sheet io.Reader, more func(z *zip.Writer)) string {
 		{"xl/_rels/workbook.xml.rels", strings.NewReader(bookRels)},
 		{"xl/worksheets/sheet1.xml", sheet},
 	} {
-		w, err := z.Create(one.name)
+		w, err := z.CreateHeader(&zip.FileHeader{Name: one.name, Method: zip.Store}) // how tightly it is packed is another test's
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestASmallWorkbookCannotTakeMuchMemory(t *testing.T) {
 		"several of them":            {handBook(t, plain(), func(z *zip.Writer) { packed("xl/a.xml", mega, 40*mega)(z); packed("xl/b.xml", mega, 40*mega)(z) }), "is a workbook with more than 64 MiB beside its worksheets"},
 		"a worksheet of one cell":    {handBook(t, io.MultiReader(strings.NewReader(`<worksheet><sheetData><row r="1"><c><v>`), zeros(20*mega, '1')), nil), "has a row or cell of more than 16 MB"},
 		"one text of many pieces": {handBook(t, plain(), func(z *zip.Writer) {
-			w, err := z.Create("xl/sharedStrings.xml")
+			w, err := z.CreateHeader(&zip.FileHeader{Name: "xl/sharedStrings.xml", Method: zip.Store})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,6 +179,70 @@ func TestASmallWorkbookCannotTakeMuchMemory(t *testing.T) {
 			}
 			if bytes > 250*mega { // all that was made, also what was let go
 				t.Errorf("it took %d MiB", bytes/mega)
+			}
+		})
+	}
+}
+
+// What a workbook makes of work is bounded by its cells and texts, and by how tightly it is packed: 17 kB took 16 s.
+func TestASmallWorkbookCannotTakeLong(t *testing.T) {
+	wide := func(rows int, last string) io.Reader {
+		var b strings.Builder
+		b.WriteString(rowXML(1, "phone"))
+		for n := range rows {
+			fmt.Fprintf(&b, `<row r="%d"><c r="A%[1]d" t="inlineStr"><is><t>4477009%05[1]d</t></is></c><c r="%s%[1]d"><v>1</v></c></row>`, n+2, last)
+		}
+		return sheetOf(b.String())
+	}
+	shown := func(n, text int) io.Reader {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `<row r="%d"><c r="A%[1]d" t="s"><v>%d</v></c></row>`, i+1, text)
+		}
+		return sheetOf(b.String())
+	}
+	texts := func(n int, text string) func(*zip.Writer) {
+		return func(z *zip.Writer) {
+			w, err := z.CreateHeader(&zip.FileHeader{Name: "xl/sharedStrings.xml", Method: zip.Store})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(w, `<sst>`+strings.Repeat(`<si><t>`+text+`</t></si>`, n)+`</sst>`); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tight := func(name string) func(*zip.Writer) {
+		return func(z *zip.Writer) {
+			w, err := z.Create(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(w, `<sst>`+strings.Repeat(`<si><t>`+strings.Repeat("x", 1000)+`</t></si>`, 5000)+`</sst>`); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const cells = "worksheets/sheet1.xml: has more than 32 million cells"
+	for name, tt := range map[string]struct {
+		path string
+		end  string
+	}{
+		"a cell in the last column of each row":      {handBook(t, wide(2998, "XFD"), nil), cells},
+		"a cell in column 676 of many rows":          {handBook(t, wide(50_000, "YZ"), nil), cells},
+		"a cell far to the right in a few rows":      {handBook(t, wide(100, "XFD"), nil), ""},
+		"a thousand columns":                         {handBook(t, wide(1000, "ALL"), nil), ""},
+		"one long text in many cells":                {handBook(t, shown(10_000, 1), texts(2, strings.Repeat("x", 100_000))), "worksheets/sheet1.xml: has cells with more than 512 MiB of text"},
+		"one long text in a few":                     {handBook(t, shown(100, 1), texts(2, strings.Repeat("x", 10_000))), ""},
+		"a text that is not there":                   {handBook(t, shown(100, 7), texts(2, "phone")), ""},
+		"many texts, packed tightly":                 {handBook(t, shown(2, 1), tight("xl/sharedStrings.xml")), "is a workbook that is packed tighter than a list can be (xl/sharedStrings.xml)"},
+		"a worksheet that nobody reads, so packed":   {handBook(t, shown(2, 1), tight("xl/worksheets/sheet2.xml")), "is packed tighter than a list can be (xl/worksheets/sheet2.xml)"},
+		"something beside the worksheets, so packed": {handBook(t, shown(2, 1), tight("xl/media/a.xml")), "is packed tighter than a list can be (xl/media/a.xml)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := readAll(t, Origin{XLSX: tt.path})
+			if tt.end == "" && strings.Contains(got.End, "has ") || !strings.Contains(got.End, tt.end) {
+				t.Errorf("it ended with %q, want %q", got.End, tt.end)
 			}
 		})
 	}

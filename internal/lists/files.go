@@ -138,7 +138,7 @@ func (r *fileRows) begin() error {
 	}
 	body = watchedBody{body, r.vigil}
 	r.before, r.name = stamp, f.name()
-	r.at, err = readTable(body, r.source.origin, &r.read)
+	r.at, err = readTable(r.vigil.ctx, body, r.source.origin, &r.read)
 	if err != nil {
 		r.at = nil
 		return within(f.name(), errors.Join(err, body.Close()))
@@ -203,7 +203,7 @@ func (r *fileRows) Close() error {
 }
 
 // readTable looks at the first bytes of a list and reads it as what it is. The rows own body.
-func readTable(body io.ReadCloser, o Origin, read *int64) (Rows, error) {
+func readTable(ctx context.Context, body io.ReadCloser, o Origin, read *int64) (Rows, error) {
 	limit := &limited{r: body, left: o.MaxBytes.Bytes(), read: read}
 	if limit.left <= 0 {
 		limit.left = int64(4 * units.Size(1e9))
@@ -223,11 +223,11 @@ func readTable(body io.ReadCloser, o Origin, read *int64) (Rows, error) {
 		inner := &limited{r: unzip, left: limit.left, read: new(int64)}
 		text := bufio.NewReaderSize(inner, sample)
 		if magic, err := text.Peek(4); err == nil && string(magic) == workbookMagic {
-			return readWorkbook(text, body, o)
+			return readWorkbook(ctx, text, body, o)
 		}
 		return readCSV(text, body, o)
 	case string(magic) == workbookMagic:
-		return readWorkbook(head, body, o)
+		return readWorkbook(ctx, head, body, o)
 	case string(magic) == "\xd0\xcf\x11\xe0":
 		return nil, errors.New("is a workbook of the old .xls kind: save it as .xlsx or CSV")
 	default:

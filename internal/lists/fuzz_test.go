@@ -30,7 +30,7 @@ func FuzzTable(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rows, err := readTable(io.NopCloser(bytes.NewReader(text)), Origin{MaxBytes: 1 << 20}, new(int64))
+		rows, err := readTable(t.Context(), io.NopCloser(bytes.NewReader(text)), Origin{MaxBytes: 1 << 20}, new(int64))
 		if err == nil {
 			drain(t, rows, len(text)+1<<20)
 		}

@@ -459,7 +459,7 @@ func (w *webRows) open(answer *http.Response) error {
 func (w *webRows) openAs(format string, text *bufio.Reader, body io.Closer) (err error) {
 	if format == "csv" {
 		var rows Rows
-		rows, err = readTable(joined{text, body}, w.source.origin, new(int64))
+		rows, err = readTable(w.vigil.ctx, joined{text, body}, w.source.origin, new(int64))
 		if err == nil {
 			w.at = &csvPage{rows}
 		}

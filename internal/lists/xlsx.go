@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +17,8 @@ import (
 const workbookMagic = "PK\x03\x04"
 
 // readWorkbook reads one worksheet. The rows own closer.
-func readWorkbook(r io.Reader, closer io.Closer, o Origin) (Rows, error) {
-	book, err := openWorkbook(r)
+func readWorkbook(ctx context.Context, r io.Reader, closer io.Closer, o Origin) (Rows, error) {
+	book, err := openWorkbook(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +108,10 @@ func (w *bookRows) read() (Row, int64, error) {
 		w.row = w.row[:0]
 		filled := false
 		for i, cell := range shown {
+			if cell == "" { // most cells of a wide row
+				w.row = append(w.row, cell)
+				continue
+			}
 			if i < len(stored) && shortened.MatchString(cell) {
 				cell = unshorten(cell, stored[i])
 			}
