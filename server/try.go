@@ -27,7 +27,8 @@ type Trial struct {
 	Receivers map[string]*connectors.Connector
 	Triggers  *triggers.Set
 	Due       nudgewire.DueRules
-	PublicURL string // as senders know us
+	PublicURL string        // as senders know us
+	Spent     time.Duration // of the time that the whole try may take, before these rules are asked
 }
 
 // A TryRequest is a webhook to try: of a connector with a payload, or one of its samples; or a stored event as it was read then.
@@ -60,7 +61,8 @@ type TriedRequest struct {
 	Rejected  *TryRejected `json:"rejected,omitempty"`
 	Skipped   []string     `json:"skipped,omitempty"` // why an item of it makes no event
 	Events    []TriedEvent `json:"events"`
-	Cut       int64        `json:"cut,omitempty"` // events that were left out, as there are too many
+	Cut       int64        `json:"cut,omitempty"`     // events that were left out, as there are too many
+	Unasked   int64        `json:"unasked,omitempty"` // times that a trigger was not asked, as the try took too long
 }
 
 // TryRejected is why a request would not be taken.
@@ -77,6 +79,7 @@ type EditedTry struct {
 	Problems yamlpos.Problems `json:"problems"` // of the text, as check says them
 	Usable   bool             `json:"usable"`   // none of them is more than a warning; only then there are events
 	Events   []TriedEvent     `json:"events"`
+	Unasked  int64            `json:"unasked,omitempty"` // as in TriedRequest
 }
 
 // A TriedEvent is an event as it was read and what the triggers want because of it.
@@ -149,7 +152,7 @@ type TriedHold struct {
 // Bounds of one try: whoever asks waits, and others ask, too.
 const (
 	maxTriedEvents = 50
-	maxTriedFor    = 5 * time.Second
+	maxTriedFor    = 3 * time.Second // by all rules; looked at between events, and between triggers
 	maxTryBody     = 4 << 20
 	maxEditedRules = 64 << 10
 )
@@ -174,15 +177,24 @@ func (t *Trial) Request(c *connectors.Connector, req connectors.Request) TriedRe
 	}
 	slices.Sort(out.Skipped)
 	out.Skipped = slices.Compact(out.Skipped)
-	began := time.Now()
-	for i := range got.Events {
-		if i == maxTriedEvents || time.Since(began) > maxTriedFor {
-			out.Cut = int64(len(got.Events) - i)
+	t.meet(&out, got.Events, req.Now)
+	return out
+}
+
+// meet puts into out what the events lead to, for as long as a try may take.
+func (t *Trial) meet(out *TriedRequest, events []nudgewire.Event, now time.Time) {
+	ends := time.Now().Add(maxTriedFor - t.Spent)
+	over := func() bool { return time.Now().After(ends) }
+	bounded, unasked := *t, (*int)(nil)
+	bounded.Triggers, unasked = t.Triggers.Within(over)
+	for i := range events {
+		if i == maxTriedEvents || i > 0 && over() {
+			out.Cut = int64(len(events) - i)
 			break
 		}
-		out.Events = append(out.Events, t.Event(&got.Events[i], req.Now))
+		out.Events = append(out.Events, bounded.Event(&events[i], now))
 	}
-	return out
+	out.Unasked = int64(*unasked)
 }
 
 // position is the line and the column of a byte in a text, 1-based, the column in characters.
@@ -293,7 +305,11 @@ func (a admin) try(r *http.Request, in TryRequest) (any, error) {
 			return nil, err
 		}
 		v.Connector = e.Connector
-		meet = func(t *Trial) TriedRequest { return TriedRequest{Events: []TriedEvent{t.Event(&e, at)}} }
+		meet = func(t *Trial) TriedRequest {
+			out := TriedRequest{Events: []TriedEvent{}}
+			t.meet(&out, []nudgewire.Event{e}, at)
+			return out
+		}
 	} else {
 		c := rules.Receivers[in.Connector]
 		if c == nil {
@@ -306,7 +322,9 @@ func (a admin) try(r *http.Request, in TryRequest) (any, error) {
 		v.Connector, v.Verified = c.Name(), c.Info().Verifier
 		meet = func(t *Trial) TriedRequest { return t.Request(c, req) }
 	}
+	began := time.Now()
 	v.TriedRequest = meet(&rules)
+	spent := time.Since(began)
 	if strings.TrimSpace(in.Triggers) == "" {
 		return v, nil
 	}
@@ -316,13 +334,16 @@ func (a admin) try(r *http.Request, in TryRequest) (any, error) {
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
+	began = time.Now()
 	edited, problems := a.Trial(in.Triggers)
+	edited.Spent = spent + time.Since(began)
 	v.Edited = &EditedTry{Problems: slices.Clone(problems), Usable: problems.Errors() == 0, Events: []TriedEvent{}}
 	if v.Edited.Problems == nil {
 		v.Edited.Problems = yamlpos.Problems{}
 	}
 	if v.Edited.Usable {
-		v.Edited.Events = meet(&edited).Events
+		met := meet(&edited)
+		v.Edited.Events, v.Edited.Unasked = met.Events, met.Unasked
 	}
 	return v, nil
 }

@@ -29,7 +29,11 @@ func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 	defer scope.Free()
 	m := matching{set: s, event: e, scope: scope, now: now.UTC(), version: s.version, account: s.sends[e.Connector]}
 	plan.Proposals = make([]nudgewire.Proposal, 0, len(listening))
-	for _, l := range listening {
+	for i, l := range listening {
+		if s.over != nil && s.over() {
+			*s.unasked += len(listening) - i
+			break
+		}
 		if !l.until.IsZero() {
 			plan.Proposals = m.cancelEarlier(plan.Proposals, l)
 			continue

@@ -574,3 +574,18 @@ func TestTheUsualCooldown(t *testing.T) {
 		}
 	}
 }
+
+// A try that took long enough asks no further rule, and says how many are left out.
+func TestATryIsBoundedBetweenTriggers(t *testing.T) {
+	var rules []Rule
+	for i := range 800 {
+		one := reminder()
+		one.Name = fmt.Sprintf("reminder-%d", i)
+		rules = append(rules, one)
+	}
+	asked := 0
+	set, unasked := compiled(t, shops, rules...).Within(func() bool { asked++; return asked > 10 })
+	if got := len(set.Match(aCart(t), noon).Proposals); got != 10 || *unasked != 790 {
+		t.Errorf("%d of 800 rules were asked and %d were not, want 10 and 790", got, *unasked)
+	}
+}

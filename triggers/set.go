@@ -39,6 +39,16 @@ type Set struct {
 	exact   map[ref][]listener // what listens to each event that a rule names in full
 	waiting map[string]bool    // of the rules that are off, those of which something waits
 	gone    []*rule            // rules that left the config while something of them waits: they only cancel
+	over    func() bool        // asked before each rule is; nil for all but a try
+	unasked *int               // rules that were not asked, because it was over
+}
+
+// Within is the set for a try, which somebody may ask for who may only look: before a rule is asked, over says whether the
+// try has taken long enough. unasked counts the rules that were left out then. Match must not be called twice at a time.
+func (s *Set) Within(over func() bool) (_ *Set, unasked *int) {
+	with := *s
+	with.over, with.unasked = over, new(int)
+	return &with, with.unasked
 }
 
 // A listener is a rule with the part that an event plays in it.

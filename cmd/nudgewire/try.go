@@ -119,7 +119,7 @@ func (c *cli) tryElsewhere(ctx context.Context, args []string, f *tryFlags, edit
 	if !v.Edited.Usable {
 		return errSilent(exitConfig)
 	}
-	v.Events = v.Edited.Events
+	v.Events, v.Unasked = v.Edited.Events, v.Edited.Unasked
 	return c.tellTry(v.TriedRequest)
 }
 
@@ -164,6 +164,9 @@ func (c *cli) tellTry(t server.TriedRequest) error {
 	}
 	if t.Cut > 0 {
 		c.warn("%s more are left out\n", units.Count(t.Cut, "event"))
+	}
+	if t.Unasked > 0 {
+		c.warn("the rules took too long to try: some triggers were not asked\n")
 	}
 	return nil
 }
