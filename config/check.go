@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -109,6 +110,9 @@ func (k *checker) storage(dsn *string, local, folder string) {
 		if _, err := url.Parse(*dsn); err != nil || strings.Contains(*dsn, "#") { // the error repeats the text, and so the password
 			k.bad("storage", "is no address of a database", "write postgres://user:password@server:5432/database; special characters of a password are percent-encoded, such as %23 for #")
 			break
+		}
+		if host, hint := lists.UntrustedPostgres(*dsn); host != "" && !IsStandIn(host) {
+			k.warn("storage", "the way to "+host+" is not surely encrypted, or its certificate is not checked: somebody in between could read every phone, and change what is sent", hint)
 		}
 		if !filepath.IsAbs(local) {
 			local = filepath.Join(folder, local)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // untrusted names the host of a database elsewhere whose address does not ask for TLS with a certificate that is
@@ -15,17 +16,7 @@ import (
 func untrusted(o *Origin) (host, hint string) {
 	switch {
 	case !o.Postgres.IsZero():
-		config, err := pgx.ParseConfig(o.Postgres.Reveal())
-		if err != nil || strings.HasPrefix(config.Host, "/") || local(config.Host) {
-			return "", ""
-		}
-		trusted := config.TLSConfig != nil && (!config.TLSConfig.InsecureSkipVerify || config.TLSConfig.VerifyPeerCertificate != nil)
-		for _, other := range config.Fallbacks {
-			trusted = trusted && other.TLSConfig != nil
-		}
-		if !trusted {
-			return config.Host, "add sslmode=verify-full to the address"
-		}
+		return UntrustedPostgres(o.Postgres.Reveal())
 	case !o.MySQL.IsZero():
 		config, err := mysql.ParseDSN(o.MySQL.Reveal())
 		if err != nil || config.Net != "tcp" {
@@ -38,6 +29,23 @@ func untrusted(o *Origin) (host, hint string) {
 		switch config.TLSConfig {
 		case "", "false", "preferred", "skip-verify":
 			return name, "add tls=true to the address"
+		}
+	}
+	return "", ""
+}
+
+// UntrustedPostgres is untrusted for an address of PostgreSQL, whoever uses it. Of several hosts it is the first that is elsewhere
+// and need not prove itself; what the environment says (PGHOST, PGSSLMODE) counts as it does for the driver.
+func UntrustedPostgres(address string) (host, hint string) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return "", "" // whoever opens it says why
+	}
+	ways := []*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}
+	for _, way := range append(ways, config.Fallbacks...) {
+		proves := way.TLSConfig != nil && (!way.TLSConfig.InsecureSkipVerify || way.TLSConfig.VerifyPeerCertificate != nil)
+		if !proves && !strings.HasPrefix(way.Host, "/") && !local(way.Host) {
+			return way.Host, "add sslmode=verify-full to the address"
 		}
 	}
 	return "", ""
