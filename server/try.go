@@ -185,8 +185,9 @@ func (t *Trial) Request(c *connectors.Connector, req connectors.Request) TriedRe
 func (t *Trial) meet(out *TriedRequest, events []nudgewire.Event, now time.Time) {
 	ends := time.Now().Add(maxTriedFor - t.Spent)
 	over := func() bool { return time.Now().After(ends) }
-	bounded, unasked := *t, (*int)(nil)
-	bounded.Triggers, unasked = t.Triggers.Within(over)
+	set, unasked := t.Triggers.Within(over)
+	bounded := *t
+	bounded.Triggers = set
 	for i := range events {
 		if i == maxTriedEvents || i > 0 && over() {
 			out.Cut = int64(len(events) - i)
