@@ -18,7 +18,11 @@ func (h *house) law(topic string, customer map[string]any) *http.Request {
 	content := map[string]any{"shop_id": 954889, "shop_domain": "lantern-lane.myshopify.com"}
 	if customer != nil {
 		content["customer"] = customer
-		content["orders_to_redact"] = []int{299938, 280263}
+		orders := "orders_to_redact"
+		if topic == "customers/data_request" {
+			content["data_request"], orders = map[string]any{"id": 9999}, "orders_requested"
+		}
+		content[orders] = []int{299938, 280263}
 	}
 	return h.shopify(topic, "", content)
 }

@@ -106,6 +106,9 @@ func (k *compiler) compile() *Connector {
 	for i := range c.RejectIf {
 		con.rejects = append(con.rejects, k.rejectRule(fmt.Sprintf("reject_if[%d]", i), &c.RejectIf[i]))
 	}
+	for i := range c.Requires {
+		con.requires = append(con.requires, k.requirement(fmt.Sprintf("requires[%d]", i), &c.Requires[i]))
+	}
 	for i, text := range c.SkipIf {
 		if r := k.rule(fmt.Sprintf("skip_if[%d]", i), text); r != nil {
 			con.skips = append(con.skips, r)

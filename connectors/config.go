@@ -37,6 +37,7 @@ type Config struct {
 	Map         Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form are in an item." example:"{phone: customer.phone, cart.total: total_price}"`
 	MapFor      yamlpos.Ordered[Mapping] `yaml:"map_for" doc:"More of map, for some kinds or topics only; * matches any characters. Later ones win." example:"{order.*: {cart.id: checkout_token}}"`
 	RejectIf    []RejectRule             `yaml:"reject_if" doc:"Bodies that cannot be what they are called: the request is rejected with 400 and leaves a trace. [] lifts those of a preset."`
+	Requires    []RequireRule            `yaml:"requires" doc:"What a body must have for the sender's word for it, where that word is not signed: the request is rejected with 400 otherwise, and leaves a trace. [] lifts those of a preset."`
 	SkipIf      []string                 `yaml:"skip_if" doc:"Items for which one of these holds become no event." example:"test == true"`
 	Reply       *ReplyRule               `yaml:"reply" doc:"The answer to a request that was taken; 200 without a body unless said otherwise."`
 	SilentAfter units.Duration           `yaml:"silent_after" validate:"min=1m,max=90d" doc:"No event for longer than this is reported: a warning in the log, and in status and doctor. Without it silence is not judged." example:"24h"`

@@ -18,6 +18,9 @@ func (c Config) over(base Config) Config {
 	if c.RejectIf != nil { // [] lifts those of the preset
 		out.RejectIf = c.RejectIf
 	}
+	if c.Requires != nil { // likewise
+		out.Requires = c.Requires
+	}
 	// The user's rules are asked first, the preset's afterwards.
 	out.Event.Kinds = append(slices.Clone(c.Event.Kinds), base.Event.Kinds...)
 	out.Event.Aliases = joined(c.Event.Aliases, base.Event.Aliases)

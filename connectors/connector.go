@@ -32,6 +32,7 @@ type Connector struct {
 	item, root *rawjson.Program // the same for connectors without batches
 	event      eventRule
 	rejects    []rejectRule
+	requires   []requirement
 	skips      []*rule
 	mapper     *mapper
 	reply      reply
@@ -57,6 +58,16 @@ func (c *Connector) Preset() string { return c.config.Preset }
 
 // Warnings are what Compile found unwise.
 func (c *Connector) Warnings() []string { return slices.Clone(c.warnings) }
+
+// Believes says what of its requests is believed though the sender does not sign it, where bodies are held against that; "" for
+// nothing. Where they are not, Warnings says it.
+func (c *Connector) Believes() string {
+	if c.event.believed == "" || len(c.requires) == 0 {
+		return ""
+	}
+	return c.event.believed + " is not signed, and names the topic: whoever copied a request can post it again under another topic that its body fits. " +
+		"Nothing that cannot be undone is done by that alone. Keep copies and logs of requests from strangers, and change the secret when one got out"
+}
 
 // Kinds are the kinds of event the connector is known to make. Others may come.
 func (c *Connector) Kinds() []string { return kindsOf(&c.config) }

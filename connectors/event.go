@@ -26,6 +26,9 @@ type eventRule struct {
 	zone    *time.Location
 	dedupe  []*expr // nil: event.id alone
 	content bool    // an id comes from what is not signed, so topic and payload make a key, too
+
+	believed string          // the part of a request that the topic comes from, where it is not signed; "" where it is
+	reserved map[string]bool // kinds that only a topic which an alias or rule translates may have
 }
 
 type kindRule struct {
@@ -69,6 +72,9 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 		if no := &c.rejects[i]; (no.topic == "" || matchesPattern(no.topic, topic)) && allHold(no.when, v) {
 			return reject(http.StatusBadRequest, StageMap, "reject_if: "+no.because)
 		}
+	}
+	if err := c.required(v, topic); err != nil {
+		return err
 	}
 	for _, s := range c.skips {
 		if s.holds(v) {
@@ -128,7 +134,11 @@ func (e *eventRule) kindOf(v *view, topic string) string {
 	case topic == "":
 		return unknownKind
 	}
-	return cleanKind(topic)
+	kind := cleanKind(topic)
+	if e.reserved[kind] {
+		return unknownKind
+	}
+	return kind
 }
 
 // maxKey is the longest dedupe key that is stored as it is; longer ones are hashed.

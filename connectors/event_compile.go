@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -118,13 +119,12 @@ func nearlySame(a, b string) bool {
 	return strings.HasPrefix(b, family+".")
 }
 
-// judgeUnsigned finds what an event is made of that its verifier does not cover. Ids are backed by
-// a key of the content; for the rest it warns, where the connector is the user's own.
+// judgeUnsigned finds what an event is made of that its verifier does not cover. Ids are backed by a key of the content, and so
+// only warned of where the user wrote them; of all else check warns, whoever wrote it.
 func (k *compiler) judgeUnsigned(con *Connector) {
-	own := k.own.Verify != nil && (k.own.Verify.Kind != "" || len(k.own.Verify.Parts)+len(k.own.Verify.AnyOf)+len(k.own.Verify.AllOf) > 0)
-	warn := func(path string, e *expr, written bool) bool {
+	warn := func(path string, e *expr, told bool) bool {
 		part := e.unsigned(con.verify.verifier)
-		if part != "" && own && written {
+		if part != "" && told {
 			k.warn(path, "comes from "+part+", which is not signed: whoever copied a request can change it",
 				"take it from the body if it is there, or add "+part+" to verify.parts if the sender signs it")
 		}
@@ -132,8 +132,12 @@ func (k *compiler) judgeUnsigned(con *Connector) {
 	}
 	types := map[string]bool{}
 	for i, e := range con.event.types {
-		warn(fmt.Sprintf("event.type[%d]", i), e, len(k.own.Event.Type) > 0)
 		types[e.source] = true
+		con.event.believed = cmp.Or(con.event.believed, e.unsigned(con.verify.verifier))
+		warn(fmt.Sprintf("event.type[%d]", i), e, len(con.requires) == 0)
+	}
+	if con.event.believed != "" {
+		k.judgeTopic(con)
 	}
 	for i := range con.event.ids {
 		for _, e := range con.event.ids[i].exprs {
@@ -143,6 +147,39 @@ func (k *compiler) judgeUnsigned(con *Connector) {
 	}
 	for i, e := range con.event.dedupe {
 		con.event.content = warn(fmt.Sprintf("dedupe.key[%d]", i), e, len(k.own.Dedupe.Key) > 0) && !types[e.source] || con.event.content
+	}
+	for i, e := range con.event.times {
+		warn(fmt.Sprintf("event.time[%d]", i), e, len(k.own.Event.Time) > 0)
+	}
+	for i, rule := range con.event.kinds {
+		for j, r := range rule.when {
+			warn(fmt.Sprintf("event.kinds[%d].when[%d]", i, j), r.left, true)
+		}
+	}
+	for _, l := range con.mapper.layers {
+		at := "map."
+		if l.pattern != "" {
+			at = "map_for." + l.pattern + "."
+		}
+		for _, a := range l.fields {
+			for _, e := range a.paths {
+				warn(at+targets[a.target].name, e, true)
+			}
+		}
+	}
+}
+
+// judgeTopic is about a topic that is not signed: where bodies are held against it, no word goes around that; where they are not,
+// kinds whose consequence cannot be undone are refused, which it warns of.
+func (k *compiler) judgeTopic(con *Connector) {
+	if len(con.requires) > 0 {
+		con.event.reserve(con.Kinds())
+	}
+	for _, a := range k.config.Event.Aliases {
+		if irreversible(a.Value) && !slices.ContainsFunc(con.requires, func(q requirement) bool { return q.about(a.Key) }) {
+			k.warn("event.aliases."+a.Key, a.Value+" cannot be undone, and only "+con.event.believed+" says it, which is not signed: such requests are refused",
+				"say under requires what the body of "+a.Key+" has")
+		}
 	}
 }
 

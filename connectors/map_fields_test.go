@@ -105,13 +105,14 @@ func TestShopify(t *testing.T) {
 		}
 	})
 	t.Run("who asks to be forgotten, or for its data, is known by its phone", func(t *testing.T) {
-		for name, want := range map[string][2]string{
-			"customers/redact":       {"contact.redacted", "442079460958"},
-			"customers/data_request": {"contact.data_requested", "442079460958"},
-			"shop/redact":            {"shop.redacted", ""},
+		const customer = `{"shop_id":1,"shop_domain":"s.example","customer":{"id":2,"email":"a@example.com","phone":"+442079460958"}`
+		for name, want := range map[string][3]string{
+			"customers/redact":       {customer + `,"orders_to_redact":[]}`, "contact.redacted", "442079460958"},
+			"customers/data_request": {customer + `,"orders_requested":[7],"data_request":{"id":9}}`, "contact.data_requested", "442079460958"},
+			"shop/redact":            {`{"shop_id":1,"shop_domain":"s.example"}`, "shop.redacted", ""},
 		} {
-			e := mapped(t, "shopify", `{"shop_id":1,"customer":{"id":2,"email":"a@example.com","phone":"+442079460958"}}`, topic(name)...)
-			if e.Kind != want[0] || string(e.Contact.Phone) != want[1] {
+			e := mapped(t, "shopify", want[0], topic(name)...)
+			if e.Kind != want[1] || string(e.Contact.Phone) != want[2] {
 				t.Errorf("%s: %s, %+v", name, e.Kind, e.Contact)
 			}
 		}
@@ -163,7 +164,7 @@ func TestShopify(t *testing.T) {
 			headers      []string
 		}{
 			{"shopify", `{"token":"c","buyer_accepts_marketing":true}`, topic("checkouts/create")},
-			{"shopify", `{"id":1,"email_marketing_consent":{"state":"subscribed"}}`, topic("customers/update")},
+			{"shopify", `{"id":1,"first_name":"Ana","email_marketing_consent":{"state":"subscribed"}}`, topic("customers/update")},
 			{"prestashop", `{"event":"customer.created","id":"1","customer":{"id":1,"newsletter":true}}`, nil},
 			{"pipedrive", `{"meta":{"action":"create","entity":"person","id":"1"},"data":{"id":1,"marketing_status":"subscribed"}}`, nil},
 		} {

@@ -284,10 +284,10 @@ func TestTwoOrdersOfOneSecondAreTwoEvents(t *testing.T) {
 	con := mustCompile(t, "woocommerce", ownConfig(t, "woocommerce", testSecret), connectors.Options{})
 	keys := map[string]bool{}
 	for _, body := range []string{
-		`{"id":1,"date_modified_gmt":"2026-11-20T09:00:00"}`,
-		`{"id":2,"date_modified_gmt":"2026-11-20T09:00:00"}`,
-		`{"id":1,"date_modified_gmt":"2026-11-20T09:00:01"}`,
-		`{"id":1}`,
+		`{"id":1,"date_modified_gmt":"2026-11-20T09:00:00","number":"1"}`,
+		`{"id":2,"date_modified_gmt":"2026-11-20T09:00:00","number":"1"}`,
+		`{"id":1,"date_modified_gmt":"2026-11-20T09:00:01","number":"1"}`,
+		`{"id":1,"number":"1"}`,
 	} {
 		r := request(body, "X-WC-Webhook-Topic", "order.updated", "X-WC-Webhook-Delivery-ID", "the-same", "Content-Type", "application/json")
 		header, _, err := con.Sign(r)

@@ -70,7 +70,7 @@ func door(o HooksOptions, rules Rules) *Hooks {
 // signed is a verified webhook with about size bytes of body.
 func signed(t testing.TB, to *connectors.Connector, url string, size int) *http.Request {
 	t.Helper()
-	body := []byte(fmt.Sprintf(`{"id":1,"phone":"+447700900101","note":%q}`, strings.Repeat("x", size)))
+	body := []byte(fmt.Sprintf(`{"id":1,"token":"t","phone":"+447700900101","note":%q}`, strings.Repeat("x", size)))
 	sample := to.SamplesAt(time.Now(), 1)[0]
 	r := httptest.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	for k, v := range sample.Header {

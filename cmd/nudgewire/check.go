@@ -59,6 +59,9 @@ func (c *cli) check() *cobra.Command {
 			}
 			if !c.json {
 				for _, name := range slices.Sorted(maps.Keys(cfg.Receivers)) {
+					if believes := cfg.Receivers[name].Believes(); believes != "" {
+						c.note("warning: connector %s: %s", name, believes)
+					}
 					if duties := cfg.Receivers[name].Info().Duties; duties != "" {
 						c.note("warning: connector %s: something is left to you: %s", name, strings.Join(strings.Fields(duties), " "))
 					}
