@@ -116,9 +116,15 @@ func (b *bodyReader) some(to []byte) (int, error) {
 		b.until = until
 		_ = b.conn.SetReadDeadline(until) // a connection that knows no deadline, as in tests, has its own end
 	}
+	if b.hold.evicted.Load() { // the deadline that woke us may have been replaced by this one
+		return 0, turnedAway{turnedRoom}
+	}
 	n, err := b.from.Read(to)
 	b.read += int64(n)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case err != nil && b.hold.evicted.Load():
+		return n, turnedAway{turnedRoom}
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return n, turnedAway{turnedSlow}
 	}
 	return n, err

@@ -15,7 +15,7 @@ import (
 const mostAtConsole = 512
 
 // A ConsoleLobby bounds the connections of the console's listener, so that slow strangers use up neither memory nor open files: an address has a quarter of them, and those that
-// proved nothing half, where the one that waited longest makes room for the next.
+// proved nothing half; in either the one that waited longest makes room for the next.
 type ConsoleLobby struct {
 	*lobby
 	proxies func() []netip.Prefix
@@ -47,16 +47,14 @@ func (l *ConsoleLobby) Opened(c net.Conn) (welcome bool) {
 }
 
 // Closed implements Lobby.
-func (l *ConsoleLobby) Closed(c net.Conn) { l.leave(addrPort(c)) }
+func (l *ConsoleLobby) Closed(c net.Conn) { l.leave(c) }
 
 // known keeps the place of a connection by which somebody asked whom we know.
 func (l *ConsoleLobby) known(r *http.Request) {
 	if l == nil {
 		return
 	}
-	if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		l.proven(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()))
-	}
+	l.proven(connection(r.Context()), neighbourhood(peer(r)))
 }
 
 func (l *ConsoleLobby) crowded() bool { return l != nil && l.lobby.crowded() }

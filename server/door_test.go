@@ -67,8 +67,8 @@ func openTheDoor(t *testing.T, o HooksOptions, opt connectors.Options) *openDoor
 		}
 		d.lobby.mu.Lock()
 		defer d.lobby.mu.Unlock()
-		if n, held := d.lobby.open.Load(), d.memory.held; n != 0 || held != 0 || len(d.lobby.by)+len(d.lobby.turned)+len(d.lobby.places)+d.lobby.waiting.Len()+len(d.memory.by) != 0 {
-			t.Errorf("after the end %d connections are counted, %d bytes are held, %v %v %v", n, held, d.lobby.by, d.lobby.turned, d.memory.by)
+		if n, held := d.lobby.open.Load(), d.memory.held; n != 0 || held != 0 || len(d.lobby.by)+len(d.lobby.visits)+d.lobby.waiting.Len()+len(d.memory.by)+d.memory.reading[stranger].Len() != 0 {
+			t.Errorf("after the end %d connections are counted, %d bytes are held, %v %v", n, held, d.lobby.by, d.memory.by)
 		}
 	})
 	return d
@@ -272,12 +272,12 @@ func TestOneAddressUsesUpItsOwnShareOnly(t *testing.T) {
 			_, _ = c.Write(bytes.Repeat([]byte("x"), 140_000)) // an error is what this is about
 		}
 		deadline := time.Now().Add(time.Minute)
-		for d.count(turnedShare) == 0 && time.Now().Before(deadline) {
+		for d.count(turnedRoom) == 0 && time.Now().Before(deadline) {
 			d.mustTake("127.0.0.1")
 			time.Sleep(20 * time.Millisecond)
 		}
 		d.mustTake("127.0.0.1")
-		if d.count(turnedShare) == 0 || d.count(turnedMemory) != 0 {
+		if d.count(turnedRoom) == 0 || d.count(turnedMemory) != 0 {
 			t.Errorf("turned away: %+v", d.Turned())
 		}
 	})
@@ -350,9 +350,11 @@ func TestAShareIsOfANetworkAndOfWhoIsBehindAProxy(t *testing.T) {
 		return w.Code
 	}
 	who := netip.MustParseAddr("203.0.113.9")
-	if _, ok := h.memory.take(who, 25_000, 1000); !ok {
+	holds := holding{of: &h.memory, who: who, biggest: 1000}
+	if _, ok := holds.more(25_000); !ok {
 		t.Fatal("no room")
 	}
+	holds.done()
 	if got := post("203.0.113.9"); got != http.StatusServiceUnavailable {
 		t.Errorf("who holds its share is answered %d", got)
 	}
@@ -360,7 +362,8 @@ func TestAShareIsOfANetworkAndOfWhoIsBehindAProxy(t *testing.T) {
 		t.Errorf("another behind the same proxy is answered %d", got)
 	}
 	// A share is never less than one whole webhook.
-	if _, ok := h.memory.take(netip.MustParseAddr("203.0.113.11"), requestCharge+40_000, 40_000); !ok {
+	one := holding{of: &h.memory, who: netip.MustParseAddr("203.0.113.11"), biggest: 40_000}
+	if _, ok := one.more(requestCharge + 40_000); !ok {
 		t.Error("one webhook of the size that is allowed does not fit")
 	}
 }

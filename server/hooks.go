@@ -104,7 +104,7 @@ func NewHooks(o HooksOptions) *Hooks {
 		o.Now = time.Now
 	}
 	h := &Hooks{HooksOptions: o}
-	h.memory = budget{most: o.Memory, by: map[netip.Addr]int64{}}
+	h.memory = budget{most: o.Memory, by: map[netip.Addr]*tenant{}}
 	h.lobby = newLobby(o.Connections, min(mostConnections, max(1, o.Connections/2)), mostWaiting)
 	h.traces = traces{kinds: map[traceKey]*rate.Limiter{}, strange: map[strangeKey]*rate.Limiter{}}
 	h.rates.by = map[string]*rate.Limiter{}
@@ -156,7 +156,7 @@ func (h *Hooks) Opened(c net.Conn) (welcome bool) {
 }
 
 // Closed is told of every connection that Opened was asked about.
-func (h *Hooks) Closed(c net.Conn) { h.lobby.leave(addrPort(c)) }
+func (h *Hooks) Closed(c net.Conn) { h.lobby.leave(c) }
 
 func addrPort(c net.Conn) netip.AddrPort {
 	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
@@ -343,30 +343,33 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	if limit == 0 {
 		return reply, no
 	}
-	hold := holding{of: &h.memory, who: neighbourhood(c.from), biggest: to.MaxBody()}
+	conn := http.NewResponseController(w)
+	at, who := connection(c.Context()), neighbourhood(c.from)
+	hold := holding{of: &h.memory, who: who, standing: h.lobby.standing(at, who), biggest: to.MaxBody()}
+	hold.cut = func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) } // as in bodyReader.some
 	if why, ok := hold.more(requestCharge); !ok {
 		return reply, turnedAway{why}
 	}
 	defer hold.end()
 
 	if c.ContentLength != 0 {
-		b := bodyReader{from: c.Body, conn: http.NewResponseController(w), hold: &hold, limit: limit, began: time.Now()}
-		if c.body, err = b.all(c.ContentLength); err != nil {
-			if no != nil && errors.Is(err, errBeyond) {
-				return reply, no
-			}
-			return reply, bodyError(err, limit)
+		b := bodyReader{from: c.Body, conn: conn, hold: &hold, limit: limit, began: time.Now()}
+		c.body, err = b.all(c.ContentLength)
+	}
+	hold.done()
+	if err != nil {
+		if no != nil && errors.Is(err, errBeyond) {
+			return reply, no
 		}
+		return reply, bodyError(err, limit)
 	}
 	in.Body = c.body
 	got, err := to.Receive(in)
 	if err != nil {
 		return reply, err
 	}
-	if to.Verifies() {
-		if from, err := netip.ParseAddrPort(c.RemoteAddr); err == nil {
-			h.lobby.proven(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()))
-		}
+	if to.Verifies() && got.Handshake == "" { // a handshake may be anybody's
+		h.lobby.proven(at, who)
 	}
 	if to.Verifies() && len(got.Events) > 0 {
 		if err := h.measure(to); err != nil {

@@ -28,6 +28,14 @@ type Lobby interface {
 	Closed(c net.Conn)
 }
 
+type connectionKey struct{}
+
+// connection is the connection that a request came by, as its lobby knows it; nil where there is no lobby.
+func connection(ctx context.Context) net.Conn {
+	c, _ := ctx.Value(connectionKey{}).(net.Conn)
+	return c
+}
+
 // Serve answers on l until ctx is done, then lets requests under way finish for at most
 // grace. It closes l. A clean stop returns nil. lobby may be nil: then everybody is welcome.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, lobby Lobby, grace time.Duration, log *zap.Logger) error {
@@ -53,6 +61,9 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, lobby Lobby, gra
 		srv.ConnContext = withPeer
 	}
 	if lobby != nil {
+		srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connectionKey{}, c)
+		}
 		srv.ConnState = func(c net.Conn, state http.ConnState) {
 			switch state {
 			case http.StateNew:

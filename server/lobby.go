@@ -1,0 +1,211 @@
+package server
+
+import (
+	"container/list"
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// mostConnections is how many connections one address may have open.
+	mostConnections = 1000
+	// mostWaiting is how many connections without a verified webhook are held: net/http needs some 40 kB for each.
+	mostWaiting = 1200
+	// few is how many connections of an address make no room while another has more.
+	few = 8
+)
+
+// A lobby counts open connections, by address. When all places are taken, or those of an address, or those for connections that have
+// shown nothing yet, the connection that has waited longest without a verified webhook makes room for a new one: slow strangers then
+// wait in each other's place, and an ordinary webhook, which needs its place for milliseconds, is through long before it would be
+// its turn.
+type lobby struct {
+	most, each int
+	strangers  int // how many may wait that have shown nothing yet
+	open       atomic.Int64
+	mu         sync.Mutex
+	by         map[netip.Addr]*neighbours
+	visits     map[net.Conn]*visit      // of those that are counted
+	waiting    list.List                // of *visit that may have to make room, in the order in which they came
+	lately     map[netip.Addr]time.Time // when an address brought its last verified webhook
+}
+
+// Neighbours are the connections of one address.
+type neighbours struct {
+	open    int
+	waiting list.List // as in lobby
+}
+
+// A visit is a connection in the lobby.
+type visit struct {
+	conn             net.Conn
+	who              netip.Addr
+	ofAll, ofAddress *list.Element // where it waits; nil for who brought a verified webhook, and for proxies
+	partner          bool          // it brought a verified webhook
+}
+
+// For how long, and of how many addresses, it is known that they brought a verified webhook.
+const (
+	knownFor  = time.Hour
+	mostKnown = 4096
+)
+
+func newLobby(most, each, strangers int) *lobby {
+	return &lobby{
+		most: most, each: each, strangers: strangers,
+		by: map[netip.Addr]*neighbours{}, visits: map[net.Conn]*visit{}, lately: map[netip.Addr]time.Time{},
+	}
+}
+
+// opened counts a connection in, and closes the one that made room for it.
+func (l *lobby) opened(c net.Conn, proxies []netip.Prefix) (turned netip.Addr, welcome bool) {
+	from := addrPort(c).Addr()
+	ended, welcome := l.enter(c, from, trusted(from, proxies))
+	switch {
+	case !welcome:
+		return from, false
+	case ended != nil:
+		turned = addrPort(ended).Addr()
+		if t, ok := ended.(*tls.Conn); ok {
+			ended = t.NetConn() // a goodbye by TLS may take its time
+		}
+		_ = ended.Close()
+	}
+	return turned, true
+}
+
+// enter counts a connection in. Known proxies bring many people's requests, so they have no share and make no room. ended is the
+// one that made room, and is counted no more; nil for none.
+func (l *lobby) enter(c net.Conn, from netip.Addr, proxy bool) (ended net.Conn, welcome bool) {
+	v := &visit{conn: c, who: neighbourhood(from)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := l.by[v.who]
+	if own == nil {
+		own = new(neighbours)
+	}
+	full := true
+	var longest *visit
+	switch {
+	case !proxy && own.open >= l.each:
+		longest = first(&own.waiting)
+	case int(l.open.Load()) >= l.most || (!proxy && l.waiting.Len() >= l.strangers):
+		longest = l.longest()
+	default:
+		full = false
+	}
+	if full {
+		if longest == nil {
+			return nil, false
+		}
+		l.forget(longest)
+		ended = longest.conn
+	}
+	l.by[v.who] = own // after what made room, which may have been its last
+	l.visits[c] = v
+	l.open.Add(1)
+	own.open++
+	if !proxy {
+		v.ofAll, v.ofAddress = l.waiting.PushBack(v), own.waiting.PushBack(v)
+	}
+	return ended, true
+}
+
+// first is who has waited longest; nil for nobody.
+func first(waiting *list.List) *visit {
+	if at := waiting.Front(); at != nil {
+		return at.Value.(*visit) // the lists hold nothing else
+	}
+	return nil
+}
+
+// longest is who has waited longest: of unknown addresses with more than a few open; else of all but known ones with a few; else
+// of all.
+func (l *lobby) longest() *visit {
+	var other *visit
+	for at := l.waiting.Front(); at != nil; at = at.Next() {
+		v := at.Value.(*visit) // the list holds nothing else
+		many, known := l.by[v.who].open > few, l.known(v.who)
+		if many && !known {
+			return v
+		}
+		if other == nil && (many || !known) {
+			other = v
+		}
+	}
+	if other == nil {
+		other = first(&l.waiting)
+	}
+	return other
+}
+
+func (l *lobby) known(who netip.Addr) bool {
+	at, ok := l.lately[who]
+	return ok && time.Since(at) < knownFor
+}
+
+// standing is what is known of who asks by a connection. who is whom a proxy asks for, else the connection's own neighbourhood.
+func (l *lobby) standing(c net.Conn, who netip.Addr) standing {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if v := l.visits[c]; v != nil && v.partner {
+		return partner
+	}
+	if l.known(who) {
+		return neighbour
+	}
+	return stranger
+}
+
+// proven keeps the place of a connection that brought a verified webhook, and knows its sender from now on.
+func (l *lobby) proven(c net.Conn, who netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if v := l.visits[c]; v != nil && v.ofAll != nil { // a proxy has no place
+		l.unwait(v)
+		v.partner = true
+	}
+	if _, ok := l.lately[who]; !ok && len(l.lately) >= mostKnown {
+		for one := range l.lately {
+			delete(l.lately, one) // any
+			break
+		}
+	}
+	l.lately[who] = time.Now()
+}
+
+// unwait takes a connection out of those that make room.
+func (l *lobby) unwait(v *visit) {
+	if v.ofAll != nil {
+		l.waiting.Remove(v.ofAll)
+		l.by[v.who].waiting.Remove(v.ofAddress)
+		v.ofAll, v.ofAddress = nil, nil
+	}
+}
+
+// forget counts a connection out.
+func (l *lobby) forget(v *visit) {
+	l.unwait(v)
+	delete(l.visits, v.conn)
+	l.open.Add(-1)
+	own := l.by[v.who]
+	if own.open--; own.open == 0 {
+		delete(l.by, v.who)
+	}
+}
+
+// leave is told of every connection that ended, also of those that were not welcome or made room.
+func (l *lobby) leave(c net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if v := l.visits[c]; v != nil {
+		l.forget(v)
+	}
+}
+
+// crowded reports that connections run short, so that none should be kept for later.
+func (l *lobby) crowded() bool { return l.most > 0 && int(l.open.Load()) > l.most/4*3 }
