@@ -81,6 +81,8 @@ type compiler struct {
 	options Options
 	item    *rawjson.Program
 	root    *rawjson.Program
+	bare    bool // something reads the item itself
+	places  bool // something reads the item by places in a list
 }
 
 func (k *compiler) compile() *Connector {
@@ -88,7 +90,8 @@ func (k *compiler) compile() *Connector {
 	con := &Connector{name: k.name, config: *c, options: k.options, window: cmp.Or(c.Dedupe.Window.D(), defaultDedupeWindow)}
 	k.item = rawjson.NewProgram()
 	k.root = k.item
-	batch := len(c.Items) > 0 && !slices.Equal(c.Items, []string{"."})
+	con.whole = slices.Equal(c.Items, []string{"."})
+	batch := len(c.Items) > 0 && !con.whole
 	if batch {
 		k.root = rawjson.NewProgram()
 	}
@@ -125,6 +128,7 @@ func (k *compiler) compile() *Connector {
 		con.secrets = append(con.secrets, s.text)
 	}
 	con.item, con.root = k.item, k.root
+	con.bare, con.whole = k.bare && batch, con.whole || k.places
 	con.event.zone = con.mapper.location
 	k.judgeUnsigned(con)
 	return con
@@ -141,7 +145,7 @@ func (k *compiler) items() []*expr {
 		case e.from != fromItem:
 			k.add(at, "is no path into the body", pathHint)
 		default:
-			e.from = fromRoot
+			e.from, e.group = fromRoot, strings.Join(e.path.names, ".")
 			e.link(k.item, k.root)
 			out = append(out, e)
 		}

@@ -31,7 +31,7 @@ type Config struct {
 	Rate        units.Rate               `yaml:"rate" validate:"min=1/min,max=10000/s" doc:"Most webhooks of this sender that are taken, ten seconds' worth at once; more are answered 429. Not limited unless set, but 10/s where requests show nothing: kind none and mode monitor." example:"50/s"`
 	ClientCA    string                   `yaml:"client_ca" doc:"File (PEM) with certificates of authorities: only who connects with a certificate that one of them signed is taken, beside what verify asks for. Needs server.tls." example:"/etc/nudgewire/crm-ca.pem"`
 	Body        Body                     `yaml:"body" doc:"How the body is read."`
-	Items       []string                 `yaml:"items" doc:"Path to the items of a batch; each becomes one event. Of several the first that the body has. The whole body is one item without it." example:"[*]"`
+	Items       []string                 `yaml:"items" doc:"Paths to the items of a batch; each becomes one event, of all paths that the body has; event.group is the name that led to it. Without it the body is one event, and a list or one object a line is one each; \".\" makes one event of a list, too." example:"[*]"`
 	Event       EventRule                `yaml:"event" doc:"What happened, when, and what distinguishes one event from another."`
 	Dedupe      Dedupe                   `yaml:"dedupe" doc:"When two requests are the same event."`
 	Map         Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form are in an item." example:"{phone: customer.phone, cart.total: total_price}"`
@@ -109,6 +109,7 @@ type Body struct {
 	Empty       string     `yaml:"empty" validate:"oneof=reject object" doc:"What an empty body is: rejected, or an object without fields."`
 	FormNesting string     `yaml:"form_nesting" validate:"oneof=brackets flat" doc:"brackets reads contact[fields][12] as fields inside contact; flat does not."`
 	Repeated    string     `yaml:"repeated" validate:"oneof=first last all" doc:"Which of several form fields with one name counts."`
+	Charset     string     `yaml:"charset" doc:"Charset of bodies whose content type names none; UTF-8 unless said otherwise. A byte order mark says more than either." example:"ISO-8859-1"`
 	JSONIn      []string   `yaml:"json_in" doc:"Fields that hold JSON written as text." example:"rawRequest"`
 	MaxBytes    units.Size `yaml:"max_bytes" doc:"Longest body; server.max_body unless said otherwise." example:"5MB"`
 }
@@ -119,7 +120,7 @@ type EventRule struct {
 	Kind     string                  `yaml:"kind" doc:"The kind of all events, where the sender has no word for it." example:"form.submitted"`
 	Kinds    []KindRule              `yaml:"kinds" doc:"Kinds that depend on more than the sender's word; the first rule that holds decides, before aliases."`
 	Aliases  yamlpos.Ordered[string] `yaml:"aliases" doc:"Kinds by the sender's words." example:"{orders/create: order.created}"`
-	ID       []string                `yaml:"id" doc:"What distinguishes events: paths or headers, joined if several; a part may be a else b. With ? behind it a part may be missing; if another one is, none is given, or none is the own one of an item of a batch, the hash of the item counts, too."`
+	ID       []string                `yaml:"id" doc:"What distinguishes events: paths or headers, joined if several; a part may be a else b. With ? behind it a part may be missing; if another one is, none is given, or none is the own one of an item of a batch, the hash of the item counts, too. what_is_read is all that map reads: for senders whose clock has whole seconds, so that two saves of one second are two events."`
 	Time     []string                `yaml:"time" doc:"Where the time of the event is; of several the first that can be read."`
 	TimeZone string                  `yaml:"time_zone" validate:"timezone" doc:"Zone of times that are written without one; UTC unless said otherwise." example:"Europe/London"`
 	TimeUnit string                  `yaml:"time_unit" validate:"oneof=s ms rfc3339 http_date auto" doc:"How it is written; auto knows them all."`

@@ -28,7 +28,9 @@ type Connector struct {
 	handshakes []handshake
 	verify     verification
 	body       bodyReader
-	items      []*expr          // nil: the whole body is one
+	items      []*expr          // nil: the whole body is one, or each object of its list
+	whole      bool             // a list is one event, too
+	bare       bool             // an item may be a bare value, such as an id
 	item, root *rawjson.Program // the same for connectors without batches
 	event      eventRule
 	rejects    []rejectRule

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -25,6 +26,7 @@ type eventRule struct {
 	unit    string
 	zone    *time.Location
 	dedupe  []*expr // nil: event.id alone
+	mapped  bool    // what the map reads is part of the key
 	content bool    // an id comes from what is not signed, so topic and payload make a key, too
 
 	believed string          // the part of a request that the topic comes from, where it is not signed; "" where it is
@@ -111,6 +113,9 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 		*v.origins = append(*v.origins, nil)
 	}
 	c.mapper.fill(ev, v)
+	if e.mapped {
+		ev.DedupeKey = boundedKey(ev.DedupeKey + ":" + whatIsRead(ev))
+	}
 	return nil
 }
 
@@ -154,7 +159,7 @@ func (e *eventRule) key(v *view, payload []byte) string {
 	missing, own := false, false
 	for _, p := range e.dedupe {
 		text := p.text(v)
-		missing, own = missing || text == "", own || p.distinct
+		missing, own = missing || text == "", own || v.one || p.distinct
 		parts = append(parts, text)
 	}
 	if missing || !own {
@@ -168,7 +173,7 @@ func (e *eventRule) key(v *view, payload []byte) string {
 // it: a repeated delivery still has the same id, and another event surely has not.
 func (e *eventRule) id(v *view, payload []byte) string {
 	if len(e.ids) == 1 && !e.ids[0].optional {
-		if text, distinct := e.ids[0].text(v); distinct {
+		if text, distinct := e.ids[0].text(v); text != "" && (distinct || v.one) {
 			return text
 		}
 	}
@@ -176,7 +181,7 @@ func (e *eventRule) id(v *view, payload []byte) string {
 	given, missing, own := false, false, false
 	for i := range e.ids {
 		text, distinct := e.ids[i].text(v)
-		own = own || distinct
+		own = own || distinct || v.one
 		if text == "" && e.ids[i].optional {
 			continue
 		}
@@ -216,6 +221,19 @@ func contentKey(topic string, payload []byte) string {
 	fmt.Fprintf(h, "%d %s ", len(topic), topic)
 	h.Write(bytes.TrimSpace(payload))
 	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)[:16])
+}
+
+// whatIsRead is a short hash of what an event says, as far as the connector reads it. Where a sender's clock has whole seconds, two saves
+// of one second differ in it, and a delivery that is repeated does not: that it is the same to the byte, few senders promise.
+func whatIsRead(ev *nudgewire.Event) string {
+	contact := ev.Contact
+	contact.PhoneProblem = ""
+	text, err := json.Marshal([]any{ev.Kind, contact, ev.Cart, ev.Order, ev.Deal, ev.Form, ev.Message, ev.Unread})
+	if err != nil {
+		return hashOf(ev.Payload)
+	}
+	sum := sha256.Sum256(text)
+	return base64.RawStdEncoding.EncodeToString(sum[:12])
 }
 
 func hashOf(payload []byte) string {

@@ -52,8 +52,12 @@ func (k *compiler) eventRule() eventRule {
 	}
 	for i, text := range rule.ID {
 		at := fmt.Sprintf("event.id[%d]", i)
-		if text == "body_hash" {
+		switch text {
+		case "body_hash":
 			continue // what counts anyway where nothing else does
+		case "what_is_read":
+			out.mapped = true
+			continue
 		}
 		bare, optional := strings.CutSuffix(text, "?")
 		part := idPart{optional: optional}
@@ -76,25 +80,22 @@ func (k *compiler) eventRule() eventRule {
 			k.syntax(fmt.Sprintf("dedupe.key[%d]", i), err)
 			continue
 		}
-		e.link(k.item, k.root)
+		k.link(e)
 		e.distinct = k.distinguishes(e, out.types) || e.from == fromEvent && e.name == "event.id"
 		out.dedupe = append(out.dedupe, e)
 	}
 	return out
 }
 
-// distinguishes reports whether e may distinguish the items of one request: what is around them and
+// distinguishes reports whether e may distinguish the items of one request, where there are several: what is around them and
 // their topics are the same for many.
 func (k *compiler) distinguishes(e *expr, topics []*expr) bool {
-	if k.root == k.item {
-		return true // one item
-	}
 	if slices.ContainsFunc(topics, func(t *expr) bool {
 		return t.source == e.source || slices.ContainsFunc(t.pieces, func(p piece) bool { return p.expr != nil && p.expr.source == e.source })
 	}) {
 		return false
 	}
-	return e.from == fromItem || slices.ContainsFunc(e.pieces, func(p piece) bool { return p.expr != nil && k.distinguishes(p.expr, topics) })
+	return e.from == fromItem || e.from == fromRoot && k.root == k.item || slices.ContainsFunc(e.pieces, func(p piece) bool { return p.expr != nil && k.distinguishes(p.expr, topics) })
 }
 
 // kind complains about what cannot be a kind, and warns of what is nearly a canonical one.

@@ -24,9 +24,19 @@ func (k *compiler) expr(path, text string) *expr {
 func (k *compiler) linked(path, text string) *expr {
 	e := k.expr(path, text)
 	if e != nil {
-		e.link(k.item, k.root)
+		k.link(e)
 	}
 	return e
+}
+
+// link gives the expression its slots. What it reads says how a body is cut into events: who reads the item itself takes bare
+// values, and who reads a body by places in a list takes the list as one.
+func (k *compiler) link(e *expr) {
+	e.link(k.item, k.root)
+	if e.from == fromItem && len(e.path.names) == 0 {
+		k.bare = k.bare || len(e.path.steps) == 0
+		k.places = k.places || len(e.path.steps) > 0
+	}
 }
 
 func (k *compiler) rule(path, text string) *rule {
@@ -35,7 +45,7 @@ func (k *compiler) rule(path, text string) *rule {
 		k.syntax(path, err)
 		return nil
 	}
-	r.left.link(k.item, k.root)
+	k.link(r.left)
 	return r
 }
 

@@ -20,6 +20,7 @@ import (
 //	header:X-Shopify-Topic       a header of the request
 //	query:source                 a parameter of the URL
 //	root:meta.topic              a path from the top of the body, where items are parts of it
+//	event.group                  the names that led to the item, where items has several paths
 //	'text'                       the text itself
 //	{meta.action}.{meta.entity}  texts joined
 //	total | minor                a value through a function; see pipes
@@ -38,8 +39,12 @@ type expr struct {
 	country  *expr // for phones: where the country of this very number is
 	when     *rule // nil, or what must hold for the expression to say anything
 	says     saying
-	distinct bool // of a part of an id or a dedupe key: it may distinguish the items of one request
+	group    string // of a path to items: its leading names
+	distinct bool   // of a part of an id or a dedupe key: it may distinguish the items of one request
 }
+
+// eventGroup is the path of the names under which an item lay, where items has several paths.
+const eventGroup = "event.group"
 
 type exprFrom int
 
@@ -50,7 +55,7 @@ const (
 	fromQuery
 	fromLiteral
 	fromPieces
-	fromEvent // event.type, event.kind, event.id: only in conditions and dedupe keys
+	fromEvent // event.type, event.kind, event.id: only in conditions and dedupe keys; event.group everywhere
 )
 
 // A piece of a joined text is a literal or, if that is nil, an expression.
@@ -100,7 +105,7 @@ const bracesHint = "write {path} for a value of the item"
 func parseExpr(text string) (*expr, error) { return parseExprAbout(text, false) }
 
 // parseExprAbout reads one expression; in those about an event, event.type, event.kind and
-// event.id are what was found out already (root:event.type is still the body's).
+// event.id are what was found out already (root:event.type is still the body's). event.group is known before all else.
 func parseExprAbout(text string, event bool) (*expr, error) {
 	p := &exprParser{text: text, event: event}
 	e, err := p.expr()
@@ -151,7 +156,7 @@ func (p *exprParser) expr() (*expr, error) {
 		p.at += len("root:")
 		e.from = fromRoot
 		e.path, err = p.path()
-	case p.event && (rest == "event.type" || rest == "event.kind" || rest == "event.id"):
+	case p.event && (rest == "event.type" || rest == "event.kind" || rest == "event.id"), rest == eventGroup:
 		e.from, e.name = fromEvent, rest
 		p.at = len(p.text)
 	default:

@@ -18,6 +18,8 @@ type view struct {
 	rawQuery         string
 	query            url.Values // parsed on first use
 	typ, kind, event string     // event.type, event.kind and event.id, once they are known
+	group            string     // event.group: the names that lead to the items that this one is of
+	one              bool       // the item is the only one of its request
 	entry            *view      // for the entries of lists, used again for each
 	origins          *[][]Origin
 	unread           *[]string // of the event at hand: what was given and cannot be read
@@ -139,6 +141,8 @@ func (e *expr) text(v *view) string {
 			out = v.typ
 		case "event.kind":
 			out = v.kind
+		case "event.group":
+			out = v.group
 		default:
 			out = v.event
 		}

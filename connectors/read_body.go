@@ -3,9 +3,11 @@ package connectors
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
-	"unicode/utf8"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/nudgewire/nudgewire/internal/asjson"
@@ -17,6 +19,7 @@ type bodyReader struct {
 	content string
 	accept  []string
 	empty   bool // an empty body is an object without fields
+	charset asjson.Charset
 	form    asjson.Form
 	jsonIn  [][]string // names down to fields that hold JSON as text
 	max     int64
@@ -32,38 +35,65 @@ type document struct {
 // read makes a document of the request's body. Only JSON is not checked yet: mapping checks
 // while it looks for fields.
 func (b *bodyReader) read(r *Request) (document, *Rejected) {
-	body := r.Body
-	if len(bytes.TrimSpace(body)) == 0 {
+	if len(bytes.TrimSpace(r.Body)) == 0 {
 		if !b.empty {
 			return document{}, badBody("is empty")
 		}
 		return document{text: "{}", bytes: []byte("{}"), typ: jsonType}, nil
 	}
-	sort := b.sort(r)
-	switch sort {
-	case contentJSON:
-		body = rawjson.OneReading(trimBOM(body))
-	case contentText:
-		if b.content != contentText {
-			return document{}, badBody("is plain text, neither JSON nor a form")
-		}
-		if !utf8.Valid(body) {
-			return document{}, badBody("is not UTF-8 text")
-		}
-		body = bytes.ReplaceAll(body, []byte{0}, nil)
-		return document{text: string(rawjson.AppendString(nil, string(body))), bytes: body, typ: "text/plain; charset=utf-8"}, nil
-	default:
-		made, err := b.asJSON(sort, r)
-		if err != nil {
+	charset, rejected := b.charsetOf(r.Header)
+	if rejected != nil {
+		return document{}, rejected
+	}
+	body, marked, err := asjson.Marked(r.Body)
+	switch {
+	case err != nil:
+		return document{}, badBody(err.Error())
+	case marked:
+		charset = asjson.Charset{}
+	case charset.Wide():
+		if body, err = charset.Text(body); err != nil {
 			return document{}, badBody(err.Error())
 		}
-		body = rawjson.OneReading(made)
+		charset, marked = asjson.Charset{}, true
 	}
-	d := document{text: sharedText(body), bytes: body, typ: jsonType}
-	if len(b.jsonIn) > 0 {
-		return b.unwrap(d)
+	sort, body := b.sort(r.Header, body)
+	if len(b.accept) > 0 && sort != contentText && !slices.Contains(b.accept, sort) && b.content == contentAuto {
+		return document{}, reject(http.StatusUnsupportedMediaType, StageContent,
+			fmt.Sprintf("the body looks like %s, and this connector takes only %s", sort, strings.Join(b.accept, " and ")))
 	}
-	return d, nil
+	form := b.form
+	form.Charset = charset
+	switch sort {
+	case contentForm:
+		body, err = form.Encoded(sharedText(body))
+	case contentMultipart:
+		body, err = form.Multipart(r.Body, boundary(r.Header))
+	case contentXML:
+		if decoded := marked || charset != (asjson.Charset{}); decoded {
+			if body, err = charset.Text(body); err != nil {
+				break
+			}
+			body, err = asjson.XML(body, true)
+		} else {
+			body, err = asjson.XML(body, false)
+		}
+	default:
+		body, err = charset.Text(body)
+	}
+	switch {
+	case errors.Is(err, asjson.ErrCharset):
+		return document{}, reject(http.StatusUnsupportedMediaType, StageContent, "the body "+err.Error())
+	case err != nil:
+		return document{}, badBody(err.Error())
+	case sort != contentText:
+		body = rawjson.OneReading(body)
+		return b.unwrap(document{text: sharedText(body), bytes: body, typ: jsonType}), nil
+	case b.content != contentText:
+		return document{}, badBody("is plain text, neither JSON nor a form")
+	}
+	body = bytes.ReplaceAll(body, []byte{0}, nil)
+	return document{text: string(rawjson.AppendString(nil, string(body))), bytes: body, typ: "text/plain; charset=utf-8"}, nil
 }
 
 // sharedText is a body as a text. Both are only read, so they share their memory.
@@ -86,41 +116,37 @@ func badBody(what string) *Rejected {
 // logs and traces, and a body holds phone numbers.
 func badJSON(err error) *Rejected { return badBody("is not JSON: " + err.Error()) }
 
-// asJSON makes JSON of a body that is none.
-func (b *bodyReader) asJSON(sort string, r *Request) ([]byte, error) {
-	switch sort {
-	case contentForm:
-		return b.form.Encoded(string(r.Body))
-	case contentMultipart:
-		return b.form.Multipart(r.Body, boundary(r.Header))
-	default:
-		return asjson.XML(trimBOM(r.Body))
-	}
-}
-
 // unwrap replaces fields that hold JSON as text by that JSON. A field that is missing, or
 // whose text is no JSON, stays as it is: the others may still be of use.
-func (b *bodyReader) unwrap(d document) (document, *Rejected) {
+func (b *bodyReader) unwrap(d document) document {
+	text := d.text
 	for _, names := range b.jsonIn {
-		p := rawjson.NewProgram()
-		p.Add(names)
-		found := make([]rawjson.Span, p.Slots)
-		if err := p.Run(d.text, found); err != nil {
-			return d, badJSON(err)
-		}
-		at := found[0]
-		if at.To == 0 || d.text[at.From] != '"' {
-			continue
-		}
-		inside := rawjson.Unquote(d.text[at.From:at.To])
-		if rawjson.Check(inside) != nil {
-			continue
-		}
-		d.text = d.text[:at.From] + inside + d.text[at.To:]
+		text = unwrapped(text, names)
 	}
-	d.bytes = rawjson.OneReading([]byte(d.text))
-	d.text = sharedText(d.bytes)
-	return d, nil
+	if len(text) != len(d.text) {
+		d.bytes = rawjson.OneReading([]byte(text))
+		d.text = sharedText(d.bytes)
+	}
+	return d
+}
+
+// unwrapped is a JSON text with the JSON that the field of that name holds as text.
+func unwrapped(text string, names []string) string {
+	p := rawjson.NewProgram()
+	p.Add(names)
+	found := make([]rawjson.Span, p.Slots)
+	if p.Run(text, found) != nil { // mapping says what is wrong with it
+		return text
+	}
+	at := found[0]
+	if at.To == 0 || text[at.From] != '"' {
+		return text
+	}
+	inside := rawjson.Unquote(text[at.From:at.To])
+	if rawjson.Check(inside) != nil {
+		return text
+	}
+	return text[:at.From] + inside + text[at.To:]
 }
 
 func (k *compiler) body() bodyReader {
@@ -140,6 +166,11 @@ func (k *compiler) body() bodyReader {
 		}
 		out.jsonIn = append(out.jsonIn, e.path.names)
 	}
+	charset, err := asjson.CharsetOf(b.Charset)
+	if err != nil {
+		k.add("body.charset", "is no charset that is known here", "write a name that browsers know, such as ISO-8859-1, windows-1252 or Shift_JIS")
+	}
+	out.charset = charset
 	switch size := b.MaxBytes.Bytes(); {
 	case size < 0 || size > maxMaxBody:
 		k.add("body.max_bytes", "is more than 64MiB, which a webhook never needs", "write a size up to 64MiB")

@@ -21,23 +21,21 @@ func TestOneReadingOfJSON(t *testing.T) {
 		t.Fatal(problems)
 	}
 	tests := map[string]struct{ body, want string }{
-		"once":                              {`{"a":{"b":"1"}}`, "1"},
-		"twice, the last counts":            {`{"a":{"b":"1"},"a":{"b":"2"}}`, "2"},
-		"twice inside":                      {`{"a":{"b":"1","b":"2"}}`, "2"},
-		"the last is a list":                {`{"a":{"b":"1"},"a":[]}`, ""},
-		"the last is null":                  {`{"a":{"b":"1"},"a":null}`, ""},
-		"the last lacks it":                 {`{"a":{"b":"1"},"a":{"c":"2"}}`, ""},
-		"the last is a text":                {`{"a":{"b":"1"},"a":"x"}`, ""},
-		"an escaped name is the same name":  {`{"a":{"b":"1"},"\u0061":{"b":"2"}}`, "2"},
-		"NUL in a name goes away":           {`{"a\u0000":{"b":"1"}}`, "1"},
-		"NUL in a name makes it a second":   {`{"a":{"b":"1"},"a\u0000":{"b":"2"}}`, "2"},
-		"NUL in a text goes away":           {`{"a":{"b":"1\u00002"}}`, "12"},
-		"a backslash before u0000 stays":    {`{"a":{"b":"1\\u00002"}}`, `1\u00002`},
-		"two backslashes and NUL":           {`{"a":{"b":"1\\\u00002"}}`, `1\2`},
-		"bytes that are no UTF-8 in a text": {"{\"a\":{\"b\":\"1\xff\"}}", "1\uFFFD"},
-		"bytes that are no UTF-8 in a name": {"{\"a\xff\":{\"b\":\"0\"},\"a\":{\"b\":\"1\"}}", "1"},
-		"half a surrogate pair":             {`{"a":{"b":"\ud800"}}`, "\uFFFD"},
-		"a byte order mark":                 {"\ufeff" + `{"a":{"b":"1"}}`, "1"},
+		"once":                             {`{"a":{"b":"1"}}`, "1"},
+		"twice, the last counts":           {`{"a":{"b":"1"},"a":{"b":"2"}}`, "2"},
+		"twice inside":                     {`{"a":{"b":"1","b":"2"}}`, "2"},
+		"the last is a list":               {`{"a":{"b":"1"},"a":[]}`, ""},
+		"the last is null":                 {`{"a":{"b":"1"},"a":null}`, ""},
+		"the last lacks it":                {`{"a":{"b":"1"},"a":{"c":"2"}}`, ""},
+		"the last is a text":               {`{"a":{"b":"1"},"a":"x"}`, ""},
+		"an escaped name is the same name": {`{"a":{"b":"1"},"\u0061":{"b":"2"}}`, "2"},
+		"NUL in a name goes away":          {`{"a\u0000":{"b":"1"}}`, "1"},
+		"NUL in a name makes it a second":  {`{"a":{"b":"1"},"a\u0000":{"b":"2"}}`, "2"},
+		"NUL in a text goes away":          {`{"a":{"b":"1\u00002"}}`, "12"},
+		"a backslash before u0000 stays":   {`{"a":{"b":"1\\u00002"}}`, `1\u00002`},
+		"two backslashes and NUL":          {`{"a":{"b":"1\\\u00002"}}`, `1\2`},
+		"half a surrogate pair":            {`{"a":{"b":"\ud800"}}`, "\uFFFD"},
+		"a byte order mark":                {"\ufeff" + `{"a":{"b":"1"}}`, "1"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

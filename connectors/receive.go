@@ -1,7 +1,6 @@
 package connectors
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // A Request is one call to a connector's URL, read whole.
@@ -38,8 +36,7 @@ type Received struct {
 	Events    []nudgewire.Event
 	Skipped   []Skip
 
-	// Empty says that there is not even an empty list where the events of a batch would lie: the
-	// body is not what the sender is known to send.
+	// Empty says that there is no event in the body, nor one that a rule skipped.
 	Empty bool
 
 	// Unverified says why the request would have been rejected, were the connector's verify not
@@ -162,79 +159,9 @@ func (c *Connector) take(r *Request, out Received) (Received, error) {
 	if err := c.events(r, doc, &out); err != nil {
 		return Received{}, err
 	}
+	out.Empty = len(out.Events)+len(out.Skipped) == 0
 	out.Reply = c.reply.answer(r)
 	return out, nil
-}
-
-// events makes an event of every item of the body. The error is a *Rejected.
-func (c *Connector) events(r *Request, doc document, out *Received) error {
-	v := views.Get().(*view) // the pool holds nothing else
-	defer v.free()
-	v.root, v.header, v.rawQuery = doc.text, r.Header, r.RawQuery
-	v.inItem = spansFor(c.item, v.inItem)
-	if c.items == nil {
-		v.item = doc.text
-		if err := c.item.Run(v.item, v.inItem); err != nil {
-			return badJSON(err)
-		}
-		if reason := c.unfit(doc); reason != "" {
-			return badBody(reason)
-		}
-		spare := v.inRoot
-		v.inRoot = v.inItem
-		defer func() { v.inRoot = spare }()
-		payload := doc.bytes
-		if doc.typ == jsonType {
-			payload = slices.Clip(bytes.TrimSpace(payload))
-		}
-		return c.event.read(c, v, payload, doc.typ, r, out)
-	}
-	v.inRoot = spansFor(c.root, v.inRoot)
-	if err := c.root.Run(doc.text, v.inRoot); err != nil {
-		return badJSON(err)
-	}
-	if reason := c.unfit(doc); reason != "" {
-		return badBody(reason)
-	}
-	items := c.batch(v)
-	for raw := range items.every(v) {
-		v.item, v.typ, v.kind, v.event = raw, "", "", ""
-		clear(v.inItem)
-		if err := c.item.Run(raw, v.inItem); err != nil {
-			return badJSON(err)
-		}
-		if err := c.event.read(c, v, []byte(raw), jsonType, r, out); err != nil {
-			return err
-		}
-	}
-	out.Empty = len(out.Events)+len(out.Skipped) == 0 && !strings.HasPrefix(items.named(v), "[")
-	return nil
-}
-
-// batch is the first path to items whose beginning the body has: a list without any is a batch
-// without items, not a reason to look elsewhere.
-func (c *Connector) batch(v *view) *expr {
-	for _, e := range c.items {
-		if at := v.inRoot[e.slot]; at.To > 0 {
-			return e
-		}
-	}
-	return c.items[0]
-}
-
-// unfit is why a body that is JSON cannot be an event: a bare text or number has no fields.
-func (c *Connector) unfit(doc document) string {
-	if doc.typ != jsonType {
-		return ""
-	}
-	switch first := doc.text[rawjson.SkipSpace(doc.text, 0)]; first {
-	case '{', '[':
-		return ""
-	case '"':
-		return "is one JSON text without fields"
-	default:
-		return "is one JSON value without fields"
-	}
 }
 
 // Worth says, before the body is read, how many bytes of it are worth reading. r has no body yet;

@@ -49,5 +49,5 @@ func encoded(f Form, body string) func() ([]byte, error) {
 }
 
 func document(body string) func() ([]byte, error) {
-	return func() ([]byte, error) { return XML([]byte(body)) }
+	return func() ([]byte, error) { return XML([]byte(body), false) }
 }

@@ -5,17 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"mime/multipart"
 	"net/url"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // A Form says how the names of a form's fields are read.
 type Form struct {
 	Flat     bool   // contact[fields][12] is one name, and not a field inside contact
 	Repeated string // which of several fields with one name counts: first, last or all
+	Charset  Charset
 }
 
 // Encoded reads a URL-encoded form in the order it was written.
@@ -34,16 +35,12 @@ func (f Form) Encoded(body string) ([]byte, error) {
 			return nil, fmt.Errorf("is no form: field %d holds a semicolon that is not written as %%3B", fields)
 		}
 		name, value, _ := strings.Cut(pair, "=")
-		name, err := url.QueryUnescape(name)
+		name, err := f.unescaped(name)
 		if err != nil {
-			return nil, fmt.Errorf("is no form: the name of field %d has a %% that begins no escape", fields)
+			return nil, fmt.Errorf("is no form: the name of field %d %w", fields, err)
 		}
-		if !utf8.ValidString(name) {
-			return nil, fmt.Errorf("is no form: the name of field %d is not UTF-8 text", fields)
-		}
-		value, err = url.QueryUnescape(value)
-		if err != nil {
-			return nil, fmt.Errorf("is no form: the value of field %d has a %% that begins no escape", fields)
+		if value, err = f.unescaped(value); err != nil {
+			return nil, fmt.Errorf("is no form: the value of field %d %w", fields, err)
 		}
 		if err := f.put(root, name, &node{text: value}); err != nil {
 			return nil, err
@@ -53,6 +50,16 @@ func (f Form) Encoded(body string) ([]byte, error) {
 		return nil, errors.New("is a form without fields")
 	}
 	return root.appendJSON(nil), nil
+}
+
+// unescaped is a name or a value of a form as it was before it was written for a URL.
+func (f Form) unescaped(text string) (string, error) {
+	text, err := url.QueryUnescape(text)
+	if err != nil {
+		return "", errors.New("has a % that begins no escape")
+	}
+	read, err := f.Charset.Text([]byte(text))
+	return string(read), err
 }
 
 // put adds a field by its name: contact[fields][12], tags[], or plain.
@@ -107,7 +114,11 @@ func bracketKeys(name string) []string {
 	return keys
 }
 
-// Multipart reads multipart/form-data. Of a file only its name, type and length are kept.
+// charsetField is the name of a field that says in which charset the fields behind it are (RFC 7578, 4.6).
+const charsetField = "_charset_"
+
+// Multipart reads multipart/form-data. Of a file only its name, type and length are kept. A part is in the charset that its
+// own content type names, else in the one of the field _charset_, else in the form's.
 func (f Form) Multipart(body []byte, boundary string) ([]byte, error) {
 	if boundary == "" {
 		return nil, errors.New("is multipart, but its content type names no boundary")
@@ -129,15 +140,24 @@ func (f Form) Multipart(body []byte, boundary string) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("is broken multipart at part %d", fields+1)
 		}
-		value := &node{text: string(content)}
+		value := &node{}
 		if file := part.FileName(); file != "" {
-			value = &node{}
 			value.set("filename", &node{text: file})
 			value.set("type", &node{text: part.Header.Get("Content-Type")})
 			value.set("bytes", &node{raw: strconv.Itoa(len(content))})
+		} else if value.text, err = f.part(part, content); err != nil {
+			if !errors.Is(err, ErrCharset) {
+				err = fmt.Errorf("is multipart whose part %d %w", fields+1, err)
+			}
+			return nil, err
 		}
-		if part.FormName() == "" {
+		switch part.FormName() {
+		case "":
 			continue
+		case charsetField:
+			if f.Charset, err = CharsetOf(strings.TrimSpace(value.text)); err != nil {
+				return nil, err
+			}
 		}
 		if err := f.put(root, part.FormName(), value); err != nil {
 			return nil, err
@@ -147,4 +167,16 @@ func (f Form) Multipart(body []byte, boundary string) ([]byte, error) {
 		return nil, errors.New("is multipart without fields")
 	}
 	return root.appendJSON(nil), nil
+}
+
+// part is the text of a part of multipart that is no file.
+func (f Form) part(p *multipart.Part, content []byte) (string, error) {
+	charset := f.Charset
+	if _, params, err := mime.ParseMediaType(p.Header.Get("Content-Type")); err == nil && params["charset"] != "" {
+		if charset, err = CharsetOf(params["charset"]); err != nil {
+			return "", err
+		}
+	}
+	text, err := charset.Text(content)
+	return string(text), err
 }

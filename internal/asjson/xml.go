@@ -12,10 +12,14 @@ import (
 )
 
 // XML reads an XML document: elements become members by their local names (senders change prefixes
-// between elements), repeated ones a list, attributes members with @ in front, and text the value.
-func XML(body []byte) ([]byte, error) {
+// between elements), repeated ones a list, attributes members with @ in front, and text the value. decoded says that the body
+// is UTF-8 already, whatever the document says of itself.
+func XML(body []byte, decoded bool) ([]byte, error) {
 	d := xml.NewDecoder(bytes.NewReader(body))
-	d.CharsetReader = latinReader
+	d.CharsetReader = xmlReader
+	if decoded {
+		d.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
+	}
 	root := &node{members: map[string]*node{}}
 	stack := []*node{root}
 	texts := []*strings.Builder{{}}
@@ -69,13 +73,11 @@ func brokenXML(err error) error {
 	if fault, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return fmt.Errorf("is broken XML in line %d", fault.Line)
 	}
-	if errors.Is(err, errCharset) {
-		return errCharset
+	if errors.Is(err, ErrCharset) {
+		return ErrCharset
 	}
 	return errors.New("is broken XML")
 }
-
-var errCharset = errors.New("is XML in a character set that is not read here; UTF-8 and ISO-8859-1 are")
 
 // addElement adds a child; a second one of the same name makes a list of both.
 func (n *node) addElement(name string, child *node) {
@@ -87,26 +89,5 @@ func (n *node) addElement(name string, child *node) {
 		old.list = append(old.list, child)
 	default:
 		n.set(name, &node{list: []*node{old, child}})
-	}
-}
-
-// latinReader reads the one older character set that still comes, ISO 8859-1 (read as
-// Windows-1252 without its extras).
-func latinReader(charset string, input io.Reader) (io.Reader, error) {
-	switch strings.ToLower(charset) {
-	case "utf-8", "us-ascii":
-		return input, nil
-	case "iso-8859-1", "latin1", "windows-1252":
-		raw, err := io.ReadAll(input)
-		if err != nil {
-			return nil, err
-		}
-		runes := make([]rune, len(raw))
-		for i, b := range raw {
-			runes[i] = rune(b)
-		}
-		return strings.NewReader(string(runes)), nil
-	default:
-		return nil, errCharset
 	}
 }
