@@ -4,13 +4,37 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/phones"
 )
 
-// A Phone is a number in the only shape the messaging service takes: digits that start with
-// the country code, no plus sign and no separators ("447700900123"). "" is no phone.
+// A Phone is who somebody is, wherever people are compared: a number in the only shape the messaging service takes, digits
+// that start with the country code, no plus sign and no separators ("447700900123"), in the one spelling that stands for
+// all of its own (internal/phones, identity.go). "" is no phone.
+//
+// PhoneOf makes it of digits that come from outside; phone_test.go finds whoever makes it otherwise.
 //
 // Source: Messaging Automation Service API v1, section 2, "Phone number format".
 type Phone string
+
+// PhoneOf is whose the digits of an international number are. sentAs is how they spell it, and what is to be sent to, where
+// that is not the phone itself; else "".
+func PhoneOf(digits string) (phone Phone, sentAs string) {
+	if phone = Phone(phones.Identity(digits)); string(phone) != digits {
+		sentAs = digits
+	}
+	return phone, sentAs
+}
+
+// Spelled is the phone as it is sent to: sentAs, where that is another spelling of this phone, else the phone itself.
+func (p Phone) Spelled(sentAs string) string {
+	if of, other := PhoneOf(sentAs); other != "" && of == p {
+		return sentAs
+	}
+	return string(p)
+}
+
+// Clone is the phone with bytes of its own, so that it keeps nothing else in memory.
+func (p Phone) Clone() Phone { return Phone(strings.Clone(string(p))) }
 
 // Masked is the phone as it may appear in logs, metrics and error texts: the first four
 // digits and the last two, the rest hidden ("4477******23"). A number of fewer than nine digits shows
@@ -23,6 +47,7 @@ func (p Phone) IsMasked() bool { return strings.Contains(string(p), "*") }
 // A Contact is the person an event is about, as far as the sender told.
 type Contact struct {
 	Phone        Phone  `expr:"phone"`
+	SentAs       string `expr:"-"` // how the sender spells it, where that differs; see PhoneOf
 	PhoneProblem string `expr:"-"` // why Phone is empty, in words; "" when there is a phone
 
 	ID        string `expr:"id"` // the sender's own identifier

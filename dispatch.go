@@ -16,6 +16,7 @@ type Dispatch struct {
 	Trigger string // name in config.yaml
 	Key     string // the correlation key within the trigger
 	Phone   Phone
+	SentAs  string // the spelling that the shop gave, where it is not Phone; see To
 
 	Category Category
 	Send     Send
@@ -35,6 +36,9 @@ type Dispatch struct {
 	Step      int       // of the trigger's steps, from 1; 0 for a trigger without
 	Account   string    // of the messaging service; "" is that of the section api
 }
+
+// To is the number that the service is asked to send to: in the spelling that the shop gave.
+func (d *Dispatch) To() string { return d.Phone.Spelled(d.SentAs) }
 
 // Send is what to ask of the messaging service: exactly one of Template, Campaign and Text.
 type Send struct {

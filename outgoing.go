@@ -11,6 +11,7 @@ type Change struct {
 	Message    DispatchID `json:"message,omitempty"`    // the number that people see; absent for a run
 	MessageID  MessageID  `json:"message_id,omitempty"` // the service's
 	Phone      Phone      `json:"phone,omitempty"`      // E.164 digits, whole; absent where the contact was forgotten
+	SentAs     string     `json:"sent_as,omitempty"`    // the phone as it is sent to, where that is another spelling of it
 	Trigger    string     `json:"trigger,omitempty"`
 	Job        string     `json:"job,omitempty"`
 	Run        RunID      `json:"run,omitempty"`

@@ -230,7 +230,7 @@ func (m *mapper) lay(e, now *nudgewire.Event) {
 	if e.Contact.Phone != "" && b.Phone == "" {
 		e.Contact.PhoneProblem = a.PhoneProblem
 	} else if b.Phone != "" {
-		e.Contact.PhoneProblem = ""
+		e.Contact.PhoneProblem, e.Contact.SentAs = "", b.SentAs
 	}
 	lay(&e.Cart, &now.Cart)
 	lay(&e.Order, &now.Order)

@@ -215,7 +215,7 @@ func (m *mapper) phone(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 	try := func(p *expr, text string) (found bool) {
 		digits, err := phones.Normalize(text, m.countryFor(e, v, p))
 		if err == nil {
-			e.Contact.Phone = nudgewire.Phone(digits)
+			e.Contact.Phone, e.Contact.SentAs = nudgewire.PhoneOf(digits)
 			v.came(t, p.source, text)
 			return true
 		}

@@ -135,7 +135,7 @@ func (l *Live) accepted(p *nudgewire.Plan, r *nudgewire.Receipt) {
 		for _, d := range r.Decisions {
 			i.Said = append(i.Said, liveSaid{strings.Clone(d.Trigger), string(d.Outcome)})
 			if d.DispatchID != 0 {
-				l.remember(d.DispatchID, liveAbout{trigger: strings.Clone(d.Trigger), phone: nudgewire.Phone(strings.Clone(string(i.Phone)))})
+				l.remember(d.DispatchID, liveAbout{trigger: strings.Clone(d.Trigger), phone: i.Phone.Clone()})
 			}
 		}
 		return i, true
@@ -185,7 +185,7 @@ func (l *Live) note(do func() (liveItem, bool)) {
 	for _, text := range []*string{&i.Connector, &i.What, &i.Words, &i.State, &i.Trigger} {
 		*text = strings.Clone(*text)
 	}
-	i.Phone = nudgewire.Phone(strings.Clone(string(i.Phone)))
+	i.Phone = i.Phone.Clone()
 	i.Number = l.next
 	l.ring[l.next%liveRing] = i
 	l.next++

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -41,7 +42,7 @@ func (s *Scope) show(v any, masked bool) string {
 		return units.Stamp(v)
 	case string:
 		if masked && v != "" {
-			return nudgewire.Phone(v).Masked()
+			return mask.Number(v)
 		}
 	case nudgewire.Tags:
 		if len(v) > 0 {

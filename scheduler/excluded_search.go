@@ -10,11 +10,12 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/files"
+	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // SearchExcluded looks a phone up in a list of excluded rows, and calls each for those
-// that it finds: by digits, the phone as it would have been sent to, or, where that is "", by text, which is
+// that it finds: by its digits, or, where that is "", by text, which is
 // how it stands in the source. It reads no more than most bytes; read is how many it did, and
 // whole is false when that was not all.
 //
@@ -88,13 +89,19 @@ func holds(r io.Reader, text string) (read int64, found bool, err error) {
 //
 // A part holds some hundred thousand rows: so its bytes are searched before they are taken apart.
 func SearchPart(ctx context.Context, in files.Store, folder string, p *nudgewire.Part, phone nudgewire.Phone, most int64, each func(number int64)) (read int64, whole bool, err error) {
-	read, _, found, err := searchFile(ctx, in, files.Join(folder, p.File), "\n"+string(phone), most)
-	whole = read >= p.Bytes
-	if err != nil || !found {
-		return read, whole, err
+	found := false
+	for _, spelled := range phones.Spellings(string(phone)) {
+		n, _, here, err := searchFile(ctx, in, files.Join(folder, p.File), "\n"+spelled, most)
+		read, whole, found = max(read, n), n >= p.Bytes, found || here
+		if err != nil {
+			return read, whole, err
+		}
 	}
-	return read, whole, ReadPart(ctx, in, folder, p, func(number int64, one nudgewire.Phone) error {
-		if one == phone {
+	if !found {
+		return read, whole, nil
+	}
+	return read, whole, ReadPart(ctx, in, folder, p, func(number int64, to string) error {
+		if one, _ := nudgewire.PhoneOf(to); one == phone {
 			each(number)
 		}
 		return nil

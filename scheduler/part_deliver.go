@@ -557,7 +557,9 @@ func (w *working) enqueueNow(ctx context.Context, first int64, rows []nudgewire.
 	for i, why := range answers {
 		if why.Reason != "" {
 			rows[i].State, rows[i].Reason = nudgewire.StateDropped, why.whole()
-			rows[i].Phone = nudgewire.Phone(why.shown(string(rows[i].Phone)))
+			if why.Forgotten {
+				rows[i].Phone, rows[i].SentAs = forgottenPhone, ""
+			}
 		}
 	}
 	window, err := w.window(ctx)
@@ -581,9 +583,10 @@ func (w *working) due(d *nudgewire.Dispatch) {
 
 // dispatch is one row as the ordinary store takes it.
 func (w *working) dispatch(columns layout, row []string, number int64) nudgewire.Dispatch {
+	phone, sentAs := nudgewire.PhoneOf(row[0])
 	d := nudgewire.Dispatch{
 		Trigger: w.run.Job, Key: nudgewire.RowKey(w.run.ID, number), Account: w.run.Account,
-		Phone: nudgewire.Phone(row[0]), Category: w.run.Category,
+		Phone: phone, SentAs: sentAs, Category: w.run.Category,
 		Send: w.run.Send, Config: w.run.Config,
 	}
 	columns.fill(&d, row)

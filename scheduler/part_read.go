@@ -44,13 +44,13 @@ func eachRow(ctx context.Context, in files.Store, path string, sum io.Writer, ea
 }
 
 // ReadPart calls each for the rows of a part's file, with their numbers among the kept rows of the
-// run. A file that is gone, or is not the one that was built, is an error in words; what was
+// run and the digits that they are sent to. A file that is gone, or is not the one that was built, is an error in words; what was
 // read of it until then was given to each.
-func ReadPart(ctx context.Context, in files.Store, folder string, p *nudgewire.Part, each func(number int64, phone nudgewire.Phone) error) error {
+func ReadPart(ctx context.Context, in files.Store, folder string, p *nudgewire.Part, each func(number int64, to string) error) error {
 	sum, number := sha256.New(), p.First-1
 	err := eachRow(ctx, in, files.Join(folder, p.File), sum, func(row []string) error {
 		number++
-		return each(number, nudgewire.Phone(row[0]))
+		return each(number, row[0])
 	})
 	if err == nil && hex.EncodeToString(sum.Sum(nil)) != p.SHA256 {
 		err = fmt.Errorf("%s was changed on disk after it was built", p.File)
@@ -63,7 +63,7 @@ type ExcludedRow struct {
 	nudgewire.Position
 	Reason string
 	Phone  string // as it stands in the source
-	Digits string // as it would have been sent to; "" where it is no phone
+	Digits string // whose it is; "" where it is no phone
 }
 
 // ExcludedFiles are the paths of the lists of rows that a run excluded: that of its building, and one for
@@ -122,7 +122,11 @@ func (*goneError) Is(target error) bool { return target == fs.ErrNotExist }
 // PhonesOf calls each for the phones of a part. Of a file that somebody removed it calls
 // nothing: who cleans up old lists means to forget them.
 func PhonesOf(ctx context.Context, in files.Store, path string, each func(nudgewire.Phone)) error {
-	err := eachRow(ctx, in, path, io.Discard, func(row []string) error { each(nudgewire.Phone(row[0])); return nil })
+	err := eachRow(ctx, in, path, io.Discard, func(row []string) error {
+		phone, _ := nudgewire.PhoneOf(row[0])
+		each(phone)
+		return nil
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -179,7 +179,8 @@ func (s *rechecking) rows(ctx context.Context, p nudgewire.Part, from *csv.Reade
 		for len(rows) < batchRows && err == nil {
 			var row []string
 			if row, err = from.Read(); err == nil {
-				rows, phones = append(rows, row), append(phones, nudgewire.Phone(row[0]))
+				phone, _ := nudgewire.PhoneOf(row[0])
+				rows, phones = append(rows, row), append(phones, phone)
 			}
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -211,7 +212,8 @@ func (s *rechecking) row(nth int64, at nudgewire.Position, row []string, why Why
 		if s.excluded == nil {
 			return nil
 		}
-		s.excluded.add(ExcludedRow{Position: at, Reason: why.whole(), Phone: why.shown(row[0]), Digits: why.shown(row[0])})
+		phone, _ := nudgewire.PhoneOf(row[0])
+		s.excluded.add(ExcludedRow{Position: at, Reason: why.whole(), Phone: why.shown(row[0]), Digits: why.shown(string(phone))})
 		return s.excluded.failed()
 	}
 	if err := to.Write(row); err != nil {

@@ -43,7 +43,7 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 		parts[i].RunID, parts[i].State, parts[i].Attempt = run.ID, nudgewire.PartRejected, 1
 	}
 	phones := func(p nudgewire.Part) (out []string) {
-		if err := ReadPart(t.Context(), onDisk, dir, &p, func(_ int64, phone nudgewire.Phone) error { out = append(out, string(phone)); return nil }); err != nil {
+		if err := ReadPart(t.Context(), onDisk, dir, &p, func(_ int64, phone string) error { out = append(out, phone); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		return out

@@ -29,7 +29,7 @@ func TestEveryCellOfARowIsWritten(t *testing.T) {
 			}
 			b := newBatch(len(tt.header) - 1)
 			for _, row := range tt.rows {
-				b.phones, b.vars = append(b.phones, row[0]), append(b.vars, row[1:]...)
+				b.sent, b.vars = append(b.sent, row[0]), append(b.vars, row[1:]...)
 			}
 			if err := newEncoder(len(tt.header)-1, out).write(b); err != nil {
 				t.Fatal(err)

@@ -192,9 +192,9 @@ func newEncoder(width int, out *partWriter) *encoder {
 // write encodes a batch.
 func (e *encoder) write(b *batch) error {
 	e.out.i = 0
-	n := len(b.phones)
+	n := len(b.sent)
 	for i := range n {
-		e.rows[i] = contactRow{b.phones[i], b.vars[i*b.width : (i+1)*b.width]}
+		e.rows[i] = contactRow{b.sent[i], b.vars[i*b.width : (i+1)*b.width]}
 	}
 	return gocsv.MarshalCSVWithoutHeaders(e.typed.Slice(0, n).Interface(), e.out)
 }

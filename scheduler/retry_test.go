@@ -376,8 +376,8 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 	}
 	next := int64(1)
 	for i := range parts {
-		err := ReadPart(t.Context(), d.Files, r.Folder, &parts[i], func(n int64, phone nudgewire.Phone) error {
-			if want := nudgewire.Phone(l.rows[n-1][0][1:]); n != next || phone != want {
+		err := ReadPart(t.Context(), d.Files, r.Folder, &parts[i], func(n int64, phone string) error {
+			if want := l.rows[n-1][0][1:]; n != next || phone != want {
 				t.Fatalf("row %d is %s, want row %d with %s", n, phone, next, want)
 			}
 			next++
@@ -403,12 +403,12 @@ func TestTheFilesOfARunAreReadBack(t *testing.T) {
 	}
 
 	stop := errors.New("enough")
-	if err := ReadPart(t.Context(), d.Files, r.Folder, &parts[0], func(int64, nudgewire.Phone) error { return stop }); !errors.Is(err, stop) {
+	if err := ReadPart(t.Context(), d.Files, r.Folder, &parts[0], func(int64, string) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("a reader that has enough: %v", err)
 	}
 	path := files.Join(r.Folder, parts[0].File)
 	putText(t, d.Files, path, strings.Replace(textOf(t, d.Files, path), "Name 7", "Name 8", 1))
-	if err := ReadPart(t.Context(), d.Files, r.Folder, &parts[0], func(int64, nudgewire.Phone) error { return nil }); err == nil || err.Error() != "part-0001.csv was changed on disk after it was built" {
+	if err := ReadPart(t.Context(), d.Files, r.Folder, &parts[0], func(int64, string) error { return nil }); err == nil || err.Error() != "part-0001.csv was changed on disk after it was built" {
 		t.Errorf("a changed file: %v", err)
 	}
 	if err := d.Files.RemoveFolder(t.Context(), r.Folder); err != nil {

@@ -68,7 +68,8 @@ const batchRows = 512
 
 // A batch is rows of one file on their way from the source to a part.
 type batch struct {
-	phones []string // digits
+	phones []nudgewire.Phone
+	sent   []string // the digits that are sent to
 	raw    []string // as they stand in the source
 	rows   []int64  // their numbers
 	file   position // Row is of no meaning
@@ -80,14 +81,14 @@ type batch struct {
 
 func newBatch(width int) *batch {
 	return &batch{
-		phones: make([]string, 0, batchRows), raw: make([]string, 0, batchRows), rows: make([]int64, 0, batchRows),
+		phones: make([]nudgewire.Phone, 0, batchRows), sent: make([]string, 0, batchRows), raw: make([]string, 0, batchRows), rows: make([]int64, 0, batchRows),
 		vars: make([]string, 0, batchRows*width), width: width,
 		digits: make([]byte, 0, batchRows*16), ends: make([]int, 0, batchRows),
 	}
 }
 
 func (b *batch) reset() {
-	b.phones, b.raw, b.rows, b.vars = b.phones[:0], b.raw[:0], b.rows[:0], b.vars[:0]
+	b.phones, b.sent, b.raw, b.rows, b.vars = b.phones[:0], b.sent[:0], b.raw[:0], b.rows[:0], b.vars[:0]
 	b.digits, b.ends = b.digits[:0], b.ends[:0]
 }
 
@@ -113,6 +114,7 @@ func (s position) before(other position) bool {
 // A Preview is one of the first rows as it will be sent.
 type Preview struct {
 	Phone     nudgewire.Phone
+	SentAs    string // as in nudgewire.Dispatch
 	Variables []string
 }
 
@@ -255,7 +257,7 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 			if broken {
 				raw, _ := m.phone.Fill(row) // as far as it can be read
 				digits, _ := phones.AppendFast(nil, raw, b.job.country)
-				b.refuse(KindRow, one.file.at(number), bad.Reason, raw, string(digits))
+				b.refuse(KindRow, one.file.at(number), bad.Reason, raw, string(phones.Identity(digits)))
 			} else {
 				b.take(one, row, number, m, vars)
 			}
@@ -288,7 +290,7 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 func (b *building) write(e *encoder, full <-chan *batch, free chan<- *batch) error {
 	for one := range full {
 		b.out.refuse = func(i int) {
-			b.refuse(KindSize, one.position(i), fmt.Sprintf("the row alone is larger than a part of %s may be (max_size): shorten its cells in the list", b.job.MaxSize), one.raw[i], one.phones[i])
+			b.refuse(KindSize, one.position(i), fmt.Sprintf("the row alone is larger than a part of %s may be (max_size): shorten its cells in the list", b.job.MaxSize), one.raw[i], string(one.phones[i]))
 		}
 		b.out.took = func(p *nudgewire.Part, i int) error { return b.positions.add(p.File, p.Rows, one.position(i).Position) }
 		if err := e.write(one); err != nil {
@@ -319,12 +321,13 @@ func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars 
 		}
 		digits = append(digits, text...) // AppendFast gave it back as it was
 	}
+	phone := phones.Identity(digits[begin:])
 	if bad.reason != "" {
-		b.refuseAs(bad.kind, cmp.Or(bad.group, bad.reason), to.file.at(number), bad.reason, raw, string(digits[begin:]))
+		b.refuseAs(bad.kind, cmp.Or(bad.group, bad.reason), to.file.at(number), bad.reason, raw, string(phone))
 		return
 	}
-	if b.job.Unique != UniqueOff && !b.seen.add(digits[begin:]) {
-		b.refuse(KindDuplicate, to.file.at(number), "an earlier row has the same phone", raw, string(digits[begin:]))
+	if b.job.Unique != UniqueOff && !b.seen.add(phone) {
+		b.refuse(KindDuplicate, to.file.at(number), "an earlier row has the same phone", raw, string(phone))
 		return
 	}
 	to.digits = digits
@@ -338,7 +341,8 @@ func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars 
 func (b *batch) name() {
 	all, from := string(b.digits), 0
 	for _, end := range b.ends {
-		b.phones = append(b.phones, all[from:end])
+		phone, _ := nudgewire.PhoneOf(all[from:end])
+		b.phones, b.sent = append(b.phones, phone), append(b.sent, all[from:end])
 		from = end
 	}
 }
@@ -348,44 +352,41 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	if b.excluder == nil || len(one.phones) == 0 {
 		return nil
 	}
-	asked := make([]nudgewire.Phone, len(one.phones))
-	for i, p := range one.phones {
-		asked[i] = nudgewire.Phone(p)
-	}
-	answers, err := b.excluder.Excluded(ctx, asked, Question{Within: b.job.Exclude.MessagedWithin.D(), Consent: b.job.needsConsent(), Now: b.now})
+	answers, err := b.excluder.Excluded(ctx, one.phones, Question{Within: b.job.Exclude.MessagedWithin.D(), Consent: b.job.needsConsent(), Now: b.now})
 	if err != nil {
 		return fmt.Errorf("ask who must not be sent to: %w", err)
 	}
-	if len(answers) != len(asked) {
-		return fmt.Errorf("ask who must not be sent to: %d answers for %d phones", len(answers), len(asked))
+	if len(answers) != len(one.phones) {
+		return fmt.Errorf("ask who must not be sent to: %d answers for %d phones", len(answers), len(one.phones))
 	}
 	to := 0
 	for i, why := range answers {
 		if why.Reason != "" {
 			b.reasons.add(KindContact, "the contact "+why.Reason, one.position(i))
-			b.excluded.add(ExcludedRow{Position: one.position(i).Position, Reason: why.whole(), Phone: why.shown(one.raw[i]), Digits: why.shown(one.phones[i])})
+			b.excluded.add(ExcludedRow{Position: one.position(i).Position, Reason: why.whole(), Phone: why.shown(one.raw[i]), Digits: why.shown(string(one.phones[i]))})
 			continue
 		}
 		if to != i {
-			one.phones[to], one.raw[to], one.rows[to] = one.phones[i], one.raw[i], one.rows[i]
+			one.phones[to], one.sent[to], one.raw[to], one.rows[to] = one.phones[i], one.sent[i], one.raw[i], one.rows[i]
 			copy(one.vars[to*one.width:(to+1)*one.width], one.vars[i*one.width:(i+1)*one.width])
 		}
 		to++
 	}
-	one.phones, one.raw, one.rows, one.vars = one.phones[:to], one.raw[:to], one.rows[:to], one.vars[:to*one.width]
+	one.phones, one.sent, one.raw, one.rows, one.vars = one.phones[:to], one.sent[:to], one.raw[:to], one.rows[:to], one.vars[:to*one.width]
 	return nil
 }
 
 // look keeps the first rows and adds up the points.
 func (b *building) look(one *batch) {
 	for i := 0; i < len(one.phones) && len(b.first) < maxPreviews; i++ {
-		p := Preview{Phone: nudgewire.Phone(strings.Clone(one.phones[i]))}
+		p := Preview{}
+		p.Phone, p.SentAs = nudgewire.PhoneOf(strings.Clone(one.sent[i]))
 		p.Variables = append(p.Variables, one.vars[i*one.width:(i+1)*one.width]...)
 		b.first = append(b.first, p)
 	}
 	for i, p := range one.phones {
-		if !phones.Valid(p) {
-			b.unknown.add("", phones.PlanOf(p), one.position(i))
+		if digits := string(p); !phones.Valid(digits) {
+			b.unknown.add("", phones.PlanOf(digits), one.position(i))
 		}
 	}
 	if b.prices == nil {
@@ -397,7 +398,7 @@ func (b *building) look(one *batch) {
 		if own >= 0 {
 			category = nudgewire.Category(one.vars[i*one.width+own])
 		}
-		b.tally.Points = decimal(b.tally.Points + b.prices.Of(category, p))
+		b.tally.Points = decimal(b.tally.Points + b.prices.Of(category, string(p)))
 	}
 }
 
@@ -405,8 +406,7 @@ func (b *building) look(one *batch) {
 // A price has no more than six of them.
 func decimal(points float64) float64 { return math.Round(points*1e6) / 1e6 }
 
-// refuse excludes a row. raw is the phone as it stands in the source, digits as it would be sent
-// to; "" where it is none.
+// refuse excludes a row. raw is the phone as it stands in the source, digits whose it is; "" where it is none.
 func (b *building) refuse(kind string, at position, reason, raw, digits string) {
 	b.refuseAs(kind, reason, at, reason, raw, digits)
 }

@@ -33,6 +33,9 @@ type FileStore interface {
 // whoever is asked who must not be sent to says that the row was.
 const forgottenDigit = "0"
 
+// forgottenPhone stands in a dispatch of such a row.
+const forgottenPhone nudgewire.Phone = "00000000000"
+
 // isForgotten reports whether that stands in place of a phone.
 func isForgotten(p nudgewire.Phone) bool { return strings.HasPrefix(string(p), forgottenDigit) }
 

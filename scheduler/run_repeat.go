@@ -28,7 +28,7 @@ func (d *digest) add(b *batch) {
 		d.text = append(binary.AppendUvarint(d.text, uint64(len(cell))), cell...)
 	}
 	for i, p := range b.phones {
-		put(p)
+		put(string(p))
 		for _, v := range b.vars[i*b.width : (i+1)*b.width] {
 			put(v)
 		}

@@ -154,13 +154,13 @@ func (s *Sender) call(ctx context.Context, d *nudgewire.Dispatch) (apiclient.Ans
 	switch {
 	case d.Send.Template != "":
 		return api.SendTemplate(ctx, apiclient.TemplateMessage{
-			Phone: string(d.Phone), Template: d.Send.Template, Language: d.Send.Language, Variables: d.Send.Variables,
+			Phone: d.To(), Template: d.Send.Template, Language: d.Send.Language, Variables: d.Send.Variables,
 			Header: (*apiclient.Header)(d.Send.Header),
 		})
 	case d.Send.Campaign != "":
-		return api.SendCampaign(ctx, string(d.Phone), d.Send.Campaign)
+		return api.SendCampaign(ctx, d.To(), d.Send.Campaign)
 	case d.Send.Text != "":
-		return api.SendText(ctx, string(d.Phone), d.Send.Text)
+		return api.SendText(ctx, d.To(), d.Send.Text)
 	default:
 		return apiclient.Answer{}, &apiclient.CallError{Call: "send", Outcome: apiclient.Rejected, Words: "it names neither a template nor a campaign nor a text"}
 	}

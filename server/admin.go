@@ -172,6 +172,12 @@ func (a admin) parseList(r *http.Request) (q ListQuery, phone nudgewire.Phone, e
 }
 
 func (a admin) phone(text, country string) (nudgewire.Phone, error) {
+	phone, _, err := readPhone(text, country)
+	return phone, err
+}
+
+// readPhone reads a phone that a person or a program names; sentAs is as in nudgewire.PhoneOf.
+func readPhone(text, country string) (phone nudgewire.Phone, sentAs string, err error) {
 	// Digits alone are what the product prints itself: a number with its country code. Only
 	// a leading zero makes them a national one.
 	if text != "" && strings.Trim(text, "0123456789") == "" && text[0] != '0' {
@@ -183,9 +189,10 @@ func (a admin) phone(text, country string) (nudgewire.Phone, error) {
 		if !errors.Is(err, phones.ErrNone) {
 			words += ": " + err.Error()
 		}
-		return "", badField("phone", "write it with its country code: +447700900123", "%s", words)
+		return "", "", badField("phone", "write it with its country code: +447700900123", "%s", words)
 	}
-	return nudgewire.Phone(digits), nil
+	phone, sentAs = nudgewire.PhoneOf(digits)
+	return phone, sentAs, nil
 }
 
 func (a admin) events(r *http.Request) (any, error) {
@@ -558,7 +565,7 @@ func checkResolution(as nudgewire.Resolution) error {
 // send queues one message to one phone at a person's word. It goes the way of every other
 // message: an event, a decision and a dispatch in one commit.
 func (a admin) send(r *http.Request, in SendRequest) (any, error) {
-	phone, err := a.phone(in.Phone, cmp.Or(in.Country, a.Country))
+	phone, sentAs, err := readPhone(in.Phone, cmp.Or(in.Country, a.Country))
 	if err != nil {
 		return nil, err
 	}
@@ -595,11 +602,11 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 	}
 	event := nudgewire.Event{
 		Connector: "people", Kind: "message.requested", Topic: "asked for by " + noPhone(person(r)), DedupeKey: key, ReceivedAt: now,
-		Contact: nudgewire.Contact{Phone: phone}, Payload: raw, ContentType: "application/json",
+		Contact: nudgewire.Contact{Phone: phone, SentAs: sentAs}, Payload: raw, ContentType: "application/json",
 	}
 	in.Send.Forget = in.Category == nudgewire.Authentication
 	queued := nudgewire.Dispatch{
-		Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone, Category: in.Category, Send: in.Send, Account: nudgewire.AccountKey(account.Name),
+		Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone, SentAs: sentAs, Category: in.Category, Send: in.Send, Account: nudgewire.AccountKey(account.Name),
 		State: nudgewire.StateWaiting, DueAt: now, ExpiresAt: now.Add(time.Hour), CreatedAt: now, UpdatedAt: now, Config: config,
 	}
 	if in.DryRun {

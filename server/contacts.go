@@ -195,7 +195,8 @@ const maxConsents = 5000
 
 func (a admin) consents(r *http.Request) (any, error) {
 	after := r.URL.Query().Get("after")
-	rows, err := a.Store.Consents(r.Context(), "", nudgewire.Phone(after), maxConsents)
+	from, _ := nudgewire.PhoneOf(after)
+	rows, err := a.Store.Consents(r.Context(), "", from, maxConsents)
 	if err != nil {
 		return nil, err
 	}

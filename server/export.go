@@ -165,7 +165,7 @@ func (e *exporting) queued(r *nudgewire.RunRow) *RowView {
 		number = r.ReadNumber
 	}
 	v := &RowView{
-		Number: number, Part: e.partOf(number), Phone: string(d.Phone), State: string(d.State), Reason: d.Reason, Dispatch: d.ID, At: optional(d.UpdatedAt),
+		Number: number, Part: e.partOf(number), Phone: d.To(), State: string(d.State), Reason: d.Reason, Dispatch: d.ID, At: optional(d.UpdatedAt),
 		RetriedAs: r.RetriedAs, RetryOf: r.RetryOf,
 	}
 	v.follow(r.Message)
@@ -205,11 +205,12 @@ func (e *exporting) files(ctx context.Context, first, end int64) error {
 		if err != nil {
 			return err
 		}
-		err = e.problem(scheduler.ReadPart(ctx, e.Files, e.run.Folder, p, func(n int64, phone nudgewire.Phone) error {
+		err = e.problem(scheduler.ReadPart(ctx, e.Files, e.run.Folder, p, func(n int64, to string) error {
 			if n < first || n >= end {
 				return ctx.Err()
 			}
-			v := &RowView{Number: n, Part: p.Number, Phone: string(phone), State: string(p.State), Reason: p.Reason, At: optional(p.UpdatedAt)}
+			v := &RowView{Number: n, Part: p.Number, Phone: to, State: string(p.State), Reason: p.Reason, At: optional(p.UpdatedAt)}
+			phone, _ := nudgewire.PhoneOf(to)
 			if m, known := messages[phone]; known {
 				v.follow(&m)
 			}

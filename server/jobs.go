@@ -117,7 +117,7 @@ func (a admin) forecast(r *http.Request) (any, error) {
 	}
 	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Awaiting: f.Awaiting, Repeats: f.Repeats, Repeat: f.RepeatWords, Nothing: f.Nothing, Columns: f.Columns, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis}
 	for _, p := range f.Previews {
-		v.First = append(v.First, PreviewView{Phone: p.Phone, Variables: p.Variables})
+		v.First = append(v.First, PreviewView{Phone: p.Phone, SentAs: p.SentAs, Variables: p.Variables})
 	}
 	return v, nil
 }

@@ -147,6 +147,7 @@ type ForecastView struct {
 // A PreviewView is one of the first rows as it would be sent.
 type PreviewView struct {
 	Phone     nudgewire.Phone `json:"phone"`
+	SentAs    string          `json:"sent_as,omitempty"` // as in MessageView
 	Variables []string        `json:"variables,omitempty"`
 }
 

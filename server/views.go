@@ -22,6 +22,7 @@ type EventView struct {
 	Event      string            `json:"event"` // connector.kind
 	Topic      string            `json:"topic,omitempty"`
 	Phone      nudgewire.Phone   `json:"phone,omitempty"`
+	SentAs     string            `json:"sent_as,omitempty"` // the phone as the sender spells it, where that differs; in a single event only
 	OccurredAt *time.Time        `json:"occurred_at,omitempty"`
 	ReceivedAt time.Time         `json:"received_at"`
 	Request    string            `json:"request,omitempty"` // id of the request that brought it; in events show and why
@@ -64,6 +65,7 @@ type MessageView struct {
 	Trigger   string               `json:"trigger"`
 	Key       string               `json:"key,omitempty"`
 	Phone     nudgewire.Phone      `json:"phone"`
+	SentAs    string               `json:"sent_as,omitempty"` // the phone as the shop spells it, which is sent, where that differs
 	Category  nudgewire.Category   `json:"category"`
 	Account   string               `json:"account,omitempty"` // that sends it; not that of the section api
 	What      string               `json:"what"`
@@ -101,6 +103,14 @@ type MessageView struct {
 	FailedAt    *time.Time           `json:"failed_at,omitempty"`
 	NextPollAt  *time.Time           `json:"next_poll_at,omitempty"`
 	Polls       int                  `json:"polls,omitempty"`
+}
+
+// To is whom the message goes to, as it is sent, and whose phone that is where another spelling stands for it.
+func (v *MessageView) To() string {
+	if v.SentAs == "" {
+		return string(v.Phone)
+	}
+	return v.SentAs + " (" + string(v.Phone) + ")"
 }
 
 // An AttemptView is one send that did not end in a plain acceptance.
@@ -467,7 +477,7 @@ func optional(t time.Time) *time.Time {
 
 func eventView(e *nudgewire.Event, decisions []nudgewire.Decision) EventView {
 	v := EventView{
-		ID: e.ID, Event: e.Ref(), Topic: e.Topic, Phone: e.Contact.Phone,
+		ID: e.ID, Event: e.Ref(), Topic: e.Topic, Phone: e.Contact.Phone, SentAs: e.Contact.SentAs,
 		OccurredAt: optional(e.OccurredAt), ReceivedAt: e.ReceivedAt.UTC(), Request: e.Request, DedupeKey: e.DedupeKey,
 		Decisions: make([]DecisionView, 0, len(decisions)), Payload: string(e.Payload), Forgotten: e.Forgotten, Cleared: e.Cleared,
 	}
@@ -497,7 +507,7 @@ func lookupView(l *nudgewire.PendingLookup) *LookupView {
 
 func messageView(d *nudgewire.Dispatch, m *nudgewire.Message, attempts []nudgewire.Attempt) MessageView {
 	v := MessageView{
-		ID: d.ID, EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, Category: d.Category, Account: d.Account,
+		ID: d.ID, EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, SentAs: d.SentAs, Category: d.Category, Account: d.Account,
 		What: d.Send.What(), Send: &d.Send, State: d.State, Reason: d.Reason,
 		CreatedAt: d.CreatedAt.UTC(), DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), UpdatedAt: d.UpdatedAt.UTC(),
 		Attempt: d.Attempt, Restarts: d.Restarts, Step: d.Step,

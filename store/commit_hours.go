@@ -54,7 +54,7 @@ func partyOfDispatch(d *nudgewire.Dispatch) party {
 
 // scanParty reads partyColumns.
 func scanParty(r *row) party {
-	event, trigger, phone, send := r.int(), r.text(), nudgewire.Phone(r.text()), r.text()
+	event, trigger, phone, send := r.int(), r.text(), r.phone(), r.text()
 	return partyOf(event, trigger, sendsTemplate(send), phone)
 }
 

@@ -315,7 +315,7 @@ const (
 
 // Columns in the order in which row_scan.go reads them.
 const (
-	dispatchColumns = `id, event_id, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account`
+	dispatchColumns = `id, event_id, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, sent_as`
 	messageColumns  = `dispatch_id, message_id, phone, category, status, error, accepted_at, status_at, told_at, next_poll_at, polls, final, sent_at, delivered_at, read_at, failed_at, account, error_class`
 )
 
@@ -428,10 +428,10 @@ var messageStatements = map[stmt]statement{
 	stExpiredTombstones: {4, `SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2`},
 	stDeleteTombstone:   {0, `DELETE FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4`},
 	stInsertDispatch: {0, `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, state, reason,
-			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16, ?17, ?18, ?19)`},
+			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, sent_as)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16, ?17, ?18, ?19, ?20)`},
 	stRestart: {0, `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
-			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, first_due_at = 0, zone = ?14, account = ?15, step = ?16, owner = '', restarts = restarts + 1
+			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, first_due_at = 0, zone = ?14, account = ?15, step = ?16, sent_as = ?17, owner = '', restarts = restarts + 1
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`},
 	stReplan: {0, `UPDATE dispatches SET category = ?2, lane = ?3, send = ?4, reason = ?5, due_at = ?6, expires_at = ?7,
 			config = ?8, updated_at = ?9, ended_send = ?10, zone = ?11, account = ?12, first_due_at = 0, owner = ''
@@ -440,7 +440,7 @@ var messageStatements = map[stmt]statement{
 		WHERE id = ?1 AND state{{checked}} = 'waiting' RETURNING ` + partyColumns},
 
 	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
-	stDue: {23, `SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), '') FROM dispatches
+	stDue: {24, `SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), '') FROM dispatches
 		WHERE state = 'waiting' AND account = ?5 AND lane = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
 	stClaim: {0, `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
@@ -490,9 +490,9 @@ var messageStatements = map[stmt]statement{
 	stInsertAttempt: {0, `INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at, words, error_class)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`},
 	stRecipient: {3, `SELECT phone, category, account FROM dispatches WHERE id = ?1`},
-	stDispatch:  {21, `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1 {{for update}}`},
+	stDispatch:  {22, `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1 {{for update}}`},
 
-	stSending: {21, `SELECT ` + dispatchColumns + ` FROM dispatches
+	stSending: {22, `SELECT ` + dispatchColumns + ` FROM dispatches
 		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`},
 	stLapse: {0, `UPDATE dispatches SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'sending'`},

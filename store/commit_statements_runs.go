@@ -126,9 +126,9 @@ var runStatements = map[stmt]statement{
 
 	stInsertRetry: {0, `INSERT INTO retries (dispatch_id, again_id) VALUES (?1, ?2)`},
 	stEnqueueRetry: {0, `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, state, reason,
-			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account)
+			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, sent_as)
 		SELECT ?2, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, 'waiting', '',
-			?5, ?4, ?3, ?3, 0, 0, 0, '', 0, config, ended_send, zone, step, account FROM dispatches WHERE id = ?1`},
+			?5, ?4, ?3, ?3, 0, 0, 0, '', 0, config, ended_send, zone, step, account, sent_as FROM dispatches WHERE id = ?1`},
 	stResolution: {0, `INSERT INTO resolutions (dispatch_id, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (dispatch_id, at) DO UPDATE SET resolved = excluded.resolved, reason = excluded.reason`},
 	stEventAt: {1, `SELECT event_at FROM dispatches WHERE id = ?1`},

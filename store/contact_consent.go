@@ -94,7 +94,7 @@ func (s *Store) Consents(ctx context.Context, phone, after nudgewire.Phone, limi
 
 func scanConsent(r *row) (nudgewire.ConsentRecord, error) {
 	return nudgewire.ConsentRecord{
-		Phone: nudgewire.Phone(r.text()), Channel: nudgewire.Channel(r.text()), Category: nudgewire.Category(r.text()),
+		Phone: r.phone(), Channel: nudgewire.Channel(r.text()), Category: nudgewire.Category(r.text()),
 		Consent: nudgewire.Consent(r.text()), Since: r.time(), At: r.time(), Source: r.text(), Proof: r.text(), Event: nudgewire.EventID(r.int()),
 	}, r.err
 }
@@ -105,7 +105,7 @@ func (s *Store) Agreed(ctx context.Context, phones []nudgewire.Phone) (map[nudge
 	for some := range slices.Chunk(phones, perList) {
 		in, args := listOf(some)
 		err := s.rows(ctx, `SELECT phone FROM consents WHERE channel = 'phone' AND category = 'marketing' AND consent = 'given' AND phone IN (`+in+`)`, args, func(r *row) error {
-			out[nudgewire.Phone(r.text())] = true
+			out[r.phone()] = true
 			return nil
 		})
 		if err != nil {

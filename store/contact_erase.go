@@ -466,13 +466,13 @@ func (e *eraser) ownEvents(ctx context.Context) error {
 // words drops what contacts said, which an event may have brought since the order.
 func (e *eraser) words(ctx context.Context) error {
 	type word struct {
-		phone string
+		phone nudgewire.Phone
 		event int64
 	}
 	var due []word
 	for _, q := range []string{`SELECT phone, event_id FROM opt_outs`, `SELECT phone, event_id FROM consents`, `SELECT phone, event_id FROM blocks`} {
 		err := e.rows(ctx, q, nil, func(r *row) error {
-			w := word{phone: r.text(), event: r.int()}
+			w := word{phone: r.phone(), event: r.int()}
 			if e.events[w.event] && !slices.Contains(due, w) {
 				due = append(due, w)
 			}
@@ -486,19 +486,19 @@ func (e *eraser) words(ctx context.Context) error {
 		err := e.write(ctx, laneWork, func(t *tx) error {
 			for _, w := range some {
 				blocked := false
-				if err := t.query(stBlockOf, func(r *row) error { blocked = r.int() == w.event; return nil }, w.phone); err != nil {
+				if err := t.query(stBlockOf, func(r *row) error { blocked = r.int() == w.event; return nil }, string(w.phone)); err != nil {
 					return err
 				}
 				if blocked {
-					if err := t.mark(nudgewire.Phone(w.phone), t.at, 0); err != nil {
+					if err := t.mark(w.phone, t.at, 0); err != nil {
 						return err
 					}
-					if err := t.put(stAllow, w.phone); err != nil {
+					if err := t.put(stAllow, string(w.phone)); err != nil {
 						return err
 					}
 				}
 				for _, drop := range []stmt{stDropOptOutOf, stDropConsentsOf} {
-					if err := t.put(drop, w.phone, w.event); err != nil {
+					if err := t.put(drop, string(w.phone), w.event); err != nil {
 						return err
 					}
 				}

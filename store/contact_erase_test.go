@@ -260,7 +260,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 	}
 	for _, other := range []string{
 		// changed or dropped with their row
-		"events.phone", "dispatches.phone", "messages.phone", "tombstones.phone", "tombstones.correlation_key", "blocks.phone", "opt_outs.phone", "consents.phone",
+		"events.phone", "dispatches.phone", "dispatches.sent_as", "messages.phone", "tombstones.phone", "tombstones.correlation_key", "blocks.phone", "opt_outs.phone", "consents.phone",
 		"payloads.bundle", "decisions.bundle", "dispatches.zone", "forgetting.phone",
 		// names, states and hashes, which no contact chooses
 		"events.connector", "events.kind", "events.content_key", "dispatches.trigger_name", "dispatches.category", "dispatches.state", "dispatches.owner", "dispatches.config",

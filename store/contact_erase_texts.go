@@ -94,7 +94,7 @@ var eraseStatements = func() map[stmt]statement {
 		stErasePayloads:  {0, `UPDATE payloads SET bundle = ?2 WHERE event_id = ?1`},
 		stDecisionsAt:    {1, `SELECT bundle FROM decisions WHERE event_id = ?1 AND seq = ?2`},
 		stEraseDecisions: {0, `UPDATE decisions SET bundle = ?3 WHERE event_id = ?1 AND seq = ?2`},
-		stEraseDispatch: {0, `UPDATE dispatches SET phone = '', zone = '', correlation_key = ?2, send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END
+		stEraseDispatch: {0, `UPDATE dispatches SET phone = '', sent_as = '', zone = '', correlation_key = ?2, send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END
 			WHERE id = ?1 AND state <> 'waiting' AND state <> 'sending'`},
 		stEraseMessage: {0, `UPDATE messages SET phone = '', error = CASE WHEN error = '' THEN '' ELSE ?2 END WHERE dispatch_id = ?1`},
 		stEraseAnswers: {0, `UPDATE attempts SET answer = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END WHERE dispatch_id = ?1`},

@@ -88,7 +88,7 @@ func (t *tx) obey(e *nudgewire.Event, of nudgewire.Outcome) (reason string, err 
 // Erasures lists what is ordered to be forgotten and is not yet, the oldest order first.
 func (s *Store) Erasures(ctx context.Context) ([]Erasure, error) {
 	out, err := list(ctx, s, `SELECT phone, connector, source, at, waits FROM forgetting ORDER BY at, phone, connector`, nil, func(r *row) (Erasure, error) {
-		return Erasure{nudgewire.Phone(r.text()), r.text(), r.text(), r.time(), r.text()}, r.err
+		return Erasure{r.phone(), r.text(), r.text(), r.time(), r.text()}, r.err
 	})
 	return out, wrap(err, "list what is to be forgotten")
 }

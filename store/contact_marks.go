@@ -132,15 +132,15 @@ func (s *Store) forgottenOf(ctx context.Context, phones []nudgewire.Phone) (map[
 	}
 	out := map[nudgewire.Phone]int64{}
 	for some := range slices.Chunk(phones, perList) {
-		by := make(map[nudgewire.Phone]nudgewire.Phone, len(some))
-		hashes := make([]nudgewire.Phone, len(some))
+		by := make(map[string]nudgewire.Phone, len(some))
+		hashes := make([]string, len(some))
 		for i, p := range some {
-			hashes[i] = nudgewire.Phone(s.marks.of(p))
+			hashes[i] = s.marks.of(p)
 			by[hashes[i]] = p
 		}
 		in, args := listOf(hashes)
 		err := s.rows(ctx, `SELECT mark, at FROM forgotten WHERE mark IN (`+in+`)`, args, func(r *row) error {
-			out[by[nudgewire.Phone(r.text())]] = r.int()
+			out[by[r.text()]] = r.int()
 			return nil
 		})
 		if err != nil {

@@ -185,7 +185,7 @@ func (t *tx) insertMessage(a *nudgewire.Attempt, p *party) error {
 	m.DispatchID = a.DispatchID
 	if m.Phone == "" || m.Category == "" {
 		err := t.query(stRecipient, func(r *row) error {
-			m.Phone, m.Category, m.Account = nudgewire.Phone(r.text()), nudgewire.Category(r.text()), r.text()
+			m.Phone, m.Category, m.Account = r.phone(), nudgewire.Category(r.text()), r.text()
 			return nil
 		}, int64(a.DispatchID))
 		if err != nil {

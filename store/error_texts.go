@@ -123,7 +123,7 @@ func (t *tx) heedAttempt(a *nudgewire.Attempt) error {
 		return nil
 	}
 	var phone nudgewire.Phone
-	if err := t.query(stRecipient, func(r *row) error { phone = nudgewire.Phone(r.text()); return nil }, int64(a.DispatchID)); err != nil {
+	if err := t.query(stRecipient, func(r *row) error { phone = r.phone(); return nil }, int64(a.DispatchID)); err != nil {
 		return err
 	}
 	return t.blockByService(phone, a.Words)

@@ -303,7 +303,7 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 	}
 	t.counts[c]++
 	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
-	t.noteDecision(&d, p.plan.Event.Contact.Phone)
+	t.noteDecision(&d, &p.plan.Event.Contact)
 	t.said = appendDecision(t.said, &d, ready.clauses)
 	return d, nil
 }
@@ -394,7 +394,7 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 	}
 	if err := t.put(stInsertDispatch, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
 		string(enqueue.Category), laneOf(enqueue.Category), what.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
-		enqueue.Zone, int64(enqueue.Step), enqueue.Account); err != nil {
+		enqueue.Zone, int64(enqueue.Step), enqueue.Account, enqueue.SentAs); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
 	return nudgewire.DispatchID(id), t.queued(id, ready, proposal.Correlation, enqueue, due)
@@ -435,7 +435,7 @@ func (t *tx) restart(proposal *nudgewire.Proposal, what readySend, enqueue *nudg
 		}
 	}
 	return t.changeWaiting(stRestart, id, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
-		laneOf(enqueue.Category), what.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step))
+		laneOf(enqueue.Category), what.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs)
 }
 
 // laneOf is the column that keeps marketing from filling the way of what is urgent.

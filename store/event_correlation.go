@@ -150,10 +150,12 @@ func (t *tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err 
 		err = t.query(stCorrelated, func(r *row) error {
 			var d correlatedRow
 			d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
-			d.trigger, d.key, d.phone = r.text(), r.text(), r.text()
+			d.trigger, d.key = r.text(), r.text()
+			phone := r.phone()
+			d.phone = string(phone)
 			d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
 			d.Step = int(r.int())
-			if there = !nudgewire.Phone(d.phone).IsMasked(); there {
+			if there = !phone.IsMasked(); there {
 				each(&d)
 			}
 			return r.err

@@ -163,7 +163,7 @@ func (s *Store) Blocks(ctx context.Context, limit int) (out []Block, err error) 
 	}
 	var q select_
 	err = s.rows(ctx, q.sql("phone, reason, source, at, event_id", "blocks", "phone", limit), nil, func(r *row) error {
-		out = append(out, Block{nudgewire.Phone(r.text()), r.text(), r.text(), r.time(), nudgewire.EventID(r.int())})
+		out = append(out, Block{r.phone(), r.text(), r.text(), r.time(), nudgewire.EventID(r.int())})
 		return nil
 	})
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Store) Blocks(ctx context.Context, limit int) (out []Block, err error) 
 // BlockOf is the block of one contact. That of one who was forgotten has no more than its time and its reason.
 func (s *Store) BlockOf(ctx context.Context, phone nudgewire.Phone) (b Block, found bool, err error) {
 	err = s.rows(ctx, `SELECT phone, reason, source, at, event_id FROM blocks WHERE phone = ?1`, []any{string(phone)}, func(r *row) error {
-		b, found = Block{nudgewire.Phone(r.text()), r.text(), r.text(), r.time(), nudgewire.EventID(r.int())}, true
+		b, found = Block{r.phone(), r.text(), r.text(), r.time(), nudgewire.EventID(r.int())}, true
 		return nil
 	})
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *Store) Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudg
 	for some := range slices.Chunk(phones, perList) {
 		list, args := listOf(some)
 		err := s.rows(ctx, `SELECT phone FROM blocks WHERE phone IN (`+list+`)`, args, func(r *row) error {
-			out[nudgewire.Phone(r.text())] = true
+			out[r.phone()] = true
 			return nil
 		})
 		if err != nil {

@@ -62,7 +62,7 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time
 			Category: r.Category, Account: r.Account, AcceptedAt: p.UpdatedAt,
 		}
 		if p.Phones != nil {
-			m.Phone = nudgewire.Phone(p.Phones[i])
+			m.Phone, _ = nudgewire.PhoneOf(p.Phones[i])
 		}
 		m.NextPollAt = first(r.Account, p.UpdatedAt, ofRun+i-followed)
 		of := partyOf(0, r.Job, r.Send.Template, m.Phone)

@@ -19,7 +19,7 @@ import (
 var outgoingStatements = map[stmt]statement{
 	stInsertOutgoing: {0, `INSERT INTO webhooks_out (id, receiver, subject, event_id, phone, kind, body, state, attempts, due_at, lease_ends, at, since, ended_at, reason)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'waiting', 0, ?8, 0, ?8, ?8, 0, '')`},
-	stChangeOf: {5, `SELECT phone, trigger_name, event_id, step, account FROM dispatches WHERE id = ?1`},
+	stChangeOf: {6, `SELECT phone, trigger_name, event_id, step, account, sent_as FROM dispatches WHERE id = ?1`},
 	stRunOfMessage: {4, `SELECT m.run_id, r.job, m.dispatch_id + m.id_count, r.template FROM run_messages m JOIN runs r ON r.id = m.run_id
 		WHERE m.dispatch_id <= ?1 ORDER BY m.dispatch_id DESC LIMIT 1`},
 	stRowsWaiting: {5, `SELECT id, ` + partyColumns + ` FROM dispatches WHERE id >= ?1 AND id < ?2 AND state = 'waiting' ORDER BY id`},
@@ -93,11 +93,11 @@ func (t *tx) noteRun(r *nudgewire.Run, before nudgewire.RunState) {
 	}, true)
 }
 
-// noteDecision notes what a trigger said to an event of that phone.
-func (t *tx) noteDecision(d *nudgewire.Decision, phone nudgewire.Phone) {
+// noteDecision notes what a trigger said to an event about that contact.
+func (t *tx) noteDecision(d *nudgewire.Decision, c *nudgewire.Contact) {
 	t.note(nudgewire.AboutDecision, string(d.Outcome), nudgewire.Change{
-		Message: d.DispatchID, Phone: phone, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason,
-	}, phone != "")
+		Message: d.DispatchID, Phone: c.Phone, SentAs: c.SentAs, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason,
+	}, c.Phone != "")
 }
 
 // noteQueued notes and counts a dispatch that is new.
@@ -153,8 +153,9 @@ func (t *tx) fillChange(c *nudgewire.Change) error {
 	found := false
 	err := t.query(stChangeOf, func(r *row) error {
 		found = true
-		phone, name := nudgewire.Phone(r.text()), r.text()
+		phone, name := r.phone(), r.text()
 		c.Event, c.Step, c.Account = nudgewire.EventID(r.int()), int(r.int()), r.text()
+		c.SentAs = r.text()
 		if c.Phone == "" {
 			c.Phone = phone
 		}

@@ -12,7 +12,7 @@ import (
 const contactedColumns = `d.id, d.phone, d.trigger_name, CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END, d.category`
 
 func scanContacted(r *row) (nudgewire.Contacted, error) {
-	c := nudgewire.Contacted{ID: nudgewire.DispatchID(r.int()), Phone: nudgewire.Phone(r.text()), Trigger: r.text()}
+	c := nudgewire.Contacted{ID: nudgewire.DispatchID(r.int()), Phone: r.phone(), Trigger: r.text()}
 	c.Run, _ = nudgewire.RunOfKey(r.text())
 	c.Category = nudgewire.Category(r.text())
 	c.At = r.time()
@@ -23,7 +23,7 @@ func scanContacted(r *row) (nudgewire.Contacted, error) {
 // It walks all messages there are.
 func (s *Store) MessagedSince(ctx context.Context, since time.Time, each func(nudgewire.DispatchID, nudgewire.Phone)) error {
 	err := s.rows(ctx, `SELECT dispatch_id, phone FROM messages WHERE accepted_at >= ?1 AND phone <> ''`, []any{micro(since)}, func(r *row) error {
-		each(nudgewire.DispatchID(r.int()), nudgewire.Phone(r.text()))
+		each(nudgewire.DispatchID(r.int()), r.phone())
 		return nil
 	})
 	return wrap(err, "who was messaged since %s", since.Format(time.DateTime))
@@ -82,9 +82,9 @@ func (s *Store) RowsTo(ctx context.Context, phones []nudgewire.Phone, since time
 }
 
 // listOf is the inside of an IN of phones, and its arguments.
-func listOf(phones []nudgewire.Phone) (list string, args []any) {
-	text := make([]byte, 0, 4*len(phones))
-	for i, p := range phones {
+func listOf[T ~string](texts []T) (list string, args []any) {
+	text := make([]byte, 0, 4*len(texts))
+	for i, p := range texts {
 		if i > 0 {
 			text = append(text, ',')
 		}

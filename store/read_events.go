@@ -34,7 +34,7 @@ const eventColumns = `id, connector, kind, topic, dedupe_key, phone, phone_probl
 func scanEvent(r *row) nudgewire.Event {
 	return nudgewire.Event{
 		ID: nudgewire.EventID(r.int()), Connector: r.text(), Kind: r.text(), Topic: r.text(), DedupeKey: r.text(),
-		Contact:    nudgewire.Contact{Phone: nudgewire.Phone(r.text()), PhoneProblem: r.text()},
+		Contact:    nudgewire.Contact{Phone: r.phone(), PhoneProblem: r.text()},
 		OccurredAt: r.time(), ReceivedAt: r.time(),
 	}
 }

@@ -43,9 +43,9 @@ func history(b *testing.B, dispatches, messages int) (path string) {
 	}{
 		{dispatches, from + ` INSERT INTO dispatches SELECT i, i, 1700000000000000 + i, 'abandoned-cart', 'cart-' || i, random(), '4477' || (10000000 + i), 'marketing', 1,
 			'{"template":"cart_reminder","language":"en","variables":["Ana","Enamel mug","https://shop.example.com/cart/c0ffee"]}',
-			'accepted', '', 1700000000000000 + i, 0, 1700000000000000 + i, 1700000000000000 + i, 1700000000000000 + i, 1, 0, '', 0, 'a1b2c3d4', '', '', 0, '' FROM n`},
+			'accepted', '', 1700000000000000 + i, 0, 1700000000000000 + i, 1700000000000000 + i, 1700000000000000 + i, 1, 0, '', 0, 'a1b2c3d4', '', '', 0, '', 0, '' FROM n`},
 		{messages, from + ` INSERT INTO messages SELECT i, '' || (90071992547409930 + i), '4477' || (10000000 + i), 'marketing', 'delivered', '',
-			1700000000000000 + i, 1700000000000000 + i, 0, 0, 4, 1, 1700000000000000 + i, 1700000000000000 + i, 0, 0 FROM n`},
+			1700000000000000 + i, 1700000000000000 + i, 0, 0, 4, 1, 1700000000000000 + i, 1700000000000000 + i, 0, 0, '', '' FROM n`},
 		{messages, from + ` INSERT INTO events SELECT i, i / 1024, 19000 + i / 200000, random(), 'shopify', 'cart.updated', 'carts/update', 'webhook-' || i, '',
 			'4477' || (10000000 + i), '', 1700000000000000 + i, 1700000000000000 + i FROM n`},
 	} {

@@ -42,7 +42,7 @@ const endedLong = `d.state <> 'waiting' AND d.state <> 'sending' AND d.state <> 
 // maskStatements are those of masking.
 var maskStatements = map[stmt]statement{
 	stEndedLong: {10, `SELECT ` + oldColumns + `, d.phone, d.send FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + endedLong},
-	stMaskDispatch: {0, `UPDATE dispatches SET phone = ?2, zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, correlation = 0, send = ?3, ended_send = ''
+	stMaskDispatch: {0, `UPDATE dispatches SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, correlation = 0, send = ?3, ended_send = ''
 		WHERE id = ?1`},
 	stMaskMessage:  {0, `UPDATE messages SET phone = ?2 WHERE dispatch_id = ?1 AND final = 1`},
 	stDropUnmasked: {0, `DELETE FROM unmasked WHERE dispatch_id IN (` + marks(1) + `)`},
@@ -187,7 +187,7 @@ func (t *tx) maskDispatches(ids []int64, cut, eventsTo int64, once func(string, 
 	var due []ended
 	for some := range slices.Chunk(ids, rowsAtOnce) {
 		err := t.query(stEndedLong, func(r *row) error {
-			due = append(due, ended{scanOld(r), nudgewire.Phone(r.text()), r.text()})
+			due = append(due, ended{scanOld(r), r.phone(), r.text()})
 			return r.err
 		}, padded([]any{cut}, some)...)
 		if err != nil {
@@ -245,7 +245,7 @@ func (t *tx) maskEvents(ids []int64) (n int64, err error) {
 	var due []one
 	for some := range slices.Chunk(slices.Compact(ids), rowsAtOnce) {
 		err := t.query(stMaskable, func(r *row) error {
-			due = append(due, one{r.int(), nudgewire.Phone(r.text()), r.text(), r.text()})
+			due = append(due, one{r.int(), r.phone(), r.text(), r.text()})
 			return r.err
 		}, padded(nil, some)...)
 		if err != nil {
@@ -367,7 +367,7 @@ func (t *tx) maskFollowed(ids []int64, texts []textChange, cut int64) (n int64, 
 	due := map[int64]nudgewire.Phone{}
 	for some := range slices.Chunk(ids, rowsAtOnce) {
 		err := t.query(stMaskFollowed, func(r *row) error {
-			id, phone := r.int(), nudgewire.Phone(r.text())
+			id, phone := r.int(), r.phone()
 			if phone != "" && !phone.IsMasked() {
 				due[id] = phone
 			}

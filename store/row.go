@@ -4,6 +4,8 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"time"
+
+	"github.com/nudgewire/nudgewire"
 )
 
 // A row is one result row read column by column, from the writer's driver or from a pool
@@ -41,6 +43,9 @@ func (r *row) text() string {
 		return ""
 	}
 }
+
+// phone is one that this store wrote, and so the identity of a number already.
+func (r *row) phone() nudgewire.Phone { return nudgewire.Phone(r.text()) }
 
 // blob is a copy: drivers reuse their buffers.
 func (r *row) blob() []byte {

@@ -166,6 +166,7 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 
 // contactFacts leaves out the phone, which is a column of the event.
 func contactFacts(o *object, c *nudgewire.Contact) {
+	o.text("sent_as", c.SentAs)
 	o.text("id", c.ID)
 	o.text("name", c.Name)
 	o.text("first_name", c.FirstName)

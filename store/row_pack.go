@@ -84,6 +84,7 @@ type (
 	}
 	contactForm struct {
 		Phone            nudgewire.Phone `json:"-"` // a column of the event
+		SentAs           string          `json:"sent_as,omitempty"`
 		PhoneProblem     string          `json:"-"` // a column of the event
 		ID               string          `json:"id,omitempty"`
 		Name             string          `json:"name,omitempty"`

@@ -14,13 +14,13 @@ import (
 func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
 	d = nudgewire.Dispatch{
 		ID: nudgewire.DispatchID(r.int()), EventID: nudgewire.EventID(r.int()), Trigger: r.text(), Key: r.text(),
-		Phone: nudgewire.Phone(r.text()), Category: nudgewire.Category(r.text()),
+		Phone: r.phone(), Category: nudgewire.Category(r.text()),
 	}
 	send = r.text()
 	d.State, d.Reason = nudgewire.State(r.text()), r.text()
 	d.DueAt, d.ExpiresAt, d.CreatedAt, d.UpdatedAt = r.time(), r.time(), r.time(), r.time()
 	d.Attempt, d.Restarts, d.Owner, d.LeaseEnds, d.Config = int(r.int()), int(r.int()), r.text(), r.time(), r.text()
-	d.Zone, d.Step, d.Account = r.text(), int(r.int()), r.text()
+	d.Zone, d.Step, d.Account, d.SentAs = r.text(), int(r.int()), r.text(), r.text()
 	d.Send.Forget = forgets(send)
 	d.Send.Template, d.Send.Campaign = sendsWhat(send)
 	if d.State != nudgewire.StateSending {
@@ -82,7 +82,7 @@ func plainSend(s *nudgewire.Send, text string) (plain bool) {
 // scanMessage reads messageColumns.
 func scanMessage(r *row) (m nudgewire.Message, err error) {
 	m = nudgewire.Message{
-		DispatchID: nudgewire.DispatchID(r.int()), ID: nudgewire.MessageID(r.text()), Phone: nudgewire.Phone(r.text()),
+		DispatchID: nudgewire.DispatchID(r.int()), ID: nudgewire.MessageID(r.text()), Phone: r.phone(),
 		Category: nudgewire.Category(r.text()), Status: nudgewire.Status(r.text()), Error: r.text(),
 		AcceptedAt: r.time(), StatusAt: r.time(), ToldAt: r.time(), NextPollAt: r.time(), Polls: int(r.int()), Final: r.int() != 0,
 		SentAt: r.time(), DeliveredAt: r.time(), ReadAt: r.time(), FailedAt: r.time(), Account: r.text(), ErrorClass: nudgewire.ErrorClass(r.text()),

@@ -74,7 +74,7 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 // enqueueRowRetry queues a row's message once more, as the row of the run with that number.
 func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, due, expires time.Time) error {
 	again := nudgewire.Dispatch{
-		Trigger: d.Trigger, Key: nudgewire.RowKey(run.ID, number), Phone: d.Phone, Category: d.Category,
+		Trigger: d.Trigger, Key: nudgewire.RowKey(run.ID, number), Phone: d.Phone, SentAs: d.SentAs, Category: d.Category,
 		DueAt: due, ExpiresAt: expires, CreatedAt: now, Config: run.Config, Zone: d.Zone, Account: d.Account,
 	}
 	id, err := t.allocate(dispatchIDs)

@@ -131,7 +131,7 @@ func (t *tx) sayOfStep(d *nudgewire.Decision) error {
 	}
 	t.counts[outcomeCounts[d.Outcome]]++
 	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
-	t.noteDecision(d, "")
+	t.noteDecision(d, &nudgewire.Contact{})
 	return wrap(err, "decision of a step")
 }
 

@@ -119,7 +119,7 @@ func (t *tx) readMessages(c *contactSet, account string) error {
 			return err
 		}
 		err = t.query(s, func(r *row) error {
-			phone := nudgewire.Phone(r.text())
+			phone := r.phone()
 			c.add(contactHash(phone, c.hash), r.int())
 			return r.err
 		}, account, c.from, first)
@@ -164,7 +164,7 @@ func (t *tx) readFiles(c *contactSet, account string) (err error) {
 func (t *tx) flying(account string, since int64, hash func(...string) int64, each func(int64)) error {
 	for _, s := range [...]stmt{stAccountSending, stAccountDoubt} {
 		err := t.query(s, func(r *row) error {
-			each(contactHash(nudgewire.Phone(r.text()), hash))
+			each(contactHash(r.phone(), hash))
 			return r.err
 		}, account, since)
 		if err != nil {

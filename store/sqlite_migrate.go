@@ -53,6 +53,7 @@ var migrations = []string{
 	55: "migrations/00055_tokens_audit.sql",
 	56: "migrations/00056_hourly_counts.sql",
 	58: "migrations/00058_approvals.sql",
+	60: "migrations/00060_sent_as.sql",
 	57: "migrations/00057_users.sql",
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -212,7 +213,7 @@ func unsent(d *nudgewire.Dispatch) bool {
 
 func callOf(d *nudgewire.Dispatch) call { return call{string(d.Phone), d.Send.Template} }
 
-func (c call) String() string { return c.template + " to " + nudgewire.Phone(c.phone).Masked() }
+func (c call) String() string { return c.template + " to " + mask.Number(c.phone) }
 
 // auditReminder: at most once, not after the order or the block, and not without a reason
 // missing.

@@ -178,7 +178,7 @@ func (m *matching) dispatch(r *rule, key string, send nudgewire.Send, due, expir
 	send.Forget = r.forget
 	contact := &m.event.Contact
 	return nudgewire.Dispatch{
-		Trigger: r.Name, Key: key, Phone: contact.Phone, Category: r.category, Send: send,
+		Trigger: r.Name, Key: key, Phone: contact.Phone, SentAs: contact.SentAs, Category: r.category, Send: send,
 		State: nudgewire.StateWaiting, DueAt: due, ExpiresAt: expires,
 		CreatedAt: m.now, UpdatedAt: m.now, Config: m.version, Zone: contact.Timezone, Account: m.accountOf(r),
 	}
@@ -281,7 +281,7 @@ func (m *matching) keyFor(r *rule, family string) (key, trouble string) {
 	if len(key) > maxKey {
 		return "", fmt.Sprintf("the key is %d bytes long; at most %d are kept", len(key), maxKey)
 	}
-	if key == string(m.event.Contact.Phone) {
+	if c := &m.event.Contact; key == string(c.Phone) || key == c.SentAs {
 		return "", ""
 	}
 	return key, ""

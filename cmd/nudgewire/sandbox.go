@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
@@ -104,7 +104,7 @@ func (c *cli) sandboxLine(r sandbox.Record) {
 		return
 	}
 	parts := []string{fmt.Sprintf("%s  %-16s %d", r.At.Format("15:04:05.000"), r.Endpoint, r.HTTPStatus)}
-	for _, part := range []string{nudgewire.Phone(r.Phone).Masked(), r.Name, r.MessageID, r.Words} {
+	for _, part := range []string{mask.Number(r.Phone), r.Name, r.MessageID, r.Words} {
 		if part != "" {
 			parts = append(parts, part)
 		}

@@ -49,10 +49,10 @@ func (c *cli) send() *cobra.Command {
 				if m.Account != "" {
 					by = " by account " + m.Account
 				}
-				c.say("would send %s to %s as %s%s; nothing was stored\n", m.What, m.Phone, m.Category, by)
+				c.say("would send %s to %s as %s%s; nothing was stored\n", m.What, m.To(), m.Category, by)
 				return nil
 			}
-			c.say("dispatch %d: %s to %s\n", m.ID, m.What, m.Phone)
+			c.say("dispatch %d: %s to %s\n", m.ID, m.What, m.To())
 			c.note(`follow it with "nudgewire messages show %d"`, m.ID)
 			return nil
 		},

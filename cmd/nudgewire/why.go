@@ -185,7 +185,7 @@ func (c *cli) tellClause(cl nudgewire.Clause) {
 
 // tellMessage prints the life of one message as lines of time and fact.
 func (c *cli) tellMessage(m server.MessageView, margin string) {
-	head := fmt.Sprintf("dispatch %d  %s to %s for %s", m.ID, m.What, m.Phone, m.Trigger)
+	head := fmt.Sprintf("dispatch %d  %s to %s for %s", m.ID, m.What, m.To(), m.Trigger)
 	if m.Step > 0 {
 		head += ", " + triggers.StepWords(m.Step, m.Steps)
 	}
@@ -193,7 +193,7 @@ func (c *cli) tellMessage(m server.MessageView, margin string) {
 	case m.Part > 0 && m.Phone == "":
 		head = fmt.Sprintf("message %d  %s, run %d part %d of %s; the service did not say to whom", m.ID, m.What, m.Run, m.Part, m.Trigger)
 	case m.Part > 0:
-		head = fmt.Sprintf("message %d  %s to %s, run %d part %d of %s", m.ID, m.What, m.Phone, m.Run, m.Part, m.Trigger)
+		head = fmt.Sprintf("message %d  %s to %s, run %d part %d of %s", m.ID, m.What, m.To(), m.Run, m.Part, m.Trigger)
 	}
 	if m.Account != "" {
 		head += ", by account " + m.Account

@@ -14,17 +14,19 @@ type Finder struct{ needles [][]byte }
 // every other list of ids.
 const shortest = 8
 
-// NewFinder makes a Finder of numbers, which are digits with their country code.
+// NewFinder makes a Finder of numbers, which are digits with their country code. Each is found in all its spellings.
 func NewFinder(numbers ...string) *Finder {
 	f := &Finder{}
-	for _, digits := range numbers {
-		if digits == "" {
+	for _, number := range numbers {
+		if number == "" {
 			continue
 		}
-		f.needles = append(f.needles, []byte(digits))
-		if n, err := phonenumbers.Parse("+"+digits, ""); err == nil {
-			if home := phonenumbers.GetNationalSignificantNumber(n); len(home) >= shortest {
-				f.needles = append(f.needles, []byte(home))
+		for _, digits := range Spellings(Identity(number)) {
+			f.needles = append(f.needles, []byte(digits))
+			if n, err := phonenumbers.Parse("+"+digits, ""); err == nil {
+				if home := phonenumbers.GetNationalSignificantNumber(n); len(home) >= shortest {
+					f.needles = append(f.needles, []byte(home))
+				}
 			}
 		}
 	}

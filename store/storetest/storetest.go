@@ -50,6 +50,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"back", s.back},
 		{"rejected", s.rejected},
 		{"forget", s.forget},
+		{"spellings of phones", s.spellings},
 		{"unsent messages go again", s.successors},
 		{"abandon", s.abandon},
 		{"people", s.people},
