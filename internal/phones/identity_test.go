@@ -68,6 +68,9 @@ func TestBothSpellingsOfANumberAreOne(t *testing.T) {
 		if !slices.Equal(all, []string{identity, other}) {
 			t.Fatalf("Spellings(%s) = %v, want it and %s", identity, all, other)
 		}
+		if Valid(identity) != Valid(other) {
+			t.Fatalf("a plan knows one of %s and %s", identity, other)
+		}
 		if TariffCountry(identity) != TariffCountry(other) {
 			t.Fatalf("%s is priced as %s, %s as %s", identity, TariffCountry(identity), other, TariffCountry(other))
 		}

@@ -214,9 +214,10 @@ func withoutTrunk(n *phonenumbers.PhoneNumber, digits string) (*phonenumbers.Pho
 	return &phonenumbers.PhoneNumber{CountryCode: n.CountryCode, NationalNumber: &value}, code + strings.TrimLeft(rest, "0")
 }
 
-// Valid reports whether a numbering plan knows such a number; digits are those of Normalize, which also lets through
+// Valid reports whether a numbering plan knows such a number, in one of its spellings; digits are those of Normalize, which also lets through
 // what only looks like one: plans change, and a number that is not known is not always wrong.
 func Valid(digits string) bool {
+	digits = Identity(digits)
 	if len(digits) > maxFast || len(digits) < 3 {
 		return false
 	}
