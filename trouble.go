@@ -77,12 +77,23 @@ var TroubleCodes = []TroubleCode{
 
 var severities = []Severity{Stops, Bad, Note}
 
-// SortTroubles puts the worst first, and a halt before everything else.
+// Everything is the Subject of a halt that stops each message.
+const Everything = "everything"
+
+// SortTroubles puts the worst first, a halt before the others of its severity, and a halt of everything before all.
 func SortTroubles(all []Trouble) {
 	slices.SortStableFunc(all, func(a, b Trouble) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity)),
 			cmp.Compare(slices.Index(TroubleCodes, a.Code), slices.Index(TroubleCodes, b.Code)),
-			a.Since.Compare(b.Since), cmp.Compare(a.Subject, b.Subject))
+			ofEverything(a)-ofEverything(b), a.Since.Compare(b.Since), cmp.Compare(a.Subject, b.Subject))
 	})
+}
+
+// ofEverything sorts a halt of everything before those of a part.
+func ofEverything(t Trouble) int {
+	if t.Subject == Everything {
+		return 0
+	}
+	return 1
 }

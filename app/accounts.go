@@ -245,9 +245,28 @@ func (acc *account) view(cfg *config.Config) server.AccountView {
 	if sending.Trouble != "" {
 		v.Halted = &server.SendingHalted{
 			Cause: string(sending.Trouble), Why: sending.Halted, Since: sending.HaltedSince.UTC(), NextProbe: sending.HaltedUntil.UTC(),
+			OfEnvironment: sending.Trouble == apiclient.TroubleKey && cfg.KeyOfEnvironment(acc.name),
 		}
 	}
 	return v
+}
+
+// sameKeys says of each account whose key the service refuses that it is the same in both configs, and what to do about that.
+func (a *App) sameKeys(before, now *config.Config) (out []string) {
+	for _, acc := range *a.accounts.Load() {
+		was, _ := before.Account(acc.name)
+		is, there := now.Account(acc.name)
+		if !there || acc.sender.Stats().Trouble != apiclient.TroubleKey || !was.Key.Equal(is.Key) {
+			continue
+		}
+		words := "api.key is as it was, and the service refused it"
+		if now.KeyOfEnvironment(acc.name) {
+			words += ": it comes from the environment of the process, which a reload does not read again. Set the variable, and restart the daemon"
+		}
+		out = append(out, server.OfAccount(words, acc.name))
+	}
+	slices.Sort(out)
+	return out
 }
 
 // elsewhere are the pauses of an account that only who calls it otherwise meets, for as long as somebody tries to end them.

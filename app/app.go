@@ -121,6 +121,7 @@ type App struct {
 	loadErrorAt  time.Time
 	fileError    string // why the config file as it lies there now could not be used
 	fileErrorAt  time.Time
+	same         []string // keys that the service refuses and that the last reload found as they were, in words
 	restart      []string
 	checking     sync.Mutex  // one check of the files for a page at a time
 	checked      *diskConfig // guarded by checking; nil before the first

@@ -106,7 +106,15 @@ func TestActionsOfPages(t *testing.T) {
 
 	b.isTold(b.press("/triggers/reminder", "halt", "reason", "wrong price"), "Trigger &#34;reminder&#34; is halted.")
 	b.isTold(b.press("/triggers/reminder", "resume"), "Trigger &#34;reminder&#34; goes on.")
-	b.isTold(b.press("/triggers", "halt"), "Everything is halted.")
+	b.isTold(b.press("/triggers", "halt", "reason", "the shop moves"), "Everything is halted.")
+	for _, path := range h.pagesOf() {
+		_, main, _ := strings.Cut(b.page(path), "<main")
+		above, _, _ := strings.Cut(main, "<h1")
+		if !strings.Contains(above, "everything is halted since") || !strings.Contains(above, "the shop moves") || strings.Count(main, `action="/do/resume"`) != 1 {
+			t.Errorf("%s does not begin with the halt of everything and its one button", path)
+		}
+	}
+	b.isTold(b.send(http.MethodGet, "/", nil, nil), "Nothing is sent: everything is halted.")
 	b.isTold(b.press("/system", "resume"), "Everything goes on.")
 	b.isTold(b.press("/system", "reload"), "The config was read")
 

@@ -2,7 +2,9 @@ package app_test
 
 import (
 	"errors"
+	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +71,7 @@ func TestACanaryThroughTheDaemon(t *testing.T) {
 		folder := t.TempDir()
 		wanted := list(t, filepath.Join(folder, "list.csv"), 200)
 		h := open(t, options{
-			folder: folder, config: jobConfig(folder, canary) + "tracking: {poll: [1s], final_status: delivered}\n",
+			folder: folder, config: withPages(jobConfig(folder, canary)) + "tracking: {poll: [1s], final_status: delivered}\n",
 			sandbox: sandbox.Options{FailRate: failed, Pace: sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1}},
 		})
 		return h, h.fire("winback"), len(wanted)
@@ -86,10 +88,20 @@ func TestACanaryThroughTheDaemon(t *testing.T) {
 		if e, ok := errors.AsType[*server.Error](err); !ok || e.Words != "run 1 is paused: there is nothing to approve" || e.Hint != "it goes on with: nudgewire jobs resume 1" {
 			t.Errorf("approve: %#v", err)
 		}
-		if _, err := h.ask.OrderRun(t.Context(), r.ID, "resume", server.RunOrder{}); err != nil {
-			t.Fatal(err)
+		question := "20 of the first 20 messages have ended and 20 of these failed, which is more than 10%: resume it all the same, and send to " + strconv.Itoa(rows-20) + " more phones without another look"
+		if got := r.Overruling(); got != "the canary stopped it: "+question {
+			t.Errorf("the command asks: %s", got)
 		}
-		if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Overruled != me() || r.Approved != "" {
+		b := h.browser()
+		b.signIn(false)
+		asked := b.send(http.MethodPost, "/do/go-on", formsOf(t, b.page("/runs/1"))["go-on"], nil)
+		b.isTold(asked, strconv.Itoa(rows-20)+" more phones get it")
+		b.isTold(asked, "20 of these failed")
+		if n := h.service.Stats().Messages; n != 20 {
+			t.Errorf("%d messages left before somebody said yes", n)
+		}
+		b.isTold(b.press("/runs/1", "go-on"), "goes on")
+		if r = h.ended(r.ID); r.State != nudgewire.RunDone || r.Overruled == "" || r.Approved != "" {
 			t.Errorf("resumed, the run is %s by %q: %s", r.State, r.Overruled, r.Reason)
 		}
 		h.eventually("all have left", func() bool { return h.service.Stats().Messages == rows })

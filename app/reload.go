@@ -97,10 +97,12 @@ func (a *App) reload(ctx context.Context) ([]server.RuleChange, error) {
 	defer a.reloading.Unlock()
 	before := a.config()
 	cfg, err := load(a.opt)
+	var same []string
 	if err == nil {
+		same = a.sameKeys(before, cfg) // before it is adopted: a reload tries every account anew
 		err = a.adopt(ctx, cfg)
 	}
-	if err = a.adopted(cfg, err); err != nil {
+	if err = a.adopted(cfg, same, err); err != nil {
 		return nil, err
 	}
 	a.recordConfig(ctx, "reload", cfg)
@@ -114,7 +116,7 @@ func (a *App) reload(ctx context.Context) ([]server.RuleChange, error) {
 }
 
 // adopted notes that cfg was taken up, or why it was not.
-func (a *App) adopted(cfg *config.Config, err error) error {
+func (a *App) adopted(cfg *config.Config, same []string, err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
@@ -123,7 +125,7 @@ func (a *App) adopted(cfg *config.Config, err error) error {
 		a.log.Error("reload rejected; the daemon goes on with the config that it had", zap.Error(err))
 		return err
 	}
-	a.restart = a.needRestart(cfg)
+	a.restart, a.same = a.needRestart(cfg), same
 	a.disk.least.Store(uint64(cfg.Server.LeastFree.Bytes()))
 	a.countReload(true, a.cfg, cfg)
 	a.cfg, a.loadedAt, a.loadError, a.fileError = cfg, time.Now(), "", ""
@@ -216,7 +218,7 @@ func (d daemon) View() server.DaemonView {
 	main := d.of("").view(d.cfg)
 	v := server.DaemonView{
 		Version: d.opt.Version, PID: os.Getpid(), StartedAt: d.started, Listen: d.hooks.Addr().String(),
-		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart,
+		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart, SameKeys: d.same,
 		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.disk.look(), FailedRates: d.rates.views(),
 		Receivers: receivers,
 		API:       main.API, Rate: main.Rate, UnderWay: main.UnderWay, Halted: main.Halted,

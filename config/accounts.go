@@ -52,6 +52,20 @@ func (a *Account) fill(api *API) {
 	}
 }
 
+// KeyOfEnvironment reports whether the key of an account, by its name in rows, comes from the environment of the process, so that
+// only a restart takes another one.
+func (c *Config) KeyOfEnvironment(key string) bool {
+	if c.doc == nil {
+		return false
+	}
+	section := c.doc.Root().Get("api")
+	if key != "" {
+		section = c.doc.Root().Get("accounts").Get(key)
+	}
+	node := section.Get("key")
+	return node != nil && secret.OfEnvironment(node.Raw())
+}
+
 // Account is what holds for an account, by its name in rows: "" is that of the section api. ok is false for
 // one that is not there.
 func (c *Config) Account(key string) (a API, ok bool) {

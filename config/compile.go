@@ -37,9 +37,11 @@ func (c *Config) compile(k *checker) {
 		infos[e.Key] = triggers.ConnectorInfo{Account: account}
 		if r != nil {
 			c.Receivers[e.Key] = r
+			info := triggers.ConnectorInfo{Topics: r.Topics(), Account: account}
 			if !r.Open() {
-				infos[e.Key] = triggers.ConnectorInfo{Kinds: r.Kinds(), Account: account}
+				info.Kinds = r.Kinds()
 			}
+			infos[e.Key] = info
 		}
 	}
 	c.compileTriggers(k, infos)

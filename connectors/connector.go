@@ -74,6 +74,18 @@ func (c *Connector) Believes() string {
 // Kinds are the kinds of event the connector is known to make. Others may come.
 func (c *Connector) Kinds() []string { return kindsOf(&c.config) }
 
+// Topics are the kinds that the sender's own words stand for: checkouts/update is cart.updated. No event has such a word for its kind.
+func (c *Connector) Topics() map[string]string {
+	made := kindsOf(&Config{Event: c.config.Event})
+	out := map[string]string{}
+	for _, a := range c.config.Event.Aliases {
+		if !slices.Contains(made, a.Key) {
+			out[a.Key] = a.Value
+		}
+	}
+	return out
+}
+
 // Open reports whether any kind may come, because somebody chooses the shape of the requests.
 func (c *Connector) Open() bool { return c.config.Open }
 

@@ -18,7 +18,7 @@ import (
 //  3. a function that compiles one from the other and says what is wrong with the config.
 //
 // Then name it in verifierKinds, with its words for people and what an entry must set, and in the tag
-// of Verify.Kind, both in this file; describe it in cmd/nudgewire/own.md; and run "make generate".
+// of Verify.Kind, both in this file; list the keys it looks at in usedKeys (verify_unused.go); describe it in cmd/nudgewire/own.md; and run "make generate".
 
 // verifierKinds are all kinds, with what makes a verifier of a Verify. It is a function because
 // any_of and all_of look into it.
@@ -151,6 +151,9 @@ func (k *compiler) verification(body *bodyReader) verification {
 	if g.verifier = k.verifier("verify", v, k.connectorSecrets(), body); g.verifier == nil {
 		g.verifier = unusable
 	}
+	if around := k.connectorSecrets(); v.Kind == "none" && len(around) > 0 {
+		k.add(around[0].path, "is not looked at: verify.kind is none", "take it out, or let verify say how the sender shows that it knows it")
+	}
 	if len(k.config.Secrets) > 0 && !k.config.Secret.IsZero() {
 		k.warn("secrets", "secret and secrets are both set; all are accepted", "keep one of the two keys")
 	}
@@ -181,6 +184,7 @@ func (k *compiler) verifier(path string, v *Verify, around []located, body *body
 	if v.Name == "" {
 		rule.named = named(kind.name)
 	}
+	k.unused(path, kind.name, v)
 	return kind.compile(k, &rule)
 }
 

@@ -15,13 +15,13 @@ import (
 
 // SignedKeys are the keys of kind signed; jwt and standard_webhooks use some of them.
 type SignedKeys struct {
-	Algorithm    string     `yaml:"algorithm" validate:"oneof=hmac-sha1 hmac-sha256 hmac-sha384 hmac-sha512 sha256 ed25519 rsa-sha256 ecdsa-p256-sha256" doc:"For signed: what makes the signature. sha256 is the plain hash, with the secret as one of the parts."`
+	Algorithm    string     `yaml:"algorithm" validate:"oneof=hmac-sha1 hmac-sha256 hmac-sha384 hmac-sha512 sha256 ed25519 rsa-sha256 ecdsa-p256-sha256" doc:"For signed and jwt: what makes the signature. sha256 is the plain hash, with the secret as one of the parts."`
 	Signature    *Signature `yaml:"signature" doc:"For signed: which header holds the signature and how it is written."`
 	Parts        []string   `yaml:"parts" doc:"For signed: what is signed, in order: body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, header:NAME, a text in 'quotes', or a hash of the body: sha256(body) as bytes, hex(sha256(body)), base64(sha256(body)); also md5, sha1 and sha512."`
-	Timestamp    *Timestamp `yaml:"timestamp" doc:"For signed: the time that is signed, and how old it may be. For standard_webhooks, whose time is in a header of its own, only tolerance and skew."`
+	Timestamp    *Timestamp `yaml:"timestamp" doc:"For signed and standard_webhooks: the time that is signed, and how old it may be. For standard_webhooks, whose time is in a header of its own, only tolerance and skew."`
 	Freshness    *Timestamp `yaml:"freshness" doc:"For signed: where the time to check is, if that is not the one that is signed."`
 	ID           string     `yaml:"id" doc:"For signed: the header behind the part id."`
-	Key          *Key       `yaml:"key" doc:"For signed and standard_webhooks: how the secret becomes a key, or the public keys."`
+	Key          *Key       `yaml:"key" doc:"For signed, standard_webhooks and jwt: how the secret becomes a key, or the public keys."`
 	URL          *URLRule   `yaml:"url" doc:"For signed: how the part url is written."`
 	BodyRequired *bool      `yaml:"body_required" doc:"For signed and standard_webhooks: reject a request without a body even when its signature is right; true unless said otherwise."`
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
@@ -64,5 +65,6 @@ func (c *Console) sureReload(ctx context.Context, _ form) (surePage, error) {
 
 func (c *Console) reload(ctx context.Context, _ form) (did, error) {
 	v, err := c.Ask.Reload(ctx)
-	return did{words: fmt.Sprintf("The config was read: version %s, with %s", v.Config, units.Count(int64(len(v.Triggers)), "trigger"))}, err
+	words := fmt.Sprintf("The config was read: version %s, with %s", v.Config, units.Count(int64(len(v.Triggers)), "trigger"))
+	return did{words: strings.Join(append([]string{words}, v.SameKeys...), ". ")}, err
 }

@@ -16,7 +16,7 @@ var jobActions = map[string]action{
 	"run-job":      {"POST /jobs/{name}/run", (*Console).sureRunJob, (*Console).runJob},
 	"approve":      {"POST /runs/{id}/approve", (*Console).sureApprove, (*Console).approve},
 	"pause":        {"POST /runs/{id}/pause", nil, order("pause", "is paused")},
-	"go-on":        {"POST /runs/{id}/resume", nil, order("resume", "goes on")},
+	"go-on":        {"POST /runs/{id}/resume", (*Console).sureGoOn, order("resume", "goes on")},
 	"cancel-run":   {"POST /runs/{id}/cancel", (*Console).sureCancelRun, order("cancel", "was cancelled")},
 	"retry-run":    {"POST /runs/{id}/retry", (*Console).sureRetryRun, (*Console).retryRun},
 	"resolve-part": {"POST /runs/{id}/parts/{number}/resolve", (*Console).surePart, (*Console).resolvePart},
@@ -59,11 +59,33 @@ func order(word, done string) func(*Console, context.Context, form) (did, error)
 	}
 }
 
+// sureGoOn says how many more get it, and of a run that its canary stopped what the canary found.
+func (c *Console) sureGoOn(ctx context.Context, f form) (surePage, error) {
+	v, err := c.Ask.Run(ctx, f.run())
+	more := units.Count(v.Unsent(), "more phone")
+	p := surePage{
+		Title: fmt.Sprintf("Let run %d of %s go on?", f.run(), v.Job), Words: []string{sentence(v.Reason), "It goes on at once, to " + more + "."},
+		Yes: "Send to " + more, Danger: true,
+	}
+	switch {
+	case v.Before == nudgewire.RunAwaiting:
+		p.Words[1], p.Yes, p.Danger = "It waits to be approved then, and sends nothing before.", "Let it wait for approval", false
+	case v.Overruling() != "":
+		p.Words[1] = "Its canary is overruled: " + more + " get it, and nothing looks at the first ones again."
+	case v.Tally.Rows == 0:
+		p.Words[1], p.Yes = "Its list is read then, and is sent where no guard holds it.", "Let it go on"
+	}
+	return p, err
+}
+
 func (c *Console) sureApprove(ctx context.Context, f form) (surePage, error) {
 	v, err := c.Ask.Run(ctx, f.run())
 	p := surePage{
 		Title: fmt.Sprintf("Approve run %d of %s?", f.run(), v.Job), Words: []string{sentence(v.Reason), "It goes out at once, to " + units.Count(v.Tally.Kept, "phone") + "."},
 		Tally: &v.Tally, Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
+	}
+	if v.Halted != "" {
+		p.Words[1] = fmt.Sprintf("It goes out to %s once it is held back no more: %s", units.Count(v.Tally.Kept, "phone"), sentence(v.Halted))
 	}
 	if v.Approvals != nil {
 		p.Words[1] = fmt.Sprintf("It goes out when %d people approved it, to %s.", v.Approvals.Need, units.Count(v.Tally.Kept, "phone"))
@@ -77,6 +99,9 @@ func (c *Console) approve(ctx context.Context, f form) (did, error) {
 	v, err := c.Ask.OrderRun(ctx, f.run(), "approve", server.RunOrder{})
 	if v.State == nudgewire.RunAwaiting && v.Approvals != nil {
 		return did{words: fmt.Sprintf("You approved run %d of %s, which waits for more people: %s", v.ID, v.Job, v.Approvals.Words)}, err
+	}
+	if v.Halted != "" {
+		return did{words: fmt.Sprintf("Run %d of %s was approved, and waits: %s", v.ID, v.Job, v.Halted)}, err
 	}
 	return did{words: fmt.Sprintf("Run %d of %s was approved, and goes out now", v.ID, v.Job)}, err
 }

@@ -92,11 +92,12 @@ type Rule struct {
 // Options are what a Console is made of.
 type Options struct {
 	Ask    Operations
-	Door   *server.SessionDoor   // who signs in, and who is
-	SignOn func() SignOn         // who else signs people in, by the config in use
-	Rules  func() []Rule         // of the config in use, in its order
-	Zone   func() *time.Location // that times are shown in
-	Secure bool                  // browsers reach it by https only, so that cookies may say so
+	Door   *server.SessionDoor      // who signs in, and who is
+	SignOn func() SignOn            // who else signs people in, by the config in use
+	Rules  func() []Rule            // of the config in use, in its order
+	Zone   func() *time.Location    // that times are shown in
+	Halted func() []server.HaltView // what stops everything at present, first on every page; nil for nothing
+	Secure bool                     // browsers reach it by https only, so that cookies may say so
 	// Address is where a request comes from, for the limit of sign-ins that fail.
 	Address func(*http.Request) string
 	Live    *Live // what happens, for the page of that name; nil for nothing
@@ -119,6 +120,9 @@ type Console struct {
 func New(o Options) *Console {
 	if o.Live == nil {
 		o.Live = NewLive()
+	}
+	if o.Halted == nil {
+		o.Halted = func() []server.HaltView { return nil }
 	}
 	return &Console{Options: o, onces: onces{now: o.Now, by: map[onceKey]*done{}}}
 }
@@ -233,8 +237,9 @@ type shown struct {
 	Now      time.Time
 	Sections []section
 	Assets   *assets
-	Self     string // path of the page, with its query
-	Said     *said  // what came of the form that led here; nil for nothing
+	Self     string            // path of the page, with its query
+	Halted   []server.HaltView // what stops everything
+	Said     *said             // what came of the form that led here; nil for nothing
 }
 
 // A section is an entry of the navigation.
@@ -344,6 +349,9 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, p pa
 	v.Who, v.SignedIn = server.WhoOf(r.Context())
 	v.Phones = v.Who.May(server.Phones)
 	v.Self = r.URL.RequestURI()
+	if v.SignedIn {
+		v.Halted = c.Halted()
+	}
 	v.Said, _ = r.Context().Value(saidKey{}).(*said)
 	all := c.templates()
 	v.Zone = all.zone.String()

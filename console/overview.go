@@ -82,6 +82,7 @@ func (c *Console) overview(r *http.Request) (page, error) {
 		v.Needs = append(v.Needs, one)
 	}
 	v.Health, v.Tone = health(v.Needs)
+	v.Needs = slices.DeleteFunc(v.Needs, func(n need) bool { return n.Subject == nudgewire.Everything }) // it stands above, as on every page
 	jobs, err := c.Ask.Jobs(ctx)
 	if err != nil {
 		return page{}, err
@@ -108,6 +109,8 @@ func health(needs []need) (words, tone string) {
 		}
 	}
 	switch {
+	case len(needs) > 0 && needs[0].Subject == nudgewire.Everything:
+		return "Nothing is sent: everything is halted.", "bad"
 	case stops == 1:
 		return "Something that should be sent is not.", "bad"
 	case stops > 1:

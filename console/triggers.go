@@ -27,16 +27,14 @@ func (r ruleRow) Halted() bool {
 	return slices.ContainsFunc(r.Halts, func(h server.HaltView) bool { return h.Scope == store.HaltTrigger })
 }
 
-// holds are the halts that hold a trigger, its own and those of everything.
+// ofTrigger are scopes of halts that name a trigger.
+var ofTrigger = []store.HaltScope{store.HaltTrigger, store.HaltMode, store.Released}
+
+// holds are the halts of one trigger.
 func holds(name string, halts []server.HaltView) (out []server.HaltView) {
 	for _, h := range halts {
-		switch h.Scope {
-		case store.HaltAll, store.HaltDamage, store.HaltRestored:
+		if h.Name == name && slices.Contains(ofTrigger, h.Scope) {
 			out = append(out, h)
-		case store.HaltTrigger, store.HaltMode, store.Released:
-			if h.Name == name {
-				out = append(out, h)
-			}
 		}
 	}
 	return out
@@ -52,7 +50,7 @@ func (c *Console) triggers(r *http.Request) (page, error) {
 		v.Rows = append(v.Rows, ruleRow{rule, holds(rule.Name, status.Halts)})
 	}
 	for _, h := range status.Halts {
-		if !slices.Contains([]store.HaltScope{store.HaltTrigger, store.HaltMode, store.Released}, h.Scope) {
+		if !slices.Contains(ofTrigger, h.Scope) && !h.OfEverything() {
 			v.Other = append(v.Other, h)
 		}
 	}

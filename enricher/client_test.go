@@ -94,6 +94,10 @@ func TestALookUpProvesItselfAsItsConnectorSays(t *testing.T) {
 			if got.Get(tt.header) != tt.want || got.Get("User-Agent") != "nudgewire/test" || got.Get("Revision") != "2026-01-15" || got.Get("Accept") != "application/json" {
 				t.Errorf("headers %v", got)
 			}
+			l.Header.Set("User-Agent", "Shop app (ops@example.com)")
+			if _, err := client(t, ClientOptions{UserAgent: "nudgewire/test"}).Fetch(t.Context(), l); err != nil || got.Get("User-Agent") != "Shop app (ops@example.com)" {
+				t.Errorf("the config names another User-Agent: asked as %q (%v)", got.Get("User-Agent"), err)
+			}
 		})
 	}
 }

@@ -35,7 +35,7 @@ func (c *Client) exchange(ctx context.Context, l *connectors.Lookup, refresh str
 		ask.Scopes = []string{o.Scope}
 	}
 	client := *c.client(l)
-	client.Transport = &tokenDoor{Client: c, host: l.Host, next: client.Transport}
+	client.Transport = &tokenDoor{Client: c, lookup: l, next: client.Transport}
 	token, err := ask.Token(context.WithValue(ctx, oauth2.HTTPClient, &client))
 	if failed, ok := errors.AsType[*FetchError](err); ok {
 		return nil, failed
@@ -66,21 +66,19 @@ func (c *Client) exchange(ctx context.Context, l *connectors.Lookup, refresh str
 // answer may be. The body is read here, as x/oauth2 turns an error of reading into text.
 type tokenDoor struct {
 	*Client
-	host string
-	next http.RoundTripper
+	lookup *connectors.Lookup
+	next   http.RoundTripper
 }
 
 func (d *tokenDoor) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Header.Set("Accept", "application/json")
-	if d.UserAgent != "" {
-		req.Header.Set("User-Agent", d.UserAgent)
-	}
+	d.identify(req, d.lookup)
 	res, err := d.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	body, failed := d.read(d.host, res.Body)
+	body, failed := d.read(d.lookup.Host, res.Body)
 	if err := res.Body.Close(); failed == nil && err != nil {
 		return nil, err
 	}

@@ -195,7 +195,8 @@ func (c *Client) get(ctx context.Context, l *connectors.Lookup, token string) ([
 	if req.Header.Get("Accept") == "" {
 		req.Header.Set("Accept", "application/json")
 	}
-	c.prove(req, l, token)
+	c.identify(req, l)
+	prove(req, l, token)
 	res, err := c.client(l).Do(req)
 	if err != nil {
 		return nil, c.noAnswer(l, err)
@@ -214,10 +215,16 @@ func (c *Client) client(l *connectors.Lookup) *http.Client {
 	return c.guarded
 }
 
-func (c *Client) prove(req *http.Request, l *connectors.Lookup, token string) {
-	if c.UserAgent != "" {
+// identify says who asks: as the config says (enrich.headers), where it does. Some systems demand a name that they know the app by.
+func (c *Client) identify(req *http.Request, l *connectors.Lookup) {
+	if own, ok := l.Header["User-Agent"]; ok {
+		req.Header["User-Agent"] = own
+	} else if c.UserAgent != "" {
 		req.Header.Set("User-Agent", c.UserAgent)
 	}
+}
+
+func prove(req *http.Request, l *connectors.Lookup, token string) {
 	switch l.Auth.Kind {
 	case connectors.AuthBasic:
 		req.SetBasicAuth(l.Auth.User, token)

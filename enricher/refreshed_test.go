@@ -290,11 +290,12 @@ func TestAnAnswerWithATokenKeepsTheRulesOfEveryLookUp(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&l)
 			}
+			l.Header = http.Header{"User-Agent": {"Shop app (ops@example.com)"}}
 			_, err := client(t, ClientOptions{MaxAnswer: 1000, UserAgent: "nudgewire/test"}).Fetch(t.Context(), l)
 			if failed := failure(t, err); failed.Words != "no access token from "+strings.TrimPrefix(s.URL, "http://")+": "+tt.words {
 				t.Errorf("%s", failed.Words)
 			}
-			if tt.answer != nil && agent.Load() != "nudgewire/test application/json" {
+			if tt.answer != nil && agent.Load() != "Shop app (ops@example.com) application/json" {
 				t.Errorf("asked as %v", agent.Load())
 			}
 		})

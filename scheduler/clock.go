@@ -74,7 +74,7 @@ func ParseSchedule(text string, zone *time.Location) (*Schedule, error) {
 	}
 	plan, err := cron.ParseStandard(line)
 	if err != nil {
-		return nil, &wordError{cronFault(spec, err), cronHint}
+		return nil, cronFault(spec, line, err)
 	}
 	if s, ok := plan.(*cron.SpecSchedule); ok {
 		s.Location = time.UTC // wall time; the zone is ours
@@ -94,6 +94,9 @@ func weekdays(spec string) (string, error) {
 		return spec, nil
 	}
 	for _, i := range []int{2, 4} {
+		if last := strings.ToUpper(fields[i]); i == 4 && len(last) > 1 && strings.HasSuffix(last, "L") && strings.Trim(last, "0123456789L") == "" {
+			return "", &wordError{fmt.Sprintf("%q: cron knows no month's last %s", spec, lastDay(last)), `run each week, such as "0 9 * * FRI", and let the query of the list say which counts`}
+		}
 		if last := strings.ToUpper(fields[i]); last == "L" || strings.HasSuffix(last, "L") && strings.Trim(last, "0123456789L") == "" {
 			return "", &wordError{fmt.Sprintf("%q: the last day of a month is not known here", spec), `run on the first of the next one: "0 10 1 * *"`}
 		}
@@ -116,6 +119,15 @@ func weekdays(spec string) (string, error) {
 	}
 	fields[4] = strings.Join(days, ",")
 	return strings.Join(fields, " "), nil
+}
+
+// lastDay names the weekday of "5L".
+func lastDay(field string) string {
+	n, err := strconv.Atoi(strings.TrimSuffix(field, "L"))
+	if err != nil || n > 7 {
+		return "weekday"
+	}
+	return time.Weekday(n % 7).String()
 }
 
 // often reports whether it fires twice within less than an hour, and how many times within the hour after
@@ -141,12 +153,6 @@ func (s *Schedule) often() (times int, often bool) {
 		times = max(times, n)
 	}
 	return times, times > 1
-}
-
-// cronFault puts the library's words into ours.
-func cronFault(spec string, err error) string {
-	words := strings.TrimPrefix(err.Error(), "failed to ")
-	return fmt.Sprintf("%q is no cron line: %s", spec, words)
 }
 
 // String is the cron line.

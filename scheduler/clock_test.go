@@ -188,7 +188,7 @@ func TestParseScheduleRefusesInWords(t *testing.T) {
 	tests := map[string]struct{ cron, want, hint string }{
 		"nothing":           {" ", "is empty, wants a cron line", cronHint},
 		"six fields":        {"0 0 10 * * MON", `"0 0 10 * * MON" has 6 fields, a cron line has 5`, cronHint},
-		"numbers too large": {"99 99 99 99 99", `"99 99 99 99 99" is no cron line: end of range (99) above maximum (59): 99`, cronHint},
+		"numbers too large": {"99 99 99 99 99", `"99 99 99 99 99" is no cron line: its minute is "99", and minutes go from 0 to 59`, cronHint},
 		"a day that is not": {"0 0 30 2 *", `"0 0 30 2 *" names a day that no month has`, cronHint},
 		"a zone inside":     {"TZ=UTC 0 10 * * *", "a time zone does not belong into the cron line", "set timezone beside it"},
 		"every":             {"@every 1h", `"@every" counts from the start of the program and knows no hour`, `write the minutes it runs at, such as "*/15 * * * *"`},

@@ -166,6 +166,10 @@ func (b *builder) build() *Compiled {
 		} else if times, often := s.often(); often {
 			b.warn("cron", `"0 10 * * MON" is once, at 10:00; "* 10 * * MON" is every minute from 10:00 to 10:59`, "%q fires %d times within an hour, and each time sends to the whole list", j.Cron, times)
 		}
+		if s != nil && s.eitherDay() {
+			b.warn("cron", `write * for the day or for the weekday: "0 10 * * MON" is each Monday, "0 10 1 * *" is the first of each month; the first Monday of a month is a matter of the list's query`,
+				"%q fires %s: day and weekday are joined by \"or\", on %d days a year", j.Cron, s.Words(), s.daysAYear())
+		}
 		c.schedule = s
 	}
 	c.source = b.source(j.Source)

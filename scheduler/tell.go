@@ -20,7 +20,7 @@ func (c *Compiled) Tell() (out []triggers.Sentence) {
 	if c.Cron == "" {
 		say("cron", "It runs by hand alone.")
 	} else {
-		say("cron", "It runs by the clock %q of %s.", c.Cron, c.zone)
+		say("cron", "It runs %s, by the clock of %s (%q).", c.schedule.Words(), c.zone, c.Cron)
 		switch {
 		case c.OnMissed.RunOnce:
 			say("on_missed", "A time that passed while nothing ran is made up for, once.")

@@ -14,7 +14,7 @@ func TestAJobIsReadBackInSentences(t *testing.T) {
 	const single = usual + "deliver: per_message\nsend: {template: winback}\n"
 	for _, tt := range []struct{ job, key, want string }{
 		{uploaded, "cron", "It runs by hand alone."},
-		{uploaded + "cron: 0 10 * * MON\ntimezone: Europe/London", "cron", `It runs by the clock "0 10 * * MON" of Europe/London.`},
+		{uploaded + "cron: 0 10 * * MON\ntimezone: Europe/London", "cron", `It runs at 10:00 each Monday, by the clock of Europe/London ("0 10 * * MON").`},
 		{uploaded + "cron: 0 10 * * MON", "on_missed", "A time that passed while nothing ran is left out."},
 		{uploaded + "cron: 0 10 * * MON\non_missed: run_once", "on_missed", "A time that passed while nothing ran is made up for, once."},
 		{uploaded + "cron: 0 10 * * MON\non_missed: {if_younger_than: 6h}", "on_missed", "A time that passed while nothing ran is made up for within 6 hours."},

@@ -26,6 +26,41 @@ func (v *RunView) Standing() string {
 	return words
 }
 
+// NotHandedOver is how many rows of a run that is sent message by message have no message: it was stopped before, or has
+// not come so far. It needs Messages.
+func (v *RunView) NotHandedOver() int64 {
+	if v.Deliver != nudgewire.DeliverPerMessage {
+		return 0
+	}
+	n := v.Tally.Kept
+	for _, some := range v.Messages {
+		n -= some
+	}
+	return max(0, n)
+}
+
+// Unsent is how many phones a paused run still sends to when it goes on. It needs Messages and Parts.
+func (v *RunView) Unsent() int64 {
+	n := v.NotHandedOver() + v.Messages[string(nudgewire.StateWaiting)]
+	if v.Deliver == nudgewire.DeliverCSV {
+		for i := range v.Parts {
+			if v.Parts[i].State == nudgewire.PartBuilt {
+				n += v.Parts[i].Rows
+			}
+		}
+	}
+	return n
+}
+
+// Overruling says what a person does who resumes a run that its canary stopped: what the canary found, and how many
+// more get it. It is "" for any other run.
+func (v *RunView) Overruling() string {
+	if v.State != nudgewire.RunPaused || v.Stopped != nudgewire.StopCanary {
+		return ""
+	}
+	return v.Reason + ": resume it all the same, and send to " + units.Count(v.Unsent(), "more phone") + " without another look"
+}
+
 // A FailingView is a run that has ended and of whose messages at least half failed.
 type FailingView struct {
 	Run      nudgewire.RunID `json:"run"`

@@ -37,7 +37,8 @@ type RunView struct {
 	RetryUntil   *time.Time               `json:"retry_until,omitempty"`   // of a retry, when what was not sent is dropped
 
 	Cause      nudgewire.RunCause `json:"cause"`
-	State      nudgewire.RunState `json:"state"` // for people: of one that is stored as done, by what became of its messages, see judge
+	State      nudgewire.RunState `json:"state"`            // for people: of one that is stored as done, by what became of its messages, see judge
+	Before     nudgewire.RunState `json:"before,omitempty"` // of a paused run, the state in which it goes on
 	Reason     string             `json:"reason,omitempty"`
 	Began      string             `json:"began,omitempty"` // why it was begun late
 	Note       string             `json:"note,omitempty"`  // of one that is done: what is not known of it
@@ -229,7 +230,7 @@ func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 	v := RunView{
 		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, RetryClasses: r.RetryClasses, RetryUntil: optional(r.RetryUntil), DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Why(), Source: r.Source,
 		Deliver: r.Deliver, Account: r.Account, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Send.Template, Sends: sendsWords(r), Tally: r.Tally,
-		Approved: r.Approved, Approvals: approvalsView(r), Overruled: r.Overruled, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
+		Approved: r.Approved, Approvals: approvalsView(r), Overruled: r.Overruled, Before: r.Before, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
 		FilesRemovedAt: optional(r.FilesRemovedAt),
 	}

@@ -118,6 +118,18 @@ var serviceCures = map[apiclient.Trouble]string{
 	sender.TroubleRejections: `"nudgewire messages list --state rejected" shows what is rejected and why; "nudgewire reload" tries at once`,
 }
 
+// A process sees no variable that was changed since it began.
+const keyOfEnvironment = "copy the key anew from the service's dashboard to the variable that api.key names, then restart the daemon: " +
+	"a reload does not read the environment again"
+
+// cure is what to do about why an account sends nothing.
+func (h *SendingHalted) cure() string {
+	if h.OfEnvironment {
+		return keyOfEnvironment
+	}
+	return serviceCures[apiclient.Trouble(h.Cause)]
+}
+
 // OfAccount names the keys of an account in advice about those of the section api.
 func OfAccount(words, name string) string {
 	if name == "" || name == nudgewire.DefaultAccount {
@@ -134,7 +146,7 @@ func (t *found) service(a AccountView) {
 	}
 	t.add(nudgewire.Trouble{
 		Code: nudgewire.TroubleCode(a.Halted.Cause), Subject: a.Name, Severity: nudgewire.Stops, About: "messages",
-		Since: a.Halted.Since, Words: words, Cure: OfAccount(serviceCures[apiclient.Trouble(a.Halted.Cause)], a.Name),
+		Since: a.Halted.Since, Words: words, Cure: OfAccount(a.Halted.cure(), a.Name),
 	})
 }
 

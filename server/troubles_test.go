@@ -25,8 +25,12 @@ func TestWhatTheFactsShow(t *testing.T) {
 		facts StatusView
 		want  string // severity code subject, one a line; "" for none
 	}{
-		"all is well":        {daemon(DaemonView{Disk: &DiskView{Free: 5e9}}), ""},
-		"a halt":             {StatusView{Halts: []HaltView{{Scope: store.HaltAll}}}, "stops halt everything"},
+		"all is well": {daemon(DaemonView{Disk: &DiskView{Free: 5e9}}), ""},
+		"a halt":      {StatusView{Halts: []HaltView{{Scope: store.HaltAll}}}, "stops halt everything"},
+		"a halt of everything stands before an older one": {
+			StatusView{Halts: []HaltView{{Scope: store.HaltTemplate, Name: "cart", Since: ago(time.Hour)}, {Scope: store.HaltAll, Since: ago(time.Minute)}}},
+			"stops halt everything\nstops halt template \"cart\"",
+		},
 		"a halt of a job":    {StatusView{Halts: []HaltView{{Scope: store.HaltJob, Name: "winback"}}}, `stops halt job "winback"`},
 		"restored data":      {StatusView{Halts: []HaltView{{Scope: store.HaltRestored}}}, "stops review everything"},
 		"lost commits":       {StatusView{Halts: []HaltView{{Scope: store.HaltDamage}}}, "stops review everything"},

@@ -346,9 +346,11 @@ type DaemonView struct {
 	DataCure    string    `json:"data_cure,omitempty"`  // the next step, where that is not the disk and the folder of the data
 	// NeedsRestart lists settings that the last reload could not change.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
-	UnderWay     int      `json:"under_way"` // calls that send a message
-	API          string   `json:"api"`
-	Rate         string   `json:"rate"` // requests a second at present, and why when slowed
+	// SameKeys says of each key that the service refuses and that the last reload found as it was, why.
+	SameKeys []string `json:"same_keys,omitempty"`
+	UnderWay int      `json:"under_way"` // calls that send a message
+	API      string   `json:"api"`
+	Rate     string   `json:"rate"` // requests a second at present, and why when slowed
 
 	Halted     *SendingHalted    `json:"halted,omitempty"`           // why nothing is sent at present
 	Elsewhere  []ElsewhereView   `json:"halted_elsewhere,omitempty"` // at nodes that call an account otherwise
@@ -422,6 +424,9 @@ type SendingHalted struct {
 	Why       string    `json:"why"`   // in words
 	Since     time.Time `json:"since"`
 	NextProbe time.Time `json:"next_probe"`
+
+	// OfEnvironment says of a key that is refused that it comes from the environment of the process, which only a restart changes.
+	OfEnvironment bool `json:"of_environment,omitempty"`
 }
 
 // An ElsewhereView is why a node sends nothing by an account that it calls by another key, or at another address, than the one that answers.

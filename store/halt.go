@@ -67,7 +67,7 @@ type Halt struct {
 // What names the halt for people: "everything", `trigger "reminder"`.
 func (h Halt) What() string {
 	if h.Scope == HaltAll || h.Scope == HaltDamage || h.Scope == HaltRestored {
-		return "everything"
+		return nudgewire.Everything
 	}
 	if h.Scope == HaltRun {
 		return "run " + h.Name
@@ -300,6 +300,20 @@ func (s *Store) Halted(d *nudgewire.Dispatch) (Halt, bool) {
 		}
 	}
 	return Halt{}, false
+}
+
+// OfEverything reports whether a halt stops each message, whatever it is of: a halt of everything by a person, or a review of
+// data that was damaged or restored.
+func (h Halt) OfEverything() bool { return h.Stops(&nudgewire.Dispatch{}) }
+
+// EverythingHalted are the halts that stop everything. It asks no database.
+func (s *Store) EverythingHalted() (out []Halt) {
+	for _, h := range s.haltsNow() {
+		if h.OfEverything() {
+			out = append(out, h)
+		}
+	}
+	return out
 }
 
 // RunHalted is the halt that keeps a run back: its job is halted, or everything, or the

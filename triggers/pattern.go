@@ -72,8 +72,8 @@ func (b *builder) patterns(key string, texts []string) []pattern {
 	return found
 }
 
-// exists reports connectors that are not there, and warns of kinds that theirs is not known to
-// send: it may send them all the same, under a word that nobody translated.
+// exists reports connectors that are not there and words that theirs gives another name: no event is called so. It warns of kinds
+// that the connector is not known to send, which it may do all the same, under a word that nobody translated.
 func (b *builder) exists(path string, p pattern) bool {
 	if p.connector == "*" {
 		return true // some connector may come to send it
@@ -81,6 +81,10 @@ func (b *builder) exists(path string, p pattern) bool {
 	info, ok := b.env.Connectors[p.connector]
 	if !ok {
 		b.report(path, 0, b.insteadOf(p), "there is no connector %q", p.connector)
+		return false
+	}
+	if kind := info.kindOf(p); kind != "" {
+		b.report(path, len(p.connector)+1, fmt.Sprintf("write %q", p.connector+"."+kind), "%s calls it %s, and an event of it is called %s here", p.connector, p.kind, kind)
 		return false
 	}
 	if len(info.Kinds) == 0 {
@@ -101,6 +105,19 @@ func (b *builder) exists(path string, p pattern) bool {
 	b.report(path, len(p.connector)+1, hint, "%s is not known to send %s", p.connector, kind)
 	b.problems[len(b.problems)-1].Warning = true
 	return true
+}
+
+// kindOf is the kind that a word of the sender's stands for, "" where it is none.
+func (c *ConnectorInfo) kindOf(p pattern) string {
+	if p.open {
+		return ""
+	}
+	for _, topic := range slices.Sorted(maps.Keys(c.Topics)) {
+		if strings.EqualFold(topic, p.kind) {
+			return c.Topics[topic]
+		}
+	}
+	return ""
 }
 
 // insteadOf is the advice for an event of a connector that is not there: a near name, or the

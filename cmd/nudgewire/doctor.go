@@ -530,7 +530,7 @@ func (d *doctor) account(ctx context.Context, name, about string, api *config.AP
 	call, _ := errors.AsType[*apiclient.CallError](err)
 	switch {
 	case apiclient.TroubleOf(err) == apiclient.TroubleKey:
-		d.found(wellBad, "service", server.OfAccount("copy the key anew from the service's dashboard, and set the variable that api.key names", name), "%s%s refuses the API key", about, api.BaseURL)
+		d.found(wellBad, "service", server.OfAccount("copy the key anew from the service's dashboard to what api.key names; a key of the environment needs a restart of the daemon, any other \"nudgewire reload\"", name), "%s%s refuses the API key", about, api.BaseURL)
 	case call != nil && call.HTTPStatus == 0:
 		d.found(wellBad, "service", server.OfAccount("look at api.base_url and the way to it", name), "%s%s cannot be asked: %v", about, api.BaseURL, err)
 	case call != nil && call.HTTPStatus >= 500:

@@ -25,7 +25,7 @@ func (c *cli) jobs() *cobra.Command {
 	}
 	cmd.AddCommand(c.jobsList(), c.jobsExplain(), c.jobsRun(), c.jobsForecast(), c.jobsHistory(), c.jobsShow(),
 		c.jobsOrder("approve", "Let a run go that awaits approval: past its guard, or with the list that the last run sent; who is blocked by then is excluded, and its canary looks all the same", true), c.jobsOrder("pause", "Stop a run for now: nothing of it leaves any more, but for what is on its way", false),
-		c.jobsOrder("resume", "Let a paused run go on where it was; of one that its canary stopped, all the rest goes", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
+		c.jobsOrder("resume", "Let a paused run go on where it was; of one that its canary stopped, all the rest goes, after a question", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
 		c.jobsRetry(), c.jobsResolve(), c.jobsExport())
 	return cmd
 }
@@ -370,7 +370,7 @@ func (c *cli) ran(r server.RunView) error {
 	}
 	if len(r.Messages) > 0 {
 		c.say("  messages    %s\n", byStatus(r.Messages))
-		if n := notHandedOver(r); n > 0 {
+		if n := r.NotHandedOver(); n > 0 {
 			c.say("  not sent    %s not handed over\n", units.Count(n, "row"))
 		}
 	}
@@ -425,18 +425,6 @@ func (c *cli) beganWords(r server.RunView) string {
 		words += ": " + r.Began
 	}
 	return words
-}
-
-// notHandedOver is how many rows of a run have no message: it was stopped before, or has not come so far.
-func notHandedOver(r server.RunView) int64 {
-	if r.Deliver != nudgewire.DeliverPerMessage {
-		return 0
-	}
-	n := r.Tally.Kept
-	for _, some := range r.Messages {
-		n -= some
-	}
-	return n
 }
 
 // tellPaused says what of a paused run was handed over and stays, and what may still leave.
@@ -497,8 +485,14 @@ func (c *cli) jobsOrder(word, short string, asks bool) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				question := ""
 				if asks {
-					if err := c.confirm(fmt.Sprintf("%s run %d of %s: %s?", strings.ToUpper(word[:1])+word[1:], id, r.Job, amount(r.Tally))); err != nil {
+					question = fmt.Sprintf("%s run %d of %s: %s?", strings.ToUpper(word[:1])+word[1:], id, r.Job, amount(r.Tally))
+				} else if canary := r.Overruling(); word == "resume" && canary != "" {
+					question = fmt.Sprintf("Run %d of %s: %s?", id, r.Job, canary)
+				}
+				if question != "" {
+					if err := c.confirm(question); err != nil {
 						return err
 					}
 				}

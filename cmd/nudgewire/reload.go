@@ -53,6 +53,9 @@ or removed (they are paused). --dry-run says it before, and changes nothing.`,
 				}
 				c.say("%s; %s: the trigger %s\n  send    %s\n  cancel  %s\n", h.Waits(), isPaused, h.Reason, h.GoesOn(), h.Ends())
 			}
+			for _, note := range d.SameKeys {
+				c.note("%s", note)
+			}
 			for _, note := range d.NeedsRestart {
 				c.note("needs a restart: %s", note)
 			}

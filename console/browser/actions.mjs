@@ -249,7 +249,9 @@ export const actions = [
     await sees('of winter-news is paused.');
     await page.locator('#live-state').getByText('paused').waitFor();
     await sees('before it was approved: 2 rows are more than guard.approve_over, 1');
-    await page.getByRole('button', {name: 'Let it go on'}).click();
+    await page.getByRole('button', {name: 'Let it go on…'}).click();
+    await sees('It waits to be approved then');
+    await page.getByRole('button', {name: 'Let it wait for approval'}).click();
     await sees('of winter-news goes on.');
     await page.locator('#live-state').getByText('awaiting approval').waitFor();
   }},

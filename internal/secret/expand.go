@@ -76,6 +76,18 @@ func refers(text string) bool {
 	return strings.Contains(strings.ReplaceAll(text, "$$", ""), "${")
 }
 
+// OfEnvironment reports whether a value, as it stands in the file, takes anything from the environment of the process or from
+// the credentials that systemd gave it. Both are as they were when the process began: reading the file again changes neither.
+// What ${file:…} and ${command:…} say is read anew.
+func OfEnvironment(raw string) bool {
+	for _, ref := range reference.FindAllString(raw, -1) {
+		if ref != "$$" && !strings.HasPrefix(ref, "${file:") && !strings.HasPrefix(ref, "${command:") {
+			return true
+		}
+	}
+	return false
+}
+
 // resolve finds what stands for the inside of one ${…}.
 func resolve(inside string, look Lookup, folder string) (string, error) {
 	ref := "${" + inside + "}"

@@ -21,9 +21,14 @@ func Spell(d time.Duration) string {
 			d %= u.is
 		}
 	}
+	return Enumerate(parts)
+}
+
+// Enumerate writes a list for a sentence: "a, b and c".
+func Enumerate(parts []string) string {
 	last := len(parts) - 1
-	if last == 0 {
-		return parts[0]
+	if last < 1 {
+		return strings.Join(parts, "")
 	}
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }

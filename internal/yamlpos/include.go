@@ -3,7 +3,8 @@ package yamlpos
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // Include puts the sections of another document into d, as if they stood there: what Decode and the
@@ -17,19 +18,13 @@ func (d *Doc) Include(from *Doc, sections ...string) {
 	}
 	for _, f := range from.root.fields {
 		if !slices.Contains(sections, f.Key) {
-			f.KeyNode.Report("may not stand in an included file", fmt.Sprintf("an included file holds %s: write one of these above it, or move it to %s", listed(sections), d.file))
+			f.KeyNode.Report("may not stand in an included file", fmt.Sprintf("an included file holds %s: write one of these above it, or move it to %s", units.Enumerate(sections), d.file))
 			continue
 		}
 		if f.Value.is(Mapping) {
 			d.include(f)
 		}
 	}
-}
-
-// listed is names in a row: "connectors, triggers and jobs".
-func listed(names []string) string {
-	last := len(names) - 1
-	return strings.TrimPrefix(strings.Join(names[:last], ", ")+" and "+names[last], " and ")
 }
 
 // include adds the entries of one section.

@@ -97,8 +97,11 @@ func (n *Node) Items() []*Node {
 // Fields are the keys and values of a mapping in the order of the file; nil for other kinds.
 func (n *Node) Fields() []Field { return n.fields }
 
-// Get is the value under key; nil when n is no mapping or has no such key.
+// Get is the value under key; nil when n is nil, is no mapping or has no such key.
 func (n *Node) Get(key string) *Node {
+	if n == nil {
+		return nil
+	}
 	for _, f := range n.fields {
 		if f.Key == key {
 			return f.Value
