@@ -68,6 +68,8 @@ type Contact struct {
 	// AcceptsEmail is the sender's flag of permission to be sent e-mail.
 	AcceptsEmail bool `expr:"accepts_email"`
 	EmailConsent bool `expr:"email_consent_known"`
+
+	Empty Names `expr:"-"` // what the sender gave and left empty
 }
 
 // Tags are free labels of a contact, compared without regard to case or outer space.

@@ -1,6 +1,9 @@
 package nudgewire
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // An EventID is the row number of a stored event, from 1; 0 before it is stored.
 type EventID int64
@@ -65,6 +68,14 @@ func (e *Event) Time() time.Time {
 	return e.OccurredAt
 }
 
+// Names are fields of a noun, as expressions call them. The zero value of a field that is in none was not told: missing is
+// not empty, so no condition over it holds. Its value is empty where its name is in Empty: the sender gave an empty text,
+// an empty list, null, or for a whole number 0.
+type Names []string
+
+// Has reports whether name is one of them.
+func (n Names) Has(name string) bool { return slices.Contains(n, name) }
+
 // A Cart is a basket or checkout that may become an order.
 type Cart struct {
 	ID        string    `expr:"id"` // joins cart, checkout and order; "" when the sender has none
@@ -73,6 +84,8 @@ type Cart struct {
 	Currency  string    `expr:"currency"`
 	Items     []Item    `expr:"items"`
 	ExpiresAt time.Time `expr:"expires_at"`
+
+	Empty Names `expr:"-"` // what the sender gave and left empty
 }
 
 // An Item is one line of a cart or an order.
@@ -84,6 +97,8 @@ type Item struct {
 	Price    Amount `expr:"price"`
 	URL      string `expr:"url"`
 	Image    string `expr:"image"`
+
+	Empty Names `expr:"-"` // what the sender gave and left empty
 }
 
 // An Order is a purchase.
@@ -96,6 +111,8 @@ type Order struct {
 	Total    Amount `expr:"total"`
 	Currency string `expr:"currency"`
 	Items    []Item `expr:"items"`
+
+	Empty Names `expr:"-"` // what the sender gave and left empty
 }
 
 // A Deal is a sale in a CRM's pipeline.
@@ -106,11 +123,15 @@ type Deal struct {
 	Amount   Amount `expr:"amount"`
 	Currency string `expr:"currency"`
 	Owner    string `expr:"owner"`
+
+	Empty Names `expr:"-"` // what the sender gave and left empty
 }
 
 // An Inbound is what a contact wrote.
 type Inbound struct {
 	Text string `expr:"text"`
+
+	Empty Names `expr:"-"` // what the sender gave and left empty
 }
 
 // A Form is a filled-in form, survey or booking page.
@@ -119,4 +140,6 @@ type Form struct {
 	Name    string            `expr:"name"`
 	URL     string            `expr:"url"`
 	Answers map[string]string `expr:"answers"`
+
+	Empty Names `expr:"-"` // what the sender gave and left empty
 }

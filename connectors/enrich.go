@@ -237,4 +237,7 @@ func (m *mapper) lay(e, now *nudgewire.Event) {
 	lay(&e.Deal, &now.Deal)
 	lay(&e.Form, &now.Form)
 	lay(&e.Message, &now.Message)
+	for i := range nouns { // the whole item was mapped anew, also where it leaves something empty
+		*nouns[i].empty(e) = *nouns[i].empty(now)
+	}
 }

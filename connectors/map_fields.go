@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/phones"
-	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // A mapper fills events from items. Which of its layers count depends on the event's kind
@@ -102,11 +102,16 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 		consent(e, v, t, a.paths)
 		return
 	case takesTags:
-		e.Contact.Tags = tagList(v, a.paths)
+		if e.Contact.Tags = tagList(v, t, a.paths); len(e.Contact.Tags) == 0 {
+			givenEmpty(e, v, t, a.paths)
+		}
 		return
 	case takesItems:
 		*t.items(e) = a.each.items(v, t.currency(e))
 		a.each.unlisted(v, t.kind)
+		if len(*t.items(e)) == 0 && a.each.from.empty(v) {
+			noteEmpty(e, t)
+		}
 		if n := len(*t.items(e)); n > 0 && v.origins != nil {
 			v.came(t, a.each.from.source, count(n, "item"))
 		}
@@ -114,6 +119,9 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 	case takesAnswers:
 		e.Form.Answers = answers(v, a)
 		a.each.unlisted(v, t.kind)
+		if len(e.Form.Answers) == 0 && (a.each != nil && a.each.from.empty(v) || slices.ContainsFunc(a.paths, func(p *expr) bool { return p.empty(v) })) {
+			noteEmpty(e, t)
+		}
 		return
 	}
 	var bad *expr // the first whose text the target cannot be
@@ -133,6 +141,8 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 	}
 	if bad != nil {
 		v.unreadable(bad.source, said, isNo[t.kind])
+	} else if t.kind.canBeEmpty() {
+		givenEmpty(e, v, t, a.paths)
 	}
 }
 
@@ -160,7 +170,9 @@ func (m *mapper) take(e *nudgewire.Event, t *target, p *expr, text string) bool 
 	case takesNumber:
 		n, ok := wholeNumber(text)
 		if ok {
-			e.Order.Number = n
+			if e.Order.Number = n; n == 0 {
+				noteEmpty(e, t)
+			}
 		}
 		return ok
 	case takesCountry:
@@ -260,51 +272,6 @@ func (m *mapper) countryFor(e *nudgewire.Event, v *view, p *expr) string {
 		return e.Contact.Country
 	}
 	return m.country
-}
-
-// tagList is the tags of the first path that has some: a list of texts, or one text with
-// commas.
-func tagList(v *view, paths []*expr) nudgewire.Tags {
-	for _, p := range paths {
-		if (p.from != fromItem && p.from != fromRoot) || len(p.path.steps) == 0 {
-			raw := ""
-			if p.from == fromItem || p.from == fromRoot {
-				raw = p.raw(v)
-			}
-			if raw == "" || raw[0] != '[' {
-				if text := p.text(v); text != "" {
-					return splitTags(text)
-				}
-				continue
-			}
-		}
-		var out nudgewire.Tags
-		for raw := range p.every(v) {
-			if raw[0] != '[' {
-				out = append(out, splitTags(rawjson.Text(raw))...)
-				continue
-			}
-			for one := range rawjson.Elements(raw) {
-				if text := strings.TrimSpace(rawjson.Text(one)); text != "" {
-					out = append(out, text)
-				}
-			}
-		}
-		if len(out) > 0 {
-			return out
-		}
-	}
-	return nil
-}
-
-func splitTags(text string) nudgewire.Tags {
-	out := make(nudgewire.Tags, 0, strings.Count(text, ",")+1)
-	for tag := range strings.SplitSeq(text, ",") {
-		if tag = strings.TrimSpace(tag); tag != "" {
-			out = append(out, tag)
-		}
-	}
-	return out
 }
 
 // complete derives what the payload lacks from what it has.

@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nudgewire/nudgewire"
@@ -69,12 +70,27 @@ func (l *eachList) items(v *view, currency string) []nudgewire.Item {
 				entry.unreadable("a line's "+p.source, text, isNo[takesAmount])
 			}
 		}
+		one.Empty = l.emptyParts(entry, [...]string{partID: one.ID, partSKU: one.SKU, partTitle: one.Title, partURL: one.URL, partImage: one.Image})
+		if raw := l.from.raw(v); raw != "" && raw[0] == '{' && one.ID+one.SKU+one.Title+one.URL+one.Image == "" && !one.Price.Reported() && len(one.Empty) == 0 {
+			v.unreadable(l.from.source, raw, isNo[takesItems]) // an object that is no entry
+			return
+		}
 		out = append(out, one)
 	})
 	if len(out) == 0 {
 		return nil
 	}
 	return out
+}
+
+// emptyParts names the parts of an entry that it gives and leaves empty; said is what it says of each.
+func (l *eachList) emptyParts(entry *view, said [partImage + 1]string) (names nudgewire.Names) {
+	for part, text := range said {
+		if text == "" && slices.ContainsFunc(l.parts[part], func(p *expr) bool { return p.empty(entry) }) {
+			names = append(names, eachParts[part])
+		}
+	}
+	return names
 }
 
 // run shows each entry of the list to do.

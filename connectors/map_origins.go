@@ -62,7 +62,7 @@ func (v *view) unreadable(source, text, is string) {
 var isNo = map[targetKind]string{
 	takesAmount: "no amount (| money reads currency symbols and decimal commas)", takesTime: "no time", takesNumber: "no whole number",
 	takesCountry: "no country's two letters", takesZone: "no time zone", takesLanguage: "no language code", takesCurrency: "no currency's three letters",
-	takesConsent: "no word of consent", takesItems: "no list", takesAnswers: "no list", takesName: "no name",
+	takesConsent: "no word of consent", takesItems: "no list", takesAnswers: "no list", takesName: "no name", takesTags: "no list of texts",
 }
 
 // bare is the expression's text before its pipes: what a sender wrote where they left nothing.

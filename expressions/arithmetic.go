@@ -27,11 +27,22 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) typed {
 	}
 	return typed{shape: &shape{kind: result}, eval: func(s *Scope) any {
 		a, b := left.eval(s), right.eval(s)
+		if s.prints && result == KindText { // a message joins what is there: a first name without a last one
+			a, b = joinable(a, b), joinable(b, a)
+		}
 		if a == nil || b == nil {
 			return nil
 		}
 		return calculate(s, op, a, b, ltext, rtext)
 	}}
+}
+
+// joinable is a text to join with other; empty where it is missing and the other is there.
+func joinable(text, other any) any {
+	if _, ok := other.(string); ok && text == nil {
+		return ""
+	}
+	return text
 }
 
 const noSuchSum = "%s is %s and %s is %s: %q does not work on them"

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nudgewire/nudgewire"
 )
 
 // conditions are the sentences of the language. Each holds for aCart, does not hold, or
@@ -27,7 +29,7 @@ func TestConditions(t *testing.T) {
 		{`0.1 + 0.2 == 0.3`, yes},
 		{`9223372036854775807 + 1 == number("9223372036854775808")`, yes},
 		{`cart.total / 0 > 1`, "0 is 0, and nothing can be divided by it"},
-		{`deal.amount < 1`, yes}, // not told compares as 0
+		{`deal.amount < 1`, "deal.amount is missing"},
 		{`deal.amount == nil`, yes},
 
 		// Text and tags.
@@ -37,6 +39,26 @@ func TestConditions(t *testing.T) {
 		{`not (customer.tags contains "wholesale")`, yes},
 		{`customer.tags not contains "wholesale"`, yes},
 		{`customer.name contains "Lee"`, yes},
+
+		// Missing is not empty.
+		{`order.currency == ""`, "order.currency is missing"},
+		{`order.currency != "GBP"`, "order.currency is missing"},
+		{`not (order.currency contains "GBP")`, "order.currency is missing"},
+		{`order.currency not in ["GBP"]`, "order.currency is missing"},
+		{`order.currency == nil`, yes},
+		{`(order.currency ?? "GBP") == "GBP"`, yes},
+		{`deal.owner == ""`, yes},
+		{`not (deal.owner contains "Ann")`, yes},
+		{`deal.owner == nil`, yes},
+		{`len(order.items) == 0`, "order.items is missing"},
+		{`none(order.items, .sku == "HAT")`, "order.items is missing"},
+		{`order.items == nil or len(order.items) == 0`, yes},
+		{`none(cart.items, .url == "")`, ".url is missing"},
+		{`not ("https://shop.example/hat" in map(cart.items, .url))`, ".url is missing"},
+		{`"https://shop.example/mug" in map(cart.items, .url)`, yes},
+		{`len(filter(cart.items, .url == "x")) == 0`, ".url is missing"},
+		{`order.currency + "x" == "x"`, "order.currency is missing"},
+		{`order.currency == "GBP" ? true : true`, "order.currency is missing"},
 		{`customer.name contains "lee"`, no},
 		{`lower(customer.name) contains "lee"`, yes},
 		{`customer.country in ["GB", "IE"]`, yes},
@@ -62,7 +84,7 @@ func TestConditions(t *testing.T) {
 		{`cart.items[0].title == "Blue mug"`, yes},
 		{`cart.items[-1].title == "Rain coat"`, yes},
 		{`cart.items[5].title == "Hat"`, "cart.items[5] is missing: cart.items has 2 entries"},
-		{`deal.name == "" or cart.items[5].title == "Hat"`, yes},
+		{`deal.owner == "" or cart.items[5].title == "Hat"`, yes},
 		{`any(cart.items, .price > 50)`, yes},
 		{`all(cart.items, .price > 50)`, no},
 		{`none(cart.items, .sku == "HAT")`, yes},
@@ -367,6 +389,8 @@ func TestTemplatesThatCannotBeMeant(t *testing.T) {
 func TestEveryNameOfTheNounsCanBeRead(t *testing.T) {
 	e := aCart(t)
 	for name, r := range roots {
+		all := nudgewire.Names(r.shape.names())
+		e.Contact.Empty, e.Cart.Empty, e.Order.Empty, e.Deal.Empty, e.Form.Empty = all, all, all, all, all
 		for _, field := range r.shape.names() {
 			if _, why := evaluate(t, name+"."+field, e); why != "" {
 				t.Errorf("%s.%s: %s", name, field, why)

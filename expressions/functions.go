@@ -97,6 +97,9 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) typed {
 		values := make([]any, len(evals))
 		for i, e := range evals {
 			v := e(s)
+			if v == nil && s.prints && i >= f.min { // an amount without a currency is printed without
+				return f.run(s, values[:i])
+			}
 			if v == nil {
 				return nil
 			}

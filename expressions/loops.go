@@ -158,15 +158,26 @@ func runCount(s *Scope, list any, body eval) any {
 	return yes
 }
 
+// runFilter of a condition is unknown where an entry is: nobody can tell whether it belongs there.
 func runFilter(s *Scope, list any, body eval) any {
-	return collect(s, list, func(v any) (any, bool) { return v, s.turn(body, v) == true })
+	unsure := false
+	out := collect(s, list, func(v any) (any, bool) {
+		answer := s.turn(body, v)
+		unsure = unsure || answer == nil
+		return v, answer == true
+	})
+	if unsure && !s.prints {
+		return nil
+	}
+	return out
 }
 
-// runMap leaves out what is unknown: the title of an item that has none is no entry.
+// runMap of a text leaves out what is unknown: the title of an item that has none is no entry. For a condition it is an entry that
+// may be anything.
 func runMap(s *Scope, list any, body eval) any {
 	return collect(s, list, func(v any) (any, bool) {
 		result := s.turn(body, v)
-		return result, result != nil
+		return result, result != nil || !s.prints
 	})
 }
 

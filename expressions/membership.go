@@ -91,7 +91,7 @@ func (c *compiler) oneOf(n *ast.BinaryNode, list *ast.ArrayNode) typed {
 	}}
 }
 
-// has looks for member in a text or list. Members of another kind are simply not in it.
+// has looks for member in a text or list.
 func has(s *Scope, in, member any, text string) any {
 	if in == nil || member == nil {
 		return nil
@@ -116,26 +116,42 @@ func has(s *Scope, in, member any, text string) any {
 		if !s.spend(1 + len(in)/20) {
 			return nil
 		}
-		for _, one := range in {
-			if one != nil && same(one, member) {
-				return true
-			}
-		}
-		return false
+		return hasEntry(s, in, member, text)
 	case gjson.Result:
-		if !in.IsArray() {
-			break
+		if in.IsArray() {
+			return hasEntry(s, in, member, text)
 		}
-		found := false
-		if !each(s, in, func(one any) bool {
-			found = one != nil && same(one, member)
-			return !found
-		}) && !found {
-			return nil
-		}
-		return found
 	}
 	return s.fail(text + " is " + wordsFor(in) + ", neither text nor a list")
+}
+
+// hasEntry looks for member among the entries of a list. Where it is not found and an entry is of another kind, nobody can tell:
+// a list of objects may well hold it under one of their names.
+func hasEntry(s *Scope, list, member any, text string) any {
+	found, unsure, other := false, false, ""
+	_, sent := list.(gjson.Result)
+	whole := each(s, list, func(one any) bool {
+		if one == nil { // null is no entry, and what is missing may be any
+			unsure = unsure || !sent
+			return true
+		}
+		order, ok := compare(one, member)
+		if !ok && other == "" {
+			other = wordsFor(one)
+		}
+		found = ok && order == 0
+		return !found
+	})
+	switch {
+	case found:
+		return true
+	case !whole, unsure:
+		return nil
+	case other != "":
+		return s.fail("an entry of " + text + " is " + other + ", not " + wordsFor(member))
+	default:
+		return false
+	}
 }
 
 func (c *compiler) matches(n *ast.BinaryNode) typed {

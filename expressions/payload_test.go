@@ -26,7 +26,7 @@ func TestWhatThePayloadTurnsOutToHold(t *testing.T) {
 		{`sum(raw.lines, .nothing) == 25.5`, ".nothing is missing"},
 		{`sum(raw.names) == 5`, `the sum is a number and an entry is text: "+" does not work on them`},
 		{`find(raw.lines, .rate > 50).name == "a"`, "no entry of the list fits"},
-		{`raw.names contains 5`, no},
+		{`raw.names contains 5`, "an entry of raw.names is text, not a number"},
 		{`raw.code contains 5`, "raw.code is text and can contain only text"},
 		{`raw.nested contains "x"`, "raw.nested is an object, neither text nor a list"},
 		{`raw.vip contains "x"`, "raw.vip is true or false, neither text nor a list"},

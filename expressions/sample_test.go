@@ -28,7 +28,7 @@ func aCart(t testing.TB) *nudgewire.Event {
 		Contact: nudgewire.Contact{
 			Phone: "447700900123", ID: "c-9", Name: "Ann Lee", FirstName: "Ann", LastName: "Lee", Email: "ann@example.com",
 			Language: "de", Country: "GB", Timezone: "Europe/London", Tags: nudgewire.Tags{"VIP", "spring"},
-			AcceptsMarketing: true, Consent: true,
+			AcceptsMarketing: true, Consent: true, EmailConsent: true,
 		},
 		Cart: nudgewire.Cart{
 			ID: "cart-1", URL: "https://shop.example/cart/1", Total: amount(t, "79.90"), Currency: "GBP",
@@ -39,6 +39,7 @@ func aCart(t testing.TB) *nudgewire.Event {
 			},
 		},
 		Order: nudgewire.Order{ID: "o-7", Name: "#1001", Number: 2, Status: "paid", Total: amount(t, "60")},
+		Deal:  nudgewire.Deal{Stage: "open", Empty: nudgewire.Names{"owner"}},
 		Form:  nudgewire.Form{ID: "f-1", Name: "Booking", Answers: map[string]string{"color": "red", "What size?": "L"}},
 
 		Message: nudgewire.Inbound{Text: "Which size is it?"},

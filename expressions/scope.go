@@ -32,6 +32,8 @@ type Scope struct {
 	here    []any     // the present elements of the loops around us, outermost first
 	row     *boundRow // for the text of a list's row; nil for an event's
 
+	prints bool // a text of a message is made, and not a condition decided
+
 	previous nudgewire.Previous // of a step; the zero value elsewhere, where nothing can name it
 
 	budget
@@ -138,7 +140,22 @@ const previousName = "previous"
 
 var previousRoot = root{objectShape[nudgewire.Previous]("the step before"), func(s *Scope) any { return &s.previous }}
 
-var contactShape = objectShape[nudgewire.Contact]("a contact")
+// contactShape has flags of consent, which are missing where nothing was said.
+var contactShape = func() *shape {
+	s := objectShape[nudgewire.Contact]("a contact")
+	for flag, known := range map[string]string{"accepts_marketing": "consent_known", "accepts_email": "email_consent_known"} {
+		f := s.fields[flag]
+		read, said := f.read, s.fields[known].read
+		f.read = func(object any) any {
+			if said(object) == true {
+				return read(object)
+			}
+			return nil
+		}
+		s.fields[flag] = f
+	}
+	return s
+}()
 
 // rootNames are the names in the order in which advice lists them.
 var rootNames = []string{"event", "contact", "customer", "cart", "order", "deal", "form", "message", "raw", "now"}

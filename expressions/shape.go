@@ -39,7 +39,7 @@ type shape struct {
 }
 
 // A field is one member of an object: its shape and how to read it from a pointer to the
-// object's struct. read gives nil for a time that was not reported.
+// object's struct. read gives nil for what was not given.
 type field struct {
 	shape  *shape
 	read   func(object any) any
@@ -95,9 +95,36 @@ func objectShape[T any](noun string) *shape {
 		if name == "" || name == "-" {
 			continue
 		}
-		s.fields[name] = fieldOf(t.Field(i))
+		f := fieldOf(t.Field(i))
+		if given, ok := t.FieldByName("Empty"); ok {
+			f.read = told(f.read, name, reader[nudgewire.Names](given.Index[0]))
+		}
+		s.fields[name] = f
 	}
 	return s
+}
+
+// told is the reader of a field that a sender may not have given: its zero value is no value where empty does not name it.
+func told(read func(any) any, name string, empty func(any) any) func(object any) any {
+	return func(object any) any {
+		v := read(object)
+		if v == nil || filled(v) || empty(object).(nudgewire.Names).Has(name) {
+			return v
+		}
+		return nil
+	}
+}
+
+// filled reports whether a value is not the zero value of its type.
+func filled(v any) bool {
+	switch v := v.(type) {
+	case int:
+		return v != 0
+	case map[string]string:
+		return len(v) > 0
+	default: // a flag says itself whether it was told
+		return present(v)
+	}
 }
 
 // fieldOf is the reader of one struct field. A type that is not listed is a mistake in the nouns,

@@ -255,6 +255,8 @@ func (p *part) render(s *Scope) (text, empty string) {
 		return p.text, ""
 	}
 	s.begin()
+	s.prints = true
+	defer func() { s.prints = false }()
 	if text = s.print(p.value(s)); strings.TrimSpace(text) != "" {
 		return text, ""
 	}

@@ -117,6 +117,7 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 		o.text("currency", c.Currency)
 		itemFacts(o, c.Items)
 		o.time("expires_at", c.ExpiresAt)
+		o.texts("empty", c.Empty)
 	})
 	o.member("order", func(o *object) {
 		r := &e.Order
@@ -128,6 +129,7 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 		o.amount("total", r.Total)
 		o.text("currency", r.Currency)
 		itemFacts(o, r.Items)
+		o.texts("empty", r.Empty)
 	})
 	o.member("deal", func(o *object) {
 		d := &e.Deal
@@ -137,6 +139,7 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 		o.amount("amount", d.Amount)
 		o.text("currency", d.Currency)
 		o.text("owner", d.Owner)
+		o.texts("empty", d.Empty)
 	})
 	o.member("form", func(o *object) {
 		f := &e.Form
@@ -153,10 +156,14 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 			}
 			o.b = append(o.b, '}')
 		}
+		o.texts("empty", f.Empty)
 	})
 	o.yes("history", e.History)
-	if e.Message.Text != "" {
-		o.member("message", func(o *object) { o.text("text", e.Message.Text) })
+	if e.Message.Text != "" || len(e.Message.Empty) > 0 {
+		o.member("message", func(o *object) {
+			o.text("text", e.Message.Text)
+			o.texts("empty", e.Message.Empty)
+		})
 	}
 	o.yes("forgotten", e.Forgotten)
 	o.yes("cleared", e.Cleared)
@@ -180,6 +187,7 @@ func contactFacts(o *object, c *nudgewire.Contact) {
 	o.yes("consent_known", c.Consent)
 	o.yes("accepts_email", c.AcceptsEmail)
 	o.yes("email_consent_known", c.EmailConsent)
+	o.texts("empty", c.Empty)
 }
 
 func itemFacts(o *object, items []nudgewire.Item) {
@@ -197,6 +205,7 @@ func itemFacts(o *object, items []nudgewire.Item) {
 		one.amount("price", it.Price)
 		one.text("url", it.URL)
 		one.text("image", it.Image)
+		one.texts("empty", it.Empty)
 		o.b = one.whole()
 	}
 	o.b = append(o.b, ']')

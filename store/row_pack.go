@@ -99,6 +99,7 @@ type (
 		Consent          bool            `json:"consent_known,omitempty"`
 		AcceptsEmail     bool            `json:"accepts_email,omitempty"`
 		EmailConsent     bool            `json:"email_consent_known,omitempty"`
+		Empty            nudgewire.Names `json:"empty,omitempty"`
 	}
 	itemForm struct {
 		ID       string           `json:"id,omitempty"`
@@ -108,6 +109,7 @@ type (
 		Price    nudgewire.Amount `json:"price,omitzero"`
 		URL      string           `json:"url,omitempty"`
 		Image    string           `json:"image,omitempty"`
+		Empty    nudgewire.Names  `json:"empty,omitempty"`
 	}
 	cartForm struct {
 		ID        string           `json:"id,omitempty"`
@@ -116,6 +118,7 @@ type (
 		Currency  string           `json:"currency,omitempty"`
 		Items     []itemForm       `json:"items,omitempty"`
 		ExpiresAt time.Time        `json:"expires_at,omitzero"`
+		Empty     nudgewire.Names  `json:"empty,omitempty"`
 	}
 	orderForm struct {
 		ID       string           `json:"id,omitempty"`
@@ -126,6 +129,7 @@ type (
 		Total    nudgewire.Amount `json:"total,omitzero"`
 		Currency string           `json:"currency,omitempty"`
 		Items    []itemForm       `json:"items,omitempty"`
+		Empty    nudgewire.Names  `json:"empty,omitempty"`
 	}
 	dealForm struct {
 		ID       string           `json:"id,omitempty"`
@@ -134,15 +138,18 @@ type (
 		Amount   nudgewire.Amount `json:"amount,omitzero"`
 		Currency string           `json:"currency,omitempty"`
 		Owner    string           `json:"owner,omitempty"`
+		Empty    nudgewire.Names  `json:"empty,omitempty"`
 	}
 	messageForm struct {
-		Text string `json:"text,omitempty"`
+		Text  string          `json:"text,omitempty"`
+		Empty nudgewire.Names `json:"empty,omitempty"`
 	}
 	formForm struct {
 		ID      string            `json:"id,omitempty"`
 		Name    string            `json:"name,omitempty"`
 		URL     string            `json:"url,omitempty"`
 		Answers map[string]string `json:"answers,omitempty"`
+		Empty   nudgewire.Names   `json:"empty,omitempty"`
 	}
 )
 
@@ -161,12 +168,12 @@ func decodeFacts(b []byte, e *nudgewire.Event) error {
 		e.Contact = nudgewire.Contact(*f.Contact)
 	}
 	if c := f.Cart; c != nil {
-		e.Cart = nudgewire.Cart{ID: c.ID, URL: c.URL, Total: c.Total, Currency: c.Currency, Items: items(c.Items), ExpiresAt: c.ExpiresAt}
+		e.Cart = nudgewire.Cart{ID: c.ID, URL: c.URL, Total: c.Total, Currency: c.Currency, Items: items(c.Items), ExpiresAt: c.ExpiresAt, Empty: c.Empty}
 	}
 	if o := f.Order; o != nil {
 		e.Order = nudgewire.Order{
 			ID: o.ID, Name: o.Name, Number: o.Number, Status: o.Status, URL: o.URL,
-			Total: o.Total, Currency: o.Currency, Items: items(o.Items),
+			Total: o.Total, Currency: o.Currency, Items: items(o.Items), Empty: o.Empty,
 		}
 	}
 	if f.Deal != nil {

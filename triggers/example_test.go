@@ -35,8 +35,8 @@ func ExampleSet_Match() {
 	}
 	// Output:
 	// ✓ cart.total >= 50 (cart.total = 80)
-	// ✗ customer.accepts_marketing (false)
-	// skipped because customer.accepts_marketing does not hold (false)
+	// ✗ customer.accepts_marketing: customer.accepts_marketing is missing
+	// skipped because cannot tell whether customer.accepts_marketing: customer.accepts_marketing is missing
 }
 
 // Every mistake is reported at once, each with its place and a cure.

@@ -25,6 +25,9 @@ func ClauseLine(c nudgewire.Clause) string {
 // valueWords are the values of a condition in brackets; "" where it saw none.
 func valueWords(c nudgewire.Clause) string {
 	if len(c.Values) == 1 && c.Values[0].Name == c.Text {
+		if c.Error != "" {
+			return "" // it says what is missing
+		}
 		return " (" + c.Values[0].Value + ")"
 	}
 	says := make([]string, len(c.Values))

@@ -103,7 +103,7 @@ func TestWhatATriggerAnswers(t *testing.T) {
 		},
 		"a variable that comes out empty skips": {
 			event: func(e *nudgewire.Event) { e.Cart.Items = nil },
-			want:  "skipped cart-1: variable 2 is empty: {{ cart.items[0].title }} (cart.items[0] is missing: cart.items has 0 entries); give it a default",
+			want:  "skipped cart-1: variable 2 is empty: {{ cart.items[0].title }} (cart.items is missing); give it a default",
 		},
 		"a text that is not reported and has no default skips": {
 			event: func(e *nudgewire.Event) { e.Cart.URL = " " },

@@ -18,7 +18,7 @@ func TestADecisionNamesWhatCannotBeRead(t *testing.T) {
 		rule Rule
 		want string
 	}{
-		"refused": {Rule{Name: "a", On: []string{"shopify.order.created"}, If: []string{"order.total >= 10"}, Send: Send{Template: "t"}}, "order.total >= 10 does not hold (order.total = (empty)); " + unread},
+		"refused": {Rule{Name: "a", On: []string{"shopify.order.created"}, If: []string{"order.total >= 10"}, Send: Send{Template: "t"}}, "cannot tell whether order.total >= 10: order.total is missing; " + unread},
 		"planned": {Rule{Name: "a", On: []string{"shopify.order.created"}, Send: Send{Template: "t"}}, unread},
 	} {
 		plan := compiled(t, shops, tt.rule).Match(&event, now)
