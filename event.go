@@ -84,6 +84,7 @@ type Cart struct {
 	Currency  string    `expr:"currency"`
 	Items     []Item    `expr:"items"`
 	ExpiresAt time.Time `expr:"expires_at"`
+	OtherIDs  []string  `expr:"-"` // what else joins it, under other names of the sender's
 
 	Empty Names `expr:"-"` // what the sender gave and left empty
 }

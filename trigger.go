@@ -125,6 +125,7 @@ type Proposal struct {
 	Forget      time.Time // for Cancelling: when its tombstone expires
 	Until       time.Time // for Cancelling: it means what was first planned by then; zero is everything
 	EventAt     time.Time // when the fact happened, for rules of order
+	Others      []string  // the matter's other identifiers: a cancelling event finds by any of its own what has any of them
 }
 
 // A Correlation is what makes two events the same matter to one trigger: the key, or the phone where
@@ -190,6 +191,7 @@ type Waiting struct {
 	CreatedAt time.Time
 	EventAt   time.Time // when the fact whose content it holds happened; zero when not known
 	Restarts  int
+	ByPerson  bool // it has no key of its own, and was found by the phone of an event that has one
 }
 
 // Open is a dispatch of the correlation key that does not wait at present and may wait again: it is being
@@ -199,6 +201,8 @@ type Open struct {
 	ID      DispatchID
 	State   State
 	EventAt time.Time // as in Waiting
+
+	ByPerson bool // as in Waiting
 }
 
 // Sent is a dispatch of the correlation key that was accepted, is being sent, or is in doubt.

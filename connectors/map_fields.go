@@ -106,6 +106,14 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 			givenEmpty(e, v, t, a.paths)
 		}
 		return
+	case takesIDs:
+		e.Cart.OtherIDs = nil
+		for _, p := range a.paths {
+			if text := p.text(v); text != "" && !slices.Contains(e.Cart.OtherIDs, text) {
+				e.Cart.OtherIDs = append(e.Cart.OtherIDs, text)
+			}
+		}
+		return
 	case takesItems:
 		*t.items(e) = a.each.items(v, t.currency(e))
 		a.each.unlisted(v, t.kind)

@@ -63,7 +63,8 @@ func TestAShopifyCheckoutIsMappedWhole(t *testing.T) {
 			AcceptsMarketing: true, Consent: true, AcceptsEmail: true, EmailConsent: true,
 		},
 		Cart: nudgewire.Cart{
-			ID: "chk-1001", URL: "https://lantern-lane.example.com/checkouts/chk-1001/recover?key=try", Total: price(t, "75.90"), Currency: "GBP",
+			OtherIDs: []string{"chk-1001", "99001122334455661001", "crt-1001"},
+			ID:       "chk-1001", URL: "https://lantern-lane.example.com/checkouts/chk-1001/recover?key=try", Total: price(t, "75.90"), Currency: "GBP",
 			Items: []nudgewire.Item{
 				{ID: "8800112233441", SKU: "LAMP-OAK", Title: "Oak table lamp", Quantity: 2, Price: price(t, "34.50")},
 				{ID: "8800112233442", SKU: "BULB-W", Title: "Warm bulb", Quantity: 1, Price: price(t, "6.90")},

@@ -27,6 +27,7 @@ const (
 	takesZone
 	takesLanguage
 	takesCurrency
+	takesIDs
 )
 
 // A target is a field of an event that a mapping can fill.
@@ -64,6 +65,7 @@ var targets = []target{
 
 	{name: "cart.currency", kind: takesCurrency, text: func(e *event) *string { return &e.Cart.Currency }},
 	{name: "cart.id", text: func(e *event) *string { return &e.Cart.ID }},
+	{name: "cart.other_ids", kind: takesIDs},
 	{name: "cart.url", text: func(e *event) *string { return &e.Cart.URL }},
 	{
 		name: "cart.total", kind: takesAmount, amount: func(e *event) *nudgewire.Amount { return &e.Cart.Total },
@@ -190,4 +192,5 @@ var targetWords = map[targetKind]string{
 	takesConsent: "given, withdrawn or nothing, in many words", takesTags: "a list of texts or of objects with a name, or one text with `,` or `;`", takesItems: "a list, by `each`",
 	takesAnswers: "an object, or a list by `each`", takesName: "a person's name", takesCountry: "two letters", takesZone: "a name such as Europe/London",
 	takesLanguage: "a code such as en or en-GB", takesCurrency: "three letters",
+	takesIDs: "what else joins carts and orders: all of its paths count",
 }

@@ -110,3 +110,18 @@ func TestGivenEmptyIsNotMissing(t *testing.T) {
 		t.Errorf("%v, %v", got.Events, err)
 	}
 }
+
+// What cart_total is to a cart order_total is to an order, in each preset whose sender chooses the names.
+func TestAnOrdersTotalIsReadAsACartsIs(t *testing.T) {
+	for _, preset := range []string{"generic", "make", "n8n", "zapier", "standardwebhooks", "svix"} {
+		for _, body := range []string{`"order_total":"19.90"`, `"order":{"total":"19.90"}`, `"data":{"order_total":"19.90"}`, `"total":"19.90"`, `"order_total":"19.90","total":"5"`} {
+			e := mapped(t, preset, `{"event":"order.created",`+body+`}`)
+			if e.Order.Total.String() != "19.90" {
+				t.Errorf("%s: %s is %q", preset, body, e.Order.Total)
+			}
+		}
+		if e := mapped(t, preset, `{"event":"cart.abandoned","cart_total":"19.90"}`); e.Cart.Total.String() != "19.90" {
+			t.Errorf("%s: cart_total is %q", preset, e.Cart.Total)
+		}
+	}
+}

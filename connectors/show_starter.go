@@ -83,6 +83,7 @@ func (i Info) endOfCart(say func(key, value, why string)) {
 	for _, end := range []string{"order.created", "cart.converted"} {
 		if slices.Contains(i.Kinds, end) {
 			say("cancel_on", i.Name+"."+end, "who buys meanwhile is not reminded")
+			say("stop_on", i.Name+"."+end, "also where the order names another cart of the same person, or none")
 			return
 		}
 	}

@@ -413,10 +413,10 @@ var messageStatements = map[stmt]statement{
 	// A key that was flushed once already may be flushed again after a crash.
 	stInsertKey:      {0, insertKeys(1)},
 	stInsertKeys:     {0, insertKeys(keysAtOnce)},
-	stCorrelated:     {11, `SELECT id, state, trigger_name, correlation_key, phone, due_at, created_at, claimed_at, event_at, restarts, step FROM dispatches WHERE id = ?1 {{for update}}`},
+	stCorrelated:     {12, `SELECT id, state, trigger_name, correlation_key, other_keys, phone, due_at, created_at, claimed_at, event_at, restarts, step FROM dispatches WHERE id = ?1 {{for update}}`},
 	stAttemptInDoubt: {1, `SELECT 1 FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt' LIMIT 1`},
-	stTombstone: {5, `SELECT event_id, ref, event_at, expires_at, correlation_key FROM tombstones WHERE correlation IN (?1, ?2) AND trigger_name = ?3
-		AND ((correlation_key = ?4 AND phone = ?5) OR (correlation_key = '' AND phone = ?6)) AND expires_at > ?7`},
+	stTombstone: {5, `SELECT event_id, ref, event_at, expires_at, correlation_key FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2
+		AND correlation_key = ?3 AND phone = ?4 AND expires_at > ?5`},
 	// The newest fact is kept, and the longest memory.
 	stRecordTombstone: {0, `INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -428,10 +428,10 @@ var messageStatements = map[stmt]statement{
 	stExpiredTombstones: {4, `SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2`},
 	stDeleteTombstone:   {0, `DELETE FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4`},
 	stInsertDispatch: {0, `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, state, reason,
-			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, sent_as)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16, ?17, ?18, ?19, ?20)`},
+			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, sent_as, other_keys)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`},
 	stRestart: {0, `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
-			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, first_due_at = 0, zone = ?14, account = ?15, step = ?16, sent_as = ?17, owner = '', restarts = restarts + 1
+			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, first_due_at = 0, zone = ?14, account = ?15, step = ?16, sent_as = ?17, other_keys = ?18, owner = '', restarts = restarts + 1
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`},
 	stReplan: {0, `UPDATE dispatches SET category = ?2, lane = ?3, send = ?4, reason = ?5, due_at = ?6, expires_at = ?7,
 			config = ?8, updated_at = ?9, ended_send = ?10, zone = ?11, account = ?12, first_due_at = 0, owner = ''

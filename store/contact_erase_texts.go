@@ -21,6 +21,7 @@ var erasedTexts = []erasedText{
 	{"events", "dedupe_key", []string{"id"}},
 	{"events", "topic", []string{"id"}},
 	{"dispatches", "correlation_key", []string{"id"}},
+	{"dispatches", "other_keys", []string{"id"}},
 	{"dispatches", "send", []string{"id"}},
 	{"dispatches", "ended_send", []string{"id"}},
 	{"dispatches", "reason", []string{"id"}},
@@ -60,7 +61,7 @@ var erasedTexts = []erasedText{
 }
 
 // erasedTextCount is len(erasedTexts), which the numbers of statements need as a constant.
-const erasedTextCount = 40
+const erasedTextCount = 41
 
 // sql changes the text where it is still the one that was read: ?1 the new text, ?2 the old one, then the keys.
 func (x *erasedText) sql() string {
@@ -94,7 +95,7 @@ var eraseStatements = func() map[stmt]statement {
 		stErasePayloads:  {0, `UPDATE payloads SET bundle = ?2 WHERE event_id = ?1`},
 		stDecisionsAt:    {1, `SELECT bundle FROM decisions WHERE event_id = ?1 AND seq = ?2`},
 		stEraseDecisions: {0, `UPDATE decisions SET bundle = ?3 WHERE event_id = ?1 AND seq = ?2`},
-		stEraseDispatch: {0, `UPDATE dispatches SET phone = '', sent_as = '', zone = '', correlation_key = ?2, send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END
+		stEraseDispatch: {0, `UPDATE dispatches SET phone = '', sent_as = '', zone = '', correlation_key = ?2, other_keys = '', send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END
 			WHERE id = ?1 AND state <> 'waiting' AND state <> 'sending'`},
 		stEraseMessage: {0, `UPDATE messages SET phone = '', error = CASE WHEN error = '' THEN '' ELSE ?2 END WHERE dispatch_id = ?1`},
 		stEraseAnswers: {0, `UPDATE attempts SET answer = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END WHERE dispatch_id = ?1`},

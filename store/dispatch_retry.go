@@ -132,7 +132,8 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Tim
 		Dispatch:    nudgewire.Dispatch{DueAt: now}, EventAt: moment(eventAt),
 		OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Ignore}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownOnce},
 	}
-	ready := readyProposal{correlation: correlationHash(proposal.Correlation, s.hash), byPhone: correlationHash(phoneCorrelation(proposal.Correlation), s.hash)}
+	var ready readyProposal
+	ready.find(&proposal, s.hash)
 	if err := t.peers.lock(t, ready.hashes(nil), nil); err != nil {
 		return "", err
 	}

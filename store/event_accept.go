@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -81,8 +82,10 @@ type readyPlan struct {
 }
 
 type readyProposal struct {
-	correlation int64 // hash
-	byPhone     int64 // hash of what an event without a key would have cancelled
+	correlation int64   // hash
+	byPhone     int64   // hash of what an event without a key would have cancelled
+	keyless     int64   // hash of the memory for what of the phone has no key
+	others      []int64 // hashes of the other keys
 	clauses     []byte
 	readySend
 	steps []readyStep // instead of the one send, of a sequence
@@ -100,7 +103,11 @@ func (r *readyProposal) hashes(all []int64) []int64 {
 	if r.correlation == 0 && r.byPhone == 0 {
 		return all
 	}
-	return append(all, r.correlation, r.byPhone, tombstoneHash(r.correlation), tombstoneHash(r.byPhone))
+	all = append(all, r.correlation, r.byPhone, tombstoneHash(r.correlation), tombstoneHash(r.byPhone), tombstoneHash(r.keyless))
+	for _, other := range r.others {
+		all = append(all, other, tombstoneHash(other))
+	}
+	return all
 }
 
 // prepare encodes into room, which grows; what was put there before stays good.
@@ -142,8 +149,7 @@ func (r *readyProposal) prepare(w *nudgewire.Proposal, hash func(...string) int6
 	if !settles(w.Decision.Outcome) {
 		return nil
 	}
-	r.correlation = correlationHash(w.Correlation, hash)
-	r.byPhone = correlationHash(phoneCorrelation(w.Correlation), hash)
+	r.find(w, hash)
 	if w.Decision.Outcome != nudgewire.Planned {
 		return nil
 	}
@@ -346,12 +352,12 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 		}
 	}
 	if done.RecordTombstone {
-		if err := t.recordTombstone(proposal, ready.correlation, id, e); err != nil {
+		if err := t.recordTombstone(proposal, ready, id, e); err != nil {
 			return 0, nil, err
 		}
 	}
 	if done.Restart != 0 {
-		if err := t.restart(proposal, ready.readySend, &proposal.Dispatch, ready.byPhone, id, done.Restart, done.DueAt); err != nil {
+		if err := t.restart(proposal, ready, ready.readySend, &proposal.Dispatch, id, done.Restart, done.DueAt); err != nil {
 			return 0, nil, fmt.Errorf("restart dispatch %d: %w", done.Restart, err)
 		}
 		queued = done.Restart
@@ -394,7 +400,7 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 	}
 	if err := t.put(stInsertDispatch, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
 		string(enqueue.Category), laneOf(enqueue.Category), what.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
-		enqueue.Zone, int64(enqueue.Step), enqueue.Account, enqueue.SentAs); err != nil {
+		enqueue.Zone, int64(enqueue.Step), enqueue.Account, enqueue.SentAs, strings.Join(proposal.Others, "\n")); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
 	return nudgewire.DispatchID(id), t.queued(id, ready, proposal.Correlation, enqueue, due)
@@ -415,12 +421,17 @@ func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, d 
 	if err == nil && of.Key != "" {
 		err = t.peers.remember(t, key{correlations, ready.byPhone, id}, true)
 	}
+	for _, other := range ready.others {
+		if err == nil {
+			err = t.peers.remember(t, key{correlations, other, id}, true)
+		}
+	}
 	return err
 }
 
 // restart gives the waiting dispatch id the content of enqueue, due at the given time. Where it is due at another time than
 // the proposal says, its expiry moves by as much.
-func (t *tx) restart(proposal *nudgewire.Proposal, what readySend, enqueue *nudgewire.Dispatch, byPhone int64, event nudgewire.EventID, id nudgewire.DispatchID, due time.Time) error {
+func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Dispatch, event nudgewire.EventID, id nudgewire.DispatchID, due time.Time) error {
 	expires := enqueue.ExpiresAt
 	if due.IsZero() {
 		due = enqueue.DueAt
@@ -430,12 +441,17 @@ func (t *tx) restart(proposal *nudgewire.Proposal, what readySend, enqueue *nudg
 	}
 	t.leavesDue(enqueue.Account, micro(due))
 	if proposal.Correlation.Key != "" { // the phone may be another one now
-		if err := t.peers.remember(t, key{correlations, byPhone, int64(id)}, false); err != nil {
+		if err := t.peers.remember(t, key{correlations, ready.byPhone, int64(id)}, false); err != nil {
+			return err
+		}
+	}
+	for _, other := range ready.others {
+		if err := t.peers.remember(t, key{correlations, other, int64(id)}, false); err != nil {
 			return err
 		}
 	}
 	return t.changeWaiting(stRestart, id, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
-		laneOf(enqueue.Category), what.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs)
+		laneOf(enqueue.Category), what.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs, strings.Join(proposal.Others, "\n"))
 }
 
 // laneOf is the column that keeps marketing from filling the way of what is urgent.

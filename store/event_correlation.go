@@ -2,6 +2,8 @@ package store
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -29,30 +31,78 @@ func correlationHash(a nudgewire.Correlation, hash func(...string) int64) int64 
 	return hash(trigger, key, phone)
 }
 
+// find works out all hashes under which something is found or remembered for the proposal.
+func (r *readyProposal) find(w *nudgewire.Proposal, hash func(...string) int64) {
+	a := w.Correlation
+	r.correlation = correlationHash(a, hash)
+	r.byPhone = correlationHash(phoneCorrelation(a), hash)
+	r.keyless = hash(a.Trigger, "", string(a.Phone), "no key")
+	for _, other := range w.Others {
+		r.others = append(r.others, hash(a.Trigger, other, ""))
+	}
+}
+
+// otherKeys are the lines of a dispatch's other_keys.
+func otherKeys(lines string) []string {
+	if lines == "" {
+		return nil
+	}
+	return strings.Split(lines, "\n")
+}
+
+// matters reports whether a dispatch is of the proposal's matter: by its key, or by any other identifier of the two.
+func (d *correlatedRow) matters(w *nudgewire.Proposal) bool {
+	if w.Correlation.Key != "" && sameKey(d.key, w.Correlation.Key) {
+		return true
+	}
+	theirs := append(otherKeys(d.others), d.key)
+	return slices.ContainsFunc(append(slices.Clone(w.Others), w.Correlation.Key), func(own string) bool {
+		return own != "" && slices.ContainsFunc(theirs, func(key string) bool { return sameKey(key, own) })
+	})
+}
+
 // facts reads what is stored about the correlation key of a proposal, as the transaction sees it now.
+//
+// A cancelling event finds more than its key: what waits under another identifier of the same matter, and what of the same phone
+// waits without a key. A cart whose sender gave it no identifier can only be told by who it belongs to.
 func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Facts, err error) {
 	a := w.Correlation
 	cancelling := w.Decision.Outcome == nudgewire.Cancelling
 	var sent nudgewire.Sent
 	var let []nudgewire.Sent // dropped after a claim
 	var taken []nudgewire.Open
-	gone, err := t.correlation(ready.correlation, func(d *correlatedRow) {
-		switch {
+	var seen map[nudgewire.DispatchID]bool // where more than one hash is looked under
+	note := func(d *correlatedRow) {
+		byPerson := false
+		switch own := sameKey(d.key, a.Key); {
 		case d.trigger != a.Trigger || (a.Key == "" && d.phone != string(a.Phone)):
 			return // another correlation key with the same hash
-		case !sameKey(d.key, a.Key) && (a.Key != "" || !cancelling):
-			return // found by its phone; only who cancels without a key means it, too
+		case own:
+		case !cancelling:
+			return // found by its phone or another identifier; only who cancels means it, too
+		case a.Key == "", d.matters(w):
+		case d.key == "" && d.phone == string(a.Phone):
+			byPerson = true
+		default:
+			return
+		}
+		if seen[d.ID] {
+			return
+		}
+		if seen != nil {
+			seen[d.ID] = true
 		}
 		switch d.state {
 		case nudgewire.StateWaiting:
+			d.ByPerson = byPerson
 			f.Waiting = append(f.Waiting, d.Waiting)
 		case nudgewire.StateSending, nudgewire.StateInDoubt, nudgewire.StateRejected, nudgewire.StateDropped:
 			if cancelling {
-				f.Open = append(f.Open, nudgewire.Open{ID: d.ID, State: d.state, EventAt: d.EventAt})
+				f.Open = append(f.Open, nudgewire.Open{ID: d.ID, State: d.state, EventAt: d.EventAt, ByPerson: byPerson})
 			}
 		case nudgewire.StateAccepted:
 			if cancelling {
-				taken = append(taken, nudgewire.Open{ID: d.ID, State: d.state, EventAt: d.EventAt})
+				taken = append(taken, nudgewire.Open{ID: d.ID, State: d.state, EventAt: d.EventAt, ByPerson: byPerson})
 			}
 		default:
 		}
@@ -70,7 +120,22 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 			}
 		default: // it never reached the phone
 		}
-	})
+	}
+	var more []int64
+	if cancelling {
+		if more = ready.others; a.Key != "" && a.Phone != "" {
+			more = append(slices.Clone(more), ready.byPhone)
+		}
+	}
+	if len(more) > 0 {
+		seen = map[nudgewire.DispatchID]bool{}
+	}
+	gone, err := t.correlation(ready.correlation, note)
+	for _, hash := range more {
+		if err == nil {
+			_, err = t.correlation(hash, note)
+		}
+	}
 	for _, one := range let {
 		var reached bool
 		if err == nil && !one.At.Before(sent.At) {
@@ -112,7 +177,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 			return f, err
 		}
 	}
-	f.Tombstone, err = t.tombstone(a, ready)
+	f.Tombstone, err = t.tombstone(w, ready)
 	return f, err
 }
 
@@ -138,6 +203,7 @@ type correlatedRow struct {
 	nudgewire.Waiting
 	state               nudgewire.State
 	trigger, key, phone string
+	others              string // its other keys, by line
 	claimed             time.Time
 }
 
@@ -150,7 +216,7 @@ func (t *tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err 
 		err = t.query(stCorrelated, func(r *row) error {
 			var d correlatedRow
 			d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
-			d.trigger, d.key = r.text(), r.text()
+			d.trigger, d.key, d.others = r.text(), r.text(), r.text()
 			phone := r.phone()
 			d.phone = string(phone)
 			d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
@@ -165,46 +231,78 @@ func (t *tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err 
 	return gone, err
 }
 
-// tombstone is the memory of a cancelling event about exactly this correlation key. Where there is none it
-// is that of one without a key, which was about the phone, whatever the keys of its carts; nil for neither.
-func (t *tx) tombstone(a nudgewire.Correlation, ready *readyProposal) (found *nudgewire.Tombstone, err error) {
-	known := false
-	for _, hash := range [2]int64{ready.correlation, ready.byPhone} {
-		ids, err := t.find(tombstones, tombstones, tombstoneHash(hash))
+// A memory is where a cancelling event is remembered: the hash, and the texts that say whose it is.
+type memory struct {
+	hash       int64
+	key, phone string
+	byPhone    bool // it was about the phone, whatever the keys of its carts
+}
+
+// memories are those that concern a proposal that is planned, and those that a cancelling one leaves. By its key and the other
+// identifiers of its matter a cart is found by all; by its phone alone by an event that had no key, and where it has none itself
+// by one that had.
+func memories(w *nudgewire.Proposal, ready *readyProposal) (all []memory) {
+	a := w.Correlation
+	_, text, phone := identity(a)
+	all = append(all, memory{ready.correlation, text, phone, false})
+	for i, other := range w.Others {
+		all = append(all, memory{ready.others[i], other, "", false})
+	}
+	switch cancelling := w.Decision.Outcome == nudgewire.Cancelling; {
+	case a.Phone == "":
+	case a.Key != "" && !cancelling:
+		all = append(all, memory{ready.byPhone, "", string(a.Phone), true})
+	case (a.Key == "") != cancelling:
+		all = append(all, memory{ready.keyless, "", string(a.Phone), false})
+	}
+	return all
+}
+
+// tombstone is the memory of a cancelling event that concerns the proposal; nil for none. One about the matter itself counts before one
+// about the phone.
+func (t *tx) tombstone(w *nudgewire.Proposal, ready *readyProposal) (found *nudgewire.Tombstone, err error) {
+	for _, m := range memories(w, ready) {
+		ids, err := t.find(tombstones, tombstones, tombstoneHash(m.hash))
 		if err != nil {
 			return nil, fmt.Errorf("tombstone: %w", err)
 		}
-		known = known || len(ids) > 0
-	}
-	if !known { // most have none, and a query for each would cost a sixth of a commit
-		return found, nil
-	}
-	trigger, key, phone := identity(a)
-	err = t.query(stTombstone, func(r *row) error {
-		one := nudgewire.Tombstone{EventID: nudgewire.EventID(r.int()), Ref: r.text(), EventAt: r.time(), ExpiresAt: r.time(), ByPhone: r.text() != key}
-		if found == nil || found.ByPhone {
-			found = &one
+		if len(ids) == 0 { // most have none, and a query for each would cost a sixth of a commit
+			continue
 		}
-		return nil
-	}, ready.correlation, ready.byPhone, trigger, key, phone, string(a.Phone), t.at)
-	if err != nil {
-		return nil, fmt.Errorf("tombstone: %w", err)
+		err = t.query(stTombstone, func(r *row) error {
+			one := nudgewire.Tombstone{EventID: nudgewire.EventID(r.int()), Ref: r.text(), EventAt: r.time(), ExpiresAt: r.time(), ByPhone: m.byPhone}
+			if found == nil || found.ByPhone && !one.ByPhone {
+				found = &one
+			}
+			return nil
+		}, m.hash, w.Correlation.Trigger, m.key, m.phone, t.at)
+		if err != nil {
+			return nil, fmt.Errorf("tombstone: %w", err)
+		}
 	}
 	return found, nil
 }
 
 // recordTombstone remembers a cancelling event until the proposal says to forget it, and clears away up to two memories
-// that have expired: twice as fast as new ones come, without a sweeper.
-func (t *tx) recordTombstone(proposal *nudgewire.Proposal, hash int64, id nudgewire.EventID, e *nudgewire.Event) error {
-	trigger, text, phone := identity(proposal.Correlation)
+// that have expired for each: as fast as new ones come, without a sweeper.
+func (t *tx) recordTombstone(proposal *nudgewire.Proposal, ready *readyProposal, id nudgewire.EventID, e *nudgewire.Event) error {
+	for _, m := range memories(proposal, ready) {
+		if err := t.rememberCancel(proposal, m, id, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) rememberCancel(proposal *nudgewire.Proposal, m memory, id nudgewire.EventID, e *nudgewire.Event) error {
 	at := proposal.EventAt
 	if at.IsZero() {
 		at = e.Time()
 	}
-	if err := t.put(stRecordTombstone, hash, trigger, text, phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
+	if err := t.put(stRecordTombstone, m.hash, proposal.Correlation.Trigger, m.key, m.phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
 	}
-	if err := t.peers.remember(t, key{tombstones, tombstoneHash(hash), 0}, false); err != nil {
+	if err := t.peers.remember(t, key{tombstones, tombstoneHash(m.hash), 0}, false); err != nil {
 		return err
 	}
 	type tombstone struct {

@@ -128,7 +128,7 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 		if err != nil {
 			return err
 		}
-		receipt, err = t.complete(l.EventID, &ready, s.settle)
+		receipt, err = t.complete(&l, &ready, s.settle)
 		if err == nil {
 			err = t.doubtPlanned(&plan.Event, l.EventID, receipt.Decisions)
 		}
@@ -141,8 +141,9 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 }
 
 // complete writes what was found into the event and settles its proposals.
-func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
-	e := &p.plan.Event
+func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
+	id, e := l.EventID, &p.plan.Event
+	newPhone := l.Event.Contact.Phone == "" && e.Contact.Phone != ""
 	if err := t.put(stEnrichEvent, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
@@ -168,7 +169,15 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 	for i := range p.proposals {
 		d := &p.plan.Proposals[i].Decision
 		if (d.Outcome == nudgewire.Cancelling || wants(d.Outcome)) && done[cancelled{d.Trigger, d.Key}] {
-			continue
+			if d.Outcome != nudgewire.Cancelling || d.Key == "" || !newPhone {
+				continue
+			}
+			if more, err := t.cancelsByPerson(p, i, id); err != nil || !more {
+				if err != nil {
+					return nudgewire.Receipt{}, fmt.Errorf("trigger %s: %w", d.Trigger, err)
+				}
+				continue
+			}
 		}
 		decided, err := t.decide(p, i, id, settle)
 		if err != nil {
@@ -182,6 +191,22 @@ func (t *tx) complete(id nudgewire.EventID, p *readyPlan, settle Settle) (nudgew
 		}
 	}
 	return receipt, nil
+}
+
+// cancelsByPerson reports whether a cancellation by key, which was carried out when its event came, ends something more now that
+// it is known whose it is: what of that phone has no key. If there is nothing, it is remembered for what comes.
+func (t *tx) cancelsByPerson(p *readyPlan, i int, id nudgewire.EventID) (more bool, err error) {
+	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
+	facts, err := t.facts(proposal, ready)
+	if err != nil {
+		return false, err
+	}
+	more = slices.ContainsFunc(facts.Waiting, func(w nudgewire.Waiting) bool { return w.ByPerson }) ||
+		slices.ContainsFunc(facts.Open, func(o nudgewire.Open) bool { return o.ByPerson })
+	if !more && proposal.Forget.After(proposal.Decision.At) {
+		err = t.recordTombstone(proposal, ready, id, &p.plan.Event)
+	}
+	return more, err
 }
 
 // NextLookup is when the next look-up is due, past or future; ok is false when none waits.

@@ -42,7 +42,7 @@ const endedLong = `d.state <> 'waiting' AND d.state <> 'sending' AND d.state <> 
 // maskStatements are those of masking.
 var maskStatements = map[stmt]statement{
 	stEndedLong: {10, `SELECT ` + oldColumns + `, d.phone, d.send FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + endedLong},
-	stMaskDispatch: {0, `UPDATE dispatches SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, correlation = 0, send = ?3, ended_send = ''
+	stMaskDispatch: {0, `UPDATE dispatches SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = ''
 		WHERE id = ?1`},
 	stMaskMessage:  {0, `UPDATE messages SET phone = ?2 WHERE dispatch_id = ?1 AND final = 1`},
 	stDropUnmasked: {0, `DELETE FROM unmasked WHERE dispatch_id IN (` + marks(1) + `)`},

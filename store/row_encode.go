@@ -117,6 +117,7 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 		o.text("currency", c.Currency)
 		itemFacts(o, c.Items)
 		o.time("expires_at", c.ExpiresAt)
+		o.texts("other_ids", c.OtherIDs)
 		o.texts("empty", c.Empty)
 	})
 	o.member("order", func(o *object) {

@@ -118,6 +118,7 @@ type (
 		Currency  string           `json:"currency,omitempty"`
 		Items     []itemForm       `json:"items,omitempty"`
 		ExpiresAt time.Time        `json:"expires_at,omitzero"`
+		OtherIDs  []string         `json:"other_ids,omitempty"`
 		Empty     nudgewire.Names  `json:"empty,omitempty"`
 	}
 	orderForm struct {
@@ -168,7 +169,7 @@ func decodeFacts(b []byte, e *nudgewire.Event) error {
 		e.Contact = nudgewire.Contact(*f.Contact)
 	}
 	if c := f.Cart; c != nil {
-		e.Cart = nudgewire.Cart{ID: c.ID, URL: c.URL, Total: c.Total, Currency: c.Currency, Items: items(c.Items), ExpiresAt: c.ExpiresAt, Empty: c.Empty}
+		e.Cart = nudgewire.Cart{ID: c.ID, URL: c.URL, Total: c.Total, Currency: c.Currency, Items: items(c.Items), ExpiresAt: c.ExpiresAt, OtherIDs: c.OtherIDs, Empty: c.Empty}
 	}
 	if o := f.Order; o != nil {
 		e.Order = nudgewire.Order{

@@ -61,7 +61,7 @@ func (t *tx) carrySteps(w *nudgewire.Proposal, ready *readyProposal, event nudge
 		d, id := &w.Steps[one.Step].Dispatch, one.ID
 		what := &ready.steps[one.Step]
 		if id != 0 {
-			err = t.restart(w, what.readySend, d, ready.byPhone, event, id, one.DueAt)
+			err = t.restart(w, ready, what.readySend, d, event, id, one.DueAt)
 		} else {
 			id, err = t.insertDispatch(w, ready, what.readySend, d, event)
 		}

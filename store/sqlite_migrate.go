@@ -55,6 +55,7 @@ var migrations = []string{
 	58: "migrations/00058_approvals.sql",
 	60: "migrations/00060_sent_as.sql",
 	57: "migrations/00057_users.sql",
+	72: "migrations/00072_other_keys.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

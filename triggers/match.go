@@ -128,6 +128,7 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 		return skipped(w, trouble)
 	}
 	w.Correlation.Key, w.Decision.Key = key, key
+	w.Others = m.othersFor(r, familyOf(e.Kind), key)
 	if w.Cooldown.Mode == "" {
 		w.Cooldown = r.usualCooldown(key, e.Kind)
 	}
@@ -216,7 +217,14 @@ func (m *matching) cancel(proposals []nudgewire.Proposal, l listener) []nudgewir
 	before := len(proposals)
 	for _, family := range families {
 		key, trouble := m.keyFor(r, family)
-		if key == "" || trouble != "" {
+		if trouble != "" {
+			continue
+		}
+		w.Others = m.othersFor(r, family, key)
+		if key == "" && len(w.Others) > 0 {
+			key, w.Others = w.Others[0], w.Others[1:]
+		}
+		if key == "" {
 			continue
 		}
 		w.Correlation.Key, w.Decision.Key = key, key
@@ -225,6 +233,7 @@ func (m *matching) cancel(proposals []nudgewire.Proposal, l listener) []nudgewir
 	if len(proposals) > before {
 		return proposals
 	}
+	w.Others = nil
 	if w.Correlation.Phone == "" {
 		return append(proposals, skipped(w, "cancels nothing: neither key nor phone"))
 	}
@@ -285,6 +294,22 @@ func (m *matching) keyFor(r *rule, family string) (key, trouble string) {
 		return "", ""
 	}
 	return key, ""
+}
+
+// othersFor are the other identifiers of the event's matter, as keys; none where the rule says itself what its key is.
+func (m *matching) othersFor(r *rule, family, key string) (others []string) {
+	if r.key != nil || family != "cart" {
+		return nil
+	}
+	for _, id := range m.event.Cart.OtherIDs {
+		if len(r.families) > 1 {
+			id = family + ":" + id
+		}
+		if id != key && id != string(m.event.Contact.Phone) && id != m.event.Contact.SentAs && len(id) <= maxKey && !strings.ContainsAny(id, "\r\n") {
+			others = append(others, id)
+		}
+	}
+	return others
 }
 
 // families are the sorts of thing that have an identifier of their own.

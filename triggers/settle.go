@@ -111,7 +111,7 @@ func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlem
 		if later(one.CreatedAt) {
 			continue
 		}
-		if w.Correlation.Ordered() && one.EventAt.After(w.EventAt) {
+		if (w.Correlation.Ordered() || one.ByPerson) && one.EventAt.After(w.EventAt) {
 			kept = append(kept, fmt.Sprintf("dispatch %d", one.ID))
 			continue
 		}
@@ -120,7 +120,7 @@ func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlem
 	}
 	var open []string
 	for _, one := range f.Open {
-		if later(one.EventAt) || w.Correlation.Ordered() && one.EventAt.After(w.EventAt) {
+		if later(one.EventAt) || (w.Correlation.Ordered() || one.ByPerson) && one.EventAt.After(w.EventAt) {
 			continue
 		}
 		s.CallOff = append(s.CallOff, one.ID)

@@ -175,6 +175,58 @@ func (s suite) facts(t *testing.T) {
 			t.Errorf("another phone's tombstone: %+v", g)
 		}
 	})
+	t.Run("a cancelling event with a key sees what of the same phone has none", func(t *testing.T) {
+		l := s.open(t)
+		l.enqueue("", dedupe("a"))
+		l.enqueue("2", dedupe("b"))
+		l.enqueue("", dedupe("c"), phone("447700900999"))
+		l.enqueue("", dedupe("d"), func(p *nudgewire.Plan) { p.Proposals[0].Correlation.Trigger = "other" })
+		l.mustAccept(order("1", dedupe("o")))
+		if w := l.lastFacts().Waiting; len(w) != 1 || w[0].ID != 1 || !w[0].ByPerson {
+			t.Errorf("waiting: %+v", w)
+		}
+	})
+	t.Run("and is remembered for the phone's carts without a key, for no others", func(t *testing.T) {
+		l := s.open(t)
+		l.mustAccept(order("1", dedupe("o")))
+		for _, c := range []struct {
+			key, phone string
+			want       bool
+		}{{"", "", true}, {"1", "447700900999", true}, {"2", "", false}, {"", "447700900999", false}} {
+			changes := []change{dedupe("late" + c.key + c.phone)}
+			if c.phone != "" {
+				changes = append(changes, phone(nudgewire.Phone(c.phone)))
+			}
+			l.enqueue(c.key, changes...)
+			if g := l.lastFacts().Tombstone; (g != nil) != c.want || g != nil && (g.ByPhone || g.EventID != 1) {
+				t.Errorf("key %q of phone %q: tombstone %+v", c.key, c.phone, g)
+			}
+		}
+	})
+	t.Run("a matter with several identifiers is found by any of them, also after a restart and in any order", func(t *testing.T) {
+		others := func(keys ...string) change { return func(p *nudgewire.Plan) { p.Proposals[0].Others = keys } }
+		dsn := s.fresh(t)
+		l := reopen(t, dsn)
+		l.enqueue("token", dedupe("a"), others("id", "cart"))
+		l.enqueue("token 2", dedupe("b"), others("id 2", "cart 2"), phone("447700900999"))
+		l.close()
+		l = reopen(t, dsn)
+		l.mustAccept(order("id", dedupe("o"), phone("447700900888")))
+		l.mustAccept(order("number", dedupe("p"), others("cart 2", "token"), phone("447700900888")))
+		for i, f := range l.facts {
+			if len(f.Waiting) != 1 || f.Waiting[0].ID != nudgewire.DispatchID(i+1) || f.Waiting[0].ByPerson {
+				t.Errorf("order %d: waiting %+v", i+1, f.Waiting)
+			}
+		}
+		l.enqueue("late", dedupe("c"), others("number"), phone("447700900777"))
+		if l.lastFacts().Tombstone == nil {
+			t.Error("what came late under another identifier is not known to be over")
+		}
+		l.enqueue("other", dedupe("d"), others("yet another"), phone("447700900777"))
+		if g := l.lastFacts().Tombstone; g != nil {
+			t.Errorf("tombstone of another matter: %+v", g)
+		}
+	})
 	t.Run("with a key the phone may differ", func(t *testing.T) {
 		l := s.open(t)
 		l.enqueue("1")
