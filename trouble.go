@@ -63,6 +63,7 @@ const (
 	TroubleUntracked   TroubleCode = "untracked"
 	TroubleDataRequest TroubleCode = "data_request"
 	TroubleForgetting  TroubleCode = "forgetting"
+	TroubleRedaction   TroubleCode = "redaction"
 	TroubleWebhooksOut TroubleCode = "webhooks_out"
 	TroubleNodes       TroubleCode = "nodes"
 	TroubleClock       TroubleCode = "clock"
@@ -72,7 +73,7 @@ const (
 var TroubleCodes = []TroubleCode{
 	TroubleReview, TroubleHalt, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
 	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleCertificate, TroubleConfig, TroubleNodes, TroubleClock, TroubleBackup, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
-	TroubleDataRequest, TroubleForgetting, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleWebhooksOut, TroubleUnknownText, TroubleRejected, TroubleUntracked,
+	TroubleRedaction, TroubleDataRequest, TroubleForgetting, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleWebhooksOut, TroubleUnknownText, TroubleRejected, TroubleUntracked,
 }
 
 var severities = []Severity{Stops, Bad, Note}

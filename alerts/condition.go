@@ -186,7 +186,7 @@ func (Condition) Schema() map[string]any { return map[string]any{"type": "string
 // meets reports whether a trouble is what the condition is about; how long it has lasted is another question.
 func (c Condition) meets(t *nudgewire.Trouble) bool {
 	switch {
-	case t.Severity == nudgewire.Note && c.Code != nudgewire.TroubleUnknownText && c.Code != nudgewire.TroubleRejected:
+	case t.Severity == nudgewire.Note && c.Code != nudgewire.TroubleUnknownText && c.Code != nudgewire.TroubleRejected && c.Code != nudgewire.TroubleRedaction:
 		return false // what others have to note is over, or no trouble yet
 	case c.Code != "" && t.Code != c.Code:
 		return false

@@ -63,11 +63,17 @@ func (a *App) watchForgetting(ctx context.Context) error {
 	}
 }
 
-// forget carries out all orders that there are, but for what Wipe does, and says which. waits says what they wait for, "" when
+// forget has the audit know of all orders, and carries out those that there are, but for what Wipe does, and says which. waits says what they wait for, "" when
 // nothing is left to do.
 func (a *App) forget(ctx context.Context) (done []store.Erasure, waits string, err error) {
+	if err := a.store.RecordRedactions(ctx); err != nil {
+		return nil, "", err
+	}
 	all, err := a.store.Erasures(ctx)
 	if err != nil || len(all) == 0 {
+		return nil, "", err
+	}
+	if err := a.store.RecordErasures(ctx, all); err != nil {
 		return nil, "", err
 	}
 	find := store.Finder(all)

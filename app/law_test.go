@@ -2,9 +2,12 @@ package app_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,10 +86,11 @@ func TestShopifyHasACustomerForgotten(t *testing.T) {
 	})
 }
 
-// shop/redact forgets all that came by its connector, and nothing of the others.
+// shop/redact asks for all that came by its connector to be forgotten; a person carries it out, and nothing of the others goes.
 func TestShopifyHasAShopForgotten(t *testing.T) {
 	t.Parallel()
-	h := open(t, options{config: strings.Replace(plainConfig, "connectors:\n", "connectors:\n  other: {preset: shopify, secret: \"${SHOP_SECRET}\", defaults: {country: GB}}\n", 1)})
+	o := options{folder: t.TempDir(), config: strings.Replace(plainConfig, "connectors:\n", "connectors:\n  other: {preset: shopify, secret: \"${SHOP_SECRET}\", defaults: {country: GB}}\n", 1)}
+	h := open(t, o)
 	for i := range 3 {
 		o := order(fmt.Sprint("o", i), phone(i), "49.90")
 		o["id"] = 5000 + i
@@ -98,8 +102,15 @@ func TestShopifyHasAShopForgotten(t *testing.T) {
 	h.mustTake(req)
 	h.eventually("the thanks have left", func() bool { s := h.status(); return s.Counts["dispatches_accepted"] == 3 && s.Sending == 0 })
 	h.mustTake(h.law("shop/redact", nil))
-	if _, said := h.decided("shop.redacted"); len(said) != 1 || said[0].Reason != "all that came by shopify is forgotten, in steps" {
-		t.Errorf("decided %+v", said)
+	h.waitsForAPerson()
+	h.stop() // what waits for a person outlives the daemon
+	h = open(t, o)
+	h.waitsForAPerson()
+	if v, err := h.ask.DecideRedaction(t.Context(), "shopify", true); err != nil || v.Contacts != 3 {
+		t.Errorf("done: %+v, %v", v, err)
+	}
+	if _, err := h.ask.DecideRedaction(t.Context(), "shopify", true); !errors.Is(err, nudgewire.ErrNotFound) && (err == nil || !strings.Contains(err.Error(), "no request to forget all that came by")) {
+		t.Errorf("done twice: %v", err)
 	}
 	h.eventually("it is done", func() bool { return len(h.status().Forgetting) == 0 && h.rewritten() })
 	for i := range 3 {
@@ -114,6 +125,117 @@ func TestShopifyHasAShopForgotten(t *testing.T) {
 		if m.Trigger == "reminder" && m.State != nudgewire.StateCancelled {
 			t.Errorf("the reminder is %s", m.State)
 		}
+	}
+}
+
+// waitsForAPerson looks at a request of shopify that all is forgotten: nobody is, it is told, and it is in the audit once.
+func (h *house) waitsForAPerson() {
+	h.t.Helper()
+	if _, said := h.decided("shop.redacted"); len(said) != 1 || !strings.HasPrefix(said[0].Reason, "a person decides whether all that came by shopify is forgotten") {
+		h.t.Errorf("decided %+v", said)
+	}
+	h.eventually("the audit has it", func() bool {
+		open, err := h.ask.Redactions(h.t.Context())
+		return err == nil && len(open) == 1 && open[0].Connector == "shopify" && open[0].Contacts == 3
+	})
+	s := h.status()
+	at := slices.IndexFunc(s.Troubles, func(one nudgewire.Trouble) bool { return one.Code == nudgewire.TroubleRedaction })
+	if at < 0 || s.Troubles[at].Severity != nudgewire.Note || !strings.Contains(s.Troubles[at].Cure, `"nudgewire contacts redactions do shopify"`) || len(s.Forgetting) > 0 {
+		h.t.Errorf("troubles: %+v; forgetting %+v", s.Troubles, s.Forgetting)
+	}
+	entries, err := h.ask.Audit(h.t.Context(), 0, 100)
+	n := 0
+	for _, e := range entries {
+		if e.Action == "ask to forget" && e.Who == "shopify.shop.redacted" && strings.HasPrefix(e.Detail, "all that came by shopify: 3 contacts, ") {
+			n++
+		}
+	}
+	if n != 1 || err != nil {
+		h.t.Errorf("%d in the audit, %v: %+v", n, err, entries)
+	}
+	if len(h.stored(phone(0))) == 0 {
+		h.t.Error("somebody is gone")
+	}
+}
+
+// A copied webhook, relabelled as the law's, is refused with its reason, and pauses and forgets nothing; what the law's own body asks for
+// pauses marketing to its contacts alone, and a refusal lets it go on.
+func TestACopiedWebhookForgetsNobody(t *testing.T) {
+	t.Parallel()
+	h := open(t, options{config: strings.Replace(plainConfig, "wait: 1h", "wait: 1s", 1)})
+	copied := order("o1", phone(1), "49.90")
+	h.mustTake(h.shopify("orders/create", "", copied))
+	another := func(id int) map[string]any {
+		o := order(fmt.Sprint("o", id), phone(2), "9.90")
+		o["id"] = id
+		return o
+	}
+	h.mustTake(h.shopify("orders/create", "", another(6001)))
+	for _, topic := range []string{"shop/redact", "customers/redact", "customers/data_request"} {
+		if status, _ := h.do(h.shopify(topic, "copied", copied)); status != http.StatusBadRequest {
+			t.Errorf("%s is answered %d", topic, status)
+		}
+	}
+	h.mustTake(h.shopify("shop.redacted", "copied", copied)) // no topic of Shopify's: an event of an unknown kind
+	open, err := h.ask.Redactions(t.Context())
+	if err != nil || len(open) > 0 || len(h.status().Forgetting) > 0 || len(h.stored(phone(1))) == 0 {
+		t.Errorf("open %+v, %v", open, err)
+	}
+	h.mustTake(h.law("shop/redact", nil))
+	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
+	reminder := func() (state nudgewire.State, reason string) {
+		if m := h.of("reminder", phone(1)); m != nil {
+			state, reason = m.State, m.Reason
+		}
+		return state, reason
+	}
+	h.eventually("the reminder waits for a person", func() bool {
+		state, reason := reminder()
+		return state == nudgewire.StateWaiting && strings.Contains(reason, "a person has to decide")
+	})
+	h.mustTake(h.shopify("orders/create", "", another(6002)))
+	h.eventually("the thanks, which are utility, have left", func() bool { return h.service.Accepted(phone(2)[1:]) == 2 })
+	if v, err := h.ask.DecideRedaction(t.Context(), "shopify", false); err != nil || v.Contacts != 2 {
+		t.Errorf("refused: %+v, %v", v, err)
+	}
+	h.eventually("marketing goes on", func() bool { state, _ := reminder(); return state == nudgewire.StateAccepted })
+	if len(h.stored(phone(1))) == 0 {
+		t.Error("somebody is gone")
+	}
+}
+
+// While a person has to decide about all that came by a connector, its contacts are on no file of a list; row by row they wait.
+func TestWhoMayHaveToBeForgottenIsOnNoFile(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{"as a file": byCSV, "row by row": byMessage} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			text := "first_name,mobile,city,code\nAda," + phone(1) + ",York,a\nBen," + phone(2) + ",York,b\n"
+			if err := os.WriteFile(filepath.Join(folder, "list.csv"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, shop, _ := strings.Cut(plainConfig, "connectors:")
+			h := open(t, options{folder: folder, config: jobConfig(folder, more) + "connectors:" + shop})
+			h.mustTake(h.shopify("orders/create", "", order("o1", phone(1), "49.90")))
+			h.mustTake(h.law("shop/redact", nil))
+			r := h.fire("winback")
+			if more == byCSV {
+				if rows, _ := h.why(phone(1)); len(rows) != 1 || !strings.Contains(rows[0], "excluded: the contact may have to be forgotten: a person has to decide about all that came by shopify") || r.Tally.Kept != 1 {
+					t.Errorf("%q; %+v", rows, r.Tally)
+				}
+				return
+			}
+			h.eventually("who never came by it has the message", func() bool { return h.service.Accepted(phone(2)[1:]) == 1 })
+			h.eventually("the other waits for a person", func() bool {
+				m := h.of("winback", phone(1))
+				return m != nil && m.State == nudgewire.StateWaiting && strings.Contains(m.Reason, "a person has to decide")
+			})
+			if _, err := h.ask.DecideRedaction(t.Context(), "shopify", false); err != nil {
+				t.Fatal(err)
+			}
+			h.eventually("it goes on", func() bool { return h.of("winback", phone(1)).State == nudgewire.StateAccepted })
+		})
 	}
 }
 

@@ -75,7 +75,7 @@ func (c *Console) overview(r *http.Request) (page, error) {
 	}
 	for _, t := range status.Troubles {
 		one := need{Trouble: t, Link: places[t.Code][0], LinkWords: places[t.Code][1]}
-		if t.Severity == nudgewire.Note {
+		if t.Severity == nudgewire.Note && t.Code != nudgewire.TroubleRedaction { // that waits for a person from the first
 			v.Notes = append(v.Notes, one)
 			continue
 		}

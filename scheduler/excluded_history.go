@@ -20,6 +20,8 @@ type HistoryStore interface {
 	Agreed(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error)
 	// Forgotten says which of the phones are of contacts that were forgotten.
 	Forgotten(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error)
+	// Redacting says which of the phones came by a connector all of which is asked to be forgotten, and by which.
+	Redacting(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]string, error)
 	// Family are a run, the runs that it repeats, and those that repeat it.
 	Family(ctx context.Context, id nudgewire.RunID) ([]nudgewire.RunID, error)
 	// RowsTo are the rows of runs to these phones that wait, are on their way, or may have been taken
@@ -92,6 +94,12 @@ func (h *History) Excluded(ctx context.Context, phones []nudgewire.Phone, q Ques
 			return nil, err
 		}
 	}
+	var redacting map[nudgewire.Phone]string
+	if q.Marketing {
+		if redacting, err = h.store.Redacting(ctx, phones); err != nil {
+			return nil, err
+		}
+	}
 	var last map[nudgewire.Phone]nudgewire.Contacted
 	var sends map[nudgewire.Phone][]nudgewire.PastSend
 	if q.Within > 0 || q.Back > 0 {
@@ -109,6 +117,10 @@ func (h *History) Excluded(ctx context.Context, phones []nudgewire.Phone, q Ques
 		}
 		if blocked[p] {
 			out[i].Reason = "is blocked"
+			continue
+		}
+		if by := redacting[p]; by != "" {
+			out[i].Reason = "may have to be forgotten: a person has to decide about all that came by " + by + " (nudgewire contacts redactions)"
 			continue
 		}
 		if q.Consent && !agreed[p] {

@@ -85,7 +85,12 @@ func (c *Compiled) Schedule() *Schedule {
 // needsConsent reports whether rows are excluded whose contact's consent is not recorded. What goes as messages of
 // its own, whose categories may differ, is asked about when each falls due.
 func (c *Compiled) needsConsent() bool {
-	return c.Consent == duerules.ConsentRequired && c.Deliver == nudgewire.DeliverCSV && c.category == nudgewire.Marketing
+	return c.Consent == duerules.ConsentRequired && c.filesOfMarketing()
+}
+
+// filesOfMarketing reports whether rows leave in files of marketing.
+func (c *Compiled) filesOfMarketing() bool {
+	return c.Deliver == nudgewire.DeliverCSV && c.category == nudgewire.Marketing
 }
 
 // Noun is the job as the rest of the program speaks of it.

@@ -247,7 +247,7 @@ func (s *Scheduler) excluded(ctx context.Context, job *Compiled, of nudgewire.Ru
 	q := Question{Now: s.Now(), Of: of}
 	if job != nil {
 		q.Within = job.Exclude.MessagedWithin.D()
-		q.Consent = job.needsConsent()
+		q.Consent, q.Marketing = job.needsConsent(), job.filesOfMarketing()
 	}
 	if rules := s.rules(); rules != nil && job != nil && job.Deliver == nudgewire.DeliverCSV { // else the claim of each message asks
 		q.Back = rules.Back(job.Name, job.category)

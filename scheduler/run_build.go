@@ -29,7 +29,9 @@ type Question struct {
 	Within time.Duration // Exclude.MessagedWithin; 0 for none
 	// Consent is whether only those may be sent to whose consent to messages of marketing is recorded.
 	Consent bool
-	Now     time.Time // what Within is counted back from
+	// Marketing is whether they go out as a file of marketing, so that those who may have to be forgotten are left out.
+	Marketing bool
+	Now       time.Time // what Within is counted back from
 	// Of is the run whose rows they are. What it sent, or a run that sends some of its rows again, is no
 	// reason against them: a message that failed must not keep itself from being repeated. 0 for none.
 	Of nudgewire.RunID
@@ -352,7 +354,7 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	if b.excluder == nil || len(one.phones) == 0 {
 		return nil
 	}
-	answers, err := b.excluder.Excluded(ctx, one.phones, Question{Within: b.job.Exclude.MessagedWithin.D(), Consent: b.job.needsConsent(), Now: b.now})
+	answers, err := b.excluder.Excluded(ctx, one.phones, Question{Within: b.job.Exclude.MessagedWithin.D(), Consent: b.job.needsConsent(), Marketing: b.job.filesOfMarketing(), Now: b.now})
 	if err != nil {
 		return fmt.Errorf("ask who must not be sent to: %w", err)
 	}

@@ -71,6 +71,9 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 		}
 		v.Forgetting = append(v.Forgetting, one)
 	}
+	if v.Redactions, err = a.openRedactions(ctx); err != nil {
+		return err
+	}
 	due, err := a.Store.WipeDue(ctx)
 	if err != nil {
 		return err

@@ -184,6 +184,9 @@ func (a admin) routes() []Route {
 		reads("/audit", Manage, []AuditView{}, "Who ordered what, the newest first, before the entry of the number in before.", a.audit, "before", "limit"),
 		reads("/audit/verify", Manage, ChainView{}, "Whether the audit is as it was written; known is an entry and its hash from before.", a.verifyAudit, "known"),
 
+		reads("/redactions", Contacts, []RedactionView{}, "Connectors all of which is asked to be forgotten, the oldest request first.", a.redactions),
+		does("/redactions/{connector}/do", Contacts, RedactionView{}, "Has all forgotten that came by a connector, as it asks.", bodiless(a.decideRedaction(true))),
+		does("/redactions/{connector}/refuse", Contacts, RedactionView{}, "Refuses to forget all that came by a connector: marketing to its contacts goes on.", bodiless(a.decideRedaction(false))),
 		reads("/data-requests", Contacts, []DataRequestView{}, "Contacts who are to get what is stored about them.", a.dataRequests),
 		does("/data-requests/{event}/close", Contacts, DataRequestView{}, "Notes that a contact got its data, and removes the file.", bodiless(a.closeRequest)),
 	}

@@ -342,6 +342,9 @@ func (t *found) doubts(v *StatusView) {
 // forgettingLate is from when on an order to forget somebody needs a person.
 const forgettingLate = 24 * time.Hour
 
+// redactionLate is from when on a request to forget all that came by a connector is late: senders count in days.
+const redactionLate = 48 * time.Hour
+
 // contacts are what people asked for by law.
 func (t *found) contacts(v *StatusView) {
 	if n := len(v.Forgetting); n > 0 {
@@ -353,6 +356,17 @@ func (t *found) contacts(v *StatusView) {
 			one.Words += fmt.Sprintf("; %d more wait behind it", n-1)
 		}
 		if t.now.Sub(one.Since) >= forgettingLate {
+			one.Severity = nudgewire.Bad
+		}
+		t.add(one)
+	}
+	for i := range v.Redactions {
+		r := &v.Redactions[i]
+		one := nudgewire.Trouble{
+			Code: nudgewire.TroubleRedaction, Subject: r.Connector, Severity: nudgewire.Note, About: "contacts", Since: r.Since, Amount: float64(r.Contacts), Words: r.Words(),
+			Cure: fmt.Sprintf(`if that is so, "nudgewire contacts redactions do %s" forgets them, which cannot be undone; else "nudgewire contacts redactions refuse %s"`, r.Connector, r.Connector),
+		}
+		if t.now.Sub(one.Since) >= redactionLate {
 			one.Severity = nudgewire.Bad
 		}
 		t.add(one)

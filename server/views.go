@@ -255,6 +255,7 @@ type StatusView struct {
 	UnknownErrors *UnknownView `json:"unknown_errors,omitempty"`
 
 	Forgetting     []ForgettingView `json:"forgetting,omitempty"`      // who is to be forgotten and is not yet, the oldest order first
+	Redactions     []RedactionView  `json:"redactions,omitempty"`      // connectors all of which is asked to be forgotten: a person decides
 	ForgettingRest string           `json:"forgetting_rest,omitempty"` // that the last step of forgetting is not done; "" when it is
 
 	DataRequests []DataRequestView `json:"data_requests,omitempty"` // contacts who are to get what is stored about them, the oldest first

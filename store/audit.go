@@ -15,7 +15,7 @@ type AuditEntry struct {
 	ID      int64 // from 1, without gaps
 	At      time.Time
 	Who     string
-	Via     string // how it is known who: socket, token, session, process
+	Via     string // how it is known who: socket, token, session, process, webhook
 	Action  string // "POST /messages/{id}/cancel", "config"
 	Subject string // which one: "/messages/12/cancel", the version of a config
 	Detail  string // what was asked, masked
@@ -36,22 +36,27 @@ var auditChain = keyHash("end of the audit")
 
 // Audit adds an entry behind the last one, and gives its number. Of two processes one waits for the other's commit.
 func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {
-	err = s.write(ctx, laneWork, func(t *tx) error {
-		if err := t.peers.lock(t, []int64{auditChain}, nil); err != nil {
-			return err
-		}
-		one, before := e, ""
-		one.ID = 1
-		if err := t.query(stLastAudit, func(r *row) error {
-			one.ID, before = r.int()+1, r.text()
-			return r.err
-		}); err != nil {
-			return err
-		}
-		id = one.ID
-		return t.put(stAddAudit, one.ID, micro(one.At), one.Who, one.Via, one.Action, one.Subject, one.Detail, one.Outcome, one.chained(before))
+	err = s.write(ctx, laneWork, func(t *tx) (err error) {
+		id, err = t.audit(e)
+		return err
 	})
 	return id, wrap(err, "record in the audit")
+}
+
+// audit adds an entry in a transaction that does what it is about. What takes other locks takes them after.
+func (t *tx) audit(e AuditEntry) (id int64, err error) {
+	if err := t.peers.lock(t, []int64{auditChain}, nil); err != nil {
+		return 0, err
+	}
+	before := ""
+	e.ID = 1
+	if err := t.query(stLastAudit, func(r *row) error {
+		e.ID, before = r.int()+1, r.text()
+		return r.err
+	}); err != nil {
+		return 0, err
+	}
+	return e.ID, t.put(stAddAudit, e.ID, micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.chained(before))
 }
 
 const auditColumns = `id, at, who, via, action, subject, detail, outcome, hash`

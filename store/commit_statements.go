@@ -203,6 +203,11 @@ const (
 	stForget
 	stForgetMore
 	stErased
+	stAskRedaction
+	stRecordRedaction
+	stRecordErasure
+	stDecideRedaction
+	stDropRedaction
 	stDropLookup
 	stEraseEvent
 	stErasePayloads
@@ -375,7 +380,7 @@ type statement struct {
 }
 
 // statements is every statement that changes data, and every read inside a change.
-var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, sequenceStatements, retentionStatements, retentionRunStatements, maskStatements, restorationStatements, outgoingStatements, fileStatements, userStatements}
+var statements = []map[stmt]statement{messageStatements, runStatements, eraseStatements, redactionStatements, sequenceStatements, retentionStatements, retentionRunStatements, maskStatements, restorationStatements, outgoingStatements, fileStatements, userStatements}
 
 // messageStatements are those of events, dispatches and their messages.
 //
@@ -440,7 +445,7 @@ var messageStatements = map[stmt]statement{
 		WHERE id = ?1 AND state{{checked}} = 'waiting' RETURNING ` + partyColumns},
 
 	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
-	stDue: {24, `SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), '') FROM dispatches
+	stDue: {25, `SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), ''), ` + redactionOf + ` FROM dispatches
 		WHERE state = 'waiting' AND account = ?5 AND lane = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
 	stClaim: {0, `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3

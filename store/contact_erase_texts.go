@@ -85,8 +85,9 @@ var eraseStatements = func() map[stmt]statement {
 				by_hand = CASE WHEN excluded.by_hand = 1 THEN 1 ELSE forgotten.by_hand END`},
 		stUnmark:    {0, `DELETE FROM forgotten WHERE mark = ?1`},
 		stForgotten: {2, `SELECT at, by_hand FROM forgotten WHERE mark = ?1`},
-		stForget: {0, `INSERT INTO forgetting (phone, connector, source, at, waits) VALUES (?1, ?2, ?3, ?4, '')
-			ON CONFLICT (phone, connector) DO UPDATE SET source = excluded.source, at = excluded.at, waits = ''`},
+		stForget: {0, `INSERT INTO forgetting (phone, connector, source, at, waits, recorded) VALUES (?1, ?2, ?3, ?4, '', ?5)
+			ON CONFLICT (phone, connector) DO UPDATE SET source = excluded.source, at = excluded.at, waits = '',
+				recorded = CASE WHEN forgetting.recorded = 0 THEN 0 ELSE excluded.recorded END`},
 		stForgetMore:     {0, `UPDATE forgetting SET waits = ?3 WHERE phone = ?1 AND connector = ?2`},
 		stErased:         {0, `DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`},
 		stDropLookup:     {0, `DELETE FROM lookups WHERE event_id = ?1`},

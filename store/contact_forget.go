@@ -16,6 +16,7 @@ type Erasure struct {
 	Source    string // who asked: "by hand", or the event's connector and kind
 	At        time.Time
 	Waits     string // what it waits for, in words; "" for its turn
+	Recorded  bool   // the audit says who ordered it
 }
 
 // Forget orders contacts to be forgotten. From this commit on they are blocked, by a mark that names nobody; what is
@@ -24,7 +25,7 @@ func (s *Store) Forget(ctx context.Context, phones []nudgewire.Phone, source str
 	for some := range slices.Chunk(phones, perBlocks) {
 		err := s.write(ctx, laneWork, func(t *tx) error {
 			for _, p := range some {
-				if err := t.forget(p, source, t.at); err != nil {
+				if err := t.forget(p, source, t.at, true); err != nil {
 					return err
 				}
 			}
@@ -37,7 +38,8 @@ func (s *Store) Forget(ctx context.Context, phones []nudgewire.Phone, source str
 	return nil
 }
 
-func (t *tx) forget(phone nudgewire.Phone, source string, at int64) error {
+// forget orders one contact to be forgotten. recorded says that the audit has the order already, as it has those of people.
+func (t *tx) forget(phone nudgewire.Phone, source string, at int64, recorded bool) error {
 	byHand := int64(0)
 	if err := t.query(stBlockOf, func(r *row) error { byHand = flag(r.int() == 0); return nil }, string(phone)); err != nil {
 		return err
@@ -51,7 +53,7 @@ func (t *tx) forget(phone nudgewire.Phone, source string, at int64) error {
 			return fmt.Errorf("forget: %w", err)
 		}
 	}
-	err := t.put(stForget, string(phone), "", source, at)
+	err := t.put(stForget, string(phone), "", source, at, flag(recorded))
 	return wrap(err, "forget")
 }
 
@@ -72,23 +74,27 @@ func (s *Store) ForgetConnector(ctx context.Context, connector, source string) e
 }
 
 func (t *tx) forgetConnector(connector, source string, at int64) error {
-	err := t.put(stForget, "", connector, source, at)
+	err := t.put(stForget, "", connector, source, at, int64(1))
+	if err == nil { // a request of its own has nothing left to ask
+		err = t.put(stDropRedaction, connector, at)
+	}
 	return wrap(err, "forget")
 }
 
-// obey carries out an event that asks for its contact, or for all of its sender, to be forgotten, and says what comes of it.
-func (t *tx) obey(e *nudgewire.Event, of nudgewire.Outcome) (reason string, err error) {
+// obey carries out an event that asks for its contact to be forgotten, and has a person decide where it asks for all of its sender. It
+// says what comes of it.
+func (t *tx) obey(e *nudgewire.Event, id nudgewire.EventID, of nudgewire.Outcome) (reason string, err error) {
 	at := max(t.at, micro(e.ReceivedAt)) // the event itself goes, too
 	if of == nudgewire.ForgettingAll {
-		return "all that came by " + e.Connector + " is forgotten, in steps", t.forgetConnector(e.Connector, e.Ref(), at)
+		return t.askRedaction(e, id, at)
 	}
-	return "the contact is forgotten, in steps, and stays blocked", t.forget(e.Contact.Phone, e.Ref(), at)
+	return "the contact is forgotten, in steps, and stays blocked", t.forget(e.Contact.Phone, e.Ref(), at, false)
 }
 
 // Erasures lists what is ordered to be forgotten and is not yet, the oldest order first.
 func (s *Store) Erasures(ctx context.Context) ([]Erasure, error) {
-	out, err := list(ctx, s, `SELECT phone, connector, source, at, waits FROM forgetting ORDER BY at, phone, connector`, nil, func(r *row) (Erasure, error) {
-		return Erasure{r.phone(), r.text(), r.text(), r.time(), r.text()}, r.err
+	out, err := list(ctx, s, `SELECT phone, connector, source, at, waits, recorded FROM forgetting ORDER BY at, phone, connector`, nil, func(r *row) (Erasure, error) {
+		return Erasure{r.phone(), r.text(), r.text(), r.time(), r.text(), r.int() == 1}, r.err
 	})
 	return out, wrap(err, "list what is to be forgotten")
 }

@@ -50,6 +50,8 @@ type claimed struct {
 	firstDue time.Time         // before it was deferred; zero where it never was
 	block    string            // of its phone: "=" and the reason; "" for none
 	consent  nudgewire.Consent // where a rule needs it
+
+	redaction string // the connector by which it came, all of which is asked to be forgotten; "" for none
 }
 
 // readable decodes what to send. A row that cannot be read is given up here, or it would
@@ -82,7 +84,7 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed, 
 		ask, from := want-len(got), len(got)
 		each := func(r *row) error {
 			d, send := scanDispatch(r)
-			got = append(got, claimed{Dispatch: d, send: send, firstDue: r.time(), block: r.text()})
+			got = append(got, claimed{Dispatch: d, send: send, firstDue: r.time(), block: r.text(), redaction: r.text()})
 			return nil
 		}
 		if err := t.query(stDue, each, lane, now, int64(ask), t.peers.lowWater().from(q.Account, lane, now), q.Account); err != nil {
@@ -140,7 +142,10 @@ type pass struct {
 // rows before it that go, and that are not stored as that yet.
 func (t *tx) mayGo(d *claimed, rules *atDue, allowed []claimed) (goes bool, instead func(*tx, *claimed) error, err error) {
 	reason := d.ended(rules.now)
-	if reason == "" {
+	switch {
+	case reason == "" && d.redaction != "":
+		return false, rules.instead(d.redacted(rules.now)), nil
+	case reason == "":
 		return rules.allow(t, d, allowed)
 	}
 	return false, func(t *tx, d *claimed) error { return t.expire(d, reason, rules.now) }, nil

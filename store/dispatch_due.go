@@ -201,15 +201,21 @@ func (a *atDue) allow(t *tx, d *claimed, allowed []claimed) (goes bool, instead 
 			a.use(d.Trigger, v.Window)
 		}
 		return true, nil, nil
-	case nudgewire.DeferSend:
-		return false, func(t *tx, d *claimed) error { return t.deferUntil(d, &v, a.now) }, nil
-	case nudgewire.DropSend:
-		v.Until = time.Time{}
-		return false, func(t *tx, d *claimed) error {
-			return errors.Join(t.expire(d, v.Reason, a.now), t.recordVerdict(d.ID, &v, micro(a.now)))
-		}, nil
+	case nudgewire.DeferSend, nudgewire.DropSend:
+		return false, a.instead(v), nil
 	}
 	return false, nil, fmt.Errorf("no rule says %q", v.Action)
+}
+
+// instead is what becomes of a row that a rule puts off or drops.
+func (a *atDue) instead(v nudgewire.Verdict) func(*tx, *claimed) error {
+	if v.Action == nudgewire.DeferSend {
+		return func(t *tx, d *claimed) error { return t.deferUntil(d, &v, a.now) }
+	}
+	v.Until = time.Time{}
+	return func(t *tx, d *claimed) error {
+		return errors.Join(t.expire(d, v.Reason, a.now), t.recordVerdict(d.ID, &v, micro(a.now)))
+	}
 }
 
 // begins is the send of a row that goes now.

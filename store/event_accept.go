@@ -298,7 +298,7 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 	}
 	if d.Outcome == nudgewire.Forgetting || d.Outcome == nudgewire.ForgettingAll {
 		var err error
-		if d.Reason, err = t.obey(&p.plan.Event, d.Outcome); err != nil {
+		if d.Reason, err = t.obey(&p.plan.Event, id, d.Outcome); err != nil {
 			return d, err
 		}
 	}

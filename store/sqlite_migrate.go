@@ -54,6 +54,7 @@ var migrations = []string{
 	56: "migrations/00056_hourly_counts.sql",
 	58: "migrations/00058_approvals.sql",
 	60: "migrations/00060_sent_as.sql",
+	63: "migrations/00063_redactions.sql",
 	57: "migrations/00057_users.sql",
 	72: "migrations/00072_other_keys.sql",
 }

@@ -17,7 +17,7 @@ func (c *cli) contacts() *cobra.Command {
 	}
 	cmd.AddCommand(c.contactsBlock(), c.contactsAllow(), c.contactsList(), c.contactsImport(),
 		c.contactsShow(), c.contactsConsent(), c.contactsExport(), c.contactsForget(),
-		c.contactsRequests(), c.contactsAnswered())
+		c.contactsRequests(), c.contactsAnswered(), c.contactsRedactions())
 	return cmd
 }
 

@@ -120,6 +120,9 @@ func (c *cli) printStatus(s server.StatusView) {
 			row(name, "%s", c.paint(c.out, "33", words))
 		}
 	}
+	for i := range s.Redactions {
+		first("to decide", i, s.Redactions[i].Words())
+	}
 	for i := range s.Forgetting {
 		first("forgetting", i, s.Forgetting[i].Words())
 	}

@@ -262,6 +262,7 @@ func fillAll(t *testing.T, m Move) *ledger {
 	must(l.AddUser(l.ctx, person("ann", admins), manyOf))
 	must(l.BeginSession(l.ctx, store.Session{Hash: hashOf("a session"), Who: "ann", User: "ann", BeganAt: movedAt, SeenAt: movedAt}, hashed1, manyOf))
 	must(l.AddLink(l.ctx, store.SignInLink{Hash: hashOf("a link"), Who: "root (0)", Until: movedAt.Add(time.Minute)}, movedAt, manyOf))
+	l.redact("left", "left-1", now)
 	for i := range 3 {
 		_, err = l.Audit(l.ctx, store.AuditEntry{At: now, Who: "ada", Via: "socket", Action: "POST /halt", Detail: fmt.Sprint("no ", i)})
 		must(err)
@@ -332,6 +333,8 @@ func (l *ledger) tellAll() map[string]any {
 	tell("counts", counts, err)
 	halts, err := l.Halts(l.ctx)
 	tell("halts", halts, err)
+	redactions, err := l.Redactions(l.ctx)
+	tell("redactions", redactions, err)
 	blocks, err := l.Blocks(l.ctx, 1000)
 	tell("blocks", blocks, err)
 	alerts, err := l.Alerts(l.ctx)

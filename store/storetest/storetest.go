@@ -51,6 +51,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"rejected", s.rejected},
 		{"forget", s.forget},
 		{"spellings of phones", s.spellings},
+		{"redactions", s.redactions},
 		{"unsent messages go again", s.successors},
 		{"abandon", s.abandon},
 		{"people", s.people},

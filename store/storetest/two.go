@@ -16,6 +16,7 @@ func RunTwo(t *testing.T, fresh func(t testing.TB) string, another func(t testin
 		{"leads", p.nodeLeads},
 		{"tokens", p.nodeTokens},
 		{"audit", p.nodeAudit},
+		{"redactions", p.nodeRedactions},
 		{"users", p.nodeUsers},
 		{"slots", p.nodeSlots},
 		{"meets", p.nodeMeets},

@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A Redaction is a sender's request that all that came by it is forgotten. A person carries it out or refuses it; until then its
+// contacts get no marketing, by a rule that each claim asks, and by lists that leave them out.
+type Redaction struct {
+	Connector string
+	Event     nudgewire.EventID // that asked first
+	Source    string            // connector and kind of that event
+	At        time.Time         // when it came
+	UpTo      time.Time         // when the newest request came: what came later is not meant
+	Contacts  int64             // different phones that came by the connector; 0 until it was counted
+	Events    int64
+	Recorded  bool // it is in the audit
+}
+
+// RedactionRule is what verdicts call the rule that an open request is.
+const RedactionRule = "redaction"
+
+// ViaWebhook is how the audit knows who asked: the sender's own webhook.
+const ViaWebhook = "webhook"
+
+// askRedaction opens a request, or widens the one that is open. The same request again is the same open one.
+func (t *tx) askRedaction(e *nudgewire.Event, id nudgewire.EventID, at int64) (reason string, err error) {
+	err = t.put(stAskRedaction, e.Connector, int64(id), e.Ref(), at)
+	return "a person decides whether all that came by " + e.Connector + " is forgotten (nudgewire contacts redactions); its contacts get no marketing meanwhile",
+		wrap(err, "ask to forget what came by a connector")
+}
+
+const redactionColumns = `connector, event_id, source, at, up_to, contacts, events, recorded`
+
+func scanRedaction(r *row) (Redaction, error) {
+	return Redaction{
+		Connector: r.text(), Event: nudgewire.EventID(r.int()), Source: r.text(), At: r.time(), UpTo: r.time(), Contacts: r.int(), Events: r.int(), Recorded: r.int() == 1,
+	}, r.err
+}
+
+// Redactions are the requests that are open, the oldest first.
+func (s *Store) Redactions(ctx context.Context) ([]Redaction, error) {
+	out, err := list(ctx, s, `SELECT `+redactionColumns+` FROM redactions ORDER BY at, connector`, nil, scanRedaction)
+	return out, wrap(err, "list requests to forget what came by a connector")
+}
+
+// Reach is how many contacts and events came by a connector up to a time. It reads all events.
+func (s *Store) Reach(ctx context.Context, connector string, upTo time.Time) (contacts, events int64, err error) {
+	err = s.rows(ctx, `SELECT count(DISTINCT CASE WHEN phone <> '' THEN phone END), count(*) FROM events WHERE connector = ?1 AND received_at <= ?2`,
+		[]any{connector, micro(upTo)}, func(r *row) error { contacts, events = r.int(), r.int(); return r.err })
+	return contacts, events, wrap(err, "count what came by %s", connector)
+}
+
+// reachWords say how many a request is about.
+func reachWords(connector string, contacts, events int64) string {
+	return fmt.Sprintf("all that came by %s: %d contacts, %d events", connector, contacts, events)
+}
+
+// RecordRedactions writes requests that the audit does not know yet into it, with how many they are about: each once, whichever node
+// does it and wherever it ended before.
+func (s *Store) RecordRedactions(ctx context.Context) error {
+	open, err := s.Redactions(ctx)
+	for i := 0; i < len(open) && err == nil; i++ {
+		o := &open[i]
+		if o.Recorded {
+			continue
+		}
+		if o.Contacts, o.Events, err = s.Reach(ctx, o.Connector, o.UpTo); err != nil {
+			return err
+		}
+		err = s.write(ctx, laneWork, func(t *tx) error {
+			n, err := t.exec(stRecordRedaction, o.Connector, micro(o.At), o.Contacts, o.Events)
+			if err != nil || n == 0 {
+				return err
+			}
+			_, err = t.audit(AuditEntry{
+				At: o.At, Who: o.Source, Via: ViaWebhook, Action: "ask to forget", Subject: fmt.Sprintf("event %d", o.Event), Detail: reachWords(o.Connector, o.Contacts, o.Events),
+			})
+			return err
+		})
+	}
+	return wrap(err, "record requests to forget")
+}
+
+// RecordErasures writes orders of webhooks to forget somebody into the audit, each once. A contact is known there by its mark, the
+// keyed hash that its block is kept by.
+func (s *Store) RecordErasures(ctx context.Context, all []Erasure) error {
+	for i := range all {
+		o := &all[i]
+		if o.Recorded {
+			continue
+		}
+		err := s.write(ctx, laneWork, func(t *tx) error {
+			if err := t.marks.need(true); err != nil {
+				return err
+			}
+			n, err := t.exec(stRecordErasure, string(o.Phone), o.Connector, micro(o.At))
+			if err != nil || n == 0 {
+				return err
+			}
+			_, err = t.audit(AuditEntry{At: o.At, Who: o.Source, Via: ViaWebhook, Action: "forget", Subject: "contact " + shortMark(t.marks.of(o.Phone))})
+			return err
+		})
+		if err != nil {
+			return wrap(err, "record an order to forget")
+		}
+	}
+	return nil
+}
+
+// shortMark is as much of a mark as tells contacts apart for people.
+func shortMark(mark string) string { return mark[:min(16, len(mark))] }
+
+// DecideRedaction carries out the open request of a connector, or refuses it, as a person says: order is the audit's entry of that, to which
+// this adds how many it is about. nudgewire.ErrNotFound means that none is open: of two people who decide one does.
+func (s *Store) DecideRedaction(ctx context.Context, connector string, carryOut bool, order AuditEntry) (done Redaction, err error) {
+	open, err := s.Redactions(ctx)
+	if err != nil {
+		return done, err
+	}
+	at := slices.IndexFunc(open, func(r Redaction) bool { return r.Connector == connector })
+	if at < 0 {
+		return done, wrap(nudgewire.ErrNotFound, "decide about what came by %s", connector)
+	}
+	done = open[at]
+	if done.Contacts, done.Events, err = s.Reach(ctx, connector, done.UpTo); err != nil {
+		return done, err
+	}
+	order.Detail = reachWords(connector, done.Contacts, done.Events) + fmt.Sprintf(", asked for by event %d", done.Event)
+	err = s.write(ctx, laneWork, func(t *tx) error {
+		n, err := t.exec(stDecideRedaction, connector, micro(done.At))
+		if err == nil && n == 0 {
+			return unchanged{nudgewire.ErrNotFound}
+		}
+		if err == nil {
+			_, err = t.audit(order)
+		}
+		if err == nil && carryOut {
+			err = t.forgetConnector(connector, "by hand: "+order.Who, micro(done.UpTo))
+		}
+		return err
+	})
+	return done, wrap(err, "decide about what came by %s", connector)
+}
+
+// Redacting is which of the phones came by a connector all of which is asked to be forgotten, and by which. It costs one look
+// while nothing is asked.
+func (s *Store) Redacting(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]string, error) {
+	open, err := s.Redactions(ctx)
+	if err != nil || len(open) == 0 {
+		return nil, err
+	}
+	out := map[nudgewire.Phone]string{}
+	for some := range slices.Chunk(phones, perList) {
+		places, args := listOf(some)
+		err := s.rows(ctx, `SELECT DISTINCT e.phone, r.connector FROM events e JOIN redactions r ON r.connector = e.connector AND e.received_at <= r.up_to WHERE e.phone IN (`+places+`)`, args,
+			func(r *row) error { out[r.phone()] = r.text(); return r.err })
+		if err != nil {
+			return nil, fmt.Errorf("ask who is to be forgotten: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// redactionOf is a column of a dispatch: the connector that its contact came by, all of which is asked to be forgotten; "" for none.
+// Only marketing is asked about.
+const redactionOf = `coalesce((SELECT min(r.connector) FROM redactions r WHERE dispatches.category = 'marketing'
+	AND EXISTS (SELECT 1 FROM events e WHERE e.phone = dispatches.phone AND e.phone <> '' AND e.connector = r.connector AND e.received_at <= r.up_to)), '')`
+
+// redactionLook is how often what waits for a decision is asked about again. A decision asks at once.
+const redactionLook = time.Hour
+
+// redacted is what a message to a contact who may have to be forgotten waits for. It never lives longer by that.
+func (d *claimed) redacted(now time.Time) nudgewire.Verdict {
+	v := nudgewire.Verdict{
+		Action: nudgewire.DeferSend, Rule: RedactionRule, Until: now.Add(redactionLook),
+		Reason: "all that came by " + d.redaction + " is asked to be forgotten, and a person has to decide (nudgewire contacts redactions)",
+	}
+	if d.ExpiresAt.IsZero() {
+		return v
+	}
+	lives := d.ExpiresAt // moves along with each deferral
+	if !d.firstDue.IsZero() {
+		lives = d.firstDue.Add(d.ExpiresAt.Sub(d.DueAt))
+	}
+	if !now.Before(lives) {
+		v.Action, v.Until, v.Reason = nudgewire.DropSend, time.Time{}, v.Reason+"; it expired meanwhile"
+	} else if v.Until.After(lives) {
+		v.Until = lives
+	}
+	return v
+}
+
+var redactionStatements = map[stmt]statement{
+	stAskRedaction: {0, `INSERT INTO redactions (` + redactionColumns + `) VALUES (?1, ?2, ?3, ?4, ?4, 0, 0, 0)
+		ON CONFLICT (connector) DO UPDATE SET up_to = CASE WHEN excluded.up_to > redactions.up_to THEN excluded.up_to ELSE redactions.up_to END`},
+	stRecordRedaction: {0, `UPDATE redactions SET recorded = 1, contacts = ?3, events = ?4 WHERE connector = ?1 AND at = ?2 AND recorded = 0`},
+	stRecordErasure:   {0, `UPDATE forgetting SET recorded = 1 WHERE phone = ?1 AND connector = ?2 AND at = ?3 AND recorded = 0`},
+	stDecideRedaction: {0, `DELETE FROM redactions WHERE connector = ?1 AND at = ?2`},
+	stDropRedaction:   {0, `DELETE FROM redactions WHERE connector = ?1 AND at <= ?2`},
+}
