@@ -75,6 +75,10 @@ type Plan struct {
 	// Forgets says that a trigger which keeps no variables (keep_variables: false) was asked and its
 	// conditions held: what the event says beyond who it is about is not kept.
 	Forgets bool
+	// Unused says why nothing can come of the event, for people; "" where something may.
+	Unused Unused
+	// NoPhone says that a trigger wanted to send because of the event, and it has no phone.
+	NoPhone bool
 	// Window is how long the event's keys are remembered; 0 is 7 days.
 	Window time.Duration
 }
@@ -259,6 +263,7 @@ type RejectedRequest struct {
 	Status    int    // the HTTP status answered
 	Stage     string // where it ended: connector, method, size, address, verify, content, body, map
 	Reason    string // what was wrong, for the operator; never a secret
+	Empty     bool   // it was taken, and has no event in it; not kept with the trace
 	Method    string
 	Bytes     int
 	Sample    string // first 512 bytes of a body that passed verification; "" otherwise

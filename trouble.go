@@ -67,13 +67,20 @@ const (
 	TroubleWebhooksOut TroubleCode = "webhooks_out"
 	TroubleNodes       TroubleCode = "nodes"
 	TroubleClock       TroubleCode = "clock"
+
+	TroubleOptOutMissed = TroubleCode(UnusedOptOut)
+	TroubleUnknownKind  = TroubleCode(UnusedKind)
+	TroubleNoPhone      = TroubleCode(UnusedPhone)
+	TroubleUnknownTopic = TroubleCode(UnusedTopic)
+	TroubleRepeatedID   = TroubleCode(UnusedRepeated)
+	TroubleNoEvent      = TroubleCode(UnusedRequest)
 )
 
 // TroubleCodes lists every code, in the order in which troubles of one severity are told: a review or a halt first of all.
 var TroubleCodes = []TroubleCode{
 	TroubleReview, TroubleHalt, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
 	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleCertificate, TroubleConfig, TroubleNodes, TroubleClock, TroubleBackup, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
-	TroubleRedaction, TroubleDataRequest, TroubleForgetting, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleWebhooksOut, TroubleUnknownText, TroubleRejected, TroubleUntracked,
+	TroubleRedaction, TroubleDataRequest, TroubleForgetting, TroubleOptOutMissed, TroubleUnknownKind, TroubleNoPhone, TroubleUnknownTopic, TroubleRepeatedID, TroubleNoEvent, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleWebhooksOut, TroubleUnknownText, TroubleRejected, TroubleUntracked,
 }
 
 var severities = []Severity{Stops, Bad, Note}

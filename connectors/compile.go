@@ -128,6 +128,10 @@ func (k *compiler) compile() *Connector {
 		con.secrets = append(con.secrets, s.text)
 	}
 	con.item, con.root = k.item, k.root
+	con.kinds = map[string]bool{}
+	for _, kind := range kindsOf(c) {
+		con.kinds[kind] = true
+	}
 	con.bare, con.whole = k.bare && batch, con.whole || k.places
 	con.event.zone = con.mapper.location
 	k.judgeUnsigned(con)

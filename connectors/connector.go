@@ -41,6 +41,7 @@ type Connector struct {
 	window     time.Duration
 	warnings   []string
 	secrets    []string // for samples
+	kinds      map[string]bool
 
 	lookups       []lookupRule
 	lookupProgram *rawjson.Program // of their conditions and addresses
@@ -84,6 +85,12 @@ func (c *Connector) Topics() map[string]string {
 		}
 	}
 	return out
+}
+
+// Knows reports whether a kind is one that the connector is known to make, or may be: a sender that a preset describes makes
+// those of the preset and of kinds:.
+func (c *Connector) Knows(kind string) bool {
+	return c.config.Open || c.config.Preset == "" || c.kinds[kind]
 }
 
 // Open reports whether any kind may come, because somebody chooses the shape of the requests.

@@ -137,11 +137,11 @@ func (e *eventRule) kindOf(v *view, topic string) string {
 	case e.kind != "":
 		return e.kind
 	case topic == "":
-		return unknownKind
+		return UnknownKind
 	}
 	kind := cleanKind(topic)
 	if e.reserved[kind] {
-		return unknownKind
+		return UnknownKind
 	}
 	return kind
 }

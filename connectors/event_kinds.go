@@ -56,8 +56,8 @@ var canonicalKinds = []KindInfo{
 	{"shop.redacted", "the sender asks that all that came from it is forgotten"},
 }
 
-// unknownKind is the kind of an event whose sender did not say what it is.
-const unknownKind = "unknown"
+// UnknownKind is the kind of an event whose sender did not say what it is.
+const UnknownKind = "unknown"
 
 // maxKind keeps kinds fit for names in config and columns in the store.
 const maxKind = 100
@@ -88,7 +88,7 @@ func cleanKind(topic string) string {
 		kind = strings.ToValidUTF8(kind[:maxKind], "")
 	}
 	if kind == "" {
-		return unknownKind
+		return UnknownKind
 	}
 	return kind
 }

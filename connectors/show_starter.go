@@ -106,7 +106,7 @@ func (i Info) starterKind() string {
 		switch what {
 		case "unsubscribed", "email_unsubscribed", "email_subscribed", "deleted", "cancelled", "refunded", "converted":
 		default:
-			if kind != "" && kind != unknownKind {
+			if kind != "" && kind != UnknownKind {
 				return kind
 			}
 		}

@@ -1,6 +1,7 @@
 package enricher
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -33,7 +34,7 @@ func First(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now t
 	case err != nil:
 		return without(c, set, e, err.Error(), now)
 	case needed:
-		plan.Proposals, plan.Later = ready, true
+		plan.Proposals, plan.Later, plan.Unused = ready, true, ""
 	}
 	return plan
 }
@@ -65,12 +66,16 @@ func without(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, rea
 // match is what every trigger wants because of the event, and before them what its contact wants.
 func match(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now time.Time) nudgewire.Plan {
 	plan := set.Match(e, now)
+	plan.Unused = unused(c, &plan)
 	trigger, says, reason := word(c, e)
 	if says == "" {
 		return plan
 	}
 	if e.Contact.Phone == "" && (says == nudgewire.Blocked || says == nudgewire.Allowed || says == nudgewire.Forgetting) {
 		nobody := "blocks nobody: "
+		if says != nudgewire.Allowed {
+			plan.Unused = nudgewire.UnusedOptOut
+		}
 		if says == nudgewire.Forgetting {
 			nobody = "forgets nobody (do it with nudgewire contacts forget PHONE): "
 		}
@@ -86,6 +91,23 @@ func match(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now t
 	}
 	plan.Proposals = append([]nudgewire.Proposal{proposal}, plan.Proposals...)
 	return plan
+}
+
+// unused is why nothing can come of an event, by what the triggers say; "" where something may, or where nobody asked for anything.
+func unused(c *connectors.Connector, plan *nudgewire.Plan) nudgewire.Unused {
+	e := &plan.Event
+	switch listened := len(plan.Proposals) > 0; {
+	case plan.NoPhone && !slices.ContainsFunc(plan.Proposals, func(w nudgewire.Proposal) bool { return w.Decision.Outcome != nudgewire.Skipped }):
+		return nudgewire.UnusedPhone
+	case listened:
+		return ""
+	case e.Kind == connectors.UnknownKind:
+		return nudgewire.UnusedKind
+	case c != nil && !c.Knows(e.Kind):
+		return nudgewire.UnusedTopic
+	default:
+		return ""
+	}
 }
 
 // word is what an event says of what its contact wants, whatever the triggers say; "" for nothing.

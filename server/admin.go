@@ -72,6 +72,7 @@ type AdminOptions struct {
 type admin struct {
 	AdminOptions
 	exports chan struct{} // a place for each export under way
+	repeats *repeats
 }
 
 func (a admin) status(r *http.Request) (any, error) {

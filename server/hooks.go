@@ -41,6 +41,10 @@ type Store interface {
 	Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error)
 	// RejectRequest keeps a trace of a request that was not taken, and counts it.
 	RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) error
+	// CountUnused counts something that came to nothing and of which no event is stored.
+	CountUnused(ctx context.Context, why nudgewire.Unused, e nudgewire.Event) error
+	// Event is a stored event.
+	Event(ctx context.Context, id nudgewire.EventID) (nudgewire.Event, error)
 	// CountRejectedRequests counts n requests that were not taken and of which no trace is kept.
 	CountRejectedRequests(ctx context.Context, n int64) error
 }
@@ -88,6 +92,7 @@ type Hooks struct {
 	turned   tally
 	traces   traces
 	rates    rates
+	repeats  repeats
 	refusing refusing
 	lines    struct{ notStored, notKept, notReady, turned quiet }
 }
@@ -382,10 +387,10 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		h.keep(c, &connectors.Rejected{Status: got.Reply.Status, Stage: stageMonitor, Reason: got.Unverified})
 	}
 	if got.Empty {
-		h.keep(c, &connectors.Rejected{Status: got.Reply.Status, Stage: connectors.StageBody, Reason: "taken, but there is no event in it"})
+		h.keep(c, &connectors.Rejected{Status: got.Reply.Status, Stage: connectors.StageBody, Reason: noEvent})
 	}
 	if len(got.Events) == 0 {
-		return got.Reply, nil
+		return withReceipts(got, nil), nil
 	}
 	plans := plansOf(to, c.rules, got.Events, c.id, in.Now)
 	// The sender may hang up while the commit is under way. What it sent is welcome all the
@@ -398,11 +403,20 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	}
 	c.receipts = receipts
 	h.refusing.over()
+	h.repeats.tell(ctx, h.Store, to, plans, receipts)
 	h.tell(c, plans, receipts)
-	if got.Reply.Body == nil && got.Reply.ContentType == "" {
-		got.Reply.ContentType, got.Reply.Body = "application/json", receiptBody(receipts)
+	return withReceipts(got, receipts), nil
+}
+
+// noEvent is the reason of a trace of a request that was taken and has no event in it.
+const noEvent = "taken, but there is no event in it"
+
+// withReceipts is the connector's answer, or where it says nothing what came of the request.
+func withReceipts(got connectors.Received, receipts []nudgewire.Receipt) connectors.Reply {
+	if got.Handshake == "" && got.Reply.Body == nil && got.Reply.ContentType == "" {
+		got.Reply.ContentType, got.Reply.Body = "application/json", receiptBody(receipts, len(got.Skipped))
 	}
-	return got.Reply, nil
+	return got.Reply
 }
 
 // acceptFor is how long an event may take to be stored, and a trace of what was rejected. The least patient senders give up after five
@@ -476,8 +490,8 @@ func (h *Hooks) measure(to *connectors.Connector) error {
 }
 
 // receiptBody tells a sender that reads answers which events it made:
-// {"events":[12,13],"duplicates":1}.
-func receiptBody(receipts []nudgewire.Receipt) []byte {
+// {"events":[12,13],"duplicates":1}, and how many items a rule of the connector skipped, if any: "skipped":2.
+func receiptBody(receipts []nudgewire.Receipt, skipped int) []byte {
 	out := append(make([]byte, 0, 64), `{"events":[`...)
 	duplicates := 0
 	for i, r := range receipts {
@@ -491,6 +505,9 @@ func receiptBody(receipts []nudgewire.Receipt) []byte {
 	}
 	out = append(out, `],"duplicates":`...)
 	out = strconv.AppendInt(out, int64(duplicates), 10)
+	if skipped > 0 {
+		out = strconv.AppendInt(append(out, `,"skipped":`...), int64(skipped), 10)
+	}
 	return append(out, '}', '\n')
 }
 
@@ -559,7 +576,7 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 	}
 	f := nudgewire.RejectedRequest{
 		Connector: c.name, Status: no.Status, Stage: no.Stage, Reason: mask.Phones(no.Reason),
-		Method: c.Method, Bytes: int(max(0, c.ContentLength, int64(len(c.body)))), At: h.Now(),
+		Empty: no.Reason == noEvent, Method: c.Method, Bytes: int(max(0, c.ContentLength, int64(len(c.body)))), At: h.Now(),
 	}
 	if h.Samples && verified {
 		f.Sample = sampleOf(c.body)

@@ -37,6 +37,12 @@ func (l *noStore) RejectRequest(_ context.Context, r nudgewire.RejectedRequest) 
 	return nil
 }
 
+func (l *noStore) CountUnused(context.Context, nudgewire.Unused, nudgewire.Event) error { return nil }
+
+func (l *noStore) Event(context.Context, nudgewire.EventID) (nudgewire.Event, error) {
+	return nudgewire.Event{}, nil
+}
+
 func (l *noStore) CountRejectedRequests(_ context.Context, n int64) error {
 	l.counted.Add(n)
 	return nil

@@ -59,6 +59,9 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 	if v.UnknownErrors, err = a.unknownErrors(ctx, now.Add(-lookBack)); err != nil {
 		return err
 	}
+	if v.Unused, err = a.unused(ctx, v.LastEvents, now); err != nil {
+		return err
+	}
 	orders, err := a.Store.Erasures(ctx)
 	if err != nil {
 		return err

@@ -59,10 +59,12 @@ func (a admin) postEvents(r *http.Request) (any, error) {
 	id := requestID(r, nil)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), acceptFor) // as with a webhook
 	defer cancel()
-	receipts, err := a.Store.Accept(ctx, plansOf(to, rules, got.Events, id, a.Now()))
+	plans := plansOf(to, rules, got.Events, id, a.Now())
+	receipts, err := a.Store.Accept(ctx, plans)
 	if err != nil {
 		return nil, err
 	}
+	a.repeats.tell(ctx, a.Store, to, plans, receipts)
 	a.Log.Info("events posted by the API", zap.String("who", person(r)), zap.String("request", id), zap.String("connector", name), zap.Int("events", len(receipts)))
 	for i := range receipts {
 		one := PostedEvent{ID: receipts[i].EventID, Duplicate: receipts[i].Duplicate, Decisions: []DecisionView{}}

@@ -109,6 +109,9 @@ func (a admin) routes() []Route {
 		{Method: http.MethodGet, Path: "/connectors", Scope: Read, Out: []ConnectorView{}, Words: "The connectors of the config, with their samples.", do: a.connectors, needs: needsDaemon},
 		reads("/requests/rejected", Read, []RejectedRequestView{}, "Requests to hooks that were not taken, the newest first.", a.rejectedRequests, "since", "limit", "before", "connector"),
 
+		reads("/unused", Read, []UnusedView{}, "What was taken and came to nothing, and is not over, by connector, reason and kind.", a.listUnused),
+		does("/unused/end", Operate, []UnusedView{}, "Says that a person has seen to what came to nothing, of a connector or of all.", a.endUnused),
+
 		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "until", "limit", "before", "down_to", "phone", "state", "trigger", "template", "account", "class", "event"),
 		{
 			Method: http.MethodGet, Path: "/messages/export", Scope: Read, Out: MessageLine{}, Query: []string{"since", "until", "phone", "state", "trigger", "template", "account", "class", "event", "format"},
@@ -197,7 +200,7 @@ func Routes() []Route { return admin{}.routes() }
 
 // Admin returns the handler of the API. Whom it does not know (WithWho), it answers 401.
 func Admin(o AdminOptions) http.Handler {
-	a := admin{AdminOptions: o, exports: make(chan struct{}, mostExports)}
+	a := admin{AdminOptions: o, exports: make(chan struct{}, mostExports), repeats: &repeats{}}
 	var has need
 	if o.Jobs != nil {
 		has |= needsJobs

@@ -56,6 +56,7 @@ func troubles(v *StatusView, now time.Time) []nudgewire.Trouble {
 	t.runs(v)
 	t.doubts(v)
 	t.contacts(v)
+	t.unused(v)
 	t.webhooksOut(v)
 	t.notes(v)
 	nudgewire.SortTroubles(t.all)

@@ -84,6 +84,16 @@ func TestWhatTheFactsShow(t *testing.T) {
 		"all of a connector is to be forgotten": {StatusView{Redactions: []RedactionView{{Connector: "shopify", Since: ago(47 * time.Hour)}}}, "note redaction shopify"},
 		"and nobody decides":                    {StatusView{Redactions: []RedactionView{{Connector: "shopify", Since: ago(48 * time.Hour)}}}, "bad redaction shopify"},
 		"somebody asks for what is known":       {StatusView{DataRequests: []DataRequestView{{Event: 3, Since: ago(time.Hour)}}}, "bad data_request "},
+		"an opt-out that blocked nobody":        {StatusView{Unused: []UnusedView{{Connector: "chat", Why: nudgewire.UnusedOptOut, Kind: "message.received", Count: 1, Told: true}}}, "bad opt_out_missed chat.message.received"},
+		"too few without a phone":               {StatusView{Unused: []UnusedView{{Connector: "shop", Why: nudgewire.UnusedPhone, Kind: "order.created", Count: 9}}}, ""},
+		"what else came to nothing": {
+			StatusView{Unused: []UnusedView{
+				{Connector: "shop", Why: nudgewire.UnusedRequest, Count: 10, Told: true}, {Connector: "shop", Why: nudgewire.UnusedRepeated, Kind: "order.created", Count: 10, Told: true},
+				{Connector: "shop", Why: nudgewire.UnusedTopic, Kind: "a.b", Count: 10, Told: true}, {Connector: "shop", Why: nudgewire.UnusedPhone, Kind: "order.created", Count: 10, Told: true},
+				{Connector: "shop", Why: nudgewire.UnusedKind, Kind: "unknown", Count: 10, Told: true},
+			}},
+			"bad unknown_kind shop\nbad no_phone shop.order.created\nbad unknown_topic shop.a.b\nbad repeated_id shop.order.created\nnote no_event shop",
+		},
 		"nodes that run the same": {
 			StatusView{Nodes: []NodeView{{Name: "a:1", Alive: true, Version: "1", Config: "c1"}, {Name: "b:1", Alive: true, Version: "1", Config: "c1"}}}, "",
 		},

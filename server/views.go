@@ -254,6 +254,8 @@ type StatusView struct {
 
 	UnknownErrors *UnknownView `json:"unknown_errors,omitempty"`
 
+	Unused []UnusedView `json:"unused,omitempty"` // what was taken and came to nothing, by connector, reason and kind
+
 	Forgetting     []ForgettingView `json:"forgetting,omitempty"`      // who is to be forgotten and is not yet, the oldest order first
 	Redactions     []RedactionView  `json:"redactions,omitempty"`      // connectors all of which is asked to be forgotten: a person decides
 	ForgettingRest string           `json:"forgetting_rest,omitempty"` // that the last step of forgetting is not done; "" when it is

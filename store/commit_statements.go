@@ -17,6 +17,9 @@ const (
 	stHour
 	stParty
 	stOldHours
+	stUnused
+	stUsedAgain
+	stEndUnused
 	stLastSeen
 
 	stSetCount
@@ -395,8 +398,18 @@ var messageStatements = map[stmt]statement{
 
 	stHour: {0, `INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8)
 		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`},
-	stParty:    {4, `SELECT ` + partyColumns + ` FROM dispatches WHERE id = ?1`},
-	stOldHours: {0, `DELETE FROM hourly_counts WHERE hour = (SELECT min(hour) FROM hourly_counts WHERE hour < ?1)`},
+	stParty: {4, `SELECT ` + partyColumns + ` FROM dispatches WHERE id = ?1`},
+	stUnused: {0, `INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+		VALUES (?1, ?2, ?3, 0, ?4, ?5, ?5, 0, ?6)
+		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET
+			n = CASE WHEN unused.last_at > ?7 AND ` + notUsedSince + ` THEN unused.n ELSE 0 END + excluded.n,
+			first_at = CASE WHEN unused.n > 0 AND unused.last_at > ?7 AND ` + notUsedSince + ` THEN unused.first_at ELSE excluded.first_at END,
+			last_at = excluded.last_at, event_id = excluded.event_id`},
+	stUsedAgain: {0, `INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+		VALUES (?1, ?2, ?3, 0, 0, 0, 0, ?4, 0)
+		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET n = 0, used_at = excluded.used_at`},
+	stEndUnused: {0, `DELETE FROM unused WHERE ?1 = '' OR connector = ?1`},
+	stOldHours:  {0, `DELETE FROM hourly_counts WHERE hour = (SELECT min(hour) FROM hourly_counts WHERE hour < ?1)`},
 
 	stLastSeen: {0, `INSERT INTO counters (name, value) VALUES (?1, ?2)
 		ON CONFLICT (name) DO UPDATE SET value = CASE WHEN excluded.value > counters.value THEN excluded.value ELSE counters.value END`},

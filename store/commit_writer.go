@@ -24,18 +24,19 @@ type writer struct {
 
 // shared is what the writers of one store have in common.
 type shared struct {
-	lastBlock atomic.Int64 // when a contact was blocked last by this process, microseconds
-	recent    recentOff
-	marks     phoneMarks
-	calls     calls
-	beat      beat
-	rejected  rejected
-	hourKnown hourKnown
-	restored  atomic.Pointer[Restoration]                 // the newest; nil for none, and where it is only read
-	onDoubt   func(*nudgewire.Dispatch) nudgewire.OnDoubt // see Options
-	now       func() time.Time
-	hooks     hooks
-	tells     func(about, word string) []string // see Options; nil where nobody ever wants to know
+	lastBlock   atomic.Int64 // when a contact was blocked last by this process, microseconds
+	recent      recentOff
+	marks       phoneMarks
+	calls       calls
+	beat        beat
+	rejected    rejected
+	hourKnown   hourKnown
+	unusedKnown unusedKnown
+	restored    atomic.Pointer[Restoration]                 // the newest; nil for none, and where it is only read
+	onDoubt     func(*nudgewire.Dispatch) nudgewire.OnDoubt // see Options
+	now         func() time.Time
+	hooks       hooks
+	tells       func(about, word string) []string // see Options; nil where nobody ever wants to know
 }
 
 // An engine is what runs the statements of one writer.
@@ -99,8 +100,9 @@ type batch struct {
 
 	named        map[string]int64  // see countNamed
 	hours        map[hourKey]int64 // see countHour
-	trimRejected bool              // see dispatch_rejected.go
-	heard        map[string]heard  // see error_texts.go
+	unused       map[unusedKey]unused
+	trimRejected bool             // see dispatch_rejected.go
+	heard        map[string]heard // see error_texts.go
 
 	dues, polls waits
 	outs        waits // by receiver
@@ -112,13 +114,14 @@ func (b *batch) begin(at int64) {
 	payloads.clear()
 	decisions.clear()
 	clear(b.hours)
-	*b = batch{at: at, payloads: payloads, decisions: decisions, hours: b.hours, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
+	clear(b.unused)
+	*b = batch{at: at, payloads: payloads, decisions: decisions, hours: b.hours, unused: b.unused, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
 }
 
 func newWriter(s *shared, e engine) *writer {
 	return &writer{
 		shared: s, engine: e, triggers: map[string]bool{},
-		batch: batch{payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions}},
+		batch: batch{payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions}, unused: map[unusedKey]unused{}},
 	}
 }
 
@@ -130,7 +133,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 		return fmt.Errorf("begin: %w", err)
 	}
 	err = w.engine.run(&t, ops)
-	for _, write := range [...]func(*tx) error{(*tx).writeNoted, (*tx).writeBundles, (*tx).writeCounts, (*tx).writeHours, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
+	for _, write := range [...]func(*tx) error{(*tx).writeNoted, (*tx).writeBundles, (*tx).writeCounts, (*tx).writeHours, (*tx).writeUnused, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
 		if err == nil { // never after an error: SQLite may have ended the transaction by itself
 			err = write(&t)
 		}

@@ -271,7 +271,8 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		"halts.scope", "halts.name", "halts.mark", "resolutions.resolved", "refresh_tokens.source", "refresh_tokens.token", "consents.channel", "consents.category", "consents.consent",
 		"trigger_names.name", "part_contacts.hashes", "runs.waits", "runs.canary", "verdicts.rule", "verdicts.action", "steps.conditions", "steps.wait", "job_windows.job", "trigger_windows.trigger_name", "forgotten.mark", "forgetting.connector", "forgetting.source", "forgetting.waits", "redactions.connector", "redactions.source", "runs.account", "runs.again_classes",
 		"decided.trigger_name", "decided.outcome", "attempts.error_class", "messages.error_class", "account_pauses.of_account", "account_pauses.room", "account_pauses.way", "account_pauses.cause", "account_pauses.node", "template_pauses.of_account", "template_pauses.template", "template_pauses.mark",
-		"error_texts.text",                                                                                                                        // no number stands in it
+		"error_texts.text",                              // no number stands in it
+		"unused.connector", "unused.why", "unused.kind", // names and kinds
 		"hourly_counts.about", "hourly_counts.what", "hourly_counts.name", "hourly_counts.detail", "hourly_counts.country", "hourly_counts.class", // names and kinds
 		// changed or dropped with their row, or what no contact chooses
 		"webhooks_out.phone", "webhooks_out.receiver", "webhooks_out.kind", "webhooks_out.state", "webhook_receivers.receiver",

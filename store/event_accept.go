@@ -203,6 +203,7 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	}
 	t.counts[countEvents]++
 	t.countHour(hourKey{about: aboutConnector, what: hourEvent, name: e.Connector, detail: e.Kind}, 1)
+	t.countUnused(e, p.plan.Unused, id)
 	if err := t.tellsConsent(e, nudgewire.EventID(id)); err != nil {
 		return nudgewire.Receipt{}, err
 	}

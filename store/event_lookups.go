@@ -154,6 +154,7 @@ func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (
 	if err := t.tellsConsent(e, id); err != nil {
 		return nudgewire.Receipt{}, err
 	}
+	t.countUnused(e, p.plan.Unused, int64(id))
 	type cancelled struct{ trigger, key string }
 	done := map[cancelled]bool{}
 	seq := 1

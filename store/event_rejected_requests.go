@@ -38,6 +38,9 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 			cut(r.Method, maxRejectedName), int64(r.Bytes), cut(r.Sample, maxRejectedSample), at); err != nil {
 			return err
 		}
+		if r.Empty {
+			t.addUnused(unusedKey{connector: connector, why: nudgewire.UnusedRequest}, 0)
+		}
 		t.counts[countRejectedRequests]++
 		t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: mask.Phones(connector), detail: r.Stage}, 1)
 		if id%s.ring.every != 0 {

@@ -325,6 +325,16 @@ var postgresStatements = map[stmt]statement{
 		VALUES ($1, $2, $3, $4, $5, $6, $7, current_setting('nudgewire.writer')::bigint, $8)
 		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`},
 
+	stUnused: {0, `INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+		VALUES ($1, $2, $3, current_setting('nudgewire.writer')::bigint, $4, $5, $5, 0, $6)
+		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET
+			n = CASE WHEN unused.last_at > $7 AND ` + notUsedSince + ` THEN unused.n ELSE 0 END + excluded.n,
+			first_at = CASE WHEN unused.n > 0 AND unused.last_at > $7 AND ` + notUsedSince + ` THEN unused.first_at ELSE excluded.first_at END,
+			last_at = excluded.last_at, event_id = excluded.event_id`},
+	stUsedAgain: {0, `INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+		VALUES ($1, $2, $3, current_setting('nudgewire.writer')::bigint, 0, 0, 0, $4, 0)
+		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET n = 0, used_at = excluded.used_at`},
+
 	stAlive: {1, `SELECT CAST(1 AS BIGINT) WHERE ` + aliveNow("$1")},
 	// What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over, by the clock that it
 	// was made by: another node's may be minutes ahead. Of whom this process has the folder ($3) it knows that it is

@@ -57,6 +57,7 @@ var migrations = []string{
 	63: "migrations/00063_redactions.sql",
 	57: "migrations/00057_users.sql",
 	72: "migrations/00072_other_keys.sql",
+	75: "migrations/00075_unused.sql",
 }
 
 // migrate brings the schema behind db to this version. Each step is one transaction, so a

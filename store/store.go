@@ -156,7 +156,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		open = s.openPostgres
 	}
 	if err = open(ctx, &o); err == nil && !o.ReadOnly {
-		err = s.loadHalts(ctx)
+		if err = s.loadHalts(ctx); err == nil {
+			_, err = s.Unused(ctx, s.writer.now())
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -46,6 +46,7 @@ func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
 		}
 		if l.plans {
 			w := m.plan(l.rule)
+			plan.NoPhone = m.noPhone
 			plan.Forgets = plan.Forgets || l.forget && allHold(w.Decision.Clauses)
 			plan.Proposals = append(plan.Proposals, withUnread(w, e))
 		}
@@ -64,6 +65,7 @@ type matching struct {
 	version string
 	account string // of the event's connector
 	set     *Set
+	noPhone bool // a trigger would have sent, if there were one
 }
 
 // zones are those of the contact.
@@ -121,6 +123,7 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 		return skipped(w, fmt.Sprintf("the event is %s old; max_age is %s", units.About(age), units.About(r.maxAge)))
 	}
 	if e.Contact.Phone == "" {
+		m.noPhone = true
 		return skipped(w, cmp.Or(e.Contact.PhoneProblem, "the event names no phone"))
 	}
 	key, trouble := m.keyFor(r, familyOf(e.Kind))

@@ -350,6 +350,8 @@ func (l *ledger) tellAll() map[string]any {
 	hours, err := l.Hours(l.ctx, store.HourQuery{From: movedAt.Add(-1000 * day), Until: movedAt.Add(1000 * day), By: store.ByHour, Names: true, Details: true, Countries: true, Classes: true})
 	slices.SortFunc(hours, func(a, b store.HourCount) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	tell("counts by the hour", hours, err)
+	unused, err := l.Unused(l.ctx, movedAt)
+	tell("what came to nothing", unused, err)
 	verdicts, err := l.VerdictCounts(l.ctx)
 	tell("verdicts", verdicts, err)
 	receivers, err := l.ReceiverStates(l.ctx)

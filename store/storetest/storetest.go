@@ -57,6 +57,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"people", s.people},
 		{"polls", s.polls},
 		{"counts by the hour", s.hours},
+		{"what came to nothing", s.unused},
 		{"what waits for each day", s.calendar},
 		{"overdue polls", s.overdue},
 		{"runs", s.runs},

@@ -11,6 +11,7 @@ func RunTwo(t *testing.T, fresh func(t testing.TB) string, another func(t testin
 		test func(*testing.T)
 	}{
 		{"writes", p.nodeWrites},
+		{"count what came to nothing", p.nodesCountUnused},
 		{"lives", p.nodeLives},
 		{"pauses", p.nodePauses},
 		{"leads", p.nodeLeads},

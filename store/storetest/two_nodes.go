@@ -103,3 +103,24 @@ func (p pair) nodeWrites(t *testing.T) {
 		}
 	})
 }
+
+// nodesCountUnused is what two nodes count of events that came to nothing.
+func (p pair) nodesCountUnused(t *testing.T) {
+	a, b := p.two(t)
+	a.nothing(nudgewire.UnusedPhone, "order.created", 6)
+	last := b.nothing(nudgewire.UnusedPhone, "order.created", 6)
+	want := []string{fmt.Sprintf("shop no_phone order.created 12 since 02 12:00, event %d", last)}
+	same(t, "both together", a.unusedOnes(), want)
+	same(t, "seen from the other", b.unusedOnes(), want)
+	for _, l := range []*ledger{a, b} {
+		l.at(noon.Add(time.Hour))
+	}
+	b.nothing("", "order.created", 1)
+	same(t, "one of use on one node ends both", a.unusedOnes(), []string(nil))
+	last = a.nothing(nudgewire.UnusedPhone, "order.created", 3)
+	same(t, "and each begins anew", b.unusedOnes(), []string{fmt.Sprintf("shop no_phone order.created 3 since 02 13:00, event %d", last)})
+	if err := b.EndUnused(b.ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "a person's word on either", a.unusedOnes(), []string(nil))
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+func (c *cli) eventsUnused() *cobra.Command {
+	return &cobra.Command{
+		Use: "unused", Short: "What was taken and came to nothing: without a kind, a phone, or anybody to block", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ask, done, err := c.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			all, err := ask.Unused(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return list(c, all, fail(exitNothing, "", "nothing came to nothing"), "CONNECTOR | WHY | KIND | COUNT | SINCE | EVENT", func(u server.UnusedView) []string {
+				event := "-"
+				if u.Event > 0 {
+					event = strconv.FormatInt(int64(u.Event), 10)
+				}
+				return []string{u.Connector, string(u.Why), cmp.Or(u.Kind, "-"), units.Number(u.Count), c.clock(u.Since), event}
+			})
+		},
+	}
+}
+
+func (c *cli) eventsSeen() *cobra.Command {
+	return &cobra.Command{
+		Use: "seen [CONNECTOR]", Short: "Say that you have seen to what came to nothing, of a connector or of all: it is counted anew", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			connector := ""
+			if len(args) > 0 {
+				connector = args[0]
+			}
+			return c.telling(func(ask *server.Client) error {
+				ended, err := ask.EndUnused(cmd.Context(), connector)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.print(ended)
+				}
+				for i := range ended {
+					c.say("%s\n", ended[i].Words())
+				}
+				c.say("seen; what comes from now on is counted anew\n")
+				return nil
+			})
+		},
+	}
+}
