@@ -151,7 +151,11 @@ func (c *Connector) required(v *view, topic string) error {
 		if !q.about(topic) {
 			continue
 		}
-		if lack := q.lacks(v); lack != "" {
+		lack := q.lacks(v)
+		if c.items == nil && !v.one { // one topic is about one body
+			lack = "the body is a list"
+		}
+		if lack != "" {
 			return reject(http.StatusBadRequest, StageMap, fmt.Sprintf("requires: the topic %s says %s, and %s", short(topic), q.is, lack))
 		}
 		proven = true
