@@ -179,7 +179,9 @@ func (s *Store) Unused(ctx context.Context, now time.Time) ([]nudgewire.UnusedCo
 		}
 		rows = rows[n:]
 	}
-	s.writer.unusedKnown.set(all)
+	if s.writer != nil { // not where the data is only read
+		s.writer.unusedKnown.set(all)
+	}
 	return out, nil
 }
 
