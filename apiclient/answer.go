@@ -20,7 +20,7 @@ type Answer struct {
 	Raw        string   // the first 4 KB, as valid text
 	HTTPStatus int
 
-	denied bool // a 2xx that says "success": false and names no message
+	denied bool // a 2xx that says no (see saysNo) and names no message
 }
 
 // maxRaw is how much of an answer is kept, in bytes.
@@ -45,29 +45,27 @@ func (a Answer) read(all gjson.Result) Answer {
 	if !all.IsObject() {
 		return a
 	}
-	data, success := a.members(all)
+	data, no := a.members(all)
 	if data.IsObject() {
-		a.members(data)
+		_, inner := a.members(data)
+		no = no || inner
 	}
 	if a.MessageIDs == nil {
 		a.MessageIDs, a.Phones = identifiers(data)
 	}
-	a.denied = success.Type == gjson.False && a.MessageID == "" && a.MessageIDs == nil
+	a.denied = no && a.MessageID == "" && a.MessageIDs == nil
 	return a
 }
 
-// members takes what is not known yet from an object, in one walk over it, and returns the two
-// of its members that say something about the whole. Of members of one name the first counts.
-func (a *Answer) members(object gjson.Result) (data, success gjson.Result) {
+// members takes what is not known yet from an object, in one walk over it, and returns its data and whether it
+// says no. Of members of one name the first counts.
+func (a *Answer) members(object gjson.Result) (data gjson.Result, no bool) {
 	object.ForEach(func(key, value gjson.Result) bool {
+		no = no || saysNo(key.Str, value)
 		switch key.Str {
 		case "data":
 			if !data.Exists() {
 				data = value
-			}
-		case "success":
-			if !success.Exists() {
-				success = value
 			}
 		case "message_id":
 			if a.MessageID == "" {
@@ -84,7 +82,32 @@ func (a *Answer) members(object gjson.Result) (data, success gjson.Result) {
 		}
 		return true
 	})
-	return data, success
+	return data, no
+}
+
+// saysNo reports whether a member of an answer says that nothing was taken. Section 3 of the document says so of a
+// message by status "failed" and a text in error; names and words count in any case. An error that is empty, false or
+// null, as many services write beside what they took, is none.
+func saysNo(name string, value gjson.Result) bool {
+	switch {
+	case strings.EqualFold(name, "success"):
+		return value.Type == gjson.False
+	case strings.EqualFold(name, "status"):
+		return value.Type == gjson.String && strings.EqualFold(strings.TrimSpace(value.Str), "failed")
+	case strings.EqualFold(name, "error"):
+		switch value.Type {
+		case gjson.String:
+			return strings.TrimSpace(value.Str) != ""
+		case gjson.JSON:
+			some := false
+			value.ForEach(func(_, _ gjson.Result) bool { some = true; return false })
+			return some
+		default:
+			return value.Type == gjson.True || value.Type == gjson.Number && value.Num != 0
+		}
+	default:
+		return false
+	}
 }
 
 // identifier reads a message id: a JSON integer or a string of digits, "" for all else. The

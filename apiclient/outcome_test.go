@@ -458,3 +458,45 @@ func TestOutcomeOf(t *testing.T) {
 		})
 	}
 }
+
+// All calls that ask the service to do something read a 2xx that says no in the same way: without an id it is a refusal in the
+// service's words, with one it was taken and is followed.
+func TestA2xxThatSaysNoIsARefusalForEveryCall(t *testing.T) {
+	calls := map[string]func(*Client) (Answer, error){
+		"send-template": func(c *Client) (Answer, error) { return c.SendTemplate(t.Context(), message) },
+		"send-campaign": func(c *Client) (Answer, error) { return c.SendCampaign(t.Context(), testPhone, "417") },
+		"text":          func(c *Client) (Answer, error) { return c.SendText(t.Context(), testPhone, "hello") },
+		"create-with-csv": func(c *Client) (Answer, error) {
+			return c.CreateCampaign(t.Context(), "winback", 1042, "list.csv", strings.NewReader("phone\n"), 6)
+		},
+	}
+	for body, words := range map[string]string{
+		`{"error":"insufficient points"}`:                           "insufficient points",
+		`{"status":"failed","error":"insufficient points"}`:         "insufficient points",
+		`{"data":{"status":"Failed","error":"no such template"}}`:   "no such template",
+		`{"success":true,"status":"FAILED","reason":"not allowed"}`: "not allowed",
+		`{"success":false,"error":"insufficient points"}`:           "insufficient points",
+	} {
+		for name, call := range calls {
+			t.Run(name+" "+body, func(t *testing.T) {
+				for _, id := range []string{"", "7"} {
+					said := body
+					if id != "" {
+						said = `{"message_id":` + id + `,` + body[1:]
+					}
+					_, err := call(open(t, answer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, said) })))
+					refused, is := errors.AsType[*CallError](err)
+					if id != "" {
+						if err != nil {
+							t.Errorf("with an id: %v", err)
+						}
+						continue
+					}
+					if !is || refused.Outcome != Rejected || refused.HTTPStatus != http.StatusOK || refused.Words != words {
+						t.Errorf("without an id: %v", err)
+					}
+				}
+			})
+		}
+	}
+}
