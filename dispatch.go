@@ -2,6 +2,7 @@ package nudgewire
 
 import (
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -27,7 +28,8 @@ type Dispatch struct {
 	ExpiresAt time.Time // past this it is dropped, never late; zero is never
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	Attempt   int       // sends begun so far; 0 before the first
+	Attempt   int       // claims so far; 0 before the first
+	Tries     int       // calls so far that reached the service, or may have: of those before the claim in hand
 	Restarts  int       // times a later event of the correlation key renewed it
 	Owner     string    // who holds the claim while sending
 	LeaseEnds time.Time // a claim older than this is in doubt
@@ -49,6 +51,18 @@ type Send struct {
 	Campaign  string   `json:"campaign,omitempty"` // campaign_id; the service fills it in itself
 	Text      string   `json:"text,omitempty"`
 	Forget    bool     `json:"forget,omitempty"` // what is filled in is kept no longer than it takes to send it
+}
+
+// Content is what the messaging service knows the send by: "template" and its name, "campaign" and its id, or "text" and "".
+func (s Send) Content() (kind, name string) {
+	switch {
+	case s.Template != "":
+		return "template", s.Template
+	case s.Campaign != "":
+		return "campaign", s.Campaign
+	default:
+		return "text", ""
+	}
 }
 
 // Ended is what is kept of the send once nobody will make it any more: all of it, or with Forget
@@ -87,6 +101,14 @@ type Header struct {
 	Filename string `json:"filename,omitempty"`
 }
 
+// Origin is what has the message sent: "run 12", or "trigger reminder".
+func (d *Dispatch) Origin() string {
+	if run, ok := RunOfKey(d.Key); ok && d.EventID == 0 {
+		return "run " + strconv.FormatInt(int64(run), 10)
+	}
+	return "trigger " + d.Trigger
+}
+
 // A Category is the messaging network's class of a message; it decides the lane it travels
 // in and what may be done when nobody knows whether it was taken.
 type Category string
@@ -98,7 +120,22 @@ const (
 	Authentication Category = "authentication"
 )
 
-// Urgent reports whether the category travels in the lane that marketing cannot fill.
+// Lanes lists the categories by urgency. Each is a lane of its own: none is held back by trouble of another one, or by what fills it.
+var Lanes = [...]Category{Authentication, Utility, Marketing}
+
+// Lane is the place of the category in Lanes.
+func (c Category) Lane() int {
+	switch c {
+	case Authentication:
+		return 0
+	case Utility:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// Urgent reports whether the category travels in a lane that marketing cannot fill.
 func (c Category) Urgent() bool { return c != Marketing }
 
 // ResendsInDoubt reports whether a send with an unknown end is tried again by itself where its trigger does
@@ -159,11 +196,11 @@ func (d *Dispatch) SaysResend(rule OnDoubt) string {
 	return "on_doubt"
 }
 
-// ResendsInDoubt reports whether the dispatch is sent again by itself at the given time although its
-// last attempt may have been taken: its trigger's rule or its category has it so, it was not tried three
+// ResendsInDoubt reports whether the dispatch is sent again by itself at the given time although the try in hand
+// may have been taken: its trigger's rule or its category has it so, it was not tried three
 // times, and it has not expired by then.
 func (d *Dispatch) ResendsInDoubt(rule OnDoubt, at time.Time) bool {
-	return d.InDoubt(rule) == DoubtResend && d.Attempt < maxAttemptsInDoubt && (d.ExpiresAt.IsZero() || at.Before(d.ExpiresAt))
+	return d.InDoubt(rule) == DoubtResend && d.Tries+1 < maxAttemptsInDoubt && (d.ExpiresAt.IsZero() || at.Before(d.ExpiresAt))
 }
 
 // Forgotten reports whether what the dispatch said is kept no more, so that it cannot be sent again.
@@ -192,12 +229,23 @@ type Attempt struct {
 	PutOff     bool      // with waiting: RetryAt is its due time from now on, and its expiry moves along
 	Decision   *Decision // of a step with conditions: what they said when it fell due
 	Doubtful   bool      // with waiting: it is sent again although it may have been taken; with dropped: it is let be
+	Called     bool      // with waiting: the call reached the service, or may have
+	Refused    Refused   // with waiting: what the service refuses again and again, and what waits for it to take it
 	Answer     string    // the raw answer, first 4 KB
 	Words      string    // the service's own about the message, "" for none
 	Class      ErrorClass
 	Message    *Message
 	At         time.Time
 }
+
+// Refused says what the service refuses one message of after the other; "" is nothing.
+type Refused string
+
+// What may be refused: the template, campaign or texts that a message is sent with, as its trigger or run sends them, or whoever does.
+const (
+	RefusedOrigin  Refused = "origin"
+	RefusedContent Refused = "content"
+)
 
 // A Resolution is a person's word on a dispatch in doubt.
 type Resolution string

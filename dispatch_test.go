@@ -12,13 +12,13 @@ func TestWhatIsSentAgainInDoubt(t *testing.T) {
 		want bool
 		rule OnDoubt
 	}{
-		"a code that was tried twice":                  {Dispatch{Category: Authentication, Attempt: 2, ExpiresAt: now.Add(time.Second)}, true, ""},
+		"a code that was tried twice":                  {Dispatch{Category: Authentication, Tries: 1, ExpiresAt: now.Add(time.Second)}, true, ""},
 		"a code that never expires":                    {Dispatch{Category: Authentication, Attempt: 1}, true, ""},
-		"a code that was tried thrice":                 {Dispatch{Category: Authentication, Attempt: 3}, false, ""},
+		"a code that was tried thrice":                 {Dispatch{Category: Authentication, Tries: 2}, false, ""},
 		"a code that expires just then":                {Dispatch{Category: Authentication, Attempt: 1, ExpiresAt: now}, false, ""},
 		"an order's confirmation":                      {Dispatch{Category: Utility, Attempt: 1}, false, ""},
-		"an order's confirmation, as its trigger says": {Dispatch{Category: Utility, Attempt: 2}, true, DoubtResend},
-		"and it was tried thrice":                      {Dispatch{Category: Utility, Attempt: 3}, false, DoubtResend},
+		"an order's confirmation, as its trigger says": {Dispatch{Category: Utility, Tries: 1}, true, DoubtResend},
+		"and it was tried thrice":                      {Dispatch{Category: Utility, Tries: 2}, false, DoubtResend},
 		"a code that its trigger holds":                {Dispatch{Category: Authentication, Attempt: 1}, false, DoubtHold},
 		"a code that its trigger drops":                {Dispatch{Category: Authentication, Attempt: 1}, false, DoubtDrop},
 		"a reminder":                                   {Dispatch{Category: Marketing, Attempt: 1}, false, ""},

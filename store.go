@@ -18,12 +18,25 @@ var (
 
 // A ClaimRequest asks for due dispatches, at most as many as there are idle workers.
 type ClaimRequest struct {
-	Owner     string // unique to this run of this process; never ""
-	Account   string // whose dispatches
-	Now       time.Time
-	Lease     time.Duration // a claim without an outcome for so long is in doubt
-	Urgent    int           // how many of categories utility and authentication
-	Marketing int           // how many of category marketing
+	Owner   string // unique to this run of this process; never ""
+	Account string // whose dispatches
+	Now     time.Time
+	Lease   time.Duration // a claim without an outcome for so long is in doubt
+
+	Authentication, Utility, Marketing int // how many of each category
+}
+
+// A ProbeRequest asks for one due dispatch that shows whether the service is well again.
+type ProbeRequest struct {
+	Owner   string
+	Account string
+	Now     time.Time
+	Lease   time.Duration
+	Lanes   [len(Lanes)]bool // of these, the most urgent first
+
+	// What failed last: a dispatch for another phone and with another content comes first, in whatever lane, then one for another phone.
+	Phones   []Phone
+	Contents []Send
 }
 
 // Rescued is how many claims of dead owners were ended.

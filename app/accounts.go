@@ -114,7 +114,7 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 	acc.sender = sender.New(sender.Options{
 		Store: rows, API: api, Budget: acc.budget, Log: log.Named("sender"),
 		Owner: a.owner, Concurrency: acc.began.Concurrency, Timeout: timeout, Grace: grace, FirstPoll: acc.tracker.First,
-		Pauses: rows.Pause(store.PausedSends, way),
+		Pauses: sendPauses(rows, way),
 		Halted: func(d *nudgewire.Dispatch) string {
 			if why := a.store.CalledOff(d.ID); why != "" {
 				return why
@@ -129,9 +129,20 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 		Called:        a.called(),
 		Barred:        a.store.Barred,
 		OnDoubt:       a.onDoubt,
+		OwnExpiry:     a.ownExpiry,
+		Probes:        func(d *nudgewire.Dispatch) bool { return a.store.Probes(d.ID) },
 		Classify:      a.classify,
 		Step:          a.step,
 	})
+}
+
+// sendPauses keep what the service does to an account, and to each lane of it.
+func sendPauses(rows store.Account, way string) (p sender.Pauses) {
+	p.Account = rows.Pause(store.PausedSends, way)
+	for lane, category := range nudgewire.Lanes {
+		p.Lanes[lane] = rows.Pause(store.PausedLane(category), way)
+	}
+	return p
 }
 
 // wayOf tells one way to call an account from another, by a new key or at another address, and tells nothing of the key: nobody finds
@@ -202,7 +213,7 @@ func (a *App) adoptAccounts(cfg *config.Config, clients map[string]*apiclient.Cl
 		now, _ := cfg.Account(name)
 		acc.budget.SetRate(now.Rate.PerSecond())
 		rows, way := a.store.Account(acc.name, acc.first), wayOf(now)
-		acc.sender.Reconfigure(api, rows.Pause(store.PausedSends, way))
+		acc.sender.Reconfigure(api, sendPauses(rows, way))
 		acc.tracker.Reconfigure(api, planOf(cfg), rows.Pause(store.PausedLooks, way))
 		// Calls under way end on the old client; this only lets go of its idle connections.
 		acc.api.Swap(api).Close()
@@ -248,6 +259,9 @@ func (acc *account) view(cfg *config.Config) server.AccountView {
 			OfEnvironment: sending.Trouble == apiclient.TroubleKey && cfg.KeyOfEnvironment(acc.name),
 		}
 	}
+	for _, h := range sending.Lanes {
+		v.HaltedLanes = append(v.HaltedLanes, server.SendingHalted{Lane: h.Lane, Cause: string(h.Trouble), Why: h.Why, Since: h.Since.UTC(), NextProbe: h.Until.UTC()})
+	}
 	return v
 }
 
@@ -279,9 +293,15 @@ func (a *App) elsewhere(acc *account, cfg *config.Config) (out []server.Elsewher
 	if len(cfg.Accounts) > 0 {
 		name = nudgewire.AccountName(acc.name)
 	}
-	for _, p := range a.store.AccountPauses(acc.name, store.PausedSends) {
-		if p.Way != wayOf(api) && time.Since(p.Until) < stillTried {
-			out = append(out, server.ElsewhereView{Account: name, Node: p.Node, SendingHalted: server.SendingHalted{Cause: p.Cause, Why: p.Why, Since: p.Since, NextProbe: p.Until}})
+	for _, lane := range append([]nudgewire.Category{""}, nudgewire.Lanes[:]...) {
+		room := store.PausedSends
+		if lane != "" {
+			room = store.PausedLane(lane)
+		}
+		for _, p := range a.store.AccountPauses(acc.name, room) {
+			if p.Way != wayOf(api) && time.Since(p.Until) < stillTried {
+				out = append(out, server.ElsewhereView{Account: name, Node: p.Node, SendingHalted: server.SendingHalted{Lane: lane, Cause: p.Cause, Why: p.Why, Since: p.Since, NextProbe: p.Until}})
+			}
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"cmp"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
@@ -136,6 +137,8 @@ type provocation struct {
 
 // A scene is a house in trouble.
 type scene struct {
+	template string // of messages by hand; "" is other
+
 	*house
 	*desk
 	ahead *atomic.Int64 // of the clock that webhooks and looks go by
@@ -155,7 +158,7 @@ func (s *scene) sends(n, status int) {
 		s.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: status, Endpoints: []string{"send-template"}})
 	}
 	for range n {
-		m, err := s.ask.Send(s.t.Context(), server.SendRequest{Phone: phone(len(s.ids)), Category: nudgewire.Utility, Send: nudgewire.Send{Template: "other", Language: "en"}})
+		m, err := s.ask.Send(s.t.Context(), server.SendRequest{Phone: phone(len(s.ids)), Category: nudgewire.Utility, Send: nudgewire.Send{Template: cmp.Or(s.template, "other"), Language: "en"}})
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -216,7 +219,13 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 		{code: "points", make: failing(402), mend: mended},
 		{code: "address", make: failing(404), mend: mended},
 		{code: "outage", make: failing(500), mend: mended},
-		{code: "rejections", make: failing(422), mend: mended},
+		{code: "rejections", make: func(s *scene) {
+			for i := range 5 { // of different templates
+				s.template = fmt.Sprint("other ", i)
+				s.sends(1, 422)
+			}
+			s.template = ""
+		}, mend: mended},
 		{code: "paused", make: func(s *scene) {
 			s.cart()
 			s.edit(sends, stops["off"])
@@ -315,7 +324,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 		},
 		{code: "forgetting", make: func(s *scene) {
 			s.gate = s.gated() // what is being sent ends first
-			if _, err := s.ask.Send(s.t.Context(), server.SendRequest{Phone: phone(1), Category: nudgewire.Utility, Send: nudgewire.Send{Template: "other", Language: "en"}}); err != nil {
+			if _, err := s.ask.Send(s.t.Context(), server.SendRequest{Phone: phone(1), Category: nudgewire.Utility, Send: nudgewire.Send{Template: cmp.Or(s.template, "other"), Language: "en"}}); err != nil {
 				s.t.Fatal(err)
 			}
 			s.eventually("it is on its way", func() bool { return s.status().Sending == 1 })

@@ -241,7 +241,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"backups", a.led(a.backups.Run)},
 		{"retention", a.led(a.watchRetention)},
 		{"pauses", a.watchPauses},
-		{"templates", a.watchTemplates},
+		{"send pauses", a.watchSendPauses},
 		{"certificates", a.watchCertificates},
 		{"forgetting", a.watchForgetting},
 		{"admin", func(ctx context.Context) error {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -35,9 +36,11 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		Sends:    func(trigger string) bool { return a.rules.Load().Triggers.ModeOf(trigger) == triggers.Live },
 		Accounts: a.has,
 		OnDoubt:  a.onDoubt,
-		Observer: a.observer(),
-		Version:  a.opt.Version,
-		Config:   a.configInUse,
+
+		OwnExpiry: a.ownExpiry,
+		Observer:  a.observer(),
+		Version:   a.opt.Version,
+		Config:    a.configInUse,
 
 		Tells:      func(about, word string) []string { return a.outgoing.Load().Tells(about, word) },
 		OnOutgoing: a.wakeOutbox,
@@ -127,6 +130,16 @@ func (a *App) onDoubt(d *nudgewire.Dispatch) nudgewire.OnDoubt {
 		return ""
 	}
 	return a.config().Triggers.OnDoubt(d.Trigger)
+}
+
+// ownExpiry reports whether the config names when d expires. What is not in it any more keeps what it has.
+func (a *App) ownExpiry(d *nudgewire.Dispatch) bool {
+	if d.EventID != 0 {
+		return a.config().Triggers.OwnExpiry(d.Trigger)
+	}
+	jobs := a.config().Jobs
+	i := slices.IndexFunc(jobs, func(j *scheduler.Compiled) bool { return j.Name == d.Trigger })
+	return i < 0 || jobs[i].OwnExpiry()
 }
 
 // recover clears up what an earlier process left in the middle. The store's lock says that no other

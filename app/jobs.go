@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -8,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/scheduler"
+	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -42,7 +44,8 @@ func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 				return true
 			}
 			v := acc.sender.Stats()
-			return v.Halted != "" && time.Now().Before(v.HaltedUntil)
+			return v.Halted != "" && time.Now().Before(v.HaltedUntil) ||
+				slices.ContainsFunc(v.Lanes, func(h sender.LaneHalt) bool { return h.Lane == r.Category && time.Now().Before(h.Until) })
 		},
 	})
 	s.Use(cfg.Jobs)

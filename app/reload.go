@@ -221,7 +221,7 @@ func (d daemon) View() server.DaemonView {
 		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart, SameKeys: d.same,
 		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.disk.look(), FailedRates: d.rates.views(),
 		Receivers: receivers,
-		API:       main.API, Rate: main.Rate, UnderWay: main.UnderWay, Halted: main.Halted,
+		API:       main.API, Rate: main.Rate, UnderWay: main.UnderWay, Halted: main.Halted, HaltedLanes: main.HaltedLanes,
 	}
 	v.DataError, v.DataCure = d.dataError()
 	for name := range d.cfg.Receivers {

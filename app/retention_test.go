@@ -135,7 +135,7 @@ func (y *years) send() {
 		})
 	}
 	all.Wait()
-	due, err := y.Claim(y.Context(), nudgewire.ClaimRequest{Owner: "me", Now: y.now, Lease: time.Hour, Urgent: 200, Marketing: 200})
+	due, err := y.Claim(y.Context(), nudgewire.ClaimRequest{Owner: "me", Now: y.now, Lease: time.Hour, Authentication: 200, Utility: 200, Marketing: 200})
 	y.must(err)
 	for i := range due {
 		d := &due[i]

@@ -33,6 +33,7 @@ func (c *Config) lint(k *checker) {
 		k.lintBurst(at, &e.Value)
 		c.lintConsent(k, at, &e.Value)
 		k.lintDoubt(at, &e.Value)
+		c.lintLimited(k, at, &e.Value)
 		parts := []string{sorted(e.Value.On), e.Value.Key}
 		for _, s := range e.Value.Sends() {
 			parts = append(parts, s.Template, s.Campaign, s.Text)
@@ -361,6 +362,19 @@ func sorted(items []string) string {
 }
 
 func span(d time.Duration) string { return units.Duration(d).String() }
+
+// lintLimited warns of an expiry that ends the wait for a contact that has got enough, where the config has words for that. Short lives are
+// meant often; without such a rule nobody has said that the wait matters.
+func (c *Config) lintLimited(k *checker, at string, r *triggers.Rule) {
+	rest, _ := nudgewire.ErrorRecipientLimit.GoesAgain()
+	named := func(one nudgewire.ErrorRule) bool { return one.Class == nudgewire.ErrorRecipientLimit }
+	if !slices.ContainsFunc(c.in.Errors, named) || !r.Expires.Set || r.Expires.Off || r.Expires.For > rest || r.Mode == triggers.Off ||
+		r.Category != nudgewire.Marketing && r.Category != "" {
+		return
+	}
+	k.lint(at+".expires", fmt.Sprintf("a contact that has got enough (recipient_limit) is asked again after %s, and the message is dropped before", span(rest)),
+		"without expires it waits for that; where it is worth nothing later, this is right")
+}
 
 // lintDoubt warns of marketing that is sent again when nobody knows whether it was taken.
 func (k *checker) lintDoubt(at string, r *triggers.Rule) {

@@ -236,3 +236,32 @@ func TestWhatIsDecidedAtTheDueMomentIsNoEdit(t *testing.T) {
 		t.Error("expires is planned, and no edit")
 	}
 }
+
+// The wait for a contact that has got enough is a day: an expiry that is named and shorter ends it.
+func TestALintOfAnExpiryBeforeALimitEnds(t *testing.T) {
+	const rule = "errors: [{match: too many to this customer, class: recipient_limit}]\n"
+	at := "triggers.remind.expires: a contact that has got enough (recipient_limit) is asked again after 1d, and the message is dropped before; " +
+		"without expires it waits for that; where it is worth nothing later, this is right"
+	for name, tt := range map[string]struct {
+		rule, trigger string
+		warns         bool
+	}{
+		"shorter than the wait":          {rule, "    expires: 6h\n", true},
+		"as long as the wait":            {rule, "    expires: 24h\n", true},
+		"longer":                         {rule, "    expires: 3d\n", false},
+		"never":                          {rule, "    expires: off\n", false},
+		"not named":                      {rule, "", false},
+		"of utility":                     {rule, "    category: utility\n    expires: 6h\n", false},
+		"no rule of the config knows it": {"", "    expires: 6h\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var found bool
+			for _, problem := range problemsOf(t, dueConfig(tt.rule, tt.trigger, ""), nil) {
+				found = found || strings.Contains(problem, at)
+			}
+			if found != tt.warns {
+				t.Errorf("warns: %v", found)
+			}
+		})
+	}
+}

@@ -162,7 +162,7 @@ func resumes(h server.HaltView) []string {
 	case store.HaltMode:
 		return []string{string(store.HaltTrigger), h.Name}
 	case store.HaltService:
-		return []string{string(store.HaltTemplate), h.Name}
+		return []string{string(store.HaltTemplate), h.Content()}
 	}
 	return nil
 }

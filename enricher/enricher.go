@@ -111,10 +111,12 @@ func New(o Options) *Enricher {
 	lease := 4*o.Timeout + time.Minute
 	return &Enricher{Options: o, loop: claims.New(claims.Options[nudgewire.PendingLookup]{
 		Claim: func(ctx context.Context, n claims.Lanes) ([]nudgewire.PendingLookup, error) {
-			return o.Store.ClaimLookups(ctx, time.Now(), lease, n.Urgent)
+			return o.Store.ClaimLookups(ctx, time.Now(), lease, n[0])
 		},
-		Next:  o.Store.NextLookup,
-		Seats: claims.Lanes{Urgent: o.Concurrency}, Workers: o.Concurrency,
+		Next: func(ctx context.Context, _ [claims.MaxLanes]bool) (time.Time, bool, error) {
+			return o.Store.NextLookup(ctx)
+		},
+		Seats: claims.Lanes{o.Concurrency}, Workers: o.Concurrency,
 		Jitter: o.Jitter, Log: o.Log, What: "look-ups that are due",
 	})}
 }

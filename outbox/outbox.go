@@ -69,13 +69,13 @@ func New(o Options, r Receiver) *Outbox {
 	name := r.Name
 	b.loop = claims.New(claims.Options[nudgewire.Outgoing]{
 		Claim: func(ctx context.Context, n claims.Lanes) ([]nudgewire.Outgoing, error) {
-			return o.Store.ClaimOutgoing(ctx, name, time.Now(), lease, n.Urgent)
+			return o.Store.ClaimOutgoing(ctx, name, time.Now(), lease, n[0])
 		},
-		Next: func(ctx context.Context) (time.Time, bool, error) {
+		Next: func(ctx context.Context, _ [claims.MaxLanes]bool) (time.Time, bool, error) {
 			at, ok, err := o.Store.NextOutgoing(ctx, name)
 			return at, ok, err
 		},
-		Seats: claims.Lanes{Urgent: Concurrency}, Workers: Concurrency,
+		Seats: claims.Lanes{Concurrency}, Workers: Concurrency,
 		Jitter: o.Jitter, Log: o.Log, What: "webhooks out",
 	})
 	return b

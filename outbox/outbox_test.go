@@ -190,7 +190,7 @@ func (s *shop) message() nudgewire.DispatchID {
 	}})
 	s.must(err)
 	id := got[0].Decisions[0].DispatchID
-	claimed, err := s.Claim(s.t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: time.Now(), Lease: time.Minute, Urgent: 9})
+	claimed, err := s.Claim(s.t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: time.Now(), Lease: time.Minute, Authentication: 9, Utility: 9})
 	s.must(err)
 	for _, d := range claimed {
 		s.must(s.Finish(s.t.Context(), nudgewire.Attempt{

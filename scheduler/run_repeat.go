@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -66,6 +67,12 @@ func repeatWords(rows int64, last nudgewire.Run) string {
 	}
 	return fmt.Sprintf("%s, the same list that run %d %s on %s", units.Count(rows, "row"), last.ID, sent, last.EndedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
 }
+
+// defaultExpires is how long a row waits where its job does not say.
+const defaultExpires = 24 * time.Hour
+
+// OwnExpiry reports whether the job says otherwise than by default how long its rows may wait.
+func (j *Compiled) OwnExpiry() bool { return j.Send == nil || j.Send.Expires.D() != defaultExpires }
 
 // addressed gives r what the job sends.
 func (j *Compiled) addressed(r nudgewire.Run) nudgewire.Run {

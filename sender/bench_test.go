@@ -20,7 +20,7 @@ type endless struct {
 }
 
 func (e *endless) Claim(_ context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error) {
-	rows := make([]nudgewire.Dispatch, q.Urgent+q.Marketing)
+	rows := make([]nudgewire.Dispatch, q.Utility+q.Marketing)
 	for i := range rows {
 		rows[i] = e.row
 	}
@@ -34,13 +34,19 @@ func (e *endless) Finish(context.Context, nudgewire.Attempt) error {
 	return nil
 }
 
-func (*endless) NextDue(context.Context) (time.Time, bool, error) { return time.Time{}, false, nil }
+func (*endless) NextDue(context.Context, ...nudgewire.Category) (time.Time, bool, error) {
+	return time.Time{}, false, nil
+}
 
 func (*endless) RescueClaims(context.Context, time.Time, string) (n nudgewire.Rescued, _ error) {
 	return n, nil
 }
 
 func (*endless) SendCampaign(context.Context, string, string) (a apiclient.Answer, err error) { return }
+
+func (*endless) ClaimProbe(context.Context, nudgewire.ProbeRequest) (none []nudgewire.Dispatch, _ error) {
+	return
+}
 
 func (*endless) SendText(context.Context, string, string) (a apiclient.Answer, err error) { return }
 

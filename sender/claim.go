@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -18,20 +19,41 @@ type claim struct {
 // claim takes dispatches from the store.
 func (s *Sender) claim(ctx context.Context, n claims.Lanes) ([]claim, error) {
 	now := time.Now()
-	if n.Marketing > 0 || !s.health.keepsBack().UrgentPass {
-		if may, err := s.mayClaim(ctx, now); err != nil || !may {
-			return nil, err
+	rows, err := s.Store.Claim(ctx, nudgewire.ClaimRequest{
+		Owner: s.Owner, Now: now, Lease: s.Lease, Authentication: n[0], Utility: n[1], Marketing: n[2],
+	})
+	return s.claimed(rows, now, false), err
+}
+
+// claimProbe takes one dispatch of those lanes, which shows whether the service is well again.
+func (s *Sender) claimProbe(ctx context.Context, of [claims.MaxLanes]bool) ([]claim, error) {
+	now, h := time.Now(), &s.health
+	var lanes []nudgewire.Category
+	scope := everything
+	for lane, is := range of {
+		if is {
+			lanes = append(lanes, nudgewire.Lanes[lane])
 		}
 	}
-	rows, err := s.Store.Claim(ctx, nudgewire.ClaimRequest{Owner: s.Owner, Now: now, Lease: s.Lease, Urgent: n.Urgent, Marketing: n.Marketing})
-	if err != nil {
+	if _, all := h.halts[everything].State(); !all && len(lanes) == 1 {
+		scope = lanes[0].Lane()
+	}
+	if may, err := s.mayProbe(ctx, now, scope, lanes); err != nil || !may {
 		return nil, err
 	}
-	_, probe := s.health.halt.State()
+	p := nudgewire.ProbeRequest{Owner: s.Owner, Now: now, Lease: s.Lease, Lanes: of}
+	h.mu.Lock()
+	p.Phones, p.Contents = slices.Clone(h.failed[scope].phones), slices.Clone(h.failed[scope].contents)
+	h.mu.Unlock()
+	rows, err := s.Store.ClaimProbe(ctx, p)
+	return s.claimed(rows, now, true), err
+}
+
+func (s *Sender) claimed(rows []nudgewire.Dispatch, now time.Time, probe bool) []claim {
 	all := make([]claim, len(rows))
 	for i := range rows {
 		rows[i].Owner = s.Owner
 		all[i] = claim{rows[i], now.Add(s.Lease), probe}
 	}
-	return all, nil
+	return all
 }

@@ -28,7 +28,7 @@ func TestAKnownRefusalIsMetByItsClass(t *testing.T) {
 		"who opted out ends":                         {422, "recipient has opted out", nudgewire.ErrorOptOut, nudgewire.StateRejected, 0, 0},
 		"by 403, which is no bad key then":           {403, "recipient has opted out", nudgewire.ErrorOptOut, nudgewire.StateRejected, 0, 0},
 		"by 404, which is no bad address then":       {404, "invalid phone number", nudgewire.ErrorPermanent, nudgewire.StateRejected, 0, 0},
-		"a paused template waits":                    {400, "template winback is paused", nudgewire.ErrorTemplate, nudgewire.StateWaiting, time.Second, 0},
+		"a paused template waits":                    {400, "template winback is paused", nudgewire.ErrorTemplate, nudgewire.StateWaiting, 0, 0},
 		"what never can be sent ends":                {200, "recipient is not on the network", nudgewire.ErrorPermanent, nudgewire.StateRejected, 0, 0},
 		"a rule of the config: later":                {400, "gateway is busy", nudgewire.ErrorRetry, nudgewire.StateWaiting, time.Second, 0},
 		"5xx says nothing, whatever it says":         {500, "recipient has opted out", "", nudgewire.StateInDoubt, 0, 0},

@@ -26,10 +26,8 @@ func (s *Sender) work(ctx, calling, recording context.Context, c *claim, seat *c
 // deliver makes the one call of a claim, or says why it was not made. A panic on the way
 // leaves the dispatch in doubt: nobody knows whether the call had begun.
 func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Seat) (a nudgewire.Attempt) {
-	class := pace.Send
-	if c.Category.Urgent() {
-		class = pace.Urgent
-	}
+	lane := c.Category.Lane()
+	class := classes[lane]
 	defer func() {
 		if broken := recover(); broken != nil {
 			s.Log.Error("a panic while sending", s.about(&c.Dispatch,
@@ -37,10 +35,10 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 			a = c.attempt(time.Now(), nudgewire.StateInDoubt, "may have been taken: the sender broke while sending, and its log says how")
 		}
 	}()
-	place := s.slots.take(ctx, c.Category.Urgent(), s.health.strikes())
+	place := s.slots.take(ctx, lane, s.health.strikes(lane))
 	now := time.Now()
-	if halted, is := s.health.holds(c.Category.Urgent()); place == nil && is && ctx.Err() == nil {
-		return s.giveBack(c, halted.Until, "not sent: "+halted.Why)
+	if halted, _, is := s.health.holds(lane); place == nil && is && ctx.Err() == nil {
+		return s.giveBack(c, c.DueAt, "not sent: "+halted.Why)
 	} else if place == nil {
 		return s.giveBack(c, now, "stopping before it was sent")
 	}
@@ -52,8 +50,8 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	if err := s.Budget.Wait(ctx, class, by); errors.Is(err, pace.ErrTooLate) {
 		_, again := s.Budget.Room(pace.Send, window)
 		why := "not sent: no room in the rate before the claim would end"
-		if halted, is := s.health.halt.State(); is {
-			again, why = halted.Until, "not sent: "+halted.Why
+		if halted, _, is := s.health.holds(lane); is {
+			again, why = c.DueAt, "not sent: "+halted.Why
 		}
 		return s.giveBack(c, again, why)
 	} else if err != nil {
@@ -61,14 +59,13 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	}
 	seat.Left()
 	now = time.Now()
-	if halted, is := s.health.holds(c.Category.Urgent()); is && (!c.probe || !s.health.halt.Turn(now)) {
-		return s.giveBack(c, halted.Until, "not sent: "+halted.Why)
+	if halted, scope, is := s.health.holds(lane); is && (!c.probe || !s.health.halts[scope].Turn(now)) {
+		return s.giveBack(c, c.DueAt, "not sent: "+halted.Why)
 	}
 	if s.Halted != nil {
 		if why := s.Halted(&c.Dispatch); why != "" {
 			// With the due time that it had: a halt delays and puts nothing in another order.
-			s.counts.givenBack.Add(1)
-			return c.retry(now, c.DueAt, "not sent: "+why)
+			return s.giveBack(c, c.DueAt, "not sent: "+why)
 		}
 	}
 	if s.Barred != nil {
@@ -112,9 +109,9 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 		means.words = hush(&c.Send, means.words)
 		defer func() { a.Reason = hush(&c.Send, a.Reason) }()
 	}
-	waits := s.learn(calling, now, c, answer, err, means)
+	told := s.learn(calling, now, c, answer, err, means)
 	ended := time.Now()
-	a = s.judge(c, ended, answer, err, means, waits)
+	a = s.judge(c, ended, answer, err, means, told)
 	if s.Called != nil {
 		s.Called(&c.Dispatch, now, ended, &a)
 	}

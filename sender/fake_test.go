@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,6 +31,9 @@ type memory struct {
 	asked    int   // claims altogether
 	dueAsked int
 
+	refused map[[2]string]bool   // what waits, by content and origin
+	probe   nudgewire.DispatchID // that goes all the same
+
 	commit     time.Duration // each write takes so long
 	slowClaim  time.Duration // the next claim takes so long on top
 	slowFinish time.Duration // every outcome takes so long on top
@@ -44,6 +48,7 @@ func newMemory(rows ...nudgewire.Dispatch) *memory {
 		rows:     make(map[nudgewire.DispatchID]*nudgewire.Dispatch),
 		messages: make(map[nudgewire.DispatchID]nudgewire.Message),
 		attempts: make(map[nudgewire.DispatchID][]nudgewire.Attempt),
+		refused:  map[[2]string]bool{},
 	}
 	m.add(rows...)
 	return m
@@ -94,12 +99,12 @@ func (m *memory) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewi
 		return int(a.ID - b.ID)
 	})
 	var got []nudgewire.Dispatch
-	left := map[bool]int{true: q.Urgent, false: q.Marketing}
+	left := map[nudgewire.Category]int{nudgewire.Authentication: q.Authentication, nudgewire.Utility: q.Utility, nudgewire.Marketing: q.Marketing}
 	for _, d := range due {
-		if left[d.Category.Urgent()] == 0 {
+		if left[d.Category] <= 0 || m.holds(d) {
 			continue
 		}
-		left[d.Category.Urgent()]--
+		left[d.Category]--
 		d.State, d.Owner, d.LeaseEnds, d.Attempt = nudgewire.StateSending, q.Owner, q.Now.Add(q.Lease), d.Attempt+1
 		got = append(got, *d)
 	}
@@ -107,6 +112,50 @@ func (m *memory) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewi
 		m.claims = append(m.claims, len(got))
 	}
 	return got, ctx.Err()
+}
+
+// ClaimProbe is the store's: of the most urgent lane first, and of another phone and content than those that failed.
+func (m *memory) ClaimProbe(_ context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Dispatch, error) {
+	time.Sleep(m.commit)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked++
+	if m.claimFails != nil {
+		if err := m.claimFails(); err != nil {
+			return nil, err
+		}
+	}
+	failed := func(d *nudgewire.Dispatch) int {
+		content := slices.ContainsFunc(p.Contents, func(s nudgewire.Send) bool { return s.Template == d.Send.Template && s.Campaign == d.Send.Campaign })
+		switch {
+		case slices.Contains(p.Phones, d.Phone):
+			return 2
+		case content:
+			return 1
+		}
+		return 0
+	}
+	var best *nudgewire.Dispatch
+	for _, d := range m.rows {
+		if d.State != nudgewire.StateWaiting || d.DueAt.After(p.Now) || !p.Lanes[d.Category.Lane()] || m.holds(d) {
+			continue
+		}
+		if best == nil || cmp.Or(failed(d)-failed(best), d.Category.Lane()-best.Category.Lane(), d.DueAt.Compare(best.DueAt), int(d.ID-best.ID)) < 0 {
+			best = d
+		}
+	}
+	if best == nil {
+		return nil, nil
+	}
+	best.State, best.Owner, best.LeaseEnds, best.Attempt = nudgewire.StateSending, p.Owner, p.Now.Add(p.Lease), best.Attempt+1
+	m.claims = append(m.claims, 1)
+	return []nudgewire.Dispatch{*best}, nil
+}
+
+// holds reports whether a pause holds a dispatch of what was refused, one after the other.
+func (m *memory) holds(d *nudgewire.Dispatch) bool {
+	_, content := d.Send.Content()
+	return (m.refused[[2]string{content, d.Origin()}] || m.refused[[2]string{content, ""}]) && m.probe != d.ID
 }
 
 func (m *memory) Finish(ctx context.Context, a nudgewire.Attempt) error {
@@ -134,20 +183,30 @@ func (m *memory) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	d.State, d.Reason, d.Owner, d.LeaseEnds, d.UpdatedAt = a.State, a.Reason, "", time.Time{}, a.At
 	switch a.State {
 	case nudgewire.StateWaiting:
-		d.DueAt = a.RetryAt
+		if a.PutOff && !d.ExpiresAt.IsZero() {
+			d.ExpiresAt = d.ExpiresAt.Add(a.RetryAt.Sub(d.DueAt))
+		}
+		if d.DueAt = a.RetryAt; a.Called {
+			d.Tries++
+		}
+		if _, content := d.Send.Content(); a.Refused == nudgewire.RefusedOrigin {
+			m.refused[[2]string{content, d.Origin()}] = true
+		} else if a.Refused == nudgewire.RefusedContent || a.Class == nudgewire.ErrorTemplate {
+			m.refused[[2]string{content, ""}] = true
+		}
 	case nudgewire.StateAccepted:
 		m.messages[d.ID] = *a.Message
 	}
 	return nil
 }
 
-func (m *memory) NextDue(context.Context) (time.Time, bool, error) {
+func (m *memory) NextDue(_ context.Context, lanes ...nudgewire.Category) (time.Time, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dueAsked++
 	var next time.Time
 	for _, d := range m.rows {
-		if d.State == nudgewire.StateWaiting && (next.IsZero() || d.DueAt.Before(next)) {
+		if d.State == nudgewire.StateWaiting && slices.Contains(lanes, d.Category) && !m.holds(d) && (next.IsZero() || d.DueAt.Before(next)) {
 			next = d.DueAt
 		}
 	}
@@ -313,6 +372,16 @@ func many(n int, c nudgewire.Category) []nudgewire.Dispatch {
 	rows := make([]nudgewire.Dispatch, n)
 	for i := range rows {
 		rows[i] = queued(c)
+	}
+	return rows
+}
+
+// different are n dispatches of so many triggers, each with a template of its own, for so many phones.
+func different(n int, c nudgewire.Category) []nudgewire.Dispatch {
+	rows := many(n, c)
+	for i := range rows {
+		rows[i].Trigger, rows[i].Send.Template = fmt.Sprint("trigger ", i), fmt.Sprint("template ", i)
+		rows[i].Phone = nudgewire.Phone(fmt.Sprint(44770090000 + i))
 	}
 	return rows
 }

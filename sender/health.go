@@ -3,6 +3,7 @@ package sender
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,18 +37,18 @@ var remedies = map[apiclient.Trouble]remedy{
 	apiclient.TroublePoints:  {1, false, 15 * time.Second, 15 * time.Minute}, // a probe may cost its message
 	apiclient.TroubleAddress: {3, true, 5 * time.Second, time.Minute},
 	apiclient.TroubleOutage:  {3, true, time.Second, time.Minute},
-	TroubleRejections:        {5, false, 5 * time.Second, time.Minute},
+	TroubleRejections:        {1, false, 5 * time.Second, time.Minute}, // counted by what is refused: see refusals
 }
 
 func words(t apiclient.Trouble) string {
 	if t == TroubleRejections {
-		return "the service refuses one message after the other"
+		return "the service refuses different messages alike, one after the other"
 	}
 	return t.Words()
 }
 
 const (
-	// hasChances is how many attempts a message has had when an answer that others do not get is
+	// hasChances is how many times a message was tried when an answer that others do not get is
 	// taken for its own fault.
 	hasChances = 3
 
@@ -59,28 +60,91 @@ const (
 	nobody = "0"
 )
 
-// health is what is known of the service beside the Halt.
-type health struct {
-	halt   pace.Halt
-	slowed atomic.Bool  // said in the log
-	well   atomic.Int64 // when the service was last seen to be, unix nanoseconds; 0 for never
+// everything is the scope of a halt of all lanes; that of one lane is its place in nudgewire.Lanes.
+const everything = len(nudgewire.Lanes)
 
-	mu     sync.Mutex
-	of     apiclient.Trouble // of the last calls, one after the other
-	n      int
-	last   nudgewire.DispatchID
-	urgent bool          // one of them was urgent
-	struck chan struct{} // closed by the next strike
-	before [4]uint64     // what had happened when the trouble began
+// scopeOf is what a trouble that a message of that lane met halts: what may yet be about the messages halts their lane, so that a
+// list that the service does not take stops no login codes.
+func scopeOf(t apiclient.Trouble, lane int) int {
+	if t == TroubleRejections || t == apiclient.TroubleAddress {
+		return lane
+	}
+	return everything
 }
 
-// learn takes in what a call begun at began showed about the service, and reports whether the message
-// waits for the service to be well again rather than be refused for good.
-func (s *Sender) learn(calling context.Context, began time.Time, c *claim, answer apiclient.Answer, err error, means meaning) (waits bool) {
+// Pauses keep the trouble of an account for all processes that call it. The zero value is for this one alone.
+type Pauses struct {
+	Account pace.Keeper
+	Lanes   [len(nudgewire.Lanes)]pace.Keeper
+}
+
+func (p *Pauses) of(scope int) pace.Keeper {
+	if scope == everything {
+		return p.Account
+	}
+	return p.Lanes[scope]
+}
+
+// health is what is known of the service.
+type health struct {
+	halts  [everything + 1]pace.Halt // by scope
+	slowed atomic.Bool               // said in the log
+	well   atomic.Int64              // when the service was last seen to be, unix nanoseconds; 0 for never
+
+	mu      sync.Mutex
+	rows    [everything + 1]row // by scope
+	refused refusals
+	failed  [everything + 1]failures
+	spent   map[nudgewire.DispatchID]bool // taken, and tried so often that a status without points is their own
+	struck  [everything]chan struct{}     // of each lane; closed by the next strike
+	before  [everything + 1][4]uint64     // what had happened when the trouble began
+}
+
+// A row is the trouble of the last calls of a scope, one after the other.
+type row struct {
+	of   apiclient.Trouble
+	n    int // different dispatches
+	last nudgewire.DispatchID
+}
+
+// failures are what failed in a halt, the last at the end: another one is asked first.
+type failures struct {
+	phones   []nudgewire.Phone
+	contents []nudgewire.Send
+}
+
+const (
+	mostFailedPhones   = 16
+	mostFailedContents = 4
+	mostSpent          = 4096
+)
+
+func (f *failures) add(phone nudgewire.Phone, content nudgewire.Send) {
+	if phone != "" && !slices.Contains(f.phones, phone) {
+		f.phones = append(f.phones, phone)
+		f.phones = f.phones[max(0, len(f.phones)-mostFailedPhones):]
+	}
+	kind, name := content.Content()
+	same := func(other nudgewire.Send) bool { k, n := other.Content(); return k == kind && n == name }
+	if (kind != "text" || content.Text != "") && !slices.ContainsFunc(f.contents, same) {
+		f.contents = append(f.contents, content)
+		f.contents = f.contents[max(0, len(f.contents)-mostFailedContents):]
+	}
+}
+
+// A verdict is what an answer means for the message that it was given to.
+type verdict struct {
+	waits   bool // for the service to be well again, rather than be refused for good
+	held    bool // by a halt or a pause: it is due when that ends
+	refused nudgewire.Refused
+}
+
+// learn takes in what a call begun at began showed about the service, and says what becomes of its message.
+func (s *Sender) learn(calling context.Context, began time.Time, c *claim, answer apiclient.Answer, err error, means meaning) verdict {
 	call, _ := errors.AsType[*apiclient.CallError](err)
 	trouble := means.trouble
 	if err != nil && (call == nil || call.HTTPStatus == 0 && calling.Err() != nil) {
-		return false // not of the service, or cut by us
+		return verdict{} // not of the service, or cut by us
 	}
 	switch {
 	case trouble == apiclient.TroubleBusy || trouble == apiclient.TroubleOutage:
@@ -95,33 +159,62 @@ func (s *Sender) learn(calling context.Context, began time.Time, c *claim, answe
 	}
 	switch {
 	case err == nil:
-		s.taken(began, answer)
-		return false
+		s.taken(began, c, answer)
+		return verdict{}
 	case trouble == apiclient.TroubleBusy || call.HTTPStatus == 0 && trouble == apiclient.TroubleNone:
-		return false
+		return verdict{}
 	case trouble == apiclient.TroubleNone: // a rule knows the words: they are about this message alone
-		s.understood(began)
-		return false
+		s.understood(began, c.Category.Lane())
+		return verdict{}
+	case trouble == TroubleRejections:
+		return s.refuses(began, c, call)
 	}
 	return s.troubled(began, c, trouble, err)
 }
 
 // troubled counts a call that met trouble, and halts when there were enough of them.
-func (s *Sender) troubled(began time.Time, c *claim, trouble apiclient.Trouble, err error) (waits bool) {
-	h := &s.health
-	_, halted := h.halt.State()
-	refusal := trouble == TroubleRejections
-	if refusal && halted && s.understood(began) {
-		halted = false
+func (s *Sender) troubled(began time.Time, c *claim, trouble apiclient.Trouble, err error) verdict {
+	h, scope := &s.health, scopeOf(trouble, c.Category.Lane())
+	_, halted := h.halts[scope].State()
+	chances := !halted && c.Tries+1 >= hasChances // others are taken, and this one is not, again and again: it is the message
+	if chances && trouble == apiclient.TroublePoints {
+		return verdict{waits: true}
 	}
-	enough := h.count(trouble, &c.Dispatch) >= remedies[trouble].inRow
-	if halted && h.halt.After(began) || !halted && enough {
-		s.strike(began, trouble, false, err.Error())
-		return refusal && halted || !refusal && trouble != apiclient.TroubleOutage
+	enough := h.count(scope, trouble, c) >= remedies[trouble].inRow
+	if halted && h.halts[scope].After(began) || !halted && enough {
+		s.strike(scope, began, trouble, false, err.Error(), c.Phone, c.Send)
+		_, halted = h.halts[scope].State() // a call of before the last lift halts nothing
+		return verdict{waits: trouble != apiclient.TroubleOutage, held: halted}
 	}
-	// Others are taken, and this one was not, again and again: it is the message.
-	alone := trouble == apiclient.TroubleAddress && !halted && c.Attempt >= hasChances
-	return !refusal && !alone && trouble != apiclient.TroubleOutage
+	alone := chances && trouble == apiclient.TroubleAddress
+	return verdict{waits: !alone && trouble != apiclient.TroubleOutage, held: halted}
+}
+
+// refuses counts a message that was refused in words that no rule knows.
+func (s *Sender) refuses(began time.Time, c *claim, call *apiclient.CallError) verdict {
+	h, lane := &s.health, c.Category.Lane()
+	s.understood(began, lane)
+	if s.Probes != nil && s.Probes(&c.Dispatch) {
+		return verdict{waits: true, held: true, refused: nudgewire.RefusedOrigin}
+	}
+	halted, is := h.halts[lane].State()
+	is = is && halted.Cause == string(TroubleRejections)
+	h.mu.Lock()
+	found, contents := h.refused.add(&c.Dispatch, alike(call, &c.Dispatch), began, time.Now())
+	for _, one := range contents {
+		h.failed[lane].add("", one)
+	}
+	h.mu.Unlock()
+	v := verdict{waits: is, held: is}
+	if found == groundOrigin || found == groundAll {
+		v = verdict{waits: true, held: true, refused: nudgewire.Refused(found)}
+	}
+	if is && h.halts[lane].After(began) || !is && found == groundLane {
+		s.strike(lane, began, TroubleRejections, false, call.Error(), c.Phone, c.Send)
+		_, halts := h.halts[lane].State()
+		v.waits, v.held = true, halts || v.refused != ""
+	}
+	return v
 }
 
 // wellAt is when the service last took a message, or ended a halt by how it answered; zero for never.
@@ -135,181 +228,246 @@ func (h *health) wellAt() time.Time {
 
 // understood notes that the service read a request begun at began and said no to this one message. Where
 // there was doubt about that it is well, which says nothing of points, nor of why it rejects so many.
-func (s *Sender) understood(began time.Time) (lifted bool) {
-	now, halted := s.health.halt.State()
-	switch {
-	case !halted, now.Cause == string(TroubleRejections), now.Cause == string(apiclient.TroublePoints), !s.health.halt.After(began):
-		return false
+func (s *Sender) understood(began time.Time, lane int) {
+	for _, scope := range []int{lane, everything} {
+		now, halted := s.health.halts[scope].State()
+		if halted && now.Cause != string(TroubleRejections) && now.Cause != string(apiclient.TroublePoints) && s.health.halts[scope].After(began) {
+			s.lift(scope, began)
+		}
 	}
-	s.lift(began)
-	return true
 }
 
-// count says how many different dispatches met the same trouble, one after the other, this one
-// included; TroubleNone begins anew.
-func (h *health) count(t apiclient.Trouble, d *nudgewire.Dispatch) int {
+// count says how many different dispatches met the same trouble, one after the other, this one included.
+func (h *health) count(scope int, t apiclient.Trouble, c *claim) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.of != t {
-		h.of, h.n, h.last, h.urgent = t, 0, 0, false
+	r := &h.rows[scope]
+	if r.of != t {
+		*r = row{of: t}
 	}
-	if h.last != d.ID {
-		h.n, h.last, h.urgent = h.n+1, d.ID, h.urgent || d.Category.Urgent()
+	if r.last != c.ID {
+		r.n, r.last = r.n+1, c.ID
 	}
-	return h.n
+	h.failed[scope].add(c.Phone, c.Send)
+	return r.n
 }
 
-// forget begins counting anew.
-func (h *health) forget() {
+// forget begins counting anew for a scope.
+func (h *health) forget(scope int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.of, h.n, h.last, h.urgent = apiclient.TroubleNone, 0, 0, false
+	h.rows[scope], h.failed[scope] = row{}, failures{}
 }
 
-// holds says what keeps a message of that lane back. Refusals that may yet be about the messages hold
-// the lane that they befell: a list that the service does not take must not stop login codes.
-func (h *health) holds(urgent bool) (now pace.Halted, held bool) {
-	now, held = h.halt.State()
-	if !held || !urgent || now.Urgent {
-		return now, held
+// holds says what keeps a message of that lane back.
+func (h *health) holds(lane int) (now pace.Halted, scope int, held bool) {
+	for _, scope := range []int{everything, lane} {
+		if now, held := h.halts[scope].State(); held {
+			return now, scope, true
+		}
 	}
-	switch apiclient.Trouble(now.Cause) {
-	case TroubleRejections, apiclient.TroubleAddress:
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return now, h.urgent
-	default:
-		return now, true
-	}
+	return pace.Halted{}, lane, false
 }
 
-// strikes is closed by the next strike.
-func (h *health) strikes() <-chan struct{} {
+// strikes is closed by the next strike that halts the lane.
+func (h *health) strikes(lane int) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.struck == nil {
-		h.struck = make(chan struct{})
+	if h.struck[lane] == nil {
+		h.struck[lane] = make(chan struct{})
 	}
-	return h.struck
+	return h.struck[lane]
 }
 
 // taken notes that a message was accepted.
-func (s *Sender) taken(began time.Time, answer apiclient.Answer) {
-	h := &s.health
-	now, halted := h.halt.State()
-	h.forget()
+func (s *Sender) taken(began time.Time, c *claim, answer apiclient.Answer) {
+	h, lane := &s.health, c.Category.Lane()
+	h.mu.Lock()
+	for _, scope := range []int{lane, everything} {
+		if h.rows[scope] = (row{}); !h.halts[scope].On() {
+			h.failed[scope] = failures{}
+		}
+	}
+	h.refused.taken(&c.Dispatch)
+	if c.Tries+1 >= hasChances && answer.MessageID != "" && len(h.spent) < mostSpent {
+		if h.spent == nil {
+			h.spent = map[nudgewire.DispatchID]bool{}
+		}
+		h.spent[c.ID] = true
+	}
+	h.mu.Unlock()
+	if _, halted := h.halts[lane].State(); halted {
+		s.lift(lane, began)
+	}
+	now, halted := h.halts[everything].State()
 	if !halted {
 		h.well.Store(time.Now().UnixNano())
 		return
 	}
 	// An acceptance says nothing of points where only a status told that there are none.
 	if now.Cause == string(apiclient.TroublePoints) && now.ByStatus && answer.MessageID != "" {
-		h.halt.Hold(time.Now().Add(tellsBy))
+		h.halts[everything].Hold(time.Now().Add(tellsBy))
 		s.loop.Ring()
 		return
 	}
-	s.lift(began)
+	s.lift(everything, began)
 }
 
 // StatusReported takes in what a status showed about the service: a message that was accepted, and failed because
 // the account has no points, or one that shows that it has some again.
 func (s *Sender) StatusReported(m *nudgewire.Message, p *nudgewire.Poll) {
+	h := &s.health
+	now, halted := h.halts[everything].State()
 	switch {
 	case p.Status == nudgewire.StatusFailed && p.Class == nudgewire.ErrorNoPoints:
-		s.strike(m.AcceptedAt, apiclient.TroublePoints, true, p.Error)
+		if h.wasSpent(m.DispatchID) && !halted {
+			return // others are sent: it rests by itself
+		}
+		s.strike(everything, m.AcceptedAt, apiclient.TroublePoints, true, p.Error, m.Phone, nudgewire.Send{})
 	case p.Status == nudgewire.StatusSent, p.Status == nudgewire.StatusDelivered, p.Status == nudgewire.StatusRead, p.Status == nudgewire.StatusFailed:
-		if now, halted := s.health.halt.State(); halted && now.Cause == string(apiclient.TroublePoints) {
-			s.lift(m.AcceptedAt)
+		h.wasSpent(m.DispatchID)
+		if halted && now.Cause == string(apiclient.TroublePoints) {
+			s.lift(everything, m.AcceptedAt)
 		}
 	}
 }
 
-// strike halts, or goes on halting. Claims in hand go back at once.
-func (s *Sender) strike(began time.Time, trouble apiclient.Trouble, byStatus bool, said string) {
+// wasSpent forgets a message of which a status has told, and reports whether it had its chances before.
+func (h *health) wasSpent(id nudgewire.DispatchID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was := h.spent[id]
+	delete(h.spent, id)
+	return was
+}
+
+// strike halts, or goes on halting, for what a message for that phone and with that content met. Claims in hand go back at once.
+func (s *Sender) strike(scope int, began time.Time, trouble apiclient.Trouble, byStatus bool, said string, phone nudgewire.Phone, content nudgewire.Send) {
 	h, r, now := &s.health, remedies[trouble], time.Now()
 	why := words(trouble) + ": " + said
-	first, counted := h.halt.Strike(began, now, pace.Cause{
-		Name: string(trouble), First: r.first, Max: r.most, Marks: pace.Marks{Urgent: h.befellUrgent(trouble), ByStatus: byStatus},
+	first, counted := h.halts[scope].Strike(began, now, pace.Cause{
+		Name: string(trouble), First: r.first, Max: r.most, Marks: pace.Marks{ByStatus: byStatus},
 	}, why)
 	if !counted {
 		return
 	}
-	s.giveAllBack(first)
+	h.mu.Lock()
+	h.failed[scope].add(phone, content)
+	h.mu.Unlock()
+	s.giveAllBack(scope, first)
 	if first {
-		until, _ := h.halt.State()
-		s.Log.Warn("sending is halted: "+words(trouble), zap.String("cause", string(trouble)), zap.String("words", said), zap.Time("next_probe", until.Until))
+		until, _ := h.halts[scope].State()
+		s.Log.Warn("sending is halted: "+words(trouble), zap.String("lane", laneName(scope)), zap.String("cause", string(trouble)), zap.String("words", said),
+			zap.Time("next_probe", until.Until))
 	}
 }
 
+// laneName names a scope for people.
+func laneName(scope int) string {
+	if scope == everything {
+		return "all"
+	}
+	return string(nudgewire.Lanes[scope])
+}
+
+// inScope reports which lanes a halt of that scope keeps back.
+func inScope(scope int) (lanes [len(nudgewire.Lanes)]bool) {
+	for lane := range lanes {
+		lanes[lane] = scope == everything || scope == lane
+	}
+	return lanes
+}
+
+// classes are the kinds of request by lane.
+var classes = [len(nudgewire.Lanes)]pace.Class{pace.MostUrgent, pace.Urgent, pace.Send}
+
 // giveAllBack ends the waiting of claims in hand.
-func (s *Sender) giveAllBack(first bool) {
+func (s *Sender) giveAllBack(scope int, first bool) {
 	h := &s.health
 	h.mu.Lock()
-	if h.struck != nil {
-		close(h.struck)
-		h.struck = nil
+	for lane, is := range inScope(scope) {
+		if is && h.struck[lane] != nil {
+			close(h.struck[lane])
+			h.struck[lane] = nil
+		}
 	}
 	if first {
-		h.before = s.counts.burned()
+		h.before[scope] = s.counts.burned()
 	}
 	h.mu.Unlock()
-	s.Budget.Dismiss()
+	for lane, is := range inScope(scope) {
+		if is {
+			s.Budget.Dismiss(classes[lane])
+		}
+	}
 	s.loop.Ring()
 }
 
-// befellUrgent reports whether an urgent message met the trouble of the last calls.
-func (h *health) befellUrgent(t apiclient.Trouble) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.of == t && h.urgent
-}
-
 // heard takes in that another process halts, goes on halting, or lets go on.
-func (s *Sender) heard(was, is pace.Halted) {
+func (s *Sender) heard(scope int, was, is pace.Halted) {
 	of, none := apiclient.Trouble(is.Cause), pace.Halted{}
 	switch {
 	case is == none:
 		s.health.well.Store(time.Now().UnixNano())
-		s.health.forget()
-		s.Log.Info("sending goes on, as another process found", zap.String("cause", was.Cause), zap.Duration("lasted", time.Since(was.Since)))
+		s.health.forget(scope)
+		s.Log.Info("sending goes on, as another process found", zap.String("lane", laneName(scope)), zap.String("cause", was.Cause), zap.Duration("lasted", time.Since(was.Since)))
 		s.loop.Wake(time.Time{})
 	case was == none:
-		s.giveAllBack(true)
-		s.Log.Warn("sending is halted already, as another process or an earlier one found: "+words(of), zap.String("cause", is.Cause), zap.String("words", is.Why), zap.Time("next_probe", is.Until))
+		s.giveAllBack(scope, true)
+		s.Log.Warn("sending is halted already, as another process or an earlier one found: "+words(of), zap.String("lane", laneName(scope)), zap.String("cause", is.Cause),
+			zap.String("words", is.Why), zap.Time("next_probe", is.Until))
 	case is.Strikes != was.Strikes || is.Cause != was.Cause:
-		s.giveAllBack(false)
+		s.giveAllBack(scope, false)
 	default:
 		s.loop.Ring()
 	}
 }
 
 // Look takes up what other processes told of the service's health.
-func (s *Sender) Look() { s.health.halt.Look(time.Now()) }
+func (s *Sender) Look() {
+	for scope := range s.health.halts {
+		s.health.halts[scope].Look(time.Now())
+	}
+}
 
-// lift ends the halt for a request begun at began that went well.
-func (s *Sender) lift(began time.Time) {
-	was, lifted := s.health.halt.Lift(began, time.Now())
+// lift ends a halt for a request begun at began that went well.
+func (s *Sender) lift(scope int, began time.Time) {
+	was, lifted := s.health.halts[scope].Lift(began, time.Now())
 	if !lifted {
 		return
 	}
 	s.health.well.Store(time.Now().UnixNano())
 	s.health.mu.Lock()
-	before := s.health.before
+	before := s.health.before[scope]
 	s.health.mu.Unlock()
-	s.health.forget()
+	s.health.forget(scope)
 	after := s.counts.burned()
-	s.Log.Info("sending goes on: it was halted because "+words(apiclient.Trouble(was.Cause)),
+	s.Log.Info("sending goes on: it was halted because "+words(apiclient.Trouble(was.Cause)), zap.String("lane", laneName(scope)),
 		zap.String("cause", was.Cause), zap.Duration("lasted", time.Since(was.Since)),
 		zap.Uint64("put_back", after[0]-before[0]), zap.Uint64("rejected", after[1]-before[1]),
 		zap.Uint64("in_doubt", after[2]-before[2]), zap.Uint64("dropped", after[3]-before[3]))
 	s.loop.Wake(time.Time{})
 }
 
-// keepsBack is what the halt means for claims.
-func (h *health) keepsBack() claims.Halt {
-	halted, is := h.halt.State()
-	_, urgent := h.holds(true)
-	return claims.Halt{Is: is, Until: halted.Until, UrgentPass: !urgent}
+// keepsBack is what the halts mean for claims; marketing is held until then besides, zero for not.
+func (h *health) keepsBack(now, marketing time.Time) (out []claims.Halt) {
+	held := marketing.After(now)
+	last := len(nudgewire.Lanes) - 1
+	if halted, is := h.halts[everything].State(); is {
+		all := claims.Halt{Lanes: inScope(everything), Until: halted.Until}
+		all.Lanes[last] = !held
+		out = append(out, all)
+	} else {
+		for lane := range nudgewire.Lanes {
+			if halted, is := h.halts[lane].State(); is && !(held && lane == last) {
+				out = append(out, claims.Halt{Lanes: inScope(lane), Until: halted.Until})
+			}
+		}
+	}
+	if held {
+		out = append(out, claims.Halt{Lanes: inScope(last), Until: marketing})
+	}
+	return out
 }
 
 // tellAgain is after what time others are told again of what could not be told.
@@ -318,46 +476,51 @@ const tellAgain = time.Second
 // probe tells others what was learned, and asks about a message that cannot be, which costs nothing, where the next probe is a question.
 // An answer that shows no trouble lets one message go.
 func (s *Sender) probe(ctx context.Context, now time.Time) (asked bool) {
-	if err := s.health.halt.Tell(ctx, now); err != nil {
-		s.loop.Wake(now.Add(tellAgain)) // claims meet the same trouble, and say so
-		return false
-	}
-	if !s.health.mustAsk(now) {
-		return false
-	}
-	if mine, err := s.health.halt.Try(ctx, now, s.turn()); err != nil || !mine || !s.health.mustAsk(now) {
-		if err != nil {
-			s.loop.Wake(now.Add(tellAgain))
+	for scope := range s.health.halts {
+		h := &s.health.halts[scope]
+		if err := h.Tell(ctx, now); err != nil {
+			s.loop.Wake(now.Add(tellAgain)) // claims meet the same trouble, and say so
+			return false
 		}
-		return false
+		if !s.health.mustAsk(scope, now) {
+			continue
+		}
+		if mine, err := h.Try(ctx, now, s.turn()); err != nil || !mine || !s.health.mustAsk(scope, now) {
+			if err != nil {
+				s.loop.Wake(now.Add(tellAgain))
+			}
+			continue
+		}
+		s.ask(ctx, scope)
+		return true
 	}
-	s.ask(ctx)
-	return true
+	return false
 }
 
 // turn is how long the next probe is this sender's: time for the question, and then for the message.
 func (s *Sender) turn() time.Duration { return 2*s.Timeout + holdMost }
 
-// mayClaim reports whether there is anything to claim for, where one message after the other shows whether the service is well again.
-func (s *Sender) mayClaim(ctx context.Context, now time.Time) (bool, error) {
-	if _, halted := s.health.halt.State(); !halted || s.health.halt.Turn(now) {
+// mayProbe reports whether there is anything to claim for, where one message after the other shows whether the service is well again.
+func (s *Sender) mayProbe(ctx context.Context, now time.Time, scope int, lanes []nudgewire.Category) (bool, error) {
+	h := &s.health.halts[scope]
+	if _, halted := h.State(); !halted || h.Turn(now) {
 		return true, nil
 	}
 	// A turn without a message would make all others wait.
-	if due, waits, err := s.Store.NextDue(ctx); err != nil || !waits || due.After(now) {
+	if due, waits, err := s.Store.NextDue(ctx, lanes...); err != nil || !waits || due.After(now) {
 		return false, err
 	}
-	return s.health.halt.Try(ctx, now, s.turn())
+	return h.Try(ctx, now, s.turn())
 }
 
 // mustAsk reports whether the next probe is a question.
-func (h *health) mustAsk(now time.Time) bool {
-	halted, is := h.halt.State()
+func (h *health) mustAsk(scope int, now time.Time) bool {
+	halted, is := h.halts[scope].State()
 	return is && !halted.Asked && !halted.Until.After(now) && remedies[apiclient.Trouble(halted.Cause)].question
 }
 
-func (s *Sender) ask(ctx context.Context) {
-	if s.Budget.Wait(ctx, pace.Urgent, time.Time{}) != nil {
+func (s *Sender) ask(ctx context.Context, scope int) {
+	if s.Budget.Wait(ctx, pace.MostUrgent, time.Time{}) != nil {
 		return
 	}
 	began, api := time.Now(), s.api.Load()
@@ -367,8 +530,12 @@ func (s *Sender) ask(ctx context.Context) {
 	}
 	switch trouble := apiclient.TroubleOf(err); trouble {
 	case apiclient.TroubleNone, apiclient.TroubleBusy:
-		s.health.halt.Answered()
+		s.health.halts[scope].Answered()
 	default:
-		s.strike(began, trouble, false, err.Error())
+		// What the question met may be more than what halts the lane.
+		if of := scopeOf(trouble, 0); scope != everything && of == everything {
+			s.strike(everything, began, trouble, false, err.Error(), "", nudgewire.Send{})
+		}
+		s.strike(scope, began, trouble, false, err.Error(), "", nudgewire.Send{})
 	}
 }

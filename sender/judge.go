@@ -8,17 +8,13 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-const (
-	// maxAttempts is how many calls the service may surely not take before a dispatch is
-	// dropped: with the pauses below that is some ten hours, four minutes for a code.
-	maxAttempts = 20
-
-	// maxRowRetry bounds a Retry-After for the dispatch it was answered to.
-	maxRowRetry = 24 * time.Hour
-)
+// maxTries is how many calls the service may surely not take before a dispatch is
+// dropped: with the pauses below that is some ten hours, four minutes for a code.
+const maxTries = 20
 
 // pauses are the shortest and the longest wait before another attempt. A login code is worth
 // nothing an hour later.
@@ -30,35 +26,58 @@ func pauses(c nudgewire.Category) (base, most time.Duration) {
 }
 
 // judge turns the end of a call into what is recorded of it. It is the table "outcome of a
-// call" of the rules of sending, and docs/states.md repeats it. waits says that what was refused
-// waits for the service to be well again.
-func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err error, means meaning, waits bool) nudgewire.Attempt {
+// call" of the rules of sending, and docs/states.md repeats it. told is what the answer showed about the service.
+func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err error, means meaning, told verdict) nudgewire.Attempt {
 	refusal, _ := errors.AsType[*apiclient.CallError](err)
 	var a nudgewire.Attempt
 	switch outcome := apiclient.OutcomeOf(err); {
 	case err == nil:
 		a = c.attempt(now, nudgewire.StateAccepted, "")
 		a.Message = s.message(c, now, answer)
-	case waits:
-		a = s.again(c, now, refusal)
+	case told.waits, told.held && outcome == apiclient.NotAccepted, means.class == nudgewire.ErrorTemplate && c.Send.Template != "":
+		held := told.held || means.class == nudgewire.ErrorTemplate // by the pause of its template
+		a = c.attempt(now, nudgewire.StateWaiting, notTaken(refusal))
+		if a.RetryAt = c.DueAt; !held { // what holds it says when it is due
+			a.RetryAt = now.Add(s.pause(c))
+		}
+		a.Refused = told.refused
 	case means.class == nudgewire.ErrorRecipientLimit:
 		rest, _ := means.class.GoesAgain()
 		a = c.retry(now, now.Add(rest), fmt.Sprintf("not taken, because this contact has got enough: %v", refusal))
-	case means.class == nudgewire.ErrorTemplate && c.Send.Template != "":
-		a = s.again(c, now, refusal) // and the pause of its template holds it
+		if s.OwnExpiry != nil && !s.OwnExpiry(&c.Dispatch) {
+			a = c.attempt(now, nudgewire.StateWaiting, fmt.Sprintf("not taken, because this contact has got enough: %v", refusal))
+			a.RetryAt, a.PutOff = now.Add(rest), true
+		}
+	case means.trouble == apiclient.TroubleBusy: // as long as the account waits, and it is not dropped for that
+		a = c.attempt(now, nudgewire.StateWaiting, notTaken(refusal))
+		if a.RetryAt = now.Add(s.pause(c)); refusal.RetryAfter > 0 {
+			base, _ := pauses(c.Category)
+			a.RetryAt = now.Add(max(base, min(refusal.RetryAfter, pace.MaxPause)))
+		}
 	case outcome == apiclient.NotAccepted, means.class == nudgewire.ErrorRetry, means.class == nudgewire.ErrorTemplate:
-		if c.Attempt >= maxAttempts {
-			a = c.attempt(now, nudgewire.StateDropped, fmt.Sprintf("given up after %d attempts: %v", c.Attempt, err))
+		if c.Tries+1 >= maxTries {
+			a = c.attempt(now, nudgewire.StateDropped, fmt.Sprintf("given up after %d tries: %v", c.Tries+1, err))
 			break
 		}
-		a = s.again(c, now, refusal)
+		a = c.retry(now, now.Add(s.pause(c)), notTaken(refusal))
 	case outcome == apiclient.Rejected:
 		a = c.attempt(now, nudgewire.StateRejected, refused(refusal))
 	default:
 		a = s.doubt(c, now, err)
 	}
-	a.Answer, a.Words, a.Class = answer.Raw, means.words, means.class
+	a.Answer, a.Words, a.Class, a.Called = answer.Raw, means.words, means.class, true
 	return a
+}
+
+// notTaken is why a message waits again that the service surely did not take.
+func notTaken(refusal *apiclient.CallError) string {
+	return fmt.Sprintf("not taken by the service: %v", refusal)
+}
+
+// pause is how long a dispatch rests after its call, by how many it has had.
+func (s *Sender) pause(c *claim) time.Duration {
+	base, most := pauses(c.Category)
+	return backoff.Next(c.Tries+1, base, most, s.Jitter())
 }
 
 // message is what the service accepted.
@@ -75,20 +94,9 @@ func (s *Sender) message(c *claim, now time.Time, answer apiclient.Answer) *nudg
 	return m
 }
 
-// again sends a dispatch back to wait that the service surely did not take.
-func (s *Sender) again(c *claim, now time.Time, refusal *apiclient.CallError) nudgewire.Attempt {
-	base, most := pauses(c.Category)
-	pause := backoff.Next(c.Attempt, base, most, s.Jitter())
-	if wait := min(refusal.RetryAfter, maxRowRetry); wait > pause {
-		pause = wait
-	}
-	return c.retry(now, now.Add(pause), fmt.Sprintf("not taken by the service: %v", refusal))
-}
-
 // doubt is for a call that may have been taken.
 func (s *Sender) doubt(c *claim, now time.Time, err error) nudgewire.Attempt {
-	base, most := pauses(c.Category)
-	at := now.Add(backoff.Next(c.Attempt, base, most, s.Jitter()))
+	at := now.Add(s.pause(c))
 	rule := s.OnDoubt(&c.Dispatch)
 	if !c.ResendsInDoubt(rule, at) {
 		if c.InDoubt(rule) == nudgewire.DoubtDrop {
@@ -107,14 +115,13 @@ func (s *Sender) doubt(c *claim, now time.Time, err error) nudgewire.Attempt {
 	return a
 }
 
-// giveBack returns a claim that was surely not sent to the waiting ones.
+// giveBack returns a claim that was surely not sent to the waiting ones, due at at. A halt delays, and puts nothing in another order, so
+// what it gives back has the due time that it had.
 func (s *Sender) giveBack(c *claim, at time.Time, why string) nudgewire.Attempt {
 	s.counts.givenBack.Add(1)
-	now := time.Now()
-	if at.Before(now) {
-		at = now
-	}
-	return c.retry(now, at, why)
+	a := c.attempt(time.Now(), nudgewire.StateWaiting, why)
+	a.RetryAt = at
+	return a
 }
 
 // retry is the attempt of a claim that waits again until at, or is dropped when it expires

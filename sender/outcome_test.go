@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
 // kept is what a test looks at of a dispatch after its first call.
@@ -60,13 +61,29 @@ func TestTheFirstCallEnds(t *testing.T) {
 			nudgewire.Marketing, 0, 0, refusal(apiclient.NotAccepted, 429, 90*time.Second, "slow down"),
 			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 429 Too Many Requests: slow down; try again in 1m30s", 90 * time.Second, "no"},
 		},
-		"a Retry-After shorter than our pause does not shorten it": {
+		"a short Retry-After: again then, however often it was tried, and not sooner than after our first pause": {
 			nudgewire.Marketing, 5, 0, refusal(apiclient.NotAccepted, 429, time.Second, ""),
-			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 429 Too Many Requests; try again in 1s", 160 * time.Second, "no"},
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 429 Too Many Requests; try again in 1s", 5 * time.Second, "no"},
+		},
+		"too many requests without a Retry-After: longer each time": {
+			nudgewire.Marketing, 5, 0, refusal(apiclient.NotAccepted, 429, 0, ""),
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 429 Too Many Requests", 160 * time.Second, "no"},
+		},
+		"a Retry-After of a day: as long as the account waits": {
+			nudgewire.Marketing, 0, 0, refusal(apiclient.NotAccepted, 429, 24*time.Hour, ""),
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 429 Too Many Requests; try again in 24h0m0s", pace.MaxPause, "no"},
+		},
+		"a Retry-After past its expiry does not drop it": {
+			nudgewire.Marketing, 0, time.Minute, refusal(apiclient.NotAccepted, 503, time.Hour, ""),
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 503 Service Unavailable; try again in 1h0m0s", pace.MaxPause, "no"},
+		},
+		"too many requests for the twentieth time: it waits on": {
+			nudgewire.Utility, 19, 0, refusal(apiclient.NotAccepted, 429, 10*time.Second, ""),
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 429 Too Many Requests; try again in 10s", 10 * time.Second, "no"},
 		},
 		"not taken for the twentieth time: dropped": {
 			nudgewire.Marketing, 19, 0, dial,
-			kept{nudgewire.StateDropped, "given up after 20 attempts: send-template: not sent: connection refused", 0, "no"},
+			kept{nudgewire.StateDropped, "given up after 20 tries: send-template: not sent: connection refused", 0, "no"},
 		},
 		"not taken and too late for another try: dropped": {
 			nudgewire.Marketing, 0, 3 * time.Second, dial,
@@ -98,11 +115,11 @@ func TestTheFirstCallEnds(t *testing.T) {
 		},
 		"a refused key is not the dispatch's fault": {
 			nudgewire.Marketing, 0, 0, refusal(apiclient.Rejected, 401, 0, "invalid key"),
-			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 401 Unauthorized: invalid key", 5 * time.Second, "no"},
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 401 Unauthorized: invalid key", 0, "no"},
 		},
 		"nor after twenty attempts": {
 			nudgewire.Authentication, 40, 0, refusal(apiclient.Rejected, 403, 0, "invalid key"),
-			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 403 Forbidden: invalid key", 15 * time.Second, "no"},
+			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 403 Forbidden: invalid key", 0, "no"},
 		},
 		"a text without a path is refused by us": {
 			nudgewire.Marketing, 0, 0, &apiclient.CallError{Call: "text", Outcome: apiclient.Rejected, Err: apiclient.ErrNoTextPath},
@@ -113,7 +130,7 @@ func TestTheFirstCallEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := queued(tt.category)
-				d.Attempt = tt.attempt
+				d.Attempt, d.Tries = tt.attempt, tt.attempt
 				if tt.expires > 0 {
 					d.ExpiresAt = time.Now().Add(tt.expires)
 				}

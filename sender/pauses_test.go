@@ -54,7 +54,7 @@ func (s *service) asked() int {
 func (b *board) nodes(t *testing.T, n int, store *memory, api *service) {
 	t.Helper()
 	for range n {
-		r := start(t, store, api, func(o *Options) { o.Pauses, o.Concurrency = b, 2 })
+		r := start(t, store, api, func(o *Options) { o.Pauses, o.Concurrency = Pauses{Account: b}, 2 })
 		b.mu.Lock()
 		b.all = append(b.all, r)
 		b.mu.Unlock()
@@ -136,7 +136,7 @@ func TestATurnThatIsLostIsTakenOver(t *testing.T) {
 			t.Fatalf("%d accepted after a start, want all", n)
 		}
 		for _, r := range b.all {
-			r.health.halt.Look(time.Now())
+			r.Look()
 		}
 		store.add(many(20, nudgewire.Marketing)...)
 		now = time.Now()

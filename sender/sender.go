@@ -22,11 +22,13 @@ type Store interface {
 	// lease, the longest due first. Fewer rows than asked for in a lane means that nothing more is
 	// due there.
 	Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error)
+	// ClaimProbe is Claim of at most one dispatch, of the most urgent lane first, and of another phone and content than those that failed.
+	ClaimProbe(ctx context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Dispatch, error)
 	// Finish records how a claim ended, together with the message in a.Message. It answers
 	// nudgewire.ErrClaimLost when the claim is not held any more.
 	Finish(ctx context.Context, a nudgewire.Attempt) error
-	// NextDue is the earliest DueAt among waiting dispatches; ok is false when there is none.
-	NextDue(ctx context.Context) (due time.Time, ok bool, err error)
+	// NextDue is the earliest DueAt among waiting dispatches of those lanes; ok is false when there is none.
+	NextDue(ctx context.Context, lanes ...nudgewire.Category) (due time.Time, ok bool, err error)
 	// RescueClaims ends the claims that nobody will finish, those of dead owners and those whose
 	// lease ended before now. owner is the one who asks.
 	RescueClaims(ctx context.Context, now time.Time, owner string) (nudgewire.Rescued, error)
@@ -68,7 +70,7 @@ type Options struct {
 	// Concurrency is the most calls at a time.
 	Concurrency int
 	// UrgentShare is the part of Concurrency that marketing cannot fill, from 0 to 1: at least
-	// one call of two or more, and never all.
+	// one call of two, two of more, and never all. Half of it utility cannot fill either, where it is two or more.
 	UrgentShare float64
 	// Timeout is the most time that one call of API takes.
 	Timeout time.Duration
@@ -99,8 +101,12 @@ type Options struct {
 	Called func(d *nudgewire.Dispatch, began, ended time.Time, a *nudgewire.Attempt)
 	// OnDoubt is what the trigger of d says is done in doubt, "" where it says nothing; nil is by category.
 	OnDoubt func(d *nudgewire.Dispatch) nudgewire.OnDoubt
-	// Pauses keeps the trouble of the account for all processes that call it; nil is this one alone.
-	Pauses pace.Keeper
+	// OwnExpiry reports whether the config names when d expires: then it is not put off. Nil is yes.
+	OwnExpiry func(d *nudgewire.Dispatch) bool
+	// Probes reports whether d shows whether the service takes again what it refused one after the other. Nil is never.
+	Probes func(d *nudgewire.Dispatch) bool
+	// Pauses keep the trouble of the account for all processes that call it.
+	Pauses Pauses
 	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
 }
@@ -139,7 +145,7 @@ type Sender struct {
 	health health
 	counts counts
 
-	keeper        pace.Keeper  // as last configured
+	keepers       Pauses       // as last configured
 	untrackedTold atomic.Int64 // when the log last said so, nanoseconds
 
 	running atomic.Bool
@@ -181,37 +187,45 @@ func New(o Options) *Sender {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	reserved := reserve(o.Concurrency, o.UrgentShare)
-	marketing := ahead * (o.Concurrency - reserved)
+	reserved, codes := reserve(o.Concurrency, o.UrgentShare)
+	s := &Sender{Options: o, keepers: o.Pauses, slots: newSlots(o.Concurrency, reserved, codes)}
+	seats := claims.Lanes{ahead * o.Concurrency, ahead * (o.Concurrency - codes), ahead * (o.Concurrency - reserved)}
 	if o.Concurrency == 1 {
-		marketing = 1
+		seats[2] = 1
 	}
-	s := &Sender{Options: o, keeper: o.Pauses, slots: newSlots(o.Concurrency-reserved, reserved)}
 	s.loop = claims.New(claims.Options[claim]{
-		Claim: s.claim, Next: o.Store.NextDue,
-		Urgent: func(c *claim) bool { return c.Category.Urgent() },
+		Claim: s.claim, Probe: s.claimProbe,
+		Next: func(ctx context.Context, of [claims.MaxLanes]bool) (time.Time, bool, error) {
+			var lanes []nudgewire.Category
+			for lane, is := range of {
+				if is {
+					lanes = append(lanes, nudgewire.Lanes[lane])
+				}
+			}
+			return o.Store.NextDue(ctx, lanes...)
+		},
+		Lane:   func(c *claim) int { return c.Category.Lane() },
 		Room:   func() (int, time.Time) { return o.Budget.Room(pace.Send, window) },
 		Halted: s.keepsBack, Ask: s.probe,
-		Seats:   claims.Lanes{Urgent: ahead * o.Concurrency, Marketing: marketing},
-		Workers: Slots(o.Concurrency), Jitter: o.Jitter, Log: o.Log, What: "dispatches",
+		Seats: seats, Workers: Slots(o.Concurrency), Jitter: o.Jitter, Log: o.Log, What: "dispatches",
 	})
 	s.api.Store(&o.API)
-	s.health.halt.Heard = s.heard
-	s.health.halt.Share(o.Pauses, time.Now())
-	s.health.halt.Retry(time.Now()) // as after a reload
+	for scope := range s.health.halts {
+		halt := &s.health.halts[scope]
+		halt.Heard = func(was, is pace.Halted) { s.heard(scope, was, is) }
+		halt.Share(o.Pauses.of(scope), time.Now())
+		halt.Retry(time.Now()) // as after a reload
+	}
 	return s
 }
 
-// keepsBack is what keeps claims back: trouble of the account, or whoever holds marketing.
-func (s *Sender) keepsBack() claims.Halt {
-	h := s.health.keepsBack()
-	if s.HoldMarketing == nil || h.Is && !h.UrgentPass {
-		return h
+// keepsBack is what keeps claims back: trouble of the account or a lane, or whoever holds marketing.
+func (s *Sender) keepsBack() []claims.Halt {
+	var marketing time.Time
+	if s.HoldMarketing != nil {
+		marketing = s.HoldMarketing()
 	}
-	if until := s.HoldMarketing(); until.After(h.Until) {
-		return claims.Halt{Is: true, Until: until, UrgentPass: true}
-	}
-	return h
+	return s.health.keepsBack(time.Now(), marketing)
 }
 
 // ErrRunning refuses a second Run of one Sender.
@@ -253,18 +267,24 @@ func (s *Sender) Wake(at time.Time) { s.loop.Wake(at) }
 // Reconfigure replaces the API for calls to come. Where the account is called as before, which is where pauses are those of before, trouble
 // that the old one met stays until the next probe, which is due at once; where it is called otherwise, it is forgotten.
 // The rate is the Budget's matter; another concurrency needs another Sender.
-func (s *Sender) Reconfigure(api API, pauses pace.Keeper) {
+func (s *Sender) Reconfigure(api API, pauses Pauses) {
 	s.api.Store(&api)
 	h := &s.health
-	if was, halted := h.halt.State(); halted {
-		s.Log.Info("sending is tried again after a reload", zap.String("cause", was.Cause), zap.Time("halted_since", was.Since))
+	other := pauses == Pauses{} || pauses != s.keepers
+	s.keepers = pauses
+	for scope := range h.halts {
+		if was, halted := h.halts[scope].State(); halted {
+			s.Log.Info("sending is tried again after a reload", zap.String("lane", laneName(scope)), zap.String("cause", was.Cause), zap.Time("halted_since", was.Since))
+		}
+		if other {
+			h.halts[scope].Reset(pauses.of(scope), time.Now())
+		}
+		h.halts[scope].Retry(time.Now())
+		h.forget(scope)
 	}
-	if pauses == nil || pauses != s.keeper {
-		s.keeper = pauses
-		h.halt.Reset(pauses, time.Now())
-	}
-	h.halt.Retry(time.Now())
-	h.forget()
+	h.mu.Lock()
+	h.refused = refusals{}
+	h.mu.Unlock()
 	s.loop.Wake(time.Time{})
 }
 

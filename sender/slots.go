@@ -3,43 +3,50 @@ package sender
 import (
 	"context"
 	"math"
+
+	"github.com/nudgewire/nudgewire"
 )
 
-// slots are the calls that may be under way. Marketing takes general ones; an urgent dispatch
-// takes whichever comes free first, a reserved one or a general one.
-type slots struct{ general, reserved chan struct{} }
+// slots are the calls that may be under way. Marketing takes general ones; utility takes whichever comes free first, a reserved one or
+// a general one, and authentication also one of its own.
+type slots struct{ general, reserved, own chan struct{} }
 
-func newSlots(general, reserved int) slots {
-	return slots{make(chan struct{}, general), make(chan struct{}, reserved)}
+func newSlots(concurrency, reserved, own int) slots {
+	return slots{make(chan struct{}, concurrency-reserved), make(chan struct{}, reserved-own), make(chan struct{}, own)}
 }
 
-// reserve is how many of concurrency slots marketing cannot fill.
-func reserve(concurrency int, share float64) int {
-	if concurrency < 2 {
-		return 0
+// reserve is how many of concurrency slots marketing cannot fill, and how many of those are for authentication alone.
+func reserve(concurrency int, share float64) (reserved, own int) {
+	if concurrency < 3 {
+		return concurrency - 1, 0
 	}
-	return min(max(1, int(math.Round(share*float64(concurrency)))), concurrency-1)
+	reserved = min(max(2, int(math.Round(share*float64(concurrency)))), concurrency-1)
+	return reserved, reserved / 2
 }
 
-// take waits for a slot and returns the lane to give it back to; nil means that ctx ended, or that
+// take waits for a slot and returns where to give it back to; nil means that ctx ended, or that
 // enough was closed.
-func (s slots) take(ctx context.Context, urgent bool, enough <-chan struct{}) chan struct{} {
+func (s slots) take(ctx context.Context, lane int, enough <-chan struct{}) chan struct{} {
 	if ctx.Err() != nil {
 		return nil
 	}
-	if !urgent {
-		select {
-		case s.general <- struct{}{}:
-			return s.general
-		case <-ctx.Done():
-			return nil
-		case <-enough:
-			return nil
-		}
+	own, reserved := s.own, s.reserved // of a nil one nothing comes
+	switch nudgewire.Lanes[lane] {
+	case nudgewire.Marketing:
+		own, reserved = nil, nil
+	case nudgewire.Utility:
+		own = nil
 	}
 	select {
-	case s.reserved <- struct{}{}:
-		return s.reserved
+	case own <- struct{}{}:
+		return own
+	default:
+	}
+	select {
+	case own <- struct{}{}:
+		return own
+	case reserved <- struct{}{}:
+		return reserved
 	case s.general <- struct{}{}:
 		return s.general
 	case <-ctx.Done():

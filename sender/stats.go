@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 )
 
@@ -41,18 +42,35 @@ type Stats struct {
 	HaltedSince time.Time         `json:"halted_since,omitzero"`
 	HaltedUntil time.Time         `json:"halted_until,omitzero"`
 
+	Lanes []LaneHalt `json:"lanes,omitempty"` // those that are halted alone
+
 	Well time.Time `json:"well,omitzero"` // when the service last took a message, or showed that it is well again
+}
+
+// A LaneHalt is why nothing of a category is sent, while others are.
+type LaneHalt struct {
+	Lane    nudgewire.Category `json:"lane"`
+	Trouble apiclient.Trouble  `json:"trouble"`
+	Why     string             `json:"why"`
+	Since   time.Time          `json:"since"`
+	Until   time.Time          `json:"until"` // the next probe
 }
 
 // Stats tells how the sender fares.
 func (s *Sender) Stats() Stats {
-	halted, _ := s.health.halt.State()
+	halted, _ := s.health.halts[everything].State()
+	var lanes []LaneHalt
+	for lane, of := range nudgewire.Lanes {
+		if now, is := s.health.halts[lane].State(); is {
+			lanes = append(lanes, LaneHalt{of, apiclient.Trouble(now.Cause), now.Why, now.Since, now.Until})
+		}
+	}
 	return Stats{
 		Calls: s.counts.calls.Load(), Accepted: s.counts.accepted.Load(), Untracked: s.counts.untracked.Load(),
 		Rejected: s.counts.rejected.Load(), InDoubt: s.counts.inDoubt.Load(), Dropped: s.counts.dropped.Load(),
 		Retried: s.counts.retried.Load(), GivenBack: s.counts.givenBack.Load(), Lost: s.counts.lost.Load(),
 		Rescued: s.counts.abandoned.Load(), InHand: s.loop.InHand(), UnderWay: int(s.counts.underWay.Load()),
 		Trouble: apiclient.Trouble(halted.Cause), Halted: halted.Why, HaltedSince: halted.Since, HaltedUntil: halted.Until,
-		Well: s.health.wellAt(),
+		Lanes: lanes, Well: s.health.wellAt(),
 	}
 }

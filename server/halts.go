@@ -31,8 +31,11 @@ type HaltView struct {
 
 	Waiting int64 `json:"waiting,omitempty"` // messages of a trigger that is paused or released, or of an account that is gone
 
-	// Of store.HaltService: whose template it is, and when a message goes as a probe. Since then Probe is its
-	// number, 0 while none waits.
+	// Of store.HaltService: what the service does not take (template, campaign or text), of which trigger or run ("" for all) and account, whether it
+	// refuses one after the other, and when a message goes as a probe. Since then Probe is its number, 0 while none waits.
+	Kind    string               `json:"kind,omitempty"`
+	Origin  string               `json:"origin,omitempty"`
+	Refused bool                 `json:"refused,omitempty"`
 	Account string               `json:"account,omitempty"`
 	Until   time.Time            `json:"until,omitzero"`
 	Probe   nudgewire.DispatchID `json:"probe,omitempty"`
@@ -57,7 +60,7 @@ func (v HaltView) State() string {
 
 // What names what is halted: "everything", `trigger "reminder"`, "run 12 of winback".
 func (v HaltView) What() string {
-	what := store.Halt{Scope: v.Scope, Name: v.Name}.What()
+	what := store.Halt{Scope: v.Scope, Name: v.Name, Kind: v.Kind, Origin: v.Origin}.What()
 	if v.Job != "" {
 		what += " of " + v.Job
 	}
@@ -78,10 +81,13 @@ func (v HaltView) GoesOn() string {
 	case store.HaltGone:
 		return "nudgewire reload"
 	case store.HaltService:
-		return "nudgewire resume template " + shellWord(v.Name)
+		return "nudgewire resume template " + shellWord(v.Content())
 	}
 	return fmt.Sprintf("nudgewire resume %s %s", v.Scope, shellWord(v.Name))
 }
+
+// Content is the template or campaign of one of store.HaltService, "texts" for those.
+func (v HaltView) Content() string { return store.Halt{Kind: v.Kind, Name: v.Name}.Content() }
 
 // Ends is the command that cancels what waits of a paused trigger, or of an account that is gone.
 func (v HaltView) Ends() string {
@@ -148,7 +154,7 @@ func (v HaltView) Words() string {
 	return words + "; it goes on with: " + v.GoesOn()
 }
 
-// byService is what is said of a template that the service does not send now.
+// byService is what is said of what the service does not send now.
 func (v HaltView) byService() string {
 	words := ""
 	if v.Account != "" {
@@ -166,7 +172,11 @@ func (v HaltView) byService() string {
 // Stands is the halt as a sentence: "everything is halted since 2026-11-22 14:02:00 UTC: wrong price".
 func (v HaltView) Stands() string {
 	if v.Scope == store.HaltService {
-		return v.What() + " is not sent by the service" + v.byService()
+		does := " is not sent by the service"
+		if v.Refused {
+			does = " is refused by the service, one message after the other, and waits"
+		}
+		return v.What() + does + v.byService()
 	}
 	return v.What() + " is " + v.State() + strings.TrimPrefix(v.sinceAndWhy(), ",")
 }
@@ -234,7 +244,7 @@ func (a admin) haltViews(ctx context.Context) ([]HaltView, error) {
 }
 
 func haltView(h store.Halt) HaltView {
-	v := HaltView{Scope: h.Scope, Name: h.Name, Reason: h.Reason, Since: h.At.UTC(), Account: h.Account, Probe: h.Probe}
+	v := HaltView{Scope: h.Scope, Name: h.Name, Reason: h.Reason, Since: h.At.UTC(), Account: h.Account, Kind: h.Kind, Origin: h.Origin, Refused: h.Refused, Probe: h.Probe}
 	if !h.Until.IsZero() {
 		v.Until = h.Until.UTC()
 	}
@@ -315,7 +325,7 @@ func (a admin) notHalted(ctx context.Context, in HaltRequest) error {
 		}
 		halted = halted || !h.Paused()
 		if h.Scope == store.HaltService && in.Scope == store.HaltTemplate {
-			names = append(names, h.Name)
+			names = append(names, h.Content())
 		}
 		stopped = append(stopped, fmt.Sprintf("%s is %s, and goes on with: %s", h.What(), state, h.GoesOn()))
 		if h.Scope == in.Scope && h.Name != "" {
@@ -402,7 +412,8 @@ func (a admin) resume(r *http.Request, in HaltRequest) (any, error) {
 	}
 	was := store.Halt{Scope: in.Scope, Name: in.Name}
 	for _, h := range halts {
-		if h.Name == in.Name && (h.Scope == in.Scope || h.Scope == store.HaltMode && in.Scope == store.HaltTrigger || h.Scope == store.HaltService && in.Scope == store.HaltTemplate) {
+		if h.Name == in.Name && (h.Scope == in.Scope || h.Scope == store.HaltMode && in.Scope == store.HaltTrigger) ||
+			h.Scope == store.HaltService && in.Scope == store.HaltTemplate && h.Content() == in.Name {
 			was = h
 			break
 		}
@@ -416,7 +427,7 @@ func (a admin) resume(r *http.Request, in HaltRequest) (any, error) {
 		err = a.Store.Release(r.Context(), in.Name, a.Now())
 	}
 	if errors.Is(err, nudgewire.ErrNotFound) && in.Scope == store.HaltTemplate {
-		err = a.Store.LiftTemplate(r.Context(), in.Name)
+		err = a.Store.LiftPauses(r.Context(), in.Name)
 	}
 	if errors.Is(err, nudgewire.ErrNotFound) {
 		return nil, a.notHalted(r.Context(), in)

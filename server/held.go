@@ -49,7 +49,7 @@ func (h holders) of(m *MessageView) string {
 		return ""
 	}
 	for _, a := range h.troubles {
-		if (a.Name == "" || nudgewire.AccountKey(a.Name) == m.Account) && !(m.Category.Urgent() && a.Halted.oneLane()) {
+		if (a.Name == "" || nudgewire.AccountKey(a.Name) == m.Account) && (a.Halted.Lane == "" || a.Halted.Lane == m.Category) {
 			return a.Halted.Words(h.now)
 		}
 	}

@@ -53,7 +53,7 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: at, Lease: time.Minute, Urgent: 1})
+		got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: at, Lease: time.Minute, Authentication: 1, Utility: 1})
 		if err != nil || len(got) != 1 {
 			t.Fatal(got, err)
 		}

@@ -100,6 +100,9 @@ func (t *found) halt(h HaltView) {
 			one.Subject += " of account " + h.Account
 		}
 		one.Cure = fmt.Sprintf("look at the template on the service's dashboard; %q tries at once", h.GoesOn())
+		if h.Refused {
+			one.Cure = fmt.Sprintf("compare its name, language and variables with the service's dashboard; %q tries at once, and one message tries by itself now and then", h.GoesOn())
+		}
 	case store.HaltRun:
 		one.About, one.Words = "campaigns", h.What()+" waits to be resumed: "+h.Reason
 		one.Cure = fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name)
@@ -146,7 +149,7 @@ func (t *found) service(a AccountView) {
 		words = "account " + a.Name + ": " + words
 	}
 	t.add(nudgewire.Trouble{
-		Code: nudgewire.TroubleCode(a.Halted.Cause), Subject: a.Name, Severity: nudgewire.Stops, About: "messages",
+		Code: nudgewire.TroubleCode(a.Halted.Cause), Subject: strings.TrimSpace(string(a.Halted.Lane) + " " + a.Name), Severity: nudgewire.Stops, About: "messages",
 		Since: a.Halted.Since, Words: words, Cure: OfAccount(a.Halted.cure(), a.Name),
 	})
 }
@@ -273,11 +276,15 @@ func (t *found) late(v *StatusView) {
 	if v.Daemon != nil {
 		several = len(v.Daemon.Accounts) > 0
 		for _, a := range v.Daemon.Troubles() {
-			halted[nudgewire.AccountKey(a.Name)] = true
+			if a.Halted.Lane == "" {
+				halted[nudgewire.AccountKey(a.Name)] = true
+			} else { // of what is urgent nothing is overdue where one of its lanes is halted
+				halted[nudgewire.AccountKey(a.Name)+" "+laneGroup(a.Halted.Lane)] = true
+			}
 		}
 	}
 	for _, b := range v.Behind {
-		if halted[b.Account] {
+		if halted[b.Account] || halted[b.Account+" "+b.What] {
 			continue // that is told already
 		}
 		one := nudgewire.Trouble{Severity: nudgewire.Stops, About: "messages", Since: b.Since}
@@ -305,6 +312,14 @@ func (t *found) late(v *StatusView) {
 		}
 		t.add(one)
 	}
+}
+
+// laneGroup is what may be behind that a lane belongs to.
+func laneGroup(lane nudgewire.Category) string {
+	if lane.Urgent() {
+		return BehindUrgent
+	}
+	return BehindMarketing
 }
 
 func (t *found) runs(v *StatusView) {

@@ -7,9 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/alerts"
-	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -355,7 +353,10 @@ type DaemonView struct {
 	API      string   `json:"api"`
 	Rate     string   `json:"rate"` // requests a second at present, and why when slowed
 
-	Halted     *SendingHalted    `json:"halted,omitempty"`           // why nothing is sent at present
+	Halted *SendingHalted `json:"halted,omitempty"` // why nothing is sent at present
+
+	HaltedLanes []SendingHalted `json:"halted_lanes,omitempty"` // why nothing of a category is sent, while others are
+
 	Elsewhere  []ElsewhereView   `json:"halted_elsewhere,omitempty"` // at nodes that call an account otherwise
 	Accounts   []AccountView     `json:"accounts,omitempty"`         // all, that of the section api first; none where it is the only one
 	Connectors []string          `json:"connectors"`
@@ -395,16 +396,24 @@ type AccountView struct {
 	Accepted uint64         `json:"accepted"` // messages, since the daemon began
 	Halted   *SendingHalted `json:"halted,omitempty"`
 	Texts    bool           `json:"texts,omitempty"`
+
+	HaltedLanes []SendingHalted `json:"halted_lanes,omitempty"`
 }
 
-// Troubles are the accounts that send nothing at present, each with why. The name is "" where there is one account.
+// Troubles are the accounts that send nothing at present, or nothing of a category, each with why. The name is "" where there is one account.
 func (v *DaemonView) Troubles() (out []AccountView) {
-	if len(v.Accounts) == 0 && v.Halted != nil {
-		return []AccountView{{Halted: v.Halted}}
+	accounts := v.Accounts
+	if len(accounts) == 0 {
+		accounts = []AccountView{{Halted: v.Halted, HaltedLanes: v.HaltedLanes}}
 	}
-	for _, a := range v.Accounts {
+	for _, a := range accounts {
 		if a.Halted != nil {
 			out = append(out, a)
+		}
+		for i := range a.HaltedLanes {
+			one := a
+			one.Halted = &a.HaltedLanes[i]
+			out = append(out, one)
 		}
 	}
 	return out
@@ -423,10 +432,11 @@ func (v *DaemonView) TriggersAndModes() []string {
 
 // SendingHalted says why the daemon sends nothing by itself: the service, or the account, is unwell.
 type SendingHalted struct {
-	Cause     string    `json:"cause"` // key, points, address, outage or refusals
-	Why       string    `json:"why"`   // in words
-	Since     time.Time `json:"since"`
-	NextProbe time.Time `json:"next_probe"`
+	Lane      nudgewire.Category `json:"lane,omitempty"` // that is halted alone; "" for all of the account
+	Cause     string             `json:"cause"`          // key, points, address, outage or refusals
+	Why       string             `json:"why"`            // in words
+	Since     time.Time          `json:"since"`
+	NextProbe time.Time          `json:"next_probe"`
 
 	// OfEnvironment says of a key that is refused that it comes from the environment of the process, which only a restart changes.
 	OfEnvironment bool `json:"of_environment,omitempty"`
@@ -439,18 +449,17 @@ type ElsewhereView struct {
 	SendingHalted
 }
 
-// oneLane reports whether urgent messages may go all the same: what was refused may be about the messages alone.
-func (h *SendingHalted) oneLane() bool {
-	return h.Cause == string(apiclient.TroubleAddress) || h.Cause == string(sender.TroubleRejections)
-}
-
 // Words say it in a line.
 func (h *SendingHalted) Words(now time.Time) string {
 	probe := "the next message is the probe"
 	if h.NextProbe.After(now) {
 		probe = "next probe at " + h.NextProbe.UTC().Format("15:04:05 UTC")
 	}
-	return fmt.Sprintf("sending is halted since %s: %s; %s", h.Since.UTC().Format("2006-01-02 15:04:05 UTC"), h.Why, probe)
+	what := "sending"
+	if h.Lane != "" {
+		what += " of category " + string(h.Lane)
+	}
+	return fmt.Sprintf("%s is halted since %s: %s; %s", what, h.Since.UTC().Format("2006-01-02 15:04:05 UTC"), h.Why, probe)
 }
 
 // A RejectedView is how many messages ended for one reason in the last 24 hours.

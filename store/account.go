@@ -33,9 +33,18 @@ func (a Account) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewi
 	return a.Store.Claim(ctx, q)
 }
 
-// NextDue is Store.NextDue of the account's dispatches.
-func (a Account) NextDue(ctx context.Context) (at time.Time, ok bool, err error) {
-	return a.nextDue(ctx, a.name)
+// ClaimProbe is Store.ClaimProbe of the account's dispatches.
+func (a Account) ClaimProbe(ctx context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Dispatch, error) {
+	p.Account = a.name
+	return a.Store.ClaimProbe(ctx, p)
+}
+
+// NextDue is Store.NextDue of those lanes of the account; none is all.
+func (a Account) NextDue(ctx context.Context, lanes ...nudgewire.Category) (at time.Time, ok bool, err error) {
+	if len(lanes) == 0 {
+		lanes = nudgewire.Lanes[:]
+	}
+	return a.nextDue(ctx, a.name, lanes...)
 }
 
 // BeginCall is Store.BeginCall with slots counted from the account's first one.

@@ -117,7 +117,7 @@ func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
 	if err != nil || anew.Anew != 3 {
 		t.Fatalf("planned anew: %+v (%v)", anew, err)
 	}
-	claimed, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 9, Urgent: 9})
+	claimed, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 9, Authentication: 9, Utility: 9})
 	if err != nil || len(claimed) != 3 {
 		t.Fatalf("claimed %d (%v)", len(claimed), err)
 	}

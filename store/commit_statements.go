@@ -46,6 +46,7 @@ const (
 	stCancel
 
 	stDue
+	stDueProbe
 	stClaim
 	stExpire
 	stDefer
@@ -147,11 +148,13 @@ const (
 	stLastWords
 	stErrorText
 	stTrimErrorTexts
-	stTemplatePause
-	stPauseTemplate
-	stLiftTemplate
-	stProbeTemplate
+	stSendPause
+	stPauseSend
+	stLiftPause
+	stLiftOrigins
+	stProbePause
 	stFindProbe
+	stFindNewestProbe
 	stBeginPause
 	stChangePause
 	stEndPause
@@ -323,7 +326,7 @@ const (
 
 // Columns in the order in which row_scan.go reads them.
 const (
-	dispatchColumns = `id, event_id, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, sent_as`
+	dispatchColumns = `id, event_id, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, sent_as, tries`
 	messageColumns  = `dispatch_id, message_id, phone, category, status, error, accepted_at, status_at, told_at, next_poll_at, polls, final, sent_at, delivered_at, read_at, failed_at, account, error_class`
 )
 
@@ -445,22 +448,27 @@ var messageStatements = map[stmt]statement{
 			expires_at = CASE WHEN excluded.expires_at >= tombstones.expires_at THEN excluded.expires_at ELSE tombstones.expires_at END`},
 	stExpiredTombstones: {4, `SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2`},
 	stDeleteTombstone:   {0, `DELETE FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4`},
-	stInsertDispatch: {0, `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, state, reason,
-			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, sent_as, other_keys)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'waiting', ?11, ?12, ?13, ?14, ?14, 0, 0, 0, '', 0, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`},
-	stRestart: {0, `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, lane = ?5, send = ?6, reason = ?7,
-			due_at = ?8, expires_at = ?9, config = ?10, updated_at = ?11, event_at = ?12, ended_send = ?13, first_due_at = 0, zone = ?14, account = ?15, step = ?16, sent_as = ?17, other_keys = ?18, owner = '', restarts = restarts + 1
+	stInsertDispatch: {0, `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
+			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, tries, sent_as, other_keys)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'waiting', ?10, ?11, ?12, ?13, ?13, 0, 0, 0, '', 0, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`},
+	stRestart: {0, `UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, send = ?5, reason = ?6, tries = 0,
+			due_at = ?7, expires_at = ?8, config = ?9, updated_at = ?10, event_at = ?11, ended_send = ?12, first_due_at = 0, zone = ?13, account = ?14, step = ?15, sent_as = ?16, other_keys = ?17, owner = '', restarts = restarts + 1
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`},
-	stReplan: {0, `UPDATE dispatches SET category = ?2, lane = ?3, send = ?4, reason = ?5, due_at = ?6, expires_at = ?7,
-			config = ?8, updated_at = ?9, ended_send = ?10, zone = ?11, account = ?12, first_due_at = 0, owner = ''
+	stReplan: {0, `UPDATE dispatches SET category = ?2, send = ?3, reason = ?4, due_at = ?5, expires_at = ?6, tries = 0,
+			config = ?7, updated_at = ?8, ended_send = ?9, zone = ?10, account = ?11, first_due_at = 0, owner = ''
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`},
 	stCancel: {4, `UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting' RETURNING ` + partyColumns},
 
 	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
-	stDue: {25, `SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), ''), ` + redactionOf + ` FROM dispatches
-		WHERE state = 'waiting' AND account = ?5 AND lane = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
+	stDue: {26, `SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), ''), ` + redactionOf + ` FROM dispatches
+		WHERE state = 'waiting' AND account = ?5 AND category = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
+	stDueProbe: {26, `SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), ''), ` + redactionOf + ` FROM dispatches
+		WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
+			AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
+			AND (?7 = '' OR replace(send, ?7, '') = send) AND (?8 = '' OR replace(send, ?8, '') = send)
+		ORDER BY due_at, id LIMIT 1 {{skip locked}}`},
 	stClaim: {0, `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
 		WHERE id IN (` + marks(4) + `)`},
 	stExpire: {0, `UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
@@ -496,7 +504,7 @@ var messageStatements = map[stmt]statement{
 	// fell due. Its life is what lies between due_at and expires_at; a retry moves the one alone, and would shorten it.
 	stPutBack: {0, `UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
 			send = CASE WHEN ended_send = '' OR ?2 = 'waiting' THEN send ELSE ended_send END,
-			first_due_at = CASE WHEN ?10 = 1 THEN 0 WHEN first_due_at > 0 THEN first_due_at + (?4 - due_at) ELSE 0 END
+			first_due_at = CASE WHEN ?10 = 1 THEN 0 WHEN first_due_at > 0 THEN first_due_at + (?4 - due_at) ELSE 0 END, tries = tries + ?11
 		WHERE id = ?1 AND state{{checked}} = ?8 AND attempt = ?9`},
 	// The first event that calls it off is the one that is told.
 	stCallOff:   {0, `INSERT INTO called_off (dispatch_id, reason) VALUES (?1, ?2) ON CONFLICT (dispatch_id) DO NOTHING`},
@@ -508,9 +516,9 @@ var messageStatements = map[stmt]statement{
 	stInsertAttempt: {0, `INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at, words, error_class)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`},
 	stRecipient: {3, `SELECT phone, category, account FROM dispatches WHERE id = ?1`},
-	stDispatch:  {22, `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1 {{for update}}`},
+	stDispatch:  {23, `SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1 {{for update}}`},
 
-	stSending: {22, `SELECT ` + dispatchColumns + ` FROM dispatches
+	stSending: {23, `SELECT ` + dispatchColumns + ` FROM dispatches
 		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`},
 	stLapse: {0, `UPDATE dispatches SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'sending'`},

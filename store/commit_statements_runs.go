@@ -105,19 +105,20 @@ var runStatements = map[stmt]statement{
 		ON CONFLICT (text) DO UPDATE SET sample = excluded.sample, rejected = error_texts.rejected + excluded.rejected,
 			failed = error_texts.failed + excluded.failed, last_at = excluded.last_at, dispatch_id = excluded.dispatch_id`},
 	stTrimErrorTexts: {0, `DELETE FROM error_texts WHERE last_at < (SELECT last_at FROM error_texts ORDER BY last_at DESC LIMIT 1 OFFSET ?1 + 0)`},
-	stTemplatePause:  {6, `SELECT since, ends_at, pauses, told_by_status, probe, lifted_at FROM template_pauses WHERE of_account = ?1 AND template = ?2`},
-	stPauseTemplate: {0, `INSERT INTO template_pauses (of_account, template, mark, words, since, ends_at, pauses, told_by_status, probe, lifted_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0)
-		ON CONFLICT (of_account, template) DO UPDATE SET words = excluded.words, since = excluded.since, ends_at = excluded.ends_at,
-			pauses = excluded.pauses, told_by_status = excluded.told_by_status, probe = 0, lifted_at = 0`},
-	stLiftTemplate:  {0, `UPDATE template_pauses SET lifted_at = ?3, probe = 0 WHERE of_account = ?1 AND template = ?2 AND lifted_at = 0`},
-	stProbeTemplate: {0, `UPDATE template_pauses SET probe = ?3 WHERE of_account = ?1 AND template = ?2 AND lifted_at = 0`},
-	stFindProbe: {1, `SELECT id FROM dispatches WHERE state = 'waiting' AND account = ?1 AND lane = ?2 AND due_at <= ?3 AND (expires_at = 0 OR expires_at > ?3)
-		AND replace(send, ?4, '') <> send AND ` + unhaltedByPeople + ` ORDER BY due_at, id LIMIT 1`},
-	stBeginPause: {0, `INSERT INTO account_pauses (of_account, room, way, cause, words, since, ends_at, strikes, urgent, told_by_status, asked, node)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT (of_account, room, way) DO NOTHING`},
-	stChangePause: {0, `UPDATE account_pauses SET cause = ?4, words = ?5, since = ?6, ends_at = ?7, strikes = ?8, urgent = ?9, told_by_status = ?10, asked = ?11, node = ?12
-		WHERE of_account = ?1 AND room = ?2 AND way = ?3 AND since = ?13 AND ends_at = ?14`},
+	stSendPause:      {5, `SELECT since, pauses, refused, probe, lifted_at FROM send_pauses WHERE of_account = ?1 AND kind = ?2 AND content = ?3 AND origin = ?4`},
+	stPauseSend: {0, `INSERT INTO send_pauses (of_account, kind, content, origin, of_trigger, run_mark, mark, words, since, ends_at, pauses, refused, told_by_status, probe, lifted_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0, 0)
+		ON CONFLICT (of_account, kind, content, origin) DO UPDATE SET words = excluded.words, since = excluded.since, ends_at = excluded.ends_at,
+			pauses = excluded.pauses, refused = excluded.refused, told_by_status = excluded.told_by_status, probe = 0, lifted_at = 0`},
+	stLiftPause:       {0, `UPDATE send_pauses SET lifted_at = ?5, probe = 0 WHERE of_account = ?1 AND kind = ?2 AND content = ?3 AND origin = ?4 AND lifted_at = 0`},
+	stLiftOrigins:     {0, `UPDATE send_pauses SET lifted_at = ?4, probe = 0 WHERE of_account = ?1 AND kind = ?2 AND content = ?3 AND origin <> '' AND lifted_at = 0`},
+	stProbePause:      {0, `UPDATE send_pauses SET probe = ?5 WHERE of_account = ?1 AND kind = ?2 AND content = ?3 AND origin = ?4 AND lifted_at = 0`},
+	stFindProbe:       {1, findProbe + ` ORDER BY due_at, id LIMIT 1`},
+	stFindNewestProbe: {1, findProbe + ` ORDER BY due_at DESC, id DESC LIMIT 1`},
+	stBeginPause: {0, `INSERT INTO account_pauses (of_account, room, way, cause, words, since, ends_at, strikes, told_by_status, asked, node)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (of_account, room, way) DO NOTHING`},
+	stChangePause: {0, `UPDATE account_pauses SET cause = ?4, words = ?5, since = ?6, ends_at = ?7, strikes = ?8, told_by_status = ?9, asked = ?10, node = ?11
+		WHERE of_account = ?1 AND room = ?2 AND way = ?3 AND since = ?12 AND ends_at = ?13`},
 	stEndPause:     {0, `DELETE FROM account_pauses WHERE of_account = ?1 AND room = ?2 AND way = ?3 AND since = ?4 AND ends_at = ?5`},
 	stForgetPauses: {0, `DELETE FROM account_pauses WHERE of_account = ?1 AND room = ?2 AND ends_at < ?3`},
 	stHalt: {0, `INSERT INTO halts (scope, name, mark, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -125,10 +126,10 @@ var runStatements = map[stmt]statement{
 	stUnhalt: {0, `DELETE FROM halts WHERE scope = ?1 AND name = ?2`},
 
 	stInsertRetry: {0, `INSERT INTO retries (dispatch_id, again_id) VALUES (?1, ?2)`},
-	stEnqueueRetry: {0, `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, state, reason,
-			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, sent_as)
-		SELECT ?2, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, lane, send, 'waiting', '',
-			?5, ?4, ?3, ?3, 0, 0, 0, '', 0, config, ended_send, zone, step, account, sent_as FROM dispatches WHERE id = ?1`},
+	stEnqueueRetry: {0, `INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
+			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, tries, sent_as)
+		SELECT ?2, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, 'waiting', '',
+			?5, ?4, ?3, ?3, 0, 0, 0, '', 0, config, ended_send, zone, step, account, ?6, sent_as FROM dispatches WHERE id = ?1`},
 	stResolution: {0, `INSERT INTO resolutions (dispatch_id, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (dispatch_id, at) DO UPDATE SET resolved = excluded.resolved, reason = excluded.reason`},
 	stEventAt: {1, `SELECT event_at FROM dispatches WHERE id = ?1`},
@@ -151,3 +152,9 @@ var runStatements = map[stmt]statement{
 	stAllFollowed:    {0, `UPDATE parts SET message_ids = '' WHERE run_id = ?1 AND number = ?2`},
 	stFilesRemoved:   {0, `UPDATE runs SET files_removed_at = ?2 WHERE folder = ?1 AND folder <> '' AND files_removed_at = 0 AND ended_at > 0`},
 }
+
+// findProbe looks for a dispatch that a pause of what is sent holds, and nothing else does.
+const findProbe = `SELECT id FROM dispatches WHERE state = 'waiting' AND account = ?1 AND category = ?2 AND due_at <= ?3 AND (expires_at = 0 OR expires_at > ?3)
+	AND replace(send, ?4, '') <> send AND (?5 = '' OR event_id <> 0 AND trigger_name = ?5)
+	AND (?6 = '' OR event_id = 0 AND substr(correlation_key, 1, length(?6)) = ?6) AND tries <= ?7 AND phone <> ?8
+	AND ` + unhaltedByPeople

@@ -95,7 +95,7 @@ func (e *erasing) plan(phone, mentions string, change ...func(*nudgewire.Plan)) 
 
 func (e *erasing) claim(n int) []nudgewire.Dispatch {
 	e.Helper()
-	got, err := e.Claim(e.Context(), nudgewire.ClaimRequest{Owner: "me", Now: e.now, Lease: time.Hour, Urgent: n, Marketing: n})
+	got, err := e.Claim(e.Context(), nudgewire.ClaimRequest{Owner: "me", Now: e.now, Lease: time.Hour, Authentication: n, Utility: n, Marketing: n})
 	e.must(err)
 	return got
 }
@@ -270,7 +270,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		"runs.began", "runs.stopped", "parts.file", "parts.sha256", "parts.state", "parts.campaign_id", "parts.message_ids", "parts.resolved", "job_clocks.job", "job_clocks.line",
 		"halts.scope", "halts.name", "halts.mark", "resolutions.resolved", "refresh_tokens.source", "refresh_tokens.token", "consents.channel", "consents.category", "consents.consent",
 		"trigger_names.name", "part_contacts.hashes", "runs.waits", "runs.canary", "verdicts.rule", "verdicts.action", "steps.conditions", "steps.wait", "job_windows.job", "trigger_windows.trigger_name", "forgotten.mark", "forgetting.connector", "forgetting.source", "forgetting.waits", "redactions.connector", "redactions.source", "runs.account", "runs.again_classes",
-		"decided.trigger_name", "decided.outcome", "attempts.error_class", "messages.error_class", "account_pauses.of_account", "account_pauses.room", "account_pauses.way", "account_pauses.cause", "account_pauses.node", "template_pauses.of_account", "template_pauses.template", "template_pauses.mark",
+		"decided.trigger_name", "decided.outcome", "attempts.error_class", "messages.error_class", "account_pauses.of_account", "account_pauses.room", "account_pauses.way", "account_pauses.cause", "account_pauses.node", "send_pauses.of_account", "send_pauses.kind", "send_pauses.content", "send_pauses.origin", "send_pauses.of_trigger", "send_pauses.run_mark", "send_pauses.mark",
 		"error_texts.text",                              // no number stands in it
 		"unused.connector", "unused.why", "unused.kind", // names and kinds
 		"hourly_counts.about", "hourly_counts.what", "hourly_counts.name", "hourly_counts.detail", "hourly_counts.country", "hourly_counts.class", // names and kinds

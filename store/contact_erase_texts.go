@@ -30,7 +30,7 @@ var erasedTexts = []erasedText{
 	{"attempts", "words", []string{"dispatch_id", "number", "state"}},
 	{"messages", "error", []string{"dispatch_id"}},
 	{"error_texts", "sample", []string{"text"}},
-	{"template_pauses", "words", []string{"of_account", "template"}},
+	{"send_pauses", "words", []string{"of_account", "kind", "content", "origin"}},
 	{"account_pauses", "words", []string{"of_account", "room", "way"}},
 	{"called_off", "reason", []string{"dispatch_id"}},
 	{"resolutions", "reason", []string{"dispatch_id", "at"}},

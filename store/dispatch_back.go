@@ -21,6 +21,7 @@ type comeback struct {
 	doubtful     bool                 // it may have been taken: what keeps it from waiting leaves it in doubt
 	anew         bool                 // its due time is another one from now on: no rule has deferred it yet
 	class        nudgewire.ErrorClass // of the service's words, where those are the reason
+	called       bool                 // the call reached the service, or may have
 	keepOwner    bool                 // a late answer of the last attempt may still come before the next claim
 }
 
@@ -66,7 +67,7 @@ func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error)
 	if state != nudgewire.StateWaiting {
 		c.due, c.expires = micro(d.DueAt), micro(d.ExpiresAt)
 	}
-	n, err := t.exec(stPutBack, int64(d.ID), string(state), reason, c.due, c.expires, c.at, keepOwner, string(d.State), int64(d.Attempt), flag(c.anew))
+	n, err := t.exec(stPutBack, int64(d.ID), string(state), reason, c.due, c.expires, c.at, keepOwner, string(d.State), int64(d.Attempt), flag(c.anew), flag(c.called || c.doubtful))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("dispatch %d: %w", d.ID, nudgewire.ErrClaimLost)
 	}

@@ -14,7 +14,7 @@ import (
 // does not hold up what is in time.
 const maxPassedPerClaim = 512
 
-// Claim takes due dispatches, urgent ones first and each lane by due time. It is the durable intent: when it
+// Claim takes due dispatches, the most urgent lane first and each by due time. It is the durable intent: when it
 // returns, the rows are on disk as sending, with their owner, the number of the attempt and
 // the end of the lease, and no other claim gets them. What is past its expiry, and
 // what is queued to a blocked contact, is dropped on the way, in the same commit, and what Options.Due
@@ -23,17 +23,17 @@ func (s *Store) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewir
 	if q.Owner == "" || q.Lease <= 0 {
 		return nil, errors.New("claim: needs an owner and a lease")
 	}
-	if q.Urgent <= 0 && q.Marketing <= 0 {
+	if q.Authentication <= 0 && q.Utility <= 0 && q.Marketing <= 0 {
 		return nil, nil
 	}
 	var got []claimed
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
 		rules := s.dueRules(q.Now)
-		if got, err = t.claim(&q, laneUrgent, q.Urgent, got[:0], &rules); err != nil {
-			return err
-		}
-		if got, err = t.claim(&q, laneMarketing, q.Marketing, got, &rules); err != nil {
-			return err
+		got = got[:0]
+		for i, n := range []int{q.Authentication, q.Utility, q.Marketing} {
+			if got, err = t.claim(&q, nudgewire.Lanes[i], n, nil, got, &rules); err != nil {
+				return err
+			}
 		}
 		return rules.keepWindows(t)
 	})
@@ -41,6 +41,62 @@ func (s *Store) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewir
 		return nil, fmt.Errorf("claim: %w", err)
 	}
 	return s.readable(ctx, got)
+}
+
+// ClaimProbe is Claim of at most one dispatch, which shows whether the service is well again. What failed last is asked for last: it may be
+// what is at fault.
+func (s *Store) ClaimProbe(ctx context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Dispatch, error) {
+	q := nudgewire.ClaimRequest{Owner: p.Owner, Account: p.Account, Now: p.Now, Lease: p.Lease}
+	if q.Owner == "" || q.Lease <= 0 {
+		return nil, errors.New("claim a probe: needs an owner and a lease")
+	}
+	var got []claimed
+	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		rules := s.dueRules(q.Now)
+		got = got[:0]
+		for _, other := range othersThan(&p) {
+			for i, lane := range nudgewire.Lanes {
+				if !p.Lanes[i] {
+					continue
+				}
+				if got, err = t.claim(&q, lane, 1, &other, got, &rules); err != nil {
+					return err
+				}
+				if len(got) > 0 {
+					return rules.keepWindows(t)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim a probe: %w", err)
+	}
+	return s.readable(ctx, got)
+}
+
+// mostContents is how many contents that failed are passed over.
+const mostContents = 4
+
+// others are dispatches for other phones, and with other contents. Empty texts are all.
+type others struct {
+	phones string // each between two commas
+	marks  [mostContents]string
+}
+
+// othersThan is what a probe is looked for among, the best first.
+func othersThan(p *nudgewire.ProbeRequest) []others {
+	var o others
+	for _, phone := range p.Phones {
+		o.phones += string(phone) + ","
+	}
+	if o.phones != "" {
+		o.phones = "," + o.phones
+	}
+	for i, send := range p.Contents[max(0, len(p.Contents)-mostContents):] {
+		o.marks[i] = contentMark(send)
+	}
+	return []others{o, {phones: o.phones}, {}}
 }
 
 // claimed is a dispatch with what to send still encoded, and what is looked at before it is claimed.
@@ -76,8 +132,8 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Dispat
 	return out, nil
 }
 
-// claim appends up to n claimed dispatches of one lane to got.
-func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed, rules *atDue) ([]claimed, error) {
+// claim appends up to n claimed dispatches of one lane to got; for a probe of those that other means.
+func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, other *others, got []claimed, rules *atDue) ([]claimed, error) {
 	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
 	passed := 0
 	for want := len(got) + n; len(got) < want && passed < maxPassedPerClaim; {
@@ -87,11 +143,20 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane int64, n int, got []claimed, 
 			got = append(got, claimed{Dispatch: d, send: send, firstDue: r.time(), block: r.text(), redaction: r.text()})
 			return nil
 		}
-		if err := t.query(stDue, each, lane, now, int64(ask), t.peers.lowWater().from(q.Account, lane, now), q.Account); err != nil {
+		var err error
+		if other != nil {
+			m := other.marks
+			err = t.query(stDueProbe, each, string(lane), now, q.Account, other.phones, m[0], m[1], m[2], m[3])
+		} else {
+			err = t.query(stDue, each, string(lane), now, int64(ask), t.peers.lowWater().from(q.Account, lane.Lane(), now), q.Account)
+		}
+		if err != nil {
 			return nil, err
 		}
 		found := got[from:]
-		t.peers.lowWater().raise(q.Account, lane, now, found)
+		if other == nil {
+			t.peers.lowWater().raise(q.Account, lane.Lane(), now, found)
+		}
 		ready, err := rules.prepare(t, found)
 		if err != nil {
 			return nil, err
@@ -169,7 +234,7 @@ func (t *tx) expire(d *claimed, reason string, now time.Time) error {
 	return t.put(stExpire, int64(d.ID), reason, micro(now))
 }
 
-const nextDue = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND account = ?3 AND lane = ?1 AND due_at >= ?2 AND ` + unhalted + ` ORDER BY due_at LIMIT 1`
+const nextDue = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at >= ?2 AND ` + unhalted + ` ORDER BY due_at LIMIT 1`
 
 // NextDue is the earliest due time of all that waits and is not halted, past or future; ok is
 // false when nothing does. What waits of accounts that are gone counts as halted.
@@ -181,17 +246,21 @@ func (s *Store) NextDue(ctx context.Context) (at time.Time, ok bool, err error) 
 		}
 		var due time.Time
 		var found bool
-		if due, found, err = s.nextDue(ctx, names[i]); found && (!ok || due.Before(at)) {
+		if due, found, err = s.nextDue(ctx, names[i], nudgewire.Lanes[:]...); found && (!ok || due.Before(at)) {
 			at, ok = due, true
 		}
 	}
 	return at, ok, wrap(err, "next due")
 }
 
-// nextDue is NextDue of one account.
-func (s *Store) nextDue(ctx context.Context, account string) (at time.Time, ok bool, err error) {
-	for _, lane := range []int64{laneUrgent, laneMarketing} {
-		due, found, err := s.laneDue(ctx, account, lane)
+// nextDue is NextDue of lanes of one account.
+func (s *Store) nextDue(ctx context.Context, account string, lanes ...nudgewire.Category) (at time.Time, ok bool, err error) {
+	for _, lane := range lanes {
+		var from int64 // a store that only reads walks
+		if s.writer != nil {
+			from = s.writer.peers.lowWater().from(account, lane.Lane(), micro(s.writer.now()))
+		}
+		due, found, err := s.earliest(ctx, nextDue, string(lane), from, account)
 		if err != nil {
 			return time.Time{}, false, fmt.Errorf("next due: %w", err)
 		}
@@ -200,13 +269,4 @@ func (s *Store) nextDue(ctx context.Context, account string) (at time.Time, ok b
 		}
 	}
 	return at, ok, nil
-}
-
-// laneDue is NextDue of a lane of one account.
-func (s *Store) laneDue(ctx context.Context, account string, lane int64) (at time.Time, ok bool, err error) {
-	var from int64 // a store that only reads walks
-	if s.writer != nil {
-		from = s.writer.peers.lowWater().from(account, lane, micro(s.writer.now()))
-	}
-	return s.earliest(ctx, nextDue, lane, from, account)
 }

@@ -45,7 +45,7 @@ func TestAClaimThatIsUndoneHidesNothing(t *testing.T) {
 	full := errors.New("disk full")
 	err := s.write(t.Context(), laneWork, func(t *tx) error {
 		for range 2 { // the second one finds nothing that waits
-			if _, err := t.claim(&q, laneMarketing, 2, nil, &atDue{}); err != nil {
+			if _, err := t.claim(&q, nudgewire.Marketing, 2, nil, nil, &atDue{}); err != nil {
 				return err
 			}
 		}

@@ -32,7 +32,7 @@ func (s *Store) Finish(ctx context.Context, a nudgewire.Attempt) error {
 		return t.heedAttempt(&a)
 	}
 	var err error
-	if pause, probed := s.pauseProbedBy(a.DispatchID); probed || a.Class == nudgewire.ErrorTemplate {
+	if pause, probed := s.pauseProbedBy(a.DispatchID); probed || a.Class == nudgewire.ErrorTemplate || a.Refused != "" {
 		err = s.finishAndPause(ctx, &a, pause, change)
 	} else {
 		err = s.writeBeside(ctx, laneWork, company{finishing, int64(a.DispatchID)}, change)
@@ -143,7 +143,7 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
 	if a.PutOff && !expires.IsZero() {
 		expires = expires.Add(moment(due).Sub(d.DueAt))
 	}
-	state, err := t.putBack(&d, comeback{reason: a.Reason, due: due, expires: micro(expires), at: micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, class: a.Class})
+	state, err := t.putBack(&d, comeback{reason: a.Reason, due: due, expires: micro(expires), at: micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, called: a.Called, class: a.Class})
 	if err != nil {
 		return err
 	}

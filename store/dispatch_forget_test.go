@@ -61,7 +61,7 @@ func TestCodesLeaveNoBytesBehind(t *testing.T) {
 		plans = plans[40:]
 	}
 	for n := 0; n < 2*codes; {
-		got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "a node with a long name", Now: now, Lease: time.Minute, Urgent: 30})
+		got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "a node with a long name", Now: now, Lease: time.Minute, Authentication: 30, Utility: 30})
 		if err != nil || len(got) == 0 {
 			t.Fatalf("claimed %d of %d: %v", len(got), n, err)
 		}

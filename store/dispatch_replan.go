@@ -124,7 +124,7 @@ func (t *tx) replan(c *replan, n *Replans) error {
 			return err
 		}
 	}
-	if err := t.changeWaiting(stReplan, d.ID, int64(d.ID), string(to.Category), laneOf(to.Category), what.send, to.Reason, micro(to.DueAt), micro(to.ExpiresAt),
+	if err := t.changeWaiting(stReplan, d.ID, int64(d.ID), string(to.Category), what.send, to.Reason, micro(to.DueAt), micro(to.ExpiresAt),
 		to.Config, t.at, what.ended, to.Zone, to.Account); err != nil {
 		return err
 	}

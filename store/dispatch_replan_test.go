@@ -89,7 +89,7 @@ func TestPlanningAnewGoesOnWhereItStopped(t *testing.T) {
 		}
 	}
 	// They are found at their new time, in their new lane.
-	claimed, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "o", Now: now.Add(time.Minute), Lease: time.Minute, Urgent: 500, Marketing: 500})
+	claimed, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "o", Now: now.Add(time.Minute), Lease: time.Minute, Authentication: 500, Utility: 500, Marketing: 500})
 	if err != nil || len(claimed) != 150 {
 		t.Errorf("claimed %d (%v)", len(claimed), err)
 	}

@@ -76,6 +76,7 @@ func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why 
 	} else if !d.ExpiresAt.IsZero() {
 		expires = q.Now.Add(d.ExpiresAt.Sub(d.DueAt))
 	}
+	d.Tries = 0
 	against, err := t.enqueueEventRetry(d, q.Now, q.Now, expires, s, q.DryRun)
 	if err != nil || against != "" {
 		return false, against, err
@@ -159,7 +160,7 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Tim
 	if err != nil {
 		return "", err
 	}
-	if err := t.put(stEnqueueRetry, int64(d.ID), next, micro(now), micro(expires), micro(due)); err != nil {
+	if err := t.put(stEnqueueRetry, int64(d.ID), next, micro(now), micro(expires), micro(due), int64(d.Tries)); err != nil {
 		return "", err
 	}
 	if err := t.put(stInsertRetry, int64(d.ID), next); err != nil {

@@ -141,13 +141,13 @@ func (t *tx) heedFailure(m *nudgewire.Message, at time.Time, s *Store) error {
 	case nudgewire.ErrorOptOut:
 		return t.blockByService(m.Phone, m.Error)
 	case nudgewire.ErrorTemplate:
-		if err := t.pauseTemplateOf(m.DispatchID, m.Error, m.AcceptedAt, at, true); err != nil {
+		if err := t.pauseTemplateOf(m.DispatchID, m.Error, m.AcceptedAt, at); err != nil {
 			return err
 		}
 	}
 	// What was accepted before the data was restored may have failed before, too, and have gone again then.
-	if rest, again := m.ErrorClass.GoesAgain(); again && !t.mayHaveGone(m.AcceptedAt) {
-		return t.succeed(m.DispatchID, at, at.Add(rest), s)
+	if _, again := m.ErrorClass.GoesAgain(); again && !t.mayHaveGone(m.AcceptedAt) {
+		return t.succeed(m.DispatchID, m.ErrorClass, at, s)
 	}
 	return nil
 }

@@ -400,8 +400,8 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 		created = t.at
 	}
 	if err := t.put(stInsertDispatch, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
-		string(enqueue.Category), laneOf(enqueue.Category), what.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
-		enqueue.Zone, int64(enqueue.Step), enqueue.Account, enqueue.SentAs, strings.Join(proposal.Others, "\n")); err != nil {
+		string(enqueue.Category), what.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
+		enqueue.Zone, int64(enqueue.Step), enqueue.Account, int64(enqueue.Tries), enqueue.SentAs, strings.Join(proposal.Others, "\n")); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
 	return nudgewire.DispatchID(id), t.queued(id, ready, proposal.Correlation, enqueue, due)
@@ -452,18 +452,5 @@ func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, what re
 		}
 	}
 	return t.changeWaiting(stRestart, id, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
-		laneOf(enqueue.Category), what.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs, strings.Join(proposal.Others, "\n"))
+		what.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs, strings.Join(proposal.Others, "\n"))
 }
-
-// laneOf is the column that keeps marketing from filling the way of what is urgent.
-func laneOf(c nudgewire.Category) int64 {
-	if c.Urgent() {
-		return laneUrgent
-	}
-	return laneMarketing
-}
-
-const (
-	laneUrgent    int64 = 0
-	laneMarketing int64 = 1
-)

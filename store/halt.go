@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,10 @@ type Halt struct {
 	Reason string // in a person's words; "" for none given
 	At     time.Time
 
-	// Of HaltService alone.
+	// Of HaltService alone. Name is the template's, or the campaign's id, "" for texts.
+	Kind     string // template, campaign or text
+	Origin   string // "trigger reminder" or "run 12", whose messages alone wait; "" for all
+	Refused  bool   // the service refuses one message after the other; else it says that the template is paused
 	Account  string
 	Until    time.Time            // when one message goes as a probe
 	Probe    nudgewire.DispatchID // that message; 0 while there is none
@@ -72,12 +76,13 @@ func (h Halt) What() string {
 	if h.Scope == HaltRun {
 		return "run " + h.Name
 	}
+	if h.Scope == HaltService {
+		return h.what()
+	}
 	scope := h.Scope
 	switch scope {
 	case HaltMode, Released:
 		scope = HaltTrigger
-	case HaltService:
-		scope = HaltTemplate
 	}
 	return string(scope) + ` "` + h.Name + `"`
 }
@@ -90,7 +95,11 @@ func (h Halt) Why() string {
 	case HaltMode, HaltGone:
 		return h.What() + " " + h.Reason
 	case HaltService:
-		return h.What() + " is paused by the service until " + h.Until.UTC().Format(time.DateTime) + " UTC: " + h.Reason
+		does := " is paused by the service until "
+		if h.Refused {
+			does = " is refused by the service, one message after the other, and waits until "
+		}
+		return h.What() + does + h.Until.UTC().Format(time.DateTime) + " UTC: " + h.Reason
 	}
 	if h.Scope == HaltDamage {
 		return "everything is halted until somebody has reviewed what was lost"
@@ -99,6 +108,44 @@ func (h Halt) Why() string {
 		return "everything is halted until somebody has reviewed the restored data"
 	}
 	return h.What() + " is halted"
+}
+
+// what names what the service does not take: `template "cart"`, `campaign "417" of trigger reminder`, "texts of run 12".
+func (h Halt) what() string {
+	words := cmp.Or(h.Kind, "template") + ` "` + h.Name + `"`
+	if h.Kind == "text" {
+		words = "texts"
+	}
+	if h.Origin != "" {
+		words += " of " + h.Origin
+	}
+	return words
+}
+
+// Content is the template or campaign that the service does not take, as a person names it: "texts" for those.
+func (h Halt) Content() string {
+	if h.Kind == "text" {
+		return "texts"
+	}
+	return h.Name
+}
+
+// marks are what a dispatch is known by that a pause of HaltService holds: what its send contains, and its trigger or what the keys of its
+// run begin with, "" for any.
+func (h Halt) marks() (send, trigger, run string) {
+	s := nudgewire.Send{Template: h.Name}
+	switch h.Kind {
+	case "campaign":
+		s = nudgewire.Send{Campaign: h.Name}
+	case "text":
+		s = nudgewire.Send{}
+	}
+	if name, is := strings.CutPrefix(h.Origin, "trigger "); is {
+		trigger = name
+	} else if number, is := strings.CutPrefix(h.Origin, "run "); is {
+		run = "run " + number + " row "
+	}
+	return contentMark(s), trigger, run
 }
 
 // runHalt is the halt of a run's rows.
@@ -143,7 +190,8 @@ func (h Halt) Stops(d *nudgewire.Dispatch) bool {
 	case HaltTemplate:
 		return d.Send.Template == h.Name
 	case HaltService:
-		return d.Send.Template == h.Name && d.Account == h.Account && d.ID != h.Probe
+		kind, name := d.Send.Content()
+		return kind == h.Kind && name == h.Name && d.Account == h.Account && d.ID != h.Probe && (h.Origin == "" || h.Origin == d.Origin())
 	case HaltJob:
 		return d.EventID == 0 && d.Trigger == h.Name
 	case HaltRun:
@@ -153,9 +201,11 @@ func (h Halt) Stops(d *nudgewire.Dispatch) bool {
 	}
 }
 
-// unhalted is unhaltedByPeople, and that the service does not pause the template.
+// unhalted is unhaltedByPeople, and that the service does not pause what is sent.
 const unhalted = unhaltedByPeople + `
-	AND NOT EXISTS (SELECT 1 FROM template_pauses WHERE lifted_at = 0 AND of_account = account AND probe <> id AND replace(send, mark, '') <> send)`
+	AND NOT EXISTS (SELECT 1 FROM send_pauses WHERE lifted_at = 0 AND of_account = account AND probe <> id AND replace(send, mark, '') <> send
+		AND (origin = '' OR of_trigger <> '' AND event_id <> 0 AND of_trigger = trigger_name
+			OR run_mark <> '' AND event_id = 0 AND substr(correlation_key, 1, length(run_mark)) = run_mark))`
 
 // unhaltedByPeople is the condition on a dispatch that no halt keeps it back. A dispatch without an
 // event is a row of a job. Each look is a search by the key, and over an empty table it costs
@@ -220,7 +270,7 @@ func (t *tx) unhalt(scope HaltScope, name string) (n int64, err error) {
 
 // same reports whether two halts are of the same thing.
 func (h Halt) same(other Halt) bool {
-	return h.Scope == other.Scope && h.Name == other.Name && h.Account == other.Account
+	return h.Scope == other.Scope && h.Name == other.Name && h.Account == other.Account && h.Kind == other.Kind && h.Origin == other.Origin
 }
 
 // changeHalts makes a change that may set halts and end those that ends reports; nil for none.
@@ -258,7 +308,7 @@ func (s *Store) storedHalts(ctx context.Context) (out []Halt, err error) {
 	})
 	if err == nil {
 		var paused []Halt
-		paused, err = s.templatePauses(ctx)
+		paused, err = s.sendPauses(ctx)
 		out = append(out, paused...)
 	}
 	if err == nil && s.file != nil && s.file.fault != nil {

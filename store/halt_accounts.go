@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
@@ -13,11 +14,14 @@ import (
 // out, and goes on by itself (see pace.Halt). Here that is kept, so that one process knows what another one found, and what one found before
 // it was started anew. Claims do not look at it: who calls does, before each call.
 
-// The rooms of an account that may be paused.
+// The rooms of an account that may be paused. One lane of sends is PausedLane.
 const (
 	PausedSends = "send"
 	PausedLooks = "look"
 )
+
+// PausedLane is the room of what is sent of a category.
+func PausedLane(c nudgewire.Category) string { return PausedSends + " " + string(c) }
 
 // forgetAccountPause is how long after the next try was due a pause may still be found that nobody tried to end: all call the account otherwise now.
 const forgetAccountPause = 24 * time.Hour
@@ -40,11 +44,11 @@ func (s *Store) AccountPauses(account, room string) []AccountPause {
 
 // loadAccountPauses renews what AccountPauses gives.
 func (s *Store) loadAccountPauses(ctx context.Context) error {
-	all, err := list(ctx, s, `SELECT of_account, room, way, node, cause, words, since, ends_at, strikes, urgent, told_by_status, asked FROM account_pauses ORDER BY of_account, room, way`, nil,
+	all, err := list(ctx, s, `SELECT of_account, room, way, node, cause, words, since, ends_at, strikes, told_by_status, asked FROM account_pauses ORDER BY of_account, room, way`, nil,
 		func(r *row) (AccountPause, error) {
 			p := AccountPause{Account: r.text(), Room: r.text(), Way: r.text(), Node: r.text()}
 			p.Cause, p.Why, p.Since, p.Until, p.Strikes = r.text(), r.text(), r.time(), r.time(), int(r.int())
-			p.Urgent, p.ByStatus, p.Asked = r.int() == 1, r.int() == 1, r.int() == 1
+			p.ByStatus, p.Asked = r.int() == 1, r.int() == 1
 			return p, r.err
 		})
 	if err == nil {
@@ -79,7 +83,7 @@ func (p Pause) Swap(ctx context.Context, from, to pace.Halted) (bool, error) {
 	err := p.store.changeHalts(ctx, nil, func(t *tx) (err error) {
 		id := []any{p.account, p.room, p.way}
 		values := slices.Concat(id, []any{
-			to.Cause, cut(to.Why, maxAnswer), micro(to.Since), micro(to.Until), int64(to.Strikes), flag(to.Urgent), flag(to.ByStatus), flag(to.Asked), node,
+			to.Cause, cut(to.Why, maxAnswer), micro(to.Since), micro(to.Until), int64(to.Strikes), flag(to.ByStatus), flag(to.Asked), node,
 		})
 		switch (pace.Halted{}) {
 		case from:

@@ -277,7 +277,6 @@ func TestSchemaRefusesUnlawfulRows(t *testing.T) {
 		"waiting without a due time":          `UPDATE dispatches SET due_at = 0 WHERE id = 2`,
 		"cancelled without a reason":          `UPDATE dispatches SET state = 'cancelled' WHERE id = 2`,
 		"an unknown category":                 `UPDATE dispatches SET category = 'gossip' WHERE id = 2`,
-		"marketing in the urgent lane":        `UPDATE dispatches SET lane = 0 WHERE id = 2`,
 		"a final message that is polled":      `UPDATE messages SET final = 1`,
 		"an open message that is not polled":  `UPDATE messages SET next_poll_at = 0`,
 		"a failed message that is open":       `UPDATE messages SET status = 'failed'`,

@@ -90,7 +90,7 @@ func BenchmarkToldMessages(b *testing.B) {
 				}
 				_, err := s.Accept(b.Context(), plans)
 				must(err)
-				got, err := s.Claim(b.Context(), nudgewire.ClaimRequest{Owner: "me", Now: now.Add(time.Hour), Lease: 2 * time.Hour, Urgent: atOnce})
+				got, err := s.Claim(b.Context(), nudgewire.ClaimRequest{Owner: "me", Now: now.Add(time.Hour), Lease: 2 * time.Hour, Authentication: atOnce, Utility: atOnce})
 				must(err)
 				all(func(i int) {
 					d := &got[i]

@@ -166,7 +166,7 @@ func (k kills) claim(s *Store, owner string, n int) []nudgewire.Dispatch {
 		_, err := s.Accept(k.Context(), []nudgewire.Plan{testPlan(string(rune('a' + i)))})
 		failIf(k.T, err)
 	}
-	got, err := s.Claim(k.Context(), nudgewire.ClaimRequest{Owner: owner, Now: time.Now().AddDate(1, 0, 0), Lease: 2 * 365 * 24 * time.Hour, Marketing: n, Urgent: n})
+	got, err := s.Claim(k.Context(), nudgewire.ClaimRequest{Owner: owner, Now: time.Now().AddDate(1, 0, 0), Lease: 2 * 365 * 24 * time.Hour, Marketing: n, Authentication: n, Utility: n})
 	if err != nil || len(got) != n {
 		k.Fatalf("claimed %d, %v", len(got), err)
 	}

@@ -339,7 +339,7 @@ var postgresStatements = map[stmt]statement{
 	// What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over, by the clock that it
 	// was made by: another node's may be minutes ahead. Of whom this process has the folder ($3) it knows that it is
 	// dead. That the lease of another one has ended says so only to who may bury ($4).
-	stSending: {22, `SELECT ` + dispatchColumns + ` FROM dispatches
+	stSending: {23, `SELECT ` + dispatchColumns + ` FROM dispatches
 		WHERE state = 'sending' AND (owner = $1 AND lease_ends <= $2 OR owner = $3 OR owner <> $1 AND NOT EXISTS (SELECT 1 FROM nodes
 			WHERE nodes.owner = dispatches.owner AND ($4 = 0 OR nodes.lease_ends > ` + databaseNow + `)))
 		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF dispatches SKIP LOCKED`},

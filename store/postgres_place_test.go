@@ -122,7 +122,7 @@ func TestADumpThatIsRestoredIsInReview(t *testing.T) {
 	if how := review(s); how != otherDatabase {
 		t.Errorf("another database is in review: %q", how)
 	}
-	if rows, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "web:3:C", Now: time.Now(), Lease: time.Minute, Marketing: 1, Urgent: 1}); err != nil || len(rows) != 0 {
+	if rows, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "web:3:C", Now: time.Now(), Lease: time.Minute, Marketing: 1, Authentication: 1, Utility: 1}); err != nil || len(rows) != 0 {
 		t.Errorf("in review %d are claimed, %v", len(rows), err)
 	}
 	if n, err := s.DoubtRestored(t.Context(), time.Now(), false); err != nil || n != 1 {
@@ -285,7 +285,7 @@ func TestAStandbyThatTakesOver(t *testing.T) {
 			if (restorations == 1) == synced {
 				t.Errorf("%d restorations", restorations)
 			}
-			rows, err := b.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "web:2:B", Now: time.Now(), Lease: time.Minute, Marketing: 5, Urgent: 5})
+			rows, err := b.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "web:2:B", Now: time.Now(), Lease: time.Minute, Marketing: 5, Authentication: 5, Utility: 5})
 			if err != nil || (len(rows) == 2) != synced {
 				t.Errorf("%d are claimed, %v", len(rows), err)
 			}

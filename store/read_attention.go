@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/nudgewire/nudgewire"
 )
 
 // Doubts are how many of something nobody knows the outcome of, and since when of the oldest.
@@ -15,7 +17,7 @@ type Doubts struct {
 // Next is what of an account falls due next, that nothing holds back: past where somebody is behind, zero
 // where there is nothing.
 type Next struct {
-	Urgent, Marketing time.Time // a message of that lane
+	Urgent, Marketing time.Time // a message of the lanes authentication and utility, or of marketing
 	Poll              time.Time // a question about a message
 }
 
@@ -52,10 +54,11 @@ func (s *Store) Attention(ctx context.Context) (a Attention, err error) {
 			continue
 		}
 		var next Next
-		for lane, at := range map[int64]*time.Time{laneUrgent: &next.Urgent, laneMarketing: &next.Marketing} {
-			if *at, _, err = s.laneDue(ctx, name, lane); err != nil {
-				return a, wrap(err, "look for what is due")
-			}
+		if next.Urgent, _, err = s.nextDue(ctx, name, nudgewire.Authentication, nudgewire.Utility); err != nil {
+			return a, wrap(err, "look for what is due")
+		}
+		if next.Marketing, _, err = s.nextDue(ctx, name, nudgewire.Marketing); err != nil {
+			return a, wrap(err, "look for what is due")
 		}
 		if next.Poll, _, err = s.nextPoll(ctx, name); err != nil {
 			return a, err

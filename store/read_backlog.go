@@ -9,7 +9,7 @@ import (
 
 // A Backlog is what of an account waits, and what of it is behind.
 type Backlog struct {
-	Urgent, Marketing int64 // messages that wait in each lane, due or not, held back or not
+	Urgent, Marketing int64 // messages that wait of authentication and utility, and of marketing, due or not, held back or not
 	PollsOverdue      int64 // messages that should have been asked about by now
 }
 
@@ -17,11 +17,11 @@ type Backlog struct {
 // what waits, without a look at the rows.
 func (s *Store) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog, error) {
 	out := map[string]Backlog{}
-	err := s.rows(ctx, `SELECT account, lane, count(*) FROM dispatches WHERE state = 'waiting' GROUP BY account, lane`, nil, func(r *row) error {
-		name, lane, n := r.text(), r.int(), r.int()
+	err := s.rows(ctx, `SELECT account, category, count(*) FROM dispatches WHERE state = 'waiting' GROUP BY account, category`, nil, func(r *row) error {
+		name, lane, n := r.text(), nudgewire.Category(r.text()), r.int()
 		one := out[name]
-		if lane == laneUrgent {
-			one.Urgent = n
+		if lane.Urgent() {
+			one.Urgent += n
 		} else {
 			one.Marketing = n
 		}

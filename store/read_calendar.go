@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/nudgewire/nudgewire"
 )
 
 // MostDue is where a count of what is due in a day ends.
@@ -15,19 +17,19 @@ type DueDay struct {
 }
 
 // DueDays fills in how many messages wait for each of the days. What is halted counts, too. It looks at no more than MostDue rows of an
-// index for a day, a lane and an account.
+// index for a day, a category and an account.
 func (s *Store) DueDays(ctx context.Context, days []DueDay) error {
 	names, err := s.accountsWaiting(ctx)
 	for i := range days {
 		d := &days[i]
 		for _, account := range names {
-			for _, lane := range []int64{laneUrgent, laneMarketing} {
+			for _, lane := range nudgewire.Lanes {
 				if err != nil || d.Messages > MostDue {
 					break
 				}
-				err = s.rows(ctx, `SELECT count(*) FROM (SELECT 1 FROM dispatches WHERE state = 'waiting' AND account = ?1 AND lane = ?2
+				err = s.rows(ctx, `SELECT count(*) FROM (SELECT 1 FROM dispatches WHERE state = 'waiting' AND account = ?1 AND category = ?2
 					AND due_at >= ?3 AND due_at < ?4 ORDER BY due_at LIMIT ?5) AS counted`,
-					[]any{account, lane, micro(d.From), micro(d.Until), MostDue + 1 - d.Messages}, func(r *row) error { d.Messages += r.int(); return r.err })
+					[]any{account, string(lane), micro(d.From), micro(d.Until), MostDue + 1 - d.Messages}, func(r *row) error { d.Messages += r.int(); return r.err })
 			}
 		}
 	}

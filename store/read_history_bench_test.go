@@ -152,7 +152,7 @@ func claimOneByOne(b *testing.B, s *Store) {
 	b.ResetTimer()
 	for range b.N {
 		start := time.Now()
-		got, err := s.Claim(b.Context(), nudgewire.ClaimRequest{Owner: "o", Now: now, Lease: time.Hour, Urgent: 1, Marketing: 1})
+		got, err := s.Claim(b.Context(), nudgewire.ClaimRequest{Owner: "o", Now: now, Lease: time.Hour, Authentication: 1, Utility: 1, Marketing: 1})
 		if err != nil || len(got) != 1 {
 			b.Fatalf("claimed %d: %v", len(got), err)
 		}

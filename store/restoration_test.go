@@ -77,7 +77,7 @@ func (c *copying) queue(key string, due time.Duration, category nudgewire.Catego
 
 func (c *copying) claims() []nudgewire.Dispatch {
 	c.Helper()
-	got, err := c.Claim(c.Context(), nudgewire.ClaimRequest{Owner: "me", Now: c.now, Lease: time.Minute, Urgent: 100, Marketing: 100})
+	got, err := c.Claim(c.Context(), nudgewire.ClaimRequest{Owner: "me", Now: c.now, Lease: time.Minute, Authentication: 100, Utility: 100, Marketing: 100})
 	c.must(err)
 	return got
 }
@@ -130,7 +130,7 @@ func TestTheReviewOfRestoredData(t *testing.T) {
 	_, err := c.RescueClaims(c.Context(), c.now, "lost")
 	c.must(err)
 	claimed := c.queue("claimed", 0, nudgewire.Authentication)
-	if got, err := c.Claim(c.Context(), nudgewire.ClaimRequest{Owner: "lost", Now: c.now, Lease: time.Minute, Urgent: 9, Marketing: 9}); err != nil || len(got) != 1 {
+	if got, err := c.Claim(c.Context(), nudgewire.ClaimRequest{Owner: "lost", Now: c.now, Lease: time.Minute, Authentication: 9, Utility: 9, Marketing: 9}); err != nil || len(got) != 1 {
 		t.Fatal(got, err)
 	}
 	c.must(c.BeginCall(0, claimed, 1))

@@ -309,6 +309,15 @@ func endedSend(s *nudgewire.Send) string {
 func forgets(send string) bool { return strings.HasSuffix(send, `"forget":true}`) }
 
 // templateMark is the piece of an encoded send that names its template.
-func templateMark(name string) string {
-	return string(rawjson.AppendString([]byte(`"template":`), name))
+func templateMark(name string) string { return contentMark(nudgewire.Send{Template: name}) }
+
+// contentMark is what the encoded send of every message contains that asks for the same template, or the same campaign, or
+// for a text.
+func contentMark(s nudgewire.Send) string {
+	kind, name := s.Content()
+	mark := []byte(`"` + kind + `":`)
+	if name == "" {
+		return string(mark)
+	}
+	return string(rawjson.AppendString(mark, name))
 }

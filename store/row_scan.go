@@ -20,7 +20,7 @@ func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
 	d.State, d.Reason = nudgewire.State(r.text()), r.text()
 	d.DueAt, d.ExpiresAt, d.CreatedAt, d.UpdatedAt = r.time(), r.time(), r.time(), r.time()
 	d.Attempt, d.Restarts, d.Owner, d.LeaseEnds, d.Config = int(r.int()), int(r.int()), r.text(), r.time(), r.text()
-	d.Zone, d.Step, d.Account, d.SentAs = r.text(), int(r.int()), r.text(), r.text()
+	d.Zone, d.Step, d.Account, d.SentAs, d.Tries = r.text(), int(r.int()), r.text(), r.text(), int(r.int())
 	d.Send.Forget = forgets(send)
 	d.Send.Template, d.Send.Campaign = sendsWhat(send)
 	if d.State != nudgewire.StateSending {

@@ -140,8 +140,8 @@ func (t *tx) enqueueRow(id int64, d *nudgewire.Dispatch, send string) error {
 		created = t.at
 	}
 	if err := t.put(stInsertDispatch, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
-		string(d.Category), laneOf(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config, "",
-		d.Zone, int64(d.Step), d.Account, d.SentAs, ""); err != nil {
+		string(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config, "",
+		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, ""); err != nil {
 		return err
 	}
 	t.counts[countDispatches]++

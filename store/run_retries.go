@@ -62,6 +62,7 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 				expires = r.RetryUntil
 			}
 			total++
+			d.Tries = 0
 			if err := t.enqueueRowRetry(&r, total, d, send, now, now, expires); err != nil {
 				return err
 			}
@@ -75,7 +76,7 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, due, expires time.Time) error {
 	again := nudgewire.Dispatch{
 		Trigger: d.Trigger, Key: nudgewire.RowKey(run.ID, number), Phone: d.Phone, SentAs: d.SentAs, Category: d.Category,
-		DueAt: due, ExpiresAt: expires, CreatedAt: now, Config: run.Config, Zone: d.Zone, Account: d.Account,
+		DueAt: due, ExpiresAt: expires, CreatedAt: now, Config: run.Config, Zone: d.Zone, Account: d.Account, Tries: d.Tries,
 	}
 	id, err := t.allocate(dispatchIDs)
 	if err == nil {

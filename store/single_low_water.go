@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/nudgewire/nudgewire"
 )
 
 // lowWaterFor is how long a claim trusts what earlier ones left behind. It bounds how late an
@@ -19,7 +21,7 @@ type lowWater struct {
 
 type accountMarks struct {
 	name      string
-	at, since [2]atomic.Int64 // since is by the claims' clock
+	at, since [len(nudgewire.Lanes)]atomic.Int64 // since is by the claims' clock
 }
 
 func (w *lowWater) of(account string) *accountMarks {
@@ -36,7 +38,7 @@ func (w *lowWater) of(account string) *accountMarks {
 }
 
 // from is the mark of an account's lane.
-func (w *lowWater) from(account string, lane, now int64) int64 {
+func (w *lowWater) from(account string, lane int, now int64) int64 {
 	if w == nil {
 		return 0
 	}
@@ -47,13 +49,13 @@ func (w *lowWater) from(account string, lane, now int64) int64 {
 	return m.at[lane].Load()
 }
 
-func (m *accountMarks) old(lane, now int64) bool {
+func (m *accountMarks) old(lane int, now int64) bool {
 	since := m.since[lane].Load()
 	return now-since >= lowWaterFor || now < since
 }
 
 // raise takes in what a claim found from the mark on: the earliest, or nothing that is due.
-func (w *lowWater) raise(account string, lane, now int64, found []claimed) {
+func (w *lowWater) raise(account string, lane int, now int64, found []claimed) {
 	if w == nil {
 		return
 	}

@@ -63,7 +63,7 @@ func TestNothingIsSentAfterCommitsWereLost(t *testing.T) {
 
 	claim := func(s *Store) int {
 		t.Helper()
-		got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: time.Now(), Lease: time.Minute, Urgent: 100, Marketing: 100})
+		got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: time.Now(), Lease: time.Minute, Authentication: 100, Utility: 100, Marketing: 100})
 		if err != nil {
 			t.Fatal(err)
 		}

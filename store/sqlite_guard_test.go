@@ -48,7 +48,7 @@ func TestNothingIsTakenWhileTheDataIsGone(t *testing.T) {
 				check("another", accept("while 2"))
 				check("ping", s.Ping(t.Context()))
 				check("present", s.Present())
-				got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: time.Now(), Lease: time.Minute, Urgent: 9, Marketing: 9})
+				got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: time.Now(), Lease: time.Minute, Authentication: 9, Utility: 9, Marketing: 9})
 				check("claim", err)
 				if len(got) != 0 {
 					t.Errorf("%d claimed", len(got))
@@ -63,7 +63,7 @@ func TestNothingIsTakenWhileTheDataIsGone(t *testing.T) {
 				if err := errors.Join(accept("after"), s.Ping(t.Context()), s.Present()); err != nil {
 					t.Errorf("back again: %v", err)
 				}
-				got, err = s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: time.Now(), Lease: time.Minute, Urgent: 9, Marketing: 9})
+				got, err = s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: time.Now(), Lease: time.Minute, Authentication: 9, Utility: 9, Marketing: 9})
 				if err != nil || len(got) < 2 {
 					t.Errorf("back again, and %d claimed (%v)", len(got), err)
 				}

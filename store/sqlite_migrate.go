@@ -56,6 +56,9 @@ var migrations = []string{
 	60: "migrations/00060_sent_as.sql",
 	63: "migrations/00063_redactions.sql",
 	57: "migrations/00057_users.sql",
+	69: "migrations/00069_lanes.sql",
+	70: "migrations/00070_send_pauses.sql",
+	71: "migrations/00071_lane_pauses.sql",
 	72: "migrations/00072_other_keys.sql",
 	75: "migrations/00075_unused.sql",
 }

@@ -62,6 +62,10 @@ type Options struct {
 	// nothing. It is called inside commits, so it must be quick. nil is by category.
 	OnDoubt func(d *nudgewire.Dispatch) nudgewire.OnDoubt
 
+	// OwnExpiry reports whether the present config names when a dispatch expires, so that it is not put off: the default is. It is called inside
+	// commits, so it must be quick. nil is yes.
+	OwnExpiry func(d *nudgewire.Dispatch) bool
+
 	Observer Observer
 
 	// Version of the program, and Config, the version of the config in use and since when, are what a process tells of itself where
@@ -83,6 +87,7 @@ type Store struct {
 	first   func(account string, accepted time.Time, place int64) time.Time
 	has     func(account string) bool
 	sending func(trigger string) bool
+	expiry  func(*nudgewire.Dispatch) bool
 	due     func() nudgewire.DueRules
 	hash    func(...string) int64
 	ring    ring
@@ -145,7 +150,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.OnDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return "" }
 	}
 	s := &Store{
-		settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, due: o.Due, hash: keyHash, ring: rejectedRing, observer: o.Observer,
+		settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: keyHash, ring: rejectedRing, observer: o.Observer,
 		shared: shared{
 			onDoubt: o.OnDoubt, now: o.Now, tells: o.Tells,
 			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing, pauses: o.OnPause},

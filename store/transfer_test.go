@@ -54,7 +54,7 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	ids := map[nudgewire.DispatchID]bool{}
 	claim := func(s *store.Store, want int) {
 		t.Helper()
-		got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "one", Now: benchNow.Add(240 * time.Hour), Lease: time.Minute, Urgent: want, Marketing: want})
+		got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "one", Now: benchNow.Add(240 * time.Hour), Lease: time.Minute, Authentication: want, Utility: want, Marketing: want})
 		if err != nil {
 			t.Fatal(err)
 		}

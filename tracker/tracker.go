@@ -148,22 +148,29 @@ func New(o Options) *Tracker {
 		slots:   make(chan struct{}, o.Concurrency),
 		scouts:  make(chan nudgewire.Message, mostScouts),
 	}
+	claim := func(ctx context.Context, n int) ([]nudgewire.Message, error) {
+		now := time.Now()
+		if may, err := t.mayClaim(ctx, now); err != nil || !may {
+			return nil, err
+		}
+		return o.Store.ClaimPolls(ctx, now, o.Lease, n)
+	}
 	t.loop = claims.New(claims.Options[nudgewire.Message]{
-		Claim: func(ctx context.Context, n claims.Lanes) ([]nudgewire.Message, error) {
-			now := time.Now()
-			if may, err := t.mayClaim(ctx, now); err != nil || !may {
-				return nil, err
-			}
-			return o.Store.ClaimPolls(ctx, now, o.Lease, n.Urgent)
+		Claim: func(ctx context.Context, n claims.Lanes) ([]nudgewire.Message, error) { return claim(ctx, n[0]) },
+		Probe: func(ctx context.Context, _ [claims.MaxLanes]bool) ([]nudgewire.Message, error) { return claim(ctx, 1) },
+		Next: func(ctx context.Context, _ [claims.MaxLanes]bool) (time.Time, bool, error) {
+			return o.Store.NextPoll(ctx)
 		},
-		Next: o.Store.NextPoll,
 		Room: func() (int, time.Time) { return o.Budget.Room(pace.Poll, window) },
-		Halted: func() claims.Halt {
+		Halted: func() []claims.Halt {
 			halted, is := t.halt.State()
-			return claims.Halt{Is: is, Until: halted.Until}
+			if !is {
+				return nil
+			}
+			return []claims.Halt{{Lanes: [claims.MaxLanes]bool{true}, Until: halted.Until}}
 		},
 		Ask:   t.tell,
-		Seats: claims.Lanes{Urgent: ahead * o.Concurrency}, Workers: ahead * o.Concurrency,
+		Seats: claims.Lanes{ahead * o.Concurrency}, Workers: ahead * o.Concurrency,
 		Jitter: o.Jitter, Log: o.Log, What: "messages to ask about",
 	})
 	plan := o.Plan.withDefaults()

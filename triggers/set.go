@@ -218,6 +218,17 @@ func (s *Set) OnDoubt(name string) nudgewire.OnDoubt {
 	return ""
 }
 
+// OwnExpiry reports whether the config names when messages of a trigger expire, by the trigger or by its defaults. Of one that is not
+// there it is so as well.
+func (s *Set) OwnExpiry(name string) bool {
+	for _, r := range s.rules {
+		if r.Name == name {
+			return r.Expires.Set
+		}
+	}
+	return true
+}
+
 // Once reports whether a correlation key gets no second message of a trigger, ever: the trigger says so, or says nothing and
 // the key is one of its own (keyed). Of one that is not there it is so as well: it may come back.
 func (s *Set) Once(name string, keyed bool) bool {

@@ -58,7 +58,7 @@ func (c *cli) printStatus(s server.StatusView) {
 		row("config", "%s, version %s, active since %s", d.ConfigFile, d.Config, c.clock(d.LoadedAt))
 		accounts := d.Accounts
 		if len(accounts) == 0 {
-			accounts = []server.AccountView{{API: d.API, Rate: d.Rate, Halted: d.Halted}}
+			accounts = []server.AccountView{{API: d.API, Rate: d.Rate}}
 		}
 		for i, a := range accounts {
 			label, name := []string{"service", ""}[min(i, 1)], ""

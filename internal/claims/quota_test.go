@@ -8,31 +8,36 @@ import (
 
 func TestQuota(t *testing.T) {
 	const all = 1 << 30
-	seats := Lanes{Urgent: 16, Marketing: 14}
+	free := Lanes{all, all, all}
+	seats := Lanes{16, 15, 14}
+	type lanes = [MaxLanes]bool
 	tests := map[string]struct {
-		held              Lanes
-		urgent, marketing bool
-		full              bool
-		room              Lanes
-		want              Lanes
+		held       Lanes
+		want, full lanes
+		room       Lanes
+		quota      Lanes
 	}{
-		"nothing in hand: urgent its own seats, marketing the rest": {Lanes{}, true, true, false, Lanes{all, all}, Lanes{2, 14}},
-		"only urgent wanted: all seats":                             {Lanes{}, true, false, false, Lanes{all, all}, Lanes{16, 0}},
-		"only marketing wanted: its seats, no more":                 {Lanes{}, false, true, false, Lanes{all, all}, Lanes{0, 14}},
-		"marketing is full: the reserved seats stay urgent's":       {Lanes{0, 14}, true, true, false, Lanes{all, all}, Lanes{2, 0}},
-		"urgent is known to have more: all but a quarter":           {Lanes{}, true, true, true, Lanes{all, all}, Lanes{12, 4}},
-		"urgent in marketing's seats: still one a claim":            {Lanes{10, 2}, true, true, false, Lanes{all, all}, Lanes{1, 3}},
-		"no seat":                                          {Lanes{10, 6}, true, true, false, Lanes{all, all}, Lanes{}},
-		"a narrow rate serves urgent first":                {Lanes{}, true, true, false, Lanes{1, 1}, Lanes{1, 0}},
-		"a narrow rate without urgent ones":                {Lanes{}, false, true, false, Lanes{3, 3}, Lanes{0, 3}},
-		"what marketing has queued is not in urgent's way": {Lanes{0, 4}, true, true, false, Lanes{4, 0}, Lanes{4, 0}},
-		"nothing wanted":                                   {Lanes{}, false, false, false, Lanes{all, all}, Lanes{}},
-		"one seat left and urgent knows of nothing":        {Lanes{4, 11}, false, true, false, Lanes{all, all}, Lanes{0, 1}},
+		"nothing in hand: each lane its own seats, the last the rest": {Lanes{}, lanes{true, true, true}, lanes{}, free, Lanes{1, 1, 14}},
+		"only the first wanted: all seats":                            {Lanes{}, lanes{true}, lanes{}, free, Lanes{16}},
+		"only the second wanted: its seats, no more":                  {Lanes{}, lanes{false, true}, lanes{}, free, Lanes{0, 15}},
+		"only the last wanted: its seats, no more":                    {Lanes{}, lanes{false, false, true}, lanes{}, free, Lanes{0, 0, 14}},
+		"the last is full: the reserved seats stay the others'":       {Lanes{0, 0, 14}, lanes{true, true, true}, lanes{}, free, Lanes{1, 1, 0}},
+		"the second has all its seats: the first has its own":         {Lanes{0, 15, 0}, lanes{true, true, true}, lanes{}, free, Lanes{1, 0, 0}},
+		"the first is known to have more: all but a quarter":          {Lanes{}, lanes{true, false, true}, lanes{true}, free, Lanes{12, 0, 4}},
+		"the second is known to have more: all but a quarter of its":  {Lanes{}, lanes{false, true, true}, lanes{false, true}, free, Lanes{0, 12, 3}},
+		"the first in the seats of the others: still one a claim":     {Lanes{10, 0, 2}, lanes{true, false, true}, lanes{}, free, Lanes{1, 0, 3}},
+		"no seat":                                        {Lanes{6, 4, 6}, lanes{true, true, true}, lanes{}, free, Lanes{}},
+		"a narrow rate serves the first":                 {Lanes{}, lanes{true, true, true}, lanes{}, Lanes{1, 1, 1}, Lanes{1, 0, 0}},
+		"a narrow rate without the first":                {Lanes{}, lanes{false, true, true}, lanes{}, Lanes{1, 1, 1}, Lanes{0, 1, 0}},
+		"a narrow rate without urgent ones":              {Lanes{}, lanes{false, false, true}, lanes{}, Lanes{3, 3, 3}, Lanes{0, 0, 3}},
+		"what the last has queued is not in others' way": {Lanes{0, 0, 4}, lanes{true, true, true}, lanes{}, Lanes{4, 4, 0}, Lanes{4, 0, 0}},
+		"nothing wanted":                                 {Lanes{}, lanes{}, lanes{}, free, Lanes{}},
+		"one seat left and the first knows of nothing":   {Lanes{4, 0, 11}, lanes{false, false, true}, lanes{}, free, Lanes{0, 0, 1}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := quota(seats, tt.held, tt.urgent, tt.marketing, tt.full, tt.room); got != tt.want {
-				t.Errorf("quota = %+v, want %+v", got, tt.want)
+			if got := quota(seats, tt.held, tt.want, tt.full, tt.room); got != tt.quota {
+				t.Errorf("quota = %+v, want %+v", got, tt.quota)
 			}
 		})
 	}
@@ -40,25 +45,39 @@ func TestQuota(t *testing.T) {
 
 func TestQuotaNeverPassesItsBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		seats := Lanes{Urgent: rapid.IntRange(1, 256).Draw(t, "seats")}
-		seats.Marketing = rapid.IntRange(1, seats.Urgent).Draw(t, "marketing seats")
-		held := Lanes{Urgent: rapid.IntRange(0, seats.Urgent).Draw(t, "urgent held")}
-		held.Marketing = rapid.IntRange(0, min(seats.Marketing, seats.Urgent-held.Urgent)).Draw(t, "marketing held")
-		urgent, marketing := rapid.Bool().Draw(t, "urgent"), rapid.Bool().Draw(t, "marketing")
-		room := Lanes{rapid.IntRange(-9, 300).Draw(t, "urgent room"), 0}
-		room.Marketing = rapid.IntRange(-9, max(-9, room.Urgent)).Draw(t, "room")
-		got := quota(seats, held, urgent, marketing, rapid.Bool().Draw(t, "full"), room)
-		idle := seats.Urgent - held.Urgent - held.Marketing
+		var seats, held, room Lanes
+		var want, full [MaxLanes]bool
+		most, left := 256, 300
+		for lane := range seats {
+			most = rapid.IntRange(1, most).Draw(t, "seats")
+			seats[lane] = most
+			left = rapid.IntRange(-9, max(-9, left)).Draw(t, "room")
+			room[lane] = left
+			want[lane], full[lane] = rapid.Bool().Draw(t, "want"), rapid.Bool().Draw(t, "full")
+		}
+		for lane := MaxLanes - 1; lane >= 0; lane-- {
+			held[lane] = rapid.IntRange(0, seats[lane]-held.from(lane)).Draw(t, "held")
+		}
+		got := quota(seats, held, want, full, room)
+		idle := seats[0] - held.from(0)
+		sum := 0
+		for lane := range got {
+			sum += got[lane]
+			switch {
+			case got[lane] < 0:
+				t.Fatalf("%+v is negative", got)
+			case got[lane] > 0 && sum > room[lane]:
+				t.Fatalf("%+v is more than a room of %+v", got, room)
+			case got[lane] > 0 && held.from(lane)+got.from(lane) > seats[lane]:
+				t.Fatalf("%+v lets lane %d and those behind it pass their %d seats", got, lane, seats[lane])
+			case !want[lane] && got[lane] > 0:
+				t.Fatalf("%+v asks for what is not wanted", got)
+			}
+		}
 		switch {
-		case got.Urgent < 0 || got.Marketing < 0:
-			t.Fatalf("%+v is negative", got)
-		case got.Urgent+got.Marketing > idle || got.Urgent > max(0, room.Urgent) || got.Marketing > 0 && got.Urgent+got.Marketing > room.Marketing:
-			t.Fatalf("%+v is more than %d idle seats or a room of %+v", got, idle, room)
-		case held.Marketing+got.Marketing > seats.Marketing:
-			t.Fatalf("%+v lets marketing pass its %d seats", got, seats.Marketing)
-		case !urgent && got.Urgent > 0 || !marketing && got.Marketing > 0:
-			t.Fatalf("%+v asks for what is not wanted", got)
-		case urgent && idle > 0 && room.Urgent > 0 && got.Urgent+got.Marketing == 0:
+		case sum > idle:
+			t.Fatalf("%+v is more than %d idle seats", got, idle)
+		case want[0] && idle > 0 && room[0] > 0 && sum == 0:
 			t.Fatalf("idle seats, and nothing is asked for")
 		}
 	})

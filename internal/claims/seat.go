@@ -8,11 +8,11 @@ type Seat struct {
 	Number int // of the worker, from 0
 
 	holding        *holding
-	urgent         bool
+	lane           int
 	queued, called bool
 }
 
-func (s *Seat) take(urgent bool) { s.urgent, s.queued, s.called = urgent, true, false }
+func (s *Seat) take(lane int) { s.lane, s.queued, s.called = lane, true, false }
 
 // Left notes that the item does not wait for the rate any more. Saying it twice does no harm.
 func (s *Seat) Left() {
@@ -20,7 +20,7 @@ func (s *Seat) Left() {
 		return
 	}
 	s.queued = false
-	if h := s.holding; h.lane(&h.queued, s.urgent).Add(-1) == 0 && h.cramped.Load() {
+	if h := s.holding; h.queued[s.lane].Add(-1) == 0 && h.cramped.Load() {
 		h.ring()
 	}
 }
@@ -32,20 +32,29 @@ func (s *Seat) Called() {
 		return
 	}
 	s.called = true
-	s.holding.storing.Add(1)
-	s.holding.lane(&s.holding.taken, s.urgent).Add(-1)
+	s.holding.storing[s.lane].Add(1)
+	s.holding.taken[s.lane].Add(-1)
 	s.holding.offer()
 }
 
 // free ends the work on the item.
 func (s *Seat) free() {
 	s.Called()
-	s.holding.storing.Add(-1)
+	if s.holding.storing[s.lane].Add(-1); s.holding.probing.Load() {
+		s.holding.ring()
+	}
 	s.holding.offer()
 }
 
-// pair counts by lane.
-type pair struct{ urgent, marketing atomic.Int32 }
+// counts are numbers of items by lane that change at any time.
+type counts [MaxLanes]atomic.Int32
+
+func (c *counts) now() (n Lanes) {
+	for lane := range c {
+		n[lane] = int(c[lane].Load())
+	}
+	return n
+}
 
 // holding counts what is in hand, and remembers what the loop waits for.
 type holding struct {
@@ -53,68 +62,72 @@ type holding struct {
 	workers int
 	ring    func()
 
-	taken   pair         // claimed, and not called yet
-	queued  pair         // claimed, and not let go by the rate yet
-	storing atomic.Int32 // called, and the outcome is not stored yet
+	taken   counts // claimed, and not called yet
+	queued  counts // claimed, and not let go by the rate yet
+	storing counts // called, and the outcome is not stored yet
 
-	// Ring the loop when so many seats are idle, or those of them that marketing may fill; 0 is
-	// never. cramped: ring when nothing of a lane is queued any more.
-	wantIdle, wantMarketing atomic.Int32
-	cramped                 atomic.Bool
+	// Ring the loop when a lane may fill so many seats that are idle; 0 is never. cramped: ring when nothing of a
+	// lane is queued any more. probing: ring when an item was worked off.
+	wantIdle counts
+	cramped  atomic.Bool
+	probing  atomic.Bool
 }
 
-func (h *holding) lane(p *pair, urgent bool) *atomic.Int32 {
-	if urgent {
-		return &p.urgent
+func (h *holding) begin(lane int) {
+	h.taken[lane].Add(1)
+	h.queued[lane].Add(1)
+}
+
+// hands is how many items of those lanes are in hand.
+func (h *holding) hands(of [MaxLanes]bool) (n int) {
+	for lane := range of {
+		if of[lane] {
+			n += int(h.taken[lane].Load()) + int(h.storing[lane].Load())
+		}
 	}
-	return &p.marketing
+	return n
 }
 
-func (h *holding) begin(urgent bool) {
-	h.lane(&h.taken, urgent).Add(1)
-	h.lane(&h.queued, urgent).Add(1)
+// idle is how many more items of each lane could be taken in hand.
+func (h *holding) idle() (n Lanes) {
+	held := h.taken.now()
+	all := min(h.seats[0]-held.from(0), h.workers-held.from(0)-h.storing.now().from(0))
+	for lane := range n {
+		n[lane] = min(all, h.seats[lane]-held.from(lane))
+	}
+	return n
 }
 
-// now is how many seats are taken.
-func (h *holding) now() Lanes {
-	return Lanes{int(h.taken.urgent.Load()), int(h.taken.marketing.Load())}
-}
-
-// hands is how many items are in hand altogether.
-func (h *holding) hands() int {
-	held := h.now()
-	return held.Urgent + held.Marketing + int(h.storing.Load())
-}
-
-// idle is how many more items could be taken in hand, and how many of them of marketing.
-func (h *holding) idle() Lanes {
-	held := h.now()
-	taken := held.Urgent + held.Marketing
-	all := min(h.seats.Urgent-taken, h.workers-taken-int(h.storing.Load()))
-	return Lanes{all, min(all, h.seats.Marketing-held.Marketing)}
-}
-
-// room is what is left of the room in the rate by what is queued for it. What marketing has queued is
-// not in the way of urgent items, which the rate lets go first.
-func (h *holding) room(rate int) Lanes {
-	urgent := rate - int(h.queued.urgent.Load())
-	return Lanes{urgent, urgent - int(h.queued.marketing.Load())}
+// room is what is left of the room in the rate by what is queued for it. What a lane has queued is not in the
+// way of those before it, which the rate lets go first.
+func (h *holding) room(rate int) (n Lanes) {
+	for lane, queued := range h.queued.now() {
+		rate -= queued
+		n[lane] = rate
+	}
+	return n
 }
 
 // expect sets what the loop waits for; zeros and false are nothing.
-func (h *holding) expect(idle Lanes, cramped bool) {
-	h.wantIdle.Store(int32(idle.Urgent))
-	h.wantMarketing.Store(int32(idle.Marketing))
+func (h *holding) expect(idle Lanes, cramped, probing bool) {
+	for lane := range idle {
+		h.wantIdle[lane].Store(int32(idle[lane]))
+	}
 	h.cramped.Store(cramped)
+	h.probing.Store(probing)
 }
 
 // offer rings the loop when a seat given back is what it waits for.
 func (h *holding) offer() {
-	all, marketing := int(h.wantIdle.Load()), int(h.wantMarketing.Load())
-	if all == 0 && marketing == 0 {
+	want := h.wantIdle.now()
+	if want == (Lanes{}) {
 		return
 	}
-	if idle := h.idle(); all > 0 && idle.Urgent >= all || marketing > 0 && idle.Marketing >= marketing {
-		h.ring()
+	idle := h.idle()
+	for lane := range want {
+		if want[lane] > 0 && idle[lane] >= want[lane] {
+			h.ring()
+			return
+		}
 	}
 }

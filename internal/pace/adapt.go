@@ -102,14 +102,16 @@ func (b *Budget) pause(k kind, until time.Time) {
 		return
 	}
 	p.pausedTill = until
-	b.sendAway(k, func(_ int, w *waiter) bool { return w.by.Before(until) })
+	b.sendAwayOf(k, func(_ int, w *waiter) bool { return w.by.Before(until) })
 }
 
-// Dismiss sends away all sends that wait in a hurry: their callers know that they would not be made.
-func (b *Budget) Dismiss() {
+// Dismiss sends away all requests of those classes that wait in a hurry: their callers know that they would not be made.
+func (b *Budget) Dismiss(of ...Class) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.dismiss(sends, 0)
+	for _, c := range of {
+		b.sendAway(c, func(int, *waiter) bool { return true })
+	}
 	b.pump(time.Now())
 }
 
@@ -117,24 +119,28 @@ func (b *Budget) Dismiss() {
 // lose nothing by waiting. The lock is held.
 func (b *Budget) dismiss(k kind, keep int) {
 	if k != polls {
-		b.sendAway(k, func(position int, _ *waiter) bool { return position >= keep })
+		b.sendAwayOf(k, func(position int, _ *waiter) bool { return position >= keep })
 	}
 }
 
-// sendAway ends the waits of a kind that are in a hurry and that which names, by position and waiter.
-func (b *Budget) sendAway(k kind, which func(int, *waiter) bool) {
+// sendAwayOf is sendAway for each class of a kind.
+func (b *Budget) sendAwayOf(k kind, which func(int, *waiter) bool) {
 	for c := range b.queue {
-		if Class(c).kind() != k {
-			continue
+		if Class(c).kind() == k {
+			b.sendAway(Class(c), which)
 		}
-		position := -1
-		b.queue[c] = slices.DeleteFunc(b.queue[c], func(w *waiter) bool {
-			position++
-			gone := !w.by.IsZero() && which(position, w)
-			if gone {
-				w.done <- ErrTooLate
-			}
-			return gone
-		})
 	}
+}
+
+// sendAway ends the waits of a class that are in a hurry and that which names, by position and waiter.
+func (b *Budget) sendAway(c Class, which func(int, *waiter) bool) {
+	position := -1
+	b.queue[c] = slices.DeleteFunc(b.queue[c], func(w *waiter) bool {
+		position++
+		gone := !w.by.IsZero() && which(position, w)
+		if gone {
+			w.done <- ErrTooLate
+		}
+		return gone
+	})
 }

@@ -17,10 +17,11 @@ type Class uint8
 
 // The classes of request.
 const (
-	Send   Class = iota // asks for a message
-	Urgent              // asks for a message that goes before other sends
-	Poll                // asks how a message fares
-	Upload              // hands over a file of a campaign
+	Send       Class = iota // asks for a message
+	Urgent                  // asks for a message that goes before other sends
+	MostUrgent              // asks for a message that goes before those
+	Poll                    // asks how a message fares
+	Upload                  // hands over a file of a campaign
 	classes
 )
 
@@ -69,7 +70,7 @@ var ErrTooLate = errors.New("no room in the rate budget in time")
 // A Budget is the one allowance for all requests to one service.
 //
 // All classes draw on the same rate. While sends and polls both wait, sends get seven of
-// every eight requests, urgent ones first, and polls the eighth; while only sends or only
+// every eight requests, the most urgent ones first, and polls the eighth; while only sends or only
 // polls wait they get all. So a backlog of sends cannot stop the polls, nor a backlog of polls
 // hold a send for longer than one request.
 //
@@ -272,10 +273,12 @@ func (b *Budget) tick() {
 // next is the class whose turn it is among those that wait and whose own pace lets one go.
 func (b *Budget) next(now time.Time) (c Class, ok bool) {
 	may := func(c Class) bool { return len(b.queue[c]) > 0 && b.paces[c.kind()].lets(now) }
-	poll, send := may(Poll), may(Urgent) || may(Send) || may(Upload)
+	poll, send := may(Poll), may(MostUrgent) || may(Urgent) || may(Send) || may(Upload)
 	switch {
 	case poll && (b.sends >= pollTurn-1 || !send):
 		return Poll, true
+	case may(MostUrgent):
+		return MostUrgent, true
 	case may(Urgent):
 		return Urgent, true
 	case may(Send):
@@ -307,7 +310,7 @@ func (b *Budget) waiting(now time.Time) (n int) {
 }
 
 func (b *Budget) sendsWait() bool {
-	return len(b.queue[Send])+len(b.queue[Urgent])+len(b.queue[Upload]) > 0
+	return len(b.queue[Send])+len(b.queue[Urgent])+len(b.queue[MostUrgent])+len(b.queue[Upload]) > 0
 }
 
 func (b *Budget) turn(c Class) {

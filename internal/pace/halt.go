@@ -43,7 +43,6 @@ type Cause struct {
 
 // Marks are what else all processes have to know of a halt.
 type Marks struct {
-	Urgent   bool // urgent requests met it, too
 	ByStatus bool // it was told by the status of a message that had been accepted
 	Asked    bool // a question was answered well since the last refusal
 }
@@ -174,6 +173,9 @@ func (h *Halt) State() (now Halted, ok bool) {
 	defer h.mu.Unlock()
 	return h.now, h.on.Load()
 }
+
+// On reports whether something is halted.
+func (h *Halt) On() bool { return h.on.Load() }
 
 // After reports whether a request begun at began left after the last strike or lift.
 func (h *Halt) After(began time.Time) bool {

@@ -10,7 +10,7 @@ import (
 
 // Trouble of one kind of request slows that kind alone: each class against trouble of each kind.
 func TestTroubleOfOneKindSlowsThatKindAlone(t *testing.T) {
-	names := map[Class]string{Send: "sends", Urgent: "urgent sends", Poll: "status questions", Upload: "uploads"}
+	names := map[Class]string{Send: "sends", Urgent: "urgent sends", MostUrgent: "the most urgent sends", Poll: "status questions", Upload: "uploads"}
 	for troubled, of := range names {
 		for c, name := range names {
 			for _, configured := range []float64{200, 0} {
@@ -67,7 +67,7 @@ func TestACutSendsAwayWhoWouldWaitLong(t *testing.T) {
 		var mu sync.Mutex
 		gone := map[Class]int{}
 		var wg sync.WaitGroup
-		for _, c := range []Class{Send, Urgent, Poll, Upload} {
+		for _, c := range []Class{Send, Urgent, MostUrgent, Poll, Upload} {
 			for range 40 {
 				wg.Go(func() {
 					if b.Wait(t.Context(), c, begin.Add(30*time.Second)) != nil && time.Since(begin) < 2*time.Second {
@@ -96,7 +96,7 @@ func TestACutSendsAwayWhoWouldWaitLong(t *testing.T) {
 			t.Errorf("sent away by the cut: %v", gone)
 		}
 		mu.Unlock()
-		b.Dismiss()
+		b.Dismiss(Send, Urgent, MostUrgent)
 		synctest.Wait()
 		mu.Lock()
 		if gone[Send] < 38 || gone[Poll] != 0 {

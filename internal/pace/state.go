@@ -44,7 +44,7 @@ func (b *Budget) State() State {
 	}
 	return State{
 		Configured: b.configured, Pace: of(sends), Status: of(polls), Uploads: of(uploads),
-		Sends: b.granted[Send].Load() + b.granted[Urgent].Load() + b.granted[Upload].Load(), Polls: b.granted[Poll].Load(),
-		WaitSends: len(b.queue[Send]) + len(b.queue[Urgent]) + len(b.queue[Upload]), WaitPolls: len(b.queue[Poll]),
+		Sends: b.granted[Send].Load() + b.granted[Urgent].Load() + b.granted[MostUrgent].Load() + b.granted[Upload].Load(), Polls: b.granted[Poll].Load(),
+		WaitSends: len(b.queue[Send]) + len(b.queue[Urgent]) + len(b.queue[MostUrgent]) + len(b.queue[Upload]), WaitPolls: len(b.queue[Poll]),
 	}
 }

@@ -13,7 +13,7 @@ import (
 func refused(since time.Time, strikes int) pace.Halted {
 	return pace.Halted{
 		Cause: "key", Why: "the service refuses the API key: 401", Since: since, Until: since.Add(time.Duration(strikes) * 5 * time.Second), Strikes: strikes,
-		Marks: pace.Marks{Urgent: true, ByStatus: strikes > 1, Asked: strikes > 2},
+		Marks: pace.Marks{ByStatus: strikes > 1, Asked: strikes > 2},
 	}
 }
 

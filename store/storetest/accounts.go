@@ -20,7 +20,7 @@ func account(name string) change {
 // claimFor claims what is due of an account.
 func (l *ledger) claimFor(name string, at time.Time) (ids []nudgewire.DispatchID, got []nudgewire.Dispatch) {
 	l.t.Helper()
-	got, err := l.Account(name, 0).Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Urgent: 9, Marketing: 9})
+	got, err := l.Account(name, 0).Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Authentication: 9, Utility: 9, Marketing: 9})
 	if err != nil {
 		l.t.Fatalf("claim: %v", err)
 	}

@@ -46,7 +46,7 @@ func (s suite) claim(t *testing.T) {
 		var count atomic.Int64
 		together(32, func(i int) {
 			for {
-				got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: fmt.Sprint("owner ", i), Now: noon.Add(time.Hour), Lease: time.Minute, Urgent: 2, Marketing: 3})
+				got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: fmt.Sprint("owner ", i), Now: noon.Add(time.Hour), Lease: time.Minute, Authentication: 2, Utility: 2, Marketing: 3})
 				if err != nil {
 					t.Error(err)
 				}
@@ -71,8 +71,8 @@ func (s suite) claim(t *testing.T) {
 		l.enqueue("m1", due(noon.Add(time.Second)))
 		l.enqueue("u", category(nudgewire.Utility), due(noon.Add(3*time.Second)))
 		l.enqueue("a", category(nudgewire.Authentication), due(noon.Add(4*time.Second)))
-		claim := func(urgent, marketing int) (keys []string) {
-			got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: noon.Add(time.Minute), Lease: time.Minute, Urgent: urgent, Marketing: marketing})
+		claim := func(codes, utility, marketing int) (keys []string) {
+			got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: noon.Add(time.Minute), Lease: time.Minute, Authentication: codes, Utility: utility, Marketing: marketing})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,10 +81,13 @@ func (s suite) claim(t *testing.T) {
 			}
 			return keys
 		}
-		same(t, "none asked", []string{}, claim(0, 0))
-		same(t, "one of each", []string{"u", "m1"}, claim(1, 1))
-		same(t, "urgent only", []string{"a"}, claim(5, 0))
-		same(t, "the rest", []string{"m2"}, claim(5, 5))
+		l.enqueue("a2", category(nudgewire.Authentication), due(noon.Add(5*time.Second)))
+		l.enqueue("u2", category(nudgewire.Utility), due(noon.Add(5*time.Second)))
+		same(t, "none asked", []string{}, claim(0, 0, 0))
+		same(t, "one of each", []string{"a", "u", "m1"}, claim(1, 1, 1))
+		same(t, "codes only", []string{"a2"}, claim(5, 0, 0))
+		same(t, "utility only", []string{"u2"}, claim(0, 5, 0))
+		same(t, "the rest", []string{"m2"}, claim(5, 5, 5))
 	})
 	t.Run("what has expired is dropped on the way and takes nobody's place", func(t *testing.T) {
 		l := s.open(t)
@@ -115,7 +118,7 @@ func (s suite) claim(t *testing.T) {
 	})
 	t.Run("a claim without an owner or a lease is refused", func(t *testing.T) {
 		l := s.open(t)
-		for _, q := range []nudgewire.ClaimRequest{{Now: noon, Lease: time.Minute, Urgent: 1}, {Owner: owner, Now: noon, Urgent: 1}} {
+		for _, q := range []nudgewire.ClaimRequest{{Now: noon, Lease: time.Minute, Authentication: 1, Utility: 1}, {Owner: owner, Now: noon, Authentication: 1, Utility: 1}} {
 			_, err := l.Claim(l.ctx, q)
 			wantErr(t, err, "claim: needs an owner and a lease")
 		}

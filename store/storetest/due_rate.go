@@ -106,7 +106,7 @@ func (s suite) rates(t *testing.T) {
 		for i := range got {
 			wg.Go(func() {
 				for range 3 {
-					some, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: fmt.Sprint("w", i), Lease: time.Hour, Now: at, Urgent: 2, Marketing: 2})
+					some, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: fmt.Sprint("w", i), Lease: time.Hour, Now: at, Authentication: 2, Utility: 2, Marketing: 2})
 					if err != nil {
 						t.Error(err)
 					}

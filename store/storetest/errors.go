@@ -224,7 +224,7 @@ func (s suite) templatePauses(t *testing.T) {
 	probe := func(l *ledger, at time.Time) (ids []nudgewire.DispatchID) {
 		t.Helper()
 		l.at(at)
-		got, err := l.ProbeTemplates(l.ctx, at)
+		got, err := l.ProbePauses(l.ctx, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,14 +314,14 @@ func (s suite) templatePauses(t *testing.T) {
 	t.Run("a person lifts it", func(t *testing.T) {
 		l, _, second := open(t)
 		l.refused(second, nudgewire.StateWaiting, nudgewire.ErrorTemplate, words, at)
-		if err := l.LiftTemplate(l.ctx, "reminder"); err != nil {
+		if err := l.LiftPauses(l.ctx, "reminder"); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "lifted", []string{}, paused(l))
 		if n := len(l.mustClaim(at, 9)); n != 6 {
 			t.Errorf("%d go", n)
 		}
-		if err := l.LiftTemplate(l.ctx, "reminder"); !errors.Is(err, nudgewire.ErrNotFound) {
+		if err := l.LiftPauses(l.ctx, "reminder"); !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Errorf("twice: %v", err)
 		}
 	})

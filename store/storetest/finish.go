@@ -374,13 +374,13 @@ func (s suite) abandon(t *testing.T) {
 			}
 			id := l.enqueue("1", changes...)
 			for n := range tt.attempts {
-				got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: tt.owner, Now: at, Lease: time.Minute, Urgent: 1, Marketing: 1})
+				got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: tt.owner, Now: at, Lease: time.Minute, Authentication: 1, Utility: 1, Marketing: 1})
 				if err != nil || len(got) != 1 {
 					t.Fatalf("claimed %+v (%v)", got, err)
 				}
 				if n < tt.attempts-1 {
 					a := attempt(got[0], nudgewire.StateWaiting)
-					a.RetryAt = at
+					a.RetryAt, a.Called = at, true
 					if err := l.Finish(l.ctx, a); err != nil {
 						t.Fatal(err)
 					}

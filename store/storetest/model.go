@@ -24,6 +24,7 @@ type modelDispatch struct {
 	due      time.Time
 	expires  time.Time
 	attempt  int
+	tries    int
 	owner    string // of the newest claim, as long as a late answer would be heard
 	lease    time.Time
 	restarts int
@@ -105,6 +106,7 @@ func (m *model) cart(t *rapid.T) {
 	}
 	if d := m.waiting(key); d != nil {
 		d.due, d.expires, d.category, d.owner = due, due.Add(2*time.Hour), category, ""
+		d.tries = 0
 		d.restarts++
 		return
 	}
@@ -125,6 +127,9 @@ func (m *model) order(t *rapid.T) {
 
 // back makes d wait again, or ends it where an order came meanwhile.
 func (d *modelDispatch) back(due, expires time.Time, doubtful bool) {
+	if doubtful {
+		d.tries++
+	}
 	switch {
 	case !d.off:
 		d.state, d.due, d.expires = nudgewire.StateWaiting, due, expires
@@ -150,7 +155,7 @@ func (m *model) accept(t *rapid.T, event string, p nudgewire.Plan) (_ nudgewire.
 }
 
 func (m *model) claim(t *rapid.T) {
-	got, err := m.l.Claim(m.l.ctx, nudgewire.ClaimRequest{Owner: m.owner, Now: m.now, Lease: time.Hour, Urgent: 100, Marketing: 100})
+	got, err := m.l.Claim(m.l.ctx, nudgewire.ClaimRequest{Owner: m.owner, Now: m.now, Lease: time.Hour, Authentication: 100, Utility: 100, Marketing: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +250,7 @@ func (m *model) abandon(t *rapid.T) {
 		}
 		want.Doubtful++
 		d.state = nudgewire.StateInDoubt
-		if d.category == nudgewire.Authentication && d.attempt < 3 && m.now.Before(d.expires) {
+		if d.category == nudgewire.Authentication && d.tries+1 < 3 && m.now.Before(d.expires) {
 			d.back(m.now, d.expires, true)
 		}
 	}

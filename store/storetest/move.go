@@ -461,7 +461,7 @@ func (l *ledger) aDay(random *rand.Rand) (decided []string) {
 			got, err := l.Accept(l.ctx, []nudgewire.Plan{cart(key, changes...)})
 			note("cart "+key, receipts(got), err)
 		}
-		claims, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: now, Lease: time.Minute, Urgent: 2, Marketing: 2})
+		claims, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: now, Lease: time.Minute, Authentication: 2, Utility: 2, Marketing: 2})
 		for i := range claims {
 			d := &claims[i]
 			note("claim", fmt.Sprint(name(d.ID), d.Key, d.Phone, d.Attempt, d.DueAt.UTC(), d.Send), err)

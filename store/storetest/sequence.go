@@ -308,23 +308,23 @@ func (s suite) templatePausesLast(t *testing.T) {
 	l.at(at)
 	first, second := l.enqueue("1"), l.enqueue("2")
 	l.refused(l.mustClaim(at, 1)[0], isWaiting, nudgewire.ErrorTemplate, "paused", at)
-	held := l.TemplatePauses()
+	held := l.SendPauses()
 	restart := func(now time.Time) {
 		l = reopenAfter(t, l)
 		l.at(now)
 	}
 	restart(at.Add(time.Minute))
-	same(t, "after a restart", held, l.TemplatePauses())
+	same(t, "after a restart", held, l.SendPauses())
 	same(t, "nothing goes", 0, len(l.ids(at.Add(time.Minute))))
 
 	late := at.Add(3 * time.Hour)
 	l.at(late)
-	probes, err := l.ProbeTemplates(l.ctx, late)
+	probes, err := l.ProbePauses(l.ctx, late)
 	if err != nil || len(probes) != 1 || probes[0].Probe != first {
 		t.Fatalf("probes %+v (%v)", probes, err)
 	}
 	restart(late)
-	if probes, err = l.ProbeTemplates(l.ctx, late); err != nil || len(probes) != 0 {
+	if probes, err = l.ProbePauses(l.ctx, late); err != nil || len(probes) != 0 {
 		t.Errorf("another probe after a restart: %+v (%v)", probes, err)
 	}
 	got := l.mustClaim(late, 9)
@@ -336,19 +336,19 @@ func (s suite) templatePausesLast(t *testing.T) {
 	if _, err := l.RescueClaims(l.ctx, late, "after the crash"); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "the pause holds", 1, len(l.TemplatePauses()))
-	if probes, err = l.ProbeTemplates(l.ctx, late); err != nil || len(probes) != 1 || probes[0].Probe != second {
+	same(t, "the pause holds", 1, len(l.SendPauses()))
+	if probes, err = l.ProbePauses(l.ctx, late); err != nil || len(probes) != 1 || probes[0].Probe != second {
 		t.Fatalf("the next probe: %+v (%v)", probes, err)
 	}
 	l.refused(l.mustClaim(late, 9)[0], isWaiting, nudgewire.ErrorTemplate, "paused", late)
 	restart(late)
-	if held = l.TemplatePauses(); len(held) != 1 || !held[0].Until.Equal(late.Add(6*time.Hour)) {
+	if held = l.SendPauses(); len(held) != 1 || !held[0].Until.Equal(late.Add(6*time.Hour)) {
 		t.Errorf("the second pause: %+v", held)
 	}
-	if err := l.LiftTemplate(l.ctx, "reminder"); err != nil {
+	if err := l.LiftPauses(l.ctx, "reminder"); err != nil {
 		t.Fatal(err)
 	}
 	restart(late)
-	same(t, "lifted for good", 0, len(l.TemplatePauses()))
+	same(t, "lifted for good", 0, len(l.SendPauses()))
 	same(t, "it goes", []nudgewire.DispatchID{second}, l.ids(late.Add(time.Hour)))
 }

@@ -73,6 +73,8 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"retry by class", s.retryByClass},
 		{"blocks by the service", s.serviceBlocks},
 		{"template pauses", s.templatePauses},
+		{"refused sends", s.refusedSends},
+		{"probes", s.probesClaimed},
 		{"account pauses", s.accountPauses},
 		{"consents", s.consents},
 		{"halts", s.halts},
@@ -386,7 +388,7 @@ const owner = "node:1:abc"
 // mustClaim claims up to n in each lane at a time.
 func (l *ledger) mustClaim(at time.Time, n int) []nudgewire.Dispatch {
 	l.t.Helper()
-	got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Urgent: n, Marketing: n})
+	got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Authentication: n, Utility: n, Marketing: n})
 	if err != nil {
 		l.t.Fatalf("claim: %v", err)
 	}

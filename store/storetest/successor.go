@@ -25,10 +25,16 @@ func (s suite) successors(t *testing.T) {
 	t.Run("of an event", func(t *testing.T) { s.successorsOfEvents(t, at) })
 	t.Run("of a run", func(t *testing.T) { s.successorsOfRuns(t) })
 	t.Run("what fails again goes again, once each time", func(t *testing.T) {
-		l := s.open(t)
+		at, l := at, s.open(t)
 		first := l.message("1")
 		l.failed(first, at, nudgewire.ErrorNoPoints)
-		for range 3 {
+		for i := range 3 { // the first times at once, and from the third on after a rest
+			if i == 2 {
+				if got := l.mustClaim(at.Add(59*time.Second), 9); len(got) != 0 {
+					t.Fatalf("claimed %+v", got)
+				}
+				at = at.Add(time.Minute)
+			}
 			got := l.mustClaim(at, 9)
 			if len(got) != 1 {
 				t.Fatalf("claimed %+v", got)
@@ -37,7 +43,7 @@ func (s suite) successors(t *testing.T) {
 			l.failed(got[0].ID, at, nudgewire.ErrorNoPoints)
 			l.failed(got[0].ID, at, nudgewire.ErrorNoPoints)
 		}
-		if got := l.mustClaim(at, 9); len(got) != 1 || got[0].ID != first+4 {
+		if got := l.mustClaim(at.Add(2*time.Minute), 9); len(got) != 1 || got[0].ID != first+4 || got[0].Tries != 4 {
 			t.Errorf("claimed %+v", got)
 		}
 		l.recount()

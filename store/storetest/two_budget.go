@@ -40,7 +40,7 @@ func both(t *testing.T, at time.Time, nodes ...*ledger) (got []nudgewire.Dispatc
 		wg.Go(func() {
 			for range 10 {
 				rows, err := l.Claim(l.ctx, nudgewire.ClaimRequest{
-					Owner: fmt.Sprint("node ", i), Now: at, Lease: time.Minute, Urgent: 2, Marketing: 2,
+					Owner: fmt.Sprint("node ", i), Now: at, Lease: time.Minute, Authentication: 2, Utility: 2, Marketing: 2,
 				})
 				mu.Lock()
 				if got = append(got, rows...); err != nil {
