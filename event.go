@@ -38,6 +38,9 @@ type Event struct {
 	// Unread names what the sender gave and nobody can read, each in words: "amount is "12,50", which
 	// is no amount". Decisions repeat it; it is not read back from the store.
 	Unread []string
+	// Unreadable names the fields whose value is there and cannot be read, as expressions know them: "order.total",
+	// "order.items.price", "event.occurred_at". Nothing takes their place: what uses one of them is not sent.
+	Unreadable []string
 
 	// Payload is this event's part of the request body, byte for byte (one item of a batch, or
 	// all of it) until the answers of look-ups join it, and ContentType what that is: "application/json" for what was sent as a form,

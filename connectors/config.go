@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -23,6 +24,7 @@ type Config struct {
 	VerifyToken secret.Secret   `yaml:"verify_token" doc:"What the sender repeats when it tries out the URL, where it asks for such a word."`
 	Account     string          `yaml:"account" doc:"The account of the service that sends what its events cause, where a trigger names none: a name under accounts, or api." example:"brand-b"`
 	Defaults    Defaults        `yaml:"defaults" doc:"What holds for this sender's contacts where a payload does not say it."`
+	Phones      phones.Spelling `yaml:"phones" validate:"oneof=national international" doc:"How the sender writes phone numbers that have no plus sign: national as they are dialled inside the country, international with their country code, as messaging networks do. Without it a number that could be of the contact's country and is one of another country is not read." example:"international"`
 
 	Address     string                   `yaml:"address" doc:"The whole URL as it was registered at the sender, where a proxy in front of the daemon changes it; server.public_url and /hooks/<name> unless set. Senders that sign the URL sign this one." example:"https://hooks.example.com/in/shop"`
 	Methods     []string                 `yaml:"methods" validate:"oneof=POST PUT PATCH GET" doc:"HTTP methods of events; POST unless said otherwise."`

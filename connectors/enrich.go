@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -182,9 +183,12 @@ func (c *Connector) Join(e nudgewire.Event, into string, answer []byte) (nudgewi
 	if e.Contact.Country != c.mapper.country {
 		now.Contact.Country = e.Contact.Country // the sender's word, which a number may need
 	}
-	v.unread = &now.Unread
+	v.of = &now
+	if slices.Contains(e.Unreadable, occurredAt) { // it is not read anew
+		now.Unreadable = []string{occurredAt}
+	}
 	c.mapper.fill(&now, v)
-	out.Unread = now.Unread
+	out.Unread, out.Unreadable = now.Unread, now.Unreadable
 	c.mapper.lay(&out, &now)
 	return out, nil
 }

@@ -93,18 +93,8 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 		Payload:    payload, ContentType: typ, History: c.config.History.holds(r.Now, c.options.Timezone),
 	})
 	ev := &out.Events[len(out.Events)-1]
-	v.unread = &ev.Unread
-	for _, t := range e.times {
-		text := t.text(v)
-		at, ok := parseTime(text, e.unit, e.zone)
-		if ok {
-			ev.OccurredAt = at
-			break
-		}
-		if text != "" {
-			v.unreadable(t.source, text, isNo[takesTime])
-		}
-	}
+	v.of = ev
+	ev.OccurredAt = e.time(v)
 	ev.DedupeKey = e.key(v, payload)
 	if e.content {
 		ev.ContentKey = contentKey(topic, payload)
@@ -117,6 +107,26 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 		ev.DedupeKey = boundedKey(ev.DedupeKey + ":" + whatIsRead(ev))
 	}
 	return nil
+}
+
+// occurredAt is the field with the time of an event.
+const occurredAt = "event.occurred_at"
+
+// time is when the event happened, by the first of its paths that says something; the zero time where that cannot be read.
+func (e *eventRule) time(v *view) time.Time {
+	for _, t := range e.times {
+		text := t.first(v)
+		if text == "" {
+			continue
+		}
+		at, ok := parseTime(text, e.unit, e.zone)
+		if !ok {
+			v.unreadable(t.source, text, isNo[takesTime])
+			v.bar(occurredAt)
+		}
+		return at
+	}
+	return time.Time{}
 }
 
 func allHold(rules []*rule, v *view) bool {

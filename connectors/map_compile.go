@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -51,9 +52,12 @@ func (k *compiler) rule(path, text string) *rule {
 
 func (k *compiler) mapper() *mapper {
 	d := k.config.Defaults
-	m := &mapper{country: strings.ToUpper(d.Country), language: d.Language, zone: d.Timezone}
+	m := &mapper{country: strings.ToUpper(d.Country), language: d.Language, zone: d.Timezone, spelling: k.config.Phones}
 	if m.country == "" {
 		m.country = strings.ToUpper(k.options.Country)
+	}
+	if m.spelling == phones.National && m.country == "" {
+		k.warn("phones", "national numbers are of a country, and none is given", "set defaults.country: only events that name a country have a phone")
 	}
 	if m.language == "" {
 		m.language = k.options.Language

@@ -59,11 +59,14 @@ func consentWord(text string, says saying) (word nudgewire.Consent, read bool) {
 func consent(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 	accepts, known := t.consent(e)
 	var found nudgewire.Consent
+	unread := false
 	for _, p := range paths {
 		text, named := p.consentText(v)
 		word, read := consentWord(text, p.says)
 		if !read || !named {
 			v.unreadable(p.source, text, isNo[takesConsent])
+			v.bar(t.name)
+			unread = true
 			continue
 		}
 		if text != "" {
@@ -77,7 +80,7 @@ func consent(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 			found = word
 		}
 	}
-	if found != "" {
+	if found != "" && (!unread || found == nudgewire.ConsentWithdrawn) { // what cannot be read may be a no
 		*accepts, *known = found == nudgewire.ConsentGiven, true
 	}
 }

@@ -1,6 +1,8 @@
 package connectors
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -8,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/phones"
 )
 
@@ -15,8 +18,9 @@ import (
 // and topic; each combination met is worked out once.
 type mapper struct {
 	layers   []mapLayer
-	plans    sync.Map // layer mask (uint64) to *plan
-	country  string   // for phones, where the payload names none
+	plans    sync.Map        // layer mask (uint64) to *plan
+	country  string          // for phones, where the payload names none
+	spelling phones.Spelling // of phones without a plus sign
 	language string
 	zone     string         // of contacts
 	location *time.Location // of times without one
@@ -77,12 +81,13 @@ func (m *mapper) plan(kind, topic string) *plan {
 
 // fill maps the item that v sees into e, whose Kind and Topic are known.
 func (m *mapper) fill(e *nudgewire.Event, v *view) {
+	v.badCountry, v.badLanguage, v.badZone = "", false, false
 	p := m.plan(e.Kind, e.Topic)
 	for i := range p.assignments {
 		m.assign(e, v, &p.assignments[i])
 	}
 	if p.contact {
-		m.complete(e)
+		m.complete(e, v)
 	}
 	if !p.phone {
 		e.Contact.PhoneProblem = "the connector reads no phone number from " + e.Kind
@@ -98,13 +103,14 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 	case takesPhone:
 		m.phone(e, v, t, a.paths)
 		return
+	case takesCountry:
+		m.ofCountry(e, v, t, a.paths)
+		return
 	case takesConsent:
 		consent(e, v, t, a.paths)
 		return
 	case takesTags:
-		if e.Contact.Tags = tagList(v, t, a.paths); len(e.Contact.Tags) == 0 {
-			givenEmpty(e, v, t, a.paths)
-		}
+		m.tags(e, v, t, a.paths)
 		return
 	case takesIDs:
 		e.Cart.OtherIDs = nil
@@ -115,8 +121,8 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 		}
 		return
 	case takesItems:
-		*t.items(e) = a.each.items(v, t.currency(e))
-		a.each.unlisted(v, t.kind)
+		*t.items(e) = a.each.items(v, t, t.currency(e))
+		a.each.unlisted(v, t)
 		if len(*t.items(e)) == 0 && a.each.from.empty(v) {
 			noteEmpty(e, t)
 		}
@@ -126,37 +132,53 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 		return
 	case takesAnswers:
 		e.Form.Answers = answers(v, a)
-		a.each.unlisted(v, t.kind)
+		a.each.unlisted(v, t)
 		if len(e.Form.Answers) == 0 && (a.each != nil && a.each.from.empty(v) || slices.ContainsFunc(a.paths, func(p *expr) bool { return p.empty(v) })) {
 			noteEmpty(e, t)
 		}
 		return
 	}
-	var bad *expr // the first whose text the target cannot be
-	var said string
+	unread := false
 	for _, p := range a.paths {
 		text := p.text(v)
-		if text != "" && m.take(e, t, p, text) {
+		if t.kind.strict() {
+			text = p.first(v)
+		}
+		if text == "" {
+			continue
+		}
+		if m.take(e, v, t, p, text) {
 			v.came(t, p.source, text)
 			return
 		}
-		if text == "" && t.kind == takesAmount {
-			text = p.bare(v)
+		v.unreadable(p.source, text, isNo[t.kind])
+		if t.kind.strict() {
+			v.bar(t.name)
+			return
 		}
-		if text != "" && bad == nil {
-			bad, said = p, text
-		}
+		unread = true
+		v.badLanguage, v.badZone = v.badLanguage || t.kind == takesLanguage, v.badZone || t.kind == takesZone
 	}
-	if bad != nil {
-		v.unreadable(bad.source, said, isNo[t.kind])
-	} else if t.kind.canBeEmpty() {
+	if t.kind.canBeEmpty() && !unread {
 		givenEmpty(e, v, t, a.paths)
+	}
+}
+
+// strict reports whether a value says who is meant, whether something is sent or how much. Of such the first that is
+// there counts, and where it cannot be read nothing takes its place. For the others the next path, the number and
+// the default have their say.
+func (k targetKind) strict() bool {
+	switch k {
+	case takesAmount, takesTime, takesNumber, takesCurrency, takesPhone, takesCountry, takesConsent, takesTags:
+		return true
+	default:
+		return false
 	}
 }
 
 // take gives the target one text; it reports false where the text is nothing the target can
 // be, so that the next path has its chance.
-func (m *mapper) take(e *nudgewire.Event, t *target, p *expr, text string) bool {
+func (m *mapper) take(e *nudgewire.Event, v *view, t *target, p *expr, text string) bool {
 	switch t.kind {
 	case takesText:
 		*t.text(e) = text
@@ -165,7 +187,7 @@ func (m *mapper) take(e *nudgewire.Event, t *target, p *expr, text string) bool 
 		return *t.text(e) != ""
 	case takesAmount:
 		a, ok := amount(text, p.minor(), t.currency(e))
-		if ok {
+		if ok = ok && !(p.minor() && v.barred(currencyOf(t))); ok {
 			*t.amount(e) = a
 		}
 		return ok
@@ -183,24 +205,18 @@ func (m *mapper) take(e *nudgewire.Event, t *target, p *expr, text string) bool 
 			}
 		}
 		return ok
-	case takesCountry:
-		code := strings.ToUpper(text)
-		if !phones.IsCountry(code) {
-			return false
-		}
-		e.Contact.Country = code
 	case takesLanguage:
 		if !isLanguage(text) {
 			return false
 		}
 		*t.text(e) = text
 	case takesCurrency:
-		*t.text(e) = text
 		if !isCurrency(text) {
 			return false
 		}
+		*t.text(e) = text
 	case takesZone:
-		if !strings.Contains(text, "/") || strings.ContainsAny(text, " (") {
+		if !isZone(text) {
 			return false
 		}
 		e.Contact.Timezone = text
@@ -225,40 +241,64 @@ func personName(text string) string {
 	return strings.TrimSuffix(text, " ")
 }
 
-// maxTried bounds what is said about numbers that were none.
-const maxTried = 8
-
-// phone takes the first path whose text is a phone number, and remembers why the ones before
-// were not.
-func (m *mapper) phone(e *nudgewire.Event, v *view, t *target, paths []*expr) {
-	var tried []string
-	try := func(p *expr, text string) (found bool) {
-		digits, err := phones.Normalize(text, m.countryFor(e, v, p))
-		if err == nil {
-			e.Contact.Phone, e.Contact.SentAs = nudgewire.PhoneOf(digits)
-			v.came(t, p.source, text)
-			return true
-		}
-		if len(tried) < maxTried {
-			tried = append(tried, p.source+" "+err.Error())
-		}
-		return false
-	}
+// tags takes the first list that is there.
+func (m *mapper) tags(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 	for _, p := range paths {
-		if len(p.path.steps) == 0 {
-			if text := p.text(v); text != "" && try(p, text) {
-				return
+		tags, unread := p.listOfTexts(v)
+		switch {
+		case unread != "":
+			v.unreadable(p.source, unread, isNo[takesTags])
+			v.bar(t.name)
+			return
+		case len(tags) > 0:
+			e.Contact.Tags = tags
+			if v.origins != nil {
+				v.came(t, p.source, strings.Join(tags, ", "))
 			}
+			return
+		}
+	}
+	givenEmpty(e, v, t, paths)
+}
+
+// ofCountry takes the first value that is there. One that names no country is remembered: no default takes its place.
+func (m *mapper) ofCountry(e *nudgewire.Event, v *view, t *target, paths []*expr) {
+	for _, p := range paths {
+		text := p.first(v)
+		if text == "" {
 			continue
 		}
-		for text := range p.texts(v) {
-			if try(p, text) {
-				return
-			}
+		if e.Contact.Country = phones.ReadCountry(text); e.Contact.Country == "" {
+			v.badCountry = text
+			v.bar(t.name)
+			v.unreadable(p.source, text, isNo[takesCountry])
+			return
 		}
+		v.came(t, p.source, text)
+		return
 	}
-	if len(tried) > 0 {
-		e.Contact.PhoneProblem = strings.Join(tried, "; ")
+	givenEmpty(e, v, t, paths)
+}
+
+// phone takes the first value that is there, and says why it is no phone number where it is none: another path is
+// for a sender who left that one empty, and may lead to somebody else.
+func (m *mapper) phone(e *nudgewire.Event, v *view, t *target, paths []*expr) {
+	for _, p := range paths {
+		text := p.first(v)
+		if text == "" {
+			continue
+		}
+		home := m.home(e, v, p)
+		number, err := readPhone(text, e.Kind, home)
+		if err != nil {
+			e.Contact.PhoneProblem = p.source + " " + err.Error()
+			return
+		}
+		if number.Abroad != "" {
+			v.tell(fmt.Sprintf("%s is read as a number of %s: it has no + in front, and %s has none like it", p.source, number.Abroad, home.Country))
+		}
+		e.Contact.Phone, e.Contact.SentAs = nudgewire.PhoneOf(number.Digits)
+		v.came(t, p.source, text)
 		return
 	}
 	sources := make([]string, len(paths))
@@ -268,22 +308,43 @@ func (m *mapper) phone(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 	e.Contact.PhoneProblem = "no phone number in " + strings.Join(sources, ", ")
 }
 
-// countryFor is where a number without country code belongs: next to it, else the contact's
-// country, else the default.
-func (m *mapper) countryFor(e *nudgewire.Event, v *view, p *expr) string {
-	if p.country != nil {
-		if code := strings.ToUpper(p.country.text(v)); phones.IsCountry(code) {
-			return code
+// readPhone reads a number. Who writes a message does so from an account of a messaging network, whose number has its
+// country code: there a number that is valid so is read so, where nothing says how the sender writes numbers.
+func readPhone(text, kind string, home phones.Home) (phones.Number, error) {
+	if kind == receivedKind && home.Spelling == "" {
+		network := home
+		network.Spelling = phones.International
+		if number, err := phones.Read(text, network); err == nil && phones.Valid(number.Digits) {
+			return number, nil
 		}
 	}
-	if e.Contact.Country != "" {
-		return e.Contact.Country
+	return phones.Read(text, home)
+}
+
+// receivedKind is what a contact wrote.
+const receivedKind = "message.received"
+
+// home is how a number without a plus sign at p is read: by the country beside it, else the contact's, else the
+// default. A country that is there and cannot be read leaves the number without one.
+func (m *mapper) home(e *nudgewire.Event, v *view, p *expr) phones.Home {
+	h := phones.Home{Country: m.country, Spelling: m.spelling}
+	said := v.badCountry
+	if p.country != nil {
+		said = cmp.Or(p.country.first(v), said)
 	}
-	return m.country
+	switch found := phones.ReadCountry(said); {
+	case found != "":
+		h.Country = found
+	case said != "":
+		h.Country, h.Unread = "", mask.Words(said, mostShort)
+	case e.Contact.Country != "":
+		h.Country = e.Contact.Country
+	}
+	return h
 }
 
 // complete derives what the payload lacks from what it has.
-func (m *mapper) complete(e *nudgewire.Event) {
+func (m *mapper) complete(e *nudgewire.Event, v *view) {
 	c := &e.Contact
 	switch {
 	case c.Name == "":
@@ -291,16 +352,22 @@ func (m *mapper) complete(e *nudgewire.Event) {
 	case c.FirstName == "" && c.LastName == "":
 		c.FirstName, c.LastName, _ = strings.Cut(c.Name, " ")
 	}
-	if c.Country == "" && c.Phone != "" {
-		c.Country = phones.CountryOf(string(c.Phone))
+	if c.Country == "" && v.badCountry == "" {
+		if c.Phone != "" {
+			c.Country = phones.CountryOf(string(c.Phone))
+		}
+		if c.Country == "" {
+			c.Country = m.country
+		}
 	}
-	if c.Country == "" {
-		c.Country = m.country
+	// A language or a zone that cannot be read is the number's before it is the default's.
+	if c.Language == "" && v.badLanguage {
+		c.Language = phones.LanguageOf(string(c.Phone))
 	}
 	if c.Language == "" {
 		c.Language = m.language
 	}
-	if c.Timezone == "" {
+	if c.Timezone == "" && (!v.badZone || phones.Zones(string(c.Phone)) == nil) {
 		c.Timezone = m.zone
 	}
 }

@@ -119,13 +119,12 @@ func TestShopify(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a phone that is none gives way to the next, and each is explained", func(t *testing.T) {
-		e := mapped(t, "shopify", `{"token":"c","phone":null,"customer":{"phone":"123","default_address":{"phone":"123-123-1234","country_code":"CA"}},"shipping_address":{"phone":"555-555-SHIP","country_code":"US"},"billing_address":{"phone":"555-555-BILL"}}`, topic("checkouts/create")...)
-		const want = "customer.phone is too short for US; shipping_address.phone has letters; billing_address.phone has letters; customer.default_address.phone is no number of CA: no area code begins with 0 or 1"
-		if e.Contact.Phone != "" || e.Contact.PhoneProblem != want {
+	t.Run("a phone that is none gives way to nobody's", func(t *testing.T) {
+		e := mapped(t, "shopify", `{"token":"c","phone":"555-555-SHIP","shipping_address":{"phone":"020 7946 0958","country_code":"GB"}}`, topic("checkouts/create")...)
+		if e.Contact.Phone != "" || e.Contact.PhoneProblem != "phone has letters" {
 			t.Errorf("phone %q, problem %q", e.Contact.Phone, e.Contact.PhoneProblem)
 		}
-		e = mapped(t, "shopify", `{"token":"c","phone":"555-555-SHIP","shipping_address":{"phone":"020 7946 0958","country_code":"GB"}}`, topic("checkouts/create")...)
+		e = mapped(t, "shopify", `{"token":"c","phone":null,"customer":{"phone":""},"shipping_address":{"phone":"020 7946 0958","country_code":"GB"}}`, topic("checkouts/create")...)
 		if e.Contact.Phone != "442079460958" || e.Contact.PhoneProblem != "" {
 			t.Errorf("phone %q, problem %q", e.Contact.Phone, e.Contact.PhoneProblem)
 		}
@@ -297,7 +296,7 @@ func TestNamesAndLanguagesAndCountries(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	c = contact(`{"country":"Narnia","tz":"(GMT-05:00) Eastern"}`)
-	if c.Country != "FR" || c.Timezone != "Europe/Berlin" {
+	if c.Country != "" || c.Timezone != "Europe/Berlin" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -321,5 +320,83 @@ func TestADeletedPersonIsNotWrittenTo(t *testing.T) {
 	e := mapped(t, "pipedrive", `{"meta":{"action":"deleted","object":"person","id":2,"timestamp_micro":1},"current":null,"previous":{"id":2,"phone":[{"value":"+442079460958","primary":true}]},"event":"deleted.person"}`)
 	if e.Kind != "contact.deleted" || e.Contact.Phone != "" || e.Contact.ID != "2" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// A number belongs to the country that its event names, however it is named. Where it names one that nobody knows, the
+// number is nobody's: it is not read by the default.
+func TestANumberIsOfTheCountryThatItsEventNames(t *testing.T) {
+	con := connector(t, openVerify+"map: {phone: [{path: phone, country: land}, {path: other}], country: country}\ndefaults: {country: DE}")
+	for body, want := range map[string][2]string{
+		`{"phone":"40612340","country":"Norway"}`:                  {"4740612340", "NO"},
+		`{"phone":"40612340","country":"Norge"}`:                   {"4740612340", "NO"},
+		`{"phone":"40612340","country":"NOR"}`:                     {"4740612340", "NO"},
+		`{"phone":"40612340","country":47}`:                        {"4740612340", "NO"},
+		`{"phone":"07911 123456","country":"UK"}`:                  {"447911123456", "GB"},
+		`{"phone":"40612340"}`:                                     {"4940612340", "DE"},
+		`{"phone":"40612340","country":""}`:                        {"4940612340", "DE"},
+		`{"phone":"40612340","country":null}`:                      {"4940612340", "DE"},
+		`{"phone":"40612340","country":false}`:                     {"4940612340", "DE"},
+		`{"phone":"40612340","country":"DE","land":"Norway"}`:      {"4740612340", "DE"},
+		`{"phone":"40612340","country":"XX"}`:                      {"", ""},
+		`{"phone":"40612340","country":{"code":"NO"}}`:             {"", ""},
+		`{"phone":"40612340","country":["NO","SE"]}`:               {"", ""},
+		`{"phone":"40612340","country":["NO"]}`:                    {"4740612340", "NO"},
+		`{"phone":"40612340","country":"DE","land":"Norwey"}`:      {"", "DE"},
+		`{"phone":"40612340","country":"Norwey","land":"Norway"}`:  {"4740612340", ""},
+		`{"phone":"+47 40 61 23 40","country":"Norwey"}`:           {"4740612340", ""},
+		`{"phone":"4740612340","country":"GB"}`:                    {"", "GB"},
+		`{"phone":{"number":"+4740612340"},"other":"+4740612341"}`: {"", "DE"},
+		`{"phone":false,"other":"+4740612341"}`:                    {"4740612341", "NO"},
+		`{"phone":4.47700900176E11,"country":"GB"}`:                {"447700900176", "GB"},
+		`{"phone":4.477E11,"country":"GB"}`:                        {"", "GB"},
+	} {
+		got, err := con.Receive(request(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := got.Events[0].Contact
+		if string(c.Phone) != want[0] || c.Country != want[1] || (c.Phone == "") == (c.PhoneProblem == "") {
+			t.Errorf("%s: %q of %q (%s), want %q", body, c.Phone, c.Country, c.PhoneProblem, want)
+		}
+	}
+}
+
+func TestAConnectorSaysHowItsNumbersAreWritten(t *testing.T) {
+	for phones, want := range map[string]string{"": "", "phones: national": "14978290000", "phones: international": "4978290000"} {
+		con := connector(t, openVerify+"map: {phone: phone}\ndefaults: {country: US}\n"+phones)
+		got, err := con.Receive(request(`{"phone":"497-829-0000"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := got.Events[0].Contact; string(c.Phone) != want {
+			t.Errorf("%s: %q, %s", phones, c.Phone, c.PhoneProblem)
+		}
+	}
+	con := connector(t, openVerify+"map: {phone: phone}\ndefaults: {country: GB}")
+	got, err := con.Receive(request(`{"phone":"33612345678"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const told = "phone is read as a number of FR: it has no + in front, and GB has none like it"
+	if e := got.Events[0]; e.Contact.Phone != "33612345678" || len(e.Unread) != 1 || e.Unread[0] != told {
+		t.Errorf("%q, %q", e.Contact.Phone, e.Unread)
+	}
+}
+
+// A message comes from an account of a network, whose number has its country code, also where a number of the
+// default's country could look like it.
+func TestWhoWritesIsReadAsANetworkWritesNumbers(t *testing.T) {
+	for kind, want := range map[string]string{"message.received": "4978290000", "form.submitted": ""} {
+		con := connector(t, openVerify+"event: {kind: "+kind+"}\nmap: {phone: from}\ndefaults: {country: US}")
+		for from, phone := range map[string]string{"4978290000": want, "2125550142": "12125550142", "447911123456@c.us": "447911123456"} {
+			got, err := con.Receive(request(`{"from":"` + from + `"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := got.Events[0].Contact; string(c.Phone) != phone {
+				t.Errorf("%s from %s: %q, %s", kind, from, c.Phone, c.PhoneProblem)
+			}
+		}
 	}
 }

@@ -22,7 +22,7 @@ map:
   consent: optin
   cart.items: {each: lines, title: t}
 `)
-	body := `[{"mobile":"none","tel":["x","020 7946 0958"],"first":"A","last":"B","optin":"yes","lines":[{"t":"a"},{"t":"b"}]},{"land":"DE","optin":"no"}]`
+	body := `[{"mobile":null,"tel":["","020 7946 0958"],"first":"A","last":"B","optin":"yes","lines":[{"t":"a"},{"t":"b"}]},{"land":"DE","optin":"no"}]`
 	got, origins, err := con.Inspect(request(body, "Content-Type", "application/json"))
 	if err != nil || len(got.Events) != 2 {
 		t.Fatalf("Inspect = %+v, %v", got, err)

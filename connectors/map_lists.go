@@ -31,19 +31,20 @@ const (
 )
 
 // unlisted notes what is there instead of a list.
-func (l *eachList) unlisted(v *view, kind targetKind) {
+func (l *eachList) unlisted(v *view, t *target) {
 	if l == nil {
 		return
 	}
 	if raw := l.from.raw(v); raw != "" && raw[0] != '[' && raw[0] != '{' {
 		if text := rawjson.Text(raw); text != "" {
-			v.unreadable(l.from.source, text, isNo[kind])
+			v.unreadable(l.from.source, text, isNo[t.kind])
+			v.bar(t.name)
 		}
 	}
 }
 
 // items reads the lines of a cart or an order.
-func (l *eachList) items(v *view, currency string) []nudgewire.Item {
+func (l *eachList) items(v *view, t *target, currency string) []nudgewire.Item {
 	if l == nil {
 		return nil
 	}
@@ -53,26 +54,24 @@ func (l *eachList) items(v *view, currency string) []nudgewire.Item {
 			ID: l.part(entry, partID), SKU: l.part(entry, partSKU), Title: l.part(entry, partTitle),
 			URL: l.part(entry, partURL), Image: l.part(entry, partImage), Quantity: 1,
 		}
-		quantity := l.part(entry, partQuantity)
-		if n, ok := wholeNumber(quantity); ok {
-			one.Quantity = n
-		} else if quantity != "" {
-			entry.unreadable("a line's quantity", quantity, isNo[takesNumber])
-		}
-		for _, p := range l.parts[partPrice] {
-			text := p.text(entry)
-			a, ok := amount(text, p.minor(), currency)
-			if ok {
-				one.Price = a
-				break
+		if p, quantity := l.given(entry, partQuantity); p != nil {
+			var ok bool
+			if one.Quantity, ok = wholeNumber(quantity); !ok {
+				entry.unreadable("a line's quantity", quantity, isNo[takesNumber])
+				entry.bar(t.name + ".quantity")
 			}
-			if text != "" {
-				entry.unreadable("a line's "+p.source, text, isNo[takesAmount])
+		}
+		if p, price := l.given(entry, partPrice); p != nil {
+			var ok bool
+			if one.Price, ok = amount(price, p.minor(), currency); !ok || p.minor() && v.barred(currencyOf(t)) {
+				entry.unreadable("a line's "+p.source, price, isNo[takesAmount])
+				entry.bar(t.name + ".price")
 			}
 		}
 		one.Empty = l.emptyParts(entry, [...]string{partID: one.ID, partSKU: one.SKU, partTitle: one.Title, partURL: one.URL, partImage: one.Image})
 		if raw := l.from.raw(v); raw != "" && raw[0] == '{' && one.ID+one.SKU+one.Title+one.URL+one.Image == "" && !one.Price.Reported() && len(one.Empty) == 0 {
 			v.unreadable(l.from.source, raw, isNo[takesItems]) // an object that is no entry
+			v.bar(t.name)
 			return
 		}
 		out = append(out, one)
@@ -93,6 +92,16 @@ func (l *eachList) emptyParts(entry *view, said [partImage + 1]string) (names nu
 	return names
 }
 
+// given is the first value that an entry has for a part, and which path led to it; nil for none.
+func (l *eachList) given(entry *view, part int) (from *expr, text string) {
+	for _, p := range l.parts[part] {
+		for text := range p.given(entry) {
+			return p, text
+		}
+	}
+	return nil, ""
+}
+
 // run shows each entry of the list to do.
 func (l *eachList) run(v *view, do func(*view)) {
 	if v.entry == nil {
@@ -100,7 +109,7 @@ func (l *eachList) run(v *view, do func(*view)) {
 	}
 	entry := v.entry
 	*entry = view{
-		root: v.root, inRoot: v.inRoot, header: v.header, rawQuery: v.rawQuery, query: v.query, unread: v.unread,
+		root: v.root, inRoot: v.inRoot, header: v.header, rawQuery: v.rawQuery, query: v.query, of: v.of,
 		inItem: spansFor(l.program, entry.inItem),
 	}
 	visit := func(one string) {

@@ -49,19 +49,38 @@ const maxUnread = 8
 // unreadable notes a value that the expression at source led to and that its target cannot be. It may be a phone in the wrong field,
 // and decisions are shown to people who should not see whole ones.
 func (v *view) unreadable(source, text, is string) {
-	if v.unread == nil || len(*v.unread) >= maxUnread {
-		return
+	v.tell(fmt.Sprintf("%s is %q, which is %s", source, mask.Words(text, mostShort), is))
+}
+
+// tell adds to what is said of the event's values.
+func (v *view) tell(words string) {
+	if v.of != nil && len(v.of.Unread) < maxUnread && !slices.Contains(v.of.Unread, words) {
+		v.of.Unread = append(v.of.Unread, words)
 	}
-	words := fmt.Sprintf("%s is %q, which is %s", source, mask.Words(text, mostShort), is)
-	if !slices.Contains(*v.unread, words) {
-		*v.unread = append(*v.unread, words)
+}
+
+// barred reports whether a field was barred.
+func (v *view) barred(field string) bool {
+	return v.of != nil && slices.Contains(v.of.Unreadable, field)
+}
+
+// currencyOf is the field with the currency of an amount or of a list's prices.
+func currencyOf(t *target) string {
+	owner, _, _ := strings.Cut(t.name, ".")
+	return owner + ".currency"
+}
+
+// bar says that a field of the event has a value that cannot be read, and that nothing is taken for it.
+func (v *view) bar(field string) {
+	if v.of != nil && !slices.Contains(v.of.Unreadable, field) {
+		v.of.Unreadable = append(v.of.Unreadable, field)
 	}
 }
 
 // isNo says what a text is not that a target could not take.
 var isNo = map[targetKind]string{
 	takesAmount: "no amount (| money reads currency symbols and decimal commas)", takesTime: "no time", takesNumber: "no whole number",
-	takesCountry: "no country's two letters", takesZone: "no time zone", takesLanguage: "no language code", takesCurrency: "no currency's three letters",
+	takesCountry: "no country that is known", takesZone: "no time zone", takesLanguage: "no language code", takesCurrency: "no currency's three letters",
 	takesConsent: "no word of consent", takesItems: "no list", takesAnswers: "no list", takesName: "no name", takesTags: "no list of texts",
 }
 

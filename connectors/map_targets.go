@@ -190,7 +190,7 @@ func MapTargets() []MapTarget {
 var targetWords = map[targetKind]string{
 	takesText: "text", takesAmount: "an amount", takesTime: "a time", takesNumber: "a whole number", takesPhone: "a phone number",
 	takesConsent: "given, withdrawn or nothing, in many words", takesTags: "a list of texts or of objects with a name, or one text with `,` or `;`", takesItems: "a list, by `each`",
-	takesAnswers: "an object, or a list by `each`", takesName: "a person's name", takesCountry: "two letters", takesZone: "a name such as Europe/London",
+	takesAnswers: "an object, or a list by `each`", takesName: "a person's name", takesCountry: "a country: its name, two or three letters, or its dialling code", takesZone: "a name such as Europe/London",
 	takesLanguage: "a code such as en or en-GB", takesCurrency: "three letters",
 	takesIDs: "what else joins carts and orders: all of its paths count",
 }

@@ -27,31 +27,6 @@ var textNames = []string{"name", "title", "label", "tag", "value", "text"}
 // wrapNames are the members of an object that hold a list.
 var wrapNames = []string{"data", "items", "nodes", "edges", "values", "results", "tags", "list"}
 
-// tagList is the tags of the first path that has some.
-func tagList(v *view, t *target, paths []*expr) nudgewire.Tags {
-	var bad *expr
-	var said string
-	for _, p := range paths {
-		out, unread := p.listOfTexts(v)
-		if unread != "" {
-			if bad == nil {
-				bad, said = p, unread
-			}
-			continue
-		}
-		if len(out) > 0 {
-			if v.origins != nil {
-				v.came(t, p.source, strings.Join(out, ", "))
-			}
-			return out
-		}
-	}
-	if bad != nil {
-		v.unreadable(bad.source, said, isNo[takesTags])
-	}
-	return nil
-}
-
 // listOfTexts is what the expression leads to as a list; unread is what of it cannot be read, "" for nothing.
 func (e *expr) listOfTexts(v *view) (out nudgewire.Tags, unread string) {
 	if e.from != fromItem && e.from != fromRoot {

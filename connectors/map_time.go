@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -56,6 +57,25 @@ var timeLayouts = []string{
 }
 
 var zonelessLayouts = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"}
+
+// zoneNames are the names of zones that were met: no more than there are zones.
+var zoneNames sync.Map
+
+// isZone reports whether text names a time zone, as Europe/London does.
+func isZone(text string) bool {
+	if _, ok := zoneNames.Load(text); ok {
+		return true
+	}
+	const longest = 64
+	if len(text) > longest || !strings.Contains(text, "/") {
+		return false
+	}
+	if _, err := time.LoadLocation(text); err != nil {
+		return false
+	}
+	zoneNames.Store(strings.Clone(text), true)
+	return true
+}
 
 // anyTime knows what senders write: seconds, milliseconds or microseconds since 1970, also
 // with a fraction, RFC 3339 and its cousins, HTTP dates, and .NET's /Date(1503534000000)/.

@@ -1,12 +1,14 @@
 package connectors
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -22,7 +24,10 @@ type view struct {
 	one              bool       // the item is the only one of its request
 	entry            *view      // for the entries of lists, used again for each
 	origins          *[][]Origin
-	unread           *[]string // of the event at hand: what was given and cannot be read
+	of               *nudgewire.Event // the event at hand: what was given and cannot be read is noted there
+	badCountry       string           // what stands where its country should be and names none
+	badLanguage      bool             // there is a language that cannot be read
+	badZone          bool
 }
 
 // views are used again for request after request: with the memory for what a program finds
@@ -168,21 +173,38 @@ func (e *expr) piped(text string) string {
 	return text
 }
 
-// texts yields every text that the expression leads to, empty ones left out.
-func (e *expr) texts(v *view) func(yield func(string) bool) {
+// given yields every value that the expression leads to, empty ones and false left out (senders write false where
+// there is nothing): as text, and an object or a list, which is no text, as its JSON. Where functions leave nothing
+// of a text, it is the text before them.
+func (e *expr) given(v *view) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		if (e.from != fromItem && e.from != fromRoot) || len(e.path.steps) == 0 || e.when != nil {
-			if text := e.text(v); text != "" {
+		if e.when != nil && !e.when.holds(v) {
+			return
+		}
+		if e.from != fromItem && e.from != fromRoot {
+			if text := cmp.Or(e.text(v), e.bare(v)); text != "" {
 				yield(text)
 			}
 			return
 		}
 		for raw := range e.every(v) {
-			if text := e.piped(strings.TrimSpace(rawjson.Text(raw))); text != "" && !yield(text) {
+			if raw == "false" || rawjson.Empty(raw) {
+				continue
+			}
+			text := strings.TrimSpace(rawjson.Text(raw))
+			if text = cmp.Or(e.piped(text), text, raw); !yield(text) {
 				return
 			}
 		}
 	}
+}
+
+// first is the first value that is given; "" for none.
+func (e *expr) first(v *view) string {
+	for text := range e.given(v) {
+		return text
+	}
+	return ""
 }
 
 // join is the joined text; nothing when one of its expressions has nothing, because half of

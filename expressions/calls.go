@@ -36,7 +36,7 @@ func runNumber(s *Scope, a []any) any {
 	}
 	n, err := nudgewire.ParseAmount(text)
 	if err != nil {
-		return s.fail(plain.Crop(err.Error(), 100))
+		return s.unfit(plain.Crop(err.Error(), 100))
 	}
 	if !n.Reported() {
 		return s.fail("an empty text is not a number")
@@ -59,16 +59,23 @@ func runTime(s *Scope, a []any) any {
 				return t
 			}
 		}
-		return s.fail(fmt.Sprintf("%q is not a time such as 2026-11-27T09:30:00Z", plain.Crop(v, 40)))
+		if strings.TrimSpace(v) == "" {
+			return s.fail("an empty text is not a time")
+		}
+		return s.unfit(fmt.Sprintf("%q is not a time such as 2026-11-27T09:30:00Z", plain.Crop(v, 40)))
 	default:
-		return s.fail("a decimal number is not a time")
+		return s.unfit("a decimal number is not a time")
 	}
 }
 
 func runDuration(s *Scope, a []any) any {
-	d, err := units.ParseDuration(a[0].(string))
+	text := a[0].(string)
+	if strings.TrimSpace(text) == "" {
+		return s.fail("an empty text is not a length of time")
+	}
+	d, err := units.ParseDuration(text)
 	if err != nil {
-		return s.fail(plain.Crop(err.Error(), 100))
+		return s.unfit(plain.Crop(err.Error(), 100))
 	}
 	return d.D()
 }

@@ -46,8 +46,8 @@ func (c *Condition) Roots() (names []string) {
 func (c *Condition) Evaluate(s *Scope) nudgewire.Clause {
 	s.begin()
 	answer, known := c.test(s).(bool)
-	result := nudgewire.Clause{Text: c.source, Held: known && answer}
-	if !known {
+	result := nudgewire.Clause{Text: c.source, Held: known && answer && s.unread == ""}
+	if !known || s.unread != "" {
 		if result.Error = s.why(); result.Error == "" {
 			result.Error = "it is neither true nor false"
 		}
@@ -76,6 +76,8 @@ func (s *Scope) values(paths []*path) []nudgewire.Value {
 // why says what made the last value unknown; "" when nothing did.
 func (s *Scope) why() string {
 	switch {
+	case s.unread != "":
+		return s.unread
 	case s.fault != "":
 		return s.fault
 	case s.lost == nil:

@@ -26,16 +26,23 @@ func (e *Expression) Kind() Kind { return e.of.shape.kind }
 // Words names the kind in the sentence "cart.total is an amount".
 func (e *Expression) Words() string { return e.of.shape.words() }
 
-// Text is the value as it is printed into a message; "" where there is none.
-func (e *Expression) Text(s *Scope) string {
+// Text is the value as it is printed into a message; "" where there is none. why is that it uses what cannot be read.
+func (e *Expression) Text(s *Scope) (text, why string) {
 	s.begin()
-	return s.print(e.of.eval(s))
+	if text = s.print(e.of.eval(s)); s.unread != "" {
+		return "", s.why()
+	}
+	return text, ""
 }
 
 // Time is the value as a moment, UTC; why says what is there instead, "" for a time.
 func (e *Expression) Time(s *Scope) (at time.Time, why string) {
 	s.begin()
-	switch v := e.of.eval(s).(type) {
+	v := e.of.eval(s)
+	if s.unread != "" {
+		return at, s.why()
+	}
+	switch v := v.(type) {
 	case time.Time:
 		return v.UTC(), ""
 	case nil:

@@ -104,7 +104,7 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) typed {
 				return nil
 			}
 			if !f.takes[i].takes(kindOf(v)) {
-				return s.fail(fmt.Sprintf("%s is %s; %s wants %s", texts[i], wordsFor(v), name, f.takes[i].words))
+				return s.unfit(fmt.Sprintf("%s is %s; %s wants %s", texts[i], wordsFor(v), name, f.takes[i].words))
 			}
 			if text, ok := v.(string); ok && !s.spend(1+len(text)/1000) {
 				return nil

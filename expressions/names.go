@@ -115,7 +115,13 @@ func (c *compiler) member(n *ast.MemberNode) typed {
 			return c.unknownField(n, in, name)
 		}
 		p := &path{name: in.path.name + "." + name, masked: f.masked}
-		return in.step(p, f.shape, func(_ *Scope, object any) (any, int) { return f.read(object), -1 })
+		field := fieldName(in.shape, name)
+		return in.step(p, f.shape, func(s *Scope, object any) (any, int) {
+			if s.unreadable(field) {
+				return nil, -1
+			}
+			return f.read(object), -1
+		})
 	case KindTable, KindAny:
 		return c.keyed(in, name)
 	case KindList:
@@ -131,6 +137,19 @@ func (c *compiler) member(n *ast.MemberNode) typed {
 		}
 		return c.report(n, hint, "%s is %s and has no %q", in.says(), in.shape.words(), name)
 	}
+}
+
+// fieldName is a field as an event lists what of it cannot be read: "order.total"; ".price" for that of any line.
+func fieldName(in *shape, name string) string {
+	if in.noun == itemNoun {
+		return "." + name
+	}
+	for _, root := range rootNames {
+		if roots[root].shape == in {
+			return root + "." + name // contact stands before customer
+		}
+	}
+	return ""
 }
 
 // partsOfTime are the names under which other languages keep the parts of a time.

@@ -1,6 +1,8 @@
 package expressions
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,10 +45,11 @@ type Scope struct {
 // unknown value is nil and spreads through an expression the way NULL does in SQL; fault
 // and lost say afterwards where it came from.
 type budget struct {
-	steps int    // left
-	fault string // what could not be done, in words; "" for nothing
-	lost  *path  // the first name that was missing; nil for none
-	count int    // for lost: how many entries the list had; -1 where it was no list
+	steps  int    // left
+	fault  string // what could not be done, in words; "" for nothing
+	unread string // of the first value that is there and cannot be read, in words: no default takes its place; "" for none
+	lost   *path  // the first name that was missing; nil for none
+	count  int    // for lost: how many entries the list had; -1 where it was no list
 }
 
 // maxSteps bounds one evaluation. A step is one turn of a loop or one kilobyte of text
@@ -91,6 +94,25 @@ func (s *Scope) fail(words string) any {
 		s.fault = words
 	}
 	return nil
+}
+
+// unreadable reports whether the value of a field is there and cannot be read, and notes that it was asked for.
+func (s *Scope) unreadable(field string) bool {
+	if s.event == nil || field == "" || !slices.ContainsFunc(s.event.Unreadable, func(known string) bool {
+		return known == field || field[0] == '.' && strings.HasSuffix(known, field)
+	}) {
+		return false
+	}
+	s.unfit(strings.TrimPrefix(field, ".") + " cannot be read")
+	return true
+}
+
+// unfit notes the first value that is there and cannot be read; the value is unknown.
+func (s *Scope) unfit(words string) any {
+	if s.unread == "" {
+		s.unread = words
+	}
+	return s.fail(words)
 }
 
 // miss notes the first name that was missing; the value is unknown.

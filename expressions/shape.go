@@ -38,6 +38,9 @@ type shape struct {
 	tags   bool             // a list compared without regard to case
 }
 
+// itemNoun is the noun of a line of a cart or an order.
+const itemNoun = "an item"
+
 // A field is one member of an object: its shape and how to read it from a pointer to the
 // object's struct. read gives nil for what was not given.
 type field struct {
@@ -154,7 +157,7 @@ func fieldOf(f reflect.StructField) field {
 	case reflect.TypeFor[nudgewire.Tags]():
 		return field{shape: &shape{kind: KindList, elem: textShape, tags: true}, read: reader[nudgewire.Tags](i)}
 	case reflect.TypeFor[[]nudgewire.Item]():
-		return field{shape: listOf(objectShape[nudgewire.Item]("an item")), read: reader[[]nudgewire.Item](i)}
+		return field{shape: listOf(objectShape[nudgewire.Item](itemNoun)), read: reader[[]nudgewire.Item](i)}
 	case reflect.TypeFor[map[string]string]():
 		return field{shape: &shape{kind: KindTable, elem: textShape}, read: reader[map[string]string](i)}
 	default:

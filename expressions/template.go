@@ -257,14 +257,14 @@ func (p *part) render(s *Scope) (text, empty string) {
 	s.begin()
 	s.prints = true
 	defer func() { s.prints = false }()
-	if text = s.print(p.value(s)); strings.TrimSpace(text) != "" {
+	if text = s.print(p.value(s)); strings.TrimSpace(text) != "" && s.unread == "" {
 		return text, ""
 	}
-	if p.fallback != nil {
+	if p.fallback != nil && s.unread == "" { // a default is for what is missing
 		why := s.why()
 		s.begin()
 		text = s.print(p.fallback(s))
-		if s.fault == "" && s.lost == nil {
+		if s.fault == "" && s.lost == nil && s.unread == "" {
 			return text, ""
 		}
 		return text, p.source + because(why)

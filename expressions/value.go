@@ -46,11 +46,11 @@ func present(v any) bool {
 	}
 }
 
-// quietly evaluates what may be missing without that being a reason for anything.
+// quietly evaluates what may be missing without that being a reason for anything. What cannot be read is not missing.
 func quietly(s *Scope, e eval) any {
 	before := s.budget
 	v := e(s)
-	before.steps = s.steps
+	before.steps, before.unread = s.steps, s.unread
 	s.budget = before
 	return v
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -26,6 +27,7 @@ type Job struct {
 	Source   lists.Origin            `yaml:"source" validate:"required" doc:"Where the rows come from: exactly one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp." example:"{csv: ./lists/customers.csv}, or one of xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp in place of csv"`
 	Columns  yamlpos.Ordered[string] `yaml:"columns" doc:"What each row needs: phone (the column named phone unless said), and var_1, var_2 and so on. A value is a column's name, or text with {{ column }} in it." example:"{phone: phone, var_1: '{{ first_name | default: \"there\" }}'}"`
 	Country  string                  `yaml:"country" doc:"Two-letter country that numbers without a country code belong to. Default: defaults.country." example:"GB"`
+	Phones   phones.Spelling         `yaml:"phones" validate:"oneof=national international" doc:"How the list writes numbers that have no plus sign: national as they are dialled inside the country, international with their country code. Without it a number that could be of the country and is one of another country is excluded." example:"international"`
 	Unique   Unique                  `yaml:"unique" validate:"oneof=phone off" default:"phone" doc:"phone keeps the first row of each number; off keeps them all."`
 	Exclude  Exclude                 `yaml:"exclude" doc:"Contacts to exclude."`
 	Campaign *Campaign               `yaml:"campaign" doc:"For deliver: csv, the campaign to create."`

@@ -66,7 +66,7 @@ type Compiled struct {
 	Version  string
 	schedule *Schedule // nil for a job that only runs by hand
 	zone     *time.Location
-	country  string
+	home     phones.Home // of numbers without a plus sign
 	category nudgewire.Category
 	send     nudgewire.Send // as it is written: what has {{ }}, each row says
 	source   lists.Source
@@ -150,12 +150,12 @@ func (b *builder) err(path string, err error) {
 func (b *builder) build() *Compiled {
 	j := b.job
 	fill(&j)
-	c := &Compiled{Job: j, Version: b.env.Version, zone: b.zone(j.Timezone), country: j.Country}
+	c := &Compiled{Job: j, Version: b.env.Version, zone: b.zone(j.Timezone), home: phones.Home{Country: cmp.Or(j.Country, b.env.Country), Spelling: j.Phones}}
 	if c.category = nudgewire.Category(j.Category); j.Category == "" || byRow(string(j.Category)) {
 		c.category = cmp.Or(b.env.Category, nudgewire.Marketing)
 	}
-	if c.country == "" {
-		c.country = b.env.Country
+	if j.Phones == phones.National && c.home.Country == "" {
+		b.bad("phones", "set country, or defaults.country", "national numbers are of a country, and none is given")
 	}
 	if j.Country != "" && !phones.IsCountry(j.Country) {
 		hint := "write the two capital letters of ISO 3166, such as GB"

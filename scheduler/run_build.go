@@ -77,21 +77,17 @@ type batch struct {
 	file   position // Row is of no meaning
 	vars   []string // width for each row
 	width  int
-	digits []byte
-	ends   []int
 }
 
 func newBatch(width int) *batch {
 	return &batch{
 		phones: make([]nudgewire.Phone, 0, batchRows), sent: make([]string, 0, batchRows), raw: make([]string, 0, batchRows), rows: make([]int64, 0, batchRows),
 		vars: make([]string, 0, batchRows*width), width: width,
-		digits: make([]byte, 0, batchRows*16), ends: make([]int, 0, batchRows),
 	}
 }
 
 func (b *batch) reset() {
 	b.phones, b.sent, b.raw, b.rows, b.vars = b.phones[:0], b.sent[:0], b.raw[:0], b.rows[:0], b.vars[:0]
-	b.digits, b.ends = b.digits[:0], b.ends[:0]
 }
 
 // position is where the i-th row stands.
@@ -134,6 +130,7 @@ type building struct {
 
 	reasons   excludedReasons
 	unknown   excludedReasons // rows that go although no plan knows their phone, by plan
+	abroad    excludedReasons // rows that go to a number of another country because the job's can have none like it
 	excluded  excludedList
 	positions positions
 	seen      phoneSet
@@ -193,10 +190,11 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	files := fileNames{several: b.file.nth > 1} // else the source says which file it is
 	b.tally.Excluded = files.short(b.reasons.list())
 	b.tally.ReadAs, b.tally.Notes = lists.ReadAs(rows), lists.Notes(rows)
+	for _, x := range files.short(b.abroad.list()) {
+		b.note(units.Count(x.Count, "row") + " read as numbers of other countries, first in " + firstRow(x))
+	}
 	for _, x := range files.short(b.unknown.list()) {
-		if len(b.tally.Notes) < lists.MaxNotes {
-			b.tally.Notes = append(b.tally.Notes, unknownNote(x))
-		}
+		b.note(fmt.Sprintf("%s: not valid in %s, sent as written (first in %s)", units.Count(x.Count, "row"), x.Reason, firstRow(x)))
 	}
 	for _, p := range b.out.parts {
 		b.tally.Bytes += p.Bytes
@@ -205,13 +203,18 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	return b.out.parts, nil
 }
 
-// unknownNote is about rows whose phones no numbering plan knows.
-func unknownNote(x nudgewire.Excluded) string {
-	note := fmt.Sprintf("%s: not valid in %s, sent as written (first in row %s", units.Count(x.Count, "row"), x.Reason, units.Number(x.First))
-	if x.File != "" {
-		note += " of " + x.File
+// note adds what is worth a look although the row goes.
+func (b *building) note(text string) {
+	if len(b.tally.Notes) < lists.MaxNotes {
+		b.tally.Notes = append(b.tally.Notes, text)
 	}
-	return note + ")"
+}
+
+func firstRow(x nudgewire.Excluded) string {
+	if x.File != "" {
+		return "row " + units.Number(x.First) + " of " + x.File
+	}
+	return "row " + units.Number(x.First)
 }
 
 // contained makes an error of a panic: the readers of other people's formats meet files that
@@ -258,14 +261,14 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 			b.rows++
 			if broken {
 				raw, _ := m.phone.Fill(row) // as far as it can be read
-				digits, _ := phones.AppendFast(nil, raw, b.job.country)
-				b.refuse(KindRow, one.file.at(number), bad.Reason, raw, string(phones.Identity(digits)))
+				read, _ := phones.Read(raw, b.job.home)
+				phone, _ := nudgewire.PhoneOf(read.Digits)
+				b.refuse(KindRow, one.file.at(number), bad.Reason, raw, string(phone))
 			} else {
 				b.take(one, row, number, m, vars)
 			}
 			row, number, err = next()
 		}
-		one.name()
 		b.list.add(one)
 		if err := b.exclude(ctx, one); err != nil {
 			return err
@@ -309,44 +312,28 @@ func (b *building) write(e *encoder, full <-chan *batch, free chan<- *batch) err
 // take puts one row into the batch, or excludes it.
 func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars []string) {
 	raw, bad := m.fill(row, vars)
-	begin := len(to.digits)
-	digits, ok := phones.AppendFast(to.digits, raw, b.job.country)
-	if !ok {
-		text, err := phones.Normalize(raw, b.job.country)
-		if err != nil {
-			group := "the phone " + err.Error()
-			if _, ok := errors.AsType[*phones.ShortenedError](err); ok {
-				group = "shortened"
-			}
-			b.refuseAs(KindPhone, group, to.file.at(number), "the phone "+err.Error(), raw, "")
-			return
+	read, err := phones.Read(raw, b.job.home)
+	if err != nil {
+		group := "the phone " + err.Error()
+		if _, ok := errors.AsType[*phones.ShortenedError](err); ok {
+			group = "shortened"
 		}
-		digits = append(digits, text...) // AppendFast gave it back as it was
+		b.refuseAs(KindPhone, group, to.file.at(number), "the phone "+err.Error(), raw, "")
+		return
 	}
-	phone := phones.Identity(digits[begin:])
+	phone, _ := nudgewire.PhoneOf(read.Digits)
 	if bad.reason != "" {
 		b.refuseAs(bad.kind, cmp.Or(bad.group, bad.reason), to.file.at(number), bad.reason, raw, string(phone))
 		return
 	}
-	if b.job.Unique != UniqueOff && !b.seen.add(phone) {
+	if b.job.Unique != UniqueOff && !b.seen.add(string(phone)) {
 		b.refuse(KindDuplicate, to.file.at(number), "an earlier row has the same phone", raw, string(phone))
 		return
 	}
-	to.digits = digits
-	to.ends = append(to.ends, len(digits))
+	to.phones, to.sent = append(to.phones, phone), append(to.sent, read.Digits)
 	to.raw = append(to.raw, raw)
 	to.rows = append(to.rows, number)
 	to.vars = append(to.vars, vars...)
-}
-
-// name makes texts of the digits that were gathered: one for all of them.
-func (b *batch) name() {
-	all, from := string(b.digits), 0
-	for _, end := range b.ends {
-		phone, _ := nudgewire.PhoneOf(all[from:end])
-		b.phones, b.sent = append(b.phones, phone), append(b.sent, all[from:end])
-		from = end
-	}
 }
 
 // exclude takes those away who must not be sent to.
@@ -387,6 +374,9 @@ func (b *building) look(one *batch) {
 		b.first = append(b.first, p)
 	}
 	for i, p := range one.phones {
+		if read, _ := phones.Read(one.raw[i], b.job.home); read.Abroad != "" { // it is remembered
+			b.abroad.add("", "", one.position(i))
+		}
 		if digits := string(p); !phones.Valid(digits) {
 			b.unknown.add("", phones.PlanOf(digits), one.position(i))
 		}

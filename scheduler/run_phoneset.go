@@ -16,13 +16,13 @@ const (
 )
 
 // add reports whether the phone, one to fifteen digits, was not there before.
-func (s *phoneSet) add(digits []byte) bool {
+func (s *phoneSet) add(digits string) bool {
 	if s.buckets == nil {
 		s.buckets = make([][]uint32, 1<<bucketBits)
 	}
 	var v uint64
-	for _, d := range digits {
-		v = v*10 + uint64(d-'0')
+	for i := range len(digits) {
+		v = v*10 + uint64(digits[i]-'0')
 	}
 	v = v * shuffle & (1<<phoneBits - 1)
 	at, rest := &s.buckets[v>>(phoneBits-bucketBits)], uint32(v)

@@ -179,12 +179,8 @@ func (a admin) phone(text, country string) (nudgewire.Phone, error) {
 
 // readPhone reads a phone that a person or a program names; sentAs is as in nudgewire.PhoneOf.
 func readPhone(text, country string) (phone nudgewire.Phone, sentAs string, err error) {
-	// Digits alone are what the product prints itself: a number with its country code. Only
-	// a leading zero makes them a national one.
-	if text != "" && strings.Trim(text, "0123456789") == "" && text[0] != '0' {
-		text = "+" + text
-	}
-	digits, err := phones.Normalize(text, country)
+	// Digits alone are what the product prints itself: a number with its country code.
+	number, err := phones.Read(text, phones.Home{Country: country, Spelling: phones.International})
 	if err != nil {
 		words := "that is not a phone number"
 		if !errors.Is(err, phones.ErrNone) {
@@ -192,7 +188,7 @@ func readPhone(text, country string) (phone nudgewire.Phone, sentAs string, err 
 		}
 		return "", "", badField("phone", "write it with its country code: +447700900123", "%s", words)
 	}
-	phone, sentAs = nudgewire.PhoneOf(digits)
+	phone, sentAs = nudgewire.PhoneOf(number.Digits)
 	return phone, sentAs, nil
 }
 

@@ -169,6 +169,7 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 	o.yes("forgotten", e.Forgotten)
 	o.yes("cleared", e.Cleared)
 	o.text("request", e.Request)
+	o.texts("unreadable", e.Unreadable)
 	return o.end()
 }
 

@@ -81,6 +81,8 @@ type (
 		Cleared   bool `json:"cleared,omitempty"`
 
 		Request string `json:"request,omitempty"`
+
+		Unreadable []string `json:"unreadable,omitempty"`
 	}
 	contactForm struct {
 		Phone            nudgewire.Phone `json:"-"` // a column of the event
@@ -163,7 +165,7 @@ func decodeFacts(b []byte, e *nudgewire.Event) error {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return fmt.Errorf("decode the event's facts: %w", err)
 	}
-	e.History, e.Forgotten, e.Cleared, e.Request = f.History, f.Forgotten, f.Cleared, f.Request
+	e.History, e.Forgotten, e.Cleared, e.Request, e.Unreadable = f.History, f.Forgotten, f.Cleared, f.Request, f.Unreadable
 	if f.Contact != nil {
 		f.Contact.Phone, f.Contact.PhoneProblem = e.Contact.Phone, e.Contact.PhoneProblem
 		e.Contact = nudgewire.Contact(*f.Contact)

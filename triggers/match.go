@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/expressions"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -119,8 +120,14 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 	if e.History {
 		return skipped(w, "it was posted as history (connectors."+e.Connector+".history), which sends nothing")
 	}
+	if r.maxAge > 0 && slices.Contains(e.Unreadable, "event.occurred_at") {
+		return skipped(w, "max_age: event.occurred_at cannot be read")
+	}
 	if age := m.now.Sub(e.Time()); r.maxAge > 0 && age > r.maxAge {
 		return skipped(w, fmt.Sprintf("the event is %s old; max_age is %s", units.About(age), units.About(r.maxAge)))
+	}
+	if r.Keys.Consent == duerules.ConsentRequired && r.category == nudgewire.Marketing && slices.Contains(e.Unreadable, "contact.accepts_marketing") {
+		return skipped(w, "consent: contact.accepts_marketing cannot be read")
 	}
 	if e.Contact.Phone == "" {
 		m.noPhone = true
@@ -286,7 +293,10 @@ const maxKey = 255
 // is part of the key, so that order 17 is not cart 17.
 func (m *matching) keyFor(r *rule, family string) (key, trouble string) {
 	if r.key != nil {
-		key = strings.TrimSpace(r.key.Text(m.scope))
+		if key, trouble = r.key.Text(m.scope); trouble != "" {
+			return "", "the key: " + trouble
+		}
+		key = strings.TrimSpace(key)
 	} else if key = identifier(m.event, family); key != "" && len(r.families) > 1 {
 		key = family + ":" + key
 	}

@@ -81,7 +81,7 @@ func readCSV(text *bufio.Reader, closer io.Closer, o Origin) (Rows, error) {
 	}
 	for i, name := range first {
 		if digits := strings.TrimLeft(strings.TrimSpace(name), "+"); len(digits) >= 7 {
-			if _, ok := phones.AppendFast(nil, "+"+digits, ""); ok {
+			if _, err := phones.Read("+"+digits, phones.Home{}); err == nil {
 				return nil, &wordError{fmt.Sprintf("row %d has a phone number in cell %d where column names are expected", at, i+1), "name the columns: source.header: [phone, first_name]"}
 			}
 		}

@@ -17,7 +17,7 @@ package phones
 // Côte d'Ivoire is no such case: which two digits came in front of a number in 2021 depends on whose it was.
 
 // Identity is the one spelling by which a number is known, whatever its network or shop writes: digits themselves for all
-// but the spellings above. digits are those of Normalize. The identity of an identity is itself.
+// but the spellings above. digits are those of Read. The identity of an identity is itself.
 func Identity[T string | []byte](digits T) T {
 	switch {
 	case len(digits) == 12 && begins(digits, "55") && digits[2] != '0' && digits[3] != '0' && digits[4] >= '6':

@@ -26,6 +26,35 @@ func Text(raw string) string {
 	return ""
 }
 
+// Empty reports whether a JSON value holds nothing: null, a text of blanks, and objects and lists of such alone.
+func Empty(raw string) bool {
+	if raw == "" {
+		return true
+	}
+	switch raw[0] {
+	case 'n':
+		return true
+	case '"':
+		return strings.TrimSpace(Unquote(raw)) == ""
+	case '[':
+		for one := range Elements(raw) {
+			if !Empty(one) {
+				return false
+			}
+		}
+		return true
+	case '{':
+		for _, one := range Members(raw) {
+			if !Empty(one) {
+				return false
+			}
+		}
+		return true
+	default:
+		return false
+	}
+}
+
 // Unquote reads a JSON string. Bytes that are no UTF-8 and lone surrogates become the replacement
 // character, and NUL goes away, because no store keeps them.
 func Unquote(raw string) string {

@@ -31,7 +31,7 @@ func (s suite) accept(t *testing.T) {
 			},
 			Deal:    nudgewire.Deal{ID: "d", Name: "n", Stage: "won", Amount: amount(t, "-3"), Currency: "GBP", Owner: "o"},
 			Form:    nudgewire.Form{ID: "f", Name: "n", URL: "u", Answers: map[string]string{"q": "a", "": "\x00é"}},
-			Payload: bytes.Repeat([]byte("{\"a\": 1}\n"), 300), ContentType: "application/json",
+			Payload: bytes.Repeat([]byte("{\"a\": 1}\n"), 300), ContentType: "application/json", Unreadable: []string{"cart.total", "contact.tags"},
 		}
 		r := l.mustAccept(nudgewire.Plan{Event: want})
 		got, err := l.Event(l.ctx, r.EventID)

@@ -34,8 +34,8 @@ func TestACountryIsFoundForEveryPrice(t *testing.T) {
 	}
 }
 
-// Where the library knows a number's country, the fast way finds the same.
-func TestTheCountryOfAPriceIsTheLibrarys(t *testing.T) {
+// Digits are taken as they stand, and what the library makes of them behind a plus sign is the same.
+func TestThePlanOfANumberIsTheLibrarys(t *testing.T) {
 	for region := range phonenumbers.GetSupportedRegions() {
 		for _, kind := range []phonenumbers.PhoneNumberType{phonenumbers.MOBILE, phonenumbers.FIXED_LINE, phonenumbers.VOIP, phonenumbers.TOLL_FREE} {
 			n := phonenumbers.GetExampleNumberForType(region, kind)
@@ -43,15 +43,10 @@ func TestTheCountryOfAPriceIsTheLibrarys(t *testing.T) {
 				continue
 			}
 			digits := phonenumbers.Format(n, phonenumbers.E164)[1:]
-			if want := countryOf(digits); want != "" && TariffCountry(digits) != want {
-				t.Errorf("%s is priced as %q, want %q", digits, TariffCountry(digits), want)
+			want := country(phonenumbers.GetRegionCodeForNumber(n))
+			if Valid(digits) != phonenumbers.IsValidNumber(n) || CountryOf(digits) != want || want != "" && TariffCountry(digits) != want {
+				t.Errorf("%s: valid %v, of %q, priced as %q; want of %q", digits, Valid(digits), CountryOf(digits), TariffCountry(digits), want)
 			}
 		}
-	}
-}
-
-func BenchmarkTariffCountry(b *testing.B) {
-	for b.Loop() {
-		TariffCountry("447400123456")
 	}
 }
