@@ -27,9 +27,11 @@ func planOf(digits string) plan {
 		return known
 	}
 	found := askPlan(digits)
-	if identity := Identity(digits); !found.valid && identity != digits {
-		if other := askPlan(identity); other.valid {
-			found = other
+	for _, other := range Spellings(Identity(digits)) {
+		if !found.valid && other != digits {
+			if spelled := askPlan(other); spelled.valid {
+				found = spelled
+			}
 		}
 	}
 	plans.put(strings.Clone(digits), found)
