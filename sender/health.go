@@ -103,7 +103,7 @@ type health struct {
 // A row is the trouble of the last calls of a scope, one after the other.
 type row struct {
 	of   apiclient.Trouble
-	n    int // different dispatches
+	n    int // different dispatches; see count
 	last nudgewire.DispatchID
 }
 
@@ -180,7 +180,7 @@ func (s *Sender) troubled(began time.Time, c *claim, trouble apiclient.Trouble, 
 	if chances && trouble == apiclient.TroublePoints {
 		return verdict{waits: true}
 	}
-	enough := h.count(scope, trouble, c) >= remedies[trouble].inRow
+	enough := h.count(scope, trouble, c, err) >= remedies[trouble].inRow
 	if halted && h.halts[scope].After(began) || !halted && enough {
 		s.strike(scope, began, trouble, false, err.Error(), c.Phone, c.Send)
 		_, halted = h.halts[scope].State() // a call of before the last lift halts nothing
@@ -237,15 +237,21 @@ func (s *Sender) understood(began time.Time, lane int) {
 	}
 }
 
-// count says how many different dispatches met the same trouble, one after the other, this one included.
-func (h *health) count(scope int, t apiclient.Trouble, c *claim) int {
+// count says how many calls met the same trouble, one after the other, this one included. A message that met it counts once: it may
+// be the message. A connection that cannot be made is never that, and counts each time, and twice: so an outage is known by the
+// second try of one message.
+func (h *health) count(scope int, t apiclient.Trouble, c *claim, err error) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := &h.rows[scope]
 	if r.of != t {
 		*r = row{of: t}
 	}
-	if r.last != c.ID {
+	call, _ := errors.AsType[*apiclient.CallError](err)
+	switch {
+	case call != nil && call.HTTPStatus == 0 && apiclient.OutcomeOf(err) == apiclient.NotAccepted:
+		r.n, r.last = r.n+2, c.ID
+	case r.last != c.ID:
 		r.n, r.last = r.n+1, c.ID
 	}
 	h.failed[scope].add(c.Phone, c.Send)

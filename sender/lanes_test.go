@@ -37,7 +37,7 @@ func TestLanesAndHalts(t *testing.T) {
 	}{
 		"key":        {refusal(apiclient.Rejected, 401, 0, "no"), apiclient.TroubleKey, true, false, 1},
 		"points":     {refusal(apiclient.Rejected, 402, 0, "no"), apiclient.TroublePoints, true, false, 1},
-		"outage":     {dial, apiclient.TroubleOutage, true, false, 3},
+		"outage":     {dial, apiclient.TroubleOutage, true, false, 2},
 		"doubts":     {refusal(apiclient.InDoubt, 502, 0, ""), apiclient.TroubleOutage, true, false, 3},
 		"address":    {refusal(apiclient.Rejected, 404, 0, "no"), apiclient.TroubleAddress, false, false, 3},
 		"rejections": {refusal(apiclient.Rejected, 422, 0, "account is not verified"), TroubleRejections, false, false, 5},
@@ -116,6 +116,23 @@ func TestLanesAndHalts(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A connection that cannot be made is no matter of the message: an outage is known by the second try of the only one there is.
+func TestOneMessageShowsThatNobodyAnswers(t *testing.T) {
+	for _, lane := range nudgewire.Lanes {
+		synctest.Test(t, func(t *testing.T) {
+			store := newMemory()
+			store.add(of(lane, "good", 1))
+			r := start(t, store, &service{answer: func(context.Context, int, made) (apiclient.Answer, error) {
+				return apiclient.Answer{}, &apiclient.CallError{Call: "send-template", Outcome: apiclient.NotAccepted, Err: errors.New("connection refused")}
+			}}, nil)
+			pass(10 * time.Second)
+			if s := r.Stats(); s.Trouble != apiclient.TroubleOutage {
+				t.Errorf("%s: after 10 s the trouble is %q", lane, s.Trouble)
+			}
+		})
 	}
 }
 
