@@ -48,10 +48,16 @@ func (r *Run) ApprovalsNeeded() int { return max(1, r.Approvals.Need) }
 
 // Why says why the run is in its state. One that was paused before it was approved still knows why somebody has to.
 func (r *Run) Why() string {
-	if r.State == RunPaused && r.Before == RunAwaiting {
-		return "paused by " + r.StoppedBy + " before it was approved: " + r.Reason
+	if r.State != RunPaused || r.Before != RunAwaiting {
+		return r.Reason
 	}
-	return r.Reason
+	switch {
+	case r.Stopped == StopConfig:
+		return "its job " + r.Held + ", and it was not approved: " + r.Reason
+	case r.StoppedBy == "":
+		return "paused before it was approved: " + r.Reason
+	}
+	return "paused by " + r.StoppedBy + " before it was approved: " + r.Reason
 }
 
 // ApprovedWords say how far the approval of a held run has come: "1 of 2 approved: ann (1000)". "" where one person is enough.

@@ -60,6 +60,9 @@ type Run struct {
 	Stopped   RunStop
 	StoppedBy string
 
+	Held     string // of StopConfig: why the config does not send by its job, "is gone from the config" or "is off"; else ""
+	Released string // who lets it go on all the same; "" for nobody
+
 	// What a run that is uploading waits for before more of it leaves, and until when; empty while it
 	// waits for nothing, and in every other state.
 	Waits     RunWait
@@ -110,10 +113,11 @@ const (
 	StopDoubt     RunStop = "doubt"     // several answers in a row were lost
 	StopRejection RunStop = "rejection" // the service refuses the campaign, and would refuse each further file
 	StopSize      RunStop = "size"      // its files are larger than the service takes: resumed, it is cut anew
+	StopConfig    RunStop = "config"    // the config does not send by its job: see Run.Held
 )
 
 // RunStops lists them all.
-var RunStops = []RunStop{StopPerson, StopNewer, StopCanary, StopKey, StopDoubt, StopRejection, StopSize}
+var RunStops = []RunStop{StopPerson, StopNewer, StopCanary, StopKey, StopDoubt, StopRejection, StopSize, StopConfig}
 
 // A RunWait is what a run waits for while it is uploading.
 type RunWait string

@@ -317,7 +317,8 @@ func TestARunWaitsForItsAccount(t *testing.T) {
 	h.edit(section, "")
 	h.edit("    account: brand-b\n", "")
 	same(t, "before the reload it says", words(h.ask.Changes(t.Context(), "")),
-		"account brand-b: is gone from the config, 0 messages wait, and 1 run not ended: paused until it is back, or you cancel them")
+		"account brand-b: is gone from the config, 0 messages wait, and 1 run not ended: paused until it is back, or you cancel them",
+		fmt.Sprintf("run %d of winback (uploading): it keeps what it was built with, whatever is another in account", run.ID))
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,8 @@ type App struct {
 	backups      *backup.Keeper
 	admin        net.Listener
 	due          atomic.Pointer[duerules.Rules]
-	guessed      atomic.Int64 // answers of due that stand on defaults.timezone
+	kept         atomic.Pointer[keptConfigs] // what earlier configs said of what they planned
+	guessed      atomic.Int64                // answers of due that stand on defaults.timezone
 	rules        atomic.Pointer[server.Rules]
 	started      time.Time
 	began        *config.Config // what the process started with; some of it only a new one can change

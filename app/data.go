@@ -194,6 +194,9 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 	}
 	a.takeDue(cfg)
 	a.rules.Store(rulesOf(cfg, set))
+	if err := a.jobs.Hold(ctx, true); err != nil {
+		return err
+	}
 	// The file may have changed while nothing ran, or the last process ended in the middle of a change.
 	if _, err = a.edit(ctx, cfg, before); err != nil {
 		return err

@@ -38,6 +38,12 @@ func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 			return a.store.MaybeGone(), review
 		},
 		Rules: a.due.Load, Errors: func() *nudgewire.ErrorRules { return a.config().Errors },
+		Kept: func(version, job string) *scheduler.Compiled {
+			if k := a.kept.Load().of(version); k != nil {
+				return k.Jobs[job]
+			}
+			return nil
+		},
 		Halted: func(r *nudgewire.Run) bool {
 			acc := a.of(r.Account)
 			if acc == nil || a.store.JobHalted(r.Job) || !r.Category.Urgent() && a.disk.short() {

@@ -201,6 +201,9 @@ func (a *App) watchPauses(ctx context.Context) error {
 			if err := a.endPauses(ctx, now.Add(-pauseLook)); err != nil && ctx.Err() == nil {
 				a.log.Warn("look for what is paused", zap.Error(err))
 			}
+			if err := a.jobs.Hold(ctx, !a.store.Shares()); err != nil && ctx.Err() == nil {
+				a.log.Warn("look for runs of jobs that left the config", zap.Error(err))
+			}
 			if err := a.lateRules(ctx, now); err != nil && ctx.Err() == nil {
 				a.log.Warn("look for what waits by an edited trigger", zap.Error(err))
 			}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/server"
@@ -63,6 +65,14 @@ func (a *App) takeDue(cfg *config.Config) {
 			a.log.Warn("a contact's time zone is not known: quiet hours and limits go by defaults.timezone; status counts how often", zap.String("timezone", cfg.Defaults.Timezone))
 		}
 	}
+	kept := &keptConfigs{app: a, folder: filepath.Dir(a.opt.ConfigFile)}
+	cfg.Due.Earlier = func(version string) *duerules.Rules {
+		if k := kept.of(version); k != nil {
+			return k.Due
+		}
+		return nil
+	}
+	a.kept.Store(kept)
 	a.due.Store(cfg.Due)
 }
 
@@ -98,6 +108,10 @@ func (a *App) reload(ctx context.Context) ([]server.RuleChange, error) {
 	before := a.config()
 	cfg, err := load(a.opt)
 	var same []string
+	var runs []server.RuleChange
+	if err == nil {
+		runs, err = a.runChanges(ctx, cfg.Redacted())
+	}
 	if err == nil {
 		same = a.sameKeys(before, cfg) // before it is adopted: a reload tries every account anew
 		err = a.adopt(ctx, cfg)
@@ -112,7 +126,7 @@ func (a *App) reload(ctx context.Context) ([]server.RuleChange, error) {
 	if err != nil {
 		a.log.Error("not all that waits was planned anew or cancelled; the rest follows, and what was paused stays paused until then", zap.Error(err))
 	}
-	return changes, nil
+	return append(changes, runs...), nil
 }
 
 // adopted notes that cfg was taken up, or why it was not.
@@ -175,6 +189,9 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	taken = true
 	a.adoptAccounts(cfg, clients)
 	a.jobs.Use(cfg.Jobs)
+	if err := a.jobs.Hold(ctx, true); err != nil {
+		a.log.Error("not all runs of jobs that left the config could be paused; nothing more of them is begun, and it is tried again", zap.Error(err))
+	}
 	a.useAlerts(cfg)
 	a.useReceivers(cfg)
 	return nil

@@ -261,7 +261,11 @@ func (d daemon) Changes(ctx context.Context, printed string) ([]server.RuleChang
 		return changes, err
 	}
 	gone, err := d.goneAccounts(ctx, config.Accounts(printed, d.opt.Env))
-	return append(changes, gone...), err
+	if changes = append(changes, gone...); err != nil {
+		return changes, err
+	}
+	runs, err := d.runChanges(ctx, printed)
+	return append(changes, runs...), err
 }
 
 // goneAccounts are the accounts that something waits for and that are not among those that a config has. Nobody claims for

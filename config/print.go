@@ -125,13 +125,18 @@ func Rules(text string, env secret.Lookup) map[string]triggers.Rule {
 		Expand: func(text string) (string, error) { return secret.Expand(text, env, "") },
 		Large:  true,
 	}.Decode("", []byte(text), &in)
+	return in.Defaults.rules(doc, in.Triggers)
+}
+
+// rules are the triggers of a document with what they take from the defaults, by name.
+func (d *Defaults) rules(doc *yamlpos.Doc, written yamlpos.Ordered[triggers.Rule]) map[string]triggers.Rule {
 	rules := map[string]triggers.Rule{}
-	for _, e := range in.Triggers {
+	for _, e := range written {
 		e.Value.Name = e.Key
 		at := yamlpos.Join("triggers", e.Key)
-		in.Defaults.fill(&e.Value, func(key string) bool { return doc.Node(yamlpos.Join(at, key)) != nil })
+		d.fill(&e.Value, func(key string) bool { return doc.Node(yamlpos.Join(at, key)) != nil })
 		if e.Value.Send.Template != "" && e.Value.Send.Language == "" {
-			e.Value.Send.Language = in.Defaults.Language
+			e.Value.Send.Language = d.Language
 		}
 		rules[e.Key] = e.Value
 	}

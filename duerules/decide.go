@@ -20,40 +20,68 @@ type question struct {
 
 // Decide implements nudgewire.DueRules. The rules are asked in the order of the design, and the first that
 // holds the dispatch back answers: consent, quiet hours, limits, the account's limit, the
-// trigger's rate, which only what the others let go uses. What is put off is
-// asked about again when it falls due, by the rules of then.
+// trigger's rate, which only what the others let go uses. Of two policies that hold for it the stricter answers. What is
+// put off is asked about again when it falls due, by the rules of then.
 func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
-	p := r.of(d)
-	quiet, limited := p.quietFor(d.Category), p.back(d.Category) > 0
-	if quiet == nil && !limited && !p.asks(d.Category) && !p.paced() && !r.by(d).holds(d) {
+	b := r.of(d)
+	if b.unknown != "" {
+		return nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "config", Reason: b.unknown, Until: now.Add(askAgain).UTC()}
+	}
+	paced := b.own.paced()
+	if b.own == nil && b.also == nil && !r.by(d).holds(d) {
 		return nudgewire.Verdict{}
 	}
 	if f == nil {
 		f = &nudgewire.DueFacts{}
 	}
-	if p.asks(d.Category) && f.Consent != nudgewire.ConsentGiven {
+	q := question{dispatch: d, facts: f, now: now}
+	var v nudgewire.Verdict
+	for p := range b.all {
+		v = stricter(v, r.askPolicy(p, &q))
+	}
+	if v.Action != nudgewire.AllowSend {
+		return v
+	}
+	if v := r.by(d).ask(q); v.Action != nudgewire.AllowSend || !paced {
+		return v
+	}
+	return r.askRate(b.own.rate, q)
+}
+
+// askAgain is how long what no rule is known of waits before it is asked about once more.
+const askAgain = 5 * time.Minute
+
+// askPolicy asks the consent, the quiet hours and the limits of one policy. What it works out for that stays in q.
+func (r *Rules) askPolicy(p *policy, q *question) nudgewire.Verdict {
+	d := q.dispatch
+	quiet, limited := p.quietFor(d.Category), p.back(d.Category) > 0
+	if p.asks(d.Category) && q.facts.Consent != nudgewire.ConsentGiven {
 		why := "consent is required, and the contact's consent to messages is not recorded"
-		if f.Consent == nudgewire.ConsentWithdrawn {
+		if q.facts.Consent == nudgewire.ConsentWithdrawn {
 			why = "consent is required, and the contact has withdrawn it"
 		}
 		return dropped("consent", why)
 	}
-	q := question{dispatch: d, facts: f, now: now, quiet: quiet}
-	if quiet != nil || limited {
-		q.zones = r.zonesOf(d, quiet, now)
+	if q.quiet = quiet; quiet != nil || limited {
+		q.zones = r.zonesOf(d, quiet, q.now)
 	}
-	if v := quiet.ask(q); v.Action != nudgewire.AllowSend {
+	if v := quiet.ask(*q); v.Action != nudgewire.AllowSend || !limited {
 		return v
 	}
-	if limited {
-		if v := p.askLimits(q); v.Action != nudgewire.AllowSend {
-			return v
-		}
+	return p.askLimits(*q)
+}
+
+// stricter is the verdict of two that holds a message back more: one that drops it, else the later.
+func stricter(a, b nudgewire.Verdict) nudgewire.Verdict {
+	switch {
+	case a.Action == nudgewire.AllowSend:
+		return b
+	case b.Action == nudgewire.AllowSend, a.Action == nudgewire.DropSend:
+		return a
+	case b.Action == nudgewire.DropSend, b.Until.After(a.Until):
+		return b
 	}
-	if v := r.by(d).ask(q); v.Action != nudgewire.AllowSend || !p.paced() {
-		return v
-	}
-	return r.askRate(p.rate, q)
+	return a
 }
 
 // zonesOf lists the zones that the contact may be in, or the one of those of whom nothing is known where

@@ -16,6 +16,10 @@ type Rules struct {
 	// of those of whom nothing is known.
 	Guessed func()
 
+	// Earlier gives the rules of an earlier config, nil where nobody knows them; it is set before the first question. What
+	// waits of a name that is in the config no more is held back by the rules that it was planned under.
+	Earlier func(version string) *Rules
+
 	triggers, jobs map[string]*policy // nil for one that has no rules
 	defaults       *policy
 	account        *account            // of the section api
@@ -95,7 +99,7 @@ func (r *Rules) by(d *nudgewire.Dispatch) *account {
 	return r.account
 }
 
-// Defaults are the rules of what is in no config any more and still waits: the rows of a job that was removed.
+// Defaults are rules that hold, beside those of its own, for what waits of a name that is in the config no more.
 func (r *Rules) Defaults(k Keys, holidays hours.Holidays) { r.defaults = r.policyOf(k, holidays) }
 
 // Trigger adds the rules of a trigger.
@@ -143,27 +147,70 @@ func (r *Rules) policyOf(k Keys, holidays hours.Holidays) *policy {
 	return p
 }
 
-// Any reports whether there is a rule at all.
-func (r *Rules) Any() bool { return r != nil && r.any }
+// Any reports whether there is a rule at all, or may be one of an earlier config.
+func (r *Rules) Any() bool { return r != nil && (r.any || r.Earlier != nil) }
 
-// of is the policy of a dispatch; nil where it has none. What a person sends by hand has none: that
-// person decided.
-func (r *Rules) of(d *nudgewire.Dispatch) *policy {
-	named := r.triggers
-	if d.EventID == 0 {
-		named = r.jobs
+// A bound is every policy that holds for a message. The zero value is none.
+type bound struct {
+	own, also *policy // nil for one that has no rules
+	unknown   string  // why nobody can say which rules hold; then it waits
+}
+
+// of is what holds for a dispatch. What a person sends by hand has no rules: that person decided.
+func (r *Rules) of(d *nudgewire.Dispatch) bound {
+	if d.Trigger == nudgewire.ByHand {
+		return bound{}
 	}
-	p, known := named[d.Trigger]
-	if !known && d.Trigger != nudgewire.ByHand {
-		return r.defaults
+	return r.named(d.EventID == 0, d.Trigger, d.Config)
+}
+
+// named is what holds for messages of a trigger or job: what today's config says of that name. Where it does not have
+// it, a missing rule is no permission: then the config that planned them says it, and today's defaults beside it.
+func (r *Rules) named(job bool, name, planned string) bound {
+	if p, known := r.own(job, name); known {
+		return bound{own: p}
 	}
-	return p
+	if r.Earlier == nil {
+		return bound{own: r.defaults}
+	}
+	if before := r.Earlier(planned); before != nil {
+		if p, known := before.own(job, name); known {
+			return bound{own: p, also: r.defaults}
+		}
+	}
+	return bound{also: r.defaults, unknown: fmt.Sprintf(
+		"%s is gone from the config, and what config %s said of it is not known any more, so nobody can say when and to whom it may be sent: put it back, or cancel what waits", name, planned)}
+}
+
+func (r *Rules) own(job bool, name string) (p *policy, known bool) {
+	if job {
+		p, known = r.jobs[name]
+	} else {
+		p, known = r.triggers[name]
+	}
+	return p, known
+}
+
+// asks reports whether consent is required for a category.
+func (b bound) asks(c nudgewire.Category) bool { return b.own.asks(c) || b.also.asks(c) }
+
+// back is how far back the limits of a category look; 0 where there is none.
+func (b bound) back(c nudgewire.Category) time.Duration { return max(b.own.back(c), b.also.back(c)) }
+
+// all are the policies that there are.
+func (b bound) all(yield func(*policy) bool) {
+	if b.own != nil && !yield(b.own) {
+		return
+	}
+	if b.also != nil {
+		yield(b.also)
+	}
 }
 
 // Needs implements nudgewire.DueRules.
 func (r *Rules) Needs(d *nudgewire.Dispatch) nudgewire.DueNeeds {
-	p := r.of(d)
-	n := nudgewire.DueNeeds{Sends: p.back(d.Category), Consent: p.asks(d.Category), Window: p.paced()}
+	b := r.of(d)
+	n := nudgewire.DueNeeds{Sends: b.back(d.Category), Consent: b.asks(d.Category), Window: b.own.paced()}
 	if a := r.by(d); a.holds(d) {
 		n.Account = a.limit.Per
 	}

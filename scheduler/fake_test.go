@@ -340,7 +340,7 @@ func (b *book) FinishPart(_ context.Context, p nudgewire.Part) error {
 	return b.after("FinishPart " + fmt.Sprint(p.Number))
 }
 
-func (b *book) ClaimRuns(_ context.Context, owner string, now, until time.Time) (mine []nudgewire.Run, _ error) {
+func (b *book) ClaimRuns(_ context.Context, owner string, now, until time.Time, may func(*nudgewire.Run) bool) (mine []nudgewire.Run, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	open := map[string]bool{}
@@ -360,7 +360,7 @@ func (b *book) ClaimRuns(_ context.Context, owner string, now, until time.Time) 
 		default:
 			continue
 		}
-		if r.Owner == "" || r.Owner == owner || r.LeaseEnd.Before(now) {
+		if (r.Owner == "" || r.Owner == owner || r.LeaseEnd.Before(now)) && may(r) {
 			r.Owner, r.LeaseEnd = owner, until
 			mine = append(mine, *r)
 		}
@@ -470,7 +470,7 @@ func (b *book) EndCancelled(context.Context) (int64, bool, error) {
 }
 
 // PauseSent takes it that b.wait messages of every ended run wait.
-func (b *book) PauseSent(_ context.Context, id nudgewire.RunID, who, reason string) (bool, error) {
+func (b *book) PauseSent(_ context.Context, id nudgewire.RunID, who, held, reason string) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := &b.runs[id-1]
@@ -479,7 +479,28 @@ func (b *book) PauseSent(_ context.Context, id nudgewire.RunID, who, reason stri
 	}
 	r.State, r.Before, r.Reason, r.EndedAt = nudgewire.RunPaused, nudgewire.RunUploading, reason, time.Time{}
 	r.Stopped, r.StoppedBy = nudgewire.StopPerson, who
+	if r.Held = held; held != "" {
+		r.Stopped = nudgewire.StopConfig
+	}
 	return true, nil
+}
+
+func (b *book) ReleaseRun(_ context.Context, id nudgewire.RunID, who string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.runs[id-1].Released = who
+	return nil
+}
+
+func (b *book) RunsUnsent(_ context.Context, of func(string) bool) (out []nudgewire.Run, _ error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.runs {
+		if b.wait > 0 && of(r.Job) {
+			out = append(out, r)
+		}
+	}
+	return out, nil
 }
 
 func (b *book) Standing(context.Context, nudgewire.RunID) (nudgewire.Standing, error) {

@@ -190,7 +190,7 @@ func TestAnotherProcessGoesOnWithTheFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.open("two")
-	if mine, err := d.ClaimRuns(t.Context(), "two", d.now(), d.now().Add(time.Hour)); err != nil || len(mine) != 1 {
+	if mine, err := d.ClaimRuns(t.Context(), "two", d.now(), d.now().Add(time.Hour), d.may); err != nil || len(mine) != 1 {
 		t.Fatal(mine, err)
 	}
 	_, _ = io.WriteString(w, "phone\n447911100001\n")

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
-	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/expressions"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/phones"
@@ -72,6 +72,7 @@ type Compiled struct {
 	source   lists.Source
 	columns  *mapping
 	title    *expressions.RowText
+	unread   string // why its list cannot be read by it, of a job that left the config; else ""
 }
 
 // Schedule is when the job fires; nil when it only runs by hand, or is off.
@@ -80,12 +81,6 @@ func (c *Compiled) Schedule() *Schedule {
 		return nil
 	}
 	return c.schedule
-}
-
-// needsConsent reports whether rows are excluded whose contact's consent is not recorded. What goes as messages of
-// its own, whose categories may differ, is asked about when each falls due.
-func (c *Compiled) needsConsent() bool {
-	return c.Consent == duerules.ConsentRequired && c.filesOfMarketing()
 }
 
 // filesOfMarketing reports whether rows leave in files of marketing.
@@ -124,6 +119,17 @@ func Compile(jobs []Job, env Env) ([]*Compiled, []Problem) {
 		}
 	}
 	return all, problems
+}
+
+// Kept is a job as an earlier config had it, for the runs that began with it: whatever is wrong with it, what holds its
+// runs back is there. unread says why its list cannot be read again, "" where it can.
+func Kept(j Job, env Env, unread string) *Compiled {
+	b := &builder{env: env, job: j}
+	c := b.build()
+	if c.unread = unread; b.failed && unread == "" {
+		c.unread = b.problems[slices.IndexFunc(b.problems, func(p Problem) bool { return !p.Warning })].Error()
+	}
+	return c
 }
 
 type builder struct {

@@ -28,22 +28,27 @@ func windowsOf(r duerules.Rate, rows int64) time.Duration {
 
 // window is what the job's rate lets go now; nil for a job without one.
 func (w *working) window(ctx context.Context) (*nudgewire.RateWindow, error) {
-	if w.job == nil || w.job.Rate.IsZero() {
+	job := w.brakes()
+	if job.Rate.IsZero() {
 		return nil, nil //nolint:nilnil // no rate is no error
 	}
 	waiting, err := w.Store.Backlog(ctx, w.run.ID)
 	now := w.Now().UTC()
-	return &nudgewire.RateWindow{Job: w.run.Job, Most: w.job.Rate.Most, From: w.job.Rate.From(now, w.job.zone), Now: now, Waiting: waiting}, err
+	return &nudgewire.RateWindow{Job: w.run.Job, Most: job.Rate.Most, From: job.Rate.From(now, job.zone), Now: now, Waiting: waiting}, err
 }
 
-// nextWindow waits until the window that began then has ended, and says so in the run's row.
+// nextWindow waits until the window that began then has ended, and says so in the run's row. Another rate is heeded at once: the
+// store knows how much of its window is used.
 func (w *working) nextWindow(ctx context.Context, since time.Time) error {
-	until := w.job.Rate.Next(since, w.job.zone)
+	job := w.brakes()
+	until := job.Rate.Next(since, job.zone)
 	if err := w.waits(ctx, nudgewire.WaitRate, until, ""); err != nil {
 		return err
 	}
-	if err := w.await(ctx, until); err != nil {
-		return err
+	for now := job; now.Rate == job.Rate && now.zone.String() == job.zone.String() && w.Now().Before(until); now = w.brakes() {
+		if err := w.await(ctx, w.Now().Add(min(time.Second, until.Sub(w.Now())))); err != nil {
+			return err
+		}
 	}
 	return w.waits(ctx, "", time.Time{}, "")
 }

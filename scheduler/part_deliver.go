@@ -477,67 +477,74 @@ func (w *working) enqueueRows(ctx context.Context, p nudgewire.Part, m *meter) (
 		return stop{}, fmt.Errorf("read %s: %w", p.File, err)
 	}
 	columns := layoutOf(header)
-	canary := int64(0)
-	if w.watched() {
-		canary = w.job.Canary.First.of(w.run.Tally.Kept)
-	}
 	first, rows := p.First, []nudgewire.Dispatch(nil)
-	flush := func() error {
+	flush := func() (stop, error) {
 		if len(rows) == 0 {
-			return nil
+			return stop{}, nil
 		}
-		if err := w.enqueueBatch(ctx, first, rows); err != nil {
-			return fmt.Errorf("hand rows over: %w", err)
+		halt, err := w.enqueueBatch(ctx, first, rows)
+		if err != nil {
+			err = fmt.Errorf("hand rows over: %w", err)
+		}
+		if err != nil || halt.by != "" {
+			return halt, err
 		}
 		first += int64(len(rows))
 		rows = nil
 		m.sent(first-1, p.Number-1)
-		return w.await(ctx, time.Time{})
+		return stop{}, w.await(ctx, time.Time{})
 	}
 	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return stop{}, flush()
+			return flush()
 		}
 		if err != nil {
 			return stop{}, fmt.Errorf("read %s: %w", p.File, err)
 		}
 		rows = append(rows, w.dispatch(columns, row, first+int64(len(rows))))
-		n := first + int64(len(rows)) - 1
-		if n == canary {
-			if err := flush(); err != nil {
-				return stop{}, err
-			}
-			if halt, err := w.canary(ctx, n); err != nil || halt.by != "" {
-				return halt, err
-			}
-		}
 		if len(rows) == batchRows {
-			if err := flush(); err != nil {
-				return stop{}, err
+			if halt, err := flush(); err != nil || halt.by != "" {
+				return halt, err
 			}
 		}
 	}
 }
 
-// enqueueBatch hands rows over, once there is room and in the windows of the job's rate.
-func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewire.Dispatch) error {
-	for len(rows) > 0 {
+// enqueueBatch hands rows over, once there is room, in the windows of the job's rate, and past its canary. halt is why the run
+// should pause before the next of them.
+func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewire.Dispatch) (halt stop, err error) {
+	for {
+		some := rows
+		if w.watched() {
+			switch ahead := w.brakes().Canary.First.of(w.run.Tally.Kept) - (first - 1); {
+			case ahead <= 0:
+				if halt, err := w.canary(ctx, first-1); err != nil || halt.by != "" {
+					return halt, err
+				}
+				continue // by another canary, or by none, if the job has changed
+			case ahead < int64(len(rows)):
+				some = rows[:ahead]
+			}
+		}
+		if len(rows) == 0 {
+			return stop{}, nil
+		}
 		if err := w.room(ctx); err != nil {
-			return err
+			return stop{}, err
 		}
-		done, since, err := w.enqueueNow(ctx, first, rows)
+		done, since, err := w.enqueueNow(ctx, first, some)
 		if err != nil {
-			return err
+			return stop{}, err
 		}
-		if first, rows = first+int64(done), rows[done:]; len(rows) == 0 {
-			return nil
+		first, rows = first+int64(done), rows[done:]
+		if done == len(some) {
+			continue
 		}
 		if err := w.nextWindow(ctx, since); err != nil {
-			return err
+			return stop{}, err
 		}
 	}
-	return nil
 }
 
 // enqueueNow hands over as many of the rows as the job's rate lets go, and asks right before who may not get them any

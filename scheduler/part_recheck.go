@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -231,29 +232,29 @@ func (s *rechecking) row(nth int64, at nudgewire.Position, row []string, why Why
 // question until the store knows that they get it no other run asks (Scheduler.leaving): of two runs
 // with one list the first has them, and the other excludes them.
 
-// ask says who must not be sent to, as the job has it now; one that is not in the config any more
-// names no time.
+// ask says who must not be sent to, as the job has it now.
 func (w *working) ask(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
-	return w.excluded(ctx, w.job, w.run.ID, phones)
+	return w.excluded(ctx, &w.run, w.brakes(), phones)
 }
 
 // excluded says why contacts are excluded from what leaves of a run, or goes again of it: they are
 // blocked by now, or were messaged for another reason than this run within the time that the job
-// names. job is nil for one that is not in the config any more.
-func (s *Scheduler) excluded(ctx context.Context, job *Compiled, of nudgewire.RunID, phones []nudgewire.Phone) ([]Why, error) {
+// names. What a run is, it says itself: its job may deliver otherwise by now.
+func (s *Scheduler) excluded(ctx context.Context, r *nudgewire.Run, job *Compiled, phones []nudgewire.Phone) ([]Why, error) {
 	if s.Excluder == nil {
 		return make([]Why, len(phones)), nil
 	}
-	q := Question{Now: s.Now(), Of: of}
-	if job != nil {
-		q.Within = job.Exclude.MessagedWithin.D()
-		q.Consent, q.Marketing = job.needsConsent(), job.filesOfMarketing()
+	if job == nil {
+		return nil, unknownRules(r)
 	}
-	if rules := s.rules(); rules != nil && job != nil && job.Deliver == nudgewire.DeliverCSV { // else the claim of each message asks
-		q.Back = rules.Back(job.Name, job.category)
-		q.Over = func(phone nudgewire.Phone, sends []nudgewire.PastSend) string {
-			return rules.Over(job.Name, job.category, phone, sends, q.Now)
+	q := Question{Now: s.Now(), Of: r.ID, Within: job.Exclude.MessagedWithin.D(), Consent: s.needsConsent(r, job), Marketing: listsMarketing(r)}
+	if r.Deliver == nudgewire.DeliverCSV { // else the claim of each message asks
+		list := s.rules().List(r.Job, r.Config, r.Category)
+		if list.Unknown() != "" {
+			return nil, unknownRules(r)
 		}
+		q.Back = list.Back()
+		q.Over = func(phone nudgewire.Phone, sends []nudgewire.PastSend) string { return list.Over(phone, sends, q.Now) }
 	}
 	answers, err := s.Excluder.Excluded(ctx, phones, q)
 	if err == nil && len(answers) != len(phones) {
@@ -263,6 +264,17 @@ func (s *Scheduler) excluded(ctx context.Context, job *Compiled, of nudgewire.Ru
 		return nil, fmt.Errorf("ask who must not be sent to: %w", err)
 	}
 	return answers, nil
+}
+
+// needsConsent reports whether those on a list are excluded whose consent is not recorded. What goes as messages of
+// its own, whose categories may differ, is asked about when each falls due.
+func (s *Scheduler) needsConsent(r *nudgewire.Run, job *Compiled) bool {
+	return listsMarketing(r) && (job.Consent == duerules.ConsentRequired || s.rules().List(r.Job, r.Config, r.Category).Consent())
+}
+
+// listsMarketing reports whether a run leaves in files of marketing.
+func listsMarketing(r *nudgewire.Run) bool {
+	return r.Deliver == nudgewire.DeliverCSV && r.Category == nudgewire.Marketing
 }
 
 // claim rechecks a part that is uploaded as a file, and claims it. A part that nobody is left on comes

@@ -17,17 +17,17 @@ import (
 // fit cuts those of the parts anew that are larger than max_size is by now, and gives all parts: the
 // service may take less than it says, and whoever learns that lowers the key and resumes the run.
 func (w *working) fit(ctx context.Context, parts []nudgewire.Part) ([]nudgewire.Part, error) {
-	if w.job == nil || w.run.Deliver != nudgewire.DeliverCSV {
+	if w.run.Deliver != nudgewire.DeliverCSV {
 		return parts, nil
 	}
 	for i := range parts {
-		if p := &parts[i]; p.State == nudgewire.PartBuilt && p.Bytes > w.job.MaxSize.Bytes() {
+		if p := &parts[i]; p.State == nudgewire.PartBuilt && p.Bytes > w.brakes().MaxSize.Bytes() {
 			if why, err := w.intact(ctx, p); err != nil {
 				return nil, err
 			} else if why != "" {
 				continue
 			}
-			into, err := w.recut(ctx, *p, len(parts), 0, fmt.Sprintf("larger than max_size, %s", w.job.MaxSize))
+			into, err := w.recut(ctx, *p, len(parts), 0, fmt.Sprintf("larger than max_size, %s", w.brakes().MaxSize))
 			if err != nil {
 				return nil, fmt.Errorf("cut part %d anew: %w", p.Number, err)
 			}
@@ -70,11 +70,8 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int, first 
 	from := positionsReader{in: in, folder: w.run.Folder}
 	defer func() { err = errors.Join(err, from.close()) }()
 	number, large := int64(0), int64(0)
-	most, named := p.Bytes, "the part before"
-	if w.job != nil {
-		most, named = w.job.MaxSize.Bytes(), w.job.MaxSize.String()
-	}
-	out, err := newPartWriter(to, most, header, func(int) { large++ }, func(one *nudgewire.Part, _ int) error {
+	most := w.brakes().MaxSize
+	out, err := newPartWriter(to, most.Bytes(), header, func(int) { large++ }, func(one *nudgewire.Part, _ int) error {
 		at, _ := from.of(ctx, p.File, number) // where that is not known any more, the row goes all the same
 		if at == (nudgewire.Position{}) {
 			return nil
@@ -107,7 +104,7 @@ func (w *working) recut(ctx context.Context, p nudgewire.Part, after int, first 
 	r.Tally.Bytes -= p.Bytes
 	if r.Tally.Kept -= large; large > 0 {
 		r.Tally.Excluded = addLate(append([]nudgewire.Excluded(nil), r.Tally.Excluded...),
-			nudgewire.Excluded{Kind: KindSize, Reason: fmt.Sprintf("the row alone is larger than a part of %s may be (max_size)", named), Count: large})
+			nudgewire.Excluded{Kind: KindSize, Reason: fmt.Sprintf("the row alone is larger than a part of %s may be (max_size)", most), Count: large})
 	}
 	for i := range out.parts {
 		one := &out.parts[i]

@@ -38,7 +38,7 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, w
 			return again, err
 		}
 		return again, again.Recheck(ctx, s.Files, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
-			return s.excluded(ctx, s.job(r.Job), r.ID, phones)
+			return s.excluded(ctx, &r, s.brakesOf(&r), phones)
 		}, write)
 	}
 	if !what.Until.IsZero() && !what.Until.After(now) {
@@ -58,7 +58,7 @@ func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run, what RetryOr
 	defer func() { err = errors.Join(err, positions.Close()) }()
 	var some []nudgewire.RunRow
 	flush := func() error {
-		answers, err := s.excluded(ctx, s.job(r.Job), r.ID, phonesOfRows(some))
+		answers, err := s.excluded(ctx, &r, s.brakesOf(&r), phonesOfRows(some))
 		for i := range some {
 			if err != nil {
 				return err
@@ -96,6 +96,9 @@ func (s *Scheduler) Retry(ctx context.Context, id nudgewire.RunID, who string, w
 	if err != nil {
 		return 0, err
 	}
+	if s.heldBy(retry.Run.Job) != "" {
+		retry.Run.Released = who
+	}
 	next, won, err := s.Store.StartRunOf(ctx, retry.Run, retry.Parts)
 	if err == nil && !won {
 		err = fmt.Errorf("run %d is that retry already", next)
@@ -114,6 +117,11 @@ func (s *Scheduler) ResolvePart(ctx context.Context, id nudgewire.RunID, number 
 	r, err := s.Store.Run(ctx, id)
 	if err != nil {
 		return err
+	}
+	if as == nudgewire.ResolveResend {
+		if err := s.letGo(ctx, &r, who); err != nil {
+			return err
+		}
 	}
 	family, err := s.Store.PartsOfFolder(ctx, r.Job, r.Folder)
 	if err != nil {

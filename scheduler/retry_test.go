@@ -233,6 +233,7 @@ func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
 func repeatsRows(t *testing.T, classes nudgewire.ErrorClassList, want string, wanted ...nudgewire.DispatchID) {
 	t.Helper()
 	d := newDesk(t, monday)
+	d.Use([]*Compiled{jobOf(t, people(9), Job{})})
 	old := nudgewire.Run{Job: "winback", Slot: "1", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage, Tally: nudgewire.Tally{Kept: 9}}
 	old.ID, _, _ = d.book.StartRun(t.Context(), old)
 	d.queued[old.ID] = map[int64]nudgewire.Dispatch{}

@@ -24,7 +24,7 @@ var errStopped = errors.New("the run was stopped")
 type working struct {
 	*Scheduler
 	run nudgewire.Run
-	job *Compiled // nil when it is not in the config any more
+	job *Compiled // as it was when the work began; what holds the run back now is brakes
 
 	keeping sync.Mutex
 	renewed time.Time
@@ -39,7 +39,7 @@ type working struct {
 // building (cut off by a crash, so built anew) or uploading. It reports whether the run came
 // to a rest.
 func (s *Scheduler) work(ctx context.Context, r nudgewire.Run) bool {
-	w := &working{Scheduler: s, run: r, job: s.job(r.Job), log: s.Log.With(zap.String("job", r.Job), zap.Int64("run", int64(r.ID)))}
+	w := &working{Scheduler: s, run: r, job: s.brakesOf(&r), log: s.Log.With(zap.String("job", r.Job), zap.Int64("run", int64(r.ID)))}
 	err := w.advance(ctx)
 	switch {
 	case err == nil:
@@ -66,6 +66,11 @@ func (w *working) release(ctx context.Context) {
 }
 
 func (w *working) advance(ctx context.Context) error {
+	if held := w.heldBy(w.run.Job); held != "" && w.run.Released == "" {
+		return w.pauseHeld(ctx, held, "its job "+held)
+	} else if w.job == nil || w.rules().List(w.run.Job, w.run.Config, w.run.Category).Unknown() != "" {
+		return w.pauseHeld(ctx, held, unknownRules(&w.run).Error())
+	}
 	if w.run.State == nudgewire.RunPlanned || w.run.State == nudgewire.RunBuilding {
 		done, err := w.place(ctx)
 		if err != nil {
@@ -151,7 +156,7 @@ func (w *working) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.State != w.run.State {
+	if r.State != w.run.State || r.Waits != w.run.Waits { // or paused and resumed since the last look
 		return errStopped
 	}
 	return nil
@@ -159,8 +164,8 @@ func (w *working) keep(ctx context.Context) error {
 
 // build reads the source and stores the parts.
 func (w *working) build(ctx context.Context) error {
-	if w.job == nil {
-		return w.change(ctx, nudgewire.RunFailed, "the job is not in the config any more", nil)
+	if w.job = w.brakes(); w.job.unread != "" {
+		return w.pauseHeld(ctx, w.heldBy(w.run.Job), fmt.Sprintf("its job is gone from the config, and its list cannot be read without it: %s; put the job back", w.job.unread))
 	}
 	if why := w.quietAtFirst(); why != "" {
 		return w.change(ctx, nudgewire.RunSkipped, why, nil)
@@ -198,7 +203,7 @@ func (w *working) build(ctx context.Context) error {
 		}
 	}
 	m := newMeter(w.run, last, w.OnProgress, w.Now)
-	b := &building{job: w.job, now: w.Now(), make: makerIn(ctx, to, folder), excluder: w.Excluder, prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
+	b := &building{job: w.job, now: w.Now(), make: makerIn(ctx, to, folder), excluder: w.Excluder, consent: w.needsConsent(&w.run, w.job), prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return w.keep(ctx)
 	}}
@@ -267,19 +272,20 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 	now := w.Now().UTC()
 	r := w.run
 	r.Tally, r.State, r.Reason = t, nudgewire.RunUploading, ""
-	why := w.job.Guard.stops(t, last)
-	before, again, err := w.repeated(ctx, w.job, r)
+	job := w.brakes()
+	why := job.Guard.stops(t, last)
+	before, again, err := w.repeated(ctx, job, r)
 	if err != nil {
 		return err
 	}
 	if until, _ := w.restored(); r.Cause != nudgewire.CauseHand && !r.DueAt.After(until) && r.CreatedAt.After(until) {
 		why = append(why, restoredWords(r.Slot))
 	}
-	if again && (r.Repeats != before.ID || w.job.Guard.ApproveBy > 1) { // where several people approve, one cannot say that it may
+	if again && (r.Repeats != before.ID || job.Guard.ApproveBy > 1) { // where several people approve, one cannot say that it may
 		why = append(why, repeatWords(t.Kept, before))
 	}
-	if len(why) > 0 && (r.Approved == "" || w.job.Guard.ApproveBy > 1) {
-		r.Approved, r.Approvals.Need, r.Approvals.By = "", w.job.Guard.ApproveBy, nil
+	if len(why) > 0 && (r.Approved == "" || job.Guard.ApproveBy > 1) {
+		r.Approved, r.Approvals.Need, r.Approvals.By = "", job.Guard.ApproveBy, nil
 		r.State, r.Reason = nudgewire.RunAwaiting, strings.Join(why, "; ")
 		r.Owner, r.LeaseEnd = "", time.Time{}
 	}

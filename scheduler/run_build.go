@@ -125,6 +125,7 @@ type building struct {
 	now      time.Time
 	make     maker
 	excluder Excluder                     // nil for none
+	consent  bool                         // of each contact is asked for
 	prices   Prices                       // nil for none
 	tick     func(rows, kept int64) error // after each batch; an error ends the building
 
@@ -341,7 +342,7 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	if b.excluder == nil || len(one.phones) == 0 {
 		return nil
 	}
-	answers, err := b.excluder.Excluded(ctx, one.phones, Question{Within: b.job.Exclude.MessagedWithin.D(), Consent: b.job.needsConsent(), Marketing: b.job.filesOfMarketing(), Now: b.now})
+	answers, err := b.excluder.Excluded(ctx, one.phones, Question{Within: b.job.Exclude.MessagedWithin.D(), Consent: b.consent, Marketing: b.job.filesOfMarketing(), Now: b.now})
 	if err != nil {
 		return fmt.Errorf("ask who must not be sent to: %w", err)
 	}

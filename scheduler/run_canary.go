@@ -94,7 +94,7 @@ func (c *Canary) judge(s nudgewire.Standing, sent int64) (words string, stops bo
 // watched reports whether the run still has to pass its canary. A retry has none: what went wrong with
 // its rows is known.
 func (w *working) watched() bool {
-	return w.job != nil && w.job.Canary != nil && w.run.RetryOf == 0 && w.run.Overruled == "" && w.run.Canary == ""
+	return w.brakes().Canary != nil && w.run.RetryOf == 0 && w.run.Overruled == "" && w.run.Canary == ""
 }
 
 // canary waits, and looks at what became of the first rows. A restart goes on with the wait while that has
@@ -102,15 +102,32 @@ func (w *working) watched() bool {
 // campaign is better than one that nobody looked at. So when fewer than half of the first messages have
 // ended, it is not taken for a good sign that none of them failed: the run stops, and a person decides.
 func (w *working) canary(ctx context.Context, sent int64) (halt stop, err error) {
-	if err := w.waitFor(ctx, nudgewire.WaitCanary, w.job.Canary.Wait.D()); err != nil {
+	c, err := w.awaitCanary(ctx)
+	if err != nil || c == nil {
 		return stop{}, err
 	}
 	s, err := w.Store.Standing(ctx, w.run.ID)
 	if err != nil {
 		return stop{}, fmt.Errorf("look at the first messages: %w", err)
 	}
-	words, stops := w.job.Canary.judge(s, sent)
+	words, stops := c.judge(s, sent)
 	return w.passed(ctx, words, stops)
+}
+
+// awaitCanary waits for as long as the canary of now says; nil where the job has none any more.
+func (w *working) awaitCanary(ctx context.Context) (*Canary, error) {
+	err := w.waitFor(ctx, nudgewire.WaitCanary, func() (time.Duration, bool) {
+		c := w.brakes().Canary
+		if c == nil {
+			return 0, false
+		}
+		return c.Wait.D(), true
+	})
+	c := w.brakes().Canary
+	if err == nil && c == nil {
+		err = w.waits(ctx, "", time.Time{}, "")
+	}
+	return c, err
 }
 
 // passed ends the canary: it stops the run, or lets the rest go and notes what it found.
@@ -123,8 +140,10 @@ func (w *working) passed(ctx context.Context, words string, stops bool) (stop, e
 	})
 }
 
-// waitFor has the run wait that long, and says so in its row. A halt meanwhile has it wait anew.
-func (w *working) waitFor(ctx context.Context, what nudgewire.RunWait, d time.Duration) error {
+// waitFor has the run wait as long as lasts says, and says so in its row. A halt meanwhile has it wait anew, another length is
+// heeded at once, and it waits no more when lasts says that.
+func (w *working) waitFor(ctx context.Context, what nudgewire.RunWait, lasts func() (time.Duration, bool)) error {
+	d, _ := lasts()
 	begin := func() error {
 		return w.waits(ctx, what, w.Now().Add(d), "")
 	}
@@ -141,6 +160,15 @@ func (w *working) waitFor(ctx context.Context, what nudgewire.RunWait, d time.Du
 			if err := begin(); err != nil {
 				return err
 			}
+		}
+		switch now, still := lasts(); {
+		case !still:
+			return nil
+		case now != d:
+			if err := w.waits(ctx, what, w.run.WaitUntil.Add(now-d), ""); err != nil {
+				return err
+			}
+			d = now
 		}
 		left := w.run.WaitUntil.Sub(w.Now())
 		if left <= 0 {
@@ -160,7 +188,7 @@ func (w *working) firstFiles(parts []nudgewire.Part) int64 {
 			all += p.Rows + p.Excluded
 		}
 	}
-	return w.job.Canary.First.of(all)
+	return w.brakes().Canary.First.of(all)
 }
 
 // cutCanary makes a part of its own of the rows that the canary is about, where they end within one that
@@ -210,7 +238,8 @@ func (w *working) fileCanary(ctx context.Context, parts []nudgewire.Part, next *
 	if rows == 0 {
 		return w.passed(ctx, "none of the first rows was accepted", true)
 	}
-	if err := w.waitFor(ctx, nudgewire.WaitCanary, w.job.Canary.Wait.D()); err != nil {
+	c, err := w.awaitCanary(ctx)
+	if err != nil || c == nil {
 		return stop{}, err
 	}
 	s, err := w.Store.Standing(ctx, w.run.ID)
@@ -219,10 +248,10 @@ func (w *working) fileCanary(ctx context.Context, parts []nudgewire.Part, next *
 		return stop{}, fmt.Errorf("look at the first messages: %w", err)
 	case s.Messages == 0:
 		return w.passed(ctx, fmt.Sprintf("the first %s accepted, and more is not known: the service named no messages", rowsWere(rows)), false)
-	case w.job.Canary.StopIf.IsZero():
+	case c.StopIf.IsZero():
 		return w.passed(ctx, fmt.Sprintf("the first %s accepted; %d of %s have ended, %d of these failed", rowsWere(rows), s.Ended, units.Count(s.Messages, "message"), s.Failed), false)
 	}
-	words, stops := w.job.Canary.judge(s, s.Messages)
+	words, stops := c.judge(s, s.Messages)
 	if s.Messages < rows {
 		words += fmt.Sprintf("; of %s the service named no message", units.Count(rows-s.Messages, "row"))
 	}

@@ -39,7 +39,7 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 		return f, err
 	}
 	m := newMeter(nudgewire.Run{Job: job.Name, State: nudgewire.RunBuilding}, last, progress, s.Now)
-	b := &building{job: job, now: now, make: nowhere, excluder: s.Excluder, prices: s.prices(job.account()), tick: func(rows, kept int64) error {
+	b := &building{job: job, now: now, make: nowhere, excluder: s.Excluder, consent: s.needsConsent(&nudgewire.Run{Job: job.Name, Config: job.Version, Deliver: job.Deliver, Category: job.category}, job), prices: s.prices(job.account()), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return nil
 	}}

@@ -24,11 +24,10 @@ func (s *Scheduler) rules() *duerules.Rules {
 // quietAtFirst says why a run of files is not begun at all, "" for one that is: its quiet hours drop what meets
 // them, or let it go too late.
 func (w *working) quietAtFirst() string {
-	rules := w.rules()
-	if rules == nil || w.job == nil || w.job.Deliver != nudgewire.DeliverCSV || w.run.State != nudgewire.RunPlanned {
+	if w.job.Deliver != nudgewire.DeliverCSV || w.run.State != nudgewire.RunPlanned {
 		return ""
 	}
-	v := rules.List(w.job.Name, w.job.category, w.job.zone, w.run.DueAt, w.Now())
+	v := w.rules().List(w.run.Job, w.run.Config, w.job.category).At(w.job.zone, w.run.DueAt, w.Now())
 	if v.Action != nudgewire.DropSend {
 		return ""
 	}
@@ -59,13 +58,9 @@ func (w *working) quietHours(ctx context.Context) error {
 	return nil
 }
 
-// quietUntil is when the quiet hours of now end; zero outside of them, and for a job that left the config.
+// quietUntil is when the quiet hours of now end; zero outside of them.
 func (w *working) quietUntil() time.Time {
-	rules := w.rules()
-	if rules == nil || w.job == nil {
-		return time.Time{}
-	}
-	return rules.Free(w.job.Name, w.run.Category, w.job.zone, w.Now())
+	return w.rules().List(w.run.Job, w.run.Config, w.run.Category).Free(w.brakes().zone, w.Now())
 }
 
 // waits notes with the run what it waits for, until when, and why where that has numbers; "" for nothing.

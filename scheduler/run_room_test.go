@@ -153,11 +153,21 @@ func TestAnAccountWithoutRoomMeetsTheOthers(t *testing.T) {
 			d.crashed = true
 			d.book.mu.Unlock()
 		})
-		rules := d.Rules
+		rules, job := d.Rules, d.all()[0]
 		fireDue(t, d)
 		d.revive()
 		d.open("two")
-		d.Rules = rules
+		d.Rules, d.Kept = rules, func(string, string) *Compiled { return job }
+		if err := d.Hold(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		d.settle(t)
+		if r := d.the(t); r.State != nudgewire.RunPaused || r.Stopped != nudgewire.StopConfig || r.Held != "is gone from the config" {
+			t.Fatalf("without its job it is %s, %q", r.State, r.Reason)
+		}
+		if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
+			t.Fatal(err)
+		}
 		d.settle(t)
 		if r := d.the(t); r.State != nudgewire.RunDone || !slices.Equal(rowsOf(d), []int{40, 40, 20}) {
 			t.Errorf("%s %q: files of %v rows after %v", r.State, r.Reason, rowsOf(d), *at)

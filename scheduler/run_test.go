@@ -743,14 +743,34 @@ func TestProgressCountsUp(t *testing.T) {
 	}
 }
 
+// A planned run whose job left the config is paused. Where nobody knows what that job said, no word lets it go.
 func TestAJobThatLeftTheConfig(t *testing.T) {
-	d := begin(t, jobOf(t, people(3), Job{Cron: "0 10 * * *"}))
+	job := jobOf(t, people(3), Job{Cron: "0 10 * * *"})
+	d := begin(t, job)
 	if _, err := d.Tick(t.Context(), monday); err != nil {
 		t.Fatal(err)
 	}
 	d.Use(nil)
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunFailed || r.Reason != "the job is not in the config any more" {
+	if r := d.the(t); r.State != nudgewire.RunPlanned {
+		t.Errorf("nobody has looked at it: %s %q", r.State, r.Reason)
+	}
+	if err := d.Hold(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != "its job is gone from the config" || r.Before != nudgewire.RunPlanned {
 		t.Errorf("%s %q", r.State, r.Reason)
+	}
+	err := d.Resume(t.Context(), 1, "Ann")
+	if words, hint := words(err); !strings.HasPrefix(words, "winback is gone from the config, and what config ") || hint != "put the job back, or end the run: nudgewire jobs cancel" {
+		t.Errorf("resumed by rules that nobody knows: %v", err)
+	}
+	d.Use([]*Compiled{job})
+	if err := d.Hold(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	d.settle(t)
+	if r := d.the(t); r.State != nudgewire.RunDone || r.Released != "" {
+		t.Errorf("with its job back it is %s %q", r.State, r.Reason)
 	}
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,9 @@ type Options struct {
 	// Halted reports whether a person stopped the job of a run, or everything, or its account cannot send:
 	// then no further part is claimed and no further row handed over. It is asked once a second; nil is never.
 	Halted func(r *nudgewire.Run) bool
+	// Kept is a job as an earlier config had it, nil where nobody knows that any more: its rules hold the runs that began
+	// with it once the name has left the config. nil knows none.
+	Kept func(version, job string) *Compiled
 	// Restored is up to when a job may have been run by whoever had the data before it was restored, zero where it never
 	// was, and whether that is still to be reviewed: then nothing is fired. nil is never.
 	Restored func() (until time.Time, review bool)
@@ -128,8 +132,8 @@ func New(o Options) *Scheduler {
 	return s
 }
 
-// Use replaces the jobs, at the start and after a reload. Runs under way keep the job that
-// they were built from.
+// Use replaces the jobs, at the start and after a reload. Runs under way keep what they were built from, and what holds
+// them back is that of the new jobs at once.
 func (s *Scheduler) Use(jobs []*Compiled) {
 	s.mu.Lock()
 	s.jobs = slices.Clone(jobs)
@@ -301,7 +305,7 @@ func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause nud
 // start takes runs that are nobody's and works on them, as many at a time as there are slots.
 func (s *Scheduler) start(ctx context.Context, runs *sync.WaitGroup) error {
 	now := s.Now()
-	mine, err := s.Store.ClaimRuns(ctx, s.Owner, now.UTC(), now.Add(s.Lease).UTC())
+	mine, err := s.Store.ClaimRuns(ctx, s.Owner, now.UTC(), now.Add(s.Lease).UTC(), s.may)
 	if err != nil {
 		return err
 	}
@@ -423,6 +427,9 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 		Source: job.source.String(), Config: job.Version, State: nudgewire.RunPlanned, Approved: order.Approved, Approvals: nudgewire.Approvals{Starter: order.Person}, Repeats: order.Repeats,
 		Account: job.account(), Deliver: job.Deliver, Category: job.category, CreatedAt: now.UTC(),
 	}
+	if s.heldBy(job.Name) != "" {
+		r.Released = cmp.Or(order.Person, "by hand")
+	}
 	for nth := 2; ; nth++ {
 		id, won, err := s.Store.StartRun(ctx, r)
 		if err != nil {
@@ -445,12 +452,24 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 
 // Approve notes that somebody approves a run that awaits it, and lets it go when enough people did.
 func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, by nudgewire.Approval) error {
-	err := s.Store.ApproveRun(ctx, id, func(r *nudgewire.Run) error {
-		if r.State != nudgewire.RunAwaiting {
-			return notNow(*r, "approve")
-		}
-		return r.Approve(by)
-	})
+	now, err := s.Store.Run(ctx, id)
+	if err == nil && awaits(&now) {
+		err = s.letGo(ctx, &now, by.Who)
+	}
+	if err == nil {
+		err = s.Store.ApproveRun(ctx, id, func(r *nudgewire.Run) error {
+			if !awaits(r) {
+				return notNow(*r, "approve")
+			}
+			if r.State == nudgewire.RunPaused {
+				goOn(r)
+			}
+			if j := s.job(r.Job); j != nil { // a reload may want more people; those whom it was held for are not taken back
+				r.Approvals.Need = max(r.Approvals.Need, j.Guard.ApproveBy)
+			}
+			return r.Approve(by)
+		})
+	}
 	if errors.Is(err, nudgewire.ErrStarter) {
 		return &wordError{fmt.Sprintf("you started run %d by hand: the last to approve it has to be somebody else", id), fmt.Sprintf("have somebody else approve it: nudgewire jobs approve %d", id)}
 	}
@@ -461,6 +480,11 @@ func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, by nudgewir
 		s.Wake()
 	}
 	return err
+}
+
+// awaits reports whether somebody may approve a run: it waits for that, or would but for its job.
+func awaits(r *nudgewire.Run) bool {
+	return r.State == nudgewire.RunAwaiting || r.State == nudgewire.RunPaused && r.Before == nudgewire.RunAwaiting && r.Stopped == nudgewire.StopConfig
 }
 
 // Pause stops a run for now: no further part is uploaded, and of its messages only those leave
@@ -489,21 +513,26 @@ func (s *Scheduler) pauseSent(ctx context.Context, id nudgewire.RunID, who strin
 	if err != nil || !r.State.Final() || r.Deliver != nudgewire.DeliverPerMessage {
 		return false, err
 	}
-	return s.Store.PauseSent(ctx, id, who, "paused by "+who)
+	return s.Store.PauseSent(ctx, id, who, "", "paused by "+who)
 }
 
 // Resume lets a paused run go on where it was. Of a run that its canary stopped it overrules the
 // canary, and nothing else does: any other still has to pass it. A run whose files the service
-// found too large is built anew, but for what it took.
+// found too large is built anew, but for what it took. One whose job the config does not send by goes on all the same, by
+// the rules of the config that it began with where today's does not have the job.
 func (s *Scheduler) Resume(ctx context.Context, id nudgewire.RunID, who string) error {
+	now, err := s.Store.Run(ctx, id)
+	if err == nil && now.State == nudgewire.RunPaused {
+		err = s.letGo(ctx, &now, who)
+	}
+	if err != nil {
+		return err
+	}
 	return s.person(ctx, id, "resume", func(r *nudgewire.Run) {
 		if r.Stopped == nudgewire.StopCanary {
 			r.Overruled = who
 		}
-		if r.State = r.Before; r.State != nudgewire.RunAwaiting {
-			r.Reason = ""
-		}
-		r.Before, r.Stopped, r.StoppedBy = "", "", ""
+		goOn(r)
 	}, nudgewire.RunPaused)
 }
 

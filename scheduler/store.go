@@ -86,8 +86,14 @@ type RunStore interface {
 
 	// ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
 	// or under a lease that ended before now, and makes their lease end at until. A planned run
-	// is passed over while an older one of its job is not final. The oldest come first.
-	ClaimRuns(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error)
+	// is passed over while an older one of its job is not final. The oldest come first. Those that may says no to stay as they
+	// are; nil says no to none.
+	ClaimRuns(ctx context.Context, owner string, now, until time.Time, may func(*nudgewire.Run) bool) ([]nudgewire.Run, error)
+
+	// ReleaseRun notes with a run who lets it go on although the config does not send by its job; "" is nobody.
+	ReleaseRun(ctx context.Context, id nudgewire.RunID, who string) error
+	// RunsUnsent are the runs of jobs that of names, the oldest first, of which a message waits or is being sent.
+	RunsUnsent(ctx context.Context, of func(job string) bool) ([]nudgewire.Run, error)
 
 	// Renew moves the lease of a run on and gives the run as it stands: a person may have
 	// paused or cancelled it. ErrMoved when it is not owner's any more.
@@ -130,7 +136,7 @@ type RowStore interface {
 
 	// PauseSent pauses a run that has ended while messages of it still wait, from where it goes
 	// on as uploading; false, and nothing has changed, when none does.
-	PauseSent(ctx context.Context, id nudgewire.RunID, who, reason string) (paused bool, err error)
+	PauseSent(ctx context.Context, id nudgewire.RunID, who, held, reason string) (paused bool, err error)
 
 	// EndCancelled ends messages of cancelled runs that were in a sender's hands then and have
 	// come back to wait: n of them. left says that some are still in its hands.

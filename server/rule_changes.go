@@ -1,13 +1,16 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// A RuleChange is a trigger of which something waits that a config would not plan as it is, and what becomes of it.
+// A RuleChange is a trigger of which something waits that a config would not plan as it is, and what becomes of it; or a run whose
+// job a config has otherwise, or does not have.
 type RuleChange struct {
 	Trigger  string `json:"trigger,omitempty"`
 	Account  string `json:"account,omitempty"`   // in place of a trigger: one that the config does not have
@@ -16,6 +19,17 @@ type RuleChange struct {
 	Runs     int64  `json:"runs,omitempty"`      // of an account: runs that have not ended
 	OnChange string `json:"on_change,omitempty"` // of an edit: pin, migrate or cancel
 	Paused   bool   `json:"paused,omitempty"`
+
+	// Of a run, in place of a trigger.
+	Run    nudgewire.RunID    `json:"run,omitempty"`
+	Job    string             `json:"job,omitempty"`
+	State  nudgewire.RunState `json:"state,omitempty"`
+	Waits  string             `json:"waits,omitempty"`  // what it waits for, and until when
+	Brakes []string           `json:"brakes,omitempty"` // what holds it back otherwise from now on; of a job that is gone, what still does
+	Built  []string           `json:"built,omitempty"`  // keys that are another, and that it keeps as it was built
+	Config string             `json:"config,omitempty"` // that it began with, where its rules are those of that
+
+	Was      string `json:"was,omitempty"`      // the name that left the config and had the rule of Trigger or Job, which are new
 	Released bool   `json:"released,omitempty"` // by a person's word it is sent all the same
 
 	// What was done, once it was.
@@ -30,6 +44,12 @@ func (c RuleChange) Words() string {
 	verb := "wait"
 	if c.Waiting == 1 {
 		verb = "waits"
+	}
+	switch {
+	case c.Was != "":
+		return c.Trigger + c.Job + " has the rule that " + c.Was + " had: write was: " + c.Was + " to keep its memory and what waits"
+	case c.Run != 0:
+		return c.runWords()
 	}
 	if c.Account != "" {
 		words := "account " + c.Account + ": " + c.Change + ", " + units.Count(c.Waiting, "message") + " " + verb
@@ -62,6 +82,41 @@ func (c RuleChange) Words() string {
 	default:
 		return head + verb + ": pinned"
 	}
+}
+
+// runWords are what an edit takes from a run: "run 12 of winback (uploading; waits until 21:00 UTC: quiet hours): its job is off: paused".
+func (c RuleChange) runWords() string {
+	words := fmt.Sprintf("run %d of %s (%s", c.Run, c.Job, c.State.Words())
+	if c.Waits != "" {
+		words += "; waits " + c.Waits
+	}
+	words += "): "
+	if c.Change != "edited" {
+		words += "its job " + c.Change
+		switch {
+		case c.Released:
+			words += "; it goes on all the same, by a person's word"
+		case c.State == nudgewire.RunAwaiting:
+			words += fmt.Sprintf("; nothing of it is sent until the job is back and somebody approves it, or somebody approves it as it is: nudgewire jobs approve %d", c.Run)
+		default:
+			words += fmt.Sprintf("; it is paused until the job is back, or somebody lets it go on: nudgewire jobs resume %d", c.Run)
+		}
+		if c.Config != "" {
+			words += "; then by what config " + c.Config + " said"
+		}
+		if len(c.Brakes) > 0 {
+			words += " (" + strings.Join(c.Brakes, ", ") + ")"
+		}
+		return words
+	}
+	var parts []string
+	if len(c.Brakes) > 0 {
+		parts = append(parts, strings.Join(c.Brakes, ", ")+" at once")
+	}
+	if len(c.Built) > 0 {
+		parts = append(parts, "it keeps what it was built with, whatever is another in "+strings.Join(c.Built, ", "))
+	}
+	return words + strings.Join(parts, "; ")
 }
 
 // maxPrinted bounds a config as it is printed, which may be of several files.

@@ -106,7 +106,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	failIf(t, err)
 	_, err = s.sends(t.Context(), 1)
 	failIf(t, err)
-	_, err = s.PauseSent(t.Context(), 1, "Ann", "")
+	_, err = s.PauseSent(t.Context(), 1, "Ann", "", "")
 	failIf(t, err)
 	run, _, err := s.StartRun(t.Context(), nudgewire.Run{Job: "winback", Slot: "1", DueAt: time.Now(), Cause: nudgewire.CauseHand, State: nudgewire.RunPlanned, CreatedAt: time.Now()})
 	failIf(t, err)

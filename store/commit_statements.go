@@ -134,6 +134,7 @@ const (
 	stResolvePart
 	stReopenRun
 	stPauseSent
+	stReleaseRun
 	stEndAnew
 	stFollowed
 	stInsertFollowed

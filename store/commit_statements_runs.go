@@ -2,7 +2,7 @@ package store
 
 // Columns in the order in which scanRun and scanPart read them.
 const (
-	runColumns  = `id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language, category, expires, folder, tally, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of, files_removed_at, account, send, waits, wait_until, canary, again_classes, again_wait, again_until, approvals`
+	runColumns  = `id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language, category, expires, folder, tally, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of, files_removed_at, account, send, waits, wait_until, canary, again_classes, again_wait, again_until, approvals, held, released`
 	partColumns = `run_id, number, file, row_count, first_row, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, excluded, resolved`
 )
 
@@ -11,18 +11,19 @@ const (
 // as it is read in the same transaction; the guards in WHERE are the second lock on that door.
 var runStatements = map[stmt]statement{
 	stInsertRun: {0, `INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
-			category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, send, waits, wait_until, canary, approvals, again_of, account, again_classes, again_wait, again_until)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41)
+			category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, send, waits, wait_until, canary, approvals, held, released, again_of, account, again_classes, again_wait, again_until)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43)
 		ON CONFLICT (job, slot) DO NOTHING`},
 	stRunOfSlot: {1, `SELECT id FROM runs WHERE job = ?1 AND slot = ?2`},
-	stRun:       {41, `SELECT ` + runColumns + ` FROM runs WHERE id = ?1 {{for update}}`},
-	stOpenRuns:  {41, `SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id {{for update}}`},
+	stRun:       {43, `SELECT ` + runColumns + ` FROM runs WHERE id = ?1 {{for update}}`},
+	stOpenRuns:  {43, `SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id {{for update}}`},
 	stUpdateRun: {0, `UPDATE runs SET source = ?2, config = ?3, state = ?4, reason = ?5, before = ?6, deliver = ?7, campaign = ?8, template_id = ?9, template = ?10,
 			language = ?11, category = ?12, expires = ?13, folder = ?14, tally = ?15, kept = ?16, approved = ?17, owner = ?18, lease_ends = ?19,
-			started_at = ?20, ended_at = ?21, began = ?22, stopped = ?23, stopped_by = ?24, overruled = ?25, repeats = ?26, send = ?27, waits = ?28, wait_until = ?29, canary = ?30, approvals = ?31
+			started_at = ?20, ended_at = ?21, began = ?22, stopped = ?23, stopped_by = ?24, overruled = ?25, repeats = ?26, send = ?27, waits = ?28, wait_until = ?29, canary = ?30, approvals = ?31, held = ?32
 		WHERE id = ?1 AND ended_at = 0`},
-	stLeaseRun: {0, `UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`},
-	stSeeClock: {0, `INSERT INTO job_clocks (job, line, since) VALUES (?1, ?2, ?3) ON CONFLICT (job, line) DO NOTHING`},
+	stReleaseRun: {0, `UPDATE runs SET released = ?2 WHERE id = ?1`},
+	stLeaseRun:   {0, `UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`},
+	stSeeClock:   {0, `INSERT INTO job_clocks (job, line, since) VALUES (?1, ?2, ?3) ON CONFLICT (job, line) DO NOTHING`},
 
 	stInsertPart: {0, `INSERT INTO parts (` + partColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`},
@@ -141,7 +142,7 @@ var runStatements = map[stmt]statement{
 	// The ways back from an end: from partial by a word on a part, and from wherever messages may
 	// still wait by a pause.
 	stReopenRun: {0, `UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`},
-	stPauseSent: {0, `UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, stopped = 'person', stopped_by = ?3, owner = '', lease_ends = 0, ended_at = 0
+	stPauseSent: {0, `UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, stopped = 'person', stopped_by = ?3, held = ?4, owner = '', lease_ends = 0, ended_at = 0
 		WHERE id = ?1 AND (state = 'done' OR state = 'partial' OR state = 'failed')`},
 	stEndAnew: {0, `UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`},
 

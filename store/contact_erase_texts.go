@@ -48,6 +48,7 @@ var erasedTexts = []erasedText{
 	{"runs", "stopped_by", []string{"id"}},
 	{"runs", "overruled", []string{"id"}},
 	{"runs", "approved", []string{"id"}},
+	{"runs", "released", []string{"id"}},
 	{"runs", "approvals", []string{"id"}},
 	{"runs", "send", []string{"id"}},
 	{"parts", "reason", []string{"run_id", "number"}},

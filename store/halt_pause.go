@@ -95,6 +95,16 @@ func (s *Store) WaitingOf(ctx context.Context, trigger string) (n int64, err err
 	return n, wrap(err, "count what waits of trigger %q", trigger)
 }
 
+// Config is a config that was used, as it was printed; ErrNotFound where none of that version is kept.
+func (s *Store) Config(ctx context.Context, version string) (text string, err error) {
+	err = nudgewire.ErrNotFound
+	read := s.rows(ctx, `SELECT text FROM configs WHERE version = ?1`, []any{version}, func(r *row) error { text, err = r.text(), nil; return r.err })
+	if read != nil {
+		err = read
+	}
+	return text, wrap(err, "config %s", version)
+}
+
 // Configs calls each with the configs that were ever used, the newest first, until it says that
 // it has enough.
 func (s *Store) Configs(ctx context.Context, each func(version, text string) (enough bool)) error {

@@ -24,7 +24,7 @@ func TestTheNextStartHasTheFirstWordOnWhatAKilledNodeHeld(t *testing.T) {
 	run := nudgewire.Run{Job: "winback", Slot: "1", DueAt: now, Cause: nudgewire.CauseHand, State: nudgewire.RunBuilding, Deliver: nudgewire.DeliverPerMessage, CreatedAt: now}
 	_, _, err := a.StartRun(t.Context(), run)
 	failIf(t, err)
-	mine, err := a.ClaimRuns(t.Context(), "a:1:x", now, now.Add(time.Hour))
+	mine, err := a.ClaimRuns(t.Context(), "a:1:x", now, now.Add(time.Hour), nil)
 	if err != nil || len(mine) != 1 {
 		t.Fatalf("%d runs, %v", len(mine), err)
 	}
@@ -38,7 +38,7 @@ func TestTheNextStartHasTheFirstWordOnWhatAKilledNodeHeld(t *testing.T) {
 	}
 	a = k.open(folder)
 	failIf(t, a.FreeRuns(t.Context(), "a:9:z"))
-	if mine, err = b.ClaimRuns(t.Context(), "b:1:y", now, now.Add(time.Hour)); err != nil || len(mine) != 1 {
+	if mine, err = b.ClaimRuns(t.Context(), "b:1:y", now, now.Add(time.Hour), nil); err != nil || len(mine) != 1 {
 		t.Errorf("its run is not free for the other: %d, %v", len(mine), err)
 	}
 	k.rescues(a, "a:9:z", nudgewire.Rescued{Doubtful: 1, Unsent: 2})

@@ -452,7 +452,7 @@ func TestRunsOfACopyArePaused(t *testing.T) {
 			t.Errorf("run %d: %s before %s: %s", r.ID, r.State, r.Before, r.Reason)
 		}
 	}
-	if mine, err := c.ClaimRuns(c.Context(), "me", c.now, c.now.Add(time.Minute)); err != nil || len(mine) != 0 {
+	if mine, err := c.ClaimRuns(c.Context(), "me", c.now, c.now.Add(time.Minute), nil); err != nil || len(mine) != 0 {
 		t.Errorf("%d runs are claimed (%v)", len(mine), err)
 	}
 }

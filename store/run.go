@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,7 +34,7 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 			return err
 		}
 		all := append([]any{n, r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
-		added, err := t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), micro(r.RetryUntil))...)
+		added, err := t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), r.Released, int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), micro(r.RetryUntil))...)
 		if err != nil {
 			return err
 		}
@@ -83,11 +84,18 @@ func runArgs(r *nudgewire.Run) ([]any, error) {
 		}
 		approvals = string(text)
 	}
+	stopped, held := r.Stopped, r.Held
+	if r.State != nudgewire.RunPaused {
+		held = "" // whoever pauses it says it
+	}
+	if stopped == nudgewire.StopConfig { // the column knows who paused it, and held says that it was nobody
+		stopped = nudgewire.StopPerson
+	}
 	return []any{
 		r.Source, r.Config, string(r.State), r.Reason, string(before), string(r.Deliver), r.CampaignName, r.TemplateID, r.Send.Template,
 		r.Send.Language, string(r.Category), int64(r.Expires / time.Microsecond), r.Folder, string(tally), r.Tally.Kept, r.Approved, r.Owner, micro(r.LeaseEnd),
-		micro(r.StartedAt), micro(r.EndedAt), r.Began, string(r.Stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
-		send, string(waits), micro(until), r.Canary, approvals,
+		micro(r.StartedAt), micro(r.EndedAt), r.Began, string(stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
+		send, string(waits), micro(until), r.Canary, approvals, held,
 	}, nil
 }
 
@@ -198,8 +206,9 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 
 // ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
 // or under a lease that ended before now, and makes their lease end at until. A planned run
-// is left while an older one of its job is not final. The oldest come first.
-func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Time) ([]nudgewire.Run, error) {
+// is left while an older one of its job is not final. The oldest come first. Those that may says no to stay as they are; nil
+// says no to none.
+func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Time, may func(*nudgewire.Run) bool) ([]nudgewire.Run, error) {
 	// Looking costs no commit, and mostly there is nothing.
 	if open, err := s.OpenRuns(ctx, ""); err != nil || len(open) == 0 {
 		return nil, err
@@ -224,7 +233,7 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 			default:
 				return nil
 			}
-			if r.Owner == "" || r.Owner == owner || r.LeaseEnd.Before(now) {
+			if (r.Owner == "" || r.Owner == owner || r.LeaseEnd.Before(now)) && (may == nil || may(&r)) {
 				r.Owner, r.LeaseEnd = owner, moment(micro(until))
 				mine = append(mine, r)
 			}
@@ -241,6 +250,36 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 		return nil
 	})
 	return mine, wrap(err, "adopt runs")
+}
+
+// ReleaseRun notes with a run who lets it go on although the config does not send by its job; "" is nobody.
+func (s *Store) ReleaseRun(ctx context.Context, id nudgewire.RunID, who string) error {
+	return wrap(s.write(ctx, laneWork, func(t *tx) error { return t.put(stReleaseRun, int64(id), who) }), "release run %d", id)
+}
+
+// RunsUnsent are the runs of jobs that of names, the oldest first, of which a message waits or is being sent. It walks all that waits.
+func (s *Store) RunsUnsent(ctx context.Context, of func(job string) bool) (runs []nudgewire.Run, err error) {
+	found := map[nudgewire.RunID]bool{}
+	for _, state := range []nudgewire.State{nudgewire.StateWaiting, nudgewire.StateSending} {
+		err = s.rows(ctx, `SELECT trigger_name, correlation_key FROM dispatches WHERE `+stateCondition(state)+` AND event_id = 0`, nil, func(r *row) error {
+			job, key := r.text(), r.text()
+			if id, is := nudgewire.RunOfKey(key); is && of(job) {
+				found[id] = true
+			}
+			return r.err
+		})
+		if err != nil {
+			return nil, wrap(err, "look for runs of which messages wait")
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(found)) {
+		r, err := s.Run(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
 }
 
 // Renew moves the lease of a run on and gives the run as it is now. ErrMoved when it is not
@@ -324,6 +363,9 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 	v.Waits, v.WaitUntil, v.Canary = nudgewire.RunWait(r.text()), r.time(), r.text()
 	v.RetryClasses, v.RetryWait, v.RetryUntil = nudgewire.ErrorClassList(r.text()), time.Duration(r.int())*time.Microsecond, r.time()
 	approvals := r.text()
+	if v.Held, v.Released = r.text(), r.text(); v.Held != "" {
+		v.Stopped = nudgewire.StopConfig
+	}
 	if r.err != nil {
 		return v, r.err
 	}

@@ -47,13 +47,14 @@ const sendingRows = `SELECT 1 FROM dispatches WHERE id IN (SELECT id FROM dispat
 
 // PauseSent pauses a run that has ended while messages of it still wait, as though it had not: a
 // run of single messages ends when the last of them is handed over, and they may take an hour to
-// leave. paused is false, and nothing has changed, when there is nothing to hold.
-func (s *Store) PauseSent(ctx context.Context, run nudgewire.RunID, who, reason string) (paused bool, err error) {
+// leave. paused is false, and nothing has changed, when there is nothing to hold. held is why the config holds it, "" for a
+// person's pause.
+func (s *Store) PauseSent(ctx context.Context, run nudgewire.RunID, who, held, reason string) (paused bool, err error) {
 	unsent := false
 	err = s.rows(ctx, unsentRows, []any{int64(run)}, func(*row) error { unsent = true; return nil })
 	if err == nil && unsent {
 		err = s.changeHalts(ctx, nil, func(t *tx) error {
-			n, err := t.exec(stPauseSent, int64(run), reason, who)
+			n, err := t.exec(stPauseSent, int64(run), reason, who, held)
 			if paused = n > 0; err != nil || !paused {
 				return err
 			}

@@ -33,6 +33,7 @@ var migrations = []string{
 	18: "migrations/00018_accounts.sql",
 	19: "migrations/00019_retry_classes.sql",
 	20: "migrations/00020_trigger_windows.sql",
+	66: "migrations/00066_held_runs.sql",
 	21: "migrations/00021_retention.sql",
 	23: "migrations/00023_restorations.sql",
 	24: "migrations/00024_alerts.sql",

@@ -38,7 +38,7 @@ or removed (they are paused). --dry-run says it before, and changes nothing.`,
 			}
 			c.say("config %s is active: %s, %s\n", d.Config, units.Count(len(d.Connectors), "connector"), units.Count(len(d.Triggers), "trigger"))
 			for _, change := range d.Changes {
-				if !change.Paused {
+				if !change.Paused || change.Run != 0 {
 					c.say("%s\n", change.Words())
 				}
 			}

@@ -356,7 +356,7 @@ func (s suite) resolvePart(t *testing.T) {
 	// doubtful is a run whose first of two parts is accepted and the second in doubt.
 	doubtful := func(slot string) (nudgewire.Run, nudgewire.Part) {
 		r := l.uploading(slot, 2)
-		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 			t.Fatal(err)
 		}
 		var p nudgewire.Part
@@ -397,7 +397,7 @@ func (s suite) resolvePart(t *testing.T) {
 	late := p
 	late.State, late.Reason = nudgewire.PartAccepted, ""
 	moved(t, "the late answer of the attempt that was in doubt", l.FinishPart(l.ctx, late))
-	mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute))
+	mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil)
 	if err != nil || len(mine) != 1 || mine[0].ID != r.ID {
 		t.Fatalf("adopted %+v, %v", mine, err)
 	}
@@ -451,7 +451,7 @@ func (s suite) cancelledWasSent(t *testing.T) {
 			l := s.open(t)
 			r := l.uploading("1", 2)
 			if state != nudgewire.PartBuilt {
-				if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+				if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 					t.Fatal(err)
 				}
 				p, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
@@ -480,7 +480,7 @@ func (s suite) cancelledWasSent(t *testing.T) {
 func (s suite) messagesOfPart(t *testing.T) {
 	l := s.open(t)
 	r := l.uploading("1", 2)
-	if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+	if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 		t.Fatal(err)
 	}
 	for number, phones := range [][]string{{"447700900101", "", "447700900103"}, nil} {

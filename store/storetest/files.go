@@ -15,7 +15,7 @@ func (l *ledger) ended(slot, folder string, at time.Time, states ...nudgewire.Pa
 	if err := l.SetRun(l.ctx, "", r, nudgewire.RunUploading); err != nil {
 		l.t.Fatal(err)
 	}
-	if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+	if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 		l.t.Fatal(err)
 	}
 	for i, state := range states {

@@ -13,7 +13,7 @@ import (
 // accept ends the upload of a part with an answer that names messages.
 func (l *ledger) accept(r nudgewire.Run, number int, ids, phones []string) {
 	l.t.Helper()
-	if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+	if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 		l.t.Fatal(err)
 	}
 	p, err := l.ClaimPart(l.ctx, r.ID, number, owner, noon)
@@ -189,7 +189,7 @@ func (s suite) follow(t *testing.T) {
 	t.Run("an upload that was not accepted has no messages", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 1)
-		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 			t.Fatal(err)
 		}
 		p, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)

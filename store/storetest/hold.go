@@ -135,7 +135,7 @@ func (s suite) hold(t *testing.T) {
 	t.Run("a canary's pause is a pause, whoever sets it", func(t *testing.T) {
 		l := s.open(t)
 		l.handedOver("1", 2)
-		mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Hour))
+		mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Hour), nil)
 		if err != nil || len(mine) != 1 {
 			t.Fatal(mine, err)
 		}
@@ -259,7 +259,7 @@ func (s suite) pauseSent(t *testing.T) {
 	soon := noon.Add(time.Minute)
 	pause := func(l *ledger, id nudgewire.RunID, want bool) {
 		t.Helper()
-		if paused, err := l.PauseSent(l.ctx, id, "Ann", "paused by Ann"); paused != want || err != nil {
+		if paused, err := l.PauseSent(l.ctx, id, "Ann", "", "paused by Ann"); paused != want || err != nil {
 			t.Errorf("pause of a run that is %s: %v, %v", l.run(id).State, paused, err)
 		}
 	}

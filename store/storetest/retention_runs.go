@@ -189,7 +189,7 @@ func (s suite) retentionOfRuns(t *testing.T) {
 	t.Run("while a limit may ask whom its files reached", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 1)
-		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 			t.Fatal(err)
 		}
 		r.Owner = owner

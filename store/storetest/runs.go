@@ -272,7 +272,7 @@ func (s suite) runs(t *testing.T) {
 	t.Run("only its owner, or a person, changes a run", func(t *testing.T) {
 		l := s.open(t)
 		l.mustStart(aRun("winback", "1"))
-		mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute))
+		mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil)
 		if err != nil || len(mine) != 1 || mine[0].Owner != owner {
 			t.Fatalf("adopted %v, %v", mine, err)
 		}
@@ -283,7 +283,7 @@ func (s suite) runs(t *testing.T) {
 		if err := l.SetRun(l.ctx, owner, r, nudgewire.RunPlanned); err != nil {
 			t.Error(err)
 		}
-		if others, err := l.ClaimRuns(l.ctx, "other", noon.Add(time.Second), noon.Add(time.Minute)); err != nil || len(others) != 0 {
+		if others, err := l.ClaimRuns(l.ctx, "other", noon.Add(time.Second), noon.Add(time.Minute), nil); err != nil || len(others) != 0 {
 			t.Errorf("another adopted %v, %v", others, err)
 		}
 		_, err = l.Renew(l.ctx, r.ID, "other", noon.Add(time.Hour))
@@ -291,7 +291,7 @@ func (s suite) runs(t *testing.T) {
 		if kept, err := l.Renew(l.ctx, r.ID, owner, noon.Add(time.Hour)); err != nil || !kept.LeaseEnd.Equal(noon.Add(time.Hour)) {
 			t.Errorf("renewed: %v, %v", kept.LeaseEnd, err)
 		}
-		if others, err := l.ClaimRuns(l.ctx, "other", noon.Add(2*time.Hour), noon.Add(3*time.Hour)); err != nil || len(others) != 1 {
+		if others, err := l.ClaimRuns(l.ctx, "other", noon.Add(2*time.Hour), noon.Add(3*time.Hour), nil); err != nil || len(others) != 1 {
 			t.Errorf("after the lease another adopted %v, %v", others, err)
 		}
 		if err := l.FreeRuns(l.ctx, "third"); err != nil {
@@ -306,7 +306,7 @@ func (s suite) runs(t *testing.T) {
 		l.mustSet(l.mustSet(l.mustStart(aRun("winback", "1")), nudgewire.RunBuilding), nudgewire.RunAwaiting)
 		l.mustStart(aRun("winback", "2"))
 		other := l.mustStart(aRun("birthday", "1"))
-		mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute))
+		mine, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil)
 		if err != nil || len(mine) != 1 || mine[0].ID != other.ID {
 			t.Errorf("adopted %v, %v", mine, err)
 		}
@@ -316,7 +316,7 @@ func (s suite) runs(t *testing.T) {
 		r := l.uploading("1", 3)
 		_, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
 		moved(t, "a run that is nobody's", err)
-		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 			t.Fatal(err)
 		}
 		p, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
@@ -355,7 +355,7 @@ func (s suite) runs(t *testing.T) {
 	t.Run("a cancelled run takes its parts along, but not the one on its way", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 3)
-		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 			t.Fatal(err)
 		}
 		onWay, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
@@ -405,7 +405,7 @@ func (s suite) runs(t *testing.T) {
 	t.Run("whose files went out is known by their parts", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 2)
-		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute)); err != nil {
+		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.ClaimPart(l.ctx, r.ID, 2, owner, noon); err != nil {

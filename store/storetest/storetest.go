@@ -96,6 +96,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"webhooks out", s.outgoing},
 		{"requests_rejected", s.rejectedRequests},
 		{"configs", s.configs},
+		{"held runs", s.held},
 		{"life", s.life},
 		{"model", s.model},
 		{"crash", s.crash},

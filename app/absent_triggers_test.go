@@ -1,0 +1,109 @@
+package app_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// What waits of a trigger that is gone and that a person lets go on is held back by the rules that planned it: in the state in
+// which it waits, as a later step, and after a restart.
+func TestATriggerThatIsGoneKeepsItsRules(t *testing.T) {
+	t.Parallel()
+	rules := []struct{ name, yaml, says string }{
+		{"quiet", `quiet_hours: "` + nowQuiet() + `"`, "quiet hours are"},
+		{"limit", "limit: 0 per day", "lets no message go"},
+		{"consent", "consent: required", "consent is required"},
+		{"rate", "rate: 1/h", "were taken for sending by rate"},
+		{"steps", `quiet_hours: "` + nowQuiet() + `"`, "quiet hours are"},
+	}
+	trigger := func(name, yaml string) string {
+		send := "send: {template: " + name + "}"
+		if name == "steps" {
+			send = "steps: [{send: {template: one}}, {wait: 1s, send: {template: two}}]"
+		}
+		return "  " + name + ": {on: shopify.cart.created, key: cart.id, expires: 48h, " + yaml + ", " + send + "}\n"
+	}
+	head := "\ndefaults: {country: GB, language: en, timezone: UTC}\nconnectors:\n  shopify: {secret: \"${SHOP_SECRET}\", defaults: {country: GB}}\ntriggers:\n"
+	before, after := head, head+trigger("other", "mode: off")
+	for _, r := range rules {
+		before += trigger(r.name, r.yaml)
+	}
+	folder := t.TempDir()
+	h := open(t, options{folder: folder, config: before})
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		h.mustTake(h.shopify("checkouts/create", "", cart(fmt.Sprint("c", i), phone(i), "60.00")))
+	}
+	h.edit(before, after)
+	if paused := h.reload(); len(paused) != len(rules) {
+		t.Fatalf("reload says %q", paused)
+	}
+	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+		t.Fatal(err)
+	}
+	held := func() {
+		t.Helper()
+		for _, r := range rules {
+			h.eventually(r.name+" is held back", func() bool {
+				n := 0
+				for _, m := range h.messages() {
+					if m.Trigger == r.name && strings.Contains(m.Reason, r.says) {
+						n++
+					}
+				}
+				return n == 3 || r.name == "rate" && n == 2
+			})
+		}
+	}
+	for _, r := range rules {
+		if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: r.name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held()
+	left := 0
+	for i := range 3 {
+		left += h.service.Accepted(phone(i)[1:])
+	}
+	h.stop()
+	h = open(t, options{folder: folder, config: after})
+	held()
+	for i := range 3 {
+		left += h.service.Accepted(phone(i)[1:])
+	}
+	if left != 1 { // the one that its rate lets go
+		t.Errorf("%d messages left", left)
+	}
+}
+
+// A rate that is raised, lowered or taken away reaches the run that waits for it at its next look, with no restart.
+func TestAChangedRateReachesTheRunThatWaitsForIt(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	list(t, filepath.Join(folder, "list.csv"), 6)
+	const slow = "    deliver: per_message\n    send: {template: winback}\n    rate: 1/h\n"
+	h := open(t, options{folder: folder, config: jobConfig(folder, slow)})
+	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := func() int {
+		return len(slices.DeleteFunc(h.messages(), func(m server.MessageView) bool { return m.State != nudgewire.StateAccepted }))
+	}
+	h.eventually("it waits for its rate", func() bool { return h.run(r.ID).Waits == nudgewire.WaitRate && sent() == 1 })
+	h.edit("rate: 1/h", "rate: 3 per day")
+	h.reload()
+	h.eventually("three leave", func() bool { return h.run(r.ID).Waits == nudgewire.WaitRate && sent() == 3 })
+	h.edit("    rate: 3 per day\n", "")
+	h.reload()
+	h.eventually("the others leave", func() bool { return h.run(r.ID).State == nudgewire.RunDone && sent() == 6 })
+}
