@@ -122,10 +122,11 @@ func (q *requirement) lacks(v *view) string {
 		}
 	}
 	if q.only != nil {
-		if !strings.HasPrefix(v.item, "{") {
+		item := v.item[rawjson.SkipSpace(v.item, 0):]
+		if !strings.HasPrefix(item, "{") {
 			return "the body is no object"
 		}
-		if name := q.only.strange(v.item); name != "" {
+		if name := q.only.strange(item); name != "" {
 			return "the body has " + short(name)
 		}
 	}

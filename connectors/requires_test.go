@@ -48,6 +48,7 @@ func shapes(preset string) []shape {
 			{"who asks to be forgotten, and bought nothing", `{` + law + `,"customer":{"id":191167,"email":null,"phone":"+447700900123"},"orders_to_redact":[]}`, []string{"customers/redact"}},
 			{"who asks for its data", `{` + law + `,` + customer + `,"orders_requested":[299938],"data_request":{"id":9999}}`, []string{"customers/data_request"}},
 			{"a shop that left", `{` + law + `}`, []string{"shop/redact"}},
+			{"a shop that left, with space around it", "\n {" + law + "}\n", []string{"shop/redact"}},
 			{"nearly who asks to be forgotten", `{` + law + `,"customer":{"id":191167,"phone":"+447700900123","first_name":"Ana"},"orders_to_redact":[1]}`, nil},
 			{"nearly a shop that left", `{` + law + `,"id":1}`, nil},
 			{"a shop that left without a name", `{"shop_id":954889,"shop_domain":null}`, nil},
