@@ -26,7 +26,11 @@ tracking: {poll: [1s]}
 // crm posts an event of a connector of one's own.
 func (h *house) crm(kind, id, phone, at string) {
 	h.t.Helper()
-	body := fmt.Sprintf(`{"type":%q,"id":%q,"phone":%q,"at":%q}`, kind, id, phone, at)
+	h.fromCRM(fmt.Sprintf(`{"type":%q,"id":%q,"phone":%q,"at":%q}`, kind, id, phone, at))
+}
+
+func (h *house) fromCRM(body string) {
+	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.url+"/hooks/crm", strings.NewReader(body))
 	if err != nil {
 		h.t.Fatal(err)

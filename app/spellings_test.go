@@ -169,8 +169,9 @@ func (h *spelled) list(job string, digits ...string) server.RunView {
 }
 
 var spellingFeatures = map[string]func(h *spelled, first, second string){
-	"a reply of STOP blocks": func(h *spelled, first, second string) {
-		h.post("contact.unsubscribed", first)
+	"a reply of STOP blocks, as a network writes who sent it": func(h *spelled, first, second string) {
+		body := fmt.Sprintf(`{"type":"message.received","id":"%d-stop","phone":%q,"text":"STOP"}`, h.n, first)
+		h.fromCRM(body)
 		h.keeps("promo", "promo", second, "blocked")
 		h.keeps("promo", "promo", first, "blocked")
 	},
