@@ -309,16 +309,18 @@ func (m *mapper) phone(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 }
 
 // readPhone reads a number. Who writes a message does so from an account of a messaging network, whose number has its
-// country code: there a number that is valid so is read so, where nothing says how the sender writes numbers.
+// country code. Where nothing says how the sender writes numbers, such a one is read so where that is valid, and where
+// it cannot be one of the home's: a plan may be younger than ours, and a STOP that blocks nobody is not heard.
 func readPhone(text, kind string, home phones.Home) (phones.Number, error) {
-	if kind == receivedKind && home.Spelling == "" {
-		network := home
-		network.Spelling = phones.International
-		if number, err := phones.Read(text, network); err == nil && phones.Valid(number.Digits) {
-			return number, nil
-		}
+	number, err := phones.Read(text, home)
+	if kind != receivedKind || home.Spelling != "" {
+		return number, err
 	}
-	return phones.Read(text, home)
+	home.Spelling = phones.International
+	if abroad, none := phones.Read(text, home); none == nil && (err != nil || phones.Valid(abroad.Digits)) {
+		return abroad, nil
+	}
+	return number, err
 }
 
 // receivedKind is what a contact wrote.

@@ -388,8 +388,12 @@ func TestAConnectorSaysHowItsNumbersAreWritten(t *testing.T) {
 // default's country could look like it.
 func TestWhoWritesIsReadAsANetworkWritesNumbers(t *testing.T) {
 	for kind, want := range map[string]string{"message.received": "4978290000", "form.submitted": ""} {
+		unknown := "" // to every plan
+		if want != "" {
+			unknown = "5572992275941"
+		}
 		con := connector(t, openVerify+"event: {kind: "+kind+"}\nmap: {phone: from}\ndefaults: {country: US}")
-		for from, phone := range map[string]string{"4978290000": want, "2125550142": "12125550142", "447911123456@c.us": "447911123456"} {
+		for from, phone := range map[string]string{"4978290000": want, "2125550142": "12125550142", "447911123456@c.us": "447911123456", "557292275941": unknown} {
 			got, err := con.Receive(request(`{"from":"` + from + `"}`))
 			if err != nil {
 				t.Fatal(err)
