@@ -307,7 +307,7 @@ func (s *Store) needsProbe(ctx context.Context, h *Halt, now time.Time) (needs b
 	var state nudgewire.State
 	var due, updated time.Time
 	err = s.rows(ctx, `SELECT state, due_at, updated_at, phone FROM dispatches WHERE id = ?1`, []any{int64(h.Probe)}, func(r *row) error {
-		state, due, updated, last = nudgewire.State(r.text()), r.time(), r.time(), nudgewire.Phone(r.text())
+		state, due, updated, last = nudgewire.State(r.text()), r.time(), r.time(), r.phone()
 		return nil
 	})
 	if err != nil {
