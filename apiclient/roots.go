@@ -3,7 +3,8 @@ package apiclient
 import (
 	"crypto/x509"
 	"fmt"
-	"os"
+
+	"github.com/nudgewire/nudgewire/internal/regular"
 )
 
 // Roots are the authorities that this machine trusts and those in the file at path, in PEM; nil, which is those of the
@@ -12,7 +13,7 @@ func Roots(path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil
 	}
-	pem, err := os.ReadFile(path)
+	pem, err := regular.ReadSmall(path)
 	if err != nil {
 		return nil, fmt.Errorf("certificates of authorities: %w", err)
 	}

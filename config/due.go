@@ -1,18 +1,19 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/hours"
+	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -105,8 +106,14 @@ func (c *Config) readHolidays(k *checker, at, path string, sum hash.Hash) {
 	if !filepath.IsAbs(full) {
 		full = filepath.Join(c.folder, full)
 	}
-	f, err := os.Open(full)
-	if err != nil {
+	ctx, done := context.WithTimeout(context.Background(), regular.Patience)
+	defer done()
+	f, err := regular.Open(ctx, full)
+	switch {
+	case errors.Is(err, regular.ErrFolder), errors.Is(err, regular.ErrNoFile):
+		k.bad(at, full+" is not a file", "name the file in it")
+		return
+	case err != nil:
 		why := "cannot be read"
 		if errors.Is(err, fs.ErrNotExist) {
 			why = "does not exist"
@@ -116,11 +123,7 @@ func (c *Config) readHolidays(k *checker, at, path string, sum hash.Hash) {
 		k.bad(at, fmt.Sprintf("%s %s", full, why), "write one date a line, such as 2026-12-25, or 12-25 for every year; a relative path starts at the folder of the config file")
 		return
 	}
-	defer func() { _ = f.Close() }() // read only: nothing can be lost by a bad close
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		k.bad(at, full+" is not a file", "name the file in it")
-		return
-	}
+	defer func() { _ = f.Close() }()        // read only: nothing can be lost by a bad close
 	_, _ = fmt.Fprintf(sum, "\n%s\n", path) // a hash takes everything
 	days, faults := hours.ReadHolidays(io.TeeReader(f, sum))
 	for _, fault := range faults {

@@ -1,16 +1,17 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -40,7 +41,7 @@ func (c *Config) include(o yamlpos.Options, file string, sum hash.Hash) {
 	}
 	defer func() { _ = root.Close() }() // read only: nothing can be lost by a bad close
 	own, _ := os.Stat(file)             // nil for standard input, which no pattern means
-	i := &includer{root: root.FS(), folder: c.folder, own: own, seen: map[string]bool{}}
+	i := &includer{root: root.FS(), folder: root, own: own, seen: map[string]bool{}}
 	for _, item := range list.Items() {
 		if item.Kind() != yamlpos.Scalar || !item.Usable() {
 			continue // Decode reports it
@@ -62,7 +63,7 @@ func (c *Config) include(o yamlpos.Options, file string, sum hash.Hash) {
 // An includer finds and reads the files that a config includes.
 type includer struct {
 	root   fs.FS
-	folder string          // where root is
+	folder *os.Root        // what root is of
 	own    os.FileInfo     // of the config itself
 	seen   map[string]bool // files that were read
 	bytes  int
@@ -146,9 +147,9 @@ func (i *includer) read(item *yamlpos.Node, name string) []byte {
 		item.Report(fmt.Sprintf("there is no file %s", name), "write the name of one, or remove the line")
 	case errors.Is(err, fs.ErrPermission):
 		item.Report(fmt.Sprintf("%s may not be read by this user", name), "check the file's owner and mode")
-	case errors.Is(err, errFolder):
+	case errors.Is(err, regular.ErrFolder):
 		item.Report(fmt.Sprintf("%s is a folder", name), fmt.Sprintf("write %s for the files in it", path.Join(name, "*.yaml")))
-	case i.leadsOut(name):
+	case errors.Is(err, regular.ErrLeadsOut):
 		item.Report(fmt.Sprintf("%s is a link that leads out of the folder of this file", name), "move what it leads to into the folder of this file, or below it")
 	default:
 		item.Report(fmt.Sprintf("%s cannot be read: %v", name, err), "it has to be a file in the folder of this one or below; a link may not lead out of it")
@@ -156,40 +157,13 @@ func (i *includer) read(item *yamlpos.Node, name string) []byte {
 	return nil
 }
 
-// leadsOut reports whether a name below the folder means something outside of it. os.Root refuses it with an error that has no type.
-func (i *includer) leadsOut(name string) bool {
-	folder, err := filepath.EvalSymlinks(i.folder)
-	if err != nil {
-		return false
-	}
-	to, err := filepath.EvalSymlinks(filepath.Join(i.folder, filepath.FromSlash(name)))
-	if err != nil {
-		return false
-	}
-	inside, err := filepath.Rel(folder, to)
-	return err != nil || !filepath.IsLocal(inside)
-}
-
-var errFolder = errors.New("it is a folder")
-
 func (i *includer) bytesOf(name string) ([]byte, error) {
-	// The look comes first: to open a pipe would wait for somebody who writes.
-	info, err := fs.Stat(i.root, name)
-	switch {
-	case err == nil && info.IsDir():
-		err = errFolder
-	case err == nil && !info.Mode().IsRegular():
-		err = errors.New("it is no file")
+	ctx, done := context.WithTimeout(context.Background(), regular.Patience)
+	defer done()
+	src, err := regular.ReadIn(ctx, i.folder, name, yamlpos.MaxBytes)
+	if errors.Is(err, regular.ErrTooLarge) {
+		return make([]byte, yamlpos.MaxBytes+1), nil // Parse says so
 	}
-	if err != nil {
-		return nil, err
-	}
-	f, err := i.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // read only
-	src, err := io.ReadAll(io.LimitReader(f, yamlpos.MaxBytes+1))
 	if src == nil {
 		src = []byte{}
 	}

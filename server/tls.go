@@ -5,10 +5,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/regular"
 )
 
 // TLS is how the door speaks https. Its certificate comes from two files or from an authority by ACME.
@@ -42,11 +43,11 @@ func (t *TLS) Source() string {
 
 // ReadPair reads a certificate and its key. Errors say which file is wrong and how.
 func ReadPair(cert, key string) (*tls.Certificate, error) {
-	certText, err := os.ReadFile(cert)
+	certText, err := regular.ReadSmall(cert)
 	if err != nil {
 		return nil, fmt.Errorf("certificate: %w", err)
 	}
-	keyText, err := os.ReadFile(key)
+	keyText, err := regular.ReadSmall(key)
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
@@ -59,7 +60,7 @@ func ReadPair(cert, key string) (*tls.Certificate, error) {
 
 // ReadAuthorities reads certificates that may vouch for others.
 func ReadAuthorities(file string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(file)
+	text, err := regular.ReadSmall(file)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -252,36 +254,70 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// localFiles are files on this machine, by a pattern; a relative one starts at folder.
+// localFiles are files on this machine, by a pattern; a relative one starts at folder. A pattern finds what lies in the folder that it
+// begins with: links that lead out of that are refused, as whoever may put a file there may put a link, too. A name without a
+// pattern is what whoever wrote the config means, wherever it leads.
 type localFiles struct{ folder, pattern string }
 
-func (l localFiles) find(context.Context) ([]file, func() error, error) {
-	names, err := expand(inFolder(literal(l.folder), l.pattern), os.Stat, func(folder string) ([]string, error) { return namesOf(os.ReadDir(folder)) })
+func (l localFiles) find(ctx context.Context) ([]file, func() error, error) {
+	found, err := regular.Do(ctx, l.look)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(names) == 0 { // a name may hold the characters of a pattern
-		if name := inFolder(l.folder, l.pattern); exists(name) {
-			names = []string{name}
-		}
-	}
-	var files []file
-	for _, name := range names {
-		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			continue
-		}
-		files = append(files, localFile{path: name, shown: l.shown(name)})
-	}
-	if len(files) == 0 && l.relative() {
+	if len(found) == 0 && l.relative() {
 		return nil, nil, fmt.Errorf("no file in %s has such a name", l.folder)
+	}
+	files := make([]file, len(found))
+	for i, one := range found {
+		files[i] = one
 	}
 	return files, nil, nil
 }
 
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
+// look finds the files.
+func (l localFiles) look() ([]localFile, error) {
+	names, err := expand(inFolder(literal(l.folder), l.pattern), os.Stat, func(folder string) ([]string, error) { return namesOf(os.ReadDir(folder)) })
+	if err != nil {
+		return nil, err
+	}
+	root := ""
+	if strings.ContainsAny(l.pattern, patternSigns) {
+		root = inFolder(l.folder, plainFolder(l.pattern))
+	}
+	if len(names) == 0 { // a name may hold the characters of a pattern
+		whole := inFolder(l.folder, l.pattern)
+		if _, err := os.Stat(whole); err == nil {
+			names, root = []string{whole}, ""
+		}
+	}
+	var files []localFile
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			continue
+		}
+		files = append(files, localFile{path: name, shown: l.shown(name), root: root})
+	}
+	return files, nil
 }
+
+// patternSigns are the characters that make a name a pattern.
+const patternSigns = `*?[`
+
+// plainFolder is the folder that a pattern begins with, up to the first part that is none.
+func plainFolder(pattern string) string {
+	parts := strings.Split(filepath.ToSlash(pattern), "/")
+	i := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, patternSigns) })
+	folder := strings.Join(parts[:max(0, i)], "/")
+	switch {
+	case folder == "" && strings.HasPrefix(pattern, "/"):
+		return "/"
+	case folder == "":
+		return "."
+	}
+	return filepath.FromSlash(unescape.Replace(folder))
+}
+
+var unescape = strings.NewReplacer(`\\`, `\`, `\`, "")
 
 func (l localFiles) relative() bool { return l.folder != "" && !filepath.IsAbs(l.pattern) }
 
@@ -295,16 +331,48 @@ func (l localFiles) shown(path string) string {
 	return path
 }
 
-type localFile struct{ path, shown string }
+// A localFile is one of them. root is the folder that its links may not lead out of; "" for one that was named.
+type localFile struct{ path, shown, root string }
 
 func (f localFile) name() string { return f.shown }
 
-func (f localFile) open(context.Context) (io.ReadCloser, error) {
-	return os.Open(f.path)
+func (f localFile) open(ctx context.Context) (io.ReadCloser, error) {
+	body, err := f.opened(ctx)
+	if err != nil {
+		return nil, openError(err)
+	}
+	return body, nil
 }
 
-func (f localFile) stamp(context.Context) (string, error) {
-	info, err := os.Stat(f.path)
+func (f localFile) opened(ctx context.Context) (*regular.File, error) {
+	if f.root == "" {
+		return regular.Open(ctx, f.path)
+	}
+	root, err := regular.Do(ctx, func() (*os.Root, error) { return os.OpenRoot(f.root) })
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // what was opened in it stays open
+	name, err := filepath.Rel(f.root, f.path)
+	if err != nil {
+		return nil, err
+	}
+	return regular.OpenIn(ctx, root, name)
+}
+
+// openError is why a list cannot be opened, with the cure.
+func openError(err error) error {
+	switch {
+	case errors.Is(err, regular.ErrFolder), errors.Is(err, regular.ErrNoFile):
+		return &wordError{err.Error() + ": a list has to be a file that can be read from its beginning to its end", "name a file; what comes by a pipe is written into one first"}
+	case errors.Is(err, regular.ErrLeadsOut):
+		return &wordError{"is a link that leads out of the folder of the lists, and is not followed", "put the file itself there, or name it without a pattern"}
+	}
+	return err
+}
+
+func (f localFile) stamp(ctx context.Context) (string, error) {
+	info, err := regular.Do(ctx, func() (os.FileInfo, error) { return os.Stat(f.path) })
 	if err != nil {
 		return "", err
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/nudgewire/nudgewire/internal/netguard"
+	"github.com/nudgewire/nudgewire/internal/regular"
 )
 
 // sftpFiles are files on a server reached by SSH. The server must be the one that
@@ -83,6 +84,9 @@ func (s sftpFiles) config() (*ssh.ClientConfig, error) {
 			return nil, errors.New("known_hosts is not set and there is no home folder")
 		}
 		known = filepath.Join(home, ".ssh", "known_hosts")
+	}
+	if _, err := regular.ReadSmall(known); err != nil { // the library waits for a pipe
+		return nil, fmt.Errorf("known_hosts: %w", err)
 	}
 	check, err := knownhosts.New(known)
 	if err != nil {

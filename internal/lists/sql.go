@@ -71,8 +71,12 @@ func newSQL(o Origin) (Source, error) {
 		path := o.SQLite
 		s.kind = "sqlite " + filepath.Base(path)
 		s.connect = func() (*sql.DB, error) {
-			if _, err := os.Stat(path); err != nil {
+			info, err := os.Stat(path)
+			if err != nil {
 				return nil, err // SQLite's own words are "unable to open database file"
+			}
+			if !info.Mode().IsRegular() { // it would wait for a pipe
+				return nil, &wordError{"is no file", "name the file of the database"}
 			}
 			return sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_query_only=true&_pragma=query_only(1)")
 		}

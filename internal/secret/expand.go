@@ -2,14 +2,15 @@ package secret
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/regular"
 )
 
 // maxFile is how much of a file named by ${file:…} may be there, in bytes: keys and PEM
@@ -168,25 +169,24 @@ func fromFile(ref, folder, path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(folder, path)
 	}
-	f, err := os.Open(path)
+	ctx, done := context.WithTimeoutCause(context.Background(), regular.Patience, errHangs)
+	defer done()
+	content, err := regular.Read(ctx, path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fail("there is no such file", missingCure(given, path), err)
 	case errors.Is(err, fs.ErrPermission):
 		return fail("may not be read by this user", "let the daemon's user read it", err)
-	case err != nil:
-		return fail("cannot be opened", "check the path", err)
-	}
-	defer func() { _ = f.Close() }() // read only: nothing can be lost by a bad close
-	if info, err := f.Stat(); err == nil && info.IsDir() {
+	case errors.Is(err, regular.ErrFolder):
 		return fail("is a directory", "name the file in it", nil)
-	}
-	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return fail("cannot be read", "check the file", err)
-	}
-	if len(content) > maxFile {
+	case errors.Is(err, regular.ErrNoFile):
+		return fail("is no regular file, but a pipe, a device or something of the system's", "write the value into a file and name that", nil)
+	case errors.Is(err, regular.ErrTooLarge):
 		return fail("is larger than 64 KiB", "a secret is short; check the path", nil)
+	case errors.Is(err, errHangs):
+		return fail("cannot be read: "+errHangs.Error(), "see whether the disk or share that holds it answers", err)
+	case err != nil:
+		return fail("cannot be read", "check the file", err)
 	}
 	value := withoutLineEnd(content)
 	if value == "" {
@@ -194,6 +194,9 @@ func fromFile(ref, folder, path string) (string, error) {
 	}
 	return value, nil
 }
+
+// errHangs is a disk or share that does not answer.
+var errHangs = errors.New("nothing came of it for 5 seconds")
 
 // withoutLineEnd is what a file or a command says, without the one line end that editors and echo put there.
 func withoutLineEnd(content []byte) string {
