@@ -36,10 +36,13 @@ import (
 // grace is how long calls and requests under way may take to finish at a stop.
 const grace = 15 * time.Second
 
-// graceOf is the grace of calls to the service: never shorter than one may take by api.timeout, so
-// that a call which is cut by a stop is one that had hung anyway.
+// mostGrace is the longest that a stop of thirty seconds has room for, with the turns before it and the words to the store behind it.
+const mostGrace = 16 * time.Second
+
+// graceOf is the grace of calls to the service: as long as one may take by api.timeout, so that a call which is cut by a stop is
+// one that had hung anyway; but no longer than a stop may be.
 func graceOf(api config.API) time.Duration {
-	return max(grace, api.Timeout.D()+time.Second)
+	return min(max(grace, api.Timeout.D()+time.Second), mostGrace)
 }
 
 // Options are what an App is made of besides its config.
@@ -257,6 +260,8 @@ func (a *App) Run(ctx context.Context) error {
 	}, func(ended string, err error) {
 		stopped = time.Now()
 		a.tellStopping(ended, err)
+	}, func(names []string) {
+		a.log.Warn("the stop waits; all that is left is told to end", zap.String("for", names[0]), zap.Strings("then", names[1:]))
 	})
 	err = errors.Join(err, a.close())
 	a.log.Info("stopped", zap.Duration("took", time.Since(stopped)), zap.Duration("ran", time.Since(a.started)), zap.Error(err))

@@ -27,6 +27,7 @@ SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
 				return err
 			}
 			defer app.SpareProcessor()()
+			defer app.Bound(cmd.Context(), log, os.Exit)()
 			a, err := app.New(cmd.Context(), app.Options{
 				ConfigFile: c.config, Env: os.LookupEnv, Version: versionText(), Log: log, AwaitDisk: true,
 				Ready: func() { tellSystemd(log, daemon.SdNotifyReady) },
