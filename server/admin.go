@@ -650,6 +650,12 @@ func (a admin) sentBefore(ctx context.Context, id nudgewire.EventID, raw []byte)
 	if err != nil {
 		return nil, err
 	}
+	if s.Forgotten {
+		return nil, &Error{
+			Status: http.StatusGone, Field: "Idempotency-Key", Words: "a message was asked for with this key, and its contact was forgotten since: it is not sent again",
+			Hint: "take a new key for a new message",
+		}
+	}
 	if len(s.Payload) > 0 && !bytes.Equal(s.Payload, raw) {
 		return nil, &Error{Status: http.StatusConflict, Field: "Idempotency-Key", Words: "another message was asked for with this key", Hint: "take a new key for each message"}
 	}

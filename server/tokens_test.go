@@ -485,6 +485,28 @@ func TestAMessageWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
 	if m, err := w.store.Dispatches(t.Context(), store.DispatchFilter{Limit: 50}); err != nil || len(m) != 6 {
 		t.Errorf("%d messages (%v), want 6", len(m), err)
 	}
+	// The contact is forgotten, and allowed again: the key stays one that was used.
+	if err := w.store.Forget(t.Context(), []nudgewire.Phone{shopper}, "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := send(crm.Token, "order-1", hello); status != http.StatusConflict {
+		t.Errorf("while it is blocked: %d", status)
+	}
+	orders, err := w.store.Erasures(t.Context())
+	if err == nil {
+		_, err = w.store.Erase(t.Context(), orders)
+	}
+	if err = errors.Join(err, w.store.Erased(t.Context(), orders), w.store.Allow(t.Context(), shopper)); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]int{"order-1": http.StatusGone, "order-3": http.StatusGone, "order-9": http.StatusOK} {
+		if status, got := send(crm.Token, key, hello); status != want || want == http.StatusGone && got != "0Idempotency-Key" {
+			t.Errorf("%s after it was forgotten and allowed again: %d %s, want %d", key, status, got, want)
+		}
+	}
+	if m, err := w.store.Dispatches(t.Context(), store.DispatchFilter{State: nudgewire.StateWaiting, Limit: 50}); err != nil || len(m) != 1 {
+		t.Errorf("%d messages wait (%v), want the one of the new key", len(m), err)
+	}
 }
 
 // A phone that is a number, in a body that is too long to be kept whole, is no phone in the audit either.

@@ -460,7 +460,35 @@ func (e *eraser) ownDispatches(ctx context.Context) error {
 }
 
 func (e *eraser) ownEvents(ctx context.Context) error {
-	return e.change(ctx, stEraseEvent, idsOf(e.events), forgottenWords)
+	for some := range slices.Chunk(idsOf(e.events), perErase) {
+		err := e.write(ctx, laneWork, func(t *tx) error {
+			for _, id := range some {
+				if err := t.eraseEvent(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseEvent takes out of an event whom it is about. Its key stays known as one that was used.
+func (t *tx) eraseEvent(id int64) error {
+	if err := t.marks.need(true); err != nil {
+		return err
+	}
+	key := ""
+	if err := t.query(stEventKey, func(r *row) error {
+		_, _, key = r.int(), r.text(), r.text()
+		return nil
+	}, id); err != nil {
+		return err
+	}
+	return t.put(stEraseEvent, id, forgottenWords, t.marks.usedKey(key))
 }
 
 // words drops what contacts said, which an event may have brought since the order.

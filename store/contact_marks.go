@@ -116,13 +116,40 @@ func (m *phoneMarks) of(phone nudgewire.Phone) string {
 // forgottenWords is why a contact that was forgotten is blocked.
 const forgottenWords = "it was forgotten"
 
-// forgotten is when a contact was forgotten, 0 for one that was not, and whether a person had blocked it.
+// forgotten is when a contact was forgotten, 0 for one that was not or was allowed again, and whether a person had blocked it.
 func (t *tx) forgotten(phone nudgewire.Phone) (at int64, byHand bool, err error) {
-	if !t.marks.any.Load() || phone == "" {
-		return 0, false, nil
+	at, byHand, allowed, err := t.everForgotten(phone)
+	if allowed {
+		return 0, false, err
 	}
-	err = t.query(stForgotten, func(r *row) error { at, byHand = r.int(), r.int() == 1; return nil }, t.marks.of(phone))
-	return at, byHand, wrap(err, "who was forgotten")
+	return at, byHand, err
+}
+
+// everForgotten is forgotten also of a contact that was allowed again since.
+func (t *tx) everForgotten(phone nudgewire.Phone) (at int64, byHand, allowed bool, err error) {
+	if !t.marks.any.Load() || phone == "" {
+		return 0, false, false, nil
+	}
+	err = t.query(stForgotten, func(r *row) error {
+		at, byHand, allowed = r.int(), r.int() == 1, r.int() == 1
+		return nil
+	}, t.marks.of(phone))
+	return at, byHand, allowed, wrap(err, "who was forgotten")
+}
+
+// usedKey stands for the dedupe key of an event that is forgotten: nobody reads it there, and the same request is known again.
+func (m *phoneMarks) usedKey(key string) string {
+	if strings.HasPrefix(key, usedKeys) {
+		return key // it is one already
+	}
+	return usedKeys + m.of(nudgewire.Phone("key "+key)) // never that of a phone
+}
+
+const usedKeys = forgottenWords + ": "
+
+// isUsed reports whether a stored key stands for key.
+func (t *tx) isUsed(stored, key string) bool {
+	return strings.HasPrefix(stored, usedKeys) && t.marks.need(false) == nil && stored == t.marks.usedKey(key)
 }
 
 // forgottenOf tells which of the phones were forgotten.
@@ -139,7 +166,7 @@ func (s *Store) forgottenOf(ctx context.Context, phones []nudgewire.Phone) (map[
 			by[hashes[i]] = p
 		}
 		in, args := listOf(hashes)
-		err := s.rows(ctx, `SELECT mark, at FROM forgotten WHERE mark IN (`+in+`)`, args, func(r *row) error {
+		err := s.rows(ctx, `SELECT mark, at FROM forgotten WHERE allowed = 0 AND mark IN (`+in+`)`, args, func(r *row) error {
 			out[by[r.text()]] = r.int()
 			return nil
 		})

@@ -33,7 +33,7 @@ func (t *tx) duplicateOf(e *nudgewire.Event, hash, today, since int64) (first nu
 	for i := len(ids) - 1; i >= 0 && err == nil && first == 0; i-- {
 		err = t.query(stEventKey, func(r *row) error {
 			id, connector, key, content, received := nudgewire.EventID(r.int()), r.text(), r.text(), r.text(), r.int()
-			if received >= since && connector == e.Connector && (sameKey(key, e.DedupeKey) || (content != "" && sameKey(content, e.ContentKey))) {
+			if received >= since && connector == e.Connector && (sameKey(key, e.DedupeKey) || t.isUsed(key, e.DedupeKey) || (content != "" && sameKey(content, e.ContentKey))) {
 				first = id
 			}
 			return r.err

@@ -143,6 +143,11 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 // complete writes what was found into the event and settles its proposals.
 func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	id, e := l.EventID, &p.plan.Event
+	if at, _, _, err := t.everForgotten(e.Contact.Phone); err != nil {
+		return nudgewire.Receipt{}, err
+	} else if at > 0 && at >= micro(e.ReceivedAt) {
+		return t.completeForgotten(id)
+	}
 	newPhone := l.Event.Contact.Phone == "" && e.Contact.Phone != ""
 	if err := t.put(stEnrichEvent, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
@@ -208,6 +213,28 @@ func (t *tx) cancelsByPerson(p *readyPlan, i int, id nudgewire.EventID) (more bo
 		err = t.recordTombstone(proposal, ready, id, &p.plan.Event)
 	}
 	return more, err
+}
+
+// completeForgotten ends the look-up of an event whose contact was forgotten since it came: what was found is not kept, and nothing is
+// planned, also where the contact was allowed again.
+func (t *tx) completeForgotten(id nudgewire.EventID) (nudgewire.Receipt, error) {
+	if err := t.eraseEvent(int64(id)); err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
+	}
+	gone := nudgewire.Event{Forgotten: true}
+	if err := t.put(stEnrichPayload, int64(id), pack(nil, appendLoad(nil, &gone, appendFacts(nil, &gone)))); err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
+	}
+	seq := 1
+	_, err := readDecisions(id, t.query, func(nudgewire.Decision) { seq++ })
+	if err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
+	}
+	d := nudgewire.Decision{Trigger: nudgewire.Erasure, Outcome: nudgewire.Skipped, Reason: "plans nothing: the contact was forgotten while it was looked up", At: moment(t.at)}
+	if err := t.put(stInsertLater, int64(id), int64(seq), pack(nil, appendPiece(nil, closeDecisions(appendDecision(nil, &d, nil))))); err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
+	}
+	return nudgewire.Receipt{EventID: id, Decisions: []nudgewire.Decision{d}}, nil
 }
 
 // NextLookup is when the next look-up is due, past or future; ok is false when none waits.

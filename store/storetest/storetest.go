@@ -82,6 +82,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"hold", s.hold},
 		{"pauses", s.pauses},
 		{"lookups", s.lookups},
+		{"erasures", s.erasures},
 		{"refresh tokens", s.refreshTokens},
 		{"API tokens", s.apiTokens},
 		{"audit", s.audited},
