@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -149,5 +151,23 @@ func TestTheCommandThatKnowsSecrets(t *testing.T) {
 				t.Errorf("Expand(%q) is %.300q, want %q", tt.text, got, tt.want)
 			}
 		})
+	}
+}
+
+// A secret is a regular file: what could wait, or has no end, is refused at once.
+func TestASecretIsARegularFile(t *testing.T) {
+	folder := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(folder, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused := []string{"pipe", "/dev/zero", "/dev/null"}
+	if runtime.GOOS == "linux" {
+		refused = append(refused, "/proc/kmsg", "/proc/self/environ")
+	}
+	for _, name := range refused {
+		_, err := Expand("${file:"+name+"}", nil, folder)
+		if bad, ok := errors.AsType[*Error](err); !ok || bad.Cure == "" || !strings.Contains(bad.Msg, "is no regular file") && !strings.Contains(bad.Msg, "may not be read") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
